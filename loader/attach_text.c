@@ -5,7 +5,7 @@
 #include "loader/library/library_tell.h"
 #include "loader/loader.h"
 
-static const char *refused_text(int err)
+static const char *attach_text_refused_text(int err)
 {
 	switch (err) {
 	case -EPERM:
@@ -29,7 +29,7 @@ const char *loader_attach_text(const struct gp_attach *a)
 			       ? "its file cannot be read (a warning says why)"
 			       : library_error_text(a->error);
 	case GP_ATTACH_refused:
-		return refused_text(a->error);
+		return attach_text_refused_text(a->error);
 	case GP_ATTACH_counted:
 		return "over the overhead budget: counted, not sent";
 	case GP_ATTACH_given_up:

@@ -113,7 +113,7 @@ void loader_raise_descriptors(void)
 }
 
 /* The processes that read files and names for us. */
-static int helpers_new(struct loader *l, const struct loader_config *cfg)
+static int loader_helpers_new(struct loader *l, const struct loader_config *cfg)
 {
 	int err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
 
@@ -135,7 +135,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		return -ENOMEM;
 	err = feature_check(cfg->features_off);
 	if (!err)
-		err = helpers_new(l, cfg);
+		err = loader_helpers_new(l, cfg);
 	if (!err)
 		err = predecessor_open(&l->pins, cfg, &own, &adopt);
 	if (!err)
@@ -283,14 +283,14 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret)
 
 /* The exit of one that is exiting may have been told already, so it must not be watched any more:
  * it is told some time before there is a zombie. */
-static bool process_alive(pid_t pid)
+static bool loader_process_alive(pid_t pid)
 {
 	struct proc_stat s;
 
 	return !proc_stat("", pid, &s) && !s.exiting;
 }
 
-static void fast_set(const struct loader *l, uint32_t pid, uint32_t slot)
+static void loader_fast_set(const struct loader *l, uint32_t pid, uint32_t slot)
 {
 	uint64_t none = 0;
 
@@ -298,7 +298,7 @@ static void fast_set(const struct loader *l, uint32_t pid, uint32_t slot)
 				    GP_FAST(pid, slot), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-static void fast_clear(const struct loader *l, uint32_t pid)
+static void loader_fast_clear(const struct loader *l, uint32_t pid)
 {
 	uint64_t *place = &l->kernel.watched_fast[pid % GP_FAST_MAX];
 	uint64_t entry = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -309,13 +309,13 @@ static void fast_clear(const struct loader *l, uint32_t pid)
 }
 
 /* Ends the watch unless the process's exit did; whoever deletes the entry owns its slot. */
-static void watch_end(struct loader *l, uint32_t key)
+static void loader_watch_end(struct loader *l, uint32_t key)
 {
 	struct gp_watch watch;
 
 	if (bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch))
 		return;
-	fast_clear(l, key);
+	loader_fast_clear(l, key);
 	if (!bpf_map_delete_elem(l->kernel.watched_fd, &key))
 		counts_release_slot(l->counts, watch.slot);
 }
@@ -331,7 +331,7 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 			*ret_slot = watch.slot; /* a child that followed by itself */
 		return 0;
 	}
-	if (!process_alive(pid))
+	if (!loader_process_alive(pid))
 		return -ESRCH;
 	watch.slot = counts_take_slot(l->counts, pid);
 	err = bpf_map_update_elem(l->kernel.watched_fd, &key, &watch, BPF_NOEXIST);
@@ -339,10 +339,10 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 		counts_release_slot(l->counts, watch.slot);
 		return err == -E2BIG ? -ENOSPC : err;
 	}
-	fast_set(l, key, watch.slot);
+	loader_fast_set(l, key, watch.slot);
 	/* It may have ended just before the kernel side began to look. */
-	if (!process_alive(pid)) {
-		watch_end(l, key);
+	if (!loader_process_alive(pid)) {
+		loader_watch_end(l, key);
 		return -ESRCH;
 	}
 	if (ret_slot)
@@ -350,7 +350,7 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 	return 0;
 }
 
-static void process_forget(struct loader *l, pid_t pid)
+static void loader_process_forget(struct loader *l, pid_t pid)
 {
 	rates_forget(l->rates, pid);
 	cost_forget(l->cost, pid);
@@ -359,13 +359,13 @@ static void process_forget(struct loader *l, pid_t pid)
 
 void loader_unwatch(struct loader *l, pid_t pid)
 {
-	watch_end(l, (uint32_t)pid);
-	process_forget(l, pid);
+	loader_watch_end(l, (uint32_t)pid);
+	loader_process_forget(l, pid);
 }
 
 void loader_unwatch_dead(struct loader *l, pid_t pid)
 {
-	if (!process_alive(pid))
+	if (!loader_process_alive(pid))
 		loader_unwatch(l, pid);
 }
 
@@ -388,7 +388,7 @@ pid_t loader_watched_next(const struct loader *l, pid_t pid)
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot)
 {
 	counts_release_slot(l->counts, slot);
-	process_forget(l, pid);
+	loader_process_forget(l, pid);
 }
 
 int loader_scan(struct loader *l, pid_t pid)
@@ -433,12 +433,12 @@ void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx)
 	l->attach_ctx = ctx;
 }
 
-static bool cost_watched(void *ctx, pid_t pid)
+static bool loader_cost_watched(void *ctx, pid_t pid)
 {
 	return loader_watched(ctx, pid);
 }
 
-static void cost_changed(void *ctx)
+static void loader_cost_changed(void *ctx)
 {
 	libraries_settle(((struct loader *)ctx)->libraries);
 }
@@ -451,7 +451,7 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 	feature_tests_end(); /* also where a file that cannot be read is waited for */
 	counts_sample(l->counts, loader_on_count, loader_on_loss, l);
 	rates_sample(l->rates, loader_on_count, l);
-	cost_second(l->cost, clock_mono_ns(), cost_watched, cost_changed, l);
+	cost_second(l->cost, clock_mono_ns(), loader_cost_watched, loader_cost_changed, l);
 	libraries_reap(l->libraries);
 	return 0;
 }

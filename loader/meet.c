@@ -19,7 +19,7 @@ struct meet {
 	struct meet_bpf *bpf;
 };
 
-static int prefixes_put(const struct meet_bpf *bpf, const struct probe_names *names)
+static int meet_prefixes_put(const struct meet_bpf *bpf, const struct probe_names *names)
 {
 	const struct gp_prefix *prefix;
 	size_t n = probe_names_prefixes(names, &prefix);
@@ -59,7 +59,7 @@ static int meet_load(struct meet *m, const struct kernel *k, const struct probe_
 	err = kernel_maps_reuse(m->bpf->obj, k->objects->call->obj);
 	if (!err)
 		err = meet_bpf__load(m->bpf);
-	return err ? err : prefixes_put(m->bpf, names);
+	return err ? err : meet_prefixes_put(m->bpf, names);
 }
 
 int meet_open(struct meet **ret, const struct kernel *k, struct attach *links, struct pins *pins,

@@ -14,7 +14,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 
-static uint64_t probes_hash(const struct probe_table *probes)
+static uint64_t predecessor_probes_hash(const struct probe_table *probes)
 {
 	uint64_t h = HASH_START;
 	struct gp_row compiled;
@@ -55,7 +55,7 @@ int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct 
 	int err;
 
 	*own = (struct gp_meta){.abi = kernel_abi_hash(),
-				.probes = probes_hash(cfg->probes),
+				.probes = predecessor_probes_hash(cfg->probes),
 				.owner = (uint32_t)getpid()};
 	clock_boot_id(own->boot_id);
 	if (!cfg->durable)
@@ -97,7 +97,7 @@ struct detaching {
 	int gone;
 };
 
-static void folder_detach(void *ctx, struct pins *pins, const char *folder)
+static void predecessor_folder_detach(void *ctx, struct pins *pins, const char *folder)
 {
 	struct detaching *d = ctx;
 	struct gp_meta meta = {0};
@@ -119,7 +119,7 @@ static void folder_detach(void *ctx, struct pins *pins, const char *folder)
 int loader_detach(loader_detach_fn *ask, void *ctx)
 {
 	struct detaching d = {ask, ctx, 0};
-	int n = pins_each(folder_detach, &d);
+	int n = pins_each(predecessor_folder_detach, &d);
 
 	return n < 0 && n != -ENOENT ? n : d.gone;
 }

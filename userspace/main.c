@@ -48,7 +48,7 @@ static int main_find_command(const char *word)
 /* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then
  * written to. What takes its place is opened the wrong way round: whoever has something for it gets
  * an error still. */
-static void secure_descriptors(void)
+static void main_secure_descriptors(void)
 {
 	static const int wrong[] = {O_WRONLY, O_RDONLY,
 				    O_WRONLY /* diagnostics: nowhere to tell it */};
@@ -61,7 +61,7 @@ static void secure_descriptors(void)
 /* Large blocks are snapshots, pages or requests that live for a moment: they are given back at
  * once. Left to itself the C library takes the largest that was freed for usual, and the heap keeps
  * holes of that size. */
-static void bound_memory(void)
+static void main_bound_memory(void)
 {
 #ifdef M_MMAP_THRESHOLD
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
@@ -81,8 +81,8 @@ int main(int argc, char **argv)
 {
 	int c;
 
-	secure_descriptors();
-	bound_memory();
+	main_secure_descriptors();
+	main_bound_memory();
 	child_ignore();
 	if (argc < 2) {
 		main_usage(stderr);

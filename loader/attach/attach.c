@@ -75,7 +75,7 @@ int attach_new(struct attach **ret, bool multi, struct pins *pins)
 	return 0;
 }
 
-static void link_close(const struct link *link)
+static void attach_link_close(const struct link *link)
 {
 	if (link->object)
 		bpf_link__destroy(link->object);
@@ -84,7 +84,7 @@ static void link_close(const struct link *link)
 }
 
 /* Room is made before the link, so that no link can be without an owner. */
-static int link_room(struct attach *at)
+static int attach_link_room(struct attach *at)
 {
 	size_t room = at->room ? at->room * 2 : 32;
 	struct link *links;
@@ -101,7 +101,7 @@ static int link_room(struct attach *at)
 
 int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers)
 {
-	int err = link_room(at);
+	int err = attach_link_room(at);
 
 	if (err)
 		bpf_link__destroy(link);
@@ -111,15 +111,15 @@ int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers)
 	return err;
 }
 
-int attach_adopt_fd(struct attach *at, int link_fd, bool lingers)
+int attach_adopt_fd(struct attach *at, int attach_link_fd, bool lingers)
 {
-	int err = link_room(at);
+	int err = attach_link_room(at);
 
 	if (err)
-		close(link_fd);
+		close(attach_link_fd);
 	else
 		at->links[at->count++] = (struct link){
-			.tag = TAG_ADOPTED, .lingers = lingers, .fd = link_fd};
+			.tag = TAG_ADOPTED, .lingers = lingers, .fd = attach_link_fd};
 	return err;
 }
 
@@ -131,8 +131,8 @@ struct request { /* what all sites of one call share */
 
 /* A link's name says all that it does, so that a successor who wants the same finds it, and one who
  * wants anything else does not. */
-static void link_name(const struct request *rq, const struct attach_site *sites, size_t n,
-		      char name[PIN_NAME_MAX])
+static void attach_link_name(const struct request *rq, const struct attach_site *sites, size_t n,
+			     char name[PIN_NAME_MAX])
 {
 	uint64_t h = HASH_START;
 
@@ -144,8 +144,8 @@ static void link_name(const struct request *rq, const struct attach_site *sites,
 }
 
 /* Room was made. A link that gets no name works all the same; it only dies with us. */
-static void link_add(const struct request *rq, struct bpf_link *object, int fd,
-		     const struct attach_site *sites, size_t n, bool pinned)
+static void attach_link_add(const struct request *rq, struct bpf_link *object, int fd,
+			    const struct attach_site *sites, size_t n, bool pinned)
 {
 	struct attach *at = rq->at;
 	struct link *link = &at->links[at->count++];
@@ -155,7 +155,7 @@ static void link_add(const struct request *rq, struct bpf_link *object, int fd,
 		.tag = rq->set->tag, .group = rq->set->group, .object = object, .fd = fd};
 	if (!at->pins || !rq->set->name)
 		return;
-	link_name(rq, sites, n, link->pin);
+	attach_link_name(rq, sites, n, link->pin);
 	if (!pinned)
 		err = pins_put(at->pins, link->pin, object ? bpf_link__fd(object) : fd);
 	if (!err)
@@ -165,26 +165,27 @@ static void link_add(const struct request *rq, struct bpf_link *object, int fd,
 	link->pin[0] = 0;
 }
 
-static int site_attach_perf(const struct request *rq, const struct attach_site *site)
+static int attach_site_attach_perf(const struct request *rq, const struct attach_site *site)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->cookie,
 		    .retprobe = rq->set->returns);
 	struct bpf_link *link;
-	int err = link_room(rq->at);
+	int err = attach_link_room(rq->at);
 
 	if (err)
 		return err;
 	link = bpf_program__attach_uprobe_opts(rq->set->prog, -1, rq->path, site->offset, &opts);
 	if (!link)
 		return -errno;
-	link_add(rq, link, -1, site, 1, false);
+	attach_link_add(rq, link, -1, site, 1, false);
 	return 0;
 }
 
-static int sites_attach_multi(const struct request *rq, const struct attach_site *sites, size_t n)
+static int attach_sites_attach_multi(const struct request *rq, const struct attach_site *sites,
+				     size_t n)
 {
 	uint64_t *offsets = calloc(2 * n, sizeof(*offsets));
-	int fd, err = link_room(rq->at);
+	int fd, err = attach_link_room(rq->at);
 
 	if (!offsets || err) {
 		free(offsets);
@@ -199,15 +200,15 @@ static int sites_attach_multi(const struct request *rq, const struct attach_site
 	free(offsets);
 	if (fd < 0)
 		return fd;
-	link_add(rq, NULL, fd, sites, n, false);
+	attach_link_add(rq, NULL, fd, sites, n, false);
 	return 0;
 }
 
 /* Depth is log2(n): both halves of a refused set are tried on their own. */
-static void sites_bisect(const struct request *rq, struct attach_site *sites, size_t n)
+static void attach_sites_bisect(const struct request *rq, struct attach_site *sites, size_t n)
 {
-	int err = n == 1 && !rq->at->multi ? site_attach_perf(rq, sites)
-		  : rq->at->multi	   ? sites_attach_multi(rq, sites, n)
+	int err = n == 1 && !rq->at->multi ? attach_site_attach_perf(rq, sites)
+		  : rq->at->multi	   ? attach_sites_attach_multi(rq, sites, n)
 					   : -EINVAL;
 
 	if (err != -EINVAL || n == 1) {
@@ -215,37 +216,37 @@ static void sites_bisect(const struct request *rq, struct attach_site *sites, si
 			sites[i].error = err;
 		return;
 	}
-	sites_bisect(rq, sites, n / 2);
-	sites_bisect(rq, sites + n / 2, n - n / 2);
+	attach_sites_bisect(rq, sites, n / 2);
+	attach_sites_bisect(rq, sites + n / 2, n - n / 2);
 }
 
-static bool sites_claim(const struct request *rq, const struct attach_site *sites, size_t n)
+static bool attach_sites_claim(const struct request *rq, const struct attach_site *sites, size_t n)
 {
 	char name[PIN_NAME_MAX];
 	int fd;
 
-	if (link_room(rq->at))
+	if (attach_link_room(rq->at))
 		return false;
-	link_name(rq, sites, n, name);
+	attach_link_name(rq, sites, n, name);
 	fd = pins_claim(rq->at->pins, name);
 	if (fd < 0)
 		return false;
-	link_add(rq, NULL, fd, sites, n, true);
+	attach_link_add(rq, NULL, fd, sites, n, true);
 	return true;
 }
 
 /* Takes over what a predecessor attached, whole or in the halves that it had to make, and attaches
  * what it did not get to. */
-static void sites_take_over(const struct request *rq, struct attach_site *sites, size_t n)
+static void attach_sites_take_over(const struct request *rq, struct attach_site *sites, size_t n)
 {
-	if (sites_claim(rq, sites, n)) {
+	if (attach_sites_claim(rq, sites, n)) {
 		for (size_t i = 0; i < n; i++)
 			sites[i].error = 0;
 	} else if (n == 1 || !pins_waiting(rq->at->pins, rq->set->name)) {
-		sites_bisect(rq, sites, n);
+		attach_sites_bisect(rq, sites, n);
 	} else {
-		sites_take_over(rq, sites, n / 2);
-		sites_take_over(rq, sites + n / 2, n - n / 2);
+		attach_sites_take_over(rq, sites, n / 2);
+		attach_sites_take_over(rq, sites + n / 2, n - n / 2);
 	}
 }
 
@@ -260,10 +261,10 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 	/* By descriptor: the file is the one that was looked at, whatever its path names by now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
 	if (!at->pins || !set->name || !pins_waiting(at->pins, set->name)) {
-		sites_bisect(&rq, sites, n);
+		attach_sites_bisect(&rq, sites, n);
 		return 0;
 	}
-	sites_take_over(&rq, sites, n);
+	attach_sites_take_over(&rq, sites, n);
 	pins_drop_waiting(at->pins, set->name); /* not what is wanted now: the file has changed */
 	return 0;
 }
@@ -271,14 +272,14 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 /* Seconds that it takes to close that many links, each of one probe: the kernel lets go of one at a
  * time, for which it waits 60 to 110 ms (measured on 6.1 and 6.18). Nothing to speak of with multi
  * links. */
-static size_t close_s(const struct attach *at, size_t links)
+static size_t attach_close_s(const struct attach *at, size_t links)
 {
 	return at->multi ? 0 : links / 12;
 }
 
 void attach_tell_slow(const struct attach *at)
 {
-	size_t s = close_s(at, at->count);
+	size_t s = attach_close_s(at, at->count);
 
 	if (s)
 		log_warn(
@@ -292,7 +293,7 @@ struct closing {
 	uint64_t told_ns; /* 0: it takes no time worth telling */
 };
 
-static void closing_tell(void *ctx, size_t begun)
+static void attach_closing_tell(void *ctx, size_t begun)
 {
 	struct closing *c = ctx;
 	uint64_t now_ns = clock_mono_ns();
@@ -303,27 +304,28 @@ static void closing_tell(void *ctx, size_t begun)
 	log_warn("%zu of %zu probes are still to be detached", c->count - begun, c->count);
 }
 
-static void closing_close(void *ctx, size_t i)
+static void attach_closing_close(void *ctx, size_t i)
 {
 	const struct closing *c = ctx;
 
-	link_close(&c->links[i]);
+	attach_link_close(&c->links[i]);
 }
 
-static void links_close(const struct attach *at, const struct link *links, size_t count)
+static void attach_links_close(const struct attach *at, const struct link *links, size_t count)
 {
-	size_t s = close_s(at, count);
+	size_t s = attach_close_s(at, count);
 	struct closing c = {.links = links, .count = count, .told_ns = s ? clock_mono_ns() : 0};
 
 	if (s)
 		log_warn("detaching %zu probe%s one by one takes about %zu s", count, plural(count),
 			 s);
-	together(count, closing_close, closing_tell, &c);
+	together(count, attach_closing_close, attach_closing_tell, &c);
 }
 
 /* The names go first: a link without one is gone when we are. */
-static void links_drop(struct attach *at, bool (*chosen)(const struct link *link, const void *ctx),
-		       const void *ctx)
+static void attach_links_drop(struct attach *at,
+			      bool (*chosen)(const struct link *link, const void *ctx),
+			      const void *ctx)
 {
 	size_t kept = 0, gone;
 	struct link swap;
@@ -340,25 +342,26 @@ static void links_drop(struct attach *at, bool (*chosen)(const struct link *link
 	}
 	gone = at->count - kept;
 	at->count = kept;
-	links_close(at, at->links + kept, gone);
+	attach_links_close(at, at->links + kept, gone);
 }
 
-static bool link_has_tag(const struct link *link, const void *ctx)
+static bool attach_link_has_tag(const struct link *link, const void *ctx)
 {
 	return link->tag == ((const struct attach_set *)ctx)->tag;
 }
 
-static bool link_has_group(const struct link *link, const void *ctx)
+static bool attach_link_has_group(const struct link *link, const void *ctx)
 {
-	return link_has_tag(link, ctx) && link->group == ((const struct attach_set *)ctx)->group;
+	return attach_link_has_tag(link, ctx) &&
+	       link->group == ((const struct attach_set *)ctx)->group;
 }
 
-static bool link_is_aged(const struct link *link, const void *old)
+static bool attach_link_is_aged(const struct link *link, const void *old)
 {
 	return link->tag != TAG_ADOPTED && link->old == *(const bool *)old;
 }
 
-static bool link_is_any(const struct link *link, const void *ctx)
+static bool attach_link_is_any(const struct link *link, const void *ctx)
 {
 	(void)link;
 	(void)ctx;
@@ -367,12 +370,13 @@ static bool link_is_any(const struct link *link, const void *ctx)
 
 void attach_drop(struct attach *at, uint64_t tag)
 {
-	links_drop(at, link_has_tag, &(struct attach_set){.tag = tag});
+	attach_links_drop(at, attach_link_has_tag, &(struct attach_set){.tag = tag});
 }
 
 void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group)
 {
-	links_drop(at, link_has_group, &(struct attach_set){.tag = tag, .group = group});
+	attach_links_drop(at, attach_link_has_group,
+			  &(struct attach_set){.tag = tag, .group = group});
 }
 
 void attach_age(struct attach *at)
@@ -383,23 +387,23 @@ void attach_age(struct attach *at)
 
 void attach_drop_aged(struct attach *at, bool old)
 {
-	links_drop(at, link_is_aged, &old);
+	attach_links_drop(at, attach_link_is_aged, &old);
 }
 
-static int link_fd(const struct link *link)
+static int attach_link_fd(const struct link *link)
 {
 	return link->object ? bpf_link__fd(link->object) : link->fd;
 }
 
 /* Those that are refused are waited for. */
-static void links_drop_all(struct attach *at)
+static void attach_links_drop_all(struct attach *at)
 {
 	int folder = linger_open();
 
 	for (size_t i = 0; folder >= 0 && i < at->count; i++)
 		if (at->links[i].lingers)
-			linger_add(folder, i, link_fd(&at->links[i]));
-	links_drop(at, link_is_any, NULL);
+			linger_add(folder, i, attach_link_fd(&at->links[i]));
+	attach_links_drop(at, attach_link_is_any, NULL);
 	if (folder >= 0)
 		close(folder);
 }
@@ -415,9 +419,9 @@ void attach_free(struct attach *at, bool keep)
 			if (at->links[i].object)
 				bpf_link__disconnect(at->links[i].object);
 	if (!keep)
-		links_drop_all(at);
+		attach_links_drop_all(at);
 	else
-		links_close(at, at->links, at->count);
+		attach_links_close(at, at->links, at->count);
 	free(at->links);
 	free(at);
 }

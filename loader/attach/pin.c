@@ -101,7 +101,7 @@ static void pin_folder(const char *state_dir, char dir[64])
 }
 
 /* A user who may write there could give gp-bpf any map. */
-static int folder_ours(const char *path)
+static int pins_folder_ours(const char *path)
 {
 	struct stat st;
 
@@ -110,19 +110,19 @@ static int folder_ours(const char *path)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EACCES;
 }
 
-static int folder_make(const char *path)
+static int pins_folder_make(const char *path)
 {
-	return mkdir(path, 0700) && errno != EEXIST ? -errno : folder_ours(path);
+	return mkdir(path, 0700) && errno != EEXIST ? -errno : pins_folder_ours(path);
 }
 
 /* Another gp-bpf that ends takes the root of all with it, if it is empty just then. */
-static int folders_make(const char *dir)
+static int pins_folders_make(const char *dir)
 {
 	int err, tries = MAKE_TRIES;
 
 	do {
-		err = folder_make(PIN_ROOT);
-		err = err ? err : folder_make(dir);
+		err = pins_folder_make(PIN_ROOT);
+		err = err ? err : pins_folder_make(dir);
 	} while (err == -ENOENT && --tries);
 	return err;
 }
@@ -169,7 +169,7 @@ int pins_open(struct pins **ret, const char *state_dir)
 	if (err)
 		return err;
 	pin_folder(state_dir, dir);
-	err = folders_make(dir);
+	err = pins_folders_make(dir);
 	err = err ? err : pins_open_dir(&p, dir);
 	if (err) {
 		log_error("--durable: %s: %s", dir, strerror(-err));
@@ -219,10 +219,10 @@ int pins_claim(struct pins *p, const char *name)
 int pins_peek(const char *state_dir, const char *name)
 {
 	char dir[64], path[192];
-	int fd, err = folder_ours(PIN_ROOT);
+	int fd, err = pins_folder_ours(PIN_ROOT);
 
 	pin_folder(state_dir, dir);
-	err = err ? err : folder_ours(dir);
+	err = err ? err : pins_folder_ours(dir);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -281,7 +281,7 @@ size_t pins_waiting(const struct pins *p, const char *prefix)
 
 typedef char pin_path_text[192];
 
-static void path_unlink(void *ctx, size_t i)
+static void pins_path_unlink(void *ctx, size_t i)
 {
 	/* The last reference is a descriptor: closing that waits until the link is gone, while
 	 * unlink() leaves it to a worker of the kernel (bpf_link_put_direct() and
@@ -310,7 +310,7 @@ static void pins_drop(struct pins *p, const char *prefix, bool all, bool but)
 	}
 	if (paths)
 		p->count = kept;
-	together(dropped, path_unlink, NULL, paths);
+	together(dropped, pins_path_unlink, NULL, paths);
 	free(paths);
 }
 

@@ -84,7 +84,7 @@ static void *budget_entry_get(struct table *t, uint64_t key, size_t size)
 	return NULL;
 }
 
-static uint64_t cell_key(uint32_t pid, uint32_t unit)
+static uint64_t budget_cell_key(uint32_t pid, uint32_t unit)
 {
 	return (uint64_t)pid << 32 | unit;
 }
@@ -96,7 +96,7 @@ int budget_add(struct budget *b, uint32_t pid, uint32_t unit, enum gp_group grou
 
 	if (unit >= BUDGET_UNITS || (unsigned int)group >= GROUPS)
 		return 0;
-	c = budget_entry_get(b->cells, cell_key(pid, unit), sizeof(*c));
+	c = budget_entry_get(b->cells, budget_cell_key(pid, unit), sizeof(*c));
 	if (!c || !budget_entry_get(b->ranks, pid, sizeof(struct rank)))
 		return -ENOMEM;
 	c->now[group] += cost_ns;
@@ -110,7 +110,7 @@ int budget_add(struct budget *b, uint32_t pid, uint32_t unit, enum gp_group grou
 void budget_forget(struct budget *b, uint32_t pid)
 {
 	for (uint32_t unit = 0; unit < BUDGET_UNITS; unit++)
-		free(table_take(b->cells, cell_key(pid, unit)));
+		free(table_take(b->cells, budget_cell_key(pid, unit)));
 	free(table_take(b->ranks, pid));
 }
 
@@ -124,7 +124,7 @@ static void budget_smooth(uint64_t *mean, uint64_t *now, uint64_t elapsed_ns)
 	*now = 0;
 }
 
-static bool cell_smooth(struct cell *c, uint64_t elapsed_ns)
+static bool budget_cell_smooth(struct cell *c, uint64_t elapsed_ns)
 {
 	uint64_t any;
 
@@ -138,18 +138,18 @@ static bool cell_smooth(struct cell *c, uint64_t elapsed_ns)
 	return any;
 }
 
-static uint64_t cell_kept(const struct cell *c)
+static uint64_t budget_cell_kept(const struct cell *c)
 {
 	return c->mean_kept[GP_GROUP_bulk] + c->mean_kept[GP_GROUP_confirm];
 }
 
 /* What counts against the limit. */
-static uint64_t cell_bounded(const struct cell *c)
+static uint64_t budget_cell_bounded(const struct cell *c)
 {
-	return c->mean[GP_GROUP_bulk] + c->mean[GP_GROUP_confirm] - cell_kept(c);
+	return c->mean[GP_GROUP_bulk] + c->mean[GP_GROUP_confirm] - budget_cell_kept(c);
 }
 
-static void cells_smooth(struct budget *b, uint64_t elapsed_ns)
+static void budget_cells_smooth(struct budget *b, uint64_t elapsed_ns)
 {
 	struct rank *r;
 	struct cell *c;
@@ -160,21 +160,21 @@ static void cells_smooth(struct budget *b, uint64_t elapsed_ns)
 		r->seen = false;
 	}
 	for (size_t i = 0; (c = table_next(b->cells, &i, &key));) {
-		if (!cell_smooth(c, elapsed_ns)) {
+		if (!budget_cell_smooth(c, elapsed_ns)) {
 			free(table_take(b->cells, key));
 			continue;
 		}
 		r = table_get(b->ranks, key >> 32);
 		r->seen = true;
-		r->bounded_ns += cell_bounded(c);
-		r->marker_ns += c->mean[GP_GROUP_marker] + cell_kept(c);
+		r->bounded_ns += budget_cell_bounded(c);
+		r->marker_ns += c->mean[GP_GROUP_marker] + budget_cell_kept(c);
 	}
 	for (size_t i = 0; (r = table_next(b->ranks, &i, &key));)
 		if (!r->seen)
 			free(table_take(b->ranks, key));
 }
 
-static uint32_t worst_find(const struct budget *b, uint64_t *ret_ns)
+static uint32_t budget_worst_find(const struct budget *b, uint64_t *ret_ns)
 {
 	const struct rank *r;
 	uint32_t worst = 0;
@@ -190,7 +190,7 @@ static uint32_t worst_find(const struct budget *b, uint64_t *ret_ns)
 	return worst;
 }
 
-static void markers_tell(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx)
+static void budget_markers_tell(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx)
 {
 	struct rank *r;
 	uint64_t pid;
@@ -211,7 +211,7 @@ static void markers_tell(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, v
 /* ---- down ------------------------------------------------------------------------------------ */
 
 /* The next step that spares this process anything; its present level when there is none. */
-static enum budget_level level_next(const struct unit *u, const struct cell *c)
+static enum budget_level budget_level_next(const struct unit *u, const struct cell *c)
 {
 	if (u->level < BUDGET_NO_BULK && c->mean[GP_GROUP_bulk] && !u->protected[GP_GROUP_bulk])
 		return BUDGET_NO_BULK;
@@ -223,7 +223,7 @@ static enum budget_level level_next(const struct unit *u, const struct cell *c)
 	return u->level;
 }
 
-static void group_hold(struct budget *b, uint32_t unit, enum gp_group group)
+static void budget_group_hold(struct budget *b, uint32_t unit, enum gp_group group)
 {
 	struct cell *c;
 	uint64_t key;
@@ -245,10 +245,10 @@ void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool p
 		return;
 	u->protected[group] = protect;
 	if (group == GP_GROUP_bulk && u->level >= BUDGET_NO_BULK && !protect)
-		group_hold(b, unit, group);
+		budget_group_hold(b, unit, group);
 }
 
-static void unit_lower(struct budget *b, uint32_t unit, enum budget_level to)
+static void budget_unit_lower(struct budget *b, uint32_t unit, enum budget_level to)
 {
 	struct unit *u = &b->units[unit];
 	bool mistake = u->restored && b->clock_ns - u->changed_ns < CALM * u->pause_ns;
@@ -259,16 +259,17 @@ static void unit_lower(struct budget *b, uint32_t unit, enum budget_level to)
 	else if (u->level == BUDGET_ALL)
 		u->pause_ns = b->pause_ns;
 	if (u->level < BUDGET_NO_BULK && to >= BUDGET_NO_BULK && !u->protected[GP_GROUP_bulk])
-		group_hold(b, unit, GP_GROUP_bulk);
+		budget_group_hold(b, unit, GP_GROUP_bulk);
 	if (to == BUDGET_NO_CONFIRM)
-		group_hold(b, unit, GP_GROUP_confirm);
+		budget_group_hold(b, unit, GP_GROUP_confirm);
 	u->taken |= 1u << to;
 	u->level = to;
 	u->restored = false;
 	u->changed_ns = b->clock_ns;
 }
 
-static bool give_up(struct budget *b, uint32_t pid, uint64_t cost_ns, budget_fn *fn, void *ctx)
+static bool budget_give_up(struct budget *b, uint32_t pid, uint64_t cost_ns, budget_fn *fn,
+			   void *ctx)
 {
 	struct budget_change change = {.what = BUDGET_GIVEN_UP, .pid = pid, .cost_ns = cost_ns};
 	uint64_t most = 0, gain;
@@ -277,18 +278,18 @@ static bool give_up(struct budget *b, uint32_t pid, uint64_t cost_ns, budget_fn 
 	for (uint32_t unit = 0; unit < BUDGET_UNITS; unit++) {
 		const struct unit *u = &b->units[unit];
 
-		c = table_get(b->cells, cell_key(pid, unit));
-		gain = c ? cell_bounded(c) : 0;
-		if (gain <= most || level_next(u, c) == u->level)
+		c = table_get(b->cells, budget_cell_key(pid, unit));
+		gain = c ? budget_cell_bounded(c) : 0;
+		if (gain <= most || budget_level_next(u, c) == u->level)
 			continue;
 		most = gain;
 		change.unit = unit;
 		change.from = u->level;
-		change.to = level_next(u, c);
+		change.to = budget_level_next(u, c);
 	}
 	if (!most)
 		return false;
-	unit_lower(b, change.unit, change.to);
+	budget_unit_lower(b, change.unit, change.to);
 	fn(ctx, &change);
 	return true;
 }
@@ -303,14 +304,14 @@ static uint64_t budget_faded_ns(const struct budget *b, const struct unit *u, ui
 }
 
 /* Is the group detached at one level and attached at the other? */
-static bool group_returns(enum gp_group group, enum budget_level from, enum budget_level to)
+static bool budget_group_returns(enum gp_group group, enum budget_level from, enum budget_level to)
 {
 	enum budget_level away = group == GP_GROUP_bulk ? BUDGET_NO_BULK : BUDGET_NO_CONFIRM;
 
 	return from >= away && to < away;
 }
 
-static bool forecast_fits(const struct budget *b, uint32_t unit, enum budget_level to)
+static bool budget_forecast_fits(const struct budget *b, uint32_t unit, enum budget_level to)
 {
 	const struct unit *u = &b->units[unit];
 	const struct rank *r;
@@ -318,10 +319,10 @@ static bool forecast_fits(const struct budget *b, uint32_t unit, enum budget_lev
 	uint64_t pid, ns;
 
 	for (size_t i = 0; (r = table_next(b->ranks, &i, &pid));) {
-		c = table_get(b->cells, cell_key((uint32_t)pid, unit));
+		c = table_get(b->cells, budget_cell_key((uint32_t)pid, unit));
 		ns = r->bounded_ns;
 		for (int g = GP_GROUP_confirm; c && g <= GP_GROUP_bulk; g++)
-			if (group_returns(g, u->level, to))
+			if (budget_group_returns(g, u->level, to))
 				ns += budget_faded_ns(b, u, c->held[g]);
 		if (ns > FITS(b->limit_ns))
 			return false;
@@ -329,7 +330,7 @@ static bool forecast_fits(const struct budget *b, uint32_t unit, enum budget_lev
 	return true;
 }
 
-static void unit_raise(struct budget *b, uint32_t unit, enum budget_level to)
+static void budget_unit_raise(struct budget *b, uint32_t unit, enum budget_level to)
 {
 	struct unit *u = &b->units[unit];
 	struct cell *c;
@@ -337,7 +338,7 @@ static void unit_raise(struct budget *b, uint32_t unit, enum budget_level to)
 
 	for (size_t i = 0; (c = table_next(b->cells, &i, &key));)
 		for (int g = GP_GROUP_confirm; (uint32_t)key == unit && g <= GP_GROUP_bulk; g++)
-			if (group_returns(g, u->level, to))
+			if (budget_group_returns(g, u->level, to))
 				c->held[g] = 0;
 	u->level = to;
 	u->taken &= (2u << to) - 1;
@@ -346,7 +347,7 @@ static void unit_raise(struct budget *b, uint32_t unit, enum budget_level to)
 }
 
 /* The way back is the way that was taken. */
-static enum budget_level level_before(const struct unit *u)
+static enum budget_level budget_level_before(const struct unit *u)
 {
 	enum budget_level to = u->level;
 
@@ -355,7 +356,7 @@ static enum budget_level level_before(const struct unit *u)
 	return to;
 }
 
-static void come_back(struct budget *b, budget_fn *fn, void *ctx)
+static void budget_come_back(struct budget *b, budget_fn *fn, void *ctx)
 {
 	struct budget_change change = {.what = BUDGET_CAME_BACK};
 
@@ -364,11 +365,11 @@ static void come_back(struct budget *b, budget_fn *fn, void *ctx)
 
 		change.unit = unit;
 		change.from = u->level;
-		change.to = level_before(u);
+		change.to = budget_level_before(u);
 		if (u->level == BUDGET_ALL || b->clock_ns - u->changed_ns < u->pause_ns ||
-		    !forecast_fits(b, unit, change.to))
+		    !budget_forecast_fits(b, unit, change.to))
 			continue;
-		unit_raise(b, unit, change.to);
+		budget_unit_raise(b, unit, change.to);
 		fn(ctx, &change);
 		return; /* one step, then look what it costs */
 	}
@@ -382,14 +383,14 @@ void budget_second(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *c
 	if (!elapsed_ns)
 		return;
 	b->clock_ns += elapsed_ns;
-	cells_smooth(b, elapsed_ns);
+	budget_cells_smooth(b, elapsed_ns);
 	if (!b->limit_ns)
 		return;
-	markers_tell(b, elapsed_ns, fn, ctx);
-	pid = worst_find(b, &cost_ns);
+	budget_markers_tell(b, elapsed_ns, fn, ctx);
+	pid = budget_worst_find(b, &cost_ns);
 	b->over_ns = cost_ns > b->limit_ns ? b->over_ns + elapsed_ns : 0;
 	if (b->over_ns < BUDGET_SUSTAINED_NS)
-		come_back(b, fn, ctx);
-	else if (give_up(b, pid, cost_ns, fn, ctx))
+		budget_come_back(b, fn, ctx);
+	else if (budget_give_up(b, pid, cost_ns, fn, ctx))
 		b->over_ns = 0;
 }

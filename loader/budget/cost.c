@@ -24,7 +24,7 @@ struct cost {
 	uint64_t limit_ns, second_ns;
 };
 
-static uint32_t unit_of(struct cost *c, const char *runtime)
+static uint32_t cost_unit_of(struct cost *c, const char *runtime)
 {
 	uint32_t u = 0;
 
@@ -35,7 +35,7 @@ static uint32_t unit_of(struct cost *c, const char *runtime)
 	return u; /* BUDGET_UNITS: one too many, which is never given up */
 }
 
-static int probes_index(struct cost *c, const struct probe_table *probes)
+static int cost_probes_index(struct cost *c, const struct probe_table *probes)
 {
 	for (size_t i = 0; i < probe_table_count(probes); i++) {
 		const struct probe_row *row = probe_table_row(probes, i);
@@ -45,7 +45,7 @@ static int probes_index(struct cost *c, const struct probe_table *probes)
 			free(p);
 			return -ENOMEM;
 		}
-		*p = (struct probe){.row = row, .unit = unit_of(c, row->runtime)};
+		*p = (struct probe){.row = row, .unit = cost_unit_of(c, row->runtime)};
 	}
 	return 0;
 }
@@ -63,7 +63,7 @@ int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit
 	c->tally = tally_new();
 	c->probes = table_new();
 	if (c->budget && c->tally && c->probes)
-		err = probes_index(c, probes);
+		err = cost_probes_index(c, probes);
 	if (err)
 		cost_free(c);
 	else
@@ -104,12 +104,12 @@ void cost_forget(struct cost *c, pid_t pid)
 	budget_forget(c->budget, (uint32_t)pid);
 }
 
-static unsigned row_group(const struct cost *c, const struct probe_row *row)
+static unsigned cost_row_group(const struct cost *c, const struct probe_row *row)
 {
 	return row->hash == c->chosen ? GP_GROUP_marker : row->group;
 }
 
-static bool row_protected(const struct cost *c, const struct probe_row *row)
+static bool cost_row_protected(const struct cost *c, const struct probe_row *row)
 {
 	return c->protected >> row->role & 1;
 }
@@ -124,7 +124,7 @@ bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 	c->protected = roles;
 	c->chosen = chosen;
 	for (size_t i = 0; (p = table_next(c->probes, &i, NULL));)
-		protect[p->unit][p->row->group] |= row_protected(c, p->row) ||
+		protect[p->unit][p->row->group] |= cost_row_protected(c, p->row) ||
 						   p->row->hash == chosen; /* links are by group */
 	for (uint32_t u = 0; u < c->units; u++) {
 		budget_protect(c->budget, u, GP_GROUP_confirm, protect[u][GP_GROUP_confirm]);
@@ -136,15 +136,15 @@ bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 {
 	const struct probe *p = table_get(c->probes, row->hash);
-	unsigned group = row_group(c, row);
+	unsigned group = cost_row_group(c, row);
 	enum budget_level level = p ? budget_level(c->budget, p->unit) : BUDGET_ALL;
 
-	if (group == GP_GROUP_bulk && level >= BUDGET_NO_BULK && !row_protected(c, row))
+	if (group == GP_GROUP_bulk && level >= BUDGET_NO_BULK && !cost_row_protected(c, row))
 		return COST_DETACHED;
 	if (group == GP_GROUP_confirm && level >= BUDGET_NO_CONFIRM)
 		return COST_DETACHED;
 	if (group == GP_GROUP_confirm && !row->count && level >= BUDGET_COUNT &&
-	    !row_protected(c, row))
+	    !cost_row_protected(c, row))
 		return COST_COUNTED;
 	return COST_SENT;
 }
@@ -185,8 +185,8 @@ static void cost_on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent,
 
 	if (!p || !p->price_ns || !cost_is_watched(s, pid))
 		return;
-	hits = row_protected(s->cost, p->row) ? BUDGET_KEPT : BUDGET_SENT;
-	group = row_group(s->cost, p->row);
+	hits = cost_row_protected(s->cost, p->row) ? BUDGET_KEPT : BUDGET_SENT;
+	group = cost_row_group(s->cost, p->row);
 	if (sent)
 		budget_add(s->cost->budget, pid, p->unit, group, sent * p->price_ns, hits);
 	hits = hits == BUDGET_KEPT ? hits : BUDGET_COUNTED;

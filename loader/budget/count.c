@@ -55,7 +55,7 @@ void counts_release_slot(struct counts *c, uint32_t slot)
 		c->released[slot] = true;
 }
 
-static uint64_t counter_sum(const struct counts *c, size_t slot, size_t hot)
+static uint64_t counts_counter_sum(const struct counts *c, size_t slot, size_t hot)
 {
 	uint64_t sum = 0;
 
@@ -66,7 +66,7 @@ static uint64_t counter_sum(const struct counts *c, size_t slot, size_t hot)
 	return sum;
 }
 
-static void slot_sample(struct counts *c, size_t slot, loader_count_fn *count, void *ctx)
+static void counts_slot_sample(struct counts *c, size_t slot, loader_count_fn *count, void *ctx)
 {
 	pid_t owner = (pid_t)__atomic_load_n(&c->kernel->slot_owner[slot], __ATOMIC_RELAXED);
 	struct gp_counter now = {.slot = (uint32_t)slot};
@@ -75,7 +75,7 @@ static void slot_sample(struct counts *c, size_t slot, loader_count_fn *count, v
 
 	for (size_t hot = 0; (probe = rows_hot_probe(c->rows, hot)); hot++) {
 		told = &c->told[slot * GP_HOT_ROWS + hot];
-		now.total = counter_sum(c, slot, hot);
+		now.total = counts_counter_sum(c, slot, hot);
 		now.count = now.total - *told;
 		if (now.count)
 			count(ctx, owner, probe, &now);
@@ -110,11 +110,11 @@ void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count,
 {
 	if (!slot || slot >= GP_SLOTS)
 		return;
-	slot_sample(c, slot, count, ctx);
+	counts_slot_sample(c, slot, count, ctx);
 	c->sampled[slot] = true;
 }
 
-static void slot_free(struct counts *c, uint32_t slot)
+static void counts_slot_free(struct counts *c, uint32_t slot)
 {
 	c->released[slot] = c->sampled[slot] = false;
 	__atomic_store_n(&c->kernel->slot_owner[slot], 0, __ATOMIC_RELAXED);
@@ -126,9 +126,9 @@ void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *los
 	for (uint32_t slot = 0; slot < GP_SLOTS; slot++) {
 		if (slot && !__atomic_load_n(&c->kernel->slot_owner[slot], __ATOMIC_RELAXED))
 			continue;
-		slot_sample(c, slot, count, ctx);
+		counts_slot_sample(c, slot, count, ctx);
 		if (c->released[slot])
-			slot_free(c, slot);
+			counts_slot_free(c, slot);
 	}
 	for (int cause = 0; cause < GP_LOSS_CAUSE_COUNT; cause++) {
 		uint64_t now = __atomic_load_n(&c->kernel->losses[cause], __ATOMIC_RELAXED);
@@ -143,7 +143,7 @@ void counts_settle(struct counts *c)
 {
 	for (uint32_t slot = 1; slot < GP_SLOTS; slot++)
 		if (c->released[slot] && c->sampled[slot])
-			slot_free(c, slot);
+			counts_slot_free(c, slot);
 }
 
 void counts_sweep(struct counts *c)

@@ -60,7 +60,7 @@ static const struct shape shapes[SHAPES] = {
 
 /* Offset in /proc/self/exe of an address in it; 0 when it is elsewhere (never offset 0: the ELF
  * header). */
-static uint64_t file_offset(uintptr_t address)
+static uint64_t price_file_offset(uintptr_t address)
 {
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	size_t n = getauxval(AT_PHNUM);
@@ -78,7 +78,7 @@ static uint64_t file_offset(uintptr_t address)
 	return 0;
 }
 
-static uint64_t hits_ns(const struct shape *shape, unsigned int hits)
+static uint64_t price_hits_ns(const struct shape *shape, unsigned int hits)
 {
 	uint64_t start = clock_thread_ns();
 
@@ -87,30 +87,30 @@ static uint64_t hits_ns(const struct shape *shape, unsigned int hits)
 	return clock_thread_ns() - start;
 }
 
-static int sample_cmp(const void *a, const void *b)
+static int price_sample_cmp(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
-static uint32_t shape_ns(const struct shape *shape)
+static uint32_t price_shape_ns(const struct shape *shape)
 {
-	uint64_t samples[BATCHES], one = hits_ns(shape, WARM_HITS) / WARM_HITS + 1;
+	uint64_t samples[BATCHES], one = price_hits_ns(shape, WARM_HITS) / WARM_HITS + 1;
 	unsigned int hits = (unsigned int)(SPEND_NS / one);
 
 	hits = hits < 4 ? 4 : hits > BATCH_MAX ? BATCH_MAX : hits;
 	for (int i = 0; i < BATCHES; i++)
-		samples[i] = hits_ns(shape, hits) / hits;
-	qsort(samples, BATCHES, sizeof(samples[0]), sample_cmp);
+		samples[i] = price_hits_ns(shape, hits) / hits;
+	qsort(samples, BATCHES, sizeof(samples[0]), price_sample_cmp);
 	return samples[BATCHES / 2] ? (uint32_t)samples[BATCHES / 2] : 1;
 }
 
-static void shapes_measure(uint32_t prices[4], const struct attach_site *sites)
+static void price_shapes_measure(uint32_t prices[4], const struct attach_site *sites)
 {
 	for (int i = 0; i < SHAPES; i++)
 		if (!sites[i].error)
-			prices[shapes[i].insn] = shape_ns(&shapes[i]);
+			prices[shapes[i].insn] = price_shape_ns(&shapes[i]);
 }
 
 void price_measure(struct price *ret, const struct kernel *k, struct attach *at)
@@ -125,12 +125,12 @@ void price_measure(struct price *ret, const struct kernel *k, struct attach *at)
 		return;
 	set.fd = fd;
 	for (int i = 0; i < SHAPES; i++)
-		sites[i].offset = file_offset((uintptr_t)shapes[i].call);
+		sites[i].offset = price_file_offset((uintptr_t)shapes[i].call);
 	if (!attach_sites(at, &set, sites, SHAPES))
-		shapes_measure(ret->enter_ns, sites);
+		price_shapes_measure(ret->enter_ns, sites);
 	set.returns = true;
 	if (!attach_sites(at, &set, sites, SHAPES))
-		shapes_measure(ret->return_ns, sites);
+		price_shapes_measure(ret->return_ns, sites);
 	close(fd);
 	log_debug(
 		"price of an empty hit, ns: nop5 %u, emulated %u, stepped %u; with return %u, %u, %u",

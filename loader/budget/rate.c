@@ -74,7 +74,7 @@ static void rate_tell(const struct rates *r, const struct telling *to,
 		to->count(to->ctx, (pid_t)key->tgid, ends, &unsent);
 }
 
-static struct told *told_get(struct rates *r, uint64_t id)
+static struct told *rates_told_get(struct rates *r, uint64_t id)
 {
 	struct told *told = table_get(r->told, id);
 
@@ -87,7 +87,7 @@ static struct told *told_get(struct rates *r, uint64_t id)
 	return NULL;
 }
 
-static void told_forget(struct rates *r, uint64_t id)
+static void rates_told_forget(struct rates *r, uint64_t id)
 {
 	struct gp_rate_key key = {.row = (uint32_t)(id >> 32), .tgid = (uint32_t)id};
 
@@ -99,7 +99,7 @@ static void rate_read(struct rates *r, const struct telling *to, const struct gp
 		      const struct gp_rate *rate)
 {
 	uint64_t id = (uint64_t)key->row << 32 | key->tgid;
-	struct told *told = rate->unsent ? told_get(r, id) : table_get(r->told, id);
+	struct told *told = rate->unsent ? rates_told_get(r, id) : table_get(r->told, id);
 
 	if (!told)
 		return;
@@ -126,7 +126,7 @@ static void rates_read(struct rates *r, struct telling to)
 	rates_each_batch(r, r->kernel->rates_fd, GP_RATES_MAX, rates_each, &to);
 	for (size_t i = 0; (told = table_next(r->told, &i, &id));)
 		if (told->round != r->round)
-			told_forget(r, id);
+			rates_told_forget(r, id);
 }
 
 void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, void *ctx)
@@ -149,7 +149,7 @@ void rates_forget(struct rates *r, pid_t pid)
 	for (size_t place = 0; rows_next_bounded(r->rows, &place); place++) {
 		key.row = (uint32_t)place;
 		bpf_map_delete_elem(r->kernel->rates_fd, &key);
-		told_forget(r, (uint64_t)place << 32 | key.tgid);
+		rates_told_forget(r, (uint64_t)place << 32 | key.tgid);
 	}
 }
 
@@ -160,7 +160,7 @@ struct sweep {
 	size_t n;
 };
 
-static void names_each(struct rates *r, uint32_t n, void *arg)
+static void rates_names_each(struct rates *r, uint32_t n, void *arg)
 {
 	struct sweep *s = arg;
 
@@ -169,14 +169,14 @@ static void names_each(struct rates *r, uint32_t n, void *arg)
 			r->old[s->n++] = r->keys.name[i];
 }
 
-static void names_sweep(struct rates *r)
+static void rates_names_sweep(struct rates *r)
 {
 	struct sweep s = {.now_ns = clock_mono_ns()};
 
 	if (s.now_ns - r->swept_ns < SWEEP_NS)
 		return;
 	r->swept_ns = s.now_ns;
-	rates_each_batch(r, r->kernel->names_fd, GP_NAMES_MAX, names_each, &s);
+	rates_each_batch(r, r->kernel->names_fd, GP_NAMES_MAX, rates_names_each, &s);
 	for (size_t i = 0; i < s.n; i++)
 		bpf_map_delete_elem(r->kernel->names_fd, &r->old[i]);
 }
@@ -199,13 +199,13 @@ void rates_commit(struct rates *r)
 
 void rates_resume(struct rates *r, pid_t pid, const struct gp_counter *last)
 {
-	struct told *told = told_get(r, (uint64_t)last->row << 32 | (uint32_t)pid);
+	struct told *told = rates_told_get(r, (uint64_t)last->row << 32 | (uint32_t)pid);
 
 	if (told)
 		told->unsent = last->total;
 }
 
-static void told_load(struct rates *r)
+static void rates_told_load(struct rates *r)
 {
 	struct gp_rate_key key, *at = NULL;
 	struct told *told;
@@ -213,7 +213,7 @@ static void told_load(struct rates *r)
 
 	while (r->kernel->adopted && !bpf_map_get_next_key(r->kernel->unsent_told_fd, at, &key)) {
 		at = &key;
-		told = told_get(r, (uint64_t)key.row << 32 | key.tgid);
+		told = rates_told_get(r, (uint64_t)key.row << 32 | key.tgid);
 		if (told && !bpf_map_lookup_elem(r->kernel->unsent_told_fd, &key, &unsent))
 			told->unsent = told->committed = unsent;
 	}
@@ -234,7 +234,7 @@ int rates_new(struct rates **ret, const struct kernel *k, const struct rows *row
 		free(r);
 		return -ENOMEM;
 	}
-	told_load(r);
+	rates_told_load(r);
 	*ret = r;
 	return 0;
 }
@@ -250,5 +250,5 @@ void rates_free(struct rates *r)
 void rates_sample(struct rates *r, loader_count_fn *count, void *ctx)
 {
 	rates_read(r, (struct telling){count, ctx});
-	names_sweep(r);
+	rates_names_sweep(r);
 }

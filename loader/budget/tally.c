@@ -41,7 +41,7 @@ void tally_free(struct tally *t)
 	free(t);
 }
 
-static struct cell *cell_make(struct tally *t, uint64_t key)
+static struct cell *tally_cell_make(struct tally *t, uint64_t key)
 {
 	struct cell *c = table_get(t->cells, key);
 
@@ -55,13 +55,13 @@ static struct cell *cell_make(struct tally *t, uint64_t key)
 }
 
 /* NULL: no memory, and a hit less is known. */
-static struct cell *cell_find(struct tally *t, uint32_t pid, uint32_t probe)
+static struct cell *tally_cell_find(struct tally *t, uint32_t pid, uint32_t probe)
 {
 	uint64_t key = (uint64_t)pid << 32 | probe;
 	size_t place = (probe ^ pid) % CACHE;
 
 	if (t->cache[place].key != key || !t->cache[place].cell) {
-		t->cache[place].cell = cell_make(t, key);
+		t->cache[place].cell = tally_cell_make(t, key);
 		t->cache[place].key = key;
 	}
 	return t->cache[place].cell;
@@ -75,7 +75,7 @@ void tally_records(struct tally *t, const void *records, size_t len)
 	for (size_t at = 0; (r = gp_rec_next(records, len, &at));) {
 		if (r->kind > GP_KIND_call)
 			continue;
-		c = cell_find(t, r->pid, r->probe);
+		c = tally_cell_find(t, r->pid, r->probe);
 		if (c)
 			c->sent++;
 	}
@@ -83,7 +83,7 @@ void tally_records(struct tally *t, const void *records, size_t len)
 
 void tally_count(struct tally *t, uint32_t pid, uint32_t probe, uint64_t hits)
 {
-	struct cell *c = cell_find(t, pid, probe);
+	struct cell *c = tally_cell_find(t, pid, probe);
 
 	if (c)
 		c->counted += hits;

@@ -18,7 +18,7 @@
 #define DYNAMIC_MAX	    4096 /* entries */
 #define BATCH		    64	 /* headers read at once */
 
-static void segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
+static void elf_file_segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
 {
 	uint64_t size = ph->p_filesz;
 
@@ -36,7 +36,8 @@ static void segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
 }
 
 /* Segments first, as the dynamic section's addresses need them. */
-static int segments_read(struct elf_file *ef, const Elf64_Ehdr *header, Elf64_Phdr *ret_dynamic)
+static int elf_file_segments_read(struct elf_file *ef, const Elf64_Ehdr *header,
+				  Elf64_Phdr *ret_dynamic)
 {
 	Elf64_Phdr batch[BATCH];
 	size_t n;
@@ -52,7 +53,7 @@ static int segments_read(struct elf_file *ef, const Elf64_Ehdr *header, Elf64_Ph
 			return err;
 		for (size_t j = 0; j < n; j++) {
 			if (batch[j].p_type == PT_LOAD)
-				segment_add(ef, &batch[j]);
+				elf_file_segment_add(ef, &batch[j]);
 			else if (batch[j].p_type == PT_DYNAMIC)
 				*ret_dynamic = batch[j];
 		}
@@ -65,7 +66,7 @@ struct dynamic_addresses {
 	uint64_t soname; /* in the strings; 0: none */
 };
 
-static void dynamic_note(struct dynamic_addresses *a, const Elf64_Dyn *d)
+static void elf_file_dynamic_note(struct dynamic_addresses *a, const Elf64_Dyn *d)
 {
 	switch (d->d_tag) {
 	case DT_SYMTAB:
@@ -89,8 +90,8 @@ static void dynamic_note(struct dynamic_addresses *a, const Elf64_Dyn *d)
 	}
 }
 
-static int dynamic_read(const struct elf_file *ef, const Elf64_Phdr *ph,
-			struct dynamic_addresses *a)
+static int elf_file_dynamic_read(const struct elf_file *ef, const Elf64_Phdr *ph,
+				 struct dynamic_addresses *a)
 {
 	size_t count = ph->p_filesz / sizeof(Elf64_Dyn), n;
 	Elf64_Dyn batch[BATCH];
@@ -107,14 +108,15 @@ static int dynamic_read(const struct elf_file *ef, const Elf64_Phdr *ph,
 		for (size_t j = 0; j < n; j++) {
 			if (batch[j].d_tag == DT_NULL)
 				return 0;
-			dynamic_note(a, &batch[j]);
+			elf_file_dynamic_note(a, &batch[j]);
 		}
 	}
 	return 0;
 }
 
 /* Keeps a table only when all of it lies in the file. */
-static void table_set(const struct elf_file *ef, struct elf_table *t, const struct elf_table *from)
+static void elf_file_table_set(const struct elf_file *ef, struct elf_table *t,
+			       const struct elf_table *from)
 {
 	struct elf_table out = *from;
 
@@ -125,14 +127,14 @@ static void table_set(const struct elf_file *ef, struct elf_table *t, const stru
 		*t = out;
 }
 
-static int section_read(const struct elf_file *ef, const Elf64_Ehdr *header, uint64_t i,
-			Elf64_Shdr *ret)
+static int elf_file_section_read(const struct elf_file *ef, const Elf64_Ehdr *header, uint64_t i,
+				 Elf64_Shdr *ret)
 {
 	return elf_read_exactly(ef, header->e_shoff + i * sizeof(*ret), ret, sizeof(*ret));
 }
 
-static void section_table(const struct elf_file *ef, const Elf64_Ehdr *header, uint64_t count,
-			  const Elf64_Shdr *section, struct elf_table *ret)
+static void elf_file_section_table(const struct elf_file *ef, const Elf64_Ehdr *header,
+				   uint64_t count, const Elf64_Shdr *section, struct elf_table *ret)
 {
 	struct elf_table t = {.symbols = section->sh_offset,
 			      .count = section->sh_size / sizeof(Elf64_Sym)};
@@ -140,38 +142,39 @@ static void section_table(const struct elf_file *ef, const Elf64_Ehdr *header, u
 
 	if (section->sh_entsize != sizeof(Elf64_Sym) || section->sh_link >= count)
 		return;
-	if (section_read(ef, header, section->sh_link, &strings) || strings.sh_type != SHT_STRTAB)
+	if (elf_file_section_read(ef, header, section->sh_link, &strings) ||
+	    strings.sh_type != SHT_STRTAB)
 		return;
 	t.strings = strings.sh_offset;
 	t.strings_size = strings.sh_size;
-	table_set(ef, ret, &t);
+	elf_file_table_set(ef, ret, &t);
 }
 
 /* The section headers serve the tables that nothing else points to: .symtab, and the size of
  * .dynsym. They may be stripped or wrong, so nothing here is an error. */
-static void sections_read(struct elf_file *ef, const Elf64_Ehdr *header,
-			  struct elf_table *ret_dynamic)
+static void elf_file_sections_read(struct elf_file *ef, const Elf64_Ehdr *header,
+				   struct elf_table *ret_dynamic)
 {
 	uint64_t count = header->e_shnum;
 	Elf64_Shdr section;
 
 	if (!header->e_shoff || header->e_shentsize != sizeof(section))
 		return;
-	if (!count &&
-	    !section_read(ef, header, 0, &section)) /* over 0xff00 sections, gABI "e_shnum" */
+	if (!count && !elf_file_section_read(ef, header, 0,
+					     &section)) /* over 0xff00 sections, gABI "e_shnum" */
 		count = section.sh_size;
 	if (count > SECTIONS_MAX)
 		return;
-	for (uint64_t i = 0; i < count && !section_read(ef, header, i, &section); i++) {
+	for (uint64_t i = 0; i < count && !elf_file_section_read(ef, header, i, &section); i++) {
 		if (section.sh_type == SHT_SYMTAB && !ef->full.count)
-			section_table(ef, header, count, &section, &ef->full);
+			elf_file_section_table(ef, header, count, &section, &ef->full);
 		else if (section.sh_type == SHT_DYNSYM && !ret_dynamic->count)
-			section_table(ef, header, count, &section, ret_dynamic);
+			elf_file_section_table(ef, header, count, &section, ret_dynamic);
 	}
 }
 
-static void dynamic_locate(struct elf_file *ef, const struct dynamic_addresses *a,
-			   const struct elf_table *section)
+static void elf_file_dynamic_locate(struct elf_file *ef, const struct dynamic_addresses *a,
+				    const struct elf_table *section)
 {
 	struct elf_table t = {.strings_size = a->strings_size};
 
@@ -190,7 +193,7 @@ static void dynamic_locate(struct elf_file *ef, const struct dynamic_addresses *
 	t.count = section->symbols == t.symbols ? section->count : 0;
 	if (!t.count)
 		t.count = elf_hash_count(ef);
-	table_set(ef, &ef->dynamic, &t);
+	elf_file_table_set(ef, &ef->dynamic, &t);
 }
 
 static int elf_locate(struct elf_file *ef, const Elf64_Ehdr *header)
@@ -198,17 +201,17 @@ static int elf_locate(struct elf_file *ef, const Elf64_Ehdr *header)
 	struct dynamic_addresses addresses = {0};
 	Elf64_Phdr dynamic = {0};
 	struct elf_table section = {0};
-	int err = segments_read(ef, header, &dynamic);
+	int err = elf_file_segments_read(ef, header, &dynamic);
 
 	if (err)
 		return err;
-	sections_read(ef, header, &section);
-	if (dynamic.p_filesz && !dynamic_read(ef, &dynamic, &addresses))
-		dynamic_locate(ef, &addresses, &section);
+	elf_file_sections_read(ef, header, &section);
+	if (dynamic.p_filesz && !elf_file_dynamic_read(ef, &dynamic, &addresses))
+		elf_file_dynamic_locate(ef, &addresses, &section);
 	return 0;
 }
 
-static bool header_ours(const Elf64_Ehdr *h)
+static bool elf_file_header_ours(const Elf64_Ehdr *h)
 {
 	return !memcmp(h->e_ident, ELFMAG, SELFMAG) && h->e_ident[EI_CLASS] == ELFCLASS64 &&
 	       h->e_ident[EI_DATA] == BYTE_ORDER_HERE &&
@@ -233,7 +236,7 @@ int elf_file_open(struct elf_file **ret, int fd)
 	ef->reads = &ef->reads_done;
 	ef->size = (uint64_t)st.st_size;
 	err = elf_read_exactly(ef, 0, &header, sizeof(header));
-	if (!err && !header_ours(&header))
+	if (!err && !elf_file_header_ours(&header))
 		err = -ENOEXEC;
 	if (!err) {
 		ef->machine = header.e_machine;

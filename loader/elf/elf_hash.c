@@ -43,7 +43,8 @@ static uint32_t hash_name(const char *name)
 	return h;
 }
 
-static int bloom_excludes(const struct elf_file *ef, const struct hash_table *t, uint32_t hash)
+static int elf_hash_bloom_excludes(const struct elf_file *ef, const struct hash_table *t,
+				   uint32_t hash)
 {
 	uint64_t word, mask = 1ull << hash % 64 | 1ull << (hash >> t->bloom_shift) % 64;
 
@@ -53,7 +54,7 @@ static int bloom_excludes(const struct elf_file *ef, const struct hash_table *t,
 	return (word & mask) != mask;
 }
 
-static bool symbol_named(const struct elf_file *ef, const Elf64_Sym *sym, const char *name)
+static bool elf_hash_symbol_named(const struct elf_file *ef, const Elf64_Sym *sym, const char *name)
 {
 	const struct elf_table *t = &ef->dynamic;
 	size_t len = strlen(name) + 1;
@@ -66,15 +67,15 @@ static bool symbol_named(const struct elf_file *ef, const Elf64_Sym *sym, const 
 	       !memcmp(text, name, len);
 }
 
-static int chain_found(const struct elf_file *ef, uint64_t index, const char *name,
-		       int (*found)(void *ctx, const Elf64_Sym *sym), void *ctx)
+static int elf_hash_chain_found(const struct elf_file *ef, uint64_t index, const char *name,
+				int (*found)(void *ctx, const Elf64_Sym *sym), void *ctx)
 {
 	Elf64_Sym sym;
 
 	if (index >= ef->dynamic.count ||
 	    elf_read_exactly(ef, ef->dynamic.symbols + index * sizeof(sym), &sym, sizeof(sym)))
 		return -ENOENT;
-	return symbol_named(ef, &sym, name) ? found(ctx, &sym) : 0;
+	return elf_hash_symbol_named(ef, &sym, name) ? found(ctx, &sym) : 0;
 }
 
 int elf_hash_lookup(const struct elf_file *ef, const char *name,
@@ -85,7 +86,7 @@ int elf_hash_lookup(const struct elf_file *ef, const char *name,
 	int err = hash_open(ef, &t);
 
 	if (!err)
-		err = bloom_excludes(ef, &t, hash);
+		err = elf_hash_bloom_excludes(ef, &t, hash);
 	if (err)
 		return err > 0 ? 0 : err;
 	if (elf_read_exactly(ef, t.buckets_at + 4ull * (hash % t.buckets), &index, sizeof(index)))
@@ -99,7 +100,7 @@ int elf_hash_lookup(const struct elf_file *ef, const char *name,
 				     sizeof(value)))
 			return -ENOENT;
 		if ((value | 1) == (hash | 1)) {
-			err = chain_found(ef, (uint64_t)index + i, name, found, ctx);
+			err = elf_hash_chain_found(ef, (uint64_t)index + i, name, found, ctx);
 			if (err)
 				return err;
 		}

@@ -43,7 +43,7 @@ bool elf_symbol_usable(const struct elf_file *ef, const Elf64_Sym *sym, uint64_t
 }
 
 /* Each symbol that a probe could sit on and that has a name. */
-static int refs_read(struct scan *s, ref_fn *fn)
+static int elf_scan_refs_read(struct scan *s, ref_fn *fn)
 {
 	const struct elf_table *t = s->table;
 	const Elf64_Sym *sym;
@@ -65,7 +65,7 @@ static int refs_read(struct scan *s, ref_fn *fn)
 	return err;
 }
 
-static int ref_count(struct scan *s, uint32_t name, uint32_t index)
+static int elf_scan_ref_count(struct scan *s, uint32_t name, uint32_t index)
 {
 	(void)index;
 	s->pieces[name / PIECE_BYTES].limit++;
@@ -73,7 +73,7 @@ static int ref_count(struct scan *s, uint32_t name, uint32_t index)
 }
 
 /* A file that has changed since its symbols were counted is not believed. */
-static int ref_place(struct scan *s, uint32_t name, uint32_t index)
+static int elf_scan_ref_place(struct scan *s, uint32_t name, uint32_t index)
 {
 	struct piece *p = &s->pieces[name / PIECE_BYTES];
 
@@ -83,10 +83,10 @@ static int ref_place(struct scan *s, uint32_t name, uint32_t index)
 	return 0;
 }
 
-static int refs_sort(struct scan *s)
+static int elf_scan_refs_sort(struct scan *s)
 {
 	uint32_t count = 0;
-	int err = refs_read(s, ref_count);
+	int err = elf_scan_refs_read(s, elf_scan_ref_count);
 
 	if (err)
 		return err;
@@ -98,11 +98,11 @@ static int refs_sort(struct scan *s)
 		p->limit = count;
 	}
 	s->refs = malloc((count + 1ul) * sizeof(*s->refs));
-	return s->refs ? refs_read(s, ref_place) : -ENOMEM;
+	return s->refs ? elf_scan_refs_read(s, elf_scan_ref_place) : -ENOMEM;
 }
 
 /* Names end behind the piece that they begin in, at most ELF_NAME_MAX bytes. */
-static int piece_read(struct scan *s, size_t piece, elf_name_fn *named, void *ctx)
+static int elf_scan_piece_read(struct scan *s, size_t piece, elf_name_fn *named, void *ctx)
 {
 	const struct piece *p = &s->pieces[piece];
 	uint64_t at = (uint64_t)piece * PIECE_BYTES, left = s->table->strings_size - at;
@@ -134,9 +134,9 @@ int elf_names_scan(const struct elf_file *ef, const struct elf_table *table, elf
 	s.pieces = calloc(s.pieces_count, sizeof(*s.pieces));
 	s.bytes = malloc(PIECE_BYTES + ELF_NAME_MAX);
 	if (s.batch && s.pieces && s.bytes)
-		err = refs_sort(&s);
+		err = elf_scan_refs_sort(&s);
 	for (size_t i = 0; i < s.pieces_count && !err; i++)
-		err = piece_read(&s, i, named, ctx);
+		err = elf_scan_piece_read(&s, i, named, ctx);
 	free(s.batch);
 	free(s.pieces);
 	free(s.refs);

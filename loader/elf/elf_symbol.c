@@ -33,7 +33,8 @@ struct finder {
 	struct heads heads;
 };
 
-static int finder_add(struct finder *f, size_t want, const Elf64_Sym *sym, uint64_t index)
+static int elf_symbol_finder_add(struct finder *f, size_t want, const Elf64_Sym *sym,
+				 uint64_t index)
 {
 	struct match *bigger;
 	uint64_t offset;
@@ -65,16 +66,16 @@ static int finder_add(struct finder *f, size_t want, const Elf64_Sym *sym, uint6
 	return 0;
 }
 
-static int finder_add_hashed(void *ctx, const Elf64_Sym *sym)
+static int elf_symbol_finder_add_hashed(void *ctx, const Elf64_Sym *sym)
 {
 	struct finder *f = ctx;
 
-	return finder_add(f, f->want, sym, 0);
+	return elf_symbol_finder_add(f, f->want, sym, 0);
 }
 
 /* ---- a table without hashes ------------------------------------------------------------------ */
 
-static uint32_t *heads_slot(struct heads *h, const char *name)
+static uint32_t *elf_symbol_heads_slot(struct heads *h, const char *name)
 {
 	uint64_t head = 0;
 
@@ -85,7 +86,7 @@ static uint32_t *heads_slot(struct heads *h, const char *name)
 	return &h->first[head * 0x9e3779b97f4a7c15 >> (64 - HEADS_BITS)];
 }
 
-static void heads_make(struct finder *f)
+static void elf_symbol_heads_make(struct finder *f)
 {
 	struct heads *h = &f->heads;
 	size_t shortest = ELF_NAME_MAX;
@@ -100,7 +101,7 @@ static void heads_make(struct finder *f)
 	for (size_t i = f->n; i-- > 0;) {
 		if (!f->pending[i])
 			continue;
-		slot = heads_slot(h, f->wants[i].name);
+		slot = elf_symbol_heads_slot(h, f->wants[i].name);
 		h->next[i] = *slot;
 		*slot = (uint32_t)i + 1;
 	}
@@ -108,7 +109,7 @@ static void heads_make(struct finder *f)
 
 /* Mangled names have no dot of their own: foo.cold, foo.part.0 and foo.isra.0 are pieces and
  * rewritten copies of foo, with other entries and arguments. Behind an @ stands a version. */
-static bool rest_matches(const char *rest, size_t len, bool prefix)
+static bool elf_symbol_rest_matches(const char *rest, size_t len, bool prefix)
 {
 	size_t end = strnlen(rest, len);
 	const char *version = memchr(rest, '@', end);
@@ -124,33 +125,33 @@ static int symbol_match(struct finder *f, size_t want, uint32_t index)
 	int err = elf_read_exactly(f->ef, f->table->symbols + index * sizeof(sym), &sym,
 				   sizeof(sym));
 
-	return err ? err : finder_add(f, want, &sym, index);
+	return err ? err : elf_symbol_finder_add(f, want, &sym, index);
 }
 
-static int scan_name(void *ctx, uint32_t index, const char *name, size_t len)
+static int elf_symbol_scan_name(void *ctx, uint32_t index, const char *name, size_t len)
 {
 	struct finder *f = ctx;
 	int err = 0;
 
 	if (len < f->heads.at + f->heads.len)
 		return 0;
-	for (uint32_t next = *heads_slot(&f->heads, name); next && !err;
+	for (uint32_t next = *elf_symbol_heads_slot(&f->heads, name); next && !err;
 	     next = f->heads.next[next - 1]) {
 		const struct elf_want *want = &f->wants[next - 1];
 		size_t n = f->lengths[next - 1];
 
 		if (n <= len && !memcmp(name, want->name, n) &&
-		    rest_matches(name + n, len - n, want->prefix))
+		    elf_symbol_rest_matches(name + n, len - n, want->prefix))
 			err = symbol_match(f, next - 1, index);
 	}
 	return err;
 }
 
-static int scan_table(struct finder *f, const struct elf_table *t)
+static int elf_symbol_scan_table(struct finder *f, const struct elf_table *t)
 {
-	heads_make(f);
+	elf_symbol_heads_make(f);
 	f->table = t;
-	return elf_names_scan(f->ef, t, scan_name, f);
+	return elf_names_scan(f->ef, t, elf_symbol_scan_name, f);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -163,9 +164,9 @@ static int elf_symbol_find_hashed(struct finder *f, size_t *ret_pending)
 
 	for (size_t i = 0; i < f->n; i++) {
 		f->want = i;
-		err = f->wants[i].prefix
-			      ? -ENOENT
-			      : elf_hash_lookup(f->ef, f->wants[i].name, finder_add_hashed, f);
+		err = f->wants[i].prefix ? -ENOENT
+					 : elf_hash_lookup(f->ef, f->wants[i].name,
+							   elf_symbol_finder_add_hashed, f);
 		if (err && err != -ENOENT)
 			return err;
 		f->pending[i] = err;
@@ -181,7 +182,7 @@ static int elf_symbol_find_all(struct finder *f)
 	int err = elf_symbol_find_hashed(f, &pending);
 
 	if (!err && pending)
-		err = scan_table(f, &f->ef->dynamic);
+		err = elf_symbol_scan_table(f, &f->ef->dynamic);
 	if (err)
 		return err;
 	pending = 0;
@@ -189,10 +190,10 @@ static int elf_symbol_find_all(struct finder *f)
 		f->pending[i] = !f->have[i];
 		pending += f->pending[i];
 	}
-	return pending ? scan_table(f, &f->ef->full) : 0;
+	return pending ? elf_symbol_scan_table(f, &f->ef->full) : 0;
 }
 
-static int match_compare(const void *a, const void *b)
+static int elf_symbol_match_compare(const void *a, const void *b)
 {
 	const struct elf_found *x = &((const struct match *)a)->found,
 			       *y = &((const struct match *)b)->found;
@@ -202,14 +203,14 @@ static int match_compare(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static int matches_give(const struct finder *f, struct elf_found **ret)
+static int elf_symbol_matches_give(const struct finder *f, struct elf_found **ret)
 {
 	struct elf_found *found = f->count ? calloc(f->count, sizeof(*found)) : NULL;
 
 	if (f->count && !found)
 		return -ENOMEM;
 	if (f->count)
-		qsort(f->matches, f->count, sizeof(*f->matches), match_compare);
+		qsort(f->matches, f->count, sizeof(*f->matches), elf_symbol_match_compare);
 	for (size_t i = 0; i < f->count; i++)
 		found[i] = f->matches[i].found;
 	*ret = found;
@@ -239,7 +240,7 @@ int elf_symbols_find(struct elf_file *ef, const struct elf_want *wants, size_t n
 	if (!err)
 		err = elf_symbol_find_all(f);
 	if (!err)
-		err = matches_give(f, ret);
+		err = elf_symbol_matches_give(f, ret);
 	free(f->pending);
 	free(f->have);
 	free(f->lengths);

@@ -17,7 +17,7 @@ struct entry {
 	int32_t begin, record;
 };
 
-static int header_find(const struct elf_file *ef, Elf64_Phdr *ret)
+static int elf_unwind_header_find(const struct elf_file *ef, Elf64_Phdr *ret)
 {
 	Elf64_Ehdr header;
 	int err = elf_read_exactly(ef, 0, &header, sizeof(header));
@@ -33,7 +33,7 @@ static int header_find(const struct elf_file *ef, Elf64_Phdr *ret)
 }
 
 /* Bytes of a pointer with this encoding; -1: none that linkers write here. */
-static int pointer_bytes(uint8_t encoding)
+static int elf_unwind_pointer_bytes(uint8_t encoding)
 {
 	if (encoding == OMITTED)
 		return 0;
@@ -62,7 +62,8 @@ bool elf_address_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret)
 	return false;
 }
 
-static int table_search(const struct elf_file *ef, uint64_t table, uint32_t count, int64_t begin)
+static int elf_unwind_table_search(const struct elf_file *ef, uint64_t table, uint32_t count,
+				   int64_t begin)
 {
 	uint32_t low = 0, high = count;
 	struct entry entry;
@@ -89,13 +90,13 @@ int elf_function_at(const struct elf_file *ef, uint64_t offset)
 	uint8_t head[4];
 	uint32_t count;
 	Elf64_Phdr ph;
-	int err = header_find(ef, &ph), skip;
+	int err = elf_unwind_header_find(ef, &ph), skip;
 
 	if (!err)
 		err = elf_read_exactly(ef, ph.p_offset, head, sizeof(head));
 	if (err)
 		return err;
-	skip = pointer_bytes(head[1]);
+	skip = elf_unwind_pointer_bytes(head[1]);
 	if (head[0] != VERSION || head[2] != COUNT_UDATA4 || head[3] != TABLE_SDATA4 || skip < 0)
 		return -ENODATA;
 	at = ph.p_offset + sizeof(head) + (uint64_t)skip;
@@ -104,5 +105,6 @@ int elf_function_at(const struct elf_file *ef, uint64_t offset)
 		return err;
 	if (!elf_address_of(ef, offset, &address))
 		return -ENOENT;
-	return table_search(ef, at + sizeof(count), count, (int64_t)(address - ph.p_vaddr));
+	return elf_unwind_table_search(ef, at + sizeof(count), count,
+				       (int64_t)(address - ph.p_vaddr));
 }

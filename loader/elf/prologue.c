@@ -51,7 +51,7 @@ static bool prologue_is_nop(const cs_insn *insn)
 	return b[0] == 0x90 ? insn->size == 1 : insn->size == 2 && b[0] == 0x66 && b[1] == 0x90;
 }
 
-static enum gp_insn x86_class(const cs_insn *insn)
+static enum gp_insn prologue_x86_class(const cs_insn *insn)
 {
 	if (prologue_is_nop5(insn))
 		return GP_INSN_nop5;
@@ -68,7 +68,7 @@ static const x86_reg argument_registers[] = {
 	X86_REG_R9W, X86_REG_R9B, X86_REG_RSP, X86_REG_ESP, X86_REG_SP,	 X86_REG_SPL,
 };
 
-static bool x86_matters(unsigned reg)
+static bool prologue_x86_matters(unsigned reg)
 {
 	for (size_t i = 0; i < sizeof(argument_registers) / sizeof(argument_registers[0]); i++)
 		if (reg == argument_registers[i])
@@ -76,7 +76,7 @@ static bool x86_matters(unsigned reg)
 	return false;
 }
 
-static bool x86_leaves_line(csh cs, const cs_insn *insn)
+static bool prologue_x86_leaves_line(csh cs, const cs_insn *insn)
 {
 	static const unsigned groups[] = {CS_GRP_JUMP, CS_GRP_CALL, CS_GRP_RET,
 					  CS_GRP_INT,  CS_GRP_IRET, CS_GRP_PRIVILEGE};
@@ -88,7 +88,7 @@ static bool x86_leaves_line(csh cs, const cs_insn *insn)
 }
 
 /* Whether the probe may sit behind this instruction and see what it would have seen before it. */
-static bool x86_skippable(csh cs, const cs_insn *insn)
+static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
 	uint8_t reads_count, writes_count;
@@ -97,12 +97,12 @@ static bool x86_skippable(csh cs, const cs_insn *insn)
 	/* endbr64 begins with the byte of a rep prefix, so prefixes alone decide nothing for it */
 	if (insn->id == X86_INS_ENDBR64)
 		return true;
-	if (x86_leaves_line(cs, insn) || x86->prefix[0])
+	if (prologue_x86_leaves_line(cs, insn) || x86->prefix[0])
 		return false;
 	if (cs_regs_access(cs, insn, reads, &reads_count, writes, &writes_count))
 		return false;
 	for (uint8_t i = 0; i < writes_count; i++)
-		if (x86_matters(writes[i]))
+		if (prologue_x86_matters(writes[i]))
 			return false;
 	/* A store may be to the red zone, which the call that replaces a nop5 would overwrite. */
 	for (uint8_t i = 0; i < x86->op_count; i++)
@@ -113,7 +113,7 @@ static bool x86_skippable(csh cs, const cs_insn *insn)
 
 /* Whether a branch within the code lands behind the entry, up to skip: such a probe would fire
  * again in the middle of a call. */
-static bool x86_branched_into(csh cs, const cs_insn *insns, size_t n, uint64_t skip)
+static bool prologue_x86_branched_into(csh cs, const cs_insn *insns, size_t n, uint64_t skip)
 {
 	for (size_t i = 0; i < n; i++) {
 		const cs_x86 *x86 = &insns[i].detail->x86;
@@ -132,22 +132,23 @@ static void prologue_describe(const cs_insn *insn, struct prologue *out)
 		 insn->op_str[0] ? " " : "", insn->op_str);
 }
 
-static void x86_choose(csh cs, const cs_insn *insns, size_t n, struct prologue *out)
+static void prologue_x86_choose(csh cs, const cs_insn *insns, size_t n, struct prologue *out)
 {
 	enum gp_insn class;
 	size_t i = 0;
 
-	out->insn = out->insn_at_entry = x86_class(&insns[0]);
+	out->insn = out->insn_at_entry = prologue_x86_class(&insns[0]);
 	prologue_describe(&insns[0], out);
-	while (i < n && insns[i].address <= SKIP_MAX && x86_class(&insns[i]) == GP_INSN_stepped) {
-		if (!x86_skippable(cs, &insns[i]))
+	while (i < n && insns[i].address <= SKIP_MAX &&
+	       prologue_x86_class(&insns[i]) == GP_INSN_stepped) {
+		if (!prologue_x86_skippable(cs, &insns[i]))
 			return;
 		i++;
 	}
 	if (!i || i == n || insns[i].address > SKIP_MAX)
 		return;
-	class = x86_class(&insns[i]);
-	if (insns[i].bytes[0] == 0xe8 || x86_branched_into(cs, insns, n, insns[i].address))
+	class = prologue_x86_class(&insns[i]);
+	if (insns[i].bytes[0] == 0xe8 || prologue_x86_branched_into(cs, insns, n, insns[i].address))
 		return;
 	out->skip = (uint16_t)insns[i].address;
 	out->insn = class;
@@ -158,7 +159,7 @@ static void x86_choose(csh cs, const cs_insn *insns, size_t n, struct prologue *
  * arch/arm64/kernel/probes/decode-insn.c) and steps the rest, push-like stores included; there is
  * nothing to gain by moving. */
 
-static void arm64_choose(const cs_insn *insn, struct prologue *out)
+static void prologue_arm64_choose(const cs_insn *insn, struct prologue *out)
 {
 	uint32_t word;
 
@@ -188,9 +189,9 @@ void prologue_choose(int machine, const uint8_t *code, size_t len, struct prolog
 	if (cs_option(cs, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK)
 		n = cs_disasm(cs, code, len, 0, 0, &insns);
 	if (n && arm64)
-		arm64_choose(insns, &out);
+		prologue_arm64_choose(insns, &out);
 	else if (n)
-		x86_choose(cs, insns, n, &out);
+		prologue_x86_choose(cs, insns, n, &out);
 	if (n)
 		cs_free(insns, n);
 	cs_close(&cs);

@@ -41,7 +41,8 @@
 #define BPF_OP_EXIT	 0x95 /* BPF_JMP | BPF_EXIT */
 
 /* A program that does nothing, of the given kind; descriptor or -errno. */
-static int program_load(enum bpf_prog_type type, enum bpf_attach_type attach_type, int btf_id)
+static int feature_program_load(enum bpf_prog_type type, enum bpf_attach_type attach_type,
+				int btf_id)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type,
 		    .attach_btf_id = (uint32_t)btf_id);
@@ -53,9 +54,9 @@ static int program_load(enum bpf_prog_type type, enum bpf_attach_type attach_typ
 	return bpf_prog_load(type, NULL, "GPL", insns, 2, &opts);
 }
 
-static int test_bpf(void)
+static int feature_test_bpf(void)
 {
-	int fd = program_load(BPF_PROG_TYPE_KPROBE, 0, 0);
+	int fd = feature_program_load(BPF_PROG_TYPE_KPROBE, 0, 0);
 
 	if (fd < 0)
 		return fd;
@@ -63,7 +64,7 @@ static int test_bpf(void)
 	return 0;
 }
 
-static int test_cookie(void)
+static int feature_test_cookie(void)
 {
 	const struct bpf_insn insns[] = {
 		{.code = BPF_OP_CALL, .imm = BPF_FUNC_get_attach_cookie},
@@ -80,10 +81,10 @@ static int test_cookie(void)
 /* Loading such a program succeeds on every kernel; only linking tells. "/" is no file to probe:
  * EBADF from a kernel that got as far as looking at it, EINVAL from one that does not know the
  * link. */
-static int test_link(uint32_t attach_type)
+static int feature_test_link(uint32_t attach_type)
 {
 	const uint64_t zero = 0;
-	int fd, prog = program_load(BPF_PROG_TYPE_KPROBE, attach_type, 0);
+	int fd, prog = feature_program_load(BPF_PROG_TYPE_KPROBE, attach_type, 0);
 
 	if (prog < 0)
 		return prog;
@@ -94,17 +95,17 @@ static int test_link(uint32_t attach_type)
 	return fd >= 0 || fd == -EBADF ? 0 : fd;
 }
 
-static int test_multi(void)
+static int feature_test_multi(void)
 {
-	return test_link(ATTACH_UPROBE_MULTI);
+	return feature_test_link(ATTACH_UPROBE_MULTI);
 }
 
-static int test_session(void)
+static int feature_test_session(void)
 {
-	return test_link(ATTACH_UPROBE_SESSION);
+	return feature_test_link(ATTACH_UPROBE_SESSION);
 }
 
-static int test_tracefs(void)
+static int feature_test_tracefs(void)
 {
 	long id = tracepoint_id("sched/sched_process_fork");
 
@@ -112,7 +113,7 @@ static int test_tracefs(void)
 }
 
 /* What kernel lockdown of mode confidentiality refuses. */
-static int test_kernel_read(void)
+static int feature_test_kernel_read(void)
 {
 	const struct bpf_insn insns[] = {
 		{.code = BPF_OP_MOV64_REG, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10},
@@ -133,7 +134,7 @@ static int test_kernel_read(void)
 
 /* As pins_open() would have it: there, or to be mounted, which is tried on a mount that nobody
  * sees. */
-static int test_bpffs(void)
+static int feature_test_bpffs(void)
 {
 	struct statfs st;
 	int fs, err = 0;
@@ -149,7 +150,7 @@ static int test_bpffs(void)
 	return err;
 }
 
-static int test_btf(void)
+static int feature_test_btf(void)
 {
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
@@ -160,14 +161,14 @@ static int test_btf(void)
 static int held[6];
 static size_t held_count;
 
-static void probe_hold(int event, int prog)
+static void feature_probe_hold(int event, int prog)
 {
 	if (event >= 0)
 		held[held_count++] = event;
 	held[held_count++] = prog;
 }
 
-static void *held_close(void *arg)
+static void *feature_held_close(void *arg)
 {
 	(void)arg;
 	for (size_t i = 0; i < held_count; i++)
@@ -175,21 +176,21 @@ static void *held_close(void *arg)
 	return NULL;
 }
 
-static int test_tp_btf(void)
+static int feature_test_tp_btf(void)
 {
 	int fd, prog, id = vmlinux_type("btf_trace_sched_process_fork", BTF_KIND_TYPEDEF);
 
 	if (id < 0)
 		return id;
-	prog = program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, id);
+	prog = feature_program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, id);
 	if (prog < 0)
 		return prog;
 	fd = bpf_raw_tracepoint_open(NULL, prog);
-	probe_hold(fd, prog);
+	feature_probe_hold(fd, prog);
 	return fd < 0 ? fd : 0;
 }
 
-static int test_task_vma(void)
+static int feature_test_task_vma(void)
 {
 	union bpf_iter_link_info info = {.task.pid = (uint32_t)getpid()};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .iter_info = &info, .iter_info_len = sizeof(info));
@@ -197,7 +198,7 @@ static int test_task_vma(void)
 
 	if (id < 0)
 		return id;
-	prog = program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, id);
+	prog = feature_program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, id);
 	if (prog < 0)
 		return prog;
 	fd = bpf_link_create(prog, 0, BPF_TRACE_ITER, &opts);
@@ -208,9 +209,9 @@ static int test_task_vma(void)
 	return 0;
 }
 
-static int test_tracepoint(const char *name)
+static int feature_test_tracepoint(const char *name)
 {
-	int err = 0, event, prog = program_load(BPF_PROG_TYPE_TRACEPOINT, 0, 0);
+	int err = 0, event, prog = feature_program_load(BPF_PROG_TYPE_TRACEPOINT, 0, 0);
 
 	if (prog < 0)
 		return prog;
@@ -219,18 +220,18 @@ static int test_tracepoint(const char *name)
 		err = event;
 	else if (ioctl(event, PERF_EVENT_IOC_SET_BPF, prog))
 		err = -errno;
-	probe_hold(event, prog);
+	feature_probe_hold(event, prog);
 	return err;
 }
 
-static int test_syscall_tp(void)
+static int feature_test_syscall_tp(void)
 {
-	return test_tracepoint("syscalls/sys_enter_mmap");
+	return feature_test_tracepoint("syscalls/sys_enter_mmap");
 }
 
-static int test_file(void)
+static int feature_test_file(void)
 {
-	return test_tracepoint("syscalls/sys_exit_openat");
+	return feature_test_tracepoint("syscalls/sys_exit_openat");
 }
 
 static struct feature features[FEATURE_COUNT] = {
@@ -302,19 +303,19 @@ static const struct {
 	int (*test)(void);
 	unsigned int needs; /* NEED() of each */
 } tests[FEATURE_COUNT] = {
-	[FEATURE_BPF] = {test_bpf, 0},
-	[FEATURE_COOKIE] = {test_cookie, NEED(BPF)},
-	[FEATURE_BTF] = {test_btf, 0},
-	[FEATURE_TP_BTF] = {test_tp_btf, NEED(BPF) | NEED(BTF)},
-	[FEATURE_TASK_VMA] = {test_task_vma, NEED(BPF) | NEED(BTF)},
-	[FEATURE_MULTI] = {test_multi, NEED(BPF)},
-	[FEATURE_SESSION] = {test_session, NEED(BPF)},
-	[FEATURE_TRACEFS] = {test_tracefs, 0},
+	[FEATURE_BPF] = {feature_test_bpf, 0},
+	[FEATURE_COOKIE] = {feature_test_cookie, NEED(BPF)},
+	[FEATURE_BTF] = {feature_test_btf, 0},
+	[FEATURE_TP_BTF] = {feature_test_tp_btf, NEED(BPF) | NEED(BTF)},
+	[FEATURE_TASK_VMA] = {feature_test_task_vma, NEED(BPF) | NEED(BTF)},
+	[FEATURE_MULTI] = {feature_test_multi, NEED(BPF)},
+	[FEATURE_SESSION] = {feature_test_session, NEED(BPF)},
+	[FEATURE_TRACEFS] = {feature_test_tracefs, 0},
 	/* With tp_btf: same object, same rings. */
-	[FEATURE_SYSCALL_TP] = {test_syscall_tp, NEED(TP_BTF) | NEED(TRACEFS)},
-	[FEATURE_KERNEL_READ] = {test_kernel_read, NEED(BPF)},
-	[FEATURE_FILE] = {test_file, NEED(TP_BTF) | NEED(TRACEFS) | NEED(KERNEL_READ)},
-	[FEATURE_BPFFS] = {test_bpffs, NEED(BPF)},
+	[FEATURE_SYSCALL_TP] = {feature_test_syscall_tp, NEED(TP_BTF) | NEED(TRACEFS)},
+	[FEATURE_KERNEL_READ] = {feature_test_kernel_read, NEED(BPF)},
+	[FEATURE_FILE] = {feature_test_file, NEED(TP_BTF) | NEED(TRACEFS) | NEED(KERNEL_READ)},
+	[FEATURE_BPFFS] = {feature_test_bpffs, NEED(BPF)},
 };
 
 /* What tells that the kernel has a feature which a lack of privilege keeps from being tested: a
@@ -335,7 +336,7 @@ static const struct {
 	[FEATURE_BPFFS] = {.file_system = "bpf"},
 };
 
-static bool file_system_known(const char *name)
+static bool feature_file_system_known(const char *name)
 {
 	char line[128], known[64];
 	FILE *f = fopen("/proc/filesystems", "re");
@@ -351,13 +352,13 @@ static bool file_system_known(const char *name)
 static bool kernel_has(enum feature_id id)
 {
 	if (signs[id].file_system)
-		return file_system_known(signs[id].file_system);
+		return feature_file_system_known(signs[id].file_system);
 	return signs[id].type && vmlinux_type(signs[id].type, signs[id].kind) > 0;
 }
 
 /* 0, or why what the feature builds on cannot be had: another's error, or -ENODEV when that is
  * switched off. */
-static int needs_missing(enum feature_id id)
+static int feature_needs_missing(enum feature_id id)
 {
 	for (int i = 0; i < FEATURE_COUNT; i++)
 		if (tests[id].needs >> i & 1 && !features[i].have)
@@ -365,7 +366,7 @@ static int needs_missing(enum feature_id id)
 	return 0;
 }
 
-static bool list_has(const char *list, const char *name)
+static bool feature_list_has(const char *list, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -378,7 +379,7 @@ static bool list_has(const char *list, const char *name)
 }
 
 /* The verifier's log comes as one message of many lines; its end says what is wrong. */
-static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list args)
+static int feature_libbpf_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	char *text, *line, *rest;
 
@@ -394,16 +395,16 @@ int loader_features(const char *features_off, const struct feature **ret)
 {
 	static bool tested;
 
-	libbpf_set_print(libbpf_log);
+	libbpf_set_print(feature_libbpf_log);
 	for (int i = 0; i < FEATURE_COUNT; i++) {
 		struct feature *f = &features[i];
-		int missing = needs_missing((enum feature_id)i);
+		int missing = feature_needs_missing((enum feature_id)i);
 
 		if (!tested)
 			f->error = missing && missing != -ENODEV ? missing : tests[i].test();
 		if (!tested && (f->error == -EPERM || f->error == -EACCES))
 			f->kernel_has = kernel_has((enum feature_id)i);
-		f->off = list_has(features_off, f->name);
+		f->off = feature_list_has(features_off, f->name);
 		f->have = !f->error && !f->off && !missing;
 	}
 	tested = true;
@@ -446,7 +447,7 @@ static int features_off_check(const char *list)
 	return 0;
 }
 
-static uint64_t capabilities_effective(void)
+static uint64_t feature_capabilities_effective(void)
 {
 	uint64_t caps = 0;
 	char line[256];
@@ -460,12 +461,12 @@ static uint64_t capabilities_effective(void)
 	return caps;
 }
 
-static bool capability_have(int bit)
+static bool feature_capability_have(int bit)
 {
-	return capabilities_effective() >> bit & 1;
+	return feature_capabilities_effective() >> bit & 1;
 }
 
-static void privileges_explain(void)
+static void feature_privileges_explain(void)
 {
 	static const struct {
 		int bit;
@@ -474,7 +475,8 @@ static void privileges_explain(void)
 	char missing[64] = "";
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (!capability_have(wanted[i].bit) && !capability_have(CAP_SYS_ADMIN))
+		if (!feature_capability_have(wanted[i].bit) &&
+		    !feature_capability_have(CAP_SYS_ADMIN))
 			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing),
 				 "%s%s", *missing ? " and " : "", wanted[i].name);
 	if (*missing)
@@ -494,7 +496,7 @@ static int feature_refuse(const struct feature *f)
 		return -ENOSYS;
 	}
 	if (f->error == -EPERM || f->error == -EACCES) {
-		privileges_explain();
+		feature_privileges_explain();
 		return -EPERM;
 	}
 	log_error("this kernel lacks %s (%s): %s; " KERNEL_NEEDS, f->name, f->purpose,
@@ -510,8 +512,8 @@ void feature_tests_end(void)
 	if (ended)
 		return;
 	ended = true;
-	if (pthread_create(&thread, NULL, held_close, NULL))
-		held_close(NULL);
+	if (pthread_create(&thread, NULL, feature_held_close, NULL))
+		feature_held_close(NULL);
 	else
 		pthread_detach(thread);
 }
@@ -534,7 +536,7 @@ int feature_able(const char *features_off)
 			return feature_refuse(&list[i]);
 	/* perf_uprobe_event_init() in kernel/events/core.c asks for it, the links of multi do
 	 * not. */
-	if (!feature_have(FEATURE_MULTI) && !capability_have(CAP_SYS_ADMIN)) {
+	if (!feature_have(FEATURE_MULTI) && !feature_capability_have(CAP_SYS_ADMIN)) {
 		log_error(
 			"CAP_SYS_ADMIN missing: without feature multi each probe is a perf event, which needs it; run as root (sudo gp-bpf ...)");
 		return -EPERM;

@@ -23,7 +23,7 @@
 #define DESCRIPTORS	255 /* more than are open when the first libraries are attached */
 
 /* A ring is a power of two of whole pages. */
-static uint32_t ring_size(size_t wanted, uint32_t fallback)
+static uint32_t kernel_ring_size(size_t wanted, uint32_t fallback)
 {
 	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
 
@@ -34,16 +34,16 @@ static uint32_t ring_size(size_t wanted, uint32_t fallback)
 	return size;
 }
 
-static size_t map_bytes(const struct bpf_map *map)
+static size_t kernel_map_bytes(const struct bpf_map *map)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), value = (bpf_map__value_size(map) + 7) & ~7ul;
 
 	return (value * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
 }
 
-static int map_share(const struct bpf_map *map, void **ret)
+static int kernel_map_share(const struct bpf_map *map, void **ret)
 {
-	size_t len = map_bytes(map);
+	size_t len = kernel_map_bytes(map);
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
 	if (at == MAP_FAILED)
@@ -54,13 +54,13 @@ static int map_share(const struct bpf_map *map, void **ret)
 }
 
 /* False: no state but constants of the compiler's, which every program brings along. */
-static bool map_pin_name(const struct bpf_map *map, char name[PIN_NAME_MAX])
+static bool kernel_map_pin_name(const struct bpf_map *map, char name[PIN_NAME_MAX])
 {
 	snprintf(name, PIN_NAME_MAX, "map-%s", bpf_map__name(map));
 	return !strncmp(bpf_map__name(map), "gp_", 3);
 }
 
-static uint32_t map_id(int fd)
+static uint32_t kernel_map_id(int fd)
 {
 	struct bpf_map_info info = {0};
 	uint32_t len = sizeof(info);
@@ -69,7 +69,7 @@ static uint32_t map_id(int fd)
 }
 
 /* What was loaded ahead is on the maps that are pinned now. */
-static bool maps_same(const struct call_bpf *call, struct pins *pins)
+static bool kernel_maps_same(const struct call_bpf *call, struct pins *pins)
 {
 	char name[PIN_NAME_MAX];
 	struct bpf_map *map;
@@ -78,17 +78,18 @@ static bool maps_same(const struct call_bpf *call, struct pins *pins)
 
 	bpf_object__for_each_map(map, call->obj)
 	{
-		if (!same || !map_pin_name(map, name))
+		if (!same || !kernel_map_pin_name(map, name))
 			continue;
 		fd = pins_claim(pins, name);
-		same = fd >= 0 && map_id(fd) && map_id(fd) == map_id(bpf_map__fd(map));
+		same = fd >= 0 && kernel_map_id(fd) &&
+		       kernel_map_id(fd) == kernel_map_id(bpf_map__fd(map));
 		if (fd >= 0)
 			close(fd);
 	}
 	return same;
 }
 
-static int maps_peek(const struct call_bpf *call, const char *state_dir)
+static int kernel_maps_peek(const struct call_bpf *call, const char *state_dir)
 {
 	char name[PIN_NAME_MAX];
 	struct bpf_map *map;
@@ -96,7 +97,7 @@ static int maps_peek(const struct call_bpf *call, const char *state_dir)
 
 	bpf_object__for_each_map(map, call->obj)
 	{
-		if (err || !map_pin_name(map, name))
+		if (err || !kernel_map_pin_name(map, name))
 			continue;
 		fd = pins_peek(state_dir, name);
 		err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
@@ -106,7 +107,7 @@ static int maps_peek(const struct call_bpf *call, const char *state_dir)
 	return err;
 }
 
-static int maps_adopt(const struct call_bpf *call, struct pins *pins)
+static int kernel_maps_adopt(const struct call_bpf *call, struct pins *pins)
 {
 	char name[PIN_NAME_MAX];
 	struct bpf_map *map;
@@ -114,7 +115,7 @@ static int maps_adopt(const struct call_bpf *call, struct pins *pins)
 
 	bpf_object__for_each_map(map, call->obj)
 	{
-		if (!map_pin_name(map, name))
+		if (!kernel_map_pin_name(map, name))
 			continue;
 		fd = pins_claim(pins, name);
 		if (fd < 0) {
@@ -133,7 +134,7 @@ static int maps_adopt(const struct call_bpf *call, struct pins *pins)
 
 /* What the call object's load would make: made before, so that the life object can be loaded beside
  * it. */
-static int maps_make(const struct call_bpf *call)
+static int kernel_maps_make(const struct call_bpf *call)
 {
 	char name[PIN_NAME_MAX];
 	struct bpf_map *map;
@@ -143,7 +144,7 @@ static int maps_make(const struct call_bpf *call)
 	{
 		LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = bpf_map__map_flags(map));
 
-		if (err || !map_pin_name(map, name))
+		if (err || !kernel_map_pin_name(map, name))
 			continue;
 		fd = bpf_map_create(bpf_map__type(map), bpf_map__name(map), bpf_map__key_size(map),
 				    bpf_map__value_size(map), bpf_map__max_entries(map), &opts);
@@ -154,7 +155,7 @@ static int maps_make(const struct call_bpf *call)
 	return err;
 }
 
-static int maps_pin(const struct call_bpf *call, struct pins *pins)
+static int kernel_maps_pin(const struct call_bpf *call, struct pins *pins)
 {
 	char name[PIN_NAME_MAX];
 	struct bpf_map *map;
@@ -162,7 +163,7 @@ static int maps_pin(const struct call_bpf *call, struct pins *pins)
 
 	bpf_object__for_each_map(map, call->obj)
 	{
-		if (!map_pin_name(map, name))
+		if (!kernel_map_pin_name(map, name))
 			continue;
 		err = pins_put(pins, name, bpf_map__fd(map));
 		if (err)
@@ -172,7 +173,7 @@ static int maps_pin(const struct call_bpf *call, struct pins *pins)
 }
 
 /* From 6.12 on a program made for one kind of link cannot be attached by the other. */
-static int call_programs_load(struct call_bpf *call)
+static int kernel_call_programs_load(struct call_bpf *call)
 {
 	struct bpf_program *prog;
 
@@ -184,8 +185,8 @@ static int call_programs_load(struct call_bpf *call)
 /* Under kernel lockdown of mode confidentiality libbpf finds bpf_probe_read_kernel() refused,
  * treats the kernel as older than 5.5, and replaces bpf_probe_read_user() by bpf_probe_read(),
  * which is refused too. The probe programs read user memory only, so each such call is restored. */
-static int user_reads_restore(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
-			      long cookie)
+static int kernel_user_reads_restore(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
+				     long cookie)
 {
 	size_t n = bpf_program__insn_cnt(prog);
 	struct bpf_insn *insns = reallocarray(NULL, n, sizeof(*insns));
@@ -213,9 +214,10 @@ static int user_reads_restore(struct bpf_program *prog, struct bpf_prog_load_opt
 
 /* libbpf keeps handlers in an array that moves when one is added, and programs point into that
  * array: this is the only handler, and it is never removed. */
-static struct call_bpf *call_open(void)
+static struct call_bpf *kernel_call_open(void)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = user_reads_restore);
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts,
+		    .prog_prepare_load_fn = kernel_user_reads_restore);
 	static int handler = -1;
 
 	if (handler < 0)
@@ -229,7 +231,7 @@ static struct call_bpf *call_open(void)
 
 /* The table of descriptors grows now: while threads share it, that takes a grace period of the
  * kernel (expand_fdtable() in fs/file.c), 10 to 20 ms for each that opens something. */
-static void descriptors_make_room(void)
+static void kernel_descriptors_make_room(void)
 {
 	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, DESCRIPTORS);
 
@@ -237,7 +239,7 @@ static void descriptors_make_room(void)
 		close(fd);
 }
 
-static void *life_load(void *arg)
+static void *kernel_life_load(void *arg)
 {
 	struct kernel_objects *o = arg;
 
@@ -246,23 +248,23 @@ static void *life_load(void *arg)
 }
 
 /* Loads the call object, whose maps are there, and begins to load the life object beside it. */
-static int objects_begin(struct kernel_objects *o, const char **ret_what)
+static int kernel_objects_begin(struct kernel_objects *o, const char **ret_what)
 {
 	int err = kernel_life_prepare(o);
 
 	*ret_what = "process-life programs";
 	if (err)
 		return err;
-	descriptors_make_room();
-	o->life_loading = o->life && !pthread_create(&o->thread, NULL, life_load, o);
+	kernel_descriptors_make_room();
+	o->life_loading = o->life && !pthread_create(&o->thread, NULL, kernel_life_load, o);
 	*ret_what = "call programs";
-	err = call_programs_load(o->call);
+	err = kernel_call_programs_load(o->call);
 	if (o->life && !o->life_loading)
-		life_load(o);
+		kernel_life_load(o);
 	return err;
 }
 
-static int objects_end(struct kernel_objects *o)
+static int kernel_objects_end(struct kernel_objects *o)
 {
 	if (o->life_loading)
 		pthread_join(o->thread, NULL);
@@ -273,47 +275,47 @@ static int objects_end(struct kernel_objects *o)
 static int kernel_load(struct kernel *k, struct pins *pins, size_t ring_call_bytes,
 		       size_t ring_life_bytes, const char **ret_what)
 {
-	struct call_bpf *call = call_open();
+	struct call_bpf *call = kernel_call_open();
 	int err;
 
 	if (!call)
 		return -errno;
 	k->objects->call = call;
 	if (k->adopted) {
-		err = maps_adopt(call, pins);
+		err = kernel_maps_adopt(call, pins);
 	} else {
 		bpf_map__set_max_entries(call->maps.gp_ring_call,
-					 ring_size(ring_call_bytes, RING_CALL_BYTES));
+					 kernel_ring_size(ring_call_bytes, RING_CALL_BYTES));
 		bpf_map__set_max_entries(call->maps.gp_ring_life,
-					 ring_size(ring_life_bytes, RING_LIFE_BYTES));
-		err = maps_make(call);
+					 kernel_ring_size(ring_life_bytes, RING_LIFE_BYTES));
+		err = kernel_maps_make(call);
 	}
 	if (!err)
-		err = objects_begin(k->objects, ret_what);
-	return err || !pins || k->adopted ? err : maps_pin(call, pins);
+		err = kernel_objects_begin(k->objects, ret_what);
+	return err || !pins || k->adopted ? err : kernel_maps_pin(call, pins);
 }
 
-static int call_share(struct kernel *k)
+static int kernel_call_share(struct kernel *k)
 {
 	const struct call_bpf *call = k->objects->call;
-	int err = map_share(call->maps.gp_rows, (void **)&k->rows);
+	int err = kernel_map_share(call->maps.gp_rows, (void **)&k->rows);
 
 	k->ring_call_bytes = bpf_map__max_entries(call->maps.gp_ring_call);
 	k->ring_life_bytes = bpf_map__max_entries(call->maps.gp_ring_life);
 	if (!err)
-		err = map_share(call->maps.gp_return_rows, (void **)&k->return_rows);
+		err = kernel_map_share(call->maps.gp_return_rows, (void **)&k->return_rows);
 	if (!err)
-		err = map_share(call->maps.gp_slot_owner, (void **)&k->slot_owner);
+		err = kernel_map_share(call->maps.gp_slot_owner, (void **)&k->slot_owner);
 	if (!err)
-		err = map_share(call->maps.gp_watched_fast, (void **)&k->watched_fast);
+		err = kernel_map_share(call->maps.gp_watched_fast, (void **)&k->watched_fast);
 	if (!err)
-		err = map_share(call->maps.gp_counters, (void **)&k->counters);
+		err = kernel_map_share(call->maps.gp_counters, (void **)&k->counters);
 	if (!err)
-		err = map_share(call->maps.gp_losses, (void **)&k->losses);
+		err = kernel_map_share(call->maps.gp_losses, (void **)&k->losses);
 	if (!err)
-		err = map_share(call->maps.gp_told, (void **)&k->told);
+		err = kernel_map_share(call->maps.gp_told, (void **)&k->told);
 	if (!err)
-		err = map_share(call->maps.gp_meta, (void **)&k->meta);
+		err = kernel_map_share(call->maps.gp_meta, (void **)&k->meta);
 	k->program[KERNEL_RANGE_END] = call->progs.gp_range_end;
 	k->program[KERNEL_COUNT] = call->progs.gp_count;
 	k->program[KERNEL_HIT] = call->progs.gp_hit;
@@ -337,7 +339,7 @@ static int call_share(struct kernel *k)
 }
 
 /* Slot 0 is for those who got none. */
-static int slots_fill(const struct kernel *k)
+static int kernel_slots_fill(const struct kernel *k)
 {
 	int err = 0;
 
@@ -388,7 +390,7 @@ uint64_t kernel_abi_hash(void)
 }
 
 /* Returns true if the pinned maps are of this version and boot; others cannot be used. */
-static bool ahead_fits(const char *state_dir)
+static bool kernel_ahead_fits(const char *state_dir)
 {
 	struct bpf_map_info info = {0};
 	struct gp_meta meta = {0};
@@ -410,18 +412,18 @@ static bool ahead_fits(const char *state_dir)
 
 struct kernel_objects *kernel_ahead(const char *state_dir)
 {
-	struct kernel_objects *o = ahead_fits(state_dir) ? calloc(1, sizeof(*o)) : NULL;
+	struct kernel_objects *o = kernel_ahead_fits(state_dir) ? calloc(1, sizeof(*o)) : NULL;
 	const char *what;
 	int err;
 
 	if (!o)
 		return NULL;
-	o->call = call_open();
-	err = o->call ? maps_peek(o->call, state_dir) : -errno;
+	o->call = kernel_call_open();
+	err = o->call ? kernel_maps_peek(o->call, state_dir) : -errno;
 	if (!err)
-		err = objects_begin(o, &what);
+		err = kernel_objects_begin(o, &what);
 	if (!err)
-		err = objects_end(o);
+		err = kernel_objects_end(o);
 	if (!err)
 		return o;
 	log_debug("--takeover: nothing is loaded ahead: %s", strerror(-err));
@@ -438,7 +440,7 @@ void kernel_ahead_free(struct kernel_objects *o)
 {
 	if (!o)
 		return;
-	objects_end(o);
+	kernel_objects_end(o);
 	life_bpf__destroy(o->life);
 	call_bpf__destroy(o->call);
 	free(o);
@@ -455,7 +457,7 @@ static int kernel_fail(struct kernel *k, const char *what, int err)
 int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_call_bytes,
 		 size_t ring_life_bytes, struct kernel_objects *ahead)
 {
-	bool loaded = ahead && adopt && maps_same(ahead->call, pins);
+	bool loaded = ahead && adopt && kernel_maps_same(ahead->call, pins);
 	struct kernel k = {.adopted = adopt,
 			   .objects = loaded ? ahead : calloc(1, sizeof(*k.objects))};
 	const char *what = "call programs";
@@ -469,11 +471,11 @@ int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_
 		return -ENOMEM;
 	err = loaded ? 0 : kernel_load(&k, pins, ring_call_bytes, ring_life_bytes, &what);
 	if (!err)
-		err = call_share(&k);
+		err = kernel_call_share(&k);
 	if (!err)
 		k.meta->heartbeat_ns = adopt ? k.meta->heartbeat_ns : clock_mono_ns();
 	if (!err && !adopt)
-		err = slots_fill(&k);
+		err = kernel_slots_fill(&k);
 	if (err)
 		return kernel_fail(&k, what, err);
 	*ret = k;
@@ -482,7 +484,7 @@ int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_
 
 int kernel_open(struct kernel *k, struct attach *links, struct pins *pins)
 {
-	int err = objects_end(k->objects);
+	int err = kernel_objects_end(k->objects);
 
 	if (!err && feature_have(FEATURE_TP_BTF))
 		err = kernel_life_open(k, links, pins);
@@ -493,10 +495,10 @@ int kernel_open(struct kernel *k, struct attach *links, struct pins *pins)
 	return 0;
 }
 
-static void map_unshare(const struct bpf_map *map, const void *at)
+static void kernel_map_unshare(const struct bpf_map *map, const void *at)
 {
 	if (at)
-		munmap((void *)(uintptr_t)at, map_bytes(map));
+		munmap((void *)(uintptr_t)at, kernel_map_bytes(map));
 }
 
 void kernel_retire(struct kernel *k)
@@ -514,14 +516,14 @@ void kernel_close(struct kernel *k)
 	if (!o)
 		return;
 	if (o->call) {
-		map_unshare(o->call->maps.gp_rows, k->rows);
-		map_unshare(o->call->maps.gp_return_rows, k->return_rows);
-		map_unshare(o->call->maps.gp_slot_owner, k->slot_owner);
-		map_unshare(o->call->maps.gp_watched_fast, k->watched_fast);
-		map_unshare(o->call->maps.gp_counters, k->counters);
-		map_unshare(o->call->maps.gp_losses, k->losses);
-		map_unshare(o->call->maps.gp_told, k->told);
-		map_unshare(o->call->maps.gp_meta, k->meta);
+		kernel_map_unshare(o->call->maps.gp_rows, k->rows);
+		kernel_map_unshare(o->call->maps.gp_return_rows, k->return_rows);
+		kernel_map_unshare(o->call->maps.gp_slot_owner, k->slot_owner);
+		kernel_map_unshare(o->call->maps.gp_watched_fast, k->watched_fast);
+		kernel_map_unshare(o->call->maps.gp_counters, k->counters);
+		kernel_map_unshare(o->call->maps.gp_losses, k->losses);
+		kernel_map_unshare(o->call->maps.gp_told, k->told);
+		kernel_map_unshare(o->call->maps.gp_meta, k->meta);
 	}
 	kernel_ahead_free(o);
 	*k = (struct kernel){0};

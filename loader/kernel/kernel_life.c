@@ -14,7 +14,7 @@
 #include "userspace/base/hash.h"
 
 /* Made from the kernel's hashes of the instructions. */
-static uint64_t programs_hash(const struct bpf_object *obj, uint64_t h)
+static uint64_t kernel_life_programs_hash(const struct bpf_object *obj, uint64_t h)
 {
 	struct bpf_program *prog;
 
@@ -91,7 +91,7 @@ int kernel_maps_reuse(const struct bpf_object *obj, const struct bpf_object *cal
 	return err;
 }
 
-static int programs_choose(const struct life_bpf *life)
+static int kernel_life_programs_choose(const struct life_bpf *life)
 {
 	bool follow = feature_have(FEATURE_TP_BTF), file = follow && feature_have(FEATURE_FILE);
 	bool cast = follow && feature_kernel_function("bpf_rdonly_cast");
@@ -133,11 +133,11 @@ int kernel_life_prepare(struct kernel_objects *o)
 	o->life->rodata->gp_kernel_read = feature_have(FEATURE_KERNEL_READ);
 	err = kernel_maps_reuse(o->life->obj, o->call->obj);
 	if (!err)
-		err = programs_choose(o->life);
+		err = kernel_life_programs_choose(o->life);
 	return err;
 }
 
-static int proc_attach(const struct life *l, bool cast)
+static int kernel_life_proc_attach(const struct life *l, bool cast)
 {
 	const struct life_bpf *life = l->k->objects->life;
 	struct bpf_program *const programs[] = {
@@ -157,7 +157,7 @@ static int proc_attach(const struct life *l, bool cast)
 }
 
 /* By which glibc renames: the first of these that the architecture has. */
-static int rename_attach(const struct life *l)
+static int kernel_life_rename_attach(const struct life *l)
 {
 	const struct life_bpf *life = l->k->objects->life;
 	int err = life_attach(l, life->progs.gp_rename_done, "syscalls/sys_exit_rename");
@@ -177,7 +177,7 @@ static int life_file_attach(const struct life *l)
 	if (!err)
 		err = life_attach(l, life->progs.gp_closing, "syscalls/sys_enter_close");
 	if (!err)
-		err = rename_attach(l);
+		err = kernel_life_rename_attach(l);
 	if (!err)
 		err = life_attach(l, life->progs.gp_opened, "syscalls/sys_exit_openat");
 	return err ? err : life_attach(l, life->progs.gp_opening, "syscalls/sys_enter_openat");
@@ -189,8 +189,9 @@ int kernel_life_open(struct kernel *k, struct attach *links, struct pins *pins)
 	struct kernel_objects *o = k->objects;
 	int err;
 
-	k->programs = programs_hash(o->life->obj, programs_hash(o->call->obj, HASH_START));
+	k->programs = kernel_life_programs_hash(
+		o->life->obj, kernel_life_programs_hash(o->call->obj, HASH_START));
 	k->programs_changed = k->adopted && k->meta->programs != k->programs;
-	err = proc_attach(&l, bpf_program__autoload(o->life->progs.gp_signalled_cast));
+	err = kernel_life_proc_attach(&l, bpf_program__autoload(o->life->progs.gp_signalled_cast));
 	return err || !feature_have(FEATURE_FILE) ? err : life_file_attach(&l);
 }

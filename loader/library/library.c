@@ -44,7 +44,7 @@ void libraries_free(struct libraries *ls)
 	free(ls);
 }
 
-static int linked_new(struct libraries *ls)
+static int library_linked_new(struct libraries *ls)
 {
 	const struct probe_table *t = ls->deps->probes;
 
@@ -72,7 +72,7 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 	ls->due = table_new();
 	ls->closed_devs = table_new();
 	looks_new(ls);
-	err = linked_new(ls);
+	err = library_linked_new(ls);
 	ls->follows = follows_new(deps->probes);
 	if (err || !ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle || !ls->due ||
 	    !ls->closed_devs || !ls->follows) {
@@ -257,7 +257,7 @@ static int library_meet(struct libraries *ls, struct library *lib, pid_t pid,
 }
 
 /* The program is what is mapped lowest. */
-static int program_meet(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
+static int library_program_meet(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
 {
 	struct library *lib = ls->unfinished ? NULL : library_get(ls, vma);
 
@@ -307,7 +307,7 @@ static int libraries_meet(struct libraries *ls, pid_t pid, const struct gp_vma *
 	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
 		if (lib->seen != ls->look)
 			library_leave(ls, lib, pid);
-	return fresh + (n ? program_meet(ls, pid, &vmas[0]) : 0);
+	return fresh + (n ? library_program_meet(ls, pid, &vmas[0]) : 0);
 }
 
 int libraries_scan(struct libraries *ls, pid_t pid)

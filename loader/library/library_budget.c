@@ -9,13 +9,14 @@
 #include "loader/library/library_tell.h"
 #include "userspace/base/log.h"
 
-static bool site_governed(const struct site *site)
+static bool library_budget_site_governed(const struct site *site)
 {
 	return site_linked(site) || site->state == GP_ATTACH_given_up;
 }
 
-static enum gp_attach_state site_wants(const struct library_deps *d, const struct site *site,
-				       const struct cost *cost)
+static enum gp_attach_state library_budget_site_wants(const struct library_deps *d,
+						      const struct site *site,
+						      const struct cost *cost)
 {
 	static const enum gp_attach_state states[] = {
 		[COST_SENT] = GP_ATTACH_attached,
@@ -26,16 +27,16 @@ static enum gp_attach_state site_wants(const struct library_deps *d, const struc
 	return states[cost_row(cost, probe_table_row(d->probes, site->row))];
 }
 
-static bool site_returns(const struct library_deps *d, const struct site *site, enum gp_group group,
-			 const struct cost *cost)
+static bool library_budget_site_returns(const struct library_deps *d, const struct site *site,
+					enum gp_group group, const struct cost *cost)
 {
 	return site->state == GP_ATTACH_given_up &&
 	       probe_table_row(d->probes, site->row)->group == group &&
-	       site_wants(d, site, cost) != GP_ATTACH_given_up;
+	       library_budget_site_wants(d, site, cost) != GP_ATTACH_given_up;
 }
 
-static int group_attach(const struct library_deps *d, struct library *lib, enum gp_group group,
-			const struct cost *cost)
+static int library_budget_group_attach(const struct library_deps *d, struct library *lib,
+				       enum gp_group group, const struct cost *cost)
 {
 	struct gp_vma file = {.dev = lib->dev, .ino = lib->ino, .generation = lib->generation};
 	struct site *again = calloc(lib->site_count + 1, sizeof(*again));
@@ -44,22 +45,22 @@ static int group_attach(const struct library_deps *d, struct library *lib, enum 
 	if (!again)
 		return -ENOMEM;
 	for (size_t i = 0; i < lib->site_count; i++) {
-		if (!site_returns(d, &lib->sites[i], group, cost))
+		if (!library_budget_site_returns(d, &lib->sites[i], group, cost))
 			continue;
 		again[n] = lib->sites[i];
 		again[n++].state = GP_ATTACH_attached;
 	}
 	sites_attach(again, n, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag, lib->fd);
 	for (size_t i = lib->site_count; i > 0; i--)
-		if (site_returns(d, &lib->sites[i - 1], group, cost))
+		if (library_budget_site_returns(d, &lib->sites[i - 1], group, cost))
 			lib->sites[i - 1] = again[--n];
 	free(again);
 	return 0;
 }
 
 /* Links are by group: all of it go together, and what is wanted comes back. */
-static void group_settle(const struct library_deps *d, struct library *lib, enum gp_group group,
-			 const struct cost *cost)
+static void library_budget_group_settle(const struct library_deps *d, struct library *lib,
+					enum gp_group group, const struct cost *cost)
 {
 	bool drop = false;
 	int err;
@@ -69,15 +70,15 @@ static void group_settle(const struct library_deps *d, struct library *lib, enum
 
 		drop |= site_linked(site) &&
 			probe_table_row(d->probes, site->row)->group == group &&
-			site_wants(d, site, cost) == GP_ATTACH_given_up;
+			library_budget_site_wants(d, site, cost) == GP_ATTACH_given_up;
 	}
 	if (drop)
 		attach_drop_group(d->attach, lib->tag, group);
 	for (size_t i = 0; drop && i < lib->site_count; i++)
-		if (site_governed(&lib->sites[i]) &&
+		if (library_budget_site_governed(&lib->sites[i]) &&
 		    probe_table_row(d->probes, lib->sites[i].row)->group == group)
 			lib->sites[i].state = GP_ATTACH_given_up;
-	err = group_attach(d, lib, group, cost);
+	err = library_budget_group_attach(d, lib, group, cost);
 	if (err)
 		log_warn("%s: probes that were given up cannot be attached again: %s", lib->name,
 			 strerror(-err));
@@ -91,13 +92,13 @@ void library_settle(const struct library_deps *d, struct library *lib, const str
 		return;
 	for (size_t i = 0; i < lib->site_count; i++)
 		was[i] = lib->sites[i].state;
-	group_settle(d, lib, GP_GROUP_bulk, cost);
-	group_settle(d, lib, GP_GROUP_confirm, cost);
+	library_budget_group_settle(d, lib, GP_GROUP_bulk, cost);
+	library_budget_group_settle(d, lib, GP_GROUP_confirm, cost);
 	for (size_t i = 0; i < lib->site_count; i++) {
 		struct site *site = &lib->sites[i];
 
 		if (site_linked(site)) {
-			site->state = site_wants(d, site, cost);
+			site->state = library_budget_site_wants(d, site, cost);
 			rows_set_unsent(d->rows, site->row, site->state == GP_ATTACH_counted);
 		}
 		if (site->state != was[i])

@@ -146,7 +146,7 @@ int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const st
 /* ---- runtimes that are linked into a program ------------------------------------------------- */
 
 /* The process maps a library of the row's runtime, and none that has the row itself. */
-static bool row_linked(const struct libraries *ls, pid_t pid, size_t row)
+static bool library_file_row_linked(const struct libraries *ls, pid_t pid, size_t row)
 {
 	const struct probe_table *t = ls->deps->probes;
 	const char *runtime = probe_table_row(t, row)->runtime;
@@ -163,7 +163,7 @@ static bool row_linked(const struct libraries *ls, pid_t pid, size_t row)
 	return used;
 }
 
-static bool path_is_program(pid_t pid, const char *path)
+static bool library_file_path_is_program(pid_t pid, const char *path)
 {
 	char name[64], program[PATH_MAX];
 	ssize_t n;
@@ -181,9 +181,9 @@ bool library_judge_program(struct libraries *ls, struct library *lib, pid_t pid,
 	const char *base;
 
 	for (size_t i = 0; i < ls->linked_count; i++)
-		if (row_linked(ls, pid, ls->linked[i]))
+		if (library_file_row_linked(ls, pid, ls->linked[i]))
 			rows[n++] = ls->linked[i];
-	if (!n || library_path(ls, pid, vma, path) || !path_is_program(pid, path))
+	if (!n || library_path(ls, pid, vma, path) || !library_file_path_is_program(pid, path))
 		return false;
 	base = mapping_base(path);
 	if (probe_name_forbidden(base))

@@ -110,7 +110,7 @@ void follows_free(struct follows *f)
 
 /* ---- what calls told ------------------------------------------------------------------------- */
 
-static struct teller *teller_get(struct follows *f, pid_t pid)
+static struct teller *follow_teller_get(struct follows *f, pid_t pid)
 {
 	struct teller *t = table_get(f->tellers, (uint64_t)pid);
 
@@ -123,13 +123,13 @@ static struct teller *teller_get(struct follows *f, pid_t pid)
 	return NULL;
 }
 
-static void address_told(struct follows *f, const struct told *told)
+static void follow_address_told(struct follows *f, const struct told *told)
 {
 	struct teller *t;
 
 	if (!told->address || f->waiting_count == WAITING_MAX)
 		return;
-	t = teller_get(f, told->pid);
+	t = follow_teller_get(f, told->pid);
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->count; i++)
@@ -142,16 +142,16 @@ static void address_told(struct follows *f, const struct told *told)
 	f->waiting[f->waiting_count++] = *told;
 }
 
-static void value_had(struct follows *f, pid_t pid, uint64_t value)
+static void follow_value_had(struct follows *f, pid_t pid, uint64_t value)
 {
-	struct teller *t = value ? teller_get(f, pid) : NULL;
+	struct teller *t = value ? follow_teller_get(f, pid) : NULL;
 
 	if (t)
 		t->had[t->at++ % HAD_MAX] = value;
 }
 
 /* Each value once: what has its number later is another. */
-static bool value_joins(struct follows *f, pid_t pid, uint64_t value)
+static bool follow_value_joins(struct follows *f, pid_t pid, uint64_t value)
 {
 	struct teller *t = table_get(f->tellers, (uint64_t)pid);
 
@@ -164,8 +164,8 @@ static bool value_joins(struct follows *f, pid_t pid, uint64_t value)
 	return false;
 }
 
-static void record_told(struct follows *f, const struct gp_rec *rec, const uint64_t *args,
-			int count)
+static void follow_record_told(struct follows *f, const struct gp_rec *rec, const uint64_t *args,
+			       int count)
 {
 	pid_t pid = (pid_t)rec->pid;
 
@@ -173,10 +173,10 @@ static void record_told(struct follows *f, const struct gp_rec *rec, const uint6
 		const struct source *s = &f->sources[i];
 
 		if (s->with && rec->probe == s->with && s->its < count)
-			value_had(f, pid, args[s->its]);
+			follow_value_had(f, pid, args[s->its]);
 		if (rec->probe == s->probe && s->capture < count &&
-		    (!s->with || (s->own < count && value_joins(f, pid, args[s->own]))))
-			address_told(f, &(struct told){pid, s->row, args[s->capture]});
+		    (!s->with || (s->own < count && follow_value_joins(f, pid, args[s->own]))))
+			follow_address_told(f, &(struct told){pid, s->row, args[s->capture]});
 	}
 }
 
@@ -192,16 +192,17 @@ void libraries_spent(struct libraries *ls, const void *records, size_t len)
 
 		if (rec->kind == GP_KIND_call && rec->len == sizeof(*rec) + sizeof(call)) {
 			memcpy(&call, rec + 1, sizeof(call));
-			record_told(f, rec, (const uint64_t *)call.arg, GP_ARGS);
+			follow_record_told(f, rec, (const uint64_t *)call.arg, GP_ARGS);
 		} else if (rec->kind == GP_KIND_hit && rec->len == sizeof(*rec) + sizeof(hit)) {
 			memcpy(&hit, rec + 1, sizeof(hit));
-			record_told(f, rec, (const uint64_t[]){hit.arg[0], hit.arg[1], hit.sp}, 3);
+			follow_record_told(f, rec,
+					   (const uint64_t[]){hit.arg[0], hit.arg[1], hit.sp}, 3);
 		}
 	}
 }
 
 /* The next call that tells of it is listened to again, in a while. */
-static void told_again(struct follows *f, const struct told *told)
+static void follow_told_again(struct follows *f, const struct told *told)
 {
 	struct teller *t = table_get(f->tellers, (uint64_t)told->pid);
 	size_t i = 0;
@@ -222,7 +223,7 @@ void follows_forget(struct follows *f, pid_t pid)
 }
 
 /* Facts about it may be outdated. */
-static void teller_listen(struct follows *f, pid_t pid)
+static void follow_teller_listen(struct follows *f, pid_t pid)
 {
 	struct teller *t = table_get(f->tellers, (uint64_t)pid);
 
@@ -234,10 +235,10 @@ void follows_left(struct follows *f, const struct library *lib, pid_t pid)
 {
 	for (size_t i = 0; i < lib->site_count; i++)
 		if (lib->sites[i].followed)
-			teller_listen(f, pid);
+			follow_teller_listen(f, pid);
 }
 
-static void told_refused(struct libraries *ls, const struct told *told, const char *why)
+static void follow_told_refused(struct libraries *ls, const struct told *told, const char *why)
 {
 	struct follows *f = ls->follows;
 
@@ -250,7 +251,8 @@ static void told_refused(struct libraries *ls, const struct told *told, const ch
 
 /* ---- where that is --------------------------------------------------------------------------- */
 
-static bool place_known(const struct library *lib, size_t row, uint64_t offset, size_t *ret_count)
+static bool follow_place_known(const struct library *lib, size_t row, uint64_t offset,
+			       size_t *ret_count)
 {
 	*ret_count = 0;
 	for (size_t i = 0; i < lib->site_count; i++) {
@@ -267,7 +269,7 @@ static void follow_place_ask(struct libraries *ls, struct library *lib, const st
 	/* It stays what it is to us, but is looked after like one that has probes. */
 	if (lib->state == LIBRARY_FOREIGN) {
 		if (ls->treated >= LIBRARY_TREATED_MAX) {
-			told_refused(ls, told, library_error_text(-ENFILE));
+			follow_told_refused(ls, told, library_error_text(-ENFILE));
 			return;
 		}
 		lib->state = LIBRARY_TREATED;
@@ -281,12 +283,12 @@ static void follow_place_ask(struct libraries *ls, struct library *lib, const st
 		return;
 	}
 	table_take(ls->asked, ask->ticket);
-	told_again(ls->follows, told);
+	follow_told_again(ls->follows, told);
 }
 
 /* It lies in a file: whether that is one where the row may be. */
-static void place_judge(struct libraries *ls, const struct told *told, const struct gp_vma *vma,
-			uint64_t offset)
+static void follow_place_judge(struct libraries *ls, const struct told *told,
+			       const struct gp_vma *vma, uint64_t offset)
 {
 	const struct probe_row *row = probe_table_row(ls->deps->probes, told->row);
 	struct library *lib = library_get(ls, vma);
@@ -297,18 +299,18 @@ static void place_judge(struct libraries *ls, const struct told *told, const str
 
 	if (!lib || (lib->state != LIBRARY_FOREIGN && lib->state != LIBRARY_TREATED) ||
 	    lib->following || library_path(ls, told->pid, vma, ask.path)) {
-		told_again(ls->follows, told);
+		follow_told_again(ls->follows, told);
 		return;
 	}
 	base = mapping_base(ask.path);
 	if (!lib->name[0])
 		log_escape(lib->name, sizeof(lib->name), base, strlen(base));
-	if (place_known(lib, told->row, offset, &count)) {
+	if (follow_place_known(lib, told->row, offset, &count)) {
 		library_enter(ls, lib, told->pid);
 	} else if (!offset || probe_name_forbidden(base) || !probe_row_names(row, base)) {
-		told_refused(ls, told, "the file there is none of the row's libraries");
+		follow_told_refused(ls, told, "the file there is none of the row's libraries");
 	} else if (count >= PLACES_MAX) {
-		told_refused(ls, told, "too many functions of that file are probed");
+		follow_told_refused(ls, told, "too many functions of that file are probed");
 	} else {
 		ask.ticket = lib->tag | LIBRARY_FOLLOWING;
 		ask.rows[0] = told->row;
@@ -316,7 +318,7 @@ static void place_judge(struct libraries *ls, const struct told *told, const str
 	}
 }
 
-static void told_find(struct libraries *ls, const struct told *told)
+static void follow_told_find(struct libraries *ls, const struct told *told)
 {
 	struct gp_vma *vmas = NULL;
 	const struct gp_vma *vma;
@@ -328,14 +330,14 @@ static void told_find(struct libraries *ls, const struct told *told)
 		return;
 	}
 	if (n < 0) {
-		told_again(ls->follows, told);
+		follow_told_again(ls->follows, told);
 		return;
 	}
 	vma = mapping_at(vmas, n, told->address, &offset);
 	if (vma)
-		place_judge(ls, told, vma, offset);
+		follow_place_judge(ls, told, vma, offset);
 	else
-		told_refused(ls, told, "no file is mapped there to be run");
+		follow_told_refused(ls, told, "no file is mapped there to be run");
 	free(vmas);
 }
 
@@ -347,15 +349,15 @@ void follows_turn(struct libraries *ls)
 		struct told told = f->waiting[0];
 
 		memmove(f->waiting, f->waiting + 1, --f->waiting_count * sizeof(*f->waiting));
-		told_find(ls, &told);
+		follow_told_find(ls, &told);
 	}
 }
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
 /* A row at the same place that runs the same program would tell each call twice. */
-static bool site_taken(const struct libraries *ls, const struct library *lib,
-		       const struct site *site)
+static bool follow_site_taken(const struct libraries *ls, const struct library *lib,
+			      const struct site *site)
 {
 	bool string = probe_table_row(ls->deps->probes, site->row)->string != PROBE_STRING_NONE;
 
@@ -369,7 +371,7 @@ static bool site_taken(const struct libraries *ls, const struct library *lib,
 	return false;
 }
 
-static int site_add(struct libraries *ls, struct library *lib, struct reader_answer *a)
+static int follow_site_add(struct libraries *ls, struct library *lib, struct reader_answer *a)
 {
 	const struct library_deps *d = ls->deps;
 	struct gp_vma file = library_file(lib);
@@ -384,7 +386,7 @@ static int site_add(struct libraries *ls, struct library *lib, struct reader_ans
 		lib->fd = a->fd;
 		a->fd = -1;
 	}
-	if (site_taken(ls, lib, site)) {
+	if (follow_site_taken(ls, lib, site)) {
 		site->state = GP_ATTACH_refused;
 		site->error = -EEXIST;
 	}
@@ -407,18 +409,18 @@ void library_followed(struct libraries *ls, struct library *lib, struct reader_a
 	if (!library_users(lib))
 		return; /* reaped in a while */
 	if (!err && a->sites_count == 1)
-		err = site_add(ls, lib, a);
+		err = follow_site_add(ls, lib, a);
 	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
-		teller_listen(ls->follows, a->pid);
+		follow_teller_listen(ls->follows, a->pid);
 	else if (err)
 		log_warn("%s: cannot be probed where a call says: %s", lib->name,
 			 library_error_text(err));
 	else if (lib->sites[lib->site_count - 1].state == GP_ATTACH_refused) {
 		told.row = lib->sites[lib->site_count - 1].row;
-		told_refused(ls, &told,
-			     lib->sites[lib->site_count - 1].error == -EEXIST
-				     ? "another probe is there"
-				     : "no function is known to begin there");
+		follow_told_refused(ls, &told,
+				    lib->sites[lib->site_count - 1].error == -EEXIST
+					    ? "another probe is there"
+					    : "no function is known to begin there");
 	}
 }
 

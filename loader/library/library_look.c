@@ -46,7 +46,7 @@ void library_look_due(struct libraries *ls, struct library *lib)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static size_t rows_open(const struct library *lib, size_t *rows)
+static size_t library_look_rows_open(const struct library *lib, size_t *rows)
 {
 	size_t n = 0;
 
@@ -71,7 +71,7 @@ static void library_look(struct libraries *ls, struct library *lib, pid_t pid, b
 	lib->look_file = !memory;
 	if (at < n) {
 		ask.vma = vmas[at];
-		ask.rows_count = rows_open(lib, ask.rows);
+		ask.rows_count = library_look_rows_open(lib, ask.rows);
 		lib->looking = !library_path(ls, pid, &ask.vma, ask.path) &&
 			       !table_put(ls->asked, ask.ticket, lib) &&
 			       !reader_ask(ls->deps->reader, &ask);
@@ -174,14 +174,15 @@ size_t looks_waiting(const struct libraries *ls)
 
 /* A fact that is unknown now may have been known before, and said more. What a process shows says
  * nothing of the file. */
-static bool site_better(const struct site *now, const struct site *then, bool file)
+static bool library_look_site_better(const struct site *now, const struct site *then, bool file)
 {
 	if (file || then->error == -GP_TABLE_slow)
 		return file;
 	return now->error != -GP_TABLE_unseen || then->error == -GP_TABLE_unseen;
 }
 
-static void sites_take(struct libraries *ls, struct library *lib, const struct reader_answer *a)
+static void library_look_sites_take(struct libraries *ls, struct library *lib,
+				    const struct reader_answer *a)
 {
 	const struct site *found = a->sites;
 	size_t n = a->sites_count;
@@ -197,7 +198,8 @@ static void sites_take(struct libraries *ls, struct library *lib, const struct r
 			if (!site_open(&found[i])) {
 				of[count] = s;
 				fresh[count++] = found[i];
-			} else if (site_better(&found[i], &lib->sites[s], lib->look_file)) {
+			} else if (library_look_site_better(&found[i], &lib->sites[s],
+							    lib->look_file)) {
 				lib->sites[s] = found[i];
 			}
 			break;
@@ -229,10 +231,10 @@ void library_looked(struct libraries *ls, struct library *lib, const struct read
 		log_debug("%s: process %d does not show its table: %s", lib->name, a->pid,
 			  strerror(-a->error));
 	else
-		sites_take(ls, lib, a);
+		library_look_sites_take(ls, lib, a);
 }
 
-static bool table_returned(const struct libraries *ls, const struct gp_rec *rec)
+static bool library_look_table_returned(const struct libraries *ls, const struct gp_rec *rec)
 {
 	for (size_t i = 0; i < TABLES_MAX && ls->tables[i]; i++)
 		if (ls->tables[i] == rec->probe)
@@ -248,7 +250,7 @@ void looks_spent(struct libraries *ls, const void *records, size_t len)
 	struct gp_call call;
 
 	for (size_t at = 0; ls->tables[0] && (rec = gp_rec_next(records, len, &at));) {
-		if (!table_returned(ls, rec))
+		if (!library_look_table_returned(ls, rec))
 			continue;
 		memcpy(&call, rec + 1, sizeof(call));
 		for (size_t i = 0; (lib = user_next(ls->users, (pid_t)rec->pid, &i));) {

@@ -44,35 +44,35 @@ static int probe_file_error(const struct source *s, const char *field, const cha
 	return -EINVAL;
 }
 
-static void *table_own(struct probe_table *t, void *memory)
+static void *probe_file_table_own(struct probe_table *t, void *memory)
 {
 	if (memory)
 		t->owned[t->owned_count++] = memory;
 	return memory;
 }
 
-static const char *const *list_dup(struct probe_table *t, const struct yaml_list *list)
+static const char *const *probe_file_list_dup(struct probe_table *t, const struct yaml_list *list)
 {
-	const char **copy = table_own(t, calloc(list->count + 1, sizeof(*copy)));
+	const char **copy = probe_file_table_own(t, calloc(list->count + 1, sizeof(*copy)));
 
 	for (unsigned i = 0; copy && i < list->count; i++)
 		copy[i] = list->entry[i];
 	return copy;
 }
 
-static int number_clamp(unsigned number)
+static int probe_file_number_clamp(unsigned number)
 {
 	return number > INT8_MAX ? INT8_MAX : (int)number;
 }
 
-static struct probe_capture capture_from(const struct yaml_capture *c)
+static struct probe_capture probe_file_capture_from(const struct yaml_capture *c)
 {
 	struct probe_capture ret = {
 		.name = c->name,
 		.arg = c->arg,
 		.arg_arm64 = c->arm64 ? *c->arm64 : c->arg,
-		.derefs = number_clamp(c->path_count ? c->path_count : c->deref),
-		.width = c->width ? number_clamp(c->width) : 8,
+		.derefs = probe_file_number_clamp(c->path_count ? c->path_count : c->deref),
+		.width = c->width ? probe_file_number_clamp(c->width) : 8,
 		.late = c->late,
 	};
 
@@ -83,16 +83,16 @@ static struct probe_capture capture_from(const struct yaml_capture *c)
 	return ret;
 }
 
-static void row_string(const struct yaml_string *y, struct probe_row *row)
+static void probe_file_row_string(const struct yaml_string *y, struct probe_row *row)
 {
 	struct yaml_capture c = {.arg = y->arg, .deref = y->deref, .offset = y->offset};
 
 	row->string = (enum probe_string)y->as;
-	row->text = capture_from(&c);
+	row->text = probe_file_capture_from(&c);
 }
 
 /* Returns the index of the captured value, or of the return; -1: there is none. */
-static void row_unless(const struct yaml_unless *y, struct probe_row *row)
+static void probe_file_row_unless(const struct yaml_unless *y, struct probe_row *row)
 {
 	row->unless_of = strcmp(y->of, "return") ? -1 : GP_UNLESS_RETURN;
 	for (int i = 0; i < row->captures; i++)
@@ -102,24 +102,24 @@ static void row_unless(const struct yaml_unless *y, struct probe_row *row)
 		row->unless[row->unless_count++] = y->is[i];
 }
 
-static void row_captures(const struct yaml_probe *y, struct probe_row *row)
+static void probe_file_row_captures(const struct yaml_probe *y, struct probe_row *row)
 {
 	row->captures = (int)y->captures_count;
 	for (int i = 0; i < row->captures; i++)
-		row->capture[i] = capture_from(&y->captures[i]);
+		row->capture[i] = probe_file_capture_from(&y->captures[i]);
 	if (y->string)
-		row_string(y->string, row);
+		probe_file_row_string(y->string, row);
 	if (y->unless)
-		row_unless(y->unless, row);
+		probe_file_row_unless(y->unless, row);
 	if (y->only) {
 		row->has_only = true;
-		row->only = capture_from(y->only);
+		row->only = probe_file_capture_from(y->only);
 		row->only_value = y->only->equals;
 	}
 }
 
 /* A code as calls return it; false: no number. */
-static bool code_read(const char *text, int is, char **ret_end, int64_t *ret)
+static bool probe_file_code_read(const char *text, int is, char **ret_end, int64_t *ret)
 {
 	errno = 0;
 	*ret = strtoll(text, ret_end, 0);
@@ -133,19 +133,19 @@ static bool code_read(const char *text, int is, char **ret_end, int64_t *ret)
 }
 
 /* "0", "1003..1004" */
-static bool range_read(const char *text, int is, int64_t ret[2])
+static bool probe_file_range_read(const char *text, int is, int64_t ret[2])
 {
 	char *end;
 
-	if (!code_read(text, is, &end, &ret[0]))
+	if (!probe_file_code_read(text, is, &end, &ret[0]))
 		return false;
 	ret[1] = ret[0];
-	if (!strncmp(end, "..", 2) && !code_read(end + 2, is, &end, &ret[1]))
+	if (!strncmp(end, "..", 2) && !probe_file_code_read(end + 2, is, &end, &ret[1]))
 		return false;
 	return !*end && ret[0] <= ret[1];
 }
 
-static bool row_result(const struct source *s, struct probe_row *row)
+static bool probe_file_row_result(const struct source *s, struct probe_row *row)
 {
 	const struct yaml_result *y = s->yaml->result ? s->yaml->result
 						      : yaml_file_probes(s->file)->result;
@@ -157,12 +157,13 @@ static bool row_result(const struct source *s, struct probe_row *row)
 	if (y->ok.count && !code)
 		return false;
 	for (unsigned i = 0; i < y->ok.count && i < GP_OKS; i++)
-		if (!range_read(y->ok.entry[i], y->is, row->ok[row->noks++]))
+		if (!probe_file_range_read(y->ok.entry[i], y->is, row->ok[row->noks++]))
 			return false;
 	return true;
 }
 
-static int row_texts(struct probe_table *t, const struct source *s, struct probe_row *row)
+static int probe_file_row_texts(struct probe_table *t, const struct source *s,
+				struct probe_row *row)
 {
 	const struct yaml_probes *file = yaml_file_probes(s->file);
 	const struct yaml_probe *y = s->yaml;
@@ -170,10 +171,11 @@ static int row_texts(struct probe_table *t, const struct source *s, struct probe
 
 	if (asprintf(&id, "%s.%s", file->runtime, y->id) < 0)
 		return -ENOMEM;
-	row->id = table_own(t, id);
-	row->libraries = list_dup(t, y->libraries.count ? &y->libraries : &file->libraries);
-	row->variants = list_dup(t, &y->variants);
-	row->keep = list_dup(t, y->only_names.count ? &y->only_names : &y->keep);
+	row->id = probe_file_table_own(t, id);
+	row->libraries = probe_file_list_dup(t,
+					     y->libraries.count ? &y->libraries : &file->libraries);
+	row->variants = probe_file_list_dup(t, &y->variants);
+	row->keep = probe_file_list_dup(t, y->only_names.count ? &y->only_names : &y->keep);
 	if (!row->libraries || !row->variants || !row->keep)
 		return -ENOMEM;
 	row->runtime = file->runtime;
@@ -191,7 +193,7 @@ static int row_texts(struct probe_table *t, const struct source *s, struct probe
 	return 0;
 }
 
-static int row_from(struct probe_table *t, const struct source *s, struct probe_row *row)
+static int probe_file_row_from(struct probe_table *t, const struct source *s, struct probe_row *row)
 {
 	const struct yaml_probe *y = s->yaml;
 
@@ -212,12 +214,12 @@ static int row_from(struct probe_table *t, const struct source *s, struct probe_
 		.verified = y->status,
 		.folder = t->folder,
 	};
-	row_captures(y, row);
-	return row_texts(t, s, row);
+	probe_file_row_captures(y, row);
+	return probe_file_row_texts(t, s, row);
 }
 
 /* Rules that need no more than the words of the file itself. */
-static int source_check(const struct source *s)
+static int probe_file_source_check(const struct source *s)
 {
 	const struct yaml_probe *y = s->yaml;
 	size_t room = sizeof(((struct gp_probe *)0)->id) -
@@ -243,16 +245,17 @@ static int source_check(const struct source *s)
 	return 0;
 }
 
-static bool table_replaces(const struct probe_table *t, size_t i, const struct probe_row *row)
+static bool probe_file_table_replaces(const struct probe_table *t, size_t i,
+				      const struct probe_row *row)
 {
 	return t->rows[i].folder < t->folder && !strcmp(t->rows[i].id, row->id);
 }
 
-static void table_put(struct probe_table *t, struct probe_row *row)
+static void probe_file_table_put(struct probe_table *t, struct probe_row *row)
 {
 	size_t at = 0;
 
-	while (at < t->count && !table_replaces(t, at, row))
+	while (at < t->count && !probe_file_table_replaces(t, at, row))
 		at++;
 	if (at < t->count) {
 		t->counted -= t->rows[at].count;
@@ -279,7 +282,7 @@ size_t probe_table_capture(const struct probe_table *t, const char *runtime, con
 	return t->count;
 }
 
-static bool follow_known(const struct probe_table *t, const struct probe_row *row)
+static bool probe_file_follow_known(const struct probe_table *t, const struct probe_row *row)
 {
 	int capture;
 
@@ -293,20 +296,20 @@ static bool follow_known(const struct probe_table *t, const struct probe_row *ro
 }
 
 /* Rules about the row among the others. */
-static int table_check(const struct probe_table *t, const struct source *s,
-		       const struct probe_row *row)
+static int probe_file_table_check(const struct probe_table *t, const struct source *s,
+				  const struct probe_row *row)
 {
 	char what[160];
 
 	for (size_t i = 0; i < t->count; i++) {
-		if (t->rows[i].hash != row->hash || table_replaces(t, i, row))
+		if (t->rows[i].hash != row->hash || probe_file_table_replaces(t, i, row))
 			continue;
 		snprintf(what, sizeof(what), "%s %s at %s:%d",
 			 strcmp(t->rows[i].id, row->id) ? "has the hash of" : "is taken by",
 			 t->rows[i].id, t->rows[i].file, t->rows[i].line);
 		return probe_file_error(s, "id", what);
 	}
-	if (row->follow && !follow_known(t, row))
+	if (row->follow && !probe_file_follow_known(t, row))
 		return probe_file_error(s, "follow", "is of no row above that has such a capture");
 	if (row->count && t->counted == GP_HOT_ROWS)
 		return probe_file_error(s, "emit", "no more than 32 rows can be counted");
@@ -315,33 +318,33 @@ static int table_check(const struct probe_table *t, const struct source *s,
 	return 0;
 }
 
-static int table_add(struct probe_table *t, const struct source *s)
+static int probe_file_table_add(struct probe_table *t, const struct source *s)
 {
 	struct probe_fault fault = {0};
 	struct probe_row row;
-	int err = source_check(s);
+	int err = probe_file_source_check(s);
 
 	if (err)
 		return err;
 	if (t->count == GP_ROWS_MAX || t->owned_count + OWNED_EACH > OWNED_MAX)
 		return probe_file_error(s, NULL, "no more than 512 rows fit");
-	err = row_from(t, s, &row);
+	err = probe_file_row_from(t, s, &row);
 	if (err)
 		return err;
-	if (!row_result(s, &row))
+	if (!probe_file_row_result(s, &row))
 		return probe_file_error(
 			s, "result",
 			"ok has codes of 32 bits, A or A..B, of signed or unsigned ones");
 	if (probe_row_check(&row, &fault))
 		return probe_file_error(s, fault.field, fault.what);
-	err = table_check(t, s, &row);
+	err = probe_file_table_check(t, s, &row);
 	if (!err)
-		table_put(t, &row);
+		probe_file_table_put(t, &row);
 	return err;
 }
 
 /* Names of the file's codes, as its calls return them. */
-static int table_add_codes(struct probe_table *t, const struct source *s)
+static int probe_file_table_add_codes(struct probe_table *t, const struct source *s)
 {
 	const struct yaml_probes *file = yaml_file_probes(s->file);
 	int is = file->result ? file->result->is : GP_RETURNS_unknown;
@@ -359,7 +362,7 @@ static int table_add_codes(struct probe_table *t, const struct source *s)
 		int64_t code;
 		char *end;
 
-		if (!code_read(y->code, is, &end, &code) || *end || !*y->name ||
+		if (!probe_file_code_read(y->code, is, &end, &code) || *end || !*y->name ||
 		    strlen(y->name) >= sizeof(c->name))
 			return probe_file_error(s, "codes",
 						"a code has 32 bits, and a name shorter than 48");
@@ -381,7 +384,7 @@ const struct gp_code *probe_table_code(const struct probe_table *t, size_t i)
 	return &t->codes[i];
 }
 
-static int table_add_file(struct probe_table *t, const char *path)
+static int probe_file_table_add_file(struct probe_table *t, const char *path)
 {
 	const struct yaml_probes *probes;
 	struct source s = {.index = -1};
@@ -398,11 +401,11 @@ static int table_add_file(struct probe_table *t, const char *path)
 	probes = yaml_file_probes(s.file);
 	if (!probe_name_ok(probes->runtime, sizeof(((struct gp_probe *)0)->runtime)))
 		return probe_file_error(&s, "runtime", "is [a-z0-9_] and shorter than 16");
-	err = table_add_codes(t, &s);
+	err = probe_file_table_add_codes(t, &s);
 	for (unsigned i = 0; i < probes->probes_count && !err; i++) {
 		s.yaml = &probes->probes[i];
 		s.index = (int)i;
-		err = table_add(t, &s);
+		err = probe_file_table_add(t, &s);
 	}
 	return err;
 }
@@ -412,20 +415,20 @@ static int probe_file_is_one(const struct dirent *entry)
 	return entry->d_name[0] != '.' && !fnmatch("*.yaml", entry->d_name, 0);
 }
 
-static int table_add_entry(struct probe_table *t, const char *dir, const char *name)
+static int probe_file_table_add_entry(struct probe_table *t, const char *dir, const char *name)
 {
 	char *path = NULL;
 	int err;
 
 	if (asprintf(&path, "%s/%s", dir, name) < 0)
 		return -ENOMEM;
-	err = table_add_file(t, path);
+	err = probe_file_table_add_file(t, path);
 	free(path);
 	return err;
 }
 
 /* Checked once a folder is read: a row of it may give way to a later one. */
-static int table_check_sites(const struct probe_table *t)
+static int probe_file_table_check_sites(const struct probe_table *t)
 {
 	int err = 0;
 
@@ -459,13 +462,13 @@ int probe_table_add(struct probe_table *t, const char *dir)
 	}
 	for (int i = 0; i < n; i++) {
 		/* Every file is read, so that one run of ours shows what is wrong with each. */
-		one = table_add_entry(t, dir, entries[i]->d_name);
+		one = probe_file_table_add_entry(t, dir, entries[i]->d_name);
 		if (one && !err)
 			err = one == -ENOMEM ? one : -EINVAL;
 		free(entries[i]);
 	}
 	free(entries);
-	return err ? err : table_check_sites(t);
+	return err ? err : probe_file_table_check_sites(t);
 }
 
 int probe_table_load(struct probe_table **ret, const char *dir)
@@ -480,7 +483,7 @@ int probe_table_load(struct probe_table **ret, const char *dir)
 	return err;
 }
 
-static int row_keep(struct probe_table *t, struct probe_row *row, const char *prefix)
+static int probe_file_row_keep(struct probe_table *t, struct probe_row *row, const char *prefix)
 {
 	size_t n = 0;
 	const char **list;
@@ -490,8 +493,8 @@ static int row_keep(struct probe_table *t, struct probe_row *row, const char *pr
 		n++;
 	if (row->keep[n] || n == GP_KEEP)
 		return row->keep[n] ? 0 : -ENOSPC;
-	own = table_own(t, strdup(prefix));
-	list = own ? table_own(t, calloc(n + 2, sizeof(*list))) : NULL;
+	own = probe_file_table_own(t, strdup(prefix));
+	list = own ? probe_file_table_own(t, calloc(n + 2, sizeof(*list))) : NULL;
 	if (!list)
 		return -ENOMEM;
 	memcpy(list, row->keep, n * sizeof(*list));
@@ -509,7 +512,7 @@ int probe_table_keep(struct probe_table *t, const char *prefix)
 
 		if (row->role != GP_ROLE_range_begin || row->anonymous || !row->max_hz)
 			continue;
-		one = row_keep(t, row, prefix);
+		one = probe_file_row_keep(t, row, prefix);
 		err = one ? one : err;
 	}
 	return err;

@@ -66,7 +66,7 @@ static int key_add(struct walk *w, const char *name, size_t line, size_t column)
 	return 0;
 }
 
-static int start_add(struct walk *w, size_t line)
+static int probe_keys_start_add(struct walk *w, size_t line)
 {
 	struct probe_keys *k = w->keys;
 	int err;
@@ -81,7 +81,7 @@ static int start_add(struct walk *w, size_t line)
 }
 
 /* After a value, or a container that was one, the mapping around it expects a key again. */
-static void walk_value_done(struct walk *w)
+static void probe_keys_walk_value_done(struct walk *w)
 {
 	if (w->depth && w->mapping[w->depth - 1])
 		w->want_key[w->depth - 1] = true;
@@ -92,8 +92,8 @@ static int keys_walk_scalar(struct walk *w, const yaml_event_t *e)
 	bool key = w->depth && w->mapping[w->depth - 1] && w->want_key[w->depth - 1];
 
 	if (!key) {
-		walk_value_done(w);
-		return start_add(w, e->start_mark.line + 1);
+		probe_keys_walk_value_done(w);
+		return probe_keys_start_add(w, e->start_mark.line + 1);
 	}
 	w->want_key[w->depth - 1] = false;
 	return key_add(w, (const char *)e->data.scalar.value, e->start_mark.line + 1,
@@ -102,7 +102,7 @@ static int keys_walk_scalar(struct walk *w, const yaml_event_t *e)
 
 static int keys_walk_open(struct walk *w, const yaml_event_t *e)
 {
-	int err = start_add(w, e->start_mark.line + 1);
+	int err = probe_keys_start_add(w, e->start_mark.line + 1);
 
 	if (err)
 		return err;
@@ -113,7 +113,7 @@ static int keys_walk_open(struct walk *w, const yaml_event_t *e)
 	return 0;
 }
 
-static bool event_anchored(const yaml_event_t *e)
+static bool probe_keys_event_anchored(const yaml_event_t *e)
 {
 	switch (e->type) {
 	case YAML_ALIAS_EVENT:
@@ -131,7 +131,7 @@ static bool event_anchored(const yaml_event_t *e)
 
 static int keys_walk_event(struct walk *w, const yaml_event_t *e)
 {
-	if (event_anchored(e))
+	if (probe_keys_event_anchored(e))
 		return -EMLINK;
 	switch (e->type) {
 	case YAML_SCALAR_EVENT:
@@ -142,14 +142,14 @@ static int keys_walk_event(struct walk *w, const yaml_event_t *e)
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
 		w->depth--;
-		walk_value_done(w);
+		probe_keys_walk_value_done(w);
 		return 0;
 	default:
 		return 0;
 	}
 }
 
-static const char *walk_error(int err)
+static const char *probe_keys_walk_error(int err)
 {
 	switch (err) {
 	case -EMLINK:
@@ -179,7 +179,7 @@ static int keys_walk(struct walk *w, const char *path, yaml_parser_t *parser)
 		err = keys_walk_event(w, &event);
 		yaml_event_delete(&event);
 		if (err)
-			log_error("%s:%zu: file: %s", path, line, walk_error(err));
+			log_error("%s:%zu: file: %s", path, line, probe_keys_walk_error(err));
 	}
 	return err && err != -ENOMEM ? -EINVAL : err;
 }

@@ -41,7 +41,7 @@ enum kernel_program probe_row_program(const struct probe_row *row)
 	return row->string != PROBE_STRING_NONE ? KERNEL_NAMED : KERNEL_HIT;
 }
 
-static bool libraries_overlap(const struct probe_row *a, const struct probe_row *b)
+static bool probe_match_libraries_overlap(const struct probe_row *a, const struct probe_row *b)
 {
 	for (size_t i = 0; a->libraries[i]; i++) {
 		if (probe_row_names(b, a->libraries[i]))
@@ -58,5 +58,5 @@ bool probe_rows_collide(const struct probe_row *a, const struct probe_row *b)
 {
 	return !a->follow && !b->follow && !a->prefix == !b->prefix &&
 	       !strcmp(a->symbol, b->symbol) && probe_row_program(a) == probe_row_program(b) &&
-	       libraries_overlap(a, b);
+	       probe_match_libraries_overlap(a, b);
 }

@@ -25,7 +25,7 @@ void probe_prefix(const char *glob, struct gp_prefix *ret)
 	memset(ret->mask, 0xff, len);
 }
 
-static bool prefix_matches(const struct gp_prefix *p, const uint64_t text[2])
+static bool probe_names_prefix_matches(const struct gp_prefix *p, const uint64_t text[2])
 {
 	return (text[0] & p->mask[0]) == p->text[0] && (text[1] & p->mask[1]) == p->text[1];
 }
@@ -85,7 +85,7 @@ bool probe_names_have(const struct probe_names *n, const char *name)
 
 	memcpy(text, name, strnlen(name, sizeof(text)));
 	for (size_t i = 0; i < n->count && !begins; i++)
-		begins = prefix_matches(&n->prefix[i], text);
+		begins = probe_names_prefix_matches(&n->prefix[i], text);
 	return begins && probe_rows_for(n->probes, name, rows);
 }
 

@@ -31,8 +31,8 @@ static const struct convention conventions[] = {
 
 #define STACK_SLOTS_MAX 64
 
-static int place_argument(const struct convention *cv, const struct probe_row *row, int arg,
-			  int pushed_bytes, struct gp_capture *ret)
+static int probe_row_place_argument(const struct convention *cv, const struct probe_row *row,
+				    int arg, int pushed_bytes, struct gp_capture *ret)
 {
 	int position = arg + (row->abi == PROBE_ABI_CXX_SRET && cv->sret_shifts);
 
@@ -49,16 +49,18 @@ static int place_argument(const struct convention *cv, const struct probe_row *r
 	return 0;
 }
 
-static int capture_arg(const struct convention *cv, const struct probe_capture *c)
+static int probe_row_capture_arg(const struct convention *cv, const struct probe_capture *c)
 {
 	return cv->machine == EM_AARCH64 ? c->arg_arm64 : c->arg;
 }
 
-static int compile_capture(const struct convention *cv, const struct probe_row *row,
-			   const struct probe_capture *c, int pushed_bytes, struct gp_capture *ret)
+static int probe_row_compile_capture(const struct convention *cv, const struct probe_row *row,
+				     const struct probe_capture *c, int pushed_bytes,
+				     struct gp_capture *ret)
 {
 	struct gp_capture out = {.derefs = (uint8_t)c->derefs, .width = (uint8_t)c->width};
-	int err = place_argument(cv, row, capture_arg(cv, c), pushed_bytes, &out);
+	int err = probe_row_place_argument(cv, row, probe_row_capture_arg(cv, c), pushed_bytes,
+					   &out);
 
 	if (err)
 		return err;
@@ -76,25 +78,25 @@ static int compile_capture(const struct convention *cv, const struct probe_row *
 	return 0;
 }
 
-static int compile_captures(const struct convention *cv, const struct probe_row *row,
-			    int pushed_bytes, struct gp_row *out)
+static int probe_row_compile_captures(const struct convention *cv, const struct probe_row *row,
+				      int pushed_bytes, struct gp_row *out)
 {
 	int err = 0;
 
 	if (row->string != PROBE_STRING_NONE)
-		err = compile_capture(cv, row, &row->text, pushed_bytes, &out->name);
+		err = probe_row_compile_capture(cv, row, &row->text, pushed_bytes, &out->name);
 	for (int i = 0; i < row->captures && !err; i++)
-		if (capture_arg(cv, &row->capture[i]) != PROBE_ARG_NONE)
-			err = compile_capture(cv, row, &row->capture[i], pushed_bytes,
-					      &out->arg[i]);
+		if (probe_row_capture_arg(cv, &row->capture[i]) != PROBE_ARG_NONE)
+			err = probe_row_compile_capture(cv, row, &row->capture[i], pushed_bytes,
+							&out->arg[i]);
 	if (row->has_only && !err)
-		err = compile_capture(cv, row, &row->only, pushed_bytes, &out->only);
+		err = probe_row_compile_capture(cv, row, &row->only, pushed_bytes, &out->only);
 	return err;
 }
 
 /* The kernel side compares the first eight bytes as one word, so a longer prefix counts by
  * those. */
-static int compile_keep(const struct probe_row *row, struct gp_row *out)
+static int probe_row_compile_keep(const struct probe_row *row, struct gp_row *out)
 {
 	for (int i = 0; row->keep[i]; i++) {
 		size_t len = strnlen(row->keep[i], sizeof(out->keep[i].value));
@@ -141,9 +143,9 @@ int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_b
 	for (int i = 0; i < GP_ARGS; i++)
 		out.arg[i] = none;
 	out.only_value = row->only_value;
-	err = compile_captures(cv, row, pushed_bytes, &out);
+	err = probe_row_compile_captures(cv, row, pushed_bytes, &out);
 	if (!err)
-		err = compile_keep(row, &out);
+		err = probe_row_compile_keep(row, &out);
 	if (!err)
 		*ret = out;
 	return err;

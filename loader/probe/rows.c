@@ -26,7 +26,7 @@ struct rows {
 	const char *ends[RUNTIMES_MAX];
 };
 
-static void hot_take_over(struct rows *r, const struct gp_row *kept)
+static void rows_hot_take_over(struct rows *r, const struct gp_row *kept)
 {
 	r->hot_probe[kept->hot] = kept->probe;
 	if (r->hot_count <= kept->hot)
@@ -35,7 +35,7 @@ static void hot_take_over(struct rows *r, const struct gp_row *kept)
 
 /* What we may have been killed in the middle of: links of both generations are there and one of
  * them counts; if any row had gone over, all the new links were there, so all rows go over. */
-static void swap_take_over(struct rows *r)
+static void rows_swap_take_over(struct rows *r)
 {
 	uint32_t newest = GENERATION_FIRST;
 
@@ -50,7 +50,7 @@ static void swap_take_over(struct rows *r)
 }
 
 /* A budget starts anew: what a predecessor only counted is sent. */
-static void unsent_take_over(struct rows *r, size_t place)
+static void rows_unsent_take_over(struct rows *r, size_t place)
 {
 	struct place *p = &r->places[place];
 
@@ -70,14 +70,14 @@ static void rows_take_over(struct rows *r)
 					 * empty */
 		r->places[r->count] = (struct place){.row = row, .compiled = *kept};
 		r->places[r->count].compiled.gen = r->places[r->count].compiled.next = 0;
-		unsent_take_over(r, r->count);
+		rows_unsent_take_over(r, r->count);
 		r->count++;
 		if (row != SIZE_MAX && kept->flags & GP_ROW_COUNT)
-			hot_take_over(r, kept);
+			rows_hot_take_over(r, kept);
 	}
 	while (r->returns < GP_RETURN_ROWS_MAX && r->kernel->return_rows[r->returns])
 		r->returns++;
-	swap_take_over(r);
+	rows_swap_take_over(r);
 }
 
 int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes)
@@ -164,7 +164,7 @@ void rows_speak(struct rows *r)
 }
 
 /* One counter a row, whatever number of places it takes. */
-static int hot_assign(struct rows *r, const struct probe_row *row, struct gp_row *compiled)
+static int rows_hot_assign(struct rows *r, const struct probe_row *row, struct gp_row *compiled)
 {
 	size_t hot = 0;
 
@@ -180,7 +180,7 @@ static int hot_assign(struct rows *r, const struct probe_row *row, struct gp_row
 	return 0;
 }
 
-static bool place_is(const struct place *p, size_t row, const struct gp_row *compiled)
+static bool rows_place_is(const struct place *p, size_t row, const struct gp_row *compiled)
 {
 	return p->row == row && memcmp(&p->compiled, compiled, sizeof(*compiled)) == 0;
 }
@@ -193,11 +193,11 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 	int err = probe_row_compile(source, pushed, &compiled);
 
 	if (!err)
-		err = hot_assign(r, source, &compiled);
+		err = rows_hot_assign(r, source, &compiled);
 	if (err)
 		return err;
 	compiled.gen = 0;
-	while (at < r->count && !place_is(&r->places[at], row, &compiled))
+	while (at < r->count && !rows_place_is(&r->places[at], row, &compiled))
 		at++;
 	if (at == GP_ROWS_MAX ||
 	    (at == r->count && source->returns && r->returns == GP_RETURN_ROWS_MAX))

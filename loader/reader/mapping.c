@@ -24,7 +24,7 @@
 #define PATHS_NS 5000000ull /* of one call that reads names: a thousand take it */
 #define VMAS_MAX (MAPPING_ASIDE_BYTES / sizeof(struct gp_vma))
 
-static int vmas_read(int fd, struct buffer *out)
+static int mapping_vmas_read(int fd, struct buffer *out)
 {
 	const size_t chunk = 64 * sizeof(struct gp_vma);
 	ssize_t n;
@@ -42,7 +42,7 @@ static int vmas_read(int fd, struct buffer *out)
 	return n < 0 ? -errno : 0;
 }
 
-static int list_by_iterator(int program_fd, pid_t pid, struct buffer *out)
+static int mapping_list_by_iterator(int program_fd, pid_t pid, struct buffer *out)
 {
 	union bpf_iter_link_info info = {.task.pid = (uint32_t)pid};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .iter_info = &info, .iter_info_len = sizeof(info));
@@ -51,7 +51,7 @@ static int list_by_iterator(int program_fd, pid_t pid, struct buffer *out)
 	if (link < 0)
 		return link;
 	fd = bpf_iter_create(link);
-	err = fd < 0 ? fd : vmas_read(fd, out);
+	err = fd < 0 ? fd : mapping_vmas_read(fd, out);
 	if (fd >= 0)
 		close(fd);
 	close(link);
@@ -78,7 +78,7 @@ bool mapping_parse(const char *line, struct gp_vma *ret)
 	return true;
 }
 
-static int list_by_maps(pid_t pid, struct buffer *out)
+static int mapping_list_by_maps(pid_t pid, struct buffer *out)
 {
 	struct gp_vma vma;
 	size_t room = 0;
@@ -100,8 +100,8 @@ static int list_by_maps(pid_t pid, struct buffer *out)
 static int mapping_list_vmas(int program_fd, pid_t pid, struct gp_vma **ret)
 {
 	struct buffer out = {0};
-	int err = program_fd >= 0 ? list_by_iterator(program_fd, pid, &out)
-				  : list_by_maps(pid, &out);
+	int err = program_fd >= 0 ? mapping_list_by_iterator(program_fd, pid, &out)
+				  : mapping_list_by_maps(pid, &out);
 
 	if (!err && out.failed)
 		err = -ENOMEM;
@@ -133,14 +133,14 @@ int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret)
 	return mapping_list_vmas(vmas ? bpf_program__fd(vmas) : -1, pid, ret);
 }
 
-static void map_file_name(char name[80], pid_t pid, const struct gp_vma *vma)
+static void mapping_map_file_name(char name[80], pid_t pid, const struct gp_vma *vma)
 {
 	snprintf(name, 80, "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)vma->start,
 		 (unsigned long)vma->end);
 }
 
 /* Where map_files is closed to us: the same text from the line of that address. */
-static int path_from_maps(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
+static int mapping_path_from_maps(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
 	char name[64], *line = NULL, *at;
 	size_t room = 0;
@@ -168,7 +168,7 @@ static int path_from_maps(pid_t pid, const struct gp_vma *vma, char *path, size_
 }
 
 /* Strips it. */
-static bool path_deleted(char *path)
+static bool mapping_path_deleted(char *path)
 {
 	static const char deleted[] = " (deleted)";
 	size_t len = strlen(path), end = sizeof(deleted) - 1;
@@ -179,21 +179,21 @@ static bool path_deleted(char *path)
 	return true;
 }
 
-static int path_read(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
+static int mapping_path_read(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
 	char name[80];
 	ssize_t n;
 
-	map_file_name(name, pid, vma);
+	mapping_map_file_name(name, pid, vma);
 	n = readlink(name, path, len - 1);
 	if (n < 0)
-		return path_from_maps(pid, vma, path, len);
+		return mapping_path_from_maps(pid, vma, path, len);
 	path[n] = 0;
 	return 0;
 }
 
 /* A file that is not a library keeps its name. */
-static void path_add_soname(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
+static void mapping_path_add_soname(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
 	struct elf_file *ef = NULL;
 	size_t end = strlen(path);
@@ -219,10 +219,10 @@ static void path_add_soname(pid_t pid, const struct gp_vma *vma, char *path, siz
 
 int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
-	int err = path_read(pid, vma, path, len);
+	int err = mapping_path_read(pid, vma, path, len);
 
-	if (!err && path_deleted(path) && mapping_in_memory(path))
-		path_add_soname(pid, vma, path, len);
+	if (!err && mapping_path_deleted(path) && mapping_in_memory(path))
+		mapping_path_add_soname(pid, vma, path, len);
 	return err;
 }
 
@@ -269,7 +269,7 @@ struct ask {
 	struct gp_vma vma;
 };
 
-static ssize_t list_there(const void *arg, void *ret, size_t cap)
+static ssize_t mapping_list_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
 	struct gp_vma *vmas = NULL;
@@ -295,7 +295,7 @@ int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pi
 
 	if (!a)
 		return mapping_list(vmas, pid, ret);
-	len = aside_call(a, list_there, &ask, sizeof(ask), &answer);
+	len = aside_call(a, mapping_list_there, &ask, sizeof(ask), &answer);
 	if (len < 0)
 		return (int)len;
 	list = malloc((size_t)len + 1);
@@ -306,7 +306,7 @@ int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pi
 	return (int)((size_t)len / sizeof(*list));
 }
 
-static ssize_t path_there(const void *arg, void *ret, size_t cap)
+static ssize_t mapping_path_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
 	int err = mapping_path(ask->pid, &ask->vma, ret, cap < PATH_MAX ? cap : PATH_MAX);
@@ -322,14 +322,14 @@ int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, cha
 
 	if (!a)
 		return mapping_path(pid, vma, path, len);
-	n = aside_call(a, path_there, &ask, sizeof(ask), &answer);
+	n = aside_call(a, mapping_path_there, &ask, sizeof(ask), &answer);
 	if (n < 0)
 		return (int)n;
 	snprintf(path, len, "%s", (const char *)answer);
 	return 0;
 }
 
-static ssize_t paths_there(const void *arg, void *ret, size_t cap)
+static ssize_t mapping_paths_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
 	struct gp_vma *vmas = NULL;
@@ -358,7 +358,7 @@ int mapping_paths_aside(struct aside *a, const struct bpf_program *vmas, pid_t p
 {
 	struct ask ask = {.pid = pid, .program_fd = vmas ? ASIDE_KEPT_FD : -1};
 	const void *answer;
-	ssize_t len = a ? aside_call(a, paths_there, &ask, sizeof(ask), &answer) : -ENOSYS;
+	ssize_t len = a ? aside_call(a, mapping_paths_there, &ask, sizeof(ask), &answer) : -ENOSYS;
 
 	*ret = (struct mapping_paths){0};
 	if (len < 0)
@@ -371,7 +371,7 @@ int mapping_paths_aside(struct aside *a, const struct bpf_program *vmas, pid_t p
 	return 0;
 }
 
-static uint64_t paths_start(const struct mapping_paths *p)
+static uint64_t mapping_paths_start(const struct mapping_paths *p)
 {
 	uint64_t start = UINT64_MAX;
 
@@ -382,11 +382,12 @@ static uint64_t paths_start(const struct mapping_paths *p)
 
 const char *mapping_paths_get(struct mapping_paths *p, uint64_t start)
 {
-	if (paths_start(p) > start)
+	if (mapping_paths_start(p) > start)
 		p->at = 0;
-	while (paths_start(p) < start)
+	while (mapping_paths_start(p) < start)
 		p->at += sizeof(start) + strlen(p->data + p->at + sizeof(start)) + 1;
-	return p->at < p->len && paths_start(p) == start ? p->data + p->at + sizeof(start) : NULL;
+	return p->at < p->len && mapping_paths_start(p) == start ? p->data + p->at + sizeof(start)
+								 : NULL;
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
@@ -431,14 +432,14 @@ int mapping_name(pid_t pid, const struct gp_vma *vma, const char *path, bool *re
 	char name[80], now[PATH_MAX];
 	int fd;
 
-	map_file_name(name, pid, vma);
+	mapping_map_file_name(name, pid, vma);
 	fd = open(name, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		fd = -errno;
 	*ret_by_path = fd == -EPERM || fd == -EACCES;
 	if (!*ret_by_path)
 		return fd;
-	if (!path_read(pid, vma, now, sizeof(now)) && path_deleted(now))
+	if (!mapping_path_read(pid, vma, now, sizeof(now)) && mapping_path_deleted(now))
 		return -ENOLINK;
 	return mapping_open_by_path(pid, path);
 }

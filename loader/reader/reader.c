@@ -75,7 +75,7 @@ static int reader_worker_start(const struct reader *r, struct worker *w)
 	return 0;
 }
 
-static void worker_kill(struct worker *w)
+static void reader_worker_kill(struct worker *w)
 {
 	kill(w->pid, SIGKILL);
 	close(w->fd);
@@ -83,14 +83,14 @@ static void worker_kill(struct worker *w)
 	w->state = WORKER_KILLED;
 }
 
-static void workers_reap(struct reader *r)
+static void reader_workers_reap(struct reader *r)
 {
 	for (struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)
 		if (w->state == WORKER_KILLED && waitpid(w->pid, NULL, WNOHANG))
 			w->state = WORKER_NONE;
 }
 
-static struct worker *worker_in(struct reader *r, enum worker_state state)
+static struct worker *reader_worker_in(struct reader *r, enum worker_state state)
 {
 	for (struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)
 		if (w->state == state)
@@ -99,15 +99,15 @@ static struct worker *worker_in(struct reader *r, enum worker_state state)
 }
 
 /* An idle one, if need be a new one. NULL: none now; *ret_never: and none later. */
-static struct worker *worker_get(struct reader *r, bool *ret_never)
+static struct worker *reader_worker_get(struct reader *r, bool *ret_never)
 {
-	struct worker *w = worker_in(r, WORKER_IDLE);
+	struct worker *w = reader_worker_in(r, WORKER_IDLE);
 	int err;
 
 	*ret_never = false;
 	if (w || r->busy >= WORKERS_BUSY_MAX)
 		return w;
-	w = worker_in(r, WORKER_NONE);
+	w = reader_worker_in(r, WORKER_NONE);
 	if (!w) {
 		*ret_never = !r->busy;
 		return NULL;
@@ -121,7 +121,7 @@ static struct worker *worker_get(struct reader *r, bool *ret_never)
 }
 
 /* Whether a reader hangs on a file of that file system: then the next would as well. */
-static bool device_hung(const struct reader *r, uint64_t dev)
+static bool reader_device_hung(const struct reader *r, uint64_t dev)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -160,11 +160,11 @@ void reader_free(struct reader *r)
 		if (w->state == WORKER_IDLE || w->state == WORKER_BUSY) {
 			bool idle = w->state == WORKER_IDLE;
 
-			worker_kill(w);
+			reader_worker_kill(w);
 			waitpid(w->pid, NULL, idle ? 0 : WNOHANG);
 		}
 	}
-	workers_reap(r);
+	reader_workers_reap(r);
 	while ((q = r->first)) {
 		r->first = q->next;
 		free(q);
@@ -191,7 +191,7 @@ int reader_ask(struct reader *r, const struct reader_ask *ask)
 	return 0;
 }
 
-static struct queued *queue_take(struct reader *r)
+static struct queued *reader_queue_take(struct reader *r)
 {
 	struct queued *q = r->first;
 
@@ -202,9 +202,9 @@ static struct queued *queue_take(struct reader *r)
 	return q;
 }
 
-static bool queue_fail(struct reader *r, int error, struct reader_answer *ret)
+static bool reader_queue_fail(struct reader *r, int error, struct reader_answer *ret)
 {
-	struct queued *q = queue_take(r);
+	struct queued *q = reader_queue_take(r);
 
 	*ret = (struct reader_answer){
 		.ticket = q->ask.ticket, .pid = q->ask.pid, .error = error, .fd = -1};
@@ -213,19 +213,19 @@ static bool queue_fail(struct reader *r, int error, struct reader_answer *ret)
 }
 
 /* Hands out what waits. true: *ret is the answer to one that nobody can be asked. */
-static bool queue_serve(struct reader *r, struct reader_answer *ret)
+static bool reader_queue_serve(struct reader *r, struct reader_answer *ret)
 {
 	struct worker *w;
 	struct queued *q;
 	bool never;
 
 	while (r->first) {
-		if (device_hung(r, r->first->ask.vma.dev))
-			return queue_fail(r, -ETIMEDOUT, ret);
-		w = worker_get(r, &never);
+		if (reader_device_hung(r, r->first->ask.vma.dev))
+			return reader_queue_fail(r, -ETIMEDOUT, ret);
+		w = reader_worker_get(r, &never);
 		if (!w)
-			return never && queue_fail(r, -ETIMEDOUT, ret);
-		q = queue_take(r);
+			return never && reader_queue_fail(r, -ETIMEDOUT, ret);
+		q = reader_queue_take(r);
 		w->state = WORKER_BUSY;
 		w->since_ns = clock_mono_ns();
 		w->ticket = q->ask.ticket;
@@ -243,7 +243,7 @@ static bool queue_serve(struct reader *r, struct reader_answer *ret)
 
 /* One message; bytes of sites, -EAGAIN, or -EIO. The descriptor in it is the caller's, -1 for
  * none. */
-static ssize_t reply_receive(struct reader *r, int fd, int *ret_fd)
+static ssize_t reader_reply_receive(struct reader *r, int fd, int *ret_fd)
 {
 	union {
 		struct cmsghdr head;
@@ -270,8 +270,8 @@ static ssize_t reply_receive(struct reader *r, int fd, int *ret_fd)
 }
 
 /* Whether what the reader opened is the file that was asked for. */
-static bool identity_holds(const struct worker *w, const struct bpf_program *vmas,
-			   uint64_t map_start)
+static bool reader_identity_holds(const struct worker *w, const struct bpf_program *vmas,
+				  uint64_t map_start)
 {
 	struct gp_vma *list = NULL;
 	int n = mapping_list(vmas, w->pid, &list);
@@ -283,14 +283,14 @@ static bool identity_holds(const struct worker *w, const struct bpf_program *vma
 	return holds;
 }
 
-static int reply_use(struct reader *r, const struct worker *w, const struct bpf_program *vmas,
-		     size_t bytes, struct reader_answer *ret)
+static int reader_reply_use(struct reader *r, const struct worker *w,
+			    const struct bpf_program *vmas, size_t bytes, struct reader_answer *ret)
 {
 	if (r->in.reply.error)
 		return r->in.reply.error;
 	if (ret->fd < 0)
 		return -EIO;
-	if (!identity_holds(w, vmas, r->in.reply.map_start))
+	if (!reader_identity_holds(w, vmas, r->in.reply.map_start))
 		return -ESTALE;
 	ret->sites = malloc(bytes + 1);
 	if (!ret->sites)
@@ -301,25 +301,25 @@ static int reply_use(struct reader *r, const struct worker *w, const struct bpf_
 }
 
 /* Whether this one is done: it has answered, died, or used up its time. */
-static bool worker_check(struct reader *r, struct worker *w, const struct bpf_program *vmas,
-			 struct reader_answer *ret)
+static bool reader_worker_check(struct reader *r, struct worker *w, const struct bpf_program *vmas,
+				struct reader_answer *ret)
 {
 	ssize_t n;
 
 	*ret = (struct reader_answer){.ticket = w->ticket, .pid = w->target};
-	n = reply_receive(r, w->fd, &ret->fd);
+	n = reader_reply_receive(r, w->fd, &ret->fd);
 	if (n == -EAGAIN && clock_mono_ns() - w->since_ns < ANSWER_NS)
 		return false;
 	r->busy--;
 	if (n < 0) {
 		ret->error = n == -EAGAIN ? -ETIMEDOUT : -EIO;
-		worker_kill(w);
+		reader_worker_kill(w);
 	} else {
-		ret->error = reply_use(r, w, vmas, (size_t)n, ret);
+		ret->error = reader_reply_use(r, w, vmas, (size_t)n, ret);
 		ret->by_path = r->in.reply.by_path;
 		w->state = WORKER_IDLE;
 		if (r->in.reply.last || send(w->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-			worker_kill(w);
+			reader_worker_kill(w);
 	}
 	if (ret->error && ret->fd >= 0) {
 		close(ret->fd);
@@ -330,11 +330,11 @@ static bool worker_check(struct reader *r, struct worker *w, const struct bpf_pr
 
 int reader_next(struct reader *r, const struct bpf_program *vmas, struct reader_answer *ret)
 {
-	workers_reap(r);
+	reader_workers_reap(r);
 	for (struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)
-		if (w->state == WORKER_BUSY && worker_check(r, w, vmas, ret))
+		if (w->state == WORKER_BUSY && reader_worker_check(r, w, vmas, ret))
 			return 1;
-	return queue_serve(r, ret);
+	return reader_queue_serve(r, ret);
 }
 
 void reader_wait(struct reader *r, int timeout_ms)
@@ -344,7 +344,7 @@ void reader_wait(struct reader *r, int timeout_ms)
 
 	/* Answers that were taken left somebody idle while more waits: nobody would end this
 	 * wait. */
-	if (r->first && (!r->busy || worker_in(r, WORKER_IDLE)))
+	if (r->first && (!r->busy || reader_worker_in(r, WORKER_IDLE)))
 		return;
 	for (const struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)
 		if (w->state == WORKER_BUSY)

@@ -46,7 +46,7 @@ struct served { /* one file */
  * process of the whole machine fork (dup_mmap_sem in kernel/events/uprobes.c). So a page that the
  * file system will not leave in memory gets no probe. */
 /* 1 or 0; -errno where that page cannot be mapped. */
-static int page_resident(int fd, off_t offset, size_t page)
+static int serve_page_resident(int fd, off_t offset, size_t page)
 {
 	unsigned char resident = 0;
 	void *at = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, offset);
@@ -62,30 +62,30 @@ static int page_resident(int fd, off_t offset, size_t page)
 /* Without CAP_FOWNER mincore() says that every page of another user's file is in memory, also one
  * far after its end. That is accepted of the kernel's own file systems, which keep what was read;
  * FUSE may not. */
-static bool residence_known(int fd, size_t page)
+static bool serve_residence_known(int fd, size_t page)
 {
 	struct statfs fs;
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return false;
-	if (!page_resident(fd, (st.st_size + PAST_END_BYTES) & ~(off_t)(page - 1), page))
+	if (!serve_page_resident(fd, (st.st_size + PAST_END_BYTES) & ~(off_t)(page - 1), page))
 		return true;
 	return !fstatfs(fd, &fs) && fs.f_type != FUSE_SUPER_MAGIC;
 }
 
-static bool page_hold(int fd, uint64_t offset, size_t page)
+static bool serve_page_hold(int fd, uint64_t offset, size_t page)
 {
 	char byte;
 
 	return pread(fd, &byte, 1, (off_t)offset) == 1 &&
-	       page_resident(fd, (off_t)offset, page) == 1;
+	       serve_page_resident(fd, (off_t)offset, page) == 1;
 }
 
-static void sites_hold(int fd, struct site *sites, int count)
+static void serve_sites_hold(int fd, struct site *sites, int count)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	bool known = residence_known(fd, page);
+	bool known = serve_residence_known(fd, page);
 
 	for (int i = 0; i < count; i++) {
 		uint64_t first = sites[i].offset & ~(page - 1);
@@ -94,9 +94,9 @@ static void sites_hold(int fd, struct site *sites, int count)
 		if (sites[i].state != GP_ATTACH_attached)
 			continue;
 		/* Behind the file's last page there is nothing to read. */
-		if (known && page_hold(fd, first, page) &&
+		if (known && serve_page_hold(fd, first, page) &&
 		    (first == last || lseek(fd, 0, SEEK_END) <= (off_t)last ||
-		     page_hold(fd, last, page)))
+		     serve_page_hold(fd, last, page)))
 			continue;
 		sites[i].state = GP_ATTACH_failed;
 		sites[i].error = known ? -EAGAIN : -ENODATA;
@@ -112,7 +112,7 @@ struct identity { /* real, effective, saved */
 	size_t groups_count;
 };
 
-static bool ids_parse(const char *status, const char *key, uint32_t ret[3])
+static bool serve_ids_parse(const char *status, const char *key, uint32_t ret[3])
 {
 	const char *at = strstr(status, key);
 
@@ -127,7 +127,8 @@ static int serve_identity_read(pid_t pid, struct identity *ret)
 
 	if (n < 0)
 		return (int)n;
-	if (!ids_parse(status, "\nUid:", ret->user) || !ids_parse(status, "\nGid:", ret->group))
+	if (!serve_ids_parse(status, "\nUid:", ret->user) ||
+	    !serve_ids_parse(status, "\nGid:", ret->group))
 		return -EBADMSG;
 	at = strstr(status, "\nGroups:");
 	at = at ? at + strlen("\nGroups:") : NULL;
@@ -142,7 +143,7 @@ static int serve_identity_read(pid_t pid, struct identity *ret)
 
 /* Capabilities are kept to read the memory of that process, and to ask which pages of a file are in
  * memory. Nothing that its user does can look into us. */
-static int identity_keep(void)
+static int serve_identity_keep(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the change took it back */
@@ -151,7 +152,7 @@ static int identity_keep(void)
 
 /* Becomes the user of a process, for good. All three IDs, as FUSE compares all. Our parent may lack
  * CAP_KILL, so the kernel ends us in time. */
-static int identity_take(pid_t pid)
+static int serve_identity_take(pid_t pid)
 {
 	const struct identity self = {.user = {getuid(), geteuid(), geteuid()}};
 	struct identity id;
@@ -171,18 +172,18 @@ static int identity_take(pid_t pid)
 	    setresgid(id.group[0], id.group[1], id.group[2]) ||
 	    setresuid(id.user[0], id.user[1], id.user[2]))
 		return errno == EPERM ? -EACCES : -errno;
-	return identity_keep();
+	return serve_identity_keep();
 }
 
 /* Joins the user namespace of a process, whose owner we are by now: allow_other means those in
  * there. */
-static int identity_join(pid_t pid)
+static int serve_identity_join(pid_t pid)
 {
 	int fd = proc_open("", pid, "ns/user", O_RDONLY), err;
 
 	if (fd < 0)
 		return fd;
-	err = setns(fd, CLONE_NEWUSER) ? -GP_ERROR_CLOSED : identity_keep();
+	err = setns(fd, CLONE_NEWUSER) ? -GP_ERROR_CLOSED : serve_identity_keep();
 	close(fd);
 	return err;
 }
@@ -202,17 +203,17 @@ static int serve_file_open(const struct reader_ask *ask, struct served *s)
 	if (fd != -EACCES)
 		return fd;
 	s->as_user = true;
-	err = identity_take(ask->pid);
+	err = serve_identity_take(ask->pid);
 	fd = err ? err : serve_file_try(ask, s);
 	if (err || fd != -EACCES)
 		return fd;
-	err = identity_join(ask->pid);
+	err = serve_identity_join(ask->pid);
 	fd = err ? err : serve_file_try(ask, s);
 	return fd == -EACCES ? -GP_ERROR_CLOSED : fd;
 }
 
-static int file_serve(const struct reader_ask *ask, const struct probe_table *probes,
-		      const char *cache_dir, struct served *s)
+static int serve_file_reply(const struct reader_ask *ask, const struct probe_table *probes,
+			    const char *cache_dir, struct served *s)
 {
 	int fd = serve_file_open(ask, s), err = 0;
 
@@ -233,12 +234,12 @@ static int file_serve(const struct reader_ask *ask, const struct probe_table *pr
 	if (!err && s->count < 0)
 		err = s->count;
 	if (!err)
-		sites_hold(fd, s->sites, s->count);
+		serve_sites_hold(fd, s->sites, s->count);
 	close(fd);
 	return err;
 }
 
-static int reply_send(int fd, struct reader_reply *reply, const struct served *s)
+static int serve_reply_send(int fd, struct reader_reply *reply, const struct served *s)
 {
 	union {
 		struct cmsghdr head;
@@ -275,14 +276,15 @@ void reader_serve(int fd, const struct probe_table *probes, const char *cache_di
 		_exit(1);
 	while (recv(fd, &ask, sizeof(ask), 0) == sizeof(ask)) {
 		struct served s = {.path_fd = -1, .map = MAP_FAILED};
-		struct reader_reply reply = {.error = file_serve(&ask, probes, cache_dir, &s)};
+		struct reader_reply reply = {
+			.error = serve_file_reply(&ask, probes, cache_dir, &s)};
 
 		reply.by_path = s.by_path;
 		reply.last = s.as_user;
 		reply.map_start = (uintptr_t)s.map;
 		if (!reply.error)
 			reply.count = (uint64_t)s.count;
-		if (reply_send(fd, &reply, &s))
+		if (serve_reply_send(fd, &reply, &s))
 			_exit(1);
 		/* Mapped until the parent has seen what it is, which its next word tells. */
 		if (recv(fd, &ask, sizeof(ask), 0) <= 0 || s.as_user)

@@ -15,7 +15,7 @@
 #define ENTRY_WHY   1
 #define ENTRY_FIRST (PJRT_HEAD_BYTES / 8)
 
-static int slots_remember(const struct pjrt_slots *slots, struct elf_found *found)
+static int pjrt_cache_slots_remember(const struct pjrt_slots *slots, struct elf_found *found)
 {
 	int n = 0;
 
@@ -46,13 +46,13 @@ static int pjrt_cache_decode(const void *ctx, int fd, struct elf_found **ret)
 		return -ENOMEM;
 	*ret = found;
 	if (!err)
-		return slots_remember(&slots, found);
+		return pjrt_cache_slots_remember(&slots, found);
 	found[0] = (struct elf_found){.want = ENTRY_WHY, .size = (uint64_t)-err};
 	return 1;
 }
 
 /* Whatever is remembered is looked at as if it were anybody's. */
-static int slots_recall(const struct elf_found *found, int n, struct pjrt_slots *ret)
+static int pjrt_cache_slots_recall(const struct elf_found *found, int n, struct pjrt_slots *ret)
 {
 	struct pjrt_slots slots = {0};
 
@@ -78,7 +78,7 @@ int pjrt_decode_cached(const char *cache_dir, int fd, struct pjrt_slots *ret)
 				 pjrt_cache_decode, NULL, &found);
 
 	if (n >= 0)
-		n = slots_recall(found, n, ret);
+		n = pjrt_cache_slots_recall(found, n, ret);
 	free(found);
 	return n;
 }

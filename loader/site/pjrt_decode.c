@@ -56,7 +56,7 @@ static const x86_reg halves[16] = {X86_REG_EAX,	 X86_REG_ECX,  X86_REG_EDX,  X86
 				   X86_REG_R12D, X86_REG_R13D, X86_REG_R14D, X86_REG_R15D};
 
 /* NULL: of no interest. */
-static struct value *reg_of(struct machine *m, x86_reg reg)
+static struct value *pjrt_decode_reg_of(struct machine *m, x86_reg reg)
 {
 	for (size_t i = 0; i < 16; i++)
 		if (registers[i] == reg || halves[i] == reg)
@@ -72,13 +72,13 @@ static bool pjrt_decode_in_frame(const x86_op_mem *mem)
 
 static bool pjrt_decode_in_table(struct machine *m, const x86_op_mem *mem)
 {
-	const struct value *base = reg_of(m, mem->base);
+	const struct value *base = pjrt_decode_reg_of(m, mem->base);
 
 	return base && base->kind == VALUE_TABLE && mem->index == X86_REG_INVALID &&
 	       mem->disp >= 0 && mem->disp < PJRT_SIZE_MAX;
 }
 
-static void table_store(struct machine *m, uint64_t at, struct value v, uint8_t bytes)
+static void pjrt_decode_table_store(struct machine *m, uint64_t at, struct value v, uint8_t bytes)
 {
 	struct pjrt_table *t = &m->table;
 
@@ -103,23 +103,23 @@ static void table_store(struct machine *m, uint64_t at, struct value v, uint8_t 
 		t->minor = (int32_t)v.number;
 }
 
-static bool step_store(struct machine *m, const cs_x86_op *to, const cs_x86_op *from)
+static bool pjrt_decode_step_store(struct machine *m, const cs_x86_op *to, const cs_x86_op *from)
 {
 	struct value v = {VALUE_NUMBER, (uint64_t)from->imm};
 
 	if (from->type == X86_OP_REG) {
-		const struct value *reg = reg_of(m, from->reg);
+		const struct value *reg = pjrt_decode_reg_of(m, from->reg);
 
 		v = reg ? *reg : (struct value){VALUE_UNKNOWN, 0};
 	}
 	if (pjrt_decode_in_table(m, &to->mem)) {
-		table_store(m, (uint64_t)to->mem.disp, v, to->size);
+		pjrt_decode_table_store(m, (uint64_t)to->mem.disp, v, to->size);
 		return true;
 	}
 	return pjrt_decode_in_frame(&to->mem);
 }
 
-static bool step_load(struct machine *m, struct value *to, const x86_op_mem *from)
+static bool pjrt_decode_step_load(struct machine *m, struct value *to, const x86_op_mem *from)
 {
 	if (!pjrt_decode_in_frame(from))
 		return false;
@@ -127,32 +127,32 @@ static bool step_load(struct machine *m, struct value *to, const x86_op_mem *fro
 	return true;
 }
 
-static bool step_mov(struct machine *m, const cs_x86 *x86)
+static bool pjrt_decode_step_mov(struct machine *m, const cs_x86 *x86)
 {
 	const cs_x86_op *to = &x86->operands[0], *from = &x86->operands[1];
 	const struct value *source;
 	struct value *target;
 
 	if (to->type == X86_OP_MEM)
-		return step_store(m, to, from);
-	target = to->type == X86_OP_REG ? reg_of(m, to->reg) : NULL;
+		return pjrt_decode_step_store(m, to, from);
+	target = to->type == X86_OP_REG ? pjrt_decode_reg_of(m, to->reg) : NULL;
 	if (!target)
 		return false;
 	if (from->type == X86_OP_IMM)
 		*target = (struct value){VALUE_NUMBER, (uint64_t)from->imm};
 	else if (from->type == X86_OP_MEM)
-		return step_load(m, target, &from->mem);
+		return pjrt_decode_step_load(m, target, &from->mem);
 	else {
-		source = reg_of(m, from->reg);
+		source = pjrt_decode_reg_of(m, from->reg);
 		*target = source && to->size == 8 ? *source : (struct value){VALUE_UNKNOWN, 0};
 	}
 	return true;
 }
 
-static bool step_lea(struct machine *m, const cs_insn *insn)
+static bool pjrt_decode_step_lea(struct machine *m, const cs_insn *insn)
 {
 	const cs_x86_op *op = insn->detail->x86.operands;
-	struct value *target = reg_of(m, op[0].reg);
+	struct value *target = pjrt_decode_reg_of(m, op[0].reg);
 
 	if (!target || op[1].mem.base != X86_REG_RIP)
 		return false;
@@ -161,9 +161,9 @@ static bool step_lea(struct machine *m, const cs_insn *insn)
 	return true;
 }
 
-static bool step_zero(struct machine *m, const cs_x86 *x86)
+static bool pjrt_decode_step_zero(struct machine *m, const cs_x86 *x86)
 {
-	struct value *target = reg_of(m, x86->operands[0].reg);
+	struct value *target = pjrt_decode_reg_of(m, x86->operands[0].reg);
 
 	if (!target || x86->operands[1].type != X86_OP_REG ||
 	    x86->operands[0].reg != x86->operands[1].reg)
@@ -181,13 +181,13 @@ static bool pjrt_decode_step(struct machine *m, const cs_insn *insn)
 	switch (insn->id) {
 	case X86_INS_MOV:
 	case X86_INS_MOVABS:
-		return x86->op_count == 2 && step_mov(m, x86);
+		return x86->op_count == 2 && pjrt_decode_step_mov(m, x86);
 	case X86_INS_LEA:
-		return x86->op_count == 2 && step_lea(m, insn);
+		return x86->op_count == 2 && pjrt_decode_step_lea(m, insn);
 	case X86_INS_XOR:
-		return x86->op_count == 2 && step_zero(m, x86);
+		return x86->op_count == 2 && pjrt_decode_step_zero(m, x86);
 	case X86_INS_POP:
-		target = x86->op_count == 1 ? reg_of(m, x86->operands[0].reg) : NULL;
+		target = x86->op_count == 1 ? pjrt_decode_reg_of(m, x86->operands[0].reg) : NULL;
 		if (target)
 			*target = (struct value){VALUE_UNKNOWN, 0};
 		return target;
@@ -225,7 +225,8 @@ struct bases {
 };
 
 /* code: from the store of the size on. */
-static void code_follow(struct search *s, uint64_t vaddr, size_t len, const struct bases *b)
+static void pjrt_decode_code_follow(struct search *s, uint64_t vaddr, size_t len,
+				    const struct bases *b)
 {
 	struct machine m = {.spilled = b->frame, .spill = b->frame ? *b->frame : 0};
 	const uint8_t *at = s->code;
@@ -245,8 +246,8 @@ static void code_follow(struct search *s, uint64_t vaddr, size_t len, const stru
 		s->why = err;
 }
 
-static int candidate_follow(struct search *s, const struct elf_segment *seg, uint64_t offset,
-			    const struct bases *b)
+static int pjrt_decode_candidate_follow(struct search *s, const struct elf_segment *seg,
+					uint64_t offset, const struct bases *b)
 {
 	int n;
 
@@ -255,12 +256,12 @@ static int candidate_follow(struct search *s, const struct elf_segment *seg, uin
 	n = elf_file_read(s->ef, offset, s->code, CODE_BYTES);
 	if (n < 0)
 		return n;
-	code_follow(s, seg->vaddr + (offset - seg->offset), (size_t)n, b);
+	pjrt_decode_code_follow(s, seg->vaddr + (offset - seg->offset), (size_t)n, b);
 	return 0;
 }
 
 /* movq $SIZE, (%base): its length without the number, 0: it is none. */
-static size_t size_store(const uint8_t *at, size_t len, int base)
+static size_t pjrt_decode_size_store(const uint8_t *at, size_t len, int base)
 {
 	uint8_t low = (uint8_t)(base & 7);
 	size_t n = 3;
@@ -282,7 +283,7 @@ static size_t size_store(const uint8_t *at, size_t len, int base)
 }
 
 /* mov disp8(%rbp), %base right before. */
-static const int8_t *frame_load(const uint8_t *chunk, size_t at, int base)
+static const int8_t *pjrt_decode_frame_load(const uint8_t *chunk, size_t at, int base)
 {
 	const uint8_t *b = chunk + at - FRAME_BYTES;
 
@@ -294,7 +295,7 @@ static const int8_t *frame_load(const uint8_t *chunk, size_t at, int base)
 
 /* mov between %base and another register right before: that one has the table's address, too. -1:
  * none. */
-static int register_copy(const uint8_t *chunk, size_t at, int base)
+static int pjrt_decode_register_copy(const uint8_t *chunk, size_t at, int base)
 {
 	const uint8_t *b = chunk + at - COPY_BYTES;
 	int from, to;
@@ -307,8 +308,8 @@ static int register_copy(const uint8_t *chunk, size_t at, int base)
 }
 
 /* The 24 at chunk[at]: the displacement and number of movq $24, 0x10(%base). */
-static int anchor_follow(struct search *s, const struct elf_segment *seg, uint64_t chunk_offset,
-			 size_t at, size_t len)
+static int pjrt_decode_anchor_follow(struct search *s, const struct elf_segment *seg,
+				     uint64_t chunk_offset, size_t at, size_t len)
 {
 	const uint8_t *c = s->chunk;
 	size_t back = at >= 4 && c[at - 1] == 0x24 && c[at - 2] == 0x44 ? 4 : 3, from;
@@ -325,18 +326,19 @@ static int anchor_follow(struct search *s, const struct elf_segment *seg, uint64
 	base = (modrm & 7) | (rex & 1) << 3;
 	from = at - back;
 	for (size_t i = 1; i <= LOOK_BACK && i <= from; i++) {
-		if (!size_store(c + from - i, len - (from - i), base))
+		if (!pjrt_decode_size_store(c + from - i, len - (from - i), base))
 			continue;
-		return candidate_follow(s, seg, chunk_offset + from - i,
-					&(struct bases){base, register_copy(c, from - i, base),
-							frame_load(c, from - i, base)});
+		return pjrt_decode_candidate_follow(
+			s, seg, chunk_offset + from - i,
+			&(struct bases){base, pjrt_decode_register_copy(c, from - i, base),
+					pjrt_decode_frame_load(c, from - i, base)});
 	}
 	return 0;
 }
 
 /* The next displacement and number of movq $24, 0x10(...). The 24 is the rarest of its bytes in
  * code, and a search for one byte is five times as fast as for several. */
-static const uint8_t *anchor_next(const uint8_t *at, const uint8_t *end)
+static const uint8_t *pjrt_decode_anchor_next(const uint8_t *at, const uint8_t *end)
 {
 	static const uint8_t anchor[] = {0x10, PJRT_VERSION_SIZE, 0, 0, 0};
 
@@ -350,27 +352,27 @@ static const uint8_t *anchor_next(const uint8_t *at, const uint8_t *end)
 	return NULL;
 }
 
-static int chunk_search(struct search *s, const struct elf_segment *seg, uint64_t offset,
-			size_t len, size_t from)
+static int pjrt_decode_chunk_search(struct search *s, const struct elf_segment *seg,
+				    uint64_t offset, size_t len, size_t from)
 {
 	const uint8_t *at = s->chunk + from, *end = s->chunk + len;
 	int err = 0;
 
-	while (!err && (at = anchor_next(at, end))) {
-		err = anchor_follow(s, seg, offset, (size_t)(at - s->chunk), len);
+	while (!err && (at = pjrt_decode_anchor_next(at, end))) {
+		err = pjrt_decode_anchor_follow(s, seg, offset, (size_t)(at - s->chunk), len);
 		at++;
 	}
 	return err;
 }
 
-static int time_check(const struct search *s)
+static int pjrt_decode_time_check(const struct search *s)
 {
 	if (clock_thread_ns() - s->cpu_ns > CPU_NS)
 		return -E2BIG;
 	return clock_mono_ns() - s->start_ns > TRY_NS ? -ETIMEDOUT : 0;
 }
 
-static int segment_search(struct search *s, const struct elf_segment *seg)
+static int pjrt_decode_segment_search(struct search *s, const struct elf_segment *seg)
 {
 	uint64_t done = 0;
 	size_t n, from = 0;
@@ -380,18 +382,18 @@ static int segment_search(struct search *s, const struct elf_segment *seg)
 		n = seg->size - done < CHUNK_BYTES ? (size_t)(seg->size - done) : CHUNK_BYTES;
 		err = elf_read_exactly(s->ef, seg->offset + done, s->chunk, n);
 		if (!err)
-			err = chunk_search(s, seg, seg->offset + done, n, from);
+			err = pjrt_decode_chunk_search(s, seg, seg->offset + done, n, from);
 		if (done + n == seg->size)
 			break;
 		done += n - OVERLAP;
 		from = OVERLAP - 4; /* what begins before was seen */
 		if (!err)
-			err = time_check(s);
+			err = pjrt_decode_time_check(s);
 	}
 	return err;
 }
 
-static int search_open(struct search *s)
+static int pjrt_decode_search_open(struct search *s)
 {
 	if (cs_open(CS_ARCH_X86, CS_MODE_64, &s->cs))
 		return -ENOMEM;
@@ -402,7 +404,7 @@ static int search_open(struct search *s)
 	return s->insn && s->chunk && s->code ? 0 : -ENOMEM;
 }
 
-static void search_close(struct search *s)
+static void pjrt_decode_search_close(struct search *s)
 {
 	if (s->insn)
 		cs_free(s->insn, 1);
@@ -425,17 +427,17 @@ int pjrt_decode(const struct elf_file *ef, struct pjrt_slots *ret)
 	s->ef = ef;
 	s->start_ns = clock_mono_ns();
 	s->cpu_ns = clock_thread_ns();
-	err = search_open(s);
+	err = pjrt_decode_search_open(s);
 	for (size_t i = 0; !err && i < ef->segments_count; i++)
 		if (ef->segments[i].executable)
-			err = segment_search(s, &ef->segments[i]);
+			err = pjrt_decode_segment_search(s, &ef->segments[i]);
 	if (!err && s->good > 1)
 		err = -GP_TABLE_two;
 	if (!err && !s->good)
 		err = s->why ? s->why : -GP_TABLE_unseen;
 	if (!err)
 		*ret = s->slots;
-	search_close(s);
+	pjrt_decode_search_close(s);
 	free(s);
 	return err;
 }

@@ -31,7 +31,8 @@ static size_t pjrt_named_name(const char *symbol, const char **ret)
 	return len - strlen(TYPE_END);
 }
 
-static bool name_text_is(const struct elf_file *ef, uint64_t address, const char *name, size_t len)
+static bool pjrt_named_name_text_is(const struct elf_file *ef, uint64_t address, const char *name,
+				    size_t len)
 {
 	char text[NAME_BYTES + sizeof(TYPE_END)];
 	uint64_t offset;
@@ -44,7 +45,7 @@ static bool name_text_is(const struct elf_file *ef, uint64_t address, const char
 }
 
 /* What the code at i takes the address of; 0: of nothing. */
-static uint64_t taken_x86(const uint8_t *code, size_t i, size_t len, uint64_t address)
+static uint64_t pjrt_named_taken_x86(const uint8_t *code, size_t i, size_t len, uint64_t address)
 {
 	int32_t disp;
 
@@ -56,7 +57,7 @@ static uint64_t taken_x86(const uint8_t *code, size_t i, size_t len, uint64_t ad
 }
 
 /* adrp xN, page; ... add xM, xN, low */
-static uint64_t taken_arm64(const uint8_t *code, size_t i, size_t len, uint64_t address)
+static uint64_t pjrt_named_taken_arm64(const uint8_t *code, size_t i, size_t len, uint64_t address)
 {
 	uint32_t adrp, add;
 	int64_t pages;
@@ -77,7 +78,7 @@ static uint64_t taken_arm64(const uint8_t *code, size_t i, size_t len, uint64_t 
 }
 
 /* The next function's name is not this one's. */
-static bool begins_within(const struct elf_file *ef, uint64_t offset, size_t len)
+static bool pjrt_named_begins_within(const struct elf_file *ef, uint64_t offset, size_t len)
 {
 	for (size_t i = 1; i <= len; i++)
 		if (!elf_function_at(ef, offset + i))
@@ -96,11 +97,12 @@ bool pjrt_function_named(const struct elf_file *ef, uint64_t offset, const char 
 	if (!len || n <= 0 || !elf_address_of(ef, offset, &address))
 		return false;
 	for (size_t i = 0; i < (size_t)n; i++) {
-		taken = ef->machine == EM_X86_64    ? taken_x86(code, i, (size_t)n, address)
-			: ef->machine == EM_AARCH64 ? taken_arm64(code, i, (size_t)n, address)
-						    : 0;
-		if (taken && name_text_is(ef, taken, name, len))
-			return !begins_within(ef, offset, i);
+		taken = ef->machine == EM_X86_64 ? pjrt_named_taken_x86(code, i, (size_t)n, address)
+			: ef->machine == EM_AARCH64
+				? pjrt_named_taken_arm64(code, i, (size_t)n, address)
+				: 0;
+		if (taken && pjrt_named_name_text_is(ef, taken, name, len))
+			return !pjrt_named_begins_within(ef, offset, i);
 	}
 	return false;
 }

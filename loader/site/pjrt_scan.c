@@ -48,7 +48,7 @@ struct line {
 	char perms[5], name[16];
 };
 
-static bool line_parse(const char *text, struct line *ret)
+static bool pjrt_scan_line_parse(const char *text, struct line *ret)
 {
 	ret->name[0] = 0;
 	return sscanf(text, "%lx-%lx %4s %lx %x:%x %lu %15s", &ret->start, &ret->end, ret->perms,
@@ -56,14 +56,14 @@ static bool line_parse(const char *text, struct line *ret)
 	       strlen(ret->perms) == 4 && ret->start < ret->end;
 }
 
-static bool line_same(const struct line *a, const struct line *b)
+static bool pjrt_scan_line_same(const struct line *a, const struct line *b)
 {
 	return a->ino && a->ino == b->ino && a->major == b->major && a->minor == b->minor;
 }
 
 /* Data whose relocations are done is closed to writing, and may hold a table that needed nothing
  * else. */
-static bool line_data(const struct scan *s, const struct line *l)
+static bool pjrt_scan_line_data(const struct scan *s, const struct line *l)
 {
 	if (l->perms[0] != 'r' || l->perms[2] == 'x')
 		return false;
@@ -79,19 +79,19 @@ static bool line_data(const struct scan *s, const struct line *l)
 	return false;
 }
 
-static bool line_anonymous(const struct line *l)
+static bool pjrt_scan_line_anonymous(const struct line *l)
 {
 	return !l->ino && (!l->name[0] || !strncmp(l->name, "[anon", 5)) &&
 	       !strncmp(l->perms, "rw", 2);
 }
 
-static void region_add(struct region *to, size_t *count, const struct line *l)
+static void pjrt_scan_region_add(struct region *to, size_t *count, const struct line *l)
 {
 	if (*count < REGIONS_MAX)
 		to[(*count)++] = (struct region){l->start, l->end, l->offset};
 }
 
-static FILE *maps_open(pid_t pid)
+static FILE *pjrt_scan_maps_open(pid_t pid)
 {
 	char path[64];
 
@@ -101,20 +101,20 @@ static FILE *maps_open(pid_t pid)
 
 /* The file's numbers here are those of its line that begins at map_start, whatever file system they
  * are of. */
-static int own_find(FILE *f, uint64_t map_start, struct line *ret)
+static int pjrt_scan_own_find(FILE *f, uint64_t map_start, struct line *ret)
 {
 	char *text = NULL;
 	size_t room = 0;
 	int err = -ESRCH;
 
 	for (int i = 0; err && i < LINES_MAX && getline(&text, &room, f) > 0; i++)
-		if (line_parse(text, ret) && ret->start == map_start && ret->ino)
+		if (pjrt_scan_line_parse(text, ret) && ret->start == map_start && ret->ino)
 			err = 0;
 	free(text);
 	return err;
 }
 
-static void regions_read(struct scan *s, FILE *f, const struct line *own)
+static void pjrt_scan_regions_read(struct scan *s, FILE *f, const struct line *own)
 {
 	bool data = false; /* the line before, which ended at: */
 	uint64_t end = 0;
@@ -123,37 +123,37 @@ static void regions_read(struct scan *s, FILE *f, const struct line *own)
 	struct line l;
 
 	for (int i = 0; i < LINES_MAX && getline(&text, &room, f) > 0; i++) {
-		if (!line_parse(text, &l)) {
+		if (!pjrt_scan_line_parse(text, &l)) {
 			data = false;
-		} else if (!line_same(&l, own)) {
-			data = data && l.start == end && line_anonymous(&l);
+		} else if (!pjrt_scan_line_same(&l, own)) {
+			data = data && l.start == end && pjrt_scan_line_anonymous(&l);
 			if (data)
-				region_add(s->data, &s->datas, &l);
+				pjrt_scan_region_add(s->data, &s->datas, &l);
 			data = false; /* that one only */
 		} else {
-			data = line_data(s, &l);
+			data = pjrt_scan_line_data(s, &l);
 			end = l.end;
 			if (data)
-				region_add(s->data, &s->datas, &l);
+				pjrt_scan_region_add(s->data, &s->datas, &l);
 			else if (l.perms[2] == 'x')
-				region_add(s->code, &s->codes, &l);
+				pjrt_scan_region_add(s->code, &s->codes, &l);
 		}
 	}
 	free(text);
 }
 
-static int regions_find(struct scan *s, pid_t pid, uint64_t map_start)
+static int pjrt_scan_regions_find(struct scan *s, pid_t pid, uint64_t map_start)
 {
-	FILE *f = maps_open(pid);
+	FILE *f = pjrt_scan_maps_open(pid);
 	struct line own;
 	int err;
 
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
-	err = own_find(f, map_start, &own);
+	err = pjrt_scan_own_find(f, map_start, &own);
 	if (!err) {
 		rewind(f);
-		regions_read(s, f, &own);
+		pjrt_scan_regions_read(s, f, &own);
 	}
 	fclose(f);
 	return err ? err : s->codes ? 0 : -ESRCH;
@@ -190,8 +190,8 @@ static bool pjrt_scan_memory_read(const struct scan *s, uint64_t at, void *buf, 
 }
 
 /* The table at this address: 0, or why not. *ret_here: functions of this file in it. */
-static int table_read(const struct scan *s, uint64_t at, uint8_t bytes[PJRT_SIZE_MAX],
-		      struct pjrt_slots *ret, size_t *ret_here)
+static int pjrt_scan_table_read(const struct scan *s, uint64_t at, uint8_t bytes[PJRT_SIZE_MAX],
+				struct pjrt_slots *ret, size_t *ret_here)
 {
 	struct pjrt_table t = {0};
 	int err;
@@ -213,7 +213,7 @@ static int table_read(const struct scan *s, uint64_t at, uint8_t bytes[PJRT_SIZE
 }
 
 /* A table is filled once, before anybody has its address, and never written again. */
-static int table_settled(struct scan *s, uint64_t at)
+static int pjrt_scan_table_settled(struct scan *s, uint64_t at)
 {
 	uint8_t again[PJRT_SIZE_MAX];
 
@@ -227,7 +227,7 @@ static int table_settled(struct scan *s, uint64_t at)
 /* ---- looking for it -------------------------------------------------------------------------- */
 
 /* Loose in the version, so that one of the wrong kind is told of and not passed over. */
-static bool head_likely(const uint8_t *head)
+static bool pjrt_scan_head_likely(const uint8_t *head)
 {
 	struct pjrt_table t;
 
@@ -236,12 +236,12 @@ static bool head_likely(const uint8_t *head)
 	       t.minor <= MINOR_MAX;
 }
 
-static void head_follow(struct scan *s, uint64_t at)
+static void pjrt_scan_head_follow(struct scan *s, uint64_t at)
 {
 	uint8_t bytes[PJRT_SIZE_MAX];
 	struct pjrt_slots slots;
 	size_t here;
-	int err = table_read(s, at, bytes, &slots, &here);
+	int err = pjrt_scan_table_read(s, at, bytes, &slots, &here);
 
 	if (err && !s->why)
 		s->why = err;
@@ -252,7 +252,7 @@ static void head_follow(struct scan *s, uint64_t at)
 	memcpy(s->bytes, bytes, slots.size);
 }
 
-static void region_scan(struct scan *s, const struct region *r)
+static void pjrt_scan_region_scan(struct scan *s, const struct region *r)
 {
 	uint64_t at = r->start;
 
@@ -267,8 +267,9 @@ static void region_scan(struct scan *s, const struct region *r)
 			return;
 		s->left -= (uint64_t)n;
 		for (size_t i = 0; i + PJRT_HEAD_BYTES <= (size_t)n; i += 8)
-			if (s->chunk[i + 16] == PJRT_VERSION_SIZE && head_likely(s->chunk + i))
-				head_follow(s, at + i);
+			if (s->chunk[i + 16] == PJRT_VERSION_SIZE &&
+			    pjrt_scan_head_likely(s->chunk + i))
+				pjrt_scan_head_follow(s, at + i);
 		if ((uint64_t)n == r->end - at)
 			return;
 		at += ((uint64_t)n & ~7ull) -
@@ -280,15 +281,15 @@ static int scan_data(struct scan *s)
 {
 	s->left = SCAN_BYTES;
 	for (size_t i = 0; i < s->datas; i++)
-		region_scan(s, &s->data[i]);
+		pjrt_scan_region_scan(s, &s->data[i]);
 	if (s->found > 1)
 		return -GP_TABLE_two;
 	if (!s->found)
 		return s->why ? s->why : -GP_TABLE_unseen;
-	return table_settled(s, s->at);
+	return pjrt_scan_table_settled(s, s->at);
 }
 
-static bool address_ours(const struct scan *s, uint64_t at)
+static bool pjrt_scan_address_ours(const struct scan *s, uint64_t at)
 {
 	for (size_t i = 0; i < s->datas; i++)
 		if (at >= s->data[i].start && at < s->data[i].end)
@@ -301,11 +302,11 @@ static bool address_ours(const struct scan *s, uint64_t at)
 static int scan_address(struct scan *s, uint64_t table)
 {
 	size_t here;
-	int err = table_read(s, table, s->bytes, &s->slots, &here);
+	int err = pjrt_scan_table_read(s, table, s->bytes, &s->slots, &here);
 
 	if (err)
-		return address_ours(s, table) ? err : -GP_TABLE_unseen;
-	return table_settled(s, table);
+		return pjrt_scan_address_ours(s, table) ? err : -GP_TABLE_unseen;
+	return pjrt_scan_table_settled(s, table);
 }
 
 int pjrt_scan(const struct elf_file *ef, pid_t pid, uint64_t map_start, uint64_t table,
@@ -323,7 +324,7 @@ int pjrt_scan(const struct elf_file *ef, pid_t pid, uint64_t map_start, uint64_t
 	s->mem = open(path, O_RDONLY | O_CLOEXEC);
 	err = !s->chunk ? -ENOMEM : s->mem < 0 ? (errno == ENOENT ? -ESRCH : -errno) : 0;
 	if (!err)
-		err = regions_find(s, pid, map_start);
+		err = pjrt_scan_regions_find(s, pid, map_start);
 	if (!err)
 		err = table ? scan_address(s, table) : scan_data(s);
 	if (!err)

@@ -19,7 +19,7 @@ static const struct {
 	     {95, 1080},	 {103, 1120}, {110, 1144}, {116, 1144}};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static bool size_fits(uint64_t size, int minor)
+static bool pjrt_table_size_fits(uint64_t size, int minor)
 {
 	uint64_t least = 0, most = PJRT_SIZE_MAX;
 
@@ -51,7 +51,7 @@ int pjrt_head_judge(const struct pjrt_table *t)
 		return -GP_TABLE_old;
 	if (t->minor == MINOR_BREACH)
 		return -GP_TABLE_breach;
-	return size_fits(t->size, t->minor) ? 0 : -GP_TABLE_size;
+	return pjrt_table_size_fits(t->size, t->minor) ? 0 : -GP_TABLE_size;
 }
 
 int pjrt_table_judge(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx,

@@ -20,8 +20,8 @@ struct names {
 	bool failed;
 };
 
-static void name_add(struct names *names, size_t row, const char *symbol, const char *suffix,
-		     bool prefix)
+static void site_name_add(struct names *names, size_t row, const char *symbol, const char *suffix,
+			  bool prefix)
 {
 	char text[SYMBOL_MAX];
 	struct elf_want want = {.prefix = prefix};
@@ -36,7 +36,7 @@ static void name_add(struct names *names, size_t row, const char *symbol, const 
 	buffer_add(&names->rows, &row, sizeof(row));
 }
 
-static size_t names_count(const struct names *names)
+static size_t site_names_count(const struct names *names)
 {
 	return names->wants.len / sizeof(struct elf_want);
 }
@@ -45,21 +45,21 @@ static void site_names_free(struct names *names)
 {
 	const struct elf_want *wants = (const struct elf_want *)names->wants.data;
 
-	for (size_t i = 0; i < names_count(names); i++)
+	for (size_t i = 0; i < site_names_count(names); i++)
 		free((char *)(uintptr_t)wants[i].name);
 	buffer_free(&names->wants);
 	buffer_free(&names->rows);
 }
 
-static int names_fill(struct names *names, const struct probe_table *probes, const size_t *rows,
-		      size_t n)
+static int site_names_fill(struct names *names, const struct probe_table *probes,
+			   const size_t *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct probe_row *row = probe_table_row(probes, rows[i]);
 
-		name_add(names, rows[i], row->symbol, "", row->prefix);
+		site_name_add(names, rows[i], row->symbol, "", row->prefix);
 		for (size_t v = 0; row->variants && row->variants[v]; v++)
-			name_add(names, rows[i], row->symbol, row->variants[v], false);
+			site_name_add(names, rows[i], row->symbol, row->variants[v], false);
 	}
 	return names->failed || names->wants.failed || names->rows.failed ? -ENOMEM : 0;
 }
@@ -81,7 +81,7 @@ static int sites_fill(const struct probe_table *probes, const struct names *name
 	return (int)count;
 }
 
-static int absent_add(const size_t *rows, size_t n, struct site *sites, int count)
+static int site_absent_add(const size_t *rows, size_t n, struct site *sites, int count)
 {
 	const int found = count;
 
@@ -107,11 +107,11 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
 
 	err = elf_file_open(&ef, fd);
 	if (!err)
-		err = names_fill(&names, probes, rows, n);
+		err = site_names_fill(&names, probes, rows, n);
 	if (err)
 		goto out;
 	err = symbol_cache_find(cache_dir, fd, (const struct elf_want *)names.wants.data,
-				names_count(&names), SITES_FOUND_MAX, &found);
+				site_names_count(&names), SITES_FOUND_MAX, &found);
 	if (err < 0)
 		goto out;
 	count = err;
@@ -121,7 +121,7 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
 		goto out;
 	count = sites_fill(probes, &names, ef, found, (size_t)count, sites);
 	count = sites_add_slots(probes, rows, n, cache_dir, fd, ef, sites, count);
-	err = absent_add(rows, n, sites, count);
+	err = site_absent_add(rows, n, sites, count);
 	*ret = sites;
 out:
 	free(found);
@@ -142,9 +142,9 @@ struct batch {
 	size_t n;
 };
 
-static void batch_fill(struct batch *b, struct site *sites, size_t n,
-		       const struct probe_table *probes, enum kernel_program program,
-		       enum gp_group group)
+static void site_batch_fill(struct batch *b, struct site *sites, size_t n,
+			    const struct probe_table *probes, enum kernel_program program,
+			    enum gp_group group)
 {
 	/* A return is attached before its entry, at the same sites. */
 	enum kernel_program wanted = program == KERNEL_LEAVE ? KERNEL_ENTER : program;
@@ -162,7 +162,7 @@ static void batch_fill(struct batch *b, struct site *sites, size_t n,
 	}
 }
 
-static void batch_result(const struct batch *b, int err)
+static void site_batch_result(const struct batch *b, int err)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		int error = err ? err : b->at[i].error;
@@ -193,14 +193,14 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 	}
 	for (int program = 0; b && program < KERNEL_EMPTY; program++) {
 		for (int group = GP_GROUP_marker; group <= GP_GROUP_fault; group++) {
-			batch_fill(b, sites, n, probes, program, group);
+			site_batch_fill(b, sites, n, probes, program, group);
 			set.group = (unsigned int)group;
 			set.prog = k->program[program];
 			set.returns = program == KERNEL_LEAVE;
 			snprintf(name, sizeof(name), "link-%lx-%lx-%x-%s-%d",
 				 (unsigned long)file->dev, (unsigned long)file->ino,
 				 file->generation, group_name[group], program);
-			batch_result(b, attach_sites(at, &set, b->at, b->n));
+			site_batch_result(b, attach_sites(at, &set, b->at, b->n));
 		}
 	}
 	for (size_t i = 0; i < n; i++)

@@ -10,7 +10,7 @@
 #define CODE_BYTES 128
 
 /* An exception that crosses a return-probed frame ends the job, so C++ functions get none. */
-static int rules_check(const struct probe_row *row, const struct site *site)
+static int site_choose_rules_check(const struct probe_row *row, const struct site *site)
 {
 	if (row->returns && !row->slot && !strncmp(row->symbol, "_Z", 2))
 		return -EPERM;
@@ -37,7 +37,7 @@ void site_choose(struct elf_file *ef, const struct probe_row *row, const struct 
 	site->offset += at.skip;
 	site->pushed = at.pushed;
 	site->insn = at.insn;
-	site->error = rules_check(row, site);
+	site->error = site_choose_rules_check(row, site);
 	site->state = site->error ? GP_ATTACH_refused : GP_ATTACH_attached;
 }
 

@@ -8,7 +8,7 @@
 #include "loader/site/pjrt.h"
 #include "loader/site/site_private.h"
 
-static int error_of(int err)
+static int slot_error_of(int err)
 {
 	if (err == -ETIMEDOUT)
 		return -GP_TABLE_slow;
@@ -24,7 +24,7 @@ static void slot_choose(struct elf_file *ef, const struct probe_row *row,
 
 	site->state = GP_ATTACH_absent;
 	if (err) {
-		site->error = error_of(err);
+		site->error = slot_error_of(err);
 		if (site->error != -GP_TABLE_unseen && site->error != -GP_TABLE_slow)
 			site->state = GP_ATTACH_refused;
 		return;
@@ -45,7 +45,7 @@ static void slot_choose(struct elf_file *ef, const struct probe_row *row,
 		site_choose(ef, row, &found, site);
 }
 
-static bool row_found(const struct site *sites, int count, size_t row)
+static bool slot_row_found(const struct site *sites, int count, size_t row)
 {
 	for (int i = 0; i < count; i++)
 		if (sites[i].row == row)
@@ -63,7 +63,7 @@ int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t
 	for (size_t i = 0; i < n; i++) {
 		if (!probe_table_row(probes, rows[i])->slot)
 			continue;
-		if (row_found(sites, found, rows[i]))
+		if (slot_row_found(sites, found, rows[i]))
 			named++;
 		else
 			missing++;
@@ -78,7 +78,7 @@ int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t
 		const struct probe_row *row = probe_table_row(probes, rows[i]);
 		struct site site = {.row = rows[i]};
 
-		if (!row->slot || row_found(sites, found, rows[i]))
+		if (!row->slot || slot_row_found(sites, found, rows[i]))
 			continue;
 		slot_choose(ef, row, slots, err, false, &site);
 		if (site_first(probes, sites, (size_t)count, &site))

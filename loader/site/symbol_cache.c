@@ -34,7 +34,7 @@ struct cache_entry {
 	uint64_t want, offset, size;
 };
 
-static uint64_t sum_wants(const struct elf_want *wants, size_t n)
+static uint64_t symbol_cache_sum_wants(const struct elf_want *wants, size_t n)
 {
 	uint64_t sum = HASH_START;
 
@@ -45,7 +45,7 @@ static uint64_t sum_wants(const struct elf_want *wants, size_t n)
 	return sum;
 }
 
-static int head_make(int fd, uint64_t wants, struct cache_head *ret)
+static int symbol_cache_head_make(int fd, uint64_t wants, struct cache_head *ret)
 {
 	struct stat st;
 
@@ -65,7 +65,7 @@ static int head_make(int fd, uint64_t wants, struct cache_head *ret)
 	return 0;
 }
 
-static void head_name(const struct cache_head *head, char name[NAME_LEN])
+static void symbol_cache_head_name(const struct cache_head *head, char name[NAME_LEN])
 {
 	snprintf(name, NAME_LEN, NAME_PATTERN,
 		 (unsigned long long)hash_bytes(HASH_START, head, sizeof(*head)));
@@ -89,8 +89,8 @@ static int cache_open_dir(const char *dir)
 
 /* ---- reading: whatever does not add up is a miss */
 
-static bool entries_plausible(const struct cache_entry *entries, uint64_t count,
-			      const struct cache_head *head, size_t n)
+static bool symbol_cache_entries_plausible(const struct cache_entry *entries, uint64_t count,
+					   const struct cache_head *head, size_t n)
 {
 	for (uint64_t i = 0; i < count; i++)
 		if (entries[i].want >= n || entries[i].offset >= head->size)
@@ -98,7 +98,8 @@ static bool entries_plausible(const struct cache_entry *entries, uint64_t count,
 	return hash_bytes(HASH_START, entries, count * sizeof(*entries)) == head->sum;
 }
 
-static int entries_convert(const struct cache_entry *entries, size_t count, struct elf_found **ret)
+static int symbol_cache_entries_convert(const struct cache_entry *entries, size_t count,
+					struct elf_found **ret)
 {
 	struct elf_found *found = calloc(count + 1, sizeof(*found));
 
@@ -112,8 +113,8 @@ static int entries_convert(const struct cache_entry *entries, size_t count, stru
 	return (int)count;
 }
 
-static int entry_read(int fd, const struct cache_head *want, size_t n, size_t max_found,
-		      struct elf_found **ret)
+static int symbol_cache_entry_read(int fd, const struct cache_head *want, size_t n,
+				   size_t max_found, struct elf_found **ret)
 {
 	struct cache_entry *entries = NULL;
 	struct cache_head head, expected = *want;
@@ -135,8 +136,8 @@ static int entry_read(int fd, const struct cache_head *want, size_t n, size_t ma
 	if (!entries)
 		return -ENOMEM;
 	if (read(fd, entries, bytes) == (ssize_t)bytes &&
-	    entries_plausible(entries, head.count, &head, n))
-		err = entries_convert(entries, head.count, ret);
+	    symbol_cache_entries_plausible(entries, head.count, &head, n))
+		err = symbol_cache_entries_convert(entries, head.count, ret);
 	free(entries);
 	return err;
 }
@@ -147,11 +148,11 @@ static int cache_read(int dir, const struct cache_head *head, size_t n, size_t m
 	char name[NAME_LEN];
 	int fd, err;
 
-	head_name(head, name);
+	symbol_cache_head_name(head, name);
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	err = entry_read(fd, head, n, max_found, ret);
+	err = symbol_cache_entry_read(fd, head, n, max_found, ret);
 	close(fd);
 	return err;
 }
@@ -189,7 +190,8 @@ static void cache_trim(int dir)
 	closedir(d);
 }
 
-static int entry_write(int fd, struct cache_head head, const struct elf_found *found, size_t count)
+static int symbol_cache_entry_write(int fd, struct cache_head head, const struct elf_found *found,
+				    size_t count)
 {
 	struct cache_entry *entries = calloc(count + 1, sizeof(*entries));
 	size_t bytes = count * sizeof(*entries);
@@ -217,13 +219,13 @@ static void cache_write(int dir, const struct cache_head *head, const struct elf
 	if (count > SYMBOLS_MAX)
 		return;
 	cache_trim(dir);
-	head_name(head, name);
+	symbol_cache_head_name(head, name);
 	snprintf(partial, sizeof(partial), ".%s.%d", name, (int)getpid());
 	unlinkat(dir, partial, 0);
 	fd = openat(dir, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	err = entry_write(fd, *head, found, count);
+	err = symbol_cache_entry_write(fd, *head, found, count);
 	close(fd);
 	if (err || renameat(dir, partial, dir, name))
 		unlinkat(dir, partial, 0);
@@ -237,7 +239,7 @@ int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t ma
 	struct cache_head head;
 	int count, dirfd = -1;
 
-	count = head_make(fd, what, &head);
+	count = symbol_cache_head_make(fd, what, &head);
 	if (count)
 		return count;
 	if (dir) {
@@ -280,6 +282,6 @@ int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, siz
 {
 	struct search s = {wants, n, max_found};
 
-	return symbol_cache_ask(dir, fd, sum_wants(wants, n), n, max_found, symbol_cache_search, &s,
-				ret);
+	return symbol_cache_ask(dir, fd, symbol_cache_sum_wants(wants, n), n, max_found,
+				symbol_cache_search, &s, ret);
 }

@@ -31,7 +31,7 @@ static void archive_put_le(unsigned char *to, uint64_t value, int bytes)
 		to[i] = (unsigned char)(value >> 8 * i);
 }
 
-static uint64_t get_le(const unsigned char *from, int bytes)
+static uint64_t archive_get_le(const unsigned char *from, int bytes)
 {
 	uint64_t value = 0;
 
@@ -65,12 +65,12 @@ void archive_read(struct archive *a, const void *data, size_t len, const char *m
 
 	*a = (struct archive){0};
 	if (len < HEAD_BYTES || memcmp(head, magic, 8) != 0 ||
-	    get_le(head + 8, 8) != len - HEAD_BYTES ||
-	    get_le(head + CRC_AT, 4) != archive_crc(head, len)) {
+	    archive_get_le(head + 8, 8) != len - HEAD_BYTES ||
+	    archive_get_le(head + CRC_AT, 4) != archive_crc(head, len)) {
 		archive_fail(a, -EBADMSG);
 		return;
 	}
-	if (get_le(head + 16, 4) != format) {
+	if (archive_get_le(head + 16, 4) != format) {
 		archive_fail(a, -EPROTO);
 		return;
 	}
@@ -111,7 +111,7 @@ int archive_end(struct archive *a)
 
 /* Seven bits a byte, lowest first, the eighth says that more follow (LEB128): most numbers are
  * small. */
-static void number_put(struct archive *a, uint64_t value)
+static void archive_number_put(struct archive *a, uint64_t value)
 {
 	unsigned char bytes[NUMBER_BYTES];
 	size_t n = 0;
@@ -122,7 +122,7 @@ static void number_put(struct archive *a, uint64_t value)
 	buffer_add(a->out, bytes, n);
 }
 
-static uint64_t number_get(struct archive *a)
+static uint64_t archive_number_get(struct archive *a)
 {
 	uint64_t value = 0, byte;
 
@@ -152,7 +152,7 @@ static uint64_t archive_value_of(const void *p, size_t size)
 	}
 }
 
-static void value_set(void *p, size_t size, uint64_t value)
+static void archive_value_set(void *p, size_t size, uint64_t value)
 {
 	switch (size) {
 	case 1:
@@ -175,15 +175,15 @@ void archive_unsigned(struct archive *a, void *p, size_t size)
 	uint64_t value;
 
 	if (a->out) {
-		number_put(a, archive_value_of(p, size));
+		archive_number_put(a, archive_value_of(p, size));
 		return;
 	}
-	value = number_get(a);
+	value = archive_number_get(a);
 	if (size < 8 && value >> 8 * size) {
 		archive_require(a, false);
 		value = 0;
 	}
-	value_set(p, size, value);
+	archive_value_set(p, size, value);
 }
 
 /* Sign in the lowest bit: small negative ones stay short. */
@@ -195,15 +195,15 @@ void archive_signed(struct archive *a, void *p, size_t size)
 
 	if (a->out) {
 		number = (int64_t)(archive_value_of(p, size) << unused) >> unused;
-		number_put(a, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
+		archive_number_put(a, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
 		return;
 	}
-	value = number_get(a);
+	value = archive_number_get(a);
 	if (unused && value >> (64 - unused)) {
 		archive_require(a, false);
 		value = 0;
 	}
-	value_set(p, size, value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
+	archive_value_set(p, size, value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
 }
 
 /* Any other byte in a bool is undefined behaviour for whoever looks at it. */
@@ -213,10 +213,10 @@ void archive_bool(struct archive *a, void *p, size_t size)
 
 	(void)size;
 	if (a->out) {
-		number_put(a, *(const bool *)p);
+		archive_number_put(a, *(const bool *)p);
 		return;
 	}
-	value = number_get(a);
+	value = archive_number_get(a);
 	archive_require(a, value < 2);
 	*(bool *)p = value == 1;
 }
@@ -232,7 +232,7 @@ void archive_double(struct archive *a, void *p, size_t size)
 	}
 	archive_bytes(a, bytes, sizeof(bytes));
 	if (!a->out) {
-		bits = get_le(bytes, sizeof(bytes));
+		bits = archive_get_le(bytes, sizeof(bytes));
 		memcpy(p, &bits, size);
 	}
 }

@@ -209,7 +209,7 @@ uint64_t aside_cpu_ns(const struct aside *a)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static uint64_t patience_ns(struct aside *a, uint64_t now_ns)
+static uint64_t aside_patience_ns(struct aside *a, uint64_t now_ns)
 {
 	uint64_t paid_ns = (now_ns - a->debt_at_ns) / 4;
 
@@ -227,9 +227,9 @@ static bool aside_busy(const struct aside *a)
 }
 
 /* 0: *ret is the answer; -EIO: the other process is gone. */
-static int answer_await(struct aside *a, struct answer *ret)
+static int aside_answer_await(struct aside *a, struct answer *ret)
 {
-	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + patience_ns(a, from_ns),
+	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + aside_patience_ns(a, from_ns),
 		 now_ns = from_ns;
 	struct pollfd p = {.fd = a->fd, .events = POLLIN};
 	ssize_t n;
@@ -253,7 +253,7 @@ static int answer_await(struct aside *a, struct answer *ret)
 	return -ETIMEDOUT;
 }
 
-static int ask_send(struct aside *a, const struct ask *ask)
+static int aside_ask_send(struct aside *a, const struct ask *ask)
 {
 	int err = a->pid ? 0 : aside_start(a);
 
@@ -266,13 +266,13 @@ static int ask_send(struct aside *a, const struct ask *ask)
 	return -EIO;
 }
 
-static int ask_one(struct aside *a, const struct ask *ask, struct answer *ret)
+static int aside_ask_one(struct aside *a, const struct ask *ask, struct answer *ret)
 {
-	int err = ask_send(a, ask);
+	int err = aside_ask_send(a, ask);
 
 	if (err)
 		return err;
-	err = answer_await(a, ret);
+	err = aside_answer_await(a, ret);
 	if (err)
 		aside_kill(a);
 	return err;
@@ -311,7 +311,7 @@ ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_le
 	for (int i = 0; i < 2 && (err == -EBUSY || err == -EIO); i++) {
 		if (!aside_has_room(a))
 			return -EBUSY;
-		err = ask_one(a, &ask, &answer);
+		err = aside_ask_one(a, &ask, &answer);
 	}
 	return err ? err : aside_answered(a, &answer, ret);
 }
@@ -325,7 +325,7 @@ int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len)
 		return -E2BIG;
 	memcpy(ask.arg, arg, arg_len);
 	for (int i = 0; i < 2 && err == -EIO; i++)
-		err = aside_has_room(a) ? ask_send(a, &ask) : -EBUSY;
+		err = aside_has_room(a) ? aside_ask_send(a, &ask) : -EBUSY;
 	return err;
 }
 

@@ -167,7 +167,7 @@ char *clock_duration(char *out, int out_len, uint64_t ns)
 	return out;
 }
 
-static void duration_digits(char *out, int out_len, uint64_t ns, int decimals)
+static void clock_duration_digits(char *out, int out_len, uint64_t ns, int decimals)
 {
 	static const struct {
 		uint64_t ns;
@@ -186,7 +186,7 @@ void clock_durations(char *a, char *b, int out_len, uint64_t a_ns, uint64_t b_ns
 	clock_duration(a, out_len, a_ns);
 	clock_duration(b, out_len, b_ns);
 	for (int decimals = 1; a_ns != b_ns && decimals <= 9 && !strcmp(a, b); decimals++) {
-		duration_digits(a, out_len, a_ns, decimals);
-		duration_digits(b, out_len, b_ns, decimals);
+		clock_duration_digits(a, out_len, a_ns, decimals);
+		clock_duration_digits(b, out_len, b_ns, decimals);
 	}
 }

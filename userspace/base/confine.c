@@ -171,7 +171,7 @@ static int confine_deny(scmp_filter_ctx f, const char *const *names)
 
 /* A user namespace of one's own has every capability in it. One of a job may be joined, by its
  * owner only: what is mounted in there is read (loader/reader/reader_serve.c). */
-static int deny_namespaces(scmp_filter_ctx f)
+static int confine_deny_namespaces(scmp_filter_ctx f)
 {
 	static const scmp_datum_t kinds[] = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
 					     CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
@@ -186,7 +186,7 @@ static int deny_namespaces(scmp_filter_ctx f)
 }
 
 /* Text that is put into a terminal's input runs in the shell of its user. */
-static int deny_typing(scmp_filter_ctx f)
+static int confine_deny_typing(scmp_filter_ctx f)
 {
 	static const scmp_datum_t typing[] = {TIOCSTI, 0x541c /* TIOCLINUX */};
 	int err = 0;
@@ -199,7 +199,7 @@ static int deny_typing(scmp_filter_ctx f)
 
 /* Programs of the same machine's older kind are under the same rules; those of any other get
  * ENOSYS. */
-static int other_kinds(scmp_filter_ctx f)
+static int confine_other_kinds(scmp_filter_ctx f)
 {
 	uint32_t native = seccomp_arch_native(), other = 0;
 	int err = seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
@@ -211,16 +211,16 @@ static int other_kinds(scmp_filter_ctx f)
 	return err || !other ? err : seccomp_arch_add(f, other);
 }
 
-static int deny_machine(scmp_filter_ctx f)
+static int confine_deny_machine(scmp_filter_ctx f)
 {
 	int err = confine_deny(f, machine);
 
 	if (!err)
-		err = deny_namespaces(f);
-	return err ? err : deny_typing(f);
+		err = confine_deny_namespaces(f);
+	return err ? err : confine_deny_typing(f);
 }
 
-static int deny_reader(scmp_filter_ctx f)
+static int confine_deny_reader(scmp_filter_ctx f)
 {
 	int err = confine_deny(f, reader);
 
@@ -231,7 +231,7 @@ static int deny_reader(scmp_filter_ctx f)
 }
 
 /* The kernel did not have it once: every C library goes on with clone then. */
-static int deny_clone3(scmp_filter_ctx f)
+static int confine_deny_clone3(scmp_filter_ctx f)
 {
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
@@ -239,7 +239,7 @@ static int deny_clone3(scmp_filter_ctx f)
 static int confine_load(int (*rules)(scmp_filter_ctx), bool told)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
-	int err = f ? other_kinds(f) : -ENOMEM;
+	int err = f ? confine_other_kinds(f) : -ENOMEM;
 
 	if (!err)
 		err = rules(f);
@@ -259,8 +259,8 @@ int confine_calls(enum confine_calls what)
 	int err;
 
 	if (what == CONFINE_READER)
-		return confine_load(deny_reader, true);
+		return confine_load(confine_deny_reader, true);
 	/* By itself: every thread that begins would be told. */
-	err = confine_load(deny_clone3, false);
-	return err ? err : confine_load(deny_machine, true);
+	err = confine_load(confine_deny_clone3, false);
+	return err ? err : confine_load(confine_deny_machine, true);
 }

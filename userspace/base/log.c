@@ -160,7 +160,7 @@ static void log_line(char *line, size_t len, enum log_level level, const char *m
 }
 
 /* What polls writable takes PIPE_BUF bytes at once. Async-signal-safe. */
-static bool pipe_put(struct log_pipe *p, const char *text, size_t len)
+static bool log_pipe_put(struct log_pipe *p, const char *text, size_t len)
 {
 	struct pollfd ready = {.fd = p->fd, .events = POLLOUT};
 	ssize_t n;
@@ -199,13 +199,13 @@ void log_pipe_write(struct log_pipe *p, const char *line, size_t len)
 		log_line(text, sizeof(text) - 1, LOG_WARN, message, false);
 		at = strlen(text);
 		text[at++] = '\n';
-		if (!pipe_put(p, text, at)) {
+		if (!log_pipe_put(p, text, at)) {
 			p->lost++;
 			return;
 		}
 		p->lost = 0;
 	}
-	if (!pipe_put(p, line, len))
+	if (!log_pipe_put(p, line, len))
 		p->lost++;
 }
 
@@ -256,8 +256,8 @@ void log_held_write(void)
 	struct log_pipe out = {.fd = STDERR_FILENO};
 
 	for (int i = 0; i < held.count; i++)
-		if (pipe_put(&out, held.line[i], strlen(held.line[i])))
-			pipe_put(&out, "\n", 1);
+		if (log_pipe_put(&out, held.line[i], strlen(held.line[i])))
+			log_pipe_put(&out, "\n", 1);
 	held.count = 0;
 }
 

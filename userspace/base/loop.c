@@ -130,7 +130,7 @@ void loop_remove_fd(struct loop *l, int fd)
 	}
 }
 
-static int timer_set(int fd, uint64_t period_ns)
+static int loop_timer_set(int fd, uint64_t period_ns)
 {
 	struct timespec period = {(time_t)(period_ns / 1000000000), (long)(period_ns % 1000000000)};
 	struct itimerspec when = {.it_value = period, .it_interval = period};
@@ -147,7 +147,7 @@ int loop_add_timer(struct loop *l, uint64_t period_ns, loop_fn *fn, void *ctx)
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = timer_set(fd, period_ns);
+	err = loop_timer_set(fd, period_ns);
 	if (!err)
 		err = loop_add(l, SOURCE_TIMER, fd, EPOLLIN, fn, ctx, NULL);
 	if (err)
@@ -159,7 +159,7 @@ int loop_set_timer(struct loop *l, uint64_t period_ns, loop_fn *fn, void *ctx)
 {
 	for (const struct source *s = l->sources; s; s = s->next)
 		if (s->type == SOURCE_TIMER && s->fn == fn && s->ctx == ctx)
-			return timer_set(s->fd, period_ns);
+			return loop_timer_set(s->fd, period_ns);
 	return -ENOENT;
 }
 

@@ -40,7 +40,7 @@ static int notify_address(struct notify *n, const char *name)
 	return 0;
 }
 
-static uint64_t watchdog_ns(void)
+static uint64_t notify_watchdog_interval_ns(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
 	unsigned long long us;
@@ -76,7 +76,7 @@ int notify_open(struct notify **ret)
 		notify_close(n);
 		return err;
 	}
-	n->watchdog_ns = watchdog_ns();
+	n->watchdog_ns = notify_watchdog_interval_ns();
 	unsetenv("NOTIFY_SOCKET");
 	*ret = n;
 	return 0;

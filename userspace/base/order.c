@@ -9,7 +9,7 @@ static void order_swap(uint64_t *a, uint64_t *b)
 	*b = t;
 }
 
-static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
+static uint64_t order_middle_of(uint64_t a, uint64_t b, uint64_t c)
 {
 	if (a > b)
 		order_swap(&a, &b);
@@ -22,7 +22,7 @@ uint64_t order_nth(uint64_t *a, uint32_t n, uint32_t k)
 	int64_t low = 0, high = (int64_t)n - 1;
 
 	while (low < high) {
-		uint64_t pivot = middle_of(a[low], a[low + (high - low) / 2], a[high]);
+		uint64_t pivot = order_middle_of(a[low], a[low + (high - low) / 2], a[high]);
 		int64_t i = low, j = high;
 
 		while (i <= j) {
@@ -74,7 +74,7 @@ void order_sort(uint64_t *a, uint32_t n)
 }
 
 /* From 0. */
-static uint32_t nearest_rank(uint32_t n, unsigned percent)
+static uint32_t order_nearest_rank(uint32_t n, unsigned percent)
 {
 	uint64_t rank = ((uint64_t)n * percent + 99) / 100;
 
@@ -83,12 +83,12 @@ static uint32_t nearest_rank(uint32_t n, unsigned percent)
 
 uint64_t order_quantile(uint64_t *a, uint32_t n, unsigned percent)
 {
-	return order_nth(a, n, nearest_rank(n, percent));
+	return order_nth(a, n, order_nearest_rank(n, percent));
 }
 
 uint64_t order_sorted_quantile(const uint64_t *a, uint32_t n, unsigned percent)
 {
-	return a[nearest_rank(n, percent)];
+	return a[order_nearest_rank(n, percent)];
 }
 
 uint64_t order_sorted_median(const uint64_t *a, uint32_t n)

@@ -45,7 +45,7 @@ static bool path_in_proc(int fd)
 }
 
 /* Folder fd is the place from here on; -1: errno is the error. */
-static int walk_to(struct walk *w, int fd)
+static int path_walk_to(struct walk *w, int fd)
 {
 	int err = fd < 0 ? -errno : 0;
 
@@ -57,19 +57,19 @@ static int walk_to(struct walk *w, int fd)
 	return 0;
 }
 
-static int walk_begin(struct walk *w, const char *path)
+static int path_walk_begin(struct walk *w, const char *path)
 {
 	w->at = -1;
 	if (!*path)
 		return -ENOENT;
 	if (snprintf(w->rest, sizeof(w->rest), "%s", path) >= (int)sizeof(w->rest))
 		return -ENAMETOOLONG;
-	return walk_to(w, open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	return path_walk_to(w, open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 /* Takes the next component to w->name. 1: another follows it; 0: it is the last; -errno. An empty
  * name: the path ends at w->at. */
-static int walk_next(struct walk *w)
+static int path_walk_next(struct walk *w)
 {
 	const char *from = w->rest + strspn(w->rest, "/");
 	size_t len = strcspn(from, "/");
@@ -84,7 +84,7 @@ static int walk_next(struct walk *w)
 }
 
 /* The link `fd` is replaced by its target. */
-static int walk_link(struct walk *w, int fd)
+static int path_walk_link(struct walk *w, int fd)
 {
 	char target[PATH_MAX];
 	struct stat st;
@@ -102,11 +102,11 @@ static int walk_link(struct walk *w, int fd)
 	memmove(w->rest + n + 1, w->rest, strlen(w->rest) + 1);
 	memcpy(w->rest, target, (size_t)n);
 	w->rest[n] = w->rest[n + 1] ? '/' : '\0';
-	return *w->rest == '/' ? walk_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
+	return *w->rest == '/' ? path_walk_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
 }
 
 /* Follows w->name at w->at, a link; *ret_proc: one that only the kernel can follow. */
-static int walk_follow(struct walk *w, bool *ret_proc)
+static int path_walk_follow(struct walk *w, bool *ret_proc)
 {
 	int fd = openat(w->at, w->name, WALK), err = fd < 0 ? -errno : 0;
 	struct stat st;
@@ -119,14 +119,14 @@ static int walk_follow(struct walk *w, bool *ret_proc)
 	else if (!err && path_in_proc(fd))
 		*ret_proc = true, err = path_trusted_owner(st.st_uid) ? 0 : -ELOOP;
 	else if (!err)
-		err = walk_link(w, fd);
+		err = path_walk_link(w, fd);
 	if (fd >= 0)
 		close(fd);
 	return err;
 }
 
 /* Into the folder w->name. */
-static int walk_into(struct walk *w)
+static int path_walk_into(struct walk *w)
 {
 	int why = w->make && mkdirat(w->at, w->name, w->make) ? errno : 0, fd, err;
 	bool proc;
@@ -137,20 +137,20 @@ static int walk_into(struct walk *w)
 	if (fd >= 0 && w->make && !why && w->made)
 		w->made(fd, w->at);
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
-		return walk_to(w, fd);
-	err = walk_follow(w, &proc);
+		return path_walk_to(w, fd);
+	err = path_walk_follow(w, &proc);
 	if (!err && proc)
-		err = walk_to(w, openat(w->at, w->name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+		err = path_walk_to(w, openat(w->at, w->name, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	return err;
 }
 
 /* To the folder that holds the last component, which is w->name then. */
-static int walk_up_to_last(struct walk *w)
+static int path_walk_up_to_last(struct walk *w)
 {
 	int more;
 
-	while ((more = walk_next(w)) > 0) {
-		int err = walk_into(w);
+	while ((more = path_walk_next(w)) > 0) {
+		int err = path_walk_into(w);
 
 		if (err)
 			return err;
@@ -175,7 +175,7 @@ static int path_judge(const struct walk *w, int fd)
 	return 0;
 }
 
-static int last_open(struct walk *w, int flags, mode_t mode)
+static int path_last_open(struct walk *w, int flags, mode_t mode)
 {
 	int fd = openat(w->at, *w->name ? w->name : ".", (flags & ~O_TRUNC) | O_NOFOLLOW, mode),
 	    err;
@@ -200,14 +200,14 @@ static int path_walk_open(struct walk *w, int flags, mode_t mode)
 	int err, fd;
 
 	for (;;) {
-		err = walk_up_to_last(w);
+		err = path_walk_up_to_last(w);
 		if (err)
 			return err;
-		fd = last_open(w, flags, mode);
+		fd = path_last_open(w, flags, mode);
 		if (fd >= 0 || flags & O_NOFOLLOW ||
 		    (fd != -ELOOP && !(fd == -ENOTDIR && flags & O_DIRECTORY)))
 			return fd;
-		err = walk_follow(w, &proc);
+		err = path_walk_follow(w, &proc);
 		if (err)
 			return err;
 		if (proc) {
@@ -227,7 +227,7 @@ int path_open(const char *path, int flags, mode_t mode)
 		fd = open(path, flags, mode);
 		return fd < 0 ? -errno : fd;
 	}
-	fd = walk_begin(&w, path);
+	fd = path_walk_begin(&w, path);
 	fd = fd ? fd : path_walk_open(&w, flags, mode);
 	if (w.at >= 0)
 		close(w.at);
@@ -304,14 +304,14 @@ int path_read(const char *path, struct buffer *out, size_t max, int wait_ms)
 }
 
 /* The folder by O_PATH, or -errno. */
-static int folder_find(const char *path, mode_t mode, void (*made)(int fd, int above))
+static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, int above))
 {
 	struct walk w = {.make = mode, .made = made};
-	int err = walk_begin(&w, path), more = 1;
+	int err = path_walk_begin(&w, path), more = 1;
 
 	while (!err && more) {
-		more = walk_next(&w);
-		err = more < 0 ? more : *w.name ? walk_into(&w) : 0;
+		more = path_walk_next(&w);
+		err = more < 0 ? more : *w.name ? path_walk_into(&w) : 0;
 		more = *w.rest != '\0'; /* a link's target, too */
 	}
 	if (err && w.at >= 0)
@@ -321,7 +321,7 @@ static int folder_find(const char *path, mode_t mode, void (*made)(int fd, int a
 
 int path_folder(const char *path, mode_t mode, void (*made)(int fd, int above))
 {
-	int at = folder_find(path, mode, made), fd;
+	int at = path_folder_find(path, mode, made), fd;
 
 	if (at < 0)
 		return at;
@@ -338,11 +338,11 @@ int path_parent(const char *path, const char **ret_name)
 
 	*ret_name = slash ? slash + 1 : path;
 	if (!slash)
-		return folder_find(".", 0, NULL);
+		return path_folder_find(".", 0, NULL);
 	if (snprintf(folder, sizeof(folder), "%.*s", (int)(slash == path ? 1 : slash - path),
 		     path) >= (int)sizeof(folder))
 		return -ENAMETOOLONG;
-	return folder_find(folder, 0, NULL);
+	return path_folder_find(folder, 0, NULL);
 }
 
 int path_make(const char *path, mode_t mode)
@@ -350,7 +350,7 @@ int path_make(const char *path, mode_t mode)
 	size_t len = strlen(path);
 	char plain[PATH_MAX];
 	const char *name;
-	int at = folder_find(path, 0, NULL), err = 0;
+	int at = path_folder_find(path, 0, NULL), err = 0;
 
 	if (at >= 0)
 		close(at);
@@ -369,7 +369,7 @@ int path_make(const char *path, mode_t mode)
 	return err;
 }
 
-static ssize_t answers_there(const void *arg, void *ret, size_t cap)
+static ssize_t path_answers_there(const void *arg, void *ret, size_t cap)
 {
 	const char *path = *(const char *const *)arg;
 	struct stat st;
@@ -387,7 +387,8 @@ static ssize_t answers_there(const void *arg, void *ret, size_t cap)
 
 int path_answers(const char *path)
 {
-	return (int)aside_once(answers_there, &path, sizeof(path), NULL, 0, ANSWER_MS) == -ETIMEDOUT
+	return (int)aside_once(path_answers_there, &path, sizeof(path), NULL, 0, ANSWER_MS) ==
+			       -ETIMEDOUT
 		       ? -ETIMEDOUT
 		       : 0;
 }

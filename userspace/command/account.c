@@ -28,7 +28,7 @@ struct account {
 };
 
 /* As the library decides it (goodput_elastic.py, 0.2.3). */
-static bool wait_scales_up(void *ctx, uint32_t name)
+static bool account_wait_scales_up(void *ctx, uint32_t name)
 {
 	return strcasestr(goodput_name(ctx, name), "scale_up");
 }
@@ -56,7 +56,7 @@ void account_free(struct account *a)
 	free(a);
 }
 
-static int job_add(struct account *a, uint32_t name)
+static int account_job_add(struct account *a, uint32_t name)
 {
 	struct job *jobs = a->jobs;
 	struct goodput_log *log;
@@ -70,7 +70,7 @@ static int job_add(struct account *a, uint32_t name)
 		a->jobs = jobs;
 		a->cap = cap;
 	}
-	log = goodput_log_new(a->query, wait_scales_up, (void *)a->names);
+	log = goodput_log_new(a->query, account_wait_scales_up, (void *)a->names);
 	if (!log)
 		return -ENOMEM;
 	a->jobs[a->count++] = (struct job){.log = log, .last_us = INT64_MIN};
@@ -93,7 +93,7 @@ int account_feed(struct account *a, const struct goodput_record *r)
 			a->place[r->job] = PLACE_UNASKED;
 			return 0;
 		}
-		err = job_add(a, r->job);
+		err = account_job_add(a, r->job);
 		if (err)
 			return err;
 	}

@@ -95,7 +95,7 @@ static int account_export_identity(struct gcm_identity *id, const struct options
 	return account_export_text("gcm-project", project, id->project, sizeof(id->project));
 }
 
-static int windows_put(const struct account_export *x, struct goodput_query *q)
+static int account_export_windows_put(const struct account_export *x, struct goodput_query *q)
 {
 	struct goodput_span *windows = calloc(GCM_ROLLING_MAX, sizeof(*windows));
 	size_t n = 0;
@@ -150,7 +150,7 @@ int account_export_read(struct account_export *x, const struct options *o, struc
 		q->now_us = clock_real_ns() / 1000;
 	*clock = false;
 	x->wanted = true;
-	return windows_put(x, q);
+	return account_export_windows_put(x, q);
 }
 
 static int account_export_set_fill(const struct account_export *x, struct account *a,

@@ -20,8 +20,8 @@
 
 extern char **environ;
 
-static size_t masked_of(struct bundle *b, struct buffer *out, enum bundle_kind kind,
-			const char *text, size_t len)
+static size_t bundle_masked_of(struct bundle *b, struct buffer *out, enum bundle_kind kind,
+			       const char *text, size_t len)
 {
 	switch (kind) {
 	case BUNDLE_OWN:
@@ -52,7 +52,7 @@ void bundle_put(struct bundle *b, const char *name, enum bundle_kind kind, const
 	snprintf(f->from, sizeof(f->from), "%s", from);
 	snprintf(f->note, sizeof(f->note), "%s", note ? note : "");
 	if (text && text->data)
-		f->masked = masked_of(b, &f->text, kind, text->data, text->len);
+		f->masked = bundle_masked_of(b, &f->text, kind, text->data, text->len);
 	room = room < BUNDLE_FILE_BYTES ? room : BUNDLE_FILE_BYTES;
 	if (f->text.len > room) {
 		f->text.len = room;
@@ -106,7 +106,8 @@ static bool bundle_take(struct buffer *to, int fd)
 	return n > 0 || (n < 0 && errno == EINTR);
 }
 
-static int listen_to(struct buffer *out, struct buffer *err, const int from[2], uint64_t until_ns)
+static int bundle_listen_to(struct buffer *out, struct buffer *err, const int from[2],
+			    uint64_t until_ns)
 {
 	struct pollfd fds[] = {{.fd = from[0], .events = POLLIN},
 			       {.fd = from[1], .events = POLLIN}};
@@ -139,8 +140,8 @@ int bundle_run(struct buffer *out, struct buffer *err, char *const argv[], unsig
 	if (complains[1] >= 0)
 		close(complains[1]);
 	if (!failed) {
-		failed = listen_to(out, err, (const int[]){says[0], complains[0]},
-				   clock_mono_ns() + limit_ms * NS_PER_MS);
+		failed = bundle_listen_to(out, err, (const int[]){says[0], complains[0]},
+					  clock_mono_ns() + limit_ms * NS_PER_MS);
 		if (failed)
 			kill(-pid, SIGKILL);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -138,7 +138,8 @@ static void host_release(struct buffer *out)
 }
 
 /* Names alone: values are secrets as often as not. */
-static void environment_names(struct buffer *out, const char *key, const char *at, const char *end)
+static void host_environment_names(struct buffer *out, const char *key, const char *at,
+				   const char *end)
 {
 	static const char *const wanted[] = {"GP_BPF_",
 					     "OTEL_",
@@ -194,7 +195,7 @@ void bundle_host(struct mask *m, struct buffer *out)
 	host_settings(out);
 	host_kernel(out, u.release);
 	host_mounts(out);
-	environment_names(out, "environment_names", words, n > 0 ? words + n : words);
+	host_environment_names(out, "environment_names", words, n > 0 ? words + n : words);
 	json_close(out, '}');
 	buffer_add(out, "\n", 1);
 	free(words);
@@ -202,7 +203,8 @@ void bundle_host(struct mask *m, struct buffer *out)
 
 /* Shows values of its settings as the file of settings would: the host of a URL, no hooks, no
  * reasons. */
-static void environment_own(struct mask *m, struct buffer *out, const char *at, const char *end)
+static void host_environment_own(struct mask *m, struct buffer *out, const char *at,
+				 const char *end)
 {
 	static const char *const hidden[] = {"--on=", "--exclude="};
 	static const char own[] = "GP_BPF_";
@@ -235,7 +237,7 @@ static void environment_own(struct mask *m, struct buffer *out, const char *at, 
 
 /* ---- the process that watches ---------------------------------------------------------------- */
 
-static void service_words(struct mask *m, struct buffer *out, pid_t pid, char *words)
+static void host_service_words(struct mask *m, struct buffer *out, pid_t pid, char *words)
 {
 	ssize_t n = proc_slurp("", pid, "cmdline", words, WORDS_BYTES);
 	const char *before = NULL;
@@ -259,8 +261,8 @@ static void service_words(struct mask *m, struct buffer *out, pid_t pid, char *w
 	}
 	json_close(out, ']');
 	n = proc_slurp("", pid, "environ", words, WORDS_BYTES);
-	environment_names(out, "environment_names", words, n > 0 ? words + n : words);
-	environment_own(m, out, words, n > 0 ? words + n : words);
+	host_environment_names(out, "environment_names", words, n > 0 ? words + n : words);
+	host_environment_own(m, out, words, n > 0 ? words + n : words);
 }
 
 bool bundle_service_config(pid_t pid, char *path, size_t len)
@@ -290,7 +292,7 @@ bool bundle_service_config(pid_t pid, char *path, size_t len)
 }
 
 /* How many descriptors it has of each kind. */
-static void service_descriptors(struct buffer *out, pid_t pid)
+static void host_service_descriptors(struct buffer *out, pid_t pid)
 {
 	static const char *const kinds[] = {"bpf-map",	  "bpf-prog", "bpf_link", "bpf-link",
 					    "perf_event", "socket:",  "pipe:",	  "/"};
@@ -346,8 +348,8 @@ void bundle_service(struct mask *m, struct buffer *out, pid_t pid)
 			json_string(out, line, colon + 1 + strspn(colon + 1, " \t"));
 		}
 		json_close(out, '}');
-		service_descriptors(out, pid);
-		service_words(m, out, pid, text);
+		host_service_descriptors(out, pid);
+		host_service_words(m, out, pid, text);
 	}
 	json_close(out, '}');
 	buffer_add(out, "\n", 1);

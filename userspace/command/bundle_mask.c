@@ -71,7 +71,7 @@ static void mask_remember(struct mask *m, const char *name, size_t len)
 }
 
 /* People of this machine: a name service might take for ever. */
-static void remember_users(struct mask *m)
+static void mask_remember_users(struct mask *m)
 {
 	FILE *f = fopen("/etc/passwd", "re");
 	const struct passwd *p;
@@ -96,7 +96,7 @@ struct mask *mask_new(bool anonymize)
 	m->anonymize = anonymize;
 	m->key_len = n > 0 ? (size_t)n : 0;
 	if (anonymize)
-		remember_users(m);
+		mask_remember_users(m);
 	for (; m->ready < SECRETS; m->ready++)
 		if (regcomp(&m->patterns[m->ready], secrets[m->ready].pattern,
 			    REG_EXTENDED | REG_ICASE)) {
@@ -118,7 +118,7 @@ void mask_free(struct mask *m)
 }
 
 /* A long run of letters and digits is a key; of letters alone, a word. */
-static bool random_looking(const char *text, size_t len)
+static bool mask_random_looking(const char *text, size_t len)
 {
 	bool digit = false, letter = false;
 
@@ -130,7 +130,7 @@ static bool random_looking(const char *text, size_t len)
 }
 
 /* One pattern over one line. */
-static size_t secret_line(const struct mask *m, size_t i, struct buffer *out, const char *line)
+static size_t mask_secret_line(const struct mask *m, size_t i, struct buffer *out, const char *line)
 {
 	static const char mark = MARK;
 	regmatch_t at[4];
@@ -143,7 +143,7 @@ static size_t secret_line(const struct mask *m, size_t i, struct buffer *out, co
 		if (from == to)
 			break;
 		buffer_add(out, line, from);
-		if (i == SECRETS - 1 && !random_looking(line + from, to - from)) {
+		if (i == SECRETS - 1 && !mask_random_looking(line + from, to - from)) {
 			buffer_add(out, line + from, to - from);
 		} else {
 			if (secrets[i].before)
@@ -161,10 +161,10 @@ static size_t secret_line(const struct mask *m, size_t i, struct buffer *out, co
 	return masked;
 }
 
-static size_t names_line(const struct mask *m, struct buffer *out, const char *line);
+static size_t mask_names_line(const struct mask *m, struct buffer *out, const char *line);
 
 /* A state, a kind: no secret is like that. */
-static bool plain_word(const char *line, size_t len)
+static bool mask_plain_word(const char *line, size_t len)
 {
 	return strspn(line, "abcdefghijklmnopqrstuvwxyz_") >= len && len < 24;
 }
@@ -174,7 +174,7 @@ static size_t mask_line(const struct mask *m, struct buffer *out, const char *li
 	struct buffer from = {0}, to = {0};
 	size_t masked = 0;
 
-	if (!m->nnames && plain_word(line, len)) {
+	if (!m->nnames && mask_plain_word(line, len)) {
 		buffer_add(out, line, len);
 		return 0;
 	}
@@ -186,12 +186,12 @@ static size_t mask_line(const struct mask *m, struct buffer *out, const char *li
 		struct buffer was = from;
 
 		buffer_clear(&to);
-		masked += secret_line(m, i, &to, from.data);
+		masked += mask_secret_line(m, i, &to, from.data);
 		from = to;
 		to = was;
 	}
 	if (from.data)
-		masked += names_line(m, out, from.data);
+		masked += mask_names_line(m, out, from.data);
 	out->failed |= from.failed || to.failed;
 	buffer_free(&from);
 	buffer_free(&to);
@@ -235,7 +235,7 @@ static void mask_put_hash(const struct mask *m, struct buffer *out, const char *
 }
 
 /* Behind "/home/" (or "/Users/") the length of whose it is. */
-static size_t home_of(const char *begin, const char *line)
+static size_t mask_home_of(const char *begin, const char *line)
 {
 	static const char *const homes[] = {"/home/", "/Users/"};
 
@@ -248,13 +248,13 @@ static size_t home_of(const char *begin, const char *line)
 	return 0;
 }
 
-static size_t names_line(const struct mask *m, struct buffer *out, const char *line)
+static size_t mask_names_line(const struct mask *m, struct buffer *out, const char *line)
 {
 	const char *begin = line;
 	size_t masked = 0, len;
 
 	for (; *line; line += len) {
-		len = m->anonymize ? home_of(begin, line) : 0;
+		len = m->anonymize ? mask_home_of(begin, line) : 0;
 		for (size_t i = 0; i < m->nnames; i++) {
 			size_t n = strlen(m->names[i]);
 
@@ -428,7 +428,7 @@ size_t mask_json(struct mask *m, struct buffer *out, const char *text, size_t le
 	return masked;
 }
 
-static size_t metric_line(struct mask *m, struct buffer *out, const char *line, size_t len)
+static size_t mask_metric_line(struct mask *m, struct buffer *out, const char *line, size_t len)
 {
 	size_t masked = 0, key = 0, n;
 
@@ -458,7 +458,7 @@ size_t mask_metrics(struct mask *m, struct buffer *out, const char *text, size_t
 		if (*text == '#')
 			buffer_add(out, text, n);
 		else
-			masked += metric_line(m, out, text, n);
+			masked += mask_metric_line(m, out, text, n);
 		buffer_add(out, "\n", 1);
 		n += end != NULL;
 		text += n;

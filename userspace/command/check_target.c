@@ -16,24 +16,24 @@
 #define MAPS_LINES_MAX 100000
 #define RUNTIMES_MAX   64
 
-static size_t probes_count(const struct check_find *f)
+static size_t check_target_probes_count(const struct check_find *f)
 {
 	return f->probes.len / sizeof(struct check_probe);
 }
 
-static size_t runtimes_count(const struct check_find *f)
+static size_t check_target_runtimes_count(const struct check_find *f)
 {
 	return f->runtimes.len / sizeof(struct check_runtime);
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-static struct check_probe *probe_known(struct check_find *f, const char *id,
-				       const struct gp_attach *a)
+static struct check_probe *check_target_probe_known(struct check_find *f, const char *id,
+						    const struct gp_attach *a)
 {
 	struct check_probe *p = (struct check_probe *)f->probes.data;
 
-	for (size_t i = 0; i < probes_count(f); i++)
+	for (size_t i = 0; i < check_target_probes_count(f); i++)
 		if (!strcmp(p[i].id, id) && p[i].a.dev == a->dev && p[i].a.ino == a->ino &&
 		    p[i].a.offset == a->offset && !strcmp(p[i].a.library, a->library))
 			return &p[i];
@@ -43,7 +43,7 @@ static struct check_probe *probe_known(struct check_find *f, const char *id,
 static void check_target_find_probe(struct check_find *f, const struct probe_row *row,
 				    const struct gp_attach *a)
 {
-	struct check_probe *known = probe_known(f, row->id, a);
+	struct check_probe *known = check_target_probe_known(f, row->id, a);
 	struct check_probe p = {
 		.id = row->id,
 		.runtime = row->runtime,
@@ -81,11 +81,12 @@ void check_find_planned(void *ctx, const char *probe_id, const struct gp_attach 
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static bool runtime_known(const struct check_find *f, const char *runtime, const char *library)
+static bool check_target_runtime_known(const struct check_find *f, const char *runtime,
+				       const char *library)
 {
 	const struct check_runtime *r = (const struct check_runtime *)f->runtimes.data;
 
-	for (size_t i = 0; i < runtimes_count(f); i++)
+	for (size_t i = 0; i < check_target_runtimes_count(f); i++)
 		if (!strcmp(r[i].runtime, runtime) && !strcmp(r[i].library, library))
 			return true;
 	return false;
@@ -97,7 +98,7 @@ static void check_target_find_library(struct check_find *f, const char *runtime,
 	struct check_runtime r = {.runtime = runtime, .library = library};
 	char *own = path ? strdup(path) : NULL;
 
-	if (runtime_known(f, runtime, library)) {
+	if (check_target_runtime_known(f, runtime, library)) {
 		free(own);
 		return;
 	}
@@ -113,7 +114,7 @@ static void check_target_find_file(struct check_find *f, const char *path)
 	char library[sizeof(p->a.library)];
 
 	log_escape(library, sizeof(library), base, strlen(base));
-	for (size_t i = 0; i < probes_count(f); i++)
+	for (size_t i = 0; i < check_target_probes_count(f); i++)
 		if (!strcmp(p[i].a.library, library))
 			check_target_find_library(f, p[i].runtime, p[i].a.library, path);
 }
@@ -123,7 +124,7 @@ static void check_target_find_rest(struct check_find *f)
 {
 	const struct check_probe *p = (const struct check_probe *)f->probes.data;
 
-	for (size_t i = 0; i < probes_count(f); i++)
+	for (size_t i = 0; i < check_target_probes_count(f); i++)
 		check_target_find_library(f, p[i].runtime, p[i].a.library, NULL);
 }
 
@@ -167,8 +168,8 @@ void check_find_files(struct check_find *f, const char *path)
 }
 
 /* This runtime first, then the others of the table, each once. */
-static void list_runtimes(const struct check_find *f, const char *runtime,
-			  const char *ret[RUNTIMES_MAX + 1])
+static void check_target_list_runtimes(const struct check_find *f, const char *runtime,
+				       const char *ret[RUNTIMES_MAX + 1])
 {
 	const struct probe_row *row;
 	size_t n = 0, k;
@@ -189,10 +190,10 @@ void check_find_versions(struct check_find *f)
 	char *const *paths = (char *const *)f->paths.data;
 	const char *runtimes[RUNTIMES_MAX + 1];
 
-	for (size_t i = 0; i < runtimes_count(f) && !f->paths.failed; i++) {
+	for (size_t i = 0; i < check_target_runtimes_count(f) && !f->paths.failed; i++) {
 		if (!paths[i])
 			continue;
-		list_runtimes(f, r[i].runtime, runtimes);
+		check_target_list_runtimes(f, r[i].runtime, runtimes);
 		r[i].version_from = package_version(paths[i], runtimes, r[i].version,
 						    sizeof(r[i].version));
 	}
@@ -207,9 +208,9 @@ struct check_target check_find_target(const struct check_find *f)
 		.pid = f->pid,
 		.error = f->error,
 		.probes = (const struct check_probe *)f->probes.data,
-		.nprobes = probes_count(f),
+		.nprobes = check_target_probes_count(f),
 		.runtimes = (const struct check_runtime *)f->runtimes.data,
-		.nruntimes = runtimes_count(f),
+		.nruntimes = check_target_runtimes_count(f),
 	};
 }
 

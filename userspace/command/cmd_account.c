@@ -78,7 +78,7 @@ static void cmd_account_on_signal(int signo)
 }
 
 /* flags: without SA_RESTART a read that waits for more is over, too. */
-static void stop_on_signals(int flags)
+static void cmd_account_stop_on_signals(int flags)
 {
 	struct sigaction sa = {.sa_handler = cmd_account_on_signal, .sa_flags = flags};
 
@@ -86,14 +86,14 @@ static void stop_on_signals(int flags)
 	sigaction(SIGTERM, &sa, NULL);
 }
 
-static void progress_clear(struct run *r)
+static void cmd_account_progress_clear(struct run *r)
 {
 	if (r->shown)
 		fputs("\r\033[K", stderr);
 	r->shown = false;
 }
 
-static void progress_show(struct run *r, uint64_t now_ns)
+static void cmd_account_progress_show(struct run *r, uint64_t now_ns)
 {
 	double part = goodput_source_progress(r->source);
 
@@ -120,7 +120,7 @@ static void cmd_account_report_job(struct run *r, const struct account_view *v)
 }
 
 /* One job more in out; -ENOMEM. */
-static int job_show(struct run *r, size_t job, struct buffer *out)
+static int cmd_account_job_show(struct run *r, size_t job, struct buffer *out)
 {
 	struct goodput_answer answer = {0};
 	struct account_view view;
@@ -140,7 +140,7 @@ static int job_show(struct run *r, size_t job, struct buffer *out)
 
 /* As many lines as the terminal has, over those that stand there; the last one tells what more
  * there is. */
-static void live_write(const struct buffer *text)
+static void cmd_account_live_write(const struct buffer *text)
 {
 	struct winsize size = {0};
 	struct buffer out = {0};
@@ -168,14 +168,14 @@ static void live_write(const struct buffer *text)
 	buffer_free(&out);
 }
 
-static void live_begin(void)
+static void cmd_account_live_begin(void)
 {
 	log_hold();
 	live_shown = true;
 	fputs(LIVE_BEGIN, stdout);
 }
 
-static void live_end(void)
+static void cmd_account_live_end(void)
 {
 	fputs(LIVE_END, stdout);
 	fflush(stdout);
@@ -183,26 +183,26 @@ static void live_end(void)
 	log_release();
 }
 
-static void ask_clock(struct run *r)
+static void cmd_account_ask_clock(struct run *r)
 {
 	if (r->clock)
 		r->query.now_us = clock_real_ns() / 1000;
 }
 
-static int live_draw(struct run *r)
+static int cmd_account_live_draw(struct run *r)
 {
 	uint64_t begun_ns = clock_mono_ns(), took_ns;
 	struct buffer text = {0};
 	int err = 0;
 
-	ask_clock(r);
+	cmd_account_ask_clock(r);
 	for (size_t i = 0; !err && i < account_jobs(r->account); i++) {
 		if (i)
 			buffer_add(&text, "\n", 1);
-		err = job_show(r, i, &text);
+		err = cmd_account_job_show(r, i, &text);
 	}
 	if (!err)
-		live_write(&text);
+		cmd_account_live_write(&text);
 	buffer_free(&text);
 	took_ns = clock_mono_ns() - begun_ns;
 	r->draw_ns = begun_ns + (DRAW_SHARE * took_ns > DRAW_NS ? DRAW_SHARE * took_ns : DRAW_NS);
@@ -229,7 +229,7 @@ static int cmd_account_read_records(struct run *r)
 		if (rc == 1 && ++n % RECORDS_PER_LOOK)
 			continue;
 		now_ns = clock_mono_ns();
-		progress_show(r, now_ns);
+		cmd_account_progress_show(r, now_ns);
 		if (now_ns >= r->end_ns || (r->live && now_ns >= r->draw_ns))
 			return 1;
 	}
@@ -258,13 +258,13 @@ static int cmd_account_follow(struct run *r)
 		rc = cmd_account_read_records(r);
 		if (rc < 0 || (!rc && goodput_source_over(r->source)))
 			return rc;
-		progress_clear(r);
+		cmd_account_progress_clear(r);
 		now_ns = clock_mono_ns();
 		if (signals || now_ns >= r->end_ns)
 			return cmd_account_read_last(r);
 		if (r->live && (r->news || r->clock) && now_ns >= r->draw_ns) {
 			r->news = false;
-			if (live_draw(r) || ferror(stdout))
+			if (cmd_account_live_draw(r) || ferror(stdout))
 				return 0; /* told at the end */
 		}
 		if (!rc)
@@ -272,18 +272,18 @@ static int cmd_account_follow(struct run *r)
 	}
 }
 
-static int print_jobs(struct run *r)
+static int cmd_account_print_jobs(struct run *r)
 {
 	struct buffer out = {0};
 	int err = 0;
 
 	if (r->export.wanted)
 		return account_export_print(&r->export, r->account);
-	ask_clock(r);
+	cmd_account_ask_clock(r);
 	for (size_t i = 0; !err && !ferror(stdout) && i < account_jobs(r->account); i++) {
 		if (i && !r->o->json)
 			buffer_add(&out, "\n", 1);
-		err = job_show(r, i, &out);
+		err = cmd_account_job_show(r, i, &out);
 		if (!err)
 			fwrite(out.data, 1, out.len, stdout);
 		buffer_clear(&out);
@@ -341,16 +341,16 @@ static int cmd_account_loop(struct run *r)
 	r->looked_ns = now_ns;
 	r->end_ns = r->o->for_ns ? now_ns + (uint64_t)r->o->for_ns : UINT64_MAX;
 	if (r->o->follow)
-		stop_on_signals(0);
+		cmd_account_stop_on_signals(0);
 	if (r->live)
-		live_begin();
+		cmd_account_live_begin();
 	err = r->o->follow ? cmd_account_follow(r) : cmd_account_read_records(r);
-	progress_clear(r);
+	cmd_account_progress_clear(r);
 	if (r->live)
-		live_end();
+		cmd_account_live_end();
 	if (r->o->follow)
-		stop_on_signals(SA_RESTART); /* the answer is written whole */
-	shown = print_jobs(r);
+		cmd_account_stop_on_signals(SA_RESTART); /* the answer is written whole */
+	shown = cmd_account_print_jobs(r);
 	if (shown == -ENOMEM || err == -ENOMEM)
 		log_error("account: out of memory");
 	kept = err || !account_jobs(r->account) ? 0 : account_store(r->account, r->o);
@@ -361,7 +361,7 @@ static int cmd_account_loop(struct run *r)
 	return err || shown || kept || !account_jobs(r->account) ? EXIT_RUNTIME : EXIT_OK;
 }
 
-static bool utf8_terminal(void)
+static bool cmd_account_utf8_terminal(void)
 {
 	setlocale(LC_CTYPE, "");
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
@@ -391,7 +391,7 @@ int cmd_account(int argc, char **argv)
 		goto done;
 	r.query.history = o.store && strcmp(o.store, "none") != 0;
 	code = EXIT_RUNTIME;
-	r.ascii = !utf8_terminal();
+	r.ascii = !cmd_account_utf8_terminal();
 	r.color = tty_color(STDOUT_FILENO);
 	r.live = tty_escapes(STDOUT_FILENO) && o.follow && !o.json && !r.export.wanted;
 	r.progress = !o.quiet && !r.live && tty_escapes(STDERR_FILENO);

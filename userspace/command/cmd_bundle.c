@@ -172,7 +172,7 @@ static int cmd_bundle_take_place(void *ctx, const char *file, int line, const ch
 	return 0;
 }
 
-static void places_read(struct places *p, const char *config)
+static void cmd_bundle_places_read(struct places *p, const char *config)
 {
 	struct buffer out = {0}, err = {0};
 
@@ -185,7 +185,7 @@ static void places_read(struct places *p, const char *config)
 
 /* A path of the service's settings, as we may open it: from where the service works, pid 0: it is
  * not known, here, else from the root, where units work. */
-static void place_from(char place[PATH_MAX], pid_t pid)
+static void cmd_bundle_place_from(char place[PATH_MAX], pid_t pid)
 {
 	char at[PATH_MAX], link[64], dir[1024] = "";
 	ssize_t n;
@@ -203,13 +203,13 @@ static void place_from(char place[PATH_MAX], pid_t pid)
 }
 
 /* What store the service writes, as arguments of gp-bpf jobs. */
-static void jobs_of(char *args[2], const struct options *o, struct places *p, pid_t pid,
-		    const char *dir)
+static void cmd_bundle_jobs_of(char *args[2], const struct options *o, struct places *p, pid_t pid,
+			       const char *dir)
 {
 	bool named = *p->store && strcmp(p->store, "default") != 0 && strcmp(p->store, "none") != 0;
 
 	if (named)
-		place_from(p->store, pid);
+		cmd_bundle_place_from(p->store, pid);
 	if (o->store || named) {
 		args[0] = "--store";
 		args[1] = o->store ? o->store : p->store;
@@ -233,15 +233,15 @@ static void cmd_bundle_collect(struct bundle *b, const struct options *o)
 
 	if (!config && !access(UNIT_CONFIG, R_OK))
 		config = UNIT_CONFIG;
-	places_read(&at, config);
-	place_from(at.state_dir, 0);
+	cmd_bundle_places_read(&at, config);
+	cmd_bundle_place_from(at.state_dir, 0);
 	dir = o->state_dir ? o->state_dir : *at.state_dir ? at.state_dir : DURABLE_DIR;
 	pid = durable_owner(dir);
 	/* What the service was started with goes before the unit's. */
 	if (!o->service_config && bundle_service_config(pid, its, sizeof(its)))
 		config = its;
-	places_read(&its_at, config);
-	jobs_of(jobs + 3, o, &its_at, pid, dir);
+	cmd_bundle_places_read(&its_at, config);
+	cmd_bundle_jobs_of(jobs + 3, o, &its_at, pid, dir);
 	snprintf(from, sizeof(from), "gp-bpf jobs --json%s%s%s%.100s", jobs[3] ? " " : "",
 		 jobs[3] ? jobs[3] : "", jobs[3] ? " " : "", jobs[3] ? jobs[4] : "");
 	bundle_host(b->mask, &text);

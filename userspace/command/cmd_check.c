@@ -44,7 +44,7 @@ static void check_fail(struct check *c, int code)
 
 /* ---- this host ------------------------------------------------------------------------------- */
 
-static void host_prices(struct check *c)
+static void cmd_check_host_prices(struct check *c)
 {
 	for (unsigned insn = GP_INSN_nop5; insn <= GP_INSN_stepped; insn++)
 		c->host.prices[c->host.nprices++] = (struct check_price){
@@ -56,7 +56,7 @@ static void host_prices(struct check *c)
 
 /* "none [integrity] confidentiality": the mode in effect. Absent where securityfs is not
  * mounted. */
-static void host_lockdown(struct check *c)
+static void cmd_check_host_lockdown(struct check *c)
 {
 	char path[PATH_MAX], text[128] = "", *from, *to;
 	FILE *f;
@@ -75,7 +75,7 @@ static void host_lockdown(struct check *c)
 			 from + 1);
 }
 
-static void host_gvisor(struct check *c)
+static void cmd_check_host_gvisor(struct check *c)
 {
 	struct aside *aside = c->loader ? loader_aside(c->loader) : NULL;
 	const struct dirent *e;
@@ -100,13 +100,13 @@ static void check_host(struct check *c, const char *off, uint64_t budget_ns)
 	loader_raise_descriptors();
 	c->host.nfeatures = loader_features(off, &c->host.features);
 	c->host.budget_ns = budget_ns;
-	host_lockdown(c);
+	cmd_check_host_lockdown(c);
 	err = loader_open(&c->loader, &cfg);
 	if (err)
 		check_fail(c, err == -EINVAL ? EXIT_USAGE : EXIT_LACKING);
 	else
-		host_prices(c);
-	host_gvisor(c);
+		cmd_check_host_prices(c);
+	cmd_check_host_gvisor(c);
 }
 
 /* ---- one process, one file ------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static const char *cmd_check_scan_error_text(int err)
 }
 
 /* On a busy machine one look may not get to the names of all files. */
-static int process_scan(struct check *c, pid_t pid)
+static int cmd_check_process_scan(struct check *c, pid_t pid)
 {
 	uint64_t until_ns = clock_mono_ns() + SETTLE_NS;
 	int err;
@@ -164,7 +164,7 @@ static void check_process(struct check *c, struct check_find *f, const struct gp
 	loader_on_attach(c->loader, check_find_attached, f);
 	err = loader_watch(c->loader, (pid_t)f->pid, p->start_ns, NULL);
 	if (!err)
-		err = process_scan(c, (pid_t)f->pid);
+		err = cmd_check_process_scan(c, (pid_t)f->pid);
 	if (err >= 0 && loader_settle(c->loader, SETTLE_NS))
 		log_warn("%s: a library does not answer reads", f->name);
 	loader_on_attach(c->loader, NULL, NULL);

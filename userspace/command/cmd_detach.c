@@ -10,7 +10,7 @@
 #include "userspace/ingest/durable.h"
 #include "userspace/option/option.h"
 
-static bool may_go(void *ctx, const char *folder, const char *state_dir, uint32_t user)
+static bool cmd_detach_may_go(void *ctx, const char *folder, const char *state_dir, uint32_t user)
 {
 	pid_t locked = *state_dir ? durable_owner(state_dir) : 0,
 	      owner = locked ? locked : (pid_t)user;
@@ -41,7 +41,7 @@ int cmd_detach(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	options_free(&o);
-	n = loader_detach(may_go, &busy);
+	n = loader_detach(cmd_detach_may_go, &busy);
 	if (n == -EPERM || n == -EACCES) {
 		log_error("detach: /sys/fs/bpf: %s; run as root (sudo gp-bpf detach)",
 			  strerror(-n));

@@ -59,7 +59,7 @@ static uint64_t jobs_observed_ns(const struct sums *s)
 #define YEAR	   5
 
 /* On a terminal; cols 0: all, as wide as they are. */
-static void columns_begin(struct listing *l, int cols)
+static void cmd_jobs_columns_begin(struct listing *l, int cols)
 {
 	static const struct column whole[COLS] = {
 		[COL_ID] = {.head = "ID", .width = 4, .right = true},
@@ -228,7 +228,7 @@ static int cmd_jobs_run(const struct options *o)
 
 	if (err)
 		return EXIT_RUNTIME;
-	columns_begin(&l, o->wide ? 0 : tty_cols(STDOUT_FILENO));
+	cmd_jobs_columns_begin(&l, o->wide ? 0 : tty_cols(STDOUT_FILENO));
 	if (l.json) {
 		json_open(&l.out, NULL, '{');
 		json_uint(&l.out, "schema", JOBS_SCHEMA);

@@ -34,7 +34,7 @@ struct listing {
 
 static const struct store_span everything;
 
-static int exclusion_show(void *ctx, const struct store_note *n)
+static int cmd_mark_exclusion_show(void *ctx, const struct store_note *n)
 {
 	char from[EPOCH_TEXT_MAX], to[EPOCH_TEXT_MAX], took[16];
 	struct listing *l = ctx;
@@ -116,7 +116,7 @@ static int marks_or_exclusions_list(const struct options *o, bool marks, const c
 		json_open(&l.out, what, '[');
 	}
 	err = marks ? marks_list(&l, name)
-		    : store_exclusions(l.store, &everything, exclusion_show, &l);
+		    : store_exclusions(l.store, &everything, cmd_mark_exclusion_show, &l);
 	if (l.json) {
 		json_close(&l.out, ']');
 		json_close(&l.out, '}');
@@ -170,7 +170,7 @@ static int mark_job(const struct options *o)
 	return code;
 }
 
-static int exclude_span(const struct options *o)
+static int cmd_mark_exclude_span(const struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;
 	struct store *st;
@@ -224,7 +224,7 @@ static int mark_or_exclude(bool marks, int argc, char **argv)
 		code = cmd_mark_take_back(&o, marks ? "mark" : "exclude",
 					  marks ? store_unmark : store_include);
 	} else {
-		code = marks ? mark_job(&o) : exclude_span(&o);
+		code = marks ? mark_job(&o) : cmd_mark_exclude_span(&o);
 	}
 	options_free(&o);
 	return code;

@@ -13,7 +13,7 @@
 #include "userspace/option/option_probe.h"
 #include "userspace/watch/watch.h"
 
-static void print_row(const struct probe_row *r, bool color)
+static void cmd_probes_print_row(const struct probe_row *r, bool color)
 {
 	const char *dim = color ? "\033[2m" : "", *bold = color ? "\033[1m" : "",
 		   *off = color ? "\033[0m" : "";
@@ -52,7 +52,7 @@ int cmd_probes(int argc, char **argv)
 		code = err == -EINVAL ? EXIT_USAGE : err ? EXIT_RUNTIME : EXIT_OK;
 	}
 	for (size_t i = 0; t && i < probe_table_count(t); i++)
-		print_row(probe_table_row(t, i), tty_color(STDOUT_FILENO));
+		cmd_probes_print_row(probe_table_row(t, i), tty_color(STDOUT_FILENO));
 	probe_table_free(t);
 	options_free(&o);
 	return code;

@@ -13,7 +13,7 @@
 #include "userspace/ingest/tape.h"
 #include "userspace/output/output.h"
 
-static void show_progress(const struct tape_reader *t, uint64_t *last_ns)
+static void cmd_replay_show_progress(const struct tape_reader *t, uint64_t *last_ns)
 {
 	uint64_t now = clock_mono_ns();
 	double part = tape_progress(t);
@@ -35,7 +35,7 @@ static int replay_tape(struct tape_reader *tape, struct output *out, bool progre
 		if (err)
 			break;
 		if (progress)
-			show_progress(tape, &shown_ns);
+			cmd_replay_show_progress(tape, &shown_ns);
 	}
 	if (progress)
 		fputs("\r\033[K", stderr);

@@ -21,7 +21,7 @@
 
 #define SAME_TIME_NS STORE_MINUTE_NS
 
-static int bad_time(const char *option, const char *text)
+static int cmd_report_bad_time(const char *option, const char *text)
 {
 	log_error(
 		"--%s %s: no time; give one like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
@@ -31,7 +31,7 @@ static int bad_time(const char *option, const char *text)
 
 /* What a store knows of a time it knows by the minute: one that is touched is told as a whole, and
  * everything else is told of the same time. */
-static void whole_minutes(struct store_span *span)
+static void cmd_report_whole_minutes(struct store_span *span)
 {
 	int64_t over_ns = span->to_ns % STORE_MINUTE_NS;
 
@@ -41,19 +41,19 @@ static void whole_minutes(struct store_span *span)
 		span->to_ns += STORE_MINUTE_NS - over_ns;
 }
 
-static int span_of(const struct options *o, int64_t now_ns, struct store_span *ret)
+static int cmd_report_span_of(const struct options *o, int64_t now_ns, struct store_span *ret)
 {
 	struct store_span span = {0};
 
 	if (o->since && option_instant(o->since, now_ns, &span.from_ns))
-		return bad_time("since", o->since);
+		return cmd_report_bad_time("since", o->since);
 	if (o->until && option_instant(o->until, now_ns, &span.to_ns))
-		return bad_time("until", o->until);
+		return cmd_report_bad_time("until", o->until);
 	if (o->until && span.to_ns <= span.from_ns) {
 		log_error("--until %s is not after --since", o->until);
 		return -EINVAL;
 	}
-	whole_minutes(&span);
+	cmd_report_whole_minutes(&span);
 	*ret = span;
 	return 0;
 }
@@ -103,7 +103,8 @@ static int cmd_report_newest(void *ctx, const struct store_job *j)
 	return 0;
 }
 
-static int newest_job(struct store *st, const struct store_span *span, struct store_job *ret)
+static int cmd_report_newest_job(struct store *st, const struct store_span *span,
+				 struct store_job *ret)
 {
 	struct newest *n = calloc(1, sizeof(*n));
 	int err = n ? store_jobs(st, span, cmd_report_newest, n) : -ENOMEM;
@@ -137,7 +138,7 @@ static int cmd_report_choose(struct store *st, const struct options *o,
 	int err;
 
 	if (!o->argc)
-		return newest_job(st, span, ret);
+		return cmd_report_newest_job(st, span, ret);
 	err = store_job(st, o->argv[0], ret);
 	if (err)
 		log_error("report: %s",
@@ -216,7 +217,7 @@ static int cmd_report_windows(struct store *st, const struct options *o, struct 
 }
 
 /* "csv:DIR" alone: what else there is takes what happens, not what happened. */
-static int export_known(const struct options *o)
+static int cmd_report_export_known(const struct options *o)
 {
 	for (int i = 0; i < o->exports.count; i++)
 		if (strncmp(o->exports.item[i], "csv:", 4) != 0 || !o->exports.item[i][4]) {
@@ -266,7 +267,7 @@ static int cmd_report_run(const struct options *o)
 	struct store *st;
 	int err;
 
-	if (export_known(o) || span_of(o, now_ns, &span))
+	if (cmd_report_export_known(o) || cmd_report_span_of(o, now_ns, &span))
 		return EXIT_USAGE;
 	if (history_open(&st, o, STORE_READ))
 		return EXIT_RUNTIME;

@@ -51,7 +51,7 @@ static int cmd_top_print(const struct options *o, const struct top_ui *ui,
 	return EXIT_OK;
 }
 
-static void no_answer(const struct top_source *src, const char *why)
+static void cmd_top_no_answer(const struct top_source *src, const char *why)
 {
 	log_error("%s: %s; is that where gp-bpf node listens?", src->name, why);
 }
@@ -71,7 +71,7 @@ static int cmd_top_once(const struct options *o, const struct top_ui *ui,
 	while ((err = top_ask(w, src, &body, why)) == -EAGAIN && clock_mono_ns() < until_ns)
 		nanosleep(&tenth, NULL);
 	if (err)
-		no_answer(src, why);
+		cmd_top_no_answer(src, why);
 	else
 		code = cmd_top_print(o, ui, &body, src);
 	buffer_free(&body);
@@ -133,7 +133,7 @@ static void cmd_top_on_log(void *ctx, enum log_level level, const char *line)
 	top_note(((struct shown *)ctx)->top, level == LOG_ERROR, line);
 }
 
-static int live_loop(struct shown *v)
+static int cmd_top_live_loop(struct shown *v)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	int err = loop_new(&v->loop);
@@ -155,7 +155,7 @@ static int cmd_top_live(const struct top_ui *ui, const struct top_source *src, u
 	int err = top_fetch_start(&v.fetch, src, interval_ns);
 
 	if (!err)
-		err = live_loop(&v);
+		err = cmd_top_live_loop(&v);
 	if (!err)
 		err = top_open(&v.top, ui, STDIN_FILENO, STDOUT_FILENO);
 	if (!err) {
@@ -169,7 +169,7 @@ static int cmd_top_live(const struct top_ui *ui, const struct top_source *src, u
 	if (err)
 		log_error("top: %s", strerror(-err));
 	else if (*v.why)
-		no_answer(src, v.why);
+		cmd_top_no_answer(src, v.why);
 	return err || *v.why ? EXIT_RUNTIME : EXIT_OK;
 }
 

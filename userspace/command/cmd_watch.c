@@ -32,7 +32,7 @@
 
 #define READY_WAIT_MS 1000
 
-static int exit_code(int err)
+static int cmd_watch_exit_code(int err)
 {
 	switch (err) {
 	case 0:
@@ -96,8 +96,9 @@ static int cmd_watch_targets(struct watch *w, const struct options *o, bool resu
 
 /* The output, going on from the state directory where that can be; a state that another version
  * wrote is given up. */
-static int output_open_durable(struct output **ret, const struct options *o, enum output_view view,
-			       int report_fd, struct durable *d, bool *ret_saved)
+static int cmd_watch_output_open_durable(struct output **ret, const struct options *o,
+					 enum output_view view, int report_fd, struct durable *d,
+					 bool *ret_saved)
 {
 	const struct durable_state *state = d ? durable_state(d) : NULL;
 	int err = output_resume(ret, o, view, STDOUT_FILENO, report_fd, state, d);
@@ -143,7 +144,7 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 }
 
 /* Kept for the loop, so that a start is not torn. */
-static void signal_hold(int signo)
+static void cmd_watch_signal_hold(int signo)
 {
 	sigset_t set;
 
@@ -230,16 +231,17 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (!err && o->takeover)
 		cfg.ahead = loader_ahead(state_dir);
 	if (!err && o->durable) {
-		signal_hold(SIGUSR1); /* of --takeover, from the moment that we have the lock */
+		cmd_watch_signal_hold(
+			SIGUSR1); /* of --takeover, from the moment that we have the lock */
 		err = durable_open(&cfg.durable, state_dir, o->takeover);
-		signal_hold(SIGTERM);
+		cmd_watch_signal_hold(SIGTERM);
 	}
 	if (!err)
 		err = sandbox_enter(o);
 	if (!err)
-		err = output_open_durable(&out, o, cmd_watch_view(o, data),
-					  data ? STDERR_FILENO : STDOUT_FILENO, cfg.durable,
-					  &cfg.saved);
+		err = cmd_watch_output_open_durable(&out, o, cmd_watch_view(o, data),
+						    data ? STDERR_FILENO : STDOUT_FILENO,
+						    cfg.durable, &cfg.saved);
 	if (!err && l->top)
 		err = output_top(out, l->top, l->terminal);
 	else if (!err && l->node)
@@ -256,7 +258,7 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	lost = output_close(out, ran && !quiet && !over);
 	durable_close(cfg.durable);
 	loader_ahead_free(cfg.ahead);
-	return exit_code(err ? err : lost);
+	return cmd_watch_exit_code(err ? err : lost);
 }
 
 /* CMD's terminal is left alone; a log gets a line for each event, unless data is asked for. */
@@ -269,7 +271,7 @@ static enum output_view cmd_watch_view_of_run(const struct options *o, const cha
 	return o->json || output_is_data(o) || isatty(STDERR_FILENO) ? VIEW_NONE : VIEW_EVENTS;
 }
 
-static int run_unwatched(struct child *c)
+static int cmd_watch_run_unwatched(struct child *c)
 {
 	int status;
 
@@ -286,12 +288,12 @@ static int watch_child(const struct options *o, struct watch *w, struct child *c
 	int status = -1, err = watch_target(w, c->pid);
 
 	if (err)
-		return exit_code(err);
+		return cmd_watch_exit_code(err);
 	cmd_watch_report_ready(o);
 	child_release(c);
 	err = watch_run(w, c->pid, &status);
 	if (status == -1)
-		return exit_code(err ? err : -EIO);
+		return cmd_watch_exit_code(err ? err : -EIO);
 	return child_exit_code(status);
 }
 
@@ -325,10 +327,10 @@ static int watch_command(const struct options *o, const char *tape, const char *
 		if (o->best_effort) {
 			log_warn(
 				"run: nothing is observed; starting the command all the same (--best-effort)");
-			return run_unwatched(&c);
+			return cmd_watch_run_unwatched(&c);
 		}
 		child_abandon(&c);
-		return exit_code(err);
+		return cmd_watch_exit_code(err);
 	}
 	code = watch_child(o, w, &c);
 	if (c.release_fd >= 0)
@@ -341,7 +343,8 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	return code;
 }
 
-static int pid_checked(const struct options *o, const char *command, int argc, char **argv)
+static int cmd_watch_pid_checked(const struct options *o, const char *command, int argc,
+				 char **argv)
 {
 	(void)argc;
 	(void)argv;
@@ -367,7 +370,8 @@ static int pid_checked(const struct options *o, const char *command, int argc, c
 	return watch_live(o, &(struct watch_live){.command = command});
 }
 
-static int run_checked(const struct options *o, const char *command, int argc, char **argv)
+static int cmd_watch_run_checked(const struct options *o, const char *command, int argc,
+				 char **argv)
 {
 	(void)argc;
 	(void)argv;
@@ -378,7 +382,8 @@ static int run_checked(const struct options *o, const char *command, int argc, c
 	return watch_command(o, NULL, command);
 }
 
-static int record_checked(const struct options *o, const char *command, int argc, char **argv)
+static int cmd_watch_record_checked(const struct options *o, const char *command, int argc,
+				    char **argv)
 {
 	(void)argc;
 	(void)argv;
@@ -399,7 +404,7 @@ static int record_checked(const struct options *o, const char *command, int argc
  * soft limit is raised. */
 #define FILES_LEAST 128
 
-static int files_check(void)
+static int cmd_watch_files_check(void)
 {
 	struct rlimit limit;
 
@@ -427,9 +432,10 @@ int watch_parsed(unsigned bit, int argc, char **argv,
 			options_print(stdout, &o, bit);
 			code = EXIT_OK;
 		} else {
-			err = err || o.best_effort ? err : files_check();
+			err = err || o.best_effort ? err : cmd_watch_files_check();
 			err = err ? err : select_processes(&o);
-			code = err ? exit_code(err) : go(&o, command ? command : "", argc, argv);
+			code = err ? cmd_watch_exit_code(err)
+				   : go(&o, command ? command : "", argc, argv);
 		}
 		options_free(&o);
 	}
@@ -439,15 +445,15 @@ int watch_parsed(unsigned bit, int argc, char **argv,
 
 int cmd_pid(int argc, char **argv)
 {
-	return watch_parsed(CMD_PID, argc, argv, pid_checked);
+	return watch_parsed(CMD_PID, argc, argv, cmd_watch_pid_checked);
 }
 
 int cmd_run(int argc, char **argv)
 {
-	return watch_parsed(CMD_RUN, argc, argv, run_checked);
+	return watch_parsed(CMD_RUN, argc, argv, cmd_watch_run_checked);
 }
 
 int cmd_record(int argc, char **argv)
 {
-	return watch_parsed(CMD_RECORD, argc, argv, record_checked);
+	return watch_parsed(CMD_RECORD, argc, argv, cmd_watch_record_checked);
 }

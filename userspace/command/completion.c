@@ -62,7 +62,7 @@ static void completion_put_end(struct completion *c, const char *kind, size_t n,
 	buffer_add(c->out, "\n", 1);
 }
 
-static const char *kind_of(const char *arg)
+static const char *completion_kind_of(const char *arg)
 {
 	return !strcmp(arg, "FILE")   ? "file"
 	       : !strcmp(arg, "DIR")  ? "dir"
@@ -128,7 +128,7 @@ static void completion_put_probes(struct completion *c, size_t keep)
 }
 
 /* "json:FILE": where FILE begins; of "durable" its end. */
-static size_t choice_open(const char *choice)
+static size_t completion_choice_open(const char *choice)
 {
 	size_t len = strcspn(choice, ":=");
 
@@ -147,9 +147,9 @@ static void completion_put_value(struct completion *c, const struct option_row *
 		     comma = strchr(comma + 1, ','))
 			item = (size_t)(comma + 1 - c->word);
 	for (size_t i = 0; (choice = option_choice(r, c->command, i)); i++) {
-		open = choice_open(choice);
+		open = completion_choice_open(choice);
 		if (choice[open] && !strncmp(c->word + item, choice, open)) {
-			completion_put_end(c, kind_of(choice + open), item + open, r);
+			completion_put_end(c, completion_kind_of(choice + open), item + open, r);
 			return;
 		}
 		completion_put(c, item, choice, open, NULL);
@@ -158,7 +158,7 @@ static void completion_put_value(struct completion *c, const struct option_row *
 		completion_put_jobs(c, keep);
 	if (!strcmp(r->name, "marker"))
 		completion_put_probes(c, keep);
-	completion_put_end(c, kind_of(r->arg), keep, r);
+	completion_put_end(c, completion_kind_of(r->arg), keep, r);
 }
 
 /* ---- what stands before the word ------------------------------------------------------------- */

@@ -19,7 +19,7 @@ struct csv_report {
 	const struct store_rank *rank;
 };
 
-static void row_end(struct csv_report *c)
+static void report_csv_row_end(struct csv_report *c)
 {
 	csv_row(sink_buffer(c->sink));
 	sink_line(c->sink);
@@ -45,7 +45,7 @@ static void report_csv_rank(struct buffer *b, int64_t value)
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-static void minutes_header(struct csv_report *c)
+static void report_csv_minutes_header(struct csv_report *c)
 {
 	struct buffer *b = sink_buffer(c->sink);
 	const char *name;
@@ -53,10 +53,11 @@ static void minutes_header(struct csv_report *c)
 	buffer_printf(b, "run,rank,pid,from,to,steps,step_p50_ns,step_p99_ns");
 	for (uint32_t i = 0; (name = store_bucket(c->st, i)); i++)
 		csv_text(b, name);
-	row_end(c);
+	report_csv_row_end(c);
 }
 
-static int minute_row(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *t)
+static int report_csv_minute_row(void *ctx, int64_t from_ns, int64_t to_ns,
+				 const struct store_totals *t)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = sink_buffer(c->sink);
@@ -71,35 +72,35 @@ static int minute_row(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 	csv_nonzero(b, sketch_quantile(&t->times, 0.99));
 	for (uint32_t i = 0; store_bucket(c->st, i); i++)
 		csv_int(b, t->sums.ns[i]);
-	row_end(c);
+	report_csv_row_end(c);
 	return 0;
 }
 
-static int minutes_of_rank(void *ctx, const struct store_rank *r)
+static int report_csv_minutes_of_rank(void *ctx, const struct store_rank *r)
 {
 	struct csv_report *c = ctx;
 
 	c->rank = r;
-	return store_minutes(c->st, r->id, c->span, minute_row, c);
+	return store_minutes(c->st, r->id, c->span, report_csv_minute_row, c);
 }
 
-static int minutes_of_run(void *ctx, const struct store_run *r)
+static int report_csv_minutes_of_run(void *ctx, const struct store_run *r)
 {
 	struct csv_report *c = ctx;
 
 	c->run = r;
-	return store_ranks(c->st, r->id, minutes_of_rank, c);
+	return store_ranks(c->st, r->id, report_csv_minutes_of_rank, c);
 }
 
 static int report_csv_minutes(struct csv_report *c, int64_t job)
 {
-	minutes_header(c);
-	return store_runs(c->st, job, minutes_of_run, c);
+	report_csv_minutes_header(c);
+	return store_runs(c->st, job, report_csv_minutes_of_run, c);
 }
 
 /* ---- what happened --------------------------------------------------------------------------- */
 
-static int checkpoint_row(void *ctx, const struct store_checkpoint *k)
+static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = sink_buffer(c->sink);
@@ -123,7 +124,7 @@ static int checkpoint_row(void *ctx, const struct store_checkpoint *k)
 	else
 		csv_none(b);
 	csv_bool(b, k->estimated);
-	row_end(c);
+	report_csv_row_end(c);
 	return 0;
 }
 
@@ -132,8 +133,8 @@ static int report_csv_checkpoints(struct csv_report *c, int64_t job)
 	buffer_printf(
 		sink_buffer(c->sink),
 		"op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated");
-	row_end(c);
-	return store_checkpoints(c->st, job, c->span, checkpoint_row, c);
+	report_csv_row_end(c);
+	return store_checkpoints(c->st, job, c->span, report_csv_checkpoint_row, c);
 }
 
 static int report_csv_disruption(void *ctx, const struct store_disruption *d)
@@ -160,7 +161,7 @@ static int report_csv_disruption(void *ctx, const struct store_disruption *d)
 	report_csv_int(b, d->down_ns);
 	csv_bool(b, d->estimated);
 	csv_text(b, d->how);
-	row_end(c);
+	report_csv_row_end(c);
 	return 0;
 }
 
@@ -169,7 +170,7 @@ static int report_csv_disruptions(struct csv_report *c, int64_t job)
 	buffer_printf(
 		sink_buffer(c->sink),
 		"id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
-	row_end(c);
+	report_csv_row_end(c);
 	return store_disruptions(c->st, job, c->span, report_csv_disruption, c);
 }
 

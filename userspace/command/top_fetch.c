@@ -200,7 +200,7 @@ static void *fetch_thread(void *ctx)
 	return NULL;
 }
 
-static int thread_start(struct top_fetch *f)
+static int top_fetch_thread_start(struct top_fetch *f)
 {
 	sigset_t all, before;
 	int err;
@@ -231,7 +231,7 @@ int top_fetch_start(struct top_fetch **ret, const struct top_source *src, uint64
 	f->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = f->fd < 0 ? -errno : web_open(&f->web);
 	if (!err)
-		err = thread_start(f);
+		err = top_fetch_thread_start(f);
 	if (err) {
 		top_fetch_stop(f);
 		return err;

@@ -195,7 +195,7 @@ void export_set_save(const struct export_set *set)
 
 /* ---- from one to the next -------------------------------------------------------------------- */
 
-static int part_archive(const struct export_open *o, struct buffer *out)
+static int export_part_archive(const struct export_open *o, struct buffer *out)
 {
 	struct archive a;
 
@@ -204,7 +204,8 @@ static int part_archive(const struct export_open *o, struct buffer *out)
 	return archive_end(&a);
 }
 
-static void part_resume(const struct export_set *set, uint64_t key, const void *data, size_t len)
+static void export_part_resume(const struct export_set *set, uint64_t key, const void *data,
+			       size_t len)
 {
 	struct archive a;
 
@@ -237,7 +238,7 @@ void export_set_archive(const struct export_set *set, struct buffer *out)
 		if (!set->open[i].exporter->archive)
 			continue;
 		buffer_clear(&part);
-		if (part_archive(&set->open[i], &part))
+		if (export_part_archive(&set->open[i], &part))
 			archive_require(&a, false);
 		len = (uint32_t)part.len;
 		archive_number(&a, &set->open[i].key);
@@ -265,7 +266,7 @@ void export_set_resume(const struct export_set *set, const struct buffer *saved)
 		part = len ? archive_alloc(&a, len, 1) : NULL;
 		if (part) {
 			archive_bytes(&a, part, len);
-			part_resume(set, key, part, len);
+			export_part_resume(set, key, part, len);
 		}
 		free(part);
 	}

@@ -31,7 +31,7 @@ struct worker {
 	bool ended;
 };
 
-static void timespec_of(struct timespec *ts, uint64_t ns)
+static void worker_timespec_of(struct timespec *ts, uint64_t ns)
 {
 	ts->tv_sec = (time_t)(ns / NS_PER_S);
 	ts->tv_nsec = (long)(ns % NS_PER_S);
@@ -68,7 +68,7 @@ static void worker_sleep(struct worker *w, uint64_t until_ns)
 {
 	struct timespec ts;
 
-	timespec_of(&ts, until_ns);
+	worker_timespec_of(&ts, until_ns);
 	worker_asked(w);
 	while (!w->flush_by_ns && clock_mono_ns() < until_ns) {
 		if (pthread_cond_timedwait(&w->news, &w->lock, &ts) == ETIMEDOUT)
@@ -219,7 +219,7 @@ void worker_flush(struct worker *w, uint64_t within_ns)
 	struct timespec ts;
 	bool waits;
 
-	timespec_of(&ts, until_ns);
+	worker_timespec_of(&ts, until_ns);
 	pthread_mutex_lock(&w->lock);
 	waits = w->flushed == w->asked; /* else one that was waited for before still goes on */
 	mine = ++w->asked;
@@ -267,7 +267,7 @@ static void worker_wait(struct worker *w)
 	struct timespec ts;
 
 	while (!w->ended && (now_ns = clock_mono_ns()) < until_ns && !worker_hurried()) {
-		timespec_of(&ts, now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS : until_ns);
+		worker_timespec_of(&ts, now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS : until_ns);
 		pthread_cond_timedwait(&w->news, &w->lock, &ts);
 	}
 }

@@ -161,7 +161,7 @@ static enum MHD_Result http_ready(struct http_server *h, struct MHD_Connection *
 
 /* A page of another site may have a name that it makes point here: a browser then sends that
  * name. */
-static bool host_is_local(const char *host)
+static bool http_host_is_local(const char *host)
 {
 	static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
 
@@ -178,8 +178,8 @@ static bool host_is_local(const char *host)
 
 static enum MHD_Result http_state(struct http_server *h, struct MHD_Connection *c)
 {
-	bool open = h->listen.path[0] ||
-		    (h->listen.loopback && host_is_local(http_header(c, MHD_HTTP_HEADER_HOST)));
+	bool open = h->listen.path[0] || (h->listen.loopback &&
+					  http_host_is_local(http_header(c, MHD_HTTP_HEADER_HOST)));
 
 	if (!h->source.state)
 		return http_send(
@@ -220,7 +220,7 @@ static const struct {
 	{"/debug/state", http_state}, {"/", http_home},
 };
 
-static void auth_done(struct http_auth_ask *q)
+static void http_auth_done(struct http_auth_ask *q)
 {
 	MHD_resume_connection(((struct http_call *)q->ctx)->connection);
 }
@@ -241,7 +241,7 @@ static enum http_auth_answer http_allowed(struct http_server *h, struct http_cal
 	if (!call->asked) {
 		call->asked = true;
 		ask->ctx = call;
-		ask->done = auth_done;
+		ask->done = http_auth_done;
 		ask->address = conn ? conn->address : 0;
 		ask->answer = http_auth_ask(
 			h->auth, config,

@@ -18,12 +18,12 @@ struct element {
 	int q; /* -1: it is garbage */
 };
 
-static bool span_is(struct span s, const char *text)
+static bool http_accept_span_is(struct span s, const char *text)
 {
 	return s.len == strlen(text) && !strncasecmp(s.at, text, s.len);
 }
 
-static struct span span_trim(struct span s)
+static struct span http_accept_span_trim(struct span s)
 {
 	while (s.len && (*s.at == ' ' || *s.at == '\t')) {
 		s.at++;
@@ -35,7 +35,7 @@ static struct span span_trim(struct span s)
 }
 
 /* Up to one of stops that is in no quoted string. */
-static struct span span_take(const char **at, const char *stops)
+static struct span http_accept_span_take(const char **at, const char *stops)
 {
 	struct span s = {.at = *at};
 	bool quoted = false;
@@ -47,7 +47,7 @@ static struct span span_take(const char **at, const char *stops)
 			(*at)++;
 	}
 	s.len = (size_t)(*at - s.at);
-	return span_trim(s);
+	return http_accept_span_trim(s);
 }
 
 /* "0", "0.75", "1.000"; more decimals are cut. -1: no q. */
@@ -67,35 +67,36 @@ static int accept_q(struct span s)
 	return q <= ACCEPT_Q_ONE ? q : -1;
 }
 
-static void element_parameter(struct element *e, struct span s)
+static void http_accept_element_parameter(struct element *e, struct span s)
 {
 	const char *equals = memchr(s.at, '=', s.len);
 	struct span key, value;
 
 	if (!equals)
 		return;
-	key = span_trim((struct span){s.at, (size_t)(equals - s.at)});
-	value = span_trim((struct span){equals + 1, s.len - (size_t)(equals + 1 - s.at)});
+	key = http_accept_span_trim((struct span){s.at, (size_t)(equals - s.at)});
+	value = http_accept_span_trim(
+		(struct span){equals + 1, s.len - (size_t)(equals + 1 - s.at)});
 	if (value.len > 1 && *value.at == '"' && value.at[value.len - 1] == '"')
 		value = (struct span){value.at + 1, value.len - 2};
-	if (span_is(key, "q"))
+	if (http_accept_span_is(key, "q"))
 		e->q = accept_q(value);
-	else if (span_is(key, "version"))
+	else if (http_accept_span_is(key, "version"))
 		e->version = value;
-	else if (span_is(key, "charset"))
+	else if (http_accept_span_is(key, "charset"))
 		e->charset = value;
 }
 
 /* The next of a list; false at its end. */
-static bool element_next(const char **at, struct element *e)
+static bool http_accept_element_next(const char **at, struct element *e)
 {
 	*at += strspn(*at, " \t,");
 	if (!**at)
 		return false;
-	*e = (struct element){.name = span_take(at, ",;"), .q = ACCEPT_Q_ONE};
+	*e = (struct element){.name = http_accept_span_take(at, ",;"), .q = ACCEPT_Q_ONE};
 	while (**at == ';') {
 		(*at)++;
-		element_parameter(e, span_take(at, ",;"));
+		http_accept_element_parameter(e, http_accept_span_take(at, ",;"));
 	}
 	return true;
 }
@@ -109,17 +110,18 @@ static const struct offer offers[PROMETHEUS_FORMATS] = {
 };
 
 /* -1: it does not match. A name without the version is less specific than one with it. */
-static int offer_match(const struct offer *o, const struct element *e)
+static int http_accept_offer_match(const struct offer *o, const struct element *e)
 {
-	if (span_is(e->name, "*/*"))
+	if (http_accept_span_is(e->name, "*/*"))
 		return 0;
-	if (span_is(e->name, o->range))
+	if (http_accept_span_is(e->name, o->range))
 		return 1;
-	if (!span_is(e->name, o->type) || (e->charset.len && !span_is(e->charset, "utf-8")))
+	if (!http_accept_span_is(e->name, o->type) ||
+	    (e->charset.len && !http_accept_span_is(e->charset, "utf-8")))
 		return -1;
 	if (!e->version.len)
 		return 2;
-	return span_is(e->version, o->version) ? 3 : -1;
+	return http_accept_span_is(e->version, o->version) ? 3 : -1;
 }
 
 enum prometheus_format http_accept_format(const char *accept)
@@ -131,9 +133,9 @@ enum prometheus_format http_accept_format(const char *accept)
 	struct element e;
 	bool text_named, open_named;
 
-	for (int place = 0; accept && element_next(&accept, &e); place++) {
+	for (int place = 0; accept && http_accept_element_next(&accept, &e); place++) {
 		for (int i = 0; e.q >= 0 && i < PROMETHEUS_FORMATS; i++) {
-			int match = offer_match(&offers[i], &e);
+			int match = http_accept_offer_match(&offers[i], &e);
 
 			if (match > best[i].match ||
 			    (match >= 0 && match == best[i].match && e.q > best[i].q)) {
@@ -159,14 +161,14 @@ bool http_accept_gzip(const char *accept_encoding)
 	int gzip = -1, identity = -1, any = -1;
 	struct element e;
 
-	while (accept_encoding && element_next(&accept_encoding, &e)) {
+	while (accept_encoding && http_accept_element_next(&accept_encoding, &e)) {
 		if (e.q < 0)
 			continue;
-		if (span_is(e.name, "gzip") || span_is(e.name, "x-gzip"))
+		if (http_accept_span_is(e.name, "gzip") || http_accept_span_is(e.name, "x-gzip"))
 			gzip = e.q > gzip ? e.q : gzip;
-		else if (span_is(e.name, "identity"))
+		else if (http_accept_span_is(e.name, "identity"))
 			identity = e.q;
-		else if (span_is(e.name, "*"))
+		else if (http_accept_span_is(e.name, "*"))
 			any = e.q;
 	}
 	if (gzip < 0) /* nobody asked for it by name: only instead of what is refused */

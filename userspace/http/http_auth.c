@@ -40,7 +40,7 @@ struct http_auth {
 };
 
 /* bcrypt's own comparison in crypt_r() is none: the result has to be compared, in constant time. */
-static bool password_is(struct crypt_data *data, const struct http_auth_ask *q)
+static bool http_auth_password_is(struct crypt_data *data, const struct http_auth_ask *q)
 {
 	const char *made = crypt_r(q->password, q->hash, data);
 
@@ -51,7 +51,7 @@ static bool password_is(struct crypt_data *data, const struct http_auth_ask *q)
 /* ---- whose turn it is ------------------------------------------------------------------------ */
 
 /* Nobody knows whose counter is another one's. */
-static uint32_t *wrong_of(struct http_auth *a, uint64_t address)
+static uint32_t *http_auth_wrong_of(struct http_auth *a, uint64_t address)
 {
 	uint64_t key;
 
@@ -59,7 +59,7 @@ static uint32_t *wrong_of(struct http_auth *a, uint64_t address)
 	return &a->wrong[(address ^ key) * 0x9e3779b97f4a7c15ull >> (64 - AUTH_BLAME_BITS)];
 }
 
-static void wrong_forgive(struct http_auth *a, uint64_t now_ns)
+static void http_auth_wrong_forgive(struct http_auth *a, uint64_t now_ns)
 {
 	if (now_ns - a->halved_ns < AUTH_FORGIVE_NS)
 		return;
@@ -69,7 +69,7 @@ static void wrong_forgive(struct http_auth *a, uint64_t now_ns)
 }
 
 /* Less is earlier: wrong passwords of its address, then how many of that address wait before it. */
-static uint64_t turn_of(struct http_auth *a, const struct http_auth_ask *q)
+static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_ask *q)
 {
 	uint64_t before = 0;
 
@@ -77,17 +77,17 @@ static uint64_t turn_of(struct http_auth *a, const struct http_auth_ask *q)
 		return 0;
 	for (const struct http_auth_ask *one = a->first; one != q; one = one->next)
 		before += one->address == q->address;
-	return (uint64_t)*wrong_of(a, q->address) * HTTP_AUTH_WAITING + before;
+	return (uint64_t)*http_auth_wrong_of(a, q->address) * HTTP_AUTH_WAITING + before;
 }
 
 /* Where the one stands whose turn is next, or last; of equals the first, or the last, that came. */
-static struct http_auth_ask **turn_find(struct http_auth *a, bool last)
+static struct http_auth_ask **http_auth_turn_find(struct http_auth *a, bool last)
 {
 	struct http_auth_ask **found = NULL;
 	uint64_t best = 0;
 
 	for (struct http_auth_ask **at = &a->first; *at; at = &(*at)->next) {
-		uint64_t turn = turn_of(a, *at);
+		uint64_t turn = http_auth_turn_of(a, *at);
 
 		if (!found || (last ? turn >= best : turn < best)) {
 			found = at;
@@ -116,7 +116,7 @@ static struct http_auth_ask *http_auth_take_same(struct http_auth *a, const stru
 	return same;
 }
 
-static void answer_all(struct http_auth_ask *q, enum http_auth_answer answer)
+static void http_auth_answer_all(struct http_auth_ask *q, enum http_auth_answer answer)
 {
 	while (q) {
 		struct http_auth_ask *next = q->next;
@@ -129,13 +129,13 @@ static void answer_all(struct http_auth_ask *q, enum http_auth_answer answer)
 }
 
 /* There is no room for the one whose turn comes last. */
-static void turn_refuse(struct http_auth *a)
+static void http_auth_turn_refuse(struct http_auth *a)
 {
-	struct http_auth_ask **at = turn_find(a, true), *q = *at;
+	struct http_auth_ask **at = http_auth_turn_find(a, true), *q = *at;
 
 	*at = q->next;
 	q->next = NULL;
-	answer_all(q, HTTP_AUTH_BUSY);
+	http_auth_answer_all(q, HTTP_AUTH_BUSY);
 }
 
 static void http_auth_rest(struct http_auth *a, uint64_t took_ns)
@@ -160,7 +160,7 @@ static void *auth_thread(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), AUTH_NICE);
 	pthread_mutex_lock(&a->lock);
 	while (!a->stopped) {
-		struct http_auth_ask **next = turn_find(a, false), one, *same;
+		struct http_auth_ask **next = http_auth_turn_find(a, false), one, *same;
 		uint64_t began;
 		bool right;
 
@@ -172,7 +172,7 @@ static void *auth_thread(void *arg)
 		one = **next; /* it itself may be answered by http_auth_stop() */
 		pthread_mutex_unlock(&a->lock);
 		began = clock_mono_ns();
-		right = password_is(&a->crypt, &one);
+		right = http_auth_password_is(&a->crypt, &one);
 		began = clock_mono_ns() - began;
 		explicit_bzero(one.password, sizeof(one.password));
 		pthread_mutex_lock(&a->lock);
@@ -181,10 +181,10 @@ static void *auth_thread(void *arg)
 			a->known[one.user].is = true;
 		}
 		same = http_auth_take_same(a, &one);
-		wrong_forgive(a, clock_mono_ns());
+		http_auth_wrong_forgive(a, clock_mono_ns());
 		for (const struct http_auth_ask *q = same; q; q = q->next)
-			*wrong_of(a, q->address) += !right;
-		answer_all(same, right ? HTTP_AUTH_YES : HTTP_AUTH_NO);
+			*http_auth_wrong_of(a, q->address) += !right;
+		http_auth_answer_all(same, right ? HTTP_AUTH_YES : HTTP_AUTH_NO);
 		if (!right)
 			http_auth_rest(a, began);
 	}
@@ -224,7 +224,7 @@ int http_auth_open(struct http_auth **ret)
 }
 
 /* "Basic dXNlcjpwYXNz" to name (HTTP_AUTH_TEXT bytes) and q->password. False: it is none. */
-static bool header_read(const char *header, struct http_auth_ask *q, char *name)
+static bool http_auth_header_read(const char *header, struct http_auth_ask *q, char *name)
 {
 	gnutls_datum_t text, plain = {0};
 	char *colon = NULL;
@@ -252,7 +252,8 @@ static bool header_read(const char *header, struct http_auth_ask *q, char *name)
 }
 
 /* Digest of hash, name and password: a new hash of the same user needs a new check. */
-static bool digest_make(const struct http_auth *a, struct http_auth_ask *q, const char *name)
+static bool http_auth_digest_make(const struct http_auth *a, struct http_auth_ask *q,
+				  const char *name)
 {
 	unsigned char text[2 * HTTP_AUTH_TEXT + WEB_HASH_LEN + 2];
 	size_t name_len = strlen(name) + 1, password_len = strlen(q->password);
@@ -273,7 +274,7 @@ enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config
 	char name[HTTP_AUTH_TEXT];
 	bool known = false;
 
-	if (!c->users || !header_read(header, q, name))
+	if (!c->users || !http_auth_header_read(header, q, name))
 		return HTTP_AUTH_NO;
 	q->user = -1;
 	for (size_t i = 0; i < c->users; i++)
@@ -281,7 +282,7 @@ enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config
 			q->user = (int)i;
 	/* A name that is not there takes as long as one that is. */
 	memcpy(q->hash, c->user[q->user < 0 ? 0 : q->user].hash, sizeof(q->hash));
-	if (!digest_make(a, q, name))
+	if (!http_auth_digest_make(a, q, name))
 		return HTTP_AUTH_BUSY;
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < WEB_USERS;
@@ -308,11 +309,11 @@ void http_auth_wait(struct http_auth *a, struct http_auth_ask *q)
 		same += (*at)->address == q->address;
 	}
 	if (a->stopped || same >= HTTP_AUTH_ADDRESS) {
-		answer_all(q, HTTP_AUTH_BUSY);
+		http_auth_answer_all(q, HTTP_AUTH_BUSY);
 	} else {
 		*at = q;
 		if (waiting >= HTTP_AUTH_WAITING)
-			turn_refuse(a);
+			http_auth_turn_refuse(a);
 		pthread_cond_signal(&a->wake);
 	}
 	pthread_mutex_unlock(&a->lock);
@@ -329,7 +330,7 @@ void http_auth_stop(struct http_auth *a)
 	left = a->first;
 	a->first = NULL;
 	pthread_cond_signal(&a->wake);
-	answer_all(left, HTTP_AUTH_BUSY);
+	http_auth_answer_all(left, HTTP_AUTH_BUSY);
 	pthread_mutex_unlock(&a->lock);
 	pthread_join(a->thread, NULL); /* one password at most is still being looked at */
 	a->joined = true;

@@ -24,9 +24,9 @@ struct http_tls {
 	struct web_names sans;
 };
 
-/* PEM to memory; free with pem_forget(). */
-static int pem_read(gnutls_datum_t *ret, const struct web_pem *pem, const char *config,
-		    const char *what)
+/* PEM to memory; free with http_tls_pem_forget(). */
+static int http_tls_pem_read(gnutls_datum_t *ret, const struct web_pem *pem, const char *config,
+			     const char *what)
 {
 	struct stat st = {0};
 	ssize_t n = -1;
@@ -63,7 +63,7 @@ static int pem_read(gnutls_datum_t *ret, const struct web_pem *pem, const char *
 	return 0;
 }
 
-static void pem_forget(gnutls_datum_t *pem)
+static void http_tls_pem_forget(gnutls_datum_t *pem)
 {
 	if (pem->data)
 		explicit_bzero(pem->data, pem->size);
@@ -71,7 +71,7 @@ static void pem_forget(gnutls_datum_t *pem)
 }
 
 /* Subject alternative names as text; IP addresses are bytes in a certificate. */
-static bool san_is(const char *san, size_t len, int type, const char *wanted)
+static bool http_tls_san_is(const char *san, size_t len, int type, const char *wanted)
 {
 	char text[INET6_ADDRSTRLEN];
 
@@ -84,7 +84,7 @@ static bool san_is(const char *san, size_t len, int type, const char *wanted)
 	       len == strlen(wanted) && !memcmp(san, wanted, len);
 }
 
-static bool san_allowed(const struct http_tls *t, const gnutls_datum_t *der)
+static bool http_tls_san_allowed(const struct http_tls *t, const gnutls_datum_t *der)
 {
 	gnutls_x509_crt_t crt;
 	bool allowed = false;
@@ -102,7 +102,7 @@ static bool san_allowed(const struct http_tls *t, const gnutls_datum_t *der)
 			if (type < 0)
 				break;
 			for (size_t j = 0; j < t->sans.count; j++)
-				allowed |= san_is(san, len, type, t->sans.name[j]);
+				allowed |= http_tls_san_is(san, len, type, t->sans.name[j]);
 		}
 	gnutls_x509_crt_deinit(crt);
 	return allowed;
@@ -124,7 +124,7 @@ static int tls_verify(gnutls_session_t session)
 	if (t->client == WEB_CLIENT_IF_GIVEN || t->client == WEB_CLIENT_VERIFIED)
 		if (gnutls_certificate_verify_peers(session, &client, 1, &status) || status)
 			return -1;
-	return t->sans.count && !san_allowed(t, &peer[0]) ? -1 : 0;
+	return t->sans.count && !http_tls_san_allowed(t, &peer[0]) ? -1 : 0;
 }
 
 static int tls_names(struct http_tls *t, const struct web_names *from)
@@ -143,11 +143,11 @@ static int tls_fill(struct http_tls *t, const struct web_config *c, const char *
 	const char *at = NULL;
 	int err, wrong;
 
-	err = pem_read(&cert, &c->cert, file, "cert_file");
+	err = http_tls_pem_read(&cert, &c->cert, file, "cert_file");
 	if (!err)
-		err = pem_read(&key, &c->key, file, "key_file");
+		err = http_tls_pem_read(&key, &c->key, file, "key_file");
 	if (!err && (c->client_ca.file || c->client_ca.text))
-		err = pem_read(&ca, &c->client_ca, file, "client_ca_file");
+		err = http_tls_pem_read(&ca, &c->client_ca, file, "client_ca_file");
 	if (err)
 		goto out;
 	wrong = gnutls_certificate_set_x509_key_mem(t->credentials, &cert, &key,
@@ -174,9 +174,9 @@ static int tls_fill(struct http_tls *t, const struct web_config *c, const char *
 		err = -EINVAL;
 	}
 out:
-	pem_forget(&cert);
-	pem_forget(&key);
-	pem_forget(&ca);
+	http_tls_pem_forget(&cert);
+	http_tls_pem_forget(&key);
+	http_tls_pem_forget(&ca);
 	return err;
 }
 

@@ -29,7 +29,7 @@ struct http_web {
 	uint64_t looked_ns;
 };
 
-static struct stamp stamp_of(const char *file)
+static struct stamp http_web_stamp_of(const char *file)
 {
 	struct stamp s;
 	struct stat st;
@@ -45,11 +45,11 @@ static struct stamp stamp_of(const char *file)
 	return s;
 }
 
-static void stamps_of(const struct web_config *c, struct stamp stamp[WEB_FILES])
+static void http_web_stamps_of(const struct web_config *c, struct stamp stamp[WEB_FILES])
 {
-	stamp[1] = stamp_of(c->cert.file);
-	stamp[2] = stamp_of(c->key.file);
-	stamp[3] = stamp_of(c->client_ca.file);
+	stamp[1] = http_web_stamp_of(c->cert.file);
+	stamp[2] = http_web_stamp_of(c->key.file);
+	stamp[3] = http_web_stamp_of(c->client_ca.file);
 }
 
 static int web_read(struct http_web *w)
@@ -60,11 +60,11 @@ static int web_read(struct http_web *w)
 	int err;
 
 	/* Each before it is read: what is written meanwhile is seen at the next look. */
-	stamp[0] = stamp_of(w->file);
+	stamp[0] = http_web_stamp_of(w->file);
 	err = web_config_read(&c, w->file);
 	if (err)
 		return err;
-	stamps_of(c, stamp);
+	http_web_stamps_of(c, stamp);
 	if (w->config && w->config->tls != c->tls) {
 		log_error("%s: TLS %s only with a restart", w->file, c->tls ? "begins" : "ends");
 		err = -EINVAL;
@@ -121,8 +121,8 @@ bool http_web_look(struct http_web *w)
 	if (!w->file || mono_ns - w->looked_ns < WEB_LOOK_NS)
 		return false;
 	w->looked_ns = mono_ns;
-	now[0] = stamp_of(w->file);
-	stamps_of(w->config, now);
+	now[0] = http_web_stamp_of(w->file);
+	http_web_stamps_of(w->config, now);
 	if (!memcmp(now, w->stamp, sizeof(now)))
 		return false;
 	if (web_read(w)) {

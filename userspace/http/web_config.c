@@ -147,7 +147,7 @@ static const struct web_row web_rows[] = {
 };
 
 /* What follows prefix in key; NULL: it is another key. */
-static const char *key_below(const char *key, const char *prefix)
+static const char *web_config_key_below(const char *key, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -177,7 +177,7 @@ static const char *web_config_set_header(struct web_reader *r, const char *name,
 
 /* "$2y$10$" and 53 characters of salt and hash; libcrypt refuses what is no hash later, and
  * silently. */
-static const char *hash_wrong(const char *hash)
+static const char *web_config_hash_wrong(const char *hash)
 {
 	static const char alphabet[] =
 		"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -196,7 +196,7 @@ static const char *hash_wrong(const char *hash)
 static const char *web_config_set_user(struct web_reader *r, const char *name, const char *value)
 {
 	struct web_user *u = &r->c->user[r->c->users];
-	const char *wrong = hash_wrong(value);
+	const char *wrong = web_config_hash_wrong(value);
 
 	for (size_t i = 0; i < r->c->users; i++)
 		if (!strcmp(r->c->user[i].name, name))
@@ -242,11 +242,11 @@ static int web_config_on_value(void *ctx, const char *file, int line, const char
 	const char *name, *wrong;
 	char shown[160];
 
-	name = key_below(key, "basic_auth_users.");
+	name = web_config_key_below(key, "basic_auth_users.");
 	if (name) {
 		wrong = web_config_set_user(r, name, value);
 	} else {
-		name = key_below(key, "http_server_config.headers.");
+		name = web_config_key_below(key, "http_server_config.headers.");
 		wrong = name ? web_config_set_header(r, name, value)
 			     : web_config_set_row(r, key, value);
 	}
@@ -323,7 +323,7 @@ static void web_names_free(struct web_names *names)
 		free(names->name[i]);
 }
 
-static void pem_free(struct web_pem *pem)
+static void web_config_pem_free(struct web_pem *pem)
 {
 	free(pem->file);
 	if (pem->text)
@@ -335,9 +335,9 @@ void web_config_free(struct web_config *c)
 {
 	if (!c)
 		return;
-	pem_free(&c->cert);
-	pem_free(&c->key);
-	pem_free(&c->client_ca);
+	web_config_pem_free(&c->cert);
+	web_config_pem_free(&c->key);
+	web_config_pem_free(&c->client_ca);
 	web_names_free(&c->sans);
 	web_names_free(&c->ciphers);
 	web_names_free(&c->curves);

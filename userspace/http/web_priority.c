@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void web_priority_add(struct web_co
 	va_end(ap);
 }
 
-static void add_once(struct web_config *c, const char *what)
+static void web_priority_add_once(struct web_config *c, const char *what)
 {
 	const char *at = strstr(c->priority, what);
 	char end = at ? at[strlen(what)] : 'x';
@@ -63,7 +63,7 @@ static void add_once(struct web_config *c, const char *what)
 		web_priority_add(c, ":+%s", what);
 }
 
-static int suite_find(const char *name)
+static int web_priority_suite_find(const char *name)
 {
 	for (size_t i = 0; i < SUITES; i++)
 		if (!strcmp(suites[i].name, name))
@@ -72,12 +72,12 @@ static int suite_find(const char *name)
 }
 
 /* The first suite that the listed parts allow and the list does not; -1: none. */
-static int suite_unlisted(const struct web_config *c)
+static int web_priority_suite_unlisted(const struct web_config *c)
 {
 	unsigned listed = 0, exchanges = 0;
 
 	for (size_t i = 0; i < c->ciphers.count; i++) {
-		int s = suite_find(c->ciphers.name[i]);
+		int s = web_priority_suite_find(c->ciphers.name[i]);
 
 		listed |= 1u << s;
 		exchanges |= 1u << suites[s].exchange;
@@ -94,12 +94,12 @@ static int suite_unlisted(const struct web_config *c)
 }
 
 /* Suites of TLS 1.3 alone leave the versions before it none. */
-static int only_newest(struct web_config *c, const char *file)
+static int web_priority_only_newest(struct web_config *c, const char *file)
 {
 	bool older = false;
 
 	for (size_t i = 0; i < c->ciphers.count; i++) {
-		int s = suite_find(c->ciphers.name[i]);
+		int s = web_priority_suite_find(c->ciphers.name[i]);
 
 		if (s < 0) {
 			log_error("%s: tls_server_config.cipher_suites: unknown suite %s", file,
@@ -120,7 +120,7 @@ static int only_newest(struct web_config *c, const char *file)
 	return 0;
 }
 
-static int add_ciphers(struct web_config *c, const char *file)
+static int web_priority_add_ciphers(struct web_config *c, const char *file)
 {
 	bool exchange = false;
 	int s;
@@ -129,14 +129,14 @@ static int add_ciphers(struct web_config *c, const char *file)
 		return 0;
 	web_priority_add(c, ":-CIPHER-ALL:-MAC-ALL:-KX-ALL");
 	for (size_t i = 0; i < c->ciphers.count; i++) {
-		s = suite_find(c->ciphers.name[i]);
-		add_once(c, suites[s].cipher);
-		add_once(c, suites[s].mac);
+		s = web_priority_suite_find(c->ciphers.name[i]);
+		web_priority_add_once(c, suites[s].cipher);
+		web_priority_add_once(c, suites[s].mac);
 		if (suites[s].exchange != ANY)
-			add_once(c, exchange_name[suites[s].exchange]);
+			web_priority_add_once(c, exchange_name[suites[s].exchange]);
 		exchange |= suites[s].exchange != ANY;
 	}
-	s = suite_unlisted(c);
+	s = web_priority_suite_unlisted(c);
 	if (s >= 0) {
 		log_error(
 			"%s: tls_server_config.cipher_suites: GnuTLS would allow %s too: list it, or leave out what shares its parts",
@@ -148,7 +148,7 @@ static int add_ciphers(struct web_config *c, const char *file)
 	return 0;
 }
 
-static int add_curves(struct web_config *c, const char *file)
+static int web_priority_add_curves(struct web_config *c, const char *file)
 {
 	for (size_t i = 0; i < c->curves.count; i++) {
 		const char *group = NULL;
@@ -163,14 +163,14 @@ static int add_curves(struct web_config *c, const char *file)
 		}
 		if (!i)
 			web_priority_add(c, ":-GROUP-ALL");
-		add_once(c, group);
+		web_priority_add_once(c, group);
 	}
 	return 0;
 }
 
 int web_priority(struct web_config *c, const char *file)
 {
-	int err = only_newest(c, file);
+	int err = web_priority_only_newest(c, file);
 
 	if (err)
 		return err;
@@ -178,9 +178,9 @@ int web_priority(struct web_config *c, const char *file)
 	web_priority_add(c, "NORMAL:-VERS-ALL");
 	for (int v = c->tls_max; v >= c->tls_min; v--)
 		web_priority_add(c, ":+VERS-TLS1.%d", v - 10);
-	err = add_ciphers(c, file);
+	err = web_priority_add_ciphers(c, file);
 	if (!err)
-		err = add_curves(c, file);
+		err = web_priority_add_curves(c, file);
 	if (!err && c->server_chooses)
 		web_priority_add(c, ":%%SERVER_PRECEDENCE");
 	return err;

@@ -16,7 +16,7 @@
 #define INFO_MAX 4096
 
 /* "Model:   NVIDIA H100 80GB HBM3", a line of its own. */
-static int model_read(int dir, const char *name, char *out, size_t len)
+static int accelerator_model_read(int dir, const char *name, char *out, size_t len)
 {
 	char path[300], info[INFO_MAX], *at;
 	ssize_t n;
@@ -54,7 +54,8 @@ int accelerator_model(const char *root, char *out, size_t len)
 	if (!d)
 		return -ENOENT;
 	while (err != -EMEDIUMTYPE && seen < GPUS_MAX && (e = readdir(d))) {
-		if (*e->d_name == '.' || model_read(dirfd(d), e->d_name, one, sizeof(one)))
+		if (*e->d_name == '.' ||
+		    accelerator_model_read(dirfd(d), e->d_name, one, sizeof(one)))
 			continue;
 		err = seen++ && strcmp(one, all) != 0 ? -EMEDIUMTYPE : 0;
 		snprintf(all, sizeof(all), "%s", one);

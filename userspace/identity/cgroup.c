@@ -71,12 +71,12 @@ static const char *const shared_services[] = {
 	"snap.docker.dockerd",
 };
 
-static bool word_is(struct word w, const char *text)
+static bool cgroup_word_is(struct word w, const char *text)
 {
 	return w.len == strlen(text) && !memcmp(w.at, text, w.len);
 }
 
-static bool word_begins(struct word w, const char *text)
+static bool cgroup_word_begins(struct word w, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -84,7 +84,7 @@ static bool word_begins(struct word w, const char *text)
 }
 
 /* Without the suffix; false: it has it not. */
-static bool word_strip(struct word *w, const char *suffix)
+static bool cgroup_word_strip(struct word *w, const char *suffix)
 {
 	size_t len = strlen(suffix);
 
@@ -94,7 +94,7 @@ static bool word_strip(struct word *w, const char *suffix)
 	return true;
 }
 
-static bool all_hex(const char *at, size_t len)
+static bool cgroup_all_hex(const char *at, size_t len)
 {
 	while (len && isxdigit((unsigned char)*at))
 		at++, len--;
@@ -109,20 +109,20 @@ static void cgroup_put(char *out, size_t cap, struct word w)
 /* ---- the pod --------------------------------------------------------------------------------- */
 
 /* 8-4-4-4-12, joined by '-' or '_', or a hash. */
-static bool uid_is(struct word w)
+static bool cgroup_uid_is(struct word w)
 {
 	static const int groups[] = {8, 4, 4, 4, 12};
 	const char *at = w.at;
 
 	if (w.len == HASH_LEN)
-		return all_hex(w.at, w.len);
+		return cgroup_all_hex(w.at, w.len);
 	if (w.len != UID_LEN)
 		return false;
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		if (i && *at != '-' && *at != '_')
 			return false;
 		at += i ? 1 : 0;
-		if (!all_hex(at, (size_t)groups[i]))
+		if (!cgroup_all_hex(at, (size_t)groups[i]))
 			return false;
 		at += groups[i];
 	}
@@ -134,13 +134,13 @@ static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 {
 	static const size_t lens[] = {UID_LEN, HASH_LEN};
 
-	word_strip(&w, ".slice");
+	cgroup_word_strip(&w, ".slice");
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		size_t len = lens[i] + 3;
 		struct word uid = {w.at + w.len - lens[i], lens[i]};
 
 		if (w.len < len || memcmp(uid.at - 3, "pod", 3) != 0 ||
-		    (w.len > len && uid.at[-4] != '-') || !uid_is(uid))
+		    (w.len > len && uid.at[-4] != '-') || !cgroup_uid_is(uid))
 			continue;
 		cgroup_put(p->pod_uid, sizeof(p->pod_uid), uid);
 		for (char *c = p->pod_uid; *c; c++)
@@ -154,10 +154,10 @@ static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 
 /* ---- the container --------------------------------------------------------------------------- */
 
-static enum gp_container runtime_of(struct word w)
+static enum gp_container cgroup_runtime_of(struct word w)
 {
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-		if (word_is(w, runtimes[i].word))
+		if (cgroup_word_is(w, runtimes[i].word))
 			return runtimes[i].container;
 	return GP_CONTAINER_unknown;
 }
@@ -168,11 +168,11 @@ static bool cgroup_take_container(struct cgroup_place *p, struct word w, struct 
 {
 	struct word runtime = before, id;
 
-	word_strip(&w, ".scope");
+	cgroup_word_strip(&w, ".scope");
 	if (w.len < ID_LEN)
 		return false;
 	id = (struct word){w.at + w.len - ID_LEN, ID_LEN};
-	if (!all_hex(id.at, id.len))
+	if (!cgroup_all_hex(id.at, id.len))
 		return false;
 	if (w.len > ID_LEN) {
 		if (id.at[-1] != '-')
@@ -182,7 +182,7 @@ static bool cgroup_take_container(struct cgroup_place *p, struct word w, struct 
 			return false;
 	}
 	cgroup_put(p->container_id, sizeof(p->container_id), id);
-	p->container = runtime_of(runtime);
+	p->container = cgroup_runtime_of(runtime);
 	return true;
 }
 
@@ -190,11 +190,12 @@ static bool cgroup_take_container(struct cgroup_place *p, struct word w, struct 
 
 static bool cgroup_take_slurm(struct cgroup_place *p, struct word w, bool *slurm)
 {
-	if (word_is(w, "slurm") || word_begins(w, "slurm_") || word_strip(&w, "slurmstepd.scope")) {
+	if (cgroup_word_is(w, "slurm") || cgroup_word_begins(w, "slurm_") ||
+	    cgroup_word_strip(&w, "slurmstepd.scope")) {
 		*slurm = true;
 		return true;
 	}
-	if (!*slurm || !word_begins(w, "job_"))
+	if (!*slurm || !cgroup_word_begins(w, "job_"))
 		return false;
 	w.at += 4;
 	w.len -= 4;
@@ -207,13 +208,14 @@ static bool cgroup_take_slurm(struct cgroup_place *p, struct word w, bool *slurm
 	return true;
 }
 
-static bool service_shared(struct word w)
+static bool cgroup_service_shared(struct word w)
 {
 	for (size_t i = 0; i < sizeof(shared_services) / sizeof(shared_services[0]); i++) {
 		const char *name = shared_services[i];
 		size_t len = strlen(name) - 1;
 
-		if (name[len] == '*' ? w.len >= len && !memcmp(w.at, name, len) : word_is(w, name))
+		if (name[len] == '*' ? w.len >= len && !memcmp(w.at, name, len)
+				     : cgroup_word_is(w, name))
 			return true;
 	}
 	return false;
@@ -222,9 +224,9 @@ static bool service_shared(struct word w)
 /* A service within a container is that one's business. */
 static void cgroup_take_unit(struct cgroup_place *p, struct word w)
 {
-	if (!word_strip(&w, ".service") || *p->container_id || *p->pod_uid)
+	if (!cgroup_word_strip(&w, ".service") || *p->container_id || *p->pod_uid)
 		return;
-	if (service_shared(w))
+	if (cgroup_service_shared(w))
 		*p->service = '\0';
 	else
 		cgroup_put(p->service, sizeof(p->service), w);
@@ -235,7 +237,7 @@ static void cgroup_take_unit(struct cgroup_place *p, struct word w)
 static void cgroup_take_segment(struct cgroup_place *p, struct word w, struct word before,
 				bool *slurm)
 {
-	if (!w.len || word_is(w, "..") || cgroup_take_pod(p, w) ||
+	if (!w.len || cgroup_word_is(w, "..") || cgroup_take_pod(p, w) ||
 	    cgroup_take_container(p, w, before) || cgroup_take_slurm(p, w, slurm))
 		return;
 	cgroup_take_unit(p, w);
@@ -248,7 +250,7 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	const char *end;
 
 	memset(ret, 0, sizeof(*ret));
-	word_strip(&whole, " (deleted)");
+	cgroup_word_strip(&whole, " (deleted)");
 	end = whole.at + whole.len;
 	/* Where systemd was not asked, runc makes its "slice:runtime:id" one segment. */
 	for (int i = 0; i < SEGMENTS_MAX && whole.at < end; i++) {
@@ -265,7 +267,7 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 }
 
 /* Version 1 has a line for each hierarchy, and not all of them are used. */
-static int place_says(const struct cgroup_place *p)
+static int cgroup_place_says(const struct cgroup_place *p)
 {
 	return 8 * !!*p->pod_uid + 4 * !!*p->container_id + 2 * !!*p->slurm_job + !!*p->service;
 }
@@ -286,7 +288,7 @@ void cgroup_place_of(const char *text, struct cgroup_place *ret)
 		if (at && (size_t)(text + len - at) < sizeof(path)) {
 			snprintf(path, sizeof(path), "%.*s", (int)(text + len - at - 1), at + 1);
 			cgroup_place_parse(path, &p);
-			if (place_says(&p) > place_says(ret))
+			if (cgroup_place_says(&p) > cgroup_place_says(ret))
 				*ret = p;
 		}
 		text += len + (text[len] == '\n');

@@ -100,7 +100,7 @@ struct kin_list {
 	size_t count, cap;
 };
 
-static int kin_order(const void *a, const void *b)
+static int descent_kin_order(const void *a, const void *b)
 {
 	const struct kin *x = a, *y = b;
 
@@ -108,7 +108,7 @@ static int kin_order(const void *a, const void *b)
 				      : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static int kin_read(struct kin_list *list, const char *root, pid_t pid)
+static int descent_kin_read(struct kin_list *list, const char *root, pid_t pid)
 {
 	struct proc_stat s;
 	struct kin *all;
@@ -128,7 +128,7 @@ static int kin_read(struct kin_list *list, const char *root, pid_t pid)
 	return 0;
 }
 
-static int kin_read_all(struct kin_list *list, const char *root)
+static int descent_kin_read_all(struct kin_list *list, const char *root)
 {
 	char path[PROC_PATH_MAX];
 	struct dirent *d;
@@ -143,7 +143,7 @@ static int kin_read_all(struct kin_list *list, const char *root)
 	while (!err && (d = readdir(dir))) {
 		pid = proc_number(d->d_name);
 		if (pid > 0)
-			err = kin_read(list, root, pid);
+			err = descent_kin_read(list, root, pid);
 	}
 	closedir(dir);
 	return err;
@@ -154,10 +154,10 @@ static int descent_add_by_parent(struct descent *f, const char *root)
 {
 	struct kin_list list = {0};
 	size_t low, high, mid;
-	int err = kin_read_all(&list, root);
+	int err = descent_kin_read_all(&list, root);
 
 	if (list.count)
-		qsort(list.all, list.count, sizeof(*list.all), kin_order);
+		qsort(list.all, list.count, sizeof(*list.all), descent_kin_order);
 	for (size_t i = 0; !err && i < f->count; i++) {
 		for (low = 0, high = list.count; low < high;) {
 			mid = low + (high - low) / 2;

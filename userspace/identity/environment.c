@@ -105,7 +105,7 @@ static void environment_take_text(struct environment *env, const char *name, con
 }
 
 /* One entry is complete. */
-static void entry_end(struct parse *p)
+static void environment_entry_end(struct parse *p)
 {
 	bool whole = p->entry_len < ENTRY_BYTES;
 	char *value;
@@ -141,7 +141,7 @@ static void environment_feed(struct parse *p, const char *data, size_t len)
 		}
 		if (!nul)
 			break;
-		entry_end(p);
+		environment_entry_end(p);
 		p->entry_len = 0;
 		p->commas = 0;
 	}
@@ -167,7 +167,7 @@ static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 	}
 	/* /proc/PID/environ ends after a NUL; a file of a test need not. */
 	if (!n && p->entry_len)
-		entry_end(p);
+		environment_entry_end(p);
 	explicit_bzero(chunk, ENVIRON_CHUNK); /* there may be secrets among it */
 	free(chunk);
 	close(fd);
@@ -176,7 +176,7 @@ static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 
 /* Returns the value that the launcher of the rank gave; else that of the first launcher that gave
  * one. */
-static int32_t said_by(const struct parse *p, size_t who, enum said what)
+static int32_t environment_said_by(const struct parse *p, size_t who, enum said what)
 {
 	int32_t value = who < LAUNCHERS ? p->said[who][what] : -1;
 
@@ -216,9 +216,9 @@ int environment_read(const char *root, pid_t pid, struct environment *ret)
 	err = environment_read_all(&p, root, pid);
 	while (who < LAUNCHERS && p.said[who][SAID_RANK] < 0)
 		who++;
-	ret->rank = said_by(&p, who, SAID_RANK);
-	ret->world_size = said_by(&p, who, SAID_WORLD);
-	ret->local_rank = said_by(&p, who, SAID_LOCAL);
+	ret->rank = environment_said_by(&p, who, SAID_RANK);
+	ret->world_size = environment_said_by(&p, who, SAID_WORLD);
+	ret->local_rank = environment_said_by(&p, who, SAID_LOCAL);
 	environment_place_of(&p, ret);
 	ret->torch_restarts = p.numbers[N_TORCH_RESTARTS];
 	ret->slurm_restarts = p.numbers[N_SLURM_RESTARTS];

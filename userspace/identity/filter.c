@@ -91,7 +91,7 @@ bool filter_asks(const struct filter *f, enum filter_key key)
 }
 
 /* Lines like "0::/system.slice/a.service": the path is behind the second colon. */
-static bool cgroup_matches(const char *glob, const char *lines)
+static bool filter_cgroup_matches(const char *glob, const char *lines)
 {
 	char path[FILTER_CGROUPS];
 
@@ -113,7 +113,7 @@ static bool cgroup_matches(const char *glob, const char *lines)
 	return false;
 }
 
-static bool rule_matches(const struct rule *r, const struct filter_facts *facts)
+static bool filter_rule_matches(const struct rule *r, const struct filter_facts *facts)
 {
 	switch (r->key) {
 	case FILTER_namespace:
@@ -124,7 +124,7 @@ static bool rule_matches(const struct rule *r, const struct filter_facts *facts)
 	case FILTER_command:
 		return !fnmatch(r->glob, facts->command, 0) || !fnmatch(r->glob, facts->comm, 0);
 	case FILTER_cgroup:
-		return cgroup_matches(r->glob, facts->cgroups);
+		return filter_cgroup_matches(r->glob, facts->cgroups);
 	default:
 		return false;
 	}
@@ -138,7 +138,7 @@ enum filter_verdict filter_judge(const struct filter *f, const struct filter_fac
 	*ret_why = "";
 	for (size_t i = 0; i < f->count; i++) {
 		const struct rule *r = &f->rules[i];
-		bool matches = rule_matches(r, facts);
+		bool matches = filter_rule_matches(r, facts);
 
 		waits |= r->key == FILTER_namespace && !facts->namespace;
 		if (r->deny && matches) {

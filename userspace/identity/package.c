@@ -24,7 +24,7 @@
 static const char info[] = ".dist-info"; /* PEP 376 and the specification of installed projects */
 
 /* Does the file hold a line that begins with the text? */
-static bool record_lists(int fd, const char *line, uint64_t *left)
+static bool package_record_lists(int fd, const char *line, uint64_t *left)
 {
 	size_t len = strlen(line), kept = 1;
 	char *text = malloc(CHUNK + PATH_MAX + 2);
@@ -62,14 +62,14 @@ static bool package_has(int dir, const char *name, const char *line, uint64_t *l
 	fd = openat(dir, record, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
 	if (fd < 0)
 		return false;
-	found = !fstat(fd, &st) && S_ISREG(st.st_mode) && record_lists(fd, line, left);
+	found = !fstat(fd, &st) && S_ISREG(st.st_mode) && package_record_lists(fd, line, left);
 	close(fd);
 	return found;
 }
 
 /* Called by the name of another runtime, or by that and more words ("torch_cuda", not
  * "torchvision"), and not by its own ("torch_xla", "jax_cuda12_pjrt"). */
-static bool named_after(const char *name, const char *const *names)
+static bool package_named_after(const char *name, const char *const *names)
 {
 	if (!names || !*names || strcasestr(name, *names))
 		return false;
@@ -97,8 +97,8 @@ static bool package_name_version(const char *name, char *ret, size_t size)
 	return true;
 }
 
-static bool version_of_package(const char *path, const char *const *runtimes, char *ret,
-			       size_t size)
+static bool package_version_of_package(const char *path, const char *const *runtimes, char *ret,
+				       size_t size)
 {
 	static const char *const places[] = {"/site-packages/", "/dist-packages/"};
 	char dir[PATH_MAX], line[PATH_MAX + 2];
@@ -120,20 +120,21 @@ static bool version_of_package(const char *path, const char *const *runtimes, ch
 	for (int n = 0; d && !found && n < PACKAGES_MAX && (entry = readdir(d)); n++)
 		found = package_name_version(entry->d_name, ret, size) &&
 			package_has(dirfd(d), entry->d_name, line, &left) &&
-			!named_after(entry->d_name, runtimes);
+			!package_named_after(entry->d_name, runtimes);
 	if (d)
 		closedir(d);
 	return found;
 }
 
 /* libcuda.so.550.54.15 */
-static bool version_of_name(const char *path, const char *const *runtimes, char *ret, size_t size)
+static bool package_version_of_name(const char *path, const char *const *runtimes, char *ret,
+				    size_t size)
 {
 	const char *base = strrchr(path, '/'), *at;
 
 	base = base ? base + 1 : path;
 	at = strstr(base, ".so.");
-	if (!at || named_after(base + (strncmp(base, "lib", 3) ? 0 : 3), runtimes))
+	if (!at || package_named_after(base + (strncmp(base, "lib", 3) ? 0 : 3), runtimes))
 		return false;
 	at += 4;
 	if (!strchr(at, '.') || at[strspn(at, "0123456789.")])
@@ -144,9 +145,9 @@ static bool version_of_name(const char *path, const char *const *runtimes, char 
 
 const char *package_version(const char *path, const char *const *runtimes, char *ret, size_t size)
 {
-	if (version_of_package(path, runtimes, ret, size))
+	if (package_version_of_package(path, runtimes, ret, size))
 		return "package";
-	if (version_of_name(path, runtimes, ret, size))
+	if (package_version_of_name(path, runtimes, ret, size))
 		return "file name";
 	ret[0] = '\0';
 	return NULL;

@@ -37,7 +37,7 @@ static int place_read_cgroup(const char *root, pid_t pid, struct cgroup_place *r
 	return n < 0 ? (int)n : 0;
 }
 
-static bool same_unit(const struct cgroup_place *a, const struct cgroup_place *b)
+static bool place_same_unit(const struct cgroup_place *a, const struct cgroup_place *b)
 {
 	if (*a->container_id || *b->container_id)
 		return !strcmp(a->container_id, b->container_id);
@@ -54,7 +54,7 @@ int place_look(const char *root, pid_t pid, struct place_facts *ret)
 	if (err == -ESRCH && !proc_owner(root, pid)) /* a kernel without cgroups has no such file */
 		return err;
 	ret->own = !*root && !place_read_cgroup("", getpid(), &own) &&
-		   same_unit(&own, &ret->cgroup);
+		   place_same_unit(&own, &ret->cgroup);
 	err = environment_read(root, pid, &ret->env);
 	return err == -ESRCH ? err : 0;
 }
@@ -93,7 +93,8 @@ int place_look_aside(struct aside *a, const char *root, pid_t pid, struct place_
 #define PUT(field, text) log_escape(field, sizeof(field), text, strlen(text))
 
 /* The most trusted source names the job. */
-static void name_job(struct gp_place *p, enum gp_job_from from, const char *name, const char *uid)
+static void place_name_job(struct gp_place *p, enum gp_job_from from, const char *name,
+			   const char *uid)
 {
 	if (!*name || (p->job_from != GP_JOB_FROM_none && p->job_from <= from))
 		return;
@@ -102,7 +103,7 @@ static void name_job(struct gp_place *p, enum gp_job_from from, const char *name
 	PUT(p->job_uid, uid);
 }
 
-static const struct pod_container *container_of(const struct pod *pod, const char *id)
+static const struct pod_container *place_container_of(const struct pod *pod, const char *id)
 {
 	for (uint32_t i = 0; *id && i < pod->ncontainers && i < POD_CONTAINERS; i++)
 		if (!strcmp(pod->containers[i].id, id))
@@ -110,9 +111,9 @@ static const struct pod_container *container_of(const struct pod *pod, const cha
 	return NULL;
 }
 
-static void pod_says(struct gp_place *p, const struct pod *pod, const char *container_id)
+static void place_pod_says(struct gp_place *p, const struct pod *pod, const char *container_id)
 {
-	const struct pod_container *c = container_of(pod, container_id);
+	const struct pod_container *c = place_container_of(pod, container_id);
 
 	PUT(p->namespace, pod->namespace);
 	PUT(p->pod, pod->name);
@@ -129,13 +130,13 @@ static void pod_says(struct gp_place *p, const struct pod *pod, const char *cont
 		p->started_ns = c->started_ns;
 	}
 	if (pod->job_from < GP_JOB_FROM_COUNT)
-		name_job(p, pod->job_from, pod->job, pod->job_uid);
+		place_name_job(p, pod->job_from, pod->job, pod->job_uid);
 }
 
 /* 0; -EAGAIN; else the pod is not known, and its uid is all that there is. *ret_set: it is a
  * JobSet's. */
-static int ask_pods(const struct place_facts *facts, const struct pods *pods, struct gp_place *p,
-		    bool *ret_set)
+static int place_ask_pods(const struct place_facts *facts, const struct pods *pods,
+			  struct gp_place *p, bool *ret_set)
 {
 	struct pod *pod;
 	int err;
@@ -149,7 +150,7 @@ static int ask_pods(const struct place_facts *facts, const struct pods *pods, st
 		return -EAGAIN;
 	err = pods_get(pods, facts->cgroup.pod_uid, pod);
 	if (!err) {
-		pod_says(p, pod, facts->cgroup.container_id);
+		place_pod_says(p, pod, facts->cgroup.container_id);
 		*ret_set = pod->job_from == GP_JOB_FROM_jobset;
 	}
 	free(pod);
@@ -158,7 +159,7 @@ static int ask_pods(const struct place_facts *facts, const struct pods *pods, st
 
 /* A pod's index is within its Job: of a set that may have several, its pod knows whether it is a
  * rank. */
-static void environment_says(struct gp_place *p, const struct environment *env, bool set)
+static void place_environment_says(struct gp_place *p, const struct environment *env, bool set)
 {
 	/* What counts the processes of the training counts all slices. */
 	if (env->place_world > 0 || (p->rank < 0 && !(set && env->place_index))) {
@@ -170,13 +171,13 @@ static void environment_says(struct gp_place *p, const struct environment *env, 
 		p->attempt = env->torch_restarts >= 0 ? env->torch_restarts : env->slurm_restarts;
 		p->local_attempt = env->torch_restarts >= 0;
 	}
-	name_job(p, GP_JOB_FROM_jobset, env->jobset, "");
-	name_job(p, GP_JOB_FROM_slurm, env->slurm_job, "");
-	name_job(p, GP_JOB_FROM_torchelastic, env->torch_run, "");
+	place_name_job(p, GP_JOB_FROM_jobset, env->jobset, "");
+	place_name_job(p, GP_JOB_FROM_slurm, env->slurm_job, "");
+	place_name_job(p, GP_JOB_FROM_torchelastic, env->torch_run, "");
 }
 
 /* A service goes by the same name when it is started again, a container by another one. */
-static void unit_says(struct gp_place *p, const struct place_facts *facts)
+static void place_unit_says(struct gp_place *p, const struct place_facts *facts)
 {
 	static const char *const words[GP_CONTAINER_COUNT] = {
 		[GP_CONTAINER_containerd] = "containerd", [GP_CONTAINER_crio] = "crio",
@@ -188,11 +189,11 @@ static void unit_says(struct gp_place *p, const struct place_facts *facts)
 
 	if (facts->own)
 		return;
-	name_job(p, GP_JOB_FROM_cgroup, c->service, "");
+	place_name_job(p, GP_JOB_FROM_cgroup, c->service, "");
 	if (!*c->container_id || !words[c->container])
 		return;
 	snprintf(name, sizeof(name), "%s-%.*s", words[c->container], SHORT_ID, c->container_id);
-	name_job(p, GP_JOB_FROM_cgroup, name, "");
+	place_name_job(p, GP_JOB_FROM_cgroup, name, "");
 }
 
 int place_make(const struct place_facts *facts, const char *job, const struct pods *pods,
@@ -207,17 +208,17 @@ int place_make(const struct place_facts *facts, const char *job, const struct po
 	ret->container = (__u8)c->container;
 	PUT(ret->pod_uid, c->pod_uid);
 	snprintf(ret->container_id, sizeof(ret->container_id), "%.*s", SHORT_ID, c->container_id);
-	name_job(ret, GP_JOB_FROM_option, job ? job : "", "");
-	err = ask_pods(facts, pods, ret, &set);
-	environment_says(ret, &facts->env, set);
-	name_job(ret, GP_JOB_FROM_slurm, c->slurm_job, "");
+	place_name_job(ret, GP_JOB_FROM_option, job ? job : "", "");
+	err = place_ask_pods(facts, pods, ret, &set);
+	place_environment_says(ret, &facts->env, set);
+	place_name_job(ret, GP_JOB_FROM_slurm, c->slurm_job, "");
 	if (err == -EAGAIN)
 		return err;
 	if (*c->pod_uid) {
 		snprintf(name, sizeof(name), "pod-%s", c->pod_uid);
-		name_job(ret, GP_JOB_FROM_pod, name, "");
+		place_name_job(ret, GP_JOB_FROM_pod, name, "");
 	} else {
-		unit_says(ret, facts);
+		place_unit_says(ret, facts);
 	}
 	return 0;
 }

@@ -157,7 +157,7 @@ static bool process_is_runsc(const char *root, pid_t pid)
 }
 
 /* Its sandboxes and their helpers set this first argument. */
-static bool named_so(const struct gp_process *p, const char *name)
+static bool process_named_so(const struct gp_process *p, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -166,7 +166,7 @@ static bool named_so(const struct gp_process *p, const char *name)
 
 bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p)
 {
-	if (p && (named_so(p, "runsc-sandbox") || named_so(p, "runsc-gofer")))
+	if (p && (process_named_so(p, "runsc-sandbox") || process_named_so(p, "runsc-gofer")))
 		return true;
 	return process_is_runsc(root, pid);
 }
@@ -178,5 +178,5 @@ bool process_gvisor_sandbox(struct aside *a, const char *root, pid_t pid)
 	if (!process_is_runsc(root, pid) || process_read_aside(a, root, pid, &p))
 		return false;
 	/* Processes of a container are forks of its sandbox, with its command line. */
-	return named_so(&p, "runsc-sandbox") && !process_is_runsc(root, (pid_t)p.parent);
+	return process_named_so(&p, "runsc-sandbox") && !process_is_runsc(root, (pid_t)p.parent);
 }

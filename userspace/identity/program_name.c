@@ -10,7 +10,7 @@
 
 static const char attribute[] = "num_replicas"; /* its terminator is part of it */
 
-static bool letter_ok(char c)
+static bool program_name_letter_ok(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '.' || c == '-' || c == '$' || c == '<' || c == '>';
@@ -21,7 +21,7 @@ static size_t name_length(const char *code, size_t len)
 {
 	size_t n = 0;
 
-	while (n < len && n < PROGRAM_NAME_MAX && letter_ok(code[n]))
+	while (n < len && n < PROGRAM_NAME_MAX && program_name_letter_ok(code[n]))
 		n++;
 	if (n == PROGRAM_NAME_MAX || !n || (code[0] >= '0' && code[0] <= '9'))
 		return 0;
@@ -43,7 +43,7 @@ bool program_name_take(struct program_name *n, const char *name, size_t len)
 	return name_length(name, len) == len && name_take(n, name, len, true);
 }
 
-static bool content_has(const char *code, size_t len, const char *text)
+static bool program_name_content_has(const char *code, size_t len, const char *text)
 {
 	return memmem(code, len, text, strlen(text));
 }
@@ -52,13 +52,14 @@ void program_content_look(struct program_name *n, const char *code, size_t len)
 {
 	if (n->gradient || !len)
 		return;
-	n->gradient = content_has(code, len, "transpose(jvp") ||
-		      content_has(code, len, "gradient_tape/");
-	n->told |= n->gradient || content_has(code, len, "jit(") || content_has(code, len, "pmap(");
+	n->gradient = program_name_content_has(code, len, "transpose(jvp") ||
+		      program_name_content_has(code, len, "gradient_tape/");
+	n->told |= n->gradient || program_name_content_has(code, len, "jit(") ||
+		   program_name_content_has(code, len, "pmap(");
 }
 
 /* A string of bytecode, with its terminator; "main" is the function, not the module. */
-static size_t string_length(const char *code, size_t len)
+static size_t program_name_string_length(const char *code, size_t len)
 {
 	size_t n = name_length(code, len);
 
@@ -67,25 +68,26 @@ static size_t string_length(const char *code, size_t len)
 	return n;
 }
 
-static void bytecode_look(struct program_name *n, const char *code, size_t len)
+static void program_name_bytecode_look(struct program_name *n, const char *code, size_t len)
 {
 	static const char *const jitted[] = {"jit_", "pjit_", "pmap_", "xmap_"};
 	const char *at = code, *end = code + len;
 
 	while ((at = memmem(at, (size_t)(end - at), attribute, sizeof(attribute)))) {
 		at += sizeof(attribute);
-		if (name_take(n, at, string_length(at, (size_t)(end - at)), true))
+		if (name_take(n, at, program_name_string_length(at, (size_t)(end - at)), true))
 			return;
 	}
 	for (at = code; !n->name[0] && (at = memchr(at, 0, (size_t)(end - at)));)
 		for (size_t i = 0, left = (size_t)(end - ++at);
 		     i < sizeof(jitted) / sizeof(jitted[0]); i++)
 			if (left > strlen(jitted[i]) && !memcmp(at, jitted[i], strlen(jitted[i])))
-				name_take(n, at, string_length(at, left), false);
+				name_take(n, at, program_name_string_length(at, left), false);
 }
 
 /* The protocol buffer's first field, when it is that one with bytes in it; 0: it is not. */
-static uint64_t field_of(unsigned int number, const char *code, size_t len, const char **ret)
+static uint64_t program_name_field_of(unsigned int number, const char *code, size_t len,
+				      const char **ret)
 {
 	uint64_t bytes = 0;
 	size_t at = 1;
@@ -104,18 +106,18 @@ static uint64_t field_of(unsigned int number, const char *code, size_t len, cons
 	return 0;
 }
 
-static size_t field_bytes(const char *code, size_t len, const char **ret)
+static size_t program_name_field_bytes(const char *code, size_t len, const char **ret)
 {
-	return field_of(1, code, len, ret);
+	return program_name_field_of(1, code, len, ret);
 }
 
 /* HloModuleProto, or HloModuleProtoWithConfig, which begins with one. */
-static void proto_look(struct program_name *n, const char *code, size_t len)
+static void program_name_proto_look(struct program_name *n, const char *code, size_t len)
 {
 	const char *end = code + len, *at;
 
 	for (int depth = 0; depth < 2; depth++) {
-		size_t bytes = field_bytes(code, (size_t)(end - code), &at);
+		size_t bytes = program_name_field_bytes(code, (size_t)(end - code), &at);
 
 		if (!bytes)
 			return;
@@ -147,10 +149,10 @@ void program_name_look(struct program_name *n, const char *code, size_t len, boo
 	if (n->sure || !len)
 		return;
 	if (!first || (len >= sizeof(bytecode) && !memcmp(code, bytecode, sizeof(bytecode)))) {
-		bytecode_look(n, code, len);
+		program_name_bytecode_look(n, code, len);
 		return;
 	}
-	proto_look(n, code, len);
+	program_name_proto_look(n, code, len);
 	if (!n->sure)
 		program_name_text(n, code, len);
 	n->sure = true; /* no more of it tells a name */
@@ -162,11 +164,12 @@ struct piece { /* of a message, of which no more is here than up to end */
 };
 
 /* A message or text that is the next field there, and has that number. */
-static bool field_enter(const struct piece *p, unsigned int number, struct piece *ret)
+static bool program_name_field_enter(const struct piece *p, unsigned int number, struct piece *ret)
 {
 	size_t here = (size_t)(p->end - p->at);
 	const char *at;
-	uint64_t bytes = field_of(number, p->at, here < p->left ? here : (size_t)p->left, &at);
+	uint64_t bytes = program_name_field_of(number, p->at,
+					       here < p->left ? here : (size_t)p->left, &at);
 
 	if (!bytes || bytes > p->left - (uint64_t)(at - p->at))
 		return false;
@@ -175,9 +178,9 @@ static bool field_enter(const struct piece *p, unsigned int number, struct piece
 }
 
 /* ... and a name, all of which is here. What follows it is next. */
-static bool field_name(struct piece *p, unsigned int number, struct piece *ret)
+static bool program_name_field_name(struct piece *p, unsigned int number, struct piece *ret)
 {
-	if (!field_enter(p, number, ret) || ret->left > (uint64_t)(p->end - ret->at) ||
+	if (!program_name_field_enter(p, number, ret) || ret->left > (uint64_t)(p->end - ret->at) ||
 	    name_length(ret->at, (size_t)ret->left) != ret->left)
 		return false;
 	p->left -= (uint64_t)(ret->at - p->at) + ret->left;
@@ -191,8 +194,10 @@ static bool program_name_module(struct program_name *n, struct piece module)
 {
 	struct piece name, entry, computation, first;
 
-	return field_name(&module, 1, &name) && field_name(&module, 2, &entry) &&
-	       field_enter(&module, 3, &computation) && field_name(&computation, 1, &first) &&
+	return program_name_field_name(&module, 1, &name) &&
+	       program_name_field_name(&module, 2, &entry) &&
+	       program_name_field_enter(&module, 3, &computation) &&
+	       program_name_field_name(&computation, 1, &first) &&
 	       name_take(n, name.at, (size_t)name.left, true);
 }
 
@@ -203,7 +208,7 @@ void program_name_cached(struct program_name *n, const char *code, size_t len, u
 	struct piece p = {code, code + len, bytes};
 
 	for (int depth = 0; !program_name_module(n, p) && depth < CACHED_DEPTH; depth++) {
-		if (!field_enter(&p, 1, &p))
+		if (!program_name_field_enter(&p, 1, &p))
 			break;
 	}
 	n->sure = true; /* nothing else tells a name */

@@ -56,21 +56,21 @@ struct vector {
 	uint64_t begin, count; /* words */
 };
 
-static size_t walk_read(struct walk *w, uint64_t address, void *to, size_t bytes)
+static size_t object_walk_read(struct walk *w, uint64_t address, void *to, size_t bytes)
 {
 	if (address < ADDRESS_MIN || address >= ADDRESS_END || w->reads++ >= READS_MAX)
 		return 0;
 	return w->read(w->ctx, address, to, bytes);
 }
 
-static uint64_t walk_word(struct walk *w, uint64_t address)
+static uint64_t object_walk_word(struct walk *w, uint64_t address)
 {
 	uint64_t word = 0;
 
-	return walk_read(w, address, &word, sizeof(word)) == sizeof(word) ? word : 0;
+	return object_walk_read(w, address, &word, sizeof(word)) == sizeof(word) ? word : 0;
 }
 
-static enum type type_named(const char *name)
+static enum type object_type_named(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -88,7 +88,7 @@ static enum type type_named(const char *name)
  * whose second word is the type's name. */
 static enum type object_type(struct walk *w, uint64_t object)
 {
-	uint64_t table = object % 8 ? 0 : walk_word(w, object), info;
+	uint64_t table = object % 8 ? 0 : object_walk_word(w, object), info;
 	char name[TYPE_MAX] = "";
 	enum type type;
 
@@ -98,12 +98,12 @@ static enum type object_type(struct walk *w, uint64_t object)
 		if (w->table[i].address == table)
 			return w->table[i].type;
 	}
-	info = walk_word(w, table - 8);
+	info = object_walk_word(w, table - 8);
 	if (!info || info % 8)
 		return TYPE_NONE;
-	if (walk_read(w, walk_word(w, info + 8), name, sizeof(name) - 1) < 8)
+	if (object_walk_read(w, object_walk_word(w, info + 8), name, sizeof(name) - 1) < 8)
 		return TYPE_NONE;
-	type = type_named(name);
+	type = object_type_named(name);
 	if (type != TYPE_NONE || !strncmp(name, "N3xla", 5)) {
 		w->table[w->ntables % TABLES].address = table;
 		w->table[w->ntables % TABLES].type = type;
@@ -114,7 +114,7 @@ static enum type object_type(struct walk *w, uint64_t object)
 
 static size_t object_words(struct walk *w, uint64_t object, uint64_t *words, size_t bytes)
 {
-	return walk_read(w, object, words, bytes) / sizeof(*words);
+	return object_walk_read(w, object, words, bytes) / sizeof(*words);
 }
 
 /* The first pointer in it to an object of the next type; of what lies behind it in memory, which
@@ -137,17 +137,17 @@ static uint64_t object_next(struct walk *w, uint64_t object, enum type *type)
 }
 
 /* A std::string, all of which is read up to the room that there is. */
-static size_t string_read(struct walk *w, uint64_t at, char *to, size_t room)
+static size_t object_string_read(struct walk *w, uint64_t at, char *to, size_t room)
 {
 	uint64_t head[2];
 
-	if (at % 8 || walk_read(w, at, head, sizeof(head)) != sizeof(head) || !head[1] ||
+	if (at % 8 || object_walk_read(w, at, head, sizeof(head)) != sizeof(head) || !head[1] ||
 	    head[1] >= room)
 		return 0;
-	return walk_read(w, head[0], to, head[1]);
+	return object_walk_read(w, head[0], to, head[1]);
 }
 
-static void metadata_look(struct walk *w, uint64_t metadata)
+static void object_metadata_look(struct walk *w, uint64_t metadata)
 {
 	uint64_t words[METADATA / 8];
 	size_t n = object_words(w, metadata, words, sizeof(words));
@@ -155,18 +155,18 @@ static void metadata_look(struct walk *w, uint64_t metadata)
 
 	for (size_t i = 1; i < n; i++) /* a pointer to a string has two bits of its own */
 		program_content_look(w->name, text,
-				     string_read(w, words[i] & ~3ull, text, sizeof(text)));
+				     object_string_read(w, words[i] & ~3ull, text, sizeof(text)));
 }
 
-static void instruction_look(struct walk *w, uint64_t instruction, uint64_t *at)
+static void object_instruction_look(struct walk *w, uint64_t instruction, uint64_t *at)
 {
 	uint64_t words[INSTRUCTION / 8];
 	size_t n;
 
 	if (w->instructions++ >= INSTRUCTIONS)
 		return;
-	if (*at && object_type(w, walk_word(w, instruction + *at)) == TYPE_METADATA) {
-		metadata_look(w, walk_word(w, instruction + *at));
+	if (*at && object_type(w, object_walk_word(w, instruction + *at)) == TYPE_METADATA) {
+		object_metadata_look(w, object_walk_word(w, instruction + *at));
 		return;
 	}
 	n = *at ? 0 : object_words(w, instruction, words, sizeof(words));
@@ -174,13 +174,13 @@ static void instruction_look(struct walk *w, uint64_t instruction, uint64_t *at)
 		if (object_type(w, words[i]) != TYPE_METADATA)
 			continue;
 		*at = i * 8;
-		metadata_look(w, words[i]);
+		object_metadata_look(w, words[i]);
 		return;
 	}
 }
 
 /* The words of a std::vector that has three pointers: begin, end, end of its room. */
-static bool vector_at(const uint64_t *words, struct vector *ret, uint64_t most)
+static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t most)
 {
 	uint64_t begin = words[0], end = words[1];
 
@@ -193,27 +193,29 @@ static bool vector_at(const uint64_t *words, struct vector *ret, uint64_t most)
 
 /* A computation's instructions: a vector of pairs, whose second is the instruction, or nothing any
  * more. The first instruction's metadata, where it has any, tells where they lie in the others. */
-static bool computation_look(struct walk *w, uint64_t computation, uint64_t *at)
+static bool object_computation_look(struct walk *w, uint64_t computation, uint64_t *at)
 {
 	uint64_t words[COMPUTATION / 8], pair[2];
 	size_t n = object_words(w, computation, words, sizeof(words));
 	struct vector v;
 
 	for (size_t i = 0; i + 2 < n; i++) {
-		bool whole = vector_at(words + i, &v, 2ull * INSTRUCTIONS) && v.count % 2 == 0;
+		bool whole = object_vector_at(words + i, &v, 2ull * INSTRUCTIONS) &&
+			     v.count % 2 == 0;
 
 		for (uint64_t k = 0; whole && k < v.count && k < 16; k += 2) {
-			uint64_t object = walk_word(w, v.begin + 8 * (k + 1));
+			uint64_t object = object_walk_word(w, v.begin + 8 * (k + 1));
 
 			whole = !object || object_type(w, object) == TYPE_INSTRUCTION;
 		}
 		if (!whole)
 			continue;
 		for (uint64_t k = 0; k < v.count && !w->name->gradient; k += 2) {
-			if (walk_read(w, v.begin + 8 * k, pair, sizeof(pair)) != sizeof(pair))
+			if (object_walk_read(w, v.begin + 8 * k, pair, sizeof(pair)) !=
+			    sizeof(pair))
 				return false;
 			if (pair[1] && object_type(w, pair[1]) == TYPE_INSTRUCTION)
-				instruction_look(w, pair[1], at);
+				object_instruction_look(w, pair[1], at);
 		}
 		return true;
 	}
@@ -228,11 +230,11 @@ static void program_object_module(struct walk *w, uint64_t module)
 	struct vector v;
 
 	for (size_t i = 1; i + 2 < n; i++) {
-		if (!vector_at(words + i, &v, COMPUTATIONS) ||
-		    !computation_look(w, walk_word(w, v.begin), &at))
+		if (!object_vector_at(words + i, &v, COMPUTATIONS) ||
+		    !object_computation_look(w, object_walk_word(w, v.begin), &at))
 			continue;
 		for (uint64_t k = 1; k < v.count && !w->name->gradient; k++)
-			computation_look(w, walk_word(w, v.begin + 8 * k), &at);
+			object_computation_look(w, object_walk_word(w, v.begin + 8 * k), &at);
 		return;
 	}
 }
@@ -250,7 +252,7 @@ int program_object_look(program_read *read, void *ctx, uint64_t handle, struct p
 	if (!object || type != TYPE_MODULE)
 		return -ENOENT;
 	if (!program_name_take(ret, name,
-			       string_read(&w, object + MODULE_NAME, name, sizeof(name))))
+			       object_string_read(&w, object + MODULE_NAME, name, sizeof(name))))
 		return -ENOENT;
 	program_object_module(&w, object);
 	/* Not all of it was read: there may be one. */

@@ -36,7 +36,7 @@ void stalls_free(struct stalls *s)
 
 /* ---- does it run? ---------------------------------------------------------------------------- */
 
-static uint64_t process_ticks(const struct look *l)
+static uint64_t stall_process_ticks(const struct look *l)
 {
 	struct proc_stat stat;
 
@@ -54,7 +54,7 @@ static bool stall_over(uint64_t ticks, uint64_t ns, unsigned percent)
 static void stall_scan_running(struct stalls *s, struct look *l, uint64_t now_ns)
 {
 	struct ran *last = &s->ran[(unsigned)l->pid % REMEMBERED];
-	struct ran now = {now_ns, l->thread_ticks, process_ticks(l), l->pid, l->tid};
+	struct ran now = {now_ns, l->thread_ticks, stall_process_ticks(l), l->pid, l->tid};
 	bool same = last->pid == now.pid && last->tid == now.tid &&
 		    now_ns - last->at_ns < REMEMBER_NS && now.thread >= last->thread &&
 		    now.process >= last->process;

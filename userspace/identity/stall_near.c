@@ -30,7 +30,7 @@ static void stall_near_add(struct look *l, const char *fmt, ...)
 }
 
 /* A child that is stuck itself; one that reads a pipe waits to be told what to do. */
-static bool child_stuck(const struct gp_blocked *b)
+static bool stall_near_child_stuck(const struct gp_blocked *b)
 {
 	return b->why == GP_WHY_stopped || b->why == GP_WHY_io || b->why == GP_WHY_network ||
 	       (b->why == GP_WHY_input && strcmp(b->where, "reads a pipe") != 0);
@@ -51,7 +51,7 @@ static void stall_near_scan_children(struct look *l, pid_t tid)
 		if (end == at || child.pid <= 0 || look_stat(&child))
 			return;
 		look_state(&child);
-		if (!child_stuck(&b))
+		if (!stall_near_child_stuck(&b))
 			continue;
 		stall_near_add(l, "; its child %d %s", (int)child.pid, b.where);
 		return;
@@ -59,7 +59,7 @@ static void stall_near_scan_children(struct look *l, pid_t tid)
 }
 
 /* Threads of gloo, NCCL and their kin beside it say that it takes part in collectives. */
-static bool takes_part(const char *comm)
+static bool stall_near_takes_part(const char *comm)
 {
 	return strstr(comm, "gloo") || strstr(comm, "nccl") || strstr(comm, "NCCL") ||
 	       strstr(comm, "mpi");
@@ -82,7 +82,8 @@ static void stall_near_scan_threads(struct look *l)
 			continue;
 		i++;
 		snprintf(path, sizeof(path), "task/%s/comm", d->d_name);
-		if (proc_slurp(l->root, l->pid, path, comm, sizeof(comm)) <= 0 || !takes_part(comm))
+		if (proc_slurp(l->root, l->pid, path, comm, sizeof(comm)) <= 0 ||
+		    !stall_near_takes_part(comm))
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		if (!strcmp(comm, first))

@@ -31,7 +31,7 @@ bool look_late(const struct look *l)
 	return clock_mono_ns() > l->deadline_ns;
 }
 
-static ssize_t thread_file(const struct look *l, const char *name, char *buf, size_t cap)
+static ssize_t stall_thread_file(const struct look *l, const char *name, char *buf, size_t cap)
 {
 	char path[64];
 
@@ -65,7 +65,8 @@ static void stall_scan_syscall(struct look *l)
 	long number;
 
 	l->out->syscall = -1;
-	if (thread_file(l, "syscall", line, sizeof(line)) <= 0 || !isdigit((unsigned char)*line))
+	if (stall_thread_file(l, "syscall", line, sizeof(line)) <= 0 ||
+	    !isdigit((unsigned char)*line))
 		return;
 	number = strtol(line, &end, 10);
 	if (number > INT32_MAX)
@@ -95,11 +96,11 @@ static void stall_scan_wchan(struct look *l)
 {
 	char text[FILE_BYTES];
 
-	if (thread_file(l, "wchan", text, sizeof(text)) > 0 && strcmp(text, "0") != 0) {
+	if (stall_thread_file(l, "wchan", text, sizeof(text)) > 0 && strcmp(text, "0") != 0) {
 		look_symbol(l->out->wchan, sizeof(l->out->wchan), text);
 		return;
 	}
-	if (thread_file(l, "stack", text, sizeof(text)) > 0 && !strncmp(text, "[<0>] ", 6))
+	if (stall_thread_file(l, "stack", text, sizeof(text)) > 0 && !strncmp(text, "[<0>] ", 6))
 		look_symbol(l->out->wchan, sizeof(l->out->wchan), text + 6);
 }
 
@@ -308,7 +309,7 @@ static void stall_why_stopped(struct look *l)
 	char status[STATUS_BYTES], comm[64] = "", name[80] = "", *at;
 	int tracer = 0;
 
-	if (thread_file(l, "status", status, sizeof(status)) > 0) {
+	if (stall_thread_file(l, "status", status, sizeof(status)) > 0) {
 		at = strstr(status, "\nTracerPid:");
 		tracer = at ? atoi(at + strlen("\nTracerPid:")) : 0;
 	}

@@ -49,7 +49,8 @@ static void durable_path_of(const struct durable *d, const char *name, char path
 	snprintf(path, PATH_MAX + 32, "%s/%s", d->dir, name);
 }
 
-static void segment_path(const struct durable *d, uint64_t segment, char path[PATH_MAX + 32])
+static void durable_segment_path(const struct durable *d, uint64_t segment,
+				 char path[PATH_MAX + 32])
 {
 	char name[32];
 
@@ -59,7 +60,7 @@ static void segment_path(const struct durable *d, uint64_t segment, char path[PA
 
 /* ---- lock ------------------------------------------------------------------------------------ */
 
-static int lock_try(int fd)
+static int durable_lock_try(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
@@ -67,45 +68,45 @@ static int lock_try(int fd)
 }
 
 /* Returns the process that holds the lock; 0: none. */
-static pid_t lock_owner(int fd)
+static pid_t durable_lock_owner(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
 	return fcntl(fd, F_GETLK, &whole) || whole.l_type == F_UNLCK ? 0 : whole.l_pid;
 }
 
-static int lock_wait(int fd, uint64_t for_ns)
+static int durable_lock_wait(int fd, uint64_t for_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + for_ns;
-	int err = lock_try(fd);
+	int err = durable_lock_try(fd);
 
 	while (err && clock_mono_ns() < until_ns) {
 		poll(NULL, 0, HAND_OVER_POLL_MS);
-		err = lock_try(fd);
+		err = durable_lock_try(fd);
 	}
 	return err;
 }
 
 /* By pidfd, and asked again who it is, so that no other process can be meant. */
-static int lock_take(const struct durable *d)
+static int durable_lock_take(const struct durable *d)
 {
-	pid_t owner = lock_owner(d->lock);
+	pid_t owner = durable_lock_owner(d->lock);
 	int err, pidfd = owner ? (int)syscall(SYS_pidfd_open, owner, 0) : -1;
 
-	if (pidfd >= 0 && lock_owner(d->lock) == owner)
+	if (pidfd >= 0 && durable_lock_owner(d->lock) == owner)
 		syscall(SYS_pidfd_send_signal, pidfd, SIGUSR1, NULL, 0);
-	err = lock_wait(d->lock, HAND_OVER_NS);
-	if (err && pidfd >= 0 && lock_owner(d->lock) == owner) {
+	err = durable_lock_wait(d->lock, HAND_OVER_NS);
+	if (err && pidfd >= 0 && durable_lock_owner(d->lock) == owner) {
 		log_warn("--takeover: process %d did not hand over; killing it", owner);
 		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-		err = lock_wait(d->lock, HAND_OVER_NS);
+		err = durable_lock_wait(d->lock, HAND_OVER_NS);
 	}
 	if (pidfd >= 0)
 		close(pidfd);
 	return err;
 }
 
-static int lock_open(struct durable *d, bool takeover)
+static int durable_lock_open(struct durable *d, bool takeover)
 {
 	char path[PATH_MAX + 32];
 	int err;
@@ -117,12 +118,12 @@ static int lock_open(struct durable *d, bool takeover)
 		log_error("--durable: %s: %s", path, strerror(-err));
 		return err;
 	}
-	err = lock_try(d->lock);
+	err = durable_lock_try(d->lock);
 	if (err && takeover)
-		err = lock_take(d);
+		err = durable_lock_take(d);
 	if (err)
 		log_error("--durable: process %d watches with %s already; stop it, or --takeover",
-			  lock_owner(d->lock), d->dir);
+			  durable_lock_owner(d->lock), d->dir);
 	return err ? -EBUSY : 0;
 }
 
@@ -136,14 +137,14 @@ pid_t durable_owner(const char *dir)
 	fd = path_open(path, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return 0;
-	owner = lock_owner(fd);
+	owner = durable_lock_owner(fd);
 	close(fd);
 	return owner;
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-static void blob_archive(struct archive *a, struct buffer *blob)
+static void durable_blob_archive(struct archive *a, struct buffer *blob)
 {
 	uint32_t len = (uint32_t)blob->len;
 
@@ -156,16 +157,16 @@ static void blob_archive(struct archive *a, struct buffer *blob)
 	archive_bytes(a, blob->data, len);
 }
 
-static void state_archive(struct archive *a, struct header *h, struct durable_state *state)
+static void durable_state_archive(struct archive *a, struct header *h, struct durable_state *state)
 {
 	archive_text(a, h->boot_id);
 	archive_number(a, &h->first);
 	archive_numbers(a, h->ring_at);
 	archive_number(a, &state->upto_ns);
 	archive_number(a, &state->told);
-	blob_archive(a, &state->stream);
-	blob_archive(a, &state->model);
-	blob_archive(a, &state->exports);
+	durable_blob_archive(a, &state->stream);
+	durable_blob_archive(a, &state->model);
+	durable_blob_archive(a, &state->exports);
 }
 
 static int durable_file_read(const char *path, struct buffer *out)
@@ -186,25 +187,25 @@ static int durable_file_read(const char *path, struct buffer *out)
 	return err;
 }
 
-static void state_free(struct durable_state *state)
+static void durable_state_free(struct durable_state *state)
 {
 	buffer_free(&state->stream);
 	buffer_free(&state->model);
 	buffer_free(&state->exports);
 }
 
-static void segments_remove(const struct durable *d, uint64_t from, uint64_t until)
+static void durable_segments_remove(const struct durable *d, uint64_t from, uint64_t until)
 {
 	char path[PATH_MAX + 32];
 
 	for (uint64_t s = from; s < until; s++) {
-		segment_path(d, s, path);
+		durable_segment_path(d, s, path);
 		unlink(path);
 	}
 }
 
 /* All that bear the name: those of a state that cannot be read are not known by number. */
-static void segments_clear(const struct durable *d)
+static void durable_segments_clear(const struct durable *d)
 {
 	DIR *dir = opendir(d->dir);
 	struct dirent *e;
@@ -222,14 +223,14 @@ void durable_discard(struct durable *d)
 
 	durable_path_of(d, "state", path);
 	unlink(path);
-	segments_clear(d);
-	state_free(&d->state);
+	durable_segments_clear(d);
+	durable_state_free(&d->state);
 	memset(d->ring_at, 0, sizeof(d->ring_at));
 	d->found = false;
 	d->first = 0;
 }
 
-static void state_load(struct durable *d)
+static void durable_state_load(struct durable *d)
 {
 	struct buffer bytes = {0};
 	char path[PATH_MAX + 32], boot_id[40];
@@ -242,7 +243,7 @@ static void state_load(struct durable *d)
 	err = durable_file_read(path, &bytes);
 	if (err != -ENOENT) {
 		archive_read(&a, bytes.data, bytes.len, STATE_MAGIC, STATE_FORMAT);
-		state_archive(&a, &h, &d->state);
+		durable_state_archive(&a, &h, &d->state);
 		err = err ? err : archive_end(&a);
 		clock_boot_id(boot_id);
 		why = err == -EPROTO ? "it is of another version of gp-bpf"
@@ -298,12 +299,12 @@ int durable_open(struct durable **ret, const char *dir, bool takeover)
 	d->lock = -1;
 	err = durable_folder_open(d, dir);
 	if (!err)
-		err = lock_open(d, takeover);
+		err = durable_lock_open(d, takeover);
 	if (err) {
 		durable_close(d);
 		return err;
 	}
-	state_load(d);
+	durable_state_load(d);
 	*ret = d;
 	return 0;
 }
@@ -315,7 +316,7 @@ void durable_close(struct durable *d)
 	tape_close(d->tape);
 	if (d->lock >= 0)
 		close(d->lock);
-	state_free(&d->state);
+	durable_state_free(&d->state);
 	free(d);
 }
 
@@ -334,7 +335,7 @@ int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
 	int err = 0, got;
 
 	for (d->segment = d->first;; d->segment++) {
-		segment_path(d, d->segment, path);
+		durable_segment_path(d, d->segment, path);
 		if (access(path, F_OK))
 			break;
 		/* One that we were killed in the middle of beginning holds nothing. */
@@ -362,11 +363,11 @@ void durable_rings_anew(struct durable *d)
 }
 
 /* The first frame begins the first segment. */
-static int tape_begin(struct durable *d)
+static int durable_tape_begin(struct durable *d)
 {
 	char path[PATH_MAX + 32];
 
-	segment_path(d, d->segment, path);
+	durable_segment_path(d, d->segment, path);
 	return tape_create(&d->tape, path);
 }
 
@@ -380,7 +381,7 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 	if (d->failed)
 		return -EIO;
 	if (!d->tape)
-		err = tape_begin(d);
+		err = durable_tape_begin(d);
 	if (!err)
 		err = tape_append(d->tape, f);
 	if (err) {
@@ -401,7 +402,8 @@ uint64_t durable_tape_bytes(const struct durable *d)
 	return d->tape ? tape_bytes(d->tape) : 0;
 }
 
-static int state_write(const struct durable *d, uint64_t first, const struct durable_state *now)
+static int durable_state_write(const struct durable *d, uint64_t first,
+			       const struct durable_state *now)
 {
 	struct durable_state state =
 		*now; /* an archive describes what it reads and what it writes alike */
@@ -414,7 +416,7 @@ static int state_write(const struct durable *d, uint64_t first, const struct dur
 	clock_boot_id(h.boot_id);
 	memcpy(h.ring_at, d->ring_at, sizeof(h.ring_at));
 	archive_write(&a, &bytes, STATE_MAGIC, STATE_FORMAT);
-	state_archive(&a, &h, &state);
+	durable_state_archive(&a, &h, &state);
 	err = archive_end(&a);
 	durable_path_of(d, "state", path);
 	durable_path_of(d, "state.new", fresh);
@@ -443,10 +445,10 @@ int durable_save(struct durable *d, const struct durable_state *now)
 	char path[PATH_MAX + 32];
 	int err;
 
-	segment_path(d, d->segment + 1, path);
+	durable_segment_path(d, d->segment + 1, path);
 	err = tape_create(&fresh, path);
 	if (!err)
-		err = state_write(d, d->segment + 1, now);
+		err = durable_state_write(d, d->segment + 1, now);
 	if (err) {
 		tape_close(fresh);
 		unlink(path);
@@ -458,7 +460,7 @@ int durable_save(struct durable *d, const struct durable_state *now)
 	}
 	tape_close(d->tape);
 	d->tape = fresh;
-	segments_remove(d, d->first, d->segment + 1);
+	durable_segments_remove(d, d->first, d->segment + 1);
 	d->first = ++d->segment;
 	if (d->failed)
 		log_warn("%s: the state is whole again", d->dir);

@@ -109,7 +109,7 @@ static const cJSON *entry_field(const cJSON *object, const char *key)
 }
 
 /* Likewise, and null is none. */
-static const cJSON *field_known(const cJSON *object, const char *key)
+static const cJSON *entry_field_known(const cJSON *object, const char *key)
 {
 	const cJSON *found = entry_field(object, key);
 
@@ -143,7 +143,7 @@ static int entry_take_time(struct goodput_parser *p, const cJSON *v, const char 
 static int entry_take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max,
 			    int64_t missing, int64_t *ret)
 {
-	const cJSON *v = field_known(o, key);
+	const cJSON *v = entry_field_known(o, key);
 
 	if (!v) {
 		*ret = missing;
@@ -161,7 +161,7 @@ static int entry_take_count(struct goodput_parser *p, const cJSON *o, const char
 static int entry_take_name(struct goodput_parser *p, const cJSON *o, const char *key,
 			   const char *missing, bool capitals, uint32_t *ret)
 {
-	const cJSON *v = field_known(o, key);
+	const cJSON *v = entry_field_known(o, key);
 	const char *text = v ? v->valuestring : missing;
 	char name[GOODPUT_NAME_MAX];
 	size_t len;
@@ -199,7 +199,7 @@ static int entry_take_instant(struct goodput_parser *p, const cJSON *o, struct g
 {
 	switch (r->kind) {
 	case GOODPUT_STEP:
-		if (!field_known(o, "step_count"))
+		if (!entry_field_known(o, "step_count"))
 			return entry_bad(p, "step_count", "is missing");
 		return entry_take_count(p, o, "step_count", NUMBER_MAX, 0, &r->number);
 	case GOODPUT_CUSTOM_START:
@@ -215,7 +215,7 @@ static int entry_take_instant(struct goodput_parser *p, const cJSON *o, struct g
 	}
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool entry_ends_with(const char *text, const char *end)
 {
 	size_t len = strlen(text), end_len = strlen(end);
 
@@ -226,12 +226,12 @@ static bool ends_with(const char *text, const char *end)
 static int entry_take_start(struct goodput_parser *p, const cJSON *o, const char *key,
 			    int64_t *ret_us)
 {
-	const cJSON *v = field_known(o, key), *child;
+	const cJSON *v = entry_field_known(o, key), *child;
 
 	*ret_us = GOODPUT_UNKNOWN;
 	if (v)
 		return entry_take_time(p, v, key, ret_us);
-	cJSON_ArrayForEach(child, o) if (ends_with(child->string, "_start_time") &&
+	cJSON_ArrayForEach(child, o) if (entry_ends_with(child->string, "_start_time") &&
 					 entry_microseconds(child, ret_us)) return 0;
 	return 0;
 }
@@ -240,7 +240,8 @@ static int entry_take_checkpoint(struct goodput_parser *p, const cJSON *o, size_
 				 struct goodput_record *r)
 {
 	const char *key = checkpoints[which].duration;
-	const cJSON *duration = field_known(o, key), *directory = field_known(o, "directory");
+	const cJSON *duration = entry_field_known(o, key),
+		    *directory = entry_field_known(o, "directory");
 	int err;
 
 	r->kind = (uint8_t)checkpoints[which].kind;
@@ -289,7 +290,7 @@ static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct go
 
 /* Without a word of the log's: as the library finds it, then what it tells of, then that of the
  * record before it. */
-static int guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
+static int entry_guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *child;
 
@@ -310,11 +311,11 @@ static int entry_take_write(struct goodput_parser *p, const cJSON *top, const cJ
 			    struct goodput_record *r)
 {
 	const char *key = top == o ? "_ts" : "timestamp";
-	const cJSON *v = field_known(top, key);
+	const cJSON *v = entry_field_known(top, key);
 	int err = 0;
 
 	if (!v)
-		return guess_write(p, o, r);
+		return entry_guess_write(p, o, r);
 	if (top == o)
 		err = entry_take_time(p, v, key, &r->write_us);
 	else if (!cJSON_IsString(v) ||
@@ -359,7 +360,7 @@ static int entry_take_entry(struct goodput_parser *p, const cJSON *top, struct g
 }
 
 /* Length of what Python's json writes for a double that is no number. */
-static size_t nan_length(const char *p, const char *end)
+static size_t entry_nan_length(const char *p, const char *end)
 {
 	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
 
@@ -371,7 +372,7 @@ static size_t nan_length(const char *p, const char *end)
 
 /* cJSON does not know them: a copy with something of the same length that is no number either.
  * NULL: the text has none, or no memory. */
-static char *without_nan(const char *text, size_t len)
+static char *entry_without_nan(const char *text, size_t len)
 {
 	bool in_text = false;
 	char *copy = NULL;
@@ -380,7 +381,7 @@ static char *without_nan(const char *text, size_t len)
 	for (size_t i = 0; i < len; i += n) {
 		n = text[i] == '\\' && in_text ? 2 : 1;
 		in_text ^= text[i] == '"';
-		if (in_text || !nan_length(text + i, text + len))
+		if (in_text || !entry_nan_length(text + i, text + len))
 			continue;
 		if (!copy) {
 			copy = malloc(len);
@@ -388,7 +389,7 @@ static char *without_nan(const char *text, size_t len)
 				return NULL;
 			memcpy(copy, text, len);
 		}
-		n = nan_length(text + i, text + len);
+		n = entry_nan_length(text + i, text + len);
 		memset(copy + i, ' ', n);
 		copy[i] = '[';
 		copy[i + 1] = ']';
@@ -407,7 +408,7 @@ int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len,
 	p->reason = reason;
 	goodput_arena_enter(p->arena);
 	top = cJSON_ParseWithLengthOpts(text, len, &end, false);
-	if (!top && (copy = without_nan(text, len))) {
+	if (!top && (copy = entry_without_nan(text, len))) {
 		top = cJSON_ParseWithLength(copy, len);
 		end = text + len;
 	}

@@ -76,7 +76,7 @@ int goodput_file_open(struct goodput_file **ret, const char *path, bool follow)
 	return 0;
 }
 
-static void gunzip_free(struct gunzip *g)
+static void goodput_file_gunzip_free(struct gunzip *g)
 {
 	if (g)
 		inflateEnd(&g->z);
@@ -87,7 +87,7 @@ void goodput_file_close(struct goodput_file *f)
 {
 	if (!f)
 		return;
-	gunzip_free(f->gzip);
+	goodput_file_gunzip_free(f->gzip);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f);
@@ -112,7 +112,7 @@ static ssize_t file_raw(struct goodput_file *f, void *buf, size_t len)
 	return n;
 }
 
-static int gunzip_start(struct goodput_file *f, const void *bytes, size_t len)
+static int goodput_file_gunzip_start(struct goodput_file *f, const void *bytes, size_t len)
 {
 	struct gunzip *g = calloc(1, sizeof(*g));
 
@@ -130,7 +130,7 @@ static int gunzip_start(struct goodput_file *f, const void *bytes, size_t len)
 }
 
 /* Is there another member? Zeros between them are padding. */
-static bool gunzip_member(struct gunzip *g)
+static bool goodput_file_gunzip_member(struct gunzip *g)
 {
 	while (g->z.avail_in && !*g->z.next_in) {
 		g->z.next_in++;
@@ -144,14 +144,14 @@ static bool gunzip_member(struct gunzip *g)
 }
 
 /* Bytes of what is in g->in; 0: it is used up, or damaged. */
-static size_t gunzip_some(struct gunzip *g, void *buf, size_t len)
+static size_t goodput_file_gunzip_some(struct gunzip *g, void *buf, size_t len)
 {
 	int rc;
 
 	g->z.next_out = buf;
 	g->z.avail_out = (uInt)len;
 	while (!g->damaged && g->z.avail_out == len) {
-		if (g->between && !gunzip_member(g))
+		if (g->between && !goodput_file_gunzip_member(g))
 			break;
 		rc = inflate(&g->z, Z_NO_FLUSH);
 		if (rc == Z_STREAM_END)
@@ -170,7 +170,7 @@ static ssize_t file_gunzip(struct goodput_file *f, void *buf, size_t len)
 	ssize_t n;
 
 	for (;;) {
-		n = (ssize_t)gunzip_some(g, buf, len);
+		n = (ssize_t)goodput_file_gunzip_some(g, buf, len);
 		if (n || g->damaged)
 			return n;
 		n = file_raw(f, g->in, sizeof(g->in));
@@ -196,13 +196,13 @@ static ssize_t file_some(struct goodput_file *f, void *buf, size_t len)
 	f->begun = true;
 	if (*(const unsigned char *)buf != GZIP_FIRST)
 		return n;
-	err = gunzip_start(f, buf, (size_t)n);
+	err = goodput_file_gunzip_start(f, buf, (size_t)n);
 	return err ? err : file_gunzip(f, buf, len);
 }
 
 static void file_restart(struct goodput_file *f)
 {
-	gunzip_free(f->gzip);
+	goodput_file_gunzip_free(f->gzip);
 	f->gzip = NULL;
 	f->begun = f->gone = f->told = false;
 	f->offset = 0;

@@ -106,17 +106,18 @@ bool goodput_frame_begin(struct goodput_frame *f)
 	}
 }
 
-static bool level_array(const struct goodput_frame *f)
+static bool frame_level_array(const struct goodput_frame *f)
 {
 	return f->depth && (f->arrays[(f->depth - 1) / 64] >> (f->depth - 1) % 64 & 1);
 }
 
 /* A bracket that opens stands where a value may: else the entry before it was cut in the middle. */
-static const char *level_open(struct goodput_frame *f, char c)
+static const char *frame_level_open(struct goodput_frame *f, char c)
 {
 	uint64_t bit = 1ull << f->depth % 64, *word = &f->arrays[f->depth / 64];
 
-	if (f->depth && f->last != ':' && !(level_array(f) && (f->last == ',' || f->last == '[')))
+	if (f->depth && f->last != ':' &&
+	    !(frame_level_array(f) && (f->last == ',' || f->last == '[')))
 		return "it ends in the middle";
 	if (f->depth == GOODPUT_DEPTH_MAX)
 		return "it is nested too deeply";
@@ -125,9 +126,9 @@ static const char *level_open(struct goodput_frame *f, char c)
 	return NULL;
 }
 
-static const char *level_close(struct goodput_frame *f, char c)
+static const char *frame_level_close(struct goodput_frame *f, char c)
 {
-	if (level_array(f) != (c == ']'))
+	if (frame_level_array(f) != (c == ']'))
 		return "its brackets do not match";
 	f->depth--;
 	return NULL;
@@ -169,11 +170,11 @@ static const char *frame_byte(struct goodput_frame *f, const char *p)
 		break;
 	case '{':
 	case '[':
-		why = level_open(f, *p);
+		why = frame_level_open(f, *p);
 		break;
 	case '}':
 	case ']':
-		why = level_close(f, *p);
+		why = frame_level_close(f, *p);
 		break;
 	default:
 		break;

@@ -69,8 +69,8 @@ static int order_id_compare(const struct goodput_entry *a, const struct goodput_
 	return sign ? sign : (a->id_hash > b->id_hash) - (a->id_hash < b->id_hash);
 }
 
-static bool place_before(const struct goodput_order *o, const struct place *a,
-			 const struct place *b)
+static bool goodput_order_place_before(const struct goodput_order *o, const struct place *a,
+				       const struct place *b)
 {
 	const struct held *x, *y;
 	int sign = order_sign(a->us, b->us);
@@ -83,28 +83,29 @@ static bool place_before(const struct goodput_order *o, const struct place *a,
 	return sign ? sign < 0 : x->arrival < y->arrival;
 }
 
-static void heap_up(struct goodput_order *o, size_t at)
+static void goodput_order_heap_up(struct goodput_order *o, size_t at)
 {
 	struct place p = o->heap[at];
 
 	for (size_t above; at; at = above) {
 		above = (at - 1) / 2;
-		if (!place_before(o, &p, &o->heap[above]))
+		if (!goodput_order_place_before(o, &p, &o->heap[above]))
 			break;
 		o->heap[at] = o->heap[above];
 	}
 	o->heap[at] = p;
 }
 
-static void heap_down(struct goodput_order *o)
+static void goodput_order_heap_down(struct goodput_order *o)
 {
 	struct place p = o->heap[0];
 	size_t at = 0, below;
 
 	for (; (below = 2 * at + 1) < o->count; at = below) {
-		if (below + 1 < o->count && place_before(o, &o->heap[below + 1], &o->heap[below]))
+		if (below + 1 < o->count &&
+		    goodput_order_place_before(o, &o->heap[below + 1], &o->heap[below]))
 			below++;
-		if (!place_before(o, &o->heap[below], &p))
+		if (!goodput_order_place_before(o, &o->heap[below], &p))
 			break;
 		o->heap[at] = o->heap[below];
 	}
@@ -156,7 +157,7 @@ int goodput_order_put(struct goodput_order *o, const struct goodput_entry *e)
 	slot = o->heap[o->count].slot;
 	o->slots[slot] = (struct held){*e, o->arrivals++};
 	o->heap[o->count].us = order_time(o, &e->record);
-	heap_up(o, o->count++);
+	goodput_order_heap_up(o, o->count++);
 	return 0;
 }
 
@@ -190,7 +191,7 @@ static const struct held *order_first(struct goodput_order *o)
 	o->heap[0] = o->heap[--o->count];
 	o->heap[o->count] = first;
 	if (o->count)
-		heap_down(o);
+		goodput_order_heap_down(o);
 	else
 		o->flushing = false;
 	return &o->slots[first.slot];

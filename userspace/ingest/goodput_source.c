@@ -39,7 +39,7 @@ struct goodput_source {
 	char *buffer;
 };
 
-static const char *path_now(const struct goodput_source *s)
+static const char *goodput_source_path_now(const struct goodput_source *s)
 {
 	return s->paths[s->next - 1];
 }
@@ -54,7 +54,8 @@ static void goodput_source_fault(struct goodput_source *s, uint64_t line, const 
 		return;
 	if (line)
 		snprintf(place, sizeof(place), ":%llu", (unsigned long long)line);
-	log_escape(path, sizeof(path), path_now(s), strlen(path_now(s)));
+	log_escape(path, sizeof(path), goodput_source_path_now(s),
+		   strlen(goodput_source_path_now(s)));
 	snprintf(s->faults.first, sizeof(s->faults.first), "%s%s: %s", path, place, why);
 }
 
@@ -176,7 +177,8 @@ static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 		goodput_source_fault(s, 0, "it is no gzip to the end");
 	s->faults.cut |= end == FILE_CUT || goodput_frame_open(&s->frame);
 	if (end == FILE_RENEWED) {
-		log_warn("%s was cut short or replaced: it is read from its start", path_now(s));
+		log_warn("%s was cut short or replaced: it is read from its start",
+			 goodput_source_path_now(s));
 		goodput_frame_start(&s->frame);
 		return 1;
 	}
@@ -205,7 +207,7 @@ static int goodput_source_fill(struct goodput_source *s)
 	to = source_room(s, &room);
 	n = goodput_file_read(s->file, to, room, &end);
 	if (n < 0)
-		return goodput_source_error(path_now(s), (int)n);
+		return goodput_source_error(goodput_source_path_now(s), (int)n);
 	if (!n)
 		return source_ended(s, end);
 	goodput_frame_feed(&s->frame, s->frame.at, to + n);
@@ -291,7 +293,7 @@ static int source_first(char *path, int64_t *ret_us)
 	return rc < 0 && rc != -EAGAIN ? rc : 0;
 }
 
-static int begun_order(const void *a, const void *b)
+static int goodput_source_begun_order(const void *a, const void *b)
 {
 	const struct begun *x = a, *y = b;
 
@@ -315,7 +317,7 @@ static int source_sort(struct goodput_source *s)
 			break;
 	}
 	if (!err && known == s->count) {
-		qsort(begun, count, sizeof(*begun), begun_order);
+		qsort(begun, count, sizeof(*begun), goodput_source_begun_order);
 		for (int i = 0; i < s->count; i++)
 			s->sorted[i] = s->paths[begun[i].place];
 		s->paths = s->sorted;
@@ -343,7 +345,7 @@ int goodput_source_next(struct goodput_source *s, struct goodput_record *ret)
 			return 1;
 		}
 		if (goodput_order_put(s->order, &s->entry))
-			return goodput_source_error(path_now(s), -ENOMEM);
+			return goodput_source_error(goodput_source_path_now(s), -ENOMEM);
 	}
 }
 

@@ -38,7 +38,7 @@ static void log_put(char *out, size_t size, const char *text, size_t len)
 }
 
 /* "pid=1234, name=python, text"; of one that is not known both are '<unknown>'. */
-static const char *xid_process(const char *at, uint32_t *ret_pid)
+static const char *kernel_log_xid_process(const char *at, uint32_t *ret_pid)
 {
 	const char *next = log_skip(at, "pid="), *name;
 
@@ -73,12 +73,12 @@ static bool log_parse_xid(const char *text, struct gp_fault *ret, uint32_t *ret_
 	log_put(ret->device, sizeof(ret->device), device, (size_t)(end - device));
 	text = *text == ',' ? text + 1 : text;
 	text = *text == ' ' ? text + 1 : text;
-	text = xid_process(text, ret_pid);
+	text = kernel_log_xid_process(text, ret_pid);
 	log_put(ret->text, sizeof(ret->text), text, strlen(text));
 	return true;
 }
 
-static bool amd_fault(const char *text)
+static bool kernel_log_amd_fault(const char *text)
 {
 	static const char *const words[] = {"page fault (", "GPU reset begin",
 					    "uncorrectable hardware errors detected"};
@@ -97,7 +97,7 @@ static bool log_parse_amd(const char *text, struct gp_fault *ret, uint32_t *ret_
 {
 	const char *at = log_skip(text, "amdgpu "), *end = at ? strstr(at, ": ") : NULL, *process;
 
-	if ((!end && !log_skip(text, "[drm:amdgpu")) || !amd_fault(text))
+	if ((!end && !log_skip(text, "[drm:amdgpu")) || !kernel_log_amd_fault(text))
 		return false;
 	*ret = (struct gp_fault){.code = -1, .driver = "amdgpu"};
 	if (end) {

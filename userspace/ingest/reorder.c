@@ -11,17 +11,17 @@
 #define REORDER_ITEMS_MIN 1024
 #define REORDER_BYTES_MIN ((size_t)64 << 10)
 
-static bool item_before(const struct reorder_item *a, const struct reorder_item *b)
+static bool reorder_item_before(const struct reorder_item *a, const struct reorder_item *b)
 {
 	return a->ts_ns != b->ts_ns ? a->ts_ns < b->ts_ns : a->arrival < b->arrival;
 }
 
-static size_t record_bytes(const struct gp_rec *rec)
+static size_t reorder_record_bytes(const struct gp_rec *rec)
 {
 	return ((size_t)rec->len + 7) & ~(size_t)7;
 }
 
-static int list_room(struct reorder_list *l)
+static int reorder_list_room(struct reorder_list *l)
 {
 	struct reorder_item *items;
 	size_t cap;
@@ -44,28 +44,29 @@ static int list_room(struct reorder_list *l)
 	return 0;
 }
 
-static void heap_add(struct reorder_list *h, struct reorder_item item)
+static void reorder_heap_add(struct reorder_list *h, struct reorder_item item)
 {
 	size_t at = h->len++, parent;
 
 	for (; at; at = parent) {
 		parent = (at - 1) / 2;
-		if (!item_before(&item, &h->items[parent]))
+		if (!reorder_item_before(&item, &h->items[parent]))
 			break;
 		h->items[at] = h->items[parent];
 	}
 	h->items[at] = item;
 }
 
-static void heap_drop_first(struct reorder_list *h)
+static void reorder_heap_drop_first(struct reorder_list *h)
 {
 	struct reorder_item item = h->items[--h->len];
 	size_t at = 0, child;
 
 	while ((child = 2 * at + 1) < h->len) {
-		if (child + 1 < h->len && item_before(&h->items[child + 1], &h->items[child]))
+		if (child + 1 < h->len &&
+		    reorder_item_before(&h->items[child + 1], &h->items[child]))
 			child++;
-		if (!item_before(&h->items[child], &item))
+		if (!reorder_item_before(&h->items[child], &item))
 			break;
 		h->items[at] = h->items[child];
 		at = child;
@@ -74,7 +75,7 @@ static void heap_drop_first(struct reorder_list *h)
 		h->items[at] = item;
 }
 
-static int bytes_room(char **bytes, size_t *cap, size_t need)
+static int reorder_bytes_room(char **bytes, size_t *cap, size_t need)
 {
 	size_t grown = *cap ? *cap : REORDER_BYTES_MIN;
 	char *p;
@@ -102,7 +103,7 @@ int reorder_load(struct reorder *r, const void *bytes, size_t len, const char **
 		*ret = "";
 		return 0;
 	}
-	err = bytes_room(&r->bytes, &r->cap, at + len);
+	err = reorder_bytes_room(&r->bytes, &r->cap, at + len);
 	if (err)
 		return err;
 	memcpy(r->bytes + at, bytes, len);
@@ -118,16 +119,16 @@ int reorder_push(struct reorder *r, const struct gp_rec *rec)
 				    (size_t)((const char *)rec - r->bytes)};
 	bool in_order = q->head == q->len || q->items[q->len - 1].ts_ns <= item.ts_ns;
 	struct reorder_list *l = in_order ? q : &r->heap;
-	int err = list_room(l);
+	int err = reorder_list_room(l);
 
 	if (err)
 		return err;
 	if (in_order)
 		q->items[q->len++] = item;
 	else
-		heap_add(&r->heap, item);
+		reorder_heap_add(&r->heap, item);
 	r->arrivals++;
-	r->held_bytes += record_bytes(rec);
+	r->held_bytes += reorder_record_bytes(rec);
 	return 0;
 }
 
@@ -135,7 +136,7 @@ const struct gp_rec *reorder_pop(struct reorder *r, uint64_t until_ns)
 {
 	struct reorder_list *q = &r->queue, *h = &r->heap;
 	const struct reorder_item *item = q->head < q->len ? &q->items[q->head] : NULL;
-	bool from_heap = h->len && (!item || item_before(&h->items[0], item));
+	bool from_heap = h->len && (!item || reorder_item_before(&h->items[0], item));
 	const struct gp_rec *rec;
 
 	if (from_heap)
@@ -143,19 +144,19 @@ const struct gp_rec *reorder_pop(struct reorder *r, uint64_t until_ns)
 	if (!item || item->ts_ns > until_ns)
 		return NULL;
 	rec = (const void *)(r->bytes + item->at);
-	r->held_bytes -= record_bytes(rec);
+	r->held_bytes -= reorder_record_bytes(rec);
 	if (from_heap)
-		heap_drop_first(h);
+		reorder_heap_drop_first(h);
 	else if (++q->head == q->len)
 		q->head = q->len = 0;
 	return rec;
 }
 
-static void list_move(struct reorder *r, struct reorder_list *l, size_t *at)
+static void reorder_list_move(struct reorder *r, struct reorder_list *l, size_t *at)
 {
 	for (size_t i = l->head; i < l->len; i++) {
 		const char *from = r->bytes + l->items[i].at;
-		size_t len = record_bytes((const void *)from);
+		size_t len = reorder_record_bytes((const void *)from);
 
 		memcpy(r->spare + *at, from, len);
 		l->items[i].at = *at;
@@ -175,10 +176,10 @@ void reorder_trim(struct reorder *r)
 	/* Copying is paid for by the bytes that it frees. */
 	if (r->len - r->held_bytes < r->held_bytes + REORDER_BYTES_MIN)
 		return;
-	if (bytes_room(&r->spare, &r->spare_cap, r->held_bytes))
+	if (reorder_bytes_room(&r->spare, &r->spare_cap, r->held_bytes))
 		return;
-	list_move(r, &r->queue, &at);
-	list_move(r, &r->heap, &at);
+	reorder_list_move(r, &r->queue, &at);
+	reorder_list_move(r, &r->heap, &at);
 	r->bytes = r->spare;
 	r->cap = r->spare_cap;
 	r->spare = bytes;
@@ -201,9 +202,9 @@ void reorder_free(struct reorder *r)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-static int item_order(const void *a, const void *b)
+static int reorder_item_order(const void *a, const void *b)
 {
-	return item_before(a, b) ? -1 : 1;
+	return reorder_item_before(a, b) ? -1 : 1;
 }
 
 /* In the order in which they will be given back: then all of them are a queue to whoever reads. */
@@ -221,7 +222,7 @@ static void reorder_write(struct archive *a, const struct reorder *r)
 		for (size_t i = lists[l]->head; i < lists[l]->len; i++)
 			items[n++] = lists[l]->items[i];
 	}
-	qsort(items, n, sizeof(*items), item_order);
+	qsort(items, n, sizeof(*items), reorder_item_order);
 	for (size_t i = 0; i < n; i++) {
 		struct gp_rec *rec = (void *)(r->bytes + items[i].at);
 

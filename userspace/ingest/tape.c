@@ -75,7 +75,7 @@ struct tape_reader {
 	bool eof;
 };
 
-static uint32_t frame_crc(const struct frame_header *h, const void *records, size_t len)
+static uint32_t tape_frame_crc(const struct frame_header *h, const void *records, size_t len)
 {
 	const size_t skip = offsetof(struct frame_header, source);
 	uLong crc = crc32(0, (const Bytef *)h + skip, sizeof(*h) - skip);
@@ -84,14 +84,14 @@ static uint32_t frame_crc(const struct frame_header *h, const void *records, siz
 	return (uint32_t)(len ? crc32(crc, records, (uInt)len) : crc);
 }
 
-static size_t late_bytes(const struct tape_writer *w)
+static size_t tape_late_bytes(const struct tape_writer *w)
 {
 	return w->late.len - w->written;
 }
 
-static void late_shrink(struct tape_writer *w)
+static void tape_late_shrink(struct tape_writer *w)
 {
-	if (!late_bytes(w)) {
+	if (!tape_late_bytes(w)) {
 		if (w->late.cap > TAPE_LATE_KEPT)
 			buffer_free(&w->late);
 		buffer_clear(&w->late);
@@ -106,7 +106,7 @@ static void late_shrink(struct tape_writer *w)
 /* Writes what the pipe takes now. While more than most bytes are left, waits for its reader until
  * until_ns, then returns -ETIMEDOUT. What polls writable takes PIPE_BUF bytes at once; standard
  * output is shared with other processes, so it is not made non-blocking. -errno. */
-static int late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
+static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
 {
 	struct pollfd writable = {.fd = w->fd, .events = POLLOUT};
 	uint64_t now_ns;
@@ -115,7 +115,7 @@ static int late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
 	int wait_ms;
 
 	for (;;) {
-		len = late_bytes(w);
+		len = tape_late_bytes(w);
 		now_ns = clock_mono_ns();
 		wait_ms = len > most && now_ns < until_ns
 				  ? (int)((until_ns - now_ns) / NS_PER_MS) + 1
@@ -134,19 +134,19 @@ static int late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
 }
 
 /* The rest, for as long as the reader reads on. */
-static int late_end(struct tape_writer *w)
+static int tape_late_end(struct tape_writer *w)
 {
 	size_t before;
 	int err;
 
 	do {
-		before = late_bytes(w);
-		err = late_write(w, 0, clock_mono_ns() + (uint64_t)w->end_ms * NS_PER_MS);
-	} while (err == -ETIMEDOUT && late_bytes(w) < before);
+		before = tape_late_bytes(w);
+		err = tape_late_write(w, 0, clock_mono_ns() + (uint64_t)w->end_ms * NS_PER_MS);
+	} while (err == -ETIMEDOUT && tape_late_bytes(w) < before);
 	return err;
 }
 
-static int late_append(struct tape_writer *w, const struct iovec *iov, int count)
+static int tape_late_append(struct tape_writer *w, const struct iovec *iov, int count)
 {
 	int err;
 
@@ -154,8 +154,8 @@ static int late_append(struct tape_writer *w, const struct iovec *iov, int count
 		buffer_add(&w->late, iov[i].iov_base, iov[i].iov_len);
 	if (w->late.failed)
 		return -ENOMEM;
-	err = late_write(w, TAPE_LATE_MAX, clock_mono_ns() + (uint64_t)w->wait_ms * NS_PER_MS);
-	late_shrink(w);
+	err = tape_late_write(w, TAPE_LATE_MAX, clock_mono_ns() + (uint64_t)w->wait_ms * NS_PER_MS);
+	tape_late_shrink(w);
 	return err;
 }
 
@@ -196,7 +196,7 @@ static int tape_write_header(struct tape_writer *w)
 	memcpy(h.magic, tape_magic, sizeof(h.magic));
 	h.crc = (uint32_t)crc32(0, (const Bytef *)&h, offsetof(struct tape_header, crc));
 	w->regular = !fstat(w->fd, &st) && S_ISREG(st.st_mode);
-	err = w->regular ? tape_write_all(w, &iov, 1) : late_append(w, &iov, 1);
+	err = w->regular ? tape_write_all(w, &iov, 1) : tape_late_append(w, &iov, 1);
 	if (err)
 		return err;
 	w->bytes = sizeof(h);
@@ -254,8 +254,8 @@ int tape_append(struct tape_writer *w, const struct tape_frame *f)
 	if (w->broken)
 		return w->err;
 	h.len = (uint32_t)f->len;
-	h.crc = frame_crc(&h, f->records, f->len);
-	w->err = w->regular ? tape_write_all(w, iov, 2) : late_append(w, iov, 2);
+	h.crc = tape_frame_crc(&h, f->records, f->len);
+	w->err = w->regular ? tape_write_all(w, iov, 2) : tape_late_append(w, iov, 2);
 	if (w->err)
 		tape_take_back(w);
 	else
@@ -281,7 +281,7 @@ int tape_close(struct tape_writer *w)
 		return 0;
 	err = w->err;
 	if (!w->regular && !w->broken)
-		err = late_end(w);
+		err = tape_late_end(w);
 	if (close(w->fd) && !err)
 		err = -errno;
 	buffer_free(&w->late);
@@ -421,7 +421,7 @@ int tape_next(struct tape_reader *r, struct tape_frame *ret)
 	if (r->end - r->start < sizeof(h) + h.len)
 		return tape_end(r, NULL);
 	records = r->buf + r->start + sizeof(h);
-	if (frame_crc(&h, records, h.len) != h.crc)
+	if (tape_frame_crc(&h, records, h.len) != h.crc)
 		return tape_end(r, "has a wrong checksum");
 	*ret = (struct tape_frame){(enum tape_source)h.source, h.from, h.to, records, h.len};
 	tape_use(r, sizeof(h) + h.len);

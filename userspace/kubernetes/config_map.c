@@ -179,7 +179,8 @@ static void map_put_text(struct buffer *b, const struct config_map_put *put, con
 	json_close(b, '}');
 }
 
-static int send_text(struct config_maps *m, const struct config_map_put *put, const char *version)
+static int config_map_send_text(struct config_maps *m, const struct config_map_put *put,
+				const char *version)
 {
 	struct buffer body = {0};
 	struct web_reply r = {0};
@@ -211,14 +212,14 @@ static int send_text(struct config_maps *m, const struct config_map_put *put, co
 
 int config_map_create(struct config_maps *m, const struct config_map_put *put)
 {
-	int err = send_text(m, put, NULL);
+	int err = config_map_send_text(m, put, NULL);
 
 	return err == -ENOENT ? -ENOTDIR : err;
 }
 
 int config_map_replace(struct config_maps *m, const struct config_map_put *put, const char *version)
 {
-	int err = send_text(m, put, version);
+	int err = config_map_send_text(m, put, version);
 
 	return err == -ENOENT || err == -EEXIST ? -EAGAIN : err;
 }

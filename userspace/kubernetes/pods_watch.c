@@ -305,7 +305,7 @@ static void *watch_run(struct pods_worker *w, const struct watch_kind *kind)
 
 /* ---- pods */
 
-static void kind_put_pod(struct pods *p, const cJSON *object)
+static void pods_watch_kind_put_pod(struct pods *p, const cJSON *object)
 {
 	char alias[PODS_UID_MAX];
 	struct pod pod;
@@ -314,7 +314,7 @@ static void kind_put_pod(struct pods *p, const cJSON *object)
 		pods_put(p, &pod, alias);
 }
 
-static void kind_drop_pod(struct pods *p, const cJSON *object)
+static void pods_watch_kind_drop_pod(struct pods *p, const cJSON *object)
 {
 	char alias[PODS_UID_MAX];
 	struct pod pod;
@@ -331,8 +331,8 @@ void *pods_watch_pods(void *worker)
 		.what = "pods of this node",
 		.rule = "its service account needs a ClusterRole with pods: list, watch",
 		.begin = pods_list_begin,
-		.put = kind_put_pod,
-		.drop = kind_drop_pod,
+		.put = pods_watch_kind_put_pod,
+		.drop = pods_watch_kind_drop_pod,
 		.end = pods_list_end,
 	};
 
@@ -341,7 +341,7 @@ void *pods_watch_pods(void *worker)
 
 /* ---- the node */
 
-static void kind_put_node(struct pods *p, const cJSON *object)
+static void pods_watch_kind_put_node(struct pods *p, const cJSON *object)
 {
 	struct pods_signal *signals = calloc(PODS_SIGNALS, sizeof(*signals));
 
@@ -351,12 +351,12 @@ static void kind_put_node(struct pods *p, const cJSON *object)
 }
 
 /* A node that is no more has nothing wrong with it; what was told stays. */
-static void kind_nothing(struct pods *p)
+static void pods_watch_kind_nothing(struct pods *p)
 {
 	(void)p;
 }
 
-static void kind_drop_node(struct pods *p, const cJSON *object)
+static void pods_watch_kind_drop_node(struct pods *p, const cJSON *object)
 {
 	(void)p;
 	(void)object;
@@ -369,10 +369,10 @@ void *pods_watch_node(void *worker)
 		.field = "metadata.name",
 		.what = "conditions of this node",
 		.rule = "its service account needs a ClusterRole with nodes: list, watch",
-		.begin = kind_nothing,
-		.put = kind_put_node,
-		.drop = kind_drop_node,
-		.end = kind_nothing,
+		.begin = pods_watch_kind_nothing,
+		.put = pods_watch_kind_put_node,
+		.drop = pods_watch_kind_drop_node,
+		.end = pods_watch_kind_nothing,
 	};
 
 	return watch_run(worker, &kind);
@@ -387,7 +387,7 @@ void *pods_watch_kubelet(void *worker)
 		.what = "pods of the kubelet",
 		.rule = "its service account needs a ClusterRole with nodes/pods: get (before Kubernetes 1.33 nodes/proxy: get)",
 		.begin = pods_list_begin,
-		.put = kind_put_pod,
+		.put = pods_watch_kind_put_pod,
 		.end = pods_list_end,
 	};
 	struct pods_worker *w = worker;

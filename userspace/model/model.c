@@ -27,7 +27,7 @@ struct model *model_new(fact_fn *sink, void *ctx)
 	return m;
 }
 
-static void free_rank(void *r)
+static void model_free_rank(void *r)
 {
 	rank_free(r);
 }
@@ -37,7 +37,7 @@ void model_free(struct model *m)
 	if (!m)
 		return;
 	jobs_free(&m->env.jobs);
-	table_free(m->live, free_rank);
+	table_free(m->live, model_free_rank);
 	for (uint32_t i = 0; i < m->ndead; i++)
 		rank_free(m->dead[i]);
 	model_probes_clear(&m->probes);
@@ -83,7 +83,7 @@ static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool fro
 	return 0;
 }
 
-static void worker_gone(struct model *m, const struct job_member *p)
+static void model_worker_gone(struct model *m, const struct job_member *p)
 {
 	struct rank *parent = model_rank(m, p->process.parent);
 
@@ -123,7 +123,7 @@ static int model_feed_process(struct model *m, const struct event *ev)
 	rank_identify(r, p);
 	member = rank_member(r);
 	if (strstr(member->process.command, "multiprocessing.resource_tracker"))
-		worker_gone(m, member);
+		model_worker_gone(m, member);
 	if (!member->job) {
 		member->job_key = model_job_key(m, member);
 		job_find(member);
@@ -184,7 +184,7 @@ static int model_feed_life(struct model *m, const struct event *ev)
 		return 0;
 	}
 	model_interrupted(m, r);
-	worker_gone(m, rank_member(r));
+	model_worker_gone(m, rank_member(r));
 	err = rank_feed(r, ev, NULL, 0, 0);
 	model_bury(m, r, rank_shown(r));
 	return err;
@@ -336,7 +336,7 @@ static int model_feed_all(struct model *m, const struct event *ev)
 
 /* The ring of calls was full: each that is missing was a hit, of the processes as the others
  * are. */
-static void hits_lost(struct model *m, const struct event *ev)
+static void model_hits_lost(struct model *m, const struct event *ev)
 {
 	struct rank *r, *one = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
 	double all = 0;
@@ -359,7 +359,7 @@ static int model_feed_loss(struct model *m, const struct event *ev)
 	if (ev->loss->cause < GP_LOSS_CAUSE_COUNT)
 		m->lost[ev->loss->cause] += ev->loss->count;
 	if (ev->loss->cause == GP_LOSS_ring_call)
-		hits_lost(m, ev);
+		model_hits_lost(m, ev);
 	model_fact(m, &f, ev->rec->ts_ns);
 	if (!ev->rec->pid)
 		return model_feed_all(m, ev);
@@ -374,7 +374,7 @@ static int model_feed_one(struct model *m, const struct event *ev)
 	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 }
 
-static void session_report(struct model *m)
+static void model_session_report(struct model *m)
 {
 	struct fact f = {.type = FACT_START, .start = &m->session};
 
@@ -514,7 +514,7 @@ int model_feed(struct model *m, const struct event *ev)
 	if (ev->rec->kind == GP_KIND_clock)
 		model_clock(m, ev);
 	if (m->session_due)
-		session_report(m);
+		model_session_report(m);
 	err = model_event(m, ev);
 	m->dropped += !!err;
 	return err;

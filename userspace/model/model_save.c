@@ -7,7 +7,7 @@
 #define MAGIC  "gp-model"
 #define FORMAT 23
 
-static void session_archive(struct archive *a, struct gp_session *s)
+static void model_save_session_archive(struct archive *a, struct gp_session *s)
 {
 	archive_number(a, &s->abi);
 	archive_number(a, &s->flags);
@@ -18,7 +18,7 @@ static void session_archive(struct archive *a, struct gp_session *s)
 }
 
 /* All but sink, ctx and probes. */
-static void env_archive(struct archive *a, struct model_env *env)
+static void model_save_env_archive(struct archive *a, struct model_env *env)
 {
 	archive_struct(a, sizeof(*env));
 	anchors_archive(a, &env->anchors);
@@ -39,7 +39,7 @@ static void env_archive(struct archive *a, struct model_env *env)
 }
 
 /* In order of arrival, as facts of all of them are reported. */
-static void live_archive(struct archive *a, struct model *m)
+static void model_save_live_archive(struct archive *a, struct model *m)
 {
 	uint32_t n = (uint32_t)table_count(m->live), pid;
 	size_t at = 0;
@@ -60,7 +60,7 @@ static void live_archive(struct archive *a, struct model *m)
 	}
 }
 
-static void dead_archive(struct archive *a, struct model *m)
+static void model_save_dead_archive(struct archive *a, struct model *m)
 {
 	uint32_t n = m->ndead;
 
@@ -74,14 +74,14 @@ static void dead_archive(struct archive *a, struct model *m)
 static void model_archive(struct archive *a, struct model *m)
 {
 	archive_struct(a, sizeof(*m));
-	env_archive(a, &m->env);
+	model_save_env_archive(a, &m->env);
 	model_probes_archive(a, &m->probes);
-	live_archive(a, m);
-	dead_archive(a, m);
+	model_save_live_archive(a, m);
+	model_save_dead_archive(a, m);
 	archive_number(a, &m->unfollowed);
 	archive_number(a, &m->forgotten);
 	archive_number(a, &m->dropped);
-	session_archive(a, &m->session);
+	model_save_session_archive(a, &m->session);
 	archive_number(a, &m->session_ns);
 	archive_number(a, &m->session_real_ns);
 	archive_number(a, &m->session_due);

@@ -21,7 +21,7 @@ uint32_t model_chosen(const struct model *m)
 	return m->env.step.probe;
 }
 
-static int compare_views(const void *a, const void *b)
+static int model_view_compare_views(const void *a, const void *b)
 {
 	const struct rank_view *x = a, *y = b;
 
@@ -34,8 +34,8 @@ static int compare_views(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static int snapshot_rank(const struct model *m, const struct rank *r, struct snapshot *s,
-			 bool figures)
+static int model_view_snapshot_rank(const struct model *m, const struct rank *r, struct snapshot *s,
+				    bool figures)
 {
 	struct rank_view *v = &s->ranks[s->nranks];
 	int err = rank_view(r, m->now_ns, figures, v);
@@ -45,7 +45,7 @@ static int snapshot_rank(const struct model *m, const struct rank *r, struct sna
 }
 
 /* Few of a thousand watched processes may be shown, and a view is large. */
-static size_t ranks_shown(const struct model *m)
+static size_t model_view_ranks_shown(const struct model *m)
 {
 	size_t at = 0, n = m->ndead;
 	struct rank *r;
@@ -55,24 +55,24 @@ static size_t ranks_shown(const struct model *m)
 	return n;
 }
 
-static int snapshot_ranks(const struct model *m, struct snapshot *s, bool figures)
+static int model_view_snapshot_ranks(const struct model *m, struct snapshot *s, bool figures)
 {
 	struct rank *r;
 	size_t at = 0;
 	int err = 0;
 
-	s->ranks = calloc(ranks_shown(m) + 1, sizeof(*s->ranks));
+	s->ranks = calloc(model_view_ranks_shown(m) + 1, sizeof(*s->ranks));
 	if (!s->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < m->ndead; i++)
-		err = snapshot_rank(m, m->dead[i], s, figures);
+		err = model_view_snapshot_rank(m, m->dead[i], s, figures);
 	while (!err && (r = table_next(m->live, &at, NULL)))
-		err = rank_shown(r) ? snapshot_rank(m, r, s, figures) : 0;
-	qsort(s->ranks, s->nranks, sizeof(*s->ranks), compare_views);
+		err = rank_shown(r) ? model_view_snapshot_rank(m, r, s, figures) : 0;
+	qsort(s->ranks, s->nranks, sizeof(*s->ranks), model_view_compare_views);
 	return err;
 }
 
-static struct job_view *snapshot_job_find(const struct snapshot *s, uint64_t key)
+static struct job_view *model_view_snapshot_job_find(const struct snapshot *s, uint64_t key)
 {
 	for (uint32_t i = 0; i < s->njobs; i++)
 		if (s->jobs[i].key == key)
@@ -80,7 +80,7 @@ static struct job_view *snapshot_job_find(const struct snapshot *s, uint64_t key
 	return NULL;
 }
 
-static int snapshot_jobs(const struct model *m, struct snapshot *s, bool figures)
+static int model_view_snapshot_jobs(const struct model *m, struct snapshot *s, bool figures)
 {
 	const struct jobs *js = &m->env.jobs;
 
@@ -95,8 +95,9 @@ static int snapshot_jobs(const struct model *m, struct snapshot *s, bool figures
 	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
-		struct job_view *j = r->alive && r->job_key ? snapshot_job_find(s, r->job_key)
-							    : NULL;
+		struct job_view *j = r->alive && r->job_key
+					     ? model_view_snapshot_job_find(s, r->job_key)
+					     : NULL;
 
 		if (j)
 			job_view_rank(j, &r->ledger, r->accelerators);
@@ -106,14 +107,14 @@ static int snapshot_jobs(const struct model *m, struct snapshot *s, bool figures
 	return 0;
 }
 
-static struct snapshot *snapshot_new(struct model *m, bool figures)
+static struct snapshot *model_view_snapshot_new(struct model *m, bool figures)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->references = 1;
-	if (snapshot_ranks(m, s, figures) || snapshot_jobs(m, s, figures) ||
+	if (model_view_snapshot_ranks(m, s, figures) || model_view_snapshot_jobs(m, s, figures) ||
 	    model_probes_view(&m->probes, &s->attach)) {
 		snapshot_unref(s);
 		return NULL;
@@ -141,10 +142,10 @@ static struct snapshot *snapshot_new(struct model *m, bool figures)
 
 struct snapshot *model_snapshot(struct model *m)
 {
-	return snapshot_new(m, true);
+	return model_view_snapshot_new(m, true);
 }
 
 struct snapshot *model_snapshot_brief(struct model *m)
 {
-	return snapshot_new(m, false);
+	return model_view_snapshot_new(m, false);
 }

@@ -28,13 +28,13 @@ static int option_list_add(struct option_list *list, const char *value)
 	return 0;
 }
 
-static void list_clear(struct option_list *list)
+static void option_list_clear(struct option_list *list)
 {
 	while (list->count)
 		free(list->item[--list->count]);
 }
 
-static int row_flag(const char *value, bool *ret)
+static int option_row_flag(const char *value, bool *ret)
 {
 	if (!value || !strcmp(value, "1") || !strcmp(value, "true") || !strcmp(value, "yes"))
 		*ret = true;
@@ -46,8 +46,8 @@ static int row_flag(const char *value, bool *ret)
 }
 
 /* Sets one option unless a stronger origin already did. */
-static int row_set(struct options *o, const struct option_row *r, enum option_origin from,
-		   const char *value)
+static int option_row_set(struct options *o, const struct option_row *r, enum option_origin from,
+			  const char *value)
 {
 	size_t row = (size_t)(r - option_rows);
 	void *at = (char *)o + r->at;
@@ -56,11 +56,11 @@ static int row_set(struct options *o, const struct option_row *r, enum option_or
 	if (option_origin(row) > from)
 		return 0;
 	if (option_origin(row) < from && r->type == OPTION_LIST)
-		list_clear(at);
+		option_list_clear(at);
 	option_origin_set(row, from);
 	switch (r->type) {
 	case OPTION_FLAG:
-		return row_flag(value, at);
+		return option_row_flag(value, at);
 	case OPTION_LIST:
 		return option_list_add(at, value);
 	case OPTION_NUMBER:
@@ -84,7 +84,7 @@ static int row_set(struct options *o, const struct option_row *r, enum option_or
 	return -EINVAL;
 }
 
-static const char *row_wants(const struct option_row *r)
+static const char *option_row_wants(const struct option_row *r)
 {
 	static char text[80];
 
@@ -111,7 +111,7 @@ static const char *row_wants(const struct option_row *r)
 	}
 }
 
-static const char *command_help(unsigned command)
+static const char *option_command_help(unsigned command)
 {
 	static char text[32];
 
@@ -133,7 +133,7 @@ struct file_ctx {
 };
 
 /* The row of a key: that of the command, else any. OPTION_ROWS: there is none. */
-static size_t row_of_key(const char *key, unsigned command)
+static size_t option_row_of_key(const char *key, unsigned command)
 {
 	size_t found = OPTION_ROWS;
 
@@ -150,7 +150,7 @@ static size_t row_of_key(const char *key, unsigned command)
 static int option_set_key(struct file_ctx *c, const char *file, int line, const char *key,
 			  const char *value)
 {
-	size_t row = row_of_key(key, c->command);
+	size_t row = option_row_of_key(key, c->command);
 	const struct option_row *r = &option_rows[row];
 
 	if (row == OPTION_ROWS) {
@@ -169,13 +169,13 @@ static int option_set_key(struct file_ctx *c, const char *file, int line, const 
 	}
 	if (option_origin_place(row, file, line, value))
 		return -ENOMEM;
-	if (row_set(c->o, r, FROM_FILE, value)) {
-		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, row_wants(r));
+	if (option_row_set(c->o, r, FROM_FILE, value)) {
+		log_error("%s:%d: %s: '%s' is not %s", file, line, key, value, option_row_wants(r));
 		return -EINVAL;
 	}
 	if (!(r->commands & c->command))
 		log_warn("%s:%d: %s has no effect here; see gp-bpf %s", file, line, key,
-			 command_help(c->command));
+			 option_command_help(c->command));
 	return 0;
 }
 
@@ -253,9 +253,9 @@ static int option_set_from_environment(struct options *o, unsigned command)
 		value = getenv(option_variable(&option_rows[i], name));
 		if (!value || !*value)
 			continue;
-		if (row_set(o, &option_rows[i], FROM_ENVIRONMENT, value)) {
+		if (option_row_set(o, &option_rows[i], FROM_ENVIRONMENT, value)) {
 			log_error("environment %s: '%s' is not %s", name, value,
-				  row_wants(&option_rows[i]));
+				  option_row_wants(&option_rows[i]));
 			return -EINVAL;
 		}
 	}
@@ -263,9 +263,9 @@ static int option_set_from_environment(struct options *o, unsigned command)
 }
 
 /* optopt: 0 for a long option that is none, a letter, or what a known one is called by. */
-static int flag_unknown(unsigned command, char **argv)
+static int option_flag_unknown(unsigned command, char **argv)
 {
-	const char *help = command_help(command);
+	const char *help = option_command_help(command);
 
 	if (optopt >= LONG_FIRST)
 		log_error("%s takes no value; see gp-bpf %s", argv[optind - 1], help);
@@ -306,7 +306,7 @@ static int option_set_from_flags(struct options *o, unsigned command, int argc, 
 
 		if (c == ':') {
 			log_error("%s needs a value; see gp-bpf %s", argv[optind - 1],
-				  command_help(command));
+				  option_command_help(command));
 			return -EINVAL;
 		}
 		for (int i = 0; i < n && c != '?'; i++)
@@ -314,10 +314,10 @@ static int option_set_from_flags(struct options *o, unsigned command, int argc, 
 			    (option_rows[map[i]].letter && c == option_rows[map[i]].letter))
 				r = &option_rows[map[i]];
 		if (!r)
-			return flag_unknown(command, argv);
-		if (row_set(o, r, FROM_FLAG, optarg)) {
+			return option_flag_unknown(command, argv);
+		if (option_row_set(o, r, FROM_FLAG, optarg)) {
 			log_error("--%s: '%s' is not %s", r->name, optarg ? optarg : "",
-				  row_wants(r));
+				  option_row_wants(r));
 			return -EINVAL;
 		}
 	}
@@ -335,7 +335,7 @@ static void option_set_logging(const struct options *o, enum log_level usual)
 	log_setup((enum log_level)level, (enum log_format)format);
 }
 
-static void show_usage(FILE *out, unsigned command)
+static void option_show_usage(FILE *out, unsigned command)
 {
 	for (int i = 0; i < COMMANDS; i++) {
 		const struct command_row *c = &command_rows[i];
@@ -346,10 +346,10 @@ static void show_usage(FILE *out, unsigned command)
 	options_help(out, command);
 }
 
-static int show_and_free(struct options *o, unsigned command)
+static int option_show_and_free(struct options *o, unsigned command)
 {
 	if (o->help)
-		show_usage(stdout, command);
+		option_show_usage(stdout, command);
 	else
 		puts("gp-bpf " GP_VERSION);
 	options_free(o);
@@ -371,7 +371,7 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv)
 	option_origin_begin(command);
 	err = option_set_from_flags(o, command, argc, argv);
 	if (!err && (o->help || o->version))
-		return show_and_free(o, command);
+		return option_show_and_free(o, command);
 	if (!err)
 		err = option_set_from_environment(o, command);
 	if (!err && o->config)
@@ -405,7 +405,7 @@ void options_free(struct options *o)
 		void *at = (char *)o + option_rows[i].at;
 
 		if (option_rows[i].type == OPTION_LIST)
-			list_clear(at);
+			option_list_clear(at);
 		else if (option_rows[i].type == OPTION_STRING) {
 			free(*(char **)at);
 			*(char **)at = NULL;
@@ -452,7 +452,7 @@ void options_help(FILE *out, unsigned command)
 }
 
 /* Hides an exporter's URL, wherever text names the exporter. */
-static size_t export_told(const char *text)
+static size_t option_export_told(const char *text)
 {
 	const char *url = strstr(text, "otlp:");
 
@@ -462,7 +462,7 @@ static size_t export_told(const char *text)
 size_t option_value_told(const struct option_row *r, const char *value)
 {
 	if (!strcmp(r->name, "export"))
-		return export_told(value);
+		return option_export_told(value);
 	if (r->arg && (!strcmp(r->arg, "URL") || (!strcmp(r->name, "on") && strstr(value, "://"))))
 		return web_told(value);
 	return strlen(value);
@@ -475,7 +475,7 @@ size_t option_told(const char *previous, const char *word)
 			   : previous && !strchr(previous, '=') ? previous
 								: "",
 		   *value = joined ? strchr(word, '=') + 1 : word;
-	size_t told = export_told(word), at = (size_t)(value - word), len, n;
+	size_t told = option_export_told(word), at = (size_t)(value - word), len, n;
 
 	if (strncmp(name, "--", 2) != 0)
 		return told;

@@ -4,7 +4,7 @@
 
 #include "userspace/option/option_row.h"
 
-static bool list_same(const struct option_list *a, const struct option_list *b)
+static bool option_compare_list_same(const struct option_list *a, const struct option_list *b)
 {
 	bool same = a->count == b->count;
 
@@ -13,7 +13,7 @@ static bool list_same(const struct option_list *a, const struct option_list *b)
 	return same;
 }
 
-static bool row_same(const struct option_row *r, const void *a, const void *b)
+static bool option_compare_row_same(const struct option_row *r, const void *a, const void *b)
 {
 	const char *x, *y;
 
@@ -21,7 +21,7 @@ static bool row_same(const struct option_row *r, const void *a, const void *b)
 	case OPTION_FLAG:
 		return *(const bool *)a == *(const bool *)b;
 	case OPTION_LIST:
-		return list_same(a, b);
+		return option_compare_list_same(a, b);
 	case OPTION_REAL:
 		return !memcmp(a, b, sizeof(double));
 	case OPTION_STRING:
@@ -40,7 +40,7 @@ void options_compare(const struct options *a, const struct options *b, unsigned 
 		const struct option_row *r = &option_rows[i];
 
 		if (r->commands & command &&
-		    !row_same(r, (const char *)a + r->at, (const char *)b + r->at))
+		    !option_compare_row_same(r, (const char *)a + r->at, (const char *)b + r->at))
 			changed(ctx, r->name);
 	}
 }

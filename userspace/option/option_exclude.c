@@ -90,7 +90,7 @@ void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx
 	}
 }
 
-static int part_take(char *at, size_t cap, const char *value)
+static int option_exclude_part_take(char *at, size_t cap, const char *value)
 {
 	if (*at || !*value || strlen(value) >= cap)
 		return -EINVAL;
@@ -103,9 +103,9 @@ int options_exclude_file(struct option_exclude_file *f, const char *key, const c
 {
 	int64_t from_ns, to_ns;
 	const char *why;
-	int err = !strcmp(key, "from") ? part_take(f->from, sizeof(f->from), value)
-		  : !strcmp(key, "to") ? part_take(f->to, sizeof(f->to), value)
-				       : part_take(f->why, sizeof(f->why), value);
+	int err = !strcmp(key, "from") ? option_exclude_part_take(f->from, sizeof(f->from), value)
+		  : !strcmp(key, "to") ? option_exclude_part_take(f->to, sizeof(f->to), value)
+				       : option_exclude_part_take(f->why, sizeof(f->why), value);
 
 	if (err || !*f->from || !*f->to || !*f->why)
 		return err;

@@ -98,7 +98,7 @@ static const struct place *origin_place_of(size_t row, const char *text)
 }
 
 /* For a message about an option ("--price: 'x' is...") that was not set on the command line. */
-static bool name_place(const char *message, char *out, size_t len)
+static bool option_origin_name_place(const char *message, char *out, size_t len)
 {
 	char variable[OPTION_VARIABLE_MAX];
 	const struct place *p;
@@ -129,7 +129,7 @@ static bool option_origin_on_message(const char *message, char *out, size_t len)
 	bool named;
 
 	pthread_mutex_lock(&said.lock);
-	named = name_place(message, out, len);
+	named = option_origin_name_place(message, out, len);
 	pthread_mutex_unlock(&said.lock);
 	return named;
 }

@@ -30,7 +30,7 @@ static const struct {
 };
 
 /* For tests and for whoever starts us; or about themselves. */
-static bool row_internal(const struct option_row *r)
+static bool print_row_internal(const struct option_row *r)
 {
 	static const char *const names[] = {"root", "ready-fd", "print-config", "help", "version"};
 
@@ -137,28 +137,28 @@ struct print {
 	unsigned command;
 };
 
-static const void *value_at(const struct print *p, size_t i)
+static const void *print_value_at(const struct print *p, size_t i)
 {
 	return (const char *)p->o + option_rows[i].at;
 }
 
 /* Only the host of an address is printed: such a line cannot be read back. */
-static bool item_hidden(const struct option_row *r, const char *item)
+static bool print_item_hidden(const struct option_row *r, const char *item)
 {
 	return item[option_value_told(r, item)];
 }
 
-static bool row_shown(const struct print *p, size_t i)
+static bool print_row_shown(const struct print *p, size_t i)
 {
 	const struct option_row *r = &option_rows[i];
-	const struct option_list *list = value_at(p, i);
+	const struct option_list *list = print_value_at(p, i);
 
 	if (option_origin(i) == FROM_DEFAULT)
 		return false;
 	if (r->type == OPTION_STRING)
-		return !item_hidden(r, *(char *const *)value_at(p, i));
+		return !print_item_hidden(r, *(char *const *)print_value_at(p, i));
 	for (int k = 0; r->type == OPTION_LIST && k < list->count; k++)
-		if (!item_hidden(r, list->item[k]))
+		if (!print_item_hidden(r, list->item[k]))
 			return true;
 	return r->type != OPTION_LIST;
 }
@@ -170,11 +170,11 @@ static void print_put_hidden(const struct print *p, const struct option_row *r, 
 
 static void print_put_items(const struct print *p, size_t i, const char *indent)
 {
-	const struct option_list *list = value_at(p, i);
+	const struct option_list *list = print_value_at(p, i);
 	const struct option_row *r = &option_rows[i];
 
 	for (int k = 0; k < list->count; k++) {
-		bool hidden = item_hidden(r, list->item[k]);
+		bool hidden = print_item_hidden(r, list->item[k]);
 
 		fprintf(p->out, "%s%s- ", hidden ? "#" : "", indent);
 		if (hidden)
@@ -197,7 +197,7 @@ static void print_put_default(const struct print *p, size_t i)
 								       : defaults[k].value);
 		return;
 	}
-	if (r->type != OPTION_LIST && print_put_scalar(p->out, r, value_at(p, i)))
+	if (r->type != OPTION_LIST && print_put_scalar(p->out, r, print_value_at(p, i)))
 		fputs("  # default\n", p->out);
 	else
 		fprintf(p->out, r->type == OPTION_LIST ? "[%s]\n" : "%s\n", r->arg);
@@ -206,9 +206,9 @@ static void print_put_default(const struct print *p, size_t i)
 static void print_put_row(const struct print *p, size_t i, const char *key, const char *indent)
 {
 	const struct option_row *r = &option_rows[i];
-	const void *at = value_at(p, i);
+	const void *at = print_value_at(p, i);
 
-	fprintf(p->out, "%s%s%s:", row_shown(p, i) ? "" : "#", indent, key);
+	fprintf(p->out, "%s%s%s:", print_row_shown(p, i) ? "" : "#", indent, key);
 	if (option_origin(i) == FROM_DEFAULT) {
 		fputc(' ', p->out);
 		print_put_default(p, i);
@@ -220,15 +220,16 @@ static void print_put_row(const struct print *p, size_t i, const char *key, cons
 		return;
 	}
 	fputc(' ', p->out);
-	if (row_shown(p, i))
+	if (print_row_shown(p, i))
 		print_put_scalar(p->out, r, at);
 	else
 		print_put_hidden(p, r, *(char *const *)at);
-	fprintf(p->out, "  # %s%s\n", origin_name[option_origin(i)], row_shown(p, i) ? "" : HIDDEN);
+	fprintf(p->out, "  # %s%s\n", origin_name[option_origin(i)],
+		print_row_shown(p, i) ? "" : HIDDEN);
 }
 
 /* Rows of one command whose keys begin alike; the first of them is row i. */
-static bool same_section(const struct print *p, size_t i, size_t k)
+static bool print_same_section(const struct print *p, size_t i, size_t k)
 {
 	size_t len = strcspn(option_rows[i].key, ".") + 1;
 
@@ -242,13 +243,13 @@ static void print_put_section(const struct print *p, size_t i)
 	bool any = false;
 
 	for (size_t k = 0; k < i; k++)
-		if (same_section(p, i, k))
+		if (print_same_section(p, i, k))
 			return;
 	for (size_t k = i; k < OPTION_ROWS; k++)
-		any |= same_section(p, i, k) && row_shown(p, k);
+		any |= print_same_section(p, i, k) && print_row_shown(p, k);
 	fprintf(p->out, "%s%.*s:\n", any ? "" : "#", (int)len, option_rows[i].key);
 	for (size_t k = i; k < OPTION_ROWS; k++)
-		if (same_section(p, i, k))
+		if (print_same_section(p, i, k))
 			print_put_row(p, k, option_rows[k].key + len + 1, "  ");
 }
 
@@ -256,7 +257,7 @@ static void print_put_section(const struct print *p, size_t i)
 static void print_put_flag(const struct print *p, size_t i)
 {
 	const struct option_row *r = &option_rows[i];
-	const struct option_list *list = value_at(p, i);
+	const struct option_list *list = print_value_at(p, i);
 	int n = r->type == OPTION_LIST ? list->count : 1;
 
 	for (int k = 0; k < n; k++) {
@@ -266,7 +267,7 @@ static void print_put_flag(const struct print *p, size_t i)
 			print_put_text(p->out, list->item[k], false);
 		} else if (r->type != OPTION_FLAG) {
 			fputc(' ', p->out);
-			print_put_scalar(p->out, r, value_at(p, i));
+			print_put_scalar(p->out, r, print_value_at(p, i));
 		}
 		fprintf(p->out, "  # %s\n", origin_name[option_origin(i)]);
 	}
@@ -283,7 +284,7 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 	for (size_t i = 0; i < OPTION_ROWS; i++) {
 		const struct option_row *r = &option_rows[i];
 
-		if (!(r->commands & command) || row_internal(r))
+		if (!(r->commands & command) || print_row_internal(r))
 			continue;
 		if (!r->key && option_origin(i) != FROM_DEFAULT)
 			print_put_flag(&p, i);

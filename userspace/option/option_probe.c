@@ -73,7 +73,7 @@ bool option_marks(const struct probe_row *r)
 	return !r->count && r->role != GP_ROLE_table;
 }
 
-static int marker_check(const struct probe_table *t, const char *name)
+static int option_probe_marker_check(const struct probe_table *t, const char *name)
 {
 	const struct probe_row *r;
 
@@ -105,7 +105,7 @@ int option_probes(const struct options *o, struct probe_table **ret)
 		err = -EINVAL;
 	err = err ? err : probes_keep(o, t);
 	if (!err && o->marker)
-		err = marker_check(t, o->marker);
+		err = option_probe_marker_check(t, o->marker);
 	if (err)
 		probe_table_free(t);
 	else

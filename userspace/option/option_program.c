@@ -68,7 +68,7 @@ static void option_program_say_text(option_say_fn *say, void *ctx, const char *k
 		say(ctx, key, text);
 }
 
-static bool tag_fits(const char *name, const char *tag)
+static bool option_program_tag_fits(const char *name, const char *tag)
 {
 	if (!tag || strlen(tag) < PROGRAM_TAG_MAX)
 		return true;
@@ -77,7 +77,7 @@ static bool tag_fits(const char *name, const char *tag)
 }
 
 /* It becomes part of keys. */
-static bool uid_fits(const char *uid)
+static bool option_program_uid_fits(const char *uid)
 {
 	size_t len = uid ? strlen(uid) : 1;
 
@@ -105,8 +105,9 @@ int options_program(const struct options *o)
 			o->accelerator);
 		return -EINVAL;
 	}
-	return uid_fits(o->job_uid) && tag_fits("perf-tag", o->perf_tag) &&
-			       tag_fits("session-tag", o->session_tag)
+	return option_program_uid_fits(o->job_uid) &&
+			       option_program_tag_fits("perf-tag", o->perf_tag) &&
+			       option_program_tag_fits("session-tag", o->session_tag)
 		       ? 0
 		       : -EINVAL;
 }

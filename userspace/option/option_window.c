@@ -22,7 +22,7 @@ static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 
 /* What Cloud Monitoring is to be told of has to be kept; the usual ones beside it as far as there
  * is room. */
-static int rolling_put(const struct options *o, uint64_t windows_ns[WINDOWS_MAX])
+static int option_window_rolling_put(const struct options *o, uint64_t windows_ns[WINDOWS_MAX])
 {
 	struct gcm_options rolling = {0};
 	uint64_t ns;
@@ -66,7 +66,7 @@ int options_windows(const struct options *o, char *out, size_t len)
 			return -EINVAL;
 		}
 	}
-	if (o->rolling && rolling_put(o, windows_ns))
+	if (o->rolling && option_window_rolling_put(o, windows_ns))
 		return -EINVAL;
 	for (int i = 0; i < WINDOWS_MAX && windows_ns[i] && used < len; i++)
 		used += (size_t)snprintf(out + used, len - used, "%s%llu", i ? "," : "",

@@ -63,7 +63,7 @@ int journal_open(struct journal **ret, struct output *out, const char *tape, str
 	return 0;
 }
 
-static const char *tape_why(int err)
+static const char *journal_tape_why(int err)
 {
 	return err == -ETIMEDOUT ? "its reader does not read" : strerror(-err);
 }
@@ -78,7 +78,7 @@ int journal_close(struct journal *j)
 	err = j->error;
 	last = j->tape ? tape_close(j->tape) : 0;
 	if (last)
-		log_error("tape %s: %s; its end is missing", j->tape_path, tape_why(last));
+		log_error("tape %s: %s; its end is missing", j->tape_path, journal_tape_why(last));
 	buffer_free(&j->own);
 	buffer_free(&j->state.stream);
 	buffer_free(&j->state.model);
@@ -99,7 +99,7 @@ void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t pr
 	return event_init(at, kind, clock_mono_ns(), pid, probe);
 }
 
-static uint64_t records_count(const struct buffer *b)
+static uint64_t journal_records_count(const struct buffer *b)
 {
 	uint64_t n = 0;
 
@@ -115,19 +115,19 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	int err = j->tape ? tape_append(j->tape, &frame) : 0;
 
 	if (err && !j->error) {
-		log_error("tape %s: %s; recording stops here", j->tape_path, tape_why(err));
+		log_error("tape %s: %s; recording stops here", j->tape_path, journal_tape_why(err));
 		j->error = err;
 		tape_close(j->tape);
 		j->tape = NULL;
 	}
 	if (j->durable && !j->stopped && durable_append(j->durable, &frame))
-		j->unkept += records_count(b);
+		j->unkept += journal_records_count(b);
 	return output_feed(j->out, b->data, b->len);
 }
 
 /* They were not lost to us, only to a successor, so the tape cannot say so: the output is told
  * alone. */
-static void unkept_tell(struct journal *j)
+static void journal_unkept_tell(struct journal *j)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
 	struct gp_loss *loss;
@@ -182,7 +182,7 @@ void journal_keep(struct journal *j)
 
 	if (!j->durable)
 		return;
-	unkept_tell(j);
+	journal_unkept_tell(j);
 	if (durable_whole(j->durable) ? now_ns - j->saved_ns >= JOURNAL_SAVE_NS ||
 						durable_tape_bytes(j->durable) > SAVE_TAPE_BYTES
 				      : now_ns - j->saved_ns >= RETRY_NS)
@@ -195,7 +195,7 @@ struct replaying {
 	void *ctx;
 };
 
-static void replay_frame(void *ctx, const struct tape_frame *f)
+static void journal_replay_frame(void *ctx, const struct tape_frame *f)
 {
 	struct replaying *r = ctx;
 
@@ -210,7 +210,7 @@ int journal_replay(struct journal *j, durable_frame_fn *fn, void *ctx)
 	int err;
 
 	output_replaying(j->out, true);
-	err = durable_replay(j->durable, replay_frame, &r);
+	err = durable_replay(j->durable, journal_replay_frame, &r);
 	output_replaying(j->out, false);
 	return err;
 }

@@ -40,7 +40,7 @@ static void output_on_fact(void *ctx, const struct fact *f)
 }
 
 /* Before anybody else has the snapshot. */
-static void store_look(const struct output *out, struct snapshot *s)
+static void output_store_look(const struct output *out, struct snapshot *s)
 {
 	struct store_writer_stats is;
 
@@ -66,7 +66,7 @@ static void store_look(const struct output *out, struct snapshot *s)
 	}
 }
 
-static void keep_snapshot(struct output *out)
+static void output_keep_snapshot(struct output *out)
 {
 	struct snapshot *s = model_snapshot_brief(out->model); /* all that these two read */
 
@@ -96,9 +96,9 @@ static void output_on_event(void *ctx, const struct event *ev)
 	if (out->by_events && ev->rec->kind == GP_KIND_tick)
 		export_set_moment(out->exports, ev->rec->ts_ns, output_moment, out);
 	if ((out->store || out->page) && out->by_events && ev->rec->kind == GP_KIND_tick)
-		keep_snapshot(out);
+		output_keep_snapshot(out);
 	else if (out->page && page_wants(out->page))
-		keep_snapshot(out);
+		output_keep_snapshot(out);
 }
 
 static void output_on_log(void *ctx, enum log_level level, const char *line)
@@ -129,13 +129,13 @@ static int output_open_store(struct output *out, const struct options *o, bool s
 }
 
 /* A reader that stops reading costs lines, and holds up nobody. */
-static ssize_t plain_write(void *cookie, const char *text, size_t len)
+static ssize_t output_plain_write(void *cookie, const char *text, size_t len)
 {
 	log_pipe_write(cookie, text, len);
 	return (ssize_t)len;
 }
 
-static int plain_close(void *cookie)
+static int output_plain_close(void *cookie)
 {
 	return close(((struct log_pipe *)cookie)->fd);
 }
@@ -159,7 +159,7 @@ static int output_open_view(struct output *out, enum output_view view, int plain
 	out->plain_pipe.fd = fd;
 	out->plain = fopencookie(
 		&out->plain_pipe, "w",
-		(cookie_io_functions_t){.write = plain_write, .close = plain_close});
+		(cookie_io_functions_t){.write = output_plain_write, .close = output_plain_close});
 	if (!out->plain) {
 		close(fd);
 		return -errno;
@@ -269,7 +269,7 @@ void output_leave(struct output *out)
 		store_writer_hand_over(out->store);
 }
 
-static uint64_t told_last(struct output *out)
+static uint64_t output_told_last(struct output *out)
 {
 	uint64_t told = export_set_told(out->exports),
 		 stored = out->store ? store_writer_told(out->store) : 0;
@@ -284,7 +284,7 @@ void output_replaying(struct output *out, bool yes)
 	 * that is already in a file. */
 	if (yes)
 		return;
-	model_reported_upto(out->model, told_last(out));
+	model_reported_upto(out->model, output_told_last(out));
 	export_set_missed(out->exports, model_reported(out->model));
 }
 
@@ -333,7 +333,7 @@ bool output_trains(const struct output *out, uint32_t pid)
 	return out->trains && table_get(out->trains, pid);
 }
 
-static void node_look(struct output *out, struct snapshot *s)
+static void output_node_look(struct output *out, struct snapshot *s)
 {
 	uint64_t pid;
 
@@ -356,7 +356,7 @@ static void node_look(struct output *out, struct snapshot *s)
 	output_seen_look(out, s);
 }
 
-static bool snapshots_wanted(const struct output *out)
+static bool output_snapshots_wanted(const struct output *out)
 {
 	return out->store || out->page || out->live || out->top || (out->plain && !out->events) ||
 	       export_set_takes_snapshots(out->exports);
@@ -365,12 +365,12 @@ static bool snapshots_wanted(const struct output *out)
 /* shown: also to people. */
 static void output_snapshot(struct output *out, bool shown)
 {
-	struct snapshot *s = snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
+	struct snapshot *s = output_snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
 
 	if (!s)
 		return;
-	node_look(out, s);
-	store_look(out, s);
+	output_node_look(out, s);
+	output_store_look(out, s);
 	export_set_look(out->exports, s);
 	export_set_snapshot(out->exports, s);
 	if (out->store)
@@ -473,8 +473,8 @@ int output_close(struct output *out, bool report)
 		s = model_snapshot(out->model);
 	}
 	if (s) {
-		node_look(out, s);
-		store_look(out, s);
+		output_node_look(out, s);
+		output_store_look(out, s);
 		export_set_look(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}

@@ -9,7 +9,7 @@
 
 /* Cloud Monitoring is written to only where --export says so: whoever gives its options alone is
  * told. */
-static int check_gcm(const struct options *o)
+static int output_export_check_gcm(const struct options *o)
 {
 	const struct {
 		const char *name;
@@ -46,7 +46,7 @@ static int check_gcm(const struct options *o)
 	return 0;
 }
 
-static bool gcm_several(const struct options *o)
+static bool output_export_gcm_several(const struct options *o)
 {
 	int n = 0;
 
@@ -81,7 +81,7 @@ static struct export_options export_options_of(const struct options *o, bool res
 		.endpoint = o->gcm_endpoint,
 		.workload_metrics = o->gcm_workload_metrics,
 		.dry_run = o->dry_run,
-		.several = gcm_several(o),
+		.several = output_export_gcm_several(o),
 		.interval_ns = o->gcm_interval_ns,
 		.rolling = o->rolling,
 		.hooks = o->hooks.item,
@@ -124,7 +124,7 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 		err = export_set_add(out->exports, "prometheus");
 	if (!err)
 		err = export_set_add_hooks(out->exports);
-	return err ? err : check_gcm(o);
+	return err ? err : output_export_check_gcm(o);
 }
 
 int output_serve(struct output *out, const char *path)

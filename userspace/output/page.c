@@ -82,7 +82,7 @@ static int page_write_all(int fd, const char *data, size_t len, int wait_ms)
 	return 0;
 }
 
-static int pipe_make(const char *file, const char *data, size_t len)
+static int page_pipe_make(const char *file, const char *data, size_t len)
 {
 	int fd = path_open_fifo(file, O_WRONLY | O_CREAT | O_TRUNC, 0644, PIPE_WAIT_MS), err;
 
@@ -103,7 +103,7 @@ static int page_file_make(const char *file, const char *data, size_t len)
 		return page_fail(file, page_write_all(STDOUT_FILENO, data, len, -1));
 	err = outlet_open(&o, file, false);
 	if (err)
-		return page_fail(file, err == -ENOTSUP ? pipe_make(file, data, len) : err);
+		return page_fail(file, err == -ENOTSUP ? page_pipe_make(file, data, len) : err);
 	while (len && !err) {
 		if (!outlet_give(o, data, len))
 			err = -EBUSY;
@@ -137,7 +137,7 @@ static int page_file_try(const char *file, bool *ret_made)
 	return 0;
 }
 
-static ssize_t remove_there(const void *arg, void *ret, size_t cap)
+static ssize_t page_remove_there(const void *arg, void *ret, size_t cap)
 {
 	const char *name;
 	int folder = path_parent(*(const char *const *)arg, &name);
@@ -172,8 +172,8 @@ static struct line *page_line_of(struct page *p, const char *key)
 	return NULL;
 }
 
-static bool line_renamed(struct page *p, const struct snapshot *s, const struct job_view *j,
-			 const char *key)
+static bool page_line_renamed(struct page *p, const struct snapshot *s, const struct job_view *j,
+			      const char *key)
 {
 	char former[INTAKE_KEY_MAX];
 	struct line *l = NULL;
@@ -187,7 +187,7 @@ static bool line_renamed(struct page *p, const struct snapshot *s, const struct 
 	return l;
 }
 
-static void line_new(struct page *p, const char *key)
+static void page_line_new(struct page *p, const char *key)
 {
 	struct line *l = &p->lines[p->nlines];
 
@@ -203,7 +203,7 @@ static void line_new(struct page *p, const char *key)
 	p->nlines++;
 }
 
-static void line_look(struct line *l, const struct job_view *j)
+static void page_line_look(struct line *l, const struct job_view *j)
 {
 	if (!l)
 		return;
@@ -212,23 +212,23 @@ static void line_look(struct line *l, const struct job_view *j)
 	memcpy(l->accelerator_ns, j->accelerator_ns, sizeof(l->accelerator_ns));
 }
 
-static void step_put(struct page *p, uint32_t pid, int64_t at_ns, uint64_t step_ns)
+static void page_step_put(struct page *p, uint32_t pid, int64_t at_ns, uint64_t step_ns)
 {
 	for (uint32_t i = 0; i < p->nlines; i++)
 		if (p->lines[i].pid == pid)
 			curve_add(p->lines[i].curve, at_ns, step_ns);
 }
 
-static void pending_put(struct page *p)
+static void page_pending_put(struct page *p)
 {
 	for (uint32_t i = 0; i < p->npending; i++)
-		step_put(p, p->pid, p->pending[i].at_ns, p->pending[i].step_ns);
+		page_step_put(p, p->pid, p->pending[i].at_ns, p->pending[i].step_ns);
 	p->npending = 0;
 	p->pid = 0;
 }
 
 /* The same steps have a time here as in the store (store/intake.c). */
-static void step_take(struct page *p, const struct fact *f)
+static void page_step_take(struct page *p, const struct fact *f)
 {
 	const struct step *st = &f->step->step;
 	int64_t at_ns = f->real_ns - (int64_t)(f->mono_ns - st->end_ns);
@@ -236,7 +236,7 @@ static void step_take(struct page *p, const struct fact *f)
 	if ((st->flags & STEP_NO_SAMPLE) || !f->real_ns)
 		return;
 	if (table_get(p->seen, f->pid)) {
-		step_put(p, f->pid, at_ns, st->end_ns - st->start_ns);
+		page_step_put(p, f->pid, at_ns, st->end_ns - st->start_ns);
 		return;
 	}
 	p->pid = f->pid;
@@ -250,7 +250,7 @@ void page_fact(struct page *p, const struct fact *f)
 {
 	store_writer_fact(p->store, f);
 	if (f->type == FACT_STEP)
-		step_take(p, f);
+		page_step_take(p, f);
 	else if (f->type == FACT_RANK && f->state->state == STATE_ENDED)
 		table_take(p->seen, f->pid); /* the number may be another process's next */
 }
@@ -267,16 +267,16 @@ void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
 		char key[INTAKE_KEY_MAX];
 
 		intake_key(key, s, j);
-		if (!page_line_of(p, key) && !line_renamed(p, s, j, key))
-			line_new(p, key);
-		line_look(page_line_of(p, key), j);
+		if (!page_line_of(p, key) && !page_line_renamed(p, s, j, key))
+			page_line_new(p, key);
+		page_line_look(page_line_of(p, key), j);
 	}
 	p->program = s->program;
 	for (uint32_t i = 0; i < s->nranks; i++)
 		if (s->ranks[i].trainer && s->ranks[i].alive &&
 		    table_put(p->seen, s->ranks[i].pid, p))
 			p->error = -ENOMEM;
-	pending_put(p);
+	page_pending_put(p);
 	store_writer_snapshot(p->store, s, wait);
 }
 
@@ -313,7 +313,7 @@ struct most {
 	int err;
 };
 
-static int most_steps(void *ctx, const struct store_job *j)
+static int page_most_steps(void *ctx, const struct store_job *j)
 {
 	struct most *m = ctx;
 
@@ -322,7 +322,7 @@ static int most_steps(void *ctx, const struct store_job *j)
 	return 0;
 }
 
-static struct curve *curve_of(struct page *p, const struct store_job *j)
+static struct curve *page_curve_of(struct page *p, const struct store_job *j)
 {
 	struct line *l = page_line_of(p, j->key);
 	struct curve *s = l ? l->curve : NULL;
@@ -350,11 +350,11 @@ static int page_tell(void *ctx, struct store *st)
 	static const struct store_span everything;
 	struct most *m = ctx;
 	struct story *s = NULL;
-	int err = store_jobs(st, &everything, most_steps, m);
+	int err = store_jobs(st, &everything, page_most_steps, m);
 
 	if (!err && !m->jobs)
 		err = -ENODATA;
-	err = err ? err : story_open(&s, st, &m->job, &everything, curve_of(m->page, &m->job));
+	err = err ? err : story_open(&s, st, &m->job, &everything, page_curve_of(m->page, &m->job));
 	if (err == -ENODATA)
 		log_error("--html %s: no training loop was found: there is no page", m->page->file);
 	else if (err)
@@ -396,7 +396,7 @@ void page_drop(struct page *p)
 		return;
 	store_writer_close(p->store);
 	if (p->made)
-		aside_once(remove_there, &p->file, sizeof(p->file), NULL, 0, OUTLET_OPEN_MS);
+		aside_once(page_remove_there, &p->file, sizeof(p->file), NULL, 0, OUTLET_OPEN_MS);
 	for (uint32_t i = 0; i < p->nlines; i++)
 		free(p->lines[i].curve);
 	table_free(p->seen, NULL);

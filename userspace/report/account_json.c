@@ -78,7 +78,7 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 }
 
 /* As Python writes an instant. */
-static const char *instant_text(char out[EPOCH_TEXT_MAX + 8], int64_t us)
+static const char *account_json_instant_text(char out[EPOCH_TEXT_MAX + 8], int64_t us)
 {
 	char text[EPOCH_TEXT_MAX];
 
@@ -95,7 +95,8 @@ static void json_error(struct buffer *out, const struct goodput_part *p)
 	/* Its texts end with a full stop, but for the one that goes on with the window. */
 	if (len && p->error[len - 1] != '.' && !strcmp(p->error_type, "ValueError"))
 		snprintf(message, sizeof(message), "%s between %s and %s.", p->error,
-			 instant_text(from, p->from_us), instant_text(to, p->to_us));
+			 account_json_instant_text(from, p->from_us),
+			 account_json_instant_text(to, p->to_us));
 	else
 		snprintf(message, sizeof(message), "%s", p->error);
 	json_open(out, "error", '{');

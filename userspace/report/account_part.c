@@ -75,7 +75,7 @@ const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole)
 	return out;
 }
 
-static const char *percent_text(char out[SPAN_TEXT_MAX], double pct)
+static const char *account_part_percent_text(char out[SPAN_TEXT_MAX], double pct)
 {
 	if (!isfinite(pct))
 		return "unknown";
@@ -99,7 +99,7 @@ static void part_bar(struct canvas *c, int col, int cells, enum style st, double
 	canvas_put(c, st, "%s", eighth[n]);
 }
 
-static int row_order(const void *a, const void *b)
+static int account_part_row_order(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -125,11 +125,11 @@ static int part_rows(struct row rows[BADPUTS + 1], const struct goodput_part *p)
 		if (i != BADPUT_LOAD_ASYNC && (s != 0 || pct != 0))
 			rows[n++] = (struct row){i, s, pct};
 	}
-	qsort(rows, (size_t)n, sizeof(*rows), row_order);
+	qsort(rows, (size_t)n, sizeof(*rows), account_part_row_order);
 	return n;
 }
 
-static int custom_order(const void *a, const void *b)
+static int account_part_custom_order(const void *a, const void *b)
 {
 	const struct goodput_custom *x = *(const struct goodput_custom *const *)a;
 	const struct goodput_custom *y = *(const struct goodput_custom *const *)b;
@@ -151,13 +151,14 @@ static void part_types(struct canvas *c, const struct goodput_part *p, double wh
 		return;
 	for (size_t i = 0; i < n; i++)
 		by_size[i] = &p->custom[i];
-	qsort(by_size, n, sizeof(const struct goodput_custom *), custom_order);
+	qsort(by_size, n, sizeof(const struct goodput_custom *), account_part_custom_order);
 	for (size_t i = 0; i < n && i < TYPES_MAX; i++) {
 		canvas_line(c, 0);
 		canvas_at(c, COL_TYPE);
 		canvas_put(c, STYLE_DIM, "%s", goodput_name(names, by_size[i]->name));
 		canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, by_size[i]->s, whole_s));
-		canvas_right(c, COL_SHARE, STYLE_DIM, percent_text(share, by_size[i]->pct));
+		canvas_right(c, COL_SHARE, STYLE_DIM,
+			     account_part_percent_text(share, by_size[i]->pct));
 	}
 	if (n > TYPES_MAX) {
 		canvas_line(c, 0);
@@ -176,7 +177,7 @@ static void part_row(struct canvas *c, const struct row *r, double whole_s)
 	canvas_at(c, COL_NAME);
 	canvas_put(c, r->id == BADPUTS ? STYLE_BOLD : STYLE_PLAIN, "%s", look[r->id].label);
 	canvas_right(c, COL_TIME, STYLE_PLAIN, span_text(time, r->s, whole_s));
-	canvas_right(c, COL_SHARE, STYLE_PLAIN, percent_text(share, r->pct));
+	canvas_right(c, COL_SHARE, STYLE_PLAIN, account_part_percent_text(share, r->pct));
 	part_bar(c, COL_BAR, CELLS, look[r->id].style, r->pct);
 }
 
@@ -247,7 +248,7 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 		return;
 	}
 	canvas_right(c, LINE_TIME, STYLE_PLAIN, span_text(time, p->total_s, p->total_s));
-	canvas_right(c, LINE_SHARE, STYLE_PLAIN, percent_text(share, p->goodput_pct));
+	canvas_right(c, LINE_SHARE, STYLE_PLAIN, account_part_percent_text(share, p->goodput_pct));
 	part_bar(c, LINE_BAR, LINE_CELLS, STYLE_GREEN, p->goodput_pct);
 	n = part_rows(rows, p);
 	if (n < 2)
@@ -256,7 +257,7 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 	canvas_at(c, COL_TYPE);
 	for (int i = 1; i < n && i <= LARGEST_MAX; i++) {
 		snprintf(largest, sizeof(largest), "%s%s %s", i > 1 ? ", " : "",
-			 look[rows[i].id].label, percent_text(share, rows[i].pct));
+			 look[rows[i].id].label, account_part_percent_text(share, rows[i].pct));
 		if (c->col + canvas_width(largest) <= c->cols)
 			canvas_put(c, STYLE_DIM, "%s", largest);
 	}

@@ -20,7 +20,7 @@
 #define DISRUPTIONS_MAX 20 /* that have a line each */
 #define SILENT_S	60
 
-static const char *seconds_text(char out[WORD_MAX], double s)
+static const char *account_text_seconds_text(char out[WORD_MAX], double s)
 {
 	if (!isfinite(s) || s < 0 || s > 9e9)
 		return "unknown";
@@ -80,7 +80,7 @@ static void account_text_error(struct canvas *c, const struct goodput_part *p)
 }
 
 /* Bits that order as the doubles do. */
-static uint64_t order_bits(double s)
+static uint64_t account_text_order_bits(double s)
 {
 	uint64_t bits;
 
@@ -90,7 +90,7 @@ static uint64_t order_bits(double s)
 
 /* The k-th shortest. By digits: no order of steps makes it slow, and sorting 100 000 of them would
  * be a tenth of the whole answer. */
-static double nth_step_s(const struct goodput_step_time *t, size_t n, size_t k)
+static double account_text_nth_step_s(const struct goodput_step_time *t, size_t n, size_t k)
 {
 	uint64_t known = 0, mask = 0;
 	double s;
@@ -99,7 +99,7 @@ static double nth_step_s(const struct goodput_step_time *t, size_t n, size_t k)
 		size_t count[256] = {0}, digit;
 
 		for (size_t i = 0; i < n; i++) {
-			uint64_t bits = order_bits(t[i].s);
+			uint64_t bits = account_text_order_bits(t[i].s);
 
 			count[bits >> shift & 255] += (bits & mask) == known;
 		}
@@ -123,10 +123,11 @@ static void account_text_step_time(struct canvas *c, const struct goodput_answer
 		if (t[i].s > slowest->s)
 			slowest = &t[i];
 	account_text_field(c, "step time");
-	canvas_put(c, STYLE_PLAIN, "median %s, p99 %s, slowest %s (step %lld)",
-		   seconds_text(p50, nth_step_s(t, n, (n - 1) / 2)),
-		   seconds_text(p99, nth_step_s(t, n, (n - 1) * 99 / 100)),
-		   seconds_text(most, slowest->s), (long long)slowest->number);
+	canvas_put(
+		c, STYLE_PLAIN, "median %s, p99 %s, slowest %s (step %lld)",
+		account_text_seconds_text(p50, account_text_nth_step_s(t, n, (n - 1) / 2)),
+		account_text_seconds_text(p99, account_text_nth_step_s(t, n, (n - 1) * 99 / 100)),
+		account_text_seconds_text(most, slowest->s), (long long)slowest->number);
 }
 
 /* All steps in at most SPARK_COLS columns, each the median of as many: one slow step hides none of
@@ -143,8 +144,9 @@ static void account_text_spark(struct canvas *c, const struct goodput_answer *a)
 		return;
 	for (size_t i = 0; i < n; i += each) {
 		count = i + each < n ? each : n - i;
-		column_ns[columns++] = (uint64_t)(fmin(fmax(nth_step_s(a->step_times + i, count,
-								       count / 2),
+		column_ns[columns++] = (uint64_t)(fmin(fmax(account_text_nth_step_s(
+								    a->step_times + i, count,
+								    count / 2),
 							    0),
 						       9e9) *
 						  1e9);
@@ -183,12 +185,12 @@ static void account_text_steps(struct canvas *c, const struct goodput_answer *a)
 	account_text_step_time(c, a);
 	if (p->has_ideal) {
 		account_text_field(c, "ideal");
-		canvas_put(c, STYLE_PLAIN, "%s", seconds_text(ideal, p->ideal_s));
+		canvas_put(c, STYLE_PLAIN, "%s", account_text_seconds_text(ideal, p->ideal_s));
 	}
 	if (p->has_deviation)
 		canvas_put(c, STYLE_PLAIN, ", mean deviation %s, lately %s",
-			   seconds_text(mean, p->deviation_mean_s),
-			   seconds_text(metric, p->deviation_interval_s));
+			   account_text_seconds_text(mean, p->deviation_mean_s),
+			   account_text_seconds_text(metric, p->deviation_interval_s));
 	account_text_spark(c, a);
 }
 

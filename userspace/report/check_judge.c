@@ -118,7 +118,8 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 }
 
 /* Names of features that lack, with what that costs or why, as far as they fit. */
-static void host_lacks(struct check_host_verdict *v, const struct check_host *h, bool required)
+static void check_judge_host_lacks(struct check_host_verdict *v, const struct check_host *h,
+				   bool required)
 {
 	size_t used = strlen(v->text);
 
@@ -143,14 +144,14 @@ void check_judge_host(const struct check_host *h, struct check_host_verdict *ret
 	*ret = (struct check_host_verdict){.able = h->nprices};
 	if (!ret->able) {
 		snprintf(ret->text, sizeof(ret->text), "nothing can be watched; missing: ");
-		host_lacks(ret, h, true);
+		check_judge_host_lacks(ret, h, true);
 		if (!ret->lacking)
 			snprintf(ret->text, sizeof(ret->text),
 				 "nothing can be watched: see the error above");
 		return;
 	}
 	snprintf(ret->text, sizeof(ret->text), "processes can be watched, without ");
-	host_lacks(ret, h, false);
+	check_judge_host_lacks(ret, h, false);
 	if (!ret->lacking)
 		snprintf(
 			ret->text, sizeof(ret->text),

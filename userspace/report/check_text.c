@@ -38,7 +38,7 @@ static void check_text_feature(struct canvas *c, const struct feature *f)
 
 /* What the kernel refuses under lockdown of mode confidentiality; mode integrity refuses nothing
  * that is used here. */
-static bool feature_locked(const struct feature *f)
+static bool check_text_feature_locked(const struct feature *f)
 {
 	static const char *const names[] = {"tracefs", "syscall_tp", "kernel_read", "file"};
 
@@ -58,7 +58,7 @@ static void check_text_lockdown(struct canvas *c, const struct check_host *h)
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "kernel lockdown: %s; lost by it: ", h->lockdown);
 	for (int i = 0; locked && i < h->nfeatures; i++)
-		if (feature_locked(&h->features[i]))
+		if (check_text_feature_locked(&h->features[i]))
 			canvas_put(c, STYLE_PLAIN, "%s%s", lost++ ? ", " : "", h->features[i].name);
 	if (!lost)
 		canvas_put(c, STYLE_PLAIN, "nothing");

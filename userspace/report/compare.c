@@ -18,7 +18,7 @@ static const char *const verdict_word[] = {
 	[COMPARE_FASTER] = "faster",
 };
 
-static void run_line(struct buffer *out, const char *what, const struct store_compared *c)
+static void compare_run_line(struct buffer *out, const char *what, const struct store_compared *c)
 {
 	char when[EPOCH_TEXT_MAX], step[WORD_MAX];
 
@@ -62,7 +62,7 @@ void compare_sentence(char *out, size_t len, const struct store_comparison *c)
 			compare_percent(a->low), compare_percent(a->high), a->p);
 }
 
-static void answer_text(struct buffer *out, const struct compare_answer *a)
+static void compare_answer_text(struct buffer *out, const struct compare_answer *a)
 {
 	buffer_printf(
 		out, "    the interval holds in %.0f %% of cases; this run is held against %s\n",
@@ -80,19 +80,19 @@ void compare_text(struct buffer *out, const struct store_comparison *c)
 	compare_sentence(sentence, sizeof(sentence), c);
 	buffer_printf(out, "  step time beside %s %s\n",
 		      c->tagged ? "runs of perf tag" : "runs of job", c->against);
-	run_line(out, "this", &c->own);
+	compare_run_line(out, "this", &c->own);
 	for (uint32_t i = 0; i < n && i < SHOWN; i++)
-		run_line(out, i ? "" : "peers", &c->peers[i]);
+		compare_run_line(out, i ? "" : "peers", &c->peers[i]);
 	if (n > SHOWN)
 		buffer_printf(out, "           and %u more\n", n - SHOWN);
 	if (c->short_peers)
 		buffer_printf(out, "    %u of %u too short to be compared\n", c->short_peers, n);
 	buffer_printf(out, "    %s\n", sentence);
 	if (c->known)
-		answer_text(out, &c->answer);
+		compare_answer_text(out, &c->answer);
 }
 
-static void run_json(struct buffer *out, const char *key, const struct store_compared *c)
+static void compare_run_json(struct buffer *out, const char *key, const struct store_compared *c)
 {
 	json_open(out, key, '{');
 	json_known(out, "job", c->job);
@@ -110,10 +110,10 @@ void compare_json(struct buffer *out, const char *key, const struct store_compar
 	json_open(out, key, '{');
 	json_string(out, "against", c->against);
 	json_bool(out, "tag", c->tagged);
-	run_json(out, "this", &c->own);
+	compare_run_json(out, "this", &c->own);
 	json_open(out, "peers", '[');
 	for (uint32_t i = 0; i < c->npeers + c->short_peers; i++)
-		run_json(out, NULL, &c->peers[i]);
+		compare_run_json(out, NULL, &c->peers[i]);
 	json_close(out, ']');
 	json_uint(out, "compared", c->known ? a->peers : 0);
 	json_string(out, "verdict", c->known ? verdict_word[a->verdict] : NULL);

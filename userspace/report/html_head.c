@@ -8,7 +8,7 @@ static void html_head_card(struct buffer *out, const char *name)
 	buffer_printf(out, "<div><dt>%s</dt><dd>", name);
 }
 
-static void goodput_card(struct buffer *out, const struct story *s)
+static void html_head_goodput_card(struct buffer *out, const struct story *s)
 {
 	uint64_t observed_ns = text_observed_ns(&s->ledger);
 	char text[WORD_MAX], lately[128];
@@ -29,7 +29,7 @@ static void goodput_card(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</dd></div>\n");
 }
 
-static void step_card(struct buffer *out, const struct story *s)
+static void html_head_step_card(struct buffer *out, const struct story *s)
 {
 	const struct sketch *t = &s->totals.times;
 
@@ -48,7 +48,7 @@ static void step_card(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</dd></div>\n");
 }
 
-static void fall_card(struct buffer *out, const struct story *s)
+static void html_head_fall_card(struct buffer *out, const struct story *s)
 {
 	html_head_card(out, "Disruptions");
 	html_count(out, "disruptions_count", s->ledger.disruptions);
@@ -88,7 +88,7 @@ void html_head(struct buffer *out, const struct story *s)
 		buffer_printf(out, " left out");
 	}
 	buffer_printf(out, "</p>\n</header>\n<dl class=\"cards\">\n");
-	goodput_card(out, s);
+	html_head_goodput_card(out, s);
 	html_head_card(out, "Elapsed");
 	html_duration(out, "elapsed_ns", ledger_elapsed(&s->ledger));
 	buffer_printf(out, "</dd><dd>%llu run%s</dd></div>\n", (unsigned long long)runs,
@@ -101,8 +101,8 @@ void html_head(struct buffer *out, const struct story *s)
 		html_count(out, "max_step", s->job.max_step);
 	}
 	buffer_printf(out, "</dd></div>\n");
-	fall_card(out, s);
-	step_card(out, s);
+	html_head_fall_card(out, s);
+	html_head_step_card(out, s);
 	html_worth_cards(out, s);
 	buffer_printf(out, "</dl>\n");
 }

@@ -16,7 +16,7 @@ struct lane {
 		   1]; /* one thing to a unit: the page does not grow with their number */
 };
 
-static void lane_begin(struct lane *l, const char *name, uint64_t n)
+static void html_line_lane_begin(struct lane *l, const char *name, uint64_t n)
 {
 	memset(l->taken, 0, sizeof(l->taken));
 	buffer_printf(l->out, "<div class=\"lane name\">%s <span class=\"dim\">%llu</span>", name,
@@ -28,12 +28,12 @@ static void lane_begin(struct lane *l, const char *name, uint64_t n)
 		HTML_WIDE, name);
 }
 
-static void lane_end(struct lane *l)
+static void html_line_lane_end(struct lane *l)
 {
 	buffer_printf(l->out, "</svg></div>\n");
 }
 
-/* True: the title is to be written, and then thing_end(). */
+/* True: the title is to be written, and then html_line_thing_end(). */
 static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, int64_t to_ns,
 			    bool low)
 {
@@ -55,7 +55,7 @@ static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, 
 	return true;
 }
 
-static void thing_end(struct lane *l)
+static void html_line_thing_end(struct lane *l)
 {
 	buffer_printf(l->out, "</title></rect>\n");
 }
@@ -65,7 +65,7 @@ static void html_line_runs(struct lane *l)
 	const struct story *s = l->story;
 	char fate[64];
 
-	lane_begin(l, "runs", s->runs.count + s->runs.earlier);
+	html_line_lane_begin(l, "runs", s->runs.count + s->runs.earlier);
 	for (uint32_t i = 0; i < s->runs.count; i++) {
 		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
 
@@ -75,9 +75,9 @@ static void html_line_runs(struct lane *l)
 			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
 					 r->run.status),
 			      (unsigned long long)r->totals.steps, plural(r->totals.steps));
-		thing_end(l);
+		html_line_thing_end(l);
 	}
-	lane_end(l);
+	html_line_lane_end(l);
 }
 
 static void html_line_disruptions(struct lane *l)
@@ -85,7 +85,7 @@ static void html_line_disruptions(struct lane *l)
 	const struct story *s = l->story;
 	char cause[96];
 
-	lane_begin(l, "disruptions", s->ledger.disruptions);
+	html_line_lane_begin(l, "disruptions", s->ledger.disruptions);
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
 		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption,
 							    i);
@@ -94,16 +94,17 @@ static void html_line_disruptions(struct lane *l)
 		if (!html_line_thing(l, "bad", d->at_ns, to_ns, false))
 			continue;
 		html_text(l->out, story_cause(cause, sizeof(cause), d));
-		thing_end(l);
+		html_line_thing_end(l);
 	}
-	lane_end(l);
+	html_line_lane_end(l);
 }
 
 static void html_line_checkpoints(struct lane *l, bool restores)
 {
 	const struct story *s = l->story;
 
-	lane_begin(l, restores ? "restores" : "checkpoints", restores ? s->restores : s->saves);
+	html_line_lane_begin(l, restores ? "restores" : "checkpoints",
+			     restores ? s->restores : s->saves);
 	for (uint32_t i = 0; i < s->checkpoints.count; i++) {
 		const struct store_checkpoint *c = STORY_AT(s->checkpoints, struct store_checkpoint,
 							    i);
@@ -115,9 +116,9 @@ static void html_line_checkpoints(struct lane *l, bool restores)
 		if (c->step != STORE_NONE)
 			buffer_printf(l->out, ", step %s%lld",
 				      c->estimated && !c->restore ? "~" : "", (long long)c->step);
-		thing_end(l);
+		html_line_thing_end(l);
 	}
-	lane_end(l);
+	html_line_lane_end(l);
 }
 
 static void html_line_trouble(struct lane *l)
@@ -125,7 +126,7 @@ static void html_line_trouble(struct lane *l)
 	const struct story *s = l->story;
 	char words[96];
 
-	lane_begin(l, "trouble", s->healths.count + s->healths.earlier);
+	html_line_lane_begin(l, "trouble", s->healths.count + s->healths.earlier);
 	for (uint32_t i = 0; i < s->healths.count; i++) {
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
 		bool hang = !strcmp(h->kind, "hang"); /* of others size_ns is not how long */
@@ -134,15 +135,15 @@ static void html_line_trouble(struct lane *l)
 				     h->at_ns + (hang ? (int64_t)h->size_ns : 0), false))
 			continue;
 		html_text(l->out, story_trouble(words, sizeof(words), h));
-		thing_end(l);
+		html_line_thing_end(l);
 	}
-	lane_end(l);
+	html_line_lane_end(l);
 }
 
 static void html_line_notes(struct lane *l, const char *name, const char *class,
 			    const struct story_list *list)
 {
-	lane_begin(l, name, list->count + list->earlier);
+	html_line_lane_begin(l, name, list->count + list->earlier);
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct store_note *n = STORY_AT(*list, struct store_note, i);
 
@@ -150,9 +151,9 @@ static void html_line_notes(struct lane *l, const char *name, const char *class,
 				     false))
 			continue;
 		html_text(l->out, n->text);
-		thing_end(l);
+		html_line_thing_end(l);
 	}
-	lane_end(l);
+	html_line_lane_end(l);
 }
 
 void html_timeline(struct buffer *out, const struct story *s)

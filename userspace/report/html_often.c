@@ -26,7 +26,7 @@ struct bars {
 	double over_from_ns;
 };
 
-static void bar_add(struct bars *b, uint16_t class, uint64_t count)
+static void html_often_bar_add(struct bars *b, uint16_t class, uint64_t count)
 {
 	uint32_t bar = (class - b->low) / b->each;
 
@@ -41,7 +41,7 @@ static void bar_add(struct bars *b, uint16_t class, uint64_t count)
 	b->most = b->steps[bar] > b->most ? b->steps[bar] : b->most;
 }
 
-static void bars_make(struct bars *b, const struct sketch *t)
+static void html_often_bars_make(struct bars *b, const struct sketch *t)
 {
 	double cut_ns = (double)html_cut_ns(t);
 	uint32_t low = t->at[0].class, high = low + 1;
@@ -52,34 +52,34 @@ static void bars_make(struct bars *b, const struct sketch *t)
 	*b = (struct bars){.times = t, .low = low, .each = (high - low + BARS_MAX - 1) / BARS_MAX};
 	b->count = b->slots = (high - low + b->each - 1) / b->each;
 	for (uint16_t i = 0; i < t->used; i++)
-		bar_add(b, t->at[i].class, t->at[i].count);
+		html_often_bar_add(b, t->at[i].class, t->at[i].count);
 }
 
-static double bars_edge_ns(const struct bars *b, uint32_t bar)
+static double html_often_bars_edge_ns(const struct bars *b, uint32_t bar)
 {
 	return sketch_class_ns(b->times, b->low + bar * b->each);
 }
 
 /* Classes are alike wide on a logarithmic scale, but for what lies within a power of two. */
-static double bar_place(const struct bars *b, double ns)
+static double html_often_bar_place(const struct bars *b, double ns)
 {
 	uint32_t i = 0;
 	double from, to, at;
 
-	while (i + 1 < b->count && bars_edge_ns(b, i + 1) <= ns)
+	while (i + 1 < b->count && html_often_bars_edge_ns(b, i + 1) <= ns)
 		i++;
-	from = bars_edge_ns(b, i);
-	to = bars_edge_ns(b, i + 1);
+	from = html_often_bars_edge_ns(b, i);
+	to = html_often_bars_edge_ns(b, i + 1);
 	at = (i + (ns - from) / (to - from)) * HTML_WIDE / b->slots;
 	return at < 0 ? 0 : at > HTML_WIDE ? HTML_WIDE : at;
 }
 
-static void bar_draw(struct buffer *out, const struct bars *b, uint32_t i)
+static void html_often_bar_draw(struct buffer *out, const struct bars *b, uint32_t i)
 {
 	double wide = (double)HTML_WIDE / b->slots,
 	       high = 0.94 * HIGH * (double)b->steps[i] / (double)b->most;
-	double begin = i < b->count ? bars_edge_ns(b, i) : b->over_from_ns,
-	       end = i < b->count ? bars_edge_ns(b, i + 1) : (double)b->times->max_ns;
+	double begin = i < b->count ? html_often_bars_edge_ns(b, i) : b->over_from_ns,
+	       end = i < b->count ? html_often_bars_edge_ns(b, i + 1) : (double)b->times->max_ns;
 	char from[WORD_MAX], to[WORD_MAX];
 
 	if (!b->steps[i])
@@ -93,7 +93,7 @@ static void bar_draw(struct buffer *out, const struct bars *b, uint32_t i)
 		html_about(to, end), (unsigned long long)b->steps[i], plural(b->steps[i]));
 }
 
-static void bars_labels(struct buffer *out, const struct bars *b)
+static void html_often_bars_labels(struct buffer *out, const struct bars *b)
 {
 	char text[WORD_MAX];
 
@@ -102,8 +102,9 @@ static void bars_labels(struct buffer *out, const struct bars *b)
 	for (uint32_t i = 0; i < TICKS; i++) {
 		double at = (double)b->count * i / (TICKS - 1);
 		uint32_t bar = (uint32_t)at;
-		double ns = bars_edge_ns(b, bar) +
-			    (at - bar) * (bars_edge_ns(b, bar + 1) - bars_edge_ns(b, bar));
+		double ns = html_often_bars_edge_ns(b, bar) +
+			    (at - bar) * (html_often_bars_edge_ns(b, bar + 1) -
+					  html_often_bars_edge_ns(b, bar));
 
 		buffer_printf(out, "<span>%s</span>", html_about(text, ns));
 	}
@@ -118,7 +119,7 @@ void html_histogram(struct buffer *out, const struct story *s)
 
 	if (!t->count)
 		return;
-	bars_make(&b, t);
+	html_often_bars_make(&b, t);
 	html_section(out, "often", "How often a step took how long");
 	buffer_printf(out, "<figure>\n<figcaption>");
 	html_count(out, "times", t->count);
@@ -147,12 +148,12 @@ void html_histogram(struct buffer *out, const struct story *s)
 		"<desc id=\"d-often\">Half of the steps took %s or less.</desc>\n",
 		HTML_WIDE, HIGH, clock_duration(text, WORD_MAX, sketch_quantile(t, 0.5)));
 	for (uint32_t i = 0; i < b.slots; i++)
-		bar_draw(out, &b, i);
+		html_often_bar_draw(out, &b, i);
 	if (s->ideal_ns)
 		buffer_printf(out, "<path class=\"ideal\" d=\"M%.1f 0V%d\"/>\n",
-			      bar_place(&b, (double)s->ideal_ns), HIGH);
+			      html_often_bar_place(&b, (double)s->ideal_ns), HIGH);
 	buffer_printf(out, "</svg><div class=\"below\">");
-	bars_labels(out, &b);
+	html_often_bars_labels(out, &b);
 	buffer_printf(out, "</div></div>\n</figure>\n");
 	html_section_end(out);
 }

@@ -31,7 +31,7 @@ static double html_step_place(const struct scale *c, double ns)
 }
 
 /* The time at a height, 0 to 1. */
-static double time_at(const struct scale *c, double at)
+static double html_step_time_at(const struct scale *c, double at)
 {
 	if (c->cut >= c->high)
 		return exp(c->low + at * (c->high - c->low));
@@ -41,7 +41,7 @@ static double time_at(const struct scale *c, double at)
 }
 
 /* A little room around all of it; never narrower than 10 %. */
-static struct scale scale_of(const struct sketch *t, uint64_t min_ns, uint64_t max_ns)
+static struct scale html_step_scale_of(const struct sketch *t, uint64_t min_ns, uint64_t max_ns)
 {
 	struct scale c = {.low = log(min_ns ? (double)min_ns : 1),
 			  .high = log(max_ns ? (double)max_ns : 1)};
@@ -60,13 +60,13 @@ static struct scale scale_of(const struct sketch *t, uint64_t min_ns, uint64_t m
 	return c;
 }
 
-static void scale_labels(struct buffer *out, const struct scale *c)
+static void html_step_scale_labels(struct buffer *out, const struct scale *c)
 {
 	char text[WORD_MAX];
 
 	buffer_printf(out, "<div class=\"scale\" aria-hidden=\"true\">");
 	for (int i = 0; i < TICKS; i++) {
-		double ns = time_at(c, 1 - (double)i / (TICKS - 1));
+		double ns = html_step_time_at(c, 1 - (double)i / (TICKS - 1));
 
 		buffer_printf(out, "<span%s style=\"top:%d%%\">%s</span>",
 			      !i	       ? " class=\"top\""
@@ -87,7 +87,7 @@ static void html_step_grid(struct buffer *out, const struct scale *c)
 
 /* ---- over the run ---------------------------------------------------------------------------- */
 
-static double column_at(const struct story *s, uint32_t i)
+static double html_step_column_at(const struct story *s, uint32_t i)
 {
 	return html_at(s, s->curve->from_ns + (int64_t)(i * s->curve->width_ns));
 }
@@ -98,7 +98,7 @@ static void html_step_bands(struct buffer *out, const struct story *s, const str
 	buffer_printf(out, "<path class=\"band\" d=\"");
 	for (uint32_t i = 0; i < s->curve->used; i++) {
 		const struct sketch *t = &s->curve->at[i];
-		double x = column_at(s, i), wide = column_at(s, i + 1) - x,
+		double x = html_step_column_at(s, i), wide = html_step_column_at(s, i + 1) - x,
 		       top = html_step_place(c, (double)t->max_ns),
 		       high = html_step_place(c, (double)t->min_ns) - top;
 
@@ -128,7 +128,7 @@ static void html_step_medians(struct buffer *out, const struct story *s, const s
 		if (!t->count)
 			continue;
 		buffer_printf(out, "%c%.1f %.1f", any && i - last <= gap ? 'L' : 'M',
-			      (column_at(s, i) + column_at(s, i + 1)) / 2,
+			      (html_step_column_at(s, i) + html_step_column_at(s, i + 1)) / 2,
 			      html_step_place(c, (double)sketch_quantile(t, 0.5)));
 		buffer_printf(out, "h.1"); /* a point by itself is seen too */
 		last = i;
@@ -137,14 +137,15 @@ static void html_step_medians(struct buffer *out, const struct story *s, const s
 	buffer_printf(out, "\"/>\n");
 }
 
-static void ideal_across(struct buffer *out, const struct story *s, const struct scale *c)
+static void html_step_ideal_across(struct buffer *out, const struct story *s, const struct scale *c)
 {
 	if (s->ideal_ns)
 		buffer_printf(out, "<path class=\"ideal\" d=\"M0 %.1fH%d\"/>\n",
 			      html_step_place(c, (double)s->ideal_ns), HTML_WIDE);
 }
 
-static void curve_bounds(const struct curve *s, uint64_t *ret_min_ns, uint64_t *ret_max_ns)
+static void html_step_curve_bounds(const struct curve *s, uint64_t *ret_min_ns,
+				   uint64_t *ret_max_ns)
 {
 	uint64_t min = UINT64_MAX, max = 0;
 
@@ -191,12 +192,12 @@ void html_steps(struct buffer *out, const struct story *s)
 		html_section_end(out);
 		return;
 	}
-	curve_bounds(s->curve, &min_ns, &max_ns);
-	c = scale_of(&s->totals.times, min_ns, max_ns);
+	html_step_curve_bounds(s->curve, &min_ns, &max_ns);
+	c = html_step_scale_of(&s->totals.times, min_ns, max_ns);
 	buffer_printf(out, "<figure>\n");
 	html_step_legend(out, s, &c);
 	buffer_printf(out, "<div class=\"plot\">");
-	scale_labels(out, &c);
+	html_step_scale_labels(out, &c);
 	buffer_printf(
 		out,
 		"<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
@@ -207,7 +208,7 @@ void html_steps(struct buffer *out, const struct story *s)
 	html_step_grid(out, &c);
 	html_step_bands(out, s, &c);
 	html_step_medians(out, s, &c);
-	ideal_across(out, s, &c);
+	html_step_ideal_across(out, s, &c);
 	buffer_printf(out, "</svg><div class=\"below\">");
 	html_clock(out, s);
 	buffer_printf(out, "</div></div>\n</figure>\n");

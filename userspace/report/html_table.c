@@ -27,7 +27,7 @@ static void table_end(struct buffer *out)
 }
 
 /* A cell of a duration; STORE_NONE: not known. */
-static void cell_ns(struct buffer *out, const char *name, int64_t ns, bool estimated)
+static void html_table_cell_ns(struct buffer *out, const char *name, int64_t ns, bool estimated)
 {
 	buffer_printf(out, "<td class=\"n\">");
 	if (ns == STORE_NONE || ns < 0) {
@@ -39,7 +39,7 @@ static void cell_ns(struct buffer *out, const char *name, int64_t ns, bool estim
 	buffer_printf(out, "</td>");
 }
 
-static void cell_text(struct buffer *out, const char *text)
+static void html_table_cell_text(struct buffer *out, const char *text)
 {
 	buffer_printf(out, "<td class=\"any\">");
 	html_text(out, text);
@@ -49,7 +49,7 @@ static void cell_text(struct buffer *out, const char *text)
 /* ---- disruptions ----------------------------------------------------------------------------- */
 
 /* The bucket that most of the recovery went to. */
-static void split_words(struct buffer *out, const struct store_disruption *d)
+static void html_table_split_words(struct buffer *out, const struct store_disruption *d)
 {
 	int most = -1;
 	char share[WORD_MAX];
@@ -87,12 +87,12 @@ static void html_table_disruption(struct buffer *out, const struct store_disrupt
 		buffer_printf(out, "<td colspan=\"3\">no step since: cost unknown</td></tr>\n");
 		return;
 	}
-	cell_ns(out, "down_ns", d->down_ns, false);
+	html_table_cell_ns(out, "down_ns", d->down_ns, false);
 	buffer_printf(out, "<td class=\"n\">");
 	html_duration(out, "recovery_ns", d->recovery_ns > 0 ? (uint64_t)d->recovery_ns : 0);
-	split_words(out, d);
+	html_table_split_words(out, d);
 	buffer_printf(out, "</td>");
-	cell_ns(out, "wasted_ns", d->wasted_ns, d->estimated);
+	html_table_cell_ns(out, "wasted_ns", d->wasted_ns, d->estimated);
 	buffer_printf(out, "</tr>\n");
 }
 
@@ -137,10 +137,11 @@ static void html_table_checkpoint(struct buffer *out, const struct store_checkpo
 		buffer_printf(out, "unknown</td>");
 	else
 		buffer_printf(out, "%s%lld</td>", c->estimated ? "~" : "", (long long)step);
-	cell_ns(out, "checkpoint_ns", c->closed ? c->end_ns - c->start_ns : STORE_NONE, false);
+	html_table_cell_ns(out, "checkpoint_ns", c->closed ? c->end_ns - c->start_ns : STORE_NONE,
+			   false);
 	buffer_printf(out, "<td class=\"n\">%s</td>",
 		      c->bytes > 0 ? story_bytes(words, sizeof(words), c->bytes) : "unknown");
-	cell_text(out, *c->file ? c->file : "no name");
+	html_table_cell_text(out, *c->file ? c->file : "no name");
 	buffer_printf(out, "</tr>\n");
 }
 
@@ -171,7 +172,7 @@ void html_checkpoints(struct buffer *out, const struct story *s)
 
 /* ---- runs, ranks ----------------------------------------------------------------------------- */
 
-static void cell_goodput(struct buffer *out, const struct sums *s)
+static void html_table_cell_goodput(struct buffer *out, const struct sums *s)
 {
 	int64_t good = s->ns[BUCKET_GOODPUT];
 	char share[WORD_MAX];
@@ -181,15 +182,17 @@ static void cell_goodput(struct buffer *out, const struct sums *s)
 	buffer_printf(out, "</td>");
 }
 
-static void cell_steps(struct buffer *out, const struct store_totals *t)
+static void html_table_cell_steps(struct buffer *out, const struct store_totals *t)
 {
 	buffer_printf(out, "<td class=\"n\">");
 	html_count(out, "steps_each", t->steps);
 	buffer_printf(out, "</td>");
-	cell_ns(out, "p50_each",
-		t->times.count ? (int64_t)sketch_quantile(&t->times, 0.5) : STORE_NONE, false);
-	cell_ns(out, "p99_each",
-		t->times.count ? (int64_t)sketch_quantile(&t->times, 0.99) : STORE_NONE, false);
+	html_table_cell_ns(out, "p50_each",
+			   t->times.count ? (int64_t)sketch_quantile(&t->times, 0.5) : STORE_NONE,
+			   false);
+	html_table_cell_ns(out, "p99_each",
+			   t->times.count ? (int64_t)sketch_quantile(&t->times, 0.99) : STORE_NONE,
+			   false);
 }
 
 void html_runs(struct buffer *out, const struct story *s)
@@ -216,8 +219,8 @@ void html_runs(struct buffer *out, const struct story *s)
 			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
 					 r->run.status),
 			      r->run.ranks);
-		cell_steps(out, &r->totals);
-		cell_goodput(out, &r->totals.sums);
+		html_table_cell_steps(out, &r->totals);
+		html_table_cell_goodput(out, &r->totals.sums);
 		buffer_printf(out, "</tr>\n");
 	}
 	table_end(out);
@@ -231,13 +234,13 @@ static void html_table_rank(struct buffer *out, const struct story_rank *r, uint
 
 	buffer_printf(out, "<tr><td class=\"one\">%s</td><td class=\"n\">%u</td>",
 		      r->rank.rank < 0 ? "unknown" : text_rank(name, r->rank.rank, 0), r->rank.pid);
-	cell_steps(out, &r->totals);
+	html_table_cell_steps(out, &r->totals);
 	buffer_printf(
 		out,
 		"<td><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
 		"class=\"info\" y=\"1\" width=\"%.1f\" height=\"8\"/></svg></td>",
 		HTML_WIDE, most_ns ? HTML_WIDE * (double)p50_ns / (double)most_ns : 0);
-	cell_goodput(out, &r->totals.sums);
+	html_table_cell_goodput(out, &r->totals.sums);
 	buffer_printf(out, "</tr>\n");
 }
 
@@ -296,8 +299,8 @@ static void html_table_trouble(struct buffer *out, const struct story *s)
 			buffer_printf(out, "<td>unknown</td>");
 		else
 			buffer_printf(out, "<td>%d</td>", h->rank);
-		cell_ns(out, "size_ns", (int64_t)h->size_ns, false);
-		cell_text(out, h->evidence);
+		html_table_cell_ns(out, "size_ns", (int64_t)h->size_ns, false);
+		html_table_cell_text(out, h->evidence);
 		buffer_printf(out, "</tr>\n");
 	}
 	table_end(out);

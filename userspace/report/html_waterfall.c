@@ -5,7 +5,7 @@
 
 #define LEAST_WIDE 3.0 /* what is there is seen, on a phone too */
 
-static const char *bucket_class(int id)
+static const char *html_waterfall_bucket_class(int id)
 {
 	switch (id) {
 	case BUCKET_GOODPUT:
@@ -82,7 +82,7 @@ void html_waterfall(struct buffer *out, const struct story *s)
 		if (parts[i].id == BUCKET_UNOBSERVED || parts[i].id == BUCKET_GOODPUT)
 			continue;
 		left_ns -= parts[i].ns;
-		html_waterfall_bar(out, parts[i].label, bucket_class(parts[i].id),
+		html_waterfall_bar(out, parts[i].label, html_waterfall_bucket_class(parts[i].id),
 				   bucket_name[parts[i].id], left_ns, parts[i].ns, elapsed_ns,
 				   text_percent(share, parts[i].ns, observed_ns));
 	}

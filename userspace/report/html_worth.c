@@ -10,7 +10,7 @@
 #define TEXT	    64
 #define LEAST	    0.0001 /* hours or money: what is there is told */
 
-static double accelerator_time(const struct story *s)
+static double html_worth_accelerator_time(const struct story *s)
 {
 	double all = 0;
 
@@ -19,7 +19,7 @@ static double accelerator_time(const struct story *s)
 	return all;
 }
 
-static const char *hours_text(char out[TEXT], double ns)
+static const char *html_worth_hours_text(char out[TEXT], double ns)
 {
 	double hours = ns / NS_PER_HOUR;
 
@@ -30,7 +30,7 @@ static const char *hours_text(char out[TEXT], double ns)
 	return out;
 }
 
-static const char *cost_text(char out[TEXT], const struct program_config *c, double ns)
+static const char *html_worth_cost_text(char out[TEXT], const struct program_config *c, double ns)
 {
 	double cost = program_cost(c, ns);
 
@@ -41,7 +41,7 @@ static const char *cost_text(char out[TEXT], const struct program_config *c, dou
 	return out;
 }
 
-static const char *share_text(char out[TEXT], double share)
+static const char *html_worth_share_text(char out[TEXT], double share)
 {
 	if (share > 0 && share < 0.001)
 		snprintf(out, TEXT, "<0.1 %%");
@@ -52,10 +52,10 @@ static const char *share_text(char out[TEXT], double share)
 
 static bool worth_known(const struct story *s)
 {
-	return report_worth_asked(&s->program) && accelerator_time(s) > 0;
+	return report_worth_asked(&s->program) && html_worth_accelerator_time(s) > 0;
 }
 
-static bool rates_known(const struct story *s)
+static bool html_worth_rates_known(const struct story *s)
 {
 	const struct program_rate *r = &s->rates.steps;
 
@@ -79,25 +79,28 @@ void html_worth_cards(struct buffer *out, const struct story *s)
 
 	if (p->elapsed.mfu > 0) {
 		snprintf(more, sizeof(more), "of observed time; in steps %s",
-			 share_text(part, p->steps.mfu));
-		html_worth_card(out, "MFU", share_text(value, p->elapsed.mfu), more);
+			 html_worth_share_text(part, p->steps.mfu));
+		html_worth_card(out, "MFU", html_worth_share_text(value, p->elapsed.mfu), more);
 	}
 	if (!worth_known(s))
 		return;
 	if (s->program.price > 0) {
 		snprintf(more, sizeof(more), "%s accelerator-hours",
-			 hours_text(part, accelerator_time(s)));
-		html_worth_card(out, "Cost", cost_text(value, &s->program, accelerator_time(s)),
-				more);
+			 html_worth_hours_text(part, html_worth_accelerator_time(s)));
+		html_worth_card(
+			out, "Cost",
+			html_worth_cost_text(value, &s->program, html_worth_accelerator_time(s)),
+			more);
 	} else {
-		html_worth_card(out, "Accelerator-hours", hours_text(value, accelerator_time(s)),
+		html_worth_card(out, "Accelerator-hours",
+				html_worth_hours_text(value, html_worth_accelerator_time(s)),
 				"of all ranks here");
 	}
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-static void rate_cell(struct buffer *out, bool asked, const char *text)
+static void html_worth_rate_cell(struct buffer *out, bool asked, const char *text)
 {
 	if (!asked)
 		return;
@@ -112,15 +115,16 @@ static void html_worth_rate(struct buffer *out, const char *name, const struct p
 	char text[TEXT], si[32];
 
 	buffer_printf(out, "<tr><td>%s</td>", name);
-	rate_cell(out, c->samples > 0, report_si(si, r->samples));
-	rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
-	rate_cell(out, c->flops > 0, report_si(si, r->flops));
-	rate_cell(out, c->flops > 0, r->mfu > 0 ? share_text(text, r->mfu) : "unknown");
+	html_worth_rate_cell(out, c->samples > 0, report_si(si, r->samples));
+	html_worth_rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
+	html_worth_rate_cell(out, c->flops > 0, report_si(si, r->flops));
+	html_worth_rate_cell(out, c->flops > 0,
+			     r->mfu > 0 ? html_worth_share_text(text, r->mfu) : "unknown");
 	buffer_printf(out, "</tr>\n");
 }
 
 /* Which accelerators, and how the goodputs multiply. */
-static void rate_words(struct buffer *out, const struct story *s)
+static void html_worth_rate_words(struct buffer *out, const struct story *s)
 {
 	const struct program_config *c = &s->program;
 	const struct program_view *p = &s->rates;
@@ -142,9 +146,9 @@ static void rate_words(struct buffer *out, const struct story *s)
 		buffer_printf(out, ", peak unknown.");
 	if (p->program > 0) {
 		buffer_printf(out, " Goodput: runtime ");
-		html_text(out, share_text(text, p->runtime));
+		html_text(out, html_worth_share_text(text, p->runtime));
 		buffer_printf(out, " × program ");
-		html_text(out, share_text(text, p->program));
+		html_text(out, html_worth_share_text(text, p->program));
 		buffer_printf(out, " (MFU of productive time).");
 	}
 	if (p->steps.mfu > 1)
@@ -158,7 +162,7 @@ void html_rates(struct buffer *out, const struct story *s)
 {
 	const struct program_config *c = &s->program;
 
-	if (!rates_known(s))
+	if (!html_worth_rates_known(s))
 		return;
 	html_section(out, "rates", "Done a second");
 	buffer_printf(
@@ -176,7 +180,7 @@ void html_rates(struct buffer *out, const struct story *s)
 	html_worth_rate(out, "in steps", c, &s->rates.steps);
 	html_worth_rate(out, "of observed", c, &s->rates.elapsed);
 	buffer_printf(out, "</tbody></table></div>\n");
-	rate_words(out, s);
+	html_worth_rate_words(out, s);
 	html_section_end(out);
 }
 
@@ -188,13 +192,13 @@ static void worth_row(struct buffer *out, const struct story *s, const char *lab
 	char text[TEXT];
 
 	buffer_printf(out, "<tr%s><td>%s</td><td class=\"n\">", class, label);
-	html_text(out, hours_text(text, ns));
+	html_text(out, html_worth_hours_text(text, ns));
 	buffer_printf(out, "</td><td class=\"n\">");
-	html_text(out, share_text(text, ns / accelerator_time(s)));
+	html_text(out, html_worth_share_text(text, ns / html_worth_accelerator_time(s)));
 	buffer_printf(out, "</td>");
 	if (s->program.price > 0) {
 		buffer_printf(out, "<td class=\"n\">");
-		html_text(out, cost_text(text, &s->program, ns));
+		html_text(out, html_worth_cost_text(text, &s->program, ns));
 		buffer_printf(out, "</td>");
 	}
 	buffer_printf(out, "</tr>\n");
@@ -233,7 +237,7 @@ void html_worth(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
 	for (int b; (b = worth_next(s, told)) < BUCKETS_EXPORTED;)
 		worth_row(out, s, bucket_label[b], "", s->accelerator_ns[b]);
-	worth_row(out, s, "sum", " class=\"sum\"", accelerator_time(s));
+	worth_row(out, s, "sum", " class=\"sum\"", html_worth_accelerator_time(s));
 	buffer_printf(out, "</tbody></table></div>\n");
 	html_section_end(out);
 }

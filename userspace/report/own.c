@@ -15,7 +15,7 @@
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
 /* The largest first; returns how many there are. */
-static uint32_t ranges_sort(const struct loop_view *l, const struct share_part **ret)
+static uint32_t own_ranges_sort(const struct loop_view *l, const struct share_part **ret)
 {
 	uint32_t n = l->ranges.nparts;
 
@@ -30,15 +30,15 @@ static uint32_t ranges_sort(const struct loop_view *l, const struct share_part *
 }
 
 /* Mean time over the steps that have it. */
-static uint64_t part_ns(const struct share_part *p)
+static uint64_t own_part_ns(const struct share_part *p)
 {
 	return p->steps ? p->ns / p->steps : 0;
 }
 
-static const char *part_share(char out[WORD_MAX], const struct loop_view *l,
-			      const struct share_part *p)
+static const char *own_part_share(char out[WORD_MAX], const struct loop_view *l,
+				  const struct share_part *p)
 {
-	return text_percent(out, part_ns(p), (uint64_t)l->time.mean_ns);
+	return text_percent(out, own_part_ns(p), (uint64_t)l->time.mean_ns);
 }
 
 void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct loop_view *l,
@@ -46,7 +46,7 @@ void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct
 {
 	const struct share_part *part[SHARE_PARTS];
 	char mean[WORD_MAX], share[WORD_MAX];
-	uint32_t n = l->time.count ? ranges_sort(l, part) : 0;
+	uint32_t n = l->time.count ? own_ranges_sort(l, part) : 0;
 
 	for (uint32_t i = 0; i < n && i < RANGES_SHOWN; i++) {
 		/* Room for a time, a share and how many steps had it. */
@@ -58,8 +58,8 @@ void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct
 			canvas_at(c, label);
 		}
 		canvas_put(c, STYLE_PLAIN, "%s%s %s", fresh ? "" : ", ", part[i]->name,
-			   clock_duration(mean, WORD_MAX, part_ns(part[i])));
-		canvas_put(c, STYLE_DIM, " (%s", part_share(share, l, part[i]));
+			   clock_duration(mean, WORD_MAX, own_part_ns(part[i])));
+		canvas_put(c, STYLE_DIM, " (%s", own_part_share(share, l, part[i]));
 		if (part[i]->steps < l->state.steps)
 			canvas_put(c, STYLE_DIM, ", in %llu step%s",
 				   (unsigned long long)part[i]->steps, plural(part[i]->steps));
@@ -78,7 +78,7 @@ void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct
 void own_frame_ranges(struct canvas *c, const struct loop_view *l, int importance)
 {
 	const struct share_part *part[SHARE_PARTS];
-	uint32_t n = ranges_sort(l, part);
+	uint32_t n = own_ranges_sort(l, part);
 	char share[WORD_MAX];
 
 	if (!n || !l->time.count)
@@ -88,7 +88,7 @@ void own_frame_ranges(struct canvas *c, const struct loop_view *l, int importanc
 	canvas_put(c, STYLE_DIM, "own ranges");
 	for (uint32_t i = 0; i < n && i < RANGES_SHOWN; i++) {
 		canvas_put(c, STYLE_DIM, "  %s ", part[i]->name);
-		canvas_put(c, STYLE_PLAIN, "%s", part_share(share, l, part[i]));
+		canvas_put(c, STYLE_PLAIN, "%s", own_part_share(share, l, part[i]));
 	}
 }
 
@@ -106,7 +106,7 @@ void own_json_ranges(struct buffer *out, const struct loop_view *l)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-static void figure_put(struct canvas *c, const struct monitor_value *v)
+static void own_figure_put(struct canvas *c, const struct monitor_value *v)
 {
 	canvas_put(c, STYLE_DIM, "  %s ", monitor_aggregation_name[v->aggregation]);
 	if (isnan(v->value))
@@ -116,7 +116,7 @@ static void figure_put(struct canvas *c, const struct monitor_value *v)
 }
 
 /* Those of one Stat stand behind each other. */
-static bool figure_first(const struct rank_view *r, uint32_t i)
+static bool own_figure_first(const struct rank_view *r, uint32_t i)
 {
 	return !i || strcmp(r->monitor[i].name, r->monitor[i - 1].name) != 0;
 }
@@ -132,11 +132,11 @@ void own_report_figures(struct canvas *c, const struct rank_view *r, int label)
 	}
 	width = width < 32 ? width : 32;
 	for (uint32_t i = 0; i < r->nmonitor; i++) {
-		bool first = figure_first(r, i);
+		bool first = own_figure_first(r, i);
 
 		if (first && lines == FIGURES_SHOWN) {
 			for (; i < r->nmonitor; i++)
-				left += figure_first(r, i);
+				left += own_figure_first(r, i);
 			canvas_line(c, 0);
 			canvas_at(c, label);
 			canvas_put(c, STYLE_DIM, "%u more", left);
@@ -149,7 +149,7 @@ void own_report_figures(struct canvas *c, const struct rank_view *r, int label)
 			canvas_put(c, STYLE_PLAIN, "%s", r->monitor[i].name);
 			canvas_at(c, label + width);
 		}
-		figure_put(c, &r->monitor[i]);
+		own_figure_put(c, &r->monitor[i]);
 	}
 }
 
@@ -161,9 +161,9 @@ void own_frame_figures(struct canvas *c, const struct rank_view *r, int importan
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "own figures");
 	for (uint32_t i = 0; i < r->nmonitor; i++) {
-		if (figure_first(r, i))
+		if (own_figure_first(r, i))
 			canvas_put(c, STYLE_PLAIN, "  %s", r->monitor[i].name);
-		figure_put(c, &r->monitor[i]);
+		own_figure_put(c, &r->monitor[i]);
 	}
 }
 

@@ -55,7 +55,7 @@ static void job_field(struct canvas *c, const char *name)
 	canvas_at(c, LABEL);
 }
 
-static void fall_cause(char *out, size_t len, const struct job_disruption *f)
+static void report_job_fall_cause(char *out, size_t len, const struct job_disruption *f)
 {
 	const struct job_cause *why = &f->why;
 
@@ -74,7 +74,8 @@ static void fall_cause(char *out, size_t len, const struct job_disruption *f)
 		snprintf(out, len, "%s", why->cause);
 }
 
-static void fall_row(struct canvas *c, const struct snapshot *s, const struct job_disruption *f)
+static void report_job_fall_row(struct canvas *c, const struct snapshot *s,
+				const struct job_disruption *f)
 {
 	const struct disruption *d = &f->d;
 	char text[WORD_MAX], cause[64], steps[48];
@@ -82,7 +83,7 @@ static void fall_row(struct canvas *c, const struct snapshot *s, const struct jo
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "    %s", text_time(text, s, d->at_ns));
 	canvas_at(c, COL_CAUSE);
-	fall_cause(cause, sizeof(cause), f);
+	report_job_fall_cause(cause, sizeof(cause), f);
 	canvas_put(c, STYLE_RED, "%s", cause);
 	snprintf(steps, sizeof(steps), "%s", "none");
 	if (d->step != DISRUPTION_NO_STEP)
@@ -124,7 +125,7 @@ static void report_falls(struct canvas *c, const struct snapshot *s, const struc
 	canvas_right(c, canvas_scaled(c, COL_RECOVERY, COL_WASTED), STYLE_DIM, "to a step");
 	canvas_right(c, canvas_scaled(c, COL_WASTED, COL_WASTED), STYLE_DIM, "wasted");
 	for (uint32_t i = 0; i < j->ndisruptions; i++) {
-		fall_row(c, s, &j->disruptions[i]);
+		report_job_fall_row(c, s, &j->disruptions[i]);
 		guessed |= j->disruptions[i].estimated;
 	}
 	for (uint32_t i = 0; guessed && i < j->ndisruptions; i++) {
@@ -203,7 +204,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* Empty: not known. */
-static void scheduling_json(struct buffer *out, const struct scheduling *s)
+static void report_job_scheduling_json(struct buffer *out, const struct scheduling *s)
 {
 	json_open(out, "scheduling", '{');
 	for (int i = 0; s->known && i < SCHEDULE_COUNT; i++)
@@ -211,7 +212,7 @@ static void scheduling_json(struct buffer *out, const struct scheduling *s)
 	json_close(out, '}');
 }
 
-static void fall_json(struct buffer *out, const struct job_disruption *f)
+static void report_job_fall_json(struct buffer *out, const struct job_disruption *f)
 {
 	const struct disruption *d = &f->d;
 
@@ -248,7 +249,7 @@ static void fall_json(struct buffer *out, const struct job_disruption *f)
 		if (f->split_ns[i])
 			json_uint(out, bucket_name[i], f->split_ns[i]);
 	json_close(out, '}');
-	scheduling_json(out, &f->scheduling);
+	report_job_scheduling_json(out, &f->scheduling);
 	json_bool(out, "estimated", f->estimated);
 	json_known(out, "how", f->how);
 	json_close(out, '}');
@@ -314,7 +315,7 @@ static void report_job_object(struct buffer *out, const struct snapshot *s,
 	json_uint(out, "ranks", job_ranks(s, j));
 	json_uint(out, "starts", j->starts);
 	json_uint(out, "futile_runs", j->futile_runs);
-	scheduling_json(out, &j->scheduling);
+	report_job_scheduling_json(out, &j->scheduling);
 	json_uint(out, "last_step", j->last_step);
 	json_uint(out, "done_steps", j->done_steps);
 	json_uint(out, "steps", j->ledger.steps);
@@ -339,7 +340,7 @@ static void report_job_object(struct buffer *out, const struct snapshot *s,
 	json_uint(out, "disruptions", j->ledger.disruptions);
 	json_open(out, "last_disruptions", '[');
 	for (uint32_t i = 0; i < j->ndisruptions; i++)
-		fall_json(out, &j->disruptions[i]);
+		report_job_fall_json(out, &j->disruptions[i]);
 	json_close(out, ']');
 	json_close(out, '}');
 }

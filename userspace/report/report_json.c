@@ -15,7 +15,8 @@
 
 #define RECENT_TOLD 64 /* step times of a loop */
 
-static void number_or_null(struct buffer *out, const char *key, bool known, uint64_t value)
+static void report_json_number_or_null(struct buffer *out, const char *key, bool known,
+				       uint64_t value)
 {
 	if (known)
 		json_uint(out, key, value);
@@ -23,9 +24,9 @@ static void number_or_null(struct buffer *out, const char *key, bool known, uint
 		json_null(out, key);
 }
 
-static void rank_or_null(struct buffer *out, const char *key, int value)
+static void report_json_rank_or_null(struct buffer *out, const char *key, int value)
 {
-	number_or_null(out, key, value >= 0, (uint64_t)value);
+	report_json_number_or_null(out, key, value >= 0, (uint64_t)value);
 }
 
 /* null: no step in it. */
@@ -75,7 +76,7 @@ static void json_step_time(struct buffer *out, const struct deviation_view *t)
 	json_uint(out, "p99_ns", t->p99_ns);
 	json_uint(out, "max_ns", t->max_ns);
 	json_nonzero(out, "ideal_ns", t->ideal_ns);
-	number_or_null(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
+	report_json_number_or_null(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
 	if (ideal) {
 		json_int(out, "signed_deviation_ns", (int64_t)t->signed_ns);
 		json_real(out, "jitter", t->jitter);
@@ -92,8 +93,8 @@ static void json_change(struct buffer *out, const struct change_view *c)
 	json_uint(out, "count", c->count);
 	json_bool(out, "slow", c->slow);
 	json_nonzero(out, "usual_ns", c->usual_ns);
-	number_or_null(out, "onset_step", c->count, c->onset_step);
-	number_or_null(out, "onset_ns", c->count, c->onset_ns);
+	report_json_number_or_null(out, "onset_step", c->count, c->onset_step);
+	report_json_number_or_null(out, "onset_ns", c->count, c->onset_ns);
 	if (c->count && c->before_ns)
 		json_real(out, "ratio", (double)c->after_ns / (double)c->before_ns);
 	else
@@ -161,7 +162,7 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 	if (l->device_known)
 		json_uint(out, "host", l->host_ns);
 	json_close(out, '}');
-	number_or_null(out, "wait_ns", l->device_known, l->wait_ns);
+	report_json_number_or_null(out, "wait_ns", l->device_known, l->wait_ns);
 	own_json_ranges(out, l);
 	json_close(out, '}');
 }
@@ -197,9 +198,9 @@ static void json_fate(struct buffer *out, const struct rank_view *r)
 	bool signaled = !r->alive && WIFSIGNALED(r->status);
 
 	json_bool(out, "alive", r->alive);
-	number_or_null(out, "exit_code", !r->alive && !signaled && r->status != -1,
-		       (uint64_t)WEXITSTATUS(r->status));
-	number_or_null(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
+	report_json_number_or_null(out, "exit_code", !r->alive && !signaled && r->status != -1,
+				   (uint64_t)WEXITSTATUS(r->status));
+	report_json_number_or_null(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
 }
 
 static void json_hangs(struct buffer *out, const struct hang_view *h)
@@ -211,8 +212,8 @@ static void json_hangs(struct buffer *out, const struct hang_view *h)
 	json_uint(out, "total_ns", h->total_ns);
 	json_bool(out, "hung", h->hung);
 	json_bool(out, "silent", h->silent);
-	number_or_null(out, "onset_ns", any, h->onset_ns);
-	number_or_null(out, "size", any, h->size_ns);
+	report_json_number_or_null(out, "onset_ns", any, h->onset_ns);
+	report_json_number_or_null(out, "size", any, h->size_ns);
 	json_string(out, "why", any ? hang_why_name[h->why] : NULL);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
@@ -231,8 +232,8 @@ static void json_health(struct buffer *out, const struct rank_view *r)
 	json_open(out, "straggler", '{');
 	json_bool(out, "now", v->now);
 	json_uint(out, "count", v->count);
-	number_or_null(out, "onset_step", v->count, v->onset_step);
-	number_or_null(out, "size", v->count, v->size_ns);
+	report_json_number_or_null(out, "onset_step", v->count, v->onset_step);
+	report_json_number_or_null(out, "size", v->count, v->size_ns);
 	json_known(out, "phase", v->phase);
 	json_close(out, '}');
 }
@@ -245,7 +246,7 @@ static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
 		return;
 	}
 	json_open(out, "resumed_from", '{');
-	number_or_null(out, "step", m->step || m->stepped, m->step);
+	report_json_number_or_null(out, "step", m->step || m->stepped, m->step);
 	json_string(out, "match", checkpoint_how_name[m->how]);
 	json_real(out, "confidence", m->confidence);
 	json_close(out, '}');
@@ -270,8 +271,8 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	report_key_json(out, "job_key", r->job_key);
 	json_known(out, "node", r->placed ? r->place.node : NULL);
 	json_known(out, "pod", r->placed ? r->place.pod : NULL);
-	rank_or_null(out, "rank", r->rank);
-	rank_or_null(out, "world_size", r->world_size);
+	report_json_rank_or_null(out, "rank", r->rank);
+	report_json_rank_or_null(out, "world_size", r->world_size);
 	json_uint(out, "pid", r->pid);
 	json_string(out, "comm", r->comm);
 	json_command(out, r->command, masked);
@@ -286,18 +287,18 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
-	number_or_null(out, "secured_step", r->secured, r->secured_step);
-	number_or_null(out, "secured_ns", r->secured, r->secured_ns);
+	report_json_number_or_null(out, "secured_step", r->secured, r->secured_step);
+	report_json_number_or_null(out, "secured_ns", r->secured, r->secured_ns);
 	json_resumed(out, &r->resumed);
 	json_hangs(out, &r->hang);
 	own_json_figures(out, r);
 	json_health(out, r);
 	json_nonzero(out, "accelerators", r->accelerators);
 	json_uint(out, "hits", r->hits);
-	number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits,
-		       r->overhead.sum.all_ns);
-	number_or_null(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,
-		       r->overhead.sum.marker_ns);
+	report_json_number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits,
+				   r->overhead.sum.all_ns);
+	report_json_number_or_null(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,
+				   r->overhead.sum.marker_ns);
 	json_uint(out, "lost", r->lost);
 	json_open(out, "last_events", '[');
 	for (uint32_t i = 0; i < r->nevents && i < SNAPSHOT_EVENTS; i++) {

@@ -11,7 +11,7 @@ static const struct rank_view *report_node_rank_of(const struct snapshot *s, uin
 	return NULL;
 }
 
-static void json_denied(struct buffer *out, const struct node_view *v)
+static void report_node_json_denied(struct buffer *out, const struct node_view *v)
 {
 	json_open(out, "denied_last", '[');
 	for (uint32_t i = 0; i < v->ndenied && i < NODE_DENIED; i++) {
@@ -29,7 +29,7 @@ static void json_denied(struct buffer *out, const struct node_view *v)
 
 /* Watched, and in no list of jobs: who serves, who waits for a job, who has only mapped a
  * library. */
-static void json_quiet(struct buffer *out, const struct snapshot *s)
+static void report_node_json_quiet(struct buffer *out, const struct snapshot *s)
 {
 	const struct node_view *v = &s->node;
 
@@ -51,7 +51,7 @@ static void json_quiet(struct buffer *out, const struct snapshot *s)
 	json_close(out, ']');
 }
 
-static void json_pods(struct buffer *out, const struct node_pods *p)
+static void report_node_json_pods(struct buffer *out, const struct node_pods *p)
 {
 	json_open(out, "kubernetes", '{');
 	json_bool(out, "current", p->current);
@@ -81,10 +81,10 @@ void report_node_json(struct buffer *out, const struct snapshot *s)
 	json_uint(out, "sweep_processes", v->sweep_saw);
 	json_uint(out, "sweep_ns", v->sweep_took_ns);
 	if (v->pods.here)
-		json_pods(out, &v->pods);
+		report_node_json_pods(out, &v->pods);
 	else
 		json_null(out, "kubernetes");
-	json_denied(out, v);
-	json_quiet(out, s);
+	report_node_json_denied(out, v);
+	report_node_json_quiet(out, s);
 	json_close(out, '}');
 }

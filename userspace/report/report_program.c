@@ -224,7 +224,8 @@ static void report_program_real_or_null(struct buffer *out, const char *key, dou
 		json_null(out, key);
 }
 
-static void rate_json(struct buffer *out, const char *key, const struct program_rate *r)
+static void report_program_rate_json(struct buffer *out, const char *key,
+				     const struct program_rate *r)
 {
 	json_open(out, key, '{');
 	report_program_real_or_null(out, "samples_per_second", r->samples);
@@ -234,7 +235,8 @@ static void rate_json(struct buffer *out, const char *key, const struct program_
 	json_close(out, '}');
 }
 
-static void cost_json(struct buffer *out, const struct program_config *cfg, const double *ns)
+static void report_program_cost_json(struct buffer *out, const struct program_config *cfg,
+				     const double *ns)
 {
 	if (!(program_sum_ns(ns) > 0) || !(cfg->price > 0)) {
 		json_null(out, "cost");
@@ -262,7 +264,7 @@ void report_worth_json(struct buffer *out, const struct program_config *cfg,
 	} else {
 		json_null(out, "accelerator_seconds");
 	}
-	cost_json(out, cfg, accelerator_ns);
+	report_program_cost_json(out, cfg, accelerator_ns);
 }
 
 void report_program_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
@@ -279,8 +281,8 @@ void report_program_json(struct buffer *out, const struct snapshot *s, const str
 	report_program_real_or_null(out, "samples_per_step", cfg->samples);
 	report_program_real_or_null(out, "tokens_per_step", cfg->tokens);
 	report_program_real_or_null(out, "peak_flops", cfg->peak_flops);
-	rate_json(out, "in_steps", &p->steps);
-	rate_json(out, "of_observed", &p->elapsed);
+	report_program_rate_json(out, "in_steps", &p->steps);
+	report_program_rate_json(out, "of_observed", &p->elapsed);
 	json_close(out, '}');
 	json_open(out, "goodput", '{');
 	report_program_real_or_null(out, "scheduling", program_scheduled_share(j));

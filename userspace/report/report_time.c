@@ -47,7 +47,8 @@ static void report_worth_put(struct canvas *c, const struct report_worth *w, dou
 }
 
 /* The cost of custom events is known for all of them together: it is divided by their time. */
-static double worth_of(const struct report_worth *w, const struct part *p, uint64_t custom_ns)
+static double report_time_worth_of(const struct report_worth *w, const struct part *p,
+				   uint64_t custom_ns)
 {
 	int part = p->id;
 
@@ -74,20 +75,22 @@ static void time_row(struct canvas *c, const struct part *p, const struct ledger
 	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), unseen ? STYLE_DIM : STYLE_PLAIN,
 		     unseen ? "beside it" : text_percent(share, p->ns, observed));
 	if (w)
-		report_worth_put(c, w, worth_of(w, p, l->ns[BUCKET_CUSTOM]), STYLE_PLAIN);
+		report_worth_put(c, w, report_time_worth_of(w, p, l->ns[BUCKET_CUSTOM]),
+				 STYLE_PLAIN);
 	else if (!unseen)
 		time_bar(c, p, observed);
 }
 
 /* What the reference rank never did, and another one did. */
-static void other_rows(struct canvas *c, const struct ledger_view *l, const struct report_worth *w)
+static void report_time_other_rows(struct canvas *c, const struct ledger_view *l,
+				   const struct report_worth *w)
 {
 	for (int b = 0; b < BUCKETS_EXPORTED; b++)
 		if (!l->ns[b] && w->accelerator_ns[b] > 0)
 			time_row(c, &(struct part){.id = b, .label = bucket_label[b]}, l, w);
 }
 
-static void worth_head(struct canvas *c, const struct report_worth *w)
+static void report_time_worth_head(struct canvas *c, const struct report_worth *w)
 {
 	canvas_right(c, canvas_scaled(c, COL_HOURS, COL_COST), STYLE_DIM, "accel.-hours");
 	if (w->config->price > 0)
@@ -108,7 +111,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_DIM, "time");
 	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), STYLE_DIM, "of observed");
 	if (w)
-		worth_head(c, w);
+		report_time_worth_head(c, w);
 	for (int i = 0; i < n; i++) {
 		time_row(c, &parts[i], l, w);
 		sum += parts[i].ns;
@@ -116,7 +119,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 	for (int b = 0; w && b < BUCKETS_EXPORTED; b++)
 		all_ns += w->accelerator_ns[b];
 	if (w)
-		other_rows(c, l, w);
+		report_time_other_rows(c, l, w);
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
 	canvas_put(c, STYLE_BOLD, "sum");

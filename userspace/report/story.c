@@ -191,7 +191,7 @@ static int story_take_exclusion(void *ctx, const struct store_note *n)
 
 /* As in the sums: a minute that an exclusion touches is none; of a longer span that is known only
  * as a whole all its step times are told. */
-static bool left_out(const struct story *s, int64_t from_ns, int64_t to_ns)
+static bool story_is_left_out(const struct story *s, int64_t from_ns, int64_t to_ns)
 {
 	bool out = false;
 
@@ -208,7 +208,7 @@ static int story_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 {
 	struct story *s = ((struct reading *)ctx)->story;
 
-	if (!left_out(s, from_ns, to_ns))
+	if (!story_is_left_out(s, from_ns, to_ns))
 		curve_merge(s->curve, from_ns, &t->times);
 	return 0;
 }
@@ -217,8 +217,8 @@ static int story_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 
 /* Custom events by type, as far as a ledger tells them apart; together never more than their bucket
  * has. */
-static void types_make(const struct store *st, const struct sums *from, struct ledger_view *l,
-		       struct type_names *names)
+static void story_types_make(const struct store *st, const struct sums *from, struct ledger_view *l,
+			     struct type_names *names)
 {
 	uint64_t left_ns = l->ns[BUCKET_CUSTOM];
 	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
@@ -247,7 +247,7 @@ static void types_make(const struct store *st, const struct sums *from, struct l
 
 /* Buckets that this version has no name for are named events; what was moved out of the span by
  * what came after it is taken from what may be anything. Elapsed stays the sum. */
-static void ledger_make(const struct sums *from, struct ledger_view *l)
+static void story_ledger_make(const struct sums *from, struct ledger_view *l)
 {
 	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
 
@@ -271,7 +271,7 @@ static void ledger_make(const struct sums *from, struct ledger_view *l)
 	}
 }
 
-static void ledger_count(struct story *s)
+static void story_ledger_count(struct story *s)
 {
 	struct ledger_view *l = &s->ledger;
 
@@ -338,7 +338,7 @@ static void story_clip_span(struct story *s)
 		s->to_ns = s->from_ns;
 }
 
-static int curve_fill(struct reading *r)
+static int story_curve_fill(struct reading *r)
 {
 	struct story *s = r->story;
 	int err = 0;
@@ -370,7 +370,7 @@ static int story_read(struct reading *r)
 	err = err ? err : store_checkpoints(r->store, job, span, story_take_checkpoint, r);
 	err = err ? err : store_healths(r->store, job, span, story_take_health, r);
 	err = err ? err : store_marks(r->store, job, span, story_take_mark, r);
-	return err ? err : curve_fill(r);
+	return err ? err : story_curve_fill(r);
 }
 
 int story_open(struct story **ret, struct store *st, const struct store_job *job,
@@ -397,9 +397,9 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 	}
 	if (job->carried && story_is_whole(span) && !s->exclusions.count)
 		s->elsewhere = job->runs > s->runs.count ? job->runs - s->runs.count : 0;
-	ledger_make(&s->totals.sums, &s->ledger);
-	ledger_count(s);
-	types_make(st, &s->totals.sums, &s->ledger, &s->types);
+	story_ledger_make(&s->totals.sums, &s->ledger);
+	story_ledger_count(s);
+	story_types_make(st, &s->totals.sums, &s->ledger, &s->types);
 	s->unreadable = store_unreadable(st);
 	s->ideal_ns = story_ideal_ns(&s->totals.times);
 	story_weigh(s);
@@ -428,8 +428,8 @@ int story_windows(struct story *s, struct store *st, const uint64_t *length_ns)
 		span.from_ns = w->from_ns;
 		*t = (struct store_totals){0};
 		err = store_job_totals(st, s->job.id, w->whole ? &s->span : &span, true, t);
-		ledger_make(&t->sums, &w->ledger);
-		types_make(st, &t->sums, &w->ledger, &w->types);
+		story_ledger_make(&t->sums, &w->ledger);
+		story_types_make(st, &t->sums, &w->ledger, &w->types);
 		w->steps = t->steps;
 		w->excluded_ns = t->excluded_ns;
 	}

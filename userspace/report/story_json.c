@@ -42,8 +42,8 @@ static void story_json_times(struct buffer *out, const struct sketch *t, uint64_
 	json_close(out, '}');
 }
 
-static void ledger_json(struct buffer *out, const struct ledger_view *l,
-			const struct type_names *types)
+static void story_json_ledger_json(struct buffer *out, const struct ledger_view *l,
+				   const struct type_names *types)
 {
 	char room[LEDGER_NAME_MAX];
 	const char *name;
@@ -63,7 +63,7 @@ static void ledger_json(struct buffer *out, const struct ledger_view *l,
 	json_close(out, '}');
 }
 
-static void windows_json(struct buffer *out, const struct story *s)
+static void story_json_windows_json(struct buffer *out, const struct story *s)
 {
 	char name[16];
 
@@ -75,7 +75,7 @@ static void windows_json(struct buffer *out, const struct story *s)
 		json_string(out, "window", window_name(name, w->length_ns));
 		json_time(out, "from", w->from_ns);
 		json_bool(out, "whole", w->whole);
-		ledger_json(out, &w->ledger, &w->types);
+		story_json_ledger_json(out, &w->ledger, &w->types);
 		json_uint(out, "excluded_ns", w->excluded_ns);
 		json_uint(out, "steps", w->steps);
 		json_close(out, '}');
@@ -83,8 +83,8 @@ static void windows_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void status_json(struct buffer *out, const struct story *s, int64_t end_ns, int64_t last_ns,
-			int status)
+static void story_json_status_json(struct buffer *out, const struct story *s, int64_t end_ns,
+				   int64_t last_ns, int status)
 {
 	char fate[64];
 
@@ -92,7 +92,7 @@ static void status_json(struct buffer *out, const struct story *s, int64_t end_n
 	json_string(out, "fate", story_fate(fate, sizeof(fate), s, end_ns, last_ns, status));
 }
 
-static void runs_json(struct buffer *out, const struct story *s)
+static void story_json_runs_json(struct buffer *out, const struct story *s)
 {
 	json_open(out, "runs", '[');
 	for (uint32_t i = 0; i < s->runs.count; i++) {
@@ -103,7 +103,7 @@ static void runs_json(struct buffer *out, const struct story *s)
 		json_known(out, "boot_id", r->run.boot_id);
 		json_time(out, "start", r->run.start_ns);
 		json_time(out, "last_seen", r->run.last_ns);
-		status_json(out, s, r->run.end_ns, r->run.last_ns, r->run.status);
+		story_json_status_json(out, s, r->run.end_ns, r->run.last_ns, r->run.status);
 		json_uint(out, "ranks", r->run.ranks);
 		json_uint(out, "steps", r->totals.steps);
 		story_json_times(out, &r->totals.times, 0);
@@ -114,7 +114,7 @@ static void runs_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void ranks_json(struct buffer *out, const struct story *s)
+static void story_json_ranks_json(struct buffer *out, const struct story *s)
 {
 	json_open(out, "ranks", '[');
 	for (uint32_t i = 0; i < s->ranks.count; i++) {
@@ -130,7 +130,7 @@ static void ranks_json(struct buffer *out, const struct story *s)
 		json_known(out, "tier", r->rank.tier);
 		json_known(out, "marker", r->rank.marker);
 		json_time(out, "start", r->rank.start_ns);
-		status_json(out, s, r->rank.end_ns, r->rank.last_ns, r->rank.status);
+		story_json_status_json(out, s, r->rank.end_ns, r->rank.last_ns, r->rank.status);
 		json_uint(out, "steps", r->totals.steps);
 		story_json_times(out, &r->totals.times, 0);
 		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);
@@ -140,7 +140,7 @@ static void ranks_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void disruption_json(struct buffer *out, const struct store_disruption *d)
+static void story_json_disruption_json(struct buffer *out, const struct store_disruption *d)
 {
 	json_open(out, NULL, '{');
 	json_time(out, "time", d->at_ns);
@@ -169,7 +169,7 @@ static void disruption_json(struct buffer *out, const struct store_disruption *d
 	json_close(out, '}');
 }
 
-static void checkpoint_json(struct buffer *out, const struct store_checkpoint *c)
+static void story_json_checkpoint_json(struct buffer *out, const struct store_checkpoint *c)
 {
 	json_open(out, NULL, '{');
 	json_string(out, "op", c->restore ? "restore" : "save");
@@ -195,7 +195,7 @@ static void checkpoint_json(struct buffer *out, const struct store_checkpoint *c
 	json_close(out, '}');
 }
 
-static void health_json(struct buffer *out, const struct store_health *h)
+static void story_json_health_json(struct buffer *out, const struct store_health *h)
 {
 	json_open(out, NULL, '{');
 	json_string(out, "kind", h->kind);
@@ -210,12 +210,13 @@ static void health_json(struct buffer *out, const struct store_health *h)
 	json_close(out, '}');
 }
 
-static void events_json(struct buffer *out, const struct story *s)
+static void story_json_events_json(struct buffer *out, const struct story *s)
 {
 	json_uint(out, "disruptions_count", s->ledger.disruptions);
 	json_open(out, "disruptions", '[');
 	for (uint32_t i = 0; i < s->disruptions.count; i++)
-		disruption_json(out, STORY_AT(s->disruptions, struct store_disruption, i));
+		story_json_disruption_json(out,
+					   STORY_AT(s->disruptions, struct store_disruption, i));
 	json_close(out, ']');
 	json_uint(out, "saves", s->saves);
 	json_uint(out, "saves_ns", s->saves_ns);
@@ -223,15 +224,16 @@ static void events_json(struct buffer *out, const struct story *s)
 	story_json_int(out, "secured_step", s->secured_step);
 	json_open(out, "checkpoints", '[');
 	for (uint32_t i = 0; i < s->checkpoints.count; i++)
-		checkpoint_json(out, STORY_AT(s->checkpoints, struct store_checkpoint, i));
+		story_json_checkpoint_json(out,
+					   STORY_AT(s->checkpoints, struct store_checkpoint, i));
 	json_close(out, ']');
 	json_open(out, "health", '[');
 	for (uint32_t i = 0; i < s->healths.count; i++)
-		health_json(out, STORY_AT(s->healths, struct store_health, i));
+		story_json_health_json(out, STORY_AT(s->healths, struct store_health, i));
 	json_close(out, ']');
 }
 
-static void notes_json(struct buffer *out, const struct story *s)
+static void story_json_notes_json(struct buffer *out, const struct story *s)
 {
 	json_open(out, "marks", '[');
 	for (uint32_t i = 0; i < s->marks.count; i++) {
@@ -256,7 +258,7 @@ static void notes_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void watched_json(struct buffer *out, const struct story *s)
+static void story_json_watched_json(struct buffer *out, const struct story *s)
 {
 	int watched = s->now_ns ? store_watched(&s->job, s->now_ns) : -1;
 
@@ -277,7 +279,7 @@ void story_json(struct buffer *out, const struct story *s)
 	json_known(out, "name", s->job.name);
 	json_known(out, "uid", s->job.uid);
 	json_known(out, "state", s->job.state);
-	watched_json(out, s);
+	story_json_watched_json(out, s);
 	json_string(out, "source", s->job.logged ? "log" : "watch");
 	json_time(out, "imported", s->job.imported_ns == STORE_NONE ? 0 : s->job.imported_ns);
 	json_string(out, "history", job_history(s->job.carried));
@@ -288,17 +290,17 @@ void story_json(struct buffer *out, const struct story *s)
 	json_time(out, "to", s->to_ns);
 	json_time(out, "since", s->span.from_ns);
 	json_time(out, "until", s->span.to_ns);
-	ledger_json(out, &s->ledger, &s->types);
+	story_json_ledger_json(out, &s->ledger, &s->types);
 	report_worth_json(out, &s->program, s->accelerator_ns);
 	json_uint(out, "excluded_ns", s->totals.excluded_ns);
 	json_uint(out, "steps", s->totals.steps);
 	json_nonzero(out, "max_step", s->job.max_step);
 	story_json_times(out, &s->totals.times, s->ideal_ns);
-	windows_json(out, s);
-	runs_json(out, s);
-	ranks_json(out, s);
-	events_json(out, s);
-	notes_json(out, s);
+	story_json_windows_json(out, s);
+	story_json_runs_json(out, s);
+	story_json_ranks_json(out, s);
+	story_json_events_json(out, s);
+	story_json_notes_json(out, s);
 	if (s->compared)
 		compare_json(out, "compare", s->compared);
 	else

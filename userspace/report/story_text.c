@@ -47,7 +47,7 @@ static void story_text_when(struct canvas *c, int64_t ns)
 }
 
 /* Where a list that has more begins; says so. */
-static uint32_t first_shown(struct canvas *c, const struct story_list *l)
+static uint32_t story_text_first_shown(struct canvas *c, const struct story_list *l)
 {
 	if (l->count > LISTED || l->earlier)
 		canvas_put(c, STYLE_DIM, "; the last %u", l->count < LISTED ? l->count : LISTED);
@@ -122,7 +122,7 @@ static void story_text_runs(struct canvas *c, const struct story *s)
 		   s->elsewhere ? (unsigned long long)s->job.runs : story_text_in_all(&s->runs));
 	if (s->elsewhere)
 		canvas_put(c, STYLE_DIM, "  %u of them on other nodes", s->elsewhere);
-	for (uint32_t i = first_shown(c, &s->runs); i < s->runs.count; i++) {
+	for (uint32_t i = story_text_first_shown(c, &s->runs); i < s->runs.count; i++) {
 		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
 		uint64_t ns = r->run.last_ns > r->run.start_ns
 				      ? (uint64_t)(r->run.last_ns - r->run.start_ns)
@@ -182,7 +182,7 @@ static void story_text_disruptions(struct canvas *c, const struct story *s)
 	}
 	canvas_put(c, STYLE_RED, "%llu", (unsigned long long)s->ledger.disruptions);
 	if (s->disruptions.count > LISTED || s->disruptions.earlier)
-		first_shown(c, &s->disruptions);
+		story_text_first_shown(c, &s->disruptions);
 	canvas_right(c, canvas_scaled(c, COL_STEP, COL_LAST), STYLE_DIM, "step → resumed at");
 	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_DIM, "down");
 	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_DIM, "to a step");
@@ -193,7 +193,7 @@ static void story_text_disruptions(struct canvas *c, const struct story *s)
 }
 
 /* The restores, and the last save: of the others the sums say enough. */
-static void checkpoint_rows(struct canvas *c, const struct story *s)
+static void story_text_checkpoint_rows(struct canvas *c, const struct story *s)
 {
 	char text[WORD_MAX], words[96];
 	uint32_t shown = 0, last = s->checkpoints.count;
@@ -238,10 +238,10 @@ static void story_text_checkpoints(struct canvas *c, const struct story *s)
 	if (s->secured_step > 0)
 		canvas_put(c, STYLE_PLAIN, "; the last one is of step %lld",
 			   (long long)s->secured_step);
-	checkpoint_rows(c, s);
+	story_text_checkpoint_rows(c, s);
 }
 
-static void health_row(struct canvas *c, const struct store_health *h)
+static void story_text_health_row(struct canvas *c, const struct store_health *h)
 {
 	char words[96], size[96];
 
@@ -274,7 +274,7 @@ static void story_text_health(struct canvas *c, const struct story *s)
 
 		if (h->minor || (skip && skip--))
 			continue;
-		health_row(c, h);
+		story_text_health_row(c, h);
 	}
 }
 
@@ -285,7 +285,7 @@ static void story_text_notes(struct canvas *c, const struct story *s)
 	if (s->marks.count) {
 		story_text_field(c, "marks");
 		canvas_put(c, STYLE_PLAIN, "%llu", story_text_in_all(&s->marks));
-		for (uint32_t i = first_shown(c, &s->marks); i < s->marks.count; i++) {
+		for (uint32_t i = story_text_first_shown(c, &s->marks); i < s->marks.count; i++) {
 			const struct store_note *n = STORY_AT(s->marks, struct store_note, i);
 
 			story_text_when(c, n->at_ns);
@@ -296,7 +296,7 @@ static void story_text_notes(struct canvas *c, const struct story *s)
 		return;
 	story_text_field(c, "left out");
 	canvas_put(c, STYLE_PLAIN, "%llu", story_text_in_all(&s->exclusions));
-	for (uint32_t i = first_shown(c, &s->exclusions); i < s->exclusions.count; i++) {
+	for (uint32_t i = story_text_first_shown(c, &s->exclusions); i < s->exclusions.count; i++) {
 		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
 
 		story_text_when(c, n->at_ns);

@@ -17,7 +17,7 @@ static struct store_health *story_slowdown_start(const struct story *s, uint32_t
 }
 
 /* A step of a usual length took size_ns more, all the while. */
-static double cost_ns(const struct story *s, const struct store_health *end)
+static double story_weigh_cost_ns(const struct story *s, const struct store_health *end)
 {
 	double usual_ns = (double)sketch_quantile(&s->totals.times, 0.5),
 	       more_ns = (double)end->size_ns, lasted_ns = (double)(end->at_ns - end->onset_ns);
@@ -34,8 +34,8 @@ void story_weigh(struct story *s)
 						    ? NULL
 						    : story_slowdown_start(s, i);
 
-		if (!from ||
-		    cost_ns(s, &all[i]) * STORY_MINOR >= (double)ledger_elapsed(&s->ledger))
+		if (!from || story_weigh_cost_ns(s, &all[i]) * STORY_MINOR >=
+				     (double)ledger_elapsed(&s->ledger))
 			continue;
 		from->minor = all[i].minor = true;
 		s->minor++;

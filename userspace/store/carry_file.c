@@ -91,7 +91,8 @@ ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* A file that is not one of these is replaced. */
-static int may_write(int folder, const char *name, const struct carry *c, struct carry *had)
+static int carry_file_may_write(int folder, const char *name, const struct carry *c,
+				struct carry *had)
 {
 	char text[CARRY_MAX];
 	ssize_t len = carry_file_load(folder, name, text);
@@ -148,7 +149,7 @@ int carry_file_write(const char *dir, const struct carry *c, struct carry *had)
 		return folder;
 	carry_file_name(name, c->job, c->uid);
 	len = carry_text(text, c);
-	err = may_write(folder, name, c, had);
+	err = carry_file_may_write(folder, name, c, had);
 	err = err ? err : file_write(folder, name, text, len);
 	close(folder);
 	return err;

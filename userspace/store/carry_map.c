@@ -74,7 +74,7 @@ void carry_map_name(char out[CARRY_MAP_NAME_MAX], const char *job, const char *u
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static bool time_left(struct carry_map *m, uint64_t end_ns)
+static bool carry_map_time_left(struct carry_map *m, uint64_t end_ns)
 {
 	uint64_t now_ns = clock_mono_ns();
 
@@ -89,7 +89,7 @@ static ssize_t map_read_there(struct carry_map *m, uint64_t end_ns)
 	int err;
 
 	carry_map_name(name, m->job.job, m->job.uid);
-	time_left(m, end_ns);
+	carry_map_time_left(m, end_ns);
 	err = config_map_get(&m->maps, m->space, name, &there);
 	if (err)
 		return err;
@@ -134,7 +134,7 @@ static ssize_t map_write_there(struct carry_map *m, uint64_t end_ns)
 
 	carry_map_name(name, m->job.job, m->job.uid);
 	carry_text(text, &m->carry);
-	for (int i = 0; i < TRIES && err == -EAGAIN && time_left(m, end_ns); i++)
+	for (int i = 0; i < TRIES && err == -EAGAIN && carry_map_time_left(m, end_ns); i++)
 		err = map_write_once(m, &put);
 	if (err == -EAGAIN) {
 		snprintf(m->maps.why, sizeof(m->maps.why),
@@ -178,7 +178,7 @@ static void *map_serve(void *map)
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 /* Namespace of the service account, if it is a valid name. */
-static void account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
+static void carry_map_account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
 {
 	char *path = access_file(NULL, "namespace"), text[CONFIG_MAP_SPACE_MAX + 2] = "";
 	int fd = path ? path_open(path, O_RDONLY, 0) : -1;
@@ -210,7 +210,7 @@ static int map_find_space(struct carry_map *m, const char *told)
 	const char *space = told ? told : access_environment("POD_NAMESPACE");
 
 	if (!space) {
-		account_space(m->namespace);
+		carry_map_account_space(m->namespace);
 		return 0;
 	}
 	if (carry_map_check(space))

@@ -62,7 +62,7 @@ static int compare_minute_add(void *ctx, int64_t from_ns, int64_t to_ns,
 }
 
 /* A run that is too short has no `is`. */
-static int run_reduce(struct series *s, int64_t reference, struct store_compared *c)
+static int compare_run_reduce(struct series *s, int64_t reference, struct store_compared *c)
 {
 	static const struct store_span everything;
 	int err;
@@ -76,7 +76,7 @@ static int run_reduce(struct series *s, int64_t reference, struct store_compared
 	return err == -ERANGE ? 0 : err;
 }
 
-static int64_t compared_read(sqlite3_stmt *stmt, struct store_compared *ret)
+static int64_t compare_compared_read(sqlite3_stmt *stmt, struct store_compared *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->run = store_int(stmt, 0);
@@ -90,7 +90,7 @@ static int64_t compared_read(sqlite3_stmt *stmt, struct store_compared *ret)
 	"SELECT runs.id, attempt, start_ns, jobs.name," REFERENCE                                  \
 	" FROM runs JOIN jobs ON jobs.id = job"
 
-static int own_read(struct series *s, int64_t job, struct store_compared *ret)
+static int compare_own_read(struct series *s, int64_t job, struct store_compared *ret)
 {
 	sqlite3_stmt *stmt;
 	int64_t reference;
@@ -103,12 +103,13 @@ static int own_read(struct series *s, int64_t job, struct store_compared *ret)
 	err = store_row(stmt);
 	if (err != 1)
 		return err ? err : -ENOENT;
-	reference = compared_read(stmt, ret);
+	reference = compare_compared_read(stmt, ret);
 	store_done(stmt);
-	return run_reduce(s, reference, ret);
+	return compare_run_reduce(s, reference, ret);
 }
 
-static int peers_read(struct series *s, const char *tag, int64_t job, struct store_comparison *c)
+static int compare_peers_read(struct series *s, const char *tag, int64_t job,
+			      struct store_comparison *c)
 {
 	struct store_compared one;
 	sqlite3_stmt *stmt;
@@ -121,7 +122,7 @@ static int peers_read(struct series *s, const char *tag, int64_t job, struct sto
 		     " start_ns DESC, runs.id DESC LIMIT ?4",
 		"tiii", tag, job, c->own.run, (int64_t)STORE_PEERS);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		err = run_reduce(s, compared_read(stmt, &one), &one);
+		err = compare_run_reduce(s, compare_compared_read(stmt, &one), &one);
 		if (err)
 			store_done(stmt);
 		else if (one.is.minutes)
@@ -151,8 +152,8 @@ static int compare_fill_answer(struct store_comparison *c)
 	return 0;
 }
 
-static int against_find(struct store *st, const char *against, int64_t *ret_job,
-			struct store_comparison *c)
+static int compare_against_find(struct store *st, const char *against, int64_t *ret_job,
+				struct store_comparison *c)
 {
 	struct store_job *other;
 	int64_t tagged = 0;
@@ -186,10 +187,10 @@ int store_compare(struct store *st, int64_t job, const char *against, struct sto
 
 	c.peers = calloc(STORE_PEERS, sizeof(*c.peers));
 	s.away = calloc(STORE_EXCLUSIONS_MAX, sizeof(*s.away));
-	err = c.peers && s.away ? against_find(st, against, &other, &c) : -ENOMEM;
+	err = c.peers && s.away ? compare_against_find(st, against, &other, &c) : -ENOMEM;
 	err = err ? err : store_exclusions(st, &everything, compare_exclusion_add, &s);
-	err = err ? err : own_read(&s, job, &c.own);
-	err = err ? err : peers_read(&s, c.tagged ? against : "", other, &c);
+	err = err ? err : compare_own_read(&s, job, &c.own);
+	err = err ? err : compare_peers_read(&s, c.tagged ? against : "", other, &c);
 	err = err ? err : compare_fill_answer(&c);
 	free(s.minute);
 	free(s.away);

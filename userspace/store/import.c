@@ -41,7 +41,7 @@ struct minuting {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static uint32_t minute_slot_of(const struct import *im, const struct goodput_piece *p)
+static uint32_t import_minute_slot_of(const struct import *im, const struct goodput_piece *p)
 {
 	if (p->bucket != BUCKET_CUSTOM)
 		return p->bucket;
@@ -64,7 +64,7 @@ static int import_names(struct import *im)
 		uint32_t slot;
 
 		if (p->bucket != BUCKET_CUSTOM || p->name == LEDGER_REST ||
-		    minute_slot_of(im, p) != BUCKET_CUSTOM)
+		    import_minute_slot_of(im, p) != BUCKET_CUSTOM)
 			continue;
 		text = goodput_name(im->in->names, p->name);
 		log_escape(type, sizeof(type), text, strlen(text));
@@ -78,7 +78,7 @@ static int import_names(struct import *im)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static bool piece_clip(const struct goodput_piece *p, uint64_t *from_ns, uint64_t *to_ns)
+static bool import_piece_clip(const struct goodput_piece *p, uint64_t *from_ns, uint64_t *to_ns)
 {
 	*from_ns = p->from_ns > *from_ns ? p->from_ns : *from_ns;
 	*to_ns = p->to_ns < *to_ns ? p->to_ns : *to_ns;
@@ -94,15 +94,15 @@ static void import_sums(const struct import *im, uint64_t from_ns, uint64_t to_n
 	for (size_t i = goodput_piece_at(h->pieces, h->npieces, from_ns); i < h->npieces; i++) {
 		uint64_t a_ns = from_ns, b_ns = to_ns;
 
-		if (!piece_clip(&h->pieces[i], &a_ns, &b_ns))
+		if (!import_piece_clip(&h->pieces[i], &a_ns, &b_ns))
 			break;
-		ret->ns[minute_slot_of(im, &h->pieces[i])] += (int64_t)(b_ns - a_ns);
+		ret->ns[import_minute_slot_of(im, &h->pieces[i])] += (int64_t)(b_ns - a_ns);
 	}
 }
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-static void minute_end(struct minuting *mi)
+static void import_minute_end(struct minuting *mi)
 {
 	if (!mi->open || mi->err)
 		return;
@@ -113,20 +113,20 @@ static void minute_end(struct minuting *mi)
 	mi->open = false;
 }
 
-static void minute_of(struct minuting *mi, uint64_t at_ns)
+static void import_minute_of(struct minuting *mi, uint64_t at_ns)
 {
 	int64_t minute = (int64_t)(at_ns / MINUTE_NS);
 
 	if (mi->open && mi->m.minute == minute)
 		return;
-	minute_end(mi);
+	import_minute_end(mi);
 	memset(&mi->m, 0, sizeof(mi->m));
 	mi->m.minute = minute;
 	mi->m.until_ns = (int64_t)at_ns;
 	mi->open = true;
 }
 
-static void steps_until(struct minuting *mi, uint64_t to_ns)
+static void import_steps_until(struct minuting *mi, uint64_t to_ns)
 {
 	for (; mi->left && (mi->done->end_us <= 0 || (uint64_t)mi->done->end_us * 1000 <= to_ns);
 	     mi->done++, mi->left--) {
@@ -146,12 +146,12 @@ static void import_piece_add(struct minuting *mi, uint32_t slot, uint64_t from_n
 		if (coarse)
 			end_ns = to_ns - to_ns % MINUTE_NS;
 		end_ns = end_ns < to_ns ? end_ns : to_ns;
-		minute_of(mi, from_ns);
+		import_minute_of(mi, from_ns);
 		mi->m.sums.ns[slot] += (int64_t)(end_ns - from_ns);
 		mi->m.until_ns = (int64_t)end_ns;
-		steps_until(mi, end_ns);
+		import_steps_until(mi, end_ns);
 		if (coarse)
-			minute_end(mi);
+			import_minute_end(mi);
 		from_ns = end_ns;
 	}
 }
@@ -168,14 +168,14 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 	     i++) {
 		uint64_t a_ns = from_ns, b_ns = to_ns;
 
-		if (!piece_clip(&h->pieces[i], &a_ns, &b_ns))
+		if (!import_piece_clip(&h->pieces[i], &a_ns, &b_ns))
 			break;
-		import_piece_add(&mi, minute_slot_of(im, &h->pieces[i]), a_ns, b_ns);
+		import_piece_add(&mi, import_minute_slot_of(im, &h->pieces[i]), a_ns, b_ns);
 	}
 	if (mi.left && !mi.open) /* of a run whose clock is behind that of the one before it */
-		minute_of(&mi, to_ns);
-	steps_until(&mi, UINT64_MAX);
-	minute_end(&mi);
+		import_minute_of(&mi, to_ns);
+	import_steps_until(&mi, UINT64_MAX);
+	import_minute_end(&mi);
 	return mi.err;
 }
 
@@ -205,7 +205,7 @@ static int import_key_of(const struct import *im, const char *name, char key[KEY
 	return part;
 }
 
-static int rows_remove(struct import *im, int64_t job)
+static int import_rows_remove(struct import *im, int64_t job)
 {
 #define RANKS_OF " (SELECT id FROM ranks WHERE job = ?)"
 	int err = store_run(im->st, "DELETE FROM minutes WHERE rank IN" RANKS_OF, "i", job);
@@ -219,9 +219,9 @@ static int rows_remove(struct import *im, int64_t job)
 }
 
 /* A part of what the log tells: it is in it. */
-static int part_remove(struct import *im, int64_t job)
+static int import_part_remove(struct import *im, int64_t job)
 {
-	int err = rows_remove(im, job);
+	int err = import_rows_remove(im, job);
 
 	if (!im->job) {
 		im->job = job;
@@ -233,8 +233,8 @@ static int part_remove(struct import *im, int64_t job)
 }
 
 /* 1: the next one of that name from *id on; 0: no more; -errno. */
-static int next_known(struct import *im, const char *key, int part, int64_t *id,
-		      struct store_span *ret)
+static int import_next_known(struct import *im, const char *key, int part, int64_t *id,
+			     struct store_span *ret)
 {
 	char name[KEY_MAX];
 	sqlite3_stmt *stmt;
@@ -260,8 +260,8 @@ static int next_known(struct import *im, const char *key, int part, int64_t *id,
 
 /* The runs that a job there had begun before then, beside those of the log: both lists are in
  * order. missing: that the log does not have; had: those of the log that are there. */
-static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing,
-		       size_t *had)
+static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing,
+			      size_t *had)
 {
 	const struct goodput_history *h = im->history;
 	sqlite3_stmt *stmt;
@@ -290,12 +290,12 @@ static int runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t
 
 /* What becomes of a job there that has time with the log in common: of one log both, the shorter is
  * in the longer. -EEXIST: they are not. */
-static int known_fate(struct import *im, int64_t job, const struct store_span *is,
-		      const struct store_span *log, enum store_imported *ret)
+static int import_known_fate(struct import *im, int64_t job, const struct store_span *is,
+			     const struct store_span *log, enum store_imported *ret)
 {
 	bool longer = log->from_ns <= is->from_ns && is->to_ns <= log->to_ns;
 	size_t missing, had;
-	int err = runs_beside(im, job, longer ? INT64_MAX : log->to_ns, &missing, &had);
+	int err = import_runs_beside(im, job, longer ? INT64_MAX : log->to_ns, &missing, &had);
 
 	if (err)
 		return err;
@@ -303,7 +303,7 @@ static int known_fate(struct import *im, int64_t job, const struct store_span *i
 		return -EEXIST;
 	if (longer) {
 		*ret = STORE_IMPORT_REPLACED;
-		return part_remove(im, job);
+		return import_part_remove(im, job);
 	}
 	if (log->from_ns != is->from_ns || log->to_ns > is->to_ns || had < im->history->nruns)
 		return -EEXIST;
@@ -311,7 +311,7 @@ static int known_fate(struct import *im, int64_t job, const struct store_span *i
 	return 0;
 }
 
-static int known_look(struct import *im, const char *key, int part, enum store_imported *ret)
+static int import_known_look(struct import *im, const char *key, int part, enum store_imported *ret)
 {
 	const struct goodput_history *h = im->history;
 	const struct store_span log = {(int64_t)h->pieces[0].from_ns,
@@ -320,10 +320,10 @@ static int known_look(struct import *im, const char *key, int part, enum store_i
 	int64_t id = 0;
 	int more, err = 0;
 
-	while (!err && (more = next_known(im, key, part, &id, &is)) > 0) {
+	while (!err && (more = import_next_known(im, key, part, &id, &is)) > 0) {
 		/* Either may be one instant. */
 		if (log.from_ns == is.from_ns || (is.from_ns < log.to_ns && log.from_ns < is.to_ns))
-			err = known_fate(im, id, &is, &log, ret);
+			err = import_known_fate(im, id, &is, &log, ret);
 		if (!err && *ret == STORE_IMPORT_KNOWN) {
 			im->job = id;
 			return 0;
@@ -401,7 +401,7 @@ static int import_rank_put(struct import *im, const struct goodput_run *run, int
 			       "siki", &t.sums, (int64_t)t.steps, &t.times, id);
 }
 
-static int saved_put(struct import *im, const struct goodput_saved *s, int64_t rank)
+static int import_saved_put(struct import *im, const struct goodput_saved *s, int64_t rank)
 {
 	int64_t number = import_step_or_null(s->number);
 
@@ -415,7 +415,7 @@ static int saved_put(struct import *im, const struct goodput_saved *s, int64_t r
 		s->restore && number != STORE_NULL ? "log" : "");
 }
 
-static int run_put(struct import *im, uint32_t attempt, const struct goodput_run *run)
+static int import_run_put(struct import *im, uint32_t attempt, const struct goodput_run *run)
 {
 	int64_t from_ns = import_ns(run->from_us),
 		end_ns = run->over ? import_ns(run->until_us) : STORE_NULL;
@@ -432,13 +432,13 @@ static int run_put(struct import *im, uint32_t attempt, const struct goodput_run
 				: STATUS_GONE);
 	err = err ? err : import_rank_put(im, run, sqlite3_last_insert_rowid(im->st->sql), &rank);
 	for (size_t i = 0; !err && i < run->saves; i++)
-		err = saved_put(im, &im->history->saved[run->first_saved + i], rank);
+		err = import_saved_put(im, &im->history->saved[run->first_saved + i], rank);
 	return err;
 }
 
 /* Its number stands for its instant on a clock that the log does not have: two may have one
  * time. */
-static int disruption_put(struct import *im, const struct disruption *d, size_t number)
+static int import_disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;
 	bool over = d->resumed_ns;
@@ -458,7 +458,7 @@ static int disruption_put(struct import *im, const struct disruption *d, size_t 
 		(int64_t)d->graceful, &split);
 }
 
-static int rows_put(struct import *im, const char *key, const char *name)
+static int import_rows_put(struct import *im, const char *key, const char *name)
 {
 	const struct goodput_answer *a = im->in->answer;
 	int64_t whole;
@@ -466,9 +466,9 @@ static int rows_put(struct import *im, const char *key, const char *name)
 
 	err = err ? err : import_rank_put(im, NULL, 0, &whole);
 	for (size_t i = 0; !err && i < im->history->nruns; i++)
-		err = run_put(im, (uint32_t)i + 1, &im->history->runs[i]);
+		err = import_run_put(im, (uint32_t)i + 1, &im->history->runs[i]);
 	for (size_t i = 0; !err && i < a->disruption_count; i++)
-		err = disruption_put(im, &a->disruptions[i], i + 1);
+		err = import_disruption_put(im, &a->disruptions[i], i + 1);
 	return err;
 }
 
@@ -488,9 +488,9 @@ int store_import(struct store *st, const struct store_import *in, enum store_imp
 	err = err ? err : store_exec(st, "BEGIN IMMEDIATE");
 	if (err)
 		return err;
-	err = known_look(&im, key, part, &fate);
+	err = import_known_look(&im, key, part, &fate);
 	if (!err && fate != STORE_IMPORT_KNOWN)
-		err = rows_put(&im, key, name);
+		err = import_rows_put(&im, key, name);
 	if (!err && fate != STORE_IMPORT_KNOWN)
 		err = store_exec(st, "COMMIT");
 	if (!sqlite3_get_autocommit(st->sql))

@@ -23,7 +23,7 @@ static void intake_minute_add(struct intake_minute *into, const struct intake_mi
 }
 
 /* The two neighbours that stand for the least time together become one. */
-static void minutes_squeeze(struct intake *t, struct intake_rank *r)
+static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 {
 	struct intake_minute *best = NULL, *next;
 	int64_t least = INT64_MAX;
@@ -50,7 +50,7 @@ static void minutes_squeeze(struct intake *t, struct intake_rank *r)
 }
 
 /* Adds to the change that is the newest in the queue. */
-static bool moves_join(struct intake_rank *r, const struct intake_minute *moves)
+static bool intake_moves_join(struct intake_rank *r, const struct intake_minute *moves)
 {
 	struct intake_minute *m = r->newest;
 
@@ -61,11 +61,12 @@ static bool moves_join(struct intake_rank *r, const struct intake_minute *moves)
 	return true;
 }
 
-static bool minute_put(struct intake *t, struct intake_rank *r, const struct intake_minute *closed)
+static bool intake_minute_put(struct intake *t, struct intake_rank *r,
+			      const struct intake_minute *closed)
 {
 	struct intake_minute *m;
 
-	if (moves_join(r, closed))
+	if (intake_moves_join(r, closed))
 		return true;
 	m = malloc(sizeof(*m));
 	if (!m)
@@ -85,14 +86,14 @@ static bool minute_put(struct intake *t, struct intake_rank *r, const struct int
 	r->closed_steps += m->steps;
 	sketch_merge(&r->closed_times, &m->times);
 	if (t->rows > INTAKE_ROWS)
-		minutes_squeeze(t, r);
+		intake_minutes_squeeze(t, r);
 	return true;
 }
 
 /* No memory: the minute goes on. */
-static void minute_close(struct intake *t, struct intake_rank *r)
+static void intake_minute_close(struct intake *t, struct intake_rank *r)
 {
-	if (!minute_put(t, r, &r->running)) {
+	if (!intake_minute_put(t, r, &r->running)) {
 		t->lost.merged++;
 		return;
 	}
@@ -103,7 +104,7 @@ static void minute_close(struct intake *t, struct intake_rank *r)
 /* ---- a job that is over since it was disrupted
  * -------------------------------------------------------- */
 
-static void outage_note(struct intake_rank *r, int64_t minute, const struct sums *more)
+static void intake_outage_note(struct intake_rank *r, int64_t minute, const struct sums *more)
 {
 	struct intake_outage *o = r->outage;
 
@@ -119,14 +120,14 @@ static void outage_note(struct intake_rank *r, int64_t minute, const struct sums
 	sums_add(&o->sums[o->count - 1], more);
 }
 
-static void outage_drop(struct intake_rank *r)
+static void intake_outage_drop(struct intake_rank *r)
 {
 	free(r->outage);
 	r->outage = NULL;
 }
 
-static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute,
-			const struct sums *less)
+static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t minute,
+			       const struct sums *less)
 {
 	struct intake_minute m = {.minute = minute, .until_ns = r->about.until_ns};
 
@@ -135,7 +136,7 @@ static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute,
 		return;
 	}
 	sums_take(&m.sums, less);
-	if (!minute_put(t, r, &m)) { /* the sum stays right */
+	if (!intake_minute_put(t, r, &m)) { /* the sum stays right */
 		t->lost.merged++;
 		r->running.minute = r->runs ? r->running.minute : minute;
 		r->runs = true;
@@ -145,7 +146,7 @@ static void minute_less(struct intake *t, struct intake_rank *r, int64_t minute,
 
 /* What the job has not after all: out of the minutes that got it, the last ones first; more:
  * negative. */
-static void outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
+static void intake_outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
 {
 	static const struct sums nothing;
 	struct intake_outage *o = r->outage;
@@ -159,12 +160,12 @@ static void outage_undo(struct intake *t, struct intake_rank *r, const struct su
 			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
 		sums_take(&left, &part);
 		if (o->count) /* the first one has the rest too, if there is any */
-			minute_less(t, r, o->minute[o->count], &part);
+			intake_minute_less(t, r, o->minute[o->count], &part);
 		else
 			sums_add(&left, &part);
 	}
-	minute_less(t, r, o->minute[0], &left);
-	outage_drop(r);
+	intake_minute_less(t, r, o->minute[0], &left);
+	intake_outage_drop(r);
 	sums_add(&r->formed, more);
 	r->formed_ns = r->about.until_ns;
 	r->formed_mono_ns = r->about.until_mono_ns;
@@ -181,7 +182,7 @@ static void outage_undo(struct intake *t, struct intake_rank *r, const struct su
  * before others. */
 static const int moves_to_first[] = {BUCKET_HANG, BUCKET_WASTED, BUCKET_PROGRAM_STARTUP};
 
-static void moves_take(struct sums *more, int slot, int64_t *left_ns, struct sums *into)
+static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, struct sums *into)
 {
 	int64_t ns = more->ns[slot] < *left_ns ? more->ns[slot] : *left_ns;
 
@@ -193,24 +194,24 @@ static void moves_take(struct sums *more, int slot, int64_t *left_ns, struct sum
 }
 
 /* ns of slot `was` lay in closed minutes: what they are now is taken from what the rank gained. */
-static void moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns, bool first,
-		      struct sums *more)
+static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns,
+			     bool first, struct sums *more)
 {
 	struct intake_minute m = {.moves = true, .first = first, .was = was};
 	int64_t left_ns = ns < r->closed.ns[was] ? ns : r->closed.ns[was];
 
 	if (first) {
 		m.minute = r->about.run_start_ns / MINUTE_NS;
-		moves_take(more, BUCKET_PROGRAM_STARTUP, &left_ns, &m.sums);
+		intake_moves_take(more, BUCKET_PROGRAM_STARTUP, &left_ns, &m.sums);
 	}
 	for (size_t i = 0; !first && i < sizeof(moves_to_first) / sizeof(*moves_to_first); i++)
-		moves_take(more, moves_to_first[i], &left_ns, &m.sums);
+		intake_moves_take(more, moves_to_first[i], &left_ns, &m.sums);
 	for (int i = 0; !first && i < SUMS_SLOTS; i++)
-		moves_take(more, i, &left_ns, &m.sums);
+		intake_moves_take(more, i, &left_ns, &m.sums);
 	ns = sums_total(&m.sums);
 	if (ns <= 0)
 		return;
-	if (!minute_put(
+	if (!intake_minute_put(
 		    t, r,
 		    &m)) { /* no memory: the sum stays right, and the running minute has it all */
 		t->lost.merged++;
@@ -224,7 +225,7 @@ static void moves_put(struct intake *t, struct intake_rank *r, int was, int64_t 
 }
 
 /* The excess of first steps, which are the oldest of their run. */
-static void moves_first(struct intake *t, struct intake_rank *r, struct sums *more)
+static void intake_moves_first(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	int64_t wasted_ns = more->ns[BUCKET_WASTED] > 0 ? more->ns[BUCKET_WASTED] : 0;
 	int64_t ns = -more->ns[BUCKET_GOODPUT] - wasted_ns;
@@ -234,22 +235,22 @@ static void moves_first(struct intake *t, struct intake_rank *r, struct sums *mo
 	if (more->ns[BUCKET_PROGRAM_STARTUP] < ns)
 		ns = more->ns[BUCKET_PROGRAM_STARTUP];
 	if (ns > 0)
-		moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
+		intake_moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
 }
 
 /* What the running minute would lose and does not have lay in minutes before it. */
-static void moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
+static void intake_moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++) {
 		int64_t has_ns = r->runs ? r->running.sums.ns[i] : 0;
 
 		if (more->ns[i] < 0 && has_ns + more->ns[i] < 0)
-			moves_put(t, r, i, -(has_ns + more->ns[i]), false, more);
+			intake_moves_put(t, r, i, -(has_ns + more->ns[i]), false, more);
 	}
 }
 
 /* A job's row spans runs: GOODPUT that it has when another one begins is of those before. */
-static void run_look(struct intake_rank *r)
+static void intake_run_look(struct intake_rank *r)
 {
 	if (!r->about.job || r->run_mono_ns == r->about.run_mono_ns)
 		return;
@@ -260,7 +261,7 @@ static void run_look(struct intake_rank *r)
 }
 
 /* Time that the ledger gained and the clock did not show; the first time all of it may be new. */
-static bool time_joins(const struct intake_rank *r)
+static bool intake_time_joins(const struct intake_rank *r)
 {
 	int64_t real_ns = r->about.until_ns - r->formed_ns;
 
@@ -279,7 +280,7 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	static const struct sums nothing;
 	struct sums more = r->now;
 
-	run_look(r);
+	intake_run_look(r);
 	sums_take(&more, &r->base);
 	sums_take(&more, &r->formed);
 	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
@@ -288,25 +289,25 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	/* Told from a state before the one that is stored, and on its way there. */
 	if (sums_total(&more) < 0 && !r->about.ended) {
 		if (r->outage && !strcmp(r->about.state, job_state_name[JOB_OVER]))
-			outage_undo(t, r, &more);
+			intake_outage_undo(t, r, &more);
 		return;
 	}
 	if (r->runs && r->running.minute != minute)
-		minute_close(t, r);
+		intake_minute_close(t, r);
 	if (!r->runs)
 		r->running.minute = minute;
 	r->runs = true;
 	sums_add(&r->formed, &more);
-	moves_first(t, r, &more);
-	moves_last(t, r, &more);
+	intake_moves_first(t, r, &more);
+	intake_moves_last(t, r, &more);
 	sums_add(&r->running.sums, &more);
 	if (r->about.job && !strcmp(r->about.state, job_state_name[JOB_DOWN]))
-		outage_note(r, minute, &more);
+		intake_outage_note(r, minute, &more);
 	else
-		outage_drop(r);
+		intake_outage_drop(r);
 	r->running.steps += r->shown_steps;
 	sketch_merge(&r->running.times, &r->shown_times);
-	r->running.joined |= time_joins(r);
+	r->running.joined |= intake_time_joins(r);
 	r->running.until_ns = r->formed_ns = r->about.until_ns;
 	r->formed_mono_ns = r->about.until_mono_ns;
 	r->formed_start_ns = r->about.start_mono_ns;
@@ -314,7 +315,7 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	memset(&r->shown_times, 0, sizeof(r->shown_times));
 	r->changed = true;
 	if (r->about.ended)
-		minute_close(t, r);
+		intake_minute_close(t, r);
 }
 
 /* What goes on beside what is stored, though another watch knew it: what both saw counts as it is
@@ -402,7 +403,7 @@ static void intake_unplace(struct intake *t, struct intake_rank *r)
 	intake_minutes_drop(t, r, UINT64_MAX);
 	memset(&r->running, 0, sizeof(r->running));
 	r->placed = r->runs = r->settled = false;
-	outage_drop(r);
+	intake_outage_drop(r);
 }
 
 void intake_again(struct intake *t)
@@ -431,7 +432,7 @@ static void intake_rank_free(struct intake *t, struct intake_rank *r)
 {
 	intake_minutes_drop(t, r, UINT64_MAX);
 	free(r->disruptions);
-	outage_drop(r);
+	intake_outage_drop(r);
 	free(r);
 }
 
@@ -466,7 +467,7 @@ void intake_free(struct intake *t)
 	free(t);
 }
 
-static struct intake_rank *entry_new(struct intake *t, struct table *by, uint64_t key)
+static struct intake_rank *intake_entry_new(struct intake *t, struct table *by, uint64_t key)
 {
 	struct intake_rank *r = t->count < INTAKE_RANKS ? calloc(1, sizeof(*r)) : NULL;
 
@@ -485,7 +486,7 @@ static struct intake_rank *entry_new(struct intake *t, struct table *by, uint64_
 
 static struct intake_rank *intake_rank_new(struct intake *t, uint32_t pid)
 {
-	struct intake_rank *r = entry_new(t, t->by_pid, pid);
+	struct intake_rank *r = intake_entry_new(t, t->by_pid, pid);
 
 	if (r)
 		r->about.pid = pid;
@@ -507,7 +508,7 @@ static bool intake_start_between(uint64_t start_ns, uint64_t until_ns, const str
 }
 
 /* About the process that has the number now, and the program that it runs now. */
-static struct intake_rank *rank_of_fact(struct intake *t, const struct fact *f)
+static struct intake_rank *intake_rank_of_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r = table_get(t->by_pid, f->pid);
 	bool other = r && r->seen && f->start_ns &&
@@ -517,20 +518,21 @@ static struct intake_rank *rank_of_fact(struct intake *t, const struct fact *f)
 	return r && !r->left && !other ? r : intake_rank_new(t, f->pid);
 }
 
-static void step_add(struct intake_rank *r, const struct step *s)
+static void intake_step_add(struct intake_rank *r, const struct step *s)
 {
 	r->told_steps++;
 	if (!(s->flags & STEP_NO_SAMPLE))
 		sketch_add(&r->told_times, s->end_ns - s->start_ns);
 }
 
-static void note_texts(struct intake_note *n, const char *text, const char *words)
+static void intake_note_texts(struct intake_note *n, const char *text, const char *words)
 {
 	log_escape(n->text, sizeof(n->text), text ? text : "", GP_PATH_MAX);
 	log_escape(n->words, sizeof(n->words), words ? words : "", sizeof(n->words));
 }
 
-static struct intake_note *note_new(struct intake *t, struct intake_rank *r, enum fact_type type)
+static struct intake_note *intake_note_new(struct intake *t, struct intake_rank *r,
+					   enum fact_type type)
 {
 	struct intake_note *n = &t->notes[t->nnotes];
 
@@ -547,7 +549,7 @@ static struct intake_note *note_new(struct intake *t, struct intake_rank *r, enu
 
 static void intake_note_add(struct intake *t, struct intake_rank *r, const struct fact *f)
 {
-	struct intake_note *n = note_new(t, r, f->type);
+	struct intake_note *n = intake_note_new(t, r, f->type);
 
 	if (!n)
 		return;
@@ -558,10 +560,10 @@ static void intake_note_add(struct intake *t, struct intake_rank *r, const struc
 		n->checkpoint.match = NULL; /* f's */
 		if (f->checkpoint->match)
 			n->match = *f->checkpoint->match;
-		note_texts(n, f->checkpoint->file, NULL);
+		intake_note_texts(n, f->checkpoint->file, NULL);
 	} else {
 		n->health = *f->health;
-		note_texts(n, f->health->phase, f->health->evidence);
+		intake_note_texts(n, f->health->phase, f->health->evidence);
 	}
 }
 
@@ -583,11 +585,11 @@ void intake_fact(struct intake *t, const struct fact *f)
 	case FACT_STEP:
 	case FACT_CHECKPOINT:
 	case FACT_HEALTH:
-		r = rank_of_fact(t, f);
+		r = intake_rank_of_fact(t, f);
 		if (!r)
 			t->lost.facts++;
 		else if (f->type == FACT_STEP)
-			step_add(r, &f->step->step);
+			intake_step_add(r, &f->step->step);
 		else
 			intake_note_add(t, r, f);
 		return;
@@ -604,7 +606,7 @@ static bool intake_rank_matches(const struct intake_rank *r, const struct rank_v
 	       intake_same_start(r->about.start_mono_ns, v->start_mono_ns);
 }
 
-static struct intake_rank *rank_of_view(struct intake *t, const struct rank_view *v)
+static struct intake_rank *intake_rank_of_view(struct intake *t, const struct rank_view *v)
 {
 	struct intake_rank *r = table_get(t->by_pid, v->pid);
 
@@ -668,8 +670,8 @@ static void intake_find_job(struct intake_about *a, const struct snapshot *s,
 		snprintf(a->title, sizeof(a->title), "%s", *name ? name : v->command);
 }
 
-static void ledger_look(struct intake_rank *r, const struct snapshot *s,
-			const struct ledger_view *l)
+static void intake_ledger_look(struct intake_rank *r, const struct snapshot *s,
+			       const struct ledger_view *l)
 {
 	struct intake_about *a = &r->about;
 
@@ -684,7 +686,8 @@ static void ledger_look(struct intake_rank *r, const struct snapshot *s,
 	r->first_ns = a->until_ns;
 }
 
-static void rank_look(struct intake_rank *r, const struct snapshot *s, const struct rank_view *v)
+static void intake_rank_look(struct intake_rank *r, const struct snapshot *s,
+			     const struct rank_view *v)
 {
 	struct intake_about *a = &r->about;
 	const struct loop_view *l = v->nloops ? &v->loops[0] : NULL;
@@ -705,7 +708,7 @@ static void rank_look(struct intake_rank *r, const struct snapshot *s, const str
 	r->earlier |= r->seen && v->start_mono_ns < a->start_mono_ns;
 	a->start_mono_ns = v->start_mono_ns;
 	a->start_ns = s->real_ns - (int64_t)(s->mono_ns - v->start_mono_ns);
-	ledger_look(r, s, &v->ledger);
+	intake_ledger_look(r, s, &v->ledger);
 	if (!v->alive && !a->ended) {
 		a->ended = true;
 		a->status = v->status;
@@ -714,7 +717,7 @@ static void rank_look(struct intake_rank *r, const struct snapshot *s, const str
 	}
 }
 
-static bool fall_same(const struct job_disruption *a, const struct job_disruption *b)
+static bool intake_fall_same(const struct job_disruption *a, const struct job_disruption *b)
 {
 	return a->number == b->number && a->over == b->over && a->estimated == b->estimated &&
 	       a->d.at_ns == b->d.at_ns && a->d.resumed_ns == b->d.resumed_ns &&
@@ -725,8 +728,8 @@ static bool fall_same(const struct job_disruption *a, const struct job_disruptio
 }
 
 /* Stores a new disruption, or the end of a known one. */
-static void falls_look(struct intake *t, struct intake_rank *r, const struct snapshot *s,
-		       const struct job_view *j)
+static void intake_falls_look(struct intake *t, struct intake_rank *r, const struct snapshot *s,
+			      const struct job_view *j)
 {
 	if (!r->disruptions && j->ndisruptions)
 		r->disruptions = calloc(JOB_DISRUPTIONS, sizeof(*r->disruptions));
@@ -735,28 +738,28 @@ static void falls_look(struct intake *t, struct intake_rank *r, const struct sna
 		struct job_disruption *had = &r->disruptions[f->number % JOB_DISRUPTIONS];
 		struct intake_note *n;
 
-		if (fall_same(had, f))
+		if (intake_fall_same(had, f))
 			continue;
-		n = note_new(t, r, FACT_DISRUPTION);
+		n = intake_note_new(t, r, FACT_DISRUPTION);
 		if (!n)
 			continue;
 		n->mono_ns = s->mono_ns;
 		n->real_ns = s->real_ns;
 		n->disruption = *had = *f;
-		note_texts(n, f->how, NULL);
+		intake_note_texts(n, f->how, NULL);
 	}
 }
 
 /* The job's ledger began anew, behind what is known of it: that stays, and all of the new one is
  * added. */
-static void job_anew(struct intake_rank *r)
+static void intake_job_anew(struct intake_rank *r)
 {
 	memset(&r->base, 0, sizeof(r->base));
 	sums_take(&r->base, &r->formed);
 	r->rebased = true;
 }
 
-static void types_look(struct intake *t, const struct ledger_view *l)
+static void intake_types_look(struct intake *t, const struct ledger_view *l)
 {
 	for (uint32_t i = 0; i < l->ntypes; i++)
 		if (l->types[i].ns && l->types[i].name && l->types[i].name < LEDGER_TYPES)
@@ -765,7 +768,7 @@ static void types_look(struct intake *t, const struct ledger_view *l)
 
 /* What it was told as before. It goes by its new key once what there is to write of it can be told
  * anew, and what another job of that name did before is written. */
-static struct intake_rank *job_former(struct intake *t, const struct job_view *j)
+static struct intake_rank *intake_job_former(struct intake *t, const struct job_view *j)
 {
 	for (uint32_t i = j->nformers; i-- > 0;) {
 		struct intake_rank *r = table_get(t->by_job, j->formers[i].key);
@@ -783,14 +786,14 @@ static struct intake_rank *job_former(struct intake *t, const struct job_view *j
 	return NULL;
 }
 
-static struct intake_rank *job_entry(struct intake *t, const struct snapshot *s,
-				     const struct job_view *j)
+static struct intake_rank *intake_job_entry(struct intake *t, const struct snapshot *s,
+					    const struct job_view *j)
 {
-	struct intake_rank *r = job_former(t, j);
+	struct intake_rank *r = intake_job_former(t, j);
 
 	r = r ? r : table_get(t->by_job, j->key);
 	if (!r) {
-		r = entry_new(t, t->by_job, j->key);
+		r = intake_entry_new(t, t->by_job, j->key);
 		if (!r)
 			return NULL;
 		r->about.job = true;
@@ -803,11 +806,11 @@ static struct intake_rank *job_entry(struct intake *t, const struct snapshot *s,
 	return r;
 }
 
-static void jobs_look(struct intake *t, const struct snapshot *s)
+static void intake_jobs_look(struct intake *t, const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->njobs; i++) {
 		const struct job_view *j = &s->jobs[i];
-		struct intake_rank *r = job_entry(t, s, j);
+		struct intake_rank *r = intake_job_entry(t, s, j);
 		uint64_t start_ns = j->ledger.start_ns;
 
 		if (!r)
@@ -819,7 +822,7 @@ static void jobs_look(struct intake *t, const struct snapshot *s)
 		snprintf(r->about.state, sizeof(r->about.state), "%s", job_state_name[j->state]);
 		/* One that was carried here may have begun before the boot. */
 		if (r->placed && (int64_t)(start_ns - r->about.until_mono_ns) > 0)
-			job_anew(r);
+			intake_job_anew(r);
 		r->about.start_mono_ns = start_ns;
 		r->about.start_ns = s->real_ns - (int64_t)(s->mono_ns - start_ns);
 		r->about.run_mono_ns = j->run_start_ns;
@@ -827,15 +830,15 @@ static void jobs_look(struct intake *t, const struct snapshot *s)
 		r->about.world_size = j->world_size;
 		r->about.disruptions = j->carried ? j->ledger.disruptions : 0;
 		r->about.steps = j->carried ? j->ledger.steps : 0;
-		ledger_look(r, s, &j->ledger);
-		types_look(t, &j->ledger);
-		falls_look(t, r, s, j);
+		intake_ledger_look(r, s, &j->ledger);
+		intake_types_look(t, &j->ledger);
+		intake_falls_look(t, r, s, j);
 		if (r->placed)
 			intake_form(t, r);
 	}
 }
 
-static void rank_drop(struct intake *t, uint32_t i)
+static void intake_rank_drop(struct intake *t, uint32_t i)
 {
 	struct intake_rank *r = t->ranks[i];
 	uint32_t kept = 0, ready = 0;
@@ -859,7 +862,7 @@ static void rank_drop(struct intake *t, uint32_t i)
 
 /* What comes after the snapshot goes with the next one, also where the place becomes known in
  * between. */
-static void steps_shown(struct intake_rank *r)
+static void intake_steps_shown(struct intake_rank *r)
 {
 	if (!r->told_steps)
 		return;
@@ -876,20 +879,20 @@ void intake_snapshot(struct intake *t, const struct snapshot *s)
 	t->types = s->types;
 	for (uint32_t i = 0; i < t->count; i++) {
 		t->ranks[i]->absent++;
-		steps_shown(t->ranks[i]);
+		intake_steps_shown(t->ranks[i]);
 	}
-	jobs_look(t, s);
+	intake_jobs_look(t, s);
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *v = &s->ranks[i];
-		struct intake_rank *r = v->trainer ? rank_of_view(t, v) : NULL;
+		struct intake_rank *r = v->trainer ? intake_rank_of_view(t, v) : NULL;
 
 		if (!r)
 			continue;
 		r->absent = 0;
 		if (r->settled)
 			continue;
-		rank_look(r, s, v);
-		types_look(t, &v->ledger);
+		intake_rank_look(r, s, v);
+		intake_types_look(t, &v->ledger);
 		if (r->placed)
 			intake_form(t, r);
 	}
@@ -929,7 +932,7 @@ void intake_forget(struct intake *t)
 		if (r->absent >= ABSENT_MAX &&
 		    (r->settled || !r->seen || (r->placed && !r->changed && !r->oldest))) {
 			t->lost.ranks += !r->seen;
-			rank_drop(t, i);
+			intake_rank_drop(t, i);
 		}
 	}
 }

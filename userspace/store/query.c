@@ -8,7 +8,7 @@
 #include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
 
-static inline int64_t span_end(const struct store_span *span)
+static inline int64_t query_span_end(const struct store_span *span)
 {
 	return span->to_ns ? span->to_ns : INT64_MAX;
 }
@@ -22,7 +22,7 @@ static inline int64_t span_end(const struct store_span *span)
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
 /* What the watch left out already is no bucket here. */
-static void totals_leave_out(struct store_totals *t)
+static void query_totals_leave_out(struct store_totals *t)
 {
 	int64_t *ns = &t->sums.ns[BUCKET_EXCLUDED];
 
@@ -31,7 +31,7 @@ static void totals_leave_out(struct store_totals *t)
 }
 
 /* Closed minutes, and the one that runs. */
-static int totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct store_totals *ret)
+static int query_totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct store_totals *ret)
 {
 	struct sums now;
 	struct sketch times;
@@ -44,12 +44,12 @@ static int totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct stor
 		return err;
 	ret->steps = (uint64_t)store_int(stmt, at + 1) + (uint64_t)store_int(stmt, at + 4);
 	sums_add(&ret->sums, &now);
-	totals_leave_out(ret);
+	query_totals_leave_out(ret);
 	sketch_merge(&ret->times, &times);
 	return 0;
 }
 
-static void totals_add(struct store_totals *into, const struct store_totals *more)
+static void query_totals_add(struct store_totals *into, const struct store_totals *more)
 {
 	sums_add(&into->sums, &more->sums);
 	into->steps += more->steps;
@@ -61,7 +61,7 @@ static void totals_add(struct store_totals *into, const struct store_totals *mor
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-static int rank_read(struct store *st, sqlite3_stmt *stmt, struct store_rank *ret)
+static int query_rank_read(struct store *st, sqlite3_stmt *stmt, struct store_rank *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->id = store_int(stmt, 0);
@@ -78,7 +78,7 @@ static int rank_read(struct store *st, sqlite3_stmt *stmt, struct store_rank *re
 	ret->max_step = (uint64_t)store_int(stmt, 11);
 	ret->accelerators = (uint32_t)store_int_or(stmt, 12, 0);
 	ret->last_ns = store_int(stmt, 19);
-	return totals_read(st, stmt, 13, &ret->totals);
+	return query_totals_read(st, stmt, 13, &ret->totals);
 }
 
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
@@ -93,7 +93,7 @@ int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
 		", accelerators," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
 		"i", run);
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		err = rank_read(st, stmt, &r);
+		err = query_rank_read(st, stmt, &r);
 		err = err ? err : fn(ctx, &r);
 		if (err)
 			store_done(stmt);
@@ -137,7 +137,7 @@ static int query_list_add(struct list *l, int64_t id)
 	return 0;
 }
 
-static int list_read(sqlite3_stmt *stmt, struct list *l)
+static int query_list_read(sqlite3_stmt *stmt, struct list *l)
 {
 	int err = 0, more = 0;
 
@@ -149,7 +149,7 @@ static int list_read(sqlite3_stmt *stmt, struct list *l)
 	return err ? err : more;
 }
 
-static int run_read(struct store *st, int64_t id, struct store_run *ret)
+static int query_run_read(struct store *st, int64_t id, struct store_run *ret)
 {
 	sqlite3_stmt *stmt;
 	int err;
@@ -184,9 +184,9 @@ int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx)
 	int err;
 
 	stmt = store_ask(st, &err, "SELECT id FROM runs WHERE job = ? ORDER BY attempt", "i", job);
-	err = stmt ? list_read(stmt, &l) : err;
+	err = stmt ? query_list_read(stmt, &l) : err;
 	for (size_t i = 0; !err && i < l.count; i++) {
-		err = run_read(st, l.id[i], &run);
+		err = query_run_read(st, l.id[i], &run);
 		err = err ? err : fn(ctx, &run);
 	}
 	free(l.id);
@@ -200,12 +200,12 @@ static int query_take_run(void *ctx, const struct store_run *r)
 	struct store_job *j = ctx;
 
 	j->runs++;
-	totals_add(&j->totals, &r->totals);
+	query_totals_add(&j->totals, &r->totals);
 	return 0;
 }
 
 /* Time of the job's own ledger, if it has one. */
-static int own_sums(struct store *st, int64_t job, struct store_totals *ret)
+static int query_own_sums(struct store *st, int64_t job, struct store_totals *ret)
 {
 	struct store_totals t = {0};
 	sqlite3_stmt *stmt;
@@ -218,7 +218,7 @@ static int own_sums(struct store *st, int64_t job, struct store_totals *ret)
 	err = store_row(stmt);
 	if (err != 1)
 		return err;
-	err = totals_read(st, stmt, 0, &t);
+	err = query_totals_read(st, stmt, 0, &t);
 	store_done(stmt);
 	if (!err) {
 		ret->sums = t.sums;
@@ -287,7 +287,7 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 								      : all_disruptions;
 		ret->totals.steps = ret->totals.steps > steps ? ret->totals.steps : steps;
 	}
-	return err ? err : own_sums(st, id, &ret->totals);
+	return err ? err : query_own_sums(st, id, &ret->totals);
 }
 
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx)
@@ -305,7 +305,7 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 			   " ORDER BY max(max(r.until_ns, coalesce(n.until_ns, 0))) DESC, jobs.id DESC",
 			   "ii", span->to_ns ? span->to_ns : INT64_MAX, span->from_ns)
 		 : NULL;
-	err = stmt ? list_read(stmt, &l) : err;
+	err = stmt ? query_list_read(stmt, &l) : err;
 	for (size_t i = 0; !err && i < l.count; i++) {
 		err = store_job_by_id(st, l.id[i], j);
 		err = err ? err : fn(ctx, j);
@@ -354,7 +354,8 @@ struct summing {
 int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		  store_minute_fn *fn, void *ctx)
 {
-	int64_t to = span_end(span) / STORE_MINUTE_NS + (span_end(span) % STORE_MINUTE_NS != 0);
+	int64_t to = query_span_end(span) / STORE_MINUTE_NS +
+		     (query_span_end(span) % STORE_MINUTE_NS != 0);
 	struct store_totals t;
 	sqlite3_stmt *stmt;
 	int err, more = 0;
@@ -376,7 +377,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		t.steps = (uint64_t)store_int(stmt, 2);
 		err = err ? err : store_sketch(st, stmt, 3, &t.times);
 		ns = sums_total(&t.sums);
-		totals_leave_out(&t);
+		query_totals_leave_out(&t);
 		ns = ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns > LONG_NS ? ns : STORE_MINUTE_NS;
 		if (!err && from_ns + ns > span->from_ns)
 			err = fn(ctx, from_ns, from_ns + ns, &t);
@@ -410,7 +411,7 @@ static int64_t query_overlap_ns(int64_t a, int64_t b, int64_t from, int64_t to)
 	return b > a ? b - a : 0;
 }
 
-static int64_t cuts_within(const struct cuts *a, int64_t from, int64_t to)
+static int64_t query_cuts_within(const struct cuts *a, int64_t from, int64_t to)
 {
 	int64_t ns = 0;
 
@@ -430,7 +431,8 @@ static void query_totals_scale(struct store_totals *t, double part)
 	t->estimated = true;
 }
 
-static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct store_totals *minute)
+static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
+			    const struct store_totals *minute)
 {
 	struct summing *s = ctx;
 	struct store_totals t = *minute;
@@ -438,30 +440,30 @@ static int sum_minute(void *ctx, int64_t from_ns, int64_t to_ns, const struct st
 
 	if (to_ns - from_ns <= LONG_NS) { /* as a whole, by where it begins */
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
-		    from_ns >= span_end(&s->span))
+		    from_ns >= query_span_end(&s->span))
 			return 0;
-		if (cuts_within(&s->away, from_ns, to_ns)) {
+		if (query_cuts_within(&s->away, from_ns, to_ns)) {
 			s->into->cut_ns += (uint64_t)sums_total(&t.sums);
 			s->into->excluded_ns += (uint64_t)sums_total(&t.sums) + t.excluded_ns;
 		} else {
-			totals_add(s->into, &t);
+			query_totals_add(s->into, &t);
 		}
 		return 0;
 	}
 	from = from_ns > s->span.from_ns ? from_ns : s->span.from_ns;
-	to = to_ns < span_end(&s->span) ? to_ns : span_end(&s->span);
+	to = to_ns < query_span_end(&s->span) ? to_ns : query_span_end(&s->span);
 	within = query_overlap_ns(from_ns, to_ns, from, to);
-	away = cuts_within(&s->away, from, to);
+	away = query_cuts_within(&s->away, from, to);
 	if (within - away < to_ns - from_ns)
 		query_totals_scale(&t, (double)(within - away) / (double)(to_ns - from_ns));
 	s->into->cut_ns += (uint64_t)away;
 	s->into->excluded_ns += (uint64_t)away;
-	totals_add(s->into, &t);
+	query_totals_add(s->into, &t);
 	return 0;
 }
 
-static int summing_begin(struct store *st, struct summing *s, const struct store_span *span,
-			 bool exclude, struct store_totals *ret)
+static int query_summing_begin(struct store *st, struct summing *s, const struct store_span *span,
+			       bool exclude, struct store_totals *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	*s = (struct summing){.span = *span, .into = ret};
@@ -476,9 +478,9 @@ int store_rank_totals(struct store *st, int64_t rank, const struct store_span *s
 {
 	struct store_totals t;
 	struct summing s;
-	int err = summing_begin(st, &s, span, exclude, &t);
+	int err = query_summing_begin(st, &s, span, exclude, &t);
 
-	err = err ? err : store_minutes(st, rank, span, sum_minute, &s);
+	err = err ? err : store_minutes(st, rank, span, query_sum_minute, &s);
 	free(s.away.span);
 	if (!err)
 		*ret = t;
@@ -494,7 +496,7 @@ struct job_sum {
 	struct store_totals sum;
 };
 
-static int sum_run(void *ctx, const struct store_run *r)
+static int query_sum_run(void *ctx, const struct store_run *r)
 {
 	struct job_sum *j = ctx;
 	struct store_totals t = r->totals;
@@ -503,12 +505,12 @@ static int sum_run(void *ctx, const struct store_run *r)
 	if (!j->whole)
 		err = store_rank_totals(j->st, r->reference, j->span, j->exclude, &t);
 	if (!err)
-		totals_add(&j->sum, &t);
+		query_totals_add(&j->sum, &t);
 	return err;
 }
 
 /* Its own ledger, where it has one, instead of its ranks'. */
-static int own_totals(struct store *st, int64_t job, struct job_sum *j)
+static int query_own_totals(struct store *st, int64_t job, struct job_sum *j)
 {
 	struct store_totals t;
 	struct store_job whole;
@@ -543,8 +545,8 @@ int store_job_totals(struct store *st, int64_t job, const struct store_span *spa
 	if (exclude)
 		err = store_number(st, &exclusions, "SELECT count(*) FROM exclusions", "");
 	j.whole = !span->from_ns && !span->to_ns && !exclusions;
-	err = err ? err : store_runs(st, job, sum_run, &j);
-	err = err ? err : own_totals(st, job, &j);
+	err = err ? err : store_runs(st, job, query_sum_run, &j);
+	err = err ? err : query_own_totals(st, job, &j);
 	if (!err)
 		*ret = j.sum;
 	return err;
@@ -552,7 +554,8 @@ int store_job_totals(struct store *st, int64_t job, const struct store_span *spa
 
 /* ---- what happened to a job ------------------------------------------------------------------ */
 
-static int disruption_read(struct store *st, sqlite3_stmt *stmt, store_disruption_fn *fn, void *ctx)
+static int query_disruption_read(struct store *st, sqlite3_stmt *stmt, store_disruption_fn *fn,
+				 void *ctx)
 {
 	struct store_disruption d = {
 		.id = store_int(stmt, 0),
@@ -591,16 +594,16 @@ int store_disruptions(struct store *st, int64_t job, const struct store_span *sp
 		"SELECT id, at_ns, cause, rank, pid, exit_code, signal, sender, sender_comm, step,"
 		" resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful,"
 		" estimated, how, split FROM disruptions WHERE job = ? AND at_ns >= ? AND at_ns < ? ORDER BY at_ns, id",
-		"iii", job, span->from_ns, span_end(span));
+		"iii", job, span->from_ns, query_span_end(span));
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		err = disruption_read(st, stmt, fn, ctx);
+		err = query_disruption_read(st, stmt, fn, ctx);
 		if (err)
 			store_done(stmt);
 	}
 	return err ? err : more;
 }
 
-static int checkpoint_read(sqlite3_stmt *stmt, store_checkpoint_fn *fn, void *ctx)
+static int query_checkpoint_read(sqlite3_stmt *stmt, store_checkpoint_fn *fn, void *ctx)
 {
 	struct store_checkpoint c = {
 		.start_ns = store_int(stmt, 0),
@@ -635,16 +638,16 @@ int store_checkpoints(struct store *st, int64_t job, const struct store_span *sp
 		" r.rank, file, run_step, saved_step, known_by, confidence, estimated FROM"
 		" checkpoints AS c JOIN ranks AS r ON r.id = c.rank WHERE r.job = "
 		"? AND c.start_ns >= ? AND c.start_ns < ? ORDER BY c.start_ns, c.id",
-		"iii", job, span->from_ns, span_end(span));
+		"iii", job, span->from_ns, query_span_end(span));
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		err = checkpoint_read(stmt, fn, ctx);
+		err = query_checkpoint_read(stmt, fn, ctx);
 		if (err)
 			store_done(stmt);
 	}
 	return err ? err : more;
 }
 
-static int health_read(sqlite3_stmt *stmt, store_health_fn *fn, void *ctx)
+static int query_health_read(sqlite3_stmt *stmt, store_health_fn *fn, void *ctx)
 {
 	struct store_health h = {
 		.onset_ns = store_int(stmt, 1),
@@ -672,9 +675,9 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 		"SELECT h.kind, onset_ns, size_ns, over, r.rank, why, phase, evidence, h.end_ns FROM health"
 		" AS h JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND coalesce(h.end_ns, onset_ns) >= ?"
 		" AND coalesce(h.end_ns, onset_ns) < ? ORDER BY coalesce(h.end_ns, onset_ns), h.id",
-		"iii", job, span->from_ns, span_end(span));
+		"iii", job, span->from_ns, query_span_end(span));
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		err = health_read(stmt, fn, ctx);
+		err = query_health_read(stmt, fn, ctx);
 		if (err)
 			store_done(stmt);
 	}
@@ -683,7 +686,7 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 
 /* ---- what people noted ----------------------------------------------------------------------- */
 
-static int notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
+static int query_notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
 {
 	int err = 0, more = 0;
 
@@ -713,8 +716,8 @@ int store_marks(struct store *st, int64_t job, const struct store_span *span, st
 		st, &err,
 		"SELECT id, at_ns, NULL, job, text FROM marks WHERE (job = ?1 OR ?1 = 0) AND"
 		" at_ns >= ?2 AND at_ns < ?3 ORDER BY at_ns, id",
-		"iii", job, span->from_ns, span_end(span));
-	return stmt ? notes_read(stmt, fn, ctx) : err;
+		"iii", job, span->from_ns, query_span_end(span));
+	return stmt ? query_notes_read(stmt, fn, ctx) : err;
 }
 
 int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx)
@@ -726,8 +729,8 @@ int store_exclusions(struct store *st, const struct store_span *span, store_note
 		st, &err,
 		"SELECT id, from_ns, to_ns, NULL, why FROM exclusions WHERE to_ns > ? AND from_ns < ?"
 		" ORDER BY from_ns, id",
-		"ii", span->from_ns, span_end(span));
-	return stmt ? notes_read(stmt, fn, ctx) : err;
+		"ii", span->from_ns, query_span_end(span));
+	return stmt ? query_notes_read(stmt, fn, ctx) : err;
 }
 
 /* What people write is shown to others, and bounded as what a job writes. */

@@ -28,7 +28,7 @@ static int retain_finish(struct store *st, int err)
 
 /* By rank: each one's minutes lie together, in order. young_ns: of jobs imported since then none;
  * NONE. */
-static int minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
+static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
 
@@ -44,7 +44,7 @@ static int minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 }
 
 /* Runs whose ranks all were seen last before then, with all that is theirs. */
-static int runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
+static int retain_runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	static const char *const steps[] = {
 		"DELETE FROM minutes WHERE rank IN (SELECT id FROM ranks WHERE run IN gone)",
@@ -80,7 +80,7 @@ static int runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 
 static int retain_by_age(struct store *st, int64_t before_ns)
 {
-	int err = minutes_before(st, before_ns, before_ns);
+	int err = retain_minutes_before(st, before_ns, before_ns);
 
 	err = err ? err
 		  : store_run(
@@ -98,7 +98,7 @@ static int retain_by_age(struct store *st, int64_t before_ns)
 	err = err ? err
 		  : store_run(st, "DELETE FROM marks WHERE at_ns < ? AND job NOT IN " YOUNG, "ii",
 			      before_ns, before_ns);
-	return err ? err : runs_before(st, before_ns, before_ns);
+	return err ? err : retain_runs_before(st, before_ns, before_ns);
 }
 
 static int retain_used_bytes(struct store *st, uint64_t *ret_bytes)
@@ -113,7 +113,7 @@ static int retain_used_bytes(struct store *st, uint64_t *ret_bytes)
 }
 
 /* False: nothing is left that could go. */
-static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
+static int retain_oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 {
 	int64_t oldest = 0;
 	int err;
@@ -123,8 +123,8 @@ static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 			   "SELECT min(minute) FROM minutes HAVING min(minute) IS NOT NULL", "");
 	if (!err) {
 		oldest *= STORE_MINUTE_NS;
-		return minutes_before(st, oldest + (now_ns - oldest) / SLICES + 2 * STORE_MINUTE_NS,
-				      NONE);
+		return retain_minutes_before(
+			st, oldest + (now_ns - oldest) / SLICES + 2 * STORE_MINUTE_NS, NONE);
 	}
 	if (err != -ENOENT)
 		return err;
@@ -135,7 +135,7 @@ static int oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 		" WHERE kind = 0 GROUP BY run HAVING ended = had OR seen < ? ORDER BY 1 LIMIT 1",
 		"i", now_ns - UNSEEN_NS);
 	*ret_gone = !err;
-	return err == -ENOENT ? 0 : err ? err : runs_before(st, oldest + 1, NONE);
+	return err == -ENOENT ? 0 : err ? err : retain_runs_before(st, oldest + 1, NONE);
 }
 
 int store_retain(struct store *st, int64_t now_ns, int64_t keep_ns, uint64_t size_bytes)
@@ -149,7 +149,7 @@ int store_retain(struct store *st, int64_t now_ns, int64_t keep_ns, uint64_t siz
 		err = retain_used_bytes(st, &bytes);
 		if (err || bytes <= size_bytes)
 			break;
-		err = oldest_go(st, now_ns, &gone);
+		err = retain_oldest_go(st, now_ns, &gone);
 	}
 	snprintf(vacuum, sizeof(vacuum), "PRAGMA incremental_vacuum(%d)", PAGES_FREED);
 	return err ? err : store_exec(st, vacuum);

@@ -11,7 +11,7 @@
 #define CLASS_LIMIT   (64u << SKETCH_FINE)
 
 /* Exponent, then the highest bits behind the leading one: twice as wide is one bit less. */
-static uint16_t class_of(uint64_t ns, unsigned coarse)
+static uint16_t sketch_class_of(uint64_t ns, unsigned coarse)
 {
 	unsigned exponent, mantissa;
 
@@ -25,7 +25,7 @@ static uint16_t class_of(uint64_t ns, unsigned coarse)
 
 /* The least time of a class, as a real number: classes below 2^SKETCH_FINE are narrower than 1
  * ns. */
-static double class_low(uint32_t class, unsigned coarse)
+static double sketch_class_low(uint32_t class, unsigned coarse)
 {
 	uint32_t fine = class << coarse, mantissa = fine & ((1u << SKETCH_FINE) - 1);
 
@@ -50,7 +50,7 @@ static void sketch_widen(struct sketch *s)
 	s->coarse++;
 }
 
-static void class_add(struct sketch *s, uint16_t fine, uint32_t count)
+static void sketch_class_add(struct sketch *s, uint16_t fine, uint32_t count)
 {
 	for (;;) {
 		uint16_t class = (uint16_t)(fine >> s->coarse), low = 0, high = s->used;
@@ -89,7 +89,7 @@ static void sketch_bounds(struct sketch *s, uint64_t min_ns, uint64_t max_ns)
 void sketch_add(struct sketch *s, uint64_t ns)
 {
 	sketch_bounds(s, ns, ns);
-	class_add(s, class_of(ns, 0), 1);
+	sketch_class_add(s, sketch_class_of(ns, 0), 1);
 	s->count++;
 	s->sum_ns += ns;
 }
@@ -102,7 +102,8 @@ void sketch_merge(struct sketch *into, const struct sketch *from)
 		sketch_widen(into);
 	sketch_bounds(into, from->min_ns, from->max_ns);
 	for (uint16_t i = 0; i < from->used; i++)
-		class_add(into, (uint16_t)(from->at[i].class << from->coarse), from->at[i].count);
+		sketch_class_add(into, (uint16_t)(from->at[i].class << from->coarse),
+				 from->at[i].count);
 	into->count += from->count;
 	into->sum_ns += from->sum_ns;
 }
@@ -122,8 +123,8 @@ uint64_t sketch_quantile(const struct sketch *s, double part)
 		if (seen >= rank)
 			break;
 	}
-	ns = (uint64_t)((class_low(s->at[i].class, s->coarse) +
-			 class_low(s->at[i].class + 1u, s->coarse)) /
+	ns = (uint64_t)((sketch_class_low(s->at[i].class, s->coarse) +
+			 sketch_class_low(s->at[i].class + 1u, s->coarse)) /
 			2);
 	return ns < s->min_ns ? s->min_ns : ns > s->max_ns ? s->max_ns : ns;
 }
@@ -135,7 +136,7 @@ double sketch_error(const struct sketch *s)
 
 double sketch_class_ns(const struct sketch *s, uint32_t class)
 {
-	return class_low(class, s->coarse);
+	return sketch_class_low(class, s->coarse);
 }
 
 void sketch_write(const struct sketch *s, struct buffer *out)
@@ -157,7 +158,7 @@ void sketch_write(const struct sketch *s, struct buffer *out)
 	}
 }
 
-static int classes_read(struct sketch *s, struct varint_reader *r, uint64_t used)
+static int sketch_classes_read(struct sketch *s, struct varint_reader *r, uint64_t used)
 {
 	uint64_t class = 0, limit = CLASS_LIMIT >> s->coarse;
 
@@ -195,7 +196,7 @@ int sketch_read(struct sketch *ret, const void *data, size_t len)
 		    s.max_ns < s.min_ns)
 			return -EBADMSG;
 		s.coarse = (uint8_t)coarse;
-		err = classes_read(&s, &r, varint_read(&r));
+		err = sketch_classes_read(&s, &r, varint_read(&r));
 		if (err || r.failed || r.at != r.end)
 			return -EBADMSG;
 	}

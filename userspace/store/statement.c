@@ -66,7 +66,7 @@ static sqlite3_stmt *statement_get(struct store *st, const char *text, int *ret_
 	return stmt;
 }
 
-static int bind_buffer(sqlite3_stmt *stmt, int at, const struct buffer *b)
+static int statement_bind_buffer(sqlite3_stmt *stmt, int at, const struct buffer *b)
 {
 	if (b->failed)
 		return SQLITE_NOMEM;
@@ -74,7 +74,7 @@ static int bind_buffer(sqlite3_stmt *stmt, int at, const struct buffer *b)
 		      : sqlite3_bind_zeroblob(stmt, at, 0);
 }
 
-static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_list *ap)
+static int statement_bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_list *ap)
 {
 	const char *text;
 	int64_t number;
@@ -97,11 +97,11 @@ static int bind_one(struct store *st, sqlite3_stmt *stmt, int at, char type, va_
 	case 's':
 		buffer_clear(&st->ledger);
 		sums_write(va_arg(*ap, const struct sums *), &st->names, &st->ledger);
-		return bind_buffer(stmt, at, &st->ledger);
+		return statement_bind_buffer(stmt, at, &st->ledger);
 	default:
 		buffer_clear(&st->sketch);
 		sketch_write(va_arg(*ap, const struct sketch *), &st->sketch);
-		return bind_buffer(stmt, at, &st->sketch);
+		return statement_bind_buffer(stmt, at, &st->sketch);
 	}
 }
 
@@ -112,7 +112,7 @@ static sqlite3_stmt *statement_ask(struct store *st, int *ret_err, const char *t
 	sqlite3_stmt *stmt = statement_get(st, text, &rc);
 
 	for (int i = 0; stmt && rc == SQLITE_OK && types[i]; i++)
-		rc = bind_one(st, stmt, i + 1, types[i], ap);
+		rc = statement_bind_one(st, stmt, i + 1, types[i], ap);
 	*ret_err = store_error(rc);
 	return *ret_err ? NULL : stmt;
 }
@@ -216,7 +216,7 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 
 /* ---- names of buckets, and their numbers in a store ------------------------------------------ */
 
-static int names_write(struct store *st)
+static int statement_names_write(struct store *st)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
 
@@ -237,7 +237,7 @@ int store_names_load(struct store *st, bool write)
 	sqlite3_stmt *stmt;
 	int err, more;
 
-	err = write ? names_write(st) : 0;
+	err = write ? statement_names_write(st) : 0;
 	if (err)
 		return err;
 	stmt = store_ask(st, &err, "SELECT id, name FROM names ORDER BY id", "");

@@ -133,7 +133,7 @@ static int store_busy(void *ctx, int tries)
 
 /* SQLite opens files by name: by the name of the file that was checked without its links, and it
  * follows no link then. In /proc only the kernel can follow links (/proc/PID/root). */
-static int sql_open(struct store *st, int flags)
+static int store_sql_open(struct store *st, int flags)
 {
 	char name[PATH_MAX];
 	struct stat is;
@@ -147,7 +147,7 @@ static int sql_open(struct store *st, int flags)
 	return store_error(sqlite3_open_v2(name, &st->sql, flags | SQLITE_OPEN_NOFOLLOW, NULL));
 }
 
-static int connect_file(struct store *st, enum store_mode mode)
+static int store_connect_file(struct store *st, enum store_mode mode)
 {
 	int flags = SQLITE_OPEN_NOMUTEX |
 		    (mode == STORE_READ ? SQLITE_OPEN_READONLY
@@ -156,7 +156,7 @@ static int connect_file(struct store *st, enum store_mode mode)
 
 	if (err)
 		return err;
-	err = sql_open(st, flags);
+	err = store_sql_open(st, flags);
 	if (err)
 		return err;
 	sqlite3_extended_result_codes(st->sql, 1);
@@ -186,7 +186,7 @@ static int store_settle(struct store *st)
 
 /* -EMEDIUMTYPE: another program's; -EUCLEAN: its number is gone, its tables are not; else its
  * version. */
-static int version_of(struct store *st)
+static int store_version_of(struct store *st)
 {
 	int64_t application, version, tables;
 	int err = store_number(st, &application, "PRAGMA application_id", "");
@@ -208,13 +208,13 @@ static int version_of(struct store *st)
 static int store_migrate(struct store *st)
 {
 	char end[96];
-	int version = version_of(st), err = version < 0 ? version : 0;
+	int version = store_version_of(st), err = version < 0 ? version : 0;
 
 	while (!err && version < STORE_VERSION) {
 		err = store_exec(st, "BEGIN IMMEDIATE");
 		if (err)
 			break;
-		version = version_of(st);
+		version = store_version_of(st);
 		err = version < 0 ? version : 0;
 		if (!err && version < STORE_VERSION) {
 			err = store_exec(st, store_steps[version]);
@@ -247,9 +247,9 @@ static int store_quick_check(struct store *st)
 	return strcmp(said, "ok") != 0 ? -EBADMSG : 0;
 }
 
-static int begin_writing(struct store *st)
+static int store_begin_writing(struct store *st)
 {
-	int err = version_of(st);
+	int err = store_version_of(st);
 
 	err = err < 0 ? err : store_settle(st);
 	err = err ? err : store_quick_check(st);
@@ -257,9 +257,9 @@ static int begin_writing(struct store *st)
 	return err ? err : store_names_load(st, true);
 }
 
-static int begin_reading(struct store *st)
+static int store_begin_reading(struct store *st)
 {
-	int version = version_of(st), err = version < 0 ? version : 0;
+	int version = store_version_of(st), err = version < 0 ? version : 0;
 	struct store *writer;
 
 	if (!err && version < STORE_VERSION) {
@@ -335,9 +335,10 @@ int store_open_until(struct store **ret, const char *path, enum store_mode mode,
 	st->until_ns = until_ns;
 	sum_names_init(&st->names);
 	for (int attempt = 0;; attempt++) {
-		err = connect_file(st, mode);
+		err = store_connect_file(st, mode);
 		if (!err)
-			err = mode == STORE_WRITE ? begin_writing(st) : begin_reading(st);
+			err = mode == STORE_WRITE ? store_begin_writing(st)
+						  : store_begin_reading(st);
 		if (err != -EBADMSG || mode != STORE_WRITE || st->memory || attempt)
 			break;
 		store_disconnect(st);

@@ -96,7 +96,7 @@ int64_t sums_total(const struct sums *s)
 	return (int64_t)sum;
 }
 
-static void pair_write(struct buffer *out, int64_t id, int64_t ns)
+static void sums_pair_write(struct buffer *out, int64_t id, int64_t ns)
 {
 	if (!ns)
 		return;
@@ -113,9 +113,9 @@ void sums_write(const struct sums *s, const struct sum_names *n, struct buffer *
 			custom_ns += (uint64_t)s->ns[i];
 	for (uint32_t i = 0; i < n->count; i++)
 		if (i == BUCKET_CUSTOM)
-			pair_write(out, n->id[i], (int64_t)custom_ns);
+			sums_pair_write(out, n->id[i], (int64_t)custom_ns);
 		else if (n->id[i])
-			pair_write(out, n->id[i], s->ns[i]);
+			sums_pair_write(out, n->id[i], s->ns[i]);
 }
 
 static uint32_t sums_slot_of(const struct sum_names *n, int64_t id)

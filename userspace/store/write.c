@@ -41,7 +41,7 @@ int write_session_ended(struct store *st, const struct write_session *s, int64_t
 
 /* ---- place ----------------------------------------------------------------------------------- */
 
-static int running_read(struct store *st, int64_t rank, struct intake_minute *ret)
+static int write_running_read(struct store *st, int64_t rank, struct intake_minute *ret)
 {
 	sqlite3_stmt *stmt;
 	int err, more;
@@ -90,7 +90,7 @@ static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 }
 
 /* A rank whose sums cannot be read has what its minutes add up to. */
-static int place_rebuild(struct store *st, struct intake_place *p)
+static int write_place_rebuild(struct store *st, struct intake_place *p)
 {
 	struct sketch times;
 	sqlite3_stmt *stmt;
@@ -118,7 +118,8 @@ static int place_rebuild(struct store *st, struct intake_place *p)
 }
 
 /* By this session's model, from here on. */
-static int run_claim(struct store *st, int64_t session, int64_t run, const struct intake_about *a)
+static int write_run_claim(struct store *st, int64_t session, int64_t run,
+			   const struct intake_about *a)
 {
 	return !a->run ? 0
 		       : store_run(st, "UPDATE runs SET session = ?, model_run = ? WHERE id = ?",
@@ -154,17 +155,17 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	until_ns = store_int(stmt, 5);
 	store_done(stmt);
 	if (!err && st->unreadable != unreadable)
-		err = place_rebuild(st, ret);
+		err = write_place_rebuild(st, ret);
 	ret->until_ns = sums_total(&ret->closed) ? until_ns : 0;
-	err = err ? err : running_read(st, ret->id, &ret->running);
+	err = err ? err : write_running_read(st, ret->id, &ret->running);
 	err = err ? err
 		  : store_run(st, "UPDATE ranks SET session = ? WHERE id = ?", "ii", session,
 			      ret->id);
-	err = err ? err : run_claim(st, session, run, a);
+	err = err ? err : write_run_claim(st, session, run, a);
 	return err ? err : 1;
 }
 
-static int job_make(struct store *st, const struct intake_about *a, int64_t *ret_id)
+static int write_job_make(struct store *st, const struct intake_about *a, int64_t *ret_id)
 {
 	int err = store_run(
 		st,
@@ -179,8 +180,8 @@ static int job_make(struct store *st, const struct intake_about *a, int64_t *ret
 /* The run that the model says, where the store has it of this session. Numbers begin anew when the
  * model had to forget the job: no run goes on that was over as a whole. -ENOENT: the store has it
  * not. */
-static int run_told(struct store *st, int64_t session, int64_t job, const struct intake_about *a,
-		    int64_t *ret_id)
+static int write_run_told(struct store *st, int64_t session, int64_t job,
+			  const struct intake_about *a, int64_t *ret_id)
 {
 	return !a->run ? -ENOENT
 		       : store_number(
@@ -206,8 +207,8 @@ static int write_run_find(struct store *st, int64_t session, int64_t job, const 
 }
 
 /* A rank of the run ended before this one began, which is not written yet. -ENOENT: so it is. */
-static int run_goes_on(struct store *st, int64_t run, const struct intake_about *a,
-		       const struct write_ended *ended, uint32_t nended)
+static int write_run_goes_on(struct store *st, int64_t run, const struct intake_about *a,
+			     const struct write_ended *ended, uint32_t nended)
 {
 	int64_t of;
 	int err = 0;
@@ -223,8 +224,8 @@ static int run_goes_on(struct store *st, int64_t run, const struct intake_about 
 	return err == -ENOENT ? 0 : err;
 }
 
-static int run_make(struct store *st, int64_t job, const char *boot_id,
-		    const struct intake_about *a, int64_t *ret_id)
+static int write_run_make(struct store *st, int64_t job, const char *boot_id,
+			  const struct intake_about *a, int64_t *ret_id)
 {
 	int err = store_run(
 		st,
@@ -238,13 +239,13 @@ static int run_make(struct store *st, int64_t job, const char *boot_id,
 	return err;
 }
 
-static int64_t or_null(bool known, int64_t v)
+static int64_t write_or_null(bool known, int64_t v)
 {
 	return known ? v : STORE_NULL;
 }
 
-static int rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
-		     const struct intake_about *a, int64_t *ret_id)
+static int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
+			   const struct intake_about *a, int64_t *ret_id)
 {
 	static const struct sums nothing;
 	static const struct sketch never;
@@ -265,11 +266,11 @@ static int rank_make(struct store *st, int64_t session, int64_t job, int64_t run
 			    " end_ns, end_mono_ns) VALUES (?, ?, ?, ?, x'', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
 			    "iiiiiiiIIttttskiII", (int64_t)a->job, job, run, session,
 			    (int64_t)a->pid, (int64_t)a->start_mono_ns, a->start_ns,
-			    or_null(a->rank >= 0, a->rank),
-			    or_null(a->world_size >= 0, a->world_size), a->comm, a->command,
+			    write_or_null(a->rank >= 0, a->rank),
+			    write_or_null(a->world_size >= 0, a->world_size), a->comm, a->command,
 			    a->tier, a->marker, &nothing, &never, a->until_ns,
-			    or_null(a->ended, a->end_ns),
-			    or_null(a->ended, (int64_t)a->end_mono_ns));
+			    write_or_null(a->ended, a->end_ns),
+			    write_or_null(a->ended, (int64_t)a->end_mono_ns));
 	if (!err)
 		*ret_id = sqlite3_last_insert_rowid(st->sql);
 	return err;
@@ -286,26 +287,26 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 	err = write_place_find(st, session, boot_id, a, ret);
 	if (err)
 		return err < 0 ? err : 0;
-	err = job_make(st, a, &job);
+	err = write_job_make(st, a, &job);
 	if (err || a->job)
-		return err ? err : rank_make(st, session, job, 0, a, &ret->id);
-	err = run_told(st, session, job, a, &run);
+		return err ? err : write_rank_make(st, session, job, 0, a, &ret->id);
+	err = write_run_told(st, session, job, a, &run);
 	if (err == -ENOENT) {
 		err = write_run_find(st, session, job, boot_id, a, &run);
-		err = err ? err : run_goes_on(st, run, a, ended, nended);
+		err = err ? err : write_run_goes_on(st, run, a, ended, nended);
 	}
 	if (err == -ENOENT)
-		err = run_make(st, job, boot_id, a, &run);
-	err = err ? err : run_claim(st, session, run, a);
-	return err ? err : rank_make(st, session, job, run, a, &ret->id);
+		err = write_run_make(st, job, boot_id, a, &run);
+	err = err ? err : write_run_claim(st, session, run, a);
+	return err ? err : write_rank_make(st, session, job, run, a, &ret->id);
 }
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
 /* A minute holds more than it lasted though nothing explains that: said once, as it is a fault of
  * ours. */
-static void minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
-			    int64_t more_ns)
+static void write_minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
+				  int64_t more_ns)
 {
 	if (m->joined || more_ns < OVERFULL_NS)
 		return;
@@ -321,7 +322,7 @@ static void minute_overfull(struct store *st, int64_t rank, const struct intake_
 
 /* Whatever else failed: no bucket is negative, and it ends no earlier than it began and lasted.
  * Returns what it holds. */
-static int64_t minute_sane(struct store *st, int64_t rank, struct intake_minute *m)
+static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_minute *m)
 {
 	int64_t total_ns = sums_total(&m->sums), end_ns;
 
@@ -343,13 +344,13 @@ static int64_t minute_sane(struct store *st, int64_t rank, struct intake_minute 
 	if (!__builtin_mul_overflow(m->minute, STORE_MINUTE_NS, &end_ns) &&
 	    !__builtin_add_overflow(end_ns, total_ns, &end_ns) && m->until_ns < end_ns) {
 		if (total_ns) /* one that lost all is cut where its job was over */
-			minute_overfull(st, rank, m, end_ns - m->until_ns);
+			write_minute_overfull(st, rank, m, end_ns - m->until_ns);
 		m->until_ns = end_ns;
 	}
 	return total_ns;
 }
 
-static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
+static int write_minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 {
 	struct intake_minute had = {0};
 	sqlite3_stmt *stmt;
@@ -377,12 +378,12 @@ static int minute_merge(struct store *st, int64_t rank, struct intake_minute *m)
 	return err;
 }
 
-static int minute_update(struct store *st, int64_t rank, struct intake_minute *m)
+static int write_minute_update(struct store *st, int64_t rank, struct intake_minute *m)
 {
 	int64_t held_ns;
 
 	m->joined = true; /* its time is the store's */
-	held_ns = minute_sane(st, rank, m);
+	held_ns = write_minute_sane(st, rank, m);
 	return store_run(
 		st,
 		"UPDATE minutes SET until_ns = ?, ledger = ?, steps = ?, sketch = ?, held_ns = ?"
@@ -396,7 +397,7 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 {
 	static const struct sums nothing;
 	struct intake_minute m = *closed, new = *closed;
-	int64_t held_ns = minute_sane(st, rank, &new);
+	int64_t held_ns = write_minute_sane(st, rank, &new);
 	int err = store_run(
 		st,
 		"INSERT INTO minutes (rank, minute, until_ns, ledger, steps, sketch, held_ns)"
@@ -406,15 +407,15 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 
 	if (err != -EEXIST)
 		return err;
-	err = minute_merge(st, rank, &m);
+	err = write_minute_merge(st, rank, &m);
 	if (!err && !m.steps && !memcmp(&m.sums, &nothing, sizeof(nothing)))
 		return store_run(st, "DELETE FROM minutes WHERE rank = ? AND minute = ?", "ii",
 				 rank, m.minute);
-	return err ? err : minute_update(st, rank, &m);
+	return err ? err : write_minute_update(st, rank, &m);
 }
 
 /* The rank's next minute in that direction. 1, 0: there is none, or -errno. */
-static int minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
+static int write_minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
 {
 	sqlite3_stmt *stmt;
 	int err, more;
@@ -451,7 +452,7 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 	int err = 1;
 
 	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
-		err = minute_next(st, rank, up, &m);
+		err = write_minute_next(st, rank, up, &m);
 		if (!err &&
 		    up) { /* minutes were joined: the rest is before, so that sums stay whole */
 			up = false;
@@ -471,17 +472,17 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 			m.sums.ns[moves->was] -= ns;
 			m.sums.ns[k] += ns;
 		}
-		err = minute_update(st, rank, &m);
+		err = write_minute_update(st, rank, &m);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int running_write(struct store *st, const struct intake_rank *r)
+static int write_running_write(struct store *st, const struct intake_rank *r)
 {
 	struct intake_minute m = r->running;
-	int64_t held_ns = minute_sane(st, r->id, &m);
+	int64_t held_ns = write_minute_sane(st, r->id, &m);
 
 	if (!r->runs)
 		return store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", r->id);
@@ -493,7 +494,7 @@ static int running_write(struct store *st, const struct intake_rank *r)
 		(int64_t)r->about.max_step, held_ns);
 }
 
-static int about_write(struct store *st, const struct intake_rank *r)
+static int write_about_write(struct store *st, const struct intake_rank *r)
 {
 	const struct intake_about *a = &r->about;
 	int err;
@@ -503,11 +504,13 @@ static int about_write(struct store *st, const struct intake_rank *r)
 		"UPDATE ranks SET rank = ?, world_size = ?, tier = ?, marker = ?, ledger = ?,"
 		" steps = ?, sketch = ?, max_step = ?, until_ns = ?, end_ns = ?, end_mono_ns = ?,"
 		" status = ?, accelerators = ? WHERE id = ?",
-		"IIttsikiiIIIIi", or_null(a->rank >= 0, a->rank),
-		or_null(a->world_size >= 0, a->world_size), a->tier, a->marker, &r->closed,
+		"IIttsikiiIIIIi", write_or_null(a->rank >= 0, a->rank),
+		write_or_null(a->world_size >= 0, a->world_size), a->tier, a->marker, &r->closed,
 		(int64_t)r->closed_steps, &r->closed_times, (int64_t)a->max_step, a->until_ns,
-		or_null(a->ended, a->end_ns), or_null(a->ended, (int64_t)a->end_mono_ns),
-		or_null(a->ended, a->status), or_null(a->accelerators, a->accelerators), r->id);
+		write_or_null(a->ended, a->end_ns),
+		write_or_null(a->ended, (int64_t)a->end_mono_ns),
+		write_or_null(a->ended, a->status), write_or_null(a->accelerators, a->accelerators),
+		r->id);
 	if (err || !a->ended)
 		return err;
 	return store_run(
@@ -520,7 +523,7 @@ static int about_write(struct store *st, const struct intake_rank *r)
 		"i", r->id);
 }
 
-static int job_write(struct store *st, const struct intake_rank *r)
+static int write_job_write(struct store *st, const struct intake_rank *r)
 {
 	return store_run(
 		st,
@@ -531,7 +534,7 @@ static int job_write(struct store *st, const struct intake_rank *r)
 		(int64_t)r->about.carried, (int64_t)r->about.disruptions, (int64_t)r->about.steps);
 }
 
-static int start_write(struct store *st, const struct intake_rank *r)
+static int write_start_write(struct store *st, const struct intake_rank *r)
 {
 	const struct intake_about *a = &r->about;
 	int err = store_run(st, "UPDATE ranks SET start_ns = ?, start_mono_ns = ? WHERE id = ?",
@@ -548,19 +551,19 @@ static int start_write(struct store *st, const struct intake_rank *r)
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed,
 	       uint32_t n)
 {
-	int err = running_write(st, r);
+	int err = write_running_write(st, r);
 
 	if (!err && r->about.job)
-		err = job_write(st, r);
+		err = write_job_write(st, r);
 	if (!err && r->rebasing)
 		err = store_run(st, "UPDATE ranks SET base = ? WHERE id = ?", "si", &r->base,
 				r->id);
 	if (!err && r->earlying)
-		err = start_write(st, r);
+		err = write_start_write(st, r);
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = closed[i].moves ? write_moves(st, r->id, &closed[i])
 				      : write_minute(st, r->id, &closed[i]);
-	return err || (!n && !r->about.ended) ? err : about_write(st, r);
+	return err || (!n && !r->about.ended) ? err : write_about_write(st, r);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -576,7 +579,7 @@ static int64_t write_step_or_null(int64_t step)
 	return step == DISRUPTION_NO_STEP ? STORE_NULL : step;
 }
 
-static int disruption_write(struct store *st, const struct intake_note *n, int64_t job_rank)
+static int write_disruption_write(struct store *st, const struct intake_note *n, int64_t job_rank)
 {
 	const struct job_disruption *f = &n->disruption;
 	const struct disruption *d = &f->d;
@@ -592,17 +595,19 @@ static int disruption_write(struct store *st, const struct intake_note *n, int64
 		" recovery_ns, down_ns, starts, graceful, estimated, how, split) SELECT job, ?, ?, ?, ?,"
 		" ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ranks WHERE id = ?",
 		"iitIIIIItIIIIIIIiitsi", write_wall_ns(n, d->at_ns), (int64_t)d->at_ns, why->cause,
-		or_null(why->rank >= 0, why->rank), or_null(why->pid, why->pid),
-		or_null(why->exit_code >= 0, why->exit_code), or_null(why->signal, why->signal),
-		or_null(why->sender, why->sender), why->sender_comm, write_step_or_null(d->step),
-		or_null(d->resumed_ns, write_wall_ns(n, d->resumed_ns)),
-		write_step_or_null(d->resumed_step), or_null(f->over, (int64_t)d->wasted_ns),
-		or_null(d->recovery_ns, (int64_t)d->recovery_ns),
-		or_null(f->over, (int64_t)d->down_ns), or_null(f->over, (int64_t)d->starts),
-		(int64_t)d->graceful, (int64_t)f->estimated, n->text, &split, job_rank);
+		write_or_null(why->rank >= 0, why->rank), write_or_null(why->pid, why->pid),
+		write_or_null(why->exit_code >= 0, why->exit_code),
+		write_or_null(why->signal, why->signal), write_or_null(why->sender, why->sender),
+		why->sender_comm, write_step_or_null(d->step),
+		write_or_null(d->resumed_ns, write_wall_ns(n, d->resumed_ns)),
+		write_step_or_null(d->resumed_step), write_or_null(f->over, (int64_t)d->wasted_ns),
+		write_or_null(d->recovery_ns, (int64_t)d->recovery_ns),
+		write_or_null(f->over, (int64_t)d->down_ns),
+		write_or_null(f->over, (int64_t)d->starts), (int64_t)d->graceful,
+		(int64_t)f->estimated, n->text, &split, job_rank);
 }
 
-static int checkpoint_write(struct store *st, const struct intake_note *n, int64_t rank)
+static int write_checkpoint_write(struct store *st, const struct intake_note *n, int64_t rank)
 {
 	const struct fact_checkpoint *c = &n->checkpoint;
 	const struct checkpoint_match *m = &n->match;
@@ -614,15 +619,15 @@ static int checkpoint_write(struct store *st, const struct intake_note *n, int64
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		"itiiiiiIIitIItri", rank, c->restore ? "restore" : "save", (int64_t)c->async,
 		(int64_t)c->closed, write_wall_ns(n, c->start_ns), write_wall_ns(n, c->end_ns),
-		(int64_t)c->start_ns, or_null(c->step, (int64_t)c->step),
-		or_null(c->bytes, (int64_t)c->bytes), (int64_t)c->files, n->text,
-		or_null(c->run_step, (int64_t)c->run_step),
-		or_null(m->how && m->step, (int64_t)m->step),
+		(int64_t)c->start_ns, write_or_null(c->step, (int64_t)c->step),
+		write_or_null(c->bytes, (int64_t)c->bytes), (int64_t)c->files, n->text,
+		write_or_null(c->run_step, (int64_t)c->run_step),
+		write_or_null(m->how && m->step, (int64_t)m->step),
 		m->how ? checkpoint_how_name[m->how] : "", m->how ? m->confidence : NAN,
 		(int64_t)(m->how ? checkpoint_estimated(m) : c->estimated));
 }
 
-static int health_write(struct store *st, const struct intake_note *n, int64_t rank)
+static int write_health_write(struct store *st, const struct intake_note *n, int64_t rank)
 {
 	const struct fact_health *h = &n->health;
 
@@ -634,18 +639,18 @@ static int health_write(struct store *st, const struct intake_note *n, int64_t r
 		" = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns = excluded.end_ns",
 		"itiiiitttI", rank, h->kind, write_wall_ns(n, h->onset_ns), (int64_t)h->onset_ns,
 		(int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words,
-		or_null(h->end_ns, write_wall_ns(n, h->end_ns)));
+		write_or_null(h->end_ns, write_wall_ns(n, h->end_ns)));
 }
 
 int write_note(struct store *st, const struct intake_note *n, int64_t rank)
 {
 	switch (n->type) {
 	case FACT_DISRUPTION:
-		return disruption_write(st, n, rank);
+		return write_disruption_write(st, n, rank);
 	case FACT_CHECKPOINT:
-		return checkpoint_write(st, n, rank);
+		return write_checkpoint_write(st, n, rank);
 	default:
-		return health_write(st, n, rank);
+		return write_health_write(st, n, rank);
 	}
 }
 
@@ -660,8 +665,8 @@ struct ledger { /* of a job, as the store has it */
 };
 
 /* 1, 0: it has none, -errno. */
-static int ledger_find(struct store *st, int64_t session, const struct intake_about *a,
-		       struct ledger *ret)
+static int write_ledger_find(struct store *st, int64_t session, const struct intake_about *a,
+			     struct ledger *ret)
 {
 	int err;
 
@@ -687,7 +692,7 @@ static int write_minutes_delete(struct store *st, int64_t rank)
 }
 
 /* A minute that both have is one. */
-static int minutes_move(struct store *st, int64_t from, int64_t to)
+static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 {
 	struct intake_minute m;
 	sqlite3_stmt *stmt;
@@ -715,7 +720,7 @@ static int minutes_move(struct store *st, int64_t from, int64_t to)
 }
 
 /* Behind what there is: what lies between is not observed, unless the job was over. */
-static int ledger_append(struct store *st, struct ledger *from, struct ledger *to)
+static int write_ledger_append(struct store *st, struct ledger *from, struct ledger *to)
 {
 	struct intake_minute gap = {.minute = to->until_ns / MINUTE_NS, .until_ns = from->start_ns};
 	struct sums base = from->place.base;
@@ -728,7 +733,7 @@ static int ledger_append(struct store *st, struct ledger *from, struct ledger *t
 		gap.sums.ns[BUCKET_UNOBSERVED] = from->start_ns - to->until_ns;
 	if (!err && gap.sums.ns[BUCKET_UNOBSERVED])
 		err = write_minute(st, p->id, &gap);
-	err = err ? err : minutes_move(st, from->place.id, p->id);
+	err = err ? err : write_minutes_move(st, from->place.id, p->id);
 	err = err ? err : store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", p->id);
 	err = err ? err
 		  : store_run(st, "UPDATE minute_now SET rank = ? WHERE rank = ?", "ii", p->id,
@@ -753,25 +758,25 @@ static int ledger_append(struct store *st, struct ledger *from, struct ledger *t
 
 /* Where somebody else told of the job meanwhile, what both saw counts as it is stored
  * (intake_place()). */
-static int ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
-			 const struct intake_about *was)
+static int write_ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
+			       const struct intake_about *was)
 {
 	struct ledger from, to;
-	int err = ledger_find(st, session, a, &to);
+	int err = write_ledger_find(st, session, a, &to);
 
 	if (err == 1)
-		err = ledger_find(st, session, was, &from);
+		err = write_ledger_find(st, session, was, &from);
 	if (err != 1)
 		return err;
 	if (from.start_ns < to.until_ns)
 		err = store_run(st, "UPDATE ranks SET session = 0 WHERE id = ?", "i", to.place.id);
 	else
-		err = ledger_append(st, &from, &to);
+		err = write_ledger_append(st, &from, &to);
 	return err ? err : write_minutes_delete(st, from.place.id);
 }
 
 /* Its runs come after those that there are. */
-static int rows_move(struct store *st, int64_t from, int64_t to)
+static int write_rows_move(struct store *st, int64_t from, int64_t to)
 {
 	int64_t attempts;
 	int err = store_number(st, &attempts,
@@ -793,8 +798,8 @@ static int rows_move(struct store *st, int64_t from, int64_t to)
 	return err ? err : store_run(st, "DELETE FROM jobs WHERE id = ?", "i", from);
 }
 
-static int former_move(struct store *st, int64_t session, const struct intake_about *a,
-		       const char *key)
+static int write_former_move(struct store *st, int64_t session, const struct intake_about *a,
+			     const char *key)
 {
 	struct intake_about was = *a;
 	int64_t from, to;
@@ -812,8 +817,8 @@ static int former_move(struct store *st, int64_t session, const struct intake_ab
 		return store_run(st, "UPDATE jobs SET key = ?, name = ?, job_uid = ? WHERE id = ?",
 				 "ttti", a->key, a->title, a->uid, from);
 	snprintf(was.key, sizeof(was.key), "%s", key);
-	err = err ? err : ledgers_merge(st, session, a, &was);
-	return err ? err : rows_move(st, from, to);
+	err = err ? err : write_ledgers_merge(st, session, a, &was);
+	return err ? err : write_rows_move(st, from, to);
 }
 
 int write_formers(struct store *st, int64_t session, const struct intake_about *a)
@@ -821,6 +826,6 @@ int write_formers(struct store *st, int64_t session, const struct intake_about *
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < a->nformers; i++)
-		err = former_move(st, session, a, a->former[i]);
+		err = write_former_move(st, session, a, a->former[i]);
 	return err;
 }

@@ -86,7 +86,7 @@ static enum store_trouble writer_trouble(int err)
 }
 
 /* On this thread: a disk that does not answer holds up nobody else. */
-static uint64_t files_size(const struct store_writer *w)
+static uint64_t writer_files_size(const struct store_writer *w)
 {
 	char journal[PATH_MAX + 8];
 	struct stat is;
@@ -101,7 +101,7 @@ static uint64_t files_size(const struct store_writer *w)
 }
 
 /* Called with the lock held. */
-static void transaction_done(struct store_writer *w)
+static void writer_transaction_done(struct store_writer *w)
 {
 	w->stats.written++;
 	w->stats.last_ns = clock_real_ns();
@@ -110,7 +110,7 @@ static void transaction_done(struct store_writer *w)
 /* Said when it begins, or is another one, and when it is over. */
 static void writer_report_trouble(struct store_writer *w, int err)
 {
-	uint64_t bytes = files_size(w);
+	uint64_t bytes = writer_files_size(w);
 	char took[16];
 
 	if (err && err != w->trouble)
@@ -263,9 +263,9 @@ static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ran
 
 /* ended has room for all of them too: one that the store has as running may have ended while nobody
  * wrote, and another one begun. */
-static int places_write(struct store_writer *w, const struct intake_about *about,
-			struct intake_place *places, uint32_t n, struct write_ended *ended,
-			uint32_t nended)
+static int writer_places_write(struct store_writer *w, const struct intake_about *about,
+			       struct intake_place *places, uint32_t n, struct write_ended *ended,
+			       uint32_t nended)
 {
 	int64_t session;
 	int err = store_exec(w->store, "BEGIN IMMEDIATE");
@@ -295,14 +295,14 @@ static int writer_place_ranks(struct store_writer *w)
 	int err = !ranks || !about || !ended || (n && !at) ? -ENOMEM : 0;
 
 	if (!err && n)
-		err = places_write(w, about, at, n, ended, over);
+		err = writer_places_write(w, about, at, n, ended, over);
 	if (!err && n) {
 		pthread_mutex_lock(&w->lock);
 		for (uint32_t i = 0; i < n; i++)
 			if (ranks[i]->about.job_key ==
 			    about[i].job_key) /* else it was renamed meanwhile */
 				intake_place(w->intake, ranks[i], &at[i]);
-		transaction_done(w);
+		writer_transaction_done(w);
 		pthread_mutex_unlock(&w->lock);
 		w->known = true;
 	}
@@ -313,7 +313,7 @@ static int writer_place_ranks(struct store_writer *w)
 	return err;
 }
 
-static void taken_free(struct taken *k)
+static void writer_taken_free(struct taken *k)
 {
 	free(k->of);
 	free(k->ranks);
@@ -324,7 +324,7 @@ static void taken_free(struct taken *k)
 
 /* Everything before the last snapshot: the number of facts that goes with it stands for all
  * ranks. */
-static int cycle_take(struct intake *t, struct taken *k)
+static int writer_cycle_take(struct intake *t, struct taken *k)
 {
 	*k = (struct taken){.told = t->closed};
 	k->of = calloc(t->count + 1, sizeof(*k->of));
@@ -354,7 +354,7 @@ static int cycle_take(struct intake *t, struct taken *k)
 	return 0;
 }
 
-static int taken_write(struct store_writer *w, const struct taken *k)
+static int writer_taken_write(struct store_writer *w, const struct taken *k)
 {
 	const struct intake_minute *m = k->minutes;
 	int64_t session;
@@ -382,21 +382,21 @@ static int writer_write_cycle(struct store_writer *w)
 		pthread_mutex_unlock(&w->lock);
 		return -EAGAIN;
 	}
-	err = cycle_take(w->intake, &k);
+	err = writer_cycle_take(w->intake, &k);
 	pthread_mutex_unlock(&w->lock);
 	if (!err && (k.nranks || k.nnotes))
-		err = taken_write(w, &k);
+		err = writer_taken_write(w, &k);
 	pthread_mutex_lock(&w->lock);
 	for (uint32_t i = 0; i < k.nranks; i++)
 		intake_written(w->intake, k.of[i], !err);
 	if (!err) {
 		intake_noted(w->intake, k.nnotes);
 		if (k.nranks || k.nnotes)
-			transaction_done(w);
+			writer_transaction_done(w);
 	}
 	intake_forget(w->intake);
 	pthread_mutex_unlock(&w->lock);
-	taken_free(&k);
+	writer_taken_free(&k);
 	return err;
 }
 
@@ -437,7 +437,7 @@ static int writer_cycle(struct store_writer *w)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static void wait_due(struct store_writer *w)
+static void writer_wait_due(struct store_writer *w)
 {
 	struct timespec until = {.tv_sec = (time_t)(w->next_ns / 1000000000),
 				 .tv_nsec = (long)(w->next_ns % 1000000000)};
@@ -459,7 +459,7 @@ static void *writer_run(void *ctx)
 
 	do {
 		pthread_mutex_lock(&w->lock);
-		wait_due(w);
+		writer_wait_due(w);
 		stop = w->stop;
 		answers = w->asks;
 		w->wanted = false;
@@ -547,7 +547,7 @@ void store_writer_hand_over(struct store_writer *w)
 }
 
 /* false: a call of the thread's does not come back. */
-static bool thread_ends(struct store_writer *w)
+static bool writer_thread_ends(struct store_writer *w)
 {
 	uint64_t until_ns = clock_mono_ns() + DEAD_NS;
 	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
@@ -572,7 +572,7 @@ int store_writer_close(struct store_writer *w)
 
 	if (!w)
 		return 0;
-	if (!thread_ends(w)) {
+	if (!writer_thread_ends(w)) {
 		log_error("%s: its disk does not answer: what was not written is lost", w->path);
 		return -ETIMEDOUT; /* the thread has w for good */
 	}
@@ -652,7 +652,7 @@ void store_writer_fact(struct store_writer *w, const struct fact *f)
 }
 
 /* Under the lock. */
-static void wait_written(struct store_writer *w)
+static void writer_wait_written(struct store_writer *w)
 {
 	uint64_t ask = ++w->asks;
 
@@ -667,7 +667,7 @@ void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, boo
 	pthread_mutex_lock(&w->lock);
 	intake_snapshot(w->intake, s);
 	if (wait && (s->ended || intake_unplaced(w->intake) || w->intake->rows >= WAIT_ROWS)) {
-		wait_written(w);
+		writer_wait_written(w);
 	} else if (w->idle && intake_due(w->intake)) {
 		pthread_cond_signal(&w->asked);
 	}
@@ -679,7 +679,7 @@ int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store 
 	int err;
 
 	pthread_mutex_lock(&w->lock);
-	wait_written(w);
+	writer_wait_written(w);
 	pthread_mutex_unlock(&w->lock);
 	pthread_mutex_lock(&w->file);
 	err = w->store ? fn(ctx, w->store) : w->trouble ? w->trouble : -EIO;

@@ -7,7 +7,7 @@
 #include "userspace/base/utf8.h"
 #include "userspace/text/canvas.h"
 
-static int width_of(const struct column *c, int n)
+static int columns_width_of(const struct column *c, int n)
 {
 	int width = 0;
 
@@ -22,7 +22,7 @@ void columns_fit(struct column *c, int n, const struct column_way *ways, int nwa
 		c[i].whole = !cols;
 	for (int i = 0; cols && i < nways; i++) {
 		struct column *way = &c[ways[i].column];
-		int over = width_of(c, n) - cols;
+		int over = columns_width_of(c, n) - cols;
 
 		if (over <= 0)
 			return;

@@ -102,7 +102,7 @@ uint64_t text_observed_ns(const struct ledger_view *l)
 	return unseen < elapsed ? elapsed - unseen : 0;
 }
 
-static int part_order(const void *a, const void *b)
+static int text_part_order(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
@@ -137,7 +137,7 @@ int text_parts(struct part parts[PARTS_MAX], const struct ledger_view *l,
 	}
 	if (l->unsettled_ns)
 		parts[n++] = (struct part){PART_RUNNING, l->unsettled_ns, "running now"};
-	qsort(parts, (size_t)n, sizeof(*parts), part_order);
+	qsort(parts, (size_t)n, sizeof(*parts), text_part_order);
 	return n;
 }
 
@@ -269,7 +269,7 @@ const char *text_windows(char *out, size_t len, const struct rank_view *r)
 
 /* What the state of a process that goes through cycles says can be done about it. NULL: there is
  * none. */
-static const char *cycle_hint(const struct snapshot *s)
+static const char *text_cycle_hint(const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
@@ -286,7 +286,7 @@ static const char *cycle_hint(const struct snapshot *s)
 }
 
 /* The last process that ended with a failure. NULL: none did. */
-static const struct rank_view *failed_rank(const struct snapshot *s)
+static const struct rank_view *text_failed_rank(const struct snapshot *s)
 {
 	const struct rank_view *found = NULL;
 
@@ -299,9 +299,9 @@ static const struct rank_view *failed_rank(const struct snapshot *s)
 void text_why_nothing(const struct snapshot *s, char room[TEXT_WHY_MAX], const char **ret_why,
 		      const char **ret_hint)
 {
-	const struct rank_view *ended = failed_rank(s);
+	const struct rank_view *ended = text_failed_rank(s);
 	char end[64];
-	const char *cycle = cycle_hint(s);
+	const char *cycle = text_cycle_hint(s);
 	uint64_t hits = 0;
 	bool attached = false, failed = false;
 
@@ -382,8 +382,8 @@ const char *text_losses(char *out, size_t len, const struct snapshot *s)
 }
 
 /* What the budget took of one group of a runtime, at present or for a while. */
-static bool group_taken(const struct snapshot *s, const struct attach_view *of,
-			const char **ret_word)
+static bool text_group_taken(const struct snapshot *s, const struct attach_view *of,
+			     const char **ret_word)
 {
 	bool detached = false, counted = false, was = false;
 
@@ -400,7 +400,7 @@ static bool group_taken(const struct snapshot *s, const struct attach_view *of,
 	return detached || counted || was;
 }
 
-static bool group_first(const struct snapshot *s, uint32_t at)
+static bool text_group_first(const struct snapshot *s, uint32_t at)
 {
 	for (uint32_t i = 0; i < at; i++)
 		if (s->attach[i].group == s->attach[at].group &&
@@ -417,7 +417,7 @@ const char *text_given_up(char *out, size_t len, const struct snapshot *s)
 	for (uint32_t i = 0; i < s->nattach && at < len; i++) {
 		const struct attach_view *a = &s->attach[i];
 
-		if (group_first(s, i) && group_taken(s, a, &word))
+		if (text_group_first(s, i) && text_group_taken(s, a, &word))
 			at += (size_t)snprintf(out + at, len - at, "%s%s of %s %s", at ? "; " : "",
 					       event_group_name(a->group), a->runtime, word);
 	}
@@ -441,7 +441,7 @@ uint64_t text_phase_rest_ns(const struct loop_view *l)
 
 /* The letters of options after which a program gets code or data instead of a script; NULL: it runs
  * no scripts. */
-static const char *code_options(const char *word, size_t len)
+static const char *text_code_options(const char *word, size_t len)
 {
 	static const struct {
 		const char *name, *options;
@@ -463,7 +463,7 @@ static const char *code_options(const char *word, size_t len)
 }
 
 /* Whether no script follows this option: -c CODE, -ne CODE, --eval CODE, - (standard input). */
-static bool option_is_code(const char *word, size_t len, const char *options)
+static bool text_option_is_code(const char *word, size_t len, const char *options)
 {
 	if (word[0] != '-')
 		return false;
@@ -473,16 +473,16 @@ static bool option_is_code(const char *word, size_t len, const char *options)
 }
 
 /* The script of a command line whose program has `first` bytes; *ret_len 0: none. */
-static const char *script_of(const char *text, size_t first, size_t *ret_len)
+static const char *text_script_of(const char *text, size_t first, size_t *ret_len)
 {
-	const char *shell = code_options(text, first), *word = text + first;
+	const char *shell = text_code_options(text, first), *word = text + first;
 	bool value = false;
 
 	for (size_t len; *word; word += len) {
 		word += strspn(word, " ");
 		len = strcspn(word, " ");
 		*ret_len = len;
-		if (shell && option_is_code(word, len, shell))
+		if (shell && text_option_is_code(word, len, shell))
 			break;
 		/* -m, -W and -X have a value, of which a module is shown. */
 		if (*word == '-')
@@ -499,7 +499,7 @@ static const char *script_of(const char *text, size_t first, size_t *ret_len)
 void text_program(char *out, size_t cap, const char *text)
 {
 	size_t first = strcspn(text, " "), len, shown;
-	const char *script = script_of(text, first, &len);
+	const char *script = text_script_of(text, first, &len);
 
 	shown = first + (len ? len + 1 : 0);
 	snprintf(out, cap, "%.*s%s%.*s%s", (int)first, text, len ? " " : "", (int)len, script,

@@ -126,7 +126,7 @@ static void terminal_on_crash(int signo)
 }
 
 /* t NULL: stop watching. */
-static void crash_watch(struct terminal *t)
+static void terminal_crash_watch(struct terminal *t)
 {
 	const struct sigaction watch = {.sa_handler = terminal_on_crash, .sa_flags = SA_ONSTACK};
 	const stack_t stack = {.ss_sp = crash_stack, .ss_size = sizeof(crash_stack)};
@@ -188,7 +188,7 @@ int terminal_open(struct terminal **ret, int in_fd, int out_fd)
 	t->out_fd = out_fd;
 	t->color = tty_color(out_fd);
 	terminal_size(t);
-	crash_watch(t);
+	terminal_crash_watch(t);
 	*ret = t;
 	return 0;
 }
@@ -258,7 +258,7 @@ void terminal_close(struct terminal *t)
 {
 	if (!t)
 		return;
-	crash_watch(NULL);
+	terminal_crash_watch(NULL);
 	terminal_leave(t);
 	log_release();
 	buffer_free(&t->screen);

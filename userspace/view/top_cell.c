@@ -13,7 +13,7 @@
 
 const char *const top_mark_name[TOP_MARKS] = {"hung", "silent", "straggler", "slow"};
 
-static const char *last_part(const char *path, size_t *len)
+static const char *top_cell_last_part(const char *path, size_t *len)
 {
 	for (size_t i = *len; i-- > 0;) {
 		if (path[i] != '/' || i + 1 == *len)
@@ -32,7 +32,7 @@ const char *top_program(const char *command, size_t *ret_len)
 	bool module = false;
 
 	*ret_len = strcspn(at, " ");
-	name = last_part(at, ret_len);
+	name = top_cell_last_part(at, ret_len);
 	if (strncmp(name, "python", 6) != 0)
 		return name;
 	for (at += strcspn(at, " "); *(at += strspn(at, " ")); at += strcspn(at, " ")) {
@@ -43,7 +43,7 @@ const char *top_program(const char *command, size_t *ret_len)
 			continue;
 		}
 		*ret_len = len;
-		return module ? at : last_part(at, ret_len);
+		return module ? at : top_cell_last_part(at, ret_len);
 	}
 	return name;
 }

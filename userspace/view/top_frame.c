@@ -25,7 +25,7 @@ enum {
 	COLS
 };
 
-static void jobs_columns(struct column col[COLS], int cols)
+static void top_frame_jobs_columns(struct column col[COLS], int cols)
 {
 	static const struct column whole[COLS] = {
 		[COL_JOB] = {.head = "JOB", .width = 32},
@@ -57,7 +57,7 @@ static void jobs_columns(struct column col[COLS], int cols)
 
 /* ---- head ------------------------------------------------------------------------------------ */
 
-static void head_jobs(struct canvas *c, const struct top_state *s)
+static void top_frame_head_jobs(struct canvas *c, const struct top_state *s)
 {
 	uint32_t running = 0, down = 0, alive = 0;
 
@@ -81,7 +81,7 @@ static void head_jobs(struct canvas *c, const struct top_state *s)
 }
 
 /* What watching costs the ranks, of their time. */
-static void head_cost(struct canvas *c, const struct top_state *s)
+static void top_frame_head_cost(struct canvas *c, const struct top_state *s)
 {
 	double cost = 0, time = 0;
 
@@ -124,21 +124,21 @@ static void top_frame_head(struct canvas *c, const struct top_state *s)
 		canvas_put(c, STYLE_CYAN, "  %.*s", c->cols > 50 ? c->cols - 40 : 10, s->node);
 	canvas_right(c, c->cols, STYLE_DIM, top_clock(now, s, s->mono_ns));
 	canvas_line(c, 0);
-	head_jobs(c, s);
+	top_frame_head_jobs(c, s);
 	canvas_line(c, 1);
-	head_cost(c, s);
+	top_frame_head_cost(c, s);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static enum style state_style(const char *state)
+static enum style top_frame_state_style(const char *state)
 {
 	return !strcmp(state, "running") ? STYLE_GREEN
 	       : !strcmp(state, "down")	 ? STYLE_RED
 					 : STYLE_DIM;
 }
 
-static void job_trouble(const struct top_job *j, char *out, size_t len, enum style *st)
+static void top_frame_job_trouble(const struct top_job *j, char *out, size_t len, enum style *st)
 {
 	size_t at = 0;
 
@@ -152,7 +152,7 @@ static void job_trouble(const struct top_job *j, char *out, size_t len, enum sty
 		snprintf(out, len, "crash loop %llu", (unsigned long long)j->futile);
 }
 
-static void job_badput(const struct top_job *j, char *out, size_t len)
+static void top_frame_job_badput(const struct top_job *j, char *out, size_t len)
 {
 	char share[WORD_MAX];
 	const char *what;
@@ -169,8 +169,8 @@ static void frame_number(char out[WORD_MAX], uint64_t n)
 	snprintf(out, WORD_MAX, n ? "%llu" : "-", (unsigned long long)n);
 }
 
-static void job_row(struct canvas *c, const struct top_state *s, const struct top_job *j,
-		    const struct column *col, bool chosen)
+static void top_frame_job_row(struct canvas *c, const struct top_state *s, const struct top_job *j,
+			      const struct column *col, bool chosen)
 {
 	const struct top_rank *r = j->shown < s->nranks ? &s->ranks[j->shown] : NULL;
 	enum style plain = chosen ? STYLE_BOLD : STYLE_PLAIN, st;
@@ -180,7 +180,7 @@ static void job_row(struct canvas *c, const struct top_state *s, const struct to
 	canvas_line(c, chosen ? 0 : 2);
 	canvas_put(c, STYLE_BOLD, chosen ? ">" : " ");
 	top_cell(c, col, COL_JOB, plain, top_job_name(name, sizeof(name), s, j));
-	top_cell(c, col, COL_STATE, state_style(j->state), j->state);
+	top_cell(c, col, COL_STATE, top_frame_state_style(j->state), j->state);
 	frame_number(text, j->alive);
 	top_cell(c, col, COL_RANKS, plain, text);
 	frame_number(text, j->step);
@@ -190,16 +190,16 @@ static void job_row(struct canvas *c, const struct top_state *s, const struct to
 	top_cell(c, col, COL_GOODPUT, top_ratio_style(goodput), top_ratio(text, goodput));
 	canvas_at(c, top_column_at(col, COL_BAR));
 	top_bar(c, &j->time, col[COL_BAR].width);
-	job_badput(j, words, sizeof(words));
+	top_frame_job_badput(j, words, sizeof(words));
 	top_cell(c, col, COL_BADPUT, STYLE_DIM, words);
-	job_trouble(j, words, sizeof(words), &st);
+	top_frame_job_trouble(j, words, sizeof(words), &st);
 	top_cell(c, col, COL_TROUBLE, st, words);
 	frame_number(text, j->disruptions);
 	top_cell(c, col, COL_DISRUPTIONS, j->disruptions ? STYLE_RED : STYLE_DIM, text);
 }
 
-static void sorted_by(struct canvas *c, const struct top_ui *ui, uint32_t first, uint32_t end,
-		      uint32_t n, uint64_t all)
+static void top_frame_sorted_by(struct canvas *c, const struct top_ui *ui, uint32_t first,
+				uint32_t end, uint32_t n, uint64_t all)
 {
 	canvas_line(c, 1);
 	canvas_put(c, STYLE_DIM, "sorted by %s%s", top_job_sorts[ui->sort].name,
@@ -241,16 +241,16 @@ static void frame_jobs(struct canvas *c, const struct top_state *s, const struct
 
 	room = room < 3 ? 3 : room;
 	top_rows_shown(n, at, (uint32_t)room, &first, &end);
-	sorted_by(c, ui, first, end, n, s->njobs + s->jobs_beyond);
+	top_frame_sorted_by(c, ui, first, end, n, s->njobs + s->jobs_beyond);
 	if (!n) {
 		top_frame_no_jobs(c, s, ui);
 		return;
 	}
 	canvas_line(c, 3);
-	jobs_columns(col, c->cols);
+	top_frame_jobs_columns(col, c->cols);
 	top_heads(c, col, COLS, sorted[ui->sort]);
 	for (uint32_t i = first; i < end; i++) {
-		job_row(c, s, &s->jobs[order[i]], col, rows && i == at);
+		top_frame_job_row(c, s, &s->jobs[order[i]], col, rows && i == at);
 		if (!rows)
 			canvas_flush(c, out);
 	}
@@ -292,7 +292,8 @@ void top_foot(struct canvas *c, const struct top_ui *ui)
 	top_frame_key(c, "?", "help");
 }
 
-static void help_sorts(struct canvas *c, const char *what, const struct top_sort_row *rows, int n)
+static void top_frame_help_sorts(struct canvas *c, const char *what,
+				 const struct top_sort_row *rows, int n)
 {
 	canvas_line(c, 3);
 	canvas_line(c, 1);
@@ -328,8 +329,8 @@ static void frame_help(struct canvas *c)
 		canvas_at(c, 16);
 		canvas_put(c, STYLE_PLAIN, "%s", rows[i].what);
 	}
-	help_sorts(c, "sort jobs by  ", top_job_sorts, TOP_JOB_SORT_COUNT);
-	help_sorts(c, "sort ranks by ", top_rank_sorts, TOP_RANK_SORT_COUNT);
+	top_frame_help_sorts(c, "sort jobs by  ", top_job_sorts, TOP_JOB_SORT_COUNT);
+	top_frame_help_sorts(c, "sort ranks by ", top_rank_sorts, TOP_RANK_SORT_COUNT);
 	canvas_line(c, 3);
 	for (int i = 0; i < BUCKETS_EXPORTED; i++) {
 		if (!(i % 2))

@@ -25,7 +25,7 @@ enum {
 
 #define LEGEND 4 /* parts that are named */
 
-static void ranks_columns(struct column col[COLS], int cols)
+static void top_frame_job_ranks_columns(struct column col[COLS], int cols)
 {
 	static const struct column whole[COLS] = {
 		[COL_RANK] = {.head = "RANK", .width = 5, .right = true},
@@ -124,7 +124,7 @@ static void job_falls(struct canvas *c, const struct top_state *s, const struct 
 
 /* ---- its ranks ------------------------------------------------------------------------------- */
 
-static const char *rank_fate(char *out, size_t len, const struct top_rank *r)
+static const char *top_frame_job_rank_fate(char *out, size_t len, const struct top_rank *r)
 {
 	if (r->signal > 0)
 		snprintf(out, len, "signal %lld", (long long)r->signal);
@@ -135,7 +135,7 @@ static const char *rank_fate(char *out, size_t len, const struct top_rank *r)
 	return out;
 }
 
-static void rank_trouble(const struct top_rank *r, char *out, size_t len)
+static void top_frame_job_rank_trouble(const struct top_rank *r, char *out, size_t len)
 {
 	char took[WORD_MAX];
 	size_t at = 0;
@@ -155,8 +155,9 @@ static void rank_trouble(const struct top_rank *r, char *out, size_t len)
 	}
 }
 
-static void rank_times(struct canvas *c, const struct top_state *s, const struct top_rank *r,
-		       const struct column *col, enum style plain)
+static void top_frame_job_rank_times(struct canvas *c, const struct top_state *s,
+				     const struct top_rank *r, const struct column *col,
+				     enum style plain)
 {
 	char text[WORD_MAX];
 	uint64_t ago = s->mono_ns > r->last_end_ns ? s->mono_ns - r->last_end_ns : 0;
@@ -187,17 +188,18 @@ static void top_frame_rank_row(struct canvas *c, const struct top_state *s,
 	top_cell(c, col, COL_PID, plain, text);
 	top_cell(c, col, COL_NODE, plain, *r->node ? r->node : s->node);
 	top_cell(c, col, COL_STATE, !strcmp(r->state, "locked") && r->alive ? STYLE_GREEN : plain,
-		 r->alive ? r->state : rank_fate(text, sizeof(text), r));
-	rank_times(c, s, r, col, plain);
+		 r->alive ? r->state : top_frame_job_rank_fate(text, sizeof(text), r));
+	top_frame_job_rank_times(c, s, r, col, plain);
 	top_cell(c, col, COL_GOODPUT, top_ratio_style(goodput), top_ratio(text, goodput));
 	top_cell(c, col, COL_WAIT, plain,
 		 r->wait_known && whole > 0 ? top_ratio(text, (double)r->wait_ns / whole) : "-");
-	rank_trouble(r, text, sizeof(text));
+	top_frame_job_rank_trouble(r, text, sizeof(text));
 	top_cell(c, col, COL_TROUBLE, r->marks == TOP_SILENT ? STYLE_YELLOW : STYLE_RED, text);
 }
 
 /* All that is known of the chosen one. */
-static void rank_detail(struct canvas *c, const struct top_state *s, const struct top_rank *r)
+static void top_frame_job_rank_detail(struct canvas *c, const struct top_state *s,
+				      const struct top_rank *r)
 {
 	char when[WORD_MAX], text[64];
 
@@ -213,7 +215,7 @@ static void rank_detail(struct canvas *c, const struct top_state *s, const struc
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
 	if (r->marks) {
 		canvas_line(c, 1);
-		rank_trouble(r, text, sizeof(text));
+		top_frame_job_rank_trouble(r, text, sizeof(text));
 		canvas_put(c, STYLE_RED, "%s%s%s", text, *r->why ? ": " : "", r->why);
 		if (*r->evidence)
 			canvas_put(c, STYLE_DIM, "  %s", r->evidence);
@@ -225,8 +227,8 @@ static void rank_detail(struct canvas *c, const struct top_state *s, const struc
 	}
 }
 
-static void ranks_sorted(struct canvas *c, const struct top_ui *ui, uint32_t first, uint32_t end,
-			 uint32_t n)
+static void top_frame_job_ranks_sorted(struct canvas *c, const struct top_ui *ui, uint32_t first,
+				       uint32_t end, uint32_t n)
 {
 	canvas_line(c, 1);
 	canvas_put(c, STYLE_DIM, "sorted by %s%s", top_rank_sorts[ui->rank_sort].name,
@@ -258,8 +260,8 @@ void top_frame_job(struct canvas *c, const struct top_state *s, const struct top
 	at = top_rank_at(s, ui, order, n);
 	room = room < rows / 3 ? rows / 3 : room;
 	top_rows_shown(n, at, room < 3 ? 3 : (uint32_t)room, &first, &end);
-	ranks_sorted(c, ui, first, end, n);
-	ranks_columns(col, c->cols);
+	top_frame_job_ranks_sorted(c, ui, first, end, n);
+	top_frame_job_ranks_columns(col, c->cols);
 	top_heads(c, col, COLS, sorted[ui->rank_sort]);
 	for (uint32_t i = first; i < end; i++) {
 		top_frame_rank_row(c, s, &s->ranks[order[i]], col, rows && i == at);
@@ -267,6 +269,6 @@ void top_frame_job(struct canvas *c, const struct top_state *s, const struct top
 			canvas_flush(c, out);
 	}
 	if (rows && n)
-		rank_detail(c, s, &s->ranks[order[at]]);
+		top_frame_job_rank_detail(c, s, &s->ranks[order[at]]);
 	free(order);
 }

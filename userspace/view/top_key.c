@@ -65,8 +65,8 @@ static uint32_t top_key_moved(uint32_t at, uint32_t n, int key)
 	}
 }
 
-static void move_rank(struct top_ui *ui, const struct top_state *s, const struct top_job *j,
-		      int key)
+static void top_key_move_rank(struct top_ui *ui, const struct top_state *s, const struct top_job *j,
+			      int key)
 {
 	uint32_t *order = malloc(TOP_RANKS * sizeof(*order)), n;
 
@@ -80,7 +80,7 @@ static void move_rank(struct top_ui *ui, const struct top_state *s, const struct
 	free(order);
 }
 
-static void choose_job(struct top_ui *ui, const struct top_state *s, int key)
+static void top_key_choose_job(struct top_ui *ui, const struct top_state *s, int key)
 {
 	uint32_t order[TOP_JOBS], n = s ? top_jobs_order(s, ui, order) : 0, at;
 
@@ -95,7 +95,7 @@ static void choose_job(struct top_ui *ui, const struct top_state *s, int key)
 
 static void top_key_open_job(struct top_ui *ui, const struct top_state *s)
 {
-	choose_job(ui, s, '\n');
+	top_key_choose_job(ui, s, '\n');
 	ui->open = ui->any && s && s->njobs;
 	ui->any_pid = false;
 }
@@ -105,12 +105,12 @@ static void top_key_move(struct top_ui *ui, const struct top_state *s, int key)
 	const struct top_job *j = s ? top_job_open(s, ui) : NULL;
 
 	if (j)
-		move_rank(ui, s, j, key);
+		top_key_move_rank(ui, s, j, key);
 	else if (!ui->open)
-		choose_job(ui, s, key);
+		top_key_choose_job(ui, s, key);
 }
 
-static void sort_next(struct top_ui *ui, int by)
+static void top_key_sort_next(struct top_ui *ui, int by)
 {
 	if (ui->open)
 		ui->rank_sort = (enum top_rank_sort)(
@@ -120,7 +120,7 @@ static void sort_next(struct top_ui *ui, int by)
 					       TOP_JOB_SORT_COUNT);
 }
 
-static void sort_by(struct top_ui *ui, int key)
+static void top_key_sort_by(struct top_ui *ui, int key)
 {
 	for (int i = 0; ui->open && i < TOP_RANK_SORT_COUNT; i++)
 		if (top_rank_sorts[i].key == key)
@@ -190,7 +190,7 @@ static bool top_key_act(struct top_ui *ui, const struct top_state *s, int key)
 		break;
 	case '<':
 	case '>':
-		sort_next(ui, key == '<' ? -1 : 1);
+		top_key_sort_next(ui, key == '<' ? -1 : 1);
 		break;
 	case 'k':
 	case 'j':
@@ -200,14 +200,14 @@ static bool top_key_act(struct top_ui *ui, const struct top_state *s, int key)
 		if (key >= KEY_UP && key < KEY_OTHER)
 			top_key_move(ui, s, key);
 		else
-			sort_by(ui, key);
+			top_key_sort_by(ui, key);
 	}
 	return false;
 }
 
 /* ---- what a terminal sends ------------------------------------------------------------------- */
 
-static int final_key(unsigned char c, unsigned number)
+static int top_key_final_key(unsigned char c, unsigned number)
 {
 	static const struct {
 		unsigned char final;
@@ -238,7 +238,7 @@ static size_t top_key_decode(const unsigned char *in, size_t len, int *ret_key)
 	for (; at < len && (in[at] < 0x40 || in[at] > 0x7e); at++)
 		if (in[at] >= '0' && in[at] <= '9' && number < 1000)
 			number = number * 10 + (in[at] - '0');
-	*ret_key = at < len ? final_key(in[at], number) : KEY_OTHER;
+	*ret_key = at < len ? top_key_final_key(in[at], number) : KEY_OTHER;
 	return at < len ? at + 1 : len;
 }
 

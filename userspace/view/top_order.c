@@ -26,7 +26,7 @@ static int top_order_compare(uint64_t a, uint64_t b)
 }
 
 /* Unknown values come last. */
-static int share_less(double a, double b)
+static int top_order_share_less(double a, double b)
 {
 	if ((a < 0) != (b < 0))
 		return a < 0 ? 1 : -1;
@@ -57,7 +57,7 @@ static uint64_t top_order_step_time(const struct top_state *s, const struct top_
 	return j->shown < s->nranks ? s->ranks[j->shown].p50_ns : 0;
 }
 
-static double badput_share(const struct top_time *t)
+static double top_order_badput_share(const struct top_time *t)
 {
 	uint64_t ns;
 
@@ -65,8 +65,8 @@ static double badput_share(const struct top_time *t)
 	return t->observed_ns ? (double)ns / (double)t->observed_ns : 0;
 }
 
-static int jobs_compare(const struct top_state *s, enum top_job_sort by, const struct top_job *a,
-			const struct top_job *b)
+static int top_order_jobs_compare(const struct top_state *s, enum top_job_sort by,
+				  const struct top_job *a, const struct top_job *b)
 {
 	char x[80], y[80];
 
@@ -82,9 +82,10 @@ static int jobs_compare(const struct top_state *s, enum top_job_sort by, const s
 	case TOP_JOB_TIME:
 		return top_order_compare(top_order_step_time(s, b), top_order_step_time(s, a));
 	case TOP_JOB_GOODPUT:
-		return share_less(top_goodput(&a->time), top_goodput(&b->time));
+		return top_order_share_less(top_goodput(&a->time), top_goodput(&b->time));
 	case TOP_JOB_BADPUT:
-		return share_less(badput_share(&b->time), badput_share(&a->time));
+		return top_order_share_less(top_order_badput_share(&b->time),
+					    top_order_badput_share(&a->time));
 	case TOP_JOB_DISRUPTIONS:
 		return top_order_compare(b->disruptions, a->disruptions);
 	default:
@@ -92,15 +93,15 @@ static int jobs_compare(const struct top_state *s, enum top_job_sort by, const s
 	}
 }
 
-static int job_order(const void *a, const void *b, void *ctx)
+static int top_order_job_order(const void *a, const void *b, void *ctx)
 {
 	const struct order *o = ctx;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct top_job *x = &o->state->jobs[i], *y = &o->state->jobs[k];
-	int by = jobs_compare(o->state, o->ui->sort, x, y);
+	int by = top_order_jobs_compare(o->state, o->ui->sort, x, y);
 
 	if (!by)
-		by = jobs_compare(o->state, TOP_JOB_JOB, x, y);
+		by = top_order_jobs_compare(o->state, TOP_JOB_JOB, x, y);
 	else if (o->ui->reverse)
 		by = -by;
 	return by ? by : top_order_compare(i, k);
@@ -124,18 +125,19 @@ uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint
 	for (uint32_t i = 0; i < s->njobs; i++)
 		if (top_order_matches(ui->filter, top_job_name(name, sizeof(name), s, &s->jobs[i])))
 			ret[n++] = i;
-	qsort_r(ret, n, sizeof(*ret), job_order, &o);
+	qsort_r(ret, n, sizeof(*ret), top_order_job_order, &o);
 	return n;
 }
 
-static double wait_share(const struct top_rank *r)
+static double top_order_wait_share(const struct top_rank *r)
 {
 	double whole = (double)r->mean_ns * (double)r->count;
 
 	return r->wait_known && whole > 0 ? (double)r->wait_ns / whole : -1;
 }
 
-static int ranks_compare(enum top_rank_sort by, const struct top_rank *a, const struct top_rank *b)
+static int top_order_ranks_compare(enum top_rank_sort by, const struct top_rank *a,
+				   const struct top_rank *b)
 {
 	switch (by) {
 	case TOP_RANK_PID:
@@ -153,9 +155,9 @@ static int ranks_compare(enum top_rank_sort by, const struct top_rank *a, const 
 	case TOP_RANK_P99:
 		return top_order_compare(b->p99_ns, a->p99_ns);
 	case TOP_RANK_GOODPUT:
-		return share_less(top_goodput(&a->time), top_goodput(&b->time));
+		return top_order_share_less(top_goodput(&a->time), top_goodput(&b->time));
 	case TOP_RANK_WAIT: /* who waits least is waited for */
-		return share_less(wait_share(a), wait_share(b));
+		return top_order_share_less(top_order_wait_share(a), top_order_wait_share(b));
 	case TOP_RANK_TROUBLE: /* the worst is the lowest bit */
 		return top_order_compare((a->marks & -a->marks) - 1u, (b->marks & -b->marks) - 1u);
 	default:
@@ -172,7 +174,7 @@ static int top_order_ranks(const void *a, const void *b, void *ctx)
 
 	if (x->alive != y->alive)
 		return x->alive ? -1 : 1;
-	by = ranks_compare(o->ui->rank_sort, x, y);
+	by = top_order_ranks_compare(o->ui->rank_sort, x, y);
 	by = by ? by : top_order_compare(i, k);
 	return o->ui->rank_reverse ? -by : by;
 }

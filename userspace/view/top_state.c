@@ -21,7 +21,7 @@ struct scan {
 };
 
 /* JSON has no control characters in strings, and none but white space outside of them. */
-static bool scan_byte(struct scan *s, unsigned char c)
+static bool top_state_scan_byte(struct scan *s, unsigned char c)
 {
 	if (s->string) {
 		s->string = s->escaped || c != '"';
@@ -46,7 +46,7 @@ static bool top_state_bounded(const char *json, size_t len)
 
 	if (!json || len > TOP_BYTES)
 		return false;
-	while (at < len && scan_byte(&s, (unsigned char)json[at]))
+	while (at < len && top_state_scan_byte(&s, (unsigned char)json[at]))
 		at++;
 	return at == len;
 }
@@ -54,7 +54,7 @@ static bool top_state_bounded(const char *json, size_t len)
 /* ---- a process ------------------------------------------------------------------------------- */
 
 /* The loop with the newest step, as text_main_loop(). */
-static const cJSON *main_loop(const cJSON *rank)
+static const cJSON *top_state_main_loop(const cJSON *rank)
 {
 	const cJSON *loops = top_list(rank, "loops"), *best = NULL, *l;
 	uint64_t newest = 0, at;
@@ -152,7 +152,7 @@ static void top_state_read_events(struct top_rank *r, const cJSON *rank)
 
 static void top_state_read_rank(struct top_rank *r, const cJSON *rank)
 {
-	const cJSON *overhead = top_get(rank, "overhead_ns"), *loop = main_loop(rank);
+	const cJSON *overhead = top_get(rank, "overhead_ns"), *loop = top_state_main_loop(rank);
 
 	memset(r, 0, sizeof(*r));
 	r->of = TOP_JOBS;
@@ -305,7 +305,7 @@ static int top_state_rank_order(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static void settle_ranks(struct top_state *s)
+static void top_state_settle_ranks(struct top_state *s)
 {
 	for (uint32_t i = 0; i < s->nranks; i++)
 		s->ranks[i].of = top_state_find_job(s, &s->ranks[i]);
@@ -389,7 +389,7 @@ int top_state_parse(struct top_state *ret, const char *json, size_t len)
 	if (!err)
 		err = top_state_read_jobs(&s, state);
 	if (!err) {
-		settle_ranks(&s);
+		top_state_settle_ranks(&s);
 		top_state_read_node(&s, state);
 		*ret = s;
 	} else {

@@ -41,7 +41,7 @@ struct carrier {
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* What the model knows of it. */
-static bool own_of(struct carrier *c, const struct entry *e, struct carry *ret)
+static bool carrier_own_of(struct carrier *c, const struct entry *e, struct carry *ret)
 {
 	int found;
 
@@ -51,12 +51,12 @@ static bool own_of(struct carrier *c, const struct entry *e, struct carry *ret)
 	return false;
 }
 
-static struct entry *entry_of(struct carrier *c, const char *job, const char *uid)
+static struct entry *carrier_entry_of(struct carrier *c, const char *job, const char *uid)
 {
 	return entries_of(&c->jobs, c->out, c->asked, job, uid);
 }
 
-static const char *uid_of(const struct carrier *c)
+static const char *carrier_uid_of(const struct carrier *c)
 {
 	return c->options->job_uid ? c->options->job_uid : "";
 }
@@ -75,7 +75,7 @@ static void carrier_log_bad(struct carrier *c, struct entry *e, int err)
 		 way_why(c->way, err), e->who.job);
 }
 
-static void way_says(struct carrier *c, bool writes, int err)
+static void carrier_way_says(struct carrier *c, bool writes, int err)
 {
 	struct trouble *t = &c->trouble[writes], *other = &c->trouble[!writes];
 
@@ -89,7 +89,7 @@ static void way_says(struct carrier *c, bool writes, int err)
 	t->again_ns = err ? clock_mono_ns() + way_pause_ns(c->way, t->failures) : 0;
 }
 
-static void onto_tape(struct carrier *c, struct entry *e, const char *text, size_t len)
+static void carrier_onto_tape(struct carrier *c, struct entry *e, const char *text, size_t len)
 {
 	struct gp_carry *r = journal_record(c->journal, GP_KIND_carry, 0, 0);
 	char ago[16];
@@ -116,10 +116,10 @@ static void carrier_has_read(struct carrier *c, struct entry *e, const char *tex
 
 	if (len < 0 && len != -ENOENT && !way_is_of_job((int)len)) {
 		e->read = true;
-		way_says(c, false, (int)len);
+		carrier_way_says(c, false, (int)len);
 		return;
 	}
-	way_says(c, false, 0);
+	carrier_way_says(c, false, 0);
 	if (len == -ENOENT)
 		return;
 	err = len < 0 ? (int)len : carry_parse(&e->had, text, (size_t)len);
@@ -127,8 +127,8 @@ static void carrier_has_read(struct carrier *c, struct entry *e, const char *tex
 		err = -EEXIST;
 	if (err)
 		carrier_log_bad(c, e, err);
-	else if (!own_of(c, e, &own) || e->had.attempt > own.attempt)
-		onto_tape(c, e, text, (size_t)len);
+	else if (!carrier_own_of(c, e, &own) || e->had.attempt > own.attempt)
+		carrier_onto_tape(c, e, text, (size_t)len);
 }
 
 /* The job may have trained before what was known of it came. */
@@ -139,7 +139,7 @@ static void carrier_check_joined(struct carrier *c, struct entry *e)
 	if (!e->joined_ns || clock_mono_ns() - e->joined_ns < JOINS_NS)
 		return;
 	e->joined_ns = 0;
-	if (own_of(c, e, &own) && own.attempt < e->had.attempt)
+	if (carrier_own_of(c, e, &own) && own.attempt < e->had.attempt)
 		log_warn(
 			"--carry: job %s ran here before what other nodes know of it came: what is told of it is of this node alone",
 			e->who.job);
@@ -154,7 +154,7 @@ static void carrier_has_written(struct carrier *c, struct entry *e, const struct
 
 	if (!err)
 		e->left = c->going;
-	way_says(c, true, err == -ESTALE || of_job ? 0 : err);
+	carrier_way_says(c, true, err == -ESTALE || of_job ? 0 : err);
 	if (err == -ESTALE && !e->refused)
 		log_warn(
 			"--carry: job %s is at attempt %u on node %s too, which began later: that one's history is kept, not ours of attempt %u",
@@ -177,7 +177,7 @@ static bool carrier_due(const struct entry *e, const struct carry *own, uint64_t
 		own->saved.step != l->saved.step || own->saves != l->saves);
 }
 
-static int ask_write(struct carrier *c, struct entry *e, const struct carry *own)
+static int carrier_ask_write(struct carrier *c, struct entry *e, const struct carry *own)
 {
 	struct carry told = *own;
 
@@ -187,7 +187,7 @@ static int ask_write(struct carrier *c, struct entry *e, const struct carry *own
 	return way_write(c->way, &e->who, &told);
 }
 
-static int ask_read(struct carrier *c, struct entry *e)
+static int carrier_ask_read(struct carrier *c, struct entry *e)
 {
 	e->read = false;
 	e->read_ns = clock_mono_ns();
@@ -196,7 +196,7 @@ static int ask_read(struct carrier *c, struct entry *e)
 
 /* ---- one after the other --------------------------------------------------------------------- */
 
-static void answer_take(struct carrier *c, int wait_ms)
+static void carrier_answer_take(struct carrier *c, int wait_ms)
 {
 	struct entry *e = c->asked;
 	const void *answer;
@@ -244,14 +244,15 @@ static void carrier_read_next(struct carrier *c)
 	for (uint32_t i = 0;
 	     i < c->jobs.count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
 		if (c->jobs.job[i].read && way_may_read(c->way))
-			carrier_asks(c, &c->jobs.job[i], false, ask_read(c, &c->jobs.job[i]));
+			carrier_asks(c, &c->jobs.job[i], false,
+				     carrier_ask_read(c, &c->jobs.job[i]));
 }
 
 void carrier_poll(struct carrier *c)
 {
 	if (!c)
 		return;
-	answer_take(c, 0);
+	carrier_answer_take(c, 0);
 	carrier_read_next(c);
 }
 
@@ -263,12 +264,12 @@ static void carrier_write_one(struct carrier *c, uint32_t i, const struct carry 
 
 	/* One that is over and has given way was left as it is. */
 	if (!e && (!entry_over(own) || c->jobs.count < CARRIER_JOBS))
-		e = entry_of(c, own->job, own->uid);
+		e = carrier_entry_of(c, own->job, own->uid);
 	if (!e || e->read)
 		return;
 	if (all_ns ? e->left.until_ns != own->until_ns && e->left_ns < all_ns
 		   : carrier_due(e, own, clock_mono_ns()))
-		carrier_asks(c, e, true, ask_write(c, e, own));
+		carrier_asks(c, e, true, carrier_ask_write(c, e, own));
 	if (c->asked)
 		c->turn = i + 1;
 }
@@ -328,7 +329,7 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 		return;
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
 	log_escape(uid, sizeof(uid), p->job_uid, strnlen(p->job_uid, sizeof(p->job_uid)));
-	e = *job ? entry_of(c, job, *uid ? uid : uid_of(c)) : NULL;
+	e = *job ? carrier_entry_of(c, job, *uid ? uid : carrier_uid_of(c)) : NULL;
 	if (e) {
 		e->used_ns = clock_mono_ns();
 		carrier_place_of(e, p);
@@ -337,18 +338,18 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
 	/* Where it runs or is known as it was left, nothing can have come. */
-	if (e->known && !own_of(c, e, &own))
+	if (e->known && !carrier_own_of(c, e, &own))
 		return;
-	e->read = !own_of(c, e, &own) || own.state != JOB_RUNNING;
+	e->read = !carrier_own_of(c, e, &own) || own.state != JOB_RUNNING;
 	carrier_poll(c);
 }
 
-static void wait_for(struct carrier *c, uint64_t ns)
+static void carrier_wait_for(struct carrier *c, uint64_t ns)
 {
 	uint64_t until_ns = clock_mono_ns() + ns, now_ns;
 
 	while (c->asked && (now_ns = clock_mono_ns()) < until_ns)
-		answer_take(c, (int)((until_ns - now_ns) / 1000000) + 1);
+		carrier_answer_take(c, (int)((until_ns - now_ns) / 1000000) + 1);
 }
 
 void carrier_start(struct carrier *c)
@@ -357,12 +358,12 @@ void carrier_start(struct carrier *c)
 
 	if (!c || !c->options->job || !*c->options->job)
 		return;
-	e = entry_of(c, c->options->job, uid_of(c));
+	e = carrier_entry_of(c, c->options->job, carrier_uid_of(c));
 	if (!e)
 		return;
 	e->read = true;
 	carrier_read_next(c);
-	wait_for(c, START_NS);
+	carrier_wait_for(c, START_NS);
 }
 
 void carrier_finish(struct carrier *c)
@@ -371,13 +372,13 @@ void carrier_finish(struct carrier *c)
 
 	if (!c)
 		return;
-	wait_for(c, CLOSE_NS);
+	carrier_wait_for(c, CLOSE_NS);
 	from_ns = clock_mono_ns();
 	for (uint32_t i = 0;
 	     i <= c->jobs.count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err;
 	     i++) {
 		carrier_write_next(c, from_ns);
-		wait_for(c, until_ns - clock_mono_ns());
+		carrier_wait_for(c, until_ns - clock_mono_ns());
 	}
 	if (!c->asked)
 		return;
@@ -389,7 +390,7 @@ void carrier_finish(struct carrier *c)
 
 /* As Kubernetes calls it: a pod's host name is the pod's. One that is too long keeps its beginning,
  * and what tells it from others. */
-static void node_name(char out[CARRY_NODE_MAX], const char *told)
+static void carrier_node_name(char out[CARRY_NODE_MAX], const char *told)
 {
 	char host[256] = "";
 	const char *name = told && *told ? told : getenv("NODE_NAME");
@@ -430,7 +431,7 @@ int carrier_new(struct carrier **ret, const struct options *o, struct output *ou
 	c->options = o;
 	c->out = out;
 	c->journal = j;
-	node_name(c->node, o->node_name);
+	carrier_node_name(c->node, o->node_name);
 	*ret = c;
 	return 0;
 }

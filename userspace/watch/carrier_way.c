@@ -58,7 +58,7 @@ static ssize_t way_write_there(const void *arg, void *ret, size_t cap)
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 /* "configmap", "configmap:NAMESPACE": the namespace, "" where it is not said; else NULL. */
-static const char *map_of(const char *carry)
+static const char *way_map_of(const char *carry)
 {
 	size_t len = strlen(MAP);
 
@@ -67,7 +67,7 @@ static const char *map_of(const char *carry)
 	return carry[len] ? carry + len + 1 : carry + len;
 }
 
-static int map_new(struct way *w, const struct options *o, const char *namespace)
+static int way_map_new(struct way *w, const struct options *o, const char *namespace)
 {
 	struct carry_map_config cfg = {.server = o->api_server,
 				       .namespace = *namespace ? namespace : NULL};
@@ -84,14 +84,14 @@ static int map_new(struct way *w, const struct options *o, const char *namespace
 
 int way_check(const struct options *o)
 {
-	const char *namespace = o->carry ? map_of(o->carry) : NULL;
+	const char *namespace = o->carry ? way_map_of(o->carry) : NULL;
 
 	return namespace && *namespace ? carry_map_check(namespace) : 0;
 }
 
 int way_new(struct way **ret, const struct options *o)
 {
-	const char *namespace = o->carry ? map_of(o->carry) : NULL;
+	const char *namespace = o->carry ? way_map_of(o->carry) : NULL;
 	struct way *w;
 	int err;
 
@@ -102,7 +102,7 @@ int way_new(struct way **ret, const struct options *o)
 	if (!w)
 		return -ENOMEM;
 	w->dir = o->carry;
-	err = namespace ? map_new(w, o, namespace)
+	err = namespace ? way_map_new(w, o, namespace)
 			: aside_new(&w->aside, sizeof(struct carry) + CARRY_MAX);
 	if (!err && (w->map || w->aside))
 		*ret = w;

@@ -40,14 +40,14 @@ void child_ignore(void)
 		sigaction(ignored[i], &(struct sigaction){.sa_handler = SIG_IGN}, &were[i]);
 }
 
-static void signals_restore(void)
+static void child_signals_restore(void)
 {
 	for (size_t i = 0; i < IGNORED; i++)
 		sigaction(ignored[i], &were[i], NULL);
 }
 
 /* The sudo that we run under; 0: none. */
-static pid_t sudo_above(void)
+static pid_t child_sudo_above(void)
 {
 	pid_t pid = getpid();
 	struct proc_stat s;
@@ -61,9 +61,9 @@ static pid_t sudo_above(void)
 
 /* sudo hands us a trimmed environment; its own, as the user called it, is the one CMD would have
  * had. */
-static void environment_of_caller(struct identity *id)
+static void child_environment_of_caller(struct identity *id)
 {
-	pid_t sudo = sudo_above();
+	pid_t sudo = child_sudo_above();
 	size_t count = 0;
 	ssize_t n;
 
@@ -81,7 +81,7 @@ static void environment_of_caller(struct identity *id)
 		id->environment[count++] = p;
 }
 
-static int identity_find(struct identity *id, const char *user)
+static int child_identity_find(struct identity *id, const char *user)
 {
 	const char *sudo_uid = getenv("SUDO_UID");
 	struct passwd *pw = NULL;
@@ -103,11 +103,11 @@ static int identity_find(struct identity *id, const char *user)
 	id->gid = pw->pw_gid;
 	snprintf(id->name, sizeof(id->name), "%s", pw->pw_name);
 	if (sudo_uid && *sudo_uid && strtoul(sudo_uid, NULL, 10) == id->uid)
-		environment_of_caller(id);
+		child_environment_of_caller(id);
 	return 0;
 }
 
-static void identity_free(struct identity *id)
+static void child_identity_free(struct identity *id)
 {
 	free(id->environment);
 	free(id->block);
@@ -120,7 +120,7 @@ struct failure {
 };
 
 /* The exit status is what a shell would give. */
-static void become_failed(int failed_fd, struct failure f)
+static void child_become_failed(int failed_fd, struct failure f)
 {
 	if (write(failed_fd, &f, sizeof(f)) != sizeof(f))
 		_exit(126);
@@ -134,19 +134,19 @@ static void child_become(const struct identity *id, const char *output, char **a
 
 	if (id->change && (initgroups(id->name, id->gid) || setresgid(id->gid, id->gid, id->gid) ||
 			   setresuid(id->uid, id->uid, id->uid)))
-		become_failed(failed_fd, (struct failure){FAILED_USER, errno});
+		child_become_failed(failed_fd, (struct failure){FAILED_USER, errno});
 	if (output) {
 		fd = path_open(output, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 		if (fd >= 0 && (fcntl(fd, F_SETFL, 0) || dup2(fd, STDOUT_FILENO) < 0 ||
 				dup2(fd, STDERR_FILENO) < 0))
 			fd = -errno;
 		if (fd < 0)
-			become_failed(failed_fd, (struct failure){FAILED_OUTPUT, -fd});
+			child_become_failed(failed_fd, (struct failure){FAILED_OUTPUT, -fd});
 	}
 	if (id->environment)
 		environ = id->environment;
 	execvp(argv[0], argv);
-	become_failed(failed_fd, (struct failure){FAILED_EXEC, errno});
+	child_become_failed(failed_fd, (struct failure){FAILED_EXEC, errno});
 }
 
 int child_spawn(struct child *c, char **argv, const char *user, const char *output)
@@ -155,7 +155,7 @@ int child_spawn(struct child *c, char **argv, const char *user, const char *outp
 	int gate[2], failed[2], err;
 	char go;
 
-	err = identity_find(&id, user);
+	err = child_identity_find(&id, user);
 	if (err)
 		goto done;
 	c->argv = argv;
@@ -183,7 +183,7 @@ int child_spawn(struct child *c, char **argv, const char *user, const char *outp
 	}
 	if (!c->pid) {
 		close(gate[1]);
-		signals_restore();
+		child_signals_restore();
 		if (read(gate[0], &go, 1) != 1)
 			_exit(0);
 		child_become(&id, output, argv, failed[1]);
@@ -193,7 +193,7 @@ int child_spawn(struct child *c, char **argv, const char *user, const char *outp
 	c->release_fd = gate[1];
 	c->failed_fd = failed[0];
 done:
-	identity_free(&id);
+	child_identity_free(&id);
 	return err;
 }
 

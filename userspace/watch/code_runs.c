@@ -26,7 +26,7 @@ static void run_first(struct code_runs *rs, pid_t pid, uint64_t handle)
 	rs->count++;
 }
 
-static void room_make(struct code_runs *rs, pid_t pid)
+static void code_runs_room_make(struct code_runs *rs, pid_t pid)
 {
 	size_t own = 0, last = 0;
 
@@ -42,7 +42,7 @@ static void room_make(struct code_runs *rs, pid_t pid)
 		rs->count--;
 }
 
-static bool question_left(struct code_runs *rs, uint64_t now_ns)
+static bool code_runs_question_left(struct code_runs *rs, uint64_t now_ns)
 {
 	if (now_ns < rs->second_ns || now_ns - rs->second_ns >= SECOND_NS) {
 		rs->second_ns = now_ns;
@@ -56,11 +56,11 @@ bool code_runs_new(struct code_runs *rs, pid_t pid, uint64_t handle, uint64_t no
 	size_t i = code_run_find(rs, pid, handle);
 	bool fresh = i == rs->count;
 
-	if (fresh && !question_left(rs, now_ns))
+	if (fresh && !code_runs_question_left(rs, now_ns))
 		return false;
 	if (fresh) {
 		rs->asked++;
-		room_make(rs, pid);
+		code_runs_room_make(rs, pid);
 	} else {
 		run_remove(rs, i);
 	}

@@ -74,7 +74,7 @@ struct known {
 
 /* ---- who a process is, as far as rules ask --------------------------------------------------- */
 
-static const char *user_name(struct discover *d, uint32_t uid)
+static const char *discover_user_name(struct discover *d, uint32_t uid)
 {
 	const struct passwd *pw;
 	struct user *u;
@@ -105,7 +105,7 @@ static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 }
 
 /* -EAGAIN: the process cannot be looked at now; a namespace that is still to come is NULL. */
-static int know_namespace(struct discover *d, pid_t pid, struct known *k)
+static int discover_know_namespace(struct discover *d, pid_t pid, struct known *k)
 {
 	struct place_facts facts;
 	int err = place_look_aside(loader_aside(d->cfg.loader), d->cfg.root, pid, &facts);
@@ -141,12 +141,14 @@ static int discover_read_facts(struct discover *d, pid_t pid, struct known *k)
 					 .uid = k->uid,
 					 .namespace = ""};
 	*k->uid = *k->cgroups = '\0';
-	err = filter_asks(d->filter, FILTER_namespace) && d->pods ? know_namespace(d, pid, k) : 0;
+	err = filter_asks(d->filter, FILTER_namespace) && d->pods
+		      ? discover_know_namespace(d, pid, k)
+		      : 0;
 	if (err)
 		return err;
 	if (filter_asks(d->filter, FILTER_user) && !discover_real_user(root, pid, &uid)) {
 		snprintf(k->uid, sizeof(k->uid), "%u", uid);
-		k->facts.user = user_name(d, uid);
+		k->facts.user = discover_user_name(d, uid);
 	}
 	if (filter_asks(d->filter, FILTER_cgroup) &&
 	    proc_slurp(root, pid, "cgroup", k->cgroups, sizeof(k->cgroups)) < 0)
@@ -167,7 +169,7 @@ static void discover_denied_clear(struct discover *d)
 
 /* Where most of so many are alive some are counted twice, rather than all looked at for each one
  * more. */
-static void denied_trim(struct discover *d)
+static void discover_denied_trim(struct discover *d)
 {
 	uint64_t pid;
 
@@ -187,7 +189,7 @@ static void discover_deny(struct discover *d, pid_t pid, const struct known *k, 
 		return;
 	if (!known) {
 		if (table_count(d->denied) >= DENIED_MAX)
-			denied_trim(d);
+			discover_denied_trim(d);
 		known = calloc(1, sizeof(*known));
 		if (!known || table_put(d->denied, (uint64_t)pid, known)) {
 			free(known);
@@ -341,14 +343,14 @@ static void discover_found(struct discover *d, pid_t pid)
 }
 
 /* What this thread and the process that looks for it have taken so far. */
-static uint64_t spent_ns(const struct discover *d)
+static uint64_t discover_spent_ns(const struct discover *d)
 {
 	return clock_thread_ns() + aside_cpu_ns(loader_aside(d->cfg.loader));
 }
 
 /* ---- those that were met --------------------------------------------------------------------- */
 
-static void due_put(struct discover *d, const struct due *one)
+static void discover_due_put(struct discover *d, const struct due *one)
 {
 	for (size_t i = 0; i < d->ndue; i++) {
 		if (d->due[i].pid != one->pid)
@@ -368,11 +370,11 @@ void discover_met(struct discover *d, pid_t pid, uint64_t now_ns)
 {
 	d->view.met++;
 	if (!loader_watched(d->cfg.loader, pid))
-		due_put(d, &(struct due){.pid = pid, .at_ns = now_ns + SOON_NS});
+		discover_due_put(d, &(struct due){.pid = pid, .at_ns = now_ns + SOON_NS});
 }
 
 /* later: it could not be looked at, or judged. */
-static void due_next(struct discover *d, struct due one, bool later, uint64_t now_ns)
+static void discover_due_next(struct discover *d, struct due one, bool later, uint64_t now_ns)
 {
 	if (later && ++one.waits <= WAITS_MAX)
 		one.at_ns = now_ns + WAIT_NS;
@@ -380,13 +382,13 @@ static void due_next(struct discover *d, struct due one, bool later, uint64_t no
 		one.at_ns = now_ns + AGAIN_NS;
 	else
 		return;
-	due_put(d, &one);
+	discover_due_put(d, &one);
 }
 
 /* Rules come first: who maps a library of ours all the time, or very much besides, and is not to be
  * watched costs no look at what it maps. Returns how many are to be looked at, at the beginning of
  * list. */
-static size_t due_judge(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
+static size_t discover_due_judge(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
 {
 	struct known k;
 	size_t left = 0;
@@ -397,18 +399,18 @@ static size_t due_judge(struct discover *d, struct due *list, size_t n, uint64_t
 		if (!err)
 			list[left++] = list[i];
 		else if (err == -EAGAIN)
-			due_next(d, list[i], true, now_ns);
+			discover_due_next(d, list[i], true, now_ns);
 	}
 	return left;
 }
 
-static void due_look(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
+static void discover_due_look(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
 {
 	enum maps_answer answer[MAPS_BATCH];
 	pid_t pids[MAPS_BATCH];
 	size_t asked = 0;
 
-	n = due_judge(d, list, n, now_ns);
+	n = discover_due_judge(d, list, n, now_ns);
 	for (size_t i = 0; i < n; i++)
 		pids[i] = list[i].pid;
 	if (n)
@@ -416,16 +418,16 @@ static void due_look(struct discover *d, struct due *list, size_t n, uint64_t no
 				  answer);
 	for (size_t i = 0; i < n; i++) {
 		if (asked && i >= asked)
-			due_put(d, &list[i]);
+			discover_due_put(d, &list[i]);
 		else if (!asked || answer[i] != MAPS_OURS)
-			due_next(d, list[i], !asked || answer[i] == MAPS_LOCKED, now_ns);
+			discover_due_next(d, list[i], !asked || answer[i] == MAPS_LOCKED, now_ns);
 		else if (!loader_watched(d->cfg.loader, pids[i]))
 			discover_found(d, pids[i]);
 	}
 }
 
 /* They have had their share of a CPU. */
-static bool due_waits(struct discover *d, uint64_t now_ns)
+static bool discover_due_waits(struct discover *d, uint64_t now_ns)
 {
 	uint64_t paid_ns = (now_ns - d->debt_at_ns) / DUE_SHARE;
 
@@ -434,13 +436,13 @@ static bool due_waits(struct discover *d, uint64_t now_ns)
 	return d->debt_ns > DUE_FREE_NS;
 }
 
-static void due_turn(struct discover *d, uint64_t now_ns)
+static void discover_due_turn(struct discover *d, uint64_t now_ns)
 {
 	struct due list[MAPS_BATCH];
 	size_t n = 0, left = 0;
 	uint64_t before_ns;
 
-	if (due_waits(d, now_ns))
+	if (discover_due_waits(d, now_ns))
 		return;
 	for (size_t i = 0; i < d->ndue; i++) {
 		if (n < MAPS_BATCH && d->due[i].at_ns <= now_ns)
@@ -451,14 +453,14 @@ static void due_turn(struct discover *d, uint64_t now_ns)
 	d->ndue = left;
 	if (!n)
 		return;
-	before_ns = spent_ns(d);
-	due_look(d, list, n, now_ns);
-	d->debt_ns += spent_ns(d) - before_ns;
+	before_ns = discover_spent_ns(d);
+	discover_due_look(d, list, n, now_ns);
+	d->debt_ns += discover_spent_ns(d) - before_ns;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int all_read(struct discover *d)
+static int discover_all_read(struct discover *d)
 {
 	char path[PROC_PATH_MAX];
 	const struct dirent *e;
@@ -488,7 +490,7 @@ static int all_read(struct discover *d)
 	return 0;
 }
 
-static void sweep_begin(struct discover *d)
+static void discover_sweep_begin(struct discover *d)
 {
 	int err;
 
@@ -497,7 +499,7 @@ static void sweep_begin(struct discover *d)
 	d->all = NULL;
 	d->sweep_ns = clock_mono_ns();
 	d->cost_ns = 0;
-	err = all_read(d);
+	err = discover_all_read(d);
 	if (!err)
 		return;
 	log_warn("%s/proc: %s: jobs that run already are not found", d->cfg.root, strerror(-err));
@@ -509,7 +511,7 @@ void discover_sweep(struct discover *d)
 	d->again = true;
 	if (!d->sweep_ns &&
 	    (!d->swept_ns || clock_mono_ns() - d->swept_ns >= d->cost_ns * AGAIN_SHARE))
-		sweep_begin(d);
+		discover_sweep_begin(d);
 }
 
 bool discover_sweeping(const struct discover *d)
@@ -517,7 +519,7 @@ bool discover_sweeping(const struct discover *d)
 	return d->sweep_ns;
 }
 
-static void sweep_end(struct discover *d, uint64_t now_ns)
+static void discover_sweep_end(struct discover *d, uint64_t now_ns)
 {
 	d->view.sweeps++;
 	d->view.sweep_took_ns = now_ns - d->sweep_ns;
@@ -526,7 +528,8 @@ static void sweep_end(struct discover *d, uint64_t now_ns)
 	d->swept_ns = now_ns;
 }
 
-static void sweep_found(struct discover *d, pid_t pid, enum maps_answer answer, uint64_t now_ns)
+static void discover_sweep_found(struct discover *d, pid_t pid, enum maps_answer answer,
+				 uint64_t now_ns)
 {
 	int err = answer == MAPS_LOCKED ? -EAGAIN : -EPERM;
 	struct known k;
@@ -536,10 +539,11 @@ static void sweep_found(struct discover *d, pid_t pid, enum maps_answer answer, 
 	if (!err)
 		discover_found(d, pid);
 	else if (err == -EAGAIN)
-		due_put(d, &(struct due){.pid = pid, .at_ns = now_ns + WAIT_NS, .looks = 1});
+		discover_due_put(d,
+				 &(struct due){.pid = pid, .at_ns = now_ns + WAIT_NS, .looks = 1});
 }
 
-static void sweep_turn(struct discover *d, uint64_t now_ns)
+static void discover_sweep_turn(struct discover *d, uint64_t now_ns)
 {
 	size_t place[MAPS_BATCH] = {0}, n = 0, asked = 0;
 	enum maps_answer answer[MAPS_BATCH] = {0};
@@ -557,7 +561,7 @@ static void sweep_turn(struct discover *d, uint64_t now_ns)
 	if (asked && asked < n)
 		d->at = place[asked];
 	for (size_t i = 0; i < (asked ? asked : n); i++)
-		sweep_found(d, pids[i], asked ? answer[i] : MAPS_LOCKED, now_ns);
+		discover_sweep_found(d, pids[i], asked ? answer[i] : MAPS_LOCKED, now_ns);
 }
 
 void discover_due(struct discover *d, uint64_t now_ns)
@@ -565,19 +569,19 @@ void discover_due(struct discover *d, uint64_t now_ns)
 	uint64_t before_ns, until_ns = now_ns + TURN_NS;
 
 	if (d->ndue)
-		due_turn(d, now_ns);
+		discover_due_turn(d, now_ns);
 	while (d->sweep_ns && (now_ns = clock_mono_ns()) < until_ns) {
-		before_ns = spent_ns(d);
-		sweep_turn(d, now_ns);
-		d->cost_ns += spent_ns(d) - before_ns;
+		before_ns = discover_spent_ns(d);
+		discover_sweep_turn(d, now_ns);
+		d->cost_ns += discover_spent_ns(d) - before_ns;
 		if (d->at == d->nall)
-			sweep_end(d, clock_mono_ns());
+			discover_sweep_end(d, clock_mono_ns());
 	}
 }
 
 /* What runs in a sandbox maps no library that could be found, so that sandboxes are counted by
  * their names. */
-static void gvisor_tick(struct discover *d, uint64_t now_ns)
+static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + GVISOR_MAX_NS;
 	const struct dirent *e = NULL;
@@ -607,13 +611,13 @@ void discover_tick(struct discover *d, uint64_t now_ns)
 {
 	uint64_t rest_ns = d->cost_ns * SWEEP_SHARE;
 
-	gvisor_tick(d, now_ns);
+	discover_gvisor_tick(d, now_ns);
 	if (d->again)
 		discover_sweep(d);
 	if (d->view.told || d->sweep_ns)
 		return;
 	if (now_ns - d->swept_ns >= (rest_ns > SWEEP_NS ? rest_ns : SWEEP_NS))
-		sweep_begin(d);
+		discover_sweep_begin(d);
 }
 
 void discover_look(const struct discover *d, struct node_view *ret)

@@ -30,7 +30,7 @@ struct look { /* at one process */
 };
 
 /* A library in memory goes by the name that it gives itself. line ends with NUL. */
-static bool memory_is_ours(struct look *l, const char *line)
+static bool maps_look_memory_is_ours(struct look *l, const char *line)
 {
 	char name[NAME_BYTES];
 
@@ -43,7 +43,7 @@ static bool memory_is_ours(struct look *l, const char *line)
 
 /* "start-end r-xp offset dev inode   /path/libx.so (deleted)": the file's name, if it is mapped to
  * be run. */
-static bool line_is_ours(struct look *l, char *line, size_t len)
+static bool maps_look_line_is_ours(struct look *l, char *line, size_t len)
 {
 	static const char deleted[] = " (deleted)", memory[] = "/memfd:";
 	const size_t gone = sizeof(deleted) - 1;
@@ -56,7 +56,7 @@ static bool line_is_ours(struct look *l, char *line, size_t len)
 	line[len] = '\0';
 	slash = memchr(line, '/', len);
 	if (slash && !strncmp(slash, memory, strlen(memory)))
-		return perms[4] == 'p' && memory_is_ours(l, line);
+		return perms[4] == 'p' && maps_look_memory_is_ours(l, line);
 	if (len > gone && !memcmp(line + len - gone, deleted, gone))
 		len -= gone;
 	slash = memrchr(line, '/', len);
@@ -69,13 +69,13 @@ static bool line_is_ours(struct look *l, char *line, size_t len)
 }
 
 /* Takes whole lines off the front of text; what is left is returned, at its beginning. */
-static size_t lines_take(struct look *l, char *text, size_t len, bool *ours)
+static size_t maps_look_lines_take(struct look *l, char *text, size_t len, bool *ours)
 {
 	size_t at = 0;
 	char *end;
 
 	while (!*ours && (end = memchr(text + at, '\n', len - at))) {
-		*ours = line_is_ours(l, text + at, (size_t)(end - text) - at);
+		*ours = maps_look_line_is_ours(l, text + at, (size_t)(end - text) - at);
 		at = (size_t)(end - text) + 1;
 	}
 	memmove(text, text + at, len - at);
@@ -95,7 +95,7 @@ enum maps_answer maps_read(const struct probe_names *names, const char *root, pi
 		return MAPS_OTHER;
 	while (!ours && total < MAPS_MAX &&
 	       (n = proc_read(fd, text + len, sizeof(text) - len)) > 0) {
-		len = lines_take(&look, text, len + (size_t)n, &ours);
+		len = maps_look_lines_take(&look, text, len + (size_t)n, &ours);
 		total += (size_t)n;
 		if (len == sizeof(text))
 			len = 0; /* no line is that long */

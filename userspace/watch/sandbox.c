@@ -31,7 +31,7 @@ static bool sandbox_always(const struct asked *a)
 	return true;
 }
 
-static bool perf_events(const struct asked *a)
+static bool sandbox_perf_events(const struct asked *a)
 {
 	return !a->multi || a->paranoid;
 }
@@ -41,7 +41,7 @@ static bool sandbox_has_hooks(const struct asked *a)
 	return a->o->hooks.count > 0;
 }
 
-static bool hooks_or_cmd(const struct asked *a)
+static bool sandbox_hooks_or_cmd(const struct asked *a)
 {
 	return sandbox_has_hooks(a) || a->o->argc > 0;
 }
@@ -54,7 +54,7 @@ static bool sandbox_has_tensorboard(const struct asked *a)
 	return false;
 }
 
-static bool of_somebody_else(const char *path)
+static bool sandbox_of_somebody_else(const char *path)
 {
 	struct stat st;
 
@@ -70,11 +70,11 @@ static bool sandbox_has_files(const struct asked *a)
 		if (strchr(o->exports.item[i], ':') && strcmp(o->exports.item[i], "json:-") != 0)
 			return true;
 	return o->store || o->carry || o->output || o->html || sandbox_has_hooks(a) ||
-	       of_somebody_else(o->state_dir) ||
+	       sandbox_of_somebody_else(o->state_dir) ||
 	       (o->listen && !strncmp(o->listen, "unix:", strlen("unix:")));
 }
 
-static bool low_port(const struct asked *a)
+static bool sandbox_low_port(const struct asked *a)
 {
 	const char *colon = a->o->listen ? strrchr(a->o->listen, ':') : NULL;
 	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
@@ -99,13 +99,13 @@ static const struct kept {
 	 "libraries, settings and secrets not open to all"},
 	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", sandbox_always,
 	 "mapped files by /proc/PID/map_files"},
-	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", perf_events,
+	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", sandbox_perf_events,
 	 "probes at one place each (without feature multi); kernel.perf_event_paranoid above 2"},
 	{CAP_SETUID, "CAP_SETUID", sandbox_always,
 	 "libraries that their process's user alone may read; commands of --on run as another user"},
 	{CAP_SETGID, "CAP_SETGID", sandbox_always, "... and group"},
 	{CAP_SETPCAP, "CAP_SETPCAP", sandbox_has_hooks, "... with an empty bounding set"},
-	{CAP_KILL, "CAP_KILL", hooks_or_cmd,
+	{CAP_KILL, "CAP_KILL", sandbox_hooks_or_cmd,
 	 "their end; signals that are passed on to CMD of `run`"},
 	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", sandbox_has_files,
 	 "files in folders of other users that were named"},
@@ -113,7 +113,8 @@ static const struct kept {
 	 "what of a library is in memory; files in the place of other users' files that were named"},
 	{CAP_CHOWN, "CAP_CHOWN", sandbox_has_tensorboard,
 	 "folders of runs are given to the owner of the folder above"},
-	{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE", low_port, "--listen at a port below 1024"},
+	{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE", sandbox_low_port,
+	 "--listen at a port below 1024"},
 };
 
 #define PARANOID_USUAL 2 /* the most that Linux itself knows */

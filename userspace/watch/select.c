@@ -95,7 +95,7 @@ static bool select_by_pod(const struct select *s, const char *uid)
 	return false;
 }
 
-static const char *group_wanted(const char *text)
+static const char *select_group_wanted(const char *text)
 {
 	size_t mount = sizeof(CGROUP_MOUNT) - 1;
 
@@ -111,7 +111,7 @@ static bool select_by_place(struct select *s, pid_t pid)
 	if (proc_slurp(s->root, pid, "cgroup", s->cgroups, sizeof(s->cgroups)) <= 0)
 		return false;
 	for (int i = 0; i < s->o->cgroups.count; i++)
-		if (select_by_cgroup(s, group_wanted(s->o->cgroups.item[i])))
+		if (select_by_cgroup(s, select_group_wanted(s->o->cgroups.item[i])))
 			return true;
 	cgroup_place_of(s->cgroups, &place);
 	for (int i = 0; i < s->o->containers.count; i++)
@@ -143,7 +143,7 @@ static int select_look(struct select *s, pid_t pid)
 	return 0;
 }
 
-static struct found *found_of(struct select *s, uint32_t pid)
+static struct found *select_found_of(struct select *s, uint32_t pid)
 {
 	for (uint32_t i = 0; pid && i < s->count; i++)
 		if ((uint32_t)s->all[i].pid == pid)
@@ -152,25 +152,25 @@ static struct found *found_of(struct select *s, uint32_t pid)
 }
 
 /* The process that started gp-bpf often has the same words in its command line: it is not meant. */
-static void without_own(struct select *s)
+static void select_without_own(struct select *s)
 {
-	struct found *f = *s->root ? NULL : found_of(s, (uint32_t)getpid());
+	struct found *f = *s->root ? NULL : select_found_of(s, (uint32_t)getpid());
 
-	for (uint32_t i = 0; f && i < s->count; i++, f = found_of(s, f->parent))
+	for (uint32_t i = 0; f && i < s->count; i++, f = select_found_of(s, f->parent))
 		f->means = false;
 }
 
 static bool select_is_descendant(struct select *s, const struct found *f)
 {
-	const struct found *p = found_of(s, f->parent);
+	const struct found *p = select_found_of(s, f->parent);
 
-	for (uint32_t i = 0; p && i < s->count; i++, p = found_of(s, p->parent))
+	for (uint32_t i = 0; p && i < s->count; i++, p = select_found_of(s, p->parent))
 		if (p->means)
 			return true;
 	return false;
 }
 
-static void none_matches(const struct options *o)
+static void select_none_matches(const struct options *o)
 {
 	const struct {
 		const char *name;
@@ -211,7 +211,7 @@ static int select_take(struct select *s, struct options *o)
 	}
 	if (o->pids.count > had)
 		return 0;
-	none_matches(o);
+	select_none_matches(o);
 	return -ESRCH;
 }
 
@@ -316,7 +316,7 @@ int select_processes(struct options *o)
 	if (!err)
 		err = select_scan(s);
 	if (!err) {
-		without_own(s);
+		select_without_own(s);
 		err = select_take(s, o);
 	}
 	aside_free(s->aside);

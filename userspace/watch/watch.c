@@ -174,14 +174,14 @@ static void watch_react(struct watch *w, const struct buffer *b)
 	}
 }
 
-static void calls_seen(struct watch *w, const struct buffer *b)
+static void watch_calls_seen(struct watch *w, const struct buffer *b)
 {
 	loader_spent(w->loader, b->data, b->len);
 	codes_records(w->codes, b->data, b->len);
 }
 
 /* Empties one ring; false: not certain that all that was there at the start has been read. */
-static bool drain_ring(struct watch *w, int i)
+static bool watch_drain_ring(struct watch *w, int i)
 {
 	bool busy = false;
 
@@ -201,7 +201,7 @@ static bool drain_ring(struct watch *w, int i)
 		if (watch_source[i] == TAPE_RING_LIFE)
 			watch_react(w, &w->batch);
 		else
-			calls_seen(w, &w->batch);
+			watch_calls_seen(w, &w->batch);
 		if (!ring_pending(w->ring[i]))
 			return !busy;
 	}
@@ -215,8 +215,8 @@ static void watch_drain(struct watch *w)
 	struct gp_drain *mark;
 	bool whole;
 
-	whole = drain_ring(w, 0);
-	whole = drain_ring(w, 1) && whole;
+	whole = watch_drain_ring(w, 0);
+	whole = watch_drain_ring(w, 1) && whole;
 	codes_poll(w->codes);
 	loader_heartbeat(w->loader, &silent_ns);
 	if (silent_ns)
@@ -268,7 +268,7 @@ static void watch_on_frame(void *ctx, const struct tape_frame *f)
 }
 
 /* Whether the tape knows all that was taken out of the rings. */
-static bool rings_seek(struct watch *w)
+static bool watch_rings_seek(struct watch *w)
 {
 	bool whole = true;
 
@@ -291,7 +291,7 @@ static void watch_on_known(void *ctx, uint32_t pid, uint64_t start_ns, bool iden
 		table_put(r->known, pid, r);
 }
 
-static bool same_process(const struct resuming *r, uint32_t pid, uint64_t start_ns)
+static bool watch_same_process(const struct resuming *r, uint32_t pid, uint64_t start_ns)
 {
 	const char *root = r->watch->options->root;
 	uint64_t now_ns = process_start_ns(root ? root : "", (pid_t)pid);
@@ -308,7 +308,7 @@ static void watch_on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool ident
 
 	(void)identified;
 	if (processes_have(r->watch->processes, (pid_t)pid) ||
-	    (r->alive && !same_process(r, pid, start_ns)))
+	    (r->alive && !watch_same_process(r, pid, start_ns)))
 		return;
 	if (r->count == r->room) {
 		list = reallocarray(r->unwatched, room, sizeof(*list));
@@ -320,7 +320,7 @@ static void watch_on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool ident
 	r->unwatched[r->count++] = (pid_t)pid;
 }
 
-static void processes_take_over(struct resuming *r)
+static void watch_processes_take_over(struct resuming *r)
 {
 	struct watch *w = r->watch;
 
@@ -344,7 +344,7 @@ static int watch_resume(struct watch *w, bool saved)
 	if (!err && saved) {
 		r.last_ns = durable_state(w->durable)->upto_ns;
 		err = journal_replay(w->journal, watch_on_frame, &r);
-		whole = adopted && rings_seek(w);
+		whole = adopted && watch_rings_seek(w);
 		if (!adopted)
 			durable_rings_anew(w->durable);
 	}
@@ -356,7 +356,7 @@ static int watch_resume(struct watch *w, bool saved)
 	else if (saved && !whole)
 		w->away_ns = r.last_ns; /* and until the targets are attached to */
 	journal_flush(w->journal);
-	processes_take_over(&r);
+	watch_processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
 	watch_drain(w);
 	/* Without this save a gp-bpf that is killed again and again before one is due would read a

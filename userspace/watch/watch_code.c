@@ -54,7 +54,7 @@ struct codes {
 	bool open;
 };
 
-static bool row_kind(const struct probe_row *row, enum row_kind *ret)
+static bool watch_code_row_kind(const struct probe_row *row, enum row_kind *ret)
 {
 	bool two = row->captures == 2 && !row->returns && row->string == PROBE_STRING_NONE;
 	bool jax = !strcmp(row->runtime, "jax"), table = !strcmp(row->runtime, "pjrt");
@@ -85,7 +85,7 @@ int codes_new(struct codes **ret, struct loader *l, const struct probe_table *pr
 	for (size_t i = 0; i < probe_table_count(probes) && cs->rows_count < ROWS_MAX; i++) {
 		const struct probe_row *row = probe_table_row(probes, i);
 
-		if (row_kind(row, &cs->rows[cs->rows_count].kind))
+		if (watch_code_row_kind(row, &cs->rows[cs->rows_count].kind))
 			cs->rows[cs->rows_count++].probe = row->hash;
 	}
 	*ret = cs;
@@ -117,7 +117,7 @@ static size_t code_memory_read(void *ctx, uint64_t address, void *to, size_t byt
 	return n > 0 ? (size_t)n : 0;
 }
 
-static ssize_t object_there(const void *arg, void *ret, size_t cap)
+static ssize_t watch_code_object_there(const void *arg, void *ret, size_t cap)
 {
 	struct asked asked = *(const struct asked *)arg;
 
@@ -127,7 +127,7 @@ static ssize_t object_there(const void *arg, void *ret, size_t cap)
 	return sizeof(struct program_name);
 }
 
-static ssize_t name_there(const void *arg, void *ret, size_t cap)
+static ssize_t watch_code_name_there(const void *arg, void *ret, size_t cap)
 {
 	struct asked asked = *(const struct asked *)arg;
 	int err;
@@ -156,7 +156,7 @@ static void watch_code_open_call(void *ctx, const struct open_call *c)
 
 /* Whether the compiler is still at it: else the memory may hold something else by now. What runs is
  * there. */
-static bool still_open(struct codes *cs, const struct asked *a)
+static bool watch_code_still_open(struct codes *cs, const struct asked *a)
 {
 	if (a->kind == ROW_RUN)
 		return true;
@@ -169,7 +169,7 @@ static bool still_open(struct codes *cs, const struct asked *a)
 static void code_tell(struct codes *cs, const struct program_name *name)
 {
 	const struct asked a = cs->queue[0];
-	bool known = name && name->name[0], open = known && still_open(cs, &a);
+	bool known = name && name->name[0], open = known && watch_code_still_open(cs, &a);
 	struct gp_program *own = journal_record(cs->journal, GP_KIND_program, (uint32_t)a.pid,
 						a.probe);
 
@@ -194,7 +194,7 @@ static void code_tell(struct codes *cs, const struct program_name *name)
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* The first two values that a record's probe read. */
-static bool record_values(const struct gp_rec *rec, uint64_t ret[2])
+static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 {
 	struct gp_call call;
 	struct gp_hit hit;
@@ -213,7 +213,7 @@ static bool record_values(const struct gp_rec *rec, uint64_t ret[2])
 
 /* A compiled program goes before running ones, which keep their order; the first entry may be in
  * use by the reader. */
-static void queue_add(struct codes *cs, const struct asked *a)
+static void watch_code_queue_add(struct codes *cs, const struct asked *a)
 {
 	size_t i = cs->count++;
 
@@ -223,7 +223,7 @@ static void queue_add(struct codes *cs, const struct asked *a)
 	cs->queue[i] = *a;
 }
 
-static bool run_wanted(struct codes *cs, const struct asked *a)
+static bool watch_code_run_wanted(struct codes *cs, const struct asked *a)
 {
 	size_t runs = 0;
 
@@ -233,7 +233,7 @@ static bool run_wanted(struct codes *cs, const struct asked *a)
 	       code_runs_new(&cs->runs, a->pid, a->code, a->ts_ns);
 }
 
-static void record_seen(struct codes *cs, const struct gp_rec *rec)
+static void watch_code_record_seen(struct codes *cs, const struct gp_rec *rec)
 {
 	struct asked a = {.pid = (pid_t)rec->pid,
 			  .tid = (pid_t)rec->tid,
@@ -244,15 +244,16 @@ static void record_seen(struct codes *cs, const struct gp_rec *rec)
 
 	while (i < cs->rows_count && cs->rows[i].probe != rec->probe)
 		i++;
-	if (i == cs->rows_count || !record_values(rec, value) || !value[0])
+	if (i == cs->rows_count || !watch_code_record_values(rec, value) || !value[0])
 		return;
 	a.kind = cs->rows[i].kind;
 	a.code = value[0];
 	a.bytes = a.kind == ROW_RUN ? 0 : value[1];
 	if (a.kind == ROW_LOADED)
 		code_runs_forget(&cs->runs, a.pid, a.code);
-	else if (a.kind == ROW_RUN ? run_wanted(cs, &a) : cs->count < QUEUE_MAX && a.bytes)
-		queue_add(cs, &a);
+	else if (a.kind == ROW_RUN ? watch_code_run_wanted(cs, &a)
+				   : cs->count < QUEUE_MAX && a.bytes)
+		watch_code_queue_add(cs, &a);
 }
 
 void codes_gone(struct codes *cs, pid_t pid)
@@ -265,10 +266,10 @@ void codes_records(struct codes *cs, const void *records, size_t len)
 	const struct gp_rec *rec;
 
 	for (size_t at = 0; cs->rows_count && (rec = gp_rec_next(records, len, &at));)
-		record_seen(cs, rec);
+		watch_code_record_seen(cs, rec);
 }
 
-static bool bytes_left(struct codes *cs, uint64_t now_ns, uint64_t bytes)
+static bool watch_code_bytes_left(struct codes *cs, uint64_t now_ns, uint64_t bytes)
 {
 	if (now_ns - cs->second_ns >= 1000000000ull) {
 		cs->second_ns = now_ns;
@@ -278,13 +279,16 @@ static bool bytes_left(struct codes *cs, uint64_t now_ns, uint64_t bytes)
 	return cs->read <= SECOND_MAX;
 }
 
-static void ask_next(struct codes *cs, uint64_t now_ns)
+static void watch_code_ask_next(struct codes *cs, uint64_t now_ns)
 {
 	struct asked a = cs->queue[0];
 
-	if (!still_open(cs, &a) ||
-	    !bytes_left(cs, now_ns, a.bytes < PROGRAM_CODE_MAX ? a.bytes : PROGRAM_CODE_MAX) ||
-	    aside_ask(cs->aside, a.kind == ROW_RUN ? object_there : name_there, &a, sizeof(a)))
+	if (!watch_code_still_open(cs, &a) ||
+	    !watch_code_bytes_left(cs, now_ns,
+				   a.bytes < PROGRAM_CODE_MAX ? a.bytes : PROGRAM_CODE_MAX) ||
+	    aside_ask(cs->aside,
+		      a.kind == ROW_RUN ? watch_code_object_there : watch_code_name_there, &a,
+		      sizeof(a)))
 		code_tell(cs, NULL);
 	else
 		cs->since_ns = now_ns;
@@ -298,7 +302,7 @@ void codes_poll(struct codes *cs)
 
 	for (; cs->count; now_ns = clock_mono_ns()) {
 		if (!cs->since_ns) {
-			ask_next(cs, now_ns);
+			watch_code_ask_next(cs, now_ns);
 			continue;
 		}
 		n = aside_answer(cs->aside, now_ns < until_ns ? 1 : 0, &answer);

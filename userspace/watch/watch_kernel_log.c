@@ -39,7 +39,7 @@ static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f
 }
 
 /* before: faults of this second that were read before. */
-static void faults_lost(struct watch_log *w, unsigned before)
+static void watch_log_faults_lost(struct watch_log *w, unsigned before)
 {
 	unsigned told = before > FAULTS_MAX ? before : FAULTS_MAX;
 	struct gp_loss *l = w->faults > told ? journal_record(w->journal, GP_KIND_loss, 0, 0)
@@ -67,7 +67,7 @@ static void log_read(struct watch_log *w)
 		w->reads++;
 		kernel_log_read(data, (size_t)n, watch_log_on_fault, w);
 	}
-	faults_lost(w, faults);
+	watch_log_faults_lost(w, faults);
 	if (faults != w->faults)
 		journal_flush(w->journal);
 }

@@ -31,7 +31,7 @@ struct node {
 	struct node_view view;
 };
 
-static int rules_read(struct node *n, const struct options *o)
+static int watch_node_rules_read(struct node *n, const struct options *o)
 {
 	struct filter *f;
 	int err = filter_new(&f, o->allow.item, o->allow.count, o->deny.item, o->deny.count);
@@ -42,7 +42,7 @@ static int rules_read(struct node *n, const struct options *o)
 }
 
 /* Inside a pod the host's name is the pod's. */
-static void name_read(char *out, size_t len)
+static void watch_node_name_read(char *out, size_t len)
 {
 	const char *said = getenv("NODE_NAME");
 	struct utsname u;
@@ -72,7 +72,7 @@ int node_new(struct node **ret, struct watch *w, int argc, char **argv)
 		n->argc = argc;
 		n->argv = argv;
 		discover_pods(n->discover, w->pods);
-		err = rules_read(n, w->options);
+		err = watch_node_rules_read(n, w->options);
 	}
 	if (!err)
 		err = notify_open(&n->notify);
@@ -84,7 +84,7 @@ int node_new(struct node **ret, struct watch *w, int argc, char **argv)
 		return err;
 	}
 	n->view.on = true;
-	name_read(n->view.name, sizeof(n->view.name));
+	watch_node_name_read(n->view.name, sizeof(n->view.name));
 	output_node(w->out, &n->view);
 	*ret = n;
 	return 0;
@@ -252,13 +252,13 @@ static void watch_node_on_changed(void *ctx, const char *name)
 	++*kept;
 }
 
-static int settings_take(struct node *n, struct options *o, int *ret_kept)
+static int watch_node_settings_take(struct node *n, struct options *o, int *ret_kept)
 {
 	const struct options *was = n->reloaded ? &n->now : n->watch->options;
 	int err;
 
 	options_compare(was, o, CMD_NODE, watch_node_on_changed, ret_kept);
-	err = rules_read(n, o);
+	err = watch_node_rules_read(n, o);
 	if (err)
 		return err;
 	journal_settings(n->watch->journal, o);
@@ -287,7 +287,7 @@ void node_reload(struct node *n)
 	notify_send(n->notify, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us);
 	if (options_parse(&o, CMD_NODE, n->argc, n->argv) >= 0)
 		log_error("SIGHUP: the settings cannot be read; all stays as it is");
-	else if (settings_take(n, &o, &kept))
+	else if (watch_node_settings_take(n, &o, &kept))
 		options_free(&o);
 	else
 		log_info(

@@ -36,7 +36,7 @@ struct places {
 	uint64_t resumed_ns;
 };
 
-static void placed_unref(void *placed)
+static void places_placed_unref(void *placed)
 {
 	struct placed *p = placed;
 
@@ -64,12 +64,12 @@ void places_free(struct places *ps)
 {
 	if (!ps)
 		return;
-	table_free(ps->of, placed_unref);
+	table_free(ps->of, places_placed_unref);
 	free(ps);
 }
 
 /* From here on it is no more what its parent is. NULL: no memory. */
-static struct placed *placed_own(struct places *ps, pid_t pid)
+static struct placed *places_placed_own(struct places *ps, pid_t pid)
 {
 	struct placed *p = table_get(ps->of, (uint64_t)pid), *own;
 
@@ -84,11 +84,11 @@ static struct placed *placed_own(struct places *ps, pid_t pid)
 		free(own);
 		return NULL;
 	}
-	placed_unref(p);
+	places_placed_unref(p);
 	return own;
 }
 
-static void placed_tell(struct places *ps, struct placed *p, pid_t pid)
+static void places_placed_tell(struct places *ps, struct placed *p, pid_t pid)
 {
 	struct gp_place place;
 
@@ -109,7 +109,7 @@ static void placed_tell(struct places *ps, struct placed *p, pid_t pid)
 	ps->cfg.fn(ps->cfg.ctx, pid, &place);
 }
 
-static int placed_read(struct places *ps, pid_t pid, bool kept)
+static int places_placed_read(struct places *ps, pid_t pid, bool kept)
 {
 	struct place_facts facts;
 	struct placed *p;
@@ -117,24 +117,24 @@ static int placed_read(struct places *ps, pid_t pid, bool kept)
 
 	if (err || !ps)
 		return err;
-	p = placed_own(ps, pid);
+	p = places_placed_own(ps, pid);
 	if (!p)
 		return -ENOMEM;
 	p->facts = facts;
 	p->tries = 0;
 	p->kept = kept;
-	placed_tell(ps, p, pid);
+	places_placed_tell(ps, p, pid);
 	return 0;
 }
 
 int places_read(struct places *ps, pid_t pid)
 {
-	return placed_read(ps, pid, false);
+	return places_placed_read(ps, pid, false);
 }
 
 int places_adopt(struct places *ps, pid_t pid)
 {
-	return placed_read(ps, pid, true);
+	return places_placed_read(ps, pid, true);
 }
 
 void places_resumed(struct places *ps, uint64_t now_ns)
@@ -153,7 +153,7 @@ void places_child(struct places *ps, pid_t parent, pid_t child)
 		p->owners++;
 }
 
-static bool pod_gone(const struct places *ps, const char *uid)
+static bool places_pod_gone(const struct places *ps, const char *uid)
 {
 	for (uint32_t i = 0; i < GONE_PODS; i++)
 		if (!strcmp(ps->gone[i], uid))
@@ -165,10 +165,10 @@ void places_gone(struct places *ps, pid_t pid)
 {
 	struct placed *p = ps ? table_take(ps->of, (uint64_t)pid) : NULL;
 
-	if (p && !pod_gone(ps, p->facts.cgroup.pod_uid))
+	if (p && !places_pod_gone(ps, p->facts.cgroup.pod_uid))
 		memcpy(ps->gone[ps->ngone++ % GONE_PODS], p->facts.cgroup.pod_uid,
 		       sizeof(ps->gone[0]));
-	placed_unref(p);
+	places_placed_unref(p);
 }
 
 const struct gp_place *places_get(const struct places *ps, pid_t pid)
@@ -179,12 +179,12 @@ const struct gp_place *places_get(const struct places *ps, pid_t pid)
 }
 
 /* Each of those that have one place in common is told: what it has is its own from then on. */
-static void placed_ask(struct places *ps, pid_t pid)
+static void places_placed_ask(struct places *ps, pid_t pid)
 {
-	struct placed *p = placed_own(ps, pid);
+	struct placed *p = places_placed_own(ps, pid);
 
 	if (p)
-		placed_tell(ps, p, pid);
+		places_placed_tell(ps, p, pid);
 }
 
 static void places_due(struct places *ps, uint64_t now_ns)
@@ -194,10 +194,10 @@ static void places_due(struct places *ps, uint64_t now_ns)
 
 	for (size_t at = 0; (p = table_next(ps->of, &at, &pid));)
 		if (p->due_ns && p->due_ns <= now_ns)
-			placed_ask(ps, (pid_t)pid);
+			places_placed_ask(ps, (pid_t)pid);
 }
 
-static void pod_changed(void *ctx, const struct pod *pod)
+static void places_pod_changed(void *ctx, const struct pod *pod)
 {
 	struct places *ps = ctx;
 	const struct placed *p;
@@ -205,7 +205,7 @@ static void pod_changed(void *ctx, const struct pod *pod)
 
 	for (size_t at = 0; *pod->uid && (p = table_next(ps->of, &at, &pid));)
 		if (!strcmp(p->facts.cgroup.pod_uid, pod->uid))
-			placed_ask(ps, (pid_t)pid);
+			places_placed_ask(ps, (pid_t)pid);
 }
 
 static void places_on_notice(void *ctx, const struct gp_notice *n)
@@ -216,7 +216,7 @@ static void places_on_notice(void *ctx, const struct gp_notice *n)
 	bool ours;
 
 	memcpy(uid, n->pod_uid, sizeof(n->pod_uid));
-	ours = !*uid || pod_gone(ps, uid) ||
+	ours = !*uid || places_pod_gone(ps, uid) ||
 	       (ps->resumed_ns && clock_mono_ns() - ps->resumed_ns < RESUMED_NS);
 	for (size_t at = 0; !ours && (p = table_next(ps->of, &at, NULL));)
 		ours = !strcmp(p->facts.cgroup.pod_uid, uid);
@@ -228,7 +228,7 @@ void places_tick(struct places *ps, uint64_t now_ns)
 {
 	if (!ps || !ps->cfg.pods)
 		return;
-	pods_changes(ps->cfg.pods, pod_changed, ps);
+	pods_changes(ps->cfg.pods, places_pod_changed, ps);
 	pods_notices(ps->cfg.pods, places_on_notice, ps);
 	places_due(ps, now_ns);
 }

@@ -59,7 +59,7 @@ struct processes {
 #define LOCKED_TRIES 8
 
 /* It is not due. */
-static void entry_rest(struct entry *e)
+static void processes_entry_rest(struct entry *e)
 {
 	if (!e->due_ns)
 		return;
@@ -68,9 +68,9 @@ static void entry_rest(struct entry *e)
 	e->next->prev = e->prev;
 }
 
-static void entry_due(struct processes *ps, struct entry *e, uint64_t due_ns)
+static void processes_entry_due(struct processes *ps, struct entry *e, uint64_t due_ns)
 {
-	entry_rest(e);
+	processes_entry_rest(e);
 	e->due_ns = due_ns;
 	e->prev = ps->due.prev;
 	e->next = &ps->due;
@@ -79,7 +79,7 @@ static void entry_due(struct processes *ps, struct entry *e, uint64_t due_ns)
 }
 
 /* The look that was tried has to be made later. */
-static void entry_locked(struct processes *ps, struct entry *e, int err)
+static void processes_entry_locked(struct processes *ps, struct entry *e, int err)
 {
 	uint64_t now_ns = clock_mono_ns();
 
@@ -89,11 +89,12 @@ static void entry_locked(struct processes *ps, struct entry *e, int err)
 	}
 	e->looked_ns = now_ns;
 	if (e->locked++ < LOCKED_TRIES)
-		entry_due(ps, e,
-			  now_ns + (LOCKED_NS
-				    << (e->locked < DOUBLING_MAX ? e->locked - 1 : DOUBLING_MAX)));
+		processes_entry_due(
+			ps, e,
+			now_ns + (LOCKED_NS
+				  << (e->locked < DOUBLING_MAX ? e->locked - 1 : DOUBLING_MAX)));
 	else
-		entry_rest(e);
+		processes_entry_rest(e);
 }
 
 static uint64_t watch_process_scan_delay_ns(struct entry *e, uint64_t now_ns)
@@ -109,17 +110,17 @@ static uint64_t watch_process_scan_delay_ns(struct entry *e, uint64_t now_ns)
 }
 
 /* It may map something new. again: it is looked at a second time after that. */
-static void entry_schedule(struct processes *ps, struct entry *e, bool again)
+static void processes_entry_schedule(struct processes *ps, struct entry *e, bool again)
 {
 	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + watch_process_scan_delay_ns(e, now_ns);
 
 	if (e->locked) {
 		if (!e->due_ns)
-			entry_due(ps, e, now_ns + (LOCKED_NS << DOUBLING_MAX));
+			processes_entry_due(ps, e, now_ns + (LOCKED_NS << DOUBLING_MAX));
 		return;
 	}
 	if (!e->due_ns || due_ns < e->due_ns)
-		entry_due(ps, e, due_ns);
+		processes_entry_due(ps, e, due_ns);
 	e->again |= again;
 }
 
@@ -196,7 +197,7 @@ static int watch_process_read_process(struct processes *ps, struct entry *e, str
 	e->unread = err == -ETIMEDOUT || err == -EBUSY;
 	if (!e->unread)
 		return err;
-	entry_locked(ps, e, err);
+	processes_entry_locked(ps, e, err);
 	return process_read_stat(ps->root, e->pid, ret);
 }
 
@@ -207,10 +208,10 @@ static void watch_process_read_place(struct processes *ps, struct entry *e, bool
 	if (err != -ETIMEDOUT && err != -EBUSY)
 		return;
 	e->unread = true;
-	entry_locked(ps, e, err);
+	processes_entry_locked(ps, e, err);
 }
 
-static void entry_identify(struct processes *ps, struct entry *e, uint32_t flags)
+static void processes_entry_identify(struct processes *ps, struct entry *e, uint32_t flags)
 {
 	struct gp_process p;
 
@@ -225,14 +226,15 @@ static void entry_identify(struct processes *ps, struct entry *e, uint32_t flags
 
 /* A child is what its parent was until it replaces itself, and a thousand a second may come: no
  * files are read for it. */
-static void identify_child(struct processes *ps, struct entry *e, const struct event *fork)
+static void processes_identify_child(struct processes *ps, struct entry *e,
+				     const struct event *fork)
 {
 	const struct entry *parent = table_get(ps->table, fork->rec->pid);
 	uint64_t suspended_ns = clock_suspended_ns(), start_ns = fork->fork->start_ns;
 	struct gp_process p;
 
 	if (!parent || !parent->self.start_ns) {
-		entry_identify(ps, e, GP_PROCESS_FROM_START);
+		processes_entry_identify(ps, e, GP_PROCESS_FROM_START);
 		return;
 	}
 	p = parent->self;
@@ -248,24 +250,24 @@ static void identify_child(struct processes *ps, struct entry *e, const struct e
 /* ---- what to look at ------------------------------------------------------------------------- */
 
 /* As loader_scan(). */
-static int entry_scan(struct processes *ps, struct entry *e)
+static int processes_entry_scan(struct processes *ps, struct entry *e)
 {
 	int n = process_gvisor(ps->root, e->pid, &e->self) ? 0 : loader_scan(ps->loader, e->pid);
 
 	if (n == -ETIMEDOUT || n == -EBUSY) {
-		entry_locked(ps, e, n);
+		processes_entry_locked(ps, e, n);
 		return n;
 	}
 	e->locked = 0;
 	if (n >= 0 && e->unread)
-		entry_identify(ps, e, e->self.flags);
+		processes_entry_identify(ps, e, e->self.flags);
 	return n;
 }
 
 static void process_look(struct processes *ps, struct entry *e)
 {
 	uint64_t before_ns = clock_thread_ns() + aside_cpu_ns(ps->aside);
-	bool fresh = entry_scan(ps, e) > 0;
+	bool fresh = processes_entry_scan(ps, e) > 0;
 
 	if (e->locked)
 		return;
@@ -273,11 +275,11 @@ static void process_look(struct processes *ps, struct entry *e)
 	e->looked_ns = clock_mono_ns();
 	e->fruitless = fresh ? 0 : e->fruitless + 1;
 	if (fresh && loader_unfinished(ps->loader))
-		entry_due(ps, e, e->looked_ns + ENTRY_DEBOUNCE_NS);
+		processes_entry_due(ps, e, e->looked_ns + ENTRY_DEBOUNCE_NS);
 	else if (e->again || fresh)
-		entry_due(ps, e, e->looked_ns + SECOND_LOOK_NS);
+		processes_entry_due(ps, e, e->looked_ns + SECOND_LOOK_NS);
 	else
-		entry_rest(e);
+		processes_entry_rest(e);
 	e->again &= fresh && loader_unfinished(ps->loader);
 }
 
@@ -315,7 +317,7 @@ static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 		return -ENOMEM;
 	}
 	ps->since_ns = since_ns;
-	entry_identify(ps, e, flags);
+	processes_entry_identify(ps, e, flags);
 	ps->since_ns = 0;
 	return 0;
 }
@@ -326,7 +328,7 @@ uint64_t processes_since(const struct processes *ps)
 }
 
 /* Until nothing new: a library may be mapped between the look and the attaching. */
-static void attach_now(struct processes *ps, const pid_t *pids, int n)
+static void processes_attach_now(struct processes *ps, const pid_t *pids, int n)
 {
 	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
 	struct entry *e;
@@ -337,7 +339,7 @@ static void attach_now(struct processes *ps, const pid_t *pids, int n)
 		for (int i = 0; i < n; i++) {
 			e = table_get(ps->table, (uint64_t)pids[i]);
 			if (e && !e->locked)
-				fresh |= entry_scan(ps, e) > 0;
+				fresh |= processes_entry_scan(ps, e) > 0;
 		}
 		now_ns = clock_mono_ns();
 		if (now_ns >= until_ns || loader_settle(ps->loader, until_ns - now_ns)) {
@@ -378,7 +380,7 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 		if (all[i] != pid && !loader_watched(ps->loader, all[i]))
 			watch_one(ps, all[i], flags);
 	if (!from_start && n > 0)
-		attach_now(ps, all, n);
+		processes_attach_now(ps, all, n);
 	free(all);
 	return 0;
 }
@@ -389,7 +391,7 @@ int processes_found(struct processes *ps, pid_t pid)
 	struct entry *e = table_get(ps->table, (uint64_t)pid);
 
 	if (!err && e && !e->locked)
-		entry_schedule(ps, e, true);
+		processes_entry_schedule(ps, e, true);
 	return err;
 }
 
@@ -401,12 +403,12 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 		return -ENOMEM;
 	/* Also read when it is known, for its children; told only when it is not. */
 	if (!identified)
-		entry_identify(ps, e, 0);
+		processes_entry_identify(ps, e, 0);
 	else if (watch_process_read_process(ps, e, &e->self))
 		return 0; /* its exit record waits */
 	else
 		watch_process_read_place(ps, e, true);
-	entry_schedule(ps, e, true);
+	processes_entry_schedule(ps, e, true);
 	return 0;
 }
 
@@ -420,7 +422,7 @@ int processes_adopted(struct processes *ps)
 		return -ENOMEM;
 	for (size_t i = 0; table_next(ps->table, &i, &pid);)
 		pids[n++] = (pid_t)pid;
-	attach_now(ps, pids, n);
+	processes_attach_now(ps, pids, n);
 	free(pids);
 	return 0;
 }
@@ -436,7 +438,7 @@ static void watch_process_on_exit_record(struct processes *ps, const struct even
 
 	loader_gone(ps->loader, (pid_t)ev->rec->pid, ev->exit->slot);
 	if (e)
-		entry_rest(e);
+		processes_entry_rest(e);
 	free(e);
 	places_gone(ps->places, (pid_t)ev->rec->pid);
 }
@@ -448,11 +450,11 @@ static void watch_process_on_fork_record(struct processes *ps, const struct even
 
 	if (!e)
 		return;
-	identify_child(ps, e, ev);
+	processes_identify_child(ps, e, ev);
 	loader_forked(ps->loader, (pid_t)ev->rec->pid, e->pid);
 	/* It maps what its parent does, and that was looked at unless it is to be. */
 	if (!parent || parent->due_ns)
-		entry_schedule(ps, e, false);
+		processes_entry_schedule(ps, e, false);
 }
 
 void processes_event(struct processes *ps, const struct event *ev)
@@ -468,18 +470,18 @@ void processes_event(struct processes *ps, const struct event *ev)
 		if (!e)
 			return;
 		e->locked = 0;
-		entry_identify(ps, e, GP_PROCESS_FROM_START);
+		processes_entry_identify(ps, e, GP_PROCESS_FROM_START);
 		if (!ps->gvisor && process_gvisor(ps->root, e->pid, &e->self)) {
 			ps->gvisor = true;
 			log_warn("process %d: " PROCESS_GVISOR, e->pid);
 		}
 		e->fruitless = 0;
-		entry_schedule(ps, e, true);
+		processes_entry_schedule(ps, e, true);
 		break;
 	case GP_KIND_map:
 		e = processes_entry_get(ps, (pid_t)ev->rec->pid);
 		if (e)
-			entry_schedule(ps, e, true);
+			processes_entry_schedule(ps, e, true);
 		break;
 	case GP_KIND_exit:
 		watch_process_on_exit_record(ps, ev);
@@ -495,7 +497,7 @@ void processes_rescan(struct processes *ps)
 
 	while ((e = table_next(ps->table, &at, NULL)))
 		if (!e->due_ns && !e->locked)
-			entry_due(ps, e, now_ns);
+			processes_entry_due(ps, e, now_ns);
 }
 
 void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
@@ -506,11 +508,11 @@ void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
 	for (size_t at = 0; (e = table_next(ps->table, &at, &key));) {
 		loader_unwatch_dead(ps->loader, e->pid);
 		if (loader_watched(ps->loader, e->pid)) {
-			entry_schedule(ps, e, false);
+			processes_entry_schedule(ps, e, false);
 			continue;
 		}
 		table_take(ps->table, key);
-		entry_rest(e);
+		processes_entry_rest(e);
 		loader_gone(ps->loader, e->pid, 0);
 		gone(ctx, e->pid);
 		places_gone(ps->places, e->pid);
@@ -522,8 +524,8 @@ void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx)
 		e = processes_entry_get(ps, pid);
 		if (!e)
 			return;
-		entry_identify(ps, e, GP_PROCESS_FROM_START);
-		entry_schedule(ps, e, false);
+		processes_entry_identify(ps, e, GP_PROCESS_FROM_START);
+		processes_entry_schedule(ps, e, false);
 	}
 }
 

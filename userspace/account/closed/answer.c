@@ -36,7 +36,7 @@ static int64_t closed_clamp_us(int64_t us, int64_t low_us, int64_t high_us)
 	return us < low_us ? low_us : us > high_us ? high_us : us;
 }
 
-static void sums_type(struct sums *s, uint32_t name, uint64_t ns)
+static void answer_sums_type(struct sums *s, uint32_t name, uint64_t ns)
 {
 	uint32_t i = 0;
 
@@ -48,7 +48,8 @@ static void sums_type(struct sums *s, uint32_t name, uint64_t ns)
 	s->types[i].ns += ns;
 }
 
-static void sums_add(const struct closed_work *w, struct sums *s, int64_t from_us, int64_t to_us)
+static void answer_sums_add(const struct closed_work *w, struct sums *s, int64_t from_us,
+			    int64_t to_us)
 {
 	uint64_t from_ns = (uint64_t)from_us * 1000, to_ns = (uint64_t)to_us * 1000;
 
@@ -60,14 +61,14 @@ static void sums_add(const struct closed_work *w, struct sums *s, int64_t from_u
 
 		s->ns[p->bucket] += b_ns - a_ns;
 		if (p->bucket == BUCKET_CUSTOM)
-			sums_type(s, p->name, b_ns - a_ns);
+			answer_sums_type(s, p->name, b_ns - a_ns);
 	}
 }
 
 /* ---- steps, slices --------------------------------------------------------------------------- */
 
 /* After the last step of run r that had begun by to_us. */
-static size_t run_begun(const struct closed_work *w, size_t r, int64_t to_us)
+static size_t answer_run_begun(const struct closed_work *w, size_t r, int64_t to_us)
 {
 	size_t low = w->c->runs[r].base, high = low + closed_steps_of(w->c, r);
 
@@ -83,10 +84,11 @@ static size_t run_begun(const struct closed_work *w, size_t r, int64_t to_us)
 }
 
 /* The last step of run r that was done by to_us, after from_us; -1: none. */
-static int64_t run_max_step(const struct closed_work *w, size_t r, int64_t from_us, int64_t to_us)
+static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_t from_us,
+				   int64_t to_us)
 {
 	const struct closed_end *end = &w->ends[r];
-	size_t begun = run_begun(w, r, to_us);
+	size_t begun = answer_run_begun(w, r, to_us);
 
 	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
 		return end->number;
@@ -96,20 +98,20 @@ static int64_t run_max_step(const struct closed_work *w, size_t r, int64_t from_
 	return w->c->steps[begun - 1].number - 1;
 }
 
-static int64_t max_step(const struct closed_work *w, int64_t from_us, int64_t to_us)
+static int64_t answer_max_step(const struct closed_work *w, int64_t from_us, int64_t to_us)
 {
 	int64_t max = -1;
 
 	for (size_t r = w->c->nruns; r-- > 0 && max < 0;)
-		max = run_max_step(w, r, from_us, to_us);
+		max = answer_run_max_step(w, r, from_us, to_us);
 	return max < 0 ? 0 : max;
 }
 
 /* The last step record by to_us of those that still count. */
-static int64_t last_step(const struct closed_work *w, int64_t to_us)
+static int64_t answer_last_step(const struct closed_work *w, int64_t to_us)
 {
 	for (size_t r = w->c->nruns; r-- > 0;) {
-		size_t begun = run_begun(w, r, to_us);
+		size_t begun = answer_run_begun(w, r, to_us);
 
 		if (begun > w->c->runs[r].base)
 			return w->c->steps[begun - 1].number;
@@ -117,7 +119,7 @@ static int64_t last_step(const struct closed_work *w, int64_t to_us)
 	return 0;
 }
 
-static int sample_order(const void *a, const void *b)
+static int answer_sample_order(const void *a, const void *b)
 {
 	const struct closed_sample *x = a, *y = b;
 
@@ -157,14 +159,14 @@ static double closed_seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-static bool badput_shown(const struct closed_work *w, int i, uint64_t ns)
+static bool answer_badput_shown(const struct closed_work *w, int i, uint64_t ns)
 {
 	if (i == BADPUT_SLICE_DOWN || i == BADPUT_SCALE_UP || i == BADPUT_REINIT)
 		return ns || w->c->query->elastic;
 	return true;
 }
 
-static int part_customs(const struct sums *s, double whole, struct goodput_part *p)
+static int answer_part_customs(const struct sums *s, double whole, struct goodput_part *p)
 {
 	p->custom = s->ntypes ? calloc(s->ntypes, sizeof(*p->custom)) : NULL;
 	if (s->ntypes && !p->custom)
@@ -180,8 +182,8 @@ static int part_customs(const struct sums *s, double whole, struct goodput_part 
 }
 
 /* total: of what the sums are. */
-static int part_fill(const struct closed_work *w, const struct sums *s, uint64_t total_ns,
-		     struct goodput_part *p)
+static int answer_part_fill(const struct closed_work *w, const struct sums *s, uint64_t total_ns,
+			    struct goodput_part *p)
 {
 	double whole = (double)total_ns;
 	uint64_t left_ns = total_ns;
@@ -197,10 +199,10 @@ static int part_fill(const struct closed_work *w, const struct sums *s, uint64_t
 
 		p->badput_s[i] = closed_seconds(ns);
 		p->badput_pct[i] = whole > 0 ? 100 * (double)ns / whole : 0;
-		p->has_s |= (uint32_t)badput_shown(w, i, ns) << i;
+		p->has_s |= (uint32_t)answer_badput_shown(w, i, ns) << i;
 	}
 	p->has_pct = p->has_s;
-	return part_customs(s, whole, p);
+	return answer_part_customs(s, whole, p);
 }
 
 /* Those that came in [from, to), at the very end of what is asked about too: of windows side by
@@ -223,8 +225,8 @@ static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us,
 }
 
 /* [from, to) as it was asked for; of that, what the job lived through. */
-static int part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
-		       struct goodput_part *p)
+static int answer_part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
+			      struct goodput_part *p)
 {
 	int64_t a_us = closed_clamp_us(from_us, w->start_us, w->now_us),
 		b_us = closed_clamp_us(to_us, a_us, w->now_us);
@@ -234,17 +236,17 @@ static int part_window(const struct closed_work *w, int64_t from_us, int64_t to_
 	p->to_us = to_us;
 	p->total_s = (double)(b_us - a_us) / 1e6;
 	p->adjusted_s = p->total_s;
-	sums_add(w, &s, a_us, b_us);
+	answer_sums_add(w, &s, a_us, b_us);
 	if (w->c->nruns) {
-		p->max_productive_step = max_step(w, a_us, b_us);
-		p->last_recorded_step = last_step(w, b_us);
+		p->max_productive_step = answer_max_step(w, a_us, b_us);
+		p->last_recorded_step = answer_last_step(w, b_us);
 		p->disruptions = closed_disruptions(w, from_us, to_us);
 		closed_slice_efficiency(w, p, a_us, b_us);
 	}
-	return part_fill(w, &s, (uint64_t)(b_us - a_us) * 1000, p);
+	return answer_part_fill(w, &s, (uint64_t)(b_us - a_us) * 1000, p);
 }
 
-static int span_order(const void *a, const void *b)
+static int answer_span_order(const void *a, const void *b)
 {
 	const struct goodput_span *x = a, *y = b;
 
@@ -252,8 +254,8 @@ static int span_order(const void *a, const void *b)
 }
 
 /* The whole, less the union of the exclusions. */
-static int part_excluded(const struct closed_work *w, const struct goodput_part *whole,
-			 struct goodput_part *p)
+static int answer_part_excluded(const struct closed_work *w, const struct goodput_part *whole,
+				struct goodput_part *p)
 {
 	const struct goodput_query *q = w->c->query;
 	struct goodput_span *cut = calloc(q->exclude_count, sizeof(*cut));
@@ -263,7 +265,7 @@ static int part_excluded(const struct closed_work *w, const struct goodput_part 
 	if (!cut)
 		return -ENOMEM;
 	memcpy(cut, q->excludes, q->exclude_count * sizeof(*cut));
-	qsort(cut, q->exclude_count, sizeof(*cut), span_order);
+	qsort(cut, q->exclude_count, sizeof(*cut), answer_span_order);
 	*p = *whole;
 	p->custom = NULL;
 	p->custom_count = 0;
@@ -273,7 +275,7 @@ static int part_excluded(const struct closed_work *w, const struct goodput_part 
 					: w->now_us;
 
 		if (to_us > at_us) {
-			sums_add(w, &s, at_us, to_us);
+			answer_sums_add(w, &s, at_us, to_us);
 			kept_us += to_us - at_us;
 		}
 		if (i < q->exclude_count)
@@ -282,7 +284,7 @@ static int part_excluded(const struct closed_work *w, const struct goodput_part 
 	free(cut);
 	p->adjusted_s = (double)kept_us / 1e6;
 	p->excluded_s = (double)(w->now_us - w->start_us - kept_us) / 1e6;
-	return part_fill(w, &s, (uint64_t)kept_us * 1000, p);
+	return answer_part_fill(w, &s, (uint64_t)kept_us * 1000, p);
 }
 
 static int closed_windows(const struct closed_work *w, struct goodput_answer *ret)
@@ -295,7 +297,8 @@ static int closed_windows(const struct closed_work *w, struct goodput_answer *re
 		return -ENOMEM;
 	ret->window_count = q->window_count;
 	for (size_t i = 0; i < q->window_count && !err; i++)
-		err = part_window(w, q->windows[i].from_us, q->windows[i].to_us, &ret->windows[i]);
+		err = answer_part_window(w, q->windows[i].from_us, q->windows[i].to_us,
+					 &ret->windows[i]);
 	return err;
 }
 
@@ -305,14 +308,14 @@ int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 	int err;
 
 	if (c->samples_mixed)
-		qsort(c->samples, c->nsamples, sizeof(*c->samples), sample_order);
+		qsort(c->samples, c->nsamples, sizeof(*c->samples), answer_sample_order);
 	c->samples_mixed = false;
-	err = part_window(w, w->start_us, w->now_us, &ret->cumulative);
+	err = answer_part_window(w, w->start_us, w->now_us, &ret->cumulative);
 	if (!err)
 		err = closed_windows(w, ret);
 	if (!err && c->query->exclude_count) {
 		ret->has_excluded = true;
-		err = part_excluded(w, &ret->cumulative, &ret->excluded);
+		err = answer_part_excluded(w, &ret->cumulative, &ret->excluded);
 	}
 	ret->cumulative.disruptions = closed_disruptions(w, INT64_MIN, INT64_MAX);
 	ret->excluded.disruptions = ret->cumulative.disruptions;
@@ -338,7 +341,7 @@ static void closed_done_add(struct goodput_history *h, int64_t end_us, int64_t e
 	h->done[h->ndone++] = (struct goodput_done){end_us, each_us, count};
 }
 
-static void history_steps(const struct closed_work *w, size_t r, struct goodput_history *h)
+static void answer_history_steps(const struct closed_work *w, size_t r, struct goodput_history *h)
 {
 	const struct closed_end *end = &w->ends[r];
 	size_t cover = w->first_cover[r];
@@ -359,8 +362,8 @@ static void history_steps(const struct closed_work *w, size_t r, struct goodput_
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-static void history_saved(const struct closed_work *w, const struct closed_event *e,
-			  struct goodput_history *h)
+static void answer_history_saved(const struct closed_work *w, const struct closed_event *e,
+				 struct goodput_history *h)
 {
 	int64_t from_us = closed_later_us(e->time_us, w->c->runs[e->run].begin_us);
 	int64_t to_us = e->time_us + e->duration_us, until_us = closed_run_until(w, e->run);
@@ -379,8 +382,8 @@ static void history_saved(const struct closed_work *w, const struct closed_event
 	run->saves++;
 }
 
-static void history_checkpoints(const struct closed_work *w, size_t r, size_t *event,
-				struct goodput_history *h)
+static void answer_history_checkpoints(const struct closed_work *w, size_t r, size_t *event,
+				       struct goodput_history *h)
 {
 	const struct closed *c = w->c;
 
@@ -389,14 +392,14 @@ static void history_checkpoints(const struct closed_work *w, size_t r, size_t *e
 
 		if (kind == GOODPUT_SAVE || kind == GOODPUT_RESTORE ||
 		    kind == GOODPUT_EMERGENCY_RESTORE)
-			history_saved(w, &c->events[*event], h);
+			answer_history_saved(w, &c->events[*event], h);
 	}
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static void history_run(const struct closed_work *w, size_t r, struct goodput_history *h,
-			struct goodput_run *runs)
+static void answer_history_run(const struct closed_work *w, size_t r, struct goodput_history *h,
+			       struct goodput_run *runs)
 {
 	const struct closed_run *run = &w->c->runs[r];
 	struct goodput_run *last = h->nruns ? &runs[h->nruns - 1] : NULL;
@@ -437,9 +440,9 @@ int closed_history(struct closed_work *w, struct goodput_answer *ret)
 	if (!runs || !h->done || !h->saved)
 		return -ENOMEM;
 	for (size_t r = 0; r < c->nruns; r++) {
-		history_run(w, r, h, runs);
-		history_steps(w, r, h);
-		history_checkpoints(w, r, &event, h);
+		answer_history_run(w, r, h, runs);
+		answer_history_steps(w, r, h);
+		answer_history_checkpoints(w, r, &event, h);
 	}
 	h->pieces = w->pieces;
 	h->npieces = w->npieces;

@@ -33,7 +33,7 @@ int64_t closed_run_until(const struct closed_work *w, size_t r)
 	return r + 1 < w->c->nruns ? w->c->runs[r + 1].begin_us : w->until_us;
 }
 
-static enum bucket bucket_of(const struct closed *c, uint8_t kind, uint32_t name)
+static enum bucket settle_bucket_of(const struct closed *c, uint8_t kind, uint32_t name)
 {
 	switch (kind) {
 	case GOODPUT_INIT_START:
@@ -57,7 +57,7 @@ static enum bucket bucket_of(const struct closed *c, uint8_t kind, uint32_t name
 	}
 }
 
-static void pair_interval(struct pairing *p, const struct open *o, int64_t to_us)
+static void settle_pair_interval(struct pairing *p, const struct open *o, int64_t to_us)
 {
 	struct closed_work *w = p->w;
 	int64_t from_us = o->from_us > p->begin_us ? o->from_us : p->begin_us;
@@ -72,16 +72,16 @@ static void pair_interval(struct pairing *p, const struct open *o, int64_t to_us
 		return;
 	}
 	*i = (struct closed_interval){from_us, to_us, o->name, o->seq,
-				      bucket_of(w->c, o->kind, o->name)};
+				      settle_bucket_of(w->c, o->kind, o->name)};
 }
 
-static void pair_drop(struct pairing *p, unsigned i)
+static void settle_pair_drop(struct pairing *p, unsigned i)
 {
 	for (p->nopen--; i < p->nopen; i++)
 		p->open[i] = p->open[i + 1];
 }
 
-static unsigned pair_find(const struct pairing *p, uint8_t kind, uint32_t name)
+static unsigned settle_pair_find(const struct pairing *p, uint8_t kind, uint32_t name)
 {
 	unsigned i = 0;
 
@@ -91,13 +91,13 @@ static unsigned pair_find(const struct pairing *p, uint8_t kind, uint32_t name)
 }
 
 /* A second start of what is open: the end of the first was lost. */
-static void pair_start(struct pairing *p, const struct closed_event *e)
+static void settle_pair_start(struct pairing *p, const struct closed_event *e)
 {
-	unsigned i = pair_find(p, e->kind, e->name);
+	unsigned i = settle_pair_find(p, e->kind, e->name);
 
 	if (i < p->nopen) {
 		p->w->warnings[WARN_OPEN]++;
-		pair_drop(p, i);
+		settle_pair_drop(p, i);
 	}
 	if (p->nopen == OPEN_MAX) {
 		p->w->warnings[WARN_OPEN]++;
@@ -106,19 +106,19 @@ static void pair_start(struct pairing *p, const struct closed_event *e)
 	p->open[p->nopen++] = (struct open){e->time_us, e->name, e->seq, e->kind};
 }
 
-static void pair_end(struct pairing *p, const struct closed_event *e)
+static void settle_pair_end(struct pairing *p, const struct closed_event *e)
 {
-	unsigned i = pair_find(p, (uint8_t)(e->kind - 1), e->name);
+	unsigned i = settle_pair_find(p, (uint8_t)(e->kind - 1), e->name);
 
 	if (i == p->nopen) {
 		p->w->warnings[WARN_ORPHANS]++;
 		return;
 	}
-	pair_interval(p, &p->open[i], e->time_us);
-	pair_drop(p, i);
+	settle_pair_interval(p, &p->open[i], e->time_us);
+	settle_pair_drop(p, i);
 }
 
-static int64_t next_step_us(const struct pairing *p, int64_t from_us)
+static int64_t settle_next_step_us(const struct pairing *p, int64_t from_us)
 {
 	const struct closed *c = p->w->c;
 	const struct closed_run *run = &c->runs[p->run];
@@ -140,25 +140,25 @@ static int64_t next_step_us(const struct pairing *p, int64_t from_us)
 /* An event that is open at the end of a run lasted until the next step in the log: a call that
  * blocks the trainer is over by then, whether or not its end was logged. Without one, as long as
  * the run lived, or still. */
-static void pair_rest(struct pairing *p)
+static void settle_pair_rest(struct pairing *p)
 {
 	const struct closed *c = p->w->c;
 	bool alive = p->run + 1 == c->nruns && c->runs[p->run].end_us == GOODPUT_UNKNOWN;
 	int64_t life_us = alive ? p->until_us : closed_sign_us(c, p->run);
 
 	for (unsigned i = 0; i < p->nopen; i++) {
-		int64_t to_us = next_step_us(p, p->open[i].from_us);
+		int64_t to_us = settle_next_step_us(p, p->open[i].from_us);
 
 		p->w->warnings[WARN_OPEN]++;
 		if (to_us >= life_us) {
 			to_us = life_us;
 			p->w->open[p->run] |= alive;
 		}
-		pair_interval(p, &p->open[i], to_us);
+		settle_pair_interval(p, &p->open[i], to_us);
 	}
 }
 
-static void pair_event(struct pairing *p, const struct closed_event *e)
+static void settle_pair_event(struct pairing *p, const struct closed_event *e)
 {
 	struct open whole = {e->time_us, 0, e->seq, e->kind};
 
@@ -166,7 +166,7 @@ static void pair_event(struct pairing *p, const struct closed_event *e)
 	case GOODPUT_SAVE:
 	case GOODPUT_RESTORE:
 	case GOODPUT_EMERGENCY_RESTORE:
-		pair_interval(p, &whole, e->time_us + e->duration_us);
+		settle_pair_interval(p, &whole, e->time_us + e->duration_us);
 		break;
 	case GOODPUT_INIT_START:
 	case GOODPUT_PREP_START:
@@ -174,14 +174,14 @@ static void pair_event(struct pairing *p, const struct closed_event *e)
 	case GOODPUT_CUSTOM_START:
 	case GOODPUT_ELASTIC_WAIT_START:
 	case GOODPUT_ELASTIC_REINIT_START:
-		pair_start(p, e);
+		settle_pair_start(p, e);
 		break;
 	default:
-		pair_end(p, e);
+		settle_pair_end(p, e);
 	}
 }
 
-static int event_order(const void *a, const void *b)
+static int settle_event_order(const void *a, const void *b)
 {
 	const struct closed_event *x = a, *y = b;
 
@@ -192,7 +192,7 @@ static int event_order(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static int interval_order(const void *a, const void *b)
+static int settle_interval_order(const void *a, const void *b)
 {
 	const struct closed_interval *x = a, *y = b;
 
@@ -202,7 +202,7 @@ static int interval_order(const void *a, const void *b)
 }
 
 /* The union of a run's intervals, in order, apart from each other. */
-static size_t pair_cover(struct closed_work *w, size_t first, size_t n)
+static size_t settle_pair_cover(struct closed_work *w, size_t first, size_t n)
 {
 	for (size_t i = first; i < w->nintervals; i++) {
 		const struct closed_interval *v = &w->intervals[i];
@@ -216,7 +216,7 @@ static size_t pair_cover(struct closed_work *w, size_t first, size_t n)
 	return n;
 }
 
-static void pair_run(struct closed_work *w, size_t r, size_t *at)
+static void settle_pair_run(struct closed_work *w, size_t r, size_t *at)
 {
 	const struct closed *c = w->c;
 	struct pairing p = {.w = w,
@@ -227,13 +227,13 @@ static void pair_run(struct closed_work *w, size_t r, size_t *at)
 	bool sorted = true;
 
 	for (; *at < c->nevents && c->events[*at].run == r; ++*at)
-		pair_event(&p, &c->events[*at]);
-	pair_rest(&p);
+		settle_pair_event(&p, &c->events[*at]);
+	settle_pair_rest(&p);
 	for (size_t i = first + 1; i < w->nintervals && sorted; i++)
-		sorted = interval_order(&w->intervals[i - 1], &w->intervals[i]) <= 0;
+		sorted = settle_interval_order(&w->intervals[i - 1], &w->intervals[i]) <= 0;
 	if (!sorted)
 		qsort(&w->intervals[first], w->nintervals - first, sizeof(*w->intervals),
-		      interval_order);
+		      settle_interval_order);
 }
 
 int closed_pair(struct closed_work *w)
@@ -242,7 +242,7 @@ int closed_pair(struct closed_work *w)
 	size_t runs = c->nruns, at = 0, n = 0;
 
 	if (c->events_mixed)
-		qsort(c->events, c->nevents, sizeof(*c->events), event_order);
+		qsort(c->events, c->nevents, sizeof(*c->events), settle_event_order);
 	c->events_mixed = false;
 	w->first_interval = calloc(runs + 1, sizeof(*w->first_interval));
 	w->first_cover = calloc(runs + 1, sizeof(*w->first_cover));
@@ -257,7 +257,7 @@ int closed_pair(struct closed_work *w)
 	}
 	for (size_t r = 0; r < runs && !w->error; r++) {
 		w->ends[r].at_us = GOODPUT_UNKNOWN;
-		pair_run(w, r, &at);
+		settle_pair_run(w, r, &at);
 		w->first_interval[r + 1] = w->nintervals;
 	}
 	w->cover = calloc(w->nintervals + 1, sizeof(*w->cover));
@@ -265,7 +265,7 @@ int closed_pair(struct closed_work *w)
 		return -ENOMEM;
 	for (size_t r = 0, all = w->nintervals; r < runs; r++) {
 		w->nintervals = w->first_interval[r + 1];
-		n = pair_cover(w, w->first_interval[r], n);
+		n = settle_pair_cover(w, w->first_interval[r], n);
 		w->first_cover[r + 1] = n;
 		w->nintervals = all;
 	}
@@ -321,7 +321,7 @@ bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cov
 	return true;
 }
 
-static void ideal_collect(struct closed_work *w, bool firsts)
+static void settle_ideal_collect(struct closed_work *w, bool firsts)
 {
 	struct closed_stretch t;
 
@@ -335,14 +335,14 @@ static void ideal_collect(struct closed_work *w, bool firsts)
 	}
 }
 
-static void ideal_find(struct closed_work *w, bool firsts)
+static void settle_ideal_find(struct closed_work *w, bool firsts)
 {
 	uint64_t med, limit, sum = 0, count = 0;
 
 	med = order_median(w->work, (uint32_t)w->nwork);
 	w->mad_us = (int64_t)order_spread(w->work, (uint32_t)w->nwork, med);
 	limit = med + 3 * (uint64_t)w->mad_us;
-	ideal_collect(w, firsts);
+	settle_ideal_collect(w, firsts);
 	for (size_t i = 0; i < w->nwork; i++) {
 		if (w->work[i] <= limit) {
 			sum += w->work[i];
@@ -364,16 +364,16 @@ int closed_ideal(struct closed_work *w)
 	w->work = malloc((w->c->nsteps + 1) * sizeof(*w->work));
 	if (!w->work)
 		return -ENOMEM;
-	ideal_collect(w, true);
+	settle_ideal_collect(w, true);
 	all = w->nwork;
 	if (all >= IDEAL_MIN && all < IDEAL_FEW) {
-		ideal_collect(w, false);
+		settle_ideal_collect(w, false);
 		firsts = !w->nwork;
 		if (firsts)
-			ideal_collect(w, true);
+			settle_ideal_collect(w, true);
 	}
 	if (all >= IDEAL_MIN)
-		ideal_find(w, firsts);
+		settle_ideal_find(w, firsts);
 	w->nwork = all;
 	if (w->c->query->ideal_us) {
 		w->ideal_us = w->c->query->ideal_us;
@@ -511,7 +511,7 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 /* ---- silence --------------------------------------------------------------------------------- */
 
 /* Count: steps that one record stands for; so many may pass without a word. */
-static int64_t hang_limit_us(const struct settling *s, uint64_t count, bool open)
+static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bool open)
 {
 	struct hang_case c = {
 		.stepping = s->steps >= STEPPING,
@@ -557,7 +557,7 @@ static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, u
 		bool any = i < w->first_cover[s->run + 1] && w->cover[i].from_us < to_us;
 		int64_t end_us = any ? w->cover[i].from_us : to_us;
 
-		if (end_us - at_us > hang_limit_us(s, count, false)) {
+		if (end_us - at_us > settle_hang_limit_us(s, count, false)) {
 			settle_claim(s, BUCKET_HANG, at_us, end_us);
 			s->hung = true;
 		}
@@ -581,7 +581,7 @@ static void settle_tail(struct settling *s)
 		if (w->cover[i].to_us > from_us) /* a checkpoint goes on */
 			from_us = w->cover[i].to_us;
 	settle_p99(s);
-	if (w->until_us - from_us > hang_limit_us(s, s->last_count, w->open[s->run]))
+	if (w->until_us - from_us > settle_hang_limit_us(s, s->last_count, w->open[s->run]))
 		settle_claim(s, BUCKET_HANG, from_us, w->until_us);
 }
 

@@ -46,7 +46,7 @@ static int calc_compare_start(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static int add_custom(struct library_sums *s, uint32_t name, goodput_wide ticks)
+static int calc_add_custom(struct library_sums *s, uint32_t name, goodput_wide ticks)
 {
 	struct goodput_entry *e = goodput_dict_put(&s->custom, name);
 
@@ -84,8 +84,8 @@ static size_t calc_productive(const struct library_segment *segments, size_t cou
 	return n;
 }
 
-static int walk_apart(struct walk *w, const struct library_segment *segments, size_t count,
-		      size_t pairs, struct library_sums *s)
+static int calc_walk_apart(struct walk *w, const struct library_segment *segments, size_t count,
+			   size_t pairs, struct library_sums *s)
 {
 	struct goodput_range *spans = calloc(pairs + 1, sizeof(*spans));
 	uint64_t *holders = calloc(w->count + 1, sizeof(*holders));
@@ -101,17 +101,18 @@ static int walk_apart(struct walk *w, const struct library_segment *segments, si
 	err = 0;
 	for (size_t i = 0; !err && i < w->count; i++)
 		if (holders[i])
-			err = add_custom(s, w->events[i].name,
-					 (goodput_wide)(w->events[i].to - w->events[i].from) *
-						 (goodput_wide)holders[i]);
+			err = calc_add_custom(s, w->events[i].name,
+					      (goodput_wide)(w->events[i].to - w->events[i].from) *
+						      (goodput_wide)holders[i]);
 done:
 	free(spans);
 	free(holders);
 	return err;
 }
 
-static int walk_start(struct walk *w, const struct library_calc *c,
-		      const struct library_segment *segments, size_t count, struct library_sums *s)
+static int calc_walk_start(struct walk *w, const struct library_calc *c,
+			   const struct library_segment *segments, size_t count,
+			   struct library_sums *s)
 {
 	size_t pairs;
 	bool follow;
@@ -125,18 +126,18 @@ static int walk_start(struct walk *w, const struct library_calc *c,
 	memcpy(w->events, c->customs, w->count * sizeof(*w->events));
 	qsort(w->events, w->count, sizeof(*w->events), calc_compare_start);
 	pairs = calc_productive(segments, count, NULL, &follow);
-	return follow ? 0 : walk_apart(w, segments, count, pairs, s);
+	return follow ? 0 : calc_walk_apart(w, segments, count, pairs, s);
 }
 
-static void walk_end(struct walk *w)
+static void calc_walk_end(struct walk *w)
 {
 	free(w->events);
 	free(w->lengths);
 }
 
 /* For the productive steps in [from, to], one after the other. */
-static int walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s,
-		     goodput_wide *ret)
+static int calc_walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s,
+			  goodput_wide *ret)
 {
 	*ret = 0;
 	if (w->lengths) {
@@ -149,13 +150,13 @@ static int walk_step(struct walk *w, int64_t from, int64_t to, struct library_su
 		if (e->from < from || e->to > to)
 			continue;
 		*ret += e->to - e->from;
-		if (add_custom(s, e->name, e->to - e->from))
+		if (calc_add_custom(s, e->name, e->to - e->from))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int64_t least_step(const struct library_segment *s)
+static int64_t calc_least_step(const struct library_segment *s)
 {
 	int64_t least = s->steps[0].key;
 
@@ -171,7 +172,7 @@ struct tally { /* of one segment */
 	int64_t max_productive;
 };
 
-static void segment_settle(const struct tally *t, struct library_sums *s)
+static void calc_segment_settle(const struct tally *t, struct library_sums *s)
 {
 	double all_s = library_seconds(t->productive), first_s = library_seconds(t->first),
 	       extra_s = 0;
@@ -196,11 +197,11 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 		     size_t count, struct library_sums *s)
 {
 	struct walk w;
-	int err = walk_start(&w, c, segments, count, s);
+	int err = calc_walk_start(&w, c, segments, count, s);
 
 	for (size_t k = 0; !err && k < count; k++) {
 		const struct library_segment *g = &segments[k];
-		int64_t least = least_step(g);
+		int64_t least = calc_least_step(g);
 		struct tally t = {0};
 
 		s->max_productive = 0;
@@ -214,7 +215,7 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 				t.wasted += to - from;
 			if (!library_is_pair(g, i))
 				continue;
-			err = walk_step(&w, from, to, s, &custom);
+			err = calc_walk_step(&w, from, to, s, &custom);
 			if (err)
 				break;
 			left = (goodput_wide)to - from - custom;
@@ -227,9 +228,9 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 			t.pairs++;
 			t.max_productive = g->steps[i - 1].key;
 		}
-		segment_settle(&t, s);
+		calc_segment_settle(&t, s);
 	}
-	walk_end(&w);
+	calc_walk_end(&w);
 	return err;
 }
 
@@ -244,7 +245,8 @@ struct exclude_tally {
 	struct goodput_dict times; /* seconds */
 };
 
-static int tally_step(struct exclude_tally *t, const struct goodput_entry *step, goodput_wide left)
+static int calc_tally_step(struct exclude_tally *t, const struct goodput_entry *step,
+			   goodput_wide left)
 {
 	struct goodput_entry *e = goodput_dict_put(&t->times, step->key);
 
@@ -259,8 +261,8 @@ static int tally_step(struct exclude_tally *t, const struct goodput_entry *step,
 	return 0;
 }
 
-static int exclude_settle(struct exclude_tally *t, struct library_sums *s,
-			  struct goodput_dict *times)
+static int calc_exclude_settle(struct exclude_tally *t, struct library_sums *s,
+			       struct goodput_dict *times)
 {
 	double all_s = library_seconds(t->productive), first_s = library_seconds(t->first);
 	double average_s = first_s, extra_s;
@@ -288,9 +290,9 @@ static int exclude_settle(struct exclude_tally *t, struct library_sums *s,
 	return 0;
 }
 
-static int one_segment(const struct library_calc *c, const struct library_segment *g,
-		       const struct goodput_cover *customs, struct library_sums *s,
-		       struct goodput_dict *times)
+static int calc_one_segment(const struct library_calc *c, const struct library_segment *g,
+			    const struct goodput_cover *customs, struct library_sums *s,
+			    struct goodput_dict *times)
 {
 	struct exclude_tally t = {.least = g->steps[0].key};
 	int err = 0;
@@ -308,11 +310,11 @@ static int one_segment(const struct library_calc *c, const struct library_segmen
 			t.wasted += left > 0 ? left : 0;
 		} else if (library_is_pair(g, i)) {
 			left -= goodput_cover_shared(customs, from, to);
-			err = tally_step(&t, &g->steps[i - 1], left > 0 ? left : 0);
+			err = calc_tally_step(&t, &g->steps[i - 1], left > 0 ? left : 0);
 		}
 	}
 	if (!err)
-		err = exclude_settle(&t, s, times);
+		err = calc_exclude_settle(&t, s, times);
 	goodput_dict_free(&t.times);
 	return err;
 }
@@ -357,7 +359,7 @@ int library_segments_excluding(const struct library_calc *c, const struct librar
 	int err = goodput_cover_make(&customs, c->customs, c->custom_count) ? 0 : -ENOMEM;
 
 	for (size_t k = 0; !err && k < count; k++)
-		err = one_segment(c, &segments[k], &customs, s, times);
+		err = calc_one_segment(c, &segments[k], &customs, s, times);
 	if (!err)
 		err = calc_by_name(c, segments, count, s);
 	goodput_cover_free(&customs);
@@ -366,7 +368,7 @@ int library_segments_excluding(const struct library_calc *c, const struct librar
 
 /* ---- the calculator -------------------------------------------------------------------------- */
 
-static void phase_init(struct library_phase *p)
+static void calc_phase_init(struct library_phase *p)
 {
 	*p = (struct library_phase){.start = GOODPUT_UNKNOWN};
 }
@@ -386,9 +388,9 @@ struct library_calc *library_calc_new(const struct goodput_query *q,
 	c->first_start = c->last_start = c->end = c->load_start = GOODPUT_UNKNOWN;
 	c->last_step = c->last_step_time = c->folded_until = c->first_start_us = GOODPUT_UNKNOWN;
 	c->sync = true;
-	phase_init(&c->init);
-	phase_init(&c->prep);
-	phase_init(&c->reinit);
+	calc_phase_init(&c->init);
+	calc_phase_init(&c->prep);
+	calc_phase_init(&c->reinit);
 	return c;
 }
 
@@ -428,7 +430,7 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 	return ok ? 0 : -ENOMEM;
 }
 
-static void saves_free(struct library_saves *s)
+static void calc_saves_free(struct library_saves *s)
 {
 	goodput_dict_free(&s->places[0]);
 	goodput_dict_free(&s->places[1]);
@@ -450,8 +452,8 @@ void library_calc_free(struct library_calc *c)
 	goodput_dict_free(&c->open_customs);
 	goodput_dict_free(&c->open_waits);
 	free(c->customs);
-	saves_free(&c->saves);
-	saves_free(&c->restores);
+	calc_saves_free(&c->saves);
+	calc_saves_free(&c->restores);
 	free(c->slices);
 	goodput_dict_free(&c->times);
 	if (c->exclusion) {
@@ -484,7 +486,7 @@ static int calc_fold(struct library_calc *c)
 	return 0;
 }
 
-static int close_segment(struct library_calc *c, int64_t boundary)
+static int calc_close_segment(struct library_calc *c, int64_t boundary)
 {
 	void *fit = realloc(c->steps.entries, c->steps.count * sizeof(*c->steps.entries));
 	struct library_segment *s;
@@ -501,7 +503,7 @@ static int close_segment(struct library_calc *c, int64_t boundary)
 	return c->closed_steps > LIBRARY_CLOSED_MAX ? calc_fold(c) : 0;
 }
 
-static void exclude_recovery(struct library_calc *c, int64_t last)
+static void calc_exclude_recovery(struct library_calc *c, int64_t last)
 {
 	struct library_exclusion *x = c->exclusion;
 	goodput_wide shared;
@@ -532,8 +534,8 @@ static int calc_disrupt(struct library_calc *c, int64_t number)
 		c->has_recovery = true;
 	}
 	if (c->exclusion)
-		exclude_recovery(c, last);
-	return close_segment(c, number);
+		calc_exclude_recovery(c, last);
+	return calc_close_segment(c, number);
 }
 
 static int calc_feed_step(struct library_calc *c, const struct goodput_record *r, int64_t at)
@@ -562,7 +564,8 @@ static int calc_feed_step(struct library_calc *c, const struct goodput_record *r
 	return 0;
 }
 
-static void excluded_span(struct library_exclusion *x, int64_t from, int64_t to, goodput_wide *sum)
+static void calc_excluded_span(struct library_exclusion *x, int64_t from, int64_t to,
+			       goodput_wide *sum)
 {
 	goodput_wide shared, left;
 
@@ -574,14 +577,14 @@ static void excluded_span(struct library_exclusion *x, int64_t from, int64_t to,
 	x->excluded += shared;
 }
 
-static void phase_start(struct library_calc *c, int64_t *start, int64_t at)
+static void calc_phase_start(struct library_calc *c, int64_t *start, int64_t at)
 {
 	c->reopened += *start != GOODPUT_UNKNOWN;
 	*start = at;
 }
 
-static int phase_end(struct library_calc *c, struct library_phase *p, int64_t at,
-		     goodput_wide *excluding)
+static int calc_phase_end(struct library_calc *c, struct library_phase *p, int64_t at,
+			  goodput_wide *excluding)
 {
 	int64_t from = p->start;
 
@@ -592,7 +595,7 @@ static int phase_end(struct library_calc *c, struct library_phase *p, int64_t at
 	p->start = GOODPUT_UNKNOWN;
 	p->sum += at - from;
 	if (excluding)
-		excluded_span(c->exclusion, from, at, excluding);
+		calc_excluded_span(c->exclusion, from, at, excluding);
 	if (!c->elastic || from >= at)
 		return 0;
 	if (!goodput_room(&p->spans, p->count, &p->room, sizeof(*p->spans)))
@@ -601,7 +604,7 @@ static int phase_end(struct library_calc *c, struct library_phase *p, int64_t at
 	return 0;
 }
 
-static void load_end(struct library_calc *c, int64_t at)
+static void calc_load_end(struct library_calc *c, int64_t at)
 {
 	struct library_exclusion *x = c->exclusion;
 	int64_t from = c->load_start;
@@ -622,7 +625,7 @@ static void load_end(struct library_calc *c, int64_t at)
 	}
 	if (!x || !from)
 		return;
-	excluded_span(x, from, at, &x->load);
+	calc_excluded_span(x, from, at, &x->load);
 	if (x->sync) {
 		x->load_sync += x->load - before;
 		x->has_sync = true;
@@ -696,10 +699,10 @@ static int calc_feed_elastic(struct library_calc *c, const struct goodput_record
 	case GOODPUT_SLICES:
 		return calc_feed_slices(c, r, at);
 	case GOODPUT_ELASTIC_REINIT_START:
-		phase_start(c, &c->reinit.start, at);
+		calc_phase_start(c, &c->reinit.start, at);
 		return 0;
 	case GOODPUT_ELASTIC_REINIT_END:
-		return phase_end(c, &c->reinit, at, NULL);
+		return calc_phase_end(c, &c->reinit, at, NULL);
 	default:
 		return calc_feed_wait(c, r, at);
 	}
@@ -735,20 +738,20 @@ static int calc_feed_phase(struct library_calc *c, const struct goodput_record *
 
 	switch (r->kind) {
 	case GOODPUT_INIT_START:
-		phase_start(c, &c->init.start, at);
+		calc_phase_start(c, &c->init.start, at);
 		return 0;
 	case GOODPUT_INIT_END:
-		return phase_end(c, &c->init, at, x ? &x->init : NULL);
+		return calc_phase_end(c, &c->init, at, x ? &x->init : NULL);
 	case GOODPUT_PREP_START:
-		phase_start(c, &c->prep.start, at);
+		calc_phase_start(c, &c->prep.start, at);
 		return 0;
 	case GOODPUT_PREP_END:
-		return phase_end(c, &c->prep, at, x ? &x->prep : NULL);
+		return calc_phase_end(c, &c->prep, at, x ? &x->prep : NULL);
 	case GOODPUT_LOAD_START:
-		phase_start(c, &c->load_start, at);
+		calc_phase_start(c, &c->load_start, at);
 		return 0;
 	default:
-		load_end(c, at);
+		calc_load_end(c, at);
 		return 0;
 	}
 }

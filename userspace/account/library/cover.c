@@ -81,13 +81,13 @@ struct tree { /* Fenwick: sums of a prefix; 1-based */
 	size_t count;
 };
 
-static void tree_add(struct tree *t, size_t i, goodput_wide value)
+static void cover_tree_add(struct tree *t, size_t i, goodput_wide value)
 {
 	for (; i <= t->count; i += i & -i)
 		t->sums[i] += value;
 }
 
-static goodput_wide tree_sum(const struct tree *t, size_t i)
+static goodput_wide cover_tree_sum(const struct tree *t, size_t i)
 {
 	goodput_wide sum = 0;
 
@@ -126,7 +126,7 @@ static size_t cover_rank_of(const int64_t *times, size_t count, int64_t at)
 	return low;
 }
 
-static struct place *places_by_from(const struct goodput_range *spans, size_t count)
+static struct place *cover_places_by_from(const struct goodput_range *spans, size_t count)
 {
 	struct place *p = calloc(count, sizeof(*p));
 
@@ -139,23 +139,25 @@ static struct place *places_by_from(const struct goodput_range *spans, size_t co
 
 /* From the last start to the first: the inner ones that start at or after an outer one's start are
  * in the tree, by their end. */
-static void sum_lengths(const struct place *outer, size_t outer_count, const struct place *inner,
-			size_t inner_count, const int64_t *ends, struct tree *t, goodput_wide *ret)
+static void cover_sum_lengths(const struct place *outer, size_t outer_count,
+			      const struct place *inner, size_t inner_count, const int64_t *ends,
+			      struct tree *t, goodput_wide *ret)
 {
 	size_t next = inner_count;
 
 	for (size_t i = outer_count; i--;) {
 		for (; next && inner[next - 1].from >= outer[i].from; next--)
-			tree_add(t, cover_rank_of(ends, t->count, inner[next - 1].to),
-				 inner[next - 1].to - inner[next - 1].from);
-		ret[outer[i].at] = tree_sum(t, cover_rank_of(ends, t->count, outer[i].to));
+			cover_tree_add(t, cover_rank_of(ends, t->count, inner[next - 1].to),
+				       inner[next - 1].to - inner[next - 1].from);
+		ret[outer[i].at] = cover_tree_sum(t, cover_rank_of(ends, t->count, outer[i].to));
 	}
 }
 
 /* From the first start to the last: the outer ones that start at or before an inner one are in the
  * tree, by how many of the inner ends they reach. */
-static void count_holders(const struct place *outer, size_t outer_count, const struct place *inner,
-			  size_t inner_count, const int64_t *ends, struct tree *t, uint64_t *ret)
+static void cover_count_holders(const struct place *outer, size_t outer_count,
+				const struct place *inner, size_t inner_count, const int64_t *ends,
+				struct tree *t, uint64_t *ret)
 {
 	size_t next = 0, rank;
 	uint64_t in = 0;
@@ -165,13 +167,13 @@ static void count_holders(const struct place *outer, size_t outer_count, const s
 			rank = cover_rank_of(ends, t->count, outer[next].to);
 			if (!rank)
 				continue;
-			tree_add(t, rank, 1);
+			cover_tree_add(t, rank, 1);
 			in++;
 		}
 		rank = cover_rank_of(ends, t->count,
 				     inner[i].to -
 					     1); /* those that reach no further than before it */
-		ret[inner[i].at] = in - (uint64_t)tree_sum(t, rank);
+		ret[inner[i].at] = in - (uint64_t)cover_tree_sum(t, rank);
 	}
 }
 
@@ -191,8 +193,8 @@ bool goodput_contained(const struct goodput_range *outer, size_t outer_count,
 			ret_holders[i] = 0;
 		return true;
 	}
-	out = places_by_from(outer, outer_count);
-	in = places_by_from(inner, inner_count);
+	out = cover_places_by_from(outer, outer_count);
+	in = cover_places_by_from(inner, inner_count);
 	ends = calloc(inner_count, sizeof(*ends));
 	lengths = (struct tree){calloc(inner_count + 1, sizeof(*lengths.sums)), inner_count};
 	holders = (struct tree){calloc(inner_count + 1, sizeof(*holders.sums)), inner_count};
@@ -202,9 +204,9 @@ bool goodput_contained(const struct goodput_range *outer, size_t outer_count,
 		ends[i] = inner[i].to;
 	qsort(ends, inner_count, sizeof(*ends), cover_compare_time);
 	if (ret_length)
-		sum_lengths(out, outer_count, in, inner_count, ends, &lengths, ret_length);
+		cover_sum_lengths(out, outer_count, in, inner_count, ends, &lengths, ret_length);
 	if (ret_holders)
-		count_holders(out, outer_count, in, inner_count, ends, &holders, ret_holders);
+		cover_count_holders(out, outer_count, in, inner_count, ends, &holders, ret_holders);
 	ok = true;
 done:
 	free(out);

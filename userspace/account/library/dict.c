@@ -42,7 +42,7 @@ static void dict_slot_fill(struct goodput_dict *d, size_t place)
 	d->slots[slot] = (uint32_t)place + 1;
 }
 
-static bool index_room(struct goodput_dict *d)
+static bool dict_index_room(struct goodput_dict *d)
 {
 	size_t slot_count = d->slot_count ? d->slot_count : 2 * ROOM_MIN;
 	uint32_t *slots;
@@ -100,7 +100,7 @@ struct goodput_entry *goodput_dict_put(struct goodput_dict *d, int64_t key)
 	if (d->count >= UINT32_MAX ||
 	    !goodput_room(&d->entries, d->count, &d->room, sizeof(*d->entries)))
 		return NULL;
-	if ((d->slots || !ascending) && !index_room(d))
+	if ((d->slots || !ascending) && !dict_index_room(d))
 		return NULL;
 	e = &d->entries[d->count++];
 	*e = (struct goodput_entry){.key = key};

@@ -24,7 +24,7 @@ static void library_watch_init(struct library_watch *w)
 		w->before[k].time_us = GOODPUT_UNKNOWN;
 }
 
-static void watch_step(struct library_watch *w, const struct goodput_record *r)
+static void library_watch_step(struct library_watch *w, const struct goodput_record *r)
 {
 	const struct goodput_record *before = &w->before[GOODPUT_STEP];
 
@@ -46,7 +46,7 @@ static void library_watch_feed(struct library_watch *w, const struct goodput_rec
 	if (r->write_us < w->write_us)
 		w->counts[WARN_DISORDER]++;
 	if (r->kind == GOODPUT_STEP)
-		watch_step(w, r);
+		library_watch_step(w, r);
 	if (r->kind == GOODPUT_JOB_START && step->time_us != GOODPUT_UNKNOWN &&
 	    r->time_us < step->time_us)
 		w->counts[WARN_SKEW]++;
@@ -62,7 +62,7 @@ static void library_watch_feed(struct library_watch *w, const struct goodput_rec
 		w->last_us = at_us;
 }
 
-static uint64_t memory_open_names(const struct goodput_dict *open)
+static uint64_t library_memory_open_names(const struct goodput_dict *open)
 {
 	uint64_t n = 0;
 
@@ -85,8 +85,8 @@ static void library_watch_tell(const struct library_watch *w, const struct libra
 				  (c->prep.start != GOODPUT_UNKNOWN) +
 				  (c->reinit.start != GOODPUT_UNKNOWN) +
 				  (c->load_start != GOODPUT_UNKNOWN) +
-				  memory_open_names(&c->open_customs) +
-				  memory_open_names(&c->open_waits) + c->reopened;
+				  library_memory_open_names(&c->open_customs) +
+				  library_memory_open_names(&c->open_waits) + c->reopened;
 }
 
 /* A calculator that is asked more than once keeps what it last answered: while nothing new is
@@ -117,7 +117,7 @@ struct engine {
 	struct window *windows, **by_start;
 };
 
-static void memory_free(struct memory *m)
+static void library_memory_free(struct memory *m)
 {
 	library_raw_free(&m->good);
 }
@@ -135,13 +135,13 @@ static void library_destroy(void *engine)
 		library_calc_free(e->windows[i].calc);
 	free(e->windows);
 	free(e->by_start);
-	memory_free(&e->memory);
+	library_memory_free(&e->memory);
 	library_calc_free(e->sequence);
 	library_calc_free(e->all);
 	free(e);
 }
 
-static int memory_compare_windows(const void *a, const void *b)
+static int library_memory_compare_windows(const void *a, const void *b)
 {
 	const struct window *const *x = a, *const *y = b;
 
@@ -149,7 +149,7 @@ static int memory_compare_windows(const void *a, const void *b)
 						       : (*x)->span.from_us > (*y)->span.from_us;
 }
 
-static bool windows_new(struct engine *e, bool (*scale_up)(void *, uint32_t), void *ctx)
+static bool library_windows_new(struct engine *e, bool (*scale_up)(void *, uint32_t), void *ctx)
 {
 	size_t n = e->q->window_count;
 
@@ -164,7 +164,7 @@ static bool windows_new(struct engine *e, bool (*scale_up)(void *, uint32_t), vo
 		if (!e->windows[i].calc)
 			return false;
 	}
-	qsort(e->by_start, n, sizeof(struct window *), memory_compare_windows);
+	qsort(e->by_start, n, sizeof(struct window *), library_memory_compare_windows);
 	return true;
 }
 
@@ -182,7 +182,8 @@ static void *library_create(const struct goodput_query *q, bool (*scale_up)(void
 	e->at_limit_us = q->at_count ? q->at_us[0] : 0;
 	if (q->at_count)
 		e->sequence = library_calc_new(q, scale_up, ctx, true);
-	if (e->all && e->at && (!q->at_count || e->sequence) && windows_new(e, scale_up, ctx) &&
+	if (e->all && e->at && (!q->at_count || e->sequence) &&
+	    library_windows_new(e, scale_up, ctx) &&
 	    (!q->exclude_count || !library_calc_exclude(e->all, q->excludes, q->exclude_count)))
 		return e;
 	library_destroy(e);
@@ -190,9 +191,9 @@ static void *library_create(const struct goodput_query *q, bool (*scale_up)(void
 }
 
 /* As the step information of a calculator: kept where no step is new. */
-static int remember_steps(struct memory *m, const struct library_calc *c,
-			  const struct goodput_query *q, struct goodput_part *part, bool is_new,
-			  struct goodput_step_time **ret_deviations)
+static int library_remember_steps(struct memory *m, const struct library_calc *c,
+				  const struct goodput_query *q, struct goodput_part *part,
+				  bool is_new, struct goodput_step_time **ret_deviations)
 {
 	struct goodput_part found = m->step;
 	int err;
@@ -215,8 +216,8 @@ static int remember_steps(struct memory *m, const struct library_calc *c,
 	return 0;
 }
 
-static int keep_good(struct memory *m, const struct library_raw *raw,
-		     const struct goodput_part *part)
+static int library_keep_good(struct memory *m, const struct library_raw *raw,
+			     const struct goodput_part *part)
 {
 	struct library_raw good = *raw;
 
@@ -231,9 +232,10 @@ static int keep_good(struct memory *m, const struct library_raw *raw,
 }
 
 /* What a calculator that has seen c's records answers at an instant. */
-static int memory_ask(struct memory *m, const struct library_calc *c, const struct goodput_query *q,
-		      int64_t now_us, struct goodput_part *ret,
-		      struct goodput_step_time **ret_deviations, uint64_t *insane)
+static int library_memory_ask(struct memory *m, const struct library_calc *c,
+			      const struct goodput_query *q, int64_t now_us,
+			      struct goodput_part *ret, struct goodput_step_time **ret_deviations,
+			      uint64_t *insane)
 {
 	double total_s = library_total_s(c, now_us);
 	bool is_new = c->records != m->records, new_steps = c->step_records != m->steps;
@@ -254,9 +256,9 @@ static int memory_ask(struct memory *m, const struct library_calc *c, const stru
 		return err;
 	library_part(&raw, total_s, q->elastic, ret, insane);
 	if (!ret->error)
-		err = keep_good(m, &raw, ret);
+		err = library_keep_good(m, &raw, ret);
 	if (!err)
-		err = remember_steps(m, c, q, ret, new_steps, ret_deviations);
+		err = library_remember_steps(m, c, q, ret, new_steps, ret_deviations);
 	if (!err && q->elastic && c->first_start != GOODPUT_UNKNOWN)
 		err = library_efficiency(c, c->first_start,
 					 c->end != GOODPUT_UNKNOWN ? c->end : library_ticks(now_us),
@@ -265,31 +267,31 @@ static int memory_ask(struct memory *m, const struct library_calc *c, const stru
 	return err;
 }
 
-static int64_t limit_of(const struct engine *e, size_t i)
+static int64_t library_limit_of(const struct engine *e, size_t i)
 {
 	int64_t at = e->q->at_us[i];
 
 	return at > e->at_limit_us ? at : e->at_limit_us;
 }
 
-static int memory_feed_sequence(struct engine *e, const struct goodput_record *r)
+static int library_memory_feed_sequence(struct engine *e, const struct goodput_record *r)
 {
-	while (e->at_done < e->q->at_count && r->write_us > limit_of(e, e->at_done)) {
+	while (e->at_done < e->q->at_count && r->write_us > library_limit_of(e, e->at_done)) {
 		uint64_t insane = 0;
-		int err = memory_ask(&e->memory, e->sequence, e->q, e->q->at_us[e->at_done],
-				     &e->at[e->at_done], NULL, &insane);
+		int err = library_memory_ask(&e->memory, e->sequence, e->q, e->q->at_us[e->at_done],
+					     &e->at[e->at_done], NULL, &insane);
 
 		if (err) {
 			free(e->at[e->at_done].custom);
 			return err;
 		}
-		e->at_limit_us = limit_of(e, e->at_done);
+		e->at_limit_us = library_limit_of(e, e->at_done);
 		e->at_done++;
 	}
 	return e->at_done < e->q->at_count ? library_calc_feed(e->sequence, r) : 0;
 }
 
-static int memory_feed_windows(struct engine *e, const struct goodput_record *r)
+static int library_memory_feed_windows(struct engine *e, const struct goodput_record *r)
 {
 	/* The library drops entries by their first time once more, which is the write time where a
 	 * log has no word of its own on that. */
@@ -325,13 +327,14 @@ static int library_feed(void *engine, const struct goodput_record *r)
 		err = library_calc_feed(e->all, r);
 	}
 	if (!err && e->sequence)
-		err = memory_feed_sequence(e, r);
+		err = library_memory_feed_sequence(e, r);
 	if (!err)
-		err = memory_feed_windows(e, r);
+		err = library_memory_feed_windows(e, r);
 	return err;
 }
 
-static int answer_window(const struct engine *e, const struct window *w, struct goodput_part *ret)
+static int library_answer_window(const struct engine *e, const struct window *w,
+				 struct goodput_part *ret)
 {
 	int64_t from = library_ticks(w->span.from_us), to = library_ticks(w->span.to_us);
 	int64_t since = from > w->first ? from : w->first, until = to < w->last ? to : w->last;
@@ -358,7 +361,7 @@ static int answer_window(const struct engine *e, const struct window *w, struct 
 	return err;
 }
 
-static int answer_windows(const struct engine *e, struct goodput_answer *a)
+static int library_answer_windows(const struct engine *e, struct goodput_answer *a)
 {
 	int err = 0;
 
@@ -367,14 +370,14 @@ static int answer_windows(const struct engine *e, struct goodput_answer *a)
 		return -ENOMEM;
 	a->window_count = e->q->window_count;
 	for (size_t i = 0; !err && i < a->window_count; i++) {
-		err = answer_window(e, &e->windows[i], &a->windows[i]);
+		err = library_answer_window(e, &e->windows[i], &a->windows[i]);
 		a->windows[i].from_us = e->q->windows[i].from_us;
 		a->windows[i].to_us = e->q->windows[i].to_us;
 	}
 	return err;
 }
 
-static int copy_part(const struct goodput_part *from, struct goodput_part *ret)
+static int library_copy_part(const struct goodput_part *from, struct goodput_part *ret)
 {
 	struct goodput_custom *custom = calloc(from->custom_count + 1, sizeof(*custom));
 
@@ -388,7 +391,7 @@ static int copy_part(const struct goodput_part *from, struct goodput_part *ret)
 }
 
 /* Those that no record has passed yet are answered aside: more records may come. */
-static int answer_at(const struct engine *e, struct goodput_answer *a)
+static int library_answer_at(const struct engine *e, struct goodput_answer *a)
 {
 	struct memory m = e->memory;
 	uint64_t insane = 0;
@@ -401,14 +404,15 @@ static int answer_at(const struct engine *e, struct goodput_answer *a)
 	if (m.has_good && library_raw_copy(&e->memory.good, &m.good))
 		return -ENOMEM;
 	for (size_t i = 0; !err && i < e->at_done; i++)
-		err = copy_part(&e->at[i], &a->at[i]);
+		err = library_copy_part(&e->at[i], &a->at[i]);
 	for (size_t i = e->at_done; !err && i < a->at_count; i++)
-		err = memory_ask(&m, e->sequence, e->q, e->q->at_us[i], &a->at[i], NULL, &insane);
-	memory_free(&m);
+		err = library_memory_ask(&m, e->sequence, e->q, e->q->at_us[i], &a->at[i], NULL,
+					 &insane);
+	library_memory_free(&m);
 	return err;
 }
 
-static int answer_steps(const struct engine *e, struct goodput_answer *a)
+static int library_answer_steps(const struct engine *e, struct goodput_answer *a)
 {
 	const struct goodput_dict *times = &e->all->times;
 
@@ -432,11 +436,12 @@ static int library_watch_answer(void *engine, struct goodput_answer *ret)
 	int err;
 
 	a.now_us = q->now_us != GOODPUT_UNKNOWN ? q->now_us : e->watch.last_us;
-	err = memory_ask(&fresh, e->all, q, a.now_us, &a.cumulative, &a.deviations, &insane);
-	memory_free(&fresh);
+	err = library_memory_ask(&fresh, e->all, q, a.now_us, &a.cumulative, &a.deviations,
+				 &insane);
+	library_memory_free(&fresh);
 	a.deviation_count = a.cumulative.has_deviation ? e->all->times.count : 0;
 	if (!err)
-		err = answer_steps(e, &a);
+		err = library_answer_steps(e, &a);
 	if (!err && q->exclude_count) {
 		a.has_excluded = true;
 		err = library_part_excluded(e->all, q, library_total_s(e->all, a.now_us),
@@ -445,9 +450,9 @@ static int library_watch_answer(void *engine, struct goodput_answer *ret)
 		a.excluded.to_us = a.now_us;
 	}
 	if (!err)
-		err = answer_windows(e, &a);
+		err = library_answer_windows(e, &a);
 	if (!err && q->at_count)
-		err = answer_at(e, &a);
+		err = library_answer_at(e, &a);
 	library_watch_tell(&e->watch, e->all, a.warnings);
 	a.warnings[WARN_INSANE] += insane;
 	if (err)

@@ -10,15 +10,15 @@
 
 /* ---- what the elastic calculator adds -------------------------------------------------------- */
 
-static void elastic_put(struct library_raw *r, enum goodput_badput b, double s)
+static void part_elastic_put(struct library_raw *r, enum goodput_badput b, double s)
 {
 	r->badput_s[b] = s;
 	r->has |= 1u << b;
 }
 
 /* What of a phase lies in reinitialisations is told of there. */
-static void raw_exclude(struct library_raw *raw, enum goodput_badput b,
-			const struct library_phase *p, const struct goodput_cover *reinit)
+static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
+			     const struct library_phase *p, const struct goodput_cover *reinit)
 {
 	goodput_wide shared = 0;
 
@@ -38,18 +38,18 @@ static int library_elastic(const struct library_calc *c, struct library_raw *raw
 	goodput_wide sum = 0;
 
 	if (c->has_wait[0])
-		elastic_put(raw, BADPUT_SLICE_DOWN, library_seconds(c->waits[0]));
+		part_elastic_put(raw, BADPUT_SLICE_DOWN, library_seconds(c->waits[0]));
 	if (c->has_wait[1])
-		elastic_put(raw, BADPUT_SCALE_UP, library_seconds(c->waits[1]));
+		part_elastic_put(raw, BADPUT_SCALE_UP, library_seconds(c->waits[1]));
 	if (!c->reinit.count)
 		return 0;
 	for (size_t i = 0; i < c->reinit.count; i++)
 		sum += c->reinit.spans[i].to - c->reinit.spans[i].from;
-	elastic_put(raw, BADPUT_REINIT, library_seconds(sum));
+	part_elastic_put(raw, BADPUT_REINIT, library_seconds(sum));
 	if (!goodput_cover_make(&reinit, c->reinit.spans, c->reinit.count))
 		return -ENOMEM;
-	raw_exclude(raw, BADPUT_INIT, &c->init, &reinit);
-	raw_exclude(raw, BADPUT_PREP, &c->prep, &reinit);
+	part_raw_exclude(raw, BADPUT_INIT, &c->init, &reinit);
+	part_raw_exclude(raw, BADPUT_PREP, &c->prep, &reinit);
 	goodput_cover_free(&reinit);
 	return 0;
 }
@@ -100,13 +100,13 @@ int library_efficiency(const struct library_calc *c, int64_t from, int64_t to,
 
 /* ---- what segments and phases add up to ------------------------------------------------------ */
 
-static void raw_put(struct library_raw *r, enum goodput_badput b, double s)
+static void part_raw_put(struct library_raw *r, enum goodput_badput b, double s)
 {
 	r->badput_s[b] = s;
 	r->has |= 1u << b;
 }
 
-static double raw_means_sum(const struct library_saves *s)
+static double part_raw_means_sum(const struct library_saves *s)
 {
 	double sum = 0;
 
@@ -126,7 +126,7 @@ static struct library_segment part_open_segment(const struct library_calc *c)
 	return open;
 }
 
-static int raw_custom(const struct library_sums *s, struct library_raw *ret)
+static int part_raw_custom(const struct library_sums *s, struct library_raw *ret)
 {
 	ret->custom = calloc(s->custom.count + 1, sizeof(*ret->custom));
 	if (!ret->custom)
@@ -138,34 +138,34 @@ static int raw_custom(const struct library_sums *s, struct library_raw *ret)
 	return 0;
 }
 
-static int raw_sums(const struct library_sums *s, struct library_raw *ret)
+static int part_raw_sums(const struct library_sums *s, struct library_raw *ret)
 {
 	ret->productive_s = s->productive_s;
 	if (s->any)
-		raw_put(ret, BADPUT_WASTED, library_seconds(s->wasted));
+		part_raw_put(ret, BADPUT_WASTED, library_seconds(s->wasted));
 	if (s->any_pair) {
-		raw_put(ret, BADPUT_STARTUP, s->startup_s);
-		raw_put(ret, BADPUT_CUSTOM, 0);
+		part_raw_put(ret, BADPUT_STARTUP, s->startup_s);
+		part_raw_put(ret, BADPUT_CUSTOM, 0);
 	}
-	return raw_custom(s, ret);
+	return part_raw_custom(s, ret);
 }
 
-static void raw_phases(const struct library_calc *c, struct library_raw *ret)
+static void part_raw_phases(const struct library_calc *c, struct library_raw *ret)
 {
-	raw_put(ret, BADPUT_INIT, library_seconds(c->init.sum));
-	raw_put(ret, BADPUT_PREP, library_seconds(c->prep.sum));
+	part_raw_put(ret, BADPUT_INIT, library_seconds(c->init.sum));
+	part_raw_put(ret, BADPUT_PREP, library_seconds(c->prep.sum));
 	if (c->has_sync)
-		raw_put(ret, BADPUT_LOAD_SYNC, library_seconds(c->load_sync));
-	raw_put(ret, BADPUT_LOAD_ASYNC, library_seconds(c->load - c->load_sync));
+		part_raw_put(ret, BADPUT_LOAD_SYNC, library_seconds(c->load_sync));
+	part_raw_put(ret, BADPUT_LOAD_ASYNC, library_seconds(c->load - c->load_sync));
 	if (c->has_recovery)
-		raw_put(ret, BADPUT_RECOVERY, library_seconds(c->recovery));
-	raw_put(ret, BADPUT_SAVE, raw_means_sum(&c->saves));
-	raw_put(ret, BADPUT_RESTORE, raw_means_sum(&c->restores));
+		part_raw_put(ret, BADPUT_RECOVERY, library_seconds(c->recovery));
+	part_raw_put(ret, BADPUT_SAVE, part_raw_means_sum(&c->saves));
+	part_raw_put(ret, BADPUT_RESTORE, part_raw_means_sum(&c->restores));
 	ret->nulls = c->nulls > 0;
 }
 
-static void raw_last(const struct library_calc *c, const struct library_segment *open,
-		     const struct library_sums *s, struct library_raw *ret)
+static void part_raw_last(const struct library_calc *c, const struct library_segment *open,
+			  const struct library_sums *s, struct library_raw *ret)
 {
 	const struct goodput_entry *last = goodput_dict_find(&c->steps, open->boundary);
 
@@ -190,11 +190,11 @@ int library_raw(const struct library_calc *c, struct library_raw *ret)
 		err = library_segments(c, c->closed, c->closed_count, &s);
 	if (!err && open.count)
 		err = library_segments(c, &open, 1, &s);
-	raw_phases(c, ret);
+	part_raw_phases(c, ret);
 	if (!err)
-		err = raw_sums(&s, ret);
+		err = part_raw_sums(&s, ret);
 	if (!err && open.count)
-		raw_last(c, &open, &s, ret);
+		part_raw_last(c, &open, &s, ret);
 	if (!err && c->elastic)
 		err = library_elastic(c, ret);
 	library_sums_free(&s);
@@ -247,7 +247,7 @@ static int library_raw_excluding(const struct library_calc *c, struct library_ra
 	if (!err && open.count)
 		err = library_segments_excluding(c, &open, 1, &s, ret_times);
 	if (!err)
-		err = raw_sums(&s, ret);
+		err = part_raw_sums(&s, ret);
 	if (err)
 		goto done;
 	ret->max_productive_step = s.max_of_all;
@@ -263,13 +263,13 @@ static int library_raw_excluding(const struct library_calc *c, struct library_ra
 			excluded += out;
 		}
 	}
-	raw_put(ret, BADPUT_INIT, library_seconds(x->init));
-	raw_put(ret, BADPUT_PREP, library_seconds(x->prep));
+	part_raw_put(ret, BADPUT_INIT, library_seconds(x->init));
+	part_raw_put(ret, BADPUT_PREP, library_seconds(x->prep));
 	if (x->has_sync)
-		raw_put(ret, BADPUT_LOAD_SYNC, library_seconds(x->load_sync));
-	raw_put(ret, BADPUT_LOAD_ASYNC, library_seconds(x->load - x->load_sync));
+		part_raw_put(ret, BADPUT_LOAD_SYNC, library_seconds(x->load_sync));
+	part_raw_put(ret, BADPUT_LOAD_ASYNC, library_seconds(x->load - x->load_sync));
 	if (x->has_recovery)
-		raw_put(ret, BADPUT_RECOVERY, library_seconds(x->recovery));
+		part_raw_put(ret, BADPUT_RECOVERY, library_seconds(x->recovery));
 	*ret_excluded_s = library_seconds(excluded + s.excluded);
 done:
 	library_sums_free(&s);
@@ -304,12 +304,12 @@ double library_total_s(const struct library_calc *c, int64_t now_us)
 		       : library_seconds((goodput_wide)until - c->first_start);
 }
 
-static double raw_percent(double s, double total_s)
+static double part_raw_percent(double s, double total_s)
 {
 	return s > 0 && s < total_s ? s / total_s * 100 : 0;
 }
 
-static void raw_bound(double *s, double total_s, uint64_t *insane)
+static void part_raw_bound(double *s, double total_s, uint64_t *insane)
 {
 	if (*s >= 0 && *s <= total_s)
 		return;
@@ -329,12 +329,12 @@ void library_part(struct library_raw *raw, double total_s, bool elastic, struct 
 	ret->disruptions = raw->disruptions;
 	for (int b = 0; b < BADPUTS; b++)
 		if (raw->has & 1u << b) {
-			raw_bound(&raw->badput_s[b], total_s, insane);
+			part_raw_bound(&raw->badput_s[b], total_s, insane);
 			sum_s += NOT_SUMMED & 1u << b ? 0 : raw->badput_s[b];
 		}
 	for (size_t i = 0; i < raw->custom_count; i++) {
-		raw_bound(&raw->custom[i].s, total_s, insane);
-		raw->custom[i].pct = raw_percent(raw->custom[i].s, total_s);
+		part_raw_bound(&raw->custom[i].s, total_s, insane);
+		raw->custom[i].pct = part_raw_percent(raw->custom[i].s, total_s);
 		custom_s += raw->custom[i].s;
 	}
 	sum_s += custom_s;
@@ -348,7 +348,7 @@ void library_part(struct library_raw *raw, double total_s, bool elastic, struct 
 	ret->has_pct = ALWAYS | (elastic ? ALWAYS_ELASTIC : 0);
 	for (int b = 0; b < BADPUTS; b++) {
 		ret->badput_s[b] = raw->badput_s[b];
-		ret->badput_pct[b] = raw_percent(raw->badput_s[b], total_s);
+		ret->badput_pct[b] = part_raw_percent(raw->badput_s[b], total_s);
 	}
 	ret->custom = raw->custom;
 	ret->custom_count = raw->custom_count;

@@ -37,7 +37,7 @@ static double batch_value_of(uint64_t rank)
 	return value;
 }
 
-static bool sample_value(const struct sample *s, size_t i, double *ret)
+static bool deviation_batch_sample_value(const struct sample *s, size_t i, double *ret)
 {
 	if (s->values[i] < s->least)
 		return false;
@@ -46,7 +46,7 @@ static bool sample_value(const struct sample *s, size_t i, double *ret)
 }
 
 /* The k-th smallest, from 0: digit by digit, so that no order of the values makes it slow. */
-static double select_kth(const struct sample *s, size_t k)
+static double deviation_batch_select_kth(const struct sample *s, size_t k)
 {
 	uint32_t counts[1 << DIGIT_BITS];
 	uint64_t prefix = 0, known = 0;
@@ -61,7 +61,7 @@ static double select_kth(const struct sample *s, size_t k)
 		for (size_t i = 0; i < s->count; i++) {
 			uint64_t rank;
 
-			if (!sample_value(s, i, &v))
+			if (!deviation_batch_sample_value(s, i, &v))
 				continue;
 			rank = batch_rank_of(v);
 			if ((rank & known) == prefix)
@@ -81,14 +81,14 @@ static double batch_median(const struct sample *s)
 	size_t n = 0, upto = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		n += sample_value(s, i, &v);
+		n += deviation_batch_sample_value(s, i, &v);
 	if (!n)
 		return 0;
-	low = select_kth(s, (n - 1) / 2);
+	low = deviation_batch_select_kth(s, (n - 1) / 2);
 	if (n % 2)
 		return low;
 	for (size_t i = 0; i < s->count; i++) {
-		if (!sample_value(s, i, &v))
+		if (!deviation_batch_sample_value(s, i, &v))
 			continue;
 		if (v <= low)
 			upto++;
@@ -110,7 +110,7 @@ bool deviation_batch_ideal(const double *times_s, size_t count, double least_s, 
 	limit = mid + batch_median(&s) * 3;
 	s.distance = false;
 	for (size_t i = 0; i < count; i++) {
-		if (!sample_value(&s, i, &v) || v > limit)
+		if (!deviation_batch_sample_value(&s, i, &v) || v > limit)
 			continue;
 		sum += v;
 		n++;

@@ -204,7 +204,7 @@ static void csv_disruption(struct buffer *b, const struct job_disruption *disrup
 	csv_text(b, disruption->how);
 }
 
-static void export_csv_fact(void *state, const struct fact *f)
+static void csv_fact(void *state, const struct fact *f)
 {
 	struct csv_export *c = state;
 	struct csv_file *file = NULL;
@@ -252,7 +252,7 @@ static int csv_resume(struct csv_file *file, const char *path)
 	return bytes ? 0 : -ENOENT;
 }
 
-static bool columns_are(int folder, const char *name, const char *columns)
+static bool csv_columns_are(int folder, const char *name, const char *columns)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	size_t len = strlen(columns);
@@ -274,7 +274,7 @@ struct columns_ask {
 
 /* Rows of two versions in one table would be under the wrong names: a file of other columns is
  * renamed to FILE.N. The answer: N, 0 where the columns are the same. */
-static ssize_t columns_there(const void *arg, void *ret, size_t cap)
+static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
 {
 	const struct columns_ask *a = arg;
 	char to[NAME_MAX + 1];
@@ -284,7 +284,7 @@ static ssize_t columns_there(const void *arg, void *ret, size_t cap)
 
 	if (folder < 0)
 		return folder;
-	if (!columns_are(folder, name, a->columns)) {
+	if (!csv_columns_are(folder, name, a->columns)) {
 		do
 			snprintf(to, sizeof(to), "%s.%u", name, ++n);
 		while (n < ASIDE_MAX && !faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW));
@@ -296,11 +296,12 @@ static ssize_t columns_there(const void *arg, void *ret, size_t cap)
 }
 
 /* *ret_other: the file had other columns, and is another one's now. */
-static int columns_settle(const char *path, int table, bool *ret_other)
+static int csv_columns_settle(const char *path, int table, bool *ret_other)
 {
 	struct columns_ask ask = {path, tables[table].columns};
 	unsigned n = 0;
-	ssize_t err = aside_once(columns_there, &ask, sizeof(ask), &n, sizeof(n), OUTLET_OPEN_MS);
+	ssize_t err = aside_once(csv_columns_there, &ask, sizeof(ask), &n, sizeof(n),
+				 OUTLET_OPEN_MS);
 	char shown[256];
 
 	log_escape(shown, sizeof(shown), path, strlen(path));
@@ -328,7 +329,7 @@ static int csv_open_file(struct csv_export *c, int table, const struct export_op
 		return -ENOMEM;
 	err = opt->resume ? csv_resume(file, path) : -ENOENT;
 	file->numbered = !err;
-	err = file->numbered ? columns_settle(path, table, &other) : err == -ENOENT ? 0 : err;
+	err = file->numbered ? csv_columns_settle(path, table, &other) : err == -ENOENT ? 0 : err;
 	append = file->numbered && !other;
 	if (!err && !opt->replay)
 		err = sink_open_aside(&file->sink, path, append, NULL, NULL);
@@ -344,7 +345,7 @@ static int csv_open_file(struct csv_export *c, int table, const struct export_op
 	return 0;
 }
 
-static int export_csv_close(void *state)
+static int csv_close(void *state)
 {
 	struct csv_export *c = state;
 	int err = 0, lost;
@@ -364,7 +365,7 @@ static int export_csv_close(void *state)
 	return err;
 }
 
-static int export_csv_check(const char *arg, const struct export_options *opt)
+static int csv_check(const char *arg, const struct export_options *opt)
 {
 	(void)opt;
 	if (arg && *arg)
@@ -373,20 +374,20 @@ static int export_csv_check(const char *arg, const struct export_options *opt)
 	return -EINVAL;
 }
 
-static ssize_t folder_there(const void *arg, void *ret, size_t cap)
+static ssize_t csv_folder_there(const void *arg, void *ret, size_t cap)
 {
 	(void)ret;
 	(void)cap;
 	return path_make(*(const char *const *)arg, 0755);
 }
 
-static int export_csv_open(void **ret_state, const char *arg, const struct export_options *opt)
+static int csv_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
 	struct csv_export *c;
 	char shown[256];
 	int err = 0;
 
-	err = (int)aside_once(folder_there, &arg, sizeof(arg), NULL, 0, OUTLET_OPEN_MS);
+	err = (int)aside_once(csv_folder_there, &arg, sizeof(arg), NULL, 0, OUTLET_OPEN_MS);
 	if (err) {
 		log_error("export to %s: %s", log_escape(shown, sizeof(shown), arg, strlen(arg)),
 			  err == -ETIMEDOUT ? "its disk does not answer" : path_why(err));
@@ -401,14 +402,14 @@ static int export_csv_open(void **ret_state, const char *arg, const struct expor
 	for (int i = 0; !err && i < CSV_TABLES; i++)
 		err = csv_open_file(c, i, opt);
 	if (err) {
-		export_csv_close(c);
+		csv_close(c);
 		return err;
 	}
 	*ret_state = c;
 	return 0;
 }
 
-static void export_csv_snapshot(void *state, struct snapshot *s)
+static void csv_snapshot(void *state, struct snapshot *s)
 {
 	struct csv_export *c = state;
 	bool up = true;
@@ -421,7 +422,7 @@ static void export_csv_snapshot(void *state, struct snapshot *s)
 		c->flushed_ns = s->real_ns;
 }
 
-static void export_csv_save(void *state)
+static void csv_save(void *state)
 {
 	struct csv_export *c = state;
 
@@ -429,7 +430,7 @@ static void export_csv_save(void *state)
 		sink_save(c->files[i].sink, SAVE_NS / CSV_TABLES);
 }
 
-static void export_csv_archive(void *state, struct archive *a)
+static void csv_archive(void *state, struct archive *a)
 {
 	struct csv_export *c = state;
 	uint64_t bytes;
@@ -441,7 +442,7 @@ static void export_csv_archive(void *state, struct archive *a)
 	}
 }
 
-static void export_csv_look(void *state, struct export_view *ret)
+static void csv_look(void *state, struct export_view *ret)
 {
 	const struct csv_export *c = state;
 	uint64_t rows = 0, slow = 0, failed = 0, bytes, not_sent;
@@ -470,7 +471,7 @@ static void export_csv_look(void *state, struct export_view *ret)
 	ret->dropped[1].count = failed;
 }
 
-static uint64_t export_csv_told(void *state)
+static uint64_t csv_told(void *state)
 {
 	const struct csv_export *c = state;
 	uint64_t last = 0;
@@ -480,7 +481,7 @@ static uint64_t export_csv_told(void *state)
 	return last;
 }
 
-static void export_csv_end(void *state, bool soon)
+static void csv_end(void *state, bool soon)
 {
 	struct csv_export *c = state;
 
@@ -493,14 +494,14 @@ const struct exporter export_csv = {
 	.help = "steps, checkpoints and disruptions as tables, to files in DIR",
 	.spec = {"csv:DIR"},
 	.place = EXPORT_TO_FOLDER,
-	.check = export_csv_check,
-	.open = export_csv_open,
-	.fact = export_csv_fact,
-	.snapshot = export_csv_snapshot,
-	.save = export_csv_save,
-	.archive = export_csv_archive,
-	.look = export_csv_look,
-	.told = export_csv_told,
-	.end = export_csv_end,
-	.close = export_csv_close,
+	.check = csv_check,
+	.open = csv_open,
+	.fact = csv_fact,
+	.snapshot = csv_snapshot,
+	.save = csv_save,
+	.archive = csv_archive,
+	.look = csv_look,
+	.told = csv_told,
+	.end = csv_end,
+	.close = csv_close,
 };

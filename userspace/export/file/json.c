@@ -121,7 +121,7 @@ static int json_resume(const char *path, bool bounded, uint64_t *ret_last)
 	return before == -ENOENT ? err : before;
 }
 
-static void export_json_gap(void *ctx, struct buffer *out, uint64_t lines)
+static void json_gap(void *ctx, struct buffer *out, uint64_t lines)
 {
 	const struct json_export *j = ctx;
 
@@ -137,7 +137,7 @@ static void export_json_gap(void *ctx, struct buffer *out, uint64_t lines)
 }
 
 /* For a replay open() logs it, with its warning. */
-static int export_json_check(const char *arg, const struct export_options *opt)
+static int json_check(const char *arg, const struct export_options *opt)
 {
 	char *path = strdup(arg && *arg ? arg : "-");
 	struct outlet_bound bound;
@@ -147,7 +147,7 @@ static int export_json_check(const char *arg, const struct export_options *opt)
 	return err;
 }
 
-static int export_json_open(void **ret_state, const char *arg, const struct export_options *opt)
+static int json_on_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
 	struct json_export *j = calloc(1, sizeof(*j));
 	char *path = strdup(arg && *arg ? arg : "-");
@@ -161,7 +161,7 @@ static int export_json_open(void **ret_state, const char *arg, const struct expo
 		err = err == -ENOENT ? 0 : err;
 	}
 	if (!err && !opt->replay)
-		err = sink_open_aside(&j->sink, path, j->numbered, export_json_gap, j);
+		err = sink_open_aside(&j->sink, path, j->numbered, json_gap, j);
 	else if (!err)
 		err = j->numbered ? sink_open_append(&j->sink, path) : sink_open(&j->sink, path);
 	free(path);
@@ -174,8 +174,7 @@ static int export_json_open(void **ret_state, const char *arg, const struct expo
 	return 0;
 }
 
-static void export_json_line(struct json_export *j, const struct fact *f,
-			     const struct snapshot *last)
+static void json_on_line(struct json_export *j, const struct fact *f, const struct snapshot *last)
 {
 	j->seq = f->number;
 	j->mono_ns = f->mono_ns;
@@ -185,24 +184,24 @@ static void export_json_line(struct json_export *j, const struct fact *f,
 	j->lines++;
 }
 
-static void export_json_end(struct json_export *j, const struct snapshot *last)
+static void json_end(struct json_export *j, const struct snapshot *last)
 {
 	if (!j->ended)
 		return;
 	j->ended = false;
 	j->end_fact.end = &j->end;
 	j->end_fact.job = "";
-	export_json_line(j, &j->end_fact, last);
+	json_on_line(j, &j->end_fact, last);
 }
 
-static void export_json_fact(void *state, const struct fact *f)
+static void json_fact(void *state, const struct fact *f)
 {
 	struct json_export *j = state;
 
 	if (j->numbered ? f->number <= j->last : f->told)
 		return;
 	if (f->type != FACT_END) {
-		export_json_line(j, f, NULL);
+		json_on_line(j, f, NULL);
 		return;
 	}
 	j->end_fact = *f;
@@ -210,22 +209,22 @@ static void export_json_fact(void *state, const struct fact *f)
 	j->ended = true;
 }
 
-static void export_json_snapshot(void *state, struct snapshot *s)
+static void json_snapshot(void *state, struct snapshot *s)
 {
 	struct json_export *j = state;
 
-	export_json_end(j, s);
+	json_end(j, s);
 	sink_flush(j->sink);
 	if (!sink_trouble(j->sink))
 		j->flushed_ns = s->real_ns;
 }
 
-static void export_json_save(void *state)
+static void json_save(void *state)
 {
 	sink_save(((struct json_export *)state)->sink, SAVE_NS);
 }
 
-static void export_json_archive(void *state, struct archive *a)
+static void json_archive(void *state, struct archive *a)
 {
 	struct json_export *j = state, was = *j;
 	uint64_t bytes;
@@ -244,7 +243,7 @@ static void export_json_archive(void *state, struct archive *a)
 }
 
 /* Every fact is a line. */
-static void export_json_missed(void *state, uint64_t upto)
+static void json_missed(void *state, uint64_t upto)
 {
 	struct json_export *j = state;
 	uint64_t lines;
@@ -258,7 +257,7 @@ static void export_json_missed(void *state, uint64_t upto)
 	sink_missed(j->sink, lines);
 }
 
-static void export_json_look(void *state, struct export_view *ret)
+static void json_look(void *state, struct export_view *ret)
 {
 	const struct json_export *j = state;
 	uint64_t slow = sink_lost(j->sink), failed = sink_failed(j->sink), bytes,
@@ -279,22 +278,22 @@ static void export_json_look(void *state, struct export_view *ret)
 		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", trouble);
 }
 
-static uint64_t export_json_told(void *state)
+static uint64_t json_told(void *state)
 {
 	return ((struct json_export *)state)->last;
 }
 
-static void export_json_stop(void *state, bool soon)
+static void json_stop(void *state, bool soon)
 {
 	sink_end(((struct json_export *)state)->sink, soon);
 }
 
-static int export_json_close(void *state)
+static int json_on_close(void *state)
 {
 	struct json_export *j = state;
 	int err;
 
-	export_json_end(j, NULL);
+	json_end(j, NULL);
 	err = sink_close(j->sink);
 	free(j);
 	return err;
@@ -306,15 +305,15 @@ const struct exporter export_json = {
 	.spec = {"json:FILE"},
 	.place = EXPORT_TO_FILE,
 	.setting = {",size=", ",keep="},
-	.check = export_json_check,
-	.open = export_json_open,
-	.fact = export_json_fact,
-	.snapshot = export_json_snapshot,
-	.save = export_json_save,
-	.archive = export_json_archive,
-	.missed = export_json_missed,
-	.look = export_json_look,
-	.told = export_json_told,
-	.end = export_json_stop,
-	.close = export_json_close,
+	.check = json_check,
+	.open = json_on_open,
+	.fact = json_fact,
+	.snapshot = json_snapshot,
+	.save = json_save,
+	.archive = json_archive,
+	.missed = json_missed,
+	.look = json_look,
+	.told = json_told,
+	.end = json_stop,
+	.close = json_on_close,
 };

@@ -52,7 +52,7 @@ static struct {
 	off_t torn_at, torn; /* a part of a line that could not be cut off: from, to; 0: none */
 } there = {.fd = -1};
 
-static ssize_t whole_lines(const char *text, size_t len)
+static ssize_t outlet_whole_lines(const char *text, size_t len)
 {
 	const char *end = len ? memrchr(text, '\n', len) : NULL;
 
@@ -120,7 +120,7 @@ static int outlet_mend(struct stat *st)
 }
 
 /* The predecessor wrote the same text up to there. */
-static size_t begin_again(const struct outlet_ask *a, struct stat *st, int *ret_err)
+static size_t outlet_begin_again(const struct outlet_ask *a, struct stat *st, int *ret_err)
 {
 	off_t more;
 	size_t had = 0;
@@ -132,14 +132,14 @@ static size_t begin_again(const struct outlet_ask *a, struct stat *st, int *ret_
 		more = st->st_size; /* it is a new file, which begins with this text */
 	if (more <= 0 || more > (off_t)a->len)
 		return 0;
-	had = (size_t)more == a->len ? a->len : (size_t)whole_lines(a->text, (size_t)more);
+	had = (size_t)more == a->len ? a->len : (size_t)outlet_whole_lines(a->text, (size_t)more);
 	if ((off_t)had < more)
 		outlet_cut(st->st_size - more + (off_t)had, st->st_size);
 	return had;
 }
 
 /* FILE.n of the file that is bounded; 0: the file itself. */
-static void bounded_name(char out[NAME_MAX + 1], const char *name, uint32_t n)
+static void outlet_bounded_name(char out[NAME_MAX + 1], const char *name, uint32_t n)
 {
 	if (n)
 		snprintf(out, NAME_MAX + 1, "%.240s.%u", name, n);
@@ -174,7 +174,7 @@ static int files_shift(const struct outlet_bound *b, int folder, const char *nam
 	int err = 0;
 
 	do {
-		bounded_name(to, name, n);
+		outlet_bounded_name(to, name, n);
 		if (fstatat(folder, to, &st, AT_SYMLINK_NOFOLLOW))
 			break;
 		if (!S_ISREG(st.st_mode))
@@ -183,8 +183,8 @@ static int files_shift(const struct outlet_bound *b, int folder, const char *nam
 	if (n > b->keep)
 		err = files_drop(b, folder, to, ret_removed);
 	for (n = n > b->keep ? b->keep : n; !err && n > 0; n--) {
-		bounded_name(from, name, n - 1);
-		bounded_name(to, name, n);
+		outlet_bounded_name(from, name, n - 1);
+		outlet_bounded_name(to, name, n);
 		err = renameat(folder, from, folder, to) ? -EXDEV : 0;
 	}
 	return err;
@@ -260,7 +260,7 @@ static ssize_t outlet_write_there(const void *arg, void *ret, size_t cap)
 	if (cap < sizeof(*answer))
 		return -ENOBUFS;
 	if (there.fd < 0)
-		at = begin_again(a, &st, &err);
+		at = outlet_begin_again(a, &st, &err);
 	err = err ? err : outlet_mend(&st);
 	if (!err && a->bound.bytes && !at && st.st_size &&
 	    (uint64_t)st.st_size + a->len > a->bound.bytes)
@@ -279,14 +279,14 @@ static ssize_t outlet_write_there(const void *arg, void *ret, size_t cap)
 		at += (size_t)n;
 	}
 	err = at == a->len ? 0 : n < 0 ? -errno : -EIO;
-	whole = at == a->len ? at : (size_t)whole_lines(a->text, at);
+	whole = at == a->len ? at : (size_t)outlet_whole_lines(a->text, at);
 	if (whole < at)
 		outlet_cut(st.st_size + (off_t)whole, st.st_size + (off_t)at);
 	*answer = (struct answer){.told = {whole, err, removed}, .size = st.st_size + (off_t)whole};
 	return sizeof(*answer);
 }
 
-static ssize_t close_there(const void *arg, void *ret, size_t cap)
+static ssize_t outlet_close_there(const void *arg, void *ret, size_t cap)
 {
 	int fd = there.fd;
 
@@ -335,7 +335,7 @@ static void outlet_free(struct outlet *o)
 	free(o);
 }
 
-static bool only_here(const char *path)
+static bool outlet_only_here(const char *path)
 {
 	return !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/dev/std", 8) ||
 	       !strncmp(path, "/proc/", 6);
@@ -348,7 +348,7 @@ int outlet_open(struct outlet **ret, const char *path, bool keep)
 	ssize_t n;
 	int err;
 
-	if (only_here(path))
+	if (outlet_only_here(path))
 		return -ENOTSUP;
 	o = calloc(1, sizeof(*o));
 	if (!o)
@@ -379,7 +379,7 @@ size_t outlet_give(struct outlet *o, const char *text, size_t len)
 	size_t whole;
 
 	if (len > OUTLET_TEXT_MAX) {
-		whole = (size_t)whole_lines(text, OUTLET_TEXT_MAX);
+		whole = (size_t)outlet_whole_lines(text, OUTLET_TEXT_MAX);
 		len = whole ? whole : OUTLET_TEXT_MAX; /* a line that is longer goes in parts */
 	}
 	memcpy(o->text, text, len);
@@ -448,7 +448,7 @@ int outlet_close(struct outlet *o, int wait_ms)
 	if (!o)
 		return 0;
 	if (!n) {
-		n = outlet_ask(o, close_there, true);
+		n = outlet_ask(o, outlet_close_there, true);
 		n = n ? n : outlet_answer_of(o, wait_ms, &answer);
 	}
 	if (n == -EAGAIN)

@@ -46,7 +46,7 @@ static bool sink_is_file(int fd)
 }
 
 /* A FIFO gets a reader when it will: lines are kept until then. */
-static void fifo_wait(struct sink *s, const char *path)
+static void sink_fifo_wait(struct sink *s, const char *path)
 {
 	s->fd = -1;
 	s->fifo = strdup(path);
@@ -72,7 +72,7 @@ static int sink_open_how(struct sink **ret, const char *path, int how, int fifo_
 		s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	err = s->fd >= 0 ? 0 : strcmp(path, "-") != 0 ? s->fd : -errno;
 	if (err == -ENXIO && !fifo_ms)
-		fifo_wait(s, path);
+		sink_fifo_wait(s, path);
 	if (err && !s->fifo) {
 		log_error("export to %s: %s", s->path, path_why(err));
 		free(s);
@@ -94,7 +94,7 @@ int sink_open_append(struct sink **ret, const char *path)
 }
 
 /* Whether a process reads it now. wait_ms: for one. */
-static bool fifo_begin(struct sink *s, int wait_ms)
+static bool sink_fifo_begin(struct sink *s, int wait_ms)
 {
 	uint64_t now_ns = clock_mono_ns();
 
@@ -131,7 +131,7 @@ struct tail {
 	char text[SINK_TAIL_BYTES + 1];
 };
 
-static int tail_cut(int fd, const struct tail_ask *a, struct tail *t)
+static int sink_tail_cut(int fd, const struct tail_ask *a, struct tail *t)
 {
 	struct stat st;
 	size_t len;
@@ -157,7 +157,7 @@ static int tail_cut(int fd, const struct tail_ask *a, struct tail *t)
 	return ftruncate(fd, from + (off_t)len) ? -errno : 0;
 }
 
-static ssize_t tail_there(const void *arg, void *ret, size_t cap)
+static ssize_t sink_tail_there(const void *arg, void *ret, size_t cap)
 {
 	const struct tail_ask *a = arg;
 	char target[PATH_MAX], before[PATH_MAX + 2];
@@ -181,12 +181,12 @@ static ssize_t tail_there(const void *arg, void *ret, size_t cap)
 	fd = path_open(path, O_RDWR, 0);
 	if (fd < 0)
 		return fd;
-	err = tail_cut(fd, a, t);
+	err = sink_tail_cut(fd, a, t);
 	close(fd);
 	return err ? err : (ssize_t)(offsetof(struct tail, text) + strlen(t->text) + 1);
 }
 
-static int tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *ret_bytes)
+static int sink_tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *ret_bytes)
 {
 	char shown[PATH_MAX];
 	struct tail *t;
@@ -195,7 +195,8 @@ static int tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *ret_b
 	if (!strcmp(ask->path, "-"))
 		return -ENOENT;
 	t = malloc(sizeof(*t));
-	n = t ? aside_once(tail_there, ask, sizeof(*ask), t, sizeof(*t), OUTLET_OPEN_MS) : -ENOMEM;
+	n = t ? aside_once(sink_tail_there, ask, sizeof(*ask), t, sizeof(*t), OUTLET_OPEN_MS)
+	      : -ENOMEM;
 	if (n > 0) {
 		*ret_bytes = t->bytes;
 		*ret_tail = strdup(t->text);
@@ -213,12 +214,12 @@ static int tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *ret_b
 int sink_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
 	      uint64_t *ret_bytes)
 {
-	return tail_ask(&(struct tail_ask){.path = path, .drop = drop}, ret_tail, ret_bytes);
+	return sink_tail_ask(&(struct tail_ask){.path = path, .drop = drop}, ret_tail, ret_bytes);
 }
 
 int sink_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes)
 {
-	return tail_ask(&(struct tail_ask){.path = path, .before = true}, ret_tail, ret_bytes);
+	return sink_tail_ask(&(struct tail_ask){.path = path, .before = true}, ret_tail, ret_bytes);
 }
 
 char *sink_setting(char *spec, const char *name)
@@ -276,7 +277,7 @@ static bool sink_write(struct sink *s, int wait_ms)
 	size_t left = s->text.len - s->written;
 	ssize_t n;
 
-	if (!left || s->error || (s->fifo && !fifo_begin(s, wait_ms)))
+	if (!left || s->error || (s->fifo && !sink_fifo_begin(s, wait_ms)))
 		return false;
 	if (!s->file) {
 		p.fd = s->fd;

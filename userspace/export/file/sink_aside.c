@@ -27,7 +27,7 @@ static size_t sink_pending(const struct sink *s)
 	return s->text.len - s->written;
 }
 
-static uint64_t lines_of(const char *text, size_t len)
+static uint64_t sink_aside_lines_of(const char *text, size_t len)
 {
 	const char *end = text + len;
 	uint64_t n = 0;
@@ -112,7 +112,7 @@ static void sink_drop_lines(struct sink *s)
 	}
 }
 
-static void gap_end(struct sink *s)
+static void sink_aside_gap_end(struct sink *s)
 {
 	uint64_t gap = s->gap, before;
 
@@ -146,7 +146,7 @@ void sink_aside_flush(struct sink *s)
 			  SINK_KEPT_BYTES >> 20);
 	}
 	if (!s->error && sink_pending(s) <= SINK_KEPT_BYTES / 2)
-		gap_end(s);
+		sink_aside_gap_end(s);
 	sink_give(s);
 }
 
@@ -188,8 +188,9 @@ int sink_left_ms(uint64_t until_ns)
 uint64_t sink_waiting(const struct sink *s, uint64_t *ret_bytes)
 {
 	*ret_bytes = s->outlet ? sink_pending(s) : 0;
-	return s->outlet && sink_pending(s) ? lines_of(s->text.data + s->written, sink_pending(s))
-					    : 0;
+	return s->outlet && sink_pending(s)
+		       ? sink_aside_lines_of(s->text.data + s->written, sink_pending(s))
+		       : 0;
 }
 
 const char *sink_trouble(const struct sink *s)
@@ -293,7 +294,7 @@ static void aside_finish(struct sink *s)
 
 	s->again_ns = 0;
 	if (!s->error && !s->going)
-		gap_end(s);
+		sink_aside_gap_end(s);
 	sink_give(s);
 	while (s->going && (ms = sink_left_ms(s->end_ns)) > 0) {
 		if (!aside_take(s, ms))
@@ -301,7 +302,7 @@ static void aside_finish(struct sink *s)
 		s->again_ns = 0;
 		tries -= s->error != 0;
 		if (!s->error)
-			gap_end(s);
+			sink_aside_gap_end(s);
 		if (tries)
 			sink_give(s);
 	}
@@ -324,7 +325,8 @@ int sink_aside_close(struct sink *s)
 
 	sink_end(s, false);
 	aside_finish(s);
-	left = sink_pending(s) ? lines_of(s->text.data + s->written, sink_pending(s)) : 0;
+	left = sink_pending(s) ? sink_aside_lines_of(s->text.data + s->written, sink_pending(s))
+			       : 0;
 	err = outlet_close(s->outlet, sink_left_ms(s->end_ns));
 	left += s->failed_lines + s->lost_lines + s->before;
 	why = err == -ETIMEDOUT ? err : s->error ? s->error : s->worst ? s->worst : err;

@@ -48,7 +48,7 @@ struct reading {
 	struct summary summary;
 };
 
-static enum sender_drop cause_of_status(long status)
+static enum sender_drop answer_cause_of_status(long status)
 {
 	switch (status) {
 	case 401:
@@ -72,7 +72,7 @@ static enum sender_drop cause_of_status(long status)
 	}
 }
 
-static enum sender_drop cause_of_code(double code, enum sender_drop otherwise)
+static enum sender_drop answer_cause_of_code(double code, enum sender_drop otherwise)
 {
 	switch (code >= 0 && code < 100 ? (int)code : 0) {
 	case RPC_EXHAUSTED:
@@ -112,7 +112,7 @@ static const struct {
 };
 
 /* What a text says, else what the cause alone does. */
-static enum fate fate_of(const char *text, enum sender_drop *cause)
+static enum fate answer_fate_of(const char *text, enum sender_drop *cause)
 {
 	for (size_t i = 0; text && i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!strstr(text, texts[i].text) || (texts[i].also && !strstr(text, texts[i].also)))
@@ -125,7 +125,7 @@ static enum fate fate_of(const char *text, enum sender_drop *cause)
 }
 
 /* The first word on a point counts. */
-static void name_point(struct reading *r, uint32_t i, enum fate fate, enum sender_drop cause)
+static void answer_name_point(struct reading *r, uint32_t i, enum fate fate, enum sender_drop cause)
 {
 	if (r->to->fate[i] != FATE_WRITTEN)
 		return;
@@ -135,8 +135,8 @@ static void name_point(struct reading *r, uint32_t i, enum fate fate, enum sende
 }
 
 /* "0-53,60]": behind it; NULL: it is something else. */
-static const char *name_ranges(struct reading *r, const char *at, enum fate fate,
-			       enum sender_drop cause)
+static const char *answer_name_ranges(struct reading *r, const char *at, enum fate fate,
+				      enum sender_drop cause)
 {
 	unsigned long from, to;
 	char *end;
@@ -148,7 +148,7 @@ static const char *name_ranges(struct reading *r, const char *at, enum fate fate
 		if (*end == '-' && isdigit((unsigned char)end[1]))
 			to = strtoul(end + 1, &end, 10);
 		for (; from <= to && from < r->count; from++)
-			name_point(r, (uint32_t)from, fate, cause);
+			answer_name_point(r, (uint32_t)from, fate, cause);
 		at = end;
 	} while (*at++ == ',');
 	return at[-1] == ']' ? at : NULL;
@@ -159,7 +159,7 @@ static const char *name_ranges(struct reading *r, const char *at, enum fate fate
 static void answer_read_segment(struct reading *r, const char *segment, enum sender_drop cause)
 {
 	static const char *const names[] = {"timeSeries[", "time_series["};
-	enum fate fate = fate_of(segment, &cause);
+	enum fate fate = answer_fate_of(segment, &cause);
 	const char *at;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -167,7 +167,7 @@ static void answer_read_segment(struct reading *r, const char *segment, enum sen
 			bool field = at >= segment + 6 && !strncmp(at - 6, "Field ", 6);
 
 			r->whole |= field || i;
-			at = name_ranges(r, at + strlen(names[i]), fate, cause);
+			at = answer_name_ranges(r, at + strlen(names[i]), fate, cause);
 		}
 	}
 	if (strstr(segment, "older start time"))
@@ -263,8 +263,8 @@ static void answer_read_summary(struct reading *r)
 	cJSON_ArrayForEach(e, r->summary.errors)
 	{
 		status = cJSON_GetObjectItemCaseSensitive(e, "status");
-		cause = cause_of_code(answer_number(status, "code"), r->cause);
-		again |= fate_of(answer_text_of(status, "message"), &cause) == FATE_AGAIN;
+		cause = answer_cause_of_code(answer_number(status, "code"), r->cause);
+		again |= answer_fate_of(answer_text_of(status, "message"), &cause) == FATE_AGAIN;
 		told = answer_nameless(e, cause, left, named);
 		r->to->blind[cause] += told;
 		left -= told;
@@ -283,7 +283,7 @@ static void answer_read_summary(struct reading *r)
 	if (again && main_cause != SENDER_DROP_quota)
 		main_cause = SENDER_DROP_unavailable;
 	for (uint32_t i = 0; i < r->count; i++)
-		name_point(r, i, again ? FATE_AGAIN : FATE_DROPPED, main_cause);
+		answer_name_point(r, i, again ? FATE_AGAIN : FATE_DROPPED, main_cause);
 }
 
 static void answer_read_error(struct reading *r, const cJSON *error)
@@ -305,7 +305,7 @@ static void answer_read_error(struct reading *r, const cJSON *error)
 	{
 		status = cJSON_GetObjectItemCaseSensitive(e, "status");
 		answer_read_message(r, answer_text_of(status, "message"),
-				    cause_of_code(answer_number(status, "code"), r->cause));
+				    answer_cause_of_code(answer_number(status, "code"), r->cause));
 	}
 	answer_read_message(r, message, r->cause);
 	if (*message)
@@ -333,7 +333,7 @@ static cJSON *answer_parse(const struct buffer *body)
 static void answer_all_points(struct reading *r, enum fate fate, enum sender_drop cause)
 {
 	for (uint32_t i = 0; i < r->count; i++)
-		name_point(r, i, fate, cause);
+		answer_name_point(r, i, fate, cause);
 }
 
 static void answer_read_failure(struct reading *r, const struct web_reply *reply, const cJSON *root)
@@ -342,7 +342,7 @@ static void answer_read_failure(struct reading *r, const struct web_reply *reply
 	enum sender_drop cause;
 	enum fate fate;
 
-	r->cause = cause_of_status(reply->status);
+	r->cause = answer_cause_of_status(reply->status);
 	r->to->retry_ms = reply->retry_after_ms;
 	r->to->maybe = r->cause == SENDER_DROP_unavailable;
 	snprintf(r->to->why, sizeof(r->to->why), "HTTP %ld", reply->status);
@@ -358,7 +358,7 @@ static void answer_read_failure(struct reading *r, const struct web_reply *reply
 			answer_all_points(r, FATE_ALONE, SENDER_DROP_invalid);
 	} else {
 		cause = r->cause;
-		fate = fate_of(error ? answer_text_of(error, "message") : NULL, &cause);
+		fate = answer_fate_of(error ? answer_text_of(error, "message") : NULL, &cause);
 		if (cause == SENDER_DROP_invalid && reply->status != 501 && r->count > 1)
 			fate = FATE_HALF;
 		answer_all_points(r, fate, cause);

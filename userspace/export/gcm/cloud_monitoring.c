@@ -43,7 +43,7 @@ struct cloud_monitoring {
 	struct worker *worker;
 };
 
-static const char *own_prefix(const struct cloud_monitoring *m)
+static const char *cloud_own_prefix(const struct cloud_monitoring *m)
 {
 	return m->opt.prefix && !strcmp(m->opt.prefix, "workload") ? SERIES_WORK_PREFIX
 								   : SERIES_OWN_PREFIX;
@@ -52,31 +52,31 @@ static const char *own_prefix(const struct cloud_monitoring *m)
 /* ---- who we are ------------------------------------------------------------------------------ */
 
 /* The first that says something stays. */
-static void identity_set_once(char *to, size_t len, const char *text)
+static void cloud_identity_set_once(char *to, size_t len, const char *text)
 {
 	if (!*to && text)
 		snprintf(to, len, "%s", text);
 }
 
-static void identity_told(struct cloud_monitoring *m)
+static void cloud_identity_told(struct cloud_monitoring *m)
 {
 	struct gcm_identity *id = &m->id;
 
-	identity_set_once(id->project, sizeof(id->project), m->project);
-	identity_set_once(id->project, sizeof(id->project), m->opt.project);
-	identity_set_once(id->location, sizeof(id->location), m->opt.location);
-	identity_set_once(id->cluster, sizeof(id->cluster), m->opt.cluster);
-	identity_set_once(id->replica, sizeof(id->replica), m->opt.replica);
-	identity_set_once(id->replica, sizeof(id->replica), "0");
-	identity_set_once(id->accelerator, sizeof(id->accelerator), m->opt.accelerator);
-	identity_set_once(id->node, sizeof(id->node), getenv("NODE_NAME"));
+	cloud_identity_set_once(id->project, sizeof(id->project), m->project);
+	cloud_identity_set_once(id->project, sizeof(id->project), m->opt.project);
+	cloud_identity_set_once(id->location, sizeof(id->location), m->opt.location);
+	cloud_identity_set_once(id->cluster, sizeof(id->cluster), m->opt.cluster);
+	cloud_identity_set_once(id->replica, sizeof(id->replica), m->opt.replica);
+	cloud_identity_set_once(id->replica, sizeof(id->replica), "0");
+	cloud_identity_set_once(id->accelerator, sizeof(id->accelerator), m->opt.accelerator);
+	cloud_identity_set_once(id->node, sizeof(id->node), getenv("NODE_NAME"));
 	if (!*id->node && gethostname(id->node, sizeof(id->node) - 1))
 		id->node[0] = '\0';
 }
 
 /* All that series are written with was told: who else could be asked may be away for ever, as the
  * metadata server is to a pod that a network policy keeps from it. */
-static bool identity_whole(const struct cloud_monitoring *m)
+static bool cloud_identity_whole(const struct cloud_monitoring *m)
 {
 	const struct gcm_identity *id = &m->id;
 
@@ -85,35 +85,35 @@ static bool identity_whole(const struct cloud_monitoring *m)
 }
 
 /* What the machine itself knows. -EAGAIN: not yet; last: then what is known has to do. */
-static int identity_found(struct cloud_monitoring *m, bool last)
+static int cloud_identity_found(struct cloud_monitoring *m, bool last)
 {
 	struct google_place place = {0};
 	struct gcm_identity *id = &m->id;
 	struct buffer header = {0};
 	char why[200];
 
-	if (identity_whole(m))
+	if (cloud_identity_whole(m))
 		return 0;
 	if (google_place(m->google, &place) == -EAGAIN && ++m->place_tries < PLACE_TRIES && !last)
 		return -EAGAIN;
 	if (!*id->project) /* the credentials that a token is asked with name one */
 		google_token(m->google, &header, why, sizeof(why));
 	buffer_free(&header);
-	identity_set_once(id->project, sizeof(id->project), google_project(m->google));
-	identity_set_once(id->project, sizeof(id->project), place.project);
-	identity_set_once(id->location, sizeof(id->location), place.location);
-	identity_set_once(id->cluster, sizeof(id->cluster), place.cluster);
-	identity_set_once(id->instance_id, sizeof(id->instance_id), place.instance_id);
+	cloud_identity_set_once(id->project, sizeof(id->project), google_project(m->google));
+	cloud_identity_set_once(id->project, sizeof(id->project), place.project);
+	cloud_identity_set_once(id->location, sizeof(id->location), place.location);
+	cloud_identity_set_once(id->cluster, sizeof(id->cluster), place.cluster);
+	cloud_identity_set_once(id->instance_id, sizeof(id->instance_id), place.instance_id);
 	if (*place.machine_type)
-		identity_set_once(id->accelerator, sizeof(id->accelerator),
-				  google_accelerator(place.machine_type));
+		cloud_identity_set_once(id->accelerator, sizeof(id->accelerator),
+					google_accelerator(place.machine_type));
 	return 0;
 }
 
 /* ---- a write --------------------------------------------------------------------------------- */
 
-static void series_of(const struct cloud_monitoring *m, const struct snapshot *s,
-		      struct series_set *ret)
+static void cloud_series_of(const struct cloud_monitoring *m, const struct snapshot *s,
+			    struct series_set *ret)
 {
 	series_set_init(ret);
 	gcm_own(ret, s, &m->id);
@@ -152,7 +152,7 @@ static void cloud_monitoring_write_dry(struct cloud_monitoring *m, const struct 
 	uint32_t at = 0, n;
 
 	request_path(&path, m->id.project);
-	while (!path.failed && request_next(set, own_prefix(m), NULL, &at, &body, NULL, &n)) {
+	while (!path.failed && request_next(set, cloud_own_prefix(m), NULL, &at, &body, NULL, &n)) {
 		request_line(sink_buffer(m->dry), path.data, &body);
 		sink_line(m->dry);
 		told->sent += n;
@@ -173,7 +173,7 @@ static void cloud_monitoring_report_no_place(const struct cloud_monitoring *m)
 }
 
 /* Where several write each has a folder of its own: their points are of different projects. */
-static void spool_place(struct cloud_monitoring *m)
+static void cloud_spool_place(struct cloud_monitoring *m)
 {
 	const char *dir = m->opt.state_dir, *project = m->id.project;
 
@@ -184,19 +184,19 @@ static void spool_place(struct cloud_monitoring *m)
 }
 
 /* false: there is nobody to write to, which told says; what is not written counts as *ret_cause. */
-static bool sender_ready(struct cloud_monitoring *m, bool last, struct export_view *told,
-			 enum sender_drop *ret_cause)
+static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct export_view *told,
+			       enum sender_drop *ret_cause)
 {
 	struct sender_options o = {
 		.endpoint = m->opt.endpoint,
 		.project = m->id.project,
-		.prefix = own_prefix(m),
+		.prefix = cloud_own_prefix(m),
 		.spacing_ms = (uint32_t)(m->least_ns / (int64_t)NS_PER_MS),
 	};
 
 	if (m->sender)
 		return true;
-	if (identity_found(m, last)) {
+	if (cloud_identity_found(m, last)) {
 		snprintf(told->trouble, sizeof(told->trouble),
 			 "the metadata server does not answer yet");
 		*ret_cause = SENDER_DROP_superseded; /* the next ones stand for them */
@@ -211,7 +211,7 @@ static bool sender_ready(struct cloud_monitoring *m, bool last, struct export_vi
 		return false;
 	}
 	*told->trouble = '\0';
-	spool_place(m);
+	cloud_spool_place(m);
 	o.spool = *m->spool ? m->spool : NULL;
 	*ret_cause = SENDER_DROP_unkept;
 	if (sender_open(&m->sender, &o, m->web, m->google))
@@ -231,9 +231,9 @@ static bool cloud_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool
 
 	if (!last && s->real_ns - m->written_ns < m->least_ns && s->real_ns >= m->written_ns)
 		return false;
-	ready = m->dry || sender_ready(m, last, told, &cause);
+	ready = m->dry || cloud_sender_ready(m, last, told, &cause);
 	m->written_ns = s->real_ns;
-	series_of(m, s, &set);
+	cloud_series_of(m, s, &set);
 	if (!ready) {
 		m->unsent[cause] += set.count + set.unkept;
 		monitoring_tell(m, told);
@@ -333,7 +333,7 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 		log_error("--rolling %s: no list of different seconds", o->rolling);
 		return -EINVAL;
 	}
-	identity_told(m);
+	cloud_identity_told(m);
 	if (*m->id.project && !gcm_project_valid(m->id.project)) {
 		log_error("--gcm-project %s: no project has such an id", m->id.project);
 		return -EINVAL;

@@ -95,7 +95,7 @@ uint32_t parcel_body(const struct parcel *p, uint32_t *at, bool cumulative, stru
 
 /* Behind the JSON object that begins at `at`, or NULL: brackets that do not fit, texts without an
  * end. */
-static const char *object_end(const char *at, const char *end)
+static const char *parcel_object_end(const char *at, const char *end)
 {
 	char close[DEPTH_MAX];
 	unsigned depth = 0;
@@ -129,7 +129,7 @@ static const char *object_end(const char *at, const char *end)
 
 bool parcel_whole(const char *text, size_t len)
 {
-	return len && *text == '{' && object_end(text, text + len) == text + len;
+	return len && *text == '{' && parcel_object_end(text, text + len) == text + len;
 }
 
 int parcel_split(const char *body, size_t len, struct parcel_piece *ret, uint32_t max)
@@ -140,7 +140,7 @@ int parcel_split(const char *body, size_t len, struct parcel_piece *ret, uint32_
 	if (len < sizeof(head) + sizeof(tail) - 2 || memcmp(body, head, sizeof(head) - 1))
 		return -EBADMSG;
 	while (at < end && *at == '{') {
-		next = object_end(at, end);
+		next = parcel_object_end(at, end);
 		if (!next || n == max)
 			return -EBADMSG;
 		ret[n++] = (struct parcel_piece){at, (size_t)(next - at)};

@@ -17,7 +17,7 @@ static const char *const value_name[] = {[SERIES_INT64] = "INT64",
 					 [SERIES_DISTRIBUTION] = "DISTRIBUTION"};
 
 /* proto3 JSON has integers of 64 bits as strings. */
-static void json_int64(struct buffer *b, const char *key, int64_t value)
+static void request_json_int64(struct buffer *b, const char *key, int64_t value)
 {
 	char digits[24];
 
@@ -25,8 +25,8 @@ static void json_int64(struct buffer *b, const char *key, int64_t value)
 	json_string(b, key, digits);
 }
 
-static void json_type(struct buffer *b, const char *key, const struct series_row *row,
-		      const char *own_prefix)
+static void request_json_type(struct buffer *b, const char *key, const struct series_row *row,
+			      const char *own_prefix)
 {
 	struct buffer type = {0};
 
@@ -42,7 +42,7 @@ static void request_put_metric(struct buffer *b, const struct series_set *s, con
 	bool any = false;
 
 	json_open(b, "metric", '{');
-	json_type(b, "type", p->row, own_prefix);
+	request_json_type(b, "type", p->row, own_prefix);
 	for (int i = 0; i < SERIES_LABELS && p->row->label[i].name; i++) {
 		if (!p->label[i])
 			continue;
@@ -71,7 +71,7 @@ static void request_put_resource(struct buffer *b, const struct series_set *s,
 static void request_put_distribution(struct buffer *b, const struct series_distribution *d)
 {
 	json_open(b, "distributionValue", '{');
-	json_int64(b, "count", (int64_t)d->count);
+	request_json_int64(b, "count", (int64_t)d->count);
 	json_double(b, "mean", d->mean);
 	json_open(b, "bucketOptions", '{');
 	json_open(b, "explicitBuckets", '{');
@@ -83,7 +83,7 @@ static void request_put_distribution(struct buffer *b, const struct series_distr
 	json_close(b, '}');
 	json_open(b, "bucketCounts", '[');
 	for (uint32_t i = 0; i <= d->nbounds; i++)
-		json_int64(b, NULL, (int64_t)d->buckets[i]);
+		request_json_int64(b, NULL, (int64_t)d->buckets[i]);
 	json_close(b, ']');
 	json_close(b, '}');
 }
@@ -93,7 +93,7 @@ static void request_put_value(struct buffer *b, const struct series_set *s, cons
 	json_open(b, "value", '{');
 	switch (p->row->value) {
 	case SERIES_INT64:
-		json_int64(b, "int64Value", p->value.i64);
+		request_json_int64(b, "int64Value", p->value.i64);
 		break;
 	case SERIES_DOUBLE:
 		json_double(b, "doubleValue", p->value.real);
@@ -184,7 +184,7 @@ void request_descriptor(struct buffer *out, const struct series_row *row, const 
 	json_open(out, NULL, '{');
 	json_string(out, "name", name.data);
 	buffer_free(&name);
-	json_type(out, "type", row, own_prefix);
+	request_json_type(out, "type", row, own_prefix);
 	json_open(out, "labels", '[');
 	for (int i = 0; i < SERIES_LABELS && row->label[i].name; i++) {
 		json_open(out, NULL, '{');

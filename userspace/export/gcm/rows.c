@@ -170,13 +170,13 @@ struct own { /* a set in the making */
 	int64_t start_ns;				      /* of what counts */
 };
 
-static int64_t own_real(const struct own *o, uint64_t mono_ns)
+static int64_t rows_own_real(const struct own *o, uint64_t mono_ns)
 {
 	return o->s->real_ns - (int64_t)(o->s->mono_ns - mono_ns);
 }
 
 /* NULL: not kept. */
-static struct series *own_put(struct own *o, const struct series_row *row)
+static struct series *rows_own_put(struct own *o, const struct series_row *row)
 {
 	const struct {
 		const char *name, *value;
@@ -196,33 +196,34 @@ static struct series *own_put(struct own *o, const struct series_row *row)
 	return p;
 }
 
-static void own_label(struct own *o, const struct series *p, const char *name, const char *value)
+static void rows_own_label(struct own *o, const struct series *p, const char *name,
+			   const char *value)
 {
 	if (p)
 		series_label(o->set, name, value);
 }
 
-static struct series *own_count(struct own *o, const struct series_row *row, uint64_t count)
+static struct series *rows_own_count(struct own *o, const struct series_row *row, uint64_t count)
 {
-	struct series *p = own_put(o, row);
+	struct series *p = rows_own_put(o, row);
 
 	if (p)
 		p->value.i64 = (int64_t)count;
 	return p;
 }
 
-static struct series *own_seconds(struct own *o, const struct series_row *row, double ns)
+static struct series *rows_own_seconds(struct own *o, const struct series_row *row, double ns)
 {
-	struct series *p = own_put(o, row);
+	struct series *p = rows_own_put(o, row);
 
 	if (p)
 		p->value.real = ns / ROWS_NS_PER_S;
 	return p;
 }
 
-static struct series *own_bool(struct own *o, const struct series_row *row, bool yes)
+static struct series *rows_own_bool(struct own *o, const struct series_row *row, bool yes)
 {
-	struct series *p = own_put(o, row);
+	struct series *p = rows_own_put(o, row);
 
 	if (p)
 		p->value.yes = yes;
@@ -231,7 +232,7 @@ static struct series *own_bool(struct own *o, const struct series_row *row, bool
 
 /* ---- resource -------------------------------------------------------------------------------- */
 
-static uint32_t own_resource(struct series_set *set, const struct gcm_identity *id)
+static uint32_t rows_own_resource(struct series_set *set, const struct gcm_identity *id)
 {
 	static const char *const node[] = {"location", "cluster_name", "node_name", NULL};
 	static const char *const instance[] = {"instance_id", "zone", NULL};
@@ -260,11 +261,12 @@ static void rows_job_time(struct own *o, const struct job_view *j)
 
 	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &o->s->types, b, room, &ns)); b++) {
 		if (b == BUCKET_GOODPUT)
-			own_seconds(o, &row_job_goodput, (double)ns);
+			rows_own_seconds(o, &row_job_goodput, (double)ns);
 		else
-			own_label(o, own_seconds(o, &row_job_badput, (double)ns), "bucket", name);
+			rows_own_label(o, rows_own_seconds(o, &row_job_badput, (double)ns),
+				       "bucket", name);
 	}
-	own_seconds(o, &row_job_elapsed, (double)ledger_elapsed(&j->ledger));
+	rows_own_seconds(o, &row_job_elapsed, (double)ledger_elapsed(&j->ledger));
 }
 
 static void rows_job_disruptions(struct own *o, const struct job_view *j)
@@ -273,14 +275,14 @@ static void rows_job_disruptions(struct own *o, const struct job_view *j)
 	const struct series *p;
 
 	for (uint32_t i = 0; i < j->ncauses; i++) {
-		p = own_count(o, &row_job_disruptions, j->causes[i].count);
-		own_label(o, p, "cause", j->causes[i].cause);
+		p = rows_own_count(o, &row_job_disruptions, j->causes[i].count);
+		rows_own_label(o, p, "cause", j->causes[i].cause);
 		rest -= j->causes[i].count < rest ? j->causes[i].count : rest;
 	}
 	if (!rest)
 		return;
-	p = own_count(o, &row_job_disruptions, rest);
-	own_label(o, p, "cause", "other");
+	p = rows_own_count(o, &row_job_disruptions, rest);
+	rows_own_label(o, p, "cause", "other");
 }
 
 static void rows_own_job_put(struct own *o, const struct job_view *j)
@@ -289,17 +291,18 @@ static void rows_own_job_put(struct own *o, const struct job_view *j)
 
 	snprintf(o->job, sizeof(o->job), "%s", export_job_name(j, room));
 	*o->rank = *o->pid = *o->loop = '\0';
-	o->start_ns = j->since_real_ns > 0 ? j->since_real_ns : own_real(o, j->ledger.start_ns);
-	own_count(o, &row_job_steps, j->ledger.steps);
+	o->start_ns = j->since_real_ns > 0 ? j->since_real_ns
+					   : rows_own_real(o, j->ledger.start_ns);
+	rows_own_count(o, &row_job_steps, j->ledger.steps);
 	if (j->last_step || j->ledger.steps) /* 0: a restart went back to the start */
-		own_count(o, &row_job_number, j->last_step);
+		rows_own_count(o, &row_job_number, j->last_step);
 	rows_job_time(o, j);
-	own_seconds(o, &row_job_productive, (double)j->ledger.productive_gross_ns);
-	own_seconds(o, &row_job_wasted, (double)j->wasted_gross_ns);
+	rows_own_seconds(o, &row_job_productive, (double)j->ledger.productive_gross_ns);
+	rows_own_seconds(o, &row_job_wasted, (double)j->wasted_gross_ns);
 	rows_job_disruptions(o, j);
 	for (int i = JOB_RUNNING; i <= JOB_ENDED; i++)
-		own_label(o, own_bool(o, &row_job_state, i == (int)j->state), "state",
-			  job_state_name[i]);
+		rows_own_label(o, rows_own_bool(o, &row_job_state, i == (int)j->state), "state",
+			       job_state_name[i]);
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
@@ -315,8 +318,8 @@ static const struct job_view *rows_own_job_of(const struct snapshot *s, const st
 
 /* They have the same series: a rank, or, where it is not known, a process, which may have become
  * another program. */
-static bool rank_same(const struct snapshot *s, const struct rank_view *a,
-		      const struct rank_view *b)
+static bool rows_rank_same(const struct snapshot *s, const struct rank_view *a,
+			   const struct rank_view *b)
 {
 	const struct job_view *of_a, *of_b;
 
@@ -330,12 +333,12 @@ static bool rank_same(const struct snapshot *s, const struct rank_view *a,
 }
 
 /* If several ranks had the same series one after the other, the latest one has it. */
-static bool rank_newest(const struct snapshot *s, const struct rank_view *r)
+static bool rows_rank_newest(const struct snapshot *s, const struct rank_view *r)
 {
 	bool later;
 
 	for (const struct rank_view *x = s->ranks; x < s->ranks + s->nranks; x++) {
-		if (x == r || !rank_same(s, r, x))
+		if (x == r || !rows_rank_same(s, r, x))
 			continue;
 		later = x->start_mono_ns > r->start_mono_ns ||
 			(x->start_mono_ns == r->start_mono_ns && x > r);
@@ -360,28 +363,28 @@ static void rows_step_time(struct own *o, const struct deviation_view *t)
 
 	for (int i = 0; i < DEVIATION_BOUNDS; i++)
 		bounds[i] = (double)(deviation_bound_ns[i] + 1) / ROWS_NS_PER_S;
-	if (own_put(o, &row_rank_step_time))
+	if (rows_own_put(o, &row_rank_step_time))
 		series_distribution(o->set, &d);
 }
 
-static void loop_put(struct own *o, const struct loop_view *l)
+static void rows_loop_put(struct own *o, const struct loop_view *l)
 {
 	snprintf(o->loop, sizeof(o->loop), "%u", l->state.loop);
 	for (int i = STATE_IDLE; i <= STATE_ENDED; i++)
-		own_label(o, own_bool(o, &row_rank_state, i == (int)l->state.state), "state",
-			  step_state_name[i]);
+		rows_own_label(o, rows_own_bool(o, &row_rank_state, i == (int)l->state.state),
+			       "state", step_state_name[i]);
 	if (l->state.unit != UNIT_STEP)
 		return;
-	own_count(o, &row_rank_steps, l->state.steps);
+	rows_own_count(o, &row_rank_steps, l->state.steps);
 	if (l->phases_known & 1u << PHASE_COLLECTIVE)
-		own_seconds(o, &row_rank_collective, (double)l->phase_ns[PHASE_COLLECTIVE]);
+		rows_own_seconds(o, &row_rank_collective, (double)l->phase_ns[PHASE_COLLECTIVE]);
 	if (l->state.confidence < STEP_CONFIDENCE || !l->time.count)
 		return;
 	rows_step_time(o, &l->time);
 	if (!l->time.ideal_ns)
 		return;
-	own_seconds(o, &row_rank_ideal, (double)l->time.ideal_ns);
-	own_seconds(o, &row_rank_deviation, l->time.deviation_ns);
+	rows_own_seconds(o, &row_rank_ideal, (double)l->time.ideal_ns);
+	rows_own_seconds(o, &row_rank_deviation, l->time.deviation_ns);
 }
 
 static void rows_rank_put(struct own *o, const struct rank_view *r, const struct job_view *j)
@@ -394,14 +397,14 @@ static void rows_rank_put(struct own *o, const struct rank_view *r, const struct
 		snprintf(o->rank, sizeof(o->rank), "%d", r->rank);
 	else
 		snprintf(o->pid, sizeof(o->pid), "%u", r->pid);
-	o->start_ns = r->since_real_ns > 0 ? r->since_real_ns : own_real(o, r->observed_ns);
+	o->start_ns = r->since_real_ns > 0 ? r->since_real_ns : rows_own_real(o, r->observed_ns);
 	/* What was true stays so for a reader until it is told otherwise: of a process that ended
 	 * too. */
-	own_bool(o, &row_rank_hung, r->alive && r->hang.hung);
+	rows_own_bool(o, &row_rank_hung, r->alive && r->hang.hung);
 	if (j->run_ranks > 1)
-		own_bool(o, &row_rank_straggler, r->alive && r->straggle.now);
+		rows_own_bool(o, &row_rank_straggler, r->alive && r->straggle.now);
 	for (uint32_t i = 0; i < r->nloops; i++)
-		loop_put(o, &r->loops[i]);
+		rows_loop_put(o, &r->loops[i]);
 }
 
 void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id)
@@ -411,7 +414,7 @@ void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_
 
 	if (!s->real_ns)
 		return;
-	o.resource = own_resource(out, id);
+	o.resource = rows_own_resource(out, id);
 	for (uint32_t i = 0; i < s->njobs; i++) {
 		if (rows_job_shown(s, &s->jobs[i]))
 			rows_own_job_put(&o, &s->jobs[i]);
@@ -419,7 +422,7 @@ void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_
 	for (const struct rank_view *r = s->ranks; r < s->ranks + s->nranks; r++) {
 		j = r->trainer ? rows_own_job_of(s, r) : NULL;
 		if (!j || (!r->alive && s->mono_ns - r->ledger.now_ns > ROWS_AFTER_NS) ||
-		    !rank_newest(s, r))
+		    !rows_rank_newest(s, r))
 			continue;
 		rows_rank_put(&o, r, j);
 	}
@@ -493,8 +496,8 @@ struct library { /* the series of one job */
 	int64_t end_ns;
 };
 
-static bool library_begin(struct library *l, struct series_set *set, const struct gcm_identity *id,
-			  const char *job, int64_t end_ns)
+static bool rows_library_begin(struct library *l, struct series_set *set,
+			       const struct gcm_identity *id, const char *job, int64_t end_ns)
 {
 	static const char *const names[] = {"location", "workload_id", "replica_id", NULL};
 
@@ -615,8 +618,8 @@ static void rows_put_efficiency(struct library *l, double stepping, double avail
 	rows_put_label(l, p, "rolling_window_size", size);
 }
 
-static void answer_badput(struct library *l, const struct goodput_part *p,
-			  const struct goodput_names *names, const char *size)
+static void rows_answer_badput(struct library *l, const struct goodput_part *p,
+			       const struct goodput_names *names, const char *size)
 {
 	const double *value = size ? p->badput_pct : p->badput_s;
 	uint32_t all = size ? p->has_pct : p->has_s, has = all & ~NEVER_TOLD;
@@ -630,11 +633,11 @@ static void answer_badput(struct library *l, const struct goodput_part *p,
 	rows_put_customs(l, p, names, size);
 }
 
-static void answer_cumulative(struct library *l, const struct goodput_part *p,
-			      const struct goodput_names *names)
+static void rows_answer_cumulative(struct library *l, const struct goodput_part *p,
+				   const struct goodput_names *names)
 {
 	rows_put_goodput(l, p->productive_s, NULL);
-	answer_badput(l, p, names, NULL);
+	rows_answer_badput(l, p, names, NULL);
 	rows_put_disruptions(l, p->disruptions);
 	if (p->max_productive_step >= 0)
 		rows_put_count(l, &max_productive_steps, p->max_productive_step);
@@ -658,10 +661,11 @@ void gcm_library_answer(struct series_set *out, const struct goodput_answer *ans
 
 	if (answer->warnings[WARN_NO_START] || answer->now_us <= 0 ||
 	    answer->now_us > INT64_MAX / 1000 ||
-	    !library_begin(&l, out, id, goodput_name(names, answer->job), answer->now_us * 1000))
+	    !rows_library_begin(&l, out, id, goodput_name(names, answer->job),
+				answer->now_us * 1000))
 		return;
 	if (!answer->cumulative.error)
-		answer_cumulative(&l, &answer->cumulative, names);
+		rows_answer_cumulative(&l, &answer->cumulative, names);
 	for (size_t i = 0; i < answer->window_count && i < GCM_ROLLING_MAX && o->rolling_s[i];
 	     i++) {
 		p = &answer->windows[i];
@@ -669,7 +673,7 @@ void gcm_library_answer(struct series_set *out, const struct goodput_answer *ans
 			continue;
 		snprintf(size, sizeof(size), "%" PRId64, o->rolling_s[i]);
 		rows_put_goodput(&l, p->goodput_pct, size);
-		answer_badput(&l, p, names, size);
+		rows_answer_badput(&l, p, names, size);
 		if (p->has_slices)
 			rows_put_efficiency(&l, p->span_stepping, p->span_available, "INTERVAL",
 					    size);
@@ -679,7 +683,8 @@ void gcm_library_answer(struct series_set *out, const struct goodput_answer *ans
 /* ---- of a job that runs here ----------------------------------------------------------------- */
 
 /* The loop that makes its steps. NULL: none is known. */
-static const struct loop_view *reference_loop(const struct snapshot *s, const struct job_view *j)
+static const struct loop_view *rows_reference_loop(const struct snapshot *s,
+						   const struct job_view *j)
 {
 	for (const struct rank_view *r = s->ranks; j->reference_pid && r < s->ranks + s->nranks;
 	     r++) {
@@ -697,7 +702,7 @@ static const struct loop_view *reference_loop(const struct snapshot *s, const st
 
 /* As the library's: of under 100 steps the mean, else the 90th percentile of the last 100; from
  * 1100 on less the usual one, for which the MAD of the last 1024 stands here. */
-static double live_deviation(const struct loop_view *l)
+static double rows_live_deviation(const struct loop_view *l)
 {
 	double ideal_s = (double)l->time.ideal_ns / ROWS_NS_PER_S, s[SNAPSHOT_RECENT], metric;
 	uint32_t n = l->recent < DEVIATION_STEPS ? l->recent : DEVIATION_STEPS;
@@ -710,16 +715,17 @@ static double live_deviation(const struct loop_view *l)
 }
 
 /* A hang is in OTHER: the service refuses a source that the library does not have. */
-static bool live_told(uint32_t bucket, uint64_t ns)
+static bool rows_live_told(uint32_t bucket, uint64_t ns)
 {
 	if (bucket == BUCKET_GOODPUT || bucket == BUCKET_UNOBSERVED || bucket == BUCKET_HANG)
 		return false;
 	return ns || (bucket < BUCKET_COUNT && bucket_use[bucket] & BUCKET_USE_ALWAYS);
 }
 
-static void live_cumulative(struct library *l, const struct snapshot *s, const struct job_view *j)
+static void rows_live_cumulative(struct library *l, const struct snapshot *s,
+				 const struct job_view *j)
 {
-	const struct loop_view *loop = reference_loop(s, j);
+	const struct loop_view *loop = rows_reference_loop(s, j);
 	char room[LEDGER_NAME_MAX];
 	const char *name;
 	uint64_t ns;
@@ -727,7 +733,7 @@ static void live_cumulative(struct library *l, const struct snapshot *s, const s
 	rows_put_goodput(l, (double)j->ledger.ns[BUCKET_GOODPUT] / ROWS_NS_PER_S, NULL);
 	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &s->types, b, room, &ns)); b++) {
 		ns += b == BUCKET_OTHER ? j->ledger.ns[BUCKET_HANG] : 0;
-		if (live_told(b, ns))
+		if (rows_live_told(b, ns))
 			rows_put_badput(l, name, (double)ns / ROWS_NS_PER_S, NULL);
 	}
 	rows_put_disruptions(l, j->ledger.disruptions);
@@ -739,10 +745,10 @@ static void live_cumulative(struct library *l, const struct snapshot *s, const s
 		return;
 	rows_put_real(l, &performance, (double)loop->time.ideal_ns / ROWS_NS_PER_S);
 	if (loop->recent)
-		rows_put_real(l, &step_time_deviation, live_deviation(loop));
+		rows_put_real(l, &step_time_deviation, rows_live_deviation(loop));
 }
 
-static uint64_t live_type(const struct ledger_view *l, uint32_t type)
+static uint64_t rows_live_type(const struct ledger_view *l, uint32_t type)
 {
 	for (uint32_t i = 1; i < l->ntypes; i++) {
 		if (l->types[i].name == type)
@@ -753,8 +759,8 @@ static uint64_t live_type(const struct ledger_view *l, uint32_t type)
 
 /* A source that a job has had keeps its series: a reader would take its last value for the present
  * one. */
-static void live_window(struct library *l, const struct snapshot *s, const struct job_view *j,
-			const struct window_view *w, const char *size)
+static void rows_live_window(struct library *l, const struct snapshot *s, const struct job_view *j,
+			     const struct window_view *w, const char *size)
 {
 	double observed_ns = (double)(window_elapsed(w) - w->ns[BUCKET_UNOBSERVED]);
 	char room[LEDGER_NAME_MAX];
@@ -768,11 +774,11 @@ static void live_window(struct library *l, const struct snapshot *s, const struc
 	     b < BUCKETS_EXPORTED && (name = window_part(w, &s->types, b, room, &ns)); b++) {
 		ns += b == BUCKET_OTHER ? w->ns[BUCKET_HANG] : 0;
 		ledger_part(&j->ledger, &s->types, b, room, &ever_ns);
-		if (live_told(b, ns | ever_ns))
+		if (rows_live_told(b, ns | ever_ns))
 			rows_put_badput(l, name, 100 * (double)ns / observed_ns, size);
 	}
 	for (uint32_t k = 1; k < LEDGER_TYPES; k++) {
-		if (!w->type_ns[k] && !live_type(&j->ledger, k))
+		if (!w->type_ns[k] && !rows_live_type(&j->ledger, k))
 			continue;
 		snprintf(room, sizeof(room), "%s.%s", bucket_name[BUCKET_CUSTOM], s->types.name[k]);
 		rows_put_badput(l, room, 100 * (double)w->type_ns[k] / observed_ns, size);
@@ -787,15 +793,15 @@ void gcm_library(struct series_set *out, const struct snapshot *s, const struct 
 
 	for (const struct job_view *j = s->jobs; j < s->jobs + s->njobs; j++) {
 		if (!rows_job_shown(s, j) || !ledger_elapsed(&j->ledger) ||
-		    !library_begin(&l, out, id, export_job_name(j, room), s->real_ns))
+		    !rows_library_begin(&l, out, id, export_job_name(j, room), s->real_ns))
 			continue;
-		live_cumulative(&l, s, j);
+		rows_live_cumulative(&l, s, j);
 		for (int i = 0; i < GCM_ROLLING_MAX && o->rolling_s[i]; i++) {
 			snprintf(size, sizeof(size), "%" PRId64, o->rolling_s[i]);
 			for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
 				if (j->windows[k].length_ns ==
 				    (uint64_t)o->rolling_s[i] * 1000000000ull)
-					live_window(&l, s, j, &j->windows[k], size);
+					rows_live_window(&l, s, j, &j->windows[k], size);
 			}
 		}
 	}

@@ -23,7 +23,7 @@ struct taking {
 	uint64_t dropped[SENDER_DROP_COUNT];
 };
 
-static bool taking_open(struct taking *t, const struct series_set *set)
+static bool sender_taking_open(struct taking *t, const struct series_set *set)
 {
 	size_t n = set->count ? set->count : 1;
 
@@ -37,7 +37,7 @@ static bool taking_open(struct taking *t, const struct series_set *set)
 	return true;
 }
 
-static void taking_close(struct taking *t)
+static void sender_taking_close(struct taking *t)
 {
 	free(t->set.item);
 	free(t->keep);
@@ -51,7 +51,7 @@ static bool sender_is_cumulative(const struct series *p)
 
 /* Behind others that wait: a backlog that gets points as fast as the service takes them never ends.
  * An omitted point is part of the next one, whose sum continues. */
-static bool too_dense(struct sender *s, const struct series *p, uint64_t key)
+static bool sender_too_dense(struct sender *s, const struct series *p, uint64_t key)
 {
 	int64_t end_ns = s->behind && sender_is_cumulative(p) ? tracks_end_ns(s->tracks, key) : 0;
 
@@ -81,7 +81,7 @@ static void sender_choose(struct sender *s, struct taking *t, const struct serie
 			t->dropped[v == TRACK_SOON ? SENDER_DROP_frequent : SENDER_DROP_older]++;
 		else if (!series_fit(&t->set, p))
 			t->dropped[SENDER_DROP_invalid]++;
-		else if (too_dense(s, p, t->key[i]))
+		else if (sender_too_dense(s, p, t->key[i]))
 			t->dropped[SENDER_DROP_superseded]++;
 		else
 			t->keep[i] = true;
@@ -143,7 +143,7 @@ static void sender_take(struct sender *s, const struct series_set *set, bool *so
 {
 	struct taking t;
 
-	if (taking_open(&t, set)) {
+	if (sender_taking_open(&t, set)) {
 		sender_choose(s, &t, set, soon, last);
 		sender_supersede(s, &t);
 		sender_render(s, &t);
@@ -155,7 +155,7 @@ static void sender_take(struct sender *s, const struct series_set *set, bool *so
 	} else {
 		sender_count(s, SENDER_DROP_unkept, set->count, "no memory");
 	}
-	taking_close(&t);
+	sender_taking_close(&t);
 }
 
 /* When the last of those is due, UTC. */
@@ -183,7 +183,7 @@ static int64_t sender_due_ns(struct sender *s, const struct series_set *set, con
 #define AGAIN_MS 60000
 
 /* Those of the set's rows that are ours. */
-static void descriptors_want(struct sender *s, const struct series_set *set)
+static void sender_descriptors_want(struct sender *s, const struct series_set *set)
 {
 	const struct series_row *before = NULL;
 
@@ -202,8 +202,8 @@ static void descriptors_want(struct sender *s, const struct series_set *set)
 }
 
 /* What the service said of one. */
-static void descriptor_answer(struct sender *s, struct descriptor *d, const struct answer *a,
-			      uint64_t now_ms)
+static void sender_descriptor_answer(struct sender *s, struct descriptor *d, const struct answer *a,
+				     uint64_t now_ms)
 {
 	d->done = a->kind == ANSWER_TAKEN || a->kind == ANSWER_REFUSED || a->kind == ANSWER_TOKEN ||
 		  a->kind == ANSWER_PARTIAL || ++d->tries == TRIES;
@@ -219,7 +219,7 @@ static void descriptor_answer(struct sender *s, struct descriptor *d, const stru
 }
 
 /* Makes what is not there yet. false: the service is away. */
-static bool descriptors_make(struct sender *s, uint64_t timeout_ms)
+static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
 	struct buffer path = {0}, body = {0};
@@ -245,7 +245,7 @@ static bool descriptors_make(struct sender *s, uint64_t timeout_ms)
 			s->stats.up = false;
 		} else {
 			answer_read(&a, err, &reply, 1);
-			descriptor_answer(s, d, &a, now_ms);
+			sender_descriptor_answer(s, d, &a, now_ms);
 			next = d->done;
 			away = err == -EIO;
 			if (away) {
@@ -268,7 +268,7 @@ static bool descriptors_make(struct sender *s, uint64_t timeout_ms)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void spool_begin(struct sender *s)
+static void sender_spool_begin(struct sender *s)
 {
 	int err;
 
@@ -289,7 +289,7 @@ static void spool_begin(struct sender *s)
 }
 
 /* Without them a series whose start was moved is begun anew, which the service refuses once. */
-static void tracks_begin(struct sender *s)
+static void sender_tracks_begin(struct sender *s)
 {
 	int err = s->spool ? tracks_load(s->tracks, spool_folder(s->spool),
 					 s->env.real_ns(s->env.ctx), s->env.mono_ms(s->env.ctx))
@@ -301,7 +301,7 @@ static void tracks_begin(struct sender *s)
 			s->opt.spool, strerror(-err));
 }
 
-static void tracks_keep(struct sender *s)
+static void sender_tracks_keep(struct sender *s)
 {
 	int err = s->spool ? tracks_save(s->tracks, spool_folder(s->spool)) : 0;
 
@@ -335,8 +335,8 @@ int sender_open_with(struct sender **ret, const struct sender_options *o,
 		sender_close(s);
 		return -ENOMEM;
 	}
-	spool_begin(s);
-	tracks_begin(s);
+	sender_spool_begin(s);
+	sender_tracks_begin(s);
 	*ret = s;
 	return 0;
 }
@@ -346,7 +346,7 @@ void sender_close(struct sender *s)
 	if (!s)
 		return;
 	if (s->sent)
-		tracks_keep(s);
+		sender_tracks_keep(s);
 	spool_close(s->spool);
 	tracks_free(s->tracks);
 	parcel_free(&s->held);
@@ -365,7 +365,7 @@ static bool sender_has_backlog(const struct sender *s)
 	return s->oldest.count || (s->spool && spool_points(s->spool));
 }
 
-static void count_spool(struct sender *s)
+static void sender_count_spool(struct sender *s)
 {
 	struct spool_lost lost;
 
@@ -415,7 +415,7 @@ static void sender_keep(struct sender *s)
 
 /* Sends one record of the backlog, if it is time. Those of a series keep their order: as long as
  * there are older ones of anything, new cumulative points go behind them. */
-static void catch_up(struct sender *s)
+static void sender_catch_up(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx), ready_ms = 0, sent_ms;
 	int64_t oldest_ns = s->env.real_ns(s->env.ctx) - SENDER_KEEP_S * NS_PER_S;
@@ -447,7 +447,7 @@ static void catch_up(struct sender *s)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static void drop_aged(struct sender *s)
+static void sender_drop_aged(struct sender *s)
 {
 	int64_t oldest_ns = s->env.real_ns(s->env.ctx) - SENDER_KEEP_S * NS_PER_S;
 	uint64_t aged = 0;
@@ -470,11 +470,12 @@ static void sender_flush_held(struct sender *s, uint64_t until_ms, uint64_t limi
 	uint32_t at = 0;
 	bool more = true;
 
-	drop_aged(s);
+	sender_drop_aged(s);
 	if (now_ms < s->next_ms || now_ms >= until_ms || !s->held.count)
 		return;
-	if (!descriptors_make(s, limit_ms - now_ms < SENDER_DEADLINE_MS ? limit_ms - now_ms
-									: SENDER_DEADLINE_MS))
+	if (!sender_descriptors_make(s, limit_ms - now_ms < SENDER_DEADLINE_MS
+						? limit_ms - now_ms
+						: SENDER_DEADLINE_MS))
 		more = false;
 	while (more && (now_ms = s->env.mono_ms(s->env.ctx)) < until_ms)
 		more = sender_deliver(s, &s->held, &at,
@@ -484,8 +485,8 @@ static void sender_flush_held(struct sender *s, uint64_t until_ms, uint64_t limi
 }
 
 /* Those that come too soon after the one before, once they are due. */
-static void send_soon(struct sender *s, const struct series_set *set, bool *soon,
-		      uint64_t deadline_ms)
+static void sender_send_soon(struct sender *s, const struct series_set *set, bool *soon,
+			     uint64_t deadline_ms)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx), count = 0;
 	int64_t wait_ns = sender_due_ns(s, set, soon) - s->env.real_ns(s->env.ctx);
@@ -506,15 +507,15 @@ static void send_soon(struct sender *s, const struct series_set *set, bool *soon
 	sender_flush_held(s, deadline_ms, deadline_ms);
 }
 
-static void send_last(struct sender *s, const struct series_set *set, bool *soon,
-		      uint64_t deadline_ms)
+static void sender_send_last(struct sender *s, const struct series_set *set, bool *soon,
+			     uint64_t deadline_ms)
 {
 	/* There is no later; only what the service asked for is kept to. */
 	if (!s->quota)
 		s->next_ms = 0;
 	sender_flush_held(s, deadline_ms, deadline_ms);
 	if (soon)
-		send_soon(s, set, soon, deadline_ms);
+		sender_send_soon(s, set, soon, deadline_ms);
 	sender_keep(s);
 	sender_count(s, SENDER_DROP_closing, s->held.count, s->stats.trouble);
 	parcel_clear(&s->held);
@@ -530,21 +531,21 @@ void sender_send(struct sender *s, const struct series_set *set, int64_t now_rea
 	(void)now_real_ns; /* each point has its end */
 	sender_count(s, SENDER_DROP_unkept, set->unkept, "");
 	tracks_prune(s->tracks, s->env.mono_ms(s->env.ctx));
-	descriptors_want(s, set);
+	sender_descriptors_want(s, set);
 	s->behind = !last && sender_has_backlog(s);
 	sender_take(s, set, soon, false);
 	if (sender_has_backlog(s))
 		sender_keep(s);
 	if (last)
-		send_last(s, set, soon, deadline_ms);
+		sender_send_last(s, set, soon, deadline_ms);
 	else
 		sender_flush_held(s, deadline_ms, deadline_ms);
 	if (s->fails)
 		sender_keep(s);
 	s->sent = true;
 	if (tracks_moved(s->tracks))
-		tracks_keep(s);
-	count_spool(s);
+		sender_tracks_keep(s);
+	sender_count_spool(s);
 	free(soon);
 }
 
@@ -567,10 +568,10 @@ bool sender_wait(struct sender *s, uint64_t until_ms)
 		if (s->held.count)
 			sender_flush_held(s, until_ms, now_ms + SENDER_DEADLINE_MS);
 		else
-			catch_up(s);
+			sender_catch_up(s);
 		if (s->fails)
 			sender_keep(s);
-		count_spool(s);
+		sender_count_spool(s);
 	}
 	return false;
 }

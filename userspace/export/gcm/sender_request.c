@@ -79,8 +79,9 @@ void sender_backoff(struct sender *s, int64_t told_ms, bool quota)
 	s->next_ms = s->env.mono_ms(s->env.ctx) + wait;
 }
 
-static int post_once(struct sender *s, const struct buffer *body, uint64_t timeout_ms,
-		     struct web_reply *ret, char *why, size_t len)
+static int sender_request_post_once(struct sender *s, const struct buffer *body,
+				    uint64_t timeout_ms, struct web_reply *ret, char *why,
+				    size_t len)
 {
 	char quota[160];
 	const char *headers[4] = {NULL, "Content-Type: application/json"}, *project;
@@ -114,12 +115,12 @@ int sender_post(struct sender *s, const char *path, const struct buffer *body, u
 	buffer_printf(&s->url, "%s%s", s->opt.endpoint, path);
 	if (s->url.failed || body->failed)
 		return -EAGAIN;
-	err = post_once(s, body, timeout_ms, ret, why, len);
+	err = sender_request_post_once(s, body, timeout_ms, ret, why, len);
 	if (err || ret->status != 401)
 		return err;
 	s->env.refused(s->env.ctx);
 	s->stats.retries++;
-	return post_once(s, body, timeout_ms, ret, why, len);
+	return sender_request_post_once(s, body, timeout_ms, ret, why, len);
 }
 
 struct sum {
@@ -147,7 +148,7 @@ static void request_drop_point(struct sender *s, struct parcel_point *p, enum se
 
 /* Whether a refused request is divided: so often for a set, and for a while no more where none of
  * the parts was taken, since then it is not the points that the service does not like. */
-static bool may_halve(struct sender *s)
+static bool sender_request_may_halve(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
 
@@ -204,7 +205,7 @@ static void request_settle(struct sender *s, const struct answer *a, struct parc
 	}
 }
 
-static void count_all(struct sender *s, const struct answer *a, struct sum *sum)
+static void sender_request_count_all(struct sender *s, const struct answer *a, struct sum *sum)
 {
 	for (int c = 0; c < SENDER_DROP_COUNT; c++) {
 		uint64_t blind = a->blind[c] < sum->written ? a->blind[c] : sum->written;
@@ -216,7 +217,8 @@ static void count_all(struct sender *s, const struct answer *a, struct sum *sum)
 }
 
 /* What the clocks of both say to a refusal. */
-static void blame_clock(const struct sender *s, const struct web_reply *reply, struct answer *a)
+static void sender_request_blame_clock(const struct sender *s, const struct web_reply *reply,
+				       struct answer *a)
 {
 	int64_t ahead = reply->date_ns ? s->env.real_ns(s->env.ctx) - reply->date_ns : 0;
 	size_t len = strlen(a->why);
@@ -255,8 +257,8 @@ static bool request_conclude(struct sender *s, const struct answer *a, const str
 }
 
 /* There is no token: now, or at all. */
-static bool without_token(struct sender *s, struct parcel *p, const uint32_t *item, uint32_t n,
-			  int err, const char *why)
+static bool sender_request_without_token(struct sender *s, struct parcel *p, const uint32_t *item,
+					 uint32_t n, int err, const char *why)
 {
 	sender_trouble(s, why);
 	s->stats.up = false;
@@ -305,12 +307,12 @@ bool sender_deliver(struct sender *s, struct parcel *p, uint32_t *at, uint64_t t
 	err = sender_post(s, s->path.data, &s->body, timeout_ms, &reply, why, sizeof(why));
 	if (err == -EAGAIN || err == -EACCES) {
 		web_reply_free(&reply);
-		return without_token(s, p, item, n, err, why);
+		return sender_request_without_token(s, p, item, n, err, why);
 	}
 	answer_read(&a, err, &reply, n);
-	blame_clock(s, &reply, &a);
+	sender_request_blame_clock(s, &reply, &a);
 	now_ms = s->env.mono_ms(s->env.ctx);
-	if (a.fate[0] == FATE_HALF && may_halve(s))
+	if (a.fate[0] == FATE_HALF && sender_request_may_halve(s))
 		sum.most = (uint8_t)((n + 1) / 2);
 	sum.found = n == 1 && p->item[item[0]].most && a.cause[0] == SENDER_DROP_invalid;
 	for (uint32_t i = 0; i < n; i++) {
@@ -327,7 +329,7 @@ bool sender_deliver(struct sender *s, struct parcel *p, uint32_t *at, uint64_t t
 			request_drop_point(s, &p->item[i], SENDER_DROP_denied, false, &sum);
 	}
 	s->stats.retries += tried;
-	count_all(s, &a, &sum);
+	sender_request_count_all(s, &a, &sum);
 	more = request_conclude(s, &a, &sum);
 	if (sum.alone)
 		*at = item[0];

@@ -54,8 +54,9 @@ static bool series_text_add(struct series_set *s, const char *text, uint32_t *re
 	return true;
 }
 
-static bool resource_is(const struct series_set *s, const struct series_resource *r,
-			const char *type, const char *const *names, const char *const *values)
+static bool series_resource_is(const struct series_set *s, const struct series_resource *r,
+			       const char *type, const char *const *names,
+			       const char *const *values)
 {
 	int i;
 
@@ -75,7 +76,7 @@ uint32_t series_resource(struct series_set *s, const char *type, const char *con
 	struct series_resource r = {.type = type}, *items;
 
 	for (uint32_t i = s->nresources; i--;) {
-		if (resource_is(s, &s->resource[i], type, names, values))
+		if (series_resource_is(s, &s->resource[i], type, names, values))
 			return i;
 	}
 	if (s->nresources == RESOURCES_MAX)
@@ -177,7 +178,7 @@ void series_type(struct buffer *out, const struct series_row *row, const char *o
 }
 
 /* With its end, so that "ab", "c" and "a", "bc" are two things. */
-static uint64_t key_text(uint64_t hash, const char *text)
+static uint64_t series_key_text(uint64_t hash, const char *text)
 {
 	return hash_bytes(hash, text, strlen(text) + 1);
 }
@@ -187,24 +188,24 @@ uint64_t series_key(const struct series_set *s, const struct series *p, const ch
 	const char *prefix = p->row->library ? SERIES_LIB_PREFIX : own_prefix;
 	uint64_t hash = hash_bytes(HASH_START, prefix, strlen(prefix));
 
-	hash = key_text(hash, p->row->name);
+	hash = series_key_text(hash, p->row->name);
 	for (int i = 0; i < SERIES_LABELS && p->row->label[i].name; i++) {
 		if (!p->label[i])
 			continue;
-		hash = key_text(hash, p->row->label[i].name);
-		hash = key_text(hash, series_text(s, p->label[i]));
+		hash = series_key_text(hash, p->row->label[i].name);
+		hash = series_key_text(hash, series_text(s, p->label[i]));
 	}
 	if (p->resource >= s->nresources)
 		return hash;
-	hash = key_text(hash, s->resource[p->resource].type);
+	hash = series_key_text(hash, s->resource[p->resource].type);
 	for (int i = 0; i < SERIES_LABELS && s->resource[p->resource].name[i]; i++) {
-		hash = key_text(hash, s->resource[p->resource].name[i]);
-		hash = key_text(hash, series_text(s, s->resource[p->resource].value[i]));
+		hash = series_key_text(hash, s->resource[p->resource].name[i]);
+		hash = series_key_text(hash, series_text(s, s->resource[p->resource].value[i]));
 	}
 	return hash;
 }
 
-static bool distribution_fits(const struct series_distribution *d)
+static bool series_distribution_fits(const struct series_distribution *d)
 {
 	uint64_t sum = 0;
 
@@ -224,7 +225,7 @@ static bool distribution_fits(const struct series_distribution *d)
 	return sum == d->count;
 }
 
-static bool value_fits(const struct series_set *s, const struct series *p)
+static bool series_value_fits(const struct series_set *s, const struct series *p)
 {
 	bool cumulative = p->row->kind == SERIES_CUMULATIVE;
 
@@ -237,7 +238,7 @@ static bool value_fits(const struct series_set *s, const struct series *p)
 		return !cumulative;
 	case SERIES_DISTRIBUTION:
 		return p->value.distribution < s->ndistributions &&
-		       distribution_fits(&s->distribution[p->value.distribution]);
+		       series_distribution_fits(&s->distribution[p->value.distribution]);
 	}
 	return false;
 }
@@ -249,5 +250,5 @@ bool series_fit(const struct series_set *s, const struct series *p)
 	if (p->row->kind == SERIES_GAUGE ? p->start_ns != 0
 					 : p->start_ns <= 0 || p->start_ns >= p->end_ns)
 		return false;
-	return value_fits(s, p);
+	return series_value_fits(s, p);
 }

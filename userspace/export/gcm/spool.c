@@ -53,12 +53,12 @@ uint32_t spool_header_crc(const struct spool_record *r)
 	return (uint32_t)crc32(0, (const Bytef *)r + skip, (uInt)(sizeof(*r) - skip));
 }
 
-static void segment_name(char out[NAME_MAX_LEN], uint64_t id)
+static void spool_segment_name(char out[NAME_MAX_LEN], uint64_t id)
 {
 	snprintf(out, NAME_MAX_LEN, "%016" PRIx64 ".points", id);
 }
 
-static void close_fd(int *fd)
+static void spool_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -77,10 +77,10 @@ static void spool_mark(struct spool *s, uint64_t id, uint64_t at)
 	/* Where that fails, points are sent once more after the next start: the service refuses
 	 * them. */
 	if (s->cursor >= 0 && pwrite(s->cursor, &c, sizeof(c), 0) != sizeof(c))
-		close_fd(&s->cursor);
+		spool_close_fd(&s->cursor);
 }
 
-static struct spool_cursor cursor_load(struct spool *s)
+static struct spool_cursor spool_cursor_load(struct spool *s)
 {
 	struct spool_cursor c = {0};
 
@@ -94,11 +94,11 @@ static struct spool_cursor cursor_load(struct spool *s)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-static void segment_unlink(struct spool *s, uint64_t id)
+static void spool_segment_unlink(struct spool *s, uint64_t id)
 {
 	char name[NAME_MAX_LEN];
 
-	segment_name(name, id);
+	spool_segment_name(name, id);
 	unlinkat(s->folder, name, 0);
 }
 
@@ -107,10 +107,10 @@ static uint64_t spool_shift(struct spool *s)
 {
 	uint64_t points = s->segment[0].points;
 
-	close_fd(&s->read_fd);
+	spool_close_fd(&s->read_fd);
 	if (s->count == 1)
-		close_fd(&s->write_fd);
-	segment_unlink(s, s->segment[0].id);
+		spool_close_fd(&s->write_fd);
+	spool_segment_unlink(s, s->segment[0].id);
 	s->bytes -= s->segment[0].bytes;
 	s->points -= points;
 	memmove(s->segment, s->segment + 1, --s->count * sizeof(*s->segment));
@@ -135,7 +135,7 @@ static int spool_segment(struct spool *s, uint64_t id, int flags)
 	struct stat st;
 	int fd;
 
-	segment_name(name, id);
+	spool_segment_name(name, id);
 	fd = openat(s->folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return -errno;
@@ -153,7 +153,8 @@ static bool spool_record_fits(const struct spool_record *r)
 
 /* Finds the records of a segment; taken: bytes of it that were taken before, 0: none. 1: there are
  * some; 0: none, or all were taken; -EACCES: it is none of ours. */
-static int segment_scan(struct spool *s, struct segment *g, uint64_t taken, uint64_t *ret_read_at)
+static int spool_segment_scan(struct spool *s, struct segment *g, uint64_t taken,
+			      uint64_t *ret_read_at)
 {
 	char magic[sizeof(spool_magic)];
 	struct spool_record r;
@@ -164,7 +165,7 @@ static int segment_scan(struct spool *s, struct segment *g, uint64_t taken, uint
 	if (fd < 0 || fstat(fd, &st) || pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
 	    memcmp(magic, spool_magic, sizeof(magic))) {
 		s->lost.damaged++;
-		close_fd(&fd);
+		spool_close_fd(&fd);
 		return -EACCES;
 	}
 	g->end = *ret_read_at = sizeof(magic);
@@ -193,7 +194,7 @@ static int spool_compare_ids(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int segments_list(struct spool *s)
+static int spool_segments_list(struct spool *s)
 {
 	int fd = dup(s->folder);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -203,13 +204,13 @@ static int segments_list(struct spool *s)
 	uint64_t id;
 
 	if (!d) {
-		close_fd(&fd);
+		spool_close_fd(&fd);
 		return -errno;
 	}
 	rewinddir(d);
 	while ((e = readdir(d)) && s->count < SEGMENTS_MAX) {
 		id = strtoull(e->d_name, NULL, 16);
-		segment_name(name, id);
+		spool_segment_name(name, id);
 		if (strcmp(name, e->d_name) || id > ID_MAX)
 			continue;
 		items = grow_items(s->segment, &s->cap, s->count + 1, SEGMENTS_MAX, sizeof(*items));
@@ -228,10 +229,10 @@ static int segments_list(struct spool *s)
 
 static int spool_load(struct spool *s)
 {
-	struct spool_cursor c = cursor_load(s);
+	struct spool_cursor c = spool_cursor_load(s);
 	uint64_t read_at, first_at = sizeof(spool_magic);
 	uint32_t n = 0;
-	int err = segments_list(s), found;
+	int err = spool_segments_list(s), found;
 
 	if (err)
 		return err;
@@ -241,9 +242,10 @@ static int spool_load(struct spool *s)
 
 		if (g.id >= s->next_id)
 			s->next_id = g.id + 1;
-		found = g.id < c.id ? 0 : segment_scan(s, &g, g.id == c.id ? c.at : 0, &read_at);
+		found = g.id < c.id ? 0
+				    : spool_segment_scan(s, &g, g.id == c.id ? c.at : 0, &read_at);
 		if (!found)
-			segment_unlink(s, g.id);
+			spool_segment_unlink(s, g.id);
 		if (found <= 0)
 			continue;
 		first_at = n ? first_at : read_at;
@@ -309,10 +311,10 @@ void spool_close(struct spool *s)
 {
 	if (!s)
 		return;
-	close_fd(&s->read_fd);
-	close_fd(&s->write_fd);
-	close_fd(&s->cursor);
-	close_fd(&s->folder); /* and with it the lock */
+	spool_close_fd(&s->read_fd);
+	spool_close_fd(&s->write_fd);
+	spool_close_fd(&s->cursor);
+	spool_close_fd(&s->folder); /* and with it the lock */
 	buffer_free(&s->raw);
 	buffer_free(&s->packed);
 	free(s->segment);
@@ -322,7 +324,7 @@ void spool_close(struct spool *s)
 /* ---- in -------------------------------------------------------------------------------------- */
 
 /* The last segment, with room for more; a new one where need be. */
-static int segment_writable(struct spool *s)
+static int spool_segment_writable(struct spool *s)
 {
 	uint64_t most = s->max_bytes / SEGMENTS;
 	struct segment *items, *last = s->count ? &s->segment[s->count - 1] : NULL;
@@ -331,7 +333,7 @@ static int segment_writable(struct spool *s)
 	most = most < SEGMENT_MOST ? most : SEGMENT_MOST;
 	if (last && s->write_fd >= 0 && last->bytes < most)
 		return 0;
-	close_fd(&s->write_fd);
+	spool_close_fd(&s->write_fd);
 	if (s->count == SEGMENTS_MAX)
 		return -ENOSPC;
 	items = grow_items(s->segment, &s->cap, s->count + 1, SEGMENTS_MAX, sizeof(*items));
@@ -343,7 +345,7 @@ static int segment_writable(struct spool *s)
 		return fd;
 	if (pwrite(fd, spool_magic, sizeof(spool_magic), 0) != sizeof(spool_magic)) {
 		close(fd);
-		segment_unlink(s, s->next_id);
+		spool_segment_unlink(s, s->next_id);
 		return -ENOSPC;
 	}
 	s->write_fd = fd;
@@ -354,7 +356,7 @@ static int segment_writable(struct spool *s)
 }
 
 /* The record in s->raw becomes r and s->packed. */
-static int record_pack(struct spool *s, struct spool_record *r)
+static int spool_record_pack(struct spool *s, struct spool_record *r)
 {
 	uLongf len = compressBound((uLong)s->raw.len);
 	char *to;
@@ -372,7 +374,7 @@ static int record_pack(struct spool *s, struct spool_record *r)
 	return 0;
 }
 
-static int record_write(struct spool *s, const struct spool_record *r)
+static int spool_record_write(struct spool *s, const struct spool_record *r)
 {
 	struct iovec iov[] = {{(void *)r, sizeof(*r)}, {s->packed.data, r->len}};
 	struct segment *g;
@@ -382,7 +384,7 @@ static int record_write(struct spool *s, const struct spool_record *r)
 	spool_make_room(s, sizeof(*r) + r->len);
 	if (s->bytes + sizeof(*r) + r->len > s->max_bytes)
 		return -ENOSPC;
-	err = segment_writable(s);
+	err = spool_segment_writable(s);
 	if (err)
 		return err;
 	g = &s->segment[s->count - 1];
@@ -391,7 +393,7 @@ static int record_write(struct spool *s, const struct spool_record *r)
 		err = n < 0 ? -errno : -ENOSPC;
 		/* Nothing may follow what is there in part, unless it can be taken back. */
 		if (ftruncate(s->write_fd, (off_t)g->end))
-			close_fd(&s->write_fd);
+			spool_close_fd(&s->write_fd);
 		return err;
 	}
 	g->end += (uint64_t)n;
@@ -421,8 +423,8 @@ int spool_add(struct spool *s, const struct parcel *p, const uint32_t *items, ui
 		err = -ENOMEM;
 	else if (!count || count > REQUEST_SERIES || s->raw.len > SPOOL_RAW_MAX)
 		err = -E2BIG;
-	err = err ? err : record_pack(s, &r);
-	err = err ? err : record_write(s, &r);
+	err = err ? err : spool_record_pack(s, &r);
+	err = err ? err : spool_record_write(s, &r);
 	if (err)
 		s->lost.room += count;
 	return err;
@@ -446,13 +448,14 @@ void spool_lost(const struct spool *s, struct spool_lost *ret)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* The rest of the first segment cannot be read. */
-static void segment_damaged(struct spool *s)
+static void spool_segment_damaged(struct spool *s)
 {
 	s->lost.damaged++;
 	spool_shift(s);
 }
 
-static int record_points(const struct buffer *raw, const struct spool_record *r, struct parcel *ret)
+static int spool_record_points(const struct buffer *raw, const struct spool_record *r,
+			       struct parcel *ret)
 {
 	size_t at = r->points * sizeof(struct spool_point);
 	struct parcel_point to = {.cumulative = true};
@@ -477,7 +480,7 @@ static int record_points(const struct buffer *raw, const struct spool_record *r,
 	return at == raw->len ? 0 : -EBADMSG;
 }
 
-static int record_read(struct spool *s, const struct spool_record *r, struct parcel *ret)
+static int spool_record_read(struct spool *s, const struct spool_record *r, struct parcel *ret)
 {
 	uLongf raw = r->raw;
 	char *packed, *to;
@@ -494,11 +497,11 @@ static int record_read(struct spool *s, const struct spool_record *r, struct par
 	    uncompress((Bytef *)to, &raw, (const Bytef *)packed, r->len) != Z_OK || raw != r->raw)
 		return -EBADMSG;
 	s->raw.len = raw;
-	return record_points(&s->raw, r, ret);
+	return spool_record_points(&s->raw, r, ret);
 }
 
 /* The header of the first record, or -EBADMSG. */
-static int record_head(struct spool *s, struct spool_record *r)
+static int spool_record_head(struct spool *s, struct spool_record *r)
 {
 	if (s->read_fd < 0)
 		s->read_fd = spool_segment(s, s->segment[0].id, O_RDONLY);
@@ -508,7 +511,7 @@ static int record_head(struct spool *s, struct spool_record *r)
 	return 0;
 }
 
-static void record_take(struct spool *s, uint64_t bytes, uint32_t points)
+static void spool_record_take(struct spool *s, uint64_t bytes, uint32_t points)
 {
 	struct segment *g = &s->segment[0];
 	uint64_t id = g->id;
@@ -529,13 +532,13 @@ int spool_peek(struct spool *s, int64_t oldest_ns, struct parcel *ret)
 	int err;
 
 	for (s->peeked = 0; s->count;) {
-		err = s->read_at >= s->segment[0].end ? -ENODATA : record_head(s, &r);
+		err = s->read_at >= s->segment[0].end ? -ENODATA : spool_record_head(s, &r);
 		if (!err && r.newest_ns < oldest_ns) {
 			s->lost.aged += r.points;
-			record_take(s, sizeof(r) + r.len, r.points);
+			spool_record_take(s, sizeof(r) + r.len, r.points);
 			continue;
 		}
-		err = err ? err : record_read(s, &r, ret);
+		err = err ? err : spool_record_read(s, &r, ret);
 		if (!err) {
 			s->peeked = sizeof(r) + r.len;
 			s->peeked_points = r.points;
@@ -544,7 +547,7 @@ int spool_peek(struct spool *s, int64_t oldest_ns, struct parcel *ret)
 		parcel_clear(ret);
 		if (err == -ENOMEM)
 			return err;
-		segment_damaged(s);
+		spool_segment_damaged(s);
 	}
 	return -ENOENT;
 }
@@ -555,5 +558,5 @@ void spool_pop(struct spool *s)
 
 	s->peeked = 0;
 	if (bytes && s->count)
-		record_take(s, bytes, s->peeked_points);
+		spool_record_take(s, bytes, s->peeked_points);
 }

@@ -81,8 +81,8 @@ static double track_value_of(const struct series_set *set, const struct series *
 }
 
 /* The start of a point that follows another one of its series. */
-static int64_t start_after(const struct track *k, const struct series_set *set,
-			   const struct series *p)
+static int64_t track_start_after(const struct track *k, const struct series_set *set,
+				 const struct series *p)
 {
 	int64_t least = k->end_ns + NS_PER_MS;
 
@@ -113,7 +113,7 @@ enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, st
 	if (p->row->kind == SERIES_GAUGE)
 		return TRACK_FIT;
 	if (k)
-		p->start_ns = start_after(k, set, p);
+		p->start_ns = track_start_after(k, set, p);
 	if (p->start_ns >= p->end_ns)
 		p->start_ns = k ? k->end_ns + NS_PER_MS : p->end_ns - NS_PER_MS;
 	return TRACK_FIT;
@@ -255,7 +255,7 @@ struct file_head {
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct track_record) == 40, "on disk");
 
-static uint32_t records_crc(const char *data, size_t len)
+static uint32_t track_records_crc(const char *data, size_t len)
 {
 	return (uint32_t)crc32(0, (const Bytef *)data, (uInt)len);
 }
@@ -304,7 +304,7 @@ int tracks_save(const struct tracks *t, int folder)
 		return -ENOMEM;
 	}
 	memcpy(head.magic, file_magic, sizeof(head.magic));
-	head.crc = records_crc(b.data + sizeof(head), b.len - sizeof(head));
+	head.crc = track_records_crc(b.data + sizeof(head), b.len - sizeof(head));
 	memcpy(b.data, &head, sizeof(head));
 	fd = track_file_open(folder, FILE_NEW, O_WRONLY | O_CREAT | O_TRUNC);
 	err = fd < 0 ? fd : track_file_write_all(fd, b.data, b.len);
@@ -321,7 +321,7 @@ int tracks_save(const struct tracks *t, int folder)
 /* ---- in -------------------------------------------------------------------------------------- */
 
 /* Nothing that a series could not have had, or that would keep its points back for long. */
-static bool record_fits(const struct track_record *r, int64_t now_ns)
+static bool track_record_fits(const struct track_record *r, int64_t now_ns)
 {
 	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S &&
 	       r->end_ns <= now_ns + TRACKS_AHEAD_NS && r->start_ns >= 0 &&
@@ -350,7 +350,7 @@ static int track_file_load(int fd, struct buffer *b)
 	memcpy(&head, b->data, sizeof(head));
 	if (memcmp(head.magic, file_magic, sizeof(head.magic)) ||
 	    b->len != sizeof(head) + head.count * sizeof(struct track_record) ||
-	    head.crc != records_crc(b->data + sizeof(head), b->len - sizeof(head)))
+	    head.crc != track_records_crc(b->data + sizeof(head), b->len - sizeof(head)))
 		return -EBADMSG;
 	return 0;
 }
@@ -366,7 +366,7 @@ int tracks_load(struct tracks *t, int folder, int64_t now_ns, uint64_t now_ms)
 	err = track_file_load(fd, &b);
 	for (size_t at = sizeof(struct file_head); !err && at < b.len; at += sizeof(r)) {
 		memcpy(&r, b.data + at, sizeof(r));
-		if (record_fits(&r, now_ns))
+		if (track_record_fits(&r, now_ns))
 			err = tracks_put(t, &r, now_ms);
 	}
 	buffer_free(&b);

@@ -68,7 +68,7 @@ struct start {
 	int body, output;
 };
 
-static int settle_descriptors(const struct start *s)
+static int hook_command_settle_descriptors(const struct start *s)
 {
 	int body = fcntl(s->body, F_DUPFD, FIRST_FD), output = fcntl(s->output, F_DUPFD, FIRST_FD);
 
@@ -78,7 +78,7 @@ static int settle_descriptors(const struct start *s)
 	return (int)syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
 }
 
-static void settle_signals(void)
+static void hook_command_settle_signals(void)
 {
 	/* The kernel's struct sigaction, all zero: SIG_DFL. The C library keeps its hands on two
 	 * signals of its own, which a parent may have us ignore all the same. */
@@ -92,7 +92,7 @@ static void settle_signals(void)
 }
 
 /* The C library's calls would have threads follow that are not here. */
-static int settle_user(const struct hook_user *u)
+static int hook_command_settle_user(const struct hook_user *u)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -111,7 +111,7 @@ static int settle_user(const struct hook_user *u)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-static _Noreturn void start_failed(const char *what)
+static _Noreturn void hook_command_start_failed(const char *what)
 {
 	const char *why = strerrordesc_np(errno);
 	ssize_t n = write(STDERR_FILENO, what, strlen(what));
@@ -126,19 +126,19 @@ static _Noreturn void hook_command_exec(const struct start *s)
 	const struct rlimit none = {0};
 
 	setsid();
-	settle_signals();
-	if (settle_descriptors(s))
+	hook_command_settle_signals();
+	if (hook_command_settle_descriptors(s))
 		_exit(126);
 	nice(NICE);
 	setrlimit(RLIMIT_CORE, &none);
 	umask(022);
 	if (chdir("/"))
-		start_failed("cannot go to /: ");
-	if (settle_user(s->c->user))
-		start_failed("its privileges cannot be lowered: ");
+		hook_command_start_failed("cannot go to /: ");
+	if (hook_command_settle_user(s->c->user))
+		hook_command_start_failed("its privileges cannot be lowered: ");
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would end it: of the thread that waits for it */
 	execve(s->c->path, s->c->words, s->environment);
-	start_failed("cannot be run: ");
+	hook_command_start_failed("cannot be run: ");
 }
 
 /* ---- waiting for it -------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ struct running {
 	uint64_t next_ns; /* when the next is */
 };
 
-static void output_read(struct running *r)
+static void hook_command_output_read(struct running *r)
 {
 	char piece[4096];
 	ssize_t n;
@@ -174,7 +174,7 @@ static void output_read(struct running *r)
 	r->output = -1;
 }
 
-static void signal_next(struct running *r, uint64_t now_ns)
+static void hook_command_signal_next(struct running *r, uint64_t now_ns)
 {
 	int signo = r->stage++ ? SIGKILL : SIGTERM;
 
@@ -198,7 +198,7 @@ static bool hook_command_await(struct running *r, const struct hook_command *c)
 
 		if (now_ns < r->next_ns)
 			poll(fds, 3, (int)((r->next_ns - now_ns) / NS_PER_MS) + 1);
-		output_read(r);
+		hook_command_output_read(r);
 		if (fds[0].revents)
 			return true;
 		now_ns = clock_mono_ns();
@@ -215,7 +215,7 @@ static bool hook_command_await(struct running *r, const struct hook_command *c)
 			r->end = HOOK_CLOSED;
 			r->stage = 1;
 		}
-		signal_next(r, now_ns);
+		hook_command_signal_next(r, now_ns);
 	}
 }
 
@@ -257,7 +257,7 @@ static enum hook_end hook_command_judge(const struct running *r, uint64_t limit_
 	return r->nread > HOOK_OUTPUT || status ? HOOK_FAILED : HOOK_DONE;
 }
 
-static int body_file(const char *body, size_t len)
+static int hook_command_body_file(const char *body, size_t len)
 {
 	int fd = memfd_create("gp-bpf-hook", MFD_CLOEXEC);
 
@@ -278,8 +278,8 @@ static int body_file(const char *body, size_t len)
 	return fd;
 }
 
-static enum hook_end run_and_wait(const struct hook_command *c, const struct start *s, int output,
-				  char *why)
+static enum hook_end hook_run_and_wait(const struct hook_command *c, const struct start *s,
+				       int output, char *why)
 {
 	struct running r = {.output = output, .next_ns = clock_mono_ns() + c->limit_ns};
 	int status = 0, err;
@@ -310,7 +310,7 @@ static enum hook_end run_and_wait(const struct hook_command *c, const struct sta
 		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
-	output_read(&r);
+	hook_command_output_read(&r);
 	if (r.output >= 0)
 		close(r.output);
 	close(r.pidfd);
@@ -330,13 +330,13 @@ enum hook_end hook_command_run(const struct hook_command *c, char why[HOOK_WHY_M
 	snprintf(event, sizeof(event), "GP_BPF_EVENT=%s", c->event);
 	log_escape(name, sizeof(name), c->job, strlen(c->job));
 	snprintf(job, sizeof(job), "GP_BPF_JOB=%s", name);
-	s.body = body_file(c->body, c->len);
+	s.body = hook_command_body_file(c->body, c->len);
 	if (s.body < 0 || pipe2(pipe, O_CLOEXEC)) {
 		snprintf(why, HOOK_WHY_MAX, "cannot be started: %s", strerror(errno));
 	} else {
 		fcntl(pipe[0], F_SETFL, O_NONBLOCK);
 		s.output = pipe[1];
-		end = run_and_wait(c, &s, pipe[0], why);
+		end = hook_run_and_wait(c, &s, pipe[0], why);
 	}
 	if (s.body >= 0)
 		close(s.body);

@@ -16,7 +16,7 @@
 
 /* Where the group is root's, its members are no others. With access lists the group's bits are the
  * most that any of them grants. */
-static bool others_write(const struct stat *st)
+static bool hook_file_others_write(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
 		return false;
@@ -39,7 +39,7 @@ static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 			 (unsigned int)st.st_uid);
 		return -EPERM;
 	}
-	if (others_write(&st)) {
+	if (hook_file_others_write(&st)) {
 		snprintf(why, len, "%s can be written by others (chmod go-w)", path);
 		return -EPERM;
 	}
@@ -47,7 +47,7 @@ static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 }
 
 /* path is changed, and is as it was again. */
-static int trusted_way(char *path, uid_t uid, char *why, size_t len)
+static int hook_file_trusted_way(char *path, uid_t uid, char *why, size_t len)
 {
 	int err = hook_file_trusted("/", uid, why, len);
 
@@ -80,9 +80,9 @@ int hook_file_program(const char *path, uid_t uid, char *ret, char *why, size_t 
 		snprintf(why, len, "%s", strerror(-err));
 		return err;
 	}
-	err = trusted_way(real, uid, why, len);
+	err = hook_file_trusted_way(real, uid, why, len);
 	if (!err)
-		err = trusted_way(ret, uid, why, len);
+		err = hook_file_trusted_way(ret, uid, why, len);
 	if (!err && (lstat(ret, &st) || !S_ISREG(st.st_mode) || !(st.st_mode & 0111))) {
 		snprintf(why, len, "no program: it %s",
 			 S_ISREG(st.st_mode) ? "is not executable" : "is no file");
@@ -91,7 +91,7 @@ int hook_file_program(const char *path, uid_t uid, char *ret, char *why, size_t 
 	return err;
 }
 
-static int secret_read(int fd, const char *path, size_t max, char **ret)
+static int hook_file_secret_read(int fd, const char *path, size_t max, char **ret)
 {
 	struct stat st;
 	ssize_t n;
@@ -121,7 +121,7 @@ int hook_file_secret(const char *path, size_t max, char **ret)
 	int fd = path_open(path, O_RDONLY, 0), err;
 	char *text = NULL;
 
-	err = fd < 0 ? fd : secret_read(fd, path, max, &text);
+	err = fd < 0 ? fd : hook_file_secret_read(fd, path, max, &text);
 	if (fd >= 0)
 		close(fd);
 	if (!err) {

@@ -58,7 +58,8 @@ struct hooks {
 /* ---- telling --------------------------------------------------------------------------------- */
 
 /* The fact's line, without its end, goes on with what is known of the hook. */
-static void body_of(const struct hook_thread *t, const struct hook_item *item, struct buffer *ret)
+static void hooks_body_of(const struct hook_thread *t, const struct hook_item *item,
+			  struct buffer *ret)
 {
 	buffer_add(ret, item->line, item->len);
 	json_open(ret, "hook", '{');
@@ -71,8 +72,8 @@ static void body_of(const struct hook_thread *t, const struct hook_item *item, s
 	buffer_add(ret, "\n", 1);
 }
 
-static enum hook_end run_command(struct hook_thread *t, const struct hook_item *item,
-				 const struct buffer *body, char why[HOOK_WHY_MAX])
+static enum hook_end hooks_run_command(struct hook_thread *t, const struct hook_item *item,
+				       const struct buffer *body, char why[HOOK_WHY_MAX])
 {
 	const struct hook_command c = {
 		.path = t->program,
@@ -131,9 +132,9 @@ static enum hook_end hooks_tell(struct hook_thread *t, const struct hook_item *i
 	enum hook_end end = HOOK_FAILED;
 	struct buffer body = {0};
 
-	body_of(t, item, &body);
+	hooks_body_of(t, item, &body);
 	if (!body.failed)
-		end = t->web ? hooks_post(t, &body, why) : run_command(t, item, &body, why);
+		end = t->web ? hooks_post(t, &body, why) : hooks_run_command(t, item, &body, why);
 	buffer_free(&body);
 	if (end != HOOK_DONE)
 		log_warn("--on %s: %s: %s", event, t->hook.label, why);
@@ -218,7 +219,7 @@ static int hooks_start(struct hook_thread *t)
 
 /* ---- the exporter ---------------------------------------------------------------------------- */
 
-static int thread_open(struct hooks *hs, struct hook_thread *t, const char *spec)
+static int hooks_thread_open(struct hooks *hs, struct hook_thread *t, const char *spec)
 {
 	pthread_condattr_t attr;
 	char why[HOOK_WHY_MAX];
@@ -245,7 +246,7 @@ static int thread_open(struct hooks *hs, struct hook_thread *t, const char *spec
 }
 
 /* Those that were told to end have so long. */
-static void thread_await(struct hook_thread *t, uint64_t until_ns)
+static void hooks_thread_await(struct hook_thread *t, uint64_t until_ns)
 {
 	struct timespec ts = {.tv_sec = (time_t)(until_ns / NS_PER_S),
 			      .tv_nsec = (long)(until_ns % NS_PER_S)};
@@ -282,7 +283,7 @@ static int hooks_close(void *state)
 		struct hook_thread *t = &hs->thread[i];
 
 		if (t->started) {
-			thread_await(t, hs->closed_ns);
+			hooks_thread_await(t, hs->closed_ns);
 			if (t->web)
 				web_cancel(t->web);
 			pthread_join(t->thread, NULL);
@@ -321,7 +322,7 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 	if (!err)
 		err = hook_user_find(&hs->user, opt->hook_user);
 	for (int i = 0; !err && i < opt->nhooks; i++)
-		err = thread_open(hs, &hs->thread[i], opt->hooks[i]);
+		err = hooks_thread_open(hs, &hs->thread[i], opt->hooks[i]);
 	if (err) {
 		hooks_close(hs);
 		return err == -EPERM ? -EINVAL

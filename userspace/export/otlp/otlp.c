@@ -71,7 +71,8 @@ struct otlp {
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-static void body_open(struct otlp *o, const char *resources, const char *scopes, const char *items)
+static void otlp_body_open(struct otlp *o, const char *resources, const char *scopes,
+			   const char *items)
 {
 	struct buffer *b = &o->body;
 
@@ -96,14 +97,14 @@ static void body_open(struct otlp *o, const char *resources, const char *scopes,
 	json_open(b, items, '[');
 }
 
-static void body_close(struct otlp *o)
+static void otlp_body_close(struct otlp *o)
 {
 	buffer_add(&o->body, "]}]}]}", 6);
 }
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-static enum otlp_fate spans_send(struct otlp *o, uint64_t deadline_ms)
+static enum otlp_fate otlp_spans_send(struct otlp *o, uint64_t deadline_ms)
 {
 	uint64_t rejected;
 	enum otlp_fate fate;
@@ -112,9 +113,9 @@ static enum otlp_fate spans_send(struct otlp *o, uint64_t deadline_ms)
 		o->nspans = otlp_queue_take(o->queue, BATCH_SPANS, BATCH_BYTES, &o->spans);
 	if (!o->nspans)
 		return OTLP_TAKEN;
-	body_open(o, "resourceSpans", "scopeSpans", "spans");
+	otlp_body_open(o, "resourceSpans", "scopeSpans", "spans");
 	buffer_add(&o->body, o->spans.data, o->spans.len);
-	body_close(o);
+	otlp_body_close(o);
 	if (o->body.failed || o->spans.failed) { /* no memory */
 		buffer_free(&o->body);
 		buffer_free(&o->spans);
@@ -139,7 +140,7 @@ static enum otlp_fate spans_send(struct otlp *o, uint64_t deadline_ms)
 	return fate;
 }
 
-static bool spans_wait(const struct otlp *o)
+static bool otlp_spans_wait(const struct otlp *o)
 {
 	struct otlp_queue_look q;
 
@@ -155,7 +156,7 @@ static uint64_t otlp_now_ms(void)
 /* All that waits now, as far as the server lets us: what comes meanwhile has its own turn, else
  * each reply would be followed by a request of some few spans. None is begun after until_ms; each
  * ends by limit_ms: who is cut short may have been heard, and what is sent again is there twice. */
-static void spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
+static void otlp_spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 {
 	struct otlp_queue_look q;
 	uint64_t left;
@@ -168,7 +169,7 @@ static void spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 		if (!o->nspans)
 			o->nspans = otlp_queue_take(o->queue, BATCH_SPANS, BATCH_BYTES, &o->spans);
 		n = o->nspans;
-		if (!n || spans_send(o, limit_ms) == OTLP_AGAIN)
+		if (!n || otlp_spans_send(o, limit_ms) == OTLP_AGAIN)
 			return;
 		left -= n < left ? n : left;
 	}
@@ -177,7 +178,7 @@ static void spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 /* ---- metrics --------------------------------------------------------------------------------- */
 
 /* Those that are not taken are not sent again: the next ones hold all that these do. */
-static void metrics_send(struct otlp *o, const struct snapshot *s, uint64_t deadline_ms)
+static void otlp_metrics_send(struct otlp *o, const struct snapshot *s, uint64_t deadline_ms)
 {
 	uint64_t rejected, points;
 	uint32_t at = 0;
@@ -187,9 +188,9 @@ static void metrics_send(struct otlp *o, const struct snapshot *s, uint64_t dead
 	o->dropped[o->worker ? DROP_superseded : DROP_unsent] += o->untaken;
 	o->untaken = 0;
 	do {
-		body_open(o, "resourceMetrics", "scopeMetrics", "metrics");
+		otlp_body_open(o, "resourceMetrics", "scopeMetrics", "metrics");
 		points = otlp_metrics(&o->body, s, &at);
-		body_close(o);
+		otlp_body_close(o);
 		if (!points || o->body.failed)
 			continue;
 		if (away) {
@@ -241,9 +242,9 @@ static void otlp_tell(struct otlp *o, struct export_view *told)
 }
 
 /* Data left at the end is lost. */
-static void spans_drop(struct otlp *o)
+static void otlp_spans_drop(struct otlp *o)
 {
-	while (spans_wait(o)) {
+	while (otlp_spans_wait(o)) {
 		if (!o->nspans)
 			o->nspans = otlp_queue_take(o->queue, BATCH_SPANS, BATCH_BYTES, &o->spans);
 		o->dropped[DROP_closing] += o->nspans;
@@ -263,11 +264,12 @@ static void otlp_nap(uint64_t until_ms)
 }
 
 /* Until all is sent or the time is up. */
-static void spans_insist(struct otlp *o, uint64_t deadline_ms)
+static void otlp_spans_insist(struct otlp *o, uint64_t deadline_ms)
 {
-	while (spans_wait(o) && otlp_now_ms() < deadline_ms && !web_is_cancelled(o->sender.web)) {
-		spans_flush(o, deadline_ms, deadline_ms);
-		if (!spans_wait(o))
+	while (otlp_spans_wait(o) && otlp_now_ms() < deadline_ms &&
+	       !web_is_cancelled(o->sender.web)) {
+		otlp_spans_flush(o, deadline_ms, deadline_ms);
+		if (!otlp_spans_wait(o))
 			break;
 		if (o->sender.signal[OTLP_TRACES].next_ms >= deadline_ms)
 			break;
@@ -282,11 +284,11 @@ static bool otlp_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool 
 	struct otlp *o = ctx;
 
 	o->program = s->program;
-	metrics_send(o, s, until_ms);
+	otlp_metrics_send(o, s, until_ms);
 	if (last) /* there is no later */
-		spans_insist(o, until_ms);
+		otlp_spans_insist(o, until_ms);
 	else
-		spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
+		otlp_spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
 	otlp_tell(o, told);
 	return true;
 }
@@ -299,7 +301,7 @@ static bool otlp_idle(void *ctx, uint64_t until_ns, struct export_view *told)
 
 	otlp_queue_look(o->queue, &q);
 	if (o->nspans || q.spans >= BATCH_SPANS || q.bytes >= BATCH_BYTES)
-		spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
+		otlp_spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
 	otlp_tell(o, told);
 	return true;
 }
@@ -375,12 +377,12 @@ static int otlp_open(void **ret_state, const char *arg, const struct export_opti
 
 /* In a replay waiting delays only the replay; it waits up to REPLAY_MS for a server that does not
  * answer. */
-static void replay_flush(struct otlp *o)
+static void otlp_replay_flush(struct otlp *o)
 {
 	uint64_t sent = o->sent, now = otlp_now_ms();
 
 	if (now < o->answered_ms + REPLAY_MS)
-		spans_insist(o, now + REPLAY_MS);
+		otlp_spans_insist(o, now + REPLAY_MS);
 	if (o->sent > sent)
 		o->answered_ms = otlp_now_ms();
 }
@@ -398,7 +400,7 @@ static void otlp_fact(void *state, const struct fact *f)
 		return;
 	otlp_queue_look(o->queue, &q);
 	if (q.spans >= BATCH_SPANS || q.bytes >= BATCH_BYTES)
-		replay_flush(o);
+		otlp_replay_flush(o);
 }
 
 static void otlp_snapshot(void *state, struct snapshot *s)
@@ -413,8 +415,8 @@ static void otlp_snapshot(void *state, struct snapshot *s)
 	}
 	o->program = s->program;
 	if (s->real_ns && otlp_now_ms() - o->answered_ms < REPLAY_MS)
-		metrics_send(o, s, otlp_now_ms() + o->config.way[OTLP_METRICS].timeout_ms);
-	replay_flush(o);
+		otlp_metrics_send(o, s, otlp_now_ms() + o->config.way[OTLP_METRICS].timeout_ms);
+	otlp_replay_flush(o);
 	o->due_ns = s->mono_ns + o->config.interval_ns;
 }
 
@@ -454,7 +456,7 @@ static int otlp_close(void *state)
 	uint64_t lost = 0;
 
 	worker_close(o->worker, NULL);
-	spans_drop(o);
+	otlp_spans_drop(o);
 	o->dropped[DROP_unsent] += o->untaken;
 	otlp_tell(o, &told);
 	for (uint32_t i = 0; i < DROP_COUNT; i++)

@@ -10,7 +10,7 @@
 #define NS_PER_S 1e9
 
 /* A file and a range of the job's own may be one: what overlaps and has one name is told once. */
-static bool held_already(struct otlp_process *p, const struct otlp_held *h)
+static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_held *h)
 {
 	for (uint32_t i = 0; i < p->nheld; i++) {
 		struct otlp_held *o = &p->held[i];
@@ -43,7 +43,7 @@ static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struc
 		return;
 	}
 	memcpy(h->text, t->text.data, h->len);
-	if (!held_already(p, h))
+	if (!otlp_between_held_already(p, h))
 		p->held[p->nheld++] = *h;
 	else if (h->range)
 		free(h->text);
@@ -51,7 +51,7 @@ static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struc
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-static double wall_s(const struct otlp_process *p, uint64_t ns)
+static double otlp_between_wall_s(const struct otlp_process *p, uint64_t ns)
 {
 	return (double)((int64_t)ns + p->who.offset_ns) / NS_PER_S;
 }
@@ -64,7 +64,7 @@ static void otlp_between_productive(struct buffer *b, const struct otlp_tree *t,
 	const struct otlp_loop *l = p->loop[0];
 
 	if (l)
-		otlp_real(b, "training_start_timestamp_sec", wall_s(p, l->first_ns));
+		otlp_real(b, "training_start_timestamp_sec", otlp_between_wall_s(p, l->first_ns));
 	if (!c->step)
 		return;
 	otlp_int(b, "productive_train_iterations", (int64_t)c->step);
@@ -76,8 +76,8 @@ static void otlp_between_productive(struct buffer *b, const struct otlp_tree *t,
 		otlp_real(b, "productive_train_tflops", t->config.flops * (double)c->step / 1e12);
 }
 
-static void saved_event(struct buffer *b, const struct otlp_tree *t, const struct otlp_process *p,
-			const struct fact_checkpoint *c)
+static void otlp_between_saved_event(struct buffer *b, const struct otlp_tree *t,
+				     const struct otlp_process *p, const struct fact_checkpoint *c)
 {
 	const char *slash = strrchr(c->file, '/');
 	char folder[512];
@@ -92,14 +92,17 @@ static void saved_event(struct buffer *b, const struct otlp_tree *t, const struc
 		 slash && slash > c->file ? (int)(slash - c->file) : 0, c->file);
 	otlp_text(b, "checkpoint_directory", folder);
 	otlp_int(b, "save_checkpoint_success_count", (int64_t)p->saves);
-	otlp_real(b, "first_successful_save_checkpoint_timestamp_sec", wall_s(p, p->first_save_ns));
-	otlp_real(b, "latest_successful_save_checkpoint_timestamp_sec", wall_s(p, p->last_save_ns));
+	otlp_real(b, "first_successful_save_checkpoint_timestamp_sec",
+		  otlp_between_wall_s(p, p->first_save_ns));
+	otlp_real(b, "latest_successful_save_checkpoint_timestamp_sec",
+		  otlp_between_wall_s(p, p->last_save_ns));
 	otlp_between_productive(b, t, p, c);
 	otlp_event_end(b);
 }
 
 /* Number of saves so far that a step waited for. */
-static void sync_event(struct buffer *b, struct otlp_process *p, const struct fact_checkpoint *c)
+static void otlp_between_sync_event(struct buffer *b, struct otlp_process *p,
+				    const struct fact_checkpoint *c)
 {
 	uint64_t ns = c->end_ns > c->start_ns ? c->end_ns - c->start_ns : 0;
 
@@ -150,13 +153,13 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 		otlp_bool(&t->text, "gpbpf.end_seen", false);
 	otlp_span_events(&t->text, &p->who, &s);
 	if (saved && !c->async) {
-		saved_event(&t->text, t, p, c);
-		sync_event(&t->text, p, c);
+		otlp_between_saved_event(&t->text, t, p, c);
+		otlp_between_sync_event(&t->text, p, c);
 	}
 	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
 	otlp_between_hold(t, p, &h);
 	if (saved && c->async && p->loop[0] && otlp_event_room(&p->loop[0]->saves))
-		saved_event(&p->loop[0]->saves.text, t, p, c);
+		otlp_between_saved_event(&p->loop[0]->saves.text, t, p, c);
 }
 
 /* ---- ranges of the job's own ----------------------------------------------------------------- */
@@ -182,7 +185,7 @@ static const char *const range_names[OTLP_NAMES] = {
 
 /* One of the vocabulary, by its own name or by what the user says that it is; else it has none
  * there. */
-static const char *range_name(const struct fact_range *r, uint32_t *ret_slot)
+static const char *otlp_between_range_name(const struct fact_range *r, uint32_t *ret_slot)
 {
 	const char *name = r->bucket == BUCKET_EVAL		    ? "validation_loop"
 			   : r->bucket == BUCKET_DATA_LOADING	    ? "data_loading"
@@ -219,8 +222,8 @@ static bool otlp_between_in_each_step(const char *name)
 }
 
 /* Single iterations are unknown. What one evaluation is told as twice, by a name too, is one. */
-static void looked_event(struct buffer *b, struct otlp_process *p, const char *name,
-			 const struct fact_range *r)
+static void otlp_between_looked_event(struct buffer *b, struct otlp_process *p, const char *name,
+				      const struct fact_range *r)
 {
 	bool testing = !strcmp(name, "testing_loop");
 	struct otlp_looked *k = testing ? &p->testing : &p->validation;
@@ -244,7 +247,7 @@ static void looked_event(struct buffer *b, struct otlp_process *p, const char *n
 void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_range *r)
 {
 	uint32_t slot;
-	const char *name = range_name(r, &slot);
+	const char *name = otlp_between_range_name(r, &slot);
 	struct otlp_held h = {.name = name, .from_ns = r->start_ns, .to_ns = r->end_ns};
 	struct otlp_span s = {
 		.name = name, .parent = p->root, .from_ns = r->start_ns, .to_ns = r->end_ns};
@@ -260,7 +263,7 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 	h.parent_at = otlp_span_begin(&t->text, &p->who, &s);
 	otlp_text(&t->text, "gpbpf.range", h.range ? r->name : NULL);
 	otlp_span_events(&t->text, &p->who, &s);
-	looked_event(&t->text, p, name, r);
+	otlp_between_looked_event(&t->text, p, name, r);
 	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
 	otlp_between_hold(t, p, &h);
 }

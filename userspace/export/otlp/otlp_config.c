@@ -41,7 +41,7 @@ static bool otlp_config_number(const char *text, uint64_t most, const char *unit
 	       *ret <= most;
 }
 
-static int argument_key(struct otlp_config *c, struct argument *a, const char *key)
+static int otlp_config_argument_key(struct otlp_config *c, struct argument *a, const char *key)
 {
 	uint64_t value;
 
@@ -75,7 +75,7 @@ static bool otlp_config_is_url(const char *text)
 }
 
 /* text is cut into pieces; ret's URL is one of them. */
-static int argument_read(struct otlp_config *c, char *text, struct argument *ret)
+static int otlp_config_argument_read(struct otlp_config *c, char *text, struct argument *ret)
 {
 	char *at = text, *next;
 	int err = 0;
@@ -91,7 +91,7 @@ static int argument_read(struct otlp_config *c, char *text, struct argument *ret
 				"--export otlp: the address begins with http:// or https://; " WRONG);
 			err = -EINVAL;
 		} else
-			err = argument_key(c, ret, at);
+			err = otlp_config_argument_key(c, ret, at);
 	}
 	return err;
 }
@@ -212,7 +212,7 @@ static int otlp_config_put_header(void *ctx, char *name, char *value)
 	return 0;
 }
 
-static int headers_read(struct otlp_way *w, enum otlp_signal signal)
+static int otlp_config_headers_read(struct otlp_way *w, enum otlp_signal signal)
 {
 	bool own;
 	const char *text = otlp_config_setting(signal, "HEADERS", &own);
@@ -229,7 +229,7 @@ static int headers_read(struct otlp_way *w, enum otlp_signal signal)
 	return err;
 }
 
-static bool url_fits(const char *url)
+static bool otlp_config_url_fits(const char *url)
 {
 	const char *host = strstr(url, "://");
 
@@ -243,7 +243,8 @@ static bool url_fits(const char *url)
 }
 
 /* The address of one signal as it is, or all signals' with its path behind. */
-static int url_read(struct otlp_way *w, enum otlp_signal signal, const struct argument *a)
+static int otlp_config_url_read(struct otlp_way *w, enum otlp_signal signal,
+				const struct argument *a)
 {
 	bool own = false;
 	const char *base = a->url ? a->url : otlp_config_setting(signal, "ENDPOINT", &own);
@@ -251,7 +252,7 @@ static int url_read(struct otlp_way *w, enum otlp_signal signal, const struct ar
 	size_t len;
 
 	base = base ? base : OTLP_ENDPOINT;
-	if (!url_fits(base)) {
+	if (!otlp_config_url_fits(base)) {
 		log_error(
 			"%s: the address for %s is no http://HOST[:PORT][/PATH] or https://..., without user and query (headers say who one is)",
 			a->url ? "--export otlp" : "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -267,14 +268,15 @@ static int url_read(struct otlp_way *w, enum otlp_signal signal, const struct ar
 	return url.failed ? -ENOMEM : 0;
 }
 
-static int way_read(struct otlp_way *w, enum otlp_signal signal, const struct argument *a)
+static int otlp_config_way_read(struct otlp_way *w, enum otlp_signal signal,
+				const struct argument *a)
 {
 	const char *timeout, *form;
 	bool own;
-	int err = url_read(w, signal, a);
+	int err = otlp_config_url_read(w, signal, a);
 
 	if (!err)
-		err = headers_read(w, signal);
+		err = otlp_config_headers_read(w, signal);
 	if (err)
 		return err;
 	w->timeout_ms = TIMEOUT_MS;
@@ -299,7 +301,7 @@ static int way_read(struct otlp_way *w, enum otlp_signal signal, const struct ar
 }
 
 /* A variable that all exporters of a machine share: the other forms are other exporters' affair. */
-static void form_look(void)
+static void otlp_config_form_look(void)
 {
 	const char *form = NULL;
 	bool own;
@@ -346,7 +348,7 @@ static int otlp_config_put_copy(struct otlp_config *c, const char *key, const ch
 	return err;
 }
 
-static void attributes_free(struct otlp_config *c)
+static void otlp_config_attributes_free(struct otlp_config *c)
 {
 	for (uint32_t i = 0; i < c->nattributes; i++) {
 		free(c->attributes[i].key);
@@ -356,7 +358,7 @@ static void attributes_free(struct otlp_config *c)
 	c->nattributes = 0;
 }
 
-static int own_attributes(struct otlp_config *c)
+static int otlp_config_own_attributes(struct otlp_config *c)
 {
 	int err = otlp_config_put_copy(c, "service.name", "gp-bpf");
 
@@ -365,7 +367,7 @@ static int own_attributes(struct otlp_config *c)
 
 /* OTEL_SERVICE_NAME goes before service.name among the attributes; of attributes that cannot be
  * read none counts, as the specification (resource/sdk.md) wants it. */
-static int resource_read(struct otlp_config *c)
+static int otlp_config_resource_read(struct otlp_config *c)
 {
 	const char *text = getenv("OTEL_RESOURCE_ATTRIBUTES"), *name = getenv("OTEL_SERVICE_NAME"),
 		   *node = getenv("NODE_NAME");
@@ -375,15 +377,15 @@ static int resource_read(struct otlp_config *c)
 		snprintf(c->host, sizeof(c->host), "%s", node);
 	else if (gethostname(c->host, sizeof(c->host) - 1))
 		c->host[0] = '\0';
-	err = own_attributes(c);
+	err = otlp_config_own_attributes(c);
 	if (!err && text && *text)
 		err = otlp_config_each_pair(text, otlp_config_put_attribute, c);
 	if (err == -EINVAL) {
 		log_warn(
 			"OTEL_RESOURCE_ATTRIBUTES is left out: key=value[,key=value...], %d at most, values percent-encoded",
 			OTLP_ATTRIBUTES - 2);
-		attributes_free(c);
-		err = own_attributes(c);
+		otlp_config_attributes_free(c);
+		err = otlp_config_own_attributes(c);
 	}
 	if (!err && name && *name)
 		err = otlp_config_put_copy(c, "service.name", name);
@@ -395,7 +397,7 @@ int otlp_config_check(const char *argument)
 	char *text = strdup(argument ? argument : "");
 	struct otlp_config c = {0};
 	struct argument a = {0};
-	int err = text ? argument_read(&c, text, &a) : -ENOMEM;
+	int err = text ? otlp_config_argument_read(&c, text, &a) : -ENOMEM;
 
 	free(text);
 	return err;
@@ -409,13 +411,13 @@ int otlp_config_read(struct otlp_config *ret, const char *argument)
 
 	*ret = (struct otlp_config){.interval_ns = INTERVAL_S * NS_PER_S, .sample = SAMPLE};
 	if (!err)
-		err = argument_read(ret, text, &a);
+		err = otlp_config_argument_read(ret, text, &a);
 	for (int i = 0; !err && i < OTLP_SIGNALS; i++)
-		err = way_read(&ret->way[i], (enum otlp_signal)i, &a);
+		err = otlp_config_way_read(&ret->way[i], (enum otlp_signal)i, &a);
 	if (!err)
-		form_look();
+		otlp_config_form_look();
 	if (!err)
-		err = resource_read(ret);
+		err = otlp_config_resource_read(ret);
 	free(text);
 	return err;
 }
@@ -427,6 +429,6 @@ void otlp_config_free(struct otlp_config *c)
 		for (int n = 0; c->way[i].headers[n]; n++)
 			free(c->way[i].headers[n]);
 	}
-	attributes_free(c);
+	otlp_config_attributes_free(c);
 	*c = (struct otlp_config){0};
 }

@@ -26,7 +26,7 @@ static int otlp_loop_by_length(const void *a, const void *b)
 }
 
 /* Looked at once in USUAL_OF steps. */
-static void usual_add(struct otlp_loop *l, const struct step *s)
+static void otlp_loop_usual_add(struct otlp_loop *l, const struct step *s)
 {
 	uint64_t sorted[OTLP_RECENT];
 	size_t n, middle;
@@ -51,7 +51,8 @@ static void otlp_loop_done_add(struct otlp_loop *l, const struct step *s)
 	l->done[l->steps % OTLP_DONE] = (struct otlp_done){s->number, s->end_ns, l->sum_ns};
 }
 
-static const struct otlp_done *done_of(const struct otlp_process *p, uint64_t number, uint64_t ns)
+static const struct otlp_done *otlp_loop_done_of(const struct otlp_process *p, uint64_t number,
+						 uint64_t ns)
 {
 	const struct otlp_loop *l = p->loop[0];
 
@@ -66,17 +67,17 @@ static const struct otlp_done *done_of(const struct otlp_process *p, uint64_t nu
 
 const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number)
 {
-	return number ? done_of(p, number, UINT64_MAX) : NULL;
+	return number ? otlp_loop_done_of(p, number, UINT64_MAX) : NULL;
 }
 
 const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns)
 {
-	return done_of(p, 0, ns);
+	return otlp_loop_done_of(p, 0, ns);
 }
 
 /* ---- training_metrics_update ----------------------------------------------------------------- */
 
-static void part_join(struct otlp_part *to, const struct otlp_part *more)
+static void otlp_loop_part_join(struct otlp_part *to, const struct otlp_part *more)
 {
 	to->last_step = more->last_step;
 	to->last_end_ns = more->last_end_ns;
@@ -91,7 +92,7 @@ static void part_join(struct otlp_part *to, const struct otlp_part *more)
 }
 
 /* Once there are many, two are one: a loop of any length has OTLP_EVENTS at most. */
-static void part_add(struct otlp_loop *l, const struct fact_step *fs)
+static void otlp_loop_part_add(struct otlp_loop *l, const struct fact_step *fs)
 {
 	const struct step *s = &fs->step;
 	uint64_t ns = s->end_ns - s->start_ns;
@@ -111,13 +112,13 @@ static void part_add(struct otlp_loop *l, const struct fact_step *fs)
 	};
 
 	if (l->nparts && l->part[l->nparts - 1].count < l->each) {
-		part_join(&l->part[l->nparts - 1], &one);
+		otlp_loop_part_join(&l->part[l->nparts - 1], &one);
 		return;
 	}
 	if (l->nparts == OTLP_EVENTS) {
 		for (uint32_t i = 0; i < OTLP_EVENTS / 2; i++) {
 			l->part[i] = l->part[2 * i];
-			part_join(&l->part[i], &l->part[2 * i + 1]);
+			otlp_loop_part_join(&l->part[i], &l->part[2 * i + 1]);
 		}
 		l->nparts /= 2;
 		l->each *= 2;
@@ -125,15 +126,16 @@ static void part_add(struct otlp_loop *l, const struct fact_step *fs)
 	l->part[l->nparts++] = one;
 }
 
-static void part_average(struct buffer *b, const struct otlp_part *u, enum phase phase,
-			 const char *key, uint64_t ns)
+static void otlp_loop_part_average(struct buffer *b, const struct otlp_part *u, enum phase phase,
+				   const char *key, uint64_t ns)
 {
 	if (u->known & 1u << phase)
 		otlp_real(b, key, (double)ns / NS_PER_S / (double)u->count);
 }
 
-static void part_event(struct buffer *b, const struct otlp_tree *t, const struct otlp_process *p,
-		       const struct otlp_loop *l, const struct otlp_part *u)
+static void otlp_loop_part_event(struct buffer *b, const struct otlp_tree *t,
+				 const struct otlp_process *p, const struct otlp_loop *l,
+				 const struct otlp_part *u)
 {
 	double total_s = (double)u->total_ns / NS_PER_S, count = (double)u->count;
 	const struct program_config *c = &t->config;
@@ -147,9 +149,9 @@ static void part_event(struct buffer *b, const struct otlp_tree *t, const struct
 	otlp_real(b, "min_iteration_time_sec", (double)u->least_ns / NS_PER_S);
 	otlp_real(b, "max_iteration_time_sec", (double)u->most_ns / NS_PER_S);
 	otlp_real(b, "total_iteration_time_sec", total_s);
-	part_average(b, u, PHASE_FORWARD, "avg_forward_time_sec", u->forward_ns);
-	part_average(b, u, PHASE_BACKWARD, "avg_backward_time_sec", u->backward_ns);
-	part_average(b, u, PHASE_DATA, "avg_dataloader_time_sec", u->data_ns);
+	otlp_loop_part_average(b, u, PHASE_FORWARD, "avg_forward_time_sec", u->forward_ns);
+	otlp_loop_part_average(b, u, PHASE_BACKWARD, "avg_backward_time_sec", u->backward_ns);
+	otlp_loop_part_average(b, u, PHASE_DATA, "avg_dataloader_time_sec", u->data_ns);
 	if (c->samples > 0) {
 		otlp_real(b, "train_samples_start", c->samples * (double)(l->first_step - 1));
 		otlp_real(b, "num_train_samples", c->samples * count);
@@ -188,8 +190,8 @@ static const char *const piece_name[PHASE_COUNT] = {
 	[PHASE_UPDATE] = "optimizer_update",
 };
 
-static void step_attributes(struct buffer *b, const struct fact_step *fs, const struct otlp_loop *l,
-			    bool slow)
+static void otlp_loop_step_attributes(struct buffer *b, const struct fact_step *fs,
+				      const struct otlp_loop *l, bool slow)
 {
 	const struct step *s = &fs->step;
 	char key[GP_NAME_MAX + 24];
@@ -220,8 +222,8 @@ static void step_attributes(struct buffer *b, const struct fact_step *fs, const 
 	}
 }
 
-static void step_span(struct otlp_tree *t, struct otlp_process *p, const struct otlp_loop *l,
-		      const struct fact_step *fs, bool slow)
+static void otlp_loop_step_span(struct otlp_tree *t, struct otlp_process *p,
+				const struct otlp_loop *l, const struct fact_step *fs, bool slow)
 {
 	const struct step *s = &fs->step;
 	struct otlp_span span = {
@@ -234,7 +236,7 @@ static void step_span(struct otlp_tree *t, struct otlp_process *p, const struct 
 
 	buffer_clear(&t->text);
 	otlp_span_begin(&t->text, &p->who, &span);
-	step_attributes(&t->text, fs, l, slow);
+	otlp_loop_step_attributes(&t->text, fs, l, slow);
 	otlp_span_events(&t->text, &p->who, &span);
 	otlp_span_end(&t->text, &p->who, &span, 0, NULL);
 	otlp_put(t, p);
@@ -280,14 +282,14 @@ void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fa
 	slow = l->slow_ns && s->end_ns - s->start_ns > l->slow_ns;
 	if (!l->steps++ || slow || s->flags & ~(uint32_t)STEP_ambiguous ||
 	    l->left + 1 >= t->sample) {
-		step_span(t, p, l, fs, slow);
+		otlp_loop_step_span(t, p, l, fs, slow);
 		l->left = 0;
 	} else {
 		l->left++;
 		t->look.steps++;
 	}
-	usual_add(l, s);
-	part_add(l, fs);
+	otlp_loop_usual_add(l, s);
+	otlp_loop_part_add(l, fs);
 	if (!s->loop)
 		otlp_held_settle(t, p, false);
 }
@@ -342,7 +344,7 @@ void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, b
 		otlp_bool(b, "gpbpf.unfinished", true);
 	otlp_span_events(b, &p->who, &span);
 	for (uint32_t i = 0; i < l->nparts; i++)
-		part_event(b, t, p, l, &l->part[i]);
+		otlp_loop_part_event(b, t, p, l, &l->part[i]);
 	if (l->saves.text.len) {
 		buffer_add(b, ",", 1);
 		buffer_add(b, l->saves.text.data, l->saves.text.len);

@@ -50,7 +50,7 @@ static void metric_open(struct set *m)
 	m->open = true;
 }
 
-static void point_open(struct set *m, int64_t since_ns)
+static void otlp_metric_point_open(struct set *m, int64_t since_ns)
 {
 	if (!m->open)
 		metric_open(m);
@@ -62,48 +62,48 @@ static void point_open(struct set *m, int64_t since_ns)
 	m->points++;
 }
 
-static void of_job(struct set *m, const struct job_view *j)
+static void otlp_metric_of_job(struct set *m, const struct job_view *j)
 {
 	char room[EXPORT_JOB_ROOM];
 
-	point_open(m, j->since_real_ns);
+	otlp_metric_point_open(m, j->since_real_ns);
 	otlp_text(m->out, "gpbpf.job", export_job_name(j, room));
 	otlp_text(m->out, "gpbpf.job.uid", j->uid);
 }
 
-static void of_rank(struct set *m, const struct rank_view *r)
+static void otlp_metric_of_rank(struct set *m, const struct rank_view *r)
 {
-	point_open(m, r->since_real_ns);
+	otlp_metric_point_open(m, r->since_real_ns);
 	otlp_text(m->out, "gpbpf.job", r->job);
 	if (r->rank >= 0)
 		otlp_int(m->out, "gpbpf.rank", r->rank);
 	otlp_int(m->out, "process.pid", r->pid);
 }
 
-static void of_loop(struct set *m, const struct rank_view *r, const struct loop_view *l)
+static void otlp_metric_of_loop(struct set *m, const struct rank_view *r, const struct loop_view *l)
 {
-	of_rank(m, r);
+	otlp_metric_of_rank(m, r);
 	if (l->state.loop)
 		otlp_int(m->out, "gpbpf.loop", l->state.loop);
 }
 
-static void value_uint(struct set *m, uint64_t value)
+static void otlp_metric_value_uint(struct set *m, uint64_t value)
 {
 	json_close(m->out, ']');
 	otlp_uint64(m->out, "asInt", value);
 	json_close(m->out, '}');
 }
 
-static void value_real(struct set *m, double value)
+static void otlp_metric_value_real(struct set *m, double value)
 {
 	json_close(m->out, ']');
 	json_double(m->out, "asDouble", value);
 	json_close(m->out, '}');
 }
 
-static void value_ns(struct set *m, uint64_t ns)
+static void otlp_metric_value_ns(struct set *m, uint64_t ns)
 {
-	value_real(m, (double)ns / NS_PER_S);
+	otlp_metric_value_real(m, (double)ns / NS_PER_S);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -113,14 +113,14 @@ static uint64_t otlp_metric_observed_ns(const struct ledger_view *l)
 	return ledger_elapsed(l) - l->ns[BUCKET_UNOBSERVED];
 }
 
-static void job_goodput_ratio(struct set *m, const struct job_view *j)
+static void otlp_metric_job_goodput_ratio(struct set *m, const struct job_view *j)
 {
 	uint64_t ns = otlp_metric_observed_ns(&j->ledger);
 
 	if (!ns)
 		return;
-	of_job(m, j);
-	value_real(m, (double)j->ledger.ns[BUCKET_GOODPUT] / (double)ns);
+	otlp_metric_of_job(m, j);
+	otlp_metric_value_real(m, (double)j->ledger.ns[BUCKET_GOODPUT] / (double)ns);
 }
 
 static void otlp_metric_job_time(struct set *m, const struct job_view *j)
@@ -132,28 +132,28 @@ static void otlp_metric_job_time(struct set *m, const struct job_view *j)
 	for (uint32_t i = 0; (name = ledger_part(&j->ledger, &m->s->types, i, room, &ns)); i++) {
 		if (!ns)
 			continue;
-		of_job(m, j);
+		otlp_metric_of_job(m, j);
 		otlp_text(m->out, "gpbpf.bucket", name);
-		value_ns(m, ns);
+		otlp_metric_value_ns(m, ns);
 	}
 }
 
-static void job_elapsed(struct set *m, const struct job_view *j)
+static void otlp_metric_job_elapsed(struct set *m, const struct job_view *j)
 {
-	of_job(m, j);
-	value_ns(m, ledger_elapsed(&j->ledger));
+	otlp_metric_of_job(m, j);
+	otlp_metric_value_ns(m, ledger_elapsed(&j->ledger));
 }
 
-static void job_productive(struct set *m, const struct job_view *j)
+static void otlp_metric_job_productive(struct set *m, const struct job_view *j)
 {
-	of_job(m, j);
-	value_ns(m, j->ledger.productive_gross_ns);
+	otlp_metric_of_job(m, j);
+	otlp_metric_value_ns(m, j->ledger.productive_gross_ns);
 }
 
-static void job_wasted(struct set *m, const struct job_view *j)
+static void otlp_metric_job_wasted(struct set *m, const struct job_view *j)
 {
-	of_job(m, j);
-	value_ns(m, j->wasted_gross_ns);
+	otlp_metric_of_job(m, j);
+	otlp_metric_value_ns(m, j->wasted_gross_ns);
 }
 
 /* With those whose cause is not kept, so that the causes add up, and without one whose cause may be
@@ -163,51 +163,51 @@ static void otlp_metric_job_disruptions(struct set *m, const struct job_view *j)
 	uint64_t left = j->ledger.disruptions - j->unsettled;
 
 	for (uint32_t i = 0; i < j->ncauses && i < JOB_CAUSES; i++) {
-		of_job(m, j);
+		otlp_metric_of_job(m, j);
 		otlp_text(m->out, "gpbpf.cause", j->causes[i].cause);
-		value_uint(m, j->causes[i].count);
+		otlp_metric_value_uint(m, j->causes[i].count);
 		left -= j->causes[i].count < left ? j->causes[i].count : left;
 	}
-	of_job(m, j);
+	otlp_metric_of_job(m, j);
 	otlp_text(m->out, "gpbpf.cause", "other");
-	value_uint(m, left);
+	otlp_metric_value_uint(m, left);
 }
 
-static void job_runs(struct set *m, const struct job_view *j)
+static void otlp_metric_job_runs(struct set *m, const struct job_view *j)
 {
-	of_job(m, j);
-	value_uint(m, j->runs);
+	otlp_metric_of_job(m, j);
+	otlp_metric_value_uint(m, j->runs);
 }
 
-static void job_step_number(struct set *m, const struct job_view *j)
+static void otlp_metric_job_step_number(struct set *m, const struct job_view *j)
 {
-	of_job(m, j);
-	value_uint(m, j->last_step);
+	otlp_metric_of_job(m, j);
+	otlp_metric_value_uint(m, j->last_step);
 }
 
-static void job_secured_time(struct set *m, const struct job_view *j)
+static void otlp_metric_job_secured_time(struct set *m, const struct job_view *j)
 {
-	of_job(m, j);
-	value_ns(m, j->secured_ns);
+	otlp_metric_of_job(m, j);
+	otlp_metric_value_ns(m, j->secured_ns);
 }
 
-static void job_state_is(struct set *m, const struct job_view *j)
+static void otlp_metric_job_state_is(struct set *m, const struct job_view *j)
 {
-	of_job(m, j);
+	otlp_metric_of_job(m, j);
 	otlp_text(m->out, "gpbpf.state", job_state_name[j->state]);
-	value_uint(m, 1);
+	otlp_metric_value_uint(m, 1);
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-static void rank_goodput_ratio(struct set *m, const struct rank_view *r)
+static void otlp_metric_rank_goodput_ratio(struct set *m, const struct rank_view *r)
 {
 	uint64_t ns = otlp_metric_observed_ns(&r->ledger);
 
 	if (!ns)
 		return;
-	of_rank(m, r);
-	value_real(m, (double)r->ledger.ns[BUCKET_GOODPUT] / (double)ns);
+	otlp_metric_of_rank(m, r);
+	otlp_metric_value_real(m, (double)r->ledger.ns[BUCKET_GOODPUT] / (double)ns);
 }
 
 static void otlp_metric_rank_time(struct set *m, const struct rank_view *r)
@@ -219,55 +219,55 @@ static void otlp_metric_rank_time(struct set *m, const struct rank_view *r)
 	for (uint32_t i = 0; (name = ledger_part(&r->ledger, &m->s->types, i, room, &ns)); i++) {
 		if (!ns)
 			continue;
-		of_rank(m, r);
+		otlp_metric_of_rank(m, r);
 		otlp_text(m->out, "gpbpf.bucket", name);
-		value_ns(m, ns);
+		otlp_metric_value_ns(m, ns);
 	}
 }
 
 static void otlp_metric_rank_productive(struct set *m, const struct rank_view *r)
 {
-	of_rank(m, r);
-	value_ns(m, r->ledger.productive_gross_ns);
+	otlp_metric_of_rank(m, r);
+	otlp_metric_value_ns(m, r->ledger.productive_gross_ns);
 }
 
 static void otlp_metric_rank_checkpoints(struct set *m, const struct rank_view *r)
 {
-	of_rank(m, r);
+	otlp_metric_of_rank(m, r);
 	otlp_text(m->out, "gpbpf.op", "save");
-	value_uint(m, r->checkpoints);
-	of_rank(m, r);
+	otlp_metric_value_uint(m, r->checkpoints);
+	otlp_metric_of_rank(m, r);
 	otlp_text(m->out, "gpbpf.op", "restore");
-	value_uint(m, r->restores);
+	otlp_metric_value_uint(m, r->restores);
 }
 
-static void rank_save_time(struct set *m, const struct rank_view *r)
+static void otlp_metric_rank_save_time(struct set *m, const struct rank_view *r)
 {
-	of_rank(m, r);
-	value_ns(m, r->checkpoint_save_ns);
+	otlp_metric_of_rank(m, r);
+	otlp_metric_value_ns(m, r->checkpoint_save_ns);
 }
 
 static void otlp_metric_rank_hung(struct set *m, const struct rank_view *r)
 {
-	of_rank(m, r);
-	value_uint(m, r->hang.hung);
+	otlp_metric_of_rank(m, r);
+	otlp_metric_value_uint(m, r->hang.hung);
 }
 
 static void otlp_metric_rank_hangs(struct set *m, const struct rank_view *r)
 {
-	of_rank(m, r);
-	value_uint(m, r->hang.count);
+	otlp_metric_of_rank(m, r);
+	otlp_metric_value_uint(m, r->hang.count);
 }
 
 static void otlp_metric_rank_overhead(struct set *m, const struct rank_view *r)
 {
-	of_rank(m, r);
-	value_ns(m, r->overhead.sum.all_ns);
+	otlp_metric_of_rank(m, r);
+	otlp_metric_value_ns(m, r->overhead.sum.all_ns);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static bool loop_known(const struct loop_view *l)
+static bool otlp_metric_loop_known(const struct loop_view *l)
 {
 	return l->state.unit == UNIT_STEP && l->state.confidence >= STEP_CONFIDENCE &&
 	       l->time.count;
@@ -278,19 +278,20 @@ static void otlp_metric_loop_steps(struct set *m, const struct rank_view *r,
 {
 	if (l->state.unit != UNIT_STEP)
 		return;
-	of_loop(m, r, l);
-	value_uint(m, l->state.steps);
+	otlp_metric_of_loop(m, r, l);
+	otlp_metric_value_uint(m, l->state.steps);
 }
 
-static void loop_duration(struct set *m, const struct rank_view *r, const struct loop_view *l)
+static void otlp_metric_loop_duration(struct set *m, const struct rank_view *r,
+				      const struct loop_view *l)
 {
 	const struct deviation_view *t = &l->time;
 	uint64_t count = 0;
 	char text[24];
 
-	if (!loop_known(l))
+	if (!otlp_metric_loop_known(l))
 		return;
-	of_loop(m, r, l);
+	otlp_metric_of_loop(m, r, l);
 	json_close(m->out, ']');
 	json_open(m->out, "bucketCounts", '[');
 	for (int i = 0; i <= DEVIATION_BOUNDS; i++) {
@@ -312,10 +313,10 @@ static void loop_duration(struct set *m, const struct rank_view *r, const struct
 static void otlp_metric_loop_ideal(struct set *m, const struct rank_view *r,
 				   const struct loop_view *l)
 {
-	if (!loop_known(l) || !l->time.ideal_ns)
+	if (!otlp_metric_loop_known(l) || !l->time.ideal_ns)
 		return;
-	of_loop(m, r, l);
-	value_ns(m, l->time.ideal_ns);
+	otlp_metric_of_loop(m, r, l);
+	otlp_metric_value_ns(m, l->time.ideal_ns);
 }
 
 static void otlp_metric_loop_phases(struct set *m, const struct rank_view *r,
@@ -324,44 +325,45 @@ static void otlp_metric_loop_phases(struct set *m, const struct rank_view *r,
 	for (int i = 0; i < PHASE_COUNT; i++) {
 		if (!(l->phases_known & 1u << i))
 			continue;
-		of_loop(m, r, l);
+		otlp_metric_of_loop(m, r, l);
 		otlp_text(m->out, "gpbpf.phase", phase_name[i]);
-		value_ns(m, l->phase_ns[i]);
+		otlp_metric_value_ns(m, l->phase_ns[i]);
 	}
 	if (!l->device_known)
 		return;
-	of_loop(m, r, l);
+	otlp_metric_of_loop(m, r, l);
 	otlp_text(m->out, "gpbpf.phase", "host");
-	value_ns(m, l->host_ns);
+	otlp_metric_value_ns(m, l->host_ns);
 }
 
 static const struct row rows[] = {
 	{"gpbpf.job.goodput", "1",
 	 "Share of a job's observed time that became progress which counts.", GAUGE,
-	 .job = job_goodput_ratio},
+	 .job = otlp_metric_job_goodput_ratio},
 	{"gpbpf.job.time", "s",
 	 "Where the time of a job went, over all its runs; buckets add up to elapsed.", GAUGE,
 	 .job = otlp_metric_job_time},
 	{"gpbpf.job.elapsed", "s", "Time since a job began, or until it ended.", GAUGE,
-	 .job = job_elapsed},
+	 .job = otlp_metric_job_elapsed},
 	{"gpbpf.job.productive", "s",
 	 "Time ever booked as progress of a job; what a restart disproves is not taken back here.",
-	 SUM, .job = job_productive},
-	{"gpbpf.job.wasted", "s", "Progress that restarts have disproved.", SUM, .job = job_wasted},
+	 SUM, .job = otlp_metric_job_productive},
+	{"gpbpf.job.wasted", "s", "Progress that restarts have disproved.", SUM,
+	 .job = otlp_metric_job_wasted},
 	{"gpbpf.job.secured", "s", "Progress of a job that a whole checkpoint covers.", GAUGE,
-	 .job = job_secured_time},
+	 .job = otlp_metric_job_secured_time},
 	{"gpbpf.job.disruptions", "{disruption}",
 	 "Events that interrupted a job, however many ranks fell.", SUM,
 	 .job = otlp_metric_job_disruptions},
 	{"gpbpf.job.runs", "{run}", "Runs of a job: its start, and each restart.", SUM,
-	 .job = job_runs},
+	 .job = otlp_metric_job_runs},
 	{"gpbpf.job.step", "{step}", "Number of the newest step that counts.", GAUGE,
-	 .job = job_step_number},
+	 .job = otlp_metric_job_step_number},
 	{"gpbpf.job.state", "1", "1 for the state a job is in: running, down, over, ended.", GAUGE,
-	 .job = job_state_is},
+	 .job = otlp_metric_job_state_is},
 	{"gpbpf.rank.goodput", "1",
 	 "Share of a rank's observed time that became training progress.", GAUGE,
-	 .rank = rank_goodput_ratio},
+	 .rank = otlp_metric_rank_goodput_ratio},
 	{"gpbpf.rank.time", "s", "Where the time of a rank went; its buckets add up to its life.",
 	 GAUGE, .rank = otlp_metric_rank_time},
 	{"gpbpf.rank.productive", "s",
@@ -370,7 +372,7 @@ static const struct row rows[] = {
 	{"gpbpf.rank.checkpoints", "{checkpoint}", "Checkpoints written and read.", SUM,
 	 .rank = otlp_metric_rank_checkpoints},
 	{"gpbpf.rank.checkpoint.save.time", "s", "Time spent writing checkpoints.", SUM,
-	 .rank = rank_save_time},
+	 .rank = otlp_metric_rank_save_time},
 	{"gpbpf.rank.hung", "1", "1 while a rank hangs, else 0.", GAUGE,
 	 .rank = otlp_metric_rank_hung},
 	{"gpbpf.rank.hangs", "{hang}", "Hangs.", SUM, .rank = otlp_metric_rank_hangs},
@@ -378,7 +380,7 @@ static const struct row rows[] = {
 	 .rank = otlp_metric_rank_overhead},
 	{"gpbpf.steps", "{step}", "Training steps observed.", SUM, .loop = otlp_metric_loop_steps},
 	{"gpbpf.step.duration", "s", "Time of a training step, of those whose time is certain.",
-	 HISTOGRAM, .loop = loop_duration},
+	 HISTOGRAM, .loop = otlp_metric_loop_duration},
 	{"gpbpf.step.ideal", "s", "Mean of the steps no slower than the median plus three MAD.",
 	 GAUGE, .loop = otlp_metric_loop_ideal},
 	{"gpbpf.step.phase.time", "s",
@@ -388,23 +390,23 @@ static const struct row rows[] = {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static bool long_over(const struct set *m, const struct ledger_view *l, bool ended)
+static bool otlp_metric_long_over(const struct set *m, const struct ledger_view *l, bool ended)
 {
 	return ended && m->s->mono_ns > l->now_ns && m->s->mono_ns - l->now_ns > OTLP_GRACE_NS;
 }
 
-static void row_points(struct set *m)
+static void otlp_metric_row_points(struct set *m)
 {
 	const struct row *row = m->row;
 
 	for (uint32_t i = 0; row->job && !m->from && i < m->s->njobs; i++)
 		if (m->s->jobs[i].reported_here &&
-		    !long_over(m, &m->s->jobs[i].ledger, m->s->jobs[i].ledger.ended))
+		    !otlp_metric_long_over(m, &m->s->jobs[i].ledger, m->s->jobs[i].ledger.ended))
 			row->job(m, &m->s->jobs[i]);
 	for (uint32_t i = m->from; i < m->to; i++) {
 		const struct rank_view *r = &m->s->ranks[i];
 
-		if (!r->trainer || long_over(m, &r->ledger, !r->alive))
+		if (!r->trainer || otlp_metric_long_over(m, &r->ledger, !r->alive))
 			continue;
 		if (row->rank)
 			row->rank(m, r);
@@ -422,7 +424,7 @@ uint32_t otlp_metrics(struct buffer *out, const struct snapshot *s, uint32_t *at
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		m.row = &rows[i];
 		m.open = false;
-		row_points(&m);
+		otlp_metric_row_points(&m);
 		if (!m.open)
 			continue;
 		json_close(out, ']');

@@ -41,7 +41,7 @@ static void otlp_send_tell(struct otlp_sender *s, enum otlp_signal signal, const
 }
 
 /* How much of its address is told: a path that is not the usual one may be a secret. */
-static int told_of(const struct otlp_way *w, enum otlp_signal signal)
+static int otlp_send_told_of(const struct otlp_way *w, enum otlp_signal signal)
 {
 	size_t host = web_told(w->url), len = host;
 	char usual[24];
@@ -56,8 +56,8 @@ static int told_of(const struct otlp_way *w, enum otlp_signal signal)
 
 /* {"partialSuccess": {"rejectedSpans": "3", "errorMessage": "..."}}: false: this is no answer of
  * OTLP. */
-static bool answer_read(const struct web_reply *r, enum otlp_signal signal, uint64_t *ret_rejected,
-			char why[120])
+static bool otlp_send_answer_read(const struct web_reply *r, enum otlp_signal signal,
+				  uint64_t *ret_rejected, char why[120])
 {
 	static const char *const key[OTLP_SIGNALS] = {
 		[OTLP_TRACES] = "rejectedSpans", [OTLP_METRICS] = "rejectedDataPoints"};
@@ -93,7 +93,8 @@ static bool otlp_send_may_retry(long status)
 }
 
 /* Half of it is left to chance, so that a fleet does not come back as one. */
-static void wait_longer(struct otlp_sender *s, enum otlp_signal signal, int64_t retry_after_ms)
+static void otlp_send_wait_longer(struct otlp_sender *s, enum otlp_signal signal,
+				  int64_t retry_after_ms)
 {
 	uint64_t pause = s->signal[signal].pause_ms ? 2 * s->signal[signal].pause_ms : PAUSE_MS;
 
@@ -112,9 +113,9 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 	char why[120], text[TEXT_MAX];
 
 	s->signal[signal].pause_ms = s->signal[signal].next_ms = 0;
-	if (!answer_read(r, signal, ret_rejected, why)) {
+	if (!otlp_send_answer_read(r, signal, ret_rejected, why)) {
 		snprintf(text, sizeof(text), "%.*s answers %ld with something that is no OTLP",
-			 told_of(&s->way[signal], signal), s->way[signal].url, r->status);
+			 otlp_send_told_of(&s->way[signal], signal), s->way[signal].url, r->status);
 		otlp_send_tell(s, signal, text, false);
 		return OTLP_REFUSED;
 	}
@@ -132,7 +133,7 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal signal,
 					const struct web_reply *r)
 {
-	int len = told_of(&s->way[signal], signal);
+	int len = otlp_send_told_of(&s->way[signal], signal);
 	char text[TEXT_MAX];
 
 	s->signal[signal].pause_ms = 0;
@@ -152,12 +153,12 @@ static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal 
 static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal signal,
 				       const struct web_reply *r)
 {
-	int len = told_of(&s->way[signal], signal);
+	int len = otlp_send_told_of(&s->way[signal], signal);
 	char text[TEXT_MAX];
 
 	if (r->failure == WEB_CANCELLED)
 		return OTLP_AGAIN;
-	wait_longer(s, signal, r->status ? r->retry_after_ms : -1);
+	otlp_send_wait_longer(s, signal, r->status ? r->retry_after_ms : -1);
 	if (otlp_send_may_retry(r->status)) /* else its answer broke off, whatever it began with */
 		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->way[signal].url,
 			 r->status);

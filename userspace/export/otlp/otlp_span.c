@@ -11,7 +11,7 @@
 #define KIND_INTERNAL 1 /* trace.proto: SPAN_KIND_INTERNAL */
 #define STATUS_ERROR  2 /* STATUS_CODE_ERROR */
 
-static uint64_t wall_ns(const struct otlp_who *who, uint64_t mono_ns)
+static uint64_t otlp_span_wall_ns(const struct otlp_who *who, uint64_t mono_ns)
 {
 	int64_t ns = (int64_t)mono_ns + who->offset_ns;
 
@@ -31,9 +31,9 @@ size_t otlp_span_begin(struct buffer *b, const struct otlp_who *who, const struc
 	}
 	json_string(b, "name", s->name);
 	json_uint(b, "kind", KIND_INTERNAL);
-	otlp_uint64(b, "startTimeUnixNano", wall_ns(who, s->from_ns));
+	otlp_uint64(b, "startTimeUnixNano", otlp_span_wall_ns(who, s->from_ns));
 	otlp_uint64(b, "endTimeUnixNano",
-		    wall_ns(who, s->to_ns > s->from_ns ? s->to_ns : s->from_ns));
+		    otlp_span_wall_ns(who, s->to_ns > s->from_ns ? s->to_ns : s->from_ns));
 	json_open(b, "attributes", '[');
 	otlp_text(b, "gpbpf.job", who->job);
 	if (who->rank >= 0)
@@ -79,7 +79,7 @@ void otlp_event_begin(struct buffer *b, const struct otlp_who *who, const char *
 		      uint64_t at_ns)
 {
 	json_open(b, NULL, '{');
-	otlp_uint64(b, "timeUnixNano", wall_ns(who, at_ns));
+	otlp_uint64(b, "timeUnixNano", otlp_span_wall_ns(who, at_ns));
 	json_string(b, "name", name);
 	json_open(b, "attributes", '[');
 }

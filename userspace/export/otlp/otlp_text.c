@@ -14,7 +14,7 @@ static void otlp_attribute_open(struct buffer *b, const char *key)
 	json_open(b, "value", '{');
 }
 
-static void attribute_end(struct buffer *b)
+static void otlp_text_attribute_end(struct buffer *b)
 {
 	buffer_add(b, "}}", 2);
 }
@@ -25,7 +25,7 @@ void otlp_text(struct buffer *b, const char *key, const char *text)
 		return;
 	otlp_attribute_open(b, key);
 	json_string(b, "stringValue", text);
-	attribute_end(b);
+	otlp_text_attribute_end(b);
 }
 
 void otlp_int(struct buffer *b, const char *key, int64_t value)
@@ -35,7 +35,7 @@ void otlp_int(struct buffer *b, const char *key, int64_t value)
 	snprintf(text, sizeof(text), "%" PRId64, value);
 	otlp_attribute_open(b, key);
 	json_string(b, "intValue", text);
-	attribute_end(b);
+	otlp_text_attribute_end(b);
 }
 
 void otlp_real(struct buffer *b, const char *key, double value)
@@ -44,14 +44,14 @@ void otlp_real(struct buffer *b, const char *key, double value)
 		return;
 	otlp_attribute_open(b, key);
 	json_double(b, "doubleValue", value);
-	attribute_end(b);
+	otlp_text_attribute_end(b);
 }
 
 void otlp_bool(struct buffer *b, const char *key, bool value)
 {
 	otlp_attribute_open(b, key);
 	json_bool(b, "boolValue", value);
-	attribute_end(b);
+	otlp_text_attribute_end(b);
 }
 
 void otlp_bits(struct buffer *b, const char *key, uint32_t bits, const char *const *names,
@@ -71,7 +71,7 @@ void otlp_bits(struct buffer *b, const char *key, uint32_t bits, const char *con
 	}
 	json_close(b, ']');
 	json_close(b, '}');
-	attribute_end(b);
+	otlp_text_attribute_end(b);
 }
 
 void otlp_uint64(struct buffer *b, const char *key, uint64_t value)

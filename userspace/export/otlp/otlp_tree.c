@@ -30,7 +30,7 @@ struct otlp_tree *otlp_tree_new(struct otlp_queue *q, uint32_t sample, const cha
 	return t;
 }
 
-static void process_free(void *value)
+static void otlp_tree_process_free(void *value)
 {
 	struct otlp_process *p = value;
 
@@ -49,7 +49,7 @@ void otlp_tree_free(struct otlp_tree *t)
 {
 	if (!t)
 		return;
-	table_free(t->processes, process_free);
+	table_free(t->processes, otlp_tree_process_free);
 	buffer_free(&t->text);
 	free(t);
 }
@@ -67,7 +67,7 @@ void otlp_tree_look(const struct otlp_tree *t, struct otlp_tree_look *ret)
 /* ---- identifiers ----------------------------------------------------------------------------- */
 
 /* A run is its job's name and when its first process began; who is of no run is one. */
-static void trace_of(struct otlp_process *p, const struct fact *f)
+static void otlp_tree_trace_of(struct otlp_process *p, const struct fact *f)
 {
 	uint64_t run_ns = f->life ? f->life->run_start_ns : 0, hash = HASH_START;
 
@@ -94,7 +94,8 @@ static void otlp_tree_date(struct otlp_process *p, const struct fact *f)
 	p->who.offset_ns = f->real_ns - (int64_t)f->mono_ns;
 }
 
-static struct otlp_process *process_of(struct otlp_tree *t, const struct fact *f, bool make)
+static struct otlp_process *otlp_tree_process_of(struct otlp_tree *t, const struct fact *f,
+						 bool make)
 {
 	uint64_t key = tree_key_of(f);
 	struct otlp_process *p = table_get(t->processes, key);
@@ -108,7 +109,7 @@ static struct otlp_process *process_of(struct otlp_tree *t, const struct fact *f
 		p->start_ns = p->from_ns = f->start_ns ? f->start_ns : f->mono_ns;
 		p->who.pid = f->pid;
 		snprintf(p->who.job, sizeof(p->who.job), "%s", f->job ? f->job : "");
-		trace_of(p, f);
+		otlp_tree_trace_of(p, f);
 		p->root = otlp_id_of(p, "application", 0, 0);
 		if (table_put(t->processes, key, p)) {
 			free(p);
@@ -131,7 +132,7 @@ static void otlp_tree_extend(struct otlp_process *p, uint64_t from_ns, uint64_t 
 
 /* ---- what befalls a rank --------------------------------------------------------------------- */
 
-static void error_event(struct otlp_process *p, uint64_t at_ns, const char *message)
+static void otlp_tree_error_event(struct otlp_process *p, uint64_t at_ns, const char *message)
 {
 	if (!otlp_event_room(&p->events))
 		return;
@@ -153,7 +154,7 @@ static void otlp_tree_health(struct otlp_process *p, const struct fact *f)
 			 h->evidence && *h->evidence ? ": " : "", h->evidence ? h->evidence : "");
 	else
 		return;
-	error_event(p, h->onset_ns ? h->onset_ns : f->mono_ns, text);
+	otlp_tree_error_event(p, h->onset_ns ? h->onset_ns : f->mono_ns, text);
 }
 
 static void otlp_tree_disruption(struct otlp_process *p, const struct fact *f)
@@ -166,7 +167,7 @@ static void otlp_tree_disruption(struct otlp_process *p, const struct fact *f)
 	snprintf(text, sizeof(text), "disruption %llu: %s%s%s",
 		 (unsigned long long)f->disruption->number, why->cause, *why->fault ? ": " : "",
 		 why->fault);
-	error_event(p, f->disruption->d.at_ns, text);
+	otlp_tree_error_event(p, f->disruption->d.at_ns, text);
 }
 
 /* ---- the end of a rank ----------------------------------------------------------------------- */
@@ -184,7 +185,8 @@ static bool otlp_tree_failed(const struct otlp_process *p, char text[64])
 	return true;
 }
 
-static void config_events(struct buffer *b, const struct otlp_tree *t, const struct otlp_process *p)
+static void otlp_tree_config_events(struct buffer *b, const struct otlp_tree *t,
+				    const struct otlp_process *p)
 {
 	const struct program_config *c = &t->config;
 
@@ -228,7 +230,7 @@ static void otlp_tree_application(struct otlp_tree *t, struct otlp_process *p, b
 	else if (!p->alive && p->status != -1)
 		otlp_int(b, "gpbpf.exit_code", WEXITSTATUS(p->status));
 	otlp_span_events(b, &p->who, &s);
-	config_events(b, t, p);
+	otlp_tree_config_events(b, t, p);
 	if (p->events.text.len) {
 		buffer_add(b, ",", 1);
 		buffer_add(b, p->events.text.data, p->events.text.len);
@@ -245,7 +247,7 @@ static void otlp_tree_process_end(struct otlp_tree *t, struct otlp_process *p, b
 			otlp_loop_end(t, p, i, unfinished);
 	otlp_tree_application(t, p, unfinished);
 	table_take(t->processes, p->key);
-	process_free(p);
+	otlp_tree_process_free(p);
 }
 
 /* Who had ended before that has for good; the watch ends all others at once. */
@@ -264,7 +266,7 @@ static void otlp_tree_processes_end(struct otlp_tree *t, uint64_t before_ns)
 	}
 }
 
-static void ends_all(struct otlp_tree *t, uint64_t now_ns)
+static void otlp_tree_ends_all(struct otlp_tree *t, uint64_t now_ns)
 {
 	struct otlp_process *p;
 	size_t at = 0;
@@ -300,7 +302,8 @@ static void otlp_tree_begun(struct otlp_tree *t, struct otlp_process *p, const s
 	}
 }
 
-static void process_fact(struct otlp_tree *t, struct otlp_process *p, const struct fact *f)
+static void otlp_tree_process_fact(struct otlp_tree *t, struct otlp_process *p,
+				   const struct fact *f)
 {
 	switch (f->type) {
 	case FACT_STEP:
@@ -345,10 +348,10 @@ void otlp_tree_fact(struct otlp_tree *t, const struct fact *f)
 	t->told = f->told;
 	otlp_tree_processes_end(t, f->mono_ns);
 	if (f->type == FACT_END) {
-		ends_all(t, f->mono_ns);
+		otlp_tree_ends_all(t, f->mono_ns);
 		return;
 	}
-	p = f->pid ? process_of(t, f, ours) : NULL;
+	p = f->pid ? otlp_tree_process_of(t, f, ours) : NULL;
 	if (!p) {
 		t->look.unplaced += f->pid && ours;
 		return;
@@ -358,5 +361,5 @@ void otlp_tree_fact(struct otlp_tree *t, const struct fact *f)
 		p->status = f->life->status;
 		otlp_tree_begun(t, p, f->life);
 	}
-	process_fact(t, p, f);
+	otlp_tree_process_fact(t, p, f);
 }

@@ -159,7 +159,8 @@ const struct exporter export_prometheus = {
 };
 
 /* The folder is made where there is none. A service without this socket is a service. */
-static int socket_open(void **ret_state, const char *path, const struct export_options *opt)
+static int prometheus_socket_open(void **ret_state, const char *path,
+				  const struct export_options *opt)
 {
 	struct http_source source;
 	struct prometheus *p = prometheus_new(opt, &source);
@@ -182,20 +183,20 @@ static int socket_open(void **ret_state, const char *path, const struct export_o
 	return 0;
 }
 
-static void socket_snapshot(void *state, struct snapshot *s)
+static void prometheus_socket_snapshot(void *state, struct snapshot *s)
 {
 	if (state)
 		prometheus_snapshot(state, s);
 }
 
-static int socket_close(void *state)
+static int prometheus_socket_close(void *state)
 {
 	return state ? prometheus_close(state) : 0;
 }
 
 const struct exporter export_socket = {
 	.name = "socket",
-	.open = socket_open,
-	.snapshot = socket_snapshot,
-	.close = socket_close,
+	.open = prometheus_socket_open,
+	.snapshot = prometheus_socket_snapshot,
+	.close = prometheus_socket_close,
 };

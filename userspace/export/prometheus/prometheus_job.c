@@ -3,8 +3,8 @@
 #include "userspace/export/job_name.h"
 #include "userspace/export/prometheus/prometheus_private.h"
 
-static struct buffer *page_job_part(struct page *p, const struct metric_family *f,
-				    const char *ending, const struct job_view *j)
+static struct buffer *prometheus_job_part(struct page *p, const struct metric_family *f,
+					  const char *ending, const struct job_view *j)
 {
 	char room[EXPORT_JOB_ROOM];
 
@@ -17,15 +17,16 @@ static struct buffer *page_job_part(struct page *p, const struct metric_family *
 	return p->out;
 }
 
-static struct buffer *page_job(struct page *p, const struct metric_family *f,
-			       const struct job_view *j)
+static struct buffer *prometheus_job_job(struct page *p, const struct metric_family *f,
+					 const struct job_view *j)
 {
-	return page_job_part(p, f, "", j);
+	return prometheus_job_part(p, f, "", j);
 }
 
-static void page_job_info(struct page *p, const struct metric_family *f, const struct job_view *j)
+static void prometheus_job_info(struct page *p, const struct metric_family *f,
+				const struct job_view *j)
 {
-	page_job(p, f, j);
+	prometheus_job_job(p, f, j);
 	metric_label(p->out, "uid", j->uid);
 	metric_label(p->out, "history", job_history(j->carried));
 	if (j->world_size >= 0)
@@ -33,22 +34,22 @@ static void page_job_info(struct page *p, const struct metric_family *f, const s
 	page_value_uint(p, p->out, 1);
 }
 
-static void page_job_world_size(struct page *p, const struct metric_family *f,
-				const struct job_view *j)
+static void prometheus_job_world_size(struct page *p, const struct metric_family *f,
+				      const struct job_view *j)
 {
 	if (j->world_size >= 0)
-		page_value_uint(p, page_job(p, f, j), (uint64_t)j->world_size);
+		page_value_uint(p, prometheus_job_job(p, f, j), (uint64_t)j->world_size);
 }
 
-static void page_job_accelerators(struct page *p, const struct metric_family *f,
-				  const struct job_view *j)
+static void prometheus_job_accelerators(struct page *p, const struct metric_family *f,
+					const struct job_view *j)
 {
 	if (j->accelerators)
-		page_value_uint(p, page_job(p, f, j), j->accelerators);
+		page_value_uint(p, prometheus_job_job(p, f, j), j->accelerators);
 }
 
-static void page_job_time_by_bucket(struct page *p, const struct metric_family *f,
-				    const struct job_view *j)
+static void prometheus_job_time_by_bucket(struct page *p, const struct metric_family *f,
+					  const struct job_view *j)
 {
 	char room[LEDGER_NAME_MAX];
 	const char *name;
@@ -57,23 +58,23 @@ static void page_job_time_by_bucket(struct page *p, const struct metric_family *
 	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &p->s->types, b, room, &ns)); b++) {
 		if (!ns)
 			continue;
-		metric_label(page_job(p, f, j), "bucket", name);
+		metric_label(prometheus_job_job(p, f, j), "bucket", name);
 		page_value_ns(p, p->out, ns);
 	}
 }
 
-static void page_job_goodput(struct page *p, const struct metric_family *f,
-			     const struct job_view *j)
+static void prometheus_job_goodput(struct page *p, const struct metric_family *f,
+				   const struct job_view *j)
 {
 	uint64_t observed_ns = ledger_elapsed(&j->ledger) - j->ledger.ns[BUCKET_UNOBSERVED];
 
 	if (observed_ns)
-		page_value_real(p, page_job(p, f, j),
+		page_value_real(p, prometheus_job_job(p, f, j),
 				(double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
 }
 
-static void page_job_window_goodput(struct page *p, const struct metric_family *f,
-				    const struct job_view *j)
+static void prometheus_job_window_goodput(struct page *p, const struct metric_family *f,
+					  const struct job_view *j)
 {
 	char name[16];
 
@@ -83,63 +84,65 @@ static void page_job_window_goodput(struct page *p, const struct metric_family *
 
 		if (!observed_ns)
 			continue;
-		metric_label(page_job(p, f, j), "window", window_name(name, w->length_ns));
+		metric_label(prometheus_job_job(p, f, j), "window",
+			     window_name(name, w->length_ns));
 		page_value_real(p, p->out, (double)w->ns[BUCKET_GOODPUT] / (double)observed_ns);
 	}
 }
 
-static void page_job_elapsed(struct page *p, const struct metric_family *f,
-			     const struct job_view *j)
+static void prometheus_job_elapsed(struct page *p, const struct metric_family *f,
+				   const struct job_view *j)
 {
-	page_value_ns(p, page_job(p, f, j), ledger_elapsed(&j->ledger));
+	page_value_ns(p, prometheus_job_job(p, f, j), ledger_elapsed(&j->ledger));
 }
 
-static void page_job_excluded(struct page *p, const struct metric_family *f,
-			      const struct job_view *j)
+static void prometheus_job_excluded(struct page *p, const struct metric_family *f,
+				    const struct job_view *j)
 {
 	if (j->ledger.ns[BUCKET_EXCLUDED])
-		page_value_ns(p, page_job(p, f, j), j->ledger.ns[BUCKET_EXCLUDED]);
+		page_value_ns(p, prometheus_job_job(p, f, j), j->ledger.ns[BUCKET_EXCLUDED]);
 }
 
-static void page_job_productive(struct page *p, const struct metric_family *f,
-				const struct job_view *j)
+static void prometheus_job_productive(struct page *p, const struct metric_family *f,
+				      const struct job_view *j)
 {
-	page_value_ns(p, page_job(p, f, j), j->ledger.productive_gross_ns);
+	page_value_ns(p, prometheus_job_job(p, f, j), j->ledger.productive_gross_ns);
 }
 
-static void page_job_wasted(struct page *p, const struct metric_family *f, const struct job_view *j)
+static void prometheus_job_wasted(struct page *p, const struct metric_family *f,
+				  const struct job_view *j)
 {
-	page_value_ns(p, page_job(p, f, j), j->wasted_gross_ns);
+	page_value_ns(p, prometheus_job_job(p, f, j), j->wasted_gross_ns);
 }
 
 /* With those whose cause is not kept, so that the causes add up, and without one whose cause may be
  * another one yet. */
-static void page_job_disruptions(struct page *p, const struct metric_family *f,
-				 const struct job_view *j)
+static void prometheus_job_disruptions(struct page *p, const struct metric_family *f,
+				       const struct job_view *j)
 {
 	uint64_t left = j->ledger.disruptions - j->unsettled;
 
 	for (uint32_t i = 0; i < j->ncauses && i < JOB_CAUSES; i++) {
-		metric_label(page_job(p, f, j), "cause", j->causes[i].cause);
+		metric_label(prometheus_job_job(p, f, j), "cause", j->causes[i].cause);
 		page_value_uint(p, p->out, j->causes[i].count);
 		left -= j->causes[i].count < left ? j->causes[i].count : left;
 	}
-	metric_label(page_job(p, f, j), "cause", "other");
+	metric_label(prometheus_job_job(p, f, j), "cause", "other");
 	page_value_uint(p, p->out, left);
 }
 
 /* Ranks wait for each other: their steps take the same, and a histogram of each would be most of a
  * page. */
-static void page_job_step_seconds_of(struct page *p, const struct metric_family *f,
-				     const struct job_view *j, const struct rank_view *r,
-				     const struct loop_view *l)
+static void prometheus_job_step_seconds_of(struct page *p, const struct metric_family *f,
+					   const struct job_view *j, const struct rank_view *r,
+					   const struct loop_view *l)
 {
 	const struct deviation_view *t = &l->time;
 	uint64_t count = 0;
 
 	for (int i = 0; i <= DEVIATION_BOUNDS; i++) {
 		count += t->bucket[i];
-		page_job_part(p, f, "_bucket", j);
+		prometheus_job_part(p, f, "_bucket", j);
 		page_loop_label(p, l);
 		if (i < DEVIATION_BOUNDS)
 			metric_label_seconds(p->out, "le", deviation_bound_ns[i]);
@@ -147,10 +150,10 @@ static void page_job_step_seconds_of(struct page *p, const struct metric_family 
 			metric_label(p->out, "le", "+Inf");
 		page_value_uint(p, p->out, count);
 	}
-	page_job_part(p, f, "_sum", j);
+	prometheus_job_part(p, f, "_sum", j);
 	page_loop_label(p, l);
 	page_value_ns(p, p->out, t->sum_ns);
-	page_job_part(p, f, "_count", j);
+	prometheus_job_part(p, f, "_count", j);
 	page_loop_label(p, l);
 	page_value_uint(p, p->out, count);
 	p->since_ns = r->observed_ns;
@@ -158,99 +161,104 @@ static void page_job_step_seconds_of(struct page *p, const struct metric_family 
 	page_created(p);
 }
 
-static void page_job_step_seconds(struct page *p, const struct metric_family *f,
-				  const struct job_view *j)
+static void prometheus_job_step_seconds(struct page *p, const struct metric_family *f,
+					const struct job_view *j)
 {
 	const struct rank_view *r = p->job_first;
 
 	for (uint32_t k = 0; r && k < r->nloops; k++)
 		if (page_loop_known(&r->loops[k]))
-			page_job_step_seconds_of(p, f, j, r, &r->loops[k]);
+			prometheus_job_step_seconds_of(p, f, j, r, &r->loops[k]);
 }
 
-static void page_job_runs(struct page *p, const struct metric_family *f, const struct job_view *j)
-{
-	page_value_uint(p, page_job(p, f, j), j->runs);
-}
-
-static void page_job_starts(struct page *p, const struct metric_family *f, const struct job_view *j)
-{
-	page_value_uint(p, page_job(p, f, j), j->starts);
-}
-
-static void page_job_futile(struct page *p, const struct metric_family *f, const struct job_view *j)
-{
-	page_value_uint(p, page_job(p, f, j), j->futile_runs);
-}
-
-static void page_job_step(struct page *p, const struct metric_family *f, const struct job_view *j)
-{
-	page_value_uint(p, page_job(p, f, j), j->last_step);
-}
-
-static void page_job_scheduling(struct page *p, const struct metric_family *f,
+static void prometheus_job_runs(struct page *p, const struct metric_family *f,
 				const struct job_view *j)
 {
+	page_value_uint(p, prometheus_job_job(p, f, j), j->runs);
+}
+
+static void prometheus_job_starts(struct page *p, const struct metric_family *f,
+				  const struct job_view *j)
+{
+	page_value_uint(p, prometheus_job_job(p, f, j), j->starts);
+}
+
+static void prometheus_job_futile(struct page *p, const struct metric_family *f,
+				  const struct job_view *j)
+{
+	page_value_uint(p, prometheus_job_job(p, f, j), j->futile_runs);
+}
+
+static void prometheus_job_step(struct page *p, const struct metric_family *f,
+				const struct job_view *j)
+{
+	page_value_uint(p, prometheus_job_job(p, f, j), j->last_step);
+}
+
+static void prometheus_job_scheduling(struct page *p, const struct metric_family *f,
+				      const struct job_view *j)
+{
 	for (int i = 0; j->scheduling.known && i < SCHEDULE_COUNT; i++) {
-		metric_label(page_job(p, f, j), "part", schedule_name[i]);
+		metric_label(prometheus_job_job(p, f, j), "part", schedule_name[i]);
 		page_value_ns(p, p->out, j->scheduling.ns[i]);
 	}
 }
 
-static void page_job_state(struct page *p, const struct metric_family *f, const struct job_view *j)
+static void prometheus_job_state(struct page *p, const struct metric_family *f,
+				 const struct job_view *j)
 {
-	metric_label(page_job(p, f, j), "state", job_state_name[j->state]);
+	metric_label(prometheus_job_job(p, f, j), "state", job_state_name[j->state]);
 	page_value_uint(p, p->out, 1);
 }
 
 static const struct metric_family job_families[] = {
 	{"gpbpf_job_info", INFO, OF_JOB ", uid, history, world_size",
 	 "A job; history: this_node, or carried where other nodes counted before.",
-	 .job = page_job_info},
+	 .job = prometheus_job_info},
 	{"gpbpf_job_world_size", GAUGE, OF_JOB,
 	 "Ranks that a job says it has, whether they are there or not; absent: not known.",
-	 .job = page_job_world_size},
+	 .job = prometheus_job_world_size},
 	{"gpbpf_job_accelerators", GAUGE, OF_JOB,
 	 "Accelerators of this node's ranks of a job: sum over nodes.",
-	 .job_part = page_job_accelerators},
+	 .job_part = prometheus_job_accelerators},
 	{"gpbpf_job_time_seconds", GAUGE, OF_JOB ", bucket",
 	 "Where the time of a job went, over all its runs; the buckets add up to elapsed, one that is absent has nothing.",
-	 .job = page_job_time_by_bucket},
+	 .job = prometheus_job_time_by_bucket},
 	{"gpbpf_job_elapsed_seconds", GAUGE, OF_JOB, "Time since a job began, or until it ended.",
-	 .job = page_job_elapsed},
+	 .job = prometheus_job_elapsed},
 	{"gpbpf_job_excluded_seconds", GAUGE, OF_JOB,
-	 "Time of a job that is left out, of elapsed too.", .job = page_job_excluded},
+	 "Time of a job that is left out, of elapsed too.", .job = prometheus_job_excluded},
 	{"gpbpf_job_goodput_ratio", GAUGE, OF_JOB,
 	 "Share of a job's observed time that became progress which counts.",
-	 .job = page_job_goodput},
+	 .job = prometheus_job_goodput},
 	{"gpbpf_job_window_goodput_ratio", GAUGE, OF_JOB ", window",
 	 "Share of a job's observed time of late that became progress, outages and silence counted.",
-	 .job = page_job_window_goodput},
+	 .job = prometheus_job_window_goodput},
 	{"gpbpf_job_productive_seconds_total", COUNTER, OF_JOB,
 	 "Time ever booked as progress of a job; what a restart disproves is not taken back here.",
-	 .job = page_job_productive},
+	 .job = prometheus_job_productive},
 	{"gpbpf_job_wasted_seconds_total", COUNTER, OF_JOB,
-	 "Progress that restarts have disproved.", .job = page_job_wasted},
+	 "Progress that restarts have disproved.", .job = prometheus_job_wasted},
 	{"gpbpf_job_disruptions_total", COUNTER, OF_JOB ", cause",
 	 "Events that interrupted a job, however many ranks fell, once their cause is certain.",
-	 .job = page_job_disruptions},
+	 .job = prometheus_job_disruptions},
 	{"gpbpf_job_runs_total", COUNTER, OF_JOB, "Runs of a job: its start, and each restart.",
-	 .job = page_job_runs},
+	 .job = prometheus_job_runs},
 	{"gpbpf_job_starts_since_step", GAUGE, OF_JOB, "Runs begun since the last step.",
-	 .job = page_job_starts},
+	 .job = prometheus_job_starts},
 	{"gpbpf_job_futile_runs", GAUGE, OF_JOB,
 	 "Failed runs in a row that saved no step beyond those saved before: 3 are a crash loop.",
-	 .job = page_job_futile},
+	 .job = prometheus_job_futile},
 	{"gpbpf_job_step_seconds", HISTOGRAM, OF_JOB ", loop, le",
 	 "Time of a training step of a job: of its lowest rank in its last run on this node, since that process is watched.",
-	 .job = page_job_step_seconds},
+	 .job = prometheus_job_step_seconds},
 	{"gpbpf_job_scheduling_seconds", GAUGE, OF_JOB ", part",
 	 "From the making of a job's first pod to its first process: until it had a node (schedule), its images (image), and began (start); in no bucket.",
-	 .job = page_job_scheduling},
+	 .job = prometheus_job_scheduling},
 	{"gpbpf_job_step_number", GAUGE, OF_JOB, "Number of the newest step that counts.",
-	 .job = page_job_step},
+	 .job = prometheus_job_step},
 	{"gpbpf_job_state", GAUGE, OF_JOB ", state",
-	 "1 for the state a job is in: running, down, over, ended.", .job = page_job_state},
+	 "1 for the state a job is in: running, down, over, ended.", .job = prometheus_job_state},
 };
 const struct metric_family_list page_job_families = FAMILY_LIST(job_families);
 
@@ -260,59 +268,62 @@ const struct metric_family_list page_job_families = FAMILY_LIST(job_families);
 
 #define NS_PER_S 1e9
 
-static void page_job_rate(struct page *p, const struct metric_family *f, const struct job_view *j,
-			  double steps, double elapsed)
+static void prometheus_job_rate(struct page *p, const struct metric_family *f,
+				const struct job_view *j, double steps, double elapsed)
 {
 	if (steps > 0) {
-		metric_label(page_job(p, f, j), "over", "steps");
+		metric_label(prometheus_job_job(p, f, j), "over", "steps");
 		page_value_real(p, p->out, steps);
 	}
 	if (elapsed > 0) {
-		metric_label(page_job(p, f, j), "over", "observed");
+		metric_label(prometheus_job_job(p, f, j), "over", "observed");
 		page_value_real(p, p->out, elapsed);
 	}
 }
 
-static void page_job_samples(struct page *p, const struct metric_family *f,
-			     const struct job_view *j)
+static void prometheus_job_samples(struct page *p, const struct metric_family *f,
+				   const struct job_view *j)
 {
-	page_job_rate(p, f, j, j->program.steps.samples, j->program.elapsed.samples);
+	prometheus_job_rate(p, f, j, j->program.steps.samples, j->program.elapsed.samples);
 }
 
-static void page_job_tokens(struct page *p, const struct metric_family *f, const struct job_view *j)
+static void prometheus_job_tokens(struct page *p, const struct metric_family *f,
+				  const struct job_view *j)
 {
-	page_job_rate(p, f, j, j->program.steps.tokens, j->program.elapsed.tokens);
+	prometheus_job_rate(p, f, j, j->program.steps.tokens, j->program.elapsed.tokens);
 }
 
-static void page_job_flops(struct page *p, const struct metric_family *f, const struct job_view *j)
+static void prometheus_job_flops(struct page *p, const struct metric_family *f,
+				 const struct job_view *j)
 {
-	page_job_rate(p, f, j, j->program.steps.flops, j->program.elapsed.flops);
+	prometheus_job_rate(p, f, j, j->program.steps.flops, j->program.elapsed.flops);
 }
 
-static void page_job_mfu(struct page *p, const struct metric_family *f, const struct job_view *j)
+static void prometheus_job_mfu(struct page *p, const struct metric_family *f,
+			       const struct job_view *j)
 {
-	page_job_rate(p, f, j, j->program.steps.mfu, j->program.elapsed.mfu);
+	prometheus_job_rate(p, f, j, j->program.steps.mfu, j->program.elapsed.mfu);
 }
 
-static void page_job_program_goodput(struct page *p, const struct metric_family *f,
-				     const struct job_view *j)
+static void prometheus_job_program_goodput(struct page *p, const struct metric_family *f,
+					   const struct job_view *j)
 {
 	if (j->program.program > 0)
-		page_value_real(p, page_job(p, f, j), j->program.program);
+		page_value_real(p, prometheus_job_job(p, f, j), j->program.program);
 }
 
-static void page_job_accelerator_time(struct page *p, const struct metric_family *f,
-				      const struct job_view *j)
+static void prometheus_job_accelerator_time(struct page *p, const struct metric_family *f,
+					    const struct job_view *j)
 {
 	for (int b = 0; b < BUCKETS_EXPORTED; b++) {
 		if (j->accelerator_ns[b] <= 0)
 			continue;
-		metric_label(page_job(p, f, j), "bucket", bucket_name[b]);
+		metric_label(prometheus_job_job(p, f, j), "bucket", bucket_name[b]);
 		page_value_real(p, p->out, j->accelerator_ns[b] / NS_PER_S);
 	}
 }
 
-static void page_job_price(struct page *p, const struct metric_family *f)
+static void prometheus_job_price(struct page *p, const struct metric_family *f)
 {
 	if (!p->s || p->s->program.price <= 0)
 		return;
@@ -323,21 +334,21 @@ static void page_job_price(struct page *p, const struct metric_family *f)
 static const struct metric_family program_families[] = {
 	{"gpbpf_job_samples_per_second", GAUGE, OF_JOB ", over",
 	 "Samples a second: over the time of steps, and, of steps that count, over observed time.",
-	 .job = page_job_samples},
+	 .job = prometheus_job_samples},
 	{"gpbpf_job_tokens_per_second", GAUGE, OF_JOB ", over", "Tokens a second, likewise.",
-	 .job = page_job_tokens},
+	 .job = prometheus_job_tokens},
 	{"gpbpf_job_flops_per_second", GAUGE, OF_JOB ", over",
-	 "Floating-point operations a second, likewise.", .job = page_job_flops},
+	 "Floating-point operations a second, likewise.", .job = prometheus_job_flops},
 	{"gpbpf_job_mfu_ratio", GAUGE, OF_JOB ", over",
-	 "The same as a share of the peak of the job's accelerators.", .job = page_job_mfu},
+	 "The same as a share of the peak of the job's accelerators.", .job = prometheus_job_mfu},
 	{"gpbpf_job_program_goodput_ratio", GAUGE, OF_JOB,
 	 "MFU of productive time: times the goodput ratio it is the MFU over observed time.",
-	 .job = page_job_program_goodput},
+	 .job = prometheus_job_program_goodput},
 	{"gpbpf_job_accelerator_seconds", GAUGE, OF_JOB ", bucket",
 	 "Where the time of the accelerators of this node's ranks of a job went, over all runs, with outages: sum over nodes.",
-	 .job_part = page_job_accelerator_time},
+	 .job_part = prometheus_job_accelerator_time},
 	{"gpbpf_accelerator_hour_price", GAUGE, "currency",
 	 "Price of an accelerator-hour that was given: times accelerator time in hours it is what a job cost.",
-	 .all = page_job_price},
+	 .all = prometheus_job_price},
 };
 const struct metric_family_list page_program_families = FAMILY_LIST(program_families);

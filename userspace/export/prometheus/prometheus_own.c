@@ -78,30 +78,30 @@ void prometheus_own_read(struct prometheus_own *own)
 
 /* ---- told ------------------------------------------------------------------------------------ */
 
-static void self_build_info(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_build_info(struct page *p, const struct metric_family *f)
 {
 	metric_label(page_sample(p, f->name, NULL), "version", GP_VERSION);
 	page_value_uint(p, p->out, 1);
 }
 
-static void self_up(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_up(struct page *p, const struct metric_family *f)
 {
 	page_plain(p, f, 1);
 }
 
-static void self_events(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_events(struct page *p, const struct metric_family *f)
 {
 	if (p->s)
 		page_plain(p, f, p->s->events);
 }
 
-static void self_violations(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_violations(struct page *p, const struct metric_family *f)
 {
 	if (p->s)
 		page_plain(p, f, p->s->ledger_violations);
 }
 
-static void self_lost(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_lost(struct page *p, const struct metric_family *f)
 {
 	for (int i = 0; p->s && i < GP_LOSS_CAUSE_COUNT; i++) {
 		metric_label(page_sample(p, f->name, NULL), "cause", event_loss_name((unsigned)i));
@@ -109,7 +109,7 @@ static void self_lost(struct page *p, const struct metric_family *f)
 	}
 }
 
-static void self_overhead_budget(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_overhead_budget(struct page *p, const struct metric_family *f)
 {
 	if (!p->s || !p->s->budget_ppm)
 		return;
@@ -117,19 +117,19 @@ static void self_overhead_budget(struct page *p, const struct metric_family *f)
 	buffer_printf(p->out, " %g\n", (double)p->s->budget_ppm / 1e6);
 }
 
-static void self_cpu(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_cpu(struct page *p, const struct metric_family *f)
 {
 	if (p->own && p->own->cpu_ns)
 		page_plain_real(p, f, (double)p->own->cpu_ns / (double)NS_PER_S, 6);
 }
 
-static void self_resident(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_resident(struct page *p, const struct metric_family *f)
 {
 	if (p->own && p->own->resident_bytes)
 		page_plain(p, f, p->own->resident_bytes);
 }
 
-static void self_fds(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_fds(struct page *p, const struct metric_family *f)
 {
 	if (p->own && p->own->fds)
 		page_plain(p, f, p->own->fds);
@@ -141,7 +141,7 @@ static void prometheus_own_start(struct page *p, const struct metric_family *f)
 		page_plain_real(p, f, (double)p->own->start_ns / (double)NS_PER_S, 2);
 }
 
-static void self_duration(struct page *p, const struct metric_family *f)
+static void prometheus_own_self_duration(struct page *p, const struct metric_family *f)
 {
 	if (p->own && p->own->began_ns)
 		page_plain_real(p, f,
@@ -149,26 +149,31 @@ static void self_duration(struct page *p, const struct metric_family *f)
 }
 
 static const struct metric_family own_families[] = {
-	{"gpbpf_build_info", INFO, "version", "Version of gp-bpf.", .all = self_build_info},
-	{"gpbpf_up", GAUGE, "", "1 while gp-bpf observes.", .all = self_up},
-	{"gpbpf_events_total", COUNTER, "", "Records the model was given.", .all = self_events},
+	{"gpbpf_build_info", INFO, "version", "Version of gp-bpf.",
+	 .all = prometheus_own_self_build_info},
+	{"gpbpf_up", GAUGE, "", "1 while gp-bpf observes.", .all = prometheus_own_self_up},
+	{"gpbpf_events_total", COUNTER, "", "Records the model was given.",
+	 .all = prometheus_own_self_events},
 	{"gpbpf_records_lost_total", COUNTER, "cause", "Records that did not arrive.",
-	 .all = self_lost},
+	 .all = prometheus_own_self_lost},
 	{"gpbpf_ledger_violations_total", COUNTER, "",
-	 "Times that the buckets did not add up to elapsed.", .all = self_violations},
+	 "Times that the buckets did not add up to elapsed.",
+	 .all = prometheus_own_self_violations},
 	{"gpbpf_overhead_budget_ratio", GAUGE, "",
 	 "What probes beyond the marker may cost before some are given up; absent: no bound.",
-	 .all = self_overhead_budget},
+	 .all = prometheus_own_self_overhead_budget},
 	{"gpbpf_jobs_unshown", GAUGE, "cause",
 	 "Jobs that have no series: no room (128 have), or another job of the same name has them.",
 	 .all = page_jobs_unshown},
 	{"gpbpf_ranks_unshown", GAUGE, "cause",
 	 "Processes that have no series: no room (512 have), or another one of the same job and rank has them.",
 	 .all = page_ranks_unshown},
-	{"process_cpu_seconds_total", COUNTER, "", "CPU time of gp-bpf itself.", .all = self_cpu},
+	{"process_cpu_seconds_total", COUNTER, "", "CPU time of gp-bpf itself.",
+	 .all = prometheus_own_self_cpu},
 	{"process_resident_memory_bytes", GAUGE, "", "Resident memory of gp-bpf itself.",
-	 .all = self_resident},
-	{"process_open_fds", GAUGE, "", "Open file descriptors of gp-bpf itself.", .all = self_fds},
+	 .all = prometheus_own_self_resident},
+	{"process_open_fds", GAUGE, "", "Open file descriptors of gp-bpf itself.",
+	 .all = prometheus_own_self_fds},
 	{"process_start_time_seconds", GAUGE, "", "When gp-bpf started, UTC since 1970.",
 	 .all = prometheus_own_start},
 };
@@ -177,7 +182,7 @@ const struct metric_family_list page_own_families = FAMILY_LIST(own_families);
 static const struct metric_family last_families[] = {
 	{"gpbpf_scrape_duration_seconds", GAUGE, "",
 	 "Time that making this page took; compressing and sending it comes on top.",
-	 .all = self_duration},
+	 .all = prometheus_own_self_duration},
 };
 const struct metric_family_list page_last_families = FAMILY_LIST(last_families);
 
@@ -185,7 +190,7 @@ const struct metric_family_list page_last_families = FAMILY_LIST(last_families);
 
 /* Hits are known by probe, not by library: rows of one probe that is in several say the same
  * number. */
-static void probe_hits(struct page *p, const struct metric_family *f)
+static void prometheus_own_probe_hits(struct page *p, const struct metric_family *f)
 {
 	uint64_t hits = 0;
 
@@ -201,7 +206,7 @@ static void probe_hits(struct page *p, const struct metric_family *f)
 	}
 }
 
-static void probe_unsent(struct page *p, const struct metric_family *f)
+static void prometheus_own_probe_unsent(struct page *p, const struct metric_family *f)
 {
 	for (size_t i = 0; i < p->nattach; i++) {
 		const struct attach_view *a = p->attach[i];
@@ -213,7 +218,7 @@ static void probe_unsent(struct page *p, const struct metric_family *f)
 	}
 }
 
-static void probe_states(struct page *p, const struct metric_family *f)
+static void prometheus_own_probe_states(struct page *p, const struct metric_family *f)
 {
 	uint64_t n[GP_GROUP_fault + 1][GP_ATTACH_given_up + 1] = {0};
 
@@ -232,7 +237,7 @@ static void probe_states(struct page *p, const struct metric_family *f)
 }
 
 /* Two copies of a library can have one name (two containers): attached anywhere counts. */
-static void probe_attached(struct page *p, const struct metric_family *f)
+static void prometheus_own_probe_attached(struct page *p, const struct metric_family *f)
 {
 	bool attached = false, meant = false;
 
@@ -253,169 +258,178 @@ static void probe_attached(struct page *p, const struct metric_family *f)
 }
 
 static const struct metric_family probe_families[] = {
-	{"gpbpf_probe_hits_total", COUNTER, "probe", "Hits of a probe.", .all = probe_hits},
+	{"gpbpf_probe_hits_total", COUNTER, "probe", "Hits of a probe.",
+	 .all = prometheus_own_probe_hits},
 	{"gpbpf_probe_unsent_total", COUNTER, "probe",
 	 "Hits that were counted and not sent: repeated, unmatched, over a bound, or over the budget of overhead.",
-	 .all = probe_unsent},
+	 .all = prometheus_own_probe_unsent},
 	{"gpbpf_probes", GAUGE, "group, state", "Places of probes by group and state.",
-	 .all = probe_states},
+	 .all = prometheus_own_probe_states},
 	{"gpbpf_probe_attached", GAUGE, "probe, library",
-	 "1 where a probe is attached, 0 where it could not be.", .all = probe_attached},
+	 "1 where a probe is attached, 0 where it could not be.",
+	 .all = prometheus_own_probe_attached},
 };
 const struct metric_family_list page_probe_families = FAMILY_LIST(probe_families);
 
 /* ---- the store of history: whether what is seen is kept -------------------------------------- */
 
-static const struct store_view *store_kept(const struct page *p)
+static const struct store_view *prometheus_own_store_kept(const struct page *p)
 {
 	return p->s && p->s->store.kept ? &p->s->store : NULL;
 }
 
-static void store_counted(struct page *p, const struct metric_family *f, const char *label,
-			  const char *what, uint64_t count)
+static void prometheus_own_store_counted(struct page *p, const struct metric_family *f,
+					 const char *label, const char *what, uint64_t count)
 {
 	metric_label(page_sample(p, f->name, NULL), label, what);
 	page_value_uint(p, p->out, count);
 }
 
-static void store_up(struct page *p, const struct metric_family *f)
+static void prometheus_own_store_up(struct page *p, const struct metric_family *f)
 {
-	if (store_kept(p))
-		page_plain(p, f, store_kept(p)->up);
+	if (prometheus_own_store_kept(p))
+		page_plain(p, f, prometheus_own_store_kept(p)->up);
 }
 
-static void store_transactions(struct page *p, const struct metric_family *f)
+static void prometheus_own_store_transactions(struct page *p, const struct metric_family *f)
 {
-	if (store_kept(p))
-		page_plain(p, f, store_kept(p)->transactions);
+	if (prometheus_own_store_kept(p))
+		page_plain(p, f, prometheus_own_store_kept(p)->transactions);
 }
 
-static void store_failures(struct page *p, const struct metric_family *f)
+static void prometheus_own_store_failures(struct page *p, const struct metric_family *f)
 {
-	const struct store_view *s = store_kept(p);
+	const struct store_view *s = prometheus_own_store_kept(p);
 
 	for (uint32_t i = 0; s && i < s->nfailed; i++)
-		store_counted(p, f, "cause", s->failed[i].cause, s->failed[i].count);
+		prometheus_own_store_counted(p, f, "cause", s->failed[i].cause, s->failed[i].count);
 }
 
-static void store_bytes(struct page *p, const struct metric_family *f)
+static void prometheus_own_store_bytes(struct page *p, const struct metric_family *f)
 {
-	if (store_kept(p) && store_kept(p)->bytes)
-		page_plain(p, f, store_kept(p)->bytes);
+	if (prometheus_own_store_kept(p) && prometheus_own_store_kept(p)->bytes)
+		page_plain(p, f, prometheus_own_store_kept(p)->bytes);
 }
 
-static void store_last_success(struct page *p, const struct metric_family *f)
+static void prometheus_own_store_last_success(struct page *p, const struct metric_family *f)
 {
-	if (store_kept(p) && store_kept(p)->last_ns > 0)
-		page_plain_real(p, f, (double)store_kept(p)->last_ns / 1e9, 3);
+	if (prometheus_own_store_kept(p) && prometheus_own_store_kept(p)->last_ns > 0)
+		page_plain_real(p, f, (double)prometheus_own_store_kept(p)->last_ns / 1e9, 3);
 }
 
-static void store_waiting(struct page *p, const struct metric_family *f)
+static void prometheus_own_store_waiting(struct page *p, const struct metric_family *f)
 {
-	if (store_kept(p))
-		page_plain(p, f, store_kept(p)->waiting);
+	if (prometheus_own_store_kept(p))
+		page_plain(p, f, prometheus_own_store_kept(p)->waiting);
 }
 
-static void store_lost(struct page *p, const struct metric_family *f)
+static void prometheus_own_store_lost(struct page *p, const struct metric_family *f)
 {
-	const struct store_view *s = store_kept(p);
+	const struct store_view *s = prometheus_own_store_kept(p);
 
 	if (!s)
 		return;
-	store_counted(p, f, "what", "ranks", s->lost_ranks);
-	store_counted(p, f, "what", "notes", s->lost_notes);
-	store_counted(p, f, "what", "facts", s->lost_facts);
+	prometheus_own_store_counted(p, f, "what", "ranks", s->lost_ranks);
+	prometheus_own_store_counted(p, f, "what", "notes", s->lost_notes);
+	prometheus_own_store_counted(p, f, "what", "facts", s->lost_facts);
 }
 
 static const struct metric_family store_families[] = {
 	{"gpbpf_store_up", GAUGE, "",
 	 "1 where the last attempt to write the store worked, 0 where it did not; absent: none is kept.",
-	 .all = store_up},
+	 .all = prometheus_own_store_up},
 	{"gpbpf_store_transactions_total", COUNTER, "", "Transactions written to the store.",
-	 .all = store_transactions, .anew = true},
+	 .all = prometheus_own_store_transactions, .anew = true},
 	{"gpbpf_store_failures_total", COUNTER, "cause",
 	 "Attempts to write the store that failed; what they had is kept in memory and tried again.",
-	 .all = store_failures, .anew = true},
-	{"gpbpf_store_bytes", GAUGE, "", "Size of the store with its journal.", .all = store_bytes},
+	 .all = prometheus_own_store_failures, .anew = true},
+	{"gpbpf_store_bytes", GAUGE, "", "Size of the store with its journal.",
+	 .all = prometheus_own_store_bytes},
 	{"gpbpf_store_last_success_timestamp_seconds", GAUGE, "",
-	 "When something was written to the store last.", .all = store_last_success},
+	 "When something was written to the store last.", .all = prometheus_own_store_last_success},
 	{"gpbpf_store_waiting_rows", GAUGE, "",
 	 "Rows (a minute of a rank each) in memory that are not written yet.",
-	 .all = store_waiting},
+	 .all = prometheus_own_store_waiting},
 	{"gpbpf_store_lost_total", COUNTER, "what",
-	 "What memory had no room for while the store could not be written.", .all = store_lost,
-	 .anew = true},
+	 "What memory had no room for while the store could not be written.",
+	 .all = prometheus_own_store_lost, .anew = true},
 };
 const struct metric_family_list page_store_families = FAMILY_LIST(store_families);
 
 /* ---- exporters: whether what is seen arrives where it is sent -------------------------------- */
 
-static struct buffer *export_sample(struct page *p, const struct metric_family *f,
-				    const struct export_view *e)
+static struct buffer *prometheus_own_export_sample(struct page *p, const struct metric_family *f,
+						   const struct export_view *e)
 {
 	metric_label(page_sample(p, f->name, NULL), "exporter", e->name);
 	return p->out;
 }
 
-static void export_up(struct page *p, const struct metric_family *f, const struct export_view *e)
+static void prometheus_own_export_up(struct page *p, const struct metric_family *f,
+				     const struct export_view *e)
 {
-	page_value_uint(p, export_sample(p, f, e), e->up);
+	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->up);
 }
 
-static void export_sent(struct page *p, const struct metric_family *f, const struct export_view *e)
+static void prometheus_own_export_sent(struct page *p, const struct metric_family *f,
+				       const struct export_view *e)
 {
-	page_value_uint(p, export_sample(p, f, e), e->sent);
+	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->sent);
 }
 
-static void export_dropped(struct page *p, const struct metric_family *f,
-			   const struct export_view *e)
+static void prometheus_own_export_dropped(struct page *p, const struct metric_family *f,
+					  const struct export_view *e)
 {
 	for (uint32_t i = 0; i < e->ndropped && i < EXPORT_CAUSES; i++) {
-		metric_label(export_sample(p, f, e), "cause", e->dropped[i].cause);
+		metric_label(prometheus_own_export_sample(p, f, e), "cause", e->dropped[i].cause);
 		page_value_uint(p, p->out, e->dropped[i].count);
 	}
 }
 
-static void export_superseded(struct page *p, const struct metric_family *f,
-			      const struct export_view *e)
+static void prometheus_own_export_superseded(struct page *p, const struct metric_family *f,
+					     const struct export_view *e)
 {
-	page_value_uint(p, export_sample(p, f, e), e->superseded);
+	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->superseded);
 }
 
-static void export_waiting(struct page *p, const struct metric_family *f,
-			   const struct export_view *e)
+static void prometheus_own_export_waiting(struct page *p, const struct metric_family *f,
+					  const struct export_view *e)
 {
-	page_value_uint(p, export_sample(p, f, e), e->waiting);
+	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->waiting);
 }
 
-static void export_waiting_bytes(struct page *p, const struct metric_family *f,
-				 const struct export_view *e)
+static void prometheus_own_export_waiting_bytes(struct page *p, const struct metric_family *f,
+						const struct export_view *e)
 {
-	page_value_uint(p, export_sample(p, f, e), e->waiting_bytes);
+	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->waiting_bytes);
 }
 
-static void export_last_success(struct page *p, const struct metric_family *f,
-				const struct export_view *e)
+static void prometheus_own_export_last_success(struct page *p, const struct metric_family *f,
+					       const struct export_view *e)
 {
 	if (e->last_ns > 0)
-		page_value_ns(p, export_sample(p, f, e), (uint64_t)e->last_ns);
+		page_value_ns(p, prometheus_own_export_sample(p, f, e), (uint64_t)e->last_ns);
 }
 
 static const struct metric_family export_families[] = {
 	{"gpbpf_export_up", GAUGE, "exporter",
-	 "1 where the last attempt to send worked, 0 where it did not.", .way = export_up},
+	 "1 where the last attempt to send worked, 0 where it did not.",
+	 .way = prometheus_own_export_up},
 	{"gpbpf_export_sent_total", COUNTER, "exporter",
-	 "Points, records or files that an exporter sent.", .way = export_sent, .anew = true},
+	 "Points, records or files that an exporter sent.", .way = prometheus_own_export_sent,
+	 .anew = true},
 	{"gpbpf_export_dropped_total", COUNTER, "exporter, cause",
-	 "Those that it did not send, and will not.", .way = export_dropped, .anew = true},
+	 "Those that it did not send, and will not.", .way = prometheus_own_export_dropped,
+	 .anew = true},
 	{"gpbpf_export_superseded_total", COUNTER, "exporter",
 	 "Intervals that passed while an earlier write of the exporter still went on.",
-	 .way = export_superseded, .anew = true},
+	 .way = prometheus_own_export_superseded, .anew = true},
 	{"gpbpf_export_waiting", GAUGE, "exporter",
-	 "Points, records or files that are kept to be sent later.", .way = export_waiting},
+	 "Points, records or files that are kept to be sent later.",
+	 .way = prometheus_own_export_waiting},
 	{"gpbpf_export_waiting_bytes", GAUGE, "exporter", "Size of what is kept to be sent later.",
-	 .way = export_waiting_bytes},
+	 .way = prometheus_own_export_waiting_bytes},
 	{"gpbpf_export_last_success_timestamp_seconds", GAUGE, "exporter",
-	 "When an exporter's last attempt worked.", .way = export_last_success},
+	 "When an exporter's last attempt worked.", .way = prometheus_own_export_last_success},
 };
 const struct metric_family_list page_export_families = FAMILY_LIST(export_families);

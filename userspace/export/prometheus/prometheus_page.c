@@ -24,7 +24,7 @@ static void metric_text(struct buffer *out, const char *s)
  * together in text of METRIC_NUMBER bytes, from the end: returns where it begins. */
 #define METRIC_NUMBER 40
 
-static char *number_digits(char *at, uint64_t value, int least)
+static char *prometheus_page_number_digits(char *at, uint64_t value, int least)
 {
 	for (; value || least > 0; least--) {
 		*--at = (char)('0' + value % 10);
@@ -34,7 +34,7 @@ static char *number_digits(char *at, uint64_t value, int least)
 }
 
 /* units of 10^-decimals; without zeros behind, but so many decimals at least. */
-static char *number_fixed(char *at, uint64_t units, int decimals, int least)
+static char *prometheus_page_number_fixed(char *at, uint64_t units, int decimals, int least)
 {
 	uint64_t one = 1, part;
 
@@ -46,13 +46,13 @@ static char *number_fixed(char *at, uint64_t units, int decimals, int least)
 	for (; decimals > least && part % 10 == 0; decimals--)
 		part /= 10;
 	if (decimals) {
-		at = number_digits(at, part, decimals);
+		at = prometheus_page_number_digits(at, part, decimals);
 		*--at = '.';
 	}
-	return number_digits(at, units / one, 1);
+	return prometheus_page_number_digits(at, units / one, 1);
 }
 
-static void number_add(struct buffer *out, const char *at, const char *end)
+static void prometheus_page_number_add(struct buffer *out, const char *at, const char *end)
 {
 	buffer_add(out, at, (size_t)(end - at));
 }
@@ -66,7 +66,7 @@ static void metric_label_open(struct buffer *out, const char *name)
 }
 
 /* Bytes that are told as they are and are no part of a longer character. */
-static size_t plain_bytes(const char *text, size_t len)
+static size_t prometheus_page_plain_bytes(const char *text, size_t len)
 {
 	size_t n = 0;
 
@@ -81,7 +81,7 @@ void metric_label(struct buffer *out, const char *name, const char *value)
 	uint32_t c;
 
 	metric_label_open(out, name);
-	for (size_t i = plain_bytes(value, len); i < len; i += n) {
+	for (size_t i = prometheus_page_plain_bytes(value, len); i < len; i += n) {
 		n = utf8_decode(value + i, len - i, &c);
 		if (n && utf8_columns(c) >= 0 && c != '"' && c != '\\')
 			continue;
@@ -103,7 +103,7 @@ void metric_label_uint(struct buffer *out, const char *name, uint64_t value)
 
 	metric_label_open(out, name);
 	*--at = '"';
-	number_add(out, number_digits(at, value, 1), end);
+	prometheus_page_number_add(out, prometheus_page_number_digits(at, value, 1), end);
 }
 
 void metric_label_seconds(struct buffer *out, const char *name, uint64_t ns)
@@ -112,7 +112,7 @@ void metric_label_seconds(struct buffer *out, const char *name, uint64_t ns)
 
 	metric_label_open(out, name);
 	*--at = '"';
-	number_add(out, number_fixed(at, ns, 9, 1), end);
+	prometheus_page_number_add(out, prometheus_page_number_fixed(at, ns, 9, 1), end);
 }
 
 /* A value without more, ends the line. */
@@ -121,7 +121,7 @@ static void metric_uint(struct buffer *out, uint64_t value)
 	char text[METRIC_NUMBER], *end = text + sizeof(text), *at = end;
 
 	*--at = '\n';
-	number_add(out, number_digits(at, value, 1), end);
+	prometheus_page_number_add(out, prometheus_page_number_digits(at, value, 1), end);
 }
 
 void metric_name(struct buffer *out, const char *name)
@@ -129,36 +129,36 @@ void metric_name(struct buffer *out, const char *name)
 	metric_text(out, name);
 }
 
-static void value_fixed(struct buffer *out, uint64_t units, int decimals)
+static void prometheus_page_value_fixed(struct buffer *out, uint64_t units, int decimals)
 {
 	char text[METRIC_NUMBER], *end = text + sizeof(text), *at = end;
 
 	*--at = '\n';
-	at = number_fixed(at, units, decimals, 0);
+	at = prometheus_page_number_fixed(at, units, decimals, 0);
 	*--at = ' ';
 	*--at = '}';
-	number_add(out, at, end);
+	prometheus_page_number_add(out, at, end);
 }
 
 /* Closes the labels; ends the line. */
 static void metric_value_uint(struct buffer *out, uint64_t value)
 {
-	value_fixed(out, value, 0);
+	prometheus_page_value_fixed(out, value, 0);
 }
 
 /* as seconds, exact */
 static void metric_value_ns(struct buffer *out, uint64_t ns)
 {
-	value_fixed(out, ns, 9);
+	prometheus_page_value_fixed(out, ns, 9);
 }
 
 /* Decimals that hold six digits and more, and what has fewer exactly; beyond them printf. */
 static void metric_value_real(struct buffer *out, double value)
 {
 	if (value == 0 || (value >= 1e-3 && value < 1e6))
-		value_fixed(out, (uint64_t)llround(value * 1e9), 9);
+		prometheus_page_value_fixed(out, (uint64_t)llround(value * 1e9), 9);
 	else if (value >= 1e-6 && value < 1e-3)
-		value_fixed(out, (uint64_t)llround(value * 1e12), 12);
+		prometheus_page_value_fixed(out, (uint64_t)llround(value * 1e12), 12);
 	else
 		buffer_printf(out, "} %.9g\n", isfinite(value) ? value : 0.0);
 }
@@ -317,14 +317,14 @@ static bool page_is_old(const struct page *p, uint64_t end_ns)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static bool job_over(const struct job_view *j)
+static bool prometheus_page_job_over(const struct job_view *j)
 {
 	return j->state == JOB_OVER || j->state == JOB_ENDED;
 }
 
 /* Two jobs of one name (one ended long ago): the one that goes on has the series, else the newer
  * one. */
-static bool job_replaced(const struct snapshot *s, uint32_t at)
+static bool prometheus_page_job_replaced(const struct snapshot *s, uint32_t at)
 {
 	const struct job_view *own = &s->jobs[at];
 
@@ -333,7 +333,9 @@ static bool job_replaced(const struct snapshot *s, uint32_t at)
 
 		if (i == at || !export_job_same(j, own))
 			continue;
-		if (job_over(j) != job_over(own) ? job_over(own) : i > at)
+		if (prometheus_page_job_over(j) != prometheus_page_job_over(own)
+			    ? prometheus_page_job_over(own)
+			    : i > at)
 			return true;
 	}
 	return false;
@@ -344,9 +346,10 @@ static void prometheus_page_take_jobs(struct page *p, bool over)
 	for (uint32_t i = 0; i < p->s->njobs; i++) {
 		const struct job_view *j = &p->s->jobs[i];
 
-		if (job_over(j) != over || (over && page_is_old(p, j->ledger.now_ns)))
+		if (prometheus_page_job_over(j) != over ||
+		    (over && page_is_old(p, j->ledger.now_ns)))
 			continue;
-		if (job_replaced(p->s, i))
+		if (prometheus_page_job_replaced(p->s, i))
 			p->jobs_same_name += !over;
 		else if (p->njobs == PROMETHEUS_JOBS)
 			p->jobs_no_room++;
@@ -366,7 +369,7 @@ struct one { /* a process that may have series */
 	bool kept;
 };
 
-static uint32_t who_job_of(const struct snapshot *s, uint64_t key)
+static uint32_t prometheus_page_who_job_of(const struct snapshot *s, uint64_t key)
 {
 	uint32_t i = key ? 0 : s->njobs;
 
@@ -375,7 +378,7 @@ static uint32_t who_job_of(const struct snapshot *s, uint64_t key)
 	return i;
 }
 
-static int same_series(const struct one *a, const struct one *b)
+static int prometheus_page_same_series(const struct one *a, const struct one *b)
 {
 	int order = strcmp(a->name, b->name);
 
@@ -390,10 +393,10 @@ static int same_series(const struct one *a, const struct one *b)
 
 /* Orders processes by series. If several have the same series, the one that gets it comes first:
  * alive, then trainer, then newest. */
-static int series_order(const void *x, const void *y)
+static int prometheus_page_series_order(const void *x, const void *y)
 {
 	const struct one *a = x, *b = y;
-	int order = same_series(a, b);
+	int order = prometheus_page_same_series(a, b);
 
 	if (order)
 		return order;
@@ -406,7 +409,7 @@ static int series_order(const void *x, const void *y)
 	return a->at < b->at ? -1 : 1;
 }
 
-static int snapshot_order(const void *x, const void *y)
+static int prometheus_page_snapshot_order(const void *x, const void *y)
 {
 	const struct one *a = x, *b = y;
 
@@ -415,7 +418,7 @@ static int snapshot_order(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static void rank_labels(struct page *p, const struct one *o)
+static void prometheus_page_rank_labels(struct page *p, const struct one *o)
 {
 	buffer_add(&p->labels, "{", 1);
 	metric_label(&p->labels, "job_id", o->name);
@@ -437,7 +440,8 @@ static void prometheus_page_take_first(struct page *p)
 {
 	for (uint32_t i = 0; i < p->s->nranks; i++) {
 		const struct rank_view *r = &p->s->ranks[i];
-		uint32_t job = r->trainer ? who_job_of(p->s, r->job_key) : p->s->njobs;
+		uint32_t job = r->trainer ? prometheus_page_who_job_of(p->s, r->job_key)
+					  : p->s->njobs;
 
 		for (size_t k = 0; job < p->s->njobs && k < p->njobs; k++)
 			if (p->jobs[k] == &p->s->jobs[job] &&
@@ -454,14 +458,14 @@ static uint32_t page_candidates(struct page *p, struct one *all, uint32_t *newes
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->nranks; i++) {
-		uint32_t job = who_job_of(s, s->ranks[i].job_key);
+		uint32_t job = prometheus_page_who_job_of(s, s->ranks[i].job_key);
 
 		if (newest[job] < s->ranks[i].run)
 			newest[job] = s->ranks[i].run;
 	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
-		uint32_t job = who_job_of(s, r->job_key);
+		uint32_t job = prometheus_page_who_job_of(s, r->job_key);
 
 		if (s->node.on && !r->trainer) /* of a whole node: what serves, or idles */
 			continue;
@@ -479,17 +483,17 @@ static uint32_t page_candidates(struct page *p, struct one *all, uint32_t *newes
 
 static void prometheus_page_take_ranks(struct page *p, struct one *all, uint32_t n)
 {
-	qsort(all, n, sizeof(*all), series_order);
+	qsort(all, n, sizeof(*all), prometheus_page_series_order);
 	for (uint32_t i = 0; i < n; i++) {
-		all[i].kept = !i || same_series(&all[i - 1], &all[i]);
+		all[i].kept = !i || prometheus_page_same_series(&all[i - 1], &all[i]);
 		p->ranks_same_rank += !all[i].kept && all[i].r->alive;
 	}
-	qsort(all, n, sizeof(*all), snapshot_order);
+	qsort(all, n, sizeof(*all), prometheus_page_snapshot_order);
 	for (uint32_t i = 0; i < n && !p->labels.failed; i++) {
 		if (all[i].kept && p->nranks == PROMETHEUS_RANKS)
 			p->ranks_no_room++;
 		else if (all[i].kept)
-			rank_labels(p, &all[i]);
+			prometheus_page_rank_labels(p, &all[i]);
 	}
 }
 

@@ -11,8 +11,8 @@
 /* ---- lasting slowdowns ----------------------------------------------------------------------- */
 
 /* One series a loop: its phase changes. */
-static void page_loop_slow(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			   const struct loop_view *l)
+static void prometheus_rank_loop_slow(struct page *p, const struct metric_family *f,
+				      const struct rank_view *r, const struct loop_view *l)
 {
 	const struct change_view *c = &l->change;
 
@@ -24,8 +24,8 @@ static void page_loop_slow(struct page *p, const struct metric_family *f, const 
 	page_value_uint(p, p->out, c->slow);
 }
 
-static void page_loop_slow_ratio(struct page *p, const struct metric_family *f,
-				 const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_slow_ratio(struct page *p, const struct metric_family *f,
+					    const struct rank_view *r, const struct loop_view *l)
 {
 	const struct change_view *c = &l->change;
 
@@ -34,8 +34,8 @@ static void page_loop_slow_ratio(struct page *p, const struct metric_family *f,
 				(double)c->after_ns / (double)c->before_ns);
 }
 
-static void page_loop_slowdowns(struct page *p, const struct metric_family *f,
-				const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_slowdowns(struct page *p, const struct metric_family *f,
+					   const struct rank_view *r, const struct loop_view *l)
 {
 	page_value_uint(p, page_loop(p, f->name, r, l), l->change.count);
 }
@@ -43,35 +43,36 @@ static void page_loop_slowdowns(struct page *p, const struct metric_family *f,
 /* ---- recent step times ------------------------------------------------------------------------
  */
 
-static void minute_sample(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			  const struct loop_view *l, const char *percentile, uint64_t ns)
+static void prometheus_rank_minute_sample(struct page *p, const struct metric_family *f,
+					  const struct rank_view *r, const struct loop_view *l,
+					  const char *percentile, uint64_t ns)
 {
 	/* "quantile" is a summary's, whose sums never fall. */
 	metric_label(page_loop(p, f->name, r, l), "percentile", percentile);
 	page_value_ns(p, p->out, ns);
 }
 
-static void page_loop_minute(struct page *p, const struct metric_family *f,
-			     const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_minute(struct page *p, const struct metric_family *f,
+					const struct rank_view *r, const struct loop_view *l)
 {
 	const struct times_view *t = &l->recent_times[0];
 
 	if (!page_loop_known(l) || !t->count)
 		return;
-	minute_sample(p, f, r, l, "50", t->p50_ns);
-	minute_sample(p, f, r, l, "95", t->p95_ns);
-	minute_sample(p, f, r, l, "99", t->p99_ns);
+	prometheus_rank_minute_sample(p, f, r, l, "50", t->p50_ns);
+	prometheus_rank_minute_sample(p, f, r, l, "95", t->p95_ns);
+	prometheus_rank_minute_sample(p, f, r, l, "99", t->p99_ns);
 }
 
-static void page_loop_minute_steps(struct page *p, const struct metric_family *f,
-				   const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_minute_steps(struct page *p, const struct metric_family *f,
+					      const struct rank_view *r, const struct loop_view *l)
 {
 	if (page_loop_known(l))
 		page_value_uint(p, page_loop(p, f->name, r, l), l->recent_times[0].count);
 }
 
-static void page_loop_signed(struct page *p, const struct metric_family *f,
-			     const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_signed(struct page *p, const struct metric_family *f,
+					const struct rank_view *r, const struct loop_view *l)
 {
 	if (page_loop_known(l) && l->time.ideal_ns)
 		page_value_real(p, page_loop(p, f->name, r, l), l->time.signed_ns / 1e9);
@@ -85,8 +86,8 @@ static uint64_t rank_observed_ns(const struct window_view *w)
 }
 
 /* Ranks wait for each other: their windows say what the job's do, which have outages too. */
-static void page_rank_window_goodput(struct page *p, const struct metric_family *f,
-				     const struct rank_view *r)
+static void prometheus_rank_window_goodput(struct page *p, const struct metric_family *f,
+					   const struct rank_view *r)
 {
 	char name[16];
 
@@ -102,8 +103,8 @@ static void page_rank_window_goodput(struct page *p, const struct metric_family 
 	}
 }
 
-static void page_rank_window_observed(struct page *p, const struct metric_family *f,
-				      const struct rank_view *r)
+static void prometheus_rank_window_observed(struct page *p, const struct metric_family *f,
+					    const struct rank_view *r)
 {
 	char name[16];
 
@@ -121,15 +122,15 @@ static void page_rank_window_observed(struct page *p, const struct metric_family
 
 #define NS_PER_S 1000000000ull
 
-static void loop_state(struct page *p, const struct metric_family *f, const struct rank_view *r,
-		       const struct loop_view *l)
+static void prometheus_rank_loop_state(struct page *p, const struct metric_family *f,
+				       const struct rank_view *r, const struct loop_view *l)
 {
 	metric_label(page_loop(p, f->name, r, l), "state", step_state_name[l->state.state]);
 	page_value_uint(p, p->out, 1);
 }
 
-static void loop_info(struct page *p, const struct metric_family *f, const struct rank_view *r,
-		      const struct loop_view *l)
+static void prometheus_rank_loop_info(struct page *p, const struct metric_family *f,
+				      const struct rank_view *r, const struct loop_view *l)
 {
 	if (l->state.tier == TIER_NONE)
 		return;
@@ -141,15 +142,15 @@ static void loop_info(struct page *p, const struct metric_family *f, const struc
 	page_value_uint(p, p->out, 1);
 }
 
-static void loop_confidence(struct page *p, const struct metric_family *f,
-			    const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_confidence(struct page *p, const struct metric_family *f,
+					    const struct rank_view *r, const struct loop_view *l)
 {
 	page_value_real(p, page_loop(p, f->name, r, l), l->state.confidence);
 }
 
 /* Executions or cycles: they are not training, and have a time but no steps. */
-static void loop_counted(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			 const struct loop_view *l)
+static void prometheus_rank_loop_counted(struct page *p, const struct metric_family *f,
+					 const struct rank_view *r, const struct loop_view *l)
 {
 	if (l->state.tier == TIER_NONE || l->state.unit == UNIT_STEP)
 		return;
@@ -157,8 +158,8 @@ static void loop_counted(struct page *p, const struct metric_family *f, const st
 	page_value_uint(p, p->out, l->state.steps);
 }
 
-static void loop_counted_time(struct page *p, const struct metric_family *f,
-			      const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_counted_time(struct page *p, const struct metric_family *f,
+					      const struct rank_view *r, const struct loop_view *l)
 {
 	const struct {
 		const char *percentile;
@@ -175,30 +176,31 @@ static void loop_counted_time(struct page *p, const struct metric_family *f,
 	}
 }
 
-static void page_loop_steps(struct page *p, const struct metric_family *f,
-			    const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_steps(struct page *p, const struct metric_family *f,
+				       const struct rank_view *r, const struct loop_view *l)
 {
 	if (l->state.unit == UNIT_STEP)
 		page_value_uint(p, page_loop(p, f->name, r, l), l->state.steps);
 }
 
-static void loop_number(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			const struct loop_view *l)
+static void prometheus_rank_loop_number(struct page *p, const struct metric_family *f,
+					const struct rank_view *r, const struct loop_view *l)
 {
 	if (l->last_number && l->state.unit == UNIT_STEP && !p->label_job)
 		page_value_uint(p, page_loop(p, f->name, r, l), l->last_number);
 }
 
-static struct buffer *page_loop_part(struct page *p, const char *name, const char *ending,
-				     const struct rank_view *r, const struct loop_view *l)
+static struct buffer *prometheus_rank_loop_part(struct page *p, const char *name,
+						const char *ending, const struct rank_view *r,
+						const struct loop_view *l)
 {
 	page_part(p, name, ending, r);
 	page_loop_label(p, l);
 	return p->out;
 }
 
-static void loop_seconds(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			 const struct loop_view *l)
+static void prometheus_rank_loop_seconds(struct page *p, const struct metric_family *f,
+					 const struct rank_view *r, const struct loop_view *l)
 {
 	const struct deviation_view *t = &l->time;
 	const struct {
@@ -212,40 +214,40 @@ static void loop_seconds(struct page *p, const struct metric_family *f, const st
 		metric_label(page_loop(p, f->name, r, l), "quantile", q[i].quantile);
 		page_value_ns(p, p->out, q[i].ns);
 	}
-	page_value_ns(p, page_loop_part(p, f->name, "_sum", r, l), t->sum_ns);
-	page_value_uint(p, page_loop_part(p, f->name, "_count", r, l), t->count);
+	page_value_ns(p, prometheus_rank_loop_part(p, f->name, "_sum", r, l), t->sum_ns);
+	page_value_uint(p, prometheus_rank_loop_part(p, f->name, "_count", r, l), t->count);
 }
 
-static void loop_max(struct page *p, const struct metric_family *f, const struct rank_view *r,
-		     const struct loop_view *l)
+static void prometheus_rank_loop_max(struct page *p, const struct metric_family *f,
+				     const struct rank_view *r, const struct loop_view *l)
 {
 	if (page_loop_known(l))
 		page_value_ns(p, page_loop(p, f->name, r, l), l->time.max_ns);
 }
 
-static void page_loop_ideal(struct page *p, const struct metric_family *f,
-			    const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_ideal(struct page *p, const struct metric_family *f,
+				       const struct rank_view *r, const struct loop_view *l)
 {
 	if (page_loop_known(l) && l->time.ideal_ns)
 		page_value_ns(p, page_loop(p, f->name, r, l), l->time.ideal_ns);
 }
 
-static void loop_deviation(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			   const struct loop_view *l)
+static void prometheus_rank_loop_deviation(struct page *p, const struct metric_family *f,
+					   const struct rank_view *r, const struct loop_view *l)
 {
 	if (page_loop_known(l) && l->time.ideal_ns)
 		page_value_real(p, page_loop(p, f->name, r, l), l->time.deviation_ns / NS_PER_S);
 }
 
-static void loop_jitter(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			const struct loop_view *l)
+static void prometheus_rank_loop_jitter(struct page *p, const struct metric_family *f,
+					const struct rank_view *r, const struct loop_view *l)
 {
 	if (page_loop_known(l) && l->time.ideal_ns)
 		page_value_real(p, page_loop(p, f->name, r, l), l->time.jitter);
 }
 
-static void page_loop_phases(struct page *p, const struct metric_family *f,
-			     const struct rank_view *r, const struct loop_view *l)
+static void prometheus_rank_loop_phases(struct page *p, const struct metric_family *f,
+					const struct rank_view *r, const struct loop_view *l)
 {
 	for (int i = 0; i < PHASE_COUNT; i++)
 		if (l->phases_known & (1u << i)) {
@@ -261,50 +263,55 @@ static void page_loop_phases(struct page *p, const struct metric_family *f,
 static const struct metric_family loop_families[] = {
 	{"gpbpf_rank_state", GAUGE, OF_LOOP ", state",
 	 "1 for the state that a training loop is in, the others are absent: idle, starting, learning, locked, suspect, ended.",
-	 .loop = loop_state},
+	 .loop = prometheus_rank_loop_state},
 	{"gpbpf_loop_info", INFO, OF_LOOP ", tier, marker, boundary, unit, series",
-	 "What ends the steps of a training loop.", .loop = loop_info},
+	 "What ends the steps of a training loop.", .loop = prometheus_rank_loop_info},
 	{"gpbpf_confidence_ratio", GAUGE, OF_LOOP,
-	 "How certain the steps are; below 0.7 no step time is given.", .loop = loop_confidence},
+	 "How certain the steps are; below 0.7 no step time is given.",
+	 .loop = prometheus_rank_loop_confidence},
 	{"gpbpf_steps_total", COUNTER, OF_LOOP, "Training steps observed.",
-	 .loop = page_loop_steps},
+	 .loop = prometheus_rank_loop_steps},
 	{"gpbpf_counted_total", COUNTER, OF_LOOP ", unit",
 	 "Executions, or cycles of waits, of a process that nothing shows to train.",
-	 .loop = loop_counted},
+	 .loop = prometheus_rank_loop_counted},
 	{"gpbpf_counted_seconds", GAUGE, OF_LOOP ", unit, percentile",
-	 "Time from one of these to the next.", .loop = loop_counted_time},
+	 "Time from one of these to the next.", .loop = prometheus_rank_loop_counted_time},
 	{"gpbpf_step_number", GAUGE, OF_LOOP,
 	 "Number of the newest step of a process whose job is not told on this page: else gpbpf_job_step_number.",
-	 .loop = loop_number},
+	 .loop = prometheus_rank_loop_number},
 	{"gpbpf_step_seconds", SUMMARY, OF_LOOP ", quantile",
 	 "Time of a training step, over all steps; of several ranks take gpbpf_job_step_seconds.",
-	 .loop = loop_seconds},
-	{"gpbpf_step_max_seconds", GAUGE, OF_LOOP, "Longest step.", .loop = loop_max},
+	 .loop = prometheus_rank_loop_seconds},
+	{"gpbpf_step_max_seconds", GAUGE, OF_LOOP, "Longest step.",
+	 .loop = prometheus_rank_loop_max},
 	{"gpbpf_step_ideal_seconds", GAUGE, OF_LOOP,
-	 "Mean of the steps no slower than the median plus three MAD.", .loop = page_loop_ideal},
+	 "Mean of the steps no slower than the median plus three MAD.",
+	 .loop = prometheus_rank_loop_ideal},
 	{"gpbpf_step_deviation_seconds", GAUGE, OF_LOOP,
-	 "Mean distance of the last 128 steps from the ideal step.", .loop = loop_deviation},
+	 "Mean distance of the last 128 steps from the ideal step.",
+	 .loop = prometheus_rank_loop_deviation},
 	{"gpbpf_step_jitter_ratio", GAUGE, OF_LOOP,
-	 "Spread of the last 128 steps over their median.", .loop = loop_jitter},
+	 "Spread of the last 128 steps over their median.", .loop = prometheus_rank_loop_jitter},
 	{"gpbpf_step_lateness_seconds", GAUGE, OF_LOOP,
 	 "Mean of the last 128 steps less the ideal step: below 0 where they were faster.",
-	 .loop = page_loop_signed},
+	 .loop = prometheus_rank_loop_signed},
 	{"gpbpf_step_recent_seconds", GAUGE, OF_LOOP ", percentile",
 	 "Step times of the last minute by the clock; absent: there was no step in it.",
-	 .loop = page_loop_minute},
+	 .loop = prometheus_rank_loop_minute},
 	{"gpbpf_step_recent_steps", GAUGE, OF_LOOP,
-	 "Steps in the last minute by the clock, 0 included.", .loop = page_loop_minute_steps},
+	 "Steps in the last minute by the clock, 0 included.",
+	 .loop = prometheus_rank_loop_minute_steps},
 	{"gpbpf_loop_slow", GAUGE, OF_LOOP ", phase",
 	 "1 while steps are lastingly slower than usual (fail-slow), with the phase that grew most, else 0; absent: not known yet.",
-	 .loop = page_loop_slow},
+	 .loop = prometheus_rank_loop_slow},
 	{"gpbpf_loop_slow_ratio", GAUGE, OF_LOOP,
 	 "While they are slower: median of the last 40 steps over the usual step.",
-	 .loop = page_loop_slow_ratio},
+	 .loop = prometheus_rank_loop_slow_ratio},
 	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.",
-	 .loop = page_loop_slowdowns},
+	 .loop = prometheus_rank_loop_slowdowns},
 	{"gpbpf_step_phase_seconds_total", COUNTER, OF_LOOP ", phase",
 	 "Host time inside steps, by phase; host: neither blocked nor compiling.",
-	 .loop = page_loop_phases},
+	 .loop = prometheus_rank_loop_phases},
 };
 const struct metric_family_list page_loop_families = FAMILY_LIST(loop_families);
 
@@ -347,7 +354,8 @@ static void rank_excluded(struct page *p, const struct metric_family *f, const s
 		page_value_ns(p, page_sample(p, f->name, r), r->ledger.ns[BUCKET_EXCLUDED]);
 }
 
-static void page_rank_time(struct page *p, const struct metric_family *f, const struct rank_view *r)
+static void prometheus_rank_time(struct page *p, const struct metric_family *f,
+				 const struct rank_view *r)
 {
 	char room[LEDGER_NAME_MAX];
 	const char *name;
@@ -370,8 +378,8 @@ static void rank_goodput(struct page *p, const struct metric_family *f, const st
 				(double)r->ledger.ns[BUCKET_GOODPUT] / (double)observed);
 }
 
-static void page_rank_productive(struct page *p, const struct metric_family *f,
-				 const struct rank_view *r)
+static void prometheus_rank_productive(struct page *p, const struct metric_family *f,
+				       const struct rank_view *r)
 {
 	page_value_ns(p, page_sample(p, f->name, r), r->ledger.productive_gross_ns);
 	page_created(p);
@@ -383,8 +391,8 @@ static void rank_late(struct page *p, const struct metric_family *f, const struc
 		page_value_ns(p, page_sample(p, f->name, r), r->ledger.late_ns);
 }
 
-static void page_rank_checkpoints(struct page *p, const struct metric_family *f,
-				  const struct rank_view *r)
+static void prometheus_rank_checkpoints(struct page *p, const struct metric_family *f,
+					const struct rank_view *r)
 {
 	metric_label(page_sample(p, f->name, r), "op", "save");
 	page_value_uint(p, p->out, r->checkpoints);
@@ -405,7 +413,8 @@ static void rank_disruptions(struct page *p, const struct metric_family *f,
 }
 
 /* One series a rank: its why changes. */
-static void page_rank_hung(struct page *p, const struct metric_family *f, const struct rank_view *r)
+static void prometheus_rank_hung(struct page *p, const struct metric_family *f,
+				 const struct rank_view *r)
 {
 	if (!r->trainer)
 		return;
@@ -415,8 +424,8 @@ static void page_rank_hung(struct page *p, const struct metric_family *f, const 
 	page_value_uint(p, p->out, r->hang.hung);
 }
 
-static void page_rank_hangs(struct page *p, const struct metric_family *f,
-			    const struct rank_view *r)
+static void prometheus_rank_hangs(struct page *p, const struct metric_family *f,
+				  const struct rank_view *r)
 {
 	if (r->trainer)
 		page_value_uint(p, page_sample(p, f->name, r), r->hang.count);
@@ -428,8 +437,8 @@ static void rank_hang_time(struct page *p, const struct metric_family *f, const 
 		page_value_ns(p, page_sample(p, f->name, r), r->hang.total_ns);
 }
 
-static void page_rank_overhead(struct page *p, const struct metric_family *f,
-			       const struct rank_view *r)
+static void prometheus_rank_overhead(struct page *p, const struct metric_family *f,
+				     const struct rank_view *r)
 {
 	const struct overhead_sum *o = &r->overhead.sum;
 
@@ -445,7 +454,7 @@ static const struct metric_family rank_families[] = {
 	 "A process: what it is, to be joined to its other series.", .rank = rank_info},
 	{"gpbpf_time_seconds", GAUGE, OF_RANK ", bucket",
 	 "Where the time of a process went; its buckets add up to its age, or its life when it has ended; one that is absent has nothing.",
-	 .rank = page_rank_time},
+	 .rank = prometheus_rank_time},
 	{"gpbpf_excluded_seconds", GAUGE, OF_RANK,
 	 "Time of a process that is left out: it is in no bucket.", .rank = rank_excluded},
 	{"gpbpf_goodput_ratio", GAUGE, OF_RANK,
@@ -453,30 +462,30 @@ static const struct metric_family rank_families[] = {
 	 .rank = rank_goodput},
 	{"gpbpf_window_goodput_ratio", GAUGE, OF_RANK ", window",
 	 "Of a process whose job is not told on this page: share of its observed time of late that became training progress, silence counted.",
-	 .rank = page_rank_window_goodput},
+	 .rank = prometheus_rank_window_goodput},
 	{"gpbpf_window_observed_seconds", GAUGE, OF_RANK ", window",
 	 "Observed time behind it where that is less than the window: the process is younger, or was not watched.",
-	 .rank = page_rank_window_observed},
+	 .rank = prometheus_rank_window_observed},
 	{"gpbpf_productive_seconds_total", COUNTER, OF_RANK,
 	 "Time ever booked as training progress; what a restart disproves is not taken back here.",
-	 .rank = page_rank_productive},
+	 .rank = prometheus_rank_productive},
 	{"gpbpf_ledger_late_seconds_total", COUNTER, OF_RANK,
 	 "Time that was claimed after it had been settled for another bucket; absent: none was.",
 	 .rank = rank_late},
 	{"gpbpf_checkpoints_total", COUNTER, OF_RANK ", op", "Checkpoints written and read.",
-	 .rank = page_rank_checkpoints},
+	 .rank = prometheus_rank_checkpoints},
 	{"gpbpf_checkpoint_save_seconds_total", COUNTER, OF_RANK, "Time spent writing checkpoints.",
 	 .rank = rank_checkpoint_time},
 	{"gpbpf_disruptions_total", COUNTER, OF_RANK, "Ends other than by finishing.",
 	 .rank = rank_disruptions},
 	{"gpbpf_rank_hung", GAUGE, OF_RANK ", why",
-	 "1 while a rank hangs; why: collective, stopped, input...", .rank = page_rank_hung},
-	{"gpbpf_hangs_total", COUNTER, OF_RANK, "Hangs.", .rank = page_rank_hangs},
+	 "1 while a rank hangs; why: collective, stopped, input...", .rank = prometheus_rank_hung},
+	{"gpbpf_hangs_total", COUNTER, OF_RANK, "Hangs.", .rank = prometheus_rank_hangs},
 	{"gpbpf_hang_seconds_total", COUNTER, OF_RANK,
 	 "Time in hangs, each from its first instant.", .rank = rank_hang_time},
 	{"gpbpf_overhead_seconds_total", COUNTER, OF_RANK ", part",
 	 "Estimated price of observing: hits times the price of an empty one, measured at start; of what finds steps (marker), and of all else (other).",
-	 .rank = page_rank_overhead},
+	 .rank = prometheus_rank_overhead},
 };
 const struct metric_family_list page_rank_families = FAMILY_LIST(rank_families);
 
@@ -489,7 +498,7 @@ const struct metric_family_list page_rank_families = FAMILY_LIST(rank_families);
 #define PAGE_FIGURES 2048
 
 /* As the job has it: no number is one of the things it can be. */
-static void monitor_figure_value(struct buffer *out, double value)
+static void prometheus_rank_monitor_figure_value(struct buffer *out, double value)
 {
 	char text[32];
 
@@ -505,8 +514,8 @@ static void monitor_figure_value(struct buffer *out, double value)
 	buffer_printf(out, "} %s\n", text);
 }
 
-static void monitor_figures(struct page *p, const struct metric_family *f,
-			    const struct rank_view *r)
+static void prometheus_rank_monitor_figures(struct page *p, const struct metric_family *f,
+					    const struct rank_view *r)
 {
 	for (uint32_t i = 0; i < r->nmonitor; i++) {
 		const struct monitor_value *v = &r->monitor[i];
@@ -518,38 +527,40 @@ static void monitor_figures(struct page *p, const struct metric_family *f,
 		p->figures++;
 		metric_label(page_sample(p, f->name, r), "name", v->name);
 		metric_label(p->out, "aggregation", monitor_aggregation_name[v->aggregation]);
-		monitor_figure_value(p->out, v->value);
+		prometheus_rank_monitor_figure_value(p->out, v->value);
 	}
 }
 
-static void monitor_left_out(struct page *p, const struct metric_family *f)
+static void prometheus_rank_monitor_left_out(struct page *p, const struct metric_family *f)
 {
 	if (p->figures)
 		page_plain(p, f, p->figures_left_out);
 }
 
-static void monitor_events(struct page *p, const struct metric_family *f, const struct rank_view *r)
+static void prometheus_rank_monitor_events(struct page *p, const struct metric_family *f,
+					   const struct rank_view *r)
 {
 	if (r->monitor_events)
 		page_value_uint(p, page_sample(p, f->name, r), r->monitor_events);
 }
 
-static void monitor_truncated(struct page *p, const struct metric_family *f,
-			      const struct rank_view *r)
+static void prometheus_rank_monitor_truncated(struct page *p, const struct metric_family *f,
+					      const struct rank_view *r)
 {
 	if (r->monitor_events)
 		page_value_uint(p, page_sample(p, f->name, r), r->monitor_truncated);
 }
 
-static void monitor_unkept(struct page *p, const struct metric_family *f, const struct rank_view *r)
+static void prometheus_rank_monitor_unkept(struct page *p, const struct metric_family *f,
+					   const struct rank_view *r)
 {
 	if (r->monitor_events)
 		page_value_uint(p, page_sample(p, f->name, r), r->monitor_unkept);
 }
 
 /* The first names of a loop stay, so that a page that is full stays the same. */
-static void monitor_ranges(struct page *p, const struct metric_family *f, const struct rank_view *r,
-			   const struct loop_view *l)
+static void prometheus_rank_monitor_ranges(struct page *p, const struct metric_family *f,
+					   const struct rank_view *r, const struct loop_view *l)
 {
 	for (uint32_t i = 0; i < l->ranges.nparts && p->range_samples < PAGE_FIGURES; i++) {
 		p->range_samples++;
@@ -560,19 +571,21 @@ static void monitor_ranges(struct page *p, const struct metric_family *f, const 
 
 static const struct metric_family monitor_families[] = {
 	{"gpbpf_monitor_value", GAUGE, OF_RANK ", name, aggregation",
-	 "Last value of a Stat of torch.monitor, as the job logged it.", .rank = monitor_figures},
+	 "Last value of a Stat of torch.monitor, as the job logged it.",
+	 .rank = prometheus_rank_monitor_figures},
 	{"gpbpf_monitor_values_left_out", GAUGE, "", "Such values for which this page has no room.",
-	 .all = monitor_left_out},
+	 .all = prometheus_rank_monitor_left_out},
 	{"gpbpf_monitor_events_total", COUNTER, OF_RANK,
-	 "Events of torch.monitor, those of Stats included.", .rank = monitor_events},
+	 "Events of torch.monitor, those of Stats included.",
+	 .rank = prometheus_rank_monitor_events},
 	{"gpbpf_monitor_truncated_total", COUNTER, OF_RANK, "Those that were not told whole.",
-	 .rank = monitor_truncated},
+	 .rank = prometheus_rank_monitor_truncated},
 	{"gpbpf_monitor_unkept_total", COUNTER, OF_RANK,
 	 "Values of Stats that were told and not kept: a process has room for 64.",
-	 .rank = monitor_unkept},
+	 .rank = prometheus_rank_monitor_unkept},
 	{"gpbpf_step_range_seconds_total", COUNTER, OF_LOOP ", name",
 	 "Host time inside steps in ranges that the job named, each without the ranges in it.",
-	 .loop = monitor_ranges},
+	 .loop = prometheus_rank_monitor_ranges},
 };
 const struct metric_family_list page_monitor_families = FAMILY_LIST(monitor_families);
 

@@ -33,7 +33,7 @@ static bool prometheus_ends_with(const char *name, size_t len, const char *with)
 	return len > n && !memcmp(name + len - n, with, n);
 }
 
-static const char *metric_family_unit(const struct metric_family *f)
+static const char *prometheus_text_family_unit(const struct metric_family *f)
 {
 	static const char *const unit[] = {"seconds", "bytes", "ratio"};
 
@@ -43,10 +43,10 @@ static const char *metric_family_unit(const struct metric_family *f)
 	return "";
 }
 
-static void metric_family_header(struct page *p, const struct metric_family *f)
+static void prometheus_text_family_header(struct page *p, const struct metric_family *f)
 {
 	int len = (int)page_family_len(f);
-	const char *unit = metric_family_unit(f);
+	const char *unit = prometheus_text_family_unit(f);
 
 	if (p->format == PROMETHEUS_TEXT) {
 		buffer_printf(p->out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name,
@@ -59,7 +59,7 @@ static void metric_family_header(struct page *p, const struct metric_family *f)
 	buffer_printf(p->out, "# HELP %.*s %s\n", len, f->name, f->help);
 }
 
-static void metric_family_jobs(struct page *p, const struct metric_family *f)
+static void prometheus_text_family_jobs(struct page *p, const struct metric_family *f)
 {
 	for (size_t i = 0; i < p->njobs && !p->out->failed; i++) {
 		p->job_first = p->first[i];
@@ -70,16 +70,16 @@ static void metric_family_jobs(struct page *p, const struct metric_family *f)
 	}
 }
 
-static void metric_family_text(struct page *p, const struct metric_family *f)
+static void prometheus_text_family_text(struct page *p, const struct metric_family *f)
 {
 	size_t start = p->out->len, header;
 
 	p->family = f;
-	metric_family_header(p, f);
+	prometheus_text_family_header(p, f);
 	header = p->out->len;
 	if (f->all)
 		f->all(p, f);
-	metric_family_jobs(p, f);
+	prometheus_text_family_jobs(p, f);
 	for (size_t i = 0; f->way && p->s && i < EXPORT_VIEWS && p->s->exports[i].name; i++)
 		f->way(p, f, &p->s->exports[i]);
 	for (size_t i = 0; i < p->nranks && !p->out->failed; i++) {
@@ -120,7 +120,7 @@ void prometheus_text_own(struct buffer *out, const struct snapshot *s,
 	buffer_reserve(out, PAGE_START + (p->nranks + p->njobs) * PAGE_EACH);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (size_t j = 0; j < tables[i]->count && !out->failed; j++)
-			metric_family_text(p, &tables[i]->family[j]);
+			prometheus_text_family_text(p, &tables[i]->family[j]);
 	if (format == PROMETHEUS_OPENMETRICS)
 		buffer_printf(out, "# EOF\n");
 	buffer_free(&p->labels);
@@ -140,7 +140,7 @@ void prometheus_metrics(struct buffer *out)
 			const struct metric_family *f = &tables[i]->family[j];
 
 			buffer_printf(out, "%s\t%s\t%s\t%s\t%s\n", f->name, type_name[f->type],
-				      metric_family_unit(f), f->labels, f->help);
+				      prometheus_text_family_unit(f), f->labels, f->help);
 		}
 	}
 }

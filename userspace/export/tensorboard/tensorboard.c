@@ -39,7 +39,7 @@ struct tensorboard {
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-static void steps_queue(struct tensorboard *t, const struct tb_step *s)
+static void tensorboard_steps_queue(struct tensorboard *t, const struct tb_step *s)
 {
 	struct tb_step *queue;
 
@@ -57,7 +57,7 @@ static void steps_queue(struct tensorboard *t, const struct tb_step *s)
 }
 
 /* least: fewer may wait for company. */
-static void steps_drain(struct tensorboard *t, uint32_t least)
+static void tensorboard_steps_drain(struct tensorboard *t, uint32_t least)
 {
 	struct tb_step *steps;
 	uint64_t unqueued;
@@ -87,40 +87,40 @@ static void steps_drain(struct tensorboard *t, uint32_t least)
 
 /* ---- the worker ------------------------------------------------------------------------------ */
 
-static bool board_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
-		       struct export_view *told)
+static bool tensorboard_board_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
+				   struct export_view *told)
 {
 	struct tensorboard *t = ctx;
 
 	(void)deadline_ns;
 	(void)last;
 	tb_jobs_snapshot(t->jobs, s);
-	steps_drain(t, 0);
+	tensorboard_steps_drain(t, 0);
 	tb_board_flush(t->board);
 	tb_board_look(t->board, told);
 	return true;
 }
 
-static bool board_idle(void *ctx, uint64_t until_ns, struct export_view *told)
+static bool tensorboard_board_idle(void *ctx, uint64_t until_ns, struct export_view *told)
 {
 	struct tensorboard *t = ctx;
 
 	(void)until_ns;
-	steps_drain(t, QUEUE_STEPS / 2);
+	tensorboard_steps_drain(t, QUEUE_STEPS / 2);
 	tb_board_look(t->board, told);
 	return true;
 }
 
-static void board_flush(void *ctx, struct export_view *told)
+static void tensorboard_board_flush(void *ctx, struct export_view *told)
 {
 	struct tensorboard *t = ctx;
 
-	steps_drain(t, 0);
+	tensorboard_steps_drain(t, 0);
 	tb_board_flush(t->board);
 	tb_board_look(t->board, told);
 }
 
-static void board_cancel(void *ctx)
+static void tensorboard_board_cancel(void *ctx)
 {
 	tb_board_cancel(((struct tensorboard *)ctx)->board);
 }
@@ -192,10 +192,10 @@ static int tensorboard_open(void **ret_state, const char *arg, const struct expo
 		err = tb_jobs_new(&t->jobs, t->board);
 	job.ctx = t;
 	job.interval_ns = t->interval_ns;
-	job.work = board_work;
-	job.idle = board_idle;
-	job.flush = board_flush;
-	job.cancel = board_cancel;
+	job.work = tensorboard_board_work;
+	job.idle = tensorboard_board_idle;
+	job.flush = tensorboard_board_flush;
+	job.cancel = tensorboard_board_cancel;
 	t->resume = opt->resume;
 	if (!err && !opt->replay)
 		err = worker_open(&t->worker, &job);
@@ -216,7 +216,7 @@ static void tensorboard_fact(void *state, const struct fact *f)
 	if ((f->told && !t->resume) || !tb_step_of(&step, f))
 		return;
 	if (t->worker)
-		steps_queue(t, &step);
+		tensorboard_steps_queue(t, &step);
 	else
 		tb_jobs_step(t->jobs, &step);
 }
@@ -275,7 +275,7 @@ static int tensorboard_close(void *state)
 	struct tensorboard *t = state;
 
 	worker_close(t->worker, NULL);
-	steps_drain(t, 0);
+	tensorboard_steps_drain(t, 0);
 	return tensorboard_free(t);
 }
 

@@ -40,7 +40,7 @@ static const char *const drop_name[TB_DROP_COUNT] = {
 	[TB_DROP_MEMORY] = "no_memory", [TB_DROP_CLOCK] = "no_clock",
 };
 
-static enum tb_drop drop_of(int err)
+static enum tb_drop tb_board_drop_of(int err)
 {
 	switch (-err) {
 	case ENOSPC:
@@ -108,7 +108,7 @@ static void tb_board_failed(struct tb_board *b, const struct tb_run *r, int err)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static void run_flush(struct tb_board *b, struct tb_run *r)
+static void tb_board_run_flush(struct tb_board *b, struct tb_run *r)
 {
 	uint64_t count = 0;
 	size_t n = 0;
@@ -134,9 +134,9 @@ static void run_flush(struct tb_board *b, struct tb_run *r)
 }
 
 /* What it still holds is lost. */
-static void run_drop(struct tb_board *b, struct tb_run *r)
+static void tb_board_run_drop(struct tb_board *b, struct tb_run *r)
 {
-	tb_board_drop(b, drop_of(b->trouble ? b->trouble : b->told), r->count);
+	tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->told), r->count);
 	b->waiting -= r->count;
 	b->waiting_bytes -= r->records.len;
 	tb_disk_leave(b->disk, r->place);
@@ -147,7 +147,7 @@ static void run_drop(struct tb_board *b, struct tb_run *r)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void run_close_oldest(struct tb_board *b)
+static void tb_board_run_close_oldest(struct tb_board *b)
 {
 	struct tb_run *r, *oldest = NULL;
 	uint64_t key, oldest_key = 0;
@@ -161,8 +161,8 @@ static void run_close_oldest(struct tb_board *b)
 	if (!oldest)
 		return;
 	table_take(b->runs, oldest_key);
-	run_flush(b, oldest);
-	run_drop(b, oldest);
+	tb_board_run_flush(b, oldest);
+	tb_board_run_drop(b, oldest);
 }
 
 /* NULL: there is none; *ret_key is where it belongs. */
@@ -187,7 +187,7 @@ static struct tb_run *tb_board_run_of(struct tb_board *b, const char *name)
 	if (r)
 		return r;
 	if (table_count(b->runs) >= TB_RUNS)
-		run_close_oldest(b);
+		tb_board_run_close_oldest(b);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
@@ -215,10 +215,10 @@ void tb_board_put(struct tb_board *b, const char *run, const struct tb_scalar *s
 	r->over = false;
 	/* After one that failed the next try is that of the next flush. */
 	if (r->records.len >= TB_BATCH_BYTES && !b->trouble && !b->told)
-		run_flush(b, r);
+		tb_board_run_flush(b, r);
 	was = r->records.len;
 	if (was >= TB_RUN_BYTES || b->waiting_bytes >= TB_WAITING_BYTES) {
-		tb_board_drop(b, drop_of(b->trouble ? b->trouble : b->told), 1);
+		tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->told), 1);
 		return;
 	}
 	tb_record_scalar(&r->records, s);
@@ -254,11 +254,11 @@ void tb_board_flush(struct tb_board *b)
 	uint64_t key;
 
 	for (size_t at = 0; (r = table_next(b->runs, &at, &key));) {
-		run_flush(b, r);
+		tb_board_run_flush(b, r);
 		if (!r->over || r->records.len)
 			continue;
 		table_take(b->runs, key);
-		run_drop(b, r);
+		tb_board_run_drop(b, r);
 	}
 	if (b->trouble && b->trouble != b->told && !tb_disk_cancelled(b->disk))
 		log_error("--export tensorboard:%s: %s: %s; up to %u MB are kept and tried again",
@@ -303,7 +303,7 @@ int tb_board_close(struct tb_board *b)
 	tb_board_flush(b);
 	for (size_t at = 0; (r = table_next(b->runs, &at, &key));) {
 		table_take(b->runs, key);
-		run_drop(b, r);
+		tb_board_run_drop(b, r);
 	}
 	for (int i = 0; i < TB_DROP_COUNT; i++)
 		lost += b->dropped[i];

@@ -140,14 +140,14 @@ static ssize_t tb_disk_open_there(const void *arg, void *ret, size_t cap)
 }
 
 /* All of it was cleared away: what it was opened by leads nowhere. */
-static bool folder_lost(const struct files *all)
+static bool tb_disk_folder_lost(const struct files *all)
 {
 	struct stat st;
 
 	return all->folder >= 0 && (fstat(all->folder, &st) || !st.st_nlink);
 }
 
-static void folder_leave(struct files *all)
+static void tb_disk_folder_leave(struct files *all)
 {
 	close(all->folder);
 	all->folder = -1;
@@ -166,8 +166,8 @@ static ssize_t disk_write_there(const void *arg, void *ret, size_t cap)
 		return -ENOBUFS;
 	if (tb_disk_lost(f))
 		tb_disk_file_close(f);
-	if (f->fd < 0 && folder_lost(all))
-		folder_leave(all);
+	if (f->fd < 0 && tb_disk_folder_lost(all))
+		tb_disk_folder_leave(all);
 	if (all->folder < 0) { /* or who had it before is gone */
 		ssize_t err = tb_disk_open_there(arg, ret, cap);
 
@@ -182,7 +182,7 @@ static ssize_t disk_write_there(const void *arg, void *ret, size_t cap)
 	return sizeof(done);
 }
 
-static ssize_t leave_there(const void *arg, void *ret, size_t cap)
+static ssize_t tb_disk_leave_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *a = arg;
 
@@ -194,7 +194,7 @@ static ssize_t leave_there(const void *arg, void *ret, size_t cap)
 	return 0;
 }
 
-static ssize_t held_there(const void *arg, void *ret, size_t cap)
+static ssize_t tb_disk_held_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *a = arg;
 	struct tb_scalar s = a->scalar;
@@ -326,7 +326,7 @@ void tb_disk_leave(struct tb_disk *d, int place)
 	struct ask a = {.place = place};
 	struct written none;
 
-	tb_disk_call(d, leave_there, &a, 0, &none);
+	tb_disk_call(d, tb_disk_leave_there, &a, 0, &none);
 }
 
 bool tb_disk_held(struct tb_disk *d, const char *run, const struct tb_scalar *s)
@@ -336,7 +336,7 @@ bool tb_disk_held(struct tb_disk *d, const char *run, const struct tb_scalar *s)
 
 	tb_disk_name(&a, run);
 	snprintf(a.tag, sizeof(a.tag), "%s", s->tag);
-	return tb_disk_call(d, held_there, &a, 0, &none) == 1;
+	return tb_disk_call(d, tb_disk_held_there, &a, 0, &none) == 1;
 }
 
 void tb_disk_cancel(struct tb_disk *d)
@@ -358,7 +358,7 @@ void tb_disk_close(struct tb_disk *d)
 		return;
 	/* On some file systems close waits until the data is written. */
 	if (d->opened)
-		tb_disk_call(d, leave_there, &a, CLOSE_NS, &none);
+		tb_disk_call(d, tb_disk_leave_there, &a, CLOSE_NS, &none);
 	aside_free(d->aside);
 	if (d->text)
 		munmap(d->text, TEXT_BYTES);

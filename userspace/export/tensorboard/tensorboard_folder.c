@@ -86,7 +86,7 @@ int tb_folder_open(const char *path)
 	return fd;
 }
 
-static void host_name(char out[HOST_MAX])
+static void tb_folder_host_name(char out[HOST_MAX])
 {
 	char host[HOST_MAX] = "";
 
@@ -98,12 +98,12 @@ static void host_name(char out[HOST_MAX])
 	memcpy(out, host, sizeof(host));
 }
 
-static int file_in(int folder, int64_t now_s)
+static int tb_folder_file_in(int folder, int64_t now_s)
 {
 	char name[NAME_MAX + 1], host[HOST_MAX], again[12] = "";
 	int fd;
 
-	host_name(host);
+	tb_folder_host_name(host);
 	for (int i = 1; i <= NAMES; i++) {
 		snprintf(name, sizeof(name), "events.out.tfevents.%010lld.%s%s", (long long)now_s,
 			 host, again);
@@ -141,7 +141,7 @@ int tb_file_new(int folder, const char *run, int64_t now_s)
 		if (next < 0)
 			return next;
 	}
-	fd = next < 0 ? next : file_in(at, now_s);
+	fd = next < 0 ? next : tb_folder_file_in(at, now_s);
 	if (at != folder)
 		close(at);
 	return fd;

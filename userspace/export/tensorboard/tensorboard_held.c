@@ -94,7 +94,7 @@ static void tb_held_add(struct held_run *r, const char *data, size_t len)
 }
 
 /* Where a record begins at data, its bytes; else 0. */
-static size_t record_at(const char *data, size_t len)
+static size_t tb_held_record_at(const char *data, size_t len)
 {
 	uint64_t size;
 	uint32_t crc;
@@ -121,7 +121,7 @@ static void tb_held_read_file(struct held_run *r, int folder, const char *name)
 		n = pread(fd, text, TAIL_BYTES,
 			  st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0);
 	for (size_t at = 0; n > 0 && at < (size_t)n; at += one ? one : 1) {
-		one = record_at(text + at, (size_t)n - at);
+		one = tb_held_record_at(text + at, (size_t)n - at);
 		if (one)
 			tb_held_add(r, text + at + HEAD, one - TB_FRAME);
 	}

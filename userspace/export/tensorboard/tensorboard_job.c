@@ -179,7 +179,7 @@ static void tb_job_run(char run[TB_RUN_MAX], const struct tb_step *s)
 	snprintf(run, TB_RUN_MAX, "%s/run-%u/%s", folder, s->run ? s->run : 1, rank);
 }
 
-static struct tb_scalar scalar_of(const struct tb_step *s)
+static struct tb_scalar tb_job_scalar_of(const struct tb_step *s)
 {
 	return (struct tb_scalar){.step = (int64_t)s->number - 1,
 				  .wall_s = (double)s->real_ns / NS_PER_S};
@@ -188,7 +188,7 @@ static struct tb_scalar scalar_of(const struct tb_step *s)
 static void tb_job_put_step(struct tb_jobs *j, const char *run, const struct tb_step *s,
 			    const char *tag, double value)
 {
-	struct tb_scalar out = tb_job_tagged(scalar_of(s), tag, value);
+	struct tb_scalar out = tb_job_tagged(tb_job_scalar_of(s), tag, value);
 
 	if (s->told)
 		tb_board_put_again(j->board, run, &out);
@@ -303,7 +303,7 @@ static const struct tb_job *tb_job_before(const struct tb_jobs *j, uint64_t key)
 	return NULL;
 }
 
-static void ranks_of(struct tb_jobs *j, const struct snapshot *s)
+static void tb_job_ranks_of(struct tb_jobs *j, const struct snapshot *s)
 {
 	struct tb_rank *rank = grow_items(j->rank, &j->ranks_cap, s->nranks, UINT32_MAX,
 					  sizeof(*rank));
@@ -324,7 +324,7 @@ static void ranks_of(struct tb_jobs *j, const struct snapshot *s)
 
 /* Steps are told before the snapshot that shows their rank's end, and written after it: by the next
  * one all of them are. */
-static void ranks_over(struct tb_jobs *j, const struct snapshot *s)
+static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 {
 	char run[TB_RUN_MAX];
 	struct tb_step *ended;
@@ -377,7 +377,7 @@ void tb_jobs_snapshot(struct tb_jobs *j, const struct snapshot *s)
 
 	if (s->real_ns <= 0)
 		return;
-	ranks_of(j, s);
+	tb_job_ranks_of(j, s);
 	j->before = j->job;
 	j->count_before = j->count;
 	j->job = swap;
@@ -389,7 +389,7 @@ void tb_jobs_snapshot(struct tb_jobs *j, const struct snapshot *s)
 		j->job[j->count++] = job_put(j, s, v);
 	}
 	tb_job_put_held(j);
-	ranks_over(j, s);
+	tb_job_ranks_over(j, s);
 }
 
 /* ---- a log ----------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ static const struct {
 } thinner[] = {{15, 0}, {14, 1000}, {12, 100}, {8, 10}, {0, 1}};
 
 /* Lines are missing here: names of processes may have been among them. */
-static void gap_line(void *ctx, struct buffer *out, uint64_t lines)
+static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 {
 	struct trace *t = ctx;
 	struct trace_track *own = trace_tracks_own(t->tracks);
@@ -39,7 +39,7 @@ static void gap_line(void *ctx, struct buffer *out, uint64_t lines)
 }
 
 /* What there is no room for is told where it begins to be left out, and counted. */
-static void thin_out(struct trace *t)
+static void trace_thin_out(struct trace *t)
 {
 	uint32_t i = 0;
 	char text[96];
@@ -103,7 +103,7 @@ static int trace_open_file(struct trace *t, const char *path, const struct expor
 	t->numbered = !err;
 	t->seq = t->last;
 	if (!opt->replay)
-		err = sink_open_aside(&t->sink, path, t->numbered, gap_line, t);
+		err = sink_open_aside(&t->sink, path, t->numbered, trace_gap_line, t);
 	else
 		err = t->numbered ? sink_open_append(&t->sink, path) : sink_open(&t->sink, path);
 	if (err || t->numbered)
@@ -113,7 +113,7 @@ static int trace_open_file(struct trace *t, const char *path, const struct expor
 	return 0;
 }
 
-static int export_trace_check(const char *arg, const struct export_options *opt)
+static int trace_check(const char *arg, const struct export_options *opt)
 {
 	char *path = strdup(arg ? arg : "");
 	uint64_t size;
@@ -129,7 +129,7 @@ static int export_trace_check(const char *arg, const struct export_options *opt)
 	return err;
 }
 
-static int export_trace_open(void **ret_state, const char *arg, const struct export_options *opt)
+static int trace_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
 	struct trace *t = calloc(1, sizeof(*t));
 	char *path = strdup(arg ? arg : "");
@@ -157,7 +157,7 @@ fail:
 	return err;
 }
 
-static void export_trace_fact(void *state, const struct fact *f)
+static void trace_on_fact(void *state, const struct fact *f)
 {
 	struct trace *t = state;
 
@@ -165,11 +165,11 @@ static void export_trace_fact(void *state, const struct fact *f)
 		return;
 	t->seq = f->number;
 	t->now_ns = f->mono_ns;
-	thin_out(t);
+	trace_thin_out(t);
 	trace_fact(t, f);
 }
 
-static void export_trace_snapshot(void *state, struct snapshot *s)
+static void trace_snapshot(void *state, struct snapshot *s)
 {
 	struct trace *t = state;
 
@@ -178,12 +178,12 @@ static void export_trace_snapshot(void *state, struct snapshot *s)
 		t->flushed_ns = s->real_ns;
 }
 
-static void export_trace_save(void *state)
+static void trace_save(void *state)
 {
 	sink_save(((struct trace *)state)->sink, SAVE_NS);
 }
 
-static void export_trace_archive(void *state, struct archive *a)
+static void trace_archive(void *state, struct archive *a)
 {
 	struct trace *t = state;
 	uint64_t seq = t->seq, now_ns = t->now_ns, bytes;
@@ -207,7 +207,7 @@ static void trace_dropped(struct export_view *v, const char *cause, uint64_t cou
 	v->dropped[v->ndropped++].count = count;
 }
 
-static void export_trace_look(void *state, struct export_view *ret)
+static void trace_look(void *state, struct export_view *ret)
 {
 	const struct trace *t = state;
 	uint64_t bytes, waiting = sink_waiting(t->sink, &bytes),
@@ -233,12 +233,12 @@ static void export_trace_look(void *state, struct export_view *ret)
 			 "trace: the file has reached its size");
 }
 
-static uint64_t export_trace_told(void *state)
+static uint64_t trace_told(void *state)
 {
 	return ((struct trace *)state)->last;
 }
 
-static void last_line(struct trace *t)
+static void trace_last_line(struct trace *t)
 {
 	static const char *const reasons[] = {"targets_gone", "user", "time", "error", "handover"};
 	struct buffer *b = trace_begin(t);
@@ -257,12 +257,12 @@ static void last_line(struct trace *t)
 	sink_line(t->sink);
 }
 
-static void export_trace_end(void *state, bool soon)
+static void trace_on_end(void *state, bool soon)
 {
 	sink_end(((struct trace *)state)->sink, soon);
 }
 
-static int export_trace_close(void *state)
+static int trace_close(void *state)
 {
 	struct trace *t = state;
 	uint64_t bytes;
@@ -274,7 +274,7 @@ static int export_trace_close(void *state)
 			"--export trace: %llu step%s and %llu other event%s are not drawn: the file has reached its size, which ,size= sets",
 			(unsigned long long)t->left_steps, plural(t->left_steps),
 			(unsigned long long)t->left_others, plural(t->left_others));
-	last_line(t);
+	trace_last_line(t);
 	err = sink_close(t->sink);
 	if (err && t->replay &&
 	    !sink_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
@@ -291,14 +291,14 @@ const struct exporter export_trace = {
 	.spec = {"trace:FILE"},
 	.place = EXPORT_TO_FILE,
 	.setting = {",size="},
-	.check = export_trace_check,
-	.open = export_trace_open,
-	.fact = export_trace_fact,
-	.snapshot = export_trace_snapshot,
-	.save = export_trace_save,
-	.archive = export_trace_archive,
-	.look = export_trace_look,
-	.told = export_trace_told,
-	.end = export_trace_end,
-	.close = export_trace_close,
+	.check = trace_check,
+	.open = trace_open,
+	.fact = trace_on_fact,
+	.snapshot = trace_snapshot,
+	.save = trace_save,
+	.archive = trace_archive,
+	.look = trace_look,
+	.told = trace_told,
+	.end = trace_on_end,
+	.close = trace_close,
 };

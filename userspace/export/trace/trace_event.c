@@ -13,12 +13,12 @@ struct trace_track *trace_place(struct trace *t, const struct fact *f, bool job,
 	return track;
 }
 
-static uint64_t end_of(const struct trace_what *w)
+static uint64_t trace_event_end_of(const struct trace_what *w)
 {
 	return w->to_ns > w->from_ns ? w->to_ns : w->from_ns;
 }
 
-static void async_id(struct buffer *b, const struct fact *f)
+static void trace_event_async_id(struct buffer *b, const struct fact *f)
 {
 	char id[24];
 
@@ -30,9 +30,9 @@ void trace_span_on(struct buffer *b, const struct fact *f, const struct trace_wh
 {
 	trace_event(b, w->lane ? "X" : "b", w->cat, w->name, w->track, w->lane, w->from_ns);
 	if (w->lane)
-		trace_us(b, "dur", end_of(w) - w->from_ns);
+		trace_us(b, "dur", trace_event_end_of(w) - w->from_ns);
 	else
-		async_id(b, f);
+		trace_event_async_id(b, f);
 	json_open(b, "args", '{');
 }
 
@@ -44,7 +44,8 @@ struct buffer *trace_span(struct trace *t, const struct fact *f, struct trace_wh
 	w->track = trace_place(t, f, w->job, w->from_ns);
 	if (!w->track)
 		return NULL;
-	w->lane = w->async ? 0 : trace_lane(w->track, w->kind, 0, w->from_ns, end_of(w));
+	w->lane = w->async ? 0
+			   : trace_lane(w->track, w->kind, 0, w->from_ns, trace_event_end_of(w));
 	if (!trace_named(t, w->track, w->lane)) {
 		t->left_others++;
 		return NULL;
@@ -79,8 +80,8 @@ bool trace_finish(struct trace *t, struct buffer *b, const struct fact *f,
 	json_uint(b, "seq", f->number);
 	trace_done(b);
 	if (w->span && !w->lane) {
-		trace_event(b, "e", w->cat, w->name, w->track, 0, end_of(w));
-		async_id(b, f);
+		trace_event(b, "e", w->cat, w->name, w->track, 0, trace_event_end_of(w));
+		trace_event_async_id(b, f);
 		json_close(b, '}');
 	}
 	return trace_end(t, w->weight);

@@ -77,14 +77,14 @@ void trace_done(struct buffer *b)
 	buffer_add(b, "}}", 2);
 }
 
-static void name_event(struct buffer *b, const char *what, const struct trace_track *track,
-		       uint32_t lane)
+static void trace_line_name_event(struct buffer *b, const char *what,
+				  const struct trace_track *track, uint32_t lane)
 {
 	trace_event(b, "M", NULL, what, track, lane, 0);
 	json_open(b, "args", '{');
 }
 
-static void name_process(struct buffer *b, const struct trace_track *track)
+static void trace_line_name_process(struct buffer *b, const struct trace_track *track)
 {
 	struct buffer name = {0};
 	char label[24];
@@ -99,16 +99,16 @@ static void name_process(struct buffer *b, const struct trace_track *track)
 	else
 		buffer_printf(&name, "%s%sprocess %u", track->job, *track->job ? " " : "",
 			      track->pid);
-	name_event(b, "process_name", track, 0);
+	trace_line_name_event(b, "process_name", track, 0);
 	json_string(b, "name", name.data ? name.data : "");
 	trace_done(b);
-	name_event(b, "process_sort_index", track, 0);
+	trace_line_name_event(b, "process_sort_index", track, 0);
 	json_uint(b, "sort_index", track->order);
 	trace_done(b);
 	buffer_free(&name);
 	if (!track->pid)
 		return;
-	name_event(b, "process_labels", track, 0);
+	trace_line_name_event(b, "process_labels", track, 0);
 	snprintf(label, sizeof(label), "pid %u", track->pid);
 	json_string(b, "labels", label);
 	trace_done(b);
@@ -120,16 +120,16 @@ bool trace_named(struct trace *t, struct trace_track *track, uint32_t lane)
 	struct buffer *b;
 
 	if (!track->named) {
-		name_process(trace_begin(t), track);
+		trace_line_name_process(trace_begin(t), track);
 		track->named = trace_end(t, TRACE_RARE);
 	}
 	if (!track->named || !lane || track->lane_named[lane])
 		return track->named;
 	b = trace_begin(t);
-	name_event(b, "thread_name", track, lane);
+	trace_line_name_event(b, "thread_name", track, lane);
 	json_string(b, "name", trace_lane_name(name, sizeof(name), lane));
 	trace_done(b);
-	name_event(b, "thread_sort_index", track, lane);
+	trace_line_name_event(b, "thread_sort_index", track, lane);
 	json_uint(b, "sort_index", lane);
 	trace_done(b);
 	if (!trace_end(t, TRACE_RARE))

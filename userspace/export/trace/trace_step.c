@@ -58,8 +58,8 @@ static void step_counter(struct buffer *b, const struct trace_track *track, uint
 
 /* What trace_event() makes of it, without args and in fewer pieces: of a trace it is the most. An
  * event stands before it. */
-static void piece_event(struct buffer *b, const struct trace_track *track, uint32_t lane,
-			const char *name, uint64_t from_ns, uint64_t to_ns)
+static void trace_step_piece_event(struct buffer *b, const struct trace_track *track, uint32_t lane,
+				   const char *name, uint64_t from_ns, uint64_t to_ns)
 {
 	if (lane < TRACK_BLOCKED)
 		ADD(b, ",{\"ph\":\"X\",\"cat\":\"phase\",\"name\":\"");
@@ -90,14 +90,14 @@ static void step_pieces(struct buffer *b, const struct fact_step *fs, const stru
 		if (!(fs->phases_known & 1u << p->phase) || p->to_ns <= from_ns ||
 		    p->to_ns > w->to_ns)
 			continue;
-		piece_event(b, w->track, lane, phase_name[p->phase], from_ns, p->to_ns);
+		trace_step_piece_event(b, w->track, lane, phase_name[p->phase], from_ns, p->to_ns);
 		until_ns = p->to_ns;
 	}
 }
 
 /* A step without a lane may lie across others, and so may what it holds. */
-static bool pieces_named(struct trace *t, const struct fact_step *fs, const struct trace_what *w,
-			 uint32_t loop)
+static bool trace_step_pieces_named(struct trace *t, const struct fact_step *fs,
+				    const struct trace_what *w, uint32_t loop)
 {
 	return !w->lane || ((!fs->npieces || trace_named(t, w->track, TRACK_PHASES + loop)) &&
 			    (!fs->nblocked || trace_named(t, w->track, TRACK_BLOCKED + loop)));
@@ -129,7 +129,7 @@ void trace_step(struct trace *t, const struct fact *f)
 		goto leave;
 	/* Loops beyond those that are told apart share a lane, on which there may be no room. */
 	w.lane = trace_lane(w.track, TRACK_STEPS, loop, w.from_ns, w.to_ns);
-	if (!trace_named(t, w.track, w.lane) || !pieces_named(t, f->step, &w, loop))
+	if (!trace_named(t, w.track, w.lane) || !trace_step_pieces_named(t, f->step, &w, loop))
 		goto leave;
 	b = trace_begin(t);
 	step_counter(b, w.track, s->loop, &w);

@@ -60,7 +60,7 @@ static uint64_t track_key_of(uint64_t kind, const char *job, uint64_t a, uint64_
 	return hash_word(hash_word(hash, a), b);
 }
 
-static uint64_t process_key(const struct fact *f)
+static uint64_t trace_track_process_key(const struct fact *f)
 {
 	return track_key_of(HASH_PROCESS, "", f->pid, f->start_ns);
 }
@@ -131,7 +131,7 @@ void trace_tracks_unname(struct trace_tracks *ts)
 }
 
 /* A job without a name is the one of all processes without a job. */
-static struct trace_track *job_track(struct trace_tracks *ts, const char *job)
+static struct trace_track *trace_track_job_track(struct trace_tracks *ts, const char *job)
 {
 	uint64_t key = track_key_of(HASH_JOB, job, 0, 0);
 	struct trace_track *t = table_get(ts->by_key, key);
@@ -147,23 +147,23 @@ static struct trace_track *job_track(struct trace_tracks *ts, const char *job)
 }
 
 /* A rank has one process at a time; a second process of the same rank gets a track of its own. */
-static struct trace_track *new_process(struct trace_tracks *ts, const struct fact *f,
-				       uint64_t from_ns)
+static struct trace_track *trace_track_new_process(struct trace_tracks *ts, const struct fact *f,
+						   uint64_t from_ns)
 {
 	bool known = f->rank >= 0 && f->job && *f->job;
 	uint64_t key = known ? track_key_of(HASH_RANK, f->job, (uint64_t)f->rank, 0)
-			     : process_key(f);
+			     : trace_track_process_key(f);
 	struct trace_track *t = table_get(ts->by_key, key), *job;
 
 	if (t && t->until_ns > from_ns && t->pid != f->pid) {
-		key = process_key(f);
+		key = trace_track_process_key(f);
 		t = table_get(ts->by_key, key);
 	}
-	job = t ? NULL : job_track(ts, f->job ? f->job : "");
+	job = t ? NULL : trace_track_job_track(ts, f->job ? f->job : "");
 	if (!t && job)
 		t = track_new(ts, key, 0);
 	if (!t || table_count(ts->process) >= PROCESSES_MAX ||
-	    table_put(ts->process, process_key(f), t))
+	    table_put(ts->process, trace_track_process_key(f), t))
 		return NULL;
 	if (job) {
 		t->order = job->order + 1;
@@ -179,11 +179,11 @@ static struct trace_track *trace_track_find(struct trace_tracks *ts, const struc
 	uint32_t first;
 
 	if (job && f->job && *f->job)
-		return job_track(ts, f->job);
+		return trace_track_job_track(ts, f->job);
 	if (!f->pid)
 		return trace_tracks_own(ts);
-	t = table_get(ts->process, process_key(f));
-	t = t ? t : new_process(ts, f, from_ns);
+	t = table_get(ts->process, trace_track_process_key(f));
+	t = t ? t : trace_track_new_process(ts, f, from_ns);
 	if (!t || (t->named && t->pid == f->pid && t->rank == f->rank &&
 		   !strcmp(t->job, f->job ? f->job : "")))
 		return t;

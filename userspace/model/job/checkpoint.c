@@ -102,19 +102,19 @@ int checkpoints_know(struct checkpoints *c, const struct checkpoint *k)
 }
 
 /* FNV-1a, as gp_probe_hash(): of the last part, whatever is added to it until it is whole. */
-static uint32_t name_hash(const char *path)
+static uint32_t checkpoint_name_hash(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return gp_probe_hash(slash ? slash + 1 : path);
 }
 
-static void file_keep(struct checkpoint *k, const struct checkpoint_write *w)
+static void checkpoint_file_keep(struct checkpoint *k, const struct checkpoint_write *w)
 {
 	struct checkpoint_file f = w->file;
 	uint32_t i = 0, n = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
 
-	f.name = name_hash(w->path);
+	f.name = checkpoint_name_hash(w->path);
 	while (i < n && (k->file[i].dev != f.dev || k->file[i].ino != f.ino))
 		i++;
 	if (i < n) { /* the same file, written once more */
@@ -126,13 +126,14 @@ static void file_keep(struct checkpoint *k, const struct checkpoint_write *w)
 	k->bytes += f.bytes;
 }
 
-static void path_set(struct checkpoint *k, const char *path, const struct checkpoint_name *n)
+static void checkpoint_path_set(struct checkpoint *k, const char *path,
+				const struct checkpoint_name *n)
 {
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
 	if (k->files <= 1 &&
 	    !k->folder) /* what is written to a folder next is called what it was to be */
-		k->file[0].name = name_hash(path);
+		k->file[0].name = checkpoint_name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;
 		k->named_step = n->step;
@@ -140,7 +141,7 @@ static void path_set(struct checkpoint *k, const char *path, const struct checkp
 }
 
 /* Returns the newest one of this path. */
-static struct checkpoint *path_find(struct checkpoints *c, const char *path, size_t len)
+static struct checkpoint *checkpoint_path_find(struct checkpoints *c, const char *path, size_t len)
 {
 	for (uint32_t i = c->count; i; i--) {
 		struct checkpoint *k = &c->items[i - 1];
@@ -151,7 +152,7 @@ static struct checkpoint *path_find(struct checkpoints *c, const char *path, siz
 	return NULL;
 }
 
-static bool name_whole(const struct checkpoint_name *n)
+static bool checkpoint_name_whole(const struct checkpoint_name *n)
 {
 	return !n->temporary && (n->format != CHECKPOINT_DISTRIBUTED || n->last);
 }
@@ -159,7 +160,7 @@ static bool name_whole(const struct checkpoint_name *n)
 const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct checkpoint_write *w)
 {
 	struct checkpoint_name n = checkpoint_name(w->path);
-	struct checkpoint *k = path_find(c, w->path, n.len);
+	struct checkpoint *k = checkpoint_path_find(c, w->path, n.len);
 
 	/* Written over: what was there is gone. */
 	if (k && (!n.folder || w->begin_ns > k->end_ns + FOLDER_NS)) {
@@ -176,21 +177,22 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 		k->born_ns = w->born_ns;
 		k->folder = n.folder;
 	}
-	path_set(k, w->path, &n);
-	file_keep(k, w);
+	checkpoint_path_set(k, w->path, &n);
+	checkpoint_file_keep(k, w);
 	if (!k->stepped && w->begin_ns <= k->begin_ns)
 		k->step = w->step;
 	k->begin_ns = w->begin_ns < k->begin_ns ? w->begin_ns : k->begin_ns;
 	k->end_ns = w->end_ns > k->end_ns ? w->end_ns : k->end_ns;
 	k->likely |= w->likely || (n.format && !n.data);
-	k->whole |= name_whole(&n);
+	k->whole |= checkpoint_name_whole(&n);
 	return k;
 }
 
 /* ---- renames --------------------------------------------------------------------------------- */
 
 /* What path becomes when from, which it is or lies in, is called to. false: it does not. */
-static bool path_moved(const char *path, const char *from, const char *to, char *ret, size_t cap)
+static bool checkpoint_path_moved(const char *path, const char *from, const char *to, char *ret,
+				  size_t cap)
 {
 	size_t len = strlen(path), from_len = strlen(from), end = len, lead;
 
@@ -210,7 +212,7 @@ static bool path_moved(const char *path, const char *from, const char *to, char 
 }
 
 /* Others of that path are written over. */
-static void path_clear(struct checkpoints *c, uint64_t number)
+static void checkpoint_path_clear(struct checkpoints *c, uint64_t number)
 {
 	const struct checkpoint *k = NULL;
 	char path[GP_PATH_MAX];
@@ -228,7 +230,7 @@ static void path_clear(struct checkpoints *c, uint64_t number)
 			checkpoint_drop(c, i - 1);
 }
 
-static const struct checkpoint *number_find(const struct checkpoints *c, uint64_t number)
+static const struct checkpoint *checkpoint_number_find(const struct checkpoints *c, uint64_t number)
 {
 	for (uint32_t i = 0; number && i < c->count; i++)
 		if (c->items[i].number == number)
@@ -237,10 +239,12 @@ static const struct checkpoint *number_find(const struct checkpoints *c, uint64_
 }
 
 /* A file inside of a folder: .metadata.tmp to .metadata. */
-static struct checkpoint *inner_renamed(struct checkpoints *c, uint32_t pid, const char *to)
+static struct checkpoint *checkpoint_inner_renamed(struct checkpoints *c, uint32_t pid,
+						   const char *to)
 {
 	struct checkpoint_name n = checkpoint_name(to);
-	struct checkpoint *k = n.last && n.len < strlen(to) ? path_find(c, to, n.len) : NULL;
+	struct checkpoint *k = n.last && n.len < strlen(to) ? checkpoint_path_find(c, to, n.len)
+							    : NULL;
 
 	return k && k->pid == pid ? k : NULL;
 }
@@ -248,7 +252,7 @@ static struct checkpoint *inner_renamed(struct checkpoints *c, uint32_t pid, con
 const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
 					     const char *to, uint64_t now_ns)
 {
-	struct checkpoint *k = inner_renamed(c, pid, to);
+	struct checkpoint *k = checkpoint_inner_renamed(c, pid, to);
 	char moved[2 * GP_PATH_MAX];
 	struct checkpoint_name n;
 	uint64_t number = 0;
@@ -260,13 +264,14 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 	}
 	for (uint32_t i = c->count; i; i--) {
 		k = &c->items[i - 1];
-		if (k->pid != pid || !path_moved(k->path, from, to, moved, sizeof(moved)))
+		if (k->pid != pid ||
+		    !checkpoint_path_moved(k->path, from, to, moved, sizeof(moved)))
 			continue;
 		moved[GP_PATH_MAX - 1] = '\0';
 		n = checkpoint_name(moved);
 		n.len = strlen(moved); /* its own path names it already */
 		n.format = n.format ? n.format : k->format;
-		path_set(k, moved, &n);
+		checkpoint_path_set(k, moved, &n);
 		k->likely |= n.format && !n.data;
 		k->whole |= !n.temporary;
 		k->end_ns = now_ns > k->end_ns ? now_ns : k->end_ns;
@@ -276,14 +281,14 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 			break; /* the newest of that name; older ones have lost it */
 	}
 	if (number)
-		path_clear(c, number);
-	return number_find(c, number);
+		checkpoint_path_clear(c, number);
+	return checkpoint_number_find(c, number);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The files of a folder may be several threads', and some of them a burst's before. */
-static bool span_holds(const struct checkpoint_span *s, const struct checkpoint *k)
+static bool checkpoint_span_holds(const struct checkpoint_span *s, const struct checkpoint *k)
 {
 	if (k->pid != s->pid || k->begin_ns > s->to_ns)
 		return false;
@@ -298,7 +303,8 @@ const struct checkpoint *checkpoints_of(const struct checkpoints *c,
 	for (uint32_t i = c->count; i; i--) {
 		const struct checkpoint *k = &c->items[i - 1];
 
-		if (!k->stepped && span_holds(s, k) && (!best || (k->likely && !best->likely)))
+		if (!k->stepped && checkpoint_span_holds(s, k) &&
+		    (!best || (k->likely && !best->likely)))
 			best = k;
 	}
 	return best;
@@ -310,7 +316,7 @@ void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s,
 	for (uint32_t i = c->count; i; i--) {
 		struct checkpoint *k = &c->items[i - 1];
 
-		if (k->stepped || !span_holds(s, k))
+		if (k->stepped || !checkpoint_span_holds(s, k))
 			continue;
 		k->step = step;
 		k->stepped = k->likely = true;
@@ -362,8 +368,9 @@ const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-static enum checkpoint_how file_match(const struct checkpoint *k, const struct checkpoint_file *f,
-				      const char *path, size_t path_len, uint32_t name)
+static enum checkpoint_how checkpoint_file_match(const struct checkpoint *k,
+						 const struct checkpoint_file *f, const char *path,
+						 size_t path_len, uint32_t name)
 {
 	uint32_t n = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
 	enum checkpoint_how best = CHECKPOINT_HOW_COUNT, how;
@@ -391,7 +398,8 @@ static enum checkpoint_how file_match(const struct checkpoint *k, const struct c
 	return best;
 }
 
-static struct checkpoint_match match_of(const struct checkpoint *k, enum checkpoint_how how)
+static struct checkpoint_match checkpoint_match_of(const struct checkpoint *k,
+						   enum checkpoint_how how)
 {
 	return (struct checkpoint_match){
 		how,	   confidence[how] * (k->estimated ? DEDUCED : 1),
@@ -409,8 +417,8 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 	const struct checkpoint *found = NULL;
 
 	for (uint32_t i = c->count; i && best > CHECKPOINT_BY_inode; i--) {
-		enum checkpoint_how how = file_match(&c->items[i - 1], f, path, n.len,
-						     name_hash(path));
+		enum checkpoint_how how = checkpoint_file_match(&c->items[i - 1], f, path, n.len,
+								checkpoint_name_hash(path));
 
 		if (how >= best)
 			continue;
@@ -419,7 +427,7 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 	}
 	if (!found)
 		return false;
-	*ret = match_of(found, best);
+	*ret = checkpoint_match_of(found, best);
 	return true;
 }
 
@@ -451,23 +459,23 @@ struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 
 	if (r->best.how) {
 		struct checkpoint_match m = r->best;
-		const struct checkpoint *now = c ? number_find(c, m.number) : NULL;
+		const struct checkpoint *now = c ? checkpoint_number_find(c, m.number) : NULL;
 
 		if (now && now->stepped) { /* it may have been reported since */
-			m = match_of(now, m.how);
+			m = checkpoint_match_of(now, m.how);
 		}
 		return m;
 	}
 	for (uint32_t i = numbered ? c->count : 0; i; i--)
 		if (c->items[i - 1].numbered && c->items[i - 1].named_step == r->named_step &&
 		    c->items[i - 1].end_ns <= began_ns)
-			return match_of(&c->items[i - 1], CHECKPOINT_BY_number);
-	return match_of(&none, CHECKPOINT_BY_nothing);
+			return checkpoint_match_of(&c->items[i - 1], CHECKPOINT_BY_number);
+	return checkpoint_match_of(&none, CHECKPOINT_BY_nothing);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void match_archive(struct archive *a, struct checkpoint_match *m)
+static void checkpoint_match_archive(struct archive *a, struct checkpoint_match *m)
 {
 	archive_below(a, &m->how, CHECKPOINT_HOW_COUNT);
 	archive_number(a, &m->confidence);
@@ -481,7 +489,7 @@ static void match_archive(struct archive *a, struct checkpoint_match *m)
 
 void checkpoint_resume_archive(struct archive *a, struct checkpoint_resume *r)
 {
-	match_archive(a, &r->best);
+	checkpoint_match_archive(a, &r->best);
 	archive_number(a, &r->matched);
 	archive_number(a, &r->named_step);
 	archive_number(a, &r->numbered);

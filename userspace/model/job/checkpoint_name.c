@@ -28,19 +28,19 @@ struct part { /* of a path */
 	size_t len;
 };
 
-static bool part_is(struct part p, const char *text)
+static bool checkpoint_name_part_is(struct part p, const char *text)
 {
 	return p.len == strlen(text) && !memcmp(p.at, text, p.len);
 }
 
-static bool part_begins(struct part p, const char *text)
+static bool checkpoint_name_part_begins(struct part p, const char *text)
 {
 	size_t len = strlen(text);
 
 	return p.len >= len && !memcmp(p.at, text, len);
 }
 
-static bool part_ends(struct part p, const char *text)
+static bool checkpoint_name_part_ends(struct part p, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -48,27 +48,27 @@ static bool part_ends(struct part p, const char *text)
 }
 
 /* Offset behind the first such text, 0: none. */
-static size_t part_after(struct part p, const char *text)
+static size_t checkpoint_name_part_after(struct part p, const char *text)
 {
 	const char *at = p.len ? memmem(p.at, p.len, text, strlen(text)) : NULL;
 
 	return at ? (size_t)(at - p.at) + strlen(text) : 0;
 }
 
-static bool is_digit(char c)
+static bool checkpoint_name_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* Digits at an offset; no number is that long by chance. */
-static bool part_number(struct part p, size_t at, uint64_t *ret)
+static bool checkpoint_name_part_number(struct part p, size_t at, uint64_t *ret)
 {
 	uint64_t v = 0;
 	size_t from = at;
 
-	while (at < p.len && is_digit(p.at[at]) && at - from < 15)
+	while (at < p.len && checkpoint_name_is_digit(p.at[at]) && at - from < 15)
 		v = v * 10 + (uint64_t)(p.at[at++] - '0');
-	if (at == from || (at < p.len && is_digit(p.at[at])))
+	if (at == from || (at < p.len && checkpoint_name_is_digit(p.at[at])))
 		return false;
 	*ret = v;
 	return true;
@@ -76,37 +76,37 @@ static bool part_number(struct part p, size_t at, uint64_t *ret)
 
 /* "epoch=3-step=400.ckpt", "step_100", "global_step100", "checkpoint-500", "iter_0000010",
  * "ckpt-7", "100". */
-static bool part_step(struct part p, uint64_t *ret)
+static bool checkpoint_name_part_step(struct part p, uint64_t *ret)
 {
 	static const char *const words[] = {"step=", "step_", "step-",	     "step",
 					    "iter_", "iter-", "checkpoint-", "checkpoint_",
 					    "ckpt-", "ckpt_"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t at = part_after(p, words[i]);
+		size_t at = checkpoint_name_part_after(p, words[i]);
 
-		if (at && part_number(p, at, ret))
+		if (at && checkpoint_name_part_number(p, at, ret))
 			return true;
 	}
 	return false;
 }
 
-static bool part_digits(struct part p)
+static bool checkpoint_name_part_digits(struct part p)
 {
 	for (size_t i = 0; i < p.len; i++)
-		if (!is_digit(p.at[i]))
+		if (!checkpoint_name_is_digit(p.at[i]))
 			return false;
 	return p.len && p.len < 12;
 }
 
 /* What writers add to a name until the file is whole; the rest is the name it will have. */
-static bool part_temporary(struct part *p)
+static bool checkpoint_name_part_temporary(struct part *p)
 {
 	static const char *const marks[] = {ORBAX_TEMPORARY, ".tmp", ".temp", ".part",
 					    ".incomplete"};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		size_t at = part_after(*p, marks[i]);
+		size_t at = checkpoint_name_part_after(*p, marks[i]);
 
 		/* ".tmp", ".tmp.123", ".tmp-ab", not ".tmpl" */
 		if (at <= strlen(marks[i]) || (at < p->len && !strchr(".-_", p->at[at])))
@@ -114,7 +114,7 @@ static bool part_temporary(struct part *p)
 		p->len = at - strlen(marks[i]);
 		return true;
 	}
-	if (part_begins(*p, "tmp-") || part_begins(*p, "tmp_")) {
+	if (checkpoint_name_part_begins(*p, "tmp-") || checkpoint_name_part_begins(*p, "tmp_")) {
 		*p = (struct part){p->at + 4, p->len - 4};
 		return true;
 	}
@@ -125,7 +125,7 @@ static bool part_temporary(struct part *p)
 	return false;
 }
 
-static struct part part_last(const char *path, size_t len)
+static struct part checkpoint_name_part_last(const char *path, size_t len)
 {
 	size_t at = len;
 
@@ -136,13 +136,16 @@ static struct part part_last(const char *path, size_t len)
 
 /* Length of the prefix that its files share, "ckpt-7" of "ckpt-7.index" and
  * "ckpt-7.data-00000-of-00001"; 0: it is none of them. */
-static size_t tensorflow_prefix(struct part p)
+static size_t checkpoint_name_tensorflow_prefix(struct part p)
 {
-	const size_t data = part_after(p, ".data-"), tail = strlen(".index");
+	const size_t data = checkpoint_name_part_after(p, ".data-"), tail = strlen(".index");
 
-	if (data && (part_begins(p, "ckpt") || part_after(p, "-of-") > data))
+	if (data && (checkpoint_name_part_begins(p, "ckpt") ||
+		     checkpoint_name_part_after(p, "-of-") > data))
 		return data - strlen(".data-");
-	return part_begins(p, "ckpt") && part_ends(p, ".index") ? p.len - tail : 0;
+	return checkpoint_name_part_begins(p, "ckpt") && checkpoint_name_part_ends(p, ".index")
+		       ? p.len - tail
+		       : 0;
 }
 
 /* The file alone. folder: its format is one of folders. */
@@ -168,36 +171,40 @@ static void name_file(struct part p, struct checkpoint_name *n)
 	};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		if (!part_ends(p, ends[i].end))
+		if (!checkpoint_name_part_ends(p, ends[i].end))
 			continue;
 		n->format = ends[i].format;
 		n->folder = ends[i].folder;
 		n->data = ends[i].data;
 	}
-	if (part_ends(p, ".ckpt") && (part_after(p, "epoch=") || part_after(p, "step=")))
+	if (checkpoint_name_part_ends(p, ".ckpt") &&
+	    (checkpoint_name_part_after(p, "epoch=") || checkpoint_name_part_after(p, "step=")))
 		n->format = CHECKPOINT_LIGHTNING;
-	if (part_begins(p, "pytorch_model") && part_ends(p, ".bin"))
+	if (checkpoint_name_part_begins(p, "pytorch_model") && checkpoint_name_part_ends(p, ".bin"))
 		n->format = CHECKPOINT_HUGGINGFACE;
-	if (part_is(p, ".metadata")) {
+	if (checkpoint_name_part_is(p, ".metadata")) {
 		n->format = CHECKPOINT_DISTRIBUTED;
 		n->folder = n->last = true;
 	}
-	if (part_is(p, "_CHECKPOINT_METADATA") || part_is(p, "_METADATA") ||
-	    part_is(p, "manifest.ocdbt")) {
+	if (checkpoint_name_part_is(p, "_CHECKPOINT_METADATA") ||
+	    checkpoint_name_part_is(p, "_METADATA") ||
+	    checkpoint_name_part_is(p, "manifest.ocdbt")) {
 		n->format = CHECKPOINT_ORBAX;
 		n->folder = true;
-		n->listed = part_is(p, "_CHECKPOINT_METADATA");
+		n->listed = checkpoint_name_part_is(p, "_CHECKPOINT_METADATA");
 	}
-	if (tensorflow_prefix(p))
+	if (checkpoint_name_tensorflow_prefix(p))
 		n->format = CHECKPOINT_TENSORFLOW;
-	if (!n->format && (part_begins(p, "checkpoint") || part_begins(p, "ckpt")) &&
-	    (!memchr(p.at, '.', p.len) || part_ends(p, ".bin")))
+	if (!n->format &&
+	    (checkpoint_name_part_begins(p, "checkpoint") ||
+	     checkpoint_name_part_begins(p, "ckpt")) &&
+	    (!memchr(p.at, '.', p.len) || checkpoint_name_part_ends(p, ".bin")))
 		n->format = CHECKPOINT_OTHER;
 	/* Weights split over files: "model-00001-of-00004.safetensors". */
-	if (n->format == CHECKPOINT_SAFETENSORS && part_after(p, "-of-"))
+	if (n->format == CHECKPOINT_SAFETENSORS && checkpoint_name_part_after(p, "-of-"))
 		n->folder = true;
 	/* So named, they are no data. */
-	if (part_after(p, "checkpoint") || part_after(p, "ckpt"))
+	if (checkpoint_name_part_after(p, "checkpoint") || checkpoint_name_part_after(p, "ckpt"))
 		n->data = false;
 }
 
@@ -205,44 +212,50 @@ static void name_file(struct part p, struct checkpoint_name *n)
 static bool name_folder(struct part p, int up, struct checkpoint_name *n)
 {
 	struct part whole = p;
-	bool temporary = part_temporary(&whole), orbax = part_after(p, ORBAX_TEMPORARY);
+	bool temporary = checkpoint_name_part_temporary(&whole),
+	     orbax = checkpoint_name_part_after(p, ORBAX_TEMPORARY);
 	uint64_t step;
 
 	if (orbax)
 		n->format = CHECKPOINT_ORBAX;
 	else if (!n->format && !n->data)
 		return false;
-	else if (part_begins(whole, "checkpoint-") && part_number(whole, 11, &step))
+	else if (checkpoint_name_part_begins(whole, "checkpoint-") &&
+		 checkpoint_name_part_number(whole, 11, &step))
 		n->format = n->format == CHECKPOINT_ORBAX ? n->format : CHECKPOINT_HUGGINGFACE;
-	else if (!part_step(whole, &step) &&
+	else if (!checkpoint_name_part_step(whole, &step) &&
 		 !(n->folder && (up == 1 || n->format == CHECKPOINT_ORBAX) &&
-		   (part_digits(whole) || part_ends(whole, ".ckpt"))))
+		   (checkpoint_name_part_digits(whole) ||
+		    checkpoint_name_part_ends(whole, ".ckpt"))))
 		return false;
 	n->folder = true;
 	n->data = n->data && n->format == CHECKPOINT_NUMPY;
 	n->temporary = n->temporary || temporary;
-	n->numbered = part_step(whole, &n->step) ||
-		      (part_digits(whole) && part_number(whole, 0, &n->step));
+	n->numbered = checkpoint_name_part_step(whole, &n->step) ||
+		      (checkpoint_name_part_digits(whole) &&
+		       checkpoint_name_part_number(whole, 0, &n->step));
 	return true;
 }
 
-static bool part_log(struct part p)
+static bool checkpoint_name_part_log(struct part p)
 {
 	static const char *const ends[] = {".jsonl", ".log", ".csv", ".tsv"};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (part_ends(p, ends[i]))
+		if (checkpoint_name_part_ends(p, ends[i]))
 			return true;
-	return part_after(p, ".tfevents.");
+	return checkpoint_name_part_after(p, ".tfevents.");
 }
 
 /* Python reads "*.pth" of where its packages lie as lists of folders, at each start. */
-static bool path_of_python(const char *path, struct part file)
+static bool checkpoint_name_path_of_python(const char *path, struct part file)
 {
-	struct part folder = part_last(path, file.at > path ? (size_t)(file.at - path) - 1 : 0);
+	struct part folder = checkpoint_name_part_last(
+		path, file.at > path ? (size_t)(file.at - path) - 1 : 0);
 
-	return part_ends(file, ".pth") &&
-	       (part_is(folder, "site-packages") || part_is(folder, "dist-packages"));
+	return checkpoint_name_part_ends(file, ".pth") &&
+	       (checkpoint_name_part_is(folder, "site-packages") ||
+		checkpoint_name_part_is(folder, "dist-packages"));
 }
 
 bool checkpoint_name_resumes(const struct checkpoint_name *n)
@@ -264,33 +277,35 @@ bool checkpoint_name_resumes(const struct checkpoint_name *n)
 struct checkpoint_name checkpoint_name(const char *path)
 {
 	size_t len = strlen(path);
-	struct part file = part_last(path, len), whole = file;
+	struct part file = checkpoint_name_part_last(path, len), whole = file;
 	struct checkpoint_name n = {.len = len}, found = {0};
 
-	if (path_of_python(path, file))
+	if (checkpoint_name_path_of_python(path, file))
 		return n;
-	n.temporary = part_temporary(&whole);
+	n.temporary = checkpoint_name_part_temporary(&whole);
 	name_file(whole, &n);
-	n.log = part_log(file);
+	n.log = checkpoint_name_part_log(file);
 	/* A file of a folder says by its temporary name nothing of the folder. */
 	if (n.folder)
 		n.temporary = false;
-	n.numbered = part_step(whole, &n.step);
+	n.numbered = checkpoint_name_part_step(whole, &n.step);
 	if (n.format == CHECKPOINT_TENSORFLOW) {
-		n.len = (size_t)(file.at - path) + tensorflow_prefix(whole);
+		n.len = (size_t)(file.at - path) + checkpoint_name_tensorflow_prefix(whole);
 		return n;
 	}
 	for (size_t end = (size_t)(file.at - path), up = 1; end > 1 && up <= FOLDERS; up++) {
-		struct part folder = part_last(path, end - 1);
+		struct part folder = checkpoint_name_part_last(path, end - 1);
 		struct checkpoint_name of = n;
 
-		if (folder.len && (!found.len || part_after(folder, ORBAX_TEMPORARY)) &&
+		if (folder.len &&
+		    (!found.len || checkpoint_name_part_after(folder, ORBAX_TEMPORARY)) &&
 		    name_folder(folder, (int)up, &of)) {
 			of.len = end - 1;
 			found = of;
 		}
 		if (found.len &&
-		    !part_after(folder, ORBAX_TEMPORARY)) /* Orbax's may lie in one another */
+		    !checkpoint_name_part_after(
+			    folder, ORBAX_TEMPORARY)) /* Orbax's may lie in one another */
 			return found;
 		end = (size_t)(folder.at - path);
 	}
@@ -303,12 +318,12 @@ struct checkpoint_name checkpoint_name(const char *path)
 
 uint64_t checkpoint_name_number(const char *path, uint64_t from, uint64_t to)
 {
-	struct part p = part_last(path, strlen(path));
+	struct part p = checkpoint_name_part_last(path, strlen(path));
 	uint64_t best = 0, n;
 
 	for (size_t i = 0; i < p.len; i++)
-		if ((!i || !is_digit(p.at[i - 1])) && part_number(p, i, &n) && n >= from &&
-		    n <= to && n > best)
+		if ((!i || !checkpoint_name_is_digit(p.at[i - 1])) &&
+		    checkpoint_name_part_number(p, i, &n) && n >= from && n <= to && n > best)
 			best = n;
 	return best;
 }

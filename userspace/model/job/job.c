@@ -25,13 +25,13 @@ static bool job_begins(const struct job *j, const struct job_member *m)
 }
 
 /* Several processes train one thing: as far as it shows. */
-static bool trains_together(const struct job_member *m)
+static bool job_trains_together(const struct job_member *m)
 {
 	return (m->process.rank >= 0 && m->process.world_size > 1) || m->collects ||
 	       m->seen & (1ull << SIGNAL_GROUP_BEGIN | 1ull << SIGNAL_REDUCER);
 }
 
-static uint64_t command_of(const struct job_member *m)
+static uint64_t job_command_of(const struct job_member *m)
 {
 	const char *text = m->process.command;
 
@@ -42,7 +42,7 @@ static uint64_t command_of(const struct job_member *m)
  * the same shell. */
 static struct job *job_left_behind(const struct jobs *js, const struct job_member *m, uint64_t tree)
 {
-	uint64_t command = command_of(m);
+	uint64_t command = job_command_of(m);
 	struct job *found = NULL;
 
 	for (uint32_t i = 0; command && i < js->count; i++) {
@@ -62,7 +62,7 @@ void job_find(struct job_member *m)
 	const struct job *at = jobs_find(&m->env->jobs, m->job_key);
 	struct job *j;
 
-	if (m->job || !m->shell_pid || !at || *at->name || at->together || trains_together(m))
+	if (m->job || !m->shell_pid || !at || *at->name || at->together || job_trains_together(m))
 		return;
 	j = job_left_behind(&m->env->jobs, m, at->tree);
 	m->job_key = j ? j->key : m->job_key;
@@ -78,7 +78,7 @@ static uint64_t job_part_off(struct job_member *m)
 	job_find(m);
 	j = jobs_find(&m->env->jobs, m->job_key);
 	if (j && j->members && !*j->name && m->shell_pid && m->branch_pid != j->branch_pid &&
-	    !(j->together && trains_together(m)))
+	    !(j->together && job_trains_together(m)))
 		m->job_key = hash_word(hash_word(HASH_START, m->branch_pid), m->start_ns);
 	return tree;
 }
@@ -128,12 +128,12 @@ int job_join(struct job_member *m, uint64_t now_ns)
 	if (begins) {
 		job_run(j, m, now_ns);
 		j->tree = tree;
-		j->command = command_of(m);
+		j->command = job_command_of(m);
 		j->shell_pid = m->shell_pid;
 		j->branch_pid = m->branch_pid;
 		j->together = false;
 	}
-	j->together |= trains_together(m);
+	j->together |= job_trains_together(m);
 	j->state = JOB_RUNNING;
 	m->since_real_ns = anchors_real(&m->env->anchors, m->observed_ns);
 	j->since_real_ns = j->since_real_ns ? j->since_real_ns : m->since_real_ns;

@@ -150,7 +150,7 @@ bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 
 /* ---- going ----------------------------------------------------------------------------------- */
 
-static void leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
+static void job_carry_leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 {
 	const struct checkpoint *k = j->files ? checkpoints_newest(j->files, now_ns) : NULL;
 	const struct job_point *p = job_point_of(j, k ? k->step : UINT64_MAX);
@@ -217,6 +217,6 @@ bool job_carry(const struct model_env *env, const struct job *j, uint64_t now_ns
 				    (job_before(j->disruption.d.at_ns, v.now_ns)
 					     ? (int64_t)(v.now_ns - j->disruption.d.at_ns)
 					     : 0);
-	leave_saved(j, v.now_ns, ret);
+	job_carry_leave_saved(j, v.now_ns, ret);
 	return ret->until_ns > 0;
 }

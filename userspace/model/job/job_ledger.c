@@ -79,8 +79,8 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 }
 
 /* By type, of custom_ns that the job's part has: what it has not is missing from the last ones. */
-static void types_part(const struct job *j, const struct ledger_view *v, uint64_t custom_ns,
-		       uint64_t *ret_ns)
+static void job_ledger_types_part(const struct job *j, const struct ledger_view *v,
+				  uint64_t custom_ns, uint64_t *ret_ns)
 {
 	uint64_t all_ns[LEDGER_TYPES] = {0};
 
@@ -95,7 +95,8 @@ static void types_part(const struct job *j, const struct ledger_view *v, uint64_
 	}
 }
 
-static void types_view(struct ledger_view *v, const uint64_t *past_ns, const uint64_t *ns)
+static void job_ledger_types_view(struct ledger_view *v, const uint64_t *past_ns,
+				  const uint64_t *ns)
 {
 	v->types[0] = (struct ledger_type){LEDGER_REST, past_ns[0] + ns[0]};
 	for (uint32_t i = 1; i < LEDGER_TYPES; i++) {
@@ -152,7 +153,7 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 		/* Before its first steps are settled it is 0. */
 		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns
 							 : v.ns[BUCKET_GOODPUT];
-		types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
+		job_ledger_types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
 		from_ns = v.now_ns - v.unsettled_ns;
 	}
 	if (!t->edge_ns)
@@ -186,7 +187,7 @@ void job_time_leave(struct job *j)
 
 	ledger_view(j->ref->ledger, &v);
 	len_ns = job_part(j, &v, ns);
-	types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
+	job_ledger_types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
 	for (int i = 0; i < LEDGER_TYPES; i++)
 		t->past_types_ns[i] += types_ns[i];
 	job_window_leave(j, j->ref, &v, t->edge_ns + len_ns);
@@ -200,7 +201,7 @@ void job_time_leave(struct job *j)
 }
 
 /* All of its reference's ledger is the job's, as a rule. */
-static bool part_is_all(const struct job_time *t)
+static bool job_ledger_part_is_all(const struct job_time *t)
 {
 	uint64_t base_ns = 0;
 
@@ -217,7 +218,7 @@ uint64_t job_time_goodput(const struct job *j)
 
 	if (!j->ref)
 		return t->past_ns[BUCKET_GOODPUT];
-	if (part_is_all(t))
+	if (job_ledger_part_is_all(t))
 		return t->past_ns[BUCKET_GOODPUT] + ledger_goodput(j->ref->ledger);
 	ledger_view(j->ref->ledger, &v);
 	job_part(j, &v, ns);
@@ -253,7 +254,7 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 	if (j->ref) {
 		ledger_view(j->ref->ledger, &v);
 		len_ns = job_part(j, &v, ns);
-		types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
+		job_ledger_types_part(j, &v, ns[BUCKET_CUSTOM], types_ns);
 	} else if (job_before(t->edge_ns, now_ns) && j->state != JOB_OVER &&
 		   j->state != JOB_ENDED) {
 		len_ns = now_ns - t->edge_ns;
@@ -275,7 +276,7 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 	};
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		ret->ns[b] = t->past_ns[b] + ns[b];
-	types_view(ret, t->past_types_ns, types_ns);
+	job_ledger_types_view(ret, t->past_types_ns, types_ns);
 }
 
 void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns)

@@ -49,7 +49,8 @@ void job_place(struct job_member *m, const struct job_place *p)
 
 /* "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", "pids 7 and 8" where ranks are not known; of many
  * the first ones. */
-static void put_ranks(char *out, size_t len, const struct job_place *const *list, uint32_t n)
+static void job_place_put_ranks(char *out, size_t len, const struct job_place *const *list,
+				uint32_t n)
 {
 	uint32_t shown = n > 8 ? 8 : n;
 	bool ranked = list[0]->rank >= 0;
@@ -106,13 +107,13 @@ void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, siz
 		return;
 	qsort(waits, nwaits, sizeof(waits[0]), place_order);
 	qsort(behind, nbehind, sizeof(behind[0]), place_order);
-	put_ranks(who, sizeof(who), waits, nwaits);
+	job_place_put_ranks(who, sizeof(who), waits, nwaits);
 	if (!nbehind) {
 		snprintf(out, len, "%s have all entered %s #%llu", who, most->name,
 			 (unsigned long long)most->count);
 		return;
 	}
-	put_ranks(others, sizeof(others), behind, nbehind);
+	job_place_put_ranks(others, sizeof(others), behind, nbehind);
 	snprintf(out, len, "%s wait%s in %s #%llu; %s ha%s not entered it", who,
 		 nwaits == 1 ? "s" : "", most->name, (unsigned long long)most->count, others,
 		 nbehind == 1 ? "s" : "ve");

@@ -4,7 +4,7 @@
 
 #include "userspace/model/job/job_private.h"
 
-static void disruptions_view(const struct job *j, struct job_view *ret)
+static void job_view_disruptions_view(const struct job *j, struct job_view *ret)
 {
 	uint64_t here = j->ndisruptions - j->carried_disruptions,
 		 n = here < JOB_DISRUPTIONS ? here : JOB_DISRUPTIONS;
@@ -58,7 +58,7 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 	if (j->ref)
 		ledger_view_idle(&ret->ledger, j->away, now_ns);
 	job_work_view(j, now_ns, ret);
-	disruptions_view(j, ret);
+	job_view_disruptions_view(j, ret);
 }
 
 void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v)
@@ -68,7 +68,7 @@ void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct jo
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-static void disruption_archive(struct archive *a, struct job_disruption *f)
+static void job_view_disruption_archive(struct archive *a, struct job_disruption *f)
 {
 	archive_number(a, &f->number);
 	archive_text(a, f->why.cause);
@@ -96,7 +96,7 @@ static void disruption_archive(struct archive *a, struct job_disruption *f)
 	archive_text(a, f->how);
 }
 
-static void time_archive(struct archive *a, struct job_time *t)
+static void job_view_time_archive(struct archive *a, struct job_time *t)
 {
 	uint64_t sum_ns = 0;
 
@@ -120,7 +120,7 @@ static void time_archive(struct archive *a, struct job_time *t)
 			!job_before(t->edge_ns, t->start_ns) && sum_ns == t->edge_ns - t->start_ns);
 }
 
-static void points_archive(struct archive *a, struct job *j)
+static void job_view_points_archive(struct archive *a, struct job *j)
 {
 	uint32_t n;
 
@@ -140,7 +140,7 @@ static void points_archive(struct archive *a, struct job *j)
 	}
 }
 
-static void formers_archive(struct archive *a, struct job *j)
+static void job_view_formers_archive(struct archive *a, struct job *j)
 {
 	archive_count(a, &j->nformers, JOB_FORMERS, sizeof(j->formers[0]));
 	for (uint32_t i = 0; i < j->nformers && !a->error; i++) {
@@ -161,7 +161,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->key);
 	archive_text(a, j->name);
 	archive_text(a, j->uid);
-	formers_archive(a, j);
+	job_view_formers_archive(a, j);
 	archive_below(a, &j->from, GP_JOB_FROM_COUNT);
 	archive_number(a, &j->attempt);
 	scheduling_archive(a, &j->scheduling);
@@ -189,7 +189,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->step_base);
 	archive_number(a, &j->based_run);
 	archive_number(a, &j->first_read);
-	time_archive(a, &j->time);
+	job_view_time_archive(a, &j->time);
 	job_work_archive(a, &j->work);
 	files = j->files;
 	archive_number(a, &files);
@@ -200,16 +200,16 @@ static void job_archive(struct archive *a, struct job **at)
 	window_archive(a, &j->window);
 	window_edge_archive(a, &j->ref_edge);
 	archive_number(a, &j->ref_midway);
-	points_archive(a, j);
+	job_view_points_archive(a, j);
 	archive_number(a, &j->failed_ns);
 	archive_number(a, &j->disrupted);
 	archive_number(a, &j->unreported);
 	archive_number(a, &j->unsettled);
-	disruption_archive(a, &j->disruption);
+	job_view_disruption_archive(a, &j->disruption);
 	archive_numbers(a, j->disruption_past_ns);
 	archive_number(a, &j->ndisruptions);
 	for (uint64_t i = 0; i < JOB_DISRUPTIONS && i < j->ndisruptions; i++)
-		disruption_archive(a, &j->disruptions[i]);
+		job_view_disruption_archive(a, &j->disruptions[i]);
 	archive_count(a, &j->ncauses, JOB_CAUSES, sizeof(j->causes[0]));
 	for (uint32_t i = 0; i < j->ncauses && !a->error; i++) {
 		archive_text(a, j->causes[i].cause);

@@ -4,8 +4,8 @@
 
 /* As job_ledger.c has it: what is past, and the reference's part. */
 
-static int idle_add(const struct job *j, struct window *w, enum bucket b, uint64_t from_ns,
-		    uint64_t to_ns)
+static int job_window_idle_add(const struct job *j, struct window *w, enum bucket b,
+			       uint64_t from_ns, uint64_t to_ns)
 {
 	int err = 0;
 
@@ -28,13 +28,13 @@ static void window_lose(struct job *j)
 	j->window = NULL;
 }
 
-static void past_add(struct job *j, enum bucket b, uint64_t from_ns, uint64_t to_ns)
+static void job_window_past_add(struct job *j, enum bucket b, uint64_t from_ns, uint64_t to_ns)
 {
-	if (idle_add(j, j->window, b, from_ns, to_ns))
+	if (job_window_idle_add(j, j->window, b, from_ns, to_ns))
 		window_lose(j);
 }
 
-static const struct window_edge *edge_of(const struct job *j)
+static const struct window_edge *job_window_edge_of(const struct job *j)
 {
 	return j->ref_midway ? &j->ref_edge : NULL;
 }
@@ -43,7 +43,7 @@ void job_window_reach_back(struct job *j, uint64_t from_ns)
 {
 	if (j->window)
 		window_reach_back(j->window, from_ns);
-	past_add(j, BUCKET_PROGRAM_STARTUP, from_ns, j->time.start_ns);
+	job_window_past_add(j, BUCKET_PROGRAM_STARTUP, from_ns, j->time.start_ns);
 }
 
 void job_window_refer(struct job *j, const struct job_member *m, bool midway, uint64_t from_ns,
@@ -56,7 +56,8 @@ void job_window_refer(struct job *j, const struct job_member *m, bool midway, ui
 	if (!j->window) /* without memory for it there are none */
 		j->window = window_new(from_ns);
 	/* What lies before the boot no window of this node has. */
-	past_add(j, between, (int64_t)j->time.edge_ns > 0 ? j->time.edge_ns : 0, from_ns);
+	job_window_past_add(j, between, (int64_t)j->time.edge_ns > 0 ? j->time.edge_ns : 0,
+			    from_ns);
 }
 
 void job_window_leave(struct job *j, const struct job_member *m, const struct ledger_view *v,
@@ -65,10 +66,10 @@ void job_window_leave(struct job *j, const struct job_member *m, const struct le
 	uint64_t settled_ns = v->now_ns - v->unsettled_ns;
 
 	if (j->window && m->window &&
-	    window_merge(j->window, m->window, j->time.edge_ns, edge_of(j)))
+	    window_merge(j->window, m->window, j->time.edge_ns, job_window_edge_of(j)))
 		window_lose(j);
-	past_add(j, BUCKET_OTHER, settled_ns > j->time.edge_ns ? settled_ns : j->time.edge_ns,
-		 edge_ns);
+	job_window_past_add(j, BUCKET_OTHER,
+			    settled_ns > j->time.edge_ns ? settled_ns : j->time.edge_ns, edge_ns);
 }
 
 void job_window_waste(struct job *j, uint64_t ns)
@@ -95,10 +96,10 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 		ledger_view(j->ref->ledger, &l);
 		hang_ns = l.ns[BUCKET_HANG] - window_total(j->ref->window, BUCKET_HANG);
 		away_ns = window_unbooked(j->ref->window, j->away, &l, now_ns);
-		err = window_merge(w, j->ref->window, j->time.edge_ns, edge_of(j));
+		err = window_merge(w, j->ref->window, j->time.edge_ns, job_window_edge_of(j));
 	} else {
-		err = idle_add(j, w, j->disrupted ? BUCKET_RECOVERY : BUCKET_OTHER, j->time.edge_ns,
-			       now_ns);
+		err = job_window_idle_add(j, w, j->disrupted ? BUCKET_RECOVERY : BUCKET_OTHER,
+					  j->time.edge_ns, now_ns);
 	}
 	for (int i = 0; !err && i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);

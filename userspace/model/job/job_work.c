@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-static uint32_t accelerators_of(const struct job_member *m)
+static uint32_t job_work_accelerators_of(const struct job_member *m)
 {
 	return program_accelerators(&m->env->program, m->accelerated);
 }
 
-static void outage_add(const struct job *j, double *ns, uint64_t to_ns)
+static void job_work_outage_add(const struct job *j, double *ns, uint64_t to_ns)
 {
 	const struct job_work *w = &j->work;
 	uint64_t away_ns = away_within(j->away, w->left_ns, to_ns);
@@ -24,7 +24,7 @@ void job_work_begin(struct job *j, const struct job_member *m)
 	struct job_work *w = &j->work;
 
 	if (j->disrupted && !j->members && m->start_ns > w->left_ns)
-		outage_add(j, w->past_ns, m->start_ns);
+		job_work_outage_add(j, w->past_ns, m->start_ns);
 	w->before_accelerators = w->run_accelerators;
 	w->run_ranks = w->run_accelerators = 0;
 }
@@ -58,7 +58,7 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const str
 
 void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
 {
-	uint32_t n = accelerators_of(m);
+	uint32_t n = job_work_accelerators_of(m);
 	struct job_work *w = &j->work;
 	struct ledger_view v;
 
@@ -85,7 +85,7 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		ret->accelerator_ns[b] = w->past_ns[b];
 	if (j->state == JOB_DOWN && now_ns > w->left_ns)
-		outage_add(j, ret->accelerator_ns, now_ns);
+		job_work_outage_add(j, ret->accelerator_ns, now_ns);
 	ret->work = (struct program_seen){
 		.timed_steps = w->timed_steps,
 		.timed_ns = w->timed_ns,
@@ -104,7 +104,7 @@ void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t acc
 }
 
 /* Ranks that are elsewhere are taken to have as many accelerators as each of those here. */
-static double accelerators_everywhere(const struct job_view *v)
+static double job_work_accelerators_everywhere(const struct job_view *v)
 {
 	uint32_t each = v->run_ranks ? v->accelerators / v->run_ranks : 0;
 
@@ -117,7 +117,7 @@ void job_view_work(struct job_view *v, const struct program_config *c)
 {
 	const struct ledger_view *l = &v->ledger;
 
-	v->work.accelerators = accelerators_everywhere(v);
+	v->work.accelerators = job_work_accelerators_everywhere(v);
 	v->work.goodput_ns = l->ns[BUCKET_GOODPUT];
 	v->work.observed_ns = ledger_elapsed(l) - l->ns[BUCKET_UNOBSERVED];
 	program_view(c, &v->work, &v->program);

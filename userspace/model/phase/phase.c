@@ -90,7 +90,7 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid)
 
 /* ---- marks and breaks ------------------------------------------------------------------------ */
 
-static int marks_grow(struct phase_finder *pf)
+static int phase_marks_grow(struct phase_finder *pf)
 {
 	uint32_t cap = pf->cap ? 2 * pf->cap : PHASE_MARKS_MIN;
 	struct phase_mark *marks = malloc(cap * sizeof(*marks));
@@ -105,14 +105,14 @@ static int marks_grow(struct phase_finder *pf)
 	return 0;
 }
 
-static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
+static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
 		/* One before those is kept, too: it shows that none of them was given up. */
 		bool needed = !pf->cap ||
 			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
-		if (needed && pf->cap < PHASE_MARKS && marks_grow(pf))
+		if (needed && pf->cap < PHASE_MARKS && phase_marks_grow(pf))
 			return -ENOMEM;
 		if (pf->next - pf->first == pf->cap)
 			pf->first++;
@@ -123,7 +123,7 @@ static int mark_add(struct phase_finder *pf, enum mark_kind kind, const struct s
 }
 
 /* A call that blocks, or a compilation: those within it are its time. */
-static int mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
+static int phase_mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	uint64_t looked = 0;
 
@@ -138,7 +138,7 @@ static int mark_blocked(struct phase_finder *pf, enum mark_kind kind, const stru
 		if (i == pf->next)
 			pf->next--;
 	}
-	return mark_add(pf, kind, s);
+	return phase_mark_add(pf, kind, s);
 }
 
 static int phase_feed_copy(struct phase_finder *pf, const struct signal *s)
@@ -146,13 +146,15 @@ static int phase_feed_copy(struct phase_finder *pf, const struct signal *s)
 	enum mark_kind kind = s->ident == COPY_OUT ? MARK_COPY_OUT : MARK_COPY;
 
 	pf->seen |= 1u << kind;
-	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS ? 0 : mark_blocked(pf, kind, s);
+	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS ? 0 : phase_mark_blocked(pf, kind, s);
 }
 
 static int phase_feed_collective(struct phase_finder *pf, const struct signal *s)
 {
 	pf->seen |= 1u << MARK_COLLECTIVE;
-	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS ? 0 : mark_blocked(pf, MARK_COLLECTIVE, s);
+	return s->ts_ns - s->begin_ns < PHASE_BLOCKED_NS
+		       ? 0
+		       : phase_mark_blocked(pf, MARK_COLLECTIVE, s);
 }
 
 void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns)
@@ -165,7 +167,7 @@ void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint6
 /* ---- batches and evaluations ----------------------------------------------------------------- */
 
 /* Lower median: one evaluation among few gaps must not become the rule. */
-static uint32_t usual_fetches(const struct phase_thread *t)
+static uint32_t phase_usual_fetches(const struct phase_thread *t)
 {
 	uint32_t a[PHASE_FETCHES] = {0}, n = t->gaps < PHASE_FETCHES ? t->gaps : PHASE_FETCHES;
 
@@ -181,9 +183,9 @@ static uint32_t usual_fetches(const struct phase_thread *t)
 
 /* One more than usual is an evaluation, too, when something ran without gradients before the last
  * ones. */
-static bool fetches_many(const struct phase_thread *t)
+static bool phase_fetches_many(const struct phase_thread *t)
 {
-	uint32_t usual = usual_fetches(t);
+	uint32_t usual = phase_usual_fetches(t);
 
 	if (!t->gaps || t->fetches < EVAL_MORE)
 		return false;
@@ -191,7 +193,8 @@ static bool fetches_many(const struct phase_thread *t)
 	       (t->quiet && usual && t->quiet + usual <= t->fetches);
 }
 
-static void eval_report(struct phase_finder *pf, const struct phase_thread *t, uint64_t end_ns)
+static void phase_eval_report(struct phase_finder *pf, const struct phase_thread *t,
+			      uint64_t end_ns)
 {
 	struct span s = {
 		.kind = SPAN_EVAL,
@@ -212,23 +215,23 @@ void phase_evaluation(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, 
 {
 	const struct phase_thread t = {.tid = tid, .gap_ns = begin_ns};
 
-	eval_report(pf, &t, end_ns);
+	phase_eval_report(pf, &t, end_ns);
 }
 
-static uint64_t earlier_ns(uint64_t a_ns, uint64_t b_ns)
+static uint64_t phase_earlier_ns(uint64_t a_ns, uint64_t b_ns)
 {
 	return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
 /* A checkpoint, or a range such as none of its batches had, is done when the evaluation is over. */
-static uint64_t eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
+static uint64_t phase_eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
 {
-	uint64_t ns = earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);
+	uint64_t ns = phase_earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);
 
 	return ns && ns < end_ns ? ns : end_ns;
 }
 
-static void gap_anew(struct phase_thread *t)
+static void phase_gap_anew(struct phase_thread *t)
 {
 	t->fetches = t->ranged = t->quiet = 0;
 	t->loading_ns = 0;
@@ -238,7 +241,7 @@ static void gap_anew(struct phase_thread *t)
 static void phase_thread_after(struct phase_thread *t, uint64_t *first_ns, uint64_t begin_ns)
 {
 	if (t->fetches && !t->fetching && begin_ns >= t->fetched_ns)
-		*first_ns = earlier_ns(*first_ns, begin_ns);
+		*first_ns = phase_earlier_ns(*first_ns, begin_ns);
 }
 
 static void phase_thread_ranged(struct phase_thread *t, uint64_t begin_ns)
@@ -251,7 +254,7 @@ static void phase_thread_ranged(struct phase_thread *t, uint64_t begin_ns)
 
 /* The batches before the first that was trained on are many more than those before the second: an
  * evaluation before training, or batches that were skipped. */
-static void first_judge(struct phase_finder *pf, const struct phase_thread *t)
+static void phase_first_judge(struct phase_finder *pf, const struct phase_thread *t)
 {
 	const struct phase_first *f = &t->first;
 	const struct phase_thread at = {.tid = t->tid, .gap_ns = f->begin_ns};
@@ -264,23 +267,23 @@ static void first_judge(struct phase_finder *pf, const struct phase_thread *t)
 	if (100 * f->loading_ns >= SKIP_SHARE * (f->end_ns - f->begin_ns))
 		phase_break_add(pf, &s, true);
 	else
-		eval_report(pf, &at, f->end_ns);
+		phase_eval_report(pf, &at, f->end_ns);
 }
 
 /* end_ns: where the batch that is trained on was asked for. */
-static void gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
+static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
 {
-	bool many = fetches_many(t);
+	bool many = phase_fetches_many(t);
 
 	if (!t->gaps && t->fetches >= EVAL_MORE)
-		t->first = (struct phase_first){t->gap_ns, eval_end_ns(t, end_ns),
+		t->first = (struct phase_first){t->gap_ns, phase_eval_end_ns(t, end_ns),
 						t->loading_ns - t->loaded_ns, t->fetches, t->quiet};
 	else if (t->gaps == 1 && t->first.fetches)
-		first_judge(pf, t);
+		phase_first_judge(pf, t);
 	t->usual[t->gaps++ % PHASE_FETCHES] = t->fetches;
 	if (many)
-		eval_report(pf, t, eval_end_ns(t, end_ns));
-	gap_anew(t);
+		phase_eval_report(pf, t, phase_eval_end_ns(t, end_ns));
+	phase_gap_anew(t);
 }
 
 /* A sign of training on this thread: what came before it is over. */
@@ -290,7 +293,7 @@ static void phase_thread_training(struct phase_finder *pf, struct phase_thread *
 	phase_save_over(pf, t);
 	phase_works(pf, t, s->ts_ns);
 	if (t->fetches)
-		gap_judge(pf, t, t->fetch_ns);
+		phase_gap_judge(pf, t, t->fetch_ns);
 }
 
 static void phase_feed_fetch_begin(struct phase_finder *pf, struct phase_thread *t,
@@ -326,11 +329,11 @@ static int phase_feed_fetch(struct phase_finder *pf, struct phase_thread *t, con
 	if (!phase_thread_trains(pf, t))
 		return 0;
 	pf->emit(pf->ctx, &span);
-	return mark_add(pf, MARK_FETCH, s);
+	return phase_mark_add(pf, MARK_FETCH, s);
 }
 
 /* No training follows: an evaluation after the last step. */
-static void gaps_end(struct phase_finder *pf)
+static void phase_gaps_end(struct phase_finder *pf)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
 		struct phase_thread *t = &pf->threads[i];
@@ -338,9 +341,9 @@ static void gaps_end(struct phase_finder *pf)
 		if (!t->fetches || !(t->backward || t->updates))
 			continue;
 		t->before = (struct phase_after){0}; /* the last batch was judged too */
-		if (t->quiet && !fetches_many(t))
-			eval_report(pf, t, t->quiet_ns);
-		gap_judge(pf, t, t->fetched_ns);
+		if (t->quiet && !phase_fetches_many(t))
+			phase_eval_report(pf, t, t->quiet_ns);
+		phase_gap_judge(pf, t, t->fetched_ns);
 	}
 }
 
@@ -353,12 +356,12 @@ static int phase_feed_unwatched(struct phase_finder *pf, const struct signal *s)
 
 		if (t->save.active && t->save.open && s->begin_ns > t->save.end_ns)
 			t->save.end_ns = s->begin_ns;
-		if (fetches_many(t))
-			eval_report(pf, t, s->begin_ns);
-		gap_anew(t);
+		if (phase_fetches_many(t))
+			phase_eval_report(pf, t, s->begin_ns);
+		phase_gap_anew(t);
 		t->updated_ns = 0;
 	}
-	return mark_add(pf, MARK_GAP, s);
+	return phase_mark_add(pf, MARK_GAP, s);
 }
 
 bool phase_untrained(const struct phase_finder *pf, uint64_t *ret_since_ns)
@@ -390,7 +393,7 @@ static int phase_feed_thread(struct phase_finder *pf, struct phase_thread *t,
 		pf->trained = t->backward = true;
 		t->updated_ns = 0;
 		t->trained_ns = s->ts_ns;
-		return mark_add(pf, MARK_BACKWARD, s);
+		return phase_mark_add(pf, MARK_BACKWARD, s);
 	case SIGNAL_UPDATE_BEGIN:
 		phase_thread_training(pf, t, s);
 		return 0;
@@ -399,12 +402,12 @@ static int phase_feed_thread(struct phase_finder *pf, struct phase_thread *t,
 			return 0;
 		pf->trained = t->updates = true;
 		t->updated_ns = t->trained_ns = t->idle_ns = s->ts_ns;
-		return mark_add(pf, MARK_UPDATE, s);
+		return phase_mark_add(pf, MARK_UPDATE, s);
 	case SIGNAL_ZERO_GRAD_BEGIN:
 		phase_thread_training(pf, t, s);
 		return 0;
 	case SIGNAL_ZERO_GRAD:
-		return mark_add(pf, MARK_ZERO_GRAD, s);
+		return phase_mark_add(pf, MARK_ZERO_GRAD, s);
 	case SIGNAL_GRAD_ON:
 		if (!t->fetches || t->fetching)
 			return 0;
@@ -412,14 +415,14 @@ static int phase_feed_thread(struct phase_finder *pf, struct phase_thread *t,
 		t->quiet_ns = s->ts_ns;
 		return 0;
 	case SIGNAL_SYNC:
-		return mark_blocked(pf, MARK_SYNC, s);
+		return phase_mark_blocked(pf, MARK_SYNC, s);
 	case SIGNAL_COLLECTIVE:
 		return phase_feed_collective(pf, s);
 	case SIGNAL_COMPILE:
-		return mark_blocked(pf, MARK_COMPILE, s);
+		return phase_mark_blocked(pf, MARK_COMPILE, s);
 	case SIGNAL_RANGE:
 		if (phase_range_compiles(s->text))
-			return mark_blocked(pf, MARK_COMPILE, s);
+			return phase_mark_blocked(pf, MARK_COMPILE, s);
 		phase_thread_ranged(t, s->begin_ns);
 		return 0;
 	case SIGNAL_SAVE_BEGIN:
@@ -453,7 +456,7 @@ static int phase_feed_signal(struct phase_finder *pf, const struct signal *s)
 	case SIGNAL_EXIT:
 		phase_bursts_expire(pf, s->ts_ns, s->kind == SIGNAL_EXIT);
 		if (s->kind == SIGNAL_EXIT)
-			gaps_end(pf);
+			phase_gaps_end(pf);
 		return 0;
 	case SIGNAL_GAP:
 		return phase_feed_unwatched(pf, s);

@@ -50,7 +50,8 @@ static bool blocked_counts(const struct phase_split *sp, const struct phase_mark
 }
 
 /* Behind the last mark that may reach into what ends at to_ns: the first one that ends later. */
-static uint64_t marks_until(const struct phase_finder *pf, uint64_t first, uint64_t to_ns)
+static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_t first,
+					  uint64_t to_ns)
 {
 	uint64_t last = first;
 
@@ -102,7 +103,7 @@ uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64
 	if (!(sp->pf->seen & MARKS_BLOCKING)) /* as in most loops on a CPU */
 		return 0;
 	first = phase_marks_after(sp->pf, from_ns);
-	for (uint64_t i = marks_until(sp->pf, first, to_ns); i > first; i--) {
+	for (uint64_t i = phase_blocked_marks_until(sp->pf, first, to_ns); i > first; i--) {
 		const struct phase_mark *m = phase_mark_at(sp->pf, i - 1);
 
 		if (blocked_counts(sp, m))
@@ -124,21 +125,24 @@ struct places { /* in order, none across another */
 	uint32_t n;
 };
 
-static uint64_t piece_ns(const struct step_piece *p)
+static uint64_t phase_blocked_piece_ns(const struct step_piece *p)
 {
 	return p->to_ns - p->from_ns;
 }
 
 /* Where there is no room for one more, the shortest gives way; false: that is the new one. */
-static bool places_room(struct places *at, uint64_t ns)
+static bool phase_blocked_places_room(struct places *at, uint64_t ns)
 {
 	uint32_t least = 0;
 
 	if (at->n < STEP_PIECES)
 		return true;
 	for (uint32_t i = 1; i < at->n; i++)
-		least = piece_ns(&at->piece[i]) < piece_ns(&at->piece[least]) ? i : least;
-	if (piece_ns(&at->piece[least]) >= ns)
+		least = phase_blocked_piece_ns(&at->piece[i]) <
+					phase_blocked_piece_ns(&at->piece[least])
+				? i
+				: least;
+	if (phase_blocked_piece_ns(&at->piece[least]) >= ns)
 		return false;
 	at->n--;
 	memmove(&at->piece[least], &at->piece[least + 1], (at->n - least) * sizeof(at->piece[0]));
@@ -148,7 +152,7 @@ static bool places_room(struct places *at, uint64_t ns)
 
 /* It ends after all that have a place. Where two threads block at once the place is the step's own,
  * else the later one's; what another one was blocked for before its own thread was is left out. */
-static void places_add(struct places *at, struct step_piece p, bool own)
+static void phase_blocked_places_add(struct places *at, struct step_piece p, bool own)
 {
 	while (at->n && at->piece[at->n - 1].to_ns > p.from_ns) {
 		struct step_piece *last = &at->piece[at->n - 1];
@@ -162,13 +166,13 @@ static void places_add(struct places *at, struct step_piece p, bool own)
 			break;
 		at->n--;
 	}
-	if (p.to_ns <= p.from_ns || !places_room(at, piece_ns(&p)))
+	if (p.to_ns <= p.from_ns || !phase_blocked_places_room(at, phase_blocked_piece_ns(&p)))
 		return;
 	at->piece[at->n] = p;
 	at->own[at->n++] = own;
 }
 
-static void split_places(const struct phase_split *sp)
+static void phase_blocked_split_places(const struct phase_split *sp)
 {
 	static const enum phase phase[MARK_KINDS] = {
 		[MARK_SYNC] = PHASE_SYNC,	[MARK_COLLECTIVE] = PHASE_COLLECTIVE,
@@ -178,7 +182,7 @@ static void split_places(const struct phase_split *sp)
 	struct fact_step *out = sp->out;
 	const struct step *s = &out->step;
 	uint64_t first = phase_marks_after(sp->pf, s->start_ns),
-		 last = marks_until(sp->pf, first, s->end_ns);
+		 last = phase_blocked_marks_until(sp->pf, first, s->end_ns);
 	struct places at = {.n = 0};
 
 	for (uint64_t i = first; i < last; i++) {
@@ -190,7 +194,7 @@ static void split_places(const struct phase_split *sp)
 		p.from_ns = p.from_ns > s->start_ns ? p.from_ns : s->start_ns;
 		p.to_ns = p.to_ns < s->end_ns ? p.to_ns : s->end_ns;
 		if (p.to_ns > p.from_ns)
-			places_add(&at, p, m->tid == s->tid);
+			phase_blocked_places_add(&at, p, m->tid == s->tid);
 	}
 	memcpy(out->blocked, at.piece, at.n * sizeof(at.piece[0]));
 	out->nblocked = at.n;
@@ -213,5 +217,5 @@ void phase_split_blocked(struct phase_split *sp)
 	out->device_known = sp->pf->seen &
 			    (1u << MARK_SYNC | 1u << MARK_COLLECTIVE | 1u << MARK_COPY_OUT);
 	if (blocked_ns)
-		split_places(sp);
+		phase_blocked_split_places(sp);
 }

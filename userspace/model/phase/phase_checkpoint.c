@@ -45,7 +45,7 @@ void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct b
 }
 
 /* Called, and without a file yet: it plans, or waits for other ranks. */
-static bool burst_waits(const struct burst *b)
+static bool phase_checkpoint_burst_waits(const struct burst *b)
 {
 	return b->active && b->called && !b->files && !b->seen;
 }
@@ -53,7 +53,7 @@ static bool burst_waits(const struct burst *b)
 void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 		 const struct signal *s)
 {
-	if (b->active && !burst_waits(b) && s->begin_ns > b->end_ns &&
+	if (b->active && !phase_checkpoint_burst_waits(b) && s->begin_ns > b->end_ns &&
 	    s->begin_ns - b->end_ns >= BURST_NS)
 		phase_burst_close(pf, t, b, b == &t->save && !b->open);
 	if (!b->active) {
@@ -98,7 +98,7 @@ void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const stru
 	t->save.end_ns = s->ts_ns;
 }
 
-static uint32_t ran_hash(uint64_t ran)
+static uint32_t phase_checkpoint_ran_hash(uint64_t ran)
 {
 	return (uint32_t)(ran ^ ran >> 32);
 }
@@ -106,7 +106,7 @@ static uint32_t ran_hash(uint64_t ran)
 /* How long it takes from such a sign of work to the next, as a rule: the median of the last ones
  * after the same program (0: update). Where there are few of those, or surely is asked for, the
  * longest of all. 0: not known. */
-static uint64_t usual_ns(const struct phase_thread *t, uint64_t after, bool surely)
+static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t after, bool surely)
 {
 	uint32_t n = t->runs < PHASE_RUNS ? t->runs : PHASE_RUNS, alike = 0;
 	uint64_t sorted[PHASE_RUNS], most_ns = 0;
@@ -116,7 +116,7 @@ static uint64_t usual_ns(const struct phase_thread *t, uint64_t after, bool sure
 		uint32_t k = alike;
 
 		most_ns = ns > most_ns ? ns : most_ns;
-		if (t->between[i] != ran_hash(after))
+		if (t->between[i] != phase_checkpoint_ran_hash(after))
 			continue;
 		for (; k && sorted[k - 1] > ns; k--)
 			sorted[k] = sorted[k - 1];
@@ -129,8 +129,8 @@ static uint64_t usual_ns(const struct phase_thread *t, uint64_t after, bool sure
 }
 
 /* Another thread began to write a checkpoint since then. */
-static struct burst *burst_begun(struct phase_finder *pf, const struct phase_thread *t,
-				 uint64_t from_ns)
+static struct burst *phase_checkpoint_burst_begun(struct phase_finder *pf,
+						  const struct phase_thread *t, uint64_t from_ns)
 {
 	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {
 		struct burst *b = &pf->threads[i].save;
@@ -141,14 +141,14 @@ static struct burst *burst_begun(struct phase_finder *pf, const struct phase_thr
 	return NULL;
 }
 
-static void between_add(struct phase_thread *t, uint64_t after, uint64_t ns)
+static void phase_checkpoint_between_add(struct phase_thread *t, uint64_t after, uint64_t ns)
 {
-	t->between[t->runs % PHASE_RUNS] = ran_hash(after);
+	t->between[t->runs % PHASE_RUNS] = phase_checkpoint_ran_hash(after);
 	t->between_ns[t->runs++ % PHASE_RUNS] = ns;
 }
 
-static void handover_report(struct phase_finder *pf, const struct phase_thread *t,
-			    uint64_t begin_ns, uint64_t end_ns, bool cuts)
+static void phase_checkpoint_handover_report(struct phase_finder *pf, const struct phase_thread *t,
+					     uint64_t begin_ns, uint64_t end_ns, bool cuts)
 {
 	struct span s = {.kind = SPAN_HANDOVER,
 			 .tid = t->tid,
@@ -174,16 +174,16 @@ void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct sig
 {
 	uint64_t now_ns = s->begin_ns ? s->begin_ns : s->ts_ns;
 	uint64_t ns = t->run_ns && now_ns > t->run_ns ? now_ns - t->run_ns : 0, usual, begin_ns;
-	struct burst *b = burst_begun(pf, t, t->run_ns);
+	struct burst *b = phase_checkpoint_burst_begun(pf, t, t->run_ns);
 
 	if (b) {
 		b->handed = true;
-		usual = usual_ns(t, t->ran, !b->unit);
+		usual = phase_checkpoint_usual_ns(t, t->ran, !b->unit);
 		ns = usual && ns > usual ? ns - usual : 0;
 		begin_ns = now_ns - ns < b->begin_ns ? now_ns - ns : b->begin_ns;
-		handover_report(pf, t, begin_ns, begin_ns + ns, false);
+		phase_checkpoint_handover_report(pf, t, begin_ns, begin_ns + ns, false);
 	} else if (ns) {
-		between_add(t, t->ran, ns);
+		phase_checkpoint_between_add(t, t->ran, ns);
 	}
 	t->run_ns = now_ns > t->run_ns ? now_ns : t->run_ns;
 	t->ran = s->ident;
@@ -198,26 +198,28 @@ void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_n
 	t->idle_ns = 0;
 	if (!t->called_ns) {
 		if (idle_ns && now_ns > idle_ns)
-			between_add(t, 0, now_ns - idle_ns);
+			phase_checkpoint_between_add(t, 0, now_ns - idle_ns);
 		return;
 	}
-	usual = usual_ns(t, 0, false);
+	usual = phase_checkpoint_usual_ns(t, 0, false);
 	if (idle_ns && t->called_ns > idle_ns)
 		usual -= t->called_ns - idle_ns < usual ? t->called_ns - idle_ns : usual;
 	most_ns = now_ns > t->called_ns ? now_ns - t->called_ns : 0;
-	handover_report(pf, t, t->called_ns, now_ns - (usual < most_ns ? usual : most_ns), true);
+	phase_checkpoint_handover_report(pf, t, t->called_ns,
+					 now_ns - (usual < most_ns ? usual : most_ns), true);
 	t->called_ns = 0;
 }
 
 /* Another thread was given the state, and saves it: the threads that waited for that go on. */
-static void calls_return(struct phase_finder *pf, const struct phase_thread *t, uint64_t now_ns)
+static void phase_checkpoint_calls_return(struct phase_finder *pf, const struct phase_thread *t,
+					  uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
 		struct phase_thread *o = &pf->threads[i];
 
 		if (o == t || !o->called_ns)
 			continue;
-		handover_report(pf, o, o->called_ns, now_ns, true);
+		phase_checkpoint_handover_report(pf, o, o->called_ns, now_ns, true);
 		o->called_ns = o->idle_ns = 0;
 	}
 }
@@ -229,8 +231,8 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 			t->called_ns = s->ts_ns;
 		return;
 	}
-	calls_return(pf, t, s->ts_ns);
-	if (burst_waits(&t->save)) /* one such function calls another */
+	phase_checkpoint_calls_return(pf, t, s->ts_ns);
+	if (phase_checkpoint_burst_waits(&t->save)) /* one such function calls another */
 		return;
 	phase_save_over(pf, t);
 	phase_burst(pf, t, &t->save, s);
@@ -246,7 +248,7 @@ void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const s
 		phase_burst(pf, t, &t->restore, s);
 }
 
-static bool restore_ended(const struct phase_thread *t)
+static bool phase_checkpoint_restore_ended(const struct phase_thread *t)
 {
 	return t->restore.seen && !t->restore.open;
 }
@@ -258,7 +260,7 @@ void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const st
 
 	if (soon && !t->restore.seen) /* where it closed its files is known better */
 		t->restore.end_ns = at_ns;
-	phase_burst_close(pf, t, &t->restore, soon || restore_ended(t));
+	phase_burst_close(pf, t, &t->restore, soon || phase_checkpoint_restore_ended(t));
 }
 
 /* Time passed, or the process ended. */
@@ -270,6 +272,6 @@ void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
 		if (all || (!t->save.open && now_ns - t->save.end_ns >= BURST_NS))
 			phase_burst_close(pf, t, &t->save, !t->save.open);
 		if (all || (!t->restore.open && now_ns - t->restore.end_ns >= BURST_NS))
-			phase_burst_close(pf, t, &t->restore, restore_ended(t));
+			phase_burst_close(pf, t, &t->restore, phase_checkpoint_restore_ended(t));
 	}
 }

@@ -10,8 +10,8 @@
 #define SOON_NS 100000000ull
 
 /* A marker's file is counted by its marker: what is seen of it is a second look at the same. */
-static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
-		      const struct signal *s, uint64_t bytes)
+static void phase_file_burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
+				 const struct signal *s, uint64_t bytes)
 {
 	phase_burst(pf, t, b, s);
 	b->files--;
@@ -19,27 +19,27 @@ static void burst_see(struct phase_finder *pf, struct phase_thread *t, struct bu
 	b->bytes += bytes;
 }
 
-static struct burst *burst_of(struct phase_thread *t, bool restore)
+static struct burst *phase_file_burst_of(struct phase_thread *t, bool restore)
 {
 	return restore ? &t->restore : &t->save;
 }
 
 /* Threads of a pool write, or read, the files of one folder: one checkpoint, reported as that of
  * the first thread. */
-static struct phase_thread *unit_thread(struct phase_finder *pf, struct phase_thread *t,
-					const struct signal *s, bool restore)
+static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, struct phase_thread *t,
+						   const struct signal *s, bool restore)
 {
 	for (uint32_t i = 0; pf->bursts && s->ident && i < pf->nthreads; i++) {
-		const struct burst *b = burst_of(&pf->threads[i], restore);
+		const struct burst *b = phase_file_burst_of(&pf->threads[i], restore);
 
 		if (b->active && b->unit == s->ident && b->seen &&
 		    s->begin_ns < b->end_ns + BURST_NS)
 			return &pf->threads[i];
 	}
 	/* What it wrote or read before was another folder's. */
-	if (s->ident && burst_of(t, restore)->active && burst_of(t, restore)->unit &&
-	    !burst_of(t, restore)->open)
-		phase_burst_close(pf, t, burst_of(t, restore), true);
+	if (s->ident && phase_file_burst_of(t, restore)->active &&
+	    phase_file_burst_of(t, restore)->unit && !phase_file_burst_of(t, restore)->open)
+		phase_burst_close(pf, t, phase_file_burst_of(t, restore), true);
 	return restore ? t : phase_save_thread(pf, t);
 }
 
@@ -52,7 +52,7 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 		pf->error = -ENOMEM;
 		return false;
 	}
-	t = unit_thread(pf, t, s, false);
+	t = phase_file_unit_thread(pf, t, s, false);
 	b = &t->save;
 	if (s->begin_ns < t->saved_ns) /* closed late, when its checkpoint had been reported */
 		return true;
@@ -63,7 +63,7 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 			s->begin_ns + SOON_NS <
 				b->begin_ns)) /* open for long: a log, closed by chance meanwhile */
 		return false;
-	burst_see(pf, t, b, s, s->count);
+	phase_file_burst_see(pf, t, b, s, s->count);
 	if (s->begin_ns < b->begin_ns)
 		b->begin_ns = s->begin_ns;
 	if (!b->unit)
@@ -99,11 +99,11 @@ void phase_opened(struct phase_finder *pf, const struct signal *s)
 		pf->error = -ENOMEM;
 	if (!t || t->fetching)
 		return;
-	t = unit_thread(pf, t, s, true);
+	t = phase_file_unit_thread(pf, t, s, true);
 	b = &t->restore;
 	/* safetensors opens its file twice: for the header, and to map it. */
 	again = b->active && b->seen && !strcmp(b->file, s->text);
-	burst_see(pf, t, b, s, again ? 0 : s->count);
+	phase_file_burst_see(pf, t, b, s, again ? 0 : s->count);
 	if (!b->unit)
 		b->unit = s->ident;
 	if (again && b->seen > 1)
@@ -118,7 +118,7 @@ void phase_read(struct phase_finder *pf, const struct signal *s)
 
 	if (!t)
 		pf->error = -ENOMEM;
-	t = t ? unit_thread(pf, t, s, true) : NULL;
+	t = t ? phase_file_unit_thread(pf, t, s, true) : NULL;
 	if (!t || !t->restore.active || s->begin_ns < t->restore.begin_ns)
 		return;
 	b = &t->restore;

@@ -26,8 +26,8 @@ uint64_t phase_worked_ns(const struct phase_finder *pf, const struct step *s)
 	return phase_first_backward(pf, s, s->start_ns, s->end_ns);
 }
 
-static bool break_counts(const struct phase_finder *pf, const struct phase_break *b,
-			 const struct step *s, bool alone)
+static bool phase_step_break_counts(const struct phase_finder *pf, const struct phase_break *b,
+				    const struct step *s, bool alone)
 {
 	const struct phase_thread *t = phase_thread_find(pf, s->tid);
 
@@ -48,14 +48,14 @@ static void step_ends(struct step *s, const struct phase_break *b)
 
 /* In order of time, those that meet as one: an evaluation may hold a checkpoint. Only what ended by
  * end_ns; the rest is kept for steps that follow. */
-static uint32_t breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
-			    struct phase_break *ret)
+static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
+				       struct phase_break *ret)
 {
 	uint32_t kept = 0, n = 0, merged = 0;
 
 	for (uint32_t i = 0; i < pf->nbreaks; i++) {
 		struct phase_break b = pf->breaks[i];
-		bool counts = break_counts(pf, &b, s, alone);
+		bool counts = phase_step_break_counts(pf, &b, s, alone);
 		uint32_t k = n;
 
 		if (!counts || b.end_ns > s->end_ns)
@@ -83,8 +83,8 @@ static uint32_t breaks_take(struct phase_finder *pf, const struct step *s, bool 
 
 /* It ends where its successor was queued: its work is the longest of what lies between the breaks,
  * the later of two. */
-static void cut_execution(const struct phase_break *b, uint32_t n, struct step *s,
-			  uint64_t *resume_ns)
+static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, struct step *s,
+				     uint64_t *resume_ns)
 {
 	uint64_t most_ns = 0, from_ns = s->start_ns;
 	uint32_t most = 0;
@@ -108,8 +108,8 @@ static void cut_execution(const struct phase_break *b, uint32_t n, struct step *
 }
 
 /* The step starts behind what comes before its work, or ends before what comes after it. */
-static void cut_marks(const struct phase_finder *pf, const struct phase_break *b, uint32_t n,
-		      struct step *s, uint64_t *resume_ns)
+static void phase_step_cut_marks(const struct phase_finder *pf, const struct phase_break *b,
+				 uint32_t n, struct step *s, uint64_t *resume_ns)
 {
 	uint64_t end_ns = s->end_ns;
 
@@ -132,7 +132,7 @@ static void step_cuts(struct phase_finder *pf, struct step *s, bool alone, uint6
 	struct phase_break breaks[PHASE_BREAKS];
 	uint32_t n;
 
-	n = breaks_take(pf, s, alone, breaks);
+	n = phase_step_breaks_take(pf, s, alone, breaks);
 	if (*resume_ns && *resume_ns <= s->end_ns)
 		s->start_ns = *resume_ns;
 	*resume_ns = 0;
@@ -141,14 +141,15 @@ static void step_cuts(struct phase_finder *pf, struct step *s, bool alone, uint6
 	if (!n)
 		return;
 	if (s->boundary == BOUNDARY_EXECUTE)
-		cut_execution(breaks, n, s, resume_ns);
+		phase_step_cut_execution(breaks, n, s, resume_ns);
 	else
-		cut_marks(pf, breaks, n, s, resume_ns);
+		phase_step_cut_marks(pf, breaks, n, s, resume_ns);
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-static void split_piece(struct phase_split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
+static void phase_step_split_piece(struct phase_split *sp, enum phase p, uint64_t from_ns,
+				   uint64_t to_ns)
 {
 	struct fact_step *out = sp->out;
 
@@ -158,7 +159,8 @@ static void split_piece(struct phase_split *sp, enum phase p, uint64_t from_ns, 
 			.phase = p, .from_ns = from_ns, .to_ns = to_ns};
 }
 
-static void split_add(struct phase_split *sp, enum phase p, uint64_t from_ns, uint64_t to_ns)
+static void phase_step_split_add(struct phase_split *sp, enum phase p, uint64_t from_ns,
+				 uint64_t to_ns)
 {
 	const struct step *s = &sp->out->step;
 
@@ -167,52 +169,52 @@ static void split_add(struct phase_split *sp, enum phase p, uint64_t from_ns, ui
 	if (to_ns <= from_ns)
 		return;
 	sp->out->phase_ns[p] += to_ns - from_ns - phase_blocked_ns(sp, from_ns, to_ns, NULL);
-	split_piece(sp, p, from_ns, to_ns);
+	phase_step_split_piece(sp, p, from_ns, to_ns);
 }
 
 /* Part of a forward pass. */
-static void split_forward(struct phase_split *sp, uint64_t to_ns)
+static void phase_step_split_forward(struct phase_split *sp, uint64_t to_ns)
 {
 	if (to_ns > sp->from_ns)
 		sp->forward_ns += to_ns - sp->from_ns -
 				  phase_blocked_ns(sp, sp->from_ns, to_ns, NULL);
 }
 
-static void split_backward_end(struct phase_split *sp, uint64_t ns)
+static void phase_step_split_backward_end(struct phase_split *sp, uint64_t ns)
 {
 	if (sp->backward_ns) {
-		split_add(sp, PHASE_BACKWARD, sp->backward_ns, ns);
+		phase_step_split_add(sp, PHASE_BACKWARD, sp->backward_ns, ns);
 		sp->backward = true;
 	}
 	sp->backward_ns = 0;
 }
 
 /* Something else begins: a forward pass goes on behind it. */
-static void split_interrupt(struct phase_split *sp, const struct phase_mark *m)
+static void phase_step_split_interrupt(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (!sp->backward_ns)
-		split_forward(sp, m->begin_ns);
-	split_backward_end(sp, m->begin_ns);
+		phase_step_split_forward(sp, m->begin_ns);
+	phase_step_split_backward_end(sp, m->begin_ns);
 	sp->from_ns = m->end_ns > sp->from_ns ? m->end_ns : sp->from_ns;
 }
 
 /* Only a batch says where a forward pass begins: without a loader, rollouts of an agent or the
  * making of a batch may come before it. */
-static bool forward_is_known(const struct phase_split *sp)
+static bool phase_step_forward_is_known(const struct phase_split *sp)
 {
 	return sp->pf->seen & 1u << MARK_FETCH;
 }
 
-static void split_backward(struct phase_split *sp, const struct phase_mark *m)
+static void phase_step_split_backward(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (m->begin_ns < sp->updated_ns) /* a closure: its time is the update's */
 		return;
 	if (!sp->backward_ns && m->begin_ns >= sp->from_ns &&
-	    m->begin_ns != sp->out->step.start_ns && forward_is_known(sp)) {
-		split_forward(sp, m->begin_ns);
+	    m->begin_ns != sp->out->step.start_ns && phase_step_forward_is_known(sp)) {
+		phase_step_split_forward(sp, m->begin_ns);
 		sp->out->phase_ns[PHASE_FORWARD] += sp->forward_ns;
 		if (m->begin_ns > sp->from_ns)
-			split_piece(sp, PHASE_FORWARD, sp->from_ns, m->begin_ns);
+			phase_step_split_piece(sp, PHASE_FORWARD, sp->from_ns, m->begin_ns);
 		sp->forward = true;
 	}
 	sp->forward_ns = 0;
@@ -221,27 +223,28 @@ static void split_backward(struct phase_split *sp, const struct phase_mark *m)
 	sp->worked_ns = sp->worked_ns ? sp->worked_ns : m->begin_ns;
 }
 
-static void split_mark(struct phase_split *sp, const struct phase_mark *m)
+static void phase_step_split_mark(struct phase_split *sp, const struct phase_mark *m)
 {
 	switch (m->kind) {
 	case MARK_FETCH:
-		split_interrupt(sp, m);
+		phase_step_split_interrupt(sp, m);
 		sp->forward_ns = 0;
-		split_add(sp, PHASE_DATA, m->begin_ns, m->end_ns);
+		phase_step_split_add(sp, PHASE_DATA, m->begin_ns, m->end_ns);
 		break;
 	case MARK_BACKWARD:
-		split_backward(sp, m);
+		phase_step_split_backward(sp, m);
 		break;
 	case MARK_UPDATE:
-		split_interrupt(sp, m);
+		phase_step_split_interrupt(sp, m);
 		sp->forward_ns = 0;
-		split_add(sp, PHASE_UPDATE,
-			  m->begin_ns > sp->updated_ns ? m->begin_ns : sp->updated_ns, m->end_ns);
+		phase_step_split_add(sp, PHASE_UPDATE,
+				     m->begin_ns > sp->updated_ns ? m->begin_ns : sp->updated_ns,
+				     m->end_ns);
 		sp->updated_ns = m->end_ns;
 		break;
 	case MARK_ZERO_GRAD:
-		split_interrupt(sp, m);
-		split_add(sp, PHASE_ZERO_GRAD, m->begin_ns, m->end_ns);
+		phase_step_split_interrupt(sp, m);
+		phase_step_split_add(sp, PHASE_ZERO_GRAD, m->begin_ns, m->end_ns);
 		break;
 	default:
 		break;
@@ -265,7 +268,7 @@ static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 }
 
 /* The marks are in order of end. An update whose closure ran backwards ends after them. */
-static const struct phase_mark *update_around(const struct phase_finder *pf, uint64_t i)
+static const struct phase_mark *phase_step_update_around(const struct phase_finder *pf, uint64_t i)
 {
 	const struct phase_mark *m = phase_mark_at(pf, i);
 
@@ -278,7 +281,7 @@ static const struct phase_mark *update_around(const struct phase_finder *pf, uin
 	return NULL;
 }
 
-static void split_end(struct phase_split *sp, const struct phase_finder *pf)
+static void phase_step_split_end(struct phase_split *sp, const struct phase_finder *pf)
 {
 	static const struct {
 		enum mark_kind mark;
@@ -292,7 +295,7 @@ static void split_end(struct phase_split *sp, const struct phase_finder *pf)
 
 	/* Where the backward ended is known only if what ends the step comes right after it. */
 	if (b == BOUNDARY_REDUCER || b == BOUNDARY_UPDATE_OP)
-		split_backward_end(sp, out->step.end_ns);
+		phase_step_split_backward_end(sp, out->step.end_ns);
 	if (sp->backward && !sp->backward_ns)
 		out->phases_known |= 1u << PHASE_BACKWARD;
 	else
@@ -325,11 +328,11 @@ static void step_split(struct phase_finder *pf, struct fact_step *out)
 			continue;
 		if (!phase_mark_counts(pf, m, s))
 			continue;
-		if (m->kind == MARK_BACKWARD && update_around(pf, i))
+		if (m->kind == MARK_BACKWARD && phase_step_update_around(pf, i))
 			continue;
-		split_mark(&sp, m);
+		phase_step_split_mark(&sp, m);
 	}
-	split_end(&sp, pf);
+	phase_step_split_end(&sp, pf);
 }
 
 void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint64_t *resume_ns,

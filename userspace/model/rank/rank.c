@@ -19,7 +19,7 @@
 
 /* Signals that only a process that trains (or tries to) gives. Files are read and devices used by
  * others too: workers of a loader, servers. */
-static bool signal_trains(enum signal_kind kind)
+static bool rank_signal_trains(enum signal_kind kind)
 {
 	switch (kind) {
 	case SIGNAL_UPDATE_BEGIN:
@@ -68,7 +68,7 @@ static void rank_shares(struct rank *r, const struct signal *s)
 /* What a signal says of the process itself. Returns true when it says nothing of its steps. */
 static bool rank_signal_life(struct rank *r, const struct signal *s, bool first)
 {
-	if (first && signal_trains(s->kind))
+	if (first && rank_signal_trains(s->kind))
 		rank_trains(r, s->ts_ns);
 	if (s->kind == SIGNAL_ERROR) {
 		rank_fault_signal(r, s);
@@ -170,7 +170,7 @@ static int rank_gap(struct rank *r, const struct event *ev)
 }
 
 /* A process that asked for devices and got none uses none: torch built for CUDA always asks. */
-static bool probe_accelerates(const struct event *ev, const struct gp_probe *probe)
+static bool rank_probe_accelerates(const struct event *ev, const struct gp_probe *probe)
 {
 	if (probe->role == GP_ROLE_device_init)
 		return !marker_init_failed(ev, probe);
@@ -196,8 +196,8 @@ static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_
 }
 
 /* What the user chose to find steps is the marker, whatever group its row is in. */
-static unsigned probe_group(const struct rank *r, const struct event *ev,
-			    const struct gp_probe *probe)
+static unsigned rank_probe_group(const struct rank *r, const struct event *ev,
+				 const struct gp_probe *probe)
 {
 	if (!probe)
 		return GP_GROUP_bulk;
@@ -212,8 +212,8 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 	int err;
 
 	r->hits += hits;
-	overhead_add(&r->overhead, probe_group(r, ev, probe), hits * price_ns);
-	if (probe && probe_accelerates(ev, probe))
+	overhead_add(&r->overhead, rank_probe_group(r, ev, probe), hits * price_ns);
+	if (probe && rank_probe_accelerates(ev, probe))
 		r->member.accelerated = true;
 	if (probe)
 		rank_late_hit(r, probe->role, ev->rec->probe);

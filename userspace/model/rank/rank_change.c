@@ -7,7 +7,7 @@
 
 #include "userspace/base/clock.h"
 
-static void add_grown(const struct change_view *v, char *out, size_t len)
+static void rank_change_add_grown(const struct change_view *v, char *out, size_t len)
 {
 	const char *separator = ": ";
 	size_t at = strlen(out);
@@ -40,7 +40,7 @@ static void change_evidence(const struct change_view *v, char *out, size_t len)
 		if (v->period)
 			snprintf(out + strlen(out), len - strlen(out), "; %s",
 				 change_period_text(period, sizeof(period), v));
-		add_grown(v, out, len);
+		rank_change_add_grown(v, out, len);
 		return;
 	}
 	snprintf(out, len, "steps took %s instead of %s from step %llu to step %llu%s", after,

@@ -14,14 +14,14 @@
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
+static const char *rank_fact_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
+static void rank_fact_checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
 {
 	char took[16], step[48] = "", from[48] = "";
 
@@ -36,11 +36,11 @@ static void checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
 			   plural(c->files), from, step);
 	else if (!c->closed)
 		rank_event(r, c->end_ns, "checkpoint begun, its end was not seen%s%.60s%s",
-			   *c->file ? ": " : "", base_name(c->file), step);
+			   *c->file ? ": " : "", rank_fact_base_name(c->file), step);
 	else
 		rank_event(r, c->end_ns, "checkpoint saved %sin %s%s%.60s%s",
-			   c->async ? "aside " : "", took, *c->file ? ": " : "", base_name(c->file),
-			   step);
+			   c->async ? "aside " : "", took, *c->file ? ": " : "",
+			   rank_fact_base_name(c->file), step);
 }
 
 static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
@@ -67,7 +67,7 @@ static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
 		c.match = &r->member.resume.best;
 	if (k)
 		c.file = k->path;
-	checkpoint_event(r, &c);
+	rank_fact_checkpoint_event(r, &c);
 	/* What waits under a temporary name secures nothing yet. */
 	if (!c.restore && c.closed && (!k || k->whole))
 		rank_saved(r, c.step);
@@ -99,7 +99,7 @@ static void rank_report_note(struct rank *r, const struct rank_note *n)
 		rank_report_checkpoint(r, n);
 }
 
-static void notes_drop(struct rank *r, uint32_t n)
+static void rank_fact_notes_drop(struct rank *r, uint32_t n)
 {
 	r->nnotes -= n;
 	memmove(r->notes, r->notes + n, r->nnotes * sizeof(*r->notes));
@@ -112,11 +112,11 @@ void rank_notes(struct rank *r, uint64_t before_ns)
 	while (n < r->nnotes && r->notes[n].span.begin_ns < before_ns)
 		rank_report_note(r, &r->notes[n++]);
 	if (n)
-		notes_drop(r, n);
+		rank_fact_notes_drop(r, n);
 }
 
 /* In order of time: an evaluation is known later than the checkpoint that follows it. */
-static int note_add(struct rank *r, const struct span *s, uint32_t pid)
+static int rank_fact_note_add(struct rank *r, const struct span *s, uint32_t pid)
 {
 	struct rank_note *n;
 	uint32_t i;
@@ -124,7 +124,7 @@ static int note_add(struct rank *r, const struct span *s, uint32_t pid)
 	if (r->nnotes == RANK_NOTES) {
 		if (r->trainer) /* of a process that only reads files nothing is reported */
 			rank_report_note(r, &r->notes[0]);
-		notes_drop(r, 1);
+		rank_fact_notes_drop(r, 1);
 	}
 	n = grow_items(r->notes, &r->notes_cap, r->nnotes + 1, RANK_NOTES, sizeof(*n));
 	if (!n)
@@ -159,7 +159,7 @@ void rank_span(void *ctx, const struct span *s)
 	if (trains) { /* written for it: reported with its steps */
 		aside.async = true;
 		trains->checkpoints++;
-		err = note_add(trains, &aside, r->member.pid);
+		err = rank_fact_note_add(trains, &aside, r->member.pid);
 		r->error = err ? err : r->error;
 		return;
 	}
@@ -176,7 +176,7 @@ void rank_span(void *ctx, const struct span *s)
 		if (s->end_ns - s->begin_ns > r->longest_save_ns)
 			r->longest_save_ns = s->end_ns - s->begin_ns;
 	}
-	err = note_add(r, s, r->member.pid);
+	err = rank_fact_note_add(r, s, r->member.pid);
 	r->error = err ? err : r->error;
 }
 
@@ -218,7 +218,7 @@ void rank_report_ledger(struct rank *r, uint64_t now_ns)
 	rank_fact(r, &f, now_ns);
 }
 
-static const char *cause_of(const struct rank *r, int sig)
+static const char *rank_fact_cause_of(const struct rank *r, int sig)
 {
 	if (!sig)
 		return "exit";
@@ -240,7 +240,7 @@ static const char *cause_of(const struct rank *r, int sig)
 	}
 }
 
-static bool clean_end(int status)
+static bool rank_fact_clean_end(int status)
 {
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status) == SIGINT;
@@ -263,7 +263,7 @@ static bool rank_was_interrupted(const struct rank *r, uint64_t now_ns)
 
 bool rank_ended_clean(const struct rank *r, uint64_t now_ns)
 {
-	return clean_end(r->status) || rank_was_interrupted(r, now_ns);
+	return rank_fact_clean_end(r->status) || rank_was_interrupted(r, now_ns);
 }
 
 /* Ray ends the processes of its workers with status 1, whatever came of what they ran. */
@@ -275,7 +275,7 @@ bool rank_managed(const struct rank *r)
 }
 
 /* Another process asked it to end, and a while later it did: a preemption, as a rule. */
-static bool asked_to_end(const struct rank *r, uint64_t now_ns)
+static bool rank_fact_asked_to_end(const struct rank *r, uint64_t now_ns)
 {
 	return r->killed.sender && r->killed.sender != r->member.pid &&
 	       now_ns - r->killed_ns <= JOB_GRACE_NS &&
@@ -284,7 +284,7 @@ static bool asked_to_end(const struct rank *r, uint64_t now_ns)
 }
 
 /* An event of its pod or node says more than the signal or status that it led to. */
-static bool notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
+static bool rank_fact_notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
 {
 	uint64_t since_ns = now_ns > JOB_GRACE_NS ? now_ns - JOB_GRACE_NS : 0;
 	unsigned what = notices_find(&r->member.env->notices,
@@ -309,15 +309,15 @@ void rank_failed(struct rank *r, uint64_t now_ns, bool replaced)
 	snprintf(why.cause, sizeof(why.cause), "%s",
 		 replaced ? "exec"
 		 : clean  ? "asked"
-			  : cause_of(r, sig));
+			  : rank_fact_cause_of(r, sig));
 	rank_fault_cause(r, now_ns, &why);
 	if (sent)
 		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm,
 			   sizeof(r->killed.comm));
-	noticed = notice_cause(r, now_ns, &why);
+	noticed = rank_fact_notice_cause(r, now_ns, &why);
 	if (clean)
-		job_disrupted(&r->member, now_ns, noticed || asked_to_end(r, now_ns) ? &why : NULL,
-			      true);
+		job_disrupted(&r->member, now_ns,
+			      noticed || rank_fact_asked_to_end(r, now_ns) ? &why : NULL, true);
 	else
 		r->disruptions += job_disrupted(&r->member, now_ns, &why,
 						why.managed && !strcmp(why.cause, "exit"));

@@ -108,7 +108,7 @@ void rank_fault_signal(struct rank *r, const struct signal *s)
 
 /* NVIDIA's list of Xids: cleanup after another error, a row that was mapped anew, a high rate of
  * errors that were corrected. */
-static bool xid_weak(int64_t code)
+static bool rank_fault_xid_weak(int64_t code)
 {
 	return code == 45 || code == 63 || code == 92;
 }
@@ -123,7 +123,7 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 		.name = name,
 		.origin = "kernel log",
 		.evidence = evidence,
-		.weak = xid_weak(f->code),
+		.weak = rank_fault_xid_weak(f->code),
 	};
 
 	event_text(text, sizeof(text), f->text, sizeof(f->text));

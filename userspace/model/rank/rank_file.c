@@ -17,7 +17,7 @@ struct file_event {
 };
 
 /* A folder, by its last two parts: of a long path the beginning is cut. */
-static uint64_t folder_unit(const char *path, size_t len)
+static uint64_t rank_file_folder_unit(const char *path, size_t len)
 {
 	size_t from = len, parts = 0;
 
@@ -36,7 +36,7 @@ static struct signal file_signal(const struct file_event *f)
 		.begin_ns = since_ns && since_ns < now_ns ? since_ns : now_ns,
 		.count = f->file.bytes,
 		.text = f->path,
-		.ident = f->name.folder ? folder_unit(f->path, f->name.len) : 0,
+		.ident = f->name.folder ? rank_file_folder_unit(f->path, f->name.len) : 0,
 	};
 }
 
@@ -109,7 +109,7 @@ static void file_renamed(struct rank *r, const struct event *ev)
 	event_text(from, sizeof(from), ev->renamed->from, sizeof(ev->renamed->from));
 	event_text(to, sizeof(to), ev->renamed->to, sizeof(ev->renamed->to));
 	if (r->phase)
-		phase_renamed(r->phase, folder_unit(from, strlen(from)), ev->rec->ts_ns);
+		phase_renamed(r->phase, rank_file_folder_unit(from, strlen(from)), ev->rec->ts_ns);
 	if (c)
 		k = checkpoints_renamed(c, r->member.pid, from, to, ev->rec->ts_ns);
 	if (k && k->whole && k->stepped)

@@ -22,7 +22,7 @@ int rank_find(struct rank *r, const struct signal *s)
 
 /* ---- the probes that it needs ---------------------------------------------------------------- */
 
-static uint64_t loop_roles(const struct step_state *st)
+static uint64_t rank_flow_loop_roles(const struct step_state *st)
 {
 	static const uint64_t roles[] = {
 		[BOUNDARY_REDUCER] = 1ull << GP_ROLE_reducer,
@@ -58,7 +58,7 @@ uint64_t rank_roles(const struct rank *r, uint64_t now_ns)
 		const struct step_state *st = &r->loops[i]->state;
 
 		found |= st->state == STATE_LOCKED || st->state == STATE_SUSPECT;
-		roles |= loop_roles(st);
+		roles |= rank_flow_loop_roles(st);
 	}
 	if (r->finder && step_finder_wants_operators(r->finder))
 		roles |= OPERATORS;

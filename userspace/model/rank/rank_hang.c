@@ -17,7 +17,7 @@
 
 static void hang_over(struct rank *r, uint64_t now_ns);
 
-static bool signal_lives(const struct rank_hang *h, const struct signal *s)
+static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signal *s)
 {
 	switch (s->kind) {
 	case SIGNAL_TICK:
@@ -53,7 +53,7 @@ static void hang_range(struct rank_hang *h, const struct signal *s)
 }
 
 /* As many of its last parts as fit; the whole of what has no part that does. */
-static const char *path_end(const char *path, size_t room)
+static const char *rank_hang_path_end(const char *path, size_t room)
 {
 	size_t len = strlen(path);
 	const char *at = len <= room ? path : strchr(path + len - room, '/');
@@ -67,7 +67,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 	bool range = s->kind == SIGNAL_RANGE || s->kind == SIGNAL_RANGE_BEGIN;
 	uint64_t silent_ns;
 
-	if (!signal_lives(h, s))
+	if (!rank_hang_signal_lives(h, s))
 		return;
 	if (h->onset_ns)
 		hang_over(r, s->ts_ns);
@@ -92,7 +92,8 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 	h->any = true;
 	*h->range = '\0';
 	if (s->kind == SIGNAL_SAVE_BEGIN) /* of a path the end says most */
-		snprintf(h->range, sizeof(h->range), "%s", path_end(s->text, sizeof(h->range) - 1));
+		snprintf(h->range, sizeof(h->range), "%s",
+			 rank_hang_path_end(s->text, sizeof(h->range) - 1));
 	if (s->kind == SIGNAL_UPDATE)
 		h->compiles = 0; /* an end that was lost must not count for ever */
 }

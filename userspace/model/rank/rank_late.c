@@ -69,13 +69,13 @@ void rank_late_step(struct rank *r, struct rank_loop *lp, const struct step *s)
 	lp->probed_late = gap_ns < LATE_NS || (gap_ns < LONGEST_NS && gap_ns < 2 * step_ns);
 }
 
-static bool too_long(const struct rank_loop *lp, uint64_t ns)
+static bool rank_late_too_long(const struct rank_loop *lp, uint64_t ns)
 {
 	return lp->steps < USUAL_STEPS || !lp->ideal_ns || ns > lp->ideal_ns + lp->ideal_ns / 2;
 }
 
 /* Something that steps are made of was done: where none is known yet, some may have been lost. */
-static bool steps_begun(const struct rank *r)
+static bool rank_late_steps_begun(const struct rank *r)
 {
 	const uint64_t parts = 1ull << SIGNAL_BACKWARD | 1ull << SIGNAL_REDUCER |
 			       1ull << SIGNAL_UPDATE_BEGIN | 1ull << SIGNAL_UPDATE_OP |
@@ -91,9 +91,10 @@ void rank_late_hole(struct rank *r, uint64_t now_ns)
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		struct rank_loop *lp = r->loops[i];
 
-		lp->hole_ns = lp->steps || (!i && steps_begun(r)) ? now_ns : 0;
+		lp->hole_ns = lp->steps || (!i && rank_late_steps_begun(r)) ? now_ns : 0;
 		for (int k = 0; k < RANK_SPANS; k++)
-			lp->undercounted |= lp->span_ns[k] && too_long(lp, lp->span_ns[k]);
+			lp->undercounted |= lp->span_ns[k] &&
+					    rank_late_too_long(lp, lp->span_ns[k]);
 	}
 }
 
@@ -113,14 +114,14 @@ void rank_late_flag(struct rank_loop *lp, struct step *s)
 
 	lp->span_ns[0] = ns > lp->span_ns[0] ? ns : lp->span_ns[0];
 	if (lp->hole_ns && s->end_ns >= lp->hole_ns) {
-		lp->undercounted |= too_long(lp, ns);
+		lp->undercounted |= rank_late_too_long(lp, ns);
 		lp->hole_ns = 0;
 	}
 	if (lp->undercounted)
 		s->flags |= STEP_undercounted;
 }
 
-static void reason_add(struct step_state *st, const char *note)
+static void rank_late_reason_add(struct step_state *st, const char *note)
 {
 	size_t len = strlen(st->reason);
 
@@ -133,11 +134,12 @@ void rank_late_state(const struct rank_loop *lp, struct step_state *st)
 	st->undercounted = lp->undercounted && st->tier != TIER_NONE;
 	if (st->undercounted) {
 		st->confidence = st->confidence < UNDERCOUNTED ? st->confidence : UNDERCOUNTED;
-		reason_add(st, "records were lost: steps may be missing from the numbers");
+		rank_late_reason_add(st,
+				     "records were lost: steps may be missing from the numbers");
 	}
 	st->late = lp->probed_late && !st->since_attach && st->tier != TIER_NONE;
 	if (!st->late)
 		return;
 	st->since_attach = true;
-	reason_add(st, "probes came when it may have been at work: steps may be missing");
+	rank_late_reason_add(st, "probes came when it may have been at work: steps may be missing");
 }

@@ -58,7 +58,7 @@ void rank_free(struct rank *r)
 	free(r);
 }
 
-static bool is_shell(const char *comm)
+static bool rank_life_is_shell(const char *comm)
 {
 	static const char *const shells[] = {"sh",    "bash", "dash",	 "ash", "zsh",
 					     "ksh",   "fish", "tcsh",	 "csh", "make",
@@ -77,8 +77,8 @@ static void rank_branch(struct job_member *m, const struct job_member *from)
 	m->process.parent = m->process.parent ? m->process.parent : from->pid;
 	if (!*m->process.comm)
 		memcpy(m->process.comm, from->process.comm, sizeof(m->process.comm));
-	m->shell_pid = is_shell(from->process.comm) ? from->pid : from->shell_pid;
-	m->branch_pid = is_shell(from->process.comm) ? m->pid : from->branch_pid;
+	m->shell_pid = rank_life_is_shell(from->process.comm) ? from->pid : from->shell_pid;
+	m->branch_pid = rank_life_is_shell(from->process.comm) ? m->pid : from->branch_pid;
 }
 
 int rank_born(struct rank *r, const struct rank *parent)

@@ -44,7 +44,7 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 
 /* Often at first, then seldom: it looks at the last 1024 steps. Depends on the count alone, so that
  * a replay does the same. */
-static bool ideal_due(uint64_t count)
+static bool rank_loop_ideal_due(uint64_t count)
 {
 	return count < 32 || (count < 512 ? count % 16 == 0 : count % 256 == 0);
 }
@@ -73,14 +73,15 @@ void rank_ideal(struct rank *r, bool final)
  * or where an unnamed range after its update does, had its update soon after its own backward; one
  * that ends where its program was called, and before that a save began, is not in that save,
  * wherever it was cut for it: called_ns. */
-static uint64_t step_saved_from(const struct step *s, uint64_t called_ns, uint64_t worked_ns)
+static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_ns,
+					  uint64_t worked_ns)
 {
 	if (s->boundary == BOUNDARY_BACKWARD)
 		return worked_ns ? worked_ns : s->start_ns;
 	return s->boundary == BOUNDARY_EXECUTE ? called_ns + 1 : s->end_ns;
 }
 
-static int done_grow(struct rank_loop *lp)
+static int rank_loop_done_grow(struct rank_loop *lp)
 {
 	uint32_t cap = lp->done ? 2 * lp->done_cap : RANK_DONE;
 	struct rank_done *done = malloc(cap * sizeof(*done));
@@ -96,13 +97,13 @@ static int done_grow(struct rank_loop *lp)
 }
 
 /* More steps of a fast loop are kept: a thread may write data that was copied many steps before. */
-static int done_add(struct rank_loop *lp, const struct rank_done *d)
+static int rank_loop_done_add(struct rank_loop *lp, const struct rank_done *d)
 {
 	const struct rank_done *oldest = rank_done(lp, lp->done_cap - 1ull);
 	bool young = oldest && d->from_ns - oldest->from_ns < RANK_DONE_NS &&
 		     lp->done_cap < RANK_DONE_MAX;
 
-	if ((!lp->done || young) && done_grow(lp))
+	if ((!lp->done || young) && rank_loop_done_grow(lp))
 		return -ENOMEM;
 	if (lp->done_next - lp->done_first == lp->done_cap)
 		lp->done_first++;
@@ -170,7 +171,7 @@ static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct s
 	lp->recent_ns[lp->recent++ % SNAPSHOT_RECENT] = ns;
 	if (deviation_add(lp->time, ns) || recent_add(lp->recent_times, s->end_ns, ns))
 		r->error = -ENOMEM;
-	if (ideal_due(lp->steps))
+	if (rank_loop_ideal_due(lp->steps))
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 }
 
@@ -248,8 +249,8 @@ void rank_step(struct rank *r, const struct step *s)
 	rank_late_flag(lp, &fs.step);
 	ns = fs.step.end_ns - fs.step.start_ns;
 	timed = ns && !(fs.step.flags & STEP_NO_SAMPLE);
-	done = (struct rank_done){fs.step.number, step_saved_from(&fs.step, s->end_ns, worked_ns),
-				  0};
+	done = (struct rank_done){fs.step.number,
+				  rank_loop_step_saved_from(&fs.step, s->end_ns, worked_ns), 0};
 	rank_notes(r, done.from_ns);
 	rank_start_over(r, fs.step.start_ns);
 	rank_range_step(r, fs.step.end_ns);
@@ -260,7 +261,7 @@ void rank_step(struct rank *r, const struct step *s)
 		job_step(&r->member, fs.step.start_ns, fs.step.end_ns, fs.step.number, timed);
 	rank_loop_remember(lp, &fs, ns);
 	done.goodput_ns = s->loop ? 0 : job_goodput(&r->member);
-	if (done_add(lp, &done))
+	if (rank_loop_done_add(lp, &done))
 		r->error = -ENOMEM;
 	if (r->wrote_ns)
 		rank_files_step(r, done.from_ns, done.number);
@@ -268,7 +269,7 @@ void rank_step(struct rank *r, const struct step *s)
 	if (timed &&
 	    (deviation_add(lp->time, ns) || recent_add(lp->recent_times, fs.step.end_ns, ns)))
 		r->error = -ENOMEM;
-	if (ideal_due(lp->steps)) {
+	if (rank_loop_ideal_due(lp->steps)) {
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 		rank_ideal(r, false);
 	}

@@ -54,7 +54,7 @@ void rank_monitor_close(struct rank *r)
 
 /* By name, then in the order of the aggregations: as people look for them, and the same in every
  * page. */
-static int compare_values(const void *a, const void *b)
+static int rank_monitor_compare_values(const void *a, const void *b)
 {
 	const struct monitor_value *x = a, *y = b;
 	int by_name = strcmp(x->name, y->name);
@@ -78,6 +78,6 @@ int rank_monitor_view(const struct rank *r, struct rank_view *ret)
 		return -ENOMEM;
 	memcpy(ret->monitor, m->values, m->nvalues * sizeof(*ret->monitor));
 	ret->nmonitor = m->nvalues;
-	qsort(ret->monitor, ret->nmonitor, sizeof(*ret->monitor), compare_values);
+	qsort(ret->monitor, ret->nmonitor, sizeof(*ret->monitor), rank_monitor_compare_values);
 	return 0;
 }

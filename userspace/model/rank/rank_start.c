@@ -50,7 +50,7 @@ static void start_made(struct rank *r, const struct signal *s, uint64_t from_ns,
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* A store, then the group that meets through it: one. */
-static void group_begun(struct rank_start *st, const struct signal *s)
+static void rank_start_group_begun(struct rank_start *st, const struct signal *s)
 {
 	if (st->group_ns && st->group_tid == s->tid)
 		return;
@@ -58,7 +58,7 @@ static void group_begun(struct rank_start *st, const struct signal *s)
 	st->group_tid = s->tid;
 }
 
-static void group_whole(struct rank *r, const struct signal *s)
+static void rank_start_group_whole(struct rank *r, const struct signal *s)
 {
 	struct rank_start *st = &r->start;
 
@@ -71,7 +71,7 @@ static void group_whole(struct rank *r, const struct signal *s)
 
 /* Making a group does nothing of this kind: the thread went on, with a store of its own or after an
  * error. */
-static bool group_left(const struct rank_start *st, const struct signal *s)
+static bool rank_start_group_left(const struct rank_start *st, const struct signal *s)
 {
 	if (!st->group_ns || st->group_tid != s->tid)
 		return false;
@@ -91,7 +91,7 @@ static bool group_left(const struct rank_start *st, const struct signal *s)
 
 /* ---- the compiler ---------------------------------------------------------------------------- */
 
-static void compile_begun(struct rank *r, const struct signal *s)
+static void rank_start_compile_begun(struct rank *r, const struct signal *s)
 {
 	struct rank_start *st = &r->start;
 
@@ -102,7 +102,7 @@ static void compile_begun(struct rank *r, const struct signal *s)
 	st->compiling += st->compile_tid == s->tid;
 }
 
-static void compile_claim(struct rank *r, uint64_t from_ns, uint64_t to_ns)
+static void rank_start_compile_claim(struct rank *r, uint64_t from_ns, uint64_t to_ns)
 {
 	struct rank_start *st = &r->start;
 	struct start_compile *compiles;
@@ -121,12 +121,12 @@ static void compile_claim(struct rank *r, uint64_t from_ns, uint64_t to_ns)
 	st->compiles[st->ncompiles++].to_ns = to_ns;
 }
 
-static void compile_over(struct rank *r, const struct signal *s)
+static void rank_start_compile_over(struct rank *r, const struct signal *s)
 {
 	struct rank_start *st = &r->start;
 
 	if (st->compiling && st->compile_tid == s->tid && !--st->compiling)
-		compile_claim(r, st->compile_ns, s->ts_ns);
+		rank_start_compile_claim(r, st->compile_ns, s->ts_ns);
 }
 
 /* For the device, within a range of a framework's compiler or on its own. */
@@ -134,14 +134,14 @@ static void rank_start_compiled(struct rank *r, const struct signal *s)
 {
 	if (!(r->start.compiling && r->start.compile_tid == s->tid) &&
 	    phase_trains(r->phase, s->tid))
-		compile_claim(r, s->begin_ns, s->ts_ns);
+		rank_start_compile_claim(r, s->begin_ns, s->ts_ns);
 }
 
 bool rank_start_signal(struct rank *r, const struct signal *s)
 {
 	struct rank_start *st = &r->start;
 
-	if (group_left(st, s))
+	if (rank_start_group_left(st, s))
 		st->group_ns = 0;
 	switch (s->kind) {
 	case SIGNAL_INIT:
@@ -150,18 +150,18 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 		start_made(r, s, s->begin_ns, !s->tainted && (s->ident || r->from_start));
 		return true;
 	case SIGNAL_GROUP_BEGIN:
-		group_begun(st, s);
+		rank_start_group_begun(st, s);
 		return true;
 	case SIGNAL_GROUP:
-		group_whole(r, s);
+		rank_start_group_whole(r, s);
 		return true;
 	case SIGNAL_RANGE_BEGIN:
 		if (phase_range_compiles(s->text))
-			compile_begun(r, s);
+			rank_start_compile_begun(r, s);
 		return false;
 	case SIGNAL_RANGE:
 		if (phase_range_compiles(s->text))
-			compile_over(r, s);
+			rank_start_compile_over(r, s);
 		return false;
 	case SIGNAL_COMPILE:
 		rank_start_compiled(r, s);

@@ -62,8 +62,8 @@ void rank_saved(struct rank *r, uint64_t step)
  * after the writer was made and before it began to write: where both lie in one step, that step;
  * else the one that the name gives, or in which the writer was made. *ret_estimated: it may be
  * another. */
-static uint64_t async_step(const struct rank *r, const struct rank_note *n,
-			   const struct checkpoint *k, bool *ret_estimated)
+static uint64_t rank_stepped_async_step(const struct rank *r, const struct rank_note *n,
+					const struct checkpoint *k, bool *ret_estimated)
 {
 	const struct checkpoints *c = job_checkpoints(&r->member, false);
 	uint64_t until, made = 0, last = 0, named;
@@ -85,7 +85,7 @@ static uint64_t async_step(const struct rank *r, const struct rank_note *n,
 	return named ? named : made ? made : until;
 }
 
-static struct checkpoint_span note_span(const struct rank_note *n)
+static struct checkpoint_span rank_stepped_note_span(const struct rank_note *n)
 {
 	return (struct checkpoint_span){n->pid, n->span.tid, n->span.begin_ns, n->span.end_ns};
 }
@@ -94,12 +94,12 @@ const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_no
 					    uint64_t *ret_step, bool *ret_estimated)
 {
 	struct checkpoints *c = job_checkpoints(&r->member, false);
-	struct checkpoint_span s = note_span(n);
+	struct checkpoint_span s = rank_stepped_note_span(n);
 	const struct checkpoint *k = c ? checkpoints_of(c, &s) : NULL;
 	bool known;
 
 	if (n->span.async) {
-		*ret_step = async_step(r, n, k, ret_estimated);
+		*ret_step = rank_stepped_async_step(r, n, k, ret_estimated);
 	} else {
 		*ret_step = rank_step_at(r, n->span.tid, n->span.begin_ns, &known);
 		*ret_estimated = !known;

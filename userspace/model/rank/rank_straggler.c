@@ -24,7 +24,7 @@ static void rank_straggler_report(struct rank *r, const char *evidence, uint64_t
 	rank_fact(r, &f, now_ns);
 }
 
-static void straggle_found(struct rank *r, const struct straggler_view *s, uint64_t now_ns)
+static void rank_straggler_found(struct rank *r, const struct straggler_view *s, uint64_t now_ns)
 {
 	struct straggle_view *v = &r->straggle;
 	char evidence[200], size[16];
@@ -59,7 +59,7 @@ void rank_straggler_over(struct rank *r, uint64_t now_ns)
 }
 
 /* Returns true if ranks run in step: only then do their waits say something about other ranks. */
-static bool in_step(const struct rank *r)
+static bool rank_straggler_in_step(const struct rank *r)
 {
 	return r->member.process.world_size > 1 ||
 	       r->member.seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE);
@@ -67,14 +67,14 @@ static bool in_step(const struct rank *r)
 
 void rank_straggler_step(struct rank *r, const struct fact_step *fs)
 {
-	struct straggler *s = in_step(r) ? job_straggler(&r->member) : NULL;
+	struct straggler *s = rank_straggler_in_step(r) ? job_straggler(&r->member) : NULL;
 	struct straggler_view view;
 
 	if (!s)
 		return;
 	switch (straggler_step(s, r->member.pid, job_members(&r->member), fs, &view)) {
 	case STRAGGLER_FOUND:
-		straggle_found(r, &view, fs->step.end_ns);
+		rank_straggler_found(r, &view, fs->step.end_ns);
 		break;
 	case STRAGGLER_OVER:
 		rank_straggler_over(r, fs->step.end_ns);

@@ -6,7 +6,7 @@
 
 #define WINDOWS_REPORT_NS 60000000000ull
 
-static void on_trace(void *ctx, const struct ledger_span *s)
+static void rank_window_on_trace(void *ctx, const struct ledger_span *s)
 {
 	struct rank *r = ctx;
 	int err;
@@ -22,7 +22,7 @@ static void on_trace(void *ctx, const struct ledger_span *s)
 void rank_window_trace(struct rank *r)
 {
 	ledger_away(r->member.ledger, &r->member.env->away);
-	ledger_trace(r->member.ledger, on_trace, r);
+	ledger_trace(r->member.ledger, rank_window_on_trace, r);
 }
 
 int rank_window_open(struct rank *r)

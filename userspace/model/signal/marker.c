@@ -96,7 +96,7 @@ static struct thread *marker_thread_of(struct marker *m, const struct gp_rec *re
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static void range_begun(struct call *c, struct thread *t, const struct range *r)
+static void marker_range_begun(struct call *c, struct thread *t, const struct range *r)
 {
 	static const enum signal_kind kinds[] = {
 		[RANGE_OTHER] = SIGNAL_RANGE_BEGIN,	    [RANGE_STEP] = SIGNAL_UPDATE_BEGIN,
@@ -109,7 +109,7 @@ static void range_begun(struct call *c, struct thread *t, const struct range *r)
 	call_emit(c, &s);
 }
 
-static void range_ended(struct call *c, struct thread *t, const struct range *r, bool lost)
+static void marker_range_ended(struct call *c, struct thread *t, const struct range *r, bool lost)
 {
 	static const enum signal_kind kinds[] = {
 		[RANGE_OTHER] = SIGNAL_RANGE,	      [RANGE_STEP] = SIGNAL_UPDATE,
@@ -139,10 +139,10 @@ static void range_ended(struct call *c, struct thread *t, const struct range *r,
 
 /* Ranges at this depth or deeper are still on the stack though they cannot be open any more.
  * Returns true when there were some: their signals come first, the event is fed again. */
-static bool ranges_lost(struct call *c, struct thread *t, uint16_t depth)
+static bool marker_ranges_lost(struct call *c, struct thread *t, uint16_t depth)
 {
 	while (t->open && t->ranges[t->open - 1].depth >= depth && c->out->count < MARKER_SIGNALS) {
-		range_ended(c, t, &t->ranges[--t->open], true);
+		marker_range_ended(c, t, &t->ranges[--t->open], true);
 		c->out->more = true;
 	}
 	return c->out->more;
@@ -159,7 +159,7 @@ static void marker_feed_range_begin(struct call *c, struct thread *t)
 	}
 	if (!t)
 		return;
-	if (ranges_lost(c, t, b->depth) || t->open == GP_RANGE_DEPTH)
+	if (marker_ranges_lost(c, t, b->depth) || t->open == GP_RANGE_DEPTH)
 		return;
 	ranges = grow_items(t->ranges, &t->ranges_cap, t->open + 1, GP_RANGE_DEPTH,
 			    sizeof(*ranges));
@@ -172,7 +172,7 @@ static void marker_feed_range_begin(struct call *c, struct thread *t)
 	marker_classify(c->m, r);
 	if (r->class == RANGE_FETCH)
 		t->outer_sp = 0;
-	range_begun(c, t, r);
+	marker_range_begun(c, t, r);
 	if (r->class == RANGE_STEP)
 		t->steps++;
 }
@@ -183,16 +183,16 @@ static void marker_feed_range_end(struct call *c, struct thread *t)
 
 	if (!t)
 		return;
-	if (t->open && ranges_lost(c, t, depth + 1u > UINT16_MAX ? UINT16_MAX : depth + 1))
+	if (t->open && marker_ranges_lost(c, t, depth + 1u > UINT16_MAX ? UINT16_MAX : depth + 1))
 		return;
 	if (t->open && t->ranges[t->open - 1].depth == depth)
-		range_ended(c, t, &t->ranges[--t->open], false);
+		marker_range_ended(c, t, &t->ranges[--t->open], false);
 	else if (depth < t->outer_depth)
 		t->outer_sp = 0; /* its begin was not seen; it proves the same */
 }
 
 /* The outermost step range that is open: the author's optimizer, not one that it wraps. */
-static struct range *range_update(struct thread *t)
+static struct range *marker_range_update(struct thread *t)
 {
 	for (uint32_t i = 0; t && t->steps && i < t->open; i++) {
 		if (t->ranges[i].class == RANGE_STEP)
@@ -209,14 +209,14 @@ static void marker_thread_at(struct thread *t, uint64_t sp)
 		t->outer_sp = 0;
 }
 
-static uint32_t nested_limit(const struct thread *t)
+static uint32_t marker_nested_limit(const struct thread *t)
 {
 	return t->nested_most > NESTED_MAX / 4 ? 4 * t->nested_most : NESTED_MAX;
 }
 
 static void marker_thread_outer(struct thread *t, uint64_t sp)
 {
-	if (t->nested > t->nested_most && t->nested < nested_limit(t))
+	if (t->nested > t->nested_most && t->nested < marker_nested_limit(t))
 		t->nested_most = t->nested;
 	t->nested = 0;
 	t->outer_sp = sp;
@@ -229,7 +229,7 @@ static void marker_feed_backward(struct call *c, struct thread *t, uint64_t sp)
 
 	if (t) {
 		s.outer = !t->outer_sp || !sp || sp + NESTED_MIN_BYTES > t->outer_sp ||
-			  t->nested >= nested_limit(t);
+			  t->nested >= marker_nested_limit(t);
 		if (s.outer)
 			marker_thread_outer(t, sp);
 		else
@@ -241,7 +241,7 @@ static void marker_feed_backward(struct call *c, struct thread *t, uint64_t sp)
 static void marker_feed_operator(struct call *c, struct thread *t, enum signal_kind kind,
 				 const struct gp_hit *h)
 {
-	struct range *r = range_update(t);
+	struct range *r = marker_range_update(t);
 
 	marker_thread_at(t, h->sp);
 	if (r && !r->ident)
@@ -387,7 +387,7 @@ static void marker_feed_gap(struct call *c)
 
 		c->tid = t->tid;
 		c->ts_ns = from_ns > t->seen_ns ? from_ns : t->seen_ns;
-		if (ranges_lost(c, t, 0))
+		if (marker_ranges_lost(c, t, 0))
 			return;
 	}
 	programs_gap(c->m->programs);

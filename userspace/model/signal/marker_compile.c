@@ -65,8 +65,9 @@ static void marker_feed_cached_begin(struct call *c)
 	call_emit(c, &s);
 }
 
-static void program_compiled(struct call *c, const struct compile *k, uint64_t handle,
-			     uint64_t bytes, uint64_t begin_ns, bool cached)
+static void marker_compile_program_compiled(struct call *c, const struct compile *k,
+					    uint64_t handle, uint64_t bytes, uint64_t begin_ns,
+					    bool cached)
 {
 	struct programs *ps = call_programs(c);
 	struct signal s = {.kind = SIGNAL_COMPILE,
@@ -102,8 +103,8 @@ static void marker_feed_compile_end(struct call *c)
 	struct compile *k = compile_of(c, false);
 	bool known = k && !k->ended;
 
-	program_compiled(c, known ? k : NULL, call_arg(c, 0), known ? k->bytes : 0,
-			 known ? k->begin_ns : 0, known && k->cached);
+	marker_compile_program_compiled(c, known ? k : NULL, call_arg(c, 0), known ? k->bytes : 0,
+					known ? k->begin_ns : 0, known && k->cached);
 	if (!k)
 		return;
 	k->ended = true;
@@ -119,15 +120,15 @@ static void marker_feed_compile(struct call *c)
 	bool known = k && k->begin_ns >= begin_ns, table = call_layer(c) == LAYER_TABLE;
 	uint64_t handle = table && !c->ev->call->ret ? call_arg(c, 0) : 0;
 
-	program_compiled(c, known ? k : NULL, handle, table ? call_arg(c, 1) : 0, begin_ns,
-			 c->probe->role == GP_ROLE_cached);
+	marker_compile_program_compiled(c, known ? k : NULL, handle, table ? call_arg(c, 1) : 0,
+					begin_ns, c->probe->role == GP_ROLE_cached);
 	if (k && table)
 		k->open = false;
 }
 
 /* The oldest one of that code that has no name: its words come in order. */
-static struct program *program_by_code(struct programs *ps, uint32_t tid,
-				       const struct gp_program *g)
+static struct program *marker_compile_program_by_code(struct programs *ps, uint32_t tid,
+						      const struct gp_program *g)
 {
 	struct program *found = NULL;
 
@@ -141,18 +142,18 @@ static struct program *program_by_code(struct programs *ps, uint32_t tid,
 	return found;
 }
 
-static uint32_t content_of(const struct gp_program *g)
+static uint32_t marker_compile_content_of(const struct gp_program *g)
 {
 	if (g->flags & GP_PROGRAM_GRADIENT)
 		return CONTENT_GRADIENT;
 	return g->flags & GP_PROGRAM_TOLD ? CONTENT_NONE : CONTENT_UNKNOWN;
 }
 
-static void program_told(struct call *c, struct program *p, const char *name)
+static void marker_compile_program_told(struct call *c, struct program *p, const char *name)
 {
 	struct signal s = {.kind = SIGNAL_COMPILE};
 
-	program_content(c->m->programs, p, content_of(c->ev->program));
+	program_content(c->m->programs, p, marker_compile_content_of(c->ev->program));
 	s.count = program_name(c->m->programs, p, name);
 	s.ident = p->ident;
 	s.size = p->bytes;
@@ -161,7 +162,7 @@ static void program_told(struct call *c, struct program *p, const char *name)
 	call_emit(c, &s);
 }
 
-static struct program *program_by_run(struct programs *ps, uint64_t handle)
+static struct program *marker_compile_program_by_run(struct programs *ps, uint64_t handle)
 {
 	struct program *p = ps ? program_by_handle(ps, LAYER_TABLE, handle) : NULL;
 
@@ -179,13 +180,13 @@ void marker_program_named(struct call *c)
 	event_text(name, sizeof(name), g->name, sizeof(g->name));
 	if (!*name || !g->code)
 		return;
-	p = loaded ? program_by_run(c->m->programs, g->code)
-		   : program_by_code(c->m->programs, c->tid, g);
+	p = loaded ? marker_compile_program_by_run(c->m->programs, g->code)
+		   : marker_compile_program_by_code(c->m->programs, c->tid, g);
 	if (p)
-		program_told(c, p, name);
+		marker_compile_program_told(c, p, name);
 	else if (!loaded && k && k->open && k->code == g->code && k->bytes == g->bytes) {
 		program_text(k->name, name);
-		k->content = content_of(g);
+		k->content = marker_compile_content_of(g);
 	}
 }
 

@@ -135,7 +135,7 @@ static void marker_feed_abort(struct call *c)
 	call_emit(c, &s);
 }
 
-static bool role_returns_code(uint32_t role)
+static bool marker_device_role_returns_code(uint32_t role)
 {
 	switch (role) {
 	case GP_ROLE_device_init:
@@ -160,7 +160,7 @@ static bool role_returns_code(uint32_t role)
 
 bool marker_call_failed(const struct event *ev, const struct gp_probe *probe)
 {
-	return ev->rec->kind == GP_KIND_call && role_returns_code(probe->role) &&
+	return ev->rec->kind == GP_KIND_call && marker_device_role_returns_code(probe->role) &&
 	       marker_return_fails(ev, probe);
 }
 
@@ -169,7 +169,7 @@ void marker_fault(struct call *c, uint32_t role)
 	const struct gp_call *call = c->ev->call;
 
 	/* A probe row of its own reports what a pointer points to. */
-	if (!role_returns_code(role) ||
+	if (!marker_device_role_returns_code(role) ||
 	    (c->probe->returns != GP_RETURNS_signed && c->probe->returns != GP_RETURNS_unsigned))
 		return;
 	marker_feed_fault(c, marker_return_value(c->ev, c->probe),

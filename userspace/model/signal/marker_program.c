@@ -141,7 +141,8 @@ static uint64_t marker_pending_add(struct programs *ps, uint64_t event)
 
 /* What it is fed with came out of which program? A buffer's address is used again: the latest
  * counts, and none that the host wrote to since (probes/pjrt.yaml has figures). */
-static void execute_feed(const struct programs *ps, const struct call *c, struct signal *s)
+static void marker_program_execute_feed(const struct programs *ps, const struct call *c,
+					struct signal *s)
 {
 	uint64_t input = call_arg(c, 4);
 
@@ -159,7 +160,7 @@ static void execute_feed(const struct programs *ps, const struct call *c, struct
 }
 
 /* Is its first input what it was before? */
-static void execute_input(const struct call *c, struct program *p, struct signal *s)
+static void marker_program_execute_input(const struct call *c, struct program *p, struct signal *s)
 {
 	bool hit = c->ev->rec->kind == GP_KIND_hit;
 	uint64_t input = c->ev->rec->kind == GP_KIND_call ? call_arg(c, 4)
@@ -219,10 +220,10 @@ static void marker_feed_execute(struct call *c)
 	s.size = p->bytes;
 	s.cached = p->cached;
 	s.content = p->content;
-	execute_input(c, p, &s);
+	marker_program_execute_input(c, p, &s);
 	if (call && layer == LAYER_TABLE) {
 		s.number = marker_pending_add(ps, call_arg(c, 3));
-		execute_feed(ps, c, &s);
+		marker_program_execute_feed(ps, c, &s);
 		ps->outputs[ps->noutputs % PROGRAM_OUTPUTS].buffer = call_arg(c, 5);
 		ps->outputs[ps->noutputs++ % PROGRAM_OUTPUTS].ident = p->ident;
 	}
@@ -250,7 +251,7 @@ static uint32_t marker_pending_outdated(struct programs *ps, uint32_t at, uint64
 	return at;
 }
 
-static void execution_done(struct call *c, uint32_t at, uint64_t ts_ns, bool failed)
+static void marker_program_execution_done(struct call *c, uint32_t at, uint64_t ts_ns, bool failed)
 {
 	struct programs *ps = c->m->programs;
 	struct signal s = {
@@ -278,7 +279,7 @@ static void marker_feed_on_ready(struct call *c)
 		if (ps->early[i].token != token || ps->early[i].ts_ns < begin_ns)
 			continue;
 		ps->early[i].token = 0;
-		execution_done(c, at - 1, ps->early[i].ts_ns, ps->early[i].failed);
+		marker_program_execution_done(c, at - 1, ps->early[i].ts_ns, ps->early[i].failed);
 		return;
 	}
 }
@@ -293,7 +294,7 @@ static void marker_feed_completion(struct call *c)
 		return;
 	for (uint32_t i = 0; i < ps->npending; i++) {
 		if (ps->pending[i].token == token) {
-			execution_done(c, i, c->ts_ns, failed);
+			marker_program_execution_done(c, i, c->ts_ns, failed);
 			return;
 		}
 	}

@@ -80,12 +80,12 @@ static struct attach_view *model_attach_new(struct model_probes *ps)
 	return &ps->attach[ps->nattach++];
 }
 
-static bool state_sits(unsigned state)
+static bool model_probe_state_sits(unsigned state)
 {
 	return state == GP_ATTACH_attached || state == GP_ATTACH_counted;
 }
 
-static bool state_taken(unsigned state)
+static bool model_probe_state_taken(unsigned state)
 {
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
 }
@@ -96,7 +96,7 @@ static void model_attach_make_room(struct model_probes *ps)
 	for (uint32_t i = 0; i < ps->nattach; i++) {
 		unsigned state = ps->attach[i].at.state;
 
-		if (state_sits(state) || state_taken(state))
+		if (model_probe_state_sits(state) || model_probe_state_taken(state))
 			continue;
 		memmove(&ps->attach[i], &ps->attach[i + 1],
 			(--ps->nattach - i) * sizeof(*ps->attach));
@@ -112,7 +112,7 @@ bool probe_between_two(const char *id)
 }
 
 /* Which library is whose is not known. */
-static void unseen_look(struct model_probes *ps)
+static void model_probe_unseen_look(struct model_probes *ps)
 {
 	ps->buffers_unseen = ps->collectives_taken = false;
 	ps->roles_taken = 0;
@@ -120,13 +120,13 @@ static void unseen_look(struct model_probes *ps)
 		const struct attach_view *v = &ps->attach[i];
 		unsigned state = v->at.state;
 
-		if (state_taken(state) && v->role < 64)
+		if (model_probe_state_taken(state) && v->role < 64)
 			ps->roles_taken |= 1ull << v->role;
 		ps->collectives_taken |= state == GP_ATTACH_given_up &&
 					 v->role == GP_ROLE_collective && !probe_between_two(v->id);
 		ps->buffers_unseen |= ps->attach[i].role == GP_ROLE_buffer_in &&
-				      (state_taken(state) || state == GP_ATTACH_failed ||
-				       state == GP_ATTACH_refused);
+				      (model_probe_state_taken(state) ||
+				       state == GP_ATTACH_failed || state == GP_ATTACH_refused);
 	}
 }
 
@@ -138,7 +138,7 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	uint32_t given_up = v ? v->given_up : 0;
 	uint64_t since_ns = v && v->since_ns ? v->since_ns : now_ns;
 	bool reported = v && v->at.state != a->state &&
-			(state_taken(v->at.state) || state_taken(a->state));
+			(model_probe_state_taken(v->at.state) || model_probe_state_taken(a->state));
 
 	*ret_reported = NULL;
 
@@ -155,8 +155,8 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	}
 	*v = (struct attach_view){.probe = hash,
 				  .at = *a,
-				  .since_ns = state_sits(a->state) ? since_ns : 0,
-				  .given_up = given_up + state_taken(a->state)};
+				  .since_ns = model_probe_state_sits(a->state) ? since_ns : 0,
+				  .given_up = given_up + model_probe_state_taken(a->state)};
 	event_text(v->at.library, sizeof(v->at.library), a->library, sizeof(a->library));
 	if (!mp)
 		return 0;
@@ -165,8 +165,8 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	v->role = mp->def.role;
 	v->group = mp->def.group;
 	v->flags = mp->def.flags;
-	if (reported || state_taken(a->state) || v->role == GP_ROLE_buffer_in)
-		unseen_look(ps);
+	if (reported || model_probe_state_taken(a->state) || v->role == GP_ROLE_buffer_in)
+		model_probe_unseen_look(ps);
 	if (reported)
 		*ret_reported = v;
 	return 0;
@@ -282,5 +282,5 @@ void model_probes_archive(struct archive *a, struct model_probes *ps)
 	for (uint32_t i = 0; i < ps->nattach; i++)
 		model_attach_archive(a, &ps->attach[i]);
 	if (archive_reads(a) && !a->error)
-		unseen_look(ps);
+		model_probe_unseen_look(ps);
 }

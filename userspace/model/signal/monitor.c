@@ -30,8 +30,8 @@ void monitor_free(struct monitor *m)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-static struct monitor_value *value_of(struct monitor *m, const char *name, size_t len,
-				      enum monitor_aggregation aggregation, int *err)
+static struct monitor_value *monitor_value_find(struct monitor *m, const char *name, size_t len,
+						enum monitor_aggregation aggregation, int *err)
 {
 	struct monitor_value *v, *values;
 
@@ -55,7 +55,7 @@ static struct monitor_value *value_of(struct monitor *m, const char *name, size_
 	return v;
 }
 
-static int value_keep(struct monitor *m, const struct monitor_entry *e, uint64_t at_ns)
+static int monitor_value_keep(struct monitor *m, const struct monitor_entry *e, uint64_t at_ns)
 {
 	const char *dot = strrchr(e->key, '.');
 	struct monitor_value *v = NULL;
@@ -63,8 +63,8 @@ static int value_keep(struct monitor *m, const struct monitor_entry *e, uint64_t
 
 	for (int i = 0; dot && !v && i < MONITOR_AGGREGATIONS; i++)
 		if (!strcmp(dot + 1, monitor_aggregation_name[i]))
-			v = value_of(m, e->key, (size_t)(dot - e->key), (enum monitor_aggregation)i,
-				     &err);
+			v = monitor_value_find(m, e->key, (size_t)(dot - e->key),
+					       (enum monitor_aggregation)i, &err);
 	if (!v) {
 		m->unkept++;
 		return err;
@@ -77,7 +77,8 @@ static int value_keep(struct monitor *m, const struct monitor_entry *e, uint64_t
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static int event_over(struct monitor *m, struct monitor_event *ev, struct monitor_event *ret)
+static int monitor_event_over(struct monitor *m, struct monitor_event *ev,
+			      struct monitor_event *ret)
 {
 	bool stat = !strcmp(ev->name, stat_event);
 	int err = 0, first = 0;
@@ -87,7 +88,7 @@ static int event_over(struct monitor *m, struct monitor_event *ev, struct monito
 	m->truncated += ev->truncated;
 	for (uint32_t i = 0; stat && i < ev->nentries; i++) {
 		if (ev->entry[i].type != GP_MONITOR_TEXT)
-			err = value_keep(m, &ev->entry[i], ev->end_ns);
+			err = monitor_value_keep(m, &ev->entry[i], ev->end_ns);
 		first = first ? first : err;
 	}
 	*ret = *ev;
@@ -96,7 +97,7 @@ static int event_over(struct monitor *m, struct monitor_event *ev, struct monito
 	return first;
 }
 
-static struct monitor_event *event_of(const struct monitor *m, uint32_t tid)
+static struct monitor_event *monitor_event_of(const struct monitor *m, uint32_t tid)
 {
 	for (uint32_t i = 0; i < m->nopen; i++)
 		if (m->open[i].tid == tid)
@@ -104,7 +105,7 @@ static struct monitor_event *event_of(const struct monitor *m, uint32_t tid)
 	return NULL;
 }
 
-static struct monitor_event *event_begin(struct monitor *m, const struct event *ev)
+static struct monitor_event *monitor_event_begin(struct monitor *m, const struct event *ev)
 {
 	const struct gp_monitor *rec = ev->monitor;
 	struct monitor_event *e, *open;
@@ -125,12 +126,12 @@ static struct monitor_event *event_begin(struct monitor *m, const struct event *
 	return e;
 }
 
-static bool event_goes_on(const struct monitor_event *e, const struct gp_monitor *rec)
+static bool monitor_event_goes_on(const struct monitor_event *e, const struct gp_monitor *rec)
 {
 	return rec->index == e->next && rec->count == e->count && rec->wall_ns == e->wall_ns;
 }
 
-static void entry_add(struct monitor_event *e, const struct gp_monitor *rec)
+static void monitor_entry_add(struct monitor_event *e, const struct gp_monitor *rec)
 {
 	struct monitor_entry *entry = &e->entry[e->nentries];
 
@@ -156,28 +157,28 @@ static void entry_add(struct monitor_event *e, const struct gp_monitor *rec)
 int monitor_feed(struct monitor *m, const struct event *ev, struct monitor_events *ret)
 {
 	const struct gp_monitor *rec = ev->monitor;
-	struct monitor_event *e = event_of(m, ev->rec->tid);
+	struct monitor_event *e = monitor_event_of(m, ev->rec->tid);
 	int err = 0;
 
 	ret->count = 0;
 	if (rec->index >= GP_MONITOR_MAX || rec->type > GP_MONITOR_BOOL)
 		return 0;
-	if (e && !event_goes_on(e, rec)) {
-		err = event_over(m, e, &ret->event[ret->count++]);
+	if (e && !monitor_event_goes_on(e, rec)) {
+		err = monitor_event_over(m, e, &ret->event[ret->count++]);
 		e = NULL;
 	}
 	if (!e && m->nopen == MONITOR_OPEN)
-		err = event_over(m, &m->open[0], &ret->event[ret->count++]);
+		err = monitor_event_over(m, &m->open[0], &ret->event[ret->count++]);
 	if (!e)
-		e = event_begin(m, ev);
+		e = monitor_event_begin(m, ev);
 	if (!e)
 		return -ENOMEM;
 	e->end_ns = ev->rec->ts_ns;
 	e->next = rec->index + 1u;
 	if (rec->type != GP_MONITOR_NONE)
-		entry_add(e, rec);
+		monitor_entry_add(e, rec);
 	if (rec->type == GP_MONITOR_NONE || e->next == GP_MONITOR_MAX || e->next >= e->count) {
-		int last = event_over(m, e, &ret->event[ret->count++]);
+		int last = monitor_event_over(m, e, &ret->event[ret->count++]);
 
 		err = err ? err : last;
 	}
@@ -189,7 +190,7 @@ bool monitor_next(struct monitor *m, uint64_t before_ns, struct monitor_event *r
 	for (uint32_t i = 0; i < m->nopen; i++) {
 		if (m->open[i].begin_ns >= before_ns)
 			continue;
-		event_over(m, &m->open[i], ret);
+		monitor_event_over(m, &m->open[i], ret);
 		return true;
 	}
 	if (!m->nopen)
@@ -199,7 +200,7 @@ bool monitor_next(struct monitor *m, uint64_t before_ns, struct monitor_event *r
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-static void event_archive(struct archive *a, struct monitor_event *e)
+static void monitor_event_archive(struct archive *a, struct monitor_event *e)
 {
 	archive_number(a, &e->tid);
 	archive_number(a, &e->begin_ns);
@@ -220,7 +221,7 @@ static void event_archive(struct archive *a, struct monitor_event *e)
 	}
 }
 
-static void value_archive(struct archive *a, struct monitor_value *v)
+static void monitor_value_archive(struct archive *a, struct monitor_value *v)
 {
 	uint64_t bits;
 
@@ -247,9 +248,9 @@ void monitor_archive(struct archive *a, struct monitor **at)
 		m->values_cap = m->nvalues = m->values ? m->nvalues : 0;
 	}
 	for (uint32_t i = 0; i < m->nopen; i++)
-		event_archive(a, &m->open[i]);
+		monitor_event_archive(a, &m->open[i]);
 	for (uint32_t i = 0; i < m->nvalues; i++)
-		value_archive(a, &m->values[i]);
+		monitor_value_archive(a, &m->values[i]);
 	archive_number(a, &m->events);
 	archive_number(a, &m->truncated);
 	archive_number(a, &m->unkept);

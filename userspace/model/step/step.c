@@ -25,7 +25,7 @@
 #define JOIN_NS	 1000000000ull /* after so long nothing joins an update any more */
 #define OUT_KEPT 16	       /* steps whose room is kept when they were taken */
 
-static enum family boundary_family(enum step_boundary b)
+static enum family step_boundary_family(enum step_boundary b)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (f != FAMILY_ANON && family_boundary((enum family)f) == b)
@@ -41,7 +41,7 @@ struct step_finder *step_finder_new(const struct step_config *cfg)
 	if (!sf)
 		return NULL;
 	sf->config = *cfg;
-	sf->elected = boundary_family(cfg->force);
+	sf->elected = step_boundary_family(cfg->force);
 	sf->fixed = sf->elected != FAMILY_NONE;
 	sf->zero_grad_first = true; /* as torch's own examples do, until seen otherwise */
 	sf->loops[0] = calloc(1, sizeof(*sf->loops[0]));
@@ -71,7 +71,7 @@ void step_finder_free(struct step_finder *sf)
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* A backward or a fetch on this thread: what listens to it can be joined no more. */
-static void threads_separate(struct step_finder *sf, const struct step_thread *by)
+static void step_threads_separate(struct step_finder *sf, const struct step_thread *by)
 {
 	static const enum family grouped[] = {FAMILY_RANGES, FAMILY_UPDATE_OP, FAMILY_REDUCER,
 					      FAMILY_PARAM_OP};
@@ -92,7 +92,7 @@ static void threads_separate(struct step_finder *sf, const struct step_thread *b
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static void thread_class(struct step_thread *t, const struct signal *s)
+static void step_thread_class(struct step_thread *t, const struct signal *s)
 {
 	if (s->text)
 		strncpy(t->class, s->text, sizeof(t->class) - 1);
@@ -123,7 +123,7 @@ static void step_feed_update(struct step_finder *sf, struct step_thread *t, cons
 	if (!with.ident)
 		with.ident = t->update_ident;
 	t->amp_update = true;
-	thread_class(t, s);
+	step_thread_class(t, s);
 	sf->step_class[s->name / 32 % 32] |= 1u << s->name % 32;
 	m = mark_make(sf, FAMILY_RANGES, t, &with);
 	tracker_mark(sf, FAMILY_RANGES, &m);
@@ -138,7 +138,7 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 	struct mark m;
 
 	sf->zero_grad = true;
-	thread_class(t, s);
+	step_thread_class(t, s);
 	sf->zero_grad_class[s->name / 32 % 32] |= 1u << s->name % 32;
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
 		if (thread_listens(sf, FAMILY_ZERO_GRAD, &sf->threads[i], t))
@@ -165,7 +165,7 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 /* Rule E listens to one thread: on a GPU the device thread runs the nested passes of re-entrant
  * checkpointing, and they look like outer ones. Another one takes over when the first is
  * silent. */
-static bool backward_elects(struct step_finder *sf, const struct step_thread *t)
+static bool step_backward_elects(struct step_finder *sf, const struct step_thread *t)
 {
 	uint32_t i = (uint32_t)(t - sf->threads) + 1;
 
@@ -191,7 +191,7 @@ static void step_feed_backward(struct step_finder *sf, struct step_thread *t,
 	sf->backward = t->backward = true;
 	sf->strays += sf->stray && !sf->operated && sf->elected == FAMILY_UPDATE_OP;
 	sf->stray = sf->operated = false;
-	threads_separate(sf, t);
+	step_threads_separate(sf, t);
 	t->hits.backward++;
 	t->backward_seq = sf->seq;
 	t->amp_backward = true;
@@ -199,7 +199,7 @@ static void step_feed_backward(struct step_finder *sf, struct step_thread *t,
 		if (!t->span_ns[f])
 			t->span_ns[f] = s->ts_ns;
 	}
-	if (backward_elects(sf, t)) {
+	if (step_backward_elects(sf, t)) {
 		m = mark_make(sf, FAMILY_BACKWARD, t, s);
 		m.apart = true;
 		tracker_mark(sf, FAMILY_BACKWARD, &m);
@@ -215,7 +215,7 @@ static void step_feed_fetch(struct step_finder *sf, struct step_thread *t)
 {
 	sf->fetched = true;
 	if (t->backward || !sf->backward)
-		threads_separate(sf, t);
+		step_threads_separate(sf, t);
 	t->hits.fetch++;
 	t->fetch_seq = sf->seq;
 }
@@ -230,7 +230,7 @@ static void step_feed_mark(struct step_finder *sf, enum family f, struct step_th
 }
 
 /* What shows updates here: ranges, unless there are none and operators do. */
-static enum family update_family(const struct step_finder *sf)
+static enum family step_update_family(const struct step_finder *sf)
 {
 	static const enum family operators[] = {FAMILY_UPDATE_OP, FAMILY_PARAM_OP};
 
@@ -241,8 +241,8 @@ static enum family update_family(const struct step_finder *sf)
 	return FAMILY_RANGES;
 }
 
-static void mark_skipped(struct step_finder *sf, enum family f, struct step_thread *t,
-			 const struct signal *s)
+static void step_mark_skipped(struct step_finder *sf, enum family f, struct step_thread *t,
+			      const struct signal *s)
 {
 	struct mark m = mark_make(sf, f, t, s);
 
@@ -255,15 +255,15 @@ static void mark_skipped(struct step_finder *sf, enum family f, struct step_thre
  * use may be of such a step as well: should ranges come, it was. */
 static void step_feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
-	enum family f = update_family(sf);
+	enum family f = step_update_family(sf);
 
 	sf->amps++;
 	if (!t->amp_update && t->amp_backward) {
 		sf->skips++;
-		mark_skipped(sf, f, t, s);
+		step_mark_skipped(sf, f, t, s);
 	}
 	if (f == FAMILY_PARAM_OP && sf->elected == FAMILY_NONE && t->amp_backward)
-		mark_skipped(sf, FAMILY_RANGES, t, s);
+		step_mark_skipped(sf, FAMILY_RANGES, t, s);
 	t->amp_update = t->amp_backward = false;
 }
 
@@ -282,11 +282,11 @@ static void step_feed_op(struct step_finder *sf, struct step_thread *t, const st
 					 : 0;
 	anon_operator(sf, (uint32_t)(t - sf->threads), s->ident);
 	step_feed_mark(sf, f, t, s);
-	t->amp_update |= f ==
-			 update_family(sf); /* else it may be of an average of the parameters */
+	t->amp_update |= f == step_update_family(
+				      sf); /* else it may be of an average of the parameters */
 }
 
-static void lanes_each(struct step_finder *sf, void (*fn)(struct step_finder *, struct lane *))
+static void step_lanes_each(struct step_finder *sf, void (*fn)(struct step_finder *, struct lane *))
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++)
@@ -294,7 +294,7 @@ static void lanes_each(struct step_finder *sf, void (*fn)(struct step_finder *, 
 	}
 }
 
-static void lane_taint(struct step_finder *sf, struct lane *l)
+static void step_lane_taint(struct step_finder *sf, struct lane *l)
 {
 	(void)sf;
 	l->taint = true;
@@ -305,14 +305,14 @@ static void lane_taint(struct step_finder *sf, struct lane *l)
 }
 
 /* The group that is open ended before; the step that runs now is not what it seems. */
-static void lane_gap(struct step_finder *sf, struct lane *l)
+static void step_lane_gap(struct step_finder *sf, struct lane *l)
 {
 	lane_close(sf, l, false);
-	lane_taint(sf, l);
+	step_lane_taint(sf, l);
 	l->unwatched = true;
 }
 
-static void lane_tick(struct step_finder *sf, struct lane *l)
+static void step_lane_tick(struct step_finder *sf, struct lane *l)
 {
 	if (l->open && sf->now_ns - l->group.end_ns >= JOIN_NS && sf->now_ns > l->group.end_ns)
 		lane_close(sf, l, false);
@@ -321,7 +321,7 @@ static void lane_tick(struct step_finder *sf, struct lane *l)
 }
 
 /* A loop that calls zero_grad first has no call after its last step. */
-static void zero_grad_finish(struct step_finder *sf)
+static void step_zero_grad_finish(struct step_finder *sf)
 {
 	for (uint32_t i = 0; sf->zero_grad_first && i < sf->nthreads; i++) {
 		struct step_thread *t = &sf->threads[i];
@@ -344,18 +344,18 @@ static void step_feed_exit(struct step_finder *sf)
 	exec_finish(sf);
 	cycle_finish(sf);
 	if (sf->elected != FAMILY_RANGES)
-		zero_grad_finish(sf);
+		step_zero_grad_finish(sf);
 	anon_finish(sf);
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (sf->trackers[f])
 			tracker_settle(sf, sf->trackers[f]);
 	}
 	step_elect(sf, true);
-	lanes_each(sf, lane_finish);
+	step_lanes_each(sf, lane_finish);
 	sf->ended = true;
 }
 
-static void thread_first(struct step_finder *sf, struct step_thread *t, uint64_t ts_ns)
+static void step_thread_first(struct step_finder *sf, struct step_thread *t, uint64_t ts_ns)
 {
 	if (!t->first_ns)
 		t->first_ns = ts_ns;
@@ -369,7 +369,7 @@ static void step_feed_thread(struct step_finder *sf, const struct signal *s)
 
 	if (!t)
 		return;
-	thread_first(sf, t, s->begin_ns);
+	step_thread_first(sf, t, s->begin_ns);
 	switch (s->kind) {
 	case SIGNAL_UPDATE_BEGIN:
 		step_feed_update_begin(sf, t, s);
@@ -416,7 +416,7 @@ static void step_feed_thread(struct step_finder *sf, const struct signal *s)
 	}
 }
 
-static bool signal_matters(const struct step_finder *sf, const struct signal *s)
+static bool step_signal_matters(const struct step_finder *sf, const struct signal *s)
 {
 	switch (s->kind) {
 	case SIGNAL_UPDATE_BEGIN:
@@ -457,7 +457,7 @@ static void step_feed_other(struct step_finder *sf, const struct signal *s)
 		break;
 	case SIGNAL_TICK:
 		exec_tick(sf);
-		lanes_each(sf, lane_tick);
+		step_lanes_each(sf, step_lane_tick);
 		break;
 	case SIGNAL_OPTIMIZER:
 		if (sf->backward && !sf->optimizers++)
@@ -465,13 +465,13 @@ static void step_feed_other(struct step_finder *sf, const struct signal *s)
 		break;
 	case SIGNAL_LOSS:
 		sf->losses += s->count;
-		lanes_each(sf, lane_taint);
+		step_lanes_each(sf, step_lane_taint);
 		break;
 	case SIGNAL_GAP:
 		exec_gap(sf);
 		sf->losses++;
 		sf->watched_ns = sf->now_ns;
-		lanes_each(sf, lane_gap);
+		step_lanes_each(sf, step_lane_gap);
 		break;
 	case SIGNAL_EXIT:
 		step_feed_exit(sf);
@@ -490,7 +490,7 @@ int step_finder_feed(struct step_finder *sf, const struct signal *s)
 	sf->seq++;
 	if (s->ts_ns > sf->now_ns)
 		sf->now_ns = s->ts_ns;
-	if (signal_matters(sf, s)) {
+	if (step_signal_matters(sf, s)) {
 		step_feed_thread(sf, s);
 		step_elect(sf, false);
 	} else {

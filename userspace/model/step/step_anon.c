@@ -28,13 +28,13 @@ void anon_free(struct anon *a)
 }
 
 /* Without DDP's own: its reducer's were left out (anon_reducer), its forward is one. */
-static uint32_t pass_opens(const struct anon *a, const struct anon_pass *p)
+static uint32_t anon_pass_opens(const struct anon *a, const struct anon_pass *p)
 {
 	return a->reduces && p->opens ? p->opens - 1 : p->opens;
 }
 
-static struct mark pass_mark(const struct step_finder *sf, const struct anon *a,
-			     const struct anon_pass *p, bool update)
+static struct mark anon_pass_mark(const struct step_finder *sf, const struct anon *a,
+				  const struct anon_pass *p, bool update)
 {
 	struct mark m = p->mark;
 
@@ -47,16 +47,16 @@ static struct mark pass_mark(const struct step_finder *sf, const struct anon *a,
 	return m;
 }
 
-static void pass_give(struct step_finder *sf, struct anon *a, const struct anon_pass *p)
+static void anon_pass_give(struct step_finder *sf, struct anon *a, const struct anon_pass *p)
 {
 	struct mark m;
 
 	a->gathered++;
-	if (a->accumulates && pass_opens(a, p) < a->base + OPENS_UPDATE)
+	if (a->accumulates && anon_pass_opens(a, p) < a->base + OPENS_UPDATE)
 		return;
 	a->each = a->gathered == a->last ? a->last : 0;
 	a->last = a->gathered;
-	m = pass_mark(sf, a, p, a->accumulates || a->base >= OPENS_UPDATE);
+	m = anon_pass_mark(sf, a, p, a->accumulates || a->base >= OPENS_UPDATE);
 	a->gathered = 0;
 	tracker_mark(sf, FAMILY_ANON, &m);
 }
@@ -67,7 +67,7 @@ static void anon_count(const struct anon *a, uint32_t *ret_base, uint32_t *ret_l
 	uint32_t counts[OPENS_MAX + 1] = {0}, base = 0;
 
 	for (uint32_t i = 0; i < a->backlog; i++) {
-		uint32_t opens = pass_opens(a, &a->passes[i]);
+		uint32_t opens = anon_pass_opens(a, &a->passes[i]);
 
 		counts[opens < OPENS_MAX ? opens : OPENS_MAX]++;
 	}
@@ -102,7 +102,7 @@ static void anon_settle(struct step_finder *sf, struct anon *a, bool final)
 	a->base = base;
 	a->accumulates = base < OPENS_UPDATE && high && low;
 	for (uint32_t i = 0; i < a->backlog; i++)
-		pass_give(sf, a, &a->passes[i]);
+		anon_pass_give(sf, a, &a->passes[i]);
 	a->backlog = 0;
 	a->passes = grow_free(a->passes, &a->passes_cap);
 }
@@ -113,7 +113,7 @@ static void anon_pass(struct step_finder *sf, struct anon *a)
 
 	a->running = false;
 	if (a->settled) {
-		pass_give(sf, a, &a->pass);
+		anon_pass_give(sf, a, &a->pass);
 		return;
 	}
 	passes = grow_items(a->passes, &a->passes_cap, a->backlog + 1, ANON_PASSES,
@@ -222,7 +222,7 @@ static void anon_rest(struct step_finder *sf, struct anon *a)
 
 	if (!a->accumulates || !a->gathered || a->gathered != a->each)
 		return;
-	m = pass_mark(sf, a, &a->pass, false);
+	m = anon_pass_mark(sf, a, &a->pass, false);
 	m.flags |= STEP_imputed;
 	tracker_mark(sf, FAMILY_ANON, &m);
 }

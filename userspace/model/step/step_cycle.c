@@ -11,7 +11,7 @@
 #define CYCLE_NS                                                                                   \
 	1000000000ull /* cycles of waits go on for so long, at least, or until the process ends */
 
-static bool nothing_else(const struct step_finder *sf)
+static bool cycle_nothing_else(const struct step_finder *sf)
 {
 	return !sf->exec && !sf->backward && !sf->fetched && !sf->zero_grad && !sf->updates_begun &&
 	       !sf->anonymous;
@@ -74,7 +74,7 @@ void cycle_wait(struct step_finder *sf, const struct signal *s)
 
 	sf->waited = true;
 	if (sf->fixed || (sf->elected != FAMILY_NONE && sf->elected != FAMILY_SYNC) ||
-	    !nothing_else(sf))
+	    !cycle_nothing_else(sf))
 		return;
 	if (!c)
 		c = sf->cycle = calloc(1, sizeof(*c));
@@ -99,6 +99,6 @@ void cycle_wait(struct step_finder *sf, const struct signal *s)
 void cycle_finish(struct step_finder *sf)
 {
 	if (sf->cycle && sf->elected == FAMILY_NONE && !sf->fixed && sf->cycle->n >= CYCLE_WAITS &&
-	    nothing_else(sf))
+	    cycle_nothing_else(sf))
 		cycle_begin(sf);
 }

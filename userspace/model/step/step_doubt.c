@@ -29,7 +29,7 @@ enum doubt {
 };
 
 /* Backwards of a step, of the last ones on the average. */
-static uint64_t loop_backwards(const struct step_finder *sf, const struct lane *l)
+static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct lane *l)
 {
 	const struct loop *lp = sf->loops[l->loop];
 	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
@@ -69,7 +69,7 @@ static bool doubt_batches(const struct step_finder *sf, const struct lane *l)
 		return !anon_accumulates(sf);
 	case FAMILY_REDUCER:
 	case FAMILY_PARAM_OP:
-		return loop_backwards(sf, l) < 2;
+		return doubt_loop_backwards(sf, l) < 2;
 	default:
 		return false;
 	}
@@ -108,7 +108,7 @@ bool lane_doubtful(const struct step_finder *sf, const struct lane *l)
 	return lane_doubt(sf, l) != DOUBT_NONE;
 }
 
-static const char *batches_text(enum family f)
+static const char *doubt_batches_text(enum family f)
 {
 	switch (f) {
 	case FAMILY_REDUCER:
@@ -120,7 +120,7 @@ static const char *batches_text(enum family f)
 	}
 }
 
-static void reason_lead(const struct unit *u, char *out, size_t len)
+static void doubt_reason_lead(const struct unit *u, char *out, size_t len)
 {
 	if (u->period)
 		snprintf(
@@ -165,7 +165,7 @@ bool lane_doubt_reason(const struct step_finder *sf, const struct lane *l, char 
 			(unsigned long long)each, (unsigned long long)each);
 		break;
 	case DOUBT_LEAD:
-		reason_lead(u, out, len);
+		doubt_reason_lead(u, out, len);
 		break;
 	case DOUBT_PHASES:
 		snprintf(
@@ -183,7 +183,7 @@ bool lane_doubt_reason(const struct step_finder *sf, const struct lane *l, char 
 		snprintf(
 			out, len,
 			"ambiguous: --multiply N if a step takes N micro-batches; no optimizer ranges, counting %s",
-			batches_text(l->family));
+			doubt_batches_text(l->family));
 		break;
 	default:
 		snprintf(out, len, "%s", doubt_text[d]);

@@ -20,50 +20,52 @@
 #define BACKWARDS_AFTER 128
 #define BACKWARDS_EACH	4 /* ... and that many times those of one update, on the average */
 
-static uint64_t family_marks(const struct step_finder *sf, enum family f)
+static uint64_t step_elect_family_marks(const struct step_finder *sf, enum family f)
 {
 	return sf->trackers[f] ? sf->trackers[f]->marks : 0;
 }
 
-static uint64_t family_last(const struct step_finder *sf, enum family f)
+static uint64_t step_elect_family_last(const struct step_finder *sf, enum family f)
 {
 	return sf->trackers[f] ? sf->trackers[f]->last_seq : 0;
 }
 
 /* Marks of f since the last one of a family of more trust. */
-static uint64_t family_cycles(const struct step_finder *sf, enum family f)
+static uint64_t step_elect_family_cycles(const struct step_finder *sf, enum family f)
 {
 	return sf->trackers[f] ? sf->trackers[f]->since_better : 0;
 }
 
-static bool better_seen(const struct step_finder *sf, enum family f)
+static bool step_elect_better_seen(const struct step_finder *sf, enum family f)
 {
 	for (int b = 0; b < (int)f; b++) {
-		if (family_marks(sf, (enum family)b))
+		if (step_elect_family_marks(sf, (enum family)b))
 			return true;
 	}
 	return false;
 }
 
 /* Every micro-batch is reduced, and operators show fewer updates. */
-static bool updates_rarer(const struct step_finder *sf)
+static bool step_elect_updates_rarer(const struct step_finder *sf)
 {
-	uint64_t updates = family_marks(sf, FAMILY_PARAM_OP);
+	uint64_t updates = step_elect_family_marks(sf, FAMILY_PARAM_OP);
 
-	return updates >= CYCLES_FIRST && 2 * updates <= family_marks(sf, FAMILY_REDUCER);
+	return updates >= CYCLES_FIRST &&
+	       2 * updates <= step_elect_family_marks(sf, FAMILY_REDUCER);
 }
 
-static bool operator_family(enum family f)
+static bool step_elect_operator_family(enum family f)
 {
 	return f == FAMILY_UPDATE_OP || f == FAMILY_PARAM_OP;
 }
 
 /* Operators showed updates at first, and none for many backwards: of an optimizer that was compiled
  * then. */
-static bool updates_silent(const struct step_finder *sf)
+static bool step_elect_updates_silent(const struct step_finder *sf)
 {
-	uint64_t updates = family_marks(sf, FAMILY_UPDATE_OP) + family_marks(sf, FAMILY_PARAM_OP),
-		 since = family_marks(sf, FAMILY_BACKWARD) - sf->operated_backwards;
+	uint64_t updates = step_elect_family_marks(sf, FAMILY_UPDATE_OP) +
+			   step_elect_family_marks(sf, FAMILY_PARAM_OP),
+		 since = step_elect_family_marks(sf, FAMILY_BACKWARD) - sf->operated_backwards;
 
 	return updates && since >= CYCLES_AFTER &&
 	       since > BACKWARDS_EACH * (sf->operated_backwards / updates);
@@ -71,22 +73,24 @@ static bool updates_silent(const struct step_finder *sf)
 
 /* Backwards without an update before they are taken for steps though some operators showed
  * updates. */
-static uint64_t backwards_after(const struct step_finder *sf)
+static uint64_t step_elect_backwards_after(const struct step_finder *sf)
 {
-	uint64_t backwards = family_marks(sf, FAMILY_BACKWARD),
-		 updates = family_marks(sf, FAMILY_UPDATE_OP) + family_marks(sf, FAMILY_PARAM_OP),
+	uint64_t backwards = step_elect_family_marks(sf, FAMILY_BACKWARD),
+		 updates = step_elect_family_marks(sf, FAMILY_UPDATE_OP) +
+			   step_elect_family_marks(sf, FAMILY_PARAM_OP),
 		 each = updates ? BACKWARDS_EACH * (backwards / updates) : 0;
 
 	return each > BACKWARDS_AFTER ? each : BACKWARDS_AFTER;
 }
 
-static uint64_t cycles_needed(const struct step_finder *sf, enum family f)
+static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum family f)
 {
-	bool after = better_seen(sf, f) || sf->updates_begun;
+	bool after = step_elect_better_seen(sf, f) || sf->updates_begun;
 	bool each = f == FAMILY_BACKWARD;
-	uint64_t backwards = family_marks(sf, FAMILY_BACKWARD);
+	uint64_t backwards = step_elect_family_marks(sf, FAMILY_BACKWARD);
 
-	if ((f == FAMILY_REDUCER || f == FAMILY_PARAM_OP) && backwards < 2 * family_marks(sf, f))
+	if ((f == FAMILY_REDUCER || f == FAMILY_PARAM_OP) &&
+	    backwards < 2 * step_elect_family_marks(sf, f))
 		each = true; /* no sign that it separates micro-batches from steps */
 	/* With a gradient scaler, an update that does not come was skipped: one whose gradients are
 	 * not finite any more may skip for ever, and that is no training. */
@@ -96,27 +100,27 @@ static uint64_t cycles_needed(const struct step_finder *sf, enum family f)
 	if (f == FAMILY_ANON && sf->elected == FAMILY_UPDATE_OP)
 		return ANON_PASSES + CYCLES_AFTER;
 	if (each)
-		return after	  ? backwards_after(sf)
+		return after	  ? step_elect_backwards_after(sf)
 		       : sf->amps ? 2 * BACKWARDS_FIRST
 				  : BACKWARDS_FIRST;
 	return after ? CYCLES_AFTER : sf->amps ? CYCLES_SKIPS : CYCLES_FIRST;
 }
 
-static bool family_ready(const struct step_finder *sf, enum family f, bool final)
+static bool step_elect_family_ready(const struct step_finder *sf, enum family f, bool final)
 {
-	uint64_t n = family_cycles(sf, f);
+	uint64_t n = step_elect_family_cycles(sf, f);
 
 	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST) /* the least that is needed */
 		return false;
 	switch (f) {
 	case FAMILY_RANGES:
-		return family_marks(sf, f) && sf->elected != FAMILY_RANGES &&
+		return step_elect_family_marks(sf, f) && sf->elected != FAMILY_RANGES &&
 		       (sf->elected == FAMILY_NONE || n >= CYCLES_FIRST);
 	case FAMILY_ZERO_GRAD:
 	case FAMILY_ANON:
 		break;
 	case FAMILY_REDUCER: /* ranges without names show more: the update's end */
-		if (anon_backwards(sf) || updates_rarer(sf))
+		if (anon_backwards(sf) || step_elect_updates_rarer(sf))
 			return false;
 		break;
 	case FAMILY_PARAM_OP:
@@ -128,8 +132,9 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 			return false;
 		break;
 	case FAMILY_BACKWARD:
-		if (final && (!better_seen(sf, f) ||
-			      (!better_seen(sf, FAMILY_UPDATE_OP) && updates_silent(sf))))
+		if (final && (!step_elect_better_seen(sf, f) ||
+			      (!step_elect_better_seen(sf, FAMILY_UPDATE_OP) &&
+			       step_elect_updates_silent(sf))))
 			return n > 1;
 		if (anon_backwards(sf))
 			return false;
@@ -137,17 +142,17 @@ static bool family_ready(const struct step_finder *sf, enum family f, bool final
 	default:
 		return false;
 	}
-	if (final && operator_family(f) && updates_silent(sf))
+	if (final && step_elect_operator_family(f) && step_elect_updates_silent(sf))
 		return false;
-	if (final && !better_seen(sf, f) && n)
+	if (final && !step_elect_better_seen(sf, f) && n)
 		return true;
 	if (sf->updates_open)
 		return false;
-	return n >= cycles_needed(sf, f);
+	return n >= step_elect_cycles_needed(sf, f);
 }
 
 /* The search is over: what it took goes back, as far as nothing is in it. */
-static void families_spare(struct step_finder *sf)
+static void step_elect_families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++) {
@@ -161,7 +166,7 @@ static void families_spare(struct step_finder *sf)
 }
 
 /* What was counted so far was no training: steps begin at 1. */
-static void loop_begin(struct step_finder *sf)
+static void step_elect_loop_begin(struct step_finder *sf)
 {
 	struct loop *lp = sf->loops[0];
 
@@ -172,12 +177,12 @@ static void loop_begin(struct step_finder *sf)
 		lp->start_ns = sf->first_ns;
 }
 
-static void family_elect(struct step_finder *sf, enum family f)
+static void step_elect_family_elect(struct step_finder *sf, enum family f)
 {
 	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
 
 	if (t && step_unit(sf) != UNIT_STEP)
-		loop_begin(sf);
+		step_elect_loop_begin(sf);
 	if (f < FAMILY_EXECUTE) {
 		exec_free(sf->exec);
 		sf->exec = NULL;
@@ -202,17 +207,17 @@ static void family_elect(struct step_finder *sf, enum family f)
 		t->lanes[i]->live = true;
 		lane_digest(sf, t->lanes[i]);
 	}
-	families_spare(sf);
+	step_elect_families_spare(sf);
 }
 
 void step_take(struct step_finder *sf, enum family f)
 {
 	if (tracker_of(sf, f))
-		family_elect(sf, f);
+		step_elect_family_elect(sf, f);
 }
 
 /* A mark of a better family: what the lesser ones hold is not needed. */
-static void families_forget(struct step_finder *sf, enum family better)
+static void step_elect_families_forget(struct step_finder *sf, enum family better)
 {
 	for (int f = (int)better + 1; f < FAMILY_COUNT; f++) {
 		struct tracker *t = sf->trackers[f];
@@ -228,7 +233,7 @@ static void families_forget(struct step_finder *sf, enum family better)
 }
 
 /* What came before belongs to no mark of this family. */
-static void hits_forget(struct step_finder *sf, enum family f)
+static void step_elect_hits_forget(struct step_finder *sf, enum family f)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++)
 		sf->threads[i].base[f] = sf->threads[i].hits;
@@ -240,18 +245,19 @@ void step_elect(struct step_finder *sf, bool final)
 		return;
 	/* zero_grad and operators come around every update; only ranges clear the others, and
 	 * operators where there are none. */
-	if (family_last(sf, FAMILY_RANGES) == sf->seq)
-		families_forget(sf, FAMILY_RANGES);
-	else if (sf->elected == FAMILY_UPDATE_OP && family_last(sf, FAMILY_UPDATE_OP) == sf->seq) {
-		families_forget(sf, FAMILY_UPDATE_OP);
-		hits_forget(sf, FAMILY_PARAM_OP);
+	if (step_elect_family_last(sf, FAMILY_RANGES) == sf->seq)
+		step_elect_families_forget(sf, FAMILY_RANGES);
+	else if (sf->elected == FAMILY_UPDATE_OP &&
+		 step_elect_family_last(sf, FAMILY_UPDATE_OP) == sf->seq) {
+		step_elect_families_forget(sf, FAMILY_UPDATE_OP);
+		step_elect_hits_forget(sf, FAMILY_PARAM_OP);
 	}
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (sf->trackers[f] && (int)sf->elected != f &&
-		    family_ready(sf, (enum family)f, final)) {
+		    step_elect_family_ready(sf, (enum family)f, final)) {
 			if (sf->elected == FAMILY_NONE || f == FAMILY_RANGES ||
 			    family_gives_way(sf->elected) || f < (int)sf->elected)
-				family_elect(sf, (enum family)f);
+				step_elect_family_elect(sf, (enum family)f);
 			return;
 		}
 	}

@@ -7,7 +7,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/model/step/step_program.h"
 
-static void out_push(struct step_finder *sf, const struct step *s)
+static void step_emit_out_push(struct step_finder *sf, const struct step *s)
 {
 	struct step *out;
 
@@ -73,7 +73,7 @@ static void step_loop_give(struct step_finder *sf, struct lane *l, const struct 
 	s.number = lp->number;
 	lp->start_ns = s.end_ns;
 	step_loop_remember(lp, &s, g->hits);
-	out_push(sf, &s);
+	step_emit_out_push(sf, &s);
 }
 
 void step_emit(struct step_finder *sf, struct lane *l, const struct group *g)

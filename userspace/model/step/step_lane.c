@@ -77,7 +77,7 @@ static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group
 
 /* ---- from groups to steps -------------------------------------------------------------------- */
 
-static void held_drop(struct lane *l, uint32_t n)
+static void lane_held_drop(struct lane *l, uint32_t n)
 {
 	if (!n)
 		return;
@@ -85,7 +85,7 @@ static void held_drop(struct lane *l, uint32_t n)
 	memmove(l->held, l->held + n, l->nheld * sizeof(*l->held));
 }
 
-static void group_join(struct group *to, const struct group *g)
+static void lane_group_join(struct group *to, const struct group *g)
 {
 	uint64_t begin_ns = to->updates ? to->begin_ns : g->begin_ns;
 	struct token token = to->updates ? to->token : g->token;
@@ -100,7 +100,7 @@ static void group_join(struct group *to, const struct group *g)
 	to->flags = flags;
 }
 
-static void sum_emit(struct step_finder *sf, struct lane *l)
+static void lane_sum_emit(struct step_finder *sf, struct lane *l)
 {
 	struct group g = l->sum;
 
@@ -116,16 +116,16 @@ static void sum_emit(struct step_finder *sf, struct lane *l)
 static void lane_place_led(struct step_finder *sf, struct lane *l, const struct group *g)
 {
 	if (token_leads(&g->token, &l->unit.pattern[0])) {
-		sum_emit(sf, l);
+		lane_sum_emit(sf, l);
 	} else if (!l->sum_groups) {
-		group_join(&l->sum, g);
+		lane_group_join(&l->sum, g);
 		return;
 	}
-	group_join(&l->sum, g);
+	lane_group_join(&l->sum, g);
 	if (++l->sum_groups < STEP_PERIOD - 1)
 		return;
 	l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true}; /* it leads no more */
-	sum_emit(sf, l);
+	lane_sum_emit(sf, l);
 }
 
 /* One group, in its place: known to fit. */
@@ -136,20 +136,20 @@ static void lane_place(struct step_finder *sf, struct lane *l, const struct grou
 	} else if (l->unit.lead) {
 		lane_place_led(sf, l, g);
 	} else {
-		group_join(&l->sum, g);
+		lane_group_join(&l->sum, g);
 		if (++l->sum_groups >= l->unit.size)
-			sum_emit(sf, l);
+			lane_sum_emit(sf, l);
 	}
 }
 
 /* A group that belongs to no step of the pattern. */
 static void lane_place_alone(struct step_finder *sf, struct lane *l, const struct group *g)
 {
-	sum_emit(sf, l);
+	lane_sum_emit(sf, l);
 	step_emit(sf, l, g);
 }
 
-static uint32_t held_tokens(const struct lane *l, struct token *out, uint32_t max)
+static uint32_t lane_held_tokens(const struct lane *l, struct token *out, uint32_t max)
 {
 	uint32_t n = 0;
 
@@ -162,7 +162,7 @@ static uint32_t held_tokens(const struct lane *l, struct token *out, uint32_t ma
 
 /* An update before the process's first backward only sets up the optimizer's state (checkpoint
  * loaders do that), unless no backward ever comes (evolution strategies). */
-static void held_drop_setup(struct step_finder *sf, struct lane *l)
+static void lane_held_drop_setup(struct step_finder *sf, struct lane *l)
 {
 	uint32_t n = 0;
 
@@ -171,7 +171,7 @@ static void held_drop_setup(struct step_finder *sf, struct lane *l)
 		return;
 	while (n < l->nheld && l->held[n].seq < sf->first_backward_seq && !l->held[n].skipped)
 		n++;
-	held_drop(l, n);
+	lane_held_drop(l, n);
 }
 
 /* An optimizer is alone from here on: so were others before, and perhaps this one. */
@@ -207,10 +207,10 @@ static void lane_lock(struct step_finder *sf, struct lane *l, const struct unit 
 		} else if (i < u->from && !(attached && u->from == 1)) {
 			lane_place_alone(sf, l, g);
 		} else if (attached) {
-			group_join(&l->sum, g);
+			lane_group_join(&l->sum, g);
 			l->sum_groups = 1;
 			if (i + 1 == u->first)
-				sum_emit(sf, l);
+				lane_sum_emit(sf, l);
 		}
 		i += !g->skipped;
 	}
@@ -265,8 +265,8 @@ static void lane_learn(struct step_finder *sf, struct lane *l)
 	bool joins;
 
 	if (l->mode == LANE_LEARNING)
-		held_drop_setup(sf, l);
-	in.count = held_tokens(l, t, STEP_TOKENS);
+		lane_held_drop_setup(sf, l);
+	in.count = lane_held_tokens(l, t, STEP_TOKENS);
 	lane_input(sf, l, &in);
 	joins = l->mode == LANE_RELEARNING && unit_joins(&l->unit, t, in.count);
 	if (l->mode == LANE_RELEARNING && !joins && lane_resume(sf, l, t, in.count))
@@ -312,7 +312,7 @@ static void lane_look_again(struct step_finder *sf, struct lane *l)
 		return; /* of several that could lead, the one that did so far */
 	u.any = u.size == 1 && !u.lead;
 	if (l->unit.lead && !u.lead)
-		sum_emit(sf, l);
+		lane_sum_emit(sf, l);
 	if (u.size == 1) {
 		l->unit = u;
 		return;
@@ -326,7 +326,7 @@ static void lane_look_again(struct step_finder *sf, struct lane *l)
 /* The lane is locked and the token does not fit. */
 static void lane_unfit(struct step_finder *sf, struct lane *l, const struct group *g)
 {
-	sum_emit(sf, l);
+	lane_sum_emit(sf, l);
 	if (lane_fits(l, g)) { /* the step was cut short; the next one starts */
 		lane_place(sf, l, g);
 	} else if (lane_odd_often(l)) {
@@ -379,7 +379,7 @@ static void lane_push(struct step_finder *sf, struct lane *l, struct group *g)
 	if (!l->live && !lane_hopes(sf, l))
 		return;
 	if (l->nheld == STEP_HELD)
-		held_drop(l, STEP_HELD / 2);
+		lane_held_drop(l, STEP_HELD / 2);
 	if (lane_hold(sf, l, g) && l->live)
 		lane_learn(sf, l);
 }
@@ -452,7 +452,7 @@ static bool lane_remember_end(struct lane *l, uint64_t end_ns)
 	return true;
 }
 
-static void group_open(struct lane *l, const struct mark *m, bool fetched)
+static void lane_group_open(struct lane *l, const struct mark *m, bool fetched)
 {
 	l->group = (struct group){
 		.token = {.ident = m->ident, .name = m->name, .fetched = fetched},
@@ -470,7 +470,7 @@ static void group_open(struct lane *l, const struct mark *m, bool fetched)
 	l->open = true;
 }
 
-static void group_add(struct lane *l, const struct mark *m)
+static void lane_group_add(struct lane *l, const struct mark *m)
 {
 	struct group *g = &l->group;
 
@@ -506,9 +506,9 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 	l->marks += !m->skipped;
 	if (opens) {
 		lane_close(sf, l, false);
-		group_open(l, m, fetched);
+		lane_group_open(l, m, fetched);
 	} else if (l->open) {
-		group_add(l, m);
+		lane_group_add(l, m);
 	} else { /* its group was given out a while ago: no new step */
 		l->rest = hits_add(l->rest, m->hits);
 		return;
@@ -528,7 +528,7 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 void lane_still(struct step_finder *sf, struct lane *l)
 {
 	if (l->live && l->unit.lead && l->sum_groups)
-		sum_emit(sf, l);
+		lane_sum_emit(sf, l);
 }
 
 /* The process ended: what is held is read as well as it can be. */
@@ -549,8 +549,8 @@ void lane_finish(struct step_finder *sf, struct lane *l)
 		l->nheld = 0;
 		l->mode = LANE_LOCKED;
 	}
-	held_drop_setup(sf, l);
-	in.count = held_tokens(l, t, STEP_TOKENS);
+	lane_held_drop_setup(sf, l);
+	in.count = lane_held_tokens(l, t, STEP_TOKENS);
 	if (l->mode == LANE_LOCKED || !l->nheld) {
 		lane_still(sf, l);
 		return;

@@ -31,7 +31,7 @@
 #define TAKES_UNKNOWN 64 /* ... when nothing is known of either */
 #define SAME_GAPS     3
 
-static void forget_held(struct exec *e, uint32_t from)
+static void exec_forget_held(struct exec *e, uint32_t from)
 {
 	e->nheld -= from;
 	memmove(e->held, e->held + from, e->nheld * sizeof(*e->held));
@@ -150,7 +150,7 @@ static void exec_evidence(struct exec *e, const struct exec_pick *p)
 }
 
 /* It ran once, right before the first step, and is called like it. */
-static bool first_graph(const struct exec *e, uint32_t program)
+static bool exec_first_graph(const struct exec *e, uint32_t program)
 {
 	const struct exec_program *p = &e->program[program];
 
@@ -177,21 +177,21 @@ static void exec_elect(struct exec *e, const struct exec_pick *p)
 }
 
 /* Places all runs that are held; those before the first run of the cycle were the start. */
-static void place_held(struct step_finder *sf, struct exec *e)
+static void exec_place_held(struct step_finder *sf, struct exec *e)
 {
 	uint32_t n = e->nheld, first = 0;
 	struct exec_run *held = e->held;
 
 	while (first < n && held[first].program != e->elected &&
 	       !e->program[held[first].program].member && held[first].program != e->micro &&
-	       !first_graph(e, held[first].program))
+	       !exec_first_graph(e, held[first].program))
 		first++;
 	e->held = NULL;
 	e->nheld = e->held_cap = 0;
 	if (!e->steps && first < n)
 		e->first_ns = held[first].begin_ns;
 	for (uint32_t i = first; i < n; i++) {
-		bool graph = !e->steps && first_graph(e, held[i].program);
+		bool graph = !e->steps && exec_first_graph(e, held[i].program);
 
 		held[i].program = graph ? e->elected : held[i].program;
 		exec_place(sf, e, &held[i]);
@@ -224,7 +224,7 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 	e->completes = e->dones && !e->deaf;
 	if (sf->elected != FAMILY_EXECUTE)
 		step_take(sf, FAMILY_EXECUTE);
-	place_held(sf, e);
+	exec_place_held(sf, e);
 	if (again) /* what ran between those was not held */
 		e->blocks_at = e->steps;
 }
@@ -232,7 +232,7 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 /* ---- others, after the lock ------------------------------------------------------------------ */
 
 /* It never trained so far, or the program that did runs no more. */
-static bool other_replaces(const struct exec *e, const struct exec_pick *p)
+static bool exec_other_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
 
@@ -250,18 +250,19 @@ static bool other_replaces(const struct exec *e, const struct exec_pick *p)
 }
 
 /* final: the process ended. */
-static void later_look(struct step_finder *sf, struct exec *e, bool final)
+static void exec_later_look(struct step_finder *sf, struct exec *e, bool final)
 {
 	struct exec_pick p;
 
 	if (e->nheld < TAKES_OVER || (e->nheld % TAKES_OVER && !final))
 		return;
-	if (exec_pick(e, false, &p) && (final || !exec_flow_comes(e, &p)) && other_replaces(e, &p))
+	if (exec_pick(e, false, &p) && (final || !exec_flow_comes(e, &p)) &&
+	    exec_other_replaces(e, &p))
 		exec_lock(sf, e, &p);
 }
 
 /* It comes every so many steps, each time: those were parts of its cycle. */
-static bool later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_program *p = &e->program[r->program];
 	struct exec_pick pick = {.program = r->program, .micro = e->elected};
@@ -287,7 +288,7 @@ static bool later_ends(struct step_finder *sf, struct exec *e, const struct exec
 }
 
 /* More is known of the programs that count. */
-static void evidence_again(struct step_finder *sf, struct exec *e)
+static void exec_evidence_again(struct step_finder *sf, struct exec *e)
 {
 	struct exec_pick p = {.program = e->elected, .micro = e->micro};
 	enum step_unit before = exec_unit(e);
@@ -299,13 +300,13 @@ static void evidence_again(struct step_finder *sf, struct exec *e)
 		exec_reset(sf, e);
 }
 
-static void held_add(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+static void exec_held_add(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	uint32_t most = e->locked ? EXEC_LATER : EXEC_HELD;
 	struct exec_run *held;
 
 	if (e->nheld >= most)
-		forget_held(e, e->nheld / 2);
+		exec_forget_held(e, e->nheld / 2);
 	held = grow_items(e->held, &e->held_cap, e->nheld + 1, EXEC_HELD, sizeof(*held));
 	if (!held) {
 		sf->error = -ENOMEM;
@@ -315,37 +316,37 @@ static void held_add(struct step_finder *sf, struct exec *e, const struct exec_r
 	e->held[e->nheld++] = *r;
 }
 
-static void run_locked(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	exec_place(sf, e, r);
 	if (r->program == e->elected) {
 		if (exec_unit(e) == UNIT_EXECUTION &&
 		    e->program[r->program].content == CONTENT_GRADIENT)
-			evidence_again(sf, e);
+			exec_evidence_again(sf, e);
 		if (exec_unit(e) == UNIT_STEP)
 			e->nheld = 0;
 		if (!e->nheld && e->held_cap)
 			e->held = grow_free(e->held, &e->held_cap);
 		return;
 	}
-	if (e->program[r->program].member || r->program == e->micro || later_ends(sf, e, r))
+	if (e->program[r->program].member || r->program == e->micro || exec_later_ends(sf, e, r))
 		return;
-	held_add(sf, e, r);
-	later_look(sf, e, false);
+	exec_held_add(sf, e, r);
+	exec_later_look(sf, e, false);
 }
 
 /* Looking costs; where it is not settled soon it is looked for now and then. */
-static bool look_due(const struct exec *e)
+static bool exec_look_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;
 }
 
-static void run_learning(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+static void exec_run_learning(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_pick p;
 
-	held_add(sf, e, r);
-	if (look_due(e) && exec_pick(e, false, &p) && !exec_flow_comes(e, &p))
+	exec_held_add(sf, e, r);
+	if (exec_look_due(e) && exec_pick(e, false, &p) && !exec_flow_comes(e, &p))
 		exec_lock(sf, e, &p);
 }
 
@@ -408,9 +409,9 @@ static void exec_run(struct step_finder *sf, const struct signal *s)
 	if (p->class == PROGRAM_INTERNAL)
 		return;
 	if (e->locked)
-		run_locked(sf, e, &r);
+		exec_run_locked(sf, e, &r);
 	else
-		run_learning(sf, e, &r);
+		exec_run_learning(sf, e, &r);
 }
 
 /* A program was compiled, or its name was read. It may have run before; count: its number until
@@ -437,10 +438,10 @@ static void exec_compiled(struct step_finder *sf, const struct signal *s)
 	}
 	if (late) {
 		e->block = (struct exec_block){0};
-		place_held(sf, e);
+		exec_place_held(sf, e);
 	}
 	if (e->locked && (i == e->elected || i == e->micro || e->program[i].member))
-		evidence_again(sf, e);
+		exec_evidence_again(sf, e);
 }
 
 static void exec_done(struct step_finder *sf, const struct signal *s)
@@ -510,7 +511,7 @@ void exec_finish(struct step_finder *sf)
 	    exec_pick(e, true, &p))
 		exec_lock(sf, e, &p);
 	else if (e->locked)
-		later_look(sf, e, true);
+		exec_later_look(sf, e, true);
 	exec_flush(sf, e, true);
 	if (e->locked && exec_evaluates(e))
 		exec_report_block(e, &e->block, 0, 0);

@@ -22,7 +22,7 @@ struct survey { /* of the runs that are held */
 	uint64_t time_ns[EXEC_PROGRAMS]; /* from each run to the next one of any program */
 };
 
-static void survey_make(const struct exec *e, struct survey *sv)
+static void exec_elect_survey_make(const struct exec *e, struct survey *sv)
 {
 	memset(sv, 0, sizeof(*sv));
 	for (uint32_t i = 0; i < e->nheld; i++) {
@@ -37,7 +37,8 @@ static void survey_make(const struct exec *e, struct survey *sv)
 
 /* How often `a` ran between two runs of `u`, where that is the same each time but once in the last
  * few; else 0. *ret_gaps: so many gaps there are. */
-static uint32_t runs_between(const struct exec *e, uint32_t u, uint32_t a, uint32_t *ret_gaps)
+static uint32_t exec_elect_runs_between(const struct exec *e, uint32_t u, uint32_t a,
+					uint32_t *ret_gaps)
 {
 	uint32_t gap[GAPS_LAST], gaps = 0, n = 0, best = 0, most = 0;
 	bool open = false;
@@ -81,21 +82,22 @@ bool exec_ends(const struct exec_program *u, const struct exec_program *a)
 	return u->inputs && a->inputs && (uint64_t)u->inputs * 2 >= a->inputs;
 }
 
-static bool class_elects(enum program_class class, bool eval)
+static bool exec_elect_class_elects(enum program_class class, bool eval)
 {
 	if (eval)
 		return class == PROGRAM_EVAL || class == PROGRAM_SERVE;
 	return class == PROGRAM_STEP || class == PROGRAM_PART || class == PROGRAM_OTHER;
 }
 
-static uint32_t pick_base(const struct exec *e, const struct survey *sv, bool eval, uint32_t least)
+static uint32_t exec_elect_pick_base(const struct exec *e, const struct survey *sv, bool eval,
+				     uint32_t least)
 {
 	uint32_t best = NO_PROGRAM;
 
 	for (uint32_t i = 0; i < e->nprograms; i++) {
 		const struct exec_program *p = &e->program[i], *b;
 
-		if (sv->n[i] < least || !class_elects(p->class, eval))
+		if (sv->n[i] < least || !exec_elect_class_elects(p->class, eval))
 			continue;
 		b = best == NO_PROGRAM ? NULL : &e->program[best];
 		if (!b || (p->class == PROGRAM_STEP) > (b->class == PROGRAM_STEP) ||
@@ -107,17 +109,19 @@ static uint32_t pick_base(const struct exec *e, const struct survey *sv, bool ev
 }
 
 /* Another program whose cycle holds several runs of the base, or of which the base's cycle does. */
-static void pick_micro(const struct exec *e, const struct survey *sv, struct exec_pick *p)
+static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
+				  struct exec_pick *p)
 {
 	for (uint32_t i = 0; i < e->nprograms; i++) {
 		const struct exec_program *other = &e->program[i], *base = &e->program[p->program];
 		bool above = sv->n[i] < sv->n[p->program];
 		uint32_t gaps, k;
 
-		if (i == p->program || sv->n[i] < RUNS_CYCLE || !class_elects(other->class, false))
+		if (i == p->program || sv->n[i] < RUNS_CYCLE ||
+		    !exec_elect_class_elects(other->class, false))
 			continue;
-		k = above ? runs_between(e, i, p->program, &gaps)
-			  : runs_between(e, p->program, i, &gaps);
+		k = above ? exec_elect_runs_between(e, i, p->program, &gaps)
+			  : exec_elect_runs_between(e, p->program, i, &gaps);
 		if (k < 2 || k > EXEC_MICRO || gaps + 1 < RUNS_CYCLE)
 			continue;
 		if (above && exec_ends(other, base)) {
@@ -133,8 +137,8 @@ static void pick_micro(const struct exec *e, const struct survey *sv, struct exe
 
 /* If two programs train (a GAN), the last one ends the step; the first run that is held began a
  * cycle. */
-static bool member_better(const struct exec *e, const struct survey *sv, uint32_t program,
-			  uint32_t than)
+static bool exec_elect_member_better(const struct exec *e, const struct survey *sv,
+				     uint32_t program, uint32_t than)
 {
 	const struct exec_program *p = &e->program[program], *q = &e->program[than];
 
@@ -149,7 +153,8 @@ static bool member_better(const struct exec *e, const struct survey *sv, uint32_
 }
 
 /* Those that run in each cycle; of those that run once and may end it, the step is the largest. */
-static void pick_members(const struct exec *e, const struct survey *sv, struct exec_pick *p)
+static void exec_elect_pick_members(const struct exec *e, const struct survey *sv,
+				    struct exec_pick *p)
 {
 	uint32_t base = p->program, gaps;
 
@@ -159,20 +164,21 @@ static void pick_members(const struct exec *e, const struct survey *sv, struct e
 
 		if (i == base || sv->n[i] < RUNS_LEAST || q->class == PROGRAM_EVAL)
 			continue;
-		k = runs_between(e, base, i, &gaps);
+		k = exec_elect_runs_between(e, base, i, &gaps);
 		if (!k || gaps + 1 < RUNS_LEAST)
 			continue;
 		p->member[i] = true;
 		p->members++;
-		if (k == 1 && class_elects(q->class, p->eval) &&
-		    member_better(e, sv, i, p->program))
+		if (k == 1 && exec_elect_class_elects(q->class, p->eval) &&
+		    exec_elect_member_better(e, sv, i, p->program))
 			p->program = i;
 	}
 	p->member[p->program] = p->member[base] = true;
 }
 
 /* Another one ran among its runs that may turn out to end a longer cycle. */
-static bool pick_waits(const struct exec *e, const struct survey *sv, const struct exec_pick *p)
+static bool exec_elect_pick_waits(const struct exec *e, const struct survey *sv,
+				  const struct exec_pick *p)
 {
 	bool begun = false;
 
@@ -189,8 +195,8 @@ static bool pick_waits(const struct exec *e, const struct survey *sv, const stru
 	return false;
 }
 
-static bool pick_ready(const struct exec *e, const struct survey *sv, const struct exec_pick *p,
-		       bool final)
+static bool exec_elect_pick_ready(const struct exec *e, const struct survey *sv,
+				  const struct exec_pick *p, bool final)
 {
 	uint32_t n = sv->n[p->program];
 
@@ -200,7 +206,7 @@ static bool pick_ready(const struct exec *e, const struct survey *sv, const stru
 		return n >= RUNS_CYCLE;
 	if (e->program[p->program].class == PROGRAM_PART)
 		return n >= RUNS_PART;
-	return n >= RUNS_SINGLE && !pick_waits(e, sv, p);
+	return n >= RUNS_SINGLE && !exec_elect_pick_waits(e, sv, p);
 }
 
 bool exec_pick(const struct exec *e, bool final, struct exec_pick *ret)
@@ -209,19 +215,19 @@ bool exec_pick(const struct exec *e, bool final, struct exec_pick *ret)
 	uint32_t least = final ? 1 : RUNS_LEAST;
 
 	*ret = (struct exec_pick){.micro = NO_PROGRAM, .usual = 1};
-	survey_make(e, &sv);
-	ret->program = pick_base(e, &sv, false, least);
+	exec_elect_survey_make(e, &sv);
+	ret->program = exec_elect_pick_base(e, &sv, false, least);
 	if (ret->program == NO_PROGRAM) {
 		ret->eval = true;
-		ret->program = pick_base(e, &sv, true, least);
+		ret->program = exec_elect_pick_base(e, &sv, true, least);
 	}
 	if (ret->program == NO_PROGRAM)
 		return false;
 	if (!ret->eval)
-		pick_micro(e, &sv, ret);
-	pick_members(e, &sv, ret);
+		exec_elect_pick_micro(e, &sv, ret);
+	exec_elect_pick_members(e, &sv, ret);
 	ret->count = sv.n[ret->program];
-	return pick_ready(e, &sv, ret, final);
+	return exec_elect_pick_ready(e, &sv, ret, final);
 }
 
 void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)

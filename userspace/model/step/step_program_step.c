@@ -35,8 +35,8 @@ double exec_doubt(const struct exec *e)
 	return e->by_name ? 1 : CONTENT_ALONE;
 }
 
-static void span_add(struct exec *e, const struct exec_block *b, uint64_t from_ns, uint64_t to_ns,
-		     bool idle)
+static void exec_step_span_add(struct exec *e, const struct exec_block *b, uint64_t from_ns,
+			       uint64_t to_ns, bool idle)
 {
 	if (to_ns <= from_ns)
 		return;
@@ -46,7 +46,7 @@ static void span_add(struct exec *e, const struct exec_block *b, uint64_t from_n
 }
 
 /* When the last run of it ended is not known: it took as long as those before it. */
-static uint64_t block_end(const struct exec_block *b, uint64_t end_ns)
+static uint64_t exec_step_block_end(const struct exec_block *b, uint64_t end_ns)
 {
 	uint64_t run_ns = b->runs > 1 ? (b->end_ns - b->begin_ns) / (b->runs - 1) : 0;
 
@@ -65,13 +65,13 @@ void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_
 	if (from_ns < e->last_ns || e->completes)
 		from_ns = e->last_ns;
 	if (end_ns && (b->open || to_ns > end_ns))
-		to_ns = block_end(b, end_ns);
-	span_add(e, b, from_ns, to_ns, false);
+		to_ns = exec_step_block_end(b, end_ns);
+	exec_step_span_add(e, b, from_ns, to_ns, false);
 	if (end_ns && b->open && usual_ns && to_ns + 2 * usual_ns < end_ns)
-		span_add(e, b, to_ns, end_ns - usual_ns, true);
+		exec_step_span_add(e, b, to_ns, end_ns - usual_ns, true);
 }
 
-static uint64_t loop_usual_ns(const struct loop *lp)
+static uint64_t exec_step_loop_usual_ns(const struct loop *lp)
 {
 	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
 	uint64_t ns[STEP_RECENT];
@@ -103,7 +103,7 @@ static void step_give(struct step_finder *sf, struct exec *e, const struct exec_
 	}
 	if (m.end_ns <= e->last_ns) /* a completion that the device reported out of order */
 		m.end_ns = e->last_ns + 1;
-	exec_report_block(e, &s->eval, m.end_ns, loop_usual_ns(lp));
+	exec_report_block(e, &s->eval, m.end_ns, exec_step_loop_usual_ns(lp));
 	e->last_ns = m.end_ns;
 	tracker_mark(sf, FAMILY_EXECUTE, &m);
 }
@@ -161,7 +161,7 @@ static void exec_pending_add(struct step_finder *sf, struct exec *e, const struc
 /* ---- runs, once it is known what they are ---------------------------------------------------- */
 
 /* One program again and again, or two and more of them long enough. */
-static bool block_counts(const struct exec_block *b)
+static bool exec_step_block_counts(const struct exec_block *b)
 {
 	return b->runs >= (b->mixed ? BLOCK_MIXED : BLOCK_RUNS) && !b->trains;
 }
@@ -170,17 +170,17 @@ bool exec_evaluates(const struct exec *e)
 {
 	const struct exec_block *b = &e->block;
 
-	return b->evals ||
-	       (block_counts(b) && (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
+	return b->evals || (exec_step_block_counts(b) &&
+			    (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
 }
 
 /* Not Keras' validation, which bears the training's name. */
-static bool block_trains(const struct exec *e, const struct exec_program *p)
+static bool exec_step_block_trains(const struct exec *e, const struct exec_program *p)
 {
 	return p->class == PROGRAM_STEP && !program_akin(p->name, e->program[e->elected].name);
 }
 
-static void block_add(struct exec *e, const struct exec_run *r)
+static void exec_step_block_add(struct exec *e, const struct exec_run *r)
 {
 	const struct exec_program *p = &e->program[r->program];
 	struct exec_block *b = &e->block;
@@ -191,7 +191,7 @@ static void block_add(struct exec *e, const struct exec_run *r)
 		*b = (struct exec_block){
 			.begin_ns = r->begin_ns, .program = r->program, .tid = r->tid};
 	b->mixed |= b->program != r->program;
-	b->trains |= block_trains(e, p);
+	b->trains |= exec_step_block_trains(e, p);
 	b->runs++;
 	b->evals += p->class == PROGRAM_EVAL;
 	b->number = r->number;
@@ -199,14 +199,14 @@ static void block_add(struct exec *e, const struct exec_run *r)
 	b->open = b->end_ns == r->begin_ns;
 }
 
-static void place_step(struct step_finder *sf, struct exec *e, const struct exec_run *r)
+static void exec_step_place_step(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_program *p = &e->program[r->program];
 	struct exec_step s = {.run = *r, .micro = e->nmicro ? e->nmicro : 1};
 
 	if (exec_evaluates(e))
 		s.eval = e->block;
-	e->blocks += block_counts(&e->block);
+	e->blocks += exec_step_block_counts(&e->block);
 	e->block = (struct exec_block){0};
 	if ((p->compiled && e->steps) || e->replaced)
 		s.run.flags |= STEP_recompiled;
@@ -222,7 +222,7 @@ void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r
 	uint64_t gap = e->steps - p->at_step;
 
 	if (r->program == e->elected) {
-		place_step(sf, e, r);
+		exec_step_place_step(sf, e, r);
 		return;
 	}
 	if (gap) {
@@ -234,7 +234,7 @@ void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r
 	/* It turned out to run in each cycle. */
 	p->member |= gap == 1 && p->same >= SAME_GAPS && p->class != PROGRAM_EVAL;
 	if (r->program != e->micro)
-		block_add(e, r);
+		exec_step_block_add(e, r);
 }
 
 void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_run *r)
@@ -259,7 +259,7 @@ void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void describe_cycle(const struct exec *e, struct step_state *st)
+static void exec_step_describe_cycle(const struct exec *e, struct step_state *st)
 {
 	size_t len = 0, cap = sizeof(st->ratios);
 
@@ -300,7 +300,7 @@ void exec_describe(const struct step_finder *sf, struct step_state *st)
 	int n = 0;
 
 	snprintf(st->marker, sizeof(st->marker), "%.47s", *p->name ? p->name : "execution");
-	describe_cycle(e, st);
+	exec_step_describe_cycle(e, st);
 	if (st->state == STATE_SUSPECT)
 		return;
 	if (exec_unit(e) == UNIT_EXECUTION)

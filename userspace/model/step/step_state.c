@@ -63,14 +63,14 @@ static struct lane *state_lane(struct step_finder *sf, uint32_t loop)
 	return t && loop < t->nlanes ? t->lanes[loop] : NULL;
 }
 
-static int compare_ns(const void *a, const void *b)
+static int state_compare_ns(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static uint64_t loop_median(struct loop *lp)
+static uint64_t state_loop_median(struct loop *lp)
 {
 	uint64_t ns[STEP_RECENT];
 	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
@@ -78,16 +78,17 @@ static uint64_t loop_median(struct loop *lp)
 	if (!n)
 		return 0;
 	memcpy(ns, lp->recent_ns, n * sizeof(*ns));
-	qsort(ns, n, sizeof(*ns), compare_ns);
+	qsort(ns, n, sizeof(*ns), state_compare_ns);
 	return ns[n / 2];
 }
 
 /* Only a loop that may be silent for too long pays for the median. */
-static bool loop_silent(const struct step_finder *sf, struct loop *lp)
+static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 {
 	uint64_t since_ns = silence_ns(sf, lp->start_ns);
 
-	return lp->nrecent && since_ns >= SILENT_NS && since_ns / SILENT_STEPS >= loop_median(lp);
+	return lp->nrecent && since_ns >= SILENT_NS &&
+	       since_ns / SILENT_STEPS >= state_loop_median(lp);
 }
 
 /* If a step may have begun before it was seen, or records of it were lost, its hits are not all
@@ -97,8 +98,8 @@ static bool step_is_whole(const struct loop *lp, uint32_t back, bool first_count
 	return back + 1 < lp->nrecent ? back >= 32 || !(lp->tainted >> back & 1) : first_counts;
 }
 
-static void ratio_add(char *out, size_t cap, const struct loop *lp, bool first_counts,
-		      const char *name, size_t field)
+static void state_ratio_add(char *out, size_t cap, const struct loop *lp, bool first_counts,
+			    const char *name, size_t field)
 {
 	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT, whole = 0;
 	size_t len = strlen(out);
@@ -129,13 +130,13 @@ static void state_ratios(const struct loop *lp, bool from_start, struct step_sta
 	bool first = from_start && lp->nrecent == 1;
 	size_t cap = sizeof(st->ratios);
 
-	ratio_add(st->ratios, cap, lp, first, "backward", offsetof(struct hits, backward));
-	ratio_add(st->ratios, cap, lp, first, "fetch", offsetof(struct hits, fetch));
-	ratio_add(st->ratios, cap, lp, first, "zero_grad", offsetof(struct hits, zero_grad));
-	ratio_add(st->ratios, cap, lp, first, "reducer", offsetof(struct hits, reducer));
+	state_ratio_add(st->ratios, cap, lp, first, "backward", offsetof(struct hits, backward));
+	state_ratio_add(st->ratios, cap, lp, first, "fetch", offsetof(struct hits, fetch));
+	state_ratio_add(st->ratios, cap, lp, first, "zero_grad", offsetof(struct hits, zero_grad));
+	state_ratio_add(st->ratios, cap, lp, first, "reducer", offsetof(struct hits, reducer));
 }
 
-static bool classes_without_step(const struct step_finder *sf)
+static bool state_classes_without_step(const struct step_finder *sf)
 {
 	for (int i = 0; i < 32; i++) {
 		if (sf->zero_grad_class[i] & ~sf->step_class[i])
@@ -145,7 +146,7 @@ static bool classes_without_step(const struct step_finder *sf)
 }
 
 /* What finds the steps, as people call it: a probe by its id. */
-static const char *marker_name(const struct step_finder *sf)
+static const char *state_marker_name(const struct step_finder *sf)
 {
 	if (sf->elected == FAMILY_PROBE && *sf->config.probe_id)
 		return sf->config.probe_id;
@@ -158,21 +159,21 @@ static void state_marker(const struct step_finder *sf, const struct loop *lp, st
 {
 	size_t len;
 
-	snprintf(st->marker, sizeof(st->marker), "%s", marker_name(sf));
+	snprintf(st->marker, sizeof(st->marker), "%s", state_marker_name(sf));
 	len = strlen(st->marker);
 	if (*lp->name)
 		snprintf(st->marker + len, sizeof(st->marker) - len, "#%s", lp->name);
 }
 
 /* The user's word is taken: whether each hit is a step is not looked into. */
-static void reason_fixed(const struct step_finder *sf, struct step_state *st)
+static void state_reason_fixed(const struct step_finder *sf, struct step_state *st)
 {
 	size_t len = sizeof(st->reason);
 
 	if (sf->elected == FAMILY_PROBE)
 		snprintf(st->reason, len,
 			 "chosen by hand: every hit of %s is a step, whatever it runs",
-			 marker_name(sf));
+			 state_marker_name(sf));
 	else if (sf->elected == FAMILY_EXECUTE)
 		snprintf(st->reason, len,
 			 "chosen by hand: every execution is a step, whatever it runs");
@@ -183,18 +184,18 @@ static void reason_fixed(const struct step_finder *sf, struct step_state *st)
 		snprintf(st->reason, len, "the marker was chosen by hand");
 }
 
-static void reason_cycle(const struct step_finder *sf, struct step_state *st)
+static void state_reason_cycle(const struct step_finder *sf, struct step_state *st)
 {
 	snprintf(st->reason, sizeof(st->reason),
 		 "blocking waits in cycles: name what ends a step with --marker %s",
-		 marker_name(sf));
+		 state_marker_name(sf));
 }
 
-static const char *family_reason(const struct step_finder *sf)
+static const char *state_family_reason(const struct step_finder *sf)
 {
 	switch (sf->elected) {
 	case FAMILY_RANGES:
-		return classes_without_step(sf)
+		return state_classes_without_step(sf)
 			       ? "an optimizer is zeroed but shows no step (perhaps compiled): its updates are not counted"
 			       : "";
 	case FAMILY_ZERO_GRAD:
@@ -214,10 +215,10 @@ static const char *family_reason(const struct step_finder *sf)
 	}
 }
 
-static void reason_locked(const struct step_finder *sf, const struct loop *lp, const struct lane *l,
-			  struct step_state *st)
+static void state_reason_locked(const struct step_finder *sf, const struct loop *lp,
+				const struct lane *l, struct step_state *st)
 {
-	const char *why = family_reason(sf);
+	const char *why = state_family_reason(sf);
 
 	if (lane_doubt_reason(sf, l, st->reason, sizeof(st->reason)))
 		return;
@@ -227,9 +228,9 @@ static void reason_locked(const struct step_finder *sf, const struct loop *lp, c
 			"ambiguous: how many updates make a step was not known in %llu of %llu steps",
 			(unsigned long long)lp->ambiguous, (unsigned long long)lp->number);
 	else if (sf->fixed && sf->elected != FAMILY_RANGES)
-		reason_fixed(sf, st);
+		state_reason_fixed(sf, st);
 	else if (sf->elected == FAMILY_SYNC)
-		reason_cycle(sf, st);
+		state_reason_cycle(sf, st);
 	else if (*why)
 		snprintf(st->reason, sizeof(st->reason), "%s", why);
 	else if (l->regrouped)
@@ -274,14 +275,14 @@ static void state_reason(struct step_finder *sf, const struct loop *lp, const st
 		break;
 	case STATE_ENDED:
 		if (l && l->mode == LANE_LOCKED)
-			reason_locked(sf, lp, l, st);
+			state_reason_locked(sf, lp, l, st);
 		else if (!l && sf->fetched && !sf->backward && !sf->updates_begun && !sf->exec)
 			snprintf(
 				st->reason, sizeof(st->reason),
 				"batches were loaded and no backward pass or optimizer was seen: inference has no steps");
 		break;
 	case STATE_LOCKED:
-		reason_locked(sf, lp, l, st);
+		state_reason_locked(sf, lp, l, st);
 		break;
 	}
 }
@@ -291,7 +292,7 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 {
 	if (sf->ended)
 		return STATE_ENDED;
-	if (loop_silent(sf, lp))
+	if (state_loop_silent(sf, lp))
 		return STATE_SUSPECT;
 	if (l && (l->mode != LANE_LEARNING || lp->nrecent))
 		return STATE_LOCKED;

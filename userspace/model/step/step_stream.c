@@ -95,12 +95,12 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 
 /* A mark of another thread lies between this one and its backward. A lost record may look the
  * same. */
-static bool mark_overlaps(const struct mark *m, uint64_t other_seq)
+static bool tracker_mark_overlaps(const struct mark *m, uint64_t other_seq)
 {
 	return m->span_ns && m->backward_seq < other_seq;
 }
 
-static uint32_t overlaps_needed(const struct step_finder *sf)
+static uint32_t tracker_overlaps_needed(const struct step_finder *sf)
 {
 	return sf->losses ? 2 : 1;
 }
@@ -120,8 +120,8 @@ static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family
 	if (!tracker_first(sf, t, m->thread))
 		return;
 	t->changes += other;
-	t->overlaps += other && mark_overlaps(m, t->first_lane_seq);
-	if (t->overlaps >= overlaps_needed(sf)) {
+	t->overlaps += other && tracker_mark_overlaps(m, t->first_lane_seq);
+	if (t->overlaps >= tracker_overlaps_needed(sf)) {
 		tracker_map(sf, t, f, m->thread, true);
 		t->changes = t->overlaps = 0;
 		return;
@@ -146,8 +146,8 @@ struct turns { /* between a new thread and those of the first loop */
 	uint32_t changes, overlaps;
 };
 
-static void queue_turns(const struct step_finder *sf, const struct tracker *t, uint32_t thread,
-			struct turns *ret)
+static void tracker_queue_turns(const struct step_finder *sf, const struct tracker *t,
+				uint32_t thread, struct turns *ret)
 {
 	uint64_t before_seq = t->first_lane_seq;
 	uint32_t before = t->first_lane_thread;
@@ -162,7 +162,7 @@ static void queue_turns(const struct step_finder *sf, const struct tracker *t, u
 			continue;
 		ret->marks += m->thread == thread;
 		ret->changes += change;
-		ret->overlaps += change && mark_overlaps(m, before_seq);
+		ret->overlaps += change && tracker_mark_overlaps(m, before_seq);
 		before = m->thread;
 		before_seq = m->seq;
 	}
@@ -178,7 +178,7 @@ static bool tracker_silent(const struct step_finder *sf, const struct tracker *t
 	return true;
 }
 
-static void queue_flush(struct step_finder *sf, struct tracker *t, enum family f)
+static void tracker_queue_flush(struct step_finder *sf, struct tracker *t, enum family f)
 {
 	uint32_t i, n = t->nqueue;
 
@@ -189,26 +189,27 @@ static void queue_flush(struct step_finder *sf, struct tracker *t, enum family f
 }
 
 /* Decides on the thread of the oldest queued mark; force: now. */
-static void queue_decide(struct step_finder *sf, struct tracker *t, enum family f, bool force)
+static void tracker_queue_decide(struct step_finder *sf, struct tracker *t, enum family f,
+				 bool force)
 {
 	struct turns turns;
 	bool overlap;
 
 	while (t->nqueue) {
-		queue_turns(sf, t, t->queue[0].thread, &turns);
-		overlap = turns.overlaps >= overlaps_needed(sf);
+		tracker_queue_turns(sf, t, t->queue[0].thread, &turns);
+		overlap = turns.overlaps >= tracker_overlaps_needed(sf);
 		if (!force && !overlap && turns.changes < TURNS_SERIAL &&
 		    !(turns.marks >= SILENT_MARKS && tracker_silent(sf, t)))
 			return;
 		tracker_map(sf, t, f, t->queue[0].thread, overlap);
-		queue_flush(sf, t, f);
+		tracker_queue_flush(sf, t, f);
 		if (sf->error)
 			return;
 	}
 }
 
-static void queue_push(struct step_finder *sf, struct tracker *t, enum family f,
-		       const struct mark *m)
+static void tracker_queue_push(struct step_finder *sf, struct tracker *t, enum family f,
+			       const struct mark *m)
 {
 	struct mark *queue;
 
@@ -219,7 +220,7 @@ static void queue_push(struct step_finder *sf, struct tracker *t, enum family f,
 	}
 	t->queue = queue;
 	t->queue[t->nqueue++] = *m;
-	queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
+	tracker_queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
 	if (!t->nqueue && t->queue_cap > QUEUE_KEPT)
 		t->queue = grow_free(t->queue, &t->queue_cap);
 }
@@ -228,7 +229,7 @@ void tracker_settle(struct step_finder *sf, struct tracker *t)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (sf->trackers[f] == t)
-			queue_decide(sf, t, (enum family)f, true);
+			tracker_queue_decide(sf, t, (enum family)f, true);
 	}
 }
 
@@ -256,5 +257,5 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		tracker_route(sf, t, f, m);
 		return;
 	}
-	queue_push(sf, t, f, m);
+	tracker_queue_push(sf, t, f, m);
 }

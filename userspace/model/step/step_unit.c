@@ -45,8 +45,8 @@ bool token_equal(const struct token *a, const struct token *b, bool by_class)
 	       (by_class || a->ident == b->ident || !a->ident || !b->ident);
 }
 
-static uint32_t period_misfits(const struct token *t, uint32_t count, uint32_t period,
-			       bool by_class)
+static uint32_t unit_period_misfits(const struct token *t, uint32_t count, uint32_t period,
+				    bool by_class)
 {
 	uint32_t n = 0;
 
@@ -57,20 +57,20 @@ static uint32_t period_misfits(const struct token *t, uint32_t count, uint32_t p
 
 /* Smallest period that fits all of t[from..count) and that was seen `times` times and once more
  * begun. */
-static uint32_t period_exact(const struct unit_input *in, uint32_t from, uint32_t times,
-			     bool by_class)
+static uint32_t unit_period_exact(const struct unit_input *in, uint32_t from, uint32_t times,
+				  bool by_class)
 {
 	uint32_t n = in->count - from;
 
 	for (uint32_t p = 1; p <= STEP_PERIOD && times * p + 1 <= n; p++) {
-		if (!period_misfits(in->tokens + from, n, p, by_class))
+		if (!unit_period_misfits(in->tokens + from, n, p, by_class))
 			return p == 1 && in->turns ? 0 : p;
 	}
 	return 0;
 }
 
 /* Several optimizers, each once. */
-static bool pattern_distinct(const struct token *t, uint32_t count)
+static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		for (uint32_t k = 0; k < i; k++) {
@@ -98,7 +98,7 @@ static bool token_unknown(const struct token *t, uint32_t n, const struct token 
 	return false;
 }
 
-static bool turns_count(const struct token *t, uint32_t n, struct turns *ret)
+static bool unit_turns_count(const struct token *t, uint32_t n, struct turns *ret)
 {
 	*ret = (struct turns){0};
 	for (uint32_t i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ static bool turns_count(const struct token *t, uint32_t n, struct turns *ret)
 	return ret->count > 1;
 }
 
-static bool turns_even(const struct turns *turns)
+static bool unit_turns_even(const struct turns *turns)
 {
 	uint32_t k = 0;
 
@@ -130,7 +130,7 @@ static bool turns_even(const struct turns *turns)
 
 /* The optimizer leads: no other one updates twice without another's update between, and only it
  * gets batches, if any does. */
-static bool turns_led(const struct token *t, uint32_t n, const struct token *leader)
+static bool unit_turns_led(const struct token *t, uint32_t n, const struct token *leader)
 {
 	uint32_t fresh = 0, leads = 0;
 
@@ -152,7 +152,7 @@ static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct 
 	struct turns turns;
 	uint32_t at;
 
-	if (!turns_count(t, n, &turns))
+	if (!unit_turns_count(t, n, &turns))
 		return false;
 	for (uint32_t k = 0; k < turns.count; k++) {
 		if (turns.n[k] < least || n <= 4 * (least - 1) * turns.count)
@@ -160,7 +160,7 @@ static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct 
 	}
 	at = turns.most;
 	while (at < turns.count &&
-	       (turns.n[at] < turns.n[turns.most] || !turns_led(t, n, turns.who[at])))
+	       (turns.n[at] < turns.n[turns.most] || !unit_turns_led(t, n, turns.who[at])))
 		at++;
 	if (at == turns.count)
 		return false;
@@ -205,7 +205,7 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 {
 	struct turns turns;
 
-	if (!turns_count(t, count, &turns) || !turns_led(t, count, &u->pattern[0]))
+	if (!unit_turns_count(t, count, &turns) || !unit_turns_led(t, count, &u->pattern[0]))
 		return false;
 	*ret = *u;
 	ret->from = ret->first = 0; /* of these tokens, not of those that it was learnt from */
@@ -228,7 +228,8 @@ static bool unit_runs(const struct token *t, uint32_t n)
 
 /* The tokens of the period p at tokens[from]; an identity that is missing there is the last one
  * that stands at its place in another period. */
-static void period_body(const struct unit_input *in, uint32_t from, uint32_t p, struct token *ret)
+static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_t p,
+			     struct token *ret)
 {
 	memcpy(ret, in->tokens + from, p * sizeof(*ret));
 	for (uint32_t i = in->count; i-- > 0;) {
@@ -247,7 +248,7 @@ static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, 
 	struct token t[STEP_PERIOD];
 	struct unit lead;
 
-	period_body(in, from, p, t);
+	unit_period_body(in, from, p, t);
 	for (uint32_t i = 0; i < p; i++) {
 		if (t[i].fetched) {
 			at = in->fetch_ends ? (i + 1) % p : i;
@@ -260,7 +261,7 @@ static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, 
 			     .from = from,
 			     .first = from,
 			     .by_class = by_class};
-	if (p > 1 && (fresh == 1 || pattern_distinct(t, p))) {
+	if (p > 1 && (fresh == 1 || unit_pattern_distinct(t, p))) {
 		ret->size = p;
 		if (fresh == 1 && !(in->from_start && !from))
 			ret->first += at;
@@ -273,7 +274,9 @@ static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, 
 		struct turns turns;
 
 		ret->ambiguous = ret->any = true;
-		ret->optimizers = turns_count(t, p, &turns) && turns_even(&turns) ? turns.count : 0;
+		ret->optimizers = unit_turns_count(t, p, &turns) && unit_turns_even(&turns)
+					  ? turns.count
+					  : 0;
 	}
 	memcpy(ret->pattern, t + (ret->first - from), (from + p - ret->first) * sizeof(*t));
 	memcpy(ret->pattern + (from + p - ret->first), t, (ret->first - from) * sizeof(*t));
@@ -284,7 +287,7 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 	for (uint32_t p = 1; p <= STEP_PERIOD; p++) {
 		uint32_t pairs = in->count - p;
 
-		if (100 * period_misfits(in->tokens, in->count, p, false) >
+		if (100 * unit_period_misfits(in->tokens, in->count, p, false) >
 		    (100 - FIT_PERCENT) * pairs)
 			continue;
 		unit_decide(in, in->count - p, p, false, ret);
@@ -305,7 +308,7 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 	/* The first token was seen in part only, or its batch came another way. With one optimizer
 	 * and two fresh batches after it, whatever period may follow counts each update. */
 	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
-	if (!in->turns && !period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
+	if (!in->turns && !unit_period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
 	    in->tokens[0].name == in->tokens[1].name &&
 	    in->tokens[0].ident == in->tokens[1].ident &&
 	    (in->from_start || !in->tokens[0].fetched || in->tokens[1].fetched)) {
@@ -313,12 +316,12 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 		ret->from = ret->first = 0;
 		return true;
 	}
-	p = period_exact(in, 0, 2, false);
+	p = unit_period_exact(in, 0, 2, false);
 	if (p) {
 		unit_decide(in, 0, p, false, ret);
 		return true;
 	}
-	p = skip ? period_exact(in, 1, 2, false) : 0;
+	p = skip ? unit_period_exact(in, 1, 2, false) : 0;
 	if (p) {
 		unit_decide(in, 1, p, false, ret);
 		return true;
@@ -326,13 +329,13 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 	if (n >= CLASS_TOKENS && unit_lead(in->tokens + skip, n - skip, 2, ret))
 		return true;
 	if (n >= NOISE_TOKENS && unit_noise(in->tokens, n) &&
-	    !period_misfits(in->tokens, n, 1, true)) {
+	    !unit_period_misfits(in->tokens, n, 1, true)) {
 		unit_decide(in, 0, 1, true, ret);
 		ret->ambiguous = unit_runs(in->tokens, n);
 		return true;
 	}
 	for (uint32_t from = 1; n > SUFFIX_TOKENS && from <= n - SUFFIX_TOKENS; from++) {
-		p = period_exact(in, from, 2, false);
+		p = unit_period_exact(in, from, 2, false);
 		if (p) {
 			unit_decide(in, from, p, false, ret);
 			return true;
@@ -345,7 +348,7 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 	return true;
 }
 
-static bool all_one_optimizer(const struct token *t, uint32_t n)
+static bool unit_all_one_optimizer(const struct token *t, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++) {
 		if (t[i].name != t[0].name || t[i].ident != t[0].ident)
@@ -361,7 +364,7 @@ void unit_guess(const struct unit_input *in, struct unit *ret)
 	*ret = (struct unit){.size = 1, .any = true};
 	if (!n)
 		return;
-	p = n > 1 ? period_exact(in, 0, 1, false) : 0;
+	p = n > 1 ? unit_period_exact(in, 0, 1, false) : 0;
 	if (p) {
 		unit_decide(in, 0, p, false, ret);
 		return;
@@ -369,9 +372,9 @@ void unit_guess(const struct unit_input *in, struct unit *ret)
 	for (uint32_t i = 0; i < n; i++)
 		fresh += in->tokens[i].fetched;
 	/* One body of a loop over several optimizers was all there was. */
-	if (n <= STEP_PERIOD && !all_one_optimizer(in->tokens, n) &&
-	    ((fresh == 1 && in->tokens[0].fetched) || pattern_distinct(in->tokens, n)))
+	if (n <= STEP_PERIOD && !unit_all_one_optimizer(in->tokens, n) &&
+	    ((fresh == 1 && in->tokens[0].fetched) || unit_pattern_distinct(in->tokens, n)))
 		unit_decide(in, 0, n, false, ret);
 	else if (n > 1 && !unit_lead(in->tokens, n, 1, ret))
-		ret->ambiguous = !all_one_optimizer(in->tokens, n);
+		ret->ambiguous = !unit_all_one_optimizer(in->tokens, n);
 }

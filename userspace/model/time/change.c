@@ -133,14 +133,14 @@ const char *change_period_text(char *out, size_t len, const struct change_view *
 
 /* ---- the last steps -------------------------------------------------------------------------- */
 
-static const struct past *past_at(const struct change *c, uint64_t index)
+static const struct past *change_past_at(const struct change *c, uint64_t index)
 {
 	return &c->ring[index % RING];
 }
 
-static uint64_t past_number(const struct change *c, uint64_t index)
+static uint64_t change_past_number(const struct change *c, uint64_t index)
 {
-	return c->number - (uint32_t)(c->number - past_at(c, index)->number);
+	return c->number - (uint32_t)(c->number - change_past_at(c, index)->number);
 }
 
 /* true: a sample is complete. */
@@ -176,11 +176,11 @@ static uint32_t change_times(const struct change *c, uint64_t from, uint64_t to,
 	uint32_t n = 0;
 
 	for (uint64_t i = from; i < to; i++)
-		out[n++] = past_at(c, i)->ns;
+		out[n++] = change_past_at(c, i)->ns;
 	return n;
 }
 
-static uint64_t mean_of(const uint64_t *a, uint32_t n)
+static uint64_t change_mean_of(const uint64_t *a, uint32_t n)
 {
 	double sum = 0;
 
@@ -190,7 +190,7 @@ static uint64_t mean_of(const uint64_t *a, uint32_t n)
 }
 
 /* Median of the last steps, of the two in the middle the one that is nearer to no change. */
-static uint64_t recent_median(const struct change *c, bool slower)
+static uint64_t change_recent_median(const struct change *c, bool slower)
 {
 	uint64_t a[CHANGE_CONFIRM];
 
@@ -198,7 +198,7 @@ static uint64_t recent_median(const struct change *c, bool slower)
 	return order_nth(a, CHANGE_CONFIRM, CHANGE_CONFIRM / 2 - slower);
 }
 
-static uint64_t part_of(const struct past *p, int part)
+static uint64_t change_part_of(const struct past *p, int part)
 {
 	double known = 0;
 
@@ -209,22 +209,22 @@ static uint64_t part_of(const struct past *p, int part)
 	return known < 1 ? (uint64_t)((1 - known) * (double)p->ns) : 0;
 }
 
-static uint64_t part_median(const struct change *c, int part, uint64_t from, uint64_t to)
+static uint64_t change_part_median(const struct change *c, int part, uint64_t from, uint64_t to)
 {
 	uint64_t a[RING];
 	uint32_t n = 0;
 
 	for (uint64_t i = from; i < to; i++)
-		a[n++] = part_of(past_at(c, i), part);
+		a[n++] = change_part_of(change_past_at(c, i), part);
 	return order_median(a, n);
 }
 
-static uint64_t part_mean(const struct change *c, int part, uint64_t from, uint64_t to)
+static uint64_t change_part_mean(const struct change *c, int part, uint64_t from, uint64_t to)
 {
 	double sum = 0;
 
 	for (uint64_t i = from; i < to; i++)
-		sum += (double)part_of(past_at(c, i), part);
+		sum += (double)change_part_of(change_past_at(c, i), part);
 	return to > from ? (uint64_t)(sum / (double)(to - from)) : 0;
 }
 
@@ -235,14 +235,14 @@ static double change_larger(double a, double b)
 	return a > b ? a : b;
 }
 
-static uint64_t share_ns(double share, uint64_t whole_ns)
+static uint64_t change_share_ns(double share, uint64_t whole_ns)
 {
 	double ns = share * (double)whole_ns;
 
 	return ns < (double)CHANGE_LONGEST_NS ? (uint64_t)llround(ns) : CHANGE_LONGEST_NS;
 }
 
-static void learn_usual(struct change *c)
+static void change_learn_usual(struct change *c)
 {
 	uint32_t n = c->blocks < BLOCKS ? (uint32_t)c->blocks : BLOCKS;
 	double scale, step_spread, block_spread;
@@ -254,7 +254,7 @@ static void learn_usual(struct change *c)
 	c->usual_ns = order_median(a, n);
 	block_spread = n < SPREADS_KNOWN ? 0 : (double)order_spread(a, n, c->usual_ns);
 	for (uint32_t i = 0; i < n; i++)
-		a[i] = share_ns((double)c->spread[i] / MILLION, c->median_ns[i]);
+		a[i] = change_share_ns((double)c->spread[i] / MILLION, c->median_ns[i]);
 	step_spread = (double)order_median(a, n);
 	scale = MAD_SCALE * (1 + DOUBTED_BLOCKS / n) / (c->usual_ns ? (double)c->usual_ns : 1);
 	c->least = change_larger(CHANGE_MIN, change_larger(STEP_SPREADS * step_spread * scale,
@@ -263,14 +263,14 @@ static void learn_usual(struct change *c)
 		c->older_ns = 0;
 }
 
-static void doubts_drop(struct change *c)
+static void change_doubts_drop(struct change *c)
 {
 	c->up = c->down = (struct doubt){.since = c->samples};
 	c->pending.number = 0;
 	c->block_at = c->samples;
 }
 
-static void forget_usual(struct change *c)
+static void change_forget_usual(struct change *c)
 {
 	c->samples = c->blocks = c->usual_ns = c->older_ns = c->making.steps = c->raw = 0;
 	memset(c->part_ns, 0, sizeof(c->part_ns));
@@ -279,15 +279,15 @@ static void forget_usual(struct change *c)
 
 /* So many steps are taken together that a sample is neither shorter than needed nor a matter of one
  * slice of the scheduler. */
-static bool resize_sample(struct change *c)
+static bool change_resize_sample(struct change *c)
 {
 	uint64_t ns = c->median_ns[0] ? c->median_ns[0] : 1, now = c->together ? c->together : 1;
 	uint64_t wanted = SAMPLE_NS / ns < SAMPLE_STEPS ? SAMPLE_NS / ns : SAMPLE_STEPS;
 
 	if (wanted < 2 * now)
 		return false;
-	forget_usual(c);
-	doubts_drop(c);
+	change_forget_usual(c);
+	change_doubts_drop(c);
 	c->together = wanted;
 	return true;
 }
@@ -299,7 +299,7 @@ static uint32_t change_millionths(uint64_t part, uint64_t whole)
 	return share < UINT32_MAX ? (uint32_t)lround(share) : UINT32_MAX;
 }
 
-static uint16_t share_of(uint64_t part, uint64_t whole)
+static uint16_t change_share_of(uint64_t part, uint64_t whole)
 {
 	double share = whole ? SHARE * (double)part / (double)whole : 0;
 
@@ -307,42 +307,43 @@ static uint16_t share_of(uint64_t part, uint64_t whole)
 }
 
 /* The last BLOCK samples are healthy ones. */
-static void learn_block(struct change *c)
+static void change_learn_block(struct change *c)
 {
 	uint64_t a[BLOCK], mean_ns, med, weight = c->blocks < 7 ? c->blocks + 1 : 8;
 	uint32_t at = (uint32_t)(c->blocks++ % BLOCKS);
 
 	change_times(c, c->samples - BLOCK, c->samples, a);
-	mean_ns = mean_of(a, BLOCK);
+	mean_ns = change_mean_of(a, BLOCK);
 	c->median_ns[at] = med = order_median(a, BLOCK);
 	c->spread[at] = change_millionths(order_spread(a, BLOCK, med), med);
-	c->mean[(c->blocks - 1) % SUMS_GROUPS] = share_of(mean_ns, med);
+	c->mean[(c->blocks - 1) % SUMS_GROUPS] = change_share_of(mean_ns, med);
 	for (int i = 0; i < CHANGE_PARTS; i++) {
-		int64_t more_ns = (int64_t)part_median(c, i, c->samples - BLOCK, c->samples) -
+		int64_t more_ns = (int64_t)change_part_median(c, i, c->samples - BLOCK,
+							      c->samples) -
 				  (int64_t)c->part_ns[i];
 
 		c->part_ns[i] = (uint64_t)((int64_t)c->part_ns[i] + more_ns / (int64_t)weight);
 	}
 	c->block_at = c->samples;
-	if (c->blocks > 1 || !resize_sample(c))
-		learn_usual(c);
+	if (c->blocks > 1 || !change_resize_sample(c))
+		change_learn_usual(c);
 }
 
 /* The last samples are the new usual ones. */
-static void learn_anew(struct change *c)
+static void change_learn_anew(struct change *c)
 {
 	c->blocks = 0;
 	memset(c->scale, 0, sizeof(c->scale));
-	learn_block(c);
+	change_learn_block(c);
 	c->usual_ns = c->blocks ? c->median_ns[0] : 0;
-	doubts_drop(c);
+	change_doubts_drop(c);
 }
 
 /* ---- doubts ---------------------------------------------------------------------------------- */
 
 /* distance: from the level that is doubted, as a share of the usual step, positive where it would
  * have changed to; half: of the change that is looked for. */
-static void doubt_add(struct change *c, struct doubt *d, double distance, double half)
+static void change_doubt_add(struct change *c, struct doubt *d, double distance, double half)
 {
 	double more = distance - half;
 
@@ -356,7 +357,7 @@ static void doubt_add(struct change *c, struct doubt *d, double distance, double
 }
 
 /* Enough steps, and not looked at too often while it stays a doubt. */
-static bool doubt_due(const struct change *c, const struct doubt *d)
+static bool change_doubt_due(const struct change *c, const struct doubt *d)
 {
 	uint64_t n = c->samples - d->since;
 
@@ -373,8 +374,8 @@ static uint64_t change_index(const struct change *c, uint64_t number, uint64_t b
 	double half = (double)after_ns - middle, sum = 0, best = 0;
 	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, at = c->samples - 1;
 
-	for (uint64_t i = c->samples; i-- > oldest && past_number(c, i) > number;) {
-		double more = ((double)past_at(c, i)->ns - middle) / half;
+	for (uint64_t i = c->samples; i-- > oldest && change_past_number(c, i) > number;) {
+		double more = ((double)change_past_at(c, i)->ns - middle) / half;
 
 		sum += more > 1 ? 1 : more < -1 ? -1 : more;
 		if (sum > best) {
@@ -437,24 +438,24 @@ static void change_blame(struct change *c, uint64_t from)
 
 	v->blame = -1;
 	v->parts_known = c->parts_known;
-	change_blame_by(c, from, part_median);
+	change_blame_by(c, from, change_part_median);
 	if (v->mean && v->blame < 0)
-		change_blame_by(c, from, part_mean);
+		change_blame_by(c, from, change_part_mean);
 	if (!c->parts_known) /* "else" would be all of it: nothing is known */
 		v->blame = -1;
 }
 
 /* Index of the sample that holds this step, or the oldest one. */
-static uint64_t index_of(const struct change *c, uint64_t number)
+static uint64_t change_index_of(const struct change *c, uint64_t number)
 {
 	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, i = c->samples;
 
-	while (i > oldest + 1 && past_number(c, i - 1) > number)
+	while (i > oldest + 1 && change_past_number(c, i - 1) > number)
 		i--;
 	return i ? i - 1 : 0;
 }
 
-static void report_slower(struct change *c, const struct onset *o, uint64_t noticed)
+static void change_report_slower(struct change *c, const struct onset *o, uint64_t noticed)
 {
 	struct change_view *v = &c->reported;
 
@@ -468,72 +469,74 @@ static void report_slower(struct change *c, const struct onset *o, uint64_t noti
 		.before_ns = o->before_ns,
 		.after_ns = o->after_ns,
 	};
-	change_blame(c, index_of(c, o->number));
+	change_blame(c, change_index_of(c, o->number));
 	v->period = change_period(c, noticed + 1 - o->number);
-	doubts_drop(c);
+	change_doubts_drop(c);
 	for (int i = 0; i < SCALES; i++)
 		change_sums_restart(&c->scale[i]);
 }
 
-static void report_recovered(struct change *c, uint64_t number, uint64_t start_ns)
+static void change_report_recovered(struct change *c, uint64_t number, uint64_t start_ns)
 {
 	c->reported.slow = false;
 	c->reported.end_step = number;
 	c->reported.end_ns = start_ns;
 	lasting_spell(&c->lasting, c->reported.onset_ns, start_ns);
-	doubts_drop(c);
+	change_doubts_drop(c);
 	for (int i = 0; i < SCALES; i++)
 		change_sums_restart(&c->scale[i]);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static enum change_event step_slow(struct change *c, double usual, double distance)
+static enum change_event change_step_slow(struct change *c, double usual, double distance)
 {
 	struct change_view *v = &c->reported;
 	double level = change_larger((double)v->after_ns / usual - 1, c->least);
 	uint64_t now_ns, at;
 
-	doubt_add(c, &c->down, level - distance, level / 2);
-	if (doubt_due(c, &c->down)) {
-		now_ns = recent_median(c, false);
+	change_doubt_add(c, &c->down, level - distance, level / 2);
+	if (change_doubt_due(c, &c->down)) {
+		now_ns = change_recent_median(c, false);
 		if ((double)now_ns / usual - 1 <= USUAL_AGAIN * c->least) {
 			at = change_index(c, v->onset_step, v->after_ns, now_ns);
-			report_recovered(c, past_number(c, at), past_at(c, at)->start_ns);
+			change_report_recovered(c, change_past_number(c, at),
+						change_past_at(c, at)->start_ns);
 			return CHANGE_RECOVERED;
 		}
 	}
 	if (c->samples % 8 == 0 && !c->down.raised && !v->mean)
-		v->after_ns = recent_median(c, true);
+		v->after_ns = change_recent_median(c, true);
 	return CHANGE_NONE;
 }
 
-static struct level means_before(const struct change *c)
+static struct level change_means_before(const struct change *c)
 {
 	uint64_t n = c->blocks < SUMS_GROUPS ? c->blocks : SUMS_GROUPS, a[SUMS_GROUPS];
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t block = c->blocks - 1 - i;
 
-		a[i] = share_ns(c->mean[block % SUMS_GROUPS] / SHARE, c->median_ns[block % BLOCKS]);
+		a[i] = change_share_ns(c->mean[block % SUMS_GROUPS] / SHARE,
+				       c->median_ns[block % BLOCKS]);
 	}
 	return change_sums_level(a, n);
 }
 
-static struct level means_since(const struct change *c)
+static struct level change_means_since(const struct change *c)
 {
 	uint64_t a[SUMS_GROUPS];
 
 	for (uint32_t i = 0; i < SUMS_GROUPS; i++)
-		a[i] = share_ns(c->pending.mean[i] / SHARE, c->usual_ns);
+		a[i] = change_share_ns(c->pending.mean[i] / SHARE, c->usual_ns);
 	return change_sums_level(a, c->pending.groups);
 }
 
 /* Takes the means of the healthy blocks and of the groups since the onset, where they say something
  * else than the medians. Returns false when that is not clear yet. */
-static bool onset_mean(const struct change *c, struct onset *o, uint64_t now_ns)
+static bool change_onset_mean(const struct change *c, struct onset *o, uint64_t now_ns)
 {
-	struct level before = means_before(c), after = means_since(c);
+	struct level before = change_means_before(c), after = change_means_since(c);
 	double ratio = after.mean / before.mean,
 	       medians = (double)o->after_ns / (double)o->before_ns;
 	double error = hypot(after.error, before.error * ratio) / before.mean;
@@ -558,17 +561,17 @@ static void change_pending_add(struct change *c, uint64_t sample_ns)
 	p->sum_ns += sample_ns < most_ns ? sample_ns : most_ns;
 	if (++p->count < PENDING_SAMPLES)
 		return;
-	p->mean[p->groups++ % SUMS_GROUPS] = share_of(p->sum_ns / p->count, c->usual_ns);
+	p->mean[p->groups++ % SUMS_GROUPS] = change_share_of(p->sum_ns / p->count, c->usual_ns);
 	p->sum_ns = p->count = 0;
 }
 
 /* It began with the sample of that index. */
 static void change_pending_begin(struct change *c, uint64_t from)
 {
-	c->pending = (struct pending){.number = past_number(c, from),
-				      .start_ns = past_at(c, from)->start_ns};
+	c->pending = (struct pending){.number = change_past_number(c, from),
+				      .start_ns = change_past_at(c, from)->start_ns};
 	for (uint64_t i = from; i < c->samples; i++)
-		change_pending_add(c, past_at(c, i)->ns);
+		change_pending_add(c, change_past_at(c, i)->ns);
 }
 
 /* What did not last for long enough. */
@@ -580,9 +583,9 @@ static void change_pending_drop(struct change *c, uint64_t now_ns)
 	c->pending.number = 0;
 }
 
-static enum change_event confirm_slower(struct change *c, double usual, const struct step *s)
+static enum change_event change_confirm_slower(struct change *c, double usual, const struct step *s)
 {
-	uint64_t now_ns = recent_median(c, true), from, a[RING];
+	uint64_t now_ns = change_recent_median(c, true), from, a[RING];
 	struct onset o = {.before_ns = c->usual_ns};
 
 	if ((double)now_ns / usual - 1 < c->least) {
@@ -590,33 +593,34 @@ static enum change_event confirm_slower(struct change *c, double usual, const st
 			change_pending_drop(c, s->end_ns);
 		return CHANGE_NONE;
 	}
-	from = c->pending.number ? index_of(c, c->pending.number)
+	from = c->pending.number ? change_index_of(c, c->pending.number)
 				 : change_index(c, 0, c->usual_ns, now_ns);
 	o.after_ns = order_median(a, change_times(c, from, c->samples, a));
 	if ((double)o.after_ns / usual - 1 < c->least)
 		return CHANGE_NONE;
 	/* It was as slow before it became faster, not long ago. */
 	if (c->older_ns && (double)o.after_ns < (double)c->older_ns * (1 + c->least)) {
-		learn_anew(c);
+		change_learn_anew(c);
 		return CHANGE_NONE;
 	}
 	if (!c->pending.number)
 		change_pending_begin(c, from);
 	o.number = c->pending.number;
 	o.start_ns = c->pending.start_ns;
-	if (!lasting_without_pause(&c->lasting, &o, s->end_ns) || !onset_mean(c, &o, s->end_ns))
+	if (!lasting_without_pause(&c->lasting, &o, s->end_ns) ||
+	    !change_onset_mean(c, &o, s->end_ns))
 		return CHANGE_NONE;
-	report_slower(c, &o, s->number);
+	change_report_slower(c, &o, s->number);
 	c->found = 0;
 	return CHANGE_SLOWER;
 }
 
-static void confirm_faster(struct change *c, double usual)
+static void change_confirm_faster(struct change *c, double usual)
 {
-	if (1 - (double)recent_median(c, false) / usual < c->least)
+	if (1 - (double)change_recent_median(c, false) / usual < c->least)
 		return;
 	c->older_ns = c->usual_ns > c->older_ns ? c->usual_ns : c->older_ns;
-	learn_anew(c);
+	change_learn_anew(c);
 }
 
 static bool change_pending_lasts(const struct change *c, uint64_t now_ns)
@@ -625,41 +629,41 @@ static bool change_pending_lasts(const struct change *c, uint64_t now_ns)
 	       now_ns - c->pending.start_ns >= lasting_needed_ns(&c->lasting, now_ns);
 }
 
-static enum change_event step_usual(struct change *c, double usual, double distance,
-				    const struct step *s)
+static enum change_event change_step_usual(struct change *c, double usual, double distance,
+					   const struct step *s)
 {
 	enum change_event event = CHANGE_NONE;
 	uint64_t give_up = GIVE_UP;
 
 	if (c->pending.number)
-		change_pending_add(c, past_at(c, c->samples - 1)->ns);
-	doubt_add(c, &c->up, distance, c->least / 2);
-	doubt_add(c, &c->down, -distance, c->least / 2);
+		change_pending_add(c, change_past_at(c, c->samples - 1)->ns);
+	change_doubt_add(c, &c->up, distance, c->least / 2);
+	change_doubt_add(c, &c->down, -distance, c->least / 2);
 	if (c->up.sum <= 0)
 		change_pending_drop(c, s->end_ns);
-	if (doubt_due(c, &c->up) || (c->up.raised && change_pending_lasts(c, s->end_ns)))
-		event = confirm_slower(c, usual, s);
-	else if (doubt_due(c, &c->down))
-		confirm_faster(c, usual);
+	if (change_doubt_due(c, &c->up) || (c->up.raised && change_pending_lasts(c, s->end_ns)))
+		event = change_confirm_slower(c, usual, s);
+	else if (change_doubt_due(c, &c->down))
+		change_confirm_faster(c, usual);
 	/* A change that must last in order to be reported is not dropped before it has lasted that
 	 * long. */
 	if (c->pending.number && s->end_ns - c->pending.start_ns < DOUBT_NS)
 		give_up = UINT64_MAX;
 	if ((c->up.raised && c->samples - c->up.since > give_up) ||
 	    (c->down.raised && c->samples - c->down.since > GIVE_UP))
-		doubts_drop(c);
+		change_doubts_drop(c);
 	if (c->up.raised ||
 	    c->down.raised) /* the usual step is learnt from steps that are not in doubt */
 		c->block_at = c->samples;
 	return event;
 }
 
-static enum change_event scale_slow(struct change *c, struct scale *sc, uint64_t ns)
+static enum change_event change_scale_slow(struct change *c, struct scale *sc, uint64_t ns)
 {
 	struct change_view *v = &c->reported;
 
 	if (change_sums_over(sc, ns)) {
-		report_recovered(c, sc->run_number, sc->run_start_ns);
+		change_report_recovered(c, sc->run_number, sc->run_start_ns);
 		return CHANGE_RECOVERED;
 	}
 	if (sc->score <= 0 && sc->run)
@@ -667,7 +671,7 @@ static enum change_event scale_slow(struct change *c, struct scale *sc, uint64_t
 	return CHANGE_NONE;
 }
 
-static enum change_event scale_usual(struct change *c, int i, const struct step *s)
+static enum change_event change_scale_usual(struct change *c, int i, const struct step *s)
 {
 	struct scale *sc = &c->scale[i];
 	struct onset o;
@@ -678,7 +682,7 @@ static enum change_event scale_usual(struct change *c, int i, const struct step 
 	if (!sc->run || !c->usual_ns || s->end_ns - sc->run_start_ns < lasting)
 		return CHANGE_NONE;
 	if (change_sums_changed(sc, &c->lasting, s->end_ns, &o)) {
-		report_slower(c, &o, s->number);
+		change_report_slower(c, &o, s->number);
 		c->found = 1 + (uint64_t)i;
 		return CHANGE_SLOWER;
 	}
@@ -689,9 +693,9 @@ static enum change_event scale_usual(struct change *c, int i, const struct step 
 }
 
 /* The last sample, for the sums. */
-static enum change_event sums_sample(struct change *c, const struct step *s)
+static enum change_event change_sums_sample(struct change *c, const struct step *s)
 {
-	const struct past *p = past_at(c, c->samples - 1);
+	const struct past *p = change_past_at(c, c->samples - 1);
 	enum change_event event = CHANGE_NONE;
 	uint64_t ns;
 	bool complete;
@@ -702,14 +706,14 @@ static enum change_event sums_sample(struct change *c, const struct step *s)
 
 		if (c->reported.slow && c->found != 1 + (uint64_t)i)
 			continue;
-		complete = change_sums_add(sc, past_number(c, c->samples - 1), p->start_ns, p->ns,
-					   scale_samples[i], &ns);
+		complete = change_sums_add(sc, change_past_number(c, c->samples - 1), p->start_ns,
+					   p->ns, scale_samples[i], &ns);
 		if (complete && !c->reported.slow)
 			change_sums_doubt(sc, &c->lasting, ns, s->end_ns);
 		if (!c->reported.slow)
-			event = scale_usual(c, i, s);
+			event = change_scale_usual(c, i, s);
 		else if (complete)
-			event = scale_slow(c, sc, ns);
+			event = change_scale_slow(c, sc, ns);
 	}
 	return event;
 }
@@ -717,7 +721,7 @@ static enum change_event sums_sample(struct change *c, const struct step *s)
 /* More or fewer micro-batches make another step, and so does another optimizer (a search over
  * settings trains one model after another): one odd step (the end of an epoch) is passed over, many
  * are learnt anew. */
-static bool same_work(struct change *c, const struct step *s)
+static bool change_same_work(struct change *c, const struct step *s)
 {
 	if (!c->raw || (s->micro_batches == c->micro_batches && s->optimizer == c->optimizer)) {
 		c->micro_batches = s->micro_batches;
@@ -729,7 +733,7 @@ static bool same_work(struct change *c, const struct step *s)
 	return !c->others;
 }
 
-static enum change_event learn_other_work(struct change *c, const struct step *s)
+static enum change_event change_learn_other_work(struct change *c, const struct step *s)
 {
 	bool slow = c->reported.slow;
 
@@ -739,9 +743,9 @@ static enum change_event learn_other_work(struct change *c, const struct step *s
 	c->micro_batches = s->micro_batches;
 	c->optimizer = s->optimizer;
 	c->others = 0;
-	forget_usual(c);
+	change_forget_usual(c);
 	c->together = 0;
-	doubts_drop(c);
+	change_doubts_drop(c);
 	if (!slow)
 		return CHANGE_NONE;
 	c->reported.slow = false;
@@ -763,26 +767,26 @@ enum change_event change_step(struct change *c, const struct fact_step *fs)
 		c->skipped++;
 		return CHANGE_NONE;
 	}
-	if (!same_work(c, &fs->step))
-		return learn_other_work(c, &fs->step);
+	if (!change_same_work(c, &fs->step))
+		return change_learn_other_work(c, &fs->step);
 	if (!change_sample_add(c, fs))
 		return CHANGE_NONE;
 	if (c->usual_ns && !(c->reported.slow && c->found)) {
 		usual = (double)c->usual_ns;
-		distance = (double)past_at(c, c->samples - 1)->ns / usual - 1;
-		event = c->reported.slow ? step_slow(c, usual, distance)
-					 : step_usual(c, usual, distance, &fs->step);
+		distance = (double)change_past_at(c, c->samples - 1)->ns / usual - 1;
+		event = c->reported.slow ? change_step_slow(c, usual, distance)
+					 : change_step_usual(c, usual, distance, &fs->step);
 	}
 	if (event == CHANGE_NONE)
-		event = sums_sample(c, &fs->step);
+		event = change_sums_sample(c, &fs->step);
 	if (c->reported.slow)
 		c->block_at = c->samples;
 	else if (c->samples - c->block_at == BLOCK)
-		learn_block(c);
+		change_learn_block(c);
 	return event;
 }
 
-static void doubt_archive(struct archive *a, struct doubt *d, uint64_t samples)
+static void change_doubt_archive(struct archive *a, struct doubt *d, uint64_t samples)
 {
 	archive_number(a, &d->sum);
 	archive_number(a, &d->since);
@@ -790,7 +794,7 @@ static void doubt_archive(struct archive *a, struct doubt *d, uint64_t samples)
 	archive_require(a, d->since <= samples);
 }
 
-static void reported_archive(struct archive *a, struct change_view *v)
+static void change_reported_archive(struct archive *a, struct change_view *v)
 {
 	archive_number(a, &v->slow);
 	archive_number(a, &v->mean);
@@ -812,7 +816,7 @@ static void reported_archive(struct archive *a, struct change_view *v)
 	archive_require(a, v->before_ns <= CHANGE_LONGEST_NS && v->after_ns <= CHANGE_LONGEST_NS);
 }
 
-static void sums_archive(struct archive *a, struct change *c)
+static void change_means_archive(struct archive *a, struct change *c)
 {
 	archive_below(a, &c->together, SAMPLE_STEPS + 1);
 	archive_number(a, &c->making.steps);
@@ -836,7 +840,7 @@ static void sums_archive(struct archive *a, struct change *c)
 	archive_below(a, &c->found, SCALES + 1);
 }
 
-static void ring_archive(struct archive *a, struct change *c)
+static void change_ring_archive(struct archive *a, struct change *c)
 {
 	for (uint64_t i = 0; i < RING && i < c->samples; i++) {
 		struct past *p = &c->ring[i];
@@ -858,8 +862,8 @@ void change_archive(struct archive *a, struct change **at)
 	archive_number(a, &c->samples);
 	archive_number(a, &c->skipped);
 	archive_number(a, &c->number);
-	ring_archive(a, c);
-	sums_archive(a, c);
+	change_ring_archive(a, c);
+	change_means_archive(a, c);
 	archive_number(a, &c->blocks);
 	for (uint64_t i = 0; i < BLOCKS && i < c->blocks; i++) {
 		archive_number(a, &c->median_ns[i]);
@@ -877,9 +881,9 @@ void change_archive(struct archive *a, struct change **at)
 	archive_number(a, &c->micro_batches);
 	archive_number(a, &c->optimizer);
 	archive_number(a, &c->others);
-	doubt_archive(a, &c->up, c->samples);
-	doubt_archive(a, &c->down, c->samples);
-	reported_archive(a, &c->reported);
+	change_doubt_archive(a, &c->up, c->samples);
+	change_doubt_archive(a, &c->down, c->samples);
+	change_reported_archive(a, &c->reported);
 	archive_require(a, c->block_at <= c->samples && c->samples - c->block_at < BLOCK);
 	archive_require(a, !c->usual_ns || (c->samples >= CHANGE_LEARN && c->least >= CHANGE_MIN));
 	archive_require(a, !c->reported.slow || c->usual_ns);

@@ -11,7 +11,7 @@
 /* ---- Student's t ----------------------------------------------------------------------------- */
 
 /* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
-static double beta_fraction(double a, double b, double x)
+static double compare_beta_fraction(double a, double b, double x)
 {
 	double c = 1, d = 1 - (a + b) * x / (a + 1), f;
 
@@ -36,7 +36,7 @@ static double beta_fraction(double a, double b, double x)
 	return f;
 }
 
-static double log_gamma(double x)
+static double compare_log_gamma(double x)
 {
 	int sign;
 
@@ -44,21 +44,22 @@ static double log_gamma(double x)
 }
 
 /* Regularized, by the side on which the fraction converges fast. */
-static double beta_part(double a, double b, double x)
+static double compare_beta_part(double a, double b, double x)
 {
 	double front;
 
 	if (x <= 0 || x >= 1)
 		return x >= 1;
-	front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
+	front = exp(compare_log_gamma(a + b) - compare_log_gamma(a) - compare_log_gamma(b) +
+		    a * log(x) + b * log1p(-x));
 	if (x < (a + 1) / (a + b + 2))
-		return front * beta_fraction(a, b, x) / a;
-	return 1 - front * beta_fraction(b, a, 1 - x) / b;
+		return front * compare_beta_fraction(a, b, x) / a;
+	return 1 - front * compare_beta_fraction(b, a, 1 - x) / b;
 }
 
 double compare_within(double t, double freedom)
 {
-	return 1 - beta_part(freedom / 2, 0.5, freedom / (freedom + t * t));
+	return 1 - compare_beta_part(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
 double compare_bound(double part, double freedom)
@@ -94,7 +95,7 @@ static double compare_median(double *sorted, size_t n)
 }
 
 /* scratch has room for n. */
-static void outliers_bound(double *x, size_t n, double *scratch)
+static void compare_outliers_bound(double *x, size_t n, double *scratch)
 {
 	double middle, reach;
 
@@ -117,7 +118,7 @@ static int compare_cosine_count(size_t n)
 
 /* Part of the series along the cosine that makes j half turns over it. Each cosine is computed from
  * the two before. */
-static double cosine_part(const double *x, size_t n, double mean, int j)
+static double compare_cosine_part(const double *x, size_t n, double mean, int j)
 {
 	double turn = M_PI * j / (double)n, twice = 2 * cos(turn), at = cos(turn / 2), before = at,
 	       next, part = 0;
@@ -143,12 +144,12 @@ int compare_reduce(double *minutes, size_t n, struct compare_run *ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		minutes[i] = log(minutes[i]);
-	outliers_bound(minutes, n, scratch);
+	compare_outliers_bound(minutes, n, scratch);
 	free(scratch);
 	for (size_t i = 0; i < n; i++)
 		mean += minutes[i] / (double)n;
 	for (int j = 1; j <= b; j++) {
-		part = cosine_part(minutes, n, mean, j);
+		part = compare_cosine_part(minutes, n, mean, j);
 		sum += part * part;
 	}
 	*ret = (struct compare_run){
@@ -167,27 +168,28 @@ struct spread {
 };
 
 /* Freedom of a sum of variances: Welch and Satterthwaite. */
-static double freedom_of(double a, double a_freedom, double b, double b_freedom)
+static double compare_freedom_of(double a, double a_freedom, double b, double b_freedom)
 {
 	double of = a * a / a_freedom + b * b / b_freedom;
 
 	return of > 0 ? (a + b) * (a + b) / of : a_freedom;
 }
 
-static struct spread from_one(const struct compare_run *own, const struct compare_run *peer)
+static struct spread compare_from_one(const struct compare_run *own, const struct compare_run *peer)
 {
 	return (struct spread){
 		.difference = own->mean - peer->mean,
 		.variance = own->variance + peer->variance,
-		.freedom = freedom_of(own->variance, own->freedom, peer->variance, peer->freedom),
+		.freedom = compare_freedom_of(own->variance, own->freedom, peer->variance,
+					      peer->freedom),
 	};
 }
 
 /* The scatter of the peers' means holds what runs differ by and what each mean is off by. Where
  * this run's is off by more, as it is shorter, that comes on top: by what its minutes say, which
  * are few, or, if that is more, by what the peers' say of a run so short. */
-static struct spread from_several(const struct compare_run *own, const struct compare_run *peers,
-				  uint32_t n)
+static struct spread compare_from_several(const struct compare_run *own,
+					  const struct compare_run *peers, uint32_t n)
 {
 	double mean = 0, within = 0, minute = 0, freedom = 0, between = 0, off = own->variance,
 	       more;
@@ -206,14 +208,16 @@ static struct spread from_several(const struct compare_run *own, const struct co
 	return (struct spread){
 		.difference = own->mean - mean,
 		.variance = between + more,
-		.freedom = freedom_of(between, n - 1, more, off > minute ? own->freedom : freedom),
+		.freedom = compare_freedom_of(between, n - 1, more,
+					      off > minute ? own->freedom : freedom),
 	};
 }
 
 void compare_runs(const struct compare_run *own, const struct compare_run *peers, uint32_t npeers,
 		  struct compare_answer *ret)
 {
-	struct spread s = npeers == 1 ? from_one(own, peers) : from_several(own, peers, npeers);
+	struct spread s = npeers == 1 ? compare_from_one(own, peers)
+				      : compare_from_several(own, peers, npeers);
 	double off = sqrt(s.variance), reach = compare_bound(COMPARE_LEVEL, s.freedom) * off;
 
 	*ret = (struct compare_answer){

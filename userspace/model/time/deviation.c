@@ -93,7 +93,7 @@ int deviation_add(struct deviation *d, uint64_t step_ns)
 }
 
 /* Quantile of all times, not only those that are kept: the middle of the class that has it. */
-static uint64_t class_quantile(const struct deviation *d, unsigned percent)
+static uint64_t deviation_class_quantile(const struct deviation *d, unsigned percent)
 {
 	uint64_t rank = (d->count * percent + 99) / 100, seen = 0, ns; /* nearest rank, from 1 */
 	uint32_t i;
@@ -116,7 +116,7 @@ static uint64_t deviation_quantile(const struct deviation *d, const uint64_t *so
 				   unsigned percent)
 {
 	return d->count <= WINDOW ? order_sorted_quantile(sorted, n, percent)
-				  : class_quantile(d, percent);
+				  : deviation_class_quantile(d, percent);
 }
 
 static void deviation_ideal_of(const struct deviation *d, const uint64_t *sorted, uint32_t n,
@@ -163,7 +163,7 @@ static void deviation_recent_view(const uint64_t *sorted, uint32_t n, struct dev
 		v->jitter = MAD_SCALE * (double)order_sorted_spread(sorted, n, med) / (double)med;
 }
 
-static void last_view(const uint64_t *sorted, uint32_t n, struct times_view *ret)
+static void deviation_last_view(const uint64_t *sorted, uint32_t n, struct times_view *ret)
 {
 	double sum = 0;
 
@@ -195,9 +195,9 @@ static void times_view(const struct deviation *d, struct deviation_view *v)
 	v->p95_ns = deviation_quantile(d, sorted, n, 95);
 	v->p99_ns = deviation_quantile(d, sorted, n, 99);
 	deviation_ideal_of(d, sorted, n, &v->ideal_ns, &v->mad_ns);
-	last_view(sorted, n, &v->last[1]);
+	deviation_last_view(sorted, n, &v->last[1]);
 	n = last_times_sorted(&d->last, d->count, RECENT, sorted);
-	last_view(sorted, n, &v->last[0]);
+	deviation_last_view(sorted, n, &v->last[0]);
 	if (v->ideal_ns)
 		deviation_recent_view(sorted, n, v);
 }
@@ -217,7 +217,7 @@ void deviation_view(const struct deviation *d, struct deviation_view *ret)
 	*ret = v;
 }
 
-static void bucket_archive(struct archive *a, struct deviation *d)
+static void deviation_bucket_archive(struct archive *a, struct deviation *d)
 {
 	uint64_t left = d->count;
 
@@ -239,7 +239,7 @@ void deviation_archive(struct archive *a, struct deviation **at)
 	archive_number(a, &d->min_ns);
 	archive_number(a, &d->max_ns);
 	archive_number(a, &d->ideal_ns);
-	bucket_archive(a, d);
+	deviation_bucket_archive(a, d);
 	last_times_archive(a, &d->last, d->count);
 	if (!d->last.ns)
 		d->count = 0;

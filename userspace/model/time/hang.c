@@ -38,12 +38,12 @@ const char *const hang_why_text[GP_WHY_COUNT] = {
 	[GP_WHY_busy] = "runs, but no step ends",
 };
 
-static uint64_t at_least(uint64_t ns, uint64_t least_ns)
+static uint64_t hang_at_least(uint64_t ns, uint64_t least_ns)
 {
 	return ns > least_ns ? ns : least_ns;
 }
 
-static uint64_t at_most(uint64_t ns, uint64_t most_ns)
+static uint64_t hang_at_most(uint64_t ns, uint64_t most_ns)
 {
 	return ns < most_ns ? ns : most_ns;
 }
@@ -53,38 +53,39 @@ static uint64_t hang_scaled_ns(uint64_t ns, uint64_t factor)
 	return ns > UINT64_MAX / factor ? UINT64_MAX : ns * factor;
 }
 
-static uint64_t save_limit(const struct hang_case *c)
+static uint64_t hang_save_limit(const struct hang_case *c)
 {
-	uint64_t ns = at_most(hang_scaled_ns(c->save_ns, SAVE_FACTOR), SAVE_LONG_NS);
+	uint64_t ns = hang_at_most(hang_scaled_ns(c->save_ns, SAVE_FACTOR), SAVE_LONG_NS);
 
 	if (!c->save_ns)
 		return SAVE_LONG_NS;
-	return at_least(at_least(ns, hang_scaled_ns(c->save_ns, SAVE_LONG_FACTOR)), SAVE_MIN_NS);
+	return hang_at_least(hang_at_least(ns, hang_scaled_ns(c->save_ns, SAVE_LONG_FACTOR)),
+			     SAVE_MIN_NS);
 }
 
-static uint64_t usual_limit(const struct hang_case *c)
+static uint64_t hang_usual_limit(const struct hang_case *c)
 {
-	uint64_t ns = at_most(at_least(hang_scaled_ns(c->p99_ns, STEP_FACTOR), STEP_MIN_NS),
-			      STEP_MAX_NS);
+	uint64_t ns = hang_at_most(
+		hang_at_least(hang_scaled_ns(c->p99_ns, STEP_FACTOR), STEP_MIN_NS), STEP_MAX_NS);
 
 	if (!c->stepping)
 		return PATIENCE_MAX_NS;
 	if (c->user_ns)
 		ns = c->user_ns;
 	else
-		ns = at_least(ns, at_most(hang_scaled_ns(c->longest_ns, SURVIVED_FACTOR),
-					  PATIENCE_MAX_NS));
+		ns = hang_at_least(ns, hang_at_most(hang_scaled_ns(c->longest_ns, SURVIVED_FACTOR),
+						    PATIENCE_MAX_NS));
 	if (c->saving)
-		ns = at_least(ns, save_limit(c));
-	return c->compiling ? at_least(ns, PATIENCE_MAX_NS) : ns;
+		ns = hang_at_least(ns, hang_save_limit(c));
+	return c->compiling ? hang_at_least(ns, PATIENCE_MAX_NS) : ns;
 }
 
 uint64_t hang_look_ns(const struct hang_case *c)
 {
-	uint64_t ns = at_least(hang_scaled_ns(c->p99_ns, LOOK_STEP_FACTOR), LOOK_MIN_NS),
-		 limit_ns = usual_limit(c);
+	uint64_t ns = hang_at_least(hang_scaled_ns(c->p99_ns, LOOK_STEP_FACTOR), LOOK_MIN_NS),
+		 limit_ns = hang_usual_limit(c);
 
-	return c->stepping ? at_most(ns, limit_ns / 2) : limit_ns / 2;
+	return c->stepping ? hang_at_most(ns, limit_ns / 2) : limit_ns / 2;
 }
 
 uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why)
@@ -96,14 +97,14 @@ uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why)
 		return hang_look_ns(c);
 	case GP_WHY_busy:
 	case GP_WHY_child:
-		return at_least(usual_limit(c), STEP_MAX_NS);
+		return hang_at_least(hang_usual_limit(c), STEP_MAX_NS);
 	default:
-		return usual_limit(c);
+		return hang_usual_limit(c);
 	}
 }
 
 /* Loaders wait for their workers in many ways; what they wait for is input. */
-static enum gp_why why_fetching(enum gp_why why)
+static enum gp_why hang_why_fetching(enum gp_why why)
 {
 	switch (why) {
 	case GP_WHY_lock:
@@ -116,7 +117,7 @@ static enum gp_why why_fetching(enum gp_why why)
 	}
 }
 
-static enum gp_why why_called(const struct hang_place *p, unsigned role)
+static enum gp_why hang_why_called(const struct hang_place *p, unsigned role)
 {
 	switch (role) {
 	case GP_ROLE_collective:
@@ -142,9 +143,9 @@ enum gp_why hang_conclude(const struct hang_place *p, enum gp_why why, unsigned 
 	if (why == GP_WHY_stopped)
 		return why;
 	if (role != GP_ROLE_none)
-		return why_called(p, role);
+		return hang_why_called(p, role);
 	if (p->fetching)
-		return why_fetching(why);
+		return hang_why_fetching(why);
 	if (p->distributed && (why == GP_WHY_lock || why == GP_WHY_network || why == GP_WHY_idle))
 		return GP_WHY_collective;
 	return why;

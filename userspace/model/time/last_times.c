@@ -36,7 +36,7 @@ static uint32_t times_rank_of(const struct last_times *l, uint32_t n, uint64_t n
 	return low;
 }
 
-static void order_insert(struct last_times *l, uint32_t n, uint32_t place)
+static void last_times_order_insert(struct last_times *l, uint32_t n, uint32_t place)
 {
 	uint32_t at = times_rank_of(l, n, l->ns[place], place);
 
@@ -44,7 +44,7 @@ static void order_insert(struct last_times *l, uint32_t n, uint32_t place)
 	l->order[at] = (uint16_t)place;
 }
 
-static void order_remove(struct last_times *l, uint32_t n, uint32_t place)
+static void last_times_order_remove(struct last_times *l, uint32_t n, uint32_t place)
 {
 	uint32_t at = times_rank_of(l, n, l->ns[place], place);
 
@@ -73,9 +73,9 @@ int last_times_add(struct last_times *l, uint64_t count, uint64_t ns)
 	if (!last_times_reserve(l, last_times_held(count + 1)))
 		return -ENOMEM;
 	if (n == LAST_TIMES)
-		order_remove(l, n--, place);
+		last_times_order_remove(l, n--, place);
 	l->ns[place] = ns;
-	order_insert(l, n, place);
+	last_times_order_insert(l, n, place);
 	return 0;
 }
 
@@ -110,6 +110,6 @@ void last_times_archive(struct archive *a, struct last_times *l, uint64_t count)
 	for (uint32_t i = 0; i < n; i++) {
 		archive_number(a, &l->ns[i]);
 		if (archive_reads(a))
-			order_insert(l, i, i);
+			last_times_order_insert(l, i, i);
 	}
 }

@@ -173,7 +173,7 @@ static void ledger_book(struct ledger *l, enum bucket b, uint32_t type, uint64_t
 }
 
 /* Takes from a share what it still has, at most ns. */
-static uint64_t share_take(uint64_t *left_ns, uint64_t ns)
+static uint64_t ledger_share_take(uint64_t *left_ns, uint64_t ns)
 {
 	uint64_t taken_ns = ns < *left_ns ? ns : *left_ns;
 
@@ -183,12 +183,12 @@ static uint64_t share_take(uint64_t *left_ns, uint64_t ns)
 
 static void ledger_share(struct ledger *l, uint64_t to_ns, struct share *s)
 {
-	uint64_t head_ns = share_take(&s->head_ns, to_ns - l->settled_ns);
+	uint64_t head_ns = ledger_share_take(&s->head_ns, to_ns - l->settled_ns);
 	uint64_t body_ns;
 
 	if (head_ns)
 		ledger_book(l, s->head, 0, l->settled_ns + head_ns);
-	body_ns = share_take(&s->body_ns, to_ns - l->settled_ns);
+	body_ns = ledger_share_take(&s->body_ns, to_ns - l->settled_ns);
 	if (body_ns)
 		ledger_book(l, BUCKET_GOODPUT, 0, l->settled_ns + body_ns);
 	if (to_ns > l->settled_ns)

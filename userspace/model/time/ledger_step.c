@@ -28,7 +28,7 @@ static uint64_t ledger_unclaimed(const struct ledger *l, uint64_t to_ns)
 	return sum_ns;
 }
 
-static uint64_t slow_limit(const struct ledger *l)
+static uint64_t ledger_step_slow_limit(const struct ledger *l)
 {
 	uint64_t limit_ns = ledger_scaled_ns(l->ideal_ns, SLOW_FACTOR);
 
@@ -63,7 +63,7 @@ static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, b
 		s.body_ns = ledger_scaled_ns(l->ideal_ns, SLOW_FACTOR);
 		s.tail = BUCKET_UNOBSERVED;
 	} else {
-		s.body_ns = ledger_scaled_ns(slow_limit(l), count);
+		s.body_ns = ledger_scaled_ns(ledger_step_slow_limit(l), count);
 	}
 	return s;
 }
@@ -78,7 +78,8 @@ static bool ledger_midway(const struct ledger *l)
 	return l->attached && l->lead_ns <= limit_ns && !l->ns[BUCKET_TRAINING_PREP];
 }
 
-static void early_move(struct ledger *l, const struct early *e, enum bucket to, uint64_t beyond_ns)
+static void ledger_step_early_move(struct ledger *l, const struct early *e, enum bucket to,
+				   uint64_t beyond_ns)
 {
 	struct early part = {e->from_ns, e->to_ns, e->ns - beyond_ns};
 
@@ -101,10 +102,10 @@ static void ledger_first_steps(struct ledger *l)
 	for (; !midway && i < l->nearly && i < STARTUP_STEPS; i++) {
 		if (step_settles(l, l->early[i].ns, 1))
 			break;
-		early_move(l, &l->early[i], BUCKET_PROGRAM_STARTUP, l->ideal_ns);
+		ledger_step_early_move(l, &l->early[i], BUCKET_PROGRAM_STARTUP, l->ideal_ns);
 	}
 	for (; i < l->nearly; i++)
-		early_move(l, &l->early[i], BUCKET_OTHER, slow_limit(l));
+		ledger_step_early_move(l, &l->early[i], BUCKET_OTHER, ledger_step_slow_limit(l));
 	l->nearly = 0;
 }
 
@@ -160,7 +161,7 @@ void ledger_run(struct ledger *l, uint64_t at_ns)
 }
 
 /* First steps that were disproved have no excess any more. */
-static void early_forget(struct ledger *l, uint64_t ns)
+static void ledger_step_early_forget(struct ledger *l, uint64_t ns)
 {
 	uint64_t later_ns = l->ns[BUCKET_GOODPUT];
 
@@ -184,7 +185,7 @@ void ledger_disprove(struct ledger *l, uint64_t ns)
 	if (last.ns > l->ns[BUCKET_GOODPUT])
 		last.ns = l->ns[BUCKET_GOODPUT];
 	if (!l->final)
-		early_forget(l, last.ns);
+		ledger_step_early_forget(l, last.ns);
 	ledger_move(l, BUCKET_GOODPUT, BUCKET_WASTED, &last);
 	l->disproved_ns += last.ns;
 	ledger_assert(l);

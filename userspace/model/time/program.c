@@ -32,7 +32,7 @@ static const struct {
 	{"session_tag", offsetof(struct program_config, session_tag), PROGRAM_TAG_MAX},
 };
 
-static double *number_at(struct program_config *c, size_t at)
+static double *program_number_at(struct program_config *c, size_t at)
 {
 	void *p = (char *)c + at;
 
@@ -49,7 +49,7 @@ bool program_config_set(struct program_config *c, const char *key, const char *v
 			continue;
 		v = strtod(value, NULL);
 		if (isfinite(v) && v > 0)
-			*number_at(c, numbers[i].at) = v;
+			*program_number_at(c, numbers[i].at) = v;
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -70,7 +70,7 @@ void program_config_archive(struct archive *a, struct program_config *c)
 {
 	archive_struct(a, sizeof(*c));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		double *v = number_at(c, numbers[i].at);
+		double *v = program_number_at(c, numbers[i].at);
 
 		archive_number(a, v);
 		archive_require(a, isfinite(*v) && *v >= 0);

@@ -30,15 +30,15 @@ bool range_matches(const char *match, const char *name)
 	return !match[strspn(match, "*")];
 }
 
-static bool bucket_spent(enum bucket b)
+static bool range_bucket_spent(enum bucket b)
 {
 	return bucket_use[b] & BUCKET_USE_RANGE;
 }
 
-static int bucket_find(const char *word, enum bucket *ret)
+static int range_bucket_find(const char *word, enum bucket *ret)
 {
 	for (int b = 0; b < BUCKET_COUNT; b++) {
-		if (bucket_spent((enum bucket)b) && !strcmp(word, bucket_name[b])) {
+		if (range_bucket_spent((enum bucket)b) && !strcmp(word, bucket_name[b])) {
 			*ret = (enum bucket)b;
 			return 0;
 		}
@@ -46,7 +46,7 @@ static int bucket_find(const char *word, enum bucket *ret)
 	return -EINVAL;
 }
 
-static int type_number(struct type_names *types, const char *name, uint32_t *ret)
+static int range_type_number(struct type_names *types, const char *name, uint32_t *ret)
 {
 	if (!*name || strlen(name) >= LEDGER_TYPE_MAX ||
 	    name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
@@ -69,7 +69,7 @@ static void range_uppercase(char *text)
 		*text = (char)(*text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text);
 }
 
-static int rule_parse(struct type_names *types, const char *text, struct range_rule *ret)
+static int range_rule_parse(struct type_names *types, const char *text, struct range_rule *ret)
 {
 	size_t len = strcspn(text, " ");
 	char word[96];
@@ -82,19 +82,19 @@ static int rule_parse(struct type_names *types, const char *text, struct range_r
 	range_uppercase(word);
 	ret->type = 0;
 	ret->bucket = BUCKET_EVAL;
-	if (!strcmp(word, "EVAL") || !bucket_find(word, &ret->bucket))
+	if (!strcmp(word, "EVAL") || !range_bucket_find(word, &ret->bucket))
 		return 0;
 	ret->bucket = BUCKET_CUSTOM;
 	return strncmp(word, custom, sizeof(custom) - 1) != 0
 		       ? -EINVAL
-		       : type_number(types, word + sizeof(custom) - 1, &ret->type);
+		       : range_type_number(types, word + sizeof(custom) - 1, &ret->type);
 }
 
 int range_rules_add(struct range_rules *rules, const char *text)
 {
 	struct range_rule rule;
 	uint32_t i = 0;
-	int err = rule_parse(&rules->types, text, &rule);
+	int err = range_rule_parse(&rules->types, text, &rule);
 
 	if (err)
 		return err;

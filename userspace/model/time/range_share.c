@@ -75,12 +75,12 @@ void range_shares_free(struct range_shares *rs)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static struct share_piece *piece_at(const struct range_shares *rs, uint64_t i)
+static struct share_piece *range_share_piece_at(const struct range_shares *rs, uint64_t i)
 {
 	return &rs->pieces[i & (rs->cap - 1)];
 }
 
-static int pieces_grow(struct range_shares *rs)
+static int range_share_pieces_grow(struct range_shares *rs)
 {
 	uint32_t cap = rs->cap ? 2 * rs->cap : PIECES_MIN;
 	struct share_piece *pieces = calloc(cap, sizeof(*pieces));
@@ -88,7 +88,7 @@ static int pieces_grow(struct range_shares *rs)
 	if (!pieces)
 		return -ENOMEM;
 	for (uint64_t i = rs->first; i < rs->next; i++)
-		pieces[i & (cap - 1)] = *piece_at(rs, i);
+		pieces[i & (cap - 1)] = *range_share_piece_at(rs, i);
 	free(rs->pieces);
 	rs->pieces = pieces;
 	rs->cap = cap;
@@ -96,30 +96,31 @@ static int pieces_grow(struct range_shares *rs)
 }
 
 /* No step that is to come has the oldest. */
-static bool piece_over(const struct range_shares *rs)
+static bool range_share_piece_over(const struct range_shares *rs)
 {
 	if (!rs->nloops || !rs->cap)
 		return false;
 	for (uint32_t i = 0; i < rs->nloops; i++)
-		if (rs->loops[i].end_ns < piece_at(rs, rs->first)->end_ns)
+		if (rs->loops[i].end_ns < range_share_piece_at(rs, rs->first)->end_ns)
 			return false;
 	return true;
 }
 
 /* What the range on top has had since the stack changed last. */
-static int piece_add(struct range_shares *rs, const struct share_thread *t, uint64_t now_ns)
+static int range_share_piece_add(struct range_shares *rs, const struct share_thread *t,
+				 uint64_t now_ns)
 {
 	int err = 0;
 
 	if (!t->nopen || now_ns <= t->seen_ns)
 		return 0;
-	if (rs->next - rs->first == rs->cap && rs->cap < PIECES && !piece_over(rs))
-		err = pieces_grow(rs);
+	if (rs->next - rs->first == rs->cap && rs->cap < PIECES && !range_share_piece_over(rs))
+		err = range_share_pieces_grow(rs);
 	if (!rs->cap)
 		return err;
 	if (rs->next - rs->first == rs->cap)
-		rs->gone_ns = piece_at(rs, rs->first++)->end_ns;
-	*piece_at(rs, rs->next++) = (struct share_piece){
+		rs->gone_ns = range_share_piece_at(rs, rs->first++)->end_ns;
+	*range_share_piece_at(rs, rs->next++) = (struct share_piece){
 		.begin_ns = t->seen_ns,
 		.end_ns = now_ns,
 		.tid = t->tid,
@@ -162,7 +163,7 @@ static struct share_thread *share_thread_of(struct range_shares *rs, uint32_t ti
 	return t;
 }
 
-static uint8_t name_of(struct range_shares *rs, const char *text)
+static uint8_t range_share_name_of(struct range_shares *rs, const char *text)
 {
 	char(*names)[GP_NAME_MAX];
 
@@ -189,14 +190,14 @@ static int range_opens(struct range_shares *rs, const struct signal *s)
 
 	if (!t)
 		return -ENOMEM;
-	err = piece_add(rs, t, s->ts_ns);
+	err = range_share_piece_add(rs, t, s->ts_ns);
 	if (t->nopen == GP_RANGE_DEPTH) /* so deep is nothing real */
 		t->nopen = 0;
 	open = grow_items(t->open, &t->open_cap, t->nopen + 1, GP_RANGE_DEPTH, sizeof(*open));
 	if (!open)
 		return -ENOMEM;
 	t->open = open;
-	open[t->nopen++] = (struct share_range){s->begin_ns, name_of(rs, s->text)};
+	open[t->nopen++] = (struct share_range){s->begin_ns, range_share_name_of(rs, s->text)};
 	t->seen_ns = s->ts_ns;
 	return err;
 }
@@ -212,7 +213,7 @@ static int range_closes(struct range_shares *rs, const struct signal *s)
 	if (!at)
 		return 0;
 	/* Where its end is lost it may have been over at once: no range gets the time since. */
-	err = s->tainted ? 0 : piece_add(rs, t, s->ts_ns);
+	err = s->tainted ? 0 : range_share_piece_add(rs, t, s->ts_ns);
 	t->nopen = at - 1;
 	t->seen_ns = s->ts_ns;
 	return err;
@@ -275,14 +276,14 @@ static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
 }
 
 /* First piece that ends after ns. */
-static uint64_t pieces_after(const struct range_shares *rs, uint64_t ns)
+static uint64_t range_share_pieces_after(const struct range_shares *rs, uint64_t ns)
 {
 	uint64_t low = rs->first, high = rs->next;
 
 	while (low < high) {
 		uint64_t mid = low + (high - low) / 2;
 
-		if (piece_at(rs, mid)->end_ns > ns)
+		if (range_share_piece_at(rs, mid)->end_ns > ns)
 			high = mid;
 		else
 			low = mid + 1;
@@ -290,8 +291,8 @@ static uint64_t pieces_after(const struct range_shares *rs, uint64_t ns)
 	return low;
 }
 
-static void parts_add(struct share_loop *l, uint64_t *ns, const struct step *s, uint8_t name,
-		      uint64_t from_ns, uint64_t to_ns)
+static void range_share_parts_add(struct share_loop *l, uint64_t *ns, const struct step *s,
+				  uint8_t name, uint64_t from_ns, uint64_t to_ns)
 {
 	from_ns = from_ns > s->start_ns ? from_ns : s->start_ns;
 	to_ns = to_ns < s->end_ns ? to_ns : s->end_ns;
@@ -300,8 +301,9 @@ static void parts_add(struct share_loop *l, uint64_t *ns, const struct step *s, 
 }
 
 /* steps NULL: of one. */
-static void parts_view(const struct range_shares *rs, const struct share_loop *l,
-		       const uint64_t *ns, const uint64_t *steps, struct share_view *ret)
+static void range_share_parts_view(const struct range_shares *rs, const struct share_loop *l,
+				   const uint64_t *ns, const uint64_t *steps,
+				   struct share_view *ret)
 {
 	ret->nparts = 0;
 	for (uint32_t i = 0; i < SHARE_PARTS; i++) {
@@ -322,7 +324,8 @@ bool range_shares_step(struct range_shares *rs, const struct step *s, bool count
 {
 	const struct share_thread *t = share_thread_find(rs, s->tid);
 	struct share_loop *l = share_loop_of(rs, s->loop);
-	uint64_t ns[SHARE_PARTS] = {0}, i = rs->cap ? pieces_after(rs, s->start_ns) : rs->next;
+	uint64_t ns[SHARE_PARTS] = {0},
+		 i = rs->cap ? range_share_pieces_after(rs, s->start_ns) : rs->next;
 
 	ret->nparts = 0;
 	if (l && s->end_ns > l->end_ns)
@@ -330,18 +333,18 @@ bool range_shares_step(struct range_shares *rs, const struct step *s, bool count
 	if (!l || s->flags & STEP_tainted || s->start_ns < rs->gone_ns)
 		return false;
 	for (; i < rs->next; i++) {
-		const struct share_piece *p = piece_at(rs, i);
+		const struct share_piece *p = range_share_piece_at(rs, i);
 
 		if (p->tid == s->tid)
-			parts_add(l, ns, s, p->name, p->begin_ns, p->end_ns);
+			range_share_parts_add(l, ns, s, p->name, p->begin_ns, p->end_ns);
 	}
 	if (t && t->nopen) /* it is open still, and was at the end of the step */
-		parts_add(l, ns, s, t->open[t->nopen - 1].name, t->seen_ns, UINT64_MAX);
+		range_share_parts_add(l, ns, s, t->open[t->nopen - 1].name, t->seen_ns, UINT64_MAX);
 	for (uint32_t k = 0; counts && k < SHARE_PARTS; k++) {
 		l->ns[k] += ns[k];
 		l->steps[k] += ns[k] > 0;
 	}
-	parts_view(rs, l, ns, NULL, ret);
+	range_share_parts_view(rs, l, ns, NULL, ret);
 	return true;
 }
 
@@ -351,7 +354,7 @@ void range_shares_view(const struct range_shares *rs, uint32_t loop, struct shar
 
 	ret->nparts = 0;
 	if (l)
-		parts_view(rs, l, l->ns, l->steps, ret);
+		range_share_parts_view(rs, l, l->ns, l->steps, ret);
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */
@@ -400,7 +403,7 @@ static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 		rs->next = rs->first + (rs->pieces ? n : 0);
 	}
 	for (uint64_t i = rs->first; i < rs->next; i++) {
-		struct share_piece *p = piece_at(rs, i);
+		struct share_piece *p = range_share_piece_at(rs, i);
 
 		archive_number(a, &p->begin_ns);
 		archive_number(a, &p->end_ns);

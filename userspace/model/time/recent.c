@@ -52,7 +52,7 @@ void recent_free(struct recent *r)
 }
 
 /* Counts of the classes from..to, whole octaves, with what is there. */
-static bool slot_reach(struct slot *s, uint32_t from, uint32_t to)
+static bool recent_slot_reach(struct slot *s, uint32_t from, uint32_t to)
 {
 	uint32_t octave = 1u << FINE, n, *counts;
 
@@ -71,16 +71,16 @@ static bool slot_reach(struct slot *s, uint32_t from, uint32_t to)
 	return true;
 }
 
-static bool slot_count(struct slot *s, uint32_t class, uint32_t count)
+static bool recent_slot_count(struct slot *s, uint32_t class, uint32_t count)
 {
-	if ((class < s->from || class - s->from >= s->n) && !slot_reach(s, class, class))
+	if ((class < s->from || class - s->from >= s->n) && !recent_slot_reach(s, class, class))
 		return false;
 	s->counts[class - s->from] += count;
 	return true;
 }
 
 /* A time below all classes of the slot: they move down, and the highest share one. */
-static bool slot_lower(struct slot *s, uint32_t class)
+static bool recent_slot_lower(struct slot *s, uint32_t class)
 {
 	uint32_t by = s->lowest - class;
 	struct slot lower = *s;
@@ -93,7 +93,7 @@ static bool slot_lower(struct slot *s, uint32_t class)
 				      ? s->from + i + by
 				      : CLASSES - 1;
 
-		if (s->counts[i] && !slot_count(&lower, at, s->counts[i])) {
+		if (s->counts[i] && !recent_slot_count(&lower, at, s->counts[i])) {
 			free(lower.counts);
 			return false;
 		}
@@ -104,7 +104,7 @@ static bool slot_lower(struct slot *s, uint32_t class)
 }
 
 /* Its counts keep their places: the next times are like those before. */
-static void slot_begin(struct slot *s, uint64_t number, uint32_t lowest)
+static void recent_slot_begin(struct slot *s, uint64_t number, uint32_t lowest)
 {
 	if (s->n)
 		memset(s->counts, 0, s->n * sizeof(*s->counts));
@@ -113,15 +113,15 @@ static void slot_begin(struct slot *s, uint64_t number, uint32_t lowest)
 	s->sum_ns = s->count = 0;
 }
 
-static bool slot_add(struct slot *s, uint64_t number, uint64_t step_ns)
+static bool recent_slot_add(struct slot *s, uint64_t number, uint64_t step_ns)
 {
 	uint32_t class = time_class(step_ns, FINE), low = class > BELOW ? class - BELOW : 0;
 
 	if (s->number != number)
-		slot_begin(s, number, low);
-	if (class < s->lowest && !slot_lower(s, low))
+		recent_slot_begin(s, number, low);
+	if (class < s->lowest && !recent_slot_lower(s, low))
 		return false;
-	if (!slot_count(s, class - s->lowest < CLASSES ? class - s->lowest : CLASSES - 1, 1))
+	if (!recent_slot_count(s, class - s->lowest < CLASSES ? class - s->lowest : CLASSES - 1, 1))
 		return false;
 	s->sum_ns += step_ns;
 	s->count++;
@@ -136,7 +136,8 @@ int recent_add(struct recent *r, uint64_t end_ns, uint64_t step_ns)
 		const struct clock *c = &clocks[i];
 		uint64_t number = end_ns / c->slot_ns;
 
-		all &= slot_add(&r->slots[c->first + number % c->slots], number + 1, step_ns);
+		all &= recent_slot_add(&r->slots[c->first + number % c->slots], number + 1,
+				       step_ns);
 	}
 	return all ? 0 : -ENOMEM;
 }
@@ -154,8 +155,8 @@ static uint64_t recent_quantile(const uint64_t *all, uint64_t count, unsigned pe
 	return time_class_middle(i, FINE);
 }
 
-static void clock_view(const struct recent *r, const struct clock *c, uint64_t now_ns,
-		       struct times_view *ret)
+static void recent_clock_view(const struct recent *r, const struct clock *c, uint64_t now_ns,
+			      struct times_view *ret)
 {
 	uint64_t newest = now_ns / c->slot_ns + 1, all[ALL] = {0};
 	double sum_ns = 0;
@@ -182,7 +183,7 @@ static void clock_view(const struct recent *r, const struct clock *c, uint64_t n
 void recent_view(const struct recent *r, uint64_t now_ns, struct times_view ret[RECENT_CLOCKS])
 {
 	for (int i = 0; i < RECENT_CLOCKS; i++)
-		clock_view(r, &clocks[i], now_ns, &ret[i]);
+		recent_clock_view(r, &clocks[i], now_ns, &ret[i]);
 }
 
 void recent_archive(struct archive *a, struct recent **at)

@@ -52,7 +52,7 @@ void straggler_free(struct straggler *s)
 	free(s);
 }
 
-static uint32_t in_us(uint64_t ns)
+static uint32_t straggler_in_us(uint64_t ns)
 {
 	return ns / NS_PER_US < US_PER_PART ? (uint32_t)(ns / NS_PER_US) : US_PER_PART;
 }
@@ -60,7 +60,7 @@ static uint32_t in_us(uint64_t ns)
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* The set of compared ranks has changed. */
-static void compare_anew(struct straggler *s)
+static void straggler_compare_anew(struct straggler *s)
 {
 	memset(s->slot, 0, sizeof(s->slot));
 	s->verdicts = 0;
@@ -75,7 +75,7 @@ static int straggler_rank_of(struct straggler *s, uint32_t pid)
 	}
 	if (s->nranks == STRAGGLER_RANKS)
 		return -1;
-	compare_anew(s);
+	straggler_compare_anew(s);
 	s->pid[s->nranks] = pid;
 	return (int)s->nranks++;
 }
@@ -100,7 +100,7 @@ bool straggler_left(struct straggler *s, uint32_t pid)
 		straggler_forget_rank(&s->now, (int)i);
 		straggler_forget_rank(&s->due, (int)i);
 		straggler_forget_rank(&s->over, (int)i);
-		compare_anew(s);
+		straggler_compare_anew(s);
 		return was;
 	}
 	return false;
@@ -110,13 +110,13 @@ bool straggler_left(struct straggler *s, uint32_t pid)
 
 /* What a rank did while others waited: its phases but for waiting, and time of the job's own
  * code. */
-static void slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
+static void straggler_slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
 {
 	uint64_t out_ns = fs->wait_ns - fs->phase_ns[PHASE_SYNC] - fs->phase_ns[PHASE_COLLECTIVE];
 	uint64_t rest_ns = fs->host_ns;
 
-	sl->us[rank] = in_us(fs->step.end_ns - fs->step.start_ns);
-	sl->wait_us[rank] = in_us(fs->wait_ns);
+	sl->us[rank] = straggler_in_us(fs->step.end_ns - fs->step.start_ns);
+	sl->wait_us[rank] = straggler_in_us(fs->wait_ns);
 	for (int p = 0; p < PHASE_COUNT; p++) {
 		uint64_t ns = fs->phase_ns[p];
 
@@ -126,13 +126,13 @@ static void slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
 			ns -= out_ns < ns ? out_ns : ns;
 		else if (p != PHASE_DATA && p != PHASE_COMPILE)
 			rest_ns -= ns < rest_ns ? ns : rest_ns;
-		sl->part_us[rank][p] = in_us(ns);
+		sl->part_us[rank][p] = straggler_in_us(ns);
 	}
-	sl->part_us[rank][PHASE_COUNT] = in_us(rest_ns);
+	sl->part_us[rank][PHASE_COUNT] = straggler_in_us(rest_ns);
 	sl->reported |= 1u << rank;
 }
 
-static bool slot_alike(const struct slot *sl, uint32_t n)
+static bool straggler_slot_alike(const struct slot *sl, uint32_t n)
 {
 	uint32_t least = UINT32_MAX, most = 0;
 
@@ -143,7 +143,8 @@ static bool slot_alike(const struct slot *sl, uint32_t n)
 	return most - least <= most / ALIKE;
 }
 
-static uint64_t median_of_others(const struct slot *sl, uint32_t n, uint32_t rank, int part)
+static uint64_t straggler_median_of_others(const struct slot *sl, uint32_t n, uint32_t rank,
+					   int part)
 {
 	uint64_t a[STRAGGLER_RANKS];
 	uint32_t k = 0;
@@ -155,13 +156,13 @@ static uint64_t median_of_others(const struct slot *sl, uint32_t n, uint32_t ran
 	return order_median(a, k);
 }
 
-static void slot_judge(struct straggler *s, const struct slot *sl)
+static void straggler_slot_judge(struct straggler *s, const struct slot *sl)
 {
 	struct verdict *v = &s->verdict[s->verdicts++ % STRAGGLER_WINDOW];
 	uint32_t least = 0, next = UINT32_MAX;
 
 	*v = (struct verdict){.number = sl->number, .start_ns = sl->start_ns, .late = -1};
-	if (!slot_alike(sl, s->nranks))
+	if (!straggler_slot_alike(sl, s->nranks))
 		return;
 	for (uint32_t i = 1; i < s->nranks; i++)
 		least = sl->wait_us[i] < sl->wait_us[least] ? i : least;
@@ -173,10 +174,11 @@ static void slot_judge(struct straggler *s, const struct slot *sl)
 	    next - sl->wait_us[least] <= sl->us[least] / STRAGGLER_PART)
 		return;
 	v->late = (int32_t)least;
-	v->size_us = (uint32_t)median_of_others(sl, s->nranks, least, -1) - sl->wait_us[least];
+	v->size_us = (uint32_t)straggler_median_of_others(sl, s->nranks, least, -1) -
+		     sl->wait_us[least];
 	for (int p = 0; p < CHANGE_PARTS; p++)
 		v->more_us[p] = (int64_t)sl->part_us[least][p] -
-				(int64_t)median_of_others(sl, s->nranks, least, p);
+				(int64_t)straggler_median_of_others(sl, s->nranks, least, p);
 }
 
 /* ---- many steps ------------------------------------------------------------------------------ */
@@ -190,7 +192,7 @@ static uint32_t times_late(const struct straggler *s, int rank)
 	return n;
 }
 
-static void sum_up(struct straggler *s, int rank)
+static void straggler_sum_up(struct straggler *s, int rank)
 {
 	struct straggler_view *view = &s->view;
 	int64_t more_us[CHANGE_PARTS] = {0}, all_us = 0;
@@ -234,7 +236,7 @@ static void straggler_conclude(struct straggler *s)
 	if (s->now < 0 && s->over < 0 && last->late >= 0 &&
 	    times_late(s, last->late) >= STRAGGLER_MANY) {
 		s->now = s->due = last->late;
-		sum_up(s, s->now);
+		straggler_sum_up(s, s->now);
 	}
 }
 
@@ -249,10 +251,10 @@ enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t 
 	if (sl->number < fs->step.number)
 		*sl = (struct slot){.number = fs->step.number, .start_ns = fs->step.start_ns};
 	if (sl->number == fs->step.number && !(sl->reported & 1u << rank)) {
-		slot_fill(sl, rank, fs);
+		straggler_slot_fill(sl, rank, fs);
 		if (s->nranks > 1 && s->nranks == ranks &&
 		    sl->reported == (s->nranks < 32 ? (1u << s->nranks) - 1 : UINT32_MAX)) {
-			slot_judge(s, sl);
+			straggler_slot_judge(s, sl);
 			straggler_conclude(s);
 		}
 	}
@@ -269,7 +271,7 @@ enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t 
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-static void slot_archive(struct archive *a, struct slot *sl, uint32_t nranks)
+static void straggler_slot_archive(struct archive *a, struct slot *sl, uint32_t nranks)
 {
 	archive_number(a, &sl->number);
 	archive_number(a, &sl->start_ns);
@@ -281,7 +283,7 @@ static void slot_archive(struct archive *a, struct slot *sl, uint32_t nranks)
 	}
 }
 
-static void rank_archive_of(struct archive *a, int32_t *rank, uint32_t nranks)
+static void straggler_rank_archive_of(struct archive *a, int32_t *rank, uint32_t nranks)
 {
 	uint32_t n = (uint32_t)(*rank + 1);
 
@@ -298,23 +300,23 @@ void straggler_archive(struct archive *a, struct straggler **at)
 	archive_below(a, &s->nranks, STRAGGLER_RANKS + 1);
 	archive_numbers(a, s->pid);
 	for (int i = 0; i < SLOTS; i++)
-		slot_archive(a, &s->slot[i], s->nranks);
+		straggler_slot_archive(a, &s->slot[i], s->nranks);
 	archive_number(a, &s->verdicts);
 	for (uint64_t i = 0; i < STRAGGLER_WINDOW && i < s->verdicts; i++) {
 		struct verdict *v = &s->verdict[i];
 
 		archive_number(a, &v->number);
 		archive_number(a, &v->start_ns);
-		rank_archive_of(a, &v->late, s->nranks);
+		straggler_rank_archive_of(a, &v->late, s->nranks);
 		archive_number(a, &v->size_us);
 		archive_numbers(a, v->more_us);
 		for (int p = 0; p < CHANGE_PARTS; p++)
 			archive_require(a, v->more_us[p] <= UINT32_MAX &&
 						   v->more_us[p] >= -(int64_t)UINT32_MAX);
 	}
-	rank_archive_of(a, &s->now, s->nranks);
-	rank_archive_of(a, &s->due, s->nranks);
-	rank_archive_of(a, &s->over, s->nranks);
+	straggler_rank_archive_of(a, &s->now, s->nranks);
+	straggler_rank_archive_of(a, &s->due, s->nranks);
+	straggler_rank_archive_of(a, &s->over, s->nranks);
 	archive_number(a, &s->view.onset_ns);
 	archive_number(a, &s->view.onset_step);
 	archive_number(a, &s->view.size_ns);

@@ -58,14 +58,14 @@ void window_free(struct window *w)
 }
 
 /* A custom event has its type's column; one without a type, its bucket's. */
-static int column_of(enum bucket b, uint32_t type)
+static int window_column_of(enum bucket b, uint32_t type)
 {
 	bool typed = b == BUCKET_CUSTOM && type != LEDGER_REST && type < LEDGER_TYPES;
 
 	return typed ? (int)(BUCKET_COUNT + type - 1) : (int)b;
 }
 
-static bool has_column(struct window *w, int b)
+static bool window_has_column(struct window *w, int b)
 {
 	if (!w->us[b])
 		w->us[b] = calloc(SLOTS, sizeof(*w->us[b]));
@@ -83,7 +83,7 @@ struct window *window_copy(const struct window *w)
 	for (int b = 0; b < COLUMNS; b++) {
 		if (!w->us[b])
 			continue;
-		if (!has_column(copy, b)) {
+		if (!window_has_column(copy, b)) {
 			window_free(copy);
 			return NULL;
 		}
@@ -113,18 +113,18 @@ static uint32_t window_slot_of(int i, uint64_t number)
 	return widths[i].first + (uint32_t)(number % widths[i].slots);
 }
 
-static uint32_t slot_us(const struct window *w, int b, uint32_t slot)
+static uint32_t window_slot_us(const struct window *w, int b, uint32_t slot)
 {
 	return w->us[b] ? w->us[b][slot] : 0;
 }
 
 /* The oldest slot that is kept. */
-static uint64_t oldest_of(const struct window *w, int i)
+static uint64_t window_oldest_of(const struct window *w, int i)
 {
 	return w->newest[i] >= widths[i].slots ? w->newest[i] - widths[i].slots + 1 : 0;
 }
 
-static void make_room(struct window *w, int i, uint64_t number)
+static void window_make_room(struct window *w, int i, uint64_t number)
 {
 	uint64_t first = window_larger(
 		w->newest[i] + 1, number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
@@ -139,7 +139,7 @@ static void make_room(struct window *w, int i, uint64_t number)
 }
 
 /* Part of a slot between from and to. */
-static uint64_t overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to_us)
+static uint64_t window_overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to_us)
 {
 	uint64_t begin_us = window_larger(number * widths[i].us, from_us);
 	uint64_t end_us = window_smaller((number + 1) * widths[i].us, to_us);
@@ -147,7 +147,7 @@ static uint64_t overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to
 	return end_us > begin_us ? end_us - begin_us : 0;
 }
 
-static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us, int b)
+static void window_width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us, int b)
 {
 	uint64_t newest_us = w->newest[i] * widths[i].us, last, n;
 
@@ -156,15 +156,15 @@ static void width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us,
 		return;
 	}
 	last = (to_us - 1) / widths[i].us;
-	make_room(w, i, last);
-	for (n = window_larger(from_us / widths[i].us, oldest_of(w, i)); n <= last; n++)
-		w->us[b][window_slot_of(i, n)] += (uint32_t)overlap_us(i, n, from_us, to_us);
+	window_make_room(w, i, last);
+	for (n = window_larger(from_us / widths[i].us, window_oldest_of(w, i)); n <= last; n++)
+		w->us[b][window_slot_of(i, n)] += (uint32_t)window_overlap_us(i, n, from_us, to_us);
 }
 
-static uint64_t slot_move(struct window *w, uint32_t slot, const struct ledger_span *s,
-			  uint64_t most_us)
+static uint64_t window_slot_move(struct window *w, uint32_t slot, const struct ledger_span *s,
+				 uint64_t most_us)
 {
-	int was = column_of(s->was, s->type), is = column_of(s->bucket, s->type);
+	int was = window_column_of(s->was, s->type), is = window_column_of(s->bucket, s->type);
 	uint64_t moved_us = window_smaller(w->us[was][slot], most_us);
 
 	w->us[was][slot] -= (uint32_t)moved_us;
@@ -174,29 +174,29 @@ static uint64_t slot_move(struct window *w, uint32_t slot, const struct ledger_s
 
 /* Where the bucket has time in several slots it is not known which of them the span is: the first
  * or the last is taken. */
-static void width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
+static void window_width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
-	uint64_t first = window_larger(from_us / widths[i].us, oldest_of(w, i));
+	uint64_t first = window_larger(from_us / widths[i].us, window_oldest_of(w, i));
 	uint64_t last = window_smaller(to_us / widths[i].us, w->newest[i]), n;
 
 	for (uint64_t k = 0; us && first <= last && k <= last - first; k++) {
 		n = s->bucket == BUCKET_PROGRAM_STARTUP ? first + k : last - k;
-		us -= slot_move(w, window_slot_of(i, n), s,
-				window_smaller(us, overlap_us(i, n, from_us, to_us)));
+		us -= window_slot_move(w, window_slot_of(i, n), s,
+				       window_smaller(us, window_overlap_us(i, n, from_us, to_us)));
 	}
 }
 
 int window_add(struct window *w, const struct ledger_span *s)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
-	int is = column_of(s->bucket, s->type), was = column_of(s->was, s->type);
+	int is = window_column_of(s->bucket, s->type), was = window_column_of(s->was, s->type);
 
 	if (s->bucket >= BUCKET_COUNT || s->to_ns < s->from_ns)
 		return 0;
 	if (s->was < BUCKET_COUNT && !w->us[was]) /* there never was any of it */
 		return 0;
-	if (!has_column(w, is))
+	if (!window_has_column(w, is))
 		return -ENOMEM;
 	if (s->was < BUCKET_COUNT) {
 		uint64_t ns = window_smaller(s->ns, w->total_ns[was]);
@@ -204,17 +204,17 @@ int window_add(struct window *w, const struct ledger_span *s)
 		w->total_ns[was] -= ns;
 		w->total_ns[is] += ns;
 		for (int i = 0; i < WIDTHS; i++)
-			width_move(w, i, s, (ns + US / 2) / US);
+			window_width_move(w, i, s, (ns + US / 2) / US);
 		return 0;
 	}
 	w->total_ns[is] += s->to_ns - s->from_ns;
 	for (int i = 0; to_us > from_us && i < WIDTHS; i++)
-		width_add(w, i, from_us, to_us, is);
+		window_width_add(w, i, from_us, to_us, is);
 	return 0;
 }
 
 /* Removes left_us from us: first from buckets that give way. */
-static void give_way(uint32_t *us, uint64_t left_us)
+static void window_give_way(uint32_t *us, uint64_t left_us)
 {
 	for (size_t i = 0; i < BUCKETS_GIVE_WAY + COLUMNS && left_us; i++) {
 		size_t b = i < BUCKETS_GIVE_WAY ? (size_t)bucket_gives_way[i]
@@ -226,22 +226,22 @@ static void give_way(uint32_t *us, uint64_t left_us)
 	}
 }
 
-static void width_merge(struct window *w, const struct window *other, int i, uint64_t from_us,
-			const uint32_t *then_us)
+static void window_width_merge(struct window *w, const struct window *other, int i,
+			       uint64_t from_us, const uint32_t *then_us)
 {
-	uint64_t n = window_larger(from_us / widths[i].us, oldest_of(other, i));
+	uint64_t n = window_larger(from_us / widths[i].us, window_oldest_of(other, i));
 
 	for (; n <= other->newest[i]; n++) {
 		uint64_t begun_us = window_larger(n * widths[i].us, other->start_us);
 		uint32_t more[COLUMNS];
 
 		for (int b = 0; b < COLUMNS; b++)
-			more[b] = slot_us(other, b, window_slot_of(i, n));
+			more[b] = window_slot_us(other, b, window_slot_of(i, n));
 		for (int b = 0; then_us && n == from_us / widths[i].us && b < COLUMNS; b++)
 			more[b] -= (uint32_t)window_smaller(more[b], then_us[b]);
 		if (!then_us && from_us > begun_us)
-			give_way(more, from_us - begun_us);
-		make_room(w, i, n);
+			window_give_way(more, from_us - begun_us);
+		window_make_room(w, i, n);
 		for (int b = 0; b < COLUMNS; b++) {
 			if (more[b])
 				w->us[b][window_slot_of(i, n)] += more[b];
@@ -254,10 +254,10 @@ void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret
 	for (int i = 0; i < WIDTHS; i++) {
 		uint64_t n = at_ns / US / widths[i].us;
 
-		bool kept = n >= oldest_of(w, i) && n <= w->newest[i];
+		bool kept = n >= window_oldest_of(w, i) && n <= w->newest[i];
 
 		for (int b = 0; b < COLUMNS; b++)
-			ret->us[i][b] = kept ? slot_us(w, b, window_slot_of(i, n)) : 0;
+			ret->us[i][b] = kept ? window_slot_us(w, b, window_slot_of(i, n)) : 0;
 	}
 }
 
@@ -271,11 +271,11 @@ int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
 		 const struct window_edge *then)
 {
 	for (int b = 0; b < COLUMNS; b++) {
-		if (other->us[b] && !has_column(w, b))
+		if (other->us[b] && !window_has_column(w, b))
 			return -ENOMEM;
 	}
 	for (int i = 0; i < WIDTHS; i++)
-		width_merge(w, other, i, from_ns / US, then ? then->us[i] : NULL);
+		window_width_merge(w, other, i, from_ns / US, then ? then->us[i] : NULL);
 	for (int b = 0; b < COLUMNS; b++)
 		w->total_ns[b] += other->total_ns[b];
 	return 0;
@@ -292,7 +292,7 @@ uint64_t window_total(const struct window *w, enum bucket b)
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-static int width_for(uint64_t length_us)
+static int window_width_for(uint64_t length_us)
 {
 	int i = 0;
 
@@ -301,7 +301,7 @@ static int width_for(uint64_t length_us)
 	return i;
 }
 
-static uint64_t column_sum(const struct window *w, int i, int b, uint64_t first)
+static uint64_t window_column_sum(const struct window *w, int i, int b, uint64_t first)
 {
 	uint64_t us = 0;
 
@@ -314,15 +314,15 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 		 struct window_view *ret)
 {
 	uint64_t now_us = now_ns / US, length_us = length_ns / US, edge_us, sum_us = 0, n;
-	int i = width_for(length_us);
+	int i = window_width_for(length_us);
 
 	now_us = window_larger(now_us, w->start_us);
 	edge_us = now_us > length_us ? (now_us - length_us) / widths[i].us * widths[i].us : 0;
 	*ret = (struct window_view){.length_ns = length_ns, .whole = edge_us <= w->start_us};
 	edge_us = window_larger(edge_us, w->start_us);
-	n = window_larger(edge_us / widths[i].us, oldest_of(w, i));
+	n = window_larger(edge_us / widths[i].us, window_oldest_of(w, i));
 	for (int b = 0; b < COLUMNS; b++) {
-		uint64_t us = column_sum(w, i, b, n);
+		uint64_t us = window_column_sum(w, i, b, n);
 
 		ret->ns[b < BUCKET_COUNT ? b : BUCKET_CUSTOM] += us * US;
 		if (b >= BUCKET_COUNT)
