@@ -366,6 +366,7 @@ if wanted static; then
 	suite static/sizes tests/tools/sizes.sh
 	suite static/circles tests/tools/circles.py
 	suite static/private-headers tests/tools/private_headers.sh
+	suite static/prefixes tests/tools/prefixes.py
 	suite static/wire-layout tests/tools/wire_layout.py
 	suite static/doc-names tests/tools/doc_names.py
 	suite static/gates tests/tools/gates_test.py

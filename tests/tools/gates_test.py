@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gates_test.py: the gates of `make check` (sizes.sh, circles.py, private_headers.sh, wire_layout.py, doc_names.py) fail when they should. TAP."""
+"""gates_test.py: the gates of `make check` (sizes.sh, circles.py, private_headers.sh, prefixes.py, wire_layout.py, doc_names.py) fail when they should. TAP."""
 from __future__ import annotations
 
 import os
@@ -101,6 +101,29 @@ def headers(folder: str, *names: str) -> tuple[str, str]:
     for name in names:
         write(folder, name, "")
     return "private_headers.sh", folder
+
+
+def prefixes(folder: str, *functions: str) -> tuple[str, str]:
+    for number, text in enumerate(functions):
+        write(folder, f"loader/probe/rows_{number}.c", text)
+    return "prefixes.py", folder
+
+
+def test_prefixes_of_file_folder_and_own_functions_pass(folder: str) -> None:
+    own = "void slot_open(void)\n{\n}\nstatic bool slot_is(void)\n{\n}\n"
+    gate(0, *prefixes(folder, "static int row_add(void)\n{\n}\nstatic int probe_add(int i,\n\t\tint j)\n{\n}\n" + own))
+
+
+def test_prefixes_a_function_without_one_fails(folder: str) -> None:
+    gate(1, *prefixes(folder, "static int row_add(void)\n{\n}\n\nstatic struct row *name_of(void)\n{\n}\n"), says="rows_0.c:5: name_of()")
+
+
+def test_prefixes_alone_are_no_name(folder: str) -> None:
+    gate(1, *prefixes(folder, "static void rows(void)\n{\n}\n"), says="rows_0.c:1: rows()")
+
+
+def test_prefixes_a_name_of_two_files_fails(folder: str) -> None:
+    gate(1, *prefixes(folder, *["static int row_add(void)\n{\n}\n"] * 2), says="rows_1.c:1: row_add() is a function of loader/probe/rows_0.c")
 
 
 def test_private_headers_one_a_folder_passes(folder: str) -> None:
