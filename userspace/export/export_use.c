@@ -11,7 +11,7 @@
 #include "userspace/export/export.h"
 
 /* The path itself, of a file that may not be there yet. */
-static void clash_real_path(const char *path, char out[PATH_MAX])
+static void export_use_real_path(const char *path, char out[PATH_MAX])
 {
 	char folder[PATH_MAX];
 	const char *name = strrchr(path, '/');
@@ -29,7 +29,7 @@ static void clash_real_path(const char *path, char out[PATH_MAX])
 
 /* Writes to out a text that is the same for two exports with the same place. Returns true when the
  * place is a file or a folder. */
-static bool clash_place_of(const char *spec, char out[2 * PATH_MAX])
+static bool export_use_place(const char *spec, char out[2 * PATH_MAX])
 {
 	size_t len = strcspn(spec, ":");
 	const struct exporter *e = export_find(spec, len);
@@ -47,13 +47,13 @@ static bool clash_place_of(const char *spec, char out[2 * PATH_MAX])
 	len = strlen(path);
 	while (!file && len > 1 && path[len - 1] == '/')
 		path[--len] = '\0';
-	clash_real_path(path, real);
+	export_use_real_path(path, real);
 	snprintf(out, 2 * PATH_MAX, "%s:%s", file ? "" : e->name, real);
 	return true;
 }
 
 /* The argument is logged only where it is a path: another one may hold a secret. */
-static void clash_tell(const char *a, const char *b, bool file)
+static void export_use_log_clash(const char *a, const char *b, bool file)
 {
 	char first[256], second[256];
 
@@ -72,13 +72,13 @@ int export_clash(char *const *specs, int count)
 	bool file;
 
 	for (int i = 1; i < count; i++) {
-		file = clash_place_of(specs[i], place);
+		file = export_use_place(specs[i], place);
 		for (int k = 0; k < i; k++) {
-			clash_place_of(specs[k], other);
+			export_use_place(specs[k], other);
 			/* Nothing is mixed up there. */
 			if (strcmp(place, other) != 0 || !strcmp(place, ":/dev/null"))
 				continue;
-			clash_tell(specs[k], specs[i], file);
+			export_use_log_clash(specs[k], specs[i], file);
 			return -EINVAL;
 		}
 	}
