@@ -335,7 +335,7 @@ no_metadata() {
 	run -2 --separate-stderr "$GP_BPF" run --dry-run -- true
 	[[ $stderr == "gp-bpf: --dry-run: "*"--export cloud-monitoring" ]]
 	run -0 --separate-stderr "$GP_BPF" run --quiet --gcm-project demo-project --gcm-workload-metrics -- true
-	[[ $stderr == "gp-bpf: warning: --gcm-project: nothing is written"*"--export cloud-monitoring" ]]
+	[[ $stderr == "gp-bpf: warning: --gcm-project: has no effect without --export cloud-monitoring" ]]
 	run -0 --separate-stderr "$GP_BPF" run --quiet --dry-run --export cloud-monitoring:project=demo-project \
 		--gcm-workload-metrics -- true
 	[[ $stderr == "gp-bpf: warning: --gcm-workload-metrics: "*"say --gcm-location ZONE" ]]

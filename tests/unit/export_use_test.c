@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exports that would write over each other are refused, by whatever name they go. */
+/* What exports use is known before they are opened; those that would write over each other are
+ * refused, by whatever name they go. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "userspace/base/confine.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
 
@@ -106,6 +109,64 @@ static void a_secret_is_not_told(void **state)
 			    "gp-bpf: --export otlp is asked for twice, with the same argument");
 }
 
+static void uses_are_known_from_the_row(void **state)
+{
+	static const struct {
+		const char *spec;
+		bool dry_run;
+		struct export_use use;
+	} cases[] = {
+		{"json", false, {.prints = true}},
+		{"json:-", false, {.prints = true}},
+		{"json:-,size=1M", false, {.prints = true}},
+		{"trace:-", false, {.prints = true}},
+		{"json:lines", false, {.files = true}},
+		{"csv:DIR", false, {.files = true}},
+		{"tensorboard:DIR", false, {.files = true, .capabilities = CONFINE_CAP(CAP_CHOWN)}},
+		{"otlp:http://a:1", false, {0}},
+		{"prometheus", false, {.serves = true}},
+		{"cloud-monitoring", false, {0}},
+		{"cloud-monitoring:project=a", true, {.prints = true}},
+		{"json:lines", true, {.files = true}},
+		{"jso", true, {0}},
+		{"none", true, {0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct export_use use = export_use(cases[i].spec, cases[i].dry_run);
+
+		assert_int_equal(use.prints, cases[i].use.prints);
+		assert_int_equal(use.files, cases[i].use.files);
+		assert_int_equal(use.serves, cases[i].use.serves);
+		assert_int_equal(use.capabilities, cases[i].use.capabilities);
+	}
+}
+
+static void uses_of_several_add_up(void **state)
+{
+	char *specs[] = {(char[]){"prometheus"}, (char[]){"json"}, (char[]){"tensorboard:b"}};
+	struct export_use use = export_uses(specs, 3, false);
+
+	(void)state;
+	assert_true(use.prints && use.serves && use.files);
+	assert_int_equal(use.capabilities, CONFINE_CAP(CAP_CHOWN));
+	use = export_uses(NULL, 0, true);
+	assert_false(use.prints || use.serves || use.files || use.capabilities);
+}
+
+static void an_option_without_its_exporter_is_known(void **state)
+{
+	char *specs[] = {(char[]){"json"}, (char[]){"cloud-monitoring:project=a"}};
+
+	(void)state;
+	assert_string_equal(export_missing("gcm-project", specs, 1)->name, "cloud-monitoring");
+	assert_null(export_missing("gcm-project", specs, 2));
+	assert_null(export_missing("listen", specs, 1));
+	assert_int_equal(export_count(export_find("json", 4), specs, 2), 1);
+	assert_string_equal(export_server()->name, "prometheus");
+}
+
 static int begin(void **state)
 {
 	char path[64], to[64];
@@ -144,6 +205,9 @@ int main(void)
 		cmocka_unit_test(one_place_has_one_writer),
 		cmocka_unit_test(others_go_side_by_side),
 		cmocka_unit_test(a_secret_is_not_told),
+		cmocka_unit_test(uses_are_known_from_the_row),
+		cmocka_unit_test(uses_of_several_add_up),
+		cmocka_unit_test(an_option_without_its_exporter_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

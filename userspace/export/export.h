@@ -25,9 +25,12 @@ struct export_options {
 	/* For Cloud Monitoring; NULL, 0: found out. */
 	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint,
 		*rolling;
-	bool workload_metrics, dry_run, several; /* several: of these there is more than one */
-	bool service;				 /* runs until it is told to end */
-	bool replay;				 /* time is a tape's, and nobody is kept waiting */
+	bool workload_metrics, dry_run;
+	bool service;	    /* runs until it is told to end */
+	bool replay;	    /* time is a tape's, and nobody is kept waiting */
+	char *const *specs; /* all values of --export */
+	int nspecs;
+	bool several; /* the exporter is there more than once among them; the registry says so */
 	int64_t interval_ns;
 	char *const *hooks; /* EVENT[,EVENT...]=ACTION */
 	int nhooks;
@@ -42,6 +45,12 @@ struct exporter {
 	/* With a place the argument is a path and then settings, which begin with these texts. */
 	enum export_place place;
 	const char *setting[2]; /* ",size=" */
+	/* What else it uses, see struct export_use. */
+	bool serves, prints;	       /* prints: with --dry-run */
+	bool url;		       /* the argument is a URL, which may hold a password */
+	uint64_t capabilities;	       /* CONFINE_CAP() bits; watch/sandbox.c names each */
+	const char *const *of_options; /* names of options that have no effect without it, then
+					  NULL; NULL: none */
 	/* What can be said of the argument (may be NULL) before anything is opened: -EINVAL after
 	 * one line. May be NULL: any argument will do. */
 	int (*check)(const char *arg, const struct export_options *opt);
@@ -72,12 +81,33 @@ struct exporter {
 	int (*close)(void *state); /* -errno when output was lost */
 };
 
+/* What an export uses, known before anything is opened. */
+struct export_use {
+	bool prints; /* writes to standard output */
+	bool files;  /* writes to files or folders that were named */
+	bool serves; /* answers HTTP at --listen */
+	uint64_t capabilities;
+};
+/* spec: a value of --export. An unknown exporter uses nothing. */
+struct export_use export_use(const char *spec, bool dry_run);
+/* All of them together. */
+struct export_use export_uses(char *const *specs, int count, bool dry_run);
+/* Returns the exporter that is not among specs and without which this option has no effect; NULL:
+ * there is none. */
+const struct exporter *export_missing(const char *option, char *const *specs, int count);
+
 /* Two of what is asked for ("json:out.jsonl") write to one file, or are the same: -EINVAL after a
  * line that names both. */
 int export_clash(char *const *specs, int count);
 
 /* Returns the exporter of this name, the first len bytes of spec; NULL: there is none. */
 const struct exporter *export_find(const char *spec, size_t len);
+/* Returns how many of specs are of this exporter. */
+int export_count(const struct exporter *e, char *const *specs, int count);
+/* The exporter that --listen alone asks for. */
+const struct exporter *export_server(void);
+/* Returns exporter i = 0, 1...; NULL after the last. */
+const struct exporter *export_at(size_t i);
 /* Returns value i = 0, 1... of --export for completion, static text; NULL after the last. */
 const char *export_spec(size_t i);
 /* As check(); also where there is no such exporter. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two exports with one place to write to would write over each other, or each line twice. */
+/* What an export uses, from its row and its argument. Two exports with one place would write over
+ * each other, or each line twice. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -27,24 +28,78 @@ static void export_use_real_path(const char *path, char out[PATH_MAX])
 		snprintf(out + strlen(out), PATH_MAX - strlen(out), "/%s", name);
 }
 
+/* Returns the exporter of spec, and the path of its argument without settings: "-" is standard
+ * output, "" is no path. NULL: unknown. */
+static const struct exporter *export_use_path(const char *spec, char path[PATH_MAX])
+{
+	size_t len = strcspn(spec, ":");
+	const struct exporter *e = export_find(spec, len);
+	char *setting;
+
+	*path = '\0';
+	if (!e || e->place == EXPORT_ELSEWHERE)
+		return e;
+	snprintf(path, PATH_MAX, "%s", spec[len] && spec[len + 1] ? spec + len + 1 : "-");
+	for (int k = 0; k < 2; k++)
+		if (e->setting[k] && (setting = strstr(path, e->setting[k])))
+			*setting = '\0';
+	return e;
+}
+
+struct export_use export_use(const char *spec, bool dry_run)
+{
+	char path[PATH_MAX];
+	const struct exporter *e = export_use_path(spec, path);
+	bool output = !strcmp(path, "-");
+
+	if (!e)
+		return (struct export_use){0};
+	return (struct export_use){
+		.prints = output || (dry_run && e->prints),
+		.files = *path && !output,
+		.serves = e->serves,
+		.capabilities = e->capabilities,
+	};
+}
+
+struct export_use export_uses(char *const *specs, int count, bool dry_run)
+{
+	struct export_use all = {0}, one;
+
+	for (int i = 0; i < count; i++) {
+		one = export_use(specs[i], dry_run);
+		all.prints |= one.prints;
+		all.files |= one.files;
+		all.serves |= one.serves;
+		all.capabilities |= one.capabilities;
+	}
+	return all;
+}
+
+const struct exporter *export_missing(const char *option, char *const *specs, int count)
+{
+	const struct exporter *e;
+
+	for (size_t i = 0; (e = export_at(i)); i++)
+		for (const char *const *name = e->of_options; name && *name; name++)
+			if (!strcmp(*name, option) && !export_count(e, specs, count))
+				return e;
+	return NULL;
+}
+
 /* Writes to out a text that is the same for two exports with the same place. Returns true when the
  * place is a file or a folder. */
 static bool export_use_place(const char *spec, char out[2 * PATH_MAX])
 {
-	size_t len = strcspn(spec, ":");
-	const struct exporter *e = export_find(spec, len);
-	char path[PATH_MAX], real[PATH_MAX] = "-", *setting;
+	char path[PATH_MAX], real[PATH_MAX] = "-";
+	const struct exporter *e = export_use_path(spec, path);
 	bool file = e && e->place == EXPORT_TO_FILE;
+	size_t len = strlen(path);
 
-	if (!e || e->place == EXPORT_ELSEWHERE) {
+	if (!len) {
 		snprintf(out, 2 * PATH_MAX, "%s", spec);
 		return false;
 	}
-	snprintf(path, sizeof(path), "%s", spec[len] && spec[len + 1] ? spec + len + 1 : "-");
-	for (int k = 0; k < 2; k++)
-		if (e->setting[k] && (setting = strstr(path, e->setting[k])))
-			*setting = '\0';
-	len = strlen(path);
 	while (!file && len > 1 && path[len - 1] == '/')
 		path[--len] = '\0';
 	export_use_real_path(path, real);

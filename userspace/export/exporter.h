@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exporter.h - the exporters there are; registry.c lists them. */
+/* exporter.h - the exporters, each a struct exporter in a file of its own. */
 #ifndef EXPORT_EXPORTER_H
 #define EXPORT_EXPORTER_H
 
 #include "userspace/export/export.h"
 
-extern const struct exporter export_cloud_monitoring;
-extern const struct exporter export_hooks; /* asked for by --on alone */
-extern const struct exporter export_csv;
-extern const struct exporter export_json;
-extern const struct exporter export_otlp;
-extern const struct exporter export_prometheus;
-extern const struct exporter export_socket; /* of a service, for gp-bpf top */
-extern const struct exporter export_tensorboard;
-extern const struct exporter export_trace;
+/* Those of --export, in the order of messages and of completion: export_json... */
+#define EXPORTERS(X)                                                                               \
+	X(json)                                                                                    \
+	X(prometheus)                                                                              \
+	X(cloud_monitoring)                                                                        \
+	X(csv)                                                                                     \
+	X(trace)                                                                                   \
+	X(tensorboard)                                                                             \
+	X(otlp)
+
+#define EXPORTER_DECLARE(name) extern const struct exporter export_##name;
+EXPORTERS(EXPORTER_DECLARE)
+EXPORTER_DECLARE(hooks)	 /* requested by --on */
+EXPORTER_DECLARE(socket) /* of a service, for gp-bpf top */
 
 #endif

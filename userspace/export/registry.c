@@ -10,14 +10,8 @@
 #include "userspace/base/log.h"
 #include "userspace/export/exporter.h"
 
-static const struct exporter *const exporters[] = {&export_json,
-						   &export_prometheus,
-						   &export_cloud_monitoring,
-						   &export_csv,
-						   &export_trace,
-						   &export_tensorboard,
-						   &export_otlp,
-						   NULL};
+#define EXPORTER_ADDRESS(name) &export_##name,
+static const struct exporter *const exporters[] = {EXPORTERS(EXPORTER_ADDRESS) NULL};
 
 #define ARCHIVE_MAGIC  "GPBPFEX\1"
 #define PART_MAGIC     "GPBPFEP\1"
@@ -59,6 +53,29 @@ const struct exporter *export_find(const char *spec, size_t len)
 	return NULL;
 }
 
+const struct exporter *export_at(size_t i)
+{
+	return i < sizeof(exporters) / sizeof(exporters[0]) ? exporters[i] : NULL;
+}
+
+const struct exporter *export_server(void)
+{
+	size_t i = 0;
+
+	while (!exporters[i]->serves)
+		i++;
+	return exporters[i];
+}
+
+int export_count(const struct exporter *e, char *const *specs, int count)
+{
+	int n = 0;
+
+	for (int i = 0; i < count; i++)
+		n += export_find(specs[i], strcspn(specs[i], ":")) == e;
+	return n;
+}
+
 const char *export_spec(size_t i)
 {
 	for (size_t e = 0; exporters[e]; e++)
@@ -83,7 +100,7 @@ static void export_unknown(const char *spec)
 static int export_set_open(struct export_set *set, const struct exporter *e, const char *arg)
 {
 	uint64_t key = hash_bytes(HASH_START, e->name, strlen(e->name) + 1);
-
+	struct export_options opt = set->options;
 	struct export_open *open = realloc(set->open, (set->count + 1) * sizeof(*open));
 	int err;
 
@@ -94,7 +111,8 @@ static int export_set_open(struct export_set *set, const struct exporter *e, con
 	open->exporter = e;
 	open->key = arg ? hash_bytes(key, arg, strlen(arg)) : key;
 	open->state = NULL;
-	err = e->open(&open->state, arg, &set->options);
+	opt.several = export_count(e, opt.specs, opt.nspecs) > 1;
+	err = e->open(&open->state, arg, &opt);
 	if (!err)
 		set->count++;
 	return err;

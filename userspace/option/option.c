@@ -12,6 +12,7 @@
 #include "userspace/base/log.h"
 #include "userspace/cloud/web.h"
 #include "userspace/base/exit_code.h"
+#include "userspace/export/export.h"
 #include "userspace/option/option_choice.h"
 
 #define NODE_LISTEN "127.0.0.1:9847"
@@ -454,9 +455,22 @@ void options_help(FILE *out, unsigned command)
 /* Hides an exporter's URL, wherever text names the exporter. */
 static size_t option_export_told(const char *text)
 {
-	const char *url = strstr(text, "otlp:");
+	size_t shown = strlen(text), at, len;
+	const struct exporter *e;
+	const char *name;
 
-	return url ? (size_t)(url + 5 - text) + web_told(url + 5) : strlen(text);
+	for (size_t i = 0; (e = export_at(i)); i++) {
+		len = strlen(e->name);
+		name = e->url ? strstr(text, e->name) : NULL;
+		while (name && name[len] != ':')
+			name = strstr(name + 1, e->name);
+		if (!name)
+			continue;
+		at = (size_t)(name + len + 1 - text);
+		at += web_told(text + at);
+		shown = at < shown ? at : shown;
+	}
+	return shown;
 }
 
 size_t option_value_told(const struct option_row *r, const char *value)

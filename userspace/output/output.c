@@ -295,13 +295,7 @@ void output_processes(const struct output *out, model_process_fn *fn, void *ctx)
 
 bool output_is_data(const struct options *o)
 {
-	for (int i = 0; i < o->exports.count; i++)
-		if (!strcmp(o->exports.item[i], "json:-") || !strcmp(o->exports.item[i], "json") ||
-		    !strcmp(o->exports.item[i], "trace:-") ||
-		    !strncmp(o->exports.item[i], "trace:-,", 8) ||
-		    (o->dry_run && !strncmp(o->exports.item[i], "cloud-monitoring", 16)))
-			return true;
-	return false;
+	return export_uses(o->exports.item, o->exports.count, o->dry_run).prints;
 }
 
 int output_feed(struct output *out, const void *records, size_t len)

@@ -7,60 +7,45 @@
 #include "userspace/output/output_private.h"
 #include "userspace/report/report.h"
 
-/* Cloud Monitoring is written to only where --export says so: whoever gives its options alone is
- * told. */
-static int output_export_check_gcm(const struct options *o)
-{
-	const struct {
-		const char *name;
-		bool given;
-	} all[] = {
-		{"gcm-project", o->gcm_project},
-		{"gcm-location", o->gcm_location},
-		{"gcm-cluster", o->gcm_cluster},
-		{"gcm-accelerator", o->gcm_accelerator},
-		{"gcm-replica", o->gcm_replica},
-		{"gcm-workload-metrics", o->gcm_workload_metrics},
-		{"gcm-prefix", o->gcm_prefix},
-		{"gcm-interval", o->gcm_interval_ns},
-		{"gcm-endpoint", o->gcm_endpoint},
-		{"rolling", o->rolling},
-	};
+struct idle { /* the first option that has no effect, and the exporter that it is of */
+	const struct options *o;
+	const char *option;
+	const struct exporter *missing;
+};
 
-	for (int i = 0; i < o->exports.count; i++) {
-		if (!strncmp(o->exports.item[i], "cloud-monitoring", 16))
-			return 0;
-	}
-	if (o->dry_run) {
-		log_error("--dry-run: there is nothing to print without --export cloud-monitoring");
+static void output_export_on_given(void *ctx, const char *name)
+{
+	struct idle *idle = ctx;
+
+	if (idle->missing)
+		return;
+	idle->option = name;
+	idle->missing = export_missing(name, idle->o->exports.item, idle->o->exports.count);
+}
+
+/* Options of an exporter do not ask for it: --export does. */
+static int output_export_check_idle(const struct options *o)
+{
+	const struct options none = {0};
+	struct idle idle = {.o = o};
+
+	idle.missing = o->dry_run ? export_missing("dry-run", o->exports.item, o->exports.count)
+				  : NULL;
+	if (idle.missing) {
+		log_error("--dry-run: there is nothing to print without --export %s",
+			  idle.missing->name);
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (all[i].given) {
-			log_warn(
-				"--%s: nothing is written to Cloud Monitoring without --export cloud-monitoring",
-				all[i].name);
-			break;
-		}
-	}
+	options_compare(&none, o, CMD_GCM, output_export_on_given, &idle);
+	if (idle.missing)
+		log_warn("--%s: has no effect without --export %s", idle.option,
+			 idle.missing->name);
 	return 0;
 }
 
-static bool output_export_gcm_several(const struct options *o)
+static bool output_export_serves(const struct options *o)
 {
-	int n = 0;
-
-	for (int i = 0; i < o->exports.count; i++)
-		n += !strncmp(o->exports.item[i], "cloud-monitoring", 16);
-	return n > 1;
-}
-
-static bool exports_serve(const struct options *o)
-{
-	for (int i = 0; i < o->exports.count; i++)
-		if (!strncmp(o->exports.item[i], "prometheus", 10))
-			return true;
-	return false;
+	return export_uses(o->exports.item, o->exports.count, o->dry_run).serves;
 }
 
 static struct export_options export_options_of(const struct options *o, bool resume)
@@ -81,7 +66,8 @@ static struct export_options export_options_of(const struct options *o, bool res
 		.endpoint = o->gcm_endpoint,
 		.workload_metrics = o->gcm_workload_metrics,
 		.dry_run = o->dry_run,
-		.several = output_export_gcm_several(o),
+		.specs = o->exports.item,
+		.nspecs = o->exports.count,
 		.interval_ns = o->gcm_interval_ns,
 		.rolling = o->rolling,
 		.hooks = o->hooks.item,
@@ -99,10 +85,9 @@ int output_check(const struct options *o)
 
 	for (int i = 0; !err && i < o->exports.count; i++)
 		err = export_check(o->exports.item[i], &opt);
-	if (!err && o->web_config && !o->listen && !exports_serve(o)) {
-		log_error(
-			"--web-config %s: nothing is served without --listen or --export prometheus",
-			o->web_config);
+	if (!err && o->web_config && !o->listen && !output_export_serves(o)) {
+		log_error("--web-config %s: nothing is served without --listen or --export %s",
+			  o->web_config, export_server()->name);
 		err = -EINVAL;
 	}
 	return err;
@@ -120,11 +105,11 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 		err = export_set_new(&out->exports, &opt);
 	for (int i = 0; !err && i < o->exports.count; i++)
 		err = export_set_add(out->exports, o->exports.item[i]);
-	if (!err && o->listen && !exports_serve(o))
-		err = export_set_add(out->exports, "prometheus");
+	if (!err && o->listen && !output_export_serves(o))
+		err = export_set_add(out->exports, export_server()->name);
 	if (!err)
 		err = export_set_add_hooks(out->exports);
-	return err ? err : output_export_check_gcm(o);
+	return err ? err : output_export_check_idle(o);
 }
 
 int output_serve(struct output *out, const char *path)

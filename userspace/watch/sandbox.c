@@ -12,6 +12,7 @@
 #include "userspace/base/aside.h"
 #include "userspace/base/confine.h"
 #include "userspace/base/log.h"
+#include "userspace/export/export.h"
 #include "userspace/watch/watch_kernel_log.h"
 
 #define PORTS_OF_ROOT 1024
@@ -46,12 +47,14 @@ static bool sandbox_hooks_or_cmd(const struct asked *a)
 	return sandbox_has_hooks(a) || a->o->argc > 0;
 }
 
-static bool sandbox_has_tensorboard(const struct asked *a)
+static struct export_use sandbox_exports(const struct asked *a)
 {
-	for (int i = 0; i < a->o->exports.count; i++)
-		if (!strncmp(a->o->exports.item[i], "tensorboard", strlen("tensorboard")))
-			return true;
-	return false;
+	return export_uses(a->o->exports.item, a->o->exports.count, a->o->dry_run);
+}
+
+static bool sandbox_exports_chown(const struct asked *a)
+{
+	return sandbox_exports(a).capabilities & CONFINE_CAP(CAP_CHOWN);
 }
 
 static bool sandbox_of_somebody_else(const char *path)
@@ -66,11 +69,8 @@ static bool sandbox_has_files(const struct asked *a)
 {
 	const struct options *o = a->o;
 
-	for (int i = 0; i < o->exports.count; i++)
-		if (strchr(o->exports.item[i], ':') && strcmp(o->exports.item[i], "json:-") != 0)
-			return true;
-	return o->store || o->carry || o->output || o->html || sandbox_has_hooks(a) ||
-	       sandbox_of_somebody_else(o->state_dir) ||
+	return sandbox_exports(a).files || o->store || o->carry || o->output || o->html ||
+	       sandbox_has_hooks(a) || sandbox_of_somebody_else(o->state_dir) ||
 	       (o->listen && !strncmp(o->listen, "unix:", strlen("unix:")));
 }
 
@@ -111,7 +111,7 @@ static const struct kept {
 	 "files in folders of other users that were named"},
 	{CAP_FOWNER, "CAP_FOWNER", sandbox_always,
 	 "what of a library is in memory; files in the place of other users' files that were named"},
-	{CAP_CHOWN, "CAP_CHOWN", sandbox_has_tensorboard,
+	{CAP_CHOWN, "CAP_CHOWN", sandbox_exports_chown,
 	 "folders of runs are given to the owner of the folder above"},
 	{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE", sandbox_low_port,
 	 "--listen at a port below 1024"},

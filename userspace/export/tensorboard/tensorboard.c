@@ -3,10 +3,12 @@
  * they are told, and written by a thread of its own, with a snapshot each interval. A replay waits
  * for its disk instead: nobody else does. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/confine.h"
 #include "userspace/base/grow.h"
 #include "userspace/base/log.h"
 #include "userspace/export/exporter.h"
@@ -285,6 +287,8 @@ const struct exporter export_tensorboard = {
 	.spec = {"tensorboard:DIR"},
 	.place = EXPORT_TO_FOLDER,
 	.setting = {INTERVAL_WORD},
+	.capabilities = CONFINE_CAP(
+		CAP_CHOWN), /* a run's folder has the owner of the folder above */
 	.check = tensorboard_check,
 	.open = tensorboard_open,
 	.fact = tensorboard_fact,
