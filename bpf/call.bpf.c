@@ -34,7 +34,7 @@ struct { /* [slot][hot row]: how much of a counter user space has told; the prog
 	__uint(max_entries, GP_LANE_COUNTERS);
 	__type(key, __u32);
 	__type(value, __u64);
-} gp_told SEC(".maps");
+} gp_counts_saved SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -50,7 +50,7 @@ struct gp_meta {
 	__u64 abi;	/* hash of everything both sides must agree on */
 	__u64 probes;	/* hash of the probe rows */
 	__u64 programs; /* hash of the programs that the links run */
-	__u64 losses_told[16];
+	__u64 losses_saved[16];
 	__u32 complete; /* everything below is pinned: may be adopted */
 	__u32 owner;	/* process that reads, or read last */
 	char boot_id[40];

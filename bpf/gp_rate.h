@@ -23,7 +23,7 @@ struct { /* how much of gp_rate.unsent user space has told; the programs leave i
 	__uint(max_entries, GP_RATES_MAX);
 	__type(key, struct gp_rate_key);
 	__type(value, __u64);
-} gp_unsent_told SEC(".maps");
+} gp_unsent_saved SEC(".maps");
 
 struct { /* what has been silent for long is taken out by user space */
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -12,8 +12,8 @@ struct counts {
 	/* Counters only grow, so a slot needs no zeroing: its next owner starts from where it
 	 * stands. How much was told is ours until the records are safe, then kept where a successor
 	 * finds it. */
-	uint64_t told[GP_LANE_COUNTERS];
-	uint64_t losses_told[GP_LOSS_CAUSE_COUNT];
+	uint64_t reported[GP_LANE_COUNTERS];
+	uint64_t losses_reported[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
 	bool sampled[GP_SLOTS];	  /* for the last time: its process has ended */
 	bool ownerless[GP_SLOTS]; /* at the last sweep */
@@ -27,8 +27,8 @@ int counts_new(struct counts **ret, const struct kernel *k, const struct rows *r
 		return -ENOMEM;
 	c->kernel = k;
 	c->rows = rows;
-	memcpy(c->told, k->told, sizeof(c->told));
-	memcpy(c->losses_told, k->meta->losses_told, sizeof(c->losses_told));
+	memcpy(c->reported, k->counts_saved, sizeof(c->reported));
+	memcpy(c->losses_reported, k->meta->losses_saved, sizeof(c->losses_reported));
 	*ret = c;
 	return 0;
 }
@@ -71,39 +71,39 @@ static void counts_slot_sample(struct counts *c, size_t slot, loader_count_fn *c
 	pid_t owner = (pid_t)__atomic_load_n(&c->kernel->slot_owner[slot], __ATOMIC_RELAXED);
 	struct gp_counter now = {.slot = (uint32_t)slot};
 	uint32_t probe;
-	uint64_t *told;
+	uint64_t *reported;
 
 	for (size_t hot = 0; (probe = rows_hot_probe(c->rows, hot)); hot++) {
-		told = &c->told[slot * GP_HOT_ROWS + hot];
+		reported = &c->reported[slot * GP_HOT_ROWS + hot];
 		now.total = counts_counter_sum(c, slot, hot);
-		now.count = now.total - *told;
+		now.count = now.total - *reported;
 		if (now.count)
 			count(ctx, owner, probe, &now);
-		*told = now.total;
+		*reported = now.total;
 	}
 }
 
 void counts_commit(struct counts *c)
 {
-	memcpy(c->kernel->told, c->told, sizeof(c->told));
-	memcpy(c->kernel->meta->losses_told, c->losses_told, sizeof(c->losses_told));
+	memcpy(c->kernel->counts_saved, c->reported, sizeof(c->reported));
+	memcpy(c->kernel->meta->losses_saved, c->losses_reported, sizeof(c->losses_reported));
 }
 
 void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *last)
 {
-	uint64_t *told;
+	uint64_t *reported;
 
 	for (size_t hot = 0; last->slot < GP_SLOTS && hot < GP_HOT_ROWS; hot++) {
-		told = &c->told[last->slot * GP_HOT_ROWS + hot];
-		if (rows_hot_probe(c->rows, hot) == probe && *told < last->total)
-			*told = last->total;
+		reported = &c->reported[last->slot * GP_HOT_ROWS + hot];
+		if (rows_hot_probe(c->rows, hot) == probe && *reported < last->total)
+			*reported = last->total;
 	}
 }
 
 void counts_resume_loss(struct counts *c, const struct gp_loss *last)
 {
-	if (last->cause < GP_LOSS_CAUSE_COUNT && c->losses_told[last->cause] < last->total)
-		c->losses_told[last->cause] = last->total;
+	if (last->cause < GP_LOSS_CAUSE_COUNT && c->losses_reported[last->cause] < last->total)
+		c->losses_reported[last->cause] = last->total;
 }
 
 void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx)
@@ -133,9 +133,9 @@ void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *los
 	for (int cause = 0; cause < GP_LOSS_CAUSE_COUNT; cause++) {
 		uint64_t now = __atomic_load_n(&c->kernel->losses[cause], __ATOMIC_RELAXED);
 
-		if (now != c->losses_told[cause])
-			loss(ctx, (enum gp_loss_cause)cause, now - c->losses_told[cause], now);
-		c->losses_told[cause] = now;
+		if (now != c->losses_reported[cause])
+			loss(ctx, (enum gp_loss_cause)cause, now - c->losses_reported[cause], now);
+		c->losses_reported[cause] = now;
 	}
 }
 

@@ -14,7 +14,7 @@
 #define BATCH	     512 /* entries a system call; a bucket never holds so many */
 #define HASHED_TWICE 4	 /* more than its size, of a table that changes while it is read */
 
-struct told { /* of one (process, row) */
+struct reported { /* of one (process, row) */
 	uint64_t unsent, committed;
 	uint64_t round; /* of the last sample that met it */
 };
@@ -22,7 +22,7 @@ struct told { /* of one (process, row) */
 struct rates {
 	const struct kernel *kernel;
 	const struct rows *rows;
-	struct table *told;
+	struct table *reported;
 	uint64_t round, swept_ns;
 	union {
 		struct gp_rate_key rate[BATCH];
@@ -56,17 +56,17 @@ static void rates_each_batch(struct rates *r, int fd, uint32_t max,
 
 /* ---- what was not sent ----------------------------------------------------------------------- */
 
-struct telling {
+struct report {
 	loader_count_fn *count;
 	void *ctx;
 };
 
-static void rate_tell(const struct rates *r, const struct telling *to,
-		      const struct gp_rate_key *key, uint64_t told, uint64_t total)
+static void rate_report(const struct rates *r, const struct report *to,
+			const struct gp_rate_key *key, uint64_t reported, uint64_t total)
 {
 	uint32_t ends, probe = rows_probe(r->rows, key->row, &ends);
 	const struct gp_counter unsent = {
-		.count = total - told, .total = total, .slot = GP_SLOT_NONE, .row = key->row};
+		.count = total - reported, .total = total, .slot = GP_SLOT_NONE, .row = key->row};
 
 	if (probe)
 		to->count(to->ctx, (pid_t)key->tgid, probe, &unsent);
@@ -74,41 +74,42 @@ static void rate_tell(const struct rates *r, const struct telling *to,
 		to->count(to->ctx, (pid_t)key->tgid, ends, &unsent);
 }
 
-static struct told *rates_told_get(struct rates *r, uint64_t id)
+static struct reported *rates_reported_get(struct rates *r, uint64_t id)
 {
-	struct told *told = table_get(r->told, id);
+	struct reported *reported = table_get(r->reported, id);
 
-	if (told)
-		return told;
-	told = calloc(1, sizeof(*told));
-	if (told && !table_put(r->told, id, told))
-		return told;
-	free(told);
+	if (reported)
+		return reported;
+	reported = calloc(1, sizeof(*reported));
+	if (reported && !table_put(r->reported, id, reported))
+		return reported;
+	free(reported);
 	return NULL;
 }
 
-static void rates_told_forget(struct rates *r, uint64_t id)
+static void rates_reported_forget(struct rates *r, uint64_t id)
 {
 	struct gp_rate_key key = {.row = (uint32_t)(id >> 32), .tgid = (uint32_t)id};
 
-	bpf_map_delete_elem(r->kernel->unsent_told_fd, &key);
-	free(table_take(r->told, id));
+	bpf_map_delete_elem(r->kernel->unsent_saved_fd, &key);
+	free(table_take(r->reported, id));
 }
 
-static void rate_read(struct rates *r, const struct telling *to, const struct gp_rate_key *key,
+static void rate_read(struct rates *r, const struct report *to, const struct gp_rate_key *key,
 		      const struct gp_rate *rate)
 {
 	uint64_t id = (uint64_t)key->row << 32 | key->tgid;
-	struct told *told = rate->unsent ? rates_told_get(r, id) : table_get(r->told, id);
+	struct reported *reported = rate->unsent ? rates_reported_get(r, id)
+						 : table_get(r->reported, id);
 
-	if (!told)
+	if (!reported)
 		return;
-	if (rate->unsent < told->unsent) /* the kernel's entry was given away and made again */
-		told->unsent = 0;
-	if (rate->unsent != told->unsent)
-		rate_tell(r, to, key, told->unsent, rate->unsent);
-	told->unsent = rate->unsent;
-	told->round = r->round;
+	if (rate->unsent < reported->unsent) /* the kernel's entry was given away and made again */
+		reported->unsent = 0;
+	if (rate->unsent != reported->unsent)
+		rate_report(r, to, key, reported->unsent, rate->unsent);
+	reported->unsent = rate->unsent;
+	reported->round = r->round;
 }
 
 static void rates_each(struct rates *r, uint32_t n, void *arg)
@@ -117,22 +118,22 @@ static void rates_each(struct rates *r, uint32_t n, void *arg)
 		rate_read(r, arg, &r->keys.rate[i], &r->values.rate[i]);
 }
 
-static void rates_read(struct rates *r, struct telling to)
+static void rates_read(struct rates *r, struct report to)
 {
-	struct told *told;
+	struct reported *reported;
 	uint64_t id;
 
 	r->round++;
 	rates_each_batch(r, r->kernel->rates_fd, GP_RATES_MAX, rates_each, &to);
-	for (size_t i = 0; (told = table_next(r->told, &i, &id));)
-		if (told->round != r->round)
-			rates_told_forget(r, id);
+	for (size_t i = 0; (reported = table_next(r->reported, &i, &id));)
+		if (reported->round != r->round)
+			rates_reported_forget(r, id);
 }
 
 void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, void *ctx)
 {
 	struct gp_rate_key key = {.tgid = (uint32_t)pid};
-	struct telling to = {count, ctx};
+	struct report to = {count, ctx};
 	struct gp_rate rate;
 
 	for (size_t place = 0; rows_next_bounded(r->rows, &place); place++) {
@@ -149,7 +150,7 @@ void rates_forget(struct rates *r, pid_t pid)
 	for (size_t place = 0; rows_next_bounded(r->rows, &place); place++) {
 		key.row = (uint32_t)place;
 		bpf_map_delete_elem(r->kernel->rates_fd, &key);
-		rates_told_forget(r, (uint64_t)place << 32 | key.tgid);
+		rates_reported_forget(r, (uint64_t)place << 32 | key.tgid);
 	}
 }
 
@@ -185,37 +186,39 @@ static void rates_names_sweep(struct rates *r)
 
 void rates_commit(struct rates *r)
 {
-	struct told *told;
+	struct reported *reported;
 	uint64_t id;
 
-	for (size_t i = 0; (told = table_next(r->told, &i, &id));) {
+	for (size_t i = 0; (reported = table_next(r->reported, &i, &id));) {
 		struct gp_rate_key key = {.row = (uint32_t)(id >> 32), .tgid = (uint32_t)id};
 
-		if (told->committed != told->unsent &&
-		    !bpf_map_update_elem(r->kernel->unsent_told_fd, &key, &told->unsent, BPF_ANY))
-			told->committed = told->unsent;
+		if (reported->committed != reported->unsent &&
+		    !bpf_map_update_elem(r->kernel->unsent_saved_fd, &key, &reported->unsent,
+					 BPF_ANY))
+			reported->committed = reported->unsent;
 	}
 }
 
 void rates_resume(struct rates *r, pid_t pid, const struct gp_counter *last)
 {
-	struct told *told = rates_told_get(r, (uint64_t)last->row << 32 | (uint32_t)pid);
+	struct reported *reported = rates_reported_get(r,
+						       (uint64_t)last->row << 32 | (uint32_t)pid);
 
-	if (told)
-		told->unsent = last->total;
+	if (reported)
+		reported->unsent = last->total;
 }
 
-static void rates_told_load(struct rates *r)
+static void rates_reported_load(struct rates *r)
 {
 	struct gp_rate_key key, *at = NULL;
-	struct told *told;
+	struct reported *reported;
 	uint64_t unsent;
 
-	while (r->kernel->adopted && !bpf_map_get_next_key(r->kernel->unsent_told_fd, at, &key)) {
+	while (r->kernel->adopted && !bpf_map_get_next_key(r->kernel->unsent_saved_fd, at, &key)) {
 		at = &key;
-		told = rates_told_get(r, (uint64_t)key.row << 32 | key.tgid);
-		if (told && !bpf_map_lookup_elem(r->kernel->unsent_told_fd, &key, &unsent))
-			told->unsent = told->committed = unsent;
+		reported = rates_reported_get(r, (uint64_t)key.row << 32 | key.tgid);
+		if (reported && !bpf_map_lookup_elem(r->kernel->unsent_saved_fd, &key, &unsent))
+			reported->unsent = reported->committed = unsent;
 	}
 }
 
@@ -229,12 +232,12 @@ int rates_new(struct rates **ret, const struct kernel *k, const struct rows *row
 		return -ENOMEM;
 	r->kernel = k;
 	r->rows = rows;
-	r->told = table_new();
-	if (!r->told) {
+	r->reported = table_new();
+	if (!r->reported) {
 		free(r);
 		return -ENOMEM;
 	}
-	rates_told_load(r);
+	rates_reported_load(r);
 	*ret = r;
 	return 0;
 }
@@ -243,12 +246,12 @@ void rates_free(struct rates *r)
 {
 	if (!r)
 		return;
-	table_free(r->told, free);
+	table_free(r->reported, free);
 	free(r);
 }
 
 void rates_sample(struct rates *r, loader_count_fn *count, void *ctx)
 {
-	rates_read(r, (struct telling){count, ctx});
+	rates_read(r, (struct report){count, ctx});
 	rates_names_sweep(r);
 }

@@ -313,7 +313,7 @@ static int kernel_call_share(struct kernel *k)
 	if (!err)
 		err = kernel_map_share(call->maps.gp_losses, (void **)&k->losses);
 	if (!err)
-		err = kernel_map_share(call->maps.gp_told, (void **)&k->told);
+		err = kernel_map_share(call->maps.gp_counts_saved, (void **)&k->counts_saved);
 	if (!err)
 		err = kernel_map_share(call->maps.gp_meta, (void **)&k->meta);
 	k->program[KERNEL_RANGE_END] = call->progs.gp_range_end;
@@ -329,7 +329,7 @@ static int kernel_call_share(struct kernel *k)
 	k->free_slots_fd = bpf_map__fd(call->maps.gp_free_slots);
 	k->open_calls_fd = bpf_map__fd(call->maps.gp_open_calls);
 	k->rates_fd = bpf_map__fd(call->maps.gp_rates);
-	k->unsent_told_fd = bpf_map__fd(call->maps.gp_unsent_told);
+	k->unsent_saved_fd = bpf_map__fd(call->maps.gp_unsent_saved);
 	k->names_fd = bpf_map__fd(call->maps.gp_names);
 	k->threads_fd = bpf_map__fd(call->maps.gp_threads);
 	k->threads_fast_fd = bpf_map__fd(call->maps.gp_threads_fast);
@@ -522,7 +522,7 @@ void kernel_close(struct kernel *k)
 		kernel_map_unshare(o->call->maps.gp_watched_fast, k->watched_fast);
 		kernel_map_unshare(o->call->maps.gp_counters, k->counters);
 		kernel_map_unshare(o->call->maps.gp_losses, k->losses);
-		kernel_map_unshare(o->call->maps.gp_told, k->told);
+		kernel_map_unshare(o->call->maps.gp_counts_saved, k->counts_saved);
 		kernel_map_unshare(o->call->maps.gp_meta, k->meta);
 	}
 	kernel_ahead_free(o);

@@ -39,9 +39,9 @@ struct kernel {
 	uint64_t *watched_fast;		/* GP_FAST_MAX */
 	const uint64_t *counters;	/* GP_LANES * GP_LANE_COUNTERS */
 	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
-	uint64_t *told; /* GP_SLOTS * GP_HOT_ROWS: how much of each counter was reported */
+	uint64_t *counts_saved; /* GP_SLOTS * GP_HOT_ROWS: how much of each counter was reported */
 	struct gp_meta *meta;
-	int rates_fd, unsent_told_fd, names_fd;
+	int rates_fd, unsent_saved_fd, names_fd;
 	int watched_fd, free_slots_fd, open_calls_fd, threads_fd, threads_fast_fd;
 	int ring_call_fd, ring_life_fd;
 	size_t ring_call_bytes, ring_life_bytes;

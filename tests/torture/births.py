@@ -9,7 +9,7 @@ from torturelib import BUILD, FAKE, Durable, Folder, Job, progress, row, steps_o
 
 STEPS = 23
 SLOTS = 512  # GP_SLOTS
-HASHES = ("gp_watched", "gp_open_calls", "gp_threads", "gp_rates", "gp_unsent_told")
+HASHES = ("gp_watched", "gp_open_calls", "gp_threads", "gp_rates", "gp_unsent_saved")
 GROWTH_KB, GROWTH_MAPS = 4096, 16  # of an allocator that finds its size
 GROWTH_FDS = 16  # links of the libraries that the trainer of this second has
 
