@@ -9,7 +9,7 @@
 #define BATCH 1024
 
 struct open_calls {
-	struct open_call told[OPEN_CALLS_TOLD];
+	struct open_call reported[OPEN_CALLS_MAX];
 	uint32_t count;
 	uint64_t keys[BATCH];
 	struct gp_open_call values[BATCH];
@@ -33,15 +33,15 @@ static bool open_call_before(const struct open_call *x, const struct open_call *
 /* In order; where there are too many, the last one gives way. */
 static void open_call_keep(struct open_calls *o, const struct open_call *c)
 {
-	uint32_t at = OPEN_CALLS_TOLD - 1;
+	uint32_t at = OPEN_CALLS_MAX - 1;
 
-	if (o->count < OPEN_CALLS_TOLD)
+	if (o->count < OPEN_CALLS_MAX)
 		at = o->count++;
-	else if (!open_call_before(c, &o->told[at]))
+	else if (!open_call_before(c, &o->reported[at]))
 		return;
-	for (; at && open_call_before(c, &o->told[at - 1]); at--)
-		o->told[at] = o->told[at - 1];
-	o->told[at] = *c;
+	for (; at && open_call_before(c, &o->reported[at - 1]); at--)
+		o->reported[at] = o->reported[at - 1];
+	o->reported[at] = *c;
 }
 
 static void open_call_consider(struct open_calls *o, uint64_t key, const struct gp_open_call *call,
@@ -94,6 +94,6 @@ int open_calls_walk(struct open_calls *o, int map_fd, const struct gp_row *rows,
 	err = open_call_walk(o, map_fd, rows, before_ns);
 	if (err)
 		return err;
-	*ret = o->told;
+	*ret = o->reported;
 	return (int)o->count;
 }

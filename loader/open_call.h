@@ -10,7 +10,7 @@
 #include "loader/loader.h"
 
 /* Calls reported at once: those of rows marked may_block first, then the oldest first. */
-#define OPEN_CALLS_TOLD 256
+#define OPEN_CALLS_MAX 256
 
 /* Memory for walking the map, which has a key for each (thread, row) that ever was in a call. */
 struct open_calls;
