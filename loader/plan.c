@@ -13,8 +13,8 @@
 #include "loader/site/site.h"
 #include "userspace/base/path.h"
 
-static void plan_site_tell(const struct probe_table *t, const struct site *site,
-			   const struct stat *st, const char *base, loader_plan_fn *fn, void *ctx)
+static void plan_site_report(const struct probe_table *t, const struct site *site,
+			     const struct stat *st, const char *base, loader_plan_fn *fn, void *ctx)
 {
 	struct gp_attach a = {
 		.dev = st->st_dev,
@@ -56,7 +56,7 @@ static int plan_file(const struct probe_table *t, const char *path, loader_plan_
 		return fd;
 	count = n ? sites_find(t, rows, n, NULL, fd, &sites) : 0;
 	for (int i = 0; i < count; i++)
-		plan_site_tell(t, &sites[i], &st, base, fn, ctx);
+		plan_site_report(t, &sites[i], &st, base, fn, ctx);
 	free(sites);
 	close(fd);
 	return count < 0 ? count : 0;

@@ -23,7 +23,7 @@ struct cell { /* of one process and unit; ns a second */
 
 struct rank { /* sums over the units of a process */
 	uint64_t bounded_ns, marker_ns, marker_over_ns;
-	bool seen, marker_told;
+	bool seen, marker_reported;
 };
 
 struct unit {
@@ -190,7 +190,7 @@ static uint32_t budget_worst_find(const struct budget *b, uint64_t *ret_ns)
 	return worst;
 }
 
-static void budget_markers_tell(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx)
+static void budget_markers_report(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx)
 {
 	struct rank *r;
 	uint64_t pid;
@@ -198,10 +198,10 @@ static void budget_markers_tell(struct budget *b, uint64_t elapsed_ns, budget_fn
 	for (size_t i = 0; (r = table_next(b->ranks, &i, &pid));) {
 		r->marker_over_ns = r->marker_ns > b->limit_ns ? r->marker_over_ns + elapsed_ns : 0;
 		if (r->marker_ns <= b->limit_ns / 2)
-			r->marker_told = false;
-		if (r->marker_told || r->marker_over_ns < BUDGET_SUSTAINED_NS)
+			r->marker_reported = false;
+		if (r->marker_reported || r->marker_over_ns < BUDGET_SUSTAINED_NS)
 			continue;
-		r->marker_told = true;
+		r->marker_reported = true;
 		fn(ctx, &(struct budget_change){.what = BUDGET_MARKER,
 						.pid = (uint32_t)pid,
 						.cost_ns = r->marker_ns});
@@ -386,7 +386,7 @@ void budget_second(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *c
 	budget_cells_smooth(b, elapsed_ns);
 	if (!b->limit_ns)
 		return;
-	budget_markers_tell(b, elapsed_ns, fn, ctx);
+	budget_markers_report(b, elapsed_ns, fn, ctx);
 	pid = budget_worst_find(b, &cost_ns);
 	b->over_ns = cost_ns > b->limit_ns ? b->over_ns + elapsed_ns : 0;
 	if (b->over_ns < BUDGET_SUSTAINED_NS)
