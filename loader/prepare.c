@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of the kernel that run before there is a loader. */
 #include "loader/kernel/feature.h"
-#include "loader/attach/linger.h"
+#include "loader/attach/deferred_close.h"
 #include "loader/loader.h"
 #include "loader/attach/pin.h"
 
@@ -15,6 +15,6 @@ int loader_prepare(const char *features_off, bool durable)
 	const struct feature *list;
 
 	loader_features(features_off, &list);
-	linger_prepare();
+	deferred_close_prepare();
 	return durable && feature_have(FEATURE_BPFFS) ? pins_mount() : 0;
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "loader/attach/attach.h"
-#include "loader/attach/linger.h"
+#include "loader/attach/deferred_close.h"
 #include "loader/attach/pin.h"
 #include "loader/attach/together.h"
 #include "userspace/base/clock.h"
@@ -23,7 +23,7 @@
 struct link {
 	uint64_t tag;
 	unsigned int group;
-	bool old, lingers;
+	bool old, deferred;
 	struct bpf_link *object; /* NULL: */
 	int fd;
 	char pin[PIN_NAME_MAX]; /* "": none */
@@ -99,7 +99,7 @@ static int attach_link_room(struct attach *at)
 	return 0;
 }
 
-int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers)
+int attach_adopt(struct attach *at, struct bpf_link *link, bool deferred)
 {
 	int err = attach_link_room(at);
 
@@ -107,11 +107,11 @@ int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers)
 		bpf_link__destroy(link);
 	else
 		at->links[at->count++] = (struct link){
-			.tag = TAG_ADOPTED, .lingers = lingers, .object = link};
+			.tag = TAG_ADOPTED, .deferred = deferred, .object = link};
 	return err;
 }
 
-int attach_adopt_fd(struct attach *at, int attach_link_fd, bool lingers)
+int attach_adopt_fd(struct attach *at, int attach_link_fd, bool deferred)
 {
 	int err = attach_link_room(at);
 
@@ -119,7 +119,7 @@ int attach_adopt_fd(struct attach *at, int attach_link_fd, bool lingers)
 		close(attach_link_fd);
 	else
 		at->links[at->count++] = (struct link){
-			.tag = TAG_ADOPTED, .lingers = lingers, .fd = attach_link_fd};
+			.tag = TAG_ADOPTED, .deferred = deferred, .fd = attach_link_fd};
 	return err;
 }
 
@@ -398,11 +398,11 @@ static int attach_link_fd(const struct link *link)
 /* Those that are refused are waited for. */
 static void attach_links_drop_all(struct attach *at)
 {
-	int folder = linger_open();
+	int folder = deferred_close_open();
 
 	for (size_t i = 0; folder >= 0 && i < at->count; i++)
-		if (at->links[i].lingers)
-			linger_add(folder, i, attach_link_fd(&at->links[i]));
+		if (at->links[i].deferred)
+			deferred_close_add(folder, i, attach_link_fd(&at->links[i]));
 	attach_links_drop(at, attach_link_is_any, NULL);
 	if (folder >= 0)
 		close(folder);

@@ -42,10 +42,10 @@ struct attach_set {
 int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
 		 size_t n);
 /* Takes ownership of a link made elsewhere, also when it fails (then the link is closed); its pin
- * stays with the caller. lingers: deferred close, nothing waits for it (linger.h). Return 0 or
- * -errno. */
-int attach_adopt(struct attach *at, struct bpf_link *link, bool lingers);
-int attach_adopt_fd(struct attach *at, int link_fd, bool lingers);
+ * stays with the caller. deferred: deferred close, nothing waits for it (deferred_close.h). Return
+ * 0 or -errno. */
+int attach_adopt(struct attach *at, struct bpf_link *link, bool deferred);
+int attach_adopt_fd(struct attach *at, int link_fd, bool deferred);
 /* Close every link of the tag (and group); return when the last one is gone. */
 void attach_drop(struct attach *at, uint64_t tag);
 void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group);

@@ -4,20 +4,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "loader/attach/linger.h"
+#include "loader/attach/deferred_close.h"
 #include "loader/attach/mount.h"
 
 static bool tried;
 static int prepared; /* or why not */
 
-void linger_prepare(void)
+void deferred_close_prepare(void)
 {
 	if (!tried)
 		prepared = mount_detached("bpf");
 	tried = true;
 }
 
-int linger_open(void)
+int deferred_close_open(void)
 {
 	int folder = prepared;
 
@@ -27,7 +27,7 @@ int linger_open(void)
 	return folder;
 }
 
-int linger_add(int folder, size_t i, int link_fd)
+int deferred_close_add(int folder, size_t i, int link_fd)
 {
 	char path[64];
 
