@@ -10,13 +10,13 @@
 #include "loader/attach/attach.h"
 #include "loader/attach/deferred_close.h"
 #include "loader/attach/pin.h"
-#include "loader/attach/together.h"
+#include "loader/attach/parallel.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 #include "userspace/base/plural.h"
 
-#define CLOSING_TELL_NS 5000000000ull
+#define CLOSING_REPORT_NS 5000000000ull
 
 #define TAG_ADOPTED (UINT64_MAX - 1) /* nobody drops these alone */
 
@@ -277,7 +277,7 @@ static size_t attach_close_s(const struct attach *at, size_t links)
 	return at->multi ? 0 : links / 12;
 }
 
-void attach_tell_slow(const struct attach *at)
+void attach_warn_slow(const struct attach *at)
 {
 	size_t s = attach_close_s(at, at->count);
 
@@ -290,17 +290,17 @@ void attach_tell_slow(const struct attach *at)
 struct closing {
 	const struct link *links;
 	size_t count;
-	uint64_t told_ns; /* 0: it takes no time worth telling */
+	uint64_t reported_ns; /* 0: it takes no time worth telling */
 };
 
-static void attach_closing_tell(void *ctx, size_t begun)
+static void attach_closing_report(void *ctx, size_t begun)
 {
 	struct closing *c = ctx;
 	uint64_t now_ns = clock_mono_ns();
 
-	if (!c->told_ns || begun >= c->count || now_ns - c->told_ns < CLOSING_TELL_NS)
+	if (!c->reported_ns || begun >= c->count || now_ns - c->reported_ns < CLOSING_REPORT_NS)
 		return;
-	c->told_ns = now_ns;
+	c->reported_ns = now_ns;
 	log_warn("%zu of %zu probes are still to be detached", c->count - begun, c->count);
 }
 
@@ -314,12 +314,12 @@ static void attach_closing_close(void *ctx, size_t i)
 static void attach_links_close(const struct attach *at, const struct link *links, size_t count)
 {
 	size_t s = attach_close_s(at, count);
-	struct closing c = {.links = links, .count = count, .told_ns = s ? clock_mono_ns() : 0};
+	struct closing c = {.links = links, .count = count, .reported_ns = s ? clock_mono_ns() : 0};
 
 	if (s)
 		log_warn("detaching %zu probe%s one by one takes about %zu s", count, plural(count),
 			 s);
-	together(count, attach_closing_close, attach_closing_tell, &c);
+	parallel_each(count, attach_closing_close, attach_closing_report, &c);
 }
 
 /* The names go first: a link without one is gone when we are. */

@@ -58,7 +58,7 @@ void attach_drop_aged(struct attach *at, bool old);
 #define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION, likewise */
 
 /* Logs one warning when detaching will take seconds. */
-void attach_tell_slow(const struct attach *at);
+void attach_warn_slow(const struct attach *at);
 
 /* Makes a multi link. Returns its descriptor, or -errno. Also used to test the feature. */
 int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool returns,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader/attach/pin.h"
-#include "loader/attach/together.h"
+#include "loader/attach/parallel.h"
 
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -310,7 +310,7 @@ static void pins_drop(struct pins *p, const char *prefix, bool all, bool but)
 	}
 	if (paths)
 		p->count = kept;
-	together(dropped, pins_path_unlink, NULL, paths);
+	parallel_each(dropped, pins_path_unlink, NULL, paths);
 	free(paths);
 }
 

@@ -451,7 +451,7 @@ size_t libraries_poll(struct libraries *ls)
 		rows_speak(ls->deps->rows);
 		library_tell_silent(ls->deps, ls->files);
 		if (!ls->slow_told)
-			attach_tell_slow(ls->deps->attach);
+			attach_warn_slow(ls->deps->attach);
 		ls->slow_told = true;
 		ls->fresh_ns = 0;
 	}

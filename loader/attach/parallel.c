@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "loader/attach/together.h"
+#include "loader/attach/parallel.h"
 
 #define THREADS_MAX 64 /* that sleep cost nothing but their stacks */
 #define STACK_BYTES (256 << 10)
@@ -10,11 +10,11 @@
 struct work {
 	size_t count;
 	atomic_size_t next;
-	together_fn *one;
+	parallel_fn *one;
 	void *ctx;
 };
 
-static void *together_run(void *arg)
+static void *parallel_thread(void *arg)
 {
 	struct work *w = arg;
 	size_t i;
@@ -24,7 +24,7 @@ static void *together_run(void *arg)
 	return NULL;
 }
 
-void together(size_t count, together_fn *one, together_tell_fn *tell, void *ctx)
+void parallel_each(size_t count, parallel_fn *one, parallel_progress_fn *progress, void *ctx)
 {
 	struct work w = {.count = count, .one = one, .ctx = ctx};
 	pthread_t threads[THREADS_MAX];
@@ -34,12 +34,12 @@ void together(size_t count, together_fn *one, together_tell_fn *tell, void *ctx)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	while (started < THREADS_MAX && started + 1 < count &&
-	       !pthread_create(&threads[started], &attr, together_run, &w))
+	       !pthread_create(&threads[started], &attr, parallel_thread, &w))
 		started++;
 	while ((i = atomic_fetch_add(&w.next, 1)) < count) {
 		one(ctx, i);
-		if (tell)
-			tell(ctx, atomic_load(&w.next));
+		if (progress)
+			progress(ctx, atomic_load(&w.next));
 	}
 	while (started)
 		pthread_join(threads[--started], NULL);
