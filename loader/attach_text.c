@@ -2,7 +2,7 @@
 /* attach_text.c - states of a probe in words, with the reason. */
 #include <errno.h>
 
-#include "loader/library/library_tell.h"
+#include "loader/library/library_report.h"
 #include "loader/loader.h"
 
 static const char *attach_text_refused_text(int err)

@@ -9,7 +9,7 @@
 #include "loader/library/library_follow.h"
 #include "loader/library/library_look.h"
 #include "loader/library/library_private.h"
-#include "loader/library/library_tell.h"
+#include "loader/library/library_report.h"
 #include "loader/library/library_user.h"
 #include "loader/reader/mapping.h"
 #include "loader/reader/reader.h"
@@ -18,15 +18,15 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-#define IDLE_NS	      5000000000ull /* without users before a library is detached ... */
-#define IDLE_MANY_NS  1000000000ull /* ... where half of those that may be probed at once are */
-#define JUDGE_NS      5000000ull    /* of one look that may go into names of files */
-#define NEW_MANY      4		    /* files whose names are read by one call, not each by itself */
-#define ANSWERS_MAX   2		    /* libraries attached in one turn: the rings wait meanwhile */
-#define DROPS_MAX     4		    /* ... and detached */
-#define AGAIN_MAX     16	    /* processes asked in one turn for a file that another had */
-#define FAILURES_TOLD 100
-#define SILENT_NS     1000000000ull /* at most, while more is to be attached */
+#define IDLE_NS		5000000000ull /* without users before a library is detached ... */
+#define IDLE_MANY_NS	1000000000ull /* ... where half of those that may be probed at once are */
+#define JUDGE_NS	5000000ull    /* of one look that may go into names of files */
+#define NEW_MANY	4  /* files whose names are read by one call, not each by itself */
+#define ANSWERS_MAX	2  /* libraries attached in one turn: the rings wait meanwhile */
+#define DROPS_MAX	4  /* ... and detached */
+#define AGAIN_MAX	16 /* processes asked in one turn for a file that another had */
+#define FAILURES_LOGGED 100
+#define SILENT_NS	1000000000ull /* at most, while more is to be attached */
 
 void libraries_free(struct libraries *ls)
 {
@@ -92,19 +92,19 @@ static void library_fail(struct libraries *ls, const struct library *lib, int er
 	/* What may not be read is a matter of its file system: the others there are no news. */
 	if (closed && table_get(ls->closed_devs, lib->dev))
 		log_debug("%s: cannot be probed: %s", lib->name, library_error_text(err));
-	else if (ls->failures++ < FAILURES_TOLD)
+	else if (ls->failures++ < FAILURES_LOGGED)
 		log_warn("%s: cannot be probed: %s%s", lib->name, library_error_text(err),
 			 closed ? " (further such libraries of that file system are not reported)"
 				: "");
 	if (closed)
 		table_put(ls->closed_devs, lib->dev, ls);
-	if (ls->failures == FAILURES_TOLD)
+	if (ls->failures == FAILURES_LOGGED)
 		log_warn("further libraries that cannot be probed are not told here");
 	for (size_t i = 0; i < lib->row_count; i++)
-		library_tell_site(ls->deps, lib,
-				  &(struct site){.row = lib->rows[i],
-						 .state = GP_ATTACH_failed,
-						 .error = err});
+		library_report_site(ls->deps, lib,
+				    &(struct site){.row = lib->rows[i],
+						   .state = GP_ATTACH_failed,
+						   .error = err});
 }
 
 /* ---- users ----------------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ static void library_detach(struct libraries *ls, struct library *lib)
 		if (!site_linked(&lib->sites[i]) && lib->sites[i].state != GP_ATTACH_given_up)
 			continue;
 		lib->sites[i].state = GP_ATTACH_detached;
-		library_tell_site(ls->deps, lib, &lib->sites[i]);
+		library_report_site(ls->deps, lib, &lib->sites[i]);
 	}
 }
 
@@ -202,9 +202,9 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 		if (lib->program && lib->sites[i].state == GP_ATTACH_absent)
 			lib->sites[i].error = -GP_ERROR_LINKED;
 		if (!site_open(&lib->sites[i])) /* may be found yet */
-			library_tell_site(ls->deps, lib, &lib->sites[i]);
+			library_report_site(ls->deps, lib, &lib->sites[i]);
 	}
-	library_tell_uncached(lib);
+	library_report_uncached(lib);
 	if (d->cost)
 		library_settle(d, lib, d->cost);
 	if (!ls->fresh_ns)
@@ -372,10 +372,10 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 {
 	struct library *lib = table_take(ls->asked, a->ticket);
 
-	if (a->by_path && !ls->by_path_told) {
+	if (a->by_path && !ls->by_path_logged) {
 		log_info(
 			"mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
-		ls->by_path_told = true;
+		ls->by_path_logged = true;
 	}
 	if (!lib)
 		return;
@@ -449,10 +449,10 @@ size_t libraries_poll(struct libraries *ls)
 	if (ls->fresh_ns &&
 	    (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
 		rows_speak(ls->deps->rows);
-		library_tell_silent(ls->deps, ls->files);
-		if (!ls->slow_told)
+		library_report_silent(ls->deps, ls->files);
+		if (!ls->slow_logged)
 			attach_warn_slow(ls->deps->attach);
-		ls->slow_told = true;
+		ls->slow_logged = true;
 		ls->fresh_ns = 0;
 	}
 	looks_turn(ls);

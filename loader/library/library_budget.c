@@ -6,7 +6,7 @@
 
 #include "loader/library/library.h"
 #include "loader/library/library_private.h"
-#include "loader/library/library_tell.h"
+#include "loader/library/library_report.h"
 #include "userspace/base/log.h"
 
 static bool library_budget_site_governed(const struct site *site)
@@ -102,7 +102,7 @@ void library_settle(const struct library_deps *d, struct library *lib, const str
 			rows_set_unsent(d->rows, site->row, site->state == GP_ATTACH_counted);
 		}
 		if (site->state != was[i])
-			library_tell_site(d, lib, site);
+			library_report_site(d, lib, site);
 	}
 	free(was);
 }

@@ -14,8 +14,8 @@
 #include "loader/probe/probe_match.h"
 #include "userspace/base/log.h"
 
-#define FILES_MAX     (1 << 16) /* files remembered as not ours */
-#define NAMELESS_TOLD 20
+#define FILES_MAX	(1 << 16) /* files remembered as not ours */
+#define NAMELESS_LOGGED 20
 
 uint64_t library_key(const struct gp_vma *vma)
 {
@@ -99,9 +99,9 @@ int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char
 	return err;
 }
 
-static void library_tell_nameless(struct libraries *ls, pid_t pid, const char *name)
+static void library_report_nameless(struct libraries *ls, pid_t pid, const char *name)
 {
-	if (ls->nameless++ < NAMELESS_TOLD)
+	if (ls->nameless++ < NAMELESS_LOGGED)
 		log_warn(
 			"process %d: code in memory (memfd:%s) is not probed: it has no soname, or CAP_CHECKPOINT_RESTORE is missing",
 			pid, name);
@@ -137,7 +137,7 @@ int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const st
 	lib->judged_name = vma->name;
 	lib->state = LIBRARY_FOREIGN;
 	if (!n && nameless)
-		library_tell_nameless(ls, pid, name);
+		library_report_nameless(ls, pid, name);
 	if (!n)
 		return 0;
 	return library_want(lib, rows, n, name);

@@ -6,7 +6,7 @@
 
 #include "loader/library/library_follow.h"
 #include "loader/library/library_look.h"
-#include "loader/library/library_tell.h"
+#include "loader/library/library_report.h"
 #include "loader/library/library_user.h"
 #include "loader/reader/mapping.h"
 #include "loader/attach/pin.h"
@@ -16,16 +16,16 @@
 
 #define SOURCES_MAX 8
 #define PLACES_MAX                                                                                 \
-	16	       /* addresses of one process that are remembered, and functions of one file  \
-			*/
-#define TRIES_MAX   64 /* of one process, ever: each is a look at its mappings */
-#define WAITING_MAX 64
-#define HAD_MAX	    16
-#define TURN_MAX    2
-#define RETRY_NS    10000000ull
-#define DOUBLINGS   6
-#define TOLD_MAX    20
-#define UNCLAIMED_S 10
+	16 /* addresses of one process that are remembered, and functions of one file              \
+	    */
+#define TRIES_MAX      64 /* of one process, ever: each is a look at its mappings */
+#define WAITING_MAX    64
+#define HAD_MAX	       16
+#define TURN_MAX       2
+#define RETRY_NS       10000000ull
+#define DOUBLINGS      6
+#define REFUSED_LOGGED 20
+#define UNCLAIMED_S    10
 
 struct source { /* a row that follows */
 	uint32_t probe;
@@ -242,10 +242,10 @@ static void follow_told_refused(struct libraries *ls, const struct told *told, c
 {
 	struct follows *f = ls->follows;
 
-	if (f->refused++ < TOLD_MAX)
+	if (f->refused++ < REFUSED_LOGGED)
 		log_warn("process %d: %s is not attached where a call says: %s", told->pid,
 			 probe_table_row(ls->deps->probes, told->row)->id, why);
-	if (f->refused == TOLD_MAX)
+	if (f->refused == REFUSED_LOGGED)
 		log_warn("further such places are not told here");
 }
 
@@ -392,7 +392,7 @@ static int follow_site_add(struct libraries *ls, struct library *lib, struct rea
 	}
 	lib->site_count++;
 	sites_attach(site, 1, d->probes, d->rows, d->kernel, d->attach, &file, lib->tag, lib->fd);
-	library_tell_site(d, lib, site);
+	library_report_site(d, lib, site);
 	if (d->cost)
 		library_settle(d, lib, d->cost);
 	if (!ls->fresh_ns)

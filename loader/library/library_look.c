@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "loader/library/library_look.h"
-#include "loader/library/library_tell.h"
+#include "loader/library/library_report.h"
 #include "loader/library/library_user.h"
 #include "loader/reader/mapping.h"
 #include "loader/reader/reader.h"
@@ -107,7 +107,7 @@ static void look_over(struct libraries *ls, struct library *lib)
 	lib->look_told = err;
 	for (size_t i = 0; i < lib->site_count; i++)
 		if (site_open(&lib->sites[i]))
-			library_tell_site(ls->deps, lib, &lib->sites[i]);
+			library_report_site(ls->deps, lib, &lib->sites[i]);
 	if (err == -GP_TABLE_unseen)
 		log_info(
 			"%s: some of its functions are found when a process next asks for its table",
@@ -210,7 +210,7 @@ static void library_look_sites_take(struct libraries *ls, struct library *lib,
 			     lib->tag, lib->fd);
 	for (size_t i = 0; i < count; i++) {
 		lib->sites[of[i]] = fresh[i];
-		library_tell_site(d, lib, &fresh[i]);
+		library_report_site(d, lib, &fresh[i]);
 	}
 	if (count && d->cost)
 		library_settle(d, lib, d->cost);

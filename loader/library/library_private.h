@@ -90,8 +90,8 @@ struct libraries {
 	struct mapping_paths *paths; /* of that process; NULL: each is asked for by itself */
 	bool unfinished;	     /* the last scan ran out of time */
 	uint64_t fresh_ns;	     /* since when an attached probe is silent; 0: none is */
-	bool by_path_told;	     /* logged: map_files cannot be used */
-	bool slow_told;		     /* logged: detaching will take seconds */
+	bool by_path_logged;	     /* logged: map_files cannot be used */
+	bool slow_logged;	     /* logged: detaching will take seconds */
 };
 
 uint64_t library_key(const struct gp_vma *vma);

@@ -3,13 +3,13 @@
 #include <linux/capability.h>
 #include <string.h>
 
-#include "loader/library/library_tell.h"
+#include "loader/library/library_report.h"
 #include "userspace/base/confine.h"
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-void library_tell_site(const struct library_deps *deps, const struct library *lib,
-		       const struct site *site)
+void library_report_site(const struct library_deps *deps, const struct library *lib,
+			 const struct site *site)
 {
 	const struct probe_row *row = probe_table_row(deps->probes, site->row);
 	const uint32_t *price = row->returns ? deps->price->return_ns : deps->price->enter_ns;
@@ -28,7 +28,7 @@ void library_tell_site(const struct library_deps *deps, const struct library *li
 		deps->on_attach(deps->ctx, row->hash, &a);
 }
 
-void library_tell_uncached(const struct library *lib)
+void library_report_uncached(const struct library *lib)
 {
 	size_t n = 0, unknown = 0;
 
@@ -47,7 +47,7 @@ void library_tell_uncached(const struct library *lib)
 			lib->name, n);
 }
 
-void library_tell_silent(const struct library_deps *deps, const struct table *files)
+void library_report_silent(const struct library_deps *deps, const struct table *files)
 {
 	const struct library *lib;
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_tell.h - reports the state of a library's probes. */
-#ifndef LOADER_LIBRARY_TELL_H
-#define LOADER_LIBRARY_TELL_H
+/* library_report.h - reports the state of a library's probes. */
+#ifndef LOADER_LIBRARY_REPORT_H
+#define LOADER_LIBRARY_REPORT_H
 
 #include "loader/library/library.h"
 #include "loader/library/library_private.h"
 
 /* Reports one site to on_attach. */
-void library_tell_site(const struct library_deps *deps, const struct library *lib,
-		       const struct site *site);
+void library_report_site(const struct library_deps *deps, const struct library *lib,
+			 const struct site *site);
 /* Logs a line about sites whose page the file system does not keep in memory, if there are any. */
-void library_tell_uncached(const struct library *lib);
+void library_report_uncached(const struct library *lib);
 /* Reports begin rows whose runtime has no attached end: they stay silent, as they would open ranges
  * that never end. files: table of struct library. */
-void library_tell_silent(const struct library_deps *deps, const struct table *files);
+void library_report_silent(const struct library_deps *deps, const struct table *files);
 /* Returns the reason why a library cannot be probed, for people. */
 const char *library_error_text(int err);
 
