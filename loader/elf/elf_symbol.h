@@ -51,11 +51,11 @@ int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t 
  * entry is a miss, and a directory that others can write to is not used. dir NULL: no cache. */
 int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n,
 		      size_t max_found, struct elf_found **ret);
-/* The same for other questions that a file alone answers. what: identifies the question; look():
+/* The same for other questions that a file alone answers. what: identifies the question; answer():
  * answers it where the cache does not (count, array by malloc; -errno is not cached). In answers,
  * want must be less than n, and offset must lie in the file. */
 typedef int symbol_cache_fn(const void *ctx, int fd, struct elf_found **ret);
 int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
-		     symbol_cache_fn *look, const void *ctx, struct elf_found **ret);
+		     symbol_cache_fn *answer, const void *ctx, struct elf_found **ret);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "loader/library/library.h"
 #include "loader/library/library_follow.h"
-#include "loader/library/library_look.h"
+#include "loader/library/library_search.h"
 #include "loader/library/library_private.h"
 #include "loader/library/library_report.h"
 #include "loader/library/library_user.h"
@@ -71,7 +71,7 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 	ls->idle = table_new();
 	ls->due = table_new();
 	ls->closed_devs = table_new();
-	looks_new(ls);
+	searches_new(ls);
 	err = library_linked_new(ls);
 	ls->follows = follows_new(deps->probes);
 	if (err || !ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle || !ls->due ||
@@ -162,7 +162,7 @@ void libraries_reap(struct libraries *ls)
 
 	follows_second(ls);
 	for (size_t i = 0; dropped < DROPS_MAX && (lib = table_next(ls->idle, &i, NULL));) {
-		if (lib->state == LIBRARY_ASKED || lib->following || lib->looking ||
+		if (lib->state == LIBRARY_ASKED || lib->following || lib->searching ||
 		    now_ns - lib->idle_ns < idle_ns)
 			continue;
 		if (lib->state == LIBRARY_TREATED) {
@@ -248,7 +248,7 @@ static int library_meet(struct libraries *ls, struct library *lib, pid_t pid,
 		return fresh;
 	if (!user_has(lib, pid)) {
 		library_enter(ls, lib, pid);
-		library_look_due(ls, lib);
+		library_search_due(ls, lib);
 		fresh = 1;
 	}
 	if (lib->state == LIBRARY_WANTED && user_has(lib, pid))
@@ -292,20 +292,20 @@ static int libraries_meet(struct libraries *ls, pid_t pid, const struct gp_vma *
 	struct library *lib;
 	int fresh = 0;
 
-	ls->look++;
+	ls->scans++;
 	ls->closed = 0;
 	ls->unfinished = false;
 	for (int i = 0; i < n && !ls->closed; i++) {
 		lib = library_get(ls, &vmas[i]);
-		if (!lib || lib->seen == ls->look)
+		if (!lib || lib->seen == ls->scans)
 			continue;
-		lib->seen = ls->look;
+		lib->seen = ls->scans;
 		fresh += library_meet(ls, lib, pid, &vmas[i], clock_mono_ns() < until_ns);
 	}
 	if (ls->closed)
 		return ls->closed;
 	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
-		if (lib->seen != ls->look)
+		if (lib->seen != ls->scans)
 			library_leave(ls, lib, pid);
 	return fresh + (n ? library_program_meet(ls, pid, &vmas[0]) : 0);
 }
@@ -379,8 +379,8 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 	}
 	if (!lib)
 		return;
-	if (a->ticket & LIBRARY_LOOKING) {
-		library_looked(ls, lib, a);
+	if (a->ticket & LIBRARY_SEARCHING) {
+		library_searched(ls, lib, a);
 		return;
 	}
 	if (a->ticket & LIBRARY_FOLLOWING) {
@@ -407,7 +407,7 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 	}
 	lib->state = LIBRARY_TREATED;
 	ls->treated++;
-	library_look_due(ls, lib);
+	library_search_due(ls, lib);
 }
 
 static void libraries_ask_again(struct libraries *ls)
@@ -455,8 +455,8 @@ size_t libraries_poll(struct libraries *ls)
 		ls->slow_logged = true;
 		ls->fresh_ns = 0;
 	}
-	looks_turn(ls);
-	return table_count(ls->asked) + table_count(ls->again) + looks_waiting(ls);
+	searches_turn(ls);
+	return table_count(ls->asked) + table_count(ls->again) + searches_waiting(ls);
 }
 
 static int library_relink(struct libraries *ls, struct library *lib)

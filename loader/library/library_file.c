@@ -59,7 +59,7 @@ static void files_trim(struct libraries *ls)
 	if (table_count(ls->files) < FILES_MAX)
 		return;
 	for (size_t i = 0; (lib = table_next(ls->files, &i, &key));)
-		if (lib->state <= LIBRARY_FOREIGN && !lib->following && !lib->looking)
+		if (lib->state <= LIBRARY_FOREIGN && !lib->following && !lib->searching)
 			library_free(table_take(ls->files, key));
 }
 

@@ -29,19 +29,19 @@ struct library { /* one file that a watched process maps */
 	uint32_t generation;
 	uint32_t judged_name; /* gp_vma.name when its state was chosen */
 	enum library_state state;
-	bool program;	/* a program that may contain the library of a row */
-	bool following; /* it is being read again for a function reported by a call */
-	bool looking;	/* ... or for a table in the memory of a process */
-	bool look_file; /* ... or for a table in its file, which is read slowly */
+	bool program;	  /* a program that may contain the library of a row */
+	bool following;	  /* it is being read again for a function reported by a call */
+	bool searching;	  /* ... or for a table in the memory of a process */
+	bool search_file; /* ... or for a table in its file, which is read slowly */
 	unsigned int tries;
-	int look_told;	 /* reported reason why no process shows the table; 0: none yet */
-	pid_t shown_by;	 /* process whose table had what the file does not show; 0: none */
-	pid_t table_pid; /* process that returned a table */
-	uint64_t table;	 /* address of that table; 0: none */
-	size_t look_pos; /* index of the next user to be searched */
-	unsigned int looks;
-	uint64_t look_ns; /* next search, not before */
-	uint64_t idle_ns; /* without users since */
+	int search_reported; /* reported reason why no process shows the table; 0: none yet */
+	pid_t shown_by;	     /* process whose table had what the file does not show; 0: none */
+	pid_t table_pid;     /* process that returned a table */
+	uint64_t table;	     /* address of that table; 0: none */
+	size_t search_pos;   /* index of the next user to be searched */
+	unsigned int searches;
+	uint64_t search_ns; /* next search, not before */
+	uint64_t idle_ns;   /* without users since */
 	uint64_t tag;
 	uint64_t seen;	     /* number of the last scan that found it */
 	struct table *users; /* pid -> entry of the users module; NULL: never had one */
@@ -82,7 +82,7 @@ struct libraries {
 	size_t linked_count;
 	uint32_t tables[4]; /* probes that return a table; 0: unused */
 	struct follows *follows;
-	uint64_t look, tags;
+	uint64_t scans, tags;
 	size_t treated;
 	unsigned int failures, nameless;
 	/* Error of the process being scanned that ends its scan: -errno. */

@@ -234,7 +234,7 @@ static void cache_write(int dir, const struct cache_head *head, const struct elf
 /* ---- looking --------------------------------------------------------------------------------- */
 
 int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
-		     symbol_cache_fn *look, const void *ctx, struct elf_found **ret)
+		     symbol_cache_fn *answer, const void *ctx, struct elf_found **ret)
 {
 	struct cache_head head;
 	int count, dirfd = -1;
@@ -250,7 +250,7 @@ int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t ma
 	count = dirfd < 0 ? -ENOENT : cache_read(dirfd, &head, n, max_found, ret);
 	if (count >= 0)
 		goto out;
-	count = look(ctx, fd, ret);
+	count = answer(ctx, fd, ret);
 	if (count >= 0 && dirfd >= 0)
 		cache_write(dirfd, &head, *ret, (size_t)count);
 out:

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/library/library_look.h"
+#include "loader/library/library_search.h"
 #include "loader/library/library_report.h"
 #include "loader/library/library_user.h"
 #include "loader/reader/mapping.h"
@@ -11,14 +11,14 @@
 #include "userspace/base/log.h"
 
 #define TURN_MAX 4
-#define LOOKS_FREE                                                                                 \
+#define SEARCHES_FREE                                                                              \
 	64 /* of one library; then there is one a second: who asks for more is up to something */
 #define PAUSE_NS  1000000000ull
 #define TRIES_MAX 12 /* of a file that is read slowly: a minute of its disk */
 
 #define TABLES_MAX (sizeof(((struct libraries *)0)->tables) / sizeof(uint32_t))
 
-void looks_new(struct libraries *ls)
+void searches_new(struct libraries *ls)
 {
 	const struct probe_table *t = ls->deps->probes;
 	size_t n = 0;
@@ -36,17 +36,17 @@ static bool library_open(const struct library *lib)
 	return false;
 }
 
-void library_look_due(struct libraries *ls, struct library *lib)
+void library_search_due(struct libraries *ls, struct library *lib)
 {
 	if (lib->state != LIBRARY_TREATED || !library_open(lib))
 		return;
-	lib->look_pos = 0;
+	lib->search_pos = 0;
 	table_put(ls->due, lib->tag, lib);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static size_t library_look_rows_open(const struct library *lib, size_t *rows)
+static size_t library_search_rows_open(const struct library *lib, size_t *rows)
 {
 	size_t n = 0;
 
@@ -57,32 +57,34 @@ static size_t library_look_rows_open(const struct library *lib, size_t *rows)
 }
 
 /* memory: in that of pid, else in the file that it maps. */
-static void library_look(struct libraries *ls, struct library *lib, pid_t pid, bool memory,
-			 uint64_t table)
+static void library_search(struct libraries *ls, struct library *lib, pid_t pid, bool memory,
+			   uint64_t table)
 {
-	struct reader_ask ask = {
-		.ticket = lib->tag | LIBRARY_LOOKING, .pid = pid, .memory = memory, .table = table};
+	struct reader_ask ask = {.ticket = lib->tag | LIBRARY_SEARCHING,
+				 .pid = pid,
+				 .memory = memory,
+				 .table = table};
 	struct gp_vma *vmas = NULL;
 	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &vmas), at = 0;
 
 	while (at < n && (vmas[at].dev != lib->dev || vmas[at].ino != lib->ino ||
 			  vmas[at].generation != lib->generation))
 		at++;
-	lib->look_file = !memory;
+	lib->search_file = !memory;
 	if (at < n) {
 		ask.vma = vmas[at];
-		ask.rows_count = library_look_rows_open(lib, ask.rows);
-		lib->looking = !library_path(ls, pid, &ask.vma, ask.path) &&
-			       !table_put(ls->asked, ask.ticket, lib) &&
-			       !reader_ask(ls->deps->reader, &ask);
-		if (!lib->looking)
+		ask.rows_count = library_search_rows_open(lib, ask.rows);
+		lib->searching = !library_path(ls, pid, &ask.vma, ask.path) &&
+				 !table_put(ls->asked, ask.ticket, lib) &&
+				 !reader_ask(ls->deps->reader, &ask);
+		if (!lib->searching)
 			table_take(ls->asked, ask.ticket);
 	}
 	free(vmas);
 }
 
 /* What was read of a slow file is in memory now, and the next try gets further. */
-static bool library_retry_slow(struct libraries *ls, struct library *lib)
+static bool library_search_retry(struct libraries *ls, struct library *lib)
 {
 	bool slow = false;
 
@@ -91,20 +93,20 @@ static bool library_retry_slow(struct libraries *ls, struct library *lib)
 	if (!slow || lib->tries >= TRIES_MAX)
 		return false;
 	lib->tries++;
-	library_look(ls, lib, user_any(lib), false, 0);
+	library_search(ls, lib, user_any(lib), false, 0);
 	return true;
 }
 
 /* Everybody was looked at. */
-static void look_over(struct libraries *ls, struct library *lib)
+static void library_search_over(struct libraries *ls, struct library *lib)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < lib->site_count && !err; i++)
 		err = site_open(&lib->sites[i]) ? lib->sites[i].error : 0;
-	if (err == lib->look_told)
+	if (err == lib->search_reported)
 		return;
-	lib->look_told = err;
+	lib->search_reported = err;
 	for (size_t i = 0; i < lib->site_count; i++)
 		if (site_open(&lib->sites[i]))
 			library_report_site(ls->deps, lib, &lib->sites[i]);
@@ -117,7 +119,7 @@ static void look_over(struct libraries *ls, struct library *lib)
 }
 
 /* true: it is done with. */
-static bool library_turn(struct libraries *ls, struct library *lib)
+static bool library_search_turn(struct libraries *ls, struct library *lib)
 {
 	uint64_t pid = (uint64_t)lib->table_pid, table = lib->table;
 
@@ -130,19 +132,19 @@ static bool library_turn(struct libraries *ls, struct library *lib)
 		return true;
 	}
 	lib->table = 0;
-	if (!table && !table_next(lib->users, &lib->look_pos, &pid)) {
-		if (library_retry_slow(ls, lib))
+	if (!table && !table_next(lib->users, &lib->search_pos, &pid)) {
+		if (library_search_retry(ls, lib))
 			return false;
-		look_over(ls, lib);
+		library_search_over(ls, lib);
 		return true;
 	}
-	if (++lib->looks > LOOKS_FREE)
-		lib->look_ns = clock_mono_ns() + PAUSE_NS;
-	library_look(ls, lib, (pid_t)pid, true, table);
+	if (++lib->searches > SEARCHES_FREE)
+		lib->search_ns = clock_mono_ns() + PAUSE_NS;
+	library_search(ls, lib, (pid_t)pid, true, table);
 	return false;
 }
 
-void looks_turn(struct libraries *ls)
+void searches_turn(struct libraries *ls)
 {
 	uint64_t now_ns = clock_mono_ns();
 	struct library *lib;
@@ -151,22 +153,22 @@ void looks_turn(struct libraries *ls)
 	/* While its probes are silent the call that returns the table would not be heard. */
 	for (size_t i = 0;
 	     !ls->fresh_ns && done < TURN_MAX && (lib = table_next(ls->due, &i, NULL));) {
-		if (lib->looking || lib->look_ns > now_ns)
+		if (lib->searching || lib->search_ns > now_ns)
 			continue;
 		done++;
-		if (library_turn(ls, lib))
+		if (library_search_turn(ls, lib))
 			table_take(ls->due, lib->tag);
 	}
 }
 
-size_t looks_waiting(const struct libraries *ls)
+size_t searches_waiting(const struct libraries *ls)
 {
 	uint64_t now_ns = clock_mono_ns();
 	const struct library *lib;
 	size_t n = 0;
 
 	for (size_t i = 0; (lib = table_next(ls->due, &i, NULL));)
-		n += lib->look_ns <= now_ns;
+		n += lib->search_ns <= now_ns;
 	return n;
 }
 
@@ -174,15 +176,15 @@ size_t looks_waiting(const struct libraries *ls)
 
 /* A fact that is unknown now may have been known before, and said more. What a process shows says
  * nothing of the file. */
-static bool library_look_site_better(const struct site *now, const struct site *then, bool file)
+static bool library_search_site_better(const struct site *now, const struct site *then, bool file)
 {
 	if (file || then->error == -GP_TABLE_slow)
 		return file;
 	return now->error != -GP_TABLE_unseen || then->error == -GP_TABLE_unseen;
 }
 
-static void library_look_sites_take(struct libraries *ls, struct library *lib,
-				    const struct reader_answer *a)
+static void library_search_sites_take(struct libraries *ls, struct library *lib,
+				      const struct reader_answer *a)
 {
 	const struct site *found = a->sites;
 	size_t n = a->sites_count;
@@ -198,8 +200,8 @@ static void library_look_sites_take(struct libraries *ls, struct library *lib,
 			if (!site_open(&found[i])) {
 				of[count] = s;
 				fresh[count++] = found[i];
-			} else if (library_look_site_better(&found[i], &lib->sites[s],
-							    lib->look_file)) {
+			} else if (library_search_site_better(&found[i], &lib->sites[s],
+							      lib->search_file)) {
 				lib->sites[s] = found[i];
 			}
 			break;
@@ -214,7 +216,7 @@ static void library_look_sites_take(struct libraries *ls, struct library *lib,
 	}
 	if (count && d->cost)
 		library_settle(d, lib, d->cost);
-	if (count && !lib->look_file)
+	if (count && !lib->search_file)
 		lib->shown_by = a->pid;
 	if (count && !ls->fresh_ns)
 		ls->fresh_ns = clock_mono_ns();
@@ -222,19 +224,19 @@ static void library_look_sites_take(struct libraries *ls, struct library *lib,
 	free(of);
 }
 
-void library_looked(struct libraries *ls, struct library *lib, const struct reader_answer *a)
+void library_searched(struct libraries *ls, struct library *lib, const struct reader_answer *a)
 {
-	lib->looking = false;
+	lib->searching = false;
 	if (lib->state != LIBRARY_TREATED || !library_users(lib))
 		return; /* reaped in a while */
 	if (a->error)
 		log_debug("%s: process %d does not show its table: %s", lib->name, a->pid,
 			  strerror(-a->error));
 	else
-		library_look_sites_take(ls, lib, a);
+		library_search_sites_take(ls, lib, a);
 }
 
-static bool library_look_table_returned(const struct libraries *ls, const struct gp_rec *rec)
+static bool library_search_table_returned(const struct libraries *ls, const struct gp_rec *rec)
 {
 	for (size_t i = 0; i < TABLES_MAX && ls->tables[i]; i++)
 		if (ls->tables[i] == rec->probe)
@@ -243,14 +245,14 @@ static bool library_look_table_returned(const struct libraries *ls, const struct
 	return false;
 }
 
-void looks_spent(struct libraries *ls, const void *records, size_t len)
+void searches_spent(struct libraries *ls, const void *records, size_t len)
 {
 	const struct gp_rec *rec;
 	struct library *lib;
 	struct gp_call call;
 
 	for (size_t at = 0; ls->tables[0] && (rec = gp_rec_next(records, len, &at));) {
-		if (!library_look_table_returned(ls, rec))
+		if (!library_search_table_returned(ls, rec))
 			continue;
 		memcpy(&call, rec + 1, sizeof(call));
 		for (size_t i = 0; (lib = user_next(ls->users, (pid_t)rec->pid, &i));) {

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_look.h - functions of a runtime's table (rows with slot) that the library's file does not
- * show.
+/* library_search.h - functions of a runtime's table (rows with slot) that the library's file does
+ * not show.
  *
  * They are searched in the memory of the processes that use the library, one process after the
  * other, once its probes send; and also where a call has just returned the table (role: table),
  * which closes the gap between the two. A file that could not be read quickly enough is read again.
  */
-#ifndef LOADER_LIBRARY_LOOK_H
-#define LOADER_LIBRARY_LOOK_H
+#ifndef LOADER_LIBRARY_SEARCH_H
+#define LOADER_LIBRARY_SEARCH_H
 
 #include "loader/library/library.h"
 #include "loader/library/library_private.h"
 
 /* Bit in a reader's ticket, besides the library's tag. */
-#define LIBRARY_LOOKING (1ull << 62)
+#define LIBRARY_SEARCHING (1ull << 62)
 
 /* Notes which probes return a table. */
-void looks_new(struct libraries *ls);
+void searches_new(struct libraries *ls);
 /* The library was just attached, or has another user: its users are searched if a function is
  * missing. */
-void library_look_due(struct libraries *ls, struct library *lib);
+void library_search_due(struct libraries *ls, struct library *lib);
 /* Searches some processes, and reports functions that none shows. */
-void looks_turn(struct libraries *ls);
+void searches_turn(struct libraries *ls);
 /* Returns the number of libraries with a search due now. */
-size_t looks_waiting(const struct libraries *ls);
+size_t searches_waiting(const struct libraries *ls);
 /* Takes a reader's answer; keeps nothing of it. */
-void library_looked(struct libraries *ls, struct library *lib, const struct reader_answer *a);
+void library_searched(struct libraries *ls, struct library *lib, const struct reader_answer *a);
 /* Takes records read from a ring: some return a table. */
-void looks_spent(struct libraries *ls, const void *records, size_t len);
+void searches_spent(struct libraries *ls, const void *records, size_t len);
 
 #endif
