@@ -20,7 +20,7 @@
 
 #define IDLE_NS		5000000000ull /* without users before a library is detached ... */
 #define IDLE_MANY_NS	1000000000ull /* ... where half of those that may be probed at once are */
-#define JUDGE_NS	5000000ull    /* of one look that may go into names of files */
+#define CLASSIFY_NS	5000000ull    /* of one look that may go into names of files */
 #define NEW_MANY	4  /* files whose names are read by one call, not each by itself */
 #define ANSWERS_MAX	2  /* libraries attached in one turn: the rings wait meanwhile */
 #define DROPS_MAX	4  /* ... and detached */
@@ -136,7 +136,7 @@ void libraries_used(struct libraries *ls, const void *records, size_t len)
 	struct library *lib;
 	uint32_t known = 0; /* most records are of the process before */
 
-	if (!table_count(ls->idle) || ls->treated >= LIBRARY_TREATED_MAX / 2)
+	if (!table_count(ls->idle) || ls->attached >= LIBRARY_ATTACHED_MAX / 2)
 		return;
 	for (size_t at = 0; (rec = gp_rec_next(records, len, &at));) {
 		if (!rec->probe || rec->pid == known)
@@ -155,7 +155,7 @@ void libraries_used(struct libraries *ls, const void *records, size_t len)
 void libraries_reap(struct libraries *ls)
 {
 	uint64_t now_ns = clock_mono_ns();
-	uint64_t idle_ns = ls->treated < LIBRARY_TREATED_MAX / 2 ? IDLE_NS : IDLE_MANY_NS;
+	uint64_t idle_ns = ls->attached < LIBRARY_ATTACHED_MAX / 2 ? IDLE_NS : IDLE_MANY_NS;
 	struct library *lib;
 	struct gp_vma file;
 	int dropped = 0;
@@ -165,8 +165,8 @@ void libraries_reap(struct libraries *ls)
 		if (lib->state == LIBRARY_ASKED || lib->following || lib->searching ||
 		    now_ns - lib->idle_ns < idle_ns)
 			continue;
-		if (lib->state == LIBRARY_TREATED) {
-			ls->treated--;
+		if (lib->state == LIBRARY_ATTACHED) {
+			ls->attached--;
 			library_detach(ls, lib);
 			dropped++;
 		}
@@ -230,21 +230,21 @@ static void library_ask(struct libraries *ls, struct library *lib, pid_t pid,
 
 /* One file of a process; 1: it was not met in this process before. */
 static int library_meet(struct libraries *ls, struct library *lib, pid_t pid,
-			const struct gp_vma *vma, bool judge)
+			const struct gp_vma *vma, bool classify)
 {
-	bool renamed = lib->state == LIBRARY_FOREIGN && lib->judged_name != vma->name;
+	bool renamed = lib->state == LIBRARY_UNRELATED && lib->classified_name != vma->name;
 	int fresh = 0;
 
 	if (lib->state == LIBRARY_NEW || renamed) {
-		if (!judge) {
+		if (!classify) {
 			ls->unfinished = true;
 			return 1; /* there will be another look */
 		}
 		fresh = !renamed;
-		if (library_judge(ls, lib, pid, vma))
+		if (library_classify(ls, lib, pid, vma))
 			return 0;
 	}
-	if (lib->state == LIBRARY_FOREIGN)
+	if (lib->state == LIBRARY_UNRELATED)
 		return fresh;
 	if (!user_has(lib, pid)) {
 		library_enter(ls, lib, pid);
@@ -261,8 +261,8 @@ static int library_program_meet(struct libraries *ls, pid_t pid, const struct gp
 {
 	struct library *lib = ls->unfinished ? NULL : library_get(ls, vma);
 
-	if (!lib || lib->state != LIBRARY_FOREIGN || lib->following ||
-	    !library_judge_program(ls, lib, pid, vma))
+	if (!lib || lib->state != LIBRARY_UNRELATED || lib->following ||
+	    !library_classify_program(ls, lib, pid, vma))
 		return 0;
 	return library_meet(ls, lib, pid, vma, true);
 }
@@ -288,7 +288,7 @@ static bool libraries_many_new(struct libraries *ls, const struct gp_vma *vmas, 
 
 static int libraries_meet(struct libraries *ls, pid_t pid, const struct gp_vma *vmas, int n)
 {
-	uint64_t until_ns = clock_mono_ns() + JUDGE_NS;
+	uint64_t until_ns = clock_mono_ns() + CLASSIFY_NS;
 	struct library *lib;
 	int fresh = 0;
 
@@ -333,7 +333,7 @@ void libraries_settle(struct libraries *ls)
 	struct library *lib;
 
 	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
-		if (lib->state == LIBRARY_TREATED)
+		if (lib->state == LIBRARY_ATTACHED)
 			library_settle(ls->deps, lib, ls->deps->cost);
 }
 
@@ -362,7 +362,7 @@ static void library_retry_later(struct libraries *ls, struct library *lib, pid_t
 			"process %d: what it maps is gone, or another file, whenever it is opened: no more of its libraries are probed",
 			pid);
 		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
-			if (own->state != LIBRARY_TREATED)
+			if (own->state != LIBRARY_ATTACHED)
 				library_leave(ls, own, pid);
 	}
 	table_put(ls->again, lib->tag, lib);
@@ -397,7 +397,7 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 		library_retry_later(ls, lib, a->pid);
 		return;
 	case 0:
-		if (ls->treated < LIBRARY_TREATED_MAX)
+		if (ls->attached < LIBRARY_ATTACHED_MAX)
 			library_attach(ls, lib, a);
 		else
 			library_fail(ls, lib, -ENFILE);
@@ -405,8 +405,8 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 	default:
 		library_fail(ls, lib, a->error);
 	}
-	lib->state = LIBRARY_TREATED;
-	ls->treated++;
+	lib->state = LIBRARY_ATTACHED;
+	ls->attached++;
 	library_search_due(ls, lib);
 }
 
@@ -477,7 +477,7 @@ int libraries_relink(struct libraries *ls)
 	int err = 0, one;
 
 	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));) {
-		one = lib->state == LIBRARY_TREATED ? library_relink(ls, lib) : 0;
+		one = lib->state == LIBRARY_ATTACHED ? library_relink(ls, lib) : 0;
 		err = err ? err : one;
 	}
 	return err;

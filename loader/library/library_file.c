@@ -59,7 +59,7 @@ static void files_trim(struct libraries *ls)
 	if (table_count(ls->files) < FILES_MAX)
 		return;
 	for (size_t i = 0; (lib = table_next(ls->files, &i, &key));)
-		if (lib->state <= LIBRARY_FOREIGN && !lib->following && !lib->searching)
+		if (lib->state <= LIBRARY_UNRELATED && !lib->following && !lib->searching)
 			library_free(table_take(ls->files, key));
 }
 
@@ -119,7 +119,7 @@ static int library_want(struct library *lib, const size_t *rows, size_t n, const
 	return 0;
 }
 
-int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
+int library_classify(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma)
 {
 	size_t rows[GP_ROWS_MAX], n;
 	char path[PATH_MAX];
@@ -134,8 +134,8 @@ int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const st
 	base = mapping_base(path);
 	log_escape(name, sizeof(name), base, strlen(base));
 	n = probe_rows_for(ls->deps->probes, base, rows);
-	lib->judged_name = vma->name;
-	lib->state = LIBRARY_FOREIGN;
+	lib->classified_name = vma->name;
+	lib->state = LIBRARY_UNRELATED;
 	if (!n && nameless)
 		library_report_nameless(ls, pid, name);
 	if (!n)
@@ -173,8 +173,8 @@ static bool library_file_path_is_program(pid_t pid, const char *path)
 	return n > 0 && (size_t)n == strlen(path) && !memcmp(program, path, (size_t)n);
 }
 
-bool library_judge_program(struct libraries *ls, struct library *lib, pid_t pid,
-			   const struct gp_vma *vma)
+bool library_classify_program(struct libraries *ls, struct library *lib, pid_t pid,
+			      const struct gp_vma *vma)
 {
 	char path[PATH_MAX], name[sizeof(lib->name)];
 	size_t rows[GP_ROWS_MAX], n = 0;

@@ -267,13 +267,13 @@ static void follow_place_ask(struct libraries *ls, struct library *lib, const st
 			     const struct reader_ask *ask)
 {
 	/* It stays what it is to us, but is looked after like one that has probes. */
-	if (lib->state == LIBRARY_FOREIGN) {
-		if (ls->treated >= LIBRARY_TREATED_MAX) {
+	if (lib->state == LIBRARY_UNRELATED) {
+		if (ls->attached >= LIBRARY_ATTACHED_MAX) {
 			follow_told_refused(ls, told, library_error_text(-ENFILE));
 			return;
 		}
-		lib->state = LIBRARY_TREATED;
-		ls->treated++;
+		lib->state = LIBRARY_ATTACHED;
+		ls->attached++;
 	}
 	library_enter(ls, lib, told->pid);
 	if (!user_has(lib, told->pid))
@@ -297,7 +297,7 @@ static void follow_place_judge(struct libraries *ls, const struct told *told,
 	const char *base;
 	size_t count;
 
-	if (!lib || (lib->state != LIBRARY_FOREIGN && lib->state != LIBRARY_TREATED) ||
+	if (!lib || (lib->state != LIBRARY_UNRELATED && lib->state != LIBRARY_ATTACHED) ||
 	    lib->following || library_path(ls, told->pid, vma, ask.path)) {
 		follow_told_again(ls->follows, told);
 		return;

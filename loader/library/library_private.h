@@ -15,19 +15,19 @@
 #include "loader/site/site.h"
 #include "userspace/base/table.h"
 
-/* In this order; a library in a state up to FOREIGN has no row that names it. */
+/* In this order; a library in a state up to UNRELATED has no row that names it. */
 enum library_state {
-	LIBRARY_NEW,	 /* its name was not checked yet */
-	LIBRARY_FOREIGN, /* no row names it */
-	LIBRARY_WANTED,	 /* some row names it */
-	LIBRARY_ASKED,	 /* ... and it is being read */
-	LIBRARY_TREATED, /* its sites were attached, or refused */
+	LIBRARY_NEW,	   /* its name was not checked yet */
+	LIBRARY_UNRELATED, /* no row names it */
+	LIBRARY_WANTED,	   /* some row names it */
+	LIBRARY_ASKED,	   /* ... and it is being read */
+	LIBRARY_ATTACHED,  /* its sites were attached, or refused */
 };
 
 struct library { /* one file that a watched process maps */
 	uint64_t dev, ino;
 	uint32_t generation;
-	uint32_t judged_name; /* gp_vma.name when its state was chosen */
+	uint32_t classified_name; /* gp_vma.name when its state was chosen */
 	enum library_state state;
 	bool program;	  /* a program that may contain the library of a row */
 	bool following;	  /* it is being read again for a function reported by a call */
@@ -59,7 +59,7 @@ static inline size_t library_users(const struct library *lib)
 }
 
 /* Libraries probed at once: each takes some descriptors, and a pause to attach. */
-#define LIBRARY_TREATED_MAX 1024
+#define LIBRARY_ATTACHED_MAX 1024
 
 struct follows;
 struct gp_vma;
@@ -83,7 +83,7 @@ struct libraries {
 	uint32_t tables[4]; /* probes that return a table; 0: unused */
 	struct follows *follows;
 	uint64_t scans, tags;
-	size_t treated;
+	size_t attached;
 	unsigned int failures, nameless;
 	/* Error of the process being scanned that ends its scan: -errno. */
 	int closed;
@@ -104,11 +104,12 @@ struct library *library_get(struct libraries *ls, const struct gp_vma *vma);
  * where the process cannot be scanned at all. */
 int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char path[PATH_MAX]);
 /* Chooses its state by that name. Returns 0 or -errno. */
-int library_judge(struct libraries *ls, struct library *lib, pid_t pid, const struct gp_vma *vma);
+int library_classify(struct libraries *ls, struct library *lib, pid_t pid,
+		     const struct gp_vma *vma);
 /* For a program that no row names: selects rows of libraries that its process uses and that may be
  * linked in. Returns false when there are none. */
-bool library_judge_program(struct libraries *ls, struct library *lib, pid_t pid,
-			   const struct gp_vma *vma);
+bool library_classify_program(struct libraries *ls, struct library *lib, pid_t pid,
+			      const struct gp_vma *vma);
 
 /* library_budget.c */
 struct cost;

@@ -38,7 +38,7 @@ static bool library_open(const struct library *lib)
 
 void library_search_due(struct libraries *ls, struct library *lib)
 {
-	if (lib->state != LIBRARY_TREATED || !library_open(lib))
+	if (lib->state != LIBRARY_ATTACHED || !library_open(lib))
 		return;
 	lib->search_pos = 0;
 	table_put(ls->due, lib->tag, lib);
@@ -123,7 +123,7 @@ static bool library_search_turn(struct libraries *ls, struct library *lib)
 {
 	uint64_t pid = (uint64_t)lib->table_pid, table = lib->table;
 
-	if (lib->state != LIBRARY_TREATED || !library_users(lib))
+	if (lib->state != LIBRARY_ATTACHED || !library_users(lib))
 		return true;
 	if (!library_open(lib)) {
 		if (lib->shown_by)
@@ -227,7 +227,7 @@ static void library_search_sites_take(struct libraries *ls, struct library *lib,
 void library_searched(struct libraries *ls, struct library *lib, const struct reader_answer *a)
 {
 	lib->searching = false;
-	if (lib->state != LIBRARY_TREATED || !library_users(lib))
+	if (lib->state != LIBRARY_ATTACHED || !library_users(lib))
 		return; /* reaped in a while */
 	if (a->error)
 		log_debug("%s: process %d does not show its table: %s", lib->name, a->pid,
@@ -256,7 +256,7 @@ void searches_spent(struct libraries *ls, const void *records, size_t len)
 			continue;
 		memcpy(&call, rec + 1, sizeof(call));
 		for (size_t i = 0; (lib = user_next(ls->users, (pid_t)rec->pid, &i));) {
-			if (lib->state != LIBRARY_TREATED || !library_open(lib))
+			if (lib->state != LIBRARY_ATTACHED || !library_open(lib))
 				continue;
 			lib->table_pid = (pid_t)rec->pid;
 			lib->table = (uint64_t)call.ret;

@@ -239,7 +239,7 @@ static void pjrt_decode_code_follow(struct search *s, uint64_t vaddr, size_t len
 		m.reg[b->copy].kind = VALUE_TABLE;
 	while (cs_disasm_iter(s->cs, &at, &len, &vaddr, s->insn) && pjrt_decode_step(&m, s->insn))
 		;
-	err = pjrt_table_judge(&m.table, pjrt_decode_place, (void *)s->ef, &slots, &here);
+	err = pjrt_table_check(&m.table, pjrt_decode_place, (void *)s->ef, &slots, &here);
 	if (!err && !s->good++)
 		s->slots = slots;
 	if (err && m.addresses > ADDRESSES_MIN && !s->why)

@@ -200,16 +200,16 @@ static int pjrt_scan_table_read(const struct scan *s, uint64_t at, uint8_t bytes
 	if (at % 8 || !pjrt_scan_memory_read(s, at, bytes, PJRT_HEAD_BYTES))
 		return -GP_TABLE_garbage;
 	pjrt_head_parse(bytes, &t);
-	err = pjrt_head_judge(&t);
+	err = pjrt_head_check(&t);
 	if (err)
 		return err;
 	if (!pjrt_scan_memory_read(s, at, bytes, t.size))
 		return -GP_TABLE_size;
 	pjrt_head_parse(bytes, &t);
-	if (pjrt_head_judge(&t))
+	if (pjrt_head_check(&t))
 		return -GP_TABLE_changed;
 	memcpy(t.slot, bytes, t.size);
-	return pjrt_table_judge(&t, pjrt_scan_place, (void *)s, ret, ret_here);
+	return pjrt_table_check(&t, pjrt_scan_place, (void *)s, ret, ret_here);
 }
 
 /* A table is filled once, before anybody has its address, and never written again. */

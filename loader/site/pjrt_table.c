@@ -41,7 +41,7 @@ bool pjrt_head_parse(const uint8_t head[PJRT_HEAD_BYTES], struct pjrt_table *ret
 	return ret->version_size == PJRT_VERSION_SIZE;
 }
 
-int pjrt_head_judge(const struct pjrt_table *t)
+int pjrt_head_check(const struct pjrt_table *t)
 {
 	if (t->version_size != PJRT_VERSION_SIZE)
 		return -GP_TABLE_garbage;
@@ -54,11 +54,11 @@ int pjrt_head_judge(const struct pjrt_table *t)
 	return pjrt_table_size_fits(t->size, t->minor) ? 0 : -GP_TABLE_size;
 }
 
-int pjrt_table_judge(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx,
+int pjrt_table_check(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx,
 		     struct pjrt_slots *ret, size_t *ret_here)
 {
 	struct pjrt_slots slots = {.minor = t->minor};
-	int err = pjrt_head_judge(t);
+	int err = pjrt_head_check(t);
 	size_t here = 0;
 
 	if (err)

@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	memcpy(t.slot, data, len < sizeof(t.slot) ? len : sizeof(t.slot));
 	if (!pjrt_head_parse(data, &t))
-		REQUIRE(pjrt_head_judge(&t));
-	if (pjrt_table_judge(&t, place, NULL, &slots, &here))
+		REQUIRE(pjrt_head_check(&t));
+	if (pjrt_table_check(&t, place, NULL, &slots, &here))
 		return 0;
-	REQUIRE(!pjrt_head_judge(&t));
+	REQUIRE(!pjrt_head_check(&t));
 	REQUIRE(slots.size == t.size && slots.size >= PJRT_SIZE_MIN &&
 		slots.size <= PJRT_SIZE_MAX && slots.size % 8 == 0);
 	REQUIRE(slots.minor == t.minor && here > 60 && here <= slots.size / 8);

@@ -227,10 +227,10 @@ static void test_judge(void **state)
 			of[i].size, of[i].version_size, of[i].major, of[i].minor, {0}};
 		for (size_t s = 0; s < PJRT_SLOTS_MAX; s++)
 			t.slot[s] = s + 1;
-		assert_int_equal(pjrt_table_judge(&t, place_all, NULL, &slots, &here), -of[i].why);
+		assert_int_equal(pjrt_table_check(&t, place_all, NULL, &slots, &here), -of[i].why);
 		for (size_t s = 65; s < PJRT_SLOTS_MAX; s++) /* 60 are left */
 			t.slot[s] = 1ull << 40;
-		assert_int_equal(pjrt_table_judge(&t, place_all, NULL, &slots, &here),
+		assert_int_equal(pjrt_table_check(&t, place_all, NULL, &slots, &here),
 				 of[i].why ? -of[i].why : -GP_TABLE_garbage);
 	}
 }
