@@ -109,10 +109,10 @@ static void library_fail(struct libraries *ls, const struct library *lib, int er
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-static void library_leave(struct libraries *ls, struct library *lib, pid_t pid)
+static void library_user_remove(struct libraries *ls, struct library *lib, pid_t pid)
 {
 	user_remove(ls->users, lib, pid);
-	follows_left(ls->follows, lib, pid);
+	follows_unmapped(ls->follows, lib, pid);
 	library_idle(ls, lib);
 }
 
@@ -229,7 +229,7 @@ static void library_ask(struct libraries *ls, struct library *lib, pid_t pid,
 }
 
 /* One file of a process; 1: it was not met in this process before. */
-static int library_meet(struct libraries *ls, struct library *lib, pid_t pid,
+static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 			const struct gp_vma *vma, bool classify)
 {
 	bool renamed = lib->state == LIBRARY_UNRELATED && lib->classified_name != vma->name;
@@ -257,14 +257,14 @@ static int library_meet(struct libraries *ls, struct library *lib, pid_t pid,
 }
 
 /* The program is what is mapped lowest. */
-static int library_program_meet(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
+static int library_program_scan(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
 {
 	struct library *lib = ls->unfinished ? NULL : library_get(ls, vma);
 
 	if (!lib || lib->state != LIBRARY_UNRELATED || lib->following ||
 	    !library_classify_program(ls, lib, pid, vma))
 		return 0;
-	return library_meet(ls, lib, pid, vma, true);
+	return library_scan(ls, lib, pid, vma, true);
 }
 
 bool libraries_unfinished(const struct libraries *ls)
@@ -286,7 +286,8 @@ static bool libraries_many_new(struct libraries *ls, const struct gp_vma *vmas, 
 	return count == NEW_MANY;
 }
 
-static int libraries_meet(struct libraries *ls, pid_t pid, const struct gp_vma *vmas, int n)
+static int libraries_scan_mappings(struct libraries *ls, pid_t pid, const struct gp_vma *vmas,
+				   int n)
 {
 	uint64_t until_ns = clock_mono_ns() + CLASSIFY_NS;
 	struct library *lib;
@@ -300,14 +301,14 @@ static int libraries_meet(struct libraries *ls, pid_t pid, const struct gp_vma *
 		if (!lib || lib->seen == ls->scans)
 			continue;
 		lib->seen = ls->scans;
-		fresh += library_meet(ls, lib, pid, &vmas[i], clock_mono_ns() < until_ns);
+		fresh += library_scan(ls, lib, pid, &vmas[i], clock_mono_ns() < until_ns);
 	}
 	if (ls->closed)
 		return ls->closed;
 	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
 		if (lib->seen != ls->scans)
-			library_leave(ls, lib, pid);
-	return fresh + (n ? library_program_meet(ls, pid, &vmas[0]) : 0);
+			library_user_remove(ls, lib, pid);
+	return fresh + (n ? library_program_scan(ls, pid, &vmas[0]) : 0);
 }
 
 int libraries_scan(struct libraries *ls, pid_t pid)
@@ -321,7 +322,7 @@ int libraries_scan(struct libraries *ls, pid_t pid)
 	if (libraries_many_new(ls, vmas, n) &&
 	    !mapping_paths_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &paths))
 		ls->paths = &paths;
-	fresh = libraries_meet(ls, pid, vmas, n);
+	fresh = libraries_scan_mappings(ls, pid, vmas, n);
 	ls->paths = NULL;
 	free(paths.data);
 	free(vmas);
@@ -347,7 +348,7 @@ void libraries_forget(struct libraries *ls, pid_t pid)
 	struct library *lib;
 
 	for (size_t i = 0; (lib = user_next(ls->users, pid, &i));)
-		library_leave(ls, lib, pid);
+		library_user_remove(ls, lib, pid);
 	user_forget(ls->users, pid);
 	follows_forget(ls->follows, pid);
 }
@@ -363,7 +364,7 @@ static void library_retry_later(struct libraries *ls, struct library *lib, pid_t
 			pid);
 		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
 			if (own->state != LIBRARY_ATTACHED)
-				library_leave(ls, own, pid);
+				library_user_remove(ls, own, pid);
 	}
 	table_put(ls->again, lib->tag, lib);
 }
@@ -425,8 +426,9 @@ static void libraries_ask_again(struct libraries *ls)
 		if (err == -ESRCH)
 			libraries_forget(ls, pid);
 		else if (err == -ETIMEDOUT || err == -EBUSY)
-			library_leave(ls, lib,
-				      pid); /* another one may have it; it comes back when it can */
+			library_user_remove(
+				ls, lib,
+				pid); /* another one may have it; it comes back when it can */
 		if (lib->state == LIBRARY_WANTED && library_users(lib))
 			table_put(ls->again, lib->tag, lib);
 	}

@@ -231,7 +231,7 @@ static void follow_teller_listen(struct follows *f, pid_t pid)
 		t->count = 0;
 }
 
-void follows_left(struct follows *f, const struct library *lib, pid_t pid)
+void follows_unmapped(struct follows *f, const struct library *lib, pid_t pid)
 {
 	for (size_t i = 0; i < lib->site_count; i++)
 		if (lib->sites[i].followed)

@@ -22,7 +22,7 @@ void follows_turn(struct libraries *ls);
 /* Takes a reader's answer; keeps nothing of it. */
 void library_followed(struct libraries *ls, struct library *lib, struct reader_answer *a);
 /* The process does not map the library any more: the function may come back at another address. */
-void follows_left(struct follows *f, const struct library *lib, pid_t pid);
+void follows_unmapped(struct follows *f, const struct library *lib, pid_t pid);
 void follows_forget(struct follows *f, pid_t pid);
 /* Call once a second: removes links of a predecessor that no call has reported. */
 void follows_second(struct libraries *ls);
