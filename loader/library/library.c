@@ -450,7 +450,7 @@ size_t libraries_poll(struct libraries *ls)
 	/* All together, but for one that nobody can read the others do not wait. */
 	if (ls->fresh_ns &&
 	    (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
-		rows_speak(ls->deps->rows);
+		rows_activate(ls->deps->rows);
 		library_report_silent(ls->deps, ls->files);
 		if (!ls->slow_logged)
 			attach_warn_slow(ls->deps->attach);

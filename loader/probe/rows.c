@@ -120,7 +120,7 @@ static bool row_waits(const struct rows *r, const struct probe_row *row)
 }
 
 /* The generation is what makes a row count, so it is written last. */
-static void row_speak(const struct rows *r, size_t place)
+static void row_activate(const struct rows *r, size_t place)
 {
 	__atomic_store_n(&r->kernel->rows[place].gen, r->generation, __ATOMIC_RELEASE);
 }
@@ -138,7 +138,7 @@ void rows_swap(struct rows *r)
 	r->swapped = true;
 	for (size_t i = 0; i < r->count; i++)
 		if (r->kernel->rows[i].gen)
-			row_speak(r, i);
+			row_activate(r, i);
 }
 
 void rows_swapped(struct rows *r)
@@ -155,12 +155,12 @@ void rows_runtime_set_ends(struct rows *r, const char *runtime)
 		r->ends[r->ends_count++] = runtime;
 }
 
-void rows_speak(struct rows *r)
+void rows_activate(struct rows *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		if (r->places[i].row != SIZE_MAX && !r->kernel->rows[i].gen &&
 		    !row_waits(r, probe_table_row(r->probes, r->places[i].row)))
-			row_speak(r, i);
+			row_activate(r, i);
 }
 
 /* One counter a row, whatever number of places it takes. */

@@ -36,7 +36,7 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
  * its own, a job makes many steps while these are attached one by one, and half of the calls would
  * show other steps than all of them. Begins of ranges stay silent until an end of the same runtime
  * is attached: a begin without an end would shift every later range of its thread. */
-void rows_speak(struct rows *r);
+void rows_activate(struct rows *r);
 /* Returns true when begins of ranges of the runtime may be sent. */
 bool rows_runtime_ends(const struct rows *r, const char *runtime);
 /* An end of ranges of the runtime is attached. */
