@@ -15,7 +15,7 @@
 #include "userspace/base/log.h"
 
 #define SOURCES_MAX 8
-#define PLACES_MAX                                                                                 \
+#define CANDIDATES_MAX                                                                             \
 	16 /* addresses of one process that are remembered, and functions of one file              \
 	    */
 #define TRIES_MAX      64 /* of one process, ever: each is a look at its mappings */
@@ -36,14 +36,14 @@ struct source { /* a row that follows */
 	size_t row;
 };
 
-struct told {
+struct candidate {
 	pid_t pid;
 	size_t row;
 	uint64_t address;
 };
 
-struct teller { /* a process */
-	struct told known[PLACES_MAX];
+struct follow_process { /* a process */
+	struct candidate known[CANDIDATES_MAX];
 	size_t count;
 	unsigned int tries;
 	uint64_t next_ns;      /* not before */
@@ -54,8 +54,8 @@ struct teller { /* a process */
 struct follows {
 	struct source sources[SOURCES_MAX];
 	size_t sources_count;
-	struct table *tellers; /* pid -> struct teller */
-	struct told waiting[WAITING_MAX];
+	struct table *processes; /* pid -> struct follow_process */
+	struct candidate waiting[WAITING_MAX];
 	size_t waiting_count;
 	unsigned int refused;
 	int seconds;
@@ -88,8 +88,8 @@ struct follows *follows_new(const struct probe_table *probes)
 	struct follows *f = calloc(1, sizeof(*f));
 
 	if (f)
-		f->tellers = table_new();
-	if (!f || !f->tellers) {
+		f->processes = table_new();
+	if (!f || !f->processes) {
 		free(f);
 		return NULL;
 	}
@@ -104,47 +104,47 @@ void follows_free(struct follows *f)
 {
 	if (!f)
 		return;
-	table_free(f->tellers, free);
+	table_free(f->processes, free);
 	free(f);
 }
 
 /* ---- what calls told ------------------------------------------------------------------------- */
 
-static struct teller *follow_teller_get(struct follows *f, pid_t pid)
+static struct follow_process *follow_process_get(struct follows *f, pid_t pid)
 {
-	struct teller *t = table_get(f->tellers, (uint64_t)pid);
+	struct follow_process *t = table_get(f->processes, (uint64_t)pid);
 
 	if (t)
 		return t;
 	t = calloc(1, sizeof(*t));
-	if (!t || !table_put(f->tellers, (uint64_t)pid, t))
+	if (!t || !table_put(f->processes, (uint64_t)pid, t))
 		return t;
 	free(t);
 	return NULL;
 }
 
-static void follow_address_told(struct follows *f, const struct told *told)
+static void follow_address_reported(struct follows *f, const struct candidate *candidate)
 {
-	struct teller *t;
+	struct follow_process *t;
 
-	if (!told->address || f->waiting_count == WAITING_MAX)
+	if (!candidate->address || f->waiting_count == WAITING_MAX)
 		return;
-	t = follow_teller_get(f, told->pid);
+	t = follow_process_get(f, candidate->pid);
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->count; i++)
-		if (t->known[i].address == told->address && t->known[i].row == told->row)
+		if (t->known[i].address == candidate->address && t->known[i].row == candidate->row)
 			return;
-	if (t->count == PLACES_MAX || t->tries == TRIES_MAX || clock_mono_ns() < t->next_ns)
+	if (t->count == CANDIDATES_MAX || t->tries == TRIES_MAX || clock_mono_ns() < t->next_ns)
 		return;
 	t->tries++;
-	t->known[t->count++] = *told;
-	f->waiting[f->waiting_count++] = *told;
+	t->known[t->count++] = *candidate;
+	f->waiting[f->waiting_count++] = *candidate;
 }
 
 static void follow_value_had(struct follows *f, pid_t pid, uint64_t value)
 {
-	struct teller *t = value ? follow_teller_get(f, pid) : NULL;
+	struct follow_process *t = value ? follow_process_get(f, pid) : NULL;
 
 	if (t)
 		t->had[t->at++ % HAD_MAX] = value;
@@ -153,7 +153,7 @@ static void follow_value_had(struct follows *f, pid_t pid, uint64_t value)
 /* Each value once: what has its number later is another. */
 static bool follow_value_joins(struct follows *f, pid_t pid, uint64_t value)
 {
-	struct teller *t = table_get(f->tellers, (uint64_t)pid);
+	struct follow_process *t = table_get(f->processes, (uint64_t)pid);
 
 	for (size_t i = 0; t && value && i < HAD_MAX; i++) {
 		if (t->had[i] != value)
@@ -164,7 +164,7 @@ static bool follow_value_joins(struct follows *f, pid_t pid, uint64_t value)
 	return false;
 }
 
-static void follow_record_told(struct follows *f, const struct gp_rec *rec, const uint64_t *args,
+static void follow_record_take(struct follows *f, const struct gp_rec *rec, const uint64_t *args,
 			       int count)
 {
 	pid_t pid = (pid_t)rec->pid;
@@ -176,7 +176,8 @@ static void follow_record_told(struct follows *f, const struct gp_rec *rec, cons
 			follow_value_had(f, pid, args[s->its]);
 		if (rec->probe == s->probe && s->capture < count &&
 		    (!s->with || (s->own < count && follow_value_joins(f, pid, args[s->own]))))
-			follow_address_told(f, &(struct told){pid, s->row, args[s->capture]});
+			follow_address_reported(f,
+						&(struct candidate){pid, s->row, args[s->capture]});
 	}
 }
 
@@ -192,25 +193,25 @@ void libraries_spent(struct libraries *ls, const void *records, size_t len)
 
 		if (rec->kind == GP_KIND_call && rec->len == sizeof(*rec) + sizeof(call)) {
 			memcpy(&call, rec + 1, sizeof(call));
-			follow_record_told(f, rec, (const uint64_t *)call.arg, GP_ARGS);
+			follow_record_take(f, rec, (const uint64_t *)call.arg, GP_ARGS);
 		} else if (rec->kind == GP_KIND_hit && rec->len == sizeof(*rec) + sizeof(hit)) {
 			memcpy(&hit, rec + 1, sizeof(hit));
-			follow_record_told(f, rec,
+			follow_record_take(f, rec,
 					   (const uint64_t[]){hit.arg[0], hit.arg[1], hit.sp}, 3);
 		}
 	}
 }
 
 /* The next call that tells of it is listened to again, in a while. */
-static void follow_told_again(struct follows *f, const struct told *told)
+static void follow_candidate_retry(struct follows *f, const struct candidate *candidate)
 {
-	struct teller *t = table_get(f->tellers, (uint64_t)told->pid);
+	struct follow_process *t = table_get(f->processes, (uint64_t)candidate->pid);
 	size_t i = 0;
 
 	if (!t)
 		return;
 	while (i < t->count &&
-	       (t->known[i].address != told->address || t->known[i].row != told->row))
+	       (t->known[i].address != candidate->address || t->known[i].row != candidate->row))
 		i++;
 	if (i < t->count)
 		t->known[i] = t->known[--t->count];
@@ -219,13 +220,13 @@ static void follow_told_again(struct follows *f, const struct told *told)
 
 void follows_forget(struct follows *f, pid_t pid)
 {
-	free(table_take(f->tellers, (uint64_t)pid));
+	free(table_take(f->processes, (uint64_t)pid));
 }
 
 /* Facts about it may be outdated. */
-static void follow_teller_listen(struct follows *f, pid_t pid)
+static void follow_process_reset(struct follows *f, pid_t pid)
 {
-	struct teller *t = table_get(f->tellers, (uint64_t)pid);
+	struct follow_process *t = table_get(f->processes, (uint64_t)pid);
 
 	if (t)
 		t->count = 0;
@@ -235,24 +236,25 @@ void follows_unmapped(struct follows *f, const struct library *lib, pid_t pid)
 {
 	for (size_t i = 0; i < lib->site_count; i++)
 		if (lib->sites[i].followed)
-			follow_teller_listen(f, pid);
+			follow_process_reset(f, pid);
 }
 
-static void follow_told_refused(struct libraries *ls, const struct told *told, const char *why)
+static void follow_candidate_refuse(struct libraries *ls, const struct candidate *candidate,
+				    const char *why)
 {
 	struct follows *f = ls->follows;
 
 	if (f->refused++ < REFUSED_LOGGED)
-		log_warn("process %d: %s is not attached where a call says: %s", told->pid,
-			 probe_table_row(ls->deps->probes, told->row)->id, why);
+		log_warn("process %d: %s is not attached where a call says: %s", candidate->pid,
+			 probe_table_row(ls->deps->probes, candidate->row)->id, why);
 	if (f->refused == REFUSED_LOGGED)
 		log_warn("further such places are not told here");
 }
 
 /* ---- where that is --------------------------------------------------------------------------- */
 
-static bool follow_place_known(const struct library *lib, size_t row, uint64_t offset,
-			       size_t *ret_count)
+static bool follow_site_known(const struct library *lib, size_t row, uint64_t offset,
+			      size_t *ret_count)
 {
 	*ret_count = 0;
 	for (size_t i = 0; i < lib->site_count; i++) {
@@ -263,81 +265,83 @@ static bool follow_place_known(const struct library *lib, size_t row, uint64_t o
 	return false;
 }
 
-static void follow_place_ask(struct libraries *ls, struct library *lib, const struct told *told,
-			     const struct reader_ask *ask)
+static void follow_site_ask(struct libraries *ls, struct library *lib,
+			    const struct candidate *candidate, const struct reader_ask *ask)
 {
 	/* It stays what it is to us, but is looked after like one that has probes. */
 	if (lib->state == LIBRARY_UNRELATED) {
 		if (ls->attached >= LIBRARY_ATTACHED_MAX) {
-			follow_told_refused(ls, told, library_error_text(-ENFILE));
+			follow_candidate_refuse(ls, candidate, library_error_text(-ENFILE));
 			return;
 		}
 		lib->state = LIBRARY_ATTACHED;
 		ls->attached++;
 	}
-	library_enter(ls, lib, told->pid);
-	if (!user_has(lib, told->pid))
+	library_enter(ls, lib, candidate->pid);
+	if (!user_has(lib, candidate->pid))
 		return;
 	if (!table_put(ls->asked, ask->ticket, lib) && !reader_ask(ls->deps->reader, ask)) {
 		lib->following = true;
 		return;
 	}
 	table_take(ls->asked, ask->ticket);
-	follow_told_again(ls->follows, told);
+	follow_candidate_retry(ls->follows, candidate);
 }
 
 /* It lies in a file: whether that is one where the row may be. */
-static void follow_place_judge(struct libraries *ls, const struct told *told,
-			       const struct gp_vma *vma, uint64_t offset)
+static void follow_site_check(struct libraries *ls, const struct candidate *candidate,
+			      const struct gp_vma *vma, uint64_t offset)
 {
-	const struct probe_row *row = probe_table_row(ls->deps->probes, told->row);
+	const struct probe_row *row = probe_table_row(ls->deps->probes, candidate->row);
 	struct library *lib = library_get(ls, vma);
 	struct reader_ask ask = {
-		.pid = told->pid, .vma = *vma, .rows_count = 1, .followed = offset};
+		.pid = candidate->pid, .vma = *vma, .rows_count = 1, .followed = offset};
 	const char *base;
 	size_t count;
 
 	if (!lib || (lib->state != LIBRARY_UNRELATED && lib->state != LIBRARY_ATTACHED) ||
-	    lib->following || library_path(ls, told->pid, vma, ask.path)) {
-		follow_told_again(ls->follows, told);
+	    lib->following || library_path(ls, candidate->pid, vma, ask.path)) {
+		follow_candidate_retry(ls->follows, candidate);
 		return;
 	}
 	base = mapping_base(ask.path);
 	if (!lib->name[0])
 		log_escape(lib->name, sizeof(lib->name), base, strlen(base));
-	if (follow_place_known(lib, told->row, offset, &count)) {
-		library_enter(ls, lib, told->pid);
+	if (follow_site_known(lib, candidate->row, offset, &count)) {
+		library_enter(ls, lib, candidate->pid);
 	} else if (!offset || probe_name_forbidden(base) || !probe_row_names(row, base)) {
-		follow_told_refused(ls, told, "the file there is none of the row's libraries");
-	} else if (count >= PLACES_MAX) {
-		follow_told_refused(ls, told, "too many functions of that file are probed");
+		follow_candidate_refuse(ls, candidate,
+					"the file there is none of the row's libraries");
+	} else if (count >= CANDIDATES_MAX) {
+		follow_candidate_refuse(ls, candidate,
+					"too many functions of that file are probed");
 	} else {
 		ask.ticket = lib->tag | LIBRARY_FOLLOWING;
-		ask.rows[0] = told->row;
-		follow_place_ask(ls, lib, told, &ask);
+		ask.rows[0] = candidate->row;
+		follow_site_ask(ls, lib, candidate, &ask);
 	}
 }
 
-static void follow_told_find(struct libraries *ls, const struct told *told)
+static void follow_candidate_find(struct libraries *ls, const struct candidate *candidate)
 {
 	struct gp_vma *vmas = NULL;
 	const struct gp_vma *vma;
 	uint64_t offset;
-	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, told->pid, &vmas);
+	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, candidate->pid, &vmas);
 
 	if (n == -ESRCH) {
-		follows_forget(ls->follows, told->pid);
+		follows_forget(ls->follows, candidate->pid);
 		return;
 	}
 	if (n < 0) {
-		follow_told_again(ls->follows, told);
+		follow_candidate_retry(ls->follows, candidate);
 		return;
 	}
-	vma = mapping_at(vmas, n, told->address, &offset);
+	vma = mapping_at(vmas, n, candidate->address, &offset);
 	if (vma)
-		follow_place_judge(ls, told, vma, offset);
+		follow_site_check(ls, candidate, vma, offset);
 	else
-		follow_told_refused(ls, told, "no file is mapped there to be run");
+		follow_candidate_refuse(ls, candidate, "no file is mapped there to be run");
 	free(vmas);
 }
 
@@ -346,10 +350,10 @@ void follows_turn(struct libraries *ls)
 	struct follows *f = ls->follows;
 
 	for (int i = 0; i < TURN_MAX && f->waiting_count; i++) {
-		struct told told = f->waiting[0];
+		struct candidate candidate = f->waiting[0];
 
 		memmove(f->waiting, f->waiting + 1, --f->waiting_count * sizeof(*f->waiting));
-		follow_told_find(ls, &told);
+		follow_candidate_find(ls, &candidate);
 	}
 }
 
@@ -402,7 +406,7 @@ static int follow_site_add(struct libraries *ls, struct library *lib, struct rea
 
 void library_followed(struct libraries *ls, struct library *lib, struct reader_answer *a)
 {
-	struct told told = {.pid = a->pid};
+	struct candidate candidate = {.pid = a->pid};
 	int err = a->error;
 
 	lib->following = false;
@@ -411,16 +415,16 @@ void library_followed(struct libraries *ls, struct library *lib, struct reader_a
 	if (!err && a->sites_count == 1)
 		err = follow_site_add(ls, lib, a);
 	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
-		follow_teller_listen(ls->follows, a->pid);
+		follow_process_reset(ls->follows, a->pid);
 	else if (err)
 		log_warn("%s: cannot be probed where a call says: %s", lib->name,
 			 library_error_text(err));
 	else if (lib->sites[lib->site_count - 1].state == GP_ATTACH_refused) {
-		told.row = lib->sites[lib->site_count - 1].row;
-		follow_told_refused(ls, &told,
-				    lib->sites[lib->site_count - 1].error == -EEXIST
-					    ? "another probe is there"
-					    : "no function is known to begin there");
+		candidate.row = lib->sites[lib->site_count - 1].row;
+		follow_candidate_refuse(ls, &candidate,
+					lib->sites[lib->site_count - 1].error == -EEXIST
+						? "another probe is there"
+						: "no function is known to begin there");
 	}
 }
 
@@ -429,7 +433,7 @@ void follows_second(struct libraries *ls)
 	uint64_t pid;
 
 	/* What a process did last may be read when its end was. */
-	for (size_t i = 0; table_next(ls->follows->tellers, &i, &pid);)
+	for (size_t i = 0; table_next(ls->follows->processes, &i, &pid);)
 		if (kill((pid_t)pid, 0) && errno == ESRCH)
 			follows_forget(ls->follows, (pid_t)pid);
 	if (ls->deps->pins && ++ls->follows->seconds == UNCLAIMED_S)
