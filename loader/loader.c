@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "loader/ahead.h"
+#include "loader/preload.h"
 #include "loader/attach/attach.h"
 #include "loader/budget/cost.h"
 #include "loader/budget/count.h"
@@ -142,9 +142,9 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		err = attach_new(&l->attach, feature_have(FEATURE_MULTI), l->pins);
 	if (!err)
 		err = kernel_begin(&l->kernel, l->pins, adopt, cfg->ring_call_bytes,
-				   cfg->ring_life_bytes, ahead_objects(cfg->ahead));
+				   cfg->ring_life_bytes, preload_objects(cfg->preload));
 	/* Here, while the rest is loaded: the first probe of a machine waits for its kernel. */
-	if (!err && !ahead_price(cfg->ahead, &l->price))
+	if (!err && !preload_price(cfg->preload, &l->price))
 		price_measure(&l->price, &l->kernel, l->attach);
 	if (!err)
 		err = kernel_open(&l->kernel, l->attach, l->pins);

@@ -17,7 +17,7 @@
 
 #include "bpf/gp_abi.h"
 
-struct ahead;
+struct preload;
 struct aside;
 struct loader;
 struct probe_table; /* loader/probe/probe_file.h */
@@ -37,7 +37,7 @@ struct loader_config {
 	/* Also report unwatched processes that map a library named in a probe file: records of kind
 	 * met. */
 	bool meet;
-	struct ahead *ahead; /* borrowed, from loader_ahead(); or NULL */
+	struct preload *preload; /* borrowed, from loader_preload(); or NULL */
 	/* First pause before probes removed by the budget are tried again. */
 	uint64_t overhead_pause_ns;
 };
@@ -78,8 +78,8 @@ int loader_prepare(const char *features_off, bool durable);
  * asked to end, so that the rings are unread as briefly as possible. Changes nothing of the
  * predecessor's state. Call after loader_able(). Returns NULL when there is nothing to prepare:
  * loader_open() then does everything. */
-struct ahead *loader_ahead(const char *state_dir);
-void loader_ahead_free(struct ahead *a); /* NULL is allowed */
+struct preload *loader_preload(const char *state_dir);
+void loader_preload_free(struct preload *a); /* NULL is allowed */
 /* Opens the kernel side. Returns 0, or -EPERM, -ENOSYS...: what is missing and the remedy are
  * logged in one line; the caller exits with status 3. Also refuses a pid namespace other than the
  * initial one. */

@@ -68,7 +68,7 @@ static uint32_t kernel_map_id(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
-/* What was loaded ahead is on the maps that are pinned now. */
+/* Returns true when the preloaded programs use the maps that are pinned now. */
 static bool kernel_maps_same(const struct call_bpf *call, struct pins *pins)
 {
 	char name[PIN_NAME_MAX];
@@ -390,7 +390,7 @@ uint64_t kernel_abi_hash(void)
 }
 
 /* Returns true if the pinned maps are of this version and boot; others cannot be used. */
-static bool kernel_ahead_fits(const char *state_dir)
+static bool kernel_preload_fits(const char *state_dir)
 {
 	struct bpf_map_info info = {0};
 	struct gp_meta meta = {0};
@@ -410,9 +410,9 @@ static bool kernel_ahead_fits(const char *state_dir)
 	return fits;
 }
 
-struct kernel_objects *kernel_ahead(const char *state_dir)
+struct kernel_objects *kernel_preload(const char *state_dir)
 {
-	struct kernel_objects *o = kernel_ahead_fits(state_dir) ? calloc(1, sizeof(*o)) : NULL;
+	struct kernel_objects *o = kernel_preload_fits(state_dir) ? calloc(1, sizeof(*o)) : NULL;
 	const char *what;
 	int err;
 
@@ -427,16 +427,16 @@ struct kernel_objects *kernel_ahead(const char *state_dir)
 	if (!err)
 		return o;
 	log_debug("--takeover: nothing is loaded ahead: %s", strerror(-err));
-	kernel_ahead_free(o);
+	kernel_objects_free(o);
 	return NULL;
 }
 
-const struct bpf_program *kernel_ahead_empty(const struct kernel_objects *o)
+const struct bpf_program *kernel_preload_empty(const struct kernel_objects *o)
 {
 	return o->call->progs.gp_empty;
 }
 
-void kernel_ahead_free(struct kernel_objects *o)
+void kernel_objects_free(struct kernel_objects *o)
 {
 	if (!o)
 		return;
@@ -455,18 +455,18 @@ static int kernel_fail(struct kernel *k, const char *what, int err)
 }
 
 int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_call_bytes,
-		 size_t ring_life_bytes, struct kernel_objects *ahead)
+		 size_t ring_life_bytes, struct kernel_objects *preload)
 {
-	bool loaded = ahead && adopt && kernel_maps_same(ahead->call, pins);
+	bool loaded = preload && adopt && kernel_maps_same(preload->call, pins);
 	struct kernel k = {.adopted = adopt,
-			   .objects = loaded ? ahead : calloc(1, sizeof(*k.objects))};
+			   .objects = loaded ? preload : calloc(1, sizeof(*k.objects))};
 	const char *what = "call programs";
 	int err;
 
 	if (loaded)
 		log_debug("the programs were loaded ahead");
 	else
-		kernel_ahead_free(ahead);
+		kernel_objects_free(preload);
 	if (!k.objects)
 		return -ENOMEM;
 	err = loaded ? 0 : kernel_load(&k, pins, ring_call_bytes, ring_life_bytes, &what);
@@ -525,6 +525,6 @@ void kernel_close(struct kernel *k)
 		kernel_map_unshare(o->call->maps.gp_counts_saved, k->counts_saved);
 		kernel_map_unshare(o->call->maps.gp_meta, k->meta);
 	}
-	kernel_ahead_free(o);
+	kernel_objects_free(o);
 	*k = (struct kernel){0};
 }

@@ -57,21 +57,21 @@ uint64_t kernel_abi_hash(void);
 
 /* Loads the programs of probes, makes the maps, and begins to load the other programs in a thread
  * of its own, until kernel_open() or kernel_close(). Sizes in bytes, 0: default; adopted rings keep
- * theirs. pins: NULL when nothing outlives this process. ahead: from kernel_ahead(), or NULL; used
- * if the maps of the predecessor are still the same, and freed otherwise. Returns 0, or -errno
+ * theirs. pins: NULL when nothing outlives this process. preload: from kernel_preload(), or NULL;
+ * used if the maps of the predecessor are still the same, and freed otherwise. Returns 0, or -errno
  * after a line in the log. */
 int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_call_bytes,
-		 size_t ring_life_bytes, struct kernel_objects *ahead);
+		 size_t ring_life_bytes, struct kernel_objects *preload);
 /* Waits until all programs are loaded, and attaches those that follow process life. Their links are
  * added to links, as all open links close in parallel. Returns 0, or -errno after a line in the
  * log: then k is closed. */
 int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
 /* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
  * directory and keeps using. Returns NULL when there are none, or of another version. */
-struct kernel_objects *kernel_ahead(const char *state_dir);
+struct kernel_objects *kernel_preload(const char *state_dir);
 /* Program KERNEL_EMPTY. */
-const struct bpf_program *kernel_ahead_empty(const struct kernel_objects *o);
-void kernel_ahead_free(struct kernel_objects *o); /* NULL is allowed */
+const struct bpf_program *kernel_preload_empty(const struct kernel_objects *o);
+void kernel_objects_free(struct kernel_objects *o); /* NULL is allowed */
 /* Ends the kernel side for good: a successor does not take it over, and programs that still run
  * send nothing. */
 void kernel_retire(struct kernel *k);

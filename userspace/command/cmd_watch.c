@@ -229,7 +229,7 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (o->durable)
 		err = cmd_watch_able(o);
 	if (!err && o->takeover)
-		cfg.ahead = loader_ahead(state_dir);
+		cfg.preload = loader_preload(state_dir);
 	if (!err && o->durable) {
 		cmd_watch_signal_hold(
 			SIGUSR1); /* of --takeover, from the moment that we have the lock */
@@ -257,7 +257,7 @@ int watch_live(const struct options *o, const struct watch_live *l)
 			"handed over: the probes stay for the next gp-bpf --durable, which has a minute to start; gp-bpf detach removes them");
 	lost = output_close(out, ran && !quiet && !over);
 	durable_close(cfg.durable);
-	loader_ahead_free(cfg.ahead);
+	loader_preload_free(cfg.preload);
 	return cmd_watch_exit_code(err ? err : lost);
 }
 

@@ -555,7 +555,7 @@ static int watch_open_kernel(struct watch *w, const struct watch_config *watch)
 	struct loader_config cfg = {.probes = w->probes,
 				    .features_off = off,
 				    .meet = watch->node,
-				    .ahead = watch->ahead};
+				    .preload = watch->preload};
 	const struct loader_ring *rings;
 	const struct feature *f;
 	int n, err;

@@ -20,7 +20,7 @@ struct probe_table;
 struct watch_config {
 	const char *tape;	 /* file to record to, or NULL */
 	struct durable *durable; /* state directory, borrowed, or NULL */
-	struct ahead *ahead;	 /* of one that takes over, borrowed, or NULL */
+	struct preload *preload; /* of one that takes over, borrowed, or NULL */
 	bool saved;		 /* out goes on from the state of that directory */
 	bool run;		 /* the targets are started by us */
 	const char *command;	 /* what the user asked for */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* preload.h - access to the result of loader_preload(), for other parts of the loader. */
+#ifndef LOADER_PRELOAD_H
+#define LOADER_PRELOAD_H
+
+#include <stdbool.h>
+
+struct preload; /* see loader_preload() */
+struct kernel_objects;
+struct price;
+
+/* Returns the loaded programs, which the caller owns from now on; NULL when called again, or when a
+ * is NULL. */
+struct kernel_objects *preload_objects(struct preload *a);
+/* Returns the cost of a hit as measured by loader_preload(); false when a is NULL. */
+bool preload_price(const struct preload *a, struct price *ret);
+
+#endif
