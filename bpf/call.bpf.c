@@ -306,7 +306,7 @@ static __always_inline bool gp_call_usual(const struct gp_row *row, const __u64 
 }
 
 SEC("uprobe")
-int gp_leave(struct gp_regs *regs)
+int gp_return(struct gp_regs *regs)
 {
 	struct gp_open_call *open;
 	struct gp_call_rec *rec;

@@ -197,7 +197,7 @@ void loader_close(struct loader *l)
 		loader_end(l, false);
 }
 
-void loader_leave(struct loader *l)
+void loader_hand_over(struct loader *l)
 {
 	if (l)
 		loader_end(l, true);

@@ -93,7 +93,7 @@ bool loader_meets(const struct loader *l);
 /* Detaches everything. NULL is allowed. */
 void loader_close(struct loader *l);
 /* Ends the loader and leaves everything attached for a successor. */
-void loader_leave(struct loader *l);
+void loader_hand_over(struct loader *l);
 /* Returns true when the kernel side was taken over from a predecessor: it has kept watching, and
  * its rings hold the records since. */
 bool loader_adopted(const struct loader *l);

@@ -21,7 +21,7 @@ enum kernel_program {
 	KERNEL_HIT,
 	KERNEL_NAMED,
 	KERNEL_MONITOR,
-	KERNEL_LEAVE,
+	KERNEL_RETURN,
 	KERNEL_ENTER,
 	KERNEL_RANGE_BEGIN,
 	KERNEL_EMPTY, /* for measuring the hit cost */

@@ -147,7 +147,7 @@ static void site_batch_fill(struct batch *b, struct site *sites, size_t n,
 			    enum gp_group group)
 {
 	/* A return is attached before its entry, at the same sites. */
-	enum kernel_program wanted = program == KERNEL_LEAVE ? KERNEL_ENTER : program;
+	enum kernel_program wanted = program == KERNEL_RETURN ? KERNEL_ENTER : program;
 
 	b->n = 0;
 	for (size_t i = 0; i < n && b->n < SITES_FOUND_MAX; i++) {
@@ -196,7 +196,7 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 			site_batch_fill(b, sites, n, probes, program, group);
 			set.group = (unsigned int)group;
 			set.prog = k->program[program];
-			set.returns = program == KERNEL_LEAVE;
+			set.returns = program == KERNEL_RETURN;
 			snprintf(name, sizeof(name), "link-%lx-%lx-%x-%s-%d",
 				 (unsigned long)file->dev, (unsigned long)file->ino,
 				 file->generation, group_name[group], program);

@@ -763,7 +763,7 @@ static void watch_finish(struct watch *w)
 	if (w->end == GP_END_HANDOVER) {
 		journal_save(w->journal);
 		output_leave(w->out);
-		loader_leave(w->loader);
+		loader_hand_over(w->loader);
 		w->loader = NULL;
 		return;
 	}
