@@ -170,7 +170,7 @@ struct gp_renamed {
 
 /* A process that nobody watches is about to map a file executable whose name begins as a library of
  * ours does: pid (the node service). */
-struct gp_met {
+struct gp_unwatched {
 	__u64 start_ns; /* CLOCK_BOOTTIME start of the process */
 };
 
@@ -438,7 +438,7 @@ struct gp_end {	      /* last record of a tape that was closed in order */
 	X(21, map, struct gp_map)                                                                  \
 	X(22, file, struct gp_file)                                                                \
 	X(23, renamed, struct gp_renamed)                                                          \
-	X(24, met, struct gp_met)                                                                  \
+	X(24, unwatched, struct gp_unwatched)                                                      \
 	X(64, session, struct gp_session)                                                          \
 	X(65, probe, struct gp_probe)                                                              \
 	X(66, tick, struct gp_tick)                                                                \

@@ -21,7 +21,7 @@
 #define GP_KNOWN_MAX	   8192 /* files that were written */
 #define GP_RETURN_ROWS_MAX 128	/* entry+return rows whose open calls die with their thread */
 #define GP_PREFIXES_MAX	   64	/* beginnings of names of libraries */
-#define GP_MET_MAX	   1024 /* processes that were met of late, and that nobody watches */
+#define GP_UNWATCHED_MAX   1024 /* unwatched processes reported recently */
 #define GP_LANES                                                                                   \
 	16 /* copies of the hot counters, chosen by CPU, so that cores rarely share a line */
 #define GP_LANE_COUNTERS (GP_SLOTS * GP_HOT_ROWS)

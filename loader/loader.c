@@ -14,7 +14,7 @@
 #include "loader/kernel/kernel.h"
 #include "loader/library/library.h"
 #include "loader/reader/mapping.h"
-#include "loader/meet.h"
+#include "loader/unwatched.h"
 #include "loader/loader.h"
 #include "loader/open_call.h"
 #include "loader/attach/pin.h"
@@ -34,7 +34,7 @@
 struct loader {
 	struct pins *pins; /* NULL: nothing outlives us */
 	struct kernel kernel;
-	struct meet *meet; /* NULL: nobody is met */
+	struct unwatched *unwatched; /* NULL: not reported */
 	struct price price;
 	struct attach *attach;
 	struct rows *rows;
@@ -70,7 +70,7 @@ static void loader_end(struct loader *l, bool keep)
 	rates_free(l->rates);
 	counts_free(l->counts);
 	rows_free(l->rows);
-	meet_close(l->meet);
+	unwatched_close(l->unwatched);
 	kernel_close(&l->kernel);
 	pins_close(l->pins);
 	free(l);
@@ -148,8 +148,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		price_measure(&l->price, &l->kernel, l->attach);
 	if (!err)
 		err = kernel_open(&l->kernel, l->attach, l->pins);
-	if (!err && cfg->meet)
-		err = meet_open(&l->meet, &l->kernel, l->attach, l->pins, cfg->probes);
+	if (!err && cfg->unwatched)
+		err = unwatched_open(&l->unwatched, &l->kernel, l->attach, l->pins, cfg->probes);
 	vmlinux_forget();
 	if (!err)
 		err = rows_new(&l->rows, &l->kernel, cfg->probes);
@@ -208,9 +208,9 @@ struct aside *loader_aside(struct loader *l)
 	return l->aside;
 }
 
-bool loader_meets(const struct loader *l)
+bool loader_reports_unwatched(const struct loader *l)
 {
-	return l->meet;
+	return l->unwatched;
 }
 
 bool loader_adopted(const struct loader *l)

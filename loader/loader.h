@@ -35,8 +35,8 @@ struct loader_config {
 	/* Time that probes other than markers may cost a process per second; 0: no limit. */
 	uint64_t overhead_ns;
 	/* Also report unwatched processes that map a library named in a probe file: records of kind
-	 * met. */
-	bool meet;
+	 * unwatched. */
+	bool unwatched;
 	struct preload *preload; /* borrowed, from loader_preload(); or NULL */
 	/* First pause before probes removed by the budget are tried again. */
 	uint64_t overhead_pause_ns;
@@ -87,9 +87,9 @@ int loader_open(struct loader **ret, const struct loader_config *cfg);
 /* Returns the helper process that inspects processes whose address space may be locked. It belongs
  * to the loader. */
 struct aside *loader_aside(struct loader *l);
-/* Returns true when unwatched processes are reported (loader_config.meet); false when that was not
- * requested or the kernel cannot. */
-bool loader_meets(const struct loader *l);
+/* Returns true when unwatched processes are reported (loader_config.unwatched); false when that was
+ * not requested or the kernel cannot. */
+bool loader_reports_unwatched(const struct loader *l);
 /* Detaches everything. NULL is allowed. */
 void loader_close(struct loader *l);
 /* Ends the loader and leaves everything attached for a successor. */

@@ -169,7 +169,7 @@ def test_wire_layout_two_fields_of_one_size_that_change_places_fail(folder: str)
 
 
 def test_wire_layout_a_renumbered_kind_fails(folder: str) -> None:
-    gate(1, "wire_layout.py", *wire(folder, "X(24, met, struct gp_met)", "X(25, met, struct gp_met)"), says="+    25 GP_KIND_met")
+    gate(1, "wire_layout.py", *wire(folder, "X(24, unwatched, struct gp_unwatched)", "X(25, unwatched, struct gp_unwatched)"), says="+    25 GP_KIND_unwatched")
 
 
 def documents(folder: str, text: str) -> list[str]:

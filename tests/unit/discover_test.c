@@ -39,7 +39,7 @@ struct aside *loader_aside(struct loader *l)
 	return aside;
 }
 
-bool loader_meets(const struct loader *l)
+bool loader_reports_unwatched(const struct loader *l)
 {
 	(void)l;
 	return told;

@@ -106,7 +106,7 @@ static void a_prefix_is_what_comes_before_the_first_wildcard(void **state)
 
 /* ---- by the kernel --------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/gp-meet-XXXXXX";
+static char folder[] = "/tmp/gp-maps-XXXXXX";
 
 static void map_file(const char *name, int prot)
 {
@@ -141,10 +141,10 @@ static pid_t mapper(const char *name, int prot, int times)
 	return pid;
 }
 
-static struct watch *meeting_open(bool meet)
+static struct watch *reporting_open(bool unwatched)
 {
 	struct watch *w = test_calloc(1, sizeof(*w));
-	struct loader_config cfg = {.meet = meet};
+	struct loader_config cfg = {.unwatched = unwatched};
 	const struct loader_ring *rings;
 
 	log_sink(hear, NULL);
@@ -158,7 +158,7 @@ static struct watch *meeting_open(bool meet)
 	return w;
 }
 
-static void who_maps_one_of_ours_is_met_once_in_a_while(void **state)
+static void mapping_a_library_of_ours_is_reported_once_in_a_while(void **state)
 {
 	static const char *const strange[] = {"gpt_librar", "xgpt_library.so", "libc.so.6"};
 	const int run = PROT_READ | PROT_EXEC;
@@ -170,25 +170,25 @@ static void who_maps_one_of_ours_is_met_once_in_a_while(void **state)
 	(void)state;
 	need_root();
 	assert_non_null(mkdtemp(folder));
-	w = meeting_open(true);
-	assert_true(loader_meets(w->loader));
+	w = reporting_open(true);
+	assert_true(loader_reports_unwatched(w->loader));
 	first = mapper("gpt_library.so.7", run, 5);
 	second = mapper("gpt_a_name_that_is_long.so.1", run, 1);
 	for (int i = 0; i < 3; i++)
 		other[i] = mapper(strange[i], run, 1);
 	other[3] = mapper("gpt_library.so.7", PROT_READ, 1);
 	watch_collect(w);
-	assert_int_equal(records_count(w, GP_KIND_met, NULL, first), 1);
-	assert_int_equal(records_count(w, GP_KIND_met, NULL, second), 1);
+	assert_int_equal(records_count(w, GP_KIND_unwatched, NULL, first), 1);
+	assert_int_equal(records_count(w, GP_KIND_unwatched, NULL, second), 1);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(records_count(w, GP_KIND_met, NULL, other[i]), 0);
-	while (record_next(w, &pos, GP_KIND_met, &ev))
-		assert_true(ev.met->start_ns);
+		assert_int_equal(records_count(w, GP_KIND_unwatched, NULL, other[i]), 0);
+	while (record_next(w, &pos, GP_KIND_unwatched, &ev))
+		assert_true(ev.unwatched->start_ns);
 	watch_close(w);
 	rmdir(folder);
 }
 
-static void nobody_is_met_where_that_is_not_asked_for(void **state)
+static void no_process_is_reported_unless_requested(void **state)
 {
 	struct watch *w;
 	pid_t pid;
@@ -197,11 +197,11 @@ static void nobody_is_met_where_that_is_not_asked_for(void **state)
 	need_root();
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
 	assert_non_null(mkdtemp(folder));
-	w = meeting_open(false);
-	assert_false(loader_meets(w->loader));
+	w = reporting_open(false);
+	assert_false(loader_reports_unwatched(w->loader));
 	pid = mapper("gpt_library.so.7", PROT_READ | PROT_EXEC, 1);
 	watch_collect(w);
-	assert_int_equal(records_count(w, GP_KIND_met, NULL, pid), 0);
+	assert_int_equal(records_count(w, GP_KIND_unwatched, NULL, pid), 0);
 	watch_close(w);
 	rmdir(folder);
 }
@@ -212,8 +212,8 @@ int main(void)
 		cmocka_unit_test(names_are_told_by_their_rows),
 		cmocka_unit_test(what_much_begins_with_is_left_out_and_said),
 		cmocka_unit_test(a_prefix_is_what_comes_before_the_first_wildcard),
-		cmocka_unit_test(who_maps_one_of_ours_is_met_once_in_a_while),
-		cmocka_unit_test(nobody_is_met_where_that_is_not_asked_for),
+		cmocka_unit_test(mapping_a_library_of_ours_is_reported_once_in_a_while),
+		cmocka_unit_test(no_process_is_reported_unless_requested),
 	};
 
 	if (probed_setup())

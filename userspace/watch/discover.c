@@ -266,7 +266,7 @@ int discover_new(struct discover **ret, const struct discover_config *cfg)
 	if (!err) {
 		d->cfg = *cfg;
 		d->view.on = true;
-		d->view.told = loader_meets(cfg->loader);
+		d->view.told = loader_reports_unwatched(cfg->loader);
 		d->denied = table_new();
 		err = d->denied ? probe_names_new(&d->names, cfg->probes) : -ENOMEM;
 	}

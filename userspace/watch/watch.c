@@ -554,7 +554,7 @@ static int watch_open_kernel(struct watch *w, const struct watch_config *watch)
 	char off[512] = "";
 	struct loader_config cfg = {.probes = w->probes,
 				    .features_off = off,
-				    .meet = watch->node,
+				    .unwatched = watch->node,
 				    .preload = watch->preload};
 	const struct loader_ring *rings;
 	const struct feature *f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* meet.bpf.c - processes that nobody watches and that are about to run code of a library of ours:
- * how the service finds the jobs of a node. Loaded for that alone. */
+/* unwatched.bpf.c - processes that nobody watches and that are about to run code of a library of
+ * ours: how the service finds the jobs of a node. Loaded for that alone. */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -14,7 +14,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define PROT_EXEC   4 /* include/uapi/asm-generic/mman-common.h */
 #define MAP_PRIVATE 2 /* include/uapi/linux/mman.h */
-#define GP_MET_NS                                                                                  \
+#define GP_UNWATCHED_NS                                                                            \
 	100000000ull /* user space looks at all that a process maps, and once more after this */
 
 struct {
@@ -26,10 +26,10 @@ struct {
 
 struct { /* when a process was told of last */
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, GP_MET_MAX);
+	__uint(max_entries, GP_UNWATCHED_MAX);
 	__type(key, __u32);
 	__type(value, __u64);
-} gp_met_at SEC(".maps");
+} gp_unwatched_at SEC(".maps");
 
 static __always_inline bool gp_begins(const __u64 name[2])
 {
@@ -66,17 +66,17 @@ static __always_inline bool gp_wanted(__u32 fd, bool is_private)
 	return gp_begins(text);
 }
 
-struct gp_met_rec {
+struct gp_unwatched_rec {
 	struct gp_rec h;
-	struct gp_met p;
+	struct gp_unwatched p;
 };
 
 SEC("tp/syscalls/sys_enter_mmap")
-int gp_meeting(struct gp_syscall *call)
+int gp_unwatched_map(struct gp_syscall *call)
 {
 	__u64 id = bpf_get_current_pid_tgid(), now_ns, *last;
 	const struct task_struct *task;
-	struct gp_met_rec *rec;
+	struct gp_unwatched_rec *rec;
 	__u32 tgid = id >> 32;
 
 	if (!(call->arg[2] & PROT_EXEC) || (int)call->arg[4] < 0)
@@ -85,16 +85,16 @@ int gp_meeting(struct gp_syscall *call)
 	    !gp_wanted(call->arg[4], call->arg[3] & MAP_PRIVATE))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	last = bpf_map_lookup_elem(&gp_met_at, &tgid);
-	if (last && now_ns - *last < GP_MET_NS)
+	last = bpf_map_lookup_elem(&gp_unwatched_at, &tgid);
+	if (last && now_ns - *last < GP_UNWATCHED_NS)
 		return 0;
-	bpf_map_update_elem(&gp_met_at, &tgid, &now_ns, BPF_ANY);
+	bpf_map_update_elem(&gp_unwatched_at, &tgid, &now_ns, BPF_ANY);
 	if (gp_life_crowded())
 		return gp_lose(GP_LOSS_ring_life);
 	rec = gp_life(sizeof(*rec));
 	if (!rec)
 		return 0;
-	gp_head(&rec->h, id, GP_KIND_met, sizeof(rec->p), 0);
+	gp_head(&rec->h, id, GP_KIND_unwatched, sizeof(rec->p), 0);
 	task = (const struct task_struct *)bpf_get_current_task();
 	rec->p.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loader/meet.h"
+#include "loader/unwatched.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -11,15 +11,15 @@
 #include "loader/kernel/feature.h"
 #include "loader/kernel/kernel_private.h"
 #include "loader/probe/probe_names.h"
-#include "skel/meet.skel.h"
+#include "skel/unwatched.skel.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 
-struct meet {
-	struct meet_bpf *bpf;
+struct unwatched {
+	struct unwatched_bpf *bpf;
 };
 
-static int meet_prefixes_put(const struct meet_bpf *bpf, const struct probe_names *names)
+static int unwatched_prefixes_put(const struct unwatched_bpf *bpf, const struct probe_names *names)
 {
 	const struct gp_prefix *prefix;
 	size_t n = probe_names_prefixes(names, &prefix);
@@ -33,40 +33,42 @@ static int meet_prefixes_put(const struct meet_bpf *bpf, const struct probe_name
 
 /* A predecessor's link goes on where it runs this very program: its names are ours, or nothing of
  * it would have been taken over. */
-static int meet_attach(const struct meet *m, const struct kernel *k, struct attach *links,
-		       struct pins *pins)
+static int unwatched_attach(const struct unwatched *m, const struct kernel *k, struct attach *links,
+			    struct pins *pins)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t len = sizeof(info);
 	char name[64];
-	int err = bpf_obj_get_info_by_fd(bpf_program__fd(m->bpf->progs.gp_meeting), &info, &len);
+	int err = bpf_obj_get_info_by_fd(bpf_program__fd(m->bpf->progs.gp_unwatched_map), &info,
+					 &len);
 
 	if (err)
 		return err;
-	snprintf(name, sizeof(name), "meet-%016llx",
+	snprintf(name, sizeof(name), "unwatched-%016llx",
 		 (unsigned long long)hash_bytes(HASH_START, info.tag, sizeof(info.tag)));
-	return kernel_life_attach(k, links, pins, m->bpf->progs.gp_meeting, name,
+	return kernel_life_attach(k, links, pins, m->bpf->progs.gp_unwatched_map, name,
 				  "syscalls/sys_enter_mmap");
 }
 
-static int meet_load(struct meet *m, const struct kernel *k, const struct probe_names *names)
+static int unwatched_load(struct unwatched *m, const struct kernel *k,
+			  const struct probe_names *names)
 {
 	int err;
 
-	m->bpf = meet_bpf__open();
+	m->bpf = unwatched_bpf__open();
 	if (!m->bpf)
 		return -errno;
 	err = kernel_maps_reuse(m->bpf->obj, k->objects->call->obj);
 	if (!err)
-		err = meet_bpf__load(m->bpf);
-	return err ? err : meet_prefixes_put(m->bpf, names);
+		err = unwatched_bpf__load(m->bpf);
+	return err ? err : unwatched_prefixes_put(m->bpf, names);
 }
 
-int meet_open(struct meet **ret, const struct kernel *k, struct attach *links, struct pins *pins,
-	      const struct probe_table *probes)
+int unwatched_open(struct unwatched **ret, const struct kernel *k, struct attach *links,
+		   struct pins *pins, const struct probe_table *probes)
 {
 	struct probe_names *names = NULL;
-	struct meet *m;
+	struct unwatched *m;
 	int err;
 
 	*ret = NULL;
@@ -75,25 +77,25 @@ int meet_open(struct meet **ret, const struct kernel *k, struct attach *links, s
 	m = calloc(1, sizeof(*m));
 	err = m ? probe_names_new(&names, probes) : -ENOMEM;
 	if (!err)
-		err = meet_load(m, k, names);
+		err = unwatched_load(m, k, names);
 	if (!err)
-		err = meet_attach(m, k, links, pins);
+		err = unwatched_attach(m, k, links, pins);
 	probe_names_free(names);
 	if (!err) {
 		*ret = m;
 		return 0;
 	}
-	meet_close(m);
+	unwatched_close(m);
 	if (err == -ENOMEM)
 		return err;
 	log_warn("this kernel does not tell who maps a library: %s", strerror(-err));
 	return 0;
 }
 
-void meet_close(struct meet *m)
+void unwatched_close(struct unwatched *m)
 {
 	if (!m)
 		return;
-	meet_bpf__destroy(m->bpf);
+	unwatched_bpf__destroy(m->bpf);
 	free(m);
 }

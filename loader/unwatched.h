@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwatched.h - reports unwatched processes that map a library named in a probe file, as records of
+ * the life ring (gp_unwatched). */
+#ifndef LOADER_UNWATCHED_H
+#define LOADER_UNWATCHED_H
+
+struct attach;
+struct kernel;
+struct unwatched;
+struct pins;
+struct probe_table;
+
+/* Starts to report at once. *ret is NULL with return value 0 when this kernel cannot, which was
+ * logged. The link belongs to links; pins may be NULL. Returns 0 or -errno. */
+int unwatched_open(struct unwatched **ret, const struct kernel *k, struct attach *links,
+		   struct pins *pins, const struct probe_table *probes);
+void unwatched_close(struct unwatched *m); /* NULL is allowed */
+
+#endif
