@@ -301,7 +301,7 @@ enum gp_why {
 		GP_WHY_COUNT
 };
 #define GP_BLOCKED_CALL 1 /* probe names the call, which was entered and has not returned */
-#define GP_BLOCKED_LOOK 2 /* seen by looking at /proc */
+#define GP_BLOCKED_SCAN 2 /* seen by looking at /proc */
 
 /* What another node knew of a job, as it was read: text, hostile (userspace/model/job/carry.h).
  * Before the job begins another run here. */
@@ -320,7 +320,7 @@ struct gp_program {
 	__u32 flags;	/* GP_PROGRAM_* */
 	__u32 reserved;
 };
-#define GP_PROGRAM_TOLD	    1 /* the names of its operations were read, all of them */
+#define GP_PROGRAM_READ	    1 /* the names of its operations were read, all of them */
 #define GP_PROGRAM_GRADIENT 2 /* ... and it computes a gradient */
 #define GP_PROGRAM_LOADED                                                                          \
 	4 /* read when it ran: code is what the probe, which runs it, calls it                     \

@@ -31,8 +31,8 @@ static inline bool move_has(const struct move *m, const char *name)
 static inline uint32_t move_content(const struct move *m)
 {
 	if (move_has(m, "gradient"))
-		return GP_PROGRAM_TOLD | GP_PROGRAM_GRADIENT;
-	return move_has(m, "plain") ? GP_PROGRAM_TOLD : 0;
+		return GP_PROGRAM_READ | GP_PROGRAM_GRADIENT;
+	return move_has(m, "plain") ? GP_PROGRAM_READ : 0;
 }
 
 /* compiled NAME ID BYTES D [named D] [gradient | plain], or cached: through a plugin's table; "-"

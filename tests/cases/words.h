@@ -228,7 +228,7 @@ static inline void word_blocked(struct script *s, const struct move *m)
 		struct gp_blocked *b = script_add(s, GP_KIND_blocked, m->at_ns + i * 1000000000ull,
 						  script_pid(s), probe);
 
-		b->source = call ? GP_BLOCKED_CALL : GP_BLOCKED_LOOK;
+		b->source = call ? GP_BLOCKED_CALL : GP_BLOCKED_SCAN;
 		b->since_ns = SCRIPT_BASE_NS + m->at_ns;
 		b->state = 'S';
 		snprintf(b->where, sizeof(b->where), "%s",

@@ -60,7 +60,7 @@ static void look(void)
 	now_ns += 1000000000;
 	if (stalls_look(stalls, root, PID, PID, now_ns, &b) != PID)
 		return;
-	REQUIRE(b.why < GP_WHY_COUNT && b.source == GP_BLOCKED_LOOK && b.syscall >= -1);
+	REQUIRE(b.why < GP_WHY_COUNT && b.source == GP_BLOCKED_SCAN && b.syscall >= -1);
 	REQUIRE(fuzz_printable(b.where, strnlen(b.where, sizeof(b.where)), false));
 	REQUIRE(fuzz_printable(b.wchan, strnlen(b.wchan, sizeof(b.wchan)), false));
 	REQUIRE(!b.where[sizeof(b.where) - 1] && !b.wchan[sizeof(b.wchan) - 1]);

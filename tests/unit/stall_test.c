@@ -254,7 +254,7 @@ static void kernel_function_is_named(void **state)
 	assert_int_equal(b.state, 'S');
 	assert_int_equal(b.syscall, SYS_futex);
 	assert_int_equal(b.arg[1], FUTEX_WAIT);
-	assert_int_equal(b.source, GP_BLOCKED_LOOK);
+	assert_int_equal(b.source, GP_BLOCKED_SCAN);
 	if (!geteuid()) /* others are not told */
 		assert_non_null(strstr(b.wchan, "futex"));
 }

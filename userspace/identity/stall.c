@@ -75,7 +75,7 @@ static void stall_scan_running(struct stalls *s, struct look *l, uint64_t now_ns
 pid_t stalls_look(struct stalls *s, const char *root, pid_t pid, pid_t tid, uint64_t now_ns,
 		  struct gp_blocked *ret)
 {
-	struct gp_blocked b = {.source = GP_BLOCKED_LOOK, .syscall = -1};
+	struct gp_blocked b = {.source = GP_BLOCKED_SCAN, .syscall = -1};
 	struct look l = {.root = root, .pid = pid, .tid = tid, .out = &b};
 	int err;
 

@@ -187,7 +187,7 @@ static void code_tell(struct codes *cs, const struct program_name *name)
 		return;
 	memcpy(own->name, name->name, sizeof(own->name));
 	if (open)
-		own->flags |= (name->told ? GP_PROGRAM_TOLD : 0) |
+		own->flags |= (name->told ? GP_PROGRAM_READ : 0) |
 			      (name->gradient ? GP_PROGRAM_GRADIENT : 0);
 }
 

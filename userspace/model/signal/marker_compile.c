@@ -146,7 +146,7 @@ static uint32_t marker_compile_content_of(const struct gp_program *g)
 {
 	if (g->flags & GP_PROGRAM_GRADIENT)
 		return CONTENT_GRADIENT;
-	return g->flags & GP_PROGRAM_TOLD ? CONTENT_NONE : CONTENT_UNKNOWN;
+	return g->flags & GP_PROGRAM_READ ? CONTENT_NONE : CONTENT_UNKNOWN;
 }
 
 static void marker_compile_program_told(struct call *c, struct program *p, const char *name)
