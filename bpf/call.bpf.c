@@ -92,7 +92,7 @@ int gp_hit(struct gp_regs *regs)
 	}
 	if (at.row->flags & GP_ROW_ARMS)
 		gp_epoch_begin(at.slot);
-	if (at.row->flags & GP_ROW_ONCE && gp_told_once(at.id, at.slot, at.index)) {
+	if (at.row->flags & GP_ROW_ONCE && gp_sent_once(at.id, at.slot, at.index)) {
 		gp_unsent(&at); /* it costs all the same */
 		return 0;
 	}

@@ -109,7 +109,7 @@ struct {
 	__type(value, struct gp_file);
 } gp_file_scratch SEC(".maps");
 
-static __always_inline bool gp_is_ours(__u64 id)
+static __always_inline bool gp_is_sending(__u64 id)
 {
 	__u32 slot;
 
@@ -315,7 +315,7 @@ int gp_opening(struct gp_syscall *call)
 {
 	__u64 id = bpf_get_current_pid_tgid(), now_ns;
 
-	if (!(call->arg[2] & O_TRUNC) || !gp_is_ours(id))
+	if (!(call->arg[2] & O_TRUNC) || !gp_is_sending(id))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&gp_openings, &id, &now_ns, BPF_ANY);
@@ -344,7 +344,7 @@ int gp_opened(struct gp_syscall *call)
 	struct inode *inode;
 	struct file *file;
 
-	if (!gp_is_ours(id))
+	if (!gp_is_sending(id))
 		return 0;
 	since_ns = gp_opened_since(id);
 	if (fd < 0)
@@ -387,7 +387,7 @@ int gp_closing(struct gp_syscall *call)
 	file = gp_file_of(call->arg[0]);
 	inode = BPF_CORE_READ(file, f_inode);
 	/* The descriptor may be another file's by now. */
-	if (!gp_is_ours(id) || BPF_CORE_READ(inode, i_ino) != open.ino ||
+	if (!gp_is_sending(id) || BPF_CORE_READ(inode, i_ino) != open.ino ||
 	    BPF_CORE_READ(inode, i_sb, s_dev) != open.dev)
 		return 0;
 	if (!open.writes)

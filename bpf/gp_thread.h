@@ -61,7 +61,7 @@ static __always_inline void gp_epoch_begin(__u32 slot)
 /* The thread has told of this row since the process's epoch began. By process, as another thread
  * may update what this one computes; remembered by thread, as two may train at once. Two rows that
  * are 64 apart share a bit. */
-static __always_inline bool gp_told_once(__u32 tid, __u32 slot, __u32 row)
+static __always_inline bool gp_sent_once(__u32 tid, __u32 slot, __u32 row)
 {
 	__u64 *epoch = bpf_map_lookup_elem(&gp_epochs, &slot), bit = 1ull << (row & 63);
 	struct gp_thread *thread = epoch ? gp_thread_get(tid) : NULL;

@@ -53,7 +53,7 @@ static __always_inline bool gp_begins(const __u64 name[2])
 /* The place of a short name has room for this many bytes, as has that of a long one: what is behind
  * its end matches nothing. A file in memory may be a library whatever it is called; compilers at
  * run time share theirs. */
-static __always_inline bool gp_wanted(__u32 fd, bool is_private)
+static __always_inline bool gp_name_matches(__u32 fd, bool is_private)
 {
 	struct dentry *dentry = BPF_CORE_READ(gp_file_of(fd), f_path.dentry);
 	__u64 text[2] = {};
@@ -82,7 +82,7 @@ int gp_unwatched_map(struct gp_syscall *call)
 	if (!(call->arg[2] & PROT_EXEC) || (int)call->arg[4] < 0)
 		return 0;
 	if (bpf_map_lookup_elem(&gp_watched, &tgid) || gp_is_silent() ||
-	    !gp_wanted(call->arg[4], call->arg[3] & MAP_PRIVATE))
+	    !gp_name_matches(call->arg[4], call->arg[3] & MAP_PRIVATE))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	last = bpf_map_lookup_elem(&gp_unwatched_at, &tgid);

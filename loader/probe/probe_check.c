@@ -27,7 +27,7 @@ static int probe_check_fault(struct probe_fault *f, const char *field, const cha
 }
 
 /* A probe in one of these is paid by every process of the host. */
-static const char *const everyones[] = {
+static const char *const shared_by_all[] = {
 	"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libstdc++.so.6",
 	"libm.so.6", "libpthread.so.0",	     "libgcc_s.so.1",	      "libdl.so.2"};
 
@@ -37,8 +37,8 @@ static int check_libraries(const struct probe_row *row, struct probe_fault *f)
 		if (strchr(row->libraries[i], '/'))
 			return probe_check_fault(f, "libraries",
 						 "is matched against file names, not paths");
-		for (size_t j = 0; j < sizeof(everyones) / sizeof(everyones[0]); j++)
-			if (!fnmatch(row->libraries[i], everyones[j], 0))
+		for (size_t j = 0; j < sizeof(shared_by_all) / sizeof(shared_by_all[0]); j++)
+			if (!fnmatch(row->libraries[i], shared_by_all[j], 0))
 				return probe_check_fault(
 					f, "libraries",
 					"matches a library that every process maps");

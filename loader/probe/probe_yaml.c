@@ -188,7 +188,7 @@ struct complaint {
 	bool in_backtrace;
 };
 
-static void yaml_complaint_place(struct complaint *c, const char *text)
+static void yaml_complaint_position(struct complaint *c, const char *text)
 {
 	size_t line = 0, column = 0;
 	char field[64] = "";
@@ -212,7 +212,7 @@ static void yaml_complaint_place(struct complaint *c, const char *text)
 
 /* libcyaml says what is wrong first, and where in the lines that follow it, innermost place
  * first. */
-static void yaml_complaint_hear(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+static void yaml_complaint_read(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	struct complaint *c = ctx;
 	char text[256];
@@ -226,12 +226,12 @@ static void yaml_complaint_hear(cyaml_log_t level, void *ctx, const char *fmt, v
 	if (!strcmp(text, "Load: Backtrace:"))
 		c->in_backtrace = true;
 	else if (c->in_backtrace)
-		yaml_complaint_place(c, text);
+		yaml_complaint_position(c, text);
 	else if (!c->what[0])
 		log_escape(c->what, sizeof(c->what), text, len);
 }
 
-static void yaml_complaint_say(const struct yaml_file *f, const struct complaint *c)
+static void yaml_complaint_log(const struct yaml_file *f, const struct complaint *c)
 {
 	static const char unknown[] = "Load: Unexpected key: ",
 			  missing[] = "Load: Missing required mapping field: ";
@@ -264,7 +264,7 @@ static int yaml_file_parse(struct yaml_file *f)
 	cyaml_config_t config = silent;
 	cyaml_err_t err;
 
-	config.log_fn = yaml_complaint_hear;
+	config.log_fn = yaml_complaint_read;
 	config.log_ctx = &complaint;
 	err = cyaml_load_data((const uint8_t *)f->text, f->len, &config, &file_schema, &f->data,
 			      NULL);
@@ -273,7 +273,7 @@ static int yaml_file_parse(struct yaml_file *f)
 	if (!complaint.what[0])
 		snprintf(complaint.what, sizeof(complaint.what), "%s",
 			 err == CYAML_OK ? "is empty" : cyaml_strerror(err));
-	yaml_complaint_say(f, &complaint);
+	yaml_complaint_log(f, &complaint);
 	return err == CYAML_ERR_OOM ? -ENOMEM : -EINVAL;
 }
 

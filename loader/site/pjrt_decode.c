@@ -17,7 +17,7 @@
 #include "userspace/base/clock.h"
 
 #define CHUNK_BYTES    (1u << 20)
-#define LOOK_BACK      64 /* from the 24 to the size */
+#define SCAN_BACK      64 /* from the 24 to the size */
 #define OVERLAP	       80
 #define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* of the unoptimised kind */
 #define CANDIDATES_MAX 4096		     /* real files have one */
@@ -325,7 +325,7 @@ static int pjrt_decode_anchor_follow(struct search *s, const struct elf_segment 
 		return 0;
 	base = (modrm & 7) | (rex & 1) << 3;
 	from = at - back;
-	for (size_t i = 1; i <= LOOK_BACK && i <= from; i++) {
+	for (size_t i = 1; i <= SCAN_BACK && i <= from; i++) {
 		if (!pjrt_decode_size_store(c + from - i, len - (from - i), base))
 			continue;
 		return pjrt_decode_candidate_follow(
