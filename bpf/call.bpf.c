@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* call.bpf.c - what a probed library function did. A few generic programs, one per shape of record;
- * a row of gp_rows says what each probe captures. Needs no kernel BTF: the only kernel layout it
- * knows is that of saved user registers, which is ABI.
+/* call.bpf.c - programs of probed library functions: one for each shape of record; a row of gp_rows
+ * says what a probe captures. Needs no kernel BTF: it uses no kernel layout except that of saved
+ * user registers, which is ABI.
  *
- * Every nanosecond here is paid by the job, so each program does the cheapest test first: is this
- * process watched (a miss costs 5-20 ns), then is this link the one that counts. */
+ * The job pays for every nanosecond here, so each program does the cheapest test first: is the
+ * process watched (a miss costs 5-20 ns), then does this link count. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
@@ -27,8 +27,8 @@ struct { /* [lane][slot][hot row] */
 	__type(value, __u64);
 } gp_counters SEC(".maps");
 
-struct { /* [slot][hot row]: how much of a counter user space has told; the programs leave it
-	  * alone */
+struct { /* [slot][hot row]: how much of a counter is saved on the tape; not used by the BPF
+	    programs */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_LANE_COUNTERS);
@@ -59,14 +59,14 @@ int gp_count(struct gp_regs *regs)
 	index = (bpf_get_smp_processor_id() % GP_LANES) * GP_LANE_COUNTERS +
 		at.slot % GP_SLOTS * GP_HOT_ROWS + at.row->hot % GP_HOT_ROWS;
 	count = bpf_map_lookup_elem(&gp_counters, &index);
-	/* Atomic even though the lane is this CPU's: programs may be preempted between load and
+	/* Atomic although the lane belongs to this CPU: programs may be preempted between load and
 	 * store. */
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	return 0;
 }
 
-/* Waking costs 8-13 us: for what is rare and does not last. */
+/* Waking user space costs 8-13 us, so only rows of rare events set GP_ROW_WAKE. */
 static __always_inline __u64 gp_wakeup(const struct gp_row *row)
 {
 	return row->flags & GP_ROW_WAKE ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
@@ -86,14 +86,15 @@ int gp_hit(struct gp_regs *regs)
 	if (!gp_match_link(regs, &at))
 		return 0;
 	if (!gp_match_only(regs, at.row)) {
-		if (at.row->max_hz) /* it costs all the same; of others user space reads no count */
+		if (at.row->max_hz) /* counted, as it costs the same; user space reads no count of
+				       rows without max_hz */
 			gp_unsent(&at);
 		return 0;
 	}
 	if (at.row->flags & GP_ROW_ARMS)
 		gp_epoch_begin(at.slot);
 	if (at.row->flags & GP_ROW_ONCE && gp_sent_once(at.id, at.slot, at.index)) {
-		gp_unsent(&at); /* it costs all the same */
+		gp_unsent(&at); /* counted, as it costs the same */
 		return 0;
 	}
 	if (gp_over_rate(&at))
@@ -109,7 +110,7 @@ int gp_hit(struct gp_regs *regs)
 	return 0;
 }
 
-/* A row that is for some names only, and this is none of them. */
+/* Returns true when the row is only for some names and this is not one of them. */
 static __always_inline bool gp_unnamed(const struct gp_regs *regs, const struct gp_row *row)
 {
 	char first[16] = "";
@@ -149,8 +150,9 @@ struct gp_range_begin_rec {
 	struct gp_range_begin p;
 };
 
-/* The name is read straight into the ring: a copy on the stack would have to be zeroed and moved,
- * at every hit. What lies behind its end there is of older records. */
+/* Returns true when the begin was sent. The name is read directly into the ring: a buffer on the
+ * stack would have to be zeroed and copied at every hit. Bytes after its end are from older
+ * records. */
 static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_at *at, __u32 depth)
 {
 	struct gp_range_begin_rec *rec;
@@ -189,7 +191,7 @@ int gp_range_begin(struct gp_regs *regs)
 
 	if (!gp_match(regs, &at))
 		return 0;
-	if (at.row->flags & GP_ROW_ANON) { /* its end is not announced: nothing to pair */
+	if (at.row->flags & GP_ROW_ANON) { /* no end follows, so nothing is to be paired */
 		thread = gp_thread_find(at.id, &fast);
 		gp_range_send(regs, &at, thread ? thread->depth : 0);
 		return 0;
@@ -197,8 +199,8 @@ int gp_range_begin(struct gp_regs *regs)
 	thread = gp_thread_get(at.id);
 	if (!thread)
 		return gp_lose(GP_LOSS_stack_full);
-	/* So deep is nothing real: ranges are left open, or closed on other threads. Forgets open
-	 * ranges, so that later ones are paired again. */
+	/* Real programs do not nest that deep: ranges were left open, or closed on other threads.
+	 * Forgets open ranges, so that later ones are paired again. */
 	if (thread->depth >= GP_RANGE_DEPTH) {
 		gp_lose(GP_LOSS_stack_full);
 		thread->depth = 0;
@@ -275,7 +277,8 @@ struct gp_call_rec {
 	struct gp_call p;
 };
 
-/* The open call proves that the process is watched; only a miss has to ask. */
+/* Counts a return without an open call, if the process is watched. An open call proves that without
+ * a lookup. */
 static __always_inline int gp_unpaired(const struct gp_at *at)
 {
 	__u32 slot;
@@ -286,7 +289,7 @@ static __always_inline int gp_unpaired(const struct gp_at *at)
 	return 0;
 }
 
-/* It ended as such calls do, and nobody has to know. */
+/* Returns true when a value of the call is one for which no record is sent (gp_row.unless). */
 static __always_inline bool gp_call_usual(const struct gp_row *row, const __u64 arg[GP_ARGS],
 					  __u64 ret)
 {
@@ -350,12 +353,12 @@ struct gp_monitor_at {
 	struct gp_walk walk;
 	__u64 id;
 	__u32 probe;
-	__u32 index; /* of the entry to send */
+	__u32 index; /* index of the entry to send */
 };
 
-/* 0: the event has no more that could be told. A global function, as those are verified once, not
- * once for each turn of the loop that calls them: the verifier of Linux 6.1 would not get to an end
- * of that. */
+/* Sends one entry. Returns 0 when there are no more entries that can be read. A global function, as
+ * those are verified once and not for each iteration of the loop that calls it, which the verifier
+ * of Linux 6.1 would not finish. */
 __attribute__((noinline)) int gp_monitor_send(struct gp_monitor_at *at)
 {
 	struct gp_monitor_rec *rec;
@@ -394,8 +397,8 @@ int gp_monitor(struct gp_regs *regs)
 		return gp_lose(GP_LOSS_read_fault);
 	entry.id = at.id;
 	entry.probe = at.row->probe;
-	for (__u32 i = 0; i < GP_MONITOR_MAX;
-	     i++) { /* no field: the verifier forgets what a call may write */
+	for (__u32 i = 0; i < GP_MONITOR_MAX; i++) { /* not a field of entry: the verifier loses
+							values that a called function may write */
 		entry.index = i;
 		if (!gp_monitor_send(&entry) || i + 1 >= entry.walk.count)
 			break;

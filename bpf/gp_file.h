@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_file.h - files of watched processes that may be checkpoints: written, renamed, opened to be
- * read.
+/* gp_file.h - files of watched processes that may be checkpoints: written, renamed, opened for
+ * reading.
  *
- * What an opened file is, and what it is called, is asked of the kernel's own file, not of the
- * call's arguments: one program serves every way to open, a name cannot change between the check
- * and the use, and a relative one is no riddle. It is sent when its name is one that checkpoints
- * have, when it is large (written), or when a watched process wrote it before (read); user space
- * knows better what it is. A descriptor that dup2(2), close_range(2) or the end of the process
- * closes says nothing, and io_uring is not seen. */
+ * Type and name are read from the kernel's file, not from the arguments of the call: so one program
+ * covers all ways to open a file, the name cannot change between check and use, and relative paths
+ * are no problem. A file is reported when its name is typical of checkpoints, when it is large
+ * (written files), or when a watched process wrote it before (read files); user space decides what
+ * it is. Not seen: descriptors closed by dup2(2), close_range(2) or the end of the process, and
+ * io_uring. */
 #ifndef GP_FILE_H
 #define GP_FILE_H
 
@@ -26,21 +26,21 @@
 #define GP_EINTR    4
 
 #define GP_FILE_LARGE                                                                              \
-	65536		/* bytes from which a file that was written is told of, whatever its name */
-#define GP_FILE_PARTS 8 /* of a path */
+	65536 /* written files of at least this many bytes are reported whatever their name */
+#define GP_FILE_PARTS 8 /* last components of a path that are reported */
 
-/* Records a second and process: of files that watched processes wrote, and of others. A sharded
- * checkpoint has some hundred files, a data set any number. */
+/* Limits of records per second and process, for files that watched processes wrote and for others.
+ * A sharded checkpoint has some hundred files, a data set any number. */
 #define GP_FILES_KNOWN 512
 #define GP_FILES_OTHER 128
 
 #define GP_WROTE_NS (600 * GP_SECOND_NS)
 
-/* Eight characters as one word, as they lie in memory. */
+/* Eight characters as one word, in memory order. */
 #define GP_WORD(a, b, c, d, e, f, g, h)                                                            \
 	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
 	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
-#define GP_LAST(n)  (~0ull << 8 * (8 - (n))) /* of a name's last eight characters */
+#define GP_LAST(n)  (~0ull << 8 * (8 - (n))) /* mask: the last n of eight characters */
 #define GP_FIRST(n) (~0ull >> 8 * (8 - (n)))
 
 #define GP_ENDS(X)                                                                                 \
@@ -58,12 +58,12 @@
 	X(GP_WORD('e', 't', 'e', 'n', 's', 'o', 'r', 's'), GP_LAST(8)) /* .safetensors */          \
 	X(GP_WORD('.', 'm', 's', 'g', 'p', 'a', 'c', 'k'), GP_LAST(8))
 
-/* .metadata, _METADATA, _CHECKPOINT_METADATA. A Python package has a METADATA. */
+/* .metadata, _METADATA, _CHECKPOINT_METADATA; not METADATA alone, which Python packages have. */
 #define GP_ENDS_LONGER(X)                                                                          \
 	X(GP_WORD('m', 'e', 't', 'a', 'd', 'a', 't', 'a'), GP_LAST(8))                             \
 	X(GP_WORD('M', 'E', 'T', 'A', 'D', 'A', 'T', 'A'), GP_LAST(8))
 
-/* A program's source and bytecode: checkpoint.py, ckpt.cpython-313.pyc. */
+/* Source and bytecode of programs: checkpoint.py, ckpt.cpython-313.pyc. */
 #define GP_ENDS_CODE(X)                                                                            \
 	X(GP_WORD(0, 0, 0, 0, 0, '.', 'p', 'y'), GP_LAST(3))                                       \
 	X(GP_WORD(0, 0, 0, 0, '.', 'p', 'y', 'c'), GP_LAST(4))
@@ -73,7 +73,7 @@
 	X(GP_WORD('c', 'k', 'p', 't', 0, 0, 0, 0), GP_FIRST(4))                                    \
 	X(GP_WORD('m', 'a', 'n', 'i', 'f', 'e', 's', 't'), GP_FIRST(8)) /* .ocdbt */
 
-struct gp_path { /* scratch: a path is made from its end */
+struct gp_path { /* scratch memory: a path is built from its end */
 	char text[2 * 256];
 };
 
@@ -84,8 +84,8 @@ struct {
 	__type(value, struct gp_path);
 } gp_paths SEC(".maps");
 
-/* By thread: since when it opens a file that it empties, which takes as long as the old one is
- * large. */
+/* Key: thread. Value: when it began to open a file with O_TRUNC, which takes longer the larger the
+ * old file is. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -93,8 +93,8 @@ struct {
 	__type(value, __u64);
 } gp_openings SEC(".maps");
 
-/* By thread: what is told of the file that it is closing. LRU: a thread may be killed in the
- * call. */
+/* Key: thread. Value: the record of the file that it is closing. LRU, as a thread may be killed in
+ * the call. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -188,15 +188,13 @@ static __always_inline void gp_path_of(const struct file *file, char *ret)
 		bpf_probe_read_kernel(&path->text[(at & 0xff) + 1], len & 0xff, name.name);
 		dentry = parent;
 	}
-	if (!root) { /* the last part may have been the first */
+	if (!root) { /* the last component read may be the first of the path */
 		bpf_core_read(&parent, sizeof(parent), &dentry->d_parent);
 		root = parent == dentry;
 	}
 	at += !root && at < GP_PATH_MAX - 1;
 	size = GP_PATH_MAX - 1 - at;
-	asm volatile(
-		""
-		: "+r"(size)); /* what is checked is what is used: the verifier knows registers */
+	asm volatile("" : "+r"(size)); /* the verifier tracks registers: use the checked one */
 	if (size < GP_PATH_MAX)
 		bpf_probe_read_kernel(ret, size, &path->text[at & 0xff]);
 }
@@ -208,7 +206,7 @@ struct gp_file_rec {
 	struct gp_file p;
 };
 
-/* Counts without locks: a few more may pass. */
+/* Counts without locks, so some more records than the limit may pass. */
 static __always_inline bool gp_files_over(__u32 tgid, bool known)
 {
 	struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
@@ -261,13 +259,12 @@ static __always_inline void gp_file_fill(struct gp_file *p, const struct file *f
 	gp_path_of(file, p->path);
 }
 
-/* known: of those that watched processes write. NULL: not to be sent. */
+/* known: a watched process wrote the file. Returns NULL when the record is not to be sent. */
 static __always_inline struct gp_file_rec *gp_file_rec(__u64 id, bool known)
 {
 	struct gp_file_rec *rec;
 
-	/* A file that no watched process wrote is data in all likelihood: one more or less says
-	 * nothing. */
+	/* A file that no watched process wrote is probably data, so its loss is not counted. */
 	if (gp_files_over(id >> 32, known)) {
 		if (known)
 			gp_lose(GP_LOSS_file_limited);
@@ -296,7 +293,7 @@ static __always_inline int gp_file_send(__u64 id, const struct file *file,
 	return 0;
 }
 
-/* The end of close(2) of a written file is recorded too: close may write all of it (NFS, FUSE). */
+/* The return of close(2) is recorded too, as close may write all data (NFS, FUSE). */
 static __always_inline void gp_closing_keep(__u64 id, const struct file *file,
 					    const struct gp_file_open *open)
 {
@@ -322,7 +319,7 @@ int gp_opening(struct gp_syscall *call)
 	return 0;
 }
 
-/* When it was asked for, of one that was emptied; else now. */
+/* Returns when the open call began if it truncated the file; else now. */
 static __always_inline __u64 gp_opened_since(__u64 id)
 {
 	__u64 *since = bpf_map_lookup_elem(&gp_openings, &id), now_ns = bpf_ktime_get_ns();
@@ -386,13 +383,13 @@ int gp_closing(struct gp_syscall *call)
 	bpf_map_delete_elem(&gp_files, &key);
 	file = gp_file_of(call->arg[0]);
 	inode = BPF_CORE_READ(file, f_inode);
-	/* The descriptor may be another file's by now. */
+	/* The descriptor may belong to another file by now. */
 	if (!gp_is_sending(id) || BPF_CORE_READ(inode, i_ino) != open.ino ||
 	    BPF_CORE_READ(inode, i_sb, s_dev) != open.dev)
 		return 0;
 	if (!open.writes)
 		return gp_file_send(id, file, &open, GP_FILE_READ, open.flags & GP_FILE_KNOWN);
-	if (gp_named(file)) /* it may have been renamed since */
+	if (gp_named(file)) /* it may have been renamed since it was opened */
 		open.flags |= GP_FILE_NAMED;
 	if (!(open.flags & GP_FILE_NAMED) && BPF_CORE_READ(inode, i_size) < GP_FILE_LARGE)
 		return 0;
@@ -414,7 +411,7 @@ int gp_closed(struct gp_syscall *call)
 
 	if (!p)
 		return 0;
-	/* One that failed (ENOSPC, EIO and EDQUOT of NFS) left the file torn. */
+	/* After a failed close (ENOSPC, EIO and EDQUOT of NFS) the file is incomplete. */
 	rec = gp_is_silent() || (ret < 0 && ret != -GP_EINTR) ? NULL : gp_file_rec(id, true);
 	if (rec) {
 		rec->p = *p;
@@ -429,7 +426,7 @@ struct gp_renamed_rec {
 	struct gp_renamed p;
 };
 
-/* If the text is longer than its room, its end is kept. */
+/* Copies a path from user space; a longer one keeps its end. */
 static __always_inline void gp_name_of(char *ret, __u64 at)
 {
 	__u32 only = 0;
@@ -447,7 +444,7 @@ static __always_inline void gp_name_of(char *ret, __u64 at)
 		bpf_probe_read_kernel(ret, GP_PATH_MAX, &path->text[(len - GP_PATH_MAX) & 0xff]);
 }
 
-/* What the call was given is still in the registers that it came with. */
+/* At the return of the call its arguments are still in the saved registers. */
 static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 {
 	__u64 id = bpf_get_current_pid_tgid(), from, to;
@@ -460,7 +457,7 @@ static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 			      (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
 	from = at ? regs.GP_ARG1 : regs.GP_ARG0;
 	to = at ? regs.GP_CALL_ARG3 : regs.GP_ARG1;
-	if (gp_files_over(id >> 32, true)) /* data that is read must not hide it */
+	if (gp_files_over(id >> 32, true)) /* not in the share of read data */
 		return gp_lose(GP_LOSS_file_limited);
 	if (gp_life_crowded())
 		return gp_lose(GP_LOSS_ring_life);
@@ -481,7 +478,7 @@ int gp_rename_done(struct gp_syscall *call)
 	return gp_rename(call, false);
 }
 
-SEC("tp/syscalls/sys_exit_renameat2") /* and renameat */
+SEC("tp/syscalls/sys_exit_renameat2") /* also attached to renameat */
 int gp_renameat_done(struct gp_syscall *call)
 {
 	return gp_rename(call, true);

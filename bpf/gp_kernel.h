@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_kernel.h - the few kernel types that are read, each with only the fields that are read. libbpf
- * moves every access to where the running kernel has the field (CO-RE), so no generated header of
- * the build machine's kernel is needed. Names are the kernel's. Programs for types (tp_btf, iter)
- * load fields directly: that is allowed under kernel lockdown, where bpf_probe_read_kernel() is not
- * (feature kernel_read). */
+/* gp_kernel.h - kernel types, reduced to the fields that are read. libbpf adjusts each access to
+ * the running kernel (CO-RE), so no generated header of one kernel is needed. Names are the
+ * kernel's. Programs of type tp_btf and iter load fields directly, which kernel lockdown allows; it
+ * forbids bpf_probe_read_kernel() (feature kernel_read). */
 #ifndef GP_KERNEL_H
 #define GP_KERNEL_H
 
@@ -90,7 +89,7 @@ struct inode___v5 {
 struct qstr {
 	union {
 		__u64 hash_len; /* length in the high half */
-		__u32 hash;	/* of the name and of the folder it is in */
+		__u32 hash;	/* hash of the name and its parent folder */
 	};
 	const unsigned char *name;
 };
@@ -129,7 +128,7 @@ struct bpf_iter__task_vma {
 	struct vm_area_struct *vma;
 };
 
-/* Only to ask which form of the tracepoint this kernel has. */
+/* Used only to test which arguments the tracepoint has. */
 struct trace_event_raw_mark_victim {
 	__u32 uid;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_life.h - room in the ring of process life, and what a syscall tracepoint is given. */
+/* gp_life.h - space in the ring of process life, and the context of system call tracepoints. */
 #ifndef GP_LIFE_H
 #define GP_LIFE_H
 
 #include "bpf/gp_maps.h"
 
-struct gp_syscall { /* common fields, number; arguments at the entry, at the exit the result */
+struct gp_syscall { /* common fields; number; arguments at entry, result at exit */
 	__u64 common, number, arg[6];
 };
 
@@ -18,8 +18,8 @@ static __always_inline void *gp_life(__u32 size)
 	return rec;
 }
 
-/* Fork, exec and exit may have all of the ring; what a job can do as often as it likes, half of
- * it. */
+/* Returns true when the ring is half full. The other half is for fork, exec, exit and signals that
+ * may end a process, as a job can cause any number of other records. */
 static __always_inline bool gp_life_crowded(void)
 {
 	return bpf_ringbuf_query(&gp_ring_life, BPF_RB_AVAIL_DATA) >

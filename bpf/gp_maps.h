@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_maps.h - maps that several objects of the kernel side share. call.bpf.c makes them all (a map
- * may be declared and not used); the loader hands the same maps to life.bpf.c before it loads
- * that. */
+/* gp_maps.h - maps shared by the BPF objects. call.bpf.c creates them all, also those it does not
+ * use; the loader makes life.bpf.c use the same maps before it loads that. */
 #ifndef GP_MAPS_H
 #define GP_MAPS_H
 
@@ -18,7 +17,7 @@ struct {
 	__type(value, struct gp_watch);
 } gp_watched SEC(".maps");
 
-struct { /* spares most hits the hash lookup, their largest cost (50 of 95 ns) */
+struct { /* saves most hits the hash lookup, their largest cost (50 of 95 ns) */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_FAST_MAX);
@@ -26,8 +25,8 @@ struct { /* spares most hits the hash lookup, their largest cost (50 of 95 ns) *
 	__type(value, __u64);
 } gp_watched_fast SEC(".maps");
 
-/* A closed call keeps its entry with ts_ns 0: the next call of the thread writes it in place, which
- * is three times cheaper than delete and insert. */
+/* The entry of a returned call stays, with ts_ns 0: the next call of the thread overwrites it,
+ * which costs a third of deleting and inserting it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_OPEN_MAX);
@@ -49,15 +48,14 @@ struct {
 	__type(value, struct gp_thread);
 } gp_threads_fast SEC(".maps");
 
-struct { /* [slot]: backward passes begun and ranges of kept names opened: what rows are told once
-	    in */
+struct { /* [slot]: number of hits of rows with GP_ROW_ARMS, for GP_ROW_ONCE */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GP_SLOTS);
 	__type(key, __u32);
 	__type(value, __u64);
 } gp_epochs SEC(".maps");
 
-struct { /* row + 1 of each entry+return row in use; 0 ends the list */
+struct { /* row + 1 of each row that is probed at entry and return; 0 ends the list */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_RETURN_ROWS_MAX);
@@ -73,7 +71,7 @@ struct {
 	__type(value, __u64);
 } gp_losses SEC(".maps");
 
-struct { /* slot -> process that counts there */
+struct { /* slot -> process that owns it */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_SLOTS);
@@ -100,7 +98,7 @@ struct {
 	__type(value, struct gp_file_open);
 } gp_files SEC(".maps");
 
-struct { /* what was written: who opens one of these to read is told of */
+struct { /* files that watched processes wrote: opening one for reading is reported */
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_KNOWN_MAX);
 	__type(key, struct gp_file_key);
@@ -129,7 +127,8 @@ static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
 	const struct gp_watch *watch;
 
 	if (fast) {
-		__u64 entry = *(const volatile __u64 *)fast; /* once: both halves of one process */
+		__u64 entry = *(const volatile __u64 *)fast; /* read once, so that both halves
+								belong to one process */
 
 		*slot = entry >> 32;
 		if ((__u32)entry == tgid)
@@ -163,7 +162,7 @@ static __always_inline void gp_head(struct gp_rec *rec, __u64 id, __u16 kind, __
 	struct gp_meta *meta = gp_meta_find();
 
 	rec->ts_ns = bpf_ktime_get_ns();
-	/* Signed: a heartbeat may be younger than a stamp. */
+	/* Signed, as the heartbeat may be later than ts_ns. */
 	if (meta && (__s64)(rec->ts_ns - meta->heartbeat_ns) > (__s64)GP_SILENT_NS)
 		meta->silent = 1;
 	rec->pid = id >> 32;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_match.h - does this hit count: is the process watched, does somebody read, is this link the
- * one of its row that counts. The cheapest test first: most hits of a shared library are of
- * somebody else. */
+/* gp_match.h - decides whether a hit counts: is the process watched, are the rings being read, and
+ * is this link the one of its row that counts. The cheapest test comes first, as most hits in a
+ * shared library come from unwatched processes. */
 #ifndef GP_MATCH_H
 #define GP_MATCH_H
 
@@ -21,24 +21,26 @@ struct {
 	__type(value, struct gp_row);
 } gp_rows SEC(".maps");
 
-struct { /* generation of the newer link if it counted this thread's latest hit of a row, else 0 */
+struct { /* generation of the newer link if that counted the latest hit of a row on this thread;
+	    else 0 */
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_SWAPS_MAX);
 	__type(key, struct gp_swap_key);
 	__type(value, __u32);
 } gp_swaps SEC(".maps");
 
-struct { /* of no programs */
+struct { /* contains no program */
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u32);
 } gp_nowhere SEC(".maps");
 
-/* Since a76ab5731e32 (v6.13) a program of 64 bytes of stack or more has a stack of the CPU, not of
- * the task. Uprobe programs may be preempted, and then the next task's call of the same program
- * writes over it: records with another process's number were seen. A program with a tail call is
- * left alone. This one never happens, and the verifier drops it; the compiler must not. */
+/* Since a76ab5731e32 (v6.13) a program that uses 64 bytes of stack or more has a stack per CPU, not
+ * per task. Uprobe programs can be preempted; then a call of the same program by the next task
+ * overwrites that stack, and records with the number of another process were seen. Programs with a
+ * tail call keep a stack per task. This tail call never runs: the verifier removes it, and the asm
+ * keeps the compiler from doing so. */
 static __always_inline void gp_own_stack(void *ctx)
 {
 	__u64 never;
@@ -50,22 +52,22 @@ static __always_inline void gp_own_stack(void *ctx)
 
 struct gp_at {	    /* one hit that counts */
 	__u64 id;   /* tgid << 32 | tid */
-	__u32 slot; /* of hot counters */
+	__u32 slot; /* slot of hot counters */
 	const struct gp_row *row;
 	__u32 index; /* of the row */
 };
 
-/* While links take the place of others every hit runs both programs, the newer link's first: a
- * uprobe gets new consumers at the head of its list (consumer_add() in kernel/events/uprobes.c,
- * before and since cc01bd044e6a, v6.12). The newer decides by the row's generation and leaves word;
- * the older counts exactly what the newer did not, so the moment at which the generation changes
- * cannot fall in between. */
+/* While links are being replaced, every hit runs the programs of both links, that of the newer link
+ * first: a uprobe adds consumers at the head of its list (consumer_add() in
+ * kernel/events/uprobes.c, before and since cc01bd044e6a, v6.12). The newer program decides by the
+ * row's generation and stores its decision; the older one counts exactly what the newer did not. So
+ * each hit counts once, also when the generation changes between the two. */
 static __always_inline bool gp_swap_counts(const struct gp_at *at, __u32 gen)
 {
 	struct gp_swap_key key = {.tid = at->id, .row = at->index};
 	__u32 next = at->row->next, counted, *word;
 
-	if (!at->row->gen) /* silent, and stays so */
+	if (!at->row->gen) /* the row is silent */
 		return false;
 	if (gen == next) {
 		counted = at->row->gen == next ? next : 0;
@@ -89,7 +91,7 @@ static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
 	return at->row->next ? gp_swap_counts(at, gen) : at->row->gen == gen;
 }
 
-/* A return may have two links: the one that runs first finds the call open. */
+/* A return may have two links: the program that runs first finds the open call. */
 static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_at *at)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
@@ -101,7 +103,7 @@ static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_a
 	return at->row && (at->row->gen == gen || at->row->next);
 }
 
-/* The link counts, whatever the call is about. */
+/* Checks everything except the condition of the row (gp_match_only()). */
 static __always_inline bool gp_match_link(struct gp_regs *regs, struct gp_at *at)
 {
 	at->id = bpf_get_current_pid_tgid();

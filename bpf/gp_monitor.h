@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_monitor.h - a walk through one event of torch.monitor (torch::monitor::Event). Measured on
- * torch 2.15 and 1.13, x86-64, libstdc++: name, a std::string; time since 1970 in ns; an
- * unordered_map, of which the third word is the first node and the fourth the number of nodes. A
- * node: the next one; the key, a std::string; the value, as large as a std::string, and behind it a
- * byte that says what it is. A std::string begins with the pointer to its text; it is four words,
- * or one in the ABI before C++11, which wheels up to torch 2.5 have.
+/* gp_monitor.h - reads one event of torch.monitor (torch::monitor::Event).
  *
- * All of it is the job's, and may change under us: every pointer is only read through, and the walk
- * ends by itself. What cannot be read is told as such: an entry of type GP_MONITOR_NONE, the last
- * one. */
+ * Layout, as measured on torch 2.15 and 1.13, x86-64, libstdc++: the name, a std::string; the time
+ * since 1970 in ns; an unordered_map, whose third word points to the first node and whose fourth is
+ * the number of nodes. A node: pointer to the next node; the key, a std::string; the value, as
+ * large as a std::string; a byte with the type of the value. A std::string begins with the pointer
+ * to its text; it has four words, or one in the ABI before C++11, which wheels up to torch 2.5 use.
+ *
+ * The job controls this memory and may change it at any time: pointers are only used for bounded
+ * reads, and the loop is bounded. An unreadable entry is sent as type GP_MONITOR_NONE and ends the
+ * event. */
 #ifndef GP_MONITOR_H
 #define GP_MONITOR_H
 
@@ -20,15 +21,16 @@
 
 #define GP_STRING_BYTES	    32
 #define GP_STRING_OLD_BYTES 8
-/* No text is as long as the nanoseconds since 1970 are many: 2^56 is a day of 1972. */
+/* Distinguishes a string's length from a time in ns: no text has 2^56 bytes, and 2^56 ns is a day
+ * of 1972. */
 #define GP_STRING_LONGEST (1ull << 56)
 
 struct gp_walk {
-	__u64 name;    /* where the text is */
-	__u64 node;    /* the next one */
-	__u64 wall_ns; /* of the event */
-	__u32 string;  /* bytes of a std::string here */
-	__u32 count;   /* of nodes, as the map says */
+	__u64 name;    /* address of the name's text */
+	__u64 node;    /* address of the next node */
+	__u64 wall_ns; /* time of the event */
+	__u32 string;  /* bytes of a std::string: GP_STRING_BYTES or GP_STRING_OLD_BYTES */
+	__u32 count;   /* number of nodes according to the map */
 };
 
 static __always_inline bool gp_walk_begin(struct gp_walk *w, __u64 event)
@@ -61,8 +63,8 @@ static __always_inline bool gp_walk_text(char *text, __u32 size, __u64 at)
 	return false;
 }
 
-/* Fills type, value, key and text from the node, and steps to the next one; false: it cannot be
- * read. */
+/* Fills type, value, key and text from the current node and moves to the next one. Returns false
+ * when the node cannot be read. */
 static __always_inline bool gp_walk_entry(struct gp_walk *w, struct gp_monitor *entry)
 {
 	__u64 head[2], value, at = w->node + sizeof(head[0]) + w->string;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_proc.h - life of the watched processes: fork (children are followed), exec, exit, fatal
- * signals with their sender, the OOM killer's choice, and files about to be mapped executable. */
+/* gp_proc.h - life of watched processes: fork (children are watched too), exec, exit, fatal signals
+ * with their sender, victims of the OOM killer, and files about to be mapped executable. */
 #ifndef GP_PROC_H
 #define GP_PROC_H
 
@@ -16,8 +16,8 @@
 #define PROT_EXEC	     4 /* include/uapi/asm-generic/mman-common.h */
 #define TRACE_SIGNAL_IGNORED 1 /* include/trace/events/signal.h */
 
-/* Signals whose default action is not to end the process, and the three that only a process's own
- * timers send (a profiler's SIGPROF comes a thousand times a second and says nothing). */
+/* Signals that do not end a process by default, and three that only the timers of a process send (a
+ * profiler's SIGPROF arrives a thousand times a second and means nothing). */
 #define GP_SIG_BIT(n) (1u << (n))
 static const __u32 signals_harmless = GP_SIG_BIT(17) /* CHLD */ | GP_SIG_BIT(18) /* CONT */ |
 				      GP_SIG_BIT(19) /* STOP */ | GP_SIG_BIT(20) /* TSTP */ |
@@ -33,18 +33,18 @@ static __always_inline void gp_forget_ranges(__u32 tid)
 
 	if (fast && fast->tid == tid) {
 		fast->tid = 0;
-		*(volatile __u64 *)&fast->claims = 0; /* last: from now on it is another's */
+		*(volatile __u64 *)&fast->claims = 0; /* last: frees the entry */
 	}
 }
 
-/* What the thread left open dies with it: its ranges, and calls that will never return. */
+/* Deletes what an ended thread has open: its ranges, and calls that will never return. */
 static __always_inline void gp_forget_thread(__u32 tid)
 {
 	gp_forget_ranges(tid);
 	bpf_map_delete_elem(&gp_threads, &tid);
 	for (__u32 i = 0; i < GP_RETURN_ROWS_MAX; i++) {
-		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is
-		 * taken. */
+		/* A copy: the verifier of Linux 6.1 and earlier loses the value of a counter whose
+		 * address is taken. */
 		__u32 place = i;
 		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &place);
 
@@ -87,10 +87,11 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	__u64 *owner, pid = to;
 
 	watch = bpf_map_lookup_elem(&gp_watched, &from);
-	if (!watch || (__u32)child->pid != to) /* not ours, or only a thread */
+	if (!watch || (__u32)child->pid != to) /* not watched, or only a thread */
 		return 0;
 	next = (struct gp_watch){.start_ns = child->start_boottime};
-	/* While one version's programs take the place of another's both run: the first speaks. */
+	/* While programs of one version replace those of another, both run: only the first one
+	 * reports. */
 	watch = bpf_map_lookup_elem(&gp_watched, &to);
 	if (watch && watch->start_ns == next.start_ns)
 		return 0;
@@ -133,7 +134,7 @@ int BPF_PROG(gp_execed, struct task_struct *task, __u32 old_tid)
 	if (!watch)
 		return 0;
 	gp_forget_thread(tgid);
-	if (old_tid != tgid) /* a thread other than the first took the process over */
+	if (old_tid != tgid) /* a thread other than the first called execve() */
 		gp_forget_thread(old_tid);
 	rec = gp_life(sizeof(*rec));
 	if (!rec)
@@ -159,13 +160,12 @@ int BPF_PROG(gp_exited, struct task_struct *task)
 	struct gp_watch last;
 
 	if (!watch) {
-		gp_forget_ranges(task->pid); /* it may have been watched once */
+		gp_forget_ranges(task->pid); /* it may have been watched before */
 		return 0;
 	}
 	last = *watch;
 	gp_forget_thread(task->pid);
-	/* The last two threads may both find none alive, so the first to delete the entry
-	 * speaks. */
+	/* The last two threads may both find none alive: the one that deletes the entry reports. */
 	if (task->signal->live.counter || bpf_map_delete_elem(&gp_watched, &tgid))
 		return 0;
 	gp_fast_clear(tgid);
@@ -187,14 +187,17 @@ struct gp_signal_rec {
 	struct gp_signal p;
 };
 
-#define GP_SIGNALS_HANDLED 8 /* a second and process, of those that the process handles */
+#define GP_SIGNALS_HANDLED 8 /* records per second and process, for signals with a handler */
 #define GP_SIGNALS_OTHER                                                                           \
-	32 /* ... and of those that may end it: more, so that the one that ended it is recorded */
+	32 /* ... and for signals that may end the process: more, so that the one that ended it is \
+	      recorded */
 
-/* Feature kernel_read; set before loading. A direct load cannot index an array by a variable. */
+/* Feature kernel_read; set before loading. Needed here because a direct load cannot index an array
+ * by a variable. */
 const volatile bool gp_kernel_read = true;
 
-/* False where the handlers cannot be read: the larger bound is used then. */
+/* Returns true when the process handles the signal; false also when that cannot be read, so that
+ * the larger limit applies. */
 static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 {
 	struct sighand_struct *hand = NULL;
@@ -209,7 +212,7 @@ static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 	return handler > 1; /* SIG_DFL, SIG_IGN */
 }
 
-/* Counts without locks: a few more may pass. */
+/* Counts without locks, so some more records than the limit may pass. */
 static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -223,7 +226,8 @@ static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
 	return watch->signals[1]++ >= GP_SIGNALS_OTHER;
 }
 
-/* info may also be 0 or 1: SEND_SIG_NOINFO (as kill(2)) and SEND_SIG_PRIV (the kernel). */
+/* info may be SEND_SIG_NOINFO (0, as from kill(2)) or SEND_SIG_PRIV (1, from the kernel) instead of
+ * a pointer. */
 static __always_inline int gp_signal(int sig, const void *info, int code, struct task_struct *task,
 				     int result)
 {
@@ -245,7 +249,7 @@ static __always_inline int gp_signal(int sig, const void *info, int code, struct
 	__builtin_memset(&rec->p, 0, sizeof(rec->p));
 	rec->p.signal = sig;
 	rec->p.code = code;
-	/* si_code > 0 is the kernel's (include/uapi/asm-generic/siginfo.h, SI_FROMKERNEL) */
+	/* si_code > 0: sent by the kernel (include/uapi/asm-generic/siginfo.h, SI_FROMKERNEL) */
 	if ((unsigned long)info != 1 && code <= 0) {
 		rec->p.sender = bpf_get_current_pid_tgid() >> 32;
 		bpf_get_current_comm(rec->p.comm, sizeof(rec->p.comm));
@@ -261,8 +265,8 @@ int BPF_PROG(gp_signalled, int sig, struct kernel_siginfo *info, struct task_str
 	return gp_signal(sig, info, (unsigned long)info > 1 ? info->si_code : 0, task, result);
 }
 
-/* Because of that 1, verifiers of late (7.3, and 6.12's in stable updates) hold info for a number.
- * They have this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access does. */
+/* Because info may be 1, newer verifiers (7.3, and 6.12 in stable updates) treat it as a number.
+ * They support this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access. */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 SEC("tp_btf/signal_generate")
@@ -290,8 +294,8 @@ int gp_victim(__u64 *ctx)
 	struct gp_oom_rec *rec;
 	__u32 pid;
 
-	/* Since 72ba14deb40a (v6.9) the argument is the task and the event has a uid; before, a
-	 * pid. */
+	/* Since 72ba14deb40a (v6.9) the argument is the task, and the event has a uid; before that,
+	 * the argument is a pid. */
 	if (bpf_core_field_exists(((struct trace_event_raw_mark_victim *)0)->uid))
 		pid = ((struct task_struct *)ctx[0])->tgid;
 	else
@@ -312,7 +316,9 @@ struct gp_map_rec {
 	struct gp_map p;
 };
 
-#define GP_MAP_NS 1000000ull /* user space looks some milliseconds later, and once more */
+#define GP_MAP_NS                                                                                  \
+	1000000ull /* at most one record per process in this time: user space scans some           \
+		      milliseconds later, and once more */
 
 SEC("tp/syscalls/sys_enter_mmap")
 int gp_mapping(struct gp_syscall *call)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_rate.h - how many records a second a row may send for a process, and what part of them a name
- * that the job's user chose. Hits over the bound are counted. */
+/* gp_rate.h - limits the records per second of a row in a process, and the share of a name chosen
+ * by users. Hits over the limit are counted. */
 #ifndef GP_RATE_H
 #define GP_RATE_H
 
@@ -18,22 +18,22 @@ struct {
 	__type(value, struct gp_rate);
 } gp_rates SEC(".maps");
 
-struct { /* how much of gp_rate.unsent user space has told; the programs leave it alone */
+struct { /* how much of gp_rate.unsent is saved on the tape; not used by the BPF programs */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_RATES_MAX);
 	__type(key, struct gp_rate_key);
 	__type(value, __u64);
 } gp_unsent_saved SEC(".maps");
 
-struct { /* what has been silent for long is taken out by user space */
+struct { /* user space removes entries that were not used for some time */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_NAMES_MAX);
 	__type(key, struct gp_name_key);
 	__type(value, struct gp_name);
 } gp_names SEC(".maps");
 
-/* The second that the row is in, with what was sent in it. Windows, not a token bucket: one compare
- * and one add on the path that sends. NULL: no memory, then nothing is bounded. */
+/* Returns the state of the row's current second. Fixed windows, not a token bucket: they cost one
+ * compare and one add for each record sent. NULL: no memory, so there is no limit. */
 static __always_inline struct gp_rate *gp_rate_now(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};
@@ -51,7 +51,7 @@ static __always_inline struct gp_rate *gp_rate_now(const struct gp_at *at)
 	return rate;
 }
 
-/* Takes one record of the row's bound; true: there is none left. */
+/* Uses one record of the row's limit. Returns true when none is left. */
 static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate *rate)
 {
 	if (rate->count < at->row->max_hz) {
@@ -63,7 +63,7 @@ static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate 
 	return true;
 }
 
-/* For a row that is only counted, for now. */
+/* Counts a hit of a row that is not sent. */
 static __always_inline void gp_unsent(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};
@@ -89,7 +89,7 @@ static __always_inline bool gp_over_rate(const struct gp_at *at)
 	return rate && gp_rate_take(at, rate);
 }
 
-/* Names that matter are told by their first bytes, and are not bounded. */
+/* Returns true for names that are exempt from the limit, by their first bytes. */
 static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 {
 #pragma unroll
@@ -99,8 +99,8 @@ static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 	return false;
 }
 
-/* Words mixed by multiplication with the golden ratio (Knuth 6.4). What lies behind the terminator
- * is of older records and does not count. */
+/* Hashes words by multiplication with the golden ratio (Knuth 6.4). Bytes after the terminator are
+ * ignored, as they are from older records. */
 static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
 {
 	__u64 hash = 0, word;
@@ -118,9 +118,9 @@ static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
 	return hash;
 }
 
-/* Counts the name in the row's second; true: it has had its part. The first half of a second's
- * records is for whoever comes first, so that a name alone is bounded late; the second is for names
- * that had little. */
+/* Counts the name in the row's current second. Returns true when the name has used up its share.
+ * The first half of the limit is for any name, so that a single name is limited late; the second
+ * half is for names that had few records. */
 static __always_inline bool gp_name_take(const struct gp_at *at, const struct gp_rate *rate,
 					 __u64 hash)
 {
@@ -148,7 +148,7 @@ static __always_inline bool gp_name_over_rate(const struct gp_at *at, const char
 
 	if (!rate)
 		return false;
-	/* A row that is at its end learns no names. */
+	/* When the row's limit is used up, no new name is stored. */
 	if (rate->count < at->row->max_hz &&
 	    gp_name_take(at, rate, gp_name_hash((const __u64 *)text, len))) {
 		__sync_fetch_and_add(&rate->unsent, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_regs.h - registers of the probed thread: the one kernel layout that the call programs know. It
- * is user ABI, so no kernel types are needed. */
+/* gp_regs.h - registers of the probed thread. Their layout is user ABI, so no kernel types are
+ * needed. */
 #ifndef GP_REGS_H
 #define GP_REGS_H
 
@@ -18,7 +18,7 @@ struct gp_regs { /* struct pt_regs, arch/x86/include/uapi/asm/ptrace.h */
 #define GP_ARG4	     r8
 #define GP_ARG5	     r9
 #define GP_RET	     ax
-#define GP_CALL_ARG3 r10 /* of a system call */
+#define GP_CALL_ARG3 r10 /* fourth argument of a system call */
 #elif defined(__TARGET_ARCH_arm64)
 struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
 	__u64 regs[31], sp, pc, pstate;
@@ -35,8 +35,8 @@ struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
 #error "no register layout for this architecture"
 #endif
 
-/* The context may only be read at constant offsets from its own pointer: a switch, and loads that
- * the compiler cannot merge into one with a computed address. */
+/* The verifier allows reads of the context only at constant offsets from its own pointer. Hence a
+ * switch, and loads in asm, which the compiler cannot merge into one with a computed address. */
 #define GP_LOAD(regs, field)                                                                       \
 	({                                                                                         \
 		__u64 word;                                                                        \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_thread.h - ranges that a thread has open, so that an end is sent exactly if its begin was. */
+/* gp_thread.h - open ranges of a thread, so that an end is sent only if its begin was sent. */
 #ifndef GP_THREAD_H
 #define GP_THREAD_H
 
@@ -9,7 +9,8 @@
 
 #include "bpf/gp_maps.h"
 
-/* State of the calling thread, in its fast place if it has one. */
+/* Returns the state of the calling thread: the fast entry if the thread owns it, else that in the
+ * hash, or NULL. */
 static __always_inline struct gp_thread *gp_thread_find(__u32 tid, struct gp_thread **fast)
 {
 	__u32 place = tid % GP_FAST_MAX;
@@ -20,8 +21,8 @@ static __always_inline struct gp_thread *gp_thread_find(__u32 tid, struct gp_thr
 	return bpf_map_lookup_elem(&gp_threads, &tid);
 }
 
-/* Two threads may want one place at once. Each adds first and looks then, so at most one reads 1;
- * when both read 2 the place is lost, and both go on in the hash. */
+/* Two threads may try to take one entry at once. Each adds first and reads after that, so at most
+ * one of them reads 1; when both read 2, the entry is unusable and both use the hash. */
 static __always_inline bool gp_thread_claim(struct gp_thread *fast, __u32 tid)
 {
 	if (!fast || fast->claims)
@@ -49,7 +50,7 @@ static __always_inline struct gp_thread *gp_thread_get(__u32 tid)
 	return bpf_map_lookup_elem(&gp_threads, &tid);
 }
 
-/* A new epoch begins in the process. */
+/* Begins a new epoch in the process, after which rows with GP_ROW_ONCE are sent again. */
 static __always_inline void gp_epoch_begin(__u32 slot)
 {
 	__u64 *epoch = bpf_map_lookup_elem(&gp_epochs, &slot);
@@ -58,9 +59,9 @@ static __always_inline void gp_epoch_begin(__u32 slot)
 		__sync_fetch_and_add(epoch, 1);
 }
 
-/* The thread has told of this row since the process's epoch began. By process, as another thread
- * may update what this one computes; remembered by thread, as two may train at once. Two rows that
- * are 64 apart share a bit. */
+/* Returns true when the thread has sent this row in the current epoch; marks it as sent. The epoch
+ * belongs to the process, as one thread may apply updates that another one computes; the mark
+ * belongs to the thread, as two threads may train at once. Rows that are 64 apart share a bit. */
 static __always_inline bool gp_sent_once(__u32 tid, __u32 slot, __u32 row)
 {
 	__u64 *epoch = bpf_map_lookup_elem(&gp_epochs, &slot), bit = 1ull << (row & 63);

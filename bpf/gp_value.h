@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_value.h - what a row captures of a call: a register, a word of the stack, what a pointer leads
- * to, a string. All of it is the job's: what cannot be read is 0 or empty, and counted. */
+/* gp_value.h - captures of a row: a register, a word of the stack, the target of a pointer, a
+ * string. The job controls this memory: unreadable values are 0 or empty, and counted. */
 #ifndef GP_VALUE_H
 #define GP_VALUE_H
 
@@ -11,7 +11,7 @@
 #include "bpf/gp_maps.h"
 #include "bpf/gp_regs.h"
 
-/* The argument itself. */
+/* Returns the argument without following it. */
 static __always_inline __u64 gp_argument(const struct gp_regs *regs, const struct gp_capture *c)
 {
 	__u64 value = 0;
@@ -25,8 +25,8 @@ static __always_inline __u64 gp_argument(const struct gp_regs *regs, const struc
 	return value;
 }
 
-/* What it leads to. A NULL on the way leads nowhere: 0, and no loss, as what may be absent is told
- * so. */
+/* Follows the pointers of a capture. A NULL pointer gives 0 and is not counted as a loss: it means
+ * that the value is absent. */
 static __always_inline __u64 gp_follow(__u64 value, const struct gp_capture *c)
 {
 #pragma unroll
@@ -61,7 +61,7 @@ static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct g
 	return c->source == GP_SRC_NONE ? 0 : gp_follow(gp_argument(regs, c), c);
 }
 
-/* Before a call runs, the value that is followed after its return is kept. */
+/* At the entry of a call: returns the value, or the pointer to follow after the return. */
 static __always_inline __u64 gp_value_early(const struct gp_regs *regs, const struct gp_capture *c)
 {
 	return c->flags & GP_CAPTURE_LATE ? gp_argument(regs, c) : gp_value(regs, c);
@@ -72,19 +72,19 @@ static __always_inline __u64 gp_value_late(__u64 kept, const struct gp_capture *
 	return c->flags & GP_CAPTURE_LATE ? gp_follow(kept, c) : kept;
 }
 
-/* The text of a row's string, and its length with the terminator. Always terminated; empty when it
- * cannot be read. */
+/* Reads the string of a row. Returns its length with the terminator. Always terminated; empty when
+ * it cannot be read. */
 static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp_row *row,
 				     char *text, __u32 size)
 {
 	__u64 at = gp_value(regs, &row->name);
 	long len;
 
-	if (!row->name.derefs) /* the text lies within what the argument points to */
+	if (!row->name.derefs) /* the text is inside the object to which the argument points */
 		at += row->name.offset[0];
 
-	/* const std::string &: the first word is the character pointer, short strings and the old
-	 * ABI too */
+	/* const std::string &: the first word points to the characters, also in short strings and
+	 * the old ABI */
 	if (row->string == 2 && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		at = 0;
 	len = bpf_probe_read_user_str(text, size, (void *)at);

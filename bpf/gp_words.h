@@ -1,70 +1,70 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_words.h - the vocabularies of the wire (gp_abi.h): numbers and their names. They are on disk:
- * appended, never renumbered. */
+/* gp_words.h - the vocabulary of gp_abi.h: numbers and their names. Entries are appended and never
+ * renumbered, as they are stored on disk. */
 #ifndef GP_WORDS_H
 #define GP_WORDS_H
 
-/* What a probe means to the model. A new runtime is a YAML file whose rows use these words. */
-#define GP_ROLE_DEVICE 1     /* a process that makes such a call uses a device */
+/* Meaning of a probe for the model. A new runtime is a YAML file whose rows use these words. */
+#define GP_ROLE_DEVICE 1     /* a process that makes this call uses a device */
 #define GP_ROLES(X)	     /* id, name, attributes */                                            \
-	X(0, none, 0)	     /* shown by `check`, not used by the model */                         \
-	X(1, range_begin, 0) /* a named span opens on this thread */                               \
-	X(2, range_end, 0)   /* the span opened last on this thread closes */                      \
-	X(3, backward, 0)    /* a backward pass starts; nested ones have a lower sp */             \
+	X(0, none, 0)	     /* shown by `check`; not used by the model */                         \
+	X(1, range_begin, 0) /* a named range opens on this thread */                              \
+	X(2, range_end, 0)   /* the range opened last on this thread closes */                     \
+	X(3, backward, 0)    /* a backward pass begins; nested ones have a lower sp */             \
 	X(4, reducer, 0)     /* gradients of one synchronised step are reduced */                  \
 	X(5, update_op,                                                                            \
-	  0)		 /* a multi-tensor optimizer kernel; arg0 identifies the parameter list */ \
-	X(6, list_op, 0) /* a multi-tensor op that optimizers use; arg0 likewise, hint only */     \
-	X(7, amp_update, 0)   /* the gradient scaler decided: one per attempted step */            \
-	X(8, save_begin, 0)   /* a checkpoint writer opened (name: path, when it has one) */       \
-	X(9, save_end, 0)     /* ... and finished */                                               \
-	X(10, restore, 0)     /* a checkpoint reader opened */                                     \
-	X(11, device_init, 0) /* accelerator initialisation */                                     \
+	  0) /* a multi-tensor kernel of an optimizer; arg0 identifies the parameter list */       \
+	X(6, list_op,                                                                              \
+	  0) /* a multi-tensor operation that optimizers and others use; arg0 likewise */          \
+	X(7, amp_update, 0)   /* the gradient scaler decides: once for each attempted step */      \
+	X(8, save_begin, 0)   /* a checkpoint writer opens (name: path, if it has one) */          \
+	X(9, save_end, 0)     /* a checkpoint writer finished */                                   \
+	X(10, restore, 0)     /* a checkpoint reader opens */                                      \
+	X(11, device_init, 0) /* the accelerator is initialised */                                 \
 	X(12, compile, GP_ROLE_DEVICE)	    /* a program for the device is built or loaded */      \
-	X(13, launch, GP_ROLE_DEVICE)	    /* work enters a stream */                             \
-	X(14, graph_launch, GP_ROLE_DEVICE) /* a recorded graph of work enters a stream */         \
-	X(15, execute, GP_ROLE_DEVICE)	    /* a whole compiled program is run (arg0: which) */    \
-	X(16, sync, GP_ROLE_DEVICE)	    /* the host is blocked on the device */                \
-	X(17, copy, GP_ROLE_DEVICE)	    /* host-device copy (arg0: bytes, arg1: direction) */  \
-	X(18, collective, GP_ROLE_DEVICE) /* a collective is enqueued (arg0 count, arg1 type, arg2 \
+	X(13, launch, GP_ROLE_DEVICE)	    /* work is queued on a stream */                       \
+	X(14, graph_launch, GP_ROLE_DEVICE) /* a recorded graph of work is queued on a stream */   \
+	X(15, execute, GP_ROLE_DEVICE)	    /* a compiled program is run (arg0: which) */          \
+	X(16, sync, GP_ROLE_DEVICE)	    /* the host waits for the device */                    \
+	X(17, copy,                                                                                \
+	  GP_ROLE_DEVICE) /* copy between host and device (arg0: bytes, arg1: direction) */        \
+	X(18, collective, GP_ROLE_DEVICE) /* a collective is queued (arg0 count, arg1 type, arg2   \
 					     comm, arg3 peer) */                                   \
-	X(19, comm_init, GP_ROLE_DEVICE)  /* a communicator is made (arg0 nranks, arg1 rank) */    \
-	X(20, comm_abort, 0)		  /* a communicator is torn down because of an error */    \
-	X(21, error, 0)			  /* a call that reports faults; ret says which */         \
-	X(22, group_init,                                                                          \
-	  0) /* a process group, or the store it meets through, is about to be made */             \
-	X(23, group_ready, 0)	/* the group begun last on this thread is whole */                 \
-	X(24, compile_begin, 0) /* a program is about to be built on this thread (name; or arg0    \
-				its code, arg1 bytes of it) */                                     \
-	X(25, compile_end, 0)	/* ... and is whole (arg0: which) */                               \
-	X(26, on_ready,                                                                            \
-	  0) /* somebody wants to know when arg0, an event, is ready (arg1: its token) */          \
+	X(19, comm_init, GP_ROLE_DEVICE)  /* a communicator is created (arg0 nranks, arg1 rank) */ \
+	X(20, comm_abort, 0)		  /* a communicator is aborted because of an error */      \
+	X(21, error, 0)			  /* a call that reports faults; ret is the fault */       \
+	X(22, group_init, 0)	/* creation of a process group, or of the store it uses, begins */ \
+	X(23, group_ready, 0)	/* creation of the group begun last on this thread is complete */  \
+	X(24, compile_begin, 0) /* building a program begins on this thread (name; or arg0: its    \
+				   code, arg1: bytes of code) */                                   \
+	X(25, compile_end, 0)	/* building the program is complete (arg0: which) */               \
+	X(26, on_ready, 0)	/* a callback is registered for event arg0 (arg1: its token) */    \
 	X(27, completion,                                                                          \
-	  0) /* the event behind a token is ready (arg0: 0, or an error; arg1: token) */           \
-	X(28, monitor, 0)		/* an event of the job's own monitoring */                 \
+	  0)		  /* the event of a token is ready (arg0: 0, or an error; arg1: token) */  \
+	X(28, monitor, 0) /* an event of the job's own monitoring */                               \
 	X(29, alloc, GP_ROLE_DEVICE)	/* device memory is allocated (arg0: bytes) */             \
-	X(30, copy_in, GP_ROLE_DEVICE)	/* copy from host to device (arg0: bytes; 0: not known) */ \
-	X(31, copy_out, GP_ROLE_DEVICE) /* copy from device to host (arg0: bytes; 0: not known) */ \
-	X(32, capture, GP_ROLE_DEVICE)	/* work is recorded from here on, or no more, instead of   \
-					   run (arg0: stream) */                                   \
-	X(33, suspend, 0)    /* another process's device state is taken away (arg0: pid) */        \
-	X(34, resume, 0)     /* ... and is back (arg0: pid) */                                     \
-	X(35, comm_end, 0)   /* a communicator is destroyed in order (arg0) */                     \
-	X(36, comm_error, 0) /* a communicator failed (arg0: which; arg1: the error) */            \
-	X(37, table, 0) /* returns a table of functions: of use to the loader, not to the model */ \
-	X(38, program_end,                                                                         \
-	  0) /* a program (arg0) is destroyed: its number may be another's from here on */         \
-	X(39, buffer_in, 0) /* copy from host into a buffer (arg0) that is made for it */          \
-	X(40, cached,                                                                              \
-	  0) /* a program comes from a cache of compiled ones (arg0: which; arg1: bytes); of a     \
-	call's entry: is about to, on this thread (arg0 its code; arg1) or its name */             \
+	X(30, copy_in, GP_ROLE_DEVICE)	/* copy from host to device (arg0: bytes; 0: unknown) */   \
+	X(31, copy_out, GP_ROLE_DEVICE) /* copy from device to host (arg0: bytes; 0: unknown) */   \
+	X(32, capture, GP_ROLE_DEVICE) /* recording of work, instead of running it, begins or ends \
+					  (arg0: stream) */                                        \
+	X(33, suspend, 0)    /* device state of another process is suspended (arg0: pid) */        \
+	X(34, resume, 0)     /* device state of another process is resumed (arg0: pid) */          \
+	X(35, comm_end, 0)   /* a communicator is destroyed normally (arg0) */                     \
+	X(36, comm_error, 0) /* a communicator failed (arg0: which; arg1: error) */                \
+	X(37, table, 0) /* returns a table of functions; used by the loader, not by the model */   \
+	X(38, program_end, 0) /* a program (arg0) is destroyed: its number may be reused */        \
+	X(39, buffer_in, 0)   /* copy from host into a new buffer (arg0) */                        \
+	X(40, cached, 0) /* at a return: a program came from a cache of compiled programs (arg0:   \
+			    which; arg1: bytes); at an entry: it is about to, on this thread       \
+			    (arg0: its code, arg1; or its name) */                                 \
 	X(41, param_op,                                                                            \
-	  0) /* an operation that optimizers update a parameter (arg0) with; others may */         \
-	X(42, optimizer_new, 0) /* an optimizer is made */                                         \
-	X(43, grad_on, 0)	/* gradients are recorded again on this thread (arg0: not 0) */    \
+	  0) /* an operation by which optimizers, and others, update a parameter (arg0) */         \
+	X(42, optimizer_new, 0) /* an optimizer is created */                                      \
+	X(43, grad_on,                                                                             \
+	  0) /* recording of gradients is switched on this thread (arg0: not 0: on) */             \
 	X(44, save_call,                                                                           \
-	  0) /* a function that saves a checkpoint is called (name; its last part begins           \
-	     with save, or with async_save where it returns before the files are whole) */
+	  0) /* a function that saves a checkpoint is called (name; its last part begins with      \
+		"save", or with "async_save" when it returns before the files are complete) */
 
 enum gp_role {
 #define X(id, name, attributes) GP_ROLE_##name = id,
@@ -73,10 +73,10 @@ enum gp_role {
 };
 
 #define GP_GROUPS(X)                                                                               \
-	X(0, marker)  /* finds steps; the last thing to be given up */                             \
-	X(1, confirm) /* agrees or disagrees with the marker */                                    \
-	X(2, bulk)    /* hot; counted, first to be given up */                                     \
-	X(3, fault)   /* errors, checkpoints, life cycle: rare, kept on */
+	X(0, marker)  /* finds steps; never removed */                                             \
+	X(1, confirm) /* confirms the marker or contradicts it */                                  \
+	X(2, bulk)    /* frequent calls: counted, removed first */                                 \
+	X(3, fault)   /* errors, checkpoints, life cycle: rare, never removed */
 
 enum gp_group {
 #define X(id, name) GP_GROUP_##name = id,
@@ -84,13 +84,13 @@ enum gp_group {
 #undef X
 };
 
-/* What a call's return says. */
+/* Meaning of a return value. */
 #define GP_RETURNS(X)                                                                              \
-	X(0, unknown)  /* nothing, or nothing that can be read */                                  \
-	X(1, signed)   /* a code: its low 32 bits */                                               \
-	X(2, unsigned) /* likewise */                                                              \
-	X(3, error)    /* a pointer to an error, NULL: there is none */                            \
-	X(4, object)   /* a pointer to what was made, NULL: it was not */
+	X(0, unknown)  /* no value, or one that cannot be interpreted */                           \
+	X(1, signed)   /* a signed code in the low 32 bits */                                      \
+	X(2, unsigned) /* an unsigned code in the low 32 bits */                                   \
+	X(3, error)    /* a pointer to an error; NULL: no error */                                 \
+	X(4, object)   /* a pointer to a new object; NULL: failure */
 
 enum gp_returns {
 #define X(id, name) GP_RETURNS_##name = id,
@@ -98,11 +98,11 @@ enum gp_returns {
 #undef X
 };
 
-/* What an error code says is wrong. */
+/* Cause named by an error code. */
 #define GP_FAULTS(X)                                                                               \
-	X(0, device)	   /* the device, or its driver */                                         \
-	X(1, communicator) /* what ranks reach each other through */                               \
-	X(2, memory)	   /* of the device */
+	X(0, device)	   /* the device or its driver */                                          \
+	X(1, communicator) /* the communicator between ranks */                                    \
+	X(2, memory)	   /* memory of the device */
 
 enum gp_fault_kind {
 #define X(id, name) GP_FAULT_##name = id,
@@ -111,30 +111,33 @@ enum gp_fault_kind {
 		GP_FAULT_COUNT
 };
 
-/* Attributes of causes: whether something that was measured is missing; whether that may be a
- * marker of a step. */
+/* Attributes of causes. DATA: measured data is missing. MARKER: it may include markers of steps. */
 #define GP_LOSS_DATA   1
 #define GP_LOSS_MARKER 2
 
 #define GP_LOSS_CAUSES(X) /* id, name, attributes: append, never renumber */                       \
-	X(0, ring_call, GP_LOSS_DATA | GP_LOSS_MARKER) /* no room in the ring of calls */          \
-	X(1, ring_life, GP_LOSS_DATA)		       /* no room in the ring of process life */   \
-	X(2, watch_full, GP_LOSS_DATA)		       /* a child could not be watched */          \
-	X(3, slots_full, GP_LOSS_DATA) /* hot calls of a process counted into the shared slot */   \
-	X(4, open_full, GP_LOSS_DATA)  /* an entry could not be remembered until its return */     \
-	X(5, unpaired, 0)	       /* a return or range end whose start was not seen */        \
+	X(0, ring_call, GP_LOSS_DATA | GP_LOSS_MARKER) /* the ring of calls was full */            \
+	X(1, ring_life, GP_LOSS_DATA)		       /* the ring of process life was full */     \
+	X(2, watch_full,                                                                           \
+	  GP_LOSS_DATA) /* a child process could not be watched: the table was full */             \
+	X(3, slots_full,                                                                           \
+	  GP_LOSS_DATA)		      /* hot calls of a process were counted in the shared slot */ \
+	X(4, open_full, GP_LOSS_DATA) /* an entry could not be stored until its return */          \
+	X(5, unpaired, 0)	      /* a return, or end of a range, without its begin */         \
 	X(6, read_fault,                                                                           \
-	  GP_LOSS_DATA | GP_LOSS_MARKER) /* a string or word of the process could not be read */   \
-	X(7, rate_limited,                                                                         \
-	  0) /* names that users choose, signals, kernel log, over their bound: not told */        \
+	  GP_LOSS_DATA | GP_LOSS_MARKER) /* a string or word could not be read from the process */ \
+	X(7, rate_limited, 0) /* records over a rate limit (names chosen by users, signals, kernel \
+				 log) were not sent */                                             \
 	X(8, late,                                                                                 \
-	  GP_LOSS_DATA | GP_LOSS_MARKER) /* came after its place in the order was passed */        \
+	  GP_LOSS_DATA | GP_LOSS_MARKER) /* a record arrived after later ones were processed */    \
 	X(9, malformed,                                                                            \
-	  GP_LOSS_DATA | GP_LOSS_MARKER)	   /* a record of wrong length or unknown kind */  \
+	  GP_LOSS_DATA | GP_LOSS_MARKER) /* a record had a wrong length or an unknown kind */      \
 	X(10, tape, GP_LOSS_DATA | GP_LOSS_MARKER) /* the tape could not be written */             \
-	X(11, stack_full, GP_LOSS_DATA | GP_LOSS_MARKER) /* no room to follow a thread's ranges */ \
-	X(12, names_full, 0)   /* no room to bound a name of its own: its row's bound holds */     \
-	X(13, file_limited, 0) /* files that may be checkpoints, over their bound: not sent */
+	X(11, stack_full,                                                                          \
+	  GP_LOSS_DATA | GP_LOSS_MARKER) /* ranges of a thread could not be followed */            \
+	X(12, names_full, 0) /* no limit for a single name: only the limit of its row applies */   \
+	X(13, file_limited,                                                                        \
+	  0) /* records of possible checkpoint files over a rate limit were not sent */
 
 enum gp_loss_cause {
 #define X(id, name, attributes) GP_LOSS_##name = id,
@@ -143,15 +146,15 @@ enum gp_loss_cause {
 		GP_LOSS_CAUSE_COUNT
 };
 
-/* Error of a probe (struct gp_attach), negated and behind the last errno: neither gp-bpf nor the
+/* Error of a probe (negated in struct gp_attach; larger than any errno): neither gp-bpf nor the
  * user of the process that maps the library may read its file. */
 #define GP_ERROR_CLOSED 4096
-/* ... of one that is absent: its library may be linked into the program, and its symbol is not
- * there. */
+/* Error of an absent probe: its library may be linked into the program, but the program does not
+ * have the symbol. */
 #define GP_ERROR_LINKED 4095
 
-/* Why a runtime's table of functions is of no use: minus the number is the error of a probe (struct
- * gp_attach), which is behind the last errno. */
+/* Reasons why a runtime's table of functions cannot be used. The negated number is the error of a
+ * probe (struct gp_attach); it is larger than any errno. */
 #define GP_TABLE_ERRORS(X)                                                                               \
 	X(4097, unseen,                                                                                  \
 	  "its table of functions is not in the file as symbols or (of x86-64 only) as code; a process " \
@@ -176,13 +179,13 @@ enum gp_table_error {
 #undef X
 };
 
-/* How the kernel runs the probed instruction, cheapest first (measured: 0.2, 0.5, 16-28 us in a
- * VM). */
+/* How the kernel runs the probed instruction, cheapest first (measured in a VM: 0.2, 0.5, 16-28
+ * us). */
 #define GP_INSNS(X)                                                                                \
 	X(0, unknown)                                                                              \
-	X(1, nop5)     /* rewritten into a call since kernel 6.18: no trap */                      \
-	X(2, emulated) /* push, nop, jmp, call: trap, then emulated */                             \
-	X(3, stepped)  /* anything else: single-stepped out of line */
+	X(1, nop5)     /* rewritten into a call since Linux 6.18: no trap */                       \
+	X(2, emulated) /* push, nop, jmp, call: a trap, then emulated */                           \
+	X(3, stepped)  /* others: a trap, then single-stepped out of line */
 
 enum gp_insn {
 #define X(id, name) GP_INSN_##name = id,
@@ -191,13 +194,13 @@ enum gp_insn {
 };
 
 #define GP_ATTACH_STATES(X)                                                                        \
-	X(0, absent) /* the library has no such symbol */                                          \
+	X(0, absent) /* the library does not have the symbol */                                    \
 	X(1, attached)                                                                             \
-	X(2, failed)   /* error says why */                                                        \
-	X(3, refused)  /* a rule of ours forbids it (price, C++ return probe) */                   \
-	X(4, detached) /* its last user is gone */                                                 \
-	X(5, counted)  /* over the budget of overhead: hits are counted, not sent */               \
-	X(6, given_up) /* over the budget: detached, for now */
+	X(2, failed)   /* see error */                                                             \
+	X(3, refused)  /* forbidden by a rule: cost, or return probe on C++ */                     \
+	X(4, detached) /* no watched process uses the library any more */                          \
+	X(5, counted)  /* over the overhead budget: hits are counted, not sent */                  \
+	X(6, given_up) /* over the overhead budget: detached for now */
 
 enum gp_attach_state {
 #define X(id, name) GP_ATTACH_##name = id,

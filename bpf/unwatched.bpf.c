@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* unwatched.bpf.c - processes that nobody watches and that are about to run code of a library of
- * ours: how the service finds the jobs of a node. Loaded for that alone. */
+/* unwatched.bpf.c - reports unwatched processes that are about to map a library named in a probe
+ * file. The node service finds jobs by this; loaded only for it. */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -15,7 +15,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define PROT_EXEC   4 /* include/uapi/asm-generic/mman-common.h */
 #define MAP_PRIVATE 2 /* include/uapi/linux/mman.h */
 #define GP_UNWATCHED_NS                                                                            \
-	100000000ull /* user space looks at all that a process maps, and once more after this */
+	100000000ull /* at most one report per process in this time; user space scans all mappings \
+			at each, and once more after this time */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -24,7 +25,7 @@ struct {
 	__type(value, struct gp_prefix);
 } gp_prefixes SEC(".maps");
 
-struct { /* when a process was told of last */
+struct { /* when a process was last reported */
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_UNWATCHED_MAX);
 	__type(key, __u32);
@@ -34,8 +35,8 @@ struct { /* when a process was told of last */
 static __always_inline bool gp_begins(const __u64 name[2])
 {
 	for (__u32 i = 0; i < GP_PREFIXES_MAX; i++) {
-		/* A copy: up to 6.1 the verifier forgets the value of a counter whose address is
-		 * taken. */
+		/* A copy: the verifier of Linux 6.1 and earlier loses the value of a counter whose
+		 * address is taken. */
 		__u32 place = i;
 		const struct gp_prefix *p = bpf_map_lookup_elem(&gp_prefixes, &place);
 
@@ -50,9 +51,10 @@ static __always_inline bool gp_begins(const __u64 name[2])
 #define GP_MEMFD      0x3a64666d656dull /* "memfd:", see memfd_create(2) */
 #define GP_MEMFD_MASK 0xffffffffffffull
 
-/* The place of a short name has room for this many bytes, as has that of a long one: what is behind
- * its end matches nothing. A file in memory may be a library whatever it is called; compilers at
- * run time share theirs. */
+/* Returns true when the file name begins like that of a library in a probe file. Short and long
+ * names alike have room for this many bytes; bytes after the end match no prefix. A file in memory
+ * may be a library whatever its name; only private mappings count, as compilers at run time use
+ * shared ones. */
 static __always_inline bool gp_name_matches(__u32 fd, bool is_private)
 {
 	struct dentry *dentry = BPF_CORE_READ(gp_file_of(fd), f_path.dentry);
