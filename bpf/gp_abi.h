@@ -88,7 +88,7 @@ struct gp_call {
 	__u64 arg[GP_ARGS];
 };
 
-/* One entry of an event of the job's own monitoring. An event is sent as one record for each entry,
+/* An entry of an event of the job's own monitoring. An event is sent as one record for each entry,
  * in order, by one thread; an event without entries as one record of type GP_MONITOR_NONE. All
  * content is hostile. */
 struct gp_monitor {
@@ -515,7 +515,9 @@ _Static_assert(sizeof(struct gp_notice) == 216, "ABI");
 _Static_assert(sizeof(struct gp_code) == 80, "ABI");
 
 /* Iterates over records in memory, each padded to 8 bytes:
+ *
  * 	for (unsigned long at = 0; (rec = gp_rec_next(data, len, &at));) ...
+ *
  * Returns NULL at the end, and at a record that is cut off or shorter than its header. Does not
  * check payloads. */
 static inline const struct gp_rec *gp_rec_next(const void *data, unsigned long len,

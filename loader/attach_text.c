@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach_text.c - states of a probe in words, with the reason. */
+/* attach_text.c - text for the state of a probe, with the reason. */
 #include <errno.h>
 
 #include "loader/library/library_report.h"

@@ -32,9 +32,9 @@
 #define SETTLE_WAIT_MS 100
 
 struct loader {
-	struct pins *pins; /* NULL: nothing outlives us */
+	struct pins *pins; /* NULL: nothing outlives this process */
 	struct kernel kernel;
-	struct unwatched *unwatched; /* NULL: not reported */
+	struct unwatched *unwatched; /* NULL: unwatched processes are not reported */
 	struct price price;
 	struct attach *attach;
 	struct rows *rows;
@@ -43,7 +43,7 @@ struct loader {
 	struct reader *reader;
 	struct aside *aside;
 	struct libraries *libraries;
-	struct open_calls *open_calls; /* made when the first is asked for */
+	struct open_calls *open_calls; /* created at the first loader_open_calls() */
 	struct cost *cost;
 	struct library_deps deps;
 	loader_attach_fn *on_attach;
@@ -53,8 +53,8 @@ struct loader {
 	struct loader_ring rings[2];
 };
 
-/* keep: for a successor. The names go before the links and maps do, and before them the word that
- * they are whole. */
+/* keep: everything stays attached for a successor. Otherwise the mark that the kernel side is
+ * complete is removed first, then the pins, then links and maps. */
 static void loader_end(struct loader *l, bool keep)
 {
 	if (!keep)
@@ -76,7 +76,7 @@ static void loader_end(struct loader *l, bool keep)
 	free(l);
 }
 
-/* Prices and counts pass here on their way out. */
+/* Hit costs and counts are passed to the cost module and then to the caller. */
 static void loader_on_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
 	struct loader *l = ctx;
@@ -112,7 +112,7 @@ void loader_raise_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The processes that read files and names for us. */
+/* Starts the helper processes that read files and names. */
 static int loader_helpers_new(struct loader *l, const struct loader_config *cfg)
 {
 	int err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
@@ -143,7 +143,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!err)
 		err = kernel_begin(&l->kernel, l->pins, adopt, cfg->ring_call_bytes,
 				   cfg->ring_life_bytes, preload_objects(cfg->preload));
-	/* Here, while the rest is loaded: the first probe of a machine waits for its kernel. */
+	/* Measured now, while the other programs are being loaded: attaching the first probe of a
+	 * machine makes the kernel wait. */
 	if (!err && !preload_price(cfg->preload, &l->price))
 		price_measure(&l->price, &l->kernel, l->attach);
 	if (!err)
@@ -245,7 +246,7 @@ int loader_relink(struct loader *l)
 	return err;
 }
 
-/* Calls that were open when the kernel side fell silent ended unseen, and so did ranges. */
+/* Forgets open calls and ranges: they may have ended while the kernel side was silent. */
 static void loader_open_forget(const struct loader *l)
 {
 	struct gp_thread none = {0};
@@ -281,8 +282,8 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret)
 	return 2;
 }
 
-/* The exit of one that is exiting may have been told already, so it must not be watched any more:
- * it is told some time before there is a zombie. */
+/* Returns false also for an exiting process: its exit may already have been reported, some time
+ * before it is a zombie, so it must not be watched any more. */
 static bool loader_process_alive(pid_t pid)
 {
 	struct proc_stat s;
@@ -308,7 +309,8 @@ static void loader_fast_clear(const struct loader *l, uint32_t pid)
 					    __ATOMIC_RELAXED);
 }
 
-/* Ends the watch unless the process's exit did; whoever deletes the entry owns its slot. */
+/* Ends the watch unless the exit of the process has ended it. Deleting the entry gives ownership of
+ * its slot. */
 static void loader_watch_end(struct loader *l, uint32_t key)
 {
 	struct gp_watch watch;
@@ -328,7 +330,7 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 
 	if (!bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch)) {
 		if (ret_slot)
-			*ret_slot = watch.slot; /* a child that followed by itself */
+			*ret_slot = watch.slot; /* a child that the kernel side watches already */
 		return 0;
 	}
 	if (!loader_process_alive(pid))
@@ -340,7 +342,7 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 		return err == -E2BIG ? -ENOSPC : err;
 	}
 	loader_fast_set(l, key, watch.slot);
-	/* It may have ended just before the kernel side began to look. */
+	/* The process may have ended just before it was watched. */
 	if (!loader_process_alive(pid)) {
 		loader_watch_end(l, key);
 		return -ESRCH;
@@ -448,7 +450,7 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 	l->on_count = count;
 	l->on_loss = loss;
 	l->sample_ctx = ctx;
-	feature_tests_end(); /* also where a file that cannot be read is waited for */
+	feature_tests_end(); /* also while a file that cannot be read delays loader_poll() */
 	counts_sample(l->counts, loader_on_count, loader_on_loss, l);
 	rates_sample(l->rates, loader_on_count, l);
 	cost_second(l->cost, clock_mono_ns(), loader_cost_watched, loader_cost_changed, l);
@@ -469,7 +471,7 @@ int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader
 	const struct open_call *calls;
 	int n;
 
-	if (!l->kernel.return_rows[0]) /* nothing is probed at its return: nothing can be open */
+	if (!l->kernel.return_rows[0]) /* no row is probed at its return, so no call can be open */
 		return 0;
 	if (!l->open_calls)
 		l->open_calls = open_calls_new();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.h - the kernel side of gp-bpf, as seen by the rest of user space. Besides probe_file.h
- * this is the only header of loader/ that other stages include; libbpf is hidden behind it.
+/* loader.h - the kernel side of gp-bpf, as used by the rest of user space. With probe_file.h this
+ * is the only header of loader/ that other stages include; libbpf is not visible through it.
  *
- * One loader for each gp-bpf process. Not thread-safe: one thread owns it. It starts threads of its
+ * Each gp-bpf process has one loader. Not thread-safe: one thread owns it. It starts threads of its
  * own to close links, which it joins before the call returns, and processes of its own to read
  * libraries. Functions return 0 or -errno. An error is logged in one line where the name of the
  * object is known (base/log.h); the caller only decides what to do next. Times in ns,
@@ -92,7 +92,7 @@ struct aside *loader_aside(struct loader *l);
 bool loader_reports_unwatched(const struct loader *l);
 /* Detaches everything. NULL is allowed. */
 void loader_close(struct loader *l);
-/* Ends the loader and leaves everything attached for a successor. */
+/* Ends the loader; everything stays attached for a successor. */
 void loader_hand_over(struct loader *l);
 /* Returns true when the kernel side was taken over from a predecessor: it has kept watching, and
  * its rings hold the records since. */
@@ -168,8 +168,8 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 /* Passes records read from a ring to the budget. loader_sample() acts on it
  * (loader/budget/budget.h) and reports changes to the function of loader_on_attach(). */
 void loader_spent(struct loader *l, const void *records, size_t len);
-/* Exempts from the budget: roles (bit 1ull << enum gp_role) by which steps are found now, and the
- * row named by the user (chosen: its hash; 0: none). */
+/* Exempts probes from the budget. roles: bits 1ull << enum gp_role by which steps are found now;
+ * chosen: hash of the row named by the user, 0: none. */
 void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen);
 /* Reports the counters of a process that ended, for the last time. */
 void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count,

@@ -30,7 +30,7 @@ static bool open_call_before(const struct open_call *x, const struct open_call *
 	return x->may_block != y->may_block ? x->may_block : x->since_ns < y->since_ns;
 }
 
-/* In order; where there are too many, the last one gives way. */
+/* Inserts a call in order; when there are too many, the last one is dropped. */
 static void open_call_keep(struct open_calls *o, const struct open_call *c)
 {
 	uint32_t at = OPEN_CALLS_MAX - 1;
@@ -62,8 +62,8 @@ static void open_call_consider(struct open_calls *o, uint64_t key, const struct 
 	open_call_keep(o, &c);
 }
 
-/* Batches came with Linux 5.6, before cookies of uprobes, without which nothing works. Keys may
- * come and go meanwhile: a walk is bounded. */
+/* Batch lookups exist since Linux 5.6, and cookies of uprobes, which are required, are newer. The
+ * number of iterations is bounded, as entries may be added and removed meanwhile. */
 static int open_call_walk(struct open_calls *o, int map_fd, const struct gp_row *rows,
 			  uint64_t before_ns)
 {

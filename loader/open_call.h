@@ -17,7 +17,7 @@ struct open_calls;
 struct open_calls *open_calls_new(void); /* NULL: no memory */
 void open_calls_free(struct open_calls *o);
 
-/* Finds calls open since before before_ns (CLOCK_MONOTONIC). rows: tell which calls may block.
+/* Finds calls open since before before_ns (CLOCK_MONOTONIC). rows: show which calls may block.
  * Returns the number of calls in *ret, which is valid until the next call; or -errno. */
 int open_calls_walk(struct open_calls *o, int map_fd, const struct gp_row *rows, uint64_t before_ns,
 		    const struct open_call **ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - where the probes of a file would sit; nothing is attached. */
+/* plan.c - finds where the probes of a file would be attached, without attaching them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static int plan_file(const struct probe_table *t, const char *path, loader_plan_
 
 int loader_plan(const struct probe_table *t, const char *path, loader_plan_fn *fn, void *ctx)
 {
-	/* A process maps the file itself, so its own name counts, not that of a link to it. */
+	/* A process maps the target of a link, so the name of the target counts. */
 	char *real = realpath(path, NULL);
 	int err;
 

@@ -27,8 +27,8 @@ static uint64_t predecessor_probes_hash(const struct probe_table *probes)
 	return h;
 }
 
-/* Looks at what a predecessor left without touching it: NULL when it may be taken over, else why
- * not. */
+/* Checks what a predecessor left attached, without changing it. Returns NULL when it can be taken
+ * over, else the reason. */
 static const char *predecessor_refuse(struct pins *pins, const struct gp_meta *own)
 {
 	struct gp_meta meta = {0};

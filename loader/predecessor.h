@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* predecessor.h - takes over, or removes, what an earlier gp-bpf with the same state directory left
+/* predecessor.h - takes over or removes what an earlier gp-bpf with the same state directory left
  * attached. */
 #ifndef LOADER_PREDECESSOR_H
 #define LOADER_PREDECESSOR_H
@@ -10,9 +10,9 @@
 #include "loader/loader.h"
 #include "loader/attach/pin.h"
 
-/* Fills own with what the kernel side of a predecessor must be to take it over. With cfg->durable,
- * *ret are its pins, and *ret_adopt tells whether there is such a kernel side; another one is
- * detached, and the reason logged. Returns 0, or -errno after a line in the log. */
+/* Fills own with the values that the kernel side of a predecessor must have to be taken over. With
+ * cfg->durable, *ret is set to its pins, and *ret_adopt to true when it can be taken over; one that
+ * cannot is detached, and the reason logged. Returns 0, or -errno after a line in the log. */
 int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own,
 		     bool *ret_adopt);
 /* Declares the kernel side complete. Call last: a successor that finds this finds everything. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the kernel that run before there is a loader. */
+/* prepare.c - checks of the kernel that run before a loader exists. */
 #include "loader/kernel/feature.h"
 #include "loader/attach/deferred_close.h"
 #include "loader/loader.h"

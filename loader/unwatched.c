@@ -31,8 +31,8 @@ static int unwatched_prefixes_put(const struct unwatched_bpf *bpf, const struct 
 	return err;
 }
 
-/* A predecessor's link goes on where it runs this very program: its names are ours, or nothing of
- * it would have been taken over. */
+/* Keeps the link of a predecessor if it runs the same program. Its prefixes are the same then, as
+ * probes of a predecessor with other rows are never taken over. */
 static int unwatched_attach(const struct unwatched *m, const struct kernel *k, struct attach *links,
 			    struct pins *pins)
 {

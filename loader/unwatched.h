@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwatched.h - reports unwatched processes that map a library named in a probe file, as records of
- * the life ring (gp_unwatched). */
+/* unwatched.h - makes the kernel side report unwatched processes that map a library named in a
+ * probe file, as gp_unwatched records in the life ring. */
 #ifndef LOADER_UNWATCHED_H
 #define LOADER_UNWATCHED_H
 

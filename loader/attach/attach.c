@@ -18,13 +18,13 @@
 
 #define CLOSING_REPORT_NS 5000000000ull
 
-#define TAG_ADOPTED (UINT64_MAX - 1) /* nobody drops these alone */
+#define TAG_ADOPTED (UINT64_MAX - 1) /* never dropped by tag */
 
 struct link {
 	uint64_t tag;
 	unsigned int group;
 	bool old, deferred;
-	struct bpf_link *object; /* NULL: */
+	struct bpf_link *object; /* NULL: fd is used */
 	int fd;
 	char pin[PIN_NAME_MAX]; /* "": none */
 };
@@ -37,7 +37,7 @@ struct attach {
 };
 
 /* union bpf_attr.link_create.uprobe_multi, include/uapi/linux/bpf.h since 89ae89f53d20 (v6.6);
- * libbpf 1.1 does not know it. */
+ * libbpf 1.1 does not have it. */
 struct multi_attr {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -83,7 +83,7 @@ static void attach_link_close(const struct link *link)
 		close(link->fd);
 }
 
-/* Room is made before the link, so that no link can be without an owner. */
+/* Called before a link is created, so that each link gets an owner. */
 static int attach_link_room(struct attach *at)
 {
 	size_t room = at->room ? at->room * 2 : 32;
@@ -123,14 +123,14 @@ int attach_adopt_fd(struct attach *at, int attach_link_fd, bool deferred)
 	return err;
 }
 
-struct request { /* what all sites of one call share */
+struct request { /* values common to all sites of one call */
 	struct attach *at;
 	const struct attach_set *set;
 	const char *path;
 };
 
-/* A link's name says all that it does, so that a successor who wants the same finds it, and one who
- * wants anything else does not. */
+/* The name of a link identifies all that it does, so that a successor finds it if and only if it
+ * wants exactly the same. */
 static void attach_link_name(const struct request *rq, const struct attach_site *sites, size_t n,
 			     char name[PIN_NAME_MAX])
 {
@@ -143,7 +143,8 @@ static void attach_link_name(const struct request *rq, const struct attach_site 
 	snprintf(name, PIN_NAME_MAX, "%s-%zu-%016lx", rq->set->name, n, (unsigned long)h);
 }
 
-/* Room was made. A link that gets no name works all the same; it only dies with us. */
+/* Adds a link; attach_link_room() was called. A link that cannot be pinned works, but ends with
+ * this process. */
 static void attach_link_add(const struct request *rq, struct bpf_link *object, int fd,
 			    const struct attach_site *sites, size_t n, bool pinned)
 {
@@ -204,7 +205,7 @@ static int attach_sites_attach_multi(const struct request *rq, const struct atta
 	return 0;
 }
 
-/* Depth is log2(n): both halves of a refused set are tried on their own. */
+/* Recursion depth is log2(n): both halves of a refused set are tried separately. */
 static void attach_sites_bisect(const struct request *rq, struct attach_site *sites, size_t n)
 {
 	int err = n == 1 && !rq->at->multi ? attach_site_attach_perf(rq, sites)
@@ -235,8 +236,8 @@ static bool attach_sites_claim(const struct request *rq, const struct attach_sit
 	return true;
 }
 
-/* Takes over what a predecessor attached, whole or in the halves that it had to make, and attaches
- * what it did not get to. */
+/* Takes over the links of a predecessor, whole or in the halves into which it had to split them,
+ * and attaches sites that it had not reached. */
 static void attach_sites_take_over(const struct request *rq, struct attach_site *sites, size_t n)
 {
 	if (attach_sites_claim(rq, sites, n)) {
@@ -258,20 +259,20 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 
 	if (!n)
 		return 0;
-	/* By descriptor: the file is the one that was looked at, whatever its path names by now. */
+	/* By descriptor, so that it is the file that was read, whatever its path means by now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
 	if (!at->pins || !set->name || !pins_waiting(at->pins, set->name)) {
 		attach_sites_bisect(&rq, sites, n);
 		return 0;
 	}
 	attach_sites_take_over(&rq, sites, n);
-	pins_drop_waiting(at->pins, set->name); /* not what is wanted now: the file has changed */
+	pins_drop_waiting(at->pins, set->name); /* links for other sites: the file has changed */
 	return 0;
 }
 
-/* Seconds that it takes to close that many links, each of one probe: the kernel lets go of one at a
- * time, for which it waits 60 to 110 ms (measured on 6.1 and 6.18). Nothing to speak of with multi
- * links. */
+/* Returns the seconds that closing that many links with one probe each takes: the kernel closes one
+ * at a time and waits 60 to 110 ms for each (measured on 6.1 and 6.18). Closing multi links takes
+ * almost no time. */
 static size_t attach_close_s(const struct attach *at, size_t links)
 {
 	return at->multi ? 0 : links / 12;
@@ -290,7 +291,7 @@ void attach_warn_slow(const struct attach *at)
 struct closing {
 	const struct link *links;
 	size_t count;
-	uint64_t reported_ns; /* 0: it takes no time worth telling */
+	uint64_t reported_ns; /* last progress line; 0: none is needed */
 };
 
 static void attach_closing_report(void *ctx, size_t begun)
@@ -322,7 +323,8 @@ static void attach_links_close(const struct attach *at, const struct link *links
 	parallel_each(count, attach_closing_close, attach_closing_report, &c);
 }
 
-/* The names go first: a link without one is gone when we are. */
+/* Pins are removed first, so that a link ends with this process even if closing it is interrupted.
+ */
 static void attach_links_drop(struct attach *at,
 			      bool (*chosen)(const struct link *link, const void *ctx),
 			      const void *ctx)
@@ -395,7 +397,7 @@ static int attach_link_fd(const struct link *link)
 	return link->object ? bpf_link__fd(link->object) : link->fd;
 }
 
-/* Those that are refused are waited for. */
+/* Links that cannot be deferred are closed here. */
 static void attach_links_drop_all(struct attach *at)
 {
 	int folder = deferred_close_open();
@@ -412,8 +414,8 @@ void attach_free(struct attach *at, bool keep)
 {
 	if (!at)
 		return;
-	/* Destroying a perf link would disable its event first, pinned or not; the exit only lets
-	 * go of it. */
+	/* Destroying a perf link would disable its event even if pinned; closing its descriptor at
+	 * exit does not. */
 	if (keep)
 		for (size_t i = 0; i < at->count; i++)
 			if (at->links[i].object)

@@ -28,7 +28,7 @@ void attach_free(struct attach *at, bool keep);
 
 /* Links that are attached and removed together. */
 struct attach_set {
-	uint64_t tag;	    /* of the file; see attach_drop() */
+	uint64_t tag;	    /* identifies the file; see attach_drop() */
 	unsigned int group; /* see attach_drop_group() */
 	const char *name;   /* unique, and the same in a successor; NULL: never pinned */
 	const struct bpf_program *prog; /* runs at every site */

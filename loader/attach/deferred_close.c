@@ -8,7 +8,7 @@
 #include "loader/attach/mount.h"
 
 static bool tried;
-static int prepared; /* or why not */
+static int prepared; /* descriptor, or -errno */
 
 void deferred_close_prepare(void)
 {
@@ -23,7 +23,7 @@ int deferred_close_open(void)
 
 	if (!tried)
 		return mount_detached("bpf");
-	prepared = -EPERM; /* there is one */
+	prepared = -EPERM; /* only one was prepared */
 	return folder;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deferred_close.h - deferred close: lets the kernel close links later.
+/* deferred_close.h - lets the kernel close links later.
  *
  * Closing a tracepoint of system calls waits for grace periods (40-48 ms, measured on 6.18) under
- * one lock of the kernel, so four take four times as long, however many threads close them. Neither
- * jobs nor gp-bpf have to wait: a link that loses its last name in a BPF file system is closed by a
- * worker of the kernel (bpf_link_put() and bpf_link_put_direct()). */
+ * one lock of the kernel, so closing four takes four times as long, whatever the number of threads.
+ * Jobs and gp-bpf do not have to wait: a link that loses its last name in a BPF file system is
+ * closed by a worker of the kernel (bpf_link_put() and bpf_link_put_direct()). */
 #ifndef LOADER_DEFERRED_CLOSE_H
 #define LOADER_DEFERRED_CLOSE_H
 

@@ -4,7 +4,7 @@
 
 #include "loader/attach/parallel.h"
 
-#define THREADS_MAX 64 /* that sleep cost nothing but their stacks */
+#define THREADS_MAX 64 /* sleeping threads cost only their stacks */
 #define STACK_BYTES (256 << 10)
 
 struct work {

@@ -21,21 +21,21 @@
 #include "userspace/base/log.h"
 
 #define BPF_MOUNT    "/sys/fs/bpf"
-#define LOCK_TRIES   200 /* of 10 ms: readers of one that was killed still have it for a moment */
+#define LOCK_TRIES   200 /* of 10 ms each: readers of a killed gp-bpf keep the lock for a moment */
 #define LOCK_POLL_MS 10
 #define MAKE_TRIES   100
 
 struct pin {
 	char name[PIN_NAME_MAX];
-	bool waiting; /* was there at the start, and nobody asked for it yet */
+	bool waiting; /* existed at the start and was not claimed yet */
 };
 
 struct pins {
 	char dir[64];
 	struct pin *list;
 	size_t count, room;
-	int folder; /* locked while its owner runs: a state directory can be removed and made anew
-		       under it */
+	int folder; /* descriptor of dir, locked while this process runs; the lock of the state
+		       directory does not suffice, as that can be removed and created again */
 };
 
 int pins_mount(void)
@@ -100,7 +100,7 @@ static void pin_folder(const char *state_dir, char dir[64])
 		 (unsigned long)hash_bytes(HASH_START, state_dir, strlen(state_dir)));
 }
 
-/* A user who may write there could give gp-bpf any map. */
+/* Refuses a folder that others can write to: they could make gp-bpf use any map. */
 static int pins_folder_ours(const char *path)
 {
 	struct stat st;
@@ -115,7 +115,7 @@ static int pins_folder_make(const char *path)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : pins_folder_ours(path);
 }
 
-/* Another gp-bpf that ends takes the root of all with it, if it is empty just then. */
+/* Tries again when another gp-bpf that ends removes the empty root folder meanwhile. */
 static int pins_folders_make(const char *dir)
 {
 	int err, tries = MAKE_TRIES;
@@ -246,7 +246,8 @@ int pins_put(struct pins *p, const char *name, int fd)
 	pin_path(p, name, path);
 	snprintf(fresh, sizeof(fresh), "%s+", path);
 	unlink(fresh);
-	/* Renamed into place: at no moment is there neither the old one nor the new one. */
+	/* Pinned under a temporary name and renamed, so that the name always refers to the old
+	 * object or the new one. */
 	if (bpf_obj_pin(fd, fresh) || rename(fresh, path))
 		err = -errno;
 	pin_forget(p, name);
@@ -283,8 +284,8 @@ typedef char pin_path_text[192];
 
 static void pins_path_unlink(void *ctx, size_t i)
 {
-	/* The last reference is a descriptor: closing that waits until the link is gone, while
-	 * unlink() leaves it to a worker of the kernel (bpf_link_put_direct() and
+	/* Keeps a descriptor as the last reference: closing that waits until the link is gone,
+	 * while unlink() leaves it to a worker of the kernel (bpf_link_put_direct() and
 	 * bpf_link_put()). */
 	const pin_path_text *paths = ctx;
 	int fd = bpf_obj_get(paths[i]);
@@ -294,7 +295,7 @@ static void pins_path_unlink(void *ctx, size_t i)
 		close(fd);
 }
 
-/* all: those that do not wait too; but: those without the prefix. */
+/* all: also pins that were claimed; but: pins without the prefix instead of those with it. */
 static void pins_drop(struct pins *p, const char *prefix, bool all, bool but)
 {
 	pin_path_text *paths = calloc(p->count + 1, sizeof(*paths));
@@ -328,7 +329,7 @@ void pins_clear(struct pins *p)
 {
 	pins_drop(p, "", true, false);
 	rmdir(p->dir);
-	rmdir(PIN_ROOT); /* stays while another folder is there */
+	rmdir(PIN_ROOT); /* fails while another folder exists */
 }
 
 int pins_each(pins_each_fn *fn, void *ctx)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pin.h - links and maps that outlive this process, as names in a folder of the BPF file system.
+/* pin.h - pins: names of links and maps in a folder of the BPF file system, by which they outlive
+ * this process.
  *
- * A name says what the object is, so a successor asks for exactly what it would make itself; what
- * it does not ask for is removed. Not thread-safe. */
+ * A name identifies what the object does, so a successor claims exactly what it would create
+ * itself; what it does not claim is removed. Not thread-safe. */
 #ifndef LOADER_PIN_H
 #define LOADER_PIN_H
 
@@ -13,7 +14,7 @@
 #define PIN_ROOT     "/sys/fs/bpf/gp-bpf"
 #define PIN_NAME_MAX 96
 
-/* Prefix of names that a successor may not ask for before it has seen the call which gives the
+/* Prefix of pins that a successor can claim only after it has seen the call that reports the
  * address. */
 #define PIN_FOLLOWED "follow-"
 
@@ -29,22 +30,21 @@ int pins_open(struct pins **ret, const char *state_dir);
 /* Keeps what is pinned. NULL is allowed. */
 void pins_close(struct pins *p);
 
-/* Returns a descriptor of the object with this name, which counts as asked for; or -ENOENT. */
+/* Returns a descriptor of the pinned object, which counts as claimed; or -ENOENT. */
 int pins_claim(struct pins *p, const char *name);
 /* Pins an object; replaces one of the same name. Returns 0 or -errno. */
 int pins_put(struct pins *p, const char *name, int fd);
 void pins_remove(struct pins *p, const char *name);
-/* The same in the folder of a state directory that another process holds; does not count as asking.
- */
+/* The same in the folder of a state directory that another process holds; does not claim it. */
 int pins_peek(const char *state_dir, const char *name);
-/* Returns the number of names with this prefix that existed at the start and were not asked for
- * yet. */
+/* Returns the number of pins with this prefix that existed at the start and were not claimed yet.
+ */
 size_t pins_waiting(const struct pins *p, const char *prefix);
-/* Removes these. That may drop the last reference to a link. */
+/* Removes these pins, which may drop the last reference to a link. */
 void pins_drop_waiting(struct pins *p, const char *prefix);
-/* Removes those with other prefixes. */
+/* Removes unclaimed pins without this prefix. */
 void pins_drop_waiting_but(struct pins *p, const char *prefix);
-/* Removes everything and the folder. */
+/* Removes all pins and the folder. */
 void pins_clear(struct pins *p);
 
 /* In pins_each(): returns true when another process holds the folder; locks it otherwise. */

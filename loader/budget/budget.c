@@ -7,17 +7,17 @@
 
 #define GROUPS	  (GP_GROUP_fault + 1)
 #define SECOND_NS 1000000000ull
-#define SMOOTH	  4 /* a new second counts a quarter: one burst is no trend */
-#define CALM	  8 /* pauses without a change after which the next pause is a first one */
+#define SMOOTH	  4 /* a new second has a weight of a quarter, so that one burst is not a trend */
+#define CALM	  8 /* after this many pauses without a change the pause is reset */
 #define FITS(ns)                                                                                   \
-	((ns) - (ns) / 4) /* room to spare, so that coming back does not lead straight out again   \
-			   */
+	((ns) - (ns) / 4) /* leaves a margin, so that raising a level does not exceed the limit at \
+			     once */
 #define FADE_SHIFT 63
 
-struct cell { /* of one process and unit; ns a second */
+struct cell { /* of one process and unit; ns per second */
 	uint64_t now[GROUPS], mean[GROUPS];
-	uint64_t now_kept[GROUPS], mean_kept[GROUPS]; /* of them, what steps are found by */
-	uint64_t now_sent, mean_sent; /* of confirm, what would be spared by counting */
+	uint64_t now_kept[GROUPS], mean_kept[GROUPS]; /* part of it by which steps are found */
+	uint64_t now_sent, mean_sent; /* part of group confirm that counting would save */
 	uint64_t held[GROUPS];	      /* mean when the group was detached */
 };
 
@@ -29,16 +29,16 @@ struct rank { /* sums over the units of a process */
 struct unit {
 	enum budget_level level;
 	uint64_t changed_ns, pause_ns;
-	uint32_t taken; /* bit per level: steps that led to the present one */
-	bool restored;	/* the last change was for the better */
+	uint32_t taken; /* bit per level: levels passed on the way to the present one */
+	bool restored;	/* the last change raised the level */
 	bool protected[GROUPS];
 };
 
 struct budget {
 	uint64_t limit_ns, pause_ns, clock_ns, over_ns;
 	struct unit units[BUDGET_UNITS];
-	struct table *cells; /* pid << 32 | unit */
-	struct table *ranks; /* pid */
+	struct table *cells; /* key: pid << 32 | unit */
+	struct table *ranks; /* key: pid */
 };
 
 struct budget *budget_new(uint64_t limit_ns, uint64_t pause_ns)
@@ -114,7 +114,7 @@ void budget_forget(struct budget *b, uint32_t pid)
 	free(table_take(b->ranks, pid));
 }
 
-/* ---- a second -------------------------------------------------------------------------------- */
+/* ---- one second ------------------------------------------------------------------------------ */
 
 static void budget_smooth(uint64_t *mean, uint64_t *now, uint64_t elapsed_ns)
 {
@@ -143,7 +143,7 @@ static uint64_t budget_cell_kept(const struct cell *c)
 	return c->mean_kept[GP_GROUP_bulk] + c->mean_kept[GP_GROUP_confirm];
 }
 
-/* What counts against the limit. */
+/* Returns the cost that counts against the limit. */
 static uint64_t budget_cell_bounded(const struct cell *c)
 {
 	return c->mean[GP_GROUP_bulk] + c->mean[GP_GROUP_confirm] - budget_cell_kept(c);
@@ -210,7 +210,8 @@ static void budget_markers_report(struct budget *b, uint64_t elapsed_ns, budget_
 
 /* ---- down ------------------------------------------------------------------------------------ */
 
-/* The next step that spares this process anything; its present level when there is none. */
+/* Returns the next level that would save this process any cost; the present level if there is none.
+ */
 static enum budget_level budget_level_next(const struct unit *u, const struct cell *c)
 {
 	if (u->level < BUDGET_NO_BULK && c->mean[GP_GROUP_bulk] && !u->protected[GP_GROUP_bulk])
@@ -236,7 +237,8 @@ static void budget_group_hold(struct budget *b, uint32_t unit, enum gp_group gro
 	}
 }
 
-/* What was protected while its unit went down goes now, and is back while it is. */
+/* A group that loses protection is detached if its unit's level says so; one that gains it is
+ * attached again. */
 void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect)
 {
 	struct unit *u = unit < BUDGET_UNITS ? &b->units[unit] : NULL;
@@ -303,7 +305,7 @@ static uint64_t budget_faded_ns(const struct budget *b, const struct unit *u, ui
 	return held_ns >> (halvings < FADE_SHIFT ? halvings : FADE_SHIFT);
 }
 
-/* Is the group detached at one level and attached at the other? */
+/* Returns true when the group is detached at level from and attached at level to. */
 static bool budget_group_returns(enum gp_group group, enum budget_level from, enum budget_level to)
 {
 	enum budget_level away = group == GP_GROUP_bulk ? BUDGET_NO_BULK : BUDGET_NO_CONFIRM;
@@ -346,7 +348,7 @@ static void budget_unit_raise(struct budget *b, uint32_t unit, enum budget_level
 	u->changed_ns = b->clock_ns;
 }
 
-/* The way back is the way that was taken. */
+/* Returns the level before the present one: levels are raised in reverse order. */
 static enum budget_level budget_level_before(const struct unit *u)
 {
 	enum budget_level to = u->level;
@@ -371,7 +373,7 @@ static void budget_come_back(struct budget *b, budget_fn *fn, void *ctx)
 			continue;
 		budget_unit_raise(b, unit, change.to);
 		fn(ctx, &change);
-		return; /* one step, then look what it costs */
+		return; /* one level at a time, to measure its cost */
 	}
 }
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.h - limits what observation may cost a process, and decides which probes to remove when it
- * costs more.
+/* budget.h - limits the cost of observation for a process, and decides which probes to remove when
+ * it is exceeded.
  *
- * Pure: no system call, no clock; budget_second() tells that a second has passed. Probes are
+ * Pure: no system call, no clock; the caller ends each second by budget_second(). Probes are
  * removed by unit: a runtime, whose links are shared by all processes that use it, so the most
  * expensive process decides for all. Probes that find steps (group marker, and protected groups)
  * and rare necessary ones (group fault) are never removed and do not count against the limit; the
  * cost of the marker is reported instead.
  *
- * Over the limit for some seconds: one level down, and again while that lasts. Group bulk (how many
- * launches) is worth less than the other records (what the host waits for), so it is removed first,
- * alone. After a pause: one level up if the forecast is well below the limit. Probes that are only
- * counted are still measured; removed ones are assumed to be as hot as before, and half as hot
- * after each pause. The pause doubles whenever going up was a mistake. */
+ * When a process is over the limit for some seconds, one unit goes one level down, and again while
+ * that lasts. Group bulk (numbers of launches) is worth less than group confirm (times at which the
+ * host waits), so it is removed first. After a pause a unit goes one level up if the forecast is
+ * well below the limit. Probes that are only counted are still measured; removed ones are assumed
+ * to be as hot as before, and half as hot after each pause. The pause doubles whenever a level had
+ * to be lowered again soon. */
 #ifndef LOADER_BUDGET_H
 #define LOADER_BUDGET_H
 
@@ -22,13 +23,13 @@
 #include "bpf/gp_abi.h"
 
 #define BUDGET_UNITS 32
-/* How long a process has to be over the limit before a level down. */
+/* Time for which a process must be over the limit before a level is lowered. */
 #define BUDGET_SUSTAINED_NS 3000000000ull
-#define BUDGET_PAUSE_MAX_NS 3600000000000ull /* the longest pause */
+#define BUDGET_PAUSE_MAX_NS 3600000000000ull /* upper limit of the pause */
 
 /* Each level includes those before it. */
 enum budget_level {
-	BUDGET_ALL,	   /* as the rows say */
+	BUDGET_ALL,	   /* all probes as their rows say */
 	BUDGET_NO_BULK,	   /* bulk is detached: counting would save little, as it is hot */
 	BUDGET_COUNT,	   /* ... and confirm is counted instead of sent */
 	BUDGET_NO_CONFIRM, /* ... and confirm is detached */
@@ -73,8 +74,8 @@ int budget_add(struct budget *b, uint32_t pid, uint32_t unit, enum gp_group grou
 /* Ends the current second, which took elapsed_ns; reports changes to fn. */
 void budget_second(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx);
 void budget_forget(struct budget *b, uint32_t pid);
-/* Keeps a group (confirm, bulk) of a unit attached, because steps are found by it; protect false:
- * no longer. */
+/* Keeps a group (confirm, bulk) of a unit attached because steps are found by it; protect false: no
+ * longer. */
 void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect);
 enum budget_level budget_level(const struct budget *b, uint32_t unit);
 

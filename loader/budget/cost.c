@@ -8,7 +8,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-struct probe { /* what a hash stands for */
+struct probe { /* the probe of a hash */
 	const struct probe_row *row;
 	uint32_t unit, price_ns;
 };
@@ -32,7 +32,7 @@ static uint32_t cost_unit_of(struct cost *c, const char *runtime)
 		u++;
 	if (u == c->units && u < BUDGET_UNITS)
 		c->unit[c->units++] = runtime;
-	return u; /* BUDGET_UNITS: one too many, which is never given up */
+	return u; /* BUDGET_UNITS: too many runtimes; the probes of this one are never removed */
 }
 
 static int cost_probes_index(struct cost *c, const struct probe_table *probes)
@@ -125,7 +125,8 @@ bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 	c->chosen = chosen;
 	for (size_t i = 0; (p = table_next(c->probes, &i, NULL));)
 		protect[p->unit][p->row->group] |= cost_row_protected(c, p->row) ||
-						   p->row->hash == chosen; /* links are by group */
+						   p->row->hash ==
+							   chosen; /* links belong to groups */
 	for (uint32_t u = 0; u < c->units; u++) {
 		budget_protect(c->budget, u, GP_GROUP_confirm, protect[u][GP_GROUP_confirm]);
 		budget_protect(c->budget, u, GP_GROUP_bulk, protect[u][GP_GROUP_bulk]);
@@ -149,9 +150,9 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 	return COST_SENT;
 }
 
-/* ---- a second -------------------------------------------------------------------------------- */
+/* ---- one second ------------------------------------------------------------------------------ */
 
-#define ASKED 256 /* processes; two in one place ask again */
+#define ASKED 256 /* cache of processes, by pid modulo this */
 
 struct second {
 	struct cost *cost;
@@ -159,12 +160,12 @@ struct second {
 	cost_fn *fn;
 	void *ctx;
 	struct {
-		uint32_t pid; /* 0: nobody */
+		uint32_t pid; /* 0: none */
 		bool watched;
 	} asked[ASKED];
 };
 
-/* A process has many rows, and whether it is watched is a question to the kernel. */
+/* Caches the answer, as a process has many rows and each question is a system call. */
 static bool cost_is_watched(struct second *s, uint32_t pid)
 {
 	uint32_t at = pid % ASKED;
@@ -196,7 +197,7 @@ static void cost_on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent,
 
 static double cost_percent(uint64_t ns)
 {
-	return (double)ns / 1e7; /* of a second */
+	return (double)ns / 1e7; /* 100 * ns / 1e9 */
 }
 
 static void cost_on_change(void *ctx, const struct budget_change *change)

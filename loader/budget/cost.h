@@ -33,13 +33,13 @@ bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen);
 
 /* Called when results of cost_row() have changed. */
 typedef void cost_fn(void *ctx);
-/* Call about once a second: logs a change, then calls fn. watched: tells whether a process still
+/* Call about once a second: logs a change, then calls fn. watched: returns whether a process still
  * exists, so that the last hits of ended ones are ignored. */
 void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid_t pid),
 		 cost_fn *fn, void *ctx);
 
 enum cost_state { COST_SENT, COST_COUNTED, COST_DETACHED };
-/* Returns what the budget wants a row to be now. */
+/* Returns how the budget wants hits of a row to be handled now. */
 enum cost_state cost_row(const struct cost *c, const struct probe_row *row);
 
 #endif

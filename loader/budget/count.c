@@ -9,13 +9,13 @@
 struct counts {
 	const struct kernel *kernel;
 	const struct rows *rows;
-	/* Counters only grow, so a slot needs no zeroing: its next owner starts from where it
-	 * stands. How much was told is ours until the records are safe, then kept where a successor
-	 * finds it. */
+	/* Counters only grow, so a slot is not zeroed: its next owner starts from the present
+	 * value. Values reported here are copied to the kernel's maps (counts_commit()) when the
+	 * records are safe, so that a successor finds them. */
 	uint64_t reported[GP_LANE_COUNTERS];
 	uint64_t losses_reported[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
-	bool sampled[GP_SLOTS];	  /* for the last time: its process has ended */
+	bool sampled[GP_SLOTS];	  /* sampled after the end of its process */
 	bool ownerless[GP_SLOTS]; /* at the last sweep */
 };
 
@@ -155,7 +155,8 @@ void counts_sweep(struct counts *c)
 		bool gone = owner && (bpf_map_lookup_elem(c->kernel->watched_fd, &pid, &watch) ||
 				      watch.slot != slot);
 
-		/* Twice in a row: a fork takes the slot a moment before it watches the child. */
+		/* Only when seen twice in a row: a fork takes the slot a moment before it watches
+		 * the child. */
 		if (gone && c->ownerless[slot])
 			c->released[slot] = true;
 		c->ownerless[slot] = gone;

@@ -18,12 +18,12 @@ uint32_t counts_take_slot(struct counts *c, pid_t pid); /* 0: none is free */
 void counts_release_slot(struct counts *c, uint32_t slot);
 void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
 void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx);
-/* What was reported so far is stored on the tape. */
+/* Everything reported so far is stored on the tape. */
 void counts_commit(struct counts *c);
-/* Restores what a predecessor reported last and could not commit. */
+/* Restores the values that a predecessor reported last and could not commit. */
 void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *last);
 void counts_resume_loss(struct counts *c, const struct gp_loss *last);
-/* What was sampled so far is stored: frees the slots of ended processes. */
+/* Everything sampled so far is stored: frees the slots of ended processes. */
 void counts_settle(struct counts *c);
 /* Frees slots whose owner is gone and whose release was lost. Call it twice, a while apart. */
 void counts_sweep(struct counts *c);

@@ -13,16 +13,17 @@
 #define PRICE_TAG UINT64_MAX
 #define BATCHES	  9
 #define WARM_HITS 16 /* the first hit of a nop5 site makes the kernel rewrite it */
-/* A batch lasts about this long; with 250 us the prices are the same within 3 %. */
+/* duration of a batch; with 250 us the costs are the same within 3 % */
 #define SPEND_NS  100000
 #define BATCH_MAX 400
 #define SHAPES	  3
 
-/* One function for each class of instruction at its first byte. They must be real functions of an
- * executable file: that is what uprobes can be put on. */
+/* Functions to measure, one for each class of the first instruction. They must be in an executable
+ * file, as uprobes need one. */
 #if defined(__x86_64__)
 #define BODY_nop5                                                                                  \
-	".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret" /* an assembler may choose a shorter nopl */
+	".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret" /* as bytes, since an assembler may choose a       \
+						   shorter nopl */
 #define BODY_emulated "push %rbp\n\tpop %rbp\n\tret"
 #define BODY_stepped  "xor %eax,%eax\n\tret"
 #elif defined(__aarch64__)
@@ -58,8 +59,8 @@ static const struct shape shapes[SHAPES] = {
 	{GP_INSN_stepped, price_site_stepped},
 };
 
-/* Offset in /proc/self/exe of an address in it; 0 when it is elsewhere (never offset 0: the ELF
- * header). */
+/* Returns the file offset of an address in /proc/self/exe; 0 when the address is not in it (offset
+ * 0 is the ELF header, never code). */
 static uint64_t price_file_offset(uintptr_t address)
 {
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);

@@ -7,16 +7,17 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/table.h"
 
-#define NAME_OLD_NS 2000000000ull /* its second is over, whatever the row's is */
+#define NAME_OLD_NS 2000000000ull /* older than any current second */
 #define SWEEP_NS                                                                                   \
-	5000000000ull	 /* at its bound a process uses 5 x max_hz names between two sweeps        \
-			  */
-#define BATCH	     512 /* entries a system call; a bucket never holds so many */
-#define HASHED_TWICE 4	 /* more than its size, of a table that changes while it is read */
+	5000000000ull /* at its limit a process adds 5 x max_hz names between two sweeps           \
+		       */
+#define BATCH 512     /* entries per system call; more than any bucket of the map contains */
+#define HASHED_TWICE                                                                               \
+	4 /* bound of a walk, in sizes of the table, as entries are added and removed meanwhile */
 
-struct reported { /* of one (process, row) */
+struct reported { /* numbers of one (process, row) */
 	uint64_t unsent, committed;
-	uint64_t round; /* of the last sample that met it */
+	uint64_t round; /* number of the last sample that found it */
 };
 
 struct rates {
@@ -46,7 +47,7 @@ static void rates_each_batch(struct rates *r, int fd, uint32_t max,
 	while (!err && total < HASHED_TWICE * max) {
 		n = BATCH;
 		err = bpf_map_lookup_batch(fd, in, &cursor, &r->keys, &r->values, &n, NULL);
-		if (err && err != -ENOENT) /* that is the end of the map */
+		if (err && err != -ENOENT) /* -ENOENT: end of the map */
 			return;
 		each(r, n, arg);
 		total += n;
@@ -54,7 +55,7 @@ static void rates_each_batch(struct rates *r, int fd, uint32_t max,
 	}
 }
 
-/* ---- what was not sent ----------------------------------------------------------------------- */
+/* ---- hits that were not sent ----------------------------------------------------------------- */
 
 struct report {
 	loader_count_fn *count;
@@ -104,7 +105,7 @@ static void rate_read(struct rates *r, const struct report *to, const struct gp_
 
 	if (!reported)
 		return;
-	if (rate->unsent < reported->unsent) /* the kernel's entry was given away and made again */
+	if (rate->unsent < reported->unsent) /* the kernel evicted the entry and created it again */
 		reported->unsent = 0;
 	if (rate->unsent != reported->unsent)
 		rate_report(r, to, key, reported->unsent, rate->unsent);

@@ -6,7 +6,7 @@
 #include "loader/budget/tally.h"
 #include "userspace/base/table.h"
 
-#define CACHE 256 /* most records are of few processes and rows */
+#define CACHE 256 /* most records belong to few processes and rows */
 
 struct cell {
 	uint64_t sent, counted;
@@ -54,7 +54,7 @@ static struct cell *tally_cell_make(struct tally *t, uint64_t key)
 	return NULL;
 }
 
-/* NULL: no memory, and a hit less is known. */
+/* Returns NULL without memory; the hit is not counted then. */
 static struct cell *tally_cell_find(struct tally *t, uint32_t pid, uint32_t probe)
 {
 	uint64_t key = (uint64_t)pid << 32 | probe;

@@ -150,7 +150,7 @@ static void elf_file_section_table(const struct elf_file *ef, const Elf64_Ehdr *
 	elf_file_table_set(ef, ret, &t);
 }
 
-/* The section headers serve the tables that nothing else points to: .symtab, and the size of
+/* Section headers are used only for tables that nothing else points to: .symtab, and the size of
  * .dynsym. They may be stripped or wrong, so nothing here is an error. */
 static void elf_file_sections_read(struct elf_file *ef, const Elf64_Ehdr *header,
 				   struct elf_table *ret_dynamic)

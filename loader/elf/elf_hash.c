@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_hash.c - symbols of a file by its table of hashes (DT_GNU_HASH). */
+/* elf_hash.c - finds symbols of a file by its hash table (DT_GNU_HASH). */
 #include <errno.h>
 #include <string.h>
 
 #include "loader/elf/elf_private.h"
 
-#define CHAIN_MAX 4096 /* symbols of one bucket; a linker aims at a handful */
+#define CHAIN_MAX 4096 /* limit of symbols in one bucket; linkers aim at a handful */
 #define BATCH	  256  /* words read at once */
 
 /* DT_GNU_HASH: header, bloom filter (64-bit words), buckets, then one hash a symbol from `first`

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads of an opened file, and its addresses. */
+/* elf_read.c - reads of an opened file, and its addresses. */
 #include <errno.h>
 #include <unistd.h>
 

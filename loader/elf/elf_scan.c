@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_scan.c - many symbols of a file in one pass over its symbol table.
+/* elf_scan.c - finds many symbols of a file in one pass over its symbol table.
  *
- * Linkers that share the ends of names sort them by their ends, so symbols in their order have
- * names all over the strings: a read for each of a million. Instead symbols are sorted by the piece
- * of the strings that their names begin in, and each piece is read once, in the order of the
- * file. */
+ * Linkers sort names by their ends to share these, so the names of consecutive symbols are far
+ * apart in the strings, and reading each separately would take a million reads. Instead symbols are
+ * sorted by the piece of the strings in which their names begin, and each piece is read once, in
+ * file order. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,13 +12,14 @@
 
 #define BATCH 8192 /* symbols read at once */
 #define PIECE_BYTES                                                                                \
-	(256u << 10) /* of the strings: the cache of a core holds it while names are compared */
+	(256u << 10) /* bytes of strings in one piece: fits the cache of a core while names are    \
+			compared */
 
 struct ref {
 	uint32_t name, index;
 };
 
-struct piece { /* its refs: [start, end) so far, [start, limit) in the end */
+struct piece { /* refs of a piece: [start, end) while it is filled, [start, limit) in the end */
 	uint32_t start, end, limit;
 };
 
@@ -42,7 +43,7 @@ bool elf_symbol_usable(const struct elf_file *ef, const Elf64_Sym *sym, uint64_t
 	return elf_offset_of(ef, sym->st_value, true, ret_offset);
 }
 
-/* Each symbol that a probe could sit on and that has a name. */
+/* Calls fn for each symbol that can be probed and has a name. */
 static int elf_scan_refs_read(struct scan *s, ref_fn *fn)
 {
 	const struct elf_table *t = s->table;
@@ -72,7 +73,7 @@ static int elf_scan_ref_count(struct scan *s, uint32_t name, uint32_t index)
 	return 0;
 }
 
-/* A file that has changed since its symbols were counted is not believed. */
+/* Fails if the file has changed since its symbols were counted. */
 static int elf_scan_ref_place(struct scan *s, uint32_t name, uint32_t index)
 {
 	struct piece *p = &s->pieces[name / PIECE_BYTES];
@@ -101,7 +102,7 @@ static int elf_scan_refs_sort(struct scan *s)
 	return s->refs ? elf_scan_refs_read(s, elf_scan_ref_place) : -ENOMEM;
 }
 
-/* Names end behind the piece that they begin in, at most ELF_NAME_MAX bytes. */
+/* Reads a piece and up to ELF_NAME_MAX bytes after it, as names may end there. */
 static int elf_scan_piece_read(struct scan *s, size_t piece, elf_name_fn *named, void *ctx)
 {
 	const struct piece *p = &s->pieces[piece];

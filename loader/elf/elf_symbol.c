@@ -7,29 +7,31 @@
 
 #define HEADS_BITS 12
 
-/* Which wants a name may match: those that have the same 8 bytes where all of them have some. */
+/* Index of wants by 8 bytes at a position that every name has, to find the wants that a symbol's
+ * name may match. */
 struct heads {
-	size_t at, len;			 /* the last bytes of the shortest name's length */
+	size_t at, len; /* position and length: the last bytes within the shortest name */
 	uint32_t first[1 << HEADS_BITS]; /* want + 1; 0: none */
-	uint32_t *next;			 /* by want, likewise */
+	uint32_t *next;			 /* next want with the same hash, + 1; indexed by want */
 };
 
 struct match {
 	struct elf_found found;
-	uint64_t index; /* the first symbol of those that say the same tells the size */
+	uint64_t index; /* index of the symbol: of several with the same offset the first gives the
+			   size */
 };
 
 struct finder {
 	const struct elf_file *ef;
 	const struct elf_want *wants;
 	size_t n, max;
-	bool *pending; /* wants to look for in the table at hand */
+	bool *pending; /* wants to find in the current table */
 	bool *have;
 	size_t *lengths;
 	struct match *matches;
 	size_t count, room;
-	size_t want;		       /* the one a hash lookup is for */
-	const struct elf_table *table; /* the one that is scanned */
+	size_t want;		       /* want of the current hash lookup */
+	const struct elf_table *table; /* table being scanned */
 	struct heads heads;
 };
 
@@ -107,8 +109,9 @@ static void elf_symbol_heads_make(struct finder *f)
 	}
 }
 
-/* Mangled names have no dot of their own: foo.cold, foo.part.0 and foo.isra.0 are pieces and
- * rewritten copies of foo, with other entries and arguments. Behind an @ stands a version. */
+/* Matches the rest of a name after the want. Mangled names contain no dot: foo.cold, foo.part.0 and
+ * foo.isra.0 are parts and rewritten copies of foo, with other entries and arguments. An @ is
+ * followed by a version. */
 static bool elf_symbol_rest_matches(const char *rest, size_t len, bool prefix)
 {
 	size_t end = strnlen(rest, len);
@@ -154,9 +157,9 @@ static int elf_symbol_scan_table(struct finder *f, const struct elf_table *t)
 	return elf_names_scan(f->ef, t, elf_symbol_scan_name, f);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all tables ------------------------------------------------------------------------------ */
 
-/* Exact names by hash; what a scan is left for stays pending. */
+/* Finds exact names by hash. Wants that need a scan stay pending. */
 static int elf_symbol_find_hashed(struct finder *f, size_t *ret_pending)
 {
 	size_t pending = 0;

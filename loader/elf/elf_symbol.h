@@ -11,14 +11,14 @@
 
 struct elf_file; /* an open file: headers, segments, positions of its tables */
 
-/* fd stays with the caller and must outlive the result. Returns 0; -ENOEXEC: not an ELF64 file of
- * this byte order; -EBADMSG: inconsistent. */
+/* Opens an ELF file. fd belongs to the caller and must outlive the result. Returns 0; -ENOEXEC: not
+ * an ELF64 file of this byte order; -EBADMSG: inconsistent. */
 int elf_file_open(struct elf_file **ret, int fd);
 void elf_file_close(struct elf_file *ef);
 int elf_file_machine(const struct elf_file *ef); /* EM_X86_64, EM_AARCH64... */
 
-/* Reads the name that the file gives itself (DT_SONAME). Returns 0; -ENOENT: it has none, or the
- * name does not fit; -errno. */
+/* Reads the soname of the file (DT_SONAME). Returns 0; -ENOENT: it has none, or the name does not
+ * fit; -errno. */
 int elf_file_soname(const struct elf_file *ef, char *ret, size_t cap);
 
 struct elf_want {
@@ -51,9 +51,10 @@ int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t 
  * entry is a miss, and a directory that others can write to is not used. dir NULL: no cache. */
 int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n,
 		      size_t max_found, struct elf_found **ret);
-/* The same for other questions that a file alone answers. what: identifies the question; answer():
- * answers it where the cache does not (count, array by malloc; -errno is not cached). In answers,
- * want must be less than n, and offset must lie in the file. */
+/* The same for other results that depend on a file alone. what: identifies the kind of result;
+ * answer(): computes it when the cache does not have it, and returns the count and a malloc'd
+ * array, or -errno, which is not cached. In the results, want must be less than n, and offset must
+ * lie in the file. */
 typedef int symbol_cache_fn(const void *ctx, int fd, struct elf_found **ret);
 int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
 		     symbol_cache_fn *answer, const void *ctx, struct elf_found **ret);

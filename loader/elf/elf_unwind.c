@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where functions begin, as the table says that exceptions are unwound by: it is there in stripped
- * files too. Linux Standard Base 5.0, 10.6.2 (.eh_frame_hdr) and 10.5.1 (DWARF exception header
- * encoding). */
+/* elf_unwind.c - finds the beginnings of functions in the table for unwinding exceptions, which
+ * stripped files have too. Linux Standard Base 5.0, 10.6.2 (.eh_frame_hdr) and 10.5.1 (DWARF
+ * exception header encoding). */
 #include <errno.h>
 
 #include "loader/elf/elf_private.h"
@@ -9,9 +9,8 @@
 #define VERSION	     1
 #define OMITTED	     0xff
 #define COUNT_UDATA4 0x03
-#define TABLE_SDATA4                                                                               \
-	0x3b /* relative to the header, 4 bytes with a sign: what every linker writes */
-#define HEADERS_MAX 1024
+#define TABLE_SDATA4 0x3b /* signed 4 bytes relative to the header, as every linker writes */
+#define HEADERS_MAX  1024
 
 struct entry {
 	int32_t begin, record;
@@ -32,7 +31,7 @@ static int elf_unwind_header_find(const struct elf_file *ef, Elf64_Phdr *ret)
 	return -ENODATA;
 }
 
-/* Bytes of a pointer with this encoding; -1: none that linkers write here. */
+/* Returns the bytes of a pointer with this encoding; -1: not used by linkers here. */
 static int elf_unwind_pointer_bytes(uint8_t encoding)
 {
 	if (encoding == OMITTED)

@@ -7,11 +7,11 @@
 
 #include "loader/elf/prologue.h"
 
-#define SKIP_MAX 48 /* no real prologue defers its first push further; keeps the walk short */
+#define SKIP_MAX 48 /* no real prologue has its first push later; bounds the search */
 
-/* ---- x86-64. What the kernel emulates: branch_setup_xol_ops() and push_setup_xol_ops() in
- * arch/x86/kernel/uprobes.c. Longer nops than one byte are emulated by recent kernels only, except
- * the five-byte one, which Linux 6.18 turns into a call. */
+/* ---- x86-64. For instructions that the kernel emulates see branch_setup_xol_ops() and
+ * push_setup_xol_ops() in arch/x86/kernel/uprobes.c. Nops longer than one byte are emulated by
+ * recent kernels only, except the five-byte one, which Linux 6.18 turns into a call. */
 
 static bool prologue_is_nop5(const cs_insn *insn)
 {
@@ -31,7 +31,7 @@ static bool prologue_is_push(const cs_insn *insn)
 	return b[0] >= 0x50 && b[0] <= 0x57;
 }
 
-/* Relative call, jump or conditional jump without an operand-size prefix. */
+/* Returns true for a relative call, jump or conditional jump without an operand-size prefix. */
 static bool prologue_is_relative_branch(const cs_insn *insn)
 {
 	const uint8_t *b = insn->bytes;
@@ -43,7 +43,7 @@ static bool prologue_is_relative_branch(const cs_insn *insn)
 	return b[0] == 0x0f && b[1] >= 0x80 && b[1] <= 0x8f && insn->size == 6;
 }
 
-/* Its prefix makes no difference to the kernel. */
+/* A prefix makes no difference to the kernel. */
 static bool prologue_is_nop(const cs_insn *insn)
 {
 	const uint8_t *b = insn->bytes;
@@ -87,14 +87,16 @@ static bool prologue_x86_leaves_line(csh cs, const cs_insn *insn)
 	return insn->id == X86_INS_SYSCALL || insn->id == X86_INS_INVALID;
 }
 
-/* Whether the probe may sit behind this instruction and see what it would have seen before it. */
+/* Returns true when the probe may be attached after this instruction: arguments and stack are the
+ * same then as before it. */
 static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
 	uint8_t reads_count, writes_count;
 	cs_regs reads, writes;
 
-	/* endbr64 begins with the byte of a rep prefix, so prefixes alone decide nothing for it */
+	/* endbr64 begins with the byte of a rep prefix, so the check of prefixes does not apply to
+	 * it */
 	if (insn->id == X86_INS_ENDBR64)
 		return true;
 	if (prologue_x86_leaves_line(cs, insn) || x86->prefix[0])
@@ -104,15 +106,16 @@ static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 	for (uint8_t i = 0; i < writes_count; i++)
 		if (prologue_x86_matters(writes[i]))
 			return false;
-	/* A store may be to the red zone, which the call that replaces a nop5 would overwrite. */
+	/* A store may write to the red zone, which the call that replaces a nop5 would overwrite.
+	 */
 	for (uint8_t i = 0; i < x86->op_count; i++)
 		if (x86->operands[i].type == X86_OP_MEM && (x86->operands[i].access & CS_AC_WRITE))
 			return false;
 	return true;
 }
 
-/* Whether a branch within the code lands behind the entry, up to skip: such a probe would fire
- * again in the middle of a call. */
+/* Returns true when a branch within the code jumps to an instruction after the entry, up to skip: a
+ * probe there would fire again in the middle of a call. */
 static bool prologue_x86_branched_into(csh cs, const cs_insn *insns, size_t n, uint64_t skip)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -155,9 +158,9 @@ static void prologue_x86_choose(csh cs, const cs_insn *insns, size_t n, struct p
 	prologue_describe(&insns[i], out);
 }
 
-/* ---- arm64. The kernel simulates what depends on the program counter (arm_probe_decode_insn() in
- * arch/arm64/kernel/probes/decode-insn.c) and steps the rest, push-like stores included; there is
- * nothing to gain by moving. */
+/* ---- arm64. The kernel simulates instructions that depend on the program counter
+ * (arm_probe_decode_insn() in arch/arm64/kernel/probes/decode-insn.c) and single-steps all others,
+ * also stores like a push, so moving the probe gains nothing. */
 
 static void prologue_arm64_choose(const cs_insn *insn, struct prologue *out)
 {

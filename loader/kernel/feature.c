@@ -25,7 +25,7 @@
 #include "loader/kernel/vmlinux.h"
 #include "userspace/base/log.h"
 
-/* In the same words in README.md, gp-bpf.8 and deploy/README.md (tests/e2e/features.bats). */
+/* Same text in README.md, gp-bpf.8 and deploy/README.md (tests/e2e/features.bats). */
 #define KERNEL_NEEDS                                                                                       \
 	"gp-bpf needs the kernel features bpf and cookie; it was run on Debian's kernels 6.1, 6.12, 6.18 " \
 	"and 7.3, and 5.10 lacks cookie; distribution kernels carry backports (RHEL 9's 5.14 has "         \
@@ -40,7 +40,7 @@
 #define BPF_OP_CALL	 0x85 /* BPF_JMP | BPF_CALL */
 #define BPF_OP_EXIT	 0x95 /* BPF_JMP | BPF_EXIT */
 
-/* A program that does nothing, of the given kind; descriptor or -errno. */
+/* Loads a program that does nothing. Returns a descriptor or -errno. */
 static int feature_program_load(enum bpf_prog_type type, enum bpf_attach_type attach_type,
 				int btf_id)
 {
@@ -78,9 +78,8 @@ static int feature_test_cookie(void)
 	return 0;
 }
 
-/* Loading such a program succeeds on every kernel; only linking tells. "/" is no file to probe:
- * EBADF from a kernel that got as far as looking at it, EINVAL from one that does not know the
- * link. */
+/* Loading such a program succeeds on every kernel, so a link is tried. "/" cannot be probed: a
+ * kernel that knows the link returns EBADF, one that does not EINVAL. */
 static int feature_test_link(uint32_t attach_type)
 {
 	const uint64_t zero = 0;
@@ -112,7 +111,7 @@ static int feature_test_tracefs(void)
 	return id < 0 ? (int)id : 0;
 }
 
-/* What kernel lockdown of mode confidentiality refuses. */
+/* Fails under kernel lockdown in confidentiality mode. */
 static int feature_test_kernel_read(void)
 {
 	const struct bpf_insn insns[] = {
@@ -132,8 +131,7 @@ static int feature_test_kernel_read(void)
 	return 0;
 }
 
-/* As pins_open() would have it: there, or to be mounted, which is tried on a mount that nobody
- * sees. */
+/* Checks that a BPF file system is mounted, or can be mounted, by a private mount. */
 static int feature_test_bpffs(void)
 {
 	struct statfs st;
@@ -155,9 +153,9 @@ static int feature_test_btf(void)
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
 
-/* What the tests attached to tracepoints. It stays until the loader has attached its own programs:
- * to detach takes a grace period of the kernel, 20 to 70 ms, and until that is over nobody can open
- * an event of a tracepoint (event_mutex in kernel/trace/trace_event_perf.c). */
+/* Descriptors of what the tests attached to tracepoints. They stay open until the loader has
+ * attached its own programs: detaching takes a grace period of the kernel, 20 to 70 ms, during
+ * which no event of a tracepoint can be opened (event_mutex in kernel/trace/trace_event_perf.c). */
 static int held[6];
 static size_t held_count;
 
@@ -311,15 +309,15 @@ static const struct {
 	[FEATURE_MULTI] = {feature_test_multi, NEED(BPF)},
 	[FEATURE_SESSION] = {feature_test_session, NEED(BPF)},
 	[FEATURE_TRACEFS] = {feature_test_tracefs, 0},
-	/* With tp_btf: same object, same rings. */
+	/* Needs tp_btf, as it uses the same BPF object and rings. */
 	[FEATURE_SYSCALL_TP] = {feature_test_syscall_tp, NEED(TP_BTF) | NEED(TRACEFS)},
 	[FEATURE_KERNEL_READ] = {feature_test_kernel_read, NEED(BPF)},
 	[FEATURE_FILE] = {feature_test_file, NEED(TP_BTF) | NEED(TRACEFS) | NEED(KERNEL_READ)},
 	[FEATURE_BPFFS] = {feature_test_bpffs, NEED(BPF)},
 };
 
-/* What tells that the kernel has a feature which a lack of privilege keeps from being tested: a
- * type of its BTF, or a file system that it knows. */
+/* Signs that the kernel has a feature which cannot be tested without a privilege: a type in its
+ * BTF, or a file system that it knows. */
 static const struct {
 	const char *type;
 	unsigned int kind;
@@ -356,8 +354,8 @@ static bool kernel_has(enum feature_id id)
 	return signs[id].type && vmlinux_type(signs[id].type, signs[id].kind) > 0;
 }
 
-/* 0, or why what the feature builds on cannot be had: another's error, or -ENODEV when that is
- * switched off. */
+/* Returns 0, or the reason why a feature that this one needs is missing: the error of that feature,
+ * or -ENODEV when it is switched off. */
 static int feature_needs_missing(enum feature_id id)
 {
 	for (int i = 0; i < FEATURE_COUNT; i++)
@@ -378,7 +376,8 @@ static bool feature_list_has(const char *list, const char *name)
 	return false;
 }
 
-/* The verifier's log comes as one message of many lines; its end says what is wrong. */
+/* Logs each line separately: the verifier's log is one message of many lines, whose end has the
+ * reason. */
 static int feature_libbpf_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	char *text, *line, *rest;
@@ -427,7 +426,8 @@ bool feature_kernel_function(const char *name)
 	return vmlinux_type(name, BTF_KIND_FUNC) > 0;
 }
 
-/* Each name of the list must be one of ours: a misspelt one would be believed switched off. */
+/* Checks that each name in the list is a feature: otherwise a misspelt one would seem to be
+ * switched off. */
 static int features_off_check(const char *list)
 {
 	char name[32];
@@ -488,7 +488,8 @@ static void feature_privileges_explain(void)
 			"no permission to load BPF programs although the capabilities are there: a container profile forbids bpf(2); run privileged");
 }
 
-/* -EPERM or -ENOSYS: what the test itself said may mean other things to the caller. */
+/* Logs why a required feature is missing. Returns -EPERM or -ENOSYS, as other errors of a test may
+ * mean something else to the caller. */
 static int feature_refuse(const struct feature *f)
 {
 	if (f->off) {
@@ -506,7 +507,7 @@ static int feature_refuse(const struct feature *f)
 
 void feature_tests_end(void)
 {
-	static bool ended; /* the tests run once in a process */
+	static bool ended; /* the tests run once per process */
 	pthread_t thread;
 
 	if (ended)
@@ -534,8 +535,7 @@ int feature_able(const char *features_off)
 	for (int i = 0; i < n; i++)
 		if (list[i].required && !list[i].have)
 			return feature_refuse(&list[i]);
-	/* perf_uprobe_event_init() in kernel/events/core.c asks for it, the links of multi do
-	 * not. */
+	/* Required by perf_uprobe_event_init() in kernel/events/core.c, but not by multi links. */
 	if (!feature_have(FEATURE_MULTI) && !feature_capability_have(CAP_SYS_ADMIN)) {
 		log_error(
 			"CAP_SYS_ADMIN missing: without feature multi each probe is a perf event, which needs it; run as root (sudo gp-bpf ...)");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feature.h - what the running kernel allows, for the rest of loader/. Call loader_features()
+/* feature.h - features of the running kernel, for the rest of loader/. Call loader_features()
  * first. */
 #ifndef LOADER_FEATURE_H
 #define LOADER_FEATURE_H
@@ -30,8 +30,8 @@ bool feature_kernel_function(const char *name);
 int feature_able(const char *features_off);
 /* The same; also logs a line for each optional feature that is missing. */
 int feature_check(const char *features_off);
-/* Detaches what the tests attached, in a thread of its own: call it when the programs of the loader
- * are attached, and the first libraries, which would wait for the kernel meanwhile. */
+/* Detaches what the tests attached, in a separate thread. Call when the programs of the loader and
+ * the first libraries are attached: attaching would have to wait for it. */
 void feature_tests_end(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.c - maps and programs of the kernel part: opened, taken over, pinned, closed. */
+/* kernel.c - maps and programs of the kernel side: opened, taken over, pinned, closed. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #define RING_CALL_BYTES (8u << 20)
 #define RING_LIFE_BYTES (256u << 10)
 #define RING_BYTES_MAX	(1u << 30)
-#define DESCRIPTORS	255 /* more than are open when the first libraries are attached */
+#define DESCRIPTORS	255 /* more descriptors than are open when the first libraries are attached */
 
-/* A ring is a power of two of whole pages. */
+/* Rounds the size of a ring up to a power of two of whole pages. */
 static uint32_t kernel_ring_size(size_t wanted, uint32_t fallback)
 {
 	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -48,12 +48,13 @@ static int kernel_map_share(const struct bpf_map *map, void **ret)
 
 	if (at == MAP_FAILED)
 		return -errno;
-	madvise(at, len, MADV_DONTFORK); /* a reader of libraries may outlive us */
+	madvise(at, len, MADV_DONTFORK); /* not in readers, which may outlive this process */
 	*ret = at;
 	return 0;
 }
 
-/* False: no state but constants of the compiler's, which every program brings along. */
+/* Returns false for maps that are not pinned: constants made by the compiler, which each program
+ * brings with it. */
 static bool kernel_map_pin_name(const struct bpf_map *map, char name[PIN_NAME_MAX])
 {
 	snprintf(name, PIN_NAME_MAX, "map-%s", bpf_map__name(map));
@@ -124,7 +125,7 @@ static int kernel_maps_adopt(const struct call_bpf *call, struct pins *pins)
 				name);
 			return fd;
 		}
-		err = bpf_map__reuse_fd(map, fd); /* keeps a copy of it */
+		err = bpf_map__reuse_fd(map, fd); /* duplicates fd */
 		close(fd);
 		if (err)
 			break;
@@ -132,8 +133,8 @@ static int kernel_maps_adopt(const struct call_bpf *call, struct pins *pins)
 	return err;
 }
 
-/* What the call object's load would make: made before, so that the life object can be loaded beside
- * it. */
+/* Creates the maps that loading the call object would create, so that the life object can be loaded
+ * in parallel. */
 static int kernel_maps_make(const struct call_bpf *call)
 {
 	char name[PIN_NAME_MAX];
@@ -148,7 +149,7 @@ static int kernel_maps_make(const struct call_bpf *call)
 			continue;
 		fd = bpf_map_create(bpf_map__type(map), bpf_map__name(map), bpf_map__key_size(map),
 				    bpf_map__value_size(map), bpf_map__max_entries(map), &opts);
-		err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd); /* keeps a copy of it */
+		err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd); /* duplicates fd */
 		if (fd >= 0)
 			close(fd);
 	}
@@ -172,7 +173,7 @@ static int kernel_maps_pin(const struct call_bpf *call, struct pins *pins)
 	return err;
 }
 
-/* From 6.12 on a program made for one kind of link cannot be attached by the other. */
+/* Since Linux 6.12 a program loaded for one kind of link cannot be attached by the other kind. */
 static int kernel_call_programs_load(struct call_bpf *call)
 {
 	struct bpf_program *prog;
@@ -182,9 +183,9 @@ static int kernel_call_programs_load(struct call_bpf *call)
 	return call_bpf__load(call);
 }
 
-/* Under kernel lockdown of mode confidentiality libbpf finds bpf_probe_read_kernel() refused,
+/* Under kernel lockdown in confidentiality mode libbpf finds bpf_probe_read_kernel() refused,
  * treats the kernel as older than 5.5, and replaces bpf_probe_read_user() by bpf_probe_read(),
- * which is refused too. The probe programs read user memory only, so each such call is restored. */
+ * which is refused too. The probe programs only read user memory, so each such call is restored. */
 static int kernel_user_reads_restore(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
 				     long cookie)
 {
@@ -212,8 +213,8 @@ static int kernel_user_reads_restore(struct bpf_program *prog, struct bpf_prog_l
 	return err;
 }
 
-/* libbpf keeps handlers in an array that moves when one is added, and programs point into that
- * array: this is the only handler, and it is never removed. */
+/* Registers only one handler and never removes it: libbpf keeps handlers in an array that moves
+ * when one is added, and programs point into that array. */
 static struct call_bpf *kernel_call_open(void)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts,
@@ -229,8 +230,8 @@ static struct call_bpf *kernel_call_open(void)
 	return call_bpf__open();
 }
 
-/* The table of descriptors grows now: while threads share it, that takes a grace period of the
- * kernel (expand_fdtable() in fs/file.c), 10 to 20 ms for each that opens something. */
+/* Makes the descriptor table grow before threads share it: growing a shared one waits for a grace
+ * period of the kernel (expand_fdtable() in fs/file.c), 10 to 20 ms for each growth. */
 static void kernel_descriptors_make_room(void)
 {
 	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, DESCRIPTORS);
@@ -247,7 +248,7 @@ static void *kernel_life_load(void *arg)
 	return NULL;
 }
 
-/* Loads the call object, whose maps are there, and begins to load the life object beside it. */
+/* Loads the call object, whose maps exist, and begins to load the life object in a thread. */
 static int kernel_objects_begin(struct kernel_objects *o, const char **ret_what)
 {
 	int err = kernel_life_prepare(o);
@@ -338,7 +339,7 @@ static int kernel_call_share(struct kernel *k)
 	return err;
 }
 
-/* Slot 0 is for those who got none. */
+/* Fills the queue of free slots. Slot 0 is shared by processes that get none. */
 static int kernel_slots_fill(const struct kernel *k)
 {
 	int err = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.h - the loaded kernel side: programs by kind, maps in shared memory, and the programs that
- * follow process life. It owns what it opens; with pins, maps and links also have names, by which a
+ * follow process life. Owns what it opens. With pins, maps and links also have names, by which a
  * successor finds them. */
 #ifndef LOADER_KERNEL_H
 #define LOADER_KERNEL_H
@@ -13,8 +13,8 @@
 #include "bpf/gp_private.h"
 #include "loader/attach/attach.h"
 
-/* In the order of attaching: ends before begins and returns before entries, so that nothing opens
- * that cannot close. */
+/* In the order of attaching: ends before begins and returns before entries, so that every recorded
+ * begin can end. */
 enum kernel_program {
 	KERNEL_RANGE_END,
 	KERNEL_COUNT,
@@ -39,7 +39,8 @@ struct kernel {
 	uint64_t *watched_fast;		/* GP_FAST_MAX */
 	const uint64_t *counters;	/* GP_LANES * GP_LANE_COUNTERS */
 	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
-	uint64_t *counts_saved; /* GP_SLOTS * GP_HOT_ROWS: how much of each counter was reported */
+	uint64_t *counts_saved; /* GP_SLOTS * GP_HOT_ROWS: how much of each counter is saved on the
+				   tape */
 	struct gp_meta *meta;
 	int rates_fd, unsent_saved_fd, names_fd;
 	int watched_fd, free_slots_fd, open_calls_fd, threads_fd, threads_fast_fd;
@@ -69,7 +70,7 @@ int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
 /* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
  * directory and keeps using. Returns NULL when there are none, or of another version. */
 struct kernel_objects *kernel_preload(const char *state_dir);
-/* Program KERNEL_EMPTY. */
+/* Returns its program KERNEL_EMPTY. */
 const struct bpf_program *kernel_preload_empty(const struct kernel_objects *o);
 void kernel_objects_free(struct kernel_objects *o); /* NULL is allowed */
 /* Ends the kernel side for good: a successor does not take it over, and programs that still run

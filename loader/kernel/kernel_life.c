@@ -13,7 +13,7 @@
 #include "loader/kernel/tracepoint.h"
 #include "userspace/base/hash.h"
 
-/* Made from the kernel's hashes of the instructions. */
+/* Returns a hash of the kernel's hashes of the programs. */
 static uint64_t kernel_life_programs_hash(const struct bpf_object *obj, uint64_t h)
 {
 	struct bpf_program *prog;
@@ -31,7 +31,7 @@ static uint64_t kernel_life_programs_hash(const struct bpf_object *obj, uint64_t
 	return h;
 }
 
-struct life { /* where the links go */
+struct life { /* where to add the links */
 	const struct kernel *k;
 	struct attach *links;
 	struct pins *pins;
@@ -141,7 +141,8 @@ static int kernel_life_proc_attach(const struct life *l, bool cast)
 {
 	const struct life_bpf *life = l->k->objects->life;
 	struct bpf_program *const programs[] = {
-		life->progs.gp_exited, /* before fork: a child must not outlive its only witness */
+		life->progs.gp_exited, /* before fork, so that the exit of each reported child is
+					  seen */
 		life->progs.gp_forked,
 		life->progs.gp_execed,
 		cast ? life->progs.gp_signalled_cast : life->progs.gp_signalled,
@@ -156,7 +157,8 @@ static int kernel_life_proc_attach(const struct life *l, bool cast)
 	return err;
 }
 
-/* By which glibc renames: the first of these that the architecture has. */
+/* Attaches to the system call by which glibc renames files: the first of these that the
+ * architecture has. */
 static int kernel_life_rename_attach(const struct life *l)
 {
 	const struct life_bpf *life = l->k->objects->life;
@@ -172,7 +174,8 @@ static int kernel_life_rename_attach(const struct life *l)
 static int life_file_attach(const struct life *l)
 {
 	const struct life_bpf *life = l->k->objects->life;
-	int err = life_attach(l, life->progs.gp_closed, "syscalls/sys_exit_close"); /* ends first */
+	int err = life_attach(l, life->progs.gp_closed,
+			      "syscalls/sys_exit_close"); /* ends before begins */
 
 	if (!err)
 		err = life_attach(l, life->progs.gp_closing, "syscalls/sys_enter_close");

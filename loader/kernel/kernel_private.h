@@ -13,9 +13,9 @@
 struct kernel_objects {
 	struct call_bpf *call;
 	struct life_bpf *life; /* NULL: none of its programs is used */
-	bool life_loading;     /* by this thread ... */
+	bool life_loading;     /* being loaded by thread */
 	pthread_t thread;
-	int life_error; /* ... with this result */
+	int life_error; /* result of the thread: 0 or -errno */
 };
 
 /* Opens the object of the programs that kernel_life_open() attaches and of the iterator over
@@ -26,10 +26,10 @@ int kernel_life_prepare(struct kernel_objects *o);
  * -errno. */
 int kernel_life_open(struct kernel *k, struct attach *links, struct pins *pins);
 
-/* Attaches one of these: the predecessor's link if it runs the same program, else a new one with
- * this name. While both exist a fork is reported by the first of them (gp_forked()). tracepoint:
- * name of a system call's tracepoint, or NULL where the program names its own. Returns 0 or -errno.
- */
+/* Attaches a program: takes over the predecessor's link if it runs the same program, else makes a
+ * new link with this name. While both exist a fork is reported by the first of them (gp_forked()).
+ * tracepoint: name of a system call's tracepoint, or NULL where the program names its own. Returns
+ * 0 or -errno. */
 int kernel_life_attach(const struct kernel *k, struct attach *links, struct pins *pins,
 		       struct bpf_program *prog, const char *name, const char *tracepoint);
 /* Makes obj use the maps of the call object where both declare a map. Returns 0 or -errno. */

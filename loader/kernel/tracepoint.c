@@ -31,7 +31,7 @@ static long tracepoint_id_under(int root, const char *name)
 long tracepoint_id(const char *name)
 {
 	static const char *const mounted[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-	static int own = -1; /* kept: the right to make it may be given up */
+	static int own = -1; /* kept open: the privilege to mount it may be dropped later */
 	long id = -ENOENT;
 	int root;
 
@@ -59,7 +59,7 @@ int tracepoint_open(const char *name)
 		return (int)id;
 	attr.config = (uint64_t)id;
 	attr.sample_period = 1;
-	/* A BPF program on a tracepoint runs on every CPU, whichever one the event names. */
+	/* A BPF program on a tracepoint runs on all CPUs, whichever CPU the event names. */
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

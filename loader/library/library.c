@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.c - libraries of watched processes: found, attached, polled, forgotten. */
+/* library.c - libraries of watched processes: scans, attaches, polls and forgets them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +18,20 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-#define IDLE_NS		5000000000ull /* without users before a library is detached ... */
-#define IDLE_MANY_NS	1000000000ull /* ... where half of those that may be probed at once are */
-#define CLASSIFY_NS	5000000ull    /* of one look that may go into names of files */
-#define NEW_MANY	4  /* files whose names are read by one call, not each by itself */
-#define ANSWERS_MAX	2  /* libraries attached in one turn: the rings wait meanwhile */
-#define DROPS_MAX	4  /* ... and detached */
-#define AGAIN_MAX	16 /* processes asked in one turn for a file that another had */
+#define IDLE_NS 5000000000ull /* time without users after which a library is detached ... */
+#define IDLE_MANY_NS                                                                               \
+	1000000000ull	       /* ... when more than half of the allowed libraries are attached */
+#define CLASSIFY_NS 5000000ull /* time of one scan for reading file names */
+#define NEW_MANY    4	       /* from this many new files on, their names are read by one call */
+#define ANSWERS_MAX 2 /* libraries attached in one turn, as the rings are not read meanwhile */
+#define DROPS_MAX   4 /* libraries detached in one turn */
+#define AGAIN_MAX                                                                                  \
+	16 /* processes scanned in one turn for files that could not be read from another process  \
+	    */
 #define FAILURES_LOGGED 100
-#define SILENT_NS	1000000000ull /* at most, while more is to be attached */
+#define SILENT_NS                                                                                  \
+	1000000000ull /* limit of the time for which attached probes stay silent while more are to \
+			 be attached */
 
 void libraries_free(struct libraries *ls)
 {
@@ -83,13 +88,13 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 	return 0;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void library_fail(struct libraries *ls, const struct library *lib, int err)
 {
 	bool closed = err == -EACCES || err == -GP_ERROR_CLOSED;
 
-	/* What may not be read is a matter of its file system: the others there are no news. */
+	/* Unreadable files are reported once for each file system. */
 	if (closed && table_get(ls->closed_devs, lib->dev))
 		log_debug("%s: cannot be probed: %s", lib->name, library_error_text(err));
 	else if (ls->failures++ < FAILURES_LOGGED)
@@ -127,14 +132,14 @@ static void library_detach(struct libraries *ls, struct library *lib)
 	}
 }
 
-/* A process that ends within milliseconds is never scanned, so it is a user of nothing; its calls
- * show that idle libraries are still mapped. */
+/* Idle libraries count as used while processes that were never scanned call them: a process that
+ * ends within milliseconds is not scanned. */
 void libraries_used(struct libraries *ls, const void *records, size_t len)
 {
 	uint64_t now_ns = clock_mono_ns();
 	const struct gp_rec *rec;
 	struct library *lib;
-	uint32_t known = 0; /* most records are of the process before */
+	uint32_t known = 0; /* most records belong to the same process as the one before */
 
 	if (!table_count(ls->idle) || ls->attached >= LIBRARY_ATTACHED_MAX / 2)
 		return;
@@ -150,8 +155,8 @@ void libraries_used(struct libraries *ls, const void *records, size_t len)
 	}
 }
 
-/* The next process that maps it may be a moment away (a restart, a launcher): then nothing is
- * missed, and nothing has to be attached again. */
+/* Idle libraries stay attached for some time: after a restart the next process uses them at once,
+ * so no call is missed and nothing is attached again. */
 void libraries_reap(struct libraries *ls)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -201,7 +206,7 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 			rows_runtime_set_ends(d->rows, row->runtime);
 		if (lib->program && lib->sites[i].state == GP_ATTACH_absent)
 			lib->sites[i].error = -GP_ERROR_LINKED;
-		if (!site_open(&lib->sites[i])) /* may be found yet */
+		if (!site_open(&lib->sites[i])) /* a later search may find it */
 			library_report_site(ls->deps, lib, &lib->sites[i]);
 	}
 	library_report_uncached(lib);
@@ -228,7 +233,8 @@ static void library_ask(struct libraries *ls, struct library *lib, pid_t pid,
 	table_put(ls->again, lib->tag, lib);
 }
 
-/* One file of a process; 1: it was not met in this process before. */
+/* Handles one file that a process maps. classify: there is time to read its name. Returns 1 when
+ * the file is new in this process or was not classified, so that another scan is needed. */
 static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 			const struct gp_vma *vma, bool classify)
 {
@@ -238,7 +244,7 @@ static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 	if (lib->state == LIBRARY_NEW || renamed) {
 		if (!classify) {
 			ls->unfinished = true;
-			return 1; /* there will be another look */
+			return 1; /* another scan follows */
 		}
 		fresh = !renamed;
 		if (library_classify(ls, lib, pid, vma))
@@ -256,7 +262,7 @@ static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 	return fresh;
 }
 
-/* The program is what is mapped lowest. */
+/* Handles the program of a process, which is its lowest mapping. */
 static int library_program_scan(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
 {
 	struct library *lib = ls->unfinished ? NULL : library_get(ls, vma);
@@ -272,8 +278,8 @@ bool libraries_unfinished(const struct libraries *ls)
 	return ls->unfinished;
 }
 
-/* Whether most names are to be read: a program that is met for the first time maps a hundred files,
- * and each question to the helper process waits for a CPU. */
+/* Returns true when many names are to be read. A program that is scanned for the first time maps a
+ * hundred files, and each question to the helper process waits for a CPU. */
 static bool libraries_many_new(struct libraries *ls, const struct gp_vma *vmas, int n)
 {
 	const struct library *lib;
@@ -353,7 +359,7 @@ void libraries_forget(struct libraries *ls, pid_t pid)
 	follows_forget(ls->follows, pid);
 }
 
-/* The process asked has lost the file; another may have it. */
+/* The process does not map the file any more; another one may. */
 static void library_retry_later(struct libraries *ls, struct library *lib, pid_t pid)
 {
 	struct library *own;
@@ -390,7 +396,7 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 	}
 	lib->state = LIBRARY_WANTED;
 	if (!library_users(lib))
-		return; /* reaped in a while, unless somebody comes */
+		return; /* detached later, unless it gets a user */
 	switch (a->error) {
 	case -ESRCH:
 	case -ENOENT:
@@ -426,9 +432,9 @@ static void libraries_ask_again(struct libraries *ls)
 		if (err == -ESRCH)
 			libraries_forget(ls, pid);
 		else if (err == -ETIMEDOUT || err == -EBUSY)
-			library_user_remove(
-				ls, lib,
-				pid); /* another one may have it; it comes back when it can */
+			library_user_remove(ls, lib,
+					    pid); /* another process may have it; this one is added
+						     again when it can be scanned */
 		if (lib->state == LIBRARY_WANTED && library_users(lib))
 			table_put(ls->again, lib->tag, lib);
 	}
@@ -447,7 +453,8 @@ size_t libraries_poll(struct libraries *ls)
 	}
 	libraries_ask_again(ls);
 	follows_turn(ls);
-	/* All together, but for one that nobody can read the others do not wait. */
+	/* Probes are activated together. A file that cannot be read delays them by at most
+	 * SILENT_NS. */
 	if (ls->fresh_ns &&
 	    (!table_count(ls->asked) || clock_mono_ns() - ls->fresh_ns >= SILENT_NS)) {
 		rows_activate(ls->deps->rows);

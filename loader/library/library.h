@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.h - the libraries that watched processes map, by inode: each is probed once, for as long
- * as a watched process uses it. Files are read by other processes (reader.h): nothing here waits
- * for a file. */
+/* library.h - libraries that watched processes map, by inode: each is probed once, while a watched
+ * process uses it. Helper processes read the files (reader.h), so nothing here waits for a file. */
 #ifndef LOADER_LIBRARY_H
 #define LOADER_LIBRARY_H
 
@@ -43,7 +42,7 @@ size_t libraries_poll(struct libraries *ls);
 void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
 /* The process is gone, or not watched any more. */
 void libraries_forget(struct libraries *ls, pid_t pid);
-/* Takes records read from a ring: some give the address of a function that a row follows. */
+/* Takes records read from a ring: some report the address of a function that a row follows. */
 void libraries_spent(struct libraries *ls, const void *records, size_t len);
 /* Likewise: libraries called by processes not scanned yet stay attached. */
 void libraries_used(struct libraries *ls, const void *records, size_t len);

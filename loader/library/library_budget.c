@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the budget gives up and takes back, in one library. */
+/* library_budget.c - detaches and attaches probes of one library as the budget decides. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,8 @@ static int library_budget_group_attach(const struct library_deps *d, struct libr
 	return 0;
 }
 
-/* Links are by group: all of it go together, and what is wanted comes back. */
+/* Links belong to groups: the whole group is detached, and what is still wanted is attached again.
+ */
 static void library_budget_group_settle(const struct library_deps *d, struct library *lib,
 					enum gp_group group, const struct cost *cost)
 {

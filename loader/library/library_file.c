@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files there are, and what each is to us. */
+/* library_file.c - the table of files, and which rows are for each. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,12 +14,13 @@
 #include "loader/probe/probe_match.h"
 #include "userspace/base/log.h"
 
-#define FILES_MAX	(1 << 16) /* files remembered as not ours */
+#define FILES_MAX	(1 << 16) /* files remembered as unrelated */
 #define NAMELESS_LOGGED 20
 
 uint64_t library_key(const struct gp_vma *vma)
 {
-	/* Mixed as in splitmix64 (Steele, Lea, Flood 2014), so that two devices rarely meet. */
+	/* Mixed as in splitmix64 (Steele, Lea, Flood 2014), so that files of two devices rarely
+	 * collide. */
 	uint64_t z = vma->ino + vma->dev * 0x9e3779b97f4a7c15ull + vma->generation;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -49,8 +50,8 @@ void library_free(void *value)
 	free(lib);
 }
 
-/* Also those that nobody got to look at: whoever maps them may have ended. None is held while
- * another is got. */
+/* Removes unrelated files, and files not yet classified, whose processes may have ended. Callers
+ * keep no pointer to another library while they get one. */
 static void files_trim(struct libraries *ls)
 {
 	struct library *lib;
@@ -145,7 +146,8 @@ int library_classify(struct libraries *ls, struct library *lib, pid_t pid, const
 
 /* ---- runtimes that are linked into a program ------------------------------------------------- */
 
-/* The process maps a library of the row's runtime, and none that has the row itself. */
+/* Returns true when the process maps a library of the row's runtime, but none to which the row
+ * applies. */
 static bool library_file_row_linked(const struct libraries *ls, pid_t pid, size_t row)
 {
 	const struct probe_table *t = ls->deps->probes;

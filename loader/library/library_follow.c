@@ -16,9 +16,8 @@
 
 #define SOURCES_MAX 8
 #define CANDIDATES_MAX                                                                             \
-	16 /* addresses of one process that are remembered, and functions of one file              \
-	    */
-#define TRIES_MAX      64 /* of one process, ever: each is a look at its mappings */
+	16 /* limit of addresses remembered for one process, and of functions in one file */
+#define TRIES_MAX      64 /* limit of attempts for one process: each is a scan of its mappings */
 #define WAITING_MAX    64
 #define HAD_MAX	       16
 #define TURN_MAX       2
@@ -27,12 +26,12 @@
 #define REFUSED_LOGGED 20
 #define UNCLAIMED_S    10
 
-struct source { /* a row that follows */
+struct source { /* a row with `follow` */
 	uint32_t probe;
 	int capture;
-	int own;       /* capture that is to be what ... */
-	uint32_t with; /* ... this probe had lately, 0: none ... */
-	int its;       /* ... as this capture */
+	int own;       /* with `join`: capture that must have the value ... */
+	uint32_t with; /* ... that this probe recently had; 0: no `join` ... */
+	int its;       /* ... in this capture */
 	size_t row;
 };
 
@@ -42,12 +41,12 @@ struct candidate {
 	uint64_t address;
 };
 
-struct follow_process { /* a process */
+struct follow_process { /* a process whose calls report addresses */
 	struct candidate known[CANDIDATES_MAX];
 	size_t count;
 	unsigned int tries;
-	uint64_t next_ns;      /* not before */
-	uint64_t had[HAD_MAX]; /* what the probe that is joined with had last */
+	uint64_t next_ns;      /* time of the next attempt */
+	uint64_t had[HAD_MAX]; /* recent values of the probe in `with` */
 	unsigned int at;
 };
 
@@ -61,7 +60,7 @@ struct follows {
 	int seconds;
 };
 
-/* false: another folder's rows have taken the place of those that are followed. */
+/* Returns false when rows of another folder have replaced the rows that are followed. */
 static bool follow_source_fill(struct source *s, const struct probe_table *probes, size_t row)
 {
 	const struct probe_row *r = probe_table_row(probes, row);
@@ -108,7 +107,7 @@ void follows_free(struct follows *f)
 	free(f);
 }
 
-/* ---- what calls told ------------------------------------------------------------------------- */
+/* ---- addresses reported by calls ------------------------------------------------------------- */
 
 static struct follow_process *follow_process_get(struct follows *f, pid_t pid)
 {
@@ -150,7 +149,7 @@ static void follow_value_had(struct follows *f, pid_t pid, uint64_t value)
 		t->had[t->at++ % HAD_MAX] = value;
 }
 
-/* Each value once: what has its number later is another. */
+/* Returns true once for each value, as another object may get the same value later. */
 static bool follow_value_joins(struct follows *f, pid_t pid, uint64_t value)
 {
 	struct follow_process *t = table_get(f->processes, (uint64_t)pid);
@@ -202,7 +201,7 @@ void libraries_spent(struct libraries *ls, const void *records, size_t len)
 	}
 }
 
-/* The next call that tells of it is listened to again, in a while. */
+/* Forgets the candidate, so that the next call that reports it is used, after a pause. */
 static void follow_candidate_retry(struct follows *f, const struct candidate *candidate)
 {
 	struct follow_process *t = table_get(f->processes, (uint64_t)candidate->pid);
@@ -223,7 +222,7 @@ void follows_forget(struct follows *f, pid_t pid)
 	free(table_take(f->processes, (uint64_t)pid));
 }
 
-/* Facts about it may be outdated. */
+/* Forgets the addresses of a process, as its mappings may have changed. */
 static void follow_process_reset(struct follows *f, pid_t pid)
 {
 	struct follow_process *t = table_get(f->processes, (uint64_t)pid);
@@ -251,7 +250,7 @@ static void follow_candidate_refuse(struct libraries *ls, const struct candidate
 		log_warn("further such places are not told here");
 }
 
-/* ---- where that is --------------------------------------------------------------------------- */
+/* ---- files of the addresses ------------------------------------------------------------------ */
 
 static bool follow_site_known(const struct library *lib, size_t row, uint64_t offset,
 			      size_t *ret_count)
@@ -268,7 +267,7 @@ static bool follow_site_known(const struct library *lib, size_t row, uint64_t of
 static void follow_site_ask(struct libraries *ls, struct library *lib,
 			    const struct candidate *candidate, const struct reader_ask *ask)
 {
-	/* It stays what it is to us, but is looked after like one that has probes. */
+	/* An unrelated file is treated like an attached library from now on. */
 	if (lib->state == LIBRARY_UNRELATED) {
 		if (ls->attached >= LIBRARY_ATTACHED_MAX) {
 			follow_candidate_refuse(ls, candidate, library_error_text(-ENFILE));
@@ -288,7 +287,7 @@ static void follow_site_ask(struct libraries *ls, struct library *lib,
 	follow_candidate_retry(ls->follows, candidate);
 }
 
-/* It lies in a file: whether that is one where the row may be. */
+/* Requests the site if the file is one of the row's libraries. */
 static void follow_site_check(struct libraries *ls, const struct candidate *candidate,
 			      const struct gp_vma *vma, uint64_t offset)
 {
@@ -359,7 +358,8 @@ void follows_turn(struct libraries *ls)
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-/* A row at the same place that runs the same program would tell each call twice. */
+/* Returns true when another row runs the same program at the same place: each call would be
+ * reported twice. */
 static bool follow_site_taken(const struct libraries *ls, const struct library *lib,
 			      const struct site *site)
 {
@@ -411,7 +411,7 @@ void library_followed(struct libraries *ls, struct library *lib, struct reader_a
 
 	lib->following = false;
 	if (!library_users(lib))
-		return; /* reaped in a while */
+		return; /* detached later */
 	if (!err && a->sites_count == 1)
 		err = follow_site_add(ls, lib, a);
 	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
@@ -432,7 +432,8 @@ void follows_second(struct libraries *ls)
 {
 	uint64_t pid;
 
-	/* What a process did last may be read when its end was. */
+	/* Processes are forgotten here and not at their exit, as their last records may be read
+	 * later. */
 	for (size_t i = 0; table_next(ls->follows->processes, &i, &pid);)
 		if (kill((pid_t)pid, 0) && errno == ESRCH)
 			follows_forget(ls->follows, (pid_t)pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_follow.h - functions that only a call shows, not a file: callbacks passed to a framework
- * (`follow` in probes/README.md). The address comes from the job, so it is used only where a file
- * that the row names is mapped executable, and a function begins there. At most 16 for each
+/* library_follow.h - functions whose address only a call reports: callbacks passed to a framework
+ * (`follow` in probes/README.md). The address comes from the job, so it is used only if a file that
+ * the row names is mapped executable there, and a function begins there. At most 16 for each
  * process, and for each file. */
 #ifndef LOADER_LIBRARY_FOLLOW_H
 #define LOADER_LIBRARY_FOLLOW_H
@@ -17,7 +17,7 @@ struct follows;
 struct follows *follows_new(const struct probe_table *probes); /* NULL: no memory */
 void follows_free(struct follows *f);
 
-/* Looks up what records reported, a little at a time. */
+/* Handles addresses that records reported, a few at a time. */
 void follows_turn(struct libraries *ls);
 /* Takes a reader's answer; keeps nothing of it. */
 void library_followed(struct libraries *ls, struct library *lib, struct reader_answer *a);

@@ -15,9 +15,9 @@
 #include "loader/site/site.h"
 #include "userspace/base/table.h"
 
-/* In this order; a library in a state up to UNRELATED has no row that names it. */
+/* The order matters: a library in a state up to UNRELATED has no row that names it. */
 enum library_state {
-	LIBRARY_NEW,	   /* its name was not checked yet */
+	LIBRARY_NEW,	   /* not yet classified */
 	LIBRARY_UNRELATED, /* no row names it */
 	LIBRARY_WANTED,	   /* some row names it */
 	LIBRARY_ASKED,	   /* ... and it is being read */
@@ -38,10 +38,10 @@ struct library { /* one file that a watched process maps */
 	pid_t shown_by;	     /* process whose table had what the file does not show; 0: none */
 	pid_t table_pid;     /* process that returned a table */
 	uint64_t table;	     /* address of that table; 0: none */
-	size_t search_pos;   /* index of the next user to be searched */
+	size_t search_pos;   /* index of the next user to search */
 	unsigned int searches;
-	uint64_t search_ns; /* next search, not before */
-	uint64_t idle_ns;   /* without users since */
+	uint64_t search_ns; /* time of the next search */
+	uint64_t idle_ns;   /* time since when it has no users */
 	uint64_t tag;
 	uint64_t seen;	     /* number of the last scan that found it */
 	struct table *users; /* pid -> entry of the users module; NULL: never had one */
@@ -49,7 +49,7 @@ struct library { /* one file that a watched process maps */
 	size_t row_count;
 	struct site *sites;
 	size_t site_count;
-	int fd; /* of an attached one, for attaching again; -1: none */
+	int fd; /* file descriptor of an attached library, for attaching again; -1: none */
 	char name[sizeof(((struct gp_attach *)0)->library)]; /* escaped */
 };
 
@@ -87,23 +87,23 @@ struct libraries {
 	unsigned int failures, nameless;
 	/* Error of the process being scanned that ends its scan: -errno. */
 	int closed;
-	struct mapping_paths *paths; /* of that process; NULL: each is asked for by itself */
+	struct mapping_paths *paths; /* paths of that process; NULL: each is read by itself */
 	bool unfinished;	     /* the last scan ran out of time */
-	uint64_t fresh_ns;	     /* since when an attached probe is silent; 0: none is */
+	uint64_t fresh_ns;	     /* time since when attached probes are silent; 0: none is */
 	bool by_path_logged;	     /* logged: map_files cannot be used */
 	bool slow_logged;	     /* logged: detaching will take seconds */
 };
 
 uint64_t library_key(const struct gp_vma *vma);
-/* Returns what identifies its file to the kernel. */
+/* Returns the numbers by which the kernel identifies its file. */
 struct gp_vma library_file(const struct library *lib);
 void library_free(void *lib);
 /* Returns the library of a file, made when new. NULL: no room or no memory. */
 struct library *library_get(struct libraries *ls, const struct gp_vma *vma);
-/* Finds the path by which the process names it. Returns 0 or -errno, which is kept in ls->closed
- * where the process cannot be scanned at all. */
+/* Finds the path by which the process mapped it. Returns 0 or -errno; an error that affects the
+ * whole process is also stored in ls->closed. */
 int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char path[PATH_MAX]);
-/* Chooses its state by that name. Returns 0 or -errno. */
+/* Chooses its state by its name. Returns 0 or -errno. */
 int library_classify(struct libraries *ls, struct library *lib, pid_t pid,
 		     const struct gp_vma *vma);
 /* For a program that no row names: selects rows of libraries that its process uses and that may be

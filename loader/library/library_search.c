@@ -12,9 +12,10 @@
 
 #define TURN_MAX 4
 #define SEARCHES_FREE                                                                              \
-	64 /* of one library; then there is one a second: who asks for more is up to something */
+	64 /* searches of one library without a pause; after that one per second, in case a        \
+	      process causes them on purpose */
 #define PAUSE_NS  1000000000ull
-#define TRIES_MAX 12 /* of a file that is read slowly: a minute of its disk */
+#define TRIES_MAX 12 /* attempts for a file that is read slowly: a minute of its disk */
 
 #define TABLES_MAX (sizeof(((struct libraries *)0)->tables) / sizeof(uint32_t))
 
@@ -44,7 +45,7 @@ void library_search_due(struct libraries *ls, struct library *lib)
 	table_put(ls->due, lib->tag, lib);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static size_t library_search_rows_open(const struct library *lib, size_t *rows)
 {
@@ -56,7 +57,8 @@ static size_t library_search_rows_open(const struct library *lib, size_t *rows)
 	return n;
 }
 
-/* memory: in that of pid, else in the file that it maps. */
+/* Requests a search, in the memory of pid (memory) or in the file that it maps. table: address of
+ * the table; 0: unknown. */
 static void library_search(struct libraries *ls, struct library *lib, pid_t pid, bool memory,
 			   uint64_t table)
 {
@@ -83,7 +85,8 @@ static void library_search(struct libraries *ls, struct library *lib, pid_t pid,
 	free(vmas);
 }
 
-/* What was read of a slow file is in memory now, and the next try gets further. */
+/* Tries a slow file again: what was read of it is in memory now, so the next attempt gets further.
+ * Returns true when one was requested. */
 static bool library_search_retry(struct libraries *ls, struct library *lib)
 {
 	bool slow = false;
@@ -97,7 +100,7 @@ static bool library_search_retry(struct libraries *ls, struct library *lib)
 	return true;
 }
 
-/* Everybody was looked at. */
+/* Reports the result after all users were searched. */
 static void library_search_over(struct libraries *ls, struct library *lib)
 {
 	int err = 0;
@@ -118,7 +121,7 @@ static void library_search_over(struct libraries *ls, struct library *lib)
 		log_warn("%s: %s", lib->name, library_error_text(err));
 }
 
-/* true: it is done with. */
+/* Searches the next user. Returns true when the search is over. */
 static bool library_search_turn(struct libraries *ls, struct library *lib)
 {
 	uint64_t pid = (uint64_t)lib->table_pid, table = lib->table;
@@ -150,7 +153,7 @@ void searches_turn(struct libraries *ls)
 	struct library *lib;
 	int done = 0;
 
-	/* While its probes are silent the call that returns the table would not be heard. */
+	/* Not while probes are silent: a call that returns the table would be missed. */
 	for (size_t i = 0;
 	     !ls->fresh_ns && done < TURN_MAX && (lib = table_next(ls->due, &i, NULL));) {
 		if (lib->searching || lib->search_ns > now_ns)
@@ -174,8 +177,8 @@ size_t searches_waiting(const struct libraries *ls)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* A fact that is unknown now may have been known before, and said more. What a process shows says
- * nothing of the file. */
+/* Returns true when the new result replaces the old one. A result about a process says nothing
+ * about the file, and "unseen" does not replace a more precise result. */
 static bool library_search_site_better(const struct site *now, const struct site *then, bool file)
 {
 	if (file || then->error == -GP_TABLE_slow)
@@ -228,7 +231,7 @@ void library_searched(struct libraries *ls, struct library *lib, const struct re
 {
 	lib->searching = false;
 	if (lib->state != LIBRARY_ATTACHED || !library_users(lib))
-		return; /* reaped in a while */
+		return; /* detached later */
 	if (a->error)
 		log_debug("%s: process %d does not show its table: %s", lib->name, a->pid,
 			  strerror(-a->error));

@@ -2,10 +2,9 @@
 /* library_search.h - functions of a runtime's table (rows with slot) that the library's file does
  * not show.
  *
- * They are searched in the memory of the processes that use the library, one process after the
- * other, once its probes send; and also where a call has just returned the table (role: table),
- * which closes the gap between the two. A file that could not be read quickly enough is read again.
- */
+ * Once the library's probes send, the memory of the processes that use it is searched, one process
+ * after the other; also where a call has just returned the table (role: table). A file that could
+ * not be read quickly enough is read again. */
 #ifndef LOADER_LIBRARY_SEARCH_H
 #define LOADER_LIBRARY_SEARCH_H
 
@@ -17,10 +16,9 @@
 
 /* Notes which probes return a table. */
 void searches_new(struct libraries *ls);
-/* The library was just attached, or has another user: its users are searched if a function is
- * missing. */
+/* The library was just attached, or has a new user: searches its users if a function is missing. */
 void library_search_due(struct libraries *ls, struct library *lib);
-/* Searches some processes, and reports functions that none shows. */
+/* Requests some searches, and reports functions that no process shows. */
 void searches_turn(struct libraries *ls);
 /* Returns the number of libraries with a search due now. */
 size_t searches_waiting(const struct libraries *ls);

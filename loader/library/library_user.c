@@ -6,19 +6,20 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define LIBRARIES_MAX 64 /* of one process; the largest frameworks have a dozen */
-#define SWAPS_MAX     32
+#define LIBRARIES_MAX                                                                              \
+	64 /* limit of libraries of one process; the largest frameworks have a dozen */
+#define SWAPS_MAX 32
 
 struct user { /* one process */
 	struct library *libs[LIBRARIES_MAX];
 	size_t count;
 	unsigned int swapped;
-	bool full;   /* told */
-	bool banned; /* told */
+	bool full;   /* reported */
+	bool banned; /* reported */
 };
 
 struct users {
-	struct table *all; /* pid -> struct user: those that have a library */
+	struct table *all; /* pid -> struct user; only processes with a library */
 };
 
 struct users *users_new(void)
@@ -115,7 +116,7 @@ struct library *user_next(const struct users *us, pid_t pid, size_t *pos)
 
 	if (!u || !u->count)
 		return NULL;
-	/* Backwards: what takes the place of a removed one was seen. */
+	/* Backwards, as the library that replaces a removed one was already returned. */
 	if (!*pos)
 		*pos = u->count + 1;
 	if (*pos > u->count + 1)

@@ -30,8 +30,8 @@ void users_copy(struct users *us, pid_t parent, pid_t child);
 struct library *user_next(const struct users *us, pid_t pid, size_t *pos);
 /* Returns a user of the library, 0: none. */
 pid_t user_any(const struct library *lib);
-/* What the process had mapped was gone, or another file, when it was to be read. Returns true,
- * once, for a process that does that too often: it does not count as a user from then on. */
+/* A mapped file was gone, or was another one, when a reader opened it. Returns true, once, for a
+ * process where that happens too often: from then on it does not count as a user. */
 bool user_swapped(struct users *us, pid_t pid);
 /* The process is gone; call after its last library was removed. */
 void user_forget(struct users *us, pid_t pid);

@@ -8,8 +8,8 @@
 #include "loader/probe/probe_check.h"
 
 #define MAX_HZ_MAX  1000000
-#define HIT_ARGS    2  /* struct gp_hit and gp_named carry two */
-#define TABLE_FIRST 40 /* PJRT_Api: what comes before the first function (pjrt_c_api.h) */
+#define HIT_ARGS    2  /* values in struct gp_hit and gp_named */
+#define TABLE_FIRST 40 /* PJRT_Api: bytes before the first function (pjrt_c_api.h) */
 #define TABLE_LAST  4096
 
 bool probe_name_ok(const char *name, size_t size)
@@ -26,7 +26,7 @@ static int probe_check_fault(struct probe_fault *f, const char *field, const cha
 	return -EINVAL;
 }
 
-/* A probe in one of these is paid by every process of the host. */
+/* Libraries that every process maps: a probe there would slow the whole host. */
 static const char *const shared_by_all[] = {
 	"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libstdc++.so.6",
 	"libm.so.6", "libpthread.so.0",	     "libgcc_s.so.1",	      "libdl.so.2"};
@@ -55,7 +55,7 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 		return probe_check_fault(f, "slot", "does not go with follow");
 	if (row->follow && row->variants[0])
 		return probe_check_fault(f, "variants", "go with an exact symbol only");
-	if (row->follow && row->returns) /* who can say what language it is in? */
+	if (row->follow && row->returns) /* the function may be C++ */
 		return probe_check_fault(
 			f, "return",
 			"does not go with follow: an exception through it would end the job");
@@ -76,7 +76,7 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 		return 0;
 	if (mangled && row->abi == PROBE_ABI_C)
 		return probe_check_fault(f, "abi", "must be itanium or cxx_sret for a C++ symbol");
-	/* Unwinding through a return-probed frame ends in std::terminate. */
+	/* Unwinding through a return-probed frame calls std::terminate(). */
 	if (row->returns && (mangled || row->abi != PROBE_ABI_C))
 		return probe_check_fault(
 			f, "return",
@@ -84,7 +84,8 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 	return 0;
 }
 
-/* Its program walks through the event that its one capture is: nothing else fits in its records. */
+/* The BPF program reads the event to which its only capture points; its records have no room for
+ * anything else. */
 static int check_monitor(const struct probe_row *row, struct probe_fault *f)
 {
 	if (row->role != GP_ROLE_monitor)
@@ -196,7 +197,7 @@ static int check_captures(const struct probe_row *row, struct probe_fault *f)
 		    HIT_ARGS + (row->role == GP_ROLE_on_ready || row->role == GP_ROLE_execute) &&
 	    !row->returns)
 		return probe_check_fault(f, "captures", "are at most 2 without return: true");
-	/* Both machines, so that a file which loads here loads everywhere. */
+	/* For both machines, so that a file that loads here loads everywhere. */
 	if (probe_row_compile_for(EM_X86_64, row, 0, &unused) ||
 	    probe_row_compile_for(EM_AARCH64, row, 0, &unused))
 		return probe_check_fault(f,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_check.h - the rules for a probe row beyond the shape of its YAML. Private to probe_file. */
+/* probe_check.h - rules for a probe row beyond the shape of its YAML. Private to probe_file. */
 #ifndef LOADER_PROBE_CHECK_H
 #define LOADER_PROBE_CHECK_H
 

@@ -14,23 +14,24 @@
 #include "userspace/base/log.h"
 
 #define FILES_MAX  128
-#define OWNED_EACH 4 /* texts and lists of a row */
+#define OWNED_EACH 4 /* texts and lists for each row */
 #define OWNED_MAX  ((2 * GP_ROWS_MAX + FILES_MAX) * OWNED_EACH)
-#define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* of probe_table_keep() */
+#define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* for probe_table_keep() */
 
 struct probe_table {
-	struct yaml_file *files[FILES_MAX]; /* own every text that rows point to */
+	struct yaml_file *files[FILES_MAX]; /* own all texts to which rows point */
 	size_t files_count;
 	struct probe_row rows[GP_ROWS_MAX];
 	size_t count, counted, returning;
 	struct gp_code *codes;
 	size_t codes_count;
-	int folder; /* rows of folders before it give way to those of their id */
-	void *owned[OWNED_MAX + OWNED_KEEP]; /* refused and replaced ones too */
+	int folder; /* number of the current folder: its rows replace rows of earlier folders with
+		       the same id */
+	void *owned[OWNED_MAX + OWNED_KEEP]; /* also of refused and replaced rows */
 	size_t owned_count;
 };
 
-/* One probe of one file on its way into the table. */
+/* A probe of a file that is being added to the table. */
 struct source {
 	const struct yaml_file *file;
 	const struct yaml_probe *yaml;
@@ -91,7 +92,8 @@ static void probe_file_row_string(const struct yaml_string *y, struct probe_row 
 	row->text = probe_file_capture_from(&c);
 }
 
-/* Returns the index of the captured value, or of the return; -1: there is none. */
+/* Sets the value that `unless` compares: the return value or a captured value; -1: no such value.
+ */
 static void probe_file_row_unless(const struct yaml_unless *y, struct probe_row *row)
 {
 	row->unless_of = strcmp(y->of, "return") ? -1 : GP_UNLESS_RETURN;
@@ -118,7 +120,7 @@ static void probe_file_row_captures(const struct yaml_probe *y, struct probe_row
 	}
 }
 
-/* A code as calls return it; false: no number. */
+/* Parses a return code. Returns false when it is not a number of that type. */
 static bool probe_file_code_read(const char *text, int is, char **ret_end, int64_t *ret)
 {
 	errno = 0;
@@ -132,7 +134,7 @@ static bool probe_file_code_read(const char *text, int is, char **ret_end, int64
 	return true;
 }
 
-/* "0", "1003..1004" */
+/* Parses a code or a range of codes: "0", "1003..1004". */
 static bool probe_file_range_read(const char *text, int is, int64_t ret[2])
 {
 	char *end;
@@ -218,7 +220,7 @@ static int probe_file_row_from(struct probe_table *t, const struct source *s, st
 	return probe_file_row_texts(t, s, row);
 }
 
-/* Rules that need no more than the words of the file itself. */
+/* Checks rules that need only the probe itself. */
 static int probe_file_source_check(const struct source *s)
 {
 	const struct yaml_probe *y = s->yaml;
@@ -295,7 +297,7 @@ static bool probe_file_follow_known(const struct probe_table *t, const struct pr
 			t->count);
 }
 
-/* Rules about the row among the others. */
+/* Checks rules that need the other rows. */
 static int probe_file_table_check(const struct probe_table *t, const struct source *s,
 				  const struct probe_row *row)
 {
@@ -343,7 +345,7 @@ static int probe_file_table_add(struct probe_table *t, const struct source *s)
 	return err;
 }
 
-/* Names of the file's codes, as its calls return them. */
+/* Adds the names of the file's return codes. */
 static int probe_file_table_add_codes(struct probe_table *t, const struct source *s)
 {
 	const struct yaml_probes *file = yaml_file_probes(s->file);
@@ -427,7 +429,7 @@ static int probe_file_table_add_entry(struct probe_table *t, const char *dir, co
 	return err;
 }
 
-/* Checked once a folder is read: a row of it may give way to a later one. */
+/* Called after a folder is read, as a later row of it may replace an earlier one. */
 static int probe_file_table_check_sites(const struct probe_table *t)
 {
 	int err = 0;
@@ -461,7 +463,8 @@ int probe_table_add(struct probe_table *t, const char *dir)
 			  n < 0 ? strerror(-err) : "has no probe file (*.yaml)");
 	}
 	for (int i = 0; i < n; i++) {
-		/* Every file is read, so that one run of ours shows what is wrong with each. */
+		/* Reads every file also after an error, so that one run reports the errors of all.
+		 */
 		one = probe_file_table_add_entry(t, dir, entries[i]->d_name);
 		if (one && !err)
 			err = one == -ENOMEM ? one : -EINVAL;

@@ -12,7 +12,7 @@
 #include "bpf/gp_abi.h"
 
 enum probe_abi { PROBE_ABI_C, PROBE_ABI_ITANIUM, PROBE_ABI_CXX_SRET };
-/* A capture that reads nothing: it keeps the position of those after it. */
+/* A capture that reads nothing, so that those after it keep their positions. */
 #define PROBE_ARG_NONE -1
 enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
 
@@ -78,7 +78,7 @@ struct probe_row {
 	/* Byte offset in the runtime's table of functions; 0: not in one. Rows with a slot have ABI
 	 * C, whatever their symbol. */
 	unsigned slot;
-	/* What the return value means; ok: codes that are not failures. */
+	/* Meaning of the return value; ok: codes that are not failures. */
 	enum gp_returns result;
 	int64_t ok[GP_OKS][2];
 	int noks;

@@ -8,13 +8,13 @@
 #include "loader/probe/probe_keys.h"
 #include "userspace/base/log.h"
 
-#define DEPTH_MAX 8 /* file, probes, probe, captures, capture: five, and some air */
+#define DEPTH_MAX 8 /* file, probes, probe, captures, capture are five; the rest is reserve */
 
 struct key {
-	char name[24];	     /* cut: longer names are unknown keys anyway */
+	char name[24];	     /* cut: all known keys are shorter */
 	size_t line, column; /* from 1 */
-	int depth;	     /* containers around it */
-	int probe;	     /* entry of `probes` it belongs to, -1 outside */
+	int depth;	     /* number of enclosing containers */
+	int probe;	     /* index in `probes`; -1: outside */
 };
 
 struct probe_keys {
@@ -26,10 +26,10 @@ struct probe_keys {
 
 struct walk {
 	struct probe_keys *keys;
-	bool mapping[DEPTH_MAX]; /* else a list */
+	bool mapping[DEPTH_MAX]; /* true: a mapping; false: a list */
 	bool want_key[DEPTH_MAX];
 	int depth;
-	bool in_probes; /* the list under the file's key `probes` */
+	bool in_probes; /* inside the list of the file's key `probes` */
 };
 
 static int probe_keys_grow(void **array, size_t *room, size_t count, size_t size)
@@ -80,7 +80,7 @@ static int probe_keys_start_add(struct walk *w, size_t line)
 	return err;
 }
 
-/* After a value, or a container that was one, the mapping around it expects a key again. */
+/* After a value, also a container, the enclosing mapping expects a key again. */
 static void probe_keys_walk_value_done(struct walk *w)
 {
 	if (w->depth && w->mapping[w->depth - 1])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which names of files matter at all: most are told by their first letters. */
+/* probe_names.c - a quick test for file names: most are excluded by their first letters. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ int probe_names_new(struct probe_names **ret, const struct probe_table *t)
 		for (size_t k = 0; !err && !row->follow && row->libraries && row->libraries[k]; k++)
 			err = probe_names_add_glob(n, row->libraries[k]);
 	}
-	if (err == -E2BIG) /* those that are known serve */
+	if (err == -E2BIG) /* the prefixes so far are used */
 		log_warn(
 			"libraries: more than %d different beginnings of names: whoever maps one of the others is not found by it",
 			GP_PREFIXES_MAX);

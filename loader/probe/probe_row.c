@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_row.c - a row of a probe file as the kernel part needs it: arguments, what is kept. */
+/* probe_row.c - converts a row of a probe file for the kernel side: arguments, and names to keep.
+ */
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -14,14 +15,14 @@
 #define MACHINE EM_X86_64
 #endif
 
-/* System V AMD64 psABI 3.2.3: rdi rsi rdx rcx r8 r9, the rest from 8(%rsp), as the return address
- * lies at 0. AAPCS64 6.8.2: x0-x7, the rest from [sp]. */
+/* Argument passing. System V AMD64 psABI 3.2.3: rdi rsi rdx rcx r8 r9, the rest from 8(%rsp), as
+ * the return address is at 0. AAPCS64 6.8.2: x0-x7, the rest from [sp]. */
 struct convention {
 	int machine;
-	int registers;	  /* that carry integer arguments */
-	int stack_first;  /* bytes from sp to the first argument in memory */
-	bool sret_shifts; /* the hidden result pointer takes an argument register (arm64 has x8 for
-			     it) */
+	int registers;	  /* registers for integer arguments */
+	int stack_first;  /* bytes from sp to the first stack argument */
+	bool sret_shifts; /* the hidden result pointer takes an argument register (arm64: x8
+			     instead) */
 };
 
 static const struct convention conventions[] = {
@@ -94,8 +95,8 @@ static int probe_row_compile_captures(const struct convention *cv, const struct 
 	return err;
 }
 
-/* The kernel side compares the first eight bytes as one word, so a longer prefix counts by
- * those. */
+/* Sets the prefixes of names. Only their first eight bytes count, as the kernel side compares them
+ * as one word. */
 static int probe_row_compile_keep(const struct probe_row *row, struct gp_row *out)
 {
 	for (int i = 0; row->keep[i]; i++) {
@@ -110,7 +111,7 @@ static int probe_row_compile_keep(const struct probe_row *row, struct gp_row *ou
 	return 0;
 }
 
-/* What rows with once are told once in. */
+/* Returns true for rows whose hits allow rows with `once` to be sent again. */
 static bool row_arms(const struct probe_row *row)
 {
 	return row->role == GP_ROLE_backward ||

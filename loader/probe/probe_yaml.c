@@ -17,7 +17,7 @@
 
 #define FILE_BYTES_MAX (1 << 20)
 #define CODES_MAX      256
-#define TEXT_MAX       1024 /* of one string in it */
+#define TEXT_MAX       1024 /* bytes of one string */
 
 struct yaml_file {
 	char *path, *text;
@@ -26,7 +26,7 @@ struct yaml_file {
 	cyaml_data_t *data; /* struct yaml_probes, from libcyaml */
 };
 
-/* ---- what a file may say: the format itself, see probes/README.md */
+/* ---- the format of a file, see probes/README.md ---------------------------------------------- */
 
 #define PTR CYAML_FLAG_POINTER
 #define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
@@ -178,11 +178,11 @@ static const cyaml_schema_value_t file_schema = {
 	CYAML_VALUE_MAPPING(PTR, struct yaml_probes, file_fields),
 };
 
-/* ---- its complaints, turned into one line */
+/* ---- errors of libcyaml, as one line --------------------------------------------------------- */
 
 struct complaint {
 	char what[160], field[64];
-	size_t line, column; /* of the innermost place that libcyaml named */
+	size_t line, column; /* of the innermost position that libcyaml named */
 	size_t entry_line;   /* of the innermost list entry */
 	unsigned places;
 	bool in_backtrace;
@@ -210,8 +210,7 @@ static void yaml_complaint_position(struct complaint *c, const char *text)
 	}
 }
 
-/* libcyaml says what is wrong first, and where in the lines that follow it, innermost place
- * first. */
+/* Receives lines of libcyaml: first the error, then its position, innermost first. */
 static void yaml_complaint_read(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	struct complaint *c = ctx;
@@ -308,7 +307,7 @@ int yaml_file_load(struct yaml_file **ret, const char *path)
 	if (!f)
 		return -ENOMEM;
 	f->path = strdup(path);
-	/* O_NONBLOCK: a FIFO of this name must not hold us up before it is refused. */
+	/* path_open() opens with O_NONBLOCK, so that a FIFO does not block before it is refused. */
 	fd = path_open(path, O_RDONLY, 0);
 	err = fd < 0 ? fd : f->path ? yaml_file_read(f, fd) : -ENOMEM;
 	if (fd >= 0)

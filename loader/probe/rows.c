@@ -10,8 +10,8 @@
 
 struct place {
 	size_t row;
-	struct gp_row compiled; /* as probe_row_compile() made it */
-	bool unsent;		/* has ever been counted only */
+	struct gp_row compiled; /* result of probe_row_compile() */
+	bool unsent;		/* was ever counted instead of sent */
 };
 
 struct rows {
@@ -19,8 +19,8 @@ struct rows {
 	const struct probe_table *probes;
 	struct place places[GP_ROWS_MAX];
 	size_t count, returns, hot_count, ends_count;
-	uint32_t generation; /* of new cookies, and of every row that speaks unless links are being
-				swapped */
+	uint32_t generation; /* generation of new cookies, and of every active row unless links are
+				being replaced */
 	bool swapping, swapped;
 	uint32_t hot_probe[GP_HOT_ROWS];
 	const char *ends[RUNTIMES_MAX];
@@ -33,8 +33,9 @@ static void rows_hot_take_over(struct rows *r, const struct gp_row *kept)
 		r->hot_count = kept->hot + 1u;
 }
 
-/* What we may have been killed in the middle of: links of both generations are there and one of
- * them counts; if any row had gone over, all the new links were there, so all rows go over. */
+/* Completes a replacement of links in which the predecessor was killed: links of both generations
+ * exist, and one of them counts. If any row has the new generation, all new links exist, so all
+ * rows get it. */
 static void rows_swap_take_over(struct rows *r)
 {
 	uint32_t newest = GENERATION_FIRST;
@@ -49,7 +50,7 @@ static void rows_swap_take_over(struct rows *r)
 	r->swapping = r->swapped = true; /* until rows_swapped() */
 }
 
-/* A budget starts anew: what a predecessor only counted is sent. */
+/* The budget starts anew: rows that a predecessor only counted are sent. */
 static void rows_unsent_take_over(struct rows *r, size_t place)
 {
 	struct place *p = &r->places[place];
@@ -66,8 +67,8 @@ static void rows_take_over(struct rows *r)
 		size_t row = probe_table_index(r->probes, kept->probe);
 
 		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
-			row = SIZE_MAX; /* half written when its writer died: the place stays
-					 * empty */
+			row = SIZE_MAX; /* half written when its writer was killed: the entry stays
+					   unused */
 		r->places[r->count] = (struct place){.row = row, .compiled = *kept};
 		r->places[r->count].compiled.gen = r->places[r->count].compiled.next = 0;
 		rows_unsent_take_over(r, r->count);
@@ -119,7 +120,7 @@ static bool row_waits(const struct rows *r, const struct probe_row *row)
 	       !row->returns && !rows_runtime_ends(r, row->runtime);
 }
 
-/* The generation is what makes a row count, so it is written last. */
+/* Makes a row count. Setting the generation does that, so it is written last. */
 static void row_activate(const struct rows *r, size_t place)
 {
 	__atomic_store_n(&r->kernel->rows[place].gen, r->generation, __ATOMIC_RELEASE);
@@ -145,7 +146,7 @@ void rows_swapped(struct rows *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		__atomic_store_n(&r->kernel->rows[i].next, 0, __ATOMIC_RELEASE);
-	r->generation -= r->swapping && !r->swapped; /* it was given up */
+	r->generation -= r->swapping && !r->swapped; /* the replacement was aborted */
 	r->swapping = r->swapped = false;
 }
 
@@ -163,7 +164,7 @@ void rows_activate(struct rows *r)
 			row_activate(r, i);
 }
 
-/* One counter a row, whatever number of places it takes. */
+/* Assigns one counter to a row, whatever the number of its entries. */
 static int rows_hot_assign(struct rows *r, const struct probe_row *row, struct gp_row *compiled)
 {
 	size_t hot = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.h - gives probe rows an entry in the kernel's table gp_rows. A row takes one entry, or
- * several when the arguments of its function are at different stack offsets in different libraries.
- */
+/* rows.h - entries of probe rows in the kernel's table gp_rows. A row has one entry, or several if
+ * the arguments of its function are at different stack offsets in different libraries. */
 #ifndef LOADER_ROWS_H
 #define LOADER_ROWS_H
 
@@ -19,10 +18,10 @@ struct rows; /* opaque */
 int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes);
 void rows_free(struct rows *r);
 
-/* Replacing every link under load: cookies requested after rows_swap_begin() belong to the next
- * generation, whose hits are ignored until rows_swap() makes them count instead of the old ones;
- * each hit counts exactly once. Call rows_swapped() once the old links are closed (or, without
- * rows_swap(), the new ones). */
+/* Replaces all links while they are in use: cookies requested after rows_swap_begin() belong to the
+ * next generation, whose hits are ignored until rows_swap() makes them count instead of the old
+ * ones; each hit counts exactly once. Call rows_swapped() once the old links are closed (or,
+ * without rows_swap(), the new ones). */
 void rows_swap_begin(struct rows *r);
 void rows_swap(struct rows *r);
 void rows_swapped(struct rows *r);
@@ -32,10 +31,10 @@ void rows_swapped(struct rows *r);
  * argument cannot be read. */
 int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
 
-/* Makes all rows send. Rows are silent when they get their entry: where each probe has a link of
- * its own, a job makes many steps while these are attached one by one, and half of the calls would
- * show other steps than all of them. Begins of ranges stay silent until an end of the same runtime
- * is attached: a begin without an end would shift every later range of its thread. */
+/* Makes all rows send. New rows are silent: where each probe has a link of its own, a job makes
+ * many steps while these are attached one by one, and half of the calls would show other steps than
+ * all of them. Begins of ranges stay silent until an end of the same runtime is attached: a begin
+ * without an end would shift every later range of its thread. */
 void rows_activate(struct rows *r);
 /* Returns true when begins of ranges of the runtime may be sent. */
 bool rows_runtime_ends(const struct rows *r, const char *runtime);

@@ -21,7 +21,7 @@
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 
-#define PATHS_NS 5000000ull /* of one call that reads names: a thousand take it */
+#define PATHS_NS 5000000ull /* time of one call for reading paths: enough for a thousand */
 #define VMAS_MAX (MAPPING_ASIDE_BYTES / sizeof(struct gp_vma))
 
 static int mapping_vmas_read(int fd, struct buffer *out)
@@ -106,7 +106,7 @@ static int mapping_list_vmas(int program_fd, pid_t pid, struct gp_vma **ret)
 	if (!err && out.failed)
 		err = -ENOMEM;
 	if (!err && !out.len && kill(pid, 0) && errno == ESRCH)
-		err = -ESRCH; /* the iterator says nothing of a process that is gone */
+		err = -ESRCH; /* the iterator returns nothing for a process that is gone */
 	if (err) {
 		buffer_free(&out);
 		return err;
@@ -139,7 +139,8 @@ static void mapping_map_file_name(char name[80], pid_t pid, const struct gp_vma 
 		 (unsigned long)vma->end);
 }
 
-/* Where map_files is closed to us: the same text from the line of that address. */
+/* Used when map_files is not accessible: reads the same path from the line of that address in maps.
+ */
 static int mapping_path_from_maps(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
 	char name[64], *line = NULL, *at;
@@ -167,7 +168,7 @@ static int mapping_path_from_maps(pid_t pid, const struct gp_vma *vma, char *pat
 	return err;
 }
 
-/* Strips it. */
+/* Strips " (deleted)" from a path. Returns true when it was there. */
 static bool mapping_path_deleted(char *path)
 {
 	static const char deleted[] = " (deleted)";
@@ -192,7 +193,8 @@ static int mapping_path_read(pid_t pid, const struct gp_vma *vma, char *path, si
 	return 0;
 }
 
-/* A file that is not a library keeps its name. */
+/* Appends "/" and the soname to the path of a file in memory. A file that is not a library is left
+ * unchanged. */
 static void mapping_path_add_soname(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
 	struct elf_file *ef = NULL;
@@ -232,7 +234,7 @@ const char *mapping_base(char *path)
 	const char *base;
 
 	if (slash && !slash[1] &&
-	    mapping_in_memory(path)) { /* it has no soname: by what its maker called it */
+	    mapping_in_memory(path)) { /* it has no soname: use the name given by its creator */
 		*slash = 0;
 		slash = strrchr(path, '/');
 	}
@@ -261,7 +263,7 @@ int loader_memory_name(pid_t pid, const char *line, char *name, size_t len)
 	return 0;
 }
 
-/* ---- in another process ---------------------------------------------------------------------- */
+/* ---- in the helper process ------------------------------------------------------------------- */
 
 struct ask {
 	pid_t pid;
@@ -392,7 +394,8 @@ const char *mapping_paths_get(struct mapping_paths *p, uint64_t start)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* Inside the process's root, whatever its symbolic links say; the last component may be none. */
+/* Opens a path inside the process's root directory; symbolic links cannot lead out of it, and the
+ * last component may not be one. */
 static int mapping_open_by_path(pid_t pid, const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
@@ -411,7 +414,7 @@ static int mapping_open_by_path(pid_t pid, const char *path)
 	return fd;
 }
 
-/* What it is is looked at first: opening a device may do something. */
+/* Checks the type first, as opening a device may have effects. */
 int mapping_reopen(int path_fd)
 {
 	char name[32];

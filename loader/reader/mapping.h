@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mapping.h - files that a process maps executable, and descriptors of them. That process controls
- * everything about them: names, contents, when they vanish. */
+ * their names and contents, and when they vanish. */
 #ifndef LOADER_MAPPING_H
 #define LOADER_MAPPING_H
 
@@ -64,7 +64,7 @@ struct mapping_paths {
 	char *data; /* by address: start of a mapping (uint64_t), path of its file, 0 */
 	size_t len, at;
 };
-/* Reads as many as take 5 ms, each as mapping_path_aside() would. Returns 0 or -errno; the caller
+/* Reads paths for at most 5 ms, each as mapping_path_aside() would. Returns 0 or -errno; the caller
  * frees ret->data. */
 int mapping_paths_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
 			struct mapping_paths *ret);

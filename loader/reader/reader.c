@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c - helper processes that read libraries: questions, answers, hung ones killed. */
+/* reader.c - helper processes that read libraries: sends requests, receives answers, kills hung
+ * processes. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,13 +15,14 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define WORKERS_BUSY_MAX 4 /* that work at once */
-#define WORKERS_MAX	 8 /* ... and that can neither answer nor be killed */
+#define WORKERS_BUSY_MAX 4 /* readers that work at once */
+#define WORKERS_MAX	 8 /* ... and, in addition, readers that can neither answer nor be killed */
 #define QUEUE_MAX	 256
 #define ANSWER_NS                                                                                  \
-	8000000000ull /* a large library on a cold, loaded machine takes a tenth of it             \
-		       */
-#define HUNG_NS	     1000000000ull /* after SIGKILL: its file system holds it */
+	8000000000ull /* limit of one request; a large library on a cold, loaded machine takes a   \
+			 tenth of it */
+#define HUNG_NS                                                                                    \
+	1000000000ull /* after this time since SIGKILL the reader is blocked in a file system */
 #define SOCKET_BYTES (1 << 20)
 
 enum worker_state { WORKER_NONE, WORKER_IDLE, WORKER_BUSY, WORKER_KILLED };
@@ -29,7 +31,7 @@ struct worker {
 	enum worker_state state;
 	pid_t pid;
 	int fd;
-	uint64_t since_ns; /* asked, or killed */
+	uint64_t since_ns; /* time of the request, or of the kill */
 	uint64_t ticket;
 	pid_t target;
 	struct gp_vma vma;
@@ -98,7 +100,7 @@ static struct worker *reader_worker_in(struct reader *r, enum worker_state state
 	return NULL;
 }
 
-/* An idle one, if need be a new one. NULL: none now; *ret_never: and none later. */
+/* Returns an idle reader, or a new one. NULL: none is available now; *ret_never: none will be. */
 static struct worker *reader_worker_get(struct reader *r, bool *ret_never)
 {
 	struct worker *w = reader_worker_in(r, WORKER_IDLE);
@@ -120,7 +122,7 @@ static struct worker *reader_worker_get(struct reader *r, bool *ret_never)
 	return NULL;
 }
 
-/* Whether a reader hangs on a file of that file system: then the next would as well. */
+/* Returns true when a reader hangs on a file of that file system, as the next one would too. */
 static bool reader_device_hung(const struct reader *r, uint64_t dev)
 {
 	uint64_t now = clock_mono_ns();
@@ -172,7 +174,7 @@ void reader_free(struct reader *r)
 	free(r);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 int reader_ask(struct reader *r, const struct reader_ask *ask)
 {
@@ -212,7 +214,8 @@ static bool reader_queue_fail(struct reader *r, int error, struct reader_answer 
 	return true;
 }
 
-/* Hands out what waits. true: *ret is the answer to one that nobody can be asked. */
+/* Sends waiting requests to readers. Returns true and an error in *ret for a request that no reader
+ * can take. */
 static bool reader_queue_serve(struct reader *r, struct reader_answer *ret)
 {
 	struct worker *w;
@@ -232,7 +235,7 @@ static bool reader_queue_serve(struct reader *r, struct reader_answer *ret)
 		w->target = q->ask.pid;
 		w->vma = q->ask.vma;
 		r->busy++;
-		/* One that is gone is noticed where its answer is looked for. */
+		/* A reader that is gone is noticed in reader_reply_receive(). */
 		(void)!send(w->fd, &q->ask, sizeof(q->ask), MSG_NOSIGNAL | MSG_DONTWAIT);
 		free(q);
 	}
@@ -241,8 +244,8 @@ static bool reader_queue_serve(struct reader *r, struct reader_answer *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* One message; bytes of sites, -EAGAIN, or -EIO. The descriptor in it is the caller's, -1 for
- * none. */
+/* Receives one message. Returns the bytes of sites, -EAGAIN or -EIO. *ret_fd: descriptor from the
+ * message, owned by the caller; -1: none. */
 static ssize_t reader_reply_receive(struct reader *r, int fd, int *ret_fd)
 {
 	union {
@@ -269,7 +272,7 @@ static ssize_t reader_reply_receive(struct reader *r, int fd, int *ret_fd)
 	return n - (ssize_t)sizeof(r->in.reply);
 }
 
-/* Whether what the reader opened is the file that was asked for. */
+/* Returns true when the file that the reader opened is the requested one. */
 static bool reader_identity_holds(const struct worker *w, const struct bpf_program *vmas,
 				  uint64_t map_start)
 {
@@ -300,7 +303,7 @@ static int reader_reply_use(struct reader *r, const struct worker *w,
 	return 0;
 }
 
-/* Whether this one is done: it has answered, died, or used up its time. */
+/* Returns true and an answer when the reader has answered, died, or used up its time. */
 static bool reader_worker_check(struct reader *r, struct worker *w, const struct bpf_program *vmas,
 				struct reader_answer *ret)
 {
@@ -342,8 +345,8 @@ void reader_wait(struct reader *r, int timeout_ms)
 	struct pollfd fds[WORKERS_MAX];
 	nfds_t n = 0;
 
-	/* Answers that were taken left somebody idle while more waits: nobody would end this
-	 * wait. */
+	/* Returns at once when a request can be sent to a reader now: waiting for answers would not
+	 * end. */
 	if (r->first && (!r->busy || reader_worker_in(r, WORKER_IDLE)))
 		return;
 	for (const struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader.h - reads libraries of watched processes, in separate processes (readers).
  *
- * A file may never answer (a dead network file system, FUSE controlled by a job), and a process
- * that waits for it cannot even be killed. That must not happen to the process that drains the
- * rings, holds the links and has to end when it is told to.
+ * A read of a file may never return (a dead network file system, FUSE controlled by a job), and a
+ * process that waits for it cannot even be killed. This must not happen to the main process, which
+ * drains the rings, holds the links and must end on request.
  *
- * At most 4 readers work at once. One that does not return within seconds is killed, and abandoned
- * when that fails; there may be 4 such readers more. The result of a file is its sites and a
- * descriptor that only names it (O_PATH: opening, using and closing it needs nothing of its file
- * system).
+ * At most 4 readers work at once. A reader that does not answer within seconds is killed, and
+ * abandoned if that fails; up to 4 abandoned ones may exist in addition. The result for a file is
+ * its sites and a descriptor that only names it (O_PATH: opening, using and closing it does not
+ * access the file system).
  *
  * A file system may let only one user read it, not root (FUSE without allow_other, NFS with
  * root_squash). Then the reader permanently takes the user and groups of the process that maps the
@@ -46,9 +46,9 @@ struct reader_answer {
 	uint64_t ticket;
 	pid_t pid;
 	/* 0; -ESRCH, -ENOENT, -ESTALE: the process or its mapping is gone (another process may
-	 * still have it); -ETIMEDOUT: the file does not answer; -EACCES: this process may not read
-	 * it; -GP_ERROR_CLOSED: nor may the user of the process that maps it; otherwise, what is
-	 * wrong with the file. */
+	 * still have it); -ETIMEDOUT: reading the file took too long; -EACCES: this process may not
+	 * read it; -GP_ERROR_CLOSED: nor may the user of the process that maps it; other errors:
+	 * the file is invalid. */
 	int error;
 	bool by_path;	    /* map_files was not accessible */
 	struct site *sites; /* malloc'd, owned by the caller */
@@ -56,8 +56,8 @@ struct reader_answer {
 	int fd; /* O_PATH, owned by the caller; -1 on error */
 };
 
-/* Starts the first reader, which inherits what this process holds: call it before there are links.
- * Both arguments are borrowed. Returns 0 or -errno. */
+/* Starts the first reader, which inherits open descriptors: call it before there are links. Both
+ * arguments are borrowed. Returns 0 or -errno. */
 int reader_new(struct reader **ret, const struct probe_table *probes, const char *cache_dir);
 /* Does not wait for readers that cannot be killed. NULL is allowed. */
 void reader_free(struct reader *r);

@@ -8,8 +8,8 @@
 #include "loader/reader/reader.h"
 
 struct reader_reply {
-	uint64_t map_start; /* where the reader maps the file: lets the kernel tell which file it is
-			     */
+	uint64_t map_start; /* address at which the reader maps the file: shows the kernel's numbers
+			       of the file */
 	int32_t error;
 	uint16_t by_path;
 	uint16_t last; /* the reader has dropped its privileges: no more answers follow */

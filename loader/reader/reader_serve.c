@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader_serve.c - the helper process: opens a library as its user, and answers about it. */
+/* reader_serve.c - the reader process: opens a library, if necessary as its user, and answers
+ * requests about it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -24,28 +25,27 @@
 #include "userspace/base/confine.h"
 #include "userspace/base/proc_file.h"
 
-#define INSN_MAX     16 /* bytes that the kernel copies of a probed instruction, at most */
+#define INSN_MAX     16 /* limit of bytes that the kernel copies from a probed instruction */
 #define MEMORY_BYTES (1ull << 30)
 #define PAST_END_BYTES                                                                             \
-	(1ll << 30)	/* more than a page of any size reaches over the end of a file             \
-			 */
-#define AS_USER_S    10 /* that a reader lives as another user: longer than it is waited for */
+	(1ll << 30)	/* more than a page of any size extends beyond the end of a file */
+#define AS_USER_S    10 /* lifetime of a reader as another user: longer than a request may take */
 #define GROUPS_MAX   256
 #define STATUS_BYTES 8192
 
-struct served { /* one file */
+struct served { /* state of one request */
 	int path_fd;
 	bool by_path;
-	bool as_user; /* the reader is another user now */
+	bool as_user; /* the reader runs as another user now */
 	void *map;    /* MAP_FAILED: none */
 	struct site *sites;
 	int count;
 };
 
-/* Putting a probe into a page that is not in memory reads it, and meanwhile the kernel lets no
- * process of the whole machine fork (dup_mmap_sem in kernel/events/uprobes.c). So a page that the
- * file system will not leave in memory gets no probe. */
-/* 1 or 0; -errno where that page cannot be mapped. */
+/* Pages that the file system does not keep in memory get no probe: attaching a probe reads such a
+ * page, and meanwhile the kernel does not let any process on the machine fork (dup_mmap_sem in
+ * kernel/events/uprobes.c). */
+/* Returns 1 when the page at offset is in memory, else 0; -errno when it cannot be mapped. */
 static int serve_page_resident(int fd, off_t offset, size_t page)
 {
 	unsigned char resident = 0;
@@ -59,9 +59,9 @@ static int serve_page_resident(int fd, off_t offset, size_t page)
 	return err ? err : resident & 1;
 }
 
-/* Without CAP_FOWNER mincore() says that every page of another user's file is in memory, also one
- * far after its end. That is accepted of the kernel's own file systems, which keep what was read;
- * FUSE may not. */
+/* Returns true when mincore() can be trusted. Without CAP_FOWNER it reports every page of another
+ * user's file as in memory, even far after its end. That is accepted for the kernel's own file
+ * systems, which keep what was read in memory; FUSE may not. */
 static bool serve_residence_known(int fd, size_t page)
 {
 	struct statfs fs;
@@ -93,7 +93,7 @@ static void serve_sites_hold(int fd, struct site *sites, int count)
 
 		if (sites[i].state != GP_ATTACH_attached)
 			continue;
-		/* Behind the file's last page there is nothing to read. */
+		/* There is nothing to read after the file's last page. */
 		if (known && serve_page_hold(fd, first, page) &&
 		    (first == last || lseek(fd, 0, SEEK_END) <= (off_t)last ||
 		     serve_page_hold(fd, last, page)))
@@ -103,7 +103,7 @@ static void serve_sites_hold(int fd, struct site *sites, int count)
 	}
 }
 
-/* ---- files that one user alone may read ------------------------------------------------------ */
+/* ---- files that only one user may read ------------------------------------------------------- */
 
 struct identity { /* real, effective, saved */
 	uid_t user[3];
@@ -141,17 +141,17 @@ static int serve_identity_read(pid_t pid, struct identity *ret)
 	return 0;
 }
 
-/* Capabilities are kept to read the memory of that process, and to ask which pages of a file are in
- * memory. Nothing that its user does can look into us. */
+/* Keeps the capabilities to read the memory of that process, and to ask which pages of a file are
+ * in memory. Processes of the user cannot inspect this one. */
 static int serve_identity_keep(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the change took it back */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* changing the user had reset it */
 	return confine_capabilities(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_FOWNER));
 }
 
-/* Becomes the user of a process, for good. All three IDs, as FUSE compares all. Our parent may lack
- * CAP_KILL, so the kernel ends us in time. */
+/* Permanently becomes the user of a process. Sets all three IDs, as FUSE compares all. The parent
+ * may lack CAP_KILL for that user, so an alarm ends this process. */
 static int serve_identity_take(pid_t pid)
 {
 	const struct identity self = {.user = {getuid(), geteuid(), geteuid()}};
@@ -175,8 +175,8 @@ static int serve_identity_take(pid_t pid)
 	return serve_identity_keep();
 }
 
-/* Joins the user namespace of a process, whose owner we are by now: allow_other means those in
- * there. */
+/* Joins the user namespace of a process, owned by the user taken before: allow_other of FUSE is for
+ * members of that namespace. */
 static int serve_identity_join(pid_t pid)
 {
 	int fd = proc_open("", pid, "ns/user", O_RDONLY), err;
@@ -195,7 +195,7 @@ static int serve_file_try(const struct reader_ask *ask, struct served *s)
 	return s->path_fd < 0 ? s->path_fd : mapping_reopen(s->path_fd);
 }
 
-/* A descriptor to read the mapped file, or -errno. */
+/* Opens the mapped file for reading. Returns a descriptor or -errno. */
 static int serve_file_open(const struct reader_ask *ask, struct served *s)
 {
 	int fd = serve_file_try(ask, s), err;
@@ -261,7 +261,7 @@ static int serve_reply_send(int fd, struct reader_reply *reply, const struct ser
 
 static int serve_settle(int *fd)
 {
-#if !defined(__SANITIZE_ADDRESS__) /* which reserves more */
+#if !defined(__SANITIZE_ADDRESS__) /* which reserves more memory */
 	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_BYTES, MEMORY_BYTES});
 #endif
 	return aside_settle("gp-bpf-reader", fd, -1,
@@ -286,7 +286,8 @@ void reader_serve(int fd, const struct probe_table *probes, const char *cache_di
 			reply.count = (uint64_t)s.count;
 		if (serve_reply_send(fd, &reply, &s))
 			_exit(1);
-		/* Mapped until the parent has seen what it is, which its next word tells. */
+		/* Stays mapped until the parent's next message, which shows that it has verified
+		 * the file. */
 		if (recv(fd, &ask, sizeof(ask), 0) <= 0 || s.as_user)
 			break;
 		if (s.map != MAP_FAILED)

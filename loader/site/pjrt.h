@@ -3,12 +3,12 @@
  * symbols.
  *
  * The file and the process that maps it are hostile: everything is read by pread, bounded and
- * checked. An inconsistent table is refused with a reason (GP_TABLE_ERRORS in gp_words.h, besides
+ * checked. An inconsistent table is refused with a reason (GP_TABLE_ERRORS in gp_words.h, or
  * -errno).
  *
  * Layout of the table, struct PJRT_Api of xla/pjrt/c/pjrt_c_api.h: +0 its size; +8 extensions; +16
- * the version: its size, 24; +24 extensions; +32 int major; +36 int minor; +40 pointers to
- * functions. Fields are only ever added at the end, with one exception (0.56). */
+ * the version (+16 its size, 24; +24 extensions; +32 int major; +36 int minor); +40 pointers to
+ * functions. Fields are only ever added at the end, with one exception (version 0.56). */
 #ifndef LOADER_PJRT_H
 #define LOADER_PJRT_H
 
@@ -58,17 +58,17 @@ int pjrt_decode(const struct elf_file *ef, struct pjrt_slots *ret);
 int pjrt_decode_cached(const char *cache_dir, int fd, struct pjrt_slots *ret);
 
 /* Reads the table from the memory of a process that maps the file executable at map_start
- * (pjrt_scan.c): at address `table` or, where that is 0, the only one in the file's data. Never
- * cache the result: the process controls that memory. Accepts only functions that begin there
- * according to the unwind table of the file (.eh_frame_hdr). May wait for a page of the process
- * forever. Returns 0, -GP_TABLE_* or -errno; -ESRCH: the process or its mapping is gone. */
+ * (pjrt_scan.c): at address `table` or, if that is 0, the only one in the file's data. Never cache
+ * the result: the process controls that memory. Accepts only functions that begin there according
+ * to the unwind table of the file (.eh_frame_hdr). May wait for a page of the process forever.
+ * Returns 0, -GP_TABLE_* or -errno; -ESRCH: the process or its mapping is gone. */
 int pjrt_scan(const struct elf_file *ef, pid_t pid, uint64_t map_start, uint64_t table,
 	      struct pjrt_slots *ret);
 
 /* Returns true when the code at this offset names itself as the function of that symbol, by the
- * type of its arguments, PJRT_X_Args (pjrt_named.c). A process may show any table, a probe runs in
- * every process that maps the file, and a return probe on a function left by an exception kills
- * these: so a table in memory is believed only where the file confirms it. */
+ * type of its arguments, PJRT_X_Args (pjrt_named.c). A table in memory is used only where the file
+ * confirms it like this: a process may show any table, a probe runs in every process that maps the
+ * file, and a return probe on a function left by an exception kills these. */
 bool pjrt_function_named(const struct elf_file *ef, uint64_t offset, const char *symbol);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt_cache.c - PJRT tables in the cache of symbols. */
+/* pjrt_cache.c - caches PJRT tables in the symbol cache. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,9 +8,10 @@
 #include "loader/site/pjrt.h"
 #include "userspace/base/hash.h"
 
-/* Entry of a file: the head (want 0: size and minor version in .size) and the slots (want: offset /
- * 8); or that it has no table, or none that can be used (want 1: the reason in .size). */
-#define WHAT	    "pjrt table 1" /* another number for another answer of the decoder */
+/* An entry of the cache has either the head of the table (want 0: size and minor version in .size)
+ * and its slots (want: offset / 8), or the reason why the file has no usable table (want 1: the
+ * reason in .size). */
+#define WHAT	    "pjrt table 1" /* increase the number when results of the decoder change */
 #define ENTRY_HEAD  0
 #define ENTRY_WHY   1
 #define ENTRY_FIRST (PJRT_HEAD_BYTES / 8)
@@ -51,7 +52,7 @@ static int pjrt_cache_decode(const void *ctx, int fd, struct elf_found **ret)
 	return 1;
 }
 
-/* Whatever is remembered is looked at as if it were anybody's. */
+/* Checks what is read from the cache like untrusted input. */
 static int pjrt_cache_slots_recall(const struct elf_found *found, int n, struct pjrt_slots *ret)
 {
 	struct pjrt_slots slots = {0};

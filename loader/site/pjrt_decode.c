@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table is filled, when the plugin is first asked for it, by straight-line code of one function
- * (pjrt::CreatePjrtApi). Compilers write its constants next to each other:
- *	movq $1144, (%rax)  ...  movq $24, 0x10(%rax)  ...  lea f(%rip), %r9; mov %r9, 0x28(%rax)
- * so the 24 is looked for, the size before it, and what follows is followed as far as it is that
- *simple. Code that fills it otherwise (vector constants, another function's body) gives no table,
- *never a wrong one. */
+/* pjrt_decode.c - finds the PJRT table in the code that fills it.
+ *
+ * When a plugin is first asked for the table, straight-line code of one function
+ * (pjrt::CreatePjrtApi) fills it. Compilers write its constants next to each other:
+ *
+ * 	movq $1144, (%rax)  ...  movq $24, 0x10(%rax)  ...  lea f(%rip), %r9; mov %r9, 0x28(%rax)
+ *
+ * So the code is scanned for the 24 and for the size before it, and the instructions from there on
+ * are interpreted as long as they are of a few simple kinds. Code that fills the table in another
+ * way (vector constants, several functions) gives no table, never a wrong one. */
 #include <capstone/capstone.h>
 #include <elf.h>
 #include <errno.h>
@@ -17,17 +21,15 @@
 #include "userspace/base/clock.h"
 
 #define CHUNK_BYTES    (1u << 20)
-#define SCAN_BACK      64 /* from the 24 to the size */
+#define SCAN_BACK      64 /* bytes scanned backwards from the 24 for the size */
 #define OVERLAP	       80
-#define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* of the unoptimised kind */
+#define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* enough for unoptimised code */
 #define CANDIDATES_MAX 4096		     /* real files have one */
-#define ADDRESSES_MIN  60 /* stored: then it is a table, if one that is refused */
+#define ADDRESSES_MIN  60 /* with more stored addresses it is a table, so its error is reported */
 #define TRY_NS                                                                                     \
-	5000000000ull /* of the 8 s that a reader has; a cold disk may need several tries          \
-		       */
+	5000000000ull /* of the 8 s that a reader has; a cold disk may need several attempts */
 #define CPU_NS                                                                                     \
-	4000000000ull /* real files take a second of a slow CPU: who takes more is up to something \
-		       */
+	4000000000ull /* real files take one second on a slow CPU; this bounds hostile files */
 #define FRAME_BYTES 4 /* mov disp8(%rbp), %reg */
 #define COPY_BYTES  3 /* mov %reg, %reg */
 
@@ -42,7 +44,7 @@ struct machine {
 	struct value reg[16];
 	struct pjrt_table table;
 	size_t addresses;
-	bool spilled; /* the table's address is in the frame, at: */
+	bool spilled; /* the address of the table is in the frame at offset spill */
 	int64_t spill;
 };
 
@@ -55,7 +57,7 @@ static const x86_reg halves[16] = {X86_REG_EAX,	 X86_REG_ECX,  X86_REG_EDX,  X86
 				   X86_REG_R8D,	 X86_REG_R9D,  X86_REG_R10D, X86_REG_R11D,
 				   X86_REG_R12D, X86_REG_R13D, X86_REG_R14D, X86_REG_R15D};
 
-/* NULL: of no interest. */
+/* Returns NULL for registers that are not tracked. */
 static struct value *pjrt_decode_reg_of(struct machine *m, x86_reg reg)
 {
 	for (size_t i = 0; i < 16; i++)
@@ -172,7 +174,7 @@ static bool pjrt_decode_step_zero(struct machine *m, const cs_x86 *x86)
 	return true;
 }
 
-/* false: nothing that such code consists of. */
+/* Interprets one instruction. Returns false for one that such code does not contain. */
 static bool pjrt_decode_step(struct machine *m, const cs_insn *insn)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
@@ -209,7 +211,7 @@ struct search {
 	cs_insn *insn;
 	uint8_t *chunk, *code;
 	size_t candidates, good;
-	int why; /* a table that was refused */
+	int why; /* reason for refusing a table; 0: none refused */
 	struct pjrt_slots slots;
 };
 
@@ -218,13 +220,13 @@ static bool pjrt_decode_place(void *ctx, uint64_t address, uint64_t *ret)
 	return elf_offset_of(ctx, address, true, ret);
 }
 
-/* Where the table's address is when its size is stored. */
+/* Places of the table's address when its size is stored. */
 struct bases {
-	int base, copy;	     /* registers; copy -1: none */
-	const int8_t *frame; /* it was loaded from there; NULL: not */
+	int base, copy;	     /* registers; copy -1: no second one */
+	const int8_t *frame; /* frame offset from which it was loaded; NULL: none */
 };
 
-/* code: from the store of the size on. */
+/* Interprets s->code, which begins with the store of the size, at address vaddr. */
 static void pjrt_decode_code_follow(struct search *s, uint64_t vaddr, size_t len,
 				    const struct bases *b)
 {
@@ -260,7 +262,8 @@ static int pjrt_decode_candidate_follow(struct search *s, const struct elf_segme
 	return 0;
 }
 
-/* movq $SIZE, (%base): its length without the number, 0: it is none. */
+/* Matches movq $SIZE, (%base). Returns the length of the instruction without the number; 0: no
+ * match. */
 static size_t pjrt_decode_size_store(const uint8_t *at, size_t len, int base)
 {
 	uint8_t low = (uint8_t)(base & 7);
@@ -269,7 +272,7 @@ static size_t pjrt_decode_size_store(const uint8_t *at, size_t len, int base)
 
 	if (len < 12 || at[0] != (0x48 | base >> 3) || at[1] != 0xc7)
 		return 0;
-	if (low == 4) { /* rsp, r12: with a byte of its own behind */
+	if (low == 4) { /* rsp, r12: one more byte */
 		if (at[2] != 0x04 || at[3] != 0x24)
 			return 0;
 		n = 4;
@@ -282,7 +285,7 @@ static size_t pjrt_decode_size_store(const uint8_t *at, size_t len, int base)
 	return size >= PJRT_SIZE_MIN && size <= PJRT_SIZE_MAX && size % 8 == 0 ? n : 0;
 }
 
-/* mov disp8(%rbp), %base right before. */
+/* Matches mov disp8(%rbp), %base directly before. Returns the displacement; NULL: no match. */
 static const int8_t *pjrt_decode_frame_load(const uint8_t *chunk, size_t at, int base)
 {
 	const uint8_t *b = chunk + at - FRAME_BYTES;
@@ -293,8 +296,8 @@ static const int8_t *pjrt_decode_frame_load(const uint8_t *chunk, size_t at, int
 	return (const int8_t *)b + 3;
 }
 
-/* mov between %base and another register right before: that one has the table's address, too. -1:
- * none. */
+/* Matches a mov between %base and another register directly before: that one has the address of the
+ * table, too. Returns its number; -1: no match. */
 static int pjrt_decode_register_copy(const uint8_t *chunk, size_t at, int base)
 {
 	const uint8_t *b = chunk + at - COPY_BYTES;
@@ -307,7 +310,8 @@ static int pjrt_decode_register_copy(const uint8_t *chunk, size_t at, int base)
 	return from == base ? to : to == base ? from : -1;
 }
 
-/* The 24 at chunk[at]: the displacement and number of movq $24, 0x10(%base). */
+/* Checks the instruction movq $24, 0x10(%base) whose displacement and number are at chunk[at], and
+ * follows a candidate. */
 static int pjrt_decode_anchor_follow(struct search *s, const struct elf_segment *seg,
 				     uint64_t chunk_offset, size_t at, size_t len)
 {
@@ -336,8 +340,8 @@ static int pjrt_decode_anchor_follow(struct search *s, const struct elf_segment 
 	return 0;
 }
 
-/* The next displacement and number of movq $24, 0x10(...). The 24 is the rarest of its bytes in
- * code, and a search for one byte is five times as fast as for several. */
+/* Finds the next displacement and number of movq $24, 0x10(...). Scans for the 24 alone, the rarest
+ * of these bytes in code: scanning for one byte is five times as fast as for several. */
 static const uint8_t *pjrt_decode_anchor_next(const uint8_t *at, const uint8_t *end)
 {
 	static const uint8_t anchor[] = {0x10, PJRT_VERSION_SIZE, 0, 0, 0};
@@ -386,7 +390,7 @@ static int pjrt_decode_segment_search(struct search *s, const struct elf_segment
 		if (done + n == seg->size)
 			break;
 		done += n - OVERLAP;
-		from = OVERLAP - 4; /* what begins before was seen */
+		from = OVERLAP - 4; /* earlier instructions were in the previous chunk */
 		if (!err)
 			err = pjrt_decode_time_check(s);
 	}

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every function of the table begins by checking the size of its arguments, and hands the name of
- *their type to what checks it (XLA's pjrt_c_api_helpers.h, ActualStructSizeIsGreaterOrEqual()): mov
- *(%rdi), %rcx; lea "PJRT_Client_Compile_Args"(%rip), %rdi
- * "_Args" is left out in some. In released plugins, 0.58 to 0.116, that is within the first 42
- *bytes. */
+/* pjrt_named.c - recognises a function of the PJRT table by its code.
+ *
+ * Each of these functions begins by checking the size of its arguments, and passes the name of
+ * their type to the check (XLA's pjrt_c_api_helpers.h, ActualStructSizeIsGreaterOrEqual()):
+ *
+ * 	mov (%rdi), %rcx; lea "PJRT_Client_Compile_Args"(%rip), %rdi
+ *
+ * Some lack "_Args". In released plugins, 0.58 to 0.116, this is within the first 42 bytes. */
 #include <elf.h>
 #include <string.h>
 
@@ -15,7 +18,7 @@
 #define LEA_BYTES  7
 #define TYPE_END   "_Args"
 
-/* The function's name, from its symbol; 0: no such symbol. */
+/* Finds the name of the function in its symbol. Returns its length; 0: no such symbol. */
 static size_t pjrt_named_name(const char *symbol, const char **ret)
 {
 	const char *name = NULL;
@@ -44,7 +47,7 @@ static bool pjrt_named_name_text_is(const struct elf_file *ef, uint64_t address,
 	       (!text[len] || !memcmp(text + len, TYPE_END, strlen(TYPE_END)));
 }
 
-/* What the code at i takes the address of; 0: of nothing. */
+/* Returns the address that the instruction at i loads; 0: none. */
 static uint64_t pjrt_named_taken_x86(const uint8_t *code, size_t i, size_t len, uint64_t address)
 {
 	int32_t disp;
@@ -56,7 +59,7 @@ static uint64_t pjrt_named_taken_x86(const uint8_t *code, size_t i, size_t len, 
 	return address + i + LEA_BYTES + (uint64_t)(int64_t)disp;
 }
 
-/* adrp xN, page; ... add xM, xN, low */
+/* The same on arm64: adrp xN, page; ... add xM, xN, low. */
 static uint64_t pjrt_named_taken_arm64(const uint8_t *code, size_t i, size_t len, uint64_t address)
 {
 	uint32_t adrp, add;
@@ -77,7 +80,7 @@ static uint64_t pjrt_named_taken_arm64(const uint8_t *code, size_t i, size_t len
 	return 0;
 }
 
-/* The next function's name is not this one's. */
+/* Returns true when another function begins within len bytes: a name after that belongs to it. */
 static bool pjrt_named_begins_within(const struct elf_file *ef, uint64_t offset, size_t len)
 {
 	for (size_t i = 1; i <= len; i++)

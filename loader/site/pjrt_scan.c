@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt_scan.c - the PJRT table of a plugin, found in the memory of a process. */
+/* pjrt_scan.c - finds the PJRT table of a plugin in the memory of a process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,16 +14,16 @@
 #include "loader/site/pjrt.h"
 
 #define REGIONS_MAX 64
-#define LINES_MAX   (1 << 17) /* of a process's mappings */
+#define LINES_MAX   (1 << 17) /* limit of mappings read */
 #define SCAN_BYTES  (64u << 20)
 #define CHUNK_BYTES (256u << 10)
-#define MAJOR_MAX   15 /* what looks like a version: */
+#define MAJOR_MAX   15 /* bounds of a plausible version */
 #define MINOR_MIN   20
 #define MINOR_MAX   400
-#define AGAIN_NS    1000000 /* between two reads of a table */
+#define AGAIN_NS    1000000 /* ns between two reads of a table */
 
 struct region {
-	uint64_t start, end, offset; /* offset: in the file, of code */
+	uint64_t start, end, offset; /* offset: file offset, of code only */
 };
 
 struct scan {
@@ -34,7 +34,7 @@ struct scan {
 	uint8_t *chunk;
 	uint64_t left; /* bytes that may still be read */
 	size_t found;
-	uint64_t at; /* of the table found */
+	uint64_t at; /* address of the table found */
 	struct pjrt_slots slots;
 	uint8_t bytes[PJRT_SIZE_MAX];
 	int why;
@@ -61,8 +61,8 @@ static bool pjrt_scan_line_same(const struct line *a, const struct line *b)
 	return a->ino && a->ino == b->ino && a->major == b->major && a->minor == b->minor;
 }
 
-/* Data whose relocations are done is closed to writing, and may hold a table that needed nothing
- * else. */
+/* Returns true for data of the file, also read-only data: after relocation such pages may have
+ * become read-only (RELRO) and contain the table. */
 static bool pjrt_scan_line_data(const struct scan *s, const struct line *l)
 {
 	if (l->perms[0] != 'r' || l->perms[2] == 'x')
@@ -99,8 +99,8 @@ static FILE *pjrt_scan_maps_open(pid_t pid)
 	return fopen(path, "re");
 }
 
-/* The file's numbers here are those of its line that begins at map_start, whatever file system they
- * are of. */
+/* Finds the line of the file, by map_start. Its device and inode are as shown in this file,
+ * whatever the kernel uses. */
 static int pjrt_scan_own_find(FILE *f, uint64_t map_start, struct line *ret)
 {
 	char *text = NULL;
@@ -116,7 +116,7 @@ static int pjrt_scan_own_find(FILE *f, uint64_t map_start, struct line *ret)
 
 static void pjrt_scan_regions_read(struct scan *s, FILE *f, const struct line *own)
 {
-	bool data = false; /* the line before, which ended at: */
+	bool data = false; /* the line before was data, and ended at end */
 	uint64_t end = 0;
 	char *text = NULL;
 	size_t room = 0;
@@ -129,7 +129,7 @@ static void pjrt_scan_regions_read(struct scan *s, FILE *f, const struct line *o
 			data = data && l.start == end && pjrt_scan_line_anonymous(&l);
 			if (data)
 				pjrt_scan_region_add(s->data, &s->datas, &l);
-			data = false; /* that one only */
+			data = false; /* only one anonymous mapping after data (.bss) */
 		} else {
 			data = pjrt_scan_line_data(s, &l);
 			end = l.end;
@@ -189,7 +189,8 @@ static bool pjrt_scan_memory_read(const struct scan *s, uint64_t at, void *buf, 
 	return at <= INT64_MAX && pread(s->mem, buf, len, (off_t)at) == (ssize_t)len;
 }
 
-/* The table at this address: 0, or why not. *ret_here: functions of this file in it. */
+/* Reads and checks the table at an address. Returns 0 or the reason for refusing it. *ret_here:
+ * number of its functions in this file. */
 static int pjrt_scan_table_read(const struct scan *s, uint64_t at, uint8_t bytes[PJRT_SIZE_MAX],
 				struct pjrt_slots *ret, size_t *ret_here)
 {
@@ -212,7 +213,8 @@ static int pjrt_scan_table_read(const struct scan *s, uint64_t at, uint8_t bytes
 	return pjrt_table_check(&t, pjrt_scan_place, (void *)s, ret, ret_here);
 }
 
-/* A table is filled once, before anybody has its address, and never written again. */
+/* Checks that the table does not change: a real one is filled before its address is known, and
+ * never written again. */
 static int pjrt_scan_table_settled(struct scan *s, uint64_t at)
 {
 	uint8_t again[PJRT_SIZE_MAX];
@@ -224,9 +226,9 @@ static int pjrt_scan_table_settled(struct scan *s, uint64_t at)
 	return 0;
 }
 
-/* ---- looking for it -------------------------------------------------------------------------- */
+/* ---- scanning for it ------------------------------------------------------------------------- */
 
-/* Loose in the version, so that one of the wrong kind is told of and not passed over. */
+/* Accepts a wide range of versions, so that an unsupported table is reported and not skipped. */
 static bool pjrt_scan_head_likely(const uint8_t *head)
 {
 	struct pjrt_table t;
@@ -273,7 +275,7 @@ static void pjrt_scan_region_scan(struct scan *s, const struct region *r)
 		if ((uint64_t)n == r->end - at)
 			return;
 		at += ((uint64_t)n & ~7ull) -
-		      (PJRT_HEAD_BYTES - 8); /* whole heads were seen up to there */
+		      (PJRT_HEAD_BYTES - 8); /* complete heads were checked up to here */
 	}
 }
 
@@ -297,8 +299,8 @@ static bool pjrt_scan_address_ours(const struct scan *s, uint64_t at)
 	return false;
 }
 
-/* A table that is not in this file's data belongs to another library: its errors are not reported
- * here. */
+/* Reads the table at an address that a call returned. Errors of a table outside this file's data
+ * are not reported, as it belongs to another library. */
 static int scan_address(struct scan *s, uint64_t table)
 {
 	size_t here;

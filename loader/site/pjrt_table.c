@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt_table.c - whether bytes are a PJRT table: size, version, functions. */
+/* pjrt_table.c - checks whether bytes are a PJRT table: size, version, functions. */
 #include <string.h>
 
 #include "bpf/gp_abi.h"
 #include "loader/site/pjrt.h"
 
-#define FUNCTIONS_MIN 60 /* a table has more, and what looks like one by chance has fewer */
-#define MINOR_FIRST   28 /* since then no field has moved ... */
-#define MINOR_BREACH                                                                               \
-	56 /* ... but for this version, which put one in the middle; 0.57 took it back */
+#define FUNCTIONS_MIN 60 /* tables have more; data that looks like one by chance has fewer */
+#define MINOR_FIRST   28 /* no field has moved since this version, except in MINOR_BREACH */
+#define MINOR_BREACH  56 /* this version inserted a field in the middle; 0.57 removed it */
 
 /* Sizes of the table by version, as seen in released plugins and headers; it only grows. */
 static const struct {

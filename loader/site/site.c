@@ -15,8 +15,8 @@
 /* ---- names: a row's symbol, and the symbol with each suffix ---------------------------------- */
 
 struct names {
-	struct buffer wants; /* of struct elf_want */
-	struct buffer rows;  /* of size_t: whose want it is */
+	struct buffer wants; /* array of struct elf_want */
+	struct buffer rows;  /* array of size_t: the row of each want */
 	bool failed;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site.h - where the probes of one library go: finds the functions, chooses the cheapest safe
+/* site.h - sites of the probes of one library: finds the functions, chooses the cheapest safe
  * instruction, applies the rules, and attaches. */
 #ifndef LOADER_SITE_H
 #define LOADER_SITE_H
@@ -45,9 +45,9 @@ static inline bool site_open(const struct site *site)
 
 /* Finds a site for each function found, and one with state absent, failed or refused for each row
  * without any. rows: indexes in the table. A row with a slot whose symbol is missing is searched in
- * the code that fills the runtime's function table (pjrt.h); its error tells why that failed (enum
- * gp_table_error). Returns the number of sites (*ret is malloc'd), or -errno when the file cannot
- * be read as ELF. */
+ * the code that fills the runtime's function table (pjrt.h); its error is the reason when that
+ * fails (enum gp_table_error). Returns the number of sites (*ret is malloc'd), or -errno when the
+ * file cannot be read as ELF. */
 int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
 	       const char *cache_dir, int fd, struct site **ret);
 
@@ -56,7 +56,7 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
  * inside an instruction breaks every process that maps the file. */
 int sites_find_at(const struct probe_table *probes, size_t row, uint64_t offset, int fd,
 		  struct site **ret);
-/* Where a process may have the function table. */
+/* Place of the function table in a process. */
 struct site_memory {
 	pid_t pid;
 	uint64_t map_start; /* of an executable mapping of the file */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a function its probe goes, and whether it may. */
+/* site_choose.c - chooses the instruction of a probe in its function, and whether a probe is
+ * allowed. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,13 +10,14 @@
 
 #define CODE_BYTES 128
 
-/* An exception that crosses a return-probed frame ends the job, so C++ functions get none. */
+/* Refuses return probes on C++ functions: an exception that crosses a return-probed frame ends the
+ * job. */
 static int site_choose_rules_check(const struct probe_row *row, const struct site *site)
 {
 	if (row->returns && !row->slot && !strncmp(row->symbol, "_Z", 2))
 		return -EPERM;
 	if (row->group == GP_GROUP_bulk && site->insn == GP_INSN_stepped)
-		return -EOPNOTSUPP; /* 16-28 us a hit, on something hot */
+		return -EOPNOTSUPP; /* 16-28 us for each hit of a frequently called function */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that have no name in the probe files: a call told where they are. */
+/* site_follow.c - functions without a name in the probe files: a call reports their address. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sites of functions that are in a runtime's table (rows with slot). */
+/* site_slot.c - sites of functions in a runtime's table (rows with slot). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,7 +15,8 @@ static int slot_error_of(int err)
 	return err > -GP_TABLE_unseen ? -GP_TABLE_unseen : err;
 }
 
-/* err: why there is no table. sure: only what the file itself knows to be that function. */
+/* err: reason why there is no table; 0: there is one. sure: accept only functions that the file
+ * itself confirms. */
 static void slot_choose(struct elf_file *ef, const struct probe_row *row,
 			const struct pjrt_slots *slots, int err, bool sure, struct site *site)
 {
@@ -29,7 +30,7 @@ static void slot_choose(struct elf_file *ef, const struct probe_row *row,
 			site->state = GP_ATTACH_refused;
 		return;
 	}
-	if (row->slot + 8 > slots->size) /* a later version has it */
+	if (row->slot + 8 > slots->size) /* only a later version has the function */
 		return;
 	found.offset = slots->offset[row->slot / 8];
 	site->error = -GP_TABLE_unseen;
@@ -68,8 +69,8 @@ int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t
 		else
 			missing++;
 	}
-	/* A file that has the names of others has none for this one: it is handed to the table by
-	 * its maker. */
+	/* Skipped when the file has symbols for some functions: then the table's creator passes the
+	 * missing ones, and the code does not show them. */
 	if (missing && !named) {
 		slots = malloc(sizeof(*slots));
 		err = slots ? pjrt_decode_cached(cache_dir, fd, slots) : -ENOMEM;

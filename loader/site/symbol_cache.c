@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_cache.c - a cache on disk of where the symbols of a file are. */
+/* symbol_cache.c - a cache on disk with the file offsets of symbols. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,20 +14,20 @@
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 
-#define CACHE_MAGIC  "gpsym01" /* a new number for a new layout or new rules of the search */
-#define ENTRIES_MAX  512       /* files in the directory before it is emptied */
+#define CACHE_MAGIC  "gpsym01" /* increase for a new layout or new rules of the search */
+#define ENTRIES_MAX  512       /* the directory is emptied when it has this many files */
 #define SYMBOLS_MAX  65536
 #define NAME_PATTERN "%016llx.sym"
 #define NAME_LEN     32
 
-/* ctime is there because a job can set back the mtime of its own file. */
+/* Includes ctime, as a job can set back the mtime of its file. */
 struct cache_head {
 	char magic[8];
 	uint64_t dev, ino, size;
 	int64_t mtime_s, mtime_ns, ctime_s, ctime_ns;
-	uint64_t wants; /* hash of names and kinds */
+	uint64_t wants; /* hash of the names, and which are prefixes */
 	uint64_t count;
-	uint64_t sum; /* of the entries */
+	uint64_t sum; /* hash of the entries */
 };
 
 struct cache_entry {
@@ -71,7 +71,7 @@ static void symbol_cache_head_name(const struct cache_head *head, char name[NAME
 		 (unsigned long long)hash_bytes(HASH_START, head, sizeof(*head)));
 }
 
-/* A directory that others may write to is as good as none. */
+/* Refuses a directory to which others can write. */
 static int cache_open_dir(const char *dir)
 {
 	struct stat st;
@@ -87,7 +87,7 @@ static int cache_open_dir(const char *dir)
 	return -EPERM;
 }
 
-/* ---- reading: whatever does not add up is a miss */
+/* ---- reading: an inconsistent entry is a miss ------------------------------------------------ */
 
 static bool symbol_cache_entries_plausible(const struct cache_entry *entries, uint64_t count,
 					   const struct cache_head *head, size_t n)
@@ -157,7 +157,7 @@ static int cache_read(int dir, const struct cache_head *head, size_t n, size_t m
 	return err;
 }
 
-/* ---- writing: a failure costs the next start a search, no more */
+/* ---- writing: after a failure the next start searches again ---------------------------------- */
 
 static bool symbol_cache_is_entry(const char *name)
 {
@@ -166,7 +166,7 @@ static bool symbol_cache_is_entry(const char *name)
 	return len > 4 && !strcmp(name + len - 4, ".sym");
 }
 
-/* Libraries come and go with every image; without a bound the directory would keep them all. */
+/* Bounds the size of the directory, as each container image brings other libraries. */
 static void cache_trim(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -231,7 +231,7 @@ static void cache_write(int dir, const struct cache_head *head, const struct elf
 		unlinkat(dir, partial, 0);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
 		     symbol_cache_fn *answer, const void *ctx, struct elf_found **ret)
