@@ -122,8 +122,8 @@ static __always_inline struct gp_meta *gp_meta_find(void)
 
 static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
 {
-	__u32 place = tgid % GP_FAST_MAX;
-	const __u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+	__u32 index = tgid % GP_FAST_MAX;
+	const __u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &index);
 	const struct gp_watch *watch;
 
 	if (fast) {

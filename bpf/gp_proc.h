@@ -28,8 +28,8 @@ static const __u32 signals_harmless = GP_SIG_BIT(17) /* CHLD */ | GP_SIG_BIT(18)
 
 static __always_inline void gp_forget_ranges(__u32 tid)
 {
-	__u32 place = tid % GP_FAST_MAX;
-	struct gp_thread *fast = bpf_map_lookup_elem(&gp_threads_fast, &place);
+	__u32 index = tid % GP_FAST_MAX;
+	struct gp_thread *fast = bpf_map_lookup_elem(&gp_threads_fast, &index);
 
 	if (fast && fast->tid == tid) {
 		fast->tid = 0;
@@ -45,8 +45,8 @@ static __always_inline void gp_forget_thread(__u32 tid)
 	for (__u32 i = 0; i < GP_RETURN_ROWS_MAX; i++) {
 		/* A copy: the verifier of Linux 6.1 and earlier loses the value of a counter whose
 		 * address is taken. */
-		__u32 place = i;
-		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &place);
+		__u32 index = i;
+		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &index);
 
 		if (!row || !*row)
 			break;
@@ -57,8 +57,8 @@ static __always_inline void gp_forget_thread(__u32 tid)
 
 static __always_inline void gp_fast_set(__u32 tgid, __u32 slot)
 {
-	__u32 place = tgid % GP_FAST_MAX;
-	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+	__u32 index = tgid % GP_FAST_MAX;
+	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &index);
 
 	if (fast && !*fast)
 		*fast = GP_FAST(tgid, slot);
@@ -66,8 +66,8 @@ static __always_inline void gp_fast_set(__u32 tgid, __u32 slot)
 
 static __always_inline void gp_fast_clear(__u32 tgid)
 {
-	__u32 place = tgid % GP_FAST_MAX;
-	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &place);
+	__u32 index = tgid % GP_FAST_MAX;
+	__u64 *fast = bpf_map_lookup_elem(&gp_watched_fast, &index);
 
 	if (fast && (__u32)*fast == tgid)
 		*fast = 0;

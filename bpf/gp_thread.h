@@ -13,9 +13,9 @@
  * hash, or NULL. */
 static __always_inline struct gp_thread *gp_thread_find(__u32 tid, struct gp_thread **fast)
 {
-	__u32 place = tid % GP_FAST_MAX;
+	__u32 index = tid % GP_FAST_MAX;
 
-	*fast = bpf_map_lookup_elem(&gp_threads_fast, &place);
+	*fast = bpf_map_lookup_elem(&gp_threads_fast, &index);
 	if (*fast && (*fast)->tid == tid)
 		return *fast;
 	return bpf_map_lookup_elem(&gp_threads, &tid);

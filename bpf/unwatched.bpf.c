@@ -37,8 +37,8 @@ static __always_inline bool gp_begins(const __u64 name[2])
 	for (__u32 i = 0; i < GP_PREFIXES_MAX; i++) {
 		/* A copy: the verifier of Linux 6.1 and earlier loses the value of a counter whose
 		 * address is taken. */
-		__u32 place = i;
-		const struct gp_prefix *p = bpf_map_lookup_elem(&gp_prefixes, &place);
+		__u32 index = i;
+		const struct gp_prefix *p = bpf_map_lookup_elem(&gp_prefixes, &index);
 
 		if (!p || !p->mask[0])
 			return false;

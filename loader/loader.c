@@ -259,8 +259,8 @@ static void loader_open_forget(const struct loader *l)
 	while (!bpf_map_get_next_key(l->kernel.threads_fd, NULL, &tid) &&
 	       !bpf_map_delete_elem(l->kernel.threads_fd, &tid))
 		;
-	for (uint32_t place = 0; place < GP_FAST_MAX; place++)
-		bpf_map_update_elem(l->kernel.threads_fast_fd, &place, &none, BPF_ANY);
+	for (uint32_t i = 0; i < GP_FAST_MAX; i++)
+		bpf_map_update_elem(l->kernel.threads_fast_fd, &i, &none, BPF_ANY);
 }
 
 void loader_heartbeat(struct loader *l, uint64_t *ret_from_ns)
@@ -301,11 +301,11 @@ static void loader_fast_set(const struct loader *l, uint32_t pid, uint32_t slot)
 
 static void loader_fast_clear(const struct loader *l, uint32_t pid)
 {
-	uint64_t *place = &l->kernel.watched_fast[pid % GP_FAST_MAX];
-	uint64_t entry = __atomic_load_n(place, __ATOMIC_RELAXED);
+	uint64_t *at = &l->kernel.watched_fast[pid % GP_FAST_MAX];
+	uint64_t entry = __atomic_load_n(at, __ATOMIC_RELAXED);
 
 	if ((uint32_t)entry == pid)
-		__atomic_compare_exchange_n(place, &entry, 0, false, __ATOMIC_RELAXED,
+		__atomic_compare_exchange_n(at, &entry, 0, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
 }
 

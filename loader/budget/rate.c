@@ -137,8 +137,8 @@ void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, vo
 	struct report to = {count, ctx};
 	struct gp_rate rate;
 
-	for (size_t place = 0; rows_next_bounded(r->rows, &place); place++) {
-		key.row = (uint32_t)place;
+	for (size_t at = 0; rows_next_bounded(r->rows, &at); at++) {
+		key.row = (uint32_t)at;
 		if (!bpf_map_lookup_elem(r->kernel->rates_fd, &key, &rate))
 			rate_read(r, &to, &key, &rate);
 	}
@@ -148,10 +148,10 @@ void rates_forget(struct rates *r, pid_t pid)
 {
 	struct gp_rate_key key = {.tgid = (uint32_t)pid};
 
-	for (size_t place = 0; rows_next_bounded(r->rows, &place); place++) {
-		key.row = (uint32_t)place;
+	for (size_t at = 0; rows_next_bounded(r->rows, &at); at++) {
+		key.row = (uint32_t)at;
 		bpf_map_delete_elem(r->kernel->rates_fd, &key);
-		rates_reported_forget(r, (uint64_t)place << 32 | key.tgid);
+		rates_reported_forget(r, (uint64_t)at << 32 | key.tgid);
 	}
 }
 

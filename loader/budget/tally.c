@@ -58,13 +58,13 @@ static struct cell *tally_cell_make(struct tally *t, uint64_t key)
 static struct cell *tally_cell_find(struct tally *t, uint32_t pid, uint32_t probe)
 {
 	uint64_t key = (uint64_t)pid << 32 | probe;
-	size_t place = (probe ^ pid) % CACHE;
+	size_t at = (probe ^ pid) % CACHE;
 
-	if (t->cache[place].key != key || !t->cache[place].cell) {
-		t->cache[place].cell = tally_cell_make(t, key);
-		t->cache[place].key = key;
+	if (t->cache[at].key != key || !t->cache[at].cell) {
+		t->cache[at].cell = tally_cell_make(t, key);
+		t->cache[at].key = key;
 	}
-	return t->cache[place].cell;
+	return t->cache[at].cell;
 }
 
 void tally_records(struct tally *t, const void *records, size_t len)

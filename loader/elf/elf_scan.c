@@ -74,7 +74,7 @@ static int elf_scan_ref_count(struct scan *s, uint32_t name, uint32_t index)
 }
 
 /* Fails if the file has changed since its symbols were counted. */
-static int elf_scan_ref_place(struct scan *s, uint32_t name, uint32_t index)
+static int elf_scan_ref_put(struct scan *s, uint32_t name, uint32_t index)
 {
 	struct piece *p = &s->pieces[name / PIECE_BYTES];
 
@@ -99,7 +99,7 @@ static int elf_scan_refs_sort(struct scan *s)
 		p->limit = count;
 	}
 	s->refs = malloc((count + 1ul) * sizeof(*s->refs));
-	return s->refs ? elf_scan_refs_read(s, elf_scan_ref_place) : -ENOMEM;
+	return s->refs ? elf_scan_refs_read(s, elf_scan_ref_put) : -ENOMEM;
 }
 
 /* Reads a piece and up to ELF_NAME_MAX bytes after it, as names may end there. */

@@ -76,7 +76,7 @@ static bool prologue_x86_matters(unsigned reg)
 	return false;
 }
 
-static bool prologue_x86_leaves_line(csh cs, const cs_insn *insn)
+static bool prologue_x86_ends_line(csh cs, const cs_insn *insn)
 {
 	static const unsigned groups[] = {CS_GRP_JUMP, CS_GRP_CALL, CS_GRP_RET,
 					  CS_GRP_INT,  CS_GRP_IRET, CS_GRP_PRIVILEGE};
@@ -99,7 +99,7 @@ static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 	 * it */
 	if (insn->id == X86_INS_ENDBR64)
 		return true;
-	if (prologue_x86_leaves_line(cs, insn) || x86->prefix[0])
+	if (prologue_x86_ends_line(cs, insn) || x86->prefix[0])
 		return false;
 	if (cs_regs_access(cs, insn, reads, &reads_count, writes, &writes_count))
 		return false;

@@ -32,8 +32,8 @@ static const struct convention conventions[] = {
 
 #define STACK_SLOTS_MAX 64
 
-static int probe_row_place_argument(const struct convention *cv, const struct probe_row *row,
-				    int arg, int pushed_bytes, struct gp_capture *ret)
+static int probe_row_locate_argument(const struct convention *cv, const struct probe_row *row,
+				     int arg, int pushed_bytes, struct gp_capture *ret)
 {
 	int position = arg + (row->abi == PROBE_ABI_CXX_SRET && cv->sret_shifts);
 
@@ -60,8 +60,8 @@ static int probe_row_compile_capture(const struct convention *cv, const struct p
 				     struct gp_capture *ret)
 {
 	struct gp_capture out = {.derefs = (uint8_t)c->derefs, .width = (uint8_t)c->width};
-	int err = probe_row_place_argument(cv, row, probe_row_capture_arg(cv, c), pushed_bytes,
-					   &out);
+	int err = probe_row_locate_argument(cv, row, probe_row_capture_arg(cv, c), pushed_bytes,
+					    &out);
 
 	if (err)
 		return err;

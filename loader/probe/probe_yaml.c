@@ -184,7 +184,7 @@ struct complaint {
 	char what[160], field[64];
 	size_t line, column; /* of the innermost position that libcyaml named */
 	size_t entry_line;   /* of the innermost list entry */
-	unsigned places;
+	unsigned positions;
 	bool in_backtrace;
 };
 
@@ -193,7 +193,7 @@ static void yaml_complaint_position(struct complaint *c, const char *text)
 	size_t line = 0, column = 0;
 	char field[64] = "";
 	unsigned entry;
-	bool first = !c->places++;
+	bool first = !c->positions++;
 
 	if (sscanf(text, " in mapping field '%63[^']' (line: %zu, column: %zu", field, &line,
 		   &column) != 3 &&

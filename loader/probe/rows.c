@@ -8,7 +8,7 @@
 #define GENERATION_FIRST 1 /* 0 means silent */
 #define RUNTIMES_MAX	 32
 
-struct place {
+struct entry {
 	size_t row;
 	struct gp_row compiled; /* result of probe_row_compile() */
 	bool unsent;		/* was ever counted instead of sent */
@@ -17,7 +17,7 @@ struct place {
 struct rows {
 	struct kernel *kernel;
 	const struct probe_table *probes;
-	struct place places[GP_ROWS_MAX];
+	struct entry entries[GP_ROWS_MAX];
 	size_t count, returns, hot_count, ends_count;
 	uint32_t generation; /* generation of new cookies, and of every active row unless links are
 				being replaced */
@@ -51,13 +51,13 @@ static void rows_swap_take_over(struct rows *r)
 }
 
 /* The budget starts anew: rows that a predecessor only counted are sent. */
-static void rows_unsent_take_over(struct rows *r, size_t place)
+static void rows_unsent_take_over(struct rows *r, size_t entry)
 {
-	struct place *p = &r->places[place];
+	struct entry *p = &r->entries[entry];
 
 	p->unsent = p->compiled.flags & GP_ROW_UNSENT;
 	p->compiled.flags &= (uint8_t)~GP_ROW_UNSENT;
-	__atomic_store_n(&r->kernel->rows[place].flags, p->compiled.flags, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->kernel->rows[entry].flags, p->compiled.flags, __ATOMIC_RELAXED);
 }
 
 static void rows_take_over(struct rows *r)
@@ -69,8 +69,8 @@ static void rows_take_over(struct rows *r)
 		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
 			row = SIZE_MAX; /* half written when its writer was killed: the entry stays
 					   unused */
-		r->places[r->count] = (struct place){.row = row, .compiled = *kept};
-		r->places[r->count].compiled.gen = r->places[r->count].compiled.next = 0;
+		r->entries[r->count] = (struct entry){.row = row, .compiled = *kept};
+		r->entries[r->count].compiled.gen = r->entries[r->count].compiled.next = 0;
 		rows_unsent_take_over(r, r->count);
 		r->count++;
 		if (row != SIZE_MAX && kept->flags & GP_ROW_COUNT)
@@ -121,9 +121,9 @@ static bool row_waits(const struct rows *r, const struct probe_row *row)
 }
 
 /* Makes a row count. Setting the generation does that, so it is written last. */
-static void row_activate(const struct rows *r, size_t place)
+static void row_activate(const struct rows *r, size_t entry)
 {
-	__atomic_store_n(&r->kernel->rows[place].gen, r->generation, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->kernel->rows[entry].gen, r->generation, __ATOMIC_RELEASE);
 }
 
 void rows_swap_begin(struct rows *r)
@@ -159,8 +159,8 @@ void rows_runtime_set_ends(struct rows *r, const char *runtime)
 void rows_activate(struct rows *r)
 {
 	for (size_t i = 0; i < r->count; i++)
-		if (r->places[i].row != SIZE_MAX && !r->kernel->rows[i].gen &&
-		    !row_waits(r, probe_table_row(r->probes, r->places[i].row)))
+		if (r->entries[i].row != SIZE_MAX && !r->kernel->rows[i].gen &&
+		    !row_waits(r, probe_table_row(r->probes, r->entries[i].row)))
 			row_activate(r, i);
 }
 
@@ -181,12 +181,12 @@ static int rows_hot_assign(struct rows *r, const struct probe_row *row, struct g
 	return 0;
 }
 
-static bool rows_place_is(const struct place *p, size_t row, const struct gp_row *compiled)
+static bool rows_entry_is(const struct entry *p, size_t row, const struct gp_row *compiled)
 {
 	return p->row == row && memcmp(&p->compiled, compiled, sizeof(*compiled)) == 0;
 }
 
-int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
+int rows_entry_get(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 {
 	const struct probe_row *source = probe_table_row(r->probes, row);
 	struct gp_row compiled = {0};
@@ -198,13 +198,13 @@ int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 	if (err)
 		return err;
 	compiled.gen = 0;
-	while (at < r->count && !rows_place_is(&r->places[at], row, &compiled))
+	while (at < r->count && !rows_entry_is(&r->entries[at], row, &compiled))
 		at++;
 	if (at == GP_ROWS_MAX ||
 	    (at == r->count && source->returns && r->returns == GP_RETURN_ROWS_MAX))
 		return -ENOSPC;
 	if (at == r->count) {
-		r->places[r->count++] = (struct place){.row = row, .compiled = compiled};
+		r->entries[r->count++] = (struct entry){.row = row, .compiled = compiled};
 		compiled.next = r->swapping && !r->swapped ? r->generation : 0;
 		r->kernel->rows[at] = compiled;
 		if (source->returns)
@@ -222,42 +222,43 @@ static uint32_t row_ends(const struct rows *r, const struct probe_row *begin)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct probe_row *row;
 
-		if (r->places[i].row == SIZE_MAX)
+		if (r->entries[i].row == SIZE_MAX)
 			continue;
-		row = probe_table_row(r->probes, r->places[i].row);
+		row = probe_table_row(r->probes, r->entries[i].row);
 		if (row->role == GP_ROLE_range_end && !strcmp(row->runtime, begin->runtime))
 			return row->hash;
 	}
 	return 0;
 }
 
-uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends)
+uint32_t rows_probe(const struct rows *r, size_t entry, uint32_t *ret_ends)
 {
 	const struct probe_row *row;
 
 	*ret_ends = 0;
-	if (place >= r->count || r->places[place].row == SIZE_MAX)
+	if (entry >= r->count || r->entries[entry].row == SIZE_MAX)
 		return 0;
-	row = probe_table_row(r->probes, r->places[place].row);
+	row = probe_table_row(r->probes, r->entries[entry].row);
 	*ret_ends = row_ends(r, row);
 	return row->hash;
 }
 
-bool rows_next_bounded(const struct rows *r, size_t *place)
+bool rows_next_bounded(const struct rows *r, size_t *entry)
 {
-	while (*place < r->count && !r->places[*place].compiled.max_hz && !r->places[*place].unsent)
-		++*place;
-	return *place < r->count;
+	while (*entry < r->count && !r->entries[*entry].compiled.max_hz &&
+	       !r->entries[*entry].unsent)
+		++*entry;
+	return *entry < r->count;
 }
 
 void rows_set_unsent(struct rows *r, size_t row, bool unsent)
 {
 	for (size_t i = 0; i < r->count; i++) {
-		uint8_t flags = r->places[i].compiled.flags | (unsent ? GP_ROW_UNSENT : 0);
+		uint8_t flags = r->entries[i].compiled.flags | (unsent ? GP_ROW_UNSENT : 0);
 
-		if (r->places[i].row != row)
+		if (r->entries[i].row != row)
 			continue;
-		r->places[i].unsent |= unsent;
+		r->entries[i].unsent |= unsent;
 		__atomic_store_n(&r->kernel->rows[i].flags, flags, __ATOMIC_RELAXED);
 	}
 }

@@ -29,7 +29,7 @@ void rows_swapped(struct rows *r);
 /* Computes the cookie for a probe of row (index in the table) at an instruction where sp has moved
  * by pushed bytes. Returns 0; -ENOSPC: no room for more hot, returning or stack rows; -EINVAL: an
  * argument cannot be read. */
-int rows_place(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
+int rows_entry_get(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
 
 /* Makes all rows send. New rows are silent: where each probe has a link of its own, a job makes
  * many steps while these are attached one by one, and half of the calls would show other steps than
@@ -46,12 +46,12 @@ uint32_t rows_hot_probe(const struct rows *r, size_t hot);
 
 /* Returns the probe hash of an entry in gp_rows, 0: unused. *ret_ends: hash of the probe that ends
  * the ranges begun by this one; 0: it begins none, or nothing ends them. */
-uint32_t rows_probe(const struct rows *r, size_t place, uint32_t *ret_ends);
+uint32_t rows_probe(const struct rows *r, size_t entry, uint32_t *ret_ends);
 /* Makes hits of a row (index in the table) counted instead of sent, or sent again. Only for rows
  * that are sent. */
 void rows_set_unsent(struct rows *r, size_t row, bool unsent);
-/* Finds the next entry from *place on whose hits are not all sent. Returns false when there is
+/* Finds the next entry from *entry on whose hits are not all sent. Returns false when there is
  * none. */
-bool rows_next_bounded(const struct rows *r, size_t *place);
+bool rows_next_bounded(const struct rows *r, size_t *entry);
 
 #endif

@@ -38,7 +38,7 @@ struct pjrt_slots { /* a table that was accepted */
 };
 
 /* Finds the file offset of a function at an address; false: not in this file. */
-typedef bool pjrt_place_fn(void *ctx, uint64_t address, uint64_t *ret);
+typedef bool pjrt_offset_fn(void *ctx, uint64_t address, uint64_t *ret);
 
 /* Parses the beginning of a table; leaves the slots unchanged. Returns false when it is not one. */
 bool pjrt_head_parse(const uint8_t head[PJRT_HEAD_BYTES], struct pjrt_table *ret);
@@ -46,7 +46,7 @@ bool pjrt_head_parse(const uint8_t head[PJRT_HEAD_BYTES], struct pjrt_table *ret
 int pjrt_head_check(const struct pjrt_table *t);
 /* Checks a table. Returns 0, or the reason for refusing it. *ret_here: number of its functions in
  * this file. */
-int pjrt_table_check(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx,
+int pjrt_table_check(const struct pjrt_table *t, pjrt_offset_fn *find_offset, void *ctx,
 		     struct pjrt_slots *ret, size_t *ret_here);
 
 /* Finds the table from the code that fills it, which a stripped x86-64 file still has

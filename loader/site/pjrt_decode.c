@@ -215,7 +215,7 @@ struct search {
 	struct pjrt_slots slots;
 };
 
-static bool pjrt_decode_place(void *ctx, uint64_t address, uint64_t *ret)
+static bool pjrt_decode_offset(void *ctx, uint64_t address, uint64_t *ret)
 {
 	return elf_offset_of(ctx, address, true, ret);
 }
@@ -241,7 +241,7 @@ static void pjrt_decode_code_follow(struct search *s, uint64_t vaddr, size_t len
 		m.reg[b->copy].kind = VALUE_TABLE;
 	while (cs_disasm_iter(s->cs, &at, &len, &vaddr, s->insn) && pjrt_decode_step(&m, s->insn))
 		;
-	err = pjrt_table_check(&m.table, pjrt_decode_place, (void *)s->ef, &slots, &here);
+	err = pjrt_table_check(&m.table, pjrt_decode_offset, (void *)s->ef, &slots, &here);
 	if (!err && !s->good++)
 		s->slots = slots;
 	if (err && m.addresses > ADDRESSES_MIN && !s->why)

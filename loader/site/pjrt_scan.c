@@ -161,7 +161,7 @@ static int pjrt_scan_regions_find(struct scan *s, pid_t pid, uint64_t map_start)
 
 /* ---- a table --------------------------------------------------------------------------------- */
 
-static bool pjrt_scan_place(void *ctx, uint64_t address, uint64_t *ret)
+static bool pjrt_scan_offset(void *ctx, uint64_t address, uint64_t *ret)
 {
 	const struct scan *s = ctx;
 
@@ -210,7 +210,7 @@ static int pjrt_scan_table_read(const struct scan *s, uint64_t at, uint8_t bytes
 	if (pjrt_head_check(&t))
 		return -GP_TABLE_changed;
 	memcpy(t.slot, bytes, t.size);
-	return pjrt_table_check(&t, pjrt_scan_place, (void *)s, ret, ret_here);
+	return pjrt_table_check(&t, pjrt_scan_offset, (void *)s, ret, ret_here);
 }
 
 /* Checks that the table does not change: a real one is filled before its address is known, and

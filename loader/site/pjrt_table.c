@@ -53,7 +53,7 @@ int pjrt_head_check(const struct pjrt_table *t)
 	return pjrt_table_size_fits(t->size, t->minor) ? 0 : -GP_TABLE_size;
 }
 
-int pjrt_table_check(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx,
+int pjrt_table_check(const struct pjrt_table *t, pjrt_offset_fn *find_offset, void *ctx,
 		     struct pjrt_slots *ret, size_t *ret_here)
 {
 	struct pjrt_slots slots = {.minor = t->minor};
@@ -64,7 +64,7 @@ int pjrt_table_check(const struct pjrt_table *t, pjrt_place_fn *place, void *ctx
 		return err;
 	slots.size = (uint32_t)t->size;
 	for (size_t i = PJRT_HEAD_BYTES / 8; i < t->size / 8; i++)
-		here += t->slot[i] && place(ctx, t->slot[i], &slots.offset[i]);
+		here += t->slot[i] && find_offset(ctx, t->slot[i], &slots.offset[i]);
 	*ret_here = here;
 	if (here <= FUNCTIONS_MIN)
 		return -GP_TABLE_garbage;

@@ -175,7 +175,7 @@ static void site_batch_result(const struct batch *b, int err)
 }
 
 void sites_attach(struct site *sites, size_t n, const struct probe_table *probes,
-		  struct rows *places, const struct kernel *k, struct attach *at,
+		  struct rows *entries, const struct kernel *k, struct attach *at,
 		  const struct gp_vma *file, uint64_t tag, int fd)
 {
 	struct batch *b = malloc(sizeof(*b));
@@ -185,8 +185,8 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 	for (size_t i = 0; i < n; i++) {
 		if (!site_linked(&sites[i]))
 			continue;
-		sites[i].error = b ? rows_place(places, sites[i].row, sites[i].pushed,
-						&sites[i].cookie)
+		sites[i].error = b ? rows_entry_get(entries, sites[i].row, sites[i].pushed,
+						    &sites[i].cookie)
 				   : -ENOMEM;
 		if (sites[i].error)
 			sites[i].state = GP_ATTACH_failed;

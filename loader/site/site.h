@@ -72,7 +72,7 @@ int sites_find_in(const struct probe_table *probes, const size_t *rows, size_t n
  * kernel. Sites that the kernel refuses become failed. Calling it again makes another set of links
  * to the same sites. */
 void sites_attach(struct site *sites, size_t n, const struct probe_table *probes,
-		  struct rows *places, const struct kernel *k, struct attach *at,
+		  struct rows *entries, const struct kernel *k, struct attach *at,
 		  const struct gp_vma *file, uint64_t tag, int fd);
 
 #endif
