@@ -19,7 +19,7 @@
 #include "loader/open_call.h"
 #include "loader/attach/pin.h"
 #include "loader/predecessor.h"
-#include "loader/budget/price.h"
+#include "loader/budget/hit_cost.h"
 #include "loader/budget/rate.h"
 #include "loader/reader/reader.h"
 #include "loader/probe/rows.h"
@@ -35,7 +35,7 @@ struct loader {
 	struct pins *pins; /* NULL: nothing outlives this process */
 	struct kernel kernel;
 	struct unwatched *unwatched; /* NULL: unwatched processes are not reported */
-	struct price price;
+	struct hit_cost hit_cost;
 	struct attach *attach;
 	struct rows *rows;
 	struct counts *counts;
@@ -82,7 +82,7 @@ static void loader_on_attached(void *ctx, uint32_t probe, const struct gp_attach
 	struct loader *l = ctx;
 
 	if (a->state == GP_ATTACH_attached)
-		cost_price(l->cost, probe, a->price_ns);
+		cost_set_hit(l->cost, probe, a->price_ns);
 	if (l->on_attach)
 		l->on_attach(l->attach_ctx, probe, a);
 }
@@ -145,8 +145,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 				   cfg->ring_life_bytes, preload_objects(cfg->preload));
 	/* Measured now, while the other programs are being loaded: attaching the first probe of a
 	 * machine makes the kernel wait. */
-	if (!err && !preload_price(cfg->preload, &l->price))
-		price_measure(&l->price, &l->kernel, l->attach);
+	if (!err && !preload_hit_cost(cfg->preload, &l->hit_cost))
+		hit_cost_measure(&l->hit_cost, &l->kernel, l->attach);
 	if (!err)
 		err = kernel_open(&l->kernel, l->attach, l->pins);
 	if (!err && cfg->unwatched)
@@ -163,7 +163,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	l->deps = (struct library_deps){
 		.probes = cfg->probes,
 		.kernel = &l->kernel,
-		.price = &l->price,
+		.hit_cost = &l->hit_cost,
 		.rows = l->rows,
 		.attach = l->attach,
 		.reader = l->reader,
@@ -497,11 +497,11 @@ void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen)
 		libraries_settle(l->libraries);
 }
 
-uint32_t loader_price_ns(struct loader *l, enum gp_insn insn, bool returns)
+uint32_t loader_hit_cost_ns(struct loader *l, enum gp_insn insn, bool returns)
 {
-	const uint32_t *price = returns ? l->price.return_ns : l->price.enter_ns;
+	const uint32_t *hit_cost = returns ? l->hit_cost.return_ns : l->hit_cost.enter_ns;
 
-	return (unsigned int)insn <= GP_INSN_stepped ? price[insn] : 0;
+	return (unsigned int)insn <= GP_INSN_stepped ? hit_cost[insn] : 0;
 }
 
 void loader_settled(struct loader *l)

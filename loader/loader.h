@@ -201,7 +201,7 @@ int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader
 
 /* Returns the cost of one empty hit on this host (ns) by instruction class and kind of probe; 0:
  * could not be measured. */
-uint32_t loader_price_ns(struct loader *l, enum gp_insn insn, bool returns);
+uint32_t loader_hit_cost_ns(struct loader *l, enum gp_insn insn, bool returns);
 
 /* Reports what would be attached to a file without attaching it, for `check --library FILE` and
  * `check --pid`. Returns 0 or -errno. */

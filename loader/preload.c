@@ -8,11 +8,11 @@
 #include "loader/kernel/feature.h"
 #include "loader/kernel/kernel.h"
 #include "loader/loader.h"
-#include "loader/budget/price.h"
+#include "loader/budget/hit_cost.h"
 
 struct preload {
 	struct kernel_objects *objects;
-	struct price price;
+	struct hit_cost hit_cost;
 };
 
 struct preload *loader_preload(const char *state_dir)
@@ -30,7 +30,7 @@ struct preload *loader_preload(const char *state_dir)
 		return NULL;
 	}
 	k.program[KERNEL_EMPTY] = kernel_preload_empty(a->objects);
-	price_measure(&a->price, &k, links);
+	hit_cost_measure(&a->hit_cost, &k, links);
 	attach_free(links, false);
 	return a;
 }
@@ -52,9 +52,9 @@ struct kernel_objects *preload_objects(struct preload *a)
 	return o;
 }
 
-bool preload_price(const struct preload *a, struct price *ret)
+bool preload_hit_cost(const struct preload *a, struct hit_cost *ret)
 {
 	if (a)
-		*ret = a->price;
+		*ret = a->hit_cost;
 	return a;
 }

@@ -10,7 +10,7 @@
 
 struct probe { /* the probe of a hash */
 	const struct probe_row *row;
-	uint32_t unit, price_ns;
+	uint32_t unit, hit_ns;
 };
 
 struct cost {
@@ -81,12 +81,12 @@ void cost_free(struct cost *c)
 	free(c);
 }
 
-void cost_price(struct cost *c, uint32_t probe, uint32_t price_ns)
+void cost_set_hit(struct cost *c, uint32_t probe, uint32_t hit_ns)
 {
 	struct probe *p = table_get(c->probes, probe);
 
-	if (p && price_ns > p->price_ns)
-		p->price_ns = price_ns;
+	if (p && hit_ns > p->hit_ns)
+		p->hit_ns = hit_ns;
 }
 
 void cost_records(struct cost *c, const void *records, size_t len)
@@ -184,15 +184,15 @@ static void cost_on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent,
 	enum budget_hits hits;
 	unsigned group;
 
-	if (!p || !p->price_ns || !cost_is_watched(s, pid))
+	if (!p || !p->hit_ns || !cost_is_watched(s, pid))
 		return;
 	hits = cost_row_protected(s->cost, p->row) ? BUDGET_KEPT : BUDGET_SENT;
 	group = cost_row_group(s->cost, p->row);
 	if (sent)
-		budget_add(s->cost->budget, pid, p->unit, group, sent * p->price_ns, hits);
+		budget_add(s->cost->budget, pid, p->unit, group, sent * p->hit_ns, hits);
 	hits = hits == BUDGET_KEPT ? hits : BUDGET_COUNTED;
 	if (counted)
-		budget_add(s->cost->budget, pid, p->unit, group, counted * p->price_ns, hits);
+		budget_add(s->cost->budget, pid, p->unit, group, counted * p->hit_ns, hits);
 }
 
 static double cost_percent(uint64_t ns)

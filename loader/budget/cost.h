@@ -21,7 +21,7 @@ void cost_free(struct cost *c);
 
 /* Sets the hit cost of an attached probe; where it is attached several times the highest one
  * counts. */
-void cost_price(struct cost *c, uint32_t probe, uint32_t price_ns);
+void cost_set_hit(struct cost *c, uint32_t probe, uint32_t hit_ns);
 /* Adds records read from a ring, and hits that were counted. */
 void cost_records(struct cost *c, const void *records, size_t len);
 void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits);

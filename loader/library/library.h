@@ -8,7 +8,7 @@
 #include "loader/budget/cost.h"
 #include "loader/kernel/kernel.h"
 #include "loader/loader.h"
-#include "loader/budget/price.h"
+#include "loader/budget/hit_cost.h"
 #include "loader/reader/reader.h"
 #include "loader/probe/rows.h"
 
@@ -17,7 +17,7 @@ struct libraries;
 struct library_deps { /* all borrowed */
 	const struct probe_table *probes;
 	const struct kernel *kernel;
-	const struct price *price;
+	const struct hit_cost *hit_cost;
 	struct rows *rows;
 	struct attach *attach;
 	struct reader *reader;

@@ -12,12 +12,13 @@ void library_report_site(const struct library_deps *deps, const struct library *
 			 const struct site *site)
 {
 	const struct probe_row *row = probe_table_row(deps->probes, site->row);
-	const uint32_t *price = row->returns ? deps->price->return_ns : deps->price->enter_ns;
+	const uint32_t *hit_cost = row->returns ? deps->hit_cost->return_ns
+						: deps->hit_cost->enter_ns;
 	struct gp_attach a = {
 		.dev = lib->dev,
 		.ino = lib->ino,
 		.offset = site->offset,
-		.price_ns = price[site->insn],
+		.price_ns = hit_cost[site->insn],
 		.error = site->error,
 		.insn = (uint8_t)site->insn,
 		.state = (uint8_t)site->state,

@@ -58,7 +58,7 @@ static void check_target_find_probe(struct check_find *f, const struct probe_row
 	};
 
 	if (!p.price_ns && f->loader && a->state == GP_ATTACH_attached)
-		p.price_ns = loader_price_ns(f->loader, a->insn, row->returns);
+		p.price_ns = loader_hit_cost_ns(f->loader, a->insn, row->returns);
 	if (known)
 		*known = p;
 	else

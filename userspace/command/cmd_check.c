@@ -49,8 +49,8 @@ static void cmd_check_host_prices(struct check *c)
 	for (unsigned insn = GP_INSN_nop5; insn <= GP_INSN_stepped; insn++)
 		c->host.prices[c->host.nprices++] = (struct check_price){
 			.insn = event_insn_name(insn),
-			.enter_ns = loader_price_ns(c->loader, insn, false),
-			.return_ns = loader_price_ns(c->loader, insn, true),
+			.enter_ns = loader_hit_cost_ns(c->loader, insn, false),
+			.return_ns = loader_hit_cost_ns(c->loader, insn, true),
 		};
 }
 

@@ -6,13 +6,13 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "loader/budget/price.h"
+#include "loader/budget/hit_cost.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define PRICE_TAG UINT64_MAX
-#define BATCHES	  9
-#define WARM_HITS 16 /* the first hit of a nop5 site makes the kernel rewrite it */
+#define HIT_COST_TAG UINT64_MAX
+#define BATCHES	     9
+#define WARM_HITS    16 /* the first hit of a nop5 site makes the kernel rewrite it */
 /* duration of a batch; with 250 us the costs are the same within 3 % */
 #define SPEND_NS  100000
 #define BATCH_MAX 400
@@ -33,16 +33,16 @@
 #endif
 
 #define SITE(name)                                                                                 \
-	void price_site_##name(void);                                                              \
-	asm(".pushsection .text.price,\"ax\",@progbits\n"                                          \
+	void hit_cost_site_##name(void);                                                           \
+	asm(".pushsection .text.hit_cost,\"ax\",@progbits\n"                                       \
 	    ".balign 64\n"                                                                         \
-	    ".globl price_site_" #name "\n"                                                        \
-	    ".hidden price_site_" #name "\n"                                                       \
-	    ".type price_site_" #name ", %function\n"                                              \
-	    "price_site_" #name ":\n\t" BODY_##name "\n"                                           \
-						    ".size price_site_" #name                      \
-						    ", . - price_site_" #name "\n"                 \
-						    ".popsection\n")
+	    ".globl hit_cost_site_" #name "\n"                                                     \
+	    ".hidden hit_cost_site_" #name "\n"                                                    \
+	    ".type hit_cost_site_" #name ", %function\n"                                           \
+	    "hit_cost_site_" #name ":\n\t" BODY_##name "\n"                                        \
+						       ".size hit_cost_site_" #name                \
+						       ", . - hit_cost_site_" #name "\n"           \
+						       ".popsection\n")
 
 SITE(nop5);
 SITE(emulated);
@@ -54,14 +54,14 @@ struct shape {
 };
 
 static const struct shape shapes[SHAPES] = {
-	{GP_INSN_nop5, price_site_nop5},
-	{GP_INSN_emulated, price_site_emulated},
-	{GP_INSN_stepped, price_site_stepped},
+	{GP_INSN_nop5, hit_cost_site_nop5},
+	{GP_INSN_emulated, hit_cost_site_emulated},
+	{GP_INSN_stepped, hit_cost_site_stepped},
 };
 
 /* Returns the file offset of an address in /proc/self/exe; 0 when the address is not in it (offset
  * 0 is the ELF header, never code). */
-static uint64_t price_file_offset(uintptr_t address)
+static uint64_t hit_cost_file_offset(uintptr_t address)
 {
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	size_t n = getauxval(AT_PHNUM);
@@ -79,7 +79,7 @@ static uint64_t price_file_offset(uintptr_t address)
 	return 0;
 }
 
-static uint64_t price_hits_ns(const struct shape *shape, unsigned int hits)
+static uint64_t hit_cost_hits_ns(const struct shape *shape, unsigned int hits)
 {
 	uint64_t start = clock_thread_ns();
 
@@ -88,50 +88,50 @@ static uint64_t price_hits_ns(const struct shape *shape, unsigned int hits)
 	return clock_thread_ns() - start;
 }
 
-static int price_sample_cmp(const void *a, const void *b)
+static int hit_cost_sample_cmp(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
-static uint32_t price_shape_ns(const struct shape *shape)
+static uint32_t hit_cost_shape_ns(const struct shape *shape)
 {
-	uint64_t samples[BATCHES], one = price_hits_ns(shape, WARM_HITS) / WARM_HITS + 1;
+	uint64_t samples[BATCHES], one = hit_cost_hits_ns(shape, WARM_HITS) / WARM_HITS + 1;
 	unsigned int hits = (unsigned int)(SPEND_NS / one);
 
 	hits = hits < 4 ? 4 : hits > BATCH_MAX ? BATCH_MAX : hits;
 	for (int i = 0; i < BATCHES; i++)
-		samples[i] = price_hits_ns(shape, hits) / hits;
-	qsort(samples, BATCHES, sizeof(samples[0]), price_sample_cmp);
+		samples[i] = hit_cost_hits_ns(shape, hits) / hits;
+	qsort(samples, BATCHES, sizeof(samples[0]), hit_cost_sample_cmp);
 	return samples[BATCHES / 2] ? (uint32_t)samples[BATCHES / 2] : 1;
 }
 
-static void price_shapes_measure(uint32_t prices[4], const struct attach_site *sites)
+static void hit_cost_shapes_measure(uint32_t costs[4], const struct attach_site *sites)
 {
 	for (int i = 0; i < SHAPES; i++)
 		if (!sites[i].error)
-			prices[shapes[i].insn] = price_shape_ns(&shapes[i]);
+			costs[shapes[i].insn] = hit_cost_shape_ns(&shapes[i]);
 }
 
-void price_measure(struct price *ret, const struct kernel *k, struct attach *at)
+void hit_cost_measure(struct hit_cost *ret, const struct kernel *k, struct attach *at)
 {
 	const struct bpf_program *empty = k->program[KERNEL_EMPTY];
 	struct attach_site sites[SHAPES] = {0};
-	struct attach_set set = {.tag = PRICE_TAG, .prog = empty};
+	struct attach_set set = {.tag = HIT_COST_TAG, .prog = empty};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	*ret = (struct price){0};
+	*ret = (struct hit_cost){0};
 	if (fd < 0)
 		return;
 	set.fd = fd;
 	for (int i = 0; i < SHAPES; i++)
-		sites[i].offset = price_file_offset((uintptr_t)shapes[i].call);
+		sites[i].offset = hit_cost_file_offset((uintptr_t)shapes[i].call);
 	if (!attach_sites(at, &set, sites, SHAPES))
-		price_shapes_measure(ret->enter_ns, sites);
+		hit_cost_shapes_measure(ret->enter_ns, sites);
 	set.returns = true;
 	if (!attach_sites(at, &set, sites, SHAPES))
-		price_shapes_measure(ret->return_ns, sites);
+		hit_cost_shapes_measure(ret->return_ns, sites);
 	close(fd);
 	log_debug(
 		"price of an empty hit, ns: nop5 %u, emulated %u, stepped %u; with return %u, %u, %u",

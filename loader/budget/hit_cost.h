@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* price.h - measures the hit cost: what one empty hit costs on this host, on functions of gp-bpf.
+/* hit_cost.h - measures the hit cost: what one empty hit costs on this host, on functions of
+ * gp-bpf.
  */
-#ifndef LOADER_PRICE_H
-#define LOADER_PRICE_H
+#ifndef LOADER_HIT_COST_H
+#define LOADER_HIT_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,13 +11,13 @@
 #include "loader/attach/attach.h"
 #include "loader/kernel/kernel.h"
 
-struct price {
+struct hit_cost {
 	uint32_t enter_ns[4];  /* ns by enum gp_insn; 0: could not be measured */
 	uint32_t return_ns[4]; /* the same for entry and return together */
 };
 
 /* Measures, in about 10 ms of CPU time. The probes stay attached until attach_free(), since closing
  * one takes longer than measuring, and nothing else calls these functions. */
-void price_measure(struct price *ret, const struct kernel *k, struct attach *at);
+void hit_cost_measure(struct hit_cost *ret, const struct kernel *k, struct attach *at);
 
 #endif
