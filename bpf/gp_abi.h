@@ -33,7 +33,7 @@
 #define GP_DEREFS_MAX  3    /* pointers that one capture follows; the programs unroll this loop */
 #define GP_UNLESS      4    /* values of a call for which no record is sent */
 #define GP_MONITOR_MAX 16   /* entries of one monitor event that are sent */
-#define GP_KEEP	       8    /* name prefixes of one row that are exempt from its rate bound */
+#define GP_KEEP	       8    /* name prefixes of one row that are exempt from its rate limit */
 #define GP_CARRY_MAX   1216 /* bytes of a job's state that goes from node to node */
 #define GP_RANGE_DEPTH 64   /* supported nesting depth of ranges on one thread */
 
@@ -130,7 +130,7 @@ struct gp_exit { /* written once for a process, when its last thread has ended *
 struct gp_signal { /* a signal that ends a process by default was sent to a watched process (pid) */
 	__u32 signal;
 	__u32 sender;		/* tgid of the sender; 0: the kernel */
-	char comm[GP_COMM_MAX]; /* of the sender */
+	char comm[GP_COMM_MAX]; /* comm of the sender */
 	__s32 code;		/* si_code; 0 when unknown */
 	__u32 reserved;
 };
@@ -184,7 +184,7 @@ struct gp_session {  /* first record of every tape; ts_ns: when gp-bpf began to 
 	__u32 abi;   /* GP_ABI_VERSION of the writer */
 	__u32 flags; /* GP_SESSION_* */
 	char boot_id[40];
-	char version[24];  /* of gp-bpf */
+	char version[24];  /* version of gp-bpf */
 	char kernel[64];   /* uname release and machine */
 	char command[256]; /* command line of gp-bpf */
 };
@@ -428,7 +428,7 @@ enum gp_notice_kind {
 
 struct gp_end {	      /* last record of a tape that was closed properly */
 	__u32 reason; /* enum gp_end_reason */
-	__s32 status; /* of CMD, as wait(2) reports it, or -1 */
+	__s32 status; /* status of CMD, as wait(2) reports it; -1: none */
 };
 
 #define GP_KINDS(X) /* id, name, payload: append, never renumber */                                \
@@ -467,7 +467,7 @@ struct gp_end {	      /* last record of a tape that was closed properly */
 	X(81, notice, struct gp_notice)                                                            \
 	X(82, code, struct gp_code)
 
-#define GP_KIND_USER 64 /* first kind of user space */
+#define GP_KIND_USER 64 /* first kind written by user space */
 #define GP_KIND_MAX  128
 
 enum gp_kind {
@@ -484,8 +484,8 @@ enum gp_gap_cause {
 
 enum gp_end_reason {
 	GP_END_TARGETS_GONE = 0, /* every watched process ended */
-	GP_END_USER = 1,	 /* q, ^C, SIGTERM */
-	GP_END_TIME = 2,	 /* --for */
+	GP_END_USER = 1,	 /* ended by the user: q, ^C, SIGTERM */
+	GP_END_TIME = 2,	 /* time limit of --for */
 	GP_END_ERROR = 3,
 	GP_END_HANDOVER = 4, /* all probes stay attached for a successor */
 };

@@ -54,7 +54,7 @@ struct gp_at {	    /* one hit that counts */
 	__u64 id;   /* tgid << 32 | tid */
 	__u32 slot; /* slot of hot counters */
 	const struct gp_row *row;
-	__u32 index; /* of the row */
+	__u32 index; /* index of the row in gp_rows */
 };
 
 /* While links are being replaced, every hit runs the programs of both links, that of the newer link

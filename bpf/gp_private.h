@@ -8,7 +8,7 @@
 
 #define GP_WATCH_MAX   8192  /* processes watched at once */
 #define GP_THREADS_MAX 16384 /* threads whose open ranges are tracked */
-#define GP_OPEN_MAX    16384 /* (thread, entry+return row) pairs */
+#define GP_OPEN_MAX    16384 /* (thread, row probed at entry and return) pairs */
 #define GP_RATES_MAX   4096  /* (process, row with max_hz) pairs */
 #define GP_NAMES_MAX   4096  /* (process, row with max_hz, name that is not exempt) triples */
 #define GP_SWAPS_MAX   4096  /* (thread, row) pairs that hit while links are being replaced */

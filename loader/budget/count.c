@@ -16,7 +16,7 @@ struct counts {
 	uint64_t losses_reported[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
 	bool sampled[GP_SLOTS];	  /* sampled after the end of its process */
-	bool ownerless[GP_SLOTS]; /* at the last sweep */
+	bool ownerless[GP_SLOTS]; /* had no owner at the last sweep */
 };
 
 int counts_new(struct counts **ret, const struct kernel *k, const struct rows *rows)

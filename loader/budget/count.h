@@ -10,13 +10,17 @@
 
 struct counts;
 
+/* k and rows are borrowed. Returns 0 or -errno. */
 int counts_new(struct counts **ret, const struct kernel *k, const struct rows *rows);
 void counts_free(struct counts *c);
 
-uint32_t counts_take_slot(struct counts *c, pid_t pid); /* 0: none is free */
+/* Returns a slot that pid owns from now on; 0: none is free. */
+uint32_t counts_take_slot(struct counts *c, pid_t pid);
 /* Frees the slot after the next counts_sample() has reported what it counted. */
 void counts_release_slot(struct counts *c, uint32_t slot);
+/* Reports counters of all slots, and losses, since the last call. */
 void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
+/* Reports counters of a slot whose process has ended. */
 void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx);
 /* Everything reported so far is stored on the tape. */
 void counts_commit(struct counts *c);

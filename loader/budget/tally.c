@@ -13,7 +13,7 @@ struct cell {
 };
 
 struct tally {
-	struct table *cells; /* pid << 32 | probe */
+	struct table *cells; /* key: pid << 32 | probe */
 	struct {
 		uint64_t key;
 		struct cell *cell;

@@ -15,7 +15,7 @@
 
 #define SEGMENT_HEADERS_MAX 1024
 #define SECTIONS_MAX	    (1u << 20)
-#define DYNAMIC_MAX	    4096 /* entries */
+#define DYNAMIC_MAX	    4096 /* limit of entries */
 #define BATCH		    64	 /* headers read at once */
 
 static void elf_file_segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
@@ -35,7 +35,7 @@ static void elf_file_segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
 	};
 }
 
-/* Segments first, as the dynamic section's addresses need them. */
+/* Reads the segments, which the addresses in the dynamic section need. */
 static int elf_file_segments_read(struct elf_file *ef, const Elf64_Ehdr *header,
 				  Elf64_Phdr *ret_dynamic)
 {
@@ -63,7 +63,7 @@ static int elf_file_segments_read(struct elf_file *ef, const Elf64_Ehdr *header,
 
 struct dynamic_addresses {
 	uint64_t symbols, strings, strings_size, entry_size, hash;
-	uint64_t soname; /* in the strings; 0: none */
+	uint64_t soname; /* offset in the strings; 0: none */
 };
 
 static void elf_file_dynamic_note(struct dynamic_addresses *a, const Elf64_Dyn *d)
@@ -160,8 +160,9 @@ static void elf_file_sections_read(struct elf_file *ef, const Elf64_Ehdr *header
 
 	if (!header->e_shoff || header->e_shentsize != sizeof(section))
 		return;
-	if (!count && !elf_file_section_read(ef, header, 0,
-					     &section)) /* over 0xff00 sections, gABI "e_shnum" */
+	if (!count && !elf_file_section_read(
+			      ef, header, 0,
+			      &section)) /* more than 0xff00 sections, see e_shnum in the gABI */
 		count = section.sh_size;
 	if (count > SECTIONS_MAX)
 		return;

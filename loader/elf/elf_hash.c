@@ -126,7 +126,7 @@ static int hash_last(const struct elf_file *ef, const struct hash_table *t, uint
 	return 0;
 }
 
-/* The last bucket's chain ends with the last symbol. */
+/* Finds the last symbol: the chain of the last bucket ends with it. */
 uint64_t elf_hash_count(const struct elf_file *ef)
 {
 	uint32_t last, value;

@@ -10,7 +10,7 @@
 	64 /* limit of libraries of one process; the largest frameworks have a dozen */
 #define SWAPS_MAX 32
 
-struct user { /* one process */
+struct user { /* libraries of one process */
 	struct library *libs[LIBRARIES_MAX];
 	size_t count;
 	unsigned int swapped;

@@ -183,7 +183,7 @@ static const cyaml_schema_value_t file_schema = {
 struct complaint {
 	char what[160], field[64];
 	size_t line, column; /* of the innermost position that libcyaml named */
-	size_t entry_line;   /* of the innermost list entry */
+	size_t entry_line;   /* line of the innermost list entry */
 	unsigned positions;
 	bool in_backtrace;
 };

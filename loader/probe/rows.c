@@ -5,7 +5,7 @@
 
 #include "loader/probe/rows.h"
 
-#define GENERATION_FIRST 1 /* 0 means silent */
+#define GENERATION_FIRST 1 /* 0: silent */
 #define RUNTIMES_MAX	 32
 
 struct entry {

@@ -24,7 +24,7 @@
 #define SCAN_BACK      64 /* bytes scanned backwards from the 24 for the size */
 #define OVERLAP	       80
 #define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* enough for unoptimised code */
-#define CANDIDATES_MAX 4096		     /* real files have one */
+#define CANDIDATES_MAX 4096		     /* limit of candidates; real files have one */
 #define ADDRESSES_MIN  60 /* with more stored addresses it is a table, so its error is reported */
 #define TRY_NS                                                                                     \
 	5000000000ull /* of the 8 s that a reader has; a cold disk may need several attempts */
