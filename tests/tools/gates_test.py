@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gates_test.py: the gates of `make check` (sizes.sh, circles.py, private_headers.sh, prefixes.py, wire_layout.py, doc_names.py) fail when they should. TAP."""
+"""gates_test.py: the gates of `make check` fail when they should: sizes.sh, circles.py, private_headers.sh,
+prefixes.py, stages.sh, wire_layout.py, doc_names.py. TAP."""
 from __future__ import annotations
 
 import os
@@ -124,6 +125,38 @@ def test_prefixes_alone_are_no_name(folder: str) -> None:
 
 def test_prefixes_a_name_of_two_files_fails(folder: str) -> None:
     gate(1, *prefixes(folder, *["static int row_add(void)\n{\n}\n"] * 2), says="rows_1.c:1: row_add() is a function of loader/probe/rows_0.c")
+
+
+def stages(folder: str, *includes: tuple[str, str]) -> tuple[str, str]:
+    for number, (including, included) in enumerate(includes):
+        write(folder, included.strip('<>"'), "")
+        write(folder, f"{including}/f{number}.c", f"/* a comment */\n#include <stdio.h>\n#include {included}\n")
+    return "stages.sh", folder
+
+
+def test_stages_includes_of_earlier_folders_pass(folder: str) -> None:
+    gate(0, *stages(folder, ("userspace/watch", '"userspace/model/model.h"'), ("userspace/store", '"userspace/store/store.h"'), ("loader/elf", '"userspace/base/log.h"'),
+                    ("userspace/watch", '"loader/loader.h"'), ("loader/elf", '"loader/loader.h"'), ("userspace/model", '"bpf/gp_abi.h"'), ("userspace", '"userspace/watch/watch.h"')))
+
+
+def test_stages_an_include_of_a_later_folder_fails(folder: str) -> None:
+    gate(1, *stages(folder, ("userspace/model", '"userspace/watch/watch.h"')), says="userspace/model/f0.c:3: userspace/model must not include userspace/watch/watch.h")
+
+
+def test_stages_an_include_of_a_folder_beside_it_fails(folder: str) -> None:
+    gate(1, *stages(folder, ("loader/elf", '"loader/attach/attach.h"')), says="loader/elf must not include loader/attach/attach.h")
+
+
+def test_stages_an_include_of_what_is_private_fails(folder: str) -> None:
+    gate(1, *stages(folder, ("userspace/watch", '"loader/elf/elf.h"')), says="loader/elf/elf.h is private")
+    gate(1, *stages(folder, ("userspace/watch", "<bpf/libbpf.h>")), says="bpf/libbpf.h is private")
+    os.unlink(os.path.join(folder, "bpf/libbpf.h"))
+    gate(1, "stages.sh", folder, says="only loader/ may include bpf/libbpf.h")
+
+
+def test_stages_an_include_that_is_not_named_from_the_top_fails(folder: str) -> None:
+    write(folder, "loader/a.c", '#include "a.h"\n')
+    gate(1, *stages(folder), says="loader/a.c:1: a.h is no file of this tree")
 
 
 def test_private_headers_one_a_folder_passes(folder: str) -> None:

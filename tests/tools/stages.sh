@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Data flows one way: an include may point to its own folder, to one that comes earlier in the list below, or to
 # userspace/base. Of bpf/ and loader/ userspace sees what they publish, and only loader/ includes libbpf. Includes
-# are rooted at the top. Fails with one line for each include that breaks this.
+# are rooted at the top. Fails with one line for each include that breaks this. stages.sh [TREE].
 set -u
-cd "$(dirname "$0")/../.." || exit 1
+cd "${1:-$(dirname "$0")/../..}" || exit 1
 
 # Folders on one line are beside each other: neither includes the other.
 declare -A rank
@@ -51,11 +51,12 @@ LIST
 
 bad=0
 
-folder_of() { # path -> folder
+# No subshell: there are thousands of includes, and a process for each takes half a minute.
+folder_of() { # path -> $folder
 	case $1 in
-	userspace/*/*) printf '%s\n' "${1%/*}" ;;
-	userspace/*) printf 'main\n' ;;
-	*) printf '%s\n' "${1%/*}" ;;
+	userspace/*/*) folder=${1%/*} ;;
+	userspace/*) folder=main ;;
+	*) folder=${1%/*} ;;
 	esac
 }
 
@@ -64,9 +65,12 @@ complain() {
 	bad=1
 }
 
+include='#include[[:space:]]*["<]([^">]*)[">]'
 while IFS=: read -r file line text; do
-	target=$(sed -n 's/.*#include[[:space:]]*["<]\([^">]*\)[">].*/\1/p' <<<"$text")
-	from=$(folder_of "$file")
+	[[ $text =~ $include ]] || continue
+	target=${BASH_REMATCH[1]}
+	folder_of "$file"
+	from=$folder
 	case $target in
 	bpf/bpf_*.h) # libbpf's, for programs
 		[ "$from" = bpf ] && continue
@@ -88,7 +92,8 @@ while IFS=: read -r file line text; do
 	*:bpf/* | userspace/*:loader/*) complain "$target is private" ;;
 	esac
 	[[ $from == loader/* ]] && [ "$target" = loader/loader.h ] && continue # what all of loader/ publishes
-	to=$(folder_of "$target")
+	folder_of "$target"
+	to=$folder
 	[ "$from" = main ] && continue
 	[ "$to" = "$from" ] && continue
 	if [ "$to" = main ] || [ -z "${rank[$from]:-}" ] || [ -z "${rank[$to]:-}" ] || [ "${rank[$to]}" -ge "${rank[$from]}" ]; then
