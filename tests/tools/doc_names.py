@@ -10,6 +10,7 @@ headings of documents. In comments of bpf/, loader/ and userspace/: *.c and *.h,
 from __future__ import annotations
 
 import argparse
+import functools
 import glob
 import os
 import re
@@ -52,10 +53,16 @@ class Tree:
         return self.words[path]
 
     def has_word(self, word: str) -> bool:
-        return any(word in self.words_of(path) for path in self.files
-                   if (path.endswith(SOURCES) or path == "Makefile") and path not in self.documents()
-                   and os.path.isfile(os.path.join(self.top, path)))
+        return word in self.source_words
 
+    @functools.cached_property
+    def source_words(self) -> set[str]:
+        """Every word of the sources; those of the documents prove nothing."""
+        documents = set(self.documents)
+        return set().union(*(self.words_of(path) for path in self.files
+                             if (path.endswith(SOURCES) or path == "Makefile") and path not in documents and os.path.isfile(os.path.join(self.top, path))))
+
+    @functools.cached_property
     def documents(self) -> list[str]:
         return [os.path.relpath(path, self.top) for name in DOCUMENTS for path in sorted(glob.glob(os.path.join(self.top, name)))]
 
@@ -136,7 +143,7 @@ def main() -> int:
     parser.add_argument("--tree", default=ROOT)
     tree = Tree(parser.parse_args().tree)
     bad = check_comments(tree)
-    for document in tree.documents():
+    for document in tree.documents:
         with open(os.path.join(tree.top, document), encoding="utf-8") as file:
             text = file.read()
         # A sentence may go on in the next line: the function at the end of one, its file at the beginning of the next.
