@@ -20,7 +20,7 @@
 #include "tests/unit/fixture.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/line_writer.h"
 
 #define ROOM 10000 /* of a disk that is full */
 

@@ -13,11 +13,11 @@
  * - in a folder that others may write, a file that is there already has one name; else -EMLINK.
  *
  * Through here go, of what is written: lines, traces and tables of --export and of `report --export
- * csv` (sink.c, outlet.c, csv.c, report_csv.c), event files (tensorboard_folder.c), --html
- * (page.c), tapes of `record` and --durable (tape.c, durable.c), --output of `run` (child.c), the
- * store (store.c), the queue of Cloud Monitoring (spool.c), --carry (carry_file.c), the symbol
- * cache (symbol_cache.c), archives (cmd_bundle.c), and the folders of unix sockets (listen.c,
- * prometheus.c); of what is read: --config and
+ * csv` (line_writer.c, file_writer.c, csv.c, report_csv.c), event files (tensorboard_folder.c),
+ * --html (page.c), tapes of `record` and --durable (tape.c, durable.c), --output of `run`
+ * (child.c), the store (store.c), the queue of Cloud Monitoring (spool.c), --carry (carry_file.c),
+ * the symbol cache (symbol_cache.c), archives (cmd_bundle.c), and the folders of unix sockets
+ * (listen.c, prometheus.c); of what is read: --config and
  * --web-config (config_file.c), probe files (probe_yaml.c), libraries that are named (plan.c),
  * tapes (tape.c), logs of `account` (goodput_file.c), files of --on (hook_file.c), certificates
  * (http_tls.c), credentials (credentials.c, access.c, carry_map.c).

@@ -9,20 +9,20 @@
 #include "userspace/base/csv_text.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/line_writer.h"
 
 struct csv_report {
 	struct store *st;
 	const struct store_span *span;
-	struct sink *sink; /* of the table that is being written */
+	struct line_writer *writer; /* of the table that is being written */
 	const struct store_run *run;
 	const struct store_rank *rank;
 };
 
 static void report_csv_row_end(struct csv_report *c)
 {
-	csv_row(sink_buffer(c->sink));
-	sink_line(c->sink);
+	csv_row(line_writer_buffer(c->writer));
+	line_writer_line(c->writer);
 }
 
 static void report_csv_time(struct buffer *b, int64_t at_ns)
@@ -47,7 +47,7 @@ static void report_csv_rank(struct buffer *b, int64_t value)
 
 static void report_csv_minutes_header(struct csv_report *c)
 {
-	struct buffer *b = sink_buffer(c->sink);
+	struct buffer *b = line_writer_buffer(c->writer);
 	const char *name;
 
 	buffer_printf(b, "run,rank,pid,from,to,steps,step_p50_ns,step_p99_ns");
@@ -60,7 +60,7 @@ static int report_csv_minute_row(void *ctx, int64_t from_ns, int64_t to_ns,
 				 const struct store_totals *t)
 {
 	struct csv_report *c = ctx;
-	struct buffer *b = sink_buffer(c->sink);
+	struct buffer *b = line_writer_buffer(c->writer);
 
 	csv_uint(b, c->run->attempt);
 	report_csv_rank(b, c->rank->rank);
@@ -103,7 +103,7 @@ static int report_csv_minutes(struct csv_report *c, int64_t job)
 static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k)
 {
 	struct csv_report *c = ctx;
-	struct buffer *b = sink_buffer(c->sink);
+	struct buffer *b = line_writer_buffer(c->writer);
 
 	csv_text(b, k->restore ? "restore" : "save");
 	csv_text(b, k->restore ? NULL : k->async ? "async" : "sync");
@@ -131,7 +131,7 @@ static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k
 static int report_csv_checkpoints(struct csv_report *c, int64_t job)
 {
 	buffer_printf(
-		sink_buffer(c->sink),
+		line_writer_buffer(c->writer),
 		"op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated");
 	report_csv_row_end(c);
 	return store_checkpoints(c->st, job, c->span, report_csv_checkpoint_row, c);
@@ -140,7 +140,7 @@ static int report_csv_checkpoints(struct csv_report *c, int64_t job)
 static int report_csv_disruption(void *ctx, const struct store_disruption *d)
 {
 	struct csv_report *c = ctx;
-	struct buffer *b = sink_buffer(c->sink);
+	struct buffer *b = line_writer_buffer(c->writer);
 
 	csv_int(b, d->id);
 	report_csv_time(b, d->at_ns);
@@ -168,7 +168,7 @@ static int report_csv_disruption(void *ctx, const struct store_disruption *d)
 static int report_csv_disruptions(struct csv_report *c, int64_t job)
 {
 	buffer_printf(
-		sink_buffer(c->sink),
+		line_writer_buffer(c->writer),
 		"id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
 	report_csv_row_end(c);
 	return store_disruptions(c->st, job, c->span, report_csv_disruption, c);
@@ -184,14 +184,14 @@ static int report_csv_table(struct csv_report *c, int64_t job, const char *dir, 
 
 	if (asprintf(&path, "%s/%s", dir, file) < 0)
 		return -ENOMEM;
-	err = sink_open(&c->sink, path);
+	err = line_writer_open(&c->writer, path);
 	free(path);
 	if (err)
 		return err;
 	err = fill(c, job);
 	if (err)
 		log_error("report: %s", store_why(err));
-	lost = sink_close(c->sink);
+	lost = line_writer_close(c->writer);
 	return err ? err : lost;
 }
 

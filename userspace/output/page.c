@@ -15,7 +15,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 #include "userspace/base/table.h"
-#include "userspace/export/file/outlet.h"
+#include "userspace/export/file/file_writer.h"
 #include "userspace/store/intake.h"
 #include "userspace/store/writer.h"
 #include "userspace/report/html.h"
@@ -58,7 +58,7 @@ static int page_fail(const char *file, int err)
 	if (err)
 		log_error("--html %s: %s", file,
 			  err == -ETIMEDOUT ? "its disk or its reader does not answer"
-					    : outlet_why(err));
+					    : file_writer_why(err));
 	return err;
 }
 
@@ -95,40 +95,40 @@ static int page_pipe_make(const char *file, const char *data, size_t len)
 /* By a process of its own: a disk may never answer. */
 static int page_file_make(const char *file, const char *data, size_t len)
 {
-	struct outlet_told told = {0};
-	struct outlet *o;
+	struct file_writer_told told = {0};
+	struct file_writer *o;
 	int err, lost;
 
 	if (!strcmp(file, "-"))
 		return page_fail(file, page_write_all(STDOUT_FILENO, data, len, -1));
-	err = outlet_open(&o, file, false);
+	err = file_writer_open(&o, file, false);
 	if (err)
 		return page_fail(file, err == -ENOTSUP ? page_pipe_make(file, data, len) : err);
 	while (len && !err) {
-		if (!outlet_give(o, data, len))
+		if (!file_writer_give(o, data, len))
 			err = -EBUSY;
-		else if (outlet_take(o, OUTLET_OPEN_MS, &told))
+		else if (file_writer_take(o, FILE_WRITER_OPEN_MS, &told))
 			err = -ETIMEDOUT;
 		err = err ? err : told.err;
 		data += err ? 0 : told.bytes;
 		len -= err ? 0 : told.bytes;
 	}
-	lost = outlet_close(o, OUTLET_OPEN_MS);
+	lost = file_writer_close(o, FILE_WRITER_OPEN_MS);
 	return page_fail(file, err ? err : lost);
 }
 
 /* Whether it can be written; what is in it stays. */
 static int page_file_try(const char *file, bool *ret_made)
 {
-	struct outlet *o;
-	int err = outlet_open(&o, file, true), fd;
+	struct file_writer *o;
+	int err = file_writer_open(&o, file, true), fd;
 	struct stat st;
 
 	if (err == -ENOTSUP && !stat(file, &st) && S_ISFIFO(st.st_mode))
 		return 0; /* its reader would take our closing it for the end of the page */
 	if (!err) {
-		*ret_made = outlet_made(o);
-		return page_fail(file, outlet_close(o, OUTLET_OPEN_MS));
+		*ret_made = file_writer_made(o);
+		return page_fail(file, file_writer_close(o, FILE_WRITER_OPEN_MS));
 	}
 	fd = err == -ENOTSUP ? path_open_fifo(file, O_WRONLY | O_CREAT, 0644, PIPE_WAIT_MS) : err;
 	if (fd < 0)
@@ -396,7 +396,8 @@ void page_drop(struct page *p)
 		return;
 	store_writer_close(p->store);
 	if (p->made)
-		aside_once(page_remove_there, &p->file, sizeof(p->file), NULL, 0, OUTLET_OPEN_MS);
+		aside_once(page_remove_there, &p->file, sizeof(p->file), NULL, 0,
+			   FILE_WRITER_OPEN_MS);
 	for (uint32_t i = 0; i < p->nlines; i++)
 		free(p->lines[i].curve);
 	table_free(p->seen, NULL);

@@ -16,8 +16,8 @@
 #include "userspace/base/path.h"
 #include "userspace/export/exporter.h"
 #include "userspace/export/file/json_line.h"
-#include "userspace/export/file/outlet.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/file_writer.h"
+#include "userspace/export/file/line_writer.h"
 
 #define SAVE_NS 500000000ull /* that a save of the state waits for a slow disk */
 
@@ -50,8 +50,8 @@ static const struct {
 struct csv_export {
 	char *dir;
 	struct csv_file {
-		struct sink *sink; /* NULL: it is not open */
-		bool numbered;	   /* resumed: facts up to this number are in the file */
+		struct line_writer *writer; /* NULL: it is not open */
+		bool numbered;		    /* resumed: facts up to this number are in the file */
 		uint64_t last;
 		uint64_t rows;
 	} files[CSV_TABLES];
@@ -215,7 +215,7 @@ static void csv_fact(void *state, const struct fact *f)
 			file = &c->files[i];
 	if (!file || (file->numbered ? f->number <= file->last : f->told))
 		return;
-	b = sink_buffer(file->sink);
+	b = line_writer_buffer(file->writer);
 	csv_head(b, f);
 	if (f->type == FACT_STEP)
 		csv_step(b, f->step);
@@ -225,7 +225,7 @@ static void csv_fact(void *state, const struct fact *f)
 		csv_disruption(b, f->disruption);
 	csv_row(b);
 	file->rows++;
-	sink_line(file->sink);
+	line_writer_line(file->writer);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ static int csv_resume(struct csv_file *file, const char *path)
 {
 	uint64_t bytes;
 	char *tail, *at;
-	int err = sink_tail(path, NULL, &tail, &bytes);
+	int err = line_writer_tail(path, NULL, &tail, &bytes);
 
 	if (err)
 		return err;
@@ -301,7 +301,7 @@ static int csv_columns_settle(const char *path, int table, bool *ret_other)
 	struct columns_ask ask = {path, tables[table].columns};
 	unsigned n = 0;
 	ssize_t err = aside_once(csv_columns_there, &ask, sizeof(ask), &n, sizeof(n),
-				 OUTLET_OPEN_MS);
+				 FILE_WRITER_OPEN_MS);
 	char shown[256];
 
 	log_escape(shown, sizeof(shown), path, strlen(path));
@@ -332,16 +332,17 @@ static int csv_open_file(struct csv_export *c, int table, const struct export_op
 	err = file->numbered ? csv_columns_settle(path, table, &other) : err == -ENOENT ? 0 : err;
 	append = file->numbered && !other;
 	if (!err && !opt->replay)
-		err = sink_open_aside(&file->sink, path, append, NULL, NULL);
+		err = line_writer_open_aside(&file->writer, path, append, NULL, NULL);
 	else if (!err)
-		err = append ? sink_open_append(&file->sink, path) : sink_open(&file->sink, path);
+		err = append ? line_writer_open_append(&file->writer, path)
+			     : line_writer_open(&file->writer, path);
 	free(path);
 	if (err || append)
 		return err;
-	b = sink_buffer(file->sink);
+	b = line_writer_buffer(file->writer);
 	buffer_add(b, tables[table].columns, strlen(tables[table].columns));
 	csv_row(b);
-	sink_flush(file->sink);
+	line_writer_flush(file->writer);
 	return 0;
 }
 
@@ -353,9 +354,9 @@ static int csv_close(void *state)
 	char *path, *tail;
 
 	for (int i = 0; i < CSV_TABLES; i++) {
-		lost = sink_close(c->files[i].sink);
+		lost = line_writer_close(c->files[i].writer);
 		path = lost && c->replay ? file_path(c, i) : NULL;
-		if (path && !sink_tail(path, NULL, &tail, &bytes)) /* a torn row */
+		if (path && !line_writer_tail(path, NULL, &tail, &bytes)) /* a torn row */
 			free(tail);
 		free(path);
 		err = err ? err : lost;
@@ -387,7 +388,7 @@ static int csv_open(void **ret_state, const char *arg, const struct export_optio
 	char shown[256];
 	int err = 0;
 
-	err = (int)aside_once(csv_folder_there, &arg, sizeof(arg), NULL, 0, OUTLET_OPEN_MS);
+	err = (int)aside_once(csv_folder_there, &arg, sizeof(arg), NULL, 0, FILE_WRITER_OPEN_MS);
 	if (err) {
 		log_error("export to %s: %s", log_escape(shown, sizeof(shown), arg, strlen(arg)),
 			  err == -ETIMEDOUT ? "its disk does not answer" : path_why(err));
@@ -415,8 +416,8 @@ static void csv_snapshot(void *state, struct snapshot *s)
 	bool up = true;
 
 	for (int i = 0; i < CSV_TABLES; i++) {
-		sink_flush(c->files[i].sink);
-		up = up && !sink_trouble(c->files[i].sink);
+		line_writer_flush(c->files[i].writer);
+		up = up && !line_writer_trouble(c->files[i].writer);
 	}
 	if (up)
 		c->flushed_ns = s->real_ns;
@@ -427,7 +428,7 @@ static void csv_save(void *state)
 	struct csv_export *c = state;
 
 	for (int i = 0; i < CSV_TABLES; i++)
-		sink_save(c->files[i].sink, SAVE_NS / CSV_TABLES);
+		line_writer_save(c->files[i].writer, SAVE_NS / CSV_TABLES);
 }
 
 static void csv_archive(void *state, struct archive *a)
@@ -436,9 +437,9 @@ static void csv_archive(void *state, struct archive *a)
 	uint64_t bytes;
 
 	for (int i = 0; i < CSV_TABLES; i++) {
-		sink_archive(c->files[i].sink, a, !c->files[i].numbered);
+		line_writer_archive(c->files[i].writer, a, !c->files[i].numbered);
 		if (archive_reads(a))
-			c->files[i].rows = sink_waiting(c->files[i].sink, &bytes);
+			c->files[i].rows = line_writer_waiting(c->files[i].writer, &bytes);
 	}
 }
 
@@ -450,13 +451,13 @@ static void csv_look(void *state, struct export_view *ret)
 	*ret = (struct export_view){
 		.name = "csv", .up = true, .last_ns = c->flushed_ns, .ndropped = 2};
 	for (int i = 0; i < CSV_TABLES; i++) {
-		const struct sink *s = c->files[i].sink;
-		const char *trouble = sink_trouble(s);
+		const struct line_writer *s = c->files[i].writer;
+		const char *trouble = line_writer_trouble(s);
 
 		rows += c->files[i].rows;
-		slow += sink_lost(s);
-		failed += sink_failed(s);
-		ret->waiting += sink_waiting(s, &bytes);
+		slow += line_writer_lost(s);
+		failed += line_writer_failed(s);
+		ret->waiting += line_writer_waiting(s, &bytes);
 		ret->waiting_bytes += bytes;
 		if (!trouble)
 			continue;
@@ -486,7 +487,7 @@ static void csv_end(void *state, bool soon)
 	struct csv_export *c = state;
 
 	for (int i = 0; i < CSV_TABLES; i++)
-		sink_end(c->files[i].sink, soon);
+		line_writer_end(c->files[i].writer, soon);
 }
 
 const struct exporter export_csv = {

@@ -13,7 +13,7 @@
 #include "userspace/base/log.h"
 #include "userspace/export/exporter.h"
 #include "userspace/export/file/json_line.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/line_writer.h"
 
 #define KEEP_USUAL   3
 #define KEEP_MOST    1000
@@ -22,7 +22,7 @@
 #define SAVE_NS	     500000000ull   /* that a save of the state waits for a slow disk */
 
 struct json_export {
-	struct sink *sink;
+	struct line_writer *writer;
 	bool numbered; /* resumed: facts up to this number are in the file */
 	uint64_t last;
 	uint64_t lines; /* handed over; the last one's: */
@@ -65,15 +65,17 @@ static uint64_t json_lines_in(int fd)
 }
 
 /* Cuts the settings off spec, which is the path then. bound->bytes 0: no bound. */
-static int json_settings(char *spec, const struct export_options *opt, struct outlet_bound *bound)
+static int json_settings(char *spec, const struct export_options *opt,
+			 struct file_writer_bound *bound)
 {
 	char *size = NULL, *keep = NULL, *value, *end;
 	unsigned long n;
 
-	*bound = (struct outlet_bound){.keep = KEEP_USUAL, .lines = json_lines_in};
-	while ((value = sink_setting(spec, "size")) || (value = sink_setting(spec, "keep")))
+	*bound = (struct file_writer_bound){.keep = KEEP_USUAL, .lines = json_lines_in};
+	while ((value = line_writer_setting(spec, "size")) ||
+	       (value = line_writer_setting(spec, "keep")))
 		*(value[-5] == 's' ? &size : &keep) = value;
-	if (size && strcmp(size, "none") != 0 && sink_size(size, &bound->bytes)) {
+	if (size && strcmp(size, "none") != 0 && line_writer_size(size, &bound->bytes)) {
 		log_error("--export json: size=%s: expected a size from 1M to 1024G, or none",
 			  size);
 		return -EINVAL;
@@ -109,13 +111,13 @@ static int json_resume(const char *path, bool bounded, uint64_t *ret_last)
 {
 	uint64_t bytes = 0, bytes_before;
 	char *tail;
-	int err = sink_tail(path, NULL, &tail, &bytes), before;
+	int err = line_writer_tail(path, NULL, &tail, &bytes), before;
 
 	if (!err)
 		*ret_last = json_last(tail);
 	if (!bounded || bytes || (err && err != -ENOENT))
 		return err;
-	before = sink_tail_before(path, &tail, &bytes_before);
+	before = line_writer_tail_before(path, &tail, &bytes_before);
 	if (!before)
 		*ret_last = json_last(tail);
 	return before == -ENOENT ? err : before;
@@ -140,7 +142,7 @@ static void json_gap(void *ctx, struct buffer *out, uint64_t lines)
 static int json_check(const char *arg, const struct export_options *opt)
 {
 	char *path = strdup(arg && *arg ? arg : "-");
-	struct outlet_bound bound;
+	struct file_writer_bound bound;
 	int err = !path ? -ENOMEM : opt->replay ? 0 : json_settings(path, opt, &bound);
 
 	free(path);
@@ -151,7 +153,7 @@ static int json_on_open(void **ret_state, const char *arg, const struct export_o
 {
 	struct json_export *j = calloc(1, sizeof(*j));
 	char *path = strdup(arg && *arg ? arg : "-");
-	struct outlet_bound bound;
+	struct file_writer_bound bound;
 	int err = j && path ? json_settings(path, opt, &bound) : -ENOMEM;
 
 	if (!err && opt->resume) {
@@ -161,15 +163,16 @@ static int json_on_open(void **ret_state, const char *arg, const struct export_o
 		err = err == -ENOENT ? 0 : err;
 	}
 	if (!err && !opt->replay)
-		err = sink_open_aside(&j->sink, path, j->numbered, json_gap, j);
+		err = line_writer_open_aside(&j->writer, path, j->numbered, json_gap, j);
 	else if (!err)
-		err = j->numbered ? sink_open_append(&j->sink, path) : sink_open(&j->sink, path);
+		err = j->numbered ? line_writer_open_append(&j->writer, path)
+				  : line_writer_open(&j->writer, path);
 	free(path);
 	if (err) {
 		free(j);
 		return err;
 	}
-	sink_limit(j->sink, bound.bytes ? &bound : NULL);
+	line_writer_limit(j->writer, bound.bytes ? &bound : NULL);
 	*ret_state = j;
 	return 0;
 }
@@ -179,8 +182,8 @@ static void json_on_line(struct json_export *j, const struct fact *f, const stru
 	j->seq = f->number;
 	j->mono_ns = f->mono_ns;
 	j->real_ns = f->real_ns;
-	json_line(sink_buffer(j->sink), f, last);
-	sink_line(j->sink);
+	json_line(line_writer_buffer(j->writer), f, last);
+	line_writer_line(j->writer);
 	j->lines++;
 }
 
@@ -214,14 +217,14 @@ static void json_snapshot(void *state, struct snapshot *s)
 	struct json_export *j = state;
 
 	json_end(j, s);
-	sink_flush(j->sink);
-	if (!sink_trouble(j->sink))
+	line_writer_flush(j->writer);
+	if (!line_writer_trouble(j->writer))
 		j->flushed_ns = s->real_ns;
 }
 
 static void json_save(void *state)
 {
-	sink_save(((struct json_export *)state)->sink, SAVE_NS);
+	line_writer_save(((struct json_export *)state)->writer, SAVE_NS);
 }
 
 static void json_archive(void *state, struct archive *a)
@@ -237,9 +240,9 @@ static void json_archive(void *state, struct archive *a)
 		j->mono_ns = was.mono_ns;
 		j->real_ns = was.real_ns;
 	}
-	sink_archive(j->sink, a, false);
+	line_writer_archive(j->writer, a, false);
 	if (archive_reads(a))
-		j->lines = sink_waiting(j->sink, &bytes);
+		j->lines = line_writer_waiting(j->writer, &bytes);
 }
 
 /* Every fact is a line. */
@@ -254,15 +257,16 @@ static void json_missed(void *state, uint64_t upto)
 	j->seq = upto;
 	j->mono_ns = clock_mono_ns();
 	j->real_ns = clock_real_ns();
-	sink_missed(j->sink, lines);
+	line_writer_missed(j->writer, lines);
 }
 
 static void json_look(void *state, struct export_view *ret)
 {
 	const struct json_export *j = state;
-	uint64_t slow = sink_lost(j->sink), failed = sink_failed(j->sink), bytes,
-		 waiting = sink_waiting(j->sink, &bytes), not_sent = slow + failed + waiting;
-	const char *trouble = sink_trouble(j->sink);
+	uint64_t slow = line_writer_lost(j->writer), failed = line_writer_failed(j->writer), bytes,
+		 waiting = line_writer_waiting(j->writer, &bytes),
+		 not_sent = slow + failed + waiting;
+	const char *trouble = line_writer_trouble(j->writer);
 
 	*ret = (struct export_view){
 		.name = "json",
@@ -272,7 +276,9 @@ static void json_look(void *state, struct export_view *ret)
 		.waiting_bytes = bytes,
 		.last_ns = j->flushed_ns,
 		.ndropped = 3,
-		.dropped = {{"reader", slow}, {"write", failed}, {"size", sink_removed(j->sink)}},
+		.dropped = {{"reader", slow},
+			    {"write", failed},
+			    {"size", line_writer_removed(j->writer)}},
 	};
 	if (trouble)
 		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", trouble);
@@ -285,7 +291,7 @@ static uint64_t json_told(void *state)
 
 static void json_stop(void *state, bool soon)
 {
-	sink_end(((struct json_export *)state)->sink, soon);
+	line_writer_end(((struct json_export *)state)->writer, soon);
 }
 
 static int json_on_close(void *state)
@@ -294,7 +300,7 @@ static int json_on_close(void *state)
 	int err;
 
 	json_end(j, NULL);
-	err = sink_close(j->sink);
+	err = line_writer_close(j->writer);
 	free(j);
 	return err;
 }

@@ -12,7 +12,7 @@
 #include "userspace/cloud/google.h"
 #include "userspace/cloud/web.h"
 #include "userspace/export/exporter.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/line_writer.h"
 #include "userspace/export/worker.h"
 #include "userspace/export/gcm/request.h"
 #include "userspace/export/gcm/rows.h"
@@ -33,8 +33,8 @@ struct cloud_monitoring {
 	struct gcm_options rows;
 	struct web *web;
 	struct google *google;
-	struct sender *sender; /* NULL: the project is not known yet, or nothing is sent */
-	struct sink *dry;      /* NULL: requests are sent */
+	struct sender *sender;	 /* NULL: the project is not known yet, or nothing is sent */
+	struct line_writer *dry; /* NULL: requests are sent */
 	unsigned place_tries;
 	uint64_t unsent[SENDER_DROP_COUNT]; /* points, while there was nobody to send them */
 	int64_t least_ns;		    /* between two writes */
@@ -153,12 +153,12 @@ static void cloud_monitoring_write_dry(struct cloud_monitoring *m, const struct 
 
 	request_path(&path, m->id.project);
 	while (!path.failed && request_next(set, cloud_own_prefix(m), NULL, &at, &body, NULL, &n)) {
-		request_line(sink_buffer(m->dry), path.data, &body);
-		sink_line(m->dry);
+		request_line(line_writer_buffer(m->dry), path.data, &body);
+		line_writer_line(m->dry);
 		told->sent += n;
 		buffer_clear(&body);
 	}
-	sink_flush(m->dry);
+	line_writer_flush(m->dry);
 	told->up = !path.failed && !body.failed;
 	buffer_free(&path);
 	buffer_free(&body);
@@ -277,7 +277,7 @@ static void cloud_free(struct cloud_monitoring *m)
 	google_close(m->google);
 	web_close(m->web);
 	if (m->dry)
-		sink_close(m->dry);
+		line_writer_close(m->dry);
 	free(m);
 }
 
@@ -359,7 +359,7 @@ static int cloud_backend(struct cloud_monitoring *m)
 			return -EINVAL;
 		}
 		cloud_monitoring_report_no_place(m);
-		return sink_open(&m->dry, "-");
+		return line_writer_open(&m->dry, "-");
 	}
 	err = web_open(&m->web);
 	return err ? err : google_open(&m->google, m->web);

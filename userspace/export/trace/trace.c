@@ -26,7 +26,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 	struct trace *t = ctx;
 	struct trace_track *own = trace_tracks_own(t->tracks);
 
-	(void)out; /* the sink's */
+	(void)out; /* the writer's */
 	trace_tracks_unname(t->tracks);
 	if (own && trace_named(t, own, 0)) {
 		out = trace_begin(t);
@@ -63,10 +63,10 @@ static void trace_thin_out(struct trace *t)
 /* "FILE,size=64M": the file's name is cut off it. */
 static int trace_parse_size(char *arg, uint64_t *ret)
 {
-	const char *size = sink_setting(arg, "size");
+	const char *size = line_writer_setting(arg, "size");
 
 	*ret = SIZE_USUAL;
-	if (!size || !sink_size(size, ret))
+	if (!size || !line_writer_size(size, ret))
 		return 0;
 	log_error("--export trace: size=%s: expected a size from 1M to 1024G", size);
 	return -EINVAL;
@@ -83,7 +83,7 @@ static bool trace_is_end(const char *line)
 static int trace_resume(struct trace *t, const char *path)
 {
 	char *tail, *line, *at;
-	int err = sink_tail(path, trace_is_end, &tail, &t->bytes);
+	int err = line_writer_tail(path, trace_is_end, &tail, &t->bytes);
 
 	if (err)
 		return err;
@@ -103,12 +103,13 @@ static int trace_open_file(struct trace *t, const char *path, const struct expor
 	t->numbered = !err;
 	t->seq = t->last;
 	if (!opt->replay)
-		err = sink_open_aside(&t->sink, path, t->numbered, trace_gap_line, t);
+		err = line_writer_open_aside(&t->writer, path, t->numbered, trace_gap_line, t);
 	else
-		err = t->numbered ? sink_open_append(&t->sink, path) : sink_open(&t->sink, path);
+		err = t->numbered ? line_writer_open_append(&t->writer, path)
+				  : line_writer_open(&t->writer, path);
 	if (err || t->numbered)
 		return err;
-	buffer_add(sink_buffer(t->sink), "[\n", 2);
+	buffer_add(line_writer_buffer(t->writer), "[\n", 2);
 	t->bytes = 2;
 	return 0;
 }
@@ -173,14 +174,14 @@ static void trace_snapshot(void *state, struct snapshot *s)
 {
 	struct trace *t = state;
 
-	sink_flush(t->sink);
-	if (!sink_trouble(t->sink))
+	line_writer_flush(t->writer);
+	if (!line_writer_trouble(t->writer))
 		t->flushed_ns = s->real_ns;
 }
 
 static void trace_save(void *state)
 {
-	sink_save(((struct trace *)state)->sink, SAVE_NS);
+	line_writer_save(((struct trace *)state)->writer, SAVE_NS);
 }
 
 static void trace_archive(void *state, struct archive *a)
@@ -194,10 +195,10 @@ static void trace_archive(void *state, struct archive *a)
 		t->seq = seq;
 		t->now_ns = now_ns;
 	}
-	sink_archive(t->sink, a, !t->numbered);
+	line_writer_archive(t->writer, a, !t->numbered);
 	if (!archive_reads(a))
 		return;
-	t->lines = sink_waiting(t->sink, &bytes);
+	t->lines = line_writer_waiting(t->writer, &bytes);
 	t->bytes += bytes;
 }
 
@@ -210,9 +211,10 @@ static void trace_dropped(struct export_view *v, const char *cause, uint64_t cou
 static void trace_look(void *state, struct export_view *ret)
 {
 	const struct trace *t = state;
-	uint64_t bytes, waiting = sink_waiting(t->sink, &bytes),
-			not_sent = sink_lost(t->sink) + sink_failed(t->sink) + waiting;
-	const char *trouble = sink_trouble(t->sink);
+	uint64_t bytes,
+		waiting = line_writer_waiting(t->writer, &bytes),
+		not_sent = line_writer_lost(t->writer) + line_writer_failed(t->writer) + waiting;
+	const char *trouble = line_writer_trouble(t->writer);
 
 	*ret = (struct export_view){
 		.name = "trace",
@@ -224,8 +226,8 @@ static void trace_look(void *state, struct export_view *ret)
 	};
 	trace_dropped(ret, "size", t->left_steps + t->left_others);
 	trace_dropped(ret, "tracks", t->untracked);
-	trace_dropped(ret, "reader", sink_lost(t->sink));
-	trace_dropped(ret, "write", sink_failed(t->sink));
+	trace_dropped(ret, "reader", line_writer_lost(t->writer));
+	trace_dropped(ret, "write", line_writer_failed(t->writer));
 	if (trouble)
 		snprintf(ret->trouble, sizeof(ret->trouble), "trace: %s", trouble);
 	else if (t->left_others)
@@ -254,12 +256,12 @@ static void trace_last_line(struct trace *t)
 	json_uint(b, "without_track", t->untracked);
 	trace_done(b);
 	buffer_add(b, "]\n", 2);
-	sink_line(t->sink);
+	line_writer_line(t->writer);
 }
 
 static void trace_on_end(void *state, bool soon)
 {
-	sink_end(((struct trace *)state)->sink, soon);
+	line_writer_end(((struct trace *)state)->writer, soon);
 }
 
 static int trace_close(void *state)
@@ -275,9 +277,9 @@ static int trace_close(void *state)
 			(unsigned long long)t->left_steps, plural(t->left_steps),
 			(unsigned long long)t->left_others, plural(t->left_others));
 	trace_last_line(t);
-	err = sink_close(t->sink);
+	err = line_writer_close(t->writer);
 	if (err && t->replay &&
-	    !sink_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
+	    !line_writer_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
 		free(tail);
 	free(t->path);
 	trace_tracks_free(t->tracks);

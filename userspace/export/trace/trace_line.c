@@ -10,7 +10,7 @@
 
 struct buffer *trace_begin(struct trace *t)
 {
-	struct buffer *b = sink_buffer(t->sink);
+	struct buffer *b = line_writer_buffer(t->writer);
 
 	t->start = b->len;
 	return b;
@@ -21,8 +21,8 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 	static const uint32_t keep[] = {[TRACE_DETAIL] = LAST_BYTES + RARE_BYTES,
 					[TRACE_RARE] = LAST_BYTES,
 					[TRACE_LAST] = 0};
-	struct buffer *b = sink_buffer(t->sink);
-	uint64_t len, gone = sink_lost(t->sink) + sink_failed(t->sink);
+	struct buffer *b = line_writer_buffer(t->writer);
+	uint64_t len, gone = line_writer_lost(t->writer) + line_writer_failed(t->writer);
 
 	buffer_add(b, ",\n", 2);
 	if (!b->failed && t->bytes + (b->len - t->start) > t->limit - keep[weight]) {
@@ -33,8 +33,8 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 	}
 	len = b->failed ? 0 : b->len - t->start;
 	t->lines++;
-	sink_line(t->sink);
-	if (sink_lost(t->sink) + sink_failed(t->sink) == gone)
+	line_writer_line(t->writer);
+	if (line_writer_lost(t->writer) + line_writer_failed(t->writer) == gone)
 		t->bytes += len;
 	return true;
 }

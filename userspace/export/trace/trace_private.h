@@ -11,7 +11,7 @@
 #define EXPORT_TRACE_PRIVATE_H
 
 #include "userspace/base/buffer.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/line_writer.h"
 #include "userspace/export/trace/trace_track.h"
 
 enum trace_weight {		  /* how long there is room for it as the file grows to its bound */
@@ -21,7 +21,7 @@ enum trace_weight {		  /* how long there is room for it as the file grows to its
 };
 
 struct trace {
-	struct sink *sink;
+	struct line_writer *writer;
 	char *path;
 	struct trace_tracks *tracks;
 	uint64_t bytes, limit;

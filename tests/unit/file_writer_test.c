@@ -23,8 +23,8 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/file/outlet.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/file_writer.h"
+#include "userspace/export/file/line_writer.h"
 
 #define ROOM 10000 /* of a disk that is full */
 
@@ -45,7 +45,7 @@ static int begin(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	captured[0] = '\0';
 	log_sink(capture, NULL);
-	strcpy(path, "/tmp/gp-bpf-outlet-XXXXXX");
+	strcpy(path, "/tmp/gp-bpf-file_writer-XXXXXX");
 	fd = mkstemp(path);
 	return fd < 0 ? -1 : close(fd);
 }
@@ -117,63 +117,63 @@ static void holds(const char *expected)
 }
 
 /* Where the process was killed another one is asked, and waited for. */
-static struct outlet_told answer(struct outlet *o)
+static struct file_writer_told answer(struct file_writer *o)
 {
-	struct outlet_told told = {0};
+	struct file_writer_told told = {0};
 
-	assert_int_equal(outlet_take(o, 5000, &told), 0);
+	assert_int_equal(file_writer_take(o, 5000, &told), 0);
 	return told;
 }
 
-static struct outlet_told give(struct outlet *o, const char *text)
+static struct file_writer_told give(struct file_writer *o, const char *text)
 {
-	assert_int_equal(outlet_give(o, text, strlen(text)), strlen(text));
+	assert_int_equal(file_writer_give(o, text, strlen(text)), strlen(text));
 	return answer(o);
 }
 
 static void what_is_given_is_there(void **state)
 {
-	struct outlet_told told;
-	struct outlet *o;
+	struct file_writer_told told;
+	struct file_writer *o;
 
 	(void)state;
-	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
 	told = give(o, "one\n");
 	assert_int_equal(told.bytes, 4);
 	assert_int_equal(told.err, 0);
 	holds("one\n");
-	assert_int_equal(outlet_close(o, 5000), 0);
-	assert_int_equal(outlet_open(&o, path, true), 0);
+	assert_int_equal(file_writer_close(o, 5000), 0);
+	assert_int_equal(file_writer_open(&o, path, true), 0);
 	give(o, "two\n");
-	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(o, 5000), 0);
 	holds("one\ntwo\n");
-	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
 	holds("");
-	assert_int_equal(outlet_close(o, 5000), 0);
-	assert_int_equal(outlet_close(NULL, 0), 0);
+	assert_int_equal(file_writer_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(NULL, 0), 0);
 	assert_int_equal(waitpid(-1, NULL, 0), -1); /* none is left */
 }
 
 static void what_is_no_file_is_the_callers(void **state)
 {
-	struct outlet *o;
+	struct file_writer *o;
 
 	(void)state;
-	assert_int_equal(outlet_open(&o, "/dev/null", false), -ENOTSUP);
-	assert_int_equal(outlet_open(&o, "/dev/fd/0", false), -ENOTSUP);
-	assert_int_equal(outlet_open(&o, "/tmp", false), -ENOTSUP);
-	assert_int_equal(outlet_open(&o, "/nonexistent/x", false), -ENOENT);
+	assert_int_equal(file_writer_open(&o, "/dev/null", false), -ENOTSUP);
+	assert_int_equal(file_writer_open(&o, "/dev/fd/0", false), -ENOTSUP);
+	assert_int_equal(file_writer_open(&o, "/tmp", false), -ENOTSUP);
+	assert_int_equal(file_writer_open(&o, "/nonexistent/x", false), -ENOENT);
 }
 
 static void a_part_is_cut_off(void **state)
 {
-	struct outlet_told told;
+	struct file_writer_told told;
 	struct rlimit was;
-	struct outlet *o;
+	struct file_writer *o;
 
 	(void)state;
 	limit(&was, 10);
-	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	told = give(o, "first\nsecond\nthird\n");
 	assert_int_equal(told.bytes, 6);
@@ -187,31 +187,31 @@ static void a_part_is_cut_off(void **state)
 	assert_int_equal(told.bytes, 13);
 	assert_int_equal(told.err, 0);
 	holds("first\nsecond\nthird\n");
-	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(o, 5000), 0);
 }
 
 /* Whole lines at once, and a line that is longer than that in parts. */
 static void much_at_once(void **state)
 {
-	size_t len = OUTLET_TEXT_MAX * 3, at = 0, n, there;
+	size_t len = FILE_WRITER_TEXT_MAX * 3, at = 0, n, there;
 	char *text = malloc(len), *is;
-	struct outlet_told told;
-	struct outlet *o;
+	struct file_writer_told told;
+	struct file_writer *o;
 
 	(void)state;
 	assert_non_null(text);
 	memset(text, 'x', len);
 	text[99] = text[len - 1] = '\n';
-	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
 	for (; at < len; at += n) {
-		n = outlet_give(o, text + at, len - at);
-		assert_in_range(n, 1, OUTLET_TEXT_MAX);
+		n = file_writer_give(o, text + at, len - at);
+		assert_in_range(n, 1, FILE_WRITER_TEXT_MAX);
 		if (!at)
 			assert_int_equal(n, 100);
-		assert_int_equal(outlet_take(o, 5000, &told), 0);
+		assert_int_equal(file_writer_take(o, 5000, &told), 0);
 		assert_int_equal(told.bytes, n);
 	}
-	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(o, 5000), 0);
 	is = content(&there);
 	assert_int_equal(there, len);
 	assert_memory_equal(is, text, len);
@@ -221,51 +221,51 @@ static void much_at_once(void **state)
 
 static void killed_it_goes_on(void **state)
 {
-	struct outlet_told told;
-	struct outlet *o;
+	struct file_writer_told told;
+	struct file_writer *o;
 	int fd;
 
 	(void)state;
-	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
 	give(o, "one\n");
 	kill(writer(), SIGKILL);
 	assert_int_equal(give(o, "two\n").bytes, 4);
 	holds("one\ntwo\n");
 	/* It got to a part of the text before it was killed. */
 	kill(writer(), SIGSTOP);
-	outlet_give(o, "three\nfour\nfive\n", 16);
-	assert_int_equal(outlet_take(o, 0, &told), -EAGAIN);
+	file_writer_give(o, "three\nfour\nfive\n", 16);
+	assert_int_equal(file_writer_take(o, 0, &told), -EAGAIN);
 	kill(writer(), SIGKILL);
 	fd = open(path, O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, "three\nfo", 8), 8);
 	close(fd);
 	assert_int_equal(answer(o).bytes, 16);
 	holds("one\ntwo\nthree\nfour\nfive\n");
-	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(o, 5000), 0);
 }
 
 /* One that is stopped stands for one that a disk holds. */
 static void never_answered(void **state)
 {
 	uint64_t from_ns;
-	struct outlet_told told;
-	struct outlet *o;
+	struct file_writer_told told;
+	struct file_writer *o;
 
 	(void)state;
-	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
 	kill(writer(), SIGSTOP);
-	assert_int_equal(outlet_give(o, "one\n", 4), 4);
-	assert_int_equal(outlet_take(o, 20, &told), -EAGAIN);
+	assert_int_equal(file_writer_give(o, "one\n", 4), 4);
+	assert_int_equal(file_writer_take(o, 20, &told), -EAGAIN);
 	from_ns = clock_mono_ns();
-	assert_int_equal(outlet_close(o, 100), -ETIMEDOUT);
+	assert_int_equal(file_writer_close(o, 100), -ETIMEDOUT);
 	assert_true(clock_mono_ns() - from_ns < 2 * S);
 	holds("");
 	waitpid(-1, NULL, 0); /* it was killed */
 	/* What was asked last is the close. */
-	assert_int_equal(outlet_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
 	give(o, "one\n");
 	kill(writer(), SIGSTOP);
-	assert_int_equal(outlet_close(o, 100), -ETIMEDOUT);
+	assert_int_equal(file_writer_close(o, 100), -ETIMEDOUT);
 }
 
 /* ---- exporters ------------------------------------------------------------------------------- */
@@ -332,7 +332,8 @@ static uint64_t gap_of(const char *format, uint64_t *ret_dropped)
 		export_set_look(set, &fx.s);
 	}
 	assert_in_range(dropped(view), 1, 1000);
-	assert_in_range(view->waiting_bytes, SINK_KEPT_BYTES - 1000, SINK_KEPT_BYTES + 1000);
+	assert_in_range(view->waiting_bytes, LINE_WRITER_KEPT_BYTES - 1000,
+			LINE_WRITER_KEPT_BYTES + 1000);
 	room_again(&was);
 	for (told = dropped(view); view->waiting_bytes > 1000; export_set_look(set, &fx.s)) {
 		export_set_snapshot(set, &fx.s);
@@ -445,20 +446,20 @@ static void full_to_the_end(void **state)
 {
 	struct rlimit full = {ROOM, RLIM_INFINITY}, had;
 	struct buffer *b;
-	struct sink *s;
+	struct line_writer *s;
 	struct stat st;
 
 	(void)state;
 	getrlimit(RLIMIT_FSIZE, &had);
 	full.rlim_max = had.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &full);
-	assert_int_equal(sink_open_aside(&s, path, false, NULL, NULL), 0);
-	b = sink_buffer(s);
+	assert_int_equal(line_writer_open_aside(&s, path, false, NULL, NULL), 0);
+	b = line_writer_buffer(s);
 	for (int i = 0; i < 200; i++) {
 		buffer_printf(b, "%099d\n", i);
-		sink_line(s);
+		line_writer_line(s);
 	}
-	assert_int_equal(sink_close(s), -EFBIG);
+	assert_int_equal(line_writer_close(s), -EFBIG);
 	setrlimit(RLIMIT_FSIZE, &had);
 	assert_non_null(strstr(captured, ": 100 lines were not written: File too large\n"));
 	assert_int_equal(stat(path, &st), 0);
@@ -594,24 +595,24 @@ static void sizes_that_are_asked_for(void **state)
 			 0);
 }
 
-/* A sink bounded to 1 MiB and one older file, to `to`, which is given 3 MiB: what closing it
+/* A writer bounded to 1 MiB and one older file, to `to`, which is given 3 MiB: what closing it
  * returns. */
 static int bounded_to(const char *to, uint64_t *ret_waiting)
 {
-	const struct outlet_bound bound = {.bytes = OUTLET_BOUND_LEAST, .keep = 1};
+	const struct file_writer_bound bound = {.bytes = FILE_WRITER_BOUND_LEAST, .keep = 1};
 	struct buffer *b;
-	struct sink *s;
+	struct line_writer *s;
 
-	assert_int_equal(sink_open_aside(&s, to, false, NULL, NULL), 0);
-	sink_limit(s, &bound);
-	b = sink_buffer(s);
+	assert_int_equal(line_writer_open_aside(&s, to, false, NULL, NULL), 0);
+	line_writer_limit(s, &bound);
+	b = line_writer_buffer(s);
 	for (int i = 0; i < 3 << 10; i++) {
 		buffer_printf(b, "%01023d\n", i);
-		sink_line(s);
+		line_writer_line(s);
 	}
-	sink_save(s, 5 * S);
-	*ret_waiting = sink_waiting(s, &(uint64_t){0});
-	return sink_close(s);
+	line_writer_save(s, 5 * S);
+	*ret_waiting = line_writer_waiting(s, &(uint64_t){0});
+	return line_writer_close(s);
 }
 
 static off_t size_of(const char *name)
@@ -625,7 +626,7 @@ static off_t size_of(const char *name)
 /* The target of a symbolic link is bounded, not the link. */
 static void a_link_is_bounded(void **state)
 {
-	char folder[] = "/tmp/gp-bpf-outlet-XXXXXX", link[80];
+	char folder[] = "/tmp/gp-bpf-file_writer-XXXXXX", link[80];
 	uint64_t waiting;
 
 	(void)state;
@@ -634,8 +635,8 @@ static void a_link_is_bounded(void **state)
 	assert_int_equal(symlink(path, link), 0);
 	assert_int_equal(bounded_to(link, &waiting), 0);
 	assert_int_equal(waiting, 0);
-	assert_in_range(size_of(path), 1, OUTLET_BOUND_LEAST);
-	assert_in_range(size_of(name_of(1)), 1, OUTLET_BOUND_LEAST);
+	assert_in_range(size_of(path), 1, FILE_WRITER_BOUND_LEAST);
+	assert_in_range(size_of(name_of(1)), 1, FILE_WRITER_BOUND_LEAST);
 	assert_int_equal(size_of(link), -1);
 	assert_int_equal(unlink(name_of(1)), 0);
 	unlink(link);
@@ -651,7 +652,7 @@ static void a_file_that_cannot_be_renamed(void **state)
 	assert_int_equal(mkdir(name_of(1), 0700), 0);
 	assert_int_equal(bounded_to(path, &waiting), -EXDEV);
 	assert_int_equal(rmdir(name_of(1)), 0);
-	assert_in_range(size_of(path), 1, OUTLET_BOUND_LEAST);
+	assert_in_range(size_of(path), 1, FILE_WRITER_BOUND_LEAST);
 	assert_int_equal(size_of(path) + (off_t)(waiting << 10), 3 << 20);
 	assert_non_null(strstr(captured, "it has reached its size, but cannot be renamed"));
 	assert_non_null(strstr(captured, "lines were not written: it has reached its size"));
@@ -660,9 +661,9 @@ static void a_file_that_cannot_be_renamed(void **state)
 /* A rotation that fails is repeated: older files are not moved again, and none is removed. */
 static void a_rotation_that_fails_moves_nothing(void **state)
 {
-	const struct outlet_bound bound = {.bytes = OUTLET_BOUND_LEAST, .keep = 2};
-	static char text[OUTLET_TEXT_MAX];
-	struct outlet *o;
+	const struct file_writer_bound bound = {.bytes = FILE_WRITER_BOUND_LEAST, .keep = 2};
+	static char text[FILE_WRITER_TEXT_MAX];
+	struct file_writer *o;
 	FILE *f;
 
 	(void)state;
@@ -672,19 +673,19 @@ static void a_rotation_that_fails_moves_nothing(void **state)
 	assert_non_null(f);
 	fclose(f);
 	assert_int_equal(mkdir(name_of(2), 0700), 0);
-	assert_int_equal(outlet_open(&o, path, false), 0);
-	outlet_limit(o, &bound);
+	assert_int_equal(file_writer_open(&o, path, false), 0);
+	file_writer_limit(o, &bound);
 	for (int i = 0; i < 5; i++) {
-		assert_int_equal(outlet_give(o, text, sizeof(text)), sizeof(text));
+		assert_int_equal(file_writer_give(o, text, sizeof(text)), sizeof(text));
 		assert_int_equal(answer(o).err, i < 2 ? 0 : -EXDEV);
 	}
 	assert_int_equal(size_of(name_of(1)), 0);
 	assert_int_equal(rmdir(name_of(2)), 0);
-	outlet_give(o, text, sizeof(text));
+	file_writer_give(o, text, sizeof(text));
 	assert_int_equal(answer(o).err, 0);
-	assert_int_equal(outlet_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(o, 5000), 0);
 	assert_int_equal(size_of(name_of(2)), 0);
-	assert_int_equal(size_of(name_of(1)), OUTLET_BOUND_LEAST);
+	assert_int_equal(size_of(name_of(1)), FILE_WRITER_BOUND_LEAST);
 	unlink(name_of(1));
 	unlink(name_of(2));
 }
@@ -710,5 +711,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_rotation_that_fails_moves_nothing, begin, end),
 	};
 
-	return cmocka_run_group_tests_name("outlet", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("file_writer", tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@
 #include "tests/unit/fixture.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
-#include "userspace/export/file/sink.h"
+#include "userspace/export/file/line_writer.h"
 
 static struct fact fact(enum fact_type type)
 {
@@ -212,7 +212,7 @@ static void stuck_reader_costs_lines(void **state)
 /* A reader that waits at a FIFO does not see an end when a successor looks for the last line. */
 static void a_waiting_reader_goes_on(void **state)
 {
-	char folder[] = "/tmp/gp-bpf-sink-XXXXXX", path[64], *tail;
+	char folder[] = "/tmp/gp-bpf-line-XXXXXX", path[64], *tail;
 	struct pollfd p = {.events = POLLIN};
 	uint64_t bytes;
 
@@ -222,7 +222,7 @@ static void a_waiting_reader_goes_on(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	p.fd = open(path, O_RDONLY | O_NONBLOCK);
 	assert_true(p.fd >= 0);
-	assert_int_equal(sink_tail(path, NULL, &tail, &bytes), -ENOENT);
+	assert_int_equal(line_writer_tail(path, NULL, &tail, &bytes), -ENOENT);
 	assert_int_equal(poll(&p, 1, 0), 0);
 	close(p.fd);
 	unlink(path);
@@ -236,9 +236,9 @@ static void no_file_is_not_one_that_fails(void **state)
 	uint64_t bytes;
 
 	(void)state;
-	assert_int_equal(sink_tail("/nonexistent/file", NULL, &tail, &bytes), -ENOENT);
+	assert_int_equal(line_writer_tail("/nonexistent/file", NULL, &tail, &bytes), -ENOENT);
 	assert_string_equal(captured, "");
-	assert_int_equal(sink_tail("/dev/null/file", NULL, &tail, &bytes), -ENOTDIR);
+	assert_int_equal(line_writer_tail("/dev/null/file", NULL, &tail, &bytes), -ENOTDIR);
 	assert_string_equal(captured,
 			    "gp-bpf: export to /dev/null/file: cannot read its last line, to "
 			    "continue after it: Not a directory\n");
@@ -248,7 +248,7 @@ static void no_file_is_not_one_that_fails(void **state)
  * made yet. */
 static void the_file_before_is_beside_a_links_target(void **state)
 {
-	char dir[] = "/tmp/gp-bpf-sink-XXXXXX", file[64], before[80], link[64], *tail;
+	char dir[] = "/tmp/gp-bpf-line-XXXXXX", file[64], before[80], link[64], *tail;
 	uint64_t bytes;
 	FILE *f;
 
@@ -263,14 +263,14 @@ static void the_file_before_is_beside_a_links_target(void **state)
 	fputs("{\"seq\":7}\n", f);
 	fclose(f);
 	assert_int_equal(symlink("there/file", link), 0);
-	assert_int_equal(sink_tail_before(link, &tail, &bytes), 0);
+	assert_int_equal(line_writer_tail_before(link, &tail, &bytes), 0);
 	assert_string_equal(tail, "{\"seq\":7}\n");
 	free(tail);
 	snprintf(file, sizeof(file), "%s/there/file", dir);
 	f = fopen(file, "w");
 	assert_non_null(f);
 	fclose(f);
-	assert_int_equal(sink_tail_before(link, &tail, &bytes), 0);
+	assert_int_equal(line_writer_tail_before(link, &tail, &bytes), 0);
 	assert_int_equal(bytes, 10);
 	free(tail);
 	unlink(file);
@@ -421,5 +421,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),
 	};
 
-	return cmocka_run_group_tests_name("sink", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("line_writer", tests, NULL, NULL);
 }

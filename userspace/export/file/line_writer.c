@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink.c - lines to a file or pipe that this process writes. */
-#include "userspace/export/file/sink_private.h"
+/* line_writer.c - lines to a file or pipe that this process writes. */
+#include "userspace/export/file/line_writer_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +19,17 @@
 #include "userspace/base/path.h"
 #include "userspace/base/plural.h"
 
-#define SINK_BACKLOG_BYTES (16u << 20)
-#define SINK_FULL_WAIT_MS  1000
-#define SINK_CLOSE_WAIT_MS 5000
-#define SINK_FIFO_WAIT_MS  2000		 /* of a replay, for a reader */
-#define SINK_FIFO_END_MS   500		 /* for one that did not come all the time */
-#define SINK_FIFO_NS	   1000000000ull /* between tries */
-#define SIZE_LEAST	   (1ull << 20)
-#define SIZE_MOST	   (1ull << 40)
-#define SINK_TAIL_BYTES	   (1u << 20) /* a line is far shorter */
+#define LINE_WRITER_BACKLOG_BYTES (16u << 20)
+#define LINE_WRITER_FULL_WAIT_MS  1000
+#define LINE_WRITER_CLOSE_WAIT_MS 5000
+#define LINE_WRITER_FIFO_WAIT_MS  2000		/* of a replay, for a reader */
+#define LINE_WRITER_FIFO_END_MS	  500		/* for one that did not come all the time */
+#define LINE_WRITER_FIFO_NS	  1000000000ull /* between tries */
+#define SIZE_LEAST		  (1ull << 20)
+#define SIZE_MOST		  (1ull << 40)
+#define LINE_WRITER_TAIL_BYTES	  (1u << 20) /* a line is far shorter */
 
-static void sink_fail(struct sink *s, int error)
+static void line_writer_fail(struct line_writer *s, int error)
 {
 	if (!s->error)
 		log_error(error == -EPIPE ? "export to %s: its reader is gone; the export ends here"
@@ -38,7 +38,7 @@ static void sink_fail(struct sink *s, int error)
 	s->error = error;
 }
 
-static bool sink_is_file(int fd)
+static bool line_writer_is_file(int fd)
 {
 	struct stat st;
 
@@ -46,20 +46,20 @@ static bool sink_is_file(int fd)
 }
 
 /* A FIFO gets a reader when it will: lines are kept until then. */
-static void sink_fifo_wait(struct sink *s, const char *path)
+static void line_writer_fifo_wait(struct line_writer *s, const char *path)
 {
 	s->fd = -1;
 	s->fifo = strdup(path);
 	if (s->fifo)
 		log_warn(
 			"export to %s: no process reads this FIFO yet; up to %u MB are kept until one does",
-			s->path, SINK_BACKLOG_BYTES >> 20);
+			s->path, LINE_WRITER_BACKLOG_BYTES >> 20);
 }
 
 /* fifo_ms: for a FIFO's reader; 0: lines are kept until there is one. */
-static int sink_open_how(struct sink **ret, const char *path, int how, int fifo_ms)
+static int line_writer_open_how(struct line_writer **ret, const char *path, int how, int fifo_ms)
 {
-	struct sink *s = calloc(1, sizeof(*s));
+	struct line_writer *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
@@ -72,48 +72,49 @@ static int sink_open_how(struct sink **ret, const char *path, int how, int fifo_
 		s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	err = s->fd >= 0 ? 0 : strcmp(path, "-") != 0 ? s->fd : -errno;
 	if (err == -ENXIO && !fifo_ms)
-		sink_fifo_wait(s, path);
+		line_writer_fifo_wait(s, path);
 	if (err && !s->fifo) {
 		log_error("export to %s: %s", s->path, path_why(err));
 		free(s);
 		return err;
 	}
-	s->file = s->fd >= 0 && sink_is_file(s->fd);
+	s->file = s->fd >= 0 && line_writer_is_file(s->fd);
 	*ret = s;
 	return 0;
 }
 
-int sink_open(struct sink **ret, const char *path)
+int line_writer_open(struct line_writer **ret, const char *path)
 {
-	return sink_open_how(ret, path, O_TRUNC, SINK_FIFO_WAIT_MS);
+	return line_writer_open_how(ret, path, O_TRUNC, LINE_WRITER_FIFO_WAIT_MS);
 }
 
-int sink_open_append(struct sink **ret, const char *path)
+int line_writer_open_append(struct line_writer **ret, const char *path)
 {
-	return sink_open_how(ret, path, O_APPEND, SINK_FIFO_WAIT_MS);
+	return line_writer_open_how(ret, path, O_APPEND, LINE_WRITER_FIFO_WAIT_MS);
 }
 
 /* Whether a process reads it now. wait_ms: for one. */
-static bool sink_fifo_begin(struct sink *s, int wait_ms)
+static bool line_writer_fifo_begin(struct line_writer *s, int wait_ms)
 {
 	uint64_t now_ns = clock_mono_ns();
 
 	if (now_ns < s->open_ns && !wait_ms)
 		return false;
-	s->open_ns = now_ns + SINK_FIFO_NS;
+	s->open_ns = now_ns + LINE_WRITER_FIFO_NS;
 	s->fd = path_open_fifo(s->fifo, O_WRONLY, 0,
-			       wait_ms < SINK_FIFO_END_MS ? wait_ms : SINK_FIFO_END_MS);
+			       wait_ms < LINE_WRITER_FIFO_END_MS ? wait_ms
+								 : LINE_WRITER_FIFO_END_MS);
 	if (s->fd == -ENXIO)
 		return s->fd = -1, false;
 	free(s->fifo);
 	s->fifo = NULL;
 	if (s->fd < 0)
-		sink_fail(s, s->fd);
+		line_writer_fail(s, s->fd);
 	return s->fd >= 0;
 }
 
 /* Where the last line of text begins, which ends at len (after its line feed). */
-static size_t sink_last_line(const char *text, size_t len)
+static size_t line_writer_last_line(const char *text, size_t len)
 {
 	const char *before = len > 1 ? memrchr(text, '\n', len - 1) : NULL;
 
@@ -128,10 +129,10 @@ struct tail_ask {
 
 struct tail {
 	uint64_t bytes;
-	char text[SINK_TAIL_BYTES + 1];
+	char text[LINE_WRITER_TAIL_BYTES + 1];
 };
 
-static int sink_tail_cut(int fd, const struct tail_ask *a, struct tail *t)
+static int line_writer_tail_cut(int fd, const struct tail_ask *a, struct tail *t)
 {
 	struct stat st;
 	size_t len;
@@ -143,21 +144,21 @@ static int sink_tail_cut(int fd, const struct tail_ask *a, struct tail *t)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOENT;
-	from = st.st_size > SINK_TAIL_BYTES ? st.st_size - SINK_TAIL_BYTES : 0;
-	n = pread(fd, t->text, SINK_TAIL_BYTES, from);
+	from = st.st_size > LINE_WRITER_TAIL_BYTES ? st.st_size - LINE_WRITER_TAIL_BYTES : 0;
+	n = pread(fd, t->text, LINE_WRITER_TAIL_BYTES, from);
 	if (n < 0)
 		return -errno;
 	end = memrchr(t->text, '\n', (size_t)n);
 	len = end ? (size_t)(end + 1 - t->text) : 0;
 	t->text[len] = '\0';
-	if (len && a->drop && a->drop(t->text + sink_last_line(t->text, len)))
-		len = sink_last_line(t->text, len);
+	if (len && a->drop && a->drop(t->text + line_writer_last_line(t->text, len)))
+		len = line_writer_last_line(t->text, len);
 	t->text[len] = '\0';
 	t->bytes = (uint64_t)from + len;
 	return ftruncate(fd, from + (off_t)len) ? -errno : 0;
 }
 
-static ssize_t sink_tail_there(const void *arg, void *ret, size_t cap)
+static ssize_t line_writer_tail_there(const void *arg, void *ret, size_t cap)
 {
 	const struct tail_ask *a = arg;
 	char target[PATH_MAX], before[PATH_MAX + 2];
@@ -169,7 +170,7 @@ static ssize_t sink_tail_there(const void *arg, void *ret, size_t cap)
 	if (cap < sizeof(*t))
 		return -ENOBUFS;
 	if (a->before) {
-		outlet_target(path, target, sizeof(target));
+		file_writer_target(path, target, sizeof(target));
 		snprintf(before, sizeof(before), "%s.1", target);
 		path = before;
 	}
@@ -181,12 +182,12 @@ static ssize_t sink_tail_there(const void *arg, void *ret, size_t cap)
 	fd = path_open(path, O_RDWR, 0);
 	if (fd < 0)
 		return fd;
-	err = sink_tail_cut(fd, a, t);
+	err = line_writer_tail_cut(fd, a, t);
 	close(fd);
 	return err ? err : (ssize_t)(offsetof(struct tail, text) + strlen(t->text) + 1);
 }
 
-static int sink_tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *ret_bytes)
+static int line_writer_tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *ret_bytes)
 {
 	char shown[PATH_MAX];
 	struct tail *t;
@@ -195,7 +196,8 @@ static int sink_tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *
 	if (!strcmp(ask->path, "-"))
 		return -ENOENT;
 	t = malloc(sizeof(*t));
-	n = t ? aside_once(sink_tail_there, ask, sizeof(*ask), t, sizeof(*t), OUTLET_OPEN_MS)
+	n = t ? aside_once(line_writer_tail_there, ask, sizeof(*ask), t, sizeof(*t),
+			   FILE_WRITER_OPEN_MS)
 	      : -ENOMEM;
 	if (n > 0) {
 		*ret_bytes = t->bytes;
@@ -211,18 +213,20 @@ static int sink_tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *
 	return (int)n;
 }
 
-int sink_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
-	      uint64_t *ret_bytes)
+int line_writer_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
+		     uint64_t *ret_bytes)
 {
-	return sink_tail_ask(&(struct tail_ask){.path = path, .drop = drop}, ret_tail, ret_bytes);
+	return line_writer_tail_ask(&(struct tail_ask){.path = path, .drop = drop}, ret_tail,
+				    ret_bytes);
 }
 
-int sink_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes)
+int line_writer_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes)
 {
-	return sink_tail_ask(&(struct tail_ask){.path = path, .before = true}, ret_tail, ret_bytes);
+	return line_writer_tail_ask(&(struct tail_ask){.path = path, .before = true}, ret_tail,
+				    ret_bytes);
 }
 
-char *sink_setting(char *spec, const char *name)
+char *line_writer_setting(char *spec, const char *name)
 {
 	size_t len = strlen(name);
 	char *at = strrchr(spec, ',');
@@ -233,7 +237,7 @@ char *sink_setting(char *spec, const char *name)
 	return at + len + 2;
 }
 
-int sink_size(const char *text, uint64_t *ret)
+int line_writer_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "KMG";
 	const char *unit;
@@ -253,17 +257,17 @@ int sink_size(const char *text, uint64_t *ret)
 	return 0;
 }
 
-uint64_t sink_lost(const struct sink *s)
+uint64_t line_writer_lost(const struct line_writer *s)
 {
 	return s->lost_lines;
 }
 
-uint64_t sink_failed(const struct sink *s)
+uint64_t line_writer_failed(const struct line_writer *s)
 {
 	return s->failed_lines;
 }
 
-struct buffer *sink_buffer(struct sink *s)
+struct buffer *line_writer_buffer(struct line_writer *s)
 {
 	return &s->text;
 }
@@ -271,13 +275,13 @@ struct buffer *sink_buffer(struct sink *s)
 /* One write of what is certain not to block: a pipe that polls writable has room for PIPE_BUF bytes
  * (fs/pipe.c: a free slot is a page). O_NONBLOCK is not ours to set, others share the description.
  * Returns false when nothing more can be written now. */
-static bool sink_write(struct sink *s, int wait_ms)
+static bool line_writer_write(struct line_writer *s, int wait_ms)
 {
 	struct pollfd p = {.events = POLLOUT};
 	size_t left = s->text.len - s->written;
 	ssize_t n;
 
-	if (!left || s->error || (s->fifo && !sink_fifo_begin(s, wait_ms)))
+	if (!left || s->error || (s->fifo && !line_writer_fifo_begin(s, wait_ms)))
 		return false;
 	if (!s->file) {
 		p.fd = s->fd;
@@ -289,7 +293,7 @@ static bool sink_write(struct sink *s, int wait_ms)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return errno == EINTR;
 	if (n < 0) {
-		sink_fail(s, -errno);
+		line_writer_fail(s, -errno);
 		return false;
 	}
 	s->written += (size_t)n;
@@ -297,77 +301,78 @@ static bool sink_write(struct sink *s, int wait_ms)
 	return true;
 }
 
-static void sink_forget(struct sink *s)
+static void line_writer_forget(struct line_writer *s)
 {
 	if (s->error) {
 		for (; s->written < s->text.len; s->written++)
 			s->failed_lines += s->text.data[s->written] == '\n';
 	}
-	sink_shrink(s);
+	line_writer_shrink(s);
 }
 
-void sink_flush(struct sink *s)
+void line_writer_flush(struct line_writer *s)
 {
-	if (s->outlet) {
-		sink_aside_flush(s);
+	if (s->file_writer) {
+		line_writer_helper_flush(s);
 		return;
 	}
-	while (sink_write(s, 0))
+	while (line_writer_write(s, 0))
 		;
-	sink_forget(s);
+	line_writer_forget(s);
 }
 
 /* The newest line goes: what was promised to be written is kept in order. */
-static void sink_drop(struct sink *s)
+static void line_writer_drop(struct line_writer *s)
 {
-	sink_cut(s);
+	line_writer_cut(s);
 	if (!s->lost_lines++)
 		log_warn("export to %s: its reader is too slow; lines are lost from here", s->path);
 }
 
-void sink_line(struct sink *s)
+void line_writer_line(struct line_writer *s)
 {
-	if (s->outlet) {
-		sink_aside_line(s);
+	if (s->file_writer) {
+		line_writer_helper_line(s);
 		return;
 	}
 	if (s->text.failed) {
 		buffer_free(&s->text);
 		s->written = 0;
-		sink_fail(s, -ENOMEM);
+		line_writer_fail(s, -ENOMEM);
 		return;
 	}
-	if (s->text.len - s->written < SINK_BATCH_BYTES)
+	if (s->text.len - s->written < LINE_WRITER_BATCH_BYTES)
 		return;
-	sink_flush(s);
-	if (s->text.len - s->written < SINK_BACKLOG_BYTES)
+	line_writer_flush(s);
+	if (s->text.len - s->written < LINE_WRITER_BACKLOG_BYTES)
 		return;
-	if (!s->stalled && !sink_write(s, SINK_FULL_WAIT_MS))
+	if (!s->stalled && !line_writer_write(s, LINE_WRITER_FULL_WAIT_MS))
 		s->stalled = true;
 	if (s->stalled && !s->error)
-		sink_drop(s);
-	sink_forget(s);
+		line_writer_drop(s);
+	line_writer_forget(s);
 }
 
-int sink_close(struct sink *s)
+int line_writer_close(struct line_writer *s)
 {
 	int err;
 
 	if (!s)
 		return 0;
-	if (s->outlet)
-		return sink_aside_close(s);
+	if (s->file_writer)
+		return line_writer_helper_close(s);
 	if (s->bounded)
-		sink_end(s, false);
-	while (sink_write(s, s->bounded ? sink_left_ms(s->end_ns) : SINK_CLOSE_WAIT_MS))
+		line_writer_end(s, false);
+	while (line_writer_write(s, s->bounded ? line_writer_left_ms(s->end_ns)
+					       : LINE_WRITER_CLOSE_WAIT_MS))
 		;
 	if (s->written < s->text.len && !s->error && s->fifo)
 		s->error = -ENXIO;
 	else if (s->written < s->text.len && !s->error)
-		sink_fail(s, -ETIMEDOUT);
+		line_writer_fail(s, -ETIMEDOUT);
 	if (s->fd >= 0 && close(s->fd) && !s->error)
-		sink_fail(s, -errno);
-	sink_forget(s);
+		line_writer_fail(s, -errno);
+	line_writer_forget(s);
 	/* A reader that is gone wants no more. */
 	if (s->failed_lines && s->error != -EPIPE)
 		log_error("export to %s: %llu line%s not written: %s", s->path,
@@ -383,15 +388,16 @@ int sink_close(struct sink *s)
 	return err;
 }
 
-int sink_open_aside(struct sink **ret, const char *path, bool keep, sink_gap_fn *gap, void *ctx)
+int line_writer_open_aside(struct line_writer **ret, const char *path, bool keep,
+			   line_writer_gap_fn *gap, void *ctx)
 {
-	struct outlet *outlet = NULL;
-	int err = strcmp(path, "-") != 0 ? outlet_open(&outlet, path, keep) : -ENOTSUP;
+	struct file_writer *file_writer = NULL;
+	int err = strcmp(path, "-") != 0 ? file_writer_open(&file_writer, path, keep) : -ENOTSUP;
 	char shown[256];
-	struct sink *s;
+	struct line_writer *s;
 
 	if (err == -ENOTSUP) {
-		err = sink_open_how(ret, path, keep ? O_APPEND : O_TRUNC, 0);
+		err = line_writer_open_how(ret, path, keep ? O_APPEND : O_TRUNC, 0);
 		if (!err)
 			(*ret)->bounded = true;
 		return err;
@@ -400,25 +406,25 @@ int sink_open_aside(struct sink **ret, const char *path, bool keep, sink_gap_fn 
 	log_escape(shown, sizeof(shown), path, PATH_MAX);
 	if (!s) {
 		err = err ? err : -ENOMEM;
-		log_error("export to %s: %s", shown, outlet_why(err));
-		outlet_close(outlet, 0);
+		log_error("export to %s: %s", shown, file_writer_why(err));
+		file_writer_close(file_writer, 0);
 		return err;
 	}
 	memcpy(s->path, shown, sizeof(s->path));
 	s->fd = -1;
 	s->file = true;
-	s->outlet = outlet;
+	s->file_writer = file_writer;
 	s->gap_line = gap;
 	s->ctx = ctx;
 	*ret = s;
 	return 0;
 }
 
-void sink_save(struct sink *s, uint64_t within_ns)
+void line_writer_save(struct line_writer *s, uint64_t within_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + within_ns;
 
-	sink_flush(s);
-	if (s->outlet)
-		sink_aside_wait(s, until_ns);
+	line_writer_flush(s);
+	if (s->file_writer)
+		line_writer_helper_wait(s, until_ns);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/export/file/outlet.h"
+#include "userspace/export/file/file_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,29 +19,29 @@
 
 #define NS_PER_MS 1000000ull
 
-struct outlet {
+struct file_writer {
 	struct aside *aside;
 	char *path;   /* there since before the other process was begun; as text */
 	char *text;   /* shared with it: what is on its way */
 	size_t going; /* of it; 0: nothing is */
 	off_t size;   /* of the file, as it was told last */
-	struct outlet_bound bound;
-	bool made;  /* by outlet_open() */
+	struct file_writer_bound bound;
+	bool made;  /* by file_writer_open() */
 	bool again; /* the process that had it is gone: another one has it now */
 };
 
 /* ---- over there ------------------------------------------------------------------------------ */
 
-struct outlet_ask {
+struct file_writer_ask {
 	const char *path, *text;
 	size_t len;
 	off_t size; /* of the file before it */
 	bool keep;
-	struct outlet_bound bound;
+	struct file_writer_bound bound;
 };
 
 struct answer {
-	struct outlet_told told;
+	struct file_writer_told told;
 	off_t size;
 	bool made;
 };
@@ -52,14 +52,15 @@ static struct {
 	off_t torn_at, torn; /* a part of a line that could not be cut off: from, to; 0: none */
 } there = {.fd = -1};
 
-static ssize_t outlet_whole_lines(const char *text, size_t len)
+static ssize_t file_writer_whole_lines(const char *text, size_t len)
 {
 	const char *end = len ? memrchr(text, '\n', len) : NULL;
 
 	return end ? end + 1 - text : 0;
 }
 
-static int outlet_begin(const struct outlet_ask *a, int how, struct stat *st, bool *ret_made)
+static int file_writer_begin(const struct file_writer_ask *a, int how, struct stat *st,
+			     bool *ret_made)
 {
 	int err;
 
@@ -81,14 +82,14 @@ static int outlet_begin(const struct outlet_ask *a, int how, struct stat *st, bo
 	return err;
 }
 
-static ssize_t outlet_open_there(const void *arg, void *ret, size_t cap)
+static ssize_t file_writer_open_there(const void *arg, void *ret, size_t cap)
 {
-	const struct outlet_ask *a = arg;
+	const struct file_writer_ask *a = arg;
 	struct answer *answer = ret;
 	struct stat st;
 	bool made;
 	int err = cap < sizeof(*answer) ? -ENOBUFS
-					: outlet_begin(a, a->keep ? 0 : O_TRUNC, &st, &made);
+					: file_writer_begin(a, a->keep ? 0 : O_TRUNC, &st, &made);
 
 	if (err)
 		return err;
@@ -97,7 +98,7 @@ static ssize_t outlet_open_there(const void *arg, void *ret, size_t cap)
 }
 
 /* Nothing is behind `to`. What cannot be cut is cut before the next line, where nobody else has. */
-static void outlet_cut(off_t to, off_t size)
+static void file_writer_cut(off_t to, off_t size)
 {
 	if (!ftruncate(there.fd, to))
 		return;
@@ -106,7 +107,7 @@ static void outlet_cut(off_t to, off_t size)
 }
 
 /* 0, or why nothing can be written. */
-static int outlet_mend(struct stat *st)
+static int file_writer_mend(struct stat *st)
 {
 	if (fstat(there.fd, st))
 		return -errno;
@@ -120,26 +121,28 @@ static int outlet_mend(struct stat *st)
 }
 
 /* The predecessor wrote the same text up to there. */
-static size_t outlet_begin_again(const struct outlet_ask *a, struct stat *st, int *ret_err)
+static size_t file_writer_begin_again(const struct file_writer_ask *a, struct stat *st,
+				      int *ret_err)
 {
 	off_t more;
 	size_t had = 0;
 	bool made;
 
-	*ret_err = outlet_begin(a, 0, st, &made);
+	*ret_err = file_writer_begin(a, 0, st, &made);
 	more = *ret_err ? 0 : st->st_size - a->size;
 	if (more < 0 && a->bound.bytes)
 		more = st->st_size; /* it is a new file, which begins with this text */
 	if (more <= 0 || more > (off_t)a->len)
 		return 0;
-	had = (size_t)more == a->len ? a->len : (size_t)outlet_whole_lines(a->text, (size_t)more);
+	had = (size_t)more == a->len ? a->len
+				     : (size_t)file_writer_whole_lines(a->text, (size_t)more);
 	if ((off_t)had < more)
-		outlet_cut(st->st_size - more + (off_t)had, st->st_size);
+		file_writer_cut(st->st_size - more + (off_t)had, st->st_size);
 	return had;
 }
 
 /* FILE.n of the file that is bounded; 0: the file itself. */
-static void outlet_bounded_name(char out[NAME_MAX + 1], const char *name, uint32_t n)
+static void file_writer_bounded_name(char out[NAME_MAX + 1], const char *name, uint32_t n)
 {
 	if (n)
 		snprintf(out, NAME_MAX + 1, "%.240s.%u", name, n);
@@ -148,8 +151,8 @@ static void outlet_bounded_name(char out[NAME_MAX + 1], const char *name, uint32
 }
 
 /* Opens FILE.keep to count its lines, and removes it. */
-static int files_drop(const struct outlet_bound *b, int folder, const char *name,
-		      uint64_t *ret_removed)
+static int file_writer_drop(const struct file_writer_bound *b, int folder, const char *name,
+			    uint64_t *ret_removed)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	uint64_t lines = fd >= 0 && b->lines ? b->lines(fd) : 0;
@@ -165,8 +168,8 @@ static int files_drop(const struct outlet_bound *b, int folder, const char *name
 /* Moves each file to the next number, up to the first number that is free; where none is, the
  * oldest file is removed. A failed call is repeated every second, so it must not move or remove
  * files again. */
-static int files_shift(const struct outlet_bound *b, int folder, const char *name,
-		       uint64_t *ret_removed)
+static int file_writer_shift(const struct file_writer_bound *b, int folder, const char *name,
+			     uint64_t *ret_removed)
 {
 	char from[NAME_MAX + 1], to[NAME_MAX + 1];
 	uint32_t n = 0;
@@ -174,23 +177,23 @@ static int files_shift(const struct outlet_bound *b, int folder, const char *nam
 	int err = 0;
 
 	do {
-		outlet_bounded_name(to, name, n);
+		file_writer_bounded_name(to, name, n);
 		if (fstatat(folder, to, &st, AT_SYMLINK_NOFOLLOW))
 			break;
 		if (!S_ISREG(st.st_mode))
 			return -EXDEV;
 	} while (++n <= b->keep);
 	if (n > b->keep)
-		err = files_drop(b, folder, to, ret_removed);
+		err = file_writer_drop(b, folder, to, ret_removed);
 	for (n = n > b->keep ? b->keep : n; !err && n > 0; n--) {
-		outlet_bounded_name(from, name, n - 1);
-		outlet_bounded_name(to, name, n);
+		file_writer_bounded_name(from, name, n - 1);
+		file_writer_bounded_name(to, name, n);
 		err = renameat(folder, from, folder, to) ? -EXDEV : 0;
 	}
 	return err;
 }
 
-void outlet_target(const char *path, char *ret, size_t len)
+void file_writer_target(const char *path, char *ret, size_t len)
 {
 	char target[PATH_MAX], link[PATH_MAX];
 	const char *slash = strrchr(path, '/');
@@ -211,20 +214,21 @@ void outlet_target(const char *path, char *ret, size_t len)
 }
 
 /* Begins a new file. A file that has another name by now stays as it is. */
-static int outlet_rotate(const struct outlet_ask *a, struct stat *st, uint64_t *ret_removed)
+static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
+			      uint64_t *ret_removed)
 {
 	char target[PATH_MAX];
 	const char *name;
 	struct stat is;
 	int folder, fd, was, err = 0;
 
-	outlet_target(a->path, target, sizeof(target));
+	file_writer_target(a->path, target, sizeof(target));
 	folder = path_parent(target, &name);
 	if (folder < 0)
 		return folder;
 	if (!fstatat(folder, name, &is, AT_SYMLINK_NOFOLLOW) && is.st_ino == st->st_ino &&
 	    is.st_dev == st->st_dev)
-		err = files_shift(&a->bound, folder, name, ret_removed);
+		err = file_writer_shift(&a->bound, folder, name, ret_removed);
 	close(folder);
 	if (err)
 		return err;
@@ -247,9 +251,9 @@ static int outlet_rotate(const struct outlet_ask *a, struct stat *st, uint64_t *
 	return close(was) ? -errno : 0; /* network disks and quotas report failed writes here */
 }
 
-static ssize_t outlet_write_there(const void *arg, void *ret, size_t cap)
+static ssize_t file_writer_write_there(const void *arg, void *ret, size_t cap)
 {
-	const struct outlet_ask *a = arg;
+	const struct file_writer_ask *a = arg;
 	struct answer *answer = ret;
 	struct stat st;
 	uint64_t removed = 0;
@@ -260,11 +264,11 @@ static ssize_t outlet_write_there(const void *arg, void *ret, size_t cap)
 	if (cap < sizeof(*answer))
 		return -ENOBUFS;
 	if (there.fd < 0)
-		at = outlet_begin_again(a, &st, &err);
-	err = err ? err : outlet_mend(&st);
+		at = file_writer_begin_again(a, &st, &err);
+	err = err ? err : file_writer_mend(&st);
 	if (!err && a->bound.bytes && !at && st.st_size &&
 	    (uint64_t)st.st_size + a->len > a->bound.bytes)
-		err = outlet_rotate(a, &st, &removed);
+		err = file_writer_rotate(a, &st, &removed);
 	if (err) {
 		*answer = (struct answer){.told = {0, err, removed}, .size = a->size};
 		return sizeof(*answer);
@@ -279,14 +283,14 @@ static ssize_t outlet_write_there(const void *arg, void *ret, size_t cap)
 		at += (size_t)n;
 	}
 	err = at == a->len ? 0 : n < 0 ? -errno : -EIO;
-	whole = at == a->len ? at : (size_t)outlet_whole_lines(a->text, at);
+	whole = at == a->len ? at : (size_t)file_writer_whole_lines(a->text, at);
 	if (whole < at)
-		outlet_cut(st.st_size + (off_t)whole, st.st_size + (off_t)at);
+		file_writer_cut(st.st_size + (off_t)whole, st.st_size + (off_t)at);
 	*answer = (struct answer){.told = {whole, err, removed}, .size = st.st_size + (off_t)whole};
 	return sizeof(*answer);
 }
 
-static ssize_t outlet_close_there(const void *arg, void *ret, size_t cap)
+static ssize_t file_writer_close_there(const void *arg, void *ret, size_t cap)
 {
 	int fd = there.fd;
 
@@ -299,9 +303,9 @@ static ssize_t outlet_close_there(const void *arg, void *ret, size_t cap)
 
 /* ---- here ------------------------------------------------------------------------------------ */
 
-static int outlet_ask(struct outlet *o, aside_fn *fn, bool keep)
+static int file_writer_ask(struct file_writer *o, aside_fn *fn, bool keep)
 {
-	struct outlet_ask a;
+	struct file_writer_ask a;
 	int err;
 
 	memset(&a, 0, sizeof(a)); /* it is sent as it lies, with what pads it */
@@ -316,7 +320,7 @@ static int outlet_ask(struct outlet *o, aside_fn *fn, bool keep)
 }
 
 /* -EAGAIN: not within that time; else as aside_answer(). */
-static ssize_t outlet_answer_of(struct outlet *o, int wait_ms, struct answer *ret)
+static ssize_t file_writer_answer_of(struct file_writer *o, int wait_ms, struct answer *ret)
 {
 	const void *answer;
 	ssize_t n = aside_await(o->aside, wait_ms, &answer);
@@ -326,46 +330,46 @@ static ssize_t outlet_answer_of(struct outlet *o, int wait_ms, struct answer *re
 	return n;
 }
 
-static void outlet_free(struct outlet *o)
+static void file_writer_free(struct file_writer *o)
 {
 	aside_free(o->aside);
 	if (o->text)
-		munmap(o->text, OUTLET_TEXT_MAX);
+		munmap(o->text, FILE_WRITER_TEXT_MAX);
 	free(o->path);
 	free(o);
 }
 
-static bool outlet_only_here(const char *path)
+static bool file_writer_only_here(const char *path)
 {
 	return !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/dev/std", 8) ||
 	       !strncmp(path, "/proc/", 6);
 }
 
-int outlet_open(struct outlet **ret, const char *path, bool keep)
+int file_writer_open(struct file_writer **ret, const char *path, bool keep)
 {
 	struct answer answer = {0};
-	struct outlet *o;
+	struct file_writer *o;
 	ssize_t n;
 	int err;
 
-	if (outlet_only_here(path))
+	if (file_writer_only_here(path))
 		return -ENOTSUP;
 	o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
 	o->path = strdup(path);
-	o->text = mmap(NULL, OUTLET_TEXT_MAX, PROT_READ | PROT_WRITE,
+	o->text = mmap(NULL, FILE_WRITER_TEXT_MAX, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (o->text == MAP_FAILED)
 		o->text = NULL;
 	err = o->path && o->text ? aside_new(&o->aside, sizeof(struct answer)) : -ENOMEM;
 	if (!err)
-		err = outlet_ask(o, outlet_open_there, keep);
-	n = err ? err : outlet_answer_of(o, OUTLET_OPEN_MS, &answer);
+		err = file_writer_ask(o, file_writer_open_there, keep);
+	n = err ? err : file_writer_answer_of(o, FILE_WRITER_OPEN_MS, &answer);
 	if (n < 0) {
 		if (n == -EAGAIN)
 			aside_drop(o->aside);
-		outlet_free(o);
+		file_writer_free(o);
 		return n == -EAGAIN ? -ETIMEDOUT : (int)n;
 	}
 	o->size = answer.size;
@@ -374,34 +378,35 @@ int outlet_open(struct outlet **ret, const char *path, bool keep)
 	return 0;
 }
 
-size_t outlet_give(struct outlet *o, const char *text, size_t len)
+size_t file_writer_give(struct file_writer *o, const char *text, size_t len)
 {
 	size_t whole;
 
-	if (len > OUTLET_TEXT_MAX) {
-		whole = (size_t)outlet_whole_lines(text, OUTLET_TEXT_MAX);
-		len = whole ? whole : OUTLET_TEXT_MAX; /* a line that is longer goes in parts */
+	if (len > FILE_WRITER_TEXT_MAX) {
+		whole = (size_t)file_writer_whole_lines(text, FILE_WRITER_TEXT_MAX);
+		len = whole ? whole
+			    : FILE_WRITER_TEXT_MAX; /* a line that is longer goes in parts */
 	}
 	memcpy(o->text, text, len);
 	o->going = len;
 	o->again = false;
-	if (outlet_ask(o, outlet_write_there, true))
+	if (file_writer_ask(o, file_writer_write_there, true))
 		o->going = 0;
 	return o->going;
 }
 
-int outlet_take(struct outlet *o, int wait_ms, struct outlet_told *ret)
+int file_writer_take(struct file_writer *o, int wait_ms, struct file_writer_told *ret)
 {
 	uint64_t until_ns = clock_mono_ns() + (uint64_t)wait_ms * NS_PER_MS, now_ns;
 	struct answer answer = {.size = o->size};
-	ssize_t n = outlet_answer_of(o, wait_ms, &answer);
+	ssize_t n = file_writer_answer_of(o, wait_ms, &answer);
 
 	if (n == -EIO && !o->again) {
 		o->again = true;
 		now_ns = clock_mono_ns();
 		wait_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) : 0;
-		n = outlet_ask(o, outlet_write_there, true);
-		n = n ? n : outlet_answer_of(o, wait_ms, &answer);
+		n = file_writer_ask(o, file_writer_write_there, true);
+		n = n ? n : file_writer_answer_of(o, wait_ms, &answer);
 	}
 	if (n == -EAGAIN)
 		return -EAGAIN;
@@ -413,7 +418,7 @@ int outlet_take(struct outlet *o, int wait_ms, struct outlet_told *ret)
 	return 0;
 }
 
-const char *outlet_why(int err)
+const char *file_writer_why(int err)
 {
 	switch (err) {
 	case -EBUSY:
@@ -425,22 +430,22 @@ const char *outlet_why(int err)
 	}
 }
 
-void outlet_limit(struct outlet *o, const struct outlet_bound *bound)
+void file_writer_limit(struct file_writer *o, const struct file_writer_bound *bound)
 {
 	o->bound = *bound;
 }
 
-bool outlet_made(const struct outlet *o)
+bool file_writer_made(const struct file_writer *o)
 {
 	return o->made;
 }
 
-uint64_t outlet_bytes(const struct outlet *o)
+uint64_t file_writer_bytes(const struct file_writer *o)
 {
 	return (uint64_t)o->size;
 }
 
-int outlet_close(struct outlet *o, int wait_ms)
+int file_writer_close(struct file_writer *o, int wait_ms)
 {
 	struct answer answer;
 	ssize_t n = o && o->going ? -EAGAIN : 0;
@@ -448,11 +453,11 @@ int outlet_close(struct outlet *o, int wait_ms)
 	if (!o)
 		return 0;
 	if (!n) {
-		n = outlet_ask(o, outlet_close_there, true);
-		n = n ? n : outlet_answer_of(o, wait_ms, &answer);
+		n = file_writer_ask(o, file_writer_close_there, true);
+		n = n ? n : file_writer_answer_of(o, wait_ms, &answer);
 	}
 	if (n == -EAGAIN)
 		aside_drop(o->aside);
-	outlet_free(o);
+	file_writer_free(o);
 	return n == -EAGAIN ? -ETIMEDOUT : (int)n;
 }

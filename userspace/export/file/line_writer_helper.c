@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink_aside.c - lines to a file that a helper process writes, as a file system may hang. */
+/* line_writer_helper.c - lines to a file that a helper process writes, as a file system may hang.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/plural.h"
-#include "userspace/export/file/sink_private.h"
+#include "userspace/export/file/line_writer_private.h"
 
 #define NS_PER_MS    1000000ull
 #define NS_PER_S     1000000000ull
@@ -17,17 +18,17 @@
 #define END_SOON_NS  (NS_PER_S / 2)
 #define LEFT_MOST_MS 60000
 #define ERRNO_MAX    4096
-#define OWED_MAX     (2 * SINK_KEPT_BYTES)
+#define OWED_MAX     (2 * LINE_WRITER_KEPT_BYTES)
 #define DEAD_NS	     (10 * NS_PER_S) /* a disk that has not answered for so long is told */
 
 /* ---- on the way ------------------------------------------------------------------------------ */
 
-static size_t sink_pending(const struct sink *s)
+static size_t line_writer_pending(const struct line_writer *s)
 {
 	return s->text.len - s->written;
 }
 
-static uint64_t sink_aside_lines_of(const char *text, size_t len)
+static uint64_t line_writer_helper_lines_of(const char *text, size_t len)
 {
 	const char *end = text + len;
 	uint64_t n = 0;
@@ -39,7 +40,7 @@ static uint64_t sink_aside_lines_of(const char *text, size_t len)
 	return n;
 }
 
-static void sink_answered(struct sink *s, const struct outlet_told *told)
+static void line_writer_answered(struct line_writer *s, const struct file_writer_told *told)
 {
 	if (s->dead)
 		log_warn("export to %s: its disk answers again", s->path);
@@ -54,7 +55,7 @@ static void sink_answered(struct sink *s, const struct outlet_told *told)
 	if (told->err) {
 		if (told->err != s->error)
 			log_error("export to %s: %s; up to %u MB are kept and tried again", s->path,
-				  outlet_why(told->err), SINK_KEPT_BYTES >> 20);
+				  file_writer_why(told->err), LINE_WRITER_KEPT_BYTES >> 20);
 		s->again_ns = clock_mono_ns() + AGAIN_NS;
 	} else if (s->error && !s->gap) {
 		log_warn("export to %s: is written again", s->path);
@@ -63,45 +64,46 @@ static void sink_answered(struct sink *s, const struct outlet_told *told)
 }
 
 /* Whether an answer came. */
-static bool aside_take(struct sink *s, int wait_ms)
+static bool line_writer_helper_take(struct line_writer *s, int wait_ms)
 {
-	struct outlet_told told;
+	struct file_writer_told told;
 
-	if (!s->going || outlet_take(s->outlet, wait_ms, &told))
+	if (!s->going || file_writer_take(s->file_writer, wait_ms, &told))
 		return false;
-	sink_answered(s, &told);
-	sink_shrink(s);
+	line_writer_answered(s, &told);
+	line_writer_shrink(s);
 	return true;
 }
 
-static void sink_give(struct sink *s)
+static void line_writer_give(struct line_writer *s)
 {
 	uint64_t now_ns;
 
-	if (s->going || !sink_pending(s))
+	if (s->going || !line_writer_pending(s))
 		return;
 	now_ns = clock_mono_ns();
 	if (s->error && now_ns < s->again_ns)
 		return;
 	s->asked_ns = now_ns;
-	s->going = outlet_give(s->outlet, s->text.data + s->written, sink_pending(s));
+	s->going = file_writer_give(s->file_writer, s->text.data + s->written,
+				    line_writer_pending(s));
 	if (!s->going) /* no process can be had */
-		sink_answered(s, &(struct outlet_told){.err = -EBUSY});
+		line_writer_answered(s, &(struct file_writer_told){.err = -EBUSY});
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* No memory for all of a line: what there is of it goes. */
-static void sink_drop_torn(struct sink *s)
+static void line_writer_drop_torn(struct line_writer *s)
 {
 	s->text.failed = false;
-	if (sink_pending(s) && s->text.data[s->text.len - 1] != '\n')
-		sink_cut(s);
+	if (line_writer_pending(s) && s->text.data[s->text.len - 1] != '\n')
+		line_writer_cut(s);
 }
 
-static void sink_drop_lines(struct sink *s)
+static void line_writer_drop_lines(struct line_writer *s)
 {
-	sink_cut(s);
+	line_writer_cut(s);
 	if (!s->gap++ && !s->error)
 		log_warn("export to %s: the disk is too slow; lines are lost from here", s->path);
 	if (s->error) {
@@ -112,7 +114,7 @@ static void sink_drop_lines(struct sink *s)
 	}
 }
 
-static void sink_aside_gap_end(struct sink *s)
+static void line_writer_helper_gap_end(struct line_writer *s)
 {
 	uint64_t gap = s->gap, before;
 
@@ -123,7 +125,7 @@ static void sink_aside_gap_end(struct sink *s)
 	if (s->gap_line)
 		s->gap_line(s->ctx, &s->text, gap);
 	if (s->text.failed) { /* told later */
-		sink_drop_torn(s);
+		line_writer_drop_torn(s);
 		s->gap = gap;
 		s->before = before;
 		return;
@@ -137,47 +139,47 @@ static void sink_aside_gap_end(struct sink *s)
 			 gap == 1 ? "it" : "them");
 }
 
-void sink_aside_flush(struct sink *s)
+void line_writer_helper_flush(struct line_writer *s)
 {
-	aside_take(s, 0);
+	line_writer_helper_take(s, 0);
 	if (s->going && !s->dead && clock_mono_ns() - s->asked_ns > DEAD_NS) {
 		s->dead = true;
 		log_error("export to %s: its disk does not answer; up to %u MB are kept", s->path,
-			  SINK_KEPT_BYTES >> 20);
+			  LINE_WRITER_KEPT_BYTES >> 20);
 	}
-	if (!s->error && sink_pending(s) <= SINK_KEPT_BYTES / 2)
-		sink_aside_gap_end(s);
-	sink_give(s);
+	if (!s->error && line_writer_pending(s) <= LINE_WRITER_KEPT_BYTES / 2)
+		line_writer_helper_gap_end(s);
+	line_writer_give(s);
 }
 
-void sink_aside_line(struct sink *s)
+void line_writer_helper_line(struct line_writer *s)
 {
 	if (s->text.failed) {
-		sink_drop_torn(s);
+		line_writer_drop_torn(s);
 		s->failed_lines++;
 		s->gap++;
 		s->worst = -ENOMEM;
 		return;
 	}
 	if (s->gap) {
-		sink_drop_lines(s);
-		sink_aside_flush(s);
+		line_writer_drop_lines(s);
+		line_writer_helper_flush(s);
 		return;
 	}
-	if (sink_pending(s) < SINK_BATCH_BYTES)
+	if (line_writer_pending(s) < LINE_WRITER_BATCH_BYTES)
 		return;
-	sink_aside_flush(s);
-	if (sink_pending(s) < SINK_KEPT_BYTES)
+	line_writer_helper_flush(s);
+	if (line_writer_pending(s) < LINE_WRITER_KEPT_BYTES)
 		return;
 	if (!s->error && !s->stalled) {
-		s->stalled = !aside_take(s, FULL_WAIT_MS);
-		sink_give(s);
+		s->stalled = !line_writer_helper_take(s, FULL_WAIT_MS);
+		line_writer_give(s);
 	}
-	if (sink_pending(s) >= SINK_KEPT_BYTES)
-		sink_drop_lines(s);
+	if (line_writer_pending(s) >= LINE_WRITER_KEPT_BYTES)
+		line_writer_drop_lines(s);
 }
 
-int sink_left_ms(uint64_t until_ns)
+int line_writer_left_ms(uint64_t until_ns)
 {
 	uint64_t now_ns = clock_mono_ns(),
 		 ms = now_ns < until_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
@@ -185,18 +187,19 @@ int sink_left_ms(uint64_t until_ns)
 	return ms < LEFT_MOST_MS ? (int)ms : LEFT_MOST_MS;
 }
 
-uint64_t sink_waiting(const struct sink *s, uint64_t *ret_bytes)
+uint64_t line_writer_waiting(const struct line_writer *s, uint64_t *ret_bytes)
 {
-	*ret_bytes = s->outlet ? sink_pending(s) : 0;
-	return s->outlet && sink_pending(s)
-		       ? sink_aside_lines_of(s->text.data + s->written, sink_pending(s))
+	*ret_bytes = s->file_writer ? line_writer_pending(s) : 0;
+	return s->file_writer && line_writer_pending(s)
+		       ? line_writer_helper_lines_of(s->text.data + s->written,
+						     line_writer_pending(s))
 		       : 0;
 }
 
-const char *sink_trouble(const struct sink *s)
+const char *line_writer_trouble(const struct line_writer *s)
 {
-	return s->error	 ? outlet_why(s->error)
-	       : s->dead ? outlet_why(-ETIMEDOUT)
+	return s->error	 ? file_writer_why(s->error)
+	       : s->dead ? file_writer_why(-ETIMEDOUT)
 	       : s->fifo ? "no process reads this FIFO yet"
 			 : NULL;
 }
@@ -213,9 +216,10 @@ struct owed {
 
 /* What stands in the file behind those bytes is the beginning of the text; where it is more, all
  * that was owed is told there, the gap too. */
-static void sink_aside_take_over(struct sink *s, const struct owed *owed, bool headed)
+static void line_writer_helper_take_over(struct line_writer *s, const struct owed *owed,
+					 bool headed)
 {
-	uint64_t bytes = outlet_bytes(s->outlet),
+	uint64_t bytes = file_writer_bytes(s->file_writer),
 		 from = bytes > owed->bytes ? bytes - owed->bytes : 0;
 	const char *first = headed && owed->len && !bytes && !owed->bytes
 				    ? memchr(owed->text, '\n', owed->len)
@@ -229,17 +233,19 @@ static void sink_aside_take_over(struct sink *s, const struct owed *owed, bool h
 		from = (uint64_t)(first + 1 - owed->text);
 	buffer_add(&s->text, owed->text + from, owed->len - from);
 	s->gap = s->before = owed->gap;
-	s->error = sink_pending(s) && owed->error > -ERRNO_MAX && owed->error < 0 ? owed->error : 0;
-	sink_aside_flush(s);
+	s->error = line_writer_pending(s) && owed->error > -ERRNO_MAX && owed->error < 0
+			   ? owed->error
+			   : 0;
+	line_writer_helper_flush(s);
 }
 
-void sink_archive(struct sink *s, struct archive *a, bool headed)
+void line_writer_archive(struct line_writer *s, struct archive *a, bool headed)
 {
 	struct owed owed = {0};
 
-	if (!archive_reads(a) && s->outlet)
-		owed = (struct owed){outlet_bytes(s->outlet), s->gap, s->error,
-				     (uint32_t)sink_pending(s), s->text.data + s->written};
+	if (!archive_reads(a) && s->file_writer)
+		owed = (struct owed){file_writer_bytes(s->file_writer), s->gap, s->error,
+				     (uint32_t)line_writer_pending(s), s->text.data + s->written};
 	archive_number(a, &owed.bytes);
 	archive_number(a, &owed.gap);
 	archive_number(a, &owed.error);
@@ -250,93 +256,94 @@ void sink_archive(struct sink *s, struct archive *a, bool headed)
 		archive_bytes(a, owed.text, owed.len);
 	if (!archive_reads(a))
 		return;
-	if (!a->error && s->outlet)
-		sink_aside_take_over(s, &owed, headed);
+	if (!a->error && s->file_writer)
+		line_writer_helper_take_over(s, &owed, headed);
 	free(owed.text);
 }
 
-void sink_missed(struct sink *s, uint64_t lines)
+void line_writer_missed(struct line_writer *s, uint64_t lines)
 {
-	if (s->outlet) {
+	if (s->file_writer) {
 		s->gap += lines;
 		s->before += lines;
-		sink_aside_flush(s);
+		line_writer_helper_flush(s);
 	} else {
 		s->lost_lines += lines;
 	}
 }
 
-void sink_limit(struct sink *s, const struct outlet_bound *bound)
+void line_writer_limit(struct line_writer *s, const struct file_writer_bound *bound)
 {
-	if (!s->outlet || !bound)
+	if (!s->file_writer || !bound)
 		return;
 	s->bound = *bound;
-	outlet_limit(s->outlet, bound);
+	file_writer_limit(s->file_writer, bound);
 }
 
-uint64_t sink_removed(const struct sink *s)
+uint64_t line_writer_removed(const struct line_writer *s)
 {
 	return s->removed;
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-void sink_end(struct sink *s, bool soon)
+void line_writer_end(struct line_writer *s, bool soon)
 {
 	if (!s->end_ns)
 		s->end_ns = clock_mono_ns() + (soon ? END_SOON_NS : END_NS);
 }
 
 /* Everything, in the time that is left; an error gets one more try. */
-static void aside_finish(struct sink *s)
+static void line_writer_helper_finish(struct line_writer *s)
 {
 	int tries = 2, ms;
 
 	s->again_ns = 0;
 	if (!s->error && !s->going)
-		sink_aside_gap_end(s);
-	sink_give(s);
-	while (s->going && (ms = sink_left_ms(s->end_ns)) > 0) {
-		if (!aside_take(s, ms))
+		line_writer_helper_gap_end(s);
+	line_writer_give(s);
+	while (s->going && (ms = line_writer_left_ms(s->end_ns)) > 0) {
+		if (!line_writer_helper_take(s, ms))
 			continue;
 		s->again_ns = 0;
 		tries -= s->error != 0;
 		if (!s->error)
-			sink_aside_gap_end(s);
+			line_writer_helper_gap_end(s);
 		if (tries)
-			sink_give(s);
+			line_writer_give(s);
 	}
 }
 
-void sink_aside_wait(struct sink *s, uint64_t until_ns)
+void line_writer_helper_wait(struct line_writer *s, uint64_t until_ns)
 {
 	int ms;
 
-	while (s->going && !s->error && !s->stalled && (ms = sink_left_ms(until_ns)) > 0) {
-		s->stalled = !aside_take(s, ms);
-		sink_give(s);
+	while (s->going && !s->error && !s->stalled && (ms = line_writer_left_ms(until_ns)) > 0) {
+		s->stalled = !line_writer_helper_take(s, ms);
+		line_writer_give(s);
 	}
 }
 
-int sink_aside_close(struct sink *s)
+int line_writer_helper_close(struct line_writer *s)
 {
 	uint64_t left;
 	int err, why;
 
-	sink_end(s, false);
-	aside_finish(s);
-	left = sink_pending(s) ? sink_aside_lines_of(s->text.data + s->written, sink_pending(s))
-			       : 0;
-	err = outlet_close(s->outlet, sink_left_ms(s->end_ns));
+	line_writer_end(s, false);
+	line_writer_helper_finish(s);
+	left = line_writer_pending(s) ? line_writer_helper_lines_of(s->text.data + s->written,
+								    line_writer_pending(s))
+				      : 0;
+	err = file_writer_close(s->file_writer, line_writer_left_ms(s->end_ns));
 	left += s->failed_lines + s->lost_lines + s->before;
 	why = err == -ETIMEDOUT ? err : s->error ? s->error : s->worst ? s->worst : err;
 	if (left)
 		log_error("export to %s: %llu line%s not written: %s", s->path,
 			  (unsigned long long)left, left == 1 ? " was" : "s were",
-			  why ? outlet_why(why) : "its disk was too slow");
+			  why ? file_writer_why(why) : "its disk was too slow");
 	else if (err)
 		log_error("export to %s: what was written last may not be there: %s", s->path,
-			  outlet_why(err));
+			  file_writer_why(err));
 	err = err ? err : why ? why : left ? -ENOBUFS : 0;
 	if (s->removed)
 		log_warn(
@@ -348,7 +355,7 @@ int sink_aside_close(struct sink *s)
 	return err;
 }
 
-void sink_cut(struct sink *s)
+void line_writer_cut(struct line_writer *s)
 {
 	size_t at = s->text.len - 1;
 
@@ -357,10 +364,10 @@ void sink_cut(struct sink *s)
 	s->text.len = at;
 }
 
-void sink_shrink(struct sink *s)
+void line_writer_shrink(struct line_writer *s)
 {
 	if (s->written == s->text.len) {
-		if (s->text.cap > SINK_KEPT_BYTES / 4) /* of a backlog */
+		if (s->text.cap > LINE_WRITER_KEPT_BYTES / 4) /* of a backlog */
 			buffer_free(&s->text);
 		buffer_clear(&s->text);
 		s->written = 0;
