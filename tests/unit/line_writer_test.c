@@ -222,7 +222,7 @@ static void a_waiting_reader_goes_on(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	p.fd = open(path, O_RDONLY | O_NONBLOCK);
 	assert_true(p.fd >= 0);
-	assert_int_equal(line_writer_tail(path, NULL, &tail, &bytes), -ENOENT);
+	assert_int_equal(file_writer_tail(path, NULL, &tail, &bytes), -ENOENT);
 	assert_int_equal(poll(&p, 1, 0), 0);
 	close(p.fd);
 	unlink(path);
@@ -236,9 +236,9 @@ static void no_file_is_not_one_that_fails(void **state)
 	uint64_t bytes;
 
 	(void)state;
-	assert_int_equal(line_writer_tail("/nonexistent/file", NULL, &tail, &bytes), -ENOENT);
+	assert_int_equal(file_writer_tail("/nonexistent/file", NULL, &tail, &bytes), -ENOENT);
 	assert_string_equal(captured, "");
-	assert_int_equal(line_writer_tail("/dev/null/file", NULL, &tail, &bytes), -ENOTDIR);
+	assert_int_equal(file_writer_tail("/dev/null/file", NULL, &tail, &bytes), -ENOTDIR);
 	assert_string_equal(captured,
 			    "gp-bpf: export to /dev/null/file: cannot read its last line, to "
 			    "continue after it: Not a directory\n");
@@ -263,14 +263,14 @@ static void the_file_before_is_beside_a_links_target(void **state)
 	fputs("{\"seq\":7}\n", f);
 	fclose(f);
 	assert_int_equal(symlink("there/file", link), 0);
-	assert_int_equal(line_writer_tail_before(link, &tail, &bytes), 0);
+	assert_int_equal(file_writer_tail_before(link, &tail, &bytes), 0);
 	assert_string_equal(tail, "{\"seq\":7}\n");
 	free(tail);
 	snprintf(file, sizeof(file), "%s/there/file", dir);
 	f = fopen(file, "w");
 	assert_non_null(f);
 	fclose(f);
-	assert_int_equal(line_writer_tail_before(link, &tail, &bytes), 0);
+	assert_int_equal(file_writer_tail_before(link, &tail, &bytes), 0);
 	assert_int_equal(bytes, 10);
 	free(tail);
 	unlink(file);

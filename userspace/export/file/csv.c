@@ -242,7 +242,7 @@ static int csv_resume(struct csv_file *file, const char *path)
 {
 	uint64_t bytes;
 	char *tail, *at;
-	int err = line_writer_tail(path, NULL, &tail, &bytes);
+	int err = file_writer_tail(path, NULL, &tail, &bytes);
 
 	if (err)
 		return err;
@@ -356,7 +356,7 @@ static int csv_close(void *state)
 	for (int i = 0; i < CSV_TABLES; i++) {
 		lost = line_writer_close(c->files[i].writer);
 		path = lost && c->replay ? file_path(c, i) : NULL;
-		if (path && !line_writer_tail(path, NULL, &tail, &bytes)) /* a torn row */
+		if (path && !file_writer_tail(path, NULL, &tail, &bytes)) /* a torn row */
 			free(tail);
 		free(path);
 		err = err ? err : lost;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,11 @@
 
 #include "userspace/base/aside.h"
 #include "userspace/base/clock.h"
+#include "userspace/base/log.h"
 #include "userspace/base/path.h"
 
-#define NS_PER_MS 1000000ull
+#define NS_PER_MS  1000000ull
+#define TAIL_BYTES (1u << 20) /* a line is far shorter */
 
 struct file_writer {
 	struct aside *aside;
@@ -460,4 +463,119 @@ int file_writer_close(struct file_writer *o, int wait_ms)
 		aside_drop(o->aside);
 	file_writer_free(o);
 	return n == -EAGAIN ? -ETIMEDOUT : (int)n;
+}
+
+/* ---- what a predecessor left ---------------------------------------------------------------- */
+
+/* Where the last line of text begins, which ends at len (after its line feed). */
+static size_t file_writer_last_line(const char *text, size_t len)
+{
+	const char *before = len > 1 ? memrchr(text, '\n', len - 1) : NULL;
+
+	return before ? (size_t)(before + 1 - text) : 0;
+}
+
+struct tail_ask {
+	const char *path;
+	bool before; /* of the file that this one's last rotation renamed */
+	bool (*drop)(const char *line);
+};
+
+struct tail {
+	uint64_t bytes;
+	char text[TAIL_BYTES + 1];
+};
+
+static int file_writer_tail_cut(int fd, const struct tail_ask *a, struct tail *t)
+{
+	struct stat st;
+	size_t len;
+	off_t from;
+	char *end;
+	ssize_t n;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOENT;
+	from = st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0;
+	n = pread(fd, t->text, TAIL_BYTES, from);
+	if (n < 0)
+		return -errno;
+	end = memrchr(t->text, '\n', (size_t)n);
+	len = end ? (size_t)(end + 1 - t->text) : 0;
+	t->text[len] = '\0';
+	if (len && a->drop && a->drop(t->text + file_writer_last_line(t->text, len)))
+		len = file_writer_last_line(t->text, len);
+	t->text[len] = '\0';
+	t->bytes = (uint64_t)from + len;
+	return ftruncate(fd, from + (off_t)len) ? -errno : 0;
+}
+
+static ssize_t file_writer_tail_there(const void *arg, void *ret, size_t cap)
+{
+	const struct tail_ask *a = arg;
+	char target[PATH_MAX], before[PATH_MAX + 2];
+	const char *path = a->path;
+	struct tail *t = ret;
+	struct stat st;
+	int fd, err;
+
+	if (cap < sizeof(*t))
+		return -ENOBUFS;
+	if (a->before) {
+		file_writer_target(path, target, sizeof(target));
+		snprintf(before, sizeof(before), "%s.1", target);
+		path = before;
+	}
+	if (stat(path, &st))
+		return -errno;
+	/* Closing a FIFO would end its reader. */
+	if (!S_ISREG(st.st_mode))
+		return -ENOENT;
+	fd = path_open(path, O_RDWR, 0);
+	if (fd < 0)
+		return fd;
+	err = file_writer_tail_cut(fd, a, t);
+	close(fd);
+	return err ? err : (ssize_t)(offsetof(struct tail, text) + strlen(t->text) + 1);
+}
+
+static int file_writer_tail_ask(const struct tail_ask *ask, char **ret_tail, uint64_t *ret_bytes)
+{
+	char shown[PATH_MAX];
+	struct tail *t;
+	ssize_t n;
+
+	if (!strcmp(ask->path, "-"))
+		return -ENOENT;
+	t = malloc(sizeof(*t));
+	n = t ? aside_once(file_writer_tail_there, ask, sizeof(*ask), t, sizeof(*t),
+			   FILE_WRITER_OPEN_MS)
+	      : -ENOMEM;
+	if (n > 0) {
+		*ret_bytes = t->bytes;
+		*ret_tail = strdup(t->text);
+		n = *ret_tail ? 0 : -ENOMEM;
+	}
+	free(t);
+	if (n && n != -ENOENT) {
+		log_escape(shown, sizeof(shown), ask->path, strlen(ask->path));
+		log_error("export to %s: cannot read its last line, to continue after it: %s",
+			  shown, path_why((int)n));
+	}
+	return (int)n;
+}
+
+int file_writer_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
+		     uint64_t *ret_bytes)
+{
+	return file_writer_tail_ask(&(struct tail_ask){.path = path, .drop = drop}, ret_tail,
+				    ret_bytes);
+}
+
+int file_writer_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes)
+{
+	return file_writer_tail_ask(&(struct tail_ask){.path = path, .before = true}, ret_tail,
+				    ret_bytes);
 }

@@ -58,4 +58,13 @@ uint64_t file_writer_bytes(const struct file_writer *o);
  * NULL is fine. */
 int file_writer_close(struct file_writer *o, int wait_ms);
 
+/* What a predecessor left in a file: a torn last line is cut off it, and so is the last whole one
+ * where drop (may be NULL) says so. *ret_tail: the end of what stays, whole lines up to 1 MiB,
+ * NUL-terminated, the caller's to free; *ret_bytes: of the file now. -ENOENT: there is no such
+ * regular file; any other -errno: the file is to stay as it is (said in one line). */
+int file_writer_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
+		     uint64_t *ret_bytes);
+/* The same for the file that the last rotation of path renamed. */
+int file_writer_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes);
+
 #endif

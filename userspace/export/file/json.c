@@ -111,13 +111,13 @@ static int json_resume(const char *path, bool bounded, uint64_t *ret_last)
 {
 	uint64_t bytes = 0, bytes_before;
 	char *tail;
-	int err = line_writer_tail(path, NULL, &tail, &bytes), before;
+	int err = file_writer_tail(path, NULL, &tail, &bytes), before;
 
 	if (!err)
 		*ret_last = json_last(tail);
 	if (!bounded || bytes || (err && err != -ENOENT))
 		return err;
-	before = line_writer_tail_before(path, &tail, &bytes_before);
+	before = file_writer_tail_before(path, &tail, &bytes_before);
 	if (!before)
 		*ret_last = json_last(tail);
 	return before == -ENOENT ? err : before;

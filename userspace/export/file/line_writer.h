@@ -36,14 +36,6 @@ uint64_t line_writer_removed(const struct line_writer *s);
 char *line_writer_setting(char *spec, const char *name);
 /* Bytes of "64M" (K, M, G), from 1M to 1024G; -EINVAL. */
 int line_writer_size(const char *text, uint64_t *ret);
-/* What a predecessor left in a file: a torn last line is cut off it, and so is the last whole one
- * where drop (may be NULL) says so. *ret_tail: the end of what stays, whole lines up to 1 MiB,
- * NUL-terminated, the caller's to free; *ret_bytes: of the file now. -ENOENT: there is no such
- * regular file; any other -errno: the file is to stay as it is (said in one line). */
-int line_writer_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
-		     uint64_t *ret_bytes);
-/* The same for the file that the last rotation of path renamed. */
-int line_writer_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes);
 /* The buffer to append to. After each whole line: line_writer_line(). */
 struct buffer *line_writer_buffer(struct line_writer *s);
 void line_writer_line(struct line_writer *s);

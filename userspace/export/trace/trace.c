@@ -83,7 +83,7 @@ static bool trace_is_end(const char *line)
 static int trace_resume(struct trace *t, const char *path)
 {
 	char *tail, *line, *at;
-	int err = line_writer_tail(path, trace_is_end, &tail, &t->bytes);
+	int err = file_writer_tail(path, trace_is_end, &tail, &t->bytes);
 
 	if (err)
 		return err;
@@ -279,7 +279,7 @@ static int trace_close(void *state)
 	trace_last_line(t);
 	err = line_writer_close(t->writer);
 	if (err && t->replay &&
-	    !line_writer_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
+	    !file_writer_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
 		free(tail);
 	free(t->path);
 	trace_tracks_free(t->tracks);
