@@ -117,77 +117,77 @@ static void holds(const char *expected)
 }
 
 /* Where the process was killed another one is asked, and waited for. */
-static struct file_writer_told answer(struct file_writer *o)
+static struct file_writer_result answer(struct file_writer *w)
 {
-	struct file_writer_told told = {0};
+	struct file_writer_result result = {0};
 
-	assert_int_equal(file_writer_take(o, 5000, &told), 0);
-	return told;
+	assert_int_equal(file_writer_take(w, 5000, &result), 0);
+	return result;
 }
 
-static struct file_writer_told give(struct file_writer *o, const char *text)
+static struct file_writer_result give(struct file_writer *w, const char *text)
 {
-	assert_int_equal(file_writer_give(o, text, strlen(text)), strlen(text));
-	return answer(o);
+	assert_int_equal(file_writer_give(w, text, strlen(text)), strlen(text));
+	return answer(w);
 }
 
 static void what_is_given_is_there(void **state)
 {
-	struct file_writer_told told;
-	struct file_writer *o;
+	struct file_writer_result result;
+	struct file_writer *w;
 
 	(void)state;
-	assert_int_equal(file_writer_open(&o, path, false), 0);
-	told = give(o, "one\n");
-	assert_int_equal(told.bytes, 4);
-	assert_int_equal(told.err, 0);
+	assert_int_equal(file_writer_open(&w, path, false, NULL), 0);
+	result = give(w, "one\n");
+	assert_int_equal(result.bytes, 4);
+	assert_int_equal(result.err, 0);
 	holds("one\n");
-	assert_int_equal(file_writer_close(o, 5000), 0);
-	assert_int_equal(file_writer_open(&o, path, true), 0);
-	give(o, "two\n");
-	assert_int_equal(file_writer_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(w, 5000), 0);
+	assert_int_equal(file_writer_open(&w, path, true, NULL), 0);
+	give(w, "two\n");
+	assert_int_equal(file_writer_close(w, 5000), 0);
 	holds("one\ntwo\n");
-	assert_int_equal(file_writer_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&w, path, false, NULL), 0);
 	holds("");
-	assert_int_equal(file_writer_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(w, 5000), 0);
 	assert_int_equal(file_writer_close(NULL, 0), 0);
 	assert_int_equal(waitpid(-1, NULL, 0), -1); /* none is left */
 }
 
 static void what_is_no_file_is_the_callers(void **state)
 {
-	struct file_writer *o;
+	struct file_writer *w;
 
 	(void)state;
-	assert_int_equal(file_writer_open(&o, "/dev/null", false), -ENOTSUP);
-	assert_int_equal(file_writer_open(&o, "/dev/fd/0", false), -ENOTSUP);
-	assert_int_equal(file_writer_open(&o, "/tmp", false), -ENOTSUP);
-	assert_int_equal(file_writer_open(&o, "/nonexistent/x", false), -ENOENT);
+	assert_int_equal(file_writer_open(&w, "/dev/null", false, NULL), -ENOTSUP);
+	assert_int_equal(file_writer_open(&w, "/dev/fd/0", false, NULL), -ENOTSUP);
+	assert_int_equal(file_writer_open(&w, "/tmp", false, NULL), -ENOTSUP);
+	assert_int_equal(file_writer_open(&w, "/nonexistent/x", false, NULL), -ENOENT);
 }
 
 static void a_part_is_cut_off(void **state)
 {
-	struct file_writer_told told;
+	struct file_writer_result result;
 	struct rlimit was;
-	struct file_writer *o;
+	struct file_writer *w;
 
 	(void)state;
 	limit(&was, 10);
-	assert_int_equal(file_writer_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&w, path, false, NULL), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
-	told = give(o, "first\nsecond\nthird\n");
-	assert_int_equal(told.bytes, 6);
-	assert_int_equal(told.err, -EFBIG);
+	result = give(w, "first\nsecond\nthird\n");
+	assert_int_equal(result.bytes, 6);
+	assert_int_equal(result.err, -EFBIG);
 	holds("first\n");
-	told = give(o, "second\nthird\n");
-	assert_int_equal(told.bytes, 0);
-	assert_int_equal(told.err, -EFBIG);
+	result = give(w, "second\nthird\n");
+	assert_int_equal(result.bytes, 0);
+	assert_int_equal(result.err, -EFBIG);
 	room_again(&was);
-	told = give(o, "second\nthird\n");
-	assert_int_equal(told.bytes, 13);
-	assert_int_equal(told.err, 0);
+	result = give(w, "second\nthird\n");
+	assert_int_equal(result.bytes, 13);
+	assert_int_equal(result.err, 0);
 	holds("first\nsecond\nthird\n");
-	assert_int_equal(file_writer_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(w, 5000), 0);
 }
 
 /* Whole lines at once, and a line that is longer than that in parts. */
@@ -195,23 +195,23 @@ static void much_at_once(void **state)
 {
 	size_t len = FILE_WRITER_TEXT_MAX * 3, at = 0, n, there;
 	char *text = malloc(len), *is;
-	struct file_writer_told told;
-	struct file_writer *o;
+	struct file_writer_result result;
+	struct file_writer *w;
 
 	(void)state;
 	assert_non_null(text);
 	memset(text, 'x', len);
 	text[99] = text[len - 1] = '\n';
-	assert_int_equal(file_writer_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&w, path, false, NULL), 0);
 	for (; at < len; at += n) {
-		n = file_writer_give(o, text + at, len - at);
+		n = file_writer_give(w, text + at, len - at);
 		assert_in_range(n, 1, FILE_WRITER_TEXT_MAX);
 		if (!at)
 			assert_int_equal(n, 100);
-		assert_int_equal(file_writer_take(o, 5000, &told), 0);
-		assert_int_equal(told.bytes, n);
+		assert_int_equal(file_writer_take(w, 5000, &result), 0);
+		assert_int_equal(result.bytes, n);
 	}
-	assert_int_equal(file_writer_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(w, 5000), 0);
 	is = content(&there);
 	assert_int_equal(there, len);
 	assert_memory_equal(is, text, len);
@@ -221,51 +221,51 @@ static void much_at_once(void **state)
 
 static void killed_it_goes_on(void **state)
 {
-	struct file_writer_told told;
-	struct file_writer *o;
+	struct file_writer_result result;
+	struct file_writer *w;
 	int fd;
 
 	(void)state;
-	assert_int_equal(file_writer_open(&o, path, false), 0);
-	give(o, "one\n");
+	assert_int_equal(file_writer_open(&w, path, false, NULL), 0);
+	give(w, "one\n");
 	kill(writer(), SIGKILL);
-	assert_int_equal(give(o, "two\n").bytes, 4);
+	assert_int_equal(give(w, "two\n").bytes, 4);
 	holds("one\ntwo\n");
 	/* It got to a part of the text before it was killed. */
 	kill(writer(), SIGSTOP);
-	file_writer_give(o, "three\nfour\nfive\n", 16);
-	assert_int_equal(file_writer_take(o, 0, &told), -EAGAIN);
+	file_writer_give(w, "three\nfour\nfive\n", 16);
+	assert_int_equal(file_writer_take(w, 0, &result), -EAGAIN);
 	kill(writer(), SIGKILL);
 	fd = open(path, O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, "three\nfo", 8), 8);
 	close(fd);
-	assert_int_equal(answer(o).bytes, 16);
+	assert_int_equal(answer(w).bytes, 16);
 	holds("one\ntwo\nthree\nfour\nfive\n");
-	assert_int_equal(file_writer_close(o, 5000), 0);
+	assert_int_equal(file_writer_close(w, 5000), 0);
 }
 
 /* One that is stopped stands for one that a disk holds. */
 static void never_answered(void **state)
 {
 	uint64_t from_ns;
-	struct file_writer_told told;
-	struct file_writer *o;
+	struct file_writer_result result;
+	struct file_writer *w;
 
 	(void)state;
-	assert_int_equal(file_writer_open(&o, path, false), 0);
+	assert_int_equal(file_writer_open(&w, path, false, NULL), 0);
 	kill(writer(), SIGSTOP);
-	assert_int_equal(file_writer_give(o, "one\n", 4), 4);
-	assert_int_equal(file_writer_take(o, 20, &told), -EAGAIN);
+	assert_int_equal(file_writer_give(w, "one\n", 4), 4);
+	assert_int_equal(file_writer_take(w, 20, &result), -EAGAIN);
 	from_ns = clock_mono_ns();
-	assert_int_equal(file_writer_close(o, 100), -ETIMEDOUT);
+	assert_int_equal(file_writer_close(w, 100), -ETIMEDOUT);
 	assert_true(clock_mono_ns() - from_ns < 2 * S);
 	holds("");
 	waitpid(-1, NULL, 0); /* it was killed */
 	/* What was asked last is the close. */
-	assert_int_equal(file_writer_open(&o, path, false), 0);
-	give(o, "one\n");
+	assert_int_equal(file_writer_open(&w, path, false, NULL), 0);
+	give(w, "one\n");
 	kill(writer(), SIGSTOP);
-	assert_int_equal(file_writer_close(o, 100), -ETIMEDOUT);
+	assert_int_equal(file_writer_close(w, 100), -ETIMEDOUT);
 }
 
 /* ---- exporters ------------------------------------------------------------------------------- */
@@ -446,20 +446,20 @@ static void full_to_the_end(void **state)
 {
 	struct rlimit full = {ROOM, RLIM_INFINITY}, had;
 	struct buffer *b;
-	struct line_writer *s;
+	struct line_writer *w;
 	struct stat st;
 
 	(void)state;
 	getrlimit(RLIMIT_FSIZE, &had);
 	full.rlim_max = had.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &full);
-	assert_int_equal(line_writer_open_aside(&s, path, false, NULL, NULL), 0);
-	b = line_writer_buffer(s);
+	assert_int_equal(line_writer_open(&w, path, &(struct line_writer_config){0}), 0);
+	b = line_writer_buffer(w);
 	for (int i = 0; i < 200; i++) {
 		buffer_printf(b, "%099d\n", i);
-		line_writer_line(s);
+		line_writer_line(w);
 	}
-	assert_int_equal(line_writer_close(s), -EFBIG);
+	assert_int_equal(line_writer_close(w), -EFBIG);
 	setrlimit(RLIMIT_FSIZE, &had);
 	assert_non_null(strstr(captured, ": 100 lines were not written: File too large\n"));
 	assert_int_equal(stat(path, &st), 0);
@@ -599,20 +599,22 @@ static void sizes_that_are_asked_for(void **state)
  * returns. */
 static int bounded_to(const char *to, uint64_t *ret_waiting)
 {
-	const struct file_writer_bound bound = {.bytes = FILE_WRITER_BOUND_LEAST, .keep = 1};
+	const struct line_writer_config config = {
+		.bound = {.bytes = FILE_WRITER_BOUND_LEAST, .keep = 1}};
+	struct line_writer_stats stats;
 	struct buffer *b;
-	struct line_writer *s;
+	struct line_writer *w;
 
-	assert_int_equal(line_writer_open_aside(&s, to, false, NULL, NULL), 0);
-	line_writer_limit(s, &bound);
-	b = line_writer_buffer(s);
+	assert_int_equal(line_writer_open(&w, to, &config), 0);
+	b = line_writer_buffer(w);
 	for (int i = 0; i < 3 << 10; i++) {
 		buffer_printf(b, "%01023d\n", i);
-		line_writer_line(s);
+		line_writer_line(w);
 	}
-	line_writer_save(s, 5 * S);
-	*ret_waiting = line_writer_waiting(s, &(uint64_t){0});
-	return line_writer_close(s);
+	line_writer_save(w, 5 * S);
+	line_writer_stats(w, &stats);
+	*ret_waiting = stats.waiting;
+	return line_writer_close(w);
 }
 
 static off_t size_of(const char *name)
@@ -663,7 +665,7 @@ static void a_rotation_that_fails_moves_nothing(void **state)
 {
 	const struct file_writer_bound bound = {.bytes = FILE_WRITER_BOUND_LEAST, .keep = 2};
 	static char text[FILE_WRITER_TEXT_MAX];
-	struct file_writer *o;
+	struct file_writer *w;
 	FILE *f;
 
 	(void)state;
@@ -673,17 +675,16 @@ static void a_rotation_that_fails_moves_nothing(void **state)
 	assert_non_null(f);
 	fclose(f);
 	assert_int_equal(mkdir(name_of(2), 0700), 0);
-	assert_int_equal(file_writer_open(&o, path, false), 0);
-	file_writer_limit(o, &bound);
+	assert_int_equal(file_writer_open(&w, path, false, &bound), 0);
 	for (int i = 0; i < 5; i++) {
-		assert_int_equal(file_writer_give(o, text, sizeof(text)), sizeof(text));
-		assert_int_equal(answer(o).err, i < 2 ? 0 : -EXDEV);
+		assert_int_equal(file_writer_give(w, text, sizeof(text)), sizeof(text));
+		assert_int_equal(answer(w).err, i < 2 ? 0 : -EXDEV);
 	}
 	assert_int_equal(size_of(name_of(1)), 0);
 	assert_int_equal(rmdir(name_of(2)), 0);
-	file_writer_give(o, text, sizeof(text));
-	assert_int_equal(answer(o).err, 0);
-	assert_int_equal(file_writer_close(o, 5000), 0);
+	file_writer_give(w, text, sizeof(text));
+	assert_int_equal(answer(w).err, 0);
+	assert_int_equal(file_writer_close(w, 5000), 0);
 	assert_int_equal(size_of(name_of(2)), 0);
 	assert_int_equal(size_of(name_of(1)), FILE_WRITER_BOUND_LEAST);
 	unlink(name_of(1));

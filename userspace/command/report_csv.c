@@ -184,7 +184,7 @@ static int report_csv_table(struct csv_report *c, int64_t job, const char *dir, 
 
 	if (asprintf(&path, "%s/%s", dir, file) < 0)
 		return -ENOMEM;
-	err = line_writer_open(&c->writer, path);
+	err = line_writer_open(&c->writer, path, &(struct line_writer_config){.blocking = true});
 	free(path);
 	if (err)
 		return err;

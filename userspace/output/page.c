@@ -95,40 +95,40 @@ static int page_pipe_make(const char *file, const char *data, size_t len)
 /* By a process of its own: a disk may never answer. */
 static int page_file_make(const char *file, const char *data, size_t len)
 {
-	struct file_writer_told told = {0};
-	struct file_writer *o;
+	struct file_writer_result result = {0};
+	struct file_writer *w;
 	int err, lost;
 
 	if (!strcmp(file, "-"))
 		return page_fail(file, page_write_all(STDOUT_FILENO, data, len, -1));
-	err = file_writer_open(&o, file, false);
+	err = file_writer_open(&w, file, false, NULL);
 	if (err)
 		return page_fail(file, err == -ENOTSUP ? page_pipe_make(file, data, len) : err);
 	while (len && !err) {
-		if (!file_writer_give(o, data, len))
+		if (!file_writer_give(w, data, len))
 			err = -EBUSY;
-		else if (file_writer_take(o, FILE_WRITER_OPEN_MS, &told))
+		else if (file_writer_take(w, FILE_WRITER_OPEN_MS, &result))
 			err = -ETIMEDOUT;
-		err = err ? err : told.err;
-		data += err ? 0 : told.bytes;
-		len -= err ? 0 : told.bytes;
+		err = err ? err : result.err;
+		data += err ? 0 : result.bytes;
+		len -= err ? 0 : result.bytes;
 	}
-	lost = file_writer_close(o, FILE_WRITER_OPEN_MS);
+	lost = file_writer_close(w, FILE_WRITER_OPEN_MS);
 	return page_fail(file, err ? err : lost);
 }
 
 /* Whether it can be written; what is in it stays. */
 static int page_file_try(const char *file, bool *ret_made)
 {
-	struct file_writer *o;
-	int err = file_writer_open(&o, file, true), fd;
+	struct file_writer *w;
+	int err = file_writer_open(&w, file, true, NULL), fd;
 	struct stat st;
 
 	if (err == -ENOTSUP && !stat(file, &st) && S_ISFIFO(st.st_mode))
 		return 0; /* its reader would take our closing it for the end of the page */
 	if (!err) {
-		*ret_made = file_writer_made(o);
-		return page_fail(file, file_writer_close(o, FILE_WRITER_OPEN_MS));
+		*ret_made = file_writer_made(w);
+		return page_fail(file, file_writer_close(w, FILE_WRITER_OPEN_MS));
 	}
 	fd = err == -ENOTSUP ? path_open_fifo(file, O_WRONLY | O_CREAT, 0644, PIPE_WAIT_MS) : err;
 	if (fd < 0)

@@ -331,11 +331,10 @@ static int csv_open_file(struct csv_export *c, int table, const struct export_op
 	file->numbered = !err;
 	err = file->numbered ? csv_columns_settle(path, table, &other) : err == -ENOENT ? 0 : err;
 	append = file->numbered && !other;
-	if (!err && !opt->replay)
-		err = line_writer_open_aside(&file->writer, path, append, NULL, NULL);
-	else if (!err)
-		err = append ? line_writer_open_append(&file->writer, path)
-			     : line_writer_open(&file->writer, path);
+	if (!err)
+		err = line_writer_open(
+			&file->writer, path,
+			&(struct line_writer_config){.append = append, .blocking = opt->replay});
 	free(path);
 	if (err || append)
 		return err;
@@ -415,10 +414,8 @@ static void csv_snapshot(void *state, struct snapshot *s)
 	struct csv_export *c = state;
 	bool up = true;
 
-	for (int i = 0; i < CSV_TABLES; i++) {
-		line_writer_flush(c->files[i].writer);
-		up = up && !line_writer_trouble(c->files[i].writer);
-	}
+	for (int i = 0; i < CSV_TABLES; i++)
+		up = line_writer_flush(c->files[i].writer) && up;
 	if (up)
 		c->flushed_ns = s->real_ns;
 }
@@ -434,40 +431,42 @@ static void csv_save(void *state)
 static void csv_archive(void *state, struct archive *a)
 {
 	struct csv_export *c = state;
-	uint64_t bytes;
+	struct line_writer_stats stats;
 
 	for (int i = 0; i < CSV_TABLES; i++) {
 		line_writer_archive(c->files[i].writer, a, !c->files[i].numbered);
-		if (archive_reads(a))
-			c->files[i].rows = line_writer_waiting(c->files[i].writer, &bytes);
+		if (!archive_reads(a))
+			continue;
+		line_writer_stats(c->files[i].writer, &stats);
+		c->files[i].rows = stats.waiting;
 	}
 }
 
 static void csv_look(void *state, struct export_view *ret)
 {
 	const struct csv_export *c = state;
-	uint64_t rows = 0, slow = 0, failed = 0, bytes, not_sent;
+	uint64_t rows = 0, lost = 0, failed = 0, not_sent;
 
 	*ret = (struct export_view){
 		.name = "csv", .up = true, .last_ns = c->flushed_ns, .ndropped = 2};
 	for (int i = 0; i < CSV_TABLES; i++) {
-		const struct line_writer *s = c->files[i].writer;
-		const char *trouble = line_writer_trouble(s);
+		struct line_writer_stats is;
 
+		line_writer_stats(c->files[i].writer, &is);
 		rows += c->files[i].rows;
-		slow += line_writer_lost(s);
-		failed += line_writer_failed(s);
-		ret->waiting += line_writer_waiting(s, &bytes);
-		ret->waiting_bytes += bytes;
-		if (!trouble)
+		lost += is.lost;
+		failed += is.failed;
+		ret->waiting += is.waiting;
+		ret->waiting_bytes += is.waiting_bytes;
+		if (!is.trouble)
 			continue;
 		ret->up = false;
-		snprintf(ret->trouble, sizeof(ret->trouble), "%s: %s", tables[i].file, trouble);
+		snprintf(ret->trouble, sizeof(ret->trouble), "%s: %s", tables[i].file, is.trouble);
 	}
-	not_sent = slow + failed + ret->waiting;
+	not_sent = lost + failed + ret->waiting;
 	ret->sent = rows > not_sent ? rows - not_sent : 0;
 	ret->dropped[0].cause = "reader";
-	ret->dropped[0].count = slow;
+	ret->dropped[0].count = lost;
 	ret->dropped[1].cause = "write";
 	ret->dropped[1].count = failed;
 }

@@ -24,35 +24,35 @@
 
 struct file_writer {
 	struct aside *aside;
-	char *path;   /* there since before the other process was begun; as text */
-	char *text;   /* shared with it: what is on its way */
-	size_t going; /* of it; 0: nothing is */
-	off_t size;   /* of the file, as it was told last */
+	/* The helper process, which starts later, sees these two at the same address. */
+	char *path;
+	char *text;   /* shared memory: the text that was given and is not answered yet */
+	size_t going; /* its bytes; 0: none */
+	off_t size;   /* of the file, by the last answer */
 	struct file_writer_bound bound;
-	bool made;  /* by file_writer_open() */
-	bool again; /* the process that had it is gone: another one has it now */
+	bool made;  /* file_writer_open() created the file */
+	bool again; /* the text was given to a second helper process: the first was killed */
 };
 
-/* ---- over there ------------------------------------------------------------------------------ */
+/* ---- in the helper process ------------------------------------------------------------------- */
 
 struct file_writer_ask {
 	const char *path, *text;
 	size_t len;
-	off_t size; /* of the file before it */
+	off_t size; /* of the file before this text */
 	bool keep;
 	struct file_writer_bound bound;
 };
 
-struct answer {
-	struct file_writer_told told;
+struct file_writer_answer {
+	struct file_writer_result result;
 	off_t size;
 	bool made;
 };
 
-/* In the process that writes. */
 static struct {
-	int fd;
-	off_t torn_at, torn; /* a part of a line that could not be cut off: from, to; 0: none */
+	int fd;		     /* of the file; -1: not open */
+	off_t torn_at, torn; /* start and end of a line's part that could not be cut; 0: none */
 } there = {.fd = -1};
 
 static ssize_t file_writer_whole_lines(const char *text, size_t len)
@@ -68,7 +68,7 @@ static int file_writer_begin(const struct file_writer_ask *a, int how, struct st
 	int err;
 
 	prctl(PR_SET_NAME, "gp-bpf-write");
-	/* A pipe's reader would be told of its end by the close that follows. */
+	/* Closing a pipe would end its reader. */
 	if (!stat(a->path, st) && !S_ISREG(st->st_mode))
 		return -ENOTSUP;
 	there.fd = path_open(a->path, O_WRONLY | O_APPEND | how, 0644);
@@ -88,7 +88,7 @@ static int file_writer_begin(const struct file_writer_ask *a, int how, struct st
 static ssize_t file_writer_open_there(const void *arg, void *ret, size_t cap)
 {
 	const struct file_writer_ask *a = arg;
-	struct answer *answer = ret;
+	struct file_writer_answer *answer = ret;
 	struct stat st;
 	bool made;
 	int err = cap < sizeof(*answer) ? -ENOBUFS
@@ -96,11 +96,12 @@ static ssize_t file_writer_open_there(const void *arg, void *ret, size_t cap)
 
 	if (err)
 		return err;
-	*answer = (struct answer){.size = st.st_size, .made = made};
+	*answer = (struct file_writer_answer){.size = st.st_size, .made = made};
 	return sizeof(*answer);
 }
 
-/* Nothing is behind `to`. What cannot be cut is cut before the next line, where nobody else has. */
+/* Cuts the file at `to`. If that fails it is tried again before the next text, unless the file has
+ * changed by then. */
 static void file_writer_cut(off_t to, off_t size)
 {
 	if (!ftruncate(there.fd, to))
@@ -109,7 +110,7 @@ static void file_writer_cut(off_t to, off_t size)
 	there.torn = size;
 }
 
-/* 0, or why nothing can be written. */
+/* Returns 0, or -errno: nothing can be written. */
 static int file_writer_mend(struct stat *st)
 {
 	if (fstat(there.fd, st))
@@ -123,7 +124,8 @@ static int file_writer_mend(struct stat *st)
 	return 0;
 }
 
-/* The predecessor wrote the same text up to there. */
+/* Opens the file after a helper process that was killed. Returns how much of the text that one had
+ * written. */
 static size_t file_writer_begin_again(const struct file_writer_ask *a, struct stat *st,
 				      int *ret_err)
 {
@@ -144,7 +146,7 @@ static size_t file_writer_begin_again(const struct file_writer_ask *a, struct st
 	return had;
 }
 
-/* FILE.n of the file that is bounded; 0: the file itself. */
+/* Makes the name FILE.n; n 0: FILE itself. */
 static void file_writer_bounded_name(char out[NAME_MAX + 1], const char *name, uint32_t n)
 {
 	if (n)
@@ -196,27 +198,26 @@ static int file_writer_shift(const struct file_writer_bound *b, int folder, cons
 	return err;
 }
 
-void file_writer_target(const char *path, char *ret, size_t len)
+/* Finds the file that a rotation renames: path, or the target of a symbolic link, which may not
+ * exist yet. May wait for the disk. */
+static void file_writer_target(const char *path, char ret[PATH_MAX])
 {
-	char target[PATH_MAX], link[PATH_MAX];
 	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash + 1 - path) : 0;
+	char link[PATH_MAX];
 	ssize_t n;
 
-	if (realpath(path, target)) {
-		snprintf(ret, len, "%s", target);
+	if (realpath(path, ret))
 		return;
-	}
 	n = readlink(path, link, sizeof(link) - 1); /* its target may not be there yet */
 	link[n > 0 ? n : 0] = '\0';
-	if (n <= 0)
-		snprintf(ret, len, "%s", path);
-	else if (link[0] == '/' || !slash)
-		snprintf(ret, len, "%s", link);
-	else
-		snprintf(ret, len, "%.*s/%s", (int)(slash - path), path, link);
+	if (*link == '/')
+		folder = 0;
+	if (n <= 0 || snprintf(ret, PATH_MAX, "%.*s%s", folder, path, link) >= PATH_MAX)
+		snprintf(ret, PATH_MAX, "%s", path);
 }
 
-/* Begins a new file. A file that has another name by now stays as it is. */
+/* Begins a new file. A file that somebody renamed meanwhile stays as it is. */
 static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
 			      uint64_t *ret_removed)
 {
@@ -225,7 +226,7 @@ static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
 	struct stat is;
 	int folder, fd, was, err = 0;
 
-	file_writer_target(a->path, target, sizeof(target));
+	file_writer_target(a->path, target);
 	folder = path_parent(target, &name);
 	if (folder < 0)
 		return folder;
@@ -257,7 +258,7 @@ static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
 static ssize_t file_writer_write_there(const void *arg, void *ret, size_t cap)
 {
 	const struct file_writer_ask *a = arg;
-	struct answer *answer = ret;
+	struct file_writer_answer *answer = ret;
 	struct stat st;
 	uint64_t removed = 0;
 	size_t at = 0, whole;
@@ -273,7 +274,7 @@ static ssize_t file_writer_write_there(const void *arg, void *ret, size_t cap)
 	    (uint64_t)st.st_size + a->len > a->bound.bytes)
 		err = file_writer_rotate(a, &st, &removed);
 	if (err) {
-		*answer = (struct answer){.told = {0, err, removed}, .size = a->size};
+		*answer = (struct file_writer_answer){.result = {0, err, removed}, .size = a->size};
 		return sizeof(*answer);
 	}
 	st.st_size -= (off_t)at;
@@ -289,7 +290,8 @@ static ssize_t file_writer_write_there(const void *arg, void *ret, size_t cap)
 	whole = at == a->len ? at : (size_t)file_writer_whole_lines(a->text, at);
 	if (whole < at)
 		file_writer_cut(st.st_size + (off_t)whole, st.st_size + (off_t)at);
-	*answer = (struct answer){.told = {whole, err, removed}, .size = st.st_size + (off_t)whole};
+	*answer = (struct file_writer_answer){.result = {whole, err, removed},
+					      .size = st.st_size + (off_t)whole};
 	return sizeof(*answer);
 }
 
@@ -304,42 +306,43 @@ static ssize_t file_writer_close_there(const void *arg, void *ret, size_t cap)
 	return fd >= 0 && close(fd) ? -errno : 0;
 }
 
-/* ---- here ------------------------------------------------------------------------------------ */
+/* ---- in this process ------------------------------------------------------------------------- */
 
-static int file_writer_ask(struct file_writer *o, aside_fn *fn, bool keep)
+static int file_writer_ask(struct file_writer *f, aside_fn *fn, bool keep)
 {
 	struct file_writer_ask a;
 	int err;
 
-	memset(&a, 0, sizeof(a)); /* it is sent as it lies, with what pads it */
-	a.path = o->path;
-	a.text = o->text;
-	a.len = o->going;
-	a.size = o->size;
+	memset(&a, 0, sizeof(a)); /* its padding is sent, too */
+	a.path = f->path;
+	a.text = f->text;
+	a.len = f->going;
+	a.size = f->size;
 	a.keep = keep;
-	a.bound = o->bound;
-	err = aside_ask(o->aside, fn, &a, sizeof(a));
-	return err == -EAGAIN ? -EBUSY : err; /* no process can be had */
+	a.bound = f->bound;
+	err = aside_ask(f->aside, fn, &a, sizeof(a));
+	return err == -EAGAIN ? -EBUSY : err; /* no process can be started */
 }
 
-/* -EAGAIN: not within that time; else as aside_answer(). */
-static ssize_t file_writer_answer_of(struct file_writer *o, int wait_ms, struct answer *ret)
+/* Returns -EAGAIN: not within wait_ms; else as aside_answer(). */
+static ssize_t file_writer_answer_of(struct file_writer *f, int wait_ms,
+				     struct file_writer_answer *ret)
 {
 	const void *answer;
-	ssize_t n = aside_await(o->aside, wait_ms, &answer);
+	ssize_t n = aside_await(f->aside, wait_ms, &answer);
 
 	if (n > 0)
 		memcpy(ret, answer, sizeof(*ret));
 	return n;
 }
 
-static void file_writer_free(struct file_writer *o)
+static void file_writer_free(struct file_writer *f)
 {
-	aside_free(o->aside);
-	if (o->text)
-		munmap(o->text, FILE_WRITER_TEXT_MAX);
-	free(o->path);
-	free(o);
+	aside_free(f->aside);
+	if (f->text)
+		munmap(f->text, FILE_WRITER_TEXT_MAX);
+	free(f->path);
+	free(f);
 }
 
 static bool file_writer_only_here(const char *path)
@@ -348,76 +351,79 @@ static bool file_writer_only_here(const char *path)
 	       !strncmp(path, "/proc/", 6);
 }
 
-int file_writer_open(struct file_writer **ret, const char *path, bool keep)
+int file_writer_open(struct file_writer **ret, const char *path, bool keep,
+		     const struct file_writer_bound *bound)
 {
-	struct answer answer = {0};
-	struct file_writer *o;
+	struct file_writer_answer answer = {0};
+	struct file_writer *f;
 	ssize_t n;
 	int err;
 
 	if (file_writer_only_here(path))
 		return -ENOTSUP;
-	o = calloc(1, sizeof(*o));
-	if (!o)
+	f = calloc(1, sizeof(*f));
+	if (!f)
 		return -ENOMEM;
-	o->path = strdup(path);
-	o->text = mmap(NULL, FILE_WRITER_TEXT_MAX, PROT_READ | PROT_WRITE,
+	f->path = strdup(path);
+	f->text = mmap(NULL, FILE_WRITER_TEXT_MAX, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (o->text == MAP_FAILED)
-		o->text = NULL;
-	err = o->path && o->text ? aside_new(&o->aside, sizeof(struct answer)) : -ENOMEM;
+	if (f->text == MAP_FAILED)
+		f->text = NULL;
+	err = f->path && f->text ? aside_new(&f->aside, sizeof(struct file_writer_answer))
+				 : -ENOMEM;
 	if (!err)
-		err = file_writer_ask(o, file_writer_open_there, keep);
-	n = err ? err : file_writer_answer_of(o, FILE_WRITER_OPEN_MS, &answer);
+		err = file_writer_ask(f, file_writer_open_there, keep);
+	n = err ? err : file_writer_answer_of(f, FILE_WRITER_OPEN_MS, &answer);
 	if (n < 0) {
 		if (n == -EAGAIN)
-			aside_drop(o->aside);
-		file_writer_free(o);
+			aside_drop(f->aside);
+		file_writer_free(f);
 		return n == -EAGAIN ? -ETIMEDOUT : (int)n;
 	}
-	o->size = answer.size;
-	o->made = answer.made;
-	*ret = o;
+	f->size = answer.size;
+	f->made = answer.made;
+	if (bound)
+		f->bound = *bound;
+	*ret = f;
 	return 0;
 }
 
-size_t file_writer_give(struct file_writer *o, const char *text, size_t len)
+size_t file_writer_give(struct file_writer *f, const char *text, size_t len)
 {
 	size_t whole;
 
 	if (len > FILE_WRITER_TEXT_MAX) {
 		whole = (size_t)file_writer_whole_lines(text, FILE_WRITER_TEXT_MAX);
-		len = whole ? whole
-			    : FILE_WRITER_TEXT_MAX; /* a line that is longer goes in parts */
+		len = whole ? whole : FILE_WRITER_TEXT_MAX; /* a longer line is written in parts */
 	}
-	memcpy(o->text, text, len);
-	o->going = len;
-	o->again = false;
-	if (file_writer_ask(o, file_writer_write_there, true))
-		o->going = 0;
-	return o->going;
+	memcpy(f->text, text, len);
+	f->going = len;
+	f->again = false;
+	if (file_writer_ask(f, file_writer_write_there, true))
+		f->going = 0;
+	return f->going;
 }
 
-int file_writer_take(struct file_writer *o, int wait_ms, struct file_writer_told *ret)
+int file_writer_take(struct file_writer *f, int wait_ms, struct file_writer_result *ret)
 {
 	uint64_t until_ns = clock_mono_ns() + (uint64_t)wait_ms * NS_PER_MS, now_ns;
-	struct answer answer = {.size = o->size};
-	ssize_t n = file_writer_answer_of(o, wait_ms, &answer);
+	struct file_writer_answer answer = {.size = f->size};
+	ssize_t n = file_writer_answer_of(f, wait_ms, &answer);
 
-	if (n == -EIO && !o->again) {
-		o->again = true;
+	if (n == -EIO && !f->again) {
+		f->again = true;
 		now_ns = clock_mono_ns();
 		wait_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) : 0;
-		n = file_writer_ask(o, file_writer_write_there, true);
-		n = n ? n : file_writer_answer_of(o, wait_ms, &answer);
+		n = file_writer_ask(f, file_writer_write_there, true);
+		n = n ? n : file_writer_answer_of(f, wait_ms, &answer);
 	}
 	if (n == -EAGAIN)
 		return -EAGAIN;
 	if (n < 0)
-		answer.told.err = (int)n;
-	o->going = 0;
-	o->size = answer.size;
-	*ret = answer.told;
+		answer.result.err = (int)n;
+	f->going = 0;
+	f->size = answer.size;
+	*ret = answer.result;
 	return 0;
 }
 
@@ -433,35 +439,30 @@ const char *file_writer_why(int err)
 	}
 }
 
-void file_writer_limit(struct file_writer *o, const struct file_writer_bound *bound)
+bool file_writer_made(const struct file_writer *f)
 {
-	o->bound = *bound;
+	return f->made;
 }
 
-bool file_writer_made(const struct file_writer *o)
+uint64_t file_writer_bytes(const struct file_writer *f)
 {
-	return o->made;
+	return (uint64_t)f->size;
 }
 
-uint64_t file_writer_bytes(const struct file_writer *o)
+int file_writer_close(struct file_writer *f, int wait_ms)
 {
-	return (uint64_t)o->size;
-}
+	struct file_writer_answer answer;
+	ssize_t n = f && f->going ? -EAGAIN : 0;
 
-int file_writer_close(struct file_writer *o, int wait_ms)
-{
-	struct answer answer;
-	ssize_t n = o && o->going ? -EAGAIN : 0;
-
-	if (!o)
+	if (!f)
 		return 0;
 	if (!n) {
-		n = file_writer_ask(o, file_writer_close_there, true);
-		n = n ? n : file_writer_answer_of(o, wait_ms, &answer);
+		n = file_writer_ask(f, file_writer_close_there, true);
+		n = n ? n : file_writer_answer_of(f, wait_ms, &answer);
 	}
 	if (n == -EAGAIN)
-		aside_drop(o->aside);
-	file_writer_free(o);
+		aside_drop(f->aside);
+	file_writer_free(f);
 	return n == -EAGAIN ? -ETIMEDOUT : (int)n;
 }
 
@@ -524,7 +525,7 @@ static ssize_t file_writer_tail_there(const void *arg, void *ret, size_t cap)
 	if (cap < sizeof(*t))
 		return -ENOBUFS;
 	if (a->before) {
-		file_writer_target(path, target, sizeof(target));
+		file_writer_target(path, target);
 		snprintf(before, sizeof(before), "%s.1", target);
 		path = before;
 	}

@@ -162,17 +162,18 @@ static int json_on_open(void **ret_state, const char *arg, const struct export_o
 		j->seq = j->last;
 		err = err == -ENOENT ? 0 : err;
 	}
-	if (!err && !opt->replay)
-		err = line_writer_open_aside(&j->writer, path, j->numbered, json_gap, j);
-	else if (!err)
-		err = j->numbered ? line_writer_open_append(&j->writer, path)
-				  : line_writer_open(&j->writer, path);
+	if (!err)
+		err = line_writer_open(&j->writer, path,
+				       &(struct line_writer_config){.append = j->numbered,
+								    .blocking = opt->replay,
+								    .bound = bound,
+								    .gap = json_gap,
+								    .ctx = j});
 	free(path);
 	if (err) {
 		free(j);
 		return err;
 	}
-	line_writer_limit(j->writer, bound.bytes ? &bound : NULL);
 	*ret_state = j;
 	return 0;
 }
@@ -217,8 +218,7 @@ static void json_snapshot(void *state, struct snapshot *s)
 	struct json_export *j = state;
 
 	json_end(j, s);
-	line_writer_flush(j->writer);
-	if (!line_writer_trouble(j->writer))
+	if (line_writer_flush(j->writer))
 		j->flushed_ns = s->real_ns;
 }
 
@@ -230,7 +230,7 @@ static void json_save(void *state)
 static void json_archive(void *state, struct archive *a)
 {
 	struct json_export *j = state, was = *j;
-	uint64_t bytes;
+	struct line_writer_stats stats;
 
 	archive_number(a, &was.seq);
 	archive_number(a, &was.mono_ns);
@@ -241,8 +241,10 @@ static void json_archive(void *state, struct archive *a)
 		j->real_ns = was.real_ns;
 	}
 	line_writer_archive(j->writer, a, false);
-	if (archive_reads(a))
-		j->lines = line_writer_waiting(j->writer, &bytes);
+	if (!archive_reads(a))
+		return;
+	line_writer_stats(j->writer, &stats);
+	j->lines = stats.waiting;
 }
 
 /* Every fact is a line. */
@@ -263,25 +265,23 @@ static void json_missed(void *state, uint64_t upto)
 static void json_look(void *state, struct export_view *ret)
 {
 	const struct json_export *j = state;
-	uint64_t slow = line_writer_lost(j->writer), failed = line_writer_failed(j->writer), bytes,
-		 waiting = line_writer_waiting(j->writer, &bytes),
-		 not_sent = slow + failed + waiting;
-	const char *trouble = line_writer_trouble(j->writer);
+	struct line_writer_stats is;
+	uint64_t not_sent;
 
+	line_writer_stats(j->writer, &is);
+	not_sent = is.lost + is.failed + is.waiting;
 	*ret = (struct export_view){
 		.name = "json",
-		.up = !trouble,
+		.up = !is.trouble,
 		.sent = j->lines > not_sent ? j->lines - not_sent : 0,
-		.waiting = waiting,
-		.waiting_bytes = bytes,
+		.waiting = is.waiting,
+		.waiting_bytes = is.waiting_bytes,
 		.last_ns = j->flushed_ns,
 		.ndropped = 3,
-		.dropped = {{"reader", slow},
-			    {"write", failed},
-			    {"size", line_writer_removed(j->writer)}},
+		.dropped = {{"reader", is.lost}, {"write", is.failed}, {"size", is.removed}},
 	};
-	if (trouble)
-		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", trouble);
+	if (is.trouble)
+		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", is.trouble);
 }
 
 static uint64_t json_told(void *state)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,155 +15,645 @@
 #include "userspace/base/path.h"
 #include "userspace/base/plural.h"
 
-#define LINE_WRITER_BACKLOG_BYTES (16u << 20)
-#define LINE_WRITER_FULL_WAIT_MS  1000
-#define LINE_WRITER_CLOSE_WAIT_MS 5000
-#define LINE_WRITER_FIFO_WAIT_MS  2000		/* of a replay, for a reader */
-#define LINE_WRITER_FIFO_END_MS	  500		/* for one that did not come all the time */
-#define LINE_WRITER_FIFO_NS	  1000000000ull /* between tries */
-#define SIZE_LEAST		  (1ull << 20)
-#define SIZE_MOST		  (1ull << 40)
+#define NS_PER_MS   1000000ull
+#define NS_PER_S    1000000000ull
+#define BATCH_BYTES (64u << 10) /* lines that are written together */
 
-#define NS_PER_MS    1000000ull
-#define NS_PER_S     1000000000ull
-#define FULL_WAIT_MS 100	    /* that a burst waits for the process that writes */
-#define AGAIN_NS     NS_PER_S	    /* after an error */
-#define END_NS	     (5 * NS_PER_S) /* that the end of the program waits for a disk */
-#define END_SOON_NS  (NS_PER_S / 2)
-#define LEFT_MOST_MS 60000
-#define ERRNO_MAX    4096
-#define OWED_MAX     (2 * LINE_WRITER_KEPT_BYTES)
-#define DEAD_NS	     (10 * NS_PER_S) /* a disk that has not answered for so long is told */
+/* This process writes: */
+#define BACKLOG_BYTES (16u << 20)
+#define FULL_WAIT_MS  1000 /* for a reader when the backlog is full */
+#define CLOSE_WAIT_MS 5000
+#define FIFO_WAIT_MS  2000     /* of a blocking writer, for a reader */
+#define FIFO_END_MS   500      /* at the end, for a reader that never came */
+#define FIFO_RETRY_NS NS_PER_S /* between attempts to open it */
 
-#define LINE_WRITER_BATCH_BYTES (64u << 10)
+/* A helper process writes: */
+#define BURST_WAIT_MS 100	     /* for the disk when LINE_WRITER_KEPT_BYTES are kept */
+#define RETRY_NS      NS_PER_S	     /* after an error */
+#define END_NS	      (5 * NS_PER_S) /* that the end of the program waits for a disk */
+#define END_SOON_NS   (NS_PER_S / 2)
+#define LEFT_MAX_MS   60000
+#define ERRNO_MAX     4096
+#define ARCHIVE_BYTES (2 * LINE_WRITER_KEPT_BYTES)
+#define DEAD_NS	      (10 * NS_PER_S) /* a disk that does not answer for so long is reported */
+
+#define SIZE_LEAST (1ull << 20)
+#define SIZE_MOST  (1ull << 40)
 
 struct line_writer {
-	int fd;		  /* -1: none, or a FIFO that no process reads yet */
-	char *fifo;	  /* its name, until one does */
-	uint64_t open_ns; /* ... the next try */
-	bool file;	  /* a regular file takes everything at once */
-	bool bounded; /* the end waits for its reader until end_ns, else as long as it reads on */
-	bool stalled; /* the reader or disk did not move during a whole wait: do not wait again
-		       * until it does */
+	char path[256]; /* escaped, for messages */
 	struct buffer text;
-	size_t written; /* of text; always at a place that a later write goes on from */
+	size_t written; /* of text: the next write starts there */
+	bool stalled;	/* nothing was taken during a whole wait: do not wait until something is */
+	int error;	/* of this process: the first one, which ended it; of a helper process: the
+			   one in effect */
 	uint64_t lost_lines, failed_lines;
-	int error; /* the first one, nothing is written any more; aside: the one that stands */
-	char path[256];
-	uint64_t end_ns; /* 0: no end was told */
-	/* For one that a helper process writes: */
-	struct file_writer *file_writer; /* NULL: it is not */
-	size_t going;			 /* of text, behind what is written */
-	uint64_t asked_ns;		 /* ... since */
-	bool dead;			 /* ... for so long that it was told */
-	uint64_t again_ns;		 /* after an error: the next try */
-	struct file_writer_bound bound;	 /* bytes 0: none */
-	uint64_t removed;		 /* lines that went with the oldest file */
-	uint64_t gap;			 /* lines dropped here, at the end of text ... */
-	uint64_t before;		 /* ... and of them, those that no count of ours has */
-	int worst;			 /* the last error that cost lines */
+	uint64_t end_ns; /* 0: no end was announced */
+	/* If this process writes: */
+	int fd;		   /* -1: none, or a FIFO that no process reads yet */
+	char *fifo;	   /* its name, until a process reads it */
+	uint64_t retry_ns; /* next attempt to open it */
+	bool regular;	   /* takes everything at once */
+	bool blocking;	   /* closing waits as long as the reader reads, else until end_ns */
+	/* If a helper process writes: */
+	struct file_writer *file; /* NULL: this process writes */
+	struct file_writer_bound bound;
+	size_t going;	     /* bytes after those written, given to the helper process */
+	uint64_t asked_ns;   /* since then */
+	bool dead;	     /* it has not answered for DEAD_NS, which was reported */
+	uint64_t again_ns;   /* next attempt after an error */
+	uint64_t removed;    /* lines removed with the oldest file */
+	uint64_t gap;	     /* lines missing after text ... */
+	uint64_t gap_before; /* ... and of them, those that a predecessor could not write */
+	int worst;	     /* last error that cost lines */
 	line_writer_gap_fn *gap_line;
 	void *ctx;
 };
 
-/* The newest line goes from text. */
-static void line_writer_cut(struct line_writer *s);
-/* Written bytes are removed from text. */
-static void line_writer_shrink(struct line_writer *s);
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* Until then; 0: it is past. */
-static int line_writer_left_ms(uint64_t until_ns);
+static size_t line_writer_pending(const struct line_writer *w)
+{
+	return w->text.len - w->written;
+}
 
-static void line_writer_helper_line(struct line_writer *s);
-static void line_writer_helper_flush(struct line_writer *s);
-/* For what is on its way to be written, until then. */
-static void line_writer_helper_wait(struct line_writer *s, uint64_t until_ns);
-static int line_writer_helper_close(struct line_writer *s);
+static uint64_t line_writer_lines_pending(const struct line_writer *w)
+{
+	size_t left = line_writer_pending(w);
+	const char *at = left ? w->text.data + w->written : NULL, *end = at + left;
+	uint64_t n = 0;
+
+	while (at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
+		n++;
+		at++;
+	}
+	return n;
+}
+
+/* Removes the newest line. */
+static void line_writer_cut(struct line_writer *w)
+{
+	size_t at = w->text.len - 1;
+
+	while (at > w->written && w->text.data[at - 1] != '\n')
+		at--;
+	w->text.len = at;
+}
+
+/* Removes the bytes that were written. */
+static void line_writer_shrink(struct line_writer *w)
+{
+	if (w->written == w->text.len) {
+		if (w->text.cap > LINE_WRITER_KEPT_BYTES / 4) /* of a backlog */
+			buffer_free(&w->text);
+		buffer_clear(&w->text);
+		w->written = 0;
+	} else if (w->written > w->text.len / 2) {
+		w->text.len -= w->written;
+		memmove(w->text.data, w->text.data + w->written, w->text.len);
+		w->written = 0;
+	}
+}
+
+/* Returns the time left until until_ns; 0: it has passed. */
+static int line_writer_left_ms(uint64_t until_ns)
+{
+	uint64_t now_ns = clock_mono_ns(),
+		 ms = now_ns < until_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+	return ms < LEFT_MAX_MS ? (int)ms : LEFT_MAX_MS;
+}
 
 /* ---- this process writes --------------------------------------------------------------------- */
 
-static void line_writer_fail(struct line_writer *s, int error)
+static void line_writer_fail(struct line_writer *w, int error)
 {
-	if (!s->error)
+	if (!w->error)
 		log_error(error == -EPIPE ? "export to %s: its reader is gone; the export ends here"
 					  : "export to %s: %s; the export ends here",
-			  s->path, path_why(error));
-	s->error = error;
+			  w->path, path_why(error));
+	w->error = error;
 }
 
-static bool line_writer_is_file(int fd)
+static bool line_writer_is_regular(int fd)
 {
 	struct stat st;
 
 	return fstat(fd, &st) || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode);
 }
 
-/* A FIFO gets a reader when it will: lines are kept until then. */
-static void line_writer_fifo_wait(struct line_writer *s, const char *path)
+/* A FIFO that no process reads yet: lines are kept until one does. */
+static void line_writer_fifo_keep(struct line_writer *w, const char *path)
 {
-	s->fd = -1;
-	s->fifo = strdup(path);
-	if (s->fifo)
+	w->fd = -1;
+	w->fifo = strdup(path);
+	if (w->fifo)
 		log_warn(
 			"export to %s: no process reads this FIFO yet; up to %u MB are kept until one does",
-			s->path, LINE_WRITER_BACKLOG_BYTES >> 20);
+			w->path, BACKLOG_BYTES >> 20);
 }
 
-/* fifo_ms: for a FIFO's reader; 0: lines are kept until there is one. */
-static int line_writer_open_how(struct line_writer **ret, const char *path, int how, int fifo_ms)
+static int line_writer_direct_open(struct line_writer *w, const char *path, bool append)
 {
-	struct line_writer *s = calloc(1, sizeof(*s));
-	int err;
+	int how = O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC), err;
 
-	if (!s)
-		return -ENOMEM;
-	log_escape(s->path, sizeof(s->path), strcmp(path, "-") != 0 ? path : "standard output",
-		   PATH_MAX);
-	if (strcmp(path, "-") != 0)
-		s->fd = path_open_fifo(path, O_WRONLY | O_CREAT | how, 0644, fifo_ms);
-	else
-		s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	err = s->fd >= 0 ? 0 : strcmp(path, "-") != 0 ? s->fd : -errno;
-	if (err == -ENXIO && !fifo_ms)
-		line_writer_fifo_wait(s, path);
-	if (err && !s->fifo) {
-		log_error("export to %s: %s", s->path, path_why(err));
-		free(s);
-		return err;
+	if (strcmp(path, "-") != 0) {
+		w->fd = path_open_fifo(path, how, 0644, w->blocking ? FIFO_WAIT_MS : 0);
+		err = w->fd < 0 ? w->fd : 0;
+	} else {
+		w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		err = w->fd < 0 ? -errno : 0;
 	}
-	s->file = s->fd >= 0 && line_writer_is_file(s->fd);
-	*ret = s;
-	return 0;
+	if (err == -ENXIO && !w->blocking)
+		line_writer_fifo_keep(w, path);
+	w->regular = w->fd >= 0 && line_writer_is_regular(w->fd);
+	return w->fifo ? 0 : err;
 }
 
-int line_writer_open(struct line_writer **ret, const char *path)
-{
-	return line_writer_open_how(ret, path, O_TRUNC, LINE_WRITER_FIFO_WAIT_MS);
-}
-
-int line_writer_open_append(struct line_writer **ret, const char *path)
-{
-	return line_writer_open_how(ret, path, O_APPEND, LINE_WRITER_FIFO_WAIT_MS);
-}
-
-/* Whether a process reads it now. wait_ms: for one. */
-static bool line_writer_fifo_begin(struct line_writer *s, int wait_ms)
+/* Returns true if a process reads the FIFO; waits up to wait_ms for one. */
+static bool line_writer_fifo_open(struct line_writer *w, int wait_ms)
 {
 	uint64_t now_ns = clock_mono_ns();
 
-	if (now_ns < s->open_ns && !wait_ms)
+	if (now_ns < w->retry_ns && !wait_ms)
 		return false;
-	s->open_ns = now_ns + LINE_WRITER_FIFO_NS;
-	s->fd = path_open_fifo(s->fifo, O_WRONLY, 0,
-			       wait_ms < LINE_WRITER_FIFO_END_MS ? wait_ms
-								 : LINE_WRITER_FIFO_END_MS);
-	if (s->fd == -ENXIO)
-		return s->fd = -1, false;
-	free(s->fifo);
-	s->fifo = NULL;
-	if (s->fd < 0)
-		line_writer_fail(s, s->fd);
-	return s->fd >= 0;
+	w->retry_ns = now_ns + FIFO_RETRY_NS;
+	w->fd = path_open_fifo(w->fifo, O_WRONLY, 0, wait_ms < FIFO_END_MS ? wait_ms : FIFO_END_MS);
+	if (w->fd == -ENXIO)
+		return w->fd = -1, false;
+	free(w->fifo);
+	w->fifo = NULL;
+	if (w->fd < 0)
+		line_writer_fail(w, w->fd);
+	return w->fd >= 0;
+}
+
+/* Makes one write that cannot block: a pipe that polls writable has room for PIPE_BUF bytes
+ * (fs/pipe.c: a free slot is a page). O_NONBLOCK is not ours to set: other processes share the
+ * description. Returns false when nothing more can be written now. */
+static bool line_writer_write(struct line_writer *w, int wait_ms)
+{
+	struct pollfd p = {.events = POLLOUT};
+	size_t left = line_writer_pending(w);
+	ssize_t n;
+
+	if (!left || w->error || (w->fifo && !line_writer_fifo_open(w, wait_ms)))
+		return false;
+	if (!w->regular) {
+		p.fd = w->fd;
+		if (poll(&p, 1, wait_ms) <= 0)
+			return false;
+		left = left < PIPE_BUF ? left : PIPE_BUF;
+	}
+	n = write(w->fd, w->text.data + w->written, left);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return errno == EINTR;
+	if (n < 0) {
+		line_writer_fail(w, -errno);
+		return false;
+	}
+	w->written += (size_t)n;
+	w->stalled = false;
+	return true;
+}
+
+/* After an error nothing is written: counts the lines instead. */
+static void line_writer_direct_forget(struct line_writer *w)
+{
+	if (w->error) {
+		w->failed_lines += line_writer_lines_pending(w);
+		w->written = w->text.len;
+	}
+	line_writer_shrink(w);
+}
+
+static void line_writer_direct_flush(struct line_writer *w)
+{
+	while (line_writer_write(w, 0))
+		;
+	line_writer_direct_forget(w);
+}
+
+/* The newest line is dropped: those before it stay in order. */
+static void line_writer_direct_drop(struct line_writer *w)
+{
+	line_writer_cut(w);
+	if (!w->lost_lines++)
+		log_warn("export to %s: its reader is too slow; lines are lost from here", w->path);
+}
+
+static void line_writer_direct_line(struct line_writer *w)
+{
+	if (w->text.failed) {
+		buffer_free(&w->text);
+		w->written = 0;
+		line_writer_fail(w, -ENOMEM);
+		return;
+	}
+	if (line_writer_pending(w) < BATCH_BYTES)
+		return;
+	line_writer_direct_flush(w);
+	if (line_writer_pending(w) < BACKLOG_BYTES)
+		return;
+	if (!w->stalled && !line_writer_write(w, FULL_WAIT_MS))
+		w->stalled = true;
+	if (w->stalled && !w->error)
+		line_writer_direct_drop(w);
+	line_writer_direct_forget(w);
+}
+
+static int line_writer_direct_close(struct line_writer *w)
+{
+	if (!w->blocking)
+		line_writer_end(w, false);
+	while (line_writer_write(w, w->blocking ? CLOSE_WAIT_MS : line_writer_left_ms(w->end_ns)))
+		;
+	if (line_writer_pending(w) && !w->error && w->fifo)
+		w->error = -ENXIO;
+	else if (line_writer_pending(w) && !w->error)
+		line_writer_fail(w, -ETIMEDOUT);
+	if (w->fd >= 0 && close(w->fd) && !w->error)
+		line_writer_fail(w, -errno);
+	line_writer_direct_forget(w);
+	/* A reader that is gone wants no more. */
+	if (w->failed_lines && w->error != -EPIPE)
+		log_error("export to %s: %llu line%s not written: %s", w->path,
+			  (unsigned long long)w->failed_lines,
+			  w->failed_lines == 1 ? " was" : "s were", path_why(w->error));
+	if (w->lost_lines)
+		log_error("export to %s: %llu line%s lost", w->path,
+			  (unsigned long long)w->lost_lines, plural(w->lost_lines));
+	free(w->fifo);
+	return w->error ? w->error : w->lost_lines ? -ENOBUFS : 0;
+}
+
+/* ---- a helper process writes ----------------------------------------------------------------- */
+
+static void line_writer_answered(struct line_writer *w, const struct file_writer_result *result)
+{
+	if (w->dead)
+		log_warn("export to %s: its disk answers again", w->path);
+	w->going = 0;
+	w->dead = w->stalled = false;
+	w->written += result->bytes;
+	if (result->removed && !w->removed)
+		log_warn(
+			"export to %s: it has reached its size; with %u older file%s kept, the oldest lines are removed from here on",
+			w->path, w->bound.keep, plural(w->bound.keep));
+	w->removed += result->removed;
+	if (result->err) {
+		if (result->err != w->error)
+			log_error("export to %s: %s; up to %u MB are kept and tried again", w->path,
+				  file_writer_why(result->err), LINE_WRITER_KEPT_BYTES >> 20);
+		w->again_ns = clock_mono_ns() + RETRY_NS;
+	} else if (w->error && !w->gap) {
+		log_warn("export to %s: is written again", w->path);
+	}
+	w->error = result->err;
+}
+
+/* Returns true if the helper process answered within wait_ms. */
+static bool line_writer_take(struct line_writer *w, int wait_ms)
+{
+	struct file_writer_result result;
+
+	if (!w->going || file_writer_take(w->file, wait_ms, &result))
+		return false;
+	line_writer_answered(w, &result);
+	line_writer_shrink(w);
+	return true;
+}
+
+static void line_writer_give(struct line_writer *w)
+{
+	uint64_t now_ns;
+
+	if (w->going || !line_writer_pending(w))
+		return;
+	now_ns = clock_mono_ns();
+	if (w->error && now_ns < w->again_ns)
+		return;
+	w->asked_ns = now_ns;
+	w->going = file_writer_give(w->file, w->text.data + w->written, line_writer_pending(w));
+	if (!w->going) /* no process can be started */
+		line_writer_answered(w, &(struct file_writer_result){.err = -EBUSY});
+}
+
+/* There was no memory for all of a line: removes the part that there is. */
+static void line_writer_cut_torn(struct line_writer *w)
+{
+	w->text.failed = false;
+	if (line_writer_pending(w) && w->text.data[w->text.len - 1] != '\n')
+		line_writer_cut(w);
+}
+
+static void line_writer_drop(struct line_writer *w)
+{
+	line_writer_cut(w);
+	if (!w->gap++ && !w->error)
+		log_warn("export to %s: the disk is too slow; lines are lost from here", w->path);
+	if (w->error) {
+		w->failed_lines++;
+		w->worst = w->error;
+	} else {
+		w->lost_lines++;
+	}
+}
+
+/* Lines are kept again: marks where some are missing. */
+static void line_writer_gap_end(struct line_writer *w)
+{
+	uint64_t gap = w->gap, before = w->gap_before;
+
+	if (!gap)
+		return;
+	w->gap = w->gap_before = 0; /* the line that marks the gap is not missing */
+	if (w->gap_line)
+		w->gap_line(w->ctx, &w->text, gap);
+	if (w->text.failed) { /* marked later */
+		line_writer_cut_torn(w);
+		w->gap = gap;
+		w->gap_before = before;
+		return;
+	}
+	if (gap > before)
+		log_warn("export to %s: is written again; %llu line%s missing", w->path,
+			 (unsigned long long)gap, gap == 1 ? " is" : "s are");
+	else
+		log_warn("export to %s: %llu line%s missing: an earlier gp-bpf could not write %s",
+			 w->path, (unsigned long long)gap, gap == 1 ? " is" : "s are",
+			 gap == 1 ? "it" : "them");
+}
+
+static void line_writer_helper_flush(struct line_writer *w)
+{
+	line_writer_take(w, 0);
+	if (w->going && !w->dead && clock_mono_ns() - w->asked_ns > DEAD_NS) {
+		w->dead = true;
+		log_error("export to %s: its disk does not answer; up to %u MB are kept", w->path,
+			  LINE_WRITER_KEPT_BYTES >> 20);
+	}
+	if (!w->error && line_writer_pending(w) <= LINE_WRITER_KEPT_BYTES / 2)
+		line_writer_gap_end(w);
+	line_writer_give(w);
+}
+
+static void line_writer_helper_line(struct line_writer *w)
+{
+	if (w->text.failed) {
+		line_writer_cut_torn(w);
+		w->failed_lines++;
+		w->gap++;
+		w->worst = -ENOMEM;
+		return;
+	}
+	if (w->gap) {
+		line_writer_drop(w);
+		line_writer_helper_flush(w);
+		return;
+	}
+	if (line_writer_pending(w) < BATCH_BYTES)
+		return;
+	line_writer_helper_flush(w);
+	if (line_writer_pending(w) < LINE_WRITER_KEPT_BYTES)
+		return;
+	if (!w->error && !w->stalled) {
+		w->stalled = !line_writer_take(w, BURST_WAIT_MS);
+		line_writer_give(w);
+	}
+	if (line_writer_pending(w) >= LINE_WRITER_KEPT_BYTES)
+		line_writer_drop(w);
+}
+
+/* Writes everything in the time that is left; an error gets one more attempt. */
+static void line_writer_finish(struct line_writer *w)
+{
+	int tries = 2, ms;
+
+	w->again_ns = 0;
+	if (!w->error && !w->going)
+		line_writer_gap_end(w);
+	line_writer_give(w);
+	while (w->going && (ms = line_writer_left_ms(w->end_ns)) > 0) {
+		if (!line_writer_take(w, ms))
+			continue;
+		w->again_ns = 0;
+		tries -= w->error != 0;
+		if (!w->error)
+			line_writer_gap_end(w);
+		if (tries)
+			line_writer_give(w);
+	}
+}
+
+static int line_writer_helper_close(struct line_writer *w)
+{
+	uint64_t left;
+	int err, why;
+
+	line_writer_end(w, false);
+	line_writer_finish(w);
+	left = line_writer_lines_pending(w);
+	err = file_writer_close(w->file, line_writer_left_ms(w->end_ns));
+	left += w->failed_lines + w->lost_lines + w->gap_before;
+	why = err == -ETIMEDOUT ? err : w->error ? w->error : w->worst ? w->worst : err;
+	if (left)
+		log_error("export to %s: %llu line%s not written: %s", w->path,
+			  (unsigned long long)left, left == 1 ? " was" : "s were",
+			  why ? file_writer_why(why) : "its disk was too slow");
+	else if (err)
+		log_error("export to %s: what was written last may not be there: %s", w->path,
+			  file_writer_why(err));
+	if (w->removed)
+		log_warn(
+			"export to %s: %llu line%s removed with the oldest files, to keep its size",
+			w->path, (unsigned long long)w->removed,
+			w->removed == 1 ? " was" : "s were");
+	return err ? err : why ? why : left ? -ENOBUFS : 0;
+}
+
+/* ---- from a predecessor ---------------------------------------------------------------------- */
+
+struct backlog {
+	uint64_t bytes; /* of the file */
+	uint64_t gap;
+	int error;
+	uint32_t len;
+	char *text;
+};
+
+/* Bytes of the file beyond backlog->bytes are the start of the text. If there are more of them than
+ * text, the predecessor wrote all of it, and marked the gap. */
+static void line_writer_take_over(struct line_writer *w, const struct backlog *backlog, bool headed)
+{
+	uint64_t bytes = file_writer_bytes(w->file),
+		 from = bytes > backlog->bytes ? bytes - backlog->bytes : 0;
+	const char *first = headed && backlog->len && !bytes && !backlog->bytes
+				    ? memchr(backlog->text, '\n', backlog->len)
+				    : NULL;
+
+	if (from > backlog->len)
+		return;
+	if (from && backlog->text[from - 1] != '\n')
+		from = 0; /* it is another file: rather twice than never */
+	if (first)
+		from = (uint64_t)(first + 1 - backlog->text);
+	buffer_add(&w->text, backlog->text + from, backlog->len - from);
+	w->gap = w->gap_before = backlog->gap;
+	w->error = line_writer_pending(w) && backlog->error > -ERRNO_MAX && backlog->error < 0
+			   ? backlog->error
+			   : 0;
+	line_writer_helper_flush(w);
+}
+
+void line_writer_archive(struct line_writer *w, struct archive *a, bool headed)
+{
+	struct backlog backlog = {0};
+
+	if (!archive_reads(a) && w->file)
+		backlog = (struct backlog){file_writer_bytes(w->file), w->gap, w->error,
+					   (uint32_t)line_writer_pending(w),
+					   w->text.data + w->written};
+	archive_number(a, &backlog.bytes);
+	archive_number(a, &backlog.gap);
+	archive_number(a, &backlog.error);
+	archive_count(a, &backlog.len, ARCHIVE_BYTES, 1);
+	if (archive_reads(a))
+		backlog.text = backlog.len ? archive_alloc(a, backlog.len, 1) : NULL;
+	if (!a->error && backlog.len)
+		archive_bytes(a, backlog.text, backlog.len);
+	if (!archive_reads(a))
+		return;
+	if (!a->error && w->file)
+		line_writer_take_over(w, &backlog, headed);
+	free(backlog.text);
+}
+
+void line_writer_missed(struct line_writer *w, uint64_t lines)
+{
+	if (!w->file) {
+		w->lost_lines += lines;
+		return;
+	}
+	w->gap += lines;
+	w->gap_before += lines;
+	line_writer_helper_flush(w);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+int line_writer_open(struct line_writer **ret, const char *path,
+		     const struct line_writer_config *config)
+{
+	struct line_writer *w = calloc(1, sizeof(*w));
+	bool standard = !strcmp(path, "-");
+	char shown[256];
+	const char *why;
+	int err;
+
+	if (!w) {
+		log_error("export to %s: %s", log_escape(shown, sizeof(shown), path, PATH_MAX),
+			  strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	log_escape(w->path, sizeof(w->path), standard ? "standard output" : path, PATH_MAX);
+	w->fd = -1;
+	w->blocking = config->blocking;
+	w->bound = config->bound;
+	w->gap_line = config->gap;
+	w->ctx = config->ctx;
+	err = standard || config->blocking
+		      ? -ENOTSUP
+		      : file_writer_open(&w->file, path, config->append, &config->bound);
+	why = file_writer_why(err);
+	if (err == -ENOTSUP) {
+		err = line_writer_direct_open(w, path, config->append);
+		why = path_why(err);
+	}
+	if (err) {
+		log_error("export to %s: %s", w->path, why);
+		free(w);
+		return err;
+	}
+	*ret = w;
+	return 0;
+}
+
+struct buffer *line_writer_buffer(struct line_writer *w)
+{
+	return &w->text;
+}
+
+bool line_writer_line(struct line_writer *w)
+{
+	uint64_t dropped = w->lost_lines + w->failed_lines;
+
+	if (w->file)
+		line_writer_helper_line(w);
+	else
+		line_writer_direct_line(w);
+	return w->lost_lines + w->failed_lines == dropped;
+}
+
+static const char *line_writer_trouble(const struct line_writer *w)
+{
+	return w->error	 ? file_writer_why(w->error)
+	       : w->dead ? file_writer_why(-ETIMEDOUT)
+	       : w->fifo ? "no process reads this FIFO yet"
+			 : NULL;
+}
+
+bool line_writer_flush(struct line_writer *w)
+{
+	if (w->file)
+		line_writer_helper_flush(w);
+	else
+		line_writer_direct_flush(w);
+	return !line_writer_trouble(w);
+}
+
+void line_writer_save(struct line_writer *w, uint64_t within_ns)
+{
+	uint64_t until_ns = clock_mono_ns() + within_ns;
+	int ms;
+
+	line_writer_flush(w);
+	while (w->going && !w->error && !w->stalled && (ms = line_writer_left_ms(until_ns)) > 0) {
+		w->stalled = !line_writer_take(w, ms);
+		line_writer_give(w);
+	}
+}
+
+void line_writer_stats(const struct line_writer *w, struct line_writer_stats *ret)
+{
+	*ret = (struct line_writer_stats){
+		.lost = w->lost_lines,
+		.failed = w->failed_lines,
+		.removed = w->removed,
+		.trouble = line_writer_trouble(w),
+	};
+	if (!w->file)
+		return;
+	ret->waiting = line_writer_lines_pending(w);
+	ret->waiting_bytes = line_writer_pending(w);
+}
+
+void line_writer_end(struct line_writer *w, bool soon)
+{
+	if (!w->end_ns)
+		w->end_ns = clock_mono_ns() + (soon ? END_SOON_NS : END_NS);
+}
+
+int line_writer_close(struct line_writer *w)
+{
+	int err;
+
+	if (!w)
+		return 0;
+	err = w->file ? line_writer_helper_close(w) : line_writer_direct_close(w);
+	buffer_free(&w->text);
+	free(w);
+	return err;
 }
 
 char *line_writer_setting(char *spec, const char *name)
@@ -196,535 +685,4 @@ int line_writer_size(const char *text, uint64_t *ret)
 		return -EINVAL;
 	*ret = size;
 	return 0;
-}
-
-uint64_t line_writer_lost(const struct line_writer *s)
-{
-	return s->lost_lines;
-}
-
-uint64_t line_writer_failed(const struct line_writer *s)
-{
-	return s->failed_lines;
-}
-
-struct buffer *line_writer_buffer(struct line_writer *s)
-{
-	return &s->text;
-}
-
-/* One write of what is certain not to block: a pipe that polls writable has room for PIPE_BUF bytes
- * (fs/pipe.c: a free slot is a page). O_NONBLOCK is not ours to set, others share the description.
- * Returns false when nothing more can be written now. */
-static bool line_writer_write(struct line_writer *s, int wait_ms)
-{
-	struct pollfd p = {.events = POLLOUT};
-	size_t left = s->text.len - s->written;
-	ssize_t n;
-
-	if (!left || s->error || (s->fifo && !line_writer_fifo_begin(s, wait_ms)))
-		return false;
-	if (!s->file) {
-		p.fd = s->fd;
-		if (poll(&p, 1, wait_ms) <= 0)
-			return false;
-		left = left < PIPE_BUF ? left : PIPE_BUF;
-	}
-	n = write(s->fd, s->text.data + s->written, left);
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return errno == EINTR;
-	if (n < 0) {
-		line_writer_fail(s, -errno);
-		return false;
-	}
-	s->written += (size_t)n;
-	s->stalled = false;
-	return true;
-}
-
-static void line_writer_forget(struct line_writer *s)
-{
-	if (s->error) {
-		for (; s->written < s->text.len; s->written++)
-			s->failed_lines += s->text.data[s->written] == '\n';
-	}
-	line_writer_shrink(s);
-}
-
-void line_writer_flush(struct line_writer *s)
-{
-	if (s->file_writer) {
-		line_writer_helper_flush(s);
-		return;
-	}
-	while (line_writer_write(s, 0))
-		;
-	line_writer_forget(s);
-}
-
-/* The newest line goes: what was promised to be written is kept in order. */
-static void line_writer_drop(struct line_writer *s)
-{
-	line_writer_cut(s);
-	if (!s->lost_lines++)
-		log_warn("export to %s: its reader is too slow; lines are lost from here", s->path);
-}
-
-void line_writer_line(struct line_writer *s)
-{
-	if (s->file_writer) {
-		line_writer_helper_line(s);
-		return;
-	}
-	if (s->text.failed) {
-		buffer_free(&s->text);
-		s->written = 0;
-		line_writer_fail(s, -ENOMEM);
-		return;
-	}
-	if (s->text.len - s->written < LINE_WRITER_BATCH_BYTES)
-		return;
-	line_writer_flush(s);
-	if (s->text.len - s->written < LINE_WRITER_BACKLOG_BYTES)
-		return;
-	if (!s->stalled && !line_writer_write(s, LINE_WRITER_FULL_WAIT_MS))
-		s->stalled = true;
-	if (s->stalled && !s->error)
-		line_writer_drop(s);
-	line_writer_forget(s);
-}
-
-int line_writer_close(struct line_writer *s)
-{
-	int err;
-
-	if (!s)
-		return 0;
-	if (s->file_writer)
-		return line_writer_helper_close(s);
-	if (s->bounded)
-		line_writer_end(s, false);
-	while (line_writer_write(s, s->bounded ? line_writer_left_ms(s->end_ns)
-					       : LINE_WRITER_CLOSE_WAIT_MS))
-		;
-	if (s->written < s->text.len && !s->error && s->fifo)
-		s->error = -ENXIO;
-	else if (s->written < s->text.len && !s->error)
-		line_writer_fail(s, -ETIMEDOUT);
-	if (s->fd >= 0 && close(s->fd) && !s->error)
-		line_writer_fail(s, -errno);
-	line_writer_forget(s);
-	/* A reader that is gone wants no more. */
-	if (s->failed_lines && s->error != -EPIPE)
-		log_error("export to %s: %llu line%s not written: %s", s->path,
-			  (unsigned long long)s->failed_lines,
-			  s->failed_lines == 1 ? " was" : "s were", path_why(s->error));
-	if (s->lost_lines)
-		log_error("export to %s: %llu line%s lost", s->path,
-			  (unsigned long long)s->lost_lines, plural(s->lost_lines));
-	err = s->error ? s->error : s->lost_lines ? -ENOBUFS : 0;
-	buffer_free(&s->text);
-	free(s->fifo);
-	free(s);
-	return err;
-}
-
-int line_writer_open_aside(struct line_writer **ret, const char *path, bool keep,
-			   line_writer_gap_fn *gap, void *ctx)
-{
-	struct file_writer *file_writer = NULL;
-	int err = strcmp(path, "-") != 0 ? file_writer_open(&file_writer, path, keep) : -ENOTSUP;
-	char shown[256];
-	struct line_writer *s;
-
-	if (err == -ENOTSUP) {
-		err = line_writer_open_how(ret, path, keep ? O_APPEND : O_TRUNC, 0);
-		if (!err)
-			(*ret)->bounded = true;
-		return err;
-	}
-	s = err ? NULL : calloc(1, sizeof(*s));
-	log_escape(shown, sizeof(shown), path, PATH_MAX);
-	if (!s) {
-		err = err ? err : -ENOMEM;
-		log_error("export to %s: %s", shown, file_writer_why(err));
-		file_writer_close(file_writer, 0);
-		return err;
-	}
-	memcpy(s->path, shown, sizeof(s->path));
-	s->fd = -1;
-	s->file = true;
-	s->file_writer = file_writer;
-	s->gap_line = gap;
-	s->ctx = ctx;
-	*ret = s;
-	return 0;
-}
-
-void line_writer_save(struct line_writer *s, uint64_t within_ns)
-{
-	uint64_t until_ns = clock_mono_ns() + within_ns;
-
-	line_writer_flush(s);
-	if (s->file_writer)
-		line_writer_helper_wait(s, until_ns);
-}
-
-/* ---- a helper process writes ----------------------------------------------------------------- */
-
-/* ---- on the way ------------------------------------------------------------------------------ */
-
-static size_t line_writer_pending(const struct line_writer *s)
-{
-	return s->text.len - s->written;
-}
-
-static uint64_t line_writer_helper_lines_of(const char *text, size_t len)
-{
-	const char *end = text + len;
-	uint64_t n = 0;
-
-	while (len && (text = memchr(text, '\n', (size_t)(end - text)))) {
-		n++;
-		len = (size_t)(end - ++text);
-	}
-	return n;
-}
-
-static void line_writer_answered(struct line_writer *s, const struct file_writer_told *told)
-{
-	if (s->dead)
-		log_warn("export to %s: its disk answers again", s->path);
-	s->going = 0;
-	s->dead = s->stalled = false;
-	s->written += told->bytes;
-	if (told->removed && !s->removed)
-		log_warn(
-			"export to %s: it has reached its size; with %u older file%s kept, the oldest lines are removed from here on",
-			s->path, s->bound.keep, plural(s->bound.keep));
-	s->removed += told->removed;
-	if (told->err) {
-		if (told->err != s->error)
-			log_error("export to %s: %s; up to %u MB are kept and tried again", s->path,
-				  file_writer_why(told->err), LINE_WRITER_KEPT_BYTES >> 20);
-		s->again_ns = clock_mono_ns() + AGAIN_NS;
-	} else if (s->error && !s->gap) {
-		log_warn("export to %s: is written again", s->path);
-	}
-	s->error = told->err;
-}
-
-/* Whether an answer came. */
-static bool line_writer_helper_take(struct line_writer *s, int wait_ms)
-{
-	struct file_writer_told told;
-
-	if (!s->going || file_writer_take(s->file_writer, wait_ms, &told))
-		return false;
-	line_writer_answered(s, &told);
-	line_writer_shrink(s);
-	return true;
-}
-
-static void line_writer_give(struct line_writer *s)
-{
-	uint64_t now_ns;
-
-	if (s->going || !line_writer_pending(s))
-		return;
-	now_ns = clock_mono_ns();
-	if (s->error && now_ns < s->again_ns)
-		return;
-	s->asked_ns = now_ns;
-	s->going = file_writer_give(s->file_writer, s->text.data + s->written,
-				    line_writer_pending(s));
-	if (!s->going) /* no process can be had */
-		line_writer_answered(s, &(struct file_writer_told){.err = -EBUSY});
-}
-
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-/* No memory for all of a line: what there is of it goes. */
-static void line_writer_drop_torn(struct line_writer *s)
-{
-	s->text.failed = false;
-	if (line_writer_pending(s) && s->text.data[s->text.len - 1] != '\n')
-		line_writer_cut(s);
-}
-
-static void line_writer_drop_lines(struct line_writer *s)
-{
-	line_writer_cut(s);
-	if (!s->gap++ && !s->error)
-		log_warn("export to %s: the disk is too slow; lines are lost from here", s->path);
-	if (s->error) {
-		s->failed_lines++;
-		s->worst = s->error;
-	} else {
-		s->lost_lines++;
-	}
-}
-
-static void line_writer_helper_gap_end(struct line_writer *s)
-{
-	uint64_t gap = s->gap, before;
-
-	if (!gap)
-		return;
-	before = s->before;
-	s->gap = s->before = 0; /* that line is not one of them */
-	if (s->gap_line)
-		s->gap_line(s->ctx, &s->text, gap);
-	if (s->text.failed) { /* told later */
-		line_writer_drop_torn(s);
-		s->gap = gap;
-		s->before = before;
-		return;
-	}
-	if (gap > before)
-		log_warn("export to %s: is written again; %llu line%s missing", s->path,
-			 (unsigned long long)gap, gap == 1 ? " is" : "s are");
-	else
-		log_warn("export to %s: %llu line%s missing: an earlier gp-bpf could not write %s",
-			 s->path, (unsigned long long)gap, gap == 1 ? " is" : "s are",
-			 gap == 1 ? "it" : "them");
-}
-
-static void line_writer_helper_flush(struct line_writer *s)
-{
-	line_writer_helper_take(s, 0);
-	if (s->going && !s->dead && clock_mono_ns() - s->asked_ns > DEAD_NS) {
-		s->dead = true;
-		log_error("export to %s: its disk does not answer; up to %u MB are kept", s->path,
-			  LINE_WRITER_KEPT_BYTES >> 20);
-	}
-	if (!s->error && line_writer_pending(s) <= LINE_WRITER_KEPT_BYTES / 2)
-		line_writer_helper_gap_end(s);
-	line_writer_give(s);
-}
-
-static void line_writer_helper_line(struct line_writer *s)
-{
-	if (s->text.failed) {
-		line_writer_drop_torn(s);
-		s->failed_lines++;
-		s->gap++;
-		s->worst = -ENOMEM;
-		return;
-	}
-	if (s->gap) {
-		line_writer_drop_lines(s);
-		line_writer_helper_flush(s);
-		return;
-	}
-	if (line_writer_pending(s) < LINE_WRITER_BATCH_BYTES)
-		return;
-	line_writer_helper_flush(s);
-	if (line_writer_pending(s) < LINE_WRITER_KEPT_BYTES)
-		return;
-	if (!s->error && !s->stalled) {
-		s->stalled = !line_writer_helper_take(s, FULL_WAIT_MS);
-		line_writer_give(s);
-	}
-	if (line_writer_pending(s) >= LINE_WRITER_KEPT_BYTES)
-		line_writer_drop_lines(s);
-}
-
-static int line_writer_left_ms(uint64_t until_ns)
-{
-	uint64_t now_ns = clock_mono_ns(),
-		 ms = now_ns < until_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
-
-	return ms < LEFT_MOST_MS ? (int)ms : LEFT_MOST_MS;
-}
-
-uint64_t line_writer_waiting(const struct line_writer *s, uint64_t *ret_bytes)
-{
-	*ret_bytes = s->file_writer ? line_writer_pending(s) : 0;
-	return s->file_writer && line_writer_pending(s)
-		       ? line_writer_helper_lines_of(s->text.data + s->written,
-						     line_writer_pending(s))
-		       : 0;
-}
-
-const char *line_writer_trouble(const struct line_writer *s)
-{
-	return s->error	 ? file_writer_why(s->error)
-	       : s->dead ? file_writer_why(-ETIMEDOUT)
-	       : s->fifo ? "no process reads this FIFO yet"
-			 : NULL;
-}
-
-/* ---- from one to the next -------------------------------------------------------------------- */
-
-struct owed {
-	uint64_t bytes; /* that the file had */
-	uint64_t gap;
-	int error;
-	uint32_t len;
-	char *text;
-};
-
-/* What stands in the file behind those bytes is the beginning of the text; where it is more, all
- * that was owed is told there, the gap too. */
-static void line_writer_helper_take_over(struct line_writer *s, const struct owed *owed,
-					 bool headed)
-{
-	uint64_t bytes = file_writer_bytes(s->file_writer),
-		 from = bytes > owed->bytes ? bytes - owed->bytes : 0;
-	const char *first = headed && owed->len && !bytes && !owed->bytes
-				    ? memchr(owed->text, '\n', owed->len)
-				    : NULL;
-
-	if (from > owed->len)
-		return;
-	if (from && owed->text[from - 1] != '\n')
-		from = 0; /* it is another file: rather twice than never */
-	if (first)
-		from = (uint64_t)(first + 1 - owed->text);
-	buffer_add(&s->text, owed->text + from, owed->len - from);
-	s->gap = s->before = owed->gap;
-	s->error = line_writer_pending(s) && owed->error > -ERRNO_MAX && owed->error < 0
-			   ? owed->error
-			   : 0;
-	line_writer_helper_flush(s);
-}
-
-void line_writer_archive(struct line_writer *s, struct archive *a, bool headed)
-{
-	struct owed owed = {0};
-
-	if (!archive_reads(a) && s->file_writer)
-		owed = (struct owed){file_writer_bytes(s->file_writer), s->gap, s->error,
-				     (uint32_t)line_writer_pending(s), s->text.data + s->written};
-	archive_number(a, &owed.bytes);
-	archive_number(a, &owed.gap);
-	archive_number(a, &owed.error);
-	archive_count(a, &owed.len, OWED_MAX, 1);
-	if (archive_reads(a))
-		owed.text = owed.len ? archive_alloc(a, owed.len, 1) : NULL;
-	if (!a->error && owed.len)
-		archive_bytes(a, owed.text, owed.len);
-	if (!archive_reads(a))
-		return;
-	if (!a->error && s->file_writer)
-		line_writer_helper_take_over(s, &owed, headed);
-	free(owed.text);
-}
-
-void line_writer_missed(struct line_writer *s, uint64_t lines)
-{
-	if (s->file_writer) {
-		s->gap += lines;
-		s->before += lines;
-		line_writer_helper_flush(s);
-	} else {
-		s->lost_lines += lines;
-	}
-}
-
-void line_writer_limit(struct line_writer *s, const struct file_writer_bound *bound)
-{
-	if (!s->file_writer || !bound)
-		return;
-	s->bound = *bound;
-	file_writer_limit(s->file_writer, bound);
-}
-
-uint64_t line_writer_removed(const struct line_writer *s)
-{
-	return s->removed;
-}
-
-/* ---- begin and end --------------------------------------------------------------------------- */
-
-void line_writer_end(struct line_writer *s, bool soon)
-{
-	if (!s->end_ns)
-		s->end_ns = clock_mono_ns() + (soon ? END_SOON_NS : END_NS);
-}
-
-/* Everything, in the time that is left; an error gets one more try. */
-static void line_writer_helper_finish(struct line_writer *s)
-{
-	int tries = 2, ms;
-
-	s->again_ns = 0;
-	if (!s->error && !s->going)
-		line_writer_helper_gap_end(s);
-	line_writer_give(s);
-	while (s->going && (ms = line_writer_left_ms(s->end_ns)) > 0) {
-		if (!line_writer_helper_take(s, ms))
-			continue;
-		s->again_ns = 0;
-		tries -= s->error != 0;
-		if (!s->error)
-			line_writer_helper_gap_end(s);
-		if (tries)
-			line_writer_give(s);
-	}
-}
-
-static void line_writer_helper_wait(struct line_writer *s, uint64_t until_ns)
-{
-	int ms;
-
-	while (s->going && !s->error && !s->stalled && (ms = line_writer_left_ms(until_ns)) > 0) {
-		s->stalled = !line_writer_helper_take(s, ms);
-		line_writer_give(s);
-	}
-}
-
-static int line_writer_helper_close(struct line_writer *s)
-{
-	uint64_t left;
-	int err, why;
-
-	line_writer_end(s, false);
-	line_writer_helper_finish(s);
-	left = line_writer_pending(s) ? line_writer_helper_lines_of(s->text.data + s->written,
-								    line_writer_pending(s))
-				      : 0;
-	err = file_writer_close(s->file_writer, line_writer_left_ms(s->end_ns));
-	left += s->failed_lines + s->lost_lines + s->before;
-	why = err == -ETIMEDOUT ? err : s->error ? s->error : s->worst ? s->worst : err;
-	if (left)
-		log_error("export to %s: %llu line%s not written: %s", s->path,
-			  (unsigned long long)left, left == 1 ? " was" : "s were",
-			  why ? file_writer_why(why) : "its disk was too slow");
-	else if (err)
-		log_error("export to %s: what was written last may not be there: %s", s->path,
-			  file_writer_why(err));
-	err = err ? err : why ? why : left ? -ENOBUFS : 0;
-	if (s->removed)
-		log_warn(
-			"export to %s: %llu line%s removed with the oldest files, to keep its size",
-			s->path, (unsigned long long)s->removed,
-			s->removed == 1 ? " was" : "s were");
-	buffer_free(&s->text);
-	free(s);
-	return err;
-}
-
-static void line_writer_cut(struct line_writer *s)
-{
-	size_t at = s->text.len - 1;
-
-	while (at > s->written && s->text.data[at - 1] != '\n')
-		at--;
-	s->text.len = at;
-}
-
-static void line_writer_shrink(struct line_writer *s)
-{
-	if (s->written == s->text.len) {
-		if (s->text.cap > LINE_WRITER_KEPT_BYTES / 4) /* of a backlog */
-			buffer_free(&s->text);
-		buffer_clear(&s->text);
-		s->written = 0;
-	} else if (s->written > s->text.len / 2) {
-		s->text.len -= s->written;
-		memmove(s->text.data, s->text.data + s->written, s->text.len);
-		s->written = 0;
-	}
 }

@@ -359,7 +359,8 @@ static int cloud_backend(struct cloud_monitoring *m)
 			return -EINVAL;
 		}
 		cloud_monitoring_report_no_place(m);
-		return line_writer_open(&m->dry, "-");
+		return line_writer_open(&m->dry, "-",
+					&(struct line_writer_config){.blocking = true});
 	}
 	err = web_open(&m->web);
 	return err ? err : google_open(&m->google, m->web);

@@ -102,11 +102,11 @@ static int trace_open_file(struct trace *t, const char *path, const struct expor
 		return err;
 	t->numbered = !err;
 	t->seq = t->last;
-	if (!opt->replay)
-		err = line_writer_open_aside(&t->writer, path, t->numbered, trace_gap_line, t);
-	else
-		err = t->numbered ? line_writer_open_append(&t->writer, path)
-				  : line_writer_open(&t->writer, path);
+	err = line_writer_open(&t->writer, path,
+			       &(struct line_writer_config){.append = t->numbered,
+							    .blocking = opt->replay,
+							    .gap = trace_gap_line,
+							    .ctx = t});
 	if (err || t->numbered)
 		return err;
 	buffer_add(line_writer_buffer(t->writer), "[\n", 2);
@@ -174,8 +174,7 @@ static void trace_snapshot(void *state, struct snapshot *s)
 {
 	struct trace *t = state;
 
-	line_writer_flush(t->writer);
-	if (!line_writer_trouble(t->writer))
+	if (line_writer_flush(t->writer))
 		t->flushed_ns = s->real_ns;
 }
 
@@ -187,7 +186,8 @@ static void trace_save(void *state)
 static void trace_archive(void *state, struct archive *a)
 {
 	struct trace *t = state;
-	uint64_t seq = t->seq, now_ns = t->now_ns, bytes;
+	uint64_t seq = t->seq, now_ns = t->now_ns;
+	struct line_writer_stats stats;
 
 	archive_number(a, &seq);
 	archive_number(a, &now_ns);
@@ -198,8 +198,9 @@ static void trace_archive(void *state, struct archive *a)
 	line_writer_archive(t->writer, a, !t->numbered);
 	if (!archive_reads(a))
 		return;
-	t->lines = line_writer_waiting(t->writer, &bytes);
-	t->bytes += bytes;
+	line_writer_stats(t->writer, &stats);
+	t->lines = stats.waiting;
+	t->bytes += stats.waiting_bytes;
 }
 
 static void trace_dropped(struct export_view *v, const char *cause, uint64_t count)
@@ -211,25 +212,25 @@ static void trace_dropped(struct export_view *v, const char *cause, uint64_t cou
 static void trace_look(void *state, struct export_view *ret)
 {
 	const struct trace *t = state;
-	uint64_t bytes,
-		waiting = line_writer_waiting(t->writer, &bytes),
-		not_sent = line_writer_lost(t->writer) + line_writer_failed(t->writer) + waiting;
-	const char *trouble = line_writer_trouble(t->writer);
+	struct line_writer_stats is;
+	uint64_t not_sent;
 
+	line_writer_stats(t->writer, &is);
+	not_sent = is.lost + is.failed + is.waiting;
 	*ret = (struct export_view){
 		.name = "trace",
-		.up = !trouble,
+		.up = !is.trouble,
 		.sent = t->lines > not_sent ? t->lines - not_sent : 0,
-		.waiting = waiting,
-		.waiting_bytes = bytes,
+		.waiting = is.waiting,
+		.waiting_bytes = is.waiting_bytes,
 		.last_ns = t->flushed_ns,
 	};
 	trace_dropped(ret, "size", t->left_steps + t->left_others);
 	trace_dropped(ret, "tracks", t->untracked);
-	trace_dropped(ret, "reader", line_writer_lost(t->writer));
-	trace_dropped(ret, "write", line_writer_failed(t->writer));
-	if (trouble)
-		snprintf(ret->trouble, sizeof(ret->trouble), "trace: %s", trouble);
+	trace_dropped(ret, "reader", is.lost);
+	trace_dropped(ret, "write", is.failed);
+	if (is.trouble)
+		snprintf(ret->trouble, sizeof(ret->trouble), "trace: %s", is.trouble);
 	else if (t->left_others)
 		snprintf(ret->trouble, sizeof(ret->trouble),
 			 "trace: the file has reached its size");

@@ -22,7 +22,7 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 					[TRACE_RARE] = LAST_BYTES,
 					[TRACE_LAST] = 0};
 	struct buffer *b = line_writer_buffer(t->writer);
-	uint64_t len, gone = line_writer_lost(t->writer) + line_writer_failed(t->writer);
+	uint64_t len;
 
 	buffer_add(b, ",\n", 2);
 	if (!b->failed && t->bytes + (b->len - t->start) > t->limit - keep[weight]) {
@@ -33,8 +33,7 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 	}
 	len = b->failed ? 0 : b->len - t->start;
 	t->lines++;
-	line_writer_line(t->writer);
-	if (line_writer_lost(t->writer) + line_writer_failed(t->writer) == gone)
+	if (line_writer_line(t->writer))
 		t->bytes += len;
 	return true;
 }
