@@ -243,7 +243,7 @@ static void carrier_read_next(struct carrier *c)
 {
 	for (uint32_t i = 0;
 	     i < c->jobs.count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
-		if (c->jobs.job[i].read && way_may_read(c->way))
+		if (c->jobs.job[i].read && way_may_read(c->way, clock_mono_ns()))
 			carrier_asks(c, &c->jobs.job[i], false,
 				     carrier_ask_read(c, &c->jobs.job[i]));
 }

@@ -21,7 +21,7 @@ struct way {
 	struct aside *aside; /* NULL: */
 	struct carry_map *map;
 	bool asked;
-	uint64_t reads_ns; /* up to then reads are used up */
+	uint64_t reads_ns; /* when as many as READS may be made at once again */
 };
 
 /* ---- a folder: in another process ------------------------------------------------------------ */
@@ -124,16 +124,15 @@ void way_free(struct way *w)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-bool way_may_read(struct way *w)
+bool way_may_read(struct way *w, uint64_t now_ns)
 {
-	uint64_t now_ns = clock_mono_ns(), least_ns = now_ns - READS * READ_EACH_NS;
+	uint64_t from_ns = w->reads_ns > now_ns ? w->reads_ns : now_ns;
 
 	if (!w->map)
 		return true;
-	w->reads_ns = w->reads_ns > least_ns ? w->reads_ns : least_ns;
-	if (w->reads_ns + READ_EACH_NS > now_ns)
+	if (from_ns - now_ns + READ_EACH_NS > READS * READ_EACH_NS)
 		return false;
-	w->reads_ns += READ_EACH_NS;
+	w->reads_ns = from_ns + READ_EACH_NS;
 	return true;
 }
 

@@ -31,8 +31,9 @@ int way_write(struct way *w, const struct carry_map_job *job, const struct carry
 ssize_t way_answer(struct way *w, int wait_ms, const void **ret);
 /* What was asked has used up its time. */
 void way_drop(struct way *w);
-/* false: not now, too much was asked of late. */
-bool way_may_read(struct way *w);
+/* Takes one of the reads that are allowed by now_ns (CLOCK_MONOTONIC). Returns false when there is
+ * none: too many were made recently. */
+bool way_may_read(struct way *w, uint64_t now_ns);
 /* Whether the error is of that job's alone, and others may fare better. */
 bool way_is_of_job(int err);
 /* Describes an error in words: an error of one job, or of all. */
