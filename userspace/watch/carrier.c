@@ -344,9 +344,9 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 	carrier_poll(c);
 }
 
-static void carrier_wait_for(struct carrier *c, uint64_t ns)
+static void carrier_wait(struct carrier *c, uint64_t until_ns)
 {
-	uint64_t until_ns = clock_mono_ns() + ns, now_ns;
+	uint64_t now_ns;
 
 	while (c->asked && (now_ns = clock_mono_ns()) < until_ns)
 		carrier_answer_take(c, (int)((until_ns - now_ns) / 1000000) + 1);
@@ -363,22 +363,22 @@ void carrier_start(struct carrier *c)
 		return;
 	e->read = true;
 	carrier_read_next(c);
-	carrier_wait_for(c, START_NS);
+	carrier_wait(c, clock_mono_ns() + START_NS);
 }
 
 void carrier_finish(struct carrier *c)
 {
-	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + CLOSE_NS;
+	uint64_t until_ns = clock_mono_ns() + CLOSE_NS, from_ns;
 
 	if (!c)
 		return;
-	carrier_wait_for(c, CLOSE_NS);
+	carrier_wait(c, until_ns);
 	from_ns = clock_mono_ns();
 	for (uint32_t i = 0;
 	     i <= c->jobs.count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err;
 	     i++) {
 		carrier_write_next(c, from_ns);
-		carrier_wait_for(c, until_ns - clock_mono_ns());
+		carrier_wait(c, until_ns);
 	}
 	if (!c->asked)
 		return;
