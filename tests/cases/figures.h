@@ -355,7 +355,8 @@ static const char *figure_text(const struct figure *f, const char *key)
 		return f->job->uid;
 	if (f->job && !strcmp(key, "cause"))
 		return f->job->ndisruptions
-			       ? f->job->disruptions[f->job->ndisruptions - 1].why.cause
+			       ? disruption_cause_name[f->job->disruptions[f->job->ndisruptions - 1]
+							       .why.cause]
 			       : "";
 	if (f->job && !strcmp(key, "how"))
 		return f->job->ndisruptions ? f->job->disruptions[f->job->ndisruptions - 1].how

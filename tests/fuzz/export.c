@@ -115,8 +115,9 @@ static void facts_show(struct input *in, struct snapshot *s)
 	struct fact_checkpoint checkpoint = {
 		.file = text, .restore = input_byte(in) & 1, .async = input_byte(in) & 1};
 	struct fact_range range = {.name = text, .bucket = input_byte(in) % 3};
-	struct job_disruption disruption = {
-		.number = 1, .why = {.cause = "killed", .signal = 9}, .over = input_byte(in) & 1};
+	struct job_disruption disruption = {.number = 1,
+					    .why = {.cause = CAUSE_killed, .signal = 9},
+					    .over = input_byte(in) & 1};
 	struct fact_health health = {
 		.kind = "hang", .why = "collective", .phase = "", .evidence = text};
 	struct fact_step step = {0};

@@ -43,7 +43,7 @@ static struct carry largest(void)
 		.disruptions = CARRY_TIMES_MAX,
 		.disrupted = true,
 		.disrupted_ns = NOW - 2,
-		.disruption = {.why = {.cause = "mysterious",
+		.disruption = {.why = {.cause = CAUSE_communicator_error,
 				       .rank = CARRY_TIMES_MAX,
 				       .exit_code = 255,
 				       .signal = 127},
@@ -66,7 +66,7 @@ static struct carry largest(void)
 	put_text(c.uid, sizeof(c.uid), 'u');
 	put_text(c.node, sizeof(c.node), 'n');
 	put_text(c.saved.path, sizeof(c.saved.path), 'p');
-	for (size_t i = 20; i + 1 < sizeof(c.saved.path); i += 20)
+	for (size_t i = 10; i + 1 < sizeof(c.saved.path); i += 10)
 		c.saved.path[i] = '/';
 	for (int b = 0; b < BUCKET_COUNT; b++) /* all that there can be */
 		c.ns[b] = CARRY_NS_MAX / BUCKET_COUNT;
@@ -90,8 +90,9 @@ static struct carry usual(void)
 		.disruptions = 1,
 		.disrupted = true,
 		.disrupted_ns = NOW,
-		.disruption = {.why = {.cause = "killed", .rank = 0, .exit_code = -1, .signal = 9},
-			       .d = {.step = DISRUPTION_NO_STEP}},
+		.disruption =
+			{.why = {.cause = CAUSE_killed, .rank = 0, .exit_code = -1, .signal = 9},
+			 .d = {.step = DISRUPTION_NO_STEP}},
 		.saves = true,
 		.saved = {.step = 100,
 			  .stepped = true,
@@ -124,6 +125,33 @@ static void test_round_trip(void **state)
 		    !back.unreported);
 	assert_string_equal(back.saved.path, "/out/ckpt.pt");
 	assert_true(back.saved.file.bytes == 1000 && back.saved.file.mtime_ns == 5);
+}
+
+static void read_cause(struct carry *ret, const char *cause)
+{
+	char text[CARRY_MAX + 1];
+
+	snprintf(text, sizeof(text),
+		 "gp-bpf carry 1\njob a\nattempt 1\nuntil 1000\nfalls 1\n"
+		 "fall %s 1000 5 0 -1 9 0 0 0 0\nend\n",
+		 cause);
+	assert_int_equal(carry_parse(ret, text, strlen(text)), 0);
+}
+
+/* A newer node may know more causes than this one, and others may write anything. */
+static void test_unknown_cause(void **state)
+{
+	char text[CARRY_MAX + 1];
+	struct carry c;
+
+	(void)state;
+	read_cause(&c, "preempted");
+	assert_int_equal(c.disruption.why.cause, CAUSE_preempted);
+	read_cause(&c, "mysterious");
+	assert_int_equal(c.disruption.why.cause, CAUSE_unseen);
+	assert_int_equal(c.disruption.why.signal, 9);
+	carry_text(text, &c);
+	assert_non_null(strstr(text, "\nfall unseen 1000 5 0 -1 9 "));
 }
 
 static void test_largest(void **state)
@@ -417,6 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_unknown_cause),
 		cmocka_unit_test(test_largest),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_none),

@@ -123,7 +123,8 @@ static void see(void *ctx, const struct fact *f)
 	}
 	if (f->type == FACT_DISRUPTION) {
 		s->disruption = *f->disruption;
-		snprintf(s->cause, sizeof(s->cause), "%s", f->disruption->why.cause);
+		snprintf(s->cause, sizeof(s->cause), "%s",
+			 disruption_cause_name[f->disruption->why.cause]);
 	}
 }
 
@@ -160,10 +161,11 @@ static void check_story(const struct run *r, const struct job_view *j)
 	for (uint32_t i = 0; i < j->ncauses; i++) {
 		n = 0;
 		for (uint32_t f = 0; f < told; f++)
-			n += !strcmp(j->disruptions[f].why.cause, j->causes[i].cause);
+			n += j->disruptions[f].why.cause == j->causes[i].cause;
 		if (n != j->causes[i].count)
 			fail_msg("%s: %llu disruptions are counted as %s, of which %u are", r->path,
-				 (unsigned long long)j->causes[i].count, j->causes[i].cause, n);
+				 (unsigned long long)j->causes[i].count,
+				 disruption_cause_name[j->causes[i].cause], n);
 		counted += n;
 	}
 	if (counted != told)
@@ -176,7 +178,7 @@ static void check_causes(const struct run *r, const struct job_view *j)
 	uint64_t sum = j->unsettled;
 
 	for (uint32_t i = 0; i < j->ncauses; i++) {
-		if (!*j->causes[i].cause)
+		if (!j->causes[i].cause)
 			fail_msg("%s: a disruption without a cause", r->path);
 		sum += j->causes[i].count;
 	}

@@ -148,7 +148,7 @@ static void rows(void **state)
 	struct job_disruption disruption = {
 		.number = 1,
 		.over = true,
-		.why = {.cause = "killed", .exit_code = -1, .signal = 9},
+		.why = {.cause = CAUSE_killed, .exit_code = -1, .signal = 9},
 		.d = {.at_ns = 6,
 		      .step = 41,
 		      .resumed_step = DISRUPTION_NO_STEP,

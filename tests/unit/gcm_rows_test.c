@@ -68,7 +68,7 @@ static void test_disruptions_are_by_cause(void **state)
 	(void)state;
 	make();
 	assert_null(find("job/disruption_count", NULL, NULL));
-	snprintf(j->causes[0].cause, sizeof(j->causes[0].cause), "oom");
+	j->causes[0].cause = CAUSE_oom;
 	j->causes[0].count = 2;
 	j->ncauses = 1;
 	j->ledger.disruptions = 2;

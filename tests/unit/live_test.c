@@ -498,7 +498,7 @@ static void plain_lines(void **state)
 				    .closed = true,
 				    .step = 500,
 				    .file = "ckpt\n.pt"};
-	struct job_disruption d = {.why = {.cause = "killed",
+	struct job_disruption d = {.why = {.cause = CAUSE_killed,
 					   .exit_code = -1,
 					   .signal = 9,
 					   .sender = 77,

@@ -54,7 +54,7 @@ static void everything(void)
 	j->unsettled = 1;
 	j->ncauses = 1;
 	j->causes[0].count = 2;
-	snprintf(j->causes[0].cause, sizeof(j->causes[0].cause), "oom");
+	j->causes[0].cause = CAUSE_oom;
 	j->program.steps.mfu = j->program.elapsed.samples = 0.5;
 	j->accelerator_ns[BUCKET_GOODPUT] = 5e9;
 	j->accelerators = 8;

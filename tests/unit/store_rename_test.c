@@ -170,7 +170,7 @@ static void test_known_before(void **state)
 	go(100);
 	f.job.disruptions[f.job.ndisruptions++] = (struct job_disruption){
 		.number = ++f.job.ledger.disruptions,
-		.why = {.cause = "killed", .rank = 0, .exit_code = -1},
+		.why = {.cause = CAUSE_killed, .rank = 0, .exit_code = -1},
 		.d = {.at_ns = f.s.mono_ns - S},
 	};
 	go(1);

@@ -226,9 +226,8 @@ static void test_runs(void **state)
 	for (int i = 0; i < 70; i++)
 		feed_go(&f, S);
 	disruption->number = f.job.ndisruptions = 1;
-	snprintf(disruption->why.cause, sizeof(disruption->why.cause), "killed");
 	disruption->why = (struct job_cause){
-		.cause = "killed", .rank = 1, .pid = 101, .exit_code = -1, .signal = 9};
+		.cause = CAUSE_killed, .rank = 1, .pid = 101, .exit_code = -1, .signal = 9};
 	snprintf(disruption->why.sender_comm, sizeof(disruption->why.sender_comm), "a\033[31mb'--");
 	disruption->d = (struct disruption){
 		.at_ns = f.s.mono_ns, .step = 700, .resumed_step = DISRUPTION_NO_STEP};

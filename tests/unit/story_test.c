@@ -57,7 +57,7 @@ static int setup(void **state)
 	feed.job.ndisruptions = 1;
 	feed.job.disruptions[0] = (struct job_disruption){
 		.number = 1,
-		.why = {.cause = "killed",
+		.why = {.cause = CAUSE_killed,
 			.signal = 9,
 			.sender_comm = "<b>",
 			.rank = 1,

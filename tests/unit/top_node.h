@@ -133,7 +133,7 @@ static inline void three_jobs(void)
 	down->ledger.disruptions = 1;
 	down->ndisruptions = 1;
 	f = &down->disruptions[0];
-	snprintf(f->why.cause, sizeof(f->why.cause), "killed");
+	f->why.cause = CAUSE_killed;
 	f->why.rank = 0;
 	f->d.at_ns = 1090 * S;
 	f->d.step = 1999;

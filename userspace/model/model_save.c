@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #define MAGIC  "gp-model"
-#define FORMAT 23
+#define FORMAT 24
 
 static void model_save_session_archive(struct archive *a, struct gp_session *s)
 {

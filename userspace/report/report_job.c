@@ -64,14 +64,15 @@ static void report_job_fall_cause(char *out, size_t len, const struct job_disrup
 	else if (*why->fault)
 		snprintf(out, len, "%s", why->fault);
 	else if (why->signal && *why->sender_comm)
-		snprintf(out, len, "%s, signal %d by %s", why->cause, why->signal,
-			 why->sender_comm);
+		snprintf(out, len, "%s, signal %d by %s", disruption_cause_name[why->cause],
+			 why->signal, why->sender_comm);
 	else if (why->signal)
-		snprintf(out, len, "%s, signal %d", why->cause, why->signal);
+		snprintf(out, len, "%s, signal %d", disruption_cause_name[why->cause], why->signal);
 	else if (why->exit_code > 0)
-		snprintf(out, len, "%s, status %d", why->cause, why->exit_code);
+		snprintf(out, len, "%s, status %d", disruption_cause_name[why->cause],
+			 why->exit_code);
 	else
-		snprintf(out, len, "%s", why->cause);
+		snprintf(out, len, "%s", disruption_cause_name[why->cause]);
 }
 
 static void report_job_fall_row(struct canvas *c, const struct snapshot *s,
@@ -219,7 +220,7 @@ static void report_job_fall_json(struct buffer *out, const struct job_disruption
 	json_open(out, NULL, '{');
 	json_uint(out, "disruption", f->number);
 	json_bool(out, "over", f->over);
-	json_string(out, "cause", f->why.cause);
+	json_string(out, "cause", disruption_cause_name[f->why.cause]);
 	json_known(out, "fault", f->why.fault);
 	json_bool(out, "graceful", d->graceful);
 	if (f->why.rank < 0)

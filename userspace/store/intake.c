@@ -724,7 +724,7 @@ static bool intake_fall_same(const struct job_disruption *a, const struct job_di
 	       a->d.resumed_step == b->d.resumed_step && a->d.wasted_ns == b->d.wasted_ns &&
 	       a->d.recovery_ns == b->d.recovery_ns && a->d.down_ns == b->d.down_ns &&
 	       a->d.starts == b->d.starts && !strcmp(a->how, b->how) &&
-	       !strcmp(a->why.cause, b->why.cause);
+	       a->why.cause == b->why.cause;
 }
 
 /* Stores a new disruption, or the end of a known one. */

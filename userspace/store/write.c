@@ -594,8 +594,9 @@ static int write_disruption_write(struct store *st, const struct intake_note *n,
 		" exit_code, signal, sender, sender_comm, step, resumed_ns, resumed_step, wasted_ns,"
 		" recovery_ns, down_ns, starts, graceful, estimated, how, split) SELECT job, ?, ?, ?, ?,"
 		" ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ranks WHERE id = ?",
-		"iitIIIIItIIIIIIIiitsi", write_wall_ns(n, d->at_ns), (int64_t)d->at_ns, why->cause,
-		write_or_null(why->rank >= 0, why->rank), write_or_null(why->pid, why->pid),
+		"iitIIIIItIIIIIIIiitsi", write_wall_ns(n, d->at_ns), (int64_t)d->at_ns,
+		disruption_cause_name[why->cause], write_or_null(why->rank >= 0, why->rank),
+		write_or_null(why->pid, why->pid),
 		write_or_null(why->exit_code >= 0, why->exit_code),
 		write_or_null(why->signal, why->signal), write_or_null(why->sender, why->sender),
 		why->sender_comm, write_step_or_null(d->step),

@@ -86,7 +86,7 @@ static void plain_disruption(FILE *out, const struct job_disruption *disruption)
 				text_duration(took, disruption->d.wasted_ns));
 		return;
 	}
-	fprintf(out, " disruption: %s", why->cause);
+	fprintf(out, " disruption: %s", disruption_cause_name[why->cause]);
 	if (*why->fault)
 		fprintf(out, " (%s)", why->fault);
 	if (why->signal)

@@ -177,7 +177,7 @@ static void csv_disruption(struct buffer *b, const struct job_disruption *disrup
 
 	csv_uint(b, disruption->number);
 	csv_bool(b, disruption->over);
-	csv_text(b, why->cause);
+	csv_text(b, disruption_cause_name[why->cause]);
 	csv_text(b, why->fault);
 	csv_bool(b, d->graceful);
 	csv_rank(b, why->exit_code);

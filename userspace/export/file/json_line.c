@@ -213,7 +213,7 @@ static void line_disruption(struct buffer *out, const struct job_disruption *dis
 
 	json_uint(out, "disruption", disruption->number);
 	json_bool(out, "over", disruption->over);
-	json_string(out, "cause", why->cause);
+	json_string(out, "cause", disruption_cause_name[why->cause]);
 	json_known(out, "fault", why->fault);
 	json_bool(out, "graceful", d->graceful);
 	line_rank_number(out, "exit_code", why->exit_code);

@@ -276,7 +276,7 @@ static void rows_job_disruptions(struct own *o, const struct job_view *j)
 
 	for (uint32_t i = 0; i < j->ncauses; i++) {
 		p = rows_own_count(o, &row_job_disruptions, j->causes[i].count);
-		rows_own_label(o, p, "cause", j->causes[i].cause);
+		rows_own_label(o, p, "cause", disruption_cause_name[j->causes[i].cause]);
 		rest -= j->causes[i].count < rest ? j->causes[i].count : rest;
 	}
 	if (!rest)

@@ -164,7 +164,7 @@ static void otlp_metric_job_disruptions(struct set *m, const struct job_view *j)
 
 	for (uint32_t i = 0; i < j->ncauses && i < JOB_CAUSES; i++) {
 		otlp_metric_of_job(m, j);
-		otlp_text(m->out, "gpbpf.cause", j->causes[i].cause);
+		otlp_text(m->out, "gpbpf.cause", disruption_cause_name[j->causes[i].cause]);
 		otlp_metric_value_uint(m, j->causes[i].count);
 		left -= j->causes[i].count < left ? j->causes[i].count : left;
 	}

@@ -165,8 +165,8 @@ static void otlp_tree_disruption(struct otlp_process *p, const struct fact *f)
 	if (f->disruption->over || why->pid != p->who.pid)
 		return;
 	snprintf(text, sizeof(text), "disruption %llu: %s%s%s",
-		 (unsigned long long)f->disruption->number, why->cause, *why->fault ? ": " : "",
-		 why->fault);
+		 (unsigned long long)f->disruption->number, disruption_cause_name[why->cause],
+		 *why->fault ? ": " : "", why->fault);
 	otlp_tree_error_event(p, f->disruption->d.at_ns, text);
 }
 

@@ -123,7 +123,8 @@ static void prometheus_job_disruptions(struct page *p, const struct metric_famil
 	uint64_t left = j->ledger.disruptions - j->unsettled;
 
 	for (uint32_t i = 0; i < j->ncauses && i < JOB_CAUSES; i++) {
-		metric_label(prometheus_job_job(p, f, j), "cause", j->causes[i].cause);
+		metric_label(prometheus_job_job(p, f, j), "cause",
+			     disruption_cause_name[j->causes[i].cause]);
 		page_value_uint(p, p->out, j->causes[i].count);
 		left -= j->causes[i].count < left ? j->causes[i].count : left;
 	}

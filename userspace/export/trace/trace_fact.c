@@ -111,7 +111,7 @@ static void trace_fact_draw_disruption(struct trace *t, const struct fact *f)
 	struct trace_what at = {
 		.kind = TRACK_DISRUPTIONS,
 		.cat = "disruption",
-		.name = disruption->why.cause,
+		.name = disruption_cause_name[disruption->why.cause],
 		.from_ns = d->at_ns,
 		.to_ns = d->at_ns + d->recovery_ns,
 		.job = true,

@@ -60,9 +60,10 @@ static void carry_put_disruption(struct text *t, const struct carry *c)
 	if (!c->disrupted)
 		return;
 	carry_put(t, "fall %s %lld %lld %d %d %d %llu %u %d %d\n",
-		  *f->why.cause ? f->why.cause : "unseen", (long long)c->disrupted_ns,
-		  (long long)f->d.step, f->why.rank, f->why.exit_code, f->why.signal,
-		  (unsigned long long)f->d.wasted_ns, f->d.starts, f->d.graceful, c->unreported);
+		  disruption_cause_name[f->why.cause ? f->why.cause : CAUSE_unseen],
+		  (long long)c->disrupted_ns, (long long)f->d.step, f->why.rank, f->why.exit_code,
+		  f->why.signal, (unsigned long long)f->d.wasted_ns, f->d.starts, f->d.graceful,
+		  c->unreported);
 }
 
 static void carry_put_saved(struct text *t, const struct carry_saved *s)
@@ -194,13 +195,21 @@ static void carry_read_state(struct carry *c, struct line *l)
 	c->state = s > JOB_ENDED ? JOB_ENDED : (enum job_state)s;
 }
 
+/* A newer version may know more causes. */
+static enum disruption_cause carry_cause(struct line *l)
+{
+	const char *w = carry_word(l);
+	enum disruption_cause c = disruption_cause_find(w);
+
+	l->bad |= !*w || strlen(w) >= DISRUPTION_CAUSE_MAX;
+	return c < CAUSE_COUNT ? c : CAUSE_unseen;
+}
+
 static void carry_read_disruption(struct carry *c, struct line *l)
 {
 	struct job_disruption *f = &c->disruption;
-	const char *w = carry_word(l);
 
-	l->bad |= !*w || strlen(w) >= sizeof(f->why.cause);
-	log_escape(f->why.cause, sizeof(f->why.cause), w, strlen(w));
+	f->why.cause = carry_cause(l);
 	c->disrupted = true;
 	c->disrupted_ns = carry_signed_number(l, 0, INT64_MAX);
 	f->d.step = carry_signed_number(l, INT64_MIN, CARRY_STEPS_MAX);

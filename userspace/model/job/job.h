@@ -4,7 +4,7 @@
  *
  *   job.c             membership, runs, reports
  *   job_table.c       the table of jobs, and progress in checkpoints
- *   job_disruption.c  disruptions: beginning, cause, end
+ *   job_disruption.c  disruptions: beginning, cause, end; disruption_cause.h: the causes
  *   job_ledger.c      time of the job: ledgers of its reference ranks, and the time between them
  *   job_window.c      the same for recent time, by the clock
  *   job_place.c       the collective at which each rank waits when they make no progress
@@ -34,6 +34,7 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/job/checkpoint.h"
 #include "userspace/model/job/disruption.h"
+#include "userspace/model/job/disruption_cause.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/time/program.h"
 #include "userspace/model/time/window.h"
@@ -62,9 +63,7 @@ const char *job_history(bool carried);
 
 /* Why a process ended. */
 struct job_cause {
-	/* "killed", "crashed", "exit", "oom", "exec", "asked", "unseen"; fault_name of a fault;
-	 * notice_name of an event of its pod or node. */
-	char cause[24];
+	enum disruption_cause cause;
 	/* Name of the fault, "CUDA_ERROR_ILLEGAL_ADDRESS", "Xid 79"; "": none, or unknown. */
 	char fault[48];
 	int rank; /* rank that failed first; -1: unknown */
@@ -80,7 +79,7 @@ struct job_cause {
 
 #define JOB_CAUSES 12	 /* causes distinguished */
 struct job_cause_count { /* disruptions with one cause, ever */
-	char cause[24];
+	enum disruption_cause cause;
 	uint64_t count;
 };
 

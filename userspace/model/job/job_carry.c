@@ -32,7 +32,7 @@ static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
 	j->disrupted = j->unreported = true;
 	j->disruption = (struct job_disruption){
-		.why = {.cause = "unseen", .rank = -1, .exit_code = -1},
+		.why = {.cause = CAUSE_unseen, .rank = -1, .exit_code = -1},
 		.d = {.at_ns = edge_ns,
 		      .step = c->last_step ? (int64_t)c->last_step : DISRUPTION_NO_STEP,
 		      .resumed_step = DISRUPTION_NO_STEP},

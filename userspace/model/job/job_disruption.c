@@ -2,9 +2,6 @@
 /* Disruptions of a job: why a rank ended, whether that stopped the job, and the fact of it. */
 #include "userspace/model/job/job_private.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void job_disruption_fact(struct model_env *env, const struct job *j,
 				const struct job_disruption *disruption, uint64_t now_ns)
 {
@@ -41,22 +38,11 @@ void job_disruption_open(struct job *j, const struct job_member *m, uint64_t now
 	job_time_sums(j, now_ns, j->disruption_past_ns);
 }
 
-/* Returns true if an event of the pod or node says more than this cause, and may replace it. */
-static bool job_cause_outranked(const struct job_cause *why)
-{
-	static const char *const causes[] = {"asked", "killed", "exit", "crashed"};
-
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (!strcmp(why->cause, causes[i]))
-			return true;
-	return false;
-}
-
 bool job_cause_noticed(struct job_cause *why, unsigned what)
 {
-	if (!job_cause_outranked(why))
+	if (!disruption_cause_is(why->cause, CAUSE_YIELDS_EVENT))
 		return false;
-	snprintf(why->cause, sizeof(why->cause), "%s", notice_name[what]);
+	why->cause = disruption_cause_of_notice(what);
 	return true;
 }
 
@@ -64,11 +50,10 @@ bool job_cause_noticed(struct job_cause *why, unsigned what)
 void job_noticed(const struct job_member *m, uint64_t now_ns, unsigned what)
 {
 	struct job *j = jobs_find(&m->env->jobs, m->job_key);
-	bool ends = what == GP_NOTICE_evicted || what == GP_NOTICE_preempted ||
-		    what == GP_NOTICE_oom;
 
 	if (!j || !j->disrupted || !(j->unreported || j->unsettled) ||
-	    j->disruption.why.pid != m->pid || !ends ||
+	    j->disruption.why.pid != m->pid ||
+	    !disruption_cause_is(disruption_cause_of_notice(what), CAUSE_ENDS_PROCESS) ||
 	    now_ns - j->disruption.d.at_ns > JOB_GRACE_NS ||
 	    !job_cause_noticed(&j->disruption.why, what))
 		return;
@@ -78,16 +63,16 @@ void job_noticed(const struct job_member *m, uint64_t now_ns, unsigned what)
 	job_disruption_settle(j);
 }
 
-static void job_cause_count(struct job *j, const char *cause)
+static void job_cause_count(struct job *j, enum disruption_cause cause)
 {
 	uint32_t i = 0;
 
-	while (i < j->ncauses && strcmp(j->causes[i].cause, cause) != 0)
+	while (i < j->ncauses && j->causes[i].cause != cause)
 		i++;
 	if (i == JOB_CAUSES)
 		return;
 	if (i == j->ncauses)
-		snprintf(j->causes[j->ncauses++].cause, sizeof(j->causes[i].cause), "%s", cause);
+		j->causes[j->ncauses++].cause = cause;
 	j->causes[i].count++;
 }
 
@@ -104,7 +89,7 @@ void job_disruption_report(struct model_env *env, struct job *j, uint64_t now_ns
 	j->unreported = false;
 	j->disruption.number = ++j->ndisruptions;
 	j->unsettled = true;
-	if (!job_cause_outranked(&j->disruption.why))
+	if (!disruption_cause_is(j->disruption.why.cause, CAUSE_YIELDS_EVENT))
 		job_disruption_settle(j);
 	j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
 	job_disruption_fact(env, j, &j->disruption, now_ns);

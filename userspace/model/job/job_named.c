@@ -78,7 +78,7 @@ void job_attempt_disrupted(struct job *j, const struct job_member *m)
 	j->disrupted = j->unreported = true;
 	j->failed_ns = at_ns;
 	j->disruption = (struct job_disruption){
-		.why = {.cause = "unseen", .rank = -1, .exit_code = -1},
+		.why = {.cause = CAUSE_unseen, .rank = -1, .exit_code = -1},
 		.d = {.at_ns = at_ns,
 		      .step = (int64_t)j->last_step,
 		      .resumed_step = DISRUPTION_NO_STEP},

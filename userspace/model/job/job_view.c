@@ -71,7 +71,7 @@ void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct jo
 static void job_view_disruption_archive(struct archive *a, struct job_disruption *f)
 {
 	archive_number(a, &f->number);
-	archive_text(a, f->why.cause);
+	archive_below(a, &f->why.cause, CAUSE_COUNT);
 	archive_text(a, f->why.fault);
 	archive_number(a, &f->why.rank);
 	archive_number(a, &f->why.pid);
@@ -212,7 +212,7 @@ static void job_archive(struct archive *a, struct job **at)
 		job_view_disruption_archive(a, &j->disruptions[i]);
 	archive_count(a, &j->ncauses, JOB_CAUSES, sizeof(j->causes[0]));
 	for (uint32_t i = 0; i < j->ncauses && !a->error; i++) {
-		archive_text(a, j->causes[i].cause);
+		archive_below(a, &j->causes[i].cause, CAUSE_COUNT);
 		archive_number(a, &j->causes[i].count);
 	}
 	archive_require(a, !j->unsettled || (j->disrupted && !j->unreported));

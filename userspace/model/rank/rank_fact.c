@@ -218,12 +218,12 @@ void rank_report_ledger(struct rank *r, uint64_t now_ns)
 	rank_fact(r, &f, now_ns);
 }
 
-static const char *rank_fact_cause_of(const struct rank *r, int sig)
+static enum disruption_cause rank_fact_cause_of(const struct rank *r, int sig)
 {
 	if (!sig)
-		return "exit";
+		return CAUSE_exit;
 	if (r->oom && sig == SIGKILL)
-		return "oom";
+		return CAUSE_oom;
 	switch (sig) {
 	case SIGKILL:
 	case SIGTERM:
@@ -231,12 +231,12 @@ static const char *rank_fact_cause_of(const struct rank *r, int sig)
 	case SIGQUIT:
 	case SIGUSR1:
 	case SIGUSR2:
-		return "killed";
+		return CAUSE_killed;
 	default: /* a fault or abort() of its own, unless another process sent the signal */
 		return r->killed.signal == (uint32_t)sig && r->killed.sender &&
 				       r->killed.sender != r->member.pid
-			       ? "killed"
-			       : "crashed";
+			       ? CAUSE_killed
+			       : CAUSE_crashed;
 	}
 }
 
@@ -306,10 +306,7 @@ void rank_failed(struct rank *r, uint64_t now_ns, bool replaced)
 	};
 
 	why.managed = !sig && !replaced && !clean && why.exit_code == 1 && rank_managed(r);
-	snprintf(why.cause, sizeof(why.cause), "%s",
-		 replaced ? "exec"
-		 : clean  ? "asked"
-			  : rank_fact_cause_of(r, sig));
+	why.cause = replaced ? CAUSE_exec : clean ? CAUSE_asked : rank_fact_cause_of(r, sig);
 	rank_fault_cause(r, now_ns, &why);
 	if (sent)
 		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm,
@@ -320,5 +317,5 @@ void rank_failed(struct rank *r, uint64_t now_ns, bool replaced)
 			      noticed || rank_fact_asked_to_end(r, now_ns) ? &why : NULL, true);
 	else
 		r->disruptions += job_disrupted(&r->member, now_ns, &why,
-						why.managed && !strcmp(why.cause, "exit"));
+						why.managed && why.cause == CAUSE_exit);
 }

@@ -157,9 +157,9 @@ void rank_fault_cause(const struct rank *r, uint64_t now_ns, struct job_cause *w
 
 	if (!f->at_ns || now_ns - f->at_ns > CAUSE_NS)
 		return;
-	if (strcmp(why->cause, "exit") != 0 && strcmp(why->cause, "crashed") != 0)
+	if (!disruption_cause_is(why->cause, CAUSE_YIELDS_FAULT))
 		return;
-	snprintf(why->cause, sizeof(why->cause), "%s", fault_name[f->kind]);
+	why->cause = disruption_cause_of_fault(f->kind);
 	snprintf(why->fault, sizeof(why->fault), "%s", f->name);
 }
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* disruption_cause.h - causes of disruptions: their names and attributes. Pure. */
+#ifndef MODEL_DISRUPTION_CAUSE_H
+#define MODEL_DISRUPTION_CAUSE_H
+
+#include <stdbool.h>
+
+#include "userspace/model/signal/device_code.h"
+
+/* Attributes of causes. */
+#define CAUSE_PLANNED	     1 /* the job, its scheduler or an operator decided it; else a failure */
+#define CAUSE_YIELDS_EVENT   2	/* an event of the pod or node says more, and replaces it */
+#define CAUSE_YIELDS_FAULT   4	/* an error of a device shortly before says more, and replaces it */
+#define CAUSE_ENDS_PROCESS   8	/* an event of the pod that ends its processes by itself */
+#define DISRUPTION_CAUSE_MAX 24 /* bytes of the longest name, its terminator included */
+
+/* The id is the name in outputs, the store, handoffs and saved states. Each kind of device error
+ * (FAULT_KINDS) and of pod or node event (GP_NOTICES) has a row. */
+#define DISRUPTION_CAUSES(X)				    /* id, attributes */                   \
+	X(killed, CAUSE_YIELDS_EVENT)			    /* by a signal of another process */   \
+	X(crashed, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT) /* by a signal of its own */           \
+	X(exit, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT)    /* with a status other than 0 */       \
+	X(oom, CAUSE_ENDS_PROCESS)			    /* out of host memory */               \
+	X(exec, CAUSE_PLANNED)				    /* it runs another program now */      \
+	X(asked, CAUSE_PLANNED | CAUSE_YIELDS_EVENT)	    /* ended in order, on request */       \
+	X(unseen, 0) /* on another node, or unknown there */                                       \
+	X(device_error, 0)                                                                         \
+	X(communicator_error, 0)                                                                   \
+	X(out_of_memory, 0) /* of the device */                                                    \
+	X(evicted, CAUSE_PLANNED | CAUSE_ENDS_PROCESS)                                             \
+	X(preempted, CAUSE_PLANNED | CAUSE_ENDS_PROCESS)                                           \
+	X(maintenance, CAUSE_PLANNED)                                                              \
+	X(deleted, CAUSE_PLANNED)                                                                  \
+	X(node, 0) /* its condition, or a taint */
+
+enum disruption_cause {
+	CAUSE_none, /* there is no disruption; its name is "" */
+#define X(id, attributes) CAUSE_##id,
+	DISRUPTION_CAUSES(X)
+#undef X
+		CAUSE_COUNT
+};
+extern const char *const disruption_cause_name[CAUSE_COUNT];
+
+/* Returns whether the cause has this attribute (CAUSE_PLANNED...). */
+bool disruption_cause_is(enum disruption_cause c, unsigned attribute);
+/* Returns the cause of that name; CAUSE_COUNT when the name is unknown. */
+enum disruption_cause disruption_cause_find(const char *name);
+enum disruption_cause disruption_cause_of_fault(enum fault_kind kind);
+/* what: enum gp_notice_kind. Returns CAUSE_none when it is 0 or unknown. */
+enum disruption_cause disruption_cause_of_notice(unsigned what);
+
+#endif
