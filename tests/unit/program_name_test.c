@@ -205,15 +205,15 @@ static void of_long_code(void **state)
 
 	(void)state;
 	read_code(head, sizeof(head), "", 1, three, three);
-	assert_true(found.told && !found.gradient);
+	assert_true(found.ops_named && !found.gradient);
 	read_code(head, sizeof(head), "", 1, three, three - 1); /* the rest cannot be read */
-	assert_false(found.told || found.gradient);
+	assert_false(found.ops_named || found.gradient);
 	read_code(head, sizeof(head), grad, sizeof(grad), three, three);
-	assert_true(found.told && found.gradient);
+	assert_true(found.ops_named && found.gradient);
 	read_code(head, sizeof(head), grad, sizeof(grad), most, most);
-	assert_true(found.told && found.gradient);
+	assert_true(found.ops_named && found.gradient);
 	read_code(head, sizeof(head), grad, sizeof(grad), most + 4096, most + 4096);
-	assert_false(found.told || found.gradient);
+	assert_false(found.ops_named || found.gradient);
 }
 
 /* Names of operations, also where one lies over the end of a piece. */
@@ -224,13 +224,13 @@ static void of_operations(void **state)
 
 	(void)state;
 	LOOK(MLIR "num_replicas\0jit_f\0jit(f)/jit(main)/jvp(f)/mul");
-	assert_true(found.told && !found.gradient);
+	assert_true(found.ops_named && !found.gradient);
 	LOOK(MLIR "num_replicas\0jit_f\0mul");
-	assert_false(found.told || found.gradient);
+	assert_false(found.ops_named || found.gradient);
 	assert_string_equal(LOOK(code), "jit_f");
-	assert_true(found.told && found.gradient);
+	assert_true(found.ops_named && found.gradient);
 	LOOK("\x0a\x05jit_f\x12 gradient_tape/model/dense");
-	assert_true(found.told && found.gradient);
+	assert_true(found.ops_named && found.gradient);
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -327,10 +327,10 @@ static void of_objects(void **state)
 	objects_put("jit(go)/transpose(jvp())/dot_general");
 	assert_int_equal(objects_look(), 0);
 	assert_string_equal(found.name, "jit_go");
-	assert_true(found.told && found.gradient);
+	assert_true(found.ops_named && found.gradient);
 	objects_put("jit(go)/jvp()/dot_general");
 	assert_int_equal(objects_look(), 0);
-	assert_true(found.told && !found.gradient);
+	assert_true(found.ops_named && !found.gradient);
 	memory[452] = 1ull << 40; /* no text of such a length */
 	assert_int_equal(objects_look(), -ENOENT);
 	objects_put("x");

@@ -46,7 +46,7 @@ struct aside {
 	char *shared; /* where its answers are */
 	size_t cap;
 	pid_t stuck[STUCK_MAX]; /* killed, and not ended yet; 0: none */
-	bool stuck_told;
+	bool stuck_logged;
 	uint64_t debt_ns, debt_at_ns;
 	uint64_t cpu_ns;
 };
@@ -282,17 +282,17 @@ static bool aside_has_room(struct aside *a)
 {
 	if (aside_reap(a))
 		return true;
-	if (!a->stuck_told)
+	if (!a->stuck_logged)
 		log_warn(
 			"%d processes that look at others hang and cannot be killed: no more are looked at until one of them ends",
 			STUCK_MAX);
-	a->stuck_told = true;
+	a->stuck_logged = true;
 	return false;
 }
 
 static ssize_t aside_answered(struct aside *a, const struct answer *answer, const void **ret)
 {
-	a->stuck_told = false;
+	a->stuck_logged = false;
 	a->cpu_ns += answer->cpu_ns;
 	*ret = a->shared;
 	return answer->result;

@@ -236,7 +236,7 @@ static int confine_deny_clone3(scmp_filter_ctx f)
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-static int confine_load(int (*rules)(scmp_filter_ctx), bool told)
+static int confine_load(int (*rules)(scmp_filter_ctx), bool logged)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
 	int err = f ? confine_other_kinds(f) : -ENOMEM;
@@ -244,7 +244,8 @@ static int confine_load(int (*rules)(scmp_filter_ctx), bool told)
 	if (!err)
 		err = rules(f);
 	if (!err) {
-		seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG, told); /* where the kernel has it (4.14) */
+		seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG,
+				 logged); /* where the kernel has it (4.14) */
 		seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 		seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 		err = seccomp_load(f);

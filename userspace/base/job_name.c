@@ -14,14 +14,14 @@
 
 char *job_name_keep(char out[JOB_NAME_MAX], const char *name)
 {
-	static atomic_flag told = ATOMIC_FLAG_INIT;
+	static atomic_flag logged = ATOMIC_FLAG_INIT;
 	size_t len = strlen(name);
 
 	if (len <= WHOLE)
 		return log_escape(out, JOB_NAME_MAX, name, len);
 	log_escape(out, WHOLE - HASHED + 1, name, len);
 	snprintf(out + strlen(out), HASHED + 1, "~%016" PRIx64, hash_bytes(HASH_START, name, len));
-	if (!atomic_flag_test_and_set(&told))
+	if (!atomic_flag_test_and_set(&logged))
 		log_warn(
 			"job %.32s...: its name has %zu bytes, %d are kept: it ends with a hash of the name",
 			out, len, WHOLE);

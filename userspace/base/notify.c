@@ -22,7 +22,7 @@ struct notify {
 	struct sockaddr_un to;
 	socklen_t to_len;
 	uint64_t watchdog_ns;
-	bool told; /* that it cannot be reached */
+	bool failure_logged; /* that it cannot be reached */
 };
 
 /* A path, or the name of an abstract socket behind '@'. */
@@ -109,9 +109,9 @@ void notify_send(struct notify *n, const char *fmt, ...)
 		len = sizeof(text) - 1;
 	sent = sendto(n->fd, text, (size_t)len, MSG_NOSIGNAL, (const struct sockaddr *)&n->to,
 		      n->to_len);
-	if (sent < 0 && !n->told && errno != EAGAIN) {
+	if (sent < 0 && !n->failure_logged && errno != EAGAIN) {
 		log_warn("the service manager cannot be told how it goes: %s", strerror(errno));
-		n->told = true;
+		n->failure_logged = true;
 	}
 }
 

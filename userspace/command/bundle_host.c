@@ -37,14 +37,14 @@ static const char *host_line_of(const char *path, char line[256])
 static void host_put_text(struct mask *m, struct buffer *out, const char *key, const char *text,
 			  bool name)
 {
-	struct buffer told = {0};
+	struct buffer masked = {0};
 
 	if (text && name)
-		mask_name(m, &told, text, strlen(text));
+		mask_name(m, &masked, text, strlen(text));
 	else if (text)
-		mask_text(m, &told, text, strlen(text));
-	json_string(out, key, text ? (told.data ? told.data : "") : NULL);
-	buffer_free(&told);
+		mask_text(m, &masked, text, strlen(text));
+	json_string(out, key, text ? (masked.data ? masked.data : "") : NULL);
+	buffer_free(&masked);
 }
 
 static void host_settings(struct buffer *out)
@@ -212,7 +212,7 @@ static void host_environment_own(struct mask *m, struct buffer *out, const char 
 
 	json_open(out, "environment", '[');
 	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
-		struct buffer told = {0};
+		struct buffer shown = {0};
 		bool masked = false;
 
 		if (strncmp(at, own, sizeof(own) - 1) || !strchr(at, '=') ||
@@ -223,14 +223,14 @@ static void host_environment_own(struct mask *m, struct buffer *out, const char 
 			*p = *p == '_' ? '-' : *p >= 'A' && *p <= 'Z' ? *p - 'A' + 'a' : *p;
 		for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
 			masked |= !strncmp(word, hidden[i], strlen(hidden[i]));
-		word[option_told(NULL, word)] = 0;
-		buffer_printf(&told, "%.*s", (int)strcspn(at, "=") + 1, at);
-		buffer_printf(&told, "%s",
+		word[option_public_len(NULL, word)] = 0;
+		buffer_printf(&shown, "%.*s", (int)strcspn(at, "=") + 1, at);
+		buffer_printf(&shown, "%s",
 			      masked		  ? MASKED
 			      : strchr(word, '=') ? strchr(word, '=') + 1
 						  : "");
-		host_put_text(m, out, NULL, told.data, false);
-		buffer_free(&told);
+		host_put_text(m, out, NULL, shown.data, false);
+		buffer_free(&shown);
 	}
 	json_close(out, ']');
 }
@@ -245,15 +245,15 @@ static void host_service_words(struct mask *m, struct buffer *out, pid_t pid, ch
 
 	json_open(out, "words", '[');
 	for (char *at = words; n > 0 && at < words + n; at += strlen(at) + 1) {
-		size_t told = option_told(before, at);
+		size_t public_len = option_public_len(before, at);
 		bool hook = (before && !strcmp(before, "--on")) || !strncmp(at, "--on=", 5);
-		char was = at[told];
+		char was = at[public_len];
 
 		own &= strcmp(at, "--") != 0;
 		if (own && !hook) {
-			at[told] = 0;
+			at[public_len] = 0;
 			host_put_text(m, out, NULL, at, false);
-			at[told] = was;
+			at[public_len] = was;
 		} else {
 			json_string(out, NULL, MASKED);
 		}

@@ -337,7 +337,7 @@ static int bundle_write_all(const char *path, const struct buffer *data)
 	return err;
 }
 
-static void bundle_tell(const struct bundle *b, const char *path, size_t bytes, bool json)
+static void bundle_report(const struct bundle *b, const char *path, size_t bytes, bool json)
 {
 	struct buffer out = {0};
 
@@ -393,7 +393,7 @@ static int cmd_bundle_run(const struct options *o)
 	if (err)
 		log_error("%s: %s", path, path_why(err));
 	else
-		bundle_tell(&b, path, packed.len, o->json);
+		bundle_report(&b, path, packed.len, o->json);
 	buffer_free(&packed);
 	bundle_free(&b);
 	return err ? EXIT_RUNTIME : EXIT_OK;

@@ -202,7 +202,7 @@ static void check_pid(struct check *c, const char *text)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void check_tell(struct check *c, bool json)
+static void check_print(struct check *c, bool json)
 {
 	int cols = tty_cols(STDOUT_FILENO);
 	bool color = tty_color(STDOUT_FILENO);
@@ -257,7 +257,7 @@ static int cmd_check_run(const struct options *o)
 	for (int i = 0; c.loader && i < o->pids.count; i++)
 		check_pid(&c, o->pids.item[i]);
 	loader_close(c.loader);
-	check_tell(&c, o->json);
+	check_print(&c, o->json);
 	for (size_t i = 0; i < c.nfinds; i++)
 		check_find_free(&c.finds[i]);
 	free(c.finds);

@@ -67,7 +67,7 @@ static char *command_text(int argc, char **argv)
 	struct buffer b = {0};
 
 	for (int i = 0; i < argc; i++) {
-		size_t len = option_told(i ? argv[i - 1] : NULL, argv[i]);
+		size_t len = option_public_len(i ? argv[i - 1] : NULL, argv[i]);
 
 		buffer_printf(&b, "%s%.*s%s", i ? " " : "", (int)len, argv[i],
 			      argv[i][len] ? "/..." : "");
@@ -124,7 +124,7 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 	if (!err && !cfg->node && !o->pids.count && cfg->saved && !watch_busy(w))
 		watch_again(w);
 	/* When it is known that somebody was, this run tells how that ended. */
-	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_told(out) <= 1) {
+	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_last_fact(out) <= 1) {
 		log_error(
 			"%s: no process is watched with this state; name one: gp-bpf --durable --pid PID",
 			durable_dir(cfg->durable));

@@ -142,7 +142,7 @@ struct top_fetch {
 	char why[TOP_WHY_MAX];
 };
 
-static void fetch_tell(struct top_fetch *f, struct top_state *s, int err, const char *why)
+static void fetch_publish(struct top_fetch *f, struct top_state *s, int err, const char *why)
 {
 	uint64_t one = 1;
 
@@ -194,7 +194,7 @@ static void *fetch_thread(void *ctx)
 			err = top_state_parse(&s, body.data, body.len);
 		if (err && !*why)
 			snprintf(why, sizeof(why), "its answer is not the state of a gp-bpf");
-		fetch_tell(f, &s, err, why);
+		fetch_publish(f, &s, err, why);
 	} while (!fetch_rest(f));
 	buffer_free(&body);
 	return NULL;

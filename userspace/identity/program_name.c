@@ -54,8 +54,8 @@ void program_content_look(struct program_name *n, const char *code, size_t len)
 		return;
 	n->gradient = program_name_content_has(code, len, "transpose(jvp") ||
 		      program_name_content_has(code, len, "gradient_tape/");
-	n->told |= n->gradient || program_name_content_has(code, len, "jit(") ||
-		   program_name_content_has(code, len, "pmap(");
+	n->ops_named |= n->gradient || program_name_content_has(code, len, "jit(") ||
+			program_name_content_has(code, len, "pmap(");
 }
 
 /* A string of bytecode, with its terminator; "main" is the function, not the module. */
@@ -244,7 +244,7 @@ int program_code_look(program_read *read, void *ctx, uint64_t code, uint64_t byt
 			held = PROGRAM_NAME_OVERLAP;
 		}
 	}
-	ret->told &= at >= bytes || ret->gradient;
+	ret->ops_named &= at >= bytes || ret->gradient;
 	free(piece);
 	return 0;
 }

@@ -18,8 +18,8 @@
 struct program_name {
 	char name[PROGRAM_NAME_MAX]; /* "" until it is known, or likely */
 	bool sure;		     /* nothing that follows changes it */
-	bool told;     /* its operations have names, so a gradient among them would be seen */
-	bool gradient; /* ... and there is one: it computes the derivatives of something */
+	bool ops_named; /* its operations have names, so a gradient among them would be seen */
+	bool gradient;	/* ... and there is one: it computes the derivatives of something */
 };
 
 /* Bytes that are repeated before the next piece, if code is read in pieces: so each name lies whole

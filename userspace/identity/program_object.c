@@ -257,6 +257,6 @@ int program_object_look(program_read *read, void *ctx, uint64_t handle, struct p
 	program_object_module(&w, object);
 	/* Not all of it was read: there may be one. */
 	if (w.reads >= READS_MAX || w.instructions >= INSTRUCTIONS)
-		ret->told = false;
+		ret->ops_named = false;
 	return 0;
 }

@@ -163,7 +163,7 @@ static void durable_state_archive(struct archive *a, struct header *h, struct du
 	archive_number(a, &h->first);
 	archive_numbers(a, h->ring_at);
 	archive_number(a, &state->upto_ns);
-	archive_number(a, &state->told);
+	archive_number(a, &state->last_fact);
 	durable_blob_archive(a, &state->stream);
 	durable_blob_archive(a, &state->model);
 	durable_blob_archive(a, &state->exports);

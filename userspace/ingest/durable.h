@@ -29,7 +29,7 @@ struct durable_state { /* as it was saved */
 	struct buffer stream, model;
 	struct buffer exports; /* what their files are still owed */
 	uint64_t upto_ns;      /* all that came before is known */
-	uint64_t told; /* number of the last fact, those of an end included that are not in the
+	uint64_t last_fact; /* number of the last fact, those of an end included that are not in the
 			  model */
 };
 

@@ -28,7 +28,7 @@ struct goodput_file {
 	int fd;
 	bool follow, regular, begun;
 	bool gone;	     /* following: the path is another file's */
-	bool told;	     /* that it is damaged */
+	bool damage_logged;  /* that it is damaged */
 	struct gunzip *gzip; /* NULL: plain */
 	uint64_t offset;
 };
@@ -204,7 +204,7 @@ static void file_restart(struct goodput_file *f)
 {
 	goodput_file_gunzip_free(f->gzip);
 	f->gzip = NULL;
-	f->begun = f->gone = f->told = false;
+	f->begun = f->gone = f->damage_logged = false;
 	f->offset = 0;
 }
 
@@ -268,14 +268,14 @@ ssize_t goodput_file_read(struct goodput_file *f, void *buf, size_t len,
 
 	if (n > 0 || (n < 0 && n != -EAGAIN))
 		return n;
-	if (f->follow && !(end == FILE_DAMAGED && !f->told) &&
+	if (f->follow && !(end == FILE_DAMAGED && !f->damage_logged) &&
 	    !(n == 0 && !strcmp(f->path, "-") && !f->regular)) {
 		rc = n < 0 ? 0 : file_renewed(f);
 		if (rc < 0)
 			return rc;
 		end = rc ? FILE_RENEWED : FILE_WAITING;
 	}
-	f->told |= end == FILE_DAMAGED;
+	f->damage_logged |= end == FILE_DAMAGED;
 	*ret_end = end;
 	return 0;
 }

@@ -53,7 +53,7 @@ static void stream_deliver(struct stream *s, const struct gp_rec *rec)
 	s->sink(s->ctx, &ev);
 }
 
-static void stream_tell_loss(struct stream *s, uint64_t ts_ns, unsigned cause, uint64_t *count)
+static void stream_report_loss(struct stream *s, uint64_t ts_ns, unsigned cause, uint64_t *count)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
 	struct gp_loss *loss;
@@ -67,12 +67,12 @@ static void stream_tell_loss(struct stream *s, uint64_t ts_ns, unsigned cause, u
 	stream_deliver(s, (const void *)buf);
 }
 
-static void stream_tell_losses(struct stream *s, uint64_t ts_ns)
+static void stream_report_losses(struct stream *s, uint64_t ts_ns)
 {
 	if (ts_ns < s->last_ns)
 		ts_ns = s->last_ns;
-	stream_tell_loss(s, ts_ns, GP_LOSS_late, &s->late);
-	stream_tell_loss(s, ts_ns, GP_LOSS_malformed, &s->malformed);
+	stream_report_loss(s, ts_ns, GP_LOSS_late, &s->late);
+	stream_report_loss(s, ts_ns, GP_LOSS_malformed, &s->malformed);
 }
 
 static void stream_release(struct stream *s, uint64_t until_ns)
@@ -94,7 +94,7 @@ static void stream_release_half(struct stream *s)
 			break;
 		stream_deliver(s, rec);
 	}
-	stream_tell_losses(s, s->last_ns);
+	stream_report_losses(s, s->last_ns);
 }
 
 static int stream_take(struct stream *s, const struct gp_rec *rec)
@@ -109,7 +109,7 @@ static int stream_take(struct stream *s, const struct gp_rec *rec)
 	if (rec->kind == GP_KIND_drain) {
 		if (ev.drain->upto_ns)
 			stream_release(s, ev.drain->upto_ns - 1);
-		stream_tell_losses(s, ev.drain->upto_ns);
+		stream_report_losses(s, ev.drain->upto_ns);
 		return 0;
 	}
 	if (rec->ts_ns < s->last_ns) {
@@ -151,7 +151,7 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 void stream_finish(struct stream *s)
 {
 	stream_release(s, UINT64_MAX);
-	stream_tell_losses(s, s->last_ns);
+	stream_report_losses(s, s->last_ns);
 	reorder_trim(&s->held);
 }
 

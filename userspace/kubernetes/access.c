@@ -47,14 +47,14 @@ bool access_is_plain(const char *text, const char *more, size_t max)
 	return len && len <= max;
 }
 
-char *access_server(const char *told)
+char *access_server(const char *given)
 {
 	const char *host = access_environment("KUBERNETES_SERVICE_HOST"),
 		   *port = access_environment("KUBERNETES_SERVICE_PORT");
 	char text[ACCESS_ADDR_MAX + 32];
 
-	if (told)
-		return strdup(told);
+	if (given)
+		return strdup(given);
 	if (!host)
 		return NULL;
 	snprintf(text, sizeof(text),
@@ -81,12 +81,12 @@ bool access_is_open(const char *url)
 	return !strncmp(url, "http://", 7);
 }
 
-char *access_file(const char *told, const char *name)
+char *access_file(const char *given, const char *name)
 {
 	char path[sizeof(ACCOUNT) + 16];
 
 	snprintf(path, sizeof(path), ACCOUNT "%.16s", name);
-	return strdup(told ? told : path);
+	return strdup(given ? given : path);
 }
 
 /* ---- the token */

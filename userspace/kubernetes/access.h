@@ -19,14 +19,14 @@ const char *access_environment(const char *name);
 bool access_is_plain(const char *text, const char *more, size_t max);
 /* As told, else as KUBERNETES_SERVICE_HOST and _PORT say; the caller's. NULL: there is none, or
  * memory is out. */
-char *access_server(const char *told);
+char *access_server(const char *given);
 /* https://, or http:// of this machine; false after one line. */
 bool access_fits(const char *what, const char *url);
 /* http://: no token goes there. */
 bool access_is_open(const char *url);
 /* As told, else that file of the service account: "token", "ca.crt", "namespace"; the caller's.
  * NULL: out of memory. */
-char *access_file(const char *told, const char *name);
+char *access_file(const char *given, const char *name);
 
 /* ---- asking */
 

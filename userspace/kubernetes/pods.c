@@ -28,14 +28,14 @@ const struct pods_pace pods_usual_pace = {
 
 /* ---- what there is */
 
-static char *pods_node(const char *told)
+static char *pods_node(const char *given)
 {
 	char host[NODE_MAX + 2] = "";
 
-	if (!told)
-		told = access_environment("NODE_NAME");
-	if (told)
-		return strdup(told);
+	if (!given)
+		given = access_environment("NODE_NAME");
+	if (given)
+		return strdup(given);
 	if (gethostname(host, sizeof(host) - 1))
 		host[0] = '\0';
 	for (char *c = host; *c; c++)

@@ -10,7 +10,7 @@
 
 /* ---- notices; under lock, all of these */
 
-static void known_tell(struct pods *p, const struct gp_notice *notice)
+static void known_report(struct pods *p, const struct gp_notice *notice)
 {
 	if (p->notice_count == PODS_NOTICES) { /* the oldest */
 		p->notice_first = (p->notice_first + 1) % PODS_NOTICES;
@@ -20,14 +20,14 @@ static void known_tell(struct pods *p, const struct gp_notice *notice)
 	p->notices[(p->notice_first + p->notice_count++) % PODS_NOTICES] = *notice;
 }
 
-static void known_tell_pod(struct pods *p, const struct pod *pod, uint8_t what, int64_t at_ns,
-			   const char *why, const char *more)
+static void known_report_pod(struct pods *p, const struct pod *pod, uint8_t what, int64_t at_ns,
+			     const char *why, const char *more)
 {
 	struct gp_notice notice = {.at_ns = at_ns, .what = what};
 
 	memcpy(notice.pod_uid, pod->uid, sizeof(notice.pod_uid));
 	pods_say(&notice, "%s%s%s", why, *why && *more ? ": " : "", more);
-	known_tell(p, &notice);
+	known_report(p, &notice);
 }
 
 /* As the scheduler, the eviction API and the kubelet name what they do. */
@@ -51,10 +51,10 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 	bool was = old && (old->disrupted || !strcmp(old->reason, "Evicted"));
 
 	if (!was && (new->disrupted || !strcmp(new->reason, "Evicted")))
-		known_tell_pod(p, new, known_cause(new->reason), new->disrupted_ns, new->reason,
-			       "");
+		known_report_pod(p, new, known_cause(new->reason), new->disrupted_ns, new->reason,
+				 "");
 	if (new->deleted_ns && !(old && old->deleted_ns))
-		known_tell_pod(p, new, GP_NOTICE_deleted, new->deleted_ns, new->reason, "");
+		known_report_pod(p, new, GP_NOTICE_deleted, new->deleted_ns, new->reason, "");
 	for (uint32_t i = 0; i < new->ncontainers; i++) {
 		c = &new->containers[i];
 		before = known_container(old, c->name);
@@ -64,7 +64,7 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 		    (before && !strcmp(before->reason, c->reason) &&
 		     before->restarts == c->restarts && before->exit_code == c->exit_code))
 			continue;
-		known_tell_pod(p, new, GP_NOTICE_oom, c->ended_ns, c->reason, c->name);
+		known_report_pod(p, new, GP_NOTICE_oom, c->ended_ns, c->reason, c->name);
 	}
 }
 
@@ -81,7 +81,7 @@ void pods_signals(struct pods *p, unsigned source, const struct pods_signal *sig
 			;
 		if (k == p->nsignals[source] ||
 		    strcmp(have[k].notice.text, signals[i].notice.text) != 0)
-			known_tell(p, &signals[i].notice);
+			known_report(p, &signals[i].notice);
 	}
 	for (k = 0; k < p->nsignals[source]; k++) {
 		for (i = 0; i < n && strcmp(have[k].key, signals[i].key) != 0; i++)
@@ -91,7 +91,7 @@ void pods_signals(struct pods *p, unsigned source, const struct pods_signal *sig
 		over = have[k].notice;
 		over.over = 1;
 		over.at_ns = clock_real_ns();
-		known_tell(p, &over);
+		known_report(p, &over);
 	}
 	memcpy(have, signals, n * sizeof(*have));
 	p->nsignals[source] = n;
@@ -191,7 +191,7 @@ static void known_gone(struct pods *p, struct pods_row *row)
 	if (row->pod.deleted_ns)
 		return;
 	row->pod.deleted_ns = clock_real_ns();
-	known_tell_pod(p, &row->pod, GP_NOTICE_deleted, row->pod.deleted_ns, row->pod.reason, "");
+	known_report_pod(p, &row->pod, GP_NOTICE_deleted, row->pod.deleted_ns, row->pod.reason, "");
 }
 
 /* ---- what the threads tell */
@@ -216,13 +216,13 @@ void pods_list_end(struct pods *p)
 
 void pods_put(struct pods *p, const struct pod *pod, const char *alias)
 {
-	bool tell;
+	bool log_full;
 
 	pthread_mutex_lock(&p->lock);
-	tell = !known_put(p, pod, alias) && !p->full_told;
-	p->full_told |= tell;
+	log_full = !known_put(p, pod, alias) && !p->full_logged;
+	p->full_logged |= log_full;
 	pthread_mutex_unlock(&p->lock);
-	if (tell)
+	if (log_full)
 		log_warn(
 			"Kubernetes: there is no room for more than %d pods of a node: the others are unknown",
 			PODS_MAX);

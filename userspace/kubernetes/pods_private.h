@@ -117,7 +117,7 @@ struct pods {
 	uint32_t nrows;
 	uint64_t list; /* the one under way, or the last */
 	bool listed;   /* one is complete */
-	bool full_told;
+	bool full_logged;
 	struct pods_view view;
 	struct gp_notice notices[PODS_NOTICES];
 	uint32_t notice_first, notice_count;

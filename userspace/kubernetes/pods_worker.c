@@ -60,19 +60,19 @@ void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 	struct pods *p = w->pods;
 	char text[512], shown[sizeof(w->trouble)];
 	va_list ap;
-	bool tell;
+	bool changed;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	log_escape(shown, sizeof(shown), text, strlen(text));
 	pthread_mutex_lock(&p->lock);
-	tell = !p->stop && strcmp(w->trouble, shown) != 0;
+	changed = !p->stop && strcmp(w->trouble, shown) != 0;
 	memcpy(w->trouble, shown, sizeof(shown));
 	w->current = false;
 	p->view.failures++;
 	pthread_mutex_unlock(&p->lock);
-	if (tell)
+	if (changed)
 		log_warn("Kubernetes: %s; tried again", shown);
 }
 

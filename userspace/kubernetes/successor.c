@@ -37,9 +37,9 @@ static __attribute__((format(printf, 2, 3))) bool says_no(struct successor *s, c
 	return false;
 }
 
-static char *successor_copy(const char *told, const char *name)
+static char *successor_copy(const char *given, const char *name)
 {
-	const char *value = told ? told : access_environment(name);
+	const char *value = given ? given : access_environment(name);
 
 	return value ? strdup(value) : NULL;
 }

@@ -453,7 +453,7 @@ void options_help(FILE *out, unsigned command)
 }
 
 /* Hides an exporter's URL, wherever text names the exporter. */
-static size_t option_export_told(const char *text)
+static size_t option_export_public_len(const char *text)
 {
 	size_t shown = strlen(text), at, len;
 	const struct exporter *e;
@@ -473,34 +473,34 @@ static size_t option_export_told(const char *text)
 	return shown;
 }
 
-size_t option_value_told(const struct option_row *r, const char *value)
+size_t option_value_public_len(const struct option_row *r, const char *value)
 {
 	if (!strcmp(r->name, "export"))
-		return option_export_told(value);
+		return option_export_public_len(value);
 	if (r->arg && (!strcmp(r->arg, "URL") || (!strcmp(r->name, "on") && strstr(value, "://"))))
 		return web_told(value);
 	return strlen(value);
 }
 
-size_t option_told(const char *previous, const char *word)
+size_t option_public_len(const char *previous, const char *word)
 {
 	bool joined = !strncmp(word, "--", 2) && strchr(word, '=');
 	const char *name = joined				? word
 			   : previous && !strchr(previous, '=') ? previous
 								: "",
 		   *value = joined ? strchr(word, '=') + 1 : word;
-	size_t told = option_export_told(word), at = (size_t)(value - word), len, n;
+	size_t public_len = option_export_public_len(word), at = (size_t)(value - word), len, n;
 
 	if (strncmp(name, "--", 2) != 0)
-		return told;
+		return public_len;
 	name += 2;
 	len = strcspn(name, "=");
 	/* A name may be cut short. */
 	for (size_t i = 0; len && i < OPTION_ROWS; i++) {
 		n = strncmp(option_rows[i].name, name, len)
-			    ? told
-			    : at + option_value_told(&option_rows[i], value);
-		told = n < told ? n : told;
+			    ? public_len
+			    : at + option_value_public_len(&option_rows[i], value);
+		public_len = n < public_len ? n : public_len;
 	}
-	return told;
+	return public_len;
 }

@@ -118,7 +118,7 @@ void options_free(struct options *o);
 void options_help(FILE *out, unsigned command);
 /* How much of a word of a command line may be told, by the one before it (NULL: none): of an
  * option's URL, see web_told(). */
-size_t option_told(const char *previous, const char *word);
+size_t option_public_len(const char *previous, const char *word);
 /* --print-config: a file that --config reads back to the same settings, and where each is from;
  * what is not set is a comment, and so is what of a URL may not be told. */
 void options_print(FILE *out, const struct options *o, unsigned command);

@@ -145,7 +145,7 @@ static const void *print_value_at(const struct print *p, size_t i)
 /* Only the host of an address is printed: such a line cannot be read back. */
 static bool print_item_hidden(const struct option_row *r, const char *item)
 {
-	return item[option_value_told(r, item)];
+	return item[option_value_public_len(r, item)];
 }
 
 static bool print_row_shown(const struct print *p, size_t i)
@@ -165,7 +165,7 @@ static bool print_row_shown(const struct print *p, size_t i)
 
 static void print_put_hidden(const struct print *p, const struct option_row *r, const char *item)
 {
-	fprintf(p->out, "%.*s/...", (int)option_value_told(r, item), item);
+	fprintf(p->out, "%.*s/...", (int)option_value_public_len(r, item), item);
 }
 
 static void print_put_items(const struct print *p, size_t i, const char *indent)

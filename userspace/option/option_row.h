@@ -48,6 +48,6 @@ int option_origin_place(size_t row, const char *file, int line,
 #define OPTION_VARIABLE_MAX 64
 char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX]); /* GP_BPF_... */
 /* How much of a value may be told: of a URL its host (web_told()). */
-size_t option_value_told(const struct option_row *r, const char *value);
+size_t option_value_public_len(const struct option_row *r, const char *value);
 
 #endif

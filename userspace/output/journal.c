@@ -127,7 +127,7 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 
 /* They were not lost to us, only to a successor, so the tape cannot say so: the output is told
  * alone. */
-static void journal_unkept_tell(struct journal *j)
+static void journal_report_unkept(struct journal *j)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
 	struct gp_loss *loss;
@@ -172,7 +172,7 @@ void journal_stopped(struct journal *j)
 {
 	journal_flush(j);
 	output_finish(j->out);
-	output_save_told(j->out, &j->state);
+	output_save_exports(j->out, &j->state);
 	durable_save(j->durable, &j->state);
 }
 
@@ -182,7 +182,7 @@ void journal_keep(struct journal *j)
 
 	if (!j->durable)
 		return;
-	journal_unkept_tell(j);
+	journal_report_unkept(j);
 	if (durable_whole(j->durable) ? now_ns - j->saved_ns >= JOURNAL_SAVE_NS ||
 						durable_tape_bytes(j->durable) > SAVE_TAPE_BYTES
 				      : now_ns - j->saved_ns >= RETRY_NS)

@@ -183,7 +183,7 @@ static int output_open_model(struct output *out, const struct durable_state *sav
 		err = model_load(&out->model, output_on_fact, out, saved->model.data,
 				 saved->model.len);
 	if (!err)
-		model_reported_upto(out->model, saved->told);
+		model_reported_upto(out->model, saved->last_fact);
 	return err;
 }
 
@@ -228,12 +228,12 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 	return 0;
 }
 
-void output_save_told(struct output *out, struct durable_state *ret)
+void output_save_exports(struct output *out, struct durable_state *ret)
 {
 	export_set_save(out->exports);
 	buffer_free(&ret->exports); /* after a disk that was full it is large */
 	export_set_archive(out->exports, &ret->exports);
-	ret->told = output_told(out);
+	ret->last_fact = output_last_fact(out);
 }
 
 static void output_snapshot(struct output *out, bool shown);
@@ -247,7 +247,7 @@ int output_save(struct output *out, struct durable_state *ret)
 	buffer_clear(&ret->stream);
 	buffer_clear(&ret->model);
 	ret->upto_ns = clock_mono_ns();
-	output_save_told(out, ret);
+	output_save_exports(out, ret);
 	err = stream_save(out->stream, &ret->stream);
 	return err ? err : model_save(out->model, &ret->model);
 }
@@ -257,7 +257,7 @@ void output_finish(struct output *out)
 	stream_finish(out->stream);
 }
 
-uint64_t output_told(const struct output *out)
+uint64_t output_last_fact(const struct output *out)
 {
 	return model_reported(out->model);
 }
@@ -269,7 +269,7 @@ void output_leave(struct output *out)
 		store_writer_hand_over(out->store);
 }
 
-static uint64_t output_told_last(struct output *out)
+static uint64_t output_last_exported(struct output *out)
 {
 	uint64_t told = export_set_told(out->exports),
 		 stored = out->store ? store_writer_told(out->store) : 0;
@@ -284,7 +284,7 @@ void output_replaying(struct output *out, bool yes)
 	 * that is already in a file. */
 	if (yes)
 		return;
-	model_reported_upto(out->model, output_told_last(out));
+	model_reported_upto(out->model, output_last_exported(out));
 	export_set_missed(out->exports, model_reported(out->model));
 }
 

@@ -30,7 +30,7 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 int output_save(struct output *out, struct durable_state *ret);
 /* As output_save(), but only the number of facts sent, and the data that the exports' files still
  * lack. */
-void output_save_told(struct output *out, struct durable_state *ret);
+void output_save_exports(struct output *out, struct durable_state *ret);
 /* From here on (until false) records are fed that a predecessor was fed already: what comes of them
  * is told only where it is certain that the predecessor did not get to it. */
 void output_replaying(struct output *out, bool yes);
@@ -82,7 +82,7 @@ void output_resize(struct output *out);
 /* No more records will come: what is held to be put in order goes on. */
 void output_finish(struct output *out);
 /* Number of the last fact that was told. */
-uint64_t output_told(const struct output *out);
+uint64_t output_last_fact(const struct output *out);
 /* A successor goes on from what output_save() gave: what is held is its business. */
 void output_leave(struct output *out);
 /* No more records: everything held is released, the report written, exporters closed. -errno when

@@ -345,7 +345,7 @@ static void page_worth_put(const struct page *p, struct story *s)
 	}
 }
 
-static int page_tell(void *ctx, struct store *st)
+static int page_write_from_store(void *ctx, struct store *st)
 {
 	static const struct store_span everything;
 	struct most *m = ctx;
@@ -384,7 +384,7 @@ int page_close(struct page *p)
 		log_error("--html %s: %s", p->file, strerror(-err));
 	if (m)
 		m->page = p;
-	err = err ? err : store_writer_read(p->store, page_tell, m);
+	err = err ? err : store_writer_read(p->store, page_write_from_store, m);
 	free(m);
 	page_drop(p);
 	return err;

@@ -205,24 +205,24 @@ static void worth_row(struct buffer *out, const struct story *s, const char *lab
 }
 
 /* The bucket with the most that is not told yet; goodput goes first. BUCKETS_EXPORTED: no more. */
-static int worth_next(const struct story *s, bool told[BUCKETS_EXPORTED])
+static int worth_next(const struct story *s, bool shown[BUCKETS_EXPORTED])
 {
 	int most = BUCKETS_EXPORTED;
 
-	if (!told[BUCKET_GOODPUT] && s->accelerator_ns[BUCKET_GOODPUT] > 0)
+	if (!shown[BUCKET_GOODPUT] && s->accelerator_ns[BUCKET_GOODPUT] > 0)
 		most = BUCKET_GOODPUT;
 	for (int b = 0; most != BUCKET_GOODPUT && b < BUCKETS_EXPORTED; b++)
-		if (!told[b] && s->accelerator_ns[b] > 0 &&
+		if (!shown[b] && s->accelerator_ns[b] > 0 &&
 		    (most == BUCKETS_EXPORTED || s->accelerator_ns[b] > s->accelerator_ns[most]))
 			most = b;
 	if (most < BUCKETS_EXPORTED)
-		told[most] = true;
+		shown[most] = true;
 	return most;
 }
 
 void html_worth(struct buffer *out, const struct story *s)
 {
-	bool told[BUCKETS_EXPORTED] = {0};
+	bool shown[BUCKETS_EXPORTED] = {0};
 
 	if (!worth_known(s))
 		return;
@@ -235,7 +235,7 @@ void html_worth(struct buffer *out, const struct story *s)
 	if (s->program.price > 0)
 		buffer_printf(out, "<th scope=\"col\" class=\"n\">cost</th>");
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
-	for (int b; (b = worth_next(s, told)) < BUCKETS_EXPORTED;)
+	for (int b; (b = worth_next(s, shown)) < BUCKETS_EXPORTED;)
 		worth_row(out, s, bucket_label[b], "", s->accelerator_ns[b]);
 	worth_row(out, s, "sum", " class=\"sum\"", html_worth_accelerator_time(s));
 	buffer_printf(out, "</tbody></table></div>\n");

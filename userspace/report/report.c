@@ -209,7 +209,7 @@ static void report_trainer(struct canvas *c, const struct snapshot *s, const str
 	report_alone(c, s, r);
 	report_time(c, &r->ledger, &s->types, report_worth_of_rank(s, r, own_ns, &worth));
 	report_late(c, r);
-	report_happened(c, s, r, report_job_tells(s, r));
+	report_happened(c, s, r, report_job_is_shown(s, r));
 	report_overhead(c, s, r);
 }
 

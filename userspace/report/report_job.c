@@ -41,7 +41,7 @@ const struct job_view *report_job_of(const struct snapshot *s, const struct rank
 	return NULL;
 }
 
-bool report_job_tells(const struct snapshot *s, const struct rank_view *r)
+bool report_job_is_shown(const struct snapshot *s, const struct rank_view *r)
 {
 	const struct job_view *j = report_job_of(s, r);
 

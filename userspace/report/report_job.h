@@ -15,7 +15,7 @@ bool report_job_matters(const struct snapshot *s, const struct job_view *j);
 /* The job it is a rank of; NULL: none. */
 const struct job_view *report_job_of(const struct snapshot *s, const struct rank_view *r);
 /* Is it of a job that has a part of its own? */
-bool report_job_tells(const struct snapshot *s, const struct rank_view *r);
+bool report_job_is_shown(const struct snapshot *s, const struct rank_view *r);
 void report_job(struct canvas *c, const struct snapshot *s, const struct job_view *j);
 /* "jobs": [...] of the report as JSON: every job. */
 void report_jobs_json(struct buffer *out, const struct snapshot *s);

@@ -65,13 +65,13 @@ static const char *carrier_uid_of(const struct carrier *c)
 
 static void carrier_log_bad(struct carrier *c, struct entry *e, int err)
 {
-	char told[WAY_TOLD_MAX];
+	char name[WAY_NAME_MAX];
 
 	if (e->bad)
 		return;
 	e->bad = true;
-	way_told(c->way, &e->who, told);
-	log_warn("--carry %s: %s; what other nodes know of job %s is not told", told,
+	way_name(c->way, &e->who, name);
+	log_warn("--carry %s: %s; what other nodes know of job %s is not told", name,
 		 way_why(c->way, err), e->who.job);
 }
 
@@ -179,12 +179,12 @@ static bool carrier_due(const struct entry *e, const struct carry *own, uint64_t
 
 static int carrier_ask_write(struct carrier *c, struct entry *e, const struct carry *own)
 {
-	struct carry told = *own;
+	struct carry sent = *own;
 
-	memcpy(told.node, c->node, sizeof(told.node));
+	memcpy(sent.node, c->node, sizeof(sent.node));
 	c->going = *own;
 	e->left_ns = clock_mono_ns();
-	return way_write(c->way, &e->who, &told);
+	return way_write(c->way, &e->who, &sent);
 }
 
 static int carrier_ask_read(struct carrier *c, struct entry *e)
@@ -390,10 +390,10 @@ void carrier_finish(struct carrier *c)
 
 /* As Kubernetes calls it: a pod's host name is the pod's. One that is too long keeps its beginning,
  * and what tells it from others. */
-static void carrier_node_name(char out[CARRY_NODE_MAX], const char *told)
+static void carrier_node_name(char out[CARRY_NODE_MAX], const char *given)
 {
 	char host[256] = "";
-	const char *name = told && *told ? told : getenv("NODE_NAME");
+	const char *name = given && *given ? given : getenv("NODE_NAME");
 	size_t len;
 
 	if (!name || !*name) {

@@ -227,16 +227,16 @@ const char *way_why(const struct way *w, int err)
 	}
 }
 
-void way_told(const struct way *w, const struct carry_map_job *job, char out[WAY_TOLD_MAX])
+void way_name(const struct way *w, const struct carry_map_job *job, char out[WAY_NAME_MAX])
 {
 	const char *space = w->map ? carry_map_namespace(w->map) : "";
 	char name[CARRY_NAME_MAX > CARRY_MAP_NAME_MAX ? CARRY_NAME_MAX : CARRY_MAP_NAME_MAX];
 
 	if (!w->map) {
 		carry_file_name(name, job->job, job->uid);
-		snprintf(out, WAY_TOLD_MAX, "%.400s/%s", w->dir, name);
+		snprintf(out, WAY_NAME_MAX, "%.400s/%s", w->dir, name);
 		return;
 	}
 	carry_map_name(name, job->job, job->uid);
-	snprintf(out, WAY_TOLD_MAX, "configmap:%s/%s", *space ? space : job->namespace, name);
+	snprintf(out, WAY_NAME_MAX, "configmap:%s/%s", *space ? space : job->namespace, name);
 }

@@ -13,7 +13,7 @@
 #include "userspace/option/option.h"
 #include "userspace/store/carry_map.h"
 
-#define WAY_TOLD_MAX 512
+#define WAY_NAME_MAX 512
 
 struct way;
 
@@ -39,7 +39,7 @@ bool way_is_of_job(int err);
 /* Describes an error in words: an error of one job, or of all. */
 const char *way_why(const struct way *w, int err);
 /* Where that job's is kept, for people. */
-void way_told(const struct way *w, const struct carry_map_job *job, char out[WAY_TOLD_MAX]);
+void way_name(const struct way *w, const struct carry_map_job *job, char out[WAY_NAME_MAX]);
 /* After so many failures in a row (1...) it may be tried again then. */
 uint64_t way_pause_ns(const struct way *w, unsigned failures);
 

@@ -161,7 +161,7 @@ static bool sandbox_has_multi(const char *features_off)
 	return false;
 }
 
-static void sandbox_tell(uint64_t caps)
+static void sandbox_log(uint64_t caps)
 {
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (caps >> kept[i].cap & 1)
@@ -189,7 +189,7 @@ int sandbox_enter(const struct options *o)
 		return err;
 	watch_log_prepare(o->root ? o->root : "");
 	caps = sandbox_capabilities(o, sandbox_has_multi(off));
-	sandbox_tell(caps);
+	sandbox_log(caps);
 	err = confine_capabilities(caps);
 	if (err)
 		return sandbox_refused("capabilities cannot be given up", "capset", err);

@@ -166,7 +166,7 @@ static bool watch_code_still_open(struct codes *cs, const struct asked *a)
 	return cs->open;
 }
 
-static void code_tell(struct codes *cs, const struct program_name *name)
+static void code_report(struct codes *cs, const struct program_name *name)
 {
 	const struct asked a = cs->queue[0];
 	bool known = name && name->name[0], open = known && watch_code_still_open(cs, &a);
@@ -187,7 +187,7 @@ static void code_tell(struct codes *cs, const struct program_name *name)
 		return;
 	memcpy(own->name, name->name, sizeof(own->name));
 	if (open)
-		own->flags |= (name->told ? GP_PROGRAM_READ : 0) |
+		own->flags |= (name->ops_named ? GP_PROGRAM_READ : 0) |
 			      (name->gradient ? GP_PROGRAM_GRADIENT : 0);
 }
 
@@ -289,7 +289,7 @@ static void watch_code_ask_next(struct codes *cs, uint64_t now_ns)
 	    aside_ask(cs->aside,
 		      a.kind == ROW_RUN ? watch_code_object_there : watch_code_name_there, &a,
 		      sizeof(a)))
-		code_tell(cs, NULL);
+		code_report(cs, NULL);
 	else
 		cs->since_ns = now_ns;
 }
@@ -311,7 +311,7 @@ void codes_poll(struct codes *cs)
 			n = -ETIMEDOUT;
 		}
 		if (n != -EAGAIN)
-			code_tell(cs, n == sizeof(struct program_name) ? answer : NULL);
+			code_report(cs, n == sizeof(struct program_name) ? answer : NULL);
 		else if (now_ns >= until_ns)
 			return;
 	}

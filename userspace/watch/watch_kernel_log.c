@@ -41,14 +41,14 @@ static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f
 /* before: faults of this second that were read before. */
 static void watch_log_faults_lost(struct watch_log *w, unsigned before)
 {
-	unsigned told = before > FAULTS_MAX ? before : FAULTS_MAX;
-	struct gp_loss *l = w->faults > told ? journal_record(w->journal, GP_KIND_loss, 0, 0)
-					     : NULL;
+	unsigned reported = before > FAULTS_MAX ? before : FAULTS_MAX;
+	struct gp_loss *l = w->faults > reported ? journal_record(w->journal, GP_KIND_loss, 0, 0)
+						 : NULL;
 
 	if (!l)
 		return;
 	l->cause = GP_LOSS_rate_limited;
-	l->count = w->faults - told;
+	l->count = w->faults - reported;
 }
 
 static void log_read(struct watch_log *w)

@@ -21,7 +21,7 @@ struct placed {
 	unsigned int owners; /* a process, and the children that have the same */
 	unsigned int tries;  /* that found the pods silent, in a row */
 	uint64_t due_ns;     /* 0: they have said what they know */
-	bool told;
+	bool reported;
 	bool kept; /* the one before us told more than is known here until the pods have said
 		    * theirs */
 	struct place_facts facts;
@@ -88,7 +88,7 @@ static struct placed *places_placed_own(struct places *ps, pid_t pid)
 	return own;
 }
 
-static void places_placed_tell(struct places *ps, struct placed *p, pid_t pid)
+static void places_placed_report(struct places *ps, struct placed *p, pid_t pid)
 {
 	struct gp_place place;
 
@@ -102,9 +102,9 @@ static void places_placed_tell(struct places *ps, struct placed *p, pid_t pid)
 	}
 	if (p->kept)
 		return;
-	if (p->told ? !memcmp(&p->place, &place, sizeof(place)) : place_empty(&place))
+	if (p->reported ? !memcmp(&p->place, &place, sizeof(place)) : place_empty(&place))
 		return;
-	p->told = true;
+	p->reported = true;
 	p->place = place;
 	ps->cfg.fn(ps->cfg.ctx, pid, &place);
 }
@@ -123,7 +123,7 @@ static int places_placed_read(struct places *ps, pid_t pid, bool kept)
 	p->facts = facts;
 	p->tries = 0;
 	p->kept = kept;
-	places_placed_tell(ps, p, pid);
+	places_placed_report(ps, p, pid);
 	return 0;
 }
 
@@ -175,7 +175,7 @@ const struct gp_place *places_get(const struct places *ps, pid_t pid)
 {
 	const struct placed *p = ps ? table_get(ps->of, (uint64_t)pid) : NULL;
 
-	return p && p->told ? &p->place : NULL;
+	return p && p->reported ? &p->place : NULL;
 }
 
 /* Each of those that have one place in common is told: what it has is its own from then on. */
@@ -184,7 +184,7 @@ static void places_placed_ask(struct places *ps, pid_t pid)
 	struct placed *p = places_placed_own(ps, pid);
 
 	if (p)
-		places_placed_tell(ps, p, pid);
+		places_placed_report(ps, p, pid);
 }
 
 static void places_due(struct places *ps, uint64_t now_ns)

@@ -26,7 +26,7 @@ struct entry {
 	uint64_t looked_ns, cost_ns;
 	unsigned int fruitless; /* looks in a row */
 	unsigned int locked;	/* looks in a row that found its address space locked */
-	bool locked_told;
+	bool locked_logged;
 	bool unread;		   /* its command line and environment */
 	struct gp_process self;	   /* as it was told last; start_ns 0: never */
 	struct entry *prev, *next; /* of those that are due */
@@ -83,9 +83,9 @@ static void processes_entry_locked(struct processes *ps, struct entry *e, int er
 {
 	uint64_t now_ns = clock_mono_ns();
 
-	if (err == -ETIMEDOUT && !e->locked_told) {
+	if (err == -ETIMEDOUT && !e->locked_logged) {
 		log_warn("process %d cannot be looked at: its address space is locked", e->pid);
-		e->locked_told = true;
+		e->locked_logged = true;
 	}
 	e->looked_ns = now_ns;
 	if (e->locked++ < LOCKED_TRIES)
@@ -182,7 +182,7 @@ static struct entry *processes_entry_get(struct processes *ps, pid_t pid)
 
 /* ---- who they are ---------------------------------------------------------------------------- */
 
-static void process_tell(struct processes *ps, struct entry *e, const struct gp_process *p)
+static void process_report(struct processes *ps, struct entry *e, const struct gp_process *p)
 {
 	e->self = *p;
 	ps->fn(ps->ctx, e->pid, p);
@@ -220,7 +220,7 @@ static void processes_entry_identify(struct processes *ps, struct entry *e, uint
 	p.flags = flags;
 	if (ps->job)
 		job_name_keep(p.job, ps->job);
-	process_tell(ps, e, &p);
+	process_report(ps, e, &p);
 	watch_process_read_place(ps, e, false);
 }
 
@@ -243,7 +243,7 @@ static void processes_identify_child(struct processes *ps, struct entry *e,
 	p.parent = fork->rec->pid;
 	e->unread = parent->unread;
 	p.flags = GP_PROCESS_FROM_START;
-	process_tell(ps, e, &p);
+	process_report(ps, e, &p);
 	places_child(ps->places, parent->pid, e->pid);
 }
 
