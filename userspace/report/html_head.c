@@ -48,7 +48,7 @@ static void html_head_step_card(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</dd></div>\n");
 }
 
-static void html_head_fall_card(struct buffer *out, const struct story *s)
+static void html_head_disruption_card(struct buffer *out, const struct story *s)
 {
 	html_head_card(out, "Disruptions");
 	html_count(out, "disruptions_count", s->ledger.disruptions);
@@ -101,7 +101,7 @@ void html_head(struct buffer *out, const struct story *s)
 		html_count(out, "max_step", s->job.max_step);
 	}
 	buffer_printf(out, "</dd></div>\n");
-	html_head_fall_card(out, s);
+	html_head_disruption_card(out, s);
 	html_head_step_card(out, s);
 	html_worth_cards(out, s);
 	buffer_printf(out, "</dl>\n");

@@ -55,7 +55,7 @@ static void job_field(struct canvas *c, const char *name)
 	canvas_at(c, LABEL);
 }
 
-static void report_job_fall_cause(char *out, size_t len, const struct job_disruption *f)
+static void report_job_disruption_cause(char *out, size_t len, const struct job_disruption *f)
 {
 	const struct job_cause *why = &f->why;
 
@@ -75,8 +75,8 @@ static void report_job_fall_cause(char *out, size_t len, const struct job_disrup
 		snprintf(out, len, "%s", disruption_cause_name[why->cause]);
 }
 
-static void report_job_fall_row(struct canvas *c, const struct snapshot *s,
-				const struct job_disruption *f)
+static void report_job_disruption_row(struct canvas *c, const struct snapshot *s,
+				      const struct job_disruption *f)
 {
 	const struct disruption *d = &f->d;
 	char text[WORD_MAX], cause[64], steps[48];
@@ -84,7 +84,7 @@ static void report_job_fall_row(struct canvas *c, const struct snapshot *s,
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "    %s", text_time(text, s, d->at_ns));
 	canvas_at(c, COL_CAUSE);
-	report_job_fall_cause(cause, sizeof(cause), f);
+	report_job_disruption_cause(cause, sizeof(cause), f);
 	canvas_put(c, STYLE_RED, "%s", cause);
 	snprintf(steps, sizeof(steps), "%s", "none");
 	if (d->step != DISRUPTION_NO_STEP)
@@ -109,7 +109,7 @@ static void report_job_fall_row(struct canvas *c, const struct snapshot *s,
 		canvas_put(c, STYLE_DIM, "  %u start%s", d->starts, plural(d->starts));
 }
 
-static void report_falls(struct canvas *c, const struct snapshot *s, const struct job_view *j)
+static void report_disruptions(struct canvas *c, const struct snapshot *s, const struct job_view *j)
 {
 	bool guessed = false;
 
@@ -126,7 +126,7 @@ static void report_falls(struct canvas *c, const struct snapshot *s, const struc
 	canvas_right(c, canvas_scaled(c, COL_RECOVERY, COL_WASTED), STYLE_DIM, "to a step");
 	canvas_right(c, canvas_scaled(c, COL_WASTED, COL_WASTED), STYLE_DIM, "wasted");
 	for (uint32_t i = 0; i < j->ndisruptions; i++) {
-		report_job_fall_row(c, s, &j->disruptions[i]);
+		report_job_disruption_row(c, s, &j->disruptions[i]);
 		guessed |= j->disruptions[i].estimated;
 	}
 	for (uint32_t i = 0; guessed && i < j->ndisruptions; i++) {
@@ -197,7 +197,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 			   (unsigned long long)j->secured_step,
 			   text_duration(secured, j->secured_ns));
 	}
-	report_falls(c, s, j);
+	report_disruptions(c, s, j);
 	report_program(c, s, j);
 	report_time(c, &j->ledger, &s->types, report_worth_of_job(s, j, &worth));
 }
@@ -213,7 +213,7 @@ static void report_job_scheduling_json(struct buffer *out, const struct scheduli
 	json_close(out, '}');
 }
 
-static void report_job_fall_json(struct buffer *out, const struct job_disruption *f)
+static void report_job_disruption_json(struct buffer *out, const struct job_disruption *f)
 {
 	const struct disruption *d = &f->d;
 
@@ -341,7 +341,7 @@ static void report_job_object(struct buffer *out, const struct snapshot *s,
 	json_uint(out, "disruptions", j->ledger.disruptions);
 	json_open(out, "last_disruptions", '[');
 	for (uint32_t i = 0; i < j->ndisruptions; i++)
-		report_job_fall_json(out, &j->disruptions[i]);
+		report_job_disruption_json(out, &j->disruptions[i]);
 	json_close(out, ']');
 	json_close(out, '}');
 }

@@ -96,8 +96,8 @@ static void top_frame_job_time(struct canvas *c, const struct top_job *j)
 	}
 }
 
-static void job_falls(struct canvas *c, const struct top_state *s, const struct top_job *j,
-		      uint32_t most)
+static void job_last_disruptions(struct canvas *c, const struct top_state *s,
+				 const struct top_job *j, uint32_t most)
 {
 	uint32_t first = j->nlast_disruptions > most ? j->nlast_disruptions - most : 0;
 	char when[WORD_MAX], wasted[WORD_MAX], took[WORD_MAX];
@@ -253,7 +253,7 @@ void top_frame_job(struct canvas *c, const struct top_state *s, const struct top
 
 	top_frame_job_line(c, s, j);
 	top_frame_job_time(c, j);
-	job_falls(c, s, j, 2);
+	job_last_disruptions(c, s, j, 2);
 	if (!order)
 		return;
 	n = top_ranks_order(s, j, ui, order);
