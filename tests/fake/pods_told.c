@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 	while (!poll(&in, 1, 20)) {
 		pods_changes(p, say_pod, NULL);
 		pods_notices(p, say_notice, NULL);
-		pods_look(p, &view);
+		pods_get_view(p, &view);
 		if (view.current != before.current || view.lists != before.lists ||
 		    view.pods != before.pods || strcmp(view.trouble, before.trouble) != 0)
 			say_view(&view);

@@ -43,12 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(code);
 	memcpy(code, data, size);
-	program_name_look(&whole, code, size, true);
+	program_name_scan(&whole, code, size, true);
 	name_check(&whole);
 	at = size / 2;
 	if (size >= 4 && at > PROGRAM_NAME_OVERLAP && !memcmp(code, "ML\xefR", 4)) {
-		program_name_look(&cut, code, at, true);
-		program_name_look(&cut, code + at - PROGRAM_NAME_OVERLAP,
+		program_name_scan(&cut, code, at, true);
+		program_name_scan(&cut, code + at - PROGRAM_NAME_OVERLAP,
 				  size - at + PROGRAM_NAME_OVERLAP, false);
 		name_check(&cut);
 		assert(!whole.sure || (cut.sure && !strcmp(whole.name, cut.name)));
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(cached.sure);
 	}
 	free(code);
-	if (!program_object_look(memory_read, &(struct memory){data, size}, MEMORY, &whole))
+	if (!program_object_scan(memory_read, &(struct memory){data, size}, MEMORY, &whole))
 		name_check(&whole);
 	return 0;
 }

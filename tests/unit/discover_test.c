@@ -19,7 +19,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/watch/discover.c"
-#include "userspace/watch/maps_look.h"
+#include "userspace/watch/maps_scan.h"
 #include "userspace/watch/watch_process.h"
 
 #define PIDS	2048
@@ -188,7 +188,7 @@ static struct node_view seen(const struct discover *d)
 {
 	struct node_view v = {0};
 
-	discover_look(d, &v);
+	discover_get_view(d, &v);
 	return v;
 }
 
@@ -257,7 +257,7 @@ static void a_question_is_answered_as_far_as_its_time_goes(void **state)
 		maps_many(pids[i]);
 	}
 	for (; at < MAPS_BATCH; at += n, questions++) {
-		n = maps_look(aside, names, root, pids + at, MAPS_BATCH - at, answer);
+		n = maps_scan(aside, names, root, pids + at, MAPS_BATCH - at, answer);
 		assert_in_range(n, 1, MAPS_BATCH - at);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(answer[i], MAPS_OURS);

@@ -398,7 +398,7 @@ static void look_later(struct http_web *w, bool expected)
 {
 	usleep(1100 * 1000); /* it looks once a second */
 	captured[0] = '\0';
-	assert_int_equal(http_web_look(w), expected);
+	assert_int_equal(http_web_reload(w), expected);
 }
 
 static const char users[] = "basic_auth_users:\n  prom: "

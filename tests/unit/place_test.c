@@ -460,18 +460,18 @@ static void test_aside(void **state)
 	PUT_TEXT("environ", "RANK=1\0SLURM_JOB_ID=5");
 	PUT_TEXT("status", "Name:\tx\nTgid:\t5\n");
 	assert_int_equal(aside_new(&a, sizeof(there)), 0);
-	assert_int_equal(place_look(root, 5, &here), 0);
-	assert_int_equal(place_look_aside(a, root, 5, &there), 0);
+	assert_int_equal(place_read_facts(root, 5, &here), 0);
+	assert_int_equal(place_read_facts_aside(a, root, 5, &there), 0);
 	assert_memory_equal(&here, &there, sizeof(here));
 	assert_true(here.cgroup.shared);
 	PUT_TEXT("cgroup", "0::/kubepods/pod" UID "/" ID "\n");
-	assert_int_equal(place_look(root, 5, &here), 0);
-	assert_int_equal(place_look_aside(a, root, 5, &there), 0);
+	assert_int_equal(place_read_facts(root, 5, &here), 0);
+	assert_int_equal(place_read_facts_aside(a, root, 5, &there), 0);
 	assert_memory_equal(&here, &there, sizeof(here));
 	assert_string_equal(there.cgroup.pod_uid, UID);
 	aside_free(a);
 	/* Ourselves, where we run: nothing that we do not share with ourselves. */
-	assert_int_equal(place_look("", getpid(), &here), 0);
+	assert_int_equal(place_read_facts("", getpid(), &here), 0);
 	assert_int_equal(here.own, *here.cgroup.container_id || *here.cgroup.service);
 }
 
@@ -489,7 +489,7 @@ static void test_secret(void **state)
 		"AWS_SECRET=hunter2-very-secret\0RANK=1\0TOKEN=hunter2-very-secret\0JOBSET_NAMEX=hunter2-very-"
 		"secret\0HUGE=hunter2-very-secret,hunter2-very-secret");
 	memset(&p, 0, sizeof(p));
-	assert_int_equal(place_look(root, 5, &facts), 0);
+	assert_int_equal(place_read_facts(root, 5, &facts), 0);
 	assert_int_equal(place_make(&facts, NULL, NULL, &p), 0);
 	assert_null(memmem(&facts, sizeof(facts), secret, 7));
 	assert_null(memmem(&p, sizeof(p), secret, 7));

@@ -155,7 +155,7 @@ static inline bool wait_for(bool (*holds)(const char *arg), const char *arg)
 static inline bool is_current(const char *arg)
 {
 	(void)arg;
-	pods_look(p, &view);
+	pods_get_view(p, &view);
 	return view.current;
 }
 
@@ -175,13 +175,13 @@ static inline bool is_gone(const char *uid)
 
 static inline bool has_trouble(const char *text)
 {
-	pods_look(p, &view);
+	pods_get_view(p, &view);
 	return strstr(view.trouble, text) != NULL;
 }
 
 static inline bool has_lists(const char *n)
 {
-	pods_look(p, &view);
+	pods_get_view(p, &view);
 	return view.lists >= (uint64_t)(*n - '0');
 }
 

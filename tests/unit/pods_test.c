@@ -27,7 +27,7 @@ static void without(void **state)
 	wrong.node = "a/b";
 	assert_int_equal(pods_open(&p, &wrong), -EINVAL);
 	assert_null(p);
-	pods_look(NULL, &view);
+	pods_get_view(NULL, &view);
 	assert_false(view.here);
 	pods_close(NULL);
 }
@@ -53,7 +53,7 @@ static void follows(void **state)
 	put("a", "uid-a2", NODE, "", ""); /* another by the same name */
 	WAIT(is_known, "uid-a2");
 	assert_true(is_gone("uid-a"));
-	pods_look(p, &view);
+	pods_get_view(p, &view);
 	assert_int_equal(view.lists, 1);
 	assert_int_equal(view.pods, 2);
 	assert_int_equal(asked("resourceVersion=0", "fieldSelector=spec.nodeName%3Dgke-1") > 0, 1);

@@ -23,7 +23,7 @@ static struct program_name found;
 static const char *look(const char *code, size_t len)
 {
 	memset(&found, 0, sizeof(found));
-	program_name_look(&found, code, len, true);
+	program_name_scan(&found, code, len, true);
 	return found.name;
 }
 
@@ -157,8 +157,8 @@ static void in_pieces(void **state)
 	memcpy(code + 400, tail, sizeof(tail));
 	for (size_t cut = PROGRAM_NAME_OVERLAP; cut < sizeof(code); cut++) {
 		memset(&found, 0, sizeof(found));
-		program_name_look(&found, code, cut, true);
-		program_name_look(&found, code + cut - PROGRAM_NAME_OVERLAP,
+		program_name_scan(&found, code, cut, true);
+		program_name_scan(&found, code + cut - PROGRAM_NAME_OVERLAP,
 				  sizeof(code) - cut + PROGRAM_NAME_OVERLAP, false);
 		assert_string_equal(found.name, "jit_train_step");
 		assert_true(found.sure);
@@ -192,7 +192,7 @@ static void read_code(const char *begin, size_t nbegin, const char *end, size_t 
 {
 	struct code c = {begin, end, nbegin, nend, present, bytes};
 
-	assert_int_equal(program_code_look(code_read, &c, 0, bytes, false, &found), 0);
+	assert_int_equal(program_code_scan(code_read, &c, 0, bytes, false, &found), 0);
 	assert_string_equal(found.name, "jit_f");
 }
 
@@ -318,7 +318,7 @@ static void objects_put(const char *operation)
 
 static int objects_look(void)
 {
-	return program_object_look(memory_read, NULL, address(100), &found);
+	return program_object_scan(memory_read, NULL, address(100), &found);
 }
 
 static void of_objects(void **state)

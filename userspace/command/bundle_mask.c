@@ -118,7 +118,7 @@ void mask_free(struct mask *m)
 }
 
 /* A long run of letters and digits is a key; of letters alone, a word. */
-static bool mask_random_looking(const char *text, size_t len)
+static bool mask_looks_random(const char *text, size_t len)
 {
 	bool digit = false, letter = false;
 
@@ -143,7 +143,7 @@ static size_t mask_secret_line(const struct mask *m, size_t i, struct buffer *ou
 		if (from == to)
 			break;
 		buffer_add(out, line, from);
-		if (i == SECRETS - 1 && !mask_random_looking(line + from, to - from)) {
+		if (i == SECRETS - 1 && !mask_looks_random(line + from, to - from)) {
 			buffer_add(out, line + from, to - from);
 		} else {
 			if (secrets[i].before)

@@ -26,14 +26,14 @@
 #include "userspace/command/command.h"
 #include "userspace/ingest/goodput_source.h"
 
-#define FOLLOW_POLL_MS	 100
-#define LEAVE_WAIT_MS	 500 /* for a terminal that takes nothing */
-#define DRAW_NS		 1000000000ull
-#define DRAW_SHARE	 10 /* of the time that a drawing took is left for reading, at least */
-#define PROGRESS_NS	 200000000ull
-#define LAST_NS		 10000000000ull
-#define RECORDS_PER_LOOK 4096 /* at the clock */
-#define WARNINGS_MAX	 20
+#define FOLLOW_POLL_MS	  100
+#define LEAVE_WAIT_MS	  500 /* for a terminal that takes nothing */
+#define DRAW_NS		  1000000000ull
+#define DRAW_SHARE	  10 /* of the time that a drawing took is left for reading, at least */
+#define PROGRESS_NS	  200000000ull
+#define LAST_NS		  10000000000ull
+#define RECORDS_PER_CHECK 4096 /* at the clock */
+#define WARNINGS_MAX	  20
 
 struct run {
 	const struct options *o;
@@ -41,7 +41,7 @@ struct run {
 	struct account_export export;
 	struct goodput_source *source;
 	struct account *account;
-	uint64_t end_ns, looked_ns;
+	uint64_t end_ns, progress_ns;
 	uint64_t draw_ns; /* when the table is drawn again */
 	uint64_t warned;
 	int signals; /* that are known */
@@ -97,9 +97,9 @@ static void cmd_account_progress_show(struct run *r, uint64_t now_ns)
 {
 	double part = goodput_source_progress(r->source);
 
-	if (!r->progress || part < 0 || now_ns - r->looked_ns < PROGRESS_NS)
+	if (!r->progress || part < 0 || now_ns - r->progress_ns < PROGRESS_NS)
 		return;
-	r->looked_ns = now_ns;
+	r->progress_ns = now_ns;
 	r->shown = true;
 	fprintf(stderr, "\raccount: %3.0f %%", part * 100);
 }
@@ -226,7 +226,7 @@ static int cmd_account_read_records(struct run *r)
 		}
 		if (signals > r->signals)
 			return 1;
-		if (rc == 1 && ++n % RECORDS_PER_LOOK)
+		if (rc == 1 && ++n % RECORDS_PER_CHECK)
 			continue;
 		now_ns = clock_mono_ns();
 		cmd_account_progress_show(r, now_ns);
@@ -338,7 +338,7 @@ static int cmd_account_loop(struct run *r)
 	uint64_t now_ns = clock_mono_ns();
 	int err, shown, kept;
 
-	r->looked_ns = now_ns;
+	r->progress_ns = now_ns;
 	r->end_ns = r->o->for_ns ? now_ns + (uint64_t)r->o->for_ns : UINT64_MAX;
 	if (r->o->follow)
 		cmd_account_stop_on_signals(0);

@@ -88,7 +88,7 @@ static void cmd_bundle_put_page(struct bundle *b, struct web *w, const struct to
 
 	snprintf(url, sizeof(url), "http://localhost%s", path);
 	snprintf(from, sizeof(from), "%s of the service at %.100s", path, src->name);
-	err = top_source_look(src);
+	err = top_source_check(src);
 	if (err)
 		snprintf(why, sizeof(why), "%s",
 			 err == -EACCES ? "only root may ask it" : "no service is there");

@@ -214,7 +214,7 @@ static int cmd_top_run(struct options *o)
 		return EXIT_USAGE;
 	if (top_ui_init(&ui, o->sort, o->filter) || top_source(&src, o->listen, o->state_dir))
 		return EXIT_USAGE;
-	err = top_source_look(&src);
+	err = top_source_check(&src);
 	if (err == -EACCES) {
 		log_error("%s: only root may ask: sudo gp-bpf top", src.name);
 		return EXIT_LACKING;

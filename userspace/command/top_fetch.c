@@ -55,7 +55,7 @@ int top_source(struct top_source *ret, const char *listen, const char *state_dir
 	return 0;
 }
 
-int top_source_look(const struct top_source *src)
+int top_source_check(const struct top_source *src)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int fd, err;

@@ -26,7 +26,7 @@ struct top_source {
  * -EINVAL after one line. */
 int top_source(struct top_source *ret, const char *listen, const char *state_dir);
 /* 0: somebody listens, as far as can be told; -ENOENT: nobody; -EACCES: we may not ask. */
-int top_source_look(const struct top_source *src);
+int top_source_check(const struct top_source *src);
 
 /* One answer. 0; -EAGAIN: it is starting; else -errno; why says it in one line. body is the
  * caller's to free. */

@@ -300,7 +300,7 @@ static enum MHD_Result http_request(void *ctx, struct MHD_Connection *c, const c
 		if (!call)
 			return MHD_NO;
 		call->connection = c;
-		if (http_web_look(h->web))
+		if (http_web_reload(h->web))
 			http_pages_clear(&h->pages);
 		return MHD_YES;
 	}
@@ -338,7 +338,7 @@ static void http_connection(void *ctx, struct MHD_Connection *c, void **socket_c
 		*socket_ctx = NULL;
 		return;
 	}
-	if (http_web_look(h->web))
+	if (http_web_reload(h->web))
 		http_pages_clear(&h->pages);
 	/* Without, a session has no certificate, and its handshake fails. */
 	*socket_ctx = http_conn_open(&h->conns, c, http_web_tls(h->web));

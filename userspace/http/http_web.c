@@ -9,8 +9,8 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define WEB_LOOK_NS 1000000000ull
-#define WEB_FILES   4
+#define WEB_CHECK_NS 1000000000ull
+#define WEB_FILES    4
 
 /* By which a file that was changed, or replaced behind a link, is told from the one that was
  * read. */
@@ -26,7 +26,7 @@ struct http_web {
 	struct web_config *config;
 	struct http_tls *tls;
 	struct stamp stamp[WEB_FILES]; /* as they were read, or tried, last */
-	uint64_t looked_ns;
+	uint64_t checked_ns;
 };
 
 static struct stamp http_web_stamp_of(const char *file)
@@ -108,19 +108,19 @@ int http_web_open(struct http_web **ret, const char *file)
 		http_web_close(w);
 		return err;
 	}
-	w->looked_ns = clock_mono_ns();
+	w->checked_ns = clock_mono_ns();
 	*ret = w;
 	return 0;
 }
 
-bool http_web_look(struct http_web *w)
+bool http_web_reload(struct http_web *w)
 {
 	struct stamp now[WEB_FILES];
 	uint64_t mono_ns = clock_mono_ns();
 
-	if (!w->file || mono_ns - w->looked_ns < WEB_LOOK_NS)
+	if (!w->file || mono_ns - w->checked_ns < WEB_CHECK_NS)
 		return false;
-	w->looked_ns = mono_ns;
+	w->checked_ns = mono_ns;
 	now[0] = http_web_stamp_of(w->file);
 	http_web_stamps_of(w->config, now);
 	if (!memcmp(now, w->stamp, sizeof(now)))

@@ -11,7 +11,7 @@ struct http_web;
 /* file NULL: no TLS, no auth. 0 or -errno after one line. */
 int http_web_open(struct http_web **ret, const char *file);
 /* Looks at the files, at most once a second. True: another config is in use from now on. */
-bool http_web_look(struct http_web *w);
+bool http_web_reload(struct http_web *w);
 /* Valid until the next look. */
 const struct web_config *http_web_config(const struct http_web *w);
 struct http_tls *http_web_tls(const struct http_web *w); /* NULL: none */

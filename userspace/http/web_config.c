@@ -261,7 +261,7 @@ static int web_config_on_value(void *ctx, const char *file, int line, const char
 /* Each key may be right and all of them wrong together. */
 static const char *config_wrong(const struct web_config *c, const struct web_reader *r)
 {
-	bool looks = c->client == WEB_CLIENT_IF_GIVEN || c->client == WEB_CLIENT_VERIFIED;
+	bool verifies = c->client == WEB_CLIENT_IF_GIVEN || c->client == WEB_CLIENT_VERIFIED;
 
 	if (!r->tls_said) {
 		if (r->seen & ~(1u << (sizeof(web_rows) / sizeof(web_rows[0]) - 1)))
@@ -276,7 +276,7 @@ static const char *config_wrong(const struct web_config *c, const struct web_rea
 		return "tls_server_config: client_ca_file and client_ca exclude each other";
 	if ((c->client_ca.file || c->client_ca.text) && c->client == WEB_CLIENT_NONE)
 		return "tls_server_config.client_ca_file needs a client_auth_type (RequireAndVerifyClientCert)";
-	if (looks && !c->client_ca.file && !c->client_ca.text)
+	if (verifies && !c->client_ca.file && !c->client_ca.text)
 		return "tls_server_config.client_auth_type: client_ca_file is needed to verify with";
 	if (c->sans.count && c->client != WEB_CLIENT_ANY && c->client != WEB_CLIENT_VERIFIED)
 		return "tls_server_config.client_allowed_sans needs client_auth_type RequireAndVerifyClientCert";

@@ -44,7 +44,7 @@ static bool place_same_unit(const struct cgroup_place *a, const struct cgroup_pl
 	return *a->service && !strcmp(a->service, b->service);
 }
 
-int place_look(const char *root, pid_t pid, struct place_facts *ret)
+int place_read_facts(const char *root, pid_t pid, struct place_facts *ret)
 {
 	struct cgroup_place own;
 	int err;
@@ -64,24 +64,25 @@ struct ask {
 	long pid; /* no padding: it is written as it lies */
 };
 
-static ssize_t place_look_there(const void *arg, void *ret, size_t cap)
+static ssize_t place_read_facts_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *ask = arg;
-	int err = cap < sizeof(struct place_facts) ? -ENOBUFS
-						   : place_look(ask->root, (pid_t)ask->pid, ret);
+	int err = cap < sizeof(struct place_facts)
+			  ? -ENOBUFS
+			  : place_read_facts(ask->root, (pid_t)ask->pid, ret);
 
 	return err ? err : (ssize_t)sizeof(struct place_facts);
 }
 
-int place_look_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret)
+int place_read_facts_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret)
 {
 	struct ask ask = {root, pid};
 	const void *answer;
 	ssize_t n;
 
 	if (!a)
-		return place_look(root, pid, ret);
-	n = aside_call(a, place_look_there, &ask, sizeof(ask), &answer);
+		return place_read_facts(root, pid, ret);
+	n = aside_call(a, place_read_facts_there, &ask, sizeof(ask), &answer);
 	if (n < 0)
 		return (int)n;
 	memcpy(ret, answer, sizeof(*ret));
@@ -227,7 +228,7 @@ int place_read(const char *root, pid_t pid, const char *job, struct pods *pods,
 	       struct gp_place *ret)
 {
 	struct place_facts facts;
-	int err = place_look(root, pid, &facts);
+	int err = place_read_facts(root, pid, &facts);
 
 	return err ? err : place_make(&facts, job, pods, ret);
 }

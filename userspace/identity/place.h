@@ -42,10 +42,10 @@ struct place_facts {
 };
 
 /* 0; -ESRCH. Fields that may not be read, or cannot be parsed, stay unknown. */
-int place_look(const char *root, pid_t pid, struct place_facts *ret);
+int place_read_facts(const char *root, pid_t pid, struct place_facts *ret);
 /* The same of a process that may hold its address space locked, as process_read_aside():
  * -ETIMEDOUT, -EBUSY. a NULL: read here. */
-int place_look_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret);
+int place_read_facts_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret);
 /* What follows. job: what the user said, or NULL. pods: NULL where there are none; asked on the
  * caller's thread, never in another process. Fills all of *ret. 0; -EAGAIN: as far as it is known,
  * what the pod says is still to come. */

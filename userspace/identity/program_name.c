@@ -48,7 +48,7 @@ static bool program_name_content_has(const char *code, size_t len, const char *t
 	return memmem(code, len, text, strlen(text));
 }
 
-void program_content_look(struct program_name *n, const char *code, size_t len)
+void program_content_scan(struct program_name *n, const char *code, size_t len)
 {
 	if (n->gradient || !len)
 		return;
@@ -68,7 +68,7 @@ static size_t program_name_string_length(const char *code, size_t len)
 	return n;
 }
 
-static void program_name_bytecode_look(struct program_name *n, const char *code, size_t len)
+static void program_name_bytecode_scan(struct program_name *n, const char *code, size_t len)
 {
 	static const char *const jitted[] = {"jit_", "pjit_", "pmap_", "xmap_"};
 	const char *at = code, *end = code + len;
@@ -112,7 +112,7 @@ static size_t program_name_field_bytes(const char *code, size_t len, const char 
 }
 
 /* HloModuleProto, or HloModuleProtoWithConfig, which begins with one. */
-static void program_name_proto_look(struct program_name *n, const char *code, size_t len)
+static void program_name_proto_scan(struct program_name *n, const char *code, size_t len)
 {
 	const char *end = code + len, *at;
 
@@ -141,18 +141,18 @@ static void program_name_text(struct program_name *n, const char *code, size_t l
 		name_take(n, at, name_length(at, (size_t)(code + len - at)), true);
 }
 
-void program_name_look(struct program_name *n, const char *code, size_t len, bool first)
+void program_name_scan(struct program_name *n, const char *code, size_t len, bool first)
 {
 	static const char bytecode[] = {'M', 'L', '\xef', 'R'}; /* mlir/docs/BytecodeFormat.md */
 
-	program_content_look(n, code, len);
+	program_content_scan(n, code, len);
 	if (n->sure || !len)
 		return;
 	if (!first || (len >= sizeof(bytecode) && !memcmp(code, bytecode, sizeof(bytecode)))) {
-		program_name_bytecode_look(n, code, len);
+		program_name_bytecode_scan(n, code, len);
 		return;
 	}
-	program_name_proto_look(n, code, len);
+	program_name_proto_scan(n, code, len);
 	if (!n->sure)
 		program_name_text(n, code, len);
 	n->sure = true; /* no more of it tells a name */
@@ -214,7 +214,7 @@ void program_name_cached(struct program_name *n, const char *code, size_t len, u
 	n->sure = true; /* nothing else tells a name */
 }
 
-int program_code_look(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
+int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
 		      struct program_name *ret)
 {
 	uint64_t at = 0, most = bytes < PROGRAM_CODE_MAX ? bytes : PROGRAM_CODE_MAX;
@@ -231,11 +231,11 @@ int program_code_look(program_read *read, void *ctx, uint64_t code, uint64_t byt
 		if (!n)
 			break;
 		if (!cached) {
-			program_name_look(ret, piece, held + n, !at);
+			program_name_scan(ret, piece, held + n, !at);
 		} else {
 			if (!at) /* its beginning is all that tells a name */
 				program_name_cached(ret, piece, n, bytes);
-			program_content_look(ret, piece, held + n);
+			program_content_scan(ret, piece, held + n);
 		}
 		at += n;
 		held += n;

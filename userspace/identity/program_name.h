@@ -4,7 +4,7 @@
  * jaxlib 0.4.38 to 0.10.2, else the first that is named as JAX names a jitted function; of a
  * HloModuleProto (torch_xla) the first field; of a program that was compiled and written down
  * (JAX's cache) that of the HloModuleProto in it, if there is one where XLA's compiler for the CPU
- * puts it. Pure, but for program_code_look()'s reads. The code is hostile: any bytes, any length.
+ * puts it. Pure, but for program_code_scan()'s reads. The code is hostile: any bytes, any length.
  */
 #ifndef IDENTITY_PROGRAM_NAME_H
 #define IDENTITY_PROGRAM_NAME_H
@@ -27,10 +27,10 @@ struct program_name {
 #define PROGRAM_NAME_OVERLAP (PROGRAM_NAME_MAX + 16)
 
 /* Looks at a piece of the code; first: it is the beginning. n is zeroed before that. */
-void program_name_look(struct program_name *n, const char *code, size_t len, bool first);
+void program_name_scan(struct program_name *n, const char *code, size_t len, bool first);
 /* Looks for names of operations: JAX calls those of a gradient "transpose(jvp", TensorFlow
  * "gradient_tape/". */
-void program_content_look(struct program_name *n, const char *code, size_t len);
+void program_content_scan(struct program_name *n, const char *code, size_t len);
 /* false: that is no name. */
 bool program_name_take(struct program_name *n, const char *name, size_t len);
 /* Looks at the beginning, len bytes, of a compiled program of so many bytes. n is zeroed before
@@ -44,7 +44,7 @@ void program_name_cached(struct program_name *n, const char *code, size_t len, u
 typedef size_t program_read(void *ctx, uint64_t address, void *to, size_t bytes);
 /* Looks at a program of so many bytes, piece by piece; cached: it is a compiled one. `told` is set
  * only where all of it was read, or a gradient was found. Returns 0 or -ENOMEM. */
-int program_code_look(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
+int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
 		      struct program_name *ret);
 
 #endif

@@ -147,18 +147,18 @@ static size_t object_string_read(struct walk *w, uint64_t at, char *to, size_t r
 	return object_walk_read(w, head[0], to, head[1]);
 }
 
-static void object_metadata_look(struct walk *w, uint64_t metadata)
+static void object_metadata_scan(struct walk *w, uint64_t metadata)
 {
 	uint64_t words[METADATA / 8];
 	size_t n = object_words(w, metadata, words, sizeof(words));
 	char text[TEXT_MAX];
 
 	for (size_t i = 1; i < n; i++) /* a pointer to a string has two bits of its own */
-		program_content_look(w->name, text,
+		program_content_scan(w->name, text,
 				     object_string_read(w, words[i] & ~3ull, text, sizeof(text)));
 }
 
-static void object_instruction_look(struct walk *w, uint64_t instruction, uint64_t *at)
+static void object_instruction_scan(struct walk *w, uint64_t instruction, uint64_t *at)
 {
 	uint64_t words[INSTRUCTION / 8];
 	size_t n;
@@ -166,7 +166,7 @@ static void object_instruction_look(struct walk *w, uint64_t instruction, uint64
 	if (w->instructions++ >= INSTRUCTIONS)
 		return;
 	if (*at && object_type(w, object_walk_word(w, instruction + *at)) == TYPE_METADATA) {
-		object_metadata_look(w, object_walk_word(w, instruction + *at));
+		object_metadata_scan(w, object_walk_word(w, instruction + *at));
 		return;
 	}
 	n = *at ? 0 : object_words(w, instruction, words, sizeof(words));
@@ -174,7 +174,7 @@ static void object_instruction_look(struct walk *w, uint64_t instruction, uint64
 		if (object_type(w, words[i]) != TYPE_METADATA)
 			continue;
 		*at = i * 8;
-		object_metadata_look(w, words[i]);
+		object_metadata_scan(w, words[i]);
 		return;
 	}
 }
@@ -193,7 +193,7 @@ static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t
 
 /* A computation's instructions: a vector of pairs, whose second is the instruction, or nothing any
  * more. The first instruction's metadata, where it has any, tells where they lie in the others. */
-static bool object_computation_look(struct walk *w, uint64_t computation, uint64_t *at)
+static bool object_computation_scan(struct walk *w, uint64_t computation, uint64_t *at)
 {
 	uint64_t words[COMPUTATION / 8], pair[2];
 	size_t n = object_words(w, computation, words, sizeof(words));
@@ -215,7 +215,7 @@ static bool object_computation_look(struct walk *w, uint64_t computation, uint64
 			    sizeof(pair))
 				return false;
 			if (pair[1] && object_type(w, pair[1]) == TYPE_INSTRUCTION)
-				object_instruction_look(w, pair[1], at);
+				object_instruction_scan(w, pair[1], at);
 		}
 		return true;
 	}
@@ -231,15 +231,15 @@ static void program_object_module(struct walk *w, uint64_t module)
 
 	for (size_t i = 1; i + 2 < n; i++) {
 		if (!object_vector_at(words + i, &v, COMPUTATIONS) ||
-		    !object_computation_look(w, object_walk_word(w, v.begin), &at))
+		    !object_computation_scan(w, object_walk_word(w, v.begin), &at))
 			continue;
 		for (uint64_t k = 1; k < v.count && !w->name->gradient; k++)
-			object_computation_look(w, object_walk_word(w, v.begin + 8 * k), &at);
+			object_computation_scan(w, object_walk_word(w, v.begin + 8 * k), &at);
 		return;
 	}
 }
 
-int program_object_look(program_read *read, void *ctx, uint64_t handle, struct program_name *ret)
+int program_object_scan(program_read *read, void *ctx, uint64_t handle, struct program_name *ret)
 {
 	struct walk w = {.read = read, .ctx = ctx, .name = ret};
 	enum type type = object_type(&w, handle);

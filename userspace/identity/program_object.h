@@ -14,6 +14,6 @@
 
 /* handle: address of the object that a call to run the program names, or of a structure that points
  * to one. Returns 0 with *ret filled; -ENOENT: there is no such program. */
-int program_object_look(program_read *read, void *ctx, uint64_t handle, struct program_name *ret);
+int program_object_scan(program_read *read, void *ctx, uint64_t handle, struct program_name *ret);
 
 #endif

@@ -66,7 +66,7 @@ static int goodput_source_error(const char *path, int err)
 }
 
 /* Directories and what is not there are told at once, not after hours. */
-static int source_look(struct goodput_source *s)
+static int source_check_paths(struct goodput_source *s)
 {
 	struct stat st;
 	const char *path;
@@ -118,7 +118,7 @@ int goodput_source_open(struct goodput_source **ret, char *const *paths, int cou
 	if (!s->parser || !s->order || !s->buffer)
 		err = goodput_source_error(paths[0], -ENOMEM);
 	else
-		err = source_look(s);
+		err = source_check_paths(s);
 	if (!err && count > 1 && !follow && s->size_known)
 		err = source_sort(s);
 	if (!err)

@@ -195,7 +195,7 @@ void pods_close(struct pods *p)
 
 /* ---- how it goes */
 
-void pods_look(const struct pods *p, struct pods_view *ret)
+void pods_get_view(const struct pods *p, struct pods_view *ret)
 {
 	/* Locking does not change the object for the caller. */
 	struct pods *q = (struct pods *)p;

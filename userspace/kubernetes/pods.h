@@ -91,6 +91,6 @@ void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx);
  * conditions, taints and maintenance of the node, and their end. Likewise. */
 typedef void pods_notice_fn(void *ctx, const struct gp_notice *notice);
 void pods_notices(struct pods *p, pods_notice_fn *fn, void *ctx);
-void pods_look(const struct pods *p, struct pods_view *ret);
+void pods_get_view(const struct pods *p, struct pods_view *ret);
 
 #endif

@@ -40,7 +40,7 @@ static void output_on_fact(void *ctx, const struct fact *f)
 }
 
 /* Before anybody else has the snapshot. */
-static void output_store_look(const struct output *out, struct snapshot *s)
+static void output_fill_store(const struct output *out, struct snapshot *s)
 {
 	struct store_writer_stats is;
 
@@ -327,7 +327,7 @@ bool output_trains(const struct output *out, uint32_t pid)
 	return out->trains && table_get(out->trains, pid);
 }
 
-static void output_node_look(struct output *out, struct snapshot *s)
+static void output_fill_node(struct output *out, struct snapshot *s)
 {
 	uint64_t pid;
 
@@ -347,7 +347,7 @@ static void output_node_look(struct output *out, struct snapshot *s)
 	}
 	for (uint32_t i = 0; i < s->njobs; i++)
 		out->sum.jobs += s->jobs[i].state == JOB_RUNNING;
-	output_seen_look(out, s);
+	output_seen_update(out, s);
 }
 
 static bool output_snapshots_wanted(const struct output *out)
@@ -363,8 +363,8 @@ static void output_snapshot(struct output *out, bool shown)
 
 	if (!s)
 		return;
-	output_node_look(out, s);
-	output_store_look(out, s);
+	output_fill_node(out, s);
+	output_fill_store(out, s);
 	export_set_look(out->exports, s);
 	export_set_snapshot(out->exports, s);
 	if (out->store)
@@ -467,8 +467,8 @@ int output_close(struct output *out, bool report)
 		s = model_snapshot(out->model);
 	}
 	if (s) {
-		output_node_look(out, s);
-		output_store_look(out, s);
+		output_fill_node(out, s);
+		output_fill_store(out, s);
 		export_set_look(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}

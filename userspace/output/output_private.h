@@ -38,7 +38,7 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 /* output_seen.c: whose jobs are over by now count for a predecessor; what a snapshot has adds to
  * out->seen. */
 void output_seen_open(struct output *out);
-void output_seen_look(struct output *out, const struct snapshot *s);
+void output_seen_update(struct output *out, const struct snapshot *s);
 
 /* output_top.c: of out->top, which is not NULL; closed it may be. */
 void output_top_tick(struct output *out, const struct snapshot *s);

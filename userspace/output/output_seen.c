@@ -25,7 +25,7 @@ void output_seen_open(struct output *out)
 	snapshot_unref(s);
 }
 
-void output_seen_look(struct output *out, const struct snapshot *s)
+void output_seen_update(struct output *out, const struct snapshot *s)
 {
 	for (uint32_t i = 0; out->jobs && i < s->njobs; i++)
 		if (s->jobs[i].last_step)
@@ -37,7 +37,7 @@ void output_seen(struct output *out, struct output_seen *ret)
 	struct snapshot *s = model_snapshot_brief(out->model);
 
 	if (s)
-		output_seen_look(out, s);
+		output_seen_update(out, s);
 	snapshot_unref(s);
 	*ret = out->seen;
 }

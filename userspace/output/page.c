@@ -203,7 +203,7 @@ static void page_line_new(struct page *p, const char *key)
 	p->nlines++;
 }
 
-static void page_line_look(struct line *l, const struct job_view *j)
+static void page_line_update(struct line *l, const struct job_view *j)
 {
 	if (!l)
 		return;
@@ -269,7 +269,7 @@ void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
 		intake_key(key, s, j);
 		if (!page_line_of(p, key) && !page_line_renamed(p, s, j, key))
 			page_line_new(p, key);
-		page_line_look(page_line_of(p, key), j);
+		page_line_update(page_line_of(p, key), j);
 	}
 	p->program = s->program;
 	for (uint32_t i = 0; i < s->nranks; i++)

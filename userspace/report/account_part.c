@@ -28,7 +28,7 @@ struct row {
 static const struct {
 	const char *label;
 	enum style style;
-} look[BADPUTS + 1] = {
+} part_shown[BADPUTS + 1] = {
 	[BADPUT_INIT] = {"accelerator initialization", STYLE_MAGENTA},
 	[BADPUT_PREP] = {"training preparation", STYLE_MAGENTA},
 	[BADPUT_STARTUP] = {"program startup", STYLE_MAGENTA},
@@ -175,10 +175,10 @@ static void part_row(struct canvas *c, const struct row *r, double whole_s)
 
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
-	canvas_put(c, r->id == BADPUTS ? STYLE_BOLD : STYLE_PLAIN, "%s", look[r->id].label);
+	canvas_put(c, r->id == BADPUTS ? STYLE_BOLD : STYLE_PLAIN, "%s", part_shown[r->id].label);
 	canvas_right(c, COL_TIME, STYLE_PLAIN, span_text(time, r->s, whole_s));
 	canvas_right(c, COL_SHARE, STYLE_PLAIN, account_part_percent_text(share, r->pct));
-	part_bar(c, COL_BAR, CELLS, look[r->id].style, r->pct);
+	part_bar(c, COL_BAR, CELLS, part_shown[r->id].style, r->pct);
 }
 
 static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
@@ -222,7 +222,7 @@ void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, 
 		return;
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
-	canvas_put(c, STYLE_DIM, "%s", look[BADPUT_LOAD_ASYNC].label);
+	canvas_put(c, STYLE_DIM, "%s", part_shown[BADPUT_LOAD_ASYNC].label);
 	canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, async_s, whole_s));
 	canvas_put(c, STYLE_DIM, "  beside the steps: in no sum");
 }
@@ -257,7 +257,8 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 	canvas_at(c, COL_TYPE);
 	for (int i = 1; i < n && i <= LARGEST_MAX; i++) {
 		snprintf(largest, sizeof(largest), "%s%s %s", i > 1 ? ", " : "",
-			 look[rows[i].id].label, account_part_percent_text(share, rows[i].pct));
+			 part_shown[rows[i].id].label,
+			 account_part_percent_text(share, rows[i].pct));
 		if (c->col + canvas_width(largest) <= c->cols)
 			canvas_put(c, STYLE_DIM, "%s", largest);
 	}

@@ -28,8 +28,8 @@ static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
 	if (n > cells * 8)
 		n = cells * 8;
 	for (; n >= 8; n -= 8)
-		canvas_put(c, part_look[p->id].style, "█");
-	canvas_put(c, part_look[p->id].style, "%s", eighth[n]);
+		canvas_put(c, part_style[p->id].style, "█");
+	canvas_put(c, part_style[p->id].style, "%s", eighth[n]);
 }
 
 static void report_worth_put(struct canvas *c, const struct report_worth *w, double ns,

@@ -13,7 +13,7 @@
 
 #define NS_PER_S 1000000000ll
 
-const struct part_look part_look[PART_COUNT] = {
+const struct part_style part_style[PART_COUNT] = {
 	[BUCKET_GOODPUT] = {"█", STYLE_GREEN},
 	[BUCKET_DATA_LOADING] = {"▓", STYLE_YELLOW},
 	[BUCKET_CHECKPOINT_SAVE] = {"▚", STYLE_CYAN},

@@ -36,10 +36,10 @@ struct part {
 	const char *label;
 };
 #define PARTS_MAX (PART_COUNT + LEDGER_TYPES) /* custom events by type */
-extern const struct part_look {
+extern const struct part_style {
 	const char *glyph;
 	enum style style;
-} part_look[PART_COUNT];
+} part_style[PART_COUNT];
 /* Those that are not zero, goodput first, then the largest first. Returns how many. names may be
  * NULL where no types are known. */
 int text_parts(struct part parts[PARTS_MAX], const struct ledger_view *l,

@@ -206,7 +206,7 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 				       : i < 2 * across ? WORTH_GOOD
 							: WORTH_DETAIL);
 		canvas_at(c, left);
-		canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
+		canvas_put(c, part_style[parts[i].id].style, "%s", part_style[parts[i].id].glyph);
 		canvas_put(c, STYLE_PLAIN, " %.*s", width - 21, parts[i].label);
 		canvas_right(c, left + width - 10, STYLE_PLAIN,
 			     clock_duration(time, WORD_MAX, parts[i].ns));
@@ -251,7 +251,7 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 	canvas_at(c, 1);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < cells[i]; j++)
-			canvas_put(c, part_look[parts[i].id].style, "%s",
-				   part_look[parts[i].id].glyph);
+			canvas_put(c, part_style[parts[i].id].style, "%s",
+				   part_style[parts[i].id].glyph);
 	frame_legend(c, parts, n, observed);
 }

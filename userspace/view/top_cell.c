@@ -111,8 +111,8 @@ void top_bar(struct canvas *c, const struct top_time *t, int width)
 	text_apportion(parts, n, width, cells);
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < cells[i]; k++)
-			canvas_put(c, part_look[parts[i].id].style, "%s",
-				   part_look[parts[i].id].glyph);
+			canvas_put(c, part_style[parts[i].id].style, "%s",
+				   part_style[parts[i].id].glyph);
 }
 
 const char *top_ratio(char out[WORD_MAX], double ratio)

@@ -336,7 +336,7 @@ static void frame_help(struct canvas *c)
 		if (!(i % 2))
 			canvas_line(c, 2);
 		canvas_at(c, i % 2 ? 40 : 2);
-		canvas_put(c, part_look[i].style, "%s ", part_look[i].glyph);
+		canvas_put(c, part_style[i].style, "%s ", part_style[i].glyph);
 		canvas_put(c, STYLE_PLAIN, "%s", bucket_label[i]);
 	}
 }

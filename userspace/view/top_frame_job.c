@@ -89,7 +89,7 @@ static void top_frame_job_time(struct canvas *c, const struct top_job *j)
 	top_bar(c, &j->time, c->cols);
 	canvas_line(c, 2);
 	for (int i = 0; i < n && i < LEGEND; i++) {
-		canvas_put(c, part_look[parts[i].id].style, "%s", part_look[parts[i].id].glyph);
+		canvas_put(c, part_style[parts[i].id].style, "%s", part_style[parts[i].id].glyph);
 		canvas_put(c, STYLE_PLAIN, " %s ", parts[i].label);
 		canvas_put(c, STYLE_DIM, "%s   ",
 			   text_percent(text, parts[i].ns, j->time.observed_ns));

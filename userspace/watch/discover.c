@@ -20,7 +20,7 @@
 #include "userspace/identity/filter.h"
 #include "userspace/identity/place.h"
 #include "userspace/identity/process.h"
-#include "userspace/watch/maps_look.h"
+#include "userspace/watch/maps_scan.h"
 #include "userspace/watch/watch_process.h"
 
 #define DUE_MAX	  1024
@@ -29,7 +29,7 @@
 struct due { /* one that was met */
 	pid_t pid;
 	uint64_t at_ns;
-	unsigned int looks, waits;
+	unsigned int scans, waits;
 };
 
 struct denied {
@@ -108,7 +108,7 @@ static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 static int discover_know_namespace(struct discover *d, pid_t pid, struct known *k)
 {
 	struct place_facts facts;
-	int err = place_look_aside(loader_aside(d->cfg.loader), d->cfg.root, pid, &facts);
+	int err = place_read_facts_aside(loader_aside(d->cfg.loader), d->cfg.root, pid, &facts);
 
 	if (err == -ETIMEDOUT || err == -EBUSY)
 		return -EAGAIN;
@@ -357,7 +357,7 @@ static void discover_due_put(struct discover *d, const struct due *one)
 			continue;
 		if (one->at_ns < d->due[i].at_ns)
 			d->due[i].at_ns = one->at_ns;
-		d->due[i].looks = one->looks < d->due[i].looks ? one->looks : d->due[i].looks;
+		d->due[i].scans = one->scans < d->due[i].scans ? one->scans : d->due[i].scans;
 		return;
 	}
 	if (d->ndue == DUE_MAX)
@@ -378,7 +378,7 @@ static void discover_due_next(struct discover *d, struct due one, bool later, ui
 {
 	if (later && ++one.waits <= WAITS_MAX)
 		one.at_ns = now_ns + WAIT_NS;
-	else if (!later && !one.looks++)
+	else if (!later && !one.scans++)
 		one.at_ns = now_ns + AGAIN_NS;
 	else
 		return;
@@ -404,7 +404,7 @@ static size_t discover_due_judge(struct discover *d, struct due *list, size_t n,
 	return left;
 }
 
-static void discover_due_look(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
+static void discover_due_scan(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
 {
 	enum maps_answer answer[MAPS_BATCH];
 	pid_t pids[MAPS_BATCH];
@@ -414,7 +414,7 @@ static void discover_due_look(struct discover *d, struct due *list, size_t n, ui
 	for (size_t i = 0; i < n; i++)
 		pids[i] = list[i].pid;
 	if (n)
-		asked = maps_look(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
+		asked = maps_scan(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
 				  answer);
 	for (size_t i = 0; i < n; i++) {
 		if (asked && i >= asked)
@@ -454,7 +454,7 @@ static void discover_due_turn(struct discover *d, uint64_t now_ns)
 	if (!n)
 		return;
 	before_ns = discover_spent_ns(d);
-	discover_due_look(d, list, n, now_ns);
+	discover_due_scan(d, list, n, now_ns);
 	d->debt_ns += discover_spent_ns(d) - before_ns;
 }
 
@@ -540,7 +540,7 @@ static void discover_sweep_found(struct discover *d, pid_t pid, enum maps_answer
 		discover_found(d, pid);
 	else if (err == -EAGAIN)
 		discover_due_put(d,
-				 &(struct due){.pid = pid, .at_ns = now_ns + WAIT_NS, .looks = 1});
+				 &(struct due){.pid = pid, .at_ns = now_ns + WAIT_NS, .scans = 1});
 }
 
 static void discover_sweep_turn(struct discover *d, uint64_t now_ns)
@@ -556,7 +556,7 @@ static void discover_sweep_turn(struct discover *d, uint64_t now_ns)
 		pids[n++] = d->all[d->at];
 	}
 	if (n)
-		asked = maps_look(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
+		asked = maps_scan(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
 				  answer);
 	if (asked && asked < n)
 		d->at = place[asked];
@@ -620,7 +620,7 @@ void discover_tick(struct discover *d, uint64_t now_ns)
 		discover_sweep_begin(d);
 }
 
-void discover_look(const struct discover *d, struct node_view *ret)
+void discover_get_view(const struct discover *d, struct node_view *ret)
 {
 	struct node_view own = d->view;
 

@@ -43,6 +43,6 @@ void discover_due(struct discover *d, uint64_t now_ns);
 /* Where the kernel does not tell it looks at all every few seconds. Once a second. */
 void discover_tick(struct discover *d, uint64_t now_ns);
 /* Fills what it knows of ret. */
-void discover_look(const struct discover *d, struct node_view *ret);
+void discover_get_view(const struct discover *d, struct node_view *ret);
 
 #endif

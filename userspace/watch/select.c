@@ -123,7 +123,7 @@ static bool select_by_place(struct select *s, pid_t pid)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int select_look(struct select *s, pid_t pid)
+static int select_add(struct select *s, pid_t pid)
 {
 	struct proc_stat st;
 	struct found *all;
@@ -231,7 +231,7 @@ static int select_scan(struct select *s)
 	}
 	while (!err && (e = readdir(dir)))
 		if (proc_number(e->d_name) > 0)
-			err = select_look(s, proc_number(e->d_name));
+			err = select_add(s, proc_number(e->d_name));
 	closedir(dir);
 	return err;
 }
@@ -260,7 +260,7 @@ static int select_open_pods(struct select *s)
 			"--pod: no Kubernetes is to be found here; --kubelet or --api-server says where");
 		return -ENOENT;
 	}
-	while (pods_look(s->pods, &view), !view.current && clock_mono_ns() < until_ns)
+	while (pods_get_view(s->pods, &view), !view.current && clock_mono_ns() < until_ns)
 		usleep(10000);
 	if (view.current)
 		return 0;

@@ -11,7 +11,7 @@
 #include "userspace/identity/stall.h"
 
 #define CALL_MIN_NS 1000000000ull
-#define LOOKS_NS                                                                                   \
+#define SCANS_NS                                                                                   \
 	100000000ull /* of a second, for the silent; who is left has a turn in the next one */
 
 struct blocked {
@@ -81,17 +81,17 @@ static void watch_blocked_on_silent(void *ctx, uint32_t pid, uint32_t tid, uint6
 	struct blocked *b = ctx;
 	struct gp_blocked seen, *own;
 	uint64_t now_ns = clock_mono_ns();
-	pid_t looked;
+	pid_t scanned_tid;
 
 	if (b->at++ < b->from)
 		return;
 	if (now_ns > b->deadline_ns)
 		return;
 	b->next = b->at;
-	looked = stalls_look(b->stalls, b->root, (pid_t)pid, (pid_t)tid, now_ns, &seen);
-	if (looked < 0)
+	scanned_tid = stalls_look(b->stalls, b->root, (pid_t)pid, (pid_t)tid, now_ns, &seen);
+	if (scanned_tid < 0)
 		return;
-	own = blocked_record(b, (pid_t)pid, looked, 0);
+	own = blocked_record(b, (pid_t)pid, scanned_tid, 0);
 	if (!own)
 		return;
 	*own = seen;
@@ -104,7 +104,7 @@ void blocked_tick(struct blocked *b, struct journal *j, const struct output *out
 
 	b->journal = j;
 	loader_open_calls(b->loader, now_ns, CALL_MIN_NS, watch_blocked_on_open_call, b);
-	b->deadline_ns = now_ns + LOOKS_NS;
+	b->deadline_ns = now_ns + SCANS_NS;
 	b->at = 0;
 	output_silent(out, watch_blocked_on_silent, b);
 	b->from = b->next < b->at ? b->next : 0;

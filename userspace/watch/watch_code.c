@@ -123,7 +123,7 @@ static ssize_t watch_code_object_there(const void *arg, void *ret, size_t cap)
 
 	if (cap < sizeof(struct program_name))
 		return -ENOMEM;
-	program_object_look(code_memory_read, &asked, asked.code, ret);
+	program_object_scan(code_memory_read, &asked, asked.code, ret);
 	return sizeof(struct program_name);
 }
 
@@ -134,7 +134,7 @@ static ssize_t watch_code_name_there(const void *arg, void *ret, size_t cap)
 
 	if (cap < sizeof(struct program_name))
 		return -ENOMEM;
-	err = program_code_look(code_memory_read, &asked, asked.code, asked.bytes,
+	err = program_code_scan(code_memory_read, &asked, asked.code, asked.bytes,
 				asked.kind == ROW_CACHED, ret);
 	return err ? err : (ssize_t)sizeof(struct program_name);
 }

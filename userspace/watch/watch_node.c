@@ -125,13 +125,13 @@ static void watch_node_scan_pods(const struct node *n, struct node_pods *ret)
 {
 	struct pods_view v;
 
-	pods_look(n->watch->pods, &v);
+	pods_get_view(n->watch->pods, &v);
 	*ret = (struct node_pods){
 		.here = v.here, .current = v.current, .pods = v.pods, .failures = v.failures};
 	snprintf(ret->trouble, sizeof(ret->trouble), "%s", v.trouble);
 }
 
-static void watch_node_look(struct node *n, uint64_t now_ns)
+static void watch_node_update(struct node *n, uint64_t now_ns)
 {
 	struct node_view *v = &n->view, was;
 
@@ -140,7 +140,7 @@ static void watch_node_look(struct node *n, uint64_t now_ns)
 		watch_node_scan_quiet(n);
 	}
 	was = *v;
-	discover_look(n->discover, v);
+	discover_get_view(n->discover, v);
 	memcpy(v->quiet, was.quiet, sizeof(v->quiet));
 	v->nquiet = was.nquiet;
 	v->watched = processes_alive(n->watch->processes);
@@ -189,7 +189,7 @@ void node_start(struct node *n)
 	processes_adopted(n->watch->processes);
 	journal_flush(n->watch->journal);
 	n->view.ready = true;
-	watch_node_look(n, clock_mono_ns());
+	watch_node_update(n, clock_mono_ns());
 	log_info("looked at %llu process%s in %s: %llu watched",
 		 (unsigned long long)n->view.sweep_saw, plural_es(n->view.sweep_saw),
 		 clock_duration(took, sizeof(took), n->view.sweep_took_ns),
@@ -218,7 +218,7 @@ void node_tick(struct node *n)
 	if (!n)
 		return;
 	discover_tick(n->discover, now_ns);
-	watch_node_look(n, now_ns);
+	watch_node_update(n, now_ns);
 	if (now_ns - n->status_ns < STATUS_NS)
 		return;
 	n->status_ns = now_ns;

@@ -23,7 +23,7 @@ struct entry {
 	pid_t pid;
 	uint64_t due_ns; /* 0: nothing to look at */
 	bool again;	 /* look once more after the next look */
-	uint64_t looked_ns, cost_ns;
+	uint64_t scanned_ns, cost_ns;
 	unsigned int fruitless; /* looks in a row */
 	unsigned int locked;	/* looks in a row that found its address space locked */
 	bool locked_logged;
@@ -48,7 +48,7 @@ struct processes {
 /* ---- when a process is looked at ------------------------------------------------------------- */
 
 /* A process that maps all the time and nothing new is looked at ever more rarely ... */
-#define LOOKS_FREE   32
+#define SCANS_FREE   32
 #define DOUBLING_MAX 6
 #define CALM_NS	     1000000000ull
 /* ... and none takes more than a fiftieth of our time. */
@@ -87,7 +87,7 @@ static void processes_entry_locked(struct processes *ps, struct entry *e, int er
 		log_warn("process %d cannot be looked at: its address space is locked", e->pid);
 		e->locked_logged = true;
 	}
-	e->looked_ns = now_ns;
+	e->scanned_ns = now_ns;
 	if (e->locked++ < LOCKED_TRIES)
 		processes_entry_due(
 			ps, e,
@@ -99,12 +99,12 @@ static void processes_entry_locked(struct processes *ps, struct entry *e, int er
 
 static uint64_t watch_process_scan_delay_ns(struct entry *e, uint64_t now_ns)
 {
-	uint64_t delay_ns = ENTRY_DEBOUNCE_NS, rest_ns = e->looked_ns + COST_SHARE * e->cost_ns;
+	uint64_t delay_ns = ENTRY_DEBOUNCE_NS, rest_ns = e->scanned_ns + COST_SHARE * e->cost_ns;
 	unsigned int over;
 
-	if (now_ns - e->looked_ns > CALM_NS)
+	if (now_ns - e->scanned_ns > CALM_NS)
 		e->fruitless = 0;
-	over = e->fruitless > LOOKS_FREE ? e->fruitless - LOOKS_FREE : 0;
+	over = e->fruitless > SCANS_FREE ? e->fruitless - SCANS_FREE : 0;
 	delay_ns <<= over < DOUBLING_MAX ? over : DOUBLING_MAX;
 	return now_ns + delay_ns < rest_ns ? rest_ns - now_ns : delay_ns;
 }
@@ -127,7 +127,7 @@ static void processes_entry_schedule(struct processes *ps, struct entry *e, bool
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* A second look, for the mapping that was slow to appear (a cold page cache, a loaded node). */
-#define SECOND_LOOK_NS 250000000ull
+#define SECOND_SCAN_NS 250000000ull
 #define TURN_NS	       4000000ull     /* for looks, between two drains */
 #define START_NS       10000000000ull /* for the libraries of those that run already */
 #define ROUNDS_MAX                                                                                 \
@@ -264,7 +264,7 @@ static int processes_entry_scan(struct processes *ps, struct entry *e)
 	return n;
 }
 
-static void process_look(struct processes *ps, struct entry *e)
+static void process_scan(struct processes *ps, struct entry *e)
 {
 	uint64_t before_ns = clock_thread_ns() + aside_cpu_ns(ps->aside);
 	bool fresh = processes_entry_scan(ps, e) > 0;
@@ -272,12 +272,12 @@ static void process_look(struct processes *ps, struct entry *e)
 	if (e->locked)
 		return;
 	e->cost_ns = clock_thread_ns() + aside_cpu_ns(ps->aside) - before_ns;
-	e->looked_ns = clock_mono_ns();
+	e->scanned_ns = clock_mono_ns();
 	e->fruitless = fresh ? 0 : e->fruitless + 1;
 	if (fresh && loader_unfinished(ps->loader))
-		processes_entry_due(ps, e, e->looked_ns + ENTRY_DEBOUNCE_NS);
+		processes_entry_due(ps, e, e->scanned_ns + ENTRY_DEBOUNCE_NS);
 	else if (e->again || fresh)
-		processes_entry_due(ps, e, e->looked_ns + SECOND_LOOK_NS);
+		processes_entry_due(ps, e, e->scanned_ns + SECOND_SCAN_NS);
 	else
 		processes_entry_rest(e);
 	e->again &= fresh && loader_unfinished(ps->loader);
@@ -292,7 +292,7 @@ void processes_due(struct processes *ps, uint64_t now_ns)
 		next = e->next;
 		if (e->due_ns > now_ns)
 			continue;
-		process_look(ps, e);
+		process_scan(ps, e);
 		if (clock_mono_ns() - now_ns > TURN_NS)
 			return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* maps_look.h - which of many processes map a library of a known runtime to run its code. */
-#ifndef WATCH_MAPS_LOOK_H
-#define WATCH_MAPS_LOOK_H
+/* maps_scan.h - which of many processes map a library of a known runtime to run its code. */
+#ifndef WATCH_MAPS_SCAN_H
+#define WATCH_MAPS_SCAN_H
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -20,7 +20,7 @@ struct probe_names;
 /* Asks in a's process, which a lock may hold up in our place. names and root must be as they were
  * when a was made. At most MAPS_BATCH. Returns how many have an answer, from the first on: the rest
  * are for another time, for these took long; none: nothing can be asked any more. */
-size_t maps_look(struct aside *a, const struct probe_names *names, const char *root,
+size_t maps_scan(struct aside *a, const struct probe_names *names, const char *root,
 		 const pid_t *pids, size_t n, enum maps_answer *ret);
 /* One process, here. */
 enum maps_answer maps_read(const struct probe_names *names, const char *root, pid_t pid);

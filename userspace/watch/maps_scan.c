@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/watch/maps_look.h"
+#include "userspace/watch/maps_scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +23,14 @@
 
 #define MEMORY_MAX 256 /* files in memory of a process that are opened for their names */
 
-struct look { /* at one process */
+struct scan { /* at one process */
 	const struct probe_names *names;
 	pid_t pid; /* 0: a process of another machine, whose files cannot be opened */
 	unsigned int opened;
 };
 
 /* A library in memory goes by the name that it gives itself. line ends with NUL. */
-static bool maps_look_memory_is_ours(struct look *l, const char *line)
+static bool maps_scan_memory_is_ours(struct scan *l, const char *line)
 {
 	char name[NAME_BYTES];
 
@@ -43,7 +43,7 @@ static bool maps_look_memory_is_ours(struct look *l, const char *line)
 
 /* "start-end r-xp offset dev inode   /path/libx.so (deleted)": the file's name, if it is mapped to
  * be run. */
-static bool maps_look_line_is_ours(struct look *l, char *line, size_t len)
+static bool maps_scan_line_is_ours(struct scan *l, char *line, size_t len)
 {
 	static const char deleted[] = " (deleted)", memory[] = "/memfd:";
 	const size_t gone = sizeof(deleted) - 1;
@@ -56,7 +56,7 @@ static bool maps_look_line_is_ours(struct look *l, char *line, size_t len)
 	line[len] = '\0';
 	slash = memchr(line, '/', len);
 	if (slash && !strncmp(slash, memory, strlen(memory)))
-		return perms[4] == 'p' && maps_look_memory_is_ours(l, line);
+		return perms[4] == 'p' && maps_scan_memory_is_ours(l, line);
 	if (len > gone && !memcmp(line + len - gone, deleted, gone))
 		len -= gone;
 	slash = memrchr(line, '/', len);
@@ -69,13 +69,13 @@ static bool maps_look_line_is_ours(struct look *l, char *line, size_t len)
 }
 
 /* Takes whole lines off the front of text; what is left is returned, at its beginning. */
-static size_t maps_look_lines_take(struct look *l, char *text, size_t len, bool *ours)
+static size_t maps_scan_lines_take(struct scan *l, char *text, size_t len, bool *ours)
 {
 	size_t at = 0;
 	char *end;
 
 	while (!*ours && (end = memchr(text + at, '\n', len - at))) {
-		*ours = maps_look_line_is_ours(l, text + at, (size_t)(end - text) - at);
+		*ours = maps_scan_line_is_ours(l, text + at, (size_t)(end - text) - at);
 		at = (size_t)(end - text) + 1;
 	}
 	memmove(text, text + at, len - at);
@@ -84,7 +84,7 @@ static size_t maps_look_lines_take(struct look *l, char *text, size_t len, bool 
 
 enum maps_answer maps_read(const struct probe_names *names, const char *root, pid_t pid)
 {
-	struct look look = {.names = names, .pid = *root ? 0 : pid};
+	struct scan scan = {.names = names, .pid = *root ? 0 : pid};
 	char text[CHUNK + PATH_MAX + 256];
 	int fd = proc_open(root, pid, "maps", O_RDONLY);
 	size_t len = 0, total = 0;
@@ -95,7 +95,7 @@ enum maps_answer maps_read(const struct probe_names *names, const char *root, pi
 		return MAPS_OTHER;
 	while (!ours && total < MAPS_MAX &&
 	       (n = proc_read(fd, text + len, sizeof(text) - len)) > 0) {
-		len = maps_look_lines_take(&look, text, len + (size_t)n, &ours);
+		len = maps_scan_lines_take(&scan, text, len + (size_t)n, &ours);
 		total += (size_t)n;
 		if (len == sizeof(text))
 			len = 0; /* no line is that long */
@@ -145,7 +145,7 @@ static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, siz
 
 /* If the reader does not answer for a batch, its processes are read one by one; the one that blocks
  * is left for later. */
-size_t maps_look(struct aside *a, const struct probe_names *names, const char *root,
+size_t maps_scan(struct aside *a, const struct probe_names *names, const char *root,
 		 const pid_t *pids, size_t n, enum maps_answer *ret)
 {
 	struct ask ask = {.names = names, .root = root};
