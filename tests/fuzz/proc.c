@@ -6,7 +6,7 @@
 #include "loader/reader/mapping.h"
 #include "tests/fuzz/fuzz.h"
 #include "userspace/identity/process.h"
-#include "userspace/identity/stall.h"
+#include "userspace/identity/blocked_call.h"
 
 #define PID 7
 
@@ -15,7 +15,7 @@ static const char *const names[] = {
 	"task/7/syscall", "task/7/wchan", "task/7/stack", "task/7/status",   "task/7/comm"};
 #define FILES (int)(sizeof(names) / sizeof(names[0]))
 static struct fuzz_file files[FILES];
-static struct stalls *stalls;
+static struct blocked_calls *blocked_calls;
 static const char *root;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -27,8 +27,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	fuzz_quiet();
 	root = fuzz_folder();
-	stalls = stalls_new();
-	REQUIRE(stalls);
+	blocked_calls = blocked_calls_new();
+	REQUIRE(blocked_calls);
 	for (int i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "%s/proc%s", root, folders[i]);
 		REQUIRE(!mkdir(path, 0700));
@@ -58,7 +58,7 @@ static void look(void)
 	struct gp_blocked b;
 
 	now_ns += 1000000000;
-	if (stalls_look(stalls, root, PID, PID, now_ns, &b) != PID)
+	if (blocked_calls_scan(blocked_calls, root, PID, PID, now_ns, &b) != PID)
 		return;
 	REQUIRE(b.why < GP_WHY_COUNT && b.source == GP_BLOCKED_SCAN && b.syscall >= -1);
 	REQUIRE(fuzz_printable(b.where, strnlen(b.where, sizeof(b.where)), false));

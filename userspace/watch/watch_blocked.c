@@ -8,7 +8,7 @@
 #include "loader/loader.h"
 #include "loader/probe/probe_file.h"
 #include "userspace/base/clock.h"
-#include "userspace/identity/stall.h"
+#include "userspace/identity/blocked_call.h"
 
 #define CALL_MIN_NS 1000000000ull
 #define SCANS_NS                                                                                   \
@@ -18,7 +18,7 @@ struct blocked {
 	struct loader *loader;
 	const struct probe_table *probes;
 	const char *root;
-	struct stalls *stalls;
+	struct blocked_calls *blocked_calls;
 	struct journal *journal; /* of the tick in progress */
 	uint64_t deadline_ns;
 	uint32_t at, from,
@@ -32,8 +32,9 @@ int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table
 
 	if (!b)
 		return -ENOMEM;
-	*b = (struct blocked){.loader = l, .probes = probes, .root = root, .stalls = stalls_new()};
-	if (!b->stalls) {
+	*b = (struct blocked){
+		.loader = l, .probes = probes, .root = root, .blocked_calls = blocked_calls_new()};
+	if (!b->blocked_calls) {
 		free(b);
 		return -ENOMEM;
 	}
@@ -45,7 +46,7 @@ void blocked_free(struct blocked *b)
 {
 	if (!b)
 		return;
-	stalls_free(b->stalls);
+	blocked_calls_free(b->blocked_calls);
 	free(b);
 }
 
@@ -88,7 +89,8 @@ static void watch_blocked_on_silent(void *ctx, uint32_t pid, uint32_t tid, uint6
 	if (now_ns > b->deadline_ns)
 		return;
 	b->next = b->at;
-	scanned_tid = stalls_look(b->stalls, b->root, (pid_t)pid, (pid_t)tid, now_ns, &seen);
+	scanned_tid = blocked_calls_scan(b->blocked_calls, b->root, (pid_t)pid, (pid_t)tid, now_ns,
+					 &seen);
 	if (scanned_tid < 0)
 		return;
 	own = blocked_record(b, (pid_t)pid, scanned_tid, 0);

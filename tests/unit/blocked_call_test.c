@@ -25,19 +25,19 @@
 #include <cmocka.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/identity/stall.h"
+#include "userspace/identity/blocked_call.h"
 
 #define PATIENCE_NS 20000000000ull
 
 static char root[64];
-static struct stalls *stalls;
+static struct blocked_calls *blocked_calls;
 
 static int setup(void **state)
 {
 	(void)state;
-	strcpy(root, "/tmp/gp-stall-test-XXXXXX");
-	stalls = stalls_new();
-	return stalls && mkdtemp(root) ? 0 : -1;
+	strcpy(root, "/tmp/gp-blocked-call-test-XXXXXX");
+	blocked_calls = blocked_calls_new();
+	return blocked_calls && mkdtemp(root) ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -45,7 +45,7 @@ static int teardown(void **state)
 	char command[128];
 
 	(void)state;
-	stalls_free(stalls);
+	blocked_calls_free(blocked_calls);
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	return system(command);
 }
@@ -88,7 +88,8 @@ static struct gp_blocked until(pid_t pid, enum gp_why why, const char *where)
 	struct gp_blocked b = {0};
 
 	do {
-		assert_int_equal(stalls_look(stalls, "", pid, pid, clock_mono_ns(), &b), pid);
+		assert_int_equal(
+			blocked_calls_scan(blocked_calls, "", pid, pid, clock_mono_ns(), &b), pid);
 		if (b.why == why && strstr(b.where, where))
 			return b;
 		usleep(2000);
@@ -319,8 +320,8 @@ static void gone(void **state)
 
 	(void)state;
 	finish(pid);
-	assert_int_equal(stalls_look(stalls, "", pid, pid, 1, &b), -ESRCH);
-	assert_int_equal(stalls_look(stalls, "", getpid(), pid, 1, &b),
+	assert_int_equal(blocked_calls_scan(blocked_calls, "", pid, pid, 1, &b), -ESRCH);
+	assert_int_equal(blocked_calls_scan(blocked_calls, "", getpid(), pid, 1, &b),
 			 getpid()); /* a thread that is gone */
 }
 
@@ -344,7 +345,7 @@ static struct gp_blocked look(void)
 {
 	struct gp_blocked b;
 
-	assert_int_equal(stalls_look(stalls, root, 7, 7, 1000, &b), 7);
+	assert_int_equal(blocked_calls_scan(blocked_calls, root, 7, 7, 1000, &b), 7);
 	return b;
 }
 
@@ -375,21 +376,22 @@ static void processor_time_counts(void **state)
 	put_state('S');
 	snprintf(call, sizeof(call), "%d 0x5 0x80 0x3 0x4 0x5 0x6 0x7 0x8\n", SYS_futex);
 	put("task/7/syscall", call);
-	stalls_look(stalls, root, 7, 7, second_ns, &b);
+	blocked_calls_scan(blocked_calls, root, 7, 7, second_ns, &b);
 	assert_int_equal(b.why, GP_WHY_lock);
 	put_ticks("task/7/stat", 'S', 11 + 10);
 	put_ticks("stat", 'S', 11 + 10);
-	stalls_look(stalls, root, 7, 7, 2 * second_ns, &b); /* a tenth of the second */
+	blocked_calls_scan(blocked_calls, root, 7, 7, 2 * second_ns,
+			   &b); /* a tenth of the second */
 	assert_int_equal(b.why, GP_WHY_lock);
 	put_ticks("task/7/stat", 'S', 21 + 30);
-	stalls_look(stalls, root, 7, 7, 3 * second_ns, &b);
+	blocked_calls_scan(blocked_calls, root, 7, 7, 3 * second_ns, &b);
 	assert_int_equal(b.why, GP_WHY_busy);
 	put_ticks("stat", 'S', 21 + 90); /* other threads of its process */
-	stalls_look(stalls, root, 7, 7, 4 * second_ns, &b);
+	blocked_calls_scan(blocked_calls, root, 7, 7, 4 * second_ns, &b);
 	assert_int_equal(b.why, GP_WHY_busy);
 	put_ticks("stat", 'S', 111 + 90);
 	put_ticks("task/7/stat", 'T', 21 + 30);
-	stalls_look(stalls, root, 7, 7, 5 * second_ns, &b);
+	blocked_calls_scan(blocked_calls, root, 7, 7, 5 * second_ns, &b);
 	assert_int_equal(b.why, GP_WHY_stopped);
 }
 
@@ -400,9 +402,9 @@ static void hostile(void **state)
 
 	(void)state;
 	put("task/7/stat", "");
-	assert_int_equal(stalls_look(stalls, root, 7, 7, 1000, &b), -ESRCH);
+	assert_int_equal(blocked_calls_scan(blocked_calls, root, 7, 7, 1000, &b), -ESRCH);
 	put("task/7/stat", "7 (x");
-	assert_int_equal(stalls_look(stalls, root, 7, 7, 1000, &b), -EBADMSG);
+	assert_int_equal(blocked_calls_scan(blocked_calls, root, 7, 7, 1000, &b), -EBADMSG);
 	put_state('S'); /* nothing else can be read */
 	b = look();
 	assert_int_equal(b.why, GP_WHY_unknown);
@@ -490,5 +492,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(gloo, setup, teardown),
 	};
 
-	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("blocked_call", tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_syscall.c - system calls that a thread can be blocked in for long, and their kinds. */
+/* blocked_call_syscall.c - system calls that a thread can be blocked in for long, and their kinds.
+ */
 #include <stddef.h>
 #include <sys/syscall.h>
 
-#include "userspace/identity/stall.h"
+#include "userspace/identity/blocked_call.h"
 
 /* Those that a thread can be found in for long. arm64 has only the newer ones of each family. */
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.c - what the threads of silent processes are blocked in. */
-#include "userspace/identity/stall_private.h"
+/* blocked_call.c - what the threads of silent processes are blocked in. */
+#include "userspace/identity/blocked_call_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "userspace/base/proc_file.h"
 
 #define REMEMBERED   256	 /* processes; two in one place forget each other */
-#define LOOK_MAX_NS  20000000ull /* of one process; what is not known by then stays unknown */
+#define SCAN_MAX_NS  20000000ull /* of one process; what is not known by then stays unknown */
 #define BUSY_PERCENT 25		 /* of a core, the thread itself */
 #define BUSY_OTHERS  50		 /* ... its process, while it waits for another thread */
 #define REMEMBER_NS  10000000000ull
@@ -20,30 +20,30 @@ struct ran { /* ticks of the processor */
 	pid_t pid, tid;
 };
 
-struct stalls {
+struct blocked_calls {
 	struct ran ran[REMEMBERED];
 };
 
-struct stalls *stalls_new(void)
+struct blocked_calls *blocked_calls_new(void)
 {
-	return calloc(1, sizeof(struct stalls));
+	return calloc(1, sizeof(struct blocked_calls));
 }
 
-void stalls_free(struct stalls *s)
+void blocked_calls_free(struct blocked_calls *s)
 {
 	free(s);
 }
 
 /* ---- does it run? ---------------------------------------------------------------------------- */
 
-static uint64_t stall_process_ticks(const struct look *l)
+static uint64_t blocked_call_process_ticks(const struct blocked_scan *l)
 {
 	struct proc_stat stat;
 
 	return proc_stat(l->root, l->pid, &stat) ? 0 : stat.ticks;
 }
 
-static bool stall_over(uint64_t ticks, uint64_t ns, unsigned percent)
+static bool blocked_call_over(uint64_t ticks, uint64_t ns, unsigned percent)
 {
 	uint64_t tick_ns = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
 
@@ -51,45 +51,47 @@ static bool stall_over(uint64_t ticks, uint64_t ns, unsigned percent)
 }
 
 /* A thread that is found waiting may have run a moment ago, and another may run for it. */
-static void stall_scan_running(struct stalls *s, struct look *l, uint64_t now_ns)
+static void blocked_call_scan_running(struct blocked_calls *s, struct blocked_scan *l,
+				      uint64_t now_ns)
 {
 	struct ran *last = &s->ran[(unsigned)l->pid % REMEMBERED];
-	struct ran now = {now_ns, l->thread_ticks, stall_process_ticks(l), l->pid, l->tid};
+	struct ran now = {now_ns, l->thread_ticks, blocked_call_process_ticks(l), l->pid, l->tid};
 	bool same = last->pid == now.pid && last->tid == now.tid &&
 		    now_ns - last->at_ns < REMEMBER_NS && now.thread >= last->thread &&
 		    now.process >= last->process;
 	uint64_t ns = same ? now_ns - last->at_ns : 0;
 
 	if (ns && l->out->why != GP_WHY_stopped) {
-		if (stall_over(now.thread - last->thread, ns, BUSY_PERCENT))
-			look_say(l, GP_WHY_busy, "runs");
+		if (blocked_call_over(now.thread - last->thread, ns, BUSY_PERCENT))
+			blocked_scan_explain(l, GP_WHY_busy, "runs");
 		else if (l->out->why == GP_WHY_lock &&
-			 stall_over(now.process - last->process, ns, BUSY_OTHERS))
-			look_say(l, GP_WHY_busy, "waits for another thread, which runs");
+			 blocked_call_over(now.process - last->process, ns, BUSY_OTHERS))
+			blocked_scan_explain(l, GP_WHY_busy,
+					     "waits for another thread, which runs");
 	}
 	*last = now;
 }
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-pid_t stalls_look(struct stalls *s, const char *root, pid_t pid, pid_t tid, uint64_t now_ns,
-		  struct gp_blocked *ret)
+pid_t blocked_calls_scan(struct blocked_calls *s, const char *root, pid_t pid, pid_t tid,
+			 uint64_t now_ns, struct gp_blocked *ret)
 {
 	struct gp_blocked b = {.source = GP_BLOCKED_SCAN, .syscall = -1};
-	struct look l = {.root = root, .pid = pid, .tid = tid, .out = &b};
+	struct blocked_scan l = {.root = root, .pid = pid, .tid = tid, .out = &b};
 	int err;
 
-	l.deadline_ns = clock_mono_ns() + LOOK_MAX_NS;
-	err = look_stat(&l);
+	l.deadline_ns = clock_mono_ns() + SCAN_MAX_NS;
+	err = blocked_scan_stat(&l);
 	if (err == -ESRCH && tid != pid) {
 		l.tid = pid;
-		err = look_stat(&l);
+		err = blocked_scan_stat(&l);
 	}
 	if (err)
 		return err;
-	look_state(&l);
-	stall_scan_running(s, &l, now_ns);
-	look_near(&l);
+	blocked_scan_state(&l);
+	blocked_call_scan_running(s, &l, now_ns);
+	blocked_scan_near(&l);
 	*ret = b;
 	return l.tid;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_near.c - what a blocked process may wait for: stuck children, threads of collectives. */
-#include "userspace/identity/stall_private.h"
+/* blocked_call_near.c - what a blocked process may wait for: stuck children, threads of
+ * collectives. */
+#include "userspace/identity/blocked_call_private.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -17,9 +18,9 @@
 #define CHILDREN_BYTES 1024
 #define THREADS_MAX    64
 
-static void stall_near_add(struct look *l, const char *fmt, ...)
+static void blocked_call_near_add(struct blocked_scan *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static void stall_near_add(struct look *l, const char *fmt, ...)
+static void blocked_call_near_add(struct blocked_scan *l, const char *fmt, ...)
 {
 	size_t at = strnlen(l->out->where, sizeof(l->out->where) - 1);
 	va_list ap;
@@ -30,42 +31,43 @@ static void stall_near_add(struct look *l, const char *fmt, ...)
 }
 
 /* A child that is stuck itself; one that reads a pipe waits to be told what to do. */
-static bool stall_near_child_stuck(const struct gp_blocked *b)
+static bool blocked_call_near_child_stuck(const struct gp_blocked *b)
 {
 	return b->why == GP_WHY_stopped || b->why == GP_WHY_io || b->why == GP_WHY_network ||
 	       (b->why == GP_WHY_input && strcmp(b->where, "reads a pipe") != 0);
 }
 
-static void stall_near_scan_children(struct look *l, pid_t tid)
+static void blocked_call_near_scan_children(struct blocked_scan *l, pid_t tid)
 {
 	char text[CHILDREN_BYTES], path[64], *at = text, *end;
 
 	snprintf(path, sizeof(path), "task/%d/children", (int)tid);
-	if (look_late(l) || proc_slurp(l->root, l->pid, path, text, sizeof(text)) <= 0)
+	if (blocked_scan_late(l) || proc_slurp(l->root, l->pid, path, text, sizeof(text)) <= 0)
 		return;
 	for (int i = 0; i < CHILDREN_MAX; i++, at = end) {
 		struct gp_blocked b = {0};
-		struct look child = {.root = l->root, .deadline_ns = l->deadline_ns, .out = &b};
+		struct blocked_scan child = {
+			.root = l->root, .deadline_ns = l->deadline_ns, .out = &b};
 
 		child.pid = child.tid = (pid_t)strtol(at, &end, 10);
-		if (end == at || child.pid <= 0 || look_stat(&child))
+		if (end == at || child.pid <= 0 || blocked_scan_stat(&child))
 			return;
-		look_state(&child);
-		if (!stall_near_child_stuck(&b))
+		blocked_scan_state(&child);
+		if (!blocked_call_near_child_stuck(&b))
 			continue;
-		stall_near_add(l, "; its child %d %s", (int)child.pid, b.where);
+		blocked_call_near_add(l, "; its child %d %s", (int)child.pid, b.where);
 		return;
 	}
 }
 
 /* Threads of gloo, NCCL and their kin beside it say that it takes part in collectives. */
-static bool stall_near_takes_part(const char *comm)
+static bool blocked_call_near_takes_part(const char *comm)
 {
 	return strstr(comm, "gloo") || strstr(comm, "nccl") || strstr(comm, "NCCL") ||
 	       strstr(comm, "mpi");
 }
 
-static void stall_near_scan_threads(struct look *l)
+static void blocked_call_near_scan_threads(struct blocked_scan *l)
 {
 	int fd = proc_open(l->root, l->pid, "task", O_RDONLY | O_DIRECTORY);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -77,25 +79,25 @@ static void stall_near_scan_threads(struct look *l)
 			close(fd);
 		return;
 	}
-	for (int i = 0; i < THREADS_MAX && !look_late(l) && (d = readdir(dir));) {
+	for (int i = 0; i < THREADS_MAX && !blocked_scan_late(l) && (d = readdir(dir));) {
 		if (!isdigit((unsigned char)*d->d_name))
 			continue;
 		i++;
 		snprintf(path, sizeof(path), "task/%s/comm", d->d_name);
 		if (proc_slurp(l->root, l->pid, path, comm, sizeof(comm)) <= 0 ||
-		    !stall_near_takes_part(comm))
+		    !blocked_call_near_takes_part(comm))
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		if (!strcmp(comm, first))
 			continue;
-		look_symbol(first, sizeof(first), comm);
-		stall_near_add(l, " beside %s", first);
+		blocked_scan_symbol(first, sizeof(first), comm);
+		blocked_call_near_add(l, " beside %s", first);
 		break;
 	}
 	closedir(dir);
 }
 
-void look_near(struct look *l)
+void blocked_scan_near(struct blocked_scan *l)
 {
 	switch (l->out->why) {
 	case GP_WHY_lock:
@@ -103,10 +105,10 @@ void look_near(struct look *l)
 	case GP_WHY_idle:
 	case GP_WHY_child:
 	case GP_WHY_input:
-		stall_near_scan_threads(l);
-		stall_near_scan_children(l, l->tid);
+		blocked_call_near_scan_threads(l);
+		blocked_call_near_scan_children(l, l->tid);
 		if (l->tid != l->pid)
-			stall_near_scan_children(l, l->pid);
+			blocked_call_near_scan_children(l, l->pid);
 		break;
 	default:
 		break;

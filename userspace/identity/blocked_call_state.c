@@ -13,41 +13,42 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
-#include "userspace/identity/stall_private.h"
+#include "userspace/identity/blocked_call_private.h"
 
 #define FILE_BYTES   1024
 #define STATUS_BYTES 4096
 #define CLOCKS_END   16 /* MAX_CLOCKS of linux/time.h */
 
-static bool stall_begins_with(const char *text, const char *with)
+static bool blocked_call_begins_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
 
 /* ---- files of one thread --------------------------------------------------------------------- */
 
-bool look_late(const struct look *l)
+bool blocked_scan_late(const struct blocked_scan *l)
 {
 	return clock_mono_ns() > l->deadline_ns;
 }
 
-static ssize_t stall_thread_file(const struct look *l, const char *name, char *buf, size_t cap)
+static ssize_t blocked_call_thread_file(const struct blocked_scan *l, const char *name, char *buf,
+					size_t cap)
 {
 	char path[64];
 
-	if (look_late(l))
+	if (blocked_scan_late(l))
 		return -ETIMEDOUT;
 	snprintf(path, sizeof(path), "task/%d/%s", (int)l->tid, name);
 	return proc_slurp(l->root, l->pid, path, buf, cap);
 }
 
-int look_stat(struct look *l)
+int blocked_scan_stat(struct blocked_scan *l)
 {
 	struct proc_stat stat;
 	char path[64];
 	int err;
 
-	if (look_late(l))
+	if (blocked_scan_late(l))
 		return -ETIMEDOUT;
 	snprintf(path, sizeof(path), "task/%d/stat", (int)l->tid);
 	err = proc_stat_file(l->root, l->pid, path, &stat);
@@ -59,13 +60,13 @@ int look_stat(struct look *l)
 }
 
 /* "running", "-1 SP PC" outside of a call, or "NUMBER ARG... SP PC". */
-static void stall_scan_syscall(struct look *l)
+static void blocked_call_scan_syscall(struct blocked_scan *l)
 {
 	char line[FILE_BYTES], *at, *end;
 	long number;
 
 	l->out->syscall = -1;
-	if (stall_thread_file(l, "syscall", line, sizeof(line)) <= 0 ||
+	if (blocked_call_thread_file(l, "syscall", line, sizeof(line)) <= 0 ||
 	    !isdigit((unsigned char)*line))
 		return;
 	number = strtol(line, &end, 10);
@@ -81,7 +82,7 @@ static void stall_scan_syscall(struct look *l)
 	memcpy(l->out->arg, l->arg, sizeof(l->out->arg));
 }
 
-void look_symbol(char *out, size_t cap, const char *text)
+void blocked_scan_symbol(char *out, size_t cap, const char *text)
 {
 	size_t n = 0;
 
@@ -92,21 +93,23 @@ void look_symbol(char *out, size_t cap, const char *text)
 }
 
 /* wchan is "0" where the kernel keeps symbols to itself; the stack's first line says the same. */
-static void stall_scan_wchan(struct look *l)
+static void blocked_call_scan_wchan(struct blocked_scan *l)
 {
 	char text[FILE_BYTES];
 
-	if (stall_thread_file(l, "wchan", text, sizeof(text)) > 0 && strcmp(text, "0") != 0) {
-		look_symbol(l->out->wchan, sizeof(l->out->wchan), text);
+	if (blocked_call_thread_file(l, "wchan", text, sizeof(text)) > 0 &&
+	    strcmp(text, "0") != 0) {
+		blocked_scan_symbol(l->out->wchan, sizeof(l->out->wchan), text);
 		return;
 	}
-	if (stall_thread_file(l, "stack", text, sizeof(text)) > 0 && !strncmp(text, "[<0>] ", 6))
-		look_symbol(l->out->wchan, sizeof(l->out->wchan), text + 6);
+	if (blocked_call_thread_file(l, "stack", text, sizeof(text)) > 0 &&
+	    !strncmp(text, "[<0>] ", 6))
+		blocked_scan_symbol(l->out->wchan, sizeof(l->out->wchan), text + 6);
 }
 
 /* The type of the file system that a descriptor's file lies on, in a line of mountinfo: "ID ... -
  * TYPE ...". */
-static bool stall_scan_file_system(const struct look *l, char *out, size_t cap)
+static bool blocked_call_scan_file_system(const struct blocked_scan *l, char *out, size_t cap)
 {
 	char line[STATUS_BYTES], path[64], *at;
 	bool found = false;
@@ -123,11 +126,11 @@ static bool stall_scan_file_system(const struct look *l, char *out, size_t cap)
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f && fd >= 0)
 		close(fd);
-	while (f && !found && !look_late(l) && fgets(line, sizeof(line), f)) {
+	while (f && !found && !blocked_scan_late(l) && fgets(line, sizeof(line), f)) {
 		at = strncmp(line, path, len) ? NULL : strstr(line, " - ");
 		if (!at)
 			continue;
-		look_symbol(out, cap, at + strlen(" - "));
+		blocked_scan_symbol(out, cap, at + strlen(" - "));
 		found = *out;
 	}
 	if (f)
@@ -136,7 +139,7 @@ static bool stall_scan_file_system(const struct look *l, char *out, size_t cap)
 }
 
 /* What a descriptor stands for, without touching it; of a file also the type of its file system. */
-static bool stall_scan_file(const struct look *l, char *out, size_t cap)
+static bool blocked_call_scan_file(const struct blocked_scan *l, char *out, size_t cap)
 {
 	char path[PROC_PATH_MAX], link[PROC_PATH_MAX], type[32];
 	ssize_t n;
@@ -149,15 +152,15 @@ static bool stall_scan_file(const struct look *l, char *out, size_t cap)
 		return false;
 	log_escape(out, cap, link, (size_t)n);
 	n = (ssize_t)strlen(out);
-	if (*link == '/' && !stall_begins_with(link, "/dev/") &&
-	    stall_scan_file_system(l, type, sizeof(type)))
+	if (*link == '/' && !blocked_call_begins_with(link, "/dev/") &&
+	    blocked_call_scan_file_system(l, type, sizeof(type)))
 		snprintf(out + n, cap - (size_t)n, " (%s)", type);
 	return true;
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-void look_say(struct look *l, enum gp_why why, const char *fmt, ...)
+void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -168,84 +171,90 @@ void look_say(struct look *l, enum gp_why why, const char *fmt, ...)
 }
 
 /* A path is told by its end. */
-static void stall_put_file(struct look *l, enum gp_why why, const char *verb, const char *file)
+static void blocked_call_put_file(struct blocked_scan *l, enum gp_why why, const char *verb,
+				  const char *file)
 {
 	size_t room = sizeof(l->out->where) - strlen(verb) - 2, len = strlen(file);
 
 	if (len <= room)
-		look_say(l, why, "%s %s", verb, file);
+		blocked_scan_explain(l, why, "%s %s", verb, file);
 	else
-		look_say(l, why, "%s ...%s", verb, file + len - (room - 3));
+		blocked_scan_explain(l, why, "%s ...%s", verb, file + len - (room - 3));
 }
 
-static void stall_why_read(struct look *l, const char *name)
+static void blocked_call_why_read(struct blocked_scan *l, const char *name)
 {
 	char file[512];
 
-	if (!stall_scan_file(l, file, sizeof(file)))
-		look_say(l, GP_WHY_input, "is in %s of descriptor %d", name, (int)l->arg[0]);
-	else if (stall_begins_with(file, "socket:"))
-		look_say(l, GP_WHY_network, "reads a socket");
-	else if (stall_begins_with(file, "pipe:"))
-		look_say(l, GP_WHY_input, "reads a pipe");
-	else if (stall_begins_with(file, "anon_inode:"))
-		stall_put_file(l, GP_WHY_idle, "reads", file);
-	else if (stall_begins_with(file, "/dev/pts/") || stall_begins_with(file, "/dev/tty"))
-		stall_put_file(l, GP_WHY_idle, "reads the terminal", file);
+	if (!blocked_call_scan_file(l, file, sizeof(file)))
+		blocked_scan_explain(l, GP_WHY_input, "is in %s of descriptor %d", name,
+				     (int)l->arg[0]);
+	else if (blocked_call_begins_with(file, "socket:"))
+		blocked_scan_explain(l, GP_WHY_network, "reads a socket");
+	else if (blocked_call_begins_with(file, "pipe:"))
+		blocked_scan_explain(l, GP_WHY_input, "reads a pipe");
+	else if (blocked_call_begins_with(file, "anon_inode:"))
+		blocked_call_put_file(l, GP_WHY_idle, "reads", file);
+	else if (blocked_call_begins_with(file, "/dev/pts/") ||
+		 blocked_call_begins_with(file, "/dev/tty"))
+		blocked_call_put_file(l, GP_WHY_idle, "reads the terminal", file);
 	else
-		stall_put_file(l, GP_WHY_input, "reads", file);
+		blocked_call_put_file(l, GP_WHY_input, "reads", file);
 }
 
-static void stall_why_write(struct look *l, const char *name)
+static void blocked_call_why_write(struct blocked_scan *l, const char *name)
 {
 	char file[512], verb[32];
 
 	snprintf(verb, sizeof(verb), "is in %s of", name);
-	if (stall_scan_file(l, file, sizeof(file)))
-		stall_put_file(l, stall_begins_with(file, "socket:") ? GP_WHY_network : GP_WHY_io,
-			       verb, file);
+	if (blocked_call_scan_file(l, file, sizeof(file)))
+		blocked_call_put_file(
+			l, blocked_call_begins_with(file, "socket:") ? GP_WHY_network : GP_WHY_io,
+			verb, file);
 	else
-		look_say(l, GP_WHY_io, "is in %s of descriptor %d", name, (int)l->arg[0]);
+		blocked_scan_explain(l, GP_WHY_io, "is in %s of descriptor %d", name,
+				     (int)l->arg[0]);
 }
 
-static void stall_why_ioctl(struct look *l)
+static void blocked_call_why_ioctl(struct blocked_scan *l)
 {
 	static const char *const drivers[] = {"/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/accel",
 					      "/dev/neuron"};
 	enum gp_why why = GP_WHY_io;
 	char file[512];
 
-	if (!stall_scan_file(l, file, sizeof(file))) {
-		look_say(l, GP_WHY_io, "is in ioctl");
+	if (!blocked_call_scan_file(l, file, sizeof(file))) {
+		blocked_scan_explain(l, GP_WHY_io, "is in ioctl");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
-		if (stall_begins_with(file, drivers[i]))
+		if (blocked_call_begins_with(file, drivers[i]))
 			why = GP_WHY_device;
 	}
-	stall_put_file(l, why, "is in ioctl of", file);
+	blocked_call_put_file(l, why, "is in ioctl of", file);
 }
 
 /* A call that was interrupted (SIGSTOP and SIGCONT) is told by what it sleeps in; where the
  * kernel's compiler left no frame to name (wchan is then its entry), by its arguments, which are
  * those of the first time: of the calls that go on so (nanosleep, poll, futex with a time limit:
  * linux/restart_block.h) only a sleep has a clock where the others have an address. */
-static void stall_why_restart(struct look *l)
+static void blocked_call_why_restart(struct blocked_scan *l)
 {
 	bool clock = l->arg[0] < CLOCKS_END && l->arg[1] <= TIMER_ABSTIME;
 
 	if (strstr(l->out->wchan, "nanosleep") || (clock && !strstr(l->out->wchan, "poll")))
-		look_say(l, GP_WHY_sleep, "sleeps");
-	else if (stall_begins_with(l->out->wchan, "futex"))
-		look_say(l, GP_WHY_lock, "waits on a futex");
+		blocked_scan_explain(l, GP_WHY_sleep, "sleeps");
+	else if (blocked_call_begins_with(l->out->wchan, "futex"))
+		blocked_scan_explain(l, GP_WHY_lock, "waits on a futex");
 	else if (strstr(l->out->wchan, "poll"))
-		look_say(l, GP_WHY_network, "polls descriptors");
+		blocked_scan_explain(l, GP_WHY_network, "polls descriptors");
 	else
-		look_say(l, GP_WHY_unknown, "is in a system call that a signal interrupted");
+		blocked_scan_explain(l, GP_WHY_unknown,
+				     "is in a system call that a signal interrupted");
 }
 
 /* What a blocked thread waits for, by the system call it is in. */
-static void stall_why_syscall(struct look *l)
+static void blocked_call_why_syscall(struct blocked_scan *l)
 {
 	const char *name;
 	enum syscall_kind kind = syscall_kind(l->out->syscall, &name);
@@ -254,62 +263,63 @@ static void stall_why_syscall(struct look *l)
 
 	switch (kind) {
 	case SYSCALL_READ:
-		stall_why_read(l, name);
+		blocked_call_why_read(l, name);
 		break;
 	case SYSCALL_WRITE:
-		stall_why_write(l, name);
+		blocked_call_why_write(l, name);
 		break;
 	case SYSCALL_SOCKET:
-		look_say(l, GP_WHY_network, "is in %s", name);
+		blocked_scan_explain(l, GP_WHY_network, "is in %s", name);
 		break;
 	case SYSCALL_IOCTL:
-		stall_why_ioctl(l);
+		blocked_call_why_ioctl(l);
 		break;
 	case SYSCALL_FLOCK:
-		if (stall_scan_file(l, file, sizeof(file)))
-			stall_put_file(l, GP_WHY_lock, "waits for a lock on", file);
+		if (blocked_call_scan_file(l, file, sizeof(file)))
+			blocked_call_put_file(l, GP_WHY_lock, "waits for a lock on", file);
 		else
-			look_say(l, GP_WHY_lock, "waits for a lock on a file");
+			blocked_scan_explain(l, GP_WHY_lock, "waits for a lock on a file");
 		break;
 	case SYSCALL_FILE:
-		look_say(l, GP_WHY_io, "is in %s", name);
+		blocked_scan_explain(l, GP_WHY_io, "is in %s", name);
 		break;
 	case SYSCALL_OPEN:
-		look_say(l, GP_WHY_input, "%s",
-			 strcmp(l->out->wchan, "wait_for_partner")
-				 ? "opens a file"
-				 : "opens a FIFO that has no other end");
+		blocked_scan_explain(l, GP_WHY_input, "%s",
+				     strcmp(l->out->wchan, "wait_for_partner")
+					     ? "opens a file"
+					     : "opens a FIFO that has no other end");
 		break;
 	case SYSCALL_FUTEX:
-		look_say(l, GP_WHY_lock, "waits on a %s", name);
+		blocked_scan_explain(l, GP_WHY_lock, "waits on a %s", name);
 		break;
 	case SYSCALL_POLL:
-		look_say(l, GP_WHY_network, "polls %s", alone ? "one descriptor" : "descriptors");
+		blocked_scan_explain(l, GP_WHY_network, "polls %s",
+				     alone ? "one descriptor" : "descriptors");
 		break;
 	case SYSCALL_EVENTS:
-		look_say(l, GP_WHY_idle, "waits in %s", name);
+		blocked_scan_explain(l, GP_WHY_idle, "waits in %s", name);
 		break;
 	case SYSCALL_CHILD:
-		look_say(l, GP_WHY_child, "waits for a child in %s", name);
+		blocked_scan_explain(l, GP_WHY_child, "waits for a child in %s", name);
 		break;
 	case SYSCALL_SLEEP:
-		look_say(l, GP_WHY_sleep, "sleeps");
+		blocked_scan_explain(l, GP_WHY_sleep, "sleeps");
 		break;
 	case SYSCALL_RESTART:
-		stall_why_restart(l);
+		blocked_call_why_restart(l);
 		break;
 	case SYSCALL_OTHER:
-		look_say(l, GP_WHY_unknown, "is in system call %d", l->out->syscall);
+		blocked_scan_explain(l, GP_WHY_unknown, "is in system call %d", l->out->syscall);
 		break;
 	}
 }
 
-static void stall_why_stopped(struct look *l)
+static void blocked_call_why_stopped(struct blocked_scan *l)
 {
 	char status[STATUS_BYTES], comm[64] = "", name[80] = "", *at;
 	int tracer = 0;
 
-	if (stall_thread_file(l, "status", status, sizeof(status)) > 0) {
+	if (blocked_call_thread_file(l, "status", status, sizeof(status)) > 0) {
 		at = strstr(status, "\nTracerPid:");
 		tracer = at ? atoi(at + strlen("\nTracerPid:")) : 0;
 	}
@@ -318,42 +328,42 @@ static void stall_why_stopped(struct look *l)
 		log_escape(name, sizeof(name), comm, strlen(comm));
 	}
 	if (tracer)
-		look_say(l, GP_WHY_stopped, "is held by process %d%s%.24s%s", tracer,
-			 *name ? " (" : "", name, *name ? ")" : "");
+		blocked_scan_explain(l, GP_WHY_stopped, "is held by process %d%s%.24s%s", tracer,
+				     *name ? " (" : "", name, *name ? ")" : "");
 	else
-		look_say(l, GP_WHY_stopped, "is stopped by a signal");
+		blocked_scan_explain(l, GP_WHY_stopped, "is stopped by a signal");
 }
 
-void look_state(struct look *l)
+void blocked_scan_state(struct blocked_scan *l)
 {
 	switch (l->out->state) {
 	case 'T':
 	case 't':
-		stall_why_stopped(l);
+		blocked_call_why_stopped(l);
 		break;
 	case 'R':
-		look_say(l, GP_WHY_busy, "runs");
+		blocked_scan_explain(l, GP_WHY_busy, "runs");
 		break;
 	case 'D':
-		stall_scan_syscall(l);
-		stall_scan_wchan(l);
+		blocked_call_scan_syscall(l);
+		blocked_call_scan_wchan(l);
 		if (l->out->syscall < 0)
-			look_say(l, GP_WHY_io, "waits for a page of memory");
+			blocked_scan_explain(l, GP_WHY_io, "waits for a page of memory");
 		else
-			stall_why_syscall(l);
+			blocked_call_why_syscall(l);
 		if (l->out->why != GP_WHY_device)
 			l->out->why = GP_WHY_io;
 		break;
 	case 'S':
-		stall_scan_syscall(l);
-		stall_scan_wchan(l);
+		blocked_call_scan_syscall(l);
+		blocked_call_scan_wchan(l);
 		if (l->out->syscall >= 0)
-			stall_why_syscall(l);
+			blocked_call_why_syscall(l);
 		else
-			look_say(l, GP_WHY_unknown, "sleeps in the kernel");
+			blocked_scan_explain(l, GP_WHY_unknown, "sleeps in the kernel");
 		break;
 	default:
-		look_say(l, GP_WHY_unknown, "is in state %c", l->out->state);
+		blocked_scan_explain(l, GP_WHY_unknown, "is in state %c", l->out->state);
 		break;
 	}
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blocked_call_private.h - one look at a thread (blocked_call.c): its state (blocked_call_state.c)
+ * and what is near it (blocked_call_near.c). */
+#ifndef IDENTITY_BLOCKED_CALL_PRIVATE_H
+#define IDENTITY_BLOCKED_CALL_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "userspace/identity/blocked_call.h"
+
+struct blocked_scan {
+	const char *root;
+	pid_t pid, tid;
+	uint64_t deadline_ns;
+	uint64_t thread_ticks;
+	uint64_t arg[6];
+	struct gp_blocked *out;
+};
+
+bool blocked_scan_late(const struct blocked_scan *l);
+int blocked_scan_stat(struct blocked_scan *l);	 /* its state; 0 or -errno */
+void blocked_scan_state(struct blocked_scan *l); /* what that state means */
+/* Sets why the thread does not get on, and the text that explains it. */
+void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A symbol or a thread's name, cut where it is none. */
+void blocked_scan_symbol(char *out, size_t cap, const char *text);
+/* Adds who it may be waiting for: threads of a library of collectives, a child that is stuck
+ * itself. */
+void blocked_scan_near(struct blocked_scan *l);
+
+#endif
