@@ -6,9 +6,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#define HEAD_BYTES   24 /* magic 8, length of what follows 8, format 4, checksum 4; little-endian */
+#define HEAD_BYTES   24 /* magic 8, length of the rest 8, format 4, checksum 4; little-endian */
 #define CRC_AT	     20
-#define NUMBER_BYTES 10 /* of 64 bits, 7 in each */
+#define NUMBER_BYTES 10 /* a 64-bit number, 7 bits in each */
 
 static void archive_fail(struct archive *a, int error)
 {
@@ -40,7 +40,7 @@ static uint64_t archive_get_le(const unsigned char *from, int bytes)
 	return value;
 }
 
-/* Checksum of all bytes but its own. */
+/* Checksum of all bytes except the checksum itself. */
 static uint32_t archive_crc(const unsigned char *archive, size_t len)
 {
 	uLong crc = crc32_z(0, archive, CRC_AT);
@@ -109,7 +109,7 @@ int archive_end(struct archive *a)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Seven bits a byte, lowest first, the eighth says that more follow (LEB128): most numbers are
+/* LEB128: seven bits in each byte, lowest first; the eighth says that more follow. Most numbers are
  * small. */
 static void archive_number_put(struct archive *a, uint64_t value)
 {
@@ -186,7 +186,7 @@ void archive_unsigned(struct archive *a, void *p, size_t size)
 	archive_value_set(p, size, value);
 }
 
-/* Sign in the lowest bit: small negative ones stay short. */
+/* The sign is in the lowest bit, so that small negative numbers stay short. */
 void archive_signed(struct archive *a, void *p, size_t size)
 {
 	unsigned unused = 64 - 8 * (unsigned)size;
@@ -206,7 +206,7 @@ void archive_signed(struct archive *a, void *p, size_t size)
 	archive_value_set(p, size, value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
 }
 
-/* Any other byte in a bool is undefined behaviour for whoever looks at it. */
+/* Any other byte in a bool would be undefined behaviour when it is read. */
 void archive_bool(struct archive *a, void *p, size_t size)
 {
 	uint64_t value;
@@ -251,7 +251,7 @@ void archive_bytes(struct archive *a, void *p, size_t len)
 		return;
 	}
 	if (!len)
-		return; /* nothing may be NULL */
+		return; /* memcpy() must not get NULL */
 	memcpy(p, a->at, len);
 	a->at += len;
 }
@@ -271,7 +271,7 @@ void archive_chars(struct archive *a, char *text, size_t cap)
 
 /* ---- structs --------------------------------------------------------------------------------- */
 
-/* The checksum was right: what has another size was written by another version. */
+/* The checksum was right, so another size means another version. */
 void archive_struct(struct archive *a, size_t size)
 {
 	size_t written = size;
@@ -286,7 +286,7 @@ void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size
 	archive_below(a, count, (uint64_t)max + 1);
 	if (*count)
 		archive_struct(a, size);
-	/* An item takes a byte at least: no long loop over what is not there. */
+	/* Each item takes at least one byte, so this bounds the caller's loop. */
 	if (!a->out && (a->error || *count > (size_t)(a->end - a->at))) {
 		archive_require(a, false);
 		*count = 0;

@@ -22,11 +22,12 @@
 #include "userspace/base/proc_file.h"
 
 #define NS_PER_MS     1000000ull
-#define WAIT_NS	      200000000ull /* a look at the largest process takes a hundredth of it */
+#define WAIT_NS	      200000000ull /* reading the largest process takes a hundredth of it */
 #define WAIT_SHORT_NS 50000000ull
-#define WAIT_BUSY_NS  2000000000ull /* ... while it is at work: the machine is loaded */
-#define DEBT_NS	      1000000000ull /* waited in vain, less a quarter of the time since */
-#define STUCK_MAX     4
+#define WAIT_BUSY_NS                                                                               \
+	2000000000ull /* limit while the helper process is running: the machine is loaded */
+#define DEBT_NS	  1000000000ull /* time of failed waits, less a quarter of the time since */
+#define STUCK_MAX 4
 
 struct ask {
 	aside_fn *fn;
@@ -43,18 +44,18 @@ struct aside {
 	pid_t pid; /* 0: none */
 	int fd;
 	int keep;
-	char *shared; /* where its answers are */
+	char *shared; /* shared memory for its answers */
 	size_t cap;
-	pid_t stuck[STUCK_MAX]; /* killed, and not ended yet; 0: none */
+	pid_t stuck[STUCK_MAX]; /* killed, but not yet ended; 0: free slot */
 	bool stuck_logged;
 	uint64_t debt_ns, debt_at_ns;
 	uint64_t cpu_ns;
 };
 
-/* ---- the other process ----------------------------------------------------------------------- */
+/* ---- the helper process ---------------------------------------------------------------------- */
 
-/* What others run and map is read; of who carries histories or exports to files, a folder of
- * somebody else's is written, and what is made for TensorBoard there given to them. */
+/* CAP_SYS_PTRACE to CAP_PERFMON read other users' processes and files; the rest writes histories
+ * and exports into folders of other users, and gives TensorBoard files to their owner. */
 #define CAPS_KEPT                                                                                  \
 	(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) |                          \
 	 CONFINE_CAP(CAP_CHECKPOINT_RESTORE) | CONFINE_CAP(CAP_PERFMON) |                          \
@@ -80,11 +81,11 @@ int aside_settle(const char *name, int *fd, int keep, uint64_t caps)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
 	sigset_t all;
 
-	sigfillset(&all); /* a terminal's ^C is meant for the parent */
+	sigfillset(&all); /* ^C on the terminal is for the parent */
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Out of the way of the places that they go to. */
+	/* Move the descriptors away from the numbers that are assigned below. */
 	from = null < 0 ? -1 : fcntl(*fd, F_DUPFD, ASIDE_KEPT_FD + 1);
 	to = from < 0 ? -1 : fcntl(kept, F_DUPFD, ASIDE_KEPT_FD + 1);
 	if (to < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
@@ -100,7 +101,7 @@ static _Noreturn void aside_serve(int fd, int keep, char *shared, size_t cap)
 	static struct ask ask;
 	struct answer answer;
 
-	/* keep is a program of the kernel, and running it takes CAP_BPF. */
+	/* keep is a BPF program; running it takes CAP_BPF. */
 	if (aside_settle("gp-bpf-look", &fd, keep, keep >= 0 ? CONFINE_CAP(CAP_BPF) : 0))
 		_exit(1);
 	while (recv(fd, &ask, sizeof(ask), 0) > 0) {
@@ -120,7 +121,7 @@ static int aside_start(struct aside *a)
 {
 	int pair[2], err;
 
-	/* Its own file: a helper process that was killed may still write. */
+	/* Each helper process has its own mapping: one that was killed may still write. */
 	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (a->shared == MAP_FAILED)
@@ -157,7 +158,7 @@ static void aside_kill(struct aside *a)
 	a->pid = 0;
 }
 
-/* Whether there is a place for one more that cannot be killed. */
+/* Returns whether there is room for one more process that cannot be killed. */
 static bool aside_reap(struct aside *a)
 {
 	bool room = false;
@@ -192,7 +193,7 @@ void aside_free(struct aside *a)
 	aside_reap(a);
 	if (pid) {
 		aside_kill(a);
-		waitpid(pid, NULL, 0); /* it is idle */
+		waitpid(pid, NULL, 0); /* it is idle and ends at once */
 	}
 	free(a);
 }
@@ -218,7 +219,7 @@ static uint64_t aside_patience_ns(struct aside *a, uint64_t now_ns)
 	return a->debt_ns > DEBT_NS ? WAIT_SHORT_NS : WAIT_NS;
 }
 
-/* It waits for nothing but a CPU. */
+/* Whether the helper process waits for nothing but a CPU. */
 static bool aside_busy(const struct aside *a)
 {
 	struct proc_stat s;
@@ -226,7 +227,7 @@ static bool aside_busy(const struct aside *a)
 	return !proc_stat("", a->pid, &s) && s.state == 'R';
 }
 
-/* 0: *ret is the answer; -EIO: the other process is gone. */
+/* 0: *ret is the answer; -EIO: the helper process is gone. */
 static int aside_answer_await(struct aside *a, struct answer *ret)
 {
 	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + aside_patience_ns(a, from_ns),
@@ -237,7 +238,7 @@ static int aside_answer_await(struct aside *a, struct answer *ret)
 	for (;;) {
 		if (now_ns < until_ns)
 			poll(&p, 1, (int)((until_ns - now_ns) / 1000000) + 1);
-		/* The time may have passed while we were stopped, with the answer there. */
+		/* The time may have passed while we were stopped, although the answer is there. */
 		n = recv(a->fd, ret, sizeof(*ret), MSG_DONTWAIT);
 		if (n == sizeof(*ret))
 			return 0;
@@ -307,7 +308,7 @@ ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_le
 	if (arg_len > sizeof(ask.arg))
 		return -E2BIG;
 	memcpy(ask.arg, arg, arg_len);
-	/* One that is gone (killed by somebody, out of memory) is replaced once. */
+	/* A helper process that was killed (by a user, out of memory) is replaced once. */
 	for (int i = 0; i < 2 && (err == -EBUSY || err == -EIO); i++) {
 		if (!aside_has_room(a))
 			return -EBUSY;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aside.h - calls of the kernel that may never come back, made in a process of our own: a process
- * whose address space is locked (one of its threads waits for a page that never comes) holds up
- * whoever reads its mappings, its command line or its environment. The caller waits for an answer,
- * but not for long.
+/* aside.h - runs system calls that may never return in a helper process. Example: reading the
+ * mappings, command line or environment of a process whose mmap lock is held (a thread of it waits
+ * for a page that never comes) blocks the reader. The caller waits for an answer for a limited time
+ * only.
  *
- * A helper process that has used up its time is killed. One that not even that ends is left behind;
- * of those there may be 4, then nothing can be asked any more. Not thread-safe. */
+ * A helper process that exceeds its time is killed. One that cannot be killed is abandoned; there
+ * may be 4 of those, after that every call fails. Not thread-safe. */
 #ifndef BASE_ASIDE_H
 #define BASE_ASIDE_H
 
@@ -15,53 +15,55 @@
 #include <sys/types.h>
 
 #define ASIDE_ARG_MAX 2048
-#define ASIDE_KEPT_FD 4 /* what aside_keep() named has this number there */
+#define ASIDE_KEPT_FD 4 /* its number in the helper process */
 
 struct aside;
 
-/* A function that the helper process runs. It sees a copy of the caller's memory from some time
- * ago, so all its input is in arg. Returns the bytes written to ret, at most cap, or -errno. */
+/* A function that the helper process runs. It sees the caller's memory as of the fork, so all its
+ * input is in arg. Returns the bytes written to ret, at most cap, or -errno. */
 typedef ssize_t aside_fn(const void *arg, void *ret, size_t cap);
 
-/* cap: bytes of an answer, at most. The process is started by the first call. */
+/* cap: maximum size of an answer in bytes. The first call starts the process. Returns 0 or
+ * -ENOMEM. */
 int aside_new(struct aside **ret, size_t cap);
-/* Does not wait for what cannot be killed. NULL is fine. */
+/* Kills the helper process without waiting for its end. NULL is fine. */
 void aside_free(struct aside *a);
-/* The one descriptor that the other process has from us; borrowed. To be told before the first
- * call. */
+/* The one descriptor that the helper process inherits; borrowed. Call it before the first
+ * aside_call(). */
 void aside_keep(struct aside *a, int fd);
 
-/* Bytes of the answer, which is the module's until the next call, or -errno of the function;
- * -ETIMEDOUT: it does not come back; -EBUSY: too many have not. Waits 0.2 s at most, and a quarter
- * of that when most of the last seconds went into waiting; longer, 2 s at most, only while the
- * other process waits for nothing but a CPU. */
+/* Returns the size of the answer, or -errno of the function; -ETIMEDOUT: no answer in time; -EBUSY:
+ * too many helper processes could not be killed. *ret is valid until the next call. Waits at most
+ * 0.2 s, or a quarter of that when most of the last seconds were spent waiting; up to 2 s only
+ * while the helper process waits for nothing but a CPU. */
 ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len,
 		   const void **ret);
-/* The same without waiting: 0, and the answer is asked for until it is there; nothing else may be
- * asked before that. As aside_call() else. */
+/* Sends the question without waiting for its answer, which aside_answer() takes. Returns 0 or
+ * -errno as aside_call(). Until then no other question may be sent. */
 int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len);
-/* Waits so long at most. -EAGAIN: not yet; else as aside_call(). */
+/* Waits up to wait_ms for the answer. Returns -EAGAIN if it has not come; else as aside_call(). */
 ssize_t aside_answer(struct aside *a, int wait_ms, const void **ret);
-/* The same, whatever signals come: all of wait_ms. */
+/* As aside_answer(), but signals do not shorten the wait. */
 ssize_t aside_await(struct aside *a, int wait_ms, const void **ret);
-/* One call, in a process of its own that is started for it: fn sees the memory of now, so arg may
- * hold pointers. The answer goes to ret. Waits up to wait_ms: -ETIMEDOUT. Bytes or -errno, as
- * aside_call(). */
+/* Runs fn once, in a process forked for this call: fn sees the present memory, so arg may hold
+ * pointers. The answer is written to ret. Waits up to wait_ms, then -ETIMEDOUT. Returns bytes or
+ * -errno, as aside_call(). */
 ssize_t aside_once(aside_fn *fn, const void *arg, size_t arg_len, void *ret, size_t cap,
 		   int wait_ms);
-/* What was asked has used up its time. */
+/* Gives up the question that was asked, and kills the helper process. */
 void aside_drop(struct aside *a);
-/* CPU time that calls have taken there. */
+/* CPU time that calls have used in helper processes. */
 uint64_t aside_cpu_ns(const struct aside *a);
 
-/* A helper process that aside_settle() settles from now on keeps no capability but to read, and,
- * where system calls can be denied, cannot start, signal or reach another process. */
+/* Helper processes that call aside_settle() from now on keep only the capabilities to read other
+ * processes and to write exports. calls: they also cannot start, signal or reach other processes,
+ * where the kernel can deny system calls. */
 void aside_confine(bool calls);
-/* For a process just forked that is to serve its parent over *fd: leaves everything else behind
- * that the parent holds (it would outlive the parent in one that cannot be killed: links, files and
- * pipes that somebody waits for the end of), minds no signals of a terminal, and ends with the
- * parent. *fd is moved; keep, unless it is -1, becomes ASIDE_KEPT_FD. caps: capabilities
- * (CONFINE_CAP()) that it keeps besides. */
+/* For a process just forked that will serve its parent over *fd. Closes all else inherited from the
+ * parent, because a process that cannot be killed would keep links, files and pipes open after the
+ * parent's end. Ignores the terminal's signals and ends with the parent. *fd is moved; keep, unless
+ * it is -1, becomes ASIDE_KEPT_FD. caps: capabilities (CONFINE_CAP()) that it keeps besides those
+ * for reading. */
 int aside_settle(const char *name, int *fd, int keep, uint64_t caps);
 
 #endif

@@ -44,7 +44,7 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	char *to;
 
 	if (!b->failed && len && b->data &&
-	    len < b->cap - b->len) { /* most of a page comes in small pieces */
+	    len < b->cap - b->len) { /* fast path: most of a page is written in small pieces */
 		memcpy(b->data + b->len, data, len);
 		b->len += len;
 		b->data[b->len] = '\0';
@@ -57,7 +57,7 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	b->len += len;
 }
 
-/* Lines of steps are mostly integers, and a replay writes a great many: printf would be half of its
+/* Lines of steps are mostly integers, and a replay writes very many: printf would take half of its
  * time. */
 void buffer_uint(struct buffer *b, uint64_t value)
 {
@@ -88,7 +88,8 @@ void buffer_printf(struct buffer *b, const char *fmt, ...)
 		return;
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	len = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap); /* it nearly always fits */
+	len = vsnprintf(room ? b->data + b->len : NULL, room, fmt,
+			ap); /* the text nearly always fits */
 	if (len >= 0 && (size_t)len < room) {
 		b->len += (size_t)len;
 	} else if (len >= 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffer.h - a growing byte buffer; the string builder of exporters. Zero-initialised is empty and
- * valid. A failed allocation sets `failed` and later calls do nothing: check once, at the end. */
+/* buffer.h - a growing byte buffer, used to build texts. A zero-initialised buffer is empty and
+ * valid. A failed allocation sets `failed`, and later calls do nothing: check once, at the end. */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 
@@ -15,11 +15,12 @@ struct buffer {
 };
 
 void buffer_add(struct buffer *b, const void *data, size_t len);
-void buffer_uint(struct buffer *b, uint64_t value); /* its digits */
+void buffer_uint(struct buffer *b, uint64_t value); /* in decimal */
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Room for len more bytes; returns where they go (NULL on failure); the caller adds to b->len. */
+/* Makes room for len more bytes. Returns where to write them (NULL on failure); the caller then
+ * adds to b->len. */
 char *buffer_reserve(struct buffer *b, size_t len);
-void buffer_clear(struct buffer *b); /* keeps the memory */
+void buffer_clear(struct buffer *b); /* keeps the allocated memory */
 void buffer_free(struct buffer *b);
 
 #endif

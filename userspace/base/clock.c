@@ -67,16 +67,15 @@ uint64_t clock_suspended_ns(void)
 			suspended = (int64_t)(boot - (first + width / 2));
 		}
 	}
-	/* The rest of the error is under a microsecond; a suspend is not. */
+	/* A smaller difference is measurement error. */
 	return suspended < 1000 ? 0 : (uint64_t)suspended;
 }
 
-/* A day of the proleptic Gregorian calendar, counted from 1970-01-01. Years are counted from March
- * on, so that the day that not every one has is the last, and in eras of 400, which are all
- * alike. */
+/* A day of the proleptic Gregorian calendar, counted from 1970-01-01. Years are counted from March,
+ * so that the leap day is the last day, in eras of 400 years, which are all alike. */
 static void clock_date(int64_t day, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
 {
-	uint64_t at = (uint64_t)(day + 719468); /* from 0000-03-01: years before are not reached */
+	uint64_t at = (uint64_t)(day + 719468); /* from 0000-03-01; earlier years do not occur */
 	unsigned of_era = (unsigned)(at % 146097);
 	unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
 	unsigned of_year = of_era - (365 * year + year / 4 - year / 100);
@@ -94,8 +93,8 @@ static char *clock_digits(char *to, unsigned value, int digits)
 	return to + digits;
 }
 
-/* By hand: each line has one, and printf and the C library's time zones take longer than the rest
- * of it. */
+/* Formatted by hand: each line has a time, and printf and the C library's time zones would take
+ * longer than the rest of the line. */
 char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns)
 {
 	int64_t s = real_ns / NS_PER_S, ns = real_ns % NS_PER_S, day;
@@ -149,9 +148,9 @@ char *clock_duration(char *out, int out_len, uint64_t ns)
 
 	if (out_len <= 0)
 		return out;
-	if (ns >= 59950000000ull) /* what would be rounded to 60.0 s */
+	if (ns >= 59950000000ull) /* would be rounded to 60.0 s */
 		return clock_long_duration(out, out_len, ns);
-	/* step: what the last of three digits is worth; 1 ns, then 10 ns (9.99 us), 100 ns (99.9
+	/* step: value of the last of three digits; 1 ns, then 10 ns (9.99 us), 100 ns (99.9
 	 * us)... */
 	for (digits = 0;; digits++, step *= 10) {
 		q = (ns + step / 2) / step;

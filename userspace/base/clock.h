@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - the one place that reads clocks, and that maps CLOCK_MONOTONIC to wall time. */
+/* clock.h - reads clocks and maps CLOCK_MONOTONIC to wall time; no other file reads clocks. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -9,11 +9,11 @@ uint64_t clock_mono_ns(void);
 uint64_t clock_boot_ns(void);
 int64_t clock_real_ns(void);
 
-/* CPU time of the calling thread: prices that other programs on the CPU do not change. */
+/* CPU time of the calling thread: a measure that does not depend on other programs. */
 uint64_t clock_thread_ns(void);
 
-/* The boot that stamps of CLOCK_MONOTONIC and CLOCK_BOOTTIME are of, as the kernel writes it; ""
- * when it cannot be read. */
+/* The boot ID: identifies the boot that values of CLOCK_MONOTONIC and CLOCK_BOOTTIME belong to, as
+ * the kernel writes it; "" when it cannot be read. */
 #define CLOCK_BOOT_ID_MAX 40
 void clock_boot_id(char out[CLOCK_BOOT_ID_MAX]);
 
@@ -26,8 +26,7 @@ char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns);
 
 /* "31.2 ms", "1.05 s", "850 ns", "2 h 03 m": three significant digits, aligned units. out >= 16. */
 char *clock_duration(char *out, int out_len, uint64_t ns);
-/* Two durations that are told beside each other, with as many digits as keep them apart where they
- * differ. */
+/* Two durations that are shown together, with as many digits as are needed to tell them apart. */
 void clock_durations(char *a, char *b, int out_len, uint64_t a_ns, uint64_t b_ns);
 
 #endif

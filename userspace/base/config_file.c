@@ -13,7 +13,7 @@
 #define CONFIG_DEPTH   8
 #define CONFIG_KEY_MAX 128
 #define CONFIG_MAX     (1 << 20) /* bytes */
-#define CONFIG_WAIT_MS 3000	 /* for the writer of a pipe */
+#define CONFIG_WAIT_MS 3000	 /* limit for the writer of a pipe */
 
 struct config_walk {
 	const char *file;

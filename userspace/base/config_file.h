@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_file.h - a YAML file, flattened: nested mappings become dotted keys, so that a table of
- * keys is all that a reader needs. */
+/* config_file.h - reads a YAML file as dotted keys: nested mappings are flattened, so that a reader
+ * needs only a table of keys. */
 #ifndef BASE_CONFIG_FILE_H
 #define BASE_CONFIG_FILE_H
 
 #include <stddef.h>
 
-/* Calls set(ctx, file, line, "steps.marker", value) for each scalar, in order; items of a sequence
- * share their key. A file has a MiB at most. -errno after one line; set() returns -errno to stop,
- * having logged. */
+/* Calls set(ctx, file, line, "steps.marker", value) for each scalar, in order; the items of a
+ * sequence share their key. A file may have up to 1 MiB. Returns 0, or -errno after one logged
+ * line; set() returns -errno to stop, having logged. */
 typedef int config_fn(void *ctx, const char *file, int line, const char *key, const char *value);
 int config_read(const char *file, config_fn *set, void *ctx);
-/* The same of a text; file: what it is called. */
+/* The same for a text in memory; file: the name used in messages. */
 int config_read_text(const char *file, const char *text, size_t len, config_fn *set, void *ctx);
-/* The file of --web-config, which may be read at any time: a regular file. config_read(), of
- * --config, waits some seconds for a pipe's writer, too. */
+/* Reads a file that may be read again at any time (--web-config): it must be a regular file.
+ * config_read() also waits some seconds for the writer of a pipe (--config). */
 int config_read_again(const char *file, config_fn *set, void *ctx);
 
 #endif

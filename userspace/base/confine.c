@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CAPS 64 /* more than there will be soon: the kernel says which is one too many */
+#define CAPS 64 /* upper bound; the kernel reports the first number that does not exist */
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
@@ -21,8 +21,8 @@ int confine_capabilities(uint64_t keep)
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3];
 
-	/* Without CAP_SETPCAP it stays as it is, and no way leads to what is in it: see
-	 * confine_privileges(). */
+	/* Without CAP_SETPCAP the bounding set stays; confine_privileges() makes sure that it
+	 * cannot be used. */
 	for (unsigned long cap = 0; cap < CAPS; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
 			break;
@@ -31,7 +31,8 @@ int confine_capabilities(uint64_t keep)
 		return -errno;
 	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
 		own[i].permitted &= (uint32_t)(keep >> (32 * i));
-		own[i].effective = own[i].permitted; /* a change of user emptied it */
+		own[i].effective =
+			own[i].permitted; /* a change of user cleared the effective set */
 		own[i].inheritable = 0;
 	}
 	return syscall(SYS_capset, &head, own) ? -errno : 0;
@@ -54,12 +55,12 @@ int confine_privileges(void)
 
 /* ---- system calls ---------------------------------------------------------------------------- */
 
-/* The list has denied calls, not allowed ones: C libraries, and the commands of hooks, which
- * inherit this, make calls that nobody listed, and must not break by an update. By name: what the
- * library or the machine does not know is left out. */
+/* A list of denied calls, not of allowed ones: C libraries and the commands of hooks, which inherit
+ * this, use calls that no list foresees, and an update must not break them. By name: calls that the
+ * library or the machine does not know are skipped. */
 static const char *const machine[] = {
 /* other processes */
-#if !defined(__SANITIZE_ADDRESS__) /* whose look for leaks is a tracer */
+#if !defined(__SANITIZE_ADDRESS__) /* its leak checker is a tracer */
 	"ptrace",
 #endif
 	"process_vm_writev",
@@ -89,7 +90,7 @@ static const char *const machine[] = {
 	"iopl",
 	"ioperm",
 	"personality",
-	/* what is mounted, and in whose eyes */
+	/* mounts and mount namespaces */
 	"mount",
 	"mount_setattr",
 	"move_mount",
@@ -123,7 +124,7 @@ static const char *const machine[] = {
 	"_sysctl",
 	"uselib",
 	"ustat",
-	/* secrets, and files behind the backs of their folders */
+	/* secrets, and opening files without passing through their folders */
 	"add_key",
 	"request_key",
 	"keyctl",
@@ -163,14 +164,15 @@ static int confine_deny(scmp_filter_ctx f, const char *const *names)
 		if (call == __NR_SCMP_ERROR)
 			continue;
 		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), call, 0);
-		if (err == -EEXIST || err == -EDOM) /* denied already; this machine has none */
+		if (err == -EEXIST ||
+		    err == -EDOM) /* denied already; this machine has no such call */
 			err = 0;
 	}
 	return err;
 }
 
-/* A user namespace of one's own has every capability in it. One of a job may be joined, by its
- * owner only: what is mounted in there is read (loader/reader/reader_serve.c). */
+/* In a new user namespace a process has every capability. setns() is allowed: only the owner of a
+ * job's namespace can join it, to read mounts in there (loader/reader/reader_serve.c). */
 static int confine_deny_namespaces(scmp_filter_ctx f)
 {
 	static const scmp_datum_t kinds[] = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
@@ -185,7 +187,7 @@ static int confine_deny_namespaces(scmp_filter_ctx f)
 	return err;
 }
 
-/* Text that is put into a terminal's input runs in the shell of its user. */
+/* Text put into a terminal's input queue is run by its user's shell. */
 static int confine_deny_typing(scmp_filter_ctx f)
 {
 	static const scmp_datum_t typing[] = {TIOCSTI, 0x541c /* TIOCLINUX */};
@@ -197,7 +199,7 @@ static int confine_deny_typing(scmp_filter_ctx f)
 	return err;
 }
 
-/* Programs of the same machine's older kind are under the same rules; those of any other get
+/* The same rules apply to the machine's 32-bit programs; those of any other architecture get
  * ENOSYS. */
 static int confine_other_kinds(scmp_filter_ctx f)
 {
@@ -224,13 +226,13 @@ static int confine_deny_reader(scmp_filter_ctx f)
 {
 	int err = confine_deny(f, reader);
 
-	/* Whether somebody is there may be asked. */
+	/* Signal 0, a check that a process exists, is allowed. */
 	return err ? err
 		   : seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
 				      SCMP_A1(SCMP_CMP_NE, 0, 0));
 }
 
-/* The kernel did not have it once: every C library goes on with clone then. */
+/* Every C library falls back to clone(), as older kernels have no clone3(). */
 static int confine_deny_clone3(scmp_filter_ctx f)
 {
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -244,8 +246,7 @@ static int confine_load(int (*rules)(scmp_filter_ctx), bool logged)
 	if (!err)
 		err = rules(f);
 	if (!err) {
-		seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG,
-				 logged); /* where the kernel has it (4.14) */
+		seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG, logged); /* since Linux 4.14 */
 		seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 		seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 		err = seccomp_load(f);
@@ -261,7 +262,7 @@ int confine_calls(enum confine_calls what)
 
 	if (what == CONFINE_READER)
 		return confine_load(confine_deny_reader, true);
-	/* By itself: every thread that begins would be told. */
+	/* In a filter of its own, without the audit log: every new thread would be logged. */
 	err = confine_load(confine_deny_clone3, false);
 	return err ? err : confine_load(confine_deny_machine, true);
 }

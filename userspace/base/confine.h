@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* confine.h - a process gives up for good what it has no use for: capabilities, ways to gain new
- * ones, and system calls that change other processes or the machine. The limits apply to the
- * calling thread and to threads and processes that it starts later: call it while there is one
- * thread. Errors: 0 or -errno, nothing is logged. */
+/* confine.h - drops what the process does not need, for good: capabilities, ways to gain new ones,
+ * and system calls that change other processes or the machine. The limits apply to the calling
+ * thread and to threads and processes that it starts later: call it while there is one thread.
+ * Functions return 0 or -errno and log nothing. */
 #ifndef BASE_CONFINE_H
 #define BASE_CONFINE_H
 
@@ -11,23 +11,23 @@
 
 #define CONFINE_CAP(number) (1ull << (number)) /* CAP_BPF... of linux/capability.h */
 
-/* Permitted and effective: those of keep that are there. Inheritable, ambient: none. The bounding
- * set, where CAP_SETPCAP allows it, likewise. What was never there is not missed. */
+/* Reduces the permitted and effective sets to `keep`, clears the inheritable and ambient sets, and
+ * reduces the bounding set where CAP_SETPCAP allows it. A capability of `keep` that the process
+ * lacks is not an error. */
 int confine_capabilities(uint64_t keep);
-/* Whether all of these are effective. */
+/* Whether all of these capabilities are effective. */
 bool confine_has(uint64_t caps);
-/* No program that is executed from now on has more than we: set-user-ID bits and capabilities of
- * files do not count. */
+/* Programs executed from now on gain no privileges: set-user-ID bits and file capabilities have no
+ * effect. */
 int confine_privileges(void);
 
 enum confine_calls {
-	CONFINE_MACHINE, /* what changes another process or the machine: the list in confine.c */
-	CONFINE_READER, /* programs, sockets, processes, signals: for who reads what may be hostile,
-			   above that */
+	CONFINE_MACHINE, /* calls that change other processes or the machine: see confine.c */
+	CONFINE_READER,	 /* as before, and starting programs, sockets, processes, signals */
 };
-/* Those calls answer EPERM (ENOSYS: clone3, whose arguments cannot be seen) from now on, and the
- * kernel's audit log is told. Implies confine_privileges(). -ENOSYS, -EINVAL...: the kernel has no
- * such filters. */
+/* From now on those calls fail with EPERM (clone3 with ENOSYS, because a filter cannot see its
+ * arguments) and are reported to the kernel's audit log. Implies confine_privileges(). Returns 0,
+ * or -ENOSYS, -EINVAL... if the kernel lacks such filters. */
 int confine_calls(enum confine_calls what);
 
 #endif

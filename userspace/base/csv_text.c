@@ -14,7 +14,7 @@ static void csv_cell(struct buffer *b)
 		buffer_add(b, ",", 1);
 }
 
-/* Names of ours, and nearly all others: they stand for themselves. */
+/* Texts of gp-bpf itself and nearly all others, which need no quoting. */
 static bool csv_is_plain(const char *text)
 {
 	for (const char *at = text; *at; at++)

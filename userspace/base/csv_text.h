@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv_text.h - writes rows of RFC 4180 onto a buffer, one cell after the other; commas come by
- * themselves.
+/* csv_text.h - appends rows of RFC 4180 to a buffer, one cell after the other; commas are added
+ * automatically.
  *
- * The first cell of a row is never empty, the buffer is empty or ends with a row when it begins.
- * Text may hold any bytes: control characters and what is not UTF-8 become '?', so that a row is
- * one line; before a text that begins with = + - @ or a space stands a ' (programs that calculate
- * would take it for a formula). */
+ * The first cell of a row must not be empty; the buffer must be empty or end with a complete row
+ * when a row begins. Text may hold any bytes: control characters and invalid UTF-8 become '?', so
+ * that a row is one line. A text that begins with = + - @ or a space gets a ' in front, because
+ * spreadsheets would treat it as a formula. */
 #ifndef BASE_CSV_TEXT_H
 #define BASE_CSV_TEXT_H
 
@@ -24,6 +24,6 @@ void csv_none(struct buffer *b);
 void csv_nonzero(struct buffer *b, uint64_t value);
 /* RFC 3339; empty when real_ns is 0. */
 void csv_time(struct buffer *b, int64_t real_ns);
-void csv_row(struct buffer *b); /* ends it */
+void csv_row(struct buffer *b); /* ends the row */
 
 #endif

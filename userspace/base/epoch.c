@@ -7,7 +7,7 @@
 #include <time.h>
 
 #define US_PER_S   1000000ll
-#define SECOND_MAX 253402300799ll /* the end of 9999: what RFC 3339 can say */
+#define SECOND_MAX 253402300799ll /* end of the year 9999, the limit of RFC 3339 */
 
 struct text {
 	const char *at, *end;
@@ -41,7 +41,7 @@ static bool epoch_read_number(struct text *t, int digits, int min, int max, int 
 	return v >= min && v <= max;
 }
 
-/* What stands behind the seconds, rounded: ".5" is 500000; 0 where nothing does. */
+/* The digits after the seconds, rounded: ".5" is 500000; 0 if there are none. */
 static bool epoch_read_fraction(struct text *t, int64_t *ret_us)
 {
 	int64_t us = 0, unit = US_PER_S;
@@ -95,7 +95,7 @@ static bool epoch_read_date(struct text *t, int64_t *ret_s, int64_t *ret_us)
 	tm.tm_mon--;
 	given = tm;
 	*ret_s = timegm(&tm) - offset_s;
-	/* The 31st of June is no day. */
+	/* Refuses dates that do not exist, such as the 31st of June. */
 	return tm.tm_mday == given.tm_mday || given.tm_sec == 60;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grow.h - arrays that are as long as they had to be so far, up to a bound: they double, so that
- * one that is at its length costs a comparison and no memory is asked for in the long run. */
+/* grow.h - arrays that grow by doubling, up to a bound. An append within the present capacity costs
+ * one comparison. */
 #ifndef BASE_GROW_H
 #define BASE_GROW_H
 
@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW_FIRST 4   /* items at once, the first time */
-#define GROW_LARGE 128 /* bytes of an item that come one by one at first */
+#define GROW_FIRST 4   /* items allocated the first time */
+#define GROW_LARGE 128 /* bytes; arrays of larger items begin with one item */
 
-/* The array with room for at least `need` items, of at most `max` (need <= max): new ones are
- * zeroed, *cap follows. NULL: no memory; the array is as it was. It may move. */
+/* Returns the array with room for at least `need` of at most `max` items (need <= max); new items
+ * are zeroed and *cap is updated. The array may move. NULL: no memory, and the array is
+ * unchanged. */
 static inline void *grow_items(void *have, uint32_t *cap, uint32_t need, uint32_t max, size_t size)
 {
 	uint32_t more = *cap < max / 2 ? 2 * *cap : max;
@@ -32,7 +33,7 @@ static inline void *grow_items(void *have, uint32_t *cap, uint32_t need, uint32_
 	return array;
 }
 
-/* What it grew to is given back, where nothing is in it. */
+/* Frees an array that holds nothing any more. */
 static inline void *grow_free(void *have, uint32_t *cap)
 {
 	free(have);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hash.h - FNV-1a, 64 bits (Fowler, Noll, Vo; offset basis and prime as published). For names and
- * for telling whether something changed; not against who wants two things to have one hash. */
+ * for detecting changes; it does not resist deliberate collisions. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -9,7 +9,7 @@
 
 #define HASH_START 0xcbf29ce484222325ull
 
-/* A word at once: cheaper, and not the hash of its bytes. */
+/* Hashes a word at once: cheaper, but not the hash of its bytes. */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
 	return (hash ^ word) * 0x100000001b3ull;

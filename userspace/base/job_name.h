@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_name.h - a job's name as it is kept. Thread-safe. */
+/* job_name.h - the stored form of a job's name. Thread-safe. */
 #ifndef BASE_JOB_NAME_H
 #define BASE_JOB_NAME_H
 
-#define JOB_NAME_MAX 256 /* of what is kept, terminator included: GP_JOB_MAX of bpf/gp_abi.h */
+#define JOB_NAME_MAX                                                                               \
+	256 /* bytes of a stored name, terminator included: GP_JOB_MAX of bpf/gp_abi.h */
 
-/* Up to 253 bytes (a name of Kubernetes, RFC 1123) are kept whole; of a longer name the first 236
- * bytes, "~" and a hash of all of it, which the log says once. Escaped as by log_escape(). Returns
- * out. */
+/* Names of up to 253 bytes (the limit of Kubernetes, RFC 1123) are stored whole; of a longer one
+ * the first 236 bytes, "~" and a hash of the whole name, which is logged once. Escaped as by
+ * log_escape(). Returns out. */
 char *job_name_keep(char out[JOB_NAME_MAX], const char *name);
 
 #endif

@@ -14,7 +14,7 @@ static void json_raw(struct buffer *b, const char *text)
 	buffer_add(b, text, strlen(text));
 }
 
-/* Bytes that do not stand for themselves in a text. */
+/* Bytes that must be escaped in a string. */
 static const bool special[256] = {
 	[0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true};
 
@@ -53,8 +53,8 @@ static void json_escape(struct buffer *b, const char *text, size_t len)
 	buffer_add(b, text + plain, len - plain);
 }
 
-/* before, the text in quotes, after: of both, 0 is nothing. In one piece: lines are made of little
- * else. */
+/* Appends before, the quoted text, and after; before and after may be 0: none. In one go, because
+ * lines consist of little else. */
 static void json_quote(struct buffer *b, char before, const char *text, char after)
 {
 	size_t len = strlen(text);
@@ -83,8 +83,8 @@ static void json_quote(struct buffer *b, char before, const char *text, char aft
 	b->len += (size_t)(to - from);
 }
 
-/* The last byte written says whether a value stands before this one: no state to keep. A line feed
- * ends an object on the outermost level. */
+/* The last byte written shows whether a value stands before this one, so no state is needed. A line
+ * feed ends an object on the outermost level. */
 static void json_key(struct buffer *b, const char *key)
 {
 	char last = b->len ? b->data[b->len - 1] : '\n';

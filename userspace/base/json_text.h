@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_text.h - writes JSON onto a buffer, one value after the other; commas come by themselves.
+/* json_text.h - appends JSON to a buffer, one value after the other; commas are added
+ * automatically.
  *
- * key NULL: an element of an array, or the outermost value. Strings may hold any bytes: what is not
- * UTF-8 becomes U+FFFD, what must not reach a terminal (utf8_columns) is escaped. Numbers print the
- * same everywhere: integers in full, doubles with nine digits, null where a double is not
- * finite. */
+ * key NULL: an element of an array, or the outermost value. Strings may hold any bytes: invalid
+ * UTF-8 becomes U+FFFD, characters that must not reach a terminal (utf8_columns()) are escaped.
+ * Numbers print the same everywhere: integers in full, doubles with nine digits, null if a double
+ * is not finite. */
 #ifndef BASE_JSON_TEXT_H
 #define BASE_JSON_TEXT_H
 
@@ -20,9 +21,9 @@ void json_bool(struct buffer *b, const char *key, bool value);
 void json_uint(struct buffer *b, const char *key, uint64_t value);
 void json_int(struct buffer *b, const char *key, int64_t value);
 void json_real(struct buffer *b, const char *key, double value);
-/* as many digits as bring back the same double; null where it is not finite */
+/* as many digits as restore the same double; null if it is not finite */
 void json_double(struct buffer *b, const char *key, double value);
-/* microseconds, exactly, as seconds with six decimals */
+/* converts microseconds to seconds, exactly, with six decimals */
 void json_seconds(struct buffer *b, const char *key, int64_t us);
 void json_string(struct buffer *b, const char *key, const char *text); /* NULL: null */
 /* null when text is NULL or empty */

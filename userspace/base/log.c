@@ -16,8 +16,8 @@
 #include "userspace/base/utf8.h"
 
 #define LOG_MESSAGE_MAX 1024
-#define LOG_LINE_MAX	(2 * LOG_MESSAGE_MAX + 128) /* every byte quoted, and the frame around it */
-#define LOG_WAIT_MS	500			    /* for who reads standard error */
+#define LOG_LINE_MAX	(2 * LOG_MESSAGE_MAX + 128) /* every byte quoted, and the frame */
+#define LOG_WAIT_MS	500			    /* limit for a reader of standard error */
 #define LOG_HELD	64			    /* lines kept by log_hold() */
 #define LOG_HELD_FIRST	32 /* the oldest of them, which no later line replaces */
 
@@ -86,7 +86,7 @@ void log_hold(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* Length of the printable sequence at s, 0 if it is none. */
+/* Length of the printable sequence at s; 0: not printable. */
 static size_t log_sequence(const char *s, size_t len)
 {
 	uint32_t c;
@@ -95,7 +95,7 @@ static size_t log_sequence(const char *s, size_t len)
 	return n && utf8_columns(c) >= 0 ? n : 0;
 }
 
-/* Length of the printable ASCII at s, which is nearly all there is. */
+/* Length of the printable ASCII at s: the common case. */
 static size_t log_ascii(const char *s, size_t len)
 {
 	size_t n = 0;
@@ -159,7 +159,7 @@ static void log_line(char *line, size_t len, enum log_level level, const char *m
 		 time, levels[level].name, quoted);
 }
 
-/* What polls writable takes PIPE_BUF bytes at once. Async-signal-safe. */
+/* poll() reports writable only if PIPE_BUF bytes fit. Async-signal-safe. */
 static bool log_pipe_put(struct log_pipe *p, const char *text, size_t len)
 {
 	struct pollfd ready = {.fd = p->fd, .events = POLLOUT};
@@ -178,7 +178,7 @@ static bool log_pipe_put(struct log_pipe *p, const char *text, size_t len)
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n <= 0)
-			return true; /* closed: nobody misses it */
+			return true; /* closed: lines are dropped */
 		text += n;
 		len -= (size_t)n;
 	}
@@ -219,8 +219,8 @@ static void log_emit(const char *line)
 		       (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
 }
 
-/* The line that makes room: of the least severe ones the first after the LOG_HELD_FIRST oldest, if
- * any. */
+/* The line that a new one replaces: the least severe one, if possible after the LOG_HELD_FIRST
+ * oldest. */
 static int log_victim(void)
 {
 	int victim = 0;
@@ -279,8 +279,7 @@ void log_release(void)
 			dropped);
 }
 
-/* While the terminal shows frames a line on it would be overwritten; a file or a pipe gets it at
- * once. */
+/* A line on a terminal that shows frames would be overwritten; a file or a pipe gets it at once. */
 static void log_deliver(enum log_level level, const char *message)
 {
 	char line[LOG_LINE_MAX];
@@ -299,8 +298,8 @@ static void log_deliver(enum log_level level, const char *message)
 		log_emit(line);
 }
 
-/* The message as people who set it elsewhere than on the command line know the option it begins
- * with. */
+/* Replaces the option at the beginning of a message by the name that the user gave it in a
+ * configuration file or variable. */
 static const char *log_named(const char *message, char *out, size_t len)
 {
 	return state.name && state.name(message, out, len) ? out : message;

@@ -19,7 +19,7 @@ struct source {
 	struct source *next;
 	enum source_type type;
 	int fd;
-	bool dead; /* freed after the batch: its events may still be in it */
+	bool dead; /* freed after the batch, which may still have events for it */
 	loop_fn *fn;
 	void *ctx;
 };
@@ -90,7 +90,7 @@ static void loop_sweep(struct loop *l)
 	}
 }
 
-/* On failure fd stays the caller's. */
+/* On failure the caller still owns fd. */
 static int loop_add(struct loop *l, enum source_type type, int fd, uint32_t events, loop_fn *fn,
 		    void *ctx, struct source **ret)
 {
@@ -203,8 +203,8 @@ static void loop_dispatch(struct loop *l, struct source *s, uint32_t events)
 			s->fn(s->ctx, count);
 		break;
 	case SOURCE_SIGNAL:
-		/* One a round: level-triggered epoll brings us back, and other sources get their
-		 * turn. */
+		/* One signal a round: epoll is level-triggered and reports the next one, and other
+		 * sources get their turn. */
 		if (read(s->fd, &info, sizeof(info)) == sizeof(info) &&
 		    info.ssi_signo < LOOP_SIGNALS && l->on_signal[info.ssi_signo].fn)
 			l->on_signal[info.ssi_signo].fn(

@@ -22,10 +22,10 @@ struct notify {
 	struct sockaddr_un to;
 	socklen_t to_len;
 	uint64_t watchdog_ns;
-	bool failure_logged; /* that it cannot be reached */
+	bool failure_logged; /* the socket's failure was logged */
 };
 
-/* A path, or the name of an abstract socket behind '@'. */
+/* A path, or '@' and the name of an abstract socket. */
 static int notify_address(struct notify *n, const char *name)
 {
 	size_t len = strlen(name);

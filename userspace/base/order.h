@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order.h - order statistics of small arrays. Pure. Each needs n >= 1. Those of an array in any
- * order work in place; the sorted ones find the same in one that ascends. */
+/* order.h - order statistics of small arrays. Pure. All functions need n >= 1. Functions on
+ * unsorted arrays reorder them in place; the "sorted" ones need an array in ascending order. */
 #ifndef BASE_ORDER_H
 #define BASE_ORDER_H
 
 #include <stdint.h>
 
-/* The k-th smallest of n, k < n; smaller ones stand before it afterwards. */
+/* The k-th smallest of n, k < n; all smaller ones stand before it afterwards. */
 uint64_t order_nth(uint64_t *a, uint32_t n, uint32_t k);
-/* Mean of the two in the middle where n is even, rounded down. */
+/* Mean of the two middle values if n is even, rounded down. */
 uint64_t order_median(uint64_t *a, uint32_t n);
 /* Median absolute deviation from med; a is overwritten. */
 uint64_t order_spread(uint64_t *a, uint32_t n, uint64_t med);
-/* Nearest rank: the smallest that percent of 100 are no larger than. */
+/* By nearest rank: the smallest value that at least `percent` of 100 values do not exceed. */
 uint64_t order_quantile(uint64_t *a, uint32_t n, unsigned percent);
-/* For a few dozen: by insertion. */
+/* Insertion sort: for a few dozen values. */
 void order_sort(uint64_t *a, uint32_t n);
 
 uint64_t order_sorted_median(const uint64_t *a, uint32_t n);

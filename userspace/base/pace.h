@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pace.h - how often to look: often while things go on, seldom once all has been calm for a while.
- * Pure. */
+/* pace.h - chooses a poll interval: short during activity, long after a calm time. Pure. */
 #ifndef BASE_PACE_H
 #define BASE_PACE_H
 
@@ -8,13 +7,13 @@
 #include <stdint.h>
 
 struct pace {
-	uint64_t often_ns, seldom_ns; /* periods */
-	uint64_t calm_ns;	      /* without anything before it is seldom */
-	uint64_t busy_ns;	      /* when something went on last; at first: now */
-	uint64_t period_ns;	      /* until the next look; at first: often */
+	uint64_t often_ns, seldom_ns; /* the short and the long interval */
+	uint64_t calm_ns;	      /* time without activity after which the interval is long */
+	uint64_t busy_ns;	      /* last activity; initially: now */
+	uint64_t period_ns;	      /* the present interval; initially often_ns */
 };
 
-/* busy: something went on since the last look. Whether the period is another from now on. */
+/* busy: there was activity since the last poll. Returns whether the interval has changed. */
 bool pace_changes(struct pace *p, uint64_t now_ns, bool busy);
 
 #endif

@@ -17,7 +17,7 @@
 #include "userspace/base/log.h"
 
 #define ANSWER_MS     5000
-#define LINKS_MAX     40 /* as the kernel */
+#define LINKS_MAX     40 /* as in the kernel */
 #define INPUT_SAID_MS 200
 #define READ_BYTES    65536
 #define FIFO_TURN_MS  20
@@ -26,10 +26,10 @@
 struct walk {
 	int at; /* folder reached so far */
 	char rest[PATH_MAX];
-	char name[NAME_MAX + 1]; /* component in hand */
+	char name[NAME_MAX + 1]; /* the current component */
 	int links;
 	void (*made)(int fd, int above);
-	mode_t make; /* missing folders are made with it; 0: none is */
+	mode_t make; /* mode of missing folders to be made; 0: none is made */
 };
 
 static bool path_trusted_owner(uid_t uid)
@@ -44,7 +44,7 @@ static bool path_in_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Folder fd is the place from here on; -1: errno is the error. */
+/* Continues from folder fd; -1: errno holds the error. */
 static int path_walk_to(struct walk *w, int fd)
 {
 	int err = fd < 0 ? -errno : 0;
@@ -67,8 +67,8 @@ static int path_walk_begin(struct walk *w, const char *path)
 	return path_walk_to(w, open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Takes the next component to w->name. 1: another follows it; 0: it is the last; -errno. An empty
- * name: the path ends at w->at. */
+/* Moves the next component to w->name. Returns 1: another follows; 0: it is the last; -errno. An
+ * empty name: the path ends at w->at. */
 static int path_walk_next(struct walk *w)
 {
 	const char *from = w->rest + strspn(w->rest, "/");
@@ -83,7 +83,7 @@ static int path_walk_next(struct walk *w)
 	return *w->rest != '\0';
 }
 
-/* The link `fd` is replaced by its target. */
+/* Replaces the link `fd` by its target. */
 static int path_walk_link(struct walk *w, int fd)
 {
 	char target[PATH_MAX];
@@ -105,7 +105,7 @@ static int path_walk_link(struct walk *w, int fd)
 	return *w->rest == '/' ? path_walk_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
 }
 
-/* Follows w->name at w->at, a link; *ret_proc: one that only the kernel can follow. */
+/* Follows the link w->name in w->at. *ret_proc: a link that only the kernel can follow. */
 static int path_walk_follow(struct walk *w, bool *ret_proc)
 {
 	int fd = openat(w->at, w->name, WALK), err = fd < 0 ? -errno : 0;
@@ -125,7 +125,7 @@ static int path_walk_follow(struct walk *w, bool *ret_proc)
 	return err;
 }
 
-/* Into the folder w->name. */
+/* Enters the folder w->name. */
 static int path_walk_into(struct walk *w)
 {
 	int why = w->make && mkdirat(w->at, w->name, w->make) ? errno : 0, fd, err;
@@ -144,7 +144,7 @@ static int path_walk_into(struct walk *w)
 	return err;
 }
 
-/* To the folder that holds the last component, which is w->name then. */
+/* Enters the folder that holds the last component, which is in w->name then. */
 static int path_walk_up_to_last(struct walk *w)
 {
 	int more;
@@ -158,7 +158,7 @@ static int path_walk_up_to_last(struct walk *w)
 	return more;
 }
 
-/* What is there at w->at may be written, by the rules of the header. */
+/* Checks whether the file or folder at w->at may be written, by the rules of the header. */
 static int path_judge(const struct walk *w, int fd)
 {
 	struct stat st, dir;
@@ -193,7 +193,7 @@ static int path_last_open(struct walk *w, int flags, mode_t mode)
 	return err;
 }
 
-/* A descriptor or -errno. */
+/* Returns a descriptor or -errno. */
 static int path_walk_open(struct walk *w, int flags, mode_t mode)
 {
 	bool proc = false;
@@ -261,7 +261,7 @@ int path_open_input(const char *path)
 	return fd;
 }
 
-/* Of a descriptor that does not block. */
+/* fd does not block. */
 static int path_read_all(int fd, struct buffer *out, size_t max, int wait_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -303,7 +303,7 @@ int path_read(const char *path, struct buffer *out, size_t max, int wait_ms)
 	return err;
 }
 
-/* The folder by O_PATH, or -errno. */
+/* Returns a descriptor of O_PATH or -errno. */
 static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, int above))
 {
 	struct walk w = {.make = mode, .made = made};
@@ -312,7 +312,7 @@ static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, 
 	while (!err && more) {
 		more = path_walk_next(&w);
 		err = more < 0 ? more : *w.name ? path_walk_into(&w) : 0;
-		more = *w.rest != '\0'; /* a link's target, too */
+		more = *w.rest != '\0'; /* for a link's target, too */
 	}
 	if (err && w.at >= 0)
 		close(w.at);
@@ -378,7 +378,8 @@ static ssize_t path_answers_there(const void *arg, void *ret, size_t cap)
 	(void)ret;
 	(void)cap;
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return 0; /* a pipe's other end would take our closing it for its end */
+		return 0; /* opening and closing a pipe would look to its other end like our end of
+			     file */
 	fd = path_open(path, O_RDONLY, 0);
 	if (fd >= 0)
 		close(fd);

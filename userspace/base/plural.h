@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plural.h - how a noun ends behind a number: "1 job", "2 jobs". */
+/* plural.h - the plural ending of a noun after a number: "1 job", "2 jobs". */
 #ifndef BASE_PLURAL_H
 #define BASE_PLURAL_H
 
@@ -10,7 +10,7 @@ static inline const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* For a noun whose plural is not made with "s" alone: "process", "processes". */
+/* For nouns with the plural "es": "process", "processes". */
 static inline const char *plural_es(uint64_t n)
 {
 	return n == 1 ? "" : "es";

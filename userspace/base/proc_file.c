@@ -13,7 +13,7 @@
 
 #define PF_EXITING   0x4 /* include/linux/sched.h; set before the exit is traced (kernel/exit.c) */
 #define STAT_BYTES   1024
-#define STATUS_BYTES 1024 /* of it, as far as Tgid stands */
+#define STATUS_BYTES 1024 /* enough to contain Tgid */
 
 int proc_error(int err)
 {
@@ -69,8 +69,8 @@ ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, siz
 	return n < 0 ? n : len;
 }
 
-/* proc(5): pid (comm) state ppid ... utime stime ... starttime; 4, 14, 15 and 22. comm may hold
- * anything, ")" and newlines too, but nothing after it does: the last ")" is its end. */
+/* proc(5): pid (comm) state ppid ... utime stime ... starttime: fields 4, 14, 15 and 22. comm may
+ * hold anything, also ")" and newlines, but no later field does: the last ")" ends it. */
 static int proc_file_parse_stat(char *line, struct proc_stat *ret)
 {
 	char *open = strchr(line, '('), *close = strrchr(line, ')'), *at, *end;
@@ -112,8 +112,8 @@ int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_st
 
 	if (len < 0)
 		return (int)len;
-	/* The kernel gives an empty file, not an error, for a process that went between open and
-	 * read. */
+	/* If the process ended between open and read, the kernel gives an empty file, not an
+	 * error. */
 	return len ? proc_file_parse_stat(line, ret) : -ESRCH;
 }
 
@@ -129,7 +129,7 @@ pid_t proc_owner(const char *root, pid_t tid)
 
 	if (proc_slurp(root, tid, "status", status, sizeof(status)) <= 0)
 		return 0;
-	at = strstr(status, "\nTgid:"); /* a name in the first line has its newlines escaped */
+	at = strstr(status, "\nTgid:"); /* newlines in the name on the first line are escaped */
 	return at ? (pid_t)strtol(at + strlen("\nTgid:"), NULL, 10) : 0;
 }
 

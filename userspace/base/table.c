@@ -16,15 +16,16 @@ struct entry {
 	void *value; /* NULL: removed */
 };
 
-/* Entries in order of insertion, and an open-addressed index of them: slot = entry's place + 1. */
+/* Entries in insertion order, and an open-addressed index of them: slot = index of the entry +
+ * 1. */
 struct table {
 	struct entry *entries;
-	uint32_t *slots; /* 2 * cap of them: at most half of the slots are ever in use */
+	uint32_t *slots; /* 2 * cap of them: at most half are in use */
 	size_t used, cap, count;
 	uint64_t seed;
 };
 
-/* Some keys are values of the watched process: without a seed it could choose them to collide. */
+/* Some keys are chosen by the watched process: without a seed it could make them collide. */
 static uint64_t table_seed(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
@@ -67,8 +68,7 @@ static void table_index(struct table *t, size_t entry)
 	t->slots[at] = (uint32_t)entry + 1;
 }
 
-/* Makes room for one more entry: squeezes out the removed ones, and doubles unless that freed
- * half. */
+/* Makes room for one more entry: drops removed ones, and doubles unless that freed half. */
 static int table_rebuild(struct table *t)
 {
 	size_t cap = !t->cap ? TABLE_MIN : t->count > t->cap / 2 ? t->cap * 2 : t->cap, used = 0;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table.h - hash table from a 64-bit key to a pointer. Open addressing, grows, iterates in
- * insertion order (so that output does not depend on hashing). Not thread-safe. */
+ * insertion order, so that output does not depend on hashing. Not thread-safe. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct table; /* opaque */
+struct table;
 
 struct table *table_new(void); /* NULL: no memory */
 void table_free(struct table *t, void (*free_value)(void *));
 void *table_get(const struct table *t, uint64_t key);
-int table_put(struct table *t, uint64_t key, void *value); /* replaces; value not NULL; -ENOMEM */
-void *table_take(struct table *t, uint64_t key);	   /* removes and returns, or NULL */
+int table_put(struct table *t, uint64_t key,
+	      void *value); /* value must not be NULL; replaces the old one; 0 or -ENOMEM */
+void *table_take(struct table *t,
+		 uint64_t key); /* removes the entry and returns its value, or NULL */
 size_t table_count(const struct table *t);
-/* for (size_t i = 0; (v = table_next(t, &i, &key));) ... removal of the current entry is
- * allowed. */
+/* for (size_t i = 0; (v = table_next(t, &i, &key));) ... The current entry may be removed
+ * meanwhile. */
 void *table_next(const struct table *t, size_t *pos, uint64_t *ret_key);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tar.h - a compressed archive of a few files, in memory: POSIX.1-1988 ustar within gzip, which
- * every tar reads. Files alone, of mode 0600 and owner 0. */
+/* tar.h - builds a compressed archive of a few files in memory: POSIX.1-1988 ustar within gzip.
+ * Regular files only, with mode 0600 and owner 0. */
 #ifndef BASE_TAR_H
 #define BASE_TAR_H
 
@@ -11,11 +11,11 @@
 
 #define TAR_NAME_MAX 99 /* bytes of a name */
 
-/* Puts a file at the end of the archive. -EINVAL: such a name or length there cannot be. */
+/* Appends a file to the archive. Returns 0 or -EINVAL: name or data too long for the format. */
 int tar_add(struct buffer *tar, const char *name, const void *data, size_t len, int64_t time_s);
-/* Its end. */
+/* Completes the archive. */
 void tar_end(struct buffer *tar);
-/* 0, or -ENOMEM; out: of what is in. */
+/* Appends the gzip of in to out. Returns 0 or -ENOMEM. */
 int tar_compress(struct buffer *out, const struct buffer *in);
 
 #endif

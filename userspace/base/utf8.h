@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h - characters of a text and the columns they take on a terminal. No locale is involved. */
+/* utf8.h - decodes UTF-8 and gives the columns that characters take on a terminal, without
+ * locales. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the well-formed sequence at s (Unicode 15, table 3-7) and its character; 0: none. */
+/* Length of the well-formed sequence at s (Unicode 15, table 3-7) and its character; 0: there is
+ * none. */
 size_t utf8_decode(const char *s, size_t len, uint32_t *ret_c);
 /* 0 (combining), 1 or 2 (East Asian wide, emoji); -1: must not reach a terminal (controls, C1,
- * marks that change the direction or the line). */
+ * marks that change text direction or break lines). */
 int utf8_columns(uint32_t c);
 
 #endif
