@@ -27,7 +27,7 @@ struct account {
 	uint64_t refused;
 };
 
-/* As the library decides it (goodput_elastic.py, 0.2.3). */
+/* The same rule as in the library (goodput_elastic.py, 0.2.3). */
 static bool account_wait_scales_up(void *ctx, uint32_t name)
 {
 	return strcasestr(goodput_name(ctx, name), "scale_up");

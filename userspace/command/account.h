@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account.h - the jobs of a log, each with its records, in order of appearance. Not thread-safe. */
+/* account.h - splits a log into jobs, each with its records, in order of appearance. Not
+ * thread-safe. */
 #ifndef COMMAND_ACCOUNT_H
 #define COMMAND_ACCOUNT_H
 
@@ -12,15 +13,17 @@
 #include "userspace/report/account.h"
 
 struct account;
-/* q and names are kept by reference. only: the name of the one job that counts; NULL: all. */
+/* q and names are borrowed. only: the name of the one job to read; NULL: all jobs. Returns NULL if
+ * there is no memory. */
 struct account *account_new(const struct goodput_query *q, const struct goodput_names *names,
-			    const char *only); /* NULL: no memory */
+			    const char *only);
 void account_free(struct account *a);
-int account_feed(struct account *a, const struct goodput_record *r); /* -ENOMEM */
+int account_feed(struct account *a, const struct goodput_record *r); /* 0 or -ENOMEM */
 size_t account_jobs(const struct account *a);
-/* Records of jobs that are not told apart any more (GOODPUT_NAMES_MORE): of no job. */
+/* The number of records whose jobs are no longer distinguished, because there are too many names
+ * (GOODPUT_NAMES_MORE); they belong to no job. */
 uint64_t account_refused(const struct account *a);
-/* *ret_answer is the caller's to free with goodput_answer_free(); *ret_view refers to it.
+/* The caller frees *ret_answer with goodput_answer_free(); *ret_view refers to it. Returns 0 or
  * -ENOMEM. */
 int account_answer(struct account *a, size_t job, struct goodput_answer *ret_answer,
 		   struct account_view *ret_view);

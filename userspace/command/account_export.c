@@ -21,7 +21,7 @@ static int account_export_refuse(const char *why)
 	return -EINVAL;
 }
 
-/* All that is missing, in one line. */
+/* Names all missing options in one line. */
 static int export_whole(const struct options *o, const struct goodput_query *q, bool clock,
 			const char *project)
 {
@@ -51,7 +51,7 @@ static int export_whole(const struct options *o, const struct goodput_query *q, 
 	return -EINVAL;
 }
 
-/* What of the other options goes with it. */
+/* Refuses options that do not fit this export. */
 static int export_fits(const struct options *o)
 {
 	if (o->follow || o->json || o->spans.count || o->excludes.count || o->ats.count ||

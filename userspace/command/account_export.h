@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account_export.h - what gp-bpf account does for --export. Of tensorboard: account_tensorboard.h.
- * Of cloud-monitoring --dry-run: prints the requests that the goodput library would have made of a
- * log at an instant, but for what the service refuses of them. */
+/* account_export.h - gp-bpf account --export cloud-monitoring --dry-run: prints the requests that
+ * the goodput library would have made of a log at an instant, without those that the service
+ * refuses. For tensorboard see account_tensorboard.h. */
 #ifndef COMMAND_ACCOUNT_EXPORT_H
 #define COMMAND_ACCOUNT_EXPORT_H
 
@@ -11,16 +11,16 @@
 
 struct account_export {
 	bool wanted;
-	const char *board; /* folder of --export tensorboard, the options'; NULL: none */
+	const char *board; /* folder of --export tensorboard; points into the options; NULL: none */
 	struct gcm_identity id;
 	struct gcm_options options;
 };
 
-/* What the options ask for; of q the windows and an instant that the clock says are filled in.
- * clock: --now now. 0; -EINVAL after one line, -ENOMEM. */
+/* Reads the options. Fills in the windows of q, and its instant if the clock gives it. clock: --now
+ * now was given. Returns 0; -EINVAL after one line, -ENOMEM. */
 int account_export_read(struct account_export *x, const struct options *o, struct goodput_query *q,
 			bool *clock);
-/* All jobs, one line a request. 0 or -errno. */
+/* Prints all jobs, one request a line. Returns 0 or -errno. */
 int account_export_print(const struct account_export *x, struct account *a);
 
 #endif

@@ -36,7 +36,7 @@ static int query_span(const char *option, const char *text, struct goodput_span 
 	return -EINVAL;
 }
 
-/* NULL for an empty list, and on failure. */
+/* Returns NULL if the list is empty, and on failure. */
 static int query_spans(const char *option, const struct option_list *list,
 		       const struct goodput_span **ret, size_t *ret_count)
 {

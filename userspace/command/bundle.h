@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle.h - what goes into a bug report, while it is collected: files in memory, each masked as it
- * comes. */
+/* bundle.h - the content of a bug report while it is collected: files in memory, each masked when
+ * it is added. */
 #ifndef COMMAND_BUNDLE_H
 #define COMMAND_BUNDLE_H
 
@@ -26,9 +26,9 @@ enum bundle_kind {
 
 struct bundle_file {
 	const char *name;
-	char from[160]; /* where it is from, for people */
-	char note[200]; /* why there is nothing, or not all; "" */
-	size_t masked;	/* places */
+	char from[160]; /* source, for people */
+	char note[200]; /* why it is empty or incomplete; "" */
+	size_t masked;	/* number of masked texts */
 	struct buffer text;
 };
 
@@ -39,24 +39,26 @@ struct bundle {
 	size_t bytes;
 };
 
-/* Adds a file of what is left of text, which may be none. note: NULL: none. */
+/* Masks text, which may be empty, and adds it as a file. note: may be NULL. */
 void bundle_put(struct bundle *b, const char *name, enum bundle_kind kind, const char *from,
 		const char *note, const struct buffer *text);
 void bundle_free(struct bundle *b);
 
-/* Runs a program, of /usr/sbin:/usr/bin:/sbin:/bin unless its path is given, with nothing to read,
- * and takes what it says: at most BUNDLE_FILE_BYTES of each, within limit_ms; then it is killed.
- * Its exit status; -ETIME, -ENOENT, -errno. */
+/* Runs a program without input (searched in /usr/sbin:/usr/bin:/sbin:/bin unless its path is given)
+ * and collects its output: at most BUNDLE_FILE_BYTES of each stream, within limit_ms; then it is
+ * killed. Returns its exit status; -ETIME, -ENOENT, -errno. */
 int bundle_run(struct buffer *out, struct buffer *err, char *const argv[], unsigned limit_ms);
 
-/* This machine: kernel, its configuration and settings, mounts of control groups. JSON. */
+/* Describes this machine as JSON: kernel, its configuration and settings, mounts of control
+ * groups. */
 void bundle_host(struct mask *m, struct buffer *out);
-/* The process that watches, pid 0: none; its memory, descriptors, and how it was started. JSON. */
+/* Describes the watching process as JSON: memory, descriptors, how it was started. pid 0: there is
+ * none. */
 void bundle_service(struct mask *m, struct buffer *out, pid_t pid);
-/* The file of settings that it was started with, as its command line says; false: none, or it
- * cannot be read. */
+/* Finds the configuration file on the command line of process pid. Returns false if there is none,
+ * or if it cannot be read. */
 bool bundle_service_config(pid_t pid, char *path, size_t len);
-/* What lies in the state folder. JSON; -errno. */
+/* Lists the state folder as JSON. Returns 0 or -errno. */
 int bundle_folder(struct mask *m, struct buffer *out, const char *dir);
 
 #endif

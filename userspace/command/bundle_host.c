@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a bug report tells of the machine and of the process that watches there. */
+/* The machine and the watching process, for a bug report. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define FDS_MAX	       100000
 #define WORDS_BYTES    65536
 
-/* A line of a file; NULL where it cannot be read. */
+/* The first line of a file; NULL if it cannot be read. */
 static const char *host_line_of(const char *path, char line[256])
 {
 	FILE *f = fopen(path, "re");
@@ -67,7 +67,7 @@ static void host_settings(struct buffer *out)
 	json_close(out, '}');
 }
 
-/* /proc/config.gz, or what the distribution keeps. */
+/* From /proc/config.gz or from the distribution's file. */
 static void host_kernel(struct buffer *out, const char *release)
 {
 	static const char *const wanted[] = {"BPF",    "UPROBE",      "KPROBE",
@@ -97,7 +97,7 @@ static void host_kernel(struct buffer *out, const char *release)
 	gzclose(f);
 }
 
-/* The other fields of /proc/mounts may hold addresses and passwords of file servers. */
+/* Other fields of /proc/mounts may hold addresses and passwords of file servers. */
 static void host_mounts(struct buffer *out)
 {
 	char line[4096], place[512], type[64], options[512];
@@ -137,7 +137,7 @@ static void host_release(struct buffer *out)
 	json_close(out, ']');
 }
 
-/* Names alone: values are secrets as often as not. */
+/* Names only: values are often secrets. */
 static void host_environment_names(struct buffer *out, const char *key, const char *at,
 				   const char *end)
 {
@@ -201,8 +201,8 @@ void bundle_host(struct mask *m, struct buffer *out)
 	free(words);
 }
 
-/* Shows values of its settings as the file of settings would: the host of a URL, no hooks, no
- * reasons. */
+/* Shows values of gp-bpf's variables under the rules for the configuration file: of URLs the host
+ * only, no hooks, no reasons. */
 static void host_environment_own(struct mask *m, struct buffer *out, const char *at,
 				 const char *end)
 {
@@ -235,13 +235,13 @@ static void host_environment_own(struct mask *m, struct buffer *out, const char 
 	json_close(out, ']');
 }
 
-/* ---- the process that watches ---------------------------------------------------------------- */
+/* ---- the watching process -------------------------------------------------------------------- */
 
 static void host_service_words(struct mask *m, struct buffer *out, pid_t pid, char *words)
 {
 	ssize_t n = proc_slurp("", pid, "cmdline", words, WORDS_BYTES);
 	const char *before = NULL;
-	bool own = true; /* behind -- it is another's command line */
+	bool own = true; /* false after --, where another command line begins */
 
 	json_open(out, "words", '[');
 	for (char *at = words; n > 0 && at < words + n; at += strlen(at) + 1) {
@@ -291,7 +291,7 @@ bool bundle_service_config(pid_t pid, char *path, size_t len)
 	return said;
 }
 
-/* How many descriptors it has of each kind. */
+/* Counts its descriptors by kind. */
 static void host_service_descriptors(struct buffer *out, pid_t pid)
 {
 	static const char *const kinds[] = {"bpf-map",	  "bpf-prog", "bpf_link", "bpf-link",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle_mask.c - secrets, names and figures are masked in texts of a bug report. */
+/* bundle_mask.c - masks secrets, names and figures in texts of a bug report. */
 #include "userspace/command/bundle_mask.h"
 
 #include <ctype.h>
@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #define MASKED	    "[masked]"
-#define MARK	    '\001' /* it, while a line is looked at */
+#define MARK	    '\001' /* stands for MASKED while a line is processed */
 #define NAMES_MAX   512
-#define NAME_LEAST  4 /* a shorter one would be found within words */
+#define NAME_LEAST  4 /* shorter names would match within words */
 #define HASH_BYTES  5
-#define PEOPLE_FROM 1000 /* user ids */
+#define PEOPLE_FROM 1000 /* lowest user ID of people */
 #define NOBODY	    65534
 
 /* ---- secrets in free text -------------------------------------------------------------------- */
@@ -28,8 +28,8 @@
 	"|auth|cookie|session[-_]?(id|key))"
 #define VALUE "(\"[^\"]*\"?|'[^']*'?|[^[:space:]\"',;&)}\001]+)"
 
-/* What of the match stays: the groups before and after what is masked (0: none). The order
- * matters. */
+/* before, after: the groups of the match that are kept in front of and behind the mask (0: none).
+ * The order matters. */
 static const struct {
 	const char *pattern;
 	int before, after;
@@ -55,7 +55,7 @@ struct mask {
 	bool anonymize;
 	char key[64];
 	size_t key_len;
-	char *names[NAMES_MAX]; /* that were hashed: free text may hold them too */
+	char *names[NAMES_MAX]; /* names that were hashed, to be found in free text too */
 	size_t nnames;
 };
 
@@ -70,7 +70,7 @@ static void mask_remember(struct mask *m, const char *name, size_t len)
 	m->nnames += m->names[m->nnames] != NULL;
 }
 
-/* People of this machine: a name service might take for ever. */
+/* Only users of /etc/passwd: a name service might not answer. */
 static void mask_remember_users(struct mask *m)
 {
 	FILE *f = fopen("/etc/passwd", "re");
@@ -117,7 +117,7 @@ void mask_free(struct mask *m)
 	free(m);
 }
 
-/* A long run of letters and digits is a key; of letters alone, a word. */
+/* Treats a long run of letters and digits as a key, of letters only as a word. */
 static bool mask_looks_random(const char *text, size_t len)
 {
 	bool digit = false, letter = false;
@@ -129,7 +129,7 @@ static bool mask_looks_random(const char *text, size_t len)
 	return digit && letter;
 }
 
-/* One pattern over one line. */
+/* Applies one pattern to one line. */
 static size_t mask_secret_line(const struct mask *m, size_t i, struct buffer *out, const char *line)
 {
 	static const char mark = MARK;
@@ -163,7 +163,7 @@ static size_t mask_secret_line(const struct mask *m, size_t i, struct buffer *ou
 
 static size_t mask_names_line(const struct mask *m, struct buffer *out, const char *line);
 
-/* A state, a kind: no secret is like that. */
+/* Words of state or kind, which are not secrets. */
 static bool mask_plain_word(const char *line, size_t len)
 {
 	return strspn(line, "abcdefghijklmnopqrstuvwxyz_") >= len && len < 24;
@@ -181,7 +181,7 @@ static size_t mask_line(const struct mask *m, struct buffer *out, const char *li
 	buffer_add(&from, line, len);
 	for (size_t i = 0; from.data && i < from.len; i++)
 		if (!from.data[i] || from.data[i] == MARK)
-			from.data[i] = '?'; /* no line ends within */
+			from.data[i] = '?'; /* a line must not end within */
 	for (size_t i = 0; i < SECRETS && from.data; i++) {
 		struct buffer was = from;
 
@@ -234,7 +234,7 @@ static void mask_put_hash(const struct mask *m, struct buffer *out, const char *
 		buffer_printf(out, "%02x", hash[i]);
 }
 
-/* Behind "/home/" (or "/Users/") the length of whose it is. */
+/* After "/home/" or "/Users/": the length of the user's name. */
 static size_t mask_home_of(const char *begin, const char *line)
 {
 	static const char *const homes[] = {"/home/", "/Users/"};
@@ -284,7 +284,7 @@ size_t mask_name(struct mask *m, struct buffer *out, const char *name, size_t le
 
 /* ---- texts with keys ------------------------------------------------------------------------- */
 
-/* Keys whose values are words of gp-bpf or of the machine: they are kept as they are. */
+/* Keys whose values are words of gp-bpf or of the machine, which are kept. */
 static const char *const own_keys[] = {
 	"accelerator",	 "against",   "aggregation", "boundary",   "bucket",   "by",
 	"cause",	 "class",     "currency",    "error",	   "evidence", "exporter",
@@ -300,7 +300,7 @@ static const char *const own_keys[] = {
 static const char *const name_keys[] = {
 	"job",	"key",	     "job_key",	  "uid",      "job_uid",     "job_id",	"pod",
 	"node", "namespace", "container", "perf_tag", "session_tag", "boot_id", "user"};
-/* How gp-bpf's own events begin; cut: behind the first ": " is a file's name. */
+/* Beginnings of gp-bpf's own event texts; cut: a file name follows the first ": ". */
 static const struct {
 	const char *begin;
 	bool cut;
@@ -338,13 +338,13 @@ static bool mask_is_of(const char *const *keys, size_t n, const char *key, size_
 }
 #define IS_OF(keys, key, len) mask_is_of(keys, sizeof(keys) / sizeof((keys)[0]), key, len)
 
-/* Times, numbers. */
+/* Times and numbers. */
 static bool mask_is_figures(const char *text, size_t len)
 {
 	return strspn(text, "0123456789.:+-TZeE") >= len;
 }
 
-/* The program of a command line, without where it lies. */
+/* The program of a command line, without its folder. */
 static size_t mask_program_of(struct mask *m, struct buffer *out, const char *text, size_t len)
 {
 	size_t word = 0, from = 0;
@@ -354,7 +354,7 @@ static size_t mask_program_of(struct mask *m, struct buffer *out, const char *te
 	return mask_text(m, out, text + from, word - from) + (from || word < len);
 }
 
-/* An event's text: of users' words it has files' names, and what the API server said of a pod. */
+/* The text of an event may hold file names, and reasons that the API server gave for a pod. */
 static size_t mask_event(struct mask *m, struct buffer *out, const char *text, size_t len)
 {
 	size_t from, stays = 0;
@@ -393,7 +393,7 @@ static size_t mask_value(struct mask *m, struct buffer *out, const char *key, si
 	return 1;
 }
 
-/* The length of a text in quotes, from behind the first to the last; escapes stay as they are. */
+/* Length of a quoted text without its quotes; escapes are kept. */
 static size_t mask_quoted_len(const char *text, size_t len)
 {
 	size_t i = 0;

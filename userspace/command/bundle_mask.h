@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle_mask.h - what may leave the machine in a bug report. Of JSON and of metrics a text is kept
- * where its key is known to hold none of the user's, and is "[masked]" under any other; in free
- * text what looks like a secret goes. Names of jobs, pods, users and hosts stay, or become stable
+/* bundle_mask.h - masks texts for a bug report. In JSON and metrics a text is kept if its key is
+ * known to hold no words of the user, else it becomes "[masked]"; in free text everything that
+ * looks like a secret is masked. Names of jobs, pods, users and hosts are kept, or become stable
  * hashes. Not thread-safe. */
 #ifndef COMMAND_BUNDLE_MASK_H
 #define COMMAND_BUNDLE_MASK_H
@@ -14,19 +14,19 @@
 #define MASKED "[masked]"
 
 struct mask;
-/* anonymize: names, those of this machine's people and of folders in /home too, become hashes,
- * keyed by this machine's id: the same in every bundle of one machine. NULL: no memory. */
+/* anonymize: replace names, also those of this machine's users and of folders in /home, by hashes
+ * with a key made of the machine ID: the same in every bundle of one machine. NULL: no memory. */
 struct mask *mask_new(bool anonymize);
 void mask_free(struct mask *m); /* NULL is fine */
 
-/* Each adds to out what is left of the text, and returns how many places were masked. */
+/* These append the masked text to out, and return how many places were masked. */
 size_t mask_text(struct mask *m, struct buffer *out, const char *text, size_t len);
-/* names: of jobs, where the key "name" stands for one; else it is gp-bpf's own. */
+/* names: "name" is the key of a job's name; else of a name that gp-bpf gives. */
 size_t mask_json(struct mask *m, struct buffer *out, const char *text, size_t len, bool names);
 size_t mask_metrics(struct mask *m, struct buffer *out, const char *text, size_t len);
 size_t mask_config(struct mask *m, struct buffer *out, const char *text,
-		   size_t len); /* of --print-config */
-/* A name of a host, user, job... as it may be told. */
+		   size_t len); /* output of --print-config */
+/* The name of a host, user, job...: as it is, or its hash. */
 size_t mask_name(struct mask *m, struct buffer *out, const char *name, size_t len);
 
 #endif

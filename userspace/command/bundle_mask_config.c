@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be told of the settings, line by line as --print-config has them. */
+/* Masks settings, line by line as printed by --print-config. */
 #include <string.h>
 
 #include "userspace/command/bundle_mask.h"
 
-/* What others chose the words of; commands with their arguments. */
+/* Settings that hold the user's own words, or commands with their arguments. */
 static const char *const hidden_settings[] = {"hooks", "exclude"};
 static const char *const name_settings[] = {"allow",	 "deny",    "hook_user", "project",
 					    "node_name", "cluster", "perf_tag",	 "session_tag"};
@@ -17,7 +17,7 @@ static bool config_is_of(const char *const *keys, size_t n, const char *key, siz
 	return false;
 }
 
-/* Behind the value of a line: where it is from. */
+/* The end of the value, before the note where the setting is from. */
 static size_t config_value_end(const char *line, size_t from, size_t len)
 {
 	for (size_t i = len; i > from + 2; i--)
@@ -26,7 +26,7 @@ static size_t config_value_end(const char *line, size_t from, size_t len)
 	return len;
 }
 
-/* "  key: value  # flag", or an item of the key before: "  - value  # flag". */
+/* A line "  key: value  # flag", or an item of the preceding key: "  - value  # flag". */
 static size_t config_line(struct mask *m, struct buffer *out, const char *line, size_t len,
 			  const char **ret_key, size_t *ret_key_len)
 {

@@ -106,7 +106,7 @@ static void check_target_find_library(struct check_find *f, const char *runtime,
 	buffer_add(&f->paths, &own, sizeof(own));
 }
 
-/* The file at path is the library that these probes are of, by its name. */
+/* Keeps path if its name shows that it is the library of these probes. */
 static void check_target_find_file(struct check_find *f, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -119,7 +119,7 @@ static void check_target_find_file(struct check_find *f, const char *path)
 			check_target_find_library(f, p[i].runtime, p[i].a.library, path);
 }
 
-/* What maps does not show by that name: a library in memory. */
+/* Finds libraries that maps does not show by name: those in memory. */
 static void check_target_find_rest(struct check_find *f)
 {
 	const struct check_probe *p = (const struct check_probe *)f->probes.data;
@@ -167,7 +167,7 @@ void check_find_files(struct check_find *f, const char *path)
 	free(real);
 }
 
-/* This runtime first, then the others of the table, each once. */
+/* Lists runtime r first, then the others of the table, each once. */
 static void check_target_list_runtimes(const struct check_find *f, const char *runtime,
 				       const char *ret[RUNTIMES_MAX + 1])
 {
@@ -199,7 +199,7 @@ void check_find_versions(struct check_find *f)
 	}
 }
 
-/* ---- whole ----------------------------------------------------------------------------------- */
+/* ---- result ---------------------------------------------------------------------------------- */
 
 struct check_target check_find_target(const struct check_find *f)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf account LOG...: goodput of logs that the instrumented library wrote. No privilege, no
- * kernel support. */
+/* gp-bpf account LOG...: goodput from logs that the instrumented library wrote. Needs no privilege
+ * and no kernel support. */
 #include <errno.h>
 #include <inttypes.h>
 #include <langinfo.h>
@@ -27,12 +27,12 @@
 #include "userspace/ingest/goodput_source.h"
 
 #define FOLLOW_POLL_MS	  100
-#define LEAVE_WAIT_MS	  500 /* for a terminal that takes nothing */
+#define LEAVE_WAIT_MS	  500 /* limit for a terminal that does not read */
 #define DRAW_NS		  1000000000ull
-#define DRAW_SHARE	  10 /* of the time that a drawing took is left for reading, at least */
+#define DRAW_SHARE	  10 /* after a drawing, read for at least this many times its duration */
 #define PROGRESS_NS	  200000000ull
 #define LAST_NS		  10000000000ull
-#define RECORDS_PER_CHECK 4096 /* at the clock */
+#define RECORDS_PER_CHECK 4096 /* between two reads of the clock */
 #define WARNINGS_MAX	  20
 
 struct run {
@@ -44,23 +44,23 @@ struct run {
 	uint64_t end_ns, progress_ns;
 	uint64_t draw_ns; /* when the table is drawn again */
 	uint64_t warned;
-	int signals; /* that are known */
-	bool news;   /* since the last drawing */
+	int signals; /* number of signals handled so far */
+	bool news;   /* there are new records since the last drawing */
 	bool clock;  /* --now now */
 	bool color, ascii;
-	bool live; /* the table follows */
+	bool live; /* the table is redrawn while the log grows */
 	bool progress;
-	bool shown; /* a line of progress stands on the terminal */
+	bool shown; /* a progress line is on the terminal */
 };
 
 static volatile sig_atomic_t signals; /* that asked us to end */
 
-/* Another screen, no cursor; long lines end at its border. And back. */
+/* Switches to the alternate screen without cursor and line wrap, and back. */
 #define LIVE_BEGIN "\033[?1049h\033[?25l\033[?7l"
 #define LIVE_END   "\033[?7h\033[?25h\033[?1049l"
 static volatile sig_atomic_t live_shown;
 
-/* The first one ends the waiting, the second the reading of what is there, the third everything. */
+/* The first signal ends waiting, the second ends reading, the third kills the process. */
 static void cmd_account_on_signal(int signo)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -77,7 +77,7 @@ static void cmd_account_on_signal(int signo)
 	raise(signo);
 }
 
-/* flags: without SA_RESTART a read that waits for more is over, too. */
+/* flags: without SA_RESTART, a blocking read ends too. */
 static void cmd_account_stop_on_signals(int flags)
 {
 	struct sigaction sa = {.sa_handler = cmd_account_on_signal, .sa_flags = flags};
@@ -104,7 +104,7 @@ static void cmd_account_progress_show(struct run *r, uint64_t now_ns)
 	fprintf(stderr, "\raccount: %3.0f %%", part * 100);
 }
 
-/* The table ends with its warnings; an object of --json has no place for them. */
+/* Warnings end the table; JSON output has no field for them. */
 static void cmd_account_report_job(struct run *r, const struct account_view *v)
 {
 	const struct goodput_part *p = &v->answer->cumulative;
@@ -119,7 +119,7 @@ static void cmd_account_report_job(struct run *r, const struct account_view *v)
 				 v->answer->warnings[i]);
 }
 
-/* One job more in out; -ENOMEM. */
+/* Appends one job to out. Returns 0 or -ENOMEM. */
 static int cmd_account_job_show(struct run *r, size_t job, struct buffer *out)
 {
 	struct goodput_answer answer = {0};
@@ -138,8 +138,8 @@ static int cmd_account_job_show(struct run *r, size_t job, struct buffer *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* As many lines as the terminal has, over those that stand there; the last one tells what more
- * there is. */
+/* Draws as many lines as the terminal has, over the old ones; the last line says how many more
+ * there are. */
 static void cmd_account_live_write(const struct buffer *text)
 {
 	struct winsize size = {0};
@@ -209,7 +209,7 @@ static int cmd_account_live_draw(struct run *r)
 	return err;
 }
 
-/* 0: there is no more for now; 1: there is something else to do; -errno. */
+/* Returns 0: no more records for now; 1: something else has to be done; -errno. */
 static int cmd_account_read_records(struct run *r)
 {
 	struct goodput_record record;
@@ -236,7 +236,7 @@ static int cmd_account_read_records(struct run *r)
 	return rc;
 }
 
-/* What stands in the log when we are to end belongs to the answer. Not what keeps coming. */
+/* Reads what the log holds at the time of the signal, but not what is appended later. */
 static int cmd_account_read_last(struct run *r)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -265,7 +265,7 @@ static int cmd_account_follow(struct run *r)
 		if (r->live && (r->news || r->clock) && now_ns >= r->draw_ns) {
 			r->news = false;
 			if (cmd_account_live_draw(r) || ferror(stdout))
-				return 0; /* told at the end */
+				return 0; /* logged at the end */
 		}
 		if (!rc)
 			poll(NULL, 0, FOLLOW_POLL_MS);
@@ -294,7 +294,7 @@ static int cmd_account_print_jobs(struct run *r)
 	return err;
 }
 
-/* What the source did not use, and why. */
+/* Logs which records the source did not use, and why. */
 static void cmd_account_report_faults(const struct run *r)
 {
 	struct goodput_faults f;
@@ -349,7 +349,7 @@ static int cmd_account_loop(struct run *r)
 	if (r->live)
 		cmd_account_live_end();
 	if (r->o->follow)
-		cmd_account_stop_on_signals(SA_RESTART); /* the answer is written whole */
+		cmd_account_stop_on_signals(SA_RESTART); /* the answer must be written completely */
 	shown = cmd_account_print_jobs(r);
 	if (shown == -ENOMEM || err == -ENOMEM)
 		log_error("account: out of memory");

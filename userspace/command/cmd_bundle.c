@@ -46,7 +46,7 @@ static void cmd_bundle_why_of(char why[160], int code, unsigned limit_ms)
 		*why = 0;
 }
 
-/* What a program says, and in a file of its own what it complains of. */
+/* Adds the output of a program, and its errors as a file of their own. */
 static void cmd_bundle_put_program(struct bundle *b, const char *const names[2],
 				   enum bundle_kind kind, const char *from, char *const argv[],
 				   unsigned limit_ms)
@@ -128,7 +128,7 @@ static void cmd_bundle_put_folder(struct bundle *b, const char *state_dir)
 	buffer_free(&text);
 }
 
-/* Settings as node has them with that file, NULL: without one. */
+/* The effective settings of gp-bpf node with that configuration file; NULL: without one. */
 static int cmd_bundle_settings(struct buffer *out, struct buffer *err, const char *config)
 {
 	char *argv[] = {SELF,		"node", "--print-config", config ? "--config" : NULL,
@@ -153,7 +153,7 @@ static void cmd_bundle_put_settings(struct bundle *b, const char *config)
 	buffer_free(&err);
 }
 
-/* Settings of the service that name places; "": not set. */
+/* Settings of the service that are paths; "": not set. */
 struct places {
 	char state_dir[PATH_MAX], store[PATH_MAX];
 };
@@ -183,8 +183,9 @@ static void cmd_bundle_places_read(struct places *p, const char *config)
 	buffer_free(&err);
 }
 
-/* A path of the service's settings, as we may open it: from where the service works, pid 0: it is
- * not known, here, else from the root, where units work. */
+/* Makes a path of the service's settings usable here: relative to the service's working directory;
+ * if pid is 0, to ours if the path exists here, else to the root, the working directory of systemd
+ * units. */
 static void cmd_bundle_place_from(char place[PATH_MAX], pid_t pid)
 {
 	char at[PATH_MAX], link[64], dir[1024] = "";
@@ -202,7 +203,7 @@ static void cmd_bundle_place_from(char place[PATH_MAX], pid_t pid)
 		snprintf(place, PATH_MAX, "%s", at);
 }
 
-/* What store the service writes, as arguments of gp-bpf jobs. */
+/* Arguments that make gp-bpf jobs read the service's store. */
 static void cmd_bundle_jobs_of(char *args[2], const struct options *o, struct places *p, pid_t pid,
 			       const char *dir)
 {
@@ -237,7 +238,8 @@ static void cmd_bundle_collect(struct bundle *b, const struct options *o)
 	cmd_bundle_place_from(at.state_dir, 0);
 	dir = o->state_dir ? o->state_dir : *at.state_dir ? at.state_dir : DURABLE_DIR;
 	pid = durable_owner(dir);
-	/* What the service was started with goes before the unit's. */
+	/* The configuration of the running service takes precedence over that of the systemd
+	 * unit. */
 	if (!o->service_config && bundle_service_config(pid, its, sizeof(its)))
 		config = its;
 	cmd_bundle_places_read(&its_at, config);
@@ -255,7 +257,7 @@ static void cmd_bundle_collect(struct bundle *b, const struct options *o)
 	cmd_bundle_put_program(b, (const char *const[]){"jobs.json", "jobs.err"}, BUNDLE_JOBS, from,
 			       jobs, PROGRAM_MS);
 	cmd_bundle_put_settings(b, config);
-	/* Last: names that were met are found in what it says. */
+	/* Added last, so that names seen in the other files are masked in the log. */
 	cmd_bundle_put_program(b, (const char *const[]){"log.txt", "log.err"}, BUNDLE_TEXT,
 			       "journalctl -u " UNIT " -n " LOG_LINES, logs, PROGRAM_MS);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf check: what works on this host, where each probe would sit and what it would cost, and
- * whether steps can be found. */
+/* gp-bpf check: tests which features this host has, where each probe would be attached and at what
+ * cost, and whether steps can be found. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -24,7 +24,7 @@
 #include "userspace/option/option_probe.h"
 #include "userspace/watch/watch.h"
 
-#define SETTLE_NS   10000000000ull /* for libraries to be read */
+#define SETTLE_NS   10000000000ull /* limit for reading libraries */
 #define TARGETS_MAX (2 * OPTION_LIST_MAX)
 
 struct check {
@@ -54,8 +54,8 @@ static void cmd_check_host_prices(struct check *c)
 		};
 }
 
-/* "none [integrity] confidentiality": the mode in effect. Absent where securityfs is not
- * mounted. */
+/* "none [integrity] confidentiality": brackets mark the mode in effect. The file is absent where
+ * securityfs is not mounted. */
 static void cmd_check_host_lockdown(struct check *c)
 {
 	char path[PATH_MAX], text[128] = "", *from, *to;
@@ -145,7 +145,7 @@ static const char *cmd_check_scan_error_text(int err)
 				   : strerror(-err);
 }
 
-/* On a busy machine one look may not get to the names of all files. */
+/* On a busy machine one scan may not reach the names of all files. */
 static int cmd_check_process_scan(struct check *c, pid_t pid)
 {
 	uint64_t until_ns = clock_mono_ns() + SETTLE_NS;
@@ -183,7 +183,7 @@ static void check_pid(struct check *c, const char *text)
 	int err;
 
 	if (option_number(text, 1, INT32_MAX, &pid))
-		return; /* settings_check() has said so */
+		return; /* settings_check() has logged the reason */
 	err = process_read_aside(loader_aside(c->loader), c->root, (pid_t)pid, &p);
 	snprintf(name, sizeof(name), err ? "process %d" : "process %d (%s)", (int)pid, p.command);
 	if (!err && process_permitted(c->root, (pid_t)pid)) {
@@ -200,7 +200,7 @@ static void check_pid(struct check *c, const char *text)
 		check_process(c, f, &p);
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 static void check_print(struct check *c, bool json)
 {

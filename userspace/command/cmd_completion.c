@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf completion: the script for a shell; and, for those scripts, what may stand next on a
- * command line. */
+/* gp-bpf completion: prints the script for a shell; called by those scripts, completes a command
+ * line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ int cmd_completion(int argc, char **argv)
 	struct options o;
 	int code;
 
-	/* What follows is another command line, whatever it says. */
+	/* All that follows belongs to the other command line. */
 	if (argc > 3 && !strcmp(argv[1], WORDS) && !strcmp(argv[2], "--"))
 		return cmd_completion_run(argc - 3, argv + 3);
 	code = options_parse(&o, CMD_COMPLETION, argc, argv);

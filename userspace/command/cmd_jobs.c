@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf jobs: what a store knows, one line a job. */
+/* gp-bpf jobs: lists the jobs of a store, one a line. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static uint64_t jobs_positive(int64_t v)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* Of what was observed; as everywhere, a share of nothing is unknown. */
+/* A share of observed time; unknown if nothing was observed. */
 static uint64_t jobs_observed_ns(const struct sums *s)
 {
 	return jobs_positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
@@ -58,7 +58,7 @@ static uint64_t jobs_observed_ns(const struct sums *s)
 #define SEEN_BRIEF 11 /* "11-21 12:00" of "2026-11-21 12:00:00" */
 #define YEAR	   5
 
-/* On a terminal; cols 0: all, as wide as they are. */
+/* For a terminal of so many columns; 0: every column at full width. */
 static void cmd_jobs_columns_begin(struct listing *l, int cols)
 {
 	static const struct column whole[COLS] = {
@@ -88,7 +88,8 @@ static void cmd_jobs_columns_begin(struct listing *l, int cols)
 	}
 }
 
-/* That it is from a log is told, however long the name is; characters stay whole. */
+/* Always shows that a job is from a log, however long its name is; cuts the name between
+ * characters. */
 static void jobs_job_name(char out[NAME_ROOM], const struct store_job *j, const struct column *c)
 {
 	const char *name = *j->name ? j->name : j->key, *tail = j->logged ? " (log)" : "";
@@ -193,7 +194,7 @@ static const struct store_span everything;
 static int jobs_show(void *ctx, const struct store_job *j)
 {
 	struct listing *l = ctx;
-	struct store_totals *counts = malloc(sizeof(*counts)); /* without what is excluded */
+	struct store_totals *counts = malloc(sizeof(*counts)); /* without excluded times */
 	int err = counts ? store_job_totals(l->store, j->id, &everything, true, counts) : -ENOMEM;
 
 	if (!err && l->json)

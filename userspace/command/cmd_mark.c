@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf mark and gp-bpf exclude: what people add to a store, see of it, and take back. */
+/* gp-bpf mark and gp-bpf exclude: add marks and exclusions to a store, list them and remove
+ * them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static int mark_exit_code(int err, const char *what)
 	return EXIT_RUNTIME;
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 struct listing {
 	struct store *store;
@@ -101,7 +102,7 @@ static int marks_list(struct listing *l, const char *name)
 	return err;
 }
 
-/* name: of the job whose marks these are; NULL: of all. */
+/* name: list marks of this job; NULL: of all jobs. */
 static int marks_or_exclusions_list(const struct options *o, bool marks, const char *name)
 {
 	const char *what = marks ? "marks" : "exclusions";
@@ -190,7 +191,7 @@ static int cmd_mark_exclude_span(const struct options *o)
 	return code;
 }
 
-/* "": nothing is wrong with the words. */
+/* Checks the combination of options; "" if it is valid. */
 static const char *mark_options_error(const struct options *o, bool marks)
 {
 	if (o->list && o->remove)

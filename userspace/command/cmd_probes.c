@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf probes: the rows that are known, and why each is there. */
+/* gp-bpf probes: lists the known probes and their purpose. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf report: one job of a store, over all its runs. */
+/* gp-bpf report: reports one job of a store, over all its runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ static int cmd_report_bad_time(const char *option, const char *text)
 	return -EINVAL;
 }
 
-/* What a store knows of a time it knows by the minute: one that is touched is told as a whole, and
- * everything else is told of the same time. */
+/* The store keeps minutes. Widen the span to whole minutes, so that all figures cover the same
+ * time. */
 static void cmd_report_whole_minutes(struct store_span *span)
 {
 	int64_t over_ns = span->to_ns % STORE_MINUTE_NS;
@@ -58,7 +58,7 @@ static int cmd_report_span_of(const struct options *o, int64_t now_ns, struct st
 	return 0;
 }
 
-/* "FROM,TO". */
+/* item: "FROM,TO". */
 static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns)
 {
 	const char *comma = strchr(item, ',');
@@ -83,7 +83,7 @@ static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns
 
 struct newest {
 	struct store_job job;
-	uint32_t beside; /* that were seen last at about the same time */
+	uint32_t beside; /* other jobs that were seen last at about the same time */
 	struct buffer names;
 	bool any;
 };
@@ -95,7 +95,7 @@ static int cmd_report_newest(void *ctx, const struct store_job *j)
 	if (!n->any)
 		n->job = *j;
 	else if (n->job.last_ns - j->last_ns > SAME_TIME_NS || j->last_ns < n->job.first_ns)
-		return 1; /* they come by when they were seen last */
+		return 1; /* jobs come in the order in which they were last seen */
 	else
 		n->beside++;
 	n->any = true;
@@ -167,7 +167,7 @@ static int cmd_report_show(const struct options *o, const struct story *s)
 	return err;
 }
 
-/* The page has it as a sentence. */
+/* The HTML page shows the comparison as a sentence. */
 static int cmd_report_compare(struct store *st, const struct options *o, struct story *s)
 {
 	int err;
@@ -200,7 +200,7 @@ static int cmd_report_worth(struct store *st, const struct options *o, struct st
 	return err;
 }
 
-/* options_parse() has seen to it that they are durations, and not too many. */
+/* options_parse() has checked that these are durations, and not too many. */
 static int cmd_report_windows(struct store *st, const struct options *o, struct story *s)
 {
 	uint64_t length_ns[WINDOWS_MAX] = {0};
@@ -216,7 +216,7 @@ static int cmd_report_windows(struct store *st, const struct options *o, struct 
 	return err;
 }
 
-/* "csv:DIR" alone: what else there is takes what happens, not what happened. */
+/* Only csv:DIR is supported: the other exporters need events as they happen. */
 static int cmd_report_export_known(const struct options *o)
 {
 	for (int i = 0; i < o->exports.count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf schema: JSON Schema of the lines that --export json writes; --metrics: what --export
- * prometheus has. */
+/* gp-bpf schema: prints the JSON Schema of the lines of --export json; --metrics: the metrics of
+ * --export prometheus. */
 #include <stdio.h>
 
 #include "userspace/base/log.h"

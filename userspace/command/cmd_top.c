@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf top: the jobs of a node, live: as its service tells, or, without one, by probes of our
- * own. */
+/* gp-bpf top: shows the jobs of a node live, from its service or, without one, by its own
+ * probes. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +24,9 @@
 #define INTERVAL_NS	1000000000ll
 #define INTERVAL_MIN_NS 100000000ll
 #define INTERVAL_MAX_NS 3600000000000ll
-#define START_NS	10000000000ull /* a service that is starting is waited for so long */
-#define OWN_INTERVALS	5	       /* without a terminal, our own probes look for so long */
+#define START_NS	10000000000ull /* limit for a service that is starting */
+#define OWN_INTERVALS                                                                              \
+	5 /* refresh intervals to watch before one frame is printed without a terminal */
 
 /* ---- one answer ------------------------------------------------------------------------------ */
 
@@ -86,7 +87,7 @@ struct shown {
 	struct top *top;
 	struct top_fetch *fetch;
 	const struct top_source *source;
-	char why[TOP_WHY_MAX]; /* why the last question has no answer; "": it has one */
+	char why[TOP_WHY_MAX]; /* why the last question failed; "": it did not */
 };
 
 static void cmd_top_on_state(void *ctx, uint64_t value)
@@ -111,7 +112,7 @@ static void cmd_top_on_key(void *ctx, uint64_t value)
 {
 	struct shown *v = ctx;
 
-	/* The terminal is gone. */
+	/* The terminal was closed. */
 	if (value & (EPOLLHUP | EPOLLERR) || top_key(v->top))
 		loop_stop(v->loop, 0);
 }
@@ -191,7 +192,7 @@ static int cmd_top_own(struct options *o, struct top_ui *ui, const struct top_so
 			   .command = "gp-bpf top", .node = true, .top = ui, .terminal = terminal});
 }
 
-/* ---- which of these -------------------------------------------------------------------------- */
+/* ---- choice ---------------------------------------------------------------------------------- */
 
 static int cmd_top_run(struct options *o)
 {

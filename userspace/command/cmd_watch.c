@@ -52,7 +52,7 @@ static void cmd_watch_report_ready(const struct options *o)
 {
 	struct pollfd ready = {.fd = (int)o->ready_fd, .events = POLLOUT};
 
-	/* A reader that does not read is not waited for. */
+	/* Do not wait for a reader that does not read. */
 	if (o->ready_fd >= 0 && !poll(&ready, 1, READY_WAIT_MS))
 		log_warn("--ready-fd %d: its reader does not read", (int)o->ready_fd);
 	else if (o->ready_fd >= 0 && write((int)o->ready_fd, "ready\n", 6) != 6)
@@ -61,7 +61,7 @@ static void cmd_watch_report_ready(const struct options *o)
 		close((int)o->ready_fd);
 }
 
-/* It is told and kept. */
+/* Included in reports and saved. */
 static char *command_text(int argc, char **argv)
 {
 	struct buffer b = {0};
@@ -75,8 +75,8 @@ static char *command_text(int argc, char **argv)
 	return b.data;
 }
 
-/* resumed: a target may have ended since the predecessor looked, and its end is told all the same;
- * one that was found by what it is may have ended since, as long as there are others. */
+/* resumed: a target may have ended since the predecessor last saw it; its end is still reported. A
+ * target found by a pattern may have ended, as long as others are left. */
 static int cmd_watch_targets(struct watch *w, const struct options *o, bool resumed)
 {
 	bool found = o->names.count || o->cgroups.count || o->containers.count || o->pods.count;
@@ -85,7 +85,7 @@ static int cmd_watch_targets(struct watch *w, const struct options *o, bool resu
 
 	for (int i = 0; i < o->pids.count; i++) {
 		if (option_number(o->pids.item[i], 1, INT32_MAX, &pid))
-			return -EINVAL; /* settings_check() has said so */
+			return -EINVAL; /* settings_check() has logged the reason */
 		err = watch_target(w, (pid_t)pid);
 		if (err && (err != -ESRCH ||
 			    (!resumed && (!found || (i + 1 == o->pids.count && !watch_busy(w))))))
@@ -94,8 +94,8 @@ static int cmd_watch_targets(struct watch *w, const struct options *o, bool resu
 	return 0;
 }
 
-/* The output, going on from the state directory where that can be; a state that another version
- * wrote is given up. */
+/* Opens the output and continues from the saved state, if there is one; a state of another version
+ * is dropped. */
 static int cmd_watch_output_open_durable(struct output **ret, const struct options *o,
 					 enum output_view view, int report_fd, struct durable *d,
 					 bool *ret_saved)
@@ -123,7 +123,7 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 		err = cmd_watch_targets(w, o, cfg->saved);
 	if (!err && !cfg->node && !o->pids.count && cfg->saved && !watch_busy(w))
 		watch_again(w);
-	/* When it is known that somebody was, this run tells how that ended. */
+	/* If processes had been watched before, report how they ended. */
 	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_last_fact(out) <= 1) {
 		log_error(
 			"%s: no process is watched with this state; name one: gp-bpf --durable --pid PID",
@@ -143,7 +143,7 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 	return err ? err : lost;
 }
 
-/* Kept for the loop, so that a start is not torn. */
+/* Remembers the signal for the loop, so that it does not interrupt the start. */
 static void cmd_watch_signal_hold(int signo)
 {
 	sigset_t set;
@@ -153,7 +153,7 @@ static void cmd_watch_signal_hold(int signo)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Told before a state directory is made that only those who may watch can make. */
+/* Check privileges before making a state directory for which they are not needed. */
 static int cmd_watch_able(const struct options *o)
 {
 	char off[512];
@@ -169,7 +169,7 @@ static enum output_view cmd_watch_view(const struct options *o, bool data)
 	return tty_escapes(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
 }
 
-/* Where gp-bpf top looks. */
+/* The socket that gp-bpf top connects to. */
 static int cmd_watch_serve_top(const struct options *o, struct output *out)
 {
 	char path[PATH_MAX];
@@ -177,7 +177,7 @@ static int cmd_watch_serve_top(const struct options *o, struct output *out)
 	return output_serve(out, top_socket(o->state_dir, path));
 }
 
-/* The first line of a service's log: a bug report begins with it. */
+/* First line of a service's log, and so of a bug report. */
 static void cmd_watch_report_start(const struct options *o, const char *state_dir)
 {
 	int rules = o->allow.count + o->deny.count;
@@ -190,8 +190,8 @@ static void cmd_watch_report_start(const struct options *o, const char *state_di
 		 o->listen ? o->listen : "no address", o->durable ? state_dir : "memory alone");
 }
 
-/* The last line of a service's log: what is held to be put in order counts, unless a successor
- * tells it. */
+/* Last line of a service's log. Records held for sorting count as events, unless a successor will
+ * report them. */
 static void cmd_watch_report_end(struct output *out, const struct watch_end *end, uint64_t ran_ns)
 {
 	const char *signal = end->signo ? sigabbrev_np(end->signo) : NULL;
@@ -231,8 +231,7 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (!err && o->takeover)
 		cfg.preload = loader_preload(state_dir);
 	if (!err && o->durable) {
-		cmd_watch_signal_hold(
-			SIGUSR1); /* of --takeover, from the moment that we have the lock */
+		cmd_watch_signal_hold(SIGUSR1); /* sent by --takeover, from when we hold the lock */
 		err = durable_open(&cfg.durable, state_dir, o->takeover);
 		cmd_watch_signal_hold(SIGTERM);
 	}
@@ -261,7 +260,8 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	return cmd_watch_exit_code(err ? err : lost);
 }
 
-/* CMD's terminal is left alone; a log gets a line for each event, unless data is asked for. */
+/* CMD keeps its terminal to itself; a log file gets a line for each event, unless data is written
+ * to it. */
 static enum output_view cmd_watch_view_of_run(const struct options *o, const char *tape)
 {
 	if (o->quiet || tape)
@@ -297,7 +297,7 @@ static int watch_child(const struct options *o, struct watch *w, struct child *c
 	return child_exit_code(status);
 }
 
-/* Starts a command and watches it. Its exit status is ours unless we could not start it. */
+/* Starts a command and watches it. Returns its exit status, unless it could not be started. */
 static int watch_command(const struct options *o, const char *tape, const char *command)
 {
 	struct child c = {.release_fd = -1, .failed_fd = -1};
@@ -313,7 +313,7 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
 	if (err)
 		return EXIT_RUNTIME;
-	loader_raise_descriptors(); /* CMD is as it was */
+	loader_raise_descriptors(); /* after CMD was started, which keeps its own limit */
 	err = sandbox_enter(o);
 	if (!err)
 		err = output_open(&out, o, cmd_watch_view_of_run(o, tape), STDERR_FILENO,
@@ -400,8 +400,8 @@ static int cmd_watch_record_checked(const struct options *o, const char *command
 		       : watch_live(o, &(struct watch_live){.command = command, .tape = o->output});
 }
 
-/* Descriptors opened before the first library; with fewer the start would fail in its middle. The
- * soft limit is raised. */
+/* Minimum number of descriptors needed before the first library; with fewer the start would fail
+ * half way. Raises the soft limit. */
 #define FILES_LEAST 128
 
 static int cmd_watch_files_check(void)
@@ -426,7 +426,7 @@ int watch_parsed(unsigned bit, int argc, char **argv,
 	o.service = bit == CMD_NODE;
 	if (code < 0) {
 		if (o.ready_fd > STDERR_FILENO)
-			fcntl((int)o.ready_fd, F_SETFD, FD_CLOEXEC); /* not CMD's */
+			fcntl((int)o.ready_fd, F_SETFD, FD_CLOEXEC); /* CMD does not inherit it */
 		err = settings_check(&o);
 		if (!err && o.print_config) {
 			options_print(stdout, &o, bit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_watch.h - what the commands that watch running processes share. */
+/* cmd_watch.h - shared by the commands that watch running processes. */
 #ifndef COMMAND_CMD_WATCH_H
 #define COMMAND_CMD_WATCH_H
 
@@ -8,19 +8,19 @@
 #include "userspace/option/option.h"
 
 struct watch_live {
-	const char *command; /* what the user asked for, without secrets */
+	const char *command; /* the user's command line, without secrets */
 	const char *tape;    /* NULL: nothing is recorded */
-	bool node;	     /* finds its processes itself, and ends when it is told to */
+	bool node;	     /* finds its processes itself, and ends only when it is asked to */
 	const struct top_ui
-		*top;  /* of a node: shown as gp-bpf top does, and to nobody else; NULL: not */
-	bool terminal; /* ... until q; else one frame at the end */
-	int argc;      /* of a node: as the command got them */
+		*top; /* for a node: draws the view of gp-bpf top instead of serving it; NULL: no */
+	bool terminal; /* draw until q is pressed; else one frame at the end */
+	int argc;      /* for a node: the command's own arguments */
 	char **argv;
 };
 
-/* Watches running processes until the end; the exit code. */
+/* Watches running processes until the end. Returns the exit code. */
 int watch_live(const struct options *o, const struct watch_live *l);
-/* Reads the options, and goes on with them. */
+/* Parses the options and calls go() with them. Returns the exit code. */
 int watch_parsed(unsigned bit, int argc, char **argv,
 		 int (*go)(const struct options *o, const char *command, int argc, char **argv));
 

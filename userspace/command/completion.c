@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completion.c - what may stand next on a command line. */
+/* completion.c - completes a command line. */
 #include "userspace/command/completion.h"
 
 #include <limits.h>
@@ -17,12 +17,12 @@
 struct completion {
 	struct buffer *out;
 	unsigned command;
-	const char *word;		/* that is being written */
-	const struct option_row *wants; /* the option that it is the value of; NULL: none */
-	int operands;			/* before it */
-	bool closed;			/* options have ended */
+	const char *word;		/* the word being typed */
+	const struct option_row *wants; /* the option whose value it is; NULL: none */
+	int operands;			/* number of operands before it */
+	bool closed;			/* after "--" */
 	const char *store, *state_dir, *probes;
-	bool ended; /* the last line was put */
+	bool ended; /* the last line has been written */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static bool completion_is_plain(const char *text)
 	return true;
 }
 
-/* keep: what of the word stays, before text. */
+/* keep: bytes of the typed word that stay in front of text. */
 static void completion_put(struct completion *c, size_t keep, const char *text, size_t len,
 			   const char *help)
 {
@@ -82,7 +82,7 @@ static void completion_put_job(void *ctx, const char *name)
 {
 	struct job_ctx *j = ctx;
 
-	/* A name is a job's to choose: a line it must not break. */
+	/* A job chooses its name, which must not break the line. */
 	if (*name && completion_is_plain(name))
 		completion_put(j->c, j->keep, name, strlen(name), NULL);
 }
@@ -107,13 +107,13 @@ static void completion_discard_log(void *ctx, enum log_level level, const char *
 	(void)line;
 }
 
-/* What a probe can end steps by: ids of those that are told one by one. */
+/* Probes that can end steps: those that report each hit. */
 static void completion_put_probes(struct completion *c, size_t keep)
 {
 	struct options o = {.probes = (char *)c->probes};
 	struct probe_table *t = NULL;
 
-	log_sink(completion_discard_log, NULL); /* whoever presses TAB wants no line in his own */
+	log_sink(completion_discard_log, NULL); /* no log lines on the user's command line */
 	if (option_probes(&o, &t))
 		t = NULL;
 	log_sink(NULL, NULL);
@@ -127,7 +127,7 @@ static void completion_put_probes(struct completion *c, size_t keep)
 	probe_table_free(t);
 }
 
-/* "json:FILE": where FILE begins; of "durable" its end. */
+/* Where the open part of a choice begins: FILE in "json:FILE", the end in "durable". */
 static size_t completion_choice_open(const char *choice)
 {
 	size_t len = strcspn(choice, ":=");
@@ -136,7 +136,7 @@ static size_t completion_choice_open(const char *choice)
 									       : strlen(choice);
 }
 
-/* The value of an option begins at `keep` in the word. */
+/* Completes an option's value, which begins at `keep` in the word. */
 static void completion_put_value(struct completion *c, const struct option_row *r, size_t keep)
 {
 	const char *choice, *value = c->word + keep, *comma;
@@ -161,9 +161,9 @@ static void completion_put_value(struct completion *c, const struct option_row *
 	completion_put_end(c, completion_kind_of(r->arg), keep, r);
 }
 
-/* ---- what stands before the word ------------------------------------------------------------- */
+/* ---- words before it ------------------------------------------------------------------------- */
 
-/* As getopt_long() finds it: whole, or what begins one alone. */
+/* As getopt_long(): an exact name, or an unambiguous prefix. */
 static const struct option_row *completion_find_long(unsigned command, const char *name, size_t len)
 {
 	const struct option_row *found = NULL;
@@ -226,7 +226,7 @@ static void completion_read_option(struct completion *c, const char *word)
 	}
 }
 
-/* true: a command of the user's begins with this word. */
+/* Returns true if a command of the user begins with this word. */
 static bool completion_read_word(struct completion *c, const char *word, bool foreign)
 {
 	if (c->wants) {

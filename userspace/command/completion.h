@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completion.h - what may stand next on a command line: asked by the scripts that shells load,
- * answered from the table of commands and options, so that no list of them is kept elsewhere.
+/* completion.h - completes command lines for the scripts that shells load, from the table of
+ * commands and options.
  *
- * The answer is lines: what may stand in place of the last word, whole, and after a tab what it is;
- * at the end one line ":KIND N[ TEXT]" of what else may. KIND is words (nothing else), file, dir,
- * pid (each after the first N bytes of the last word) or command (a command line of its own, from
- * word N on). TEXT says for people what is wanted. What ends in = or : goes on without a space. */
+ * The answer consists of lines: each a whole replacement for the last word and, after a tab, its
+ * description; at the end one line ":KIND N[ TEXT]" says what else is possible. KIND is words
+ * (nothing else), file, dir, pid (each after the first N bytes of the last word) or command
+ * (another command line, which begins at word N). TEXT describes the expected value. After a word
+ * that ends in = or : the shell adds no space. */
 #ifndef COMMAND_COMPLETION_H
 #define COMMAND_COMPLETION_H
 
 #include "userspace/base/buffer.h"
 
-/* The words behind the program's name; the last one, maybe empty, is being written. */
+/* words: those after the program's name; the last one, possibly empty, is being typed. */
 void completion_answer(struct buffer *out, int count, char **words);
-/* The script of bash, zsh or fish; NULL: of no other. */
+/* The script of bash, zsh or fish; NULL for any other shell. */
 const char *completion_script(const char *shell);
 
 #endif

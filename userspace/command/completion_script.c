@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scripts that shells load: userspace/shell/. They name no option and no command:
- * completion_answer() does. */
+/* The scripts that shells load, from userspace/shell/. They contain no options or commands, because
+ * completion_answer() supplies these. */
 #include <stddef.h>
 #include <string.h>
 

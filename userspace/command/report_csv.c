@@ -14,7 +14,7 @@
 struct csv_report {
 	struct store *st;
 	const struct store_span *span;
-	struct line_writer *writer; /* of the table that is being written */
+	struct line_writer *writer; /* of the table being written */
 	const struct store_run *run;
 	const struct store_rank *rank;
 };
@@ -98,7 +98,7 @@ static int report_csv_minutes(struct csv_report *c, int64_t job)
 	return store_runs(c->st, job, report_csv_minutes_of_run, c);
 }
 
-/* ---- what happened --------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k)
 {

@@ -134,7 +134,7 @@ struct top_fetch {
 	int fd;
 	bool started;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t ended;
 	bool stop, fresh;
 	struct top_state state;
@@ -156,10 +156,10 @@ static void fetch_publish(struct top_fetch *f, struct top_state *s, int err, con
 	snprintf(f->why, sizeof(f->why), "%s", why);
 	pthread_mutex_unlock(&f->lock);
 	if (write(f->fd, &one, sizeof(one)) < 0)
-		return; /* it is readable already */
+		return; /* the descriptor is readable already */
 }
 
-/* true: that was the end. */
+/* Returns true when the thread has to end. */
 static bool fetch_rest(struct top_fetch *f)
 {
 	struct timespec until;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_fetch.h - what a running gp-bpf knows, asked for over HTTP: at the unix socket in the state
- * directory of gp-bpf node, or where --listen says. */
+/* top_fetch.h - asks a running gp-bpf for its state over HTTP: at the unix socket in the state
+ * directory of gp-bpf node, or at the address of --listen. */
 #ifndef COMMAND_TOP_FETCH_H
 #define COMMAND_TOP_FETCH_H
 
@@ -14,30 +14,32 @@
 
 #define TOP_WHY_MAX 256
 
-/* Where gp-bpf node serves what it knows. state_dir NULL: the default. Returns out. */
+/* The socket of gp-bpf node. state_dir NULL: the default one. Returns out. */
 const char *top_socket(const char *state_dir, char out[PATH_MAX]);
 
 struct top_source {
-	char name[PATH_MAX + 8]; /* as people write it */
+	char name[PATH_MAX + 8]; /* for people */
 	char socket[PATH_MAX];	 /* "": none */
 	char url[PATH_MAX];
 };
 /* listen: unix:PATH, ADDR:PORT, [V6]:PORT or :PORT; NULL: the socket of that state directory.
- * -EINVAL after one line. */
+ * Returns 0, or -EINVAL after one line. */
 int top_source(struct top_source *ret, const char *listen, const char *state_dir);
-/* 0: somebody listens, as far as can be told; -ENOENT: nobody; -EACCES: we may not ask. */
+/* Returns 0 if a process listens there, or if that cannot be checked; -ENOENT: none does; -EACCES:
+ * we may not connect. */
 int top_source_check(const struct top_source *src);
 
-/* One answer. 0; -EAGAIN: it is starting; else -errno; why says it in one line. body is the
- * caller's to free. */
+/* Asks once. Returns 0; -EAGAIN: the service is starting; else -errno; why describes it in one
+ * line. The caller frees body. */
 int top_ask(struct web *w, const struct top_source *src, struct buffer *body,
 	    char why[TOP_WHY_MAX]);
 
-/* Again and again, on a thread of its own: a service that does not answer holds up no key. */
+/* Asks repeatedly on a thread of its own, so that a slow service does not delay keys. */
 struct top_fetch;
 int top_fetch_start(struct top_fetch **ret, const struct top_source *src, uint64_t interval_ns);
-int top_fetch_fd(const struct top_fetch *f); /* readable: there is something to take */
-/* 1: *ret is new, the caller's; 0: nothing is; -errno: why. */
+int top_fetch_fd(const struct top_fetch *f); /* readable when top_fetch_take() has something new */
+/* Returns 1: *ret is new, and the caller's to free; 0: nothing new; -errno: the last question
+ * failed, for the reason in why. */
 int top_fetch_take(struct top_fetch *f, struct top_state *ret, char why[TOP_WHY_MAX]);
 void top_fetch_stop(struct top_fetch *f);
 
