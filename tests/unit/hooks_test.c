@@ -69,7 +69,7 @@ static void disrupted(void *state, uint64_t number, const char *job, bool over, 
 	const struct job_disruption disruption = {.number = 1, .over = over};
 	const struct fact f = {.type = FACT_DISRUPTION,
 			       .number = number,
-			       .told = told,
+			       .repeated = told,
 			       .rank = -1,
 			       .pid = 1,
 			       .job = job,

@@ -271,7 +271,7 @@ static void what_was_told_is_not_sent_again(void **state)
 	cJSON *all;
 
 	(void)state;
-	f.told = true;
+	f.repeated = true;
 	otlp_tree_fact(t, &f);
 	step(t, 2, 3 * S, S, 0);
 	over(t, 5 * S);

@@ -46,7 +46,7 @@ static void test_not_told(void **state)
 	uint64_t records;
 
 	(void)state;
-	f.told = true;
+	f.repeated = true;
 	export_set_fact(set, &f);
 	f = step(2, "job");
 	fact_step.step.unit = UNIT_EXECUTION;
@@ -121,7 +121,7 @@ static void test_killed(void **state)
 	for (uint64_t n = 4; n <= 9; n++) {
 		struct fact f = step(n, "job");
 
-		f.told = true;
+		f.repeated = true;
 		export_set_fact(set, &f);
 	}
 	told(set, 10, 10);

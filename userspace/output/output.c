@@ -26,7 +26,7 @@ static void output_on_fact(void *ctx, const struct fact *f)
 	struct output *out = ctx;
 	struct fact own = *f;
 
-	own.told = out->replaying;
+	own.repeated = out->replaying;
 	out->seen.steps += f->type == FACT_STEP && !out->replaying;
 	export_set_fact(out->exports, &own);
 	if (out->store)

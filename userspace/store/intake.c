@@ -571,7 +571,7 @@ void intake_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r;
 
-	if (f->number <= t->skip || (t->blind && f->told))
+	if (f->number <= t->skip || (t->blind && f->repeated))
 		return;
 	t->told = f->number;
 	switch (f->type) {

@@ -213,7 +213,7 @@ static void csv_fact(void *state, const struct fact *f)
 	for (int i = 0; i < CSV_TABLES; i++)
 		if (tables[i].type == f->type)
 			file = &c->files[i];
-	if (!file || (file->numbered ? f->number <= file->last : f->told))
+	if (!file || (file->numbered ? f->number <= file->last : f->repeated))
 		return;
 	b = line_writer_buffer(file->writer);
 	csv_head(b, f);

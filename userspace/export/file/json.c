@@ -202,7 +202,7 @@ static void json_fact(void *state, const struct fact *f)
 {
 	struct json_export *j = state;
 
-	if (j->numbered ? f->number <= j->last : f->told)
+	if (j->numbered ? f->number <= j->last : f->repeated)
 		return;
 	if (f->type != FACT_END) {
 		json_on_line(j, f, NULL);

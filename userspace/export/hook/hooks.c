@@ -334,7 +334,7 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 
 static void hooks_fact(void *state, const struct fact *f)
 {
-	enum hook_event event = f->told ? HOOK_EVENTS : hook_event_of(f);
+	enum hook_event event = f->repeated ? HOOK_EVENTS : hook_event_of(f);
 	const char *job = f->job ? f->job : "";
 	struct hooks *hs = state;
 	uint64_t now_ns;

@@ -30,7 +30,7 @@ static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_
 /* The text in the making: it is sent once it is known whether it lies in the loop. */
 static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struct otlp_held *h)
 {
-	if (t->told || !p->dated || t->text.failed) {
+	if (t->repeated || !p->dated || t->text.failed) {
 		otlp_put(t, p);
 		return;
 	}

@@ -18,7 +18,7 @@ uint64_t otlp_id_of(const struct otlp_process *p, const char *name, uint64_t a, 
 
 void otlp_put(struct otlp_tree *t, const struct otlp_process *p)
 {
-	if (t->told)
+	if (t->repeated)
 		return;
 	if (p->dated && !t->text.failed)
 		otlp_queue_put(t->queue, t->text.data, t->text.len);

@@ -280,7 +280,7 @@ static void otlp_tree_ends_all(struct otlp_tree *t, uint64_t now_ns)
 
 void otlp_tree_tick(struct otlp_tree *t, uint64_t now_ns)
 {
-	t->told = false;
+	t->repeated = false;
 	otlp_tree_processes_end(t, now_ns);
 }
 
@@ -345,7 +345,7 @@ void otlp_tree_fact(struct otlp_tree *t, const struct fact *f)
 						    f->unit == UNIT_STEP);
 	struct otlp_process *p;
 
-	t->told = f->told;
+	t->repeated = f->repeated;
 	otlp_tree_processes_end(t, f->mono_ns);
 	if (f->type == FACT_END) {
 		otlp_tree_ends_all(t, f->mono_ns);

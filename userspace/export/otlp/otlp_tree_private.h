@@ -88,7 +88,7 @@ struct otlp_tree {
 	struct program_config config;
 	struct otlp_tree_look look;
 	struct buffer text; /* in the making */
-	bool told;	    /* the fact in hand: a predecessor has sent what comes of it */
+	bool repeated;	    /* the fact in hand: a predecessor has sent what comes of it */
 };
 
 uint64_t otlp_id_of(const struct otlp_process *p, const char *name, uint64_t a, uint64_t b);

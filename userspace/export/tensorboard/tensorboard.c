@@ -215,7 +215,7 @@ static void tensorboard_fact(void *state, const struct fact *f)
 	struct tensorboard *t = state;
 	struct tb_step step;
 
-	if ((f->told && !t->resume) || !tb_step_of(&step, f))
+	if ((f->repeated && !t->resume) || !tb_step_of(&step, f))
 		return;
 	if (t->worker)
 		tensorboard_steps_queue(t, &step);

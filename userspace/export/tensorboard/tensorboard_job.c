@@ -137,7 +137,7 @@ bool tb_step_of(struct tb_step *ret, const struct fact *f)
 		.loop = s->loop,
 		.flags = s->flags,
 		.rank = f->rank,
-		.told = f->told,
+		.repeated = f->repeated,
 		.series = s->series,
 	};
 	snprintf(ret->job, sizeof(ret->job), "%s", f->job ? f->job : "");
@@ -190,7 +190,7 @@ static void tb_job_put_step(struct tb_jobs *j, const char *run, const struct tb_
 {
 	struct tb_scalar out = tb_job_tagged(tb_job_scalar_of(s), tag, value);
 
-	if (s->told)
+	if (s->repeated)
 		tb_board_put_again(j->board, run, &out);
 	else
 		tb_board_put(j->board, run, &out);

@@ -25,7 +25,7 @@ struct tb_step { /* what is kept of a fact */
 	uint64_t number, ns;
 	uint32_t pid, run, loop, flags;
 	int rank;
-	bool told; /* by a predecessor, whose files may hold it */
+	bool repeated; /* by a predecessor, whose files may hold it */
 	enum step_series series;
 };
 

@@ -162,7 +162,7 @@ static void trace_on_fact(void *state, const struct fact *f)
 {
 	struct trace *t = state;
 
-	if (t->numbered ? f->number <= t->last : f->told)
+	if (t->numbered ? f->number <= t->last : f->repeated)
 		return;
 	t->seq = f->number;
 	t->now_ns = f->mono_ns;

@@ -99,7 +99,7 @@ struct fact {
 	enum fact_type type;
 	uint64_t number; /* number among all facts of the model, from 1; equal in every replay */
 	/* Set by the code that forwards it: a predecessor has most likely reported it already. */
-	bool told;
+	bool repeated;
 	uint64_t mono_ns;
 	int64_t real_ns;	      /* 0: no clock anchor yet */
 	uint32_t pid;		      /* 0: about no process */
