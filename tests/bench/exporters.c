@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 			send_disruption(set, s);
 		longest_ns = tell_steps(set, s, steps);
 		export_set_snapshot(set, s);
-		export_set_look(set, s);
+		export_set_view(set, s);
 		printf("%llu %llu %llu\n", (unsigned long long)cpu_ns(),
 		       (unsigned long long)s->exports[0].sent, (unsigned long long)longest_ns);
 	}

@@ -208,7 +208,7 @@ static void a_successor_goes_on(void **state)
 	assert_int_equal(truncate(path, (off_t)strlen(text_of(&t, "steps.csv")) - 5), 0); /* torn */
 	t.opt.resume = true;
 	assert_int_equal(open_set(&t), 0);
-	assert_int_equal(export_set_told(t.set), 2);
+	assert_int_equal(export_set_last_written(t.set), 2);
 	for (uint64_t i = 1; i <= 4; i++)
 		step_of(&t, i);
 	assert_int_equal(export_set_close(t.set), 0);
@@ -275,7 +275,7 @@ static void what_cannot_be_written(void **state)
 		step_of(&t, i);
 		export_set_snapshot(t.set, &fx.s);
 	}
-	export_set_look(t.set, &fx.s);
+	export_set_view(t.set, &fx.s);
 	assert_string_equal(fx.s.exports[0].name, "csv");
 	assert_false(fx.s.exports[0].up);
 	assert_int_equal(fx.s.exports[0].dropped[1].count, 4); /* the header too */

@@ -324,18 +324,18 @@ static uint64_t gap_of(const char *format, uint64_t *ret_dropped)
 	/* The answer that it is full is to be there, for what is dropped is dropped for that. */
 	for (; number < 100; number++)
 		tell(set, number + 1);
-	for (view->up = true; view->up; export_set_look(set, &fx.s))
+	for (view->up = true; view->up; export_set_view(set, &fx.s))
 		export_set_snapshot(set, &fx.s);
 	while (!dropped(view) && number < 100000) {
 		for (int i = 0; i < 1000; i++)
 			tell(set, ++number);
-		export_set_look(set, &fx.s);
+		export_set_view(set, &fx.s);
 	}
 	assert_in_range(dropped(view), 1, 1000);
 	assert_in_range(view->waiting_bytes, LINE_WRITER_KEPT_BYTES - 1000,
 			LINE_WRITER_KEPT_BYTES + 1000);
 	room_again(&was);
-	for (told = dropped(view); view->waiting_bytes > 1000; export_set_look(set, &fx.s)) {
+	for (told = dropped(view); view->waiting_bytes > 1000; export_set_view(set, &fx.s)) {
 		export_set_snapshot(set, &fx.s);
 		usleep(1000);
 	}
@@ -532,7 +532,7 @@ static void a_bounded_file_keeps_the_newest_lines(void **state)
 	fixture_init(&fx);
 	tell_many(set, 1, BOUNDED_LINES + 1);
 	export_set_save(set);
-	export_set_look(set, &fx.s);
+	export_set_view(set, &fx.s);
 	assert_int_equal(export_set_close(set), 0);
 	for (unsigned n = 0; n < 3; n++)
 		assert_in_range(numbers_of(n, &first[n], &last[n]), n ? 500 << 10 : 1, 1 << 20);
@@ -561,7 +561,7 @@ static void a_bounded_file_is_gone_on_with(void **state)
 	assert_int_equal(export_set_close(set), 0);
 	assert_int_equal(rename(path, name_of(1)), 0);
 	set = bounded(",size=1M", &resume);
-	assert_int_equal(export_set_told(set), 100);
+	assert_int_equal(export_set_last_written(set), 100);
 	tell_many(set, 50, 201);
 	assert_int_equal(export_set_close(set), 0);
 	numbers_of(0, &first, &last);

@@ -93,7 +93,7 @@ static void until_sent(void *state, uint64_t count, struct export_view *ret)
 
 	do {
 		usleep(5000);
-		export_hooks.look(state, ret);
+		export_hooks.view(state, ret);
 	} while (ret->sent < count && clock_mono_ns() < until_ns);
 	assert_int_equal(ret->sent, count);
 }
@@ -135,7 +135,7 @@ static void test_the_last_word_is_told_at_the_end(void **state)
 	until_sent(hs, 2, &v);
 	for (uint64_t i = 0; i < 3; i++)
 		disrupted(hs, 10 + i, "a", false, false);
-	export_hooks.look(hs, &v);
+	export_hooks.view(hs, &v);
 	assert_int_equal(v.waiting, 1);
 	assert_int_equal(dropped(&v, "rate"), 2);
 	assert_int_equal(export_hooks.close(hs), 0);
@@ -170,7 +170,7 @@ static void test_what_fails_is_counted(void **state)
 	}
 	do {
 		usleep(5000);
-		export_hooks.look(hs, &v);
+		export_hooks.view(hs, &v);
 	} while (!dropped(&v, "failed") && clock_mono_ns() < until_ns);
 	assert_int_equal(dropped(&v, "failed"), 1);
 	assert_int_equal(dropped(&v, "queue"), 0);

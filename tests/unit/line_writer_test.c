@@ -120,7 +120,7 @@ static void full_disk_is_told_once(void **state)
 		export_set_fact(set, &f);
 		export_set_snapshot(set, &fx.s);
 	}
-	export_set_look(set, &fx.s);
+	export_set_view(set, &fx.s);
 	assert_string_equal(fx.s.exports[0].name, "json");
 	assert_false(fx.s.exports[0].up);
 	assert_int_equal(fx.s.exports[0].sent, 0);
@@ -148,7 +148,7 @@ static void two_of_a_kind_are_one_view(void **state)
 	f.range = &r;
 	export_set_fact(set, &f);
 	export_set_snapshot(set, &fx.s);
-	export_set_look(set, &fx.s);
+	export_set_view(set, &fx.s);
 	assert_string_equal(fx.s.exports[0].name, "json");
 	assert_null(fx.s.exports[1].name);
 	assert_false(fx.s.exports[0].up);
@@ -369,7 +369,7 @@ static void a_fifo_without_reader_keeps_nobody_waiting(void **state)
 	set = set_of(spec);
 	assert_non_null(strstr(captured, "no process reads this FIFO yet"));
 	range_tell(set, &fx);
-	export_set_look(set, &fx.s);
+	export_set_view(set, &fx.s);
 	assert_non_null(strstr(fx.s.exports[0].trouble, "no process reads"));
 	reader = open(path, O_RDONLY | O_NONBLOCK);
 	range_tell(set, &fx);

@@ -96,18 +96,18 @@ static void values_are_those_of_the_json_form(void **state)
 static void a_queue_holds_the_newest(void **state)
 {
 	struct otlp_queue *q = otlp_queue_new(4, 10);
-	struct otlp_queue_look look;
+	struct otlp_queue_view look;
 	struct buffer b = {0};
 
 	(void)state;
 	for (int i = 0; i < 7; i++)
 		otlp_queue_put(q, &"abcdefg"[i], 1);
-	otlp_queue_look(q, &look);
+	otlp_queue_view(q, &look);
 	assert_int_equal(look.spans, 4);
 	assert_int_equal(look.dropped, 3);
 	otlp_queue_put(q, "0123456789x", 11); /* longer than all of it */
 	otlp_queue_put(q, "12345678", 8);     /* two give way to its bytes */
-	otlp_queue_look(q, &look);
+	otlp_queue_view(q, &look);
 	assert_int_equal(look.spans, 3);
 	assert_int_equal(look.bytes, 10);
 	assert_int_equal(look.dropped, 6);

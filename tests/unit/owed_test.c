@@ -154,7 +154,7 @@ static bool up(struct export_set *set, struct fixture *fx, uint64_t *ret_waiting
 
 	*ret_waiting = 0;
 	export_set_snapshot(set, &fx->s);
-	export_set_look(set, &fx->s);
+	export_set_view(set, &fx->s);
 	for (int i = 0; i < 3; i++) {
 		all &= fx->s.exports[i].up;
 		*ret_waiting += fx->s.exports[i].waiting;

@@ -54,7 +54,7 @@ static void test_not_told(void **state)
 	f = step(3, "job");
 	f.real_ns = 0;
 	export_set_fact(set, &f);
-	export_set_look(set, &s);
+	export_set_view(set, &s);
 	memcpy(view, s.exports, sizeof(view));
 	assert_string_equal(view[0].name, "tensorboard");
 	assert_string_equal(view[0].dropped[TB_DROP_CLOCK].cause, "no_clock");
@@ -200,7 +200,7 @@ static void test_full(void **state)
 	tb_board_flush(b);
 	assert_int_equal(files("board/run", &records), 1);
 	assert_in_range(records, 2, 99);
-	tb_board_look(b, &view);
+	tb_board_view(b, &view);
 	assert_false(view.up);
 	assert_int_equal(view.sent + view.waiting, 100);
 	assert_non_null(strstr(view.trouble, "run: File too large"));
@@ -208,7 +208,7 @@ static void test_full(void **state)
 	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	tb_board_flush(b);
-	tb_board_look(b, &view);
+	tb_board_view(b, &view);
 	assert_true(view.up);
 	assert_int_equal(view.sent, 100);
 	assert_int_equal(tb_board_close(b), 0);
@@ -228,7 +228,7 @@ static void test_bound(void **state)
 	assert_int_equal(symlink("/tmp", in_root("board/run")), 0);
 	while (!view.dropped[TB_DROP_REFUSED].count && n < 1000000) {
 		put(b, "run", (int64_t)n++);
-		tb_board_look(b, &view);
+		tb_board_view(b, &view);
 	}
 	assert_in_range(view.waiting_bytes, TB_RUN_BYTES, TB_RUN_BYTES + 100);
 	assert_int_equal(view.waiting + 1, n);
@@ -254,7 +254,7 @@ static void test_links(void **state)
 	put(b, "job/run-1", 1);
 	put(b, "other", 1);
 	tb_board_flush(b);
-	tb_board_look(b, &view);
+	tb_board_view(b, &view);
 	assert_int_equal(view.sent, 1);
 	assert_int_equal(view.waiting, 1);
 	assert_int_equal(files("board/other", &records), 1);
@@ -296,7 +296,7 @@ static void test_folder_taken(void **state)
 		put(b, "run", 2);
 		put(b, "other", 2);
 		tb_board_flush(b);
-		tb_board_look(b, &v);
+		tb_board_view(b, &v);
 		assert_int_equal(v.waiting, 0);
 		assert_true(v.up);
 		assert_int_equal(files("board/run", &records), 1);

@@ -358,7 +358,7 @@ static void the_size_is_kept_and_what_is_left_out_is_counted(void **state)
 		step_of(&t, 0, i * MS, (i + 1) * MS, i % 1000 ? 0 : STEP_tainted);
 	for (uint64_t i = 0; i < 10000; i++)
 		range_of(&t, "a range", (200000 + i) * MS, (200001 + i) * MS, false);
-	export_set_look(t.set, s);
+	export_set_view(t.set, s);
 	assert_string_equal(s->exports[0].name, "trace");
 	assert_string_equal(s->exports[0].dropped[0].cause, "size");
 	dropped = s->exports[0].dropped[0].count;
@@ -413,7 +413,7 @@ static void a_successor_goes_on(void **state)
 		t.opt.resume = true;
 		assert_int_equal(export_set_new(&t.set, &t.opt), 0);
 		assert_int_equal(export_set_add(t.set, t.spec), 0);
-		assert_int_equal(export_set_told(t.set), torn ? 2 : 3);
+		assert_int_equal(export_set_last_written(t.set), torn ? 2 : 3);
 		t.number = 0;
 		for (uint64_t i = 1; i <= 4; i++)
 			step_of(&t, 0, i * S, (i + 1) * S, 0);
@@ -449,7 +449,7 @@ static void a_full_disk_is_told_and_counted(void **state)
 		step_of(&t, 0, i * S, (i + 1) * S, 0);
 		export_set_snapshot(t.set, &fx.s);
 	}
-	export_set_look(t.set, &fx.s);
+	export_set_view(t.set, &fx.s);
 	assert_false(fx.s.exports[0].up);
 	assert_int_equal(fx.s.exports[0].sent, 0);
 	assert_string_equal(fx.s.exports[0].dropped[3].cause, "write");

@@ -108,7 +108,7 @@ static void test_first_at_once_then_each_interval(void **state)
 		give(w, n);
 		usleep(1000);
 	}
-	worker_look(w, &told);
+	worker_view(w, &told);
 	assert_string_equal(told.name, "test");
 	worker_close(w, &told);
 	assert_int_equal(told.sent, b.works);

@@ -71,10 +71,10 @@ struct exporter {
 	/* Facts up to this number are told to nobody again: what is in no file is missing. May be
 	 * NULL. */
 	void (*missed)(void *state, uint64_t upto);
-	void (*look)(void *state,
+	void (*view)(void *state,
 		     struct export_view *ret); /* what it tells of itself; may be NULL */
-	uint64_t (*told)(void *state); /* number of the last fact that a predecessor wrote; may be
-					  NULL: unknown */
+	uint64_t (*last_written)(void *state); /* number of the last fact that a predecessor wrote;
+					  may be NULL: unknown */
 	/* The end comes: what takes a while may begin, and is not waited for; soon: a successor
 	 * waits for us. May be NULL. */
 	void (*end)(void *state, bool soon);
@@ -132,8 +132,8 @@ void export_set_save(const struct export_set *set); /* before the state is saved
 void export_set_archive(const struct export_set *set, struct buffer *out);
 void export_set_resume(const struct export_set *set, const struct buffer *saved);
 void export_set_missed(const struct export_set *set, uint64_t upto);
-void export_set_look(const struct export_set *set, struct snapshot *s); /* fills its exports */
-uint64_t export_set_told(const struct export_set *set); /* the highest; 0: none is known */
+void export_set_view(const struct export_set *set, struct snapshot *s); /* fills its exports */
+uint64_t export_set_last_written(const struct export_set *set); /* the highest; 0: none is known */
 void export_set_end(const struct export_set *set,
 		    bool soon); /* before close; all of them at once */
 int export_set_close(struct export_set *set);

@@ -297,7 +297,7 @@ void export_set_missed(const struct export_set *set, uint64_t upto)
 			set->open[i].exporter->missed(set->open[i].state, upto);
 }
 
-void export_set_look(const struct export_set *set, struct snapshot *s)
+void export_set_view(const struct export_set *set, struct snapshot *s)
 {
 	size_t n = 0, at;
 
@@ -306,9 +306,9 @@ void export_set_look(const struct export_set *set, struct snapshot *s)
 		const struct exporter *e = set->open[i].exporter;
 		struct export_view view = {0};
 
-		if (!e->look)
+		if (!e->view)
 			continue;
-		e->look(set->open[i].state, &view);
+		e->view(set->open[i].state, &view);
 		for (at = 0; at < n && strcmp(s->exports[at].name, view.name) != 0;)
 			at++;
 		if (at < n)
@@ -318,14 +318,15 @@ void export_set_look(const struct export_set *set, struct snapshot *s)
 	}
 }
 
-uint64_t export_set_told(const struct export_set *set)
+uint64_t export_set_last_written(const struct export_set *set)
 {
-	uint64_t last = 0, told;
+	uint64_t last = 0, number;
 
 	for (size_t i = 0; i < set->count; i++) {
-		told = set->open[i].exporter->told ? set->open[i].exporter->told(set->open[i].state)
-						   : 0;
-		last = told > last ? told : last;
+		number = set->open[i].exporter->last_written
+				 ? set->open[i].exporter->last_written(set->open[i].state)
+				 : 0;
+		last = number > last ? number : last;
 	}
 	return last;
 }

@@ -24,7 +24,7 @@ struct worker {
 	struct snapshot *latest; /* not yet seen; NULL: none */
 	struct snapshot *early;	 /* too early, and none came since: the last one, if the end comes
 				    now; or NULL */
-	struct export_view told;
+	struct export_view view;
 	uint64_t superseded;	 /* intervals that passed while work took longer */
 	uint64_t asked, flushed; /* flushes */
 	uint64_t flush_by_ns;	 /* 0: the end has not come */
@@ -38,26 +38,26 @@ static void worker_timespec_of(struct timespec *ts, uint64_t ns)
 }
 
 /* Locked: what is to be told grows outside of the lock, and is shown at once. */
-static void worker_told(struct worker *w, const struct export_view *told)
+static void worker_publish(struct worker *w, const struct export_view *view)
 {
-	w->told = *told;
-	w->told.name = w->job.name;
-	w->told.superseded = w->superseded;
+	w->view = *view;
+	w->view.name = w->job.name;
+	w->view.superseded = w->superseded;
 }
 
 /* Locked before and after. */
 static void worker_asked(struct worker *w)
 {
-	struct export_view told;
+	struct export_view view;
 	uint64_t asked;
 
 	while (w->job.flush && w->flushed < w->asked) {
 		asked = w->asked;
-		told = w->told;
+		view = w->view;
 		pthread_mutex_unlock(&w->lock);
-		w->job.flush(w->job.ctx, &told);
+		w->job.flush(w->job.ctx, &view);
 		pthread_mutex_lock(&w->lock);
-		worker_told(w, &told);
+		worker_publish(w, &view);
 		w->flushed = asked;
 		pthread_cond_broadcast(&w->news);
 	}
@@ -79,18 +79,18 @@ static void worker_sleep(struct worker *w, uint64_t until_ns)
 
 static void worker_idle(struct worker *w, uint64_t until_ns)
 {
-	struct export_view told;
+	struct export_view view;
 	uint64_t turn_ns;
 	bool more = w->job.idle;
 
 	while (!w->flush_by_ns && (turn_ns = clock_mono_ns()) < until_ns) {
 		turn_ns = more && turn_ns + IDLE_NS < until_ns ? turn_ns + IDLE_NS : until_ns;
 		if (more) {
-			told = w->told;
+			view = w->view;
 			pthread_mutex_unlock(&w->lock);
-			more = w->job.idle(w->job.ctx, turn_ns, &told);
+			more = w->job.idle(w->job.ctx, turn_ns, &view);
 			pthread_mutex_lock(&w->lock);
-			worker_told(w, &told);
+			worker_publish(w, &view);
 		}
 		worker_sleep(w, turn_ns);
 	}
@@ -100,17 +100,17 @@ static void worker_idle(struct worker *w, uint64_t until_ns)
 static bool worker_work(struct worker *w, uint64_t deadline_ns, bool last)
 {
 	struct snapshot *s = w->latest;
-	struct export_view told = w->told;
+	struct export_view view = w->view;
 	bool done;
 
 	w->latest = NULL;
 	pthread_mutex_unlock(&w->lock);
-	done = w->job.work(w->job.ctx, s, deadline_ns, last, &told);
+	done = w->job.work(w->job.ctx, s, deadline_ns, last, &view);
 	snapshot_unref(w->early);
 	w->early = done ? NULL : snapshot_ref(s);
 	snapshot_unref(s);
 	pthread_mutex_lock(&w->lock);
-	worker_told(w, &told);
+	worker_publish(w, &view);
 	return done;
 }
 
@@ -183,7 +183,7 @@ int worker_open(struct worker **ret, const struct worker_job *job)
 	if (!w)
 		return -ENOMEM;
 	w->job = *job;
-	w->told.name = job->name;
+	w->view.name = job->name;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -231,10 +231,10 @@ void worker_flush(struct worker *w, uint64_t within_ns)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void worker_look(struct worker *w, struct export_view *ret)
+void worker_view(struct worker *w, struct export_view *ret)
 {
 	pthread_mutex_lock(&w->lock);
-	*ret = w->told;
+	*ret = w->view;
 	ret->superseded = w->superseded;
 	pthread_mutex_unlock(&w->lock);
 }
@@ -272,7 +272,7 @@ static void worker_wait(struct worker *w)
 	}
 }
 
-void worker_close(struct worker *w, struct export_view *ret_told)
+void worker_close(struct worker *w, struct export_view *ret_view)
 {
 	if (!w)
 		return;
@@ -286,8 +286,8 @@ void worker_close(struct worker *w, struct export_view *ret_told)
 	}
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
-	if (ret_told)
-		worker_look(w, ret_told);
+	if (ret_view)
+		worker_view(w, ret_view);
 	snapshot_unref(w->latest);
 	snapshot_unref(w->early);
 	pthread_cond_destroy(&w->news);

@@ -18,16 +18,16 @@ struct worker_job {
 				 snapshot */
 	uint64_t flush_ns;    /* that the last call may take */
 	/* Both on the worker's thread; deadlines on CLOCK_MONOTONIC. s: the newest snapshot, on
-	 * loan; last: no other will come. What it has to tell of itself goes into told, which holds
+	 * loan; last: no other will come. What it has to tell of itself goes into view, which holds
 	 * what it told before. false: this snapshot is too early, the next one is wanted as soon as
 	 * it is there. */
 	bool (*work)(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
-		     struct export_view *told);
+		     struct export_view *view);
 	/* Between two of these, again and again: returns at until_ns at the latest. false: nothing
 	 * is left to do before the next work. May be NULL. */
-	bool (*idle)(void *ctx, uint64_t until_ns, struct export_view *told);
+	bool (*idle)(void *ctx, uint64_t until_ns, struct export_view *view);
 	/* On the worker's thread, between the others: worker_flush() was called. May be NULL. */
-	void (*flush)(void *ctx, struct export_view *told);
+	void (*flush)(void *ctx, struct export_view *view);
 	/* From another thread: the call that goes on is to return soon; those to come as well. May
 	 * be NULL. */
 	void (*cancel)(void *ctx);
@@ -42,14 +42,14 @@ void worker_snapshot(struct worker *w, struct snapshot *s);
  * it comes all the same. Call from the snapshot thread. */
 void worker_flush(struct worker *w, uint64_t within_ns);
 /* What it told of itself last. From any thread. */
-void worker_look(struct worker *w, struct export_view *ret);
+void worker_view(struct worker *w, struct export_view *ret);
 /* The end comes: the last work begins, and has flush_ns from now on; soon: half a second at most,
  * somebody waits for us. Does not wait for it: several can end at once. What was said first
  * counts. */
 void worker_end(struct worker *w, bool soon);
 /* worker_end(), where it was not said. The last work, within its time; what takes longer is
  * cancelled, at once where another SIGINT or SIGTERM waits (both are blocked). Frees w; ctx is the
- * caller's again. ret_told may be NULL. */
-void worker_close(struct worker *w, struct export_view *ret_told);
+ * caller's again. ret_view may be NULL. */
+void worker_close(struct worker *w, struct export_view *ret_view);
 
 #endif

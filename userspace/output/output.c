@@ -213,7 +213,7 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 	if (!err && o->html)
 		err = page_open(&out->page, o->html);
 	if (!err && !saved)
-		model_reported_upto(out->model, export_set_told(out->exports));
+		model_reported_upto(out->model, export_set_last_written(out->exports));
 	if (!err && saved)
 		export_set_resume(out->exports, &saved->exports);
 	if (!err)
@@ -271,8 +271,8 @@ void output_leave(struct output *out)
 
 static uint64_t output_last_exported(struct output *out)
 {
-	uint64_t told = export_set_told(out->exports),
-		 stored = out->store ? store_writer_told(out->store) : 0;
+	uint64_t told = export_set_last_written(out->exports),
+		 stored = out->store ? store_writer_last_written(out->store) : 0;
 
 	return told > stored ? told : stored;
 }
@@ -365,7 +365,7 @@ static void output_snapshot(struct output *out, bool shown)
 		return;
 	output_fill_node(out, s);
 	output_fill_store(out, s);
-	export_set_look(out->exports, s);
+	export_set_view(out->exports, s);
 	export_set_snapshot(out->exports, s);
 	if (out->store)
 		store_writer_snapshot(out->store, s, false);
@@ -469,7 +469,7 @@ int output_close(struct output *out, bool report)
 	if (s) {
 		output_fill_node(out, s);
 		output_fill_store(out, s);
-		export_set_look(out->exports, s);
+		export_set_view(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}
 	/* At once: no exporter is to take that one for one of many. Where the job is left to a

@@ -632,7 +632,7 @@ void store_writer_session(struct store_writer *w, const struct gp_session *s,
 	pthread_mutex_unlock(&w->file);
 }
 
-uint64_t store_writer_told(struct store_writer *w)
+uint64_t store_writer_last_written(struct store_writer *w)
 {
 	uint64_t told;
 

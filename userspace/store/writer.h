@@ -61,7 +61,7 @@ int store_writer_open(struct store_writer **ret, const struct store_writer_optio
 void store_writer_session(struct store_writer *w, const struct gp_session *s,
 			  uint64_t start_mono_ns);
 /* Number of the last fact that the store has of this session. */
-uint64_t store_writer_told(struct store_writer *w);
+uint64_t store_writer_last_written(struct store_writer *w);
 void store_writer_fact(struct store_writer *w, const struct fact *f);
 /* wait: until it is written, where nothing comes in real time. */
 void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, bool wait);

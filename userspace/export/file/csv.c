@@ -442,7 +442,7 @@ static void csv_archive(void *state, struct archive *a)
 	}
 }
 
-static void csv_look(void *state, struct export_view *ret)
+static void csv_view(void *state, struct export_view *ret)
 {
 	const struct csv_export *c = state;
 	uint64_t rows = 0, lost = 0, failed = 0, not_sent;
@@ -471,7 +471,7 @@ static void csv_look(void *state, struct export_view *ret)
 	ret->dropped[1].count = failed;
 }
 
-static uint64_t csv_told(void *state)
+static uint64_t csv_last_written(void *state)
 {
 	const struct csv_export *c = state;
 	uint64_t last = 0;
@@ -500,8 +500,8 @@ const struct exporter export_csv = {
 	.snapshot = csv_snapshot,
 	.save = csv_save,
 	.archive = csv_archive,
-	.look = csv_look,
-	.told = csv_told,
+	.view = csv_view,
+	.last_written = csv_last_written,
 	.end = csv_end,
 	.close = csv_close,
 };

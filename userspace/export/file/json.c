@@ -262,7 +262,7 @@ static void json_missed(void *state, uint64_t upto)
 	line_writer_missed(j->writer, lines);
 }
 
-static void json_look(void *state, struct export_view *ret)
+static void json_view(void *state, struct export_view *ret)
 {
 	const struct json_export *j = state;
 	struct line_writer_stats is;
@@ -284,7 +284,7 @@ static void json_look(void *state, struct export_view *ret)
 		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", is.trouble);
 }
 
-static uint64_t json_told(void *state)
+static uint64_t json_last_written(void *state)
 {
 	return ((struct json_export *)state)->last;
 }
@@ -318,8 +318,8 @@ const struct exporter export_json = {
 	.save = json_save,
 	.archive = json_archive,
 	.missed = json_missed,
-	.look = json_look,
-	.told = json_told,
+	.view = json_view,
+	.last_written = json_last_written,
 	.end = json_stop,
 	.close = json_on_close,
 };

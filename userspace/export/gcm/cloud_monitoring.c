@@ -121,32 +121,32 @@ static void cloud_series_of(const struct cloud_monitoring *m, const struct snaps
 		gcm_library(ret, s, &m->id, &m->rows);
 }
 
-static void monitoring_tell(const struct cloud_monitoring *m, struct export_view *told)
+static void monitoring_view(const struct cloud_monitoring *m, struct export_view *view)
 {
 	struct sender_stats is = {.up = false};
 
 	_Static_assert((int)SENDER_DROP_COUNT < EXPORT_CAUSES, "a place for each cause");
 	if (m->sender)
 		sender_stats(m->sender, &is);
-	told->up = is.up;
-	told->sent = is.written;
-	told->waiting = is.spooled;
-	told->waiting_bytes = is.spool_bytes;
-	told->last_ns = is.last_ns;
-	told->ndropped = SENDER_DROP_COUNT;
+	view->up = is.up;
+	view->sent = is.written;
+	view->waiting = is.spooled;
+	view->waiting_bytes = is.spool_bytes;
+	view->last_ns = is.last_ns;
+	view->ndropped = SENDER_DROP_COUNT;
 	for (uint32_t i = 0; i < SENDER_DROP_COUNT; i++) {
-		told->dropped[i].cause = sender_drop_name[i];
-		told->dropped[i].count = is.dropped[i] + m->unsent[i];
+		view->dropped[i].cause = sender_drop_name[i];
+		view->dropped[i].count = is.dropped[i] + m->unsent[i];
 	}
-	told->dropped[told->ndropped]
+	view->dropped[view->ndropped]
 		.cause = "damaged"; /* on disk; of unknown size, each counts as one */
-	told->dropped[told->ndropped++].count = is.damaged;
+	view->dropped[view->ndropped++].count = is.damaged;
 	if (m->sender) /* else that was said where it was found */
-		memcpy(told->trouble, is.trouble, sizeof(told->trouble));
+		memcpy(view->trouble, is.trouble, sizeof(view->trouble));
 }
 
 static void cloud_monitoring_write_dry(struct cloud_monitoring *m, const struct series_set *set,
-				       struct export_view *told)
+				       struct export_view *view)
 {
 	struct buffer path = {0}, body = {0};
 	uint32_t at = 0, n;
@@ -155,11 +155,11 @@ static void cloud_monitoring_write_dry(struct cloud_monitoring *m, const struct 
 	while (!path.failed && request_next(set, cloud_own_prefix(m), NULL, &at, &body, NULL, &n)) {
 		request_line(line_writer_buffer(m->dry), path.data, &body);
 		line_writer_line(m->dry);
-		told->sent += n;
+		view->sent += n;
 		buffer_clear(&body);
 	}
 	line_writer_flush(m->dry);
-	told->up = !path.failed && !body.failed;
+	view->up = !path.failed && !body.failed;
 	buffer_free(&path);
 	buffer_free(&body);
 }
@@ -183,8 +183,8 @@ static void cloud_spool_place(struct cloud_monitoring *m)
 		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring-%s", dir, project);
 }
 
-/* false: there is nobody to write to, which told says; what is not written counts as *ret_cause. */
-static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct export_view *told,
+/* false: there is nobody to write to, which view says; what is not written counts as *ret_cause. */
+static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct export_view *view,
 			       enum sender_drop *ret_cause)
 {
 	struct sender_options o = {
@@ -197,20 +197,20 @@ static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct exp
 	if (m->sender)
 		return true;
 	if (cloud_identity_found(m, last)) {
-		snprintf(told->trouble, sizeof(told->trouble),
+		snprintf(view->trouble, sizeof(view->trouble),
 			 "the metadata server does not answer yet");
 		*ret_cause = SENDER_DROP_superseded; /* the next ones stand for them */
 		return false;
 	}
 	if (!*m->id.project) {
-		if (!*told->trouble)
+		if (!*view->trouble)
 			log_error(
 				"--export cloud-monitoring: no project to write to: the credentials and this machine name none; say --gcm-project ID");
-		snprintf(told->trouble, sizeof(told->trouble), "no project to write to");
+		snprintf(view->trouble, sizeof(view->trouble), "no project to write to");
 		*ret_cause = SENDER_DROP_missing;
 		return false;
 	}
-	*told->trouble = '\0';
+	*view->trouble = '\0';
 	cloud_spool_place(m);
 	o.spool = *m->spool ? m->spool : NULL;
 	*ret_cause = SENDER_DROP_unkept;
@@ -222,7 +222,7 @@ static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct exp
 }
 
 static bool cloud_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
-		       struct export_view *told)
+		       struct export_view *view)
 {
 	struct cloud_monitoring *m = ctx;
 	enum sender_drop cause;
@@ -231,23 +231,23 @@ static bool cloud_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool
 
 	if (!last && s->real_ns - m->written_ns < m->least_ns && s->real_ns >= m->written_ns)
 		return false;
-	ready = m->dry || cloud_sender_ready(m, last, told, &cause);
+	ready = m->dry || cloud_sender_ready(m, last, view, &cause);
 	m->written_ns = s->real_ns;
 	cloud_series_of(m, s, &set);
 	if (!ready) {
 		m->unsent[cause] += set.count + set.unkept;
-		monitoring_tell(m, told);
+		monitoring_view(m, view);
 	} else if (m->dry) {
-		cloud_monitoring_write_dry(m, &set, told);
+		cloud_monitoring_write_dry(m, &set, view);
 	} else {
 		sender_send(m->sender, &set, s->real_ns, deadline_ns / NS_PER_MS, last);
-		monitoring_tell(m, told);
+		monitoring_view(m, view);
 	}
 	series_set_free(&set);
 	return true;
 }
 
-static bool cloud_idle(void *ctx, uint64_t until_ns, struct export_view *told)
+static bool cloud_idle(void *ctx, uint64_t until_ns, struct export_view *view)
 {
 	struct cloud_monitoring *m = ctx;
 	bool more;
@@ -255,7 +255,7 @@ static bool cloud_idle(void *ctx, uint64_t until_ns, struct export_view *told)
 	if (!m->sender)
 		return false;
 	more = sender_wait(m->sender, until_ns / NS_PER_MS);
-	monitoring_tell(m, told);
+	monitoring_view(m, view);
 	return more;
 }
 
@@ -398,9 +398,9 @@ static void cloud_snapshot(void *state, struct snapshot *s)
 	worker_snapshot(((struct cloud_monitoring *)state)->worker, s);
 }
 
-static void cloud_look(void *state, struct export_view *ret)
+static void cloud_view(void *state, struct export_view *ret)
 {
-	worker_look(((struct cloud_monitoring *)state)->worker, ret);
+	worker_view(((struct cloud_monitoring *)state)->worker, ret);
 }
 
 static void cloud_end(void *state, bool soon)
@@ -412,11 +412,11 @@ static void cloud_end(void *state, bool soon)
 static int cloud_close(void *state)
 {
 	struct cloud_monitoring *m = state;
-	struct export_view told;
+	struct export_view view;
 
-	worker_close(m->worker, &told);
-	if (*told.trouble)
-		log_warn("--export cloud-monitoring: at the end: %s", told.trouble);
+	worker_close(m->worker, &view);
+	if (*view.trouble)
+		log_warn("--export cloud-monitoring: at the end: %s", view.trouble);
 	cloud_free(m);
 	return 0;
 }
@@ -433,7 +433,7 @@ const struct exporter export_cloud_monitoring = {
 	.check = cloud_check,
 	.open = cloud_open,
 	.snapshot = cloud_snapshot,
-	.look = cloud_look,
+	.view = cloud_view,
 	.end = cloud_end,
 	.close = cloud_close,
 };

@@ -361,7 +361,7 @@ static void hooks_fact(void *state, const struct fact *f)
 	}
 }
 
-static void hooks_look(void *state, struct export_view *ret)
+static void hooks_view(void *state, struct export_view *ret)
 {
 	static const char *const cause[] = {"rate", "queue", "failed", "timeout", "closing"};
 	uint64_t count[] = {0, 0, 0, 0, 0};
@@ -400,7 +400,7 @@ const struct exporter export_hooks = {
 	.help = "what --on says",
 	.open = hooks_open,
 	.fact = hooks_fact,
-	.look = hooks_look,
+	.view = hooks_view,
 	.end = hooks_end,
 	.close = hooks_close,
 };

@@ -142,9 +142,9 @@ static enum otlp_fate otlp_spans_send(struct otlp *o, uint64_t deadline_ms)
 
 static bool otlp_spans_wait(const struct otlp *o)
 {
-	struct otlp_queue_look q;
+	struct otlp_queue_view q;
 
-	otlp_queue_look(o->queue, &q);
+	otlp_queue_view(o->queue, &q);
 	return o->nspans || q.spans;
 }
 
@@ -158,11 +158,11 @@ static uint64_t otlp_now_ms(void)
  * ends by limit_ms: who is cut short may have been heard, and what is sent again is there twice. */
 static void otlp_spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 {
-	struct otlp_queue_look q;
+	struct otlp_queue_view q;
 	uint64_t left;
 	uint32_t n;
 
-	otlp_queue_look(o->queue, &q);
+	otlp_queue_view(o->queue, &q);
 	left = q.spans + o->nspans;
 	while (left && otlp_now_ms() < until_ms &&
 	       otlp_now_ms() >= o->sender.signal[OTLP_TRACES].next_ms) {
@@ -221,24 +221,24 @@ static void otlp_metrics_send(struct otlp *o, const struct snapshot *s, uint64_t
 
 /* ---- the worker ------------------------------------------------------------------------------ */
 
-static void otlp_tell(struct otlp *o, struct export_view *told)
+static void otlp_fill_view(struct otlp *o, struct export_view *view)
 {
-	struct otlp_queue_look q;
+	struct otlp_queue_view q;
 
 	_Static_assert((int)DROP_COUNT <= EXPORT_CAUSES, "a place for each cause");
-	otlp_queue_look(o->queue, &q);
+	otlp_queue_view(o->queue, &q);
 	o->dropped[DROP_undated] = __atomic_load_n(&o->unplaced, __ATOMIC_RELAXED);
-	told->up = o->sender.signal[OTLP_TRACES].up || o->sender.signal[OTLP_METRICS].up;
-	told->sent = o->sent;
-	told->waiting = q.spans + o->nspans;
-	told->waiting_bytes = q.bytes + o->spans.len;
-	told->last_ns = o->last_ns;
-	told->ndropped = DROP_COUNT;
+	view->up = o->sender.signal[OTLP_TRACES].up || o->sender.signal[OTLP_METRICS].up;
+	view->sent = o->sent;
+	view->waiting = q.spans + o->nspans;
+	view->waiting_bytes = q.bytes + o->spans.len;
+	view->last_ns = o->last_ns;
+	view->ndropped = DROP_COUNT;
 	for (uint32_t i = 0; i < DROP_COUNT; i++) {
-		told->dropped[i].cause = drop_name[i];
-		told->dropped[i].count = o->dropped[i] + (i == DROP_queue ? q.dropped : 0);
+		view->dropped[i].cause = drop_name[i];
+		view->dropped[i].count = o->dropped[i] + (i == DROP_queue ? q.dropped : 0);
 	}
-	memcpy(told->trouble, o->sender.trouble, sizeof(told->trouble));
+	memcpy(view->trouble, o->sender.trouble, sizeof(view->trouble));
 }
 
 /* Data left at the end is lost. */
@@ -278,7 +278,7 @@ static void otlp_spans_insist(struct otlp *o, uint64_t deadline_ms)
 }
 
 static bool otlp_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
-		      struct export_view *told)
+		      struct export_view *view)
 {
 	uint64_t until_ms = deadline_ns / NS_PER_MS;
 	struct otlp *o = ctx;
@@ -289,20 +289,20 @@ static bool otlp_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool 
 		otlp_spans_insist(o, until_ms);
 	else
 		otlp_spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
-	otlp_tell(o, told);
+	otlp_fill_view(o, view);
 	return true;
 }
 
-static bool otlp_idle(void *ctx, uint64_t until_ns, struct export_view *told)
+static bool otlp_idle(void *ctx, uint64_t until_ns, struct export_view *view)
 {
 	uint64_t until_ms = until_ns / NS_PER_MS;
 	struct otlp *o = ctx;
-	struct otlp_queue_look q;
+	struct otlp_queue_view q;
 
-	otlp_queue_look(o->queue, &q);
+	otlp_queue_view(o->queue, &q);
 	if (o->nspans || q.spans >= BATCH_SPANS || q.bytes >= BATCH_BYTES)
 		otlp_spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
-	otlp_tell(o, told);
+	otlp_fill_view(o, view);
 	return true;
 }
 
@@ -390,15 +390,15 @@ static void otlp_replay_flush(struct otlp *o)
 static void otlp_fact(void *state, const struct fact *f)
 {
 	struct otlp *o = state;
-	struct otlp_tree_look tree;
-	struct otlp_queue_look q;
+	struct otlp_tree_view tree;
+	struct otlp_queue_view q;
 
 	otlp_tree_fact(o->tree, f);
-	otlp_tree_look(o->tree, &tree);
+	otlp_tree_view(o->tree, &tree);
 	__atomic_store_n(&o->unplaced, tree.unplaced, __ATOMIC_RELAXED);
 	if (o->worker)
 		return;
-	otlp_queue_look(o->queue, &q);
+	otlp_queue_view(o->queue, &q);
 	if (q.spans >= BATCH_SPANS || q.bytes >= BATCH_BYTES)
 		otlp_replay_flush(o);
 }
@@ -427,15 +427,15 @@ static bool otlp_due(void *state, uint64_t mono_ns)
 	return !o->worker && mono_ns >= o->due_ns;
 }
 
-static void otlp_look(void *state, struct export_view *ret)
+static void otlp_view(void *state, struct export_view *ret)
 {
 	struct otlp *o = state;
 
 	ret->name = export_otlp.name;
 	if (o->worker)
-		worker_look(o->worker, ret);
+		worker_view(o->worker, ret);
 	else
-		otlp_tell(o, ret);
+		otlp_fill_view(o, ret);
 }
 
 static void otlp_end(void *state, bool soon)
@@ -452,20 +452,20 @@ static int otlp_close(void *state)
 {
 	struct otlp *o = state;
 	bool replay = !o->worker;
-	struct export_view told = {.name = export_otlp.name};
+	struct export_view view = {.name = export_otlp.name};
 	uint64_t lost = 0;
 
 	worker_close(o->worker, NULL);
 	otlp_spans_drop(o);
 	o->dropped[DROP_unsent] += o->untaken;
-	otlp_tell(o, &told);
+	otlp_fill_view(o, &view);
 	for (uint32_t i = 0; i < DROP_COUNT; i++)
-		lost += i != DROP_superseded ? told.dropped[i].count : 0;
+		lost += i != DROP_superseded ? view.dropped[i].count : 0;
 	if (lost)
 		log_warn(
 			"--export otlp: %llu of %llu spans and points did not get to the server%s%s",
-			(unsigned long long)lost, (unsigned long long)(lost + told.sent),
-			*told.trouble ? ": " : "", told.trouble);
+			(unsigned long long)lost, (unsigned long long)(lost + view.sent),
+			*view.trouble ? ": " : "", view.trouble);
 	otlp_free(o);
 	return replay && lost ? -EIO : 0;
 }
@@ -480,7 +480,7 @@ const struct exporter export_otlp = {
 	.fact = otlp_fact,
 	.snapshot = otlp_snapshot,
 	.due = otlp_due,
-	.look = otlp_look,
+	.view = otlp_view,
 	.end = otlp_end,
 	.close = otlp_close,
 };

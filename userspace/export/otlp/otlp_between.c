@@ -39,7 +39,7 @@ static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struc
 	h->len = t->text.len;
 	h->text = malloc(h->len);
 	if (!h->text) {
-		t->look.unplaced++;
+		t->view.unplaced++;
 		return;
 	}
 	memcpy(h->text, t->text.data, h->len);

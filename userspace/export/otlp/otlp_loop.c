@@ -272,7 +272,7 @@ void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fa
 	bool slow;
 
 	if (!l) {
-		t->look.unplaced++;
+		t->view.unplaced++;
 		return;
 	}
 	l->first_ns = s->start_ns < l->first_ns ? s->start_ns : l->first_ns;
@@ -286,7 +286,7 @@ void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fa
 		l->left = 0;
 	} else {
 		l->left++;
-		t->look.steps++;
+		t->view.steps++;
 	}
 	otlp_loop_usual_add(l, s);
 	otlp_loop_part_add(l, fs);

@@ -23,7 +23,7 @@ void otlp_put(struct otlp_tree *t, const struct otlp_process *p)
 	if (p->dated && !t->text.failed)
 		otlp_queue_put(t->queue, t->text.data, t->text.len);
 	else
-		t->look.unplaced++;
+		t->view.unplaced++;
 	if (t->text.failed) {
 		buffer_free(&t->text);
 		t->text.failed = false;

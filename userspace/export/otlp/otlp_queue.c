@@ -97,10 +97,10 @@ uint32_t otlp_queue_take(struct otlp_queue *q, uint32_t spans, size_t bytes, str
 	return n;
 }
 
-void otlp_queue_look(struct otlp_queue *q, struct otlp_queue_look *ret)
+void otlp_queue_view(struct otlp_queue *q, struct otlp_queue_view *ret)
 {
 	pthread_mutex_lock(&q->lock);
-	*ret = (struct otlp_queue_look){
+	*ret = (struct otlp_queue_view){
 		.spans = q->count, .bytes = q->bytes, .dropped = q->dropped};
 	pthread_mutex_unlock(&q->lock);
 }

@@ -23,11 +23,11 @@ void otlp_queue_put(struct otlp_queue *q, const char *text, size_t len);
 /* Takes the oldest, up to so many of them and so many bytes, but one at least where there is one:
  * onto out, with commas between. Returns how many. */
 uint32_t otlp_queue_take(struct otlp_queue *q, uint32_t spans, size_t bytes, struct buffer *out);
-struct otlp_queue_look {
+struct otlp_queue_view {
 	uint32_t spans;
 	size_t bytes;
 	uint64_t dropped; /* ever */
 };
-void otlp_queue_look(struct otlp_queue *q, struct otlp_queue_look *ret);
+void otlp_queue_view(struct otlp_queue *q, struct otlp_queue_view *ret);
 
 #endif

@@ -59,9 +59,9 @@ void otlp_tree_config(struct otlp_tree *t, const struct program_config *c)
 	t->config = *c;
 }
 
-void otlp_tree_look(const struct otlp_tree *t, struct otlp_tree_look *ret)
+void otlp_tree_view(const struct otlp_tree *t, struct otlp_tree_view *ret)
 {
-	*ret = t->look;
+	*ret = t->view;
 }
 
 /* ---- identifiers ----------------------------------------------------------------------------- */
@@ -353,7 +353,7 @@ void otlp_tree_fact(struct otlp_tree *t, const struct fact *f)
 	}
 	p = f->pid ? otlp_tree_process_of(t, f, ours) : NULL;
 	if (!p) {
-		t->look.unplaced += f->pid && ours;
+		t->view.unplaced += f->pid && ours;
 		return;
 	}
 	if (f->life) {

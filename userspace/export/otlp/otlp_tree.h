@@ -34,7 +34,7 @@
 #define OTLP_EVENTS    64
 
 struct otlp_tree;
-struct otlp_tree_look {
+struct otlp_tree_view {
 	uint64_t unplaced; /* spans of processes beyond the bound, or of an instant whose wall time
 			    * is unknown */
 	uint64_t steps;	   /* that were not sampled */
@@ -49,6 +49,6 @@ void otlp_tree_config(struct otlp_tree *t, const struct program_config *c);
 void otlp_tree_fact(struct otlp_tree *t, const struct fact *f);
 /* Nothing more happened until now_ns: who ended before has ended for good. */
 void otlp_tree_tick(struct otlp_tree *t, uint64_t now_ns);
-void otlp_tree_look(const struct otlp_tree *t, struct otlp_tree_look *ret);
+void otlp_tree_view(const struct otlp_tree *t, struct otlp_tree_view *ret);
 
 #endif

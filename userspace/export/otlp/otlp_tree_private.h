@@ -86,7 +86,7 @@ struct otlp_tree {
 	uint32_t sample, nended;
 	const char *host;
 	struct program_config config;
-	struct otlp_tree_look look;
+	struct otlp_tree_view view;
 	struct buffer text; /* in the making */
 	bool repeated;	    /* the fact in hand: a predecessor has sent what comes of it */
 };

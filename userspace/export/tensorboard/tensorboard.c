@@ -90,7 +90,7 @@ static void tensorboard_steps_drain(struct tensorboard *t, uint32_t least)
 /* ---- the worker ------------------------------------------------------------------------------ */
 
 static bool tensorboard_board_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
-				   struct export_view *told)
+				   struct export_view *view)
 {
 	struct tensorboard *t = ctx;
 
@@ -99,27 +99,27 @@ static bool tensorboard_board_work(void *ctx, struct snapshot *s, uint64_t deadl
 	tb_jobs_snapshot(t->jobs, s);
 	tensorboard_steps_drain(t, 0);
 	tb_board_flush(t->board);
-	tb_board_look(t->board, told);
+	tb_board_view(t->board, view);
 	return true;
 }
 
-static bool tensorboard_board_idle(void *ctx, uint64_t until_ns, struct export_view *told)
+static bool tensorboard_board_idle(void *ctx, uint64_t until_ns, struct export_view *view)
 {
 	struct tensorboard *t = ctx;
 
 	(void)until_ns;
 	tensorboard_steps_drain(t, QUEUE_STEPS / 2);
-	tb_board_look(t->board, told);
+	tb_board_view(t->board, view);
 	return true;
 }
 
-static void tensorboard_board_flush(void *ctx, struct export_view *told)
+static void tensorboard_board_flush(void *ctx, struct export_view *view)
 {
 	struct tensorboard *t = ctx;
 
 	tensorboard_steps_drain(t, 0);
 	tb_board_flush(t->board);
-	tb_board_look(t->board, told);
+	tb_board_view(t->board, view);
 }
 
 static void tensorboard_board_cancel(void *ctx)
@@ -253,15 +253,15 @@ static bool tensorboard_due(void *state, uint64_t mono_ns)
 	return !t->worker && (mono_ns >= t->due_ns || tb_jobs_wait(t->jobs));
 }
 
-static void tensorboard_look(void *state, struct export_view *ret)
+static void tensorboard_view(void *state, struct export_view *ret)
 {
 	struct tensorboard *t = state;
 
 	ret->name = export_tensorboard.name;
 	if (t->worker)
-		worker_look(t->worker, ret);
+		worker_view(t->worker, ret);
 	else
-		tb_board_look(t->board, ret);
+		tb_board_view(t->board, ret);
 }
 
 static void tensorboard_end(void *state, bool soon)
@@ -295,7 +295,7 @@ const struct exporter export_tensorboard = {
 	.snapshot = tensorboard_snapshot,
 	.due = tensorboard_due,
 	.save = tensorboard_save,
-	.look = tensorboard_look,
+	.view = tensorboard_view,
 	.end = tensorboard_end,
 	.close = tensorboard_close,
 };

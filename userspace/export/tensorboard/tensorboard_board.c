@@ -269,7 +269,7 @@ void tb_board_flush(struct tb_board *b)
 	b->trouble = 0;
 }
 
-void tb_board_look(const struct tb_board *b, struct export_view *ret)
+void tb_board_view(const struct tb_board *b, struct export_view *ret)
 {
 	_Static_assert((int)TB_DROP_COUNT <= EXPORT_CAUSES, "a place for each cause");
 	ret->up = !b->told;

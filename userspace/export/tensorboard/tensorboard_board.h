@@ -45,7 +45,7 @@ void tb_board_over(struct tb_board *b, const char *run);
 void tb_board_drop(struct tb_board *b, enum tb_drop why, uint64_t count);
 /* Everything to the files. One line when something cannot be written, and when it can again. */
 void tb_board_flush(struct tb_board *b);
-void tb_board_look(const struct tb_board *b, struct export_view *ret);
+void tb_board_view(const struct tb_board *b, struct export_view *ret);
 /* For a board that a helper process writes, from any thread: calls that wait for the disk are given
  * up, now and later. */
 void tb_board_cancel(struct tb_board *b);

@@ -209,7 +209,7 @@ static void trace_dropped(struct export_view *v, const char *cause, uint64_t cou
 	v->dropped[v->ndropped++].count = count;
 }
 
-static void trace_look(void *state, struct export_view *ret)
+static void trace_view(void *state, struct export_view *ret)
 {
 	const struct trace *t = state;
 	struct line_writer_stats is;
@@ -236,7 +236,7 @@ static void trace_look(void *state, struct export_view *ret)
 			 "trace: the file has reached its size");
 }
 
-static uint64_t trace_told(void *state)
+static uint64_t trace_last_written(void *state)
 {
 	return ((struct trace *)state)->last;
 }
@@ -300,8 +300,8 @@ const struct exporter export_trace = {
 	.snapshot = trace_snapshot,
 	.save = trace_save,
 	.archive = trace_archive,
-	.look = trace_look,
-	.told = trace_told,
+	.view = trace_view,
+	.last_written = trace_last_written,
 	.end = trace_on_end,
 	.close = trace_close,
 };
