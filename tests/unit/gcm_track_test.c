@@ -33,7 +33,7 @@ static int teardown(void **state)
 static struct track_record record(uint64_t key)
 {
 	return (struct track_record){.key = key,
-				     .told_start_ns = NOW_NS - 5000 * NS_PER_S,
+				     .set_start_ns = NOW_NS - 5000 * NS_PER_S,
 				     .start_ns = NOW_NS - 4000 * NS_PER_S,
 				     .end_ns = NOW_NS - (int64_t)key * NS_PER_S,
 				     .value = 7};
@@ -111,7 +111,7 @@ static void what_cannot_be_is_left_out(void **state)
 	save(r);
 	assert_int_equal(loaded(0), 0);
 	r = record(1);
-	r.told_start_ns = INT64_MIN;
+	r.set_start_ns = INT64_MIN;
 	save(r);
 	assert_int_equal(loaded(0), 0);
 	r = record(1);

@@ -240,18 +240,18 @@ static uint32_t answer_nameless(const cJSON *error, enum sender_drop cause, uint
 				uint32_t named[SENDER_DROP_COUNT])
 {
 	double count = fmax(0, fmin(answer_number(error, "pointCount"), REQUEST_SERIES));
-	uint32_t told = (uint32_t)count, known = told < named[cause] ? told : named[cause];
+	uint32_t unnamed = (uint32_t)count, known = unnamed < named[cause] ? unnamed : named[cause];
 
 	named[cause] -= known;
-	told -= known;
-	return told < left ? told : left;
+	unnamed -= known;
+	return unnamed < left ? unnamed : left;
 }
 
 /* What failed without a name: counted by the causes that the summary tells. */
 static void answer_read_summary(struct reading *r)
 {
 	uint32_t failed = r->count - (uint32_t)r->summary.success, named[SENDER_DROP_COUNT] = {0};
-	uint32_t rest = failed > r->named ? failed - r->named : 0, left = rest, told, most = 0;
+	uint32_t rest = failed > r->named ? failed - r->named : 0, left = rest, unnamed, most = 0;
 	enum sender_drop cause, main_cause = r->cause;
 	bool again = false;
 	const cJSON *e, *status;
@@ -265,11 +265,11 @@ static void answer_read_summary(struct reading *r)
 		status = cJSON_GetObjectItemCaseSensitive(e, "status");
 		cause = answer_cause_of_code(answer_number(status, "code"), r->cause);
 		again |= answer_fate_of(answer_text_of(status, "message"), &cause) == FATE_AGAIN;
-		told = answer_nameless(e, cause, left, named);
-		r->to->blind[cause] += told;
-		left -= told;
-		if (told > most) {
-			most = told;
+		unnamed = answer_nameless(e, cause, left, named);
+		r->to->blind[cause] += unnamed;
+		left -= unnamed;
+		if (unnamed > most) {
+			most = unnamed;
 			main_cause = cause;
 		}
 	}

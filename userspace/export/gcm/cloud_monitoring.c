@@ -58,7 +58,7 @@ static void cloud_identity_set_once(char *to, size_t len, const char *text)
 		snprintf(to, len, "%s", text);
 }
 
-static void cloud_identity_told(struct cloud_monitoring *m)
+static void cloud_identity_configured(struct cloud_monitoring *m)
 {
 	struct gcm_identity *id = &m->id;
 
@@ -297,17 +297,17 @@ static int cloud_argument(struct cloud_monitoring *m, const char *arg)
 static int cloud_interval(struct cloud_monitoring *m)
 {
 	bool stand_in = m->opt.endpoint && !strncmp(m->opt.endpoint, "http:", 5);
-	int64_t told_ns = m->opt.interval_ns;
+	int64_t set_ns = m->opt.interval_ns;
 
 	m->least_ns = INTERVAL_LEAST_NS;
-	if (!told_ns || told_ns >= INTERVAL_LEAST_NS)
+	if (!set_ns || set_ns >= INTERVAL_LEAST_NS)
 		return 0;
-	if (!stand_in || told_ns < INTERVAL_STAND_NS) {
+	if (!stand_in || set_ns < INTERVAL_STAND_NS) {
 		log_error(
 			"--gcm-interval: 5 s at least, the service takes no more points of a series");
 		return -EINVAL;
 	}
-	m->least_ns = told_ns;
+	m->least_ns = set_ns;
 	return 0;
 }
 
@@ -333,7 +333,7 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 		log_error("--rolling %s: no list of different seconds", o->rolling);
 		return -EINVAL;
 	}
-	cloud_identity_told(m);
+	cloud_identity_configured(m);
 	if (*m->id.project && !gcm_project_valid(m->id.project)) {
 		log_error("--gcm-project %s: no project has such an id", m->id.project);
 		return -EINVAL;

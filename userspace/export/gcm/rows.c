@@ -715,7 +715,7 @@ static double rows_live_deviation(const struct loop_view *l)
 }
 
 /* A hang is in OTHER: the service refuses a source that the library does not have. */
-static bool rows_live_told(uint32_t bucket, uint64_t ns)
+static bool rows_live_exported(uint32_t bucket, uint64_t ns)
 {
 	if (bucket == BUCKET_GOODPUT || bucket == BUCKET_UNOBSERVED || bucket == BUCKET_HANG)
 		return false;
@@ -733,7 +733,7 @@ static void rows_live_cumulative(struct library *l, const struct snapshot *s,
 	rows_put_goodput(l, (double)j->ledger.ns[BUCKET_GOODPUT] / ROWS_NS_PER_S, NULL);
 	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &s->types, b, room, &ns)); b++) {
 		ns += b == BUCKET_OTHER ? j->ledger.ns[BUCKET_HANG] : 0;
-		if (rows_live_told(b, ns))
+		if (rows_live_exported(b, ns))
 			rows_put_badput(l, name, (double)ns / ROWS_NS_PER_S, NULL);
 	}
 	rows_put_disruptions(l, j->ledger.disruptions);
@@ -774,7 +774,7 @@ static void rows_live_window(struct library *l, const struct snapshot *s, const 
 	     b < BUCKETS_EXPORTED && (name = window_part(w, &s->types, b, room, &ns)); b++) {
 		ns += b == BUCKET_OTHER ? w->ns[BUCKET_HANG] : 0;
 		ledger_part(&j->ledger, &s->types, b, room, &ever_ns);
-		if (rows_live_told(b, ns | ever_ns))
+		if (rows_live_exported(b, ns | ever_ns))
 			rows_put_badput(l, name, 100 * (double)ns / observed_ns, size);
 	}
 	for (uint32_t k = 1; k < LEDGER_TYPES; k++) {

@@ -63,8 +63,8 @@ struct sender {
 	bool sent;	    /* there was a set, so that there are tracks */
 	bool untracked;	    /* told that tracks could not be saved */
 	uint64_t kept_ms;   /* when */
-	uint64_t told_ms[SENDER_DROP_COUNT]; /* when a drop was logged last, plus 1 */
-	struct spool_lost lost;		     /* counted */
+	uint64_t logged_ms[SENDER_DROP_COUNT]; /* when a drop was logged last, plus 1 */
+	struct spool_lost lost;		       /* counted */
 };
 
 /* ---- sender_request.c ------------------------------------------------------------------------ */
@@ -79,6 +79,6 @@ void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, con
 void sender_trouble(struct sender *s, const char *why);
 /* Nothing is sent for a while: as told (ms; -1: not), at least the longer the more often in a
  * row. */
-void sender_backoff(struct sender *s, int64_t told_ms, bool quota);
+void sender_backoff(struct sender *s, int64_t retry_ms, bool quota);
 
 #endif

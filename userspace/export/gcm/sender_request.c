@@ -11,14 +11,14 @@
 
 #define BACKOFF_LEAST_MS 1000
 #define BACKOFF_MOST_MS	 60000
-#define TOLD_MOST_MS                                                                               \
+#define RETRY_MOST_MS                                                                              \
 	(600 * 1000) /* the service's quotas are a minute's; a longer wish is none of its own      \
 		      */
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
 #define PACE_GONE_MS  500 /* below it there is none */
 #define ALONE_MAX     3
-#define TOLD_AGAIN_MS (3600 * 1000)
+#define LOG_AGAIN_MS  (3600 * 1000)
 #define SKEW_NS	      (120 * NS_PER_S) /* of clocks, that is worth a word */
 
 void sender_trouble(struct sender *s, const char *why)
@@ -51,16 +51,16 @@ void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, con
 			  sender_drop_name[cause], *why ? ": " : "", why);
 		return;
 	}
-	if (s->told_ms[cause] && now_ms - (s->told_ms[cause] - 1) < TOLD_AGAIN_MS)
+	if (s->logged_ms[cause] && now_ms - (s->logged_ms[cause] - 1) < LOG_AGAIN_MS)
 		return;
-	s->told_ms[cause] = now_ms + 1;
+	s->logged_ms[cause] = now_ms + 1;
 	log_warn(
 		"cloud-monitoring: %" PRIu64
 		" points were not written (%s)%s%s; more of them are counted, and told once an hour",
 		points, sender_drop_name[cause], *why ? ": " : "", why);
 }
 
-void sender_backoff(struct sender *s, int64_t told_ms, bool quota)
+void sender_backoff(struct sender *s, int64_t retry_ms, bool quota)
 {
 	uint64_t cap = BACKOFF_MOST_MS, wait;
 
@@ -68,9 +68,9 @@ void sender_backoff(struct sender *s, int64_t told_ms, bool quota)
 		cap = (uint64_t)2 * BACKOFF_LEAST_MS << s->fails;
 	wait = BACKOFF_LEAST_MS + s->env.random(s->env.ctx) % (cap - BACKOFF_LEAST_MS + 1);
 	s->fails++;
-	told_ms = told_ms < TOLD_MOST_MS ? told_ms : TOLD_MOST_MS;
-	if (told_ms > (int64_t)wait)
-		wait = (uint64_t)told_ms;
+	retry_ms = retry_ms < RETRY_MOST_MS ? retry_ms : RETRY_MOST_MS;
+	if (retry_ms > (int64_t)wait)
+		wait = (uint64_t)retry_ms;
 	s->quota = quota;
 	if (quota) {
 		s->pace_ms = s->pace_ms ? 2 * s->pace_ms : PACE_FIRST_MS;
@@ -288,7 +288,7 @@ void sender_begin(struct sender *s)
 		return; /* it may come */
 	log_warn("cloud-monitoring: nothing can be written: %s", why);
 	/* Points lost by it are counted, and logged once an hour. */
-	s->told_ms[SENDER_DROP_denied] = s->env.mono_ms(s->env.ctx) + 1;
+	s->logged_ms[SENDER_DROP_denied] = s->env.mono_ms(s->env.ctx) + 1;
 }
 
 bool sender_deliver(struct sender *s, struct parcel *p, uint32_t *at, uint64_t timeout_ms)

@@ -26,7 +26,7 @@
 		     */
 
 struct track {
-	int64_t told_start_ns;	  /* as the set says */
+	int64_t set_start_ns;	  /* as the set says */
 	int64_t start_ns, end_ns; /* of the last point */
 	double value;		  /* of a cumulative one; a count, of a distribution */
 	uint64_t seen_ms, sent_ms;
@@ -86,10 +86,10 @@ static int64_t track_start_after(const struct track *k, const struct series_set 
 {
 	int64_t least = k->end_ns + NS_PER_MS;
 
-	if (p->start_ns >= k->told_start_ns + SERIES_CLOCK_NS && p->start_ns > k->start_ns)
+	if (p->start_ns >= k->set_start_ns + SERIES_CLOCK_NS && p->start_ns > k->start_ns)
 		return p->start_ns > least ? p->start_ns : least;
 	/* An older job's count takes the place of a newer one's. */
-	if (p->start_ns <= k->told_start_ns - SERIES_CLOCK_NS)
+	if (p->start_ns <= k->set_start_ns - SERIES_CLOCK_NS)
 		return least;
 	return k->restart || track_value_of(set, p) < k->value ? least : k->start_ns;
 }
@@ -134,14 +134,14 @@ static struct track *track_of(struct tracks *t, uint64_t key)
 }
 
 void tracks_note(struct tracks *t, const struct series_set *set, const struct series *p,
-		 int64_t told_start_ns, uint64_t key, uint64_t now_ms)
+		 int64_t set_start_ns, uint64_t key, uint64_t now_ms)
 {
 	struct track *k = track_of(t, key);
 
 	if (!k)
 		return;
 	t->moved |= k->start_ns != p->start_ns || !k->end_ns;
-	*k = (struct track){.told_start_ns = told_start_ns,
+	*k = (struct track){.set_start_ns = set_start_ns,
 			    .start_ns = p->start_ns,
 			    .end_ns = p->end_ns,
 			    .value = track_value_of(set, p),
@@ -210,7 +210,7 @@ bool tracks_next(const struct tracks *t, size_t *at, struct track_record *ret)
 
 	if (!k)
 		return false;
-	*ret = (struct track_record){key, k->told_start_ns, k->start_ns, k->end_ns, k->value};
+	*ret = (struct track_record){key, k->set_start_ns, k->start_ns, k->end_ns, k->value};
 	return true;
 }
 
@@ -220,7 +220,7 @@ int tracks_put(struct tracks *t, const struct track_record *r, uint64_t now_ms)
 
 	if (!k)
 		return table_count(t->table) == TRACKS_MAX ? -ENOSPC : -ENOMEM;
-	*k = (struct track){.told_start_ns = r->told_start_ns,
+	*k = (struct track){.set_start_ns = r->set_start_ns,
 			    .start_ns = r->start_ns,
 			    .end_ns = r->end_ns,
 			    .value = r->value,
@@ -325,8 +325,8 @@ static bool track_record_fits(const struct track_record *r, int64_t now_ns)
 {
 	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S &&
 	       r->end_ns <= now_ns + TRACKS_AHEAD_NS && r->start_ns >= 0 &&
-	       r->start_ns <= r->end_ns && r->told_start_ns >= 0 &&
-	       r->told_start_ns <= now_ns + TRACKS_AHEAD_NS && isfinite(r->value);
+	       r->start_ns <= r->end_ns && r->set_start_ns >= 0 &&
+	       r->set_start_ns <= now_ns + TRACKS_AHEAD_NS && isfinite(r->value);
 }
 
 /* The whole file, if it is one. */

@@ -29,7 +29,7 @@ enum track_verdict {
 enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p,
 			      uint64_t key, uint64_t now_ms, bool last);
 void tracks_note(struct tracks *t, const struct series_set *set, const struct series *p,
-		 int64_t told_start_ns, uint64_t key, uint64_t now_ms);
+		 int64_t set_start_ns, uint64_t key, uint64_t now_ms);
 /* The service has a later end than the start that we know: the next point starts anew. */
 void tracks_restart(struct tracks *t, uint64_t key);
 /* The service takes no point of it, for a reason that is its own: that is the verdict for
@@ -45,7 +45,7 @@ int64_t tracks_end_ns(const struct tracks *t, uint64_t key);
  * points. */
 struct track_record {
 	uint64_t key;
-	int64_t told_start_ns, start_ns, end_ns; /* UTC */
+	int64_t set_start_ns, start_ns, end_ns; /* UTC */
 	double value;
 };
 bool tracks_next(const struct tracks *t, size_t *at, struct track_record *ret);

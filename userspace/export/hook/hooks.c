@@ -125,7 +125,7 @@ static enum hook_end hooks_post(struct hook_thread *t, const struct buffer *body
 	return end;
 }
 
-static enum hook_end hooks_tell(struct hook_thread *t, const struct hook_item *item)
+static enum hook_end hooks_send(struct hook_thread *t, const struct hook_item *item)
 {
 	const char *event = hook_event_name[item->event];
 	char why[HOOK_WHY_MAX] = "out of memory";
@@ -186,7 +186,7 @@ static void *hooks_run(void *arg)
 				t->closing++;
 			} else {
 				pthread_mutex_unlock(&t->lock);
-				hooks_tell(t, &item);
+				hooks_send(t, &item);
 				pthread_mutex_lock(&t->lock);
 			}
 			free(item.line);

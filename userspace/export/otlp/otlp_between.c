@@ -222,11 +222,11 @@ static bool otlp_between_in_each_step(const char *name)
 }
 
 /* Single iterations are unknown. What one evaluation is told as twice, by a name too, is one. */
-static void otlp_between_looked_event(struct buffer *b, struct otlp_process *p, const char *name,
-				      const struct fact_range *r)
+static void otlp_between_evaluation_event(struct buffer *b, struct otlp_process *p,
+					  const char *name, const struct fact_range *r)
 {
 	bool testing = !strcmp(name, "testing_loop");
-	struct otlp_looked *k = testing ? &p->testing : &p->validation;
+	struct otlp_evaluations *k = testing ? &p->testing : &p->validation;
 	const struct otlp_done *d = otlp_done_by(p, r->start_ns);
 	const struct otlp_loop *l = p->loop[0];
 
@@ -263,7 +263,7 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 	h.parent_at = otlp_span_begin(&t->text, &p->who, &s);
 	otlp_text(&t->text, "gpbpf.range", h.range ? r->name : NULL);
 	otlp_span_events(&t->text, &p->who, &s);
-	otlp_between_looked_event(&t->text, p, name, r);
+	otlp_between_evaluation_event(&t->text, p, name, r);
 	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
 	otlp_between_hold(t, p, &h);
 }

@@ -301,7 +301,7 @@ static int otlp_config_way_read(struct otlp_way *w, enum otlp_signal signal,
 }
 
 /* A variable that all exporters of a machine share: the other forms are other exporters' affair. */
-static void otlp_config_form_look(void)
+static void otlp_config_form_check(void)
 {
 	const char *form = NULL;
 	bool own;
@@ -415,7 +415,7 @@ int otlp_config_read(struct otlp_config *ret, const char *argument)
 	for (int i = 0; !err && i < OTLP_SIGNALS; i++)
 		err = otlp_config_way_read(&ret->way[i], (enum otlp_signal)i, &a);
 	if (!err)
-		otlp_config_form_look();
+		otlp_config_form_check();
 	if (!err)
 		err = otlp_config_resource_read(ret);
 	free(text);

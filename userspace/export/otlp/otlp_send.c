@@ -12,12 +12,12 @@
 #include "userspace/base/log.h"
 #include "userspace/export/otlp/otlp_text.h"
 
-#define NS_PER_MS     1000000ull
-#define PAUSE_MS      1000 /* before the second attempt; it doubles ... */
-#define PAUSE_MAX_MS  60000
-#define TOLD_AGAIN_MS 3600000 /* one line an hour a signal */
-#define REJECTED_MAX  1e15
-#define GZIP_WINDOW   (15 + 16) /* zlib.h: the largest window, with gzip's header */
+#define NS_PER_MS    1000000ull
+#define PAUSE_MS     1000 /* before the second attempt; it doubles ... */
+#define PAUSE_MAX_MS 60000
+#define LOG_AGAIN_MS 3600000 /* one line an hour a signal */
+#define REJECTED_MAX 1e15
+#define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, with gzip's header */
 
 static uint64_t otlp_send_now_ms(void)
 {
@@ -27,21 +27,21 @@ static uint64_t otlp_send_now_ms(void)
 #define TEXT_MAX 400
 
 /* again: it is tried again; what is left at the end is not, and says the same. */
-static void otlp_send_tell(struct otlp_sender *s, enum otlp_signal signal, const char *what,
-			   bool again)
+static void otlp_send_report(struct otlp_sender *s, enum otlp_signal signal, const char *what,
+			     bool again)
 {
 	uint64_t now = otlp_send_now_ms();
 
 	snprintf(s->trouble, sizeof(s->trouble), "%s: %.180s", otlp_signal_name[signal], what);
-	if (s->signal[signal].told_ms && now - s->signal[signal].told_ms < TOLD_AGAIN_MS)
+	if (s->signal[signal].logged_ms && now - s->signal[signal].logged_ms < LOG_AGAIN_MS)
 		return;
-	s->signal[signal].told_ms = now;
+	s->signal[signal].logged_ms = now;
 	log_warn("--export otlp: %s: %s%s", otlp_signal_name[signal], what,
 		 again ? ": tried again" : "");
 }
 
 /* How much of its address is told: a path that is not the usual one may be a secret. */
-static int otlp_send_told_of(const struct otlp_way *w, enum otlp_signal signal)
+static int otlp_send_shown_len(const struct otlp_way *w, enum otlp_signal signal)
 {
 	size_t host = web_told(w->url), len = host;
 	char usual[24];
@@ -115,15 +115,16 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 	s->signal[signal].pause_ms = s->signal[signal].next_ms = 0;
 	if (!otlp_send_answer_read(r, signal, ret_rejected, why)) {
 		snprintf(text, sizeof(text), "%.*s answers %ld with something that is no OTLP",
-			 otlp_send_told_of(&s->way[signal], signal), s->way[signal].url, r->status);
-		otlp_send_tell(s, signal, text, false);
+			 otlp_send_shown_len(&s->way[signal], signal), s->way[signal].url,
+			 r->status);
+		otlp_send_report(s, signal, text, false);
 		return OTLP_REFUSED;
 	}
 	s->signal[signal].up = true;
 	if (*ret_rejected || *why) {
 		snprintf(text, sizeof(text), "the server did not take %llu: %.120s",
 			 (unsigned long long)*ret_rejected, why);
-		otlp_send_tell(s, signal, text, false);
+		otlp_send_report(s, signal, text, false);
 	} else {
 		s->trouble[0] = '\0';
 	}
@@ -133,7 +134,7 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal signal,
 					const struct web_reply *r)
 {
-	int len = otlp_send_told_of(&s->way[signal], signal);
+	int len = otlp_send_shown_len(&s->way[signal], signal);
 	char text[TEXT_MAX];
 
 	s->signal[signal].pause_ms = 0;
@@ -146,14 +147,14 @@ static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal 
 							       : "");
 	else
 		snprintf(text, sizeof(text), "%.*s: %s", len, s->way[signal].url, r->why);
-	otlp_send_tell(s, signal, text, false);
+	otlp_send_report(s, signal, text, false);
 	return OTLP_REFUSED;
 }
 
 static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal signal,
 				       const struct web_reply *r)
 {
-	int len = otlp_send_told_of(&s->way[signal], signal);
+	int len = otlp_send_shown_len(&s->way[signal], signal);
 	char text[TEXT_MAX];
 
 	if (r->failure == WEB_CANCELLED)
@@ -164,7 +165,7 @@ static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal s
 			 r->status);
 	else
 		snprintf(text, sizeof(text), "%.*s: %s", len, s->way[signal].url, r->why);
-	otlp_send_tell(s, signal, text, true);
+	otlp_send_report(s, signal, text, true);
 	return OTLP_AGAIN;
 }
 

@@ -25,8 +25,8 @@ struct otlp_sender {
 	struct {
 		uint64_t next_ms; /* on the monotonic clock: no request before */
 		uint64_t pause_ms;
-		uint64_t told_ms; /* of the last line about it; 0: none */
-		bool up;	  /* the last request was taken */
+		uint64_t logged_ms; /* of the last line about it; 0: none */
+		bool up;	    /* the last request was taken */
 	} signal[OTLP_SIGNALS];
 	struct buffer packed;
 	char trouble[200]; /* of the last request that was not taken as it is; "": none */

@@ -288,14 +288,14 @@ void otlp_tree_tick(struct otlp_tree *t, uint64_t now_ns)
 
 static void otlp_tree_begun(struct otlp_tree *t, struct otlp_process *p, const struct fact_life *l)
 {
-	if (!p->group_told && l->group_to_ns) {
-		p->group_told = true;
+	if (!p->group_sent && l->group_to_ns) {
+		p->group_sent = true;
 		otlp_tree_extend(p, l->group_from_ns, l->group_to_ns);
 		otlp_plain(t, p, "distributed_code_initialization", p->root, l->group_from_ns,
 			   l->group_to_ns);
 	}
-	if (!p->loader_told && l->loader_to_ns) {
-		p->loader_told = true;
+	if (!p->loader_sent && l->loader_to_ns) {
+		p->loader_sent = true;
 		otlp_tree_extend(p, l->loader_from_ns, l->loader_to_ns);
 		otlp_plain(t, p, "data_loader_initialization", p->root, l->loader_from_ns,
 			   l->loader_to_ns);

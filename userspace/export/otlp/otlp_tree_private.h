@@ -54,7 +54,7 @@ struct otlp_held { /* a span whose parent may be the loop */
 	bool range; /* the user's word */
 };
 
-struct otlp_looked { /* evaluations, of one kind */
+struct otlp_evaluations { /* evaluations, of one kind */
 	uint64_t step,
 		base; /* the last was after this step, the one before it after that; 0: none was */
 	uint64_t until_ns;
@@ -65,14 +65,14 @@ struct otlp_process {
 	uint64_t start_ns, root, key;
 	uint64_t from_ns, to_ns; /* of all its spans */
 	int world_size, status;
-	bool dated, group_told, loader_told, alive;
+	bool dated, group_sent, loader_sent, alive;
 	uint64_t ended_ns; /* 0: it has not */
 	uint64_t attempts; /* checkpoints that were begun */
 	uint64_t saves;	   /* ... and written */
 	uint64_t first_save_ns, last_save_ns;
 	uint64_t syncs, sync_ns, sync_least_ns,
 		sync_most_ns; /* those that a step waited for, and their time */
-	struct otlp_looked validation, testing;
+	struct otlp_evaluations validation, testing;
 	uint32_t range_left[OTLP_NAMES];
 	struct otlp_loop *loop[STEP_LOOPS];
 	struct otlp_held held[OTLP_HELD];

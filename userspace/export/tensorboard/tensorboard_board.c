@@ -31,7 +31,7 @@ struct tb_board {
 	int64_t last_ns;
 	int trouble;	       /* of this flush: -errno of the first that failed */
 	char what[TB_RUN_MAX]; /* failed */
-	int told;	       /* of the flush before */
+	int reported;	       /* of the flush before */
 };
 
 static const char *const drop_name[TB_DROP_COUNT] = {
@@ -136,7 +136,7 @@ static void tb_board_run_flush(struct tb_board *b, struct tb_run *r)
 /* What it still holds is lost. */
 static void tb_board_run_drop(struct tb_board *b, struct tb_run *r)
 {
-	tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->told), r->count);
+	tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->reported), r->count);
 	b->waiting -= r->count;
 	b->waiting_bytes -= r->records.len;
 	tb_disk_leave(b->disk, r->place);
@@ -214,11 +214,11 @@ void tb_board_put(struct tb_board *b, const char *run, const struct tb_scalar *s
 	r->put_at = ++b->puts;
 	r->over = false;
 	/* After one that failed the next try is that of the next flush. */
-	if (r->records.len >= TB_BATCH_BYTES && !b->trouble && !b->told)
+	if (r->records.len >= TB_BATCH_BYTES && !b->trouble && !b->reported)
 		tb_board_run_flush(b, r);
 	was = r->records.len;
 	if (was >= TB_RUN_BYTES || b->waiting_bytes >= TB_WAITING_BYTES) {
-		tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->told), 1);
+		tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->reported), 1);
 		return;
 	}
 	tb_record_scalar(&r->records, s);
@@ -260,19 +260,19 @@ void tb_board_flush(struct tb_board *b)
 		table_take(b->runs, key);
 		tb_board_run_drop(b, r);
 	}
-	if (b->trouble && b->trouble != b->told && !tb_disk_cancelled(b->disk))
+	if (b->trouble && b->trouble != b->reported && !tb_disk_cancelled(b->disk))
 		log_error("--export tensorboard:%s: %s: %s; up to %u MB are kept and tried again",
 			  b->dir, b->what, strerror(-b->trouble), TB_WAITING_BYTES >> 20);
-	if (!b->trouble && b->told)
+	if (!b->trouble && b->reported)
 		log_info("--export tensorboard:%s: is written again", b->dir);
-	b->told = b->trouble;
+	b->reported = b->trouble;
 	b->trouble = 0;
 }
 
 void tb_board_view(const struct tb_board *b, struct export_view *ret)
 {
 	_Static_assert((int)TB_DROP_COUNT <= EXPORT_CAUSES, "a place for each cause");
-	ret->up = !b->told;
+	ret->up = !b->reported;
 	ret->sent = b->sent;
 	ret->waiting = b->waiting;
 	ret->waiting_bytes = b->waiting_bytes;
@@ -283,9 +283,9 @@ void tb_board_view(const struct tb_board *b, struct export_view *ret)
 		ret->dropped[i].count = b->dropped[i];
 	}
 	ret->trouble[0] = '\0';
-	if (b->told)
+	if (b->reported)
 		snprintf(ret->trouble, sizeof(ret->trouble), "%.120s: %s", b->what,
-			 strerror(-b->told));
+			 strerror(-b->reported));
 }
 
 void tb_board_cancel(struct tb_board *b)

@@ -21,8 +21,8 @@
 
 struct tb_job { /* of the snapshot before */
 	uint64_t key;
-	uint64_t told_ns; /* its ledger's now_ns that was written */
-	bool over;	  /* it was the last, and its file is closed */
+	uint64_t written_ns; /* its ledger's now_ns that was written */
+	bool over;	     /* it was the last, and its file is closed */
 };
 
 struct tb_rank {
@@ -355,10 +355,10 @@ static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 static struct tb_job job_put(struct tb_jobs *j, const struct snapshot *s, const struct job_view *v)
 {
 	const struct tb_job *was = tb_job_before(j, v->key);
-	struct tb_job now = {.key = v->key, .told_ns = v->ledger.now_ns};
+	struct tb_job now = {.key = v->key, .written_ns = v->ledger.now_ns};
 	char folder[TB_NAME_MAX], run[TB_RUN_MAX];
 
-	if (!was || was->told_ns != v->ledger.now_ns) {
+	if (!was || was->written_ns != v->ledger.now_ns) {
 		tb_job_put(j, s, v);
 		return now;
 	}

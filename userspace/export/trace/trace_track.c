@@ -8,21 +8,21 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/table.h"
 
-#define ORDER_OF_JOB   100000 /* places of a job: its own, then its ranks, then who has none */
-#define ORDER_UNRANKED (ORDER_OF_JOB - 1)
-#define NUMBER_ROOM    0xfffff0u /* numbers are read by people, too */
-#define PROCESSES_MAX  (4 * TRACKS_MAX)
-#define LOOK_NS	       60000000000ull /* between two looks for what can be forgotten */
-#define HASH_JOB       1	      /* what a hash is of, so that two kinds never meet */
-#define HASH_RANK      2
-#define HASH_PROCESS   3
+#define ORDER_OF_JOB	100000 /* places of a job: its own, then its ranks, then who has none */
+#define ORDER_UNRANKED	(ORDER_OF_JOB - 1)
+#define NUMBER_ROOM	0xfffff0u /* numbers are read by people, too */
+#define PROCESSES_MAX	(4 * TRACKS_MAX)
+#define FORGET_CHECK_NS 60000000000ull /* between two looks for what can be forgotten */
+#define HASH_JOB	1	       /* what a hash is of, so that two kinds never meet */
+#define HASH_RANK	2
+#define HASH_PROCESS	3
 
 struct trace_tracks {
 	struct table *by_key;  /* of what a track is of */
 	struct table *numbers; /* taken */
 	struct table *process; /* track of a process; not owned */
 	uint32_t jobs;
-	uint64_t looked_ns;
+	uint64_t checked_ns;
 };
 
 struct trace_tracks *trace_tracks_new(void)
@@ -73,9 +73,9 @@ static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
 	uint64_t key;
 	bool full;
 
-	if (now_ns < ts->looked_ns + LOOK_NS)
+	if (now_ns < ts->checked_ns + FORGET_CHECK_NS)
 		return;
-	ts->looked_ns = now_ns;
+	ts->checked_ns = now_ns;
 	/* Where a rank has had many processes those are forgotten too: its track is found again by
 	 * its rank. */
 	full = table_count(ts->process) > PROCESSES_MAX / 2;
