@@ -205,9 +205,9 @@ int carry_map_check(const char *space)
 	return -EINVAL;
 }
 
-static int map_find_space(struct carry_map *m, const char *told)
+static int map_find_space(struct carry_map *m, const char *given)
 {
-	const char *space = told ? told : access_environment("POD_NAMESPACE");
+	const char *space = given ? given : access_environment("POD_NAMESPACE");
 
 	if (!space) {
 		carry_map_account_space(m->namespace);

@@ -311,7 +311,7 @@ static int import_known_fate(struct import *im, int64_t job, const struct store_
 	return 0;
 }
 
-static int import_known_look(struct import *im, const char *key, int part, enum store_imported *ret)
+static int import_known_find(struct import *im, const char *key, int part, enum store_imported *ret)
 {
 	const struct goodput_history *h = im->history;
 	const struct store_span log = {(int64_t)h->pieces[0].from_ns,
@@ -488,7 +488,7 @@ int store_import(struct store *st, const struct store_import *in, enum store_imp
 	err = err ? err : store_exec(st, "BEGIN IMMEDIATE");
 	if (err)
 		return err;
-	err = import_known_look(&im, key, part, &fate);
+	err = import_known_find(&im, key, part, &fate);
 	if (!err && fate != STORE_IMPORT_KNOWN)
 		err = import_rows_put(&im, key, name);
 	if (!err && fate != STORE_IMPORT_KNOWN)

@@ -250,7 +250,7 @@ static void intake_moves_last(struct intake *t, struct intake_rank *r, struct su
 }
 
 /* A job's row spans runs: GOODPUT that it has when another one begins is of those before. */
-static void intake_run_look(struct intake_rank *r)
+static void intake_run_update(struct intake_rank *r)
 {
 	if (!r->about.job || r->run_mono_ns == r->about.run_mono_ns)
 		return;
@@ -280,7 +280,7 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	static const struct sums nothing;
 	struct sums more = r->now;
 
-	intake_run_look(r);
+	intake_run_update(r);
 	sums_take(&more, &r->base);
 	sums_take(&more, &r->formed);
 	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
@@ -520,9 +520,9 @@ static struct intake_rank *intake_rank_of_fact(struct intake *t, const struct fa
 
 static void intake_step_add(struct intake_rank *r, const struct step *s)
 {
-	r->told_steps++;
+	r->new_steps++;
 	if (!(s->flags & STEP_NO_SAMPLE))
-		sketch_add(&r->told_times, s->end_ns - s->start_ns);
+		sketch_add(&r->new_times, s->end_ns - s->start_ns);
 }
 
 static void intake_note_texts(struct intake_note *n, const char *text, const char *words)
@@ -573,7 +573,7 @@ void intake_fact(struct intake *t, const struct fact *f)
 
 	if (f->number <= t->skip || (t->blind && f->repeated))
 		return;
-	t->told = f->number;
+	t->last_fact = f->number;
 	switch (f->type) {
 	case FACT_RANK:
 		r = table_get(t->by_pid, f->pid);
@@ -670,8 +670,8 @@ static void intake_find_job(struct intake_about *a, const struct snapshot *s,
 		snprintf(a->title, sizeof(a->title), "%s", *name ? name : v->command);
 }
 
-static void intake_ledger_look(struct intake_rank *r, const struct snapshot *s,
-			       const struct ledger_view *l)
+static void intake_ledger_update(struct intake_rank *r, const struct snapshot *s,
+				 const struct ledger_view *l)
 {
 	struct intake_about *a = &r->about;
 
@@ -686,8 +686,8 @@ static void intake_ledger_look(struct intake_rank *r, const struct snapshot *s,
 	r->first_ns = a->until_ns;
 }
 
-static void intake_rank_look(struct intake_rank *r, const struct snapshot *s,
-			     const struct rank_view *v)
+static void intake_rank_update(struct intake_rank *r, const struct snapshot *s,
+			       const struct rank_view *v)
 {
 	struct intake_about *a = &r->about;
 	const struct loop_view *l = v->nloops ? &v->loops[0] : NULL;
@@ -708,7 +708,7 @@ static void intake_rank_look(struct intake_rank *r, const struct snapshot *s,
 	r->earlier |= r->seen && v->start_mono_ns < a->start_mono_ns;
 	a->start_mono_ns = v->start_mono_ns;
 	a->start_ns = s->real_ns - (int64_t)(s->mono_ns - v->start_mono_ns);
-	intake_ledger_look(r, s, &v->ledger);
+	intake_ledger_update(r, s, &v->ledger);
 	if (!v->alive && !a->ended) {
 		a->ended = true;
 		a->status = v->status;
@@ -717,7 +717,7 @@ static void intake_rank_look(struct intake_rank *r, const struct snapshot *s,
 	}
 }
 
-static bool intake_fall_same(const struct job_disruption *a, const struct job_disruption *b)
+static bool intake_disruption_same(const struct job_disruption *a, const struct job_disruption *b)
 {
 	return a->number == b->number && a->over == b->over && a->estimated == b->estimated &&
 	       a->d.at_ns == b->d.at_ns && a->d.resumed_ns == b->d.resumed_ns &&
@@ -728,8 +728,8 @@ static bool intake_fall_same(const struct job_disruption *a, const struct job_di
 }
 
 /* Stores a new disruption, or the end of a known one. */
-static void intake_falls_look(struct intake *t, struct intake_rank *r, const struct snapshot *s,
-			      const struct job_view *j)
+static void intake_disruptions_update(struct intake *t, struct intake_rank *r,
+				      const struct snapshot *s, const struct job_view *j)
 {
 	if (!r->disruptions && j->ndisruptions)
 		r->disruptions = calloc(JOB_DISRUPTIONS, sizeof(*r->disruptions));
@@ -738,7 +738,7 @@ static void intake_falls_look(struct intake *t, struct intake_rank *r, const str
 		struct job_disruption *had = &r->disruptions[f->number % JOB_DISRUPTIONS];
 		struct intake_note *n;
 
-		if (intake_fall_same(had, f))
+		if (intake_disruption_same(had, f))
 			continue;
 		n = intake_note_new(t, r, FACT_DISRUPTION);
 		if (!n)
@@ -759,7 +759,7 @@ static void intake_job_anew(struct intake_rank *r)
 	r->rebased = true;
 }
 
-static void intake_types_look(struct intake *t, const struct ledger_view *l)
+static void intake_types_update(struct intake *t, const struct ledger_view *l)
 {
 	for (uint32_t i = 0; i < l->ntypes; i++)
 		if (l->types[i].ns && l->types[i].name && l->types[i].name < LEDGER_TYPES)
@@ -806,7 +806,7 @@ static struct intake_rank *intake_job_entry(struct intake *t, const struct snaps
 	return r;
 }
 
-static void intake_jobs_look(struct intake *t, const struct snapshot *s)
+static void intake_jobs_update(struct intake *t, const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->njobs; i++) {
 		const struct job_view *j = &s->jobs[i];
@@ -830,9 +830,9 @@ static void intake_jobs_look(struct intake *t, const struct snapshot *s)
 		r->about.world_size = j->world_size;
 		r->about.disruptions = j->carried ? j->ledger.disruptions : 0;
 		r->about.steps = j->carried ? j->ledger.steps : 0;
-		intake_ledger_look(r, s, &j->ledger);
-		intake_types_look(t, &j->ledger);
-		intake_falls_look(t, r, s, j);
+		intake_ledger_update(r, s, &j->ledger);
+		intake_types_update(t, &j->ledger);
+		intake_disruptions_update(t, r, s, j);
 		if (r->placed)
 			intake_form(t, r);
 	}
@@ -864,12 +864,12 @@ static void intake_rank_drop(struct intake *t, uint32_t i)
  * between. */
 static void intake_steps_shown(struct intake_rank *r)
 {
-	if (!r->told_steps)
+	if (!r->new_steps)
 		return;
-	r->shown_steps += r->told_steps;
-	sketch_merge(&r->shown_times, &r->told_times);
-	r->told_steps = 0;
-	memset(&r->told_times, 0, sizeof(r->told_times));
+	r->shown_steps += r->new_steps;
+	sketch_merge(&r->shown_times, &r->new_times);
+	r->new_steps = 0;
+	memset(&r->new_times, 0, sizeof(r->new_times));
 }
 
 void intake_snapshot(struct intake *t, const struct snapshot *s)
@@ -881,7 +881,7 @@ void intake_snapshot(struct intake *t, const struct snapshot *s)
 		t->ranks[i]->absent++;
 		intake_steps_shown(t->ranks[i]);
 	}
-	intake_jobs_look(t, s);
+	intake_jobs_update(t, s);
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *v = &s->ranks[i];
 		struct intake_rank *r = v->trainer ? intake_rank_of_view(t, v) : NULL;
@@ -891,12 +891,12 @@ void intake_snapshot(struct intake *t, const struct snapshot *s)
 		r->absent = 0;
 		if (r->settled)
 			continue;
-		intake_rank_look(r, s, v);
-		intake_types_look(t, &v->ledger);
+		intake_rank_update(r, s, v);
+		intake_types_update(t, &v->ledger);
 		if (r->placed)
 			intake_form(t, r);
 	}
-	t->closed = t->told > t->skip ? t->told : t->skip;
+	t->closed = t->last_fact > t->skip ? t->last_fact : t->skip;
 	t->ready = t->nnotes;
 }
 

@@ -118,8 +118,8 @@ struct intake_rank { /* or a job: its ledger goes on over its runs */
 	bool runs;			       /* running holds something */
 	struct intake_minute *oldest, *newest; /* closed, not written */
 	uint64_t taken;			       /* minutes up to this number are being written */
-	uint64_t told_steps;		       /* since the last snapshot */
-	struct sketch told_times;
+	uint64_t new_steps;		       /* since the last snapshot */
+	struct sketch new_times;
 	uint64_t shown_steps; /* before it, of no minute yet: the place was not known */
 	struct sketch shown_times;
 };
@@ -147,7 +147,7 @@ struct intake {
 	uint32_t nnotes, ready;			/* ready: those before the last snapshot */
 	struct type_names types; /* of custom events, as the last snapshot has them */
 	uint32_t typed;		 /* a bit for each that had time */
-	uint64_t told;		 /* number of the last fact that came */
+	uint64_t last_fact;	 /* number of the last fact that came */
 	uint64_t closed;  /* ... before the last snapshot: what is handed out holds up to here */
 	uint64_t skip;	  /* facts up to here are in the store */
 	bool blind;	  /* ... which are not known: those go by that a predecessor told before */

@@ -27,10 +27,10 @@ int write_session(struct store *st, const struct write_session *s, int64_t *ret_
 		   : store_number(st, ret_id, "SELECT id FROM sessions WHERE key = ?", "t", s->key);
 }
 
-int write_told(struct store *st, const struct write_session *s, uint64_t told)
+int write_last_fact(struct store *st, const struct write_session *s, uint64_t last_fact)
 {
 	return store_run(st, "UPDATE sessions SET told = max(told, ?) WHERE key = ?", "it",
-			 (int64_t)told, s->key);
+			 (int64_t)last_fact, s->key);
 }
 
 int write_session_ended(struct store *st, const struct write_session *s, int64_t now_ns)
@@ -180,8 +180,8 @@ static int write_job_make(struct store *st, const struct intake_about *a, int64_
 /* The run that the model says, where the store has it of this session. Numbers begin anew when the
  * model had to forget the job: no run goes on that was over as a whole. -ENOENT: the store has it
  * not. */
-static int write_run_told(struct store *st, int64_t session, int64_t job,
-			  const struct intake_about *a, int64_t *ret_id)
+static int write_run_numbered(struct store *st, int64_t session, int64_t job,
+			      const struct intake_about *a, int64_t *ret_id)
 {
 	return !a->run ? -ENOENT
 		       : store_number(
@@ -290,7 +290,7 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 	err = write_job_make(st, a, &job);
 	if (err || a->job)
 		return err ? err : write_rank_make(st, session, job, 0, a, &ret->id);
-	err = write_run_told(st, session, job, a, &run);
+	err = write_run_numbered(st, session, job, a, &run);
 	if (err == -ENOENT) {
 		err = write_run_find(st, session, job, boot_id, a, &run);
 		err = err ? err : write_run_goes_on(st, run, a, ended, nended);

@@ -13,7 +13,7 @@ struct write_session {
 
 /* *ret_id is the session's number; it is made where it is not there. */
 int write_session(struct store *st, const struct write_session *s, int64_t *ret_id);
-int write_told(struct store *st, const struct write_session *s, uint64_t told);
+int write_last_fact(struct store *st, const struct write_session *s, uint64_t last_fact);
 /* Its watch ended; told of again, it goes on. */
 int write_session_ended(struct store *st, const struct write_session *s, int64_t now_ns);
 struct write_ended { /* a rank that is known to have ended, which the store does not have yet */

@@ -60,7 +60,7 @@ struct taken {			 /* copied under the lock, written without it */
 	uint32_t *count;	       /* of each rank's */
 	struct intake_note *notes;
 	uint32_t nranks, nminutes, nnotes;
-	uint64_t told;
+	uint64_t last_fact;
 };
 
 /* ---- trouble --------------------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ static void writer_taken_free(struct taken *k)
  * ranks. */
 static int writer_cycle_take(struct intake *t, struct taken *k)
 {
-	*k = (struct taken){.told = t->closed};
+	*k = (struct taken){.last_fact = t->closed};
 	k->of = calloc(t->count + 1, sizeof(*k->of));
 	k->ranks = malloc((t->count + 1) * sizeof(*k->ranks));
 	k->count = calloc(t->count + 1, sizeof(*k->count));
@@ -368,7 +368,7 @@ static int writer_taken_write(struct store_writer *w, const struct taken *k)
 		if (k->notes[i].rank->id)
 			err = write_note(w->store, &k->notes[i], k->notes[i].rank->id);
 	err = err ? err : write_session(w->store, &w->session, &session);
-	err = err ? err : write_told(w->store, &w->session, k->told);
+	err = err ? err : write_last_fact(w->store, &w->session, k->last_fact);
 	return writer_cycle_finish(w->store, err);
 }
 
@@ -609,7 +609,7 @@ void store_writer_session(struct store_writer *w, const struct gp_session *s,
 			  uint64_t start_mono_ns)
 {
 	struct write_session session;
-	int64_t told = 0;
+	int64_t last_fact = 0;
 
 	snprintf(session.key, sizeof(session.key), "%s/%llu", s->boot_id,
 		 (unsigned long long)start_mono_ns);
@@ -621,12 +621,12 @@ void store_writer_session(struct store_writer *w, const struct gp_session *s,
 		w->session = session;
 		w->known = false;
 		if (w->store &&
-		    !store_number(w->store, &told, "SELECT told FROM sessions WHERE key = ?", "t",
-				  session.key))
+		    !store_number(w->store, &last_fact, "SELECT told FROM sessions WHERE key = ?",
+				  "t", session.key))
 			w->known = true;
 		pthread_mutex_lock(&w->lock);
 		w->intake->blind = !w->store;
-		w->intake->skip = w->intake->closed = told > 0 ? (uint64_t)told : 0;
+		w->intake->skip = w->intake->closed = last_fact > 0 ? (uint64_t)last_fact : 0;
 		pthread_mutex_unlock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->file);
@@ -634,12 +634,12 @@ void store_writer_session(struct store_writer *w, const struct gp_session *s,
 
 uint64_t store_writer_last_written(struct store_writer *w)
 {
-	uint64_t told;
+	uint64_t last_fact;
 
 	pthread_mutex_lock(&w->lock);
-	told = w->intake->skip;
+	last_fact = w->intake->skip;
 	pthread_mutex_unlock(&w->lock);
-	return told;
+	return last_fact;
 }
 
 void store_writer_fact(struct store_writer *w, const struct fact *f)
