@@ -45,7 +45,7 @@ static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]
 					  : closed_new_run(c, time_us, false);
 
-	for (size_t i = 0; run && run > c->runs && i < CLOSED_LOOK_BACK; i++, run--)
+	for (size_t i = 0; run && run > c->runs && i < CLOSED_SEARCH_BACK; i++, run--)
 		if (time_us >= run->begin_us)
 			return run;
 	return run;
@@ -53,7 +53,7 @@ static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 
 static bool closed_start_again(struct closed *c, int64_t time_us)
 {
-	for (size_t i = 0; i < CLOSED_LOOK_BACK && i < c->nruns; i++) {
+	for (size_t i = 0; i < CLOSED_SEARCH_BACK && i < c->nruns; i++) {
 		const struct closed_run *run = &c->runs[c->nruns - 1 - i];
 		int64_t apart_us = time_us - run->begin_us;
 

@@ -60,10 +60,10 @@
 #include "userspace/account/log/job_log.h"
 #include "userspace/model/time/ledger.h"
 
-#define CLOSED_LEAP_US	  (30ll * 86400 * 1000000)
-#define CLOSED_WRITERS_US 1000000
-#define CLOSED_HELD	  3  /* records that must agree before time is believed to have leapt */
-#define CLOSED_LOOK_BACK  16 /* runs among which a late record's is looked for */
+#define CLOSED_LEAP_US	   (30ll * 86400 * 1000000)
+#define CLOSED_WRITERS_US  1000000
+#define CLOSED_HELD	   3  /* records that must agree before time is believed to have leapt */
+#define CLOSED_SEARCH_BACK 16 /* runs among which a late record's is looked for */
 
 /* Kept: runs, the steps that still count (a stack: numbers rise through all runs; a restart pops
  * what it disproves), events as they were told. Everything else is worked out when asked and thrown

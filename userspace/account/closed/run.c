@@ -261,7 +261,7 @@ static struct closed_run *closed_run_of(struct closed *c, int64_t time_us)
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]
 					  : closed_new_run(c, time_us, false);
 
-	for (int i = 0; run && run > c->runs && i < CLOSED_LOOK_BACK; i++, run--)
+	for (int i = 0; run && run > c->runs && i < CLOSED_SEARCH_BACK; i++, run--)
 		if (!run->started || time_us >= run->begin_us || run->first != GOODPUT_UNKNOWN)
 			break;
 	return run;

@@ -71,8 +71,8 @@ static uint64_t library_memory_open_names(const struct goodput_dict *open)
 	return n;
 }
 
-static void library_watch_tell(const struct library_watch *w, const struct library_calc *c,
-			       uint64_t ret_warnings[WARNINGS])
+static void library_watch_report(const struct library_watch *w, const struct library_calc *c,
+				 uint64_t ret_warnings[WARNINGS])
 {
 	for (int i = 0; i < WARNINGS; i++)
 		ret_warnings[i] = w->counts[i];
@@ -295,16 +295,16 @@ static int library_memory_feed_windows(struct engine *e, const struct goodput_re
 {
 	/* The library drops entries by their first time once more, which is the write time where a
 	 * log has no word of its own on that. */
-	int64_t told_us = r->written ? r->time_us : r->write_us;
+	int64_t entry_us = r->written ? r->time_us : r->write_us;
 
 	for (size_t i = 0; i < e->q->window_count && e->by_start[i]->span.from_us < r->write_us;
 	     i++) {
 		struct window *w = e->by_start[i];
 		int err;
 
-		if (r->write_us > w->span.to_us || told_us <= w->span.from_us)
+		if (r->write_us > w->span.to_us || entry_us <= w->span.from_us)
 			continue;
-		w->last = library_ticks(told_us);
+		w->last = library_ticks(entry_us);
 		if (!w->calc->records)
 			w->first = w->last;
 		err = library_calc_feed(w->calc, r);
@@ -453,7 +453,7 @@ static int library_watch_answer(void *engine, struct goodput_answer *ret)
 		err = library_answer_windows(e, &a);
 	if (!err && q->at_count)
 		err = library_answer_at(e, &a);
-	library_watch_tell(&e->watch, e->all, a.warnings);
+	library_watch_report(&e->watch, e->all, a.warnings);
 	a.warnings[WARN_INSANE] += insane;
 	if (err)
 		goodput_answer_free(&a);

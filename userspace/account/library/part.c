@@ -399,11 +399,12 @@ int library_deviation(const struct goodput_dict *times, const struct goodput_que
 {
 	size_t n = times->count;
 	double *s = calloc(n + 1, sizeof(*s));
-	struct goodput_step_time *told = ret_deviations ? calloc(n + 1, sizeof(*told)) : NULL;
+	struct goodput_step_time *times_out = ret_deviations ? calloc(n + 1, sizeof(*times_out))
+							     : NULL;
 
-	if (!s || (ret_deviations && !told)) {
+	if (!s || (ret_deviations && !times_out)) {
 		free(s);
-		free(told);
+		free(times_out);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -417,8 +418,8 @@ int library_deviation(const struct goodput_dict *times, const struct goodput_que
 		s[i] -= part->ideal_s;
 		if (!is_signed && s[i] < 0)
 			s[i] = -s[i];
-		if (told)
-			told[i] = (struct goodput_step_time){times->entries[i].key, s[i]};
+		if (times_out)
+			times_out[i] = (struct goodput_step_time){times->entries[i].key, s[i]};
 	}
 	if (part->has_ideal) {
 		part->deviation_mean_s = deviation_batch_mean(s, n);
@@ -429,6 +430,6 @@ int library_deviation(const struct goodput_dict *times, const struct goodput_que
 	}
 	free(s);
 	if (ret_deviations)
-		*ret_deviations = told;
+		*ret_deviations = times_out;
 	return 0;
 }
