@@ -419,7 +419,7 @@ static void where_the_kernel_does_not_tell_all_are_looked_at(void **state)
 	while (discover_sweeping(d))
 		discover_due(d, clock_mono_ns());
 	assert_true(is_watched(FIRST));
-	assert_false(seen(d).told);
+	assert_false(seen(d).kernel_reports);
 	over(d);
 }
 

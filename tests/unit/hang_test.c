@@ -18,7 +18,7 @@ static uint64_t limit(struct hang_case c, enum gp_why why)
 
 static uint64_t look(struct hang_case c)
 {
-	return hang_look_ns(&c);
+	return hang_check_ns(&c);
 }
 
 static void usual(void **state)

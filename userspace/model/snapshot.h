@@ -63,7 +63,7 @@ struct node_view {
 	bool ready;
 	/* The kernel reports processes that map a library; else all processes are scanned now and
 	 * then. */
-	bool told;
+	bool kernel_reports;
 	/* Processes watched because of that, and processes excluded by a rule. */
 	uint64_t found, denied;
 	uint64_t met, sweeps;		   /* records of the kernel; scans of all processes */

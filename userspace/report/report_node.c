@@ -70,7 +70,7 @@ void report_node_json(struct buffer *out, const struct snapshot *s)
 	json_open(out, "node", '{');
 	json_known(out, "name", v->name);
 	json_bool(out, "ready", v->ready);
-	json_bool(out, "told_by_kernel", v->told);
+	json_bool(out, "told_by_kernel", v->kernel_reports);
 	json_uint(out, "watched", v->watched);
 	json_uint(out, "found", v->found);
 	json_uint(out, "denied", v->denied);

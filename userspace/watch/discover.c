@@ -266,7 +266,7 @@ int discover_new(struct discover **ret, const struct discover_config *cfg)
 	if (!err) {
 		d->cfg = *cfg;
 		d->view.on = true;
-		d->view.told = loader_reports_unwatched(cfg->loader);
+		d->view.kernel_reports = loader_reports_unwatched(cfg->loader);
 		d->denied = table_new();
 		err = d->denied ? probe_names_new(&d->names, cfg->probes) : -ENOMEM;
 	}
@@ -276,7 +276,7 @@ int discover_new(struct discover **ret, const struct discover_config *cfg)
 		discover_free(d);
 		return err;
 	}
-	if (!d->view.told)
+	if (!d->view.kernel_reports)
 		log_warn("jobs are found by a look at every process, each %llu s",
 			 SWEEP_NS / 1000000000);
 	*ret = d;
@@ -614,7 +614,7 @@ void discover_tick(struct discover *d, uint64_t now_ns)
 	discover_gvisor_tick(d, now_ns);
 	if (d->again)
 		discover_sweep(d);
-	if (d->view.told || d->sweep_ns)
+	if (d->view.kernel_reports || d->sweep_ns)
 		return;
 	if (now_ns - d->swept_ns >= (rest_ns > SWEEP_NS ? rest_ns : SWEEP_NS))
 		discover_sweep_begin(d);

@@ -125,9 +125,9 @@ static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const st
 /* A call that blocks, or a compilation: those within it are its time. */
 static int phase_mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
-	uint64_t looked = 0;
+	uint64_t scanned = 0;
 
-	for (uint64_t i = pf->next; i > pf->first && looked < PHASE_INNER; i--, looked++) {
+	for (uint64_t i = pf->next; i > pf->first && scanned < PHASE_INNER; i--, scanned++) {
 		struct phase_mark *m = phase_mark_at(pf, i - 1);
 
 		if (m->end_ns <= s->begin_ns)

@@ -72,12 +72,13 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 	if (h->onset_ns)
 		hang_over(r, s->ts_ns);
 	silent_ns = h->progress_ns && s->ts_ns > h->progress_ns ? s->ts_ns - h->progress_ns : 0;
-	if (silent_ns > h->longest_ns && silent_ns >= SURVIVED_NS && h->look.why != GP_WHY_stopped)
+	if (silent_ns > h->longest_ns && silent_ns >= SURVIVED_NS &&
+	    h->sample.why != GP_WHY_stopped)
 		h->longest_ns = silent_ns;
 	if (s->ts_ns > h->progress_ns)
 		h->progress_ns = s->ts_ns;
-	h->call.reported_ns = h->look.reported_ns = 0;
-	h->look.why = GP_WHY_unknown;
+	h->call.reported_ns = h->sample.reported_ns = 0;
+	h->sample.why = GP_WHY_unknown;
 	if (s->kind == SIGNAL_LAUNCH) /* of no thread */
 		return;
 	h->marked_ns = h->progress_ns;
@@ -107,7 +108,7 @@ void rank_hang_unsure(struct rank *r, uint64_t now_ns)
 void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
 	const struct gp_blocked *b = ev->blocked;
-	struct hang_seen *seen = b->source == GP_BLOCKED_CALL ? &r->hang.call : &r->hang.look;
+	struct hang_seen *seen = b->source == GP_BLOCKED_CALL ? &r->hang.call : &r->hang.sample;
 
 	/* Looked at before the last sign of life, or not understood. */
 	if (ev->rec->ts_ns < r->hang.progress_ns || b->since_ns > ev->rec->ts_ns)
@@ -142,9 +143,9 @@ static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 		.between = rank_hang_is_fresh(&h->call, now_ns) && h->call.between,
 	};
 
-	return hang_conclude(&place,
-			     rank_hang_is_fresh(&h->look, now_ns) ? h->look.why : GP_WHY_unknown,
-			     rank_hang_is_fresh(&h->call, now_ns) ? h->call.role : GP_ROLE_none);
+	return hang_conclude(
+		&place, rank_hang_is_fresh(&h->sample, now_ns) ? h->sample.why : GP_WHY_unknown,
+		rank_hang_is_fresh(&h->call, now_ns) ? h->call.role : GP_ROLE_none);
 }
 
 /* What the thread was at, by what it announced last. */
@@ -184,10 +185,10 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 	if (rank_hang_is_fresh(&h->call, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
 			       h->call.tid, h->call.where);
-	if (rank_hang_is_fresh(&h->look, now_ns) && (size_t)at < len)
-		at += snprintf(out + at, len - (size_t)at, "thread %u %s%s%s%s; ", h->look.tid,
-			       h->look.where, *h->look.wchan ? " (" : "", h->look.wchan,
-			       *h->look.wchan ? ")" : "");
+	if (rank_hang_is_fresh(&h->sample, now_ns) && (size_t)at < len)
+		at += snprintf(out + at, len - (size_t)at, "thread %u %s%s%s%s; ", h->sample.tid,
+			       h->sample.where, *h->sample.wchan ? " (" : "", h->sample.wchan,
+			       *h->sample.wchan ? ")" : "");
 	if (*h->range && h->last != SIGNAL_SAVE_BEGIN && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "inside %s; ", h->range);
 	if (*phase && (size_t)at < len)
@@ -238,7 +239,7 @@ bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint6
 	if (silent_ns < SURVIVED_NS)
 		return false;
 	hang_case(r, &c);
-	if (silent_ns < hang_look_ns(&c))
+	if (silent_ns < hang_check_ns(&c))
 		return false;
 	*ret_tid = r->hang.tid;
 	*ret_since_ns = r->hang.progress_ns;
@@ -415,7 +416,7 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h)
 	archive_text(a, h->range);
 	archive_number(a, &h->any);
 	rank_hang_seen_archive(a, &h->call);
-	rank_hang_seen_archive(a, &h->look);
+	rank_hang_seen_archive(a, &h->sample);
 	archive_number(a, &h->onset_ns);
 	archive_number(a, &h->booked_ns);
 	for (int i = 0; i < RANK_HANGS; i++) {

@@ -160,7 +160,7 @@ struct rank_hang {
 	/* Range opened there last and still open, or file of a save; "": unknown. */
 	char range[48];
 	bool any;
-	struct hang_seen call, look;
+	struct hang_seen call, sample;
 	uint64_t onset_ns, booked_ns; /* of the current hang; 0: none */
 	struct {
 		uint64_t from_ns, to_ns;

@@ -112,7 +112,7 @@ bool probe_between_two(const char *id)
 }
 
 /* Which library is whose is not known. */
-static void model_probe_unseen_look(struct model_probes *ps)
+static void model_probe_unseen_update(struct model_probes *ps)
 {
 	ps->buffers_unseen = ps->collectives_taken = false;
 	ps->roles_taken = 0;
@@ -166,7 +166,7 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 	v->group = mp->def.group;
 	v->flags = mp->def.flags;
 	if (reported || model_probe_state_taken(a->state) || v->role == GP_ROLE_buffer_in)
-		model_probe_unseen_look(ps);
+		model_probe_unseen_update(ps);
 	if (reported)
 		*ret_reported = v;
 	return 0;
@@ -282,5 +282,5 @@ void model_probes_archive(struct archive *a, struct model_probes *ps)
 	for (uint32_t i = 0; i < ps->nattach; i++)
 		model_attach_archive(a, &ps->attach[i]);
 	if (archive_reads(a) && !a->error)
-		model_probe_unseen_look(ps);
+		model_probe_unseen_update(ps);
 }

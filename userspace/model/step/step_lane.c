@@ -293,7 +293,7 @@ static bool lane_fits(const struct lane *l, const struct group *g)
 }
 
 /* Tokens that follow no order may come to follow one: another stage of the training began. */
-static void lane_look_again(struct step_finder *sf, struct lane *l)
+static void lane_recheck(struct step_finder *sf, struct lane *l)
 {
 	struct token t[STEP_TOKENS];
 	struct unit_input in = {.tokens = t, .count = STEP_TOKENS};
@@ -348,7 +348,7 @@ static bool lane_history(struct step_finder *sf, struct lane *l, const struct to
 		return false;
 	}
 	l->history[l->tokens++ % STEP_TOKENS] = *t;
-	lane_look_again(sf, l);
+	lane_recheck(sf, l);
 	return true;
 }
 

@@ -250,7 +250,7 @@ static bool exec_other_replaces(const struct exec *e, const struct exec_pick *p)
 }
 
 /* final: the process ended. */
-static void exec_later_look(struct step_finder *sf, struct exec *e, bool final)
+static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 {
 	struct exec_pick p;
 
@@ -332,11 +332,11 @@ static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct
 	if (e->program[r->program].member || r->program == e->micro || exec_later_ends(sf, e, r))
 		return;
 	exec_held_add(sf, e, r);
-	exec_later_look(sf, e, false);
+	exec_later_check(sf, e, false);
 }
 
 /* Looking costs; where it is not settled soon it is looked for now and then. */
-static bool exec_look_due(const struct exec *e)
+static bool exec_check_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;
 }
@@ -346,7 +346,7 @@ static void exec_run_learning(struct step_finder *sf, struct exec *e, const stru
 	struct exec_pick p;
 
 	exec_held_add(sf, e, r);
-	if (exec_look_due(e) && exec_pick(e, false, &p) && !exec_flow_comes(e, &p))
+	if (exec_check_due(e) && exec_pick(e, false, &p) && !exec_flow_comes(e, &p))
 		exec_lock(sf, e, &p);
 }
 
@@ -511,7 +511,7 @@ void exec_finish(struct step_finder *sf)
 	    exec_pick(e, true, &p))
 		exec_lock(sf, e, &p);
 	else if (e->locked)
-		exec_later_look(sf, e, true);
+		exec_later_check(sf, e, true);
 	exec_flush(sf, e, true);
 	if (e->locked && exec_evaluates(e))
 		exec_report_block(e, &e->block, 0, 0);

@@ -5,17 +5,17 @@
 
 /* NVRx multiplies by 5 (nvidia-resiliency-ext, fault_tolerance); DLRover and the default timeout of
  * collectives wait 600 s, Megatron-LM's fault tolerance 420 s for a checkpoint. */
-#define STEP_FACTOR	 5
-#define STEP_MIN_NS	 (30 * SECOND_NS)
-#define STEP_MAX_NS	 (600 * SECOND_NS)
-#define SAVE_FACTOR	 5
-#define SAVE_LONG_FACTOR 2
-#define SAVE_MIN_NS	 (60 * SECOND_NS)
-#define SAVE_LONG_NS	 (420 * SECOND_NS)
-#define SURVIVED_FACTOR	 2
-#define PATIENCE_MAX_NS	 (1800 * SECOND_NS)
-#define LOOK_STEP_FACTOR 3
-#define LOOK_MIN_NS	 (3 * SECOND_NS)
+#define STEP_FACTOR	  5
+#define STEP_MIN_NS	  (30 * SECOND_NS)
+#define STEP_MAX_NS	  (600 * SECOND_NS)
+#define SAVE_FACTOR	  5
+#define SAVE_LONG_FACTOR  2
+#define SAVE_MIN_NS	  (60 * SECOND_NS)
+#define SAVE_LONG_NS	  (420 * SECOND_NS)
+#define SURVIVED_FACTOR	  2
+#define PATIENCE_MAX_NS	  (1800 * SECOND_NS)
+#define CHECK_STEP_FACTOR 3
+#define CHECK_MIN_NS	  (3 * SECOND_NS)
 
 const char *const hang_why_name[GP_WHY_COUNT] = {
 #define X(id, name) [id] = #name,
@@ -80,9 +80,9 @@ static uint64_t hang_usual_limit(const struct hang_case *c)
 	return c->compiling ? hang_at_least(ns, PATIENCE_MAX_NS) : ns;
 }
 
-uint64_t hang_look_ns(const struct hang_case *c)
+uint64_t hang_check_ns(const struct hang_case *c)
 {
-	uint64_t ns = hang_at_least(hang_scaled_ns(c->p99_ns, LOOK_STEP_FACTOR), LOOK_MIN_NS),
+	uint64_t ns = hang_at_least(hang_scaled_ns(c->p99_ns, CHECK_STEP_FACTOR), CHECK_MIN_NS),
 		 limit_ns = hang_usual_limit(c);
 
 	return c->stepping ? hang_at_most(ns, limit_ns / 2) : limit_ns / 2;
@@ -94,7 +94,7 @@ uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why)
 	case GP_WHY_idle:
 		return HANG_NEVER;
 	case GP_WHY_stopped:
-		return hang_look_ns(c);
+		return hang_check_ns(c);
 	case GP_WHY_busy:
 	case GP_WHY_child:
 		return hang_at_least(hang_usual_limit(c), STEP_MAX_NS);

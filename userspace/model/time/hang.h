@@ -2,7 +2,7 @@
 /* hang.h - how long a process has to be silent until that is a hang. Pure.
  *
  * Silence counts from the last sign of life: a marker of the thread that trains, or work that it
- * gives to a device. After hang_look_ns() the process is examined; that never happens to a healthy
+ * gives to a device. After hang_check_ns() the process is examined; that never happens to a healthy
  * job. After hang_limit_ns() silence is called a hang, from its first instant on:
  *
  *   usual                              5 x p99 of a step, at least 30 s, at most 600 s; or the
@@ -41,7 +41,7 @@ struct hang_case {	     /* what the limits depend on */
 };
 
 /* Returns the silence (ns) after which the process is examined. */
-uint64_t hang_look_ns(const struct hang_case *c);
+uint64_t hang_check_ns(const struct hang_case *c);
 /* Returns the silence (ns) after which it is a hang with this reason; HANG_NEVER: never. */
 uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why);
 
