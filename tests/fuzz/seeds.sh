@@ -3,7 +3,7 @@
 # seeds.sh FOLDER: makes the inputs to start from that a tool can make.
 set -eu
 out=$1
-mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,pjrt_decode,pjrt_table,gcm_answer,gcm_spool,cloud,web,cgroup}
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,pjrt_decode,pjrt_table,gcm_answer,gcm_disk_queue,cloud,web,cgroup}
 cp probes/*.yaml "$out/probe_file/"
 printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
 	>"$out/probe_file/short.yaml"
@@ -148,7 +148,7 @@ printf '\001{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}' >
 printf '\002{"error":"invalid_grant","error_description":"Bad Request"}' >"$out/cloud/error"
 printf '\003projects/1/zones/us-central1-a' >"$out/cloud/place"
 
-# A reply: status and points, then the body; a spool: how, then pieces with points, their newest end and length.
+# A reply: status and points, then the body; a queue on disk: how, then pieces with points, their newest end and length.
 reply='{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"One or more TimeSeries could not be written: '
 reply+='older end time: timeSeries[3]; more frequently than: timeSeries[0-1,5]","details":[{"@type":"type.googleapis.com/'
 reply+='google.monitoring.v3.CreateTimeSeriesSummary","totalPointCount":8,"successPointCount":2,"errors":[{"status":'
@@ -162,4 +162,4 @@ printf '\001\003Field timeSeries[1].points[0] is bad' >"$out/gcm_answer/text"
 	printf '{}\002\310\064'
 	le64 1 200 2 2 200 2
 	printf '{}{}'
-} >"$out/gcm_spool/records"
+} >"$out/gcm_disk_queue/records"

@@ -285,12 +285,12 @@ static inline void fake_log(void *ctx, enum log_level level, const char *line)
 		snprintf(f->warned[f->warnings++ % 8], sizeof(f->warned[0]), "%s", line);
 }
 
-static inline void fake_begin(struct fake *f, const char *spool)
+static inline void fake_begin(struct fake *f, const char *disk_queue)
 {
 	*f = (struct fake){.env = {f, fake_send, fake_token, fake_refused, fake_quota, fake_mono_ms,
 				   fake_real_ns, fake_sleep_ms, fake_random}};
 	f->known = table_new();
-	f->opt = (struct sender_options){.project = "proj", .spool = spool};
+	f->opt = (struct sender_options){.project = "proj", .disk_queue = disk_queue};
 	log_sink(fake_log, f);
 	assert_int_equal(sender_open_with(&f->s, &f->opt, &f->env), 0);
 }

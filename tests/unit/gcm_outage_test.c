@@ -64,12 +64,12 @@ static void an_outage_of_minutes_costs_nothing_of_what_adds_up(void **state)
 	f.next = (struct fake_answer){.failure = WEB_CONNECT, .times = 1000000};
 	ticks(&f, 20, 3, &steps);
 	st = fake_stats(&f);
-	assert_int_equal(st.spooled, 60);
-	assert_true(st.spool_bytes > 0);
+	assert_int_equal(st.queued, 60);
+	assert_true(st.disk_queue_bytes > 0);
 	f.next.times = 0;
 	ticks(&f, 10, 3, &steps);
 	st = fake_stats(&f);
-	assert_int_equal(st.spooled, 0);
+	assert_int_equal(st.queued, 0);
 	assert_int_equal(f.wrong, 0);
 	assert_int_equal(st.written, f.written);
 	/* each point of three counters, and of the gauges those before, behind, and the newest */
@@ -90,18 +90,18 @@ static void at_the_shortest_interval_it_catches_up_too(void **state)
 	ticks_of(&f, SENDER_SPACING_MS, 4, 3, &steps);
 	f.next = (struct fake_answer){.failure = WEB_CONNECT, .times = 1000000};
 	ticks_of(&f, SENDER_SPACING_MS, 12, 3, &steps);
-	assert_true(fake_stats(&f).spooled > 0);
+	assert_true(fake_stats(&f).queued > 0);
 	f.next.times = 0;
 	ticks_of(&f, SENDER_SPACING_MS, 40, 3, &steps);
 	st = fake_stats(&f);
-	assert_int_equal(st.spooled, 0);
+	assert_int_equal(st.queued, 0);
 	assert_int_equal(f.wrong, 0);
 	assert_int_equal(st.written, f.written);
 	/* The newest is as new as it was, and each of the others is written or counted. */
 	st = fake_stats(&f);
 	assert_int_equal(st.written + st.dropped[SENDER_DROP_superseded], (uint64_t)56 * 3 * 2);
 	fake_tick(&f, 3, steps, true, true);
-	assert_int_equal(fake_stats(&f).spooled, 0);
+	assert_int_equal(fake_stats(&f).queued, 0);
 	fake_end(&f);
 }
 
@@ -168,7 +168,7 @@ static void a_catch_up_minds_the_quota(void **state)
 	ticks(&f, 3, 3, &steps);
 	assert_in_range(f.requests - from, 2, 9);
 	ticks(&f, 60, 3, &steps);
-	assert_int_equal(fake_stats(&f).spooled, 0);
+	assert_int_equal(fake_stats(&f).queued, 0);
 	assert_int_equal(f.wrong, 0);
 	fake_end(&f);
 }
@@ -211,33 +211,34 @@ static void a_day_without_the_service(void **state)
 	for (unsigned i = 0; i < DAY_TICK; i++) {
 		ticks(&f, 1, 40, &steps);
 		st = fake_stats(&f);
-		c.most_bytes = st.spool_bytes > c.most_bytes ? st.spool_bytes : c.most_bytes;
+		c.most_bytes = st.disk_queue_bytes > c.most_bytes ? st.disk_queue_bytes
+								  : c.most_bytes;
 		if (i == 120)
 			c.heap_hour = mallinfo2().uordblks;
 	}
 	c.heap_day = mallinfo2().uordblks;
 	asked = f.requests - asked;
 	st = fake_stats(&f);
-	assert_true(st.spooled + st.dropped[SENDER_DROP_aged] >= (uint64_t)40 * DAY_TICK);
-	assert_true(c.most_bytes <= SENDER_SPOOL_MAX);
+	assert_true(st.queued + st.dropped[SENDER_DROP_aged] >= (uint64_t)40 * DAY_TICK);
+	assert_true(c.most_bytes <= SENDER_DISK_QUEUE_MAX);
 	/* Nothing grows with the outage; the allocator keeps small pieces at hand, and counts them
 	 * (none: GLIBC_TUNABLES=glibc.malloc.tcache_count=0). The points of the day would be 70
 	 * MB. */
 	assert_true(c.heap_day < c.heap_hour + (256u << 10));
 	f.next.times = 0;
 	from = f.requests;
-	while (fake_stats(&f).spooled && catching++ < DAY_TICK)
+	while (fake_stats(&f).queued && catching++ < DAY_TICK)
 		ticks(&f, 1, 40, &steps);
 	assert_true(catching < DAY_TICK);
 	c.most_minute = most_in_a_minute(&f, f.requests - from > FAKE_LOG ? f.requests - FAKE_LOG
 									  : from);
-	/* Each series once in 5 s: 12 from the spool, two ticks, and one that is begun. */
+	/* Each series once in 5 s: 12 from the disk queue, two ticks, and one that is begun. */
 	assert_true(c.most_minute <= 16);
 	st = fake_stats(&f);
 	assert_int_equal(f.wrong, 0);
 	assert_int_equal(st.written, f.written);
 	print_message(
-		"a day away: %u requests tried, spool %.1f MiB at most; caught up in %.1f h by %u requests, %u "
+		"a day away: %u requests tried, queue %.1f MiB at most; caught up in %.1f h by %u requests, %u "
 		"a minute at most, %llu points aged\n",
 		asked, (double)c.most_bytes / (1 << 20), catching * (TICK_MS / 1000) / 3600.0,
 		f.requests - from, c.most_minute, (unsigned long long)st.dropped[SENDER_DROP_aged]);
@@ -247,7 +248,7 @@ static void a_day_without_the_service(void **state)
 	fake_end(&f);
 }
 
-static void a_small_spool_keeps_the_newest(void **state)
+static void a_small_disk_queue_keeps_the_newest(void **state)
 {
 	struct sender_stats st;
 	int64_t steps = 0;
@@ -256,15 +257,15 @@ static void a_small_spool_keeps_the_newest(void **state)
 	(void)state;
 	fake_begin(&f, NULL);
 	sender_close(f.s);
-	f.opt.spool = dir;
-	f.opt.spool_max = 1; /* the least there is */
+	f.opt.disk_queue = dir;
+	f.opt.disk_queue_max = 1; /* the least there is */
 	assert_int_equal(sender_open_with(&f.s, &f.opt, &f.env), 0);
 	f.next = (struct fake_answer){.status = 500, .times = 1000000};
 	ticks(&f, 1000, 300, &steps);
 	st = fake_stats(&f);
-	assert_true(st.spool_bytes <= SPOOL_LEAST);
+	assert_true(st.disk_queue_bytes <= DISK_QUEUE_LEAST);
 	assert_true(st.dropped[SENDER_DROP_room] > 0);
-	assert_int_equal(st.dropped[SENDER_DROP_room] + st.spooled, 300 * 1000);
+	assert_int_equal(st.dropped[SENDER_DROP_room] + st.queued, 300 * 1000);
 	fake_end(&f);
 }
 
@@ -281,7 +282,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_catch_up_minds_the_quota, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_day_without_the_service, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_small_spool_keeps_the_newest, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_small_disk_queue_keeps_the_newest, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,7 +233,7 @@ static void newer_points_take_the_place_of_those_that_wait(void **state)
 	st = fake_stats(&f);
 	assert_int_equal(st.written, 4);
 	assert_int_equal(st.dropped[SENDER_DROP_superseded], 2);
-	assert_int_equal(st.dropped[SENDER_DROP_unavailable], 2); /* no spool */
+	assert_int_equal(st.dropped[SENDER_DROP_unavailable], 2); /* no disk queue */
 	assert_int_equal(f.requests, 2);
 	fake_end(&f);
 }

@@ -39,7 +39,7 @@ struct cloud_monitoring {
 	uint64_t unsent[SENDER_DROP_COUNT]; /* points, while there was nobody to send them */
 	int64_t least_ns;		    /* between two writes */
 	int64_t written_ns;		    /* of the last snapshot that was, UTC; 0: none */
-	char spool[PATH_MAX];
+	char disk_queue[PATH_MAX];
 	struct worker *worker;
 };
 
@@ -130,8 +130,8 @@ static void monitoring_view(const struct cloud_monitoring *m, struct export_view
 		sender_stats(m->sender, &is);
 	view->up = is.up;
 	view->sent = is.written;
-	view->waiting = is.spooled;
-	view->waiting_bytes = is.spool_bytes;
+	view->waiting = is.queued;
+	view->waiting_bytes = is.disk_queue_bytes;
 	view->last_ns = is.last_ns;
 	view->ndropped = SENDER_DROP_COUNT;
 	for (uint32_t i = 0; i < SENDER_DROP_COUNT; i++) {
@@ -173,14 +173,15 @@ static void cloud_monitoring_report_no_place(const struct cloud_monitoring *m)
 }
 
 /* Where several write each has a folder of its own: their points are of different projects. */
-static void cloud_spool_place(struct cloud_monitoring *m)
+static void cloud_disk_queue_place(struct cloud_monitoring *m)
 {
 	const char *dir = m->opt.state_dir, *project = m->id.project;
 
 	if (dir && !m->opt.several)
-		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring", dir);
+		snprintf(m->disk_queue, sizeof(m->disk_queue), "%s/cloud-monitoring", dir);
 	else if (dir && gcm_project_valid(project))
-		snprintf(m->spool, sizeof(m->spool), "%s/cloud-monitoring-%s", dir, project);
+		snprintf(m->disk_queue, sizeof(m->disk_queue), "%s/cloud-monitoring-%s", dir,
+			 project);
 }
 
 /* false: there is nobody to write to, which view says; what is not written counts as *ret_cause. */
@@ -211,8 +212,8 @@ static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct exp
 		return false;
 	}
 	*view->trouble = '\0';
-	cloud_spool_place(m);
-	o.spool = *m->spool ? m->spool : NULL;
+	cloud_disk_queue_place(m);
+	o.disk_queue = *m->disk_queue ? m->disk_queue : NULL;
 	*ret_cause = SENDER_DROP_unkept;
 	if (sender_open(&m->sender, &o, m->web, m->google))
 		return false;

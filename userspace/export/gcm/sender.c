@@ -101,7 +101,7 @@ static void sender_supersede(struct sender *s, struct taking *t)
 			table_put(newer, t->key[i], t);
 	}
 	for (uint32_t i = 0; newer && i < s->held.count; i++) {
-		struct parcel_point *p = &s->held.item[i];
+		struct batch_point *p = &s->held.item[i];
 
 		if (p->gone || !table_get(newer, p->key))
 			continue;
@@ -109,28 +109,28 @@ static void sender_supersede(struct sender *s, struct taking *t)
 		t->dropped[p->cumulative ? p->cause : SENDER_DROP_superseded]++;
 	}
 	table_free(newer, NULL);
-	parcel_sweep(&s->held);
+	batch_sweep(&s->held);
 }
 
 static void sender_render(struct sender *s, struct taking *t)
 {
-	struct parcel_piece piece[REQUEST_SERIES];
+	struct batch_piece piece[REQUEST_SERIES];
 	struct request_item item[REQUEST_SERIES];
 	uint32_t at = 0, n;
 
 	while (request_next(&t->set, s->opt.prefix, t->keep, &at, &s->body, item, &n)) {
-		if (parcel_split(s->body.data, s->body.len, piece, REQUEST_SERIES) != (int)n) {
+		if (batch_split(s->body.data, s->body.len, piece, REQUEST_SERIES) != (int)n) {
 			t->dropped[SENDER_DROP_invalid] += n;
 			continue;
 		}
 		for (uint32_t i = 0; i < n; i++) {
 			const struct series *p = &t->set.item[item[i].series];
-			struct parcel_point point = {.key = t->key[item[i].series],
-						     .end_ns = p->end_ns};
+			struct batch_point point = {.key = t->key[item[i].series],
+						    .end_ns = p->end_ns};
 
 			point.cumulative = sender_is_cumulative(p);
 			point.cause = SENDER_DROP_unavailable;
-			if (parcel_add(&s->held, &point, piece[i].text, piece[i].len))
+			if (batch_add(&s->held, &point, piece[i].text, piece[i].len))
 				t->dropped[SENDER_DROP_unkept]++;
 		}
 	}
@@ -268,47 +268,48 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void sender_spool_begin(struct sender *s)
+static void sender_disk_queue_begin(struct sender *s)
 {
 	int err;
 
-	if (!s->opt.spool)
+	if (!s->opt.disk_queue)
 		return;
-	err = spool_open(&s->spool, s->opt.spool, s->opt.spool_max);
+	err = disk_queue_open(&s->disk_queue, s->opt.disk_queue, s->opt.disk_queue_max);
 	if (err == -EBUSY)
 		log_warn(
 			"cloud-monitoring: %s is another process's: what cannot be written is not kept here; give each its own folder",
-			s->opt.spool);
+			s->opt.disk_queue);
 	else if (err)
 		log_warn(
 			"cloud-monitoring: %s: %s: what cannot be written is not kept; the folder has to be this user's, and nobody else's to write",
-			s->opt.spool, strerror(-err));
-	else if (spool_points(s->spool))
+			s->opt.disk_queue, strerror(-err));
+	else if (disk_queue_points(s->disk_queue))
 		log_info("cloud-monitoring: %" PRIu64 " points of earlier are still to be written",
-			 spool_points(s->spool));
+			 disk_queue_points(s->disk_queue));
 }
 
 /* Without them a series whose start was moved is begun anew, which the service refuses once. */
 static void sender_tracks_begin(struct sender *s)
 {
-	int err = s->spool ? tracks_load(s->tracks, spool_folder(s->spool),
-					 s->env.real_ns(s->env.ctx), s->env.mono_ms(s->env.ctx))
-			   : 0;
+	int err = s->disk_queue
+			  ? tracks_load(s->tracks, disk_queue_folder(s->disk_queue),
+					s->env.real_ns(s->env.ctx), s->env.mono_ms(s->env.ctx))
+			  : 0;
 
 	if (err)
 		log_warn(
 			"cloud-monitoring: %s/tracks: %s: where series began is not known from earlier",
-			s->opt.spool, strerror(-err));
+			s->opt.disk_queue, strerror(-err));
 }
 
 static void sender_tracks_keep(struct sender *s)
 {
-	int err = s->spool ? tracks_save(s->tracks, spool_folder(s->spool)) : 0;
+	int err = s->disk_queue ? tracks_save(s->tracks, disk_queue_folder(s->disk_queue)) : 0;
 
 	if (err && !s->untracked)
 		log_warn(
 			"cloud-monitoring: %s/tracks: %s: where series began will not be known after a restart",
-			s->opt.spool, strerror(-err));
+			s->opt.disk_queue, strerror(-err));
 	s->untracked = err;
 }
 
@@ -329,13 +330,13 @@ int sender_open_with(struct sender **ret, const struct sender_options *o,
 	s->opt.endpoint = o->endpoint ? o->endpoint : SENDER_ENDPOINT;
 	s->opt.prefix = o->prefix ? o->prefix : SERIES_OWN_PREFIX;
 	s->opt.spacing_ms = spacing_ms;
-	s->opt.spool_max = o->spool_max ? o->spool_max : SENDER_SPOOL_MAX;
+	s->opt.disk_queue_max = o->disk_queue_max ? o->disk_queue_max : SENDER_DISK_QUEUE_MAX;
 	request_path(&s->path, o->project);
 	if (s->path.failed) {
 		sender_close(s);
 		return -ENOMEM;
 	}
-	sender_spool_begin(s);
+	sender_disk_queue_begin(s);
 	sender_tracks_begin(s);
 	*ret = s;
 	return 0;
@@ -347,10 +348,10 @@ void sender_close(struct sender *s)
 		return;
 	if (s->sent)
 		sender_tracks_keep(s);
-	spool_close(s->spool);
+	disk_queue_close(s->disk_queue);
 	tracks_free(s->tracks);
-	parcel_free(&s->held);
-	parcel_free(&s->oldest);
+	batch_free(&s->held);
+	batch_free(&s->oldest);
 	buffer_free(&s->url);
 	buffer_free(&s->path);
 	buffer_free(&s->body);
@@ -362,26 +363,26 @@ void sender_close(struct sender *s)
 
 static bool sender_has_backlog(const struct sender *s)
 {
-	return s->oldest.count || (s->spool && spool_points(s->spool));
+	return s->oldest.count || (s->disk_queue && disk_queue_points(s->disk_queue));
 }
 
-static void sender_count_spool(struct sender *s)
+static void sender_count_disk_queue(struct sender *s)
 {
-	struct spool_lost lost;
+	struct disk_queue_lost lost;
 
-	if (!s->spool)
+	if (!s->disk_queue)
 		return;
-	spool_lost(s->spool, &lost);
-	sender_count(s, SENDER_DROP_room, lost.room - s->lost.room, s->opt.spool);
+	disk_queue_lost(s->disk_queue, &lost);
+	sender_count(s, SENDER_DROP_room, lost.room - s->lost.room, s->opt.disk_queue);
 	sender_count(s, SENDER_DROP_aged, lost.aged - s->lost.aged, "");
 	if (lost.damaged != s->lost.damaged)
 		log_warn(
 			"cloud-monitoring: %s: points that were kept cannot be read; they are skipped",
-			s->opt.spool);
+			s->opt.disk_queue);
 	s->stats.damaged = lost.damaged;
 	s->lost = lost;
-	s->stats.spooled = spool_points(s->spool);
-	s->stats.spool_bytes = spool_bytes(s->spool);
+	s->stats.queued = disk_queue_points(s->disk_queue);
+	s->stats.disk_queue_bytes = disk_queue_bytes(s->disk_queue);
 }
 
 /* Once an hour: a service that comes and goes is not worth more lines. Behind points of earlier, of
@@ -395,7 +396,7 @@ static void sender_report_keeping(struct sender *s)
 	s->keeping = true;
 	s->kept_ms = now_ms;
 	log_warn("cloud-monitoring: points are kept in %s until they can be written: %s",
-		 s->opt.spool, s->stats.trouble);
+		 s->opt.disk_queue, s->stats.trouble);
 }
 
 /* Cumulative points that are held go to the disk: behind those that are there. */
@@ -403,12 +404,12 @@ static void sender_keep(struct sender *s)
 {
 	uint32_t item[REQUEST_SERIES], at = 0, n, kept = 0;
 
-	while (s->spool && (n = parcel_body(&s->held, &at, true, &s->body, item))) {
-		kept += !spool_add(s->spool, &s->held, item, n) ? n : 0;
+	while (s->disk_queue && (n = batch_body(&s->held, &at, true, &s->body, item))) {
+		kept += !disk_queue_add(s->disk_queue, &s->held, item, n) ? n : 0;
 		for (uint32_t i = 0; i < n; i++)
 			s->held.item[item[i]].gone = true;
 	}
-	parcel_sweep(&s->held);
+	batch_sweep(&s->held);
 	if (kept)
 		sender_report_keeping(s);
 }
@@ -422,7 +423,7 @@ static void sender_catch_up(struct sender *s)
 	uint32_t at = 0;
 
 	s->catch_ms = now_ms + CATCH_UP_MS;
-	if (!s->oldest.count && spool_peek(s->spool, oldest_ns, &s->oldest))
+	if (!s->oldest.count && disk_queue_peek(s->disk_queue, oldest_ns, &s->oldest))
 		return;
 	for (uint32_t i = 0; i < s->oldest.count; i++) {
 		sent_ms = tracks_sent_ms(s->tracks, s->oldest.item[i].key);
@@ -433,11 +434,11 @@ static void sender_catch_up(struct sender *s)
 		return;
 	}
 	sender_deliver(s, &s->oldest, &at, SENDER_DEADLINE_MS);
-	parcel_sweep(&s->oldest);
+	batch_sweep(&s->oldest);
 	if (s->oldest.count)
 		return;
-	parcel_clear(&s->oldest);
-	spool_pop(s->spool);
+	batch_clear(&s->oldest);
+	disk_queue_pop(s->disk_queue);
 	if (s->keeping && !sender_has_backlog(s)) {
 		s->keeping = false;
 		log_info(
@@ -460,7 +461,7 @@ static void sender_drop_aged(struct sender *s)
 	}
 	sender_count(s, SENDER_DROP_aged, aged, "");
 	if (aged)
-		parcel_sweep(&s->held);
+		batch_sweep(&s->held);
 }
 
 /* Requests of what is held, none begun after until_ms; each ends by limit_ms. */
@@ -481,7 +482,7 @@ static void sender_flush_held(struct sender *s, uint64_t until_ms, uint64_t limi
 		more = sender_deliver(s, &s->held, &at,
 				      limit_ms - now_ms < SENDER_DEADLINE_MS ? limit_ms - now_ms
 									     : SENDER_DEADLINE_MS);
-	parcel_sweep(&s->held);
+	batch_sweep(&s->held);
 }
 
 /* Those that come too soon after the one before, once they are due. */
@@ -518,7 +519,7 @@ static void sender_send_last(struct sender *s, const struct series_set *set, boo
 		sender_send_soon(s, set, soon, deadline_ms);
 	sender_keep(s);
 	sender_count(s, SENDER_DROP_closing, s->held.count, s->stats.trouble);
-	parcel_clear(&s->held);
+	batch_clear(&s->held);
 }
 
 void sender_send(struct sender *s, const struct series_set *set, int64_t now_real_ns,
@@ -545,7 +546,7 @@ void sender_send(struct sender *s, const struct series_set *set, int64_t now_rea
 	s->sent = true;
 	if (tracks_moved(s->tracks))
 		sender_tracks_keep(s);
-	sender_count_spool(s);
+	sender_count_disk_queue(s);
 	free(soon);
 }
 
@@ -571,7 +572,7 @@ bool sender_wait(struct sender *s, uint64_t until_ms)
 			sender_catch_up(s);
 		if (s->fails)
 			sender_keep(s);
-		sender_count_spool(s);
+		sender_count_disk_queue(s);
 	}
 	return false;
 }

@@ -26,18 +26,18 @@
 #include "userspace/cloud/web.h"
 #include "userspace/export/gcm/request.h"
 
-#define SENDER_ENDPOINT	   "https://monitoring.googleapis.com"
-#define SENDER_SPACING_MS  5000
-#define SENDER_DEADLINE_MS 12000 /* of one request: Google's own clients' */
-#define SENDER_KEEP_S	   (24 * 3600)
-#define SENDER_SPOOL_MAX   (64u << 20) /* bytes; the oldest give way */
+#define SENDER_ENDPOINT	      "https://monitoring.googleapis.com"
+#define SENDER_SPACING_MS     5000
+#define SENDER_DEADLINE_MS    12000 /* of one request: Google's own clients' */
+#define SENDER_KEEP_S	      (24 * 3600)
+#define SENDER_DISK_QUEUE_MAX (64u << 20) /* bytes; the oldest give way */
 
 struct sender_options {
 	const char *endpoint; /* NULL: SENDER_ENDPOINT */
 	const char *project;
-	const char *prefix;  /* of our own series */
-	const char *spool;   /* folder; NULL: none, an outage costs its points */
-	uint64_t spool_max;  /* bytes; 0: SENDER_SPOOL_MAX */
+	const char *prefix;	 /* of our own series */
+	const char *disk_queue;	 /* folder; NULL: none, an outage costs its points */
+	uint64_t disk_queue_max; /* bytes; 0: SENDER_DISK_QUEUE_MAX */
 	uint32_t spacing_ms; /* of a series' points; 0: SENDER_SPACING_MS. Less is for a stand-in
 				alone */
 };
@@ -70,8 +70,8 @@ struct sender_stats {
 	uint64_t requests, retries;
 	uint64_t written; /* points */
 	uint64_t dropped[SENDER_DROP_COUNT];
-	uint64_t spooled; /* points on disk now */
-	uint64_t spool_bytes;
+	uint64_t queued; /* points on disk now */
+	uint64_t disk_queue_bytes;
 	int64_t last_ns;   /* of the last success, UTC; 0: none */
 	uint64_t damaged;  /* places on disk that could not be read; how many points is not known */
 	char trouble[200]; /* what is wrong now, one line; "" nothing */

@@ -5,9 +5,9 @@
 #define EXPORT_SENDER_PRIVATE_H
 
 #include "userspace/base/table.h"
-#include "userspace/export/gcm/parcel.h"
+#include "userspace/export/gcm/batch.h"
 #include "userspace/export/gcm/sender.h"
-#include "userspace/export/gcm/spool.h"
+#include "userspace/export/gcm/disk_queue.h"
 #include "userspace/export/gcm/track.h"
 
 /* All on the sender's thread. */
@@ -43,9 +43,9 @@ struct sender {
 	struct google *google;
 	struct sender_stats stats;
 	struct tracks *tracks;
-	struct spool *spool;  /* NULL: none */
-	struct parcel held;   /* not written yet: of each series one, at most; in memory */
-	struct parcel oldest; /* of the spool; empty: it has to be asked for */
+	struct disk_queue *disk_queue; /* NULL: none */
+	struct batch held;	       /* not written yet: of each series one, at most; in memory */
+	struct batch oldest;	       /* of the spool; empty: it has to be asked for */
 	struct descriptor descriptor[ROWS_MAX];
 	uint32_t ndescriptors;
 	struct buffer url, path, body, header;
@@ -64,7 +64,7 @@ struct sender {
 	bool untracked;	    /* told that tracks could not be saved */
 	uint64_t kept_ms;   /* when */
 	uint64_t logged_ms[SENDER_DROP_COUNT]; /* when a drop was logged last, plus 1 */
-	struct spool_lost lost;		       /* counted */
+	struct disk_queue_lost lost;	       /* counted */
 };
 
 /* ---- sender_request.c ------------------------------------------------------------------------ */
@@ -74,7 +74,7 @@ struct sender {
 int sender_post(struct sender *s, const char *path, const struct buffer *body, uint64_t timeout_ms,
 		struct web_reply *ret, char *why, size_t len);
 /* The next request: points of p from *at on; those done with are gone. false: no more for now. */
-bool sender_deliver(struct sender *s, struct parcel *p, uint32_t *at, uint64_t timeout_ms);
+bool sender_deliver(struct sender *s, struct batch *p, uint32_t *at, uint64_t timeout_ms);
 void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, const char *why);
 void sender_trouble(struct sender *s, const char *why);
 /* Nothing is sent for a while: as told (ms; -1: not), at least the longer the more often in a

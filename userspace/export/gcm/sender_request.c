@@ -132,7 +132,7 @@ struct sum {
 };
 
 /* A point is done with, and was not written. */
-static void request_drop_point(struct sender *s, struct parcel_point *p, enum sender_drop cause,
+static void request_drop_point(struct sender *s, struct batch_point *p, enum sender_drop cause,
 			       bool start, struct sum *sum)
 {
 	p->gone = true;
@@ -163,7 +163,7 @@ static bool sender_request_may_halve(struct sender *s)
 	return false;
 }
 
-static void request_settle(struct sender *s, const struct answer *a, struct parcel_point *p,
+static void request_settle(struct sender *s, const struct answer *a, struct batch_point *p,
 			   uint32_t i, struct sum *sum)
 {
 	switch ((enum fate)a->fate[i]) {
@@ -257,7 +257,7 @@ static bool request_conclude(struct sender *s, const struct answer *a, const str
 }
 
 /* There is no token: now, or at all. */
-static bool sender_request_without_token(struct sender *s, struct parcel *p, const uint32_t *item,
+static bool sender_request_without_token(struct sender *s, struct batch *p, const uint32_t *item,
 					 uint32_t n, int err, const char *why)
 {
 	sender_trouble(s, why);
@@ -291,9 +291,9 @@ void sender_begin(struct sender *s)
 	s->logged_ms[SENDER_DROP_denied] = s->env.mono_ms(s->env.ctx) + 1;
 }
 
-bool sender_deliver(struct sender *s, struct parcel *p, uint32_t *at, uint64_t timeout_ms)
+bool sender_deliver(struct sender *s, struct batch *p, uint32_t *at, uint64_t timeout_ms)
 {
-	uint32_t item[REQUEST_SERIES], n = parcel_body(p, at, false, &s->body, item);
+	uint32_t item[REQUEST_SERIES], n = batch_body(p, at, false, &s->body, item);
 	struct web_reply reply = {.retry_after_ms = -1};
 	struct sum sum = {0};
 	struct answer a;
@@ -316,7 +316,7 @@ bool sender_deliver(struct sender *s, struct parcel *p, uint32_t *at, uint64_t t
 		sum.most = (uint8_t)((n + 1) / 2);
 	sum.found = n == 1 && p->item[item[0]].most && a.cause[0] == SENDER_DROP_invalid;
 	for (uint32_t i = 0; i < n; i++) {
-		struct parcel_point *point = &p->item[item[i]];
+		struct batch_point *point = &p->item[item[i]];
 
 		tried |= point->tried;
 		request_settle(s, &a, point, i, &sum);

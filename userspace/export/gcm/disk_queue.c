@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/export/gcm/spool.h"
+#include "userspace/export/gcm/disk_queue.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "userspace/base/grow.h"
 #include "userspace/base/path.h"
-#include "userspace/export/gcm/spool_file.h"
+#include "userspace/export/gcm/disk_queue_file.h"
 
 #define SEGMENTS     16 /* that a bound is divided into */
 #define SEGMENT_MOST (4u << 20)
@@ -31,7 +31,7 @@ struct segment {
 	uint64_t end;	 /* of its last whole record */
 };
 
-struct spool {
+struct disk_queue {
 	int folder, cursor;
 	int read_fd, write_fd; /* of the first and the last segment; -1: not open */
 	uint64_t max_bytes, bytes, points, next_id;
@@ -40,25 +40,25 @@ struct spool {
 	uint64_t read_at; /* in the first */
 	uint64_t peeked;  /* bytes of the record that was given; 0: none */
 	uint32_t peeked_points;
-	struct spool_lost lost;
+	struct disk_queue_lost lost;
 	struct buffer raw, packed;
 };
 
-const char spool_magic[8] = "GPBPFSP1";
+const char disk_queue_magic[8] = "GPBPFSP1";
 
-uint32_t spool_header_crc(const struct spool_record *r)
+uint32_t disk_queue_header_crc(const struct disk_queue_record *r)
 {
-	const size_t skip = offsetof(struct spool_record, crc);
+	const size_t skip = offsetof(struct disk_queue_record, crc);
 
 	return (uint32_t)crc32(0, (const Bytef *)r + skip, (uInt)(sizeof(*r) - skip));
 }
 
-static void spool_segment_name(char out[NAME_MAX_LEN], uint64_t id)
+static void disk_queue_segment_name(char out[NAME_MAX_LEN], uint64_t id)
 {
 	snprintf(out, NAME_MAX_LEN, "%016" PRIx64 ".points", id);
 }
 
-static void spool_close_fd(int *fd)
+static void disk_queue_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -68,74 +68,74 @@ static void spool_close_fd(int *fd)
 /* ---- how far it was read, on disk ------------------------------------------------------------ */
 
 /* Up to there all was taken. */
-static void spool_mark(struct spool *s, uint64_t id, uint64_t at)
+static void disk_queue_mark(struct disk_queue *s, uint64_t id, uint64_t at)
 {
-	struct spool_cursor c = {.id = id, .at = at};
+	struct disk_queue_cursor c = {.id = id, .at = at};
 
-	memcpy(c.magic, spool_magic, sizeof(c.magic));
-	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct spool_cursor, crc));
+	memcpy(c.magic, disk_queue_magic, sizeof(c.magic));
+	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct disk_queue_cursor, crc));
 	/* Where that fails, points are sent once more after the next start: the service refuses
 	 * them. */
 	if (s->cursor >= 0 && pwrite(s->cursor, &c, sizeof(c), 0) != sizeof(c))
-		spool_close_fd(&s->cursor);
+		disk_queue_close_fd(&s->cursor);
 }
 
-static struct spool_cursor spool_cursor_load(struct spool *s)
+static struct disk_queue_cursor disk_queue_cursor_load(struct disk_queue *s)
 {
-	struct spool_cursor c = {0};
+	struct disk_queue_cursor c = {0};
 
 	s->cursor = openat(s->folder, "cursor", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->cursor < 0 || pread(s->cursor, &c, sizeof(c), 0) != sizeof(c) ||
-	    memcmp(c.magic, spool_magic, sizeof(c.magic)) || c.id > ID_MAX ||
-	    c.crc != (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct spool_cursor, crc)))
-		c = (struct spool_cursor){0};
+	    memcmp(c.magic, disk_queue_magic, sizeof(c.magic)) || c.id > ID_MAX ||
+	    c.crc != (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct disk_queue_cursor, crc)))
+		c = (struct disk_queue_cursor){0};
 	return c;
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-static void spool_segment_unlink(struct spool *s, uint64_t id)
+static void disk_queue_segment_unlink(struct disk_queue *s, uint64_t id)
 {
 	char name[NAME_MAX_LEN];
 
-	spool_segment_name(name, id);
+	disk_queue_segment_name(name, id);
 	unlinkat(s->folder, name, 0);
 }
 
 /* The first segment goes. Returns points in it that were not taken. */
-static uint64_t spool_shift(struct spool *s)
+static uint64_t disk_queue_shift(struct disk_queue *s)
 {
 	uint64_t points = s->segment[0].points;
 
-	spool_close_fd(&s->read_fd);
+	disk_queue_close_fd(&s->read_fd);
 	if (s->count == 1)
-		spool_close_fd(&s->write_fd);
-	spool_segment_unlink(s, s->segment[0].id);
+		disk_queue_close_fd(&s->write_fd);
+	disk_queue_segment_unlink(s, s->segment[0].id);
 	s->bytes -= s->segment[0].bytes;
 	s->points -= points;
 	memmove(s->segment, s->segment + 1, --s->count * sizeof(*s->segment));
-	s->read_at = sizeof(spool_magic);
+	s->read_at = sizeof(disk_queue_magic);
 	s->peeked = 0;
 	return points;
 }
 
-static void spool_make_room(struct spool *s, uint64_t bytes)
+static void disk_queue_make_room(struct disk_queue *s, uint64_t bytes)
 {
 	while (s->count && s->bytes + bytes > s->max_bytes) {
 		/* The record that is being sent is not lost: whoever has it has it. */
 		s->lost.room -= s->peeked ? s->peeked_points : 0;
-		s->lost.room += spool_shift(s);
+		s->lost.room += disk_queue_shift(s);
 	}
 }
 
 /* A descriptor of the file, if it is ours alone; -errno. */
-static int spool_segment(struct spool *s, uint64_t id, int flags)
+static int disk_queue_segment(struct disk_queue *s, uint64_t id, int flags)
 {
 	char name[NAME_MAX_LEN];
 	struct stat st;
 	int fd;
 
-	spool_segment_name(name, id);
+	disk_queue_segment_name(name, id);
 	fd = openat(s->folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return -errno;
@@ -145,34 +145,35 @@ static int spool_segment(struct spool *s, uint64_t id, int flags)
 	return -EACCES;
 }
 
-static bool spool_record_fits(const struct spool_record *r)
+static bool disk_queue_record_fits(const struct disk_queue_record *r)
 {
-	return r->header_crc == spool_header_crc(r) && r->points && r->points <= REQUEST_SERIES &&
-	       r->raw <= SPOOL_RAW_MAX && r->len <= SPOOL_LEN_MAX && r->newest_ns > 0;
+	return r->header_crc == disk_queue_header_crc(r) && r->points &&
+	       r->points <= REQUEST_SERIES && r->raw <= DISK_QUEUE_RAW_MAX &&
+	       r->len <= DISK_QUEUE_LEN_MAX && r->newest_ns > 0;
 }
 
 /* Finds the records of a segment; taken: bytes of it that were taken before, 0: none. 1: there are
  * some; 0: none, or all were taken; -EACCES: it is none of ours. */
-static int spool_segment_scan(struct spool *s, struct segment *g, uint64_t taken,
-			      uint64_t *ret_read_at)
+static int disk_queue_segment_scan(struct disk_queue *s, struct segment *g, uint64_t taken,
+				   uint64_t *ret_read_at)
 {
-	char magic[sizeof(spool_magic)];
-	struct spool_record r;
+	char magic[sizeof(disk_queue_magic)];
+	struct disk_queue_record r;
 	struct stat st;
-	int fd = spool_segment(s, g->id, O_RDONLY);
+	int fd = disk_queue_segment(s, g->id, O_RDONLY);
 	bool whole = true;
 
 	if (fd < 0 || fstat(fd, &st) || pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-	    memcmp(magic, spool_magic, sizeof(magic))) {
+	    memcmp(magic, disk_queue_magic, sizeof(magic))) {
 		s->lost.damaged++;
-		spool_close_fd(&fd);
+		disk_queue_close_fd(&fd);
 		return -EACCES;
 	}
 	g->end = *ret_read_at = sizeof(magic);
 	g->bytes = (uint64_t)st.st_size;
 	while (whole && g->end < g->bytes) {
 		whole = pread(fd, &r, sizeof(r), (off_t)g->end) == sizeof(r) &&
-			spool_record_fits(&r) && g->bytes - g->end - sizeof(r) >= r.len;
+			disk_queue_record_fits(&r) && g->bytes - g->end - sizeof(r) >= r.len;
 		if (!whole)
 			break;
 		g->end += sizeof(r) + r.len;
@@ -187,14 +188,14 @@ static int spool_segment_scan(struct spool *s, struct segment *g, uint64_t taken
 	return g->points > 0;
 }
 
-static int spool_compare_ids(const void *a, const void *b)
+static int disk_queue_compare_ids(const void *a, const void *b)
 {
 	const struct segment *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int spool_segments_list(struct spool *s)
+static int disk_queue_segments_list(struct disk_queue *s)
 {
 	int fd = dup(s->folder);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -204,13 +205,13 @@ static int spool_segments_list(struct spool *s)
 	uint64_t id;
 
 	if (!d) {
-		spool_close_fd(&fd);
+		disk_queue_close_fd(&fd);
 		return -errno;
 	}
 	rewinddir(d);
 	while ((e = readdir(d)) && s->count < SEGMENTS_MAX) {
 		id = strtoull(e->d_name, NULL, 16);
-		spool_segment_name(name, id);
+		disk_queue_segment_name(name, id);
 		if (strcmp(name, e->d_name) || id > ID_MAX)
 			continue;
 		items = grow_items(s->segment, &s->cap, s->count + 1, SEGMENTS_MAX, sizeof(*items));
@@ -223,16 +224,16 @@ static int spool_segments_list(struct spool *s)
 	}
 	closedir(d);
 	if (s->count)
-		qsort(s->segment, s->count, sizeof(*s->segment), spool_compare_ids);
+		qsort(s->segment, s->count, sizeof(*s->segment), disk_queue_compare_ids);
 	return 0;
 }
 
-static int spool_load(struct spool *s)
+static int disk_queue_load(struct disk_queue *s)
 {
-	struct spool_cursor c = spool_cursor_load(s);
-	uint64_t read_at, first_at = sizeof(spool_magic);
+	struct disk_queue_cursor c = disk_queue_cursor_load(s);
+	uint64_t read_at, first_at = sizeof(disk_queue_magic);
 	uint32_t n = 0;
-	int err = spool_segments_list(s), found;
+	int err = disk_queue_segments_list(s), found;
 
 	if (err)
 		return err;
@@ -242,10 +243,11 @@ static int spool_load(struct spool *s)
 
 		if (g.id >= s->next_id)
 			s->next_id = g.id + 1;
-		found = g.id < c.id ? 0
-				    : spool_segment_scan(s, &g, g.id == c.id ? c.at : 0, &read_at);
+		found = g.id < c.id
+				? 0
+				: disk_queue_segment_scan(s, &g, g.id == c.id ? c.at : 0, &read_at);
 		if (!found)
-			spool_segment_unlink(s, g.id);
+			disk_queue_segment_unlink(s, g.id);
 		if (found <= 0)
 			continue;
 		first_at = n ? first_at : read_at;
@@ -255,13 +257,13 @@ static int spool_load(struct spool *s)
 	}
 	s->count = n;
 	s->read_at = first_at;
-	spool_make_room(s, 0);
+	disk_queue_make_room(s, 0);
 	return 0;
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-static int spool_folder_open(const char *path)
+static int disk_queue_folder_open(const char *path)
 {
 	struct stat st;
 	int fd;
@@ -282,39 +284,39 @@ static int spool_folder_open(const char *path)
 	return fd;
 }
 
-int spool_open(struct spool **ret, const char *folder, uint64_t max_bytes)
+int disk_queue_open(struct disk_queue **ret, const char *folder, uint64_t max_bytes)
 {
-	struct spool *s = calloc(1, sizeof(*s));
+	struct disk_queue *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
 		return -ENOMEM;
 	s->cursor = s->read_fd = s->write_fd = -1;
-	s->read_at = sizeof(spool_magic);
-	s->max_bytes = max_bytes > SPOOL_LEAST ? max_bytes : SPOOL_LEAST;
-	s->folder = spool_folder_open(folder);
-	err = s->folder < 0 ? s->folder : spool_load(s);
+	s->read_at = sizeof(disk_queue_magic);
+	s->max_bytes = max_bytes > DISK_QUEUE_LEAST ? max_bytes : DISK_QUEUE_LEAST;
+	s->folder = disk_queue_folder_open(folder);
+	err = s->folder < 0 ? s->folder : disk_queue_load(s);
 	if (err) {
-		spool_close(s);
+		disk_queue_close(s);
 		return err;
 	}
 	*ret = s;
 	return 0;
 }
 
-int spool_folder(const struct spool *s)
+int disk_queue_folder(const struct disk_queue *s)
 {
 	return s->folder;
 }
 
-void spool_close(struct spool *s)
+void disk_queue_close(struct disk_queue *s)
 {
 	if (!s)
 		return;
-	spool_close_fd(&s->read_fd);
-	spool_close_fd(&s->write_fd);
-	spool_close_fd(&s->cursor);
-	spool_close_fd(&s->folder); /* and with it the lock */
+	disk_queue_close_fd(&s->read_fd);
+	disk_queue_close_fd(&s->write_fd);
+	disk_queue_close_fd(&s->cursor);
+	disk_queue_close_fd(&s->folder); /* and with it the lock */
 	buffer_free(&s->raw);
 	buffer_free(&s->packed);
 	free(s->segment);
@@ -324,7 +326,7 @@ void spool_close(struct spool *s)
 /* ---- in -------------------------------------------------------------------------------------- */
 
 /* The last segment, with room for more; a new one where need be. */
-static int spool_segment_writable(struct spool *s)
+static int disk_queue_segment_writable(struct disk_queue *s)
 {
 	uint64_t most = s->max_bytes / SEGMENTS;
 	struct segment *items, *last = s->count ? &s->segment[s->count - 1] : NULL;
@@ -333,30 +335,30 @@ static int spool_segment_writable(struct spool *s)
 	most = most < SEGMENT_MOST ? most : SEGMENT_MOST;
 	if (last && s->write_fd >= 0 && last->bytes < most)
 		return 0;
-	spool_close_fd(&s->write_fd);
+	disk_queue_close_fd(&s->write_fd);
 	if (s->count == SEGMENTS_MAX)
 		return -ENOSPC;
 	items = grow_items(s->segment, &s->cap, s->count + 1, SEGMENTS_MAX, sizeof(*items));
 	if (!items)
 		return -ENOMEM;
 	s->segment = items;
-	fd = spool_segment(s, s->next_id, O_WRONLY | O_CREAT | O_EXCL);
+	fd = disk_queue_segment(s, s->next_id, O_WRONLY | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return fd;
-	if (pwrite(fd, spool_magic, sizeof(spool_magic), 0) != sizeof(spool_magic)) {
+	if (pwrite(fd, disk_queue_magic, sizeof(disk_queue_magic), 0) != sizeof(disk_queue_magic)) {
 		close(fd);
-		spool_segment_unlink(s, s->next_id);
+		disk_queue_segment_unlink(s, s->next_id);
 		return -ENOSPC;
 	}
 	s->write_fd = fd;
-	s->segment[s->count++] = (struct segment){s->next_id++, sizeof(spool_magic), 0,
-						  sizeof(spool_magic)};
-	s->bytes += sizeof(spool_magic);
+	s->segment[s->count++] = (struct segment){s->next_id++, sizeof(disk_queue_magic), 0,
+						  sizeof(disk_queue_magic)};
+	s->bytes += sizeof(disk_queue_magic);
 	return 0;
 }
 
 /* The record in s->raw becomes r and s->packed. */
-static int spool_record_pack(struct spool *s, struct spool_record *r)
+static int disk_queue_record_pack(struct disk_queue *s, struct disk_queue_record *r)
 {
 	uLongf len = compressBound((uLong)s->raw.len);
 	char *to;
@@ -370,21 +372,21 @@ static int spool_record_pack(struct spool *s, struct spool_record *r)
 	r->raw = (uint32_t)s->raw.len;
 	r->len = (uint32_t)len;
 	r->crc = (uint32_t)crc32(0, (const Bytef *)to, (uInt)len);
-	r->header_crc = spool_header_crc(r);
+	r->header_crc = disk_queue_header_crc(r);
 	return 0;
 }
 
-static int spool_record_write(struct spool *s, const struct spool_record *r)
+static int disk_queue_record_write(struct disk_queue *s, const struct disk_queue_record *r)
 {
 	struct iovec iov[] = {{(void *)r, sizeof(*r)}, {s->packed.data, r->len}};
 	struct segment *g;
 	ssize_t n;
 	int err;
 
-	spool_make_room(s, sizeof(*r) + r->len);
+	disk_queue_make_room(s, sizeof(*r) + r->len);
 	if (s->bytes + sizeof(*r) + r->len > s->max_bytes)
 		return -ENOSPC;
-	err = spool_segment_writable(s);
+	err = disk_queue_segment_writable(s);
 	if (err)
 		return err;
 	g = &s->segment[s->count - 1];
@@ -393,7 +395,7 @@ static int spool_record_write(struct spool *s, const struct spool_record *r)
 		err = n < 0 ? -errno : -ENOSPC;
 		/* Nothing may follow what is there in part, unless it can be taken back. */
 		if (ftruncate(s->write_fd, (off_t)g->end))
-			spool_close_fd(&s->write_fd);
+			disk_queue_close_fd(&s->write_fd);
 		return err;
 	}
 	g->end += (uint64_t)n;
@@ -404,15 +406,16 @@ static int spool_record_write(struct spool *s, const struct spool_record *r)
 	return 0;
 }
 
-int spool_add(struct spool *s, const struct parcel *p, const uint32_t *items, uint32_t count)
+int disk_queue_add(struct disk_queue *s, const struct batch *p, const uint32_t *items,
+		   uint32_t count)
 {
-	struct spool_record r = {.points = count};
+	struct disk_queue_record r = {.points = count};
 	int err = 0;
 
 	buffer_clear(&s->raw);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct parcel_point *from = &p->item[items[i]];
-		struct spool_point to = {from->key, from->end_ns, from->len, from->maybe};
+		const struct batch_point *from = &p->item[items[i]];
+		struct disk_queue_point to = {from->key, from->end_ns, from->len, from->maybe};
 
 		buffer_add(&s->raw, &to, sizeof(to));
 		r.newest_ns = from->end_ns > r.newest_ns ? from->end_ns : r.newest_ns;
@@ -421,26 +424,26 @@ int spool_add(struct spool *s, const struct parcel *p, const uint32_t *items, ui
 		buffer_add(&s->raw, p->text.data + p->item[items[i]].at, p->item[items[i]].len);
 	if (s->raw.failed)
 		err = -ENOMEM;
-	else if (!count || count > REQUEST_SERIES || s->raw.len > SPOOL_RAW_MAX)
+	else if (!count || count > REQUEST_SERIES || s->raw.len > DISK_QUEUE_RAW_MAX)
 		err = -E2BIG;
-	err = err ? err : spool_record_pack(s, &r);
-	err = err ? err : spool_record_write(s, &r);
+	err = err ? err : disk_queue_record_pack(s, &r);
+	err = err ? err : disk_queue_record_write(s, &r);
 	if (err)
 		s->lost.room += count;
 	return err;
 }
 
-uint64_t spool_points(const struct spool *s)
+uint64_t disk_queue_points(const struct disk_queue *s)
 {
 	return s->points;
 }
 
-uint64_t spool_bytes(const struct spool *s)
+uint64_t disk_queue_bytes(const struct disk_queue *s)
 {
 	return s->bytes;
 }
 
-void spool_lost(const struct spool *s, struct spool_lost *ret)
+void disk_queue_lost(const struct disk_queue *s, struct disk_queue_lost *ret)
 {
 	*ret = s->lost;
 }
@@ -448,18 +451,18 @@ void spool_lost(const struct spool *s, struct spool_lost *ret)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* The rest of the first segment cannot be read. */
-static void spool_segment_damaged(struct spool *s)
+static void disk_queue_segment_damaged(struct disk_queue *s)
 {
 	s->lost.damaged++;
-	spool_shift(s);
+	disk_queue_shift(s);
 }
 
-static int spool_record_points(const struct buffer *raw, const struct spool_record *r,
-			       struct parcel *ret)
+static int disk_queue_record_points(const struct buffer *raw, const struct disk_queue_record *r,
+				    struct batch *ret)
 {
-	size_t at = r->points * sizeof(struct spool_point);
-	struct parcel_point to = {.cumulative = true};
-	struct spool_point from;
+	size_t at = r->points * sizeof(struct disk_queue_point);
+	struct batch_point to = {.cumulative = true};
+	struct disk_queue_point from;
 	int err;
 
 	if (raw->len < at)
@@ -467,12 +470,12 @@ static int spool_record_points(const struct buffer *raw, const struct spool_reco
 	for (uint32_t i = 0; i < r->points; i++) {
 		memcpy(&from, raw->data + i * sizeof(from), sizeof(from));
 		if (from.len > raw->len - at || from.end_ns > r->newest_ns ||
-		    !parcel_whole(raw->data + at, from.len))
+		    !batch_whole(raw->data + at, from.len))
 			return -EBADMSG;
 		to.key = from.key;
 		to.end_ns = from.end_ns;
 		to.maybe = to.tried = from.maybe;
-		err = parcel_add(ret, &to, raw->data + at, from.len);
+		err = batch_add(ret, &to, raw->data + at, from.len);
 		if (err)
 			return err;
 		at += from.len;
@@ -480,7 +483,8 @@ static int spool_record_points(const struct buffer *raw, const struct spool_reco
 	return at == raw->len ? 0 : -EBADMSG;
 }
 
-static int spool_record_read(struct spool *s, const struct spool_record *r, struct parcel *ret)
+static int disk_queue_record_read(struct disk_queue *s, const struct disk_queue_record *r,
+				  struct batch *ret)
 {
 	uLongf raw = r->raw;
 	char *packed, *to;
@@ -497,21 +501,21 @@ static int spool_record_read(struct spool *s, const struct spool_record *r, stru
 	    uncompress((Bytef *)to, &raw, (const Bytef *)packed, r->len) != Z_OK || raw != r->raw)
 		return -EBADMSG;
 	s->raw.len = raw;
-	return spool_record_points(&s->raw, r, ret);
+	return disk_queue_record_points(&s->raw, r, ret);
 }
 
 /* The header of the first record, or -EBADMSG. */
-static int spool_record_head(struct spool *s, struct spool_record *r)
+static int disk_queue_record_head(struct disk_queue *s, struct disk_queue_record *r)
 {
 	if (s->read_fd < 0)
-		s->read_fd = spool_segment(s, s->segment[0].id, O_RDONLY);
+		s->read_fd = disk_queue_segment(s, s->segment[0].id, O_RDONLY);
 	if (s->read_fd < 0 || pread(s->read_fd, r, sizeof(*r), (off_t)s->read_at) != sizeof(*r) ||
-	    !spool_record_fits(r) || s->read_at + sizeof(*r) + r->len > s->segment[0].end)
+	    !disk_queue_record_fits(r) || s->read_at + sizeof(*r) + r->len > s->segment[0].end)
 		return -EBADMSG;
 	return 0;
 }
 
-static void spool_record_take(struct spool *s, uint64_t bytes, uint32_t points)
+static void disk_queue_record_take(struct disk_queue *s, uint64_t bytes, uint32_t points)
 {
 	struct segment *g = &s->segment[0];
 	uint64_t id = g->id;
@@ -521,42 +525,42 @@ static void spool_record_take(struct spool *s, uint64_t bytes, uint32_t points)
 	g->points -= points;
 	s->points -= points;
 	s->read_at += bytes;
-	spool_mark(s, id, s->read_at);
+	disk_queue_mark(s, id, s->read_at);
 	if (s->read_at >= g->end)
-		spool_shift(s);
+		disk_queue_shift(s);
 }
 
-int spool_peek(struct spool *s, int64_t oldest_ns, struct parcel *ret)
+int disk_queue_peek(struct disk_queue *s, int64_t oldest_ns, struct batch *ret)
 {
-	struct spool_record r;
+	struct disk_queue_record r;
 	int err;
 
 	for (s->peeked = 0; s->count;) {
-		err = s->read_at >= s->segment[0].end ? -ENODATA : spool_record_head(s, &r);
+		err = s->read_at >= s->segment[0].end ? -ENODATA : disk_queue_record_head(s, &r);
 		if (!err && r.newest_ns < oldest_ns) {
 			s->lost.aged += r.points;
-			spool_record_take(s, sizeof(r) + r.len, r.points);
+			disk_queue_record_take(s, sizeof(r) + r.len, r.points);
 			continue;
 		}
-		err = err ? err : spool_record_read(s, &r, ret);
+		err = err ? err : disk_queue_record_read(s, &r, ret);
 		if (!err) {
 			s->peeked = sizeof(r) + r.len;
 			s->peeked_points = r.points;
 			return 0;
 		}
-		parcel_clear(ret);
+		batch_clear(ret);
 		if (err == -ENOMEM)
 			return err;
-		spool_segment_damaged(s);
+		disk_queue_segment_damaged(s);
 	}
 	return -ENOENT;
 }
 
-void spool_pop(struct spool *s)
+void disk_queue_pop(struct disk_queue *s)
 {
 	uint64_t bytes = s->peeked;
 
 	s->peeked = 0;
 	if (bytes && s->count)
-		spool_record_take(s, bytes, s->peeked_points);
+		disk_queue_record_take(s, bytes, s->peeked_points);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/export/gcm/parcel.h"
+#include "userspace/export/gcm/batch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,26 +11,26 @@
 static const char head[] = "{\"timeSeries\":[";
 static const char tail[] = "]}";
 
-void parcel_free(struct parcel *p)
+void batch_free(struct batch *p)
 {
 	buffer_free(&p->text);
 	free(p->item);
-	*p = (struct parcel){0};
+	*p = (struct batch){0};
 }
 
-void parcel_clear(struct parcel *p)
+void batch_clear(struct batch *p)
 {
 	buffer_clear(&p->text);
 	p->count = 0;
 }
 
-int parcel_add(struct parcel *p, const struct parcel_point *point, const char *text, size_t len)
+int batch_add(struct batch *p, const struct batch_point *point, const char *text, size_t len)
 {
-	struct parcel_point *item;
+	struct batch_point *item;
 
-	if (p->count == PARCEL_MAX || len > REQUEST_BYTES || p->text.len > UINT32_MAX / 2)
+	if (p->count == BATCH_MAX || len > REQUEST_BYTES || p->text.len > UINT32_MAX / 2)
 		return -E2BIG;
-	item = grow_items(p->item, &p->cap, p->count + 1, PARCEL_MAX, sizeof(*item));
+	item = grow_items(p->item, &p->cap, p->count + 1, BATCH_MAX, sizeof(*item));
 	if (!item)
 		return -ENOMEM;
 	p->item = item;
@@ -47,13 +47,13 @@ int parcel_add(struct parcel *p, const struct parcel_point *point, const char *t
 	return 0;
 }
 
-void parcel_sweep(struct parcel *p)
+void batch_sweep(struct batch *p)
 {
 	uint32_t n = 0;
 	size_t to = 0;
 
 	for (uint32_t i = 0; i < p->count; i++) {
-		struct parcel_point *from = &p->item[i];
+		struct batch_point *from = &p->item[i];
 
 		if (from->gone)
 			continue;
@@ -66,11 +66,11 @@ void parcel_sweep(struct parcel *p)
 	p->text.len = to;
 }
 
-uint32_t parcel_body(const struct parcel *p, uint32_t *at, bool cumulative, struct buffer *body,
-		     uint32_t ret_item[REQUEST_SERIES])
+uint32_t batch_body(const struct batch *p, uint32_t *at, bool cumulative, struct buffer *body,
+		    uint32_t ret_item[REQUEST_SERIES])
 {
 	uint32_t n = 0, most = REQUEST_SERIES;
-	const struct parcel_point *item;
+	const struct batch_point *item;
 
 	buffer_clear(body);
 	buffer_add(body, head, sizeof(head) - 1);
@@ -95,7 +95,7 @@ uint32_t parcel_body(const struct parcel *p, uint32_t *at, bool cumulative, stru
 
 /* Behind the JSON object that begins at `at`, or NULL: brackets that do not fit, texts without an
  * end. */
-static const char *parcel_object_end(const char *at, const char *end)
+static const char *batch_object_end(const char *at, const char *end)
 {
 	char close[DEPTH_MAX];
 	unsigned depth = 0;
@@ -127,12 +127,12 @@ static const char *parcel_object_end(const char *at, const char *end)
 	return NULL;
 }
 
-bool parcel_whole(const char *text, size_t len)
+bool batch_whole(const char *text, size_t len)
 {
-	return len && *text == '{' && parcel_object_end(text, text + len) == text + len;
+	return len && *text == '{' && batch_object_end(text, text + len) == text + len;
 }
 
-int parcel_split(const char *body, size_t len, struct parcel_piece *ret, uint32_t max)
+int batch_split(const char *body, size_t len, struct batch_piece *ret, uint32_t max)
 {
 	const char *at = body + sizeof(head) - 1, *end = body + len, *next;
 	uint32_t n = 0;
@@ -140,10 +140,10 @@ int parcel_split(const char *body, size_t len, struct parcel_piece *ret, uint32_
 	if (len < sizeof(head) + sizeof(tail) - 2 || memcmp(body, head, sizeof(head) - 1))
 		return -EBADMSG;
 	while (at < end && *at == '{') {
-		next = parcel_object_end(at, end);
+		next = batch_object_end(at, end);
 		if (!next || n == max)
 			return -EBADMSG;
-		ret[n++] = (struct parcel_piece){at, (size_t)(next - at)};
+		ret[n++] = (struct batch_piece){at, (size_t)(next - at)};
 		at = next;
 		if (at == end || *at != ',')
 			break;

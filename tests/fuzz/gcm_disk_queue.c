@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a spool: raw bytes, or records whose checksums are right around points that may be
+/* The files of a disk queue: raw bytes, or records whose checksums are right around points that may be
  * anything. */
 #include <sys/stat.h>
 #include <zlib.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "userspace/export/gcm/spool_file.h"
+#include "userspace/export/gcm/disk_queue_file.h"
 
 static char folder[64], path[128], cursor[128];
 
@@ -14,7 +14,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	fuzz_quiet();
-	snprintf(folder, sizeof(folder), "%s/spool", fuzz_folder());
+	snprintf(folder, sizeof(folder), "%s/queue", fuzz_folder());
 	REQUIRE(!mkdir(folder, 0700));
 	snprintf(path, sizeof(path), "%s/%016x.points", folder, 3);
 	snprintf(cursor, sizeof(cursor), "%s/cursor", folder);
@@ -35,10 +35,10 @@ static void records_write(struct input in)
 {
 	struct buffer file = {0};
 
-	buffer_add(&file, spool_magic, sizeof(spool_magic));
+	buffer_add(&file, disk_queue_magic, sizeof(disk_queue_magic));
 	while (input_left(&in)) {
-		struct spool_record r = {.points = input_byte(&in),
-					 .newest_ns = input_byte(&in) + 1};
+		struct disk_queue_record r = {.points = input_byte(&in),
+					      .newest_ns = input_byte(&in) + 1};
 		struct input piece = input_piece(&in);
 		uLongf len = compressBound((uLong)input_left(&piece));
 		Bytef *packed = malloc(len);
@@ -48,7 +48,7 @@ static void records_write(struct input in)
 		r.raw = (uint32_t)input_left(&piece);
 		r.len = (uint32_t)len;
 		r.crc = (uint32_t)crc32(0, packed, (uInt)len);
-		r.header_crc = spool_header_crc(&r);
+		r.header_crc = disk_queue_header_crc(&r);
 		buffer_add(&file, &r, sizeof(r));
 		buffer_add(&file, packed, len);
 		free(packed);
@@ -59,42 +59,42 @@ static void records_write(struct input in)
 
 static void cursor_write(uint8_t id, uint8_t at)
 {
-	struct spool_cursor c = {.id = id % 5, .at = at};
+	struct disk_queue_cursor c = {.id = id % 5, .at = at};
 
-	memcpy(c.magic, spool_magic, sizeof(c.magic));
-	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct spool_cursor, crc));
+	memcpy(c.magic, disk_queue_magic, sizeof(c.magic));
+	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct disk_queue_cursor, crc));
 	file_write(cursor, &c, sizeof(c));
 }
 
 /* All that is in it, and then a record of its own. */
-static void spool_drain(struct spool *s)
+static void disk_queue_drain(struct disk_queue *s)
 {
-	struct parcel_point point = {.key = 1, .end_ns = 500, .cumulative = true};
-	struct parcel p = {0};
+	struct batch_point point = {.key = 1, .end_ns = 500, .cumulative = true};
+	struct batch p = {0};
 	uint32_t item = 0;
 
-	while (!spool_peek(s, 100, &p)) {
+	while (!disk_queue_peek(s, 100, &p)) {
 		REQUIRE(p.count && p.count <= REQUEST_SERIES);
 		for (uint32_t i = 0; i < p.count; i++)
-			REQUIRE(parcel_whole(p.text.data + p.item[i].at, p.item[i].len));
-		parcel_clear(&p);
-		spool_pop(s);
+			REQUIRE(batch_whole(p.text.data + p.item[i].at, p.item[i].len));
+		batch_clear(&p);
+		disk_queue_pop(s);
 	}
-	REQUIRE(!spool_points(s) && !spool_bytes(s));
-	parcel_clear(&p);
-	REQUIRE(!parcel_add(&p, &point, "{}", 2));
-	REQUIRE(!spool_add(s, &p, &item, 1));
-	parcel_clear(&p);
-	REQUIRE(!spool_peek(s, 100, &p) && p.count == 1 && p.item[0].end_ns == 500);
-	spool_pop(s);
-	parcel_free(&p);
+	REQUIRE(!disk_queue_points(s) && !disk_queue_bytes(s));
+	batch_clear(&p);
+	REQUIRE(!batch_add(&p, &point, "{}", 2));
+	REQUIRE(!disk_queue_add(s, &p, &item, 1));
+	batch_clear(&p);
+	REQUIRE(!disk_queue_peek(s, 100, &p) && p.count == 1 && p.item[0].end_ns == 500);
+	disk_queue_pop(s);
+	batch_free(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = {data, data + len};
 	uint8_t how = input_byte(&in);
-	struct spool *s;
+	struct disk_queue *s;
 
 	unlink(cursor);
 	if (how & 2)
@@ -103,8 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		records_write(in);
 	else
 		file_write(path, in.at, input_left(&in));
-	REQUIRE(!spool_open(&s, folder, SPOOL_LEAST));
-	spool_drain(s);
-	spool_close(s);
+	REQUIRE(!disk_queue_open(&s, folder, DISK_QUEUE_LEAST));
+	disk_queue_drain(s);
+	disk_queue_close(s);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "userspace/export/gcm/spool_file.h"
+#include "userspace/export/gcm/disk_queue_file.h"
 
 #define NS_PER_S 1000000000ll
 
@@ -27,10 +27,10 @@ static char dir[64], folder[80];
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/gcm_spool_test_XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/gcm_disk_queue_test_XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
-	snprintf(folder, sizeof(folder), "%s/spool", dir);
+	snprintf(folder, sizeof(folder), "%s/queue", dir);
 	return 0;
 }
 
@@ -43,20 +43,20 @@ static int teardown(void **state)
 	return system(command);
 }
 
-static struct spool *opened(uint64_t bytes)
+static struct disk_queue *opened(uint64_t bytes)
 {
-	struct spool *s = NULL;
+	struct disk_queue *s = NULL;
 
-	assert_int_equal(spool_open(&s, folder, bytes), 0);
+	assert_int_equal(disk_queue_open(&s, folder, bytes), 0);
 	return s;
 }
 
 /* A record of two points, whose text is pad bytes long, at least. */
-static int add(struct spool *s, int64_t number, size_t pad)
+static int add(struct disk_queue *s, int64_t number, size_t pad)
 {
 	static const uint32_t items[] = {0, 1};
-	struct parcel_point point = {.end_ns = (number + 1) * NS_PER_S, .cumulative = true};
-	struct parcel p = {0};
+	struct batch_point point = {.end_ns = (number + 1) * NS_PER_S, .cumulative = true};
+	struct batch p = {0};
 	struct buffer text = {0};
 	int err;
 
@@ -67,20 +67,20 @@ static int add(struct spool *s, int64_t number, size_t pad)
 			buffer_printf(&text, "%c", 'a' + rand() % 26);
 		buffer_printf(&text, "\"}");
 		point.key = (uint64_t)number * 2 + (uint64_t)i;
-		assert_int_equal(parcel_add(&p, &point, text.data, text.len), 0);
+		assert_int_equal(batch_add(&p, &point, text.data, text.len), 0);
 	}
-	err = spool_add(s, &p, items, 2);
+	err = disk_queue_add(s, &p, items, 2);
 	buffer_free(&text);
-	parcel_free(&p);
+	batch_free(&p);
 	return err;
 }
 
 /* Number of the oldest record, -1: there is none. Takes it. */
-static int64_t take(struct spool *s)
+static int64_t take(struct disk_queue *s)
 {
-	struct parcel p = {0};
+	struct batch p = {0};
 	long long number = -1;
-	int err = spool_peek(s, 0, &p);
+	int err = disk_queue_peek(s, 0, &p);
 
 	assert_true(!err || err == -ENOENT);
 	if (!err) {
@@ -89,9 +89,9 @@ static int64_t take(struct spool *s)
 		assert_int_equal(p.item[1].key, number * 2 + 1);
 		assert_int_equal(p.item[1].end_ns, (number + 1) * NS_PER_S);
 		assert_true(p.item[0].cumulative);
-		spool_pop(s);
+		disk_queue_pop(s);
 	}
-	parcel_free(&p);
+	batch_free(&p);
 	return number;
 }
 
@@ -112,17 +112,17 @@ static unsigned files(char ret_path[160])
 	return n;
 }
 
-static struct spool_lost lost(const struct spool *s)
+static struct disk_queue_lost lost(const struct disk_queue *s)
 {
-	struct spool_lost l;
+	struct disk_queue_lost l;
 
-	spool_lost(s, &l);
+	disk_queue_lost(s, &l);
 	return l;
 }
 
 static void what_goes_in_comes_out_in_order(void **state)
 {
-	struct spool *s = opened(0);
+	struct disk_queue *s = opened(0);
 	struct stat st;
 
 	(void)state;
@@ -131,66 +131,66 @@ static void what_goes_in_comes_out_in_order(void **state)
 	assert_int_equal(take(s), -1);
 	for (int64_t i = 0; i < 50; i++)
 		assert_int_equal(add(s, i, 10), 0);
-	assert_int_equal(spool_points(s), 100);
+	assert_int_equal(disk_queue_points(s), 100);
 	for (int64_t i = 0; i < 20; i++)
 		assert_int_equal(take(s), i);
 	assert_int_equal(add(s, 50, 10), 0);
 	for (int64_t i = 20; i <= 50; i++)
 		assert_int_equal(take(s), i);
 	assert_int_equal(take(s), -1);
-	assert_int_equal(spool_points(s), 0);
-	assert_int_equal(spool_bytes(s), 0);
+	assert_int_equal(disk_queue_points(s), 0);
+	assert_int_equal(disk_queue_bytes(s), 0);
 	assert_int_equal(files(NULL), 0);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 static void another_process_goes_on_where_one_stopped(void **state)
 {
-	struct spool *s = opened(0);
+	struct disk_queue *s = opened(0);
 
 	(void)state;
 	for (int64_t i = 0; i < 10; i++)
 		add(s, i, 10);
 	assert_int_equal(take(s), 0);
 	assert_int_equal(take(s), 1);
-	spool_close(s);
+	disk_queue_close(s);
 	s = opened(0);
-	assert_int_equal(spool_points(s), 16);
+	assert_int_equal(disk_queue_points(s), 16);
 	add(s, 10, 10);
 	for (int64_t i = 2; i <= 10; i++)
 		assert_int_equal(take(s), i);
-	spool_close(s);
+	disk_queue_close(s);
 	s = opened(0);
 	assert_int_equal(take(s), -1);
 	assert_int_equal(lost(s).damaged, 0);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 static void what_was_only_looked_at_stays(void **state)
 {
-	struct spool *s = opened(0);
-	struct parcel p = {0};
+	struct disk_queue *s = opened(0);
+	struct batch p = {0};
 
 	(void)state;
 	add(s, 0, 10);
-	assert_int_equal(spool_peek(s, 0, &p), 0);
-	parcel_free(&p);
-	spool_close(s);
+	assert_int_equal(disk_queue_peek(s, 0, &p), 0);
+	batch_free(&p);
+	disk_queue_close(s);
 	s = opened(0);
 	assert_int_equal(take(s), 0);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 static void the_oldest_give_way(void **state)
 {
-	struct spool *s = opened(SPOOL_LEAST);
+	struct disk_queue *s = opened(DISK_QUEUE_LEAST);
 	int64_t n, last = -1;
 	uint64_t left = 0;
 
 	(void)state;
 	for (int64_t i = 0; i < 2000; i++) {
 		assert_int_equal(add(s, i, 500), 0);
-		assert_true(spool_bytes(s) <= SPOOL_LEAST);
+		assert_true(disk_queue_bytes(s) <= DISK_QUEUE_LEAST);
 	}
 	while ((n = take(s)) >= 0) {
 		assert_true(last < 0 || n == last + 1);
@@ -200,56 +200,56 @@ static void the_oldest_give_way(void **state)
 	assert_int_equal(last, 1999);
 	assert_in_range(left, 200, 1000);
 	assert_int_equal(lost(s).room + left, 4000);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 /* The record that is being sent is in a file that gives way: neither lost, nor taken twice. */
 static void what_is_being_sent_may_give_way(void **state)
 {
-	struct spool *s = opened(SPOOL_LEAST);
-	struct parcel p = {0};
+	struct disk_queue *s = opened(DISK_QUEUE_LEAST);
+	struct batch p = {0};
 	uint64_t points = 0;
 
 	(void)state;
 	add(s, 0, 500);
-	assert_int_equal(spool_peek(s, 0, &p), 0);
-	parcel_free(&p);
+	assert_int_equal(disk_queue_peek(s, 0, &p), 0);
+	batch_free(&p);
 	for (int64_t i = 1; i < 1000; i++)
 		add(s, i, 500);
-	spool_pop(s);
+	disk_queue_pop(s);
 	while (take(s) >= 0)
 		points += 2;
 	assert_int_equal(lost(s).room + points + 2, 2000);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 static void the_old_is_dropped(void **state)
 {
-	struct spool *s = opened(0);
-	struct parcel p = {0};
+	struct disk_queue *s = opened(0);
+	struct batch p = {0};
 
 	(void)state;
 	for (int64_t i = 0; i < 10; i++)
 		add(s, i, 10);
-	assert_int_equal(spool_peek(s, 8 * NS_PER_S, &p), 0);
+	assert_int_equal(disk_queue_peek(s, 8 * NS_PER_S, &p), 0);
 	assert_int_equal(p.item[0].end_ns, 8 * NS_PER_S);
-	parcel_free(&p);
+	batch_free(&p);
 	assert_int_equal(lost(s).aged, 14);
-	assert_int_equal(spool_peek(s, 100 * NS_PER_S, &p), -ENOENT);
+	assert_int_equal(disk_queue_peek(s, 100 * NS_PER_S, &p), -ENOENT);
 	assert_int_equal(lost(s).aged, 20);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 static void a_torn_tail_is_skipped(void **state)
 {
-	struct spool *s = opened(0);
+	struct disk_queue *s = opened(0);
 	char path[160];
 	struct stat st;
 
 	(void)state;
 	for (int64_t i = 0; i < 3; i++)
 		add(s, i, 100);
-	spool_close(s);
+	disk_queue_close(s);
 	assert_int_equal(files(path), 1);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(truncate(path, st.st_size - 7), 0);
@@ -259,14 +259,14 @@ static void a_torn_tail_is_skipped(void **state)
 	assert_int_equal(take(s), 0);
 	assert_int_equal(take(s), 1);
 	assert_int_equal(take(s), 3);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 /* Each byte of a file once, to something else: what comes out is something that went in. */
 static void damage_is_never_believed(void **state)
 {
 	char path[160], byte;
-	struct spool *s = opened(0);
+	struct disk_queue *s = opened(0);
 	struct stat st;
 	int64_t n, last;
 	int fd;
@@ -274,7 +274,7 @@ static void damage_is_never_believed(void **state)
 	(void)state;
 	for (int64_t i = 0; i < 3; i++)
 		add(s, i, 20);
-	spool_close(s);
+	disk_queue_close(s);
 	assert_int_equal(files(path), 1);
 	assert_int_equal(stat(path, &st), 0);
 	for (off_t at = 0; at < st.st_size; at++) {
@@ -299,18 +299,18 @@ static void damage_is_never_believed(void **state)
 		for (last = -1; (n = take(s)) >= 0; last = n)
 			assert_true(n > last && n < 3);
 		assert_true(lost(s).damaged > 0);
-		spool_close(s);
+		disk_queue_close(s);
 	}
 }
 
 static void what_is_none_of_ours_is_left_alone(void **state)
 {
-	struct spool *s = opened(0);
+	struct disk_queue *s = opened(0);
 	char path[160];
 
 	(void)state;
 	add(s, 0, 10);
-	spool_close(s);
+	disk_queue_close(s);
 	snprintf(path, sizeof(path), "%s/%016x.points", folder, 9);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	snprintf(path, sizeof(path), "%s/%016x.points", folder, 8);
@@ -328,14 +328,14 @@ static void what_is_none_of_ours_is_left_alone(void **state)
 	assert_int_equal(take(s), -1);
 	assert_int_equal(files(NULL), 3);
 	assert_int_equal(access(path, F_OK), 0);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 /* No file may grow further: a full disk takes as little. */
 static void a_full_disk_costs_only_what_did_not_fit(void **state)
 {
 	struct rlimit full = {.rlim_max = RLIM_INFINITY}, was;
-	struct spool *s = opened(0);
+	struct disk_queue *s = opened(0);
 	int64_t fit = 0;
 
 	(void)state;
@@ -350,54 +350,54 @@ static void a_full_disk_costs_only_what_did_not_fit(void **state)
 	for (int i = 0; i < 100; i++)
 		assert_int_not_equal(add(s, fit, 300), 0);
 	assert_int_equal(lost(s).room, 2 * 101);
-	assert_int_equal(spool_points(s), 2 * (uint64_t)fit);
+	assert_int_equal(disk_queue_points(s), 2 * (uint64_t)fit);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	assert_int_equal(add(s, fit, 300), 0); /* there is room again */
-	spool_close(s);
+	disk_queue_close(s);
 	s = opened(0);
 	assert_int_equal(lost(s).damaged, 0);
 	for (int64_t i = 0; i <= fit; i++)
 		assert_int_equal(take(s), i);
 	assert_int_equal(take(s), -1);
-	spool_close(s);
+	disk_queue_close(s);
 }
 
 /* Whoever may write to the folder above could have us write anywhere. */
 static void a_link_is_no_folder(void **state)
 {
-	struct spool *s = opened(0);
+	struct disk_queue *s = opened(0);
 	char link[96];
 
 	(void)state;
-	spool_close(s);
+	disk_queue_close(s);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(symlink(folder, link), 0);
-	assert_int_not_equal(spool_open(&s, link, 0), 0);
+	assert_int_not_equal(disk_queue_open(&s, link, 0), 0);
 }
 
 static void one_process_has_a_folder(void **state)
 {
-	struct spool *s = opened(0), *other = NULL;
+	struct disk_queue *s = opened(0), *other = NULL;
 
 	(void)state;
-	assert_int_equal(spool_open(&other, folder, 0), -EBUSY);
-	spool_close(s);
+	assert_int_equal(disk_queue_open(&other, folder, 0), -EBUSY);
+	disk_queue_close(s);
 	s = opened(0);
-	spool_close(s);
+	disk_queue_close(s);
 	assert_int_equal(chmod(folder, 0777), 0);
-	assert_int_equal(spool_open(&other, folder, 0), -EACCES);
+	assert_int_equal(disk_queue_open(&other, folder, 0), -EACCES);
 	assert_int_equal(chmod(folder, 0700), 0);
-	snprintf(folder, sizeof(folder), "%s/no/spool", dir);
-	assert_int_equal(spool_open(&other, folder, 0), -ENOENT);
+	snprintf(folder, sizeof(folder), "%s/no/queue", dir);
+	assert_int_equal(disk_queue_open(&other, folder, 0), -ENOENT);
 }
 
 /* A child writes and takes until it is killed, and says how far it came. */
 static void child(int to)
 {
-	struct spool *s = opened(SPOOL_LEAST);
+	struct disk_queue *s = opened(DISK_QUEUE_LEAST);
 	int64_t said[2] = {0, -1};
 
-	for (int64_t i = (int64_t)spool_points(s) ? 1000000 : 0;; i++) {
+	for (int64_t i = (int64_t)disk_queue_points(s) ? 1000000 : 0;; i++) {
 		add(s, i, 200);
 		said[0] = i;
 		if (i % 3 == 0)
@@ -410,7 +410,7 @@ static void child(int to)
 static void a_killed_process_loses_at_most_what_it_wrote_just_then(void **state)
 {
 	int64_t said[2], got[2] = {0, -1}, n;
-	struct spool *s;
+	struct disk_queue *s;
 	int fd[2];
 	pid_t pid;
 
@@ -434,14 +434,14 @@ static void a_killed_process_loses_at_most_what_it_wrote_just_then(void **state)
 		while (read(fd[0], said, sizeof(said)) == sizeof(said))
 			memcpy(got, said, sizeof(got));
 		close(fd[0]);
-		s = opened(SPOOL_LEAST);
+		s = opened(DISK_QUEUE_LEAST);
 		n = take(s);
 		/* The one that was taken while it was killed may be there, or not. */
 		assert_true(n > got[1] && n <= got[1] + 2);
 		for (int64_t next; (next = take(s)) >= 0; n = next)
 			assert_int_equal(next, n + 1);
 		assert_true(n >= got[0]);
-		spool_close(s);
+		disk_queue_close(s);
 	}
 }
 
