@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an export uses, from its row and its argument. Two exports with one place would write over
- * each other, or each line twice. */
+/* Derives the resources that an export uses from its row and its argument, and finds exports that
+ * would write to the same file. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
 
-/* The path itself, of a file that may not be there yet. */
+/* Resolves a path whose last part need not exist. */
 static void export_use_real_path(const char *path, char out[PATH_MAX])
 {
 	char folder[PATH_MAX];
@@ -107,7 +107,7 @@ static bool export_use_place(const char *spec, char out[2 * PATH_MAX])
 	return true;
 }
 
-/* The argument is logged only where it is a path: another one may hold a secret. */
+/* Logs the argument only if it is a path: others may contain a secret. */
 static void export_use_log_clash(const char *a, const char *b, bool file)
 {
 	char first[256], second[256];
@@ -130,7 +130,7 @@ int export_clash(char *const *specs, int count)
 		file = export_use_place(specs[i], place);
 		for (int k = 0; k < i; k++) {
 			export_use_place(specs[k], other);
-			/* Nothing is mixed up there. */
+			/* Several exports to /dev/null do not disturb each other. */
 			if (strcmp(place, other) != 0 || !strcmp(place, ":/dev/null"))
 				continue;
 			export_use_log_clash(specs[k], specs[i], file);

@@ -5,7 +5,7 @@
 
 #include "userspace/export/export.h"
 
-/* Those of --export, in the order of messages and of completion: export_json... */
+/* Exporters of --export, in the order of messages and completion. */
 #define EXPORTERS(X)                                                                               \
 	X(json)                                                                                    \
 	X(prometheus)                                                                              \

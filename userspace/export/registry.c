@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registry.c - the exporters that are open: each fact and snapshot goes to those that want it. */
+/* registry.c - the open exporters: passes each fact and snapshot to those that want it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const struct exporter *const exporters[] = {EXPORTERS(EXPORTER_ADDRESS) N
 
 struct export_open {
 	const struct exporter *exporter;
-	uint64_t key; /* of what was asked for */
+	uint64_t key; /* hash of the --export argument */
 	void *state;
 };
 
@@ -189,7 +189,7 @@ void export_set_moment(struct export_set *set, uint64_t mono_ns,
 	snapshot_unref(s);
 }
 
-/* Of one exporter that was asked for twice: the causes of both are the same. */
+/* Adds up the views of an exporter that was requested twice: both have the same causes. */
 static void export_view_join(struct export_view *to, const struct export_view *more)
 {
 	to->up = to->up && more->up;
@@ -211,7 +211,7 @@ void export_set_save(const struct export_set *set)
 			set->open[i].exporter->save(set->open[i].state);
 }
 
-/* ---- from one to the next -------------------------------------------------------------------- */
+/* ---- state for a successor ------------------------------------------------------------------- */
 
 static int export_part_archive(const struct export_open *o, struct buffer *out)
 {

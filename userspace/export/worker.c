@@ -11,23 +11,23 @@
 #include "userspace/base/log.h"
 
 #define NS_PER_S   1000000000ull
-#define IDLE_NS	   (NS_PER_S / 4) /* one turn of idle: so late may the end be noticed */
-#define CANCEL_NS  (NS_PER_S / 2) /* that work which was told to return may still take to do so */
-#define SOON_NS	   (NS_PER_S / 2) /* of the last work, where somebody waits */
-#define THREAD_MAX 16		  /* characters of a thread's name: the kernel's TASK_COMM_LEN */
+#define IDLE_NS	   (NS_PER_S / 4) /* one turn of idle: the end is noticed this late at most */
+#define CANCEL_NS  (NS_PER_S / 2) /* time that cancelled work may still take */
+#define SOON_NS	   (NS_PER_S / 2) /* limit of the last work when another process waits */
+#define THREAD_MAX 16		  /* bytes of a thread's name: the kernel's TASK_COMM_LEN */
 
 struct worker {
 	struct worker_job job;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below; never held while the job runs */
+	pthread_mutex_t lock; /* protects all members below; never held while the job runs */
 	pthread_cond_t news;
-	struct snapshot *latest; /* not yet seen; NULL: none */
-	struct snapshot *early;	 /* too early, and none came since: the last one, if the end comes
-				    now; or NULL */
+	struct snapshot *latest; /* not processed yet; NULL: none */
+	/* the last snapshot that was too early, processed if the end comes now; or NULL */
+	struct snapshot *early;
 	struct export_view view;
 	uint64_t superseded;	 /* intervals that passed while work took longer */
-	uint64_t asked, flushed; /* flushes */
-	uint64_t flush_by_ns;	 /* 0: the end has not come */
+	uint64_t asked, flushed; /* numbers of flushes */
+	uint64_t flush_by_ns;	 /* 0: the end has not begun */
 	bool ended;
 };
 
@@ -37,7 +37,7 @@ static void worker_timespec_of(struct timespec *ts, uint64_t ns)
 	ts->tv_nsec = (long)(ns % NS_PER_S);
 }
 
-/* Locked: what is to be told grows outside of the lock, and is shown at once. */
+/* Call with the lock held. The view is built without the lock and published at once. */
 static void worker_publish(struct worker *w, const struct export_view *view)
 {
 	w->view = *view;
@@ -45,7 +45,7 @@ static void worker_publish(struct worker *w, const struct export_view *view)
 	w->view.superseded = w->superseded;
 }
 
-/* Locked before and after. */
+/* Called and returns with the lock held. */
 static void worker_asked(struct worker *w)
 {
 	struct export_view view;
@@ -63,7 +63,8 @@ static void worker_asked(struct worker *w)
 	}
 }
 
-/* Locked before and after. Until then there is nothing else to do, or the end came. */
+/* Called and returns with the lock held. Returns when there is something to do, or the end has
+ * begun. */
 static void worker_sleep(struct worker *w, uint64_t until_ns)
 {
 	struct timespec ts;
@@ -96,7 +97,7 @@ static void worker_idle(struct worker *w, uint64_t until_ns)
 	}
 }
 
-/* Locked before and after; latest is there. */
+/* Called and returns with the lock held; latest is set. */
 static bool worker_work(struct worker *w, uint64_t deadline_ns, bool last)
 {
 	struct snapshot *s = w->latest;
@@ -114,7 +115,7 @@ static bool worker_work(struct worker *w, uint64_t deadline_ns, bool last)
 	return done;
 }
 
-/* Locked before and after. A snapshot is there, or the end came. */
+/* Called and returns with the lock held. Waits for a snapshot or the end. */
 static void worker_await(struct worker *w)
 {
 	worker_asked(w);
@@ -161,7 +162,7 @@ static int worker_start(struct worker *w)
 	sigset_t all, was;
 	int err;
 
-	/* Signals are the main thread's. */
+	/* The main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
 	err = -pthread_create(&w->thread, NULL, worker_run, w);
@@ -221,7 +222,8 @@ void worker_flush(struct worker *w, uint64_t within_ns)
 
 	worker_timespec_of(&ts, until_ns);
 	pthread_mutex_lock(&w->lock);
-	waits = w->flushed == w->asked; /* else one that was waited for before still goes on */
+	/* otherwise a flush that was waited for before still runs */
+	waits = w->flushed == w->asked;
 	mine = ++w->asked;
 	pthread_cond_broadcast(&w->news);
 	while (waits && w->job.flush && w->flushed < mine && !w->ended &&
@@ -250,7 +252,7 @@ void worker_end(struct worker *w, bool soon)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Another signal to end came while this one is obeyed: signals are blocked, so it waits. */
+/* Returns true if another signal to end is pending: signals are blocked during the end. */
 static bool worker_hurried(void)
 {
 	sigset_t waiting;
@@ -260,7 +262,7 @@ static bool worker_hurried(void)
 	return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
 }
 
-/* Locked before and after. */
+/* Called and returns with the lock held. */
 static void worker_wait(struct worker *w)
 {
 	uint64_t until_ns = w->flush_by_ns + CANCEL_NS, now_ns;

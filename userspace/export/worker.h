@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.h - the thread of an exporter whose backend may be slow, wrong or dead. It is given a
- * snapshot each tick, keeps the newest, and looks at one each interval: who gives it never
+/* worker.h - the thread of an exporter whose backend may be slow, faulty or dead. It receives a
+ * snapshot each tick, keeps the newest, and processes one each interval. worker_snapshot() never
  * waits. */
 #ifndef EXPORT_WORKER_H
 #define EXPORT_WORKER_H
@@ -12,44 +12,44 @@
 
 struct worker_job {
 	const char
-		*name; /* of the exporter: static text; the thread's too, its first 15 characters */
+		*name; /* name of the exporter (static); its first 15 characters name the thread */
 	void *ctx;
-	uint64_t interval_ns; /* from one call of work to the next; the first comes with the first
-				 snapshot */
-	uint64_t flush_ns;    /* that the last call may take */
-	/* Both on the worker's thread; deadlines on CLOCK_MONOTONIC. s: the newest snapshot, on
-	 * loan; last: no other will come. What it has to tell of itself goes into view, which holds
-	 * what it told before. false: this snapshot is too early, the next one is wanted as soon as
-	 * it is there. */
+	/* from one call of work to the next; the first call comes with the first snapshot */
+	uint64_t interval_ns;
+	uint64_t flush_ns; /* limit of the last call */
+	/* work and idle run on the worker's thread; deadlines on CLOCK_MONOTONIC. s: the newest
+	 * snapshot, borrowed; last: there is no other one. view: state of the exporter, kept
+	 * between calls, to be updated. Returns false if this snapshot is too early: the next one
+	 * is wanted as soon as it arrives. */
 	bool (*work)(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool last,
 		     struct export_view *view);
-	/* Between two of these, again and again: returns at until_ns at the latest. false: nothing
-	 * is left to do before the next work. May be NULL. */
+	/* Called repeatedly between two calls of work; must return by until_ns. Returns false when
+	 * nothing is left to do before the next work. May be NULL. */
 	bool (*idle)(void *ctx, uint64_t until_ns, struct export_view *view);
-	/* On the worker's thread, between the others: worker_flush() was called. May be NULL. */
+	/* On the worker's thread, after worker_flush() was called. May be NULL. */
 	void (*flush)(void *ctx, struct export_view *view);
-	/* From another thread: the call that goes on is to return soon; those to come as well. May
-	 * be NULL. */
+	/* From another thread: the running call must return soon, and all later ones. May be
+	 * NULL. */
 	void (*cancel)(void *ctx);
 };
 
 struct worker;
-/* Starts the thread. 0 or -errno after one line. job is copied. */
+/* Starts the thread. Returns 0, or -errno after one line. job is copied. */
 int worker_open(struct worker **ret, const struct worker_job *job);
-/* Takes its own reference. Never waits for the thread's work. */
+/* Takes its own reference. Never waits for work(). */
 void worker_snapshot(struct worker *w, struct snapshot *s);
-/* The job's flush, waited for so long at most, and not at all while the one before goes on; later
- * it comes all the same. Call from the snapshot thread. */
+/* Runs the job's flush and waits for it up to within_ns; does not wait while an earlier flush still
+ * runs, but it will run later in any case. Call from the snapshot thread. */
 void worker_flush(struct worker *w, uint64_t within_ns);
-/* What it told of itself last. From any thread. */
+/* Copies the latest state of the exporter. From any thread. */
 void worker_view(struct worker *w, struct export_view *ret);
-/* The end comes: the last work begins, and has flush_ns from now on; soon: half a second at most,
- * somebody waits for us. Does not wait for it: several can end at once. What was said first
- * counts. */
+/* Starts the end: the last work begins and has flush_ns from now on; soon: half a second at most,
+ * because another process waits. Does not wait for it, so several workers can end in parallel. Only
+ * the first call counts. */
 void worker_end(struct worker *w, bool soon);
-/* worker_end(), where it was not said. The last work, within its time; what takes longer is
- * cancelled, at once where another SIGINT or SIGTERM waits (both are blocked). Frees w; ctx is the
- * caller's again. ret_view may be NULL. */
+/* Calls worker_end() if that was not done. Waits for the last work within its time limit; then
+ * cancels it, at once if another SIGINT or SIGTERM is pending (both are blocked). Frees w; ctx
+ * belongs to the caller again. ret_view may be NULL. */
 void worker_close(struct worker *w, struct export_view *ret_view);
 
 #endif

@@ -12,7 +12,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/path.h"
 
-#define READABLE 40 /* of the job's name, for people */
+#define READABLE 40 /* readable characters of the job's name */
 
 void carry_file_name(char out[CARRY_NAME_MAX], const char *job, const char *uid)
 {
@@ -34,7 +34,7 @@ static int carry_folder_open(const char *dir)
 	return fd == -ENOENT ? -ENOTDIR : fd;
 }
 
-/* Whole, or -EBADMSG: a byte more than it may have, and it is none. */
+/* Reads the whole file, or returns -EBADMSG: one byte more than allowed is invalid. */
 static ssize_t carry_text_read(int fd, char out[CARRY_MAX])
 {
 	char text[CARRY_MAX + 1];
@@ -59,7 +59,7 @@ static ssize_t carry_text_read(int fd, char out[CARRY_MAX])
 
 static ssize_t carry_file_load(int folder, const char *name, char out[CARRY_MAX])
 {
-	/* A FIFO would wait for who writes to it. */
+	/* Opening a FIFO would wait for its writer. */
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	ssize_t len;
@@ -90,7 +90,7 @@ ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A file that is not one of these is replaced. */
+/* A file that is not a valid handoff is replaced. */
 static int carry_file_may_write(int folder, const char *name, const struct carry *c,
 				struct carry *had)
 {
@@ -123,7 +123,7 @@ static int file_write(int folder, const char *name, const char *text, size_t len
 	int fd, err;
 
 	snprintf(temporary, sizeof(temporary), ".%s.%d", name, getpid());
-	unlinkat(folder, temporary, 0); /* of one of that number who was killed */
+	unlinkat(folder, temporary, 0); /* left by a killed process with the same pid */
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
@@ -135,7 +135,7 @@ static int file_write(int folder, const char *name, const char *text, size_t len
 	if (err)
 		unlinkat(folder, temporary, 0);
 	else
-		fsync(folder); /* not every file system can */
+		fsync(folder); /* not supported by every file system */
 	return err;
 }
 

@@ -19,8 +19,8 @@
 #include "userspace/kubernetes/config_map.h"
 
 #define PREFIX	    "gp-bpf-carry-"
-#define READABLE    40 /* of the job's name, for people */
-#define TRIES	    3  /* of a write that others get in the way of */
+#define READABLE    40 /* readable characters of the job's name */
+#define TRIES	    3  /* of a write when others write at the same time */
 #define TOKEN_S	    60
 #define PAUSE_S	    1
 #define PAUSE_MAX_S 60
@@ -31,12 +31,12 @@ struct carry_map {
 	char *server, *token_file, *ca_file;
 	char namespace[CONFIG_MAP_SPACE_MAX + 1];
 	double question_s;
-	struct config_maps maps; /* the thread's, but for its cancellation */
+	struct config_maps maps; /* used by the thread, except for its cancellation */
 	pthread_t thread;
 	bool runs;
 	pthread_mutex_t lock;
 	pthread_cond_t asked, answered;
-	/* Under lock; what is asked is the thread's while it works. */
+	/* Protected by lock; the request belongs to the thread while it runs. */
 	enum turn turn;
 	bool stop, dropped;
 	bool writes;
@@ -99,7 +99,7 @@ static ssize_t map_read_there(struct carry_map *m, uint64_t end_ns)
 	return (ssize_t)there.len;
 }
 
-/* Read, judged, and put there if nobody else did so in between. */
+/* Reads it, decides, and writes it if it was not changed in between. */
 static int map_write_once(struct carry_map *m, const struct config_map_put *put)
 {
 	struct config_map there;
@@ -177,7 +177,7 @@ static void *map_serve(void *map)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* Namespace of the service account, if it is a valid name. */
+/* Reads the namespace of the service account, if it is a valid name. */
 static void carry_map_account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
 {
 	char *path = access_file(NULL, "namespace"), text[CONFIG_MAP_SPACE_MAX + 2] = "";
@@ -246,7 +246,7 @@ static int map_configure(struct carry_map *m, const struct carry_map_config *cfg
 	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
 	if (!access_fits("Kubernetes API server", m->server))
 		return -EDESTADDRREQ;
-	/* A token goes nowhere in the clear. */
+	/* A token is never sent unencrypted. */
 	if (!access_is_open(m->server)) {
 		m->token_file = access_file(cfg->token_file, "token");
 		m->ca_file = access_file(cfg->ca_file, "ca.crt");
@@ -277,7 +277,7 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	pthread_condattr_destroy(&attr);
 	m->retry_ms = -1;
 	m->server = access_server(cfg->server);
-	/* What is wrong is said with Kubernetes or without. */
+	/* Errors of the settings are logged with or without Kubernetes. */
 	err = m->server ? map_configure(m, cfg) : map_find_space(m, cfg->namespace);
 	if (!err && m->server)
 		*ret = m;
@@ -309,7 +309,7 @@ void carry_map_free(struct carry_map *m)
 	free(m);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 const char *carry_map_namespace(const struct carry_map *m)
 {

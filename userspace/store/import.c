@@ -51,7 +51,7 @@ static uint32_t import_minute_slot_of(const struct import *im, const struct good
 	return BUCKET_CUSTOM;
 }
 
-/* Slots for all names of the history. Outside of a transaction. */
+/* Makes slots for all names of the history. Call outside of a transaction. */
 static int import_names(struct import *im)
 {
 	const struct goodput_history *h = im->history;
@@ -85,7 +85,7 @@ static bool import_piece_clip(const struct goodput_piece *p, uint64_t *from_ns, 
 	return *from_ns < *to_ns;
 }
 
-/* What lies in [from_ns, to_ns) */
+/* Computes the time by bucket in [from_ns, to_ns). */
 static void import_sums(const struct import *im, uint64_t from_ns, uint64_t to_ns, struct sums *ret)
 {
 	const struct goodput_history *h = im->history;
@@ -156,7 +156,7 @@ static void import_piece_add(struct minuting *mi, uint32_t slot, uint64_t from_n
 	}
 }
 
-/* Minutes of a rank from that, with n steps that are done by then; ret: what they add up to. */
+/* Writes minutes of a rank from from_ns on, with n steps done until to_ns; *ret: their sum. */
 static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uint64_t to_ns,
 			  const struct goodput_done *done, size_t n, struct store_totals *ret)
 {
@@ -172,7 +172,7 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 			break;
 		import_piece_add(&mi, import_minute_slot_of(im, &h->pieces[i]), a_ns, b_ns);
 	}
-	if (mi.left && !mi.open) /* of a run whose clock is behind that of the one before it */
+	if (mi.left && !mi.open) /* in a run whose clock is behind that of the previous run */
 		import_minute_of(&mi, to_ns);
 	import_steps_until(&mi, UINT64_MAX);
 	import_minute_end(&mi);
@@ -180,7 +180,7 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 }
 
 #define KEY_MAX	    64
-#define STATUS_GONE (-1) /* how it ended is not known */
+#define STATUS_GONE (-1) /* the exit status is unknown */
 
 static int64_t import_ns(int64_t us)
 {
@@ -192,9 +192,10 @@ static int64_t import_step_or_null(int64_t step)
 	return step == GOODPUT_UNKNOWN || step < 0 ? STORE_NULL : step;
 }
 
-/* ---- what is there already ------------------------------------------------------------------- */
+/* ---- logs that were imported before ---------------------------------------------------------- */
 
-/* By name, whatever is in it, and by when it began. Returns the length of what is the name's. */
+/* Makes the key of a job from its name and its start. Returns the length of the part from the
+ * name. */
 static int import_key_of(const struct import *im, const char *name, char key[KEY_MAX])
 {
 	int part = snprintf(key, KEY_MAX, "log/%016llx/",
@@ -218,7 +219,7 @@ static int import_rows_remove(struct import *im, int64_t job)
 #undef RANKS_OF
 }
 
-/* A part of what the log tells: it is in it. */
+/* Removes a stored job that is a part of the log. */
 static int import_part_remove(struct import *im, int64_t job)
 {
 	int err = import_rows_remove(im, job);
@@ -232,7 +233,7 @@ static int import_part_remove(struct import *im, int64_t job)
 	return err ? err : store_run(im->st, "DELETE FROM jobs WHERE id = ?", "i", job);
 }
 
-/* 1: the next one of that name from *id on; 0: no more; -errno. */
+/* Returns 1: the next job of that name after *id; 0: no more; -errno. */
 static int import_next_known(struct import *im, const char *key, int part, int64_t *id,
 			     struct store_span *ret)
 {
@@ -258,8 +259,8 @@ static int import_next_known(struct import *im, const char *key, int part, int64
 	return 1;
 }
 
-/* The runs that a job there had begun before then, beside those of the log: both lists are in
- * order. missing: that the log does not have; had: those of the log that are there. */
+/* Compares the runs that a stored job had begun before before_ns with those of the log; both are in
+ * order. missing: runs that the log does not have; had: runs of the log that are stored. */
 static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing,
 			      size_t *had)
 {
@@ -288,8 +289,8 @@ static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns,
 	return err ? err : more;
 }
 
-/* What becomes of a job there that has time with the log in common: of one log both, the shorter is
- * in the longer. -EEXIST: they are not. */
+/* Decides what to do with a stored job that overlaps the log: the shorter must be contained in the
+ * longer. -EEXIST: it is not. */
 static int import_known_fate(struct import *im, int64_t job, const struct store_span *is,
 			     const struct store_span *log, enum store_imported *ret)
 {
@@ -321,7 +322,7 @@ static int import_known_find(struct import *im, const char *key, int part, enum 
 	int more, err = 0;
 
 	while (!err && (more = import_next_known(im, key, part, &id, &is)) > 0) {
-		/* Either may be one instant. */
+		/* Either may be a single instant. */
 		if (log.from_ns == is.from_ns || (is.from_ns < log.to_ns && log.from_ns < is.to_ns))
 			err = import_known_fate(im, id, &is, &log, ret);
 		if (!err && *ret == STORE_IMPORT_KNOWN) {
@@ -364,7 +365,7 @@ static int import_job_put(struct import *im, const char *key, const char *name)
 	return err;
 }
 
-/* A run's rank, or the job itself: run NULL. */
+/* Writes the row of a run's rank, or of the job itself (run NULL). */
 static int import_rank_put(struct import *im, const struct goodput_run *run, int64_t run_id,
 			   int64_t *ret_id)
 {
@@ -373,7 +374,7 @@ static int import_rank_put(struct import *im, const struct goodput_run *run, int
 	int64_t to_ns = run ? import_ns(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
 	int64_t end_ns = run && run->over ? to_ns : STORE_NULL;
 	int64_t most = im->in->answer->cumulative
-			       .max_productive_step; /* of a clock that is behind none */
+			       .max_productive_step; /* a clock that is behind gives none */
 	int64_t max_step = run && run->max_step < most ? run->max_step : most;
 	struct store_totals t;
 	int64_t id;
@@ -436,8 +437,8 @@ static int import_run_put(struct import *im, uint32_t attempt, const struct good
 	return err;
 }
 
-/* Its number stands for its instant on a clock that the log does not have: two may have one
- * time. */
+/* Its number replaces the monotonic clock, which a log does not have, because two disruptions may
+ * have the same time. */
 static int import_disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;

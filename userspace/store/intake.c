@@ -22,7 +22,7 @@ static void intake_minute_add(struct intake_minute *into, const struct intake_mi
 		into->until_ns = m->until_ns;
 }
 
-/* The two neighbours that stand for the least time together become one. */
+/* Merges the two neighbouring minutes that cover the least time together. */
 static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 {
 	struct intake_minute *best = NULL, *next;
@@ -49,7 +49,7 @@ static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 	t->lost.merged++;
 }
 
-/* Adds to the change that is the newest in the queue. */
+/* Adds to the change of minutes if that is the newest entry of the queue. */
 static bool intake_moves_join(struct intake_rank *r, const struct intake_minute *moves)
 {
 	struct intake_minute *m = r->newest;
@@ -90,7 +90,7 @@ static bool intake_minute_put(struct intake *t, struct intake_rank *r,
 	return true;
 }
 
-/* No memory: the minute goes on. */
+/* If there is no memory, the minute is continued. */
 static void intake_minute_close(struct intake *t, struct intake_rank *r)
 {
 	if (!intake_minute_put(t, r, &r->running)) {
@@ -144,8 +144,8 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 	}
 }
 
-/* What the job has not after all: out of the minutes that got it, the last ones first; more:
- * negative. */
+/* Removes time that the job did not have after all from the minutes that got it, the last ones
+ * first; more: the negative increase. */
 static void intake_outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
 {
 	static const struct sums nothing;
@@ -159,7 +159,7 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 		for (int i = 0; i < SUMS_SLOTS; i++)
 			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
 		sums_take(&left, &part);
-		if (o->count) /* the first one has the rest too, if there is any */
+		if (o->count) /* the first one also gets the rest */
 			intake_minute_less(t, r, o->minute[o->count], &part);
 		else
 			sums_add(&left, &part);
@@ -176,10 +176,10 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 	r->changed = true;
 }
 
-/* ---- time that moves ------------------------------------------------------------------------- */
+/* ---- time that moves between buckets --------------------------------------------------------- */
 
-/* What time of that slot becomes where several slots gain: a hang, or progress that was lost,
- * before others. */
+/* When several slots gain, the time of a slot goes to the first of these: a hang, then lost
+ * progress, then startup. */
 static const int moves_to_first[] = {BUCKET_HANG, BUCKET_WASTED, BUCKET_PROGRAM_STARTUP};
 
 static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, struct sums *into)
@@ -193,7 +193,8 @@ static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, str
 	*left_ns -= ns;
 }
 
-/* ns of slot `was` lay in closed minutes: what they are now is taken from what the rank gained. */
+/* ns of slot `was` in closed minutes belong to other slots now: takes them from the increase
+ * `more`. */
 static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns,
 			     bool first, struct sums *more)
 {
@@ -213,7 +214,8 @@ static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, i
 		return;
 	if (!intake_minute_put(
 		    t, r,
-		    &m)) { /* no memory: the sum stays right, and the running minute has it all */
+		    /* out of memory: the sum stays right, with all of it in the running minute */
+		    &m)) {
 		t->lost.merged++;
 		sums_add(more, &m.sums);
 		return;
@@ -238,7 +240,7 @@ static void intake_moves_first(struct intake *t, struct intake_rank *r, struct s
 		intake_moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
 }
 
-/* What the running minute would lose and does not have lay in minutes before it. */
+/* Time that the running minute would lose but does not contain was in earlier minutes. */
 static void intake_moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++) {
@@ -249,7 +251,7 @@ static void intake_moves_last(struct intake *t, struct intake_rank *r, struct su
 	}
 }
 
-/* A job's row spans runs: GOODPUT that it has when another one begins is of those before. */
+/* A job's row spans its runs: GOODPUT that it has when a run begins belongs to the runs before. */
 static void intake_run_update(struct intake_rank *r)
 {
 	if (!r->about.job || r->run_mono_ns == r->about.run_mono_ns)
@@ -260,7 +262,8 @@ static void intake_run_update(struct intake_rank *r)
 		r->before_ns = r->closed.ns[BUCKET_GOODPUT] + r->running.sums.ns[BUCKET_GOODPUT];
 }
 
-/* Time that the ledger gained and the clock did not show; the first time all of it may be new. */
+/* Returns true if the ledger gained more time than the clock shows, or if this is the first
+ * time. */
 static bool intake_time_joins(const struct intake_rank *r)
 {
 	int64_t real_ns = r->about.until_ns - r->formed_ns;
@@ -269,10 +272,9 @@ static bool intake_time_joins(const struct intake_rank *r)
 	       real_ns + CLOCK_SLACK_NS < (int64_t)(r->about.until_mono_ns - r->formed_mono_ns);
 }
 
-/* ---- forming --------------------------------------------------------------------------------- */
+/* ---- forming minutes ------------------------------------------------------------------------- */
 
-/* What the rank's ledger gained since the last time goes into the minute in which that time
- * began. */
+/* Adds the increase of the rank's ledger to the minute in which that time began. */
 static void intake_form(struct intake *t, struct intake_rank *r)
 {
 	int64_t from_ns = r->formed_ns ? r->formed_ns : r->about.start_ns,
@@ -286,7 +288,7 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
 	    !memcmp(&more, &nothing, sizeof(more)))
 		return;
-	/* Told from a state before the one that is stored, and on its way there. */
+	/* The snapshot is older than the stored state, which it is about to reach. */
 	if (sums_total(&more) < 0 && !r->about.ended) {
 		if (r->outage && !strcmp(r->about.state, job_state_name[JOB_OVER]))
 			intake_outage_undo(t, r, &more);
@@ -318,8 +320,8 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 		intake_minute_close(t, r);
 }
 
-/* What goes on beside what is stored, though another watch knew it: what both saw counts as it is
- * stored, what none saw is not observed. */
+/* The rank continues beside stored data of another watch: time that both observed counts as stored,
+ * time that neither observed is unobserved. */
 static void intake_rebase(struct intake_rank *r, const struct sums *had, int64_t until_ns,
 			  bool ended)
 {
@@ -360,7 +362,7 @@ void intake_place(struct intake *t, struct intake_rank *r, const struct intake_p
 	r->runs = p->running.until_ns;
 	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
 	r->base = p->base;
-	/* What was carried here holds what this node had of it before. */
+	/* A history from another node includes what this node had before. */
 	r->rebased = !p->gone_on && r->about.job && r->about.carried &&
 		     sums_total(&r->first) >= sums_total(&had);
 	if (r->rebased)
@@ -396,8 +398,8 @@ void intake_written(struct intake *t, struct intake_rank *r, bool done)
 	r->settled |= r->about.ended && !r->changed;
 }
 
-/* Its place in the store is another one now, which has all that was written: the rest is told
- * anew. */
+/* Its place in the store is another one, which has everything that was written: the rest is written
+ * again. */
 static void intake_unplace(struct intake *t, struct intake_rank *r)
 {
 	intake_minutes_drop(t, r, UINT64_MAX);
@@ -438,9 +440,9 @@ static void intake_rank_free(struct intake *t, struct intake_rank *r)
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-/* A start is told by the kernel to the nanosecond, by /proc in ticks of 10 ms. */
+/* The kernel reports a start to the nanosecond, /proc in ticks of 10 ms. */
 #define START_SLACK_NS 20000000ull
-#define ABSENT_MAX     3 /* snapshots that a process with facts may be missing from */
+#define ABSENT_MAX     3 /* snapshots from which a process with facts may be missing */
 
 struct intake *intake_new(void)
 {
@@ -500,14 +502,14 @@ static bool intake_same_start(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
-/* A process whose records came before it was introduced turns out to have begun earlier: who of its
- * number lived since before that start, and beyond it, is the same. */
+/* A process whose records came before its identity may prove to have begun earlier: an entry of its
+ * pid that lived before and after that start is the same process. */
 static bool intake_start_between(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
 {
 	return start_ns < r->about.start_mono_ns && r->about.start_mono_ns < until_ns;
 }
 
-/* About the process that has the number now, and the program that it runs now. */
+/* Finds the process that has the pid now, and its current program. */
 static struct intake_rank *intake_rank_of_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r = table_get(t->by_pid, f->pid);
@@ -557,7 +559,7 @@ static void intake_note_add(struct intake *t, struct intake_rank *r, const struc
 	n->mono_ns = f->mono_ns;
 	if (f->type == FACT_CHECKPOINT) {
 		n->checkpoint = *f->checkpoint;
-		n->checkpoint.match = NULL; /* f's */
+		n->checkpoint.match = NULL; /* it belongs to f */
 		if (f->checkpoint->match)
 			n->match = *f->checkpoint->match;
 		intake_note_texts(n, f->checkpoint->file, NULL);
@@ -629,7 +631,7 @@ static const struct job_view *intake_job_of(const struct snapshot *s, uint64_t k
 	return NULL;
 }
 
-/* A job without a name is known by the model's number for it, which holds for a boot. */
+/* A job without a name is identified by the model's number for it, which is valid for one boot. */
 static void intake_key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key,
 			  const char *name, const char *uid)
 {
@@ -651,7 +653,7 @@ void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 	intake_key_of(out, s, f->key, f->name, f->uid);
 }
 
-/* A process that no job has is one by itself. */
+/* A process without a job gets one of its own. */
 static void intake_find_job(struct intake_about *a, const struct snapshot *s,
 			    const struct job_view *j, const struct rank_view *v)
 {
@@ -750,7 +752,7 @@ static void intake_disruptions_update(struct intake *t, struct intake_rank *r,
 	}
 }
 
-/* The job's ledger began anew, behind what is known of it: that stays, and all of the new one is
+/* The ledger of the job began again, after the stored time: that stays, and all of the new one is
  * added. */
 static void intake_job_anew(struct intake_rank *r)
 {
@@ -766,8 +768,8 @@ static void intake_types_update(struct intake *t, const struct ledger_view *l)
 			t->typed |= 1u << l->types[i].name;
 }
 
-/* What it was told as before. It goes by its new key once what there is to write of it can be told
- * anew, and what another job of that name did before is written. */
+/* Finds the entry under a former name. It gets its new key once its base can be written anew, and
+ * once the data of another job of that name is written. */
 static struct intake_rank *intake_job_former(struct intake *t, const struct job_view *j)
 {
 	for (uint32_t i = j->nformers; i-- > 0;) {
@@ -820,7 +822,7 @@ static void intake_jobs_update(struct intake *t, const struct snapshot *s)
 			if (s->ranks[k].job_key == j->key)
 				intake_find_job(&r->about, s, j, &s->ranks[k]);
 		snprintf(r->about.state, sizeof(r->about.state), "%s", job_state_name[j->state]);
-		/* One that was carried here may have begun before the boot. */
+		/* The history from another node may have begun before the boot. */
 		if (r->placed && (int64_t)(start_ns - r->about.until_mono_ns) > 0)
 			intake_job_anew(r);
 		r->about.start_mono_ns = start_ns;
@@ -860,8 +862,7 @@ static void intake_rank_drop(struct intake *t, uint32_t i)
 	intake_rank_free(t, r);
 }
 
-/* What comes after the snapshot goes with the next one, also where the place becomes known in
- * between. */
+/* Steps after the snapshot go with the next one, also if the place becomes known in between. */
 static void intake_steps_shown(struct intake_rank *r)
 {
 	if (!r->new_steps)
@@ -874,7 +875,7 @@ static void intake_steps_shown(struct intake_rank *r)
 
 void intake_snapshot(struct intake *t, const struct snapshot *s)
 {
-	if (!s->real_ns) /* no minute to put it in */
+	if (!s->real_ns) /* there is no minute for it */
 		return;
 	t->types = s->types;
 	for (uint32_t i = 0; i < t->count; i++) {

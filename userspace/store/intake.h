@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intake.h - from facts and snapshots to what is to be written: minutes of ranks, and notes. Pure,
+/* intake.h - turns facts and snapshots into rows to be written: minutes of ranks, and notes. Pure,
  * not thread-safe.
- *
- * A snapshot closes what the facts before it told: only what lies before the last one is ever
- * handed out, so what is written is the state at one instant, and a feed that is played again from
- * any point before that instant goes on from there. A rank's ledger is cumulative; the minute gets
- * what it gained. Time that moves to another bucket later (a hang, wasted progress, the excess of
- * first steps) moves in the minutes where it lay: no bucket of a minute is negative. Where a job
- * that was down turns out to be over since it was disrupted, minutes lose again what they got
- * since.
- *
- * Bounded: INTAKE_ROWS minutes that could not be written yet; beyond, two of one rank become one
- * that stands for both, so sums stay whole and only their place in time gets coarse. INTAKE_NOTES
- * notes; beyond, they are lost and counted. */
+ * Only what happened before the last snapshot is handed out, so what is written is the state at one
+ * instant, and a feed that is repeated from any point before that instant continues from there.
+ * A rank's ledger is cumulative; a minute gets the increase. Time that moves to another bucket
+ * later (a hang, wasted progress, the excess of first steps) moves within the minutes in which it
+ * lay, so no bucket of a minute is negative. If a job that was down proves to be over since its
+ * disruption, the time since is taken out of its minutes.
+ * Bounded: INTAKE_ROWS minutes that could not be written yet. Beyond, two neighbouring minutes of a
+ * rank are merged: sums stay right, only their time becomes less precise. INTAKE_NOTES notes;
+ * further ones are lost and counted. */
 #ifndef STORE_INTAKE_H
 #define STORE_INTAKE_H
 
@@ -31,50 +28,50 @@
 #define INTAKE_NOTES 1024
 
 struct intake_minute {
-	int64_t minute; /* since 1970; it stands for its 60 s, or for all that its sums add up to */
+	/* Start, in minutes since 1970. It stands for 60 s, or for more if its sums add up to
+	 * more. */
+	int64_t minute;
 	int64_t until_ns; /* UTC */
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	/* May hold more than its time: joined with another, or the clock was set back, or the start
+	/* May contain more time than it lasts: it was merged, the clock was set back, or its start
 	 * moved. */
 	bool joined;
-	uint64_t number; /* of the order in which they were closed */
-	/* No minute but a change of those before it: time of slot `was` turned out to be what
-	 * `sums` says. */
+	uint64_t number; /* in the order in which they were closed */
+	/* Not a minute but a change of earlier ones: time of slot `was` belongs to `sums`. */
 	bool moves;
-	bool first; /* ... the oldest time of that slot from `minute` on, else the latest */
+	bool first; /* ... from `minute` on; otherwise the latest time of that slot */
 	int was;
 	struct intake_minute *next;
 };
 
 #define INTAKE_KEY_MAX 384
 #define INTAKE_OUTAGE                                                                              \
-	16 /* minutes of an outage, until its job is over: JOB_WAIT_NS, and what is cut */
+	16 /* minutes of an outage until its job is over: JOB_WAIT_NS, and partial ones */
 
-struct intake_outage { /* what minutes have of the time since a job was disrupted */
+struct intake_outage { /* time since a job was disrupted, as entered in minutes */
 	int64_t minute[INTAKE_OUTAGE];
 	struct sums sums[INTAKE_OUTAGE];
 	uint32_t count;
 };
 
-struct intake_about { /* of a rank or a job, as last seen */
+struct intake_about { /* identity and state of a rank or a job, as last seen */
 	bool job;
-	uint32_t pid;				     /* 0: a job */
-	char key[INTAKE_KEY_MAX], title[GP_JOB_MAX]; /* of its job: what makes it the same one, and
-							what people call it */
-	char former[JOB_FORMERS]
-		   [INTAKE_KEY_MAX]; /* of a job: keys that it had before in this session */
+	uint32_t pid; /* 0: a job */
+	/* of its job: its identity, and its name for users */
+	char key[INTAKE_KEY_MAX], title[GP_JOB_MAX];
+	char former[JOB_FORMERS][INTAKE_KEY_MAX]; /* of a job: earlier keys in this session */
 	uint32_t nformers;
 	char state[12];	       /* of a job */
 	char uid[JOB_UID_MAX]; /* of its job */
-	uint32_t run;	  /* of its job, as the model counts them in this session; 0: not known */
-	uint32_t carried; /* runs of its job that other nodes had */
-	uint64_t disruptions, steps; /* of such a job, ever */
+	uint32_t run;	  /* of its job, as the model counts runs in this session; 0: unknown */
+	uint32_t carried; /* runs of its job on other nodes */
+	uint64_t disruptions, steps; /* of such a job, over all its runs */
 	uint64_t job_key;	     /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
-	int64_t run_start_ns;		    /* ... of a job's last run; 0: of a rank */
+	int64_t run_start_ns;		    /* ... of a job's last run; 0: for a rank */
 	uint64_t run_mono_ns;
 	int rank, world_size; /* -1: unknown */
 	int status;
@@ -85,42 +82,42 @@ struct intake_about { /* of a rank or a job, as last seen */
 	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX]; /* of its run */
 };
 
-struct intake_rank { /* or a job: its ledger goes on over its runs */
+struct intake_rank { /* a rank, or a job: its ledger covers all its runs */
 	struct intake_about about;
-	struct job_disruption
-		*disruptions; /* of a job: JOB_DISRUPTIONS of them, as they were noted last */
+	struct job_disruption *disruptions; /* of a job: JOB_DISRUPTIONS entries, as last noted */
 	uint32_t ndisruptions;
-	struct intake_outage *outage; /* of a job that is down; NULL: none was seen here */
-	int64_t id;		      /* in the store; 0: not known there yet */
+	struct intake_outage *outage; /* of a job that is down; NULL: not seen here */
+	int64_t id;		      /* row in the store; 0: not known yet */
 	bool placed;		      /* id is known; minutes are made from here on */
-	bool changed, settled;	      /* since it was written; ended, and all is written */
-	bool seen;		      /* a snapshot has shown it */
-	bool over;		/* told to have ended; what it did last may be told after that */
-	bool left;		/* facts of this pid are another process's */
-	uint32_t absent;	/* snapshots in a row that did not show it */
-	struct sums now, base;	/* cumulative ledger; what of it the store does not count */
-	bool rebased, rebasing; /* base is to be written; is being written */
-	/* Began before what was taken for its start, and the store may have that one; ... that is
-	 * being written. */
+	bool changed, settled;	      /* since the last write; ended and completely written */
+	bool seen;		      /* it was in a snapshot */
+	bool over;		      /* it ended; its last facts may still follow */
+	bool left;		      /* its pid belongs to another process now */
+	uint32_t absent;	      /* consecutive snapshots without it */
+	struct sums now, base; /* cumulative ledger; the part of it that the store does not count */
+	bool rebased, rebasing; /* base has to be written; is being written */
+	/* It began before its first known start, which the store may have; the new start is being
+	 * written. */
 	bool earlier, earlying;
-	struct sums first; /* the first ledger that was seen here */
-	int64_t first_ns;  /* ... when, UTC */
-	int64_t formed_ns; /* UTC: formed is what was known then; 0: nothing is formed */
-	uint64_t formed_mono_ns,
-		formed_start_ns; /* ... on the monotonic clock; the start that it had then */
-	struct sums formed;	 /* in closed minutes and the running one: now - base */
-	struct sums closed;	 /* ... in closed ones */
-	uint64_t run_mono_ns;	 /* of a job: start of the run that before_ns is for */
-	int64_t before_ns;	 /* ... GOODPUT of the runs before that one */
+	struct sums first; /* the first ledger seen here */
+	int64_t first_ns;  /* ... UTC, when it was seen */
+	int64_t formed_ns; /* UTC, as of which `formed` is; 0: nothing is formed */
+	uint64_t formed_mono_ns, formed_start_ns; /* ... CLOCK_MONOTONIC; its start at that time */
+	struct sums formed;   /* time in closed minutes and the running one: now - base */
+	struct sums closed;   /* ... in closed minutes */
+	uint64_t run_mono_ns; /* of a job: start of the run that before_ns belongs to */
+	int64_t before_ns;    /* ... GOODPUT of earlier runs */
 	uint64_t closed_steps;
 	struct sketch closed_times;
 	struct intake_minute running;
-	bool runs;			       /* running holds something */
+	bool runs;			       /* `running` is in use */
 	struct intake_minute *oldest, *newest; /* closed, not written */
 	uint64_t taken;			       /* minutes up to this number are being written */
 	uint64_t new_steps;		       /* since the last snapshot */
 	struct sketch new_times;
-	uint64_t shown_steps; /* before it, of no minute yet: the place was not known */
+	/* before the last snapshot, not in a minute yet, because the place in the store was
+	 * unknown */
+	uint64_t shown_steps;
 	struct sketch shown_times;
 };
 
@@ -139,21 +136,22 @@ struct intake_note {
 };
 
 struct intake {
-	struct table *by_pid; /* who its facts are about */
+	struct table *by_pid; /* rank of the facts of a pid */
 	struct table *by_job;
 	struct intake_rank *ranks[INTAKE_RANKS];
 	uint32_t count;
-	struct intake_note notes[INTAKE_NOTES]; /* in order */
+	struct intake_note notes[INTAKE_NOTES]; /* oldest first */
 	uint32_t nnotes, ready;			/* ready: those before the last snapshot */
-	struct type_names types; /* of custom events, as the last snapshot has them */
-	uint32_t typed;		 /* a bit for each that had time */
-	uint64_t last_fact;	 /* number of the last fact that came */
-	uint64_t closed;  /* ... before the last snapshot: what is handed out holds up to here */
-	uint64_t skip;	  /* facts up to here are in the store */
-	bool blind;	  /* ... which are not known: those go by that a predecessor told before */
+	struct type_names types;		/* of custom events, as of the last snapshot */
+	uint32_t typed;				/* bit per type that had time */
+	uint64_t last_fact;			/* number of the last fact */
+	/* ... before the last snapshot: rows that are handed out include facts up to here */
+	uint64_t closed;
+	uint64_t skip; /* facts up to here are in the store */
+	bool blind; /* ... the number is unknown: facts that a predecessor reported are skipped */
 	uint64_t minutes; /* closed ever */
 	uint32_t rows;	  /* closed, not written */
-	struct {	  /* what was not kept as it came */
+	struct {	  /* lost, or merged with others */
 		uint64_t ranks, notes, facts, merged;
 	} lost;
 };
@@ -162,19 +160,19 @@ struct intake *intake_new(void); /* NULL: no memory */
 void intake_free(struct intake *t);
 void intake_fact(struct intake *t, const struct fact *f);
 void intake_snapshot(struct intake *t, const struct snapshot *s);
-/* What makes a job the same one in a store. */
+/* Writes the identity of a job in a store. */
 void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j);
-/* ... made it, before it was renamed. */
+/* Writes a former identity of the job, from before it was renamed. */
 void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 		       const struct job_former *f);
-/* Ranks whose place in the store is not known. */
+/* Returns true if there are ranks whose place in the store is unknown. */
 bool intake_unplaced(const struct intake *t);
-/* There is something to write. */
+/* Returns true if there is something to write. */
 bool intake_due(const struct intake *t);
 
-/* What the store has of a rank or a job. gone_on: by the same run of the model, whose ledger goes
- * on from it; else what comes from here on is added to it, and what lies between is not observed,
- * unless it was over. */
+/* What the store has of a rank or a job. gone_on: it was written by the same run of the model,
+ * whose ledger continues; otherwise new time is added, and the time in between is unobserved,
+ * unless the run was over. */
 struct intake_place {
 	int64_t id;
 	bool gone_on, ended;
@@ -182,17 +180,17 @@ struct intake_place {
 	struct sums closed;	      /* in closed minutes */
 	uint64_t closed_steps;	      /* likewise */
 	struct sketch closed_times;   /* likewise */
-	int64_t until_ns;	      /* closed ones are known up to then; 0: there are none */
-	struct intake_minute running; /* the one that is open there; until_ns 0: none */
+	int64_t until_ns;	      /* end of its closed minutes; 0: none */
+	struct intake_minute running; /* its running minute; until_ns 0: none */
 };
 void intake_place(struct intake *t, struct intake_rank *r, const struct intake_place *p);
-/* Minutes that were taken are written, or were not: they are offered again. */
+/* Reports that the minutes taken were written (done), or were not and are offered again. */
 void intake_written(struct intake *t, struct intake_rank *r, bool done);
-/* The first n notes are. */
+/* The first n notes were written. */
 void intake_noted(struct intake *t, uint32_t n);
-/* The store is another one, and empty: ranks have no place, and all of their time is told again. */
+/* The store is a new, empty one: ranks have no place, and all their time is written again. */
 void intake_again(struct intake *t);
-/* Lets go of ranks that are over, written, and gone from the snapshots. */
+/* Forgets ranks that ended, are written, and are no longer in snapshots. */
 void intake_forget(struct intake *t);
 
 #endif

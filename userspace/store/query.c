@@ -18,10 +18,10 @@ static inline int64_t query_span_end(const struct store_span *span)
 	" coalesce(n.sketch, x''), max(r.until_ns, coalesce(n.until_ns, 0))"
 #define MAX_STEP "max(r.max_step, coalesce(n.max_step, 0))"
 #define RANKS	 " FROM ranks AS r LEFT JOIN minute_now AS n ON n.rank = r.id"
-/* The one whose ledger stands for the run's. */
+/* The rank whose ledger represents the run. */
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
-/* What the watch left out already is no bucket here. */
+/* Time excluded by the watch is not a bucket here. */
 static void query_totals_leave_out(struct store_totals *t)
 {
 	int64_t *ns = &t->sums.ns[BUCKET_EXCLUDED];
@@ -30,7 +30,7 @@ static void query_totals_leave_out(struct store_totals *t)
 	*ns = 0;
 }
 
-/* Closed minutes, and the one that runs. */
+/* Reads closed minutes and the running one. */
 static int query_totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct store_totals *ret)
 {
 	struct sums now;
@@ -116,7 +116,7 @@ static int query_take_reference(void *ctx, const struct store_rank *r)
 	return 0;
 }
 
-/* A statement is asked again while it lists: what it lists is taken out of it first. */
+/* The statement is used again while a list runs, so its rows are copied first. */
 struct list {
 	int64_t *id;
 	size_t count, room;
@@ -204,7 +204,7 @@ static int query_take_run(void *ctx, const struct store_run *r)
 	return 0;
 }
 
-/* Time of the job's own ledger, if it has one. */
+/* Reads the job's own ledger, if it has one. */
 static int query_own_sums(struct store *st, int64_t job, struct store_totals *ret)
 {
 	struct store_totals t = {0};
@@ -281,7 +281,7 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->watched_ns = store_int_or(stmt, 17, 0);
 	store_done(stmt);
 	err = store_runs(st, id, query_take_run, ret);
-	if (ret->carried) { /* rows know of this node alone */
+	if (ret->carried) { /* rows cover only this node */
 		ret->runs = ret->runs > attempts ? ret->runs : attempts;
 		ret->disruptions = ret->disruptions > all_disruptions ? ret->disruptions
 								      : all_disruptions;
@@ -335,12 +335,12 @@ const char *store_bucket(const struct store *st, uint32_t slot)
 
 /* ---- where the time of a span went, from minutes --------------------------------------------- */
 
-/* A minute that holds more stands for a span of its own: time that was not observed, or minutes
- * that became one. Up to twice its length it is the jitter of when snapshots come. */
+/* A minute with more time than this stands for a span of its own: unobserved time, or merged
+ * minutes. Up to twice its length is jitter of the snapshots. */
 #define LONG_NS	   (2 * STORE_MINUTE_NS)
 #define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
-struct cuts { /* exclusions, in order */
+struct cuts { /* sorted exclusions */
 	struct store_span *span;
 	uint32_t count;
 };
@@ -369,7 +369,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 	while (stmt && !err && (more = store_row(stmt)) > 0) {
 		int64_t minute = store_int(stmt, 0), from_ns, ns;
 
-		if (minute < 0 || minute > MINUTE_MAX) /* none of ours */
+		if (minute < 0 || minute > MINUTE_MAX) /* not written by gp-bpf */
 			continue;
 		from_ns = minute * STORE_MINUTE_NS;
 		memset(&t, 0, sizeof(t));
@@ -438,7 +438,7 @@ static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 	struct store_totals t = *minute;
 	int64_t from, to, within, away;
 
-	if (to_ns - from_ns <= LONG_NS) { /* as a whole, by where it begins */
+	if (to_ns - from_ns <= LONG_NS) { /* it counts as a whole, by its start */
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
 		    from_ns >= query_span_end(&s->span))
 			return 0;
@@ -509,7 +509,7 @@ static int query_sum_run(void *ctx, const struct store_run *r)
 	return err;
 }
 
-/* Its own ledger, where it has one, instead of its ranks'. */
+/* Uses its own ledger, if it has one, instead of those of its ranks. */
 static int query_own_totals(struct store *st, int64_t job, struct job_sum *j)
 {
 	struct store_totals t;
@@ -552,7 +552,7 @@ int store_job_totals(struct store *st, int64_t job, const struct store_span *spa
 	return err;
 }
 
-/* ---- what happened to a job ------------------------------------------------------------------ */
+/* ---- events of a job ------------------------------------------------------------------------- */
 
 static int query_disruption_read(struct store *st, sqlite3_stmt *stmt, store_disruption_fn *fn,
 				 void *ctx)
@@ -684,7 +684,7 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 	return err ? err : more;
 }
 
-/* ---- what people noted ----------------------------------------------------------------------- */
+/* ---- marks and exclusions of users ----------------------------------------------------------- */
 
 static int query_notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
 {
@@ -733,7 +733,7 @@ int store_exclusions(struct store *st, const struct store_span *span, store_note
 	return stmt ? query_notes_read(stmt, fn, ctx) : err;
 }
 
-/* What people write is shown to others, and bounded as what a job writes. */
+/* Texts of users are shown to others, and bounded like those of jobs. */
 static void query_escape(char out[256], const char *text)
 {
 	log_escape(out, 256, text, strlen(text));
@@ -774,7 +774,7 @@ int store_include(struct store *st, int64_t id)
 	return query_removed(st, store_run(st, "DELETE FROM exclusions WHERE id = ?", "i", id));
 }
 
-/* A temporary table hides the one of that name: every question finds both theirs and ours there. */
+/* A temporary table hides the stored one, so every query sees both kinds of exclusions in it. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
 {
 	int err = store_exec(st, "PRAGMA temp_store = MEMORY");

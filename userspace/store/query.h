@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* query.h - what a store knows: jobs, their runs and ranks, what happened to them, where the time
- * went.
- *
- * A function that lists calls fn for each row, in the order it says; fn returns 0 to go on,
- * anything else to stop, which is what the function returns; else 0 or -errno (store.h). Texts are
- * printable. Times are UTC ns; STORE_NONE where there is none. A job's own sums are its ledger over
- * all runs; its steps and their times are its reference ranks', run by run: the lowest rank, the
- * first process where no rank is known. */
+/* query.h - reads a store: jobs, their runs and ranks, their events, and where the time went. A
+ * function that lists calls fn for each row in the order given; fn returns 0 to continue; any other
+ * value ends the list and is returned. Otherwise returns 0 or -errno (store.h). Texts are
+ * printable. Times are UTC ns; STORE_NONE if there is none. The sums of a job are its ledger over
+ * all runs; its steps and step times are those of its reference ranks, run by run: the lowest rank,
+ * or the first process if no rank is known. */
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
 
@@ -20,31 +18,34 @@
 
 #define STORE_NONE	     INT64_MIN
 #define STORE_EXCLUSIONS_MAX 1024
-#define STORE_UNSEEN_NS	     (3 * STORE_MINUTE_NS) /* a watch writes each second, or says why not */
+/* a watch writes each second, or gives a reason */
+#define STORE_UNSEEN_NS (3 * STORE_MINUTE_NS)
 
 struct store_span {
-	int64_t from_ns, to_ns; /* to_ns is not in it; 0 and 0: everything */
+	int64_t from_ns, to_ns; /* to_ns is exclusive; 0 and 0: everything */
 };
 
 struct store_totals {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	uint64_t excluded_ns; /* time that was left out, by who watched (exact) or here: */
-	uint64_t cut_ns;      /* of it, of minutes that an exclusion of the store touches */
-	bool estimated; /* a part of what is known only as a whole was counted by its length */
+	/* Excluded time: by the watch (exact), and by exclusions in the store: */
+	uint64_t excluded_ns;
+	uint64_t cut_ns; /* part of it in minutes that an exclusion of the store touches */
+	bool estimated;	 /* a part known only as a whole was counted in proportion to its length */
 };
 
 struct store_job {
 	int64_t id;
-	char key[384], name[GP_JOB_MAX], state[12]; /* running, down, over, ended; "": not known */
-	bool logged;	     /* a log told of it (import.h); it was not watched */
-	int64_t imported_ns; /* since when it is here; STORE_NONE: it was watched */
+	char key[384], name[GP_JOB_MAX], state[12]; /* running, down, over, ended; "": unknown */
+	bool logged;	     /* imported from a log (import.h), not observed */
+	int64_t imported_ns; /* time of the import; STORE_NONE: it was observed */
 	int64_t first_ns, last_ns;
-	int64_t watched_ns; /* last seen by a watch that has not ended; 0: all have */
+	int64_t watched_ns; /* last seen by a watch that has not ended; 0: all watches ended */
 	char uid[64];	    /* "": none */
-	uint32_t carried;   /* runs that other nodes had: in the sums, not in the lists; 0: none */
-	uint32_t runs, ranks, alive; /* runs: with those; alive: ranks whose end was not seen */
+	uint32_t carried;   /* runs on other nodes: in the sums, not in the lists; 0: none */
+	/* runs: including those; alive: ranks whose end was not seen */
+	uint32_t runs, ranks, alive;
 	uint64_t disruptions, checkpoints, max_step;
 	struct store_totals totals;
 };
@@ -54,7 +55,7 @@ struct store_run {
 	uint32_t attempt;
 	char boot_id[40];
 	int64_t start_ns, end_ns, last_ns;
-	int status; /* of wait(2): of the first rank that did not finish; valid with end_ns */
+	int status; /* as from wait(2), of the first rank that did not finish; valid with end_ns */
 	uint32_t ranks;
 	int64_t reference; /* id of its reference rank */
 	char perf_tag[64], session_tag[64];
@@ -75,13 +76,13 @@ struct store_rank {
 
 struct store_disruption {
 	int64_t id, at_ns;
-	uint32_t pid; /* that failed first; 0: unknown */
+	uint32_t pid; /* of the process that failed first; 0: unknown */
 	char cause[24], sender_comm[16], how[80];
 	int rank;      /* -1: unknown */
-	int exit_code; /* -1: by signal */
+	int exit_code; /* -1: ended by a signal */
 	int signal;
 	uint32_t sender;
-	int64_t step; /* STORE_NONE as the following */
+	int64_t step; /* STORE_NONE: unknown, as for the following */
 	int64_t resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts;
 	bool graceful, estimated;
 	struct sums split; /* recovery_ns by bucket */
@@ -93,8 +94,8 @@ struct store_checkpoint {
 	uint32_t files;
 	int rank;
 	char file[192];
-	/* For a restore: after which step what it read was written, by what that is known ("inode",
-	 * "path"...; "": nothing), and how surely (NAN: not known), or by an estimate. */
+	/* For a restore: step of the checkpoint that was read, how it is known ("inode", "path"...;
+	 * "": unknown), and its confidence (NAN: unknown), or an estimate. */
 	int64_t saved_step;
 	char known_by[16];
 	double confidence;
@@ -104,16 +105,17 @@ struct store_checkpoint {
 struct store_health {
 	char kind[24], why[16], phase[16], evidence[240];
 	int64_t onset_ns,
-		at_ns; /* at_ns: of a recovery, when steps were fast again; else the onset */
+		at_ns; /* at_ns: for a recovery, when steps were fast again; otherwise the onset */
 	uint64_t size_ns;
 	bool over;
-	bool minor; /* left to who tells of it: it is not worth a line (report/story.h) */
+	/* left to the caller: it gets no line of its own in a report (report/story.h) */
+	bool minor;
 	int rank;
 };
 
-struct store_note {		  /* a mark of a job, or time that is left out */
-	int64_t id, at_ns, to_ns; /* to_ns: of an exclusion */
-	int64_t job;		  /* of a mark */
+struct store_note {		  /* a mark of a job, or an excluded time */
+	int64_t id, at_ns, to_ns; /* to_ns: for an exclusion */
+	int64_t job;		  /* for a mark */
 	char text[256];
 };
 
@@ -125,14 +127,15 @@ typedef int store_checkpoint_fn(void *ctx, const struct store_checkpoint *c);
 typedef int store_health_fn(void *ctx, const struct store_health *h);
 typedef int store_note_fn(void *ctx, const struct store_note *n);
 
-/* Those seen within the span, the one seen last first; totals are of all their time. */
+/* Lists jobs seen within the span, the latest first; totals cover all their time. */
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx);
-/* By name (the one seen last), key, or number. -ENOENT. */
+/* Finds a job by its name (the latest one), key or number. Returns 0, -ENOENT or -errno. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
-int store_job_by_id(struct store *st, int64_t id, struct store_job *ret); /* -ENOENT */
-/* 1: the job runs and is watched. 0: its watcher ended, or had not seen it for STORE_UNSEEN_NS; the
- * state is the last one seen. -1: the job does not run, it is from a log, or its state is unknown.
- */
+/* -ENOENT: there is none. */
+int store_job_by_id(struct store *st, int64_t id, struct store_job *ret);
+/* Returns 1: the job runs and is observed; 0: its watcher ended, or has not seen it for
+ * STORE_UNSEEN_NS, so the state is the last one seen; -1: the job does not run, was imported, or
+ * its state is unknown. */
 int store_watched(const struct store_job *j, int64_t now_ns);
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx); /* by attempt */
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn,
@@ -149,29 +152,28 @@ int store_marks(struct store *st, int64_t job, const struct store_span *span, st
 		void *ctx);
 int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx);
 
-/* Ledger, steps and step times of a rank, or of a job, within a span; whole minutes: those that
- * begin in it. exclude: minutes that an exclusion touches are left out. Minutes that retention took
- * away are missing, but for a span of everything without exclusions. Quantiles: sketch_quantile()
- * of ret->times. */
+/* Ledger, steps and step times of a rank or a job within a span, by whole minutes: those that begin
+ * in it. exclude: skip minutes that an exclusion touches. Minutes removed by retention are missing,
+ * except in a span of everything without exclusions. Quantiles: sketch_quantile() of ret->times. */
 int store_rank_totals(struct store *st, int64_t rank, const struct store_span *span, bool exclude,
 		      struct store_totals *ret);
 int store_job_totals(struct store *st, int64_t job, const struct store_span *span, bool exclude,
 		     struct store_totals *ret);
-/* Each minute of a rank within a span, in order: for charts. */
+/* Lists the minutes of a rank within a span, oldest first, for charts. */
 typedef int store_minute_fn(void *ctx, int64_t from_ns, int64_t to_ns,
 			    const struct store_totals *t);
 int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		  store_minute_fn *fn, void *ctx);
-/* Name of a bucket by its slot; NULL beyond the last. */
+/* Returns the name of a bucket by its slot; NULL after the last. */
 const char *store_bucket(const struct store *st, uint32_t slot);
 
-/* What people add. 0 or -errno; -EINVAL: to is not after from. */
+/* Add marks and exclusions. Return 0 or -errno; -EINVAL: `to` is not after `from`. */
 int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text);
 int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
-/* Takes it back, by its id. -ENOENT: there is none. */
+/* Removes it by its id. -ENOENT: there is none. */
 int store_unmark(struct store *st, int64_t id);
 int store_include(struct store *st, int64_t id);
-/* As store_exclude(), for as long as st is open, and for nobody else: nothing is written to the
+/* The same as store_exclude(), but only in memory, until st is closed: nothing is written to the
  * file. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
 

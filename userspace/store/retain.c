@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes when there is too much: by age everything, by size the minutes first, whose sums stay
- * with their rank, then the oldest runs as a whole. */
+/* retain.c - removes old data: by age everything; by size first minutes, whose sums stay with their
+ * rank, then the oldest runs as a whole. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,11 +8,10 @@
 #include "userspace/store/write.h"
 
 #define ROUNDS	    64
-#define SLICES	    16 /* of the time that is kept, which one round takes away */
+#define SLICES	    16 /* parts of the kept time; one round removes one */
 #define PAGES_FREED 4096
-#define UNSEEN_NS                                                                                  \
-	3600000000000 /* of ranks whose end nobody saw; else it is written each second             \
-		       */
+/* For ranks whose end was not seen; others are written each second. */
+#define UNSEEN_NS 3600000000000
 
 static int retain_finish(struct store *st, int err)
 {
@@ -22,12 +21,12 @@ static int retain_finish(struct store *st, int err)
 	return err;
 }
 
-/* What was told by a log that came later than that: its age is how long it is here. */
+/* Jobs imported after that time: their age counts from the import. */
 #define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?)"
 #define NONE  INT64_MAX
 
-/* By rank: each one's minutes lie together, in order. young_ns: of jobs imported since then none;
- * NONE. */
+/* Rank by rank, because the minutes of one are stored together. Skips jobs imported since young_ns;
+ * NONE: skips none. */
 static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
@@ -43,7 +42,7 @@ static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t yo
 	return retain_finish(st, err);
 }
 
-/* Runs whose ranks all were seen last before then, with all that is theirs. */
+/* Removes runs whose ranks were all last seen before before_ns, with all their rows. */
 static int retain_runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	static const char *const steps[] = {
@@ -112,7 +111,7 @@ static int retain_used_bytes(struct store *st, uint64_t *ret_bytes)
 	return err;
 }
 
-/* False: nothing is left that could go. */
+/* Returns false when nothing is left to remove. */
 static int retain_oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 {
 	int64_t oldest = 0;

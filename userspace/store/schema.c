@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.c - the tables of the store, and how older versions become this one.
- *
+/* schema.c - the tables of the store, and migrations from older versions.
  * Times `_ns` are UTC since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations;
  * NULL: unknown. `ledger` is pairs of (number in names, signed ns), each a varint: a minute has two
- * to four of them, 30 bytes, and is one row that is whole or not there; as rows of a table of their
- * own they would take five times the room. `sketch` is step times (sketch.h).
- *
- * A rank's ledger is ranks.ledger, its closed minutes, and minute_now.ledger, the one that runs.
- * What runs lies in a table of its own, so that the write of each second touches two or three
- * pages, however many ranks there are, and a minute is written once to its place behind the rank's
- * other minutes. A minute whose time adds up to more than 60 s stands for the whole span from its
- * beginning on. */
+ * to four of them, 30 bytes, in one row that is written as a whole; a separate table would take
+ * five times the room. `sketch` is step times (sketch.h).
+ * A rank's ledger is the sum of ranks.ledger, its closed minutes, and minute_now.ledger, the
+ * running minute. Running minutes are in a separate table, so that the write of each second touches
+ * two or three pages, however many ranks there are, and a closed minute is written once, after the
+ * rank's other minutes. A minute whose time adds up to more than 60 s covers the whole span from
+ * its start. */
 #include "userspace/store/schema.h"
 
 static const char first[] =
 	"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	/* A live run or a tape: the store continues the same one, and has its facts up to `told`.
-	 */
+	/* A live run or a tape: the store continues the same one, and has its facts up to
+	 * `told`. */
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, told INTEGER NOT NULL,"
 	" version TEXT NOT NULL, command TEXT NOT NULL);"
 	"CREATE TABLE jobs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
@@ -24,8 +22,8 @@ static const char first[] =
 	"CREATE TABLE runs (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
 	" boot_id TEXT NOT NULL, start_ns INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL,"
 	" end_ns INTEGER, end_mono_ns INTEGER, status INTEGER, UNIQUE (job, attempt));"
-	/* kind 1: the job itself, whose ledger goes on over its runs (run, pid 0). base: what the
-	 * ledger of the model in that session holds beyond this one. */
+	/* kind 1: the job itself, whose ledger covers all its runs (run, pid 0). base: what the
+	 * ledger of the model in that session has beyond this one. */
 	"CREATE TABLE ranks (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, job INTEGER NOT NULL,"
 	" run INTEGER NOT NULL, session INTEGER NOT NULL, base BLOB NOT NULL,"
 	" pid INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
@@ -40,8 +38,8 @@ static const char first[] =
 	"CREATE TABLE minutes (rank INTEGER, minute INTEGER, until_ns INTEGER NOT NULL,"
 	" ledger BLOB NOT NULL, steps INTEGER NOT NULL, sketch BLOB NOT NULL,"
 	" PRIMARY KEY (rank, minute)) WITHOUT ROWID;"
-	/* resumed_ns NULL: it is not over. split: recovery_ns by bucket. how: by what resumed_step
-	 * is known. */
+	/* resumed_ns NULL: not over. split: recovery_ns by bucket. how: the way by which
+	 * resumed_step is known. */
 	"CREATE TABLE disruptions (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" at_mono_ns INTEGER NOT NULL, cause TEXT NOT NULL, rank INTEGER, pid INTEGER, exit_code INTEGER,"
 	" signal INTEGER, sender INTEGER, sender_comm TEXT NOT NULL, step INTEGER, resumed_ns INTEGER,"
@@ -67,19 +65,18 @@ static const char second[] =
 	"CREATE INDEX marks_by_job ON marks (job, at_ns);"
 	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, why TEXT NOT NULL);";
 
-/* perf_tag: of runs whose speed may be compared; session_tag: of those that add up to one
- * training. */
+/* perf_tag: runs whose speed may be compared; session_tag: runs that add up to one training. */
 static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE runs ADD COLUMN session_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE ranks ADD COLUMN accelerators INTEGER;"
 			    "CREATE INDEX runs_by_perf_tag ON runs (perf_tag);";
 
-/* job_uid (uid was never set): with the name what makes the job the same one; in its key too.
- * carried: runs of it that other nodes had when its history came from there; all_falls, all_steps:
- * of all of them, told by the model, where rows here know less. source: '' is what was watched,
- * 'log' what a log told (import.h), put here at imported_ns. A job that a log told of has no clock
- * but UTC: its `_mono_ns` are that. health.end_ns: of a recovery, when steps were fast again. For a
- * restore: after which step the job wrote what was read, and how that is known. */
+/* job_uid (uid was never set): with the name the identity of the job; also in its key. carried:
+ * runs of it on other nodes when its history came from there; all_falls, all_steps: disruptions and
+ * steps of all of them as reported by the model, because rows here have fewer. source: '' for
+ * observed jobs, 'log' for imported ones (import.h), imported at imported_ns. An imported job has
+ * only UTC: its `_mono_ns` are UTC, too. health.end_ns: of a recovery, when steps were fast again.
+ * For a restore: the step of the checkpoint that was read, and how that is known. */
 static const char fourth[] =
 	"ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN carried INTEGER NOT NULL DEFAULT 0;"
@@ -95,17 +92,16 @@ static const char fourth[] =
 	"ALTER TABLE checkpoints ADD COLUMN confidence REAL;"
 	"ALTER TABLE checkpoints ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;";
 
-/* model_run: the run's number in its job where the model of that session counts them; NULL: not
- * told. */
+/* model_run: the run's number in its job, as the model of that session counts; NULL: unknown. */
 static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
 			    "ALTER TABLE runs ADD COLUMN model_run INTEGER;";
 
-/* ended_ns: when the watch ended that was told to, or had nobody left to watch; NULL: it goes on,
- * or broke off. */
+/* ended_ns: when the watch ended on request, or had nothing left to watch; NULL: it still runs, or
+ * was killed. */
 static const char sixth[] = "ALTER TABLE sessions ADD COLUMN ended_ns INTEGER;";
 
-/* held_ns: what the ledger adds up to, -1 where a bucket is negative; 0: written by a version
- * before. A minute does not hold more than lies between its beginning and until_ns. */
+/* held_ns: the sum of the ledger, -1 if a bucket is negative; 0: written by an older version. A
+ * minute does not contain more time than lies between its start and until_ns. */
 #define HELD                                                                                       \
 	" ADD COLUMN held_ns INTEGER NOT NULL DEFAULT 0 CHECK (held_ns = 0 OR (held_ns > 0 AND"    \
 	" held_ns <= until_ns - minute * 60000000000));"

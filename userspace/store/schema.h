@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - the tables, as the steps that made them. A step is never changed once it was released:
- * what is new is one more. */
+/* schema.h - the tables, as a list of migrations. A released migration never changes; a change is a
+ * new one. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
@@ -8,6 +8,6 @@
 #define STORE_APPLICATION_ID 0x67704250
 #define STORE_VERSION	     7
 
-extern const char *const store_steps[STORE_VERSION]; /* [n] leads from version n to n + 1 */
+extern const char *const store_steps[STORE_VERSION]; /* [n] migrates version n to n + 1 */
 
 #endif

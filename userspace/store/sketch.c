@@ -10,7 +10,7 @@
 #define SKETCH_FORMAT 1
 #define CLASS_LIMIT   (64u << SKETCH_FINE)
 
-/* Exponent, then the highest bits behind the leading one: twice as wide is one bit less. */
+/* Exponent, then the highest bits after the leading one: twice as wide means one bit less. */
 static uint16_t sketch_class_of(uint64_t ns, unsigned coarse)
 {
 	unsigned exponent, mantissa;
@@ -23,8 +23,8 @@ static uint16_t sketch_class_of(uint64_t ns, unsigned coarse)
 	return (uint16_t)((exponent << SKETCH_FINE | mantissa) >> coarse);
 }
 
-/* The least time of a class, as a real number: classes below 2^SKETCH_FINE are narrower than 1
- * ns. */
+/* Returns the lower bound of a class as a real number: classes below 2^SKETCH_FINE are narrower
+ * than 1 ns. */
 static double sketch_class_low(uint32_t class, unsigned coarse)
 {
 	uint32_t fine = class << coarse, mantissa = fine & ((1u << SKETCH_FINE) - 1);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sketch.h - times of any span in fixed memory: a histogram of logarithmic classes that can be
- * merged, and that is a few bytes where the times are alike. Pure. Times in ns.
- *
- * A class is 1/64 of a power of two, so a quantile is within 0.8 % of a time that was there. Where
- * more than SKETCH_CLASSES are in use, all are made twice as wide until they fit: the error doubles
- * and sketch_error() says so. Merging is the same in every order as far as counts, sum, least and
- * greatest go. */
+/* sketch.h - distribution of times in bounded memory: a histogram with logarithmic classes that can
+ * be merged and is small when times are similar. Pure. Times in ns. A class is 1/64 of a power of
+ * two, so a quantile is within 0.8 % of an actual time. When more than SKETCH_CLASSES are in use,
+ * all are made twice as wide until they fit: the error doubles, see sketch_error(). Counts, sum,
+ * least and greatest time do not depend on the order of merging. */
 #ifndef STORE_SKETCH_H
 #define STORE_SKETCH_H
 
@@ -14,7 +12,7 @@
 
 #include "userspace/base/buffer.h"
 
-#define SKETCH_FINE    6 /* classes of a power of two, as a power of two */
+#define SKETCH_FINE    6 /* log2 of the classes in a power of two */
 #define SKETCH_CLASSES 128
 
 struct sketch { /* zeroed: no times */
@@ -24,21 +22,21 @@ struct sketch { /* zeroed: no times */
 	struct {
 		uint16_t class;
 		uint32_t count;
-	} at[SKETCH_CLASSES]; /* by class */
+	} at[SKETCH_CLASSES]; /* sorted by class */
 };
 
 void sketch_add(struct sketch *s, uint64_t ns);
 void sketch_merge(struct sketch *into, const struct sketch *from);
-/* Nearest rank; part of 1, as 0.99. 0: no times. */
+/* Returns the quantile by nearest rank; part: share of 1, such as 0.99. 0: no times. */
 uint64_t sketch_quantile(const struct sketch *s, double part);
-/* What a quantile may be off by, as a part of itself. */
+/* Returns the relative error of quantiles. */
 double sketch_error(const struct sketch *s);
-/* The least time of a class; of class + 1: where it ends. Classes are those of at[]. */
+/* Returns the lower bound of a class; that of class + 1 is its upper bound. Classes as in at[]. */
 double sketch_class_ns(const struct sketch *s, uint32_t class);
 
-/* Appended to out; at most 40 + 12 * SKETCH_CLASSES bytes. */
+/* Appends the sketch, at most 40 + 12 * SKETCH_CLASSES bytes. */
 void sketch_write(const struct sketch *s, struct buffer *out);
-/* -EBADMSG: no sketch. No bytes: no times. */
+/* Returns 0, or -EBADMSG if it is not a sketch. len 0: no times. */
 int sketch_read(struct sketch *ret, const void *data, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements: kept, bound, stepped; what is read from their rows. */
+/* statement.c - prepares, caches and runs statements; reads their rows. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -35,8 +35,7 @@ int store_error(int rc)
 		return -EEXIST;
 	case SQLITE_NOMEM:
 		return -ENOMEM;
-	case SQLITE_ERROR: /* of our statements: a table or a column that it must have is missing,
-			      or there twice */
+	case SQLITE_ERROR: /* of our statements: a table or column is missing, or exists twice */
 		return -EUCLEAN;
 	default:
 		return -EIO;
@@ -52,7 +51,7 @@ static sqlite3_stmt *statement_get(struct store *st, const char *text, int *ret_
 		i++;
 	if (i < st->cached)
 		return st->cache[i].stmt;
-	if (st->cached == STORE_STATEMENTS) { /* never: there are fewer of them */
+	if (st->cached == STORE_STATEMENTS) { /* never happens: there are fewer statements */
 		*ret_rc = SQLITE_NOMEM;
 		return NULL;
 	}
@@ -209,7 +208,7 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
-	/* A file is hostile: what comes out of it is shown. */
+	/* A file is hostile, and its texts are shown. */
 	log_escape(out, len, text ? text : "",
 		   text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
 }
@@ -263,7 +262,7 @@ int store_slot(struct store *st, const char *name, uint32_t *ret)
 		}
 		if (attempt)
 			break;
-		/* As many as there are slots, whoever adds them. */
+		/* At most as many as there are slots, whichever process adds them. */
 		err = store_run(
 			st,
 			"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM names) < ?2",
@@ -293,7 +292,7 @@ int store_type(struct store *st, uint32_t type, const char *name)
 
 /* ---- sums and step times of a row, read from its blobs --------------------------------------- */
 
-/* Told when the first one is found: a row that cannot be read must not hide the others. */
+/* Logged when the first one is found: an unreadable row must not hide the others. */
 static int statement_unreadable(struct store *st, const char *what)
 {
 	if (!st->unreadable++)
@@ -314,8 +313,8 @@ int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *re
 	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
 	int err = sums_read(ret, &st->names, data, len);
 
-	if (err == -ENOENT) { /* another version has begun to write names that were not there when
-				 we came */
+	/* another version of gp-bpf has added names since the store was opened */
+	if (err == -ENOENT) {
 		err = store_names_load(st, false);
 		if (err)
 			return err;

@@ -78,8 +78,8 @@ int store_make_folder(const char *path)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* A damaged file is renamed. A file that never was a store, and that somebody named by mistake, is
- * not. */
+/* Returns true if the file is a store: only then a damaged file is renamed. A file of another kind,
+ * which the user may have named by mistake, stays. */
 static bool store_is_ours(int fd, const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -91,7 +91,7 @@ static bool store_is_ours(int fd, const char *path)
 	       !strcmp(slash ? slash + 1 : path, STORE_FILE);
 }
 
-/* Ours alone, and not by a link that somebody left there. */
+/* Accessible only for this user, and not through a link that another user made. */
 static int store_file_make(struct store *st, enum store_mode mode)
 {
 	static const int how[] = {
@@ -117,7 +117,7 @@ bool store_moved(const struct store *st)
 	return !st->memory && (stat(st->path, &is) || is.st_dev != st->dev || is.st_ino != st->ino);
 }
 
-/* Of SQLite: whether to try once more. */
+/* For SQLite: returns whether to try again. */
 static int store_busy(void *ctx, int tries)
 {
 	struct store *st = ctx;
@@ -131,8 +131,8 @@ static int store_busy(void *ctx, int tries)
 	return 1;
 }
 
-/* SQLite opens files by name: by the name of the file that was checked without its links, and it
- * follows no link then. In /proc only the kernel can follow links (/proc/PID/root). */
+/* SQLite opens files by name: use the name of the checked file without its links; then it follows
+ * no links. In /proc only the kernel can follow links (/proc/PID/root). */
 static int store_sql_open(struct store *st, int flags)
 {
 	char name[PATH_MAX];
@@ -161,7 +161,7 @@ static int store_connect_file(struct store *st, enum store_mode mode)
 		return err;
 	sqlite3_extended_result_codes(st->sql, 1);
 	sqlite3_busy_handler(st->sql, store_busy, st);
-	/* A file's own code is not run, and its structure not trusted. */
+	/* Code in the file is not run, and its structure is not trusted. */
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -171,10 +171,10 @@ static int store_connect_file(struct store *st, enum store_mode mode)
 static int store_settle(struct store *st)
 {
 	static const char *const settings[] = {
-		"PRAGMA auto_vacuum = INCREMENTAL", /* of a new file */
+		"PRAGMA auto_vacuum = INCREMENTAL", /* for a new file */
 		"PRAGMA journal_mode = WAL",
-		"PRAGMA synchronous = NORMAL", /* kill -9 loses nothing; a power cut the last
-						  seconds */
+		/* kill -9 loses nothing; a power failure loses the last seconds */
+		"PRAGMA synchronous = NORMAL",
 		"PRAGMA journal_size_limit = 8388608",
 	};
 	int err = 0;
@@ -184,8 +184,8 @@ static int store_settle(struct store *st)
 	return err;
 }
 
-/* -EMEDIUMTYPE: another program's; -EUCLEAN: its number is gone, its tables are not; else its
- * version. */
+/* Returns the version; -EMEDIUMTYPE: a file of another program; -EUCLEAN: the number is missing
+ * although the tables exist. */
 static int store_version_of(struct store *st)
 {
 	int64_t application, version, tables;
@@ -204,7 +204,8 @@ static int store_version_of(struct store *st)
 	return version < 0 ? -EMEDIUMTYPE : (int)version;
 }
 
-/* A step and its number are one transaction; two processes that start at once do it once. */
+/* A migration and its number are one transaction, so of two processes that start at once only one
+ * runs it. */
 static int store_migrate(struct store *st)
 {
 	char end[96];

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h - what is kept of jobs: one SQLite file. Here: the file, its version, its health;
- * writer.h puts what is seen into it, query.h reads it and adds marks and exclusions that people
- * give.
- *
- * Several processes may use one file at once (WAL: readers never wait for a writer). One struct
- * store is one thread's. Nothing that a file holds is trusted: texts are bounded when written and
- * to be escaped when shown. Errors: 0 or -errno: -ENOSPC no room, -EROFS or -EACCES may not be
- * written, -EBUSY locked by another, -EBADMSG damaged, -EPROTO of a newer gp-bpf, -EMEDIUMTYPE a
- * file of something else, -EUCLEAN of tables that are not those of its version, -EIO, -ENOMEM. */
+/* store.h - history of jobs in one SQLite file. This header: the file, its version, its state;
+ * writer.h writes observations to it, query.h reads it and adds the user's marks and exclusions.
+ * Several processes may use one file at once (WAL: readers never wait for a writer). A struct store
+ * is used by one thread.
+ * The contents of a file are not trusted: texts are bounded when written and escaped when shown.
+ * Errors: 0 or -errno; -ENOSPC: no room; -EROFS or -EACCES: not writable; -EBUSY: locked by another
+ * process; -EBADMSG: damaged; -EPROTO: written by a newer gp-bpf; -EMEDIUMTYPE: a file of another
+ * program; -EUCLEAN: its tables are not those of its version; -EIO, -ENOMEM. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -20,38 +19,39 @@
 #define STORE_MINUTE_NS 60000000000ll
 
 enum store_mode {
-	STORE_READ,  /* must be there; brought up to date where it may be written */
-	STORE_NOTE,  /* likewise, and a row or two are written; it is not looked at as a whole */
-	STORE_WRITE, /* made where it is not */
+	STORE_READ,  /* must exist; migrated if it is writable */
+	STORE_NOTE,  /* likewise, to write a few rows; the file is not checked as a whole */
+	STORE_WRITE, /* created if missing */
 };
 
 struct store;
 
-/* path ":memory:" is a store that nobody else sees. A file that is damaged is renamed to
- * PATH.damaged-N, which is said, and a new one begins (STORE_WRITE). */
+/* path ":memory:" is a private store. A damaged file is renamed to PATH.damaged-N, which is logged,
+ * and a new one is created (STORE_WRITE). Returns 0 or -errno. */
 int store_open(struct store **ret, const char *path, enum store_mode mode);
-/* The same. until_ns, a time of clock_mono_ns() that any thread may change: a file that another
- * process locks is waited for 2 s each time, but not beyond it; 0: it is not set. It must outlive
- * the store. */
+/* The same. until_ns: a time of clock_mono_ns() that any thread may change; a locked file is waited
+ * for up to 2 s each time, but not beyond it; 0: unset. It must outlive the store. */
 int store_open_until(struct store **ret, const char *path, enum store_mode mode,
 		     const _Atomic uint64_t *until_ns);
-void store_close(struct store *st); /* NULL is fine */
-/* Another process opens it as soon as this one has closed it: closing will not wait for the disk,
- * for what is in the log stays there. */
+void store_close(struct store *st); /* st may be NULL */
+/* Another process opens the file as soon as this one has closed it: closing will not wait for the
+ * disk, because the write-ahead log stays. */
 void store_hand_over(struct store *st);
 const char *store_path(const struct store *st);
 
-/* How many sums and step times that were asked for since it was opened are damaged: they count as
- * nothing. */
+/* Returns the number of damaged sums and step times read since the store was opened; they count as
+ * 0. */
 uint64_t store_unreadable(const struct store *st);
 
-/* Where the store is when nobody says: in the state directory, else /var/lib/gp-bpf for root, else
- * $XDG_STATE_HOME/gp-bpf (default ~/.local/state/gp-bpf). -ENAMETOOLONG, -ENOENT: no home. */
+/* Writes the default path: in the state directory, else /var/lib/gp-bpf for root, else
+ * $XDG_STATE_HOME/gp-bpf (default ~/.local/state/gp-bpf). Returns 0, -ENAMETOOLONG, or -ENOENT:
+ * there is no home. */
 int store_default_path(char out[PATH_MAX], const char *state_dir);
-/* Makes the folder that it lies in, and its parents, for us alone. */
+/* Makes the folder of the file and its parents, accessible for this user only. Returns 0 or
+ * -errno. */
 int store_make_folder(const char *path);
 
-/* For people: why, of a -errno of this module. */
+/* Returns a text for an error of this module. */
 const char *store_why(int err);
 
 #endif

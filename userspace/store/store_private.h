@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_private.h - SQLite as the files of store/ use it. */
+/* store_private.h - use of SQLite by the files of store/. */
 #ifndef STORE_STORE_PRIVATE_H
 #define STORE_STORE_PRIVATE_H
 
@@ -17,7 +17,7 @@ struct store {
 	char path[PATH_MAX];
 	bool memory;
 	const _Atomic uint64_t *until_ns; /* NULL: none */
-	uint64_t busy_ns;		  /* since the file is locked */
+	uint64_t busy_ns;		  /* since when the file is locked */
 	uint64_t dev, ino;
 	struct sum_names names;
 	struct {
@@ -25,44 +25,45 @@ struct store {
 		sqlite3_stmt *stmt;
 	} cache[STORE_STATEMENTS];
 	uint32_t cached;
-	struct buffer ledger, sketch; /* of a row that is being written */
-	uint64_t unreadable;	      /* ledgers and sketches that were none */
-	uint64_t overfull; /* minutes that held more than they lasted, and nothing says why */
+	struct buffer ledger, sketch; /* of the row that is being written */
+	uint64_t unreadable;	      /* damaged ledgers and sketches */
+	uint64_t overfull; /* minutes with more time than they lasted, without an explanation */
 };
 
-int store_error(int rc); /* of SQLite to -errno */
+int store_error(int rc); /* Converts an SQLite code to -errno. */
 
-/* A statement, ready to be stepped, its parameters bound by types: i int64_t, I int64_t where
- * INT64_MIN is NULL, r double where NAN is NULL, t text, s struct sums *, k struct sketch *. text
- * is a literal: kept for the next time. NULL: *ret_err. */
+/* Prepares a statement with its parameters bound by types: i int64_t, I int64_t with INT64_MIN as
+ * NULL, r double with NAN as NULL, t text, s struct sums *, k struct sketch *. text is a literal;
+ * the statement is cached. NULL: see *ret_err. */
 sqlite3_stmt *store_ask(struct store *st, int *ret_err, const char *text, const char *types, ...);
-/* 1: a row; 0: no more, -errno; both give the statement back. */
+/* Returns 1: a row; 0: no more rows, or -errno: both release the statement. */
 int store_row(sqlite3_stmt *stmt);
-void store_done(sqlite3_stmt *stmt); /* of a statement that is left early */
-/* Runs one that gives no row. */
+void store_done(sqlite3_stmt *stmt); /* releases a statement before its last row */
+/* Runs a statement that gives no row. */
 int store_run(struct store *st, const char *text, const char *types, ...);
 int store_exec(struct store *st, const char *text);
-/* The first column of the first row. -ENOENT: no row. */
+/* Reads the first column of the first row. -ENOENT: no row. */
 int store_number(struct store *st, int64_t *ret, const char *text, const char *types, ...);
 
 #define STORE_NULL INT64_MIN
-int64_t store_int(sqlite3_stmt *stmt, int column); /* NULL is STORE_NULL */
+int64_t store_int(sqlite3_stmt *stmt, int column); /* NULL gives STORE_NULL */
 int64_t store_int_or(sqlite3_stmt *stmt, int column, int64_t null);
-double store_real(sqlite3_stmt *stmt, int column); /* NULL is NAN */
+double store_real(sqlite3_stmt *stmt, int column); /* NULL gives NAN */
 void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len);
-/* An invalid value is logged once and counted, and read as nothing: returns 0. -errno: the file
- * failed. */
+/* Reads sums. An invalid value is logged once, counted, and read as zero: returns 0. -errno: the
+ * file failed. */
 int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *ret);
 int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch *ret);
 
-/* The file at its path is another one now, or none. */
+/* Returns true if the file at its path is another one now, or missing. */
 bool store_moved(const struct store *st);
-/* Numbers of the names of buckets; write: those that it lacks are added. */
+/* Loads the names of buckets; write: adds those that are missing. */
 int store_names_load(struct store *st, bool write);
-/* The slot of a bucket's name, which is added where it is not there yet; BUCKET_CUSTOM: there is no
- * room for one more. Outside of a transaction. */
+/* Finds the slot of a bucket's name and adds it if missing. BUCKET_CUSTOM: there is no room. Call
+ * outside of a transaction. */
 int store_slot(struct store *st, const char *name, uint32_t *ret);
-/* Slots are those of a model's types from here on (sums.h); each is told once. Likewise. */
+/* From now on slots are those of a model's types (sums.h); each has to be reported once.
+ * Likewise. */
 int store_types(struct store *st);
 int store_type(struct store *st, uint32_t type, const char *name);
 

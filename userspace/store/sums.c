@@ -47,7 +47,7 @@ int sum_names_add(struct sum_names *n, const char *name, int64_t id)
 {
 	uint32_t i = 0;
 
-	if (!*name) /* none of ours; slots that are free have it */
+	if (!*name) /* not a name of ours; free slots have "" */
 		name = "?";
 	while (i < n->count && strcmp(n->name[i], name) != 0)
 		i++;
@@ -74,7 +74,7 @@ void sums_of_ledger(struct sums *ret, const struct ledger_view *v)
 	}
 }
 
-/* What comes out of a file may be anything: it wraps, and is not undefined. */
+/* Values from a file may be anything: overflow wraps instead of being undefined. */
 void sums_add(struct sums *into, const struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* varint.h - integers as few bytes: seven bits each, the lowest first. */
+/* varint.h - integers in few bytes: seven bits each, the lowest first. */
 #ifndef STORE_VARINT_H
 #define STORE_VARINT_H
 
@@ -11,11 +11,11 @@
 
 struct varint_reader {
 	const unsigned char *at, *end;
-	bool failed; /* it ended early, or a number was longer than 64 bits; from then on all are
-		      * 0 */
+	/* the data ended early, or a number was longer than 64 bits; all later reads give 0 */
+	bool failed;
 };
 
-/* data may be NULL where there is none. */
+/* data may be NULL if len is 0. */
 static inline struct varint_reader varint_reader_of(const void *data, size_t len)
 {
 	const unsigned char *at = len ? data : (const void *)"";
@@ -52,7 +52,7 @@ static inline uint64_t varint_read(struct varint_reader *r)
 	return 0;
 }
 
-/* Small negative numbers are small too. */
+/* Maps small negative numbers to small positive ones. */
 static inline uint64_t zigzag(int64_t v)
 {
 	return v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1;

@@ -5,11 +5,10 @@
 
 #include "userspace/store/store_private.h"
 
-#define SLACK_NS                                                                                   \
-	1000000000ll /* of UTC, as two snapshots tell it, between a rank's end and its disruption  \
-		      */
+/* Difference in UTC between a rank's end and its disruption, as two snapshots give it. */
+#define SLACK_NS 1000000000ll
 
-/* Time that is the job's, and its ranks' at that time. */
+/* Time of the job that its ranks share. */
 struct owed {
 	int64_t recovery_ns, wasted_ns;
 };
@@ -20,11 +19,12 @@ struct worth {
 	const struct store_span *span;
 	uint32_t each;
 	uint32_t run,
-		attempt; /* of the run that is read, of the last one in the end: its accelerators */
+		attempt; /* of the run that is read, finally of the last one: its accelerators */
 	int64_t run_id;
-	struct owed left;      /* of the job's sums: what its ranks' have not */
-	struct owed disrupted; /* by what befell the run before, if the next one is here too */
-	int64_t down_ns;       /* since when the job is down; 0: it is not */
+	struct owed left; /* of the job's sums: the part that its ranks do not have yet */
+	/* cost of the previous run's disruption, used if the next run is here, too */
+	struct owed disrupted;
+	int64_t down_ns; /* since when the job is down; 0: it is not */
 	double ns[BUCKET_COUNT];
 };
 
@@ -70,15 +70,15 @@ static int worth_take_rank(void *ctx, const struct store_rank *r)
 	w->run += n;
 	for (int i = 0; i < SUMS_SLOTS; i++) /* types, and names of another version */
 		w->ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += (double)t.sums.ns[i] * n;
-	/* A rank that was watched has none; that of a log has what was moved already. */
+	/* Observed ranks have none of it; imported ones already include what was moved. */
 	w->left.recovery_ns -= t.sums.ns[BUCKET_RECOVERY];
 	w->left.wasted_ns -= t.sums.ns[BUCKET_WASTED];
 	return 0;
 }
 
-/* ---- disruptions of a job that other nodes had too ------------------------------------------- */
+/* ---- disruptions of a job with runs on other nodes, too -------------------------------------- */
 
-/* A rank of the run was the first that failed: what came of it is this node's. */
+/* A rank of this node's run failed first, so the consequences belong to this node. */
 static int worth_take_disruption(void *ctx, const struct store_disruption *d)
 {
 	struct worth *w = ctx;
@@ -100,7 +100,7 @@ static int worth_take_disruption(void *ctx, const struct store_disruption *d)
 	return 0;
 }
 
-/* Down until to_ns, when the next run begins, or when the job was last seen. */
+/* The job was down until to_ns: the start of the next run, or when it was last seen. */
 static void worth_settle(struct worth *w, int64_t to_ns)
 {
 	if (w->down_ns && to_ns > w->down_ns)
@@ -126,7 +126,7 @@ static int worth_take_run(void *ctx, const struct store_run *r)
 	return err;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the sum --------------------------------------------------------------------------------- */
 
 int store_worth(struct store *st, const struct store_job *job, const struct store_span *span,
 		const struct sums *sums, uint32_t each, double ret_ns[BUCKET_COUNT])
@@ -145,7 +145,7 @@ int store_worth(struct store *st, const struct store_job *job, const struct stor
 	if (!job->carried)
 		worth_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		w.disrupted = (struct owed){0}; /* what became of it, another node knows */
+		w.disrupted = (struct owed){0}; /* the consequences are known by another node */
 		worth_settle(&w, job->last_ns);
 	}
 	memcpy(ret_ns, w.ns, sizeof(w.ns));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worth.h - where the time of a job's accelerators went: of all its ranks that the store has, over
- * all runs. */
+/* worth.h - where the time of a job's accelerators went: of all its ranks in the store, over all
+ * runs. */
 #ifndef STORE_WORTH_H
 #define STORE_WORTH_H
 
@@ -10,11 +10,11 @@
 #include "userspace/model/time/ledger.h"
 #include "userspace/store/query.h"
 
-/* By bucket, in ns; all 0: no accelerator is known. sums: the job's own within the span
- * (store_job_totals()): outages, and progress that was lost, are the job's; what its ranks have not
- * of them already is its ranks' too. If other nodes had runs of the job, only runs of this node
- * count: the others cost other nodes' accelerators. each: accelerators of each rank; 0: as the
- * store has them. 0 or -errno. */
+/* Computes accelerator time by bucket (ns); all 0: no accelerators are known. sums: of the job
+ * within the span (store_job_totals()): outages and lost progress are only known for the job and
+ * are spread over its ranks. If runs of the job were on other nodes, only runs of this node count,
+ * because the others used other nodes' accelerators. each: accelerators of each rank; 0: as stored.
+ * Returns 0 or -errno. */
 int store_worth(struct store *st, const struct store_job *job, const struct store_span *span,
 		const struct sums *sums, uint32_t each, double ret_ns[BUCKET_COUNT]);
 

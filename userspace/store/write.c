@@ -10,8 +10,8 @@
 #include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
 
-#define START_SLACK_NS 20000000ll   /* of /proc: ticks of 10 ms */
-#define OVERFULL_NS    1000000000ll /* less is the clock being slewed */
+#define START_SLACK_NS 20000000ll   /* /proc has ticks of 10 ms */
+#define OVERFULL_NS    1000000000ll /* smaller differences are adjustments of the clock */
 
 /* ---- session --------------------------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ int write_session_ended(struct store *st, const struct write_session *s, int64_t
 			 s->key);
 }
 
-/* ---- place ----------------------------------------------------------------------------------- */
+/* ---- the place of a rank in the store -------------------------------------------------------- */
 
 static int write_running_read(struct store *st, int64_t rank, struct intake_minute *ret)
 {
@@ -66,8 +66,8 @@ static int write_running_read(struct store *st, int64_t rank, struct intake_minu
 
 #define PLACE "SELECT ranks.id, ranks.session, ledger, steps, sketch, until_ns, base, run,"
 
-/* A rank of a store is a program in a process. Who comes late knows when the process began, and not
- * when its program did: that is the last one which began in the process's life so far. */
+/* A rank in a store is a program in a process. If gp-bpf attached late it knows the start of the
+ * process but not of its program: that is the last program of the process so far. */
 static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 				     const struct intake_about *a, int *ret_err)
 {
@@ -89,7 +89,7 @@ static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 		boot_id);
 }
 
-/* A rank whose sums cannot be read has what its minutes add up to. */
+/* If the sums of a rank cannot be read, they are rebuilt from its minutes. */
 static int write_place_rebuild(struct store *st, struct intake_place *p)
 {
 	struct sketch times;
@@ -117,7 +117,7 @@ static int write_place_rebuild(struct store *st, struct intake_place *p)
 	return err ? err : more;
 }
 
-/* By this session's model, from here on. */
+/* The run is continued by this session's model. */
 static int write_run_claim(struct store *st, int64_t session, int64_t run,
 			   const struct intake_about *a)
 {
@@ -126,8 +126,8 @@ static int write_run_claim(struct store *st, int64_t session, int64_t run,
 				   "iii", session, (int64_t)a->run, run);
 }
 
-/* 1: the store has it, and it is this session's from here on; 0: it has not; -errno. *ret is zero
- * before. */
+/* Returns 1: the store has the rank, which belongs to this session from now on; 0: it does not;
+ * -errno. *ret must be zeroed. */
 static int write_place_find(struct store *st, int64_t session, const char *boot_id,
 			    const struct intake_about *a, struct intake_place *ret)
 {
@@ -151,7 +151,8 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
 	before = st->unreadable;
 	err = err ? err : store_sums(st, stmt, 6, &ret->base);
-	ret->gone_on &= st->unreadable == before; /* what of the model's is not ours is not known */
+	/* the part of the model's ledger that is not stored is unknown */
+	ret->gone_on &= st->unreadable == before;
 	until_ns = store_int(stmt, 5);
 	store_done(stmt);
 	if (!err && st->unreadable != unreadable)
@@ -177,9 +178,9 @@ static int write_job_make(struct store *st, const struct intake_about *a, int64_
 		   : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
 }
 
-/* The run that the model says, where the store has it of this session. Numbers begin anew when the
- * model had to forget the job: no run goes on that was over as a whole. -ENOENT: the store has it
- * not. */
+/* Finds the run with the number that the model gave in this session. Numbers start again when the
+ * model had to forget the job, so a run that was over as a whole is not continued. -ENOENT: there
+ * is none. */
 static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 			      const struct intake_about *a, int64_t *ret_id)
 {
@@ -191,9 +192,9 @@ static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
 }
 
-/* The first of a run in this session: of the job's last run, if that is one of a session before,
- * unless it is over for this process: one of its ranks ended before this one began, or this is a
- * second one of the same number. -ENOENT: there is none. */
+/* Finds the run for the first rank of a run in this session: the job's last run, if it is of an
+ * earlier session and not over for this process. It is over if one of its ranks ended before this
+ * one began, or if this is a second process of the same rank. -ENOENT: there is none. */
 static int write_run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
 			  const struct intake_about *a, int64_t *ret_id)
 {
@@ -206,7 +207,8 @@ static int write_run_find(struct store *st, int64_t session, int64_t job, const 
 		a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
 }
 
-/* A rank of the run ended before this one began, which is not written yet. -ENOENT: so it is. */
+/* Returns -ENOENT if a rank of this run that is not written yet ended before this one began; 0
+ * otherwise. */
 static int write_run_goes_on(struct store *st, int64_t run, const struct intake_about *a,
 			     const struct write_ended *ended, uint32_t nended)
 {
@@ -251,8 +253,7 @@ static int write_rank_make(struct store *st, int64_t session, int64_t job, int64
 	static const struct sketch never;
 	int err;
 
-	/* A run that somebody joins is not over; one that began with another rank began with the
-	 * first. */
+	/* A run that another rank joins is not over; its start is that of its first rank. */
 	err = store_run(
 		st,
 		"UPDATE runs SET end_ns = NULL, end_mono_ns = NULL, status = NULL,"
@@ -303,8 +304,8 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-/* A minute holds more than it lasted though nothing explains that: said once, as it is a fault of
- * ours. */
+/* A minute has more time than it lasted and nothing explains it: logged once, because it is a bug
+ * of gp-bpf. */
 static void write_minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
 				  int64_t more_ns)
 {
@@ -320,8 +321,8 @@ static void write_minute_overfull(struct store *st, int64_t rank, const struct i
 #endif
 }
 
-/* Whatever else failed: no bucket is negative, and it ends no earlier than it began and lasted.
- * Returns what it holds. */
+/* Whatever else went wrong: no bucket is negative, and the minute ends no earlier than its start
+ * plus its time. Returns its time. */
 static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_minute *m)
 {
 	int64_t total_ns = sums_total(&m->sums), end_ns;
@@ -343,7 +344,7 @@ static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_m
 	}
 	if (!__builtin_mul_overflow(m->minute, STORE_MINUTE_NS, &end_ns) &&
 	    !__builtin_add_overflow(end_ns, total_ns, &end_ns) && m->until_ns < end_ns) {
-		if (total_ns) /* one that lost all is cut where its job was over */
+		if (total_ns) /* a minute that lost everything ends when its job was over */
 			write_minute_overfull(st, rank, m, end_ns - m->until_ns);
 		m->until_ns = end_ns;
 	}
@@ -370,7 +371,7 @@ static int write_minute_merge(struct store *st, int64_t rank, struct intake_minu
 	err = store_sums(st, stmt, 1, &had.sums);
 	err = err ? err : store_sketch(st, stmt, 3, &had.times);
 	store_done(stmt);
-	if (sums_total(&m->sums) >= 0) /* else it lost what it got later */
+	if (sums_total(&m->sums) >= 0) /* otherwise it lost time that it got later */
 		m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
 	m->steps += had.steps;
 	sums_add(&m->sums, &had.sums);
@@ -382,7 +383,7 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 {
 	int64_t held_ns;
 
-	m->joined = true; /* its time is the store's */
+	m->joined = true; /* its time is the stored one */
 	held_ns = write_minute_sane(st, rank, m);
 	return store_run(
 		st,
@@ -392,7 +393,7 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 		m->minute);
 }
 
-/* It may be there because the clock was set back, or because it is to lose what was taken back. */
+/* It may exist because the clock was set back, or because it has to lose time. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
 	static const struct sums nothing;
@@ -414,7 +415,7 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	return err ? err : write_minute_update(st, rank, &m);
 }
 
-/* The rank's next minute in that direction. 1, 0: there is none, or -errno. */
+/* Reads the rank's next minute in that direction. Returns 1, 0: there is none, or -errno. */
 static int write_minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
 {
 	sqlite3_stmt *stmt;
@@ -441,7 +442,7 @@ static int write_minute_next(struct store *st, int64_t rank, bool up, struct int
 	return err ? err : 1;
 }
 
-#define MOVES_MOST 50000 /* minutes that are looked at: more than a month */
+#define MOVES_MOST 50000 /* minutes that are searched: more than a month */
 
 static int write_moves(struct store *st, int64_t rank, const struct intake_minute *moves)
 {
@@ -453,8 +454,8 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 
 	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
 		err = write_minute_next(st, rank, up, &m);
-		if (!err &&
-		    up) { /* minutes were joined: the rest is before, so that sums stay whole */
+		/* minutes were merged: the rest is in earlier ones, and sums stay right */
+		if (!err && up) {
 			up = false;
 			m.minute = moves->minute;
 			continue;
@@ -568,7 +569,7 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* On the wall clock: an instant of the monotonic one, not far from the fact. */
+/* Converts an instant of the monotonic clock, near the fact, to wall time. */
 static int64_t write_wall_ns(const struct intake_note *n, uint64_t mono_ns)
 {
 	return n->real_ns - (int64_t)(n->mono_ns - mono_ns);
@@ -655,17 +656,17 @@ int write_note(struct store *st, const struct intake_note *n, int64_t rank)
 	}
 }
 
-/* ---- a job whose name became known late: what the store has of it by its former key ---------- */
+/* ---- a job whose name became known late: its data under its former key ----------------------- */
 
 #define MINUTE_NS 60000000000ll
 
-struct ledger { /* of a job, as the store has it */
+struct ledger { /* of a job, as stored */
 	struct intake_place place;
-	struct sums had; /* closed minutes, and the one that runs */
+	struct sums had; /* closed minutes and the running one */
 	int64_t start_ns, until_ns;
 };
 
-/* 1, 0: it has none, -errno. */
+/* Returns 1, 0: it has none, or -errno. */
 static int write_ledger_find(struct store *st, int64_t session, const struct intake_about *a,
 			     struct ledger *ret)
 {
@@ -692,7 +693,7 @@ static int write_minutes_delete(struct store *st, int64_t rank)
 	return err ? err : store_run(st, "DELETE FROM ranks WHERE id = ?", "i", rank);
 }
 
-/* A minute that both have is one. */
+/* Minutes that both have are added up. */
 static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 {
 	struct intake_minute m;
@@ -720,7 +721,7 @@ static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 	return err ? err : more;
 }
 
-/* Behind what there is: what lies between is not observed, unless the job was over. */
+/* Appends to the stored data: time in between is unobserved, unless the job was over. */
 static int write_ledger_append(struct store *st, struct ledger *from, struct ledger *to)
 {
 	struct intake_minute gap = {.minute = to->until_ns / MINUTE_NS, .until_ns = from->start_ns};
@@ -757,7 +758,7 @@ static int write_ledger_append(struct store *st, struct ledger *from, struct led
 			     from->place.id, p->id);
 }
 
-/* Where somebody else told of the job meanwhile, what both saw counts as it is stored
+/* If another watch wrote the job meanwhile, time that both observed counts as stored
  * (intake_place()). */
 static int write_ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
 			       const struct intake_about *was)
@@ -776,7 +777,7 @@ static int write_ledgers_merge(struct store *st, int64_t session, const struct i
 	return err ? err : write_minutes_delete(st, from.place.id);
 }
 
-/* Its runs come after those that there are. */
+/* Its runs get numbers after the existing ones. */
 static int write_rows_move(struct store *st, int64_t from, int64_t to)
 {
 	int64_t attempts;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.c - the thread that writes what is seen into the store.
- *
- * Two locks: `lock` guards the intake, for moments; `file` guards the store, for as long as the
- * disk takes, and belongs to the thread but for the question at the beginning what the store has of
- * a session. */
+/* writer.c - the thread that writes observations to the store. Two locks: `lock` protects the
+ * intake and is held for moments; `file` protects the store and is held as long as the disk takes.
+ * `file` belongs to the thread, except at the start, when the store is asked for its last fact of
+ * the session. */
 #include "userspace/store/writer.h"
 
 #include <pthread.h>
@@ -30,34 +29,34 @@ struct store_writer {
 	pthread_t thread;
 	pthread_mutex_t lock, file;
 	pthread_cond_t asked, answered;
-	bool ended;		    /* the thread does nothing more */
-	bool stop, wanted, started; /* wanted: now, not when the second is over */
+	bool ended;		    /* the thread has ended */
+	bool stop, wanted, started; /* wanted: write at once, not when the second is over */
 	bool handed_over;
-	bool idle;		/* the thread waits for something to write, not for time to pass */
-	uint64_t asks, answers; /* of store_writer_snapshot(wait) */
+	bool idle; /* the thread waits for something to write, not for the next second */
+	uint64_t asks, answers; /* for store_writer_snapshot(wait) */
 	struct intake *intake;
 	struct write_session session;
 	struct store *store;	   /* NULL: could not be opened */
-	uint32_t typed;		   /* a bit for each type that it was told of */
-	bool known;		   /* the session was written into this store */
-	int trouble;		   /* of the last transaction; 0: none */
-	_Atomic uint64_t until_ns; /* that a locked file is waited for; 0: as long as usual */
+	uint32_t typed;		   /* bit per type whose name was written */
+	bool known;		   /* the session was written to this store */
+	int trouble;		   /* error of the last transaction; 0: none */
+	_Atomic uint64_t until_ns; /* how long a locked file is waited for; 0: the default */
 	uint64_t trouble_ns, next_ns, reopen_ns, retain_ns;
 	struct store_writer_stats stats;
 };
 
 /* ---- one turn of the thread ------------------------------------------------------------------ */
 
-/* The store is there, ranks have a place in it, minutes and notes are written. */
+/* Opens the store, finds the places of ranks, then writes minutes and notes. */
 
 #define RETAIN_NS    600000000000ull
 #define PLACE_ROUNDS 8
 
 struct taken {			 /* copied under the lock, written without it */
-	struct intake_rank **of; /* the ranks that the copies are of */
+	struct intake_rank **of; /* the ranks of the copies */
 	struct intake_rank *ranks;
 	struct intake_minute *minutes; /* of each rank, in order */
-	uint32_t *count;	       /* of each rank's */
+	uint32_t *count;	       /* for each rank */
 	struct intake_note *notes;
 	uint32_t nranks, nminutes, nnotes;
 	uint64_t last_fact;
@@ -85,7 +84,7 @@ static enum store_trouble writer_trouble(int err)
 	return (enum store_trouble)t;
 }
 
-/* On this thread: a disk that does not answer holds up nobody else. */
+/* Called on this thread, so that a hanging disk delays no other one. */
 static uint64_t writer_files_size(const struct store_writer *w)
 {
 	char journal[PATH_MAX + 8];
@@ -107,7 +106,7 @@ static void writer_transaction_done(struct store_writer *w)
 	w->stats.last_ns = clock_real_ns();
 }
 
-/* Said when it begins, or is another one, and when it is over. */
+/* Logs when an error begins or changes, and when it is over. */
 static void writer_report_trouble(struct store_writer *w, int err)
 {
 	uint64_t bytes = writer_files_size(w);
@@ -135,7 +134,7 @@ static void writer_report_trouble(struct store_writer *w, int err)
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* Opens the store. 0 or -errno. */
+/* Opens the store. Returns 0 or -errno. */
 static int writer_connect(struct store_writer *w)
 {
 	int err = store_open_until(&w->store, w->path, STORE_WRITE, &w->until_ns);
@@ -149,7 +148,7 @@ static int writer_connect(struct store_writer *w)
 	return store_exec(w->store, limit);
 }
 
-/* A store without our session is not the one that we wrote: it gets everything again. */
+/* A store without our session is another one: everything is written again. */
 static int store_reconnect(struct store_writer *w)
 {
 	int64_t id;
@@ -196,7 +195,7 @@ static int store_ready(struct store_writer *w)
 	return err;
 }
 
-/* Types of custom events that have time get a name there. */
+/* Writes the names of custom types that have time. */
 static int writer_name_types(struct store_writer *w)
 {
 	struct type_names names;
@@ -236,7 +235,7 @@ static int writer_by_start(const void *a, const void *b)
 	       (x->about.start_mono_ns < y->about.start_mono_ns);
 }
 
-/* Those without a place, oldest first: whose run another one's is hangs on that. */
+/* Collects ranks without a place, oldest first, because the run of a later one depends on it. */
 static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ranks,
 				struct intake_about *about, struct write_ended *ended,
 				uint32_t *ret_ended)
@@ -261,8 +260,8 @@ static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ran
 	return n;
 }
 
-/* ended has room for all of them too: one that the store has as running may have ended while nobody
- * wrote, and another one begun. */
+/* `ended` has room for all of them, too: a rank that is stored as running may have ended while
+ * nothing was written, and another one begun. */
 static int writer_places_write(struct store_writer *w, const struct intake_about *about,
 			       struct intake_place *places, uint32_t n, struct write_ended *ended,
 			       uint32_t nended)
@@ -300,7 +299,7 @@ static int writer_place_ranks(struct store_writer *w)
 		pthread_mutex_lock(&w->lock);
 		for (uint32_t i = 0; i < n; i++)
 			if (ranks[i]->about.job_key ==
-			    about[i].job_key) /* else it was renamed meanwhile */
+			    about[i].job_key) /* otherwise it was renamed meanwhile */
 				intake_place(w->intake, ranks[i], &at[i]);
 		writer_transaction_done(w);
 		pthread_mutex_unlock(&w->lock);
@@ -322,8 +321,7 @@ static void writer_taken_free(struct taken *k)
 	free(k->notes);
 }
 
-/* Everything before the last snapshot: the number of facts that goes with it stands for all
- * ranks. */
+/* Takes everything before the last snapshot: one number of facts is valid for all ranks. */
 static int writer_cycle_take(struct intake *t, struct taken *k)
 {
 	*k = (struct taken){.last_fact = t->closed};
@@ -400,7 +398,7 @@ static int writer_write_cycle(struct store_writer *w)
 	return err;
 }
 
-/* Writes all that waits, with `file` held. -errno: it waits on. */
+/* Writes everything that waits; called with `file` held. -errno: it is retried. */
 static int writer_cycle(struct store_writer *w)
 {
 	uint64_t now = clock_mono_ns();
@@ -419,7 +417,7 @@ static int writer_cycle(struct store_writer *w)
 		err = store_retain(w->store, clock_real_ns(), w->options.keep_ns,
 				   w->options.size_bytes);
 	}
-	if (err == -EBADMSG && w->store) { /* opened anew it is looked at, and set aside */
+	if (err == -EBADMSG && w->store) { /* when it is opened again it is checked and renamed */
 		store_close(w->store);
 		w->store = NULL;
 		w->reopen_ns = 0;
@@ -430,10 +428,10 @@ static int writer_cycle(struct store_writer *w)
 
 #define PERIOD_NS   1000000000ull
 #define CLOSE_TRIES 3
-#define DEAD_NS	    5000000000ull /* a disk that takes longer is taken for dead */
-#define OPEN_NS	    500000000ull  /* that the beginning waits for a file that is locked ... */
-#define CLOSE_NS    500000000ull  /* ... and the end */
-#define WAIT_ROWS   64		  /* minutes that may wait where nothing comes in real time */
+#define DEAD_NS	    5000000000ull /* a disk that takes longer is treated as dead */
+#define OPEN_NS	    500000000ull  /* how long a locked file is waited for at the start ... */
+#define CLOSE_NS    500000000ull  /* ... and at the end */
+#define WAIT_ROWS   64		  /* minutes that may wait in a replay */
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
@@ -493,7 +491,7 @@ static int writer_start(struct store_writer *w)
 	pthread_cond_init(&w->asked, &attr);
 	pthread_cond_init(&w->answered, &attr);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all); /* they are the loop's */
+	sigfillset(&all); /* the main thread handles signals */
 	pthread_sigmask(SIG_BLOCK, &all, &was);
 	err = -pthread_create(&w->thread, NULL, writer_run, w);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
@@ -546,7 +544,7 @@ void store_writer_hand_over(struct store_writer *w)
 	w->handed_over = true;
 }
 
-/* false: a call of the thread's does not come back. */
+/* Returns false if a call of the thread does not return. */
 static bool writer_thread_ends(struct store_writer *w)
 {
 	uint64_t until_ns = clock_mono_ns() + DEAD_NS;
@@ -574,7 +572,7 @@ int store_writer_close(struct store_writer *w)
 		return 0;
 	if (!writer_thread_ends(w)) {
 		log_error("%s: its disk does not answer: what was not written is lost", w->path);
-		return -ETIMEDOUT; /* the thread has w for good */
+		return -ETIMEDOUT; /* w is never freed, because the thread still uses it */
 	}
 	pthread_join(w->thread, NULL);
 	store_writer_stats(w, &lost);
@@ -603,7 +601,7 @@ int store_writer_close(struct store_writer *w)
 	return left ? -EIO : 0;
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 void store_writer_session(struct store_writer *w, const struct gp_session *s,
 			  uint64_t start_mono_ns)
@@ -651,7 +649,7 @@ void store_writer_fact(struct store_writer *w, const struct fact *f)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void writer_wait_written(struct store_writer *w)
 {
 	uint64_t ask = ++w->asks;

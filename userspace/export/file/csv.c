@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for spreadsheets and data frames: --export csv:DIR. Steps, checkpoints and disruptions, a
- * row for each fact, with the fields of its JSON line. */
+/* csv.c - tables for spreadsheets and data frames: --export csv:DIR. Steps, checkpoints and
+ * disruptions: one row for each fact, with the fields of its JSON line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +19,7 @@
 #include "userspace/export/file/file_writer.h"
 #include "userspace/export/file/line_writer.h"
 
-#define SAVE_NS 500000000ull /* that a save of the state waits for a slow disk */
+#define SAVE_NS 500000000ull /* longest wait for a slow disk when the state is saved */
 
 enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
 
@@ -50,7 +50,7 @@ static const struct {
 struct csv_export {
 	char *dir;
 	struct csv_file {
-		struct line_writer *writer; /* NULL: it is not open */
+		struct line_writer *writer; /* NULL: not open */
 		bool numbered;		    /* resumed: facts up to this number are in the file */
 		uint64_t last;
 		uint64_t rows;
@@ -79,7 +79,7 @@ static void csv_head(struct buffer *b, const struct fact *f)
 	csv_nonzero(b, f->pid);
 }
 
-/* An object of JSON in one cell; empty where there is nothing. */
+/* Writes a JSON object to one cell; empty if it has no members. */
 static void csv_parts(struct buffer *b, struct buffer *object)
 {
 	if (object->len)
@@ -237,7 +237,7 @@ static char *file_path(const struct csv_export *c, int table)
 	return asprintf(&path, "%s/%s", c->dir, tables[table].file) < 0 ? NULL : path;
 }
 
-/* The number that the last row begins with; a header alone: 0. */
+/* Returns the number at the start of the last row; 0: only a header. */
 static int csv_resume(struct csv_file *file, const char *path)
 {
 	uint64_t bytes;
@@ -272,8 +272,8 @@ struct columns_ask {
 	const char *path, *columns;
 };
 
-/* Rows of two versions in one table would be under the wrong names: a file of other columns is
- * renamed to FILE.N. The answer: N, 0 where the columns are the same. */
+/* Rows of two versions in one table would be under the wrong names: a file with other columns is
+ * renamed to FILE.N. Returns N, 0 when the columns are the same. */
 static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
 {
 	const struct columns_ask *a = arg;
@@ -295,7 +295,7 @@ static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
 	return err ? err : (ssize_t)sizeof(n);
 }
 
-/* *ret_other: the file had other columns, and is another one's now. */
+/* *ret_other: the file had other columns and was renamed. */
 static int csv_columns_settle(const char *path, int table, bool *ret_other)
 {
 	struct columns_ask ask = {path, tables[table].columns};
@@ -355,7 +355,7 @@ static int csv_close(void *state)
 	for (int i = 0; i < CSV_TABLES; i++) {
 		lost = line_writer_close(c->files[i].writer);
 		path = lost && c->replay ? file_path(c, i) : NULL;
-		if (path && !file_writer_tail(path, NULL, &tail, &bytes)) /* a torn row */
+		if (path && !file_writer_tail(path, NULL, &tail, &bytes)) /* a partial row */
 			free(tail);
 		free(path);
 		err = err ? err : lost;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON lines: --export json[:FILE[,size=SIZE][,keep=N]|-]. */
+/* json.c - JSON lines: --export json[:FILE[,size=SIZE][,keep=N]|-]. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,19 +17,19 @@
 
 #define KEEP_USUAL   3
 #define KEEP_MOST    1000
-#define SERVICE_SIZE (256ull << 20) /* of a service whose --export names none */
-#define LINES_BYTES  65536	    /* read of each end of a file */
-#define SAVE_NS	     500000000ull   /* that a save of the state waits for a slow disk */
+#define SERVICE_SIZE (256ull << 20) /* for a service whose --export gives none */
+#define LINES_BYTES  65536	    /* read from each end of a file */
+#define SAVE_NS	     500000000ull   /* longest wait for a slow disk when the state is saved */
 
 struct json_export {
 	struct line_writer *writer;
 	bool numbered; /* resumed: facts up to this number are in the file */
 	uint64_t last;
-	uint64_t lines; /* handed over; the last one's: */
+	uint64_t lines; /* passed to the line writer; of the last one: */
 	uint64_t seq, mono_ns;
 	int64_t real_ns;
-	int64_t flushed_ns; /* of the last snapshot at which all was well, UTC; 0: none */
-	bool ended;	    /* the end was told, but its sums come with the last snapshot */
+	int64_t flushed_ns; /* UTC, last snapshot without trouble; 0: none */
+	bool ended;	    /* the end was reported, but its sums come with the last snapshot */
 	struct fact end_fact;
 	struct gp_end end;
 };
@@ -41,7 +41,7 @@ static uint64_t json_seq(const char *line)
 	return at ? strtoull(at + 6, NULL, 10) : 0;
 }
 
-/* Lines of a whole file: they are numbered. */
+/* Counts the lines of a whole file by their numbers. */
 static uint64_t json_lines_in(int fd)
 {
 	static char text[LINES_BYTES + 1];
@@ -105,8 +105,8 @@ static uint64_t json_last(char *tail)
 	return last;
 }
 
-/* A bounded file that was about to begin has its last line in the one before it. 0; -ENOENT: there
- * is no file to continue; -errno after one line. */
+/* A bounded file that was just begun has its predecessor's last line in the renamed file. Returns
+ * 0; -ENOENT: there is no file to continue; -errno after one line. */
 static int json_resume(const char *path, bool bounded, uint64_t *ret_last)
 {
 	uint64_t bytes = 0, bytes_before;
@@ -138,7 +138,7 @@ static void json_gap(void *ctx, struct buffer *out, uint64_t lines)
 	buffer_add(out, "\n", 1);
 }
 
-/* For a replay open() logs it, with its warning. */
+/* For a replay, open() logs the error with its warning. */
 static int json_check(const char *arg, const struct export_options *opt)
 {
 	char *path = strdup(arg && *arg ? arg : "-");
@@ -247,7 +247,7 @@ static void json_archive(void *state, struct archive *a)
 	j->lines = stats.waiting;
 }
 
-/* Every fact is a line. */
+/* Every fact is one line, so the numbers give the count. */
 static void json_missed(void *state, uint64_t upto)
 {
 	struct json_export *j = state;

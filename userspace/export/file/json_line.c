@@ -51,7 +51,7 @@ static void line_start(struct buffer *out, const struct gp_session *s)
 	json_string(out, "command", s->command);
 }
 
-/* Where the process runs; a rank that nothing is known of has them all, null. */
+/* Writes the workload location; all fields are null if it is unknown. */
 static void line_place(struct buffer *out, const struct gp_place *p)
 {
 	static const struct gp_place none = {.attempt = -1};
@@ -66,7 +66,7 @@ static void line_place(struct buffer *out, const struct gp_place *p)
 	json_string(out, "job_from", p->job_from ? job_from_name[p->job_from] : NULL);
 }
 
-/* Empty: not known. */
+/* Empty: unknown. */
 static void line_scheduling(struct buffer *out, const struct scheduling *s)
 {
 	json_open(out, "scheduling", '{');
@@ -204,8 +204,8 @@ static void line_range(struct buffer *out, const struct fact_range *r,
 	json_uint(out, "duration_ns", r->end_ns - r->start_ns);
 }
 
-/* Fields that are unknown while the disruption lasts, or because the job was not resumed, are null.
- */
+/* Fields that are unknown while the disruption lasts, or because the job was not resumed, are
+ * null. */
 static void line_disruption(struct buffer *out, const struct job_disruption *disruption)
 {
 	const struct job_cause *why = &disruption->why;
@@ -356,7 +356,7 @@ static void line_entry(struct buffer *out, const struct monitor_entry *e)
 	}
 }
 
-/* A loss that is no number any more is news, and JSON has no word for it. */
+/* A loss that is NaN or infinite is important, and JSON has no number for it. */
 static void line_not_finite(struct buffer *out, const struct monitor_event *ev)
 {
 	bool any = false;
@@ -442,7 +442,7 @@ static void line_head(struct buffer *out, const struct fact *f)
 	if (f->pid)
 		json_uint(out, "pid", f->pid);
 	else
-		json_null(out, "pid"); /* of another node's process */
+		json_null(out, "pid"); /* it belongs to a process of another node */
 }
 
 void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last)

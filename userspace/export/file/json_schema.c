@@ -2,7 +2,7 @@
 /* json_schema.c - the JSON Schema of the lines that --export json writes. */
 #include "userspace/export/export.h"
 
-/* JSON is made of C tokens, so the preprocessor can quote it: one LINE, one line of output. */
+/* JSON consists of C tokens, so the preprocessor can quote it: one LINE is one line of output. */
 #define LINE(...) #__VA_ARGS__ "\n"
 
 /* clang-format off */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service said of each point. Contract: google.rpc.Status as JSON with details of
- * google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo; texts as they were seen of
- * the service. */
+/* answer.c - what the service answered for each point. Contract: google.rpc.Status as JSON with
+ * details of google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo; texts as
+ * observed from the service. */
 #include "userspace/export/gcm/answer.h"
 
 #include <cjson/cJSON.h>
@@ -14,9 +14,9 @@
 
 #include "userspace/base/log.h"
 
-#define DETAILS_MAX 64	    /* looked at */
-#define RETRY_MAX_S 86400.0 /* longer ones are as long */
-#define SEGMENT_MAX 4096    /* bytes of a message's part that are looked at */
+#define DETAILS_MAX 64	    /* details that are read */
+#define RETRY_MAX_S 86400.0 /* longer delays are cut to this */
+#define SEGMENT_MAX 4096    /* bytes of a part of a message that are read */
 
 /* google/rpc/code.proto */
 enum rpc_code {
@@ -43,8 +43,8 @@ struct reading {
 	struct answer *to;
 	uint32_t count, named;
 	enum sender_drop cause; /* of the status */
-	bool whole;		/* names were of a request that was refused as one */
-	bool partial;		/* the service says that it looked at each */
+	bool whole;		/* names were given for a request that was refused as a whole */
+	bool partial;		/* the answer says that each point was checked */
 	struct summary summary;
 };
 
@@ -66,7 +66,7 @@ static enum sender_drop answer_cause_of_status(long status)
 	case 501:
 		return SENDER_DROP_invalid;
 	default:
-		/* A redirect is some portal's in between. */
+		/* A redirect comes from a proxy or portal. */
 		return status >= 500 || status < 400 ? SENDER_DROP_unavailable
 						     : SENDER_DROP_invalid;
 	}
@@ -106,12 +106,12 @@ static const struct {
 	{"must be written in order", NULL, SENDER_DROP_older, FATE_DROPPED},
 	{"more frequently than", NULL, SENDER_DROP_frequent, FATE_DROPPED},
 	{"written more than", "in the past", SENDER_DROP_aged, FATE_DROPPED},
-	/* It stays so for a day: trying again would only take the others' time. */
+	/* This lasts for a day: retrying would only take time from other points. */
 	{"too many time series", NULL, SENDER_DROP_quota, FATE_DROPPED},
 	{"internal error occurred", NULL, SENDER_DROP_unavailable, FATE_AGAIN},
 };
 
-/* What a text says, else what the cause alone does. */
+/* Returns the fate by the text, or else by the cause alone. */
 static enum fate answer_fate_of(const char *text, enum sender_drop *cause)
 {
 	for (size_t i = 0; text && i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -124,7 +124,7 @@ static enum fate answer_fate_of(const char *text, enum sender_drop *cause)
 										: FATE_DROPPED;
 }
 
-/* The first word on a point counts. */
+/* The first statement about a point counts. */
 static void answer_name_point(struct reading *r, uint32_t i, enum fate fate, enum sender_drop cause)
 {
 	if (r->to->fate[i] != FATE_WRITTEN)
@@ -134,7 +134,7 @@ static void answer_name_point(struct reading *r, uint32_t i, enum fate fate, enu
 	r->named++;
 }
 
-/* "0-53,60]": behind it; NULL: it is something else. */
+/* Reads "0-53,60]". Returns the position after it; NULL: something else. */
 static const char *answer_name_ranges(struct reading *r, const char *at, enum fate fate,
 				      enum sender_drop cause)
 {
@@ -154,8 +154,8 @@ static const char *answer_name_ranges(struct reading *r, const char *at, enum fa
 	return at[-1] == ']' ? at : NULL;
 }
 
-/* One statement: "WHAT: timeSeries[3]", "timeSeries[0-53,60]: WHAT", "Field timeSeries[1].points[0]
- * WHAT". */
+/* Reads one statement: "WHAT: timeSeries[3]", "timeSeries[0-53,60]: WHAT", "Field
+ * timeSeries[1].points[0] WHAT". */
 static void answer_read_segment(struct reading *r, const char *segment, enum sender_drop cause)
 {
 	static const char *const names[] = {"timeSeries[", "time_series["};
@@ -174,7 +174,7 @@ static void answer_read_segment(struct reading *r, const char *segment, enum sen
 		r->to->start = true;
 }
 
-/* Statements are divided by semicolons. */
+/* Semicolons separate statements. */
 static void answer_read_message(struct reading *r, const char *text, enum sender_drop cause)
 {
 	char segment[SEGMENT_MAX];
@@ -194,7 +194,7 @@ static double answer_number(const cJSON *o, const char *key)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
 
-	if (cJSON_IsString(v)) /* integers of 64 bits are texts */
+	if (cJSON_IsString(v)) /* 64-bit integers are strings */
 		return strtod(v->valuestring, NULL);
 	return cJSON_IsNumber(v) ? v->valuedouble : 0;
 }
@@ -235,7 +235,7 @@ static void answer_read_detail(struct reading *r, const cJSON *detail)
 	}
 }
 
-/* Of one error's points those that no message named. */
+/* Returns the number of points of one error that no message named. */
 static uint32_t answer_nameless(const cJSON *error, enum sender_drop cause, uint32_t left,
 				uint32_t named[SENDER_DROP_COUNT])
 {
@@ -247,7 +247,7 @@ static uint32_t answer_nameless(const cJSON *error, enum sender_drop cause, uint
 	return unnamed < left ? unnamed : left;
 }
 
-/* What failed without a name: counted by the causes that the summary tells. */
+/* Counts failures without a name by the causes in the summary. */
 static void answer_read_summary(struct reading *r)
 {
 	uint32_t failed = r->count - (uint32_t)r->summary.success, named[SENDER_DROP_COUNT] = {0};
@@ -274,8 +274,8 @@ static void answer_read_summary(struct reading *r)
 		}
 	}
 	r->to->blind[r->cause] += left;
-	/* All of the rest, or some that are to be tried again: then all of them are, and what the
-	 * service has by now it will not take twice. */
+	/* Either all of the rest failed, or some of it is to be retried: then all of it is, and the
+	 * service refuses points that it already has. */
 	if (!again && rest < r->count - r->named)
 		return;
 	r->to->maybe |= rest < r->count - r->named;
@@ -300,7 +300,7 @@ static void answer_read_error(struct reading *r, const cJSON *error)
 			break;
 		answer_read_detail(r, d);
 	}
-	/* An error's own code is nearer than that of the whole reply. */
+	/* The code of an error is more specific than that of the whole reply. */
 	cJSON_ArrayForEach(e, r->summary.errors)
 	{
 		status = cJSON_GetObjectItemCaseSensitive(e, "status");
@@ -312,7 +312,7 @@ static void answer_read_error(struct reading *r, const cJSON *error)
 		log_escape(r->to->why, sizeof(r->to->why), message, strlen(message));
 }
 
-/* The whole body, and nothing behind it. */
+/* Parses the whole body; nothing may follow. */
 static cJSON *answer_parse(const struct buffer *body)
 {
 	const char *end = NULL;
@@ -352,8 +352,8 @@ static void answer_read_failure(struct reading *r, const struct web_reply *reply
 	if (r->summary.there) {
 		answer_read_summary(r);
 	} else if (r->named) {
-		/* A field that cannot be parsed refuses all; a series that cannot be written does
-		 * not. */
+		/* A field that cannot be parsed refuses the whole request; a series that cannot be
+		 * written does not. */
 		if (r->whole && !r->partial)
 			answer_all_points(r, FATE_ALONE, SENDER_DROP_invalid);
 	} else {

@@ -40,7 +40,7 @@ int batch_add(struct batch *p, const struct batch_point *point, const char *text
 	item->len = (uint32_t)len;
 	buffer_add(&p->text, text, len);
 	if (p->text.failed) {
-		p->text.failed = false; /* what is in it is whole */
+		p->text.failed = false; /* the text is complete */
 		return -ENOMEM;
 	}
 	p->count++;
@@ -93,8 +93,8 @@ uint32_t batch_body(const struct batch *p, uint32_t *at, bool cumulative, struct
 	return body->failed ? 0 : n;
 }
 
-/* Behind the JSON object that begins at `at`, or NULL: brackets that do not fit, texts without an
- * end. */
+/* Returns the position after the JSON object that begins at `at`; NULL: unbalanced brackets or an
+ * unterminated string. */
 static const char *batch_object_end(const char *at, const char *end)
 {
 	char close[DEPTH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch.h - points as they go out: the JSON of each, byte for byte, with what its fate depends on.
- * What is tried again, or kept on disk, is thus the same as at first. Pure. */
+/* batch.h - points to be sent together: the JSON of each, and the data that its fate depends on.
+ * Points that are sent again, or are kept on disk, keep their exact text. Pure. */
 #ifndef EXPORT_BATCH_H
 #define EXPORT_BATCH_H
 
@@ -13,46 +13,49 @@
 #define BATCH_MAX (2 * SERIES_SET_MAX) /* points */
 
 struct batch_point {
-	uint64_t key;	/* of its series */
+	uint64_t key;	/* of its time series */
 	int64_t end_ns; /* UTC */
 	uint32_t at, len;
-	bool cumulative; /* of our own: worth keeping */
-	bool gone;	 /* done with; batch_sweep() takes it out */
-	bool maybe;	 /* was sent, and may have arrived */
-	bool tried;	 /* was in a request before */
-	uint8_t alone;	 /* times that it was sent again because of others in its request */
-	uint8_t most;	 /* points of a request with it; 0: any number */
-	uint8_t cause;	 /* enum sender_drop: why it is still here */
+	/* a cumulative point of gp-bpf's own series, which is kept on disk during an outage */
+	bool cumulative;
+	bool gone;  /* finished; batch_sweep() removes it */
+	bool maybe; /* was sent and may have arrived */
+	bool tried; /* was in an earlier request */
+	/* number of times it was sent again because other points of its request failed */
+	uint8_t alone;
+	uint8_t most;  /* most points allowed in a request with it; 0: any number */
+	uint8_t cause; /* enum sender_drop: reason that it is still here */
 };
 
-struct batch { /* zero is empty */
+struct batch { /* zeroed: empty */
 	struct batch_point *item;
 	uint32_t count, cap;
 	struct buffer text;
 };
 
 void batch_free(struct batch *p);
-void batch_clear(struct batch *p); /* keeps the memory */
-/* A copy of the point with this text (one JSON object). -ENOMEM, -E2BIG: there are BATCH_MAX. */
+void batch_clear(struct batch *p); /* Removes all points, keeps the memory. */
+/* Adds a copy of the point with this text (one JSON object). Returns 0, -ENOMEM, or -E2BIG when
+ * there are BATCH_MAX points. */
 int batch_add(struct batch *p, const struct batch_point *point, const char *text, size_t len);
-/* Takes out those that are gone. */
+/* Removes finished points. */
 void batch_sweep(struct batch *p);
 
-/* The body of the next request: points from *at on that are not gone (and are cumulative, where
- * only those are wanted), which moves behind them. Returns how many: at most REQUEST_SERIES, of
- * REQUEST_BYTES, and as many as each of them allows. */
+/* Writes the body of the next request: points from *at on that are not finished (cumulative: only
+ * cumulative ones), at most REQUEST_SERIES and REQUEST_BYTES, and no more than each of them allows.
+ * Advances *at. item: receives the index of each. Returns the number of points. */
 uint32_t batch_body(const struct batch *p, uint32_t *at, bool cumulative, struct buffer *body,
 		    uint32_t ret_item[REQUEST_SERIES]);
 
-/* Whether a text is one JSON object, as far as brackets and texts tell. */
+/* Returns true if a text is one JSON object, judged by its brackets and strings only. */
 bool batch_whole(const char *text, size_t len);
 
 struct batch_piece {
 	const char *text;
 	size_t len;
 };
-/* The elements of {"timeSeries":[{...},...]}: how many, or -EBADMSG where it is something else, or
- * more than max. Looks no closer than batch_whole(). */
+/* Splits {"timeSeries":[{...},...]} into its elements. Returns their number; -EBADMSG if it is
+ * something else or has more than max. Checks elements only as batch_whole() does. */
 int batch_split(const char *body, size_t len, struct batch_piece *ret, uint32_t max);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cloud Monitoring: --export cloud-monitoring. gcm/ has the series, cloud/ the identity of the
- * machine; this file joins both with a snapshot, on a thread of its own. */
+/* cloud_monitoring.c - Cloud Monitoring: --export cloud-monitoring. gcm/ makes the series, cloud/
+ * finds the identity of the machine; this file combines both with a snapshot, on a thread of its
+ * own. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,15 +21,15 @@
 
 #define NS_PER_MS	  1000000ull
 #define NS_PER_S	  1000000000ll
-#define INTERVAL_NS	  (30 * NS_PER_S) /* the goodput library's */
+#define INTERVAL_NS	  (30 * NS_PER_S) /* as the goodput library */
 #define INTERVAL_LEAST_NS (SENDER_SPACING_MS * (int64_t)NS_PER_MS)
-#define INTERVAL_STAND_NS NS_PER_S	  /* of a stand-in on this machine, which no quota guards */
-#define FLUSH_NS	  (10 * NS_PER_S) /* the goodput library's */
-#define PLACE_TRIES	  10		  /* intervals that a metadata server may take to come up */
+#define INTERVAL_STAND_NS NS_PER_S /* for a test server on this machine, which has no quota */
+#define FLUSH_NS	  (10 * NS_PER_S) /* as the goodput library */
+#define PLACE_TRIES	  10		  /* intervals that a metadata server may take to start */
 
 struct cloud_monitoring {
-	struct export_options opt; /* its texts are the caller's */
-	char project[64];	   /* of the exporter's argument; "": none */
+	struct export_options opt; /* its texts belong to the caller */
+	char project[64];	   /* from the exporter's argument; "": none */
 	struct gcm_identity id;
 	struct gcm_options rows;
 	struct web *web;
@@ -36,9 +37,9 @@ struct cloud_monitoring {
 	struct sender *sender;	 /* NULL: the project is not known yet, or nothing is sent */
 	struct line_writer *dry; /* NULL: requests are sent */
 	unsigned place_tries;
-	uint64_t unsent[SENDER_DROP_COUNT]; /* points, while there was nobody to send them */
-	int64_t least_ns;		    /* between two writes */
-	int64_t written_ns;		    /* of the last snapshot that was, UTC; 0: none */
+	uint64_t unsent[SENDER_DROP_COUNT]; /* points dropped before there was a sender */
+	int64_t least_ns;		    /* shortest interval between two writes */
+	int64_t written_ns;		    /* UTC, time of the last snapshot written; 0: none */
 	char disk_queue[PATH_MAX];
 	struct worker *worker;
 };
@@ -49,9 +50,9 @@ static const char *cloud_own_prefix(const struct cloud_monitoring *m)
 								   : SERIES_OWN_PREFIX;
 }
 
-/* ---- who we are ------------------------------------------------------------------------------ */
+/* ---- identity -------------------------------------------------------------------------------- */
 
-/* The first that says something stays. */
+/* The first value that is known stays. */
 static void cloud_identity_set_once(char *to, size_t len, const char *text)
 {
 	if (!*to && text)
@@ -74,8 +75,8 @@ static void cloud_identity_configured(struct cloud_monitoring *m)
 		id->node[0] = '\0';
 }
 
-/* All that series are written with was told: who else could be asked may be away for ever, as the
- * metadata server is to a pod that a network policy keeps from it. */
+/* Returns true when everything needed for series was configured. Then the metadata server need not
+ * be asked, which may be unreachable for ever, as for a pod with a network policy. */
 static bool cloud_identity_whole(const struct cloud_monitoring *m)
 {
 	const struct gcm_identity *id = &m->id;
@@ -84,7 +85,7 @@ static bool cloud_identity_whole(const struct cloud_monitoring *m)
 	       (*id->accelerator || !m->rows.library);
 }
 
-/* What the machine itself knows. -EAGAIN: not yet; last: then what is known has to do. */
+/* Asks the machine's metadata. -EAGAIN: not available yet; last: continue with what is known. */
 static int cloud_identity_found(struct cloud_monitoring *m, bool last)
 {
 	struct google_place place = {0};
@@ -96,7 +97,7 @@ static int cloud_identity_found(struct cloud_monitoring *m, bool last)
 		return 0;
 	if (google_place(m->google, &place) == -EAGAIN && ++m->place_tries < PLACE_TRIES && !last)
 		return -EAGAIN;
-	if (!*id->project) /* the credentials that a token is asked with name one */
+	if (!*id->project) /* the credentials name a project */
 		google_token(m->google, &header, why, sizeof(why));
 	buffer_free(&header);
 	cloud_identity_set_once(id->project, sizeof(id->project), google_project(m->google));
@@ -139,9 +140,9 @@ static void monitoring_view(const struct cloud_monitoring *m, struct export_view
 		view->dropped[i].count = is.dropped[i] + m->unsent[i];
 	}
 	view->dropped[view->ndropped]
-		.cause = "damaged"; /* on disk; of unknown size, each counts as one */
+		.cause = "damaged"; /* on disk; the size is unknown, so each counts as one */
 	view->dropped[view->ndropped++].count = is.damaged;
-	if (m->sender) /* else that was said where it was found */
+	if (m->sender) /* otherwise it was logged where it was found */
 		memcpy(view->trouble, is.trouble, sizeof(view->trouble));
 }
 
@@ -164,7 +165,7 @@ static void cloud_monitoring_write_dry(struct cloud_monitoring *m, const struct 
 	buffer_free(&body);
 }
 
-/* Logs a line if the user asked for the library's series where there can be none. */
+/* Logs a line if the user asked for the library's series and there can be none. */
 static void cloud_monitoring_report_no_place(const struct cloud_monitoring *m)
 {
 	if (m->rows.library && !*m->id.location)
@@ -172,7 +173,7 @@ static void cloud_monitoring_report_no_place(const struct cloud_monitoring *m)
 			"--gcm-workload-metrics: nothing of compute.googleapis.com/workload is written, as the service takes no point without a location: say --gcm-location ZONE");
 }
 
-/* Where several write each has a folder of its own: their points are of different projects. */
+/* Several exporters have a folder each, because their points belong to different projects. */
 static void cloud_disk_queue_place(struct cloud_monitoring *m)
 {
 	const char *dir = m->opt.state_dir, *project = m->id.project;
@@ -184,7 +185,8 @@ static void cloud_disk_queue_place(struct cloud_monitoring *m)
 			 project);
 }
 
-/* false: there is nobody to write to, which view says; what is not written counts as *ret_cause. */
+/* Returns false if there is no server to write to; view says why, and *ret_cause is the cause of
+ * points that are not written. */
 static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct export_view *view,
 			       enum sender_drop *ret_cause)
 {
@@ -200,7 +202,7 @@ static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct exp
 	if (cloud_identity_found(m, last)) {
 		snprintf(view->trouble, sizeof(view->trouble),
 			 "the metadata server does not answer yet");
-		*ret_cause = SENDER_DROP_superseded; /* the next ones stand for them */
+		*ret_cause = SENDER_DROP_superseded; /* later points replace them */
 		return false;
 	}
 	if (!*m->id.project) {
@@ -294,7 +296,7 @@ static int cloud_argument(struct cloud_monitoring *m, const char *arg)
 	return 0;
 }
 
-/* As the service wants it; a stand-in on this machine may be told of less. */
+/* At least the service's interval; a test server on this machine may use a shorter one. */
 static int cloud_interval(struct cloud_monitoring *m)
 {
 	bool stand_in = m->opt.endpoint && !strncmp(m->opt.endpoint, "http:", 5);
@@ -409,7 +411,7 @@ static void cloud_end(void *state, bool soon)
 	worker_end(((struct cloud_monitoring *)state)->worker, soon);
 }
 
-/* What could not be sent was told when it could not; points kept on disk are not lost. */
+/* Failures to send were logged when they happened; points kept on disk are not lost. */
 static int cloud_close(void *state)
 {
 	struct cloud_monitoring *m = state;

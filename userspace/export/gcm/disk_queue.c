@@ -18,7 +18,7 @@
 #include "userspace/base/path.h"
 #include "userspace/export/gcm/disk_queue_file.h"
 
-#define SEGMENTS     16 /* that a bound is divided into */
+#define SEGMENTS     16 /* number of files into which the bound is divided */
 #define SEGMENT_MOST (4u << 20)
 #define SEGMENTS_MAX 65536
 #define ID_MAX	     (UINT64_MAX / 2)
@@ -27,8 +27,8 @@
 
 struct segment {
 	uint64_t id, bytes;
-	uint64_t points; /* of records not yet taken */
-	uint64_t end;	 /* of its last whole record */
+	uint64_t points; /* in records not yet taken */
+	uint64_t end;	 /* end of the last complete record */
 };
 
 struct disk_queue {
@@ -37,8 +37,8 @@ struct disk_queue {
 	uint64_t max_bytes, bytes, points, next_id;
 	struct segment *segment;
 	uint32_t count, cap;
-	uint64_t read_at; /* in the first */
-	uint64_t peeked;  /* bytes of the record that was given; 0: none */
+	uint64_t read_at; /* offset in the first segment */
+	uint64_t peeked;  /* bytes of the record returned by disk_queue_peek(); 0: none */
 	uint32_t peeked_points;
 	struct disk_queue_lost lost;
 	struct buffer raw, packed;
@@ -65,16 +65,16 @@ static void disk_queue_close_fd(int *fd)
 	*fd = -1;
 }
 
-/* ---- how far it was read, on disk ------------------------------------------------------------ */
+/* ---- the cursor: how far the queue was read -------------------------------------------------- */
 
-/* Up to there all was taken. */
+/* Saves that everything up to there was taken. */
 static void disk_queue_mark(struct disk_queue *s, uint64_t id, uint64_t at)
 {
 	struct disk_queue_cursor c = {.id = id, .at = at};
 
 	memcpy(c.magic, disk_queue_magic, sizeof(c.magic));
 	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct disk_queue_cursor, crc));
-	/* Where that fails, points are sent once more after the next start: the service refuses
+	/* If this fails, points are sent again after the next start, and the service refuses
 	 * them. */
 	if (s->cursor >= 0 && pwrite(s->cursor, &c, sizeof(c), 0) != sizeof(c))
 		disk_queue_close_fd(&s->cursor);
@@ -102,7 +102,7 @@ static void disk_queue_segment_unlink(struct disk_queue *s, uint64_t id)
 	unlinkat(s->folder, name, 0);
 }
 
-/* The first segment goes. Returns points in it that were not taken. */
+/* Removes the first segment. Returns the number of its points that were not taken. */
 static uint64_t disk_queue_shift(struct disk_queue *s)
 {
 	uint64_t points = s->segment[0].points;
@@ -122,13 +122,13 @@ static uint64_t disk_queue_shift(struct disk_queue *s)
 static void disk_queue_make_room(struct disk_queue *s, uint64_t bytes)
 {
 	while (s->count && s->bytes + bytes > s->max_bytes) {
-		/* The record that is being sent is not lost: whoever has it has it. */
+		/* The record that is being sent is not lost: the caller has it. */
 		s->lost.room -= s->peeked ? s->peeked_points : 0;
 		s->lost.room += disk_queue_shift(s);
 	}
 }
 
-/* A descriptor of the file, if it is ours alone; -errno. */
+/* Returns a descriptor of the file if only this user can write it, else -errno. */
 static int disk_queue_segment(struct disk_queue *s, uint64_t id, int flags)
 {
 	char name[NAME_MAX_LEN];
@@ -152,8 +152,8 @@ static bool disk_queue_record_fits(const struct disk_queue_record *r)
 	       r->len <= DISK_QUEUE_LEN_MAX && r->newest_ns > 0;
 }
 
-/* Finds the records of a segment; taken: bytes of it that were taken before, 0: none. 1: there are
- * some; 0: none, or all were taken; -EACCES: it is none of ours. */
+/* Finds the records of a segment; taken: offset up to which they were taken before. Returns 1:
+ * there are some; 0: none, or all were taken; -EACCES: the file is not only ours. */
 static int disk_queue_segment_scan(struct disk_queue *s, struct segment *g, uint64_t taken,
 				   uint64_t *ret_read_at)
 {
@@ -316,16 +316,16 @@ void disk_queue_close(struct disk_queue *s)
 	disk_queue_close_fd(&s->read_fd);
 	disk_queue_close_fd(&s->write_fd);
 	disk_queue_close_fd(&s->cursor);
-	disk_queue_close_fd(&s->folder); /* and with it the lock */
+	disk_queue_close_fd(&s->folder); /* releases the lock, too */
 	buffer_free(&s->raw);
 	buffer_free(&s->packed);
 	free(s->segment);
 	free(s);
 }
 
-/* ---- in -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* The last segment, with room for more; a new one where need be. */
+/* Returns the last segment if it has room, else a new one. */
 static int disk_queue_segment_writable(struct disk_queue *s)
 {
 	uint64_t most = s->max_bytes / SEGMENTS;
@@ -357,7 +357,7 @@ static int disk_queue_segment_writable(struct disk_queue *s)
 	return 0;
 }
 
-/* The record in s->raw becomes r and s->packed. */
+/* Compresses s->raw into s->packed and fills r. */
 static int disk_queue_record_pack(struct disk_queue *s, struct disk_queue_record *r)
 {
 	uLongf len = compressBound((uLong)s->raw.len);
@@ -393,7 +393,7 @@ static int disk_queue_record_write(struct disk_queue *s, const struct disk_queue
 	n = pwritev(s->write_fd, iov, 2, (off_t)g->end);
 	if (n != (ssize_t)(sizeof(*r) + r->len)) {
 		err = n < 0 ? -errno : -ENOSPC;
-		/* Nothing may follow what is there in part, unless it can be taken back. */
+		/* Nothing may follow a partial record unless it can be cut off. */
 		if (ftruncate(s->write_fd, (off_t)g->end))
 			disk_queue_close_fd(&s->write_fd);
 		return err;
@@ -504,7 +504,7 @@ static int disk_queue_record_read(struct disk_queue *s, const struct disk_queue_
 	return disk_queue_record_points(&s->raw, r, ret);
 }
 
-/* The header of the first record, or -EBADMSG. */
+/* Reads the header of the first record. Returns 0 or -EBADMSG. */
 static int disk_queue_record_head(struct disk_queue *s, struct disk_queue_record *r)
 {
 	if (s->read_fd < 0)
@@ -520,7 +520,7 @@ static void disk_queue_record_take(struct disk_queue *s, uint64_t bytes, uint32_
 	struct segment *g = &s->segment[0];
 	uint64_t id = g->id;
 
-	/* What another wrote over a file that was counted. */
+	/* The file may have been overwritten after it was counted. */
 	points = points < g->points ? points : (uint32_t)g->points;
 	g->points -= points;
 	s->points -= points;

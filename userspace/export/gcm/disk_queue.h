@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_queue.h - points that could not be written, on disk until they can: a folder of files that
- * are only appended to, each of records, each of those what one request takes. Survives the end of
- * the process at any moment (not a loss of power: nothing is synced); a record that was not wholly
- * written, or that is damaged, is skipped with all behind it in its file, and counted. Bounded: the
- * oldest file gives way. Records come back in order; where they were taken up to is on disk too.
- * What is read is believed as far as it was checked: files of others are left alone. One process
- * has a folder. One thread's. */
+/* disk_queue.h - points that could not be written, queued on disk: a folder of files to which
+ * records are appended, each with the points of one request. Survives the end of the process at any
+ * moment, but not a power failure: nothing is synced. An incomplete or damaged record is skipped
+ * with the rest of its file, and counted. Bounded: the oldest file is removed. Records come back in
+ * order; the position up to which they were taken is on disk, too. Input is validated, and files of
+ * other users are ignored. Only one process uses a folder at a time. Not thread-safe. */
 #ifndef EXPORT_DISK_QUEUE_H
 #define EXPORT_DISK_QUEUE_H
 
@@ -13,30 +12,30 @@
 
 #include "userspace/export/gcm/batch.h"
 
-#define DISK_QUEUE_LEAST (256u << 10) /* bytes that a bound is at least */
+#define DISK_QUEUE_LEAST (256u << 10) /* smallest bound, in bytes */
 
-struct disk_queue_lost {  /* since it was opened */
-	uint64_t room;	  /* points: those of files that gave way, or that could not be written */
-	uint64_t aged;	  /* points */
-	uint64_t damaged; /* places where something could not be read; how many points is not
-			   * known */
+struct disk_queue_lost {  /* since the queue was opened */
+	uint64_t room;	  /* points of removed files, or that could not be written */
+	uint64_t aged;	  /* points that were too old */
+	uint64_t damaged; /* unreadable places; the number of points in them is unknown */
 };
 
 struct disk_queue;
-/* Made where it is not there, with mode 0700. 0; -EBUSY: another process has it; -EACCES: others
- * may write there; -errno. Nothing is logged. */
+/* Opens a folder; makes it with mode 0700 if it is missing. Returns 0; -EBUSY: another process uses
+ * it; -EACCES: other users may write there; -errno. Logs nothing. */
 int disk_queue_open(struct disk_queue **ret, const char *folder, uint64_t max_bytes);
-void disk_queue_close(struct disk_queue *s); /* NULL is fine */
-/* The folder, for what belongs beside the points: the spool's own descriptor. */
+void disk_queue_close(struct disk_queue *s); /* q may be NULL */
+/* Returns the descriptor of the folder, for other files beside the points; it belongs to the
+ * queue. */
 int disk_queue_folder(const struct disk_queue *s);
-/* Points of p that are items, at most REQUEST_SERIES, as one record. 0, or -errno: counted as
- * room. */
+/* Appends a record with `count` points of p (at most REQUEST_SERIES), by their indexes. Returns 0
+ * or -errno, counted in lost.room. */
 int disk_queue_add(struct disk_queue *s, const struct batch *p, const uint32_t *items,
 		   uint32_t count);
-/* The oldest record with a point that is not before oldest_ns (UTC), into an empty ret; those
- * before it are dropped. 0; -ENOENT: there is none; -ENOMEM. */
+/* Reads the oldest record with a point that is not older than oldest_ns (UTC) into ret, which is
+ * empty; drops older records. Returns 0, -ENOENT when there is none, or -ENOMEM. */
 int disk_queue_peek(struct disk_queue *s, int64_t oldest_ns, struct batch *ret);
-/* What disk_queue_peek() gave is done with: it will not come back, in another process neither. */
+/* Removes the record that disk_queue_peek() returned, for good. */
 void disk_queue_pop(struct disk_queue *s);
 uint64_t disk_queue_points(const struct disk_queue *s);
 uint64_t disk_queue_bytes(const struct disk_queue *s); /* on disk */

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_queue_file.h - the form of the spool's files. In the machine's byte order: they stay on it.
- *
- * NUMBER.points: the magic, then records, each a header and, packed by zlib, points (struct
- * disk_queue_point) and behind them their texts. cursor: up to where records were taken. */
+/* disk_queue_file.h - format of the queue's files, in the machine's byte order, as they stay on it.
+ * NUMBER.points: the magic, then records, each a header and, compressed by zlib, points (struct
+ * disk_queue_point) followed by their texts. cursor: the position up to which records were
+ * taken. */
 #ifndef EXPORT_DISK_QUEUE_FILE_H
 #define EXPORT_DISK_QUEUE_FILE_H
 
 #include "userspace/export/gcm/disk_queue.h"
 
 struct disk_queue_record {
-	uint32_t header_crc; /* of all behind it in the header */
-	uint32_t crc;	     /* of what is packed; both as zlib's crc32() */
-	uint32_t len, raw;   /* bytes packed, and unpacked */
+	uint32_t header_crc; /* of the header after this field */
+	uint32_t crc;	     /* of the compressed bytes; both as zlib's crc32() */
+	uint32_t len, raw;   /* bytes: compressed, and uncompressed */
 	uint32_t points, zero;
-	int64_t newest_ns; /* of its points' ends */
+	int64_t newest_ns; /* latest end of its points */
 };
 
 struct disk_queue_point {
 	uint64_t key;
 	int64_t end_ns;
 	uint32_t len;
-	uint32_t maybe; /* it was sent, and may have arrived */
+	uint32_t maybe; /* sent, may have arrived */
 };
 
 struct disk_queue_cursor {
 	char magic[8];
-	uint64_t id, at; /* of a file, and the byte in it */
+	uint64_t id, at; /* number of a file, and the offset in it */
 	uint32_t crc, zero;
 };
 
@@ -35,10 +35,10 @@ _Static_assert(sizeof(struct disk_queue_record) == 32 && sizeof(struct disk_queu
 
 #define DISK_QUEUE_RAW_MAX (REQUEST_BYTES + REQUEST_SERIES * sizeof(struct disk_queue_point))
 #define DISK_QUEUE_LEN_MAX                                                                         \
-	(DISK_QUEUE_RAW_MAX + DISK_QUEUE_RAW_MAX / 100 + 64) /* more than zlib ever makes of it */
+	(DISK_QUEUE_RAW_MAX + DISK_QUEUE_RAW_MAX / 100 + 64) /* more than zlib ever produces */
 
 extern const char disk_queue_magic[8];
-/* CRC of the header behind its own field. */
+/* Returns the CRC of the header without its first field. */
 uint32_t disk_queue_header_crc(const struct disk_queue_record *r);
 
 #endif

@@ -16,7 +16,7 @@ static const char *const value_name[] = {[SERIES_INT64] = "INT64",
 					 [SERIES_BOOL] = "BOOL",
 					 [SERIES_DISTRIBUTION] = "DISTRIBUTION"};
 
-/* proto3 JSON has integers of 64 bits as strings. */
+/* proto3 JSON has 64-bit integers as strings. */
 static void request_json_int64(struct buffer *b, const char *key, int64_t value)
 {
 	char digits[24];
@@ -150,7 +150,7 @@ bool request_next(const struct series_set *s, const char *own_prefix, const bool
 		request_put_series(body, s, &s->item[i], own_prefix);
 		if (body->failed)
 			return false;
-		/* One alone is always below the bound: its labels are. */
+		/* A single series is always below the bound, as its labels are bounded. */
 		if (n && body->len + strlen(BODY_END) > REQUEST_BYTES) {
 			body->len = before;
 			body->data[before] = '\0';

@@ -6,25 +6,26 @@
 
 #include "userspace/export/gcm/series.h"
 
-#define REQUEST_SERIES 200    /* of one request: metric_service.proto */
+#define REQUEST_SERIES 200    /* per request: metric_service.proto */
 #define REQUEST_BYTES  500000 /* likewise; Google's own C client stays below 512 000 */
 
-struct request_item {	 /* where a series stands in a body: what a partial failure is told by */
-	uint32_t series; /* number in the set */
+/* position of a series in a body; errors of a partial failure are assigned by it */
+struct request_item {
+	uint32_t series; /* index in the set */
 };
 
-/* The next request of a set, from *at on (0 at first), which moves behind it: of those that fit the
- * ones in keep, in order; keep NULL: all. body is written anew. false: there is no more, or no
- * memory (body->failed). items: REQUEST_SERIES of them, may be NULL. */
+/* Writes the next request of a set to body, from series *at (0 at first) on, and advances *at.
+ * keep: which series to send, NULL: all that are valid. items: receives REQUEST_SERIES entries; may
+ * be NULL. Returns false when there are no more series, or no memory (body->failed). */
 bool request_next(const struct series_set *s, const char *own_prefix, const bool *keep,
 		  uint32_t *at, struct buffer *body, struct request_item *items,
 		  uint32_t *ret_items);
-/* "/v3/projects/P/timeSeries" */
+/* Appends "/v3/projects/P/timeSeries". */
 void request_path(struct buffer *out, const char *project);
 /* Body of POST /v3/projects/P/metricDescriptors. */
 void request_descriptor(struct buffer *out, const struct series_row *row, const char *own_prefix,
 			const char *project);
-/* --dry-run: {"path": ..., "body": ...} and a newline. body is JSON already. */
+/* Appends a line of --dry-run: {"path": ..., "body": ...} and a newline. body is JSON. */
 void request_line(struct buffer *out, const char *path, const struct buffer *body);
 
 #endif

@@ -16,15 +16,15 @@
 #include "userspace/model/job/fact.h"
 
 #define ROWS_NS_PER_S 1e9
-/* What has ended is written for so long: a job is known to be over JOB_WAIT_NS after it was
- * disrupted, and the last word gets through an outage of five minutes. */
+/* Ended jobs and ranks are written for this long: the end of a job is known JOB_WAIT_NS after its
+ * disruption, and its last values get through an outage of five minutes. */
 #define ROWS_AFTER_NS (JOB_WAIT_NS + 300000000000ull)
 
 #define ROWS_NAME_MAX  256
 #define ROLLING_MOST_S 999999999 /* 31 years */
 
-/* Its figures are this node's to write, it has not ended long ago, and it has its name: of several
- * that are called the same the newest that goes on, or the newest where all have ended. */
+/* Returns true if this node writes the job, it runs or ended recently, and it owns its name: of
+ * several jobs with one name, the newest one that runs, or the newest one if all have ended. */
 static bool rows_job_shown(const struct snapshot *s, const struct job_view *j)
 {
 	if (!j->reported_here || (j->ledger.ended && s->mono_ns - j->ledger.now_ns > ROWS_AFTER_NS))
@@ -66,7 +66,7 @@ bool gcm_project_valid(const char *id)
 {
 	size_t len = strlen(id);
 
-	/* Domain-scoped ones have a point and a colon: "example.com:demo". */
+	/* Domain-scoped ids contain a dot and a colon: "example.com:demo". */
 	return len > 0 && len < sizeof(((struct gcm_identity *)NULL)->project) &&
 	       isalnum((unsigned char)*id) &&
 	       strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-.:") == len;
@@ -74,7 +74,7 @@ bool gcm_project_valid(const char *id)
 
 /* ---- our own series -------------------------------------------------------------------------- */
 
-/* A value that is unknown is absent, never 0. */
+/* An unknown value is absent, never 0. */
 
 #define LABEL_JOB                                                                                  \
 	{                                                                                          \
@@ -102,8 +102,8 @@ bool gcm_project_valid(const char *id)
 #define BOOL	     SERIES_BOOL
 #define DISTRIBUTION SERIES_DISTRIBUTION
 
-/* The one place of names: id, name, kind, type, unit, title, help, labels. The man page's table is
- * made of it (tests/unit/gcm_rows_test.c compares). */
+/* All names are only here: id, name, kind, type, unit, title, help, labels. The man page's table is
+ * made from it (tests/unit/gcm_rows_test.c compares them). */
 #define GCM_ROWS(X)                                                                                   \
 	X(job_steps, "job/step_count", CUMULATIVE, INT64, "1", "Steps",                               \
 	  "Training steps that the job made, those made again included.", LABEL_JOB)                  \
@@ -162,12 +162,12 @@ const struct series_row *const gcm_rows[] = {
 #undef X
 		NULL};
 
-struct own { /* a set in the making */
+struct own { /* the set that is being written */
 	struct series_set *set;
 	const struct snapshot *s;
 	uint32_t resource;
 	char job[ROWS_NAME_MAX], rank[12], pid[12], loop[12]; /* labels; "": absent */
-	int64_t start_ns;				      /* of what counts */
+	int64_t start_ns;				      /* of cumulative series */
 };
 
 static int64_t rows_own_real(const struct own *o, uint64_t mono_ns)
@@ -238,7 +238,7 @@ static uint32_t rows_own_resource(struct series_set *set, const struct gcm_ident
 	static const char *const instance[] = {"instance_id", "zone", NULL};
 	static const char *const generic[] = {"location", "namespace", "node_id", NULL};
 	const char *location = id->location, *dash = strchr(location, '-');
-	bool zone = dash && strchr(dash + 1, '-'); /* a region has one dash */
+	bool zone = dash && strchr(dash + 1, '-'); /* the name of a region has one dash */
 
 	if (*location && *id->cluster && *id->node)
 		return series_resource(set, "k8s_node", node,
@@ -271,7 +271,7 @@ static void rows_job_time(struct own *o, const struct job_view *j)
 
 static void rows_job_disruptions(struct own *o, const struct job_view *j)
 {
-	uint64_t rest = j->ledger.disruptions - j->unsettled; /* its cause may be another one yet */
+	uint64_t rest = j->ledger.disruptions - j->unsettled; /* its cause may still change */
 	const struct series *p;
 
 	for (uint32_t i = 0; i < j->ncauses; i++) {
@@ -294,7 +294,7 @@ static void rows_own_job_put(struct own *o, const struct job_view *j)
 	o->start_ns = j->since_real_ns > 0 ? j->since_real_ns
 					   : rows_own_real(o, j->ledger.start_ns);
 	rows_own_count(o, &row_job_steps, j->ledger.steps);
-	if (j->last_step || j->ledger.steps) /* 0: a restart went back to the start */
+	if (j->last_step || j->ledger.steps) /* 0: a restart began from the start */
 		rows_own_count(o, &row_job_number, j->last_step);
 	rows_job_time(o, j);
 	rows_own_seconds(o, &row_job_productive, (double)j->ledger.productive_gross_ns);
@@ -316,8 +316,8 @@ static const struct job_view *rows_own_job_of(const struct snapshot *s, const st
 	return NULL;
 }
 
-/* They have the same series: a rank, or, where it is not known, a process, which may have become
- * another program. */
+/* Returns true when both have the same series: the same rank, or, without a rank, the same process,
+ * which may have executed another program. */
 static bool rows_rank_same(const struct snapshot *s, const struct rank_view *a,
 			   const struct rank_view *b)
 {
@@ -348,8 +348,8 @@ static bool rows_rank_newest(const struct snapshot *s, const struct rank_view *r
 	return true;
 }
 
-/* Steps of a time that is at most a bound are in its bucket there, and below it here: a nanosecond
- * more, and the counts are exact, since times are whole nanoseconds. */
+/* The model counts a time equal to a bound in the bucket below it, the service in the bucket above
+ * it. Adding a nanosecond to the bounds makes the counts exact, as times are whole nanoseconds. */
 static void rows_step_time(struct own *o, const struct deviation_view *t)
 {
 	double bounds[DEVIATION_BOUNDS];
@@ -398,8 +398,7 @@ static void rows_rank_put(struct own *o, const struct rank_view *r, const struct
 	else
 		snprintf(o->pid, sizeof(o->pid), "%u", r->pid);
 	o->start_ns = r->since_real_ns > 0 ? r->since_real_ns : rows_own_real(o, r->observed_ns);
-	/* What was true stays so for a reader until it is told otherwise: of a process that ended
-	 * too. */
+	/* Readers keep the last value, so it is also written for a process that ended. */
 	rows_own_bool(o, &row_rank_hung, r->alive && r->hang.hung);
 	if (j->run_ranks > 1)
 		rows_own_bool(o, &row_rank_straggler, r->alive && r->straggle.now);
@@ -431,20 +430,18 @@ void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_
 /* ---- series of the goodput library ----------------------------------------------------------- */
 
 /* Metrics of ml-goodput-measurement 0.2.3 (src/gcp_metrics.py, src/monitoring.py): types, labels
- * and the case of their values are from there. performance has one meaning here, the ideal step
- * time. */
+ * and the case of their values are the library's. Performance is the ideal step time here. */
 
 #define CUMULATIVE_LOWER "cumulative" /* of disruptions and elapsed time */
 #define CUMULATIVE_UPPER "CUMULATIVE" /* of slice efficiency */
-/* Custom events are sent by type. The service has no source for hangs, whose time is sent as OTHER,
- * nor for time that was not observed. */
+/* Custom events are sent by type. The service knows no source for hangs, which are sent as OTHER,
+ * nor for unobserved time. */
 #define NEVER_TOLD                                                                                 \
 	((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_CUSTOM) | (1u << BADPUT_HANG) |                 \
 	 (1u << BADPUT_UNOBSERVED))
-#define DEVIATION_STEPS                                                                            \
-	100 /* the library's metric is of the last so many, where there are more                   \
-	     */
-#define DEVIATION_LONG 1100
+/* The library's metric covers this number of last steps. */
+#define DEVIATION_STEPS 100
+#define DEVIATION_LONG	1100
 
 #define ACCELERATOR                                                                                \
 	{                                                                                          \
@@ -510,7 +507,7 @@ static bool rows_library_begin(struct library *l, struct series_set *set,
 	return l->resource != UINT32_MAX;
 }
 
-/* With the labels that all have but performance. NULL: not kept. */
+/* Adds the labels that all of them except performance have. NULL: not kept. */
 static struct series *rows_put_series(struct library *l, const struct series_row *row)
 {
 	struct series *p = series_put(l->set, row, l->resource, l->end_ns);
@@ -542,7 +539,7 @@ static struct series *rows_put_count(struct library *l, const struct series_row 
 	return p;
 }
 
-/* NULL text: none. */
+/* text NULL: no label. */
 static void rows_put_label(struct library *l, const struct series *p, const char *name,
 			   const char *text)
 {
@@ -550,7 +547,7 @@ static void rows_put_label(struct library *l, const struct series *p, const char
 		series_label(l->set, name, text);
 }
 
-/* Of a window where size is not NULL: its seconds, digits alone. */
+/* size not NULL: for a window of this length in seconds, digits only. */
 static const struct series *rows_put_badput(struct library *l, const char *source, double value,
 					    const char *size)
 {
@@ -581,9 +578,10 @@ static void rows_put_elapsed(struct library *l, double s)
 		       CUMULATIVE_LOWER);
 }
 
-/* ---- of a log -------------------------------------------------------------------------------- */
+/* ---- from a log ------------------------------------------------------------------------------ */
 
-/* Two names that differ in bytes which no label can have are one series: the first one has it. */
+/* Two names that differ only in bytes not allowed in labels give one series: the first name has
+ * it. */
 static void rows_put_customs(struct library *l, const struct goodput_part *p,
 			     const struct goodput_names *names, const char *size)
 {
@@ -644,7 +642,7 @@ static void rows_answer_cumulative(struct library *l, const struct goodput_part 
 	if (p->has_deviation)
 		rows_put_real(l, &step_time_deviation, p->deviation_cumulative_s);
 	rows_put_elapsed(l, p->total_s);
-	/* 0: it is not known, as the library says that. */
+	/* 0: unknown, as in the library */
 	rows_put_real(l, &performance, p->has_ideal ? p->ideal_s : 0);
 	if (p->has_slices)
 		rows_put_efficiency(l, p->stepping_efficiency, p->available_efficiency,
@@ -680,9 +678,9 @@ void gcm_library_answer(struct series_set *out, const struct goodput_answer *ans
 	}
 }
 
-/* ---- of a job that runs here ----------------------------------------------------------------- */
+/* ---- from a job that runs here --------------------------------------------------------------- */
 
-/* The loop that makes its steps. NULL: none is known. */
+/* Returns the loop that makes the job's steps; NULL: unknown. */
 static const struct loop_view *rows_reference_loop(const struct snapshot *s,
 						   const struct job_view *j)
 {
@@ -700,8 +698,8 @@ static const struct loop_view *rows_reference_loop(const struct snapshot *s,
 	return NULL;
 }
 
-/* As the library's: of under 100 steps the mean, else the 90th percentile of the last 100; from
- * 1100 on less the usual one, for which the MAD of the last 1024 stands here. */
+/* As in the library: the mean of up to 100 steps, else the 90th percentile of the last 100; from
+ * 1100 on minus the usual deviation, for which the MAD of the last 1024 steps is used here. */
 static double rows_live_deviation(const struct loop_view *l)
 {
 	double ideal_s = (double)l->time.ideal_ns / ROWS_NS_PER_S, s[SNAPSHOT_RECENT], metric;
@@ -714,7 +712,7 @@ static double rows_live_deviation(const struct loop_view *l)
 					      : metric - (double)l->time.mad_ns / ROWS_NS_PER_S;
 }
 
-/* A hang is in OTHER: the service refuses a source that the library does not have. */
+/* A hang is part of OTHER: the service refuses sources that the library does not have. */
 static bool rows_live_exported(uint32_t bucket, uint64_t ns)
 {
 	if (bucket == BUCKET_GOODPUT || bucket == BUCKET_UNOBSERVED || bucket == BUCKET_HANG)
@@ -737,7 +735,8 @@ static void rows_live_cumulative(struct library *l, const struct snapshot *s,
 			rows_put_badput(l, name, (double)ns / ROWS_NS_PER_S, NULL);
 	}
 	rows_put_disruptions(l, j->ledger.disruptions);
-	if (j->last_step || j->ledger.steps) /* as the library, 0 after a restart from the start */
+	/* as in the library, 0 after a restart from the start */
+	if (j->last_step || j->ledger.steps)
 		rows_put_count(l, &max_productive_steps,
 			       j->last_step ? (int64_t)j->last_step - 1 : 0);
 	rows_put_elapsed(l, (double)ledger_elapsed(&j->ledger) / ROWS_NS_PER_S);
@@ -757,8 +756,8 @@ static uint64_t rows_live_type(const struct ledger_view *l, uint32_t type)
 	return 0;
 }
 
-/* A source that a job has had keeps its series: a reader would take its last value for the present
- * one. */
+/* A source that a job once had keeps its series: readers would otherwise take its last value for
+ * the current one. */
 static void rows_live_window(struct library *l, const struct snapshot *s, const struct job_view *j,
 			     const struct window_view *w, const char *size)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.h - what is written to Cloud Monitoring: the table of our own series, and the goodput
- * library's (compute.googleapis.com/workload/..., as ml-goodput-measurement 0.2.3 writes them).
- * Pure.
- *
- * Job-level series are written by the node of the job's reference rank alone; rank-level ones by
- * each node. */
+/* rows.h - the series for Cloud Monitoring: the table of gp-bpf's own, and those of the goodput
+ * library (compute.googleapis.com/workload/..., as ml-goodput-measurement 0.2.3 writes them). Pure.
+ * Series of a job are written only by the node of its reference rank, series of a rank by each
+ * node. */
 #ifndef EXPORT_ROWS_H
 #define EXPORT_ROWS_H
 
@@ -12,37 +10,39 @@
 #include "userspace/export/gcm/series.h"
 #include "userspace/model/snapshot.h"
 
-struct gcm_identity { /* "" where it is not known */
+struct gcm_identity { /* "": unknown */
 	char project[64], location[64], cluster[64], node[128], instance_id[32];
 	char accelerator[32]; /* "NVIDIA-H100", "UNKNOWN" */
-	char replica[64];     /* "0" unless told */
+	char replica[64];     /* "0" unless set */
 };
 
 #define GCM_ROLLING_MAX 8
 struct gcm_options {
-	bool library;			    /* the library's series too */
-	int64_t rolling_s[GCM_ROLLING_MAX]; /* windows of these; 0: no more */
+	bool library;			    /* also write the series of the goodput library */
+	int64_t rolling_s[GCM_ROLLING_MAX]; /* lengths of rolling windows; 0: unused */
 };
 
-/* "86400,300": of o the windows alone. -EINVAL: no list of different seconds, or too many. */
+/* Reads "86400,300" into the windows of o. Returns -EINVAL if it is not a list of different
+ * seconds, or too long. */
 int gcm_rolling_read(const char *text, struct gcm_options *o);
-/* An id or a number, as it may stand in a path. */
+/* Returns true for a project id or number that may stand in a path. */
 bool gcm_project_valid(const char *id);
 
-extern const struct series_row *const gcm_rows[]; /* our own, NULL-terminated */
+extern const struct series_row *const gcm_rows[]; /* gp-bpf's own series, NULL-terminated */
 
-/* All that a snapshot says. Cumulative series count from when this began to count them, in UTC. */
+/* Adds all own series of a snapshot. Cumulative series count from the instant (UTC) at which
+ * counting began. */
 void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id);
-/* What the model keeps of jobs that train here: of rolling_s the windows that it has
- * (--window-length), in percent of what was observed. Time that was not observed is in no series
- * but total_elapsed_time. Steps have numbers from 0, as the library's. Nothing where the location
- * is not known: the service wants it. */
+/* Adds the goodput library's series for jobs that train on this node: for each window of rolling_s
+ * that the model has (--window-length), in percent of the observed time. Unobserved time is only in
+ * total_elapsed_time. Steps are numbered from 0, as in the library. Adds nothing when the location
+ * is unknown, because the service requires it. */
 void gcm_library(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id,
 		 const struct gcm_options *o);
-/* The same from a log of the instrumented library, as of answer->now_us, in the library's own
- * semantics: where it raises there is nothing, and nothing without a job start. windows are those
- * of the query, as many as o has, in its order; their slice efficiency is over what of them the job
- * lived through, as their percentages are (the library's is over all of them). */
+/* The same from a log of the instrumented library, as of answer->now_us, in library semantics:
+ * nothing where the library raises an exception, or without a job start. The query's windows are
+ * those of o, in the same order. Slice efficiency of a window covers the part in which the job ran,
+ * as its percentages do (the library's covers all of it). */
 struct goodput_names;
 void gcm_library_answer(struct series_set *out, const struct goodput_answer *answer,
 			const struct goodput_names *names, const struct gcm_identity *id,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender.c - points to Cloud Monitoring: chosen, sent, spooled; descriptors made. */
+/* sender.c - sends points to Cloud Monitoring: selects, sends and queues them; makes
+ * descriptors. */
 #include "userspace/export/gcm/sender.h"
 
 #include <errno.h>
@@ -14,10 +15,10 @@
 #include "userspace/export/gcm/answer.h"
 #include "userspace/export/gcm/sender_private.h"
 
-/* ---- from a set of series to points that can go out ------------------------------------------ */
+/* ---- from a set of series to points that may be sent ----------------------------------------- */
 
 struct taking {
-	struct series_set set; /* what it points to is the caller's, but for the items */
+	struct series_set set; /* pointers belong to the caller, except `items` */
 	bool *keep;
 	uint64_t *key;
 	uint64_t dropped[SENDER_DROP_COUNT];
@@ -49,8 +50,8 @@ static bool sender_is_cumulative(const struct series *p)
 	return p->row->kind == SERIES_CUMULATIVE && !p->row->library;
 }
 
-/* Behind others that wait: a backlog that gets points as fast as the service takes them never ends.
- * An omitted point is part of the next one, whose sum continues. */
+/* Applies to points that queue after others: a backlog that grows as fast as the service accepts
+ * points would never end. The next point includes the omitted one, because its sum continues. */
 static bool sender_too_dense(struct sender *s, const struct series *p, uint64_t key)
 {
 	int64_t end_ns = s->behind && sender_is_cumulative(p) ? tracks_end_ns(s->tracks, key) : 0;
@@ -85,13 +86,13 @@ static void sender_choose(struct sender *s, struct taking *t, const struct serie
 			t->dropped[SENDER_DROP_superseded]++;
 		else
 			t->keep[i] = true;
-		/* At once, so that a series that is there twice is seen. */
+		/* recorded at once, so that a second point of the series is detected */
 		if (t->keep[i])
 			tracks_note(s->tracks, set, p, set->item[i].start_ns, t->key[i], now_ms);
 	}
 }
 
-/* What was held gives way to what is newer. */
+/* Drops held points that newer ones replace. */
 static void sender_supersede(struct sender *s, struct taking *t)
 {
 	struct table *newer = s->held.count ? table_new() : NULL;
@@ -136,9 +137,9 @@ static void sender_render(struct sender *s, struct taking *t)
 	}
 }
 
-/* What of the set can be written becomes held, and takes the place of what was. soon: one for each
- * series; marks those that come too soon instead of dropping them, or, where `last`, takes no
- * others, with ends that are late enough. */
+/* Moves the points of the set that may be written to s->held, replacing older ones. soon: one flag
+ * for each series, set for points that come too soon, which are dropped otherwise; with `last`,
+ * only such points are taken, with ends that are late enough. */
 static void sender_take(struct sender *s, const struct series_set *set, bool *soon, bool last)
 {
 	struct taking t;
@@ -158,7 +159,7 @@ static void sender_take(struct sender *s, const struct series_set *set, bool *so
 	sender_taking_close(&t);
 }
 
-/* When the last of those is due, UTC. */
+/* Returns when the last of the points in `soon` is due (UTC). */
 static int64_t sender_due_ns(struct sender *s, const struct series_set *set, const bool *soon)
 {
 	int64_t due_ns = 0, end_ns;
@@ -175,14 +176,14 @@ static int64_t sender_due_ns(struct sender *s, const struct series_set *set, con
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* Those of our own series: made once a process, so that units and descriptions are there; one
- * that is there already is the same one. Without them the service makes its own of the first
- * point. */
+/* Descriptors of gp-bpf's own series, made once in a process to set units and descriptions; making
+ * an existing one again changes nothing. Without them the service derives a descriptor from the
+ * first point. */
 
 #define TRIES	 5
 #define AGAIN_MS 60000
 
-/* Those of the set's rows that are ours. */
+/* Adds the set's rows that need one. */
 static void sender_descriptors_want(struct sender *s, const struct series_set *set)
 {
 	const struct series_row *before = NULL;
@@ -201,7 +202,7 @@ static void sender_descriptors_want(struct sender *s, const struct series_set *s
 	}
 }
 
-/* What the service said of one. */
+/* Handles the answer for one descriptor. */
 static void sender_descriptor_answer(struct sender *s, struct descriptor *d, const struct answer *a,
 				     uint64_t now_ms)
 {
@@ -218,7 +219,7 @@ static void sender_descriptor_answer(struct sender *s, struct descriptor *d, con
 		s->opt.prefix, d->row->name, a->why);
 }
 
-/* Makes what is not there yet. false: the service is away. */
+/* Makes the missing ones. Returns false if the service is unreachable. */
 static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -239,8 +240,8 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 		request_descriptor(&body, d->row, s->opt.prefix, s->opt.project);
 		err = sender_post(s, path.data, &body, timeout_ms, &reply, why, sizeof(why));
 		if (err == -EAGAIN || err == -EACCES) {
-			next = false; /* for the points it is counted, if there is time left for
-					 them */
+			/* the token is counted with the points, if there is time left for them */
+			next = false;
 			sender_trouble(s, why);
 			s->stats.up = false;
 		} else {
@@ -261,10 +262,11 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 	return !away;
 }
 
-#define CATCH_UP_MS   2000 /* between requests from the spool: a fleet comes back at once */
+/* between requests with queued points: many nodes come back at the same time */
+#define CATCH_UP_MS   2000
 #define KEEP_TOLD_MS  (3600 * 1000)
-#define HALVES_MAX    16   /* to find two of 200 points */
-#define LAST_SPARE_MS 1000 /* that the last request is left at least */
+#define HALVES_MAX    16   /* enough to find two bad points in 200 */
+#define LAST_SPARE_MS 1000 /* time reserved for the last request */
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
@@ -288,7 +290,8 @@ static void sender_disk_queue_begin(struct sender *s)
 			 disk_queue_points(s->disk_queue));
 }
 
-/* Without them a series whose start was moved is begun anew, which the service refuses once. */
+/* Without the tracks, a series whose start was moved begins again, which the service refuses
+ * once. */
 static void sender_tracks_begin(struct sender *s)
 {
 	int err = s->disk_queue
@@ -359,7 +362,7 @@ void sender_close(struct sender *s)
 	free(s);
 }
 
-/* ---- the spool ------------------------------------------------------------------------------- */
+/* ---- the queue on disk ----------------------------------------------------------------------- */
 
 static bool sender_has_backlog(const struct sender *s)
 {
@@ -385,8 +388,8 @@ static void sender_count_disk_queue(struct sender *s)
 	s->stats.disk_queue_bytes = disk_queue_bytes(s->disk_queue);
 }
 
-/* Once an hour: a service that comes and goes is not worth more lines. Behind points of earlier, of
- * which was told, they go without trouble. */
+/* At most once an hour, even if the service comes and goes. Not logged for points that only queue
+ * after earlier ones, which were logged. */
 static void sender_report_keeping(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -399,7 +402,7 @@ static void sender_report_keeping(struct sender *s)
 		 s->opt.disk_queue, s->stats.trouble);
 }
 
-/* Cumulative points that are held go to the disk: behind those that are there. */
+/* Appends the held cumulative points to the queue on disk. */
 static void sender_keep(struct sender *s)
 {
 	uint32_t item[REQUEST_SERIES], at = 0, n, kept = 0;
@@ -414,8 +417,8 @@ static void sender_keep(struct sender *s)
 		sender_report_keeping(s);
 }
 
-/* Sends one record of the backlog, if it is time. Those of a series keep their order: as long as
- * there are older ones of anything, new cumulative points go behind them. */
+/* Sends one record of the queue if it is time. To keep the order of a series, new cumulative points
+ * queue after older ones of any series. */
 static void sender_catch_up(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx), ready_ms = 0, sent_ms;
@@ -464,7 +467,7 @@ static void sender_drop_aged(struct sender *s)
 		batch_sweep(&s->held);
 }
 
-/* Requests of what is held, none begun after until_ms; each ends by limit_ms. */
+/* Sends held points. No request begins after until_ms; each ends by limit_ms. */
 static void sender_flush_held(struct sender *s, uint64_t until_ms, uint64_t limit_ms)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -485,7 +488,7 @@ static void sender_flush_held(struct sender *s, uint64_t until_ms, uint64_t limi
 	batch_sweep(&s->held);
 }
 
-/* Those that come too soon after the one before, once they are due. */
+/* Sends the points that came too soon after the previous ones, once they are due. */
 static void sender_send_soon(struct sender *s, const struct series_set *set, bool *soon,
 			     uint64_t deadline_ms)
 {
@@ -511,7 +514,7 @@ static void sender_send_soon(struct sender *s, const struct series_set *set, boo
 static void sender_send_last(struct sender *s, const struct series_set *set, bool *soon,
 			     uint64_t deadline_ms)
 {
-	/* There is no later; only what the service asked for is kept to. */
+	/* There is no later attempt; only the service's own delay is respected. */
 	if (!s->quota)
 		s->next_ms = 0;
 	sender_flush_held(s, deadline_ms, deadline_ms);
@@ -529,7 +532,7 @@ void sender_send(struct sender *s, const struct series_set *set, int64_t now_rea
 
 	s->halves = HALVES_MAX;
 	s->half_taken = false;
-	(void)now_real_ns; /* each point has its end */
+	(void)now_real_ns; /* each point has its own end */
 	sender_count(s, SENDER_DROP_unkept, set->unkept, "");
 	tracks_prune(s->tracks, s->env.mono_ms(s->env.ctx));
 	sender_descriptors_want(s, set);
@@ -582,9 +585,9 @@ void sender_stats(const struct sender *s, struct sender_stats *ret)
 	*ret = s->stats;
 }
 
-/* ---- the real web and the real time ---------------------------------------------------------- */
+/* ---- the real web and clock ------------------------------------------------------------------ */
 
-#define SLEEP_PART_MS 100 /* so late is a cancellation noticed */
+#define SLEEP_PART_MS 100 /* a cancel is noticed this late at most */
 
 static int sender_real_send(void *ctx, const struct web_request *rq, struct web_reply *ret)
 {

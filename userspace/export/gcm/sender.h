@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender.h - gets series to Cloud Monitoring, or says why not. Intervals, order and spacing are the
- * service's (a series at most once in SENDER_SPACING_MS, cumulative ones with a start that stays
- * until they fall); failures are answered as the API's contract wants: 429 waits as told, 401
- * renews the token once, 500, 503, 504 and timeouts send the same points again until newer ones are
- * due, "older" and "more frequently" are dropped, all else is dropped and told once an hour a
- * reason. What may have arrived before an error, and is refused as older or too frequent when it is
- * sent again, counts as written. A request that is refused without a word on its series is divided
- * until the series is found that spoils it, 16 times a set at most: the others are written, and
- * that one is left out (counted) for ten minutes.
- *
- * Cumulative points that the service did not take are kept on disk where there is a folder,
- * bounded, and sent in order afterwards: one request in 2 s at most, and none with a series that
- * went out less than SENDER_SPACING_MS ago. As long as there are some, newer cumulative points of
- * all series go behind them, so a chart of those is late while it catches up (after a day at 30 s a
- * point: 5 hours), and gets a point in two spacings at most, so that it does; gauges, of which only
- * the newest is held, in memory, are not. Nothing is synced: the folder outlives a killed process,
- * not a lost machine. One thread's. */
+/* sender.h - sends series to Cloud Monitoring. One thread.
+ * Intervals, order and spacing follow the service's rules: each series at most once in
+ * SENDER_SPACING_MS; the start of a cumulative series stays the same until its value decreases.
+ * Failures are handled as the API's contract requires. 429: wait as long as the answer says. 401:
+ * renew the token once. 500, 503, 504 and timeouts: send the same points again until newer ones are
+ * due. "older" and "more frequently": drop. Other errors: drop, logged once an hour for each
+ * reason. A point that may have arrived before an error, and is refused as older or too frequent
+ * when it is sent again, counts as written.
+ * A request that is refused as a whole is divided, at most 16 times a set, until the faulty series
+ * is found; the others are written, and that series is excluded (and counted) for ten minutes.
+ * Cumulative points that the service did not take are kept on disk if there is a folder, bounded,
+ * and sent in order later: at most one request in 2 s, and no series that was sent less than
+ * SENDER_SPACING_MS ago. While points wait there, newer cumulative points of all series queue after
+ * them, so a chart lags while it catches up (after a day at 30 s a point: 5 hours) and gets at most
+ * one point in two spacings. Gauges do not lag: only the newest is kept, in memory. Nothing is
+ * synced: the folder survives a killed process, not a power failure. */
 #ifndef EXPORT_SENDER_H
 #define EXPORT_SENDER_H
 
@@ -28,34 +27,35 @@
 
 #define SENDER_ENDPOINT	      "https://monitoring.googleapis.com"
 #define SENDER_SPACING_MS     5000
-#define SENDER_DEADLINE_MS    12000 /* of one request: Google's own clients' */
+#define SENDER_DEADLINE_MS    12000 /* limit of one request, the same as in Google's own clients */
 #define SENDER_KEEP_S	      (24 * 3600)
-#define SENDER_DISK_QUEUE_MAX (64u << 20) /* bytes; the oldest give way */
+#define SENDER_DISK_QUEUE_MAX (64u << 20) /* bytes; the oldest points are dropped */
 
 struct sender_options {
 	const char *endpoint; /* NULL: SENDER_ENDPOINT */
 	const char *project;
-	const char *prefix;	 /* of our own series */
-	const char *disk_queue;	 /* folder; NULL: none, an outage costs its points */
+	const char *prefix;	 /* of gp-bpf's own series */
+	const char *disk_queue;	 /* folder; NULL: none, so an outage loses its points */
 	uint64_t disk_queue_max; /* bytes; 0: SENDER_DISK_QUEUE_MAX */
-	uint32_t spacing_ms; /* of a series' points; 0: SENDER_SPACING_MS. Less is for a stand-in
-				alone */
+	/* between points of a series; 0: SENDER_SPACING_MS. Less is for test servers only */
+	uint32_t spacing_ms;
 };
 
 #define SENDER_DROPS(X)                                                                            \
 	X(older)      /* the service has a later point */                                          \
 	X(frequent)   /* too soon after the last */                                                \
-	X(superseded) /* a newer point of a gauge, or of a sum that catches up, stands for it */   \
-	X(aged)	      /* older than the service takes, or than is kept */                          \
-	X(room)	      /* the spool was full, or could not be written */                            \
-	X(invalid)    /* 400 otherwise, or unfit to be sent */                                     \
+	X(superseded) /* replaced by a newer point of the same gauge, or of a sum that is catching \
+			 up */                                                                     \
+	X(aged)	      /* older than the service accepts, or than points are kept */                \
+	X(room)	      /* the queue on disk was full or could not be written */                     \
+	X(invalid)    /* another 400, or not valid to send */                                      \
 	X(denied)     /* 401, 403 */                                                               \
 	X(missing)    /* 404: no such project */                                                   \
-	X(quota)      /* 429, RESOURCE_EXHAUSTED, until newer ones were due, or for ten minutes */ \
-	X(unavailable) /* 5xx, network, likewise */                                                \
-	X(garbage)     /* an answer that is none */                                                \
-	X(unkept)      /* more series than a set holds */                                          \
-	X(closing)     /* the end came first */
+	X(quota) /* 429 or RESOURCE_EXHAUSTED until newer points were due, or for ten minutes */   \
+	X(unavailable) /* 5xx or network error, likewise */                                        \
+	X(garbage)     /* an answer that is not valid */                                           \
+	X(unkept)      /* more series than a set can hold */                                       \
+	X(closing)     /* gp-bpf ended first */
 
 enum sender_drop {
 #define X(name) SENDER_DROP_##name,
@@ -66,33 +66,34 @@ enum sender_drop {
 extern const char *const sender_drop_name[SENDER_DROP_COUNT];
 
 struct sender_stats {
-	bool up; /* the last request was taken */
+	bool up; /* the last request succeeded */
 	uint64_t requests, retries;
 	uint64_t written; /* points */
 	uint64_t dropped[SENDER_DROP_COUNT];
-	uint64_t queued; /* points on disk now */
+	uint64_t queued; /* points on disk */
 	uint64_t disk_queue_bytes;
-	int64_t last_ns;   /* of the last success, UTC; 0: none */
-	uint64_t damaged;  /* places on disk that could not be read; how many points is not known */
-	char trouble[200]; /* what is wrong now, one line; "" nothing */
+	int64_t last_ns;   /* UTC, last success; 0: none */
+	uint64_t damaged;  /* unreadable places on disk; the number of points in them is unknown */
+	char trouble[200]; /* current error, one line; "": none */
 };
 
 struct sender;
-/* web, google and options' texts are kept by reference. 0 or -errno after one line. */
+/* web, google and the texts in the options are kept by reference. Returns 0, or -errno after one
+ * line. */
 int sender_open(struct sender **ret, const struct sender_options *o, struct web *web,
 		struct google *google);
-/* Before the first points: asks for a token, and tells in a line that nothing can be written where
- * there is none to be had. */
+/* Call before the first points: requests a token, and logs one line if there is none, because
+ * nothing can be written then. */
 void sender_begin(struct sender *s);
-/* Sends the current points. Returns when it was sent, dropped or spooled, or deadline_ms on the
- * monotonic clock was reached; last: there will be no other. What has to be tried again is tried by
+/* Sends the current points. Returns when they were sent, dropped or queued on disk, or at
+ * deadline_ms (CLOCK_MONOTONIC). last: there are no later ones. Retries are left to
  * sender_wait(). */
 void sender_send(struct sender *s, const struct series_set *set, int64_t now_real_ns,
 		 uint64_t deadline_ms, bool last);
-/* Until until_ms: tries again, catches up. false: nothing is left to do before the next
- * sender_send(). */
+/* Retries, and sends queued points, until until_ms (CLOCK_MONOTONIC). Returns false when nothing is
+ * left to do before the next sender_send(). */
 bool sender_wait(struct sender *s, uint64_t until_ms);
 void sender_stats(const struct sender *s, struct sender_stats *ret);
-void sender_close(struct sender *s); /* NULL is fine */
+void sender_close(struct sender *s); /* s may be NULL */
 
 #endif

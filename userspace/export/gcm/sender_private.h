@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender_private.h - what the parts of the sender share, and what its tests stand in for: the web,
- * the token and time. */
+/* sender_private.h - shared by the parts of the sender, and what its tests replace: the web, the
+ * token and the clock. */
 #ifndef EXPORT_SENDER_PRIVATE_H
 #define EXPORT_SENDER_PRIVATE_H
 
@@ -10,7 +10,7 @@
 #include "userspace/export/gcm/disk_queue.h"
 #include "userspace/export/gcm/track.h"
 
-/* All on the sender's thread. */
+/* All called on the sender's thread. */
 struct sender_env {
 	void *ctx;
 	int (*send)(void *ctx, const struct web_request *rq,
@@ -27,13 +27,13 @@ struct sender_env {
 int sender_open_with(struct sender **ret, const struct sender_options *o,
 		     const struct sender_env *env);
 
-#define ROWS_MAX 64 /* kinds of series with a descriptor of ours */
+#define ROWS_MAX 64 /* kinds of series that need a descriptor of ours */
 
 struct descriptor {
 	const struct series_row *row;
 	uint8_t tries;
-	bool done;	   /* is there, or will not be */
-	uint64_t again_ms; /* not before */
+	bool done;	   /* exists, or never will */
+	uint64_t again_ms; /* no attempt before */
 };
 
 struct sender {
@@ -44,41 +44,43 @@ struct sender {
 	struct sender_stats stats;
 	struct tracks *tracks;
 	struct disk_queue *disk_queue; /* NULL: none */
-	struct batch held;	       /* not written yet: of each series one, at most; in memory */
-	struct batch oldest;	       /* of the spool; empty: it has to be asked for */
+	struct batch held;   /* not written yet, in memory: at most one point of each series */
+	struct batch oldest; /* the oldest points on disk; empty: to be read */
 	struct descriptor descriptor[ROWS_MAX];
 	uint32_t ndescriptors;
 	struct buffer url, path, body, header;
 	uint64_t next_ms;   /* no request before */
-	uint64_t catch_ms;  /* none from the spool before */
-	uint64_t pace_ms;   /* between requests: a 429 doubles it */
+	uint64_t catch_ms;  /* no request with points from disk before */
+	uint64_t pace_ms;   /* pause between requests; doubled by a 429 */
 	unsigned fails;	    /* in a row */
-	unsigned halves;    /* that requests may still be divided into, of this set */
-	bool half_taken;    /* one of them was taken */
-	uint64_t halves_ms; /* none before: it helped nothing */
-	bool quota;	    /* next_ms is the service's wish */
-	bool undescribed;   /* told that a descriptor is missing */
-	bool keeping;	    /* told that points go to the spool */
-	bool behind;	    /* this set's cumulative points go behind others */
-	bool sent;	    /* there was a set, so that there are tracks */
-	bool untracked;	    /* told that tracks could not be saved */
-	uint64_t kept_ms;   /* when */
-	uint64_t logged_ms[SENDER_DROP_COUNT]; /* when a drop was logged last, plus 1 */
-	struct disk_queue_lost lost;	       /* counted */
+	unsigned halves;    /* number of times that requests of this set may still be divided */
+	bool half_taken;    /* a part of a divided request was accepted */
+	uint64_t halves_ms; /* no request is divided before: dividing did not help */
+	bool quota;	    /* next_ms was set by the service */
+	bool undescribed;   /* logged that a descriptor is missing */
+	bool keeping;	    /* logged that points go to disk */
+	bool behind;	    /* cumulative points of this set queue after others */
+	bool sent;	    /* a set was sent, so there are tracks */
+	bool untracked;	    /* logged that tracks could not be saved */
+	uint64_t kept_ms;   /* last time that tracks were saved */
+	uint64_t logged_ms[SENDER_DROP_COUNT]; /* last log line of each cause, plus 1; 0: never */
+	struct disk_queue_lost lost;	       /* losses that are counted already */
 };
 
 /* ---- sender_request.c ------------------------------------------------------------------------ */
 
-/* One request with a token, which a 401 renews once. 0: an answer came; -EIO: as
- * web_send(); -EAGAIN: no token now; -EACCES: none at all; why: of the last two. */
+/* Sends one request with a token, which is renewed once after a 401. Returns 0: there is an answer;
+ * -EIO: as web_send(); -EAGAIN: no token now; -EACCES: no token at all. why: reason for the last
+ * two. */
 int sender_post(struct sender *s, const char *path, const struct buffer *body, uint64_t timeout_ms,
 		struct web_reply *ret, char *why, size_t len);
-/* The next request: points of p from *at on; those done with are gone. false: no more for now. */
+/* Sends the next request: points of p from *at on; marks finished ones as gone. Returns false when
+ * there is no more to send for now. */
 bool sender_deliver(struct sender *s, struct batch *p, uint32_t *at, uint64_t timeout_ms);
 void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, const char *why);
 void sender_trouble(struct sender *s, const char *why);
-/* Nothing is sent for a while: as told (ms; -1: not), at least the longer the more often in a
- * row. */
+/* Pauses sending: for the delay that the service asked for (ms; -1: none), and at least for a time
+ * that grows with each failure in a row. */
 void sender_backoff(struct sender *s, int64_t retry_ms, bool quota);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request, and what its answer means for each point in it and for the next request. */
+/* sender_request.c - one request, and what its answer means for each point and for the next
+ * request. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,15 +12,14 @@
 
 #define BACKOFF_LEAST_MS 1000
 #define BACKOFF_MOST_MS	 60000
-#define RETRY_MOST_MS                                                                              \
-	(600 * 1000) /* the service's quotas are a minute's; a longer wish is none of its own      \
-		      */
+/* Quotas are per minute; a longer delay is not taken from the service. */
+#define RETRY_MOST_MS (600 * 1000)
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
-#define PACE_GONE_MS  500 /* below it there is none */
+#define PACE_GONE_MS  500 /* a shorter pause is dropped */
 #define ALONE_MAX     3
 #define LOG_AGAIN_MS  (3600 * 1000)
-#define SKEW_NS	      (120 * NS_PER_S) /* of clocks, that is worth a word */
+#define SKEW_NS	      (120 * NS_PER_S) /* difference of clocks that is logged */
 
 void sender_trouble(struct sender *s, const char *why)
 {
@@ -126,17 +126,18 @@ int sender_post(struct sender *s, const char *path, const struct buffer *body, u
 struct sum {
 	uint64_t written, again, alone;
 	uint64_t arrived; /* by an earlier request */
-	uint8_t most;	  /* points of the requests that this one is divided into; 0: it is not */
-	bool found;	  /* the one point that others were refused for */
+	/* most points in the requests that this one is divided into; 0: not divided */
+	uint8_t most;
+	bool found; /* one point was found to be the reason that others were refused */
 	uint64_t dropped[SENDER_DROP_COUNT];
 };
 
-/* A point is done with, and was not written. */
+/* A point is finished without having been written. */
 static void request_drop_point(struct sender *s, struct batch_point *p, enum sender_drop cause,
 			       bool start, struct sum *sum)
 {
 	p->gone = true;
-	/* What may have arrived, and is there already, did. */
+	/* A point that may have arrived, and is refused as already there, did arrive. */
 	if (p->maybe && (cause == SENDER_DROP_older || cause == SENDER_DROP_frequent)) {
 		sum->arrived++;
 		return;
@@ -146,8 +147,8 @@ static void request_drop_point(struct sender *s, struct batch_point *p, enum sen
 	sum->dropped[cause]++;
 }
 
-/* Whether a refused request is divided: so often for a set, and for a while no more where none of
- * the parts was taken, since then it is not the points that the service does not like. */
+/* Returns true if a refused request may be divided: only some times for each set, and not for a
+ * while after none of the parts was accepted, because then the points are not the reason. */
 static bool sender_request_may_halve(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -175,7 +176,7 @@ static void request_settle(struct sender *s, const struct answer *a, struct batc
 	case FATE_DROPPED:
 		if (sum->found)
 			tracks_refused(s->tracks, p->key, TRACK_UNFIT, s->env.mono_ms(s->env.ctx));
-		/* There are too many series: with it each request to come would be a 429. */
+		/* Too many series exist: each later request with this one would get a 429. */
 		if (a->cause[i] == SENDER_DROP_quota)
 			tracks_refused(s->tracks, p->key, TRACK_ROOM, s->env.mono_ms(s->env.ctx));
 		request_drop_point(s, p, a->cause[i], a->start, sum);
@@ -216,7 +217,7 @@ static void sender_request_count_all(struct sender *s, const struct answer *a, s
 	s->stats.written += sum->written + sum->arrived;
 }
 
-/* What the clocks of both say to a refusal. */
+/* Compares both clocks after a refusal. */
 static void sender_request_blame_clock(const struct sender *s, const struct web_reply *reply,
 				       struct answer *a)
 {
@@ -234,7 +235,7 @@ static void sender_request_blame_clock(const struct sender *s, const struct web_
 		 ahead < 0 ? "behind" : "ahead of");
 }
 
-/* What comes of it for the requests to follow. */
+/* Draws conclusions for the next requests. */
 static bool request_conclude(struct sender *s, const struct answer *a, const struct sum *sum)
 {
 	uint64_t lost = sum->again + sum->alone;
@@ -256,7 +257,7 @@ static bool request_conclude(struct sender *s, const struct answer *a, const str
 	return !s->pace_ms;
 }
 
-/* There is no token: now, or at all. */
+/* There is no token now, or never. */
 static bool sender_request_without_token(struct sender *s, struct batch *p, const uint32_t *item,
 					 uint32_t n, int err, const char *why)
 {
@@ -285,9 +286,9 @@ void sender_begin(struct sender *s)
 		return;
 	sender_trouble(s, why);
 	if (err != -EACCES)
-		return; /* it may come */
+		return; /* the token may still come */
 	log_warn("cloud-monitoring: nothing can be written: %s", why);
-	/* Points lost by it are counted, and logged once an hour. */
+	/* The points lost by it are counted, and logged once an hour. */
 	s->logged_ms[SENDER_DROP_denied] = s->env.mono_ms(s->env.ctx) + 1;
 }
 
@@ -323,7 +324,7 @@ bool sender_deliver(struct sender *s, struct batch *p, uint32_t *at, uint64_t ti
 		point->tried = true;
 		tracks_sent(s->tracks, point->key, now_ms);
 	}
-	/* Nor are the others taken without a token. */
+	/* The remaining points are not accepted without a token either. */
 	for (uint32_t i = 0; a.kind == ANSWER_TOKEN && i < p->count; i++) {
 		if (!p->item[i].gone)
 			request_drop_point(s, &p->item[i], SENDER_DROP_denied, false, &sum);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* series.h - points for Cloud Monitoring, before they are a request: each is one point of one time
- * series. Contract: google/monitoring/v3 metric.proto, metric_service.proto;
- * google/api/distribution.proto. A set is what is written at one instant. Pure, no thread of its
- * own; what a set points to it owns, but for rows. */
+/* series.h - points for Cloud Monitoring before they become a request: each is one point of one
+ * time series. Contract: google/monitoring/v3 metric.proto, metric_service.proto;
+ * google/api/distribution.proto. A set holds the points of one instant. Pure; not thread-safe. A
+ * set owns what it points to, except rows. */
 #ifndef EXPORT_SERIES_H
 #define EXPORT_SERIES_H
 
@@ -12,11 +12,12 @@
 
 #include "userspace/base/buffer.h"
 
-#define SERIES_LABELS	   8
-#define SERIES_LABEL_MAX   1024		/* bytes of a value; longer ones are cut at a character */
-#define SERIES_BUCKETS	   200		/* of a distribution: likewise */
-#define SERIES_SET_MAX	   20000	/* of a set; more are counted, not kept */
-#define SERIES_CLOCK_NS	   1000000000ll /* clocks are corrected by less while the same goes on */
+#define SERIES_LABELS	 8
+#define SERIES_LABEL_MAX 1024  /* bytes of a value; longer values are cut at a character */
+#define SERIES_BUCKETS	 200   /* of a distribution; likewise */
+#define SERIES_SET_MAX	 20000 /* points in a set; further ones are only counted */
+/* smaller differences of a start time are corrections of the clock */
+#define SERIES_CLOCK_NS	   1000000000ll
 #define SERIES_OWN_PREFIX  "custom.googleapis.com/gp_bpf/"
 #define SERIES_WORK_PREFIX "workload.googleapis.com/gp_bpf/"
 #define SERIES_LIB_PREFIX  "compute.googleapis.com/workload/"
@@ -26,25 +27,26 @@ enum series_value { SERIES_INT64, SERIES_DOUBLE, SERIES_BOOL, SERIES_DISTRIBUTIO
 
 struct series_label_row {
 	const char *name, *help;
-	bool number; /* an INT64 label; its values are strings all the same */
+	bool number; /* an INT64 label; values are strings nevertheless */
 };
 
-/* A kind of series: what its descriptor says. Rows are static. */
+/* A kind of series, as in its descriptor. Rows are static. */
 struct series_row {
-	const char *name; /* what follows the prefix */
+	const char *name; /* name without the prefix */
 	enum series_kind kind;
 	enum series_value value;
-	const char *unit; /* UCUM: "s", "1"; "" where it is not said */
+	const char *unit; /* UCUM: "s", "1"; "": none given */
 	const char *title, *help;
-	struct series_label_row label[SERIES_LABELS]; /* name NULL: no more */
-	/* One of the goodput library's: no descriptor of ours, kind, type and unit are not sent. */
+	struct series_label_row label[SERIES_LABELS]; /* name NULL: unused */
+	/* A series of the goodput library: gp-bpf makes no descriptor and sends no kind, type or
+	 * unit. */
 	bool library;
 };
 
 struct series_distribution {
 	uint64_t count;
 	double mean; /* 0 where count is */
-	/* Explicit, increasing. A value equal to a bound is in the bucket above it
+	/* Explicit, increasing. A value equal to a bound belongs to the bucket above it
 	 * (google/api/distribution.proto). */
 	const double *bounds;
 	const uint64_t *buckets; /* nbounds + 1 of them */
@@ -53,25 +55,25 @@ struct series_distribution {
 
 struct series {
 	const struct series_row *row;
-	uint32_t label[SERIES_LABELS]; /* offsets of values in the set's text, by row->label; 0:
-					  absent */
-	uint32_t resource;	       /* number in the set */
-	/* UTC; start 0 for a gauge. Else since when it counts, as far as the clock knows that now:
-	 * later by SERIES_CLOCK_NS where the count began anew, which can be before the end of the
-	 * old one's last point. What is sent stays while the count goes on, and lies behind that
-	 * end else: the sender's care. */
+	/* offsets of the values in the set's text, in the order of row->label; 0: absent */
+	uint32_t label[SERIES_LABELS];
+	uint32_t resource; /* index in the set */
+	/* UTC. start_ns is 0 for a gauge. Otherwise it is the time at which counting began, as far
+	 * as the clock knows now. A start that is later by SERIES_CLOCK_NS means that counting
+	 * began again. The sender keeps the start that was sent first, and moves a new start after
+	 * the end of the last point of the old one. */
 	int64_t start_ns, end_ns;
 	union {
 		int64_t i64;
 		double real;
 		bool yes;
-		uint32_t distribution; /* number in the set */
+		uint32_t distribution; /* index in the set */
 	} value;
 };
 
 struct series_resource {
 	const char *type;		 /* static: "gce_instance" */
-	const char *name[SERIES_LABELS]; /* static; NULL: no more */
+	const char *name[SERIES_LABELS]; /* static; NULL: unused */
 	uint32_t value[SERIES_LABELS];	 /* offsets in the set's text */
 };
 
@@ -80,33 +82,35 @@ struct series_set {
 	uint32_t count, cap;
 	struct series_resource *resource;
 	uint32_t nresources, cap_resources;
-	struct series_distribution *distribution; /* bounds are owned, with buckets behind them */
+	struct series_distribution *distribution; /* owned with their bounds and buckets */
 	uint32_t ndistributions, cap_distributions;
 	struct buffer text; /* offset 0 is "" */
-	uint64_t unkept;    /* beyond SERIES_SET_MAX, or for want of memory */
+	uint64_t unkept;    /* points not kept: beyond SERIES_SET_MAX, or no memory */
 };
 
 void series_set_init(struct series_set *s);
 void series_set_free(struct series_set *s);
-/* names: NULL-terminated, static; values: as many, "" allowed. Its number, or UINT32_MAX: no
- * memory. The same twice has one number. */
+/* Adds a resource. names: NULL-terminated, static; values: one for each name, "" is allowed. Equal
+ * resources get the same index. Returns the index, or UINT32_MAX when there is no memory. */
 uint32_t series_resource(struct series_set *s, const char *type, const char *const *names,
 			 const char *const *values);
-/* A point: value and start are the caller's to fill. NULL: not kept, counted. Valid until the next
- * call. */
+/* Adds a point; the caller sets value and start. Returns NULL when it was not kept, which is
+ * counted. Valid until the next call. */
 struct series *series_put(struct series_set *s, const struct series_row *row, uint32_t resource,
 			  int64_t end_ns);
-/* Sets a label of the series added last; name is a label of its row; value "": absent. Not UTF-8
- * becomes U+FFFD. Without memory the series is not fit. */
+/* Sets a label of the series added last. name is a label of its row; value "": absent. Invalid
+ * UTF-8 becomes U+FFFD. When there is no memory the series is not valid. */
 void series_label(struct series_set *s, const char *name, const char *value);
-/* Likewise; bounds and buckets are copied. */
+/* Sets its distribution; copies bounds and buckets. Likewise. */
 void series_distribution(struct series_set *s, const struct series_distribution *d);
 const char *series_text(const struct series_set *s, uint32_t at);
-/* "custom.googleapis.com/gp_bpf/step_count" */
+/* Appends "custom.googleapis.com/gp_bpf/step_count". */
 void series_type(struct buffer *out, const struct series_row *row, const char *own_prefix);
-/* What tells series apart: type, labels, resource; stable over runs and machines. */
+/* Returns the identity of a series: hash of type, labels and resource; the same in all runs and on
+ * all machines. */
 uint64_t series_key(const struct series_set *s, const struct series *p, const char *own_prefix);
-/* Whether what would be written can be: finite, counts that add up, an interval of its kind. */
+/* Returns true if the point can be written: finite, with consistent counts and an interval of its
+ * kind. */
 bool series_fit(const struct series_set *s, const struct series *p);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of each series, so that the service accepts its next point. Contract:
+/* track.c - state of each series, so that the service accepts its next point. Contract:
  * google/monitoring/v3/common.proto, TimeInterval: the end of a point is later than that of the
- * point before it; a cumulative one has the same start, or, after its value fell, a later start
- * than the end before. */
+ * point before it; a cumulative point has the same start as the one before or, after its value
+ * decreased, a start after the previous end. */
 #include "userspace/export/gcm/track.h"
 
 #include <errno.h>
@@ -19,19 +19,18 @@
 #include "userspace/base/table.h"
 
 #define CROWDED                                                                                    \
-	SERIES_SET_MAX /* more than can be written at once: of some nothing comes any more */
-#define CROWDED_MS (10 * 60 * 1000) /* without a point, where there are so many */
-#define GAUGE_MS                                                                                   \
-	(60 * 1000) /* of a point that has no start all that counts is the one before it           \
-		     */
+	SERIES_SET_MAX /* more than can be written at once, because some series have ended */
+#define CROWDED_MS (10 * 60 * 1000) /* without a point, when there are many */
+/* Gauges are forgotten earlier: only the end of the previous point matters. */
+#define GAUGE_MS (60 * 1000)
 
 struct track {
-	int64_t set_start_ns;	  /* as the set says */
+	int64_t set_start_ns;	  /* start according to the set */
 	int64_t start_ns, end_ns; /* of the last point */
-	double value;		  /* of a cumulative one; a count, of a distribution */
+	double value;		  /* of a cumulative point; for a distribution its count */
 	uint64_t seen_ms, sent_ms;
 	uint64_t fit_ms; /* not before */
-	uint8_t unfit;	 /* enum track_verdict, until then */
+	uint8_t unfit;	 /* enum track_verdict until then */
 	bool restart;
 };
 
@@ -63,7 +62,7 @@ void tracks_free(struct tracks *t)
 	free(t);
 }
 
-/* What may not fall. */
+/* Returns the value that may not decrease. */
 static double track_value_of(const struct series_set *set, const struct series *p)
 {
 	switch (p->row->value) {
@@ -80,7 +79,7 @@ static double track_value_of(const struct series_set *set, const struct series *
 	}
 }
 
-/* The start of a point that follows another one of its series. */
+/* Returns the start of a point that follows another one of its series. */
 static int64_t track_start_after(const struct track *k, const struct series_set *set,
 				 const struct series *p)
 {
@@ -88,7 +87,7 @@ static int64_t track_start_after(const struct track *k, const struct series_set 
 
 	if (p->start_ns >= k->set_start_ns + SERIES_CLOCK_NS && p->start_ns > k->start_ns)
 		return p->start_ns > least ? p->start_ns : least;
-	/* An older job's count takes the place of a newer one's. */
+	/* The count of an older job replaced that of a newer one. */
 	if (p->start_ns <= k->set_start_ns - SERIES_CLOCK_NS)
 		return least;
 	return k->restart || track_value_of(set, p) < k->value ? least : k->start_ns;
@@ -238,14 +237,14 @@ bool tracks_moved(struct tracks *t)
 
 /* ---- on disk --------------------------------------------------------------------------------- */
 
-/* Beside the spool: a file that is written anew and renamed, in the machine's byte order, as it
- * stays there. Records are used as far as they were checked; a damaged one is ignored: its series
- * then starts as a new one. */
+/* Saved in the folder of the queue on disk: a file that is written anew and renamed, in the
+ * machine's byte order, as it stays on it. Records are validated; a damaged one is ignored, and its
+ * series starts as a new one. */
 
 #define FILE_NAME "tracks"
 #define FILE_NEW  "tracks.new"
 
-static const char file_magic[8] = "GPBPFTR1"; /* the number is the form's */
+static const char file_magic[8] = "GPBPFTR1"; /* the last digit is the version of the format */
 
 struct file_head {
 	char magic[sizeof(file_magic)];
@@ -260,7 +259,7 @@ static uint32_t track_records_crc(const char *data, size_t len)
 	return (uint32_t)crc32(0, (const Bytef *)data, (uInt)len);
 }
 
-/* A descriptor of the file, if it is ours alone; -errno. */
+/* Returns a descriptor of the file if only this user can write it, else -errno. */
 static int track_file_open(int folder, const char *name, int flags)
 {
 	int fd = openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -274,7 +273,7 @@ static int track_file_open(int folder, const char *name, int flags)
 	return -EACCES;
 }
 
-/* ---- out ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int track_file_write_all(int fd, const char *data, size_t len)
 {
@@ -318,9 +317,9 @@ int tracks_save(const struct tracks *t, int folder)
 	return err;
 }
 
-/* ---- in -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Nothing that a series could not have had, or that would keep its points back for long. */
+/* Rejects values that a series cannot have had, or that would delay its points for long. */
 static bool track_record_fits(const struct track_record *r, int64_t now_ns)
 {
 	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S &&
@@ -329,7 +328,7 @@ static bool track_record_fits(const struct track_record *r, int64_t now_ns)
 	       r->set_start_ns <= now_ns + TRACKS_AHEAD_NS && isfinite(r->value);
 }
 
-/* The whole file, if it is one. */
+/* Reads the whole file if it is valid. */
 static int track_file_load(int fd, struct buffer *b)
 {
 	struct file_head head;

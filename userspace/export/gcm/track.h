@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* track.h - intervals, order and spacing of each series: what is remembered of its points, so that
- * the next one is one that the service takes. */
+/* track.h - intervals, order and spacing of each series: remembers its last point, so that the next
+ * one is acceptable to the service. Not thread-safe. */
 #ifndef EXPORT_TRACK_H
 #define EXPORT_TRACK_H
 
@@ -10,58 +10,58 @@
 #define NS_PER_S  1000000000ll
 
 #define TRACKS_MAX	(4 * SERIES_SET_MAX)
-#define TRACKS_AHEAD_NS (300 * NS_PER_S) /* of the time: the service takes no later end */
+#define TRACKS_AHEAD_NS (300 * NS_PER_S) /* how far in the future the service accepts an end */
 
 struct tracks;
 struct tracks *tracks_new(uint32_t spacing_ms);
 void tracks_free(struct tracks *t);
 enum track_verdict {
 	TRACK_FIT,
-	TRACK_SOON,  /* less than the spacing after the last */
+	TRACK_SOON,  /* too soon after the last */
 	TRACK_PAST,  /* not after the last: the clock was set back */
 	TRACK_UNFIT, /* refused by itself a while ago */
 	TRACK_ROOM,  /* a while ago the service had no room for another series */
 };
-/* Whether the point may be next of its series, and with which interval: p's is set. Nothing is
- * remembered until tracks_note(). last: of what comes too soon the end is moved to when it is due.
- * What was noted under a clock that has been set back by more than TRACKS_AHEAD_NS since is
- * forgotten: the service took none of it. */
+/* Decides whether the point may be the next of its series, and sets its interval. Remembers nothing
+ * until tracks_note(). last: a point that comes too soon gets a later end, at which it is due. If
+ * the clock has since been set back by more than TRACKS_AHEAD_NS, what was noted is forgotten: the
+ * service accepted none of it. */
 enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p,
 			      uint64_t key, uint64_t now_ms, bool last);
 void tracks_note(struct tracks *t, const struct series_set *set, const struct series *p,
 		 int64_t set_start_ns, uint64_t key, uint64_t now_ms);
-/* The service has a later end than the start that we know: the next point starts anew. */
+/* The service knows a later end than the start that we know: the next point gets a new start. */
 void tracks_restart(struct tracks *t, uint64_t key);
-/* The service takes no point of it, for a reason that is its own: that is the verdict for
- * TRACKS_REFUSED_MS. */
+/* The service refuses its points for a reason of this series: TRACK_UNFIT for TRACKS_REFUSED_MS. */
 #define TRACKS_REFUSED_MS (10 * 60 * 1000)
 void tracks_refused(struct tracks *t, uint64_t key, enum track_verdict why, uint64_t now_ms);
-/* When its points went out last, on the monotonic clock; 0: not at all. */
+/* Returns when its points were last sent (CLOCK_MONOTONIC); 0: never. */
 uint64_t tracks_sent_ms(const struct tracks *t, uint64_t key);
 void tracks_sent(struct tracks *t, uint64_t key, uint64_t now_ms);
-/* End of its last point, UTC; 0: there was none. */
+/* Returns the end of its last point (UTC); 0: none. */
 int64_t tracks_end_ns(const struct tracks *t, uint64_t key);
-/* For the file: one after the other, from *at = 0 on; false: no more. Later ones have newer
- * points. */
+/* Iterates over all tracks, from *at = 0 on, for the file. Later ones have newer points. false: no
+ * more. */
 struct track_record {
 	uint64_t key;
 	int64_t set_start_ns, start_ns, end_ns; /* UTC */
 	double value;
 };
 bool tracks_next(const struct tracks *t, size_t *at, struct track_record *ret);
-/* As if tracks_note() had been told of it. 0 or -ENOMEM, -ENOSPC. */
+/* Restores a track as if tracks_note() had been called. Returns 0, -ENOMEM or -ENOSPC. */
 int tracks_put(struct tracks *t, const struct track_record *r, uint64_t now_ms);
-/* Whether a series came, or a start moved, since this was asked last. */
+/* Returns true if a series was added, or a start changed, since the last call. */
 bool tracks_moved(struct tracks *t);
-/* Forgets those without a point for SENDER_KEEP_S, sooner where there are more than a set holds;
- * gauges after a minute: a later point of theirs has nothing to go on with. */
+/* Forgets series without a point for SENDER_KEEP_S, earlier when there are more than a set holds;
+ * gauges after a minute, because a later gauge needs no history. */
 void tracks_prune(struct tracks *t, uint64_t now_ms);
 
-/* In the spool's folder, so that what was started stays so when this process ends: 40 bytes a
- * series, TRACKS_MAX of them. 0 or -errno; what was there stays where writing fails. */
+/* Saves to a file in the queue's folder, so that start times survive this process: 40 bytes a
+ * series, at most TRACKS_MAX. Returns 0 or -errno; on failure the old file stays. */
 int tracks_save(const struct tracks *t, int folder);
-/* What was saved and can still be so at now_ns (UTC); a file that is damaged, of another form or
- * not ours alone is an error, and nothing is taken of it. None is none. */
+/* Loads the saved tracks that are still possible at now_ns (UTC). Returns -errno if the file is
+ * damaged, of another format, or writable by others; then nothing is loaded. 0 if there is no
+ * file. */
 int tracks_load(struct tracks *t, int folder, int64_t now_ns, uint64_t now_ms);
 
 #endif

@@ -58,8 +58,8 @@ static int hook_parse_events(struct hook *h, const char *spec, size_t len)
 	return 0;
 }
 
-/* Words are separated by blanks; quotes of either kind keep them, and nothing else is special. In
- * place. -E2BIG; -EINVAL: a quote is not closed. */
+/* Splits the text in place into words separated by blanks; either kind of quote keeps blanks, and
+ * no other character is special. Returns 0; -E2BIG: too many; -EINVAL: a quote is not closed. */
 static int hook_parse_words(struct hook *h)
 {
 	char *from = h->text, *to = h->text;
@@ -83,12 +83,12 @@ static int hook_parse_words(struct hook *h)
 			if (quote && *from++ != quote)
 				return -EINVAL;
 		}
-		from += *from != 0; /* before the end of the word is written over it */
+		from += *from != 0; /* read before the end of the word overwrites it */
 		*to++ = '\0';
 	}
 }
 
-/* What a log may say of a URL: scheme and host. */
+/* Finds the part of a URL that may be logged: scheme and host. */
 static int hook_parse_url(struct hook *h, const char *events, int nevents)
 {
 	bool secure = !strncmp(h->url, "https://", 8);
@@ -122,7 +122,7 @@ static bool hook_is_url(const char *text)
 	return !strncmp(text, "https://", 8) || !strncmp(text, "http://", 7);
 }
 
-/* A line that is a header: "Name: value". */
+/* Returns true for a header: "Name: value". */
 static bool hook_is_header(const char *line)
 {
 	size_t name = strspn(line,
@@ -134,7 +134,7 @@ static bool hook_is_header(const char *line)
 	return name && line[name] == ':';
 }
 
-/* The file's lines: a URL, then headers; blank ones and # are passed over. */
+/* Reads the file's lines: a URL, then headers; blank lines and those with # are skipped. */
 static int hook_parse_lines(struct hook *h, const char *path)
 {
 	size_t n = 1;
@@ -184,7 +184,7 @@ static int hook_parse_command(struct hook *h, const char *events, int nevents)
 	return 0;
 }
 
-/* *ret: what follows the events. */
+/* *ret_action: the text after the events. */
 static int hook_parse_form(struct hook *h, const char *spec, const char **ret_action)
 {
 	size_t len = strcspn(spec, "=");

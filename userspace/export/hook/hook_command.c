@@ -24,12 +24,12 @@
 #include "userspace/base/log.h"
 
 #define NICE	  5
-#define NAME_ROOM 320 /* of a variable */
-#define KEPT	  200 /* bytes of what it wrote that are shown */
-#define FIRST_FD  10  /* out of the way of 0, 1 and 2 */
+#define NAME_ROOM 320 /* bytes of a variable */
+#define KEPT	  200 /* bytes of its output that are shown */
+#define FIRST_FD  10  /* keeps clear of 0, 1 and 2 */
 #define NS_PER_MS 1000000ull
 
-/* ---- whom it runs as ------------------------------------------------------------------------- */
+/* ---- the user -------------------------------------------------------------------------------- */
 
 int hook_user_find(struct hook_user *ret, const char *name)
 {
@@ -56,11 +56,11 @@ int hook_user_find(struct hook_user *ret, const char *name)
 	ret->gid = pw->pw_gid;
 	ret->ngroups = HOOK_GROUPS;
 	if (getgrouplist(pw->pw_name, pw->pw_gid, ret->groups, &ret->ngroups) < 0)
-		ret->ngroups = HOOK_GROUPS; /* in more than these: the first */
+		ret->ngroups = HOOK_GROUPS; /* with more groups than this, use the first ones */
 	return 0;
 }
 
-/* ---- the child: nothing but system calls ----------------------------------------------------- */
+/* ---- the child: only system calls ------------------------------------------------------------ */
 
 struct start {
 	const struct hook_command *c;
@@ -80,8 +80,8 @@ static int hook_command_settle_descriptors(const struct start *s)
 
 static void hook_command_settle_signals(void)
 {
-	/* The kernel's struct sigaction, all zero: SIG_DFL. The C library keeps its hands on two
-	 * signals of its own, which a parent may have us ignore all the same. */
+	/* The kernel's struct sigaction, all zero: SIG_DFL. The C library refuses to change two
+	 * signals that it uses itself, which a parent may have set to be ignored. */
 	static const unsigned long dfl[8];
 	sigset_t none;
 
@@ -91,13 +91,14 @@ static void hook_command_settle_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The C library's calls would have threads follow that are not here. */
+/* Uses raw system calls: the C library's functions would also signal threads, which do not exist in
+ * the child. */
 static int hook_command_settle_user(const struct hook_user *u)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	/* Where these are refused, what follows leaves no way to what they take away. */
+	/* If this is refused, the calls below still remove the capabilities. */
 	for (unsigned long cap = 0; cap < 64 && !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
 		;
 	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
@@ -136,12 +137,13 @@ static _Noreturn void hook_command_exec(const struct start *s)
 		hook_command_start_failed("cannot go to /: ");
 	if (hook_command_settle_user(s->c->user))
 		hook_command_start_failed("its privileges cannot be lowered: ");
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would end it: of the thread that waits for it */
+	/* ends the command when the thread that waits for it ends */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	execve(s->c->path, s->c->words, s->environment);
 	hook_command_start_failed("cannot be run: ");
 }
 
-/* ---- waiting for it -------------------------------------------------------------------------- */
+/* ---- waiting for the command ----------------------------------------------------------------- */
 
 struct running {
 	pid_t pid;
@@ -149,8 +151,8 @@ struct running {
 	char text[KEPT];
 	size_t ntext, nread;
 	enum hook_end end;
-	int stage;	  /* signals sent */
-	uint64_t next_ns; /* when the next is */
+	int stage;	  /* number of signals sent */
+	uint64_t next_ns; /* time of the next signal */
 };
 
 static void hook_command_output_read(struct running *r)
@@ -170,7 +172,7 @@ static void hook_command_output_read(struct running *r)
 			break;
 	}
 	if (r->output >= 0)
-		close(r->output); /* who writes on is told so by SIGPIPE */
+		close(r->output); /* further writes of the command get SIGPIPE */
 	r->output = -1;
 }
 
@@ -181,11 +183,11 @@ static void hook_command_signal_next(struct running *r, uint64_t now_ns)
 	if (signo == SIGTERM)
 		r->end = HOOK_TIMEOUT;
 	kill(-r->pid, signo);
-	kill(r->pid, signo); /* not yet in a group of its own */
+	kill(r->pid, signo); /* it has no process group yet */
 	r->next_ns = now_ns + HOOK_GRACE_NS;
 }
 
-/* True: it ended. False: not even SIGKILL ends it. */
+/* Returns true when it ended, false when even SIGKILL does not end it. */
 static bool hook_command_await(struct running *r, const struct hook_command *c)
 {
 	uint64_t limit_ns = r->next_ns;
@@ -211,7 +213,7 @@ static bool hook_command_await(struct running *r, const struct hook_command *c)
 			continue;
 		if (r->stage == 2)
 			return false;
-		if (cut) { /* it had its time: no word before the end */
+		if (cut) { /* only part of its grace period was available */
 			r->end = HOOK_CLOSED;
 			r->stage = 1;
 		}
@@ -219,7 +221,7 @@ static bool hook_command_await(struct running *r, const struct hook_command *c)
 	}
 }
 
-/* One line of what it wrote. */
+/* Copies the first line of its output. */
 static void hook_command_first_line(const struct running *r, char *out, size_t len)
 {
 	size_t n = 0;
@@ -304,7 +306,7 @@ static enum hook_end hook_run_and_wait(const struct hook_command *c, const struc
 	}
 	ended = hook_command_await(&r, c);
 	if (ended) {
-		/* While it is not reaped its number is nobody else's. */
+		/* Until it is reaped its pid cannot be used again. */
 		waitid(P_PID, (id_t)r.pid, &info, WEXITED | WNOWAIT);
 		kill(-r.pid, SIGKILL);
 		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)

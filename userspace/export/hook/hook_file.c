@@ -14,8 +14,8 @@
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 
-/* Where the group is root's, its members are no others. With access lists the group's bits are the
- * most that any of them grants. */
+/* If the group is root's, its members are trusted. With access lists, the group bits are the
+ * maximum that any entry grants. */
 static bool hook_file_others_write(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -46,7 +46,7 @@ static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 	return 0;
 }
 
-/* path is changed, and is as it was again. */
+/* path is changed while this runs, and restored. */
 static int hook_file_trusted_way(char *path, uid_t uid, char *why, size_t len)
 {
 	int err = hook_file_trusted("/", uid, why, len);
@@ -74,7 +74,7 @@ int hook_file_program(const char *path, uid_t uid, char *ret, char *why, size_t 
 	memcpy(folder, path, strlen(path) + 1);
 	slash = strrchr(folder, '/');
 	slash[slash == folder] = '\0';
-	/* Where the name is a link it matters who may change that, too. */
+	/* If the name is a link, users who may change the link matter, too. */
 	if (!realpath(folder, real) || !realpath(path, ret)) {
 		err = -errno;
 		snprintf(why, len, "%s", strerror(-err));

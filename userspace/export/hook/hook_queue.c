@@ -16,7 +16,7 @@ static uint64_t queue_key_of(int event, const char *job, bool over)
 	return key ? key : 1;
 }
 
-/* Its own, else one that says nothing any more. NULL: there is none. */
+/* Returns the slot of the key, or else one that is free again; NULL: there is none. */
 static struct hook_slot *queue_slot_of(struct hook_queue *q, uint64_t key, uint64_t now_ns)
 {
 	struct hook_slot *unused = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks (hook.h): --on. Each has a thread of its own, so one that hangs holds up nobody else, least
- * of all who tells of the event. What a predecessor was told is not told again. */
+/* hooks.c - hooks (hook.h): --on. Each has its own thread, so a blocked one delays neither the
+ * others nor the caller. Facts that a predecessor reported are not sent again. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -25,22 +25,22 @@
 
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
-#define CLOSE_NS  (5 * NS_PER_S) /* what runs, and waits, at the end */
-#define SOON_NS	  (NS_PER_S / 2) /* ... where a successor waits for that */
+#define CLOSE_NS  (5 * NS_PER_S) /* limit for running and waiting messages at the end */
+#define SOON_NS	  (NS_PER_S / 2) /* ... when a successor waits */
 
 struct hook_thread {
 	struct hooks *hooks;
 	struct hook hook;
-	char program[PATH_MAX]; /* of a command: without links, as it was at the start */
-	struct web *web;	/* of a URL */
+	char program[PATH_MAX]; /* of a command: path without links, as it was at the start */
+	struct web *web;	/* for a URL */
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock; /* of all below; never held while it runs */
+	pthread_mutex_t lock; /* protects all members below; never held while the hook runs */
 	pthread_cond_t news;
 	struct hook_queue queue;
 	uint64_t sent, failed, timeout, closing;
 	int64_t last_ns;
-	bool broken; /* the last one was not delivered */
+	bool broken; /* the last message was not delivered */
 	char trouble[200];
 	bool ended;
 };
@@ -51,13 +51,13 @@ struct hooks {
 	struct hook_user user;
 	char host[64];
 	int wake_fd;
-	_Atomic uint64_t closed_ns; /* CLOCK_MONOTONIC; 0: the end has not come */
+	_Atomic uint64_t closed_ns; /* CLOCK_MONOTONIC; 0: the end has not begun */
 	struct buffer line;
 };
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
-/* The fact's line, without its end, goes on with what is known of the hook. */
+/* The fact's JSON line, without its closing brace, followed by data about the hook. */
 static void hooks_body_of(const struct hook_thread *t, const struct hook_item *item,
 			  struct buffer *ret)
 {
@@ -156,15 +156,17 @@ static enum hook_end hooks_send(struct hook_thread *t, const struct hook_item *i
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Locked before and after. False: nothing waits, and nothing will come. */
+/* Called and returns with the lock held. Returns false when nothing waits and nothing more will
+ * come. */
 static bool hooks_await(struct hook_thread *t)
 {
 	uint64_t due_ns = hook_queue_due(&t->queue);
 	struct timespec ts = {.tv_sec = (time_t)(due_ns / NS_PER_S),
 			      .tv_nsec = (long)(due_ns % NS_PER_S)};
 
+	/* more may be due now that messages no longer wait for a minute */
 	if (t->hooks->closed_ns)
-		return t->queue.waiting; /* there may be more now that nobody waits for a minute */
+		return t->queue.waiting;
 	if (due_ns == UINT64_MAX)
 		pthread_cond_wait(&t->news, &t->lock);
 	else
@@ -203,7 +205,7 @@ static int hooks_start(struct hook_thread *t)
 	sigset_t all, was;
 	int err;
 
-	/* Signals are the main thread's. */
+	/* The main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
 	err = -pthread_create(&t->thread, NULL, hooks_run, t);
@@ -231,7 +233,7 @@ static int hooks_thread_open(struct hooks *hs, struct hook_thread *t, const char
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->news, &attr);
 	pthread_condattr_destroy(&attr);
-	hs->count++; /* what there is of it is closed with the others */
+	hs->count++; /* a partly opened hook is closed with the others */
 	err = hook_parse(&t->hook, spec);
 	if (err)
 		return err;
@@ -245,7 +247,7 @@ static int hooks_thread_open(struct hooks *hs, struct hook_thread *t, const char
 	return err ? err : hooks_start(t);
 }
 
-/* Those that were told to end have so long. */
+/* Waits until until_ns for threads that are ending. */
 static void hooks_thread_await(struct hook_thread *t, uint64_t until_ns)
 {
 	struct timespec ts = {.tv_sec = (time_t)(until_ns / NS_PER_S),
@@ -266,7 +268,7 @@ static void hooks_end(void *state, bool soon)
 		return;
 	hs->closed_ns = clock_mono_ns() + (soon ? SOON_NS : CLOSE_NS);
 	if (write(hs->wake_fd, &one, sizeof(one)) != sizeof(one))
-		log_debug("--on: %s", strerror(errno)); /* each ends at its limit, then */
+		log_debug("--on: %s", strerror(errno)); /* each ends at its limit; then */
 	for (int i = 0; i < hs->count; i++) {
 		pthread_mutex_lock(&hs->thread[i].lock);
 		pthread_cond_broadcast(&hs->thread[i].news);
@@ -326,7 +328,7 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 	if (err) {
 		hooks_close(hs);
 		return err == -EPERM ? -EINVAL
-				     : err; /* what was asked for is wrong; no privilege lacks */
+				     : err; /* the option is wrong; this is not about privileges */
 	}
 	*ret_state = hs;
 	return 0;

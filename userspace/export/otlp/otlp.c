@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenTelemetry: --export otlp[:URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]. Facts
- * become spans where they are told, and wait in a queue; a thread of its own sends them, and
- * metrics, each interval. A replay waits for the server instead: nobody else does. */
+/* otlp.c - OpenTelemetry: --export
+ * otlp[:URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]. Facts become spans on the main
+ * thread and wait in a queue; a thread of its own sends them, and metrics, each interval. In a
+ * replay the main thread waits for the server instead. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +23,19 @@
 #define NS_PER_MS   1000000ull
 #define NS_PER_S    1000000000ull
 #define FLUSH_NS    (10 * NS_PER_S)
-#define REPLAY_MS   30000 /* without any answer, until a replay gives up on it */
-#define BATCH_SPANS 512	  /* the specification's */
+#define REPLAY_MS   30000 /* without an answer, before a replay gives up */
+#define BATCH_SPANS 512	  /* default of the specification */
 #define BATCH_BYTES (1u << 20)
 #define NAP_MS	    50
 
 #define DROPS(X)                                                                                   \
-	X(queue)      /* there was no room until they could be sent */                             \
-	X(refused)    /* the server will not have the request, or is none */                       \
-	X(rejected)   /* it took the request, and not all in it */                                 \
-	X(undated)    /* too many processes, or no wall time */                                    \
-	X(unsent)     /* points: the last ones found no server */                                  \
-	X(superseded) /* points that later ones replaced before they were taken: nothing is lost   \
-		       */                                                                          \
-	X(closing)    /* the end came first */
+	X(queue)      /* the queue was full before they could be sent */                           \
+	X(refused)    /* the server refused the request, or the address is not a server */         \
+	X(rejected)   /* the server accepted the request, but not these items in it */             \
+	X(undated)    /* too many processes, or unknown wall time */                               \
+	X(unsent)     /* points: no server accepted the last ones */                               \
+	X(superseded) /* points replaced by later ones before they were accepted: no loss */       \
+	X(closing)    /* gp-bpf ended first */
 
 enum drop {
 #define X(name) DROP_##name,
@@ -53,20 +53,20 @@ static const char *const drop_name[DROP_COUNT] = {
 struct otlp {
 	struct otlp_config config;
 	struct otlp_queue *queue;
-	struct otlp_tree *tree; /* of the main thread */
+	struct otlp_tree *tree; /* used by the main thread */
 	struct otlp_sender sender;
 	struct worker *worker; /* NULL: a replay */
-	uint64_t due_ns;       /* of a replay: the next snapshot */
+	uint64_t due_ns;       /* replay: time of the next snapshot */
 	/* Used by the thread that sends. */
 	struct buffer spans; /* taken from the queue, not sent yet */
 	uint32_t nspans;
 	struct buffer body;
 	struct program_config program;
 	uint64_t sent, dropped[DROP_COUNT];
-	uint64_t untaken; /* points of the last metrics, whose server was away */
+	uint64_t untaken; /* points of the last metrics, which the server did not accept */
 	int64_t last_ns;
-	uint64_t unplaced;    /* of the tree, as of the last tick; under no lock: a word */
-	uint64_t answered_ms; /* of a replay: by the server, or when it began */
+	uint64_t unplaced;    /* copied from the tree at the last tick; atomic */
+	uint64_t answered_ms; /* replay: last answer of the server, or start */
 };
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static enum otlp_fate otlp_spans_send(struct otlp *o, uint64_t deadline_ms)
 	otlp_body_open(o, "resourceSpans", "scopeSpans", "spans");
 	buffer_add(&o->body, o->spans.data, o->spans.len);
 	otlp_body_close(o);
-	if (o->body.failed || o->spans.failed) { /* no memory */
+	if (o->body.failed || o->spans.failed) { /* out of memory */
 		buffer_free(&o->body);
 		buffer_free(&o->spans);
 		o->body.failed = o->spans.failed = false;
@@ -153,9 +153,10 @@ static uint64_t otlp_now_ms(void)
 	return clock_mono_ns() / NS_PER_MS;
 }
 
-/* All that waits now, as far as the server lets us: what comes meanwhile has its own turn, else
- * each reply would be followed by a request of some few spans. None is begun after until_ms; each
- * ends by limit_ms: who is cut short may have been heard, and what is sent again is there twice. */
+/* Sends everything that waits now, as far as the server allows. Spans that arrive meanwhile wait
+ * for the next interval; otherwise each reply would be followed by a small request. No request
+ * begins after until_ms; each ends by limit_ms. A request that is cut short may have arrived, and
+ * sending it again would duplicate its spans. */
 static void otlp_spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 {
 	struct otlp_queue_view q;
@@ -177,7 +178,7 @@ static void otlp_spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_m
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-/* Those that are not taken are not sent again: the next ones hold all that these do. */
+/* Metrics that were not accepted are not sent again: the next ones include their counts. */
 static void otlp_metrics_send(struct otlp *o, const struct snapshot *s, uint64_t deadline_ms)
 {
 	uint64_t rejected, points;
@@ -241,7 +242,7 @@ static void otlp_fill_view(struct otlp *o, struct export_view *view)
 	memcpy(view->trouble, o->sender.trouble, sizeof(view->trouble));
 }
 
-/* Data left at the end is lost. */
+/* Spans left at the end are lost. */
 static void otlp_spans_drop(struct otlp *o)
 {
 	while (otlp_spans_wait(o)) {
@@ -263,7 +264,7 @@ static void otlp_nap(uint64_t until_ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Until all is sent or the time is up. */
+/* Sends until nothing is left or the time is up. */
 static void otlp_spans_insist(struct otlp *o, uint64_t deadline_ms)
 {
 	while (otlp_spans_wait(o) && otlp_now_ms() < deadline_ms &&
@@ -285,7 +286,7 @@ static bool otlp_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool 
 
 	o->program = s->program;
 	otlp_metrics_send(o, s, until_ms);
-	if (last) /* there is no later */
+	if (last) /* there is no later attempt */
 		otlp_spans_insist(o, until_ms);
 	else
 		otlp_spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
@@ -446,8 +447,7 @@ static void otlp_end(void *state, bool soon)
 		worker_end(o->worker, soon);
 }
 
-/* During a watch, failures to send were logged when they happened. A replay has nothing else to do.
- */
+/* During a watch, failures to send were logged when they happened. A replay logs them here. */
 static int otlp_close(void *state)
 {
 	struct otlp *o = state;

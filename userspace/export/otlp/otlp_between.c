@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies between steps: checkpoints, and ranges that are no step. */
+/* otlp_between.c - everything between steps: checkpoints, and ranges that are not steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 #define NS_PER_S 1e9
 
-/* A file and a range of the job's own may be one: what overlaps and has one name is told once. */
+/* A file and a named range may be the same checkpoint: overlapping ones with one name are sent
+ * once. */
 static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_held *h)
 {
 	for (uint32_t i = 0; i < p->nheld; i++) {
@@ -27,7 +28,7 @@ static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_
 	return false;
 }
 
-/* The text in the making: it is sent once it is known whether it lies in the loop. */
+/* Holds t->text back until it is known whether it lies in the loop. */
 static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struct otlp_held *h)
 {
 	if (t->repeated || !p->dated || t->text.failed) {
@@ -56,7 +57,7 @@ static double otlp_between_wall_s(const struct otlp_process *p, uint64_t ns)
 	return (double)((int64_t)ns + p->who.offset_ns) / NS_PER_S;
 }
 
-/* What it covers. */
+/* Adds the steps that the checkpoint covers. */
 static void otlp_between_productive(struct buffer *b, const struct otlp_tree *t,
 				    const struct otlp_process *p, const struct fact_checkpoint *c)
 {
@@ -100,7 +101,7 @@ static void otlp_between_saved_event(struct buffer *b, const struct otlp_tree *t
 	otlp_event_end(b);
 }
 
-/* Number of saves so far that a step waited for. */
+/* Adds the number of saves so far that blocked a step. */
 static void otlp_between_sync_event(struct buffer *b, struct otlp_process *p,
 				    const struct fact_checkpoint *c)
 {
@@ -162,7 +163,7 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 		otlp_between_saved_event(&p->loop[0]->saves.text, t, p, c);
 }
 
-/* ---- ranges of the job's own ----------------------------------------------------------------- */
+/* ---- named ranges of the job ----------------------------------------------------------------- */
 
 static const char *const range_names[OTLP_NAMES] = {
 	"model_initialization",
@@ -183,8 +184,8 @@ static const char *const range_names[OTLP_NAMES] = {
 	"distributed_code_initialization",
 };
 
-/* One of the vocabulary, by its own name or by what the user says that it is; else it has none
- * there. */
+/* Returns the span name of a range: from the library's vocabulary, by the range's own name or by
+ * the user's mapping; NULL: none. */
 static const char *otlp_between_range_name(const struct fact_range *r, uint32_t *ret_slot)
 {
 	const char *name = r->bucket == BUCKET_EVAL		    ? "validation_loop"
@@ -221,7 +222,8 @@ static bool otlp_between_in_each_step(const char *name)
 	return false;
 }
 
-/* Single iterations are unknown. What one evaluation is told as twice, by a name too, is one. */
+/* Single iterations are unknown. An evaluation that is seen twice, also by a name, is counted
+ * once. */
 static void otlp_between_evaluation_event(struct buffer *b, struct otlp_process *p,
 					  const char *name, const struct fact_range *r)
 {

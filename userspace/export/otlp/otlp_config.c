@@ -16,7 +16,7 @@
 #define INTERVAL_S     10
 #define INTERVAL_MAX_S 3600
 #define SAMPLE	       100
-#define TIMEOUT_MS     10000 /* the specification's */
+#define TIMEOUT_MS     10000 /* default of the specification */
 #define TIMEOUT_MAX_MS 300000
 #define VALUE_MAX      4096
 #define WRONG	       "the argument is [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]"
@@ -74,7 +74,7 @@ static bool otlp_config_is_url(const char *text)
 	return !strncmp(text, "http://", 7) || !strncmp(text, "https://", 8);
 }
 
-/* text is cut into pieces; ret's URL is one of them. */
+/* Cuts text into pieces; ret's URL is one of them. */
 static int otlp_config_argument_read(struct otlp_config *c, char *text, struct argument *ret)
 {
 	char *at = text, *next;
@@ -98,7 +98,8 @@ static int otlp_config_argument_read(struct otlp_config *c, char *text, struct a
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-/* OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_}WHAT: the signal's own goes first. An empty one is none. */
+/* Reads OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_}WHAT; the variable of the signal has priority. An
+ * empty one counts as unset. */
 static const char *otlp_config_setting(enum otlp_signal signal, const char *what, bool *ret_own)
 {
 	static const char *const part[OTLP_SIGNALS] = {
@@ -116,8 +117,8 @@ static const char *otlp_config_setting(enum otlp_signal signal, const char *what
 	return value && *value ? value : NULL;
 }
 
-/* Percent-encoding undone, blanks around it left out, in a new text. NULL: no memory, or no such
- * text. */
+/* Returns a new text with percent-encoding decoded and surrounding blanks removed. NULL: no memory,
+ * or invalid. */
 static char *otlp_config_decoded(const char *text, size_t len)
 {
 	char *out, *to;
@@ -150,7 +151,8 @@ static char *otlp_config_decoded(const char *text, size_t len)
 	return out;
 }
 
-/* "key=value,key=value": 0; -EINVAL: a part is no such pair; put() takes both texts. */
+/* Calls put() for each pair of "key=value,key=value". Returns 0, or -EINVAL when a part is not a
+ * pair. put() owns both texts. */
 static int otlp_config_each_pair(const char *text, int (*put)(void *ctx, char *key, char *value),
 				 void *ctx)
 {
@@ -177,9 +179,9 @@ static int otlp_config_each_pair(const char *text, int (*put)(void *ctx, char *k
 	return 0;
 }
 
-/* ---- where to -------------------------------------------------------------------------------- */
+/* ---- endpoints ------------------------------------------------------------------------------- */
 
-/* RFC 9110: a token, and a text without control characters. */
+/* RFC 9110: a token, and a value without control characters. */
 static bool otlp_config_is_header(const char *name, const char *value)
 {
 	for (; *name; name++)
@@ -242,7 +244,8 @@ static bool otlp_config_url_fits(const char *url)
 	return *host && !strchr("/:", *host) && !strpbrk(host, "?#@") && strlen(url) < VALUE_MAX;
 }
 
-/* The address of one signal as it is, or all signals' with its path behind. */
+/* The address of one signal is used as it is; the path is appended to the address for all
+ * signals. */
 static int otlp_config_url_read(struct otlp_way *w, enum otlp_signal signal,
 				const struct argument *a)
 {
@@ -300,7 +303,7 @@ static int otlp_config_way_read(struct otlp_way *w, enum otlp_signal signal,
 	return 0;
 }
 
-/* A variable that all exporters of a machine share: the other forms are other exporters' affair. */
+/* The variable is shared by all exporters of a machine, so other protocols are not an error. */
 static void otlp_config_form_check(void)
 {
 	const char *form = NULL;
@@ -318,7 +321,7 @@ static void otlp_config_form_check(void)
 			form);
 }
 
-/* ---- as whose -------------------------------------------------------------------------------- */
+/* ---- resource -------------------------------------------------------------------------------- */
 
 static int otlp_config_put_attribute(void *ctx, char *key, char *value)
 {
@@ -365,8 +368,8 @@ static int otlp_config_own_attributes(struct otlp_config *c)
 	return err || !*c->host ? err : otlp_config_put_copy(c, "host.name", c->host);
 }
 
-/* OTEL_SERVICE_NAME goes before service.name among the attributes; of attributes that cannot be
- * read none counts, as the specification (resource/sdk.md) wants it. */
+/* OTEL_SERVICE_NAME overrides service.name in the attributes. If attributes cannot be parsed none
+ * is used, as the specification (resource/sdk.md) requires. */
 static int otlp_config_resource_read(struct otlp_config *c)
 {
 	const char *text = getenv("OTEL_RESOURCE_ATTRIBUTES"), *name = getenv("OTEL_SERVICE_NAME"),

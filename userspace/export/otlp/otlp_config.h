@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_config.h - where telemetry goes, how often, and as whose: from the exporter's argument,
- * [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip], and from the environment variables
- * of the OpenTelemetry specification (protocol/exporter.md, resource/sdk.md):
+/* otlp_config.h - destination, interval and identity of the telemetry: from the exporter's
+ * argument, [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip], and from the environment
+ * variables of the OpenTelemetry specification (protocol/exporter.md, resource/sdk.md):
  * OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _TIMEOUT and _COMPRESSION, each also with TRACES_ or
- * METRICS_ before its last word, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. What the argument
- * says goes before the environment. Headers are secrets: no message holds one, nor what is behind a
- * host in an address that is no URL. */
+ * METRICS_ before its last word, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. The argument
+ * overrides the environment. Headers are secrets: no message contains one, nor the part after the
+ * host of an address that is not a URL. */
 #ifndef EXPORT_OTLP_CONFIG_H
 #define EXPORT_OTLP_CONFIG_H
 
@@ -23,7 +23,7 @@ extern const char *const otlp_signal_name[OTLP_SIGNALS]; /* "traces", "metrics" 
 struct otlp_way {
 	char *url;
 	char *headers[OTLP_HEADERS +
-		      3]; /* "Name: value", with those of the form; NULL-terminated */
+		      3]; /* "Name: value", including those of the encoding; NULL-terminated */
 	uint64_t timeout_ms;
 	bool gzip;
 };
@@ -35,15 +35,16 @@ struct otlp_attribute {
 struct otlp_config {
 	struct otlp_way way[OTLP_SIGNALS];
 	uint64_t interval_ns;
-	uint32_t sample; /* of so many steps one is told as a span */
+	uint32_t sample; /* one in this number of steps becomes a span */
 	struct otlp_attribute attributes[OTLP_ATTRIBUTES]; /* of the resource; service.name first */
 	uint32_t nattributes;
-	char host[256]; /* of this machine */
+	char host[256]; /* host name of this machine */
 };
 
-/* The argument alone: 0, or -EINVAL after one line. */
+/* Checks the argument only. Returns 0, or -EINVAL after one line. */
 int otlp_config_check(const char *argument);
-/* 0 or -errno after one line. argument may be NULL. ret is to be freed in either case. */
+/* Reads argument (may be NULL) and environment. Returns 0, or -errno after one line. Free *ret in
+ * either case. */
 int otlp_config_read(struct otlp_config *ret, const char *argument);
 void otlp_config_free(struct otlp_config *c);
 

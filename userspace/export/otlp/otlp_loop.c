@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops and their steps. */
+/* otlp_loop.c - loops and their steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 #include "userspace/export/otlp/otlp_tree_private.h"
 
 #define NS_PER_S  1e9
-#define USUAL_OF  8   /* steps, before it is known what is usual */
-#define SLOW_PART 1.5 /* of the usual step */
+#define USUAL_OF  8   /* steps before the usual time is known */
+#define SLOW_PART 1.5 /* times the usual step */
 
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop)
 {
 	return otlp_id_of(p, "training_loop", loop, 0);
 }
 
-/* ---- what is usual --------------------------------------------------------------------------- */
+/* ---- the usual step time --------------------------------------------------------------------- */
 
 static int otlp_loop_by_length(const void *a, const void *b)
 {
@@ -25,7 +25,7 @@ static int otlp_loop_by_length(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Looked at once in USUAL_OF steps. */
+/* Computed once in USUAL_OF steps. */
 static void otlp_loop_usual_add(struct otlp_loop *l, const struct step *s)
 {
 	uint64_t sorted[OTLP_RECENT];
@@ -43,7 +43,7 @@ static void otlp_loop_usual_add(struct otlp_loop *l, const struct step *s)
 	l->slow_ns = (uint64_t)((double)sorted[middle] * SLOW_PART);
 }
 
-/* ---- what is done ---------------------------------------------------------------------------- */
+/* ---- finished steps -------------------------------------------------------------------------- */
 
 static void otlp_loop_done_add(struct otlp_loop *l, const struct step *s)
 {
@@ -91,7 +91,7 @@ static void otlp_loop_part_join(struct otlp_part *to, const struct otlp_part *mo
 	to->known &= more->known;
 }
 
-/* Once there are many, two are one: a loop of any length has OTLP_EVENTS at most. */
+/* When there are many, two parts are merged: a loop of any length has at most OTLP_EVENTS. */
 static void otlp_loop_part_add(struct otlp_loop *l, const struct fact_step *fs)
 {
 	const struct step *s = &fs->step;

@@ -12,11 +12,11 @@
 
 enum kind { GAUGE, SUM, HISTOGRAM };
 
-struct set { /* one row's points in the making */
+struct set { /* points of one row while they are written */
 	struct buffer *out;
 	const struct snapshot *s;
 	const struct row *row;
-	uint32_t from, to; /* ranks */
+	uint32_t from, to; /* range of ranks */
 	uint32_t points;
 	bool open;
 };
@@ -156,8 +156,8 @@ static void otlp_metric_job_wasted(struct set *m, const struct job_view *j)
 	otlp_metric_value_ns(m, j->wasted_gross_ns);
 }
 
-/* With those whose cause is not kept, so that the causes add up, and without one whose cause may be
- * another one yet. */
+/* Includes disruptions whose cause was not kept, so that the sum is right; excludes one whose cause
+ * may still change. */
 static void otlp_metric_job_disruptions(struct set *m, const struct job_view *j)
 {
 	uint64_t left = j->ledger.disruptions - j->unsettled;

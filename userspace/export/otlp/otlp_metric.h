@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_metric.h - a snapshot as OTLP metrics: the figures of the Prometheus page under names of
- * ours, units of UCUM; what only grows as cumulative sums whose start stays, all else as gauges.
- * Pure. */
+/* otlp_metric.h - a snapshot as OTLP metrics: the values of the Prometheus page, with names of our
+ * own and units of UCUM. Values that only increase are cumulative sums with a constant start; all
+ * others are gauges. Pure. */
 #ifndef EXPORT_OTLP_METRIC_H
 #define EXPORT_OTLP_METRIC_H
 
@@ -10,13 +10,14 @@
 #include "userspace/base/buffer.h"
 #include "userspace/model/snapshot.h"
 
-#define OTLP_METRIC_RANKS 64 /* of one request: with all series of each it stays below a MiB */
-#define OTLP_GRACE_NS                                                                              \
-	1800000000000ull /* what ended has points for so long, as on the Prometheus page */
+/* Ranks in one request: with all their series it stays below 1 MiB. */
+#define OTLP_METRIC_RANKS 64
+/* Ended jobs and ranks are sent for this long, as on the Prometheus page. */
+#define OTLP_GRACE_NS 1800000000000ull
 
-/* Elements of "metrics" with what is known of ranks from *at on, OTLP_METRIC_RANKS of them; of jobs
- * too where *at is 0. *at is then the next, 0: there is none. Returns how many points that are;
- * none: nothing is written. */
+/* Appends elements of "metrics" for OTLP_METRIC_RANKS ranks from *at on, and for jobs when
+ * *at is 0. Sets *at to the next rank, 0: no more. Returns the number of points; 0: nothing
+ * was appended. */
 uint32_t otlp_metrics(struct buffer *out, const struct snapshot *s, uint32_t *at);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_put.c - spans of a process on their way to the queue: what each is called, and those that
- * need no more than a name and a time. */
+/* otlp_put.c - puts spans of a process into the queue, and writes those that have only a name and a
+ * time. */
 #include "userspace/export/otlp/otlp_tree_private.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@ struct queued {
 };
 
 struct otlp_queue {
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all members below */
 	struct queued *ring;
 	uint32_t room, first, count;
 	size_t bytes, bytes_max;
@@ -35,7 +35,7 @@ struct otlp_queue *otlp_queue_new(uint32_t spans, size_t bytes)
 	return q;
 }
 
-/* Locked; there is one. */
+/* Call with the lock held; the queue must not be empty. */
 static struct queued queue_first(struct otlp_queue *q)
 {
 	struct queued s = q->ring[q->first];

@@ -13,9 +13,9 @@
 #include "userspace/export/otlp/otlp_text.h"
 
 #define NS_PER_MS    1000000ull
-#define PAUSE_MS     1000 /* before the second attempt; it doubles ... */
+#define PAUSE_MS     1000 /* before the second attempt; it doubles */
 #define PAUSE_MAX_MS 60000
-#define LOG_AGAIN_MS 3600000 /* one line an hour a signal */
+#define LOG_AGAIN_MS 3600000 /* at most one line an hour for each signal */
 #define REJECTED_MAX 1e15
 #define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, with gzip's header */
 
@@ -26,7 +26,7 @@ static uint64_t otlp_send_now_ms(void)
 
 #define TEXT_MAX 400
 
-/* again: it is tried again; what is left at the end is not, and says the same. */
+/* again: the request will be retried. */
 static void otlp_send_report(struct otlp_sender *s, enum otlp_signal signal, const char *what,
 			     bool again)
 {
@@ -40,7 +40,8 @@ static void otlp_send_report(struct otlp_sender *s, enum otlp_signal signal, con
 		 again ? ": tried again" : "");
 }
 
-/* How much of its address is told: a path that is not the usual one may be a secret. */
+/* Returns the length of the address that may be logged: a path other than the default may be a
+ * secret. */
 static int otlp_send_shown_len(const struct otlp_way *w, enum otlp_signal signal)
 {
 	size_t host = web_told(w->url), len = host;
@@ -54,8 +55,8 @@ static int otlp_send_shown_len(const struct otlp_way *w, enum otlp_signal signal
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* {"partialSuccess": {"rejectedSpans": "3", "errorMessage": "..."}}: false: this is no answer of
- * OTLP. */
+/* Reads {"partialSuccess": {"rejectedSpans": "3", "errorMessage": "..."}}. Returns false if the
+ * reply is not OTLP. */
 static bool otlp_send_answer_read(const struct web_reply *r, enum otlp_signal signal,
 				  uint64_t *ret_rejected, char why[120])
 {
@@ -92,7 +93,7 @@ static bool otlp_send_may_retry(long status)
 	return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/* Half of it is left to chance, so that a fleet does not come back as one. */
+/* Half of the pause is random, so that many nodes do not come back at once. */
 static void otlp_send_wait_longer(struct otlp_sender *s, enum otlp_signal signal,
 				  int64_t retry_after_ms)
 {
@@ -160,7 +161,8 @@ static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal s
 	if (r->failure == WEB_CANCELLED)
 		return OTLP_AGAIN;
 	otlp_send_wait_longer(s, signal, r->status ? r->retry_after_ms : -1);
-	if (otlp_send_may_retry(r->status)) /* else its answer broke off, whatever it began with */
+	/* otherwise the body was incomplete, whatever the status */
+	if (otlp_send_may_retry(r->status))
 		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->way[signal].url,
 			 r->status);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes: what is told of them, and their ends. */
+/* otlp_tree.c - processes: their spans, attributes and ends. */
 #include "userspace/export/otlp/otlp_tree.h"
 
 #include <signal.h>
@@ -66,7 +66,8 @@ void otlp_tree_view(const struct otlp_tree *t, struct otlp_tree_view *ret)
 
 /* ---- identifiers ----------------------------------------------------------------------------- */
 
-/* A run is its job's name and when its first process began; who is of no run is one. */
+/* The identity of a run is its job's name and the start of its first process; all processes without
+ * a run share one. */
 static void otlp_tree_trace_of(struct otlp_process *p, const struct fact *f)
 {
 	uint64_t run_ns = f->life ? f->life->run_start_ns : 0, hash = HASH_START;
@@ -84,8 +85,8 @@ static uint64_t tree_key_of(const struct fact *f)
 	return otlp_mix(hash_word(hash_word(HASH_START, f->pid), f->start_ns));
 }
 
-/* Wall time as it stood when the process was seen first: so nothing is torn when the clock is
- * set. */
+/* Keeps the wall clock's offset from the first record of the process, so that a changed clock does
+ * not tear its spans apart. */
 static void otlp_tree_date(struct otlp_process *p, const struct fact *f)
 {
 	if (p->dated || !f->real_ns)
@@ -122,7 +123,7 @@ static struct otlp_process *otlp_tree_process_of(struct otlp_tree *t, const stru
 	return p;
 }
 
-/* ---- what is put ----------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void otlp_tree_extend(struct otlp_process *p, uint64_t from_ns, uint64_t to_ns)
 {
@@ -130,7 +131,7 @@ static void otlp_tree_extend(struct otlp_process *p, uint64_t from_ns, uint64_t 
 	p->to_ns = to_ns > p->to_ns ? to_ns : p->to_ns;
 }
 
-/* ---- what befalls a rank --------------------------------------------------------------------- */
+/* ---- events of a rank ------------------------------------------------------------------------ */
 
 static void otlp_tree_error_event(struct otlp_process *p, uint64_t at_ns, const char *message)
 {
@@ -250,7 +251,7 @@ static void otlp_tree_process_end(struct otlp_tree *t, struct otlp_process *p, b
 	otlp_tree_process_free(p);
 }
 
-/* Who had ended before that has for good; the watch ends all others at once. */
+/* Processes that ended before before_ns are final; the end of the watch ends all others. */
 static void otlp_tree_processes_end(struct otlp_tree *t, uint64_t before_ns)
 {
 	struct otlp_process *p;

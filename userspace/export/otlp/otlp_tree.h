@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_tree.h - facts as spans of nv-one-logger-training-telemetry: what ends goes to the queue as
- * JSON.
+/* otlp_tree.h - facts as spans of nv-one-logger-training-telemetry; spans that ended go to the
+ * queue as JSON.
  *
- *   application                        a rank, from its start to its end; the root of its spans
- *     distributed_code_initialization  the process group or communicator that was made first
- *     data_loader_initialization       the first wait for a batch
+ *   application: one for each rank, from its start to its end; root of its spans
+ *     distributed_code_initialization: the first process group or communicator
+ *     data_loader_initialization: the first wait for a batch
  *     checkpoint_load
- *     training_loop                    of each loop, from its first step to its last
- *       training_single_iteration      one of so many steps, the first, and every one that stands
- *                                      out: flagged, or 1.5 times as long as the median of those
- *                                      before it
+ *     training_loop: one for each loop, from its first step to its last
+ *       training_single_iteration: sampled steps, the first one, and every one that is flagged
+ *          or took 1.5 times the median of those before it
  *         data_loading, model_forward, zero_grad, model_backward, optimizer_update
  *       validation_loop, checkpoint_save_sync, checkpoint_save_finalization
  *
- * and any other of its names that a range of the job's own has. A trace is one run of a job; its
- * identifier, and those of spans, are hashes of what they are of, so that whoever goes on with a
- * watch goes on with the trace. OTLP knows no span that goes on: a parent is sent when it ends,
- * after its children; what goes on at the end of the watch is sent then, with gpbpf.unfinished.
- *
- * Single-threaded (the queue is not). Bounded: OTLP_PROCESSES at a time, OTLP_HELD spans of each
- * whose parent is not known yet, OTLP_EVENTS events of each loop and rank. */
+ * Ranges of the job with any of the library's other names become spans, too. A trace is one run of
+ * a job. Its identifier and those of spans are hashes of their identity, so a successor of gp-bpf
+ * continues the same trace. OTLP cannot send a span before it ends: a parent is sent after its
+ * children, and spans still open at the end of the watch are sent then, with gpbpf.unfinished. Not
+ * thread-safe (the queue is). Bounded: OTLP_PROCESSES at a time, OTLP_HELD spans of each whose
+ * parent is not known yet, OTLP_EVENTS events of each loop and rank. */
 #ifndef EXPORT_OTLP_TREE_H
 #define EXPORT_OTLP_TREE_H
 
@@ -35,19 +33,19 @@
 
 struct otlp_tree;
 struct otlp_tree_view {
-	uint64_t unplaced; /* spans of processes beyond the bound, or of an instant whose wall time
-			    * is unknown */
-	uint64_t steps;	   /* that were not sampled */
+	/* spans of processes beyond the bound, or of an instant whose wall time is unknown */
+	uint64_t unplaced;
+	uint64_t steps; /* steps that were not sampled */
 };
 
-/* sample: of so many steps one is told; host: of this machine. NULL: no memory. q and host are the
- * caller's. */
+/* sample: one in this number of steps becomes a span; host: name of this machine. q and host belong
+ * to the caller. Returns NULL when there is no memory. */
 struct otlp_tree *otlp_tree_new(struct otlp_queue *q, uint32_t sample, const char *host);
 void otlp_tree_free(struct otlp_tree *t);
-/* What the user says of the job: for spans that end from now on. */
+/* Sets the user's description of the job, for spans that end from now on. */
 void otlp_tree_config(struct otlp_tree *t, const struct program_config *c);
 void otlp_tree_fact(struct otlp_tree *t, const struct fact *f);
-/* Nothing more happened until now_ns: who ended before has ended for good. */
+/* Nothing else happened until now_ns: a process that ended before is treated as ended. */
 void otlp_tree_tick(struct otlp_tree *t, uint64_t now_ns);
 void otlp_tree_view(const struct otlp_tree *t, struct otlp_tree_view *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_tree_private.h - what otlp_tree.c (processes), otlp_between.c (what is no step) and
- * otlp_loop.c (steps) share. */
+/* otlp_tree_private.h - shared by otlp_tree.c (processes), otlp_between.c (everything between
+ * steps) and otlp_loop.c (steps). */
 #ifndef EXPORT_OTLP_TREE_PRIVATE_H
 #define EXPORT_OTLP_TREE_PRIVATE_H
 
@@ -10,19 +10,19 @@
 #include "userspace/export/otlp/otlp_span.h"
 #include "userspace/export/otlp/otlp_tree.h"
 
-#define OTLP_RECENT 32 /* steps whose median is what is usual */
-#define OTLP_DONE   64 /* last steps of a loop that a save may be of */
+#define OTLP_RECENT 32 /* number of steps whose median is the usual step time */
+#define OTLP_DONE   64 /* last steps of a loop that a checkpoint may contain */
 #define OTLP_NAMES  16
 
-struct otlp_part { /* of a loop: so many steps, one training_metrics_update */
+struct otlp_part { /* a number of steps of one loop that share one training_metrics_update event */
 	uint64_t first_step, last_step, count;
 	uint64_t total_ns, least_ns, most_ns;
 	uint64_t first_end_ns, last_end_ns;
 	uint64_t forward_ns, backward_ns, data_ns;
-	uint32_t known; /* bit per phase, in all of its steps */
+	uint32_t known; /* bit per phase that is known in all of its steps */
 };
 
-struct otlp_events { /* of a span that has not ended */
+struct otlp_events { /* events of a span that has not ended */
 	struct buffer text;
 	uint32_t count;
 	uint64_t dropped;
@@ -30,19 +30,19 @@ struct otlp_events { /* of a span that has not ended */
 
 struct otlp_done {
 	uint64_t number, end_ns;
-	uint64_t sum_ns; /* of it and all steps before it, of this process */
+	uint64_t sum_ns; /* of this process up to and including this step */
 };
 
 struct otlp_loop {
 	uint64_t first_ns, last_ns, first_step, last_step, steps;
 	uint64_t sum_ns;		  /* of all its steps */
-	struct otlp_done done[OTLP_DONE]; /* by the count of steps, modulo */
-	bool whole;			  /* its first step was seen */
-	uint64_t left;			  /* steps since the last that was told */
+	struct otlp_done done[OTLP_DONE]; /* ring, by the count of steps */
+	bool whole;			  /* its first step was observed */
+	uint64_t left;			  /* steps since the last one that became a span */
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;
 	struct otlp_part part[OTLP_EVENTS];
 	uint32_t nparts;
-	uint64_t each; /* steps of a part */
+	uint64_t each; /* number of steps in a part */
 	struct otlp_events saves;
 };
 
@@ -51,12 +51,13 @@ struct otlp_held { /* a span whose parent may be the loop */
 	size_t len, parent_at;
 	const char *name;
 	uint64_t from_ns, to_ns;
-	bool range; /* the user's word */
+	bool range; /* named by a range of the job */
 };
 
-struct otlp_evaluations { /* evaluations, of one kind */
+struct otlp_evaluations { /* evaluations of one kind */
 	uint64_t step,
-		base; /* the last was after this step, the one before it after that; 0: none was */
+		/* steps after which the last evaluation, and the one before it, ran; 0: none */
+		base;
 	uint64_t until_ns;
 };
 
@@ -66,12 +67,12 @@ struct otlp_process {
 	uint64_t from_ns, to_ns; /* of all its spans */
 	int world_size, status;
 	bool dated, group_sent, loader_sent, alive;
-	uint64_t ended_ns; /* 0: it has not */
-	uint64_t attempts; /* checkpoints that were begun */
+	uint64_t ended_ns; /* 0: it still runs */
+	uint64_t attempts; /* checkpoints begun */
 	uint64_t saves;	   /* ... and written */
 	uint64_t first_save_ns, last_save_ns;
 	uint64_t syncs, sync_ns, sync_least_ns,
-		sync_most_ns; /* those that a step waited for, and their time */
+		sync_most_ns; /* checkpoints that blocked a step, and their times */
 	struct otlp_evaluations validation, testing;
 	uint32_t range_left[OTLP_NAMES];
 	struct otlp_loop *loop[STEP_LOOPS];
@@ -87,17 +88,17 @@ struct otlp_tree {
 	const char *host;
 	struct program_config config;
 	struct otlp_tree_view view;
-	struct buffer text; /* in the making */
-	bool repeated;	    /* the fact in hand: a predecessor has sent what comes of it */
+	struct buffer text; /* the span that is being written */
+	bool repeated;	    /* of the current fact: a predecessor has sent its spans */
 };
 
 uint64_t otlp_id_of(const struct otlp_process *p, const char *name, uint64_t a, uint64_t b);
-/* text, a whole span, goes to the queue. */
+/* Puts a whole span in t->text into the queue. */
 void otlp_put(struct otlp_tree *t, const struct otlp_process *p);
-/* A span without more: of a step's phase, of a beginning. */
+/* Puts a span without attributes or events: a phase of a step, an initialization. */
 void otlp_plain(struct otlp_tree *t, struct otlp_process *p, const char *name, uint64_t parent,
 		uint64_t from_ns, uint64_t to_ns);
-/* false: there is no room for it, which is counted. */
+/* Makes room for one more event. Returns false when there is none, which is counted. */
 bool otlp_event_room(struct otlp_events *e);
 
 /* otlp_between.c */
@@ -107,11 +108,12 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 /* otlp_loop.c */
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop);
 void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fact_step *fs);
-/* The first loop's step of that number, and its last step that had ended by ns. NULL: it is not
- * known (any more). */
+/* The step with that number of the first loop, and its last step that had ended by ns. NULL:
+ * unknown, or no longer known. */
 const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number);
 const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns);
-/* Those of its spans that lie in its first loop, so far; all: there is nothing to come. */
+/* Sends held spans that lie in the first loop as far as it is known; all: no later step will
+ * come. */
 void otlp_held_settle(struct otlp_tree *t, struct otlp_process *p, bool all);
 void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, bool unfinished);
 

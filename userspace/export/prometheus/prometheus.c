@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prometheus: --export prometheus, --listen; and a socket of our own for gp-bpf top, which serves
- * the same. The collecting thread only swaps a pointer; text is made on the server's thread, when
- * somebody asks. */
+/* prometheus.c - Prometheus: --export prometheus, --listen; and the unix socket for `gp-bpf top`,
+ * which serves the same pages. The collecting thread only swaps a pointer; the server's thread
+ * writes the text when a client asks for it. */
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -16,13 +16,13 @@
 #include "userspace/http/http.h"
 #include "userspace/export/prometheus/prometheus_text.h"
 
-#define STUCK_S 60 /* snapshots come once a second */
+#define STUCK_S 60 /* snapshots normally come once a second */
 
 struct prometheus {
 	struct http_server *http;
-	pthread_mutex_t lock; /* of latest, held for the swap alone */
+	pthread_mutex_t lock; /* protects latest; held only for the swap */
 	struct snapshot *latest;
-	struct prometheus_own own; /* of the server's thread */
+	struct prometheus_own own; /* used by the server's thread */
 	void (*state_json)(struct buffer *out, const struct snapshot *s);
 	void (*state_masked)(struct buffer *out, const struct snapshot *s);
 };
@@ -59,7 +59,7 @@ static void prometheus_render(void *ctx, struct buffer *out, enum prometheus_for
 	snapshot_unref(s);
 }
 
-/* Only of a version that is not 0. */
+/* Only for a version other than 0. */
 static void prometheus_state(void *ctx, struct buffer *out)
 {
 	struct prometheus *p = ctx;
@@ -159,7 +159,7 @@ const struct exporter export_prometheus = {
 	.close = prometheus_close,
 };
 
-/* The folder is made where there is none. A service without this socket is a service. */
+/* Makes the folder if it is missing. A service continues without this socket. */
 static int prometheus_socket_open(void **ret_state, const char *path,
 				  const struct export_options *opt)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Series of jobs, over all their runs. */
+/* prometheus_job.c - series of jobs, over all their runs. */
 #include "userspace/export/job_name.h"
 #include "userspace/export/prometheus/prometheus_private.h"
 
@@ -12,7 +12,7 @@ static struct buffer *prometheus_job_part(struct page *p, const struct metric_fa
 	if (j->ledger.start_ns > p->since_ns)
 		p->since_ns = j->ledger.start_ns;
 	p->since_real_ns = j->since_real_ns;
-	if (j->carried) /* another node counted too */
+	if (j->carried) /* another node counted, too */
 		p->since_ns = p->since_real_ns = 0;
 	return p->out;
 }
@@ -115,8 +115,8 @@ static void prometheus_job_wasted(struct page *p, const struct metric_family *f,
 	page_value_ns(p, prometheus_job_job(p, f, j), j->wasted_gross_ns);
 }
 
-/* With those whose cause is not kept, so that the causes add up, and without one whose cause may be
- * another one yet. */
+/* Includes disruptions whose cause was not kept, so that the sum is right; excludes one whose cause
+ * may still change. */
 static void prometheus_job_disruptions(struct page *p, const struct metric_family *f,
 				       const struct job_view *j)
 {
@@ -132,8 +132,8 @@ static void prometheus_job_disruptions(struct page *p, const struct metric_famil
 	page_value_uint(p, p->out, left);
 }
 
-/* Ranks wait for each other: their steps take the same, and a histogram of each would be most of a
- * page. */
+/* Ranks wait for each other, so their steps take the same time, and a histogram for each rank would
+ * be most of a page. */
 static void prometheus_job_step_seconds_of(struct page *p, const struct metric_family *f,
 					   const struct job_view *j, const struct rank_view *r,
 					   const struct loop_view *l)
@@ -263,9 +263,9 @@ static const struct metric_family job_families[] = {
 };
 const struct metric_family_list page_job_families = FAMILY_LIST(job_families);
 
-/* ---- how much jobs get done, and the time of their accelerators ------------------------------ */
+/* ---- jobs' work, and the time of their accelerators ------------------------------------------ */
 
-/* Absent where it is not known. */
+/* Absent if unknown. */
 
 #define NS_PER_S 1e9
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Series of gp-bpf itself: what it is, lost and costs; its probes, its store, its exporters. */
+/* prometheus_own.c - series of gp-bpf itself: version, losses, cost; probes, store, exporters. */
 #include "userspace/export/prometheus/prometheus_private.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 
 #define NS_PER_S 1000000000ull
 
-/* ---- read ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static uint64_t own_cpu(void)
 {
@@ -54,7 +54,7 @@ static uint64_t own_fds(void)
 	for (const struct dirent *e; (e = readdir(dir));)
 		n += *e->d_name != '.';
 	closedir(dir);
-	return n ? n - 1 : 0; /* the folder's own is closed again */
+	return n ? n - 1 : 0; /* minus the descriptor of the folder itself */
 }
 
 static int64_t own_start(void)
@@ -76,7 +76,7 @@ void prometheus_own_read(struct prometheus_own *own)
 		own->start_ns = own_start();
 }
 
-/* ---- told ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void prometheus_own_self_build_info(struct page *p, const struct metric_family *f)
 {
@@ -186,9 +186,9 @@ static const struct metric_family last_families[] = {
 };
 const struct metric_family_list page_last_families = FAMILY_LIST(last_families);
 
-/* ---- probes: what they hit, where they are, what was given up -------------------------------- */
+/* ---- probes: hits, where they are attached, which were given up ------------------------------ */
 
-/* Hits are known by probe, not by library: rows of one probe that is in several say the same
+/* Hits are counted for each probe, not for each library: all rows of a probe have the same
  * number. */
 static void prometheus_own_probe_hits(struct page *p, const struct metric_family *f)
 {
@@ -236,7 +236,8 @@ static void prometheus_own_probe_states(struct page *p, const struct metric_fami
 	}
 }
 
-/* Two copies of a library can have one name (two containers): attached anywhere counts. */
+/* Two copies of a library can have one name (two containers): it counts as attached if one of them
+ * is. */
 static void prometheus_own_probe_attached(struct page *p, const struct metric_family *f)
 {
 	bool attached = false, meant = false;
@@ -271,7 +272,7 @@ static const struct metric_family probe_families[] = {
 };
 const struct metric_family_list page_probe_families = FAMILY_LIST(probe_families);
 
-/* ---- the store of history: whether what is seen is kept -------------------------------------- */
+/* ---- the store of history -------------------------------------------------------------------- */
 
 static const struct store_view *prometheus_own_store_kept(const struct page *p)
 {
@@ -356,7 +357,7 @@ static const struct metric_family store_families[] = {
 };
 const struct metric_family_list page_store_families = FAMILY_LIST(store_families);
 
-/* ---- exporters: whether what is seen arrives where it is sent -------------------------------- */
+/* ---- exporters ------------------------------------------------------------------------------- */
 
 static struct buffer *prometheus_own_export_sample(struct page *p, const struct metric_family *f,
 						   const struct export_view *e)

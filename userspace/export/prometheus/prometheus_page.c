@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page in the making: which jobs and processes have series on it, and how a sample is written. */
+/* prometheus_page.c - selects the jobs and processes that have series on a page, and writes
+ * samples. */
 #include "userspace/export/job_name.h"
 #include "userspace/export/prometheus/prometheus_private.h"
 
@@ -20,8 +21,8 @@ static void metric_text(struct buffer *out, const char *s)
 	buffer_add(out, s, strlen(s));
 }
 
-/* A page has tens of thousands of numbers; printf would be most of its price. A number is put
- * together in text of METRIC_NUMBER bytes, from the end: returns where it begins. */
+/* A page has tens of thousands of numbers; printf would be most of its cost. A number is written to
+ * a text of METRIC_NUMBER bytes, from its end. Returns its beginning. */
 #define METRIC_NUMBER 40
 
 static char *prometheus_page_number_digits(char *at, uint64_t value, int least)
@@ -33,7 +34,7 @@ static char *prometheus_page_number_digits(char *at, uint64_t value, int least)
 	return at;
 }
 
-/* units of 10^-decimals; without zeros behind, but so many decimals at least. */
+/* units of 10^-decimals; drops trailing zeros, but keeps `least` decimals. */
 static char *prometheus_page_number_fixed(char *at, uint64_t units, int decimals, int least)
 {
 	uint64_t one = 1, part;
@@ -65,7 +66,7 @@ static void metric_label_open(struct buffer *out, const char *name)
 	buffer_add(out, "=\"", 2);
 }
 
-/* Bytes that are told as they are and are no part of a longer character. */
+/* Returns the number of bytes that are copied unchanged and are not part of a longer character. */
 static size_t prometheus_page_plain_bytes(const char *text, size_t len)
 {
 	size_t n = 0;
@@ -115,7 +116,7 @@ void metric_label_seconds(struct buffer *out, const char *name, uint64_t ns)
 	prometheus_page_number_add(out, prometheus_page_number_fixed(at, ns, 9, 1), end);
 }
 
-/* A value without more, ends the line. */
+/* Writes the value and ends the line. */
 static void metric_uint(struct buffer *out, uint64_t value)
 {
 	char text[METRIC_NUMBER], *end = text + sizeof(text), *at = end;
@@ -140,7 +141,7 @@ static void prometheus_page_value_fixed(struct buffer *out, uint64_t units, int 
 	prometheus_page_number_add(out, at, end);
 }
 
-/* Closes the labels; ends the line. */
+/* Closes the labels, writes the value and ends the line. */
 static void metric_value_uint(struct buffer *out, uint64_t value)
 {
 	prometheus_page_value_fixed(out, value, 0);
@@ -152,7 +153,7 @@ static void metric_value_ns(struct buffer *out, uint64_t ns)
 	prometheus_page_value_fixed(out, ns, 9);
 }
 
-/* Decimals that hold six digits and more, and what has fewer exactly; beyond them printf. */
+/* Writes numbers exactly if enough decimals are available; others with printf. */
 static void metric_value_real(struct buffer *out, double value)
 {
 	if (value == 0 || (value >= 1e-3 && value < 1e6))
@@ -167,7 +168,7 @@ static void metric_value_real(struct buffer *out, double value)
 
 #define NS_PER_S 1000000000ll
 
-/* OpenMetrics names the family without what its samples' names end in. */
+/* OpenMetrics names the family without the ending of its samples' names. */
 size_t page_family_len(const struct metric_family *f)
 {
 	size_t len = strlen(f->name);
@@ -209,7 +210,7 @@ struct buffer *page_sample(struct page *p, const char *name, const struct rank_v
 	return page_part(p, name, "", r);
 }
 
-/* UTC; 0: not known, or not to be believed. */
+/* UTC; 0: unknown or not plausible. */
 static int64_t page_since(const struct page *p)
 {
 	const struct snapshot *s = p->s;
@@ -224,7 +225,7 @@ static int64_t page_since(const struct page *p)
 	return s->real_ns - (int64_t)(s->mono_ns - p->since_ns);
 }
 
-/* To the second: so wall time that is adjusted by and by does not move it. */
+/* To the second, so that small adjustments of the wall clock do not change it. */
 void page_created(struct page *p)
 {
 	size_t len = p->labels_end - p->labels_at;
@@ -286,8 +287,7 @@ void page_plain_real(struct page *p, const struct metric_family *f, double value
 	buffer_printf(p->out, "%s %.*f\n", f->name, decimals, value);
 }
 
-/* By its number alone, whatever loops there are beside it: no series changes its name when one more
- * comes. */
+/* Identified by its number only, so that no series changes when another loop appears. */
 void page_loop_label(struct page *p, const struct loop_view *l)
 {
 	if (l->state.loop)
@@ -308,7 +308,7 @@ bool page_loop_known(const struct loop_view *l)
 	       l->time.count;
 }
 
-/* ---- whose series a page has: each name once, and of all no more than there is room for ------ */
+/* ---- owners of series: each name once, and no more than there is room for -------------------- */
 
 static bool page_is_old(const struct page *p, uint64_t end_ns)
 {
@@ -322,7 +322,7 @@ static bool prometheus_page_job_over(const struct job_view *j)
 	return j->state == JOB_OVER || j->state == JOB_ENDED;
 }
 
-/* Two jobs of one name (one ended long ago): the one that goes on has the series, else the newer
+/* Two jobs can have one name (one ended long ago): the one that runs has the series, else the newer
  * one. */
 static bool prometheus_page_job_replaced(const struct snapshot *s, uint32_t at)
 {
@@ -362,8 +362,8 @@ static void prometheus_page_take_jobs(struct page *p, bool over)
 
 struct one { /* a process that may have series */
 	const struct rank_view *r;
-	uint32_t at;	  /* in the snapshot */
-	uint32_t job;	  /* in the snapshot; njobs: none */
+	uint32_t at;	  /* index in the snapshot */
+	uint32_t job;	  /* index in the snapshot; njobs: none */
 	const char *name; /* job_id */
 	bool by_pid;
 	bool kept;
@@ -450,7 +450,8 @@ static void prometheus_page_take_first(struct page *p)
 	}
 }
 
-/* Those that may have series: what ended has none once its job's next run has begun. */
+/* Collects processes that may have series: ended ones only until the next run of their job
+ * begins. */
 static uint32_t page_candidates(struct page *p, struct one *all, uint32_t *newest,
 				char (*room)[EXPORT_JOB_ROOM])
 {
@@ -467,7 +468,8 @@ static uint32_t page_candidates(struct page *p, struct one *all, uint32_t *newes
 		const struct rank_view *r = &s->ranks[i];
 		uint32_t job = prometheus_page_who_job_of(s, r->job_key);
 
-		if (s->node.on && !r->trainer) /* of a whole node: what serves, or idles */
+		/* of node-wide observation: a server, or an idle process */
+		if (s->node.on && !r->trainer)
 			continue;
 		if (!r->alive &&
 		    (page_is_old(p, r->ledger.now_ns) || (job < s->njobs && r->run < newest[job])))
@@ -531,7 +533,7 @@ int page_who(struct page *p)
 	return ok && !p->labels.failed ? 0 : -ENOMEM;
 }
 
-/* ---- who is left out ------------------------------------------------------------------------- */
+/* ---- jobs and processes without room --------------------------------------------------------- */
 
 static void page_unshown(struct page *p, const struct metric_family *f, const char *cause,
 			 size_t count)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_private.h - a page of metrics in the making, as its parts see it. */
+/* prometheus_private.h - a page of metrics while it is written; shared by the files that write
+ * it. */
 #ifndef EXPORT_PROMETHEUS_PRIVATE_H
 #define EXPORT_PROMETHEUS_PRIVATE_H
 
@@ -7,49 +8,50 @@
 
 enum metric_family_type {
 	GAUGE,
-	COUNTER, /* its name ends in _total */
+	COUNTER, /* name ends in _total */
 	HISTOGRAM,
 	SUMMARY,
-	INFO, /* a gauge that is 1: its labels tell; its name ends in _info */
+	INFO, /* a gauge that is 1 and whose labels are the information; name ends in _info */
 };
 
 struct page {
 	struct buffer *out;
 	const struct snapshot *s;
 	enum prometheus_format format;
-	const struct prometheus_own *own;   /* NULL: not asked for */
-	const struct metric_family *family; /* that is being written */
-	size_t labels_at, labels_end;	    /* of its last sample, in out */
-	uint64_t since_ns;     /* when what that counts began, on the monotonic clock; 0: unknown */
-	int64_t since_real_ns; /* the same in UTC, as it stays; 0: by since_ns */
-	/* page_who(): in the snapshot's order, those that live first. */
+	const struct prometheus_own *own;   /* NULL: not wanted */
+	const struct metric_family *family; /* the family that is being written */
+	size_t labels_at, labels_end;	    /* of its last sample, as offsets in out */
+	uint64_t since_ns; /* CLOCK_MONOTONIC, when the last sample began to count; 0: unknown */
+	int64_t since_real_ns; /* the same in UTC, constant; 0: derive it from since_ns */
+	/* Set by page_select(): in the snapshot's order, running ones first. */
 	const struct job_view *jobs[PROMETHEUS_JOBS];
 	size_t njobs, jobs_no_room, jobs_same_name;
 	const struct rank_view *ranks[PROMETHEUS_RANKS];
 	size_t nranks, ranks_no_room, ranks_same_rank;
-	/* By job: who trains, or did, with the lowest rank in its last run. */
+	/* By job: the process with the lowest rank that trains, or trained, in its last run. */
 	const struct rank_view *first[PROMETHEUS_JOBS];
-	const struct rank_view *job_first; /* of the job whose samples are being written */
-	/* Labels of each rank, made once: they are most of a page. */
+	/* entry of `first` for the job whose samples are being written */
+	const struct rank_view *job_first;
+	/* Labels of each rank, written once: they are most of a page. */
 	struct buffer labels;
 	size_t label_end[PROMETHEUS_RANKS];
-	bool by_pid[PROMETHEUS_RANKS]; /* the pid is among them */
-	bool of_job[PROMETHEUS_RANKS]; /* its job is told here too */
-	const char *label;	       /* of the rank whose samples are being written */
+	bool by_pid[PROMETHEUS_RANKS]; /* the labels contain the pid */
+	bool of_job[PROMETHEUS_RANKS]; /* its job is on this page, too */
+	const char *label;	       /* labels of the rank whose samples are being written */
 	size_t label_len;
 	bool label_pid, label_job;
-	const struct attach_view **attach; /* by id, then library */
+	const struct attach_view **attach; /* sorted by id, then library */
 	size_t nattach;
-	size_t figures, figures_left_out; /* of the jobs' own */
+	size_t figures, figures_left_out; /* values of torch.monitor of all jobs */
 	size_t range_samples;
 };
 
-/* One family: header, then the samples of its one function. This is the one place of a metric's
- * name: pages and the list of metrics (prometheus_metrics()) are made of these rows. */
+/* One family: its header, then the samples of its one function. Names of metrics are only in these
+ * rows: pages and the list of metrics (prometheus_metrics()) are made from them. */
 struct metric_family {
 	const char *name;
 	enum metric_family_type type;
-	const char *labels; /* as people read them, separated by ", " */
+	const char *labels; /* as shown to users, separated by ", " */
 	const char *help;   /* without quotes, backslashes or line breaks */
 	void (*all)(struct page *p, const struct metric_family *f);
 	/* Writes the samples of one job. job: only on the node of its reference rank. job_part: on
@@ -61,10 +63,11 @@ struct metric_family {
 	void (*rank)(struct page *p, const struct metric_family *f, const struct rank_view *r);
 	void (*loop)(struct page *p, const struct metric_family *f, const struct rank_view *r,
 		     const struct loop_view *l);
-	bool anew; /* what it counts begins with this process of gp-bpf, whatever went before */
+	/* it counts from the start of this gp-bpf process, even if a predecessor counted */
+	bool anew;
 };
 
-struct metric_family_list { /* as many as there are */
+struct metric_family_list { /* an array and its length */
 	const struct metric_family *family;
 	size_t count;
 };
@@ -80,42 +83,44 @@ struct metric_family_list { /* as many as there are */
 
 /* Samples in the Prometheus text format: name{label="value",...} value. */
 void metric_name(struct buffer *out, const char *name);
-/* After "{" or another label. Bytes that are no printable UTF-8 become '?'. */
+/* Appends a label after "{" or another label. Bytes that are not printable UTF-8 become '?'. */
 void metric_label(struct buffer *out, const char *name, const char *value);
 void metric_label_uint(struct buffer *out, const char *name, uint64_t value);
-/* Seconds, exact, in the one form that OpenMetrics has for a number: "0.0005", "1.0". */
+/* Appends seconds, exactly, in the only number format that OpenMetrics allows: "0.0005", "1.0". */
 void metric_label_seconds(struct buffer *out, const char *name, uint64_t ns);
 
-/* A sample is begun (its name, "{", and labels), the caller adds labels of its own, and ends it
- * with a value: page_value_uint(p, page_sample(p, f->name, r), 1). r: of that process; NULL: of
- * none. */
+/* Begins a sample (its name, "{", and labels). The caller adds its own labels and ends the sample
+ * with a value: page_value_uint(p, page_sample(p, f->name, r), 1). r: the process of the sample;
+ * NULL: none. */
 struct buffer *page_sample(struct page *p, const char *name, const struct rank_view *r);
-/* For a histogram or summary: the name gets an ending. */
+/* The same for a part of a histogram or summary; ending: "_bucket", "_sum"... */
 struct buffer *page_part(struct page *p, const char *name, const char *ending,
 			 const struct rank_view *r);
 void page_value_uint(struct page *p, struct buffer *out, uint64_t value);
 void page_value_ns(struct page *p, struct buffer *out, uint64_t ns);
 void page_value_real(struct page *p, struct buffer *out, double value);
-/* Whole samples without labels. */
+/* Write a whole sample without labels. */
 void page_plain(struct page *p, const struct metric_family *f, uint64_t value);
 void page_plain_real(struct page *p, const struct metric_family *f, double value, int decimals);
-/* In OpenMetrics: NAME_created of the sample just written. Counters of gp-bpf and of jobs have it
- * by themselves. Those of a process all begin at one instant, which one of them tells: of each they
- * would be a quarter of the page. */
+/* In OpenMetrics: adds NAME_created for the sample just written. Called for counters of gp-bpf and
+ * of jobs. All counters of a process begin at one instant, so only one of them has it: for each
+ * they would be a quarter of the page. */
 void page_created(struct page *p);
-/* Which loop, after other labels: of the first, 0, none, as most processes have no other. */
+/* Adds the label of the loop after other labels. The first loop has number 0 and no label, because
+ * most processes have only one. */
 void page_loop_label(struct page *p, const struct loop_view *l);
-/* As page_sample(), and the loop. */
+/* The same as page_sample(), with the label of the loop. */
 struct buffer *page_loop(struct page *p, const char *name, const struct rank_view *r,
 			 const struct loop_view *l);
 /* Returns true if the steps of the loop are certain enough that their times mean something. */
 bool page_loop_known(const struct loop_view *l);
-/* Bytes of the name of the family in OpenMetrics: without what the names of its samples end in. */
+/* Returns the length of the family's name in OpenMetrics: without the ending of its samples'
+ * names. */
 size_t page_family_len(const struct metric_family *f);
 
-/* Which jobs and processes have series. 0 or -ENOMEM. */
+/* Selects the jobs and processes that have series. Returns 0 or -ENOMEM. */
 int page_who(struct page *p);
-int page_attach_order(const void *a, const void *b); /* of page.attach, for qsort() */
+int page_attach_order(const void *a, const void *b); /* order of page.attach, for qsort() */
 void page_jobs_unshown(struct page *p, const struct metric_family *f);
 void page_ranks_unshown(struct page *p, const struct metric_family *f);
 
@@ -127,8 +132,8 @@ extern const struct metric_family_list page_rank_families;
 extern const struct metric_family_list page_loop_families;
 extern const struct metric_family_list page_monitor_families;
 extern const struct metric_family_list page_health_families;
-extern const struct metric_family_list page_own_families;  /* of gp-bpf itself */
-extern const struct metric_family_list page_last_families; /* likewise, at the end of the page */
+extern const struct metric_family_list page_own_families;  /* metrics of gp-bpf itself */
+extern const struct metric_family_list page_last_families; /* likewise, written last */
 extern const struct metric_family_list page_probe_families;
 extern const struct metric_family_list page_store_families;
 extern const struct metric_family_list page_export_families;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Series of processes and of their loops. */
+/* prometheus_rank.c - series of processes and of their loops. */
 #include "userspace/export/prometheus/prometheus_private.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- lasting slowdowns ----------------------------------------------------------------------- */
 
-/* One series a loop: its phase changes. */
+/* One series for each loop; its phase label changes. */
 static void prometheus_rank_loop_slow(struct page *p, const struct metric_family *f,
 				      const struct rank_view *r, const struct loop_view *l)
 {
@@ -47,7 +47,7 @@ static void prometheus_rank_minute_sample(struct page *p, const struct metric_fa
 					  const struct rank_view *r, const struct loop_view *l,
 					  const char *percentile, uint64_t ns)
 {
-	/* "quantile" is a summary's, whose sums never fall. */
+	/* The label "quantile" is reserved for summaries, whose sums never decrease. */
 	metric_label(page_loop(p, f->name, r, l), "percentile", percentile);
 	page_value_ns(p, p->out, ns);
 }
@@ -85,7 +85,7 @@ static uint64_t rank_observed_ns(const struct window_view *w)
 	return window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
 }
 
-/* Ranks wait for each other: their windows say what the job's do, which have outages too. */
+/* Ranks wait for each other: their windows equal those of the job, which also include outages. */
 static void prometheus_rank_window_goodput(struct page *p, const struct metric_family *f,
 					   const struct rank_view *r)
 {
@@ -148,7 +148,7 @@ static void prometheus_rank_loop_confidence(struct page *p, const struct metric_
 	page_value_real(p, page_loop(p, f->name, r, l), l->state.confidence);
 }
 
-/* Executions or cycles: they are not training, and have a time but no steps. */
+/* Executions or cycles: not known to be training, so they have times but are not steps. */
 static void prometheus_rank_loop_counted(struct page *p, const struct metric_family *f,
 					 const struct rank_view *r, const struct loop_view *l)
 {
@@ -315,7 +315,7 @@ static const struct metric_family loop_families[] = {
 };
 const struct metric_family_list page_loop_families = FAMILY_LIST(loop_families);
 
-/* ---- processes: where their time went, what befell them -------------------------------------- */
+/* ---- processes: where their time went, and their failures ------------------------------------ */
 
 static void rank_place_labels(struct page *p, const struct gp_place *at)
 {
@@ -331,8 +331,8 @@ static void rank_place_labels(struct page *p, const struct gp_place *at)
 			metric_label(p->out, labels[i].name, labels[i].value);
 }
 
-/* These labels may change: a query that joins on this series has all of them, and no other series
- * breaks. The command is not told: it may hold secrets. */
+/* These labels may change: a query that joins on this series gets all of them, and no other series
+ * breaks. The command is excluded, because it may contain secrets. */
 static void rank_info(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	page_sample(p, f->name, r);
@@ -412,7 +412,7 @@ static void rank_disruptions(struct page *p, const struct metric_family *f,
 	page_value_uint(p, page_sample(p, f->name, r), r->ledger.disruptions);
 }
 
-/* One series a rank: its why changes. */
+/* One series for each rank; its `why` label changes. */
 static void prometheus_rank_hung(struct page *p, const struct metric_family *f,
 				 const struct rank_view *r)
 {
@@ -489,15 +489,15 @@ static const struct metric_family rank_families[] = {
 };
 const struct metric_family_list page_rank_families = FAMILY_LIST(rank_families);
 
-/* ---- what the job says of itself: figures of torch.monitor, and ranges that it named --------- */
+/* ---- data from the job: figures of torch.monitor, and named ranges --------------------------- */
 
-/* How many figures there are is the job's to say: a page has PAGE_FIGURES of them, and tells how
- * many it left out. */
+/* The job decides how many figures there are: a page has at most PAGE_FIGURES and counts the
+ * rest. */
 
-/* With all its labels a sample is 120 bytes or so: a tenth of the page that is allowed. */
+/* With all its labels a sample has about 120 bytes: at most a tenth of the allowed page. */
 #define PAGE_FIGURES 2048
 
-/* As the job has it: no number is one of the things it can be. */
+/* Written as the job gave it: it may be NaN. */
 static void prometheus_rank_monitor_figure_value(struct buffer *out, double value)
 {
 	char text[32];
@@ -558,7 +558,7 @@ static void prometheus_rank_monitor_unkept(struct page *p, const struct metric_f
 		page_value_uint(p, page_sample(p, f->name, r), r->monitor_unkept);
 }
 
-/* The first names of a loop stay, so that a page that is full stays the same. */
+/* The first names of a loop stay, so that a full page does not change. */
 static void prometheus_rank_monitor_ranges(struct page *p, const struct metric_family *f,
 					   const struct rank_view *r, const struct loop_view *l)
 {
@@ -620,7 +620,7 @@ static bool rank_compared(const struct rank_view *r)
 	return r->straggle.count || (r->world_size > 1 && r->nloops && r->loops[0].device_known);
 }
 
-/* One series a rank: its phase changes. */
+/* One series for each rank; its phase label changes. */
 static void rank_straggler(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	if (!rank_compared(r))

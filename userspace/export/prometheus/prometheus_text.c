@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_text.c - a page: its samples, its families, its two formats. */
+/* prometheus_text.c - whole pages: families in their two formats. */
 #include "userspace/export/prometheus/prometheus_text.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "userspace/export/prometheus/prometheus_private.h"
 
-/* About what a page has, and each process and job adds, so that it need not be moved as it
+/* Approximate size of a page, and of each process and job, so that the buffer is not moved while it
  * grows. */
 #define PAGE_START 16384
 #define PAGE_EACH  5000
@@ -94,7 +94,7 @@ static void prometheus_text_family_text(struct page *p, const struct metric_fami
 		for (uint32_t j = 0; f->loop && j < p->ranks[i]->nloops && !p->out->failed; j++)
 			f->loop(p, f, p->ranks[i], &p->ranks[i]->loops[j]);
 	}
-	if (p->out->len == header && !p->out->failed) { /* no sample: no family */
+	if (p->out->len == header && !p->out->failed) { /* a family without samples is omitted */
 		p->out->len = start;
 		p->out->data[start] = '\0';
 	}

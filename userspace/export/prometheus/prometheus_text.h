@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_text.h - a snapshot as text for Prometheus: its format 0.0.4, or OpenMetrics 1.0.
- * Pure.
- *
- * A value that is unknown has no sample: a reader must be able to tell "none" from "not known". The
- * job is `job_id`, because `job` is a label that Prometheus itself sets on everything it scrapes.
- *
- * Series are bounded, however often processes end and come again. A process is called by its job
- * and its rank, so that a restart goes on with the series of the one before it; by its job and pid
- * where it has no rank. What ended has series until the next run of its job begins,
- * PROMETHEUS_GRACE_NS at most. There is room for PROMETHEUS_JOBS jobs and PROMETHEUS_RANKS
- * processes, those that live first; what the page leaves out gpbpf_jobs_unshown and
- * gpbpf_ranks_unshown count. */
+/* prometheus_text.h - a snapshot as text for Prometheus: format 0.0.4, or OpenMetrics 1.0. Pure.
+ * An unknown value has no sample, so that readers can distinguish 0 from "unknown". The job is
+ * `job_id`, because Prometheus sets the label `job` on everything it scrapes.
+ * The number of series is bounded, however often processes end and start again. A process is
+ * identified by its job and rank, so that a restart continues the series of the process before it;
+ * without a rank, by its job and pid. Ended processes and jobs keep their series until the next run
+ * of the job begins, at most for PROMETHEUS_GRACE_NS. A page has up to PROMETHEUS_JOBS jobs and
+ * PROMETHEUS_RANKS processes, running ones first; gpbpf_jobs_unshown and gpbpf_ranks_unshown count
+ * the others. */
 #ifndef EXPORT_PROMETHEUS_TEXT_H
 #define EXPORT_PROMETHEUS_TEXT_H
 
@@ -21,27 +18,27 @@
 #define PROMETHEUS_RANKS 512
 #define PROMETHEUS_JOBS	 128
 #define PROMETHEUS_GRACE_NS                                                                        \
-	1800000000000ull /* longer than JOB_WAIT_NS: that a job is over is seen */
+	1800000000000ull /* longer than JOB_WAIT_NS, so that the end of a job is seen */
 #define PROMETHEUS_CONFIDENCE STEP_CONFIDENCE
 
-/* s NULL: nothing is known yet. */
+/* Writes a page. s NULL: no snapshot yet. */
 void prometheus_text(struct buffer *out, const struct snapshot *s, enum prometheus_format format);
 
-/* gp-bpf's own process; 0 is unknown. */
+/* The process of gp-bpf itself. 0: unknown. */
 struct prometheus_own {
 	uint64_t cpu_ns, resident_bytes, fds;
-	int64_t start_ns;  /* UTC; once known it stays */
-	uint64_t began_ns; /* when this was read, on the monotonic clock: the making of the page
-			      begins */
+	int64_t start_ns;  /* UTC; constant once it is known */
+	uint64_t began_ns; /* CLOCK_MONOTONIC when this was read, just before the page is written */
 };
-/* Reads clocks and /proc/self. Zero before the first time. */
+/* Reads clocks and /proc/self. *own must be zeroed before the first call. */
 void prometheus_own_read(struct prometheus_own *own);
-/* prometheus_text(), and own. Not pure: it tells how long making the page took. */
+/* The same as prometheus_text(), with the process's own metrics. Not pure: it measures how long
+ * writing the page took. */
 void prometheus_text_own(struct buffer *out, const struct snapshot *s,
 			 const struct prometheus_own *own, enum prometheus_format format);
 
-/* Every metric that a page can have: a line of name, type, unit, labels and help, separated by
- * tabs. */
+/* Writes every metric that a page can contain: one line with name, type, unit, labels and help,
+ * separated by tabs. */
 void prometheus_metrics(struct buffer *out);
 
 #endif

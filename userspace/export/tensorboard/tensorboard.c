@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorBoard event files: --export tensorboard:DIR[,interval=SECONDSs]. Steps are queued where
- * they are told, and written by a thread of its own, with a snapshot each interval. A replay waits
- * for its disk instead: nobody else does. */
+/* tensorboard.c - TensorBoard event files: --export tensorboard:DIR[,interval=SECONDSs]. Steps are
+ * queued by the main thread and written by a thread of its own, with a snapshot each interval. In a
+ * replay the main thread waits for the disk instead. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -17,26 +17,27 @@
 #include "userspace/export/worker.h"
 
 #define NS_PER_S       1000000000ull
-#define INTERVAL_S     30 /* the goodput library's usual one */
+#define INTERVAL_S     30 /* default of the goodput library */
 #define INTERVAL_MAX_S 3600
-#define FLUSH_NS       (9 * NS_PER_S / 2) /* with what a cancel takes, 5 s */
-#define SAVE_NS	       (NS_PER_S / 2)	  /* that a save of the state waits for a slow disk */
-#define QUEUE_STEPS    32768 /* 64 ranks of 10 steps a second make 19200 in an interval */
+#define FLUSH_NS       (9 * NS_PER_S / 2) /* with 5 s for a cancel */
+#define SAVE_NS	       (NS_PER_S / 2)	  /* longest wait for a slow disk when the state is saved */
+#define QUEUE_STEPS    32768 /* 64 ranks with 10 steps a second make 19200 in an interval */
 #define INTERVAL_WORD  ",interval="
 
 struct tensorboard {
-	struct tb_board *board; /* of the worker's thread, once there is one; as jobs and drained */
+	/* used by the worker's thread if there is one, as are jobs and drained */
+	struct tb_board *board;
 	struct tb_jobs *jobs;
 	struct tb_step *drained; /* swapped with the queue */
 	uint32_t drained_cap;
 	uint64_t interval_ns;
-	bool resume;	       /* what a predecessor told may be in no file */
+	bool resume;	       /* facts that a predecessor reported may be missing in the files */
 	struct worker *worker; /* NULL: a replay */
-	uint64_t due_ns;       /* of a replay: the next snapshot */
-	pthread_mutex_t lock;  /* of all below */
+	uint64_t due_ns;       /* replay: time of the next snapshot */
+	pthread_mutex_t lock;  /* protects all members below */
 	struct tb_step *queue;
 	uint32_t queued, queue_cap;
-	uint64_t unqueued; /* not told to the board yet */
+	uint64_t unqueued; /* dropped, but not counted by the board yet */
 };
 
 /* ---- the queue ------------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static void tensorboard_steps_queue(struct tensorboard *t, const struct tb_step 
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* least: fewer may wait for company. */
+/* least: does nothing if fewer steps wait. */
 static void tensorboard_steps_drain(struct tensorboard *t, uint32_t least)
 {
 	struct tb_step *steps;
@@ -129,7 +130,7 @@ static void tensorboard_board_cancel(void *ctx)
 
 /* ---- the exporter ---------------------------------------------------------------------------- */
 
-/* "DIR,interval=5s": the folder is dir's to free. */
+/* Parses "DIR,interval=5s". The caller frees *ret_dir. */
 static int tensorboard_argument(struct tensorboard *t, const char *arg, char **ret_dir)
 {
 	const char *word = arg ? strstr(arg, INTERVAL_WORD) : NULL;

@@ -14,23 +14,23 @@
 
 struct tb_run {
 	char name[TB_RUN_MAX];
-	int place;	 /* of the disk's */
-	uint64_t put_at; /* of the board's count */
+	int place;	 /* slot of the disk */
+	uint64_t put_at; /* number of the last record, counted by the board */
 	struct buffer records;
-	uint64_t count; /* of them */
-	bool over;	/* nothing more is expected: closed once all of it is written */
+	uint64_t count; /* of records */
+	bool over;	/* no more records are expected: closed once all are written */
 };
 
 struct tb_board {
-	char *dir; /* as it is told */
+	char *dir; /* for messages */
 	struct tb_disk *disk;
 	struct table *runs;  /* by the hash of their names */
-	bool taken[TB_RUNS]; /* places */
+	bool taken[TB_RUNS]; /* slots in use */
 	uint64_t puts, sent, waiting, waiting_bytes;
 	uint64_t dropped[TB_DROP_COUNT];
 	int64_t last_ns;
-	int trouble;	       /* of this flush: -errno of the first that failed */
-	char what[TB_RUN_MAX]; /* failed */
+	int trouble;	       /* of this flush: -errno of the first failure */
+	char what[TB_RUN_MAX]; /* name of the failed run */
 	int reported;	       /* of the flush before */
 };
 
@@ -129,11 +129,11 @@ static void tb_board_run_flush(struct tb_board *b, struct tb_run *r)
 	}
 	if (err)
 		tb_board_failed(b, r, err);
-	if (!r->records.len) /* most runs are idle at any time: their room is the others' */
+	if (!r->records.len) /* most runs are idle at any time: their memory is given to others */
 		buffer_free(&r->records);
 }
 
-/* What it still holds is lost. */
+/* Drops its unwritten records. */
 static void tb_board_run_drop(struct tb_board *b, struct tb_run *r)
 {
 	tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->reported), r->count);
@@ -145,7 +145,7 @@ static void tb_board_run_drop(struct tb_board *b, struct tb_run *r)
 	free(r);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all runs -------------------------------------------------------------------------------- */
 
 static void tb_board_run_close_oldest(struct tb_board *b)
 {
@@ -165,7 +165,7 @@ static void tb_board_run_close_oldest(struct tb_board *b)
 	tb_board_run_drop(b, oldest);
 }
 
-/* NULL: there is none; *ret_key is where it belongs. */
+/* NULL: there is none; *ret_key is then the free key. */
 static struct tb_run *tb_board_run_find(const struct tb_board *b, const char *name,
 					uint64_t *ret_key)
 {
@@ -192,7 +192,7 @@ static struct tb_run *tb_board_run_of(struct tb_board *b, const char *name)
 	if (!r)
 		return NULL;
 	snprintf(r->name, sizeof(r->name), "%s", name);
-	while (b->taken[r->place]) /* there are as many as runs */
+	while (b->taken[r->place]) /* there are as many slots as runs */
 		r->place++;
 	if (!table_put(b->runs, key, r)) {
 		b->taken[r->place] = true;
@@ -213,7 +213,7 @@ void tb_board_put(struct tb_board *b, const char *run, const struct tb_scalar *s
 	}
 	r->put_at = ++b->puts;
 	r->over = false;
-	/* After one that failed the next try is that of the next flush. */
+	/* After a failure, the next attempt is made by the next flush. */
 	if (r->records.len >= TB_BATCH_BYTES && !b->trouble && !b->reported)
 		tb_board_run_flush(b, r);
 	was = r->records.len;

@@ -20,29 +20,29 @@
 #define NS_PER_S   1000000000ll
 #define OPEN_NS	   (5 * NS_PER_S)
 #define CLOSE_NS   NS_PER_S
-#define TURN_MS	   100 /* so late may a cancel be noticed */
+#define TURN_MS	   100 /* a cancel is noticed this late at most */
 #define TEXT_BYTES (256u << 10)
 
-/* In the process that writes. */
+/* State of the process that writes. */
 struct files {
 	int folder;
-	struct tb_held *held; /* NULL: nobody asked */
+	struct tb_held *held; /* NULL: not needed yet */
 	struct file {
-		int fd;	    /* -1: none yet, or the next one is a new one */
-		off_t size; /* whole records */
+		int fd;	    /* -1: none yet, or the next record begins a new file */
+		off_t size; /* of complete records */
 	} file[TB_RUNS];
 };
 
 struct tb_disk {
 	struct files files;
 	char *dir;
-	struct aside *aside; /* NULL: files are written here */
-	char *text;	     /* shared with it */
+	struct aside *aside; /* NULL: this process writes the files */
+	char *text;	     /* shared with the helper process */
 	bool opened;
 	atomic_bool cancelled;
 };
 
-/* A request: the answering process has the disk. */
+/* A request to the process that writes. */
 struct ask {
 	struct tb_disk *d;
 	int place;
@@ -68,7 +68,8 @@ static void tb_disk_file_close(struct file *f)
 	f->fd = -1;
 }
 
-/* All of data, or as many whole records as fit. Bytes, whole ones; *ret_err: why not all. */
+/* Writes all of data, or as many whole records as fit. Returns their bytes; *ret_err: reason why
+ * not all. */
 static size_t tb_disk_write_records(struct file *f, const char *data, size_t len, int *ret_err)
 {
 	size_t at = 0, whole;
@@ -88,8 +89,9 @@ static size_t tb_disk_write_records(struct file *f, const char *data, size_t len
 		*ret_err = n < 0 ? -errno : -EIO;
 	whole = tb_record_whole(data, at, &count);
 	f->size += (off_t)whole;
+	/* a partial record stays: readers stop there, so a new file is needed */
 	if (whole < at && ftruncate(f->fd, f->size))
-		tb_disk_file_close(f); /* torn for good: readers stop there */
+		tb_disk_file_close(f);
 	return whole;
 }
 
@@ -112,12 +114,12 @@ static int tb_disk_begin(struct files *all, struct file *f, const char *run)
 	else
 		tb_disk_write_records(f, version.data, version.len, &err);
 	buffer_free(&version);
-	if (err) /* an empty file is no harm, but each try would leave one */
+	if (err) /* an empty file is harmless, but each attempt would leave one */
 		tb_disk_file_close(f);
 	return err;
 }
 
-/* Somebody took it away, or wrote into it: what follows would not be read. */
+/* Another process removed the file or wrote to it: readers would not see further records. */
 static bool tb_disk_lost(const struct file *f)
 {
 	struct stat st;
@@ -125,7 +127,7 @@ static bool tb_disk_lost(const struct file *f)
 	return f->fd >= 0 && (fstat(f->fd, &st) || !st.st_nlink || st.st_size != f->size);
 }
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- in the helper process: requests --------------------------------------------------------- */
 
 static ssize_t tb_disk_open_there(const void *arg, void *ret, size_t cap)
 {
@@ -139,7 +141,7 @@ static ssize_t tb_disk_open_there(const void *arg, void *ret, size_t cap)
 	return d->files.folder < 0 ? d->files.folder : 0;
 }
 
-/* All of it was cleared away: what it was opened by leads nowhere. */
+/* The folder was removed: its descriptor refers to nothing. */
 static bool tb_disk_folder_lost(const struct files *all)
 {
 	struct stat st;
@@ -151,7 +153,7 @@ static void tb_disk_folder_leave(struct files *all)
 {
 	close(all->folder);
 	all->folder = -1;
-	tb_held_free(all->held); /* of those that are gone */
+	tb_held_free(all->held); /* of the removed files */
 	all->held = NULL;
 }
 
@@ -168,7 +170,7 @@ static ssize_t disk_write_there(const void *arg, void *ret, size_t cap)
 		tb_disk_file_close(f);
 	if (f->fd < 0 && tb_disk_folder_lost(all))
 		tb_disk_folder_leave(all);
-	if (all->folder < 0) { /* or who had it before is gone */
+	if (all->folder < 0) { /* or the helper process that had it has ended */
 		ssize_t err = tb_disk_open_there(arg, ret, cap);
 
 		if (err < 0)
@@ -210,9 +212,9 @@ static ssize_t tb_disk_held_there(const void *arg, void *ret, size_t cap)
 	return all->held && tb_held_has(all->held, a->run, &s);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- in this process ------------------------------------------------------------------------- */
 
-/* within_ns 0: until it is cancelled. */
+/* within_ns 0: waits until cancelled. */
 static ssize_t tb_disk_answer_of(struct tb_disk *d, uint64_t within_ns, const void **ret)
 {
 	uint64_t from_ns = clock_mono_ns();
@@ -243,7 +245,8 @@ static ssize_t tb_disk_call(struct tb_disk *d, aside_fn *fn, struct ask *a, uint
 	for (int tries = 0; tries < 2; tries++) {
 		n = aside_ask(d->aside, fn, a, sizeof(*a));
 		n = n ? n : tb_disk_answer_of(d, within_ns, &answer);
-		if (n != -EIO) /* else who was asked is gone: the next one is */
+		/* otherwise the helper process has ended, and a new one is started */
+		if (n != -EIO)
 			break;
 	}
 	if (n > 0 && answer && fn == disk_write_there)
@@ -286,7 +289,7 @@ int tb_disk_open(struct tb_disk **ret, const char *dir, bool aside)
 	return err;
 }
 
-/* A whole number of records that can go at once. */
+/* Returns the bytes of whole records that fit in one request. */
 static size_t tb_disk_part_of(const struct tb_disk *d, const char *data, size_t len)
 {
 	uint64_t count;
@@ -306,7 +309,7 @@ size_t tb_disk_write(struct tb_disk *d, int place, const char *run, const char *
 	for (*ret_err = 0; at < len && !*ret_err; at += done.bytes) {
 		a.data = data + at;
 		a.len = tb_disk_part_of(d, a.data, len - at);
-		if (!a.len) { /* none is that long */
+		if (!a.len) { /* records are never that long */
 			*ret_err = -EMSGSIZE;
 			break;
 		}

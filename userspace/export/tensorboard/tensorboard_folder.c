@@ -14,7 +14,7 @@
 #include "userspace/base/path.h"
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
-#define NAMES	     100 /* tried: of files begun in one second */
+#define NAMES	     100 /* names tried for files begun in one second */
 #define HOST_MAX     65
 
 static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -25,7 +25,7 @@ void tb_folder_name(char out[TB_NAME_MAX], const char *name)
 	bool changed = !len;
 
 	for (; n < len && n < TB_NAME_MAX - 18; n++) {
-		/* A point in front hides a folder, and ".." is another one. */
+		/* A leading dot hides a folder, and ".." is the parent. */
 		bool keeps = strchr(fine, name[n]) && !(n == 0 && name[0] == '.');
 
 		out[n] = name[n];
@@ -39,7 +39,7 @@ void tb_folder_name(char out[TB_NAME_MAX], const char *name)
 			 (unsigned)hash_bytes(HASH_START, name, len));
 }
 
-/* To its folder's owner, if we may; what it cannot be given is still there. */
+/* Gives it to the owner of its folder, if permitted; if not, it is used as it is. */
 static void tb_folder_give(int fd, int folder)
 {
 	struct stat above;
@@ -49,7 +49,7 @@ static void tb_folder_give(int fd, int folder)
 		return;
 }
 
-/* name below at, made if it is missing. flags: O_NOFOLLOW or 0. */
+/* Opens the folder `name` below `at`; makes it if it is missing. flags: O_NOFOLLOW or 0. */
 static int tb_folder_below(int at, const char *name, int flags)
 {
 	int why = mkdirat(at, name, 0755) ? errno : 0, fd;

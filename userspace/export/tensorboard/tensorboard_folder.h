@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_folder.h - the folders and files of --export tensorboard. They may lie where others
- * can write, and this may run as root: below the folder that the user named no link is followed,
- * and a file is always a new one. New files and folders belong to the owner of the folder that they
- * are made in, and all may read them. */
+/* tensorboard_folder.h - folders and files of --export tensorboard. Other users may be able to
+ * write there, and gp-bpf may run as root: below the folder that the user named, links are not
+ * followed and a file is always a new one. New files and folders get the owner of their parent
+ * folder and are readable by all. */
 #ifndef EXPORT_TENSORBOARD_FOLDER_H
 #define EXPORT_TENSORBOARD_FOLDER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define TB_NAME_MAX 96	/* one folder's name */
-#define TB_RUN_MAX  224 /* its path below the user's folder */
+#define TB_NAME_MAX 96	/* bytes of one folder's name */
+#define TB_RUN_MAX  224 /* bytes of the path below the user's folder */
 
-/* A folder's name for what others chose the name of: letters, digits, '.', '_', '-'; where anything
- * else was replaced, with a hash of all of it. */
+/* Writes a safe name of a folder for a text that another program chose: letters, digits, '.', '_'
+ * and '-'; if other characters were replaced, a hash of the whole text is added. */
 void tb_folder_name(char out[TB_NAME_MAX], const char *name);
-/* The user's folder, made with those above it where it is missing; itself no link. Its descriptor
- * or -errno. */
+/* Opens the user's folder, which must not be a link; makes it and its parents if they are missing.
+ * Returns a descriptor or -errno. */
 int tb_folder_open(const char *path);
-/* A new event file in run ("job/run-1/rank-0", of tb_folder_name()'s names). Its descriptor or
- * -errno. */
+/* Creates an event file in run ("job/run-1/rank-0", names from tb_folder_name()). Returns a
+ * descriptor or -errno. */
 int tb_file_new(int folder, const char *run, int64_t now_s);
 
 #endif

@@ -18,13 +18,13 @@
 #include "userspace/export/tensorboard/tensorboard_folder.h"
 
 #define TAIL_BYTES (1u << 20)
-#define HEAD	   12 /* of a record: its length, and that one's CRC */
+#define HEAD	   12 /* of a record: its length and the CRC of that */
 #define FILES_MAX  64
 #define HELD_MAX   (1u << 20)
-#define SAME_S	   1.0 /* the clock may be told a little otherwise */
+#define SAME_S	   1.0 /* seconds: the clock may differ slightly */
 
 struct held {
-	uint64_t key; /* of tag and step */
+	uint64_t key; /* hash of tag and step */
 	double wall_s;
 };
 
@@ -93,7 +93,7 @@ static void tb_held_add(struct held_run *r, const char *data, size_t len)
 	tb__event__free_unpacked(e, NULL);
 }
 
-/* Where a record begins at data, its bytes; else 0. */
+/* Returns the size of the record that begins at data; 0: none. */
 static size_t tb_held_record_at(const char *data, size_t len)
 {
 	uint64_t size;
@@ -130,7 +130,7 @@ static void tb_held_read_file(struct held_run *r, int folder, const char *name)
 	free(text);
 }
 
-/* -1: there is none. No link is followed. */
+/* -1: there is none. Links are not followed. */
 static int tb_held_folder(int folder, const char *run)
 {
 	int at = dup(folder), next;

@@ -14,33 +14,32 @@
 #define NS_PER_S   1e9
 #define CUSTOM	   "CUSTOM_BADPUT_EVENTS."
 #define DEVIATION  "step_deviation"
-#define HELD_MAX   32768 /* steps: what all make in an interval, as for the queue before it */
-#define HELD_SOME  1024	 /* a replay asks for a snapshot */
+#define HELD_MAX   32768 /* steps that all ranks make in an interval, as for the queue */
+#define HELD_SOME  1024	 /* with this many a replay needs a snapshot */
 #define STEP_TIME  "performance/step_time_seconds"
 #define STEP_QUEUE "performance/step_queued_seconds"
 
-struct tb_job { /* of the snapshot before */
+struct tb_job { /* state after the previous snapshot */
 	uint64_t key;
-	uint64_t written_ns; /* its ledger's now_ns that was written */
-	bool over;	     /* it was the last, and its file is closed */
+	uint64_t written_ns; /* now_ns of its ledger when it was last written */
+	bool over;	     /* it was written for the last time, and its file is closed */
 };
 
 struct tb_rank {
 	uint32_t pid;
 	bool alive;
-	uint64_t ideal_ns; /* 0: not known */
+	uint64_t ideal_ns; /* 0: unknown */
 };
 
 struct tb_jobs {
 	struct tb_board *board;
-	struct tb_step *held; /* whose ideal is not known yet */
+	struct tb_step *held; /* steps whose ideal is not known yet */
 	uint32_t nheld, held_cap;
-	struct tb_rank *rank; /* of the newest snapshot */
+	struct tb_rank *rank; /* in the newest snapshot */
 	uint32_t nranks, ranks_cap;
-	struct tb_step
-		*ended; /* one of each rank that has, between this snapshot and the one before */
+	struct tb_step *ended; /* one step of each rank that ended between the last two snapshots */
 	uint32_t nended, ended_cap;
-	uint64_t shown_ns;	     /* the snapshot's */
+	uint64_t shown_ns;	     /* time of the snapshot */
 	struct tb_job *job, *before; /* JOBS_MAX of each */
 	uint32_t count, count_before;
 };
@@ -82,7 +81,7 @@ static void tb_job_folder(char out[TB_NAME_MAX], const char *job, uint32_t pid)
 		snprintf(out, TB_NAME_MAX, "pid-%u", pid);
 }
 
-/* "CUSTOM_BADPUT_EVENTS.EVAL": badput/custom_badput_events/eval; named by the last part. */
+/* "CUSTOM_BADPUT_EVENTS.EVAL" becomes badput/custom_badput_events/eval, titled by its last part. */
 static void tb_job_put_badput(struct tb_board *b, const char *run, struct tb_scalar s,
 			      const char *type, const char *custom)
 {
@@ -166,7 +165,7 @@ static const struct tb_rank *job_rank_of(const struct tb_jobs *j, uint32_t pid)
 	return NULL;
 }
 
-/* Where a step lies. */
+/* Writes the name of the step's run. */
 static void tb_job_run(char run[TB_RUN_MAX], const struct tb_step *s)
 {
 	char folder[TB_NAME_MAX], rank[24];
@@ -202,7 +201,7 @@ static void tb_job_put_deviation(struct tb_jobs *j, const char *run, const struc
 	tb_job_put_step(j, run, s, DEVIATION, fabs((double)s->ns - (double)ideal_ns) / NS_PER_S);
 }
 
-/* After a snapshot: of those that it does not tell the ideal of, nobody may ever know it. */
+/* After a snapshot: steps whose ideal it does not contain may never get one. */
 static void tb_job_put_held(struct tb_jobs *j)
 {
 	const struct tb_rank *r;
@@ -283,8 +282,8 @@ static void tb_job_put(struct tb_jobs *j, const struct snapshot *s, const struct
 				    (double)r->ideal_ns / NS_PER_S);
 }
 
-/* Its figures are this node's, and no newer job has its name: it would write into the same
- * files. */
+/* Returns true if this node reports the job, and no newer job has its name: both would write to the
+ * same files. */
 static bool job_shown(const struct snapshot *s, const struct job_view *v)
 {
 	if (!v->reported_here)
@@ -322,8 +321,8 @@ static void tb_job_ranks_of(struct tb_jobs *j, const struct snapshot *s)
 	}
 }
 
-/* Steps are told before the snapshot that shows their rank's end, and written after it: by the next
- * one all of them are. */
+/* Steps arrive before the snapshot that shows the end of their rank, and are written after it: all
+ * of them are written by the next snapshot. */
 static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 {
 	char run[TB_RUN_MAX];
@@ -332,7 +331,7 @@ static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 	for (uint32_t i = 0; i < j->nended; i++) {
 		tb_job_run(run, &j->ended[i]);
 		tb_board_over(j->board, run);
-		j->ended[i].rank = -1; /* before its rank was known */
+		j->ended[i].rank = -1; /* the step came before its rank was known */
 		tb_job_run(run, &j->ended[i]);
 		tb_board_over(j->board, run);
 	}
@@ -351,7 +350,7 @@ static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 	j->shown_ns = s->mono_ns;
 }
 
-/* What ended is told once more, and no more. */
+/* A job that ended is written once more. */
 static struct tb_job job_put(struct tb_jobs *j, const struct snapshot *s, const struct job_view *v)
 {
 	const struct tb_job *was = tb_job_before(j, v->key);
@@ -392,7 +391,7 @@ void tb_jobs_snapshot(struct tb_jobs *j, const struct snapshot *s)
 	tb_job_ranks_over(j, s);
 }
 
-/* ---- a log ----------------------------------------------------------------------------------- */
+/* ---- from a log ------------------------------------------------------------------------------ */
 
 bool tb_answer(struct tb_board *board, const struct goodput_answer *a,
 	       const struct goodput_names *names)

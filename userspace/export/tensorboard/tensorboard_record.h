@@ -10,24 +10,24 @@
 
 #include "userspace/base/buffer.h"
 
-#define TB_FRAME   16  /* bytes around the data */
-#define TB_TAG_MAX 192 /* of a tag, with its end: what is longer is cut */
+#define TB_FRAME   16  /* bytes added to the data */
+#define TB_TAG_MAX 192 /* of a tag, with its NUL; longer tags are cut */
 
 struct tb_scalar {
-	const char *tag;     /* any bytes: what is no text is written as '?' */
+	const char *tag;     /* any bytes: invalid text is written as '?' */
 	const char *display; /* NULL: none */
 	int64_t step;
-	double wall_s; /* since 1970 */
+	double wall_s; /* seconds since 1970 */
 	double value;
 };
 
-/* CRC-32C (Castagnoli, reflected 0x82f63b78; RFC 3720 B.4 has vectors). */
+/* CRC-32C (Castagnoli, reflected 0x82f63b78; test vectors in RFC 3720 B.4). */
 uint32_t tb_crc32c(const void *data, size_t len);
-/* As it stands in a file: turned by 15 bits, plus a constant. */
+/* Returns the form stored in a file: rotated by 15 bits, plus a constant. */
 uint32_t tb_masked(uint32_t crc);
 
-/* One record more in out; a failure is out->failed. */
-void tb_record_version(struct buffer *out, double wall_s); /* the first of every file */
+/* Append one record to out; failure sets out->failed. */
+void tb_record_version(struct buffer *out, double wall_s); /* first record of every file */
 void tb_record_scalar(struct buffer *out, const struct tb_scalar *s);
 /* Returns the bytes of whole records at the start of len bytes. */
 size_t tb_record_whole(const char *records, size_t len, uint64_t *ret_count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace for ui.perfetto.dev and chrome://tracing: --export trace:FILE[,size=SIZE]. */
+/* trace.c - a trace for ui.perfetto.dev and chrome://tracing: --export trace:FILE[,size=SIZE]. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "userspace/export/exporter.h"
 #include "userspace/export/trace/trace_private.h"
 
-#define SIZE_USUAL (256ull << 20) /* browsers open a few hundred MiB */
-#define SAVE_NS	   500000000ull	  /* that a save of the state waits for a slow disk */
+#define SIZE_USUAL (256ull << 20) /* browsers can open a few hundred MiB */
+#define SAVE_NS	   500000000ull	  /* longest wait for a slow disk when the state is saved */
 
-/* From which part of the bound on only each so-many-th step is drawn; 0: none. */
+/* Beyond a part of the bound only every n-th step is drawn; 0: none. */
 static const struct {
-	uint32_t part; /* of 16 */
+	uint32_t part; /* in sixteenths */
 	uint32_t every;
 } thinner[] = {{15, 0}, {14, 1000}, {12, 100}, {8, 10}, {0, 1}};
 
@@ -26,7 +26,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 	struct trace *t = ctx;
 	struct trace_track *own = trace_tracks_own(t->tracks);
 
-	(void)out; /* the writer's */
+	(void)out; /* the line writer appends its own text */
 	trace_tracks_unname(t->tracks);
 	if (own && trace_named(t, own, 0)) {
 		out = trace_begin(t);
@@ -38,7 +38,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 	}
 }
 
-/* What there is no room for is told where it begins to be left out, and counted. */
+/* Marks the instant from which steps are thinned out; they are counted. */
 static void trace_thin_out(struct trace *t)
 {
 	uint32_t i = 0;
@@ -60,7 +60,7 @@ static void trace_thin_out(struct trace *t)
 
 /* ---- the exporter ---------------------------------------------------------------------------- */
 
-/* "FILE,size=64M": the file's name is cut off it. */
+/* Cuts the settings off "FILE,size=64M", so that arg becomes the path. */
 static int trace_parse_size(char *arg, uint64_t *ret)
 {
 	const char *size = line_writer_setting(arg, "size");
@@ -79,7 +79,7 @@ static bool trace_is_end(const char *line)
 	return len >= 2 && line[len - 2] == ']';
 }
 
-/* The number of the last fact in what stays. 0 too where the file holds nothing yet. */
+/* Returns the number of the last fact in the file; 0 if the file is empty. */
 static int trace_resume(struct trace *t, const char *path)
 {
 	char *tail, *line, *at;
@@ -280,7 +280,8 @@ static int trace_close(void *state)
 	trace_last_line(t);
 	err = line_writer_close(t->writer);
 	if (err && t->replay &&
-	    !file_writer_tail(t->path, NULL, &tail, &bytes)) /* what has no end would not open */
+	    !file_writer_tail(t->path, NULL, &tail,
+			      &bytes)) /* viewers cannot open it without an end */
 		free(tail);
 	free(t->path);
 	trace_tracks_free(t->tracks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fact is on a trace. */
+/* trace_fact.c - draws facts. */
 #include <string.h>
 
 #include "userspace/base/clock.h"
@@ -14,7 +14,7 @@ static void fact_finish(struct trace *t, struct buffer *b, const struct fact *f,
 	t->left_others += !trace_finish(t, b, f, w);
 }
 
-/* ---- what else happens to a rank ------------------------------------------------------------- */
+/* ---- other events of a rank ------------------------------------------------------------------ */
 
 static void trace_fact_draw_checkpoint(struct trace *t, const struct fact *f)
 {
@@ -103,7 +103,8 @@ static void trace_fact_draw_health(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* Begun: an instant. Over: the outage, up to the first step that made progress. */
+/* When it begins: an instant. When it is over: the outage, until the first step that made
+ * progress. */
 static void trace_fact_draw_disruption(struct trace *t, const struct fact *f)
 {
 	const struct job_disruption *disruption = f->disruption;
@@ -141,7 +142,7 @@ static void trace_fact_draw_disruption(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* Goodput of what was observed of the rank's time so far, as everywhere. */
+/* Goodput as a share of the rank's observed time so far, as in other outputs. */
 static void trace_fact_draw_ledger(struct trace *t, const struct fact *f)
 {
 	const struct ledger_view *l = f->ledger;
@@ -191,7 +192,7 @@ static void trace_fact_draw_monitor(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* ---- what is told of the observer ------------------------------------------------------------ */
+/* ---- gp-bpf itself --------------------------------------------------------------------------- */
 
 static void trace_fact_draw_loss(struct trace *t, const struct fact *f)
 {
@@ -245,7 +246,7 @@ static void trace_fact_draw_start(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* Once it is known: the wall time of ts 0. */
+/* Once the clock is known: the wall time of ts 0. */
 static void trace_fact_draw_clock(struct trace *t, const struct fact *f)
 {
 	const struct fact own = {.mono_ns = f->mono_ns};

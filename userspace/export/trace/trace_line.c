@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the trace: events, the names of tracks and lanes, and whether there is room. */
+/* trace_line.c - lines of the trace: events, names of tracks and lanes, and whether there is
+ * room. */
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"
 #include "userspace/export/trace/trace_private.h"
 
 #define LAST_BYTES 4096u       /* kept free for the last line */
-#define RARE_BYTES (64u << 10) /* ... and for what is rare */
+#define RARE_BYTES (64u << 10) /* ... and for rare events */
 
 struct buffer *trace_begin(struct trace *t)
 {

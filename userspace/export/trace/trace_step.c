@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps on a trace, and on lanes of their own beneath where their phases lie, and where they
- * blocked. The sums are arguments of the step, as the job's own ranges are: of phases only the
- * first ones have a place, of what blocked the longest. */
+/* trace_step.c - draws steps and, on lanes of their own, their phases and where they were blocked.
+ * The sums, and the job's own ranges, are arguments of the step: only the first phases and the
+ * longest blocked times are drawn. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,8 +56,8 @@ static void step_counter(struct buffer *b, const struct trace_track *track, uint
 
 #define ADD(b, text) buffer_add(b, text, sizeof(text) - 1)
 
-/* What trace_event() makes of it, without args and in fewer pieces: of a trace it is the most. An
- * event stands before it. */
+/* Writes the same as trace_event(), without args and faster: most of a trace is such events. The
+ * line already contains an event. */
 static void trace_step_piece_event(struct buffer *b, const struct trace_track *track, uint32_t lane,
 				   const char *name, uint64_t from_ns, uint64_t to_ns)
 {
@@ -77,7 +77,7 @@ static void trace_step_piece_event(struct buffer *b, const struct trace_track *t
 	ADD(b, "}");
 }
 
-/* In the line of their step, which has room for all of it or is left out. */
+/* Writes to the line of the step, which has room for all of them or is dropped. */
 static void step_pieces(struct buffer *b, const struct fact_step *fs, const struct trace_what *w,
 			uint32_t lane, const struct step_piece *piece, uint32_t n)
 {
@@ -95,7 +95,7 @@ static void step_pieces(struct buffer *b, const struct fact_step *fs, const stru
 	}
 }
 
-/* A step without a lane may lie across others, and so may what it holds. */
+/* A step without a lane may overlap others, and so may its parts. */
 static bool trace_step_pieces_named(struct trace *t, const struct fact_step *fs,
 				    const struct trace_what *w, uint32_t loop)
 {
@@ -103,7 +103,8 @@ static bool trace_step_pieces_named(struct trace *t, const struct fact_step *fs,
 			    (!fs->nblocked || trace_named(t, w->track, TRACK_BLOCKED + loop)));
 }
 
-/* Those that are no sample are what one looks for. left: those before it that were not drawn. */
+/* Steps that are not sampled are drawn when they stand out. left: steps before it that were not
+ * drawn. */
 static bool trace_step_wanted(const struct trace *t, const struct step *s, uint64_t left)
 {
 	return t->every && (s->flags & ~(uint32_t)STEP_ambiguous || left + 1 >= t->every);
@@ -127,7 +128,7 @@ void trace_step(struct trace *t, const struct fact *f)
 	left = &w.track->left_out[loop];
 	if (!trace_step_wanted(t, s, *left))
 		goto leave;
-	/* Loops beyond those that are told apart share a lane, on which there may be no room. */
+	/* Loops beyond the bound share a lane, which may be occupied. */
 	w.lane = trace_lane(w.track, TRACK_STEPS, loop, w.from_ns, w.to_ns);
 	if (!trace_named(t, w.track, w.lane) || !trace_step_pieces_named(t, f->step, &w, loop))
 		goto leave;

@@ -8,19 +8,20 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/table.h"
 
-#define ORDER_OF_JOB	100000 /* places of a job: its own, then its ranks, then who has none */
+/* order within a job: its own track, its ranks, then processes without a rank */
+#define ORDER_OF_JOB	100000
 #define ORDER_UNRANKED	(ORDER_OF_JOB - 1)
-#define NUMBER_ROOM	0xfffff0u /* numbers are read by people, too */
+#define NUMBER_ROOM	0xfffff0u /* numbers are shown to users, so they are short */
 #define PROCESSES_MAX	(4 * TRACKS_MAX)
-#define FORGET_CHECK_NS 60000000000ull /* between two looks for what can be forgotten */
-#define HASH_JOB	1	       /* what a hash is of, so that two kinds never meet */
+#define FORGET_CHECK_NS 60000000000ull /* between two searches for tracks to forget */
+#define HASH_JOB	1	       /* added to hashes, so that two kinds never collide */
 #define HASH_RANK	2
 #define HASH_PROCESS	3
 
 struct trace_tracks {
-	struct table *by_key;  /* of what a track is of */
-	struct table *numbers; /* taken */
-	struct table *process; /* track of a process; not owned */
+	struct table *by_key;  /* by identity */
+	struct table *numbers; /* numbers in use */
+	struct table *process; /* track of each process; not owned */
 	uint32_t jobs;
 	uint64_t checked_ns;
 };
@@ -65,8 +66,8 @@ static uint64_t trace_track_process_key(const struct fact *f)
 	return track_key_of(HASH_PROCESS, "", f->pid, f->start_ns);
 }
 
-/* Those of which nothing was told for so long: who tells again gets the same one, and its names
- * anew. */
+/* Forgets tracks that were unused for TRACK_KEEP_NS: a process that continues gets the same track
+ * again, and its names are written again. */
 static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
 {
 	struct trace_track *t;
@@ -76,8 +77,8 @@ static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
 	if (now_ns < ts->checked_ns + FORGET_CHECK_NS)
 		return;
 	ts->checked_ns = now_ns;
-	/* Where a rank has had many processes those are forgotten too: its track is found again by
-	 * its rank. */
+	/* If a rank has had many processes, forget those, too: the track is found again by its
+	 * rank. */
 	full = table_count(ts->process) > PROCESSES_MAX / 2;
 	for (size_t at = 0; (t = table_next(ts->process, &at, &key));)
 		if (full || now_ns >= t->used_ns + TRACK_KEEP_NS)
@@ -130,7 +131,7 @@ void trace_tracks_unname(struct trace_tracks *ts)
 	}
 }
 
-/* A job without a name is the one of all processes without a job. */
+/* Processes without a job share the track of the job without a name. */
 static struct trace_track *trace_track_job_track(struct trace_tracks *ts, const char *job)
 {
 	uint64_t key = track_key_of(HASH_JOB, job, 0, 0);
@@ -146,7 +147,7 @@ static struct trace_track *trace_track_job_track(struct trace_tracks *ts, const 
 	return t;
 }
 
-/* A rank has one process at a time; a second process of the same rank gets a track of its own. */
+/* A rank has one process at a time; a second process of the same rank gets its own track. */
 static struct trace_track *trace_track_new_process(struct trace_tracks *ts, const struct fact *f,
 						   uint64_t from_ns)
 {
@@ -187,7 +188,7 @@ static struct trace_track *trace_track_find(struct trace_tracks *ts, const struc
 	if (!t || (t->named && t->pid == f->pid && t->rank == f->rank &&
 		   !strcmp(t->job, f->job ? f->job : "")))
 		return t;
-	/* The name of the process may be known later than its first event. */
+	/* The name of the process may become known after its first event. */
 	first = t->order - t->order % ORDER_OF_JOB;
 	t->order = first + (f->rank >= 0 && f->rank < ORDER_UNRANKED ? 1 + (uint32_t)f->rank
 								     : ORDER_UNRANKED);

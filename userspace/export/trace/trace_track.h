@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_track.h - the tracks of a trace: one for each rank of each job over all its runs, one for a
- * process of which job or rank is not known, one for each job, one for gp-bpf itself; and the lanes
- * (threads, in the words of the format) of each, on which no two spans overlap. Pure.
- *
- * A track's number is a hash of what it is of, so one that goes on in a file of a predecessor is
- * the same track there. A track of which nothing was told for TRACK_KEEP_NS is forgotten, and made
- * again when something is. Bounded: TRACKS_MAX tracks; of what comes beyond, nothing is drawn. */
+/* trace_track.h - the tracks of a trace: one for each rank of each job over all its runs, one for
+ * each process whose job or rank is unknown, one for each job, one for gp-bpf itself; and the lanes
+ * of each (the format calls them threads), on which spans do not overlap. Pure. The number of a
+ * track is a hash of its identity, so the same track continues in a file of a predecessor. A track
+ * that was not used for TRACK_KEEP_NS is forgotten, and made again when it is needed. Bounded:
+ * TRACKS_MAX tracks; nothing is drawn for further ones. */
 #ifndef EXPORT_TRACE_TRACK_H
 #define EXPORT_TRACE_TRACK_H
 
@@ -16,13 +15,12 @@
 
 #define TRACKS_MAX    8192
 #define TRACK_KEEP_NS 600000000000ull
-#define TRACK_OWN     1 /* number of gp-bpf's own */
-#define TRACK_LANES                                                                                \
-	4 /* beside each other, of one kind; what finds none free has no place on a lane */
+#define TRACK_OWN     1 /* number of gp-bpf's own track */
+#define TRACK_LANES   4 /* lanes of one kind; a span that finds none free gets no lane */
 #define TRACK_UNKNOWN UINT32_MAX
 
-/* First lane of each kind; those of steps, of their phases and of what they were blocked in are one
- * for each loop. */
+/* First lane of each kind. Steps, their phases and their blocked times have one lane for each
+ * loop. */
 enum track_kind {
 	TRACK_STEPS = 1,
 	TRACK_PHASES = TRACK_STEPS + STEP_LOOPS,
@@ -37,12 +35,12 @@ enum track_kind {
 };
 
 struct trace_track {
-	struct trace_track
-		*of; /* its job's, which is kept as long as it; NULL: it is no process's */
+	/* track of its job, kept as long as this one; NULL: not a track of a process */
+	struct trace_track *of;
 	uint32_t number;
-	uint32_t order;	   /* among all tracks, from above */
-	uint32_t pid;	   /* of the process that has it now; 0: it is no process's */
-	uint64_t used_ns;  /* something was told of it last */
+	uint32_t order;	   /* position among all tracks, from the top */
+	uint32_t pid;	   /* process that uses it now; 0: not a track of a process */
+	uint64_t used_ns;  /* last use */
 	uint64_t until_ns; /* end of the last span on any lane */
 	bool lane_named[TRACK_END];
 	bool named;
@@ -55,19 +53,19 @@ struct trace_track {
 struct trace_tracks;
 struct trace_tracks *trace_tracks_new(void); /* NULL: no memory */
 void trace_tracks_free(struct trace_tracks *ts);
-/* The track of the process that a fact is about, of the job (job: true), or gp-bpf's own where it
- * is about neither. from_ns: of what is to be drawn there. NULL: there are too many, or no
+/* Returns the track of the process that a fact is about; of its job if `job`; gp-bpf's own if the
+ * fact is about neither. from_ns: start of what is to be drawn. NULL: too many tracks, or no
  * memory. */
 struct trace_track *trace_tracks_find(struct trace_tracks *ts, const struct fact *f, bool job,
 				      uint64_t from_ns);
-struct trace_track *trace_tracks_own(struct trace_tracks *ts); /* gp-bpf's */
-/* What names them was lost. */
+struct trace_track *trace_tracks_own(struct trace_tracks *ts); /* Returns gp-bpf's own track. */
+/* The names of all tracks were lost and have to be written again. */
 void trace_tracks_unname(struct trace_tracks *ts);
-/* A lane of that kind which is free since from_ns, taken until to_ns; 0: none is. loop: of
- * TRACK_STEPS. */
+/* Takes a lane of that kind that is free since from_ns, until to_ns. Returns 0 if there is none.
+ * loop: for TRACK_STEPS. */
 uint32_t trace_lane(struct trace_track *t, enum track_kind kind, uint32_t loop, uint64_t from_ns,
 		    uint64_t to_ns);
-/* "steps", "phases", "ranges (2)"... */
+/* Writes "steps", "phases", "ranges (2)"... */
 const char *trace_lane_name(char *out, size_t len, uint32_t lane);
 
 #endif
