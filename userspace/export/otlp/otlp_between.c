@@ -54,7 +54,7 @@ static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struc
 
 static double otlp_between_wall_s(const struct otlp_process *p, uint64_t ns)
 {
-	return (double)((int64_t)ns + p->who.offset_ns) / NS_PER_S;
+	return (double)((int64_t)ns + p->owner.offset_ns) / NS_PER_S;
 }
 
 /* Adds the steps that the checkpoint covers. */
@@ -83,7 +83,7 @@ static void otlp_between_saved_event(struct buffer *b, const struct otlp_tree *t
 	const char *slash = strrchr(c->file, '/');
 	char folder[512];
 
-	otlp_event_begin(b, &p->who, "save_checkpoint_success", c->end_ns);
+	otlp_event_begin(b, &p->owner, "save_checkpoint_success", c->end_ns);
 	otlp_text(b, "checkpoint_strategy", c->async ? "async" : "sync");
 	if (c->step)
 		otlp_int(b, "current_iteration", (int64_t)c->step);
@@ -110,7 +110,7 @@ static void otlp_between_sync_event(struct buffer *b, struct otlp_process *p,
 	p->sync_least_ns = p->syncs++ && p->sync_least_ns < ns ? p->sync_least_ns : ns;
 	p->sync_most_ns = p->sync_most_ns > ns ? p->sync_most_ns : ns;
 	p->sync_ns += ns;
-	otlp_event_begin(b, &p->who, "sync_checkpoint_metrics_update", c->end_ns);
+	otlp_event_begin(b, &p->owner, "sync_checkpoint_metrics_update", c->end_ns);
 	otlp_real(b, "save_checkpoint_sync_time_max_sec", (double)p->sync_most_ns / NS_PER_S);
 	otlp_real(b, "save_checkpoint_sync_time_min_sec", (double)p->sync_least_ns / NS_PER_S);
 	otlp_real(b, "save_checkpoint_sync_time_total_sec", (double)p->sync_ns / NS_PER_S);
@@ -139,7 +139,7 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 		p->last_save_ns = c->end_ns;
 	}
 	buffer_clear(&t->text);
-	h.parent_at = otlp_span_begin(&t->text, &p->who, &s);
+	h.parent_at = otlp_span_begin(&t->text, &p->owner, &s);
 	if (!c->restore)
 		otlp_text(&t->text, "checkpoint_strategy", c->async ? "async" : "sync");
 	if (c->step)
@@ -152,12 +152,12 @@ void otlp_checkpoint(struct otlp_tree *t, struct otlp_process *p, const struct f
 	otlp_int(&t->text, "gpbpf.files", c->files);
 	if (!c->closed)
 		otlp_bool(&t->text, "gpbpf.end_seen", false);
-	otlp_span_events(&t->text, &p->who, &s);
+	otlp_span_events(&t->text, &p->owner, &s);
 	if (saved && !c->async) {
 		otlp_between_saved_event(&t->text, t, p, c);
 		otlp_between_sync_event(&t->text, p, c);
 	}
-	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
+	otlp_span_end(&t->text, &p->owner, &s, 0, NULL);
 	otlp_between_hold(t, p, &h);
 	if (saved && c->async && p->loop[0] && otlp_event_room(&p->loop[0]->saves))
 		otlp_between_saved_event(&p->loop[0]->saves.text, t, p, c);
@@ -238,7 +238,7 @@ static void otlp_between_evaluation_event(struct buffer *b, struct otlp_process 
 		k->base = k->until_ns ? k->step : l->first_step - 1;
 	k->step = d->number;
 	k->until_ns = r->end_ns > k->until_ns ? r->end_ns : k->until_ns;
-	otlp_event_begin(b, &p->who,
+	otlp_event_begin(b, &p->owner,
 			 testing ? "testing_metrics_update" : "validation_metrics_update",
 			 r->end_ns);
 	otlp_int(b, "current_iteration", (int64_t)d->number);
@@ -262,10 +262,10 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 	s.id = otlp_id_of(p, name, s.from_ns, s.to_ns);
 	h.range = strcmp(r->name ? r->name : "", "evaluation") != 0;
 	buffer_clear(&t->text);
-	h.parent_at = otlp_span_begin(&t->text, &p->who, &s);
+	h.parent_at = otlp_span_begin(&t->text, &p->owner, &s);
 	otlp_text(&t->text, "gpbpf.range", h.range ? r->name : NULL);
-	otlp_span_events(&t->text, &p->who, &s);
+	otlp_span_events(&t->text, &p->owner, &s);
 	otlp_between_evaluation_event(&t->text, p, name, r);
-	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
+	otlp_span_end(&t->text, &p->owner, &s, 0, NULL);
 	otlp_between_hold(t, p, &h);
 }

@@ -140,7 +140,7 @@ static void otlp_loop_part_event(struct buffer *b, const struct otlp_tree *t,
 	double total_s = (double)u->total_ns / NS_PER_S, count = (double)u->count;
 	const struct program_config *c = &t->config;
 
-	otlp_event_begin(b, &p->who, "training_metrics_update", u->last_end_ns);
+	otlp_event_begin(b, &p->owner, "training_metrics_update", u->last_end_ns);
 	otlp_int(b, "train_iterations_start", (int64_t)l->first_step - 1);
 	otlp_int(b, "current_iteration", (int64_t)u->last_step);
 	otlp_int(b, "num_iterations", (int64_t)u->count);
@@ -170,9 +170,9 @@ static void otlp_loop_part_event(struct buffer *b, const struct otlp_tree *t,
 			otlp_real(b, "avg_tflops", c->flops * count / total_s / 1e12);
 	}
 	otlp_real(b, "first_logged_train_iterations_finish_timestamp_sec",
-		  (double)((int64_t)l->part[0].first_end_ns + p->who.offset_ns) / NS_PER_S);
+		  (double)((int64_t)l->part[0].first_end_ns + p->owner.offset_ns) / NS_PER_S);
 	otlp_real(b, "last_logged_train_iterations_finish_timestamp_sec",
-		  (double)((int64_t)u->last_end_ns + p->who.offset_ns) / NS_PER_S);
+		  (double)((int64_t)u->last_end_ns + p->owner.offset_ns) / NS_PER_S);
 	otlp_event_end(b);
 }
 
@@ -235,10 +235,10 @@ static void otlp_loop_step_span(struct otlp_tree *t, struct otlp_process *p,
 	};
 
 	buffer_clear(&t->text);
-	otlp_span_begin(&t->text, &p->who, &span);
+	otlp_span_begin(&t->text, &p->owner, &span);
 	otlp_loop_step_attributes(&t->text, fs, l, slow);
-	otlp_span_events(&t->text, &p->who, &span);
-	otlp_span_end(&t->text, &p->who, &span, 0, NULL);
+	otlp_span_events(&t->text, &p->owner, &span);
+	otlp_span_end(&t->text, &p->owner, &span, 0, NULL);
 	otlp_put(t, p);
 	for (uint32_t i = 0; i < fs->npieces; i++) {
 		const struct step_piece *e = &fs->piece[i];
@@ -328,7 +328,7 @@ void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, b
 	struct buffer *b = &t->text;
 
 	buffer_clear(b);
-	otlp_span_begin(b, &p->who, &span);
+	otlp_span_begin(b, &p->owner, &span);
 	otlp_int(b, "train_iterations_start", (int64_t)l->first_step - 1);
 	if (t->config.samples > 0)
 		otlp_real(b, "train_samples_start",
@@ -342,13 +342,13 @@ void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, b
 		otlp_int(b, "gpbpf.loop", loop);
 	if (unfinished)
 		otlp_bool(b, "gpbpf.unfinished", true);
-	otlp_span_events(b, &p->who, &span);
+	otlp_span_events(b, &p->owner, &span);
 	for (uint32_t i = 0; i < l->nparts; i++)
 		otlp_loop_part_event(b, t, p, l, &l->part[i]);
 	if (l->saves.text.len) {
 		buffer_add(b, ",", 1);
 		buffer_add(b, l->saves.text.data, l->saves.text.len);
 	}
-	otlp_span_end(b, &p->who, &span, l->saves.dropped, NULL);
+	otlp_span_end(b, &p->owner, &span, l->saves.dropped, NULL);
 	otlp_put(t, p);
 }

@@ -12,8 +12,8 @@ uint64_t otlp_id_of(const struct otlp_process *p, const char *name, uint64_t a, 
 {
 	uint64_t hash = hash_bytes(HASH_START, name, strlen(name));
 
-	hash = hash_word(hash_word(hash, p->who.pid), p->start_ns);
-	return otlp_mix(hash_word(hash_word(hash, a), b) ^ p->who.trace[0]);
+	hash = hash_word(hash_word(hash, p->owner.pid), p->start_ns);
+	return otlp_mix(hash_word(hash_word(hash, a), b) ^ p->owner.trace[0]);
 }
 
 void otlp_put(struct otlp_tree *t, const struct otlp_process *p)
@@ -40,9 +40,9 @@ void otlp_plain(struct otlp_tree *t, struct otlp_process *p, const char *name, u
 			      .to_ns = to_ns};
 
 	buffer_clear(&t->text);
-	otlp_span_begin(&t->text, &p->who, &s);
-	otlp_span_events(&t->text, &p->who, &s);
-	otlp_span_end(&t->text, &p->who, &s, 0, NULL);
+	otlp_span_begin(&t->text, &p->owner, &s);
+	otlp_span_events(&t->text, &p->owner, &s);
+	otlp_span_end(&t->text, &p->owner, &s, 0, NULL);
 	otlp_put(t, p);
 }
 

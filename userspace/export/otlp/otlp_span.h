@@ -12,7 +12,7 @@
 #include "bpf/gp_abi.h"
 #include "userspace/base/buffer.h"
 
-struct otlp_who { /* the process that the spans belong to */
+struct otlp_owner { /* the process that the spans belong to */
 	uint64_t trace[2];
 	int64_t offset_ns; /* wall time minus CLOCK_MONOTONIC */
 	uint32_t pid;
@@ -28,14 +28,14 @@ struct otlp_span {
 
 /* Begins a span. Returns the offset of the digits of its parent's identifier, relative to where it
  * began in b: otlp_span_adopt() may change them. */
-size_t otlp_span_begin(struct buffer *b, const struct otlp_who *who, const struct otlp_span *s);
-void otlp_span_events(struct buffer *b, const struct otlp_who *who, const struct otlp_span *s);
+size_t otlp_span_begin(struct buffer *b, const struct otlp_owner *owner, const struct otlp_span *s);
+void otlp_span_events(struct buffer *b, const struct otlp_owner *owner, const struct otlp_span *s);
 /* Ends the span. error: text of the span's status; NULL: no error. */
-void otlp_span_end(struct buffer *b, const struct otlp_who *who, const struct otlp_span *s,
+void otlp_span_end(struct buffer *b, const struct otlp_owner *owner, const struct otlp_span *s,
 		   uint64_t dropped, const char *error);
 void otlp_span_adopt(char *text, size_t at, uint64_t parent);
 /* Begins and ends an event; add attributes in between. */
-void otlp_event_begin(struct buffer *b, const struct otlp_who *who, const char *name,
+void otlp_event_begin(struct buffer *b, const struct otlp_owner *owner, const char *name,
 		      uint64_t at_ns);
 void otlp_event_end(struct buffer *b);
 

@@ -72,12 +72,12 @@ static void otlp_tree_trace_of(struct otlp_process *p, const struct fact *f)
 {
 	uint64_t run_ns = f->life ? f->life->run_start_ns : 0, hash = HASH_START;
 
-	hash = hash_bytes(hash, p->who.job, strlen(p->who.job));
+	hash = hash_bytes(hash, p->owner.job, strlen(p->owner.job));
 	hash = hash_word(hash, run_ns);
-	if (!run_ns || !*p->who.job)
+	if (!run_ns || !*p->owner.job)
 		hash = hash_word(hash_word(hash, f->pid), f->start_ns);
-	p->who.trace[0] = otlp_mix(hash);
-	p->who.trace[1] = otlp_mix(hash_word(hash, f->run));
+	p->owner.trace[0] = otlp_mix(hash);
+	p->owner.trace[1] = otlp_mix(hash_word(hash, f->run));
 }
 
 static uint64_t tree_key_of(const struct fact *f)
@@ -92,7 +92,7 @@ static void otlp_tree_date(struct otlp_process *p, const struct fact *f)
 	if (p->dated || !f->real_ns)
 		return;
 	p->dated = true;
-	p->who.offset_ns = f->real_ns - (int64_t)f->mono_ns;
+	p->owner.offset_ns = f->real_ns - (int64_t)f->mono_ns;
 }
 
 static struct otlp_process *otlp_tree_process_of(struct otlp_tree *t, const struct fact *f,
@@ -108,8 +108,8 @@ static struct otlp_process *otlp_tree_process_of(struct otlp_tree *t, const stru
 	if (!p->key) {
 		p->key = key;
 		p->start_ns = p->from_ns = f->start_ns ? f->start_ns : f->mono_ns;
-		p->who.pid = f->pid;
-		snprintf(p->who.job, sizeof(p->who.job), "%s", f->job ? f->job : "");
+		p->owner.pid = f->pid;
+		snprintf(p->owner.job, sizeof(p->owner.job), "%s", f->job ? f->job : "");
 		otlp_tree_trace_of(p, f);
 		p->root = otlp_id_of(p, "application", 0, 0);
 		if (table_put(t->processes, key, p)) {
@@ -118,7 +118,7 @@ static struct otlp_process *otlp_tree_process_of(struct otlp_tree *t, const stru
 		}
 	}
 	otlp_tree_date(p, f);
-	p->who.rank = f->rank;
+	p->owner.rank = f->rank;
 	p->world_size = f->world_size;
 	return p;
 }
@@ -137,7 +137,7 @@ static void otlp_tree_error_event(struct otlp_process *p, uint64_t at_ns, const 
 {
 	if (!otlp_event_room(&p->events))
 		return;
-	otlp_event_begin(&p->events.text, &p->who, "error", at_ns);
+	otlp_event_begin(&p->events.text, &p->owner, "error", at_ns);
 	otlp_text(&p->events.text, "error_message", message);
 	otlp_event_end(&p->events.text);
 }
@@ -163,7 +163,7 @@ static void otlp_tree_disruption(struct otlp_process *p, const struct fact *f)
 	const struct job_cause *why = &f->disruption->why;
 	char text[160];
 
-	if (f->disruption->over || why->pid != p->who.pid)
+	if (f->disruption->over || why->pid != p->owner.pid)
 		return;
 	snprintf(text, sizeof(text), "disruption %llu: %s%s%s",
 		 (unsigned long long)f->disruption->number, disruption_cause_name[why->cause],
@@ -191,17 +191,17 @@ static void otlp_tree_config_events(struct buffer *b, const struct otlp_tree *t,
 {
 	const struct program_config *c = &t->config;
 
-	otlp_event_begin(b, &p->who, "one_logger_initialization", p->from_ns);
+	otlp_event_begin(b, &p->owner, "one_logger_initialization", p->from_ns);
 	if (p->world_size >= 0)
 		otlp_int(b, "world_size", p->world_size);
-	if (p->who.rank >= 0)
-		otlp_int(b, "rank", p->who.rank);
+	if (p->owner.rank >= 0)
+		otlp_int(b, "rank", p->owner.rank);
 	otlp_text(b, "node_name", t->host);
 	otlp_text(b, "session_tag", c->session_tag);
 	otlp_event_end(b);
 	if (!*c->perf_tag && c->samples <= 0 && c->flops <= 0)
 		return;
-	otlp_event_begin(b, &p->who, "update_training_telemetry_config", p->from_ns);
+	otlp_event_begin(b, &p->owner, "update_training_telemetry_config", p->from_ns);
 	otlp_text(b, "perf_tag", c->perf_tag);
 	if (c->samples > 0)
 		otlp_real(b, "global_batch_size", c->samples);
@@ -220,7 +220,7 @@ static void otlp_tree_application(struct otlp_tree *t, struct otlp_process *p, b
 	s.to_ns = p->to_ns > p->ended_ns ? p->to_ns : p->ended_ns;
 	bad = !unfinished && otlp_tree_failed(p, text);
 	buffer_clear(b);
-	otlp_span_begin(b, &p->who, &s);
+	otlp_span_begin(b, &p->owner, &s);
 	if (p->world_size >= 0)
 		otlp_int(b, "world_size", p->world_size);
 	otlp_text(b, "node_name", t->host);
@@ -230,13 +230,13 @@ static void otlp_tree_application(struct otlp_tree *t, struct otlp_process *p, b
 		otlp_int(b, "gpbpf.signal", WTERMSIG(p->status));
 	else if (!p->alive && p->status != -1)
 		otlp_int(b, "gpbpf.exit_code", WEXITSTATUS(p->status));
-	otlp_span_events(b, &p->who, &s);
+	otlp_span_events(b, &p->owner, &s);
 	otlp_tree_config_events(b, t, p);
 	if (p->events.text.len) {
 		buffer_add(b, ",", 1);
 		buffer_add(b, p->events.text.data, p->events.text.len);
 	}
-	otlp_span_end(b, &p->who, &s, p->events.dropped, bad ? text : NULL);
+	otlp_span_end(b, &p->owner, &s, p->events.dropped, bad ? text : NULL);
 	otlp_put(t, p);
 }
 

@@ -62,7 +62,7 @@ struct otlp_evaluations { /* evaluations of one kind */
 };
 
 struct otlp_process {
-	struct otlp_who who;
+	struct otlp_owner owner;
 	uint64_t start_ns, root, key;
 	uint64_t from_ns, to_ns; /* of all its spans */
 	int world_size, status;

@@ -369,7 +369,7 @@ struct one { /* a process that may have series */
 	bool kept;
 };
 
-static uint32_t prometheus_page_who_job_of(const struct snapshot *s, uint64_t key)
+static uint32_t prometheus_page_select_job_of(const struct snapshot *s, uint64_t key)
 {
 	uint32_t i = key ? 0 : s->njobs;
 
@@ -440,7 +440,7 @@ static void prometheus_page_take_first(struct page *p)
 {
 	for (uint32_t i = 0; i < p->s->nranks; i++) {
 		const struct rank_view *r = &p->s->ranks[i];
-		uint32_t job = r->trainer ? prometheus_page_who_job_of(p->s, r->job_key)
+		uint32_t job = r->trainer ? prometheus_page_select_job_of(p->s, r->job_key)
 					  : p->s->njobs;
 
 		for (size_t k = 0; job < p->s->njobs && k < p->njobs; k++)
@@ -459,14 +459,14 @@ static uint32_t page_candidates(struct page *p, struct one *all, uint32_t *newes
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->nranks; i++) {
-		uint32_t job = prometheus_page_who_job_of(s, s->ranks[i].job_key);
+		uint32_t job = prometheus_page_select_job_of(s, s->ranks[i].job_key);
 
 		if (newest[job] < s->ranks[i].run)
 			newest[job] = s->ranks[i].run;
 	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
-		uint32_t job = prometheus_page_who_job_of(s, r->job_key);
+		uint32_t job = prometheus_page_select_job_of(s, r->job_key);
 
 		/* of node-wide observation: a server, or an idle process */
 		if (s->node.on && !r->trainer)
@@ -508,7 +508,7 @@ int page_attach_order(const void *a, const void *b)
 	return order ? order : strncmp(x->at.library, y->at.library, sizeof(x->at.library));
 }
 
-int page_who(struct page *p)
+int page_select(struct page *p)
 {
 	const struct snapshot *s = p->s;
 	struct one *all = calloc((size_t)s->nranks + 1, sizeof(*all));

@@ -119,7 +119,7 @@ bool page_loop_known(const struct loop_view *l);
 size_t page_family_len(const struct metric_family *f);
 
 /* Selects the jobs and processes that have series. Returns 0 or -ENOMEM. */
-int page_who(struct page *p);
+int page_select(struct page *p);
 int page_attach_order(const void *a, const void *b); /* order of page.attach, for qsort() */
 void page_jobs_unshown(struct page *p, const struct metric_family *f);
 void page_ranks_unshown(struct page *p, const struct metric_family *f);

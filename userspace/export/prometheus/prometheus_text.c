@@ -115,7 +115,7 @@ void prometheus_text_own(struct buffer *out, const struct snapshot *s,
 	p->s = s;
 	p->own = own;
 	p->format = format;
-	if (s && page_who(p))
+	if (s && page_select(p))
 		out->failed = true;
 	buffer_reserve(out, PAGE_START + (p->nranks + p->njobs) * PAGE_EACH);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
