@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was settled, as parts: of the whole, of windows, of what exclusions leave. */
+/* answer.c - settled time as parts: of the whole, of windows, and without exclusions. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void answer_sums_type(struct sums *s, uint32_t name, uint64_t ns)
 		i++;
 	if (i == s->ntypes)
 		s->types[s->ntypes++]
-			.name = name; /* the ledger tells no more than LEDGER_TYPES apart */
+			.name = name; /* the ledger distinguishes only LEDGER_TYPES types */
 	s->types[i].ns += ns;
 }
 
@@ -67,7 +67,7 @@ static void answer_sums_add(const struct closed_work *w, struct sums *s, int64_t
 
 /* ---- steps, slices --------------------------------------------------------------------------- */
 
-/* After the last step of run r that had begun by to_us. */
+/* Returns the index after the last step of run r that had begun by to_us. */
 static size_t answer_run_begun(const struct closed_work *w, size_t r, int64_t to_us)
 {
 	size_t low = w->c->runs[r].base, high = low + closed_steps_of(w->c, r);
@@ -83,7 +83,7 @@ static size_t answer_run_begun(const struct closed_work *w, size_t r, int64_t to
 	return low;
 }
 
-/* The last step of run r that was done by to_us, after from_us; -1: none. */
+/* Returns the last step of run r that was done after from_us and by to_us; -1: none. */
 static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_t from_us,
 				   int64_t to_us)
 {
@@ -92,7 +92,7 @@ static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_
 
 	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
 		return end->number;
-	/* That one has begun: those before it are done. */
+	/* The last step has begun, so those before it are done. */
 	if (begun < w->c->runs[r].base + 2 || w->c->steps[begun - 1].time_us <= from_us)
 		return -1;
 	return w->c->steps[begun - 1].number - 1;
@@ -107,7 +107,7 @@ static int64_t answer_max_step(const struct closed_work *w, int64_t from_us, int
 	return max < 0 ? 0 : max;
 }
 
-/* The last step record by to_us of those that still count. */
+/* Returns the last step that still counts and was recorded by to_us. */
 static int64_t answer_last_step(const struct closed_work *w, int64_t to_us)
 {
 	for (size_t r = w->c->nruns; r-- > 0;) {
@@ -181,7 +181,7 @@ static int answer_part_customs(const struct sums *s, double whole, struct goodpu
 	return 0;
 }
 
-/* total: of what the sums are. */
+/* total: the time that the sums cover. */
 static int answer_part_fill(const struct closed_work *w, const struct sums *s, uint64_t total_ns,
 			    struct goodput_part *p)
 {
@@ -205,9 +205,9 @@ static int answer_part_fill(const struct closed_work *w, const struct sums *s, u
 	return answer_part_customs(s, whole, p);
 }
 
-/* Those that came in [from, to), at the very end of what is asked about too: of windows side by
- * side one has it. A run whose clock is behind was not disturbed before those that came before
- * it. */
+/* Counts disruptions in [from, to), including one at the very end of the answered time: of adjacent
+ * windows only one counts it. A run whose clock is behind is treated as disturbed only after the
+ * runs before it. */
 static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us, int64_t to_us)
 {
 	int64_t edge_us = w->start_us, at_us;
@@ -224,7 +224,7 @@ static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us,
 	return n;
 }
 
-/* [from, to) as it was asked for; of that, what the job lived through. */
+/* [from, to) as requested; only the part in which the job ran counts. */
 static int answer_part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
 			      struct goodput_part *p)
 {
@@ -253,7 +253,7 @@ static int answer_span_order(const void *a, const void *b)
 	return x->from_us < y->from_us ? -1 : x->from_us > y->from_us;
 }
 
-/* The whole, less the union of the exclusions. */
+/* The whole without the union of the exclusions. */
 static int answer_part_excluded(const struct closed_work *w, const struct goodput_part *whole,
 				struct goodput_part *p)
 {
@@ -304,7 +304,7 @@ static int closed_windows(const struct closed_work *w, struct goodput_answer *re
 
 int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 {
-	struct closed *c = (struct closed *)w->c; /* putting samples in order changes no answer */
+	struct closed *c = (struct closed *)w->c; /* sorting samples changes no answer */
 	int err;
 
 	if (c->samples_mixed)
@@ -326,7 +326,7 @@ int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 	return err;
 }
 
-/* ---- what was settled, as a timeline --------------------------------------------------------- */
+/* ---- settled time as a timeline -------------------------------------------------------------- */
 
 static int64_t closed_later_us(int64_t a_us, int64_t b_us)
 {
@@ -352,7 +352,7 @@ static void answer_history_steps(const struct closed_work *w, size_t r, struct g
 		closed_done_add(h, t.to_us, t.net_us / (int64_t)t.count, t.count);
 		run->max_step = closed_later_us(run->max_step, t.number + (int64_t)t.count - 1);
 	}
-	/* The step in flight, where something shows that it was done. */
+	/* The step in flight, if something shows that it was done. */
 	if (w->c->runs[r].waste == GOODPUT_UNKNOWN && end->at_us != GOODPUT_UNKNOWN) {
 		closed_done_add(h, end->at_us, GOODPUT_UNKNOWN, 1);
 		run->max_step = closed_later_us(run->max_step, end->number);

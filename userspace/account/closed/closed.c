@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_START_US 1000000 /* hosts of one run say that they start */
+#define SAME_START_US 1000000 /* starts of the hosts of one run differ by less */
 
 #define grow(c, name)                                                                              \
 	closed_grow((void **)&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
@@ -39,7 +39,8 @@ static void closed_destroy(void *engine)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The run a record is of: the last one, or, where the record is older than that, the one before. */
+/* Returns the run of a record: the last one, or an earlier one if the record is older than that
+ * run. */
 static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]
@@ -69,7 +70,7 @@ static int closed_start(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : NULL;
 
-	/* What came before the first start, without a step, is the boot that it announces. */
+	/* Records before the first start, without a step, belong to the boot that it announces. */
 	if (run && run == c->runs && !run->started &&
 	    (run->first == GOODPUT_UNKNOWN || time_us <= run->begin_us)) {
 		run->begin_us = time_us;
@@ -142,7 +143,7 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 	e = run ? grow(c, events) : NULL;
 	if (!e)
 		return -ENOMEM;
-	/* A checkpoint is told of when it is over. */
+	/* A checkpoint is logged when it is over. */
 	c->warnings[WARN_DISORDER] += !checkpoint && time_us < run->life_us;
 	closed_touch(c, run, time_us, closed_is_training(r->kind));
 	if (checkpoint && time_us + r->duration_us > run->busy_us)
@@ -174,10 +175,10 @@ static int closed_slices(struct closed *c, const struct goodput_record *r)
 	return 0;
 }
 
-/* ---- which times can be ---------------------------------------------------------------------- */
+/* ---- plausible times ------------------------------------------------------------------------- */
 
-/* When: a checkpoint without a start ends when it was written, if the log says when that was; else
- * it begins at the one instant that it names. */
+/* Returns the instant of a checkpoint: if it has no start it ended when it was written, if the log
+ * gives that time; otherwise it begins at the one instant that it has. */
 static int64_t closed_instant(const struct goodput_record *r)
 {
 	if (r->time_us != GOODPUT_UNKNOWN || r->write_us == GOODPUT_UNKNOWN)
@@ -187,7 +188,7 @@ static int64_t closed_instant(const struct goodput_record *r)
 	return r->write_us;
 }
 
-/* Takes a record whose time can be believed. 0 or -ENOMEM. */
+/* Takes a record whose time is plausible. Returns 0 or -ENOMEM. */
 static int closed_take(struct closed *c, const struct goodput_record *r)
 {
 	int64_t time_us = closed_instant(r);
@@ -216,7 +217,7 @@ static bool closed_near(int64_t a_us, int64_t b_us)
 	return a_us - b_us <= CLOSED_LEAP_US && b_us - a_us <= CLOSED_LEAP_US;
 }
 
-/* The first record stood alone: it was the one that cannot be. */
+/* The first record stood alone: its time was wrong. */
 static void closed_forget_first(struct closed *c)
 {
 	c->nruns = c->nsteps = c->nevents = c->nsamples = 0;
@@ -229,7 +230,7 @@ static int closed_believe(struct closed *c, const struct goodput_record *r)
 	int64_t time_us = closed_instant(r);
 	int err = 0;
 
-	if (time_us < 0 || time_us > GOODPUT_TIME_MAX_US) { /* GOODPUT_UNKNOWN too */
+	if (time_us < 0 || time_us > GOODPUT_TIME_MAX_US) { /* GOODPUT_UNKNOWN, too */
 		c->warnings[closed_is_checkpoint(r->kind) && time_us == GOODPUT_UNKNOWN
 				    ? WARN_NULLS
 				    : WARN_INSANE]++;
@@ -286,7 +287,8 @@ static void closed_work_free(struct closed_work *w)
 	ledger_free(w->ledger);
 }
 
-/* When the last run ended; where its clock is behind, not before what the runs before it showed. */
+/* Returns when the last run ended; if its clock is behind, not before the last sign of the runs
+ * before it. */
 static int64_t closed_end(const struct closed *c)
 {
 	int64_t end_us = c->runs[c->nruns - 1].end_us;
@@ -348,7 +350,8 @@ static int closed_whole(struct closed *c, struct goodput_answer *ret)
 	return err;
 }
 
-/* As of instants: each is the answer of an engine that was told what was written until then. */
+/* Answers for earlier instants: each is the answer of an engine fed with the records written until
+ * then. */
 static int closed_earlier(struct closed *c, struct goodput_answer *ret)
 {
 	const struct goodput_query *q = c->query;

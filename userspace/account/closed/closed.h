@@ -1,59 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* closed.h - the rules of the closed semantics: where the time of an instrumented job went.
  *
- * Every microsecond from the job's start to now is in exactly one bucket of
- * model/time/ledger.h, which live jobs use, too. The answer is a function of the records: they are
- * kept, and settled from left to right by a new ledger when somebody asks.
+ * Every microsecond from the job's start to now is in exactly one bucket of model/time/ledger.h,
+ * which live jobs use, too. The answer depends only on the records: they are kept, and a new ledger
+ * books them in order of time for each question.
  *
  * Time.  The job starts with its first job_start; without one, with its first record (NO_START).
- * Now is the query's, else the last record's. A job_end counts if nothing comes after it: then the
- * job is over. Else it is stale (STALE_END). Before the first start and after the end nothing is
- * counted. A now before the last record cuts off what is later; what is known from there is used. A
- * time further than CLOSED_LEAP_US from the record before is believed when CLOSED_HELD records in a
- * row agree on it; a first record that stands alone is the one that was wrong. Others are ignored
- * (INSANE), as are negative step numbers and checkpoints of more than that.
+ * Now is the query's instant, otherwise the last record's. A job_end counts if no record comes
+ * after it: then the job is over. Otherwise it is stale (STALE_END). Nothing is counted before the
+ * first start and after the end. If now is before the last record, later time is cut off, but what
+ * later records show is used. A time further than CLOSED_LEAP_US from the previous record is
+ * accepted when CLOSED_HELD records in a row agree on it; if the first record of a log stands
+ * alone, its time was wrong. Other such records are ignored (INSANE), and so are negative step
+ * numbers and checkpoints of more than that.
  *
- * Runs.  A job_start begins a run (another within a second of it is another host's: WRITERS). A
- * record is of the run in which it came, or of an earlier one where it is older than the run.
- * Within a run, order is that of the records' times. A step number n that the run is past, later in
- * time than all others, is a rewind in place: a run without a start. An exact repeat is none
- * (DUPLICATE), nor what a second host tells of a step within CLOSED_WRITERS_US or half a step of
- * the first (WRITERS). A late step is put in its place (DISORDER), or dropped if there is none.
- * Steps >= n of earlier runs no longer count when a run begins with n: from the instant when n
- * first began to the last sign of life of the run that lost them, all is WASTED, checkpoints and
- * loads included. Where n was not recorded, that instant lies on the line between its neighbours.
- * Where n is beyond the last step, that step was done: it is credited with what the steps of its
- * run took on average, and never with more than the gap. Numbers that are missing inside a run were
- * not logged: a stretch stands for as many steps (GAPS).
+ * Runs.  A job_start begins a run (another one within a second is that of another host: WRITERS). A
+ * record belongs to the current run, or to an earlier one if it is older than the run. Records of a
+ * run are sorted by their times. A step number n that the run has passed, later in time than all
+ * others, is a rewind in place: a run without a start. An exact repetition is not one (DUPLICATE),
+ * nor is the same step from a second host within CLOSED_WRITERS_US or half a step (WRITERS). A late
+ * step is inserted at its place (DISORDER), or dropped if there is none. When a run begins with
+ * step n, steps >= n of earlier runs no longer count: from the instant when n first began to the
+ * last sign of life of the run that lost them all time is WASTED, including checkpoints and loads.
+ * If n was not recorded, that instant is interpolated between its neighbours. If n is beyond the
+ * last step, the step in flight was done: it gets the average time of its run's steps, and never
+ * more than the gap. Numbers that are missing inside a run were not logged: a stretch counts as so
+ * many steps (GAPS).
  *
- * Disruption.  A run with steps after which another run follows. Failed boots are part of the one
- * that they follow (`starts`). After a job_end it is graceful. RECOVERY: from the last sign of
- * life, or the end of the credited step, to the last job_start before the first step that follows
- * (or, before that, to the last one). In place: from the last sign of training (steps, loads,
- * saves, events) to the first of another kind, or to the step. Boots that fail before the first
- * step of the job interrupt nothing: no disruption, what they did keeps its bucket, from their last
- * sign of life to the next start is RECOVERY. A run whose clock is behind (SKEW) cannot claim time
- * that is settled: what overlaps is the older run's.
+ * Disruption.  A run with steps that is followed by another run. Failed boots are part of the
+ * disruption before them (`starts`). After a job_end it is graceful. RECOVERY: from the last sign
+ * of life, or the end of the step in flight, to the last job_start before the next step (if there
+ * is no step yet, to the last job_start). In place: from the last sign of training (steps, loads,
+ * saves, events) to the first other sign, or to the step. Boots that fail before the first step of
+ * the job are not disruptions: their time keeps its bucket, and the time from their last sign of
+ * life to the next start is RECOVERY. A run whose clock is behind (SKEW) cannot get time that is
+ * settled: where they overlap, time belongs to the older run.
  *
- * Phases.  From start to end, inside steps, too. A start without an end (OPEN) is dropped if
- * another start follows; else it lasts as long as its run, or until now, but until the next step at
- * most: what is told of blocks the trainer. Ends without a start are ORPHANS. A checkpoint is
- * [start, start + duration]; several hosts' and places' copies count where they overlap once;
- * without a duration (NULLS) it is not counted; without a start it ends when it was written, if the
- * log says when that was, else it begins at the one instant that the record names. Its end is a
- * sign of life. If custom events overlap, the one begun last has the time. All other time up
- * to a run's first step is PROGRAM_STARTUP, and so is what its first steps take beyond the ideal;
- * the step in flight, and what a step takes beyond max(10 ideal, 1 s), is OTHER.
+ * Phases.  From start to end, also inside steps. A start without an end (OPEN) is dropped if
+ * another start follows; otherwise the phase lasts as long as its run, or until now, but at most
+ * until the next step, because logged phases block the trainer. Ends without a start are ORPHANS. A
+ * checkpoint is [start, start + duration]; copies of several hosts and localities count once where
+ * they overlap; without a duration (NULLS) it is not counted; without a start it ends when it was
+ * written, if the log gives that time, otherwise it begins at the one instant that the record has.
+ * Its end is a sign of life. If custom events overlap, the one begun last gets the time. All other
+ * time before a run's first step is PROGRAM_STARTUP, and so is the time of its first steps beyond
+ * the ideal; the step in flight, and time of a step beyond max(10 ideal, 1 s), are OTHER.
  *
- * Hang.  Silence inside a run, or at the end of the log, beyond the limit of model/time/hang.h by
+ * Hang.  Silence inside a run, or at the end of the log, beyond the limit of model/time/hang.h for
  * the p99 of the job's steps (30 min before the third step and while a phase is open), and beyond
- * three ideal steps; as often as a record stands for steps. Silence that a new start ends is
- * RECOVERY, since nobody can say when the run died.
+ * three ideal steps; multiplied by the number of steps in a record. Silence that a new start ends
+ * is RECOVERY, because it is unknown when the run died.
  *
- * Steps.  Their time is that between records, less marked time, divided by how many they stand for.
- * Ideal and deviation are of all that count, at any length; of fewer than 32, those that a run
- * began with are left out of the ideal. A window is what of it the job lived through.
- * DATA_LOADING_ASYNC is 0: a load is told by the thread that trains, so it waits. */
+ * Steps.  Their time is the time between records without marked time, divided by the number of
+ * steps. Ideal and deviation cover all steps that count, of any length; if there are fewer than 32,
+ * the first steps of each run are not used for the ideal. A window covers the part of it in which
+ * the job ran. DATA_LOADING_ASYNC is 0: loads are logged by the training thread, so it waits for
+ * them. */
 #ifndef ACCOUNT_CLOSED_H
 #define ACCOUNT_CLOSED_H
 
@@ -62,19 +64,19 @@
 
 #define CLOSED_LEAP_US	   (30ll * 86400 * 1000000)
 #define CLOSED_WRITERS_US  1000000
-#define CLOSED_HELD	   3  /* records that must agree before time is believed to have leapt */
-#define CLOSED_SEARCH_BACK 16 /* runs among which a late record's is looked for */
+#define CLOSED_HELD	   3  /* records that must agree before a large leap of time is believed */
+#define CLOSED_SEARCH_BACK 16 /* runs that are searched for the run of a late record */
 
-/* Kept: runs, the steps that still count (a stack: numbers rise through all runs; a restart pops
- * what it disproves), events as they were told. Everything else is worked out when asked and thrown
- * away. */
+/* Kept: runs, the steps that still count (a stack: numbers increase over all runs; a restart
+ * removes those that it disproves), and events as they were logged. Everything else is computed
+ * when asked, and not kept. */
 struct closed_step {
 	int64_t time_us, number;
 };
 
 struct closed_event {
 	int64_t time_us, duration_us;
-	int64_t number; /* of a checkpoint's step */
+	int64_t number; /* step of a checkpoint */
 	uint32_t run, name, seq;
 	uint8_t kind;
 };
@@ -84,20 +86,22 @@ struct closed_sample {
 	uint32_t active, total, available, seq;
 };
 
-/* Times and numbers: GOODPUT_UNKNOWN where there is none. */
+/* Times and numbers: GOODPUT_UNKNOWN if there is none. */
 struct closed_run {
-	size_t base;	     /* its first step in `steps`; the next run's is its end */
-	int64_t begin_us;    /* its job_start, else its first record */
-	int64_t life_us;     /* last sign of life */
-	int64_t busy_us;     /* with checkpoints until then: each was told of when it was over */
-	int64_t train_us;    /* last one of training */
-	int64_t after_us;    /* first one after that which is none of training */
-	int64_t end_us;	     /* job_end, if nothing came after it */
+	size_t base;	  /* its first step in `steps`; the next run's is its end */
+	int64_t begin_us; /* its job_start, else its first record */
+	int64_t life_us;  /* last sign of life */
+	/* the same including checkpoints, each of which is logged when it is over */
+	int64_t busy_us;
+	int64_t train_us;    /* last sign of training */
+	int64_t after_us;    /* first other sign after that */
+	int64_t end_us;	     /* job_end, if no record came after it */
 	int64_t first, last; /* steps recorded, whether or not they still count */
 	int64_t first_us, last_us;
-	int64_t waste, waste_us; /* disproved from this step, this instant on */
+	int64_t waste, waste_us; /* disproved from this step, and this instant, on */
 	int64_t cost_us;	 /* progress of earlier runs that it disproved */
-	bool started; /* by a job_start; else it goes on in the process of the run before */
+	/* by a job_start; otherwise it continues in the process of the previous run */
+	bool started;
 };
 
 struct closed {
@@ -112,25 +116,25 @@ struct closed {
 	struct goodput_record *kept; /* for questions about earlier instants */
 	size_t nruns, nsteps, nevents, nsamples, nkept;
 	size_t cap_runs, cap_steps, cap_events, cap_samples, cap_kept;
-	bool events_mixed, samples_mixed; /* not in order of time yet */
+	bool events_mixed, samples_mixed; /* not sorted by time yet */
 	int64_t last_us;		  /* of all records */
-	int64_t anchor_us;		  /* of the record before */
+	int64_t anchor_us;		  /* of the previous record */
 	uint64_t accepted;
 	struct goodput_record held[CLOSED_HELD];
 	unsigned nheld;
 	uint64_t warnings[WARNINGS];
 };
 
-/* One more place at the end of a vector; NULL: no memory. */
+/* Adds an element to the end of an array and returns it; NULL: no memory. */
 void *closed_grow(void **array, size_t *count, size_t *cap, size_t size);
 
-/* Takes a record of a step. 0 or -ENOMEM. */
+/* Takes a record of a step. Returns 0 or -ENOMEM. */
 int closed_take_step(struct closed *c, const struct goodput_record *r);
-/* A run that nobody has started begins at time_us. */
+/* Begins a run at time_us; started: with a job_start. NULL: no memory. */
 struct closed_run *closed_new_run(struct closed *c, int64_t time_us, bool started);
 void closed_touch(struct closed *c, struct closed_run *run, int64_t time_us, bool training);
 
-/* ---- a question ------------------------------------------------------------------------------ */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 struct closed_interval {
 	int64_t from_us, to_us;
@@ -138,24 +142,24 @@ struct closed_interval {
 	enum bucket bucket;
 };
 
-struct closed_end {	/* how a run's last step that counts ended */
-	int64_t at_us;	/* GOODPUT_UNKNOWN: it did not */
-	int64_t number; /* done by then */
+struct closed_end {	/* how the last step of a run that counts ended */
+	int64_t at_us;	/* GOODPUT_UNKNOWN: it did not end */
+	int64_t number; /* last step done by then */
 };
 
 struct closed_work {
 	const struct closed *c;
-	int64_t start_us, now_us; /* what is answered about */
-	int64_t until_us;	  /* what is settled: now, or the last record */
+	int64_t start_us, now_us; /* the time that the answer covers */
+	int64_t until_us;	  /* the time that is settled: now, or the last record */
 	bool ended;
-	struct closed_interval *intervals; /* of all runs, each run's in order */
+	struct closed_interval *intervals; /* of all runs, sorted within each run */
 	size_t nintervals, cap_intervals;
 	size_t *first_interval;	    /* by run; one more */
 	struct goodput_span *cover; /* their union, by run */
 	size_t *first_cover;
-	bool *open;		 /* by run: a phase goes on at its end */
+	bool *open;		 /* by run: a phase is open at its end */
 	struct closed_end *ends; /* by run */
-	size_t *resumed;	 /* by run: the next one with a step; nruns: none */
+	size_t *resumed;	 /* by run: the next run with a step; nruns: none */
 	uint64_t *work;		 /* step times */
 	size_t nwork;
 	int64_t ideal_us, mad_us;
@@ -173,25 +177,25 @@ struct closed_work {
 struct closed_stretch {
 	size_t run;
 	int64_t from_us, to_us, number; /* of its first step */
-	uint64_t count;			/* steps that it stands for */
-	int64_t net_us;			/* less marked time */
+	uint64_t count;			/* number of steps in it */
+	int64_t net_us;			/* without marked time */
 };
 
-/* How many steps run r still has. */
+/* Returns the number of steps of run r that still count. */
 size_t closed_steps_of(const struct closed *c, size_t r);
-int64_t closed_run_until(const struct closed_work *w, size_t r); /* no event of it goes on beyond */
+int64_t closed_run_until(const struct closed_work *w, size_t r); /* end of the run for its events */
 int64_t closed_sign_us(const struct closed *c, size_t r);	 /* last sign of life that counts */
-/* Events into intervals. */
+/* Pairs events into intervals. Returns 0 or -ENOMEM. */
 int closed_pair(struct closed_work *w);
-/* The next stretch of run r from its i-th step; false: there is none. *cover: a place in w->cover,
- * which goes along. */
+/* Gets the stretch of run r that begins at its i-th step; false: there is none. *cover: position in
+ * w->cover, which advances. */
 bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cover,
 		    struct closed_stretch *ret);
 int closed_ideal(struct closed_work *w);
 int closed_settle(struct closed_work *w);
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret);
 int closed_answers(struct closed_work *w, struct goodput_answer *ret);
-/* After the answers: takes the pieces. */
+/* Fills the history; call after the answers, as it takes over the pieces. Returns 0 or -ENOMEM. */
 int closed_history(struct closed_work *w, struct goodput_answer *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of a closed log, their steps, and arrays that grow. */
+/* run.c - runs of a log in closed semantics, their steps, and growing arrays. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ int64_t closed_sign_us(const struct closed *c, size_t r)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-#define SHIFT_MAX 4096 /* steps that a late one may be late */
+#define SHIFT_MAX 4096 /* steps that a late step is moved back at most */
 
 static size_t closed_top(const struct closed *c, const struct closed_run *run)
 {
@@ -93,7 +93,7 @@ size_t closed_steps_of(const struct closed *c, size_t r)
 	return closed_top(c, &c->runs[r]) - c->runs[r].base;
 }
 
-/* The first of a run's steps from `number` on. */
+/* Returns the index of the first step of a run from `number` on. */
 static size_t closed_find(const struct closed *c, const struct closed_run *run, int64_t number)
 {
 	size_t low = run->base, high = closed_top(c, run);
@@ -109,8 +109,8 @@ static size_t closed_find(const struct closed *c, const struct closed_run *run, 
 	return low;
 }
 
-/* When a run began `number`, whose record is at i or, where that one has a higher number, was not
- * written. */
+/* Returns when a run began `number`. i: its record, or the record of the next higher number if it
+ * was not logged. */
 static int64_t closed_begun(const struct closed *c, const struct closed_run *run, size_t i,
 			    int64_t number)
 {
@@ -123,7 +123,7 @@ static int64_t closed_begun(const struct closed *c, const struct closed_run *run
 			 (double)(q->number - p->number));
 }
 
-/* Steps [from, to) are no more. */
+/* Removes steps [from, to). */
 static void closed_remove(struct closed *c, size_t from, size_t to)
 {
 	memmove(&c->steps[from], &c->steps[to], (c->nsteps - to) * sizeof(*c->steps));
@@ -132,8 +132,8 @@ static void closed_remove(struct closed *c, size_t from, size_t to)
 		c->runs[i].base = c->runs[i].base >= to ? c->runs[i].base - (to - from) : from;
 }
 
-/* The run before `run` whose step is at i: of those that have it as their first place the last one,
- * as the others have no steps. */
+/* Returns the run before `run` that has the step at i: of several that begin at i the last one,
+ * because the others have no steps. */
 static struct closed_run *closed_owner(const struct closed *c, const struct closed_run *run,
 				       size_t i)
 {
@@ -150,7 +150,7 @@ static struct closed_run *closed_owner(const struct closed *c, const struct clos
 	return &c->runs[low];
 }
 
-/* Run `run` does steps from `number` on again: those of the runs before it were for nothing. */
+/* Run `run` repeats steps from `number` on: those of earlier runs are wasted. */
 static void closed_disprove(struct closed *c, struct closed_run *run, int64_t number)
 {
 	while (run->base) {
@@ -172,7 +172,7 @@ static void closed_disprove(struct closed *c, struct closed_run *run, int64_t nu
 	}
 }
 
-/* `run` has one step more, and none of those after it has any. */
+/* `run` got one more step, and the runs after it have none. */
 static void closed_move_later(struct closed *c, struct closed_run *run)
 {
 	for (struct closed_run *later = run + 1; later < c->runs + c->nruns; later++)
@@ -198,7 +198,8 @@ static int closed_push(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Do hosts of one run tell of one step at these instants? Within a second, or half a step. */
+/* Returns true if hosts of one run report one step at these instants: within a second, or half a
+ * step. */
 static bool closed_same(const struct closed_run *run, int64_t a_us, int64_t b_us)
 {
 	int64_t apart_us = a_us > b_us ? a_us - b_us : b_us - a_us, steps = run->last - run->first;
@@ -207,7 +208,7 @@ static bool closed_same(const struct closed_run *run, int64_t a_us, int64_t b_us
 	       (steps > 0 && apart_us <= (run->last_us - run->first_us) / steps / 2);
 }
 
-/* A record that is older than the run's last step: it belongs among those that are there. */
+/* Inserts a record that is older than the run's last step. */
 static int closed_late(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t top = closed_top(c, run), i = closed_find(c, run, s->number);
@@ -236,7 +237,7 @@ static int closed_late(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* A number that the run is past. */
+/* Takes a number that the run has passed. */
 static int closed_again(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t i = closed_find(c, run, s->number);
@@ -246,7 +247,7 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 		c->warnings[c->steps[i].time_us == s->time_us ? WARN_DUPLICATE : WARN_WRITERS]++;
 		return 0;
 	}
-	if (run != &c->runs[c->nruns - 1]) { /* that run is over: too late to be placed */
+	if (run != &c->runs[c->nruns - 1]) { /* that run is over: too late to insert the step */
 		c->warnings[WARN_DISORDER]++;
 		return 0;
 	}
@@ -254,8 +255,8 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 	return run ? closed_push(c, run, s) : -ENOMEM;
 }
 
-/* The run a step is of. A late one can be put into a run that is over as long as no later run has
- * any. */
+/* Returns the run of a step. A late step can be added to a run that is over if no later run has
+ * steps. */
 static struct closed_run *closed_run_of(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]

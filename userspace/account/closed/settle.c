@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle.c - tells the runs of a log to a ledger, from left to right. */
+/* settle.c - feeds the runs of a log to a ledger, in order of time. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "userspace/model/time/deviation.h"
 #include "userspace/model/time/hang.h"
 
-/* ---- starts and ends that belong together, as intervals; the union of a run's intervals ------ */
+/* ---- pairs starts and ends into intervals; the union of a run's intervals -------------------- */
 
-#define OPEN_MAX 64 /* events open at once, of those that have names */
+#define OPEN_MAX 64 /* open events with names at a time */
 
 struct open {
 	int64_t from_us;
@@ -90,7 +90,7 @@ static unsigned settle_pair_find(const struct pairing *p, uint8_t kind, uint32_t
 	return i;
 }
 
-/* A second start of what is open: the end of the first was lost. */
+/* A second start of an open event: the end of the first was lost. */
 static void settle_pair_start(struct pairing *p, const struct closed_event *e)
 {
 	unsigned i = settle_pair_find(p, e->kind, e->name);
@@ -137,9 +137,9 @@ static int64_t settle_next_step_us(const struct pairing *p, int64_t from_us)
 	return run->last != GOODPUT_UNKNOWN && run->last_us > from_us ? run->last_us : INT64_MAX;
 }
 
-/* An event that is open at the end of a run lasted until the next step in the log: a call that
- * blocks the trainer is over by then, whether or not its end was logged. Without one, as long as
- * the run lived, or still. */
+/* An event that is open at the end of a run lasted until the next logged step: a call that blocks
+ * the trainer is over by then, even if its end was not logged. Without a next step it lasted as
+ * long as the run, or still lasts. */
 static void settle_pair_rest(struct pairing *p)
 {
 	const struct closed *c = p->w->c;
@@ -201,7 +201,7 @@ static int settle_interval_order(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* The union of a run's intervals, in order, apart from each other. */
+/* Computes the union of a run's intervals, sorted and disjoint. */
 static size_t settle_pair_cover(struct closed_work *w, size_t first, size_t n)
 {
 	for (size_t i = first; i < w->nintervals; i++) {
@@ -238,7 +238,7 @@ static void settle_pair_run(struct closed_work *w, size_t r, size_t *at)
 
 int closed_pair(struct closed_work *w)
 {
-	struct closed *c = (struct closed *)w->c; /* putting events in order changes no answer */
+	struct closed *c = (struct closed *)w->c; /* sorting events changes no answer */
 	size_t runs = c->nruns, at = 0, n = 0;
 
 	if (c->events_mixed)
@@ -272,10 +272,10 @@ int closed_pair(struct closed_work *w)
 	return 0;
 }
 
-/* ---- step times, and the ideal among them ---------------------------------------------------- */
+/* ---- step times, and the ideal step ---------------------------------------------------------- */
 
 #define IDEAL_MIN 3  /* steps, as in model/time/deviation.h */
-#define IDEAL_FEW 32 /* of so few, those that began a run say nothing of the ideal */
+#define IDEAL_FEW 32 /* with fewer steps, the first ones of each run are not used for the ideal */
 
 static int64_t closed_covered_us(const struct closed_work *w, size_t r, size_t *cover,
 				 int64_t from_us, int64_t to_us)
@@ -382,7 +382,7 @@ int closed_ideal(struct closed_work *w)
 	return 0;
 }
 
-/* ---- what is told of them -------------------------------------------------------------------- */
+/* ---- deviations and windows ------------------------------------------------------------------ */
 
 static double settle_seconds(int64_t us)
 {
@@ -391,7 +391,7 @@ static double settle_seconds(int64_t us)
 
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 {
-	void *served = w->work; /* the times in it have */
+	void *served = w->work; /* the times are in it */
 	double *off = served;	/* from the ideal */
 	struct goodput_part *p = &ret->cumulative;
 	struct goodput_step_time *times, *deviations;
@@ -430,29 +430,29 @@ int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 	return 0;
 }
 
-/* ---- a log's runs, told to a ledger from left to right --------------------------------------- */
+/* ---- feeding a log's runs to a ledger -------------------------------------------------------- */
 
-#define STEPPING   3	    /* steps after which a run's limit is that of steps */
-#define LEAST_US   30000000 /* no silence below this is a hang (hang.h) */
-#define HANG_STEPS 3	    /* nor one of fewer ideal steps, however long these are */
+#define STEPPING   3	    /* steps after which the hang limit of a run depends on its steps */
+#define LEAST_US   30000000 /* shorter silence is never a hang (hang.h) */
+#define HANG_STEPS 3	    /* nor is silence of fewer ideal steps, however long they are */
 
-#define PENDING_MAX 16384 /* intervals in one stretch whose places are kept */
+#define PENDING_MAX 16384 /* intervals in one stretch whose order is kept */
 
 struct settling {
 	struct closed_work *w;
 	size_t run;
-	size_t interval, cover; /* where it stands among the run's */
+	size_t interval, cover; /* position in the run's intervals */
 	size_t steps;		/* of this run, settled */
-	uint64_t counted;	/* ... that they stand for */
+	uint64_t counted;	/* ... and the number that they stand for */
 	uint64_t last_count;
 	uint64_t goodput_ns;	/* before the run */
-	int64_t waste_us;	/* INT64_MAX: nothing was wasted, else from here ... */
+	int64_t waste_us;	/* INT64_MAX: nothing was wasted; otherwise wasted from here ... */
 	int64_t sign_us;	/* ... to here */
-	int64_t longest_us;	/* silence that ended by itself */
-	struct deviation *time; /* of steps so far, as a live job's */
+	int64_t longest_us;	/* longest silence that ended by itself */
+	struct deviation *time; /* statistics of steps so far, as for a live job */
 	uint64_t timed, p99_ns, p99_at;
-	bool hung;    /* this stretch is */
-	bool trained; /* some run before had steps */
+	bool hung;    /* this stretch is a hang */
+	bool trained; /* an earlier run had steps */
 };
 
 static uint64_t settle_ns(int64_t us)
@@ -484,7 +484,7 @@ static void settle_claim(struct settling *s, enum bucket b, int64_t from_us, int
 		s->w->error = -ENOMEM;
 }
 
-/* The run's intervals that begin before to_us. */
+/* Books the run's intervals that begin before to_us. */
 static void settle_intervals(struct settling *s, int64_t to_us)
 {
 	struct closed_work *w = s->w;
@@ -510,7 +510,7 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
-/* Count: steps that one record stands for; so many may pass without a word. */
+/* count: steps in one record, so silence of as many steps is normal. */
 static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bool open)
 {
 	struct hang_case c = {
@@ -530,7 +530,7 @@ static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bo
 	return (int64_t)limit_us;
 }
 
-/* Seldom, as it takes a look at a thousand steps. */
+/* Computed rarely, because it sorts a thousand steps. */
 static void settle_p99(struct settling *s)
 {
 	struct deviation_view v;
@@ -542,8 +542,7 @@ static void settle_p99(struct settling *s)
 	s->p99_at = s->timed;
 }
 
-/* Time without entries between from and to: if it is too long, it is a hang from its first instant.
- */
+/* Books time without records between from and to: if it is too long, all of it is a hang. */
 static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, uint64_t count)
 {
 	const struct closed_work *w = s->w;
@@ -569,7 +568,7 @@ static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, u
 	}
 }
 
-/* At the end of a log nobody says whether the job still lives. */
+/* At the end of a log it is unknown whether the job still runs. */
 static void settle_tail(struct settling *s)
 {
 	struct closed_work *w = s->w;
@@ -578,7 +577,7 @@ static void settle_tail(struct settling *s)
 
 	for (size_t i = w->first_cover[s->run]; !w->open[s->run] && i < w->first_cover[s->run + 1];
 	     i++)
-		if (w->cover[i].to_us > from_us) /* a checkpoint goes on */
+		if (w->cover[i].to_us > from_us) /* a checkpoint is still being written */
 			from_us = w->cover[i].to_us;
 	settle_p99(s);
 	if (w->until_us - from_us > settle_hang_limit_us(s, s->last_count, w->open[s->run]))
@@ -600,8 +599,8 @@ static void settle_step(struct settling *s, int64_t from_us, int64_t to_us, int6
 	s->last_count = count;
 }
 
-/* The step in flight when a run ended, where the next one shows that it was done: it took what its
- * run's steps took, and no more than there was. */
+/* Returns the time of the step in flight at the end of a run, if the next run shows that it was
+ * done: the average of its run's steps, and no more than the time available. */
 static int64_t settle_credit_us(struct settling *s, size_t resumed)
 {
 	const struct closed *c = s->w->c;
@@ -649,8 +648,8 @@ static int64_t settle_later_us(int64_t a_us, int64_t b_us)
 	return a_us > b_us ? a_us : b_us;
 }
 
-/* What stopped, and what was done about it. Returns until when the job was down; from_us: since
- * when. */
+/* Books the disruption and the reaction to it. Returns when the job was up again; from_us: since
+ * when it was down. */
 static void settle_disruption(struct settling *s, int64_t at_us)
 {
 	struct closed_work *w = s->w;
@@ -686,7 +685,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 	}
 }
 
-/* A run is over and another came: what lies between is recovery. */
+/* A run is over and another one followed: the time in between is recovery. */
 static void settle_over(struct settling *s)
 {
 	const struct closed *c = s->w->c;
@@ -697,7 +696,7 @@ static void settle_over(struct settling *s)
 	if (run->waste != GOODPUT_UNKNOWN)
 		settle_claim(s, BUCKET_WASTED, run->waste_us, sign_us);
 	if (run->first ==
-	    GOODPUT_UNKNOWN) { /* a boot that came to nothing; after training it is covered */
+	    GOODPUT_UNKNOWN) { /* a boot that failed; after training it is already covered */
 		if (!s->trained)
 			settle_claim(s, BUCKET_RECOVERY, sign_us, next->begin_us);
 		return;
@@ -750,7 +749,7 @@ static void settle_run(struct settling *s)
 	}
 	settle_last(s);
 	if (!s->steps &&
-	    closed_steps_of(w->c, s->run)) { /* its first is in flight: startup is over */
+	    closed_steps_of(w->c, s->run)) { /* its first step is in flight: startup is over */
 		settle_intervals(s, run->last_us);
 		ledger_step(w->ledger, settle_ns(run->last_us), settle_ns(run->last_us), 0, false);
 	}

@@ -31,10 +31,11 @@ int library_sums_copy(const struct library_sums *from, struct library_sums *ret)
 	return 0;
 }
 
-/* What custom events take of productive steps. Runs of one clock: steps and events follow each
- * other, and one walk over both does. Else (`lengths`) it was found for every step beforehand. */
+/* The time that custom events take from productive steps. If all run on one clock, steps and events
+ * follow each other, and one walk over both is enough. Otherwise it was computed for every step
+ * beforehand (`lengths`). */
 struct walk {
-	struct goodput_range *events; /* by start */
+	struct goodput_range *events; /* sorted by start */
 	size_t count, next;
 	goodput_wide *lengths;
 };
@@ -56,8 +57,8 @@ static int calc_add_custom(struct library_sums *s, uint32_t name, goodput_wide t
 	return 0;
 }
 
-/* Productive steps of all segments as spans; without ret only their number. *ret_follow: each
- * begins where the one before ends, or later. */
+/* Writes the productive steps of all segments as spans; if ret is NULL only counts them.
+ * *ret_follow: each begins at or after the end of the one before. */
 static size_t calc_productive(const struct library_segment *segments, size_t count,
 			      struct goodput_range *ret, bool *ret_follow)
 {
@@ -135,7 +136,7 @@ static void calc_walk_end(struct walk *w)
 	free(w->lengths);
 }
 
-/* For the productive steps in [from, to], one after the other. */
+/* Call for the productive steps in [from, to], one after the other. */
 static int calc_walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s,
 			  goodput_wide *ret)
 {
@@ -168,7 +169,7 @@ static int64_t calc_least_step(const struct library_segment *s)
 
 struct tally { /* of one segment */
 	goodput_wide productive, first, wasted;
-	size_t pairs, others; /* others: pairs but that of the least step */
+	size_t pairs, others; /* others: pairs except that of the lowest step */
 	int64_t max_productive;
 };
 
@@ -205,7 +206,7 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 		struct tally t = {0};
 
 		s->max_productive = 0;
-		if (!g->boundary) /* up to 0 a segment says nothing at all */
+		if (!g->boundary) /* a boundary of 0 or less: the segment does not count */
 			continue;
 		for (size_t i = 1; i < g->count; i++) {
 			int64_t from = g->steps[i - 1].value, to = g->steps[i].value;
@@ -234,9 +235,9 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 	return err;
 }
 
-/* ---- segments, where spans are excluded ------------------------------------------------------ */
+/* ---- segments with excluded spans ------------------------------------------------------------ */
 
-/* The library's second way through a log: other rules in places. */
+/* The library has a second path for these, with rules that differ in places. */
 
 struct exclude_tally {
 	goodput_wide productive, first, wasted;
@@ -319,8 +320,8 @@ static int calc_one_segment(const struct library_calc *c, const struct library_s
 	return err;
 }
 
-/* By type: a type is told of as soon as there is a productive step, with 0 where it shares
- * nothing. */
+/* By type: a type appears as soon as there is a productive step, with 0 if it shares no time with
+ * one. */
 static int calc_by_name(const struct library_calc *c, const struct library_segment *segments,
 			size_t count, struct library_sums *s)
 {
@@ -413,7 +414,7 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 		free(x);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++) /* one that ends before it begins shares nothing */
+	for (size_t i = 0; i < count; i++) /* one that ends before it begins shares no time */
 		merged[n++] = (struct goodput_range){.from = library_ticks(spans[i].from_us),
 						     .to = library_ticks(spans[i].to_us)};
 	qsort(merged, n, sizeof(*merged), calc_compare_span);
@@ -465,7 +466,8 @@ void library_calc_free(struct library_calc *c)
 	free(c);
 }
 
-/* Segments that are too many become sums: all at once, so that each step is looked at once. */
+/* When there are too many segments they become sums, all at once, so that each step is visited
+ * once. */
 static int calc_fold(struct library_calc *c)
 {
 	struct library_exclusion *x = c->exclusion;
@@ -497,7 +499,7 @@ static int calc_close_segment(struct library_calc *c, int64_t boundary)
 		return -ENOMEM;
 	s = &c->closed[c->closed_count++];
 	*s = (struct library_segment){c->steps.entries, c->steps.count, boundary};
-	c->closed_steps += s->count + 4; /* the segment itself is as large as a few */
+	c->closed_steps += s->count + 4; /* a segment itself counts as a few steps */
 	c->steps.entries = NULL;
 	goodput_dict_free(&c->steps);
 	return c->closed_steps > LIBRARY_CLOSED_MAX ? calc_fold(c) : 0;
@@ -517,14 +519,14 @@ static void calc_exclude_recovery(struct library_calc *c, int64_t last)
 	x->has_recovery = true;
 }
 
-/* A number that the segment has already: the library's only sign of a disruption. */
+/* A number that the segment already has: the library's only sign of a disruption. */
 static int calc_disrupt(struct library_calc *c, int64_t number)
 {
 	int64_t last = c->steps.entries[c->steps.count - 1].value;
 
 	c->disruptions++;
 	c->sync = true;
-	if (c->has_last_load) { /* charged again, whatever it was */
+	if (c->has_last_load) { /* added once more, whatever it was */
 		c->load_sync += c->last_load;
 		c->has_sync = true;
 		c->has_last_load = false;
@@ -569,7 +571,7 @@ static void calc_excluded_span(struct library_exclusion *x, int64_t from, int64_
 {
 	goodput_wide shared, left;
 
-	if (!x || !from) /* the library takes a start of 0 for none there */
+	if (!x || !from) /* the library treats a start of 0 as missing here */
 		return;
 	shared = goodput_cover_shared(&x->cover, from, to);
 	left = (goodput_wide)to - from - shared;
@@ -633,7 +635,7 @@ static void calc_load_end(struct library_calc *c, int64_t at)
 	}
 }
 
-/* The start of a named event, or its end with *ret_from where it had one. */
+/* The start of a named event, or its end, which sets *ret_from if there was a start. */
 static int calc_named_event(struct library_calc *c, struct goodput_dict *open,
 			    const struct goodput_record *r, int64_t at, int64_t *ret_from)
 {

@@ -5,8 +5,8 @@
 
 struct goodput_knot {
 	int64_t at;
-	int64_t depth;	   /* spans that are open from here on */
-	goodput_wide area; /* of all up to here */
+	int64_t depth;	   /* spans that are open after this time */
+	goodput_wide area; /* of all until this time */
 };
 
 static int cover_compare_knots(const void *a, const void *b)
@@ -51,7 +51,7 @@ static goodput_wide cover_area(const struct goodput_cover *c, int64_t at)
 	size_t low = 0, high = c->count;
 	const struct goodput_knot *k;
 
-	while (low < high) { /* the first knot after */
+	while (low < high) { /* find the first knot after it */
 		size_t mid = low + (high - low) / 2;
 
 		if (c->knots[mid].at <= at)
@@ -70,13 +70,13 @@ goodput_wide goodput_cover_shared(const struct goodput_cover *c, int64_t from, i
 	return from < to && c->count ? cover_area(c, to) - cover_area(c, from) : 0;
 }
 
-/* A span and its place among those given. */
+/* A span and its index among those given. */
 struct place {
 	int64_t from, to;
 	size_t at;
 };
 
-struct tree { /* Fenwick: sums of a prefix; 1-based */
+struct tree { /* Fenwick tree: prefix sums; 1-based */
 	goodput_wide *sums;
 	size_t count;
 };
@@ -110,7 +110,7 @@ static int cover_compare_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many of the sorted times are at or before. */
+/* Returns how many of the sorted times are at or before `at`. */
 static size_t cover_rank_of(const int64_t *times, size_t count, int64_t at)
 {
 	size_t low = 0, high = count;
@@ -137,8 +137,8 @@ static struct place *cover_places_by_from(const struct goodput_range *spans, siz
 	return p;
 }
 
-/* From the last start to the first: the inner ones that start at or after an outer one's start are
- * in the tree, by their end. */
+/* From the last start to the first: the tree contains, by their end, the inner ones that start at
+ * or after the start of an outer one. */
 static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 			      const struct place *inner, size_t inner_count, const int64_t *ends,
 			      struct tree *t, goodput_wide *ret)
@@ -153,8 +153,8 @@ static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 	}
 }
 
-/* From the first start to the last: the outer ones that start at or before an inner one are in the
- * tree, by how many of the inner ends they reach. */
+/* From the first start to the last: the tree contains the outer ones that start at or before an
+ * inner one, by the number of inner ends that they reach. */
 static void cover_count_holders(const struct place *outer, size_t outer_count,
 				const struct place *inner, size_t inner_count, const int64_t *ends,
 				struct tree *t, uint64_t *ret)
@@ -171,8 +171,8 @@ static void cover_count_holders(const struct place *outer, size_t outer_count,
 			in++;
 		}
 		rank = cover_rank_of(ends, t->count,
-				     inner[i].to -
-					     1); /* those that reach no further than before it */
+				     /* those that reach no further than the one before */
+				     inner[i].to - 1);
 		ret[inner[i].at] = in - (uint64_t)cover_tree_sum(t, rank);
 	}
 }

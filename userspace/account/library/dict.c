@@ -23,7 +23,7 @@ bool goodput_room(void *array, size_t count, size_t *room, size_t size)
 	return true;
 }
 
-/* The finalizer of MurmurHash3 (Appleby, public domain): neighbours end far apart. */
+/* The finalizer of MurmurHash3 (Appleby, public domain): spreads neighbouring keys. */
 static size_t dict_slot_of(const struct goodput_dict *d, int64_t key)
 {
 	uint64_t x = (uint64_t)key;

@@ -7,11 +7,11 @@
 
 #include "userspace/account/log/job_log.h"
 
-/* ---- what a reader has to know, counted while records pass ----------------------------------- */
+/* ---- warnings, counted while records are read ------------------------------------------------ */
 
 struct library_watch {
 	uint32_t job;
-	int64_t last_us, write_us; /* latest time; write time of the record before */
+	int64_t last_us, write_us; /* latest time; write time of the previous record */
 	bool ended;
 	struct goodput_record before[GOODPUT_KINDS];
 	uint64_t counts[WARNINGS];
@@ -89,29 +89,29 @@ static void library_watch_report(const struct library_watch *w, const struct lib
 				  library_memory_open_names(&c->open_waits) + c->reopened;
 }
 
-/* A calculator that is asked more than once keeps what it last answered: while nothing new is
- * written it tells that, and not what another would find. */
+/* The last answer of a calculator that is asked several times. Without new records the library
+ * repeats it, although another calculation would give a different one. */
 struct memory {
 	struct library_raw good; /* the last one without an error */
 	bool has_good;
 	uint64_t disruptions;	  /* of the last calculation */
-	uint64_t records, steps;  /* seen when it was last asked */
+	uint64_t records, steps;  /* numbers at the last question */
 	struct goodput_part step; /* ideal and deviation, if it has any */
 };
 
 struct window {
 	struct library_calc *calc;
 	struct goodput_span span;
-	int64_t first, last; /* ticks of the first and the last entry, in order of the log */
+	int64_t first, last; /* ticks of the first and the last entry, in the order of the log */
 };
 
 struct engine {
 	const struct goodput_query *q;
 	struct library_calc *all;
 	struct library_watch watch;
-	struct library_calc *sequence; /* of the instants; NULL: none are asked about */
+	struct library_calc *sequence; /* for the requested instants; NULL: none */
 	struct memory memory;
-	struct goodput_part *at; /* those that are answered */
+	struct goodput_part *at; /* the answered ones */
 	size_t at_done;
 	int64_t at_limit_us;
 	struct window *windows, **by_start;
@@ -190,7 +190,7 @@ static void *library_create(const struct goodput_query *q, bool (*scale_up)(void
 	return NULL;
 }
 
-/* As the step information of a calculator: kept where no step is new. */
+/* Computes the step information of a calculator; kept if there is no new step. */
 static int library_remember_steps(struct memory *m, const struct library_calc *c,
 				  const struct goodput_query *q, struct goodput_part *part,
 				  bool is_new, struct goodput_step_time **ret_deviations)
@@ -231,7 +231,7 @@ static int library_keep_good(struct memory *m, const struct library_raw *raw,
 	return 0;
 }
 
-/* What a calculator that has seen c's records answers at an instant. */
+/* Answers as a calculator with c's records would at an instant. */
 static int library_memory_ask(struct memory *m, const struct library_calc *c,
 			      const struct goodput_query *q, int64_t now_us,
 			      struct goodput_part *ret, struct goodput_step_time **ret_deviations,
@@ -293,8 +293,8 @@ static int library_memory_feed_sequence(struct engine *e, const struct goodput_r
 
 static int library_memory_feed_windows(struct engine *e, const struct goodput_record *r)
 {
-	/* The library drops entries by their first time once more, which is the write time where a
-	 * log has no word of its own on that. */
+	/* The library filters entries once more, by their time, or by their write time if the log
+	 * has no times. */
 	int64_t entry_us = r->written ? r->time_us : r->write_us;
 
 	for (size_t i = 0; i < e->q->window_count && e->by_start[i]->span.from_us < r->write_us;
@@ -390,7 +390,7 @@ static int library_copy_part(const struct goodput_part *from, struct goodput_par
 	return 0;
 }
 
-/* Those that no record has passed yet are answered aside: more records may come. */
+/* Instants that no record has passed are answered separately, because more records may come. */
 static int library_answer_at(const struct engine *e, struct goodput_answer *a)
 {
 	struct memory m = e->memory;

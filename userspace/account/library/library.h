@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library.h - what the calculators of ml-goodput-measurement 0.2.3 make of a log, in parts: what
- * the engine of that name (job_log.h) is built from.
- *
- * Times are ticks of 2^-30 s. The library adds differences of doubles since the epoch, which
- * between 2004 and 2038 are multiples of 2^-22 s; in ticks each is a whole number, so that sums and
- * every comparison come out as the library's own to the last bit. A calculator keeps the steps that
- * may still change the answer: those of the open segment, and of closed ones as long as they are
- * fewer than CLOSED_MAX in all (a custom event may be told of late); of older ones it keeps
- * sums. */
+/* library.h - computes what the calculators of ml-goodput-measurement 0.2.3 compute from a log, in
+ * parts from which the library engine (job_log.h) is built. Times are ticks of 2^-30 s. The library
+ * adds differences of doubles since the epoch, which are multiples of 2^-22 s between 2004 and
+ * 2038; in ticks each is a whole number, so sums and comparisons equal the library's to the last
+ * bit. A calculator keeps the steps that may still change the answer: those of the open segment,
+ * and of closed ones while they are fewer than CLOSED_MAX in all (a custom event may arrive late);
+ * of older ones it keeps sums. */
 #ifndef ACCOUNT_LIBRARY_H
 #define ACCOUNT_LIBRARY_H
 
@@ -22,7 +20,7 @@ static inline int64_t library_ticks(int64_t us)
 {
 	us = us > GOODPUT_TIME_MAX_US ? GOODPUT_TIME_MAX_US : us < 0 ? 0 : us;
 	return (int64_t)((double)us / 1e6 *
-			 (double)(1 << 30)); /* both exact after the quotient's rounding */
+			 (double)(1 << 30)); /* both exact apart from rounding of the quotient */
 }
 
 static inline double library_seconds(goodput_wide ticks)
@@ -30,24 +28,24 @@ static inline double library_seconds(goodput_wide ticks)
 	return (double)ticks / (double)(1 << 30);
 }
 
-struct library_segment {	     /* from one rewind to the next */
+struct library_segment {	     /* steps from one rewind to the next */
 	struct goodput_entry *steps; /* number, ticks; in order */
 	size_t count;
-	int64_t boundary; /* the number that came again */
+	int64_t boundary; /* the number that was repeated */
 };
 
-/* Whether step i - 1 of a segment was followed by the next number, up to the boundary: it is
- * productive. */
+/* Returns true if step i - 1 of a segment was followed by the next number, up to the boundary: then
+ * it is productive. */
 static inline bool library_is_pair(const struct library_segment *s, size_t i)
 {
 	return s->steps[i].key <= s->boundary && s->steps[i].key - 1 == s->steps[i - 1].key;
 }
 
-/* What segments make together, and by custom type. */
+/* Sums over segments, in total and by custom type. */
 struct library_sums {
 	double productive_s, startup_s;
 	goodput_wide wasted, excluded;
-	bool any, any_pair; /* a segment that says something; one with a productive step */
+	bool any, any_pair; /* a segment that counts; one with a productive step */
 	int64_t max_productive, max_of_all;
 	struct goodput_dict custom; /* by name, seconds */
 };
@@ -75,7 +73,7 @@ struct library_slices {
 	double active, available, total;
 };
 
-/* The path of exclusions has sums of its own. */
+/* Exclusions use a separate path in the library, with sums of its own. */
 struct library_exclusion {
 	struct goodput_cover cover; /* merged, ticks */
 	goodput_wide init, prep, load, load_sync, recovery, excluded;
@@ -92,16 +90,17 @@ struct library_calc {
 	struct library_segment *closed;
 	size_t closed_count, closed_room, closed_steps;
 	struct library_sums folded;
-	int64_t folded_until; /* latest step of those that are sums only */
+	int64_t folded_until; /* latest step of which only sums are kept */
 	int64_t first_start, last_start, end, first_start_us;
 	struct library_phase init, prep, reinit;
 	int64_t load_start;
-	goodput_wide load, load_sync, last_load; /* last_load: not yet charged again */
+	/* last_load: the last load, which may be added once more */
+	goodput_wide load, load_sync, last_load;
 	bool has_last_load, sync, has_sync, has_recovery;
 	goodput_wide recovery, waits[2]; /* slice down, scale up */
 	bool has_wait[2];
 	struct goodput_dict open_customs,
-		open_waits; /* by name: start, GOODPUT_UNKNOWN when over */
+		open_waits; /* by name: start, or GOODPUT_UNKNOWN when it is over */
 	struct goodput_range *customs;
 	size_t custom_count, custom_room;
 	struct library_saves saves, restores;
@@ -109,7 +108,7 @@ struct library_calc {
 	struct library_slices *slices;
 	size_t slice_count, slice_room;
 	uint64_t disruptions, records, step_records;
-	int64_t last_step, last_step_time; /* of the record before; GOODPUT_UNKNOWN */
+	int64_t last_step, last_step_time; /* of the previous record; GOODPUT_UNKNOWN: none */
 	struct goodput_dict times;	   /* step times: seconds */
 	bool keep_times;
 	struct library_exclusion *exclusion; /* owned; NULL: none */
@@ -118,13 +117,13 @@ struct library_calc {
 struct library_calc *library_calc_new(const struct goodput_query *q,
 				      bool (*scale_up)(void *, uint32_t), void *ctx,
 				      bool keep_times);
-/* The calculator's answer with these spans left out, too. -ENOMEM. */
+/* Makes the calculator also compute its answer without these spans. Returns 0 or -ENOMEM. */
 int library_calc_exclude(struct library_calc *c, const struct goodput_span *spans, size_t count);
 void library_calc_free(struct library_calc *c);
 int library_calc_feed(struct library_calc *c, const struct goodput_record *r); /* -ENOMEM */
 
-/* Adds what the segments make to s; _excluding: as the path of exclusions has it, and adjusted step
- * times. -ENOMEM, and s is to be thrown away. */
+/* Adds the sums of the segments to s; _excluding: as the library's path for exclusions computes
+ * them, with adjusted step times. Returns 0 or -ENOMEM; then s is invalid. */
 int library_segments(const struct library_calc *c, const struct library_segment *segments,
 		     size_t count, struct library_sums *s);
 int library_segments_excluding(const struct library_calc *c, const struct library_segment *segments,
@@ -140,26 +139,27 @@ struct library_raw {
 	size_t custom_count;
 	int64_t max_productive_step, last_recorded_step;
 	uint64_t disruptions;
-	bool nulls; /* the library raises */
+	bool nulls; /* the library would raise an exception */
 };
 
 int library_raw(const struct library_calc *c, struct library_raw *ret); /* -ENOMEM */
 int library_raw_copy(const struct library_raw *from, struct library_raw *ret);
 void library_raw_free(struct library_raw *r);
 
-/* The job's total at now_us (0: no start), and the answer of raw for a total. Values that the
- * library puts to 0 are put to 0 in raw too, and counted. Takes raw's custom. */
+/* library_total_s() returns the job's total at now_us (0: no start). library_part() makes the part
+ * of raw for a total; values that the library sets to 0 are set to 0 in raw, too, and counted. It
+ * takes raw's custom. */
 double library_total_s(const struct library_calc *c, int64_t now_us);
 void library_part(struct library_raw *raw, double total_s, bool elastic, struct goodput_part *ret,
 		  uint64_t *insane);
 int library_part_excluded(const struct library_calc *c, const struct goodput_query *q,
 			  double total_s, struct goodput_part *ret, uint64_t *insane);
-/* Ideal and deviations into part; *ret_deviations (count as times) may be NULL. */
+/* Computes ideal and deviations for part; *ret_deviations (as many as times) may be NULL. */
 int library_deviation(const struct goodput_dict *times, const struct goodput_query *q,
 		      bool is_signed, struct goodput_part *part,
 		      struct goodput_step_time **ret_deviations);
 
-/* Into part: how well slices were used in [from, to]. -ENOMEM. */
+/* Computes for part how well slices were used in [from, to]. Returns 0 or -ENOMEM. */
 int library_efficiency(const struct library_calc *c, int64_t from, int64_t to,
 		       struct goodput_part *part);
 

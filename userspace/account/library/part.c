@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* part.c - parts of the library's answer: what segments and phases add up to. */
+/* part.c - parts of the library's answer: sums over segments and phases. */
 #include "userspace/account/library/library.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "userspace/account/log/deviation_batch.h"
 
-/* ---- what the elastic calculator adds -------------------------------------------------------- */
+/* ---- additions of the elastic calculator ----------------------------------------------------- */
 
 static void part_elastic_put(struct library_raw *r, enum goodput_badput b, double s)
 {
@@ -16,7 +16,7 @@ static void part_elastic_put(struct library_raw *r, enum goodput_badput b, doubl
 	r->has |= 1u << b;
 }
 
-/* What of a phase lies in reinitialisations is told of there. */
+/* The part of a phase within reinitialisations is counted there. */
 static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
 			     const struct library_phase *p, const struct goodput_cover *reinit)
 {
@@ -31,7 +31,7 @@ static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
 		raw->badput_s[b] = 0;
 }
 
-/* What of its own the elastic calculator adds to raw. -ENOMEM. */
+/* Adds the results of the elastic calculator to raw. Returns 0 or -ENOMEM. */
 static int library_elastic(const struct library_calc *c, struct library_raw *raw)
 {
 	struct goodput_cover reinit;
@@ -98,7 +98,7 @@ int library_efficiency(const struct library_calc *c, int64_t from, int64_t to,
 	return 0;
 }
 
-/* ---- what segments and phases add up to ------------------------------------------------------ */
+/* ---- sums over segments and phases ----------------------------------------------------------- */
 
 static void part_raw_put(struct library_raw *r, enum goodput_badput b, double s)
 {
@@ -115,7 +115,7 @@ static double part_raw_means_sum(const struct library_saves *s)
 	return sum;
 }
 
-/* The open segment, up to its last number. */
+/* Returns the open segment, up to its last number. */
 static struct library_segment part_open_segment(const struct library_calc *c)
 {
 	struct library_segment open = {c->steps.entries, c->steps.count, INT64_MIN};
@@ -222,7 +222,7 @@ void library_raw_free(struct library_raw *r)
 	*r = (struct library_raw){0};
 }
 
-/* The exclusions' way: no checkpoints, nothing of the elastic calculator. */
+/* The library's path for exclusions: no checkpoints, no elastic calculator. */
 static int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
 				 double *ret_excluded_s, struct goodput_dict *ret_times)
 {
@@ -278,7 +278,7 @@ done:
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* What the library raises. */
+/* Exceptions that the library raises. */
 #define VALUE_ERROR "ValueError"
 #define NO_TOTAL                                                                                   \
 	"Total job time is zero, Goodput cannot be calculated. Please fix the logging entries."
@@ -286,7 +286,7 @@ done:
 #define TYPE_ERROR    "TypeError"
 #define NULL_DURATION "float() argument must be a string or a real number, not 'NoneType'"
 
-/* Told as percent whether or not there is anything of it. */
+/* Given in percent even if it is 0. */
 #define ALWAYS                                                                                     \
 	((1u << BADPUT_INIT) | (1u << BADPUT_PREP) | (1u << BADPUT_STARTUP) |                      \
 	 (1u << BADPUT_LOAD_SYNC) | (1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_SAVE) |              \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.h - what is asked about a job's log, and what is answered (gp-bpf account).
- *
- * Seconds and percent are doubles here and nowhere before: engines add integers. Names of badput
- * are the goodput library's, in its order. */
+/* answer.h - the question about a job's log, and the answer (gp-bpf account). Seconds and percent
+ * are doubles here only: engines add integers. Names of badput are the goodput library's, in its
+ * order. */
 #ifndef ACCOUNT_ANSWER_H
 #define ACCOUNT_ANSWER_H
 
@@ -18,7 +17,7 @@
 	X(PREP, "TRAINING_PREP")                                                                   \
 	X(STARTUP, "PROGRAM_STARTUP")                                                              \
 	X(LOAD_SYNC, "DATA_LOADING_SYNC")                                                          \
-	X(LOAD_ASYNC, "DATA_LOADING_ASYNC") /* beside the sum */                                   \
+	X(LOAD_ASYNC, "DATA_LOADING_ASYNC") /* not part of the sum */                              \
 	X(SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME")                                               \
 	X(RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME")                                         \
 	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION")                                               \
@@ -39,7 +38,7 @@ enum goodput_badput {
 };
 extern const char *const badput_name[BADPUTS];
 
-struct goodput_span { /* epoch, microseconds; from <= to */
+struct goodput_span { /* since 1970, microseconds; from <= to */
 	int64_t from_us, to_us;
 };
 
@@ -47,31 +46,32 @@ enum goodput_semantics { GOODPUT_CLOSED, GOODPUT_LIBRARY };
 
 struct goodput_query {
 	enum goodput_semantics semantics;
-	bool elastic;	  /* the elastic calculator */
-	int64_t ideal_us; /* configured; 0: found */
-	int64_t now_us;	  /* GOODPUT_UNKNOWN: the last record's time */
+	bool elastic;	  /* use the library's elastic calculator */
+	int64_t ideal_us; /* configured; 0: compute it */
+	int64_t now_us;	  /* GOODPUT_UNKNOWN: time of the last record */
 	const struct goodput_span *windows, *excludes;
 	const int64_t *at_us;
 	size_t window_count, exclude_count, at_count;
-	bool history; /* closed semantics */
+	bool history; /* closed semantics: fill `history` */
 };
 
 struct goodput_custom {
-	uint32_t name; /* number in the log's names */
+	uint32_t name; /* index in the log's names */
 	double s, pct;
 };
 
-/* For the whole job, for a window, for the time that exclusions leave, or at an instant. */
+/* Values for the whole job, for a window, for the time without exclusions, or at an instant. */
 struct goodput_part {
-	int64_t from_us, to_us; /* the window asked for; cumulative: start of the job and the
-				   instant asked about */
+	/* the requested window; cumulative: start of the job and the requested instant */
+	int64_t from_us, to_us;
 	const char *error,
-		*error_type; /* library semantics, where the library raises and tells nothing:
-				the numbers are then those without its check. NULL: they are
-				the library's own. Static text; times are left out. */
+		/* Library semantics, where the library raises an exception: its text and type; the
+		 * numbers are then computed without its check. NULL: the library's own numbers.
+		 * Static text, without the times. */
+		*error_type;
 	double goodput_pct, total_s, productive_s;
 	double badput_s[BADPUTS], badput_pct[BADPUTS];
-	uint32_t has_s, has_pct;       /* by 1 << enum goodput_badput: the rest is absent */
+	uint32_t has_s, has_pct; /* bits 1 << enum goodput_badput of the values that are present */
 	struct goodput_custom *custom; /* owned */
 	size_t custom_count;
 	int64_t max_productive_step, last_recorded_step;
@@ -82,8 +82,8 @@ struct goodput_part {
 	double ideal_s, deviation_mean_s, deviation_cumulative_s, deviation_interval_s;
 	bool has_slices;
 	double stepping_efficiency, available_efficiency;
-	/* For a window, library semantics: over the part of it in which the job lived, like its
-	 * other numbers. */
+	/* For a window, library semantics: over the part of it in which the job ran, like its other
+	 * numbers. */
 	double span_stepping, span_available;
 };
 
@@ -92,7 +92,7 @@ struct goodput_step_time { /* in order of first appearance */
 	double s;
 };
 
-/* Things that a reader of the numbers has to know, counted. */
+/* Conditions that a reader of the numbers has to know, counted. */
 #define GOODPUT_WARNINGS(X) /* id, words after the count */                                        \
 	X(DUPLICATE, "records that repeat another")                                                \
 	X(DISORDER, "records out of order of time")                                                \
@@ -117,22 +117,22 @@ enum goodput_warning {
 extern const char *const goodput_warning_words[WARNINGS];
 
 struct goodput_answer {
-	uint32_t job;	/* number in the log's names */
-	int64_t now_us; /* what was taken for now */
+	uint32_t job;	/* index in the log's names */
+	int64_t now_us; /* instant of the answer */
 	bool ended;
-	struct goodput_part cumulative, excluded; /* excluded: if there are exclusions */
-	struct goodput_part *windows, *at;	  /* owned, as many as were asked for */
+	struct goodput_part cumulative, excluded; /* excluded: valid if there are exclusions */
+	struct goodput_part *windows, *at;	  /* owned, as many as were requested */
 	size_t window_count, at_count;
 	bool has_excluded;
 	struct goodput_step_time *step_times, *deviations; /* owned */
 	size_t step_time_count, deviation_count;
-	struct disruption *disruptions; /* owned; closed semantics; in order of time, the first
-					   DISRUPTIONS_KEPT of them */
+	/* owned; closed semantics; in order of time, the first DISRUPTIONS_KEPT */
+	struct disruption *disruptions;
 	size_t disruption_count;
-	struct goodput_history *history; /* owned; where it was asked for */
+	struct goodput_history *history; /* owned; if it was requested */
 	uint64_t warnings[WARNINGS];
 };
 
-void goodput_answer_free(struct goodput_answer *a); /* what it owns; not itself */
+void goodput_answer_free(struct goodput_answer *a); /* frees what it owns, not *a itself */
 
 #endif

@@ -8,10 +8,9 @@
 
 #define RECENT	   100
 #define BASELINE   1000
-#define DIGIT_BITS 11 /* 6 digits of a double; their counts stay in the nearest cache */
+#define DIGIT_BITS 11 /* 6 digits for a double; the counts of a digit fit in the L1 cache */
 
-/* A question: about times of at least `least`, their distance from `center`, or the times
- * themselves. */
+/* A selection: times of at least `least`; their distance from `center`, or the times themselves. */
 struct sample {
 	const double *values;
 	size_t count;
@@ -19,7 +18,7 @@ struct sample {
 	bool distance;
 };
 
-/* The order of doubles is that of these numbers. */
+/* Maps doubles to integers of the same order. */
 static uint64_t batch_rank_of(double value)
 {
 	uint64_t bits;
@@ -45,7 +44,7 @@ static bool deviation_batch_sample_value(const struct sample *s, size_t i, doubl
 	return true;
 }
 
-/* The k-th smallest, from 0: digit by digit, so that no order of the values makes it slow. */
+/* Returns the k-th smallest, from 0: digit by digit, so no order of the values makes it slow. */
 static double deviation_batch_select_kth(const struct sample *s, size_t k)
 {
 	uint32_t counts[1 << DIGIT_BITS];

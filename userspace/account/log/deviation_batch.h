@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deviation_batch.h - statistics of step times that are all at hand, to the last bit as the goodput
- * library (ml-goodput-measurement 0.2.3) takes them from numpy and scipy, means excepted (the last
- * digits). Seconds. Linear in the count whatever the values; no memory. Pure. deviation.h is the
- * one for a running job. */
+/* deviation_batch.h - statistics of step times that are all available, equal to the last bit to
+ * those that the goodput library (ml-goodput-measurement 0.2.3) gets from numpy and scipy; only
+ * means may differ in the last digits. Seconds. Takes linear time for any values and allocates
+ * nothing. Pure. See deviation.h for running jobs. */
 #ifndef ACCOUNT_DEVIATION_BATCH_H
 #define ACCOUNT_DEVIATION_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DEVIATION_LIBRARY_LEAST_S 1.0 /* the library leaves shorter steps out */
+#define DEVIATION_LIBRARY_LEAST_S 1.0 /* the library ignores shorter steps */
 
-/* Ideal step: the mean of the times up to median + 3 MAD (unscaled), of those of least_s or more
- * (negative times are never taken for least_s >= 0). false: there is none. */
+/* Computes the ideal step: the mean of the times up to median + 3 MAD (unscaled), of those of
+ * least_s or more (negative times are ignored if least_s >= 0). Returns false if there is none. */
 bool deviation_batch_ideal(const double *times_s, size_t count, double least_s,
 			   double *ret_ideal_s);
-double deviation_batch_mean(const double *values, size_t count); /* 0 of nothing */
-/* The library's step_time_deviation of deviations in order, their signs left out. Under 100: the
- * mean. Else the 90th percentile of the last 100, and, unless `interval`, from 1100 on less the
- * median of the 1000 before. */
+double deviation_batch_mean(const double *values, size_t count); /* 0 if count is 0 */
+/* Returns the library's step_time_deviation of the absolute values of deviations in order. For less
+ * than 100: the mean. Otherwise the 90th percentile of the last 100 and, unless `interval`, from
+ * 1100 on minus the median of the 1000 before. */
 double deviation_batch_metric(const double *deviations_s, size_t count, bool interval);
 
 #endif

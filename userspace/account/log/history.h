@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h - a job's log as a timeline: what is kept of it beyond its answer (closed semantics).
- * Pieces add up to the answer's cumulative part, to the nanosecond. */
+/* history.h - a job's log as a timeline (closed semantics). The pieces add up to the answer's
+ * cumulative part, to the nanosecond. */
 #ifndef ACCOUNT_HISTORY_H
 #define ACCOUNT_HISTORY_H
 
@@ -10,32 +10,32 @@
 
 #include "userspace/model/time/ledger.h"
 
-struct goodput_piece { /* of time, settled; in order, without gaps; neighbours of one kind are
-			* one */
+/* a piece of settled time; in order, without gaps; neighbours differ in kind */
+struct goodput_piece {
 	uint64_t from_ns, to_ns;
-	uint32_t name; /* of BUCKET_CUSTOM: number in the log's names; LEDGER_REST */
+	uint32_t name; /* BUCKET_CUSTOM: index in the log's names, or LEDGER_REST */
 	enum bucket bucket;
 };
 
 struct goodput_done { /* steps between two records */
 	int64_t end_us;
-	int64_t each_us; /* less marked time, on average; GOODPUT_UNKNOWN: not told */
+	int64_t each_us; /* average, without marked time; GOODPUT_UNKNOWN: unknown */
 	uint64_t count;
 };
 
-/* From a job_start to the last sign of life before the next one. A rewind in place is in it. */
+/* From a job_start to the last sign of life before the next one, including rewinds in place. */
 struct goodput_run {
 	int64_t from_us, until_us; /* runs do not overlap */
-	int64_t max_step;	   /* that was done and still counts; 0: none */
+	int64_t max_step;	   /* last step done that still counts; 0: none */
 	size_t first_done, dones;  /* its part of `done`, in order */
 	size_t first_saved, saves; /* ... of `saved` */
-	bool over;		   /* it is; else it goes on as far as the log knows */
-	bool graceful;		   /* the log says that it ended */
+	bool over;		   /* it is over; otherwise it continues as far as the log shows */
+	bool graceful;		   /* the log reports its end */
 };
 
-struct goodput_saved { /* what copies tell of one checkpoint at one time is one */
+struct goodput_saved { /* a checkpoint; copies of one checkpoint at one time are merged */
 	int64_t from_us, to_us;
-	int64_t number; /* of its step; GOODPUT_UNKNOWN */
+	int64_t number; /* step of the checkpoint; GOODPUT_UNKNOWN */
 	uint32_t copies;
 	bool restore;
 };
@@ -51,6 +51,6 @@ struct goodput_history {
 /* Returns the first of n pieces that ends after at_ns; n: none. */
 size_t goodput_piece_at(const struct goodput_piece *pieces, size_t n, uint64_t at_ns);
 
-void goodput_history_free(struct goodput_history *h); /* what it owns, and itself; NULL is fine */
+void goodput_history_free(struct goodput_history *h); /* frees h and what it owns; h may be NULL */
 
 #endif

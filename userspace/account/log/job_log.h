@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_log.h - goodput of one job by the records of its log, under one of two semantics.
- *
- * library: what ml-goodput-measurement 0.2.3 answers, defects included (facts in gp-bpf.8,
+/* job_log.h - goodput of one job from the records of its log, under one of two semantics. library:
+ * the results of ml-goodput-measurement 0.2.3, including its defects (described in gp-bpf.8,
  * "ACCOUNT"). closed: every microsecond between the job's start and now in exactly one bucket, by
- * model/time/ledger.h. Both are functions of the records fed so far and of the query: batching, and
- * asking in between, change nothing. Pure; memory grows with the steps that still count and with
- * events, not with records. */
+ * model/time/ledger.h. Both depend only on the records fed so far and on the query; batching, and
+ * asking in between, change nothing. Pure; not thread-safe. Memory grows with events and with the
+ * steps that still count, not with records. */
 #ifndef ACCOUNT_JOB_LOG_H
 #define ACCOUNT_JOB_LOG_H
 
@@ -13,17 +12,18 @@
 #include "userspace/account/log/answer.h"
 
 struct goodput_log;
-/* The query is kept by reference. scale_up(ctx, name) tells whether a type of elastic wait is one
- * for more slices: names are the caller's. NULL: no memory. */
+/* The query is kept by reference. scale_up(ctx, name) returns whether a type of elastic wait is one
+ * for more slices; the caller owns the names. NULL: no memory. */
 struct goodput_log *goodput_log_new(const struct goodput_query *q,
 				    bool (*scale_up)(void *ctx, uint32_t name), void *ctx);
 void goodput_log_free(struct goodput_log *l);
-/* Records of this job alone, in order. -ENOMEM. */
+/* Takes the next record, of this job only, in order. Returns 0 or -ENOMEM. */
 int goodput_log_feed(struct goodput_log *l, const struct goodput_record *r);
-/* As of the records fed. *ret is the caller's to free with goodput_answer_free(). -ENOMEM. */
+/* Answers the query as of the records fed. Free *ret with goodput_answer_free(). Returns 0 or
+ * -ENOMEM. */
 int goodput_log_answer(struct goodput_log *l, struct goodput_answer *ret);
 
-/* The engines behind it; each has the same three calls. */
+/* An implementation of one semantics; each has the same three calls. */
 struct goodput_engine {
 	void *(*create)(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
 			void *ctx);
