@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.c - processes of the model: each record goes to the rank that it is about. */
+/* model.c - the processes of a model: each record goes to the rank that it is about. */
 #include "userspace/model/model_private.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "userspace/model/job/carry.h"
 
-#define LAUNCHERS 8 /* one above the other, that start a rank */
+#define LAUNCHERS 8 /* most launchers in a chain above a rank */
 
 struct model *model_new(fact_fn *sink, void *ctx)
 {
@@ -62,7 +62,7 @@ static void model_bury(struct model *m, struct rank *r, bool shown)
 	m->dead[m->ndead++] = r;
 }
 
-/* *ret NULL: there are too many. */
+/* *ret is NULL when there are too many. */
 static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool from_start,
 			struct rank **ret)
 {
@@ -224,8 +224,8 @@ static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-/* By a process that checkpoints others: it names them as it knows them, and ours are the same
- * numbers unless it lives in a container of its own. */
+/* The call of a process that checkpoints others. It names them by its own pids, which equal ours
+ * unless it runs in a container. */
 static void model_feed_suspend(struct model *m, const struct event *ev, unsigned role)
 {
 	uint64_t from_ns = ev->rec->ts_ns -
@@ -236,7 +236,7 @@ static void model_feed_suspend(struct model *m, const struct event *ev, unsigned
 		rank_suspended(r, from_ns, ev->rec->ts_ns, role == GP_ROLE_suspend);
 }
 
-/* It turned out to be a job of its own: so are those that it started. */
+/* The process proved to be a job of its own, and so do the processes that it started. */
 static void model_branch_moved(struct model *m, const struct job_member *moved)
 {
 	struct rank *r;
@@ -267,7 +267,7 @@ static int model_feed_probed(struct model *m, const struct event *ev)
 	    (mp->def.role == GP_ROLE_suspend || mp->def.role == GP_ROLE_resume))
 		model_feed_suspend(m, ev, mp->def.role);
 	r = model_rank(m, ev->rec->pid);
-	if (!r) { /* what said who it is was lost */
+	if (!r) { /* its identity was lost */
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, false, &r);
 		if (err || !r)
 			return err;
@@ -305,8 +305,8 @@ static void model_feed_blocked(struct model *m, const struct event *ev)
 		rank_feed(r, ev, mp ? &mp->def : NULL, 0, 0);
 }
 
-/* The named process; else all processes that use a device here, because it is unknown which one it
- * was. */
+/* The record names a process; otherwise all processes that use a device here are affected, because
+ * it is unknown which one it was. */
 static void model_feed_fault(struct model *m, const struct event *ev)
 {
 	struct rank *r = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
@@ -319,7 +319,7 @@ static void model_feed_fault(struct model *m, const struct event *ev)
 	}
 }
 
-/* ---- what concerns all ----------------------------------------------------------------------- */
+/* ---- records about all processes ------------------------------------------------------------- */
 
 static int model_feed_all(struct model *m, const struct event *ev)
 {
@@ -334,8 +334,8 @@ static int model_feed_all(struct model *m, const struct event *ev)
 	return first;
 }
 
-/* The ring of calls was full: each that is missing was a hit, of the processes as the others
- * are. */
+/* The ring of calls was full: missing records were hits, distributed over processes like the
+ * others. */
 static void model_hits_lost(struct model *m, const struct event *ev)
 {
 	struct rank *r, *one = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
@@ -404,7 +404,7 @@ static void model_feed_end(struct model *m, const struct event *ev)
 
 	while ((r = table_next(m->live, &at, NULL)))
 		rank_stop(r, ev->rec->ts_ns);
-	if (ev->end->reason == GP_END_TARGETS_GONE) /* else another gp-bpf may continue them */
+	if (ev->end->reason == GP_END_TARGETS_GONE) /* otherwise another gp-bpf may continue them */
 		jobs_stop(&m->env);
 	if (ev->end->reason != GP_END_HANDOVER)
 		jobs_settle(&m->env);

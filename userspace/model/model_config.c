@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration that matters to a model, as the tape has it: NAME=VALUE. */
+/* model_config.c - the settings of a model, as a tape contains them: NAME=VALUE. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/model/model_private.h"
 
-/* "3600000000000,86400000000000": those that can be are taken. */
+/* "3600000000000,86400000000000": valid ones are used. */
 static void config_windows(struct model *m, char *value)
 {
 	uint64_t ns;
@@ -30,7 +30,7 @@ static void config_exclude(struct model *m, const char *value, uint64_t now_ns)
 		away_place(&m->env.away, now_ns, real_ns);
 }
 
-/* A kind of marker, or the id of a probe (which has a dot, and no kind has). */
+/* The name of a kind of marker, or the id of a probe (which contains a dot). */
 static void config_marker(struct model *m, const char *value)
 {
 	m->env.step.probe = 0;
@@ -66,11 +66,11 @@ void model_config(struct model *m, const struct event *ev)
 		m->env.ideal_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "hang_ns"))
 		m->env.hang_ns = strtoull(value, NULL, 10);
-	else if (!strcmp(text, "ranges")) /* anew: so many follow */
+	else if (!strcmp(text, "ranges")) /* replaces all: this number of entries follows */
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
 		range_rules_add(&m->env.ranges,
-				value); /* what wrote it has reported what is none */
+				value); /* the command that wrote it has reported an invalid one */
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
 	else if (!strcmp(text, "excludes")) /* likewise */

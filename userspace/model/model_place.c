@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_place.c - which job a process is of, and what is reported of where it runs. */
+/* model_place.c - the job of a process, and where it runs. */
 #include <string.h>
 
 #include "userspace/base/hash.h"
 #include "userspace/model/model_private.h"
 
-/* By the name that it has; else by the tree of processes it is in: the same training, as a rule,
- * under one launcher. Ranks that were named one by one have their launcher in common. */
+/* By the job's name if it has one, otherwise by its process tree: processes under one launcher are
+ * usually one training. Ranks that the user named one by one have their launcher in common. */
 uint64_t model_job_key(struct model *m, const struct job_member *p)
 {
 	const struct gp_process *is = &p->process;
@@ -25,7 +25,7 @@ uint64_t model_job_key(struct model *m, const struct job_member *p)
 	return hash_word(hash_word(hash, p->pid), p->start_ns);
 }
 
-/* The job has another key now: so have all processes of it. */
+/* The key of the job changed: the key of all its processes changes, too. */
 static void model_job_moved(struct model *m, uint64_t was, uint64_t key)
 {
 	struct rank *r;
@@ -38,7 +38,7 @@ static void model_job_moved(struct model *m, uint64_t was, uint64_t key)
 			rank_member(m->dead[i])->job_key = key;
 }
 
-/* It goes by the name of the job that it is in. */
+/* The place gets the name of the job that the process is in. */
 static void place_unname(struct gp_place *place)
 {
 	place->job_from = GP_JOB_FROM_none;

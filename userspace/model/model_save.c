@@ -17,7 +17,7 @@ static void model_save_session_archive(struct archive *a, struct gp_session *s)
 	archive_text(a, s->command);
 }
 
-/* All but sink, ctx and probes. */
+/* Everything except sink, ctx and probes. */
 static void model_save_env_archive(struct archive *a, struct model_env *env)
 {
 	archive_struct(a, sizeof(*env));
@@ -38,7 +38,7 @@ static void model_save_env_archive(struct archive *a, struct model_env *env)
 	jobs_archive(a, &env->jobs, &env->away);
 }
 
-/* In order of arrival, as facts of all of them are reported. */
+/* In order of arrival, the order in which facts of all of them are reported. */
 static void model_save_live_archive(struct archive *a, struct model *m)
 {
 	uint32_t n = (uint32_t)table_count(m->live), pid;

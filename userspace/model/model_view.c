@@ -28,7 +28,7 @@ static int model_view_compare_views(const void *a, const void *b)
 	if (x->trainer != y->trainer)
 		return x->trainer ? -1 : 1;
 	if (x->rank != y->rank)
-		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1; /* unknown last */
+		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1; /* unknown ranks come last */
 	if (x->start_mono_ns != y->start_mono_ns)
 		return x->start_mono_ns < y->start_mono_ns ? -1 : 1;
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
@@ -44,7 +44,7 @@ static int model_view_snapshot_rank(const struct model *m, const struct rank *r,
 	return err;
 }
 
-/* Few of a thousand watched processes may be shown, and a view is large. */
+/* Of a thousand watched processes few may be shown, and a view is large. */
 static size_t model_view_ranks_shown(const struct model *m)
 {
 	size_t at = 0, n = m->ndead;

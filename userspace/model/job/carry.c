@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static void carry_put(struct text *t, cons
 	t->len = t->len < CARRY_MAX ? t->len : CARRY_MAX;
 }
 
-/* Copies the characters of a foreign name that a line may hold. */
+/* Copies the characters of a name from outside that a line may contain. */
 static void carry_put_word(struct text *t, const char *key, const char *value, size_t cap)
 {
 	char word[GP_JOB_MAX];
@@ -80,7 +80,7 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 		       ? CARRY_MAX - t->len - sizeof(end) - sizeof(key)
 		       : 0;
 	while (strlen(path) >
-	       room) { /* part by part; a name that is too long by itself is not sent */
+	       room) { /* cut by whole parts; a name that is too long by itself is not sent */
 		path = strchr(path + 1, '/');
 		if (!path)
 			return;
@@ -88,7 +88,7 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 	carry_put_word(t, "path", path, sizeof(s->path));
 }
 
-/* Where the path has left room. */
+/* Written if the path has left room. */
 static void carry_put_away(struct text *t, const struct carry *c)
 {
 	char line[32];
@@ -130,11 +130,11 @@ size_t carry_text(char *out, const struct carry *c)
 
 struct line {
 	char text[GP_JOB_MAX + 16];
-	char *at; /* what is not read yet */
+	char *at; /* not read yet */
 	bool bad;
 };
 
-/* The next word; "": there is none. */
+/* Returns the next word; "": there is none. */
 static const char *carry_word(struct line *l)
 {
 	char *from = l->at, *space = strchr(from, ' ');
@@ -176,7 +176,7 @@ static bool carry_flag(struct line *l)
 	return carry_number(l, 1);
 }
 
-/* The rest of the line. */
+/* Copies the rest of the line. */
 static void carry_name(struct line *l, char *out, size_t cap)
 {
 	l->bad |= !*l->at || strlen(l->at) >= cap;
@@ -302,7 +302,7 @@ static unsigned carry_read_line(struct carry *c, struct line *l)
 	return 0;
 }
 
-/* 1: a line; 0: no more whole ones; -EBADMSG: one that is too long, or is no text. */
+/* Returns 1: a line; 0: no more complete lines; -EBADMSG: a line is too long or not text. */
 static int carry_next_line(struct line *ret, const char **at, size_t *len)
 {
 	const char *end = memchr(*at, '\n', *len);
@@ -357,7 +357,7 @@ int carry_parse(struct carry *ret, const char *text, size_t len)
 	return 0;
 }
 
-/* ---- one for another ------------------------------------------------------------------------- */
+/* ---- replacing another text ------------------------------------------------------------------ */
 
 static bool carry_supersedes(const struct carry *there, const struct carry *c)
 {

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A folder is written in one go; what comes this much later is written over it. */
+/* A folder is written at once; a file this much later overwrites an older checkpoint. */
 #define FOLDER_NS 60000000000ull
 
 #define ROOM_MIN  8
-#define ROOM_MORE 64 /* beyond the last CHECKPOINTS_MAX, before the oldest are given up */
+#define ROOM_MORE 64 /* entries beyond the last CHECKPOINTS_MAX, before the oldest are removed */
 
-#define DEDUCED 0.7 /* as sure as what is matched, when its step is deduced */
+#define DEDUCED 0.7 /* factor of the confidence when the step of the match is deduced */
 
 struct checkpoints {
 	struct checkpoint *items; /* oldest first */
@@ -50,7 +50,8 @@ static void checkpoint_drop(struct checkpoints *c, uint32_t i)
 	memmove(c->items + i, c->items + i + 1, (c->count - i) * sizeof(*c->items));
 }
 
-/* Many at once, as the rest moves up. Caches and logs give way before checkpoints do. */
+/* Removes many at once, because the rest is moved. Caches and logs are removed before
+ * checkpoints. */
 static void checkpoints_trim(struct checkpoints *c)
 {
 	uint32_t kept = 0, likely, unlikely = 0;
@@ -101,7 +102,7 @@ int checkpoints_know(struct checkpoints *c, const struct checkpoint *k)
 	return 0;
 }
 
-/* FNV-1a, as gp_probe_hash(): of the last part, whatever is added to it until it is whole. */
+/* FNV-1a, as gp_probe_hash(): of the last part without temporary additions. */
 static uint32_t checkpoint_name_hash(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -132,7 +133,7 @@ static void checkpoint_path_set(struct checkpoint *k, const char *path,
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
 	if (k->files <= 1 &&
-	    !k->folder) /* what is written to a folder next is called what it was to be */
+	    !k->folder) /* further files of the folder are written to its new name */
 		k->file[0].name = checkpoint_name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;
@@ -162,7 +163,7 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 	struct checkpoint_name n = checkpoint_name(w->path);
 	struct checkpoint *k = checkpoint_path_find(c, w->path, n.len);
 
-	/* Written over: what was there is gone. */
+	/* Overwritten: the old contents are gone. */
 	if (k && (!n.folder || w->begin_ns > k->end_ns + FOLDER_NS)) {
 		checkpoint_drop(c, (uint32_t)(k - c->items));
 		k = NULL;
@@ -190,7 +191,8 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 
 /* ---- renames --------------------------------------------------------------------------------- */
 
-/* What path becomes when from, which it is or lies in, is called to. false: it does not. */
+/* Computes the new name of path when `from`, which it is or is inside of, is renamed to `to`.
+ * Returns false if it is not affected. */
 static bool checkpoint_path_moved(const char *path, const char *from, const char *to, char *ret,
 				  size_t cap)
 {
@@ -205,13 +207,13 @@ static bool checkpoint_path_moved(const char *path, const char *from, const char
 	}
 	if (!end)
 		return false;
-	/* A relative name keeps the folder that it is relative to, as far as that is known. */
+	/* A relative name gets the known folder of the old one. */
 	lead = *to != '/' && end > from_len ? end - from_len : 0;
 	snprintf(ret, cap, "%.*s%s%s", (int)lead, path, to, path + end);
 	return true;
 }
 
-/* Others of that path are written over. */
+/* Others of that path are overwritten. */
 static void checkpoint_path_clear(struct checkpoints *c, uint64_t number)
 {
 	const struct checkpoint *k = NULL;
@@ -269,7 +271,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 			continue;
 		moved[GP_PATH_MAX - 1] = '\0';
 		n = checkpoint_name(moved);
-		n.len = strlen(moved); /* its own path names it already */
+		n.len = strlen(moved); /* its own path contains the name */
 		n.format = n.format ? n.format : k->format;
 		checkpoint_path_set(k, moved, &n);
 		k->likely |= n.format && !n.data;
@@ -278,7 +280,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 		if (!number)
 			number = k->number;
 		if (checkpoint_path_same(to, strlen(to), k->path, strlen(k->path)))
-			break; /* the newest of that name; older ones have lost it */
+			break; /* the newest of that name; older ones were overwritten */
 	}
 	if (number)
 		checkpoint_path_clear(c, number);
@@ -287,7 +289,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The files of a folder may be several threads', and some of them a burst's before. */
+/* Files of a folder may be written by several threads, and some of them before the burst began. */
 static bool checkpoint_span_holds(const struct checkpoint_span *s, const struct checkpoint *k)
 {
 	if (k->pid != s->pid || k->begin_ns > s->to_ns)
@@ -433,7 +435,7 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* If several were read, the surest counts; among equals the newest. */
+/* If several were read, the one with the highest confidence counts; of equal ones the newest. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const char *path, const struct checkpoint_name *n)
 {
@@ -461,7 +463,7 @@ struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 		struct checkpoint_match m = r->best;
 		const struct checkpoint *now = c ? checkpoint_number_find(c, m.number) : NULL;
 
-		if (now && now->stepped) { /* it may have been reported since */
+		if (now && now->stepped) { /* its step may have become known since */
 			m = checkpoint_match_of(now, m.how);
 		}
 		return m;

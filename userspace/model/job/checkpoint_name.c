@@ -18,12 +18,12 @@ const char *const checkpoint_format_name[CHECKPOINT_FORMATS] = {
 	[CHECKPOINT_KERAS] = "keras",
 };
 
-#define FOLDERS                                                                                    \
-	4 /* that a checkpoint has within it, at most: Orbax's 5/default/ocdbt.process_0/d/... */
+/* Depth of folders inside of a checkpoint, at most: Orbax's 5/default/ocdbt.process_0/d/... */
+#define FOLDERS 4
 
 #define ORBAX_TEMPORARY ".orbax-checkpoint-tmp"
 
-struct part { /* of a path */
+struct part { /* a part of a path */
 	const char *at;
 	size_t len;
 };
@@ -47,7 +47,7 @@ static bool checkpoint_name_part_ends(struct part p, const char *text)
 	return p.len >= len && !memcmp(p.at + p.len - len, text, len);
 }
 
-/* Offset behind the first such text, 0: none. */
+/* Returns the offset after the first such text, 0: none. */
 static size_t checkpoint_name_part_after(struct part p, const char *text)
 {
 	const char *at = p.len ? memmem(p.at, p.len, text, strlen(text)) : NULL;
@@ -60,7 +60,7 @@ static bool checkpoint_name_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Digits at an offset; no number is that long by chance. */
+/* Reads digits at an offset; longer ones are not a number of steps. */
 static bool checkpoint_name_part_number(struct part p, size_t at, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -99,7 +99,7 @@ static bool checkpoint_name_part_digits(struct part p)
 	return p.len && p.len < 12;
 }
 
-/* What writers add to a name until the file is whole; the rest is the name it will have. */
+/* Removes what writers add to a name until the file is complete; the rest is its final name. */
 static bool checkpoint_name_part_temporary(struct part *p)
 {
 	static const char *const marks[] = {ORBAX_TEMPORARY, ".tmp", ".temp", ".part",
@@ -134,8 +134,8 @@ static struct part checkpoint_name_part_last(const char *path, size_t len)
 	return (struct part){path + at, len - at};
 }
 
-/* Length of the prefix that its files share, "ckpt-7" of "ckpt-7.index" and
- * "ckpt-7.data-00000-of-00001"; 0: it is none of them. */
+/* Returns the length of the prefix that the files share, "ckpt-7" of "ckpt-7.index" and
+ * "ckpt-7.data-00000-of-00001"; 0: another kind of file. */
 static size_t checkpoint_name_tensorflow_prefix(struct part p)
 {
 	const size_t data = checkpoint_name_part_after(p, ".data-"), tail = strlen(".index");
@@ -148,7 +148,7 @@ static size_t checkpoint_name_tensorflow_prefix(struct part p)
 		       : 0;
 }
 
-/* The file alone. folder: its format is one of folders. */
+/* Classifies the file by its own name. folder: its format is one of folders. */
 static void name_file(struct part p, struct checkpoint_name *n)
 {
 	static const struct {
@@ -203,12 +203,12 @@ static void name_file(struct part p, struct checkpoint_name *n)
 	/* Weights split over files: "model-00001-of-00004.safetensors". */
 	if (n->format == CHECKPOINT_SAFETENSORS && checkpoint_name_part_after(p, "-of-"))
 		n->folder = true;
-	/* So named, they are no data. */
+	/* With such a name it is not data. */
 	if (checkpoint_name_part_after(p, "checkpoint") || checkpoint_name_part_after(p, "ckpt"))
 		n->data = false;
 }
 
-/* A folder that is a checkpoint by its own name; up: so many above the file. */
+/* Classifies a folder by its own name; up: levels above the file. */
 static bool name_folder(struct part p, int up, struct checkpoint_name *n)
 {
 	struct part whole = p;
@@ -247,7 +247,7 @@ static bool checkpoint_name_part_log(struct part p)
 	return checkpoint_name_part_after(p, ".tfevents.");
 }
 
-/* Python reads "*.pth" of where its packages lie as lists of folders, at each start. */
+/* Python reads "*.pth" in its package folders as lists of folders, at each start. */
 static bool checkpoint_name_path_of_python(const char *path, struct part file)
 {
 	struct part folder = checkpoint_name_part_last(
@@ -285,7 +285,7 @@ struct checkpoint_name checkpoint_name(const char *path)
 	n.temporary = checkpoint_name_part_temporary(&whole);
 	name_file(whole, &n);
 	n.log = checkpoint_name_part_log(file);
-	/* A file of a folder says by its temporary name nothing of the folder. */
+	/* A temporary name of a file in a folder says nothing about the folder. */
 	if (n.folder)
 		n.temporary = false;
 	n.numbered = checkpoint_name_part_step(whole, &n.step);
@@ -305,13 +305,13 @@ struct checkpoint_name checkpoint_name(const char *path)
 		}
 		if (found.len &&
 		    !checkpoint_name_part_after(
-			    folder, ORBAX_TEMPORARY)) /* Orbax's may lie in one another */
+			    folder, ORBAX_TEMPORARY)) /* Orbax's folders may be nested */
 			return found;
 		end = (size_t)(folder.at - path);
 	}
 	if (found.len)
 		return found;
-	if (n.folder && file.at - path > 1) /* unnamed: the folder that it lies in */
+	if (n.folder && file.at - path > 1) /* no name of its own: use its folder */
 		n.len = (size_t)(file.at - path) - 1;
 	return n;
 }

@@ -8,13 +8,13 @@
 #include "userspace/base/hash.h"
 #include "userspace/model/job/job_private.h"
 
-#define SURE 0.8 /* of which checkpoint was read */
+#define SURE 0.8 /* confidence that the right checkpoint was recognised */
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* A process that was born after the run was disrupted, or that is of a later attempt, is of the
- * next one, though others may still be dying. One that was there while the run was is of that run,
- * though it begins to train when the others have ended. */
+/* A process that began after the run was disrupted, or that is of a later attempt, belongs to the
+ * next run, even if others still have to end. A process that existed during the run belongs to it,
+ * even if it begins to train after the others ended. */
 static bool job_begins(const struct job *j, const struct job_member *m)
 {
 	bool was_there = j->runs && !j->joins && !m->begun &&
@@ -24,7 +24,7 @@ static bool job_begins(const struct job *j, const struct job_member *m)
 	       (j->disrupted && j->failed_ns > j->run_start_ns && m->start_ns >= j->failed_ns);
 }
 
-/* Several processes train one thing: as far as it shows. */
+/* Returns true if several processes train together, as far as is known. */
 static bool job_trains_together(const struct job_member *m)
 {
 	return (m->process.rank >= 0 && m->process.world_size > 1) || m->collects ||
@@ -38,8 +38,8 @@ static uint64_t job_command_of(const struct job_member *m)
 	return *text ? hash_bytes(HASH_START, text, strlen(text)) : 0;
 }
 
-/* Finds the job of this tree, that its processes have left, with this command; of two the one of
- * the same shell. */
+/* Finds the job of this process tree that its processes have left, with the same command; of two,
+ * the one of the same shell. */
 static struct job *job_left_behind(const struct jobs *js, const struct job_member *m, uint64_t tree)
 {
 	uint64_t command = job_command_of(m);
@@ -68,8 +68,7 @@ void job_find(struct job_member *m)
 	m->job_key = j ? j->key : m->job_key;
 }
 
-/* Trainings that a shell runs beside each other, and that know nothing of each other, are jobs of
- * their own. */
+/* Independent trainings that a shell runs in parallel are jobs of their own. */
 static uint64_t job_part_off(struct job_member *m)
 {
 	const struct job *j = jobs_find(&m->env->jobs, m->job_key);
@@ -85,7 +84,7 @@ static uint64_t job_part_off(struct job_member *m)
 
 static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 {
-	if (j->disrupted && j->unreported) /* it was asked to end, did, and goes on */
+	if (j->disrupted && j->unreported) /* it was asked to end, ended, and continues */
 		job_disruption_report(m->env, j, now_ns);
 	job_work_begin(j, m);
 	straggler_free(j->straggler);
@@ -103,7 +102,7 @@ static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 
 static bool job_ranks_before(const struct job_member *a, const struct job_member *b)
 {
-	return (unsigned)a->process.rank < (unsigned)b->process.rank; /* unknown last */
+	return (unsigned)a->process.rank < (unsigned)b->process.rank; /* unknown ranks come last */
 }
 
 int job_join(struct job_member *m, uint64_t now_ns)
@@ -145,7 +144,7 @@ int job_join(struct job_member *m, uint64_t now_ns)
 	m->standing = JOB_STANDS_unknown;
 	j->standing[m->standing]++;
 	job_ranked(m);
-	if (begins && j->ref) /* of the run before, which is dying */
+	if (begins && j->ref) /* of the previous run, which is ending */
 		job_time_leave(j);
 	if (!j->ref)
 		job_time_refer(j, m, false);
@@ -162,8 +161,9 @@ static const struct job_point *job_last_point(const struct job *j)
 	return j->npoints ? &j->points[(j->npoints - 1) % JOB_POINTS] : NULL;
 }
 
-/* What the run has read. Where only the reference reads, it knows for the others; where no file of
- * the job was seen, that a checkpoint was read may be known, and not which. */
+/* Returns the checkpoint that the run has read. If only the reference reads, it is valid for the
+ * others; if no file of the job was seen, it may be known that a checkpoint was read, but not
+ * which. */
 static struct checkpoint_match job_resumed(const struct job *j, const struct job_member *m)
 {
 	const struct job_member *from = !m->resume.matched && j->ref && j->ref->run == j->runs
@@ -191,7 +191,8 @@ static const char *const how_words[CHECKPOINT_HOW_COUNT] = {
 	[CHECKPOINT_BY_nothing] = "no checkpoint was read: from the beginning",
 };
 
-/* A run goes on from there, or has saved it: beyond what any failed run before had is headway. */
+/* The run resumes from this step, or saved it: it counts as progress if it is beyond what failed
+ * runs reached. */
 static void job_headway(struct job *j, uint64_t step)
 {
 	if (step <= j->headway_step)
@@ -210,7 +211,7 @@ static void job_run_over(struct job *j)
 		j->futile_runs++;
 }
 
-/* From where the run goes on, and what of the progress before it is lost. */
+/* Determines where the run resumes, and which earlier progress is lost. */
 static void job_base(struct job *j, const struct job_member *m)
 {
 	struct checkpoint_match match = {0};
@@ -228,7 +229,7 @@ static void job_base(struct job *j, const struct job_member *m)
 	job_headway(j, match.step);
 	if (!j->last_step)
 		return;
-	if (!j->disrupted) { /* another training, or more of one that had ended in order */
+	if (!j->disrupted) { /* another training, or a continuation of one that ended in order */
 		if (match.how == CHECKPOINT_BY_none)
 			return;
 		j->done_steps += j->last_step > match.step ? j->last_step - match.step : 0;
@@ -264,9 +265,9 @@ void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t
 	if (!j || m->run != j->runs)
 		return;
 	if (!j->ref &&
-	    end_ns > j->time.edge_ns) { /* the reference ended, and the job goes on without it */
+	    end_ns > j->time.edge_ns) { /* the reference ended, and the job continues without it */
 		job_time_refer(j, m, true);
-		j->time.base_steps -= number > j->last_step; /* this one is the job's */
+		j->time.base_steps -= number > j->last_step; /* the number is the job's */
 	}
 	if (m != j->ref)
 		return;
@@ -274,7 +275,7 @@ void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t
 	if (number > j->last_step)
 		j->last_step = number;
 	if (j->disrupted &&
-	    !job_before(j->disruption.d.at_ns, end_ns)) /* it is given out only now */
+	    !job_before(j->disruption.d.at_ns, end_ns)) /* the step is reported only now */
 		j->disruption.d.step = (int64_t)number;
 	if (j->disrupted && !job_before(start_ns, j->disruption.d.at_ns) && !j->unreported)
 		job_disruption_close(m->env, j, start_ns, end_ns, number);
@@ -320,7 +321,8 @@ static enum job_standing job_standing(const struct job_member *m)
 	return m->process.rank ? JOB_STANDS_later : JOB_STANDS_first;
 }
 
-/* Those that leave stay counted until the next run: what was reported of it continues to be. */
+/* Ranks that leave stay counted until the next run, so that the run is reported by the same
+ * node. */
 static void job_stands(struct job *j, struct job_member *m)
 {
 	j->standing[m->standing] -= j->standing[m->standing] > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job that another node knew: its history goes on here. */
+/* job_carry.c - a job with a history from another node, which is continued here. */
 #include <string.h>
 
 #include "userspace/model/job/carry.h"
@@ -10,7 +10,7 @@ const char *job_history(bool carried)
 	return carried ? "carried" : "this_node";
 }
 
-/* ---- coming ---------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static void carry_time(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
@@ -24,10 +24,12 @@ static void carry_time(struct job *j, const struct carry *c, uint64_t edge_ns)
 		.wasted_ns = c->wasted_ns,
 	};
 	memcpy(t->past_ns, c->ns, sizeof(t->past_ns));
-	t->past_types_ns[LEDGER_REST] = c->ns[BUCKET_CUSTOM]; /* by type only that node knows it */
+	/* the types are known only on that node */
+	t->past_types_ns[LEDGER_REST] = c->ns[BUCKET_CUSTOM];
 }
 
-/* Its end was not seen there: what is known last is where it was disrupted, if it goes on. */
+/* The end was not seen on that node: if the job continues, it was disrupted at the last known
+ * instant. */
 static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
 	j->disrupted = j->unreported = true;
@@ -39,8 +41,8 @@ static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 	};
 }
 
-/* Those that were seen here are among that node's where the job was here before: their counts do
- * not decrease. */
+/* Disruptions seen here are included in that node's count if the job was here before: counts do not
+ * decrease. */
 static void carry_causes(struct job *j, uint64_t disruptions)
 {
 	uint64_t sum = 0;
@@ -126,7 +128,7 @@ bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	if (jobs_named(env, c->job, c->uid, &j) || !j || j->members || j->runs >= c->attempt)
 		return false;
 	edge_ns = now_ns - (ago_ns > 0 ? (uint64_t)ago_ns : 0);
-	edge_ns += !edge_ns; /* 0: none */
+	edge_ns += !edge_ns; /* 0 means none */
 	carry_time(j, c, edge_ns);
 	if (!j->since_real_ns)
 		j->since_real_ns = c->until_ns - (int64_t)carry_elapsed_ns(c);
@@ -148,7 +150,7 @@ bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	return true;
 }
 
-/* ---- going ----------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void job_carry_leave_saved(const struct job *j, uint64_t now_ns, struct carry *ret)
 {

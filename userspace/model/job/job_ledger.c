@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_ledger.c - the time of a job: between its runs, and as the ledger of its reference has it. */
+/* job_ledger.c - the time of a job: between its runs, and from the ledger of its reference. */
 #include "userspace/model/job/job_private.h"
 
 #include <string.h>
 
-/* What lies between the job's runs. */
+/* Returns the bucket of time between runs. */
 static enum bucket job_between(const struct job *j)
 {
 	return j->disrupted ? BUCKET_RECOVERY : BUCKET_OTHER;
 }
 
-/* Time between runs, but for what is left out. */
+/* Adds time between runs, without excluded time. */
 static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t away_ns = away_within(j->away, from_ns, to_ns);
@@ -19,8 +19,8 @@ static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64
 	ns[BUCKET_EXCLUDED] += away_ns;
 }
 
-/* Where two processes of one job overlap, the later one's boot gives way first and its progress
- * last; of what is left out the past has as much as they have. */
+/* If two processes of one job overlap, the startup of the later one is removed first and its
+ * progress last; excluded time of the past is as long as that of the overlap. */
 static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t away_ns)
 {
 	const enum bucket *first = bucket_gives_way;
@@ -43,8 +43,8 @@ static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t away_ns)
 	ns[BUCKET_GOODPUT] -= skip_ns < ns[BUCKET_GOODPUT] ? skip_ns : ns[BUCKET_GOODPUT];
 }
 
-/* A bucket may shrink after its sum was taken (the excess of first steps is moved): what is missing
- * there is missing from what it was moved to, of which enough is there. */
+/* A bucket may shrink after its sum was taken (the excess of first steps is moved): the difference
+ * is taken from the buckets that got it. */
 static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 {
 	uint64_t owed_ns = 0, part;
@@ -64,7 +64,7 @@ static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 	}
 }
 
-/* The job's part of its reference's ledger. Returns how long it is. */
+/* Computes the job's part of its reference's ledger. Returns its length. */
 static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint64_t *ret_ns)
 {
 	uint64_t sum_ns = 0;
@@ -78,7 +78,7 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 	return sum_ns;
 }
 
-/* By type, of custom_ns that the job's part has: what it has not is missing from the last ones. */
+/* Divides custom_ns of the job's part by type: if the types have more, the last ones get less. */
 static void job_ledger_types_part(const struct job *j, const struct ledger_view *v,
 				  uint64_t custom_ns, uint64_t *ret_ns)
 {
@@ -106,13 +106,14 @@ static void job_ledger_types_view(struct ledger_view *v, const uint64_t *past_ns
 	}
 }
 
-/* What came after the reference was made it. */
+/* Returns what was added since the reference was chosen. */
 static uint64_t job_time_since_base(uint64_t all, uint64_t base)
 {
 	return all > base ? all - base : 0;
 }
 
-/* Clocks of two nodes differ: what the other one saw last cannot be later than what begins here. */
+/* Clocks of two nodes differ: what the other node saw last cannot be later than the start of what
+ * follows here. */
 static void job_time_shift(struct job *j, uint64_t ns)
 {
 	j->time.start_ns -= ns;
@@ -122,8 +123,8 @@ static void job_time_shift(struct job *j, uint64_t ns)
 		j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
 }
 
-/* It was there before the job's first process, as one that starts the others is: the job began with
- * it, and until the others came it was starting up. */
+/* The process existed before the job's first process, as a launcher does: the job began with it,
+ * and was starting up until the others came. */
 static void job_time_reach_back(struct job *j, uint64_t from_ns)
 {
 	struct job_time *t = &j->time;
@@ -146,11 +147,11 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	memset(t->base_types_ns, 0, sizeof(t->base_types_ns));
 	t->base_steps = t->base_gross_ns = 0;
 	from_ns = v.start_ns;
-	if (midway) { /* what it did before counted for another one's sake */
+	if (midway) { /* what it did before counted for another reference */
 		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
 		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
 		t->base_steps = v.steps;
-		/* Before its first steps are settled it is 0. */
+		/* It is 0 until its first steps are settled. */
 		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns
 							 : v.ns[BUCKET_GOODPUT];
 		job_ledger_types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
@@ -172,7 +173,7 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	j->ref = m;
 }
 
-/* The job's time began where the ledger did when that was made its reference. */
+/* If the job's time began with the reference's ledger, it is extended, too. */
 void job_reached_back(struct job_member *m, uint64_t more_ns)
 {
 	if (m->job && m == m->job->ref)
@@ -200,7 +201,7 @@ void job_time_leave(struct job *j)
 	j->ref = NULL;
 }
 
-/* All of its reference's ledger is the job's, as a rule. */
+/* Returns true if the whole ledger of the reference belongs to the job, which is usual. */
 static bool job_ledger_part_is_all(const struct job_time *t)
 {
 	uint64_t base_ns = 0;
@@ -233,7 +234,7 @@ uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
 		lost_ns = past_ns[BUCKET_GOODPUT] - goodput_ns;
 	past_ns[BUCKET_GOODPUT] -= lost_ns;
 	past_ns[BUCKET_WASTED] += lost_ns;
-	if (j->disrupted) { /* of the time before it */
+	if (j->disrupted) { /* time before it belongs to the disruption */
 		j->disruption_past_ns[BUCKET_GOODPUT] -=
 			lost_ns < j->disruption_past_ns[BUCKET_GOODPUT]
 				? lost_ns

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_named.c - what those who run a job say of it: its name where that comes late, its attempts,
- * and how long its pods took to run. */
+/* job_named.c - data about a job from its cluster: its name, which may come late, its attempts, and
+ * the time that its pods took to start. */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,8 +67,8 @@ bool job_attempt_later(const struct job *j, const struct job_member *m)
 	return j->runs && j->attempt >= 0 && job_attempt_of(m) > j->attempt;
 }
 
-/* The end of the attempt before was not seen here, or was in order: the job was
- * disrupted elsewhere. */
+/* The end of the previous attempt was not seen here, or was in order: the job was disrupted
+ * elsewhere. */
 void job_attempt_disrupted(struct job *j, const struct job_member *m)
 {
 	uint64_t at_ns = j->ref ? m->start_ns : j->time.edge_ns;
@@ -99,8 +99,8 @@ static int64_t job_schedule_clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-/* For the time between two instants, UTC. A pod that was there before is neither made nor placed
- * again. */
+/* Divides the time between two instants (UTC). A pod that existed before is not created or
+ * scheduled again. */
 static void job_schedule_split(struct scheduling *s, int64_t from, int64_t to,
 			       const struct gp_place *p)
 {

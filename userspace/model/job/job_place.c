@@ -11,7 +11,7 @@
 
 #include "userspace/model/job/job_private.h"
 
-#define FRESH_NS 2500000000ull /* reported every second: what was not for so long is over */
+#define FRESH_NS 2500000000ull /* reported every second: older values are over */
 
 struct job_places {
 	struct job_place place[JOB_PLACES];
@@ -47,8 +47,8 @@ void job_place(struct job_member *m, const struct job_place *p)
 		*place_of(j->places, p->pid) = *p;
 }
 
-/* "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", "pids 7 and 8" where ranks are not known; of many
- * the first ones. */
+/* Writes "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", or "pids 7 and 8" if ranks are unknown;
+ * only the first of many. */
 static void job_place_put_ranks(char *out, size_t len, const struct job_place *const *list,
 				uint32_t n)
 {
@@ -90,7 +90,8 @@ void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, siz
 	if (!own || !own->whole || now_ns - own->reported_ns >= FRESH_NS)
 		return;
 	most = own;
-	for (uint32_t i = 0; i < 2 * ps->count; i++) { /* first the furthest, then who is there */
+	/* first the rank that is furthest, then those with it */
+	for (uint32_t i = 0; i < 2 * ps->count; i++) {
 		const struct job_place *p = &ps->place[i % ps->count];
 
 		if (!p->whole || p->comms != own->comms || p->comm != own->comm ||

@@ -11,7 +11,8 @@ static void job_view_disruptions_view(const struct job *j, struct job_view *ret)
 
 	for (uint64_t i = 0; i < n; i++)
 		ret->disruptions[i] = j->disruptions[(j->ndisruptions - n + i) % JOB_DISRUPTIONS];
-	if (n && j->disrupted && !j->unreported) /* what has become of it since it was reported */
+	/* its figures may have changed since it was reported */
+	if (n && j->disrupted && !j->unreported)
 		ret->disruptions[n - 1] = j->disruption;
 	ret->ndisruptions = (uint32_t)n;
 	memcpy(ret->causes, j->causes, sizeof(ret->causes));

@@ -2,7 +2,7 @@
 /* job_window.c - where the time of a job went in rolling windows. */
 #include "userspace/model/job/job_private.h"
 
-/* As job_ledger.c has it: what is past, and the reference's part. */
+/* As in job_ledger.c: the past, and the reference's part. */
 
 static int job_window_idle_add(const struct job *j, struct window *w, enum bucket b,
 			       uint64_t from_ns, uint64_t to_ns)
@@ -21,7 +21,7 @@ static int job_window_idle_add(const struct job *j, struct window *w, enum bucke
 	return err;
 }
 
-/* Without memory for it there is none: one that lacks a part would not be true. */
+/* There is no window if there is no memory: an incomplete one would be wrong. */
 static void window_lose(struct job *j)
 {
 	window_free(j->window);
@@ -49,13 +49,13 @@ void job_window_reach_back(struct job *j, uint64_t from_ns)
 void job_window_refer(struct job *j, const struct job_member *m, bool midway, uint64_t from_ns,
 		      enum bucket between)
 {
-	/* Where it overlaps what is past the slot's share is not known. */
+	/* If it overlaps the past, the slot's share is unknown. */
 	j->ref_midway = midway && !job_before(from_ns, j->time.edge_ns);
 	if (j->ref_midway)
 		window_edge(m->window, from_ns, &j->ref_edge);
-	if (!j->window) /* without memory for it there are none */
+	if (!j->window) /* none if there is no memory */
 		j->window = window_new(from_ns);
-	/* What lies before the boot no window of this node has. */
+	/* No window of this node contains time before the boot. */
 	job_window_past_add(j, between, (int64_t)j->time.edge_ns > 0 ? j->time.edge_ns : 0,
 			    from_ns);
 }

@@ -18,7 +18,8 @@ static void job_work_outage_add(const struct job *j, double *ns, uint64_t to_ns)
 	ns[BUCKET_EXCLUDED] += (double)away_ns * w->run_accelerators;
 }
 
-/* While a job is down no other job has its accelerators: the outage is theirs too. */
+/* While a job is down its accelerators are not used by another job: the outage is their time,
+ * too. */
 void job_work_begin(struct job *j, const struct job_member *m)
 {
 	struct job_work *w = &j->work;

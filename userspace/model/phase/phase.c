@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase.c - from signals to spans.
- *
- * Evaluation: a loop takes the same number of batches between two signs of training, step after
- * step; where it takes two more, it did not train on the first ones. One more is an epoch's end:
- * the loader says that there is no batch; but where something ran without gradients in between, an
- * evaluation of one batch. */
+/* phase.c - makes spans from signals. Evaluation: a loop takes the same number of batches between
+ * two signs of training in every step. If it takes at least two more, the first ones were not used
+ * for training. One more is the end of an epoch, when the loader returns no batch; but if code ran
+ * without gradients in between, it is an evaluation of one batch. */
 #include "userspace/model/phase/phase_private.h"
 
 #include <errno.h>
@@ -16,9 +14,10 @@ bool phase_range_compiles(const char *text)
 	return strstr(text, "(dynamo_timed)");
 }
 
-#define EVAL_MORE  2  /* than usual */
-#define SKIP_SHARE 90 /* per cent of the time spent loading: batches that a resumed job skips */
-#define SERVES	   8  /* batches of a process that never trains */
+#define EVAL_MORE 2 /* batches more than usual */
+/* percentage of time spent loading in which batches are skipped by a resumed job */
+#define SKIP_SHARE 90
+#define SERVES	   8 /* batches of a process that never trains */
 
 struct phase_finder *phase_new(span_fn *emit, void *ctx)
 {
@@ -108,7 +107,7 @@ static int phase_marks_grow(struct phase_finder *pf)
 static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
-		/* One before those is kept, too: it shows that none of them was given up. */
+		/* One break before those is kept, too, to know that none of them was removed. */
 		bool needed = !pf->cap ||
 			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
@@ -122,7 +121,7 @@ static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const st
 	return 0;
 }
 
-/* A call that blocks, or a compilation: those within it are its time. */
+/* A call that blocks, or a compilation: marks inside of it are part of its time. */
 static int phase_mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	uint64_t scanned = 0;
@@ -223,7 +222,8 @@ static uint64_t phase_earlier_ns(uint64_t a_ns, uint64_t b_ns)
 	return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/* A checkpoint, or a range such as none of its batches had, is done when the evaluation is over. */
+/* If a checkpoint, or a range that occurred with none of its batches, follows, the evaluation is
+ * over. */
 static uint64_t phase_eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
 {
 	uint64_t ns = phase_earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);
@@ -252,8 +252,8 @@ static void phase_thread_ranged(struct phase_thread *t, uint64_t begin_ns)
 	t->ranged += !before && t->after.range_ns;
 }
 
-/* The batches before the first that was trained on are many more than those before the second: an
- * evaluation before training, or batches that were skipped. */
+/* If there are many more batches before the first training than before the second, there was an
+ * evaluation before training, or batches were skipped. */
 static void phase_first_judge(struct phase_finder *pf, const struct phase_thread *t)
 {
 	const struct phase_first *f = &t->first;
@@ -270,7 +270,7 @@ static void phase_first_judge(struct phase_finder *pf, const struct phase_thread
 		phase_eval_report(pf, &at, f->end_ns);
 }
 
-/* end_ns: where the batch that is trained on was asked for. */
+/* end_ns: when the batch that is trained on was requested. */
 static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
 {
 	bool many = phase_fetches_many(t);
@@ -286,7 +286,7 @@ static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uin
 	phase_gap_anew(t);
 }
 
-/* A sign of training on this thread: what came before it is over. */
+/* Training on this thread: everything before it is over. */
 static void phase_thread_training(struct phase_finder *pf, struct phase_thread *t,
 				  const struct signal *s)
 {
@@ -340,15 +340,15 @@ static void phase_gaps_end(struct phase_finder *pf)
 
 		if (!t->fetches || !(t->backward || t->updates))
 			continue;
-		t->before = (struct phase_after){0}; /* the last batch was judged too */
+		t->before = (struct phase_after){0}; /* the last batch was decided on, too */
 		if (t->quiet && !phase_fetches_many(t))
 			phase_eval_report(pf, t, t->quiet_ns);
 		phase_gap_judge(pf, t, t->fetched_ns);
 	}
 }
 
-/* The process was not watched for a while. Spans that were open are reported as far as they were
- * seen; batches are counted anew, because the number trained on meanwhile is not known. */
+/* The process was not observed for a while. Open spans are reported as far as they were seen;
+ * batches are counted again from 0, because the number trained on meanwhile is unknown. */
 static int phase_feed_unwatched(struct phase_finder *pf, const struct signal *s)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
@@ -434,7 +434,7 @@ static int phase_feed_thread(struct phase_finder *pf, struct phase_thread *t,
 	case SIGNAL_RESTORE:
 		phase_feed_restore(pf, t, s);
 		return 0;
-	case SIGNAL_EXECUTE: /* amid a save a program may gather what is saved */
+	case SIGNAL_EXECUTE: /* a program may gather data in the middle of a save */
 		if (!t->save.open)
 			phase_save_over(pf, t);
 		phase_run(pf, t, s);
@@ -461,9 +461,9 @@ static int phase_feed_signal(struct phase_finder *pf, const struct signal *s)
 	case SIGNAL_GAP:
 		return phase_feed_unwatched(pf, s);
 	case SIGNAL_LOSS:
-	case SIGNAL_LAUNCH: /* sampled: not when it happened */
+	case SIGNAL_LAUNCH: /* sampled: its time is not exact */
 		return 0;
-	case SIGNAL_COPY: /* readers copy what they read to the device: it ends no checkpoint */
+	case SIGNAL_COPY: /* readers copy data to the device: this does not end a checkpoint */
 		return phase_feed_copy(pf, s);
 	default:
 		break;

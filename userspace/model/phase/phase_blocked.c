@@ -33,8 +33,8 @@ bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m
 	return t && t->backward && !t->updates;
 }
 
-/* Marks of the step's own thread count, and collectives that other threads call for its backward.
- */
+/* Returns true for marks of the step's own thread, and for collectives that other threads call for
+ * its backward. */
 static bool blocked_counts(const struct phase_split *sp, const struct phase_mark *m)
 {
 	const struct phase_thread *t;
@@ -49,7 +49,8 @@ static bool blocked_counts(const struct phase_split *sp, const struct phase_mark
 	return t && !t->backward && !t->updates;
 }
 
-/* Behind the last mark that may reach into what ends at to_ns: the first one that ends later. */
+/* Returns the index after the last mark that may overlap time up to to_ns: the first mark that ends
+ * later. */
 static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_t first,
 					  uint64_t to_ns)
 {
@@ -62,15 +63,15 @@ static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_
 
 /* ---- how long -------------------------------------------------------------------------------- */
 
-struct blocked { /* what is summed up, from its end to its beginning */
+struct blocked { /* an interval that is summed, from its end to its start */
 	uint64_t ns[MARK_KINDS];
-	uint64_t lowest_ns;  /* from here on it is summed up ... */
-	enum mark_kind kind; /* ... last for a mark of this kind */
+	uint64_t lowest_ns;  /* lowest instant summed so far ... */
+	enum mark_kind kind; /* ... counted for a mark of this kind */
 };
 
-/* Threads block at once: a moment counts once, for the step's own thread if that is blocked. All
- * marks before this one end later, so that what they share with it is all of it from their earliest
- * beginning on. */
+/* Threads may be blocked at the same time: each moment counts once, for the step's own thread if
+ * that is blocked. Earlier marks in this walk end later, so their overlap with this one lasts from
+ * their earliest start on. */
 static void blocked_add(struct blocked *b, const struct phase_mark *m, bool own, uint64_t from_ns,
 			uint64_t to_ns)
 {
@@ -100,7 +101,7 @@ uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64
 	struct blocked b = {.lowest_ns = to_ns};
 	uint64_t first, sum_ns = 0;
 
-	if (!(sp->pf->seen & MARKS_BLOCKING)) /* as in most loops on a CPU */
+	if (!(sp->pf->seen & MARKS_BLOCKING)) /* usual for loops on a CPU */
 		return 0;
 	first = phase_marks_after(sp->pf, from_ns);
 	for (uint64_t i = phase_blocked_marks_until(sp->pf, first, to_ns); i > first; i--) {
@@ -119,9 +120,9 @@ uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
-struct places { /* in order, none across another */
+struct places { /* sorted, without overlaps */
 	struct step_piece piece[STEP_PIECES];
-	bool own[STEP_PIECES]; /* the step's thread */
+	bool own[STEP_PIECES]; /* on the step's thread */
 	uint32_t n;
 };
 
@@ -130,7 +131,7 @@ static uint64_t phase_blocked_piece_ns(const struct step_piece *p)
 	return p->to_ns - p->from_ns;
 }
 
-/* Where there is no room for one more, the shortest gives way; false: that is the new one. */
+/* If there is no room, the shortest one is removed. Returns false if that is the new one. */
 static bool phase_blocked_places_room(struct places *at, uint64_t ns)
 {
 	uint32_t least = 0;
@@ -150,8 +151,9 @@ static bool phase_blocked_places_room(struct places *at, uint64_t ns)
 	return true;
 }
 
-/* It ends after all that have a place. Where two threads block at once the place is the step's own,
- * else the later one's; what another one was blocked for before its own thread was is left out. */
+/* The piece ends after all stored ones. If two threads were blocked at the same time the piece
+ * belongs to the step's own thread, otherwise to the later one; blocked time of another thread
+ * before that is dropped. */
 static void phase_blocked_places_add(struct places *at, struct step_piece p, bool own)
 {
 	while (at->n && at->piece[at->n - 1].to_ns > p.from_ns) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_checkpoint.c - files of one checkpoint.
- *
- * torch.distributed.checkpoint writes one file per tensor, Hugging Face four per checkpoint:
- * writers less than a second apart on one thread, without a sign of training between them, are one.
- * A reader has no end marker: what the thread does next ends it, if that is soon. */
+/* phase_checkpoint.c - groups files into checkpoints. torch.distributed.checkpoint writes one file
+ * per tensor, Hugging Face four per checkpoint: writers less than a second apart on one thread,
+ * without a sign of training between them, are one checkpoint. A reader has no end marker: the next
+ * action of the thread ends it, if that comes soon. */
 #include <string.h>
 
 #include "userspace/model/phase/phase_private.h"
@@ -29,22 +28,22 @@ void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct b
 	pf->bursts--;
 	if (s.kind == SPAN_RESTORE && pf->files && !b->seen)
 		return;
-	if (!b->files && !b->seen) /* it was called, and wrote nothing */
+	if (!b->files && !b->seen) /* it was called and wrote nothing */
 		return;
-	/* Where only programs show training, it continued if steps ended meanwhile. */
+	/* If only programs show training, the save was asynchronous if steps ended meanwhile. */
 	s.async = s.kind == SPAN_SAVE &&
 		  (pf->trained ? !phase_thread_trains(pf, t) : b->ran_ns && b->ran_ns < b->end_ns);
 	if (s.kind == SPAN_SAVE)
 		t->saved_ns = s.end_ns;
 	if (!s.async)
 		phase_break_add(pf, &s, false);
-	/* An evaluation that follows begins here, not at the step before. */
+	/* An evaluation that follows begins here instead of at the previous step. */
 	if (t->updated_ns && s.end_ns > t->updated_ns)
 		t->updated_ns = s.end_ns;
 	pf->emit(pf->ctx, &s);
 }
 
-/* Called, and without a file yet: it plans, or waits for other ranks. */
+/* The function was called and no file exists yet: it plans, or waits for other ranks. */
 static bool phase_checkpoint_burst_waits(const struct burst *b)
 {
 	return b->active && b->called && !b->files && !b->seen;
@@ -73,7 +72,7 @@ void phase_save_over(struct phase_finder *pf, struct phase_thread *t)
 		phase_burst_close(pf, t, &t->save, !t->save.open);
 }
 
-/* Threads of a pool write for the one that called: its checkpoint. */
+/* Threads of a pool write for the calling thread: it is that thread's checkpoint. */
 struct phase_thread *phase_save_thread(struct phase_finder *pf, struct phase_thread *t)
 {
 	if (t->save.active || t->backward || t->updates)
@@ -103,9 +102,9 @@ static uint32_t phase_checkpoint_ran_hash(uint64_t ran)
 	return (uint32_t)(ran ^ ran >> 32);
 }
 
-/* How long it takes from such a sign of work to the next, as a rule: the median of the last ones
- * after the same program (0: update). Where there are few of those, or surely is asked for, the
- * longest of all. 0: not known. */
+/* Returns the usual time from such a sign of work to the next: the median of the last ones after
+ * the same program (0: update). If there are few, or `surely` is set, the longest of all. 0:
+ * unknown. */
 static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t after, bool surely)
 {
 	uint32_t n = t->runs < PHASE_RUNS ? t->runs : PHASE_RUNS, alike = 0;
@@ -128,7 +127,7 @@ static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t
 	return n >= 2 * PHASE_ALIKE ? most_ns : 0;
 }
 
-/* Another thread began to write a checkpoint since then. */
+/* Finds the checkpoint that another thread began to write since then. */
 static struct burst *phase_checkpoint_burst_begun(struct phase_finder *pf,
 						  const struct phase_thread *t, uint64_t from_ns)
 {
@@ -166,10 +165,10 @@ static void phase_checkpoint_handover_report(struct phase_finder *pf, const stru
 	pf->emit(pf->ctx, &s);
 }
 
-/* A save that is written aside is begun by the thread that trains, which copies the state to the
- * host: by so much its next program comes later than it usually does; a folder's first file is
- * opened meanwhile. Whether it waited in the save or in the step is not known: the step stays as
- * long as it is, and is flagged. */
+/* An asynchronous save is begun by the training thread, which copies the state to the host: its
+ * next program comes later than usual by that time; for a folder, the first file is opened
+ * meanwhile. Whether it waited in the save or in the step is unknown: the step keeps its length and
+ * is flagged. */
 void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	uint64_t now_ns = s->begin_ns ? s->begin_ns : s->ts_ns;
@@ -189,8 +188,8 @@ void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct sig
 	t->ran = s->ident;
 }
 
-/* It called what saves aside, and returned before it worked again: by what it usually does first of
- * all, of which it has done a part before the call. */
+/* The thread called an asynchronous save, which returned before it worked again: estimated from the
+ * usual time to its first work, a part of which passed before the call. */
 void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_ns)
 {
 	uint64_t idle_ns = t->idle_ns, usual, most_ns;
@@ -210,7 +209,7 @@ void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_n
 	t->called_ns = 0;
 }
 
-/* Another thread was given the state, and saves it: the threads that waited for that go on. */
+/* Another thread was given the state and saves it: the waiting threads continue. */
 static void phase_checkpoint_calls_return(struct phase_finder *pf, const struct phase_thread *t,
 					  uint64_t now_ns)
 {
@@ -240,7 +239,7 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 	t->save.open = t->save.called = true;
 }
 
-/* Data sets are read with the same reader: what is opened while a batch is fetched is no
+/* Data sets are read with the same reader: a file opened while a batch is fetched is not a
  * checkpoint. */
 void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
@@ -258,12 +257,12 @@ void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const st
 	uint64_t at_ns = s->begin_ns >= t->restore.end_ns ? s->begin_ns : s->ts_ns;
 	bool soon = !t->restore.open && at_ns - t->restore.end_ns < BURST_NS;
 
-	if (soon && !t->restore.seen) /* where it closed its files is known better */
+	if (soon && !t->restore.seen) /* the time when it closed its files is more exact */
 		t->restore.end_ns = at_ns;
 	phase_burst_close(pf, t, &t->restore, soon || phase_checkpoint_restore_ended(t));
 }
 
-/* Time passed, or the process ended. */
+/* Called when time passed or the process ended. */
 void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
 {
 	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_file.c - checkpoints by their files, beside what their writers and readers show of
- * themselves. */
+/* phase_file.c - checkpoints seen by their files, in addition to the signals of writers and
+ * readers. */
 #include "userspace/model/phase/phase_private.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* From where a file is opened to where what writes it is called. */
+/* Longest time from opening a file to the call that writes it. */
 #define SOON_NS 100000000ull
 
-/* A marker's file is counted by its marker: what is seen of it is a second look at the same. */
+/* A file with a marker is counted by the marker: the file event shows the same file again. */
 static void phase_file_burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 				 const struct signal *s, uint64_t bytes)
 {
@@ -24,8 +24,8 @@ static struct burst *phase_file_burst_of(struct phase_thread *t, bool restore)
 	return restore ? &t->restore : &t->save;
 }
 
-/* Threads of a pool write, or read, the files of one folder: one checkpoint, reported as that of
- * the first thread. */
+/* Threads of a pool write or read the files of one folder: one checkpoint, reported for the first
+ * thread. */
 static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, struct phase_thread *t,
 						   const struct signal *s, bool restore)
 {
@@ -36,7 +36,7 @@ static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, stru
 		    s->begin_ns < b->end_ns + BURST_NS)
 			return &pf->threads[i];
 	}
-	/* What it wrote or read before was another folder's. */
+	/* Files before belong to another folder. */
 	if (s->ident && phase_file_burst_of(t, restore)->active &&
 	    phase_file_burst_of(t, restore)->unit && !phase_file_burst_of(t, restore)->open)
 		phase_burst_close(pf, t, phase_file_burst_of(t, restore), true);
@@ -54,14 +54,14 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 	}
 	t = phase_file_unit_thread(pf, t, s, false);
 	b = &t->save;
-	if (s->begin_ns < t->saved_ns) /* closed late, when its checkpoint had been reported */
+	if (s->begin_ns < t->saved_ns) /* closed after its checkpoint was reported */
 		return true;
-	/* Open while this thread trained: a log, not what was known at one moment. */
+	/* Open while this thread trained: a log, not a saved state. */
 	if (t->trained_ns > s->begin_ns)
 		return false;
+	/* open for long: a log that is closed by chance now */
 	if (!likely && (!b->active || s->begin_ns > b->end_ns + BURST_NS ||
-			s->begin_ns + SOON_NS <
-				b->begin_ns)) /* open for long: a log, closed by chance meanwhile */
+			s->begin_ns + SOON_NS < b->begin_ns))
 		return false;
 	phase_file_burst_see(pf, t, b, s, s->count);
 	if (s->begin_ns < b->begin_ns)

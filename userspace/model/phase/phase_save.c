@@ -67,8 +67,8 @@ static void phase_break_archive(struct archive *a, struct phase_break *b)
 	archive_number(a, &b->estimated);
 }
 
-/* The size of the ring is state: a full one of less than PHASE_MARKS grows or gives up marks by
- * it. */
+/* The size of the ring is part of the state: it determines when a full ring of less than
+ * PHASE_MARKS grows or drops marks. */
 static void phase_marks_archive(struct archive *a, struct phase_finder *pf)
 {
 	uint32_t cap = 0, n = (uint32_t)(pf->next - pf->first);

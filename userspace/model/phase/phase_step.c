@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_step.c - what lies inside a finished step. */
+/* phase_step.c - divides a finished step into phases. */
 #include "userspace/model/phase/phase_private.h"
 
 #include <string.h>
 
 /* ---- breaks ---------------------------------------------------------------------------------- */
 
-/* The first backward of the step's loop within (from_ns, to_ns); 0: none. */
+/* Returns the first backward of the step's loop within (from_ns, to_ns); 0: none. */
 static uint64_t phase_first_backward(const struct phase_finder *pf, const struct step *s,
 				     uint64_t from_ns, uint64_t to_ns)
 {
@@ -46,8 +46,8 @@ static void step_ends(struct step *s, const struct phase_break *b)
 	s->flags |= b->estimated ? STEP_estimated : 0;
 }
 
-/* In order of time, those that meet as one: an evaluation may hold a checkpoint. Only what ended by
- * end_ns; the rest is kept for steps that follow. */
+/* Takes the breaks in order of time and merges adjacent ones: an evaluation may contain a
+ * checkpoint. Takes only those that ended by end_ns; the others are kept for later steps. */
 static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
 				       struct phase_break *ret)
 {
@@ -81,8 +81,8 @@ static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct ste
 	return merged;
 }
 
-/* It ends where its successor was queued: its work is the longest of what lies between the breaks,
- * the later of two. */
+/* The execution ends where the next one was queued: its work is the longest interval between the
+ * breaks, of equal ones the later. */
 static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, struct step *s,
 				     uint64_t *resume_ns)
 {
@@ -107,7 +107,7 @@ static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, st
 	step_ends(s, &b[most]);
 }
 
-/* The step starts behind what comes before its work, or ends before what comes after it. */
+/* The step starts after a break before its work, and ends before a break after it. */
 static void phase_step_cut_marks(const struct phase_finder *pf, const struct phase_break *b,
 				 uint32_t n, struct step *s, uint64_t *resume_ns)
 {
@@ -121,7 +121,8 @@ static void phase_step_cut_marks(const struct phase_finder *pf, const struct pha
 			step_ends(s, &b[i]);
 			*resume_ns = b[n - 1].end_ns;
 			return;
-		} else if (b[i].estimated) { /* in the middle of its work: its time is no sample */
+			/* in the middle of its work: its time cannot be used for statistics */
+		} else if (b[i].estimated) {
 			s->flags |= STEP_estimated;
 		}
 	}
@@ -172,7 +173,7 @@ static void phase_step_split_add(struct phase_split *sp, enum phase p, uint64_t 
 	phase_step_split_piece(sp, p, from_ns, to_ns);
 }
 
-/* Part of a forward pass. */
+/* Adds a part of a forward pass. */
 static void phase_step_split_forward(struct phase_split *sp, uint64_t to_ns)
 {
 	if (to_ns > sp->from_ns)
@@ -189,7 +190,7 @@ static void phase_step_split_backward_end(struct phase_split *sp, uint64_t ns)
 	sp->backward_ns = 0;
 }
 
-/* Something else begins: a forward pass goes on behind it. */
+/* Another mark begins: a forward pass continues after it. */
 static void phase_step_split_interrupt(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (!sp->backward_ns)
@@ -198,8 +199,8 @@ static void phase_step_split_interrupt(struct phase_split *sp, const struct phas
 	sp->from_ns = m->end_ns > sp->from_ns ? m->end_ns : sp->from_ns;
 }
 
-/* Only a batch says where a forward pass begins: without a loader, rollouts of an agent or the
- * making of a batch may come before it. */
+/* Only a batch shows where a forward pass begins: without a loader, rollouts of an agent or the
+ * preparation of a batch may come before it. */
 static bool phase_step_forward_is_known(const struct phase_split *sp)
 {
 	return sp->pf->seen & 1u << MARK_FETCH;
@@ -207,7 +208,7 @@ static bool phase_step_forward_is_known(const struct phase_split *sp)
 
 static void phase_step_split_backward(struct phase_split *sp, const struct phase_mark *m)
 {
-	if (m->begin_ns < sp->updated_ns) /* a closure: its time is the update's */
+	if (m->begin_ns < sp->updated_ns) /* a closure: its time is part of the update */
 		return;
 	if (!sp->backward_ns && m->begin_ns >= sp->from_ns &&
 	    m->begin_ns != sp->out->step.start_ns && phase_step_forward_is_known(sp)) {
@@ -251,8 +252,8 @@ static void phase_step_split_mark(struct phase_split *sp, const struct phase_mar
 	}
 }
 
-/* Some of it was not watched: how long it took is known, what it held and whether it was one is
- * not. */
+/* A part of it was not observed: its length is known, but not its contents, nor whether it was one
+ * step. */
 static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 {
 	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next;
@@ -267,7 +268,7 @@ static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 	return false;
 }
 
-/* The marks are in order of end. An update whose closure ran backwards ends after them. */
+/* Marks are sorted by their ends. An update whose closure ran backward passes ends after them. */
 static const struct phase_mark *phase_step_update_around(const struct phase_finder *pf, uint64_t i)
 {
 	const struct phase_mark *m = phase_mark_at(pf, i);
@@ -293,7 +294,7 @@ static void phase_step_split_end(struct phase_split *sp, const struct phase_find
 	struct fact_step *out = sp->out;
 	enum step_boundary b = out->step.boundary;
 
-	/* Where the backward ended is known only if what ends the step comes right after it. */
+	/* The end of the backward is known only if the end of the step follows at once. */
 	if (b == BOUNDARY_REDUCER || b == BOUNDARY_UPDATE_OP)
 		phase_step_split_backward_end(sp, out->step.end_ns);
 	if (sp->backward && !sp->backward_ns)
@@ -315,10 +316,10 @@ static void step_split(struct phase_finder *pf, struct fact_step *out)
 	struct phase_split sp = {.out = out, .from_ns = s->start_ns, .pf = pf};
 	uint64_t i = phase_marks_after(pf, s->start_ns);
 
-	if (!pf->cap || (i == pf->first && pf->first)) /* some were given up */
+	if (!pf->cap || (i == pf->first && pf->first)) /* some marks were dropped */
 		return;
 	while (i > pf->first && phase_mark_at(pf, i - 1)->end_ns == s->start_ns)
-		i--; /* a backward that ended the step before */
+		i--; /* a backward that ended the previous step */
 	for (; i < pf->next; i++) {
 		const struct phase_mark *m = phase_mark_at(pf, i);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_thread.c - the threads of a process as its phases know them, and the time that lies in no
- * step. */
+/* phase_thread.c - the threads of a process, and the time that lies in no step. */
 #include "userspace/model/phase/phase_private.h"
 
 #include <errno.h>

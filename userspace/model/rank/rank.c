@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.c - records of a process go to its markers and steps; its end. */
+/* rank.c - passes the records of a process to its marker and step finder; ends the rank. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <errno.h>
@@ -9,16 +9,16 @@
 #include "userspace/model/signal/marker.h"
 
 #define LEDGER_REPORT_NS 10000000000ull
-/* Signals of a process that works for a device: its state is reported, though nothing shows that it
+/* Signals of a process that uses a device: its state is reported even if nothing shows that it
  * trains. */
 #define SEEN_WORK    (1ull << SIGNAL_EXECUTE | 1ull << SIGNAL_SYNC)
-#define NOTE_WAIT_NS 2000000000ull  /* after so long every step before it has been given out */
-#define TEARDOWN_NS  60000000000ull /* the most that a program takes to give up */
+#define NOTE_WAIT_NS 2000000000ull  /* after this time every earlier step has been given out */
+#define TEARDOWN_NS  60000000000ull /* longest time that a program takes to give up */
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-/* Signals that only a process that trains (or tries to) gives. Files are read and devices used by
- * others too: workers of a loader, servers. */
+/* Returns true for signals that only a training process gives. Files are read and devices used by
+ * other processes, too: workers of a loader, servers. */
 static bool rank_signal_trains(enum signal_kind kind)
 {
 	switch (kind) {
@@ -37,7 +37,7 @@ static bool rank_signal_trains(enum signal_kind kind)
 	}
 }
 
-/* What was found, in order. */
+/* Takes the finished steps and evaluations in order. */
 static bool rank_steps(struct rank *r)
 {
 	uint64_t begin_ns, end_ns;
@@ -65,7 +65,8 @@ static void rank_shares(struct rank *r, const struct signal *s)
 	r->error = err ? err : r->error;
 }
 
-/* What a signal says of the process itself. Returns true when it says nothing of its steps. */
+/* Handles what a signal shows about the process itself. Returns true if it shows nothing about its
+ * steps. */
 static bool rank_signal_life(struct rank *r, const struct signal *s, bool first)
 {
 	if (first && rank_signal_trains(s->kind))
@@ -93,9 +94,9 @@ static bool rank_signal_life(struct rank *r, const struct signal *s, bool first)
 	return s->kind == SIGNAL_RANGE_BEGIN;
 }
 
-/* A signal goes through the parts of a rank in this order: the process itself; phases, whose spans
- * are booked at once (rank_span()); the step finder; evaluations and steps that it found, each of
- * which is booked (rank_step()); states of the loops, where they may have changed. */
+/* A signal passes through the parts of a rank in this order: the process itself; phases, whose
+ * spans are booked at once (rank_span()); the step finder; evaluations and steps that it found,
+ * each of which is booked (rank_step()); states of the loops, if they may have changed. */
 static void rank_signal(struct rank *r, const struct signal *s)
 {
 	bool first = !(r->member.seen & 1ull << s->kind), any;
@@ -111,14 +112,14 @@ static void rank_signal(struct rank *r, const struct signal *s)
 	if (!r->trainer && step_finder_trains(r->finder))
 		rank_trains(r, s->ts_ns);
 	any = rank_steps(r);
-	/* The state is costly to put in words: when it may have changed, and every second. */
+	/* Formatting the state is expensive: only when it may have changed, and every second. */
 	if ((r->trainer || r->member.seen & SEEN_WORK) &&
 	    (first || s->kind == SIGNAL_TICK || s->kind == SIGNAL_EXIT ||
 	     (any && r->loops[0]->state.state != STATE_LOCKED)))
 		rank_states(r, s->ts_ns);
 }
 
-/* A record becomes signals, as a rule one; each of them goes through the rank before the next. */
+/* A record becomes signals, usually one; each of them is handled completely before the next. */
 static void rank_mark(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
 	struct marker_signals signals;
@@ -145,7 +146,7 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 		rank_report_ledger(r, now_ns);
 }
 
-/* The process was not watched until now. Before the first marker this counts as attaching late. */
+/* The process was not observed until now. Before the first marker this counts as attaching late. */
 static void rank_missed(struct rank *r, uint64_t now_ns)
 {
 	if (now_ns <= r->member.observed_ns)
@@ -195,7 +196,7 @@ static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_
 	rank_signal(r, &s);
 }
 
-/* What the user chose to find steps is the marker, whatever group its row is in. */
+/* The probe that the user chose to find steps is a marker, whatever group its row is in. */
 static unsigned rank_probe_group(const struct rank *r, const struct event *ev,
 				 const struct gp_probe *probe)
 {
@@ -238,7 +239,7 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 	if (kind == GP_KIND_monitor)
 		return rank_monitor(r, ev);
 	if (probe &&
-	    probe->role == GP_ROLE_monitor) /* how many were not sent: says nothing of training */
+	    probe->role == GP_ROLE_monitor) /* the count of unsent records shows no training */
 		return 0;
 	if (!r->marker) {
 		if (kind == GP_KIND_gap)
@@ -302,8 +303,8 @@ static void rank_report_end(struct rank *r, uint64_t now_ns)
 		job_launcher_failed(&r->member, now_ns);
 }
 
-/* From the last thing it did for its training to an end by itself that is a failure, it gave up;
- * what it did before the last minute of a long time is not known. */
+/* If the process fails by itself, the time since its last training activity was spent giving up; of
+ * a long time only the last minute counts, as the rest is unknown. */
 static void rank_teardown(struct rank *r, uint64_t now_ns)
 {
 	uint64_t from_ns = r->hang.progress_ns;
@@ -326,8 +327,8 @@ static void rank_leave(struct rank *r, uint64_t now_ns)
 	job_left(&r->member, now_ns);
 }
 
-/* The step whose update has ended is whole, though another update might have joined it. The state
- * stays what it was: the process goes on. */
+/* The step whose update has ended is complete, although another update might have joined it. The
+ * state does not change, because the process continues. */
 static void rank_last_steps(struct rank *r, const struct signal *last)
 {
 	if (!r->finder || !r->nloops || r->loops[0]->state.state != STATE_LOCKED)
@@ -345,7 +346,7 @@ void rank_stop(struct rank *r, uint64_t now_ns)
 		return;
 	rank_monitor_close(r);
 	rank_hang_close(r, now_ns, false);
-	if (r->phase) /* a checkpoint that more files might have joined */
+	if (r->phase) /* ends a checkpoint that further files might have joined */
 		phase_feed(r->phase, &last);
 	if (r->trainer)
 		rank_states(r, now_ns);
@@ -389,13 +390,13 @@ void rank_gone(struct rank *r, uint64_t now_ns)
 	rank_drop_finders(r);
 }
 
-/* The process runs another program now. */
+/* The process runs another program from now on. */
 static int rank_replaced(struct rank *r, uint64_t now_ns)
 {
 	r->error = 0;
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "replaced by another program");
-	rank_stop(r, now_ns); /* its last step is given out before it is asked for */
+	rank_stop(r, now_ns); /* its last step is given out before it is read */
 	rank_failed(r, now_ns, true);
 	rank_leave(r, now_ns);
 	r->alive = false;
@@ -469,7 +470,7 @@ int rank_exec(struct rank *r, const struct event *ev, struct rank **ret)
 	return err ? err : fed;
 }
 
-/* A process that was interrupted passes that on to its children by any signal. */
+/* A process that was interrupted passes the interrupt on to its children by any signal. */
 void rank_signalled(struct rank *r, const struct event *ev, const struct rank *sender)
 {
 	uint64_t now_ns = ev->rec->ts_ns;

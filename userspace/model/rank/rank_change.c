@@ -16,7 +16,7 @@ static void rank_change_add_grown(const struct change_view *v, char *out, size_t
 	for (int i = 0; i < CHANGE_PARTS; i++) {
 		bool known = i == PHASE_COUNT ? v->parts_known : v->parts_known & 1u << i;
 
-		/* A tenth of the growth is worth a word. */
+		/* Parts of less than a tenth of the growth are not listed. */
 		if (!known || v->grown_ns[i] <= 0 ||
 		    v->grown_ns[i] < ((int64_t)v->after_ns - (int64_t)v->before_ns) / 10)
 			continue;

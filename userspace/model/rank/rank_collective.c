@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_collective.c - the collectives that a process has entered, by communicator: where it stands
- * when it gets no further. Sends and receives are between two ranks: they are not counted. */
+/* rank_collective.c - counts the collectives that a process has entered, by communicator: its
+ * position when it stops. Sends and receives involve only two ranks and are not counted. */
 #include <stdio.h>
 #include <string.h>
 

@@ -8,19 +8,20 @@
 #include "userspace/base/hash.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* From an error to the end that it causes: PyTorch's watchdog looks every 100 ms, then gives its
- * other threads a minute to leave what they know (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC); Python
- * unwinds and joins. */
+/* Longest time from an error to the end that it causes: PyTorch's watchdog checks every 100 ms,
+ * then gives its other threads a minute to dump their state (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC);
+ * Python unwinds and joins. */
 #define CAUSE_NS 120000000000ull
 
-struct fault_report { /* one error, as it is reported */
+struct fault_report { /* data of one error */
 	enum fault_kind kind;
 	int64_t code;
 	const char *name, *origin, *evidence;
 	bool weak;
 };
 
-/* A fault that another brought about is no cause: the first counts, unless it may be none. */
+/* A fault that follows from another one is not the cause: the first one counts, unless it may occur
+ * without an error. */
 static void fault_remember(struct rank_fault *f, const struct fault_report *t, uint64_t now_ns)
 {
 	if (f->at_ns && (!f->weak || t->weak))
@@ -66,7 +67,7 @@ static void fault_send(struct rank *r, const struct fault_report *t, uint64_t no
 	rank_fact(r, &f, now_ns);
 }
 
-/* A code of the runtime whose probe it is, by the names that are known; NULL: it names no fault. */
+/* Returns the entry for an error code of the probe's runtime; NULL: the code is not a fault. */
 static const struct gp_code *fault_code(const struct rank *r, const struct signal *s)
 {
 	char runtime[sizeof(((struct gp_code *)0)->runtime)];
@@ -106,8 +107,8 @@ void rank_fault_signal(struct rank *r, const struct signal *s)
 	fault_send(r, &t, s->ts_ns);
 }
 
-/* NVIDIA's list of Xids: cleanup after another error, a row that was mapped anew, a high rate of
- * errors that were corrected. */
+/* NVIDIA's list of Xids: cleanup after another error, a remapped row, a high rate of corrected
+ * errors. */
 static bool rank_fault_xid_weak(int64_t code)
 {
 	return code == 45 || code == 63 || code == 92;
@@ -136,7 +137,7 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ",
 		 driver, *device ? " " : "", device, text);
 	if (mine) {
-		if (!t.weak) /* what the runtime returned followed from it */
+		if (!t.weak) /* the error that the runtime returned followed from it */
 			r->fault.at_ns = 0;
 		fault_remember(&r->fault, &t, ev->rec->ts_ns);
 		r->fault.count[t.kind]++;

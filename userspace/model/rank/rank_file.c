@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a process that may be checkpoints: into its phases, and into the table of its job. */
+/* rank_file.c - files of a process that may be checkpoints: passed to its phases and to the table
+ * of its job. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 
 #include "userspace/base/hash.h"
 
-/* A writer that is this old was not made for what it writes. */
+/* A writer older than this was not created for the file that it writes. */
 
 struct file_event {
 	const struct event *ev;
@@ -16,7 +17,7 @@ struct file_event {
 	char path[GP_PATH_MAX];
 };
 
-/* A folder, by its last two parts: of a long path the beginning is cut. */
+/* Identifies a folder by its last two parts, because the beginning of a long path is cut. */
 static uint64_t rank_file_folder_unit(const char *path, size_t len)
 {
 	size_t from = len, parts = 0;
@@ -40,7 +41,7 @@ static struct signal file_signal(const struct file_event *f)
 	};
 }
 
-/* ---- the step that a checkpoint holds -------------------------------------------------------- */
+/* ---- the step in a checkpoint ---------------------------------------------------------------- */
 
 static int file_written(struct rank *r, const struct file_event *f)
 {
@@ -57,7 +58,7 @@ static int file_written(struct rank *r, const struct file_event *f)
 	};
 	const struct checkpoint_span span = {r->member.pid, s.tid, s.begin_ns, s.begin_ns};
 	struct checkpoints *c = job_checkpoints(&r->member, true);
-	/* A name that data sets have too is data until the process trains. */
+	/* A name that is also used for data counts as data until the process trains. */
 	bool likely = f->name.format && (!f->name.data || w.step);
 
 	if (!c || f->name.log)
@@ -75,8 +76,8 @@ static int file_written(struct rank *r, const struct file_event *f)
 	return 0;
 }
 
-/* A checkpoint that is read once there are steps is looked at, not gone on from; and so is one's
- * own. */
+/* A checkpoint that is read after the first step is inspected, not resumed from; and so is one of
+ * its own. */
 static int file_opened(struct rank *r, const struct file_event *f)
 {
 	const struct checkpoints *c = job_checkpoints(&r->member, false);

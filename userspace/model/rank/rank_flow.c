@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_flow.c - signals to the step finder, and the probes by which it finds steps. */
+/* rank_flow.c - passes signals to the step finder, and decides which probes are needed to find
+ * steps. */
 #include "userspace/model/rank/rank_private.h"
 
-/* A process that has found no steps for so long is not expected to find any. */
+/* A process that found no steps for this long is not expected to find any. */
 #define LEARNING_NS 60000000000ull
 
 #define OPERATORS (1ull << GP_ROLE_update_op | 1ull << GP_ROLE_list_op | 1ull << GP_ROLE_param_op)
@@ -36,7 +37,7 @@ static uint64_t rank_flow_loop_roles(const struct step_state *st)
 	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
 }
 
-/* From the first sign of a device on: programs may run at once then. */
+/* From the first use of a device on, because programs may run at any time then. */
 static bool flow_matters(const struct rank *r, uint64_t now_ns, bool found)
 {
 	bool learns = r->member.accelerated && !found &&
@@ -67,7 +68,7 @@ uint64_t rank_roles(const struct rank *r, uint64_t now_ns)
 		roles |= any;
 	if (flow_matters(r, now_ns, found))
 		roles |= 1ull << GP_ROLE_buffer_in;
-	if (m->seen & 1ull << SIGNAL_AMP) /* which steps were skipped is unknown without it */
+	if (m->seen & 1ull << SIGNAL_AMP) /* without it, it is unknown which steps were skipped */
 		roles |= 1ull << GP_ROLE_amp_update;
 	return roles;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_hang.c - silence of one process: how long, why as far as others saw, and when it is a
+/* rank_hang.c - silence of one process: its length, its reason as far as known, and when it is a
  * hang. */
 #include "userspace/model/rank/rank_private.h"
 
@@ -9,8 +9,8 @@
 
 #include "userspace/base/clock.h"
 
-#define SURVIVED_NS 1000000000ull /* shorter silence teaches nothing */
-#define FRESH_NS    2500000000ull /* what is reported every second and was not for so long is over */
+#define SURVIVED_NS 1000000000ull /* shorter silence is not recorded */
+#define FRESH_NS    2500000000ull /* reported every second: older values are over */
 #define STEPS_MIN   3
 
 /* ---- signs of life --------------------------------------------------------------------------- */
@@ -25,8 +25,8 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	case SIGNAL_LOSS:
 	case SIGNAL_GAP:
 		return false;
-	case SIGNAL_RANGE: /* a logger's own range, a checkpoint aside: training may stand still all
-			    * the same */
+	/* a logger's range, an asynchronous checkpoint: training may be stuck nevertheless */
+	case SIGNAL_RANGE:
 	case SIGNAL_RANGE_BEGIN:
 	case SIGNAL_SAVE_CALL:
 	case SIGNAL_SAVE_BEGIN:
@@ -38,7 +38,7 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	}
 }
 
-/* Which ranges are open on the thread that trains. */
+/* Tracks the open ranges of the training thread. */
 static void hang_range(struct rank_hang *h, const struct signal *s)
 {
 	bool opened = s->kind == SIGNAL_RANGE_BEGIN;
@@ -52,7 +52,7 @@ static void hang_range(struct rank_hang *h, const struct signal *s)
 		h->compiles--;
 }
 
-/* As many of its last parts as fit; the whole of what has no part that does. */
+/* Returns the last parts of a path that fit; all of the last part if even that does not fit. */
 static const char *rank_hang_path_end(const char *path, size_t room)
 {
 	size_t len = strlen(path);
@@ -79,7 +79,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		h->progress_ns = s->ts_ns;
 	h->call.reported_ns = h->sample.reported_ns = 0;
 	h->sample.why = GP_WHY_unknown;
-	if (s->kind == SIGNAL_LAUNCH) /* of no thread */
+	if (s->kind == SIGNAL_LAUNCH) /* without a thread */
 		return;
 	h->marked_ns = h->progress_ns;
 	if (range) {
@@ -92,11 +92,11 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 	h->last = s->kind;
 	h->any = true;
 	*h->range = '\0';
-	if (s->kind == SIGNAL_SAVE_BEGIN) /* of a path the end says most */
+	if (s->kind == SIGNAL_SAVE_BEGIN) /* the end of a path is the most useful part */
 		snprintf(h->range, sizeof(h->range), "%s",
 			 rank_hang_path_end(s->text, sizeof(h->range) - 1));
 	if (s->kind == SIGNAL_UPDATE)
-		h->compiles = 0; /* an end that was lost must not count for ever */
+		h->compiles = 0; /* a lost end must not count for ever */
 }
 
 void rank_hang_unsure(struct rank *r, uint64_t now_ns)
@@ -110,7 +110,7 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	const struct gp_blocked *b = ev->blocked;
 	struct hang_seen *seen = b->source == GP_BLOCKED_CALL ? &r->hang.call : &r->hang.sample;
 
-	/* Looked at before the last sign of life, or not understood. */
+	/* Sampled before the last sign of life, or with invalid data. */
 	if (ev->rec->ts_ns < r->hang.progress_ns || b->since_ns > ev->rec->ts_ns)
 		return;
 	seen->reported_ns = ev->rec->ts_ns;
@@ -148,7 +148,7 @@ static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 		rank_hang_is_fresh(&h->call, now_ns) ? h->call.role : GP_ROLE_none);
 }
 
-/* What the thread was at, by what it announced last. */
+/* Returns the phase of the thread, from its last signal. */
 static const char *hang_phase(const struct rank_hang *h)
 {
 	switch (h->last) {
@@ -261,7 +261,7 @@ static void hang_book(struct rank *r, uint64_t now_ns)
 	rank_ledger_checked(r);
 }
 
-/* Takes the facts known now; a later look may add facts, but never removes all. */
+/* Records the facts known now; later samples may add facts, but never remove all. */
 static void hang_know(struct rank *r, uint64_t now_ns)
 {
 	struct hang_view *v = &r->hang.reported;
@@ -300,8 +300,8 @@ static void hang_begin(struct rank *r, uint64_t now_ns)
 	struct rank_hang *h = &r->hang;
 
 	h->onset_ns = h->progress_ns;
-	/* Launches are counted, not dated: what came after the call was entered were those before
-	 * it. */
+	/* Launches are counted without their times: those reported after the call was entered
+	 * happened before it. */
 	if (rank_hang_is_fresh(&h->call, now_ns) && h->call.since_ns >= h->marked_ns &&
 	    h->call.since_ns < h->onset_ns)
 		h->onset_ns = h->call.since_ns;

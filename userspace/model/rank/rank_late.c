@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_late.c - whether a process that is watched from its start made steps before they could be
- * seen.
- *
- * A library is probed some ten milliseconds after it is mapped, and calls of it before that are not
- * seen. When it was mapped is not known. But a process that steps as soon as the probes are there
+/* rank_late.c - decides whether a process that was watched from its start made steps before they
+ * could be seen.
+ * A library is probed some ten milliseconds after it is mapped, and earlier calls of it are not
+ * seen. The time of mapping is unknown. But a process that steps as soon as the probes are attached
  * may have stepped before: its first step ended less than LATE_NS after them, or less than two
- * steps (the one that ran then is not whole, and where steps end by the next one's beginning one
- * more is gone). Frameworks work for longer than LONGEST_NS between the two, and a process that
- * runs its program with the probes already there missed nothing.
- *
- * Records that are lost later may have been ends of steps, too: where the time from the end of a
- * step to the end of the next one, between which some were lost, is not that of one step, numbers
- * may be too low from there on. */
+ * steps after them (the step in progress is incomplete, and if steps end at the next one's
+ * beginning one more is lost). Frameworks take longer than LONGEST_NS between the two, and a
+ * process that runs its program when the probes are already attached missed nothing.
+ * Records that are lost later may have been ends of steps, too: if records were lost between the
+ * ends of two steps, and the time between these is not that of one step, numbers may be too low
+ * from there on. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <stdio.h>
@@ -19,8 +17,8 @@
 
 #define LATE_NS	     50000000ull
 #define LONGEST_NS   250000000ull
-#define USUAL_STEPS  8	 /* before it is known what one takes */
-#define UNDERCOUNTED 0.9 /* the most confidence there is in steps of which some may be missing */
+#define USUAL_STEPS  8	 /* steps before their usual time is known */
+#define UNDERCOUNTED 0.9 /* upper bound of the confidence if some steps may be missing */
 
 void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
 {
@@ -74,7 +72,7 @@ static bool rank_late_too_long(const struct rank_loop *lp, uint64_t ns)
 	return lp->steps < USUAL_STEPS || !lp->ideal_ns || ns > lp->ideal_ns + lp->ideal_ns / 2;
 }
 
-/* Something that steps are made of was done: where none is known yet, some may have been lost. */
+/* Something happened that steps consist of: if no step is known yet, some may have been lost. */
 static bool rank_late_steps_begun(const struct rank *r)
 {
 	const uint64_t parts = 1ull << SIGNAL_BACKWARD | 1ull << SIGNAL_REDUCER |
@@ -84,8 +82,7 @@ static bool rank_late_steps_begun(const struct rank *r)
 	return r->member.seen & parts || (r->finder && step_finder_trains(r->finder));
 }
 
-/* The loss is noticed when the ring is read: the steps around it may have been given out by
- * then. */
+/* A loss is noticed when the ring is read: the steps around it may have been given out by then. */
 void rank_late_hole(struct rank *r, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < r->nloops; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_life.c - a rank is made, identified, gets what training needs, and is freed. */
+/* rank_life.c - makes, identifies and frees a rank; allocates what training needs. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <errno.h>
@@ -126,9 +126,9 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	event_text(m->process.job, sizeof(m->process.job), p->job, sizeof(p->job));
 	event_text(m->process.command, sizeof(m->process.command), p->command, sizeof(p->command));
 	r->target |= p->flags & GP_PROCESS_TARGET;
-	if (start_ns % RANK_START_TICK_NS) /* from the fork: more exact */
+	if (start_ns % RANK_START_TICK_NS) /* from the fork record: more exact */
 		m->process.start_ns = start_ns;
-	if (m->ledger) { /* its records came before it was introduced */
+	if (m->ledger) { /* its records came before its identity */
 		if (first && !m->begun && !start_ns && p->start_mono_ns) {
 			m->start_ns = p->start_mono_ns < m->start_ns ? p->start_mono_ns
 								     : m->start_ns;
@@ -136,11 +136,11 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 		}
 		return;
 	}
-	/* Also of one that we came late to, when it runs another program now. */
+	/* Also for a process that was attached late and runs another program now. */
 	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
 	if (!first || m->begun || !p->start_mono_ns || p->start_mono_ns >= m->start_ns)
 		return;
-	/* A fork of ours is dated by its record already. */
+	/* A fork that we saw already has a start time. */
 	if (!start_ns)
 		m->start_ns = p->start_mono_ns;
 	if (r->from_start)

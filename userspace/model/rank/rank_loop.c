@@ -8,13 +8,12 @@
 
 #include "userspace/base/clock.h"
 
-#define IDEAL_STEPS  8		 /* before what the first steps took in excess is settled */
-#define SLOW_STEPS   8		 /* before a step can be called slow */
+#define IDEAL_STEPS  8		 /* steps before the excess of the first ones is settled */
+#define SLOW_STEPS   8		 /* steps before one can be called slow */
 #define SLOW_FACTOR  5		 /* times the ideal */
-#define SLOW_MORE_NS 10000000ull /* ... and by so much */
-#define SLOW_REPORT_NS                                                                             \
-	10000000000ull /* from one that is reported to the next: other events are worth seeing too \
-			*/
+#define SLOW_MORE_NS 10000000ull /* ... and at least this much longer */
+/* Between two reports, so that other events stay visible. */
+#define SLOW_REPORT_NS 10000000000ull
 
 struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 {
@@ -42,14 +41,14 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 
 /* ---- the ideal ------------------------------------------------------------------------------- */
 
-/* Often at first, then seldom: it looks at the last 1024 steps. Depends on the count alone, so that
- * a replay does the same. */
+/* Often at first, then rarely, because it examines the last 1024 steps. Depends only on the count,
+ * so a replay does the same. */
 static bool rank_loop_ideal_due(uint64_t count)
 {
 	return count < 32 || (count < 512 ? count % 16 == 0 : count % 256 == 0);
 }
 
-/* Loops of one process differ; the longest step is what a slow one is measured by. */
+/* A process may have several loops; slow steps are measured by the longest ideal step. */
 void rank_ideal(struct rank *r, bool final)
 {
 	uint64_t ideal_ns = 0, mad_ns = 0;
@@ -69,10 +68,10 @@ void rank_ideal(struct rank *r, bool final)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* A save that starts from then on contains this step. One that ends where the next backward begins,
- * or where an unnamed range after its update does, had its update soon after its own backward; one
- * that ends where its program was called, and before that a save began, is not in that save,
- * wherever it was cut for it: called_ns. */
+/* Returns the earliest start of a save that contains this step. If the step ends where the next
+ * backward begins, or where an unnamed range after its update begins, its update came soon after
+ * its own backward. If it ends where its program was called (called_ns) and a save began before,
+ * the step is not in that save, even if it was cut there. */
 static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_ns,
 					  uint64_t worked_ns)
 {
@@ -96,7 +95,7 @@ static int rank_loop_done_grow(struct rank_loop *lp)
 	return 0;
 }
 
-/* More steps of a fast loop are kept: a thread may write data that was copied many steps before. */
+/* A fast loop keeps more steps: a thread may write data that was copied many steps before. */
 static int rank_loop_done_add(struct rank_loop *lp, const struct rank_done *d)
 {
 	const struct rank_done *oldest = rank_done(lp, lp->done_cap - 1ull);
@@ -154,7 +153,7 @@ static void rank_loop_slow(struct rank *r, const struct rank_loop *lp, const str
 		   (double)ns / (double)lp->ideal_ns, more);
 }
 
-/* An execution, or a cycle: it has a period, and is nothing that trains. */
+/* An execution or a cycle: it has a period but is not training. */
 static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct step *s)
 {
 	uint64_t ns = s->end_ns - s->start_ns;
@@ -175,7 +174,7 @@ static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct s
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 }
 
-/* What was counted so far was not training: nothing of it is a step's. */
+/* What was counted so far was not training, so none of it belongs to a step. */
 static bool rank_loop_anew(struct rank *r, struct rank_loop *lp)
 {
 	struct deviation *time = deviation_new();
@@ -222,17 +221,18 @@ void rank_step(struct rank *r, const struct step *s)
 	if (lp->state.unit != UNIT_STEP && lp->steps && !rank_loop_anew(r, lp))
 		return;
 	rank_late_step(r, lp, s);
-	if (!r->trainer) /* what ends its steps others may show too */
+	if (!r->trainer) /* the marker that ends its steps may occur in other processes, too */
 		rank_trains(r, s->end_ns);
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
 	worked_ns = phase_worked_ns(r->phase, &fs.step);
 	rank_unsent_step(r, lp, &fs);
-	/* Attached in its middle, a call's records can come before what it belongs to. */
+	/* After attaching in the middle of it, records of a call may come before the range that
+	 * they belong to. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;
-	/* Where the step began that ran when we came is not known; of the first that ends with a
-	 * wait, nothing shows it; one that ends where its program was called began anywhere before
-	 * that. */
+	/* The start of the step in progress at attach is unknown; for a first step that ends with a
+	 * wait nothing shows it; one that ends where its program was called may have begun at any
+	 * time before. */
 	if (!lp->steps &&
 	    (!r->from_start || fs.step.boundary == BOUNDARY_SYNC ||
 	     fs.step.boundary == BOUNDARY_PROBE || fs.step.boundary == BOUNDARY_EXECUTE ||

@@ -52,8 +52,7 @@ void rank_monitor_close(struct rank *r)
 		rank_monitor_flush(r, UINT64_MAX);
 }
 
-/* By name, then in the order of the aggregations: as people look for them, and the same in every
- * page. */
+/* By name, then by aggregation, so that users find them in the same order on every page. */
 static int rank_monitor_compare_values(const void *a, const void *b)
 {
 	const struct monitor_value *x = a, *y = b;

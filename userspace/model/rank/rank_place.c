@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_place.c - where a process runs, and the name that its scheduler gives its job. */
+/* rank_place.c - where a process runs, and the job name given by its scheduler. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -28,8 +28,8 @@ static void place_take(struct gp_place *to, const struct gp_place *from)
 		*to->job = *to->job_uid = '\0';
 }
 
-/* What the process itself says, also to make a communicator, is more exact: a pod may hold
- * several. */
+/* What the process itself gives, also to make a communicator, is more exact, because a pod may
+ * contain several processes. */
 void rank_place_apply(struct rank *r)
 {
 	struct gp_process *own = &r->member.process;
@@ -38,7 +38,7 @@ void rank_place_apply(struct rank *r)
 	if (!p || (own->rank >= 0 && !r->place_ranked))
 		return;
 	r->place_ranked = p->rank >=
-			  0; /* or it is not any more: the pod, once known, says otherwise */
+			  0; /* or no longer: the pod, once it is known, has another value */
 	own->rank = p->rank >= 0 ? p->rank : -1;
 	own->world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size : own->world_size;
 	job_ranked(&r->member);
@@ -52,7 +52,7 @@ int rank_place(struct rank *r, const struct gp_place *p)
 	if (!own)
 		return -ENOMEM;
 	place_take(own, p);
-	if (attempt >= 0) /* what is begun now beside it may be counted already */
+	if (attempt >= 0) /* a process that begins now may be counted already */
 		own->attempt = attempt;
 	r->member.place = own;
 	r->placed = true;

@@ -28,8 +28,8 @@ static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_
 	r->error = err ? err : r->error;
 }
 
-/* As those that are found. Custom types may be anywhere in a step: its length has them, its goodput
- * has not. */
+/* Like the buckets found by gp-bpf. Custom types may occur anywhere in a step: they are part of its
+ * length, but not of its goodput. */
 static bool range_between(enum bucket b)
 {
 	return b == BUCKET_EVAL || b == BUCKET_CHECKPOINT_SAVE || b == BUCKET_CHECKPOINT_RESTORE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_report.c - facts and events of a process. */
+/* rank_report.c - sends facts and records events of a process. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <stdarg.h>

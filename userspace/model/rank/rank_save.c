@@ -5,7 +5,8 @@
 #include "userspace/model/signal/marker.h"
 #include "userspace/model/signal/monitor.h"
 
-/* The size of the ring is state: by it a full one grows or gives up a step. */
+/* The size of the ring is part of the state: it determines when a full ring grows or drops a
+ * step. */
 static void rank_done_archive(struct archive *a, struct rank_loop *lp)
 {
 	uint32_t cap = 0, n = (uint32_t)(lp->done_next - lp->done_first);
@@ -151,7 +152,7 @@ static void rank_life_archive(struct archive *a, struct rank *r)
 	archive_number(a, &r->member.branch_pid);
 }
 
-/* Made together, at the first marker; only the ledger and the loops outlive the process. */
+/* Made together at the first marker; only the ledger and the loops outlive the process. */
 static void rank_finders_archive(struct archive *a, struct rank *r)
 {
 	marker_archive(a, &r->marker);

@@ -49,7 +49,7 @@ static void start_made(struct rank *r, const struct signal *s, uint64_t from_ns,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* A store, then the group that meets through it: one. */
+/* A store, then the group that is made with it: one. */
 static void rank_start_group_begun(struct rank_start *st, const struct signal *s)
 {
 	if (st->group_ns && st->group_tid == s->tid)
@@ -69,7 +69,7 @@ static void rank_start_group_whole(struct rank *r, const struct signal *s)
 	st->group_ns = 0;
 }
 
-/* Making a group does nothing of this kind: the thread went on, with a store of its own or after an
+/* Making a group gives no such signal: the thread continued, with a store of its own or after an
  * error. */
 static bool rank_start_group_left(const struct rank_start *st, const struct signal *s)
 {
@@ -129,7 +129,7 @@ static void rank_start_compile_over(struct rank *r, const struct signal *s)
 		rank_start_compile_claim(r, st->compile_ns, s->ts_ns);
 }
 
-/* For the device, within a range of a framework's compiler or on its own. */
+/* For the device, within a range of a framework's compiler or separately. */
 static void rank_start_compiled(struct rank *r, const struct signal *s)
 {
 	if (!(r->start.compiling && r->start.compile_tid == s->tid) &&
@@ -172,7 +172,7 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	case SIGNAL_GAP:
 		st->group_ns = 0;
 		return false;
-	case SIGNAL_UPDATE: /* an end that was not reported must not count for ever */
+	case SIGNAL_UPDATE: /* a lost end must not count for ever */
 		st->compiling = s->tid == st->compile_tid ? 0 : st->compiling;
 		return false;
 	default:
@@ -180,7 +180,7 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	}
 }
 
-/* The ledger puts preparation before startup: it is cut where the compiler ran. */
+/* In the ledger preparation has priority over startup, so it is cut where the compiler ran. */
 void rank_start_over(struct rank *r, uint64_t at_ns)
 {
 	struct rank_start *st = &r->start;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_stepped.c - which steps a process had done, by when and by which file. */
+/* rank_stepped.c - which steps a process had done at an instant, or in a file. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns, bool *
 			return d->number;
 		oldest = d;
 	}
-	/* Before the first, or before all that are remembered. */
+	/* Before the first step, or before all that are remembered. */
 	*ret_known = !lp || !lp->done_first;
 	return oldest && oldest->number > 1 ? oldest->number - 1 : 0;
 }
@@ -59,9 +59,9 @@ void rank_saved(struct rank *r, uint64_t step)
 }
 
 /* Returns the step of a checkpoint that another thread or process writes. Its state was copied
- * after the writer was made and before it began to write: where both lie in one step, that step;
- * else the one that the name gives, or in which the writer was made. *ret_estimated: it may be
- * another. */
+ * after the writer was created and before it began to write: if both lie in one step, that step;
+ * otherwise the step in its name, or the step in which the writer was created. *ret_estimated: it
+ * may be another one. */
 static uint64_t rank_stepped_async_step(const struct rank *r, const struct rank_note *n,
 					const struct checkpoint *k, bool *ret_estimated)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_straggler.c - what is reported of a rank that the others of its job wait for. */
+/* rank_straggler.c - reports a rank that the other ranks of its job wait for. */
 #include <stdio.h>
 
 #include "userspace/base/clock.h"
@@ -58,7 +58,7 @@ void rank_straggler_over(struct rank *r, uint64_t now_ns)
 			      true);
 }
 
-/* Returns true if ranks run in step: only then do their waits say something about other ranks. */
+/* Returns true if ranks run in step: only then do their waits depend on other ranks. */
 static bool rank_straggler_in_step(const struct rank *r)
 {
 	return r->member.process.world_size > 1 ||

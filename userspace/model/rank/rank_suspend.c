@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_suspend.c - another process took the state of its device away (cuda-checkpoint, CRIU): it
- * cannot run until it is given back. That is an outage like the one between two runs, though the
- * process is the same, and nothing of the job's own doing: INFRASTRUCTURE_RECOVERY has it. Its
- * silence is no hang. */
+/* rank_suspend.c - another process took the device state of this one away (cuda-checkpoint, CRIU):
+ * it cannot run until the state is given back. Like the time between two runs this is an outage,
+ * though of the same process and not caused by the job: it is booked to INFRASTRUCTURE_RECOVERY.
+ * The silence is not a hang. */
 #include <errno.h>
 
 #include "userspace/base/clock.h"
@@ -36,7 +36,7 @@ void rank_suspend_tick(struct rank *r, uint64_t now_ns)
 	r->suspended_booked_ns = now_ns;
 }
 
-/* Restored, then unlocked: the second call has nothing left to end but itself. */
+/* Restored, then unlocked: the second call ends nothing more. */
 void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	struct fact_range range = {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_unsent.c - calls that block or are collectives, and were not sent: the budget had them
- * counted or took their probe away, or there were more than their row's bound. Figures that
- * need all of them are unknown then.
- *
- * A counter comes once a second and names the process. That a probe was taken away is reported at
- * once, but not for which process: it counts for all. The figures of a step are known again once
- * its calls are sent; a sum over steps lacks the calls that were not sent. */
+/* rank_unsent.c - blocking calls and collectives that were not sent: the budget switched their
+ * probe to counting or removed it, or there were more than their row's bound. Figures that need all
+ * of them are unknown then. A counter comes once a second and names the process. The removal of a
+ * probe is reported at once, but without a process, so it counts for all. The figures of a step are
+ * known again once its calls are sent; a sum over steps lacks the calls that were not sent. */
 #include "userspace/model/rank/rank_private.h"
 
-/* Counters come every second: so long after one the next may be under way. */
+/* Counters come every second: shortly after one, the next may be on its way. */
 #define COUNTED_NS 2000000000ull
 
 static const struct {

@@ -21,7 +21,7 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 		.host_ns = lp->host_ns,
 		.wait_ns = lp->wait_ns,
 	};
-	/* The state is a second old at most; these are of now. */
+	/* The state may be a second old; these are current. */
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
 	change_view(lp->change, &ret->change);
@@ -31,7 +31,7 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 	memcpy(ret->flagged, lp->flagged, sizeof(ret->flagged));
 }
 
-/* A process without markers has no ledger: nothing is known of its time. */
+/* A process without markers has no ledger, so its time is unknown. */
 static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_view *ret)
 {
 	if (r->member.ledger)
@@ -47,7 +47,7 @@ static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_
 		ledger_view_idle(ret, &r->member.env->away, now_ns);
 }
 
-/* In order of time: some are noticed only once later ones are listed. */
+/* Sorted by time: some events are noticed after later ones were recorded. */
 static void rank_view_events(const struct rank *r, struct rank_view *ret)
 {
 	uint64_t n = r->nevents < SNAPSHOT_EVENTS ? r->nevents : SNAPSHOT_EVENTS, at;

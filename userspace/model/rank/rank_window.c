@@ -67,7 +67,7 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	}
 }
 
-/* One that holds all there is would say what the cumulative line says. */
+/* A window that contains all time would repeat the cumulative line. */
 void rank_report_windows(struct rank *r, uint64_t now_ns)
 {
 	struct window_view v[WINDOWS_MAX] = {0};

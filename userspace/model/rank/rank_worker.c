@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_worker.c - loaders start their worker processes anew for each epoch, as a rule. From the
- * first fork to the first batch that is loading, of no step: workers that import the program again
- * (spawn) take seconds for it. */
+/* rank_worker.c - worker processes of a data loader, which are usually started again for each
+ * epoch. The time from the first fork to the first batch is data loading and belongs to no step:
+ * workers that import the program again (spawn) take seconds. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "userspace/base/plural.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* The loader asks for its first batch so soon after it started its workers. */
+/* The loader requests its first batch at most this long after it started its workers. */
 #define WORKERS_SOON_NS 1000000000ull
 
 static uint32_t workers_kept(const struct rank_workers *w)
@@ -31,7 +31,7 @@ void rank_worker_born(struct rank *r, uint32_t pid, uint64_t now_ns)
 	w->count++;
 }
 
-/* One beyond those that are kept stays counted. */
+/* Workers beyond the bound stay counted. */
 void rank_worker_gone(struct rank *r, uint32_t pid)
 {
 	struct rank_workers *w = &r->workers;
@@ -41,14 +41,14 @@ void rank_worker_gone(struct rank *r, uint32_t pid)
 		if (w->kept[i].pid != pid)
 			continue;
 		w->kept[i] = w->kept[kept - 1];
-		if (w->count > kept) /* the last of all stands for those that are not kept */
+		if (w->count > kept) /* the last entry stands for all that are not kept */
 			w->kept[kept - 1] = (struct rank_worker){.born_ns = w->last_ns};
 		w->count--;
 		return;
 	}
 }
 
-/* A batch came. Children that have ended by now were none that load it. */
+/* A batch arrived. Children that ended by now were not loading it. */
 void rank_worker_fetched(struct rank *r, const struct signal *s)
 {
 	struct rank_workers *w = &r->workers;

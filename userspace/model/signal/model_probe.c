@@ -90,7 +90,8 @@ static bool model_probe_state_taken(unsigned state)
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
 }
 
-/* Removes the oldest place that has no probe and will get none: its file may be gone for long. */
+/* Removes the oldest place without a probe that will get none: its file may have been removed long
+ * ago. */
 static void model_attach_make_room(struct model_probes *ps)
 {
 	for (uint32_t i = 0; i < ps->nattach; i++) {
@@ -111,7 +112,7 @@ bool probe_between_two(const char *id)
 	return dot && (!strcmp(dot, ".send") || !strcmp(dot, ".recv"));
 }
 
-/* Which library is whose is not known. */
+/* It is unknown which process uses which library, so this counts for all. */
 static void model_probe_unseen_update(struct model_probes *ps)
 {
 	ps->buffers_unseen = ps->collectives_taken = false;

@@ -135,7 +135,7 @@ static void monitor_entry_add(struct monitor_event *e, const struct gp_monitor *
 {
 	struct monitor_entry *entry = &e->entry[e->nentries];
 
-	/* A text that fills its field was longer, as a rule. */
+	/* A text that fills its field was probably longer. */
 	e->truncated |= strnlen(rec->key, sizeof(rec->key)) >= sizeof(rec->key) - 1;
 	*entry = (struct monitor_entry){.type = rec->type};
 	event_text(entry->key, sizeof(entry->key), rec->key, sizeof(rec->key));
@@ -147,7 +147,7 @@ static void monitor_entry_add(struct monitor_event *e, const struct gp_monitor *
 	}
 	for (uint32_t i = 0; i < e->nentries; i++) {
 		if (!strcmp(e->entry[i].key, entry->key)) {
-			e->truncated = true; /* they differ where they were cut */
+			e->truncated = true; /* they differ in the part that was cut */
 			return;
 		}
 	}
@@ -211,7 +211,7 @@ static void monitor_event_archive(struct archive *a, struct monitor_event *e)
 	archive_number(a, &e->truncated);
 	archive_text(a, e->name);
 	archive_below(a, &e->nentries, GP_MONITOR_MAX);
-	archive_require(a, e->nentries <= e->next); /* so that what comes finds room */
+	archive_require(a, e->nentries <= e->next); /* so that later entries find room */
 	for (uint32_t i = 0; i < e->nentries; i++) {
 		archive_below(a, &e->entry[i].type, GP_MONITOR_BOOL + 1);
 		archive_require(a, e->entry[i].type != GP_MONITOR_NONE);
@@ -226,7 +226,7 @@ static void monitor_value_archive(struct archive *a, struct monitor_value *v)
 	uint64_t bits;
 
 	memcpy(&bits, &v->value, sizeof(bits));
-	archive_number(a, &bits); /* no number is a value, too */
+	archive_number(a, &bits); /* NaN is a valid value, too */
 	memcpy(&v->value, &bits, sizeof(bits));
 	archive_text(a, v->name);
 	archive_below(a, &v->aggregation, MONITOR_AGGREGATIONS);

@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOIN_NS	 1000000000ull /* after so long nothing joins an update any more */
-#define OUT_KEPT 16	       /* steps whose room is kept when they were taken */
+#define JOIN_NS	 1000000000ull /* after this time nothing joins an update any more */
+#define OUT_KEPT 16	       /* steps whose memory is kept after they were taken */
 
 static enum family step_boundary_family(enum step_boundary b)
 {
@@ -43,7 +43,7 @@ struct step_finder *step_finder_new(const struct step_config *cfg)
 	sf->config = *cfg;
 	sf->elected = step_boundary_family(cfg->force);
 	sf->fixed = sf->elected != FAMILY_NONE;
-	sf->zero_grad_first = true; /* as torch's own examples do, until seen otherwise */
+	sf->zero_grad_first = true; /* as in torch's own examples, until observed otherwise */
 	sf->loops[0] = calloc(1, sizeof(*sf->loops[0]));
 	if (sf->loops[0])
 		return sf;
@@ -70,7 +70,7 @@ void step_finder_free(struct step_finder *sf)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* A backward or a fetch on this thread: what listens to it can be joined no more. */
+/* A backward or a fetch on this thread: threads that listen to it close their group. */
 static void step_threads_separate(struct step_finder *sf, const struct step_thread *by)
 {
 	static const enum family grouped[] = {FAMILY_RANGES, FAMILY_UPDATE_OP, FAMILY_REDUCER,
@@ -129,8 +129,8 @@ static void step_feed_update(struct step_finder *sf, struct step_thread *t, cons
 	tracker_mark(sf, FAMILY_RANGES, &m);
 }
 
-/* Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it last, and
- * the start of the next one that calls it first. */
+/* Rule Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it
+ * last, and the start of the next one in a loop that calls it first. */
 static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 				const struct signal *s)
 {
@@ -162,9 +162,8 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 	t->hits.zero_grad++;
 }
 
-/* Rule E listens to one thread: on a GPU the device thread runs the nested passes of re-entrant
- * checkpointing, and they look like outer ones. Another one takes over when the first is
- * silent. */
+/* Rule E uses one thread: on a GPU the device thread runs the nested passes of re-entrant
+ * checkpointing, which look like outer ones. Another thread takes over when the first is silent. */
 static bool step_backward_elects(struct step_finder *sf, const struct step_thread *t)
 {
 	uint32_t i = (uint32_t)(t - sf->threads) + 1;
@@ -229,7 +228,7 @@ static void step_feed_mark(struct step_finder *sf, enum family f, struct step_th
 	tracker_mark(sf, f, &m);
 }
 
-/* What shows updates here: ranges, unless there are none and operators do. */
+/* Returns the family that shows updates: ranges, unless there are none and operators do. */
 static enum family step_update_family(const struct step_finder *sf)
 {
 	static const enum family operators[] = {FAMILY_UPDATE_OP, FAMILY_PARAM_OP};
@@ -250,9 +249,9 @@ static void step_mark_skipped(struct step_finder *sf, enum family f, struct step
 	tracker_mark(sf, f, &m);
 }
 
-/* The scaler decides once per attempted step, after the optimizer: no update since it last did, but
- * a backward, is a step whose gradients overflowed. Before the first range an operator that others
- * use may be of such a step as well: should ranges come, it was. */
+/* The scaler decides once per attempted step, after the optimizer: if there was a backward but no
+ * update since its last decision, the gradients of the step overflowed. Before the first range, an
+ * operator that other code uses may belong to such a step, too: if ranges follow, it did. */
 static void step_feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	enum family f = step_update_family(sf);
@@ -282,8 +281,8 @@ static void step_feed_op(struct step_finder *sf, struct step_thread *t, const st
 					 : 0;
 	anon_operator(sf, (uint32_t)(t - sf->threads), s->ident);
 	step_feed_mark(sf, f, t, s);
-	t->amp_update |= f == step_update_family(
-				      sf); /* else it may be of an average of the parameters */
+	/* otherwise it may belong to an average of the parameters */
+	t->amp_update |= f == step_update_family(sf);
 }
 
 static void step_lanes_each(struct step_finder *sf, void (*fn)(struct step_finder *, struct lane *))
@@ -304,7 +303,7 @@ static void step_lane_taint(struct step_finder *sf, struct lane *l)
 		l->sum.flags |= STEP_tainted;
 }
 
-/* The group that is open ended before; the step that runs now is not what it seems. */
+/* The open group ended before the gap; the step in progress is unreliable. */
 static void step_lane_gap(struct step_finder *sf, struct lane *l)
 {
 	lane_close(sf, l, false);

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_anon.c - steps of a torch whose ranges carry no name (1.13), found by the order of the
- * ranges.
- *
- * Between two backwards of one thread a plain loop opens ranges for the optimizer's step, zero_grad
- * and the loader; between two micro-batches only the loader's. So where few ranges are the rule and
- * two more come now and then, those backwards end a step; where two or more come every time, each
- * backward does. Where no update shows, each backward does too, but only on the thread that rule E
- * listens to: others may run the nested passes of the first. */
+/* step_anon.c - steps of a torch whose ranges have no name (1.13), found by the order of the
+ * ranges. Between two backwards of one thread a plain loop opens ranges for the optimizer's step,
+ * zero_grad and the loader; between two micro-batches only for the loader. So if few ranges are the
+ * rule and sometimes there are two more, those backwards end a step; if there are always two or
+ * more, each backward does. If no update is visible each backward ends a step, too, but only on the
+ * thread used by rule E: others may run its nested passes. */
 #include "userspace/model/step/step_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define OPENS_MAX    7		   /* more are evaluation */
+#define OPENS_MAX    7		   /* more are an evaluation */
 #define OPENS_UPDATE 2		   /* the optimizer's step and zero_grad */
-#define BASE_SHARE   4		   /* 1 in 4 passes: the rule, not an accident */
-#define SETTLE_PLAIN 8		   /* backwards, when each has an update after it */
-#define SETTLE_STEPS 3		   /* updates, when batches accumulate */
+#define BASE_SHARE   4		   /* 1 in 4 passes: then it is the rule, not an accident */
+#define SETTLE_PLAIN 8		   /* backwards, if each is followed by an update */
+#define SETTLE_STEPS 3		   /* updates, if batches accumulate */
 #define SETTLE_NONE  33		   /* backwards without a sign of an update */
 #define SILENT_NS    1000000000ull /* then another thread has taken over */
 
@@ -27,7 +25,8 @@ void anon_free(struct anon *a)
 	free(a);
 }
 
-/* Without DDP's own: its reducer's were left out (anon_reducer), its forward is one. */
+/* Returns the number of ranges without those of DDP: its reducer's were excluded (anon_reducer),
+ * its forward is one. */
 static uint32_t anon_pass_opens(const struct anon *a, const struct anon_pass *p)
 {
 	return a->reduces && p->opens ? p->opens - 1 : p->opens;
@@ -136,7 +135,7 @@ static void anon_run(struct step_finder *sf, struct anon *a, const struct mark *
 	a->pass = (struct anon_pass){.mark = *m};
 }
 
-/* Ranges begin to be seen: the backwards before the first one had none between them. */
+/* Ranges become visible: backwards before the first one had none between them. */
 static struct anon *anon_start(struct step_finder *sf, uint32_t thread)
 {
 	struct tracker *t = sf->trackers[FAMILY_BACKWARD];
@@ -171,7 +170,7 @@ void anon_backward(struct step_finder *sf, const struct mark *m)
 	if (!a && sf->backward_thread == m->thread + 1) {
 		a = anon_start(sf, m->thread);
 		if (a && a->running && a->pass.mark.end_ns == m->end_ns)
-			return; /* it was among those */
+			return; /* it was one of those */
 	}
 	if (a)
 		anon_run(sf, a, m);
@@ -199,8 +198,8 @@ void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident)
 		a->pass.mark.ident = ident;
 }
 
-/* DDP's reducer opens ranges during the backward, before it says that it is done (on a GPU, from
- * the device's thread). */
+/* DDP's reducer opens ranges during the backward, before it reports its end (on a GPU, from the
+ * device's thread). */
 void anon_reducer(struct step_finder *sf, uint32_t thread)
 {
 	struct anon *a = sf->anon[thread];
@@ -214,8 +213,8 @@ void anon_reducer(struct step_finder *sf, uint32_t thread)
 	a->pass.second_ns = 0;
 }
 
-/* The last backward of a closure is followed by nothing when the process ends; it is complete when
- * it had as many as those before. */
+/* Nothing follows the last backward of a closure when the process ends; it is complete if it had as
+ * many as those before. */
 static void anon_rest(struct step_finder *sf, struct anon *a)
 {
 	struct mark m;
@@ -236,7 +235,7 @@ void anon_finish(struct step_finder *sf)
 
 		if (!a)
 			continue;
-		/* The batch that would have followed was not fetched any more. */
+		/* The next batch was not fetched any more. */
 		if (a->running && !a->settled)
 			anon_count(a, &a->base, &low, &high);
 		a->pass.opens += a->base;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_cycle.c - a process of which nothing else is known waits for its device again and again:
- * that is a cycle of something, and not known to be training. */
+/* step_cycle.c - a process of which nothing else is known waits for its device repeatedly: a cycle
+ * that is not known to be training. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 
 #include "userspace/model/step/step_private.h"
 
-#define CYCLE_NS                                                                                   \
-	1000000000ull /* cycles of waits go on for so long, at least, or until the process ends */
+#define CYCLE_NS 1000000000ull /* waits recur for at least this long, or until the process ends */
 
 static bool cycle_nothing_else(const struct step_finder *sf)
 {
@@ -37,7 +36,8 @@ static void cycle_mark(struct step_finder *sf, uint64_t i)
 	tracker_mark(sf, FAMILY_SYNC, &m);
 }
 
-/* Which probe recurs most: exact where one of them sees more than half of the waits. */
+/* Finds the most frequent probe by majority vote: exact if one of them has more than half of the
+ * waits. */
 static void cycle_vote(struct cycle *c, const char *probe)
 {
 	if (!probe)
@@ -50,8 +50,7 @@ static void cycle_vote(struct cycle *c, const char *probe)
 		c->votes--;
 }
 
-/* The last waits are cycles, and those before them were: they have their numbers, and no times any
- * more. */
+/* The last waits are cycles, and so were those before them: they get numbers, but no times. */
 static void cycle_begin(struct step_finder *sf)
 {
 	struct cycle *c = sf->cycle;
@@ -66,7 +65,7 @@ static void cycle_begin(struct step_finder *sf)
 		cycle_mark(sf, c->n + i);
 }
 
-/* A process that does nothing that is known, but waits for its device again and again. */
+/* Takes a wait of a process that shows nothing else. */
 void cycle_wait(struct step_finder *sf, const struct signal *s)
 {
 	struct cycle *c = sf->cycle;

@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_doubt.c - where the number of a loop's steps cannot be known from outside: why, and which
- * --multiply would make it right.
- *
- * The user's own choice of marker or --multiply is never doubted. */
+/* step_doubt.c - cases in which the number of a loop's steps cannot be known from outside: the
+ * reason, and the --multiply that would correct it. A marker or --multiply chosen by the user is
+ * never doubted. */
 #include "userspace/model/step/step_private.h"
 
 #include <stdio.h>
 
-#define STRAYS		 8 /* at least, and one of so many updates */
+#define STRAYS		 8 /* at least, and one in this number of updates */
 #define STAGE_RETURNS	 2 /* of optimizers that update alone for a while, without batches */
 #define INNER_OPTIMIZERS 4 /* made while the loop runs, at least, ... */
-#define INNER_UPDATES                                                                              \
-	STEP_PERIOD /* ... with fewer updates each: an inner loop, not one training after another  \
-		     */
+/* ... with fewer updates each: an inner loop, not one training after another. */
+#define INNER_UPDATES STEP_PERIOD
 
 enum doubt {
 	DOUBT_NONE,
-	DOUBT_INNER,	/* optimizers are made all the time */
-	DOUBT_LIVES,	/* ... by what they update */
-	DOUBT_LEAD,	/* optimizers take turns, one more often */
+	DOUBT_INNER,	/* optimizers are made repeatedly */
+	DOUBT_LIVES,	/* ... seen by their parameters */
+	DOUBT_LEAD,	/* optimizers alternate, one more often */
 	DOUBT_PHASES,	/* each several times in a row */
-	DOUBT_STAGES,	/* ... for long */
-	DOUBT_PERIOD,	/* a period whose batches prove nothing */
+	DOUBT_STAGES,	/* ... for a long time */
+	DOUBT_PERIOD,	/* a period that its batches do not confirm */
 	DOUBT_ORDER,	/* no fixed order */
 	DOUBT_IDENTITY, /* optimizers of one class cannot be distinguished */
 	DOUBT_STRAYS,	/* updates of another kind than those that count */
 	DOUBT_BATCHES,	/* micro-batches look like steps */
 };
 
-/* Backwards of a step, of the last ones on the average. */
+/* Returns the average number of backwards in the last steps. */
 static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct lane *l)
 {
 	const struct loop *lp = sf->loops[l->loop];
@@ -58,8 +56,8 @@ static enum doubt doubt_unit(const struct unit *u)
 	return u->period > 1 ? DOUBT_PERIOD : DOUBT_ORDER;
 }
 
-/* Micro-batches are distinguished from steps by an update, or by fewer marks of the family than
- * backwards. */
+/* Micro-batches can be distinguished from steps if an update is visible, or if there are fewer
+ * marks of the family than backwards. */
 static bool doubt_batches(const struct step_finder *sf, const struct lane *l)
 {
 	switch (l->family) {
@@ -75,7 +73,7 @@ static bool doubt_batches(const struct step_finder *sf, const struct lane *l)
 	}
 }
 
-/* One class, no batches, and nothing shows whose parameters an update is of. */
+/* One class, no batches, and the parameters of an update are unknown. */
 static bool doubt_identity(const struct step_finder *sf, const struct lane *l)
 {
 	return l->family == FAMILY_RANGES && l->mode == LANE_LOCKED && l->unit.period == 1 &&
@@ -135,7 +133,7 @@ static void doubt_reason_lead(const struct unit *u, char *out, size_t len)
 }
 
 static const char *const doubt_text[] = {
-	/* of those that need no number */
+	/* reasons without a number */
 	[DOUBT_LIVES] =
 		"ambiguous: --multiply N if N updates make a step; what they update changes every few, each counts",
 	[DOUBT_STAGES] =

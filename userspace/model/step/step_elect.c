@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_elect.c - which family of markers counts.
- *
- * Step ranges, as soon as there is one. Another family only when it went through several cycles
- * without them: the first range of a job that accumulates over n batches comes after n
- * backwards. */
+/* step_elect.c - elects the family of markers that counts: step ranges, as soon as there is one;
+ * another family only after several cycles without them, because in a job that accumulates over n
+ * batches the first range comes after n backwards. */
 #include "userspace/model/step/step_private.h"
 
 #include <stddef.h>
@@ -11,14 +9,13 @@
 
 #include "userspace/model/step/step_program.h"
 
-#define CYCLES_FIRST                                                                               \
-	3 /* marks of a family without any of a better one, when none of that was ever seen */
-#define CYCLES_AFTER 8	/* ... when there were some, early on */
-#define CYCLES_SKIPS 24 /* ... when a gradient scaler works: its first steps are often skipped */
+#define CYCLES_FIRST 3	/* marks of a family without any of a better one, if that was never seen */
+#define CYCLES_AFTER 8	/* ... if it was seen, early on */
+#define CYCLES_SKIPS 24 /* ... if a gradient scaler works: its first steps are often skipped */
 /* Backwards without anything better: accumulation over 32 batches must not look like 32 steps. */
 #define BACKWARDS_FIRST 33
 #define BACKWARDS_AFTER 128
-#define BACKWARDS_EACH	4 /* ... and that many times those of one update, on the average */
+#define BACKWARDS_EACH	4 /* ... and this many times those of one update, on average */
 
 static uint64_t step_elect_family_marks(const struct step_finder *sf, enum family f)
 {
@@ -30,7 +27,7 @@ static uint64_t step_elect_family_last(const struct step_finder *sf, enum family
 	return sf->trackers[f] ? sf->trackers[f]->last_seq : 0;
 }
 
-/* Marks of f since the last one of a family of more trust. */
+/* Returns the marks of f since the last one of a more trusted family. */
 static uint64_t step_elect_family_cycles(const struct step_finder *sf, enum family f)
 {
 	return sf->trackers[f] ? sf->trackers[f]->since_better : 0;
@@ -59,8 +56,7 @@ static bool step_elect_operator_family(enum family f)
 	return f == FAMILY_UPDATE_OP || f == FAMILY_PARAM_OP;
 }
 
-/* Operators showed updates at first, and none for many backwards: of an optimizer that was compiled
- * then. */
+/* Operators showed updates at first, and none for many backwards: the optimizer was compiled. */
 static bool step_elect_updates_silent(const struct step_finder *sf)
 {
 	uint64_t updates = step_elect_family_marks(sf, FAMILY_UPDATE_OP) +
@@ -71,8 +67,8 @@ static bool step_elect_updates_silent(const struct step_finder *sf)
 	       since > BACKWARDS_EACH * (sf->operated_backwards / updates);
 }
 
-/* Backwards without an update before they are taken for steps though some operators showed
- * updates. */
+/* Returns the number of backwards without an update before they count as steps although some
+ * operators showed updates. */
 static uint64_t step_elect_backwards_after(const struct step_finder *sf)
 {
 	uint64_t backwards = step_elect_family_marks(sf, FAMILY_BACKWARD),
@@ -91,9 +87,9 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 
 	if ((f == FAMILY_REDUCER || f == FAMILY_PARAM_OP) &&
 	    backwards < 2 * step_elect_family_marks(sf, f))
-		each = true; /* no sign that it separates micro-batches from steps */
-	/* With a gradient scaler, an update that does not come was skipped: one whose gradients are
-	 * not finite any more may skip for ever, and that is no training. */
+		each = true; /* nothing shows that it separates micro-batches from steps */
+	/* With a gradient scaler a missing update was skipped: if gradients stay infinite it may
+	 * skip for ever, and that is not training. */
 	if (after && sf->amps)
 		return UINT64_MAX;
 	/* One signal of it reports many backwards. */
@@ -110,7 +106,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 {
 	uint64_t n = step_elect_family_cycles(sf, f);
 
-	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST) /* the least that is needed */
+	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST) /* the minimum */
 		return false;
 	switch (f) {
 	case FAMILY_RANGES:
@@ -151,7 +147,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	return n >= step_elect_cycles_needed(sf, f);
 }
 
-/* The search is over: what it took goes back, as far as nothing is in it. */
+/* The search is over: frees its memory as far as it is unused. */
 static void step_elect_families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
@@ -165,7 +161,7 @@ static void step_elect_families_spare(struct step_finder *sf)
 	}
 }
 
-/* What was counted so far was no training: steps begin at 1. */
+/* What was counted so far was not training: steps begin at 1. */
 static void step_elect_loop_begin(struct step_finder *sf)
 {
 	struct loop *lp = sf->loops[0];
@@ -196,7 +192,7 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 		lane_forget(t->lanes[i]);
 	}
 	for (int b = 0; b < (int)f;
-	     b++) { /* one of more trust comes back when it makes marks anew */
+	     b++) { /* a more trusted family is elected again when it makes marks again */
 		if (sf->trackers[b])
 			sf->trackers[b]->since_better = 0;
 	}
@@ -216,7 +212,7 @@ void step_take(struct step_finder *sf, enum family f)
 		step_elect_family_elect(sf, f);
 }
 
-/* A mark of a better family: what the lesser ones hold is not needed. */
+/* A mark of a better family: what less trusted ones hold is not needed. */
 static void step_elect_families_forget(struct step_finder *sf, enum family better)
 {
 	for (int f = (int)better + 1; f < FAMILY_COUNT; f++) {
@@ -232,7 +228,7 @@ static void step_elect_families_forget(struct step_finder *sf, enum family bette
 	}
 }
 
-/* What came before belongs to no mark of this family. */
+/* Hits before now belong to no mark of this family. */
 static void step_elect_hits_forget(struct step_finder *sf, enum family f)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++)
@@ -243,8 +239,8 @@ void step_elect(struct step_finder *sf, bool final)
 {
 	if (sf->fixed)
 		return;
-	/* zero_grad and operators come around every update; only ranges clear the others, and
-	 * operators where there are none. */
+	/* zero_grad and operators occur around every update: only ranges clear other families, and
+	 * operators if there are no ranges. */
 	if (step_elect_family_last(sf, FAMILY_RANGES) == sf->seq)
 		step_elect_families_forget(sf, FAMILY_RANGES);
 	else if (sf->elected == FAMILY_UPDATE_OP &&

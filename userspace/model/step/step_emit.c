@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_emit.c - numbers and times of finished steps. */
+/* step_emit.c - numbers and times finished steps. */
 #include "userspace/model/step/step_private.h"
 
 #include <errno.h>
@@ -31,9 +31,9 @@ static void step_loop_remember(struct loop *lp, const struct step *s, struct hit
 	lp->tainted = lp->tainted << 1 | !!(s->flags & STEP_tainted);
 }
 
-/* A search over settings makes an optimizer for each model, whose parameters may lie where the last
- * one's did. Those that are made every few steps train one model, and of several loops it is not
- * known whose they are. An identity that is missing is that of the loop's others. */
+/* A search over settings makes an optimizer for each model, with parameters perhaps at the same
+ * address. Optimizers made every few steps train one model; with several loops it is unknown which
+ * loop they belong to. A missing identity is replaced by that of the loop's other updates. */
 static uint64_t step_optimizer(const struct step_finder *sf, const struct lane *l,
 			       const struct token *t)
 {
@@ -82,7 +82,7 @@ void step_emit(struct step_finder *sf, struct lane *l, const struct group *g)
 	uint32_t flags = g->flags;
 	uint64_t start_ns = lp->start_ns;
 
-	/* A family elected late finds in its hands what another one gave out already. */
+	/* A family elected late holds groups that another family gave out already. */
 	if (lp->nrecent && (l->family == FAMILY_ANON ? g->begin_ns : g->end_ns) <= start_ns)
 		return;
 	if (lane_doubtful(sf, l))

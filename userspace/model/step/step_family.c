@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_family.c - families of markers: what a mark of each says of a step, and what was seen of it
- * so far. */
+/* step_family.c - families of markers: properties of their marks, and what was seen of them so
+ * far. */
 #include "userspace/model/step/step_private.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 #include "userspace/model/step/step_program.h"
 
-#define WAIT_STEPS 8  /* before it is said that each step waits for the device */
-#define WAIT_SHARE 90 /* of the last 32, per cent */
+#define WAIT_STEPS 8  /* steps before it is reported that each of them waits for the device */
+#define WAIT_SHARE 90 /* percentage of the last 32 */
 
 enum step_boundary family_boundary(enum family f)
 {

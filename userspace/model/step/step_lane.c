@@ -13,9 +13,9 @@
 #include <string.h>
 
 #define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
-#define HELD_KEPT  16 /* groups whose room a search leaves behind */
-#define ODD_WINDOW 64 /* tokens within which so many ... */
-#define ODD_LIMIT  4  /* ... misfits mean that there is no fixed order */
+#define HELD_KEPT  16 /* groups whose memory is kept after a search */
+#define ODD_WINDOW 64 /* tokens within which this many ... */
+#define ODD_LIMIT  4  /* ... misfits show that there is no fixed order */
 
 struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop)
 {
@@ -51,8 +51,9 @@ void lane_spare(struct lane *l)
 		l->held = grow_free(l->held, &l->held_cap);
 }
 
-/* One of less trust takes over from step ranges alone, whose first mark clears what it holds; but
- * unnamed ranges are read after the backwards that came before them. */
+/* Returns true if a less trusted family may still take over: only step ranges prevent that, whose
+ * first mark clears what it holds; but unnamed ranges are read after the backwards that came before
+ * them. */
 bool lane_hopes(const struct step_finder *sf, const struct lane *l)
 {
 	if (sf->fixed)
@@ -111,8 +112,8 @@ static void lane_sum_emit(struct step_finder *sf, struct lane *l)
 	step_emit(sf, l, &g);
 }
 
-/* A step runs from one update of the optimizer that leads to the next: it is over when that comes,
- * or nothing for long. Others' updates before the first one make no step of their own. */
+/* A step lasts from one update of the leading optimizer to the next: it ends when that comes, or
+ * after a long silence. Updates of other optimizers before the first one make no step. */
 static void lane_place_led(struct step_finder *sf, struct lane *l, const struct group *g)
 {
 	if (token_leads(&g->token, &l->unit.pattern[0])) {
@@ -124,11 +125,12 @@ static void lane_place_led(struct step_finder *sf, struct lane *l, const struct 
 	lane_group_join(&l->sum, g);
 	if (++l->sum_groups < STEP_PERIOD - 1)
 		return;
-	l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true}; /* it leads no more */
+	/* it does not lead any more */
+	l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
 	lane_sum_emit(sf, l);
 }
 
-/* One group, in its place: known to fit. */
+/* Adds one group that fits. */
 static void lane_place(struct step_finder *sf, struct lane *l, const struct group *g)
 {
 	if (g->skipped) {
@@ -142,7 +144,7 @@ static void lane_place(struct step_finder *sf, struct lane *l, const struct grou
 	}
 }
 
-/* A group that belongs to no step of the pattern. */
+/* Gives out a group that belongs to no step of the pattern. */
 static void lane_place_alone(struct step_finder *sf, struct lane *l, const struct group *g)
 {
 	lane_sum_emit(sf, l);
@@ -160,7 +162,7 @@ static uint32_t lane_held_tokens(const struct lane *l, struct token *out, uint32
 	return n;
 }
 
-/* An update before the process's first backward only sets up the optimizer's state (checkpoint
+/* An update before the process's first backward only initializes the optimizer's state (checkpoint
  * loaders do that), unless no backward ever comes (evolution strategies). */
 static void lane_held_drop_setup(struct step_finder *sf, struct lane *l)
 {
@@ -174,7 +176,7 @@ static void lane_held_drop_setup(struct step_finder *sf, struct lane *l)
 	lane_held_drop(l, n);
 }
 
-/* An optimizer is alone from here on: so were others before, and perhaps this one. */
+/* An optimizer updates alone from now on: others did so before, and perhaps this one. */
 static void lane_stage(struct lane *l, const struct token *t)
 {
 	if (!t->ident || t->fetched || token_same_optimizer(t, &l->stages[0]))
@@ -185,9 +187,9 @@ static void lane_stage(struct lane *l, const struct token *t)
 	l->stages[0] = *t;
 }
 
-/* The lock: what is held is given out; u->from and u->first are indices of it. Groups before the
- * first whole step are what was seen of one at attach; later, after a change of pattern, they add
- * to no step. */
+/* Locks the loop and gives out what is held; u->from and u->first are indexes of it. Groups before
+ * the first complete step are the rest of a step at attach; later, after a change of pattern, they
+ * add to no step. */
 static void lane_lock(struct step_finder *sf, struct lane *l, const struct unit *u)
 {
 	bool first_time = l->mode == LANE_LEARNING, attached = first_time && !sf->config.from_start;
@@ -231,7 +233,7 @@ static bool lane_odd_often(struct lane *l)
 	return l->odd[ODD_LIMIT - 1] && l->tokens - l->odd[ODD_LIMIT - 1] <= ODD_WINDOW;
 }
 
-/* While relearning: does the old pattern go on? Then what came between are steps of their own. */
+/* While relearning: if the old pattern continues, the groups in between are steps of their own. */
 static bool lane_resume(struct step_finder *sf, struct lane *l, const struct token *t, uint32_t n)
 {
 	uint32_t size = l->unit.size, need = size + 1;
@@ -292,7 +294,7 @@ static bool lane_fits(const struct lane *l, const struct group *g)
 	       token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
 }
 
-/* Tokens that follow no order may come to follow one: another stage of the training began. */
+/* Tokens without an order may get one: another stage of the training began. */
 static void lane_recheck(struct step_finder *sf, struct lane *l)
 {
 	struct token t[STEP_TOKENS];
@@ -309,7 +311,7 @@ static void lane_recheck(struct step_finder *sf, struct lane *l)
 		u = (struct unit){.size = 1, .ambiguous = true};
 	if (u.lead && l->unit.lead && !token_same_optimizer(&u.pattern[0], &l->unit.pattern[0]) &&
 	    unit_follow(&l->unit, t, STEP_TOKENS, &u))
-		return; /* of several that could lead, the one that did so far */
+		return; /* of several that could lead, the one that led so far */
 	u.any = u.size == 1 && !u.lead;
 	if (l->unit.lead && !u.lead)
 		lane_sum_emit(sf, l);
@@ -352,7 +354,7 @@ static bool lane_history(struct step_finder *sf, struct lane *l, const struct to
 	return true;
 }
 
-/* The identity of the newest token: where it is missing, that of the one a period before. */
+/* Returns the identity of the newest token; if it is missing, that of the token a period before. */
 static uint64_t lane_ident(const struct lane *l, const struct token *t)
 {
 	const struct token *before;
@@ -400,7 +402,7 @@ void lane_digest(struct step_finder *sf, struct lane *l)
 
 /* ---- from marks to groups -------------------------------------------------------------------- */
 
-/* Each mark of the open group was an update of its own. */
+/* Each mark of the open group was a separate update. */
 static void lane_split(struct step_finder *sf, struct lane *l)
 {
 	struct group g = l->group, one = g;
@@ -484,7 +486,7 @@ static void lane_group_add(struct lane *l, const struct mark *m)
 void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 {
 	bool fetched = m->fetch_seq > l->last_seq;
-	/* Two loops taken for one so far: what a thread did for itself is no part of another's
+	/* Two loops that were treated as one: a thread's own work is not part of another thread's
 	 * update. */
 	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
 	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
@@ -496,7 +498,7 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 				       : !l->any && !*sf->loops[l->loop]->name)
 		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
 		       sizeof(sf->loops[l->loop]->name));
-	/* Its batch may have been fetched unseen. */
+	/* Its batch may have been fetched before observation resumed. */
 	if (l->unwatched && l->mode == LANE_LOCKED)
 		fetched |= l->unit.pattern[l->sum_groups].fetched;
 	l->unwatched = false;
@@ -509,7 +511,7 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 		lane_group_open(l, m, fetched);
 	} else if (l->open) {
 		lane_group_add(l, m);
-	} else { /* its group was given out a while ago: no new step */
+	} else { /* its group was given out already: not a new step */
 		l->rest = hits_add(l->rest, m->hits);
 		return;
 	}
@@ -524,14 +526,14 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 	}
 }
 
-/* Nothing joins a step any more whose end would be the next one's beginning. */
+/* After a silence nothing joins a step whose end would be the start of the next one. */
 void lane_still(struct step_finder *sf, struct lane *l)
 {
 	if (l->live && l->unit.lead && l->sum_groups)
 		lane_sum_emit(sf, l);
 }
 
-/* The process ended: what is held is read as well as it can be. */
+/* The process ended: interprets what is held as well as possible. */
 void lane_finish(struct step_finder *sf, struct lane *l)
 {
 	struct token t[STEP_TOKENS];

@@ -27,8 +27,8 @@
 #include <string.h>
 
 #define DEAF_NS	      10000000000ull
-#define TAKES_OVER    8	 /* runs without one of the program that counts */
-#define TAKES_UNKNOWN 64 /* ... when nothing is known of either */
+#define TAKES_OVER    8	 /* runs without one of the elected program */
+#define TAKES_UNKNOWN 64 /* ... if nothing is known of either */
 #define SAME_GAPS     3
 
 static void exec_forget_held(struct exec *e, uint32_t from)
@@ -63,7 +63,7 @@ static uint32_t program_reuse(struct exec *e)
 	return idle;
 }
 
-/* As far as is known of it alone. */
+/* Returns whether the program trains, judged by it alone. */
 static void program_trains(struct exec *e, const struct exec_program *p)
 {
 	bool doubted = p->content == CONTENT_GRADIENT && !program_says_train(p->name) &&
@@ -120,10 +120,10 @@ static uint32_t program_of(struct step_finder *sf, struct exec *e, uint64_t iden
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-/* Content first: a program without a gradient trains nothing, whatever it is called, but for one
- * whose name leaves no doubt (its author wrote the derivatives out). One with a gradient trains
- * where a state is fed back, or its first input changes: the weights, or data that it is given
- * first, which cannot be distinguished. By its name alone one trains whose content is not known. */
+/* Content counts first: a program without a gradient does not train, whatever its name, unless the
+ * name is unambiguous (the author wrote the derivatives). A program with a gradient trains if a
+ * state is fed back, or its first input changes: the weights, or data in that position, which
+ * cannot be distinguished. The name alone counts if the content is unknown. */
 static void exec_evidence(struct exec *e, const struct exec_pick *p)
 {
 	bool gradient = false, moves = false, hinted = false;
@@ -149,7 +149,7 @@ static void exec_evidence(struct exec *e, const struct exec_pick *p)
 	e->by_moves = e->by_content && !hinted;
 }
 
-/* It ran once, right before the first step, and is called like it. */
+/* It ran once, directly before the first step, and has a similar name. */
 static bool exec_first_graph(const struct exec *e, uint32_t program)
 {
 	const struct exec_program *p = &e->program[program];
@@ -176,7 +176,7 @@ static void exec_elect(struct exec *e, const struct exec_pick *p)
 	e->nmicro = 0;
 }
 
-/* Places all runs that are held; those before the first run of the cycle were the start. */
+/* Assigns all held runs; those before the first run of the cycle were the start. */
 static void exec_place_held(struct step_finder *sf, struct exec *e)
 {
 	uint32_t n = e->nheld, first = 0;
@@ -225,13 +225,13 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 	if (sf->elected != FAMILY_EXECUTE)
 		step_take(sf, FAMILY_EXECUTE);
 	exec_place_held(sf, e);
-	if (again) /* what ran between those was not held */
+	if (again) /* runs in between were not held */
 		e->blocks_at = e->steps;
 }
 
-/* ---- others, after the lock ------------------------------------------------------------------ */
+/* ---- other programs, after the lock ---------------------------------------------------------- */
 
-/* It never trained so far, or the program that did runs no more. */
+/* It never trained so far, or the program that did has stopped running. */
 static bool exec_other_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
@@ -261,7 +261,7 @@ static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 		exec_lock(sf, e, &p);
 }
 
-/* It comes every so many steps, each time: those were parts of its cycle. */
+/* The program runs regularly, once in a number of steps: its runs were parts of the cycle. */
 static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_program *p = &e->program[r->program];
@@ -287,7 +287,7 @@ static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct
 	return true;
 }
 
-/* More is known of the programs that count. */
+/* More is known of the elected programs. */
 static void exec_evidence_again(struct step_finder *sf, struct exec *e)
 {
 	struct exec_pick p = {.program = e->elected, .micro = e->micro};
@@ -335,7 +335,7 @@ static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct
 	exec_later_check(sf, e, false);
 }
 
-/* Looking costs; where it is not settled soon it is looked for now and then. */
+/* Checking is expensive: if there is no quick decision it is done only now and then. */
 static bool exec_check_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;
@@ -364,7 +364,7 @@ static struct exec *exec_of(struct step_finder *sf)
 	return sf->exec;
 }
 
-/* Drops the runs that a layer above reported before this one was seen. */
+/* Drops the runs reported by a higher layer before this one was seen. */
 static void exec_layer(struct exec *e, uint32_t layer)
 {
 	uint32_t kept = 0;
@@ -414,7 +414,7 @@ static void exec_run(struct step_finder *sf, const struct signal *s)
 		exec_run_learning(sf, e, &r);
 }
 
-/* A program was compiled, or its name was read. It may have run before; count: its number until
+/* A program was compiled, or its name was read. It may have run before; count: its identity until
  * then. */
 static void exec_compiled(struct step_finder *sf, const struct signal *s)
 {
@@ -486,7 +486,7 @@ void exec_tick(struct step_finder *sf)
 	exec_flush(sf, e, false);
 }
 
-/* Completions may have come meanwhile. */
+/* Completions may have been missed. */
 void exec_gap(struct step_finder *sf)
 {
 	struct exec *e = sf->exec;
@@ -517,7 +517,7 @@ void exec_finish(struct step_finder *sf)
 		exec_report_block(e, &e->block, 0, 0);
 }
 
-/* Where the plugin's table shows programs, the layers above show the same ones. */
+/* If the plugin's table shows programs, the layers above show the same ones. */
 static void programs_count(struct step_finder *sf, const struct signal *s)
 {
 	if (s->kind != SIGNAL_COMPILE || !s->made || s->layer < sf->programs.layer)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_elect.c - which of the programs that run ends a step: see step_program.c. */
+/* step_program_elect.c - decides which program ends a step: see step_program.c. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/model/step/step_program.h"
 
 #define RUNS_SINGLE 8  /* of a program that is the whole cycle */
-#define RUNS_PART   65 /* ... that calls itself a part: what it is part of may come yet */
-#define RUNS_CYCLE  3  /* of one whose cycle holds others */
+#define RUNS_PART   65 /* ... whose name says that it is a part: the rest may still come */
+#define RUNS_CYCLE  3  /* of one whose cycle contains others */
 #define RUNS_PAIR   4
 #define RUNS_LEAST  3
 #define RUNS_WAIT   33
-#define RUNS_ALIKE  64 /* of a program that has the name of the one that counts, at the least */
-#define RUNS_PACE   16 /* ... whose pace is known */
-#define PACE_MOVES  32 /* one run moves it by such a part */
-#define GAPS_LAST   8  /* gaps between runs that are looked at */
+#define RUNS_ALIKE  64 /* of a program with the name of the elected one, at least */
+#define RUNS_PACE   16 /* ... if its pace is known */
+#define PACE_MOVES  32 /* one run changes the pace by this fraction at most */
+#define GAPS_LAST   8  /* gaps between runs that are examined */
 
-struct survey { /* of the runs that are held */
+struct survey { /* statistics of the held runs */
 	uint32_t n[EXEC_PROGRAMS];
 	uint32_t first[EXEC_PROGRAMS];
 	uint64_t time_ns[EXEC_PROGRAMS]; /* from each run to the next one of any program */
@@ -35,8 +35,8 @@ static void exec_elect_survey_make(const struct exec *e, struct survey *sv)
 	}
 }
 
-/* How often `a` ran between two runs of `u`, where that is the same each time but once in the last
- * few; else 0. *ret_gaps: so many gaps there are. */
+/* Returns how often `a` ran between two runs of `u`, if that is constant except once in the last
+ * few gaps; otherwise 0. *ret_gaps: the number of gaps. */
 static uint32_t exec_elect_runs_between(const struct exec *e, uint32_t u, uint32_t a,
 					uint32_t *ret_gaps)
 {
@@ -75,7 +75,7 @@ bool exec_ends(const struct exec_program *u, const struct exec_program *a)
 		return true;
 	if ((u->class == PROGRAM_STEP) != (a->class == PROGRAM_STEP))
 		return u->class == PROGRAM_STEP;
-	/* What trains is part of what comes next; what evaluates or logs is not. */
+	/* A program that trains is part of what follows; one that evaluates or logs is not. */
 	if (a->traced >= RUNS_PAIR && u->class == PROGRAM_OTHER)
 		return u->given * 2 >= u->runs;
 	/* An update takes the parameters, their gradients and the optimizer's state. */
@@ -108,7 +108,7 @@ static uint32_t exec_elect_pick_base(const struct exec *e, const struct survey *
 	return best;
 }
 
-/* Another program whose cycle holds several runs of the base, or of which the base's cycle does. */
+/* Finds a program whose cycle contains several runs of the base, or the reverse. */
 static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 				  struct exec_pick *p)
 {
@@ -135,8 +135,7 @@ static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 	}
 }
 
-/* If two programs train (a GAN), the last one ends the step; the first run that is held began a
- * cycle. */
+/* If two programs train (a GAN), the last one ends the step; the first held run began a cycle. */
 static bool exec_elect_member_better(const struct exec *e, const struct survey *sv,
 				     uint32_t program, uint32_t than)
 {
@@ -152,7 +151,8 @@ static bool exec_elect_member_better(const struct exec *e, const struct survey *
 	return p->inputs > q->inputs;
 }
 
-/* Those that run in each cycle; of those that run once and may end it, the step is the largest. */
+/* Finds the programs that run in each cycle; of those that run once and may end it, the largest is
+ * the step. */
 static void exec_elect_pick_members(const struct exec *e, const struct survey *sv,
 				    struct exec_pick *p)
 {
@@ -176,7 +176,7 @@ static void exec_elect_pick_members(const struct exec *e, const struct survey *s
 	p->member[p->program] = p->member[base] = true;
 }
 
-/* Another one ran among its runs that may turn out to end a longer cycle. */
+/* Another program ran among its runs and may prove to end a longer cycle. */
 static bool exec_elect_pick_waits(const struct exec *e, const struct survey *sv,
 				  const struct exec_pick *p)
 {
@@ -237,8 +237,8 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	if (e->begun == i && p->runs && begin_ns > e->begun_ns) {
 		uint64_t ns = begin_ns - e->begun_ns;
 
-		/* The least of a few, which a busy machine disturbs; of many the middle, as after
-		 * one that came late another seems short. */
+		/* With few gaps the shortest, because a busy machine lengthens some; with many the
+		 * median, because after a late run the next gap seems short. */
 		if (p->paced < RUNS_PACE)
 			p->pace_ns = p->pace_ns && p->pace_ns < ns ? p->pace_ns : ns;
 		else if (ns > p->pace_ns)
@@ -251,9 +251,9 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	e->begun_ns = begin_ns;
 }
 
-/* Keras calls what trains and what evaluates alike: where the other one runs it evaluates, and the
- * first comes back. Not where a third of that name runs between its own, which are its evaluations;
- * nor where it has run as long as the first did. */
+/* Keras uses the same names for training and evaluation: if the other program evaluates, the first
+ * one comes back. Not if a third program of that name runs between its runs, which is its
+ * evaluation; nor if it has run for as long as the first did. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
@@ -261,7 +261,7 @@ bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 	const char *name = o->name;
 	bool ran = false, left = false;
 
-	/* A training goes back through what an evaluation only goes forward. */
+	/* Training also runs backward, so it is slower than an evaluation. */
 	if (paced && o->pace_ns * 3 <= was->pace_ns * 2)
 		return false;
 	if (paced && was->pace_ns * 2 <= o->pace_ns)

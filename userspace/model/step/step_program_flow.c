@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_flow.c - the inputs of programs: one whose first output is its next run's first
- * input updates a state, and so it trains. The probes that show inputs may be given up where they
- * cost much, once nothing depends on them. */
+/* step_program_flow.c - the inputs of programs: a program whose first output is the first input of
+ * its next run updates a state, so it trains. The probes that show inputs may be removed if they
+ * cost much and nothing depends on them any more. */
 #include "userspace/model/step/step_program.h"
 
-#define FED_RUNS    7	 /* before the flow of states is believed, most of those: */
+#define FED_RUNS    7	 /* runs before the flow of states is trusted, most of which show it: */
 #define FED_SHARE   4	 /* 3 in 4 */
-#define FED_INPUTS  4	 /* fewer arguments are no weights with a batch */
-#define FLOW_RUNS   64	 /* what a program is fed with is known by then ... */
-#define FLOW_LATELY 256	 /* ... and it is one that still runs: so many runs are looked back */
-#define FLOW_HELD   3072 /* runs for which that is waited for, of EXEC_HELD and EXEC_LATER */
+#define FED_INPUTS  4	 /* with fewer arguments it does not take weights and a batch */
+#define FLOW_RUNS   64	 /* runs after which the origin of a program's input is known ... */
+#define FLOW_LATELY 256	 /* ... if it still runs: this many runs are examined */
+#define FLOW_HELD   3072 /* runs for which the decision is delayed, of EXEC_HELD and EXEC_LATER */
 
-#define CONTENT_NS                                                                                 \
-	300000000ull /* what a program computes is known by then: it is read when it runs first    \
-		      */
+/* A program's content is read at its first run and known after this time. */
+#define CONTENT_NS 300000000ull
 
 bool exec_moves(const struct exec_program *p)
 {
@@ -44,8 +43,8 @@ void exec_flow(struct exec *e, struct exec_program *p, const struct signal *s)
 		e->program[from].given++;
 }
 
-/* Returns true when records that show whether the program trains are still to come. Probes that
- * were given up are attached again as soon as they are needed. */
+/* Returns true when records that show whether the program trains are still expected. Probes that
+ * were removed are attached again as soon as they are needed. */
 bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program];
@@ -56,7 +55,8 @@ bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
 	       e->nheld < FLOW_HELD;
 }
 
-/* Only programs that still run count: nothing more comes of those that only ran at the start. */
+/* Only programs that still run count: nothing more is expected of those that only ran at the
+ * start. */
 static bool exec_wants_flow(const struct exec *e)
 {
 	if (!e->locked)

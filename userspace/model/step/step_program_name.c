@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_name.c - what a program's name says of it: JAX names a program "jit_" and the
+/* step_program_name.c - classifies a program by its name: JAX names a program "jit_" and the
  * function's name, TensorFlow "__inference_", the function's name and a number. */
 #include "userspace/model/step/step_program.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* Functions of jax.numpy and primitives that run on their own where no jit is around them
- * (jax/_src/lax, jax/_src/numpy, jax/_src/random.py). */
+/* Functions of jax.numpy and primitives that are compiled separately outside of jit (jax/_src/lax,
+ * jax/_src/numpy, jax/_src/random.py). */
 static const char *const jax_own[] = {
 	"abs",	      "absolute", "add",       "all",	      "amax",	     "amin",
 	"and",	      "any",	  "append",    "arange",      "argmax",	     "argmin",
@@ -52,7 +52,7 @@ static const char *const word_aside[] = {"log",	 "metric", "summar", "save",   "
 					 "swa",	 "plot",   "print",  "copy",   "norm"};
 static const char *const word_begin[] = {"init", "creat", "setup", "make"};
 static const char *const word_update[] = {"updat", "optim", "fit", "learn", "sgd", "adam"};
-/* What an agent or its world does between two updates. */
+/* Actions of an agent or its environment between two updates. */
 static const char *const word_act[] = {"act",  "policy",  "rollout", "env",    "simul",
 				       "play", "collect", "explor",  "q_value"};
 static const char *const word_step[] = {"step"};
@@ -62,7 +62,7 @@ static const char *const word_grad[] = {"grad", "backward", "bwd"};
 static const char *const word_train[] = {"train"};
 static const char *const word_and[] = {"and", "with", "then"};
 
-/* Where a word of the name begins so; NULL: none does. */
+/* Returns the word of the name that begins with one of these; NULL: there is none. */
 static const char *name_at(const char *name, const char *const *words, size_t n)
 {
 	bool start = true;
@@ -135,7 +135,7 @@ enum program_class program_classify(const char *name)
 	if (!strncmp(name, "__inference_", 12) || !strncmp(name, "__forward_", 10)) {
 		name = strchr(name + 2, '_');
 		class = name_words(name);
-		/* A loss alone: the gradient that is taken of it has a function of its own. */
+		/* Only a loss: its gradient is a separate function. */
 		if (class == PROGRAM_PART && !HAS(name, word_micro) && !HAS(name, word_grad))
 			return PROGRAM_OTHER;
 		return class;
@@ -148,9 +148,8 @@ enum program_class program_classify(const char *name)
 		if (name_own(rest + (*rest == '_')))
 			return PROGRAM_INTERNAL;
 		class = name_words(rest);
-		/* JAX's own functions begin with "_"; so may the author's, and what pmap() makes of
-		 * them is
-		 * "_fun" (jax/_src/pmap.py). */
+		/* JAX's own functions begin with "_", but so may the author's; pmap() names
+		 * programs "_fun" (jax/_src/pmap.py). */
 		if (*rest == '_' && (class == PROGRAM_OTHER || class == PROGRAM_ASIDE) &&
 		    strncmp(rest, "_lambda", 7) != 0 && strcmp(rest, "_fun") != 0)
 			return PROGRAM_INTERNAL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_step.c - from runs whose program is known to steps: the time between them, when the
- * device had completed them, and how steps are described. */
+/* step_program_step.c - turns runs of elected programs into steps: the time between them, their
+ * completion on the device, and the description of steps. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +9,20 @@
 #include "userspace/base/order.h"
 #include "userspace/model/step/step_program.h"
 
-/* An evaluation by programs whose names do not say so: runs of one, or of several ... */
+/* An evaluation by programs whose names do not show it: this many runs of one, or of several ... */
 #define BLOCK_RUNS  3
 #define BLOCK_MIXED 16
-#define BLOCK_RARE                                                                                 \
-	4 /* ... between one of so many steps, at the most; else it is the loop's own              \
-	   */
+/* ... between at least this many steps; otherwise it is part of the loop. */
+#define BLOCK_RARE 4
 #define DEAF_STEPS 32
-#define LOST_DONES 2 /* later completions that came: this one was lost */
+#define LOST_DONES 2 /* later completions that arrived: then this one was lost */
 #define SAME_GAPS  3
-/* Confidence if only its name says that a program trains, or if only a changing first input
- * (weights or data) says that its gradient updates something ... */
-#define WEAK 0.8
-#define CONTENT_ALONE                                                                              \
-	0.9 /* ... or where it computes a gradient, and what that is for is not seen */
+/* Confidence if only its name shows that a program trains, or if only a changing first input
+ * (weights or data) shows that its gradient updates something ... */
+#define WEAK	      0.8
+#define CONTENT_ALONE 0.9 /* ... or if it computes a gradient and the use of that is not seen */
 
-/* ---- steps that are given on ----------------------------------------------------------------- */
+/* ---- giving out steps ------------------------------------------------------------------------ */
 
 double exec_doubt(const struct exec *e)
 {
@@ -45,7 +43,7 @@ static void exec_step_span_add(struct exec *e, const struct exec_block *b, uint6
 	e->span[e->nspans++] = (struct exec_span){from_ns, to_ns, b->tid, idle};
 }
 
-/* When the last run of it ended is not known: it took as long as those before it. */
+/* If the end of the last run is unknown, it took as long as those before it. */
 static uint64_t exec_step_block_end(const struct exec_block *b, uint64_t end_ns)
 {
 	uint64_t run_ns = b->runs > 1 ? (b->end_ns - b->begin_ns) / (b->runs - 1) : 0;
@@ -53,8 +51,7 @@ static uint64_t exec_step_block_end(const struct exec_block *b, uint64_t end_ns)
 	return run_ns && b->end_ns + run_ns < end_ns ? b->end_ns + run_ns : end_ns;
 }
 
-/* end_ns: where the step that follows ends; 0: none does. usual_ns: what a step takes; 0: not
- * known. */
+/* end_ns: end of the step that follows; 0: none. usual_ns: usual step time; 0: unknown. */
 void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_ns,
 		       uint64_t usual_ns)
 {
@@ -101,7 +98,7 @@ static void step_give(struct step_finder *sf, struct exec *e, const struct exec_
 		lp->used = true;
 		lp->start_ns = e->first_ns;
 	}
-	if (m.end_ns <= e->last_ns) /* a completion that the device reported out of order */
+	if (m.end_ns <= e->last_ns) /* the device reported completions out of order */
 		m.end_ns = e->last_ns + 1;
 	exec_report_block(e, &s->eval, m.end_ns, exec_step_loop_usual_ns(lp));
 	e->last_ns = m.end_ns;
@@ -120,7 +117,7 @@ static bool step_waits(const struct exec *e, uint32_t i)
 	return later < LOST_DONES;
 }
 
-/* all: whatever they wait for. */
+/* all: also steps that still wait for something. */
 void exec_flush(struct step_finder *sf, struct exec *e, bool all)
 {
 	uint32_t n = 0;
@@ -158,9 +155,9 @@ static void exec_pending_add(struct step_finder *sf, struct exec *e, const struc
 	exec_flush(sf, e, false);
 }
 
-/* ---- runs, once it is known what they are ---------------------------------------------------- */
+/* ---- runs, once they can be assigned --------------------------------------------------------- */
 
-/* One program again and again, or two and more of them long enough. */
+/* Several runs of one program, or of two and more for long enough. */
 static bool exec_step_block_counts(const struct exec_block *b)
 {
 	return b->runs >= (b->mixed ? BLOCK_MIXED : BLOCK_RUNS) && !b->trains;
@@ -174,7 +171,7 @@ bool exec_evaluates(const struct exec *e)
 			    (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
 }
 
-/* Not Keras' validation, which bears the training's name. */
+/* Excludes Keras' validation, which has the training's name. */
 static bool exec_step_block_trains(const struct exec *e, const struct exec_program *p)
 {
 	return p->class == PROGRAM_STEP && !program_akin(p->name, e->program[e->elected].name);
@@ -231,7 +228,7 @@ void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r
 	}
 	p->at_step = e->steps;
 	e->nmicro += r->program == e->micro;
-	/* It turned out to run in each cycle. */
+	/* It proved to run in each cycle. */
 	p->member |= gap == 1 && p->same >= SAME_GAPS && p->class != PROGRAM_EVAL;
 	if (r->program != e->micro)
 		exec_step_block_add(e, r);
@@ -257,7 +254,7 @@ void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_
 	free(held);
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void exec_step_describe_cycle(const struct exec *e, struct step_state *st)
 {
@@ -320,7 +317,7 @@ void exec_describe(const struct step_finder *sf, struct step_state *st)
 			 "; times are of the calls");
 }
 
-/* ---- as the finder asks ---------------------------------------------------------------------- */
+/* ---- queries by the step finder -------------------------------------------------------------- */
 
 int step_finder_evaluation(struct step_finder *sf, uint32_t *ret_tid, uint64_t *ret_begin_ns,
 			   uint64_t *ret_end_ns, bool *ret_idle)

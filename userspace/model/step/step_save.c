@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save.c - state of the step finder as bytes. It requires everything that other files rely on
- * when they index. */
+/* step_save.c - state of the step finder as bytes. Checks everything that other files rely on when
+ * they use indexes. */
 #include "userspace/model/step/step_program.h"
 
 void step_config_archive(struct archive *a, struct step_config *cfg)

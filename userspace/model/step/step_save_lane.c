@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save_lane.c - state of one training loop as bytes. It requires everything that step_lane.c
- * relies on when it indexes. */
+/* step_save_lane.c - state of one loop candidate as bytes. Checks everything that step_lane.c
+ * relies on when it uses indexes. */
 #include "userspace/model/step/step_private.h"
 
 static void step_token_archive(struct archive *a, struct token *t)
@@ -23,8 +23,8 @@ void group_archive(struct archive *a, struct group *g)
 	archive_number(a, &g->skipped);
 }
 
-/* from and first are indices of the tokens that the unit was learnt from; nothing reads them after
- * the lock. */
+/* from and first are indexes of the tokens that the unit was learnt from; they are unused after the
+ * lock. */
 static void step_unit_archive(struct archive *a, struct unit *u)
 {
 	archive_below(a, &u->period, STEP_PERIOD + 1);
@@ -40,7 +40,7 @@ static void step_unit_archive(struct archive *a, struct unit *u)
 		step_token_archive(a, &u->pattern[i]);
 }
 
-/* Where the marks of the open group ended: what a split makes groups of. */
+/* End times of the marks of the open group, from which a split makes groups. */
 static void step_ends_archive(struct archive *a, struct lane *l)
 {
 	uint32_t n = l->open ? l->group.updates : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_state.c - what is known of a loop, in words. */
+/* step_state.c - the state of a loop as text. */
 #include "userspace/base/plural.h"
 #include "userspace/model/step/step_private.h"
 
@@ -11,10 +11,10 @@
 
 #include "userspace/model/step/step_program.h"
 
-#define SILENT_NS	30000000000ull /* at least, before a loop that stands still is suspect */
+#define SILENT_NS	30000000000ull /* at least, before a silent loop is suspect */
 #define SILENT_STEPS	10
 #define CONFIDENCE_B	0.95
-#define CONFIDENT_STEPS 8 /* of tier B */
+#define CONFIDENT_STEPS 8 /* for tier B */
 #define AMBIGUOUS	0.8
 
 const char *const tier_name[TIER_COUNT] = {[TIER_NONE] = "", [TIER_A] = "A", [TIER_B] = "B"};
@@ -82,7 +82,7 @@ static uint64_t state_loop_median(struct loop *lp)
 	return ns[n / 2];
 }
 
-/* Only a loop that may be silent for too long pays for the median. */
+/* Computes the median only for a loop that may have been silent for too long. */
 static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 {
 	uint64_t since_ns = silence_ns(sf, lp->start_ns);
@@ -91,8 +91,8 @@ static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 	       since_ns / SILENT_STEPS >= state_loop_median(lp);
 }
 
-/* If a step may have begun before it was seen, or records of it were lost, its hits are not all
- * known. */
+/* If a step may have begun before it was observed, or records of it were lost, its hits are
+ * incomplete. */
 static bool step_is_whole(const struct loop *lp, uint32_t back, bool first_counts)
 {
 	return back + 1 < lp->nrecent ? back >= 32 || !(lp->tainted >> back & 1) : first_counts;
@@ -145,7 +145,7 @@ static bool state_classes_without_step(const struct step_finder *sf)
 	return false;
 }
 
-/* What finds the steps, as people call it: a probe by its id. */
+/* Returns the name of the marker for users; a probe by its id. */
 static const char *state_marker_name(const struct step_finder *sf)
 {
 	if (sf->elected == FAMILY_PROBE && *sf->config.probe_id)
@@ -165,7 +165,7 @@ static void state_marker(const struct step_finder *sf, const struct loop *lp, st
 		snprintf(st->marker + len, sizeof(st->marker) - len, "#%s", lp->name);
 }
 
-/* The user's word is taken: whether each hit is a step is not looked into. */
+/* The user's choice is accepted: whether each hit is a step is not checked. */
 static void state_reason_fixed(const struct step_finder *sf, struct step_state *st)
 {
 	size_t len = sizeof(st->reason);
@@ -301,7 +301,7 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 	return sf->fetched || sf->zero_grad ? STATE_STARTING : STATE_IDLE;
 }
 
-/* Confidence of a loop's steps, 0 to 1. A marker that the user chose leaves no doubt. */
+/* Confidence of a loop's steps, 0 to 1. With a marker that the user chose there is no doubt. */
 static double state_confidence(const struct step_finder *sf, const struct loop *lp,
 			       const struct lane *l, enum step_tier tier)
 {

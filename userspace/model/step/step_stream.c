@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_stream.c - which training loop a mark belongs to.
- *
- * Threads that never run a backward (hooks, pools) work for the first loop. One that does may go on
- * with the first loop (which was started elsewhere, or changes threads from step to step), or run
- * one of its own beside it. In the first case no thread's mark ever lies between the backward and
- * the mark of another; in the second it happens sooner or later, whenever the scheduler interrupts
- * a step. So all marks are held from the thread's first one until that was seen, or threads took
- * turns so often without it that it cannot be chance, or the others are silent. */
+/* step_stream.c - assigns marks to training loops. Threads that never run a backward (hooks, pools)
+ * work for the first loop. A thread that does may continue the first loop (which was started
+ * elsewhere, or changes threads from step to step), or run its own loop in parallel. In the first
+ * case a mark of another thread never lies between a thread's backward and its mark; in the second
+ * this happens sooner or later, when the scheduler interrupts a step. So all marks are held from
+ * the thread's first one until that was seen, or until threads alternated so often without it that
+ * it cannot be chance, or until the other threads are silent. */
 #include "userspace/model/step/step_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS_SERIAL                                                                               \
-	32 /* turns without an overlap: one loop. A step is cut in 1 of 3 turns, or more */
+/* Turns without an overlap: one loop. Separate loops overlap in at least 1 of 3 turns. */
+#define TURNS_SERIAL 32
 #define SILENT_MARKS 8 /* marks of a new thread ... */
 #define SILENT_NS                                                                                  \
-	1000000000ull /* ... after which threads silent for so long are taken to be done */
+	1000000000ull /* ... after which threads that were silent this long count as finished */
 #define RARE_MARKS 4
-#define QUEUE_KEPT 8 /* marks whose room is kept when all were routed */
+#define QUEUE_KEPT 8 /* marks whose memory is kept when all were assigned */
 
 void tracker_free(struct tracker *t)
 {
@@ -54,7 +53,7 @@ bool thread_listens(const struct step_finder *sf, enum family f, const struct st
 	return !free_ones || !(to->owns & 1u << f);
 }
 
-/* Index of the lane, made when it is not there yet; -1: no memory. */
+/* Returns the index of the lane, which is made if it is missing; -1: no memory. */
 static int tracker_lane(struct step_finder *sf, struct tracker *t, enum family f, uint32_t n)
 {
 	struct loop *lp;
@@ -93,8 +92,8 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 		sf->nloops = t->nlanes;
 }
 
-/* A mark of another thread lies between this one and its backward. A lost record may look the
- * same. */
+/* A mark of another thread lies between this one and its backward. After a lost record it may only
+ * seem so. */
 static bool tracker_mark_overlaps(const struct mark *m, uint64_t other_seq)
 {
 	return m->span_ns && m->backward_seq < other_seq;
@@ -105,13 +104,13 @@ static uint32_t tracker_overlaps_needed(const struct step_finder *sf)
 	return sf->losses ? 2 : 1;
 }
 
-/* A thread of the first loop, with backwards of its own. */
+/* Returns true for a thread of the first loop with its own backwards. */
 static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
 {
 	return t->lane_of[thread] == 1 && sf->threads[thread].backward;
 }
 
-/* A merged thread that comes to overlap gets a loop of its own from here on. */
+/* If a merged thread overlaps later, it gets its own loop from there on. */
 static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f,
 			  const struct mark *m)
 {
@@ -141,7 +140,7 @@ static void tracker_route(struct step_finder *sf, struct tracker *t, enum family
 		lane_mark(sf, t->lanes[t->lane_of[m->thread] - 1], m);
 }
 
-struct turns { /* between a new thread and those of the first loop */
+struct turns { /* alternation between a new thread and those of the first loop */
 	uint32_t marks;
 	uint32_t changes, overlaps;
 };
@@ -168,7 +167,7 @@ static void tracker_queue_turns(const struct step_finder *sf, const struct track
 	}
 }
 
-/* All threads of the first loop did nothing for long. */
+/* Returns true if all threads of the first loop were silent for long. */
 static bool tracker_silent(const struct step_finder *sf, const struct tracker *t)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
@@ -244,14 +243,14 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		t->marks++;
 		t->last_seq = m->seq;
 		t->since_better++;
-		/* Ranges take over from what counts now only when they come as often. */
+		/* Ranges replace the elected family only if they come as often. */
 		if (sf->elected == f && f != FAMILY_RANGES && sf->trackers[FAMILY_RANGES] &&
 		    t->since_better > RARE_MARKS)
 			sf->trackers[FAMILY_RANGES]->since_better = 0;
 	}
 	if (!t->lane_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
-	if (sf->error) /* held, it would wait for others of its thread */
+	if (sf->error) /* a held mark would wait for others of its thread */
 		return;
 	if (t->lane_of[m->thread] && !t->nqueue) {
 		tracker_route(sf, t, f, m);

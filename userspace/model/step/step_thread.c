@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_thread.c - the threads of a process that give signals of training, as many as there were at
- * once. */
+/* step_thread.c - the threads of a process that give signals of training, as many as existed at the
+ * same time. */
 #include "userspace/model/step/step_private.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@ static void thread_reset(struct step_finder *sf, uint32_t i)
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (!sf->trackers[f])
 			continue;
-		tracker_settle(sf, sf->trackers[f]); /* what is held knows threads by their index */
+		/* held marks refer to threads by their index */
+		tracker_settle(sf, sf->trackers[f]);
 		sf->trackers[f]->lane_of[i] = 0;
 	}
 	anon_free(sf->anon[i]);
@@ -61,7 +62,7 @@ struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid)
 	return &sf->threads[i];
 }
 
-/* What the threads that a mark listens to did since its mark before. */
+/* Adds up the work of the threads that a mark listens to since its previous mark. */
 static void mark_listen(struct step_finder *sf, enum family f, struct step_thread *t,
 			struct mark *m)
 {

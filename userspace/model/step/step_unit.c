@@ -15,19 +15,20 @@
 
 #include <string.h>
 
-/* One token three times is a plain loop. Any other period must be seen twice and start a third
+/* One token three times is a plain loop. Any other period must occur twice and start a third
  * time. */
 #define PLAIN_TOKENS 3
-/* After so many equal ones no period up to STEP_PERIOD can hide before them. */
+/* With this many equal ones, no period up to STEP_PERIOD can lie before them. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
-/* Share of tokens that must fit when none does exactly, per cent. */
+/* Percentage of tokens that must fit if no period fits exactly. */
 #define FIT_PERCENT 98
 
 #define LEAD_OPTIMIZERS 16
-#define NOISE_TOKENS	(STEP_PERIOD + 8) /* before identities that never come back are noise */
-#define RUN_CHANGES	4		  /* of the optimizer, at least */
+/* tokens before identities that do not recur count as noise */
+#define NOISE_TOKENS (STEP_PERIOD + 8)
+#define RUN_CHANGES  4 /* of the optimizer, at least */
 #define RUN_TOKENS                                                                                 \
-	2 /* updates of one optimizer before the next, at least, of loops that make optimizers */
+	2 /* updates of one optimizer before the next, at least, in loops that make optimizers */
 
 bool token_same_optimizer(const struct token *a, const struct token *b)
 {
@@ -55,8 +56,8 @@ static uint32_t unit_period_misfits(const struct token *t, uint32_t count, uint3
 	return n;
 }
 
-/* Smallest period that fits all of t[from..count) and that was seen `times` times and once more
- * begun. */
+/* Finds the smallest period that fits all of t[from..count), occurred `times` times and began once
+ * more. */
 static uint32_t unit_period_exact(const struct unit_input *in, uint32_t from, uint32_t times,
 				  bool by_class)
 {
@@ -81,11 +82,11 @@ static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 	return true;
 }
 
-struct turns { /* of several optimizers */
+struct turns { /* alternation of several optimizers */
 	const struct token *who[LEAD_OPTIMIZERS];
 	uint32_t n[LEAD_OPTIMIZERS];
-	uint32_t count, most; /* optimizers; index of the one that updates most often, of equals the
-				 first */
+	/* number of optimizers; index of the one with most updates, of equals the first */
+	uint32_t count, most;
 };
 
 /* Returns true when others of its class have an identity, and this one has none. */
@@ -128,8 +129,8 @@ static bool unit_turns_even(const struct turns *turns)
 	return k == turns->count;
 }
 
-/* The optimizer leads: no other one updates twice without another's update between, and only it
- * gets batches, if any does. */
+/* The optimizer leads: no other one updates twice without another's update in between, and if any
+ * gets batches it is the only one. */
 static bool unit_turns_led(const struct token *t, uint32_t n, const struct token *leader)
 {
 	uint32_t fresh = 0, leads = 0;
@@ -145,8 +146,8 @@ static bool unit_turns_led(const struct token *t, uint32_t n, const struct token
 	return leads && (!fresh || fresh + 1 >= leads);
 }
 
-/* One of those that update most often leads, and none is seen less than `least` times. With more
- * than 1 it is no period that is looked at: none that may be there is left to be seen. */
+/* Of the optimizers that update most often one leads, and each is seen at least `least` times. If
+ * least is above 1, periods were already ruled out. */
 static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct unit *ret)
 {
 	struct turns turns;
@@ -173,7 +174,7 @@ static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct 
 	return true;
 }
 
-/* Identities that hardly ever come back say nothing. */
+/* Identities that hardly ever recur carry no information. */
 static bool unit_noise(const struct token *t, uint32_t n)
 {
 	uint32_t known = 0;
@@ -208,7 +209,8 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	if (!unit_turns_count(t, count, &turns) || !unit_turns_led(t, count, &u->pattern[0]))
 		return false;
 	*ret = *u;
-	ret->from = ret->first = 0; /* of these tokens, not of those that it was learnt from */
+	/* indexes of these tokens, not of those that it was learnt from */
+	ret->from = ret->first = 0;
 	ret->lead = ret->ambiguous = true;
 	ret->optimizers = turns.count > u->optimizers ? turns.count : u->optimizers;
 	if (!u->lead)
@@ -216,7 +218,7 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	return true;
 }
 
-/* Identities that never come back, or in runs: optimizers that live for some updates each. */
+/* Identities that never recur, or only in runs: optimizers that live for some updates each. */
 static bool unit_runs(const struct token *t, uint32_t n)
 {
 	uint32_t changes = 0;
@@ -226,8 +228,8 @@ static bool unit_runs(const struct token *t, uint32_t n)
 	return changes >= RUN_CHANGES && n >= RUN_TOKENS * (changes + 1);
 }
 
-/* The tokens of the period p at tokens[from]; an identity that is missing there is the last one
- * that stands at its place in another period. */
+/* Copies the tokens of the period p from tokens[from]; a missing identity is replaced by the last
+ * one at the same position in another period. */
 static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_t p,
 			     struct token *ret)
 {
@@ -240,7 +242,7 @@ static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_
 	}
 }
 
-/* Rule F for the period p of tokens[from...). */
+/* Applies rule F to the period p of tokens[from...). */
 static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, bool by_class,
 			struct unit *ret)
 {
@@ -291,7 +293,7 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 		    (100 - FIT_PERCENT) * pairs)
 			continue;
 		unit_decide(in, in->count - p, p, false, ret);
-		/* The last period is the freshest, but steps start where they started all along. */
+		/* The last period is the most recent, but steps start where they always did. */
 		ret->from = 0;
 		ret->first = ret->size > 1 ? ret->first % p : 0;
 		return true;
@@ -305,8 +307,8 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 
 	if (n < PLAIN_TOKENS)
 		return false;
-	/* The first token was seen in part only, or its batch came another way. With one optimizer
-	 * and two fresh batches after it, whatever period may follow counts each update. */
+	/* The first token was seen only in part, or its batch was loaded in another way. With one
+	 * optimizer and two fresh batches after it, any period that follows counts each update. */
 	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
 	if (!in->turns && !unit_period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
 	    in->tokens[0].name == in->tokens[1].name &&
@@ -371,7 +373,7 @@ void unit_guess(const struct unit_input *in, struct unit *ret)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		fresh += in->tokens[i].fetched;
-	/* One body of a loop over several optimizers was all there was. */
+	/* All tokens were one pass of a loop over several optimizers. */
 	if (n <= STEP_PERIOD && !unit_all_one_optimizer(in->tokens, n) &&
 	    ((fresh == 1 && in->tokens[0].fetched) || unit_pattern_distinct(in->tokens, n)))
 		unit_decide(in, 0, n, false, ret);

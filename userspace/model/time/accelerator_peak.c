@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Makers print the figure with 2:4 sparsity first, or alone; what is here is the dense one, half of
- * it. */
+/* Vendors give the figure with 2:4 sparsity first, or only that; the dense one in this table is
+ * half of it. */
 static const struct accelerator_peak peaks[] = {
 	/* NVIDIA Tesla V100 data sheet, 2020: tensor performance (fp16) */
 	{"V100-SXM2", 125e12},
@@ -66,8 +66,8 @@ static const struct accelerator_peak peaks[] = {
 	{"Gaudi3", 1835e12},
 };
 
-/* What the driver calls them where that is not the name: the H100 of 80 GB with HBM3 is the one of
- * the SXM board. */
+/* Names used by drivers that differ from the common name: the H100 of 80 GB with HBM3 is the SXM
+ * version. */
 static const struct {
 	const char *driver, *name;
 } aliases[] = {
@@ -94,7 +94,7 @@ static const struct {
 	{"B200 180GB", "B200"},
 };
 
-/* Blanks, dashes and underscores are one. */
+/* Blanks, dashes and underscores are equal. */
 static bool accelerator_name_matches(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {

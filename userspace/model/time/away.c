@@ -30,7 +30,7 @@ static int away_by_begin(const void *x, const void *y)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* What was before the clock began is at its beginning. */
+/* Instants before the start of the clock become its start. */
 static uint64_t away_mono_ns(int64_t at_ns, uint64_t mono_ns, int64_t real_ns)
 {
 	uint64_t apart_ns = at_ns < real_ns ? (uint64_t)real_ns - (uint64_t)at_ns

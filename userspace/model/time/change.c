@@ -11,62 +11,65 @@
 #include "userspace/model/time/change_sums.h"
 
 #define RING	      56	  /* last samples: those that confirm, and some before the onset */
-#define SAMPLE_NS     50000000ull /* shorter steps are taken together, so many that they make this */
+#define SAMPLE_NS     50000000ull /* shorter steps are grouped until they have this length */
 #define SAMPLE_STEPS  65536
 #define BLOCK	      32
 #define BLOCKS	      32
 #define LEARNT	      (CHANGE_LEARN / BLOCK)
 #define FIRST	      5 /* steps that warm up */
-#define SPREADS_KNOWN 4 /* blocks whose spread means something */
+#define SPREADS_KNOWN 4 /* blocks for which a spread can be computed */
 
-/* The median of 40 steps has a standard error of 1.25 / sqrt(40) = 0.2 of theirs: six of those. */
+/* Six times the standard error of the median of 40 steps, which is 1.25 / sqrt(40) = 0.2 of their
+ * spread. */
 #define STEP_SPREADS 1.2
 #define THRESHOLD    8.0 /* of the sum, in half changes */
-#define CLIP	     3.0 /* what one step can add, in half changes: three outliers are no change */
-#define GIVE_UP	     (4 * CHANGE_CONFIRM) /* steps after which a doubt is dropped */
-#define DOUBT_NS     240000000000ull	  /* for so long a doubt may need to be one or the other */
-#define USUAL_AGAIN  0.75 /* of the least change: a change at the brink does not come and go */
+/* most that one step can add, in half changes: three outliers are not a change */
+#define CLIP	 3.0
+#define GIVE_UP	 (4 * CHANGE_CONFIRM) /* steps after which a doubt is dropped */
+#define DOUBT_NS 240000000000ull      /* a doubt may take this long to be decided */
+/* of the least change: a change close to the limit does not come and go */
+#define USUAL_AGAIN 0.75
 
 #define SCALES		3
 #define MILLION		1000000
-#define SHARE		4096.0 /* a share is at most 16: a stall is no slowdown */
+#define SHARE		4096.0 /* a share is at most 16: a blocked call is not a slowdown */
 #define PENDING_SAMPLES 8      /* of a group */
 #define MEAN_DIFFERS	0.02   /* least difference of the ratios of means and of medians */
 
-#define MEDIAN_FIRST_NS                                                                            \
-	2000000000ull /* the medians' onset is the better one where they see it, too */
+#define MEDIAN_FIRST_NS 2000000000ull /* the onset found by medians is better if they see it, too  \
+				       */
 
 #define RAW	     160 /* last steps, for the period */
 #define RAW_LOG	     1024.0
 #define PERIOD_MOST  64
 #define PERIOD_LEAST 4	/* gaps of one length that make a period */
-#define PERIOD_AGREE 80 /* of all gaps, per cent */
-/* No samples. Not tainted alone: a step whose start or end is a guess, that stood still, that
- * compiled. */
+#define PERIOD_AGREE 80 /* percentage of all gaps */
+/* Steps not used as samples. Not only tainted ones: a start or end that is estimated, a hang, a
+ * compilation. */
 #define NO_SAMPLE (STEP_NO_SAMPLE | STEP_recompiled)
 
 struct past {
 	uint64_t ns, start_ns;
-	uint32_t number;	     /* the low bits of its first step's */
+	uint32_t number;	     /* low bits of the number of its first step */
 	uint16_t share[PHASE_COUNT]; /* of ns, in 65535ths */
 };
 
-struct doubt { /* one CUSUM: has it changed in this direction? */
+struct doubt { /* one CUSUM: has the step time changed in this direction? */
 	double sum;
-	uint64_t since; /* index of the first step of it */
-	bool raised;	/* the sum was over the threshold */
+	uint64_t since; /* index of its first step */
+	bool raised;	/* the sum exceeded the threshold */
 };
 
 static const uint32_t scale_samples[SCALES] = {8, 32, 128}; /* in a group */
 
-struct pending { /* a slowdown that did not last for long enough yet; number 0: none */
+struct pending { /* a slowdown that has not lasted long enough yet; number 0: none */
 	uint64_t number, start_ns;
 	uint64_t sum_ns; /* the group in progress */
 	uint32_t count, groups;
 	uint16_t mean[SUMS_GROUPS]; /* of the last groups since, in SHAREs of the usual sample */
 };
 
-struct sample { /* steps that make one; the last one in the making */
+struct sample { /* steps that form one sample; the last one is in progress */
 	uint64_t steps, ns, start_ns, number;
 	uint64_t phase_ns[PHASE_COUNT];
 };
@@ -74,29 +77,29 @@ struct sample { /* steps that make one; the last one in the making */
 struct change {
 	uint64_t samples, skipped;
 	uint64_t number;   /* of the last step */
-	uint64_t together; /* steps of a sample; 0 and 1: one */
+	uint64_t together; /* steps in a sample; 0 and 1: one */
 	struct sample making;
-	struct past ring[RING]; /* a sample's step: its mean, its first one's number and start */
+	struct past ring[RING]; /* step of a sample: mean, number and start of its first step */
 	uint64_t raw;		/* steps ever */
 	uint16_t raw_log[RAW];	/* RAW_LOG times the logarithm, to the base 2, of ns */
 	struct scale scale[SCALES];
 	struct pending pending;
 	struct lasting lasting;
-	uint64_t found; /* what reported the slowdown that lasts: 0: medians, else 1 + the scale */
+	uint64_t found; /* test that found the current slowdown: 0: medians, else 1 + the scale */
 	uint64_t median_ns[BLOCKS];
 	uint32_t spread[BLOCKS];    /* in millionths of median_ns */
 	uint16_t mean[SUMS_GROUPS]; /* of the last blocks, in SHAREs of it */
-	uint64_t blocks;	    /* ever, since it was last learnt anew */
-	uint64_t block_at;	    /* index of the first step of the block in the making */
-	uint64_t usual_ns;	    /* 0: not known */
-	uint64_t older_ns; /* usual before it became faster; forgotten when the new one is well
-			      known */
-	double least;	   /* change that is reported, as a share of usual_ns */
+	uint64_t blocks;	    /* ever, since learning began again */
+	uint64_t block_at;	    /* index of the first step of the block in progress */
+	uint64_t usual_ns;	    /* 0: unknown */
+	/* usual time before it became faster; forgotten when the new one is well known */
+	uint64_t older_ns;
+	double least; /* smallest change that is reported, as a share of usual_ns */
 	uint64_t part_ns[CHANGE_PARTS];
 	uint32_t parts_known;
 	uint32_t micro_batches; /* of the usual step */
 	uint64_t optimizer;
-	uint32_t others; /* steps in a row of other work */
+	uint32_t others; /* successive steps with other work */
 	struct doubt up, down;
 	struct change_view reported;
 };
@@ -143,7 +146,7 @@ static uint64_t change_past_number(const struct change *c, uint64_t index)
 	return c->number - (uint32_t)(c->number - change_past_at(c, index)->number);
 }
 
-/* true: a sample is complete. */
+/* Returns true when a sample is complete. */
 static bool change_sample_add(struct change *c, const struct fact_step *fs)
 {
 	uint64_t ns = fs->step.end_ns - fs->step.start_ns;
@@ -189,7 +192,7 @@ static uint64_t change_mean_of(const uint64_t *a, uint32_t n)
 	return (uint64_t)(sum / n);
 }
 
-/* Median of the last steps, of the two in the middle the one that is nearer to no change. */
+/* Returns the median of the last steps; of the two in the middle the one closer to no change. */
 static uint64_t change_recent_median(const struct change *c, bool slower)
 {
 	uint64_t a[CHANGE_CONFIRM];
@@ -277,8 +280,8 @@ static void change_forget_usual(struct change *c)
 	memset(c->scale, 0, sizeof(c->scale));
 }
 
-/* So many steps are taken together that a sample is neither shorter than needed nor a matter of one
- * slice of the scheduler. */
+/* Groups as many steps as are needed for a sample that is long enough, and does not depend on a
+ * single time slice of the scheduler. */
 static bool change_resize_sample(struct change *c)
 {
 	uint64_t ns = c->median_ns[0] ? c->median_ns[0] : 1, now = c->together ? c->together : 1;
@@ -306,7 +309,7 @@ static uint16_t change_share_of(uint64_t part, uint64_t whole)
 	return share < UINT16_MAX ? (uint16_t)lround(share) : UINT16_MAX;
 }
 
-/* The last BLOCK samples are healthy ones. */
+/* The last BLOCK samples are healthy. */
 static void change_learn_block(struct change *c)
 {
 	uint64_t a[BLOCK], mean_ns, med, weight = c->blocks < 7 ? c->blocks + 1 : 8;
@@ -329,7 +332,7 @@ static void change_learn_block(struct change *c)
 		change_learn_usual(c);
 }
 
-/* The last samples are the new usual ones. */
+/* The last samples define the new usual step. */
 static void change_learn_anew(struct change *c)
 {
 	c->blocks = 0;
@@ -341,8 +344,8 @@ static void change_learn_anew(struct change *c)
 
 /* ---- doubts ---------------------------------------------------------------------------------- */
 
-/* distance: from the level that is doubted, as a share of the usual step, positive where it would
- * have changed to; half: of the change that is looked for. */
+/* distance: from the tested level, as a share of the usual step, positive in the direction of the
+ * change; half: half of the change to be found. */
 static void change_doubt_add(struct change *c, struct doubt *d, double distance, double half)
 {
 	double more = distance - half;
@@ -356,7 +359,7 @@ static void change_doubt_add(struct change *c, struct doubt *d, double distance,
 		d->raised = false;
 }
 
-/* Enough steps, and not looked at too often while it stays a doubt. */
+/* Returns true if there are enough steps; during a long doubt not for each of them. */
 static bool change_doubt_due(const struct change *c, const struct doubt *d)
 {
 	uint64_t n = c->samples - d->since;
@@ -364,9 +367,9 @@ static bool change_doubt_due(const struct change *c, const struct doubt *d)
 	return d->raised && n >= CHANGE_CONFIRM && (n < 2 * CHANGE_CONFIRM || n % 8 == 0);
 }
 
-/* Both levels known, the most likely step of the change is where the sum of what follows is
- * largest; no step counts for more than one at its level does, so that outliers do not move it. It
- * is behind step `number`. */
+/* With both levels known, the most likely step of the change is where the sum over later steps is
+ * largest; a step adds at most what one at its level does, so that outliers do not move it. It is
+ * after step `number`. */
 static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns,
 			     uint64_t after_ns)
 {
@@ -388,7 +391,7 @@ static uint64_t change_index(const struct change *c, uint64_t number, uint64_t b
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Steps from one long step to the next, where most gaps are the same: 4: every 4th step is long. 0:
+/* Returns the distance between long steps, if most gaps are equal: 4: every 4th step is long. 0:
  * none. */
 static uint32_t change_period(const struct change *c, uint64_t steps)
 {
@@ -415,7 +418,7 @@ static uint32_t change_period(const struct change *c, uint64_t steps)
 	return gaps[most] >= PERIOD_LEAST && 100 * gaps[most] >= PERIOD_AGREE * all ? most : 0;
 }
 
-/* ---- what is reported ------------------------------------------------------------------------ */
+/* ---- reporting ------------------------------------------------------------------------------- */
 
 static void change_blame_by(struct change *c, uint64_t from,
 			    uint64_t (*level)(const struct change *, int, uint64_t, uint64_t))
@@ -431,7 +434,7 @@ static void change_blame_by(struct change *c, uint64_t from,
 	}
 }
 
-/* Parts that are usual are known by their medians. */
+/* Usual values of the parts are their medians. */
 static void change_blame(struct change *c, uint64_t from)
 {
 	struct change_view *v = &c->reported;
@@ -441,11 +444,11 @@ static void change_blame(struct change *c, uint64_t from)
 	change_blame_by(c, from, change_part_median);
 	if (v->mean && v->blame < 0)
 		change_blame_by(c, from, change_part_mean);
-	if (!c->parts_known) /* "else" would be all of it: nothing is known */
+	if (!c->parts_known) /* "else" would be all of it, which says nothing */
 		v->blame = -1;
 }
 
-/* Index of the sample that holds this step, or the oldest one. */
+/* Returns the index of the sample with this step, or the oldest one. */
 static uint64_t change_index_of(const struct change *c, uint64_t number)
 {
 	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, i = c->samples;
@@ -532,8 +535,8 @@ static struct level change_means_since(const struct change *c)
 	return change_sums_level(a, c->pending.groups);
 }
 
-/* Takes the means of the healthy blocks and of the groups since the onset, where they say something
- * else than the medians. Returns false when that is not clear yet. */
+/* Uses the means of the healthy blocks and of the groups since the onset if they differ from the
+ * medians. Returns false while that is not clear. */
 static bool change_onset_mean(const struct change *c, struct onset *o, uint64_t now_ns)
 {
 	struct level before = change_means_before(c), after = change_means_since(c);
@@ -565,7 +568,7 @@ static void change_pending_add(struct change *c, uint64_t sample_ns)
 	p->sum_ns = p->count = 0;
 }
 
-/* It began with the sample of that index. */
+/* It began with the sample at that index. */
 static void change_pending_begin(struct change *c, uint64_t from)
 {
 	c->pending = (struct pending){.number = change_past_number(c, from),
@@ -574,7 +577,7 @@ static void change_pending_begin(struct change *c, uint64_t from)
 		change_pending_add(c, change_past_at(c, i)->ns);
 }
 
-/* What did not last for long enough. */
+/* Ends a slowdown that did not last long enough. */
 static void change_pending_drop(struct change *c, uint64_t now_ns)
 {
 	if (c->pending.number && now_ns - c->pending.start_ns > LASTING_NS &&
@@ -598,7 +601,7 @@ static enum change_event change_confirm_slower(struct change *c, double usual, c
 	o.after_ns = order_median(a, change_times(c, from, c->samples, a));
 	if ((double)o.after_ns / usual - 1 < c->least)
 		return CHANGE_NONE;
-	/* It was as slow before it became faster, not long ago. */
+	/* It was as slow before it became faster a short time ago. */
 	if (c->older_ns && (double)o.after_ns < (double)c->older_ns * (1 + c->least)) {
 		change_learn_anew(c);
 		return CHANGE_NONE;
@@ -653,7 +656,7 @@ static enum change_event change_step_usual(struct change *c, double usual, doubl
 	    (c->down.raised && c->samples - c->down.since > GIVE_UP))
 		change_doubts_drop(c);
 	if (c->up.raised ||
-	    c->down.raised) /* the usual step is learnt from steps that are not in doubt */
+	    c->down.raised) /* the usual step is learnt only from steps that are not in doubt */
 		c->block_at = c->samples;
 	return event;
 }
@@ -686,13 +689,13 @@ static enum change_event change_scale_usual(struct change *c, int i, const struc
 		c->found = 1 + (uint64_t)i;
 		return CHANGE_SLOWER;
 	}
-	/* Less than is reported, for long: it is usual. */
+	/* A small change that lasts becomes usual. */
 	if (sc->run > 2 * SUMS_GROUPS && s->end_ns - sc->run_start_ns > DOUBT_NS)
 		change_sums_learn_run(sc);
 	return CHANGE_NONE;
 }
 
-/* The last sample, for the sums. */
+/* Passes the last sample to the tests of sums. */
 static enum change_event change_sums_sample(struct change *c, const struct step *s)
 {
 	const struct past *p = change_past_at(c, c->samples - 1);
@@ -718,9 +721,9 @@ static enum change_event change_sums_sample(struct change *c, const struct step 
 	return event;
 }
 
-/* More or fewer micro-batches make another step, and so does another optimizer (a search over
- * settings trains one model after another): one odd step (the end of an epoch) is passed over, many
- * are learnt anew. */
+/* Another number of micro-batches, or another optimizer (a search over settings trains one model
+ * after another), makes different steps: a single one (the end of an epoch) is ignored, many are
+ * learnt again. */
 static bool change_same_work(struct change *c, const struct step *s)
 {
 	if (!c->raw || (s->micro_batches == c->micro_batches && s->optimizer == c->optimizer)) {

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-/* A slowdown that lasted for less is not reported: a shared machine has many of a second or two.
- * Within an hour after one that was over in five minutes the machine is known to be one: the next
- * has to last for longer without a pause. Where there were several, lengths of which are taken for
- * exponential, it has to last for so long that less than FALSE_MOST others an hour would. */
+/* A shorter slowdown is not reported: a shared machine has many that last a second or two. Within
+ * an hour after one that ended within five minutes the machine counts as shared: the next slowdown
+ * has to last longer, without a pause. After several, whose lengths are assumed to be exponential,
+ * it has to last so long that less than FALSE_MOST false reports an hour are expected. */
 #define LASTING_NOISY_NS 57000000000ull
 #define LASTING_MOST_NS	 120000000000ull
 #define SPELLS_LEAST	 4.0

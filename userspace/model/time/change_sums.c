@@ -10,7 +10,7 @@
 #define RUN_LEAST  6 /* groups in doubt before a change is reported */
 #define LONG_SHARE 0.85
 #define LONG_SURE  16.0 /* of the logarithm of the likelihood: 1 in 9 million */
-#define USUAL_SURE 8.0	/* ... that it is over: five groups in a row */
+#define USUAL_SURE 8.0	/* ... for the end: five groups in a row */
 
 static double change_sums_larger(double a, double b)
 {
@@ -54,7 +54,7 @@ static double change_sums_least(const struct level *l, uint64_t groups)
 						      (double)l->spread / l->median);
 }
 
-/* How much more likely the change is after a long group, and how much less after another one. */
+/* Returns by how much a group changes the likelihood: more for a long one, less for another. */
 static double change_sums_evidence(const struct scale *sc, double limit, bool is_long)
 {
 	uint64_t n = sc->healthy < SUMS_GROUPS ? sc->healthy : SUMS_GROUPS, longs = 1;
@@ -78,13 +78,13 @@ void change_sums_learn_run(struct scale *sc)
 	sc->score = sc->most = 0;
 }
 
-/* A group is long above it. */
+/* Returns the length above which a group is long. */
 static double change_sums_limit(const struct scale *sc, const struct level *usual)
 {
 	return usual->median * (1 + change_sums_least(usual, sc->healthy) / 2);
 }
 
-/* Most of the last groups are long: what the score has gathered is not over by now. */
+/* Returns true if most of the last groups are long: the cause of the score is not over yet. */
 static bool change_sums_still(const struct scale *sc, double limit)
 {
 	uint32_t longs = 0;

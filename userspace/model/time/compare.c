@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Times are whole nanoseconds, and clocks are not better than that: no mean is known to less. */
+/* Times are whole nanoseconds and clocks are no better: no mean is known more precisely. */
 #define LEAST_VARIANCE 1e-12
 
 /* ---- Student's t ----------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static double compare_log_gamma(double x)
 	return lgamma_r(x, &sign);
 }
 
-/* Regularized, by the side on which the fraction converges fast. */
+/* The regularized function, computed from the side on which the fraction converges fast. */
 static double compare_beta_part(double a, double b, double x)
 {
 	double front;
@@ -94,7 +94,7 @@ static double compare_median(double *sorted, size_t n)
 	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* scratch has room for n. */
+/* scratch must have room for n. */
 static void compare_outliers_bound(double *x, size_t n, double *scratch)
 {
 	double middle, reach;
@@ -116,7 +116,7 @@ static int compare_cosine_count(size_t n)
 	return b < 2 ? 2 : b > COMPARE_COSINES ? COMPARE_COSINES : (int)b;
 }
 
-/* Part of the series along the cosine that makes j half turns over it. Each cosine is computed from
+/* Returns the part of the series along the cosine with j half turns. Each cosine is computed from
  * the two before. */
 static double compare_cosine_part(const double *x, size_t n, double mean, int j)
 {
@@ -167,7 +167,7 @@ struct spread {
 	double difference, variance, freedom;
 };
 
-/* Freedom of a sum of variances: Welch and Satterthwaite. */
+/* Degrees of freedom of a sum of variances: Welch and Satterthwaite. */
 static double compare_freedom_of(double a, double a_freedom, double b, double b_freedom)
 {
 	double of = a * a / a_freedom + b * b / b_freedom;
@@ -185,9 +185,9 @@ static struct spread compare_from_one(const struct compare_run *own, const struc
 	};
 }
 
-/* The scatter of the peers' means holds what runs differ by and what each mean is off by. Where
- * this run's is off by more, as it is shorter, that comes on top: by what its minutes say, which
- * are few, or, if that is more, by what the peers' say of a run so short. */
+/* The scatter of the peers' means includes the differences between runs and the error of each mean.
+ * If this run is shorter its error is larger, which is added: estimated from its few minutes, or,
+ * if that is more, from the peers for a run of this length. */
 static struct spread compare_from_several(const struct compare_run *own,
 					  const struct compare_run *peers, uint32_t n)
 {

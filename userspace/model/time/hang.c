@@ -103,7 +103,7 @@ uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why)
 	}
 }
 
-/* Loaders wait for their workers in many ways; what they wait for is input. */
+/* Loaders wait for their workers in many ways; all of them are waits for input. */
 static enum gp_why hang_why_fetching(enum gp_why why)
 {
 	switch (why) {
@@ -126,12 +126,13 @@ static enum gp_why hang_why_called(const struct hang_place *p, unsigned role)
 	case GP_ROLE_comm_abort:
 		return GP_WHY_collective;
 	case GP_ROLE_sync:
-	case GP_ROLE_copy: /* collectives run on the device: who waits for it waits for them */
+	/* collectives run on the device: a process that waits for it waits for them */
+	case GP_ROLE_copy:
 	case GP_ROLE_copy_in:
 	case GP_ROLE_copy_out:
 		return p->collectives ? GP_WHY_collective : GP_WHY_device;
-	case GP_ROLE_error: /* a group of collectives is handed over, or a runtime waits for its
-			       device */
+	/* a group of collectives is submitted, or a runtime waits for its device */
+	case GP_ROLE_error:
 		return p->between || p->collectives ? GP_WHY_collective : GP_WHY_device;
 	default:
 		return GP_WHY_device;

@@ -19,7 +19,7 @@ static uint32_t last_times_held(uint64_t count)
 	return count < LAST_TIMES ? (uint32_t)count : LAST_TIMES;
 }
 
-/* How many of the first n in order come before that time at that place. */
+/* Returns how many of the first n in order come before that time at that index. */
 static uint32_t times_rank_of(const struct last_times *l, uint32_t n, uint64_t ns, uint32_t place)
 {
 	uint32_t low = 0, high = n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger.c - intervals of time that are claimed for buckets, settled from left to right. */
+/* ledger.c - claims intervals of time for buckets and settles them in order of time. */
 #include "userspace/model/time/ledger_private.h"
 
 #include <errno.h>
@@ -138,8 +138,7 @@ enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket res
 		}
 		if (p->to_ns <= at_ns)
 			continue;
-		/* They stand in order of their beginnings: of two custom events the later one is
-		 * inside. */
+		/* They are sorted by their start: of two custom events the later one is nested. */
 		if (p->bucket < rest || (p->bucket == BUCKET_CUSTOM && rest == BUCKET_CUSTOM)) {
 			rest = p->bucket;
 			*ret_type = p->type;
@@ -172,7 +171,7 @@ static void ledger_book(struct ledger *l, enum bucket b, uint32_t type, uint64_t
 		ledger_report(l, b, type, from_ns, to_ns);
 }
 
-/* Takes from a share what it still has, at most ns. */
+/* Takes at most ns from the rest of a share. */
 static uint64_t ledger_share_take(uint64_t *left_ns, uint64_t ns)
 {
 	uint64_t taken_ns = ns < *left_ns ? ns : *left_ns;
@@ -233,7 +232,8 @@ void ledger_advance(struct ledger *l, uint64_t now_ns)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* Neighbours of one bucket become one of the same length: sums stay, places shift a little. */
+/* Merges neighbours of one bucket into one of the same length: sums stay, positions shift a
+ * little. */
 static void ledger_coarsen(struct ledger *l)
 {
 	uint32_t kept = 0;
@@ -266,13 +266,12 @@ static int ledger_room(struct ledger *l)
 		return 0;
 	if (l->cap >= l->keep) {
 		ledger_coarsen(l);
-		/* Buckets that take turns cannot be joined: the oldest half is settled as it
-		 * stands. */
+		/* Alternating buckets cannot be merged: the oldest half is settled as it is. */
 		if (l->count > l->keep / 4 * 3) {
 			l->coarse += l->count / 2;
 			ledger_settle(l, l->pending[l->count / 2].from_ns, ledger_rest(l), NULL);
 		}
-		if (l->count == l->cap) { /* all of them still open: the last one gives way */
+		if (l->count == l->cap) { /* all of them are still open: the last one is dropped */
 			l->late_ns += l->pending[l->count - 1].to_ns -
 				      l->pending[l->count - 1].from_ns;
 			l->count--;
@@ -287,7 +286,7 @@ static int ledger_room(struct ledger *l)
 	return 0;
 }
 
-/* A hang is reported second by second: it continues where it was. */
+/* A hang is reported second by second: extends the last one. */
 static bool ledger_grow(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 {
 	for (uint32_t i = l->count; i-- > 0;) {

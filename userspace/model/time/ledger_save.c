@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_save.c - what a ledger knows at an instant, and its state as bytes. */
+/* ledger_save.c - a ledger's view at an instant, and its state as bytes. */
 #include <stdio.h>
 #include <string.h>
 
 #include "userspace/model/time/ledger_private.h"
 
-/* ---- what is known --------------------------------------------------------------------------- */
+/* ---- view ------------------------------------------------------------------------------------ */
 
-/* What of the unsettled time is a hang's: that is known before the step around it is. */
+/* Returns the unsettled time that is a hang: it is known before the step around it. */
 static uint64_t ledger_hang(const struct ledger *l)
 {
 	uint64_t at_ns = l->settled_ns, sum_ns = 0;

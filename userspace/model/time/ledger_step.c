@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_step.c - steps in a ledger: startup, excess over the ideal, steps that are disproved. */
+/* ledger_step.c - steps in a ledger: startup, excess over the ideal, disproved steps. */
 #include "userspace/model/time/ledger_private.h"
 
-#define STARTUP_STEPS 5		    /* at most so many first steps have an excess that is startup */
-#define MIDWAY_NS     1000000000ull /* seen by a late comer before the first step: not startup */
-#define SLOW_FACTOR   10	    /* times the ideal ... */
-#define SLOW_MIN_NS   1000000000ull /* ... or this: what a step takes beyond the larger is OTHER */
+#define STARTUP_STEPS 5 /* most first steps whose excess is startup */
+/* longer time before the first step after a late attach is not startup */
+#define MIDWAY_NS   1000000000ull
+#define SLOW_FACTOR 10 /* times the ideal ... */
+/* ... or this: time of a step beyond the larger of the two is OTHER */
+#define SLOW_MIN_NS 1000000000ull
 
 static uint64_t ledger_scaled_ns(uint64_t ns, uint64_t factor)
 {
 	return factor && ns > UINT64_MAX / factor ? UINT64_MAX : ns * factor;
 }
 
-/* How much of [settled, to_ns) no interval claims. */
+/* Returns how much of [settled, to_ns) is not claimed by an interval. */
 static uint64_t ledger_unclaimed(const struct ledger *l, uint64_t to_ns)
 {
 	uint64_t at_ns = l->settled_ns, sum_ns = 0;
@@ -35,17 +37,17 @@ static uint64_t ledger_step_slow_limit(const struct ledger *l)
 	return limit_ns > SLOW_MIN_NS ? limit_ns : SLOW_MIN_NS;
 }
 
-/* A step without an excess: what follows it has none that is startup. One of less than half the
- * ideal says nothing: where a step ends as its program is called, the first one ends before
- * anything ran. */
+/* Returns true for a step without an excess: later steps have no startup excess. A step of less
+ * than half the ideal proves nothing: if a step ends where its program is called, the first one
+ * ends before anything ran. */
 static bool step_settles(const struct ledger *l, uint64_t ns, uint64_t count)
 {
 	return ns <= ledger_scaled_ns(l->ideal_ns + ledger_scaled_ns(l->mad_ns, 3), count) &&
 	       ns >= ledger_scaled_ns(l->ideal_ns / 2, count);
 }
 
-/* The unclaimed ns of count steps, by the ideal. Steps may be missing from one in which records
- * were lost: what it took beyond a step is not known. */
+/* Divides the unclaimed ns of count steps by the ideal. If records were lost in it (torn), steps
+ * may be missing, and its excess is unknown. */
 static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, bool torn)
 {
 	struct share s = {.body_ns = ns, .head = BUCKET_PROGRAM_STARTUP, .tail = BUCKET_OTHER};
@@ -68,7 +70,7 @@ static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, b
 	return s;
 }
 
-/* Attached in the middle of training: the time before the first sign of it is no startup. */
+/* Attached in the middle of training: the time before the first sign of it is not startup. */
 static bool ledger_midway(const struct ledger *l)
 {
 	uint64_t limit_ns = ledger_scaled_ns(l->ideal_ns, 2) > MIDWAY_NS
@@ -87,7 +89,7 @@ static void ledger_step_early_move(struct ledger *l, const struct early *e, enum
 		ledger_move(l, BUCKET_GOODPUT, to, &part);
 }
 
-/* The ideal is known: what the steps before it, if any, took too long finds its bucket. */
+/* The ideal is known: books the excess of the steps so far. */
 static void ledger_first_steps(struct ledger *l)
 {
 	struct early lead = {l->start_ns, l->lead_end_ns, l->lead_ns};

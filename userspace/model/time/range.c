@@ -7,8 +7,7 @@
 
 static const char custom[] = "CUSTOM_BADPUT_EVENTS.";
 
-/* The last * takes one byte more whenever what follows it does not fit: time is the product of the
- * lengths. */
+/* On a mismatch the last * takes one byte more: the time is the product of the lengths. */
 bool range_matches(const char *match, const char *name)
 {
 	const char *star = NULL, *from = NULL;
@@ -62,7 +61,7 @@ static int range_type_number(struct type_names *types, const char *name, uint32_
 	return -E2BIG;
 }
 
-/* C's own, whatever the locale. */
+/* As in the C locale. */
 static void range_uppercase(char *text)
 {
 	for (; *text; text++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_share.c - each thread has a stack of the ranges that are open; whenever it changes, what
- * has passed since is a piece of the one that was on top. Pieces do not overlap on a thread, so a
- * step's share of a name is the sum of its pieces within the step. */
+/* range_share.c - each thread has a stack of its open ranges. Whenever it changes, the time since
+ * the last change is a piece of the range on top. Pieces of a thread do not overlap, so a step's
+ * share of a name is the sum of its pieces within the step. */
 #include "userspace/model/time/range_share.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 
 #include "userspace/base/grow.h"
 
-#define THREADS	   16 /* followed at once; the one idle longest gives way */
-#define NAMES	   64 /* kept apart in a process */
+#define THREADS	   16 /* at a time; the one idle longest is replaced */
+#define NAMES	   64 /* distinguished in a process */
 #define NAME_OTHER NAMES
-#define PIECES	   8192 /* kept for steps that are not settled; the oldest give way */
+#define PIECES	   8192 /* kept for steps that are not settled; the oldest are dropped */
 #define PIECES_MIN 32
 
 struct share_range {
@@ -24,12 +24,12 @@ struct share_range {
 
 struct share_thread {
 	uint32_t tid;
-	uint64_t seen_ns; /* its stack changed last */
+	uint64_t seen_ns; /* last change of its stack */
 	struct share_range *open;
-	uint32_t nopen, open_cap; /* GP_RANGE_DEPTH at most */
+	uint32_t nopen, open_cap; /* at most GP_RANGE_DEPTH */
 };
 
-struct share_piece { /* in order of end_ns */
+struct share_piece { /* sorted by end_ns */
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
 	uint8_t name;
@@ -48,11 +48,11 @@ struct range_shares {
 	char (*names)[GP_NAME_MAX];
 	uint32_t nnames, names_cap;
 	struct share_loop *loops;
-	uint32_t nloops, loops_cap; /* STEP_LOOPS at most */
+	uint32_t nloops, loops_cap; /* at most STEP_LOOPS */
 	struct share_piece *pieces; /* ring */
 	uint64_t first, next;
 	uint32_t cap;	  /* 0, or a power of two */
-	uint64_t gone_ns; /* end of the last piece that was given up */
+	uint64_t gone_ns; /* end of the last piece that was dropped */
 };
 
 struct range_shares *range_shares_new(void)
@@ -95,7 +95,7 @@ static int range_share_pieces_grow(struct range_shares *rs)
 	return 0;
 }
 
-/* No step that is to come has the oldest. */
+/* Returns true if no later step contains the oldest piece. */
 static bool range_share_piece_over(const struct range_shares *rs)
 {
 	if (!rs->nloops || !rs->cap)
@@ -106,7 +106,7 @@ static bool range_share_piece_over(const struct range_shares *rs)
 	return true;
 }
 
-/* What the range on top has had since the stack changed last. */
+/* Adds the time of the range on top since the last change of the stack. */
 static int range_share_piece_add(struct range_shares *rs, const struct share_thread *t,
 				 uint64_t now_ns)
 {
@@ -191,7 +191,7 @@ static int range_opens(struct range_shares *rs, const struct signal *s)
 	if (!t)
 		return -ENOMEM;
 	err = range_share_piece_add(rs, t, s->ts_ns);
-	if (t->nopen == GP_RANGE_DEPTH) /* so deep is nothing real */
+	if (t->nopen == GP_RANGE_DEPTH) /* deeper nesting is not plausible */
 		t->nopen = 0;
 	open = grow_items(t->open, &t->open_cap, t->nopen + 1, GP_RANGE_DEPTH, sizeof(*open));
 	if (!open)
@@ -212,7 +212,7 @@ static int range_closes(struct range_shares *rs, const struct signal *s)
 		at--;
 	if (!at)
 		return 0;
-	/* Where its end is lost it may have been over at once: no range gets the time since. */
+	/* If its end was lost it may have been over at once: no range gets the time since. */
 	err = s->tainted ? 0 : range_share_piece_add(rs, t, s->ts_ns);
 	t->nopen = at - 1;
 	t->seen_ns = s->ts_ns;
@@ -261,7 +261,7 @@ static struct share_loop *share_loop_of(struct range_shares *rs, uint32_t loop)
 	return l;
 }
 
-/* Its place among the loop's parts. */
+/* Returns the index among the loop's parts. */
 static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
 {
 	if (name == NAME_OTHER)
@@ -275,7 +275,7 @@ static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
 	return l->nnames++;
 }
 
-/* First piece that ends after ns. */
+/* Returns the first piece that ends after ns. */
 static uint64_t range_share_pieces_after(const struct range_shares *rs, uint64_t ns)
 {
 	uint64_t low = rs->first, high = rs->next;
@@ -300,7 +300,7 @@ static void range_share_parts_add(struct share_loop *l, uint64_t *ns, const stru
 		ns[share_loop_part(l, name)] += to_ns - from_ns;
 }
 
-/* steps NULL: of one. */
+/* steps NULL: for one step. */
 static void range_share_parts_view(const struct range_shares *rs, const struct share_loop *l,
 				   const uint64_t *ns, const uint64_t *steps,
 				   struct share_view *ret)
@@ -338,7 +338,7 @@ bool range_shares_step(struct range_shares *rs, const struct step *s, bool count
 		if (p->tid == s->tid)
 			range_share_parts_add(l, ns, s, p->name, p->begin_ns, p->end_ns);
 	}
-	if (t && t->nopen) /* it is open still, and was at the end of the step */
+	if (t && t->nopen) /* it is still open, and was at the end of the step */
 		range_share_parts_add(l, ns, s, t->open[t->nopen - 1].name, t->seen_ns, UINT64_MAX);
 	for (uint32_t k = 0; counts && k < SHARE_PARTS; k++) {
 		l->ns[k] += ns[k];
@@ -385,7 +385,8 @@ static void share_threads_archive(struct archive *a, struct range_shares *rs)
 	}
 }
 
-/* The size of the ring is state: a full one of less than PIECES grows. */
+/* The size of the ring is part of the state: it determines when a full ring of less than PIECES
+ * grows. */
 static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 {
 	uint32_t cap = 0, n = (uint32_t)(rs->next - rs->first);

@@ -7,13 +7,13 @@
 
 #include "userspace/model/time/time_class.h"
 
-#define FINE	 4  /* classes per power of two, as one */
+#define FINE	 4  /* classes per power of two, as a power of two */
 #define OCTAVES	 10 /* of a slot */
 #define CLASSES	 (OCTAVES << FINE)
-#define BELOW	 (3 << FINE) /* of a slot, below the first time in it */
+#define BELOW	 (3 << FINE) /* classes of a slot below the first time in it */
 #define EXACT	 (2u << FINE)
 #define ALL	 (EXACT + ((64 - FINE - 1) << FINE))
-#define MINUTE_N 7 /* slots: those of the window, and the one that is being filled */
+#define MINUTE_N 7 /* slots: those of the window, and the one in progress */
 #define TEN_N	 11
 #define SLOTS	 (MINUTE_N + TEN_N)
 
@@ -28,10 +28,10 @@ static const struct clock {
 };
 
 struct slot {
-	uint64_t number; /* time / slot_ns, and one; 0: empty */
+	uint64_t number; /* time / slot_ns + 1; 0: empty */
 	uint64_t sum_ns, count;
-	uint32_t lowest;  /* of CLASSES */
-	uint16_t from, n; /* of them, what is in counts; n: whole octaves */
+	uint32_t lowest;  /* lowest class */
+	uint16_t from, n; /* range of classes in counts; n: whole octaves */
 	uint32_t *counts;
 };
 
@@ -51,7 +51,7 @@ void recent_free(struct recent *r)
 	free(r);
 }
 
-/* Counts of the classes from..to, whole octaves, with what is there. */
+/* Extends the counts to the classes from..to, whole octaves, and keeps the existing ones. */
 static bool recent_slot_reach(struct slot *s, uint32_t from, uint32_t to)
 {
 	uint32_t octave = 1u << FINE, n, *counts;
@@ -79,7 +79,7 @@ static bool recent_slot_count(struct slot *s, uint32_t class, uint32_t count)
 	return true;
 }
 
-/* A time below all classes of the slot: they move down, and the highest share one. */
+/* A time below all classes of the slot: classes move down, and the highest ones are merged. */
 static bool recent_slot_lower(struct slot *s, uint32_t class)
 {
 	uint32_t by = s->lowest - class;
@@ -103,7 +103,7 @@ static bool recent_slot_lower(struct slot *s, uint32_t class)
 	return true;
 }
 
-/* Its counts keep their places: the next times are like those before. */
+/* The range of classes stays: the next times are similar. */
 static void recent_slot_begin(struct slot *s, uint64_t number, uint32_t lowest)
 {
 	if (s->n)

@@ -7,8 +7,9 @@
 #include "userspace/model/time/change.h"
 #include "userspace/base/order.h"
 
-#define SLOTS	    8 /* steps under way: ranks that run in step differ by less */
-#define ALIKE	    4 /* a part of the longest: by how much the ranks' times of one step may differ */
+#define SLOTS 8 /* steps in progress: ranks that run in step differ by less */
+/* a fraction of the longest: by how much the ranks' times of one step may differ */
+#define ALIKE	    4
 #define NS_PER_US   1000
 #define US_PER_PART UINT32_MAX
 
@@ -21,9 +22,9 @@ struct slot { /* one step, as far as ranks have reported it; times in us: 71 min
 
 struct verdict {
 	uint64_t number, start_ns;
-	int32_t late; /* which rank; -1: none */
+	int32_t late; /* index of the late rank; -1: none */
 	uint32_t size_us;
-	int64_t more_us[CHANGE_PARTS]; /* than the median of the others */
+	int64_t more_us[CHANGE_PARTS]; /* excess over the median of the others */
 };
 
 struct straggler {
@@ -31,10 +32,10 @@ struct straggler {
 	uint32_t pid[STRAGGLER_RANKS];
 	struct slot slot[SLOTS];
 	struct verdict verdict[STRAGGLER_WINDOW];
-	uint64_t verdicts; /* ever, since ranks came or went */
-	int32_t now;	   /* which rank it is; -1: none */
+	uint64_t verdicts; /* ever, since the set of ranks changed */
+	int32_t now;	   /* index of the straggler; -1: none */
 	int32_t due;	   /* rank to report as straggler; -1: none */
-	int32_t over;	   /* rank to report as one no longer; -1: none */
+	int32_t over;	   /* rank to report as no longer one; -1: none */
 	struct straggler_view view;
 };
 
@@ -66,7 +67,7 @@ static void straggler_compare_anew(struct straggler *s)
 	s->verdicts = 0;
 }
 
-/* -1: there are too many. */
+/* -1: too many ranks. */
 static int straggler_rank_of(struct straggler *s, uint32_t pid)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -108,8 +109,8 @@ bool straggler_left(struct straggler *s, uint32_t pid)
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* What a rank did while others waited: its phases but for waiting, and time of the job's own
- * code. */
+/* Fills in the activity of a rank while others waited: its phases except waiting, and time of the
+ * job's own code. */
 static void straggler_slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
 {
 	uint64_t out_ns = fs->wait_ns - fs->phase_ns[PHASE_SYNC] - fs->phase_ns[PHASE_COLLECTIVE];

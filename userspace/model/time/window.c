@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define US 1000ull
-#define S  1000000ull /* in microseconds, as all in here */
+#define S  1000000ull /* in microseconds, as everything in this file */
 
-/* One slot more than the longest window of the width has, and one that is being filled. */
+/* One slot more than the longest window of the width needs, and one in progress. */
 #define WIDTHS	WINDOW_WIDTHS
 #define THREES	22
 #define MINUTES 62
@@ -23,7 +23,8 @@ const uint64_t window_usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000u
 
 static const struct width {
 	uint64_t us;
-	uint32_t slots, first; /* of struct window's */
+	/* per width: number of slots, and index of the first in struct window */
+	uint32_t slots, first;
 } widths[WIDTHS] = {
 	{3 * S, THREES, 0},
 	{60 * S, MINUTES, THREES},
@@ -35,7 +36,7 @@ struct window {
 	uint64_t start_us;
 	uint64_t newest[WIDTHS]; /* slot number: time / width */
 	uint64_t total_ns[COLUMNS];
-	uint32_t *us[COLUMNS]; /* SLOTS of each; NULL: none of it yet */
+	uint32_t *us[COLUMNS]; /* SLOTS each; NULL: no time so far */
 };
 
 struct window *window_new(uint64_t start_ns)
@@ -57,7 +58,7 @@ void window_free(struct window *w)
 	free(w);
 }
 
-/* A custom event has its type's column; one without a type, its bucket's. */
+/* A custom event uses its type's column; one without a type, its bucket's. */
 static int window_column_of(enum bucket b, uint32_t type)
 {
 	bool typed = b == BUCKET_CUSTOM && type != LEDGER_REST && type < LEDGER_TYPES;
@@ -118,7 +119,7 @@ static uint32_t window_slot_us(const struct window *w, int b, uint32_t slot)
 	return w->us[b] ? w->us[b][slot] : 0;
 }
 
-/* The oldest slot that is kept. */
+/* Returns the oldest slot that is kept. */
 static uint64_t window_oldest_of(const struct window *w, int i)
 {
 	return w->newest[i] >= widths[i].slots ? w->newest[i] - widths[i].slots + 1 : 0;
@@ -138,7 +139,7 @@ static void window_make_room(struct window *w, int i, uint64_t number)
 	w->newest[i] = number;
 }
 
-/* Part of a slot between from and to. */
+/* Returns the part of a slot between from and to. */
 static uint64_t window_overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to_us)
 {
 	uint64_t begin_us = window_larger(number * widths[i].us, from_us);
@@ -151,7 +152,7 @@ static void window_width_add(struct window *w, int i, uint64_t from_us, uint64_t
 {
 	uint64_t newest_us = w->newest[i] * widths[i].us, last, n;
 
-	if (from_us >= newest_us && to_us <= newest_us + widths[i].us) { /* as a rule */
+	if (from_us >= newest_us && to_us <= newest_us + widths[i].us) { /* the usual case */
 		w->us[b][window_slot_of(i, w->newest[i])] += (uint32_t)(to_us - from_us);
 		return;
 	}
@@ -172,8 +173,8 @@ static uint64_t window_slot_move(struct window *w, uint32_t slot, const struct l
 	return moved_us;
 }
 
-/* Where the bucket has time in several slots it is not known which of them the span is: the first
- * or the last is taken. */
+/* If the bucket has time in several slots it is unknown which of them has the span: the first or
+ * the last one is taken. */
 static void window_width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
@@ -194,7 +195,7 @@ int window_add(struct window *w, const struct ledger_span *s)
 
 	if (s->bucket >= BUCKET_COUNT || s->to_ns < s->from_ns)
 		return 0;
-	if (s->was < BUCKET_COUNT && !w->us[was]) /* there never was any of it */
+	if (s->was < BUCKET_COUNT && !w->us[was]) /* it never had any time */
 		return 0;
 	if (!window_has_column(w, is))
 		return -ENOMEM;
@@ -213,7 +214,7 @@ int window_add(struct window *w, const struct ledger_span *s)
 	return 0;
 }
 
-/* Removes left_us from us: first from buckets that give way. */
+/* Removes left_us from us: first from buckets with low priority. */
 static void window_give_way(uint32_t *us, uint64_t left_us)
 {
 	for (size_t i = 0; i < BUCKETS_GIVE_WAY + COLUMNS && left_us; i++) {
@@ -290,7 +291,7 @@ uint64_t window_total(const struct window *w, enum bucket b)
 	return ns;
 }
 
-/* ---- what is known --------------------------------------------------------------------------- */
+/* ---- view ------------------------------------------------------------------------------------ */
 
 static int window_width_for(uint64_t length_us)
 {
@@ -406,6 +407,6 @@ void window_archive(struct archive *a, struct window **at)
 	}
 	for (int i = 0; i < WIDTHS; i++)
 		archive_require(a, w->newest[i] <= UINT64_MAX / US / widths[i].us);
-	for (int i = 0; i < WIDTHS; i++) /* what has not been is empty */
+	for (int i = 0; i < WIDTHS; i++) /* later slots are empty */
 		archive_require(a, w->start_us / widths[i].us <= w->newest[i]);
 }
