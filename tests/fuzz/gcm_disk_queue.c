@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a disk queue: raw bytes, or records whose checksums are right around points that may be
- * anything. */
+/* The files of a disk queue: raw bytes, or records whose checksums are right around points that may
+ * be anything. */
 #include <sys/stat.h>
 #include <zlib.h>
 

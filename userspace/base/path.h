@@ -13,14 +13,14 @@
  * - in a folder that others may write, an existing file must have one name only; else -EMLINK.
  *
  * These open through this file, for writing: lines, traces and tables of --export and of `report
- * --export csv` (line_writer.c, file_writer.c, csv.c, report_csv.c), event files (tensorboard_folder.c), --html
- * (page.c), tapes of `record` and --durable (tape.c, durable.c), --output of `run` (child.c), the
- * store (store.c), the queue of Cloud Monitoring (disk_queue.c), --carry (carry_file.c), the symbol
- * cache (symbol_cache.c), archives (cmd_bundle.c), and the folders of unix sockets (listen.c,
- * prometheus.c); for reading: --config and --web-config (config_file.c), probe files
- * (probe_yaml.c), libraries that are named (plan.c), tapes (tape.c), logs of `account`
- * (goodput_file.c), files of --on (hook_file.c), certificates (http_tls.c), credentials
- * (credentials.c, access.c, carry_map.c).
+ * --export csv` (line_writer.c, file_writer.c, csv.c, report_csv.c), event files
+ * (tensorboard_folder.c), --html (page.c), tapes of `record` and --durable (tape.c, durable.c),
+ * --output of `run` (child.c), the store (store.c), the queue of Cloud Monitoring (disk_queue.c),
+ * --carry (carry_file.c), the symbol cache (symbol_cache.c), archives (cmd_bundle.c), and the
+ * folders of unix sockets (listen.c, prometheus.c); for reading: --config and --web-config
+ * (config_file.c), probe files (probe_yaml.c), libraries that are named (plan.c), tapes (tape.c),
+ * logs of `account` (goodput_file.c), files of --on (hook_file.c), certificates (http_tls.c),
+ * credentials (credentials.c, access.c, carry_map.c).
  *
  * These do not: files of /proc, /sys (with --root, below it), /dev/kmsg and cgroups, which the
  * kernel makes; those of /etc that `bundle` reads (bundle_host.c, bundle_mask.c); libraries and

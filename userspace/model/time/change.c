@@ -36,8 +36,9 @@
 #define PENDING_SAMPLES 8      /* of a group */
 #define MEAN_DIFFERS	0.02   /* least difference of the ratios of means and of medians */
 
-#define MEDIAN_FIRST_NS 2000000000ull /* the onset found by medians is better if they see it, too  \
-				       */
+#define MEDIAN_FIRST_NS                                                                            \
+	2000000000ull /* the onset found by medians is better if they see it, too                  \
+		       */
 
 #define RAW	     160 /* last steps, for the period */
 #define RAW_LOG	     1024.0
