@@ -26,8 +26,8 @@
 #define GP_COMM_MAX 16	/* TASK_COMM_LEN, include/linux/sched.h */
 #define GP_ROWS_MAX 512 /* rows of all probe files together */
 #define GP_HOT_ROWS 32	/* rows that are counted, not sent */
-#define GP_SLOTS                                                                                   \
-	512 /* processes whose hot calls are counted at once; slot 0 is shared by all others */
+/* Processes whose hot calls are counted at once; slot 0 is shared by all others. */
+#define GP_SLOTS       512
 #define GP_SLOT_NONE   0xffffffffu
 #define GP_ARGS	       6    /* scalars captured from one call */
 #define GP_DEREFS_MAX  3    /* pointers that one capture follows; the programs unroll this loop */
@@ -160,7 +160,7 @@ struct gp_file {
 };
 enum gp_file_op {
 	GP_FILE_OPENED = 1, /* opened for reading */
-	GP_FILE_READ = 2,   /* opened for reading, and now closed */
+	GP_FILE_READ = 2,   /* closed after reading */
 	GP_FILE_WRITTEN = 3 /* opened for writing, and close(2) has returned */
 };
 #define GP_FILE_NAMED 1 /* the name is typical of checkpoints */
@@ -244,9 +244,9 @@ struct gp_process {	/* identity of a process that is now watched */
 	char job[GP_JOB_MAX];
 	char command[160]; /* argv joined by spaces, cut, control bytes replaced */
 };
-#define GP_PROCESS_FROM_START                                                                      \
-	1 /* watched since before its first instruction, itself or through its parent */
-#define GP_PROCESS_TARGET 2 /* named by the user, not found as a child */
+/* Watched since before its first instruction, itself or through its parent. */
+#define GP_PROCESS_FROM_START 1
+#define GP_PROCESS_TARGET     2 /* named by the user, not found as a child */
 
 struct gp_clock {      /* wall clock at ts_ns; written again after the clock was set or a suspend */
 	__s64 real_ns; /* since 1970, UTC */
@@ -328,9 +328,8 @@ struct gp_program {
 };
 #define GP_PROGRAM_READ	    1 /* the names of all its operations were read */
 #define GP_PROGRAM_GRADIENT 2 /* the program computes a gradient; only with GP_PROGRAM_READ */
-#define GP_PROGRAM_LOADED                                                                          \
-	4 /* read when the program ran: code is the value by which the probe of the run identifies \
-	     it */
+/* Read when the program ran: code is the number by which the probe of the run identifies it. */
+#define GP_PROGRAM_LOADED 4
 
 /* Name of a return code of this runtime. Written before the first record with that code. */
 struct gp_code {

@@ -25,8 +25,8 @@
 #define O_TRUNC	    01000 /* include/uapi/asm-generic/fcntl.h */
 #define GP_EINTR    4
 
-#define GP_FILE_LARGE                                                                              \
-	65536 /* written files of at least this many bytes are reported whatever their name */
+/* Written files of at least this many bytes are reported whatever their name. */
+#define GP_FILE_LARGE 65536
 #define GP_FILE_PARTS 8 /* last components of a path that are reported */
 
 /* Limits of records per second and process, for files that watched processes wrote and for others.
@@ -457,7 +457,7 @@ static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 			      (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
 	from = at ? regs.GP_ARG1 : regs.GP_ARG0;
 	to = at ? regs.GP_CALL_ARG3 : regs.GP_ARG1;
-	if (gp_files_over(id >> 32, true)) /* not in the share of read data */
+	if (gp_files_over(id >> 32, true)) /* a share that reads cannot use up */
 		return gp_lose(GP_LOSS_file_limited);
 	if (gp_life_crowded())
 		return gp_lose(GP_LOSS_ring_life);

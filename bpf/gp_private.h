@@ -12,17 +12,16 @@
 #define GP_RATES_MAX   4096  /* (process, row with max_hz) pairs */
 #define GP_NAMES_MAX   4096  /* (process, row with max_hz, name that is not exempt) triples */
 #define GP_SWAPS_MAX   4096  /* (thread, row) pairs that hit while links are being replaced */
-#define GP_FAST_MAX                                                                                \
-	4096 /* entries for processes, and for threads, that are found without hashing */
+/* Entries for processes, and for threads, that are found without hashing. */
+#define GP_FAST_MAX  4096
 #define GP_FILES_MAX 4096 /* (process, descriptor) pairs of files being written or read */
 #define GP_KNOWN_MAX 8192 /* files written by watched processes */
-#define GP_RETURN_ROWS_MAX                                                                         \
-	128 /* rows probed at entry and return, whose open calls are deleted when their thread     \
-	       ends */
-#define GP_PREFIXES_MAX	 64   /* prefixes of library names */
-#define GP_UNWATCHED_MAX 1024 /* unwatched processes reported recently */
-#define GP_LANES                                                                                   \
-	16 /* copies of the hot counters, chosen by CPU, so that CPUs rarely share a cache line */
+/* Rows probed at entry and return, whose open calls are deleted when their thread ends. */
+#define GP_RETURN_ROWS_MAX 128
+#define GP_PREFIXES_MAX	   64	/* prefixes of library names */
+#define GP_UNWATCHED_MAX   1024 /* unwatched processes reported recently */
+/* Copies of the hot counters, chosen by CPU, so that CPUs rarely share a cache line. */
+#define GP_LANES	 16
 #define GP_LANE_COUNTERS (GP_SLOTS * GP_HOT_ROWS)
 #define GP_SECOND_NS	 1000000000ull /* window of all rate limits */
 

@@ -188,9 +188,9 @@ struct gp_signal_rec {
 };
 
 #define GP_SIGNALS_HANDLED 8 /* records per second and process, for signals with a handler */
-#define GP_SIGNALS_OTHER                                                                           \
-	32 /* ... and for signals that may end the process: more, so that the one that ended it is \
-	      recorded */
+/* Records per second and process, for signals that may end it: more, so that the one that ended it
+ * is recorded. */
+#define GP_SIGNALS_OTHER 32
 
 /* Feature kernel_read; set before loading. Needed here because a direct load cannot index an array
  * by a variable. */
@@ -316,9 +316,9 @@ struct gp_map_rec {
 	struct gp_map p;
 };
 
-#define GP_MAP_NS                                                                                  \
-	1000000ull /* at most one record per process in this time: user space scans some           \
-		      milliseconds later, and once more */
+/* At most one record per process in this time: user space scans some milliseconds later, and once
+ * more. */
+#define GP_MAP_NS 1000000ull
 
 SEC("tp/syscalls/sys_enter_mmap")
 int gp_mapping(struct gp_syscall *call)

@@ -52,8 +52,8 @@ struct gp_row {
 #define GP_ROW_UNSENT	 8  /* over the overhead budget: count hits for now, do not send them */
 #define GP_ROW_WAKE	 16 /* wake user space to read the record at once */
 #define GP_ROW_KEPT_ONLY 32 /* send only texts that begin with an entry of keep[] */
-#define GP_ROW_ONCE                                                                                \
-	64 /* send only the first hit on a thread after each hit of a row with GP_ROW_ARMS */
+/* Send only the first hit on a thread after each hit of a row with GP_ROW_ARMS. */
+#define GP_ROW_ONCE 64
 #define GP_ROW_ARMS 128
 
 #define GP_UNLESS_NONE	 0
@@ -75,8 +75,8 @@ struct gp_watch {	/* value of gp_watched, key: tgid */
 	__u64 written_ns; /* when the process last wrote a file */
 };
 
-#define GP_SILENT_NS                                                                               \
-	60000000000ull /* without a reader for this long the kernel side stops sending */
+/* Without a reader for this long the kernel side stops sending. */
+#define GP_SILENT_NS 60000000000ull
 
 struct gp_open_call { /* value of gp_open_calls, key: tid << 32 | row */
 	__u64 ts_ns;

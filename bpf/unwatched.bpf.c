@@ -14,9 +14,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define PROT_EXEC   4 /* include/uapi/asm-generic/mman-common.h */
 #define MAP_PRIVATE 2 /* include/uapi/linux/mman.h */
-#define GP_UNWATCHED_NS                                                                            \
-	100000000ull /* at most one report per process in this time; user space scans all mappings \
-			at each, and once more after this time */
+/* At most one report per process in this time; user space scans all mappings at each, and once more
+ * after this time. */
+#define GP_UNWATCHED_NS 100000000ull
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

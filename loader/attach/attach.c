@@ -323,8 +323,7 @@ static void attach_links_close(const struct attach *at, const struct link *links
 	parallel_each(count, attach_closing_close, attach_closing_report, &c);
 }
 
-/* Pins are removed first, so that a link ends with this process even if closing it is interrupted.
- */
+/* Pins are removed first, so that links end with this process even if closing is interrupted. */
 static void attach_links_drop(struct attach *at,
 			      bool (*chosen)(const struct link *link, const void *ctx),
 			      const void *ctx)

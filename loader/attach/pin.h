@@ -37,8 +37,7 @@ int pins_put(struct pins *p, const char *name, int fd);
 void pins_remove(struct pins *p, const char *name);
 /* The same in the folder of a state directory that another process holds; does not claim it. */
 int pins_peek(const char *state_dir, const char *name);
-/* Returns the number of pins with this prefix that existed at the start and were not claimed yet.
- */
+/* Returns the number of pins with this prefix that existed at the start and were not claimed. */
 size_t pins_waiting(const struct pins *p, const char *prefix);
 /* Removes these pins, which may drop the last reference to a link. */
 void pins_drop_waiting(struct pins *p, const char *prefix);

@@ -210,8 +210,7 @@ static void budget_markers_report(struct budget *b, uint64_t elapsed_ns, budget_
 
 /* ---- down ------------------------------------------------------------------------------------ */
 
-/* Returns the next level that would save this process any cost; the present level if there is none.
- */
+/* Returns the next level that would save this process any cost; the present level if none would. */
 static enum budget_level budget_level_next(const struct unit *u, const struct cell *c)
 {
 	if (u->level < BUDGET_NO_BULK && c->mean[GP_GROUP_bulk] && !u->protected[GP_GROUP_bulk])

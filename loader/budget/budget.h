@@ -31,8 +31,8 @@
 enum budget_level {
 	BUDGET_ALL,	   /* all probes as their rows say */
 	BUDGET_NO_BULK,	   /* bulk is detached: counting would save little, as it is hot */
-	BUDGET_COUNT,	   /* ... and confirm is counted instead of sent */
-	BUDGET_NO_CONFIRM, /* ... and confirm is detached */
+	BUDGET_COUNT,	   /* as BUDGET_NO_BULK, and confirm is counted instead of sent */
+	BUDGET_NO_CONFIRM, /* as BUDGET_NO_BULK, and confirm is detached */
 };
 
 enum budget_event {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hit_cost.h - measures the hit cost: what one empty hit costs on this host, on functions of
- * gp-bpf.
- */
+/* hit_cost.h - measures the hit cost: the cost of an empty hit on this host. */
 #ifndef LOADER_HIT_COST_H
 #define LOADER_HIT_COST_H
 

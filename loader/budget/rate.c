@@ -8,12 +8,11 @@
 #include "userspace/base/table.h"
 
 #define NAME_OLD_NS 2000000000ull /* older than any current second */
-#define SWEEP_NS                                                                                   \
-	5000000000ull /* at its limit a process adds 5 x max_hz names between two sweeps           \
-		       */
-#define BATCH 512     /* entries per system call; more than any bucket of the map contains */
-#define HASHED_TWICE                                                                               \
-	4 /* bound of a walk, in sizes of the table, as entries are added and removed meanwhile */
+/* At its limit a process adds 5 x max_hz names between two sweeps. */
+#define SWEEP_NS 5000000000ull
+#define BATCH	 512 /* entries per system call; more than any bucket of the map contains */
+/* Bound of a walk, in sizes of the table, as entries are added and removed meanwhile. */
+#define HASHED_TWICE 4
 
 struct reported { /* numbers of one (process, row) */
 	uint64_t unsent, committed;

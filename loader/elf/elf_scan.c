@@ -11,9 +11,8 @@
 #include "loader/elf/elf_private.h"
 
 #define BATCH 8192 /* symbols read at once */
-#define PIECE_BYTES                                                                                \
-	(256u << 10) /* bytes of strings in one piece: fits the cache of a core while names are    \
-			compared */
+/* Bytes of strings in one piece: fits the cache of a core while names are compared. */
+#define PIECE_BYTES (256u << 10)
 
 struct ref {
 	uint32_t name, index;

@@ -106,8 +106,7 @@ static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 	for (uint8_t i = 0; i < writes_count; i++)
 		if (prologue_x86_matters(writes[i]))
 			return false;
-	/* A store may write to the red zone, which the call that replaces a nop5 would overwrite.
-	 */
+	/* A store may write to the red zone, which the call replacing a nop5 would overwrite. */
 	for (uint8_t i = 0; i < x86->op_count; i++)
 		if (x86->operands[i].type == X86_OP_MEM && (x86->operands[i].access & CS_AC_WRITE))
 			return false;

@@ -18,20 +18,18 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-#define IDLE_NS 5000000000ull /* time without users after which a library is detached ... */
-#define IDLE_MANY_NS                                                                               \
-	1000000000ull	       /* ... when more than half of the allowed libraries are attached */
-#define CLASSIFY_NS 5000000ull /* time of one scan for reading file names */
-#define NEW_MANY    4	       /* from this many new files on, their names are read by one call */
-#define ANSWERS_MAX 2 /* libraries attached in one turn, as the rings are not read meanwhile */
-#define DROPS_MAX   4 /* libraries detached in one turn */
-#define AGAIN_MAX                                                                                  \
-	16 /* processes scanned in one turn for files that could not be read from another process  \
-	    */
+#define IDLE_NS 5000000000ull /* time without users after which a library is detached */
+/* The same when more than half of the allowed libraries are attached. */
+#define IDLE_MANY_NS 1000000000ull
+#define CLASSIFY_NS  5000000ull /* time of one scan for reading file names */
+#define NEW_MANY     4		/* from this many new files on, their names are read by one call */
+#define ANSWERS_MAX  2 /* libraries attached in one turn, as the rings are not read meanwhile */
+#define DROPS_MAX    4 /* libraries detached in one turn */
+/* Limit of scans in one turn for files that could not be read from another process. */
+#define AGAIN_MAX	16
 #define FAILURES_LOGGED 100
-#define SILENT_NS                                                                                  \
-	1000000000ull /* limit of the time for which attached probes stay silent while more are to \
-			 be attached */
+/* Limit of the time for which attached probes stay silent while more are to be attached. */
+#define SILENT_NS 1000000000ull
 
 void libraries_free(struct libraries *ls)
 {

@@ -58,8 +58,7 @@ static int library_budget_group_attach(const struct library_deps *d, struct libr
 	return 0;
 }
 
-/* Links belong to groups: the whole group is detached, and what is still wanted is attached again.
- */
+/* Links belong to groups: the whole group is detached, and what is still wanted attached again. */
 static void library_budget_group_settle(const struct library_deps *d, struct library *lib,
 					enum gp_group group, const struct cost *cost)
 {

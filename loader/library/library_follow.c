@@ -15,8 +15,8 @@
 #include "userspace/base/log.h"
 
 #define SOURCES_MAX 8
-#define CANDIDATES_MAX                                                                             \
-	16 /* limit of addresses remembered for one process, and of functions in one file */
+/* Limit of addresses remembered for one process, and of functions in one file. */
+#define CANDIDATES_MAX 16
 #define TRIES_MAX      64 /* limit of attempts for one process: each is a scan of its mappings */
 #define WAITING_MAX    64
 #define HAD_MAX	       16
@@ -29,9 +29,9 @@
 struct source { /* a row with `follow` */
 	uint32_t probe;
 	int capture;
-	int own;       /* with `join`: capture that must have the value ... */
-	uint32_t with; /* ... that this probe recently had; 0: no `join` ... */
-	int its;       /* ... in this capture */
+	int own;       /* capture whose value must be recent in probe `with` */
+	uint32_t with; /* probe whose values in capture `its` are kept; 0: no `join` */
+	int its;       /* capture of probe `with` */
 	size_t row;
 };
 

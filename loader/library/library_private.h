@@ -19,8 +19,8 @@
 enum library_state {
 	LIBRARY_NEW,	   /* not yet classified */
 	LIBRARY_UNRELATED, /* no row names it */
-	LIBRARY_WANTED,	   /* some row names it */
-	LIBRARY_ASKED,	   /* ... and it is being read */
+	LIBRARY_WANTED,	   /* some row names it; its file is not read yet */
+	LIBRARY_ASKED,	   /* some row names it; its file is being read */
 	LIBRARY_ATTACHED,  /* its sites were attached, or refused */
 };
 
@@ -31,8 +31,9 @@ struct library { /* one file that a watched process maps */
 	enum library_state state;
 	bool program;	  /* a program that may contain the library of a row */
 	bool following;	  /* it is being read again for a function reported by a call */
-	bool searching;	  /* ... or for a table in the memory of a process */
-	bool search_file; /* ... or for a table in its file, which is read slowly */
+	bool searching;	  /* it is being searched for a table */
+	bool search_file; /* the search is in the file, which is read slowly, not in the memory of a
+			     process */
 	unsigned int tries;
 	int search_reported; /* reported reason why no process shows the table; 0: none yet */
 	pid_t shown_by;	     /* process whose table had what the file does not show; 0: none */

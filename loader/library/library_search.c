@@ -11,11 +11,11 @@
 #include "userspace/base/log.h"
 
 #define TURN_MAX 4
-#define SEARCHES_FREE                                                                              \
-	64 /* searches of one library without a pause; after that one per second, in case a        \
-	      process causes them on purpose */
-#define PAUSE_NS  1000000000ull
-#define TRIES_MAX 12 /* attempts for a file that is read slowly: a minute of its disk */
+/* Searches of one library without a pause; after that one per second, in case a process causes them
+ * on purpose. */
+#define SEARCHES_FREE 64
+#define PAUSE_NS      1000000000ull
+#define TRIES_MAX     12 /* attempts for a file that is read slowly: a minute of its disk */
 
 #define TABLES_MAX (sizeof(((struct libraries *)0)->tables) / sizeof(uint32_t))
 

@@ -6,9 +6,9 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define LIBRARIES_MAX                                                                              \
-	64 /* limit of libraries of one process; the largest frameworks have a dozen */
-#define SWAPS_MAX 32
+/* Limit of libraries of one process; the largest frameworks have a dozen. */
+#define LIBRARIES_MAX 64
+#define SWAPS_MAX     32
 
 struct user { /* libraries of one process */
 	struct library *libs[LIBRARIES_MAX];

@@ -92,8 +92,7 @@ static void probe_file_row_string(const struct yaml_string *y, struct probe_row 
 	row->text = probe_file_capture_from(&c);
 }
 
-/* Sets the value that `unless` compares: the return value or a captured value; -1: no such value.
- */
+/* Sets the value that `unless` compares: the return value or a captured one; -1: none. */
 static void probe_file_row_unless(const struct yaml_unless *y, struct probe_row *row)
 {
 	row->unless_of = strcmp(y->of, "return") ? -1 : GP_UNLESS_RETURN;
@@ -463,8 +462,7 @@ int probe_table_add(struct probe_table *t, const char *dir)
 			  n < 0 ? strerror(-err) : "has no probe file (*.yaml)");
 	}
 	for (int i = 0; i < n; i++) {
-		/* Reads every file also after an error, so that one run reports the errors of all.
-		 */
+		/* Also after an error, so that one run reports the errors of all files. */
 		one = probe_file_table_add_entry(t, dir, entries[i]->d_name);
 		if (one && !err)
 			err = one == -ENOMEM ? one : -EINVAL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_row.c - converts a row of a probe file for the kernel side: arguments, and names to keep.
- */
+/* probe_row.c - converts a row of a probe file for the kernel side. */
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>

@@ -139,8 +139,7 @@ static void mapping_map_file_name(char name[80], pid_t pid, const struct gp_vma 
 		 (unsigned long)vma->end);
 }
 
-/* Used when map_files is not accessible: reads the same path from the line of that address in maps.
- */
+/* Used when map_files is not accessible: reads the path from the line of that address in maps. */
 static int mapping_path_from_maps(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
 	char name[64], *line = NULL, *at;

@@ -15,8 +15,7 @@
 struct aside;
 struct bpf_program;
 
-/* Size of an answer from the helper process: 65536 mappings; vm.max_map_count is 65530 by default.
- */
+/* Size of an answer from the helper process: 65536 mappings (default vm.max_map_count: 65530). */
 #define MAPPING_ASIDE_BYTES (65536 * sizeof(struct gp_vma))
 
 /* Lists the mappings of a process by address: from the kernel (vmas) or, where that is NULL, from

@@ -16,13 +16,13 @@
 #include "userspace/base/log.h"
 
 #define WORKERS_BUSY_MAX 4 /* readers that work at once */
-#define WORKERS_MAX	 8 /* ... and, in addition, readers that can neither answer nor be killed */
-#define QUEUE_MAX	 256
-#define ANSWER_NS                                                                                  \
-	8000000000ull /* limit of one request; a large library on a cold, loaded machine takes a   \
-			 tenth of it */
-#define HUNG_NS                                                                                    \
-	1000000000ull /* after this time since SIGKILL the reader is blocked in a file system */
+/* Limit of readers, including those that can neither answer nor be killed. */
+#define WORKERS_MAX 8
+#define QUEUE_MAX   256
+/* Limit of one request; a large library on a cold, loaded machine takes a tenth of it. */
+#define ANSWER_NS 8000000000ull
+/* After this time since SIGKILL the reader is blocked in a file system. */
+#define HUNG_NS	     1000000000ull
 #define SOCKET_BYTES (1 << 20)
 
 enum worker_state { WORKER_NONE, WORKER_IDLE, WORKER_BUSY, WORKER_KILLED };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader_private.h - messages between the two sides of the reader: requests are a struct
- * reader_ask; answers are a struct reader_reply followed by its sites, together with a descriptor.
- */
+/* reader_private.h - messages between the two sides of the reader. A request is a struct
+ * reader_ask; an answer is a struct reader_reply followed by its sites, with a descriptor. */
 #ifndef LOADER_READER_PRIVATE_H
 #define LOADER_READER_PRIVATE_H
 

@@ -27,11 +27,11 @@
 
 #define INSN_MAX     16 /* limit of bytes that the kernel copies from a probed instruction */
 #define MEMORY_BYTES (1ull << 30)
-#define PAST_END_BYTES                                                                             \
-	(1ll << 30)	/* more than a page of any size extends beyond the end of a file */
-#define AS_USER_S    10 /* lifetime of a reader as another user: longer than a request may take */
-#define GROUPS_MAX   256
-#define STATUS_BYTES 8192
+/* More than a page of any size extends beyond the end of a file. */
+#define PAST_END_BYTES (1ll << 30)
+#define AS_USER_S      10 /* lifetime of a reader as another user: longer than a request may take */
+#define GROUPS_MAX     256
+#define STATUS_BYTES   8192
 
 struct served { /* state of one request */
 	int path_fd;

@@ -26,10 +26,10 @@
 #define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* enough for unoptimised code */
 #define CANDIDATES_MAX 4096		     /* limit of candidates; real files have one */
 #define ADDRESSES_MIN  60 /* with more stored addresses it is a table, so its error is reported */
-#define TRY_NS                                                                                     \
-	5000000000ull /* of the 8 s that a reader has; a cold disk may need several attempts */
-#define CPU_NS                                                                                     \
-	4000000000ull /* real files take one second on a slow CPU; this bounds hostile files */
+/* Of the 8 s that a reader has; a cold disk may need several attempts. */
+#define TRY_NS 5000000000ull
+/* Real files take one second on a slow CPU; this bounds hostile files. */
+#define CPU_NS	    4000000000ull
 #define FRAME_BYTES 4 /* mov disp8(%rbp), %reg */
 #define COPY_BYTES  3 /* mov %reg, %reg */
 
