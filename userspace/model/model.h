@@ -34,7 +34,7 @@ void model_free(struct model *m);
  * "windows_ns=...,...", "ranges=N", "range=BUCKET MATCH", and those of program.h. */
 int model_feed(struct model *m, const struct event *ev);
 
-/* Returns what is known as of the last event. The caller owns one reference. NULL: no memory. */
+/* Returns the state as of the last event. The caller owns one reference. NULL: no memory. */
 struct snapshot *model_snapshot(struct model *m);
 /* The same without step-time statistics (time and late of loops) and windows, which are zero: they
  * are most of the cost. For a snapshot of every second of a recording. */
@@ -42,9 +42,9 @@ struct snapshot *model_snapshot_brief(struct model *m);
 
 /* Appends the whole state to out. Returns 0 or -ENOMEM. */
 int model_save(const struct model *m, struct buffer *out);
-/* Makes a model that continues from a saved state: it reports what the saved model would have
- * reported from there on. Returns 0, -EPROTO (other version), -EBADMSG (damaged) or -ENOMEM.
- * Hostile bytes are refused or harmless. */
+/* Makes a model that continues from a saved state and reports the same facts as the saved model
+ * would. Returns 0, -EPROTO (other version), -EBADMSG (damaged) or -ENOMEM. Hostile bytes are
+ * refused or harmless. */
 int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, size_t len);
 
 /* Returns the number of the last fact reported. model_reported_upto() raises it in a model restored

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.h - everything that the model knows at one instant.
- *
- * Immutable; shared by reference count, which is thread-safe. Exporters and views read only
- * snapshots and facts. Times in ns, CLOCK_MONOTONIC unless marked UTC. */
+/* snapshot.h - the complete state of the model at one instant. Immutable; shared by reference
+ * count, which is thread-safe. Exporters and views read only snapshots and facts. Times in ns,
+ * CLOCK_MONOTONIC unless marked UTC. */
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H
 
@@ -74,7 +73,7 @@ struct node_view {
 		char comm[GP_COMM_MAX], why[160];
 	} denied_last[NODE_DENIED]; /* a ring, the next entry at denied % NODE_DENIED */
 	uint32_t ndenied;
-	uint32_t gvisor;  /* gVisor sandboxes: what runs in them cannot be seen */
+	uint32_t gvisor;  /* gVisor sandboxes: processes in them cannot be seen */
 	uint64_t watched; /* processes watched now */
 	struct node_pods {
 		/* here: there is Kubernetes; current: its data is complete and up to date. */

@@ -170,7 +170,7 @@ bool intake_unplaced(const struct intake *t);
 /* Returns true if there is something to write. */
 bool intake_due(const struct intake *t);
 
-/* What the store has of a rank or a job. gone_on: it was written by the same run of the model,
+/* State of a rank or a job in the store. gone_on: it was written by the same run of the model,
  * whose ledger continues; otherwise new time is added, and the time in between is unobserved,
  * unless the run was over. */
 struct intake_place {

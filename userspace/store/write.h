@@ -26,8 +26,8 @@ struct write_ended { /* a rank that ended, which is not in the store yet */
 int write_place(struct store *st, int64_t session, const char *boot_id,
 		const struct intake_about *a, const struct write_ended *ended, uint32_t nended,
 		struct intake_place *ret);
-/* What the store has of a job under an earlier key of this session moves to its current key and is
- * added to the data there. Call before any of its ranks gets a place. */
+/* Moves the data of a job under an earlier key of this session to its current key, added to the
+ * data there. Call before any of its ranks gets a place. */
 int write_formers(struct store *st, int64_t session, const struct intake_about *a);
 /* Writes the minutes of the rank up to r->taken, which were copied to `closed`, and the running
  * one. */

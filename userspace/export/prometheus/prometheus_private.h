@@ -46,7 +46,7 @@ struct page {
 	size_t range_samples;
 };
 
-/* One family: its header, then the samples of its one function. Names of metrics are only in these
+/* A family: its header, then the samples of its one function. Names of metrics are only in these
  * rows: pages and the list of metrics (prometheus_metrics()) are made from them. */
 struct metric_family {
 	const char *name;

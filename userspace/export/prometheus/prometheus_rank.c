@@ -10,7 +10,7 @@
 
 /* ---- lasting slowdowns ----------------------------------------------------------------------- */
 
-/* One series for each loop; its phase label changes. */
+/* Gives each loop a single series, because its phase label changes. */
 static void prometheus_rank_loop_slow(struct page *p, const struct metric_family *f,
 				      const struct rank_view *r, const struct loop_view *l)
 {
@@ -412,7 +412,7 @@ static void rank_disruptions(struct page *p, const struct metric_family *f,
 	page_value_uint(p, page_sample(p, f->name, r), r->ledger.disruptions);
 }
 
-/* One series for each rank; its `why` label changes. */
+/* Gives each rank a single series, because its `why` label changes. */
 static void prometheus_rank_hung(struct page *p, const struct metric_family *f,
 				 const struct rank_view *r)
 {
@@ -620,7 +620,7 @@ static bool rank_compared(const struct rank_view *r)
 	return r->straggle.count || (r->world_size > 1 && r->nloops && r->loops[0].device_known);
 }
 
-/* One series for each rank; its phase label changes. */
+/* Gives each rank a single series, because its phase label changes. */
 static void rank_straggler(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	if (!rank_compared(r))

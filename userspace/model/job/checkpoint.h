@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.h - the checkpoints of one job: what was written after which step, and which one is
- * read again.
- *
- * A checkpoint is a file, or a folder of files. One written under a temporary name is complete once
- * it is renamed; torch's distributed checkpoint is complete once .metadata exists.
- *
- * Pure; memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts
- * (event_text()) that may have lost their beginning. Times in ns, CLOCK_MONOTONIC, but mtime_ns. */
+/* checkpoint.h - the checkpoints of one job: which steps they contain, and which one is read again.
+ * A checkpoint is a file, or a folder of files. A file written under a temporary name is complete
+ * once it is renamed; torch's distributed checkpoint is complete once .metadata exists. Pure;
+ * memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts (event_text()) that
+ * may have lost their beginning. Times in ns, CLOCK_MONOTONIC, except mtime_ns. */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H
 
@@ -72,7 +69,7 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 /* A process renamed a file or folder. Returns the checkpoint that is complete thereby, or NULL. */
 const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
 					     const char *to, uint64_t now_ns);
-/* Selects what a thread of a process began to write within a time; also folders that threads of the
+/* Selects writes begun by a thread of a process within a time; also folders that threads of the
  * process wrote. */
 struct checkpoint_span {
 	uint32_t pid, tid;
@@ -89,7 +86,8 @@ void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s,
  * *ret_step: last step in a checkpoint before k by any thread; 0: none known. */
 bool checkpoints_before(const struct checkpoints *c, const struct checkpoint *k,
 			uint64_t *ret_step);
-/* What process pid wrote from from_ns on contains at least that step. The step stays uncertain. */
+/* Checkpoints that process pid wrote from from_ns on contain at least that step. The step stays
+ * uncertain. */
 void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step);
 /* Returns the newest one that is likely, complete, and ended at by_ns; NULL: none. */
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns);
@@ -129,7 +127,7 @@ struct checkpoint_match {
 bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f,
 		       const char *path, struct checkpoint_match *ret);
 
-/* ---- what a process reads before its first step: the checkpoint that it resumes from ---- */
+/* ---- files that a process reads before its first step: the checkpoint that it resumes from --- */
 
 struct checkpoint_resume {
 	struct checkpoint_match best; /* best match among the files read */
@@ -139,13 +137,13 @@ struct checkpoint_resume {
 	uint32_t unmatched;	      /* hash of the path of that file */
 };
 
-/* Adds a file read. m: NULL when the file was not recognised; n: what its name says. */
+/* Adds a file read. m: NULL when the file was not recognised; n: classification of its name. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const char *path, const struct checkpoint_name *n);
-/* Returns where a process that began at began_ns resumes: what it read, else an estimate (how >=
- * CHECKPOINT_BY_number), which must be reported as one. Call it when the first step of the process
- * is known. c may be NULL. first: the unrecognised file that the first run of the job read before
- * its first step, which means nothing when it is read again; 0: none. */
+/* Returns where a process that began at began_ns resumes: the checkpoint that it read, else an
+ * estimate (how >= CHECKPOINT_BY_number), which must be reported as one. Call it when the first
+ * step of the process is known. c may be NULL. first: the unrecognised file that the first run of
+ * the job read before its first step, which means nothing when it is read again; 0: none. */
 struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 					   const struct checkpoints *c, uint64_t began_ns,
 					   uint32_t first);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_name.h - what the path of a file says: whether it is part of a checkpoint, of which
- * one, and of what step. Pure; accepts any bytes. */
+/* checkpoint_name.h - classifies the path of a file: whether it is part of a checkpoint, of which
+ * one, and of which step. Pure; accepts any bytes. */
 #ifndef MODEL_CHECKPOINT_NAME_H
 #define MODEL_CHECKPOINT_NAME_H
 

@@ -67,7 +67,7 @@ struct fact_health {
 	uint64_t size_ns; /* hang: time so far; fail-slow: growth of a step */
 	bool over;
 	const char *why;      /* one of GP_WHYS */
-	const char *phase;    /* what ran last: "data", "forward"...; "": unknown */
+	const char *phase;    /* last activity: "data", "forward"...; "": unknown */
 	const char *evidence; /* for people; escaped */
 	/* Fail-slow only; otherwise ratio is 0. */
 	uint32_t loop;
@@ -112,7 +112,7 @@ struct fact {
 	/* Types of custom events; never NULL in a fact about a process. */
 	const struct type_names *types;
 	const struct fact_life *life;	  /* NULL: about no process */
-	enum step_unit unit;		  /* FACT_LEDGER: what the loop counts */
+	enum step_unit unit;		  /* FACT_LEDGER: unit that the loop counts */
 	const struct window_view *window; /* FACT_LEDGER of a window, instead of `ledger` */
 	union {
 		const struct gp_session *start;

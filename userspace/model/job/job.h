@@ -244,7 +244,7 @@ const struct scheduling *job_scheduling(const struct job_member *m);
 /* More is known of the place of a rank: its attempt, how long its pod took. */
 void job_placed(struct job_member *m);
 /* Returns the number of steps of earlier runs that count before the rank's own. Call after its
- * first step: what it resumes from is known by then. */
+ * first step: the checkpoint that it resumes from is known by then. */
 uint64_t job_step_base(struct job_member *m);
 /* The rank made a step, which is in its ledger already. timed: its duration is certain. */
 void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t number,
@@ -265,8 +265,8 @@ struct checkpoints *job_checkpoints(const struct job_member *m, bool make);
 struct job_member *job_reference(const struct job_member *m);
 /* Returns the progress in checkpoints; false: none. */
 bool job_secured(const struct job_member *m, uint64_t *ret_step, uint64_t *ret_ns);
-/* Returns what compares the steps of the rank with those of others of its run. NULL: it is alone,
- * or there is no memory. */
+/* Returns the comparison of the rank's steps with those of the other ranks of its run. NULL: it is
+ * alone, or there is no memory. */
 struct straggler *job_straggler(const struct job_member *m);
 #define JOB_PLACES 32 /* ranks of one job */
 struct job_place {    /* where a rank waits that makes no progress */

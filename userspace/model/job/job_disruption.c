@@ -95,7 +95,7 @@ void job_disruption_report(struct model_env *env, struct job *j, uint64_t now_ns
 	job_disruption_fact(env, j, &j->disruption, now_ns);
 }
 
-/* What the parts leave over is what was not settled when it began or ended. */
+/* The difference to the sum of the parts is time that was not settled when it began or ended. */
 static void job_disruption_split(struct job *j, uint64_t end_ns)
 {
 	struct job_disruption *f = &j->disruption;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_member.h - a process as its job sees it: what jobs read and write of a rank. Embedded in
- * struct rank, which the files of a job do not know.
- *
- * The rank owns everything that the pointers point to; its job, which may outlive it, points to a
- * member only between job_join() and job_left(). Times in ns, CLOCK_MONOTONIC. */
+/* job_member.h - a process as its job sees it: the data of a rank that jobs read and write.
+ * Embedded in struct rank, which the files of a job do not know. The rank owns everything that the
+ * pointers point to; its job, which may outlive it, points to a member only between job_join() and
+ * job_left(). Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_JOB_MEMBER_H
 #define MODEL_JOB_MEMBER_H
 
@@ -30,15 +29,15 @@ struct job_member {
 	/* Start of its program where that was seen, else of the process. */
 	uint64_t start_ns;
 	uint64_t observed_ns; /* observed since */
-	/* The start of its program was seen: what the process did before belongs to another rank.
-	 */
+	/* The start of its program was seen: earlier activity of the process belongs to another
+	 * rank. */
 	bool begun;
 	bool accelerated;		 /* called an accelerator runtime */
 	bool collects;			 /* entered a collective other than a send or a receive */
 	uint64_t seen;			 /* bit per signal_kind seen */
-	struct checkpoint_resume resume; /* what it read before its first step */
+	struct checkpoint_resume resume; /* files read before its first step */
 	struct ledger *ledger;		 /* NULL: it never showed a marker */
-	struct window *window;		 /* of what the ledger reports */
+	struct window *window;		 /* windows of the ledger's time */
 
 	/* Kept by its job. job_key: also by the model, while the process is not in a job. */
 	uint64_t job_key;	    /* job it belongs to if it trains */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_place.c - the collective at which each stuck rank of a job stands: which ranks wait, and for
- * which.
- *
- * Ranks enter the collectives of a communicator in the same order. A rank whose count is lower has
- * not entered the collective that the others wait in, provided that both were counted from their
- * start, none was lost, and they use as many communicators: handles differ from process to process,
- * the order in which they are used first is the same. */
+/* job_place.c - the collective in which each stuck rank of a job waits. Ranks enter the collectives
+ * of a communicator in the same order. A rank with a lower count has not entered the collective in
+ * which the others wait, provided that both were counted from their start, no record was lost, and
+ * they use the same number of communicators. Handles differ between processes, but the order of
+ * their first use is the same. */
 #include <stdio.h>
 #include <stdlib.h>
 

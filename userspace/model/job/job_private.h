@@ -12,7 +12,7 @@
 
 struct job_places;
 
-/* Time of the job: finished part, and what of the reference's ledger belongs to it. */
+/* Time of the job: the finished part, and the part of the reference's ledger that belongs to it. */
 struct job_time {
 	uint64_t start_ns, edge_ns;	/* past_ns covers this interval */
 	uint64_t past_ns[BUCKET_COUNT]; /* the sum is edge_ns - start_ns */
@@ -73,7 +73,7 @@ struct job {
 	struct job_member *ref; /* reference: the rank whose ledger counts; NULL: none */
 	struct window *window;	/* finished time; NULL: none, or no memory */
 	struct window_edge ref_edge;
-	/* ref_edge holds what the reference did before it became the reference. */
+	/* ref_edge holds the ledger of the reference from before it became the reference. */
 	bool ref_midway;
 	struct job_time time;
 	struct job_work work;
@@ -96,7 +96,7 @@ struct job {
 	bool joins;		      /* nothing was done on this node since */
 	struct straggler *straggler;  /* of the run; NULL: nothing to compare */
 	struct job_places *places;    /* NULL: none yet */
-	/* Ranks of the run seen on this node, by what is known of their number. */
+	/* Ranks of the run seen on this node, by their standing. */
 	uint32_t standing[JOB_STANDS_COUNT];
 };
 

@@ -43,7 +43,8 @@ void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed
 	w->timed_ns += timed ? kept_ns : 0;
 }
 
-/* What its reference's progress was, the other ranks' was too: they train together. */
+/* The lost progress of the reference is also that of the other ranks, because they train
+ * together. */
 void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p)
 {
 	struct job_work *w = &j->work;
@@ -54,7 +55,7 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const str
 	w->past_ns[BUCKET_GOODPUT] -= lost_ns;
 	w->past_ns[BUCKET_WASTED] += lost_ns;
 	w->lost += steps;
-	w->away = fmin(w->away, p ? p->away : 0); /* of what is lost no share is left over */
+	w->away = fmin(w->away, p ? p->away : 0); /* lost steps keep no excluded share */
 }
 
 void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
@@ -75,7 +76,7 @@ void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
 	}
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
+/* ---- view ------------------------------------------------------------------------------------ */
 
 void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 {
@@ -104,7 +105,7 @@ void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t acc
 		v->accelerator_ns[b] += (double)l->ns[b] * accelerators;
 }
 
-/* Ranks that are elsewhere are taken to have as many accelerators as each of those here. */
+/* Ranks on other nodes are assumed to have as many accelerators as each rank here. */
 static double job_work_accelerators_everywhere(const struct job_view *v)
 {
 	uint32_t each = v->run_ranks ? v->accelerators / v->run_ranks : 0;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase.h - what a process does besides stepping and within its steps: batches, evaluations,
- * checkpoints, phases.
- *
- * Feed a signal here before the step finder, so that a span that ends before a step is reported
- * before that step is asked for. Pure and deterministic; 7 KiB as a rule, under 256 KiB whatever
- * the process does. Times in ns, CLOCK_MONOTONIC. */
+/* phase.h - finds the activities of a process besides stepping and within its steps: batches,
+ * evaluations, checkpoints, phases. Feed a signal here before the step finder, so that a span that
+ * ends before a step is reported before that step is read. Pure and deterministic; usually 7 KiB,
+ * under 256 KiB for any process. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_PHASE_H
 #define MODEL_PHASE_H
 
@@ -45,8 +43,8 @@ typedef void span_fn(void *ctx, const struct span *s);
 struct phase_finder;
 struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
-/* Takes the next signal. Returns 0 or -ENOMEM: then the signal, or what an earlier call without a
- * return value reported, is missing within steps. */
+/* Takes the next signal. Returns 0, or -ENOMEM: the signal, or data of an earlier call without a
+ * return value, is missing within steps. */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
 /* Takes a written file, opened at begin_ns and closed at ts_ns. text: path; count: bytes; ident:
  * the folder that is the checkpoint, 0: none. A file that markers show as well belongs to the same

@@ -22,7 +22,8 @@
 #define PHASE_INNER	16 /* last marks that may lie within a new one */
 #define PHASE_FETCHES	15 /* gaps used to learn the usual number of batches */
 #define PHASE_RUNS	20 /* last times from one sign of work to the next */
-#define PHASE_ALIKE	4  /* times after the same program needed to know what is usual after it */
+/* times after the same program that are needed to compute the usual one */
+#define PHASE_ALIKE 4
 
 /* A shorter call of a collective or copy only enqueues it. */
 #define PHASE_BLOCKED_NS 20000
@@ -40,7 +41,7 @@ enum mark_kind {
 	MARK_COPY,
 	MARK_COPY_OUT, /* copy to the host */
 	MARK_COMPILE,
-	/* One from MARK_COLLECTIVE on, or MARK_SYNC, that lies within another one. */
+	/* A mark from MARK_COLLECTIVE on, or MARK_SYNC, that lies within another one. */
 	MARK_INNER,
 	MARK_KINDS
 };
@@ -83,7 +84,7 @@ struct burst { /* files of one checkpoint */
 	char file[GP_PATH_MAX];
 };
 
-struct phase_after {	   /* what happened since a batch came; 0: did not happen */
+struct phase_after {	   /* events since a batch came; 0: did not happen */
 	uint64_t range_ns; /* start of the first named range of the job */
 	uint64_t save_ns;  /* start of the first checkpoint */
 };
@@ -118,7 +119,7 @@ struct phase_thread {
 	uint64_t run_ns, ran; /* time of the last run of a program, and which one */
 	/* Times from a run to the next sign of work, except those prolonged by a save. */
 	uint64_t between_ns[PHASE_RUNS];
-	uint32_t between[PHASE_RUNS]; /* what each came after: hash of `ran`; 0: an update */
+	uint32_t between[PHASE_RUNS]; /* program before each: hash of `ran`; 0: an update */
 	uint32_t runs;		      /* number of these, ever */
 	/* When it called a function that saves asynchronously, until it shows that this returned;
 	 * 0: no such call. */

@@ -134,7 +134,7 @@ struct job_member *rank_member(struct rank *r);
 /* Sets its place in the process tree, and its workload location if none is known, from the process
  * that forked it (NULL: unknown). Returns 0 or -ENOMEM: the location is not known then. */
 int rank_born(struct rank *r, const struct rank *parent);
-/* Sets what is known of the process; texts of p need not be escaped. */
+/* Sets the identity of the process; texts of p need not be escaped. */
 void rank_identify(struct rank *r, const struct gp_process *p);
 /* Takes its workload location as received. Returns 0 or -ENOMEM: nothing has changed then. */
 int rank_place(struct rank *r, const struct gp_place *p);
@@ -172,7 +172,7 @@ void rank_worker_gone(struct rank *r, uint32_t pid);
 /* Adds hits whose records were lost, at the mean cost of those that were not. */
 void rank_hits_lost(struct rank *r, uint64_t lost);
 
-/* ---- what is known of it --------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* Returns true when it ever showed a marker of training. */
 bool rank_trainer(const struct rank *r);
@@ -180,8 +180,8 @@ bool rank_trainer(const struct rank *r);
 bool rank_shown(const struct rank *r);
 /* Returns its probe hits so far, including counted and lost ones. */
 uint64_t rank_hits(const struct rank *r);
-/* Returns true when it is silent for so long that it should be examined; *ret_tid: the thread that
- * trained last; *ret_since_ns: last sign of life. */
+/* Returns true when it has been silent for so long that it should be examined; *ret_tid: the thread
+ * that trained last; *ret_since_ns: last sign of life. */
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
 /* Returns the roles (bit 1ull << enum gp_role) by which its steps are found, or may be as long as
  * that is not known; see model_roles(). */

@@ -68,7 +68,7 @@ static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
 	if (k)
 		c.file = k->path;
 	rank_fact_checkpoint_event(r, &c);
-	/* What waits under a temporary name secures nothing yet. */
+	/* A checkpoint with a temporary name secures nothing yet. */
 	if (!c.restore && c.closed && (!k || k->whole))
 		rank_saved(r, c.step);
 	rank_fact(r, &f, c.end_ns);

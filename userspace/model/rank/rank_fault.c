@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_fault.c - errors of a process's device and communicators: reported once each, counted, and
- * the cause of what ends the process soon after. */
+/* rank_fault.c - errors of a process's device and communicators: each is reported once and counted,
+ * and is the cause if the process ends soon after. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -174,7 +174,7 @@ static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct s
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 }
 
-/* What was counted so far was not training, so none of it belongs to a step. */
+/* Steps counted so far were not training: statistics begin again. */
 static bool rank_loop_anew(struct rank *r, struct rank_loop *lp)
 {
 	struct deviation *time = deviation_new();

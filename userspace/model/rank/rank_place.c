@@ -28,8 +28,8 @@ static void place_take(struct gp_place *to, const struct gp_place *from)
 		*to->job = *to->job_uid = '\0';
 }
 
-/* What the process itself gives, also to make a communicator, is more exact, because a pod may
- * contain several processes. */
+/* Rank and world size given by the process itself, also to make a communicator, are more exact,
+ * because a pod may contain several processes. */
 void rank_place_apply(struct rank *r)
 {
 	struct gp_process *own = &r->member.process;

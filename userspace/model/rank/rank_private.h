@@ -82,7 +82,7 @@ struct rank_done { /* a step done, to relate later events to it */
 	uint64_t goodput_ns; /* goodput of the job so far, if this rank is its reference */
 };
 
-/* One training loop of the process. */
+/* A training loop of the process. */
 struct rank_loop {
 	struct step_state state; /* as reported last */
 	struct deviation *time;
@@ -119,7 +119,7 @@ struct rank_note { /* a span whose fact is sent after the steps before it */
 	char file[GP_PATH_MAX];
 };
 
-struct hang_seen { /* what a record says of the thread that makes no progress */
+struct hang_seen { /* data of a record about the thread that makes no progress */
 	uint64_t reported_ns, since_ns;
 	uint32_t tid;
 	unsigned role; /* of the call; GP_ROLE_none: seen in /proc */
@@ -143,7 +143,7 @@ struct rank_fault {
 struct rank_collectives { /* collectives entered, by communicator in order of first use */
 	uint64_t comm[RANK_COMMS], count[RANK_COMMS];
 	uint32_t ncomms, last;
-	/* There are more communicators: it is unknown which one is meant. */
+	/* There are more communicators: it is unknown which of them is used. */
 	bool many;
 	/* Some were not sent: how many were entered is unknown from now on. */
 	bool unsent;
@@ -155,7 +155,7 @@ struct rank_hang {
 	uint64_t marked_ns;    /* last one that has a time of its own */
 	uint64_t longest_ns;   /* longest silence that ended by itself */
 	uint32_t tid;	       /* thread that trained last */
-	enum signal_kind last; /* what it did last */
+	enum signal_kind last; /* its last signal */
 	uint32_t compiles;     /* open ranges of a compiler */
 	/* Range opened there last and still open, or file of a save; "": unknown. */
 	char range[48];
@@ -282,10 +282,10 @@ static inline struct rank *rank_of(struct job_member *m)
 }
 
 /* rank_life.c */
-/* Allocates what a rank needs that trains: at the first marker, or when a file proves to be a
+/* Allocates the parts of a training rank: at the first marker, or when a file proves to be a
  * checkpoint. Returns 0 or -ENOMEM. */
 int rank_open(struct rank *r);
-/* Frees what only a process that is alive needs. */
+/* Frees the parts that only a live process needs. */
 void rank_drop_finders(struct rank *r);
 
 /* rank_report.c */
@@ -337,18 +337,18 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns, bool *
 int rank_file(struct rank *r, const struct event *ev);
 
 /* rank_flow.c */
-/* Passes a signal to the step finder, without what is unreliable because probes are missing.
- * Returns 0 or -ENOMEM. */
+/* Passes a signal to the step finder, without signals that are unreliable because probes are
+ * missing. Returns 0 or -ENOMEM. */
 int rank_find(struct rank *r, const struct signal *s);
 
 /* rank_late.c */
 /* Takes a hit of a probe of this role. */
 void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe);
-/* Takes a step, or what is counted instead, before it is counted. */
+/* Takes a step, an execution or a cycle, before it is counted. */
 void rank_late_step(struct rank *r, struct rank_loop *lp, const struct step *s);
 /* Flags a step whose number is uncertain, before it is counted. */
 void rank_late_flag(struct rank_loop *lp, struct step *s);
-/* Adds to the state of the step finder what is known here. */
+/* Adds lateness and possible losses to the state of the step finder. */
 void rank_late_state(const struct rank_loop *lp, struct step_state *st);
 
 /* Missing records were noticed at now_ns. */
@@ -423,7 +423,8 @@ void rank_collective_archive(struct archive *a, struct rank_collectives *c);
 void rank_unsent(struct rank *r, const struct gp_probe *probe, uint64_t hits, uint64_t now_ns);
 /* The probe of collectives was removed: how many were entered is unknown from now on. */
 void rank_unsent_collectives(struct rank *r);
-/* Removes from a step, and the sums of its loop, what is unknown because calls were not sent. */
+/* Removes figures from a step, and from the sums of its loop, that are unknown because calls were
+ * not sent. */
 void rank_unsent_step(struct rank *r, struct rank_loop *lp, struct fact_step *fs);
 
 /* rank_suspend.c */

@@ -2,18 +2,18 @@
 /* rank_start.c - divides a process's life before its first step by the markers seen. Part of struct
  * rank.
  *
- *   PROGRAM_STARTUP     from the start of the process: imports, and what no marker shows; also
+ *   PROGRAM_STARTUP     from the start of the process: imports, and time without a marker; also
  *                       ranges of torch's compiler, and programs and modules built for a device,
- *                       between and within steps as well
+ *                       including those between and within steps
  *   TPU_INITIALIZATION  calls that make a device, a context or a communicator, at any time; making
  *                       a process group, from its store (or itself) until the thread has it
  *   TRAINING_PREP       from the first successful one of these to the first step: model, data set,
- *                       and what no marker shows
+ *                       and time without a marker
  *
- * Restores, evaluations and batches in between have their own buckets, which precede these. Where a
+ * Restores, evaluations and batches in between have their own buckets, which have priority. If a
  * marker is missing the time stays PROGRAM_STARTUP. For a process that ran before it was observed
  * the first device call is unknown: there only a communicator or a group begins TRAINING_PREP. Only
- * threads that train count (any thread, before there is one). */
+ * threads that train count (before there is one, all threads). */
 #include "userspace/model/rank/rank_private.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_probe.h - the probes of a model: their definitions, where they are attached, their hits and
- * what these cost. */
+/* model_probe.h - the probes of a model: their definitions, places where they are attached, their
+ * hits and the cost of these. */
 #ifndef MODEL_MODEL_PROBE_H
 #define MODEL_MODEL_PROBE_H
 
@@ -19,7 +19,7 @@ struct model_probe {
 	uint64_t hits, unsent, price_ns;
 };
 
-/* One place (function of a file) where a probe is attached. */
+/* A place (function of a file) where a probe is attached. */
 struct attach_view {
 	uint32_t probe;
 	char id[48], runtime[16];

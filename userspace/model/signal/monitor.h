@@ -86,7 +86,7 @@ bool monitor_next(struct monitor *m, uint64_t before_ns, struct monitor_event *r
 /* Saves or restores *m, which is NULL where there was no event. */
 void monitor_archive(struct archive *a, struct monitor **m);
 
-/* Returns the number whose bits are given. */
+/* Converts the bits of a number. */
 static inline double monitor_double(uint64_t bits)
 {
 	double value;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signal.h - what a process does, as far as training is concerned: the output of the marker
- * (marker.h) and the input of the step finder and the phases.
- *
- * A signal is one step up from a record: ranges are paired, names classified, nesting is known. */
+/* signal.h - the activities of a process that matter for training: the output of the marker
+ * (marker.h) and the input of the step finder and the phases. A signal is made from one or more
+ * records: ranges are paired, names classified, nesting is known. */
 #ifndef MODEL_SIGNAL_H
 #define MODEL_SIGNAL_H
 

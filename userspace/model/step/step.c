@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step.c - signals in, steps out: which thread did what, and which signals are marks.
+/* step.c - turns signals into steps: assigns signals to threads, and selects those that are marks.
  *
- * Families of markers, each able to find steps alone (step_elect.c chooses one):
+ * Families of markers. Each can find steps alone; step_elect.c chooses one:
  *   ranges     A: an optimizer's step range that is not inside another one, grouped by B2
  *   zero_grad  Z2: zero_grad with a backward since the one before (compiled optimizers show no
  *              range)
  *   update_op  operators that only optimizers use, grouped like ranges; the boundary is where the
  *              first one is entered
  *   reducer    DDP's end of a synchronised backward
- *   param_op   operators that optimizers use, and others
+ *   param_op   operators that optimizers use, as well as other code
  *   anon       ranges without names (torch 1.13): their order between backwards, step_anon.c
  *   backward   E: outermost backward passes; micro-batches and steps look alike
- *   execute    compiled programs: the one that ends a step, step_program.c; all of them where the
- *              user names them
- *   sync       blocking waits: where nothing else is seen, cycles of them, which are no steps; all
- *              of them where the user names them
- *   probe      hits of one probe that the user names */
+ *   execute    compiled programs: the one that ends a step, step_program.c; each of them if the
+ *              user chose this marker
+ *   sync       blocking waits: if nothing else is seen, cycles of them, which are not steps; each
+ *              of them if the user chose this marker
+ *   probe      hits of the probe that the user chose */
 #include "userspace/model/step/step_private.h"
 #include "userspace/model/step/step_program.h"
 

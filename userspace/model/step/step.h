@@ -67,7 +67,7 @@ extern const char *const series_name[];
 	X(3, recompiled)                                                                           \
 	X(4, ambiguous)	   /* how many updates make a step cannot be known from outside */         \
 	X(5, estimated)	   /* start, or the part that was an asynchronous save, is estimated */    \
-	X(6, hung)	   /* it includes a hang, so it is no sample */                            \
+	X(6, hung)	   /* it includes a hang, so it is not used as a sample */                 \
 	X(7, undercounted) /* steps before it may be lost: its number may be too low */
 enum step_flag {
 #define X(bit, name) STEP_##name = 1u << (bit),

@@ -73,7 +73,8 @@ static bool doubt_batches(const struct step_finder *sf, const struct lane *l)
 	}
 }
 
-/* One class, no batches, and the parameters of an update are unknown. */
+/* All updates are of one class, there are no batches, and the parameters of an update are
+ * unknown. */
 static bool doubt_identity(const struct step_finder *sf, const struct lane *l)
 {
 	return l->family == FAMILY_RANGES && l->mode == LANE_LOCKED && l->unit.period == 1 &&

@@ -92,7 +92,7 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 	 * skip for ever, and that is not training. */
 	if (after && sf->amps)
 		return UINT64_MAX;
-	/* One signal of it reports many backwards. */
+	/* A single signal of it reports many backwards. */
 	if (f == FAMILY_ANON && sf->elected == FAMILY_UPDATE_OP)
 		return ANON_PASSES + CYCLES_AFTER;
 	if (each)
@@ -161,7 +161,7 @@ static void step_elect_families_spare(struct step_finder *sf)
 	}
 }
 
-/* What was counted so far was not training: steps begin at 1. */
+/* The marks counted so far were not training: steps begin at 1. */
 static void step_elect_loop_begin(struct step_finder *sf)
 {
 	struct loop *lp = sf->loops[0];

@@ -72,7 +72,7 @@ struct step_thread {
 	uint64_t span_ns[FAMILY_COUNT]; /* first backward since the last mark; 0: none */
 };
 
-/* One hit of a marker that may end a step. */
+/* A hit of a marker that may end a step. */
 struct mark {
 	uint64_t begin_ns, end_ns;
 	uint64_t span_ns; /* first backward since the last mark of its thread; 0: none */
@@ -88,7 +88,7 @@ struct mark {
 	bool skipped;	 /* the gradient scaler skipped the update */
 };
 
-/* One update, as used to find the period: its optimizer, and whether a batch was fetched since the
+/* An update, as used to find the period: its optimizer, and whether a batch was fetched since the
  * update before. */
 struct token {
 	uint64_t ident;
@@ -116,7 +116,7 @@ struct unit {		     /* how many groups make one step of the author's loop */
 struct unit_input {
 	const struct token *tokens;
 	uint32_t count;
-	bool from_start; /* tokens[0] starts a step; else what came before is unknown */
+	bool from_start; /* tokens[0] starts a step; otherwise earlier tokens are unknown */
 	/* Updates of another optimizer came in between: some equal tokens do not prove a plain loop
 	 * yet. */
 	bool turns;
@@ -133,7 +133,7 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
 bool unit_joins(const struct unit *u, const struct token *t, uint32_t count);
 /* Returns true when they do alternate and the first one leads; *ret is the unit then. */
 bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, struct unit *ret);
-/* Guesses the unit from what there is; always settles. */
+/* Guesses the unit from the tokens so far; always settles. */
 void unit_guess(const struct unit_input *in, struct unit *ret);
 /* Compares tokens; an unknown identity equals any. by_class: ignore identities. */
 bool token_equal(const struct token *a, const struct token *b, bool by_class);
@@ -152,7 +152,7 @@ struct group { /* marks that make one update */
 
 enum lane_mode { LANE_LEARNING, LANE_LOCKED, LANE_RELEARNING };
 
-/* One training loop as seen in one family of markers. */
+/* A training loop as seen in one family of markers. */
 struct lane {
 	enum family family;
 	uint32_t loop;
@@ -322,7 +322,7 @@ const struct step_thread *step_thread_find(const struct step_finder *sf, uint32_
 /* Returns the thread, added when new; the one idle longest is replaced. NULL when there is no
  * memory (sf->error). Valid until the next call. */
 struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid);
-/* Makes a mark of this family by thread t, and resets what t has counted for it. */
+/* Makes a mark of this family by thread t, and resets the counts of t for it. */
 struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t,
 		      const struct signal *s);
 
@@ -332,7 +332,7 @@ void tracker_settle(struct step_finder *sf, struct tracker *t);
 void tracker_free(struct tracker *t);
 /* Returns the number of loops. */
 uint32_t tracker_loops(const struct step_finder *sf);
-/* Returns true when thread t listens to thread `to`: what `to` did counts for marks of t. */
+/* Returns true when thread t listens to thread `to`: hits of `to` count for marks of t. */
 bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
 		    const struct step_thread *t);
 
@@ -342,15 +342,15 @@ void lane_free(struct lane *l);
 void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m);
 /* Closes the open group: nothing can join it any more. */
 void lane_close(struct step_finder *sf, struct lane *l, bool by_backward);
-/* Gives out what is held, as far as it is settled. */
+/* Gives out held groups, as far as they are settled. */
 void lane_digest(struct step_finder *sf, struct lane *l);
 void lane_finish(struct step_finder *sf, struct lane *l);
 /* Nothing came for long. */
 void lane_still(struct step_finder *sf, struct lane *l);
-/* Drops what is held. */
+/* Drops held groups. */
 void lane_forget(struct lane *l);
-/* Returns true when the family of the lane may still be elected and then continue from what the
- * lane holds. */
+/* Returns true when the family of the lane may still be elected and then continue from the held
+ * groups. */
 bool lane_hopes(const struct step_finder *sf, const struct lane *l);
 /* Frees memory of a search when nothing is held. */
 void lane_spare(struct lane *l);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_program.c - steps of a process that runs compiled programs.
  *
- * Some programs that run are the framework's own (JAX: "jit__threefry_split", "jit_add"), some ran
- * before training, some evaluate, log or save. The others repeat in a cycle: one program, or
- * several (the gradient, then the update; a GAN's two), of which some may run several times in each
- * (micro-batches). The step is, of those that run once in a cycle, the one whose name says so (of
- * several the last one), else the one with the most code, else with the most arguments. It counts
- * from its first run on.
+ * Some programs belong to the framework (JAX: "jit__threefry_split", "jit_add"), some run before
+ * training, some evaluate, log or save. The others repeat in a cycle: one program, or several (the
+ * gradient, then the update; the two of a GAN), some of which may run several times in each cycle
+ * (micro-batches). Of the programs that run once in a cycle, the step is the one whose name says
+ * so (of several the last one), else the one with the most code, else the one with the most
+ * arguments. It counts from its first run on.
  *
- * A program keeps its place when it is compiled again under its name; another one takes it when it
- * runs again and again and the first does not: the numbers go on. One that ran once where the first
- * step should be, and has the same name but for a number, was the first step (torch_xla).
+ * A program stays elected when it is compiled again under its name. Another program replaces it
+ * when it runs repeatedly and the elected one does not; the numbers continue. A program that ran
+ * once in place of the first step, and has the same name except for a number, was the first step
+ * (torch_xla).
  *
- * Training it is where a program computes a gradient (its own operations say so) and a state is
- * updated: its first output is the next run's first input, or that is another array than before.
- * Where its operations cannot be read a name that says so, or that flow, is enough. Otherwise
- * executions are counted, and nothing is called training. What lies in a program is not seen: one
- * run may be several steps, or part of one.
+ * It is training if a program computes a gradient (according to its operations) and a state is
+ * updated: its first output is the first input of its next run, or that input is another array
+ * than before. If its operations cannot be read, its name or that flow is enough. Otherwise
+ * executions are counted, and nothing is called training. The contents of a run are not seen: it
+ * may be several steps, or part of one.
  *
- * A step ends where its program was done on the device, if that is reported, else where the call
- * returned (or was made, where only that is seen). */
+ * A step ends when its program is completed on the device, if that is reported, else when the call
+ * returned (or was made, if only that is seen). */
 #include "userspace/model/step/step_program.h"
 
 #include <errno.h>

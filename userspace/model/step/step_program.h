@@ -15,7 +15,7 @@
 #define EXEC_MICRO    64   /* most runs of a program within one cycle */
 #define PROGRAM_TEXT  64   /* bytes of a name that are kept */
 
-/* What a program does, according to its name. */
+/* Purpose of a program, according to its name. */
 enum program_class {
 	PROGRAM_OTHER,	 /* unknown */
 	PROGRAM_STEP,	 /* trains: train_step, update */

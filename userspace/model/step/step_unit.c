@@ -15,8 +15,8 @@
 
 #include <string.h>
 
-/* One token three times is a plain loop. Any other period must occur twice and start a third
- * time. */
+/* A token that occurs three times in a row is a plain loop. Any other period must occur twice and
+ * start a third time. */
 #define PLAIN_TOKENS 3
 /* With this many equal ones, no period up to STEP_PERIOD can lie before them. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
@@ -146,7 +146,7 @@ static bool unit_turns_led(const struct token *t, uint32_t n, const struct token
 	return leads && (!fresh || fresh + 1 >= leads);
 }
 
-/* Of the optimizers that update most often one leads, and each is seen at least `least` times. If
+/* An optimizer that updates most often leads if each optimizer is seen at least `least` times. If
  * least is above 1, periods were already ruled out. */
 static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct unit *ret)
 {

@@ -72,11 +72,11 @@ struct change_view {
 struct change;
 struct change *change_new(void); /* NULL: no memory */
 void change_free(struct change *c);
-/* Takes the next step of the loop. Steps that are no sample (STEP_NO_SAMPLE) are ignored. Returns
- * whether a slowdown or a recovery was detected with this step. */
+/* Takes the next step of the loop. Steps that cannot be samples (STEP_NO_SAMPLE) are ignored.
+ * Returns whether a slowdown or a recovery was detected with this step. */
 enum change_event change_step(struct change *c, const struct fact_step *fs);
 void change_view(const struct change *c, struct change_view *ret);
-/* Writes "every 4th step is long" to out and returns it; "" where there is no period. */
+/* Writes "every 4th step is long" to out and returns it; "" if there is no period. */
 const char *change_period_text(char *out, size_t len, const struct change_view *v);
 /* Returns the name of a part: "forward", "else"; "" for -1. */
 const char *change_part_name(int part);

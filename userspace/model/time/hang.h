@@ -31,7 +31,7 @@ extern const char *const hang_why_text[GP_WHY_COUNT]; /* text for people: "waits
 
 #define HANG_NEVER UINT64_MAX
 
-struct hang_case {	     /* what the limits depend on */
+struct hang_case {	     /* input of the limits */
 	bool stepping;	     /* at least three steps were seen */
 	uint64_t p99_ns;     /* p99 of the step time */
 	uint64_t user_ns;    /* limit set by the user; 0: compute it */

@@ -24,7 +24,7 @@ int last_times_add(struct last_times *l, uint64_t count, uint64_t ns);
 /* Writes the newest n of count times to ret (room for LAST_TIMES), ascending. Returns how many
  * there are. */
 uint32_t last_times_sorted(const struct last_times *l, uint64_t count, uint32_t n, uint64_t *ret);
-/* Saves or restores. Where there is no memory to restore, ns is NULL and the caller has to set its
+/* Saves or restores. If there is no memory to restore, ns is NULL and the caller has to set its
  * count to 0. */
 void last_times_archive(struct archive *a, struct last_times *l, uint64_t count);
 

@@ -79,7 +79,7 @@ extern const char *const bucket_label[BUCKET_COUNT];
 extern const char *const bucket_word[BUCKET_COUNT];
 extern const unsigned char bucket_use[BUCKET_COUNT]; /* enum bucket_use */
 
-/* Where two processes of one job overlap, the time of the later one is removed from these buckets
+/* If two processes of one job overlap, the time of the later one is removed from these buckets
  * first, in this order: its start before its progress. */
 #define BUCKETS_GIVE_WAY 5
 extern const enum bucket bucket_gives_way[BUCKETS_GIVE_WAY];
@@ -160,7 +160,7 @@ uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns);
 
 /* Calls fn for each span that is settled from now on (in a new ledger: from observed_ns on), in
  * order of time, and for each one that is moved or added by ledger_reach_back(). Clipped to any
- * window, their sum is what the buckets got in it. Not saved. NULL: no calls, no cost. */
+ * window, their sum is the time that the buckets got in it. Not saved. NULL: no calls, no cost. */
 void ledger_trace(struct ledger *l, ledger_trace_fn fn, void *ctx);
 
 /* Books an interval to a bucket other than GOODPUT. Intervals may overlap and may come before the
@@ -172,8 +172,8 @@ int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t 
  * types are distinguished. Returns 0 or -ENOMEM. */
 int ledger_custom(struct ledger *l, uint32_t name, uint64_t from_ns, uint64_t to_ns);
 /* Books a finished step: settles everything up to its end. Steps of parallel loops may overlap.
- * torn: records were lost during it; what exceeds ten times the ideal is then UNOBSERVED instead of
- * OTHER. Returns 0 or -ENOMEM. */
+ * torn: records were lost during it; its time beyond ten times the ideal is then UNOBSERVED instead
+ * of OTHER. Returns 0 or -ENOMEM. */
 int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn);
 /* Books count steps of which only the bounds are known; number: of the last one. Returns 0 or
  * -ENOMEM. */

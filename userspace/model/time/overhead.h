@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overhead.h - what observation costs one process: hits times the cost of an empty hit, in total
- * and recently. Times in ns. */
+/* overhead.h - the cost of observing one process: hits times the cost of an empty hit, in total and
+ * recently. Times in ns. */
 #ifndef MODEL_OVERHEAD_H
 #define MODEL_OVERHEAD_H
 

@@ -36,7 +36,7 @@ void program_config_archive(struct archive *a, struct program_config *c);
 /* Returns the accelerators of a rank; seen: its process called an accelerator runtime. */
 uint32_t program_accelerators(const struct program_config *c, bool seen);
 
-struct program_seen { /* what was seen of a job */
+struct program_seen { /* observed data of a job */
 	/* Steps whose time is certain, and that time. */
 	double timed_steps;
 	uint64_t timed_ns;
@@ -64,7 +64,7 @@ void program_view(const struct program_config *c, const struct program_seen *s,
 		  struct program_view *ret);
 /* Returns true when something is known of the program, or was asked for. */
 bool program_known(const struct program_config *c);
-/* Returns the cost of so many ns of accelerator time, in the user's currency. */
+/* Returns the cost of accelerator_ns of accelerator time, in the user's currency. */
 double program_cost(const struct program_config *c, double accelerator_ns);
 
 #endif

@@ -42,8 +42,8 @@ void range_shares_free(struct range_shares *rs);
 /* Takes SIGNAL_RANGE_BEGIN, SIGNAL_FORWARD, SIGNAL_RANGE and SIGNAL_GAP; ignores others. Returns 0
  * or -ENOMEM. */
 int range_shares_feed(struct range_shares *rs, const struct signal *s);
-/* Computes what ranges took of a finished step; steps of each loop come in order. counts: add it to
- * the sums of the loop. Returns false when unknown. Ranges that took nothing are not in *ret. */
+/* Computes the time of ranges in a finished step; steps of each loop come in order. counts: add it
+ * to the sums of the loop. Returns false when unknown. Ranges without time are not in *ret. */
 bool range_shares_step(struct range_shares *rs, const struct step *s, bool counts,
 		       struct share_view *ret);
 /* Returns the sums of a loop over all its steps. */

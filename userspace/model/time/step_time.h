@@ -44,13 +44,13 @@ struct fact_step {
 	/* Time neither blocked in the loader, on the device, in collectives or copies, nor
 	 * compiling. */
 	uint64_t host_ns;
-	/* Where data, forward, backward, update and zero_grad lie, as far as known; the first ones
-	 * when there are too many. They include blocked time, so they may be longer than the sums.
-	 * Only the last part of an interrupted forward pass is here. */
+	/* Positions of data, forward, backward, update and zero_grad, as far as known; the first
+	 * ones when there are too many. They include blocked time, so they may be longer than the
+	 * sums. Only the last part of an interrupted forward pass is here. */
 	struct step_piece piece[STEP_PIECES];
 	uint32_t npieces;
-	/* Where it was blocked (sync, collective, transfer, compile): the longest ones, in order of
-	 * time, not overlapping. */
+	/* Positions at which it was blocked (sync, collective, transfer, compile): the longest
+	 * ones, in order of time, not overlapping. */
 	struct step_piece blocked[STEP_PIECES];
 	uint32_t nblocked;
 	/* Shares of the job's named ranges; NULL: unknown. */

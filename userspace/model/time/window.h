@@ -50,8 +50,8 @@ struct window_edge {
 /* Records the contents of the slots that hold at_ns. */
 void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret);
 void window_edge_archive(struct archive *a, struct window_edge *e);
-/* Appends to w what `other` has from from_ns on, where w ends. The slot that holds from_ns counts
- * without its contents before from_ns: *then, or where that is unknown (NULL), startup is removed
+/* Appends the time of `other` from from_ns on, where w ends. The slot that holds from_ns counts
+ * without its contents before from_ns: *then, or if that is unknown (NULL), startup is removed
  * first and progress last. Returns 0, or -ENOMEM: w is unchanged. */
 int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
 		 const struct window_edge *then);
@@ -64,8 +64,8 @@ int window_add(struct window *w, const struct ledger_span *s);
  * unsettled, except hang_ns of it, which is HANG. */
 void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,
 		 struct window_view *ret);
-/* Returns how much of the time not added is excluded: what ledger view l has of it until l->now_ns,
- * and what a has after that. window_leave_out() subtracts it from the unsettled time. */
+/* Returns how much of the time not added is excluded: the part in ledger view l until l->now_ns,
+ * and the part in a after that. window_leave_out() subtracts it from the unsettled time. */
 uint64_t window_unbooked(const struct window *w, const struct away *a, const struct ledger_view *l,
 			 uint64_t now_ns);
 void window_leave_out(struct window_view *v, uint64_t away_ns);
