@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_lane.c - a loop candidate, made of the marks of one family: rule B2, the lock, and the number
- * of groups in a step.
+/* step_lane.c - a loop candidate, made of the marks of one family: rule B2, the lock, and the
+ * number of groups in a step.
  *
  * B2: a mark opens a new group if a backward or a fetch lies between the mark before it and its own
  * end (a closure runs the backward inside the range); otherwise it joins (several optimizers per
