@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/store_folder.h"
-#include "userspace/store/worth.h"
+#include "userspace/store/accelerator_time.h"
 #include "userspace/report/story.h"
 
 /* Another node had so many runs of it, for so long before this one began to watch. */
@@ -195,7 +195,8 @@ static void worth(double ret_ns[BUCKET_COUNT], struct sums *ret)
 
 	assert_non_null(job);
 	assert_int_equal(store_job(st, "llama", job), 0);
-	assert_int_equal(store_worth(st, job, &everything, &job->totals.sums, 2, ret_ns), 0);
+	assert_int_equal(store_accelerator_time(st, job, &everything, &job->totals.sums, 2, ret_ns),
+			 0);
 	*ret = job->totals.sums;
 	store_close(st);
 	free(job);

@@ -13,7 +13,7 @@
 #include "userspace/ingest/goodput_record.h"
 #include "userspace/store/import.h"
 #include "userspace/store/store_private.h"
-#include "userspace/store/worth.h"
+#include "userspace/store/accelerator_time.h"
 #include "userspace/store/write.h"
 
 #define DAY   (86400 * (int64_t)S)
@@ -298,7 +298,7 @@ static void test_worth(void **state)
 	told_piece(&t, BUCKET_GOODPUT, 0, 50 * (int64_t)S);
 	assert_int_equal(put(&t, START, &fate), 0);
 	assert_int_equal(store_job(st, "lost", &job), 0);
-	assert_int_equal(store_worth(st, &job, &everything, &job.totals.sums, 2, ns), 0);
+	assert_int_equal(store_accelerator_time(st, &job, &everything, &job.totals.sums, 2, ns), 0);
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		assert_int_equal((int64_t)ns[b], 2 * job.totals.sums.ns[b]);
 	assert_int_equal((int64_t)ns[BUCKET_WASTED], 60 * (int64_t)S);

@@ -14,7 +14,7 @@
 #include "userspace/output/page.h"
 #include "userspace/command/report_csv.h"
 #include "userspace/store/query.h"
-#include "userspace/store/worth.h"
+#include "userspace/store/accelerator_time.h"
 #include "userspace/report/compare.h"
 #include "userspace/report/html.h"
 #include "userspace/report/story.h"
@@ -193,8 +193,8 @@ static int cmd_report_worth(struct store *st, const struct options *o, struct st
 	s->program.accelerators = (uint32_t)o->accelerators;
 	if (o->price)
 		option_price(o->price, s->program.currency, &s->program.price);
-	err = store_worth(st, &s->job, &s->span, &s->totals.sums, s->program.accelerators,
-			  s->accelerator_ns);
+	err = store_accelerator_time(st, &s->job, &s->span, &s->totals.sums,
+				     s->program.accelerators, s->accelerator_ns);
 	if (err)
 		log_error("report: %s", store_why(err));
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/store/worth.h"
+#include "userspace/store/accelerator_time.h"
 
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #define SLACK_NS 1000000000ll
 
 /* Time of the job that its ranks share. */
-struct owed {
+struct shared {
 	int64_t recovery_ns, wasted_ns;
 };
 
-struct worth {
+struct accelerator_time {
 	struct store *st;
 	const struct store_job *job;
 	const struct store_span *span;
@@ -21,24 +21,24 @@ struct worth {
 	uint32_t run,
 		attempt; /* of the run that is read, finally of the last one: its accelerators */
 	int64_t run_id;
-	struct owed left; /* of the job's sums: the part that its ranks do not have yet */
+	struct shared left; /* of the job's sums: the part that its ranks do not have yet */
 	/* cost of the previous run's disruption, used if the next run is here, too */
-	struct owed disrupted;
+	struct shared disrupted;
 	int64_t down_ns; /* since when the job is down; 0: it is not */
 	double ns[BUCKET_COUNT];
 };
 
-static int64_t worth_lesser(int64_t a, int64_t b)
+static int64_t accelerator_lesser(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-static void worth_move(struct worth *w, struct owed of)
+static void accelerator_move(struct accelerator_time *w, struct shared of)
 {
 	double lost_ns;
 
-	of.recovery_ns = worth_lesser(of.recovery_ns, w->left.recovery_ns);
-	of.wasted_ns = worth_lesser(of.wasted_ns, w->left.wasted_ns);
+	of.recovery_ns = accelerator_lesser(of.recovery_ns, w->left.recovery_ns);
+	of.wasted_ns = accelerator_lesser(of.wasted_ns, w->left.wasted_ns);
 	if (of.recovery_ns > 0) {
 		w->left.recovery_ns -= of.recovery_ns;
 		w->ns[BUCKET_RECOVERY] += (double)of.recovery_ns * w->run;
@@ -55,9 +55,9 @@ static void worth_move(struct worth *w, struct owed of)
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-static int worth_take_rank(void *ctx, const struct store_rank *r)
+static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 {
-	struct worth *w = ctx;
+	struct accelerator_time *w = ctx;
 	uint32_t n = w->each ? w->each : r->accelerators;
 	struct store_totals t;
 	int err;
@@ -79,9 +79,9 @@ static int worth_take_rank(void *ctx, const struct store_rank *r)
 /* ---- disruptions of a job with runs on other nodes, too -------------------------------------- */
 
 /* A rank of this node's run failed first, so the consequences belong to this node. */
-static int worth_take_disruption(void *ctx, const struct store_disruption *d)
+static int accelerator_take_disruption(void *ctx, const struct store_disruption *d)
 {
-	struct worth *w = ctx;
+	struct accelerator_time *w = ctx;
 	int64_t here;
 	int err = store_number(
 		w->st, &here,
@@ -101,52 +101,53 @@ static int worth_take_disruption(void *ctx, const struct store_disruption *d)
 }
 
 /* The job was down until to_ns: the start of the next run, or when it was last seen. */
-static void worth_settle(struct worth *w, int64_t to_ns)
+static void accelerator_settle(struct accelerator_time *w, int64_t to_ns)
 {
 	if (w->down_ns && to_ns > w->down_ns)
 		w->disrupted.recovery_ns += to_ns - w->down_ns;
-	worth_move(w, w->disrupted);
+	accelerator_move(w, w->disrupted);
 }
 
-static int worth_take_run(void *ctx, const struct store_run *r)
+static int accelerator_take_run(void *ctx, const struct store_run *r)
 {
 	const struct store_span own = {r->start_ns, r->last_ns + SLACK_NS};
-	struct worth *w = ctx;
+	struct accelerator_time *w = ctx;
 	int err;
 
 	if (w->job->carried && r->attempt == w->attempt + 1)
-		worth_settle(w, r->start_ns);
-	w->disrupted = (struct owed){0};
+		accelerator_settle(w, r->start_ns);
+	w->disrupted = (struct shared){0};
 	w->down_ns = w->run = 0;
 	w->run_id = r->id;
 	w->attempt = r->attempt;
-	err = store_ranks(w->st, r->id, worth_take_rank, w);
+	err = store_ranks(w->st, r->id, accelerator_take_rank, w);
 	if (!err && w->job->carried)
-		err = store_disruptions(w->st, w->job->id, &own, worth_take_disruption, w);
+		err = store_disruptions(w->st, w->job->id, &own, accelerator_take_disruption, w);
 	return err;
 }
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
-int store_worth(struct store *st, const struct store_job *job, const struct store_span *span,
-		const struct sums *sums, uint32_t each, double ret_ns[BUCKET_COUNT])
+int store_accelerator_time(struct store *st, const struct store_job *job,
+			   const struct store_span *span, const struct sums *sums, uint32_t each,
+			   double ret_ns[BUCKET_COUNT])
 {
-	struct worth w = {
+	struct accelerator_time w = {
 		.st = st,
 		.job = job,
 		.span = span,
 		.each = each,
 		.left = {sums->ns[BUCKET_RECOVERY], sums->ns[BUCKET_WASTED]},
 	};
-	int err = store_runs(st, job->id, worth_take_run, &w);
+	int err = store_runs(st, job->id, accelerator_take_run, &w);
 
 	if (err)
 		return err;
 	if (!job->carried)
-		worth_move(&w, w.left);
+		accelerator_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		w.disrupted = (struct owed){0}; /* the consequences are known by another node */
-		worth_settle(&w, job->last_ns);
+		w.disrupted = (struct shared){0}; /* the consequences are known by another node */
+		accelerator_settle(&w, job->last_ns);
 	}
 	memcpy(ret_ns, w.ns, sizeof(w.ns));
 	return 0;
