@@ -274,7 +274,7 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		uint64_t value;
 	} table[] = {
 		{"runs", j->runs},
-		{"formers", j->nformers},
+		{"formers", j->nformer_names},
 		{"carried", j->carried_runs},
 		{"members", j->members},
 		{"starts", j->starts},

@@ -45,7 +45,7 @@ static void begin(const char *name, uint64_t session_ns)
 static void rename_to(const char *name, const char *uid)
 {
 	struct job_view *j = &f.job;
-	struct job_former *was = &j->formers[j->nformers++];
+	struct job_former *was = &j->former_names[j->nformer_names++];
 
 	was->key = j->key;
 	memcpy(was->name, j->name, sizeof(was->name));

@@ -8,8 +8,8 @@ static void output_seen_job(struct output *out, const struct job_view *j, bool c
 {
 	bool known = table_get(out->jobs, j->key);
 
-	for (uint32_t i = 0; i < j->nformers && !known; i++)
-		known = table_get(out->jobs, j->formers[i].key);
+	for (uint32_t i = 0; i < j->nformer_names && !known; i++)
+		known = table_get(out->jobs, j->former_names[i].key);
 	out->seen.jobs += counts && !known;
 	table_put(out->jobs, j->key, out);
 }

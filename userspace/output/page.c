@@ -178,8 +178,8 @@ static bool page_line_renamed(struct page *p, const struct snapshot *s, const st
 	char former[INTAKE_KEY_MAX];
 	struct line *l = NULL;
 
-	for (uint32_t i = j->nformers; !l && i-- > 0;) {
-		intake_former_key(former, s, &j->formers[i]);
+	for (uint32_t i = j->nformer_names; !l && i-- > 0;) {
+		intake_former_key(former, s, &j->former_names[i]);
 		l = page_line_of(p, former);
 	}
 	if (l)

@@ -772,8 +772,8 @@ static void intake_types_update(struct intake *t, const struct ledger_view *l)
  * once the data of another job of that name is written. */
 static struct intake_rank *intake_job_former(struct intake *t, const struct job_view *j)
 {
-	for (uint32_t i = j->nformers; i-- > 0;) {
-		struct intake_rank *r = table_get(t->by_job, j->formers[i].key);
+	for (uint32_t i = j->nformer_names; i-- > 0;) {
+		struct intake_rank *r = table_get(t->by_job, j->former_names[i].key);
 
 		if (!r)
 			continue;
@@ -802,9 +802,9 @@ static struct intake_rank *intake_job_entry(struct intake *t, const struct snaps
 		r->about.job_key = j->key;
 	}
 	r->absent = 0;
-	r->about.nformers = j->nformers;
-	for (uint32_t i = 0; i < j->nformers; i++)
-		intake_former_key(r->about.former[i], s, &j->formers[i]);
+	r->about.nformer_names = j->nformer_names;
+	for (uint32_t i = 0; i < j->nformer_names; i++)
+		intake_former_key(r->about.former[i], s, &j->former_names[i]);
 	return r;
 }
 

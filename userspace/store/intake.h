@@ -62,7 +62,7 @@ struct intake_about { /* identity and state of a rank or a job, as last seen */
 	/* of its job: its identity, and its name for users */
 	char key[INTAKE_KEY_MAX], title[GP_JOB_MAX];
 	char former[JOB_FORMERS][INTAKE_KEY_MAX]; /* of a job: earlier keys in this session */
-	uint32_t nformers;
+	uint32_t nformer_names;
 	char state[12];	       /* of a job */
 	char uid[JOB_UID_MAX]; /* of its job */
 	uint32_t run;	  /* of its job, as the model counts runs in this session; 0: unknown */

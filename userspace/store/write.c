@@ -823,11 +823,11 @@ static int write_former_move(struct store *st, int64_t session, const struct int
 	return err ? err : write_rows_move(st, from, to);
 }
 
-int write_formers(struct store *st, int64_t session, const struct intake_about *a)
+int write_former_names(struct store *st, int64_t session, const struct intake_about *a)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < a->nformers; i++)
+	for (uint32_t i = 0; !err && i < a->nformer_names; i++)
 		err = write_former_move(st, session, a, a->former[i]);
 	return err;
 }

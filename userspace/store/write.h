@@ -28,7 +28,7 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 		struct intake_place *ret);
 /* Moves the data of a job under an earlier key of this session to its current key, added to the
  * data there. Call before any of its ranks gets a place. */
-int write_formers(struct store *st, int64_t session, const struct intake_about *a);
+int write_former_names(struct store *st, int64_t session, const struct intake_about *a);
 /* Writes the minutes of the rank up to r->taken, which were copied to `closed`, and the running
  * one. */
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed,

@@ -273,7 +273,7 @@ static int writer_places_write(struct store_writer *w, const struct intake_about
 		return err;
 	err = write_session(w->store, &w->session, &session);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = about[i].job ? write_formers(w->store, session, &about[i]) : 0;
+		err = about[i].job ? write_former_names(w->store, session, &about[i]) : 0;
 	for (uint32_t i = 0; !err && i < n; i++) {
 		err = write_place(w->store, session, w->session.boot_id, &about[i], ended, nended,
 				  &places[i]);

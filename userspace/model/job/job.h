@@ -126,8 +126,8 @@ struct job_view {
 	uint64_t key;
 	/* Identities under which this job was reported before, the newest last; no other job has
 	 * one of them. */
-	struct job_former formers[JOB_FORMERS];
-	uint32_t nformers;
+	struct job_former former_names[JOB_FORMERS];
+	uint32_t nformer_names;
 	char name[GP_JOB_MAX];
 	char uid[JOB_UID_MAX]; /* part of its identity; "": the name alone is */
 	enum gp_job_from from; /* source of the name; none: no name, or given by its processes */

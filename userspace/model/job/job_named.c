@@ -25,9 +25,9 @@ static void job_former_add(struct job *j)
 {
 	struct job_former *f;
 
-	if (j->nformers == JOB_FORMERS)
+	if (j->nformer_names == JOB_FORMERS)
 		job_former_drop(j, 0);
-	f = &j->formers[j->nformers++];
+	f = &j->former_names[j->nformer_names++];
 	f->key = j->key;
 	memcpy(f->name, j->name, sizeof(f->name));
 	memcpy(f->uid, j->uid, sizeof(f->uid));
@@ -45,7 +45,7 @@ bool job_rename(struct job_member *m, uint64_t key)
 		return false;
 	name = job_called(m, &uid);
 	job_former_add(j);
-	job_formers_take(&m->env->jobs, key);
+	job_former_names_take(&m->env->jobs, key);
 	j->key = key;
 	j->from = p->job_from;
 	snprintf(j->name, sizeof(j->name), "%s", name);

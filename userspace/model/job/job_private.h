@@ -45,8 +45,8 @@ struct job_point { /* progress up to here is in a checkpoint */
 struct job {
 	uint64_t key;
 	char name[GP_JOB_MAX], uid[JOB_UID_MAX];
-	struct job_former formers[JOB_FORMERS]; /* the last ones */
-	uint32_t nformers;
+	struct job_former former_names[JOB_FORMERS]; /* the last ones */
+	uint32_t nformer_names;
 	const struct away *away; /* of the model; not saved */
 	enum gp_job_from from;
 	int attempt; /* of the run; -1: unknown */
@@ -159,7 +159,7 @@ int jobs_named(struct model_env *env, const char *name, const char *uid, struct 
 /* Removes a former identity. */
 void job_former_drop(struct job *j, uint32_t at);
 /* Removes the key from former identities: it is that of another job now. */
-void job_formers_take(struct jobs *js, uint64_t key);
+void job_former_names_take(struct jobs *js, uint64_t key);
 /* Returns the newest point whose step is not later than `step`; NULL: none. */
 const struct job_point *job_point_of(const struct job *j, uint64_t step);
 /* Adds a checkpoint. Returns 0 or -ENOMEM. */

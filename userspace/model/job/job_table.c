@@ -25,14 +25,15 @@ uint64_t job_name_key(const char *name, const char *uid)
 
 void job_former_drop(struct job *j, uint32_t at)
 {
-	memmove(&j->formers[at], &j->formers[at + 1], (--j->nformers - at) * sizeof(j->formers[0]));
+	memmove(&j->former_names[at], &j->former_names[at + 1],
+		(--j->nformer_names - at) * sizeof(j->former_names[0]));
 }
 
-void job_formers_take(struct jobs *js, uint64_t key)
+void job_former_names_take(struct jobs *js, uint64_t key)
 {
 	for (uint32_t i = 0; i < js->count; i++)
-		for (uint32_t k = js->job[i]->nformers; k-- > 0;)
-			if (js->job[i]->formers[k].key == key)
+		for (uint32_t k = js->job[i]->nformer_names; k-- > 0;)
+			if (js->job[i]->former_names[k].key == key)
 				job_former_drop(js->job[i], k);
 }
 
@@ -102,7 +103,7 @@ int jobs_get(struct model_env *env, uint64_t key, const char *name, const char *
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	if (*name)
 		snprintf(j->uid, sizeof(j->uid), "%s", uid);
-	job_formers_take(js, key);
+	job_former_names_take(js, key);
 	js->job[js->count++] = j;
 	*ret = j;
 	return 0;

@@ -45,8 +45,8 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.futile_runs = j->futile_runs,
 		.reported_here = job_reported_here(j),
 	};
-	memcpy(ret->formers, j->formers, sizeof(ret->formers));
-	ret->nformers = j->nformers;
+	memcpy(ret->former_names, j->former_names, sizeof(ret->former_names));
+	ret->nformer_names = j->nformer_names;
 	memcpy(ret->name, j->name, sizeof(ret->name));
 	memcpy(ret->uid, j->uid, sizeof(ret->uid));
 	ret->carried_runs = j->carried_runs;
@@ -141,13 +141,13 @@ static void job_view_points_archive(struct archive *a, struct job *j)
 	}
 }
 
-static void job_view_formers_archive(struct archive *a, struct job *j)
+static void job_view_former_names_archive(struct archive *a, struct job *j)
 {
-	archive_count(a, &j->nformers, JOB_FORMERS, sizeof(j->formers[0]));
-	for (uint32_t i = 0; i < j->nformers && !a->error; i++) {
-		archive_number(a, &j->formers[i].key);
-		archive_text(a, j->formers[i].name);
-		archive_text(a, j->formers[i].uid);
+	archive_count(a, &j->nformer_names, JOB_FORMERS, sizeof(j->former_names[0]));
+	for (uint32_t i = 0; i < j->nformer_names && !a->error; i++) {
+		archive_number(a, &j->former_names[i].key);
+		archive_text(a, j->former_names[i].name);
+		archive_text(a, j->former_names[i].uid);
 	}
 }
 
@@ -162,7 +162,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_number(a, &j->key);
 	archive_text(a, j->name);
 	archive_text(a, j->uid);
-	job_view_formers_archive(a, j);
+	job_view_former_names_archive(a, j);
 	archive_below(a, &j->from, GP_JOB_FROM_COUNT);
 	archive_number(a, &j->attempt);
 	scheduling_archive(a, &j->scheduling);
