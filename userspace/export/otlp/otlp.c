@@ -289,7 +289,8 @@ static bool otlp_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool 
 	if (last) /* there is no later attempt */
 		otlp_spans_insist(o, until_ms);
 	else
-		otlp_spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
+		otlp_spans_flush(o, until_ms,
+				 until_ms + o->config.endpoint[OTLP_TRACES].timeout_ms);
 	otlp_fill_view(o, view);
 	return true;
 }
@@ -302,7 +303,8 @@ static bool otlp_idle(void *ctx, uint64_t until_ns, struct export_view *view)
 
 	otlp_queue_view(o->queue, &q);
 	if (o->nspans || q.spans >= BATCH_SPANS || q.bytes >= BATCH_BYTES)
-		otlp_spans_flush(o, until_ms, until_ms + o->config.way[OTLP_TRACES].timeout_ms);
+		otlp_spans_flush(o, until_ms,
+				 until_ms + o->config.endpoint[OTLP_TRACES].timeout_ms);
 	otlp_fill_view(o, view);
 	return true;
 }
@@ -343,7 +345,7 @@ static int otlp_start(struct otlp *o, const struct export_options *opt)
 
 	if (err)
 		return err;
-	o->sender.way = o->config.way;
+	o->sender.endpoint = o->config.endpoint;
 	o->queue = otlp_queue_new(0, 0);
 	o->tree = o->queue ? otlp_tree_new(o->queue, o->config.sample, o->config.host) : NULL;
 	if (!o->tree)
@@ -416,7 +418,8 @@ static void otlp_snapshot(void *state, struct snapshot *s)
 	}
 	o->program = s->program;
 	if (s->real_ns && otlp_now_ms() - o->answered_ms < REPLAY_MS)
-		otlp_metrics_send(o, s, otlp_now_ms() + o->config.way[OTLP_METRICS].timeout_ms);
+		otlp_metrics_send(o, s,
+				  otlp_now_ms() + o->config.endpoint[OTLP_METRICS].timeout_ms);
 	otlp_replay_flush(o);
 	o->due_ns = s->mono_ns + o->config.interval_ns;
 }

@@ -195,7 +195,7 @@ static bool otlp_config_is_header(const char *name, const char *value)
 
 static int otlp_config_put_header(void *ctx, char *name, char *value)
 {
-	struct otlp_way *w = ctx;
+	struct otlp_endpoint *w = ctx;
 	struct buffer line = {0};
 	int n = 0;
 
@@ -214,7 +214,7 @@ static int otlp_config_put_header(void *ctx, char *name, char *value)
 	return 0;
 }
 
-static int otlp_config_headers_read(struct otlp_way *w, enum otlp_signal signal)
+static int otlp_config_headers_read(struct otlp_endpoint *w, enum otlp_signal signal)
 {
 	bool own;
 	const char *text = otlp_config_setting(signal, "HEADERS", &own);
@@ -246,7 +246,7 @@ static bool otlp_config_url_fits(const char *url)
 
 /* The address of one signal is used as it is; the path is appended to the address for all
  * signals. */
-static int otlp_config_url_read(struct otlp_way *w, enum otlp_signal signal,
+static int otlp_config_url_read(struct otlp_endpoint *w, enum otlp_signal signal,
 				const struct argument *a)
 {
 	bool own = false;
@@ -271,8 +271,8 @@ static int otlp_config_url_read(struct otlp_way *w, enum otlp_signal signal,
 	return url.failed ? -ENOMEM : 0;
 }
 
-static int otlp_config_way_read(struct otlp_way *w, enum otlp_signal signal,
-				const struct argument *a)
+static int otlp_config_endpoint_read(struct otlp_endpoint *w, enum otlp_signal signal,
+				     const struct argument *a)
 {
 	const char *timeout, *form;
 	bool own;
@@ -416,7 +416,7 @@ int otlp_config_read(struct otlp_config *ret, const char *argument)
 	if (!err)
 		err = otlp_config_argument_read(ret, text, &a);
 	for (int i = 0; !err && i < OTLP_SIGNALS; i++)
-		err = otlp_config_way_read(&ret->way[i], (enum otlp_signal)i, &a);
+		err = otlp_config_endpoint_read(&ret->endpoint[i], (enum otlp_signal)i, &a);
 	if (!err)
 		otlp_config_form_check();
 	if (!err)
@@ -428,9 +428,9 @@ int otlp_config_read(struct otlp_config *ret, const char *argument)
 void otlp_config_free(struct otlp_config *c)
 {
 	for (int i = 0; i < OTLP_SIGNALS; i++) {
-		free(c->way[i].url);
-		for (int n = 0; c->way[i].headers[n]; n++)
-			free(c->way[i].headers[n]);
+		free(c->endpoint[i].url);
+		for (int n = 0; c->endpoint[i].headers[n]; n++)
+			free(c->endpoint[i].headers[n]);
 	}
 	otlp_config_attributes_free(c);
 	*c = (struct otlp_config){0};

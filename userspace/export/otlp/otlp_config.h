@@ -20,7 +20,7 @@
 enum otlp_signal { OTLP_TRACES, OTLP_METRICS, OTLP_SIGNALS };
 extern const char *const otlp_signal_name[OTLP_SIGNALS]; /* "traces", "metrics" */
 
-struct otlp_way {
+struct otlp_endpoint {
 	char *url;
 	char *headers[OTLP_HEADERS +
 		      3]; /* "Name: value", including those of the encoding; NULL-terminated */
@@ -33,7 +33,7 @@ struct otlp_attribute {
 };
 
 struct otlp_config {
-	struct otlp_way way[OTLP_SIGNALS];
+	struct otlp_endpoint endpoint[OTLP_SIGNALS];
 	uint64_t interval_ns;
 	uint32_t sample; /* one in this number of steps becomes a span */
 	struct otlp_attribute attributes[OTLP_ATTRIBUTES]; /* of the resource; service.name first */

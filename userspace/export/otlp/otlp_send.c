@@ -42,7 +42,7 @@ static void otlp_send_report(struct otlp_sender *s, enum otlp_signal signal, con
 
 /* Returns the length of the address that may be logged: a path other than the default may be a
  * secret. */
-static int otlp_send_shown_len(const struct otlp_way *w, enum otlp_signal signal)
+static int otlp_send_shown_len(const struct otlp_endpoint *w, enum otlp_signal signal)
 {
 	size_t host = web_told(w->url), len = host;
 	char usual[24];
@@ -116,7 +116,7 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 	s->signal[signal].pause_ms = s->signal[signal].next_ms = 0;
 	if (!otlp_send_answer_read(r, signal, ret_rejected, why)) {
 		snprintf(text, sizeof(text), "%.*s answers %ld with something that is no OTLP",
-			 otlp_send_shown_len(&s->way[signal], signal), s->way[signal].url,
+			 otlp_send_shown_len(&s->endpoint[signal], signal), s->endpoint[signal].url,
 			 r->status);
 		otlp_send_report(s, signal, text, false);
 		return OTLP_REFUSED;
@@ -135,19 +135,19 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal signal,
 					const struct web_reply *r)
 {
-	int len = otlp_send_shown_len(&s->way[signal], signal);
+	int len = otlp_send_shown_len(&s->endpoint[signal], signal);
 	char text[TEXT_MAX];
 
 	s->signal[signal].pause_ms = 0;
 	if (r->status)
-		snprintf(text, sizeof(text), "%.*s answers %ld%s", len, s->way[signal].url,
+		snprintf(text, sizeof(text), "%.*s answers %ld%s", len, s->endpoint[signal].url,
 			 r->status,
 			 r->status == 401 || r->status == 403
 				 ? ": OTEL_EXPORTER_OTLP_HEADERS says who one is"
 			 : r->status >= 300 && r->status < 400 ? ": redirects are not followed"
 							       : "");
 	else
-		snprintf(text, sizeof(text), "%.*s: %s", len, s->way[signal].url, r->why);
+		snprintf(text, sizeof(text), "%.*s: %s", len, s->endpoint[signal].url, r->why);
 	otlp_send_report(s, signal, text, false);
 	return OTLP_REFUSED;
 }
@@ -155,7 +155,7 @@ static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal 
 static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal signal,
 				       const struct web_reply *r)
 {
-	int len = otlp_send_shown_len(&s->way[signal], signal);
+	int len = otlp_send_shown_len(&s->endpoint[signal], signal);
 	char text[TEXT_MAX];
 
 	if (r->failure == WEB_CANCELLED)
@@ -163,10 +163,10 @@ static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal s
 	otlp_send_wait_longer(s, signal, r->status ? r->retry_after_ms : -1);
 	/* otherwise the body was incomplete, whatever the status */
 	if (otlp_send_may_retry(r->status))
-		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->way[signal].url,
+		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->endpoint[signal].url,
 			 r->status);
 	else
-		snprintf(text, sizeof(text), "%.*s: %s", len, s->way[signal].url, r->why);
+		snprintf(text, sizeof(text), "%.*s: %s", len, s->endpoint[signal].url, r->why);
 	otlp_send_report(s, signal, text, true);
 	return OTLP_AGAIN;
 }
@@ -196,7 +196,7 @@ static int otlp_send_gzip(struct buffer *out, const struct buffer *body)
 enum otlp_fate otlp_send(struct otlp_sender *s, enum otlp_signal signal, const struct buffer *body,
 			 uint64_t deadline_ms, uint64_t *ret_rejected)
 {
-	const struct otlp_way *w = &s->way[signal];
+	const struct otlp_endpoint *w = &s->endpoint[signal];
 	const char *headers[OTLP_HEADERS + 4];
 	struct web_reply reply = {0};
 	struct web_request rq = {.method = "POST", .url = w->url, .headers = headers};

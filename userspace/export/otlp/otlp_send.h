@@ -21,7 +21,7 @@ enum otlp_fate {
 
 struct otlp_sender {
 	struct web *web;
-	const struct otlp_way *way; /* one for each signal */
+	const struct otlp_endpoint *endpoint; /* one for each signal */
 	struct {
 		uint64_t next_ms; /* CLOCK_MONOTONIC; no request before */
 		uint64_t pause_ms;

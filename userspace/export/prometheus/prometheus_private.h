@@ -59,7 +59,8 @@ struct metric_family {
 	void (*job)(struct page *p, const struct metric_family *f, const struct job_view *j);
 	void (*job_part)(struct page *p, const struct metric_family *f, const struct job_view *j);
 	/* Writes the samples of one exporter. */
-	void (*way)(struct page *p, const struct metric_family *f, const struct export_view *e);
+	void (*exporter)(struct page *p, const struct metric_family *f,
+			 const struct export_view *e);
 	void (*rank)(struct page *p, const struct metric_family *f, const struct rank_view *r);
 	void (*loop)(struct page *p, const struct metric_family *f, const struct rank_view *r,
 		     const struct loop_view *l);

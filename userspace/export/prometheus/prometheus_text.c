@@ -80,8 +80,8 @@ static void prometheus_text_family_text(struct page *p, const struct metric_fami
 	if (f->all)
 		f->all(p, f);
 	prometheus_text_family_jobs(p, f);
-	for (size_t i = 0; f->way && p->s && i < EXPORT_VIEWS && p->s->exports[i].name; i++)
-		f->way(p, f, &p->s->exports[i]);
+	for (size_t i = 0; f->exporter && p->s && i < EXPORT_VIEWS && p->s->exports[i].name; i++)
+		f->exporter(p, f, &p->s->exports[i]);
 	for (size_t i = 0; i < p->nranks && !p->out->failed; i++) {
 		size_t start_of = i ? p->label_end[i - 1] : 0;
 
