@@ -2,27 +2,251 @@
 #include "userspace/ingest/stream.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "userspace/base/archive.h"
-#include "userspace/ingest/reorder.h"
 
 /* Records held at most while no drain mark comes: beyond it the older half is delivered without
  * one. */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
 
+#define STREAM_ITEMS_MIN 1024
+#define STREAM_BYTES_MIN ((size_t)64 << 10)
+
 #define MAGIC  "gpstream"
 #define FORMAT GP_ABI_VERSION /* its records are the ABI's */
+
+struct stream_item {
+	uint64_t ts_ns;
+	uint64_t arrival;
+	size_t at; /* offset of the record in stream_held.bytes */
+};
+
+struct stream_list {
+	struct stream_item *items;
+	size_t head, len, cap; /* head: first item that is still held (queue only) */
+};
+
+/* Records that wait for older ones, returned in order of (time, arrival); empty when zeroed. Nearly
+ * all arrive in order: these form a queue, the others a heap, so that a record costs next to
+ * nothing as a rule and O(log n) at worst. There is no allocation per record. */
+struct stream_held {
+	char *bytes, *spare; /* records; spare: the other half of a compaction */
+	size_t len, cap, spare_cap;
+	struct stream_list queue, heap;
+	uint64_t arrivals;
+	size_t held_bytes;
+};
 
 struct stream {
 	stream_fn *sink;
 	void *ctx;
-	struct reorder held;
+	struct stream_held held;
 	uint64_t last_ns; /* stamp of what was delivered last */
 	uint64_t events;
 	uint64_t late, malformed; /* since they were last told */
 };
+
+/* ---- records that are held ------------------------------------------------------------------- */
+
+static bool stream_item_before(const struct stream_item *a, const struct stream_item *b)
+{
+	return a->ts_ns != b->ts_ns ? a->ts_ns < b->ts_ns : a->arrival < b->arrival;
+}
+
+static size_t stream_record_bytes(const struct gp_rec *rec)
+{
+	return ((size_t)rec->len + 7) & ~(size_t)7;
+}
+
+static int stream_list_room(struct stream_list *l)
+{
+	struct stream_item *items;
+	size_t cap;
+
+	if (l->len < l->cap)
+		return 0;
+	/* Moving is paid for by the items that left the front since the last time. */
+	if (l->head > l->len / 2) {
+		l->len -= l->head;
+		memmove(l->items, l->items + l->head, l->len * sizeof(*l->items));
+		l->head = 0;
+		return 0;
+	}
+	cap = l->cap ? l->cap * 2 : STREAM_ITEMS_MIN;
+	items = realloc(l->items, cap * sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	l->items = items;
+	l->cap = cap;
+	return 0;
+}
+
+static void stream_heap_add(struct stream_list *h, struct stream_item item)
+{
+	size_t at = h->len++, parent;
+
+	for (; at; at = parent) {
+		parent = (at - 1) / 2;
+		if (!stream_item_before(&item, &h->items[parent]))
+			break;
+		h->items[at] = h->items[parent];
+	}
+	h->items[at] = item;
+}
+
+static void stream_heap_drop_first(struct stream_list *h)
+{
+	struct stream_item item = h->items[--h->len];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < h->len) {
+		if (child + 1 < h->len &&
+		    stream_item_before(&h->items[child + 1], &h->items[child]))
+			child++;
+		if (!stream_item_before(&h->items[child], &item))
+			break;
+		h->items[at] = h->items[child];
+		at = child;
+	}
+	if (h->len)
+		h->items[at] = item;
+}
+
+static int stream_bytes_room(char **bytes, size_t *cap, size_t need)
+{
+	size_t grown = *cap ? *cap : STREAM_BYTES_MIN;
+	char *p;
+
+	if (need <= *cap)
+		return 0;
+	while (grown < need)
+		grown *= 2;
+	p = realloc(*bytes, grown);
+	if (!p)
+		return -ENOMEM;
+	*bytes = p;
+	*cap = grown;
+	return 0;
+}
+
+static size_t stream_held_count(const struct stream_held *r)
+{
+	return r->queue.len - r->queue.head + r->heap.len;
+}
+
+/* Copies raw bytes, 8-aligned; *ret points to them until stream_held_trim(). Holds no record yet.
+ */
+static int stream_held_load(struct stream_held *r, const void *bytes, size_t len, const char **ret)
+{
+	size_t at = (r->len + 7) & ~(size_t)7;
+	int err;
+
+	if (len > SIZE_MAX / 4)
+		return -ENOMEM;
+	if (!len) {
+		*ret = "";
+		return 0;
+	}
+	err = stream_bytes_room(&r->bytes, &r->cap, at + len);
+	if (err)
+		return err;
+	memcpy(r->bytes + at, bytes, len);
+	r->len = at + len;
+	*ret = r->bytes + at;
+	return 0;
+}
+
+/* Holds a record that was loaded. Returns 0 or -ENOMEM. */
+static int stream_held_push(struct stream_held *r, const struct gp_rec *rec)
+{
+	struct stream_list *q = &r->queue;
+	struct stream_item item = {rec->ts_ns, r->arrivals, (size_t)((const char *)rec - r->bytes)};
+	bool in_order = q->head == q->len || q->items[q->len - 1].ts_ns <= item.ts_ns;
+	struct stream_list *l = in_order ? q : &r->heap;
+	int err = stream_list_room(l);
+
+	if (err)
+		return err;
+	if (in_order)
+		q->items[q->len++] = item;
+	else
+		stream_heap_add(&r->heap, item);
+	r->arrivals++;
+	r->held_bytes += stream_record_bytes(rec);
+	return 0;
+}
+
+/* Returns the earliest record, unless it is stamped after until_ns: NULL. Valid until
+ * stream_held_trim(). */
+static const struct gp_rec *stream_held_pop(struct stream_held *r, uint64_t until_ns)
+{
+	struct stream_list *q = &r->queue, *h = &r->heap;
+	const struct stream_item *item = q->head < q->len ? &q->items[q->head] : NULL;
+	bool from_heap = h->len && (!item || stream_item_before(&h->items[0], item));
+	const struct gp_rec *rec;
+
+	if (from_heap)
+		item = &h->items[0];
+	if (!item || item->ts_ns > until_ns)
+		return NULL;
+	rec = (const void *)(r->bytes + item->at);
+	r->held_bytes -= stream_record_bytes(rec);
+	if (from_heap)
+		stream_heap_drop_first(h);
+	else if (++q->head == q->len)
+		q->head = q->len = 0;
+	return rec;
+}
+
+static void stream_list_move(struct stream_held *r, struct stream_list *l, size_t *at)
+{
+	for (size_t i = l->head; i < l->len; i++) {
+		const char *from = r->bytes + l->items[i].at;
+		size_t len = stream_record_bytes((const void *)from);
+
+		memcpy(r->spare + *at, from, len);
+		l->items[i].at = *at;
+		*at += len;
+	}
+}
+
+/* Frees the bytes of records that are not held any more; does nothing without memory for that. */
+static void stream_held_trim(struct stream_held *r)
+{
+	size_t at = 0, cap = r->cap;
+	char *bytes = r->bytes;
+
+	if (!stream_held_count(r)) {
+		r->len = 0;
+		return;
+	}
+	/* Copying is paid for by the bytes that it frees. */
+	if (r->len - r->held_bytes < r->held_bytes + STREAM_BYTES_MIN)
+		return;
+	if (stream_bytes_room(&r->spare, &r->spare_cap, r->held_bytes))
+		return;
+	stream_list_move(r, &r->queue, &at);
+	stream_list_move(r, &r->heap, &at);
+	r->bytes = r->spare;
+	r->cap = r->spare_cap;
+	r->spare = bytes;
+	r->spare_cap = cap;
+	r->len = at;
+}
+
+static void stream_held_free(struct stream_held *r)
+{
+	free(r->bytes);
+	free(r->spare);
+	free(r->queue.items);
+	free(r->heap.items);
+}
+
+/* ---- from records to events ------------------------------------------------------------------ */
 
 struct stream *stream_new(stream_fn *sink, void *ctx)
 {
@@ -39,7 +263,7 @@ void stream_free(struct stream *s)
 {
 	if (!s)
 		return;
-	reorder_free(&s->held);
+	stream_held_free(&s->held);
 	free(s);
 }
 
@@ -79,17 +303,17 @@ static void stream_release(struct stream *s, uint64_t until_ns)
 {
 	const struct gp_rec *rec;
 
-	while ((rec = reorder_pop(&s->held, until_ns)))
+	while ((rec = stream_held_pop(&s->held, until_ns)))
 		stream_deliver(s, rec);
 }
 
 static void stream_release_half(struct stream *s)
 {
-	size_t keep = reorder_count(&s->held) / 2, keep_bytes = s->held.held_bytes / 2;
+	size_t keep = stream_held_count(&s->held) / 2, keep_bytes = s->held.held_bytes / 2;
 	const struct gp_rec *rec;
 
-	while (reorder_count(&s->held) > keep || s->held.held_bytes > keep_bytes) {
-		rec = reorder_pop(&s->held, UINT64_MAX);
+	while (stream_held_count(&s->held) > keep || s->held.held_bytes > keep_bytes) {
+		rec = stream_held_pop(&s->held, UINT64_MAX);
 		if (!rec)
 			break;
 		stream_deliver(s, rec);
@@ -116,8 +340,8 @@ static int stream_take(struct stream *s, const struct gp_rec *rec)
 		s->late++;
 		return 0;
 	}
-	err = reorder_push(&s->held, rec);
-	if (!err && (reorder_count(&s->held) > STREAM_HELD_RECORDS ||
+	err = stream_held_push(&s->held, rec);
+	if (!err && (stream_held_count(&s->held) > STREAM_HELD_RECORDS ||
 		     s->held.held_bytes > STREAM_HELD_BYTES))
 		stream_release_half(s);
 	return err;
@@ -128,7 +352,7 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 	const struct gp_rec *rec;
 	const char *at, *end;
 	size_t step;
-	int err = reorder_load(&s->held, records, len, &at);
+	int err = stream_held_load(&s->held, records, len, &at);
 
 	if (err)
 		return err;
@@ -144,7 +368,7 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 		step = ((size_t)rec->len + 7) / 8 * 8;
 		err = stream_take(s, rec);
 	}
-	reorder_trim(&s->held);
+	stream_held_trim(&s->held);
 	return err;
 }
 
@@ -152,7 +376,7 @@ void stream_finish(struct stream *s)
 {
 	stream_release(s, UINT64_MAX);
 	stream_report_losses(s, s->last_ns);
-	reorder_trim(&s->held);
+	stream_held_trim(&s->held);
 }
 
 uint64_t stream_events(const struct stream *s)
@@ -162,6 +386,79 @@ uint64_t stream_events(const struct stream *s)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
+static int stream_item_order(const void *a, const void *b)
+{
+	return stream_item_before(a, b) ? -1 : 1;
+}
+
+/* Writes them in the order in which they will be returned: read again, all are in the queue. */
+static void stream_held_write(struct archive *a, const struct stream_held *r)
+{
+	const struct stream_list *lists[] = {&r->queue, &r->heap};
+	struct stream_item *items = calloc(stream_held_count(r) + 1, sizeof(*items));
+	size_t n = 0;
+
+	if (!items) {
+		a->error = -ENOMEM;
+		return;
+	}
+	for (int l = 0; l < 2; l++) {
+		for (size_t i = lists[l]->head; i < lists[l]->len; i++)
+			items[n++] = lists[l]->items[i];
+	}
+	qsort(items, n, sizeof(*items), stream_item_order);
+	for (size_t i = 0; i < n; i++) {
+		struct gp_rec *rec = (void *)(r->bytes + items[i].at);
+
+		archive_number(a, &items[i].arrival);
+		archive_number(a, &rec->len);
+		archive_bytes(a, rec, rec->len);
+	}
+	free(items);
+}
+
+static void stream_held_read(struct archive *a, struct stream_held *r, uint64_t *last_ns)
+{
+	_Alignas(struct gp_rec) char record[GP_RECORD_MAX];
+	const struct gp_rec *rec = (const void *)record;
+	uint64_t arrivals = r->arrivals, arrival = 0;
+	const char *at = NULL;
+	struct event ev;
+	uint16_t len = 0;
+	int err;
+
+	archive_number(a, &arrival);
+	archive_below(a, &len, GP_RECORD_MAX + 1);
+	archive_bytes(a, record, len);
+	archive_require(a, !event_decode(record, len, &ev) && rec->ts_ns >= *last_ns &&
+				   arrival < arrivals);
+	if (a->error)
+		return;
+	*last_ns = rec->ts_ns;
+	r->arrivals = arrival;
+	err = stream_held_load(r, record, len, &at);
+	err = err ? err : stream_held_push(r, (const void *)at);
+	r->arrivals = arrivals;
+	a->error = err;
+}
+
+/* Reads into an empty one: at most max records and max_bytes, all of which must decode. */
+static void stream_held_archive(struct archive *a, struct stream_held *r, size_t max,
+				size_t max_bytes)
+{
+	uint32_t n = (uint32_t)stream_held_count(r);
+	uint64_t last_ns = 0;
+
+	archive_number(a, &r->arrivals);
+	archive_count(a, &n, (uint32_t)max, sizeof(struct gp_rec));
+	if (!archive_reads(a))
+		stream_held_write(a, r);
+	for (uint32_t i = 0; archive_reads(a) && i < n && !a->error; i++) {
+		stream_held_read(a, r, &last_ns);
+		archive_require(a, r->held_bytes <= max_bytes);
+	}
+}
+
 static void stream_archive(struct archive *a, struct stream *s)
 {
 	archive_struct(a, sizeof(*s));
@@ -169,7 +466,7 @@ static void stream_archive(struct archive *a, struct stream *s)
 	archive_number(a, &s->events);
 	archive_number(a, &s->late);
 	archive_number(a, &s->malformed);
-	reorder_archive(a, &s->held, STREAM_HELD_RECORDS, STREAM_HELD_BYTES);
+	stream_held_archive(a, &s->held, STREAM_HELD_RECORDS, STREAM_HELD_BYTES);
 }
 
 int stream_save(const struct stream *s, struct buffer *out)
