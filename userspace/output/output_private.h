@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_private.h - what output.c and output_export.c share. */
+/* output_private.h - what output.c, output_export.c and output_top.c share. */
 #ifndef OUTPUT_OUTPUT_PRIVATE_H
 #define OUTPUT_OUTPUT_PRIVATE_H
 
@@ -34,11 +34,6 @@ struct output {
 /* The ways out that the options ask for. resume: behind what a predecessor wrote. 0 or -errno after
  * one line. */
 int output_open_exports(struct output *out, const struct options *o, bool resume);
-
-/* output_seen.c: whose jobs are over by now count for a predecessor; what a snapshot has adds to
- * out->seen. */
-void output_seen_open(struct output *out);
-void output_seen_update(struct output *out, const struct snapshot *s);
 
 /* output_top.c: of out->top, which is not NULL; closed it may be. */
 void output_top_tick(struct output *out, const struct snapshot *s);
