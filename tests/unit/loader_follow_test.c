@@ -25,7 +25,9 @@ struct note {
 	const void *bad;
 };
 
-static int phase[2]; /* the child goes on when the other end is written to */
+static int phase[2];   /* the child goes on when the other end is written to */
+static int arrived[2]; /* ... and has written a byte here, or ended */
+static bool started;   /* its first byte was read */
 static uint64_t words[3];
 static struct note note;
 
@@ -41,7 +43,7 @@ static void next_phase(void)
 	char byte;
 
 	close(phase[1]);
-	if (read(phase[0], &byte, 1) != 1)
+	if (write(arrived[1], "a", 1) != 1 || read(phase[0], &byte, 1) != 1)
 		_exit(1);
 }
 
@@ -67,8 +69,15 @@ static void follow(struct watch *w)
 
 static void phase_go(struct watch *w)
 {
+	char byte;
+
+	if (!started) {
+		close(arrived[1]);
+		assert_int_equal(read(arrived[0], &byte, 1), 1);
+	}
+	started = true;
 	assert_int_equal(write(phase[1], "g", 1), 1);
-	usleep(100000);
+	assert_true(read(arrived[0], &byte, 1) >= 0);
 	follow(w);
 }
 
@@ -89,6 +98,8 @@ static void begin(void)
 {
 	need_root();
 	assert_int_equal(pipe2(phase, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(arrived, O_CLOEXEC), 0);
+	started = false;
 	words[1] = 22; /* written: a page that nobody touched cannot be read by the kernel side */
 	note = (struct note){.deep = words, .bad = (const void *)8};
 }
@@ -103,6 +114,7 @@ static void child_end(const struct child *c)
 static void end(struct watch *w)
 {
 	close(phase[0]);
+	close(arrived[0]);
 	watch_close(w);
 }
 

@@ -136,9 +136,10 @@ static void silent(void **state)
 	assert_non_null(strstr(why, "does not answer"));
 }
 
-static void *later(void *one)
+static void *cancel_when_asked(void *one)
 {
-	usleep(100000);
+	while (!asked("\"fault\": \"hang\"", ""))
+		usleep(1000);
 	successor_cancel(one);
 	return NULL;
 }
@@ -152,7 +153,7 @@ static void cancelled(void **state)
 	(void)state;
 	deed("{'fault':{'one':'hang'}}");
 	assert_int_equal(successor_new(&one, &of), 0);
-	assert_int_equal(pthread_create(&thread, NULL, later, one), 0);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_when_asked, one), 0);
 	assert_false(successor_comes(one, why, sizeof(why)));
 	pthread_join(thread, NULL);
 	successor_free(one);
