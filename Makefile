@@ -105,6 +105,8 @@ UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(UNIT_SRC))
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libgpuser.a $(O)/libgploader.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LOADER_LIBS) $(USER_LIBS) -lcmocka
+# Sanitizers make long functions out of asserts, which take the optimizer ten seconds a file.
+$(O)/tests/unit/%.o: override CFLAGS += $(if $(SAN),-O0)
 $(O)/tests/unit/memory_test: override LDFLAGS += $(HEAP_WRAP)
 unit: $(UNIT_BIN)
 
