@@ -35,30 +35,31 @@ chosen() { # group/name
 
 log_of() { echo "$logs/${1//\//-}.log"; }
 
-# NAME COMMAND...: runs it; what it says, its status and its seconds are in files.
+# NAME COMMAND...: runs it; what it says, its status, its seconds and those of the CPU are in files.
 suite_run() {
-	local log start=$SECONDS rc
+	local log start=$SECONDS rc TIMEFORMAT='%U %S'
 	log=$(log_of "$1")
 	shift
 	rm -f "$log.end"
-	"$@" >"$log" 2>&1 </dev/null
+	{ time "$@" >"$log" 2>&1 </dev/null; } 2>"$log.cpu"
 	rc=$?
-	echo "$rc $((SECONDS - start))" >"$log.ends"
+	echo "$rc $((SECONDS - start)) $(awk 'END { printf "%.0f", $1 + $2 }' "$log.cpu")" >"$log.ends"
+	rm -f "$log.cpu"
 	mv "$log.ends" "$log.end" # whole when it is there
 }
 
 # Counts the TAP lines of one that has run; a command that fails without one counts as one.
 suite_report() { # name
-	local log rc p f s took
+	local log rc p f s took cpu
 	log=$(log_of "$1")
-	read -r rc took <"$log.end" || rc=1 took=0 # killed
+	read -r rc took cpu <"$log.end" || rc=1 took=0 cpu=0 # killed
 	p=$(grep -cE '^ok [0-9]+' "$log")
 	s=$(grep -ciE '^ok [0-9]+.*# *skip' "$log")
 	f=$(grep -cE '^not ok [0-9]+' "$log")
 	p=$((p - s))
 	[ "$rc" -ne 0 ] && [ "$f" -eq 0 ] && f=1
 	[ "$rc" -eq 0 ] && [ $((p + s + f)) -eq 0 ] && p=1
-	printf '%4d passed %3d failed %3d skipped  %4d s\n' "$p" "$f" "$s" "$took"
+	printf '%4d passed %3d failed %3d skipped  %4d s, %4d s of CPU\n' "$p" "$f" "$s" "$took" "$cpu"
 	grep -iE '^ok [0-9]+.*# *skip' "$log" | sed 's/^ok [0-9]* *-* */    skipped: /'
 	mapfile -t -O "${#flakes[@]}" flakes < <(sed -nE "s|^ok [0-9]+ *-* *(.*) # again\$|$1: \1|p" "$log")
 	if [ "$f" -ne 0 ]; then
@@ -103,7 +104,7 @@ suite_large() { # seconds name command...
 	shift
 	chosen "$1" || return 0
 	if [ -n "$LIMIT" ] && [ $((SECONDS + seconds)) -gt $((LIMIT * 60)) ]; then
-		printf '%-34s    0 passed   0 failed   1 skipped     0 s\n' "$1"
+		printf '%-34s    0 passed   0 failed   1 skipped     0 s,    0 s of CPU\n' "$1"
 		echo "    skipped: it takes about $((seconds / 60 + 1)) minutes, and $((SECONDS / 60)) of $LIMIT are over"
 		skipped=$((skipped + 1))
 		: >"$(log_of "$1")"
@@ -152,7 +153,7 @@ unit_run() { CMOCKA_MESSAGE_OUTPUT=TAP UBSAN_OPTIONS=halt_on_error=1 "$1"; }
 # Runs a program that failed once more, as a busy machine is slow: the second result counts, and is marked "# again". One that
 # failed without naming a test, by a crash for example, gets a line of its own.
 unit_again() { # program output-of-the-first-run
-	local marked=$logs/unit-again.out status
+	local marked=$2.again status
 	sed 's/^/# first: /' "$2"
 	unit_run "$1" 2>&1 | while IFS= read -r line; do
 		[[ $line == "ok "* ]] && grep -qxF "not $line" "$2" && line+=" # again"
@@ -161,18 +162,28 @@ unit_again() { # program output-of-the-first-run
 	status=${PIPESTATUS[0]}
 	cat "$marked"
 	[ "$status" -ne 0 ] || grep -q '^ok .* # again$' "$marked" || echo "ok 0 - ${1##*/}: failed without naming a test # again"
+	rm -f "$marked"
 	return "$status"
 }
-# With ALL or CI one that fails is run once more.
+# With ALL or CI one that fails is run once more. Its output comes in one piece, as others run beside it.
 unit_one() { # program
-	local first=$logs/unit-first.out
-	if [ -z "$ALL${CI:-}" ]; then
-		unit_run "$1"
-		return
+	local first=$logs/unit-${1##*/}.out status=0
+	unit_run "$1" >"$first" 2>&1 || status=$?
+	if [ "$status" -eq 0 ] || [ -z "$ALL${CI:-}" ]; then
+		{ echo "# $1"; cat "$first"; } | cat
+	else
+		{ echo "# $1"; unit_again "$1" "$first"; } >"$first.told"
+		status=$?
+		cat "$first.told"
 	fi
-	unit_run "$1" >"$first" 2>&1 && { cat "$first"; return; }
-	unit_again "$1" "$first"
+	rm -f "$first" "$first.told"
+	return "$status"
 }
+export logs
+export -f unit_run unit_again unit_one
+
+# Those that attach probes, or look at every process of the machine, run one after the other.
+unit_alone() { grep -qE '"(tests/unit/probed|userspace/watch/discover)\.[ch]"' "tests/unit/${1##*/}.c"; }
 
 # TAP of several programs, not renumbered: only the words ok and not ok count.
 unit_all=()
@@ -180,7 +191,7 @@ for f in tests/unit/*_test.c; do
 	unit_all+=("$(basename "$f" _test.c)")
 done
 unit_files() { # "names" make-variables...
-	local dir=build/plain rc=0 t programs=()
+	local dir=build/plain rc=0 t programs=() alone=() together=()
 	for t in $1; do
 		programs+=("tests/unit/${t}_test")
 	done
@@ -188,7 +199,15 @@ unit_files() { # "names" make-variables...
 	[ "$#" -gt 0 ] && dir=build/address-undefined
 	"$MAKE" -s -j"$jobs" "$@" "${programs[@]/#/$dir/}" || return 1
 	for t in "${programs[@]/#/$dir/}"; do
-		echo "# $t"
+		if unit_alone "$t"; then
+			alone+=("$t")
+		else
+			together+=("$t")
+		fi
+	done
+	# shellcheck disable=SC2016 # the inner shell expands
+	printf '%s\n' "${together[@]}" | xargs -r -P "$jobs" -n 1 bash -c 'unit_one "$0"' || rc=1
+	for t in "${alone[@]}"; do
 		unit_one "$t" || rc=1
 	done
 	return $rc
@@ -246,12 +265,19 @@ check_cpp() {
 	cppcheck -q --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
 		--suppress=missingInclude --suppress=unknownMacro -I. -j "$jobs" loader userspace
 }
+tidy_sources() { # the analyzer follows the excluded ones into the generated skeletons
+	sources 'loader/*.c' 'userspace/*.c' 'userspace/*/*.c' | grep -vE '^loader/(kernel/kernel(_life)?|unwatched).c$' | sort
+}
+# The static analyzer takes nine tenths of the time. Without ALL or CI it sees what differs from origin, and clang-tidy's other checks all.
 tidy() {
-	# shellcheck disable=SC2016 # the inner shell expands
-	sources 'loader/*.c' 'userspace/*.c' 'userspace/*/*.c' |
-		grep -vE '^loader/(kernel/kernel(_life)?|unwatched).c$' | # the analyzer follows them into the generated skeletons
-		xargs -P "$jobs" -n 8 sh -c 'clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=gnu17 -I. \
-			-isystem build/plain -D_GNU_SOURCE -DGP_VERSION=\"0\" -DGP_PREFIX=\"/usr\"' tidy
+	local base
+	if [ -n "$ALL${CI:-}" ] || named static/clang-tidy; then
+		tidy_sources | xargs -P "$jobs" -n 8 tests/tools/tidy.sh
+		return
+	fi
+	base=$(git merge-base HEAD origin/HEAD 2>/dev/null) || base=HEAD
+	tidy_sources | xargs -P "$jobs" -n 8 tests/tools/tidy.sh --quick &&
+		comm -12 <(tidy_sources) <(git diff --name-only "$base" | sort) | xargs -r -P "$jobs" -n 2 tests/tools/tidy.sh
 }
 fuzz() { TAP=1 "$MAKE" -s -j"$jobs" fuzz SECONDS=10 ONLY=; }
 clang_build() { "$MAKE" -s -j"$jobs" WERROR=1 CC=clang all fuzz-objects; }
