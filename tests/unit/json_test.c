@@ -16,7 +16,6 @@
 #include "userspace/base/json_text.h"
 #include "userspace/export/export.h"
 #include "userspace/export/file/json_line.h"
-#include "userspace/model/job/notice.h"
 
 static void text_is_escaped(void **state)
 {
@@ -292,6 +291,7 @@ static void other_lines(void **state)
 	assert_int_equal(get(j, "elapsed_ns")->valueint, 100);
 	assert_int_equal(cJSON_GetArraySize(get(j, "buckets")), BUCKETS_EXPORTED);
 	assert_true(cJSON_IsNull(get(j, "max_productive_step")));
+	assert_null(cJSON_GetObjectItem(j, "async")); /* of single ranges and saves, not of sums */
 	cJSON_Delete(j);
 	f = fact(FACT_LOSS);
 	f.pid = 0;

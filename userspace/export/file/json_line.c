@@ -260,8 +260,6 @@ static void line_window(struct buffer *out, const struct window_view *w,
 	for (uint32_t i = 0; (part = window_part(w, types, i, room, &ns)); i++)
 		json_uint(out, part, ns);
 	json_close(out, '}');
-	json_open(out, "async", '{');
-	json_close(out, '}');
 	json_uint(out, "unsettled_ns", w->unsettled_ns);
 	for (size_t i = 0; i < sizeof(cumulative) / sizeof(cumulative[0]); i++)
 		json_null(out, cumulative[i]);
@@ -282,8 +280,6 @@ static void line_ledger(struct buffer *out, const struct fact *f)
 	json_open(out, "buckets", '{');
 	for (uint32_t i = 0; (name = ledger_part(l, f->types, i, room, &ns)); i++)
 		json_uint(out, name, ns);
-	json_close(out, '}');
-	json_open(out, "async", '{');
 	json_close(out, '}');
 	json_uint(out, "unsettled_ns", l->unsettled_ns);
 	json_uint(out, "productive_gross_ns", l->productive_gross_ns);

@@ -118,11 +118,10 @@ LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/se
 	"scheduling": {"type": "object", "description": "nanoseconds from at_ns to the next run's first process, as its pod tells them: until it was made (create), had a node (schedule), had its images and what must run before it (image), and the process began (start); empty: not known", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"estimated": {"type": "boolean"}, "how": {"$ref": "#/$defs/text_or_null"}}},)
 LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns; custom events by type in CUSTOM_BADPUT_EVENTS.TYPE, of a window those that were in it",)
-LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "async", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
 LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"elapsed_ns": {"$ref": "#/$defs/ns"}, "excluded_ns": {"$ref": "#/$defs/ns"}, "buckets": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
-	"async": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"unsettled_ns": {"type": "integer", "minimum": 0, "description": "part of OTHER that the running step may still claim"},
 	"unit": {"enum": ["step", "execution", "cycle"], "description": "what the process's loop counts; without a step nothing is claimed as goodput, and the time of executions or cycles is OTHER; not of a window"},
 	"productive_gross_ns": {"$ref": "#/$defs/ns_or_null"}, "steps": {"$ref": "#/$defs/count_or_null"},
