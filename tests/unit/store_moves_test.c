@@ -82,7 +82,7 @@ static void steps(struct feed *f, struct ledger *l, uint64_t *at_ns, uint64_t se
 	while (*at_ns + step_ns <= end_ns) {
 		for (; shown_ns + S <= *at_ns + step_ns; shown_ns += S)
 			show(f, l, shown_ns + S);
-		assert_int_equal(ledger_step(l, *at_ns, *at_ns + step_ns, ++number, false), 0);
+		ledger_step(l, *at_ns, *at_ns + step_ns, ++number, false);
 		*at_ns += step_ns;
 	}
 }

@@ -173,12 +173,11 @@ int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t 
 int ledger_custom(struct ledger *l, uint32_t name, uint64_t from_ns, uint64_t to_ns);
 /* Books a finished step: settles everything up to its end. Steps of parallel loops may overlap.
  * torn: records were lost during it; its time beyond ten times the ideal is then UNOBSERVED instead
- * of OTHER. Returns 0 or -ENOMEM. */
-int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn);
-/* Books count steps of which only the bounds are known; number: of the last one. Returns 0 or
- * -ENOMEM. */
-int ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
-		 uint64_t count);
+ * of OTHER. */
+void ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn);
+/* Books count steps of which only the bounds are known; number: of the last one. */
+void ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
+		  uint64_t count);
 /* Starts another run of the job: all time before at_ns belongs to the run before. Until its first
  * step the new run is in startup, and its first steps may have startup excess again. */
 void ledger_run(struct ledger *l, uint64_t at_ns);

@@ -111,14 +111,14 @@ static void ledger_first_steps(struct ledger *l)
 	l->nearly = 0;
 }
 
-static int ledger_stepped(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
-			  uint64_t count, bool torn)
+static void ledger_stepped(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
+			   uint64_t count, bool torn)
 {
 	struct share s;
 	uint64_t ns;
 
 	if (l->ended)
-		return 0;
+		return;
 	if (from_ns > l->settled_ns)
 		ledger_settle(l, from_ns, ledger_rest(l), NULL);
 	l->untrained = false;
@@ -138,18 +138,17 @@ static int ledger_stepped(struct ledger *l, uint64_t from_ns, uint64_t to_ns, ui
 	if (number > l->max_step)
 		l->max_step = number;
 	ledger_assert(l);
-	return 0;
 }
 
-int ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn)
+void ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn)
 {
-	return ledger_stepped(l, from_ns, to_ns, number, 1, torn);
+	ledger_stepped(l, from_ns, to_ns, number, 1, torn);
 }
 
-int ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
-		 uint64_t count)
+void ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
+		  uint64_t count)
 {
-	return ledger_stepped(l, from_ns, to_ns, number, count, false);
+	ledger_stepped(l, from_ns, to_ns, number, count, false);
 }
 
 void ledger_run(struct ledger *l, uint64_t at_ns)
