@@ -8,6 +8,7 @@
 
 #include "tests/unit/heap.h"
 #include "tests/unit/loop_feed.h"
+#include "userspace/model/job/carry.h"
 
 #define RANKS	 8
 #define RANK_MAX ((size_t)64 << 10) /* of a rank after the lock; docs/performance.md: measured */
@@ -156,24 +157,116 @@ static void test_refused(void **state)
 	}
 }
 
-/* The checkpoint that an end cuts short needs memory: that there was none is reported. */
+/* Feeds the record that was made, and refuses its n-th request for memory, or all of them from the
+ * n-th on. Returns false when it asks for less; otherwise the model must have reported it. */
+static bool refuse(struct loop_feed *f, uint64_t n, uint64_t fails)
+{
+	bool asked;
+
+	heap.fail = heap.calls + n;
+	heap.fails = fails;
+	f->refused = false;
+	loop_feed(f);
+	asked = heap.calls >= heap.fail;
+	heap.fail = heap.fails = 0;
+	assert_int_equal(f->refused, asked);
+	return asked;
+}
+
+/* A rank whose checkpoint an end cuts short, which needs memory to be kept until it is reported. */
+static struct model *saving_start(struct loop_feed *f)
+{
+	struct model *m = loop_start(f, 1);
+
+	loop_run(f, 10 * LOOP_S);
+	loop_move(f, LOOP_PID, SAVE_BEGIN, "/out/model.pt", 1000);
+	assert_false(f->refused);
+	return m;
+}
+
 static void test_refused_at_exit(void **state)
 {
 	size_t before = heap.bytes;
 	struct loop_feed f;
-	struct model *m = loop_start(&f, 1);
+	struct model *m = saving_start(&f);
 
 	(void)state;
-	loop_run(&f, 10 * LOOP_S);
-	loop_move(&f, LOOP_PID, SAVE_BEGIN, "/out/model.pt", 1000);
-	assert_false(f.refused);
 	loop_record(&f, GP_KIND_exit, LOOP_PID, NULL);
-	heap.fail = heap.calls + 1;
-	heap.fails = UINT64_MAX;
+	assert_true(refuse(&f, 1, UINT64_MAX));
+	model_free(m);
+	assert_int_equal(heap.bytes, before);
+}
+
+static void test_refused_at_end(void **state)
+{
+	size_t before = heap.bytes;
+	struct loop_feed f;
+	struct model *m = saving_start(&f);
+
+	(void)state;
+	loop_record(&f, GP_KIND_end, 0, NULL);
+	assert_true(refuse(&f, 1, UINT64_MAX));
+	model_free(m);
+	assert_int_equal(heap.bytes, before);
+}
+
+/* Its exit was lost, and its pid is that of another process now, which is followed nevertheless. */
+static void test_refused_when_gone(void **state)
+{
+	size_t before = heap.bytes;
+	struct loop_feed f;
+	struct model *m = saving_start(&f);
+	struct gp_process *p = loop_record(&f, GP_KIND_process, LOOP_PID, NULL);
+
+	(void)state;
+	p->start_ns = p->start_mono_ns = f.now_ns;
+	assert_true(refuse(&f, 1, 1));
+	model_free(m);
+	assert_int_equal(heap.bytes, before);
+}
+
+/* The times of a loader's workers. */
+static void test_refused_at_fork(void **state)
+{
+	size_t before = heap.bytes;
+	struct loop_feed f;
+	struct model *m = saving_start(&f);
+	struct gp_fork *fork = loop_record(&f, GP_KIND_fork, LOOP_PID, NULL);
+
+	(void)state;
+	fork->child = LOOP_PID + 1;
+	fork->start_ns = f.now_ns;
+	assert_true(refuse(&f, 1, 1));
+	model_free(m);
+	assert_int_equal(heap.bytes, before);
+}
+
+/* The history of a job from another node: the job itself, progress, its checkpoint. */
+static void test_refused_history(void **state)
+{
+	size_t before = heap.bytes;
+	struct loop_feed f;
+	struct model *m = loop_start(&f, 1);
+	struct gp_clock *clock = loop_record(&f, GP_KIND_clock, 0, NULL);
+	struct carry c = {.attempt = 1,
+			  .until_ns = 1795262400000000000,
+			  .saves = true,
+			  .saved = {.path = "/out/model.pt"},
+			  .secures = true};
+	uint64_t n = 1;
+	bool asked = true;
+
+	(void)state;
+	clock->real_ns = c.until_ns;
 	loop_feed(&f);
-	assert_true(heap.calls >= heap.fail);
-	heap.fail = heap.fails = 0;
-	assert_true(f.refused);
+	for (; asked; n++) {
+		struct gp_carry *text = loop_record(&f, GP_KIND_carry, 0, NULL);
+
+		snprintf(c.job, sizeof(c.job), "job-%d", (int)n);
+		text->len = (__u32)carry_text(text->text, &c);
+		asked = refuse(&f, n, 1);
+	}
+	assert_true(n > 4);
 	model_free(m);
 	assert_int_equal(heap.bytes, before);
 }
@@ -181,9 +274,16 @@ static void test_refused_at_exit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rank),	cmocka_unit_test(test_rank_compiled),
-		cmocka_unit_test(test_steady),	cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_at_exit),
+		cmocka_unit_test(test_rank),
+		cmocka_unit_test(test_rank_compiled),
+		cmocka_unit_test(test_steady),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_at_exit),
+		cmocka_unit_test(test_refused_at_end),
+		cmocka_unit_test(test_refused_when_gone),
+		cmocka_unit_test(test_refused_at_fork),
+		cmocka_unit_test(test_refused_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,10 +106,10 @@ static int model_feed_process(struct model *m, const struct event *ev)
 	const struct gp_process *p = ev->process;
 	struct rank *r = model_rank(m, ev->rec->pid);
 	struct job_member *member;
-	int err;
+	int err, lost = 0;
 
 	if (r && !model_is_same(rank_member(r), p->start_ns)) {
-		rank_gone(r, ev->rec->ts_ns);
+		lost = rank_gone(r, ev->rec->ts_ns);
 		model_bury(m, r, rank_shown(r));
 		r = NULL;
 	}
@@ -118,7 +118,7 @@ static int model_feed_process(struct model *m, const struct event *ev)
 				   p->flags & GP_PROCESS_FROM_START, &r);
 		err = err || !r ? err : rank_born(r, model_rank(m, p->parent));
 		if (err || !r)
-			return err;
+			return err ? err : lost;
 	}
 	rank_identify(r, p);
 	member = rank_member(r);
@@ -128,31 +128,31 @@ static int model_feed_process(struct model *m, const struct event *ev)
 		member->job_key = model_job_key(m, member);
 		job_find(member);
 	}
-	return 0;
+	return lost;
 }
 
 static int model_feed_fork(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid);
 	uint64_t key = r ? rank_member(r)->job_key : 0;
-	int err;
+	int err, lost = r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 
-	if (r)
-		rank_feed(r, ev, NULL, 0, 0);
 	r = model_rank(m, ev->fork->child);
 	if (r && rank_member(r)->process.start_ns &&
 	    model_is_same(rank_member(r), ev->fork->start_ns))
-		return 0;
+		return lost;
 	if (r) {
-		rank_gone(r, ev->rec->ts_ns);
+		err = rank_gone(r, ev->rec->ts_ns);
+		lost = lost ? lost : err;
 		model_bury(m, r, rank_shown(r));
 	}
 	err = model_follow(m, ev->fork->child, ev->rec->ts_ns, true, &r);
 	if (err || !r)
-		return err;
+		return err ? err : lost;
 	rank_member(r)->process.start_ns = ev->fork->start_ns;
 	rank_member(r)->job_key = key;
-	return rank_born(r, model_rank(m, ev->rec->pid));
+	err = rank_born(r, model_rank(m, ev->rec->pid));
+	return err ? err : lost;
 }
 
 /* If the process that started it was interrupted, its end follows from that. */
@@ -226,14 +226,13 @@ static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 
 /* The call of a process that checkpoints others. It names them by its own pids, which equal ours
  * unless it runs in a container. */
-static void model_feed_suspend(struct model *m, const struct event *ev, unsigned role)
+static int model_feed_suspend(struct model *m, const struct event *ev, unsigned role)
 {
 	uint64_t from_ns = ev->rec->ts_ns -
 			   (ev->call->dur_ns < ev->rec->ts_ns ? ev->call->dur_ns : 0);
 	struct rank *r = ev->call->ret ? NULL : model_rank(m, (uint32_t)ev->call->arg[0]);
 
-	if (r)
-		rank_suspended(r, from_ns, ev->rec->ts_ns, role == GP_ROLE_suspend);
+	return r ? rank_suspended(r, from_ns, ev->rec->ts_ns, role == GP_ROLE_suspend) : 0;
 }
 
 /* The process proved to be a job of its own, and so do the processes that it started. */
@@ -255,7 +254,7 @@ static int model_feed_probed(struct model *m, const struct event *ev)
 	struct model_probe *mp = model_probe_find(&m->probes, ev->rec->probe);
 	struct rank *r;
 	uint64_t key;
-	int err;
+	int err, lost = 0;
 
 	if (mp)
 		mp->hits += hits;
@@ -265,18 +264,18 @@ static int model_feed_probed(struct model *m, const struct event *ev)
 		return 0;
 	if (mp && ev->rec->kind == GP_KIND_call &&
 	    (mp->def.role == GP_ROLE_suspend || mp->def.role == GP_ROLE_resume))
-		model_feed_suspend(m, ev, mp->def.role);
+		lost = model_feed_suspend(m, ev, mp->def.role);
 	r = model_rank(m, ev->rec->pid);
 	if (!r) { /* its identity was lost */
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, false, &r);
 		if (err || !r)
-			return err;
+			return err ? err : lost;
 	}
 	key = rank_member(r)->job_key;
 	err = rank_feed(r, ev, mp ? &mp->def : NULL, hits, mp ? mp->price_ns : 0);
 	if (rank_member(r)->job_key != key)
 		model_branch_moved(m, rank_member(r));
-	return err;
+	return err ? err : lost;
 }
 
 static int model_feed_attach(struct model *m, const struct event *ev)
@@ -296,27 +295,26 @@ static int model_feed_attach(struct model *m, const struct event *ev)
 	return err;
 }
 
-static void model_feed_blocked(struct model *m, const struct event *ev)
+static int model_feed_blocked(struct model *m, const struct event *ev)
 {
 	const struct model_probe *mp = model_probe_find(&m->probes, ev->rec->probe);
 	struct rank *r = model_rank(m, ev->rec->pid);
 
-	if (r)
-		rank_feed(r, ev, mp ? &mp->def : NULL, 0, 0);
+	return r ? rank_feed(r, ev, mp ? &mp->def : NULL, 0, 0) : 0;
 }
 
 /* The record names a process; otherwise all processes that use a device here are affected, because
  * it is unknown which one it was. */
-static void model_feed_fault(struct model *m, const struct event *ev)
+static int model_feed_fault(struct model *m, const struct event *ev)
 {
 	struct rank *r = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
+	int err, first = r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 
-	if (r)
-		rank_feed(r, ev, NULL, 0, 0);
 	for (size_t at = 0; !ev->rec->pid && (r = table_next(m->live, &at, NULL));) {
-		if (rank_member(r)->accelerated)
-			rank_feed(r, ev, NULL, 0, 0);
+		err = rank_member(r)->accelerated ? rank_feed(r, ev, NULL, 0, 0) : 0;
+		first = first ? first : err;
 	}
+	return first;
 }
 
 /* ---- records about all processes ------------------------------------------------------------- */
@@ -396,14 +394,17 @@ static void model_feed_session(struct model *m, const struct event *ev)
 	m->session_due = true;
 }
 
-static void model_feed_end(struct model *m, const struct event *ev)
+static int model_feed_end(struct model *m, const struct event *ev)
 {
 	struct fact f = {.type = FACT_END, .end = ev->end};
 	struct rank *r;
 	size_t at = 0;
+	int err, first = 0;
 
-	while ((r = table_next(m->live, &at, NULL)))
-		rank_stop(r, ev->rec->ts_ns);
+	while ((r = table_next(m->live, &at, NULL))) {
+		err = rank_stop(r, ev->rec->ts_ns);
+		first = first ? first : err;
+	}
 	if (ev->end->reason == GP_END_TARGETS_GONE) /* otherwise another gp-bpf may continue them */
 		jobs_stop(&m->env);
 	if (ev->end->reason != GP_END_HANDOVER)
@@ -411,15 +412,17 @@ static void model_feed_end(struct model *m, const struct event *ev)
 	m->end = *ev->end;
 	m->ended = true;
 	model_fact(m, &f, ev->rec->ts_ns);
+	return first;
 }
 
-static void model_feed_carry(struct model *m, const struct event *ev)
+static int model_feed_carry(struct model *m, const struct event *ev)
 {
 	size_t len = ev->carry->len;
 	struct carry c;
 
-	if (len <= sizeof(ev->carry->text) && !carry_parse(&c, ev->carry->text, len))
-		jobs_carry(&m->env, &c, ev->rec->ts_ns);
+	if (len > sizeof(ev->carry->text) || carry_parse(&c, ev->carry->text, len))
+		return 0;
+	return jobs_carry(&m->env, &c, ev->rec->ts_ns);
 }
 
 int model_carry(const struct model *m, uint32_t i, struct carry *ret)
@@ -478,11 +481,9 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_loss:
 		return model_feed_loss(m, ev);
 	case GP_KIND_blocked:
-		model_feed_blocked(m, ev);
-		return 0;
+		return model_feed_blocked(m, ev);
 	case GP_KIND_fault:
-		model_feed_fault(m, ev);
-		return 0;
+		return model_feed_fault(m, ev);
 	case GP_KIND_place:
 		return model_feed_place(m, ev);
 	case GP_KIND_notice:
@@ -491,14 +492,12 @@ static int model_event(struct model *m, const struct event *ev)
 		model_config(m, ev);
 		return 0;
 	case GP_KIND_carry:
-		model_feed_carry(m, ev);
-		return 0;
+		return model_feed_carry(m, ev);
 	case GP_KIND_session:
 		model_feed_session(m, ev);
 		return 0;
 	case GP_KIND_end:
-		model_feed_end(m, ev);
-		return 0;
+		return model_feed_end(m, ev);
 	default:
 		return 0;
 	}

@@ -209,10 +209,10 @@ void job_view_work(struct job_view *v, const struct program_config *c);
 struct carry;
 /* Returns the key of a job of that name; uid may be "". */
 uint64_t job_name_key(const char *name, const char *uid);
-/* Puts the history from another node, as of now_ns, before what the job does here from now on.
- * Returns false when it is not new, the job runs here already, or the time in between is unknown.
- */
-bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns);
+/* Puts the history from another node, as of now_ns, before what the job does here from now on,
+ * unless it is not new, the job runs here already, or the time in between is unknown. Returns 0 or
+ * -ENOMEM: the history, or its checkpoint, is lost. */
+int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns);
 /* Fills *ret for other nodes. Returns false when another node has to report the job: it has no
  * name, never ran here, or its reference is a rank elsewhere. */
 bool job_carry(const struct model_env *env, const struct job *j, uint64_t now_ns,

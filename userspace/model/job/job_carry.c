@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_carry.c - a job with a history from another node, which is continued here. */
+#include <errno.h>
 #include <string.h>
 
 #include "userspace/model/job/carry.h"
@@ -84,7 +85,7 @@ static void carry_disruption(struct job *j, const struct carry *c, uint64_t edge
 	}
 }
 
-static void carry_saved(struct job *j, const struct carry *c)
+static int carry_saved(struct job *j, const struct carry *c)
 {
 	const struct carry_saved *s = &c->saved;
 	struct checkpoint_name n = checkpoint_name(s->path);
@@ -103,30 +104,34 @@ static void carry_saved(struct job *j, const struct carry *c)
 		.likely = true,
 		.whole = true,
 	};
+	int err = 0;
 
 	checkpoints_free(j->files);
 	j->files = NULL;
 	j->npoints = 0;
 	if (c->secures)
-		job_point_add(j, c->secured_step, c->secured_ns);
+		err = job_point_add(j, c->secured_step, c->secured_ns);
 	if (!c->saves)
-		return;
+		return err;
 	memcpy(k.path, s->path, sizeof(k.path));
 	j->files = checkpoints_new();
-	if (j->files)
-		checkpoints_know(j->files, &k);
+	if (!j->files || checkpoints_know(j->files, &k))
+		err = -ENOMEM;
+	return err;
 }
 
-bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
+int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 {
 	int64_t real_ns = anchors_real(&env->anchors, now_ns), ago_ns = real_ns - c->until_ns;
 	struct job *j = NULL;
 	uint64_t edge_ns;
+	int err;
 
 	if (!real_ns)
-		return false;
-	if (jobs_named(env, c->job, c->uid, &j) || !j || j->members || j->runs >= c->attempt)
-		return false;
+		return 0;
+	err = jobs_named(env, c->job, c->uid, &j);
+	if (err || !j || j->members || j->runs >= c->attempt)
+		return err;
 	edge_ns = now_ns - (ago_ns > 0 ? (uint64_t)ago_ns : 0);
 	edge_ns += !edge_ns; /* 0 means none */
 	carry_time(j, c, edge_ns);
@@ -138,7 +143,7 @@ bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 		.lost = c->lost,
 		.away = (double)(c->away < c->steps ? c->away : c->steps),
 	};
-	carry_saved(j, c);
+	err = carry_saved(j, c);
 	j->state = c->state == JOB_RUNNING ? JOB_DOWN : c->state;
 	j->runs = j->based_run = j->carried_runs = c->attempt;
 	j->run_start_ns = edge_ns - (uint64_t)(c->until_ns - c->run_ns);
@@ -147,7 +152,7 @@ bool jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	j->headway_step = c->secures ? c->secured_step : 0;
 	j->failed_ns = 0;
 	j->joins = true;
-	return true;
+	return err;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */

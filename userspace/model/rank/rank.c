@@ -250,7 +250,6 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 		if (err)
 			return err;
 	}
-	r->error = 0;
 	ledger_advance(r->member.ledger, now_ns);
 	if (kind == GP_KIND_gap)
 		return rank_gap(r, ev);
@@ -338,27 +337,34 @@ static void rank_last_steps(struct rank *r, const struct signal *last)
 	rank_steps(r);
 }
 
-void rank_stop(struct rank *r, uint64_t now_ns)
+static void rank_settle(struct rank *r, uint64_t now_ns)
 {
 	struct signal last = {.kind = SIGNAL_EXIT, .ts_ns = now_ns, .begin_ns = now_ns, .text = ""};
 
-	if (!r->alive)
-		return;
 	rank_monitor_close(r);
 	rank_hang_close(r, now_ns, false);
-	if (r->phase) /* ends a checkpoint that further files might have joined */
-		phase_feed(r->phase, &last);
+	if (r->phase &&
+	    phase_feed(r->phase,
+		       &last)) /* ends a checkpoint that further files might have joined */
+		r->error = -ENOMEM;
 	if (r->trainer)
 		rank_states(r, now_ns);
 	rank_last_steps(r, &last);
 	rank_close(r, now_ns);
 }
 
+int rank_stop(struct rank *r, uint64_t now_ns)
+{
+	r->error = 0;
+	if (r->alive)
+		rank_settle(r, now_ns);
+	return r->error;
+}
+
 static int rank_exit(struct rank *r, const struct event *ev)
 {
 	uint64_t now_ns = ev->rec->ts_ns;
 
-	r->error = 0;
 	r->alive = false;
 	r->end_ns = now_ns;
 	r->status = ev->exit->status;
@@ -379,15 +385,17 @@ static int rank_exit(struct rank *r, const struct event *ev)
 	return r->error;
 }
 
-void rank_gone(struct rank *r, uint64_t now_ns)
+int rank_gone(struct rank *r, uint64_t now_ns)
 {
+	r->error = 0;
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "ended unseen");
-	rank_stop(r, now_ns);
+	rank_settle(r, now_ns);
 	rank_leave(r, now_ns);
 	r->alive = false;
 	r->end_ns = now_ns;
 	rank_drop_finders(r);
+	return r->error;
 }
 
 /* The process runs another program from now on. */
@@ -396,7 +404,7 @@ static int rank_replaced(struct rank *r, uint64_t now_ns)
 	r->error = 0;
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "replaced by another program");
-	rank_stop(r, now_ns); /* its last step is given out before it is read */
+	rank_settle(r, now_ns); /* its last step is given out before it is read */
 	rank_failed(r, now_ns, true);
 	rank_leave(r, now_ns);
 	r->alive = false;
@@ -428,8 +436,8 @@ static struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
-	      uint64_t price_ns)
+static int rank_feed_kind(struct rank *r, const struct event *ev, const struct gp_probe *probe,
+			  uint64_t hits, uint64_t price_ns)
 {
 	switch (ev->rec->kind) {
 	case GP_KIND_fork:
@@ -453,6 +461,16 @@ int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *pro
 	default:
 		return rank_record(r, ev, probe, hits, price_ns);
 	}
+}
+
+int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
+	      uint64_t price_ns)
+{
+	int err;
+
+	r->error = 0;
+	err = rank_feed_kind(r, ev, probe, hits, price_ns);
+	return err ? err : r->error;
 }
 
 int rank_exec(struct rank *r, const struct event *ev, struct rank **ret)

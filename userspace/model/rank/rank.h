@@ -143,10 +143,12 @@ int rank_place(struct rank *r, const struct gp_place *p);
  * further record. NULL: no memory, and nothing has changed. Returns 0 or -ENOMEM: *ret is NULL, or
  * part of what r reported last is lost. */
 int rank_exec(struct rank *r, const struct event *ev, struct rank **ret);
-/* Ends the rank because its pid belongs to another process now: its exit was not seen. */
-void rank_gone(struct rank *r, uint64_t now_ns);
-/* Ends observation: reports all that is pending. The rank stays alive. */
-void rank_stop(struct rank *r, uint64_t now_ns);
+/* Ends the rank because its pid belongs to another process now: its exit was not seen. Returns 0 or
+ * -ENOMEM: part of what it reported last is lost. */
+int rank_gone(struct rank *r, uint64_t now_ns);
+/* Ends observation: reports all that is pending. The rank stays alive. Returns 0 or -ENOMEM: part
+ * of what it reported last is lost. */
+int rank_stop(struct rank *r, uint64_t now_ns);
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -162,8 +164,9 @@ void rank_signalled(struct rank *r, const struct event *ev, const struct rank *s
 /* Takes over from a process above it in the process tree that it was interrupted (SIGINT). */
 void rank_interrupted(struct rank *r, const struct rank *above);
 /* Another process took its device state away (taken), or gave it back, by a call from from_ns to
- * now_ns. Ignored for a process that uses no device. */
-void rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken);
+ * now_ns. Ignored for a process that uses no device. Returns 0 or -ENOMEM: that time is not booked.
+ */
+int rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken);
 /* Takes a report on a place of a probe (gp_attach), after the model's probes took it. buffers_seen:
  * since then the probe that sees the host write to buffers is complete. */
 void rank_attached(struct rank *r, const struct event *ev, bool buffers_seen);

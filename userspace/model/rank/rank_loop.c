@@ -316,8 +316,10 @@ void rank_states(struct rank *r, uint64_t now_ns)
 		struct rank_loop *lp = rank_loop(r, i);
 		struct step_state before;
 
-		if (!lp)
+		if (!lp) {
+			r->error = -ENOMEM;
 			return;
+		}
 		before = lp->state;
 		rank_late_state(lp, &st);
 		lp->state = st;

@@ -60,12 +60,14 @@ void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 	r->ledger_due = true;
 }
 
-void rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken)
+int rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken)
 {
 	if (!r->member.accelerated)
-		return;
+		return 0;
+	r->error = 0;
 	if (taken)
 		suspend_begin(r, from_ns, now_ns);
 	else
 		rank_resume(r, from_ns, now_ns);
+	return r->error;
 }
