@@ -102,17 +102,40 @@ static void test_names(void **state)
 	assert_string_equal(event_kind_name(GP_KIND_range_begin), "range_begin");
 	assert_string_equal(event_role_name(GP_ROLE_graph_launch), "graph_launch");
 	assert_string_equal(event_role_name(10000), "?");
-	assert_true(event_role_uses_device(GP_ROLE_execute) &&
-		    event_role_uses_device(GP_ROLE_alloc));
-	assert_false(event_role_uses_device(GP_ROLE_backward) ||
-		     event_role_uses_device(GP_ROLE_device_init) ||
-		     event_role_uses_device(GP_ROLE_comm_end) || event_role_uses_device(10000));
 	assert_string_equal(event_loss_name(GP_LOSS_ring_call), "ring_call");
 	assert_string_equal(event_loss_name(GP_LOSS_CAUSE_COUNT), "?");
 	assert_string_equal(event_insn_name(GP_INSN_nop5), "nop5");
 	assert_string_equal(event_insn_name(UINT32_MAX), "?");
 	assert_string_equal(event_attach_state_name(GP_ATTACH_refused), "refused");
 	assert_string_equal(event_attach_state_name(99), "?");
+}
+
+/* The names of those up to count that have the attribute. */
+static void names_with(bool has(unsigned), const char *name(unsigned), unsigned count,
+		       char out[512])
+{
+	*out = '\0';
+	for (unsigned i = 0; i < count; i++)
+		if (has(i))
+			strcat(strcat(out, " "), name(i));
+}
+
+/* All of them: a new row decides for itself, not by its place. */
+static void test_attributes(void **state)
+{
+	char names[512];
+
+	(void)state;
+	names_with(event_role_uses_device, event_role_name, 10000, names);
+	assert_string_equal(
+		names,
+		" compile launch graph_launch execute sync copy collective comm_init alloc copy_in copy_out capture");
+	names_with(event_loss_of_data, event_loss_name, 100, names);
+	assert_string_equal(
+		names,
+		" ring_call ring_life watch_full slots_full open_full read_fault late malformed tape stack_full");
+	names_with(event_loss_may_hide_marker, event_loss_name, 100, names);
+	assert_string_equal(names, " ring_call read_fault late malformed tape stack_full");
 }
 
 static void test_text_is_bounded(void **state)
@@ -131,8 +154,11 @@ static void test_text_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_kind_round_trips),	  cmocka_unit_test(test_rejects),
-		cmocka_unit_test(test_records_follow_each_other), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_every_kind_round_trips),
+		cmocka_unit_test(test_rejects),
+		cmocka_unit_test(test_records_follow_each_other),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_text_is_bounded),
 	};
 
