@@ -26,7 +26,7 @@
 #define CODE_BYTES     (24 * PJRT_SLOTS_MAX) /* enough for unoptimised code */
 #define CANDIDATES_MAX 4096		     /* limit of candidates; real files have one */
 #define ADDRESSES_MIN  60 /* with more stored addresses it is a table, so its error is reported */
-/* Of the 8 s that a reader has; a cold disk may need several attempts. */
+/* Time of one attempt, less than the 8 s of a reader; a cold disk may need several attempts. */
 #define TRY_NS 5000000000ull
 /* Real files take one second on a slow CPU; this bounds hostile files. */
 #define CPU_NS	    4000000000ull
