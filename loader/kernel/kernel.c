@@ -349,11 +349,15 @@ static int kernel_slots_fill(const struct kernel *k)
 	return err;
 }
 
+/* Raise when pinned programs or maps are renamed: a successor finds them by name. */
+#define KERNEL_NAMES 2
+
 uint64_t kernel_abi_hash(void)
 {
 #define X(id, name, payload) id, sizeof(struct gp_rec) + sizeof(payload),
 	static const uint32_t agreed[] = {
 		GP_KINDS(X) GP_ABI_VERSION,
+		KERNEL_NAMES,
 		sizeof(struct gp_row),
 		sizeof(struct gp_watch),
 		sizeof(struct gp_open_call),

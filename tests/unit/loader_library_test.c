@@ -10,14 +10,14 @@
 #include "loader/library/library_user.h"
 #include "userspace/base/clock.h"
 
-#define HALF (LIBRARY_TREATED_MAX / 2)
+#define HALF (LIBRARY_ATTACHED_MAX / 2)
 #define S    1000000000ull
 #define TURN 4 /* let go by one libraries_reap() at most */
 
 static struct library_deps deps;
 static struct probe_table *table;
 static struct libraries *ls;
-static struct library *made[LIBRARY_TREATED_MAX]; /* those let go are no longer read */
+static struct library *made[LIBRARY_ATTACHED_MAX]; /* those let go are no longer read */
 
 static void nothing_told(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
@@ -63,8 +63,8 @@ static void make(size_t from, size_t to, uint64_t idle_for_ns)
 
 		made[i] = library_get(ls, &vma);
 		assert_non_null(made[i]);
-		made[i]->state = LIBRARY_TREATED;
-		ls->treated++;
+		made[i]->state = LIBRARY_ATTACHED;
+		ls->attached++;
 		library_idle(ls, made[i]);
 		made[i]->idle_ns -= idle_for_ns;
 	}
@@ -106,7 +106,7 @@ static void one_that_is_idle_stays_for_some_seconds(void **state)
 	reap(3);
 	assert_int_equal(left(0, 2), 2);
 	assert_int_equal(left(2, 4), 0);
-	assert_int_equal(ls->treated, 2);
+	assert_int_equal(ls->attached, 2);
 	assert_int_equal(table_count(ls->idle), 2);
 }
 
@@ -116,27 +116,27 @@ static void a_half_full_table_lets_idle_ones_go_sooner(void **state)
 	(void)state;
 	make(0, HALF + 2 * TURN, 2 * S);
 	reap(1);
-	assert_int_equal(ls->treated, HALF + TURN);
+	assert_int_equal(ls->attached, HALF + TURN);
 	reap(1);
-	assert_int_equal(ls->treated, HALF);
+	assert_int_equal(ls->attached, HALF);
 	reap(1); /* half of them were there when it began */
-	assert_int_equal(ls->treated, HALF - TURN);
+	assert_int_equal(ls->attached, HALF - TURN);
 	reap(10);
-	assert_int_equal(ls->treated, HALF - TURN);
+	assert_int_equal(ls->attached, HALF - TURN);
 	assert_int_equal(left(0, HALF + 2 * TURN), HALF - TURN);
 }
 
 static void those_in_use_stay_in_a_full_table(void **state)
 {
 	(void)state;
-	make(0, LIBRARY_TREATED_MAX, 2 * S);
+	make(0, LIBRARY_ATTACHED_MAX, 2 * S);
 	for (size_t i = 0; i < HALF + 100; i++) {
 		library_enter(ls, made[i], 1 + (pid_t)i);
 		assert_int_equal(library_users(made[i]), 1);
 	}
-	reap(LIBRARY_TREATED_MAX);
+	reap(LIBRARY_ATTACHED_MAX);
 	assert_int_equal(left(0, HALF + 100), HALF + 100);
-	assert_int_equal(ls->treated, HALF + 100);
+	assert_int_equal(ls->attached, HALF + 100);
 	assert_int_equal(table_count(ls->idle), 0);
 }
 
@@ -150,7 +150,7 @@ static void calls_keep_idle_ones_while_there_is_room(void **state)
 	libraries_used(ls, &rec, sizeof(rec));
 	assert_true(idle_for_ns(made[0]) >= 3600 * S);
 	reap(1);
-	assert_int_equal(ls->treated, HALF - TURN);
+	assert_int_equal(ls->attached, HALF - TURN);
 	libraries_used(ls, &rec, sizeof(rec));
 	for (size_t i = 0; i < HALF; i++)
 		if (is_there(i))

@@ -296,14 +296,14 @@ static void the_environment_counts_as_it_is_specified(void **state)
 	setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon", 1);
 	setenv("OTEL_RESOURCE_ATTRIBUTES", "zone=a%3Db,service.name=theirs", 1);
 	assert_int_equal(otlp_config_read(&c, ",sample=7"), 0);
-	assert_string_equal(c.way[OTLP_TRACES].url, "http://127.0.0.1:2/mine");
-	assert_string_equal(c.way[OTLP_METRICS].url, "http://127.0.0.1:1/base/v1/metrics");
-	assert_string_equal(c.way[OTLP_TRACES].headers[1], "a: 1");
-	assert_string_equal(c.way[OTLP_TRACES].headers[2], "b: x,y z");
-	assert_null(c.way[OTLP_TRACES].headers[3]);
-	assert_string_equal(c.way[OTLP_METRICS].headers[1], "c: 3");
-	assert_int_equal(c.way[OTLP_TRACES].timeout_ms, 250);
-	assert_int_equal(c.way[OTLP_METRICS].timeout_ms, 10000);
+	assert_string_equal(c.endpoint[OTLP_TRACES].url, "http://127.0.0.1:2/mine");
+	assert_string_equal(c.endpoint[OTLP_METRICS].url, "http://127.0.0.1:1/base/v1/metrics");
+	assert_string_equal(c.endpoint[OTLP_TRACES].headers[1], "a: 1");
+	assert_string_equal(c.endpoint[OTLP_TRACES].headers[2], "b: x,y z");
+	assert_null(c.endpoint[OTLP_TRACES].headers[3]);
+	assert_string_equal(c.endpoint[OTLP_METRICS].headers[1], "c: 3");
+	assert_int_equal(c.endpoint[OTLP_TRACES].timeout_ms, 250);
+	assert_int_equal(c.endpoint[OTLP_METRICS].timeout_ms, 10000);
 	assert_non_null(strstr(captured, "OTEL_EXPORTER_OTLP_TIMEOUT is left out"));
 	assert_int_equal(c.sample, 7);
 	assert_string_equal(c.attributes[0].value, "theirs");
@@ -313,10 +313,10 @@ static void the_environment_counts_as_it_is_specified(void **state)
 	setenv("OTEL_RESOURCE_ATTRIBUTES", "zone=a,broken", 1); /* none of them counts */
 	unsetenv("OTEL_EXPORTER_OTLP_TIMEOUT");
 	assert_int_equal(otlp_config_read(&c, "https://host:9/x,interval=3s,compression=gzip"), 0);
-	assert_string_equal(c.way[OTLP_TRACES].url, "https://host:9/x/v1/traces");
+	assert_string_equal(c.endpoint[OTLP_TRACES].url, "https://host:9/x/v1/traces");
 	assert_string_equal(c.attributes[0].value, "mine");
 	assert_true(c.nattributes <= 2);
-	assert_true(c.way[OTLP_TRACES].gzip);
+	assert_true(c.endpoint[OTLP_TRACES].gzip);
 	assert_int_equal(c.interval_ns, 3 * S);
 	otlp_config_free(&c);
 }
