@@ -31,24 +31,24 @@ struct http_server {
 	struct listen_socket listen;
 	struct http_source source;
 	struct http_conns conns;
-	struct http_web *web;	/* of the server's thread, as pages */
+	struct http_web *web;	/* of the server's thread, as are pages */
 	struct http_auth *auth; /* NULL: without a web config */
-	/* A response counts its references: a client that is slow to read keeps its own alive,
-	 * everybody else gets the newest. */
+	/* Responses are reference-counted: a slow client keeps its own alive, all others get the
+	 * newest. */
 	struct http_pages pages;
 	struct http_page_row row[HTTP_DOCUMENTS];
-	bool tls, users, guarded; /* when it was opened */
+	bool tls, users, guarded; /* as they were at the start */
 	_Atomic uint64_t ticked_ns;
 };
 
-/* One request. It waits, suspended, while a password is looked at. */
+/* One request. It is suspended while its password is checked. */
 struct http_call {
 	struct MHD_Connection *connection;
 	bool asked;
 	struct http_auth_ask ask;
 };
 
-/* An answer that is not made of a snapshot. */
+/* A short answer of fixed text. */
 struct http_reply {
 	unsigned status;
 	const char *text, *type; /* static; type NULL: plain text */
@@ -123,10 +123,10 @@ static enum MHD_Result http_metrics(struct http_server *h, struct MHD_Connection
 	return http_document(h, c, (int)http_accept_format(http_header(c, MHD_HTTP_HEADER_ACCEPT)));
 }
 
-/* True: that was the answer. */
+/* Returns true if the request has been answered. */
 static bool http_stuck(struct http_server *h, struct MHD_Connection *c, enum MHD_Result *ret)
 {
-	uint64_t ticked_ns = h->ticked_ns; /* before the clock is read */
+	uint64_t ticked_ns = h->ticked_ns; /* read before the clock, which must not be older */
 
 	if (!h->source.stuck_s || clock_mono_ns() - ticked_ns < h->source.stuck_s * HTTP_NS)
 		return false;
@@ -159,8 +159,8 @@ static enum MHD_Result http_ready(struct http_server *h, struct MHD_Connection *
 					     .text = "nothing observed yet\n"});
 }
 
-/* A page of another site may have a name that it makes point here: a browser then sends that
- * name. */
+/* Guards against DNS rebinding: a page of another site may point its own name at this address; the
+ * browser then sends that name. */
 static bool http_host_is_local(const char *host)
 {
 	static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -225,8 +225,8 @@ static void http_auth_done(struct http_auth_ask *q)
 	MHD_resume_connection(((struct http_call *)q->ctx)->connection);
 }
 
-/* With another result than YES or LATER the request has been answered, with *ret. LATER: it is
- * asked again when the answer is there. */
+/* Unless it returns YES or LATER, the request has been answered, with *ret. After LATER it is
+ * called again when the answer is there. */
 static enum http_auth_answer http_allowed(struct http_server *h, struct http_call *call,
 					  enum MHD_Result *ret)
 {
@@ -294,7 +294,7 @@ static enum MHD_Result http_request(void *ctx, struct MHD_Connection *c, const c
 
 	(void)version;
 	(void)upload;
-	if (!call) { /* headers only; a body, if any, comes with the calls that follow */
+	if (!call) { /* first call: headers only; a body, if any, comes with later calls */
 		call = calloc(1, sizeof(*call));
 		*request = call;
 		if (!call)
@@ -340,11 +340,11 @@ static void http_connection(void *ctx, struct MHD_Connection *c, void **socket_c
 	}
 	if (http_web_reload(h->web))
 		http_pages_clear(&h->pages);
-	/* Without, a session has no certificate, and its handshake fails. */
+	/* Without a connection the session has no certificate, and its handshake fails. */
 	*socket_ctx = http_conn_open(&h->conns, c, http_web_tls(h->web));
 }
 
-/* For sessions that http_tls_session() did not take over. */
+/* For sessions that http_tls_session() has not set up. */
 static int http_no_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
 			       gnutls_pcert_st **certs, unsigned *count, gnutls_ocsp_data_st **ocsp,
 			       unsigned *ocsp_count, gnutls_privkey_t *key, unsigned *flags)
@@ -370,8 +370,7 @@ static struct MHD_Daemon *http_start(struct http_server *h)
 	sigset_t all, before;
 	struct MHD_Daemon *d;
 
-	/* Signals are the main thread's: the server's thread must not be the one they are delivered
-	 * to. */
+	/* Signals are for the main thread: block them in the server's thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	errno = 0;
@@ -391,7 +390,7 @@ static struct MHD_Daemon *http_start(struct http_server *h)
 
 static void http_free(struct http_server *h)
 {
-	http_auth_stop(h->auth); /* nobody may be suspended when the server stops */
+	http_auth_stop(h->auth); /* no request may be suspended when the server stops */
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon); /* closes the socket and waits for its thread */
 	else if (h->listen.fd >= 0)
@@ -403,7 +402,7 @@ static void http_free(struct http_server *h)
 	free(h);
 }
 
-/* own: a path, for this user alone. */
+/* own: path of a socket for this user only. */
 static int http_make(struct http_server **ret, const char *listen, const char *own,
 		     const char *web_config, const struct http_source *src)
 {

@@ -12,10 +12,10 @@ struct span {
 	size_t len;
 };
 
-/* One of a list: "text/plain;version=0.0.4;q=0.5". */
+/* An element of a list: "text/plain;version=0.0.4;q=0.5". */
 struct element {
 	struct span name, version, charset;
-	int q; /* -1: it is garbage */
+	int q; /* -1: malformed */
 };
 
 static bool http_accept_span_is(struct span s, const char *text)
@@ -34,7 +34,7 @@ static struct span http_accept_span_trim(struct span s)
 	return s;
 }
 
-/* Up to one of stops that is in no quoted string. */
+/* Takes text up to one of stops, ignoring quoted strings. */
 static struct span http_accept_span_take(const char **at, const char *stops)
 {
 	struct span s = {.at = *at};
@@ -50,7 +50,7 @@ static struct span http_accept_span_take(const char **at, const char *stops)
 	return http_accept_span_trim(s);
 }
 
-/* "0", "0.75", "1.000"; more decimals are cut. -1: no q. */
+/* Parses "0", "0.75", "1.000"; more decimals are cut. Returns -1 if it is not a q. */
 static int accept_q(struct span s)
 {
 	int q = 0, unit = ACCEPT_Q_ONE;
@@ -87,7 +87,7 @@ static void http_accept_element_parameter(struct element *e, struct span s)
 		e->charset = value;
 }
 
-/* The next of a list; false at its end. */
+/* Takes the next element of a list; false at its end. */
 static bool http_accept_element_next(const char **at, struct element *e)
 {
 	*at += strspn(*at, " \t,");
@@ -109,7 +109,8 @@ static const struct offer offers[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_OPENMETRICS] = {"application/openmetrics-text", "application/*", "1.0.0"},
 };
 
-/* -1: it does not match. A name without the version is less specific than one with it. */
+/* Returns how specific the match is; -1: none. A name without version is less specific than one
+ * with it. */
 static int http_accept_offer_match(const struct offer *o, const struct element *e)
 {
 	if (http_accept_span_is(e->name, "*/*"))
@@ -171,7 +172,7 @@ bool http_accept_gzip(const char *accept_encoding)
 		else if (http_accept_span_is(e.name, "*"))
 			any = e.q;
 	}
-	if (gzip < 0) /* nobody asked for it by name: only instead of what is refused */
+	if (gzip < 0) /* gzip is not named: use it only if plain text is refused */
 		return any > 0 && any > identity && identity >= 0;
 	return gzip > 0 && gzip >= identity;
 }

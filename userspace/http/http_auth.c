@@ -15,16 +15,16 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define AUTH_REST	 4 /* times what a wrong password took */
+#define AUTH_REST	 4 /* pause after a wrong password, as a multiple of its checking time */
 #define AUTH_REST_MAX_NS 1000000000ll
 #define AUTH_NICE	 19
 #define AUTH_BLAME_BITS	 12
-#define AUTH_BLAMES	 (1 << AUTH_BLAME_BITS) /* counters: addresses share them */
+#define AUTH_BLAMES	 (1 << AUTH_BLAME_BITS) /* counters; several addresses may share one */
 #define AUTH_FORGIVE_NS	 60000000000ull
 
 struct http_auth {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below but key and crypt */
+	pthread_mutex_t lock; /* protects all below, except key and crypt */
 	pthread_cond_t wake;
 	struct http_auth_ask *first;
 	bool stopped, joined;
@@ -32,14 +32,13 @@ struct http_auth {
 		unsigned char digest[HTTP_AUTH_DIGEST];
 		bool is;
 	} known[WEB_USERS];
-	uint32_t wrong[AUTH_BLAMES]; /* passwords, by address; halved as time goes by */
+	uint32_t wrong[AUTH_BLAMES]; /* passwords, by address; halved periodically */
 	uint64_t halved_ns;
-	unsigned char key[HTTP_AUTH_DIGEST]; /* of the digests, and of who shares a counter; of this
-						process */
-	struct crypt_data crypt;	     /* the thread's */
+	unsigned char key[HTTP_AUTH_DIGEST]; /* random; for digests and for choosing counters */
+	struct crypt_data crypt;	     /* used by the thread only */
 };
 
-/* bcrypt's own comparison in crypt_r() is none: the result has to be compared, in constant time. */
+/* crypt_r() only computes: the result is compared here, in constant time. */
 static bool http_auth_password_is(struct crypt_data *data, const struct http_auth_ask *q)
 {
 	const char *made = crypt_r(q->password, q->hash, data);
@@ -48,9 +47,9 @@ static bool http_auth_password_is(struct crypt_data *data, const struct http_aut
 	       !gnutls_memcmp(made, q->hash, WEB_HASH_LEN) && q->user >= 0;
 }
 
-/* ---- whose turn it is ------------------------------------------------------------------------ */
+/* ---- order of the queue ---------------------------------------------------------------------- */
 
-/* Nobody knows whose counter is another one's. */
+/* The counter depends on a secret key: a client cannot choose whose counter it shares. */
 static uint32_t *http_auth_wrong_of(struct http_auth *a, uint64_t address)
 {
 	uint64_t key;
@@ -68,7 +67,8 @@ static void http_auth_wrong_forgive(struct http_auth *a, uint64_t now_ns)
 		a->wrong[i] /= 2;
 }
 
-/* Less is earlier: wrong passwords of its address, then how many of that address wait before it. */
+/* Lower is earlier: wrong passwords of the address, then how many of its requests wait before this
+ * one. */
 static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_ask *q)
 {
 	uint64_t before = 0;
@@ -80,7 +80,8 @@ static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_as
 	return (uint64_t)*http_auth_wrong_of(a, q->address) * HTTP_AUTH_WAITING + before;
 }
 
-/* Where the one stands whose turn is next, or last; of equals the first, or the last, that came. */
+/* The position of the next request, or of the last; of equal ones the first, or the last, to
+ * arrive. */
 static struct http_auth_ask **http_auth_turn_find(struct http_auth *a, bool last)
 {
 	struct http_auth_ask **found = NULL;
@@ -97,7 +98,7 @@ static struct http_auth_ask **http_auth_turn_find(struct http_auth *a, bool last
 	return found;
 }
 
-/* Takes q and all that ask the same out of the queue. */
+/* Removes q and all requests with the same password from the queue. */
 static struct http_auth_ask *http_auth_take_same(struct http_auth *a, const struct http_auth_ask *q)
 {
 	struct http_auth_ask **at = &a->first, *same = NULL;
@@ -123,12 +124,12 @@ static void http_auth_answer_all(struct http_auth_ask *q, enum http_auth_answer 
 
 		explicit_bzero(q->password, sizeof(q->password));
 		q->answer = answer;
-		q->done(q); /* q may be gone now */
+		q->done(q); /* q may be freed now */
 		q = next;
 	}
 }
 
-/* There is no room for the one whose turn comes last. */
+/* Refuses the last request of the queue, which is full. */
 static void http_auth_turn_refuse(struct http_auth *a)
 {
 	struct http_auth_ask **at = http_auth_turn_find(a, true), *q = *at;
@@ -169,7 +170,7 @@ static void *auth_thread(void *arg)
 			continue;
 		}
 		(*next)->taken = true;
-		one = **next; /* it itself may be answered by http_auth_stop() */
+		one = **next; /* http_auth_stop() may answer it as well */
 		pthread_mutex_unlock(&a->lock);
 		began = clock_mono_ns();
 		right = http_auth_password_is(&a->crypt, &one);
@@ -207,7 +208,7 @@ int http_auth_open(struct http_auth **ret)
 	pthread_cond_init(&a->wake, &attr);
 	pthread_condattr_destroy(&attr);
 	err = gnutls_rnd(GNUTLS_RND_KEY, a->key, sizeof(a->key)) ? EIO : 0;
-	/* Signals are the main thread's. */
+	/* Signals are for the main thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (!err)
@@ -223,7 +224,8 @@ int http_auth_open(struct http_auth **ret)
 	return 0;
 }
 
-/* "Basic dXNlcjpwYXNz" to name (HTTP_AUTH_TEXT bytes) and q->password. False: it is none. */
+/* Decodes "Basic dXNlcjpwYXNz" to name (HTTP_AUTH_TEXT bytes) and q->password. Returns false if it
+ * is malformed. */
 static bool http_auth_header_read(const char *header, struct http_auth_ask *q, char *name)
 {
 	gnutls_datum_t text, plain = {0};
@@ -235,7 +237,7 @@ static bool http_auth_header_read(const char *header, struct http_auth_ask *q, c
 	text = (gnutls_datum_t){(unsigned char *)(uintptr_t)header, (unsigned)strlen(header)};
 	if (gnutls_base64_decode2(&text, &plain))
 		return false;
-	/* A password with a NUL in it would be compared up to there only. */
+	/* crypt_r() would compare a password only up to a NUL. */
 	if (plain.size < HTTP_AUTH_TEXT && !memchr(plain.data, '\0', plain.size))
 		colon = memchr(plain.data, ':', plain.size);
 	if (colon) {
@@ -280,13 +282,13 @@ enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config
 	for (size_t i = 0; i < c->users; i++)
 		if (!strcmp(c->user[i].name, name))
 			q->user = (int)i;
-	/* A name that is not there takes as long as one that is. */
+	/* An unknown name takes as long as a known one. */
 	memcpy(q->hash, c->user[q->user < 0 ? 0 : q->user].hash, sizeof(q->hash));
 	if (!http_auth_digest_make(a, q, name))
 		return HTTP_AUTH_BUSY;
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < WEB_USERS;
-	     i++) /* a file that was read again may have another order */
+	     i++) /* the file may have been read again with another order */
 		known |= a->known[i].is &&
 			 !gnutls_memcmp(a->known[i].digest, q->digest, sizeof(q->digest));
 	known &= q->user >= 0;
@@ -332,7 +334,7 @@ void http_auth_stop(struct http_auth *a)
 	pthread_cond_signal(&a->wake);
 	http_auth_answer_all(left, HTTP_AUTH_BUSY);
 	pthread_mutex_unlock(&a->lock);
-	pthread_join(a->thread, NULL); /* one password at most is still being looked at */
+	pthread_join(a->thread, NULL); /* waits for at most one password */
 	a->joined = true;
 }
 

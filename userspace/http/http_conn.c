@@ -31,8 +31,9 @@ uint64_t http_conn_address(const struct sockaddr *addr)
 	return key;
 }
 
-/* What a TLS session reads. HTTP begins with a letter, and no record of TLS does: who speaks it is
- * told so, in the words of other exporters, as without TLS nothing else would tell him. */
+/* Reads for a TLS session. HTTP begins with a letter, which no TLS record does: a client that
+ * speaks plain HTTP gets an explanation, in the words of other exporters; from TLS alone it would
+ * get none. */
 static ssize_t conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t len)
 {
 	static const char answer[] =
@@ -47,7 +48,7 @@ static ssize_t conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t len)
 	conn->spoke = true;
 	if (*(const char *)data < 'A' || *(const char *)data > 'Z')
 		return n;
-	/* Unread bytes would reset the connection, and the answer with it. */
+	/* Unread bytes would make close() reset the connection, and lose the answer. */
 	for (int i = 0; i < 4 && recv(conn->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)
 		;
 	send(conn->fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -108,7 +109,7 @@ void http_conn_close(struct http_conns *all, struct http_conn *conn)
 	free(conn);
 }
 
-/* A connection in the list has its descriptor: the server closes it after http_conn_close(). */
+/* Descriptors of listed connections are open: the server closes them after http_conn_close(). */
 void http_conns_tick(struct http_conns *all, uint64_t limit_ns)
 {
 	uint64_t now_ns = clock_mono_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_page.h - documents as answers: each is rendered once for a version of what it shows, and
- * compressed once, whatever the number of clients. At most one version of each document is kept. Of
- * one thread. */
+/* http_page.h - caches documents as answers: each is rendered and compressed once for a version of
+ * its data, whatever the number of clients. At most one version of each document is kept.
+ * Single-threaded. */
 #ifndef HTTP_HTTP_PAGE_H
 #define HTTP_HTTP_PAGE_H
 
@@ -13,17 +13,17 @@
 
 #define HTTP_PAGES 3
 
-/* What a document is made of. */
+/* How a document is made. */
 struct http_page_row {
 	const char *content_type;
 	void (*render)(void *ctx, int which, struct buffer *out);
-	void (*headers)(void *ctx, struct MHD_Response *r); /* adds what every answer has */
+	void (*headers)(void *ctx, struct MHD_Response *r); /* adds headers that every answer has */
 	void *ctx;
 };
 
 struct http_page {
 	struct MHD_Response *plain, *gzip;
-	const char *data; /* plain's */
+	const char *data; /* points into plain */
 	size_t len;
 	uint64_t version;
 };
@@ -32,7 +32,7 @@ struct http_pages {
 	struct http_page page[HTTP_PAGES];
 };
 
-/* Valid until the next call; whoever is sent it keeps it alive. NULL: no memory. */
+/* Valid until the next call; a client that is being sent it keeps a reference. NULL: no memory. */
 struct MHD_Response *http_page(struct http_pages *p, int which, const struct http_page_row *row,
 			       uint64_t version, bool gzip);
 void http_pages_clear(struct http_pages *p);

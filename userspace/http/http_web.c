@@ -12,8 +12,7 @@
 #define WEB_CHECK_NS 1000000000ull
 #define WEB_FILES    4
 
-/* By which a file that was changed, or replaced behind a link, is told from the one that was
- * read. */
+/* Identifies a version of a file: tells whether it was changed, or replaced behind a link. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;
@@ -25,7 +24,7 @@ struct http_web {
 	char *file;
 	struct web_config *config;
 	struct http_tls *tls;
-	struct stamp stamp[WEB_FILES]; /* as they were read, or tried, last */
+	struct stamp stamp[WEB_FILES]; /* when they were last read, or tried */
 	uint64_t checked_ns;
 };
 
@@ -59,7 +58,8 @@ static int web_read(struct http_web *w)
 	struct http_tls *tls = NULL;
 	int err;
 
-	/* Each before it is read: what is written meanwhile is seen at the next look. */
+	/* Take each stamp before reading the file: a change made meanwhile is found at the next
+	 * check. */
 	stamp[0] = http_web_stamp_of(w->file);
 	err = web_config_read(&c, w->file);
 	if (err)
@@ -69,7 +69,7 @@ static int web_read(struct http_web *w)
 		log_error("%s: TLS %s only with a restart", w->file, c->tls ? "begins" : "ends");
 		err = -EINVAL;
 	}
-	/* A file that is being written is empty for a moment. */
+	/* A file that is being rewritten is empty for a moment. */
 	if (!err && w->config && w->config->users && !c->users) {
 		log_error("%s: basic auth ends only with a restart", w->file);
 		err = -EINVAL;

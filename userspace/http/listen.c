@@ -35,11 +35,11 @@ static int listen_split(const char *where, char *host, size_t host_len, char *po
 		where++;
 		len -= 2;
 	} else if (memchr(where, ':', len)) {
-		return -EINVAL; /* ::1:9847 could be read in two ways */
+		return -EINVAL; /* ::1:9847 is ambiguous */
 	}
 	if ((!len && colon != where) || len >= host_len || strlen(colon + 1) >= port_len)
 		return -EINVAL;
-	/* getaddrinfo() takes 99999 and keeps its low half. */
+	/* getaddrinfo() accepts 99999 and keeps the lower 16 bits. */
 	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || atoi(colon + 1) > 65535)
 		return -EINVAL;
 	memcpy(host, where, len);
@@ -77,7 +77,7 @@ static void listen_name(struct listen_socket *l, const struct addrinfo *ai)
 		 port);
 }
 
-/* host NULL: all addresses of that family, with IPv6 those of IPv4 too. */
+/* host NULL: all addresses of that family; IPv6 includes those of IPv4. */
 static int listen_at(struct listen_socket *l, const char *where, const char *host, const char *port,
 		     int family)
 {
@@ -123,11 +123,11 @@ static int listen_tcp(struct listen_socket *l, const char *where)
 	return listen_at(l, where, NULL, port, AF_INET); /* a machine without IPv6 */
 }
 
-/* A file that is to be made in a folder that was checked. The folder is held and named by its
- * descriptor: another folder may be put in its place. */
+/* A file to be made in a folder that has been checked. The folder is held by its descriptor,
+ * because another folder may replace it under its path. */
 struct listen_place {
 	int folder;
-	const char *name; /* in it */
+	const char *name; /* in the folder */
 	struct sockaddr_un addr;
 };
 
@@ -147,7 +147,7 @@ static int listen_find(struct listen_place *p, const char *path)
 	return -ENAMETOOLONG;
 }
 
-/* A socket file that nobody answers on is left over from a run that was killed. */
+/* Whether no process listens at this socket file: a killed run has left it. */
 static bool listen_stale(const struct listen_place *p)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -163,8 +163,8 @@ static bool listen_stale(const struct listen_place *p)
 	return stale;
 }
 
-/* The process's umask would leave the group out, or let everybody in. Through a descriptor: another
- * file may be put in the place of ours. */
+/* Sets group and mode, which the umask would change. Works through a descriptor, because another
+ * file may replace ours. */
 static int listen_own(struct listen_socket *l, const struct listen_place *p, mode_t mode)
 {
 	char self[32];
@@ -192,7 +192,7 @@ static int listen_make(struct listen_socket *l, const struct listen_place *p, mo
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return -errno;
-	fchmod(l->fd, mode); /* never wider, even until listen_own() */
+	fchmod(l->fd, mode); /* never wider, not even until listen_own() */
 	err = listen_bind(l->fd, addr, sizeof(p->addr));
 	if (err == -EADDRINUSE && listen_stale(p) && !unlinkat(p->folder, p->name, 0))
 		err = listen_bind(l->fd, addr, sizeof(p->addr));

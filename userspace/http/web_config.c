@@ -19,13 +19,14 @@ const struct web_header web_header_rows[WEB_HEADERS] = {
 	{"Strict-Transport-Security", NULL, {NULL, NULL}},
 };
 
-/* A value on its way to its place. Strings that it is set by return NULL or why they refuse. */
+/* Reads a file key by key. Functions that set a string return NULL, or the reason why they refuse
+ * it. */
 struct web_reader {
 	struct web_config *c;
-	const char *dir; /* of the file, with its slash; or "" */
-	unsigned seen;	 /* rows that were given */
+	const char *dir; /* folder of the file, with a slash; or "" */
+	unsigned seen;	 /* bit set of rows that were given */
 	unsigned headers;
-	bool tls_said; /* one of the keys that ask for TLS */
+	bool tls_said; /* a key that needs TLS was given */
 };
 
 static const char *web_config_set_text(char **place, const char *value)
@@ -146,7 +147,7 @@ static const struct web_row web_rows[] = {
 	{"http_server_config.http2", web_config_set_bool, AT(http2), false},
 };
 
-/* What follows prefix in key; NULL: it is another key. */
+/* The part of key after prefix; NULL: key does not begin with it. */
 static const char *web_config_key_below(const char *key, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -175,7 +176,7 @@ static const char *web_config_set_header(struct web_reader *r, const char *name,
 	return "this header cannot be set";
 }
 
-/* "$2y$10$" and 53 characters of salt and hash; libcrypt refuses what is no hash later, and
+/* "$2y$10$" and 53 characters of salt and hash; libcrypt would refuse a wrong hash later, and
  * silently. */
 static const char *web_config_hash_wrong(const char *hash)
 {
@@ -252,13 +253,13 @@ static int web_config_on_value(void *ctx, const char *file, int line, const char
 	}
 	if (!wrong)
 		return 0;
-	/* The value may be a secret: it is not told. */
+	/* The value may be a secret: it is not logged. */
 	log_error("%s:%d: %s: %s", file, line, log_escape(shown, sizeof(shown), key, strlen(key)),
 		  wrong);
 	return -EINVAL;
 }
 
-/* Each key may be right and all of them wrong together. */
+/* Checks combinations of keys, each of which is valid by itself. */
 static const char *config_wrong(const struct web_config *c, const struct web_reader *r)
 {
 	bool verifies = c->client == WEB_CLIENT_IF_GIVEN || c->client == WEB_CLIENT_VERIFIED;

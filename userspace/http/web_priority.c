@@ -8,7 +8,7 @@
 
 #include "userspace/base/log.h"
 
-/* A suite of TLS 1.3 has no key exchange of its own. */
+/* TLS 1.3 suites have no key exchange. */
 enum exchange { ANY, RSA, ECDSA, EXCHANGES };
 static const char *const exchange_name[EXCHANGES] = {"", "ECDHE-RSA", "ECDHE-ECDSA"};
 
@@ -42,7 +42,7 @@ static const struct {
 	{"X25519", "GROUP-X25519"},
 };
 
-/* The tables bound what is added: it fits. */
+/* c->priority is large enough for all rows of the tables. */
 __attribute__((format(printf, 2, 3))) static void web_priority_add(struct web_config *c,
 								   const char *fmt, ...)
 {
@@ -71,7 +71,7 @@ static int web_priority_suite_find(const char *name)
 	return -1;
 }
 
-/* The first suite that the listed parts allow and the list does not; -1: none. */
+/* The first suite that the listed parts allow although it is not listed; -1: none. */
 static int web_priority_suite_unlisted(const struct web_config *c)
 {
 	unsigned listed = 0, exchanges = 0;
@@ -93,7 +93,7 @@ static int web_priority_suite_unlisted(const struct web_config *c)
 	return -1;
 }
 
-/* Suites of TLS 1.3 alone leave the versions before it none. */
+/* If all listed suites are of TLS 1.3, earlier versions have none left. */
 static int web_priority_only_newest(struct web_config *c, const char *file)
 {
 	bool older = false;
