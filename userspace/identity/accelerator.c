@@ -15,7 +15,7 @@
 #define GPUS_MAX 256
 #define INFO_MAX 4096
 
-/* "Model:   NVIDIA H100 80GB HBM3", a line of its own. */
+/* Reads the line "Model:   NVIDIA H100 80GB HBM3". */
 static int accelerator_model_read(int dir, const char *name, char *out, size_t len)
 {
 	char path[300], info[INFO_MAX], *at;

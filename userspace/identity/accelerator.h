@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerator.h - what accelerators this machine has, as their driver tells without being asked
- * through a library. */
+/* accelerator.h - the accelerators of this machine, as reported by their driver in /proc, without a
+ * library. */
 #ifndef IDENTITY_ACCELERATOR_H
 #define IDENTITY_ACCELERATOR_H
 
 #include <stddef.h>
 
-/* The model of all of NVIDIA's here ("NVIDIA H100 80GB HBM3"), escaped. root: "" or where /proc is
- * looked for. -ENOENT: there is none that is told of; -EMEDIUMTYPE: they differ. */
+/* The model of all NVIDIA devices ("NVIDIA H100 80GB HBM3"), escaped. root: "", or the folder that
+ * contains proc. Returns 0; -ENOENT: no device is listed; -EMEDIUMTYPE: the models differ. */
 int accelerator_model(const char *root, char *out, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call.c - what the threads of silent processes are blocked in. */
+/* blocked_call.c - finds out why threads of silent processes are blocked. */
 #include "userspace/identity/blocked_call_private.h"
 
 #include <errno.h>
@@ -9,13 +9,14 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
 
-#define REMEMBERED   256	 /* processes; two in one place forget each other */
-#define SCAN_MAX_NS  20000000ull /* of one process; what is not known by then stays unknown */
-#define BUSY_PERCENT 25		 /* of a core, the thread itself */
-#define BUSY_OTHERS  50		 /* ... its process, while it waits for another thread */
-#define REMEMBER_NS  10000000000ull
+#define REMEMBERED   256	 /* processes; two with the same slot replace each other */
+#define SCAN_MAX_NS  20000000ull /* for one process; facts not read by then stay unknown */
+#define BUSY_PERCENT 25		 /* percent of a core used by the thread */
+#define BUSY_OTHERS                                                                                \
+	50 /* percent of a core used by its process, while it waits for another thread */
+#define REMEMBER_NS 10000000000ull
 
-struct ran { /* ticks of the processor */
+struct ran { /* CPU time in clock ticks */
 	uint64_t at_ns, thread, process;
 	pid_t pid, tid;
 };
@@ -50,7 +51,7 @@ static bool blocked_call_over(uint64_t ticks, uint64_t ns, unsigned percent)
 	return ns && ticks * tick_ns >= ns / 100 * percent;
 }
 
-/* A thread that is found waiting may have run a moment ago, and another may run for it. */
+/* A thread that sleeps now may have run a moment ago, or another thread may run for it. */
 static void blocked_call_scan_running(struct blocked_calls *s, struct blocked_scan *l,
 				      uint64_t now_ns)
 {
@@ -72,7 +73,7 @@ static void blocked_call_scan_running(struct blocked_calls *s, struct blocked_sc
 	*last = now;
 }
 
-/* ---- a look ---------------------------------------------------------------------------------- */
+/* ---- scan ------------------------------------------------------------------------------------ */
 
 pid_t blocked_calls_scan(struct blocked_calls *s, const char *root, pid_t pid, pid_t tid,
 			 uint64_t now_ns, struct gp_blocked *ret)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call.h - why a thread does not get on, from /proc: its state, the system call it is in
- * and on which file, what it sleeps in in the kernel; what its children are at, when it may be
- * waiting for one of them.
+/* blocked_call.h - finds out from /proc why a thread makes no progress: its state, the system call
+ * it is in and on which file, where it sleeps in the kernel; also the state of child processes that
+ * it may be waiting for.
  *
- * For processes that have fallen silent, once a second. Nothing is opened that the process could
- * choose, only links are read: a file on a dead server or a FIFO blocks nobody here. Bounded in
- * files (4 of a thread, 16 children, 64 names of threads), bytes, and time. What cannot be told is
- * GP_WHY_unknown. */
+ * Called for silent processes once a second. Only links are read, and no file that the process
+ * could choose is opened: so a file on a dead server, or a FIFO, cannot block the caller. Bounded
+ * in files (4 of a thread, 16 children, 64 names of threads), bytes and time. If the reason cannot
+ * be found, it is GP_WHY_unknown. */
 #ifndef IDENTITY_BLOCKED_CALL_H
 #define IDENTITY_BLOCKED_CALL_H
 
@@ -15,17 +15,17 @@
 
 #include "bpf/gp_abi.h"
 
-struct blocked_calls; /* how much each process had run when it was looked at last */
+struct blocked_calls;			       /* CPU time of each process at its last scan */
 struct blocked_calls *blocked_calls_new(void); /* NULL: no memory */
 void blocked_calls_free(struct blocked_calls *s);
 
-/* root as in process.h. tid: the thread that should get on; the first one when it is gone. Fills
- * *ret but for since_ns; where is what the thread does, as in "thread 7 reads /data/x", printable.
- * Returns the thread that was looked at, or -ESRCH, -EACCES. */
+/* root as in process.h. tid: the thread that should make progress; if it is gone, the first one is
+ * scanned. Fills *ret except since_ns; where is a printable description such as "thread 7 reads
+ * /data/x". Returns the thread that was scanned, or -ESRCH, -EACCES. */
 pid_t blocked_calls_scan(struct blocked_calls *s, const char *root, pid_t pid, pid_t tid,
 			 uint64_t now_ns, struct gp_blocked *ret);
 
-/* What a system call that blocks waits for. */
+/* The kind of event that a blocking system call waits for. */
 enum syscall_kind {
 	SYSCALL_OTHER,
 	SYSCALL_READ,	/* arg 0: descriptor */
@@ -40,10 +40,10 @@ enum syscall_kind {
 	SYSCALL_EVENTS,
 	SYSCALL_CHILD,
 	SYSCALL_SLEEP,
-	SYSCALL_RESTART, /* one of these that a signal interrupted, with its arguments gone */
+	SYSCALL_RESTART, /* an interrupted call that is resumed; its arguments are lost */
 };
 
-/* number: of the architecture that this was built for. *ret_name NULL: not known to block. */
+/* number: a system call of the architecture of this build. *ret_name NULL: not known to block. */
 enum syscall_kind syscall_kind(long number, const char **ret_name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call_near.c - what a blocked process may wait for: stuck children, threads of
+/* blocked_call_near.c - what a blocked process may wait for: blocked children, threads of
  * collectives. */
 #include "userspace/identity/blocked_call_private.h"
 
@@ -30,7 +30,7 @@ static void blocked_call_near_add(struct blocked_scan *l, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A child that is stuck itself; one that reads a pipe waits to be told what to do. */
+/* A child that is blocked itself; one that reads a pipe only waits for orders. */
 static bool blocked_call_near_child_stuck(const struct gp_blocked *b)
 {
 	return b->why == GP_WHY_stopped || b->why == GP_WHY_io || b->why == GP_WHY_network ||
@@ -60,7 +60,7 @@ static void blocked_call_near_scan_children(struct blocked_scan *l, pid_t tid)
 	}
 }
 
-/* Threads of gloo, NCCL and their kin beside it say that it takes part in collectives. */
+/* Threads of gloo, NCCL and the like in a process show that it takes part in collectives. */
 static bool blocked_call_near_takes_part(const char *comm)
 {
 	return strstr(comm, "gloo") || strstr(comm, "nccl") || strstr(comm, "NCCL") ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call_private.h - one look at a thread (blocked_call.c): its state (blocked_call_state.c)
- * and what is near it (blocked_call_near.c). */
+/* blocked_call_private.h - one scan of a thread (blocked_call.c): its state (blocked_call_state.c),
+ * its children and sibling threads (blocked_call_near.c). */
 #ifndef IDENTITY_BLOCKED_CALL_PRIVATE_H
 #define IDENTITY_BLOCKED_CALL_PRIVATE_H
 
@@ -19,14 +19,14 @@ struct blocked_scan {
 };
 
 bool blocked_scan_late(const struct blocked_scan *l);
-int blocked_scan_stat(struct blocked_scan *l);	 /* its state; 0 or -errno */
-void blocked_scan_state(struct blocked_scan *l); /* what that state means */
-/* Sets why the thread does not get on, and the text that explains it. */
+int blocked_scan_stat(struct blocked_scan *l);	 /* reads its state; 0 or -errno */
+void blocked_scan_state(struct blocked_scan *l); /* interprets that state */
+/* Sets the reason, and the text that explains it. */
 void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A symbol or a thread's name, cut where it is none. */
+/* Copies a symbol or a thread's name up to the first character that it cannot have. */
 void blocked_scan_symbol(char *out, size_t cap, const char *text);
-/* Adds who it may be waiting for: threads of a library of collectives, a child that is stuck
+/* Adds what it may be waiting for: threads of a collectives library, a child that is blocked
  * itself. */
 void blocked_scan_near(struct blocked_scan *l);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread waits for, by its state and the system call it is in. */
+/* Interprets the state of a thread and the system call it is in. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +92,7 @@ void blocked_scan_symbol(char *out, size_t cap, const char *text)
 	out[n] = '\0';
 }
 
-/* wchan is "0" where the kernel keeps symbols to itself; the stack's first line says the same. */
+/* wchan is "0" if the kernel hides symbols; then the first line of the stack has it. */
 static void blocked_call_scan_wchan(struct blocked_scan *l)
 {
 	char text[FILE_BYTES];
@@ -107,8 +107,7 @@ static void blocked_call_scan_wchan(struct blocked_scan *l)
 		blocked_scan_symbol(l->out->wchan, sizeof(l->out->wchan), text + 6);
 }
 
-/* The type of the file system that a descriptor's file lies on, in a line of mountinfo: "ID ... -
- * TYPE ...". */
+/* The file system type of a descriptor's file, from a line of mountinfo: "ID ... - TYPE ...". */
 static bool blocked_call_scan_file_system(const struct blocked_scan *l, char *out, size_t cap)
 {
 	char line[STATUS_BYTES], path[64], *at;
@@ -138,7 +137,8 @@ static bool blocked_call_scan_file_system(const struct blocked_scan *l, char *ou
 	return found;
 }
 
-/* What a descriptor stands for, without touching it; of a file also the type of its file system. */
+/* Describes a descriptor without touching its file; for a regular file with its file system
+ * type. */
 static bool blocked_call_scan_file(const struct blocked_scan *l, char *out, size_t cap)
 {
 	char path[PROC_PATH_MAX], link[PROC_PATH_MAX], type[32];
@@ -158,7 +158,7 @@ static bool blocked_call_scan_file(const struct blocked_scan *l, char *out, size
 	return true;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *fmt, ...)
 {
@@ -170,7 +170,7 @@ void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *f
 	va_end(ap);
 }
 
-/* A path is told by its end. */
+/* A path that is too long is cut at its beginning. */
 static void blocked_call_put_file(struct blocked_scan *l, enum gp_why why, const char *verb,
 				  const char *file)
 {
@@ -234,10 +234,10 @@ static void blocked_call_why_ioctl(struct blocked_scan *l)
 	blocked_call_put_file(l, why, "is in ioctl of", file);
 }
 
-/* A call that was interrupted (SIGSTOP and SIGCONT) is told by what it sleeps in; where the
- * kernel's compiler left no frame to name (wchan is then its entry), by its arguments, which are
- * those of the first time: of the calls that go on so (nanosleep, poll, futex with a time limit:
- * linux/restart_block.h) only a sleep has a clock where the others have an address. */
+/* An interrupted call (SIGSTOP and SIGCONT) is recognised by where it sleeps in the kernel. If
+ * wchan is only the entry point (the kernel's compiler left no frame to name), by its first
+ * arguments: of the calls that resume this way (nanosleep, poll, futex with a time limit:
+ * linux/restart_block.h) only a sleep has a clock ID where the others have an address. */
 static void blocked_call_why_restart(struct blocked_scan *l)
 {
 	bool clock = l->arg[0] < CLOCKS_END && l->arg[1] <= TIMER_ABSTIME;
@@ -253,7 +253,7 @@ static void blocked_call_why_restart(struct blocked_scan *l)
 				     "is in a system call that a signal interrupted");
 }
 
-/* What a blocked thread waits for, by the system call it is in. */
+/* Explains a blocked thread by its system call. */
 static void blocked_call_why_syscall(struct blocked_scan *l)
 {
 	const char *name;

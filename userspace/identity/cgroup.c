@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.c - what a cgroup path says. Kubernetes writes it in two ways (kubelet's
- * cgroup_manager_linux.go): /kubepods/burstable/podUID/ID, and through systemd
- * /kubepods.slice/...-podU_I_D.slice/RUNTIME-ID.scope; what runs within something else has that in
- * front (kind: /kubelet.slice/kubelet-kubepods.slice/...), and a path of another cgroup namespace
+/* cgroup.c - parses cgroup paths. Kubernetes has two forms (kubelet's cgroup_manager_linux.go):
+ * /kubepods/burstable/podUID/ID, and through systemd
+ * /kubepods.slice/...-podU_I_D.slice/RUNTIME-ID.scope; a node that is itself a container has a
+ * prefix (kind: /kubelet.slice/kubelet-kubepods.slice/...); a path of another cgroup namespace
  * begins with as many "/.." as lead to it. */
 #include <ctype.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define ID_LEN	 64 /* hexadecimal digits of a container's id */
 #define UID_LEN	 36
-#define HASH_LEN 32 /* of a static pod's manifest, which is its uid in the path */
+#define HASH_LEN 32 /* hash of a static pod's manifest, which replaces its uid in the path */
 #define LINES_MAX                                                                                  \
 	64 /* of /proc/PID/cgroup: one for each hierarchy of version 1, and one of version 2 */
 #define SEGMENTS_MAX 256
@@ -24,7 +24,7 @@ struct word {
 };
 
 static const struct {
-	const char *word; /* before the id */
+	const char *word; /* text before the id */
 	enum gp_container container;
 } runtimes[] = {
 	{"cri-containerd", GP_CONTAINER_containerd},
@@ -36,8 +36,7 @@ static const struct {
 	{"nerdctl", GP_CONTAINER_containerd},
 };
 
-/* What starts anybody's processes: those in them have nothing in common. A "*": whatever
- * follows. */
+/* Services that start unrelated processes. "*" matches the rest. */
 static const char *const shared_services[] = {
 	"user@*",
 	"ssh",
@@ -83,7 +82,7 @@ static bool cgroup_word_begins(struct word w, const char *text)
 	return w.len >= len && !memcmp(w.at, text, len);
 }
 
-/* Without the suffix; false: it has it not. */
+/* Removes the suffix; false if it is not there. */
 static bool cgroup_word_strip(struct word *w, const char *suffix)
 {
 	size_t len = strlen(suffix);
@@ -145,7 +144,7 @@ static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 		cgroup_put(p->pod_uid, sizeof(p->pod_uid), uid);
 		for (char *c = p->pod_uid; *c; c++)
 			*c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
-		p->container = GP_CONTAINER_none; /* of a node that is a container itself */
+		p->container = GP_CONTAINER_none; /* the container around it is the node */
 		*p->container_id = '\0';
 		return true;
 	}
@@ -221,7 +220,7 @@ static bool cgroup_service_shared(struct word w)
 	return false;
 }
 
-/* A service within a container is that one's business. */
+/* Services inside a container are ignored. */
 static void cgroup_take_unit(struct cgroup_place *p, struct word w)
 {
 	if (!cgroup_word_strip(&w, ".service") || *p->container_id || *p->pod_uid)
@@ -252,7 +251,7 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	memset(ret, 0, sizeof(*ret));
 	cgroup_word_strip(&whole, " (deleted)");
 	end = whole.at + whole.len;
-	/* Where systemd was not asked, runc makes its "slice:runtime:id" one segment. */
+	/* Without systemd, runc makes one segment of "slice:runtime:id". */
 	for (int i = 0; i < SEGMENTS_MAX && whole.at < end; i++) {
 		struct word w = {whole.at, 0};
 
@@ -266,7 +265,7 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	ret->shared = !*ret->pod_uid && !*ret->container_id && !*ret->slurm_job && !*ret->service;
 }
 
-/* Version 1 has a line for each hierarchy, and not all of them are used. */
+/* Version 1 has a line for each hierarchy, and some are unused. */
 static int cgroup_place_says(const struct cgroup_place *p)
 {
 	return 8 * !!*p->pod_uid + 4 * !!*p->container_id + 2 * !!*p->slurm_job + !!*p->service;
@@ -284,7 +283,7 @@ void cgroup_place_of(const char *text, struct cgroup_place *ret)
 		const char *at = memchr(text, ':', len);
 
 		at = at ? memchr(at + 1, ':', len - (size_t)(at + 1 - text)) : NULL;
-		/* A longer path than the kernel has is no path. */
+		/* The kernel has no longer paths. */
 		if (at && (size_t)(text + len - at) < sizeof(path)) {
 			snprintf(path, sizeof(path), "%.*s", (int)(text + len - at - 1), at + 1);
 			cgroup_place_parse(path, &p);

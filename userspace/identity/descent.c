@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descent.c - all descendants of a process, its threads' children included. */
+/* descent.c - lists all descendants of a process, including children of its threads. */
 #include "userspace/identity/process.h"
 
 #include <ctype.h>
@@ -77,7 +77,7 @@ static int descent_add_tasks(struct descent *f, const char *root, pid_t pid)
 	DIR *dir;
 
 	if (fd < 0)
-		return 0; /* gone since */
+		return 0; /* ended meanwhile */
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
@@ -115,7 +115,7 @@ static int descent_kin_read(struct kin_list *list, const char *root, pid_t pid)
 	size_t cap;
 
 	if (proc_stat(root, pid, &s))
-		return 0; /* gone since */
+		return 0; /* ended meanwhile */
 	if (list->count == list->cap) {
 		cap = list->cap ? list->cap * 2 : 256;
 		all = realloc(list->all, cap * sizeof(*all));
@@ -149,7 +149,7 @@ static int descent_kin_read_all(struct kin_list *list, const char *root)
 	return err;
 }
 
-/* Without CONFIG_PROC_CHILDREN: from everybody's parent. */
+/* Without CONFIG_PROC_CHILDREN: by the parents of all processes. */
 static int descent_add_by_parent(struct descent *f, const char *root)
 {
 	struct kin_list list = {0};
@@ -200,7 +200,7 @@ int process_descendants(const char *root, pid_t pid, pid_t **ret)
 		goto out;
 	children = descent_has_children_file(root, pid);
 	err = descent_add(&f, pid);
-	/* Neither source is a snapshot: again until a whole round finds nobody new. */
+	/* Neither source is a snapshot: repeat until a round finds no new process. */
 	for (int round = 0; !err && round < DESCENDANTS_ROUNDS; round++) {
 		before = f.count;
 		for (size_t i = 0; children && !err && i < f.count; i++)

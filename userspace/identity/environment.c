@@ -14,15 +14,14 @@
 
 #define ENVIRON_CHUNK (64 << 10)
 #define ENVIRON_BYTES                                                                              \
-	(1 << 20)	 /* a process may have more; what launchers set stands well before that */
-#define ENTRY_BYTES 2048 /* of one NAME=value kept */
+	(1 << 20)	 /* bytes; larger ones exist, but launchers set theirs near the beginning */
+#define ENTRY_BYTES 2048 /* bytes kept of one NAME=value */
 #define HOSTS_MAX   (1 << 20)
 
-/* Launchers and the variables that they set: the most trusted first. Some have two names for one
- * value. */
+/* Launchers and their variables, the most trusted first. Some have two names for one value. */
 enum said { SAID_RANK, SAID_WORLD, SAID_LOCAL, SAID_COUNT };
 static const char *const launchers[][SAID_COUNT][2] = {
-	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}}, /* torchrun, and whoever does as it does */
+	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}}, /* torchrun and compatible launchers */
 	{{"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_RANK"}},
 	{{"JAX_PROCESS_ID", "JAX_PROCESS_INDEX"},
 	 {"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"},
@@ -33,7 +32,7 @@ static const char *const launchers[][SAID_COUNT][2] = {
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
 enum number {
-	N_INDEX, /* of the pod in its Job */
+	N_INDEX, /* index of the pod in its Job */
 	N_WORKER,
 	N_SLICE,
 	N_SLICES,
@@ -49,7 +48,7 @@ static const char *const number_names[N_COUNT] = {
 	[N_TORCH_RESTARTS] = "TORCHELASTIC_RESTART_COUNT",
 	[N_SLURM_RESTARTS] = "SLURM_RESTART_COUNT",
 };
-/* Hosts of a slice, separated by commas: there may be thousands, and they are only counted. */
+/* Host names of a slice, separated by commas. There may be thousands, so they are only counted. */
 static const char hosts_name[] = "TPU_WORKER_HOSTNAMES";
 
 static const struct {
@@ -69,13 +68,13 @@ static const struct {
 
 struct parse {
 	struct environment *env;
-	int32_t said[LAUNCHERS][SAID_COUNT], numbers[N_COUNT], hosts; /* -1: not */
+	int32_t said[LAUNCHERS][SAID_COUNT], numbers[N_COUNT], hosts; /* -1: not given */
 	char entry[ENTRY_BYTES];
-	size_t entry_len; /* of the entry so far; its tail beyond ENTRY_BYTES is not kept ... */
-	int32_t commas;	  /* ... but these are counted */
+	size_t entry_len; /* bytes of the entry so far; those beyond ENTRY_BYTES are dropped */
+	int32_t commas;	  /* also counted in the dropped part */
 };
 
-/* As for getenv(3), the first of a name counts. */
+/* As for getenv(3), the first of several equal names counts. */
 static void environment_take_number(int32_t *at, const char *value)
 {
 	if (*at < 0)
@@ -104,7 +103,7 @@ static void environment_take_text(struct environment *env, const char *name, con
 	}
 }
 
-/* One entry is complete. */
+/* Handles a complete entry. */
 static void environment_entry_end(struct parse *p)
 {
 	bool whole = p->entry_len < ENTRY_BYTES;
@@ -165,10 +164,10 @@ static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 		environment_feed(p, chunk, (size_t)n);
 		total += (size_t)n;
 	}
-	/* /proc/PID/environ ends after a NUL; a file of a test need not. */
+	/* /proc/PID/environ ends after a NUL; a test's file may not. */
 	if (!n && p->entry_len)
 		environment_entry_end(p);
-	explicit_bzero(chunk, ENVIRON_CHUNK); /* there may be secrets among it */
+	explicit_bzero(chunk, ENVIRON_CHUNK); /* it may contain secrets */
 	free(chunk);
 	close(fd);
 	return n < 0 ? (int)n : 0;

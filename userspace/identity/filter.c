@@ -21,7 +21,7 @@ struct rule {
 struct filter {
 	struct rule *rules;
 	size_t count;
-	char why[FILTER_KEY_COUNT][48]; /* no allow rule of that key matches */
+	char why[FILTER_KEY_COUNT][48]; /* text for: no allow rule of that key matches */
 };
 
 static const char *const key_name[] = {
@@ -90,7 +90,7 @@ bool filter_asks(const struct filter *f, enum filter_key key)
 	return false;
 }
 
-/* Lines like "0::/system.slice/a.service": the path is behind the second colon. */
+/* lines: like "0::/system.slice/a.service"; the path follows the second colon. */
 static bool filter_cgroup_matches(const char *glob, const char *lines)
 {
 	char path[FILTER_CGROUPS];

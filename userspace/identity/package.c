@@ -17,13 +17,13 @@
 #include "userspace/identity/package.h"
 
 #define PACKAGES_MAX 2048
-#define RECORD_MAX   (64 << 20) /* torch's has 2 MiB */
+#define RECORD_MAX   (64 << 20) /* bytes; torch's has 2 MiB */
 #define READ_MAX     (512ull << 20)
 #define CHUNK	     (1 << 16)
 
 static const char info[] = ".dist-info"; /* PEP 376 and the specification of installed projects */
 
-/* Does the file hold a line that begins with the text? */
+/* Whether the file holds a line that begins with the text. */
 static bool package_record_lists(int fd, const char *line, uint64_t *left)
 {
 	size_t len = strlen(line), kept = 1;
@@ -67,8 +67,8 @@ static bool package_has(int dir, const char *name, const char *line, uint64_t *l
 	return found;
 }
 
-/* Called by the name of another runtime, or by that and more words ("torch_cuda", not
- * "torchvision"), and not by its own ("torch_xla", "jax_cuda12_pjrt"). */
+/* Whether it has the name of another runtime, alone or followed by more words ("torch_cuda", not
+ * "torchvision"), and not the name of this one ("torch_xla", "jax_cuda12_pjrt"). */
 static bool package_named_after(const char *name, const char *const *names)
 {
 	if (!names || !*names || strcasestr(name, *names))

@@ -17,9 +17,9 @@ _Static_assert(JOB_NAME_MAX == GP_JOB_MAX, "a name as it is kept fits into recor
 
 #define CGROUP_BYTES (64 << 10) /* 13 hierarchies, paths of 4096 bytes */
 
-#define SHORT_ID 12 /* digits of a container's id, as its tools show it */
+#define SHORT_ID 12 /* digits shown of a container's id, as container tools do */
 
-/* ---- what is read ---------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static int place_read_cgroup(const char *root, pid_t pid, struct cgroup_place *ret)
 {
@@ -51,7 +51,7 @@ int place_read_facts(const char *root, pid_t pid, struct place_facts *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	err = place_read_cgroup(root, pid, &ret->cgroup);
-	if (err == -ESRCH && !proc_owner(root, pid)) /* a kernel without cgroups has no such file */
+	if (err == -ESRCH && !proc_owner(root, pid)) /* a kernel without cgroups lacks this file */
 		return err;
 	ret->own = !*root && !place_read_cgroup("", getpid(), &own) &&
 		   place_same_unit(&own, &ret->cgroup);
@@ -61,7 +61,7 @@ int place_read_facts(const char *root, pid_t pid, struct place_facts *ret)
 
 struct ask {
 	const char *root;
-	long pid; /* no padding: it is written as it lies */
+	long pid; /* no padding: it is sent as raw bytes */
 };
 
 static ssize_t place_read_facts_there(const void *arg, void *ret, size_t cap)
@@ -89,7 +89,7 @@ int place_read_facts_aside(struct aside *a, const char *root, pid_t pid, struct 
 	return 0;
 }
 
-/* ---- what follows ---------------------------------------------------------------------------- */
+/* ---- location and job ------------------------------------------------------------------------ */
 
 #define PUT(field, text) log_escape(field, sizeof(field), text, strlen(text))
 
@@ -134,8 +134,8 @@ static void place_pod_says(struct gp_place *p, const struct pod *pod, const char
 		place_name_job(p, pod->job_from, pod->job, pod->job_uid);
 }
 
-/* 0; -EAGAIN; else the pod is not known, and its uid is all that there is. *ret_set: it is a
- * JobSet's. */
+/* Returns 0 or -EAGAIN; other errors: the pod is unknown, and only its uid is known. *ret_set: the
+ * job is a JobSet. */
 static int place_ask_pods(const struct place_facts *facts, const struct pods *pods,
 			  struct gp_place *p, bool *ret_set)
 {
@@ -158,11 +158,11 @@ static int place_ask_pods(const struct place_facts *facts, const struct pods *po
 	return err;
 }
 
-/* A pod's index is within its Job: of a set that may have several, its pod knows whether it is a
- * rank. */
+/* A pod's index counts within its Job. In a set, which may have several Jobs, the pod's labels say
+ * whether the index is a rank. */
 static void place_environment_says(struct gp_place *p, const struct environment *env, bool set)
 {
-	/* What counts the processes of the training counts all slices. */
+	/* A number given for training processes counts all slices. */
 	if (env->place_world > 0 || (p->rank < 0 && !(set && env->place_index))) {
 		p->rank = env->place_rank;
 		p->world_size = env->place_world > 0 ? env->place_world : p->world_size;
@@ -177,7 +177,7 @@ static void place_environment_says(struct gp_place *p, const struct environment 
 	place_name_job(p, GP_JOB_FROM_torchelastic, env->torch_run, "");
 }
 
-/* A service goes by the same name when it is started again, a container by another one. */
+/* A service keeps its name when it is restarted; a container gets another one. */
 static void place_unit_says(struct gp_place *p, const struct place_facts *facts)
 {
 	static const char *const words[GP_CONTAINER_COUNT] = {

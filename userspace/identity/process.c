@@ -55,8 +55,8 @@ static int process_read_environment(const char *root, pid_t pid, struct gp_proce
 	return 0;
 }
 
-/* The permission that reading mapped files takes; that of /proc/PID/maps is CAP_PERFMON on newer
- * kernels. */
+/* Needs the permission for reading mapped files; newer kernels require CAP_PERFMON for
+ * /proc/PID/maps. */
 int process_permitted(const char *root, pid_t pid)
 {
 	int fd = proc_open(root, pid, "root", O_PATH);
@@ -64,7 +64,7 @@ int process_permitted(const char *root, pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	if (fd != -EACCES)
-		return 0; /* it is gone: told where it is missed */
+		return 0; /* it is gone: reported where it is missed */
 	log_error("process %d: CAP_SYS_PTRACE missing: what it maps cannot be read; %s", pid,
 		  geteuid() ? "run as root (sudo gp-bpf ...)"
 			    : "this root is not allowed to: run privileged");
@@ -101,8 +101,7 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 	err = process_read_environment(root, pid, &p);
 	if (err && err != -EACCES)
 		return err;
-	/* The files were opened one by one: the pid may have passed to another process in
-	 * between. */
+	/* The files were opened one by one: the pid may have been reused in between. */
 	if (process_start_ns(root, pid) != p.start_ns)
 		return -ESRCH;
 	*ret = p;
@@ -111,7 +110,7 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 
 struct ask {
 	const char *root;
-	long pid; /* no padding: it is written as it lies */
+	long pid; /* no padding: it is sent as raw bytes */
 };
 
 static ssize_t process_read_there(const void *arg, void *ret, size_t cap)
@@ -138,7 +137,7 @@ int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_p
 	return 0;
 }
 
-/* "/usr/local/bin/runsc": all of gVisor is that program. */
+/* All programs of gVisor are this file: "/usr/local/bin/runsc". */
 static bool process_is_runsc(const char *root, pid_t pid)
 {
 	char link[PROC_PATH_MAX], exe[PROC_PATH_MAX], *end;
@@ -156,7 +155,7 @@ static bool process_is_runsc(const char *root, pid_t pid)
 	return !strcmp(end ? end + 1 : exe, "runsc");
 }
 
-/* Its sandboxes and their helpers set this first argument. */
+/* gVisor's sandboxes and their helpers set this first argument. */
 static bool process_named_so(const struct gp_process *p, const char *name)
 {
 	size_t len = strlen(name);
@@ -177,6 +176,6 @@ bool process_gvisor_sandbox(struct aside *a, const char *root, pid_t pid)
 
 	if (!process_is_runsc(root, pid) || process_read_aside(a, root, pid, &p))
 		return false;
-	/* Processes of a container are forks of its sandbox, with its command line. */
+	/* Processes of a container are forks of its sandbox, and have its command line. */
 	return process_named_so(&p, "runsc-sandbox") && !process_is_runsc(root, (pid_t)p.parent);
 }

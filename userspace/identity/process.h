@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h - who a process is, from /proc. Everything read is hostile: bounded in bytes, control
- * characters replaced; of the environment only the names in the allow-list are looked at. */
+/* process.h - identifies a process, from /proc. Everything read is hostile: bounded in bytes,
+ * control characters replaced; of the environment only variables in an allow-list are used. */
 #ifndef IDENTITY_PROCESS_H
 #define IDENTITY_PROCESS_H
 
@@ -12,35 +12,35 @@
 
 struct aside;
 
-/* Fills *ret (flags left 0) for a live process. root: "" or where /proc is looked for (--root).
- * -ESRCH: no such process; -EACCES: not ours to read (where only its environment is not, what that
- * would tell stays unknown). Rank, world size, local rank and job from the environment
- * (identity/environment.h): JOBSET_NAME, else SLURM_JOB_ID, else TORCHELASTIC_RUN_ID names the job.
- * -1 and "" where unknown. */
+/* Fills *ret (flags left 0) for a live process. root: "", or the folder that contains proc
+ * (--root). Returns 0; -ESRCH: no such process; -EACCES: we may not read it (if only its
+ * environment cannot be read, its fields stay unknown). Rank, world size, local rank and job come
+ * from the environment (identity/environment.h): JOBSET_NAME, else SLURM_JOB_ID, else
+ * TORCHELASTIC_RUN_ID names the job. Unknown fields are -1 and "". */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
-/* The same for a process that may hold its address space locked, and whoever reads its command line
- * or environment with that: -ETIMEDOUT (base/aside.h). root must not have changed since a was made.
- * a NULL: read here. */
+/* The same through a helper process, because reading the command line or environment blocks while
+ * the mmap lock of the process is held: -ETIMEDOUT (base/aside.h). root must be the same as when a
+ * was made. a NULL: read in this process. */
 int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_process *ret);
-/* Reads the fields that need none of those: start, parent, name. */
+/* Reads only start, parent and name, for which no lock is needed. */
 int process_read_stat(const char *root, pid_t pid, struct gp_process *ret);
-/* Whether we may know what the process maps: 0, or -EPERM after one line that names the
+/* Whether we may read what the process maps: 0, or -EPERM after one line that names the missing
  * capability. */
 int process_permitted(const char *root, pid_t pid);
 
-/* Whether it is a process of gVisor (runsc): a sandbox, its helper, or a container's process in
- * one. What a container maps there is mapped by gVisor's own kernel, so no library of it is found
- * and no probe is hit. p: what was read of it, or NULL: only its executable is checked. Never
- * blocks. */
+/* Whether the process belongs to gVisor (runsc): a sandbox, its helper, or a container's process in
+ * one. gVisor's own kernel maps the container's files, so its libraries cannot be found and no
+ * probe is hit. p: facts read before, or NULL: only the executable is checked. Never blocks. */
 bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p);
 #define PROCESS_GVISOR "runs under gVisor (runsc), which hides its libraries: nothing is attached"
-/* Whether it is a sandbox of gVisor: one for each pod or container. a: as process_read_aside(). */
+/* Whether the process is a gVisor sandbox: one for each pod or container. a: as in
+ * process_read_aside(). */
 bool process_gvisor_sandbox(struct aside *a, const char *root, pid_t pid);
 
-/* CLOCK_BOOTTIME start from /proc/PID/stat field 22 (in 10 ms ticks). 0: no such process. */
+/* Start on CLOCK_BOOTTIME from /proc/PID/stat, field 22 (in 10 ms ticks). 0: no such process. */
 uint64_t process_start_ns(const char *root, pid_t pid);
 
-/* The processes that descend from pid now, pid itself first. Returns the count (malloc'd) or
+/* Lists pid and its present descendants, pid first. Returns the count (*ret is malloc'd) or
  * -errno. */
 int process_descendants(const char *root, pid_t pid, pid_t **ret);
 

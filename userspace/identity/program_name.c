@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED_DEPTH 3 /* of messages around a module */
+#define CACHED_DEPTH 3 /* levels of messages around a module */
 
-static const char attribute[] = "num_replicas"; /* its terminator is part of it */
+static const char attribute[] = "num_replicas"; /* compared with its terminator */
 
 static bool program_name_letter_ok(char c)
 {
@@ -16,7 +16,7 @@ static bool program_name_letter_ok(char c)
 	       c == '_' || c == '.' || c == '-' || c == '$' || c == '<' || c == '>';
 }
 
-/* Length of the name at code, or 0: there is none. */
+/* Length of the name at code; 0: not a name. */
 static size_t name_length(const char *code, size_t len)
 {
 	size_t n = 0;
@@ -58,7 +58,7 @@ void program_content_scan(struct program_name *n, const char *code, size_t len)
 			program_name_content_has(code, len, "pmap(");
 }
 
-/* A string of bytecode, with its terminator; "main" is the function, not the module. */
+/* Length of a string of bytecode, with its terminator; "main" is the function, not the module. */
 static size_t program_name_string_length(const char *code, size_t len)
 {
 	size_t n = name_length(code, len);
@@ -85,7 +85,7 @@ static void program_name_bytecode_scan(struct program_name *n, const char *code,
 				name_take(n, at, program_name_string_length(at, left), false);
 }
 
-/* The protocol buffer's first field, when it is that one with bytes in it; 0: it is not. */
+/* Length of the protocol buffer's first field if it has that number and holds bytes; else 0. */
 static uint64_t program_name_field_of(unsigned int number, const char *code, size_t len,
 				      const char **ret)
 {
@@ -155,15 +155,15 @@ void program_name_scan(struct program_name *n, const char *code, size_t len, boo
 	program_name_proto_scan(n, code, len);
 	if (!n->sure)
 		program_name_text(n, code, len);
-	n->sure = true; /* no more of it tells a name */
+	n->sure = true; /* no later byte changes the name */
 }
 
-struct piece { /* of a message, of which no more is here than up to end */
+struct piece { /* the part of a message that has been read, up to end */
 	const char *at, *end;
 	uint64_t left;
 };
 
-/* A message or text that is the next field there, and has that number. */
+/* Enters the next field if it is a message or text with that number. */
 static bool program_name_field_enter(const struct piece *p, unsigned int number, struct piece *ret)
 {
 	size_t here = (size_t)(p->end - p->at);
@@ -177,7 +177,7 @@ static bool program_name_field_enter(const struct piece *p, unsigned int number,
 	return true;
 }
 
-/* ... and a name, all of which is here. What follows it is next. */
+/* The same for a name that has been read completely. Moves to the next field. */
 static bool program_name_field_name(struct piece *p, unsigned int number, struct piece *ret)
 {
 	if (!program_name_field_enter(p, number, ret) || ret->left > (uint64_t)(p->end - ret->at) ||
@@ -188,8 +188,8 @@ static bool program_name_field_name(struct piece *p, unsigned int number, struct
 	return true;
 }
 
-/* HloModuleProto: its name, that of its entry, and computations that begin with a name. What
- * another format begins with may be a text, too, and no name of a program. */
+/* HloModuleProto: its name, the name of its entry, and computations that begin with a name. Other
+ * formats may also begin with a text that is not a program's name. */
 static bool program_name_module(struct program_name *n, struct piece module)
 {
 	struct piece name, entry, computation, first;
@@ -201,8 +201,8 @@ static bool program_name_module(struct program_name *n, struct piece module)
 	       name_take(n, name.at, (size_t)name.left, true);
 }
 
-/* ExecutableAndOptionsProto, in it what the compiler made, in it HloModuleProtoWithConfig, in it
- * the module: each is the first field of the one around it. */
+/* ExecutableAndOptionsProto contains the compiler's output, that HloModuleProtoWithConfig, that the
+ * module: each is the first field of the one around it. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes)
 {
 	struct piece p = {code, code + len, bytes};
@@ -211,7 +211,7 @@ void program_name_cached(struct program_name *n, const char *code, size_t len, u
 		if (!program_name_field_enter(&p, 1, &p))
 			break;
 	}
-	n->sure = true; /* nothing else tells a name */
+	n->sure = true; /* no later byte changes the name */
 }
 
 int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
@@ -219,7 +219,7 @@ int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t byt
 {
 	uint64_t at = 0, most = bytes < PROGRAM_CODE_MAX ? bytes : PROGRAM_CODE_MAX;
 	char *piece = malloc(PROGRAM_CODE_PIECE);
-	size_t held = 0; /* of the piece before */
+	size_t held = 0; /* bytes kept of the previous piece */
 
 	*ret = (struct program_name){0};
 	if (!piece)
@@ -233,7 +233,7 @@ int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t byt
 		if (!cached) {
 			program_name_scan(ret, piece, held + n, !at);
 		} else {
-			if (!at) /* its beginning is all that tells a name */
+			if (!at) /* only the beginning of a cached program holds its name */
 				program_name_cached(ret, piece, n, bytes);
 			program_content_scan(ret, piece, held + n);
 		}

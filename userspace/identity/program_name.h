@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_name.h - the name that a program for a device has in its own code. In MLIR bytecode
+/* program_name.h - finds the name that a device program has in its own code. In MLIR bytecode
  * (StableHLO, which JAX compiles) it is the string after the attribute "num_replicas", as seen with
- * jaxlib 0.4.38 to 0.10.2, else the first that is named as JAX names a jitted function; of a
- * HloModuleProto (torch_xla) the first field; of a program that was compiled and written down
- * (JAX's cache) that of the HloModuleProto in it, if there is one where XLA's compiler for the CPU
- * puts it. Pure, but for program_code_scan()'s reads. The code is hostile: any bytes, any length.
- */
+ * jaxlib 0.4.38 to 0.10.2, else the first name of the form that JAX gives to jitted functions; in
+ * an HloModuleProto (torch_xla) the first field; in a saved compiled program (JAX's cache) that of
+ * the HloModuleProto inside, if XLA's CPU compiler has put one there. Pure, except the reads of
+ * program_code_scan(). The code is hostile: any bytes, any length. */
 #ifndef IDENTITY_PROGRAM_NAME_H
 #define IDENTITY_PROGRAM_NAME_H
 
@@ -16,34 +15,33 @@
 #define PROGRAM_NAME_MAX 128 /* terminator included */
 
 struct program_name {
-	char name[PROGRAM_NAME_MAX]; /* "" until it is known, or likely */
-	bool sure;		     /* nothing that follows changes it */
-	bool ops_named; /* its operations have names, so a gradient among them would be seen */
-	bool gradient;	/* ... and there is one: it computes the derivatives of something */
+	char name[PROGRAM_NAME_MAX]; /* "" until a name is known or likely */
+	bool sure;		     /* the following bytes cannot change it */
+	bool ops_named; /* operations have names, so that a gradient can be recognised */
+	bool gradient;	/* one of them is a gradient: it computes derivatives */
 };
 
-/* Bytes that are repeated before the next piece, if code is read in pieces: so each name lies whole
+/* Overlap in bytes of successive pieces, if code is read in pieces, so that each name is complete
  * in one of them. */
 #define PROGRAM_NAME_OVERLAP (PROGRAM_NAME_MAX + 16)
 
-/* Looks at a piece of the code; first: it is the beginning. n is zeroed before that. */
+/* Scans a piece of the code. first: it is the beginning. Zero n before the first piece. */
 void program_name_scan(struct program_name *n, const char *code, size_t len, bool first);
-/* Looks for names of operations: JAX calls those of a gradient "transpose(jvp", TensorFlow
- * "gradient_tape/". */
+/* Scans for names of gradient operations: "transpose(jvp" from JAX, "gradient_tape/" from
+ * TensorFlow. */
 void program_content_scan(struct program_name *n, const char *code, size_t len);
-/* false: that is no name. */
+/* Returns false if that is not a name. */
 bool program_name_take(struct program_name *n, const char *name, size_t len);
-/* Looks at the beginning, len bytes, of a compiled program of so many bytes. n is zeroed before
- * that. */
+/* Scans the first len bytes of a compiled program of `bytes` bytes. Zero n before. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes);
 
 #define PROGRAM_CODE_PIECE (1u << 20)
-#define PROGRAM_CODE_MAX   (64ull << 20) /* bytes of one program that are read */
+#define PROGRAM_CODE_MAX   (64ull << 20) /* bytes read of one program, at most */
 
-/* Reads up to `bytes` at `address` into `to`. Returns the bytes read, 0 where there are none. */
+/* Reads up to `bytes` at `address` into `to`. Returns the bytes read; 0: unreadable. */
 typedef size_t program_read(void *ctx, uint64_t address, void *to, size_t bytes);
-/* Looks at a program of so many bytes, piece by piece; cached: it is a compiled one. `told` is set
- * only where all of it was read, or a gradient was found. Returns 0 or -ENOMEM. */
+/* Scans a program of `bytes` bytes, piece by piece; cached: it is a compiled one. Sets ops_named
+ * only if all of it was read, or a gradient was found. Returns 0 or -ENOMEM. */
 int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
 		      struct program_name *ret);
 

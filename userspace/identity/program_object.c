@@ -4,28 +4,29 @@
 #include <errno.h>
 #include <string.h>
 
-#define WINDOW	     4096 /* of an object in which the next one is searched; the first pointer counts */
-#define HANDLE	     256 /* ... of what the runtime's layer above keeps */
+#define WINDOW                                                                                     \
+	4096 /* bytes of an object that are searched for the next one; the first match counts */
+#define HANDLE	     256 /* bytes searched of what the runtime's upper layer keeps */
 #define TYPE_MAX     64
-#define TABLES	     64	    /* virtual tables whose type is known */
-#define READS_MAX    400000 /* 1 us each, as a rule */
+#define TABLES	     64	    /* number of virtual tables whose types are remembered */
+#define READS_MAX    400000 /* usually 1 us each */
 #define COMPUTATIONS 8192
 #define INSTRUCTIONS 200000
-#define METADATA     128 /* of it that is searched for texts */
+#define METADATA     128 /* bytes of metadata searched for texts */
 #define TEXT_MAX     1024
 #define ADDRESS_MIN  0x10000ull
 #define ADDRESS_END  0x800000000000ull
-#define MODULE_NAME  8	 /* of a module: std::string */
-#define COMPUTATION  512 /* bytes of one */
+#define MODULE_NAME  8	 /* offset of a module's name, a std::string */
+#define COMPUTATION  512 /* bytes of a computation */
 #define INSTRUCTION  512
 
 enum type {
 	TYPE_NONE,
 	TYPE_LOADED,	 /* an executable on its devices */
-	TYPE_CLIENT,	 /* ... of the client */
-	TYPE_EXECUTABLE, /* ... of the compiler */
+	TYPE_CLIENT,	 /* an executable of the client */
+	TYPE_EXECUTABLE, /* an executable of the compiler */
 	TYPE_MODULE,
-	TYPE_INSTRUCTION, /* any kind */
+	TYPE_INSTRUCTION, /* of any kind */
 	TYPE_METADATA,
 };
 
@@ -84,8 +85,8 @@ static enum type object_type_named(const char *name)
 		       : TYPE_NONE;
 }
 
-/* An object begins with the address of its virtual table, before which lies that of its type_info,
- * whose second word is the type's name. */
+/* An object begins with the address of its virtual table. The word before that table is the address
+ * of its type_info, whose second word is the type's name. */
 static enum type object_type(struct walk *w, uint64_t object)
 {
 	uint64_t table = object % 8 ? 0 : object_walk_word(w, object), info;
@@ -117,8 +118,8 @@ static size_t object_words(struct walk *w, uint64_t object, uint64_t *words, siz
 	return object_walk_read(w, object, words, bytes) / sizeof(*words);
 }
 
-/* The first pointer in it to an object of the next type; of what lies behind it in memory, which
- * may be another program's, the pointers come later. */
+/* The first pointer to an object of the next type. Memory after the object may belong to another
+ * program, but its pointers come later. */
 static uint64_t object_next(struct walk *w, uint64_t object, enum type *type)
 {
 	uint64_t words[WINDOW / 8];
@@ -136,7 +137,7 @@ static uint64_t object_next(struct walk *w, uint64_t object, enum type *type)
 	return 0;
 }
 
-/* A std::string, all of which is read up to the room that there is. */
+/* Reads a std::string completely, up to the available room. */
 static size_t object_string_read(struct walk *w, uint64_t at, char *to, size_t room)
 {
 	uint64_t head[2];
@@ -153,7 +154,7 @@ static void object_metadata_scan(struct walk *w, uint64_t metadata)
 	size_t n = object_words(w, metadata, words, sizeof(words));
 	char text[TEXT_MAX];
 
-	for (size_t i = 1; i < n; i++) /* a pointer to a string has two bits of its own */
+	for (size_t i = 1; i < n; i++) /* the two lowest bits of a pointer to a string are flags */
 		program_content_scan(w->name, text,
 				     object_string_read(w, words[i] & ~3ull, text, sizeof(text)));
 }
@@ -179,7 +180,7 @@ static void object_instruction_scan(struct walk *w, uint64_t instruction, uint64
 	}
 }
 
-/* The words of a std::vector that has three pointers: begin, end, end of its room. */
+/* The words of a std::vector are three pointers: begin, end, end of capacity. */
 static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t most)
 {
 	uint64_t begin = words[0], end = words[1];
@@ -191,8 +192,9 @@ static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t
 	return true;
 }
 
-/* A computation's instructions: a vector of pairs, whose second is the instruction, or nothing any
- * more. The first instruction's metadata, where it has any, tells where they lie in the others. */
+/* A computation's instructions are a vector of pairs, whose second word is the instruction or 0.
+ * The offset of the metadata is found in the first instruction that has any, and used for the
+ * others. */
 static bool object_computation_scan(struct walk *w, uint64_t computation, uint64_t *at)
 {
 	uint64_t words[COMPUTATION / 8], pair[2];
@@ -222,7 +224,7 @@ static bool object_computation_scan(struct walk *w, uint64_t computation, uint64
 	return false;
 }
 
-/* The first vector whose items have instructions are the module's computations. */
+/* The first vector whose items contain instructions holds the module's computations. */
 static void program_object_module(struct walk *w, uint64_t module)
 {
 	uint64_t words[WINDOW / 8], at = 0;
@@ -255,7 +257,7 @@ int program_object_scan(program_read *read, void *ctx, uint64_t handle, struct p
 			       object_string_read(&w, object + MODULE_NAME, name, sizeof(name))))
 		return -ENOENT;
 	program_object_module(&w, object);
-	/* Not all of it was read: there may be one. */
+	/* Not everything was read: there may be a gradient in the rest. */
 	if (w.reads >= READS_MAX || w.instructions >= INSTRUCTIONS)
 		ret->ops_named = false;
 	return 0;

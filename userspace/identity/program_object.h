@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_object.h - the name and the content of a compiled program, read from the objects that
- * XLA's client for the CPU keeps of it for as long as it can be run: the executable, its HloModule,
- * the instructions of that and their metadata. Objects are recognised by the names of their C++
- * types (RTTI), so no offset and no symbol of a version is needed: seen with jaxlib 0.10.2; another
- * layout gives no name. All memory is hostile: what is read is bounded. */
+/* program_object.h - finds the name and content of a compiled program in the objects that XLA's CPU
+ * client keeps while the program can be run: the executable, its HloModule, that module's
+ * instructions and their metadata. Objects are recognised by the names of their C++ types (RTTI),
+ * so that no offset or symbol of a version is needed; seen with jaxlib 0.10.2; from another layout
+ * no name is found. All memory is hostile: reads are bounded. */
 #ifndef IDENTITY_PROGRAM_OBJECT_H
 #define IDENTITY_PROGRAM_OBJECT_H
 
@@ -13,7 +13,7 @@
 #include "userspace/identity/program_name.h"
 
 /* handle: address of the object that a call to run the program names, or of a structure that points
- * to one. Returns 0 with *ret filled; -ENOENT: there is no such program. */
+ * to it. Returns 0 with *ret filled; -ENOENT: no such program. */
 int program_object_scan(program_read *read, void *ctx, uint64_t handle, struct program_name *ret);
 
 #endif
