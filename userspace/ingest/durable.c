@@ -31,14 +31,14 @@ struct durable {
 	int lock;
 	bool found;
 	struct durable_state state;
-	uint64_t first;		   /* segment that the state goes on with */
-	uint64_t segment;	   /* that is written */
-	struct tape_writer *tape;  /* NULL: not yet, or it failed */
+	uint64_t first;		   /* the segment that follows the state */
+	uint64_t segment;	   /* being written */
+	struct tape_writer *tape;  /* NULL: not open, or it failed */
 	uint64_t ring_at[SOURCES]; /* by enum tape_source */
 	bool failed;
 };
 
-struct header { /* of the state file; the two states follow */
+struct header { /* of the state file; followed by the two states */
 	char boot_id[40];
 	uint64_t first, ring_at[SOURCES];
 	uint32_t stream_bytes, model_bytes;
@@ -87,7 +87,7 @@ static int durable_lock_wait(int fd, uint64_t for_ns)
 	return err;
 }
 
-/* By pidfd, and asked again who it is, so that no other process can be meant. */
+/* By pidfd, checking the owner again, so that no other process gets the signal. */
 static int durable_lock_take(const struct durable *d)
 {
 	pid_t owner = durable_lock_owner(d->lock);
@@ -204,7 +204,7 @@ static void durable_segments_remove(const struct durable *d, uint64_t from, uint
 	}
 }
 
-/* All that bear the name: those of a state that cannot be read are not known by number. */
+/* Removes all segments by name, because an unreadable state does not give their numbers. */
 static void durable_segments_clear(const struct durable *d)
 {
 	DIR *dir = opendir(d->dir);
@@ -279,7 +279,7 @@ static int durable_folder_open(struct durable *d, const char *dir)
 		err = -errno;
 	if (!err && stat(d->dir, &st))
 		err = -errno;
-	/* A user who may write there could give gp-bpf any state. */
+	/* A user who can write there could give gp-bpf any state. */
 	if (!err && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022))
 		err = -EACCES;
 	if (err)
@@ -338,7 +338,7 @@ int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
 		durable_segment_path(d, d->segment, path);
 		if (access(path, F_OK))
 			break;
-		/* One that we were killed in the middle of beginning holds nothing. */
+		/* If we were killed while beginning a segment, it is empty. */
 		if (tape_open(&r, path))
 			continue;
 		while ((got = tape_next(r, &f)) > 0) {
@@ -375,7 +375,7 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 {
 	int err = 0;
 
-	/* Also of what the tape does not get: the next state holds it. */
+	/* Also for records that are not on the tape: the next state includes them. */
 	if (f->source < SOURCES && f->to)
 		d->ring_at[f->source] = f->to;
 	if (d->failed)
@@ -406,7 +406,7 @@ static int durable_state_write(const struct durable *d, uint64_t first,
 			       const struct durable_state *now)
 {
 	struct durable_state state =
-		*now; /* an archive describes what it reads and what it writes alike */
+		*now; /* archive functions take non-const pointers for writing, too */
 	struct header h = {.first = first};
 	char path[PATH_MAX + 32], fresh[PATH_MAX + 32];
 	struct buffer bytes = {0};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* durable.h - what of a live run outlives this process: a state directory with a lock, the state of
- * stream and model as it was at one moment, and the tape since then. A reader of both has the whole
+/* durable.h - the part of a live run that outlives the process: a state directory with a lock, the
+ * state of stream and model at one moment, and the tape since then. Together they give the whole
  * state.
  *
- *   DIR/lock             held while somebody watches
- *   DIR/state            stream and model, and where the tape goes on; replaced as a whole
- *   DIR/tape-NUMBER      segments; those that a newer state covers are removed, so the tape has
- *                        a bound
+ * DIR/lock: locked while a process watches. DIR/state: stream and model, and where the tape
+ * continues; replaced as a whole. DIR/tape-NUMBER: segments; those older than the state are
+ * removed, so the tape is bounded.
  *
- * Killed at any moment, the directory is whole: a segment begins before the state that needs it,
- * and goes after the state that does not. Not thread-safe. Errors: 0 or -errno after one line. */
+ * The directory is consistent even if the process is killed at any moment: a segment begins before
+ * the state that needs it, and is removed after the last state that needed it. Not thread-safe.
+ * Functions return 0, or -errno after one line, unless said otherwise. */
 #ifndef INGEST_DURABLE_H
 #define INGEST_DURABLE_H
 
@@ -25,43 +25,43 @@
 
 struct durable;
 
-struct durable_state { /* as it was saved */
+struct durable_state { /* as saved */
 	struct buffer stream, model;
-	struct buffer exports; /* what their files are still owed */
-	uint64_t upto_ns;      /* all that came before is known */
-	uint64_t last_fact; /* number of the last fact, those of an end included that are not in the
-			  model */
+	struct buffer exports; /* bytes not yet written to the files of exports */
+	uint64_t upto_ns;      /* all earlier records are included */
+	uint64_t last_fact; /* number of the last fact, including those sent at the end, after the
+			       model was saved */
 };
 
-/* Makes the directory where needed and locks it. Somebody else has the lock: -EBUSY; with takeover
- * they are asked to hand over, and killed when they do not within 10 s. */
+/* Makes the directory if needed and locks it. -EBUSY: another process has the lock. takeover: ask
+ * that process to hand over, and kill it if it has not within 10 s. */
 int durable_open(struct durable **ret, const char *dir, bool takeover);
-/* The lock goes, the state stays. NULL is fine. */
+/* Releases the lock and keeps the state. NULL is fine. */
 void durable_close(struct durable *d);
-const char *durable_dir(const struct durable *d); /* absolute */
-/* Process that watches with this directory; 0: none. */
+const char *durable_dir(const struct durable *d); /* an absolute path */
+/* The process that watches with this directory; 0: none. */
 pid_t durable_owner(const char *dir);
 
-/* What an earlier run of this boot left; NULL: nothing that can be used (of another boot or
- * version, or damaged: that was said). */
+/* The state that an earlier run of this boot left; NULL: none, or unusable (of another boot or
+ * version, or damaged: this was logged). */
 const struct durable_state *durable_state(const struct durable *d);
-/* The state cannot be used after all: it goes, with its tape. */
+/* Removes the state and its tape, because they cannot be used. */
 void durable_discard(struct durable *d);
-/* Each frame of the tape since the state. */
+/* Calls fn for each frame of the tape since the state. */
 typedef void durable_frame_fn(void *ctx, const struct tape_frame *f);
 int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx);
-/* How far a ring had been read by the last of its frames, or by the state; 0: neither knows. */
+/* How far a ring had been read by its last frame, or by the state; 0: unknown. */
 uint64_t durable_ring_at(const struct durable *d, enum tape_source source);
-/* The rings are other ones than those that were read. */
+/* The rings are new: forgets how far the old ones were read. */
 void durable_rings_anew(struct durable *d);
 
-/* -errno: the frame is not on the tape, and the state is no longer whole until the next
+/* -errno: the frame is not on the tape, and the saved state is incomplete until the next
  * durable_save(). */
 int durable_append(struct durable *d, const struct tape_frame *f);
 bool durable_whole(const struct durable *d);
-uint64_t durable_tape_bytes(const struct durable *d); /* of this segment */
-/* From here on the tape goes on from this state. Said once when it fails, and once when it works
- * again. */
+uint64_t durable_tape_bytes(const struct durable *d); /* of the present segment */
+/* Replaces the state; the tape continues from it. Logs one line when saving fails, and one when it
+ * works again. */
 int durable_save(struct durable *d, const struct durable_state *now);
 
 #endif

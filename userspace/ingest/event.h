@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.h - the one place where bytes become typed records. Pure. */
+/* event.h - decodes bytes to typed records; no other file does. Pure. */
 #ifndef INGEST_EVENT_H
 #define INGEST_EVENT_H
 
@@ -19,31 +19,31 @@ struct event {
 	};
 };
 
-/* 0 or -EBADMSG (short, long, unknown kind, misaligned, of a time that cannot be): the caller
- * counts it and goes on. Strings in the payload are NUL-terminated on return only if they were:
- * read them with event_text(). */
+/* Returns 0, or -EBADMSG (too short or long, unknown kind, misaligned, impossible time): the caller
+ * counts it and continues. Strings in the payload may lack a NUL: read them with event_text(). */
 int event_decode(const void *buf, size_t len, struct event *ret);
 
-/* Length on the wire of a record of this kind; 0: unknown kind. */
+/* Length in bytes of a record of this kind; 0: unknown kind. */
 size_t event_length(unsigned kind);
-const char *event_kind_name(unsigned kind); /* "range_begin"; "?" when unknown */
+const char *event_kind_name(unsigned kind); /* "range_begin"; "?" if unknown */
 const char *event_role_name(unsigned role);
-/* A process that makes a call of this role uses a device. */
+/* Whether a process that makes a call of this role uses a device. */
 bool event_role_uses_device(unsigned role);
 const char *event_group_name(unsigned group);
 const char *event_loss_name(unsigned cause);
-/* By GP_LOSS_CAUSES: something that was measured is missing; and that may be a marker of a step. */
+/* From GP_LOSS_CAUSES: whether measured data is missing; whether a marker of a step may be
+ * missing. */
 bool event_loss_of_data(unsigned cause);
 bool event_loss_may_hide_marker(unsigned cause);
 const char *event_insn_name(unsigned insn);
 const char *event_attach_state_name(unsigned state);
 
-/* A text field of a record as printable UTF-8 (log_escape): bounded whether or not it is
+/* Copies a text field of a record as printable UTF-8 (log_escape()); the field need not be
  * terminated. */
 char *event_text(char *out, size_t out_len, const char *field, size_t field_len);
 
-/* A record being made by user space: header and zeroed payload of this kind in buf (GP_RECORD_MAX
- * bytes suffice for any). Returns the payload. */
+/* Begins a record of user space: writes a header and a zeroed payload of this kind to buf
+ * (GP_RECORD_MAX bytes suffice). Returns the payload. */
 #define GP_RECORD_MAX 1280
 void *event_init(void *buf, unsigned kind, __u64 ts_ns, __u32 pid, __u32 probe);
 

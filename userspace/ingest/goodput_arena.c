@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define ARENA_BYTES ((size_t)64 << 10) /* an entry of the usual kind; more comes from malloc */
+#define ARENA_BYTES ((size_t)64 << 10) /* enough for usual entries; beyond it malloc is used */
 
 struct goodput_arena {
-	size_t used;  /* of bytes[] */
-	size_t asked; /* in all */
+	size_t used;  /* bytes used of bytes[] */
+	size_t asked; /* bytes asked for in all */
 	bool spilled;
 	char bytes[ARENA_BYTES] __attribute__((aligned(16)));
 };

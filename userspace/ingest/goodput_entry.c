@@ -18,8 +18,8 @@
 struct goodput_parser {
 	struct goodput_arena *arena;
 	struct goodput_names *names;
-	char *reason;	   /* the caller's */
-	int64_t before_us; /* of writing of the record before */
+	char *reason;	   /* points to the caller's */
+	int64_t before_us; /* write time of the preceding record */
 };
 
 /* In the order of precedence. */
@@ -47,7 +47,7 @@ static const struct {
 
 static const struct {
 	const char *type, *start, *duration;
-	const char *others[3]; /* that the library wants to be there */
+	const char *others[3]; /* keys that the library requires as well */
 	enum goodput_kind kind;
 } checkpoints[] = {
 	{"save",
@@ -98,7 +98,7 @@ static int entry_bad(struct goodput_parser *p, const char *key, const char *why)
 	return -EBADMSG;
 }
 
-/* The last of that name. NULL: none. */
+/* The last field of that name; NULL: none. */
 static const cJSON *entry_field(const cJSON *object, const char *key)
 {
 	const cJSON *found = NULL, *child;
@@ -108,7 +108,7 @@ static const cJSON *entry_field(const cJSON *object, const char *key)
 	return found;
 }
 
-/* Likewise, and null is none. */
+/* The same, but null counts as absent. */
 static const cJSON *entry_field_known(const cJSON *object, const char *key)
 {
 	const cJSON *found = entry_field(object, key);
@@ -139,7 +139,7 @@ static int entry_take_time(struct goodput_parser *p, const cJSON *v, const char 
 	return 0;
 }
 
-/* A whole number from 0 to max; `missing` where the key is not there or null. */
+/* Takes a whole number from 0 to max; `missing` if the key is absent or null. */
 static int entry_take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max,
 			    int64_t missing, int64_t *ret)
 {
@@ -181,7 +181,7 @@ static int entry_take_slices(struct goodput_parser *p, const cJSON *o, struct go
 	int64_t active, total, available;
 	int err;
 
-	/* A missing value is the one that the library assumes. */
+	/* Missing values get the library's defaults. */
 	err = entry_take_count(p, o, "active_slices", UINT32_MAX, 0, &active);
 	if (!err)
 		err = entry_take_count(p, o, "total_slices", UINT32_MAX, 1, &total);
@@ -262,7 +262,7 @@ static int entry_take_checkpoint(struct goodput_parser *p, const cJSON *o, size_
 	return 0;
 }
 
-/* 1, 0: it tells nothing of ours, -EBADMSG. */
+/* Returns 1; 0: not a goodput record; -EBADMSG. */
 static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *v;
@@ -288,8 +288,8 @@ static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct go
 	return 0;
 }
 
-/* Without a word of the log's: as the library finds it, then what it tells of, then that of the
- * record before it. */
+/* Chooses a write time if the log has none: the library's choice, else the time of the event, else
+ * that of the preceding record. */
 static int entry_guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *child;
@@ -359,7 +359,7 @@ static int entry_take_entry(struct goodput_parser *p, const cJSON *top, struct g
 	return 1;
 }
 
-/* Length of what Python's json writes for a double that is no number. */
+/* Length of a non-finite number as written by Python's json. */
 static size_t entry_nan_length(const char *p, const char *end)
 {
 	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -370,8 +370,8 @@ static size_t entry_nan_length(const char *p, const char *end)
 	return 0;
 }
 
-/* cJSON does not know them: a copy with something of the same length that is no number either.
- * NULL: the text has none, or no memory. */
+/* cJSON does not parse NaN and Infinity: returns a copy with [] and blanks instead, which is not a
+ * number either. NULL: the text has none, or no memory. */
 static char *entry_without_nan(const char *text, size_t len)
 {
 	bool in_text = false;

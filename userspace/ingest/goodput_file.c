@@ -13,12 +13,12 @@
 #include "userspace/base/path.h"
 
 #define PACKED_BYTES ((size_t)64 << 10)
-#define GZIP_FIRST   0x1f      /* RFC 1952; no JSON begins with it */
+#define GZIP_FIRST   0x1f      /* RFC 1952; JSON never begins with it */
 #define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, and a gzip header */
 
 struct gunzip {
 	z_stream z;
-	bool between; /* members */
+	bool between; /* between two members */
 	bool damaged;
 	unsigned char in[PACKED_BYTES];
 };
@@ -27,8 +27,8 @@ struct goodput_file {
 	const char *path;
 	int fd;
 	bool follow, regular, begun;
-	bool gone;	     /* following: the path is another file's */
-	bool damage_logged;  /* that it is damaged */
+	bool gone;	     /* following: path is another file now */
+	bool damage_logged;  /* damage was logged */
 	struct gunzip *gzip; /* NULL: plain */
 	uint64_t offset;
 };
@@ -93,17 +93,17 @@ void goodput_file_close(struct goodput_file *f)
 	free(f);
 }
 
-/* Bytes, 0 at the end, -EAGAIN where a pipe has none, -errno. */
+/* Returns bytes, 0 at the end, -EAGAIN if a pipe is empty, or -errno. */
 static ssize_t file_raw(struct goodput_file *f, void *buf, size_t len)
 {
 	struct pollfd ready = {.fd = f->fd, .events = POLLIN};
 	ssize_t n;
 
-	/* Standard input is others' too: it is not made non-blocking. */
+	/* Standard input is shared with other processes: it is not made non-blocking. */
 	if (f->follow && !f->regular && poll(&ready, 1, 0) == 0)
 		return -EAGAIN;
 	while ((n = read(f->fd, buf, len)) < 0) {
-		if (errno == EAGAIN && !f->follow) /* somebody made it non-blocking */
+		if (errno == EAGAIN && !f->follow) /* another process made it non-blocking */
 			poll(&ready, 1, -1);
 		else if (errno != EINTR)
 			return -errno;
@@ -129,7 +129,7 @@ static int goodput_file_gunzip_start(struct goodput_file *f, const void *bytes, 
 	return 0;
 }
 
-/* Is there another member? Zeros between them are padding. */
+/* Whether there is another member. Zeros between members are padding. */
 static bool goodput_file_gunzip_member(struct gunzip *g)
 {
 	while (g->z.avail_in && !*g->z.next_in) {
@@ -143,7 +143,7 @@ static bool goodput_file_gunzip_member(struct gunzip *g)
 	return !g->damaged;
 }
 
-/* Bytes of what is in g->in; 0: it is used up, or damaged. */
+/* Decompresses g->in. Returns bytes; 0: it is used up, or damaged. */
 static size_t goodput_file_gunzip_some(struct gunzip *g, void *buf, size_t len)
 {
 	int rc;
@@ -208,8 +208,8 @@ static void file_restart(struct goodput_file *f)
 	f->offset = 0;
 }
 
-/* 1: another file under the path is open. Not before the one that was has been read once more: its
- * writer may have added to it just before it went. */
+/* Returns 1 after opening another file at path. Reads the old file once more before, because its
+ * writer may have added to it just before the replacement. */
 static int file_replaced(struct goodput_file *f)
 {
 	struct goodput_file next = {.path = f->path, .follow = true};
@@ -232,7 +232,7 @@ static int file_replaced(struct goodput_file *f)
 	return 1;
 }
 
-/* At the end, when following. 1: it is another. */
+/* At the end, when following: returns 1 if the file was truncated or replaced. */
 static int file_renewed(struct goodput_file *f)
 {
 	struct stat st;

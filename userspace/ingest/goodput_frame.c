@@ -29,7 +29,8 @@ void goodput_frame_pass(struct goodput_frame *f, size_t len)
 	f->seen = 0;
 }
 
-/* A value of the array that is no object ends at a comma, or where the array or the line does. */
+/* In an array, a value that is not an object ends at a comma, or at the end of the array or
+ * line. */
 static const char *frame_value_end(const char *p, const char *end)
 {
 	while (p < end && *p != ',' && *p != ']' && *p != '{' && *p != '\n')
@@ -54,7 +55,7 @@ static bool frame_skip(struct goodput_frame *f)
 	return true;
 }
 
-/* The byte where something begins; f->end: nowhere yet. */
+/* Returns where an entry begins; f->end: not in these bytes. */
 static const char *frame_between(struct goodput_frame *f)
 {
 	const char *p;
@@ -69,7 +70,7 @@ static const char *frame_between(struct goodput_frame *f)
 		case '\r':
 		case '\0':
 		case ',':
-		case '\xef': /* U+FEFF, byte by byte: pieces may end in it */
+		case '\xef': /* U+FEFF byte by byte, because a piece may end within it */
 		case '\xbb':
 		case '\xbf':
 			break;
@@ -102,7 +103,7 @@ bool goodput_frame_begin(struct goodput_frame *f)
 			return false;
 		if (!f->torn || *f->at == '{')
 			return true;
-		f->skip = SKIP_LINE; /* more of what was counted already */
+		f->skip = SKIP_LINE; /* the rest of an entry that was counted already */
 	}
 }
 
@@ -111,7 +112,7 @@ static bool frame_level_array(const struct goodput_frame *f)
 	return f->depth && (f->arrays[(f->depth - 1) / 64] >> (f->depth - 1) % 64 & 1);
 }
 
-/* A bracket that opens stands where a value may: else the entry before it was cut in the middle. */
+/* Opens a bracket where a value may stand; elsewhere it means that the entry before it was cut. */
 static const char *frame_level_open(struct goodput_frame *f, char c)
 {
 	uint64_t bit = 1ull << f->depth % 64, *word = &f->arrays[f->depth / 64];
@@ -134,8 +135,7 @@ static const char *frame_level_close(struct goodput_frame *f, char c)
 	return NULL;
 }
 
-/* Of a text that goes on at p: past its quote, or where the piece or the line ends, or a hole
- * is. */
+/* Continues a string at p: up to its quote, the end of the piece or the line, or a hole. */
 static const char *frame_text_pass(struct goodput_frame *f, const char *p, const char *end)
 {
 	for (; p < end && *p != '\n' && *p; p++) {
@@ -183,7 +183,7 @@ static const char *frame_byte(struct goodput_frame *f, const char *p)
 	return why;
 }
 
-/* To the end of the entry (depth 0), of the piece, or of patience (*ret_why). */
+/* Scans to the end of the entry (depth 0), of the piece, or up to an error (*ret_why). */
 static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 {
 	const char *p = f->at + f->seen, *end = f->end, *why = NULL;
@@ -210,7 +210,7 @@ static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 	return p;
 }
 
-/* p: where it showed. NUL bytes are a hole, and what is behind it is another entry. */
+/* p: where the error was found. NUL bytes are a hole; another entry follows them. */
 static void frame_break(struct goodput_frame *f, const char *p)
 {
 	if (p < f->end && !*p) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_frame.h - where an entry of a log begins and ends: JSON lines, objects one after the
- * other, one array of them, on a line or over many.
+/* goodput_frame.h - finds where entries of a log begin and end: JSON lines, consecutive objects, or
+ * one array of them, each on one or several lines.
  *
- * It looks at quotes and brackets only; whether an entry is JSON is for others to tell. Blanks, NUL
- * bytes (holes of a file system that crashed), byte order marks, commas and the brackets of an
- * outermost array stand between entries. What cannot be an entry is broken; reading goes on at the
- * line where that showed when the entry began on an earlier one (what is left of that entry is
- * passed), else at the next line. Bytes come in pieces of any size: the same entries come out.
- * Every byte is looked at twice at most. Pure. */
+ * It only checks quotes and brackets; other code parses the JSON. Blanks, NUL bytes (holes left by
+ * a crashed file system), byte order marks, commas and the brackets of an outermost array separate
+ * entries. A malformed entry is reported as broken. If it began on an earlier line, reading
+ * continues at the line where the error was found, and the rest of the entry is skipped; else at
+ * the next line. Bytes may come in pieces of any size; the entries are the same. Every byte is read
+ * twice at most. Pure. */
 #ifndef INGEST_GOODPUT_FRAME_H
 #define INGEST_GOODPUT_FRAME_H
 
@@ -18,33 +18,34 @@
 #define GOODPUT_DEPTH_MAX 512
 
 struct goodput_frame {
-	const char *at, *end; /* not yet passed */
-	uint64_t line;	      /* of `at`, from 1 */
-	bool in_array;	      /* the outermost one */
+	const char *at, *end; /* not yet used */
+	uint64_t line;	      /* number of the line of `at`, from 1 */
+	bool in_array;	      /* inside an outermost array */
 	enum { SKIP_NOTHING, SKIP_LINE, SKIP_VALUE } skip;
-	bool torn; /* what follows is the rest of an entry that broke on an earlier line */
-	/* of the entry that begins at `at` */
-	size_t seen;	   /* bytes looked at; 0: none, a new entry */
-	size_t line_start; /* of the last line of those */
+	bool torn; /* the rest of an entry that broke on an earlier line follows */
+	/* state of the entry that begins at `at` */
+	size_t seen;	   /* bytes scanned; 0: none, a new entry */
+	size_t line_start; /* begin of the last scanned line */
 	bool in_text, escaped;
-	char last; /* byte that is no blank, outside of texts */
+	char last; /* last byte that is not blank, outside of strings */
 	unsigned int depth;
-	uint64_t arrays[GOODPUT_DEPTH_MAX / 64]; /* bit: that level is an array, not an object */
+	uint64_t arrays[GOODPUT_DEPTH_MAX / 64]; /* a bit for each level: an array, not an object */
 };
 
 enum goodput_framed { FRAME_MORE, FRAME_ENTRY, FRAME_BROKEN };
 
-void goodput_frame_start(struct goodput_frame *f); /* of a file */
-/* The unread bytes, those of before included: they may have moved. */
+void goodput_frame_start(struct goodput_frame *f); /* at the beginning of a file */
+/* Sets the unread bytes, which include earlier ones and may have moved. */
 void goodput_frame_feed(struct goodput_frame *f, const char *at, const char *end);
-/* Passes what stands between entries. Does something begin at f->at? */
+/* Skips separators. Returns whether an entry begins at f->at. */
 bool goodput_frame_begin(struct goodput_frame *f);
-/* ENTRY: an object, *ret_len bytes from f->at on: the caller passes them; BROKEN: passed, *ret_why
- * is why, in static words; MORE: it goes on beyond f->end. After goodput_frame_begin() said yes. */
+/* Call after goodput_frame_begin() returned true. ENTRY: an object of *ret_len bytes at f->at,
+ * which the caller skips; BROKEN: skipped, *ret_why is the reason, static text; MORE: the entry
+ * continues after f->end. */
 enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len,
 				       const char **ret_why);
 void goodput_frame_pass(struct goodput_frame *f, size_t len);
-/* Does something lack its end, if nothing follows? */
+/* Whether an entry would be incomplete if nothing followed. */
 bool goodput_frame_open(const struct goodput_frame *f);
 
 #endif

@@ -20,11 +20,11 @@ struct goodput_names {
 	struct table *by_hash;
 	struct name **by_number; /* from 1 on */
 	uint32_t count, cap;
-	const struct name *last; /* most records are of the job of the one before */
+	const struct name *last; /* most records are of the same job as the one before */
 	uint64_t seed, refused;
 };
 
-/* A log could hold names made to collide. */
+/* Random, because a log could hold names made to collide. */
 static uint64_t names_seed(void)
 {
 	const char *random = (const char *)getauxval(AT_RANDOM);
@@ -81,7 +81,7 @@ static int names_grow(struct goodput_names *n)
 	return 0;
 }
 
-/* NULL: too many, or no memory. */
+/* Returns NULL if there are too many names, or no memory. */
 static struct name *goodput_names_insert(struct goodput_names *n, uint64_t hash,
 					 struct name *same_hash, const char *text, size_t len)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records lie still; the heap moves their times and places. */
+/* Records do not move; the heap moves their times and places. */
 struct held {
 	struct goodput_entry entry;
 	uint64_t arrival;
@@ -21,9 +21,10 @@ struct goodput_order {
 	struct place *heap; /* [count, cap): free slots */
 	size_t count, cap;
 	uint64_t arrivals, duplicates, late;
-	uint64_t rises, falls; /* from one written record to the next */
-	int64_t last_us;       /* of the last written record that came */
-	int64_t floor_us;      /* of the records without one: never falls */
+	uint64_t rises, falls; /* counts of later and of earlier times, each compared with the
+				  record before */
+	int64_t last_us;       /* time of the last record that has a write time */
+	int64_t floor_us;      /* latest time so far, for records without a write time */
 	struct goodput_entry left;
 	bool any_left, whole, judged, flushing;
 };
@@ -56,7 +57,7 @@ static int order_sign(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By insertId; those without one are behind, as records without a time of their own. */
+/* By insertId; records without one come last, as those without a time. */
 static int order_id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
 {
 	int sign;
@@ -132,7 +133,7 @@ static int order_grow(struct goodput_order *o)
 	return 0;
 }
 
-/* The time to order it by. */
+/* The time by which the record is sorted. */
 static int64_t order_time(struct goodput_order *o, const struct goodput_record *r)
 {
 	if (!r->written) {
@@ -166,7 +167,7 @@ void goodput_order_flush(struct goodput_order *o)
 	o->flushing = o->count;
 }
 
-/* Seven falls in eight: files of one export may rise from one to the next. */
+/* Seven decreases of eight: several exports may be joined, with an increase between them. */
 static bool order_backwards(struct goodput_order *o)
 {
 	if (!o->judged) {
@@ -183,7 +184,7 @@ static bool order_due(struct goodput_order *o)
 	return o->count >= GOODPUT_ORDER_KEPT && !order_backwards(o);
 }
 
-/* The first of all leaves the heap; its slot is free. */
+/* Removes the earliest record from the heap and frees its slot. */
 static const struct held *order_first(struct goodput_order *o)
 {
 	struct place first = o->heap[0];

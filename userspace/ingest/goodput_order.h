@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_order.h - records in the order in which they were written.
+/* goodput_order.h - sorts records by the time at which they were written.
  *
- * The GOODPUT_ORDER_KEPT last ones are held back, the earliest leaves when another comes: about 128
- * bytes each. When the first of them turn out to run backwards (the default order of gcloud),
- * nothing leaves before the end: memory then grows with the log, about 128 bytes a record. Records
- * without a word of the log about their time stay behind those that came before them, and among
- * themselves as they came. Equal times: by insertId (its first 32 bytes), then as they came; equal
- * in both: one of them leaves. */
+ * The last GOODPUT_ORDER_KEPT records are held (about 128 bytes each); when another comes, the
+ * earliest leaves. If the first ones run backwards (the default order of gcloud), all are held
+ * until the end: memory then grows with the log, by about 128 bytes a record. A record without a
+ * write time in the log stays after the records that came before it. Equal times are sorted by
+ * insertId (its first 32 bytes), then by arrival; of records equal in both, only one leaves. */
 #ifndef INGEST_GOODPUT_ORDER_H
 #define INGEST_GOODPUT_ORDER_H
 
@@ -21,13 +20,14 @@ struct goodput_order;
 struct goodput_order *goodput_order_new(void); /* NULL: no memory */
 void goodput_order_free(struct goodput_order *o);
 bool goodput_order_empty(const struct goodput_order *o);
-/* After goodput_order_take() said false. -ENOMEM. */
+/* Call after goodput_order_take() returned false. Returns 0 or -ENOMEM. */
 int goodput_order_put(struct goodput_order *o, const struct goodput_entry *e);
-/* Nothing comes for now: what is there leaves. */
+/* No more records for now: all held ones may leave. */
 void goodput_order_flush(struct goodput_order *o);
-/* Is a record to leave? */
+/* Returns true with the next record, if one may leave. */
 bool goodput_order_take(struct goodput_order *o, struct goodput_record *ret);
 uint64_t goodput_order_duplicates(const struct goodput_order *o);
-uint64_t goodput_order_late(const struct goodput_order *o); /* left where they came */
+uint64_t
+goodput_order_late(const struct goodput_order *o); /* records that came too late to be sorted */
 
 #endif

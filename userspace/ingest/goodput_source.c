@@ -17,15 +17,15 @@
 #include "userspace/ingest/goodput_step_line.h"
 
 #define READ_BYTES   ((size_t)256 << 10)
-#define ROOM_BYTES   ((size_t)64 << 10) /* less is not worth a read */
-#define MOVE_BYTES   ((size_t)16 << 10) /* less is cheap to move */
+#define ROOM_BYTES   ((size_t)64 << 10) /* minimum size of a read */
+#define MOVE_BYTES   ((size_t)16 << 10) /* bytes; fewer are moved rather than reading less */
 #define BUFFER_BYTES (GOODPUT_ENTRY_MAX + READ_BYTES)
-#define FRUITLESS    64 /* reads without a record before the caller may look around: some 10 ms */
+#define FRUITLESS    64 /* reads without a record before returning to the caller: some 10 ms */
 
 struct goodput_source {
 	char *const *paths;
-	char **sorted;	 /* paths, where the caller's order is not theirs */
-	int count, next; /* of paths: not yet opened */
+	char **sorted;	 /* paths, if sorted by time */
+	int count, next; /* next: index of the first path not yet opened */
 	bool follow, over;
 	struct goodput_file *file; /* NULL: none */
 	struct goodput_names *names;
@@ -34,7 +34,7 @@ struct goodput_source {
 	struct goodput_frame frame;
 	struct goodput_faults faults;
 	struct goodput_entry entry;
-	uint64_t size, before; /* bytes: of all files, of those that are done */
+	uint64_t size, before; /* bytes: of all files; of those already read */
 	bool size_known;
 	char *buffer;
 };
@@ -44,7 +44,7 @@ static const char *goodput_source_path_now(const struct goodput_source *s)
 	return s->paths[s->next - 1];
 }
 
-/* line 0: none in particular */
+/* line 0: no particular one */
 static void goodput_source_fault(struct goodput_source *s, uint64_t line, const char *why)
 {
 	char path[256], place[32] = "";
@@ -65,7 +65,7 @@ static int goodput_source_error(const char *path, int err)
 	return err;
 }
 
-/* Directories and what is not there are told at once, not after hours. */
+/* Reports directories and missing files now, not after hours. */
 static int source_check_paths(struct goodput_source *s)
 {
 	struct stat st;
@@ -144,7 +144,7 @@ void goodput_source_close(struct goodput_source *s)
 	free(s);
 }
 
-/* Room behind the unread bytes. */
+/* Returns free space after the unread bytes. */
 static char *source_room(struct goodput_source *s, size_t *ret_len)
 {
 	size_t unread = (size_t)(s->frame.end - s->frame.at), room;
@@ -166,7 +166,7 @@ static char *source_room(struct goodput_source *s, size_t *ret_len)
 	return to;
 }
 
-/* The file's bytes are at their end: 1 goes on, 0 nothing for now, -errno. */
+/* At the end of a file. Returns 1: continue; 0: nothing for now; -errno. */
 static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 {
 	int err;
@@ -214,7 +214,8 @@ static int goodput_source_fill(struct goodput_source *s)
 	return 1;
 }
 
-/* What begins at frame.at: 1 s->entry, 0 none of ours, -EAGAIN it goes on in bytes to come. */
+/* Parses the entry at frame.at. Returns 1: s->entry is set; 0: not a record; -EAGAIN:
+ * incomplete. */
 static int source_take(struct goodput_source *s)
 {
 	struct goodput_frame *f = &s->frame;
@@ -252,7 +253,7 @@ static int source_take(struct goodput_source *s)
 	return rc > 0;
 }
 
-/* 1: s->entry; 0: nothing for now; -EAGAIN: none in what was read; -errno. */
+/* Returns 1: s->entry is set; 0: nothing for now; -EAGAIN: no record in the bytes read; -errno. */
 static int source_entry(struct goodput_source *s)
 {
 	int rc;
@@ -275,11 +276,11 @@ static int source_entry(struct goodput_source *s)
 /* ---- several files --------------------------------------------------------------------------- */
 
 struct begun {
-	int64_t us; /* its first record was written */
-	int place;  /* among the paths */
+	int64_t us; /* write time of its first record */
+	int place;  /* its index among the paths */
 };
 
-/* GOODPUT_UNKNOWN: the file does not say. */
+/* *ret_us: GOODPUT_UNKNOWN if the file has no write time. */
 static int source_first(char *path, int64_t *ret_us)
 {
 	struct goodput_source *s;
@@ -300,7 +301,8 @@ static int goodput_source_begun_order(const void *a, const void *b)
 	return x->us != y->us ? (x->us < y->us ? -1 : 1) : x->place - y->place;
 }
 
-/* Exports of one log after the other, named in any order: too far apart for goodput_order. */
+/* Sorts exports of one log that were named in any order: they are too far apart for
+ * goodput_order. */
 static int source_sort(struct goodput_source *s)
 {
 	const unsigned count = (unsigned)s->count;

@@ -6,9 +6,8 @@
 #define US_PER_S     1000000ll
 #define COUNT_DIGITS 15 /* below 2^53 */
 
-/* Up to here the double of a decimal with six places is nearer to it than to its neighbours after
- * the multiplication by 1e6 too: half an ulp below 2^32 is 0.24 us, and the product's is 0.25
- * us. */
+/* Up to here the double of a decimal with six places stays nearest to it after the multiplication
+ * by 1e6: half an ulp below 2^32 is 0.24 us, and that of the product 0.25 us. */
 #define EXACT_MAX_S (1ll << 32)
 
 struct cursor {
@@ -30,7 +29,7 @@ static void line_take_blanks(struct cursor *c)
 		c->at++;
 }
 
-/* How many; 0: none, or more than max. */
+/* Returns the number of digits; 0: none, or more than max. */
 static size_t line_take_digits(struct cursor *c, size_t max, int64_t *ret)
 {
 	const char *start = c->at;
@@ -44,7 +43,8 @@ static size_t line_take_digits(struct cursor *c, size_t max, int64_t *ret)
 	return n > max ? 0 : n;
 }
 
-/* A text without escapes, and short enough to be kept whole; at is behind its quote. */
+/* Takes a string without escapes that is short enough to be kept whole; at moves after its
+ * quote. */
 static size_t line_take_name(struct cursor *c)
 {
 	const char *start = c->at;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LINE_MAX_BYTES 512 /* of a line that is looked at */
+#define LINE_MAX_BYTES 512 /* bytes scanned of a line */
 
 static const char *log_skip(const char *text, const char *begin)
 {
@@ -12,7 +12,7 @@ static const char *log_skip(const char *text, const char *begin)
 	return text && !strncmp(text, begin, len) ? text + len : NULL;
 }
 
-/* false: there is none, or it is too large for any code or pid. */
+/* Returns false if there is no number, or one too large for a code or pid. */
 static bool log_number(const char **at, uint32_t *ret)
 {
 	const char *p = *at;
@@ -37,7 +37,7 @@ static void log_put(char *out, size_t size, const char *text, size_t len)
 	out[len] = '\0';
 }
 
-/* "pid=1234, name=python, text"; of one that is not known both are '<unknown>'. */
+/* "pid=1234, name=python, text"; both are '<unknown>' if the process is not known. */
 static const char *kernel_log_xid_process(const char *at, uint32_t *ret_pid)
 {
 	const char *next = log_skip(at, "pid="), *name;
@@ -91,7 +91,7 @@ static bool kernel_log_amd_fault(const char *text)
 	return ring && strstr(ring, " timeout");
 }
 
-/* "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; of older kernels
+/* "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; older kernels:
  * "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, ..." */
 static bool log_parse_amd(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
 {

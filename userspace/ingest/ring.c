@@ -16,10 +16,10 @@
 struct ring {
 	uint64_t *consumer;
 	const uint64_t *producer;
-	const char *data; /* mapped twice in a row, so that no record is ever split */
+	const char *data; /* mapped twice in a row, so that every record is contiguous */
 	size_t size;
 	uint64_t from, to;
-	void *maps[2]; /* NULL: not ours */
+	void *maps[2]; /* NULL: not mapped by us */
 	size_t map_bytes[2];
 };
 
@@ -50,7 +50,7 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 
 	if (bytes % page || bytes > SIZE_MAX / 4)
 		return -EINVAL;
-	/* The kernel lets only the consumer's page be written: kernel/bpf/ringbuf.c,
+	/* The kernel allows writing only to the consumer's page: kernel/bpf/ringbuf.c,
 	 * ringbuf_map_mmap_kern. */
 	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (consumer == MAP_FAILED)
@@ -63,7 +63,7 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 	err = ring_over(ret, consumer, producer, (const char *)producer + page, bytes);
 	if (err)
 		goto fail;
-	madvise(consumer, page, MADV_DONTFORK); /* a process that we start may outlive us */
+	madvise(consumer, page, MADV_DONTFORK); /* a child process may outlive us */
 	madvise(producer, page + 2 * bytes, MADV_DONTFORK);
 	(*ret)->maps[0] = consumer;
 	(*ret)->map_bytes[0] = page;
@@ -88,8 +88,8 @@ void ring_close(struct ring *r)
 	free(r);
 }
 
-/* One record, so that records can be told apart by their own lengths: where that length is not the
- * ring's, only a header goes on, of no kind, for the decoder to count. */
+/* Copies one record. If its own length differs from the ring's, copies only a header of kind 0, so
+ * that the records can be separated by their lengths, and the decoder counts it. */
 static int ring_copy(struct buffer *out, const char *record, uint32_t len)
 {
 	const struct gp_rec nothing = {.len = sizeof(nothing)};
@@ -130,7 +130,7 @@ long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_b
 			break;
 		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			/* The first record always fits, else a small bound would stop the ring for
+			/* The first record always fits: else a small bound would stop the ring for
 			 * good. */
 			if (out->len > start && out->len - start + RING_ROUND_UP(len) > max_bytes)
 				break;

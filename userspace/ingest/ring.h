@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.h - reader of a BPF ring buffer that lets the caller keep a batch before the kernel may
- * reuse it: kill -9 between the two loses nothing (libbpf's reader advances first). Layout: kernel
- * kernel/bpf/ringbuf.c, include/uapi/linux/bpf.h (BPF_RINGBUF_BUSY_BIT, _DISCARD_BIT, _HDR_SZ). */
+/* ring.h - reads a BPF ring buffer, and lets the caller save a batch before the kernel may
+ * overwrite it: kill -9 between the two loses nothing (libbpf's reader advances first). Layout:
+ * kernel/bpf/ringbuf.c and include/uapi/linux/bpf.h of Linux (BPF_RINGBUF_BUSY_BIT, _DISCARD_BIT,
+ * _HDR_SZ). */
 #ifndef INGEST_RING_H
 #define INGEST_RING_H
 
@@ -13,30 +14,28 @@
 
 struct ring;
 
-int ring_open(struct ring **ret, int map_fd, size_t bytes); /* fd stays the caller's */
-/* Over memory that the caller has laid out as the kernel does, data mapped twice in a row: for
- * tests. */
+int ring_open(struct ring **ret, int map_fd, size_t bytes); /* fd remains the caller's */
+/* For tests: reads memory laid out as by the kernel, with the data mapped twice in a row. */
 int ring_over(struct ring **ret, uint64_t *consumer, const uint64_t *producer, const void *data,
 	      size_t bytes);
 void ring_close(struct ring *r);
 
-/* Copies what is ready, at most max_bytes of records (but at least one; each 8-aligned, back to
- * back, gp_rec.len rounded up to 8), to the end of out. Returns bytes added or -errno. *ret_busy:
- * stopped at a record that is still being written, so the ring is not known to be drained. Nothing
- * is consumed yet, not even where all was discarded and nothing is copied: who reads on from a tape
- * must know of that too. A record whose gp_rec.len is not its length in the ring is handed on as a
- * bare header of kind 0. */
+/* Appends the available records to out: at most max_bytes (but at least one record), back to back,
+ * each padded to 8. Returns bytes added or -errno. *ret_busy: stopped at a record that is still
+ * being written, so the ring may not be empty. Consumes nothing, not even discarded records,
+ * because a reader that continues from a tape must count them too. A record whose gp_rec.len
+ * differs from its length in the ring becomes a bare header of kind 0. */
 long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_busy);
-/* Position before and after the last peek: what a tape frame remembers. */
+/* Position before and after the last peek, to be saved in a tape frame. */
 void ring_position(const struct ring *r, uint64_t *ret_from, uint64_t *ret_to);
-/* The last peek is safe: the kernel may reuse it. */
+/* The last peek has been saved: the kernel may overwrite it. */
 void ring_advance(struct ring *r);
-/* Where the reader stands. */
+/* The reader's position. */
 uint64_t ring_at(const struct ring *r);
-/* What lies before pos was read by a predecessor who could not say so any more. -EINVAL: pos is not
- * ahead of the reader, or not there yet. */
+/* Skips to pos, because a predecessor read the bytes before it without advancing. Returns 0 or
+ * -EINVAL: pos is before the reader, or after the end. */
 int ring_skip(struct ring *r, uint64_t pos);
-/* Bytes waiting now. */
+/* Bytes that can be read now. */
 size_t ring_pending(const struct ring *r);
 
 #endif

@@ -8,8 +8,7 @@
 
 #include "userspace/base/archive.h"
 
-/* Records held at most while no drain mark comes: beyond it the older half is delivered without
- * one. */
+/* Limits of held records while no drain mark comes: beyond them the older half is delivered. */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
 
@@ -17,7 +16,7 @@
 #define STREAM_BYTES_MIN ((size_t)64 << 10)
 
 #define MAGIC  "gpstream"
-#define FORMAT GP_ABI_VERSION /* its records are the ABI's */
+#define FORMAT GP_ABI_VERSION /* it contains records */
 
 struct stream_item {
 	uint64_t ts_ns;
@@ -45,9 +44,9 @@ struct stream {
 	stream_fn *sink;
 	void *ctx;
 	struct stream_held held;
-	uint64_t last_ns; /* stamp of what was delivered last */
+	uint64_t last_ns; /* time of the last event delivered */
 	uint64_t events;
-	uint64_t late, malformed; /* since they were last told */
+	uint64_t late, malformed; /* since they were last reported */
 };
 
 /* ---- records that are held ------------------------------------------------------------------- */
@@ -69,7 +68,7 @@ static int stream_list_room(struct stream_list *l)
 
 	if (l->len < l->cap)
 		return 0;
-	/* Moving is paid for by the items that left the front since the last time. */
+	/* Amortised: at most as many items are moved as have left since the last move. */
 	if (l->head > l->len / 2) {
 		l->len -= l->head;
 		memmove(l->items, l->items + l->head, l->len * sizeof(*l->items));
@@ -224,7 +223,7 @@ static void stream_held_trim(struct stream_held *r)
 		r->len = 0;
 		return;
 	}
-	/* Copying is paid for by the bytes that it frees. */
+	/* Amortised: at most as many bytes are copied as are freed. */
 	if (r->len - r->held_bytes < r->held_bytes + STREAM_BYTES_MIN)
 		return;
 	if (stream_bytes_room(&r->spare, &r->spare_cap, r->held_bytes))
@@ -267,7 +266,7 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-/* Its length is its kind's: that was checked when it came. */
+/* The length was checked when the record came. */
 static void stream_deliver(struct stream *s, const struct gp_rec *rec)
 {
 	const struct event ev = {.rec = rec, .payload = rec + 1};
@@ -359,7 +358,7 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 	for (end = at + len; !err && at < end; at += step) {
 		rec = (const void *)at;
 		step = (size_t)(end - at);
-		/* A length that cannot be: where the next record starts is not known. */
+		/* An impossible length: the start of the next record is unknown. */
 		if (step < sizeof(*rec) || rec->len < sizeof(*rec) ||
 		    ((size_t)rec->len + 7) / 8 * 8 > step) {
 			s->malformed++;
@@ -474,7 +473,7 @@ int stream_save(const struct stream *s, struct buffer *out)
 	struct archive a;
 
 	archive_write(&a, out, MAGIC, FORMAT);
-	stream_archive(&a, (struct stream *)s); /* writing changes nothing */
+	stream_archive(&a, (struct stream *)s); /* not changed by writing */
 	return archive_end(&a);
 }
 

@@ -21,14 +21,14 @@
 
 #define TAPE_FORMAT	1
 #define TAPE_BYTE_ORDER 0x01020304u
-#define TAPE_FRAME_MAX	(64u << 20) /* bytes of records in one frame */
+#define TAPE_FRAME_MAX	(64u << 20) /* bytes of records in a frame */
 #define TAPE_READ_BYTES (256u << 10)
-#define TAPE_LATE_MAX	(16u << 20) /* bytes that a pipe's reader may be behind */
-#define TAPE_LATE_KEPT	(1u << 20)  /* memory kept for the next bytes */
-#define TAPE_WAIT_MS	500	    /* for a reader that is further behind */
-#define TAPE_END_MS	10000	    /* for one that stops reading, at the end */
+#define TAPE_LATE_MAX	(16u << 20) /* bytes buffered for the reader of a pipe */
+#define TAPE_LATE_KEPT	(1u << 20)  /* buffer memory that is kept */
+#define TAPE_WAIT_MS	500	    /* limit for a reader that is behind even more */
+#define TAPE_END_MS	10000	    /* limit, at the end, for a reader that has stopped reading */
 #define NS_PER_MS	1000000ull
-#define FIFO_WAIT_MS	1000 /* for its first reader */
+#define FIFO_WAIT_MS	1000 /* limit for its first reader */
 
 static const char tape_magic[8] = "GPBPFTP\1";
 
@@ -37,41 +37,41 @@ struct tape_header {
 	uint32_t format;
 	uint32_t abi;
 	uint32_t byte_order;
-	uint32_t crc; /* of all before it */
+	uint32_t crc; /* of the fields before it */
 };
 
 struct frame_header {
-	uint32_t len; /* of the records */
-	uint32_t crc; /* of all after it, records included */
+	uint32_t len; /* bytes of the records */
+	uint32_t crc; /* of the fields after it and the records */
 	uint16_t source;
 	uint16_t reserved[3];
 	uint64_t from, to;
 };
 
-/* Multiples of 8: records stay aligned wherever a reader's buffer starts. */
+/* Multiples of 8: records stay aligned in a reader's buffer. */
 _Static_assert(sizeof(struct tape_header) == 24, "on disk");
 _Static_assert(sizeof(struct frame_header) == 32, "on disk");
 
 struct tape_writer {
 	int fd;
-	int err;	    /* of the last write */
-	bool broken;	    /* a partial frame could not be taken back: nothing may follow it */
-	bool regular;	    /* can be cut back */
-	int wait_ms;	    /* TAPE_WAIT_MS */
-	int end_ms;	    /* TAPE_END_MS */
-	struct buffer late; /* for a pipe's reader; written: up to here */
+	int err;      /* of the last write */
+	bool broken;  /* a partial frame could not be removed: nothing may follow it */
+	bool regular; /* a regular file, which can be truncated */
+	int wait_ms;
+	int end_ms;
+	struct buffer late; /* for the reader of a pipe; written: bytes already written */
 	size_t written;
-	off_t base;	/* where the tape starts in the file */
-	uint64_t bytes; /* of whole frames and the header, those that wait for a reader too */
+	off_t base;	/* offset of the tape in the file */
+	uint64_t bytes; /* of complete frames and the header, including buffered ones */
 };
 
 struct tape_reader {
 	int fd;
 	char *path;
 	char *buf;
-	size_t start, end, cap; /* what is read and not used yet */
-	uint64_t offset;	/* in the tape, of start */
-	uint64_t size;		/* 0: not known */
+	size_t start, end, cap; /* start, end: bytes read, but not yet used */
+	uint64_t offset;	/* position of start in the tape */
+	uint64_t size;		/* 0: unknown */
 	bool eof;
 };
 
@@ -80,7 +80,7 @@ static uint32_t tape_frame_crc(const struct frame_header *h, const void *records
 	const size_t skip = offsetof(struct frame_header, source);
 	uLong crc = crc32(0, (const Bytef *)h + skip, sizeof(*h) - skip);
 
-	/* zlib takes NULL for a wish to start anew. */
+	/* crc32() with NULL would start a new checksum. */
 	return (uint32_t)(len ? crc32(crc, records, (uInt)len) : crc);
 }
 
@@ -103,9 +103,10 @@ static void tape_late_shrink(struct tape_writer *w)
 	}
 }
 
-/* Writes what the pipe takes now. While more than most bytes are left, waits for its reader until
- * until_ns, then returns -ETIMEDOUT. What polls writable takes PIPE_BUF bytes at once; standard
- * output is shared with other processes, so it is not made non-blocking. -errno. */
+/* Writes as much as the pipe takes. While more than `most` bytes are left, waits for the reader
+ * until until_ns, then returns -ETIMEDOUT. poll() reports writable only if PIPE_BUF bytes fit;
+ * standard output is shared with other processes, so it is not made non-blocking. Returns 0 or
+ * -errno. */
 static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
 {
 	struct pollfd writable = {.fd = w->fd, .events = POLLOUT};
@@ -133,7 +134,7 @@ static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns
 	}
 }
 
-/* The rest, for as long as the reader reads on. */
+/* Writes the rest, as long as the reader continues to read. */
 static int tape_late_end(struct tape_writer *w)
 {
 	size_t before;
@@ -159,7 +160,7 @@ static int tape_late_append(struct tape_writer *w, const struct iovec *iov, int 
 	return err;
 }
 
-/* All of it, to a file, or -errno. */
+/* Writes everything to a file. Returns 0 or -errno. */
 static int tape_write_all(const struct tape_writer *w, struct iovec *iov, int count)
 {
 	ssize_t n;
@@ -200,8 +201,8 @@ static int tape_write_header(struct tape_writer *w)
 	if (err)
 		return err;
 	w->bytes = sizeof(h);
-	/* Asked after a write: with O_APPEND (`>> FILE`) only then does the position say where it
-	 * went. */
+	/* Only after a write does the position of a file opened with O_APPEND (`>> FILE`) say where
+	 * the bytes went. */
 	w->base = lseek(w->fd, 0, SEEK_CUR) - (off_t)sizeof(h);
 	return 0;
 }
@@ -289,7 +290,7 @@ int tape_close(struct tape_writer *w)
 	return err;
 }
 
-/* Until want bytes are there, or the end: 0 or -errno. */
+/* Reads until `want` bytes are there, or to the end. Returns 0 or -errno. */
 static int tape_fill(struct tape_reader *r, size_t want)
 {
 	size_t cap;
@@ -303,7 +304,7 @@ static int tape_fill(struct tape_reader *r, size_t want)
 			r->start = 0;
 		}
 		if (r->end == r->cap) {
-			/* As data comes, not as a length that may be a lie says. */
+			/* Grows as data comes, because the length in a frame may be false. */
 			cap = r->cap * 2;
 			buf = realloc(r->buf, cap);
 			if (!buf)
@@ -387,7 +388,7 @@ int tape_open(struct tape_reader **ret, const char *path)
 	return 0;
 }
 
-/* The reading ends here: a frame behind a bad one cannot be trusted to start where it seems to. */
+/* Ends reading: after a bad frame, the start of the next one is unknown. */
 static int tape_end(struct tape_reader *r, const char *why)
 {
 	if (why)

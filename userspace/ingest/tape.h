@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tape.h - the file of everything the model sees, in order of arrival.
+/* tape.h - the tape: a file of all that the model sees, in order of arrival.
  *
- * A header (magic, format version, ABI version), then frames: length, CRC-32 (zlib), where the
- * records came from (ring and its positions, or user space), then records back to back, each padded
- * to 8. Written with one write(2) a frame. A torn tail (crash, full disk) is dropped with one
- * message; a frame whose checksum fails ends the reading there, likewise. Little-endian hosts only,
- * as all supported machines are; the header says so. */
+ * A header (magic, format version, ABI version), then frames: length, CRC-32 (zlib), the source of
+ * the records (a ring and its positions, or user space), then records back to back, each padded to
+ * 8. Each frame is written with one write(2). A torn end (crash, full disk) is dropped with one
+ * message; a frame with a wrong checksum ends reading, also with one message. For little-endian
+ * hosts only, as all supported machines are; the header says so. */
 #ifndef INGEST_TAPE_H
 #define INGEST_TAPE_H
 
@@ -22,25 +22,26 @@ struct tape_frame {
 };
 
 struct tape_writer;
-/* Truncates; "-" is standard output; logs its error. The reader of a pipe may be 16 MiB behind: up
- * to there no call waits for it. Further behind, a call waits 0.5 s, then the tape ends with
+/* Truncates the file; "-" is standard output. Logs its error. Up to 16 MiB are buffered for the
+ * reader of a pipe without waiting. After that, a call waits 0.5 s; then the tape ends with
  * -ETIMEDOUT. */
 int tape_create(struct tape_writer **ret, const char *path);
 int tape_append(struct tape_writer *w,
-		const struct tape_frame *f); /* -errno: nothing of it counts */
+		const struct tape_frame *f); /* 0, or -errno: the frame is not on the tape */
 void tape_patience(struct tape_writer *w,
-		   int wait_ms); /* instead of 0.5 s, and of 10 s at the end */
+		   int wait_ms); /* replaces the 0.5 s, and the 10 s at the end */
 uint64_t tape_bytes(const struct tape_writer *w);
-/* Waits for a pipe's reader until it has read all, or nothing for 10 s: -ETIMEDOUT. Else -errno of
- * the last write or close. */
+/* Waits until the reader of a pipe has read all; -ETIMEDOUT if it reads nothing for 10 s. Else 0 or
+ * -errno of the last write or close. */
 int tape_close(struct tape_writer *w);
 
 struct tape_reader;
 int tape_open(struct tape_reader **ret,
 	      const char *path); /* "-" is standard input; logs its error */
-/* 1: *ret is the next frame, valid until the next call; 0: end (a torn tail was logged); -errno. */
+/* Returns 1: *ret is the next frame, valid until the next call; 0: the end (a torn end was logged);
+ * -errno. */
 int tape_next(struct tape_reader *r, struct tape_frame *ret);
-/* How far the file has been read, 0..1, or -1 when the size is not known: for a progress line. */
+/* Share of the file that has been read, 0 to 1; -1 if the size is unknown. */
 double tape_progress(const struct tape_reader *r);
 void tape_reader_close(struct tape_reader *r);
 
