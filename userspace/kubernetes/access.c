@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.c - requests with the service account's token: the kubelet replaces its file long before
- * it runs out (the token lives an hour as a rule), so it is read each minute, and again when it is
- * refused. */
+/* access.c - requests with the service account's token. A token usually lives an hour, and the
+ * kubelet replaces its file long before it expires: the file is read each minute, and again after a
+ * refusal. */
 #include "userspace/kubernetes/access.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define ACCESS_TOKEN_MAX 16384
 #define ACCESS_SCHEME	 "Authorization: Bearer "
 
-/* ---- who is asked */
+/* ---- server and token */
 
 const char *access_environment(const char *name)
 {
@@ -104,8 +104,8 @@ void access_free(struct access *a)
 	access_forget(a);
 }
 
-/* Printable ASCII, with white space around it at most: bytes of it, or -errno. It may be a pipe by
- * accident. */
+/* Reads printable ASCII, without white space around it. Returns bytes or -errno. The file may be a
+ * pipe by mistake. */
 static ssize_t access_slurp(const char *path, char *out, size_t cap)
 {
 	int fd = path_open(path, O_RDONLY, 0);
@@ -132,7 +132,8 @@ static ssize_t access_slurp(const char *path, char *out, size_t cap)
 	return n == (ssize_t)cap ? -EFBIG : n ? n : -ENODATA;
 }
 
-/* Reads the token, where it is time to. 0, or -EACCES after why: the one before stays in use. */
+/* Reads the token if it is due. Returns 0, or -EACCES with a reason in why: then the old token
+ * stays in use. */
 static int access_token(struct access *a, struct web_reply *ret)
 {
 	uint64_t now = clock_boot_ns();
@@ -204,7 +205,7 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
 		return -ENOMEM;
 	err = access_once(a, rq, url.data, end_ns, ret);
 	if (!err && ret->status == 401 && a->header.len) {
-		/* The file may hold a newer one. */
+		/* The file may hold a newer token. */
 		buffer_add(&before, a->header.data, a->header.len);
 		a->read_ns = 0;
 		access_forget(a);
@@ -220,7 +221,7 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
 	return err;
 }
 
-/* "message" of the Status that comes with a refusal. */
+/* "message" of the Status object in a refusal. */
 static void access_message(const struct web_reply *r, char *out, size_t cap)
 {
 	cJSON *json = r->body.len ? cJSON_ParseWithLength(r->body.data, r->body.len) : NULL;
@@ -250,7 +251,7 @@ void access_why(const struct access *a, const struct web_reply *r, const char *w
 			 message[0] ? ": " : "", message);
 }
 
-/* ---- when to ask again */
+/* ---- repetition */
 
 double access_random(void)
 {

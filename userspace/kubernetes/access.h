@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.h - requests to the API server (or a kubelet) with the token of the service account: where
- * that is, which token, and what a refusal means. What comes back is hostile. */
+/* access.h - requests to the API server (or a kubelet) with the token of the service account: finds
+ * the server and the token, and explains refusals. Replies are hostile. */
 #ifndef KUBERNETES_ACCESS_H
 #define KUBERNETES_ACCESS_H
 
@@ -11,32 +11,33 @@
 #include "userspace/base/buffer.h"
 #include "userspace/cloud/web.h"
 
-/* ---- who is asked */
+/* ---- server and token */
 
 /* Returns the variable of the environment; NULL: not set, or empty. */
 const char *access_environment(const char *name);
-/* Letters, digits, ".-_" and those in more; not empty. */
+/* Whether text is not empty, has at most max bytes, and only letters, digits, ".-_" and characters
+ * of more. */
 bool access_is_plain(const char *text, const char *more, size_t max);
-/* As told, else as KUBERNETES_SERVICE_HOST and _PORT say; the caller's. NULL: there is none, or
- * memory is out. */
+/* The URL `given`, else from KUBERNETES_SERVICE_HOST and _PORT; the caller frees it. NULL: none, or
+ * no memory. */
 char *access_server(const char *given);
-/* https://, or http:// of this machine; false after one line. */
+/* Whether url is https://, or http:// of this machine; false after one line. */
 bool access_fits(const char *what, const char *url);
-/* http://: no token goes there. */
+/* Whether url is http://: then no token is sent. */
 bool access_is_open(const char *url);
-/* As told, else that file of the service account: "token", "ca.crt", "namespace"; the caller's.
- * NULL: out of memory. */
+/* The file `given`, else that file of the service account: "token", "ca.crt", "namespace"; the
+ * caller frees it. NULL: no memory. */
 char *access_file(const char *given, const char *name);
 
-/* ---- asking */
+/* ---- requests */
 
-/* Access to the API server; used by one thread, like web. All but the last two fields are the
- * caller's. */
+/* Access to the API server; used by one thread, as is web. All but the last two fields are set by
+ * the caller. */
 struct access {
 	const char *server, *token_file,
-		*ca_file; /* NULL: no token goes there, the system's list */
+		*ca_file; /* NULL: no token is sent; the system's CA list */
 	bool unverified;
-	double token_s; /* the token's file is read again that often, and after a 401 */
+	double token_s; /* the token file is read again that often, and after a 401 */
 	struct web *web;
 	struct buffer header; /* "Authorization: Bearer ..." */
 	uint64_t read_ns;
@@ -49,21 +50,22 @@ struct access_request {
 	const void *body;
 	size_t len;
 	double timeout_s;
-	web_take_fn *take; /* as of struct web_request */
+	web_take_fn *take; /* see struct web_request */
 	void *ctx;
 };
 
-/* Once more with a newer token after a 401, all in that time. As web_send(); -EACCES after why: no
- * token. */
+/* As web_send(), but after a 401 repeats the request with a new token, within the same time.
+ * Returns -EACCES, with a reason in why, if there is no token. */
 int access_send(struct access *a, const struct access_request *rq, struct web_reply *ret);
-/* Logs one line for a reply that cannot be used, or a missing one, with what to do. rule: the right
- * that the request needs. */
+/* Logs one line, with what to do, for a reply that is missing or cannot be used. rule: the
+ * permission that the request needs. */
 void access_why(const struct access *a, const struct web_reply *r, const char *what,
 		const char *rule, char *out, size_t cap);
 void access_free(struct access *a);
-/* From 0 to below 1. */
+/* Random, 0 <= x < 1. */
 double access_random(void);
-/* Full jitter: somewhere up to the bound, which doubles from one failure (0...) to the next. */
+/* Seconds to wait before the next attempt, with full jitter: random, up to a bound that doubles
+ * with each failure (0...). */
 double access_backoff_s(double first_s, double max_s, unsigned failures);
 
 #endif

@@ -9,7 +9,7 @@
 #include "userspace/base/json_text.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define KEY	  "carry" /* of its data */
+#define KEY	  "carry" /* in its data */
 #define MANAGER	  "app.kubernetes.io/managed-by"
 #define MANAGED	  "gp-bpf"
 #define UID_LABEL "gp-bpf/job-uid"
@@ -27,7 +27,7 @@ bool config_map_is_space(const char *name)
 	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
-/* ---- what comes back */
+/* ---- replies */
 
 static int map_refused(struct config_maps *m, int err, const struct web_reply *r,
 		       const char *namespace)
@@ -89,7 +89,7 @@ static int config_map_parse(struct config_maps *m, const struct web_reply *r,
 		err = -ENOTUNIQ;
 	} else {
 		memcpy(ret->version, version, strlen(version) + 1);
-		/* One byte more than fits is too long for whoever reads it. */
+		/* A text that does not fit has a len that the caller refuses. */
 		ret->len = len < sizeof(ret->text) ? len : sizeof(ret->text);
 		if (text)
 			memcpy(ret->text, text, ret->len);
@@ -112,13 +112,13 @@ int config_map_get(struct config_maps *m, const char *namespace, const char *nam
 		err = map_refused(m, err, &r, namespace);
 	else
 		err = r.cut ? -EFBIG : config_map_parse(m, &r, ret);
-	/* Neither is an answer to this. */
+	/* These errors do not fit a GET. */
 	err = err == -EEXIST || err == -EINVAL ? -EIO : err;
 	web_reply_free(&r);
 	return err;
 }
 
-/* ---- what goes there */
+/* ---- content */
 
 static bool config_map_is_label(const char *text)
 {
@@ -128,8 +128,7 @@ static bool config_map_is_label(const char *text)
 	       isalnum((unsigned char)text[len - 1]);
 }
 
-/* The server deletes what belongs to somebody who is not there: better nobody than one that is not
- * sure. */
+/* The server deletes objects whose owner does not exist: set no owner unless it is certain. */
 static void config_map_put_owner(struct buffer *b, const struct config_map_put *put)
 {
 	static const struct {
@@ -153,7 +152,7 @@ static void config_map_put_owner(struct buffer *b, const struct config_map_put *
 	json_close(b, ']');
 }
 
-/* version: only where it is still that one; labels and owner stay as they are. NULL: it is made. */
+/* version: replace only this version, without changing labels and owner. NULL: create. */
 static void map_put_text(struct buffer *b, const struct config_map_put *put, const char *version)
 {
 	json_open(b, NULL, '{');

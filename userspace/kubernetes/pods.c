@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods.c - what is found of Kubernetes, and the threads that follow it. */
+/* pods.c - finds Kubernetes, and starts the threads that follow it. */
 #include "userspace/kubernetes/pods_private.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define NODE_MAX  253 /* of a name, RFC 1123 */
+#define NODE_MAX  253 /* length of a name, RFC 1123 */
 #define WORKER_NO 3
 
 const struct pods_pace pods_usual_pace = {
@@ -26,7 +26,7 @@ const struct pods_pace pods_usual_pace = {
 	.metadata_s = 5,
 };
 
-/* ---- what there is */
+/* ---- configuration */
 
 static char *pods_node(const char *given)
 {
@@ -40,7 +40,7 @@ static char *pods_node(const char *given)
 		host[0] = '\0';
 	for (char *c = host; *c; c++)
 		if (*c >= 'A' && *c <= 'Z')
-			*c = (char)(*c - 'A' + 'a'); /* so the kubelet registers it */
+			*c = (char)(*c - 'A' + 'a'); /* the kubelet registers lower case */
 	return strdup(host);
 }
 
@@ -54,7 +54,7 @@ static int pods_configure(struct pods *p, const struct pods_config *cfg)
 	if (!p->node || (cfg->kubelet && !p->kubelet))
 		return -ENOMEM;
 	url = p->kubelet ? p->kubelet : p->server;
-	/* A token goes nowhere in the clear. */
+	/* A token is never sent without encryption. */
 	if (!access_is_open(url)) {
 		p->token_file = access_file(cfg->token_file, "token");
 		p->ca_file = access_file(cfg->ca_file, "ca.crt");
@@ -193,7 +193,7 @@ void pods_close(struct pods *p)
 	pods_free(p);
 }
 
-/* ---- how it goes */
+/* ---- state */
 
 void pods_get_view(const struct pods *p, struct pods_view *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of a JSON object of the API server. */
+/* Reads fields of JSON objects of the API server. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ int64_t pods_time(const cJSON *json, const char *name)
 	const char *text = pods_string(json, name);
 	int64_t us;
 
-	/* A count of seconds is none of theirs. */
+	/* The API server never sends a plain count of seconds. */
 	if (!strchr(text, 'T') || epoch_parse(text, strlen(text), &us))
 		return 0;
 	return us > INT64_MAX / 1000 ? 0 : us * 1000;

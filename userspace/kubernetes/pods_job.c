@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_job.c - which job a pod is part of, as the labels say that the controllers of jobs put on
- * their pods: JobSet (jobset.sigs.k8s.io), the jobs of Kubeflow (training.kubeflow.org: PyTorchJob,
- * MPIJob...), Ray (ray.io), Job (batch.kubernetes.io), any other controller by its reference.
- * Anybody who may create pods may write these labels: they name, and nothing is allowed by them. */
+/* pods_job.c - finds the job of a pod, by the labels of job controllers: JobSet
+ * (jobset.sigs.k8s.io), the jobs of Kubeflow (training.kubeflow.org: PyTorchJob, MPIJob...), Ray
+ * (ray.io), Job (batch.kubernetes.io); any other controller by its reference. Every user who may
+ * create pods can write these labels: they only name jobs, and grant nothing. */
 #include <string.h>
 
 #include "userspace/base/job_name.h"
@@ -14,9 +14,9 @@
 #define BATCH	 "batch.kubernetes.io/"
 #define RAY	 "ray.io/"
 
-/* What a pod says of itself. */
+/* Fields of the pod. */
 struct job_facts {
-	const cJSON *labels, *notes, *owner; /* notes: its annotations */
+	const cJSON *labels, *notes, *owner; /* notes: annotations */
 	struct pod *pod;
 };
 
@@ -44,7 +44,7 @@ static void job_set_name(struct job_facts *f, enum gp_job_from from, const char 
 	job_copy(f->pod->job_uid, sizeof(f->pod->job_uid), uid);
 }
 
-/* A number that a label or an annotation tells. */
+/* The number in a label or annotation. */
 static int job_number(const struct job_facts *f, const char *key)
 {
 	int value = pods_number(f->labels, key);
@@ -52,7 +52,7 @@ static int job_number(const struct job_facts *f, const char *key)
 	return value < 0 ? pods_number(f->notes, key) : value;
 }
 
-/* Its controller, or the only one that owns it. */
+/* Its controller, or its only owner. */
 static const cJSON *job_owner(const cJSON *meta)
 {
 	const cJSON *owners = pods_object(meta, "ownerReferences"), *owner;
@@ -62,8 +62,7 @@ static const cJSON *job_owner(const cJSON *meta)
 	return cJSON_GetArraySize(owners) == 1 ? owners->child : NULL;
 }
 
-/* Restarts of the whole set, of this Job alone, and of the pod in place: each is counted by its
- * own. */
+/* Restarts of the whole set, of this Job, and of the pod in place have separate counters. */
 static int job_set_attempt(const struct job_facts *f)
 {
 	static const char *const keys[] = {JOBSET "restart-attempt", JOBSET "job-restart-attempt",
@@ -91,8 +90,8 @@ static bool job_of_set(struct job_facts *f)
 	job_set_name(f, GP_JOB_FROM_jobset, "JobSet", name,
 		     job_string(f->labels, JOBSET "jobset-uid"));
 	f->pod->attempt = job_set_attempt(f);
-	/* How many pods the Jobs before it have nobody says: the first Job's are the first, and
-	 * train where all are made after one pattern. */
+	/* The sizes of the Jobs before it are unknown. The pods of the first Job come first; if all
+	 * Jobs come from one template, they all have this Job's size. */
 	if (at == 0 || jobs == 1)
 		f->pod->rank = index;
 	else if (at > 0 && jobs > 0)
@@ -117,7 +116,7 @@ static bool job_of_kubeflow(struct job_facts *f)
 
 	if (!name)
 		return false;
-	/* The launcher of an MPIJob is a Job's. */
+	/* The launcher of an MPIJob belongs to a Job. */
 	if (!kind || !strcmp(kind, "Job")) {
 		kind = uid = NULL;
 		for (size_t i = 0; operator&& i<sizeof(rows) / sizeof(rows[0]); i++)
@@ -156,7 +155,7 @@ static bool job_of_batch(struct job_facts *f)
 		name = job_string(f->labels, "job-name"); /* before 1.27 */
 	if (!uid)
 		uid = job_string(f->labels, "controller-uid");
-	/* The label without a prefix may be anybody's. */
+	/* Other programs may set the label without a prefix. */
 	if (!name || !uid)
 		return false;
 	job_set_name(f, GP_JOB_FROM_controller, "Job", name, uid);
@@ -165,7 +164,7 @@ static bool job_of_batch(struct job_facts *f)
 	return true;
 }
 
-/* A ReplicaSet is a Deployment's, whose name is before the hash. */
+/* A ReplicaSet belongs to a Deployment, whose name precedes the hash. */
 static void job_of_replicas(struct job_facts *f, const char *name)
 {
 	const char *hash = job_string(f->labels, "pod-template-hash");
@@ -183,7 +182,7 @@ static void job_of_owner(struct job_facts *f)
 {
 	const char *kind = job_string(f->owner, "kind"), *name = job_string(f->owner, "name");
 
-	/* A static pod's is the node. */
+	/* The owner of a static pod is the node. */
 	if (!kind || !name || !strcmp(kind, "Node")) {
 		job_set_name(f, GP_JOB_FROM_pod, "Pod", f->pod->name, f->pod->uid);
 		return;
@@ -193,8 +192,8 @@ static void job_of_owner(struct job_facts *f)
 		job_of_replicas(f, name);
 }
 
-/* What the specification says in so many words, of the first container that is told its rank:
- * operators write it there, and the environment of the process has it too. */
+/* Rank and size from the environment in the specification of the first container that has them:
+ * operators write them there, and the process sees the same values. */
 static void job_environment(const cJSON *pod, struct pod *ret)
 {
 	const cJSON *container, *variable;

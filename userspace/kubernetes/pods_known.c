@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_known.c - the pods as they are known, and what is to be told of them. */
+/* pods_known.c - the known pods, and the events to be reported. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
-/* ---- notices; under lock, all of these */
+/* ---- events; all under lock */
 
 static void known_report(struct pods *p, const struct gp_notice *notice)
 {
-	if (p->notice_count == PODS_NOTICES) { /* the oldest */
+	if (p->notice_count == PODS_NOTICES) { /* replaces the oldest */
 		p->notice_first = (p->notice_first + 1) % PODS_NOTICES;
 		p->notice_count--;
 		p->view.lost++;
@@ -30,7 +30,7 @@ static void known_report_pod(struct pods *p, const struct pod *pod, uint8_t what
 	known_report(p, &notice);
 }
 
-/* As the scheduler, the eviction API and the kubelet name what they do. */
+/* By the reasons that the scheduler, the eviction API and the kubelet use. */
 static uint8_t known_cause(const char *reason)
 {
 	return strstr(reason, "reempt") ? GP_NOTICE_preempted : GP_NOTICE_evicted;
@@ -44,7 +44,7 @@ static const struct pod_container *known_container(const struct pod *pod, const 
 	return NULL;
 }
 
-/* What of old was said before; NULL: it is new. */
+/* Reports only what has changed since old; NULL: the pod is new. */
 static void known_compare(struct pods *p, const struct pod *old, const struct pod *new)
 {
 	const struct pod_container *before, *c;
@@ -58,8 +58,7 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 	for (uint32_t i = 0; i < new->ncontainers; i++) {
 		c = &new->containers[i];
 		before = known_container(old, c->name);
-		/* If the pod is seen for the first time, in the first list, the event is history.
-		 */
+		/* In the first list, an event of a new pod is history. */
 		if (strcmp(c->reason, "OOMKilled") != 0 || (!old && !p->listed) ||
 		    (before && !strcmp(before->reason, c->reason) &&
 		     before->restarts == c->restarts && before->exit_code == c->exit_code))
@@ -98,7 +97,7 @@ void pods_signals(struct pods *p, unsigned source, const struct pods_signal *sig
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- rows; under lock, all of these */
+/* ---- rows; all under lock */
 
 static struct pods_row *known_find(const struct pods *p, const char *uid)
 {
@@ -115,7 +114,7 @@ static void known_forget(struct pods *p, uint32_t i)
 	p->rows[i] = p->rows[--p->nrows];
 }
 
-/* Those that went long ago; where there is no room, the one that went first. */
+/* Removes pods that are gone long ago; if there is no room, the one that went first. */
 static void known_clean(struct pods *p)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -141,7 +140,7 @@ static void known_clean(struct pods *p)
 		known_forget(p, first);
 }
 
-/* NULL: no room, or no memory. */
+/* Returns NULL if there is no room, or no memory. */
 static struct pods_row *known_add(struct pods *p)
 {
 	struct pods_row *row;
@@ -155,7 +154,7 @@ static struct pods_row *known_add(struct pods *p)
 	return row;
 }
 
-/* Padding is written too: see pods_parse(). */
+/* Padding is set too: see pods_parse(). */
 static bool known_same(const struct pod *a, const struct pod *b)
 {
 	// NOLINTNEXTLINE(*-memory-comparison,cert-exp42-c,cert-flp37-c)
@@ -194,7 +193,7 @@ static void known_gone(struct pods *p, struct pods_row *row)
 	known_report_pod(p, &row->pod, GP_NOTICE_deleted, row->pod.deleted_ns, row->pod.reason, "");
 }
 
-/* ---- what the threads tell */
+/* ---- called by the threads */
 
 void pods_list_begin(struct pods *p)
 {
@@ -228,7 +227,7 @@ void pods_put(struct pods *p, const struct pod *pod, const char *alias)
 			PODS_MAX);
 }
 
-/* As it was at the end. */
+/* The state at the end. */
 void pods_drop(struct pods *p, const struct pod *pod, const char *alias)
 {
 	struct pods_row *row;
@@ -240,7 +239,7 @@ void pods_drop(struct pods *p, const struct pod *pod, const char *alias)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- what is asked; const for the caller, who sees no lock */
+/* ---- queries; const for callers, which do not see the lock */
 
 int pods_get(const struct pods *p, const char *uid, struct pod *ret)
 {
@@ -257,7 +256,7 @@ int pods_get(const struct pods *p, const char *uid, struct pod *ret)
 	return err;
 }
 
-/* fn may take its time: nothing is locked meanwhile. */
+/* fn may take long: no lock is held meanwhile. */
 void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx)
 {
 	struct pod pod;

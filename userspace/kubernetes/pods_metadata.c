@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_metadata.c - what Compute Engine announces to this machine, by its metadata server: a
- * maintenance a minute before it begins (only to whoever asks: Google's documentation of
- * "maintenance-event"), a preemption half a minute. The first is waited for there, the second is
- * asked for in between. GKE's own metadata server, which pods get where Workload Identity is on,
- * knows neither: then nobody asks any more. */
+/* pods_metadata.c - announcements of Compute Engine from the machine's metadata server: maintenance
+ * a minute ahead (only to clients that ask for it: see Google's documentation of
+ * "maintenance-event"), preemption half a minute ahead. The first is a long poll, the second is
+ * asked for in between. GKE's own metadata server, which pods get with Workload Identity, has
+ * neither: then the thread stops asking. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "userspace/cloud/metadata.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define METADATA_MS 3000 /* an answer takes, besides what it waits for */
+#define METADATA_MS 3000 /* limit for an answer, in addition to a long poll */
 
-/* One word of the server. 0 or as metadata_get(). */
+/* Reads one word. Returns 0 or -errno as metadata_get(). */
 static int metadata_word(struct pods_worker *w, const char *path, double wait_s, char *out,
 			 size_t cap)
 {
@@ -67,7 +67,7 @@ void *pods_watch_metadata(void *worker)
 		preempted = metadata_word(w, "instance/preempted", 0, word, sizeof(word));
 		if (!preempted && !strcmp(word, "TRUE"))
 			metadata_signal(signals, &n, "preempted", GP_NOTICE_preempted, word);
-		/* What it is changes while it is waited for: at first it is not. */
+		/* A long poll returns when the value changes; the first request does not wait. */
 		maintenance = metadata_word(w, "instance/maintenance-event",
 					    first ? 0 : p->pace.metadata_s, word, sizeof(word));
 		if (!maintenance && strcmp(word, "NONE") != 0 && word[0])
@@ -82,7 +82,7 @@ void *pods_watch_metadata(void *worker)
 		failures = 0;
 		first = false;
 		pods_signals(p, 1, signals, n);
-		/* One that does not know how to wait answers at once. */
+		/* A server without long polls answers at once. */
 		if ((double)(clock_mono_ns() - start_ns) < p->pace.metadata_s * 5e8)
 			pods_sleep(p, p->pace.metadata_s / 2);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_node.c - what a node says of itself that may end what runs there: conditions (by convention
- * those of trouble are true, and "...Ready" and "...Healthy" are not), taints that somebody puts
- * there because something is going on (standing ones, such as nvidia.com/gpu, say nothing), GKE's
- * label of a maintenance under way. */
+/* pods_node.c - facts of a node that may end its processes: conditions (by convention those of
+ * trouble are true, while "...Ready" and "...Healthy" are false), taints that were set because of
+ * an event (permanent ones, such as nvidia.com/gpu, are ignored), GKE's label of maintenance. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +48,7 @@ static bool node_ends_in(const char *text, const char *end)
 	return len >= n && !strcmp(text + len - n, end);
 }
 
-/* Words of a condition that something is about to happen to the machine. */
+/* By words in a condition that announces something about the machine. */
 static uint8_t node_kind(const char *name)
 {
 	if (strstr(name, "aintenance") || strstr(name, "ermination") || strstr(name, "Terminating"))
@@ -68,7 +67,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 	good = node_ends_in(type, "Ready") || node_ends_in(type, "Healthy");
 	if (!type[0] || !strcmp(status, good ? "True" : "False"))
 		return;
-	/* "Unknown" says nothing for conditions that are not trouble when they are absent. */
+	/* "Unknown" only matters for conditions that should be true. */
 	if (!good && strcmp(status, "True") != 0)
 		return;
 	s = node_signal(signals, n, "condition", type, node_kind(type));
@@ -81,7 +80,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 		 message[0] ? ": " : "", message);
 }
 
-/* 0: it stands there for good. */
+/* Returns 0 if the taint is permanent. */
 static uint8_t node_taint_kind(const char *key, const char *effect)
 {
 	static const struct {

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_parse.c - core/v1 Pod, as far as gp-bpf asks: who it is, when what happened to it, its
- * containers. */
+/* pods_parse.c - parses a core/v1 Pod: its identity, the times of its events, its containers. */
 #include <string.h>
 
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define HASH_LEN                                                                                   \
-	32 /* of a static pod's file, in hexadecimal digits: the kubelet's own uid of it           \
-	    */
+#define HASH_LEN 32 /* hexadecimal digits of a static pod's uid, made from its file */
 
-/* Letters, digits and dashes: it becomes part of file names and of labels. */
+/* Letters, digits and dashes only, because it becomes part of file names and labels. */
 static bool parse_uid(const cJSON *json, const char *name, char out[PODS_UID_MAX])
 {
 	static const char fits[] =
@@ -51,7 +48,7 @@ static void parse_condition(const cJSON *condition, struct pod *ret)
 
 /* ---- containers */
 
-/* "containerd://0123...": what runs it is told by the cgroup. */
+/* "containerd://0123...": the runtime is known from the cgroup. */
 static void parse_container_id(const cJSON *json, char out[65])
 {
 	const char *id = pods_string(json, "containerID"), *bare = strstr(id, "://");
@@ -100,8 +97,8 @@ static void parse_container(const cJSON *status, struct pod_container *ret)
 
 static void parse_containers(const cJSON *status, struct pod *ret)
 {
-	/* Containers that go on beside the others may stand among those that come first
-	 * ("sidecars"). */
+	/* Containers that run beside the main ones ("sidecars") may be listed among init
+	 * containers. */
 	static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
 	const cJSON *item;
 
@@ -124,7 +121,7 @@ static void parse_alias(const cJSON *meta, char alias[PODS_UID_MAX])
 		memcpy(alias, hash, HASH_LEN + 1);
 }
 
-/* When its deletion was asked for: what is told is when the time is over that it gets. */
+/* When its deletion was requested: Kubernetes gives the end of its grace period. */
 static int64_t parse_deleted(const cJSON *meta)
 {
 	int64_t end_ns = pods_time(meta, "deletionTimestamp");

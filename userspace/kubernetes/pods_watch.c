@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_watch.c - list and watch, as the API server means it: the list says a version, the watch
- * tells what changed since; where it ends it is resumed at the version of its last word (a bookmark
- * is one, too), and where that is too old (410, as a status or as an event) there is a new list.
- * The first list may come from the server's cache: whoever is on a thousand nodes asks no more of
- * it. */
+/* pods_watch.c - list and watch as defined by the API server: the list gives a version, and the
+ * watch the changes since. When a watch ends, it is resumed at the version of its last event (a
+ * bookmark is one, too); if that version is too old (410, as a status or as an event), a new list
+ * is requested. The first list may come from the server's cache, to spare a server with a thousand
+ * nodes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "userspace/base/clock.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define WATCH_PAGES   64  /* of a list: more than that many have no end */
-#define WATCH_BRIEF_S 1.0 /* one that ends sooner, without a word, is a failure */
+#define WATCH_PAGES   64  /* of a list; more are treated as endless */
+#define WATCH_BRIEF_S 1.0 /* a watch that ends earlier without an event counts as a failure */
 
-/* Lists that are followed. */
+/* Kinds of objects that are followed. */
 struct watch_kind {
 	const char *path, *field, *what, *rule;
 	void (*begin)(struct pods *p);
@@ -31,15 +31,15 @@ struct watch {
 	struct pods_stream stream;
 	char version[PODS_VERSION_MAX], next[PODS_TOKEN_MAX];
 	bool again;	  /* a list is needed */
-	bool listed;	  /* there was one before: the next is of what is stored */
-	bool whole;	  /* not in pages: they ran out while they were read */
-	bool gone, wrong; /* the stream says: 410; another error */
+	bool listed;	  /* there was a list before: the next must not come from the cache */
+	bool whole;	  /* not in pages, because pages expired while they were read */
+	bool gone, wrong; /* the stream reported 410, or another error */
 	char error[120];
 	unsigned failures;
-	double wait_s; /* before the next attempt, at least */
+	double wait_s; /* minimum time before the next attempt */
 };
 
-/* ---- what comes */
+/* ---- replies */
 
 static void watch_version(struct watch *x, const cJSON *meta)
 {
@@ -114,13 +114,13 @@ static bool watch_take(void *ctx, const char *data, size_t len)
 {
 	struct watch *x = ctx;
 
-	/* The server is there, and has nothing to say yet. */
+	/* The server responds, but has nothing to say yet. */
 	if (!len && !x->stream.list)
 		pods_well(x->w, 0);
 	return pods_stream_feed(&x->stream, data, len);
 }
 
-/* ---- asking */
+/* ---- requests */
 
 static void watch_path(const struct watch *x, struct buffer *out)
 {
@@ -131,7 +131,7 @@ static void watch_path(const struct watch *x, struct buffer *out)
 	web_escape(out, x->w->pods->node);
 }
 
-/* A reply that is none: remembers how long to wait, and says what is wrong. */
+/* Handles a failed request: remembers how long to wait, and reports the error. */
 static void watch_refused(struct watch *x, const struct web_reply *r)
 {
 	if (r->retry_after_ms > 0)
@@ -139,7 +139,7 @@ static void watch_refused(struct watch *x, const struct web_reply *r)
 	pods_refused(x->w, &x->access, r, x->kind->what, x->kind->rule);
 }
 
-/* 0; -ESTALE: its pages ran out; -EIO: told. */
+/* Returns 0; -ESTALE: pages expired; -EIO: reported. */
 static int watch_page(struct watch *x)
 {
 	struct buffer path = {0};
@@ -209,7 +209,7 @@ static int watch_list(struct watch *x)
 	return 0;
 }
 
-/* It came to an end: whether the next may follow at once. */
+/* After the end of a watch: returns whether the next may begin at once. */
 static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint64_t lasted_ns,
 		       uint64_t events)
 {
@@ -219,7 +219,7 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 		x->failures = 0;
 	if (x->gone || (!err && r->status == 410)) {
 		x->again = true;
-		return !x->failures++; /* anew at once, but not again and again */
+		return !x->failures++; /* at once, but not repeatedly */
 	}
 	if (x->wrong) {
 		pods_trouble(x->w, "%s %s: %s", x->kind->what, x->access.server, x->error);
@@ -228,11 +228,11 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 	if (!err && r->status == 200)
 		return events || !brief;
 	if (r->status == 200 && r->failure == WEB_TIMEOUT) {
-		/* It fell silent; where not even a bookmark came, what is known may be old. */
+		/* It was silent; without even a bookmark the knowledge may be old. */
 		x->again = !events;
 		return events > 0;
 	}
-	/* One that breaks off is nothing to tell of, as long as the next can be had. */
+	/* A watch that breaks is reported only if the next one fails too. */
 	if (r->status != 200 || r->failure != WEB_BROKEN || x->failures)
 		watch_refused(x, r);
 	return false;
@@ -350,7 +350,7 @@ static void pods_watch_kind_put_node(struct pods *p, const cJSON *object)
 	free(signals);
 }
 
-/* A node that is no more has nothing wrong with it; what was told stays. */
+/* A deleted node has no trouble; earlier events remain. */
 static void pods_watch_kind_nothing(struct pods *p)
 {
 	(void)p;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the threads that follow Kubernetes share: pauses, requests, and what works or does not. */
+/* Shared by the threads that follow Kubernetes: pauses, requests, reports of success and
+ * failure. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

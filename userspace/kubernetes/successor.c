@@ -12,13 +12,13 @@
 #include "userspace/kubernetes/pods_private.h"
 
 #define LIMIT_S	     3
-#define AGAIN_S	     0.2 /* after an answer that is none */
+#define AGAIN_S	     0.2 /* after a failed request */
 #define NAME_MAX_LEN 253
 
 struct successor {
-	struct pods *pods; /* of which there are only the settings, and who asks */
+	struct pods *pods; /* only its settings and requests are used */
 	struct access access;
-	char *pod, *namespace; /* NULL: nobody told */
+	char *pod, *namespace; /* NULL: unknown */
 	unsigned limit_s;
 	uint64_t end_ns;
 	char *why;
@@ -96,7 +96,7 @@ void successor_cancel(struct successor *s)
 	web_cancel(p->workers[0].web);
 }
 
-/* It may be back soon: an API server that is restarted, or has too much to do. */
+/* The failure may be brief: the API server is restarting or overloaded. */
 static bool successor_is_passing(int err, const struct web_reply *r)
 {
 	return err == -EIO ? r->failure != WEB_CANCELLED
@@ -130,7 +130,7 @@ static cJSON *successor_answer(struct successor *s, int err, const struct web_re
 	return json;
 }
 
-/* NULL: after why. */
+/* Returns NULL with a reason in why. */
 static cJSON *successor_ask(struct successor *s, const char *path, const char *what)
 {
 	struct web_reply r = {0};
@@ -164,8 +164,8 @@ static bool successor_stays(struct successor *s, const char *path, const char *w
 	return json && !ends;
 }
 
-/* The name of the DaemonSet whose pod this is; its reference stays when that is deleted. false:
- * after why. */
+/* The name of the DaemonSet that owns this pod; the reference stays when that is deleted. Returns
+ * false with a reason in why. */
 static bool successor_find_owner(struct successor *s, char *name, size_t cap)
 {
 	char path[640];

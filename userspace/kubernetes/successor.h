@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* successor.h - whether another pod comes after this one, as the API server says of its DaemonSet
- * and its namespace: a pod that an update replaces is told to end just as one that is removed.
+/* successor.h - whether another pod will follow this one, from its DaemonSet and its namespace: a
+ * pod that is replaced by an update gets the same signal as one that is removed.
  *
- * What it asks, and may: its own pod (pods list), its DaemonSet (get), its namespace (get). */
+ * Needed permissions: its own pod (pods list), its DaemonSet (get), its namespace (get). */
 #ifndef KUBERNETES_SUCCESSOR_H
 #define KUBERNETES_SUCCESSOR_H
 
@@ -17,12 +17,12 @@ struct successor_config {
 };
 
 struct successor;
-/* *ret NULL, 0: no Kubernetes is to be found here. -errno after one line. */
+/* *ret is NULL if there is no Kubernetes here. Returns 0, or -errno after one line. */
 int successor_new(struct successor **ret, const struct successor_config *cfg);
-/* Waits no longer than that. false: none comes, or nobody says that one does; why, in a few
- * printable words. */
+/* Waits up to limit_s. Returns false if no pod will follow, or if that is unknown; then why holds
+ * the reason, printable. */
 bool successor_comes(struct successor *s, char *why, size_t cap);
-/* From any thread: it ends within a tenth of a second, and none comes. */
+/* From any thread: makes successor_comes() return false within 0.1 s. */
 void successor_cancel(struct successor *s);
 void successor_free(struct successor *s); /* NULL is fine */
 
