@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option.c - options from command line, environment and config file; --help. */
+/* option.c - parses command line, environment and configuration file; --help. */
 #include "userspace/option/option.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "userspace/option/option_choice.h"
 
 #define NODE_LISTEN "127.0.0.1:9847"
-#define LONG_FIRST  256 /* what getopt_long() calls the first row: no letter */
+#define LONG_FIRST  256 /* getopt_long()'s value for the first row; not a letter */
 
 static int option_list_add(struct option_list *list, const char *value)
 {
@@ -46,7 +46,7 @@ static int option_row_flag(const char *value, bool *ret)
 	return 0;
 }
 
-/* Sets one option unless a stronger origin already did. */
+/* Sets an option unless a stronger origin has set it. */
 static int option_row_set(struct options *o, const struct option_row *r, enum option_origin from,
 			  const char *value)
 {
@@ -129,7 +129,7 @@ struct file_ctx {
 	struct options *o;
 	unsigned command;
 	bool version;
-	struct option_range_file range; /* the items that are being read */
+	struct option_range_file range; /* the items being read */
 	struct option_exclude_file exclude;
 };
 
@@ -263,7 +263,7 @@ static int option_set_from_environment(struct options *o, unsigned command)
 	return 0;
 }
 
-/* optopt: 0 for a long option that is none, a letter, or what a known one is called by. */
+/* optopt: 0 for an unknown long option, a letter, or the value of a known one. */
 static int option_flag_unknown(unsigned command, char **argv)
 {
 	const char *help = option_command_help(command);
@@ -280,7 +280,8 @@ static int option_flag_unknown(unsigned command, char **argv)
 static int option_set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[OPTION_ROWS + 1] = {0};
-	/* What follows `run` and `record` has options of its own; names have none. */
+	/* After `run` and `record` another command line begins, with its own options; their names
+	 * take none. */
 	char shorts[2 * OPTION_ROWS + 3] = "+:";
 	char *first = shorts + !(command & (CMD_RUN | CMD_RECORD));
 	size_t ns = 2, map[OPTION_ROWS];
@@ -301,7 +302,7 @@ static int option_set_from_flags(struct options *o, unsigned command, int argc, 
 	}
 	shorts[ns] = 0;
 	opterr = 0;
-	optind = 0; /* anew, whatever is left of a cluster of letters from before */
+	optind = 0; /* resets getopt_long() completely */
 	while ((c = getopt_long(argc, argv, first, longs, &index)) != -1) {
 		const struct option_row *r = NULL;
 
@@ -452,7 +453,7 @@ void options_help(FILE *out, unsigned command)
 	}
 }
 
-/* Hides an exporter's URL, wherever text names the exporter. */
+/* Excludes the URL of an exporter, wherever text names the exporter. */
 static size_t option_export_public_len(const char *text)
 {
 	size_t shown = strlen(text), at, len;
@@ -495,7 +496,7 @@ size_t option_public_len(const char *previous, const char *word)
 		return public_len;
 	name += 2;
 	len = strcspn(name, "=");
-	/* A name may be cut short. */
+	/* Options may be abbreviated. */
 	for (size_t i = 0; len && i < OPTION_ROWS; i++) {
 		n = strncmp(option_rows[i].name, name, len)
 			    ? public_len

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option.h - options, environment (GP_BPF_*) and config file: one table, one spelling. Flag wins
- * over environment, environment over file. */
+/* option.h - options, environment (GP_BPF_*) and configuration file, from one table. A flag takes
+ * precedence over the environment, and that over the file. */
 #ifndef OPTION_OPTION_H
 #define OPTION_OPTION_H
 
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #define OPTION_LIST_MAX	     512
-#define OPTION_RANGE_MAX     180 /* with its key it fits into gp_config */
+#define OPTION_RANGE_MAX     180 /* fits into gp_config together with its key */
 #define OVERHEAD_PPM_DEFAULT 1000
 #define OVERHEAD_PAUSE_NS    10000000000ll
 #define STORE_KEEP_NS	     (30 * 86400000000000ll)
@@ -23,7 +23,8 @@ struct option_list {
 
 struct options {
 	struct option_list pids;
-	struct option_list names, cgroups, containers, pods; /* pids by what they are (select.h) */
+	struct option_list names, cgroups, containers,
+		pods; /* patterns that select processes (select.h) */
 	struct option_list exports;
 	struct option_list hooks;    /* EVENT[,EVENT...]=ACTION */
 	struct option_list features; /* NAME=off */
@@ -34,7 +35,7 @@ struct options {
 	char *since, *until, *html;
 	char *listen, *job, *config, *probes, *marker, *root, *state_dir;
 	char *carry, *job_uid;
-	char *output; /* of CMD (run), or the tape (record), or the archive (bundle) */
+	char *output; /* of CMD (run); the tape (record); the archive (bundle) */
 	char *service_config;
 	struct option_list libraries;
 	char *user, *store;
@@ -49,26 +50,26 @@ struct options {
 	char *sandbox; /* on, off; NULL: on */
 	char *sort, *filter;
 	int64_t interval_ns;
-	double flops, samples, tokens; /* of a step; 0: not said, as what follows */
+	double flops, samples, tokens; /* of a step; 0: not given, as the next ones */
 	double peak_tflops;
 	int64_t accelerators;
 	int64_t multiply, ready_fd;
-	int64_t gcm_interval_ns; /* 0: the exporter's */
+	int64_t gcm_interval_ns; /* 0: the exporter's default */
 	int64_t for_ns, ideal_ns, hang_after_ns, keep_ns;
 	int64_t state_bytes;
-	int64_t overhead_ppm; /* millionths; 0: no bound */
+	int64_t overhead_ppm; /* in millionths; 0: no limit */
 	int64_t overhead_pause_ns;
 	int64_t remove; /* id; 0: none */
 	bool durable, handover, takeover, list, wide;
 	bool gcm_workload_metrics, dry_run, metrics, kubelet_insecure, once;
-	bool replay, service; /* the command's, no option */
+	bool replay, service; /* set by the command, not options */
 	bool anonymize;
 	bool quiet, json, live, follow, best_effort, print_config, help, version;
-	char **argv; /* what follows the options: CMD, or files */
+	char **argv; /* arguments after the options: CMD, or files */
 	int argc;
 };
 
-/* Commands an option belongs to. */
+/* Bits of commands, to say which ones have an option. */
 enum {
 	CMD_PID = 1,
 	CMD_RUN = 2,
@@ -93,12 +94,12 @@ enum {
 	CMD_ALL = 131071,
 };
 
-enum operand { /* what stands behind the options */
+enum operand { /* the arguments after the options */
 	       OPERAND_NONE,
 	       OPERAND_COMMAND, /* with arguments of its own */
 	       OPERAND_FILE,
 	       OPERAND_FILES,
-	       OPERAND_JOB, /* of a store, the first alone */
+	       OPERAND_JOB, /* a job of a store; only one */
 	       OPERAND_SHELL,
 };
 
@@ -111,16 +112,16 @@ struct command_row {
 extern const struct command_row
 	command_rows[COMMANDS]; /* main.c has their functions, in this order */
 
-/* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. -1: go on;
- * else the exit code: 0 after --help or --version, 2 after one line about what is wrong. */
+/* Parses argv[1..] for one command (argv[0] is skipped), up to the first non-option. Returns -1 to
+ * continue; else the exit code: 0 after --help or --version, 2 after one line about an error. */
 int options_parse(struct options *o, unsigned command, int argc, char **argv);
 void options_free(struct options *o);
 void options_help(FILE *out, unsigned command);
-/* How much of a word of a command line may be told, by the one before it (NULL: none): of an
- * option's URL, see web_told(). */
+/* The length of the part of a command line word that holds no secret: of a URL that an option may
+ * have, see web_told(). previous: the word before it; NULL: none. */
 size_t option_public_len(const char *previous, const char *word);
-/* --print-config: a file that --config reads back to the same settings, and where each is from;
- * what is not set is a comment, and so is what of a URL may not be told. */
+/* --print-config: prints a file that --config reads back to the same settings, with the origin of
+ * each; unset options, and URLs that may hold secrets, are comments. */
 void options_print(FILE *out, const struct options *o, unsigned command);
 
 /* Calls changed for each option of the command whose value differs. */
@@ -128,47 +129,49 @@ typedef void option_changed_fn(void *ctx, const char *name);
 void options_compare(const struct options *a, const struct options *b, unsigned command,
 		     option_changed_fn *changed, void *ctx);
 
-/* --feature NAME=off items as one comma-separated list. -EINVAL after one line. */
+/* The items of --feature NAME=off as one comma-separated list. Returns 0, or -EINVAL after one
+ * line. */
 int options_features_off(const struct options *o, char *out, size_t len);
 
-/* --window-length items and --rolling as nanoseconds, separated by commas; "" when there are none.
- * -EINVAL after one line. */
+/* --window-length and --rolling in nanoseconds, separated by commas; "" if there are none. Returns
+ * 0, or -EINVAL after one line. */
 int options_windows(const struct options *o, char *out, size_t len);
 
-/* --price, --accelerator, --perf-tag, --session-tag are fine. -EINVAL after one line. */
+/* Checks --price, --accelerator, --perf-tag and --session-tag. Returns 0, or -EINVAL after one
+ * line. */
 int options_program(const struct options *o);
-/* What was said of a step and of accelerators, as settings of the model (model/time/program.h).
- * model: of the machine's accelerators, where nobody says; NULL: unknown. */
+/* Passes the settings about steps and accelerators on to the model (model/time/program.h). model:
+ * of the machine's accelerators, used if no option gives it; NULL: unknown. */
 typedef void option_say_fn(void *ctx, const char *key, const char *value);
 void options_program_say(const struct options *o, const char *model, option_say_fn *say, void *ctx);
-/* "3.2e15", "1.5P", "4096", "32k": above 0. -EINVAL. */
+/* "3.2e15", "1.5P", "4096", "32k": must be above 0. Returns 0 or -EINVAL. */
 int option_real(const char *text, double *ret);
-/* "2.50", "$2.50": the same, behind what the user calls the currency. -EINVAL. */
+/* "2.50", or "$2.50" with the user's name of the currency in front. Returns 0 or -EINVAL. */
 #define OPTION_CURRENCY_MAX 8
 int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *ret);
 
-/* --range items: -EINVAL after one line. */
+/* Checks the items of --range. Returns 0, or -EINVAL after one line. */
 int options_ranges(const struct options *o);
-/* ... as settings of the model (model/time/range.h). */
+/* Passes them on to the model (model/time/range.h). */
 void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx);
-/* The config file's items, {match: M, bucket: B}: 1 when one is whole, as M=B; 0: not yet;
- * -EINVAL. */
+/* Collects items of the configuration file, {match: M, bucket: B}: returns 1 when an item is
+ * complete, as M=B; 0: not yet; -EINVAL. */
 struct option_range_file {
 	char match[OPTION_RANGE_MAX / 2], bucket[OPTION_RANGE_MAX / 2];
 };
 int options_range_file(struct option_range_file *f, const char *key, const char *value, char *ret,
 		       size_t len);
 
-/* --exclude items of a watch, FROM,TO,WHY: relative ones are made absolute. -EINVAL after one
- * line. */
+/* Checks the items of --exclude of a watch, FROM,TO,WHY, and makes relative times absolute. Returns
+ * 0, or -EINVAL after one line. */
 int options_excludes(struct options *o);
-/* ... as settings of the model (model/time/away.h). */
+/* Passes them on to the model (model/time/away.h). */
 void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx);
-/* One item: UTC ns; *ret_why lies in it. -EINVAL: none. */
+/* Parses one item: UTC ns; *ret_why points into it. Returns 0 or -EINVAL. */
 int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64_t *ret_to_ns,
 		   const char **ret_why);
-/* The config file's items, {from: F, to: T, why: W}: 1 when one is whole, as F,T,W; 0: not yet;
- * -EINVAL. */
+/* Collects items of the configuration file, {from: F, to: T, why: W}: returns 1 when an item is
+ * complete, as F,T,W; 0: not yet; -EINVAL. */
 #define OPTION_EXCLUDE_MAX 360
 struct option_exclude_file {
 	char from[48], to[48], why[256];
@@ -176,18 +179,19 @@ struct option_exclude_file {
 int options_exclude_file(struct option_exclude_file *f, const char *key, const char *value,
 			 char *ret, size_t len);
 
-/* "1500ms", "10s", "5m", "2h", "1d"; plain numbers are seconds. -EINVAL. */
+/* "1500ms", "10s", "5m", "2h", "1d"; a number without unit is in seconds. Returns 0 or -EINVAL. */
 int option_duration(const char *text, int64_t *ret_ns);
-/* A duration (ns) or a size (bytes) as it can be given again, in its largest whole unit: 30d, 90s,
- * 256M; 0, not set: "-". */
+/* A duration (ns) or a size (bytes) in the form of an option's value, in its largest whole unit:
+ * 30d, 90s, 256M; "-" for 0, not set. */
 const char *option_scaled(char *out, size_t len, int64_t value, bool duration);
-/* RFC 3339, epoch seconds, "now", "2h" (before now): UTC, of 1970 to 2116. -EINVAL. */
+/* RFC 3339, epoch seconds, "now", "2h" (before now): UTC ns, of 1970 to 2116. Returns 0 or
+ * -EINVAL. */
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns);
-/* "0.1" or "0.1%" is 1000 millionths. -EINVAL. */
+/* "0.1" or "0.1%" is 1000 millionths. Returns 0 or -EINVAL. */
 int option_percent(const char *text, int64_t *ret_ppm);
-/* "256M", "1G", "65536": bytes. -EINVAL. */
+/* "256M", "1G", "65536": bytes. Returns 0 or -EINVAL. */
 int option_size(const char *text, int64_t *ret_bytes);
-/* Whole number within [min, max]. -EINVAL. */
+/* A whole number within [min, max]. Returns 0 or -EINVAL. */
 int option_number(const char *text, int64_t min, int64_t max, int64_t *ret);
 
 #endif

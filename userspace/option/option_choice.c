@@ -72,7 +72,7 @@ static const struct choices {
 	const char *const *words;
 	choice_fn *word;
 	bool list;
-	bool closed; /* no other value is allowed */
+	bool closed; /* other values are refused */
 } all[] = {
 	{"log-level", CMD_ALL, option_log_levels, NULL, false, true},
 	{"log-format", CMD_ALL, option_log_formats, NULL, false, true},

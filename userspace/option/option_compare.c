@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_compare.c - the options in which two sets differ. */
+/* option_compare.c - finds the options in which two sets differ. */
 #include <string.h>
 
 #include "userspace/option/option_row.h"

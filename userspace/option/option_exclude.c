@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that people leave out of what is told of a job: FROM,TO,WHY. */
+/* --exclude: times that people exclude from reports, FROM,TO,WHY. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64
 	return 0;
 }
 
-/* Epoch seconds, to the microsecond that instants have. */
+/* Prints epoch seconds, with the microseconds that instants have. */
 static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char *why)
 {
 	long long from_us = from_ns / NS_PER_US, to_us = to_ns / NS_PER_US;
@@ -42,7 +42,7 @@ static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char 
 	return strdup(text);
 }
 
-/* A time such as "2h" is fixed here: it means the same instant wherever it is read later. */
+/* A relative time such as "2h" is made absolute here, so that it means the same instant later. */
 int options_excludes(struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;
@@ -80,7 +80,7 @@ void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx
 
 	if (!o->excludes.count && !o->durable)
 		return;
-	snprintf(text, sizeof(text), "%d", o->excludes.count); /* a predecessor's are no more */
+	snprintf(text, sizeof(text), "%d", o->excludes.count); /* replaces those of a predecessor */
 	say(ctx, "excludes", text);
 	for (int i = 0; i < o->excludes.count; i++) {
 		if (option_exclude(o->excludes.item[i], 0, &from_ns, &to_ns, &why))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the value of each option is from, and how a message about it names that place. */
+/* The origin of each option's value, and how messages name it. */
 #include <pthread.h>
 #include <string.h>
 
@@ -7,15 +7,15 @@
 #include "userspace/base/log.h"
 #include "userspace/option/option_row.h"
 
-#define VALUE_MAX 96 /* bytes of a value that tell it from others */
+#define VALUE_MAX 96 /* bytes of a value kept to identify it */
 
-struct place { /* of a value in the config file */
+struct place { /* of a value in the configuration file */
 	size_t row;
 	int line;
 	char value[VALUE_MAX];
 };
 
-/* State of the options that were parsed last. The log asks from any thread. */
+/* State of the options parsed last. The log reads it from any thread. */
 static struct {
 	pthread_mutex_t lock;
 	enum option_origin from[OPTION_ROWS];
@@ -70,8 +70,8 @@ char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX])
 	return out;
 }
 
-/* The place of the value that a message is about: the one that begins as the text does, and of
- * these the whole one; else the one that holds the text up to a colon. */
+/* The place of the value that shares the longest prefix with the text, complete ones first; else of
+ * a value that contains the text up to its colon. */
 static const struct place *origin_place_of(size_t row, const char *text)
 {
 	const struct place *best = NULL;

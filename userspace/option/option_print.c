@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --print-config: what holds, as a file that --config reads back. */
+/* --print-config: prints the effective settings as a file that --config can read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 static const char *const origin_name[] = {"default", "file", "environment", "flag"};
 
-/* Defaults that are somebody else's to know: of commands, as a file would say them. */
+/* Defaults that other code applies, by command, as a file would have them. */
 static const struct {
 	const char *name;
 	unsigned commands;
@@ -29,7 +29,7 @@ static const struct {
 	{"state-dir", CMD_ALL, "/var/cache/gp-bpf"},
 };
 
-/* For tests and for whoever starts us; or about themselves. */
+/* Options for tests, for programs that start gp-bpf, and about the configuration itself. */
 static bool print_row_internal(const struct option_row *r)
 {
 	static const char *const names[] = {"root", "ready-fd", "print-config", "help", "version"};
@@ -42,7 +42,7 @@ static bool print_row_internal(const struct option_row *r)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* In quotes where it might be taken for something else than a text. */
+/* Quoted if YAML might not treat it as a string. */
 static void print_put_text(FILE *out, const char *text, bool quotes)
 {
 	size_t len = strlen(text);
@@ -71,7 +71,7 @@ static void print_put_real(FILE *out, double value)
 	fputs(text, out);
 }
 
-/* Ranges and exclusions as the file has them: both may hold any character. */
+/* Ranges and exclusions in the file's form, because both may hold any character. */
 static void print_put_item(FILE *out, const struct option_row *r, const char *item)
 {
 	const char *to = strchr(item, ','), *why = to ? strchr(to + 1, ',') : NULL,
@@ -95,7 +95,7 @@ static void print_put_item(FILE *out, const struct option_row *r, const char *it
 	}
 }
 
-/* A value that is set; false: it is not. */
+/* Prints a value that is set; returns false if it is not. */
 static bool print_put_scalar(FILE *out, const struct option_row *r, const void *at)
 {
 	char text[32];
@@ -142,7 +142,7 @@ static const void *print_value_at(const struct print *p, size_t i)
 	return (const char *)p->o + option_rows[i].at;
 }
 
-/* Only the host of an address is printed: such a line cannot be read back. */
+/* Only the host of a URL is printed: such a line cannot be read back. */
 static bool print_item_hidden(const struct option_row *r, const char *item)
 {
 	return item[option_value_public_len(r, item)];
@@ -228,7 +228,7 @@ static void print_put_row(const struct print *p, size_t i, const char *key, cons
 		print_row_shown(p, i) ? "" : HIDDEN);
 }
 
-/* Rows of one command whose keys begin alike; the first of them is row i. */
+/* Rows of one command whose keys begin alike; row i is the first of them. */
 static bool print_same_section(const struct print *p, size_t i, size_t k)
 {
 	size_t len = strcspn(option_rows[i].key, ".") + 1;
@@ -253,7 +253,7 @@ static void print_put_section(const struct print *p, size_t i)
 			print_put_row(p, k, option_rows[k].key + len + 1, "  ");
 }
 
-/* What a file cannot hold, for whoever reads: --pid, --for... */
+/* Options that a file cannot hold, for the reader: --pid, --for... */
 static void print_put_flag(const struct print *p, size_t i)
 {
 	const struct option_row *r = &option_rows[i];

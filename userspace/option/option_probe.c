@@ -9,7 +9,7 @@
 #include "userspace/option/option.h"
 #include "userspace/option/option_probe.h"
 
-/* Those that came with the program. */
+/* Probes that come with the program. */
 static int probes_find(const struct options *o, struct probe_table **ret, bool *ret_only)
 {
 	static const char *const places[] = {"/../share/gp-bpf/probes", "/../../probes"};
@@ -27,13 +27,13 @@ static int probes_find(const struct options *o, struct probe_table **ret, bool *
 		}
 	}
 	*ret_only = true;
-	if (o->probes) /* then those are all */
+	if (o->probes) /* these replace them all */
 		return probe_table_load(ret, o->probes);
 	log_error("no probe files beside the program; name their folder with --probes DIR");
 	return -ENOENT;
 }
 
-/* A name that somebody asked for is not bounded as others are. */
+/* Names that the user asked for are exempt from the limit. */
 static int probes_keep(const struct options *o, struct probe_table *t)
 {
 	char name[OPTION_RANGE_MAX];

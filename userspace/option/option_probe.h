@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_probe.h - the probe rows that the settings name. */
+/* option_probe.h - loads the probe rows that the settings ask for. */
 #ifndef OPTION_OPTION_PROBE_H
 #define OPTION_OPTION_PROBE_H
 
@@ -9,12 +9,13 @@ struct options;
 struct probe_row;
 struct probe_table;
 
-/* Those beside the program (installed or build tree) with --probes DIR's added; ranges that --range
- * names are kept from the bound on names. 0; -errno after one line. The caller frees it. */
+/* Loads the installed probe files (or those of the build tree) and those of --probes DIR; ranges
+ * named by --range are exempt from the limit on names. Returns 0, or -errno after one line. The
+ * caller frees *ret. */
 int option_probes(const struct options *o, struct probe_table **ret);
-/* The row of that id, else the first of that function: what --marker names. NULL: none. */
+/* The row that --marker names: by its id, else the first of that function. NULL: none. */
 const struct probe_row *option_marker(const struct probe_table *t, const char *name);
-/* --marker may name it: its hits are told one by one. */
+/* Whether --marker may name it: each of its hits is reported. */
 bool option_marks(const struct probe_row *r);
 
 #endif

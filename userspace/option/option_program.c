@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people say of a step and of their accelerators. */
+/* Options about a step and about accelerators. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static bool option_program_tag_fits(const char *name, const char *tag)
 	return false;
 }
 
-/* It becomes part of keys. */
+/* Checks a uid, which becomes part of keys. */
 static bool option_program_uid_fits(const char *uid)
 {
 	size_t len = uid ? strlen(uid) : 1;

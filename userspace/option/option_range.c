@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people say of their job's named ranges: MATCH=BUCKET. */
+/* --range: what named ranges of a job mean, MATCH=BUCKET. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "userspace/model/time/range.h"
 #include "userspace/option/option.h"
 
-/* As the model reads it; "" when there is no '='. A name may hold one, a bucket not. */
+/* The item as the model reads it; "" if there is no '='. A name may contain one, a bucket may
+ * not. */
 static const char *range_text(const char *item, char out[OPTION_RANGE_MAX])
 {
 	const char *eq = strrchr(item, '=');
@@ -47,7 +48,7 @@ void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx)
 
 	if (!o->ranges.count && !o->durable)
 		return;
-	snprintf(text, sizeof(text), "%d", o->ranges.count); /* a predecessor's are no more */
+	snprintf(text, sizeof(text), "%d", o->ranges.count); /* replaces those of a predecessor */
 	say(ctx, "ranges", text);
 	for (int i = 0; i < o->ranges.count; i++)
 		say(ctx, "range", range_text(o->ranges.item[i], text));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_row.h - the rows behind option.h: one for each command and one for each option. */
+/* option_row.h - the tables behind option.h: a row for each command and each option. */
 #ifndef OPTION_OPTION_ROW_H
 #define OPTION_OPTION_ROW_H
 
@@ -25,29 +25,29 @@ struct option_row {
 	size_t at;
 	int64_t min, max; /* of a number */
 	unsigned commands;
-	const char *key; /* in the config file; NULL: not there */
+	const char *key; /* in the configuration file; NULL: it cannot be there */
 	const char *help;
 };
 
-/* Every option there is: parsing, --help, --print-config, GP_BPF_* and the config file read
- * this. */
+/* All options: used for parsing, --help, --print-config, GP_BPF_* and the configuration file. */
 #define OPTION_ROWS 110
 extern const struct option_row option_rows[OPTION_ROWS];
 
-/* Where a row's value is from, of the options that were parsed last. */
+/* The origin of a row's value, of the options parsed last. */
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 enum option_origin option_origin(size_t row);
-int option_origin_line(size_t row); /* of its first value in the file; 0: it has none there */
-/* For the parser: call before the first value, and for each value. From then on a message that
- * begins with an option ("--price: ...") whose value is from a file or the environment begins with
- * that place instead: "FILE:LINE: job.price: ...", "environment GP_BPF_PRICE: ...". */
+int option_origin_line(size_t row); /* of its first value in the file; 0: not in the file */
+/* For the parser: call option_origin_begin() before the first value, and option_origin_set() for
+ * each value. Then a message about an option ("--price: ...") whose value is from a file or the
+ * environment begins with that place instead: "FILE:LINE: job.price: ...", "environment
+ * GP_BPF_PRICE: ...". */
 void option_origin_begin(unsigned command);
 void option_origin_set(size_t row, enum option_origin from);
 int option_origin_place(size_t row, const char *file, int line,
-			const char *value); /* -1: no memory */
+			const char *value); /* 0; -1: no memory */
 #define OPTION_VARIABLE_MAX 64
 char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX]); /* GP_BPF_... */
-/* How much of a value may be told: of a URL its host (web_told()). */
+/* The length of the part of a value that holds no secret: of a URL its host (web_told()). */
 size_t option_value_public_len(const struct option_row *r, const char *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of options, as people write them. */
+/* Parses values of options. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ const char *option_scaled(char *out, size_t len, int64_t value, bool duration)
 	return out;
 }
 
-#define INSTANT_MAX_NS (INT64_MAX / 2) /* in the year 2116: two of them can be added */
+#define INSTANT_MAX_NS (INT64_MAX / 2) /* the year 2116: two such instants can be added */
 
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --window-length and --rolling: windows that the model keeps. */
+/* --window-length and --rolling: the windows that the model keeps. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "userspace/model/time/window.h"
 #include "userspace/option/option.h"
 
-/* false: there is no room. */
+/* Returns false if there is no room. */
 static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 {
 	int i = 0;
@@ -20,8 +20,7 @@ static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 	return i < WINDOWS_MAX;
 }
 
-/* What Cloud Monitoring is to be told of has to be kept; the usual ones beside it as far as there
- * is room. */
+/* Windows for Cloud Monitoring must be kept; the default ones only if there is room. */
 static int option_window_rolling_put(const struct options *o, uint64_t windows_ns[WINDOWS_MAX])
 {
 	struct gcm_options rolling = {0};
