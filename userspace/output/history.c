@@ -27,7 +27,7 @@ int history_path(const struct options *o, char path[PATH_MAX])
 	if (o->store ? !strcmp(o->store, "none") : !o->durable)
 		return 0;
 	err = history_path_of(o, path);
-	/* A folder that cannot be made is the store's to complain of. */
+	/* If the folder cannot be made, opening the store reports it. */
 	if (!err && (!o->store || !strcmp(o->store, "default")))
 		store_make_folder(path);
 	return err ? err : 1;

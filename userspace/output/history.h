@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h - the store that the options name. */
+/* history.h - finds and opens the store that the options name. */
 #ifndef OUTPUT_HISTORY_H
 #define OUTPUT_HISTORY_H
 
@@ -8,10 +8,10 @@
 #include "userspace/option/option.h"
 #include "userspace/store/store.h"
 
-/* 1: path is the store to write to, and its folder is there; 0: none is kept; -errno after one
+/* Returns 1: path is the store to write to, and its folder exists; 0: no store; -errno after one
  * line. */
 int history_path(const struct options *o, char path[PATH_MAX]);
-/* The one to look into, or to note in. -errno after one line. */
+/* Opens a store for reading or for adding notes. Returns 0, or -errno after one line. */
 int history_open(struct store **ret, const struct options *o, enum store_mode mode);
 
 #endif

@@ -27,13 +27,13 @@
 struct journal {
 	struct output *out;
 	struct tape_writer *tape;
-	const char *tape_path; /* of the options */
+	const char *tape_path; /* points into the options */
 	struct durable *durable;
-	struct durable_state state; /* room for saving it */
+	struct durable_state state; /* buffers for saving */
 	uint64_t saved_ns;
-	uint64_t unkept;   /* records that are on no tape, since it was told */
-	struct buffer own; /* records of user space, not fed yet */
-	uint64_t clock_ns; /* when the last clock anchor was made */
+	uint64_t unkept;   /* records on no tape, since the last report */
+	struct buffer own; /* records of user space, not yet fed */
+	uint64_t clock_ns; /* time of the last clock record */
 	int64_t clock_offset_ns;
 	bool stopped;
 	int error;
@@ -125,8 +125,8 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	return output_feed(j->out, b->data, b->len);
 }
 
-/* They were not lost to us, only to a successor, so the tape cannot say so: the output is told
- * alone. */
+/* These records are lost to a successor only, so the tape has no record of it: only the output gets
+ * one. */
 static void journal_report_unkept(struct journal *j)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
@@ -159,7 +159,7 @@ void journal_stop(struct journal *j)
 {
 	struct gp_gap *gap = journal_record(j, GP_KIND_gap, 0, 0);
 
-	if (gap) /* of no length yet: what runs now will not be seen to its end */
+	if (gap) /* a gap that has no length yet: processes of now will not be seen to their end */
 		*gap = (struct gp_gap){.from_ns = ((struct gp_rec *)gap - 1)->ts_ns,
 				       .cause = GP_GAP_AWAY};
 	journal_flush(j);
@@ -269,7 +269,7 @@ static void journal_record_program(void *ctx, const char *key, const char *value
 }
 
 /* Records --marker: a boundary by its name, a probe by its id. On a node the probe counts only for
- * the jobs that hit it. */
+ * jobs that hit it. */
 static void journal_record_marker(struct journal *j, const struct options *o,
 				  const struct probe_table *probes, bool node)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.h - where every record of a live run passes, in order of arrival: onto the tape (when
- * there is one), then into the output. Also makes the records of user space. Single-threaded. */
+/* journal.h - passes every record of a live run, in order of arrival, to the tape (if there is
+ * one), then to the output. Also makes the records of user space. Single-threaded. */
 #ifndef OUTPUT_JOURNAL_H
 #define OUTPUT_JOURNAL_H
 
@@ -16,44 +16,44 @@
 struct journal;
 struct probe_table;
 
-/* out, d: borrowed. tape: file to record to, or NULL; d: state directory to keep, or NULL. 0 or
- * -errno after one line. */
+/* out, d: borrowed. tape: file to record to, or NULL; d: state directory to update, or NULL.
+ * Returns 0, or -errno after one line. */
 int journal_open(struct journal **ret, struct output *out, const char *tape, struct durable *d);
-/* -errno when the tape is not whole. NULL is fine. */
+/* Returns -errno if the tape is incomplete. NULL is fine. */
 int journal_close(struct journal *j);
 
-/* A zeroed record of user space, stamped now; the caller fills in the payload that is returned. It
- * waits for journal_flush(). NULL: no memory. */
+/* Returns the zeroed payload of a new record of user space with the present time; the caller fills
+ * it in. It is sent by journal_flush(). NULL: no memory. */
 void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe);
 void journal_flush(struct journal *j);
-/* Records that were read from a ring, with its positions; none where all were discarded. Once it
- * returns 0 the ring may be advanced. */
+/* Takes records read from a ring, with its positions; there may be none if all were discarded.
+ * After it returns 0, the ring may be advanced. */
 int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch,
 		  uint64_t from, uint64_t to);
 
-/* Once a second: saves the state when it is due, or when the tape could not be written and may be
+/* Once a second: saves the state if it is due, or if the tape could not be written and may work
  * again. */
 void journal_keep(struct journal *j);
-int journal_save(struct journal *j); /* now */
-/* Nobody watches from here on: saves the state, and that alone is what a successor goes on from.
- * Records after it (the end) are processed but not kept; journal_stopped() keeps the numbers of
- * their facts. */
+int journal_save(struct journal *j); /* at once */
+/* Ends watching: saves the state, from which a successor continues. Later records (the end) are
+ * processed, but not saved; journal_stopped() saves only the numbers of their facts. */
 void journal_stop(struct journal *j);
 void journal_stopped(struct journal *j);
-/* Feeds the output what a predecessor's tape holds. fn (may be NULL) sees each frame first. */
+/* Feeds a predecessor's tape to the output. fn (may be NULL) gets each frame first. */
 int journal_replay(struct journal *j, durable_frame_fn *fn, void *ctx);
 
 struct journal_session {
-	bool run;	     /* the targets are started by us */
-	bool node;	     /* they are found by us */
-	const char *command; /* what the user asked for */
+	bool run;	     /* we start the target */
+	bool node;	     /* we find the targets */
+	const char *command; /* the user's command line */
 };
-/* What every tape begins with: session, clock, settings, meaning of the probes. */
+/* Writes the records with which every tape begins: session, clock, settings, meaning of the
+ * probes. */
 void journal_begin(struct journal *j, const struct options *o, const struct probe_table *probes,
 		   const struct journal_session *session);
-/* Ranges and excluded times are others from here on. */
+/* Records changed ranges and excluded times. */
 void journal_settings(struct journal *j, const struct options *o);
-/* The wall clock, when it is due or has been stepped. */
+/* Records the wall clock if it is due, or if the clock was set. */
 void journal_clock(struct journal *j);
 
 #endif

@@ -39,7 +39,7 @@ static void output_on_fact(void *ctx, const struct fact *f)
 		plain_fact(out->plain, f);
 }
 
-/* Before anybody else has the snapshot. */
+/* Call before the snapshot is given to anything else. */
 static void output_fill_store(const struct output *out, struct snapshot *s)
 {
 	struct store_writer_stats is;
@@ -68,7 +68,7 @@ static void output_fill_store(const struct output *out, struct snapshot *s)
 
 static void output_keep_snapshot(struct output *out)
 {
-	struct snapshot *s = model_snapshot_brief(out->model); /* all that these two read */
+	struct snapshot *s = model_snapshot_brief(out->model); /* enough for these two */
 
 	if (!s)
 		return;
@@ -107,7 +107,7 @@ static void output_on_log(void *ctx, enum log_level level, const char *line)
 	live_log(((struct output *)ctx)->live, line);
 }
 
-/* A model that goes on from a state has told of its session before. */
+/* A restored model has already sent its session. */
 static int output_open_store(struct output *out, const struct options *o, bool saved)
 {
 	struct store_writer_options w = {.keep_ns = o->keep_ns,
@@ -128,7 +128,7 @@ static int output_open_store(struct output *out, const struct options *o, bool s
 	return err;
 }
 
-/* A reader that stops reading costs lines, and holds up nobody. */
+/* A slow reader loses lines, but delays nothing. */
 static ssize_t output_plain_write(void *cookie, const char *text, size_t len)
 {
 	log_pipe_write(cookie, text, len);
@@ -231,7 +231,7 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 void output_save_exports(struct output *out, struct durable_state *ret)
 {
 	export_set_save(out->exports);
-	buffer_free(&ret->exports); /* after a disk that was full it is large */
+	buffer_free(&ret->exports); /* it is large after the disk was full */
 	export_set_archive(out->exports, &ret->exports);
 	ret->last_fact = output_last_fact(out);
 }
@@ -242,8 +242,8 @@ int output_save(struct output *out, struct durable_state *ret)
 {
 	int err;
 
-	output_snapshot(out,
-			false); /* a line that the saved model has told must not be lost with us */
+	output_snapshot(out, false); /* a fact sent before the state is saved must not be lost with
+					this process */
 	buffer_clear(&ret->stream);
 	buffer_clear(&ret->model);
 	ret->upto_ns = clock_mono_ns();
@@ -280,8 +280,8 @@ static uint64_t output_last_exported(struct output *out)
 void output_replaying(struct output *out, bool yes)
 {
 	out->replaying = yes;
-	/* A damaged tape gives fewer facts than were sent before: no new fact may be taken for one
-	 * that is already in a file. */
+	/* A damaged tape gives fewer facts than were sent before: a new fact must not be mistaken
+	 * for one that is already in a file. */
 	if (yes)
 		return;
 	model_reported_upto(out->model, output_last_exported(out));
@@ -400,7 +400,7 @@ static bool output_snapshots_wanted(const struct output *out)
 	       export_set_takes_snapshots(out->exports);
 }
 
-/* shown: also to people. */
+/* shown: also update the views. */
 static void output_snapshot(struct output *out, bool shown)
 {
 	struct snapshot *s = output_snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
@@ -516,8 +516,8 @@ int output_close(struct output *out, bool report)
 		export_set_view(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}
-	/* At once: no exporter is to take that one for one of many. Where the job is left to a
-	 * successor nobody reads the rings until it has our lock. */
+	/* Directly after the snapshot, so that exporters treat it as the final one. A successor
+	 * reads the rings only after it has our lock, so be quick. */
 	if (out->exports)
 		export_set_end(out->exports, out->left);
 	if (s && out->store)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.h - stream, model and everything that shows what it found, wired up once for live runs and
- * replays alike: whoever feeds the same records gets the same output. Single-threaded. */
+/* output.h - connects stream, model, exports, store and views, in the same way for live runs and
+ * replays: the same records give the same output. Single-threaded. */
 #ifndef OUTPUT_OUTPUT_H
 #define OUTPUT_OUTPUT_H
 
@@ -15,36 +15,36 @@ struct node_view;
 struct output;
 struct snapshot;
 
-enum output_view { VIEW_NONE, VIEW_EVENTS /* plain_event() */, VIEW_PLAIN, VIEW_LIVE };
+enum output_view { VIEW_NONE, VIEW_EVENTS /* prints plain_event() lines */, VIEW_PLAIN, VIEW_LIVE };
 
-/* In a replay the time is the tape's: a history gets a snapshot at each of its ticks. plain_fd:
- * where plain lines go; the report goes to report_fd. 0 or -errno after one line. */
+/* In a replay the time is the tape's: a store gets a snapshot at each of its ticks. Plain lines go
+ * to plain_fd, the report goes to report_fd. Returns 0, or -errno after one line. */
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
-/* The same, going on where the output stood that output_save() was called on. -EPROTO, -EBADMSG:
- * what was saved is of another version, or damaged. saved NULL: it begins anew; behind: what is in
- * its files stays, and numbers go on from there. */
+/* The same, continuing from a state of output_save(). Returns 0; -EPROTO: state of another version,
+ * -EBADMSG: damaged, or another -errno. saved NULL: starts without a state; behind: but keeps the
+ * content of existing files, and numbers continue from there. */
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		  int report_fd, const struct durable_state *saved, bool behind);
-/* Everything that is known now, after what was told has been written out. */
+/* Saves the whole state, after writing out the facts sent so far. Returns 0 or -errno. */
 int output_save(struct output *out, struct durable_state *ret);
 /* As output_save(), but only the number of facts sent, and the data that the exports' files still
  * lack. */
 void output_save_exports(struct output *out, struct durable_state *ret);
-/* From here on (until false) records are fed that a predecessor was fed already: what comes of them
- * is told only where it is certain that the predecessor did not get to it. */
+/* yes: the records that follow have been fed to a predecessor, so their facts are sent only if the
+ * predecessor certainly did not send them. */
 void output_replaying(struct output *out, bool yes);
-/* The processes that are known and have not ended. */
+/* Calls fn for each known process that has not ended. */
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
-/* JSON lines go to standard output: they leave no room there for anything else. */
+/* Whether JSON lines go to standard output, so that nothing else may be printed there. */
 bool output_is_data(const struct options *o);
-/* What can be said of the exports before anything is opened: 0, or -EINVAL after one line. */
+/* Checks the exports before anything is opened. Returns 0, or -EINVAL after one line. */
 int output_check(const struct options *o);
 struct top_ui;
-/* What gp-bpf top shows; live: on the terminal, else one frame at the end. 0 or -errno after one
- * line. */
+/* Shows the view of gp-bpf top; live: on the terminal, else one frame at the end. Returns 0, or
+ * -errno after one line. */
 int output_top(struct output *out, const struct top_ui *ui, bool live);
-/* gp-bpf top may read what is known at that unix socket. 0 or -errno. */
+/* Serves the state to gp-bpf top at that unix socket. Returns 0 or -errno. */
 int output_serve(struct output *out, const char *path);
 /* Records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
@@ -52,41 +52,41 @@ int output_feed(struct output *out, const void *records, size_t len);
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
 /* As model_carry(). */
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
-/* Sets the view of the node for all later snapshots; a copy is kept. */
+/* Sets the view of the node for all later snapshots; v is copied. */
 void output_node(struct output *out, const struct node_view *v);
-/* As of the last snapshot. */
+/* Counts as of the last snapshot. */
 struct output_sum {
-	uint32_t jobs, ranks; /* that run; that train */
-	uint64_t lost;	      /* records, ever */
+	uint32_t jobs, ranks; /* running jobs, training ranks */
+	uint64_t lost;	      /* records lost since the start */
 };
 void output_sum(const struct output *out, struct output_sum *ret);
-/* Since output_open(): what a predecessor told is not in it. jobs: that trained. */
+/* Counts since output_open(), without those of a predecessor. jobs: that have trained. */
 struct output_seen {
 	uint64_t jobs, steps;
 };
 void output_seen(struct output *out, struct output_seen *ret);
 bool output_trains(const struct output *out, uint32_t pid);
-/* A second passed: snapshot to exporters and view. */
+/* Call once a second: gives a snapshot to exporters, store and views. */
 void output_tick(struct output *out);
 /* As model_roles(). */
 uint64_t output_roles(const struct output *out);
 /* As model_chosen(). */
 uint32_t output_chosen(const struct output *out);
-/* The live view has the terminal. */
+/* Whether the live view uses the terminal. */
 bool output_is_live(const struct output *out);
-/* Keys are read there. */
+/* Whether the live view reads keys. */
 bool output_has_keys(const struct output *out);
-/* A key was pressed in the live view; 'q' means: end. 0: none. */
+/* Reads the key pressed in the live view; 'q' means: end; 0: none. */
 int output_key(struct output *out);
 void output_resize(struct output *out);
-/* No more records will come: what is held to be put in order goes on. */
+/* No more records will come: delivers those held for sorting. */
 void output_finish(struct output *out);
-/* Number of the last fact that was told. */
+/* Number of the last fact that was sent. */
 uint64_t output_last_fact(const struct output *out);
-/* A successor goes on from what output_save() gave: what is held is its business. */
+/* A successor will continue from output_save(): do not report the end of what is still open. */
 void output_leave(struct output *out);
-/* No more records: everything held is released, the report written, exporters closed. -errno when
- * some output was lost. */
+/* Delivers held records, writes the report and closes the exporters. Returns -errno if some output
+ * was lost. */
 int output_close(struct output *out, bool report);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_export.c - the exports that options ask for are checked and opened. */
+/* output_export.c - checks and opens the exports of the options. */
 #include <errno.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void output_export_on_given(void *ctx, const char *name)
 	idle->missing = export_missing(name, idle->o->exports.item, idle->o->exports.count);
 }
 
-/* Options of an exporter do not ask for it: --export does. */
+/* Options of an exporter have no effect without --export: log that. */
 static int output_export_check_idle(const struct options *o)
 {
 	const struct options none = {0};
@@ -100,7 +100,7 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 
 	if (!err)
 		err = export_clash(o->exports.item,
-				   o->exports.count); /* before a file is emptied */
+				   o->exports.count); /* before a file is truncated */
 	if (!err)
 		err = export_set_new(&out->exports, &opt);
 	for (int i = 0; !err && i < o->exports.count; i++)

@@ -13,26 +13,26 @@ struct output {
 	struct stream *stream;
 	struct model *model;
 	struct export_set *exports;
-	struct store_writer *store; /* NULL: none is kept */
-	struct page *page;	    /* NULL: none is asked for */
+	struct store_writer *store; /* NULL: none */
+	struct page *page;	    /* NULL: no --html */
 	struct live *live;
-	struct output_top *top; /* NULL: not asked for */
+	struct output_top *top; /* NULL: not used */
 	struct node_view node;
 	struct output_sum sum;
 	struct output_seen seen;
 	struct table
-		*jobs; /* keys of those that count in seen, or did before us; NULL: nobody asks */
-	struct table *trains; /* pid -> itself, as of the last snapshot; NULL: nobody asks */
+		*jobs; /* keys of the jobs counted in seen, or by a predecessor; NULL: not needed */
+	struct table *trains; /* pid -> itself, as of the last snapshot; NULL: not needed */
 	FILE *plain;	      /* writes to plain_pipe */
 	struct log_pipe plain_pipe;
-	bool events; /* alone go there */
+	bool events; /* print events only */
 	int report_fd;
 	bool json, color, replaying, left, by_events;
 	int error;
 };
 
-/* The ways out that the options ask for. resume: behind what a predecessor wrote. 0 or -errno after
- * one line. */
+/* Opens the exports of the options. resume: continue after the output of a predecessor. Returns 0,
+ * or -errno after one line. */
 int output_open_exports(struct output *out, const struct options *o, bool resume);
 
 /* output_top.c: of out->top, which is not NULL; closed it may be. */

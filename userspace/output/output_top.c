@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf top without a service: its frames, of what our own probes see. */
+/* gp-bpf top without a service: frames from our own probes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 
 struct output_top {
 	struct top *view;	/* NULL: one frame, at the end */
-	struct top_ui ui;	/* of that one */
-	struct top_state state; /* likewise, the last */
+	struct top_ui ui;	/* for that frame */
+	struct top_state state; /* state for that frame, the last one */
 	struct buffer json;
 };
 
@@ -83,7 +83,7 @@ void output_top_close(struct output *out)
 		return;
 	if (t->view)
 		log_show(NULL, NULL);
-	else if (!out->json && *t->state.version) /* nothing was seen: why has been told */
+	else if (!out->json && *t->state.version) /* nothing was seen: the reason has been logged */
 		top_frame(&frame, &t->state, &t->ui, top_once_options());
 	if (frame.data && write(STDOUT_FILENO, frame.data, frame.len) < 0)
 		log_error("standard output: %s", strerror(errno));

@@ -22,7 +22,7 @@
 
 #define LINES_MAX 8 /* jobs whose step times are kept */
 #define PENDING_MAX                                                                                \
-	65536 /* steps of a process that no snapshot has shown yet: those before its lock */
+	65536 /* steps kept until a snapshot shows their process: before its loop is found */
 #define WIDTH_NS     1000000ull
 #define PIPE_WAIT_MS 2000
 
@@ -41,13 +41,13 @@ struct page {
 	struct line lines[LINES_MAX];
 	uint32_t nlines;
 	struct program_config program;
-	uint32_t pid; /* whose steps wait; 0: none do */
+	uint32_t pid; /* process whose steps are waiting; 0: none */
 	struct {
 		int64_t at_ns;
 		uint64_t step_ns;
 	} * pending;
 	uint32_t npending;
-	bool made; /* the file, which was not there, and has nothing in it yet */
+	bool made; /* we made the file, and it is still empty */
 	int error;
 };
 
@@ -62,8 +62,7 @@ static int page_fail(const char *file, int err)
 	return err;
 }
 
-/* To standard output, whose reader may take its time, or to a pipe, which is waited for wait_ms
- * (-1: always). */
+/* To standard output, without a time limit, or to a pipe: wait_ms for its reader (-1: no limit). */
 static int page_write_all(int fd, const char *data, size_t len, int wait_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -92,7 +91,7 @@ static int page_pipe_make(const char *file, const char *data, size_t len)
 	return close(fd) && !err ? -errno : err;
 }
 
-/* By a process of its own: a disk may never answer. */
+/* In a helper process, because a disk may never respond. */
 static int page_file_make(const char *file, const char *data, size_t len)
 {
 	struct file_writer_result result = {0};
@@ -117,7 +116,7 @@ static int page_file_make(const char *file, const char *data, size_t len)
 	return page_fail(file, err ? err : lost);
 }
 
-/* Whether it can be written; what is in it stays. */
+/* Checks that it can be written, without changing its content. */
 static int page_file_try(const char *file, bool *ret_made)
 {
 	struct file_writer *w;
@@ -125,7 +124,7 @@ static int page_file_try(const char *file, bool *ret_made)
 	struct stat st;
 
 	if (err == -ENOTSUP && !stat(file, &st) && S_ISFIFO(st.st_mode))
-		return 0; /* its reader would take our closing it for the end of the page */
+		return 0; /* the reader would take our closing for the end of the page */
 	if (!err) {
 		*ret_made = file_writer_made(w);
 		return page_fail(file, file_writer_close(w, FILE_WRITER_OPEN_MS));
@@ -227,7 +226,7 @@ static void page_pending_put(struct page *p)
 	p->pid = 0;
 }
 
-/* The same steps have a time here as in the store (store/intake.c). */
+/* Uses the same times of steps as the store (store/intake.c). */
 static void page_step_take(struct page *p, const struct fact *f)
 {
 	const struct step *st = &f->step->step;
@@ -252,7 +251,7 @@ void page_fact(struct page *p, const struct fact *f)
 	if (f->type == FACT_STEP)
 		page_step_take(p, f);
 	else if (f->type == FACT_RANK && f->state->state == STATE_ENDED)
-		table_take(p->seen, f->pid); /* the number may be another process's next */
+		table_take(p->seen, f->pid); /* the pid may be reused */
 }
 
 bool page_wants(const struct page *p)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.h - the page (--html) of a run that is watched or replayed: what it tells is collected in a
- * store of its own, in memory, and the times of its steps beside it; both are bounded, whatever
- * comes. */
+/* page.h - the HTML page (--html) of a live run or a replay: facts are collected in a store in
+ * memory, with the times of steps beside it; both are bounded. */
 #ifndef OUTPUT_PAGE_H
 #define OUTPUT_PAGE_H
 
@@ -12,20 +11,21 @@
 #include "userspace/report/story.h"
 
 struct page;
-/* Opens the file, so that what is wrong with its name shows at once. -errno after one line. */
+/* Opens the file at once, so that a wrong name is reported early. Returns 0, or -errno after one
+ * line. */
 int page_open(struct page **ret, const char *file);
 void page_fact(struct page *p, const struct fact *f);
-/* The fact before was of a process that no snapshot has shown: one is wanted now. */
+/* Whether the last fact was of a process that no snapshot has shown: then take one now. */
 bool page_wants(const struct page *p);
-/* wait: as store_writer_snapshot(). */
+/* wait: as in store_writer_snapshot(). */
 void page_snapshot(struct page *p, const struct snapshot *s, bool wait);
-/* Writes the page of the job that made most steps, and frees p; NULL is fine. 0 or -errno after one
- * line. */
+/* Writes the page of the job with the most steps, and frees p; NULL is fine. Returns 0, or -errno
+ * after one line. */
 int page_close(struct page *p);
-/* Without a word: there is nothing to be told of. */
+/* Frees p without writing or logging. */
 void page_drop(struct page *p);
 
-/* Writes a story as a page; file "-" is standard output. -errno after one line. */
+/* Writes a story as a page; file "-" is standard output. Returns 0, or -errno after one line. */
 int page_put(const char *file, const struct story *s);
 
 #endif
