@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answer as the goodput library's test vectors write it: what compares with the one compares
- * with the other. */
+/* The answer in the form of the goodput library's test vectors, so that tools can compare the
+ * two. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "userspace/base/json_text.h"
 #include "userspace/report/account.h"
 
-#define MAP_MAX	    400 /* steps; more are a digest */
+#define MAP_MAX	    400 /* steps; beyond it a hash of all */
 #define MAP_SAMPLES 100
 
 static void json_step(struct buffer *out, const struct goodput_step_time *t)
@@ -63,8 +63,7 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 
 	json_open(out, percent ? "badput_pct" : "unproductive_time_s", '{');
 	for (int i = 0; i < BADPUTS; i++) {
-		/* The library has no such names: a reader that knows only those sees them when they
-		 * say something. */
+		/* The library does not have these names: they only appear if they are not 0. */
 		bool ours = i == BADPUT_HANG || i == BADPUT_UNOBSERVED;
 
 		if (!(has & 1u << i) || (ours && value[i] == 0))
@@ -77,7 +76,7 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 	json_close(out, '}');
 }
 
-/* As Python writes an instant. */
+/* In Python's format of an instant. */
 static const char *account_json_instant_text(char out[EPOCH_TEXT_MAX + 8], int64_t us)
 {
 	char text[EPOCH_TEXT_MAX];
@@ -86,13 +85,14 @@ static const char *account_json_instant_text(char out[EPOCH_TEXT_MAX + 8], int64
 	return out;
 }
 
-/* Where the library raises, its error. */
+/* The error that the library raises. */
 static void json_error(struct buffer *out, const struct goodput_part *p)
 {
 	char message[256], from[EPOCH_TEXT_MAX + 8], to[EPOCH_TEXT_MAX + 8];
 	size_t len = strlen(p->error);
 
-	/* Its texts end with a full stop, but for the one that goes on with the window. */
+	/* The library's texts end with a full stop, except the one to which it appends the
+	 * window. */
 	if (len && p->error[len - 1] != '.' && !strcmp(p->error_type, "ValueError"))
 		snprintf(message, sizeof(message), "%s between %s and %s.", p->error,
 			 account_json_instant_text(from, p->from_us),
@@ -105,7 +105,7 @@ static void json_error(struct buffer *out, const struct goodput_part *p)
 	json_close(out, '}');
 }
 
-/* Whether there is more to say of p than its error: what can be answered all the same. */
+/* Whether p has an answer in addition to its error. */
 static bool json_answered(struct buffer *out, const struct goodput_part *p)
 {
 	if (!p->error)
@@ -130,7 +130,7 @@ static void json_deviation(struct buffer *out, const struct goodput_part *p)
 	json_close(out, '}');
 }
 
-/* What cumulative answers share. a: the whole job's, for its map of deviations; NULL: none. */
+/* Shared by cumulative answers. a: the whole job's, for its map of deviations; NULL: none. */
 static void json_cumulative(struct buffer *out, const struct goodput_part *p,
 			    const struct goodput_names *names, const struct goodput_answer *a)
 {

@@ -12,7 +12,7 @@
 #define COL_SHARE   55 /* right edge */
 #define COL_BAR	    57
 #define CELLS	    22
-#define TYPES_MAX   20 /* custom types that have a line each */
+#define TYPES_MAX   20 /* custom types that get a line */
 #define LARGEST_MAX 3
 
 #define LINE_TIME  58 /* right edge */
@@ -81,13 +81,13 @@ static const char *account_part_percent_text(char out[SPAN_TEXT_MAX], double pct
 		return "unknown";
 	if (pct > 0 && pct < 0.05)
 		return "<0.1 %";
-	if (pct < 100 && pct >= 99.95) /* all is a claim: keep it for when it is true */
+	if (pct < 100 && pct >= 99.95) /* "100 %" must mean all: cut instead of rounding up */
 		return ">99.9 %";
 	snprintf(out, SPAN_TEXT_MAX, "%.1f %%", pct);
 	return out;
 }
 
-/* Eighths of a cell: a share of one percent still shows. */
+/* In eighths of a cell, so that one percent is visible. */
 static void part_bar(struct canvas *c, int col, int cells, enum style st, double pct)
 {
 	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -112,7 +112,7 @@ static int account_part_row_order(const void *a, const void *b)
 	return x->id - y->id;
 }
 
-/* GOODPUT, and the badputs that are not nothing; what stands beside the sum is not among them. */
+/* GOODPUT, and the badputs that are not 0, without those that are not part of the sum. */
 static int part_rows(struct row rows[BADPUTS + 1], const struct goodput_part *p)
 {
 	int n = 0;
@@ -184,7 +184,7 @@ static void part_row(struct canvas *c, const struct row *r, double whole_s)
 static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
 		     const char *whole)
 {
-	/* Sums of doubles: what the goodput library's own arithmetic cannot tell from nothing. */
+	/* Rounding errors of the library's arithmetic count as 0. */
 	bool closed = fabs(p->residual_s) < 1e-4 + 1e-9 * fabs(whole_s);
 	char text[SPAN_TEXT_MAX];
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account_part.h - one part of an answer (the job, a window, an instant) as lines of the account's
- * text. */
+/* account_part.h - prints one part of an answer (the job, a window, an instant) as text. */
 #ifndef REPORT_ACCOUNT_PART_H
 #define REPORT_ACCOUNT_PART_H
 
@@ -10,16 +9,15 @@
 
 #define SPAN_TEXT_MAX 32
 
-/* Seconds as part of `whole` seconds, so that a column of them lines up: "12.5 s"; "2h 05m 09s"
- * where whole is an hour or more. */
+/* Seconds in a format that depends on `whole` seconds, so that a column lines up: "12.5 s"; "2h 05m
+ * 09s" if whole is an hour or more. Returns out. */
 const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole);
 
-/* Where the time of p went, GOODPUT first, then by size, with bars, and whether it adds up to
- * whole_s, which is called `whole`. */
+/* The table of p: GOODPUT first, then by size, with bars, and whether the sum equals whole_s, which
+ * has the name `whole`. */
 void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, const char *whole,
 		const char *title, const struct goodput_names *names);
-/* One line: what stands on the left, elapsed time, goodput and its bar; below it the largest
- * badputs. */
+/* One line: the text `left`, elapsed time, goodput and its bar; below it the largest badputs. */
 void part_line(struct canvas *c, const struct goodput_part *p, const char *left);
 
 #endif

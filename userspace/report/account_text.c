@@ -17,7 +17,7 @@
 
 #define COL_FACT	16
 #define SPARK_COLS	52
-#define DISRUPTIONS_MAX 20 /* that have a line each */
+#define DISRUPTIONS_MAX 20 /* disruptions that get a line */
 #define SILENT_S	60
 
 static const char *account_text_seconds_text(char out[WORD_MAX], double s)
@@ -66,7 +66,7 @@ static void account_text_head(struct canvas *c, const struct account_view *v)
 		canvas_put(c, STYLE_DIM, "; as the goodput library 0.2.3 counts");
 }
 
-/* Where the library raises, and what it would say. */
+/* The error that the library raises. */
 static void account_text_error(struct canvas *c, const struct goodput_part *p)
 {
 	if (!p->error)
@@ -79,7 +79,7 @@ static void account_text_error(struct canvas *c, const struct goodput_part *p)
 	canvas_put(c, STYLE_DIM, "  what follows is without its check");
 }
 
-/* Bits that order as the doubles do. */
+/* Bits that sort like the doubles. */
 static uint64_t account_text_order_bits(double s)
 {
 	uint64_t bits;
@@ -88,8 +88,8 @@ static uint64_t account_text_order_bits(double s)
 	return bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 
-/* The k-th shortest. By digits: no order of steps makes it slow, and sorting 100 000 of them would
- * be a tenth of the whole answer. */
+/* The k-th shortest time, by radix selection: sorting 100 000 steps would take a tenth of the whole
+ * answer. */
 static double account_text_nth_step_s(const struct goodput_step_time *t, size_t n, size_t k)
 {
 	uint64_t known = 0, mask = 0;
@@ -130,8 +130,8 @@ static void account_text_step_time(struct canvas *c, const struct goodput_answer
 		account_text_seconds_text(most, slowest->s), (long long)slowest->number);
 }
 
-/* All steps in at most SPARK_COLS columns, each the median of as many: one slow step hides none of
- * its neighbours. */
+/* All steps in at most SPARK_COLS columns, each a median of its steps, so that one slow step does
+ * not hide its neighbours. */
 static void account_text_spark(struct canvas *c, const struct goodput_answer *a)
 {
 	size_t n = a->step_time_count, each = (n + SPARK_COLS - 1) / SPARK_COLS, count;
@@ -325,7 +325,7 @@ static void account_text_warnings(struct canvas *c, const struct goodput_answer 
 	}
 }
 
-/* For terminals without UTF-8. Each character becomes one: columns stay where they are. */
+/* For terminals without UTF-8. Each character is replaced by one, so columns stay aligned. */
 static void account_text_to_ascii(struct buffer *b)
 {
 	static const struct {

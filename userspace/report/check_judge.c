@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_judge.c - by what steps can be found, as the model would: the ladder of markers, in the
- * order in which it prefers them; tiers as family_tier() has them. */
+/* check_judge.c - decides how steps can be found, by the same ladder of markers as the model, most
+ * preferred first; tiers as in family_tier(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,15 +15,14 @@ const char *check_state_name(const struct check_target *t, const struct check_pr
 }
 
 struct rung {
-	enum gp_role role, with; /* both must be there; with none: the first alone */
+	enum gp_role role, with; /* both are needed; with none: only the first */
 	bool anonymous;
-	bool nameless; /* executions of which neither names are told nor what goes from one to
-			  another */
+	bool nameless; /* programs whose names and data flow are unknown */
 	enum check_tier tier;
-	const char *text; /* %s: the probe's id */
+	const char *text; /* %s: ID of the probe */
 };
 
-/* Neuron tells no names of its programs, and a recorded graph has none. */
+/* Neuron does not show names of its programs, and a recorded graph has none. */
 static bool judge_nameless(const struct check_probe *p)
 {
 	return p->role == GP_ROLE_graph_launch ||
@@ -74,7 +73,7 @@ static const struct rung rungs[] = {
 	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); " BY_MARKER},
 };
 
-/* Programs have their names from where they are compiled; TensorFlow's functions in each run. */
+/* Programs get names when they are compiled; TensorFlow's functions show them in each run. */
 static void judge_late(const struct check_target *t, size_t n, const struct check_probe *by,
 		       struct check_verdict *ret)
 {
@@ -102,7 +101,7 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 			continue;
 		ret->tier = r->tier;
 		ret->by = by->id;
-		/* The texts are ours; the id is of a checked row. */
+		/* The formats are constants, and the ID is from a checked row. */
 		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s",
 			 (int)(strstr(r->text, "%s") - r->text), r->text, by->id,
 			 strstr(r->text, "%s") + 2);
@@ -117,7 +116,7 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 		      : "no step can be found: no library of a known runtime (known: gp-bpf probes)");
 }
 
-/* Names of features that lack, with what that costs or why, as far as they fit. */
+/* Names of missing features, with reason or consequence, as far as they fit. */
 static void check_judge_host_lacks(struct check_host_verdict *v, const struct check_host *h,
 				   bool required)
 {
@@ -126,7 +125,7 @@ static void check_judge_host_lacks(struct check_host_verdict *v, const struct ch
 	for (int i = 0; i < h->nfeatures && used < sizeof(v->text); i++) {
 		const struct feature *f = &h->features[i];
 
-		/* session is not used. */
+		/* "session" is not used. */
 		if (f->have || f->required != required || !strcmp(f->name, "session"))
 			continue;
 		used += (size_t)snprintf(v->text + used, sizeof(v->text) - used, "%s%s (%s)",

@@ -10,7 +10,7 @@
 #include "userspace/text/canvas.h"
 #include "userspace/report/check.h"
 
-#define COL_FACT 20 /* where a line that is too long continues */
+#define COL_FACT 20 /* where a wrapped line continues */
 
 static void check_text_open(struct canvas *c, int cols, bool color)
 {
@@ -36,8 +36,8 @@ static void check_text_feature(struct canvas *c, const struct feature *f)
 	canvas_put(c, STYLE_PLAIN, "; without it: %s", f->without);
 }
 
-/* What the kernel refuses under lockdown of mode confidentiality; mode integrity refuses nothing
- * that is used here. */
+/* Features that lockdown mode confidentiality blocks; mode integrity blocks none of those used
+ * here. */
 static bool check_text_feature_locked(const struct feature *f)
 {
 	static const char *const names[] = {"tracefs", "syscall_tp", "kernel_read", "file"};

@@ -35,7 +35,7 @@ static double compare_percent(double ratio)
 	return 100 * (ratio - 1);
 }
 
-/* Why there is no answer. */
+/* Why there is no result. */
 static const char *compare_lacking(const struct store_comparison *c)
 {
 	return c->own.is.minutes ? "no other run is as long" : "this run is too short";

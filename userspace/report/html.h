@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html.h - a story as one page: no script, no request to anywhere, charts as SVG, light and dark,
- * screen and paper. It is well-formed XML too. Every number of it that has a name in the JSON
- * object is a <data> with the same value. Bounded: its size does not grow with the length of the
- * run, but for lists (story.h). */
+/* html.h - a story as an HTML page: no script and no network requests; charts as SVG; for light and
+ * dark screens and for paper. It is also well-formed XML. Every number that has a name in the JSON
+ * object is a <data> element with the same value. The size does not grow with the length of the
+ * run, except for lists (story.h). */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 
@@ -11,7 +11,7 @@
 
 void html_report(struct buffer *out, const struct story *s);
 
-/* Appends text so that it is text, in an element or an attribute, whatever is in it. */
+/* Appends text, escaped for elements and attributes. */
 void html_text(struct buffer *out, const char *text);
 
 #endif

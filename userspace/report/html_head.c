@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a page. */
+/* The head of the page. */
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline: a lane for each kind of thing, so that none is told by its colour alone. */
+/* The timeline: a lane for each kind of item, so that colour is never the only distinction. */
 #include <string.h>
 
 #include "userspace/base/epoch.h"
@@ -7,13 +7,12 @@
 #include "userspace/report/html_private.h"
 
 #define LEAST_WIDE                                                                                 \
-	3.0 /* of a thing, in units of the chart: on a phone a unit is a third of a pixel */
+	3.0 /* width of an item in chart units: on a phone a unit is a third of a pixel */
 
 struct lane {
 	struct buffer *out;
 	const struct story *story;
-	bool taken[HTML_WIDE +
-		   1]; /* one thing to a unit: the page does not grow with their number */
+	bool taken[HTML_WIDE + 1]; /* one item in each unit, so that the page stays small */
 };
 
 static void html_line_lane_begin(struct lane *l, const char *name, uint64_t n)
@@ -33,7 +32,7 @@ static void html_line_lane_end(struct lane *l)
 	buffer_printf(l->out, "</svg></div>\n");
 }
 
-/* True: the title is to be written, and then html_line_thing_end(). */
+/* Returns true if the caller has to write the title, and then to call html_line_thing_end(). */
 static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, int64_t to_ns,
 			    bool low)
 {
@@ -129,7 +128,8 @@ static void html_line_trouble(struct lane *l)
 	html_line_lane_begin(l, "trouble", s->healths.count + s->healths.earlier);
 	for (uint32_t i = 0; i < s->healths.count; i++) {
 		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
-		bool hang = !strcmp(h->kind, "hang"); /* of others size_ns is not how long */
+		bool hang = !strcmp(h->kind,
+				    "hang"); /* for other kinds size_ns is not a duration */
 
 		if (!html_line_thing(l, "bad", h->at_ns,
 				     h->at_ns + (hang ? (int64_t)h->size_ns : 0), false))

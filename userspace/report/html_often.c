@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often a step took how long: a histogram on a logarithmic scale. */
+/* Histogram of step times, on a logarithmic scale. */
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 
-#define HIGH	  250 /* of the chart, in its own units */
+#define HIGH	  250 /* height of the chart in its own units */
 #define BARS_MAX  60
 #define TICKS	  5
 #define CUT_STEPS 100
@@ -19,9 +19,9 @@ uint64_t html_cut_ns(const struct sketch *t)
 
 struct bars {
 	const struct sketch *times;
-	uint32_t low, each, count; /* the first class; classes to a bar; bars */
-	uint32_t slots; /* places for bars: two more where a last one, apart, has what took far
-			   longer */
+	uint32_t low, each, count; /* first class; classes in a bar; number of bars */
+	uint32_t slots; /* positions of bars: two more if the last bar, set apart, has far longer
+			   times */
 	uint64_t steps[BARS_MAX + 2], most, over;
 	double over_from_ns;
 };
@@ -60,7 +60,7 @@ static double html_often_bars_edge_ns(const struct bars *b, uint32_t bar)
 	return sketch_class_ns(b->times, b->low + bar * b->each);
 }
 
-/* Classes are alike wide on a logarithmic scale, but for what lies within a power of two. */
+/* Classes have equal widths on a logarithmic scale, except within a power of two. */
 static double html_often_bar_place(const struct bars *b, double ns)
 {
 	uint32_t i = 0;

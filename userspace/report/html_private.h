@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_private.h - what the parts of a page share. buffer_printf() is for markup and numbers;
- * whatever comes from elsewhere goes through html_text(). */
+/* html_private.h - shared by the parts of a page. Use buffer_printf() for markup and numbers only;
+ * all other text goes through html_text(). */
 #ifndef REPORT_HTML_PRIVATE_H
 #define REPORT_HTML_PRIVATE_H
 
 #include "userspace/report/html.h"
 #include "userspace/text/words.h"
 
-#define HTML_WIDE 1000 /* of charts, in their own units; they are as wide as there is room */
+#define HTML_WIDE 1000 /* width of charts in their own units; they are scaled to the page */
 
 extern const char html_style[];
 
-/* A number and how it is shown: <data class="name" value="...">shown</data>. */
+/* A number and its text: <data class="name" value="...">shown</data>. */
 void html_data(struct buffer *out, const char *name, uint64_t value, const char *shown);
-void html_duration(struct buffer *out, const char *name, uint64_t ns); /* 0 is 0, not unknown */
+void html_duration(struct buffer *out, const char *name, uint64_t ns); /* 0 means 0, not unknown */
 void html_count(struct buffer *out, const char *name, uint64_t n);     /* "12 345" */
-/* <time>: UTC, to the second. */
+/* <time>: UTC, in seconds. */
 void html_time(struct buffer *out, int64_t ns);
-/* Section with a heading; id is a literal. */
+/* A section with a heading; id is a literal. */
 void html_section(struct buffer *out, const char *id, const char *heading);
 void html_section_end(struct buffer *out);
-/* Place of an instant in the story's time, 0 to HTML_WIDE. */
+/* Position of an instant in the story's time, 0 to HTML_WIDE. */
 double html_at(const struct story *s, int64_t ns);
 /* Labels below a chart over the story's time. */
 void html_clock(struct buffer *out, const struct story *s);
 
-/* "31.2 ms" of a time that was computed: it may be beyond what an integer holds. */
+/* "31.2 ms" of a computed time, which may exceed an integer. */
 const char *html_about(char out[WORD_MAX], double ns);
 
-/* html_often.c: beyond it are the few steps that took far longer than the others; the greatest
- * time: there are none. */
+/* html_often.c: the time above which steps are shown apart, because few took far longer than the
+ * others; the greatest time if there are none. */
 uint64_t html_cut_ns(const struct sketch *t);
 
 /* html_head.c, html_waterfall.c, html_line.c (timeline), html_step.c, html_often.c,
  * html_table.c */
 void html_head(struct buffer *out, const struct story *s);
 void html_waterfall(struct buffer *out, const struct story *s);
-/* html_worth.c: nothing where it is not known. */
+/* html_worth.c: these append nothing if the figures are unknown. */
 void html_worth_cards(struct buffer *out, const struct story *s);
 void html_rates(struct buffer *out, const struct story *s);
 void html_worth(struct buffer *out, const struct story *s);

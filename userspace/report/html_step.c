@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Step time over the run, on a logarithmic scale: a step that took a hundred times as long and a
- * change of some percent are both seen. */
+/* Step time over the run, on a logarithmic scale, which shows both a step that took a hundred times
+ * as long and a change of some percent. */
 #include <math.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 
-#define HIGH	 250 /* of the chart, in its own units */
+#define HIGH	 250 /* height of the chart in its own units */
 #define TICKS	 5
-#define UPPER_AT 0.75 /* at a tick */
+#define UPPER_AT 0.75 /* its position at a tick */
 #define GAP_MIN                                                                                    \
-	4 /* columns without a step that end a line; more where steps are longer than columns */
+	4 /* columns without a step that break the line; more if steps are longer than columns */
 
-/* Where few steps took far longer than all others, those have the upper quarter to themselves. */
+/* If few steps took far longer than all others, the upper quarter is reserved for them. */
 struct scale {
-	double low, cut, high; /* logarithms; cut >= high: there is none */
+	double low, cut, high; /* logarithms; cut >= high: not divided */
 };
 
 static double html_step_place(const struct scale *c, double ns)
@@ -30,7 +30,7 @@ static double html_step_place(const struct scale *c, double ns)
 	return HIGH * (1 - (at < 0 ? 0 : at > 1 ? 1 : at));
 }
 
-/* The time at a height, 0 to 1. */
+/* The time at a height from 0 to 1. */
 static double html_step_time_at(const struct scale *c, double at)
 {
 	if (c->cut >= c->high)
@@ -40,7 +40,7 @@ static double html_step_time_at(const struct scale *c, double at)
 	return exp(c->cut + (at - UPPER_AT) / (1 - UPPER_AT) * (c->high - c->cut));
 }
 
-/* A little room around all of it; never narrower than 10 %. */
+/* With a margin; at least 10 % high. */
 static struct scale html_step_scale_of(const struct sketch *t, uint64_t min_ns, uint64_t max_ns)
 {
 	struct scale c = {.low = log(min_ns ? (double)min_ns : 1),
@@ -92,7 +92,7 @@ static double html_step_column_at(const struct story *s, uint32_t i)
 	return html_at(s, s->curve->from_ns + (int64_t)(i * s->curve->width_ns));
 }
 
-/* Least to greatest of each column, as one path. */
+/* The range of each column from minimum to maximum, as one path. */
 static void html_step_bands(struct buffer *out, const struct story *s, const struct scale *c)
 {
 	buffer_printf(out, "<path class=\"band\" d=\"");
@@ -130,7 +130,7 @@ static void html_step_medians(struct buffer *out, const struct story *s, const s
 		buffer_printf(out, "%c%.1f %.1f", any && i - last <= gap ? 'L' : 'M',
 			      (html_step_column_at(s, i) + html_step_column_at(s, i + 1)) / 2,
 			      html_step_place(c, (double)sketch_quantile(t, 0.5)));
-		buffer_printf(out, "h.1"); /* a point by itself is seen too */
+		buffer_printf(out, "h.1"); /* makes a single point visible */
 		last = i;
 		any = true;
 	}

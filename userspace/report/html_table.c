@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables: disruptions, runs, ranks, notes; and what to know of the numbers. */
+/* Tables: disruptions, runs, ranks, notes; and caveats about the numbers. */
 
 #include "userspace/base/plural.h"
 #include "userspace/model/time/ledger.h"
@@ -26,7 +26,7 @@ static void table_end(struct buffer *out)
 	buffer_printf(out, "</tbody></table></div>\n");
 }
 
-/* A cell of a duration; STORE_NONE: not known. */
+/* A cell with a duration; STORE_NONE: unknown. */
 static void html_table_cell_ns(struct buffer *out, const char *name, int64_t ns, bool estimated)
 {
 	buffer_printf(out, "<td class=\"n\">");
@@ -48,7 +48,7 @@ static void html_table_cell_text(struct buffer *out, const char *text)
 
 /* ---- disruptions ----------------------------------------------------------------------------- */
 
-/* The bucket that most of the recovery went to. */
+/* The bucket with most of the recovery time. */
 static void html_table_split_words(struct buffer *out, const struct store_disruption *d)
 {
 	int most = -1;

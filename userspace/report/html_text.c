@@ -20,7 +20,7 @@ void html_text(struct buffer *out, const char *text)
 
 	for (; len; text += n, len -= n) {
 		n = utf8_decode(text, len, &c);
-		/* XML has no word for controls, nor for U+FFFE and U+FFFF. */
+		/* XML cannot represent control characters, U+FFFE and U+FFFF. */
 		if (!n || utf8_columns(c) < 0 || (c & 0xfffe) == 0xfffe) {
 			n = n ? n : 1;
 			buffer_add(out, "\xef\xbf\xbd", 3);
@@ -70,7 +70,7 @@ void html_count(struct buffer *out, const char *name, uint64_t n)
 	for (int i = 0; i < len; i++) {
 		if (i && (len - i) % 3 == 0) {
 			memcpy(shown + at, "\xe2\x80\xaf",
-			       3); /* narrow, and no line breaks there */
+			       3); /* a narrow space without line break */
 			at += 3;
 		}
 		shown[at++] = digits[i];

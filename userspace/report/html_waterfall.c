@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The waterfall: elapsed time, less each kind of time that made no progress, is goodput. */
+/* The waterfall chart: elapsed time, minus each kind of time without progress, is goodput. */
 #include "userspace/model/time/ledger.h"
 #include "userspace/report/html_private.h"
 
-#define LEAST_WIDE 3.0 /* what is there is seen, on a phone too */
+#define LEAST_WIDE 3.0 /* minimum width, to be visible on a phone */
 
 static const char *html_waterfall_bucket_class(int id)
 {
@@ -70,7 +70,7 @@ void html_waterfall(struct buffer *out, const struct story *s)
 		out,
 		"<p class=\"dim small\">From all of the time down to goodput; shares are of what was observed.</p>\n<ul class=\"falls\">\n");
 	html_waterfall_bar(out, "elapsed", "", "elapsed", 0, elapsed_ns, elapsed_ns, "");
-	/* First what is no share of it, then the largest. */
+	/* First UNOBSERVED, which is not part of the shares, then the largest. */
 	for (int i = 0; i < n; i++) {
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			continue;

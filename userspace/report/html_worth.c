@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the job got done in a second, and what its accelerators' time went to and costs; absent
- * where it is not known. */
+/* Throughput, and where accelerator time went and what it costs; left out if unknown. */
 #include <stdio.h>
 
 #include "userspace/report/html_private.h"
@@ -8,7 +7,7 @@
 
 #define NS_PER_HOUR 3600e9
 #define TEXT	    64
-#define LEAST	    0.0001 /* hours or money: what is there is told */
+#define LEAST	    0.0001 /* hours or money; a smaller value is shown as less than this */
 
 static double html_worth_accelerator_time(const struct story *s)
 {
@@ -123,7 +122,7 @@ static void html_worth_rate(struct buffer *out, const char *name, const struct p
 	buffer_printf(out, "</tr>\n");
 }
 
-/* Which accelerators, and how the goodputs multiply. */
+/* The accelerators, and the product of the goodputs. */
 static void html_worth_rate_words(struct buffer *out, const struct story *s)
 {
 	const struct program_config *c = &s->program;
@@ -204,7 +203,7 @@ static void worth_row(struct buffer *out, const struct story *s, const char *lab
 	buffer_printf(out, "</tr>\n");
 }
 
-/* The bucket with the most that is not told yet; goodput goes first. BUCKETS_EXPORTED: no more. */
+/* The largest bucket not yet shown; goodput goes first. BUCKETS_EXPORTED: none is left. */
 static int worth_next(const struct story *s, bool shown[BUCKETS_EXPORTED])
 {
 	int most = BUCKETS_EXPORTED;

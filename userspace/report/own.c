@@ -14,7 +14,7 @@
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* The largest first; returns how many there are. */
+/* Sorts them, the largest first; returns their number. */
 static uint32_t own_ranges_sort(const struct loop_view *l, const struct share_part **ret)
 {
 	uint32_t n = l->ranges.nparts;
@@ -29,7 +29,7 @@ static uint32_t own_ranges_sort(const struct loop_view *l, const struct share_pa
 	return n;
 }
 
-/* Mean time over the steps that have it. */
+/* Mean time over the steps that have this range. */
 static uint64_t own_part_ns(const struct share_part *p)
 {
 	return p->steps ? p->ns / p->steps : 0;
@@ -49,7 +49,7 @@ void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct
 	uint32_t n = l->time.count ? own_ranges_sort(l, part) : 0;
 
 	for (uint32_t i = 0; i < n && i < RANGES_SHOWN; i++) {
-		/* Room for a time, a share and how many steps had it. */
+		/* Room for a time, a share, and the number of steps. */
 		bool fresh = !i || c->col + canvas_width(part[i]->name) > cols - 40;
 
 		if (fresh) {
@@ -115,7 +115,7 @@ static void own_figure_put(struct canvas *c, const struct monitor_value *v)
 		canvas_put(c, isinf(v->value) ? STYLE_RED : STYLE_PLAIN, "%.6g", v->value);
 }
 
-/* Those of one Stat stand behind each other. */
+/* Figures of one Stat are adjacent. */
 static bool own_figure_first(const struct rank_view *r, uint32_t i)
 {
 	return !i || strcmp(r->monitor[i].name, r->monitor[i - 1].name) != 0;

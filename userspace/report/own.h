@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own.h - what a job tells of itself: ranges that it named, figures of its own monitoring. Nothing
- * is put where there is none. */
+/* own.h - data that a job provides about itself: named ranges, and figures of its own monitoring.
+ * Nothing is printed if there is none. */
 #ifndef REPORT_OWN_H
 #define REPORT_OWN_H
 
@@ -8,11 +8,11 @@
 #include "userspace/model/snapshot.h"
 #include "userspace/text/canvas.h"
 
-/* In the report: each begins a line with its name, and facts at that column, of lines that wide. */
+/* For the report: each line has the name first, and facts from that column on, up to that width. */
 void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct loop_view *l,
 		       int label, int cols);
 void own_report_figures(struct canvas *c, const struct rank_view *r, int label);
-/* In the live view: a line each. */
+/* For the live view: one line each. */
 void own_frame_ranges(struct canvas *c, const struct loop_view *l, int importance);
 void own_frame_figures(struct canvas *c, const struct rank_view *r, int importance);
 /* "ranges" of a loop, "monitor" of a rank. */

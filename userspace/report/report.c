@@ -12,7 +12,7 @@
 #include "userspace/report/report.h"
 #include "userspace/text/words.h"
 
-#define REPORT_RANKS 64 /* more are summed up in one line */
+#define REPORT_RANKS 64 /* further ranks are summed up in one line */
 
 static void report_head(struct canvas *c, const struct snapshot *s)
 {
@@ -79,7 +79,7 @@ static void report_hangs(struct canvas *c, const struct snapshot *s, const struc
 	canvas_put(c, STYLE_DIM, "%s", h->evidence);
 }
 
-/* Errors of its device and communicators, and whether the others wait for it. */
+/* Errors of the device and communicators, and whether the other ranks wait for this one. */
 static void report_health(struct canvas *c, const struct rank_view *r)
 {
 	const struct straggle_view *v = &r->straggle;
@@ -106,7 +106,7 @@ static void report_health(struct canvas *c, const struct rank_view *r)
 		   text_duration(size, v->size_ns), *v->phase ? ", " : "", v->phase);
 }
 
-/* in_job: told with its job. */
+/* in_job: shown with its job. */
 static void report_happened(struct canvas *c, const struct snapshot *s, const struct rank_view *r,
 			    bool in_job)
 {
@@ -189,7 +189,7 @@ static void report_late(struct canvas *c, const struct rank_view *r)
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
-/* For a job that is this rank alone. */
+/* For a job with only this rank. */
 static void report_alone(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	for (uint32_t i = 0; i < s->njobs; i++)
@@ -213,7 +213,7 @@ static void report_trainer(struct canvas *c, const struct snapshot *s, const str
 	report_overhead(c, s, r);
 }
 
-/* It works for a device, and nothing shows that it trains. */
+/* A process that uses a device, but does not seem to train. */
 static void report_counted(struct canvas *c, const struct rank_view *r, const struct loop_view *l)
 {
 	char text[WORD_MAX];

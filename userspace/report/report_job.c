@@ -138,7 +138,7 @@ static void report_disruptions(struct canvas *c, const struct snapshot *s, const
 	}
 }
 
-/* From the pod's making to the first process: no part of the time below. */
+/* From the creation of the pod to the first process; not part of the times below. */
 static void report_scheduling(struct canvas *c, const struct scheduling *s)
 {
 	static const char *const what[SCHEDULE_COUNT] = {
@@ -204,7 +204,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Empty: not known. */
+/* Appends nothing if unknown. */
 static void report_job_scheduling_json(struct buffer *out, const struct scheduling *s)
 {
 	json_open(out, "scheduling", '{');
@@ -289,7 +289,7 @@ void report_windows_json(struct buffer *out, const struct window_view *windows,
 	json_close(out, ']');
 }
 
-/* As text: a number of 64 bits is not every reader's. */
+/* As text, because some readers cannot parse 64-bit numbers. */
 void report_key_json(struct buffer *out, const char *name, uint64_t key)
 {
 	char text[20];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report as one JSON object; names as in the JSON lines. */
+/* The report as one JSON object, with the names of the JSON lines. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ static void report_json_rank_or_null(struct buffer *out, const char *key, int va
 	report_json_number_or_null(out, key, value >= 0, (uint64_t)value);
 }
 
-/* null: no step in it. */
+/* null: no steps. */
 static void json_times(struct buffer *out, const char *key, const struct times_view *t)
 {
 	if (!t->count) {
@@ -106,7 +106,7 @@ static void json_change(struct buffer *out, const struct change_view *c)
 	json_close(out, '}');
 }
 
-/* The last ones, oldest first. */
+/* The latest ones, oldest first. */
 static void json_recent(struct buffer *out, const struct loop_view *l)
 {
 	uint32_t first = l->recent > RECENT_TOLD ? l->recent - RECENT_TOLD : 0;
@@ -238,7 +238,8 @@ static void json_health(struct buffer *out, const struct rank_view *r)
 	json_close(out, '}');
 }
 
-/* From what a checkpoint that it read says; the job's disruptions say what came of that. */
+/* From the contents of the checkpoint that was read; its effect is shown with the job's
+ * disruptions. */
 static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
 {
 	if (!m->how) {
@@ -324,7 +325,7 @@ static void json_losses(struct buffer *out, const struct snapshot *s)
 	}
 }
 
-/* The command line that started gp-bpf: CMD of `run` and `record` is a command line, too. */
+/* The command line that started gp-bpf; for `run` and `record` it includes CMD's. */
 static void json_session(struct buffer *out, const char *text, bool masked)
 {
 	const char *command = masked ? strstr(text, " -- ") : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_loop.h - the part of the report on one loop: what ends its steps, their times, and what is
- * in them. */
+/* report_loop.h - the part of the report about one loop: the end of its steps, their times, and
+ * their parts. */
 #ifndef REPORT_REPORT_LOOP_H
 #define REPORT_REPORT_LOOP_H
 
@@ -10,11 +10,11 @@
 #define REPORT_COLS  100
 #define REPORT_LABEL 15 /* column where a fact begins */
 
-/* Columns of what is drawn: those of the terminal, at most REPORT_COLS. */
+/* Width in columns: that of the terminal, at most REPORT_COLS. */
 int report_cols(const struct canvas *c);
-/* A new line with its name; the fact comes next. */
+/* Begins a line with a name; its fact follows. */
 void report_field(struct canvas *c, const char *name);
-/* A name and its value, at its place of a table: four to a line, fewer where the terminal is
+/* A name and its value at a position of a table: four in a line, fewer if the terminal is
  * narrow. */
 void report_figure(struct canvas *c, int slot, const char *name, const char *value);
 void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_view *l);

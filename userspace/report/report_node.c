@@ -27,8 +27,8 @@ static void report_node_json_denied(struct buffer *out, const struct node_view *
 	json_close(out, ']');
 }
 
-/* Watched, and in no list of jobs: who serves, who waits for a job, who has only mapped a
- * library. */
+/* Watched processes that are in no list of jobs: servers, processes that wait for a job, and those
+ * that have only mapped a library. */
 static void report_node_json_quiet(struct buffer *out, const struct snapshot *s)
 {
 	const struct node_view *v = &s->node;

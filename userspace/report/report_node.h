@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_node.h - what the service that looks after a node knows of it, as a part of the report's
- * JSON. */
+/* report_node.h - what the service of a node knows about the node, in the JSON report. */
 #ifndef REPORT_REPORT_NODE_H
 #define REPORT_REPORT_NODE_H
 
 #include "userspace/base/buffer.h"
 #include "userspace/model/snapshot.h"
 
-/* Nothing where there is no such service. */
+/* Appends nothing if there is no such service. */
 void report_node_json(struct buffer *out, const struct snapshot *s);
 
 #endif

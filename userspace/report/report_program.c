@@ -106,8 +106,8 @@ static void program_accelerators_line(struct canvas *c, const struct program_con
 		canvas_put(c, STYLE_YELLOW, ", peak unknown; --accelerator or --peak-tflops says");
 }
 
-/* Of the time since its first pod was made, the share in which the job had its nodes. 0: unknown,
- * as it is where that of an outage is. */
+/* The share of time since its first pod was created in which the job had its nodes. 0: unknown,
+ * also if the share of an outage is. */
 static double program_scheduled_share(const struct job_view *j)
 {
 	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;
@@ -128,7 +128,7 @@ static double program_scheduled_share(const struct job_view *j)
 	return all_ns > 0 ? 1 - without_ns / all_ns : 0;
 }
 
-/* The factors that are known; one alone is no product. */
+/* The known factors; a single one is not shown. */
 static void program_goodputs(struct canvas *c, const struct job_view *j)
 {
 	const struct program_view *p = &j->program;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_program.h - how much a job gets done, and what its accelerators' time is worth. */
+/* report_program.h - the throughput of a job, and the cost of its accelerators' time. */
 #ifndef REPORT_REPORT_PROGRAM_H
 #define REPORT_REPORT_PROGRAM_H
 
@@ -8,19 +8,19 @@
 #include "userspace/text/canvas.h"
 #include "userspace/report/report_time.h"
 
-/* Throughput, MFU, the three goodputs; nothing where nobody said what a step is. */
+/* Throughput, MFU and the three goodputs; nothing if no option describes a step. */
 void report_program(struct canvas *c, const struct snapshot *s, const struct job_view *j);
-/* Columns of the table of time, where they were asked for and are known: *ret is what they are made
- * from. NULL: none. own_ns has BUCKET_COUNT places. */
+/* Data for the cost columns of the time table, if they are asked for and known; points to *ret.
+ * NULL: none. own_ns: BUCKET_COUNT elements. */
 const struct report_worth *report_worth_of_job(const struct snapshot *s, const struct job_view *j,
 					       struct report_worth *ret);
 const struct report_worth *report_worth_of_rank(const struct snapshot *s, const struct rank_view *r,
 						double *own_ns, struct report_worth *ret);
-/* Fields of a job in the report as JSON. */
+/* Fields of a job in the JSON report. */
 void report_program_json(struct buffer *out, const struct snapshot *s, const struct job_view *j);
 
 bool report_worth_asked(const struct program_config *cfg);
-/* "accelerator_seconds" and "cost", null where they are not known. */
+/* "accelerator_seconds" and "cost"; null if unknown. */
 void report_worth_json(struct buffer *out, const struct program_config *cfg,
 		       const double *accelerator_ns);
 

@@ -11,12 +11,12 @@
 #define COL_SHARE 60 /* right edge */
 #define COL_BAR	  63
 #define BAR_CELLS 32
-/* Column of accelerators, instead of the bar */
+/* Columns of accelerators, shown instead of the bar. */
 #define COL_HOURS   76 /* right edges */
 #define COL_COST    92
 #define NS_PER_HOUR 3600e9
 
-/* Eighths of a cell: a share of one percent still shows. */
+/* In eighths of a cell, so that one percent is visible. */
 static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
 {
 	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -46,7 +46,8 @@ static void report_worth_put(struct canvas *c, const struct report_worth *w, dou
 	canvas_right(c, canvas_scaled(c, COL_COST, COL_COST), style, text);
 }
 
-/* The cost of custom events is known for all of them together: it is divided by their time. */
+/* The cost of custom events is only known for all of them: it is divided in proportion to their
+ * times. */
 static double report_time_worth_of(const struct report_worth *w, const struct part *p,
 				   uint64_t custom_ns)
 {
@@ -71,7 +72,7 @@ static void time_row(struct canvas *c, const struct part *p, const struct ledger
 	canvas_put(c, STYLE_PLAIN, "%s", p->label);
 	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_PLAIN,
 		     clock_duration(time, WORD_MAX, p->ns));
-	/* What was not seen is no share of what was. */
+	/* UNOBSERVED time is not part of the shares. */
 	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), unseen ? STYLE_DIM : STYLE_PLAIN,
 		     unseen ? "beside it" : text_percent(share, p->ns, observed));
 	if (w)
@@ -81,7 +82,7 @@ static void time_row(struct canvas *c, const struct part *p, const struct ledger
 		time_bar(c, p, observed);
 }
 
-/* What the reference rank never did, and another one did. */
+/* Buckets in which other ranks have time, but the reference rank has none. */
 static void report_time_other_rows(struct canvas *c, const struct ledger_view *l,
 				   const struct report_worth *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_time.h - the table that says where the time went. */
+/* report_time.h - the table of where the time went. */
 #ifndef REPORT_REPORT_TIME_H
 #define REPORT_REPORT_TIME_H
 
@@ -7,9 +7,9 @@
 #include "userspace/model/time/program.h"
 #include "userspace/text/canvas.h"
 
-struct report_worth { /* two more columns: time of accelerators, and what it costs */
+struct report_worth {		      /* two more columns: accelerator time and its cost */
 	const double *accelerator_ns; /* by bucket */
-	double running_ns;	      /* part of that of OTHER: what runs now */
+	double running_ns;	      /* the part of OTHER that is still running */
 	const struct program_config *config;
 };
 

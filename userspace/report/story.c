@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* story.c - what a store knows of a job, put together for a report. */
+/* story.c - collects a job's data from the store for a report. */
 #include "userspace/report/story.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 struct reading {
 	struct story *story;
 	struct store *store;
-	int64_t run; /* whose ranks are kept */
+	int64_t run; /* the run whose ranks are kept */
 	uint32_t most;
 };
 
@@ -30,7 +30,7 @@ static int story_list_add(struct story_list *l, const void *item, size_t size)
 			return -ENOMEM;
 		l->at = at;
 	}
-	if (l->count == STORY_LIST) { /* a quarter at a time: cheap, however many there are */
+	if (l->count == STORY_LIST) { /* drop a quarter at a time: cheap for any number */
 		memmove(at, at + STORY_LIST / 4 * size, (STORY_LIST - STORY_LIST / 4) * size);
 		l->count -= STORY_LIST / 4;
 		l->earlier += STORY_LIST / 4;
@@ -44,7 +44,7 @@ static int64_t story_bounded_ns(int64_t ns)
 	return ns > BUCKET_NS_MAX ? BUCKET_NS_MAX : ns < -BUCKET_NS_MAX ? -BUCKET_NS_MAX : ns;
 }
 
-/* What a file holds may be anything: instants and durations of which two add up. */
+/* Values in a file may be anything: limit instants and durations so that two can be added. */
 static void story_clamp_ns(int64_t *ns)
 {
 	if (*ns == STORE_NONE)
@@ -55,7 +55,7 @@ static void story_clamp_ns(int64_t *ns)
 		*ns = STORY_NS_MAX;
 }
 
-/* ---- what a store tells ---------------------------------------------------------------------- */
+/* ---- data of the store ----------------------------------------------------------------------- */
 
 static bool story_outside_span(const struct story *s, int64_t from_ns, int64_t to_ns)
 {
@@ -97,7 +97,7 @@ static int story_take_rank(void *ctx, const struct store_rank *rank)
 
 	story_clamp_ns(&own.rank.start_ns);
 	story_clamp_ns(&own.rank.end_ns);
-	if (r->story->ranks.count == STORY_LIST) { /* by rank: the first ones are those to keep */
+	if (r->story->ranks.count == STORY_LIST) { /* ranks come in order: keep the first ones */
 		r->story->ranks.earlier++;
 		return 0;
 	}
@@ -146,7 +146,7 @@ static int story_take_checkpoint(void *ctx, const struct store_checkpoint *row)
 	return story_list_add(&s->checkpoints, c, sizeof(*c));
 }
 
-/* A slowdown is over when its rank is fast again, which is told by itself. */
+/* A slowdown ends when its rank is fast again, which is a row of its own. */
 static int story_take_health(void *ctx, const struct store_health *h)
 {
 	struct story_list *l = &((struct reading *)ctx)->story->healths;
@@ -178,7 +178,7 @@ static int story_take_mark(void *ctx, const struct store_note *n)
 	return story_note_add(&((struct reading *)ctx)->story->marks, n);
 }
 
-/* Those that touch a minute of the job's own time. */
+/* Exclusions that overlap a minute of the job's own time. */
 static int story_take_exclusion(void *ctx, const struct store_note *n)
 {
 	struct story *s = ((struct reading *)ctx)->story;
@@ -189,8 +189,8 @@ static int story_take_exclusion(void *ctx, const struct store_note *n)
 	return story_note_add(&s->exclusions, n);
 }
 
-/* As in the sums: a minute that an exclusion touches is none; of a longer span that is known only
- * as a whole all its step times are told. */
+/* As in the sums: a minute that an exclusion touches is excluded; longer spans whose step times are
+ * only known as a whole are included. */
 static bool story_is_left_out(const struct story *s, int64_t from_ns, int64_t to_ns)
 {
 	bool out = false;
@@ -213,10 +213,10 @@ static int story_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 	return 0;
 }
 
-/* ---- what comes of it ------------------------------------------------------------------------ */
+/* ---- derived figures ------------------------------------------------------------------------- */
 
-/* Custom events by type, as far as a ledger tells them apart; together never more than their bucket
- * has. */
+/* Custom events by type, as far as the ledger separates them; their sum never exceeds the
+ * bucket. */
 static void story_types_make(const struct store *st, const struct sums *from, struct ledger_view *l,
 			     struct type_names *names)
 {
@@ -224,7 +224,7 @@ static void story_types_make(const struct store *st, const struct sums *from, st
 	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
 	const char *name;
 
-	l->ntypes = 1; /* the rest */
+	l->ntypes = 1; /* all others */
 	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS && l->ntypes < LEDGER_TYPES; i++) {
 		uint64_t ns = story_bounded_ns(from->ns[i]) > 0
 				      ? (uint64_t)story_bounded_ns(from->ns[i])
@@ -245,8 +245,9 @@ static void story_types_make(const struct store *st, const struct sums *from, st
 	l->types[0].ns = left_ns;
 }
 
-/* Buckets that this version has no name for are named events; what was moved out of the span by
- * what came after it is taken from what may be anything. Elapsed stays the sum. */
+/* Buckets unknown to this version become custom events. A bucket is negative if later facts moved
+ * its time out of the span: the difference is taken from other buckets, so that the sum remains the
+ * elapsed time. */
 static void story_ledger_make(const struct sums *from, struct ledger_view *l)
 {
 	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
@@ -313,7 +314,7 @@ uint64_t story_ideal_ns(const struct sketch *t)
 	qsort(away, t->used, sizeof(away[0]), story_by_value);
 	for (i = 0; i < t->used && seen < (t->count + 1) / 2; i++)
 		seen += away[i].count;
-	/* A class is no narrower than what it may be off by. */
+	/* The spread cannot be smaller than the error of a class. */
 	limit = median + 3 * fmax(i ? away[i - 1].value : 0, median * sketch_error(t));
 	if (limit >= (double)t->max_ns)
 		return t->sum_ns / t->count;

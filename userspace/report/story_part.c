@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a story in words: what ended, what was saved, what went wrong. */
+/* Describes parts of a story: ends, checkpoints, trouble. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "userspace/text/words.h"
 
 #define LABEL	 15
-#define LISTED	 16 /* rows of a list; all are in the JSON object */
+#define LISTED	 16 /* rows of a list; the JSON object has all */
 #define COL_WHEN 4
 #define COL_WHAT 25
 #define COL_STEP 69 /* right edges */
@@ -46,7 +46,7 @@ static void story_text_when(struct canvas *c, int64_t ns)
 	canvas_at(c, COL_WHAT);
 }
 
-/* Where a list that has more begins; says so. */
+/* The index of the first row to show; prints how many were skipped. */
 static uint32_t story_text_first_shown(struct canvas *c, const struct story_list *l)
 {
 	if (l->count > LISTED || l->earlier)
@@ -192,7 +192,7 @@ static void story_text_disruptions(struct canvas *c, const struct story *s)
 		story_text_disruption(c, STORY_AT(s->disruptions, struct store_disruption, i));
 }
 
-/* The restores, and the last save: of the others the sums say enough. */
+/* The restores and the last save; the sums cover the others. */
 static void story_text_checkpoint_rows(struct canvas *c, const struct story *s)
 {
 	char text[WORD_MAX], words[96];
@@ -340,7 +340,7 @@ static void story_text_ranks(struct canvas *c, const struct story *s)
 	}
 }
 
-/* Lines of words, none broken in the middle. */
+/* Prints words without breaking them. */
 static void story_text_put_words(struct canvas *c, const char *text)
 {
 	int room = report_cols(c) - COL_WHEN;

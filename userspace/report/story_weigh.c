@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which slowdowns are worth a line: where much else runs on a machine there are many, of some steps
- * each. */
+/* Marks slowdowns of little cost: on a busy machine there are many, of some steps each. */
 #include <string.h>
 
 #include "userspace/report/story.h"
 
-/* The slowdown that ended there. */
+/* The slowdown that ended with that row. */
 static struct store_health *story_slowdown_start(const struct story *s, uint32_t end)
 {
 	struct store_health *all = s->healths.at;
@@ -16,7 +15,7 @@ static struct store_health *story_slowdown_start(const struct story *s, uint32_t
 	return NULL;
 }
 
-/* A step of a usual length took size_ns more, all the while. */
+/* Each step of usual length took size_ns longer during the slowdown. */
 static double story_weigh_cost_ns(const struct story *s, const struct store_health *end)
 {
 	double usual_ns = (double)sketch_quantile(&s->totals.times, 0.5),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report must say beside its numbers: what is estimated, and what was not observed. */
+/* The caveats of a report: what is estimated, and what was not observed. */
 #include <stdarg.h>
 #include <stdio.h>
 
