@@ -34,7 +34,7 @@ void canvas_line(struct canvas *c, int importance)
 {
 	if (c->lines)
 		buffer_add(&c->text, "\n", 1);
-	if (c->lines == CANVAS_LINES) /* what comes now is written over the last line */
+	if (c->lines == CANVAS_LINES) /* full: further lines overwrite the last one */
 		c->text.len = c->start[--c->lines];
 	c->start[c->lines] = c->text.len;
 	c->weight[c->lines] = importance;
@@ -53,7 +53,8 @@ static void canvas_pad(struct canvas *c)
 	}
 }
 
-/* One character. Spaces wait until something follows them: none may end a line. */
+/* Appends a character. Spaces are kept back until a character follows, so that no line ends with
+ * them. */
 static void canvas_char(struct canvas *c, const char *s, size_t len, int width, const char *code,
 			bool *open)
 {
@@ -89,7 +90,7 @@ int canvas_width(const char *text)
 	return width;
 }
 
-/* The last word goes to a new line; one that fills its line alone is divided. */
+/* Moves the last word to a new line; a word that fills the line alone is divided. */
 static void canvas_continue(struct canvas *c)
 {
 	size_t from = c->break_at + (size_t)c->break_pad, len = c->text.len - from;
@@ -173,7 +174,7 @@ void canvas_right(struct canvas *c, int col, enum style st, const char *text)
 	canvas_text(c, st, text);
 }
 
-/* The line to go first: the least important one, of several the last. -1: none is left. */
+/* The line to drop next: the least important one, of several the last. -1: none is left. */
 static int canvas_least(const struct canvas *c)
 {
 	int least = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* curve.h - step times over a run of any length, in fixed memory: CURVE_COLUMNS columns of time,
- * which become twice as wide whenever they do not reach. Each keeps least, greatest and quantiles
- * of its steps, so a single slow step among a million is still there. Pure. Times in ns. */
+ * whose width doubles when the run exceeds them. Each keeps minimum, maximum and quantiles of its
+ * steps, so that a single slow step among a million remains visible. Pure. Times in ns. */
 #ifndef TEXT_CURVE_H
 #define TEXT_CURVE_H
 
@@ -12,19 +12,18 @@
 #define CURVE_COLUMNS 1024
 
 struct curve {
-	int64_t from_ns;   /* where the first column begins */
+	int64_t from_ns;   /* begin of the first column */
 	uint64_t width_ns; /* of a column */
-	uint32_t used;	   /* columns up to the last that holds something */
-	uint64_t count;	   /* steps; 0: from_ns is not known yet */
+	uint32_t used;	   /* number of columns up to the last one with steps */
+	uint64_t count;	   /* steps; 0: from_ns is not set yet */
 	struct sketch at[CURVE_COLUMNS];
 };
 
-/* Zeroed memory and this: no steps. width_ns: of a column at first; at least 1. */
+/* Call on zeroed memory. width_ns: initial width of a column; at least 1. */
 void curve_init(struct curve *s, uint64_t width_ns);
-/* A step that ended at at_ns. One that ended before the first that was added counts to its
- * column. */
+/* Adds a step that ended at at_ns. A step before the first column is added to that. */
 void curve_add(struct curve *s, int64_t at_ns, uint64_t step_ns);
-/* Steps of which no more is known than when they ended and how long they took. */
+/* Adds steps of which only the end and the distribution of times are known. */
 void curve_merge(struct curve *s, int64_t at_ns, const struct sketch *times);
 
 #endif

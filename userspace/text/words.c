@@ -53,7 +53,8 @@ const char *text_percent(char out[WORD_MAX], uint64_t part, uint64_t whole)
 		return "0 %";
 	if (percent < 0.1)
 		return "<0.1 %";
-	if (part < whole && percent >= 99.95) /* all is a claim: keep it for when it is true */
+	if (part < whole &&
+	    percent >= 99.95) /* "100 %" must mean all: cut instead of rounding up */
 		return ">99.9 %";
 	snprintf(out, WORD_MAX, "%.1f %%", percent);
 	return out;
@@ -156,7 +157,7 @@ void text_apportion(const struct part *parts, int nparts, int cells, int *ret_ce
 			ret_cells[i] = 1;
 		given += ret_cells[i];
 	}
-	/* What rounding gave too much or too little is the largest part's. */
+	/* The largest part absorbs rounding differences. */
 	while (nparts && given != cells) {
 		most = 0;
 		for (int i = 1; i < nparts; i++)
@@ -196,7 +197,7 @@ const char *text_fate(char *out, size_t len, const struct rank_view *r)
 	return out;
 }
 
-/* While this rank waited, others of its job may have known why. */
+/* Names other ranks of the job whose state may explain why this rank waited. */
 static void text_culprits(char *out, size_t len, const struct snapshot *s,
 			  const struct rank_view *r)
 {
@@ -267,8 +268,7 @@ const char *text_windows(char *out, size_t len, const struct rank_view *r)
 	return at ? out : NULL;
 }
 
-/* What the state of a process that goes through cycles says can be done about it. NULL: there is
- * none. */
+/* Advice from the state of a process that shows only cycles. NULL: there is none. */
 static const char *text_cycle_hint(const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -285,7 +285,7 @@ static const char *text_cycle_hint(const struct snapshot *s)
 	return NULL;
 }
 
-/* The last process that ended with a failure. NULL: none did. */
+/* The last process that failed. NULL: none did. */
 static const struct rank_view *text_failed_rank(const struct snapshot *s)
 {
 	const struct rank_view *found = NULL;
@@ -381,7 +381,7 @@ const char *text_losses(char *out, size_t len, const struct snapshot *s)
 	return at ? out : "none";
 }
 
-/* What the budget took of one group of a runtime, at present or for a while. */
+/* Lists what the limit has switched off in one group of a runtime, at present or for a while. */
 static bool text_group_taken(const struct snapshot *s, const struct attach_view *of,
 			     const char **ret_word)
 {
@@ -439,8 +439,8 @@ uint64_t text_phase_rest_ns(const struct loop_view *l)
 	return whole_ns > known_ns ? whole_ns - known_ns : 0;
 }
 
-/* The letters of options after which a program gets code or data instead of a script; NULL: it runs
- * no scripts. */
+/* Letters of options after which a program gets code or data instead of a script; NULL: it does not
+ * run scripts. */
 static const char *text_code_options(const char *word, size_t len)
 {
 	static const struct {
@@ -472,7 +472,7 @@ static bool text_option_is_code(const char *word, size_t len, const char *option
 	return len == 1 || strcspn(word, options) < len;
 }
 
-/* The script of a command line whose program has `first` bytes; *ret_len 0: none. */
+/* The script of a command line whose program name has `first` bytes; *ret_len 0: none. */
 static const char *text_script_of(const char *text, size_t first, size_t *ret_len)
 {
 	const char *shell = text_code_options(text, first), *word = text + first;
@@ -484,7 +484,7 @@ static const char *text_script_of(const char *text, size_t first, size_t *ret_le
 		*ret_len = len;
 		if (shell && text_option_is_code(word, len, shell))
 			break;
-		/* -m, -W and -X have a value, of which a module is shown. */
+		/* -m, -W and -X have a value; a module (-m) is shown. */
 		if (*word == '-')
 			value = shell && len == 2 && strchr("WX", word[1]);
 		else if (value || memchr(word, '=', len))
