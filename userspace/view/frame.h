@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.h - one frame of the live view with a chosen rank; live_frame() is this with frame_first().
- * Pure. */
+/* frame.h - draws one frame of the live view with a selected rank; live_frame() selects
+ * frame_first(). Pure. */
 #ifndef VIEW_FRAME_H
 #define VIEW_FRAME_H
 
@@ -12,13 +12,12 @@
 
 struct frame_options {
 	int cols, rows;
-	uint32_t selected; /* index into the snapshot's ranks; too large: the last */
+	uint32_t selected; /* index into the snapshot's ranks; if too large: the last one */
 	bool color;
 	const char *log; /* may be NULL */
 };
 
-/* The process that is shown while nobody has chosen one: the first that trains and lives, else the
- * last to live. */
+/* The default selection: the first living process that trains, else the last living one. */
 uint32_t frame_first(const struct snapshot *s);
 void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o);
 

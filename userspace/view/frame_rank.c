@@ -225,14 +225,13 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 	char text[WORD_MAX], recent[128];
 
 	n = text_parts(parts, l, &s->types);
-	/* The running step is always a bit of something: as long as it is small it would only
-	 * flicker. */
+	/* The running part of a step is always small: showing it would only flicker. */
 	for (int i = 0; i < n; i++)
 		if (parts[i].id == PART_RUNNING && parts[i].ns < observed / 100)
 			memmove(&parts[i], &parts[i + 1], (size_t)(--n - i) * sizeof(*parts));
 	if (!n)
 		return;
-	/* The bar is of what was observed, as the percentages are. */
+	/* The bar shows observed time, as the percentages do. */
 	for (int i = 0; i < n; i++) {
 		seen[i] = parts[i];
 		if (seen[i].id == BUCKET_UNOBSERVED)

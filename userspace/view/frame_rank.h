@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_rank.h - the parts of a frame that are about one rank. */
+/* frame_rank.h - the parts of a frame about one rank. */
 #ifndef VIEW_FRAME_RANK_H
 #define VIEW_FRAME_RANK_H
 
 #include "userspace/model/snapshot.h"
 #include "userspace/text/canvas.h"
 
-/* What a line is worth when there is not room for all. */
+/* Importance of lines, for when there is not enough room. */
 enum worth {
 	WORTH_ALWAYS,
 	WORTH_MAIN,
@@ -21,7 +21,7 @@ enum worth {
 void frame_loops(struct canvas *c, const struct rank_view *r, int rows);
 void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_view *r);
 
-/* A word for the state, in its colour. */
+/* Prints the state as a word in its colour. */
 void frame_state(struct canvas *c, const struct step_state *st);
 
 #endif

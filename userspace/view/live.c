@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live view: which process is shown, on a terminal. */
+/* The live view on a terminal, and the selection of a process. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct live {
 	struct terminal *terminal;
-	bool chosen; /* by a key: stays with that process */
+	bool chosen; /* selected by key: stays with that process */
 	uint32_t pid;
 	uint64_t start_ns;
 	struct snapshot *shown;
@@ -96,7 +96,7 @@ int live_key(struct live *l)
 			i += 2;
 		} else if (in[i] == 'k' || in[i] == 'j') {
 			live_move(l, in[i] == 'k' ? -1 : 1);
-		} else if (key != 'q') { /* typed ahead of other keys, it still ends */
+		} else if (key != 'q') { /* 'q' ends even if other keys follow it */
 			key = in[i];
 		}
 	}

@@ -65,7 +65,7 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 	spark_row(c, &sp, 0, 1);
 }
 
-/* A window of the list around the chosen one. */
+/* Shows the part of the list around the selected one. */
 static void frame_ranks(struct canvas *c, const struct snapshot *s, uint32_t selected, int rows)
 {
 	uint32_t room = rows / 3 > 3 ? (uint32_t)rows / 3 : 3, first;
@@ -101,7 +101,7 @@ static void frame_identity(struct canvas *c, const struct rank_view *r)
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
 }
 
-/* Why it does not get on, while it does not. */
+/* Why the process makes no progress at present. */
 static void frame_hang(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	char text[256], took[WORD_MAX];
@@ -152,7 +152,7 @@ static void frame_events(struct canvas *c, const struct snapshot *s, const struc
 	}
 }
 
-/* Lately rather than ever: what it costs now is the question here. */
+/* The present overhead, not that since the start. */
 static void frame_overhead(struct canvas *c, const struct rank_view *r)
 {
 	const struct overhead_view *o = &r->overhead;
@@ -217,7 +217,7 @@ static void frame_nothing(struct canvas *c, const struct snapshot *s)
 	canvas_put(c, STYLE_DIM, "%s", hint);
 }
 
-/* A process without a loop has no goodput to speak of. */
+/* A process without a loop has no goodput. */
 static void frame_quiet(struct canvas *c)
 {
 	canvas_line(c, WORTH_MAIN);
@@ -244,7 +244,7 @@ uint32_t frame_first(const struct snapshot *s)
 	return at;
 }
 
-/* Over all its runs; of a job of one run without trouble the process says it all. */
+/* Over all runs; left out if a single run without trouble makes it equal to the process's lines. */
 static void frame_job(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	const struct job_view *j = report_job_of(s, r);

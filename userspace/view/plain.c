@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain lines, for a pipe or a log: what changed, and how it goes. */
+/* Plain lines for a pipe or a log: changes and progress. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +13,7 @@
 #define PLAIN_PERIOD_NS 10000000000ull
 #define PLAIN_TEXT_MAX	256
 
-/* A process that a person can tell apart from others: "12:00:03 rank 0 pid 4242". */
+/* Identifies a process for people: "12:00:03 rank 0 pid 4242". */
 static void plain_head(FILE *out, const char *when, int rank, uint32_t pid)
 {
 	fputs(when, out);
@@ -197,7 +197,7 @@ static void plain_loop(FILE *out, const char *when, const struct rank_view *r,
 
 void plain_snapshot(FILE *out, const struct snapshot *s)
 {
-	/* The one thing remembered between calls; the view is single-threaded. */
+	/* Kept between calls; the view is single-threaded. */
 	static uint64_t last_ns;
 	char when[WORD_MAX];
 

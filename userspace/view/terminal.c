@@ -14,24 +14,25 @@
 #include "userspace/base/log.h"
 #include "userspace/base/tty.h"
 
-/* Alternate screen, no cursor; and back. 2026: the terminal shows what lies between at once. */
+/* Alternate screen without cursor, and back. Mode 2026: the terminal shows all changes in between
+ * at once. */
 #define TERM_ENTER "\033[?1049h\033[?25l\033[H\033[2J"
 #define TERM_CLEAR "\033[2J"
 #define TERM_LEAVE "\033[0m\033[?25h\033[?1049l"
 #define SYNC_BEGIN "\033[?2026h"
 #define SYNC_END   "\033[?2026l"
 
-#define LEAVE_WAIT_MS 500 /* for a terminal that takes nothing (^S, a connection that hangs) */
+#define LEAVE_WAIT_MS 500 /* limit for a terminal that does not read (^S, a stuck connection) */
 
 struct terminal {
 	int in_fd, out_fd;
 	bool keys, color;
-	bool entered; /* the alternate screen: with the first frame, so that a start that fails
-			 shows why */
+	bool entered; /* the alternate screen, with the first frame, so that errors at the start
+			 stay visible */
 	bool clear;   /* with the next frame */
 	struct termios before;
 	int cols, rows;
-	struct buffer screen, out; /* screen: what it shows now */
+	struct buffer screen, out; /* screen: as shown now */
 };
 
 static void terminal_size(struct terminal *t)
@@ -46,14 +47,14 @@ static void terminal_size(struct terminal *t)
 	t->rows = w.ws_row;
 }
 
-/* From the background, setting or reading a terminal stops the process. */
+/* In the background, setting or reading a terminal would stop the process. */
 static bool terminal_foreground(const struct terminal *t)
 {
 	return isatty(t->in_fd) && tcgetpgrp(t->in_fd) == getpgrp();
 }
 
-/* Keys one by one, unechoed. ^C stays a signal: it is as much for the job of `run` as for us. ^Z
- * would leave the terminal in the alternate screen. */
+/* Keys one by one, without echo. ^C remains a signal, because it is also for the job of `run`. ^Z
+ * is disabled: it would leave the terminal in the alternate screen. */
 static void terminal_raw(struct terminal *t)
 {
 	struct termios raw;
@@ -76,7 +77,7 @@ static void terminal_write(struct terminal *t, const char *data, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return; /* a terminal that is gone ends us by SIGHUP */
+			return; /* the terminal is gone: SIGHUP ends us */
 		data += n;
 		len -= (size_t)n;
 	}
@@ -90,8 +91,8 @@ static bool terminal_ready(const struct terminal *t, int wait_ms)
 	return poll(&p, 1, wait_ms) > 0;
 }
 
-/* Async-signal-safe. The end of a watch resumes output that ^S stopped, else the terminal would
- * stay in the alternate screen. */
+/* Async-signal-safe. Resumes output that ^S has stopped, else the terminal would stay in the
+ * alternate screen. */
 static void terminal_leave(struct terminal *t)
 {
 	bool ready = !t->entered || terminal_ready(t, LEAVE_WAIT_MS);
@@ -104,28 +105,27 @@ static void terminal_leave(struct terminal *t)
 		tcsetattr(t->in_fd, TCSANOW, &t->before);
 }
 
-/* A crash must leave a usable terminal, and show what was logged before it. */
+/* After a crash the terminal must be usable, and show what was logged before. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define CRASHES (sizeof(crashes) / sizeof(crashes[0]))
 static struct sigaction crash_before[CRASHES];
 static struct terminal *crash_terminal;
-static pid_t crash_pid;		   /* 0: nothing is to be restored */
-static char crash_stack[64 << 10]; /* where the crash is an overflow of the stack */
+static pid_t crash_pid;		   /* 0: nothing to restore */
+static char crash_stack[64 << 10]; /* for a stack overflow */
 static stack_t crash_stack_before;
 
 static void terminal_on_crash(int signo)
 {
-	if (getpid() == crash_pid) { /* a helper process has no part in this */
+	if (getpid() == crash_pid) { /* not in a helper process */
 		terminal_leave(crash_terminal);
 		log_held_write();
 	}
 	for (size_t i = 0; i < CRASHES; i++)
 		sigaction(crashes[i], &crash_before[i], NULL);
-	raise(signo); /* ends the process as it would have ended, with a core where that is
-		       * wanted */
+	raise(signo); /* ends the process as without this handler, with a core dump if enabled */
 }
 
-/* t NULL: stop watching. */
+/* t NULL: stop. */
 static void terminal_crash_watch(struct terminal *t)
 {
 	const struct sigaction watch = {.sa_handler = terminal_on_crash, .sa_flags = SA_ONSTACK};
@@ -138,7 +138,7 @@ static void terminal_crash_watch(struct terminal *t)
 		sigaction(crashes[i], t ? &watch : &crash_before[i], t ? &crash_before[i] : NULL);
 }
 
-/* Takes the next line off *at; its length. Past the end: empty lines. */
+/* Takes the next line at *at; returns its length. After the end: empty lines. */
 static size_t terminal_next_line(const struct buffer *b, size_t *at, const char **ret_line)
 {
 	const char *end;
@@ -165,8 +165,7 @@ static void terminal_difference(struct terminal *t, const struct buffer *frame)
 
 		if (n == m && !memcmp(fresh, stale, n))
 			continue;
-		/* Erased first: behind a line that is full, the erase would take its last
-		 * column. */
+		/* Erase first: after a full line, erasing would remove its last column. */
 		buffer_printf(&t->out, "\033[%d;1H\033[K", row);
 		buffer_add(&t->out, fresh, n);
 	}
@@ -210,7 +209,7 @@ bool terminal_color(const struct terminal *t)
 
 void terminal_draw(struct terminal *t, const struct buffer *frame)
 {
-	/* A terminal that is held (^S) must not hold up the observation. */
+	/* A terminal that is stopped (^S) must not delay watching. */
 	if (frame->failed || !terminal_ready(t, 0))
 		return;
 	buffer_clear(&t->out);

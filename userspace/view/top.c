@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top.c - gp-bpf top on a terminal: opens it, shows frames, takes keys. */
+/* top.c - gp-bpf top on a terminal: opens it, shows frames, reads keys. */
 #include "userspace/view/top.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "userspace/base/tty.h"
 #include "userspace/view/terminal.h"
 
-#define ONCE_COLS 120 /* into a file or a pipe */
+#define ONCE_COLS 120 /* width for a file or a pipe */
 
 struct top {
 	struct terminal *terminal;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top.h - gp-bpf top: what its keys do, and its terminal. */
+/* top.h - gp-bpf top: its keys and its terminal. */
 #ifndef VIEW_TOP_H
 #define VIEW_TOP_H
 
@@ -10,25 +10,26 @@
 
 /* ---- keys; pure ------------------------------------------------------------------------------ */
 
-/* sort: a name of top_job_sorts, else -EINVAL; filter: -EINVAL after one line; NULL: none. */
+/* sort: a name of top_job_sorts, else -EINVAL. filter: NULL: none; -EINVAL after one line if it is
+ * invalid. */
 int top_ui_init(struct top_ui *ui, const char *sort, const char *filter);
-/* Keys as a terminal sends them. True: the user has had enough. s may be NULL: nothing is known
- * yet. */
+/* Handles keys as sent by a terminal. Returns true if the user wants to end. s may be NULL: no
+ * state yet. */
 bool top_ui_keys(struct top_ui *ui, const struct top_state *s, const unsigned char *in, size_t len);
 void top_ui_note(struct top_ui *ui, bool bad, const char *text); /* "": none */
 
 /* ---- on a terminal --------------------------------------------------------------------------- */
 
-/* How a frame is drawn that is not on a terminal of ours, or not to stay there. */
+/* Options for a single frame, for example into a file. */
 const struct top_frame_options *top_once_options(void);
 
 struct top;
 int top_open(struct top **ret, const struct top_ui *ui, int in_fd, int out_fd);
 void top_close(struct top *t); /* restores the terminal; NULL is fine */
 void top_show(struct top *t,
-	      struct top_state *s); /* takes what s holds; NULL: what there is, anew */
-void top_note(struct top *t, bool bad, const char *text); /* seen when it is shown the next time */
-int top_key(struct top *t); /* 'q': that is the end; 0: go on. Never blocks. */
+	      struct top_state *s); /* takes the content of s; NULL: redraws the present state */
+void top_note(struct top *t, bool bad, const char *text); /* shown in the next frame */
+int top_key(struct top *t); /* Returns 'q': end; 0: continue. Never blocks. */
 void top_resize(struct top *t);
 
 #endif

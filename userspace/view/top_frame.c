@@ -8,7 +8,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 
-#define ROWS_MAX 200 /* of a frame: a canvas has so many lines and some */
+#define ROWS_MAX 200 /* of a frame; a canvas has some more lines */
 
 enum {
 	COL_JOB,
@@ -80,7 +80,7 @@ static void top_frame_head_jobs(struct canvas *c, const struct top_state *s)
 	}
 }
 
-/* What watching costs the ranks, of their time. */
+/* Overhead of watching, as a share of the ranks' time. */
 static void top_frame_head_cost(struct canvas *c, const struct top_state *s)
 {
 	double cost = 0, time = 0;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_frame.h - what gp-bpf top shows: the jobs of a node, the ranks of one of them, the keys.
- * Pure.
+/* top_frame.h - draws gp-bpf top: the jobs of a node, the ranks of a job, the keys. Pure.
  *
- *   top_order.c      which jobs and ranks are shown, and in which order
- *   top_cell.c       what several tables have: bars, trouble in words
- *   top_frame.c      head, jobs, foot
- *   top_frame_job.c  a job with its ranks */
+ * top_order.c selects and sorts jobs and ranks; top_cell.c draws cells that several tables have:
+ * bars, trouble; top_frame.c draws head, jobs, foot; top_frame_job.c draws a job with its ranks. */
 #ifndef VIEW_TOP_FRAME_H
 #define VIEW_TOP_FRAME_H
 
@@ -20,7 +17,7 @@
 #define TOP_FILTER_MAX 64
 #define TOP_NOTE_MAX   200
 
-/* Orders of jobs, then of ranks: a name for --sort and its key. */
+/* Sort orders of jobs, then of ranks: a name for --sort, and its key. */
 #define TOP_JOB_SORTS(X)                                                                           \
 	X(TROUBLE, "trouble", 'M')                                                                 \
 	X(JOB, "job", 'J')                                                                         \
@@ -56,65 +53,64 @@ struct top_sort_row {
 extern const struct top_sort_row top_job_sorts[TOP_JOB_SORT_COUNT],
 	top_rank_sorts[TOP_RANK_SORT_COUNT];
 
-struct top_ui { /* what the user chose */
+struct top_ui { /* choices of the user */
 	enum top_job_sort sort;
 	enum top_rank_sort rank_sort;
 	bool reverse, rank_reverse;
-	char filter[TOP_FILTER_MAX]; /* a glob; without * ? [ it may be anywhere in the name; "":
+	char filter[TOP_FILTER_MAX]; /* a glob; without * ? [ it matches anywhere in the name; "":
 					all */
-	bool typing;		     /* the filter */
+	bool typing;		     /* the filter is being typed */
 	bool help;
-	bool any, any_pid; /* one was chosen; else the first */
-	char job[20];	   /* its key */
+	bool any, any_pid; /* a job, a rank was selected; else the first is */
+	char job[20];	   /* key of the selected job */
 	uint32_t pid;
-	bool open; /* that job is shown */
+	bool open; /* that job is shown with its ranks */
 	char note[TOP_NOTE_MAX];
-	bool bad; /* the note is of trouble */
-	bool own; /* there is no service: these are our own probes */
+	bool bad; /* the note is an error */
+	bool own; /* no service: our own probes */
 };
 
 struct top_frame_options {
-	int cols, rows; /* rows 0: no bound */
+	int cols, rows; /* rows 0: no limit */
 	bool color;
 };
 
 void top_frame(struct buffer *out, const struct top_state *s, const struct top_ui *ui,
 	       const struct top_frame_options *o);
 
-/* ---- which ones, in which order -------------------------------------------------------------- */
+/* ---- selection and order --------------------------------------------------------------------- */
 
-/* Indices of jobs: how many. */
+/* Fills in the indices of jobs in order; returns their number. */
 uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint32_t ret[TOP_JOBS]);
-/* ... of a job's ranks. */
+/* The same for the ranks of a job. */
 uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j,
 			 const struct top_ui *ui, uint32_t ret[TOP_RANKS]);
-/* Where in that order the chosen one is. */
+/* The position of the selected job in that order. */
 uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
 		    uint32_t n);
 uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
 		     uint32_t n);
-/* The job that is open; NULL: none, or it is gone. */
+/* The job shown with its ranks; NULL: none, or it is gone. */
 const struct top_job *top_job_open(const struct top_state *s, const struct top_ui *ui);
-/* "trouble, hung first": higher is worse. */
+/* Rank for the order "trouble, hung first": higher is worse. */
 int top_job_trouble(const struct top_job *j);
 
 /* ---- parts of frames ------------------------------------------------------------------------- */
 
-/* What a command line runs, of ret_len bytes within it. */
+/* The program that a command line runs, *ret_len bytes within it. */
 const char *top_program(const char *command, size_t *ret_len);
-/* A name whatever is known of it. */
+/* A name made of whatever is known of the job. */
 const char *top_job_name(char *out, size_t len, const struct top_state *s, const struct top_job *j);
 const char *top_clock(char out[WORD_MAX], const struct top_state *s, uint64_t mono_ns);
-/* Goodput first, then the largest; of what was observed. */
+/* Parts of observed time: goodput first, then by size. */
 int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t);
 void top_bar(struct canvas *c, const struct top_time *t, int width);
 const char *top_ratio(char out[WORD_MAX], double ratio);
 enum style top_ratio_style(double ratio);
-/* A head line of a table, its sorted column in bold; where column i begins. sorted: below 0:
- * none. */
+/* Prints the heads of a table, with column `sorted` in bold (below 0: none). */
 void top_heads(struct canvas *c, const struct column *col, int n, int sorted);
 int top_column_at(const struct column *col, int i);
-/* Within its column. */
+/* Prints text within its column. */
 void top_cell(struct canvas *c, const struct column *col, int i, enum style st, const char *text);
 void top_spark(struct canvas *c, const struct column *col, int i, const struct top_rank *r);
 void top_rows_shown(uint32_t n, uint32_t at, uint32_t room, uint32_t *ret_first, uint32_t *ret_end);

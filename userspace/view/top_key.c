@@ -45,7 +45,7 @@ void top_ui_note(struct top_ui *ui, bool bad, const char *text)
 	ui->bad = bad;
 }
 
-/* ---- what they do ---------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static uint32_t top_key_moved(uint32_t at, uint32_t n, int key)
 {
@@ -130,7 +130,7 @@ static void top_key_sort_by(struct top_ui *ui, int key)
 			ui->sort = (enum top_job_sort)i;
 }
 
-/* One level up; true: there is none. */
+/* Goes up one level; returns true at the top. */
 static bool top_key_back(struct top_ui *ui, int key)
 {
 	if (ui->help)
@@ -205,7 +205,7 @@ static bool top_key_act(struct top_ui *ui, const struct top_state *s, int key)
 	return false;
 }
 
-/* ---- what a terminal sends ------------------------------------------------------------------- */
+/* ---- bytes from a terminal ------------------------------------------------------------------- */
 
 static int top_key_final_key(unsigned char c, unsigned number)
 {
@@ -226,7 +226,7 @@ static int top_key_final_key(unsigned char c, unsigned number)
 	return KEY_OTHER;
 }
 
-/* How many bytes the next key takes. */
+/* Returns the number of bytes of the next key. */
 static size_t top_key_decode(const unsigned char *in, size_t len, int *ret_key)
 {
 	unsigned number = 0;

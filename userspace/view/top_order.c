@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_order.c - order of the jobs and ranks of gp-bpf top, and those that a filter leaves. */
+/* top_order.c - filters and sorts the jobs and ranks of gp-bpf top. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ const struct top_sort_row top_job_sorts[TOP_JOB_SORT_COUNT] = {TOP_JOB_SORTS(X)}
 const struct top_sort_row top_rank_sorts[TOP_RANK_SORT_COUNT] = {TOP_RANK_SORTS(X)};
 #undef X
 
-/* What qsort_r() is given. */
+/* Context of the comparison functions for qsort_r(). */
 struct order {
 	const struct top_state *state;
 	const struct top_ui *ui;
@@ -156,9 +156,9 @@ static int top_order_ranks_compare(enum top_rank_sort by, const struct top_rank 
 		return top_order_compare(b->p99_ns, a->p99_ns);
 	case TOP_RANK_GOODPUT:
 		return top_order_share_less(top_goodput(&a->time), top_goodput(&b->time));
-	case TOP_RANK_WAIT: /* who waits least is waited for */
+	case TOP_RANK_WAIT: /* the rank that waits least delays the others */
 		return top_order_share_less(top_order_wait_share(a), top_order_wait_share(b));
-	case TOP_RANK_TROUBLE: /* the worst is the lowest bit */
+	case TOP_RANK_TROUBLE: /* the worst trouble is the lowest bit */
 		return top_order_compare((a->marks & -a->marks) - 1u, (b->marks & -b->marks) - 1u);
 	default:
 		return 0;

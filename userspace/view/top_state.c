@@ -11,7 +11,7 @@
 #include "userspace/view/top_time.h"
 
 #define DEPTH_MAX  32
-#define VALUES_MAX (2u << 20) /* each takes some hundred bytes until it has been read */
+#define VALUES_MAX (2u << 20) /* each takes some hundred bytes while parsing */
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
@@ -20,7 +20,7 @@ struct scan {
 	bool string, escaped;
 };
 
-/* JSON has no control characters in strings, and none but white space outside of them. */
+/* JSON has no control characters in strings, and only white space outside of them. */
 static bool top_state_scan_byte(struct scan *s, unsigned char c)
 {
 	if (s->string) {
@@ -281,7 +281,7 @@ static int top_state_read_jobs(struct top_state *s, const cJSON *state)
 	return 0;
 }
 
-/* ---- whose ranks they are -------------------------------------------------------------------- */
+/* ---- jobs of ranks --------------------------------------------------------------------------- */
 
 static uint32_t top_state_find_job(const struct top_state *s, const struct top_rank *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_state.h - what gp-bpf top shows of a node, read from the JSON of /debug/state. The answer is
- * not trusted: size, depth and number of values are bounded before anything is kept, jobs and ranks
- * beyond TOP_JOBS and TOP_RANKS are only counted, and a value of an unexpected type counts as
- * absent. Texts are whatever they are: who shows them makes them safe. Pure. */
+/* top_state.h - the state of a node for gp-bpf top, parsed from the JSON of /debug/state. The input
+ * is not trusted: size, depth and number of values are bounded before anything is stored, jobs and
+ * ranks beyond TOP_JOBS and TOP_RANKS are only counted, and a value of an unexpected type counts as
+ * absent. Texts are not checked: make them safe before showing them. Pure. */
 #ifndef VIEW_TOP_STATE_H
 #define VIEW_TOP_STATE_H
 
@@ -20,7 +20,7 @@
 #define TOP_EVENTS	4
 #define TOP_DISRUPTIONS 4
 
-enum top_mark { /* trouble that goes on */
+enum top_mark { /* present trouble */
 		TOP_HUNG = 1,
 		TOP_SILENT = 2,
 		TOP_STRAGGLER = 4,
@@ -30,7 +30,7 @@ enum top_mark { /* trouble that goes on */
 
 struct top_time { /* a ledger */
 	uint64_t ns[BUCKET_COUNT];
-	char custom[LEDGER_TYPE_MAX]; /* of BUCKET_CUSTOM the largest type; "": none */
+	char custom[LEDGER_TYPE_MAX]; /* the largest type of BUCKET_CUSTOM; "": none */
 	uint64_t custom_ns;
 	uint64_t observed_ns;
 };
@@ -42,7 +42,7 @@ struct top_event {
 
 struct top_rank {
 	char key[20]; /* of its job; "": none */
-	uint32_t of;  /* index of that job; TOP_JOBS: it is not there */
+	uint32_t of;  /* index of its job; TOP_JOBS: absent */
 	char job[GP_JOB_MAX], node[64], pod[64], comm[24], command[160];
 	char state[16]; /* of its loop */
 	char marker[64];
@@ -53,16 +53,16 @@ struct top_rank {
 	unsigned marks;
 	uint64_t step, last_end_ns, count, p50_ns, p99_ns, mean_ns;
 	bool wait_known;
-	uint64_t wait_ns; /* of count steps */
+	uint64_t wait_ns; /* sum over count steps */
 	uint64_t accelerators, hits, overhead_ns, elapsed_ns;
 	bool overhead_known;
 	struct top_time time;
 	uint64_t recent_ns[TOP_RECENT]; /* oldest first */
 	uint32_t recent;
-	uint64_t mark_ns; /* how long it hangs, or the others wait for it in a step */
+	uint64_t mark_ns; /* duration of the hang, or time that others wait for it in a step */
 	char evidence[240], why[32];
 	double slow_ratio;		     /* 0: unknown */
-	struct top_event events[TOP_EVENTS]; /* the last ones */
+	struct top_event events[TOP_EVENTS]; /* the latest ones */
 	uint32_t nevents;
 };
 
@@ -84,37 +84,37 @@ struct top_job {
 	struct top_time time;
 	struct top_window windows[4];
 	uint32_t nwindows;
-	struct top_disruption last_disruptions[TOP_DISRUPTIONS]; /* the last ones */
+	struct top_disruption last_disruptions[TOP_DISRUPTIONS]; /* the latest ones */
 	uint32_t nlast_disruptions;
-	/* Of its ranks here. */
-	uint32_t first,
-		ranks; /* index of the first one; how many there are, those that run first */
+	/* Its ranks on this node. */
+	uint32_t first, ranks; /* index of the first; their number, running ones first */
 	uint32_t alive, marked[TOP_MARKS];
-	uint32_t shown; /* index of the one whose step time stands for all; TOP_RANKS: none */
+	uint32_t
+		shown; /* index of the rank whose step time is shown for the job; TOP_RANKS: none */
 };
 
 struct top_state {
 	char version[24], node[80];
 	uint64_t mono_ns;
 	int64_t real_ns; /* 0: unknown */
-	bool service;	 /* it looks after a node */
+	bool service;	 /* a service that watches a node */
 	uint64_t watched, no_training, denied, gvisor, accelerators, lost;
 	char losses[160];  /* "ring_call 12, ..."; "": none */
-	char nothing[200]; /* why there is no training */
+	char nothing[200]; /* why there are no training jobs */
 	struct top_job *jobs;
 	uint32_t njobs;
-	struct top_rank *ranks; /* trainers of jobs, and processes of none */
+	struct top_rank *ranks; /* ranks of jobs, then processes without a job */
 	uint32_t nranks;
 	uint64_t jobs_beyond, ranks_beyond;
 };
 
-/* 0; -EBADMSG: it is no state, or beyond a bound; -ENOMEM. */
+/* Returns 0; -EBADMSG: not a state, or it exceeds a bound; -ENOMEM. */
 int top_state_parse(struct top_state *ret, const char *json, size_t len);
 void top_state_free(struct top_state *s);
 
-/* Trouble first; 0: there is none. */
+/* The worst trouble first; 0: none. */
 unsigned top_job_marks(const struct top_job *j);
-/* Largest part of badput; NULL: there is none. */
+/* Largest part of badput; NULL: none. */
 const char *top_badput(const struct top_time *t, uint64_t *ret_ns);
 /* Below 0: unknown. */
 double top_goodput(const struct top_time *t);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CUSTOM_PREFIX "CUSTOM_BADPUT_EVENTS."
-#define TIME_MAX      (UINT64_MAX >> 6) /* nine years; of all buckets it is a number still */
+#define TIME_MAX      (UINT64_MAX >> 6) /* nine years; the sum of all buckets still fits */
 
 const cJSON *top_get(const cJSON *o, const char *name)
 {
@@ -54,13 +54,13 @@ void top_text(char *out, size_t len, const cJSON *o, const char *name)
 	n = strlen(out);
 	if (!text || !text[n])
 		return;
-	/* Cut: not within a character. */
+	/* Do not cut within a character. */
 	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;
 	out[n] = '\0';
 }
 
-/* The parts of a ledger add up. */
+/* Parts of a ledger may be added safely. */
 static uint64_t top_time_add(uint64_t a, uint64_t b)
 {
 	return a + b > TIME_MAX ? TIME_MAX : a + b;

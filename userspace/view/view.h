@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - what a person sees while it runs: the live view on a terminal, plain lines elsewhere.
- * All are functions of snapshots and facts. Single-threaded. */
+/* view.h - output for people during a run: the live view on a terminal, else plain lines. Made only
+ * from snapshots and facts. Single-threaded. */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
 
@@ -11,28 +11,29 @@
 #include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
 
-/* One frame of the live view, at most rows lines of at most cols columns (cols >= 80), no trailing
- * spaces, no cursor movement: pure, so that it can be tested. log: last diagnostics, may be
- * NULL. */
+/* One frame of the live view: at most `rows` lines of at most `cols` columns (cols >= 80), without
+ * trailing spaces and cursor movement. Pure, so that it can be tested. log: the last diagnostics;
+ * may be NULL. */
 void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color,
 		const char *log);
 
 struct live; /* owns the terminal: alternate screen, raw keys, resize */
 int live_open(struct live **ret, int in_fd, int out_fd);
-void live_draw(struct live *l,
-	       const struct snapshot *s); /* one write(2) a frame; unchanged lines not redrawn */
-/* A key, 0: none; arrows and j, k choose the process shown and are not returned. ^C stays a signal.
- * Never blocks. */
+void live_draw(
+	struct live *l,
+	const struct snapshot *s); /* one write(2) a frame; unchanged lines are not redrawn */
+/* Returns a key; 0: none. Arrows, j and k select a process and are not returned. ^C remains a
+ * signal. Never blocks. */
 int live_key(struct live *l);
 void live_resize(struct live *l);
-void live_log(struct live *l, const char *line); /* the last one is shown at the bottom */
+void live_log(struct live *l, const char *line); /* the last line is shown at the bottom */
 void live_close(struct live *l);		 /* restores the terminal, frees l; NULL is fine */
 
-/* Plain lines for a pipe: one line when something changes (state, checkpoint, disruption, loss) and
- * one every ten seconds of a running loop. */
+/* Plain lines for a pipe: a line for each change (state, checkpoint, disruption, loss), and one
+ * every ten seconds for a running loop. */
 void plain_fact(FILE *out, const struct fact *f);
-/* The same among the output of another program: each begins with "gp-bpf: ", and of the search for
- * steps only the end is there. */
+/* The same for a log shared with another program: each line begins with "gp-bpf: ", and of the
+ * search for steps only the result is printed. */
 void plain_event(FILE *out, const struct fact *f);
 void plain_snapshot(FILE *out, const struct snapshot *s);
 
