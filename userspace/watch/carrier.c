@@ -12,12 +12,12 @@
 #include "userspace/watch/carrier_entry.h"
 #include "userspace/watch/carrier_way.h"
 
-#define START_NS  2000000000ull	 /* nothing is watched yet */
-#define CLOSE_NS  5000000000ull	 /* the last word is worth a moment */
-#define ANSWER_NS 10000000000ull /* a file system that is slower is taken for dead */
-#define LEAVE_NS  10000000000ull /* between two words of a job to which nothing happened */
-#define READ_NS	  1000000000ull	 /* a job may have a thousand processes a second */
-#define JOINS_NS  5000000000ull	 /* what is on the tape the model has by then */
+#define START_NS  2000000000ull	 /* at the start; nothing is watched yet */
+#define CLOSE_NS  5000000000ull	 /* at the end, for the last write */
+#define ANSWER_NS 10000000000ull /* a slower file system is treated as dead */
+#define LEAVE_NS  10000000000ull /* between two writes of an unchanged job */
+#define READ_NS	  1000000000ull	 /* a job may start a thousand processes a second */
+#define JOINS_NS  5000000000ull	 /* by then the model has read what is on the tape */
 
 struct carrier {
 	const struct options *options;
@@ -26,21 +26,21 @@ struct carrier {
 	struct way *way;
 	struct entries jobs;
 	char node[CARRY_NODE_MAX];
-	struct entry *asked; /* what is waited for is of it; NULL: nothing is */
-	bool writes;	     /* ... and is that it is written */
-	struct carry going;  /* ... this */
+	struct entry *asked; /* the entry whose request is pending; NULL: none */
+	bool writes;	     /* the pending request is a write */
+	struct carry going;  /* what is being written */
 	uint64_t asked_ns;
-	struct trouble { /* of reading there, and of writing */
-		int err; /* that was told; 0: none */
+	struct trouble { /* failures of reading, and of writing */
+		int err; /* the error that was logged; 0: none */
 		unsigned failures;
-		uint64_t again_ns; /* tried again then */
+		uint64_t again_ns; /* time of the next attempt */
 	} trouble[2];
-	uint32_t turn; /* whose is to be written next */
+	uint32_t turn; /* index of the next job to write */
 };
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* What the model knows of it. */
+/* The history that the model has of it. */
 static bool carrier_own_of(struct carrier *c, const struct entry *e, struct carry *ret)
 {
 	int found;
@@ -61,7 +61,7 @@ static const char *carrier_uid_of(const struct carrier *c)
 	return c->options->job_uid ? c->options->job_uid : "";
 }
 
-/* ---- coming ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void carrier_log_bad(struct carrier *c, struct entry *e, int err)
 {
@@ -131,7 +131,7 @@ static void carrier_has_read(struct carrier *c, struct entry *e, const char *tex
 		carrier_onto_tape(c, e, text, (size_t)len);
 }
 
-/* The job may have trained before what was known of it came. */
+/* Warns if the job trained before its history arrived. */
 static void carrier_check_joined(struct carrier *c, struct entry *e)
 {
 	struct carry own;
@@ -145,7 +145,7 @@ static void carrier_check_joined(struct carrier *c, struct entry *e)
 			e->who.job);
 }
 
-/* ---- going ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void carrier_has_written(struct carrier *c, struct entry *e, const struct carry *had,
 				int err)
@@ -194,7 +194,7 @@ static int carrier_ask_read(struct carrier *c, struct entry *e)
 	return way_read(c->way, &e->who);
 }
 
-/* ---- one after the other --------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void carrier_answer_take(struct carrier *c, int wait_ms)
 {
@@ -217,7 +217,7 @@ static void carrier_answer_take(struct carrier *c, int wait_ms)
 		carrier_has_written(c, e, &had, (int)n);
 		return;
 	}
-	if (n > (ssize_t)sizeof(text)) /* whoever answers is ours: it cannot be */
+	if (n > (ssize_t)sizeof(text)) /* impossible: our own process answers */
 		n = -EBADMSG;
 	if (n > 0)
 		memcpy(text, answer, (size_t)n);
@@ -256,13 +256,13 @@ void carrier_poll(struct carrier *c)
 	carrier_read_next(c);
 }
 
-/* The job's own are due; all: of which something was left out before then, too. */
+/* Writes the job if its own history has changed; all: also other jobs whose last write is old. */
 static void carrier_write_one(struct carrier *c, uint32_t i, const struct carry *own,
 			      uint64_t all_ns)
 {
 	struct entry *e = entries_find(&c->jobs, own->job, own->uid);
 
-	/* One that is over and has given way was left as it is. */
+	/* A job that is over and was dropped has been stored already. */
 	if (!e && (!entry_over(own) || c->jobs.count < CARRIER_JOBS))
 		e = carrier_entry_of(c, own->job, own->uid);
 	if (!e || e->read)
@@ -274,7 +274,7 @@ static void carrier_write_one(struct carrier *c, uint32_t i, const struct carry 
 		c->turn = i + 1;
 }
 
-/* By turns: there may be more of them than can be written in time. */
+/* In turns, because there may be more jobs than can be written in time. */
 static void carrier_write_next(struct carrier *c, uint64_t all_ns)
 {
 	uint32_t from = c->turn, i;
@@ -300,13 +300,13 @@ void carrier_tick(struct carrier *c)
 	carrier_poll(c);
 	for (uint32_t i = 0; i < c->jobs.count; i++)
 		carrier_check_joined(c, &c->jobs.job[i]);
-	/* Every write is preceded by a read. */
+	/* Each write follows a read of the same job. */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
 		carrier_write_next(c, 0);
 }
 
-/* Where its pods are, and who goes when the job goes: only what names it by its own name and
- * uid. */
+/* Sets the namespace of its pods and the owner with which the stored history is deleted: only an
+ * object that gives the job its own name and uid. */
 static void carrier_place_of(struct entry *e, const struct gp_place *p)
 {
 	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
@@ -324,7 +324,7 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 	struct carry own;
 	struct entry *e;
 
-	/* These sources name the job on this node alone, or give the same name on others. */
+	/* Other sources name the job on this node only, or give the same name on other nodes. */
 	if (!c || p->job_from == GP_JOB_FROM_none || p->job_from > GP_JOB_FROM_torchelastic)
 		return;
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
@@ -337,7 +337,8 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 	if (!e || e->read || c->asked == e ||
 	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
-	/* Where it runs or is known as it was left, nothing can have come. */
+	/* If the job runs here, or its history was read and nothing has run here since, there is
+	 * nothing new to read. */
 	if (e->known && !carrier_own_of(c, e, &own))
 		return;
 	e->read = !carrier_own_of(c, e, &own) || own.state != JOB_RUNNING;
@@ -388,8 +389,8 @@ void carrier_finish(struct carrier *c)
 		 c->options->carry);
 }
 
-/* As Kubernetes calls it: a pod's host name is the pod's. One that is too long keeps its beginning,
- * and what tells it from others. */
+/* The node's name in Kubernetes, because the host name of a pod is the pod's. If it is too long,
+ * keeps its beginning and a hash. */
 static void carrier_node_name(char out[CARRY_NODE_MAX], const char *given)
 {
 	char host[256] = "";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier.h - takes the history of jobs along from node to node: reads what other nodes left in the
- * shared folder when a job begins here, onto the tape, and leaves there what is known here
- * (store/carry_file.h). The folder may hang: nothing here waits for it, but carrier_start() and
- * carrier_close(), some seconds at most. Single-threaded. */
+/* carrier.h - hands the history of jobs from node to node: when a job begins here, reads what other
+ * nodes stored for it, and writes that to the tape; stores what this node knows
+ * (store/carry_file.h). A shared folder may hang: only carrier_start() and carrier_close() wait for
+ * it, some seconds at most. Single-threaded. */
 #ifndef WATCH_CARRIER_H
 #define WATCH_CARRIER_H
 
@@ -10,23 +10,24 @@
 #include "userspace/option/option.h"
 #include "userspace/output/output.h"
 
-#define CARRIER_JOBS 64 /* at a time; beyond, jobs are not carried, which is said */
+#define CARRIER_JOBS 64 /* at a time; further jobs are not handed over, which is logged */
 
 struct carrier;
 
-/* *ret NULL where no folder is given: every function takes that. o, out, j: borrowed. 0 or -errno
- * after a line. */
+/* *ret is NULL if --carry is not given; all functions accept that. o, out, j: borrowed. Returns 0,
+ * or -errno after a line. */
 int carrier_new(struct carrier **ret, const struct options *o, struct output *out,
 		struct journal *j);
-/* Before anything is watched: of the job that the options name. */
+/* Before watching begins: reads the history of the job named by the options. */
 void carrier_start(struct carrier *c);
-/* A process runs there, or is made there: its job may have come from another node. */
+/* A process runs at this location, or will: reads the history of its job, which may have run on
+ * another node. */
 void carrier_job(struct carrier *c, const struct gp_place *p);
-/* Often: takes what has come. */
+/* Call often: takes answers that have arrived. */
 void carrier_poll(struct carrier *c);
-/* Once a second: leaves what has changed. */
+/* Once a second: stores changed histories. */
 void carrier_tick(struct carrier *c);
-/* The last records have been fed, the end has not: leaves what is known. */
+/* Stores all histories, after the last records and before the record of the end. */
 void carrier_finish(struct carrier *c);
 void carrier_free(struct carrier *c);
 

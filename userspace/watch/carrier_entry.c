@@ -6,9 +6,8 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define IDLE_NS                                                                                    \
-	10000000000ull /* since a process of a job was told of which the model tells nothing */
-#define ROOM_NS 1000000000ull /* between two looks for some */
+#define IDLE_NS 10000000000ull /* after this time a job unknown to the model is dropped */
+#define ROOM_NS 1000000000ull  /* between two searches for room */
 
 struct entry *entries_find(struct entries *es, const char *job, const char *uid)
 {
@@ -23,7 +22,7 @@ bool entry_over(const struct carry *own)
 	return own->state == JOB_ENDED || own->state == JOB_OVER;
 }
 
-/* Nothing is to come of it: it is over, and was left as it is; or the model tells nothing of it
+/* Whether the entry can be dropped: the job is over and was stored, or the model does not know it
  * (own NULL). */
 static bool entry_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier_entry.h - the jobs that are carried, CARRIER_JOBS at a time: one of which nothing is to
- * come gives way to another. Single-threaded. */
+/* carrier_entry.h - the jobs whose history is handed over, at most CARRIER_JOBS: a finished one
+ * makes room for another. Single-threaded. */
 #ifndef WATCH_CARRIER_ENTRY_H
 #define WATCH_CARRIER_ENTRY_H
 
@@ -14,31 +14,31 @@
 
 struct entry { /* a job */
 	struct carry_map_job who;
-	bool read;	    /* to be read */
-	uint64_t read_ns;   /* ... was asked for last; 0: never */
-	bool known;	    /* had is what was read last: */
-	struct carry had;   /* ... it is on the tape */
-	uint64_t joined_ns; /* since when; 0: looked after */
-	struct carry left;  /* what was left there last; attempt 0: nothing */
-	uint64_t left_ns;   /* tried last */
-	bool bad, refused;  /* that was told */
-	uint64_t used_ns;   /* a process of it was told last */
+	bool read;	    /* its history has to be read */
+	uint64_t read_ns;   /* last time it was requested; 0: never */
+	bool known;	    /* had was read successfully */
+	struct carry had;   /* what was read; it is on the tape */
+	uint64_t joined_ns; /* when it was written to the tape; 0: the result has been checked */
+	struct carry left;  /* what was stored last; attempt 0: nothing */
+	uint64_t left_ns;   /* last attempt to store */
+	bool bad, refused;  /* the failure was logged */
+	uint64_t used_ns;   /* last time a process of it was recorded */
 };
 
 struct entries {
 	struct entry job[CARRIER_JOBS];
 	uint32_t count;
-	bool full;	  /* that was told */
-	uint64_t room_ns; /* looked for last in vain; 0: there was some */
+	bool full;	  /* "too many jobs" was logged */
+	uint64_t room_ns; /* last search for room that failed; 0: there was room */
 };
 
-/* NULL: it has none. */
+/* Returns NULL if there is no entry. */
 struct entry *entries_find(struct entries *es, const char *job, const char *uid);
-/* Made where it is not there. asked: the one that is waited for, or NULL. NULL: there are too many,
- * after one line. */
+/* Finds or makes an entry. asked: the one whose answer is awaited, or NULL. Returns NULL if there
+ * are too many, after one line. */
 struct entry *entries_of(struct entries *es, const struct output *out, const struct entry *asked,
 			 const char *job, const char *uid);
-/* The job is: nobody takes it up again. */
+/* Whether the job has ended for good. */
 bool entry_over(const struct carry *own);
 
 #endif

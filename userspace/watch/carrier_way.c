@@ -11,20 +11,20 @@
 #include "userspace/base/log.h"
 #include "userspace/store/carry_file.h"
 
-#define MAP	     "configmap" /* a folder of that name is ./configmap */
+#define MAP	     "configmap" /* a folder of that name must be given as ./configmap */
 #define AGAIN_NS     60000000000ull
-#define READS	     16		  /* of the API server at once, */
-#define READ_EACH_NS 500000000ull /* and then one in that time, all jobs together */
+#define READS	     16		  /* burst of reads of the API server, */
+#define READ_EACH_NS 500000000ull /* then one in this time, for all jobs together */
 
 struct way {
-	const char *dir;     /* there since before the other process was begun */
-	struct aside *aside; /* NULL: */
+	const char *dir;     /* known before the helper process is started, which uses it */
+	struct aside *aside; /* NULL: a ConfigMap is used */
 	struct carry_map *map;
 	bool asked;
-	uint64_t reads_ns; /* when as many as READS may be made at once again */
+	uint64_t reads_ns; /* from then on a burst of READS is allowed again */
 };
 
-/* ---- a folder: in another process ------------------------------------------------------------ */
+/* ---- a folder, in a helper process ----------------------------------------------------------- */
 
 struct ask {
 	const char *dir;
@@ -57,7 +57,7 @@ static ssize_t way_write_there(const void *arg, void *ret, size_t cap)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* "configmap", "configmap:NAMESPACE": the namespace, "" where it is not said; else NULL. */
+/* The namespace of "configmap" ("") or "configmap:NAMESPACE"; NULL for a folder. */
 static const char *way_map_of(const char *carry)
 {
 	size_t len = strlen(MAP);
@@ -73,7 +73,7 @@ static int way_map_new(struct way *w, const struct options *o, const char *names
 				       .namespace = *namespace ? namespace : NULL};
 	int err = carry_map_new(&w->map, &cfg);
 
-	if (err == -EDESTADDRREQ) /* said */
+	if (err == -EDESTADDRREQ) /* has been logged */
 		return 0;
 	if (!err && !w->map)
 		log_warn(
@@ -122,7 +122,7 @@ void way_free(struct way *w)
 	free(w);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 bool way_may_read(struct way *w, uint64_t now_ns)
 {
@@ -185,7 +185,7 @@ uint64_t way_pause_ns(const struct way *w, unsigned failures)
 	return w->map ? carry_map_pause_ns(w->map, failures) : AGAIN_NS;
 }
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* ---- descriptions ---------------------------------------------------------------------------- */
 
 bool way_is_of_job(int err)
 {

@@ -18,21 +18,21 @@
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_MAX (1 << 20)
-#define SUDO_DEPTH  4 /* sudo may stand a few processes above us (its monitor, a shell) */
+#define SUDO_DEPTH  4 /* sudo may be a few processes above us (its monitor, a shell) */
 
 struct identity {
 	bool change;
 	uid_t uid;
 	gid_t gid;
 	char name[64];
-	char **environment; /* NULL: ours */
-	char *block;	    /* what environment points into */
+	char **environment; /* NULL: our own */
+	char *block;	    /* memory that environment points into */
 };
 
-/* What would end us: a pipe whose reader is gone, a file that may not grow. */
+/* Signals that would end us: a pipe without reader, a file that may not grow. */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 #define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
-static struct sigaction were[IGNORED]; /* the caller's */
+static struct sigaction were[IGNORED]; /* the caller's dispositions */
 
 void child_ignore(void)
 {
@@ -46,7 +46,7 @@ static void child_signals_restore(void)
 		sigaction(ignored[i], &were[i], NULL);
 }
 
-/* The sudo that we run under; 0: none. */
+/* The sudo process above us; 0: none. */
 static pid_t child_sudo_above(void)
 {
 	pid_t pid = getpid();
@@ -59,8 +59,7 @@ static pid_t child_sudo_above(void)
 	return 0;
 }
 
-/* sudo hands us a trimmed environment; its own, as the user called it, is the one CMD would have
- * had. */
+/* sudo passes on a reduced environment; CMD gets sudo's own environment, which is the user's. */
 static void child_environment_of_caller(struct identity *id)
 {
 	pid_t sudo = child_sudo_above();
@@ -113,13 +112,14 @@ static void child_identity_free(struct identity *id)
 	free(id->block);
 }
 
-/* What the child could not do: for child_failed(), since standard error may be CMD's by then. */
+/* Why the child failed; read by child_failed(), because the child's standard error may be CMD's by
+ * then. */
 struct failure {
 	enum { FAILED_USER, FAILED_OUTPUT, FAILED_EXEC } at;
 	int error;
 };
 
-/* The exit status is what a shell would give. */
+/* The exit status is the one that a shell would use. */
 static void child_become_failed(int failed_fd, struct failure f)
 {
 	if (write(failed_fd, &f, sizeof(f)) != sizeof(f))
@@ -127,7 +127,7 @@ static void child_become_failed(int failed_fd, struct failure f)
 	_exit(f.at == FAILED_EXEC && f.error == ENOENT ? 127 : 126);
 }
 
-/* Between fork and exec. */
+/* Runs between fork and exec. */
 static void child_become(const struct identity *id, const char *output, char **argv, int failed_fd)
 {
 	int fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.h - the command that `run` and `record` start: held back before its first instruction until
- * it is watched, then left alone. */
+/* child.h - starts the command of `run` and `record`: stops it before its first instruction until
+ * it is watched. */
 #ifndef WATCH_CHILD_H
 #define WATCH_CHILD_H
 
@@ -9,27 +9,27 @@
 
 struct child {
 	pid_t pid;
-	int release_fd; /* one byte lets it go, closing it ends it */
-	int failed_fd;	/* says why the program could not be started */
-	char **argv;	/* as child_spawn() got them */
+	int release_fd; /* writing a byte starts it, closing ends it */
+	int failed_fd;	/* reports why the program could not be started */
+	char **argv;	/* as passed to child_spawn() */
 	const char *output;
-	char user[64]; /* that it becomes; "": the caller */
+	char user[64]; /* the user to become; "": the caller */
 };
 
-/* Once, at the beginning: signals whose errors we tell instead are ignored, and CMD gets them as
- * they were. */
+/* Call once, at the beginning: ignores signals whose cause is reported as an error instead; CMD
+ * gets the caller's dispositions. */
 void child_ignore(void);
-/* Forks. CMD gets the caller's terminal, signal dispositions and working directory; user (NULL: who
- * called sudo, else the caller) decides its ids and, under sudo, its environment. output: where its
- * standard output and error go, NULL: unchanged. 0 or -errno after one line. Call it before threads
- * exist. */
+/* Forks. CMD gets the caller's terminal, signal dispositions and working directory; user (NULL: the
+ * caller of sudo, else the caller) decides its ids and, under sudo, its environment. output: file
+ * for its standard output and error; NULL: unchanged. Returns 0, or -errno after one line. Call it
+ * before threads exist. */
 int child_spawn(struct child *c, char **argv, const char *user, const char *output);
 void child_release(struct child *c);
-/* After it ended: it never became CMD. One line says why. */
+/* After its end: whether the program could not be started; then one line gives the reason. */
 bool child_failed(struct child *c);
-void child_abandon(struct child *c); /* never started: reaps it */
+void child_abandon(struct child *c); /* ends and reaps a child that was never released */
 
-/* What gp-bpf's own exit code is for a status of wait(2). */
+/* The exit code of gp-bpf for a status of wait(2). */
 int child_exit_code(int status);
 
 #endif

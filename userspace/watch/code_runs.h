@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_runs.h - which programs of which processes have run, so that the name of each is asked for
- * once. Bounded for each process, so that one with many programs hides no other's, and in questions
- * a second. Pure; not thread-safe. */
+/* code_runs.h - remembers which programs of which processes have run, so that the name of each is
+ * requested once. Bounded for each process, so that one with many programs cannot push out those of
+ * others, and in requests a second. Pure; not thread-safe. */
 #ifndef WATCH_CODE_RUNS_H
 #define WATCH_CODE_RUNS_H
 
@@ -10,25 +10,26 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CODE_RUNS_MAX	 2048 /* programs, of all processes */
-#define CODE_RUNS_OF	 256  /* ... of one process; the one that ran longest ago is forgotten */
-#define CODE_RUNS_SECOND 200  /* questions */
+#define CODE_RUNS_MAX 2048 /* programs of all processes */
+#define CODE_RUNS_OF                                                                               \
+	256 /* programs of a process; beyond it the one that ran longest ago is dropped */
+#define CODE_RUNS_SECOND 200 /* requests in a second */
 
 struct code_runs {
 	struct code_run {
 		pid_t pid;
 		uint64_t handle;
-	} run[CODE_RUNS_MAX]; /* the one that ran last is the first */
+	} run[CODE_RUNS_MAX]; /* the latest first */
 	size_t count;
-	uint64_t second_ns; /* questions are counted since */
+	uint64_t second_ns; /* requests are counted since then */
 	uint32_t asked;
 };
 
-/* A program runs. Returns true if its name is to be asked for: it did not run before. */
+/* A program runs. Returns true if it has not run before, so that its name has to be requested. */
 bool code_runs_new(struct code_runs *rs, pid_t pid, uint64_t handle, uint64_t now_ns);
-/* Another program gets its number. */
+/* Another program gets this handle. */
 void code_runs_forget(struct code_runs *rs, pid_t pid, uint64_t handle);
-/* The process has ended, or runs another program file. */
+/* The process has ended, or has executed another file. */
 void code_runs_gone(struct code_runs *rs, pid_t pid);
 
 #endif

@@ -26,7 +26,7 @@
 #define DUE_MAX	  1024
 #define USERS_MAX 64
 
-struct due { /* one that was met */
+struct due { /* a process to be scanned */
 	pid_t pid;
 	uint64_t at_ns;
 	unsigned int scans, waits;
@@ -49,20 +49,20 @@ struct discover {
 	struct due due[DUE_MAX];
 	size_t ndue;
 	struct table *denied; /* pid -> struct denied */
-	pid_t *all;	      /* of the sweep that goes on */
+	pid_t *all;	      /* processes of the present sweep */
 	size_t nall, at;
-	uint64_t sweep_ns, swept_ns, cost_ns; /* began, ended; CPU time */
-	bool again;			      /* one more as soon as may be */
-	uint64_t debt_ns, debt_at_ns;	      /* of looks at those that were met */
+	uint64_t sweep_ns, swept_ns, cost_ns; /* begin and end of the sweep; CPU time it took */
+	bool again;			      /* do one more sweep as soon as possible */
+	uint64_t debt_ns, debt_at_ns;	      /* CPU time spent on processes that were reported */
 	struct user users[USERS_MAX];
 	size_t nusers;
-	DIR *gvisor;	    /* /proc, while sandboxes of gVisor are counted */
-	uint64_t gvisor_ns; /* when that began last */
+	DIR *gvisor;	    /* /proc, while gVisor sandboxes are counted */
+	uint64_t gvisor_ns; /* begin of the last count */
 	uint32_t gvisor_count;
 	struct node_view view;
 };
 
-/* What rules ask for, of one process. */
+/* Facts of a process that rules need. */
 struct known {
 	struct gp_process process;
 	char uid[16], cgroups[FILTER_CGROUPS];
@@ -70,9 +70,9 @@ struct known {
 	struct filter_facts facts;
 };
 
-#define DENIED_MAX 4096 /* processes whose denial is remembered, to count each once */
+#define DENIED_MAX 4096 /* denied processes that are remembered, to count each once */
 
-/* ---- who a process is, as far as rules ask --------------------------------------------------- */
+/* ---- facts for rules ------------------------------------------------------------------------- */
 
 static const char *discover_user_name(struct discover *d, uint32_t uid)
 {
@@ -89,7 +89,7 @@ static const char *discover_user_name(struct discover *d, uint32_t uid)
 	return u->name;
 }
 
-/* "Uid:\treal\teffective...": a line of /proc/PID/status, which no lock keeps from us. */
+/* "Uid:\treal\teffective...": a line of /proc/PID/status, which can be read without locks. */
 static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 {
 	char text[2048];
@@ -104,7 +104,8 @@ static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 	return 0;
 }
 
-/* -EAGAIN: the process cannot be looked at now; a namespace that is still to come is NULL. */
+/* Returns 0, or -EAGAIN: the process cannot be read now. A namespace that is not yet known is
+ * NULL. */
 static int discover_know_namespace(struct discover *d, pid_t pid, struct known *k)
 {
 	struct place_facts facts;
@@ -115,15 +116,15 @@ static int discover_know_namespace(struct discover *d, pid_t pid, struct known *
 	if (err)
 		return err;
 	err = place_make(&facts, NULL, d->pods, &k->place);
-	/* Nor is a pod that the list does not have yet: a process may be there before the news of
-	 * its pod. */
+	/* A pod that the list does not have yet counts as unknown: its process may start before the
+	 * news of the pod arrives. */
 	k->facts.namespace = (err == -EAGAIN || *k->place.pod_uid) && !*k->place.namespace
 				     ? NULL
 				     : k->place.namespace;
 	return 0;
 }
 
-/* What rules ask for. -EAGAIN: later. */
+/* Reads the facts that rules need. Returns 0; -EAGAIN: try later. */
 static int discover_read_facts(struct discover *d, pid_t pid, struct known *k)
 {
 	const char *root = d->cfg.root;
@@ -156,7 +157,7 @@ static int discover_read_facts(struct discover *d, pid_t pid, struct known *k)
 	return 0;
 }
 
-/* Forgets the denied processes: they are counted anew. */
+/* Forgets the denied processes, so that they are counted again. */
 static void discover_denied_clear(struct discover *d)
 {
 	uint64_t pid;
@@ -165,10 +166,10 @@ static void discover_denied_clear(struct discover *d)
 		free(table_take(d->denied, pid));
 }
 
-/* ---- what rules say -------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
-/* Where most of so many are alive some are counted twice, rather than all looked at for each one
- * more. */
+/* Forgets all if most of them are alive: some are then counted twice, but checking them all for
+ * each new one would be slow. */
 static void discover_denied_trim(struct discover *d)
 {
 	uint64_t pid;
@@ -206,15 +207,15 @@ static void discover_deny(struct discover *d, pid_t pid, const struct known *k, 
 	log_debug("process %d (%s) is not watched: %s", pid, k->process.comm, why);
 }
 
-/* Of this gp-bpf or another one: those that read libraries map them. */
+/* Whether it is a gp-bpf process: those that read libraries also map them. */
 static bool discover_is_ours(const struct gp_process *p)
 {
 	return p->parent == (uint32_t)getpid() || !strcmp(p->comm, "gp-bpf") ||
 	       !strncmp(p->comm, "gp-bpf-", 7);
 }
 
-/* Whether it may be watched: 0. -EAGAIN: what a rule asks for is not known yet; -EPERM: it may not;
- * -EEXIST: it is; -ESRCH. */
+/* Returns 0: it may be watched; -EAGAIN: a rule needs a fact that is not known yet; -EPERM: denied;
+ * -EEXIST: watched already; -ESRCH. */
 static int discover_judge(struct discover *d, pid_t pid, struct known *k)
 {
 	const char *why;
@@ -243,20 +244,19 @@ static int discover_judge(struct discover *d, pid_t pid, struct known *k)
 	return 0;
 }
 
-#define SOON_NS	    5000000ull	 /* a mapping is told of before it is there ... */
-#define AGAIN_NS    400000000ull /* ... and for this long no other of the same process is */
-#define WAIT_NS	    1000000000ull
-#define WAITS_MAX   60 /* looks for the namespace of a pod, and at a process that is locked */
-#define TURN_NS	    4000000ull
-#define SWEEP_NS    5000000000ull /* between two, where the kernel does not tell */
-#define SWEEP_SHARE 100		  /* ... which take no more of a CPU than this part of it */
-#define AGAIN_SHARE 20		  /* likewise those for which records were lost, or came too fast */
-#define DUE_SHARE   10		  /* ... and looks at those that were met ... */
-#define GVISOR_NS   60000000000ull /* between two counts of sandboxes of gVisor */
-#define GVISOR_TURN 256		   /* processes that are checked a second */
-#define GVISOR_MAX_NS                                                                              \
-	10000000ull /* ... and the time after which the rest waits for the next second */
-#define DUE_FREE_NS 250000000ull /* ... but for so much at once: many ranks start together */
+#define SOON_NS	      5000000ull   /* a mapping is reported before it exists; wait this long */
+#define AGAIN_NS      400000000ull /* further reports of the same process are ignored for this long */
+#define WAIT_NS	      1000000000ull
+#define WAITS_MAX     60 /* attempts to learn a pod's namespace, or to read a locked process */
+#define TURN_NS	      4000000ull
+#define SWEEP_NS      5000000000ull /* between two sweeps, if the kernel does not report mappings */
+#define SWEEP_SHARE   100	    /* such sweeps use at most this fraction of a CPU: 1/100 */
+#define AGAIN_SHARE   20	    /* 1/20 for sweeps after lost records */
+#define DUE_SHARE     10	    /* 1/10 for scans of reported processes */
+#define GVISOR_NS     60000000000ull /* between two counts of gVisor sandboxes */
+#define GVISOR_TURN   256	     /* processes checked in a second */
+#define GVISOR_MAX_NS 10000000ull    /* time after which the rest waits for the next second */
+#define DUE_FREE_NS   250000000ull   /* allowance for many ranks that start together */
 
 int discover_new(struct discover **ret, const struct discover_config *cfg)
 {
@@ -309,9 +309,9 @@ void discover_pods(struct discover *d, struct pods *pods)
 	d->pods = pods;
 }
 
-/* ---- what becomes of it ---------------------------------------------------------------------- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
-/* Children born from here on follow in the kernel; those of before are found in /proc. */
+/* Children born from now on are followed by the kernel; earlier ones are found in /proc. */
 static int discover_watch(struct discover *d, pid_t pid)
 {
 	int n, err = processes_found(d->cfg.processes, pid);
@@ -327,7 +327,7 @@ static int discover_watch(struct discover *d, pid_t pid)
 	return 0;
 }
 
-/* It maps a library of ours, and may be watched. */
+/* It maps a known library, and may be watched. */
 static void discover_found(struct discover *d, pid_t pid)
 {
 	struct proc_stat s = {.comm = "?"};
@@ -342,13 +342,13 @@ static void discover_found(struct discover *d, pid_t pid)
 		log_warn("process %d (%s) cannot be watched: %s", pid, s.comm, strerror(-err));
 }
 
-/* What this thread and the process that looks for it have taken so far. */
+/* CPU time used so far by this thread and its helper process. */
 static uint64_t discover_spent_ns(const struct discover *d)
 {
 	return clock_thread_ns() + aside_cpu_ns(loader_aside(d->cfg.loader));
 }
 
-/* ---- those that were met --------------------------------------------------------------------- */
+/* ---- reported processes ---------------------------------------------------------------------- */
 
 static void discover_due_put(struct discover *d, const struct due *one)
 {
@@ -373,7 +373,7 @@ void discover_met(struct discover *d, pid_t pid, uint64_t now_ns)
 		discover_due_put(d, &(struct due){.pid = pid, .at_ns = now_ns + SOON_NS});
 }
 
-/* later: it could not be looked at, or judged. */
+/* later: it could not be read or checked. */
 static void discover_due_next(struct discover *d, struct due one, bool later, uint64_t now_ns)
 {
 	if (later && ++one.waits <= WAITS_MAX)
@@ -385,9 +385,8 @@ static void discover_due_next(struct discover *d, struct due one, bool later, ui
 	discover_due_put(d, &one);
 }
 
-/* Rules come first: who maps a library of ours all the time, or very much besides, and is not to be
- * watched costs no look at what it maps. Returns how many are to be looked at, at the beginning of
- * list. */
+/* Checks rules first: scanning a process that is not to be watched would be wasted. Moves those to
+ * be scanned to the beginning of list, and returns their number. */
 static size_t discover_due_judge(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
 {
 	struct known k;
@@ -426,7 +425,7 @@ static void discover_due_scan(struct discover *d, struct due *list, size_t n, ui
 	}
 }
 
-/* They have had their share of a CPU. */
+/* Whether scans of reported processes have used their share of a CPU. */
 static bool discover_due_waits(struct discover *d, uint64_t now_ns)
 {
 	uint64_t paid_ns = (now_ns - d->debt_at_ns) / DUE_SHARE;
@@ -458,7 +457,7 @@ static void discover_due_turn(struct discover *d, uint64_t now_ns)
 	d->debt_ns += discover_spent_ns(d) - before_ns;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all processes --------------------------------------------------------------------------- */
 
 static int discover_all_read(struct discover *d)
 {
@@ -579,8 +578,8 @@ void discover_due(struct discover *d, uint64_t now_ns)
 	}
 }
 
-/* What runs in a sandbox maps no library that could be found, so that sandboxes are counted by
- * their names. */
+/* Libraries of processes in a sandbox cannot be found, so sandboxes are recognised by their
+ * names. */
 static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + GVISOR_MAX_NS;
@@ -597,7 +596,7 @@ static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 		if (proc_number(e->d_name) > 0)
 			d->gvisor_count += process_gvisor_sandbox(
 				loader_aside(d->cfg.loader), d->cfg.root, proc_number(e->d_name));
-		if (clock_mono_ns() >= until_ns) /* one that is locked is waited for */
+		if (clock_mono_ns() >= until_ns) /* reading a locked process takes long */
 			break;
 	}
 	if (!d->gvisor || e)

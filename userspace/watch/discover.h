@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* discover.h - the processes of a node that map a library of a known runtime: told by the kernel as
- * they map one, and found in /proc; the user's rules decide who of them is watched.
- * Single-threaded. */
+/* discover.h - finds the processes of a node that map a library of a known runtime: those reported
+ * by the kernel when they map one, and others in /proc; the user's rules decide which of them are
+ * watched. Single-threaded. */
 #ifndef WATCH_DISCOVER_H
 #define WATCH_DISCOVER_H
 
@@ -27,22 +27,22 @@ struct discover_config { /* all borrowed */
 
 int discover_new(struct discover **ret, const struct discover_config *cfg);
 void discover_free(struct discover *d); /* NULL is fine */
-/* The rules from here on; d owns them. A watched process stays watched; all others are checked
- * again. */
+/* Sets the rules; d owns them. A watched process stays watched; all others are checked again. */
 void discover_rules(struct discover *d, struct filter *f);
-/* Knows namespaces of pods from here on; borrowed, may be NULL. */
+/* Sets the source of pod namespaces; borrowed, may be NULL. */
 void discover_pods(struct discover *d, struct pods *pods);
 
-/* A record says that this process is about to map such a library. */
+/* The kernel reports that this process is about to map such a library. */
 void discover_met(struct discover *d, pid_t pid, uint64_t now_ns);
-/* Looks at every process of the node, in turns of discover_due(). */
+/* Begins to scan every process of the node, in calls of discover_due(). */
 void discover_sweep(struct discover *d);
 bool discover_sweeping(const struct discover *d);
-/* Looks at those whose time has come, a few milliseconds at most. */
+/* Scans processes that are due, for a few milliseconds at most. */
 void discover_due(struct discover *d, uint64_t now_ns);
-/* Where the kernel does not tell it looks at all every few seconds. Once a second. */
+/* Call once a second. If the kernel does not report mappings, scans all processes every few
+ * seconds. */
 void discover_tick(struct discover *d, uint64_t now_ns);
-/* Fills what it knows of ret. */
+/* Fills the fields of ret that it knows. */
 void discover_get_view(const struct discover *d, struct node_view *ret);
 
 #endif

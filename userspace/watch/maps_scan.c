@@ -15,21 +15,20 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
 
-#define CHUNK	   32768 /* the kernel gives a page at a time */
+#define CHUNK	   32768 /* the kernel returns a page at a time */
 #define NAME_BYTES 256
 #define MAPS_MAX   (64u << 20) /* bytes of a process: 65530 mappings with paths of a KiB */
-#define ASK_NS                                                                                     \
-	8000000ull /* CPU time of a question; who is looked at then is looked at to his end */
+#define ASK_NS	   8000000ull /* limit of CPU time of a request; the process being read is finished */
 
-#define MEMORY_MAX 256 /* files in memory of a process that are opened for their names */
+#define MEMORY_MAX 256 /* memory files of a process that are opened to learn their names */
 
-struct scan { /* at one process */
+struct scan { /* of one process */
 	const struct probe_names *names;
 	pid_t pid; /* 0: a process of another machine, whose files cannot be opened */
 	unsigned int opened;
 };
 
-/* A library in memory goes by the name that it gives itself. line ends with NUL. */
+/* A library in a memory file is recognised by its own name (SONAME). line ends with NUL. */
 static bool maps_scan_memory_is_ours(struct scan *l, const char *line)
 {
 	char name[NAME_BYTES];
@@ -41,8 +40,8 @@ static bool maps_scan_memory_is_ours(struct scan *l, const char *line)
 	       probe_names_have(l->names, name);
 }
 
-/* "start-end r-xp offset dev inode   /path/libx.so (deleted)": the file's name, if it is mapped to
- * be run. */
+/* A line "start-end r-xp offset dev inode   /path/libx.so (deleted)": checks the file's name, if
+ * the mapping is executable. */
 static bool maps_scan_line_is_ours(struct scan *l, char *line, size_t len)
 {
 	static const char deleted[] = " (deleted)", memory[] = "/memfd:";
@@ -68,7 +67,7 @@ static bool maps_scan_line_is_ours(struct scan *l, char *line, size_t len)
 	return probe_names_have(l->names, name);
 }
 
-/* Takes whole lines off the front of text; what is left is returned, at its beginning. */
+/* Uses up complete lines; moves the rest to the beginning of text, and returns its length. */
 static size_t maps_scan_lines_take(struct scan *l, char *text, size_t len, bool *ours)
 {
 	size_t at = 0;
@@ -98,7 +97,7 @@ enum maps_answer maps_read(const struct probe_names *names, const char *root, pi
 		len = maps_scan_lines_take(&scan, text, len + (size_t)n, &ours);
 		total += (size_t)n;
 		if (len == sizeof(text))
-			len = 0; /* no line is that long */
+			len = 0; /* no valid line is that long */
 	}
 	close(fd);
 	return ours ? MAPS_OURS : MAPS_OTHER;
@@ -126,7 +125,7 @@ static ssize_t maps_there(const void *arg, void *ret, size_t cap)
 	return n;
 }
 
-/* How many of them have an answer, or -errno. */
+/* Returns how many of them have an answer, or -errno. */
 static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, size_t n,
 			enum maps_answer *ret)
 {
@@ -143,8 +142,8 @@ static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, siz
 	return got;
 }
 
-/* If the reader does not answer for a batch, its processes are read one by one; the one that blocks
- * is left for later. */
+/* If the helper process does not answer for a batch, processes are read one by one; the one that
+ * blocks is left for later. */
 size_t maps_scan(struct aside *a, const struct probe_names *names, const char *root,
 		 const pid_t *pids, size_t n, enum maps_answer *ret)
 {

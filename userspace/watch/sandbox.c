@@ -17,13 +17,12 @@
 
 #define PORTS_OF_ROOT 1024
 
-/* ---- who needs what -------------------------------------------------------------------------- */
+/* ---- needs ----------------------------------------------------------------------------------- */
 
 struct asked {
 	const struct options *o;
 	bool multi;
-	bool paranoid; /* Debian's kernels, and those made from them, let nobody but SYS_ADMIN open
-			  perf events */
+	bool paranoid; /* Debian's kernels, and derived ones, only let SYS_ADMIN open perf events */
 };
 
 static bool sandbox_always(const struct asked *a)
@@ -64,7 +63,7 @@ static bool sandbox_of_somebody_else(const char *path)
 	return path && !stat(path, &st) && st.st_uid != geteuid();
 }
 
-/* Where files go that are named: whose they are may change with each that is opened. */
+/* Whether files are written by name: each may have another owner. */
 static bool sandbox_has_files(const struct asked *a)
 {
 	const struct options *o = a->o;
@@ -117,7 +116,7 @@ static const struct kept {
 	 "--listen at a port below 1024"},
 };
 
-#define PARANOID_USUAL 2 /* the most that Linux itself knows */
+#define PARANOID_USUAL 2 /* the maximum of mainline Linux */
 
 static bool sandbox_perf_paranoid(void)
 {
@@ -143,7 +142,7 @@ uint64_t sandbox_capabilities(const struct options *o, bool multi)
 	return caps;
 }
 
-/* ---- giving it up ---------------------------------------------------------------------------- */
+/* ---- dropping -------------------------------------------------------------------------------- */
 
 static bool sandbox_is_on(const struct options *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox.h - what gp-bpf keeps of its privileges while it watches, and what for: one table
+/* sandbox.h - the privileges that gp-bpf keeps while it watches, and their purposes: one table
  * (sandbox.c). */
 #ifndef WATCH_SANDBOX_H
 #define WATCH_SANDBOX_H
@@ -9,13 +9,13 @@
 
 #include "userspace/option/option.h"
 
-/* Opens what takes a privilege that nothing needs later, and gives up, unless --sandbox=off, all
- * others: of this thread, and of whatever it starts from then on. Call it while there is one
- * thread, once CMD of `run` is forked (what it has is none of our business) and the state directory
- * is open. 0, or -errno after one line. */
+/* Opens what needs a privilege only once, and then, unless --sandbox=off, drops all privileges that
+ * are not needed later, for this thread and all that it starts. Call it while there is one thread,
+ * after forking CMD of `run` (which keeps its own privileges) and opening the state directory.
+ * Returns 0, or -errno after one line. */
 int sandbox_enter(const struct options *o);
 
-/* The capabilities that are kept, as CONFINE_CAP(). multi: the kernel has links to many places. */
+/* The capabilities to keep, as CONFINE_CAP(). multi: the kernel supports links with many places. */
 uint64_t sandbox_capabilities(const struct options *o, bool multi);
 
 #endif

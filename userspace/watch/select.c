@@ -21,28 +21,28 @@
 
 #define CGROUPS_BYTES (64 << 10)
 #define CGROUP_MOUNT  "/sys/fs/cgroup"
-#define CONTAINER_MIN 4 /* digits of an id that are enough */
+#define CONTAINER_MIN 4 /* digits of a container ID that suffice */
 #define PODS_WAIT_NS  5000000000ull
 #define KTHREADD      2
 
 struct found {
 	pid_t pid;
 	uint32_t parent;
-	bool means; /* it is who is meant */
+	bool means; /* it matches */
 };
 
 struct select {
 	const struct options *o;
 	const char *root;
-	struct aside *aside; /* NULL: no command line is asked for */
-	struct pods *pods;   /* NULL: no pod is */
+	struct aside *aside; /* NULL: command lines are not needed */
+	struct pods *pods;   /* NULL: pods are not needed */
 	struct pod *pod;
 	struct found *all;
 	uint32_t count, cap;
 	char cgroups[CGROUPS_BYTES];
 };
 
-/* ---- who matches ----------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static bool select_by_name(struct select *s, pid_t pid, const struct proc_stat *st)
 {
@@ -58,7 +58,7 @@ static bool select_by_name(struct select *s, pid_t pid, const struct proc_stat *
 	return false;
 }
 
-/* The group itself, or one below it, in any hierarchy. */
+/* The control group itself, or one below it, in any hierarchy. */
 static bool select_by_cgroup(const struct select *s, const char *wanted)
 {
 	size_t len = strlen(wanted);
@@ -121,7 +121,7 @@ static bool select_by_place(struct select *s, pid_t pid)
 	return select_by_pod(s, place.pod_uid);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all processes --------------------------------------------------------------------------- */
 
 static int select_add(struct select *s, pid_t pid)
 {
@@ -151,7 +151,7 @@ static struct found *select_found_of(struct select *s, uint32_t pid)
 	return NULL;
 }
 
-/* The process that started gp-bpf often has the same words in its command line: it is not meant. */
+/* The process that started gp-bpf often has the same words in its command line: exclude it. */
 static void select_without_own(struct select *s)
 {
 	struct found *f = *s->root ? NULL : select_found_of(s, (uint32_t)getpid());
@@ -236,7 +236,7 @@ static int select_scan(struct select *s)
 	return err;
 }
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int select_open_pods(struct select *s)
 {

@@ -34,9 +34,9 @@
 /* Sources of the rings, in the order of loader_rings(). */
 static const enum tape_source watch_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
-/* ---- what the loader and the processes say, as records --------------------------------------- */
+/* ---- callbacks that make records ------------------------------------------------------------- */
 
-/* For loader_on_attach(), loader_sample() twice, processes_new(), and the two of struct
+/* These are for loader_on_attach(), loader_sample() twice, processes_new(), and the two of struct
  * places_config; ctx is the watch. */
 
 static void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
@@ -48,8 +48,9 @@ static void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 		*own = *a;
 }
 
-/* As of the fork or exec that it explains: the process may have ended since, and its end comes
- * last. Of one that was found, as of when its own records may have begun. */
+/* Uses the time of the fork or exec that the record explains, because the process may have ended
+ * since, and its end must come last. For a process that was found, the time from which its records
+ * may date. */
 static void watch_stamp(const struct watch *w, void *own)
 {
 	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
@@ -95,7 +96,7 @@ static void watch_noticed(void *ctx, const struct gp_notice *n)
 		*own = *n;
 }
 
-/* A process ended, and the record of that was lost. */
+/* A process has ended, and the record of its exit was lost. */
 static void watch_gone(void *ctx, pid_t pid)
 {
 	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit,
@@ -130,7 +131,7 @@ static void watch_lost(void *ctx, enum gp_loss_cause cause, uint64_t count, uint
 	l->total = total;
 }
 
-/* Nothing was observed since then. */
+/* Records that nothing was observed since from_ns. */
 static void watch_gap(struct watch *w, uint64_t from_ns)
 {
 	struct gp_gap *gap = journal_record(w->journal, GP_KIND_gap, 0, 0);
@@ -145,12 +146,11 @@ static void watch_gap(struct watch *w, uint64_t from_ns)
 
 /* ---- reading the rings ----------------------------------------------------------------------- */
 
-#define DRAIN_MUCH     (128u << 10) /* bytes at once */
-#define DRAIN_ROUNDS   16	    /* a drain that cannot keep up ends without its mark */
+#define DRAIN_MUCH     (128u << 10) /* bytes in one reading */
+#define DRAIN_ROUNDS   16	    /* a drain that cannot keep up ends without a drain record */
 #define PEEK_MAX_BYTES (4u << 20)
 
-/* Process life matters here and now, before it is put in order: libraries are looked for, slots
- * freed. */
+/* Reacts to process life at once, before records are sorted: scans for libraries, frees slots. */
 static void watch_react(struct watch *w, const struct buffer *b)
 {
 	const struct gp_rec *r;
@@ -159,7 +159,7 @@ static void watch_react(struct watch *w, const struct buffer *b)
 	for (size_t at = 0; (r = gp_rec_next(b->data, b->len, &at));) {
 		if (event_decode(r, r->len, &ev))
 			continue;
-		if (r->kind == GP_KIND_exit) { /* its last calls come before its end */
+		if (r->kind == GP_KIND_exit) { /* read its last calls before its end is handled */
 			w->count_ns = r->ts_ns - 1;
 			loader_sample_process(w->loader, (pid_t)r->pid, ev.exit->slot, watch_count,
 					      w);
@@ -180,7 +180,7 @@ static void watch_calls_seen(struct watch *w, const struct buffer *b)
 	codes_records(w->codes, b->data, b->len);
 }
 
-/* Empties one ring; false: not certain that all that was there at the start has been read. */
+/* Empties a ring. Returns false if not everything that was there at the start was read. */
 static bool watch_drain_ring(struct watch *w, int i)
 {
 	bool busy = false;
@@ -208,7 +208,7 @@ static bool watch_drain_ring(struct watch *w, int i)
 	return false;
 }
 
-/* Reads both rings empty: onto the tape, into the output, and to who reacts to process life. */
+/* Empties both rings into tape and output, and handles process life. */
 static void watch_drain(struct watch *w)
 {
 	uint64_t silent_ns, before = clock_mono_ns();
@@ -230,25 +230,24 @@ static void watch_drain(struct watch *w)
 	loader_settled(w->loader);
 }
 
-/* ---- going on where a predecessor stopped ---------------------------------------------------- */
+/* ---- continuing after a predecessor ---------------------------------------------------------- */
 
-/* What it had read is on its tape, what it had not is in the rings, and the kernel side has watched
- * on in between. */
+/* What the predecessor had read is on its tape, the rest is in the rings; the kernel side has
+ * continued to watch. */
 
-/* Start times of /proc come in ticks of 10 ms. */
+/* start times of /proc have ticks of 10 ms */
 #define START_TICK_NS 10000000ull
 
 struct resuming {
 	struct watch *watch;
-	bool alive;	  /* look for those that still run, not for those that do not */
-	uint64_t last_ns; /* stamp of the newest record on the tape */
-	struct table
-		*known;	  /* pid -> itself: of the model's processes, those that were identified */
-	pid_t *unwatched; /* the model's processes that nobody watches */
+	bool alive;	  /* find processes that are still alive, instead of those that are not */
+	uint64_t last_ns; /* time of the newest record on the tape */
+	struct table *known; /* pid -> itself: the model's processes with a known identity */
+	pid_t *unwatched;    /* the model's processes that are not watched */
 	size_t count, room;
 };
 
-/* What was told last of counters and losses; how far time had come. */
+/* Restores the last counters and losses, and the time reached. */
 static void watch_on_frame(void *ctx, const struct tape_frame *f)
 {
 	struct resuming *r = ctx;
@@ -267,7 +266,7 @@ static void watch_on_frame(void *ctx, const struct tape_frame *f)
 	}
 }
 
-/* Whether the tape knows all that was taken out of the rings. */
+/* Whether the tape has all that was read from the rings. */
 static bool watch_rings_seek(struct watch *w)
 {
 	bool whole = true;
@@ -299,7 +298,8 @@ static bool watch_same_process(const struct resuming *r, uint32_t pid, uint64_t 
 	return now_ns && start_ns && now_ns / START_TICK_NS == start_ns / START_TICK_NS;
 }
 
-/* Asked after the rings were read: who is not watched by now ended while nobody looked. */
+/* Call after reading the rings: a process that is not watched by now ended while nothing was
+ * watching. */
 static void watch_on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
 {
 	struct resuming *r = ctx;
@@ -333,7 +333,7 @@ static void watch_processes_take_over(struct resuming *r)
 	w->sweeps = 2;
 }
 
-/* Goes on where a predecessor stopped. saved: the output was made from its state. 0 or -errno. */
+/* Continues from a predecessor's state. saved: the output was made from it. Returns 0 or -errno. */
 static int watch_resume(struct watch *w, bool saved)
 {
 	struct resuming r = {.watch = w, .known = table_new()};
@@ -350,16 +350,16 @@ static int watch_resume(struct watch *w, bool saved)
 	}
 	if (err)
 		goto out;
-	watch_drain(w); /* a kernel side that had fallen silent books that itself */
+	watch_drain(w); /* records a time in which the kernel side was silent */
 	if (saved && !whole && adopted)
 		watch_gap(w, r.last_ns);
 	else if (saved && !whole)
-		w->away_ns = r.last_ns; /* and until the targets are attached to */
+		w->away_ns = r.last_ns; /* until the targets are attached */
 	journal_flush(w->journal);
 	watch_processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
 	watch_drain(w);
-	/* Without this save a gp-bpf that is killed again and again before one is due would read a
+	/* Without this save, a gp-bpf that is killed repeatedly before a save is due would read a
 	 * longer tape each time. */
 	loader_commit(w->loader);
 	journal_save(w->journal);
@@ -406,20 +406,20 @@ void watch_ended(const struct watch *w, struct watch_end *ret)
 	*ret = (struct watch_end){.reason = w->end, .signo = w->end_signo};
 }
 
-/* Calls fn when a row that wakes us has told something (probes/README.md). */
+/* Calls fn when a probe row with wakeup has sent a record (probes/README.md). */
 static int watch_wakes(struct watch *w, loop_fn *fn)
 {
 	const struct loader_ring *rings;
 	int n = loader_rings(w->loader, &rings), err = 0;
 
-	/* Edges only: most records wake nobody, and are there all the time. */
+	/* Edge-triggered: most records cause no wakeup, and are always there. */
 	for (int i = 0; i < n && !err; i++)
 		err = loop_add_fd(w->loop, rings[i].fd, EPOLLIN | EPOLLET, fn, w);
 	return err;
 }
 
-/* Where jobs only step a wakeup costs more than what it reads; a library is attached to before it
- * is used. */
+/* While jobs only step, a wakeup costs more than the reading; a library has to be attached before
+ * it is used. */
 #define DRAIN_FAST_NS  10000000ull
 #define DRAIN_SLOW_NS  40000000ull
 #define DRAIN_CALM_NS  2000000000ull
@@ -498,7 +498,7 @@ static void watch_on_key(void *ctx, uint64_t value)
 
 	(void)value;
 	if ((key == 'q' || key == 3) && w->child)
-		output_tick(w->out); /* CMD decides when `run` ends */
+		output_tick(w->out); /* for `run`, the end of CMD decides */
 	else if (key == 'q' || key == 3)
 		watch_stop_for(w, GP_END_USER);
 }
@@ -515,14 +515,14 @@ static void watch_on_resize(void *ctx, uint64_t value)
 	output_resize(((struct watch *)ctx)->out);
 }
 
-/* With a command of ours, signals are its business: what a person or a manager sent us is passed
- * on, what the terminal sent it has had already. */
+/* If we run a command, signals of a person or a manager are passed on to it; those of the terminal
+ * it gets itself. */
 static void watch_on_end_signal(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 	int signo = (int)(value & 0xffffffff), code = (int)(value >> 32);
 
-	w->end_signo = signo; /* the last one is what ends it */
+	w->end_signo = signo; /* the last signal ends the run */
 	if (signo == SIGHUP && node_reloads(w->node))
 		node_reload(w->node);
 	else if (w->durable && signo == SIGUSR1)
@@ -589,7 +589,7 @@ static int watch_open_kernel(struct watch *w, const struct watch_config *watch)
 	return 0;
 }
 
-/* node: SIGHUP says to read the settings again. */
+/* node: SIGHUP reads the settings again. */
 static int watch_open_loop(struct watch *w, bool node)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -599,9 +599,9 @@ static int watch_open_loop(struct watch *w, bool node)
 
 	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (w->run || node || ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &was) ||
-		    was.sa_handler != SIG_IGN) /* nohup means it */
+		    was.sa_handler != SIG_IGN) /* nohup keeps SIGHUP ignored */
 			err = loop_add_signal(w->loop, ends[i], watch_on_end_signal, w);
-	if (!err && (w->run || w->durable)) /* of --takeover */
+	if (!err && (w->run || w->durable)) /* sent by --takeover */
 		err = loop_add_signal(w->loop, SIGUSR1, watch_on_end_signal, w);
 	if (!err && w->run) {
 		err = loop_add_signal(w->loop, SIGCHLD, watch_on_child, w);
@@ -619,14 +619,13 @@ static int watch_open_loop(struct watch *w, bool node)
 		err = loop_add_timer(w->loop, (uint64_t)o->for_ns, watch_on_time_up, w);
 	if (!err && output_is_live(w->out))
 		err = loop_add_timer(w->loop, VIEW_PERIOD_NS, watch_on_view, w);
-	/* A regular file as standard input cannot be polled: then there are no keys. */
+	/* A regular file cannot be polled: then there are no keys. */
 	if (!err && output_has_keys(w->out) && isatty(STDIN_FILENO))
 		err = loop_add_fd(w->loop, STDIN_FILENO, EPOLLIN, watch_on_key, w);
 	return err;
 }
 
-/* A successor goes on from a state or begins anew: there is none before the beginning is in it, and
- * there is one before anything is read. */
+/* A successor needs a saved state that has the beginning: save it before anything is read. */
 static int watch_begin(struct watch *w, const struct watch_config *cfg)
 {
 	journal_begin(w->journal, w->options, w->probes,
@@ -654,7 +653,7 @@ static int watch_open_places(struct watch *w)
 	};
 	int err;
 
-	if (pods_open(&w->pods, &pods)) /* one line said why: it works without */
+	if (pods_open(&w->pods, &pods)) /* the reason has been logged: continue without pods */
 		w->pods = NULL;
 	cfg.pods = w->pods;
 	err = places_new(&w->places, &cfg);
@@ -718,7 +717,7 @@ void watch_node(struct watch *w)
 {
 	node_sweep(w->node);
 	while (node_sweeping(w->node))
-		watch_drain(w); /* a predecessor's jobs go on meanwhile */
+		watch_drain(w); /* a predecessor's jobs continue meanwhile */
 	node_start(w->node);
 }
 
@@ -734,7 +733,7 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 {
 	w->child = child;
 	watch_drain(w);
-	watch_on_child(w, 0); /* it may have ended before its signal could be noticed */
+	watch_on_child(w, 0); /* it may have ended before SIGCHLD was handled */
 	if (!child || w->child_status == -1)
 		loop_run(w->loop);
 	if (ret_status)
@@ -748,10 +747,10 @@ static void watch_detach(struct watch *w)
 	w->loader = NULL;
 }
 
-/* The last records, and what they are the last of. */
+/* Reads the last records, and writes the record of the end. */
 static void watch_finish(struct watch *w)
 {
-	/* What never began is not gone on from. */
+	/* A run that never began cannot be continued. */
 	bool goes_on = w->durable && w->end != GP_END_TARGETS_GONE &&
 		       !(w->end == GP_END_ERROR && w->fresh);
 	struct gp_end *end;
@@ -769,12 +768,14 @@ static void watch_finish(struct watch *w)
 	}
 	if (goes_on)
 		journal_stop(w->journal);
-	if (w->carrier) { /* the end is ours, not the job's; and no probe waits for a folder */
+	if (w->carrier) { /* our end is not the job's; the folder may hang, which must not delay
+			     probes */
 		output_finish(w->out);
 		watch_detach(w);
 		carrier_finish(w->carrier);
 	}
-	end = journal_record(w->journal, GP_KIND_end, 0, 0); /* now, and not when all is detached */
+	end = journal_record(w->journal, GP_KIND_end, 0,
+			     0); /* the time is now, not when all probes are detached */
 	if (end) {
 		end->reason = w->end;
 		end->status = w->child_status;

@@ -12,17 +12,17 @@
 
 #define CALL_MIN_NS 1000000000ull
 #define SCANS_NS                                                                                   \
-	100000000ull /* of a second, for the silent; who is left has a turn in the next one */
+	100000000ull /* in a second, for silent processes; the rest waits for the next second */
 
 struct blocked {
 	struct loader *loader;
 	const struct probe_table *probes;
 	const char *root;
 	struct blocked_calls *blocked_calls;
-	struct journal *journal; /* of the tick in progress */
+	struct journal *journal; /* of the present tick */
 	uint64_t deadline_ns;
-	uint32_t at, from,
-		next; /* silent processes: this one, the first and the last to be looked at */
+	uint32_t at, from, next; /* index among silent processes: the present one, and the range to
+				    be scanned */
 };
 
 int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes,

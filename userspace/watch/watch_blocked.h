@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_blocked.h - once a second: calls that do not return, and processes that have fallen silent.
- * What is seen becomes records, so that a replay sees the same. */
+/* watch_blocked.h - checks once a second for calls that do not return, and for silent processes.
+ * The results become records, so that a replay has them too. */
 #ifndef WATCH_WATCH_BLOCKED_H
 #define WATCH_WATCH_BLOCKED_H
 
@@ -10,11 +10,11 @@ struct blocked;
 struct loader;
 struct probe_table;
 
-/* All borrowed. root: where /proc is looked for. 0 or -ENOMEM. */
+/* All arguments are borrowed. root: "", or the folder that contains proc. Returns 0 or -ENOMEM. */
 int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes,
 		const char *root);
 void blocked_free(struct blocked *b); /* NULL is fine */
-/* before the tick of this second. */
+/* before the tick record of this second */
 void blocked_tick(struct blocked *b, struct journal *j, const struct output *out);
 
 #endif

@@ -12,20 +12,19 @@
 #include "userspace/identity/program_object.h"
 #include "userspace/watch/code_runs.h"
 
-#define ROWS_MAX   16
-#define QUEUE_MAX  64
-#define SECOND_MAX (256ull << 20) /* of all in a second */
-#define READ_NS	   2000000000ull
-#define WAIT_NS	   2000000ull
-#define SAME_NS	   10000000ull /* between the two probes of one call: this thread was preempted */
-#define RUNS_QUEUED                                                                                \
-	32 /* of the queue: a question of what runs can wait, one of what is compiled cannot */
+#define ROWS_MAX    16
+#define QUEUE_MAX   64
+#define SECOND_MAX  (256ull << 20) /* bytes of all programs in a second */
+#define READ_NS	    2000000000ull
+#define WAIT_NS	    2000000ull
+#define SAME_NS	    10000000ull /* between the two probes of one call: the thread was preempted */
+#define RUNS_QUEUED 32		/* requests for running programs in the queue: they can wait */
 
 enum row_kind {
-	ROW_CODE,   /* a program is about to be compiled */
-	ROW_CACHED, /* ... to be loaded, compiled before */
-	ROW_RUN,    /* one runs */
-	ROW_LOADED, /* one gets the number that its runs bear */
+	ROW_CODE,   /* a program will be compiled */
+	ROW_CACHED, /* a program compiled earlier will be loaded */
+	ROW_RUN,    /* a program runs */
+	ROW_LOADED, /* a program gets the handle that its runs will have */
 };
 
 struct asked {
@@ -43,14 +42,14 @@ struct codes {
 	struct {
 		uint32_t probe;
 		enum row_kind kind;
-	} rows[ROWS_MAX]; /* that tell of code */
+	} rows[ROWS_MAX]; /* probe rows about programs */
 	struct code_runs runs;
 	size_t rows_count;
-	struct asked queue[QUEUE_MAX]; /* the first is being read when since_ns is set */
+	struct asked queue[QUEUE_MAX]; /* the first is being read if since_ns is set */
 	size_t count;
 	uint64_t since_ns;
-	uint64_t second_ns, read;   /* bytes, in the second that began then */
-	const struct asked *sought; /* of the walk in progress */
+	uint64_t second_ns, read;   /* begin of the present second, and bytes read in it */
+	const struct asked *sought; /* the program being searched for */
 	bool open;
 };
 
@@ -102,7 +101,7 @@ void codes_free(struct codes *cs)
 	free(cs);
 }
 
-/* ---- in the other process -------------------------------------------------------------------- */
+/* ---- in the helper process ------------------------------------------------------------------- */
 
 static size_t code_memory_read(void *ctx, uint64_t address, void *to, size_t bytes)
 {
@@ -110,7 +109,7 @@ static size_t code_memory_read(void *ctx, uint64_t address, void *to, size_t byt
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
 	ssize_t n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
 
-	if (n <= 0 && bytes > 4096 - address % 4096) { /* no more than this page is there */
+	if (n <= 0 && bytes > 4096 - address % 4096) { /* the next page is not mapped */
 		local.iov_len = remote.iov_len = 4096 - address % 4096;
 		n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
 	}
@@ -139,7 +138,7 @@ static ssize_t watch_code_name_there(const void *arg, void *ret, size_t cap)
 	return err ? err : (ssize_t)sizeof(struct program_name);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void watch_code_open_call(void *ctx, const struct open_call *c)
 {
@@ -154,8 +153,8 @@ static void watch_code_open_call(void *ctx, const struct open_call *c)
 	cs->open |= row && row->role == (a->kind == ROW_CACHED ? GP_ROLE_cached : GP_ROLE_compile);
 }
 
-/* Whether the compiler is still at it: else the memory may hold something else by now. What runs is
- * there. */
+/* Whether the compiler is still running: else the memory may hold something else. The code of a
+ * running program stays. */
 static bool watch_code_still_open(struct codes *cs, const struct asked *a)
 {
 	if (a->kind == ROW_RUN)
@@ -181,8 +180,8 @@ static void code_report(struct codes *cs, const struct program_name *name)
 	own->code = a.code;
 	own->bytes = a.bytes;
 	own->flags = a.kind == ROW_RUN ? GP_PROGRAM_LOADED : 0;
-	/* The name of a long program was read from its first piece, long before the call returned.
-	 */
+	/* The name of a long program was read from its first piece, long before the call
+	 * returned. */
 	if (!known || (!open && a.bytes <= PROGRAM_CODE_PIECE))
 		return;
 	memcpy(own->name, name->name, sizeof(own->name));
@@ -193,7 +192,7 @@ static void code_report(struct codes *cs, const struct program_name *name)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The first two values that a record's probe read. */
+/* The first two values that the probe has read. */
 static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 {
 	struct gp_call call;
@@ -211,8 +210,8 @@ static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 	return true;
 }
 
-/* A compiled program goes before running ones, which keep their order; the first entry may be in
- * use by the reader. */
+/* Compiled programs go before running ones, which keep their order; the first entry may be in use
+ * by the helper process. */
 static void watch_code_queue_add(struct codes *cs, const struct asked *a)
 {
 	size_t i = cs->count++;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_code.h - names of programs that watched processes compile for a device: read from their
- * code, in the process's memory, while the compiler is at it. That memory may never answer, so
- * another process of ours reads it, for 2 s at most, of each program 64 MiB at most and of all 256
- * MiB a second. */
+/* watch_code.h - names of device programs that watched processes compile: read from their code in
+ * the process's memory, while the compiler runs. Reading that memory may block, so a helper process
+ * does it, for at most 2 s, and at most 64 MiB of each program and 256 MiB a second of all. */
 #ifndef WATCH_WATCH_CODE_H
 #define WATCH_WATCH_CODE_H
 
@@ -15,16 +14,15 @@
 
 struct codes;
 
-/* All borrowed. */
+/* All arguments are borrowed. */
 int codes_new(struct codes **ret, struct loader *l, const struct probe_table *probes,
 	      struct journal *j);
 void codes_free(struct codes *cs);
-/* Records of calls that were read: those that tell of a program are answered with one of its
- * name. */
+/* Handles records of calls: for one about a program, a record with its name follows later. */
 void codes_records(struct codes *cs, const void *records, size_t len);
-/* The process has ended, or runs another program file. */
+/* The process has ended, or has executed another file. */
 void codes_gone(struct codes *cs, pid_t pid);
-/* Reads on. Waits 2 ms at most. */
+/* Continues reading. Waits 2 ms at most. */
 void codes_poll(struct codes *cs);
 
 #endif

@@ -14,16 +14,16 @@
 
 #define KMSG	   "/dev/kmsg"
 #define KMSG_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-#define READS_MAX  256 /* a second: what a flood of other lines may cost; the rest is read later */
-#define FAULTS_MAX 32  /* a second: a device that is lost says so for every process, and again */
+#define READS_MAX                                                                                  \
+	256 /* a second: bounds the cost of a flood of other lines; the rest is read later */
+#define FAULTS_MAX 32 /* a second: a lost device reports a fault for every process, repeatedly */
 
 struct watch_log {
 	struct loop *loop;
 	struct journal *journal;
 	int fd;
-	bool listens; /* the loop tells when there is more; a plain file is looked at every
-		       * second */
-	unsigned reads, faults; /* in this second */
+	bool listens;		/* the loop reports new lines; a plain file is read every second */
+	unsigned reads, faults; /* in the present second */
 };
 
 static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f)
@@ -38,7 +38,7 @@ static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f
 		*own = *f;
 }
 
-/* before: faults of this second that were read before. */
+/* before: faults of this second that were read earlier. */
 static void watch_log_faults_lost(struct watch_log *w, unsigned before)
 {
 	unsigned reported = before > FAULTS_MAX ? before : FAULTS_MAX;
@@ -59,8 +59,8 @@ static void log_read(struct watch_log *w)
 
 	while (w->reads < READS_MAX) {
 		n = read(w->fd, data, sizeof(data));
-		if (n < 0 && errno == EPIPE) /* it was overwritten before we came: goes on with what
-						is left */
+		if (n < 0 && errno == EPIPE) /* lines were overwritten before they were read:
+						continue after them */
 			n = 1, data[0] = '\n';
 		if (n <= 0)
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_kernel_log.h - what the kernel's log says of devices while we watch, as records. */
+/* watch_kernel_log.h - turns device faults in the kernel's log into records. */
 #ifndef WATCH_WATCH_KERNEL_LOG_H
 #define WATCH_WATCH_KERNEL_LOG_H
 
@@ -8,10 +8,11 @@
 
 struct watch_log;
 
-/* Opens the log for the next watch_log_new(), which needs no privilege then. */
+/* Opens the log for the next watch_log_new(), which then needs no privilege. */
 void watch_log_prepare(const char *root);
-/* From the log's end on. root: where /dev is looked for. All borrowed. Where it may not be read (a
- * container has none) nothing is told of it, and that is said once. 0 or -ENOMEM. */
+/* Reads from the present end of the log. root: "", or the folder that contains dev. All arguments
+ * are borrowed. If the log cannot be read (containers have none), no faults are recorded, which is
+ * logged once. Returns 0 or -ENOMEM. */
 int watch_log_new(struct watch_log **ret, struct loop *l, struct journal *j, const char *root);
 void watch_log_free(struct watch_log *w); /* NULL is fine */
 /* Once a second. */

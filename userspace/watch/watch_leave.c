@@ -18,7 +18,7 @@ struct leave {
 	struct successor *successor;
 	pthread_t thread;
 	bool runs, comes;
-	int fd; /* the answer is there */
+	int fd; /* readable when the answer is there */
 	char why[400];
 };
 

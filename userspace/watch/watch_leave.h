@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_leave.h - a node that was told to end and to hand over: in Kubernetes the API server is
- * asked first, by a thread, whether anybody comes to take over; meanwhile all goes on. */
+/* watch_leave.h - ends the watch of a node, with handover: in Kubernetes a thread first asks the
+ * API server whether a successor will come; watching continues meanwhile. */
 #ifndef WATCH_WATCH_LEAVE_H
 #define WATCH_WATCH_LEAVE_H
 
 #include "userspace/watch/watch_private.h"
 
-/* Ends the watch, now or when it is answered; told again meanwhile, it ends and detaches. */
+/* Ends the watch, now or when the answer is there. Called again before that, it ends at once and
+ * detaches. */
 void watch_leave(struct watch *w);
 void leave_free(struct leave *l); /* NULL is fine */
 

@@ -22,8 +22,8 @@
 struct node {
 	struct watch *watch;
 	struct discover *discover;
-	struct notify *notify; /* NULL: nobody is told */
-	struct options now;    /* as they were read last; owns them from the first reload on */
+	struct notify *notify; /* NULL: no service manager */
+	struct options now;    /* the settings read last; owned after the first reload */
 	bool reloaded;
 	int argc;
 	char **argv;
@@ -41,7 +41,7 @@ static int watch_node_rules_read(struct node *n, const struct options *o)
 	return err;
 }
 
-/* Inside a pod the host's name is the pod's. */
+/* In a pod the host name is the pod's. */
 static void watch_node_name_read(char *out, size_t len)
 {
 	const char *said = getenv("NODE_NAME");
@@ -101,9 +101,9 @@ void node_free(struct node *n)
 	free(n);
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
-/* Anew each time: who is quiet now may train later. */
+/* Repeated each time: a process without training may train later. */
 static void watch_node_scan_quiet(struct node *n)
 {
 	const char *root = n->watch->options->root ? n->watch->options->root : "";
@@ -194,7 +194,7 @@ void node_start(struct node *n)
 		 (unsigned long long)n->view.sweep_saw, plural_es(n->view.sweep_saw),
 		 clock_duration(took, sizeof(took), n->view.sweep_took_ns),
 		 (unsigned long long)n->view.watched);
-	output_tick(n->watch->out); /* who was told that it is ready may ask at once */
+	output_tick(n->watch->out); /* a client that saw READY may ask at once */
 	n->status_ns = clock_mono_ns();
 	watch_node_status(n, "READY=1\n");
 }

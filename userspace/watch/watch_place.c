@@ -10,29 +10,28 @@
 #include "userspace/identity/place.h"
 #include "userspace/kubernetes/pods.h"
 
-/* A pod that the list does not have yet is asked for again, ever more rarely; its change tells of
- * it, too. */
+/* If the list does not have a pod yet, it is asked for again, at growing intervals; a change of the
+ * pod is reported, too. */
 #define AGAIN_NS     500000000ull
 #define DOUBLING_MAX 7
-#define GONE_PODS    64 /* whose processes ended: why is told later, as a rule */
+#define GONE_PODS    64 /* pods whose processes ended: the reason usually arrives later */
 #define RESUMED_NS   60000000000ull
 
 struct placed {
-	unsigned int owners; /* a process, and the children that have the same */
-	unsigned int tries;  /* that found the pods silent, in a row */
-	uint64_t due_ns;     /* 0: they have said what they know */
+	unsigned int owners; /* the process, and children with the same location */
+	unsigned int tries;  /* failed attempts to get the pod, in a row */
+	uint64_t due_ns;     /* 0: the pods' data is complete */
 	bool reported;
-	bool kept; /* the one before us told more than is known here until the pods have said
-		    * theirs */
+	bool kept; /* keep a predecessor's record until the pods' data arrives */
 	struct place_facts facts;
-	struct gp_place place; /* as told last */
+	struct gp_place place; /* as recorded last */
 };
 
 struct places {
 	struct places_config cfg;
 	struct table *of; /* pid -> struct placed */
 	char gone[GONE_PODS][sizeof(((struct cgroup_place *)NULL)->pod_uid)];
-	uint32_t ngone; /* ever */
+	uint32_t ngone; /* since the start */
 	uint64_t resumed_ns;
 };
 
@@ -68,7 +67,7 @@ void places_free(struct places *ps)
 	free(ps);
 }
 
-/* From here on it is no more what its parent is. NULL: no memory. */
+/* Gives the process its own entry instead of its parent's. NULL: no memory. */
 static struct placed *places_placed_own(struct places *ps, pid_t pid)
 {
 	struct placed *p = table_get(ps->of, (uint64_t)pid), *own;
@@ -178,7 +177,7 @@ const struct gp_place *places_get(const struct places *ps, pid_t pid)
 	return p && p->reported ? &p->place : NULL;
 }
 
-/* Each of those that have one place in common is told: what it has is its own from then on. */
+/* Records the location of every process that shares it; each gets its own entry. */
 static void places_placed_ask(struct places *ps, pid_t pid)
 {
 	struct placed *p = places_placed_own(ps, pid);

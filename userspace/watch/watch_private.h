@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_private.h - a watch, as watch.c and watch_node.c share it. */
+/* watch_private.h - struct watch, shared by the files of this folder. */
 #ifndef WATCH_WATCH_PRIVATE_H
 #define WATCH_WATCH_PRIVATE_H
 
@@ -23,32 +23,32 @@ struct watch {
 	struct loader *loader;
 	struct ring *ring[2];
 	struct journal *journal;
-	struct durable *durable; /* NULL: nothing outlives us */
+	struct durable *durable; /* NULL: no saved state */
 	struct loop *loop;
 	struct processes *processes;
-	struct pods *pods;	 /* NULL: there are none */
-	struct places *places;	 /* where they run */
-	struct codes *codes;	 /* that they compile */
-	struct node *node;	 /* NULL: the processes were named */
-	struct carrier *carrier; /* NULL: history stays here */
-	struct blocked *blocked; /* who does not get on */
-	struct watch_log *log;	 /* what the kernel says of devices */
-	struct leave *leave;	 /* NULL: nobody told us to hand over */
-	struct buffer batch;	 /* of a ring */
-	struct pace pace;	 /* of reading the rings */
-	bool busy;		 /* there was process life to read, or much else */
+	struct pods *pods;	 /* NULL: no Kubernetes */
+	struct places *places;	 /* locations of processes */
+	struct codes *codes;	 /* programs that processes compile */
+	struct node *node;	 /* NULL: the user named the processes */
+	struct carrier *carrier; /* NULL: no --carry */
+	struct blocked *blocked; /* checks for blocked calls */
+	struct watch_log *log;	 /* device faults in the kernel's log */
+	struct leave *leave;	 /* NULL: no handover was requested */
+	struct buffer batch;	 /* records read from a ring */
+	struct pace pace;	 /* interval for reading the rings */
+	bool busy;		 /* process life, or many other records, were read */
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
-	int end_signo;	   /* the signal that told us to end; 0: none did */
-	uint64_t event_ns; /* stamp of the record that is reacted to; 0: none */
-	uint64_t count_ns; /* stamp of counter records; 0: now */
-	uint64_t away_ns;  /* since when nobody watched; 0: that is told */
+	int end_signo;	   /* the signal that ends the run; 0: none */
+	uint64_t event_ns; /* time of the record being handled; 0: none */
+	uint64_t count_ns; /* time for counter records; 0: now */
+	uint64_t away_ns;  /* begin of a gap in watching; 0: none to be recorded */
 	bool run, rescan;
-	bool fresh;	/* nothing is gone on from */
-	bool lifeless;	/* the kernel tells of no exit */
-	bool life_lost; /* an exit may have gone unseen */
-	int sweeps;	/* to come, for what the dead held */
+	bool fresh;	/* no predecessor's state is used */
+	bool lifeless;	/* the kernel does not report exits */
+	bool life_lost; /* records of exits may have been lost */
+	int sweeps;	/* remaining scans for resources of dead processes */
 };
 
 #endif

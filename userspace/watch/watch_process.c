@@ -15,21 +15,21 @@
 #include "userspace/identity/process.h"
 #include "userspace/watch/watch_place.h"
 
-/* The mmap tracepoint fires before the mapping exists, and a library comes in several mappings. */
+/* The mmap tracepoint fires before the mapping exists, and a library has several mappings. */
 #define ENTRY_DEBOUNCE_NS 5000000ull
 
 struct aside;
 struct entry {
 	pid_t pid;
-	uint64_t due_ns; /* 0: nothing to look at */
-	bool again;	 /* look once more after the next look */
+	uint64_t due_ns; /* 0: no scan needed */
+	bool again;	 /* scan once more after the next scan */
 	uint64_t scanned_ns, cost_ns;
-	unsigned int fruitless; /* looks in a row */
-	unsigned int locked;	/* looks in a row that found its address space locked */
+	unsigned int fruitless; /* consecutive scans without a new library */
+	unsigned int locked;	/* consecutive scans that found its mmap lock held */
 	bool locked_logged;
-	bool unread;		   /* its command line and environment */
-	struct gp_process self;	   /* as it was told last; start_ns 0: never */
-	struct entry *prev, *next; /* of those that are due */
+	bool unread;		   /* its command line and environment were not read */
+	struct gp_process self;	   /* as recorded last; start_ns 0: never */
+	struct entry *prev, *next; /* in the list of processes that are due */
 };
 
 struct processes {
@@ -39,26 +39,26 @@ struct processes {
 	const char *root, *job;
 	process_fn *fn;
 	void *ctx;
-	struct entry due;      /* ring, in order of their turn */
-	uint64_t since_ns;     /* processes_since() */
+	struct entry due;      /* head of the list, in order of due_ns */
+	uint64_t since_ns;     /* see processes_since() */
 	bool gvisor;	       /* a process of gVisor was reported */
-	struct places *places; /* NULL: nobody asks */
+	struct places *places; /* NULL: locations are not needed */
 };
 
-/* ---- when a process is looked at ------------------------------------------------------------- */
+/* ---- times of scans -------------------------------------------------------------------------- */
 
-/* A process that maps all the time and nothing new is looked at ever more rarely ... */
+/* A process that maps often, but never a new library, is scanned at growing intervals. */
 #define SCANS_FREE   32
 #define DOUBLING_MAX 6
 #define CALM_NS	     1000000000ull
-/* ... and none takes more than a fiftieth of our time. */
+/* The scans of a process take at most 1/50 of our time. */
 #define COST_SHARE 50
-/* One that holds its address space locked is tried again, ever more rarely, this often; then only
- * when it says that it maps something. */
+/* If its mmap lock is held, tries again this often, at growing intervals; then only after another
+ * report of a mapping. */
 #define LOCKED_NS    1000000000ull
 #define LOCKED_TRIES 8
 
-/* It is not due. */
+/* Removes it from the list of due processes. */
 static void processes_entry_rest(struct entry *e)
 {
 	if (!e->due_ns)
@@ -78,7 +78,7 @@ static void processes_entry_due(struct processes *ps, struct entry *e, uint64_t 
 	ps->due.prev = e;
 }
 
-/* The look that was tried has to be made later. */
+/* The scan has to be repeated later. */
 static void processes_entry_locked(struct processes *ps, struct entry *e, int err)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -109,7 +109,7 @@ static uint64_t watch_process_scan_delay_ns(struct entry *e, uint64_t now_ns)
 	return now_ns + delay_ns < rest_ns ? rest_ns - now_ns : delay_ns;
 }
 
-/* It may map something new. again: it is looked at a second time after that. */
+/* It may map a new library. again: scan it a second time after that. */
 static void processes_entry_schedule(struct processes *ps, struct entry *e, bool again)
 {
 	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + watch_process_scan_delay_ns(e, now_ns);
@@ -126,12 +126,12 @@ static void processes_entry_schedule(struct processes *ps, struct entry *e, bool
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* A second look, for the mapping that was slow to appear (a cold page cache, a loaded node). */
+/* For a second scan, in case a mapping appears late (a cold page cache, a loaded node). */
 #define SECOND_SCAN_NS 250000000ull
-#define TURN_NS	       4000000ull     /* for looks, between two drains */
-#define START_NS       10000000000ull /* for the libraries of those that run already */
+#define TURN_NS	       4000000ull     /* limit of scans between two drains */
+#define START_NS       10000000000ull /* limit for libraries of processes that run already */
 #define ROUNDS_MAX                                                                                 \
-	64 /* of looks at them, until nothing new turns up: each may go into a few files only */
+	64 /* scans, repeated while they find libraries: each may read only a few files */
 
 int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job,
 		  process_fn *fn, void *ctx)
@@ -180,7 +180,7 @@ static struct entry *processes_entry_get(struct processes *ps, pid_t pid)
 	return e;
 }
 
-/* ---- who they are ---------------------------------------------------------------------------- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 static void process_report(struct processes *ps, struct entry *e, const struct gp_process *p)
 {
@@ -188,7 +188,7 @@ static void process_report(struct processes *ps, struct entry *e, const struct g
 	ps->fn(ps->ctx, e->pid, p);
 }
 
-/* If the process cannot be read, takes the fields that are known without that; the rest is read
+/* If the process cannot be read, records the fields that are known without that; the rest is read
  * later. */
 static int watch_process_read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
 {
@@ -216,7 +216,7 @@ static void processes_entry_identify(struct processes *ps, struct entry *e, uint
 	struct gp_process p;
 
 	if (watch_process_read_process(ps, e, &p))
-		return; /* gone already: its exit record says the rest */
+		return; /* ended: its exit record follows */
 	p.flags = flags;
 	if (ps->job)
 		job_name_keep(p.job, ps->job);
@@ -224,8 +224,8 @@ static void processes_entry_identify(struct processes *ps, struct entry *e, uint
 	watch_process_read_place(ps, e, false);
 }
 
-/* A child is what its parent was until it replaces itself, and a thousand a second may come: no
- * files are read for it. */
+/* A child has its parent's identity until it executes a program, and a thousand a second may start:
+ * no files are read for it. */
 static void processes_identify_child(struct processes *ps, struct entry *e,
 				     const struct event *fork)
 {
@@ -247,7 +247,7 @@ static void processes_identify_child(struct processes *ps, struct entry *e,
 	places_child(ps->places, parent->pid, e->pid);
 }
 
-/* ---- what to look at ------------------------------------------------------------------------- */
+/* ---- scans ----------------------------------------------------------------------------------- */
 
 /* As loader_scan(). */
 static int processes_entry_scan(struct processes *ps, struct entry *e)
@@ -298,7 +298,7 @@ void processes_due(struct processes *ps, uint64_t now_ns)
 	}
 }
 
-/* ---- who ------------------------------------------------------------------------------------- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 static int watch_one(struct processes *ps, pid_t pid, uint32_t flags)
 {
@@ -327,7 +327,8 @@ uint64_t processes_since(const struct processes *ps)
 	return ps->since_ns;
 }
 
-/* Until nothing new: a library may be mapped between the look and the attaching. */
+/* Repeats until nothing new is found, because a library may be mapped between scan and
+ * attachment. */
 static void processes_attach_now(struct processes *ps, const pid_t *pids, int n)
 {
 	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
@@ -374,7 +375,7 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 			  err == -ESRCH ? "no such process" : strerror(-err));
 		return err;
 	}
-	/* Children born from here on follow in the kernel; those of before are found in /proc. */
+	/* Children born from now on are followed by the kernel; earlier ones are found in /proc. */
 	n = process_descendants(ps->root, pid, &all);
 	for (int i = 0; i < n; i++)
 		if (all[i] != pid && !loader_watched(ps->loader, all[i]))
@@ -401,11 +402,11 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 
 	if (!e)
 		return -ENOMEM;
-	/* Also read when it is known, for its children; told only when it is not. */
+	/* Read for its children even if its identity is recorded already. */
 	if (!identified)
 		processes_entry_identify(ps, e, 0);
 	else if (watch_process_read_process(ps, e, &e->self))
-		return 0; /* its exit record waits */
+		return 0; /* its exit record follows */
 	else
 		watch_process_read_place(ps, e, true);
 	processes_entry_schedule(ps, e, true);
@@ -452,7 +453,7 @@ static void watch_process_on_fork_record(struct processes *ps, const struct even
 		return;
 	processes_identify_child(ps, e, ev);
 	loader_forked(ps->loader, (pid_t)ev->rec->pid, e->pid);
-	/* It maps what its parent does, and that was looked at unless it is to be. */
+	/* It maps what its parent maps, which has been scanned unless it is due. */
 	if (!parent || parent->due_ns)
 		processes_entry_schedule(ps, e, false);
 }
