@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf: how much of the accelerator time becomes training progress, seen from outside the job. */
+/* gp-bpf: measures how much accelerator time becomes training progress, from outside the job. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -45,22 +45,22 @@ static int main_find_command(const char *word)
 	return -1;
 }
 
-/* A descriptor 0 to 2 that is closed would be given to the next file that is opened, and then
- * written to. What takes its place is opened the wrong way round: whoever has something for it gets
- * an error still. */
+/* If one of the descriptors 0 to 2 is closed, the next opened file would get its number and be
+ * written to. Replaces it by a descriptor opened in the wrong direction, so that using it still
+ * fails. */
 static void main_secure_descriptors(void)
 {
 	static const int wrong[] = {O_WRONLY, O_RDONLY,
-				    O_WRONLY /* diagnostics: nowhere to tell it */};
+				    O_WRONLY /* there is no place to log this */};
 
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong[fd]) < 0)
 			_exit(EXIT_RUNTIME);
 }
 
-/* Large blocks are snapshots, pages or requests that live for a moment: they are given back at
- * once. Left to itself the C library takes the largest that was freed for usual, and the heap keeps
- * holes of that size. */
+/* Large blocks are snapshots, pages or requests that live briefly: return them to the kernel at
+ * once. By default the C library raises its threshold to the largest freed block, and the heap
+ * keeps holes of that size. */
 static void main_bound_memory(void)
 {
 #ifdef M_MMAP_THRESHOLD
