@@ -35,7 +35,7 @@ static void judged(const struct check_probe *probes, size_t n, enum check_tier t
 	struct check_target t = {.name = "process 1", .pid = 1, .probes = probes, .nprobes = n};
 	struct check_verdict v;
 
-	check_judge(&t, 1, &v);
+	check_classify(&t, 1, &v);
 	assert_int_equal(v.tier, tier);
 	assert_string_equal(v.by, by);
 	assert_true(strlen(v.text) > 20);
@@ -49,7 +49,7 @@ static const char *text_of(const struct check_probe *probes, size_t n)
 	static struct check_verdict v;
 	struct check_target t = {.name = "process 1", .pid = 1, .probes = probes, .nprobes = n};
 
-	check_judge(&t, 1, &v);
+	check_classify(&t, 1, &v);
 	return v.text;
 }
 
@@ -117,9 +117,9 @@ static void test_files(void **state)
 	struct buffer out = {0};
 
 	(void)state;
-	check_judge(t, 1, &v);
+	check_classify(t, 1, &v);
 	assert_int_equal(v.tier, CHECK_NONE);
-	check_judge(t, 2, &v);
+	check_classify(t, 2, &v);
 	assert_int_equal(v.tier, CHECK_A);
 	check_text_targets(&out, t, 2, 0, false);
 	assert_non_null(strstr(
@@ -205,7 +205,7 @@ static void host_is(const struct check_host *h, bool able, const char *text)
 	struct check_host_verdict v;
 	char *save = NULL;
 
-	check_judge_host(h, &v);
+	check_classify_host(h, &v);
 	assert_int_equal(v.able, able);
 	assert_string_equal(v.text, text);
 	check_text_host(&out, h, 80, false);

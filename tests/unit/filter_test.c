@@ -32,7 +32,7 @@ static enum filter_verdict judged(const struct filter_facts *facts, const char *
 	struct filter *f;
 
 	assert_int_equal(filter_new(&f, allows, !!allow1 + !!allow2, denies, !!deny), 0);
-	v = filter_judge(f, facts, &why);
+	v = filter_classify(f, facts, &why);
 	strncpy(text, why, sizeof(text) - 1);
 	why = text;
 	filter_free(f);

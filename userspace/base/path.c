@@ -159,7 +159,7 @@ static int path_walk_up_to_last(struct walk *w)
 }
 
 /* Checks whether the file or folder at w->at may be written, by the rules of the header. */
-static int path_judge(const struct walk *w, int fd)
+static int path_check_rules(const struct walk *w, int fd)
 {
 	struct stat st, dir;
 	bool shared;
@@ -183,7 +183,7 @@ static int path_last_open(struct walk *w, int flags, mode_t mode)
 
 	if (fd < 0)
 		return -errno;
-	err = path_judge(w, fd);
+	err = path_check_rules(w, fd);
 	if (!err && flags & O_TRUNC &&
 	    (fstat(fd, &st) || (S_ISREG(st.st_mode) && st.st_size && ftruncate(fd, 0))))
 		err = -errno;

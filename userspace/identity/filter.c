@@ -130,8 +130,8 @@ static bool filter_rule_matches(const struct rule *r, const struct filter_facts 
 	}
 }
 
-enum filter_verdict filter_judge(const struct filter *f, const struct filter_facts *facts,
-				 const char **ret_why)
+enum filter_verdict filter_classify(const struct filter *f, const struct filter_facts *facts,
+				    const char **ret_why)
 {
 	bool asked[FILTER_KEY_COUNT] = {0}, met[FILTER_KEY_COUNT] = {0}, waits = false;
 

@@ -50,7 +50,7 @@ void filter_free(struct filter *f);			       /* NULL is fine */
 bool filter_asks(const struct filter *f, enum filter_key key); /* whether a rule has that key */
 /* *ret_why: the deny rule that matched, or why no allow rule did; "" if no single rule decides.
  * Owned by f. */
-enum filter_verdict filter_judge(const struct filter *f, const struct filter_facts *facts,
-				 const char **ret_why);
+enum filter_verdict filter_classify(const struct filter *f, const struct filter_facts *facts,
+				    const char **ret_why);
 
 #endif

@@ -26,7 +26,7 @@ struct goodput_order {
 	int64_t last_us;       /* time of the last record that has a write time */
 	int64_t floor_us;      /* latest time so far, for records without a write time */
 	struct goodput_entry left;
-	bool any_left, whole, judged, flushing;
+	bool any_left, whole, direction_known, flushing;
 };
 
 struct goodput_order *goodput_order_new(void)
@@ -170,8 +170,8 @@ void goodput_order_flush(struct goodput_order *o)
 /* Seven decreases of eight: several exports may be joined, with an increase between them. */
 static bool order_backwards(struct goodput_order *o)
 {
-	if (!o->judged) {
-		o->judged = true;
+	if (!o->direction_known) {
+		o->direction_known = true;
 		o->whole = o->falls > 7 * o->rises;
 	}
 	return o->whole;

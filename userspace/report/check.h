@@ -62,14 +62,14 @@ struct check_verdict {
 	char text[384]; /* one sentence */
 };
 /* For a process, or for a process that would map all of these files. */
-void check_judge(const struct check_target *t, size_t n, struct check_verdict *ret);
+void check_classify(const struct check_target *t, size_t n, struct check_verdict *ret);
 
 /* Whether this host can watch anything, and what it cannot observe. */
 struct check_host_verdict {
 	bool able, lacking;
 	char text[768]; /* one sentence */
 };
-void check_judge_host(const struct check_host *h, struct check_host_verdict *ret);
+void check_classify_host(const struct check_host *h, struct check_host_verdict *ret);
 
 /* "attached"; "resolved" for a file, where nothing is attached. */
 const char *check_state_name(const struct check_target *t, const struct check_probe *p);

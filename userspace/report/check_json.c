@@ -38,7 +38,7 @@ static void json_host(struct buffer *b, const struct check_host *h)
 	}
 	json_close(b, ']');
 	json_nonzero(b, "budget_ns_per_s", h->budget_ns);
-	check_judge_host(h, &v);
+	check_classify_host(h, &v);
 	json_open(b, "watch", '{');
 	json_bool(b, "possible", v.able);
 	json_string(b, "text", v.text);
@@ -73,7 +73,7 @@ static void json_verdict(struct buffer *b, const struct check_target *t, size_t 
 		[CHECK_NONE] = NULL, [CHECK_CYCLE] = "cycle", [CHECK_B] = "B", [CHECK_A] = "A"};
 	struct check_verdict v;
 
-	check_judge(t, n, &v);
+	check_classify(t, n, &v);
 	json_open(b, "steps", '{');
 	json_bool(b, "can_be_found", v.tier == CHECK_A || v.tier == CHECK_B);
 	json_string(b, "tier", tiers[v.tier]);

@@ -128,7 +128,7 @@ void check_text_verdict(struct buffer *out, const struct check_host *h, int cols
 	struct check_host_verdict v;
 	struct canvas c;
 
-	check_judge_host(h, &v);
+	check_classify_host(h, &v);
 	check_text_open(&c, cols, color);
 	canvas_wrap(&c, 2);
 	canvas_line(&c, 0);
@@ -198,7 +198,7 @@ static void check_text_one_verdict(struct canvas *c, const struct check_target *
 {
 	struct check_verdict v;
 
-	check_judge(t, n, &v);
+	check_classify(t, n, &v);
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "%s", of);
 	canvas_put(c,

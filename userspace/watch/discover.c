@@ -216,7 +216,7 @@ static bool discover_is_ours(const struct gp_process *p)
 
 /* Returns 0: it may be watched; -EAGAIN: a rule needs a fact that is not known yet; -EPERM: denied;
  * -EEXIST: watched already; -ESRCH. */
-static int discover_judge(struct discover *d, pid_t pid, struct known *k)
+static int discover_classify(struct discover *d, pid_t pid, struct known *k)
 {
 	const char *why;
 	int err;
@@ -232,7 +232,7 @@ static int discover_judge(struct discover *d, pid_t pid, struct known *k)
 		discover_deny(d, pid, k, PROCESS_GVISOR);
 		return -EPERM;
 	}
-	switch (filter_judge(d->filter, &k->facts, &why)) {
+	switch (filter_classify(d->filter, &k->facts, &why)) {
 	case FILTER_UNKNOWN:
 		return -EAGAIN;
 	case FILTER_DENIED:
@@ -387,14 +387,14 @@ static void discover_due_next(struct discover *d, struct due one, bool later, ui
 
 /* Checks rules first: scanning a process that is not to be watched would be wasted. Moves those to
  * be scanned to the beginning of list, and returns their number. */
-static size_t discover_due_judge(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
+static size_t discover_due_classify(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
 {
 	struct known k;
 	size_t left = 0;
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
-		err = discover_judge(d, list[i].pid, &k);
+		err = discover_classify(d, list[i].pid, &k);
 		if (!err)
 			list[left++] = list[i];
 		else if (err == -EAGAIN)
@@ -409,7 +409,7 @@ static void discover_due_scan(struct discover *d, struct due *list, size_t n, ui
 	pid_t pids[MAPS_BATCH];
 	size_t asked = 0;
 
-	n = discover_due_judge(d, list, n, now_ns);
+	n = discover_due_classify(d, list, n, now_ns);
 	for (size_t i = 0; i < n; i++)
 		pids[i] = list[i].pid;
 	if (n)
@@ -534,7 +534,7 @@ static void discover_sweep_found(struct discover *d, pid_t pid, enum maps_answer
 	struct known k;
 
 	if (answer == MAPS_OURS)
-		err = discover_judge(d, pid, &k);
+		err = discover_classify(d, pid, &k);
 	if (!err)
 		discover_found(d, pid);
 	else if (err == -EAGAIN)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_judge.c - decides how steps can be found, by the same ladder of markers as the model, most
- * preferred first; tiers as in family_tier(). */
+/* check_classify.c - decides how steps can be found, by the same ladder of markers as the model,
+ * most preferred first; tiers as in family_tier(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,33 +23,33 @@ struct rung {
 };
 
 /* Neuron does not show names of its programs, and a recorded graph has none. */
-static bool judge_nameless(const struct check_probe *p)
+static bool classify_nameless(const struct check_probe *p)
 {
 	return p->role == GP_ROLE_graph_launch ||
 	       (p->role == GP_ROLE_execute && !strcmp(p->runtime, "neuron"));
 }
 
-static const struct check_probe *judge_one(const struct check_target *t, enum gp_role role,
-					   const struct rung *r)
+static const struct check_probe *classify_one(const struct check_target *t, enum gp_role role,
+					      const struct rung *r)
 {
 	for (size_t i = 0; i < t->nprobes; i++) {
 		const struct check_probe *p = &t->probes[i];
 
 		if (p->a.state == GP_ATTACH_attached && p->role == role &&
 		    (role != r->role ||
-		     (p->anonymous == r->anonymous && judge_nameless(p) == r->nameless)))
+		     (p->anonymous == r->anonymous && classify_nameless(p) == r->nameless)))
 			return p;
 	}
 	return NULL;
 }
 
-static const struct check_probe *judge_find(const struct check_target *t, size_t n,
-					    enum gp_role role, const struct rung *r)
+static const struct check_probe *classify_find(const struct check_target *t, size_t n,
+					       enum gp_role role, const struct rung *r)
 {
 	const struct check_probe *p = NULL;
 
 	for (size_t i = 0; i < n && !p; i++)
-		p = judge_one(&t[i], role, r);
+		p = classify_one(&t[i], role, r);
 	return p;
 }
 
@@ -74,8 +74,8 @@ static const struct rung rungs[] = {
 };
 
 /* Programs get names when they are compiled; TensorFlow's functions show them in each run. */
-static void judge_late(const struct check_target *t, size_t n, const struct check_probe *by,
-		       struct check_verdict *ret)
+static void classify_late(const struct check_target *t, size_t n, const struct check_probe *by,
+			  struct check_verdict *ret)
 {
 	size_t len = strlen(ret->text);
 
@@ -87,7 +87,7 @@ static void judge_late(const struct check_target *t, size_t n, const struct chec
 		by->id);
 }
 
-void check_judge(const struct check_target *t, size_t n, struct check_verdict *ret)
+void check_classify(const struct check_target *t, size_t n, struct check_verdict *ret)
 {
 	const struct check_probe *by;
 	size_t known = 0;
@@ -96,8 +96,8 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 	for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) {
 		const struct rung *r = &rungs[i];
 
-		by = judge_find(t, n, r->role, r);
-		if (!by || (r->with && !judge_find(t, n, r->with, r)))
+		by = classify_find(t, n, r->role, r);
+		if (!by || (r->with && !classify_find(t, n, r->with, r)))
 			continue;
 		ret->tier = r->tier;
 		ret->by = by->id;
@@ -105,7 +105,7 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s",
 			 (int)(strstr(r->text, "%s") - r->text), r->text, by->id,
 			 strstr(r->text, "%s") + 2);
-		judge_late(t, n, by, ret);
+		classify_late(t, n, by, ret);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -117,8 +117,8 @@ void check_judge(const struct check_target *t, size_t n, struct check_verdict *r
 }
 
 /* Names of missing features, with reason or consequence, as far as they fit. */
-static void check_judge_host_lacks(struct check_host_verdict *v, const struct check_host *h,
-				   bool required)
+static void check_classify_host_lacks(struct check_host_verdict *v, const struct check_host *h,
+				      bool required)
 {
 	size_t used = strlen(v->text);
 
@@ -138,19 +138,19 @@ static void check_judge_host_lacks(struct check_host_verdict *v, const struct ch
 	}
 }
 
-void check_judge_host(const struct check_host *h, struct check_host_verdict *ret)
+void check_classify_host(const struct check_host *h, struct check_host_verdict *ret)
 {
 	*ret = (struct check_host_verdict){.able = h->nprices};
 	if (!ret->able) {
 		snprintf(ret->text, sizeof(ret->text), "nothing can be watched; missing: ");
-		check_judge_host_lacks(ret, h, true);
+		check_classify_host_lacks(ret, h, true);
 		if (!ret->lacking)
 			snprintf(ret->text, sizeof(ret->text),
 				 "nothing can be watched: see the error above");
 		return;
 	}
 	snprintf(ret->text, sizeof(ret->text), "processes can be watched, without ");
-	check_judge_host_lacks(ret, h, false);
+	check_classify_host_lacks(ret, h, false);
 	if (!ret->lacking)
 		snprintf(
 			ret->text, sizeof(ret->text),
