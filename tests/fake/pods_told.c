@@ -140,14 +140,14 @@ static int say_carried(char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct pods_pace pace = {.backoff_first_s = 0.1,
-				       .backoff_max_s = 1,
-				       .watch_s = 300,
-				       .watch_grace_s = 15,
-				       .list_s = 60,
-				       .token_s = 60,
-				       .kubelet_s = 10,
-				       .metadata_s = 5};
+	const struct pods_intervals pace = {.backoff_first_s = 0.1,
+					    .backoff_max_s = 1,
+					    .watch_s = 300,
+					    .watch_grace_s = 15,
+					    .list_s = 60,
+					    .token_s = 60,
+					    .kubelet_s = 10,
+					    .metadata_s = 5};
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
 	struct pods_view view, before = {0};
 	struct pods *p;
@@ -157,12 +157,12 @@ int main(int argc, char **argv)
 	if (argc == 11 && !strcmp(argv[1], "--carry"))
 		return say_carried(argv + 2);
 	if (argc != 5 ||
-	    pods_open_paced(&p,
-			    &(struct pods_config){.node = argv[1],
-						  .server = argv[2],
-						  .token_file = argv[3],
-						  .ca_file = argv[4]},
-			    &pace) ||
+	    pods_open_with_intervals(&p,
+				     &(struct pods_config){.node = argv[1],
+							   .server = argv[2],
+							   .token_file = argv[3],
+							   .ca_file = argv[4]},
+				     &pace) ||
 	    !p)
 		return 1;
 	while (!poll(&in, 1, 20)) {

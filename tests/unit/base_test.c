@@ -19,7 +19,7 @@
 #include "userspace/base/job_name.h"
 #include "userspace/base/log.h"
 #include "userspace/base/loop.h"
-#include "userspace/base/pace.h"
+#include "userspace/base/poll_interval.h"
 #include "userspace/base/table.h"
 
 /* ---- clock */
@@ -363,7 +363,7 @@ static void test_table_frees_values(void **state)
 
 /* ---- pace */
 
-static void test_pace(void **state)
+static void test_poll_interval(void **state)
 {
 	static const struct {
 		uint64_t now_ns;
@@ -374,12 +374,12 @@ static void test_pace(void **state)
 		{9000, false, false, 40}, {9040, true, true, 10},   {9230, true, false, 10},
 		{9240, false, false, 10}, {9430, false, true, 40},
 	};
-	struct pace p = {
+	struct poll_interval p = {
 		.often_ns = 10, .seldom_ns = 40, .calm_ns = 200, .busy_ns = 1000, .period_ns = 10};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
-		assert_int_equal(pace_changes(&p, looks[i].now_ns, looks[i].busy),
+		assert_int_equal(poll_interval_changes(&p, looks[i].now_ns, looks[i].busy),
 				 looks[i].changes);
 		assert_int_equal(p.period_ns, looks[i].period_ns);
 	}
@@ -529,7 +529,7 @@ int main(void)
 		cmocka_unit_test(test_table_keeps_order),
 		cmocka_unit_test(test_table_random),
 		cmocka_unit_test(test_table_frees_values),
-		cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_poll_interval),
 		cmocka_unit_test(test_loop_removes_during_dispatch),
 		cmocka_unit_test(test_loop_timer),
 		cmocka_unit_test(test_loop_sets_a_timer),

@@ -14,7 +14,7 @@
 static struct stand_in s, g;
 static struct pods *p;
 static struct pods_config cfg;
-static struct pods_pace pace;
+static struct pods_intervals intervals;
 static struct pods_view view;
 static char server[64], logged[8192], told[8192];
 static unsigned changes;
@@ -103,14 +103,14 @@ static inline int setup(void **state)
 {
 	(void)state;
 	setenv("METADATA_SERVER_DETECTION", "none", 1);
-	pace = (struct pods_pace){.backoff_first_s = 0.02,
-				  .backoff_max_s = 0.2,
-				  .watch_s = 60,
-				  .watch_grace_s = 1,
-				  .list_s = 30,
-				  .token_s = 60,
-				  .kubelet_s = 0.05,
-				  .metadata_s = 1};
+	intervals = (struct pods_intervals){.backoff_first_s = 0.02,
+					    .backoff_max_s = 0.2,
+					    .watch_s = 60,
+					    .watch_grace_s = 1,
+					    .list_s = 30,
+					    .token_s = 60,
+					    .kubelet_s = 0.05,
+					    .metadata_s = 1};
 	cfg = (struct pods_config){.node = NODE,
 				   .server = server,
 				   .token_file = strdup(stand_in_path(&s, "token")),
@@ -134,7 +134,7 @@ static inline int teardown(void **state)
 
 static inline void open_it(void)
 {
-	assert_int_equal(pods_open_paced(&p, &cfg, &pace), 0);
+	assert_int_equal(pods_open_with_intervals(&p, &cfg, &intervals), 0);
 	assert_non_null(p);
 }
 

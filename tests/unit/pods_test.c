@@ -173,7 +173,7 @@ static void of_the_machine(void **state)
 			"{\"texts\": {\"instance/preempted\": \"FALSE\", \"instance/maintenance-event\": "
 			"\"TERMINATE_ON_HOST_MAINTENANCE\"}}"),
 		0);
-	pace.metadata_s = 0.05;
+	intervals.metadata_s = 0.05;
 	open_it();
 	WAIT(is_told,
 	     "maintenance  Compute Engine: maintenance-event TERMINATE_ON_HOST_MAINTENANCE");

@@ -28,7 +28,7 @@ static void faults(void **state)
 	char uid[32], name[32];
 
 	(void)state;
-	pace.list_s = pace.watch_s = 2;
+	intervals.list_s = intervals.watch_s = 2;
 	put("d", "uid-d", NODE, "", "");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		deed("{'fault':{'list':'%s'}}", lists[i]);
@@ -179,13 +179,13 @@ static void closes(void **state)
 {
 	(void)state;
 	deed("{'fault':{'list':'hang'}}");
-	pace.list_s = 600;
+	intervals.list_s = 600;
 	open_it();
 	while (!asked("\"fault\": \"hang\"", "/api/v1/pods"))
 		usleep(1000);
 	pods_close(p);
 	deed("{'fault':{'list':'503'}}");
-	pace.backoff_first_s = pace.backoff_max_s = 600;
+	intervals.backoff_first_s = intervals.backoff_max_s = 600;
 	open_it();
 	WAIT(has_trouble, "503");
 	pods_close(p);

@@ -15,7 +15,7 @@
 #define NODE_MAX  253 /* length of a name, RFC 1123 */
 #define WORKER_NO 3
 
-const struct pods_pace pods_usual_pace = {
+const struct pods_intervals pods_usual_intervals = {
 	.backoff_first_s = 1,
 	.backoff_max_s = 60,
 	.watch_s = 300,
@@ -125,7 +125,8 @@ static int pods_start(struct pods *p, unsigned which, void *(*fn)(void *worker))
 	return err;
 }
 
-int pods_new(struct pods **ret, const struct pods_config *cfg, const struct pods_pace *pace)
+int pods_new(struct pods **ret, const struct pods_config *cfg,
+	     const struct pods_intervals *intervals)
 {
 	char *server = access_server(cfg->server);
 	struct pods *p;
@@ -140,7 +141,7 @@ int pods_new(struct pods **ret, const struct pods_config *cfg, const struct pods
 		return -ENOMEM;
 	}
 	p->server = server;
-	p->pace = *pace;
+	p->intervals = *intervals;
 	p->view.here = true;
 	err = pods_configure(p, cfg);
 	if (err)
@@ -150,10 +151,11 @@ int pods_new(struct pods **ret, const struct pods_config *cfg, const struct pods
 	return err;
 }
 
-int pods_open_paced(struct pods **ret, const struct pods_config *cfg, const struct pods_pace *pace)
+int pods_open_with_intervals(struct pods **ret, const struct pods_config *cfg,
+			     const struct pods_intervals *intervals)
 {
 	struct pods *p;
-	int err = pods_new(&p, cfg, pace);
+	int err = pods_new(&p, cfg, intervals);
 
 	*ret = NULL;
 	if (err || !p)
@@ -173,7 +175,7 @@ int pods_open_paced(struct pods **ret, const struct pods_config *cfg, const stru
 
 int pods_open(struct pods **ret, const struct pods_config *cfg)
 {
-	return pods_open_paced(ret, cfg, &pods_usual_pace);
+	return pods_open_with_intervals(ret, cfg, &pods_usual_intervals);
 }
 
 void pods_close(struct pods *p)

@@ -69,7 +69,8 @@ void *pods_watch_metadata(void *worker)
 			metadata_signal(signals, &n, "preempted", GP_NOTICE_preempted, word);
 		/* A long poll returns when the value changes; the first request does not wait. */
 		maintenance = metadata_word(w, "instance/maintenance-event",
-					    first ? 0 : p->pace.metadata_s, word, sizeof(word));
+					    first ? 0 : p->intervals.metadata_s, word,
+					    sizeof(word));
 		if (!maintenance && strcmp(word, "NONE") != 0 && word[0])
 			metadata_signal(signals, &n, "maintenance-event", GP_NOTICE_maintenance,
 					word);
@@ -83,8 +84,8 @@ void *pods_watch_metadata(void *worker)
 		first = false;
 		pods_signals(p, 1, signals, n);
 		/* A server without long polls answers at once. */
-		if ((double)(clock_mono_ns() - start_ns) < p->pace.metadata_s * 5e8)
-			pods_sleep(p, p->pace.metadata_s / 2);
+		if ((double)(clock_mono_ns() - start_ns) < p->intervals.metadata_s * 5e8)
+			pods_sleep(p, p->intervals.metadata_s / 2);
 	}
 	return NULL;
 }

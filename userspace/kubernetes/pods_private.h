@@ -82,7 +82,7 @@ uint32_t pods_parse_node(const cJSON *node, struct pods_signal signals[PODS_SIGN
 
 /* ---- present knowledge (pods.c) */
 
-struct pods_pace { /* in seconds; tests use fractions */
+struct pods_intervals { /* in seconds; tests use fractions */
 	double backoff_first_s, backoff_max_s;
 	double watch_s;	      /* duration of a watch; the server may end it earlier */
 	double watch_grace_s; /* after that it is aborted */
@@ -101,7 +101,7 @@ struct pods_row {
 struct pods {
 	char *node, *server, *token_file, *ca_file, *kubelet;
 	bool kubelet_insecure;
-	struct pods_pace pace;
+	struct pods_intervals intervals;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
@@ -129,10 +129,12 @@ struct pods {
 enum { WORKER_PODS, WORKER_NODE, WORKER_METADATA };
 
 /* As pods_open(), with other intervals. */
-int pods_open_paced(struct pods **ret, const struct pods_config *cfg, const struct pods_pace *pace);
+int pods_open_with_intervals(struct pods **ret, const struct pods_config *cfg,
+			     const struct pods_intervals *intervals);
 /* The same without threads. */
-int pods_new(struct pods **ret, const struct pods_config *cfg, const struct pods_pace *pace);
-extern const struct pods_pace pods_usual_pace;
+int pods_new(struct pods **ret, const struct pods_config *cfg,
+	     const struct pods_intervals *intervals);
+extern const struct pods_intervals pods_usual_intervals;
 void pods_list_begin(struct pods *p);
 void pods_put(struct pods *p, const struct pod *pod, const char *alias);
 void pods_drop(struct pods *p, const struct pod *pod, const char *alias);

@@ -159,8 +159,8 @@ static int watch_page(struct watch *x)
 	x->stream = (struct pods_stream){
 		.list = true, .object = watch_item, .meta = watch_meta, .ctx = x};
 	if (!path.failed)
-		err = pods_get_reply(&x->access, path.data, x->w->pods->pace.list_s, watch_take, x,
-				     &r);
+		err = pods_get_reply(&x->access, path.data, x->w->pods->intervals.list_s,
+				     watch_take, x, &r);
 	if (path.failed || err == -ENOMEM || x->stream.text.failed) {
 		pods_trouble(x->w, "%s %s: out of memory", x->kind->what, x->access.server);
 		err = -EIO;
@@ -240,8 +240,8 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 
 static bool watch_follow(struct watch *x)
 {
-	const struct pods_pace *pace = &x->w->pods->pace;
-	double lasts_s = pace->watch_s * (0.8 + 0.4 * access_random());
+	const struct pods_intervals *intervals = &x->w->pods->intervals;
+	double lasts_s = intervals->watch_s * (0.8 + 0.4 * access_random());
 	struct buffer path = {0};
 	struct web_reply r = {0};
 	uint64_t start_ns = clock_boot_ns(), events;
@@ -256,7 +256,7 @@ static bool watch_follow(struct watch *x)
 	x->gone = x->wrong = false;
 	x->error[0] = '\0';
 	if (!path.failed)
-		err = pods_get_reply(&x->access, path.data, lasts_s + pace->watch_grace_s,
+		err = pods_get_reply(&x->access, path.data, lasts_s + intervals->watch_grace_s,
 				     watch_take, x, &r);
 	if (!err)
 		pods_stream_end(&x->stream);
@@ -287,7 +287,7 @@ static void *watch_run(struct pods_worker *w, const struct watch_kind *kind)
 	x->access = (struct access){.server = p->server,
 				    .token_file = p->token_file,
 				    .ca_file = p->ca_file,
-				    .token_s = p->pace.token_s,
+				    .token_s = p->intervals.token_s,
 				    .web = w->web};
 	while (!pods_stops(p)) {
 		x->wait_s = 0;
@@ -404,13 +404,13 @@ void *pods_watch_kubelet(void *worker)
 				    .token_file = p->token_file,
 				    .ca_file = p->ca_file,
 				    .unverified = p->kubelet_insecure,
-				    .token_s = p->pace.token_s,
+				    .token_s = p->intervals.token_s,
 				    .web = w->web};
 	while (!pods_stops(p)) {
 		x->wait_s = 0;
 		if (!watch_list(x)) {
 			x->failures = 0;
-			pods_sleep(p, p->pace.kubelet_s);
+			pods_sleep(p, p->intervals.kubelet_s);
 		} else {
 			pods_sleep(p, x->wait_s + pods_backoff(p, x->failures++));
 		}

@@ -37,7 +37,7 @@ bool pods_sleep(struct pods *p, double seconds)
 
 double pods_backoff(const struct pods *p, unsigned failures)
 {
-	return access_backoff_s(p->pace.backoff_first_s, p->pace.backoff_max_s, failures);
+	return access_backoff_s(p->intervals.backoff_first_s, p->intervals.backoff_max_s, failures);
 }
 
 void pods_well(struct pods_worker *w, uint64_t changes)

@@ -49,7 +49,7 @@ int successor_new(struct successor **ret, const struct successor_config *cfg)
 	struct pods_config pods = {
 		.server = cfg->server, .token_file = cfg->token_file, .ca_file = cfg->ca_file};
 	struct successor *s = calloc(1, sizeof(*s));
-	int err = s ? pods_new(&s->pods, &pods, &pods_usual_pace) : -ENOMEM;
+	int err = s ? pods_new(&s->pods, &pods, &pods_usual_intervals) : -ENOMEM;
 
 	*ret = NULL;
 	if (err || !s->pods) {
@@ -64,7 +64,7 @@ int successor_new(struct successor **ret, const struct successor_config *cfg)
 	s->access = (struct access){.server = s->pods->server,
 				    .token_file = s->pods->token_file,
 				    .ca_file = s->pods->ca_file,
-				    .token_s = s->pods->pace.token_s,
+				    .token_s = s->pods->intervals.token_s,
 				    .web = s->pods->workers[0].web};
 	if (err) {
 		successor_free(s);

@@ -447,8 +447,9 @@ static void watch_on_drain(void *ctx, uint64_t value)
 	now_ns = clock_mono_ns();
 	node_due(w->node);
 	processes_due(w->processes, now_ns);
-	if (pace_changes(&w->pace, now_ns, w->busy || loader_unfinished(w->loader)))
-		loop_set_timer(w->loop, w->pace.period_ns, watch_on_drain, w);
+	if (poll_interval_changes(&w->poll_interval, now_ns,
+				  w->busy || loader_unfinished(w->loader)))
+		loop_set_timer(w->loop, w->poll_interval.period_ns, watch_on_drain, w);
 	w->busy = false;
 	if (!w->child && !w->node && !processes_alive(w->processes))
 		watch_stop_for(w, GP_END_TARGETS_GONE);
@@ -675,8 +676,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	w->run = cfg->run;
 	w->durable = cfg->durable;
 	w->child_status = -1;
-	w->pace = (struct pace){DRAIN_FAST_NS, DRAIN_SLOW_NS, DRAIN_CALM_NS, clock_mono_ns(),
-				DRAIN_FAST_NS};
+	w->poll_interval = (struct poll_interval){DRAIN_FAST_NS, DRAIN_SLOW_NS, DRAIN_CALM_NS,
+						  clock_mono_ns(), DRAIN_FAST_NS};
 	w->fresh = !cfg->saved;
 	w->end = GP_END_ERROR;
 	err = option_probes(o, &w->probes);

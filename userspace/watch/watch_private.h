@@ -7,7 +7,7 @@
 #include "loader/probe/probe_file.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/loop.h"
-#include "userspace/base/pace.h"
+#include "userspace/base/poll_interval.h"
 #include "userspace/ingest/ring.h"
 #include "userspace/watch/carrier.h"
 #include "userspace/output/journal.h"
@@ -26,17 +26,17 @@ struct watch {
 	struct durable *durable; /* NULL: no saved state */
 	struct loop *loop;
 	struct processes *processes;
-	struct pods *pods;	 /* NULL: no Kubernetes */
-	struct places *places;	 /* locations of processes */
-	struct codes *codes;	 /* programs that processes compile */
-	struct node *node;	 /* NULL: the user named the processes */
-	struct carrier *carrier; /* NULL: no --carry */
-	struct blocked *blocked; /* checks for blocked calls */
-	struct watch_log *log;	 /* device faults in the kernel's log */
-	struct leave *leave;	 /* NULL: no handover was requested */
-	struct buffer batch;	 /* records read from a ring */
-	struct pace pace;	 /* interval for reading the rings */
-	bool busy;		 /* process life, or many other records, were read */
+	struct pods *pods;		    /* NULL: no Kubernetes */
+	struct places *places;		    /* locations of processes */
+	struct codes *codes;		    /* programs that processes compile */
+	struct node *node;		    /* NULL: the user named the processes */
+	struct carrier *carrier;	    /* NULL: no --carry */
+	struct blocked *blocked;	    /* checks for blocked calls */
+	struct watch_log *log;		    /* device faults in the kernel's log */
+	struct leave *leave;		    /* NULL: no handover was requested */
+	struct buffer batch;		    /* records read from a ring */
+	struct poll_interval poll_interval; /* interval for reading the rings */
+	bool busy;			    /* process life, or many other records, were read */
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;

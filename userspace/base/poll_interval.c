@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/base/pace.h"
+#include "userspace/base/poll_interval.h"
 
-bool pace_changes(struct pace *p, uint64_t now_ns, bool busy)
+bool poll_interval_changes(struct poll_interval *p, uint64_t now_ns, bool busy)
 {
 	uint64_t was_ns = p->period_ns;
 

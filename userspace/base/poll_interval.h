@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pace.h - chooses a poll interval: short during activity, long after a calm time. Pure. */
-#ifndef BASE_PACE_H
-#define BASE_PACE_H
+/* poll_interval.h - chooses a poll interval: short during activity, long after a calm time. Pure.
+ */
+#ifndef BASE_POLL_INTERVAL_H
+#define BASE_POLL_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pace {
+struct poll_interval {
 	uint64_t often_ns, seldom_ns; /* the short and the long interval */
 	uint64_t calm_ns;	      /* time without activity after which the interval is long */
 	uint64_t busy_ns;	      /* last activity; initially: now */
@@ -14,6 +15,6 @@ struct pace {
 };
 
 /* busy: there was activity since the last poll. Returns whether the interval has changed. */
-bool pace_changes(struct pace *p, uint64_t now_ns, bool busy);
+bool poll_interval_changes(struct poll_interval *p, uint64_t now_ns, bool busy);
 
 #endif
