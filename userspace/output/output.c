@@ -262,7 +262,7 @@ uint64_t output_last_fact(const struct output *out)
 	return model_reported(out->model);
 }
 
-void output_leave(struct output *out)
+void output_hand_over(struct output *out)
 {
 	out->left = true;
 	if (out->store)

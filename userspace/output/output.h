@@ -84,7 +84,7 @@ void output_finish(struct output *out);
 /* Number of the last fact that was sent. */
 uint64_t output_last_fact(const struct output *out);
 /* A successor will continue from output_save(): do not report the end of what is still open. */
-void output_leave(struct output *out);
+void output_hand_over(struct output *out);
 /* Delivers held records, writes the report and closes the exporters. Returns -errno if some output
  * was lost. */
 int output_close(struct output *out, bool report);

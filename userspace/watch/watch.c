@@ -26,7 +26,7 @@
 #include "userspace/output/journal.h"
 #include "userspace/watch/watch_blocked.h"
 #include "userspace/watch/watch_kernel_log.h"
-#include "userspace/watch/watch_leave.h"
+#include "userspace/watch/watch_handover.h"
 #include "userspace/watch/watch_place.h"
 #include "userspace/watch/watch_private.h"
 #include "userspace/watch/watch_process.h"
@@ -529,7 +529,7 @@ static void watch_on_end_signal(void *ctx, uint64_t value)
 	else if (w->durable && signo == SIGUSR1)
 		watch_stop_for(w, GP_END_HANDOVER);
 	else if (w->durable && signo == SIGTERM && w->options->handover)
-		watch_leave(w);
+		watch_hand_over(w);
 	else if (!w->child)
 		watch_stop_for(w, GP_END_USER);
 	else if (code <= 0)
@@ -762,7 +762,7 @@ static void watch_finish(struct watch *w)
 	loader_commit(w->loader);
 	if (w->end == GP_END_HANDOVER) {
 		journal_save(w->journal);
-		output_leave(w->out);
+		output_hand_over(w->out);
 		loader_hand_over(w->loader);
 		w->loader = NULL;
 		return;
@@ -796,7 +796,7 @@ int watch_close(struct watch *w)
 	if (!w)
 		return 0;
 	node_end(w->node);
-	leave_free(w->leave);
+	handover_free(w->handover);
 	if (w->loop && w->ring[0] && w->ring[1])
 		watch_finish(w);
 	node_free(w->node);

@@ -33,7 +33,7 @@ struct watch {
 	struct carrier *carrier;	    /* NULL: no --carry */
 	struct blocked *blocked;	    /* checks for blocked calls */
 	struct watch_log *log;		    /* device faults in the kernel's log */
-	struct leave *leave;		    /* NULL: no handover was requested */
+	struct handover *handover;	    /* NULL: no handover was requested */
 	struct buffer batch;		    /* records read from a ring */
 	struct poll_interval poll_interval; /* interval for reading the rings */
 	bool busy;			    /* process life, or many other records, were read */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/watch/watch_leave.h"
+#include "userspace/watch/watch_handover.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/successor.h"
 
-struct leave {
+struct handover {
 	struct watch *watch;
 	struct successor *successor;
 	pthread_t thread;
@@ -22,24 +22,24 @@ struct leave {
 	char why[400];
 };
 
-static void leave_end(struct watch *w, enum gp_end_reason why)
+static void handover_end(struct watch *w, enum gp_end_reason why)
 {
 	w->end = why;
 	loop_stop(w->loop, 0);
 }
 
-static void *leave_run(void *ctx)
+static void *handover_run(void *ctx)
 {
-	struct leave *l = ctx;
+	struct handover *l = ctx;
 
 	l->comes = successor_comes(l->successor, l->why, sizeof(l->why));
 	eventfd_write(l->fd, 1);
 	return NULL;
 }
 
-static void watch_leave_on_answer(void *ctx, uint64_t value)
+static void watch_handover_on_answer(void *ctx, uint64_t value)
 {
-	struct leave *l = ctx;
+	struct handover *l = ctx;
 
 	(void)value;
 	pthread_join(l->thread, NULL);
@@ -47,23 +47,23 @@ static void watch_leave_on_answer(void *ctx, uint64_t value)
 	loop_remove_fd(l->watch->loop, l->fd);
 	if (!l->comes)
 		log_warn("detaching, for no other gp-bpf comes to this node: %s", l->why);
-	leave_end(l->watch, l->comes ? GP_END_HANDOVER : GP_END_USER);
+	handover_end(l->watch, l->comes ? GP_END_HANDOVER : GP_END_USER);
 }
 
 /* Signals are for the main thread. */
-static int leave_start(struct leave *l)
+static int handover_start(struct handover *l)
 {
 	sigset_t all, before;
 	int err;
 
 	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = l->fd < 0 ? -errno
-			: loop_add_fd(l->watch->loop, l->fd, EPOLLIN, watch_leave_on_answer, l);
+			: loop_add_fd(l->watch->loop, l->fd, EPOLLIN, watch_handover_on_answer, l);
 	if (err)
 		return err;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&l->thread, NULL, leave_run, l);
+	err = -pthread_create(&l->thread, NULL, handover_run, l);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	l->runs = !err;
 	if (err)
@@ -71,27 +71,27 @@ static int leave_start(struct leave *l)
 	return err;
 }
 
-void watch_leave(struct watch *w)
+void watch_hand_over(struct watch *w)
 {
 	struct successor *s = NULL;
-	struct leave *l;
+	struct handover *l;
 	int err;
 
-	if (w->leave) {
-		leave_end(w, GP_END_USER);
+	if (w->handover) {
+		handover_end(w, GP_END_USER);
 		return;
 	}
 	err = w->node ? successor_new(&s,
 				      &(struct successor_config){.server = w->options->api_server})
 		      : 0;
 	if (!err && !s) {
-		leave_end(w, GP_END_HANDOVER);
+		handover_end(w, GP_END_HANDOVER);
 		return;
 	}
-	w->leave = l = calloc(1, sizeof(*l));
+	w->handover = l = calloc(1, sizeof(*l));
 	if (l) {
-		*l = (struct leave){.watch = w, .successor = s, .fd = -1};
-		err = err ? err : leave_start(l);
+		*l = (struct handover){.watch = w, .successor = s, .fd = -1};
+		err = err ? err : handover_start(l);
 	} else {
 		successor_free(s);
 		err = -ENOMEM;
@@ -100,10 +100,10 @@ void watch_leave(struct watch *w)
 		return;
 	log_warn("detaching: whether another gp-bpf comes to this node cannot be asked: %s",
 		 strerror(-err));
-	leave_end(w, GP_END_USER);
+	handover_end(w, GP_END_USER);
 }
 
-void leave_free(struct leave *l)
+void handover_free(struct handover *l)
 {
 	if (!l)
 		return;
