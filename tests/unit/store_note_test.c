@@ -108,9 +108,9 @@ static void says_of_left_out(struct store *st, const struct store_job *job, bool
 	struct story *s;
 
 	assert_int_equal(story_open(&s, st, job, &(struct store_span){0}, NULL), 0);
-	for (uint32_t i = 0; i < s->nsaid; i++) {
-		said_watched |= strstr(s->said[i], "left out by who watched") != NULL;
-		said_minutes |= strstr(s->said[i], "minutes") != NULL;
+	for (uint32_t i = 0; i < s->ncaveats; i++) {
+		said_watched |= strstr(s->caveats[i], "left out by who watched") != NULL;
+		said_minutes |= strstr(s->caveats[i], "minutes") != NULL;
 	}
 	assert_int_equal(said_watched, watched);
 	assert_int_equal(said_minutes, minutes);

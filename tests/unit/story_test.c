@@ -211,7 +211,7 @@ static char *page_of(const struct story *s)
  * not. */
 static void worth(void **state)
 {
-	static const char *const said[] = {
+	static const char *const caveats[] = {
 		"<dt>MFU</dt><dd>12.5 %</dd><dd>of observed time; in steps 25.0 %",
 		">3200<",
 		">50.0 T<",
@@ -245,9 +245,9 @@ static void worth(void **state)
 	s->program.price = 2.5;
 	snprintf(s->program.currency, sizeof(s->program.currency), "€");
 	page = page_of(s);
-	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-		if (!strstr(page, said[i]))
-			fail_msg("no %s in the page", said[i]);
+	for (size_t i = 0; i < sizeof(caveats) / sizeof(caveats[0]); i++)
+		if (!strstr(page, caveats[i]))
+			fail_msg("no %s in the page", caveats[i]);
 	assert_null(strstr(page, "<X>"));
 	assert_null(strstr(page, ">tokens<"));
 	free(page);
@@ -265,7 +265,7 @@ static void worth(void **state)
  * number. */
 static void one_name_each(void **state)
 {
-	static const char *const said[] = {
+	static const char *const caveats[] = {
 		"</data> to a step, <data class=\"wasted\"",
 		"<span>down</span>",
 		">down</th>",
@@ -281,12 +281,12 @@ static void one_name_each(void **state)
 	s->ledger.ns[BUCKET_OTHER] -= 146 * MS;
 	s->ledger.ns[BUCKET_RECOVERY] += 146 * MS;
 	s->job.max_step = 1500;
-	s->nsaid = 0;
+	s->ncaveats = 0;
 	story_say(s);
 	page = page_of(s);
-	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-		if (!strstr(page, said[i]))
-			fail_msg("no %s in the page", said[i]);
+	for (size_t i = 0; i < sizeof(caveats) / sizeof(caveats[0]); i++)
+		if (!strstr(page, caveats[i]))
+			fail_msg("no %s in the page", caveats[i]);
 	for (size_t i = 0; i < sizeof(unsaid) / sizeof(unsaid[0]); i++)
 		if (strstr(page, unsaid[i]))
 			fail_msg("%s in the page", unsaid[i]);
@@ -339,10 +339,10 @@ static void nothing_is_cut(void **state)
 	memcpy(s->healths.at, &h, sizeof(h));
 	s->elsewhere = UINT32_MAX;
 	s->job.totals.steps = UINT64_MAX;
-	s->nsaid = 0;
+	s->ncaveats = 0;
 	story_say(s);
-	for (uint32_t i = 0; i < s->nsaid; i++)
-		assert_in_range(strlen(s->said[i]), 1, STORY_SAID_MAX - 2);
+	for (uint32_t i = 0; i < s->ncaveats; i++)
+		assert_in_range(strlen(s->caveats[i]), 1, STORY_CAVEAT_MAX - 2);
 	story_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "f.pt saved"));
 	assert_non_null(strstr(text.data, "communicator aborted, signal 9 by fifteen_letters "));

@@ -268,27 +268,27 @@ static void host_service_words(struct mask *m, struct buffer *out, pid_t pid, ch
 bool bundle_service_config(pid_t pid, char *path, size_t len)
 {
 	char *words = malloc(WORDS_BYTES), cwd[64], dir[512];
-	const char *said = NULL, *before = "";
+	const char *given = NULL, *before = "";
 	ssize_t n = words && pid ? proc_slurp("", pid, "cmdline", words, WORDS_BYTES) : -1;
 
 	for (const char *at = words; n > 0 && at < words + n && strcmp(at, "--") != 0;
 	     at += strlen(at) + 1) {
 		if (!strcmp(before, "--config") || !strcmp(before, "-c"))
-			said = at;
+			given = at;
 		else if (!strncmp(at, "--config=", 9))
-			said = at + 9;
+			given = at + 9;
 		before = at;
 	}
 	snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)pid);
-	n = said ? readlink(cwd, dir, sizeof(dir) - 1) : -1;
+	n = given ? readlink(cwd, dir, sizeof(dir) - 1) : -1;
 	dir[n > 0 ? n : 0] = 0;
-	if (said && *said == '/')
-		snprintf(path, len, "%s", said);
+	if (given && *given == '/')
+		snprintf(path, len, "%s", given);
 	else if (n > 0)
-		snprintf(path, len, "%s/%s", dir, said);
-	said = said && (*said == '/' || n > 0) && !access(path, R_OK) ? path : NULL;
+		snprintf(path, len, "%s/%s", dir, given);
+	given = given && (*given == '/' || n > 0) && !access(path, R_OK) ? path : NULL;
 	free(words);
-	return said;
+	return given;
 }
 
 /* Counts its descriptors by kind. */

@@ -181,8 +181,8 @@ static int cmd_report_compare(struct store *st, const struct options *o, struct 
 			  o->compare);
 	else if (err)
 		log_error("report: %s", store_why(err));
-	else if (o->html && s->nsaid < STORY_SAID)
-		compare_sentence(s->said[s->nsaid++], sizeof(s->said[0]), s->compared);
+	else if (o->html && s->ncaveats < STORY_CAVEATS)
+		compare_sentence(s->caveats[s->ncaveats++], sizeof(s->caveats[0]), s->compared);
 	return err;
 }
 

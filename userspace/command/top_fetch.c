@@ -87,14 +87,14 @@ static bool fetch_take(void *ctx, const char *data, size_t len)
 static int fetch_refused(const struct web_reply *r, char why[TOP_WHY_MAX])
 {
 	int len = (int)strcspn(r->body.data ? r->body.data : "", "\r\n");
-	char said[160];
+	char answer[160];
 
-	log_escape(said, sizeof(said), r->body.data ? r->body.data : "", (size_t)len);
+	log_escape(answer, sizeof(answer), r->body.data ? r->body.data : "", (size_t)len);
 	if (r->status == 503) {
 		snprintf(why, TOP_WHY_MAX, "the service is starting");
 		return -EAGAIN;
 	}
-	snprintf(why, TOP_WHY_MAX, "it answered %ld%s%s", r->status, *said ? ": " : "", said);
+	snprintf(why, TOP_WHY_MAX, "it answered %ld%s%s", r->status, *answer ? ": " : "", answer);
 	return -EACCES;
 }
 

@@ -26,7 +26,7 @@ struct web_reader {
 	const char *dir; /* folder of the file, with a slash; or "" */
 	unsigned seen;	 /* bit set of rows that were given */
 	unsigned headers;
-	bool tls_said; /* a key that needs TLS was given */
+	bool tls_given; /* a key that needs TLS was given */
 };
 
 static const char *web_config_set_text(char **place, const char *value)
@@ -50,7 +50,7 @@ static const char *web_config_set_file(struct web_reader *r, void *place, const 
 		return "no memory";
 	free(*file);
 	*file = own;
-	r->tls_said = true;
+	r->tls_given = true;
 	return NULL;
 }
 
@@ -58,7 +58,7 @@ static const char *web_config_set_pem(struct web_reader *r, void *place, const c
 {
 	if (!*value)
 		return NULL;
-	r->tls_said = true;
+	r->tls_given = true;
 	return web_config_set_text(place, value);
 }
 
@@ -115,7 +115,7 @@ static const char *web_config_set_client(struct web_reader *r, void *place, cons
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		if (!strcmp(value, row[i].name)) {
 			*(enum web_client *)place = row[i].is;
-			r->tls_said |= *value != '\0';
+			r->tls_given |= *value != '\0';
 			return NULL;
 		}
 	return "expected NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert";
@@ -264,7 +264,7 @@ static const char *config_wrong(const struct web_config *c, const struct web_rea
 {
 	bool verifies = c->client == WEB_CLIENT_IF_GIVEN || c->client == WEB_CLIENT_VERIFIED;
 
-	if (!r->tls_said) {
+	if (!r->tls_given) {
 		if (r->seen & ~(1u << (sizeof(web_rows) / sizeof(web_rows[0]) - 1)))
 			return "tls_server_config without cert_file and key_file: nothing would be encrypted";
 		return NULL;
@@ -302,7 +302,7 @@ int web_config_read(struct web_config **ret, const char *file)
 	err = config_read_again(file, web_config_on_value, &r);
 	if (err)
 		goto fail;
-	c->tls = r.tls_said;
+	c->tls = r.tls_given;
 	wrong = config_wrong(c, &r);
 	if (wrong)
 		log_error("%s: %s", file, wrong);

@@ -19,8 +19,8 @@
 #define HOSTS_MAX   (1 << 20)
 
 /* Launchers and their variables, the most trusted first. Some have two names for one value. */
-enum said { SAID_RANK, SAID_WORLD, SAID_LOCAL, SAID_COUNT };
-static const char *const launchers[][SAID_COUNT][2] = {
+enum given { GIVEN_RANK, GIVEN_WORLD, GIVEN_LOCAL, GIVEN_COUNT };
+static const char *const launchers[][GIVEN_COUNT][2] = {
 	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}}, /* torchrun and compatible launchers */
 	{{"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_RANK"}},
 	{{"JAX_PROCESS_ID", "JAX_PROCESS_INDEX"},
@@ -68,7 +68,7 @@ static const struct {
 
 struct parse {
 	struct environment *env;
-	int32_t said[LAUNCHERS][SAID_COUNT], numbers[N_COUNT], hosts; /* -1: not given */
+	int32_t given[LAUNCHERS][GIVEN_COUNT], numbers[N_COUNT], hosts; /* -1: not given */
 	char entry[ENTRY_BYTES];
 	size_t entry_len; /* bytes of the entry so far; those beyond ENTRY_BYTES are dropped */
 	int32_t commas;	  /* also counted in the dropped part */
@@ -81,13 +81,13 @@ static void environment_take_number(int32_t *at, const char *value)
 		*at = proc_number(value);
 }
 
-static void environment_take_said(struct parse *p, const char *name, const char *value)
+static void environment_take_given(struct parse *p, const char *name, const char *value)
 {
 	for (size_t l = 0; l < LAUNCHERS; l++)
-		for (int s = 0; s < SAID_COUNT; s++)
+		for (int s = 0; s < GIVEN_COUNT; s++)
 			for (int i = 0; i < 2; i++)
 				if (launchers[l][s][i] && !strcmp(name, launchers[l][s][i]))
-					environment_take_number(&p->said[l][s], value);
+					environment_take_number(&p->given[l][s], value);
 	for (int n = 0; n < N_COUNT; n++)
 		if (!strcmp(name, number_names[n]))
 			environment_take_number(&p->numbers[n], value);
@@ -118,7 +118,7 @@ static void environment_entry_end(struct parse *p)
 		p->hosts = p->commas + 1;
 	if (!whole)
 		return;
-	environment_take_said(p, p->entry, value);
+	environment_take_given(p, p->entry, value);
 	environment_take_text(p->env, p->entry, value);
 }
 
@@ -175,12 +175,12 @@ static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 
 /* Returns the value that the launcher of the rank gave; else that of the first launcher that gave
  * one. */
-static int32_t environment_said_by(const struct parse *p, size_t who, enum said what)
+static int32_t environment_given_by(const struct parse *p, size_t launcher, enum given what)
 {
-	int32_t value = who < LAUNCHERS ? p->said[who][what] : -1;
+	int32_t value = launcher < LAUNCHERS ? p->given[launcher][what] : -1;
 
 	for (size_t l = 0; l < LAUNCHERS && value < 0; l++)
-		value = p->said[l][what];
+		value = p->given[l][what];
 	return value;
 }
 
@@ -206,18 +206,18 @@ static void environment_place_of(const struct parse *p, struct environment *env)
 int environment_read(const char *root, pid_t pid, struct environment *ret)
 {
 	struct parse p = {.env = ret, .hosts = -1};
-	size_t who = 0;
+	size_t launcher = 0;
 	int err;
 
 	*ret = (struct environment){.place_rank = -1, .place_world = -1};
-	memset(p.said, 0xff, sizeof(p.said));
+	memset(p.given, 0xff, sizeof(p.given));
 	memset(p.numbers, 0xff, sizeof(p.numbers));
 	err = environment_read_all(&p, root, pid);
-	while (who < LAUNCHERS && p.said[who][SAID_RANK] < 0)
-		who++;
-	ret->rank = environment_said_by(&p, who, SAID_RANK);
-	ret->world_size = environment_said_by(&p, who, SAID_WORLD);
-	ret->local_rank = environment_said_by(&p, who, SAID_LOCAL);
+	while (launcher < LAUNCHERS && p.given[launcher][GIVEN_RANK] < 0)
+		launcher++;
+	ret->rank = environment_given_by(&p, launcher, GIVEN_RANK);
+	ret->world_size = environment_given_by(&p, launcher, GIVEN_WORLD);
+	ret->local_rank = environment_given_by(&p, launcher, GIVEN_LOCAL);
 	environment_place_of(&p, ret);
 	ret->torch_restarts = p.numbers[N_TORCH_RESTARTS];
 	ret->slurm_restarts = p.numbers[N_SLURM_RESTARTS];

@@ -23,25 +23,25 @@ static struct {
 	char file[512];
 	struct place *places;
 	uint32_t count, cap;
-} said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} origins = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum option_origin option_origin(size_t row)
 {
-	return said.from[row];
+	return origins.from[row];
 }
 
 void option_origin_set(size_t row, enum option_origin from)
 {
-	pthread_mutex_lock(&said.lock);
-	said.from[row] = from;
-	pthread_mutex_unlock(&said.lock);
+	pthread_mutex_lock(&origins.lock);
+	origins.from[row] = from;
+	pthread_mutex_unlock(&origins.lock);
 }
 
 int option_origin_line(size_t row)
 {
-	for (uint32_t i = 0; i < said.count; i++)
-		if (said.places[i].row == row)
-			return said.places[i].line;
+	for (uint32_t i = 0; i < origins.count; i++)
+		if (origins.places[i].row == row)
+			return origins.places[i].line;
 	return 0;
 }
 
@@ -49,16 +49,17 @@ int option_origin_place(size_t row, const char *file, int line, const char *valu
 {
 	struct place *places;
 
-	pthread_mutex_lock(&said.lock);
-	places = grow_items(said.places, &said.cap, said.count + 1, UINT32_MAX, sizeof(*places));
+	pthread_mutex_lock(&origins.lock);
+	places = grow_items(origins.places, &origins.cap, origins.count + 1, UINT32_MAX,
+			    sizeof(*places));
 	if (places) {
-		said.places = places;
-		places += said.count++;
+		origins.places = places;
+		places += origins.count++;
 		*places = (struct place){.row = row, .line = line};
 		snprintf(places->value, sizeof(places->value), "%s", value);
-		snprintf(said.file, sizeof(said.file), "%s", file);
+		snprintf(origins.file, sizeof(origins.file), "%s", file);
 	}
-	pthread_mutex_unlock(&said.lock);
+	pthread_mutex_unlock(&origins.lock);
 	return places ? 0 : -1;
 }
 
@@ -80,8 +81,8 @@ static const struct place *origin_place_of(size_t row, const char *text)
 
 	text += strspn(text, ": '");
 	snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, ":"), text);
-	for (uint32_t i = 0; i < said.count; i++) {
-		const struct place *p = &said.places[i];
+	for (uint32_t i = 0; i < origins.count; i++) {
+		const struct place *p = &origins.places[i];
 		size_t n = 0;
 
 		if (p->row != row)
@@ -109,37 +110,37 @@ static bool option_origin_name_place(const char *message, char *out, size_t len)
 	message += 2;
 	n = strcspn(message, ": ");
 	while (row < OPTION_ROWS &&
-	       (!(option_rows[row].commands & said.command) ||
+	       (!(option_rows[row].commands & origins.command) ||
 		strncmp(option_rows[row].name, message, n) || option_rows[row].name[n]))
 		row++;
 	if (row == OPTION_ROWS)
 		return false;
-	p = said.from[row] == FROM_FILE ? origin_place_of(row, message + n) : NULL;
+	p = origins.from[row] == FROM_FILE ? origin_place_of(row, message + n) : NULL;
 	if (p)
-		snprintf(out, len, "%s:%d: %s%s", said.file, p->line, option_rows[row].key,
+		snprintf(out, len, "%s:%d: %s%s", origins.file, p->line, option_rows[row].key,
 			 message + n);
-	else if (said.from[row] == FROM_ENVIRONMENT)
+	else if (origins.from[row] == FROM_ENVIRONMENT)
 		snprintf(out, len, "environment %s%s", option_variable(&option_rows[row], variable),
 			 message + n);
-	return p || said.from[row] == FROM_ENVIRONMENT;
+	return p || origins.from[row] == FROM_ENVIRONMENT;
 }
 
 static bool option_origin_on_message(const char *message, char *out, size_t len)
 {
 	bool named;
 
-	pthread_mutex_lock(&said.lock);
+	pthread_mutex_lock(&origins.lock);
 	named = option_origin_name_place(message, out, len);
-	pthread_mutex_unlock(&said.lock);
+	pthread_mutex_unlock(&origins.lock);
 	return named;
 }
 
 void option_origin_begin(unsigned command)
 {
-	pthread_mutex_lock(&said.lock);
-	memset(said.from, 0, sizeof(said.from));
-	said.command = command;
-	said.count = 0;
-	pthread_mutex_unlock(&said.lock);
+	pthread_mutex_lock(&origins.lock);
+	memset(origins.from, 0, sizeof(origins.from));
+	origins.command = command;
+	origins.count = 0;
+	pthread_mutex_unlock(&origins.lock);
 	log_names(option_origin_on_message);
 }

@@ -30,7 +30,7 @@ void html_report(struct buffer *out, const struct story *s)
 	html_runs(out, s);
 	html_ranks(out, s);
 	html_notes(out, s);
-	html_said(out, s);
+	html_caveats(out, s);
 	buffer_printf(out, "</main>\n<footer><p>gp-bpf " GP_VERSION
 			   ". Times are UTC.</p></footer>\n</body>\n</html>\n");
 }

@@ -48,6 +48,6 @@ void html_checkpoints(struct buffer *out, const struct story *s);
 void html_runs(struct buffer *out, const struct story *s);
 void html_ranks(struct buffer *out, const struct story *s);
 void html_notes(struct buffer *out, const struct story *s);
-void html_said(struct buffer *out, const struct story *s);
+void html_caveats(struct buffer *out, const struct story *s);
 
 #endif

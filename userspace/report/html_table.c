@@ -344,15 +344,15 @@ void html_notes(struct buffer *out, const struct story *s)
 		html_table_notes(out, "without", "Left out", &s->exclusions);
 }
 
-void html_said(struct buffer *out, const struct story *s)
+void html_caveats(struct buffer *out, const struct story *s)
 {
-	if (!s->nsaid)
+	if (!s->ncaveats)
 		return;
 	html_section(out, "said", "What to know of these numbers");
 	buffer_printf(out, "<ul class=\"said\">\n");
-	for (uint32_t i = 0; i < s->nsaid; i++) {
+	for (uint32_t i = 0; i < s->ncaveats; i++) {
 		buffer_printf(out, "<li class=\"any\">");
-		html_text(out, s->said[i]);
+		html_text(out, s->caveats[i]);
 		buffer_printf(out, "</li>\n");
 	}
 	buffer_printf(out, "</ul>\n");

@@ -19,9 +19,9 @@
 #include "userspace/store/query.h"
 #include "userspace/text/curve.h"
 
-#define STORY_LIST     1024
-#define STORY_SAID     24
-#define STORY_SAID_MAX 480 /* bytes of a caveat; the longest contains a job's name */
+#define STORY_LIST	 1024
+#define STORY_CAVEATS	 24
+#define STORY_CAVEAT_MAX 480 /* bytes of a caveat; the longest contains a job's name */
 
 struct story_run {
 	struct store_run run;
@@ -82,9 +82,9 @@ struct story {
 	struct store_comparison *compared; /* with its peers; NULL: not asked for; owned */
 	struct curve *curve;		   /* step times: given by the caller, else from minutes */
 	bool every_step;		   /* the curve has each step */
-	char said[STORY_SAID]
-		 [STORY_SAID_MAX]; /* caveats: what is estimated, and what was not observed */
-	uint32_t nsaid;
+	char caveats[STORY_CAVEATS]
+		    [STORY_CAVEAT_MAX]; /* caveats: what is estimated, and what was not observed */
+	uint32_t ncaveats;
 };
 
 /* Reads the story of a job. span: 0 and 0 is everything. curve: the times of all steps, from

@@ -253,8 +253,8 @@ static void story_json_notes_json(struct buffer *out, const struct story *s)
 	}
 	json_close(out, ']');
 	json_open(out, "said", '[');
-	for (uint32_t i = 0; i < s->nsaid; i++)
-		json_string(out, NULL, s->said[i]);
+	for (uint32_t i = 0; i < s->ncaveats; i++)
+		json_string(out, NULL, s->caveats[i]);
 	json_close(out, ']');
 }
 

@@ -397,11 +397,11 @@ void story_text(struct buffer *out, const struct story *s, int cols, bool color)
 	canvas_flush(&c, out);
 	if (s->compared)
 		compare_text(out, s->compared);
-	if (s->nsaid) {
+	if (s->ncaveats) {
 		canvas_line(&c, 0);
 		canvas_put(&c, STYLE_DIM, "  what to know of these numbers");
 	}
-	for (uint32_t i = 0; i < s->nsaid; i++)
-		story_text_put_words(&c, s->said[i]);
+	for (uint32_t i = 0; i < s->ncaveats; i++)
+		story_text_put_words(&c, s->caveats[i]);
 	canvas_finish(&c, out, INT_MAX);
 }

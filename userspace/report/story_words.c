@@ -13,10 +13,10 @@ __attribute__((format(printf, 2, 3))) static void story_say_one(struct story *s,
 {
 	va_list args;
 
-	if (s->nsaid == STORY_SAID)
+	if (s->ncaveats == STORY_CAVEATS)
 		return;
 	va_start(args, fmt);
-	vsnprintf(s->said[s->nsaid++], sizeof(s->said[0]), fmt, args);
+	vsnprintf(s->caveats[s->ncaveats++], sizeof(s->caveats[0]), fmt, args);
 	va_end(args);
 }
 

@@ -44,12 +44,12 @@ static int watch_node_rules_read(struct node *n, const struct options *o)
 /* In a pod the host name is the pod's. */
 static void watch_node_name_read(char *out, size_t len)
 {
-	const char *said = getenv("NODE_NAME");
+	const char *given = getenv("NODE_NAME");
 	struct utsname u;
 
-	if (!said || !*said)
-		said = uname(&u) ? "" : u.nodename;
-	snprintf(out, len, "%s", said);
+	if (!given || !*given)
+		given = uname(&u) ? "" : u.nodename;
+	snprintf(out, len, "%s", given);
 }
 
 static void watch_node_on_watchdog(void *ctx, uint64_t value)
