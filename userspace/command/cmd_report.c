@@ -186,7 +186,7 @@ static int cmd_report_compare(struct store *st, const struct options *o, struct 
 	return err;
 }
 
-static int cmd_report_worth(struct store *st, const struct options *o, struct story *s)
+static int cmd_report_cost(struct store *st, const struct options *o, struct story *s)
 {
 	int err;
 
@@ -251,7 +251,7 @@ static int cmd_report_job(struct store *st, const struct options *o, const struc
 			s->now_ns = now_ns;
 	}
 	err = err ? err : cmd_report_windows(st, o, s);
-	err = err ? err : cmd_report_worth(st, o, s);
+	err = err ? err : cmd_report_cost(st, o, s);
 	err = err ? err : cmd_report_compare(st, o, s);
 	err = err ? err : cmd_report_export(st, o, s);
 	err = err ? err : cmd_report_show(o, s);

@@ -331,7 +331,7 @@ static struct curve *page_curve_of(struct page *p, const struct store_job *j)
 	return s;
 }
 
-static void page_worth_put(const struct page *p, struct story *s)
+static void page_cost_put(const struct page *p, struct story *s)
 {
 	for (uint32_t i = 0; i < p->nlines; i++) {
 		const struct line *l = &p->lines[i];
@@ -359,7 +359,7 @@ static int page_write_from_store(void *ctx, struct store *st)
 	else if (err)
 		log_error("--html %s: %s", m->page->file, store_why(err));
 	if (!err) {
-		page_worth_put(m->page, s);
+		page_cost_put(m->page, s);
 		err = page_put(m->page->file, s);
 		m->page->made = false;
 	}

@@ -20,7 +20,7 @@ void html_report(struct buffer *out, const struct story *s)
 		html_style);
 	html_head(out, s);
 	html_waterfall(out, s);
-	html_worth(out, s);
+	html_cost(out, s);
 	html_rates(out, s);
 	html_timeline(out, s);
 	html_steps(out, s);

@@ -103,6 +103,6 @@ void html_head(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</dd></div>\n");
 	html_head_disruption_card(out, s);
 	html_head_step_card(out, s);
-	html_worth_cards(out, s);
+	html_cost_cards(out, s);
 	buffer_printf(out, "</dl>\n");
 }

@@ -36,10 +36,10 @@ uint64_t html_cut_ns(const struct sketch *t);
  * html_table.c */
 void html_head(struct buffer *out, const struct story *s);
 void html_waterfall(struct buffer *out, const struct story *s);
-/* html_worth.c: these append nothing if the figures are unknown. */
-void html_worth_cards(struct buffer *out, const struct story *s);
+/* html_cost.c: these append nothing if the figures are unknown. */
+void html_cost_cards(struct buffer *out, const struct story *s);
 void html_rates(struct buffer *out, const struct story *s);
-void html_worth(struct buffer *out, const struct story *s);
+void html_cost(struct buffer *out, const struct story *s);
 void html_timeline(struct buffer *out, const struct story *s);
 void html_steps(struct buffer *out, const struct story *s);
 void html_histogram(struct buffer *out, const struct story *s);

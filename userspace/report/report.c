@@ -200,14 +200,14 @@ static void report_alone(struct canvas *c, const struct snapshot *s, const struc
 static void report_trainer(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	double own_ns[BUCKET_COUNT];
-	struct report_worth worth;
+	struct report_cost cost;
 
 	report_who(c, r);
 	for (uint32_t i = 0; i < r->nloops; i++)
 		report_loop(c, r, &r->loops[i]);
 	own_report_figures(c, r, REPORT_LABEL);
 	report_alone(c, s, r);
-	report_time(c, &r->ledger, &s->types, report_worth_of_rank(s, r, own_ns, &worth));
+	report_time(c, &r->ledger, &s->types, report_cost_of_rank(s, r, own_ns, &cost));
 	report_late(c, r);
 	report_happened(c, s, r, report_job_is_shown(s, r));
 	report_overhead(c, s, r);

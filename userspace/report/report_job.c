@@ -167,7 +167,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 {
 	uint32_t ranks = job_ranks(s, j);
 	char secured[WORD_MAX];
-	struct report_worth worth;
+	struct report_cost cost;
 
 	canvas_line(c, 0);
 	canvas_line(c, 0);
@@ -199,7 +199,7 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 	}
 	report_disruptions(c, s, j);
 	report_program(c, s, j);
-	report_time(c, &j->ledger, &s->types, report_worth_of_job(s, j, &worth));
+	report_time(c, &j->ledger, &s->types, report_cost_of_job(s, j, &cost));
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -175,7 +175,7 @@ void report_program(struct canvas *c, const struct snapshot *s, const struct job
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-bool report_worth_asked(const struct program_config *cfg)
+bool report_cost_asked(const struct program_config *cfg)
 {
 	return cfg->accelerators || cfg->price > 0;
 }
@@ -189,29 +189,28 @@ static double program_sum_ns(const double *ns)
 	return all;
 }
 
-const struct report_worth *report_worth_of_job(const struct snapshot *s, const struct job_view *j,
-					       struct report_worth *ret)
+const struct report_cost *report_cost_of_job(const struct snapshot *s, const struct job_view *j,
+					     struct report_cost *ret)
 {
-	*ret = (struct report_worth){
+	*ret = (struct report_cost){
 		.accelerator_ns = j->accelerator_ns,
 		.running_ns = (double)j->ledger.unsettled_ns * j->accelerators,
 		.config = &s->program,
 	};
-	return report_worth_asked(&s->program) && program_sum_ns(j->accelerator_ns) > 0 ? ret
-											: NULL;
+	return report_cost_asked(&s->program) && program_sum_ns(j->accelerator_ns) > 0 ? ret : NULL;
 }
 
-const struct report_worth *report_worth_of_rank(const struct snapshot *s, const struct rank_view *r,
-						double *own_ns, struct report_worth *ret)
+const struct report_cost *report_cost_of_rank(const struct snapshot *s, const struct rank_view *r,
+					      double *own_ns, struct report_cost *ret)
 {
 	for (int b = 0; b < BUCKETS_EXPORTED; b++)
 		own_ns[b] = (double)r->ledger.ns[b] * r->accelerators;
-	*ret = (struct report_worth){
+	*ret = (struct report_cost){
 		.accelerator_ns = own_ns,
 		.running_ns = (double)r->ledger.unsettled_ns * r->accelerators,
 		.config = &s->program,
 	};
-	return report_worth_asked(&s->program) && r->accelerators ? ret : NULL;
+	return report_cost_asked(&s->program) && r->accelerators ? ret : NULL;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -253,8 +252,8 @@ static void report_program_cost_json(struct buffer *out, const struct program_co
 	json_close(out, '}');
 }
 
-void report_worth_json(struct buffer *out, const struct program_config *cfg,
-		       const double *accelerator_ns)
+void report_cost_json(struct buffer *out, const struct program_config *cfg,
+		      const double *accelerator_ns)
 {
 	if (program_sum_ns(accelerator_ns) > 0) {
 		json_open(out, "accelerator_seconds", '{');
@@ -289,5 +288,5 @@ void report_program_json(struct buffer *out, const struct snapshot *s, const str
 	report_program_real_or_null(out, "runtime", p->runtime);
 	report_program_real_or_null(out, "program", p->program);
 	json_close(out, '}');
-	report_worth_json(out, cfg, j->accelerator_ns);
+	report_cost_json(out, cfg, j->accelerator_ns);
 }

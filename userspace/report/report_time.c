@@ -32,8 +32,8 @@ static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
 	canvas_put(c, part_style[p->id].style, "%s", eighth[n]);
 }
 
-static void report_worth_put(struct canvas *c, const struct report_worth *w, double ns,
-			     enum style style)
+static void report_cost_put(struct canvas *c, const struct report_cost *w, double ns,
+			    enum style style)
 {
 	double hours = ns / NS_PER_HOUR, cost = program_cost(w->config, ns);
 	char text[48];
@@ -48,8 +48,8 @@ static void report_worth_put(struct canvas *c, const struct report_worth *w, dou
 
 /* The cost of custom events is only known for all of them: it is divided in proportion to their
  * times. */
-static double report_time_worth_of(const struct report_worth *w, const struct part *p,
-				   uint64_t custom_ns)
+static double report_time_cost_of(const struct report_cost *w, const struct part *p,
+				  uint64_t custom_ns)
 {
 	int part = p->id;
 
@@ -61,7 +61,7 @@ static double report_time_worth_of(const struct report_worth *w, const struct pa
 }
 
 static void time_row(struct canvas *c, const struct part *p, const struct ledger_view *l,
-		     const struct report_worth *w)
+		     const struct report_cost *w)
 {
 	bool unseen = p->id == BUCKET_UNOBSERVED;
 	uint64_t observed = text_observed_ns(l);
@@ -76,22 +76,21 @@ static void time_row(struct canvas *c, const struct part *p, const struct ledger
 	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), unseen ? STYLE_DIM : STYLE_PLAIN,
 		     unseen ? "beside it" : text_percent(share, p->ns, observed));
 	if (w)
-		report_worth_put(c, w, report_time_worth_of(w, p, l->ns[BUCKET_CUSTOM]),
-				 STYLE_PLAIN);
+		report_cost_put(c, w, report_time_cost_of(w, p, l->ns[BUCKET_CUSTOM]), STYLE_PLAIN);
 	else if (!unseen)
 		time_bar(c, p, observed);
 }
 
 /* Buckets in which other ranks have time, but the reference rank has none. */
 static void report_time_other_rows(struct canvas *c, const struct ledger_view *l,
-				   const struct report_worth *w)
+				   const struct report_cost *w)
 {
 	for (int b = 0; b < BUCKETS_EXPORTED; b++)
 		if (!l->ns[b] && w->accelerator_ns[b] > 0)
 			time_row(c, &(struct part){.id = b, .label = bucket_label[b]}, l, w);
 }
 
-static void report_time_worth_head(struct canvas *c, const struct report_worth *w)
+static void report_time_cost_head(struct canvas *c, const struct report_cost *w)
 {
 	canvas_right(c, canvas_scaled(c, COL_HOURS, COL_COST), STYLE_DIM, "accel.-hours");
 	if (w->config->price > 0)
@@ -99,7 +98,7 @@ static void report_time_worth_head(struct canvas *c, const struct report_worth *
 }
 
 void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
-		 const struct report_worth *w)
+		 const struct report_cost *w)
 {
 	uint64_t elapsed = ledger_elapsed(l), sum = 0;
 	struct part parts[PARTS_MAX];
@@ -112,7 +111,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_DIM, "time");
 	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), STYLE_DIM, "of observed");
 	if (w)
-		report_time_worth_head(c, w);
+		report_time_cost_head(c, w);
 	for (int i = 0; i < n; i++) {
 		time_row(c, &parts[i], l, w);
 		sum += parts[i].ns;
@@ -133,7 +132,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 		canvas_put(c, STYLE_RED, "  elapsed is %s",
 			   clock_duration(time, WORD_MAX, elapsed));
 	if (w)
-		report_worth_put(c, w, all_ns, STYLE_BOLD);
+		report_cost_put(c, w, all_ns, STYLE_BOLD);
 	if (!l->ns[BUCKET_EXCLUDED])
 		return;
 	canvas_line(c, 0);

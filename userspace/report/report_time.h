@@ -7,7 +7,7 @@
 #include "userspace/model/time/program.h"
 #include "userspace/text/canvas.h"
 
-struct report_worth {		      /* two more columns: accelerator time and its cost */
+struct report_cost {		      /* two more columns: accelerator time and its cost */
 	const double *accelerator_ns; /* by bucket */
 	double running_ns;	      /* the part of OTHER that is still running */
 	const struct program_config *config;
@@ -15,6 +15,6 @@ struct report_worth {		      /* two more columns: accelerator time and its cost 
 
 /* w may be NULL. */
 void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
-		 const struct report_worth *w);
+		 const struct report_cost *w);
 
 #endif

@@ -291,7 +291,7 @@ void story_json(struct buffer *out, const struct story *s)
 	json_time(out, "since", s->span.from_ns);
 	json_time(out, "until", s->span.to_ns);
 	story_json_ledger_json(out, &s->ledger, &s->types);
-	report_worth_json(out, &s->program, s->accelerator_ns);
+	report_cost_json(out, &s->program, s->accelerator_ns);
 	json_uint(out, "excluded_ns", s->totals.excluded_ns);
 	json_uint(out, "steps", s->totals.steps);
 	json_nonzero(out, "max_step", s->job.max_step);

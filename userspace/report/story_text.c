@@ -364,13 +364,13 @@ static void story_text_put_words(struct canvas *c, const char *text)
 
 static void story_text_time(struct canvas *c, const struct story *s)
 {
-	struct report_worth w = {.accelerator_ns = s->accelerator_ns, .config = &s->program};
+	struct report_cost w = {.accelerator_ns = s->accelerator_ns, .config = &s->program};
 	bool known = false;
 
 	for (int b = 0; b < BUCKETS_EXPORTED; b++)
 		known |= s->accelerator_ns[b] > 0;
-	report_time(c, &s->ledger, &s->types, known && report_worth_asked(&s->program) ? &w : NULL);
-	if (known || !report_worth_asked(&s->program))
+	report_time(c, &s->ledger, &s->types, known && report_cost_asked(&s->program) ? &w : NULL);
+	if (known || !report_cost_asked(&s->program))
 		return;
 	story_text_field(c, "cost");
 	canvas_put(c, STYLE_YELLOW,

@@ -26,7 +26,7 @@ void frame_state(struct canvas *c, const struct step_state *st)
 
 static void frame_marker(struct canvas *c, const struct step_state *st)
 {
-	canvas_line(c, WORTH_MAIN);
+	canvas_line(c, IMPORTANCE_MAIN);
 	canvas_at(c, 1);
 	frame_state(c, st);
 	if (st->tier != TIER_NONE) {
@@ -39,13 +39,13 @@ static void frame_marker(struct canvas *c, const struct step_state *st)
 	else if (st->since_attach)
 		canvas_put(c, STYLE_DIM, "  steps count from attach");
 	if (*st->ratios) {
-		canvas_line(c, WORTH_MORE);
+		canvas_line(c, IMPORTANCE_MORE);
 		canvas_at(c, 1);
 		canvas_put(c, STYLE_DIM, "each %s has ", unit_name[st->unit]);
 		canvas_put(c, STYLE_PLAIN, "%s", st->ratios);
 	}
 	if (*st->reason) {
-		canvas_line(c, WORTH_GOOD);
+		canvas_line(c, IMPORTANCE_GOOD);
 		canvas_at(c, 1);
 		canvas_put(c, STYLE_YELLOW, "%s", st->reason);
 	}
@@ -62,7 +62,7 @@ static void frame_figures(struct canvas *c, const struct deviation_view *t)
 	bool wide = c->cols >= 112;
 	char text[WORD_MAX];
 
-	canvas_line(c, WORTH_KEY);
+	canvas_line(c, IMPORTANCE_KEY);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "p50 ");
 	canvas_put(c, STYLE_PLAIN, "%s", text_duration(text, t->p50_ns));
@@ -88,7 +88,7 @@ static void frame_spark(struct canvas *c, const struct loop_view *l, int height)
 
 	spark_scale(&sp, l->recent_ns, (int)l->recent, width < 0 ? 0 : width);
 	for (int row = 0; row < height; row++) {
-		canvas_line(c, WORTH_KEY);
+		canvas_line(c, IMPORTANCE_KEY);
 		if (!row)
 			canvas_right(c, 9, STYLE_DIM, text_duration(text, sp.high_ns));
 		else if (row == height - 1)
@@ -105,8 +105,8 @@ static void frame_step(struct canvas *c, const struct rank_view *r, const struct
 {
 	char text[WORD_MAX], slow[96];
 
-	canvas_line(c, WORTH_BLANK);
-	canvas_line(c, WORTH_MAIN);
+	canvas_line(c, IMPORTANCE_BLANK);
+	canvas_line(c, IMPORTANCE_MAIN);
 	canvas_at(c, 1);
 	if (r->nloops > 1)
 		canvas_put(c, STYLE_DIM, "loop %u of %u  ", l->state.loop + 1, r->nloops);
@@ -136,7 +136,7 @@ static void frame_phases(struct canvas *c, const struct loop_view *l)
 
 	if (!l->phases_known || !whole)
 		return;
-	canvas_line(c, WORTH_DETAIL);
+	canvas_line(c, IMPORTANCE_DETAIL);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "in a step  ");
 	for (int i = 0; i < PHASE_COUNT; i++)
@@ -161,7 +161,7 @@ static void frame_other_loops(struct canvas *c, const struct rank_view *r,
 
 		if (l == main)
 			continue;
-		canvas_line(c, WORTH_MORE);
+		canvas_line(c, IMPORTANCE_MORE);
 		canvas_at(c, 1);
 		canvas_put(c, STYLE_DIM, "loop %u  ", l->state.loop + 1);
 		frame_state(c, &l->state);
@@ -184,9 +184,9 @@ void frame_loops(struct canvas *c, const struct rank_view *r, int rows)
 	if (main->time.count) {
 		frame_step(c, r, main, rows);
 		frame_phases(c, main);
-		own_frame_ranges(c, main, WORTH_DETAIL);
+		own_frame_ranges(c, main, IMPORTANCE_DETAIL);
 	}
-	own_frame_figures(c, r, WORTH_DETAIL);
+	own_frame_figures(c, r, IMPORTANCE_DETAIL);
 	frame_other_loops(c, r, main);
 }
 
@@ -202,9 +202,9 @@ static void frame_legend(struct canvas *c, const struct part *parts, int n, uint
 		int left = 1 + i % across * width;
 
 		if (i % across == 0)
-			canvas_line(c, i == 0		? WORTH_KEY
-				       : i < 2 * across ? WORTH_GOOD
-							: WORTH_DETAIL);
+			canvas_line(c, i == 0		? IMPORTANCE_KEY
+				       : i < 2 * across ? IMPORTANCE_GOOD
+							: IMPORTANCE_DETAIL);
 		canvas_at(c, left);
 		canvas_put(c, part_style[parts[i].id].style, "%s", part_style[parts[i].id].glyph);
 		canvas_put(c, STYLE_PLAIN, " %.*s", width - 21, parts[i].label);
@@ -238,15 +238,15 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 			seen[i].ns = 0;
 	}
 	text_apportion(seen, n, width, cells);
-	canvas_line(c, WORTH_BLANK);
-	canvas_line(c, WORTH_MAIN);
+	canvas_line(c, IMPORTANCE_BLANK);
+	canvas_line(c, IMPORTANCE_MAIN);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_BOLD, "goodput %s",
 		   text_percent(text, l->ns[BUCKET_GOODPUT], observed));
 	canvas_put(c, STYLE_DIM, " of %s observed", text_duration(text, observed));
 	if (text_windows(recent, sizeof(recent), r))
 		canvas_put(c, STYLE_DIM, "; %s", recent);
-	canvas_line(c, WORTH_MAIN);
+	canvas_line(c, IMPORTANCE_MAIN);
 	canvas_at(c, 1);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < cells[i]; j++)

@@ -7,15 +7,15 @@
 #include "userspace/text/canvas.h"
 
 /* Importance of lines, for when there is not enough room. */
-enum worth {
-	WORTH_ALWAYS,
-	WORTH_MAIN,
-	WORTH_KEY,
-	WORTH_GOOD,
-	WORTH_MORE,
-	WORTH_DETAIL,
-	WORTH_OLD,
-	WORTH_BLANK
+enum importance {
+	IMPORTANCE_ALWAYS,
+	IMPORTANCE_MAIN,
+	IMPORTANCE_KEY,
+	IMPORTANCE_GOOD,
+	IMPORTANCE_MORE,
+	IMPORTANCE_DETAIL,
+	IMPORTANCE_OLD,
+	IMPORTANCE_BLANK
 };
 
 void frame_loops(struct canvas *c, const struct rank_view *r, int rows);

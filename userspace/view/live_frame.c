@@ -17,7 +17,7 @@ static void frame_head(struct canvas *c, const struct snapshot *s)
 	char text[WORD_MAX];
 	const char *now = text_time(text, s, s->mono_ns);
 
-	canvas_line(c, WORTH_KEY);
+	canvas_line(c, IMPORTANCE_KEY);
 	canvas_put(c, STYLE_BOLD, "gp-bpf %s", s->session.version);
 	canvas_put(c, STYLE_DIM, "  %.*s", c->cols > 40 ? c->cols - 30 : 0, s->session.command);
 	canvas_right(c, c->cols, STYLE_DIM, now);
@@ -29,7 +29,7 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 	char text[WORD_MAX];
 	struct spark sp;
 
-	canvas_line(c, selected ? WORTH_KEY : WORTH_GOOD);
+	canvas_line(c, selected ? IMPORTANCE_KEY : IMPORTANCE_GOOD);
 	canvas_put(c, STYLE_BOLD, selected ? ">" : " ");
 	if (r->rank >= 0)
 		canvas_put(c, selected ? STYLE_BOLD : STYLE_PLAIN, "rank %d", r->rank);
@@ -78,17 +78,17 @@ static void frame_ranks(struct canvas *c, const struct snapshot *s, uint32_t sel
 	for (uint32_t i = first; i < s->nranks && i < first + room; i++)
 		frame_rank_line(c, &s->ranks[i], i == selected);
 	if (s->nranks > room) {
-		canvas_line(c, WORTH_MORE);
+		canvas_line(c, IMPORTANCE_MORE);
 		canvas_put(c, STYLE_DIM, " %u of %u processes shown", room, s->nranks);
 	}
-	canvas_line(c, WORTH_BLANK);
+	canvas_line(c, IMPORTANCE_BLANK);
 }
 
 static void frame_identity(struct canvas *c, const struct rank_view *r)
 {
 	char rank[WORD_MAX], fate[96];
 
-	canvas_line(c, WORTH_KEY);
+	canvas_line(c, IMPORTANCE_KEY);
 	canvas_at(c, 1);
 	if (r->rank >= 0)
 		canvas_put(c, STYLE_BOLD, "%s  ", text_rank(rank, r->rank, r->world_size));
@@ -108,14 +108,14 @@ static void frame_hang(struct canvas *c, const struct snapshot *s, const struct 
 
 	if (!r->hang.hung && !r->hang.silent)
 		return;
-	canvas_line(c, WORTH_KEY);
+	canvas_line(c, IMPORTANCE_KEY);
 	canvas_at(c, 1);
 	canvas_put(c, r->hang.hung ? STYLE_RED : STYLE_YELLOW, "%s for %s: %s",
 		   r->hang.hung ? "hung" : "silent", text_duration(took, r->hang.size_ns),
 		   text_hang(text, sizeof(text), s, r));
 	if (!*r->hang.evidence)
 		return;
-	canvas_line(c, WORTH_MORE);
+	canvas_line(c, IMPORTANCE_MORE);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "%s", r->hang.evidence);
 }
@@ -127,7 +127,7 @@ static void frame_straggler(struct canvas *c, const struct rank_view *r)
 
 	if (!v->now)
 		return;
-	canvas_line(c, WORTH_KEY);
+	canvas_line(c, IMPORTANCE_KEY);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_RED,
 		   "straggler since step %llu: the others wait %s for it in a step%s%s",
@@ -143,9 +143,11 @@ static void frame_events(struct canvas *c, const struct snapshot *s, const struc
 
 	if (!n)
 		return;
-	canvas_line(c, WORTH_BLANK);
+	canvas_line(c, IMPORTANCE_BLANK);
 	for (uint32_t i = first; i < n; i++) {
-		canvas_line(c, i + 1 == n ? WORTH_GOOD : i + 2 == n ? WORTH_DETAIL : WORTH_OLD);
+		canvas_line(c, i + 1 == n   ? IMPORTANCE_GOOD
+			       : i + 2 == n ? IMPORTANCE_DETAIL
+					    : IMPORTANCE_OLD);
 		canvas_at(c, 1);
 		canvas_put(c, STYLE_DIM, "%s  ", text_time(text, s, r->events[i].mono_ns));
 		canvas_put(c, STYLE_PLAIN, "%s", r->events[i].text);
@@ -169,8 +171,8 @@ static void frame_cost(struct canvas *c, const struct snapshot *s, const struct 
 {
 	char text[256];
 
-	canvas_line(c, WORTH_BLANK);
-	canvas_line(c, WORTH_GOOD);
+	canvas_line(c, IMPORTANCE_BLANK);
+	canvas_line(c, IMPORTANCE_GOOD);
 	canvas_at(c, 1);
 	if (r && r->hits)
 		frame_overhead(c, r);
@@ -179,7 +181,7 @@ static void frame_cost(struct canvas *c, const struct snapshot *s, const struct 
 		   text_losses(text, sizeof(text), s));
 	if (!text_given_up(text, sizeof(text), s))
 		return;
-	canvas_line(c, WORTH_GOOD);
+	canvas_line(c, IMPORTANCE_GOOD);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_YELLOW, "over the overhead budget of %.4g %%: %s",
 		   (double)s->budget_ppm / 1e4, text);
@@ -187,7 +189,7 @@ static void frame_cost(struct canvas *c, const struct snapshot *s, const struct 
 
 static void frame_hint(struct canvas *c, const struct snapshot *s)
 {
-	canvas_line(c, WORTH_MAIN);
+	canvas_line(c, IMPORTANCE_MAIN);
 	canvas_at(c, 1);
 	if (s->session.flags & GP_SESSION_RUN) {
 		canvas_put(c, STYLE_DIM, "ends with the command");
@@ -207,12 +209,12 @@ static void frame_nothing(struct canvas *c, const struct snapshot *s)
 	const char *why, *hint;
 
 	text_why_nothing(s, room, &why, &hint);
-	canvas_line(c, WORTH_BLANK);
-	canvas_line(c, WORTH_MAIN);
+	canvas_line(c, IMPORTANCE_BLANK);
+	canvas_line(c, IMPORTANCE_MAIN);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_YELLOW, "no training yet: ");
 	canvas_put(c, STYLE_PLAIN, "%s", why);
-	canvas_line(c, WORTH_GOOD);
+	canvas_line(c, IMPORTANCE_GOOD);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "%s", hint);
 }
@@ -220,7 +222,7 @@ static void frame_nothing(struct canvas *c, const struct snapshot *s)
 /* A process without a loop has no goodput. */
 static void frame_quiet(struct canvas *c)
 {
-	canvas_line(c, WORTH_MAIN);
+	canvas_line(c, IMPORTANCE_MAIN);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "no training seen in this process");
 }
@@ -252,7 +254,7 @@ static void frame_job(struct canvas *c, const struct snapshot *s, const struct r
 
 	if (!j || !report_job_matters(s, j))
 		return;
-	canvas_line(c, WORTH_GOOD);
+	canvas_line(c, IMPORTANCE_GOOD);
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "job ");
 	canvas_put(c, j->state == JOB_DOWN ? STYLE_RED : STYLE_PLAIN, "%s, run %u, step %llu",
@@ -282,7 +284,7 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 	for (uint32_t i = 0; i < s->nranks; i++)
 		trainer |= s->ranks[i].trainer;
 	frame_head(&c, s);
-	canvas_line(&c, WORTH_BLANK);
+	canvas_line(&c, IMPORTANCE_BLANK);
 	frame_ranks(&c, s, selected, o->rows);
 	if (r) {
 		frame_identity(&c, r);
@@ -301,7 +303,7 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 		frame_events(&c, s, r);
 	frame_cost(&c, s, r);
 	if (o->log && *o->log) {
-		canvas_line(&c, WORTH_MORE);
+		canvas_line(&c, IMPORTANCE_MORE);
 		canvas_at(&c, 1);
 		canvas_put(&c, STYLE_YELLOW, "%s", o->log);
 	}

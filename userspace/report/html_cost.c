@@ -9,7 +9,7 @@
 #define TEXT	    64
 #define LEAST	    0.0001 /* hours or money; a smaller value is shown as less than this */
 
-static double html_worth_accelerator_time(const struct story *s)
+static double html_cost_accelerator_time(const struct story *s)
 {
 	double all = 0;
 
@@ -18,7 +18,7 @@ static double html_worth_accelerator_time(const struct story *s)
 	return all;
 }
 
-static const char *html_worth_hours_text(char out[TEXT], double ns)
+static const char *html_cost_hours_text(char out[TEXT], double ns)
 {
 	double hours = ns / NS_PER_HOUR;
 
@@ -29,7 +29,7 @@ static const char *html_worth_hours_text(char out[TEXT], double ns)
 	return out;
 }
 
-static const char *html_worth_cost_text(char out[TEXT], const struct program_config *c, double ns)
+static const char *html_cost_text(char out[TEXT], const struct program_config *c, double ns)
 {
 	double cost = program_cost(c, ns);
 
@@ -40,7 +40,7 @@ static const char *html_worth_cost_text(char out[TEXT], const struct program_con
 	return out;
 }
 
-static const char *html_worth_share_text(char out[TEXT], double share)
+static const char *html_cost_share_text(char out[TEXT], double share)
 {
 	if (share > 0 && share < 0.001)
 		snprintf(out, TEXT, "<0.1 %%");
@@ -49,20 +49,20 @@ static const char *html_worth_share_text(char out[TEXT], double share)
 	return out;
 }
 
-static bool worth_known(const struct story *s)
+static bool html_cost_known(const struct story *s)
 {
-	return report_worth_asked(&s->program) && html_worth_accelerator_time(s) > 0;
+	return report_cost_asked(&s->program) && html_cost_accelerator_time(s) > 0;
 }
 
-static bool html_worth_rates_known(const struct story *s)
+static bool html_cost_rates_known(const struct story *s)
 {
 	const struct program_rate *r = &s->rates.steps;
 
 	return r->samples > 0 || r->tokens > 0 || r->flops > 0;
 }
 
-static void html_worth_card(struct buffer *out, const char *name, const char *value,
-			    const char *more)
+static void html_cost_card(struct buffer *out, const char *name, const char *value,
+			   const char *more)
 {
 	buffer_printf(out, "<div><dt>%s</dt><dd>", name);
 	html_text(out, value);
@@ -71,35 +71,34 @@ static void html_worth_card(struct buffer *out, const char *name, const char *va
 	buffer_printf(out, "</dd></div>\n");
 }
 
-void html_worth_cards(struct buffer *out, const struct story *s)
+void html_cost_cards(struct buffer *out, const struct story *s)
 {
 	const struct program_view *p = &s->rates;
 	char value[TEXT], part[TEXT], more[2 * TEXT];
 
 	if (p->elapsed.mfu > 0) {
 		snprintf(more, sizeof(more), "of observed time; in steps %s",
-			 html_worth_share_text(part, p->steps.mfu));
-		html_worth_card(out, "MFU", html_worth_share_text(value, p->elapsed.mfu), more);
+			 html_cost_share_text(part, p->steps.mfu));
+		html_cost_card(out, "MFU", html_cost_share_text(value, p->elapsed.mfu), more);
 	}
-	if (!worth_known(s))
+	if (!html_cost_known(s))
 		return;
 	if (s->program.price > 0) {
 		snprintf(more, sizeof(more), "%s accelerator-hours",
-			 html_worth_hours_text(part, html_worth_accelerator_time(s)));
-		html_worth_card(
-			out, "Cost",
-			html_worth_cost_text(value, &s->program, html_worth_accelerator_time(s)),
-			more);
+			 html_cost_hours_text(part, html_cost_accelerator_time(s)));
+		html_cost_card(out, "Cost",
+			       html_cost_text(value, &s->program, html_cost_accelerator_time(s)),
+			       more);
 	} else {
-		html_worth_card(out, "Accelerator-hours",
-				html_worth_hours_text(value, html_worth_accelerator_time(s)),
-				"of all ranks here");
+		html_cost_card(out, "Accelerator-hours",
+			       html_cost_hours_text(value, html_cost_accelerator_time(s)),
+			       "of all ranks here");
 	}
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-static void html_worth_rate_cell(struct buffer *out, bool asked, const char *text)
+static void html_cost_rate_cell(struct buffer *out, bool asked, const char *text)
 {
 	if (!asked)
 		return;
@@ -108,22 +107,22 @@ static void html_worth_rate_cell(struct buffer *out, bool asked, const char *tex
 	buffer_printf(out, "</td>");
 }
 
-static void html_worth_rate(struct buffer *out, const char *name, const struct program_config *c,
-			    const struct program_rate *r)
+static void html_cost_rate(struct buffer *out, const char *name, const struct program_config *c,
+			   const struct program_rate *r)
 {
 	char text[TEXT], si[32];
 
 	buffer_printf(out, "<tr><td>%s</td>", name);
-	html_worth_rate_cell(out, c->samples > 0, report_si(si, r->samples));
-	html_worth_rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
-	html_worth_rate_cell(out, c->flops > 0, report_si(si, r->flops));
-	html_worth_rate_cell(out, c->flops > 0,
-			     r->mfu > 0 ? html_worth_share_text(text, r->mfu) : "unknown");
+	html_cost_rate_cell(out, c->samples > 0, report_si(si, r->samples));
+	html_cost_rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
+	html_cost_rate_cell(out, c->flops > 0, report_si(si, r->flops));
+	html_cost_rate_cell(out, c->flops > 0,
+			    r->mfu > 0 ? html_cost_share_text(text, r->mfu) : "unknown");
 	buffer_printf(out, "</tr>\n");
 }
 
 /* The accelerators, and the product of the goodputs. */
-static void html_worth_rate_words(struct buffer *out, const struct story *s)
+static void html_cost_rate_words(struct buffer *out, const struct story *s)
 {
 	const struct program_config *c = &s->program;
 	const struct program_view *p = &s->rates;
@@ -145,9 +144,9 @@ static void html_worth_rate_words(struct buffer *out, const struct story *s)
 		buffer_printf(out, ", peak unknown.");
 	if (p->program > 0) {
 		buffer_printf(out, " Goodput: runtime ");
-		html_text(out, html_worth_share_text(text, p->runtime));
+		html_text(out, html_cost_share_text(text, p->runtime));
 		buffer_printf(out, " × program ");
-		html_text(out, html_worth_share_text(text, p->program));
+		html_text(out, html_cost_share_text(text, p->program));
 		buffer_printf(out, " (MFU of productive time).");
 	}
 	if (p->steps.mfu > 1)
@@ -161,7 +160,7 @@ void html_rates(struct buffer *out, const struct story *s)
 {
 	const struct program_config *c = &s->program;
 
-	if (!html_worth_rates_known(s))
+	if (!html_cost_rates_known(s))
 		return;
 	html_section(out, "rates", "Done a second");
 	buffer_printf(
@@ -176,35 +175,35 @@ void html_rates(struct buffer *out, const struct story *s)
 			out,
 			"<th scope=\"col\" class=\"n\">FLOP</th><th scope=\"col\" class=\"n\">MFU</th>");
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
-	html_worth_rate(out, "in steps", c, &s->rates.steps);
-	html_worth_rate(out, "of observed", c, &s->rates.elapsed);
+	html_cost_rate(out, "in steps", c, &s->rates.steps);
+	html_cost_rate(out, "of observed", c, &s->rates.elapsed);
 	buffer_printf(out, "</tbody></table></div>\n");
-	html_worth_rate_words(out, s);
+	html_cost_rate_words(out, s);
 	html_section_end(out);
 }
 
 /* ---- accelerators ---------------------------------------------------------------------------- */
 
-static void worth_row(struct buffer *out, const struct story *s, const char *label,
-		      const char *class, double ns)
+static void html_cost_row(struct buffer *out, const struct story *s, const char *label,
+			  const char *class, double ns)
 {
 	char text[TEXT];
 
 	buffer_printf(out, "<tr%s><td>%s</td><td class=\"n\">", class, label);
-	html_text(out, html_worth_hours_text(text, ns));
+	html_text(out, html_cost_hours_text(text, ns));
 	buffer_printf(out, "</td><td class=\"n\">");
-	html_text(out, html_worth_share_text(text, ns / html_worth_accelerator_time(s)));
+	html_text(out, html_cost_share_text(text, ns / html_cost_accelerator_time(s)));
 	buffer_printf(out, "</td>");
 	if (s->program.price > 0) {
 		buffer_printf(out, "<td class=\"n\">");
-		html_text(out, html_worth_cost_text(text, &s->program, ns));
+		html_text(out, html_cost_text(text, &s->program, ns));
 		buffer_printf(out, "</td>");
 	}
 	buffer_printf(out, "</tr>\n");
 }
 
 /* The largest bucket not yet shown; goodput goes first. BUCKETS_EXPORTED: none is left. */
-static int worth_next(const struct story *s, bool shown[BUCKETS_EXPORTED])
+static int html_cost_next(const struct story *s, bool shown[BUCKETS_EXPORTED])
 {
 	int most = BUCKETS_EXPORTED;
 
@@ -219,11 +218,11 @@ static int worth_next(const struct story *s, bool shown[BUCKETS_EXPORTED])
 	return most;
 }
 
-void html_worth(struct buffer *out, const struct story *s)
+void html_cost(struct buffer *out, const struct story *s)
 {
 	bool shown[BUCKETS_EXPORTED] = {0};
 
-	if (!worth_known(s))
+	if (!html_cost_known(s))
 		return;
 	html_section(out, "worth", "Accelerator time");
 	buffer_printf(
@@ -234,9 +233,9 @@ void html_worth(struct buffer *out, const struct story *s)
 	if (s->program.price > 0)
 		buffer_printf(out, "<th scope=\"col\" class=\"n\">cost</th>");
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
-	for (int b; (b = worth_next(s, shown)) < BUCKETS_EXPORTED;)
-		worth_row(out, s, bucket_label[b], "", s->accelerator_ns[b]);
-	worth_row(out, s, "sum", " class=\"sum\"", html_worth_accelerator_time(s));
+	for (int b; (b = html_cost_next(s, shown)) < BUCKETS_EXPORTED;)
+		html_cost_row(out, s, bucket_label[b], "", s->accelerator_ns[b]);
+	html_cost_row(out, s, "sum", " class=\"sum\"", html_cost_accelerator_time(s));
 	buffer_printf(out, "</tbody></table></div>\n");
 	html_section_end(out);
 }
