@@ -68,9 +68,9 @@ struct web_reply {
 struct web;
 int web_open(struct web **ret); /* 0 or -errno after one line */
 void web_close(struct web *w);
-/* How much of an address may be told: what follows the host may be a secret, and so is a user; of
- * one without a scheme likewise. */
-size_t web_told(const char *url);
+/* Length of the part of a URL that may be shown: it ends at the host, because a user name and the
+ * rest may be secrets; the same without a scheme. */
+size_t web_public_len(const char *url);
 /* 0: a whole reply came, of whatever status. -EIO: failure and why say what happened; what came
  * before is there. -ENOMEM. Frees what ret held, which must be zero or a reply. */
 int web_send(struct web *w, const struct web_request *rq, struct web_reply *ret);

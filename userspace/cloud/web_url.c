@@ -8,7 +8,7 @@
 
 #define HOST_MAX 64
 
-size_t web_told(const char *url)
+size_t web_public_len(const char *url)
 {
 	const char *host = strstr(url, "://");
 

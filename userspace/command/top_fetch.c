@@ -125,7 +125,7 @@ int top_ask(struct web *w, const struct top_source *src, struct buffer *body, ch
 	return err;
 }
 
-/* ---- again and again ------------------------------------------------------------------------- */
+/* ---- repetition ------------------------------------------------------------------------------ */
 
 struct top_fetch {
 	struct top_source source;

@@ -21,10 +21,10 @@ struct goodput_order {
 	struct place *heap; /* [count, cap): free slots */
 	size_t count, cap;
 	uint64_t arrivals, duplicates, late;
-	uint64_t rises, falls; /* counts of later and of earlier times, each compared with the
-				  record before */
-	int64_t last_us;       /* time of the last record that has a write time */
-	int64_t floor_us;      /* latest time so far, for records without a write time */
+	uint64_t increases, decreases; /* counts of later and of earlier times, each compared with
+				  the record before */
+	int64_t last_us;	       /* time of the last record that has a write time */
+	int64_t floor_us;	       /* latest time so far, for records without a write time */
 	struct goodput_entry left;
 	bool any_left, whole, direction_known, flushing;
 };
@@ -142,8 +142,8 @@ static int64_t order_time(struct goodput_order *o, const struct goodput_record *
 		return o->floor_us;
 	}
 	if (o->last_us != INT64_MIN) {
-		o->rises += r->write_us > o->last_us;
-		o->falls += r->write_us < o->last_us;
+		o->increases += r->write_us > o->last_us;
+		o->decreases += r->write_us < o->last_us;
 	}
 	o->last_us = r->write_us;
 	return r->write_us;
@@ -172,7 +172,7 @@ static bool order_backwards(struct goodput_order *o)
 {
 	if (!o->direction_known) {
 		o->direction_known = true;
-		o->whole = o->falls > 7 * o->rises;
+		o->whole = o->decreases > 7 * o->increases;
 	}
 	return o->whole;
 }

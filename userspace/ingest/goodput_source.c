@@ -18,7 +18,7 @@
 
 #define READ_BYTES   ((size_t)256 << 10)
 #define ROOM_BYTES   ((size_t)64 << 10) /* minimum size of a read */
-#define MOVE_BYTES   ((size_t)16 << 10) /* bytes; fewer are moved rather than reading less */
+#define MOVE_BYTES   ((size_t)16 << 10) /* bytes that are cheap to move */
 #define BUFFER_BYTES (GOODPUT_ENTRY_MAX + READ_BYTES)
 #define FRUITLESS    64 /* reads without a record before returning to the caller: some 10 ms */
 

@@ -72,7 +72,7 @@ bool access_fits(const char *what, const char *url)
 
 	if (!fits)
 		log_error("%s %s: an address is https://HOST:PORT, or http:// of this machine",
-			  what, log_escape(shown, sizeof(shown), url, web_told(url)));
+			  what, log_escape(shown, sizeof(shown), url, web_public_len(url)));
 	return fits;
 }
 

@@ -468,7 +468,7 @@ static size_t option_export_public_len(const char *text)
 		if (!name)
 			continue;
 		at = (size_t)(name + len + 1 - text);
-		at += web_told(text + at);
+		at += web_public_len(text + at);
 		shown = at < shown ? at : shown;
 	}
 	return shown;
@@ -479,7 +479,7 @@ size_t option_value_public_len(const struct option_row *r, const char *value)
 	if (!strcmp(r->name, "export"))
 		return option_export_public_len(value);
 	if (r->arg && (!strcmp(r->arg, "URL") || (!strcmp(r->name, "on") && strstr(value, "://"))))
-		return web_told(value);
+		return web_public_len(value);
 	return strlen(value);
 }
 

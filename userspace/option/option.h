@@ -118,7 +118,7 @@ int options_parse(struct options *o, unsigned command, int argc, char **argv);
 void options_free(struct options *o);
 void options_help(FILE *out, unsigned command);
 /* The length of the part of a command line word that holds no secret: of a URL that an option may
- * have, see web_told(). previous: the word before it; NULL: none. */
+ * have, see web_public_len(). previous: the word before it; NULL: none. */
 size_t option_public_len(const char *previous, const char *word);
 /* --print-config: prints a file that --config reads back to the same settings, with the origin of
  * each; unset options, and URLs that may hold secrets, are comments. */

@@ -47,7 +47,7 @@ int option_origin_place(size_t row, const char *file, int line,
 			const char *value); /* 0; -1: no memory */
 #define OPTION_VARIABLE_MAX 64
 char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX]); /* GP_BPF_... */
-/* The length of the part of a value that holds no secret: of a URL its host (web_told()). */
+/* The length of the part of a value that holds no secret: of a URL its host (web_public_len()). */
 size_t option_value_public_len(const struct option_row *r, const char *value);
 
 #endif

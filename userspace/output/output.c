@@ -271,10 +271,10 @@ void output_hand_over(struct output *out)
 
 static uint64_t output_last_exported(struct output *out)
 {
-	uint64_t told = export_set_last_written(out->exports),
+	uint64_t exported = export_set_last_written(out->exports),
 		 stored = out->store ? store_writer_last_written(out->store) : 0;
 
-	return told > stored ? told : stored;
+	return exported > stored ? exported : stored;
 }
 
 void output_replaying(struct output *out, bool yes)

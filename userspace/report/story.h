@@ -2,8 +2,8 @@
 /* story.h - a job report: all that a store knows of a job within a span, and what is missing. Text,
  * JSON object and HTML page are made from one story, so that their numbers are the same.
  *
- * Of runs, ranks, disruptions, checkpoints, slowdowns and notes the last STORY_LIST are kept, and
- * the others counted. Texts are printable, but must be escaped for HTML and JSON. Times are UTC ns,
+ * The last STORY_LIST runs, ranks, disruptions, checkpoints, slowdowns and notes are kept, and the
+ * others counted. Texts are printable, but must be escaped for HTML and JSON. Times are UTC ns,
  * durations ns. Single-threaded. */
 #ifndef REPORT_STORY_H
 #define REPORT_STORY_H

@@ -232,8 +232,8 @@ static void watch_drain(struct watch *w)
 
 /* ---- continuing after a predecessor ---------------------------------------------------------- */
 
-/* What the predecessor had read is on its tape, the rest is in the rings; the kernel side has
- * continued to watch. */
+/* The predecessor's tape has what it read, the rings have the rest; the kernel side has continued
+ * to watch. */
 
 /* start times of /proc have ticks of 10 ms */
 #define START_TICK_NS 10000000ull

@@ -325,7 +325,7 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 	    (strncmp(o->endpoint, "http://", 7) != 0 || !web_is_loopback(o->endpoint))) {
 		log_error(
 			"--gcm-endpoint %.*s: a URL, https://HOST; http:// to this machine alone, as a token goes there",
-			(int)web_told(o->endpoint), o->endpoint);
+			(int)web_public_len(o->endpoint), o->endpoint);
 		return -EINVAL;
 	}
 	err = cloud_interval(m);

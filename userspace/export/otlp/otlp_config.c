@@ -297,7 +297,7 @@ static int otlp_config_endpoint_read(struct otlp_endpoint *w, enum otlp_signal s
 		if (!strncmp(w->url, "http://", 7) && !web_is_loopback(w->url)) {
 			log_warn(
 				"--export otlp: the headers of OTEL_EXPORTER_OTLP_HEADERS go to %.*s in the clear; https:// hides them",
-				(int)web_told(w->url), w->url);
+				(int)web_public_len(w->url), w->url);
 			break;
 		}
 	return 0;

@@ -44,7 +44,7 @@ static void otlp_send_report(struct otlp_sender *s, enum otlp_signal signal, con
  * secret. */
 static int otlp_send_shown_len(const struct otlp_endpoint *w, enum otlp_signal signal)
 {
-	size_t host = web_told(w->url), len = host;
+	size_t host = web_public_len(w->url), len = host;
 	char usual[24];
 
 	snprintf(usual, sizeof(usual), "/v1/%s", otlp_signal_name[signal]);
