@@ -13,7 +13,7 @@ size_t web_public_len(const char *url)
 	const char *host = strstr(url, "://");
 
 	host = host ? host + 3 : url;
-	/* Wherever it stands: what is no address is told as well, by whoever refuses it. */
+	/* '@' anywhere, because invalid URLs are logged, too. */
 	return (size_t)(host - url) + (strchr(host, '@') ? 0 : strcspn(host, "/?#"));
 }
 
