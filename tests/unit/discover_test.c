@@ -295,10 +295,10 @@ static void one_that_is_met_is_looked_at_twice(void **state)
 	(void)state;
 	born(FIRST, "python3");
 	born(FIRST + 1, "python3");
-	discover_met(d, FIRST, 1000 * MS);
-	discover_met(d, FIRST, 1001 * MS);
-	discover_met(d, FIRST + 1, 1000 * MS);
-	discover_met(d, FIRST + 2, 1000 * MS); /* gone */
+	discover_mapped(d, FIRST, 1000 * MS);
+	discover_mapped(d, FIRST, 1001 * MS);
+	discover_mapped(d, FIRST + 1, 1000 * MS);
+	discover_mapped(d, FIRST + 2, 1000 * MS); /* gone */
 	maps_library(FIRST);
 	discover_due(d, 1004 * MS); /* too soon */
 	assert_int_equal(seen(d).waiting, 3);
@@ -324,7 +324,7 @@ static void what_a_denied_one_maps_is_not_looked_at(void **state)
 	unlink(path_of(FIRST, "maps"));
 	assert_int_equal(mkfifo(path_of(FIRST, "maps"), 0600), 0);
 	for (uint64_t i = 0; i < 100; i++) {
-		discover_met(d, FIRST, i * 100 * MS);
+		discover_mapped(d, FIRST, i * 100 * MS);
 		discover_due(d, i * 100 * MS + 5 * MS);
 		assert_int_equal(seen(d).waiting, 0);
 	}
@@ -366,7 +366,7 @@ static void looks_have_a_share_of_a_cpu(void **state)
 	for (pid_t pid = FIRST; pid < FIRST + (pid_t)n; pid++) {
 		born(pid, "python3");
 		maps_many(pid);
-		discover_met(d, pid, now_ns);
+		discover_mapped(d, pid, now_ns);
 	}
 	now_ns += 10 * MS;
 	for (int i = 0; i < 1000; i++)
@@ -391,7 +391,7 @@ static void too_many_at_once_are_found_by_a_look_at_all(void **state)
 		maps_many(pid);
 	}
 	for (pid_t pid = 10000; pid < 11100; pid++)
-		discover_met(d, pid, clock_mono_ns());
+		discover_mapped(d, pid, clock_mono_ns());
 	assert_true(discover_sweeping(d));
 	while (discover_sweeping(d))
 		discover_due(d, clock_mono_ns());

@@ -68,8 +68,8 @@ struct web_reply {
 struct web;
 int web_open(struct web **ret); /* 0 or -errno after one line */
 void web_close(struct web *w);
-/* Length of the part of a URL that may be shown: up to the end of the host, because the rest may be a
- * secret; with a user name only the scheme. */
+/* Length of the part of a URL that may be shown: up to the end of the host, because the rest may be
+ * a secret; with a user name only the scheme. */
 size_t web_public_len(const char *url);
 /* 0: a whole reply came, of whatever status. -EIO: failure and why say what happened; what came
  * before is there. -ENOMEM. Frees what ret held, which must be zero or a reply. */

@@ -366,7 +366,7 @@ static void discover_due_put(struct discover *d, const struct due *one)
 		d->due[d->ndue++] = *one;
 }
 
-void discover_met(struct discover *d, pid_t pid, uint64_t now_ns)
+void discover_mapped(struct discover *d, pid_t pid, uint64_t now_ns)
 {
 	d->view.met++;
 	if (!loader_watched(d->cfg.loader, pid))

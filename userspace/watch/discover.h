@@ -33,7 +33,7 @@ void discover_rules(struct discover *d, struct filter *f);
 void discover_pods(struct discover *d, struct pods *pods);
 
 /* The kernel reports that this process is about to map such a library. */
-void discover_met(struct discover *d, pid_t pid, uint64_t now_ns);
+void discover_mapped(struct discover *d, pid_t pid, uint64_t now_ns);
 /* Begins to scan every process of the node, in calls of discover_due(). */
 void discover_sweep(struct discover *d);
 bool discover_sweeping(const struct discover *d);

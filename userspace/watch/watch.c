@@ -354,7 +354,7 @@ static int watch_resume(struct watch *w, bool saved)
 	if (saved && !whole && adopted)
 		watch_gap(w, r.last_ns);
 	else if (saved && !whole)
-		w->away_ns = r.last_ns; /* until the targets are attached */
+		w->unwatched_ns = r.last_ns; /* until the targets are attached */
 	journal_flush(w->journal);
 	watch_processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
@@ -375,9 +375,9 @@ void watch_reconcile(struct watch *w)
 {
 	struct resuming r = {.watch = w};
 
-	if (w->away_ns)
-		watch_gap(w, w->away_ns);
-	w->away_ns = 0;
+	if (w->unwatched_ns)
+		watch_gap(w, w->unwatched_ns);
+	w->unwatched_ns = 0;
 	output_processes(w->out, watch_on_live, &r);
 	for (size_t i = 0; i < r.count; i++)
 		watch_gone(w, r.unwatched[i]);

@@ -202,7 +202,7 @@ void node_start(struct node *n)
 void node_event(struct node *n, const struct event *ev)
 {
 	if (n && ev->rec->kind == GP_KIND_unwatched)
-		discover_met(n->discover, (pid_t)ev->rec->pid, clock_mono_ns());
+		discover_mapped(n->discover, (pid_t)ev->rec->pid, clock_mono_ns());
 }
 
 void node_due(struct node *n)

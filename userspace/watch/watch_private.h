@@ -40,10 +40,10 @@ struct watch {
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
-	int end_signo;	   /* the signal that ends the run; 0: none */
-	uint64_t event_ns; /* time of the record being handled; 0: none */
-	uint64_t count_ns; /* time for counter records; 0: now */
-	uint64_t away_ns;  /* begin of a gap in watching; 0: none to be recorded */
+	int end_signo;	       /* the signal that ends the run; 0: none */
+	uint64_t event_ns;     /* time of the record being handled; 0: none */
+	uint64_t count_ns;     /* time for counter records; 0: now */
+	uint64_t unwatched_ns; /* begin of a gap in watching; 0: none to be recorded */
 	bool run, rescan;
 	bool fresh;	/* no predecessor's state is used */
 	bool lifeless;	/* the kernel does not report exits */
