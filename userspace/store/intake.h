@@ -41,7 +41,8 @@ struct intake_minute {
 	uint64_t number; /* in the order in which they were closed */
 	/* Not a minute but a change of earlier ones: time of slot `was` belongs to `sums`. */
 	bool moves;
-	bool first; /* ... from `minute` on; otherwise the latest time of that slot */
+	/* It moves the first time of that slot from `minute` on; otherwise the latest. */
+	bool first;
 	int was;
 	struct intake_minute *next;
 };
@@ -71,7 +72,7 @@ struct intake_about { /* identity and state of a rank or a job, as last seen */
 	uint64_t job_key;	     /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
-	int64_t run_start_ns;		    /* ... of a job's last run; 0: for a rank */
+	int64_t run_start_ns;		    /* UTC, of a job's last run; 0: for a rank */
 	uint64_t run_mono_ns;
 	int rank, world_size; /* -1: unknown */
 	int status;
@@ -100,13 +101,14 @@ struct intake_rank { /* a rank, or a job: its ledger covers all its runs */
 	 * written. */
 	bool earlier, earlying;
 	struct sums first; /* the first ledger seen here */
-	int64_t first_ns;  /* ... UTC, when it was seen */
+	int64_t first_ns;  /* UTC, when `first` was seen */
 	int64_t formed_ns; /* UTC, as of which `formed` is; 0: nothing is formed */
-	uint64_t formed_mono_ns, formed_start_ns; /* ... CLOCK_MONOTONIC; its start at that time */
+	/* CLOCK_MONOTONIC of formed_ns; start of the rank at that time */
+	uint64_t formed_mono_ns, formed_start_ns;
 	struct sums formed;   /* time in closed minutes and the running one: now - base */
-	struct sums closed;   /* ... in closed minutes */
+	struct sums closed;   /* time in closed minutes */
 	uint64_t run_mono_ns; /* of a job: start of the run that before_ns belongs to */
-	int64_t before_ns;    /* ... GOODPUT of earlier runs */
+	int64_t before_ns;    /* of a job: GOODPUT of the runs before */
 	uint64_t closed_steps;
 	struct sketch closed_times;
 	struct intake_minute running;
@@ -145,10 +147,11 @@ struct intake {
 	struct type_names types;		/* of custom events, as of the last snapshot */
 	uint32_t typed;				/* bit per type that had time */
 	uint64_t last_fact;			/* number of the last fact */
-	/* ... before the last snapshot: rows that are handed out include facts up to here */
+	/* number of the last fact before the last snapshot: rows handed out include facts up to
+	 * here */
 	uint64_t closed;
-	uint64_t skip; /* facts up to here are in the store */
-	bool blind; /* ... the number is unknown: facts that a predecessor reported are skipped */
+	uint64_t skip;	  /* facts up to here are in the store */
+	bool blind;	  /* skip is unknown: facts that a predecessor reported are skipped */
 	uint64_t minutes; /* closed ever */
 	uint32_t rows;	  /* closed, not written */
 	struct {	  /* lost, or merged with others */

@@ -429,8 +429,8 @@ static int writer_cycle(struct store_writer *w)
 #define PERIOD_NS   1000000000ull
 #define CLOSE_TRIES 3
 #define DEAD_NS	    5000000000ull /* a disk that takes longer is treated as dead */
-#define OPEN_NS	    500000000ull  /* how long a locked file is waited for at the start ... */
-#define CLOSE_NS    500000000ull  /* ... and at the end */
+#define OPEN_NS	    500000000ull  /* how long a locked file is waited for at the start */
+#define CLOSE_NS    500000000ull  /* how long it is waited for at the end */
 #define WAIT_ROWS   64		  /* minutes that may wait in a replay */
 
 /* ---- the thread ------------------------------------------------------------------------------ */

@@ -443,11 +443,11 @@ struct settling {
 	size_t run;
 	size_t interval, cover; /* position in the run's intervals */
 	size_t steps;		/* of this run, settled */
-	uint64_t counted;	/* ... and the number that they stand for */
+	uint64_t counted;	/* the number of steps that they stand for */
 	uint64_t last_count;
 	uint64_t goodput_ns;	/* before the run */
-	int64_t waste_us;	/* INT64_MAX: nothing was wasted; otherwise wasted from here ... */
-	int64_t sign_us;	/* ... to here */
+	int64_t waste_us;	/* start of the wasted time; INT64_MAX: nothing was wasted */
+	int64_t sign_us;	/* end of the wasted time */
 	int64_t longest_us;	/* longest silence that ended by itself */
 	struct deviation *time; /* statistics of steps so far, as for a live job */
 	uint64_t timed, p99_ns, p99_at;

@@ -28,7 +28,7 @@ struct goodput_run {
 	int64_t from_us, until_us; /* runs do not overlap */
 	int64_t max_step;	   /* last step done that still counts; 0: none */
 	size_t first_done, dones;  /* its part of `done`, in order */
-	size_t first_saved, saves; /* ... of `saved` */
+	size_t first_saved, saves; /* its part of `saved` */
 	bool over;		   /* it is over; otherwise it continues as far as the log shows */
 	bool graceful;		   /* the log reports its end */
 };

@@ -26,7 +26,7 @@
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 #define CLOSE_NS  (5 * NS_PER_S) /* limit for running and waiting messages at the end */
-#define SOON_NS	  (NS_PER_S / 2) /* ... when a successor waits */
+#define SOON_NS	  (NS_PER_S / 2) /* the same when a successor waits */
 
 struct hook_thread {
 	struct hooks *hooks;

@@ -69,7 +69,7 @@ struct otlp_process {
 	bool dated, group_sent, loader_sent, alive;
 	uint64_t ended_ns; /* 0: it still runs */
 	uint64_t attempts; /* checkpoints begun */
-	uint64_t saves;	   /* ... and written */
+	uint64_t saves;	   /* checkpoints written */
 	uint64_t first_save_ns, last_save_ns;
 	uint64_t syncs, sync_ns, sync_least_ns,
 		sync_most_ns; /* checkpoints that blocked a step, and their times */

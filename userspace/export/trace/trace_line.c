@@ -7,7 +7,7 @@
 #include "userspace/export/trace/trace_private.h"
 
 #define LAST_BYTES 4096u       /* kept free for the last line */
-#define RARE_BYTES (64u << 10) /* ... and for rare events */
+#define RARE_BYTES (64u << 10) /* kept free for rare events */
 
 struct buffer *trace_begin(struct trace *t)
 {

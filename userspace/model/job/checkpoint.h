@@ -41,7 +41,7 @@ struct checkpoint {
 	bool likely;
 	bool whole;	/* complete, as far as can be known */
 	bool stepped;	/* step is known */
-	bool estimated; /* ... and deduced */
+	bool estimated; /* step is deduced */
 	struct checkpoint_file file[CHECKPOINT_FILES];
 	char path[GP_PATH_MAX];
 };

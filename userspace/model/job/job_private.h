@@ -57,7 +57,7 @@ struct job {
 	 * command, shell and branch as in struct job_member. */
 	uint64_t tree, command;
 	uint32_t shell_pid, branch_pid;
-	bool together; /* ... and it is one of several that train together */
+	bool together; /* The first rank is one of several that train together. */
 	uint32_t runs, members, starts;
 	int world_size;
 	uint64_t run_start_ns, last_step;
@@ -82,8 +82,8 @@ struct job {
 	uint32_t npoints, points_cap; /* npoints: ever */
 	uint64_t failed_ns;	      /* last end of a rank of the run other than by finishing */
 	bool disrupted;		      /* a disruption is open */
-	bool unreported;	      /* ... but does not count unless the job is resumed */
-	bool unsettled;		      /* ... was reported, and its cause may still change */
+	bool unreported; /* the open disruption does not count unless the job is resumed */
+	bool unsettled;	 /* the last disruption was reported, and its cause may still change */
 	struct job_disruption disruption;
 	uint64_t disruption_past_ns[BUCKET_COUNT]; /* sums of the job when it began */
 	uint64_t ndisruptions;			   /* reported ever */

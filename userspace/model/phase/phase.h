@@ -57,7 +57,7 @@ void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns);
 void phase_files(struct phase_finder *pf);
 /* Takes a file opened for reading. */
 void phase_opened(struct phase_finder *pf, const struct signal *s);
-/* ... and closed again. */
+/* The file was closed again. */
 void phase_read(struct phase_finder *pf, const struct signal *s);
 /* The thread did something between begin_ns and end_ns that belongs to no step. */
 void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);

@@ -65,8 +65,8 @@ static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_
 
 struct blocked { /* an interval that is summed, from its end to its start */
 	uint64_t ns[MARK_KINDS];
-	uint64_t lowest_ns;  /* lowest instant summed so far ... */
-	enum mark_kind kind; /* ... counted for a mark of this kind */
+	uint64_t lowest_ns;  /* lowest instant summed so far */
+	enum mark_kind kind; /* kind of the mark that is counted down to that instant */
 };
 
 /* Threads may be blocked at the same time: each moment counts once, for the step's own thread if

@@ -8,10 +8,11 @@
 
 #include "userspace/base/clock.h"
 
-#define IDEAL_STEPS  8		 /* steps before the excess of the first ones is settled */
-#define SLOW_STEPS   8		 /* steps before one can be called slow */
-#define SLOW_FACTOR  5		 /* times the ideal */
-#define SLOW_MORE_NS 10000000ull /* ... and at least this much longer */
+#define IDEAL_STEPS 8 /* steps before the excess of the first ones is settled */
+#define SLOW_STEPS  8 /* steps before one can be called slow */
+#define SLOW_FACTOR 5 /* times the ideal */
+/* A slow step is also at least this much longer than the ideal. */
+#define SLOW_MORE_NS 10000000ull
 /* Between two reports, so that other events stay visible. */
 #define SLOW_REPORT_NS 10000000000ull
 

@@ -124,7 +124,7 @@ struct hang_seen { /* data of a record about the thread that makes no progress *
 	uint32_t tid;
 	unsigned role; /* of the call; GP_ROLE_none: seen in /proc */
 	bool between;  /* the call is one of a communicator */
-	bool counted;  /* ... and already counted as an entered collective */
+	bool counted;  /* the call is already counted as an entered collective */
 	enum gp_why why;
 	char wchan[40], where[120];
 };

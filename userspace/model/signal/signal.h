@@ -12,7 +12,7 @@
  */
 enum signal_kind {
 	SIGNAL_UPDATE_BEGIN, /* the range of an optimizer's step() opened */
-	SIGNAL_UPDATE,	     /* ... and closed: begin_ns..ts_ns */
+	SIGNAL_UPDATE,	     /* that range closed: begin_ns..ts_ns */
 	SIGNAL_ZERO_GRAD_BEGIN,
 	SIGNAL_ZERO_GRAD,   /* begin_ns..ts_ns */
 	SIGNAL_FETCH_BEGIN, /* the data loader was asked for a batch */
@@ -44,7 +44,7 @@ enum signal_kind {
 	 * process in it. */
 	SIGNAL_INIT,
 	SIGNAL_GROUP_BEGIN,   /* a process group, or its store, is being made */
-	SIGNAL_GROUP,	      /* ... and is complete */
+	SIGNAL_GROUP,	      /* the process group is complete */
 	SIGNAL_COMPILE_BEGIN, /* compilation starts; size: bytes of code, 0: unknown */
 	/* Compilation ended: begin_ns..ts_ns; ident: program, 0: unknown; text: its name; size;
 	 * count: identity that the program had until now, 0: no other one. */

@@ -8,17 +8,18 @@
 
 #define STRAYS		 8 /* at least, and one in this number of updates */
 #define STAGE_RETURNS	 2 /* of optimizers that update alone for a while, without batches */
-#define INNER_OPTIMIZERS 4 /* made while the loop runs, at least, ... */
-/* ... with fewer updates each: an inner loop, not one training after another. */
+#define INNER_OPTIMIZERS 4 /* an inner loop makes at least this many optimizers while it runs */
+/* An inner loop makes fewer updates with each optimizer; otherwise it is one training after
+ * another. */
 #define INNER_UPDATES STEP_PERIOD
 
 enum doubt {
 	DOUBT_NONE,
 	DOUBT_INNER,	/* optimizers are made repeatedly */
-	DOUBT_LIVES,	/* ... seen by their parameters */
+	DOUBT_LIVES,	/* as before, seen by their parameters */
 	DOUBT_LEAD,	/* optimizers alternate, one more often */
 	DOUBT_PHASES,	/* each several times in a row */
-	DOUBT_STAGES,	/* ... for a long time */
+	DOUBT_STAGES,	/* the same for a long time */
 	DOUBT_PERIOD,	/* a period that its batches do not confirm */
 	DOUBT_ORDER,	/* no fixed order */
 	DOUBT_IDENTITY, /* optimizers of one class cannot be distinguished */

@@ -9,13 +9,15 @@
 
 #include "userspace/model/step/step_program.h"
 
-#define CYCLES_FIRST 3	/* marks of a family without any of a better one, if that was never seen */
-#define CYCLES_AFTER 8	/* ... if it was seen, early on */
-#define CYCLES_SKIPS 24 /* ... if a gradient scaler works: its first steps are often skipped */
+#define CYCLES_FIRST 3 /* marks of a family without any of a better one, if that was never seen */
+#define CYCLES_AFTER 8 /* marks needed if a better family was seen early on */
+/* marks needed with a gradient scaler, whose first steps are often skipped */
+#define CYCLES_SKIPS 24
 /* Backwards without anything better: accumulation over 32 batches must not look like 32 steps. */
 #define BACKWARDS_FIRST 33
 #define BACKWARDS_AFTER 128
-#define BACKWARDS_EACH	4 /* ... and this many times those of one update, on average */
+/* Backwards that count as steps are also this many times those of one update, on average. */
+#define BACKWARDS_EACH 4
 
 static uint64_t step_elect_family_marks(const struct step_finder *sf, enum family f)
 {

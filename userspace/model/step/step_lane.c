@@ -14,8 +14,8 @@
 
 #define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
 #define HELD_KEPT  16 /* groups whose memory is kept after a search */
-#define ODD_WINDOW 64 /* tokens within which this many ... */
-#define ODD_LIMIT  4  /* ... misfits show that there is no fixed order */
+#define ODD_WINDOW 64 /* tokens within which ODD_LIMIT misfits count */
+#define ODD_LIMIT  4  /* misfits that show that there is no fixed order */
 
 struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop)
 {

@@ -29,7 +29,7 @@
 
 #define DEAF_NS	      10000000000ull
 #define TAKES_OVER    8	 /* runs without one of the elected program */
-#define TAKES_UNKNOWN 64 /* ... if nothing is known of either */
+#define TAKES_UNKNOWN 64 /* the same if nothing is known of either */
 #define SAME_GAPS     3
 
 static void exec_forget_held(struct exec *e, uint32_t from)

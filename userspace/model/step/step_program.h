@@ -97,9 +97,9 @@ struct exec {
 	uint64_t seq;
 	bool locked, trains;		   /* trains: by its name, some program trains */
 	bool completes;			   /* completions end the steps */
-	bool deaf;			   /* ... but do not arrive */
+	bool deaf;			   /* completions are expected, but do not arrive */
 	bool switched;			   /* another program took over */
-	bool replaced;			   /* ... just now */
+	bool replaced;			   /* the other program took over just now */
 	bool by_name, by_feed, by_content; /* reasons why it is known to train */
 	/* by_content is the reason, and the only support is a first input that changes, which may
 	 * be data. */

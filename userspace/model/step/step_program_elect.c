@@ -6,13 +6,13 @@
 #include "userspace/model/step/step_program.h"
 
 #define RUNS_SINGLE 8  /* of a program that is the whole cycle */
-#define RUNS_PART   65 /* ... whose name says that it is a part: the rest may still come */
+#define RUNS_PART   65 /* the same if its name says that it is a part: the rest may still come */
 #define RUNS_CYCLE  3  /* of one whose cycle contains others */
 #define RUNS_PAIR   4
 #define RUNS_LEAST  3
 #define RUNS_WAIT   33
 #define RUNS_ALIKE  64 /* of a program with the name of the elected one, at least */
-#define RUNS_PACE   16 /* ... if its pace is known */
+#define RUNS_PACE   16 /* the same if its pace is known */
 #define PACE_MOVES  32 /* one run changes the pace by this fraction at most */
 #define GAPS_LAST   8  /* gaps between runs that are examined */
 

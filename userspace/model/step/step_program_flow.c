@@ -4,11 +4,12 @@
  * cost much and nothing depends on them any more. */
 #include "userspace/model/step/step_program.h"
 
-#define FED_RUNS    7	 /* runs before the flow of states is trusted, most of which show it: */
-#define FED_SHARE   4	 /* 3 in 4 */
-#define FED_INPUTS  4	 /* with fewer arguments it does not take weights and a batch */
-#define FLOW_RUNS   64	 /* runs after which the origin of a program's input is known ... */
-#define FLOW_LATELY 256	 /* ... if it still runs: this many runs are examined */
+#define FED_RUNS   7 /* runs before the flow of states is trusted, most of which show it: */
+#define FED_SHARE  4 /* 3 in 4 */
+#define FED_INPUTS 4 /* with fewer arguments it does not take weights and a batch */
+/* runs after which the origin of a program's input is known, if it still runs */
+#define FLOW_RUNS   64
+#define FLOW_LATELY 256	 /* last runs in which a program must have run to count as still running */
 #define FLOW_HELD   3072 /* runs for which the decision is delayed, of EXEC_HELD and EXEC_LATER */
 
 /* A program's content is read at its first run and known after this time. */

@@ -9,18 +9,20 @@
 #include "userspace/base/order.h"
 #include "userspace/model/step/step_program.h"
 
-/* An evaluation by programs whose names do not show it: this many runs of one, or of several ... */
+/* Runs of one program, or of several, that make an evaluation although their names do not show
+ * it. */
 #define BLOCK_RUNS  3
 #define BLOCK_MIXED 16
-/* ... between at least this many steps; otherwise it is part of the loop. */
+/* Such an evaluation comes at most once in this many steps; otherwise it is part of the loop. */
 #define BLOCK_RARE 4
 #define DEAF_STEPS 32
 #define LOST_DONES 2 /* later completions that arrived: then this one was lost */
 #define SAME_GAPS  3
-/* Confidence if only its name shows that a program trains, or if only a changing first input
- * (weights or data) shows that its gradient updates something ... */
-#define WEAK	      0.8
-#define CONTENT_ALONE 0.9 /* ... or if it computes a gradient and the use of that is not seen */
+/* Confidence if only the name of a program shows that it trains, or if only a changing first input
+ * (weights or data) shows that its gradient updates something. */
+#define WEAK 0.8
+/* Confidence if it computes a gradient and the use of that is not seen. */
+#define CONTENT_ALONE 0.9
 
 /* ---- giving out steps ------------------------------------------------------------------------ */
 

@@ -14,9 +14,9 @@
 
 /* Turns without an overlap: one loop. Separate loops overlap in at least 1 of 3 turns. */
 #define TURNS_SERIAL 32
-#define SILENT_MARKS 8 /* marks of a new thread ... */
-#define SILENT_NS                                                                                  \
-	1000000000ull /* ... after which threads that were silent this long count as finished */
+#define SILENT_MARKS 8 /* marks of a new thread before the silence of others is checked */
+/* Threads that were silent this long, after SILENT_MARKS, count as finished. */
+#define SILENT_NS  1000000000ull
 #define RARE_MARKS 4
 #define QUEUE_KEPT 8 /* marks whose memory is kept when all were assigned */
 

@@ -62,7 +62,7 @@ struct change_view {
 	/* It ended because steps are not comparable any more: from there on they have another
 	 * number of micro-batches. */
 	bool incomparable;
-	bool other_optimizer;		/* ... or update other parameters */
+	bool other_optimizer; /* It ended because steps update other parameters from there on. */
 	int64_t grown_ns[CHANGE_PARTS]; /* growth of each phase, as of the report */
 	uint32_t parts_known; /* bit per phase; the part after the phases is always known */
 	/* The part that holds more than half of the growth; -1: none. */

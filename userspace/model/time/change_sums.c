@@ -10,7 +10,7 @@
 #define RUN_LEAST  6 /* groups in doubt before a change is reported */
 #define LONG_SHARE 0.85
 #define LONG_SURE  16.0 /* of the logarithm of the likelihood: 1 in 9 million */
-#define USUAL_SURE 8.0	/* ... for the end: five groups in a row */
+#define USUAL_SURE 8.0	/* the same for the end: five groups in a row */
 
 static double change_sums_larger(double a, double b)
 {

@@ -21,7 +21,8 @@
 #define SUMS_GROUPS	  24 /* healthy groups kept, and groups in doubt kept */
 #define SUMS_GROUPS_LEAST 4  /* healthy groups needed before any group is doubted */
 
-/* Standard error of the size, as a share of the usual step, for which a report waits up to ... */
+/* A report waits, up to SUMS_PRECISE_NS, until the standard error of the size is at most this share
+ * of the usual step. */
 #define SUMS_PRECISE	0.012
 #define SUMS_PRECISE_NS 45000000000ull
 
@@ -35,7 +36,7 @@
 
 struct scale {
 	uint64_t sum_ns, count;	   /* the group in progress */
-	uint64_t number, start_ns; /* ... and its first step */
+	uint64_t number, start_ns; /* first step of that group */
 	uint64_t healthy_ns[SUMS_GROUPS],
 		healthy; /* mean step of the last healthy groups; their number ever */
 	uint64_t run_ns[SUMS_GROUPS], run; /* mean step of the last groups in doubt; their number */

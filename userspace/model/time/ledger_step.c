@@ -5,8 +5,8 @@
 #define STARTUP_STEPS 5 /* most first steps whose excess is startup */
 /* longer time before the first step after a late attach is not startup */
 #define MIDWAY_NS   1000000000ull
-#define SLOW_FACTOR 10 /* times the ideal ... */
-/* ... or this: time of a step beyond the larger of the two is OTHER */
+#define SLOW_FACTOR 10 /* time of a step beyond this many times the ideal is OTHER */
+/* time of a step is OTHER only beyond this */
 #define SLOW_MIN_NS 1000000000ull
 
 static uint64_t ledger_scaled_ns(uint64_t ns, uint64_t factor)
