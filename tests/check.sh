@@ -9,7 +9,9 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 : "${MAKE:=make}" "${ALL:=}" "${ONLY:=}" "${PYTHON:=}" "${LIMIT:=}"
-export ALL PYTHON LC_ALL=C.UTF-8
+export ALL PYTHON
+. tests/tools/environment.bash
+unset TMPDIR # other users must get into a test's folder, and sockets there have room for 107 bytes of path
 logs=build/check
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0 suites=0 flakes=()

@@ -77,9 +77,9 @@ trained() { # steps; a job that hangs then, until it is told to go on
 	echo "# $(tr '\n' ' ' <"$H/out/who.1")" >&3
 	run -0 grep -vE '^(SHLVL|_|OLDPWD)=' "$H/out/who.1"
 	none=0000000000000000
-	# Of the descriptors one is that of the folder that is listed.
+	# Of the descriptors one is that of the folder that is listed. 19 is the most that nice(1) gives.
 	equal "$(printf '%s\n' 65534 65534 4 GP_BPF_EVENT=disruption GP_BPF_JOB=demo LANG=C.UTF-8 \
-		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin / "$(($(nice) + 5))" "a b|c" \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin / "$(nice -n 5 nice)" "a b|c" \
 		$'CapInh:\t'$none $'CapPrm:\t'$none $'CapEff:\t'$none $'CapBnd:\t'$none $'CapAmb:\t'$none $'NoNewPrivs:\t1' 1)" "$output"
 }
 

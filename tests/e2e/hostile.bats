@@ -281,12 +281,13 @@ locked() { # pid
 	start_honest
 	start_watch --pid "$HOSTILE" --pid "$JOB" --quiet --export "json:$T/out"
 	same_for_a_while() { before=$(descriptors "$WATCH"); sleep 0.5; [ "$before" = "$(descriptors "$WATCH")" ]; }
-	until_true same_for_a_while # what the start needed is closed
+	no_more() { [ "$(descriptors "$WATCH")" -le "$before" ]; }
+	until_true same_for_a_while # what the start needed is closed, or on a busy machine nearly all of it
 	hostile_go
 	honest_half
 	hostile_line 'done'
 	until_true has_steps 101 "$T/out"
-	equal "$before" "$(descriptors "$WATCH")" "descriptors of gp-bpf"
+	until_true no_more || { echo "descriptors of gp-bpf: $before before, $(descriptors "$WATCH") after" >&2; return 1; }
 	[ "$(resident_kb "$WATCH")" -lt 131072 ] || { echo "resident: $(resident_kb "$WATCH") KiB" >&2; return 1; }
 	honest_exact "$T/out"
 }

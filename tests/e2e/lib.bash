@@ -9,6 +9,7 @@
 #   BUILT=1     everything is built: nothing is made
 
 TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+. "$TOP/tests/tools/environment.bash"
 GP_BPF=${GP_BPF:-$TOP/build/plain/gp-bpf}
 FAKE=${E2E_FAKE:-$TOP/build/plain/tests/fake} # since setup_file a copy: see there
 export TRAIN=$FAKE/train LOOP=$TOP/tests/workloads/loop.py RESTART=$TOP/tests/workloads/restart.py
