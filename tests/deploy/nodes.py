@@ -109,6 +109,22 @@ class Prometheus:
             time.sleep(0.5)
         return False
 
+    def evaluated(self) -> dict[str, float]:
+        """How often each group of rules was evaluated, by what Prometheus says of itself."""
+        with urllib.request.urlopen(self.api.replace("api/v1/", "metrics"), timeout=10) as reply:
+            text = reply.read().decode()
+        return {m[1]: float(m[2]) for m in re.finditer(r"^prometheus_rule_group_iterations_total(\{.*\}) (\S+)$", text, re.M)}
+
+    def evaluate(self, times: int, patience_s: float = 120) -> None:
+        """Until each group was evaluated so often from now on; one evaluation may have begun before."""
+        before, end = self.evaluated(), time.monotonic() + patience_s
+        while time.monotonic() < end:
+            now = self.evaluated()
+            if now and all(n > before.get(group, 0) + times for group, n in now.items()):
+                return
+            time.sleep(0.2)
+        raise TimeoutError(f"rules are not evaluated {times} times: {before} {self.evaluated()}")
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait()
@@ -187,7 +203,7 @@ def main() -> int:
             settled = f'gpbpf_job_elapsed_seconds{{job_id="llama"}} == {elapsed}'
             tap("all is scraped", *([] if p.wait(settled, bool, 90) else ["not the last page"]))
             p.wait('sum(up{job="gp-bpf"})', lambda r: bool(r) and r[0][1] == NODES, 30)
-            time.sleep(4)  # rules of rules of it, a second each
+            p.evaluate(4)  # rules of rules of it
             figures(p, cluster)
             dashboards(p)
             alerts(p)
