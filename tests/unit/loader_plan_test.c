@@ -81,7 +81,7 @@ static void test_not_ours(void **state)
 	struct told told = {0};
 
 	(void)state;
-	assert_int_equal(loader_plan(table, "/proc/self/exe", hear, &told), 0);
+	assert_int_equal(loader_plan(table, program_invocation_name, hear, &told), 0);
 	assert_int_equal(loader_plan(table, "/nonexistent", hear, &told), -ENOENT);
 	assert_int_equal(loader_plan(table, root, hear, &told), -EINVAL);
 	assert_int_equal(told.here + told.gone + told.others, 0);
@@ -97,9 +97,10 @@ static void test_no_elf(void **state)
 	assert_int_equal(told.here + told.gone + told.others, 0);
 }
 
+/* See copy_self() of loader_symbol_cache_test.c. */
 static void copy_self(void)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int from = open(program_invocation_name, O_RDONLY | O_CLOEXEC);
 	int to = open(library, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
 	char buf[65536];
 	ssize_t n;
