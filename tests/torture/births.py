@@ -33,7 +33,7 @@ def run(plan):
         job.until("ready")
         watch.start()
         job.say()
-        time.sleep(plan.pick(5, 5, 330))  # what it needs at all it has by then; also the ended ones that are shown (256)
+        until_told(watch, plan.pick(5, 5, 330), seconds)  # what it needs at all it has by then; also the ended ones that are shown (256)
         before = usage(watch.process.pid)
         while not (last := job.line()).startswith("born"):
             pass
@@ -44,6 +44,15 @@ def run(plan):
         yield row(f"{what}: descriptors grown", (GROWTH_FDS, "max"), now[0] - before[0], f"to {now[0]}")
         yield row(f"{what}: mappings grown", (GROWTH_MAPS, "max"), now[1] - before[1], f"to {now[1]}")
         yield row(f"{what}: memory grown, KiB", (GROWTH_KB, "max"), now[2] - before[2], f"to {now[2]}")
+
+
+def until_told(watch, count, seconds):
+    """Until the steps of so many trainers are written, of which there is one a second, or those seconds are over."""
+    end, steps = time.monotonic() + seconds, 0
+    while steps < count * STEPS and time.monotonic() < end:
+        time.sleep(0.2)
+        with open(watch.json, encoding="utf-8") as f:
+            steps = sum('"type":"step"' in line for line in f)
 
 
 def left(what, watch):
