@@ -4,7 +4,7 @@
  *
  *   rank.c            records, and its end
  *   rank_life.c       made, identified, freed
- *   rank_report.c     sends facts, and events for people
+ *   rank_fact.c       sends facts, and events for people
  *   rank_loop.c       a finished step: statistics, ledger, FACT_STEP
  *   rank_stepped.c    which steps it had done at what time
  *   rank_file.c       files that may be checkpoints
@@ -12,7 +12,8 @@
  *   rank_late.c       whether its first steps may have been missed
  *   rank_change.c     slowdown of a loop, and recovery
  *   rank_window.c     where its time went recently
- *   rank_fact.c       what ended the process; what the facts of checkpoints, ranges, ledger say
+ *   rank_report.c     reports checkpoints, ranges and the ledger as facts
+ *   rank_failure.c    whether its end was clean, and what caused a failure
  *   rank_worker.c     worker processes of its data loader
  *   rank_place.c      where it runs
  *   rank_straggler.c  other ranks wait for it
@@ -288,7 +289,7 @@ int rank_open(struct rank *r);
 /* Frees the parts that only a live process needs. */
 void rank_drop_finders(struct rank *r);
 
-/* rank_report.c */
+/* rank_fact.c */
 /* Completes the fact with rank and time, and sends it. */
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns);
 /* Counts a violation when the ledger does not add up. */
@@ -369,7 +370,7 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 /* Reports the windows from time to time. */
 void rank_report_windows(struct rank *r, uint64_t now_ns);
 
-/* rank_fact.c */
+/* rank_report.c */
 /* Takes a span of the phase finder; ctx: the rank. */
 void rank_span(void *ctx, const struct span *s);
 /* Reports the notes that began before before_ns. */
@@ -378,6 +379,8 @@ void rank_notes(struct rank *r, uint64_t before_ns);
 void rank_report_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 /* Reports the ledger, and resets its due time. */
 void rank_report_ledger(struct rank *r, uint64_t now_ns);
+
+/* rank_failure.c */
 /* Returns true for an orderly end: by its exit status, or because it was interrupted (SIGINT). */
 bool rank_ended_clean(const struct rank *r, uint64_t now_ns);
 /* Returns true when a manager started it that always ends its workers with exit status 1. */

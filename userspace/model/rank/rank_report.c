@@ -1,54 +1,217 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_report.c - sends facts and records events of a process. */
+/* rank_report.c - reports checkpoints, ranges and the ledger of a process as facts. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
+#include "userspace/base/clock.h"
+#include "userspace/base/grow.h"
+#include "userspace/base/plural.h"
+
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+static const char *rank_report_base_name(const char *path)
 {
-	const struct job_member *m = &r->member;
-	const struct fact_life life = {
-		.run_start_ns = job_run_start(m),
-		.alive = r->alive,
-		.status = r->status,
-		.group_from_ns = r->start.group_from_ns,
-		.group_to_ns = r->start.group_to_ns,
-		.loader_from_ns = r->start.loader_from_ns,
-		.loader_to_ns = r->start.loader_to_ns,
-		.scheduling = job_scheduling(m),
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void rank_report_checkpoint_event(struct rank *r, const struct fact_checkpoint *c)
+{
+	char took[16], step[48] = "", from[48] = "";
+
+	clock_duration(took, sizeof(took), c->end_ns - c->start_ns);
+	if (c->match && c->match->step)
+		snprintf(from, sizeof(from), ", of step %llu", (unsigned long long)c->match->step);
+	if (c->step)
+		snprintf(step, sizeof(step), " (%sstep %llu)", c->estimated ? "about " : "",
+			 (unsigned long long)c->step);
+	if (c->restore)
+		rank_event(r, c->end_ns, "checkpoint read: %u file%s%s%s", c->files,
+			   plural(c->files), from, step);
+	else if (!c->closed)
+		rank_event(r, c->end_ns, "checkpoint begun, its end was not seen%s%.60s%s",
+			   *c->file ? ": " : "", rank_report_base_name(c->file), step);
+	else
+		rank_event(r, c->end_ns, "checkpoint saved %sin %s%s%.60s%s",
+			   c->async ? "aside " : "", took, *c->file ? ": " : "",
+			   rank_report_base_name(c->file), step);
+}
+
+static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
+{
+	struct fact_checkpoint c = {
+		.restore = n->span.kind == SPAN_RESTORE,
+		.closed = n->span.closed,
+		.async = n->span.async,
+		.start_ns = n->span.begin_ns,
+		.end_ns = n->span.end_ns,
+		.bytes = n->span.bytes,
+		.files = n->span.files,
+		.file = n->file,
 	};
+	struct fact f = {.type = FACT_CHECKPOINT, .checkpoint = &c};
+	const struct checkpoint *k = NULL;
 
-	f->number = ++m->env->facts;
-	f->mono_ns = mono_ns;
-	f->real_ns = anchors_real(&m->env->anchors, mono_ns);
-	f->pid = m->pid;
-	f->start_ns = m->start_ns;
-	f->run = m->run;
-	f->rank = m->process.rank;
-	f->world_size = m->process.world_size;
-	f->job = job_name_of(m);
-	f->place = m->place;
-	f->types = &m->env->ranges.types;
-	f->life = &life;
-	if (m->env->sink)
-		m->env->sink(m->env->ctx, f);
-	f->life = NULL;
+	if (c.restore)
+		c.step = rank_step_at(r, n->span.tid, n->span.begin_ns, NULL);
+	else
+		k = rank_files_stepped(r, n, &c.step, &c.estimated);
+	c.run_step = c.step > r->member.step_base ? c.step - r->member.step_base : 0;
+	if (c.restore && r->resume_ns >= c.start_ns && r->resume_ns <= c.end_ns)
+		c.match = &r->member.resume.best;
+	if (k)
+		c.file = k->path;
+	rank_report_checkpoint_event(r, &c);
+	/* A checkpoint with a temporary name secures nothing yet. */
+	if (!c.restore && c.closed && (!k || k->whole))
+		rank_saved(r, c.step);
+	rank_fact(r, &f, c.end_ns);
+	r->ledger_due = true;
 }
 
-void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
+static void rank_report_range(struct rank *r, const struct rank_note *n)
 {
-	struct event_view *e = &r->events[r->nevents++ % SNAPSHOT_EVENTS];
-	va_list ap;
+	struct fact_range range = {
+		.name = "evaluation",
+		.bucket = BUCKET_EVAL,
+		.start_ns = n->span.begin_ns,
+		.end_ns = n->span.end_ns,
+	};
+	struct fact f = {.type = FACT_RANGE, .range = &range};
+	char took[16];
 
-	e->mono_ns = mono_ns;
-	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	va_end(ap);
+	rank_event(r, range.end_ns, "evaluation of %s",
+		   clock_duration(took, sizeof(took), range.end_ns - range.start_ns));
+	rank_fact(r, &f, range.end_ns);
 }
 
-void rank_ledger_checked(struct rank *r)
+static void rank_report_note(struct rank *r, const struct rank_note *n)
 {
-	if (!ledger_check(r->member.ledger))
-		r->member.env->ledger_violations++;
+	if (n->span.kind == SPAN_EVAL)
+		rank_report_range(r, n);
+	else
+		rank_report_checkpoint(r, n);
+}
+
+static void rank_report_notes_drop(struct rank *r, uint32_t n)
+{
+	r->nnotes -= n;
+	memmove(r->notes, r->notes + n, r->nnotes * sizeof(*r->notes));
+}
+
+void rank_notes(struct rank *r, uint64_t before_ns)
+{
+	uint32_t n = 0;
+
+	while (n < r->nnotes && r->notes[n].span.begin_ns < before_ns)
+		rank_report_note(r, &r->notes[n++]);
+	if (n)
+		rank_report_notes_drop(r, n);
+}
+
+/* In order of time: an evaluation is known later than the checkpoint that follows it. */
+static int rank_report_note_add(struct rank *r, const struct span *s, uint32_t pid)
+{
+	struct rank_note *n;
+	uint32_t i;
+
+	if (r->nnotes == RANK_NOTES) {
+		if (r->trainer) /* of a process that only reads files nothing is reported */
+			rank_report_note(r, &r->notes[0]);
+		rank_report_notes_drop(r, 1);
+	}
+	n = grow_items(r->notes, &r->notes_cap, r->nnotes + 1, RANK_NOTES, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	r->notes = n;
+	for (i = r->nnotes; i && r->notes[i - 1].span.begin_ns > s->begin_ns; i--)
+		;
+	n = &r->notes[i];
+	memmove(n + 1, n, (r->nnotes++ - i) * sizeof(*n));
+	n->span = *s;
+	n->span.file = NULL;
+	n->pid = pid;
+	snprintf(n->file, sizeof(n->file), "%s", s->file);
+	return 0;
+}
+
+void rank_span(void *ctx, const struct span *s)
+{
+	static const enum bucket buckets[] = {
+		[SPAN_FETCH] = BUCKET_DATA_LOADING,
+		[SPAN_EVAL] = BUCKET_EVAL,
+		[SPAN_SAVE] = BUCKET_CHECKPOINT_SAVE,
+		[SPAN_RESTORE] = BUCKET_CHECKPOINT_RESTORE,
+		[SPAN_HANDOVER] = BUCKET_CHECKPOINT_SAVE,
+	};
+	struct rank *r = ctx;
+	struct rank *trains = !r->trainer && s->kind == SPAN_SAVE && s->seen ? rank_reference(r)
+									     : NULL;
+	struct span aside = *s;
+	int err = 0;
+
+	if (trains) { /* written for it: reported with its steps */
+		aside.async = true;
+		trains->checkpoints++;
+		err = rank_report_note_add(trains, &aside, r->member.pid);
+		r->error = err ? err : r->error;
+		return;
+	}
+	if (!s->async)
+		err = ledger_interval(r->member.ledger, buckets[s->kind], s->begin_ns, s->end_ns);
+	if (err)
+		r->error = err;
+	if (s->kind == SPAN_FETCH || s->kind == SPAN_HANDOVER)
+		return;
+	r->checkpoints += s->kind == SPAN_SAVE;
+	r->restores += s->kind == SPAN_RESTORE;
+	if (s->kind == SPAN_SAVE) {
+		r->save_ns += s->end_ns - s->begin_ns;
+		if (s->end_ns - s->begin_ns > r->longest_save_ns)
+			r->longest_save_ns = s->end_ns - s->begin_ns;
+	}
+	err = rank_report_note_add(r, s, r->member.pid);
+	r->error = err ? err : r->error;
+}
+
+/* About us, not about the process: reported at once. */
+void rank_report_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
+{
+	struct fact_range range = {
+		.name = "unobserved",
+		.bucket = BUCKET_UNOBSERVED,
+		.start_ns = from_ns,
+		.end_ns = now_ns,
+	};
+	struct fact f = {.type = FACT_RANGE, .range = &range};
+	char took[16];
+
+	if (now_ns <= from_ns)
+		return;
+	rank_event(r, now_ns, "not watched for %s",
+		   clock_duration(took, sizeof(took), now_ns - from_ns));
+	rank_fact(r, &f, now_ns);
+	r->ledger_due = true;
+}
+
+/* ---- ledger ---------------------------------------------------------------------------------- */
+
+void rank_report_ledger(struct rank *r, uint64_t now_ns)
+{
+	struct ledger_view v;
+	struct fact f = {.type = FACT_LEDGER, .ledger = &v, .unit = UNIT_STEP};
+
+	if (rank_counts(r))
+		f.unit = r->loops[0]->state.unit;
+	else
+		rank_report_windows(r, now_ns);
+	ledger_view(r->member.ledger, &v);
+	v.disruptions = r->disruptions;
+	r->ledger_reported_ns = now_ns;
+	r->ledger_due = false;
+	rank_fact(r, &f, now_ns);
 }

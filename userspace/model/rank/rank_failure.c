@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_failure.c - whether the end of a process was clean, and what caused a failure. */
+#include "userspace/model/rank/rank_private.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static enum disruption_cause rank_failure_cause_of(const struct rank *r, int sig)
+{
+	if (!sig)
+		return CAUSE_exit;
+	if (r->oom && sig == SIGKILL)
+		return CAUSE_oom;
+	switch (sig) {
+	case SIGKILL:
+	case SIGTERM:
+	case SIGHUP:
+	case SIGQUIT:
+	case SIGUSR1:
+	case SIGUSR2:
+		return CAUSE_killed;
+	default: /* a fault or abort() of its own, unless another process sent the signal */
+		return r->killed.signal == (uint32_t)sig && r->killed.sender &&
+				       r->killed.sender != r->member.pid
+			       ? CAUSE_killed
+			       : CAUSE_crashed;
+	}
+}
+
+static bool rank_failure_clean_end(int status)
+{
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGINT;
+	/* Shells and Python report an interrupt as 128 + SIGINT. */
+	return !WEXITSTATUS(status) || WEXITSTATUS(status) == 128 + SIGINT;
+}
+
+/* The step in progress may end after the signal. If another step has begun since, the process did
+ * not stop because of the signal. */
+static bool rank_failure_was_interrupted(const struct rank *r, uint64_t now_ns)
+{
+	const struct rank_done *before = r->nloops ? rank_done(r->loops[0], 1) : NULL;
+
+	if (!r->interrupted_ns || now_ns - r->interrupted_ns > JOB_GRACE_NS || r->oom)
+		return false;
+	if (r->fault.at_ns && !r->fault.weak && r->fault.at_ns < r->interrupted_ns)
+		return false;
+	return !before || before->from_ns <= r->interrupted_ns;
+}
+
+bool rank_ended_clean(const struct rank *r, uint64_t now_ns)
+{
+	return rank_failure_clean_end(r->status) || rank_failure_was_interrupted(r, now_ns);
+}
+
+/* Ray ends the processes of its workers with status 1, whatever came of what they ran. */
+bool rank_managed(const struct rank *r)
+{
+	return !strncmp(r->member.process.comm, "ray::", 5) ||
+	       !strncmp(r->member.process.command, "ray::", 5) ||
+	       strstr(r->member.process.command, "/ray/_private/workers/default_worker.py");
+}
+
+/* Another process asked it to end, and a while later it did: a preemption, as a rule. */
+static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
+{
+	return r->killed.sender && r->killed.sender != r->member.pid &&
+	       now_ns - r->killed_ns <= JOB_GRACE_NS &&
+	       (r->killed.signal == SIGTERM || r->killed.signal == SIGUSR1 ||
+		r->killed.signal == SIGUSR2);
+}
+
+/* An event of its pod or node says more than the signal or status that it led to. */
+static bool rank_failure_notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
+{
+	uint64_t since_ns = now_ns > JOB_GRACE_NS ? now_ns - JOB_GRACE_NS : 0;
+	unsigned what = notices_find(&r->member.env->notices,
+				     r->member.place ? r->member.place->pod_uid : "", since_ns,
+				     now_ns);
+
+	return what && job_cause_noticed(why, what);
+}
+
+void rank_failed(struct rank *r, uint64_t now_ns, bool replaced)
+{
+	int sig = !replaced && WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
+	bool sent = sig && r->killed.signal == (uint32_t)sig;
+	bool clean = !replaced && rank_ended_clean(r, now_ns), noticed;
+	struct job_cause why = {
+		.exit_code = sig || replaced ? -1 : WEXITSTATUS(r->status),
+		.signal = sig,
+		.sender = sent ? r->killed.sender : 0,
+	};
+
+	why.managed = !sig && !replaced && !clean && why.exit_code == 1 && rank_managed(r);
+	why.cause = replaced ? CAUSE_exec : clean ? CAUSE_asked : rank_failure_cause_of(r, sig);
+	rank_fault_cause(r, now_ns, &why);
+	if (sent)
+		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm,
+			   sizeof(r->killed.comm));
+	noticed = rank_failure_notice_cause(r, now_ns, &why);
+	if (clean)
+		job_disrupted(&r->member, now_ns,
+			      noticed || rank_failure_asked_to_end(r, now_ns) ? &why : NULL, true);
+	else
+		r->disruptions += job_disrupted(&r->member, now_ns, &why,
+						why.managed && why.cause == CAUSE_exit);
+}
