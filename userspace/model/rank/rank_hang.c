@@ -411,7 +411,7 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h)
 	archive_number(a, &h->marked_ns);
 	archive_number(a, &h->longest_ns);
 	archive_number(a, &h->tid);
-	archive_below(a, &h->last, SIGNAL_PROBE + 1);
+	archive_below(a, &h->last, SIGNAL_COUNT);
 	archive_number(a, &h->compiles);
 	archive_text(a, h->range);
 	archive_number(a, &h->any);

@@ -63,6 +63,7 @@ enum signal_kind {
 	SIGNAL_PROBE, /* hit of the probe chosen by the user: begin_ns..ts_ns */
 	/* A checkpoint is about to be saved; count 1: the call returns before it is written. */
 	SIGNAL_SAVE_CALL,
+	SIGNAL_COUNT
 };
 
 struct signal {
