@@ -200,12 +200,17 @@ struct gp_probe {    /* describes a probe hash; precedes the first record of tha
 	__u8 noks;
 	__u8 reserved[6];
 	__s64 ok[GP_OKS][2]; /* ranges of return codes that are not failures, both ends included;
-				all 0: none */
+				noks 0: only 0 is not */
 };
-#define GP_PROBE_COUNTED    1 /* sends gp_counter */
-#define GP_PROBE_RETURNS    2 /* sends gp_call */
-#define GP_PROBE_UNVERIFIED 4 /* the row was never verified with the real library */
-#define GP_PROBE_ANON_RANGE 8 /* ranges of this probe have no name */
+#define GP_PROBE_COUNTED    1  /* sends gp_counter */
+#define GP_PROBE_RETURNS    2  /* sends gp_call */
+#define GP_PROBE_UNVERIFIED 4  /* the row was never verified with the real library */
+#define GP_PROBE_ANON_RANGE 8  /* ranges of this probe have no name */
+#define GP_PROBE_WHOLE	    16 /* the flags below are set where they apply; older tapes lack them */
+#define GP_PROBE_TABLE	    32 /* a function of a runtime's table of functions */
+#define GP_PROBE_OBJECT	    64 /* arg0 is an object from which a program's name is read */
+#define GP_PROBE_PAIR	    128 /* a collective of two ranks: send, receive */
+#define GP_PROBE_RANKS	    256 /* of a library through which ranks reach each other */
 
 struct gp_tick { /* written once a second, so that time passes without other records */
 	__u64 reserved;

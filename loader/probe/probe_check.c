@@ -122,6 +122,17 @@ static int check_count(const struct probe_row *row, struct probe_fault *f)
 	return 0;
 }
 
+static int check_meaning(const struct probe_row *row, struct probe_fault *f)
+{
+	if (row->pair && row->role != GP_ROLE_collective)
+		return probe_check_fault(f, "pair", "goes with role: collective");
+	if (row->object && row->role != GP_ROLE_execute && row->role != GP_ROLE_compile_end)
+		return probe_check_fault(f, "object", "goes with role: execute or compile_end");
+	if (row->object && !row->captures)
+		return probe_check_fault(f, "object", "needs captures: the first is the object");
+	return 0;
+}
+
 static int check_emit(const struct probe_row *row, struct probe_fault *f)
 {
 	bool range = row->role == GP_ROLE_range_begin;
@@ -216,6 +227,8 @@ int probe_row_check(const struct probe_row *row, struct probe_fault *ret)
 		err = check_symbol(row, ret);
 	if (!err)
 		err = check_emit(row, ret);
+	if (!err)
+		err = check_meaning(row, ret);
 	if (!err)
 		err = check_captures(row, ret);
 	return err;

@@ -126,10 +126,7 @@ static bool probe_file_code_read(const char *text, int is, char **ret_end, int64
 	*ret = strtoll(text, ret_end, 0);
 	if (*ret_end == text || errno || *ret < INT32_MIN || *ret > UINT32_MAX)
 		return false;
-	if (is == GP_RETURNS_signed)
-		*ret = (int32_t)*ret;
-	else if (is == GP_RETURNS_unsigned)
-		*ret = (uint32_t)*ret;
+	*ret = is == GP_RETURNS_unsigned ? (int64_t)(uint32_t)*ret : (int32_t)*ret;
 	return true;
 }
 
@@ -209,6 +206,9 @@ static int probe_file_row_from(struct probe_table *t, const struct source *s, st
 		.max_hz = y->max_hz,
 		.wake = y->wake,
 		.linked = y->linked,
+		.pair = y->pair,
+		.object = y->object,
+		.between_ranks = yaml_file_probes(s->file)->between_ranks,
 		.once = y->once,
 		.only_names = y->only_names.count,
 		.slot = y->slot,

@@ -70,6 +70,10 @@ struct probe_row {
 	bool anonymous; /* beginning of a range without a name */
 	bool wake;	/* user space reads its records at once */
 	bool linked;	/* also searched in programs that the library may be linked into */
+	bool pair;	/* a collective of two ranks only */
+	/* The first capture is an executable of XLA, in whose memory the program's name is. */
+	bool object;
+	bool between_ranks; /* its library is one through which ranks reach each other */
 	/* Sent once after each backward pass, and after each range with a name in keep. */
 	bool once;
 	bool only_names; /* only names that begin with a prefix in keep are sent */
@@ -125,6 +129,8 @@ int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_r
 /* The same for another machine (EM_X86_64, EM_AARCH64). */
 int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes,
 			  struct gp_row *ret);
+/* Fills what the model is told of a row. */
+void probe_row_record(const struct probe_row *row, struct gp_probe *ret);
 /* Writes the indexes of the rows for a file of this name (without folder) to rows. Returns their
  * number; 0 for files that every process maps. Rows that follow another row are for no file until
  * that row reports an address. */

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bpf/gp_private.h"
@@ -154,4 +155,24 @@ int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_b
 int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_row *ret)
 {
 	return probe_row_compile_for(MACHINE, row, pushed_bytes, ret);
+}
+
+void probe_row_record(const struct probe_row *row, struct gp_probe *ret)
+{
+	*ret = (struct gp_probe){
+		.role = (__u16)row->role,
+		.group = (__u16)row->group,
+		.flags = GP_PROBE_WHOLE | (row->count ? GP_PROBE_COUNTED : 0) |
+			 (row->returns ? GP_PROBE_RETURNS : 0) |
+			 (row->verified ? 0 : GP_PROBE_UNVERIFIED) |
+			 (row->anonymous ? GP_PROBE_ANON_RANGE : 0) |
+			 (row->slot ? GP_PROBE_TABLE : 0) | (row->object ? GP_PROBE_OBJECT : 0) |
+			 (row->pair ? GP_PROBE_PAIR : 0) |
+			 (row->between_ranks ? GP_PROBE_RANKS : 0),
+		.returns = (__u8)row->result,
+		.noks = (__u8)row->noks,
+	};
+	snprintf(ret->id, sizeof(ret->id), "%s", row->id);
+	snprintf(ret->runtime, sizeof(ret->runtime), "%s", row->runtime);
+	memcpy(ret->ok, row->ok, sizeof(ret->ok));
 }

@@ -45,6 +45,7 @@ static const cyaml_strval_t abis[] = {
 static const cyaml_strval_t emits[] = {{"record", 0}, {"count", 1}};
 static const cyaml_strval_t strings[] = {{"chars", PROBE_STRING_CHARS},
 					 {"std_string", PROBE_STRING_STD}};
+static const cyaml_strval_t objects[] = {{"none", 0}, {"xla_executable", 1}};
 static const cyaml_strval_t statuses[] = {{"unverified", 0}, {"verified", 1}};
 #define X(id, name, attributes) {#name, id},
 static const cyaml_strval_t roles[] = {GP_ROLES(X)};
@@ -153,6 +154,8 @@ static const cyaml_schema_field_t probe_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("result", OPT, struct yaml_probe, result, result_fields),
 	CHOICE("wake", CYAML_FLAG_OPTIONAL, struct yaml_probe, wake, bools),
 	CHOICE("linked", CYAML_FLAG_OPTIONAL, struct yaml_probe, linked, bools),
+	CHOICE("pair", CYAML_FLAG_OPTIONAL, struct yaml_probe, pair, bools),
+	CHOICE("object", CYAML_FLAG_OPTIONAL, struct yaml_probe, object, objects),
 	CYAML_FIELD_UINT("slot", CYAML_FLAG_OPTIONAL, struct yaml_probe, slot),
 	TEXT("versions", OPT, struct yaml_probe, versions),
 	CHOICE("status", CYAML_FLAG_OPTIONAL, struct yaml_probe, status, statuses),
@@ -168,6 +171,7 @@ static const cyaml_schema_field_t file_fields[] = {
 	TEXT("runtime", PTR, struct yaml_probes, runtime),
 	LIST("libraries", PTR, struct yaml_probes, libraries, 16),
 	CYAML_FIELD_MAPPING_PTR("result", OPT, struct yaml_probes, result, result_fields),
+	CHOICE("between_ranks", CYAML_FLAG_OPTIONAL, struct yaml_probes, between_ranks, bools),
 	CYAML_FIELD_SEQUENCE("codes", OPT, struct yaml_probes, codes, &code_schema, 1, CODES_MAX),
 	CYAML_FIELD_SEQUENCE("probes", PTR, struct yaml_probes, probes, &probe_schema, 1,
 			     GP_ROWS_MAX),

@@ -55,6 +55,7 @@ struct yaml_probe { /* optional texts are NULL when absent */
 	char *id, *symbol, *prefix, *versions, *why;
 	struct yaml_list libraries, variants, keep, only_names;
 	int abi, group, role, emit, returns, may_block, anonymous, wake, linked, once, status;
+	int pair, object;
 	unsigned max_hz, slot;
 	struct yaml_unless *unless;
 	struct yaml_follow *follow;
@@ -69,6 +70,7 @@ struct yaml_probes {
 	char *runtime;
 	struct yaml_list libraries;
 	struct yaml_result *result; /* NULL: not given */
+	int between_ranks;
 	struct yaml_code *codes;
 	unsigned codes_count;
 	struct yaml_probe *probes;

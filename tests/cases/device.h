@@ -103,19 +103,40 @@ static inline void word_budget(struct script *s, const struct move *m)
 		a->state = !strcmp(states[i], m->argv[1]) ? (__u8)i : a->state;
 }
 
+/* made ROW D [RET [VALUE...]]: a call of the made-up runtime; it took D, returned RET, and its
+ * probe read these values. */
+static inline void word_made(struct script *s, const struct move *m)
+{
+	const struct probe_table *t = script_made_table();
+	uint64_t ns = move_length(m);
+	struct gp_call *c;
+	char id[64];
+	size_t row;
+
+	snprintf(id, sizeof(id), "made.%s", m->argc > 1 ? m->argv[1] : "");
+	row = probe_table_index(t, gp_probe_hash(id));
+	if (row == probe_table_count(t)) {
+		script_fail(s, "made: %s has no row %s", SCRIPT_MADE, id);
+		return;
+	}
+	c = script_add(s, GP_KIND_call, m->at_ns + ns, script_pid(s), -1);
+	((struct gp_rec *)c - 1)->probe = probe_table_row(t, row)->hash;
+	c->dur_ns = ns;
+	c->ret = (__s64)move_number(m, 3, 0);
+	for (int i = 0; i < GP_ARGS; i++)
+		c->arg[i] = move_number(m, 4 + i, 0);
+}
+
 /* Calls of a device's runtime and of communicators. */
 static inline bool word_device(struct script *s, const struct move *m)
 {
 	static const struct {
 		const char *word;
 		int probe;
-	} words[] = {{"collective", P_COLLECTIVE}, {"copy", P_COPY},
-		     {"error", P_ERROR},	   {"comm_error", P_COMM_ERROR},
-		     {"comm_abort", P_ABORT},	   {"alloc", P_ALLOC},
-		     {"build", P_BUILD},	   {"suspend", P_SUSPEND},
-		     {"resume", P_RESUME},	   {"wait_device", P_WAIT},
-		     {"made_init", P_MADE_INIT},   {"made_execute", P_MADE_EXECUTE},
-		     {"made_wait", P_MADE_WAIT},   {"made_collective", P_MADE_COLLECTIVE}};
+	} words[] = {{"collective", P_COLLECTIVE}, {"copy", P_COPY},	    {"error", P_ERROR},
+		     {"comm_error", P_COMM_ERROR}, {"comm_abort", P_ABORT}, {"alloc", P_ALLOC},
+		     {"build", P_BUILD},	   {"suspend", P_SUSPEND},  {"resume", P_RESUME},
+		     {"wait_device", P_WAIT}};
 	uint64_t ns = move_length(m);
 	struct gp_call *c;
 
@@ -127,6 +148,10 @@ static inline bool word_device(struct script *s, const struct move *m)
 		word_budget(s, m);
 		return true;
 	}
+	if (!strcmp(m->argv[0], "made")) {
+		word_made(s, m);
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		int probe = words[i].probe;
 
@@ -136,7 +161,7 @@ static inline bool word_device(struct script *s, const struct move *m)
 		c->dur_ns = ns;
 		if (probe == P_ERROR)
 			c->ret = (__s64)move_number(m, 1, 0);
-		else if (probe == P_ALLOC || probe == P_WAIT || probe >= P_MADE_INIT)
+		else if (probe == P_ALLOC || probe == P_WAIT)
 			c->ret = (__s64)move_number(m, 2, 0);
 		else if (probe == P_SUSPEND || probe == P_RESUME)
 			c->arg[0] = 1000 * strtoull(m->argc > 2 ? m->argv[2] + 1 : "0", NULL, 0);

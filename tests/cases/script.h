@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loader/probe/probe_file.h"
 #include "userspace/ingest/event.h"
 
+#define SCRIPT_MADE    "tests/fake/made"
 #define SCRIPT_BASE_NS 1000000000000ull
 #define SCRIPT_REAL_NS 1700000000000000000ll /* UTC then */
 #define SCRIPT_EVENTS  60000
@@ -99,10 +101,6 @@ enum script_probe {
 	P_COMM_END,
 	P_CACHED_BEGIN,
 	P_CACHED,
-	P_MADE_INIT,
-	P_MADE_EXECUTE,
-	P_MADE_WAIT,
-	P_MADE_COLLECTIVE,
 	P_COUNT
 };
 
@@ -143,37 +141,35 @@ static const struct {
 	[P_RESUME] = {"cuda.resume", GP_ROLE_resume, GP_PROBE_RETURNS, "cuda"},
 	[P_TABLE_BEGIN] = {"pjrt.compile_begin", GP_ROLE_compile_begin, 0, "pjrt"},
 	[P_TABLE_COMPILE] = {"pjrt.compile", GP_ROLE_compile, GP_PROBE_RETURNS, "pjrt"},
-	[P_TABLE_EXECUTE] = {"pjrt.execute", GP_ROLE_execute, GP_PROBE_RETURNS, "pjrt"},
+	[P_TABLE_EXECUTE] = {"pjrt.execute", GP_ROLE_execute, GP_PROBE_RETURNS | GP_PROBE_OBJECT,
+			     "pjrt"},
 	[P_TABLE_END] = {"pjrt.destroy", GP_ROLE_program_end, 0, "pjrt"},
 	[P_READY] = {"pjrt.on_ready", GP_ROLE_on_ready, GP_PROBE_RETURNS, "pjrt"},
 	[P_DONE] = {"jax.completion", GP_ROLE_completion, 0, "jax"},
 	[P_JIT_BEGIN] = {"jax.compile_begin", GP_ROLE_compile_begin, 0, "jax"},
 	[P_JIT_END] = {"jax.compile_end", GP_ROLE_compile_end, 0, "jax"},
-	[P_JIT] = {"jax.execute", GP_ROLE_execute, 0, "jax"},
+	[P_JIT] = {"jax.execute", GP_ROLE_execute, GP_PROBE_OBJECT, "jax"},
 	[P_FUNCTION] = {"tensorflow.execute", GP_ROLE_execute, 0, "tensorflow"},
 	[P_GRAPH] = {"cuda.graph_launch", GP_ROLE_graph_launch, 0, "cuda"},
 	[P_WAIT] = {"cuda.stream_sync", GP_ROLE_sync, GP_PROBE_RETURNS, "cuda"},
-	[P_SEND] = {"nccl.send", GP_ROLE_collective, GP_PROBE_RETURNS, "nccl"},
+	[P_SEND] = {"nccl.send", GP_ROLE_collective, GP_PROBE_RETURNS | GP_PROBE_PAIR, "nccl"},
 	[P_GROUP_END] = {"nccl.group_end", GP_ROLE_error, GP_PROBE_RETURNS, "nccl"},
 	[P_COMM_END] = {"nccl.comm_destroy", GP_ROLE_comm_end, GP_PROBE_RETURNS, "nccl"},
 	[P_CACHED_BEGIN] = {"pjrt.deserialize_begin", GP_ROLE_cached, 0, "pjrt"},
 	[P_CACHED] = {"pjrt.deserialize", GP_ROLE_cached, GP_PROBE_RETURNS, "pjrt"},
-	[P_MADE_INIT] = {"made.init", GP_ROLE_device_init, GP_PROBE_RETURNS, "made"},
-	[P_MADE_EXECUTE] = {"made.execute", GP_ROLE_execute, GP_PROBE_RETURNS, "made"},
-	[P_MADE_WAIT] = {"made.wait", GP_ROLE_sync, GP_PROBE_RETURNS, "made"},
-	[P_MADE_COLLECTIVE] = {"made.collective", GP_ROLE_collective, GP_PROBE_RETURNS, "made"},
 };
 
-/* What calls of a runtime return, and what it calls its codes, as its probe file says. "made" is in
- * none. */
+/* What the probe file of a runtime says of it. */
 static const struct {
 	const char *runtime;
 	enum gp_returns returns;
-	int64_t ok[2]; /* ... and 0 */
+	int64_t ok[2];	/* ... and 0 */
+	unsigned flags; /* of all its probes */
 } script_results[] = {
-	{"test", GP_RETURNS_signed, {7, 7}},   {"cuda", GP_RETURNS_signed, {0, 0}},
-	{"nccl", GP_RETURNS_signed, {7, 7}},   {"pjrt", GP_RETURNS_error, {0, 0}},
-	{"made", GP_RETURNS_unsigned, {2, 4}},
+	{"test", GP_RETURNS_signed, {7, 7}, 0},
+	{"cuda", GP_RETURNS_signed, {0, 0}, 0},
+	{"nccl", GP_RETURNS_signed, {7, 7}, GP_PROBE_RANKS},
+	{"pjrt", GP_RETURNS_error, {0, 0}, GP_PROBE_TABLE},
 };
 static const struct gp_code script_codes[] = {
 	{.runtime = "cuda", .code = 2, .kind = GP_FAULT_memory, .name = "CUDA_ERROR_OUT_OF_MEMORY"},
@@ -187,10 +183,6 @@ static const struct gp_code script_codes[] = {
 	 .name = "CUDA_ERROR_LAUNCH_FAILED"},
 	{.runtime = "nccl", .code = 2, .kind = GP_FAULT_communicator, .name = "ncclSystemError"},
 	{.runtime = "nccl", .code = 6, .kind = GP_FAULT_communicator, .name = "ncclRemoteError"},
-	{.runtime = "made", .code = 1, .kind = GP_FAULT_memory, .name = "MADE_FULL"},
-	{.runtime = "made", .code = 719, .kind = GP_FAULT_device, .name = "MADE_FAILED"},
-	{.runtime = "made", .code = 0x80070057, .kind = GP_FAULT_device, .name = "MADE_INVALID"},
-	{.runtime = "made", .code = 0xfffffffb, .kind = GP_FAULT_communicator, .name = "MADE_IO"},
 };
 
 static inline void script_fail(struct script *s, const char *fmt, ...)
@@ -303,6 +295,31 @@ static inline void script_update(struct script *s, uint64_t at_ns, uint64_t ns, 
 	script_range(s, at_ns, at_ns + ns, name);
 }
 
+/* A made-up runtime: all that is known of it is its probe file. */
+static inline const struct probe_table *script_made_table(void)
+{
+	static struct probe_table *table;
+
+	if (!table && probe_table_load(&table, SCRIPT_MADE))
+		abort();
+	return table;
+}
+
+static inline void script_made(struct script *s)
+{
+	const struct probe_table *t = script_made_table();
+
+	for (size_t i = 0; i < probe_table_count(t); i++) {
+		const struct probe_row *row = probe_table_row(t, i);
+		struct gp_probe *p = script_add(s, GP_KIND_probe, 0, 0, -1);
+
+		((struct gp_rec *)p - 1)->probe = row->hash;
+		probe_row_record(row, p);
+	}
+	for (size_t i = 0; i < probe_table_codes(t); i++)
+		*(struct gp_code *)script_add(s, GP_KIND_code, 0, 0, -1) = *probe_table_code(t, i);
+}
+
 static inline void script_session(struct script *s)
 {
 	struct gp_clock *c;
@@ -316,7 +333,7 @@ static inline void script_session(struct script *s)
 		struct gp_probe *p = script_add(s, GP_KIND_probe, 0, 0, i);
 
 		p->role = (uint16_t)script_probes[i].role;
-		p->flags = script_probes[i].flags;
+		p->flags = GP_PROBE_WHOLE | script_probes[i].flags;
 		snprintf(p->id, sizeof(p->id), "%s", script_probes[i].id);
 		snprintf(p->runtime, sizeof(p->runtime), "%s",
 			 script_probes[i].runtime ? script_probes[i].runtime : "test");
@@ -325,11 +342,13 @@ static inline void script_session(struct script *s)
 				continue;
 			p->returns = script_results[k].returns;
 			p->noks = 2;
+			p->flags |= script_results[k].flags;
 			memcpy(p->ok[1], script_results[k].ok, sizeof(p->ok[1]));
 		}
 	}
 	for (size_t i = 0; i < sizeof(script_codes) / sizeof(script_codes[0]); i++)
 		*(struct gp_code *)script_add(s, GP_KIND_code, 0, 0, -1) = script_codes[i];
+	script_made(s);
 }
 
 static inline struct gp_process *script_process(struct script *s, uint64_t at_ns, uint64_t age_ns)

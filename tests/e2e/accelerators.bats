@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# HIP, AWS Neuron and Level Zero, on stand-ins with the functions of the real libraries (tests/fake): each row's
-# calls arrive, as often as they were made and with what they were given; steps, waits and errors of a training.
+# HIP, AWS Neuron and Level Zero, on stand-ins with the functions of the real libraries (tests/fake), and a made-up
+# runtime of which only its probe file knows (tests/fake/made): each row's calls arrive, as often as they were made
+# and with what they were given; steps, waits and errors of a training.
 
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq; tests are subshells; bats sets stderr
 load lib
@@ -14,10 +15,12 @@ setup() {
 teardown() { e2e_teardown; }
 
 # Each probed function 23 times; what the program says of its calls is what the tape says of them.
-calls_arrive() { # runtime
-	start_job "$FAKE/$1_train" calls 23
+calls_arrive() { # runtime options of gp-bpf...
+	local runtime=$1
+	shift
+	start_job "$FAKE/${runtime}_train" calls 23
 	job_line loaded
-	start_watch record -o "$T/tape" --quiet --overhead-budget 0 --pid "$JOB"
+	start_watch record -o "$T/tape" --quiet --overhead-budget 0 --pid "$JOB" "$@"
 	job_go
 	cat <&8 >"$T/its"
 	job_end
@@ -26,7 +29,7 @@ calls_arrive() { # runtime
 	"$TOP/tests/tools/tape_told.py" "$T/tape" >"$T/seen"
 	diff "$T/made" "$T/seen"
 	# No row of the runtime is left out.
-	equal "$("$GP_BPF" probes | sed -nE "s/^($1\.[a-z_]+) .*/\1/p" | sort -u)" "$(cut -d' ' -f2 "$T/seen" | sort -u)" rows
+	equal "$("$GP_BPF" probes "$@" | sed -nE "s/^($runtime\.[a-z_]+) .*/\1/p" | sort -u)" "$(cut -d' ' -f2 "$T/seen" | sort -u)" rows
 }
 
 # Memory is told where there is none: the 24th call has none.
@@ -120,24 +123,37 @@ fault_is() { # kind name code
 	fault_is device_error ZE_RESULT_ERROR_DEVICE_LOST $((0x70000001))
 }
 
-@test "a runtime of a file alone: what its calls return, and its codes, are those of the file" {
-	mkdir "$T/made"
-	cat >"$T/made/made.yaml" <<-END
-		runtime: made
-		libraries: [libamdhip64.so*]
-		result: {is: signed, ok: [0, 600]}
-		codes:
-		  - {code: -5, name: MADE_LOST, fault: device}
-		probes:
-		  - {id: wait, symbol: hipStreamSynchronize, group: confirm, role: sync, return: true, why: waits}
+# ---- a runtime of a probe file alone
+
+MADE=(--probes "$TOP/tests/fake/made")
+
+@test "a runtime of a file alone: every call arrives with what it was given" {
+	FAKE_MADE='madeAsyncError:ret=5@24' calls_arrive made "${MADE[@]}"
+}
+
+@test "a runtime of a file alone: a step is a run of the program, whose return is no failure" {
+	FAKE_MADE='madeExecute:latency=2ms' train made 60 0 "${MADE[@]}" --marker execute
+	exact execute
+	equal 0 "$(count_lines health "$T/out")" "what is told"
+}
+
+@test "a runtime of a file alone: steps end with the wait that the user names" {
+	FAKE_MADE='madeWait:latency=2ms' train made 60 0 "${MADE[@]}" --marker sync
+	exact sync
+}
+
+@test "a runtime of a file alone: its codes name faults, and what ends a job" {
+	local call code kind name
+	while read -r call code kind name; do
+		rm -f "$T/watch.ready"
+		FAKE_MADE="$call:ret=$code@31" train made 60 3 "${MADE[@]}" --marker made.wait
+		fault_is "$kind" "$name" $((code & 0xffffffff))
+		equal "[\"$kind\",\"$name\"]" "$(of_type disruption "$T/out" '[.cause, .fault]' | sort -u)" "cause"
+	done <<-END
+		madeWait 719 device_error MADE_FAILED
+		madeWait -5 communicator_error MADE_IO
+		madeExecute $((0x80070057)) device_error MADE_INVALID
+		madeAsyncError $((0x80070057)) device_error MADE_INVALID
+		madeSum 1 out_of_memory MADE_FULL
 	END
-	cat >"$T/made/hip.yaml" <<-END # gives way: a function has one row
-		runtime: hip
-		libraries: [libamdhip64.so*]
-		probes:
-		  - {id: stream_sync, symbol: hipNothingSuch, group: confirm, why: none}
-	END
-	FAKE_HIP='hipStreamSynchronize:ret=-5@31' train hip 60 3 --probes "$T/made" --marker made.wait
-	fault_is device_error MADE_LOST -5
-	equal '["device_error","MADE_LOST"]' "$(of_type disruption "$T/out" '[.cause, .fault]' | sort -u)" "cause"
 }

@@ -21,6 +21,7 @@ static struct check_probe probe(const char *id, enum gp_role role, enum gp_attac
 		.runtime = "x",
 		.versions = "from 2.0",
 		.role = (uint16_t)role,
+		.compiles = true,
 		.why = state == GP_ATTACH_attached ? "" : "no such function",
 		.price_ns = 700,
 		.a = {.state = (uint8_t)state,
@@ -73,7 +74,7 @@ static void test_ladder(void **state)
 	p[3].a.state = GP_ATTACH_absent;
 	judged(p, 5, CHECK_B, "x.execute");
 	assert_non_null(strstr(text_of(p, 5), "--marker x.execute"));
-	p[2].runtime = "tensorflow";
+	p[2].names = true; /* in each run */
 	assert_null(strstr(text_of(p, 5), "--marker"));
 	p[3].a.state = GP_ATTACH_attached;
 	p[3].anonymous = true;
@@ -96,7 +97,7 @@ static void test_nameless(void **state)
 	};
 
 	(void)state;
-	p[2].runtime = "neuron";
+	p[2].compiles = false; /* nothing names its programs */
 	judged(p, 1, CHECK_CYCLE, "cuda.sync");
 	judged(p, 2, CHECK_CYCLE, "cuda.graph_launch");
 	assert_non_null(

@@ -4,6 +4,7 @@
 
 #include "bpf/gp_private.h"
 #include "tests/unit/probe_files.h"
+#include "userspace/ingest/tape_probe.h"
 
 /* ---- right files */
 
@@ -198,6 +199,69 @@ static void test_results(void **state)
 	probe_table_free(t);
 }
 
+/* What the model is told of a row. */
+static void test_record(void **state)
+{
+	static const char text[] =
+		"runtime: made\nlibraries: [libmade.so*]\nbetween_ranks: true\n"
+		"result: {is: unsigned, ok: [0, 2..4]}\nprobes:\n" ROW("a") "    role: collective\n    pair: true\n    return: true\n" ROW(
+			"b") "    role: execute\n    object: xla_executable\n    slot: 480\n"
+			     "    captures: [{name: program, arg: 0}]\n    status: verified\n";
+	struct probe_table *t;
+	struct gp_probe p;
+
+	(void)state;
+	assert_int_equal(load_one(text, &t), 0);
+	probe_row_record(probe_table_row(t, 0), &p);
+	assert_string_equal(p.id, "made.a");
+	assert_string_equal(p.runtime, "made");
+	assert_int_equal(p.role, GP_ROLE_collective);
+	assert_int_equal(p.flags, GP_PROBE_WHOLE | GP_PROBE_RANKS | GP_PROBE_PAIR |
+					  GP_PROBE_RETURNS | GP_PROBE_UNVERIFIED);
+	assert_int_equal(p.returns, GP_RETURNS_unsigned);
+	assert_int_equal(p.noks, 2);
+	assert_true(p.ok[1][0] == 2 && p.ok[1][1] == 4);
+	probe_row_record(probe_table_row(t, 1), &p);
+	assert_int_equal(p.flags,
+			 GP_PROBE_WHOLE | GP_PROBE_RANKS | GP_PROBE_OBJECT | GP_PROBE_TABLE);
+	probe_table_free(t);
+}
+
+/* Probes on older tapes, which lack some flags, mean what the shipped files say of them. */
+static void test_older_tape(void **state)
+{
+	const unsigned told = GP_PROBE_COUNTED | GP_PROBE_RETURNS | GP_PROBE_UNVERIFIED |
+			      GP_PROBE_ANON_RANGE;
+	struct probe_table *t;
+	struct gp_probe p, old;
+	unsigned flags;
+
+	(void)state;
+	if (access("probes/torch.yaml", R_OK))
+		skip();
+	assert_int_equal(probe_table_load(&t, "probes"), 0);
+	for (size_t i = 0; i < probe_table_count(t); i++) {
+		probe_row_record(probe_table_row(t, i), &p);
+		old = p;
+		old.flags &= told;
+		tape_probe_complete(&old);
+		/* Each flag where the model asks for it. */
+		flags = p.role == GP_ROLE_execute      ? GP_PROBE_TABLE | GP_PROBE_OBJECT
+			: p.role == GP_ROLE_collective ? GP_PROBE_PAIR | GP_PROBE_RANKS
+			: p.role == GP_ROLE_compile || p.role == GP_ROLE_cached ||
+					p.role == GP_ROLE_compile_end ||
+					p.role == GP_ROLE_program_end
+				? GP_PROBE_TABLE
+				: GP_PROBE_RANKS;
+		if ((old.flags & flags) != (p.flags & flags))
+			fail_msg("%s: flags %x, of an older tape %x", p.id, p.flags, old.flags);
+		old = p;
+		tape_probe_complete(&old);
+		assert_memory_equal(&old, &p, sizeof(p));
+	}
+	probe_table_free(t);
+}
+
 /* The files that are shipped. */
 static void test_shipped(void **state)
 {
@@ -230,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_every_key),    cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_alphabetical), cmocka_unit_test(test_more),
 		cmocka_unit_test(test_results),	     cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_record),	     cmocka_unit_test(test_older_tape),
 	};
 
 	return cmocka_run_group_tests(tests, probe_files_setup, probe_files_teardown);

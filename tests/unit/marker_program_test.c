@@ -54,6 +54,10 @@ static void feed(void *buf, uint32_t tid, unsigned role, const char *runtime)
 	struct event ev;
 
 	snprintf(probe.runtime, sizeof(probe.runtime), "%s", runtime);
+	if (!strcmp(runtime, "pjrt"))
+		probe.flags = GP_PROBE_TABLE;
+	else if (role == GP_ROLE_execute)
+		probe.flags = GP_PROBE_OBJECT;
 	now_ns += 1000;
 	rec->ts_ns = now_ns;
 	rec->tid = tid;

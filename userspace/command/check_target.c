@@ -40,6 +40,15 @@ static struct check_probe *check_target_probe_known(struct check_find *f, const 
 	return NULL;
 }
 
+static bool check_target_compiles(const struct probe_table *t, const char *runtime)
+{
+	for (size_t i = 0; i < probe_table_count(t); i++)
+		if (probe_table_row(t, i)->role == GP_ROLE_compile_begin &&
+		    !strcmp(probe_table_row(t, i)->runtime, runtime))
+			return true;
+	return false;
+}
+
 static void check_target_find_probe(struct check_find *f, const struct probe_row *row,
 				    const struct gp_attach *a)
 {
@@ -52,6 +61,8 @@ static void check_target_find_probe(struct check_find *f, const struct probe_row
 		.returns = row->returns,
 		.anonymous = row->anonymous,
 		.verified = row->verified,
+		.names = row->string != PROBE_STRING_NONE,
+		.compiles = check_target_compiles(f->table, row->runtime),
 		.why = loader_attach_text(a),
 		.price_ns = a->price_ns,
 		.a = *a,

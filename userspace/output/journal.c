@@ -324,16 +324,7 @@ static void journal_record_probes(struct journal *j, const struct probe_table *p
 
 		if (!p)
 			return;
-		p->role = (__u16)r->role;
-		p->group = (__u16)r->group;
-		p->flags = (r->count ? GP_PROBE_COUNTED : 0) | (r->returns ? GP_PROBE_RETURNS : 0) |
-			   (r->verified ? 0 : GP_PROBE_UNVERIFIED) |
-			   (r->anonymous ? GP_PROBE_ANON_RANGE : 0);
-		snprintf(p->id, sizeof(p->id), "%s", r->id);
-		snprintf(p->runtime, sizeof(p->runtime), "%s", r->runtime);
-		p->returns = (__u8)r->result;
-		p->noks = (__u8)r->noks;
-		memcpy(p->ok, r->ok, sizeof(p->ok));
+		probe_row_record(r, p);
 	}
 	if (probe_table_codes(probes) > DEVICE_CODES)
 		log_warn(

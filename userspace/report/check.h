@@ -18,6 +18,9 @@ struct check_probe {
 	const char *id, *runtime, *versions; /* from the probe row; versions "": for all */
 	uint16_t role;
 	bool returns, anonymous, verified;
+	/* names: its string names the program in each run; compiles: its runtime has rows that
+	 * name a program when it is compiled. */
+	bool names, compiles;
 	const char *why;    /* reason for any state except attached, for people; "" */
 	uint32_t price_ns;  /* cost of a hit on this host; 0: unknown */
 	struct gp_attach a; /* library: escaped */

@@ -22,11 +22,12 @@ struct rung {
 	const char *text; /* %s: ID of the probe */
 };
 
-/* Neuron does not show names of its programs, and a recorded graph has none. */
+/* A recorded graph has no name; other programs have theirs in each run, or since they were
+ * compiled. */
 static bool classify_nameless(const struct check_probe *p)
 {
 	return p->role == GP_ROLE_graph_launch ||
-	       (p->role == GP_ROLE_execute && !strcmp(p->runtime, "neuron"));
+	       (p->role == GP_ROLE_execute && !p->names && !p->compiles);
 }
 
 static const struct check_probe *classify_one(const struct check_target *t, enum gp_role role,
@@ -73,13 +74,13 @@ static const struct rung rungs[] = {
 	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); " BY_MARKER},
 };
 
-/* Programs get names when they are compiled; TensorFlow's functions show them in each run. */
+/* For programs that get their names when they are compiled. */
 static void classify_late(const struct check_target *t, size_t n, const struct check_probe *by,
 			  struct check_verdict *ret)
 {
 	size_t len = strlen(ret->text);
 
-	if (n != 1 || !t->pid || by->role != GP_ROLE_execute || !strcmp(by->runtime, "tensorflow"))
+	if (n != 1 || !t->pid || by->role != GP_ROLE_execute || by->names)
 		return;
 	snprintf(
 		ret->text + len, sizeof(ret->text) - len,

@@ -56,7 +56,6 @@ struct codes {
 static bool watch_code_row_kind(const struct probe_row *row, enum row_kind *ret)
 {
 	bool two = row->captures == 2 && !row->returns && row->string == PROBE_STRING_NONE;
-	bool jax = !strcmp(row->runtime, "jax"), table = !strcmp(row->runtime, "pjrt");
 
 	*ret = row->role == GP_ROLE_compile_begin ? ROW_CODE
 	       : row->role == GP_ROLE_cached	  ? ROW_CACHED
@@ -64,8 +63,7 @@ static bool watch_code_row_kind(const struct probe_row *row, enum row_kind *ret)
 						  : ROW_LOADED;
 	if (*ret == ROW_CODE || *ret == ROW_CACHED)
 		return two;
-	return (jax && row->role == GP_ROLE_compile_end) ||
-	       ((jax || table) && row->role == GP_ROLE_execute);
+	return row->object;
 }
 
 int codes_new(struct codes **ret, struct loader *l, const struct probe_table *probes,

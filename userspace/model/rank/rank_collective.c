@@ -12,7 +12,7 @@ void rank_collective(struct rank *r, const struct signal *s)
 	const char *origin = s->origin ? s->origin : "";
 	uint32_t i = c->last;
 
-	if (probe_between_two(origin))
+	if (s->pair)
 		return;
 	if (!c->ncomms || c->comm[i] != s->ident) {
 		for (i = 0; i < c->ncomms && c->comm[i] != s->ident; i++)

@@ -118,8 +118,8 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	seen->tid = ev->rec->tid;
 	seen->why = b->why < GP_WHY_COUNT ? (enum gp_why)b->why : GP_WHY_unknown;
 	seen->role = probe ? probe->role : GP_ROLE_none;
-	seen->between = probe && !strcmp(probe->runtime, "nccl");
-	seen->counted = seen->role == GP_ROLE_collective && !probe_between_two(probe->id);
+	seen->between = probe && probe->flags & GP_PROBE_RANKS;
+	seen->counted = seen->role == GP_ROLE_collective && !(probe->flags & GP_PROBE_PAIR);
 	event_text(seen->wchan, sizeof(seen->wchan), b->wchan, sizeof(b->wchan));
 	event_text(seen->where, sizeof(seen->where), b->where, sizeof(b->where));
 }

@@ -53,7 +53,8 @@ const struct gp_code *device_codes_find(const struct device_codes *cs, const cha
 					int64_t code)
 {
 	for (uint32_t i = 0; i < cs->count; i++)
-		if (cs->code[i].code == code && !strcmp(cs->code[i].runtime, runtime))
+		if ((uint32_t)cs->code[i].code == (uint32_t)code &&
+		    !strcmp(cs->code[i].runtime, runtime))
 			return &cs->code[i];
 	return NULL;
 }
@@ -71,14 +72,4 @@ void device_codes_archive(struct archive *a, struct device_codes *cs)
 		archive_text(a, cs->code[i].runtime);
 		archive_text(a, cs->code[i].name);
 	}
-}
-
-uint32_t device_type_bytes(const char *runtime, uint64_t type)
-{
-	/* int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, two of 8
-	 * bits */
-	static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-	bool known = !strcmp(runtime, "nccl") || !strcmp(runtime, "rccl");
-
-	return known && type < sizeof(bytes) ? bytes[type] : 0;
 }

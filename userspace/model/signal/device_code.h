@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device_code.h - tables of error codes of device runtimes and communication libraries.
  *
- * The probe files list which return codes report a fault; this module finds the entry of a code. It
- * also gives the size of one element of a collective (ncclDataType_t of nccl.h 2.28). Pure: no
- * clock, no I/O. */
+ * The probe files list which return codes report a fault; this module finds the entry of a code.
+ * Pure: no clock, no I/O. */
 #ifndef MODEL_DEVICE_CODE_H
 #define MODEL_DEVICE_CODE_H
 
@@ -43,9 +42,5 @@ void device_codes_clear(struct device_codes *cs);
 const struct gp_code *device_codes_find(const struct device_codes *cs, const char *runtime,
 					int64_t code);
 void device_codes_archive(struct archive *a, struct device_codes *cs);
-
-/* Returns the bytes of one element of ncclDataType_t `type` (runtimes "nccl" and "rccl"); 0 when
- * unknown. */
-uint32_t device_type_bytes(const char *runtime, uint64_t type);
 
 #endif

@@ -24,17 +24,14 @@ static void marker_feed_launch(struct call *c)
 
 static void marker_feed_collective(struct call *c)
 {
-	uint64_t count = call_arg(c, 0),
-		 each = device_type_bytes(c->probe->runtime, call_arg(c, 1));
 	struct signal s = {
 		.kind = SIGNAL_COLLECTIVE,
 		.ident = call_arg(c, 2),
+		.pair = c->probe->flags & GP_PROBE_PAIR,
 		.begin_ns = call_begin_ns(c),
 		.origin = c->probe->id,
 	};
 
-	if (each && count <= UINT64_MAX / each)
-		s.count = count * each;
 	call_emit(c, &s);
 }
 
@@ -54,14 +51,20 @@ static void marker_feed_copy(struct call *c, uint32_t role)
 	call_emit(c, &s);
 }
 
+/* Returns a code of the probe's runtime, by its low 32 bits, as its probe file has it. */
+static int64_t marker_device_code(const struct gp_probe *probe, int64_t value)
+{
+	return probe->returns == GP_RETURNS_unsigned ? (int64_t)(uint32_t)value : (int32_t)value;
+}
+
 /* Returns the value that the call returned, as its probe file says: a code, or a pointer. */
 static int64_t marker_return_value(const struct event *ev, const struct gp_probe *probe)
 {
 	int64_t ret = ev->call->ret;
 
-	return probe->returns == GP_RETURNS_signed     ? (int32_t)ret
-	       : probe->returns == GP_RETURNS_unsigned ? (int64_t)(uint32_t)ret
-						       : ret;
+	return probe->returns == GP_RETURNS_signed || probe->returns == GP_RETURNS_unsigned
+		       ? marker_device_code(probe, ret)
+		       : ret;
 }
 
 static bool marker_return_fails(const struct event *ev, const struct gp_probe *probe)
@@ -201,11 +204,12 @@ bool marker_device(struct call *c, uint32_t role)
 		marker_feed_abort(c);
 		return true;
 	case GP_ROLE_comm_error:
-		marker_feed_fault(c, (int32_t)call_arg(c, 1), 0);
+		marker_feed_fault(c, marker_device_code(c->probe, (int64_t)call_arg(c, 1)), 0);
 		return true;
 	case GP_ROLE_error: /* the process asked for the code of an error */
 		if (c->probe->returns == GP_RETURNS_error)
-			marker_feed_fault(c, (int32_t)call_arg(c, 0), 0);
+			marker_feed_fault(c, marker_device_code(c->probe, (int64_t)call_arg(c, 0)),
+					  0);
 		return true;
 	default:
 		return false;

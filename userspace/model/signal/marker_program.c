@@ -40,7 +40,7 @@ uint32_t call_layer(const struct call *c)
 {
 	if (c->probe->role == GP_ROLE_graph_launch)
 		return LAYER_GRAPH;
-	return !strcmp(c->probe->runtime, "pjrt") ? LAYER_TABLE : LAYER_CLIENT;
+	return c->probe->flags & GP_PROBE_TABLE ? LAYER_TABLE : LAYER_CLIENT;
 }
 
 void call_name(const struct call *c, char *out, size_t len)
@@ -167,7 +167,7 @@ static void marker_program_execute_input(const struct call *c, struct program *p
 			 : hit				  ? c->ev->hit->sp
 							  : 0;
 
-	s->readable = hit && !strcmp(c->probe->runtime, "jax");
+	s->readable = hit && c->probe->flags & GP_PROBE_OBJECT;
 	if (c->probe->role != GP_ROLE_execute || (hit && !s->readable))
 		return;
 	s->changes = p->input && input && p->input != input;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/ingest/event.h"
+#include "userspace/ingest/tape_probe.h"
 
 int model_probes_init(struct model_probes *ps)
 {
@@ -50,6 +51,7 @@ int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_p
 	mp->def.noks = p->noks < GP_OKS ? p->noks : GP_OKS;
 	event_text(mp->def.id, sizeof(mp->def.id), p->id, sizeof(p->id));
 	event_text(mp->def.runtime, sizeof(mp->def.runtime), p->runtime, sizeof(p->runtime));
+	tape_probe_complete(&mp->def);
 	return 0;
 }
 
@@ -105,13 +107,6 @@ static void model_attach_make_room(struct model_probes *ps)
 	}
 }
 
-bool probe_between_two(const char *id)
-{
-	const char *dot = strrchr(id, '.');
-
-	return dot && (!strcmp(dot, ".send") || !strcmp(dot, ".recv"));
-}
-
 /* It is unknown which process uses which library, so this counts for all. */
 static void model_probe_unseen_update(struct model_probes *ps)
 {
@@ -124,7 +119,8 @@ static void model_probe_unseen_update(struct model_probes *ps)
 		if (model_probe_state_taken(state) && v->role < 64)
 			ps->roles_taken |= 1ull << v->role;
 		ps->collectives_taken |= state == GP_ATTACH_given_up &&
-					 v->role == GP_ROLE_collective && !probe_between_two(v->id);
+					 v->role == GP_ROLE_collective &&
+					 !(v->flags & GP_PROBE_PAIR);
 		ps->buffers_unseen |= ps->attach[i].role == GP_ROLE_buffer_in &&
 				      (model_probe_state_taken(state) ||
 				       state == GP_ATTACH_failed || state == GP_ATTACH_refused);
@@ -224,6 +220,8 @@ static void model_probe_archive(struct archive *a, struct model_probe *mp)
 	archive_number(a, &mp->hits);
 	archive_number(a, &mp->unsent);
 	archive_number(a, &mp->price_ns);
+	if (archive_reads(a)) /* the state may be of an older version */
+		tape_probe_complete(&mp->def);
 }
 
 static void model_table_archive(struct archive *a, struct model_probes *ps)
@@ -271,6 +269,15 @@ static void model_attach_archive(struct archive *a, struct attach_view *v)
 	archive_number(a, &v->given_up);
 }
 
+/* Flags that an older version did not save. */
+static void model_attach_complete(struct model_probes *ps, struct attach_view *v)
+{
+	const struct model_probe *mp = table_get(ps->table, v->probe);
+
+	if (mp && !(v->flags & GP_PROBE_WHOLE))
+		v->flags = mp->def.flags;
+}
+
 void model_probes_archive(struct archive *a, struct model_probes *ps)
 {
 	model_table_archive(a, ps);
@@ -280,8 +287,10 @@ void model_probes_archive(struct archive *a, struct model_probes *ps)
 		ps->attach = archive_alloc(a, ps->nattach, sizeof(*ps->attach));
 		ps->cap = ps->nattach = ps->attach ? ps->nattach : 0;
 	}
-	for (uint32_t i = 0; i < ps->nattach; i++)
+	for (uint32_t i = 0; i < ps->nattach; i++) {
 		model_attach_archive(a, &ps->attach[i]);
+		model_attach_complete(ps, &ps->attach[i]);
+	}
 	if (archive_reads(a) && !a->error)
 		model_probe_unseen_update(ps);
 }

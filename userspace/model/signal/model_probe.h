@@ -65,8 +65,6 @@ struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash);
 /* Copies the places, in order of their first report, with hits. *ret is NULL when there are none;
  * the caller frees it. Returns 0 or -ENOMEM. */
 int model_probes_view(const struct model_probes *ps, struct attach_view **ret);
-/* Returns true for a send or receive between two ranks, whose role is that of a collective. */
-bool probe_between_two(const char *id);
 void model_probes_archive(struct archive *a, struct model_probes *ps);
 
 #endif

@@ -31,7 +31,7 @@ enum signal_kind {
 	SIGNAL_EXECUTE,	   /* a compiled program ran; begin_ns..ts_ns the call; ident: program */
 	SIGNAL_SYNC, /* the host waited for the device: begin_ns..ts_ns; tainted: the call failed */
 	SIGNAL_LAUNCH, /* count: work items since the last such signal (sampled) */
-	/* A collective call: begin_ns..ts_ns; ident: communicator; count: bytes, 0: unknown. */
+	/* A collective call: begin_ns..ts_ns; ident: communicator; pair. */
 	SIGNAL_COLLECTIVE,
 	SIGNAL_LOSS, /* up to count records of this process may be lost before ts_ns */
 	/* Not observed: begin_ns..ts_ns. Open ranges have been closed before it, tainted. */
@@ -95,6 +95,7 @@ struct signal {
 	bool changes;  /* execute: its first input differs from that of its run before */
 	bool readable; /* execute: user space is notified of its results at once */
 	uint32_t content; /* execute, compile: enum program_content */
+	bool pair;	  /* collective: of two ranks only, a send or a receive */
 	bool outer;	  /* backward: the outermost one of its thread */
 	bool tainted;	  /* its begin or records next to it may be missing */
 	unsigned fault;	  /* error: enum fault_kind */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tape_probe.c - what gp-bpf knew of runtimes by their names when it recorded a tape whose probes
+ * lack it. Not for new runtimes: theirs is in their probe file, and comes with the tape. */
+#include "userspace/ingest/tape_probe.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+	const char *runtime;
+	unsigned flags; /* of all its probes */
+	unsigned execute_flags;
+} tape_probe_runtimes[] = {
+	{"nccl", GP_PROBE_RANKS, 0},
+	{"pjrt", GP_PROBE_TABLE, GP_PROBE_OBJECT},
+	{"jax", 0, GP_PROBE_OBJECT},
+};
+
+static bool tape_probe_pair(const struct gp_probe *p)
+{
+	const char *dot = strrchr(p->id, '.');
+
+	return dot && (!strcmp(dot, ".send") || !strcmp(dot, ".recv"));
+}
+
+void tape_probe_complete(struct gp_probe *p)
+{
+	size_t n = sizeof(tape_probe_runtimes) / sizeof(tape_probe_runtimes[0]);
+
+	if (p->flags & GP_PROBE_WHOLE)
+		return;
+	if (tape_probe_pair(p))
+		p->flags |= GP_PROBE_PAIR;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(p->runtime, tape_probe_runtimes[i].runtime) != 0)
+			continue;
+		p->flags |= tape_probe_runtimes[i].flags;
+		if (p->role == GP_ROLE_execute)
+			p->flags |= tape_probe_runtimes[i].execute_flags;
+	}
+}
