@@ -14,7 +14,8 @@
 #include "userspace/base/log.h"
 
 #define FILES_MAX  128
-#define OWNED_EACH 4 /* texts and lists for each row */
+#define WORDS_MAX  64 /* of all files */
+#define OWNED_EACH 4  /* texts and lists for each row */
 #define OWNED_MAX  ((2 * GP_ROWS_MAX + FILES_MAX) * OWNED_EACH)
 #define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* for probe_table_keep() */
 
@@ -25,6 +26,7 @@ struct probe_table {
 	size_t count, counted, returning;
 	struct gp_code *codes;
 	size_t codes_count;
+	const char *threads[WORDS_MAX + 1], *devices[WORDS_MAX + 1]; /* end with NULL */
 	int folder; /* number of the current folder: its rows replace rows of earlier folders with
 		       the same id */
 	void *owned[OWNED_MAX + OWNED_KEEP]; /* also of refused and replaced rows */
@@ -375,6 +377,41 @@ static int probe_file_table_add_codes(struct probe_table *t, const struct source
 	return 0;
 }
 
+static int probe_file_words_add(const struct source *s, const char *key,
+				const struct yaml_list *list, const char **words)
+{
+	size_t n = 0;
+
+	while (words[n])
+		n++;
+	if (n + list->count > WORDS_MAX)
+		return probe_file_error(s, key, "no more than 64 of all files fit");
+	for (unsigned i = 0; i < list->count; i++)
+		words[n++] = list->entry[i];
+	return 0;
+}
+
+static int probe_file_table_add_words(struct probe_table *t, const struct source *s)
+{
+	const struct yaml_probes *file = yaml_file_probes(s->file);
+	int err = probe_file_words_add(s, "threads", &file->threads, t->threads);
+
+	for (unsigned i = 0; i < file->devices.count; i++)
+		if (strncmp(file->devices.entry[i], "/dev/", 5) != 0)
+			return probe_file_error(s, "devices", "begin with /dev/");
+	return err ? err : probe_file_words_add(s, "devices", &file->devices, t->devices);
+}
+
+const char *const *probe_table_threads(const struct probe_table *t)
+{
+	return t->threads;
+}
+
+const char *const *probe_table_devices(const struct probe_table *t)
+{
+	return t->devices;
+}
+
 size_t probe_table_codes(const struct probe_table *t)
 {
 	return t->codes_count;
@@ -402,7 +439,9 @@ static int probe_file_table_add_file(struct probe_table *t, const char *path)
 	probes = yaml_file_probes(s.file);
 	if (!probe_name_ok(probes->runtime, sizeof(((struct gp_probe *)0)->runtime)))
 		return probe_file_error(&s, "runtime", "is [a-z0-9_] and shorter than 16");
-	err = probe_file_table_add_codes(t, &s);
+	err = probe_file_table_add_words(t, &s);
+	if (!err)
+		err = probe_file_table_add_codes(t, &s);
 	for (unsigned i = 0; i < probes->probes_count && !err; i++) {
 		s.yaml = &probes->probes[i];
 		s.index = (int)i;

@@ -112,6 +112,11 @@ size_t probe_table_index(const struct probe_table *t, uint32_t hash);
 size_t probe_table_codes(const struct probe_table *t);
 const struct gp_code *probe_table_code(const struct probe_table *t, size_t i);
 
+/* Parts of names of threads that take part in collectives, and beginnings of paths of device files,
+ * as all files say. Each list ends with NULL and is valid as long as the table. */
+const char *const *probe_table_threads(const struct probe_table *t);
+const char *const *probe_table_devices(const struct probe_table *t);
+
 /* Returns the index of the row with this name of a runtime, and the index of one of its captures;
  * the number of rows when there is none. */
 size_t probe_table_capture(const struct probe_table *t, const char *runtime, const char *name,

@@ -170,6 +170,8 @@ static const cyaml_schema_value_t probe_schema = {
 static const cyaml_schema_field_t file_fields[] = {
 	TEXT("runtime", PTR, struct yaml_probes, runtime),
 	LIST("libraries", PTR, struct yaml_probes, libraries, 16),
+	LIST("threads", OPT, struct yaml_probes, threads, 16),
+	LIST("devices", OPT, struct yaml_probes, devices, 16),
 	CYAML_FIELD_MAPPING_PTR("result", OPT, struct yaml_probes, result, result_fields),
 	CHOICE("between_ranks", CYAML_FLAG_OPTIONAL, struct yaml_probes, between_ranks, bools),
 	CYAML_FIELD_SEQUENCE("codes", OPT, struct yaml_probes, codes, &code_schema, 1, CODES_MAX),

@@ -68,7 +68,7 @@ struct yaml_probe { /* optional texts are NULL when absent */
 
 struct yaml_probes {
 	char *runtime;
-	struct yaml_list libraries;
+	struct yaml_list libraries, threads, devices;
 	struct yaml_result *result; /* NULL: not given */
 	int between_ranks;
 	struct yaml_code *codes;

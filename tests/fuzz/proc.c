@@ -17,6 +17,10 @@ static const char *const names[] = {
 static struct fuzz_file files[FILES];
 static struct blocked_calls *blocked_calls;
 static const char *root;
+static const struct blocked_words words = {
+	.threads = (const char *const[]){"gloo", NULL},
+	.devices = (const char *const[]){"/dev/nvidia", NULL},
+};
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -27,7 +31,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	fuzz_quiet();
 	root = fuzz_folder();
-	blocked_calls = blocked_calls_new();
+	blocked_calls = blocked_calls_new(&words);
 	REQUIRE(blocked_calls);
 	for (int i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "%s/proc%s", root, folders[i]);

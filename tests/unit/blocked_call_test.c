@@ -29,6 +29,10 @@
 
 #define PATIENCE_NS 20000000000ull
 
+static const struct blocked_words words = {
+	.threads = (const char *const[]){"nccl", "gloo", NULL},
+	.devices = (const char *const[]){"/dev/other", "/dev/nvidia", NULL},
+};
 static char root[64];
 static struct blocked_calls *blocked_calls;
 
@@ -36,7 +40,7 @@ static int setup(void **state)
 {
 	(void)state;
 	strcpy(root, "/tmp/gp-blocked-call-test-XXXXXX");
-	blocked_calls = blocked_calls_new();
+	blocked_calls = blocked_calls_new(&words);
 	return blocked_calls && mkdtemp(root) ? 0 : -1;
 }
 

@@ -204,6 +204,7 @@ static void test_record(void **state)
 {
 	static const char text[] =
 		"runtime: made\nlibraries: [libmade.so*]\nbetween_ranks: true\n"
+		"threads: [made_sum]\ndevices: [/dev/made, /dev/mode]\n"
 		"result: {is: unsigned, ok: [0, 2..4]}\nprobes:\n" ROW("a") "    role: collective\n    pair: true\n    return: true\n" ROW(
 			"b") "    role: execute\n    object: xla_executable\n    slot: 480\n"
 			     "    captures: [{name: program, arg: 0}]\n    status: verified\n";
@@ -224,6 +225,10 @@ static void test_record(void **state)
 	probe_row_record(probe_table_row(t, 1), &p);
 	assert_int_equal(p.flags,
 			 GP_PROBE_WHOLE | GP_PROBE_RANKS | GP_PROBE_OBJECT | GP_PROBE_TABLE);
+	assert_string_equal(probe_table_threads(t)[0], "made_sum");
+	assert_null(probe_table_threads(t)[1]);
+	assert_string_equal(probe_table_devices(t)[1], "/dev/mode");
+	assert_null(probe_table_devices(t)[2]);
 	probe_table_free(t);
 }
 

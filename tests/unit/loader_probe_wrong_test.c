@@ -41,6 +41,8 @@ static const struct {
 	 "a.yaml:9: object: needs captures: the first is the object\n"},
 	{BAD("a", "    symbol: fake_a\n    role: execute\n    object: elephant\n"),
 	 "a.yaml:9: object: Invalid ENUM value: elephant\n"},
+	{"runtime: x\nlibraries: [a.so]\ndevices: [/tmp/x]\nprobes:\n" ROW("a"),
+	 "a.yaml:3: devices: begin with /dev/\n"},
 	{"runtime: x\nlibraries: [a.so]\nbetween_ranks: often\nprobes:\n" ROW("a"),
 	 "a.yaml:3: between_ranks: Invalid ENUM value: often\n"},
 	{BAD("a", "    symbol: fake_a\n    bogus: 3\n"), "a.yaml:8: bogus: unknown key\n"},

@@ -22,12 +22,17 @@ struct ran { /* CPU time in clock ticks */
 };
 
 struct blocked_calls {
+	struct blocked_words words;
 	struct ran ran[REMEMBERED];
 };
 
-struct blocked_calls *blocked_calls_new(void)
+struct blocked_calls *blocked_calls_new(const struct blocked_words *words)
 {
-	return calloc(1, sizeof(struct blocked_calls));
+	struct blocked_calls *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->words = *words;
+	return s;
 }
 
 void blocked_calls_free(struct blocked_calls *s)
@@ -79,7 +84,8 @@ pid_t blocked_calls_scan(struct blocked_calls *s, const char *root, pid_t pid, p
 			 uint64_t now_ns, struct gp_blocked *ret)
 {
 	struct gp_blocked b = {.source = GP_BLOCKED_SCAN, .syscall = -1};
-	struct blocked_scan l = {.root = root, .pid = pid, .tid = tid, .out = &b};
+	struct blocked_scan l = {
+		.root = root, .words = &s->words, .pid = pid, .tid = tid, .out = &b};
 	int err;
 
 	l.deadline_ns = clock_mono_ns() + SCAN_MAX_NS;

@@ -15,8 +15,15 @@
 
 #include "bpf/gp_abi.h"
 
-struct blocked_calls;			       /* CPU time of each process at its last scan */
-struct blocked_calls *blocked_calls_new(void); /* NULL: no memory */
+/* From the probe files; each list ends with NULL. */
+struct blocked_words {
+	/* Parts of names of threads that take part in collectives. */
+	const char *const *threads;
+	const char *const *devices; /* beginnings of paths of device files */
+};
+struct blocked_calls; /* CPU time of each process at its last scan */
+/* The lists must outlive it. Returns NULL: no memory. */
+struct blocked_calls *blocked_calls_new(const struct blocked_words *words);
 void blocked_calls_free(struct blocked_calls *s);
 
 /* root as in process.h. tid: the thread that should make progress; if it is gone, the first one is

@@ -46,8 +46,10 @@ static void blocked_call_near_scan_children(struct blocked_scan *l, pid_t tid)
 		return;
 	for (int i = 0; i < CHILDREN_MAX; i++, at = end) {
 		struct gp_blocked b = {0};
-		struct blocked_scan child = {
-			.root = l->root, .deadline_ns = l->deadline_ns, .out = &b};
+		struct blocked_scan child = {.root = l->root,
+					     .words = l->words,
+					     .deadline_ns = l->deadline_ns,
+					     .out = &b};
 
 		child.pid = child.tid = (pid_t)strtol(at, &end, 10);
 		if (end == at || child.pid <= 0 || blocked_scan_stat(&child))
@@ -60,11 +62,13 @@ static void blocked_call_near_scan_children(struct blocked_scan *l, pid_t tid)
 	}
 }
 
-/* Threads of gloo, NCCL and the like in a process show that it takes part in collectives. */
-static bool blocked_call_near_takes_part(const char *comm)
+/* Threads of a communication library in a process show that it takes part in collectives. */
+static bool blocked_call_near_takes_part(const struct blocked_scan *l, const char *comm)
 {
-	return strstr(comm, "gloo") || strstr(comm, "nccl") || strstr(comm, "NCCL") ||
-	       strstr(comm, "mpi");
+	for (const char *const *part = l->words->threads; *part; part++)
+		if (strstr(comm, *part))
+			return true;
+	return false;
 }
 
 static void blocked_call_near_scan_threads(struct blocked_scan *l)
@@ -85,7 +89,7 @@ static void blocked_call_near_scan_threads(struct blocked_scan *l)
 		i++;
 		snprintf(path, sizeof(path), "task/%s/comm", d->d_name);
 		if (proc_slurp(l->root, l->pid, path, comm, sizeof(comm)) <= 0 ||
-		    !blocked_call_near_takes_part(comm))
+		    !blocked_call_near_takes_part(l, comm))
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		if (!strcmp(comm, first))

@@ -11,6 +11,7 @@
 
 struct blocked_scan {
 	const char *root;
+	const struct blocked_words *words;
 	pid_t pid, tid;
 	uint64_t deadline_ns;
 	uint64_t thread_ticks;

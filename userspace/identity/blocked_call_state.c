@@ -218,8 +218,6 @@ static void blocked_call_why_write(struct blocked_scan *l, const char *name)
 
 static void blocked_call_why_ioctl(struct blocked_scan *l)
 {
-	static const char *const drivers[] = {"/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/accel",
-					      "/dev/neuron"};
 	enum gp_why why = GP_WHY_io;
 	char file[512];
 
@@ -227,8 +225,8 @@ static void blocked_call_why_ioctl(struct blocked_scan *l)
 		blocked_scan_explain(l, GP_WHY_io, "is in ioctl");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
-		if (blocked_call_begins_with(file, drivers[i]))
+	for (const char *const *device = l->words->devices; *device; device++) {
+		if (blocked_call_begins_with(file, *device))
 			why = GP_WHY_device;
 	}
 	blocked_call_put_file(l, why, "is in ioctl of", file);

@@ -28,12 +28,16 @@ struct blocked {
 int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes,
 		const char *root)
 {
+	const struct blocked_words words = {probe_table_threads(probes),
+					    probe_table_devices(probes)};
 	struct blocked *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
-	*b = (struct blocked){
-		.loader = l, .probes = probes, .root = root, .blocked_calls = blocked_calls_new()};
+	*b = (struct blocked){.loader = l,
+			      .probes = probes,
+			      .root = root,
+			      .blocked_calls = blocked_calls_new(&words)};
 	if (!b->blocked_calls) {
 		free(b);
 		return -ENOMEM;
