@@ -396,6 +396,7 @@ if wanted static; then
 	suite static/private-headers tests/tools/private_headers.sh
 	suite static/prefixes tests/tools/prefixes.py
 	suite static/wire-layout tests/tools/wire_layout.py
+	suite static/runtimes tests/tools/runtimes.sh
 	suite static/doc-names tests/tools/doc_names.py
 	suite static/gates tests/tools/gates_test.py
 	suite static/format format

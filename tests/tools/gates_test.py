@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """gates_test.py: the gates of `make check` fail when they should: sizes.sh, circles.py, private_headers.sh,
-prefixes.py, stages.sh, wire_layout.py, doc_names.py. TAP."""
+prefixes.py, stages.sh, wire_layout.py, doc_names.py, runtimes.sh. TAP."""
 from __future__ import annotations
 
 import os
@@ -258,6 +258,28 @@ def test_doc_names_a_comment_that_points_outside_the_tree_fails(folder: str) -> 
     for text in ("design §9", "design\n * §4.1", "design, 6", "design, section 7", "recipe H"):
         write(folder, "loader/d.c", f"/* a rule ({text}) */\n")
         gate(1, "doc_names.py", *options, says="is not in the tree")
+
+
+def runtimes(folder: str, code: str, exceptions: str = "") -> tuple[str, str]:
+    write(folder, "probes/x.yaml", "# a runtime\nruntime: xrt\nlibraries: [libxrt.so*]\n")
+    write(folder, "bpf/b.h", "")
+    write(folder, "loader/a.c", code)
+    write(folder, "userspace/m.c", "/* as in\n * \"xrt\" */\nchar *s = \"xrt of something else\";\n")
+    write(folder, "tests/tools/runtimes.list", exceptions)
+    return "runtimes.sh", folder
+
+
+def test_runtimes_c_that_names_none_passes(folder: str) -> None:
+    gate(0, *runtimes(folder, "int a;\n"))
+
+
+def test_runtimes_a_name_in_c_fails(folder: str) -> None:
+    gate(1, *runtimes(folder, 'int a;\nbool b(void)\n{\n\treturn !strcmp(r, "xrt");\n}\n'), says="loader/a.c:4: names a runtime")
+
+
+def test_runtimes_an_exception_passes_and_one_that_is_not_needed_fails(folder: str) -> None:
+    gate(0, *runtimes(folder, 'char *a = "xrt";\n', "# files\nloader/a.c for a reason\n"))
+    gate(1, *runtimes(folder, "int a;\n", "loader/a.c for a reason\n"), says="loader/a.c names no runtime")
 
 
 def main() -> int:
