@@ -24,7 +24,7 @@
 #include "loader/reader/reader.h"
 #include "loader/probe/rows.h"
 #include "loader/kernel/vmlinux.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
@@ -41,7 +41,7 @@ struct loader {
 	struct counts *counts;
 	struct rates *rates;
 	struct reader *reader;
-	struct aside *aside;
+	struct helper *helper;
 	struct libraries *libraries;
 	struct open_calls *open_calls; /* created at the first loader_open_calls() */
 	struct cost *cost;
@@ -63,7 +63,7 @@ static void loader_end(struct loader *l, bool keep)
 		pins_clear(l->pins);
 	libraries_free(l->libraries);
 	reader_free(l->reader);
-	aside_free(l->aside);
+	helper_free(l->helper);
 	open_calls_free(l->open_calls);
 	attach_free(l->attach, keep);
 	cost_free(l->cost);
@@ -118,7 +118,7 @@ static int loader_helpers_new(struct loader *l, const struct loader_config *cfg)
 	int err = reader_new(&l->reader, cfg->probes, cfg->cache_dir);
 
 	if (!err)
-		err = aside_new(&l->aside, MAPPING_ASIDE_BYTES);
+		err = helper_new(&l->helper, MAPPING_HELPER_BYTES);
 	if (err)
 		log_error("loader: helper processes cannot be started: %s", strerror(-err));
 	return err;
@@ -167,7 +167,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 		.rows = l->rows,
 		.attach = l->attach,
 		.reader = l->reader,
-		.aside = l->aside,
+		.helper = l->helper,
 		.cost = l->cost,
 		.pins = l->pins,
 		.on_attach = loader_on_attached,
@@ -184,7 +184,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	l->rings[1] = (struct loader_ring){l->kernel.ring_call_fd, l->kernel.ring_call_bytes,
 					   "call", GP_LOSS_ring_call};
 	if (l->kernel.vmas)
-		aside_keep(l->aside, bpf_program__fd(l->kernel.vmas));
+		helper_keep(l->helper, bpf_program__fd(l->kernel.vmas));
 	if (!adopt)
 		l->kernel.meta->programs = l->kernel.programs;
 	predecessor_become(l->kernel.meta, &own);
@@ -204,9 +204,9 @@ void loader_hand_over(struct loader *l)
 		loader_end(l, true);
 }
 
-struct aside *loader_aside(struct loader *l)
+struct helper *loader_helper(struct loader *l)
 {
-	return l->aside;
+	return l->helper;
 }
 
 bool loader_reports_unwatched(const struct loader *l)

@@ -18,7 +18,7 @@
 #include "bpf/gp_abi.h"
 
 struct preload;
-struct aside;
+struct helper;
 struct loader;
 struct probe_table; /* loader/probe/probe_file.h */
 
@@ -86,7 +86,7 @@ void loader_preload_free(struct preload *a); /* NULL is allowed */
 int loader_open(struct loader **ret, const struct loader_config *cfg);
 /* Returns the helper process that inspects processes whose address space may be locked. It belongs
  * to the loader. */
-struct aside *loader_aside(struct loader *l);
+struct helper *loader_helper(struct loader *l);
 /* Returns true when unwatched processes are reported (loader_config.unwatched); false when that was
  * not requested or the kernel cannot. */
 bool loader_reports_unwatched(const struct loader *l);
@@ -139,7 +139,7 @@ void loader_gone(struct loader *l, pid_t pid, uint32_t slot);
 /* Scans the executable mappings of one process. A library that some row names and that is not
  * attached yet is read by a reader process, and attached by a later loader_poll(). Returns the
  * number of files that are new in this process (when not 0, scan again), or -errno: -ESRCH: it is
- * gone; -ETIMEDOUT: its address space is locked, see base/aside.h. Never waits for a file. Takes
+ * gone; -ETIMEDOUT: its address space is locked, see base/helper.h. Never waits for a file. Takes
  * 0.1 ms when nothing is new. */
 int loader_scan(struct loader *l, pid_t pid);
 /* Returns true when the last scan ran out of time: scan again at once. */

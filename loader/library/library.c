@@ -319,12 +319,12 @@ int libraries_scan(struct libraries *ls, pid_t pid)
 {
 	struct mapping_paths paths = {0};
 	struct gp_vma *vmas = NULL;
-	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &vmas), fresh;
+	int n = mapping_list_by_helper(ls->deps->helper, ls->deps->kernel->vmas, pid, &vmas), fresh;
 
 	if (n < 0)
 		return n;
 	if (libraries_many_new(ls, vmas, n) &&
-	    !mapping_paths_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &paths))
+	    !mapping_paths_by_helper(ls->deps->helper, ls->deps->kernel->vmas, pid, &paths))
 		ls->paths = &paths;
 	fresh = libraries_scan_mappings(ls, pid, vmas, n);
 	ls->paths = NULL;

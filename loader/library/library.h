@@ -21,7 +21,7 @@ struct library_deps { /* all borrowed */
 	struct rows *rows;
 	struct attach *attach;
 	struct reader *reader;
-	struct aside *aside;	 /* NULL: processes are inspected in this process */
+	struct helper *helper;	 /* NULL: processes are inspected in this process */
 	struct pins *pins;	 /* NULL: nothing outlives this process */
 	const struct cost *cost; /* NULL: everything is attached */
 	loader_attach_fn *on_attach;

@@ -94,7 +94,7 @@ int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char
 		snprintf(path, PATH_MAX, "%s", known);
 		return 0;
 	}
-	err = mapping_path_aside(ls->deps->aside, pid, vma, path, PATH_MAX);
+	err = mapping_path_by_helper(ls->deps->helper, pid, vma, path, PATH_MAX);
 	if (err == -ETIMEDOUT || err == -EBUSY)
 		ls->closed = err;
 	return err;

@@ -326,7 +326,8 @@ static void follow_candidate_find(struct libraries *ls, const struct candidate *
 	struct gp_vma *vmas = NULL;
 	const struct gp_vma *vma;
 	uint64_t offset;
-	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, candidate->pid, &vmas);
+	int n = mapping_list_by_helper(ls->deps->helper, ls->deps->kernel->vmas, candidate->pid,
+				       &vmas);
 
 	if (n == -ESRCH) {
 		follows_forget(ls->follows, candidate->pid);

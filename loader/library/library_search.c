@@ -67,7 +67,8 @@ static void library_search(struct libraries *ls, struct library *lib, pid_t pid,
 				 .memory = memory,
 				 .table = table};
 	struct gp_vma *vmas = NULL;
-	int n = mapping_list_aside(ls->deps->aside, ls->deps->kernel->vmas, pid, &vmas), at = 0;
+	int n = mapping_list_by_helper(ls->deps->helper, ls->deps->kernel->vmas, pid, &vmas),
+	    at = 0;
 
 	while (at < n && (vmas[at].dev != lib->dev || vmas[at].ino != lib->ino ||
 			  vmas[at].generation != lib->generation))

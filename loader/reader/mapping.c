@@ -17,12 +17,12 @@
 #include "loader/elf/elf_symbol.h"
 #include "loader/reader/mapping.h"
 #include "loader/loader.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 
 #define PATHS_NS 5000000ull /* time of one call for reading paths: enough for a thousand */
-#define VMAS_MAX (MAPPING_ASIDE_BYTES / sizeof(struct gp_vma))
+#define VMAS_MAX (MAPPING_HELPER_BYTES / sizeof(struct gp_vma))
 
 static int mapping_vmas_read(int fd, struct buffer *out)
 {
@@ -286,17 +286,17 @@ static ssize_t mapping_list_there(const void *arg, void *ret, size_t cap)
 	return (ssize_t)len;
 }
 
-int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
-		       struct gp_vma **ret)
+int mapping_list_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
+			   struct gp_vma **ret)
 {
-	struct ask ask = {.pid = pid, .program_fd = vmas ? ASIDE_KEPT_FD : -1};
+	struct ask ask = {.pid = pid, .program_fd = vmas ? HELPER_KEPT_FD : -1};
 	const void *answer;
 	struct gp_vma *list;
 	ssize_t len;
 
 	if (!a)
 		return mapping_list(vmas, pid, ret);
-	len = aside_call(a, mapping_list_there, &ask, sizeof(ask), &answer);
+	len = helper_call(a, mapping_list_there, &ask, sizeof(ask), &answer);
 	if (len < 0)
 		return (int)len;
 	list = malloc((size_t)len + 1);
@@ -315,7 +315,8 @@ static ssize_t mapping_path_there(const void *arg, void *ret, size_t cap)
 	return err ? err : (ssize_t)strlen(ret) + 1;
 }
 
-int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, char *path, size_t len)
+int mapping_path_by_helper(struct helper *a, pid_t pid, const struct gp_vma *vma, char *path,
+			   size_t len)
 {
 	struct ask ask = {.pid = pid, .vma = *vma};
 	const void *answer;
@@ -323,7 +324,7 @@ int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, cha
 
 	if (!a)
 		return mapping_path(pid, vma, path, len);
-	n = aside_call(a, mapping_path_there, &ask, sizeof(ask), &answer);
+	n = helper_call(a, mapping_path_there, &ask, sizeof(ask), &answer);
 	if (n < 0)
 		return (int)n;
 	snprintf(path, len, "%s", (const char *)answer);
@@ -354,12 +355,12 @@ static ssize_t mapping_paths_there(const void *arg, void *ret, size_t cap)
 	return n < 0 ? n : (ssize_t)len;
 }
 
-int mapping_paths_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
-			struct mapping_paths *ret)
+int mapping_paths_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
+			    struct mapping_paths *ret)
 {
-	struct ask ask = {.pid = pid, .program_fd = vmas ? ASIDE_KEPT_FD : -1};
+	struct ask ask = {.pid = pid, .program_fd = vmas ? HELPER_KEPT_FD : -1};
 	const void *answer;
-	ssize_t len = a ? aside_call(a, mapping_paths_there, &ask, sizeof(ask), &answer) : -ENOSYS;
+	ssize_t len = a ? helper_call(a, mapping_paths_there, &ask, sizeof(ask), &answer) : -ENOSYS;
 
 	*ret = (struct mapping_paths){0};
 	if (len < 0)

@@ -12,11 +12,11 @@
 
 #include "bpf/gp_private.h"
 
-struct aside;
+struct helper;
 struct bpf_program;
 
 /* Size of an answer from the helper process: 65536 mappings (default vm.max_map_count: 65530). */
-#define MAPPING_ASIDE_BYTES (65536 * sizeof(struct gp_vma))
+#define MAPPING_HELPER_BYTES (65536 * sizeof(struct gp_vma))
 
 /* Lists the mappings of a process by address: from the kernel (vmas) or, where that is NULL, from
  * /proc/PID/maps, whose numbers an overlay file system may have changed. Returns the number (*ret
@@ -53,20 +53,20 @@ static inline bool mapping_same_file(const struct gp_vma *a, const struct gp_vma
 /* mapping_list() and mapping_path() through a helper process, for processes that may hold their
  * address space locked. a keeps the descriptor of vmas; NULL: no helper process. -ETIMEDOUT:
  * locked. */
-int mapping_list_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
-		       struct gp_vma **ret);
-int mapping_path_aside(struct aside *a, pid_t pid, const struct gp_vma *vma, char *path,
-		       size_t len);
+int mapping_list_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
+			   struct gp_vma **ret);
+int mapping_path_by_helper(struct helper *a, pid_t pid, const struct gp_vma *vma, char *path,
+			   size_t len);
 
 /* The paths of all files that a process maps, from one call of the helper process. */
 struct mapping_paths {
 	char *data; /* by address: start of a mapping (uint64_t), path of its file, 0 */
 	size_t len, at;
 };
-/* Reads paths for at most 5 ms, each as mapping_path_aside() would. Returns 0 or -errno; the caller
- * frees ret->data. */
-int mapping_paths_aside(struct aside *a, const struct bpf_program *vmas, pid_t pid,
-			struct mapping_paths *ret);
+/* Reads paths for at most 5 ms, each as mapping_path_by_helper() would. Returns 0 or -errno; the
+ * caller frees ret->data. */
+int mapping_paths_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
+			    struct mapping_paths *ret);
 /* Returns the path of the file whose first mapping begins at start; NULL: not read. Ask in rising
  * order: each step back reads from the beginning. */
 const char *mapping_paths_get(struct mapping_paths *p, uint64_t start);

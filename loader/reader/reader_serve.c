@@ -21,7 +21,7 @@
 
 #include "loader/reader/mapping.h"
 #include "loader/reader/reader_private.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/confine.h"
 #include "userspace/base/proc_file.h"
 
@@ -264,8 +264,8 @@ static int serve_settle(int *fd)
 #if !defined(__SANITIZE_ADDRESS__) /* which reserves more memory */
 	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_BYTES, MEMORY_BYTES});
 #endif
-	return aside_settle("gp-bpf-reader", fd, -1,
-			    CONFINE_CAP(CAP_SETUID) | CONFINE_CAP(CAP_SETGID));
+	return helper_settle("gp-bpf-reader", fd, -1,
+			     CONFINE_CAP(CAP_SETUID) | CONFINE_CAP(CAP_SETGID));
 }
 
 void reader_serve(int fd, const struct probe_table *probes, const char *cache_dir)

@@ -15,7 +15,7 @@
 
 struct seen { /* what the facts said last */
 	struct buffer text;
-	uint64_t count[FACT_TYPES], evaluations, gaps, aside;
+	uint64_t count[FACT_TYPES], evaluations, gaps, helper;
 	struct fact_step step;
 	struct fact_checkpoint checkpoint;
 	struct checkpoint_match match; /* of the last that was recognised */
@@ -122,7 +122,7 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"loss_facts", s->count[FACT_LOSS]},
 		{"evaluations", s->evaluations},
 		{"gaps", s->gaps},
-		{"ranges_aside", s->aside},
+		{"ranges_aside", s->helper},
 		{"evaluation_time", s->range.end_ns - s->range.start_ns},
 		{"checkpoint_facts", s->count[FACT_CHECKPOINT]},
 		{"checkpoint_step", s->checkpoint.step},

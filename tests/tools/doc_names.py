@@ -5,7 +5,7 @@
 Checked are, in backquotes: paths (braces and * allowed), functions `name()`, `struct name`, `enum name` and names in
 capitals; a function that is followed by a path in parentheses has to be in that file; links to files of the tree, and to
 headings of documents. In comments of bpf/, loader/ and userspace/: *.c and *.h, also without their first folders
-(base/aside.h), folder/file without them (time/ledger), and "design" or "recipe" with a number, which point outside the tree.
+(base/helper.h), folder/file without them (time/ledger), and "design" or "recipe" with a number, which point outside the tree.
 """
 from __future__ import annotations
 

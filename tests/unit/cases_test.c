@@ -107,7 +107,7 @@ static void see(void *ctx, const struct fact *f)
 			s->match = *s->checkpoint.match;
 		snprintf(s->file, sizeof(s->file), "%s", f->checkpoint->file);
 	}
-	s->aside += f->type == FACT_RANGE && f->range->async;
+	s->helper += f->type == FACT_RANGE && f->range->async;
 	if (f->type == FACT_RANGE && !strcmp(f->range->name, "evaluation")) {
 		s->evaluations++;
 		s->range = *f->range;

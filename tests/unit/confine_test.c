@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/confine.h"
 
 /* In the child: a line on standard error, and the test fails. */
@@ -208,14 +208,14 @@ static void asides(void)
 	const uint64_t never = CONFINE_CAP(CAP_BPF) | CONFINE_CAP(CAP_KILL) |
 			       CONFINE_CAP(CAP_SYS_ADMIN);
 	const void *answer;
-	struct aside *a;
+	struct helper *a;
 
-	aside_confine(true);
-	need(!aside_new(&a, 64), "aside_new");
-	need(aside_call(a, look, "", 1, &answer) == 16, "aside_call");
+	helper_confine(true);
+	need(!helper_new(&a, 64), "aside_new");
+	need(helper_call(a, look, "", 1, &answer) == 16, "aside_call");
 	need(!(((const uint64_t *)answer)[0] & never), "capabilities of who reads");
 	need(((const uint64_t *)answer)[1] == EPERM, "a socket of who reads");
-	aside_free(a);
+	helper_free(a);
 }
 
 static void test_who_reads_for_us(void **state)
@@ -229,7 +229,7 @@ static void filters_refused(void)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
 	const void *answer;
-	struct aside *a;
+	struct helper *a;
 
 	need(f && !seccomp_rule_add(f, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(seccomp), 0) &&
 		     !seccomp_rule_add(f, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(prctl), 1,
@@ -238,10 +238,10 @@ static void filters_refused(void)
 	     "a filter that refuses filters");
 	seccomp_release(f);
 	need(confine_calls(CONFINE_MACHINE) < 0, "confine_calls");
-	aside_confine(false);
-	need(!aside_new(&a, 64), "aside_new");
-	need(aside_call(a, look, "", 1, &answer) == 16, "aside_call");
-	aside_free(a);
+	helper_confine(false);
+	need(!helper_new(&a, 64), "aside_new");
+	need(helper_call(a, look, "", 1, &answer) == 16, "aside_call");
+	helper_free(a);
 }
 
 static void test_filters_are_refused(void **state)

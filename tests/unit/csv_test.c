@@ -226,7 +226,7 @@ static void a_successor_goes_on(void **state)
 /* Of a gp-bpf with fewer columns: set aside, and what is in it is not told again. */
 static void another_version(void **state)
 {
-	char path[128], aside[160];
+	char path[128], helper[160];
 	struct test t;
 	FILE *f;
 
@@ -234,7 +234,7 @@ static void another_version(void **state)
 	begin(&t);
 	assert_int_equal(export_set_close(t.set), 0);
 	snprintf(path, sizeof(path), "%s/steps.csv", t.dir);
-	snprintf(aside, sizeof(aside), "%s.1", path);
+	snprintf(helper, sizeof(helper), "%s.1", path);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fprintf(f, "seq,time,mono_ns,job,rank,pid,loop,step\n2,,0,,,1,1,2\n");
@@ -253,7 +253,7 @@ static void another_version(void **state)
 			 0);
 	assert_int_equal(strtol(strchr(text_of(&t, "steps.csv"), '\n') + 1, NULL, 10), 3);
 	assert_non_null(strstr(text_of(&t, "steps.csv.1"), "\n2,,0,,,1,1,2\n"));
-	assert_int_equal(unlink(aside), 0);
+	assert_int_equal(unlink(helper), 0);
 	end(&t);
 }
 

@@ -15,7 +15,7 @@
 
 #include "loader/loader.h"
 #include "loader/probe/probe_file.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/watch/discover.c"
@@ -30,13 +30,13 @@
 #define MANY	20000 /* mappings */
 
 static char root[] = "/tmp/gp-discover-XXXXXX";
-static struct aside *aside;
+static struct helper *helper;
 static bool watched[PIDS], told;
 
-struct aside *loader_aside(struct loader *l)
+struct helper *loader_helper(struct loader *l)
 {
 	(void)l;
-	return aside;
+	return helper;
 }
 
 bool loader_reports_unwatched(const struct loader *l)
@@ -165,7 +165,7 @@ static struct discover *begun(bool tells, const char *deny)
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/proc", root);
 	mkdir(path, 0755);
-	assert_int_equal(aside_new(&aside, 1 << 16), 0);
+	assert_int_equal(helper_new(&helper, 1 << 16), 0);
 	assert_int_equal(discover_new(&d, &cfg), 0);
 	if (deny) {
 		assert_int_equal(filter_new(&f, NULL, 0, denies, 1), 0);
@@ -179,7 +179,7 @@ static void over(struct discover *d)
 	char command[128];
 
 	discover_free(d);
-	aside_free(aside);
+	helper_free(helper);
 	snprintf(command, sizeof(command), "rm -r '%s'", root);
 	assert_int_equal(system(command), 0);
 }
@@ -257,7 +257,7 @@ static void a_question_is_answered_as_far_as_its_time_goes(void **state)
 		maps_many(pids[i]);
 	}
 	for (; at < MAPS_BATCH; at += n, questions++) {
-		n = maps_scan(aside, names, root, pids + at, MAPS_BATCH - at, answer);
+		n = maps_scan(helper, names, root, pids + at, MAPS_BATCH - at, answer);
 		assert_in_range(n, 1, MAPS_BATCH - at);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(answer[i], MAPS_OURS);

@@ -16,11 +16,11 @@
 
 #include "bpf/gp_abi.h"
 #include "loader/reader/mapping.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 
 #define FILES 40
 
-static struct aside *aside;
+static struct helper *helper;
 
 static int setup(void **state)
 {
@@ -39,13 +39,13 @@ static int setup(void **state)
 		close(fd);
 		unlink(name); /* what is told of it is its name without " (deleted)" */
 	}
-	return aside_new(&aside, MAPPING_ASIDE_BYTES);
+	return helper_new(&helper, MAPPING_HELPER_BYTES);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	aside_free(aside);
+	helper_free(helper);
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static void test_paths(void **state)
 
 	(void)state;
 	assert_true(n > FILES);
-	assert_int_equal(mapping_paths_aside(aside, NULL, getpid(), &paths), 0);
+	assert_int_equal(mapping_paths_by_helper(helper, NULL, getpid(), &paths), 0);
 	for (int i = 0; i < n; i++) {
 		const char *got = mapping_paths_get(&paths, vmas[i].start);
 
@@ -91,8 +91,8 @@ static void test_nobody(void **state)
 	struct mapping_paths paths;
 
 	(void)state;
-	assert_int_equal(mapping_paths_aside(NULL, NULL, getpid(), &paths), -ENOSYS);
-	assert_int_equal(mapping_paths_aside(aside, NULL, INT_MAX, &paths), -ESRCH);
+	assert_int_equal(mapping_paths_by_helper(NULL, NULL, getpid(), &paths), -ENOSYS);
+	assert_int_equal(mapping_paths_by_helper(helper, NULL, INT_MAX, &paths), -ESRCH);
 	assert_null(paths.data);
 	assert_null(mapping_paths_get(&paths, 0));
 }

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/identity/place.h"
 #include "userspace/kubernetes/pods.h"
 
@@ -451,25 +451,25 @@ static void test_units(void **state)
 }
 
 /* What is read aside is what is read here; and a process without cgroups is one. */
-static void test_aside(void **state)
+static void test_helper(void **state)
 {
 	struct place_facts here, there;
-	struct aside *a;
+	struct helper *a;
 
 	(void)state;
 	PUT_TEXT("environ", "RANK=1\0SLURM_JOB_ID=5");
 	PUT_TEXT("status", "Name:\tx\nTgid:\t5\n");
-	assert_int_equal(aside_new(&a, sizeof(there)), 0);
+	assert_int_equal(helper_new(&a, sizeof(there)), 0);
 	assert_int_equal(place_read_facts(root, 5, &here), 0);
-	assert_int_equal(place_read_facts_aside(a, root, 5, &there), 0);
+	assert_int_equal(place_read_facts_by_helper(a, root, 5, &there), 0);
 	assert_memory_equal(&here, &there, sizeof(here));
 	assert_true(here.cgroup.shared);
 	PUT_TEXT("cgroup", "0::/kubepods/pod" UID "/" ID "\n");
 	assert_int_equal(place_read_facts(root, 5, &here), 0);
-	assert_int_equal(place_read_facts_aside(a, root, 5, &there), 0);
+	assert_int_equal(place_read_facts_by_helper(a, root, 5, &there), 0);
 	assert_memory_equal(&here, &there, sizeof(here));
 	assert_string_equal(there.cgroup.pod_uid, UID);
-	aside_free(a);
+	helper_free(a);
 	/* Ourselves, where we run: nothing that we do not share with ourselves. */
 	assert_int_equal(place_read_facts("", getpid(), &here), 0);
 	assert_int_equal(here.own, *here.cgroup.container_id || *here.cgroup.service);
@@ -509,7 +509,7 @@ int main(void)
 		TEST(test_pod),
 		TEST(test_pod_of_a_set),
 		TEST(test_units),
-		TEST(test_aside),
+		TEST(test_helper),
 		TEST(test_secret),
 	};
 

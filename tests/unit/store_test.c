@@ -173,7 +173,7 @@ static void test_links(void **state)
 /* Some garbage in it: kept aside, said, and never a crash. Each time under a name of its own. */
 static void test_damaged(void **state)
 {
-	char aside[160], garbage[4096];
+	char helper[160], garbage[4096];
 	struct store *st;
 
 	(void)state;
@@ -188,8 +188,8 @@ static void test_damaged(void **state)
 		st = opened(STORE_WRITE);
 		assert_int_equal(number(st, "SELECT count(*) FROM jobs"), 0);
 		store_close(st);
-		snprintf(aside, sizeof(aside), "%s.damaged-%d", path, n);
-		assert_int_equal(access(aside, F_OK), 0);
+		snprintf(helper, sizeof(helper), "%s.damaged-%d", path, n);
+		assert_int_equal(access(helper, F_OK), 0);
 	}
 }
 

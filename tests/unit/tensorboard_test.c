@@ -288,8 +288,8 @@ static void test_folder_taken(void **state)
 	uint64_t records;
 
 	(void)state;
-	for (int aside = 0; aside < 2; aside++) {
-		assert_int_equal(tb_board_open(&b, in_root("board"), aside), 0);
+	for (int helper = 0; helper < 2; helper++) {
+		assert_int_equal(tb_board_open(&b, in_root("board"), helper), 0);
 		put(b, "run", 1);
 		tb_board_flush(b);
 		assert_int_equal(nftw(in_root("board"), removed, 4, FTW_DEPTH | FTW_PHYS), 0);

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/log.h"
 
 #define ANSWER_MS     5000
@@ -388,7 +388,7 @@ static ssize_t path_answers_there(const void *arg, void *ret, size_t cap)
 
 int path_answers(const char *path)
 {
-	return (int)aside_once(path_answers_there, &path, sizeof(path), NULL, 0, ANSWER_MS) ==
+	return (int)helper_once(path_answers_there, &path, sizeof(path), NULL, 0, ANSWER_MS) ==
 			       -ETIMEDOUT
 		       ? -ETIMEDOUT
 		       : 0;

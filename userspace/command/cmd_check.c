@@ -77,7 +77,7 @@ static void cmd_check_host_lockdown(struct check *c)
 
 static void cmd_check_host_gvisor(struct check *c)
 {
-	struct aside *aside = c->loader ? loader_aside(c->loader) : NULL;
+	struct helper *helper = c->loader ? loader_helper(c->loader) : NULL;
 	const struct dirent *e;
 	char path[PATH_MAX];
 	DIR *dir;
@@ -86,7 +86,7 @@ static void cmd_check_host_gvisor(struct check *c)
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)))
 		if (proc_number(e->d_name) > 0)
-			c->host.gvisor += process_gvisor_sandbox(aside, c->root,
+			c->host.gvisor += process_gvisor_sandbox(helper, c->root,
 								 proc_number(e->d_name));
 	if (dir)
 		closedir(dir);
@@ -184,7 +184,7 @@ static void check_pid(struct check *c, const char *text)
 
 	if (option_number(text, 1, INT32_MAX, &pid))
 		return; /* settings_check() has logged the reason */
-	err = process_read_aside(loader_aside(c->loader), c->root, (pid_t)pid, &p);
+	err = process_read_by_helper(loader_helper(c->loader), c->root, (pid_t)pid, &p);
 	snprintf(name, sizeof(name), err ? "process %d" : "process %d (%s)", (int)pid, p.command);
 	if (!err && process_permitted(c->root, (pid_t)pid)) {
 		check_fail(c, EXIT_LACKING);

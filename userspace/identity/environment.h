@@ -26,7 +26,7 @@ struct environment {
 };
 
 /* Returns 0; -ESRCH; -EACCES: we may not read it. *ret is filled in any case, as far as it was
- * read. Blocks while the mmap lock of the process is held (base/aside.h). */
+ * read. Blocks while the mmap lock of the process is held (base/helper.h). */
 int environment_read(const char *root, pid_t pid, struct environment *ret);
 
 #endif

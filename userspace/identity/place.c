@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 #include "userspace/kubernetes/pods.h"
@@ -74,7 +74,8 @@ static ssize_t place_read_facts_there(const void *arg, void *ret, size_t cap)
 	return err ? err : (ssize_t)sizeof(struct place_facts);
 }
 
-int place_read_facts_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret)
+int place_read_facts_by_helper(struct helper *a, const char *root, pid_t pid,
+			       struct place_facts *ret)
 {
 	struct ask ask = {root, pid};
 	const void *answer;
@@ -82,7 +83,7 @@ int place_read_facts_aside(struct aside *a, const char *root, pid_t pid, struct 
 
 	if (!a)
 		return place_read_facts(root, pid, ret);
-	n = aside_call(a, place_read_facts_there, &ask, sizeof(ask), &answer);
+	n = helper_call(a, place_read_facts_there, &ask, sizeof(ask), &answer);
 	if (n < 0)
 		return (int)n;
 	memcpy(ret, answer, sizeof(*ret));

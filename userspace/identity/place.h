@@ -13,7 +13,7 @@
 #include "bpf/gp_abi.h"
 #include "userspace/identity/environment.h"
 
-struct aside;
+struct helper;
 struct pods;
 
 /* Facts from a cgroup path; "": not given. */
@@ -43,8 +43,9 @@ struct place_facts {
 /* Returns 0 or -ESRCH. Fields that may not be read, or cannot be parsed, stay unknown. */
 int place_read_facts(const char *root, pid_t pid, struct place_facts *ret);
 /* The same through a helper process, because the mmap lock of the process may be held, as in
- * process_read_aside(): -ETIMEDOUT, -EBUSY. a NULL: read in this process. */
-int place_read_facts_aside(struct aside *a, const char *root, pid_t pid, struct place_facts *ret);
+ * process_read_by_helper(): -ETIMEDOUT, -EBUSY. a NULL: read in this process. */
+int place_read_facts_by_helper(struct helper *a, const char *root, pid_t pid,
+			       struct place_facts *ret);
 /* Derives the location and the job from the facts. job: the name given by the user, or NULL. pods:
  * NULL if there is no Kubernetes; used on the caller's thread only. Fills all of *ret. Returns 0,
  * or -EAGAIN: incomplete, because the pod's data has not arrived. */

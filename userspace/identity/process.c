@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
@@ -122,7 +122,7 @@ static ssize_t process_read_there(const void *arg, void *ret, size_t cap)
 	return err ? err : (ssize_t)sizeof(struct gp_process);
 }
 
-int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_process *ret)
+int process_read_by_helper(struct helper *a, const char *root, pid_t pid, struct gp_process *ret)
 {
 	struct ask ask = {root, pid};
 	const void *answer;
@@ -130,7 +130,7 @@ int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_p
 
 	if (!a)
 		return process_read(root, pid, ret);
-	n = aside_call(a, process_read_there, &ask, sizeof(ask), &answer);
+	n = helper_call(a, process_read_there, &ask, sizeof(ask), &answer);
 	if (n < 0)
 		return (int)n;
 	memcpy(ret, answer, sizeof(*ret));
@@ -170,11 +170,11 @@ bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p)
 	return process_is_runsc(root, pid);
 }
 
-bool process_gvisor_sandbox(struct aside *a, const char *root, pid_t pid)
+bool process_gvisor_sandbox(struct helper *a, const char *root, pid_t pid)
 {
 	struct gp_process p;
 
-	if (!process_is_runsc(root, pid) || process_read_aside(a, root, pid, &p))
+	if (!process_is_runsc(root, pid) || process_read_by_helper(a, root, pid, &p))
 		return false;
 	/* Processes of a container are forks of its sandbox, and have its command line. */
 	return process_named_so(&p, "runsc-sandbox") && !process_is_runsc(root, (pid_t)p.parent);

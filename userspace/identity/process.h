@@ -10,7 +10,7 @@
 
 #include "bpf/gp_abi.h"
 
-struct aside;
+struct helper;
 
 /* Fills *ret (flags left 0) for a live process. root: "", or the folder that contains proc
  * (--root). Returns 0; -ESRCH: no such process; -EACCES: we may not read it (if only its
@@ -19,9 +19,9 @@ struct aside;
  * TORCHELASTIC_RUN_ID names the job. Unknown fields are -1 and "". */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
 /* The same through a helper process, because reading the command line or environment blocks while
- * the mmap lock of the process is held: -ETIMEDOUT (base/aside.h). root must be the same as when a
+ * the mmap lock of the process is held: -ETIMEDOUT (base/helper.h). root must be the same as when a
  * was made. a NULL: read in this process. */
-int process_read_aside(struct aside *a, const char *root, pid_t pid, struct gp_process *ret);
+int process_read_by_helper(struct helper *a, const char *root, pid_t pid, struct gp_process *ret);
 /* Reads only start, parent and name, for which no lock is needed. */
 int process_read_stat(const char *root, pid_t pid, struct gp_process *ret);
 /* Whether we may read what the process maps: 0, or -EPERM after one line that names the missing
@@ -34,8 +34,8 @@ int process_permitted(const char *root, pid_t pid);
 bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p);
 #define PROCESS_GVISOR "runs under gVisor (runsc), which hides its libraries: nothing is attached"
 /* Whether the process is a gVisor sandbox: one for each pod or container. a: as in
- * process_read_aside(). */
-bool process_gvisor_sandbox(struct aside *a, const char *root, pid_t pid);
+ * process_read_by_helper(). */
+bool process_gvisor_sandbox(struct helper *a, const char *root, pid_t pid);
 
 /* Start on CLOCK_BOOTTIME from /proc/PID/stat, field 22 (in 10 ms ticks). 0: no such process. */
 uint64_t process_start_ns(const char *root, pid_t pid);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 #include "userspace/base/table.h"
@@ -395,8 +395,8 @@ void page_drop(struct page *p)
 		return;
 	store_writer_close(p->store);
 	if (p->made)
-		aside_once(page_remove_there, &p->file, sizeof(p->file), NULL, 0,
-			   FILE_WRITER_OPEN_MS);
+		helper_once(page_remove_there, &p->file, sizeof(p->file), NULL, 0,
+			    FILE_WRITER_OPEN_MS);
 	for (uint32_t i = 0; i < p->nlines; i++)
 		free(p->lines[i].curve);
 	table_free(p->seen, NULL);

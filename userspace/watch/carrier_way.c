@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/store/carry_file.h"
@@ -17,8 +17,8 @@
 #define READ_EACH_NS 500000000ull /* then one in this time, for all jobs together */
 
 struct way {
-	const char *dir;     /* known before the helper process is started, which uses it */
-	struct aside *aside; /* NULL: a ConfigMap is used */
+	const char *dir;       /* known before the helper process is started, which uses it */
+	struct helper *helper; /* NULL: a ConfigMap is used */
 	struct carry_map *map;
 	bool asked;
 	uint64_t reads_ns; /* from then on a burst of READS is allowed again */
@@ -33,7 +33,7 @@ struct ask {
 		struct carry carry;
 	};
 };
-_Static_assert(sizeof(struct ask) <= ASIDE_ARG_MAX, "what is written fits");
+_Static_assert(sizeof(struct ask) <= HELPER_ARG_MAX, "what is written fits");
 
 static ssize_t way_read_there(const void *arg, void *ret, size_t cap)
 {
@@ -103,8 +103,8 @@ int way_new(struct way **ret, const struct options *o)
 		return -ENOMEM;
 	w->dir = o->carry;
 	err = namespace ? way_map_new(w, o, namespace)
-			: aside_new(&w->aside, sizeof(struct carry) + CARRY_MAX);
-	if (!err && (w->map || w->aside))
+			: helper_new(&w->helper, sizeof(struct carry) + CARRY_MAX);
+	if (!err && (w->map || w->helper))
 		*ret = w;
 	else
 		way_free(w);
@@ -115,9 +115,9 @@ void way_free(struct way *w)
 {
 	if (!w)
 		return;
-	if (w->aside && w->asked)
-		aside_drop(w->aside);
-	aside_free(w->aside);
+	if (w->helper && w->asked)
+		helper_drop(w->helper);
+	helper_free(w->helper);
 	carry_map_free(w->map);
 	free(w);
 }
@@ -149,7 +149,7 @@ int way_read(struct way *w, const struct carry_map_job *job)
 	if (w->map)
 		return way_asked(w, carry_map_read(w->map, job));
 	carry_file_name(a.name, job->job, job->uid);
-	return way_asked(w, aside_ask(w->aside, way_read_there, &a, sizeof(a)));
+	return way_asked(w, helper_ask(w->helper, way_read_there, &a, sizeof(a)));
 }
 
 int way_write(struct way *w, const struct carry_map_job *job, const struct carry *c)
@@ -159,13 +159,13 @@ int way_write(struct way *w, const struct carry_map_job *job, const struct carry
 	if (w->map)
 		return way_asked(w, carry_map_write(w->map, job, c));
 	a.carry = *c;
-	return way_asked(w, aside_ask(w->aside, way_write_there, &a, sizeof(a)));
+	return way_asked(w, helper_ask(w->helper, way_write_there, &a, sizeof(a)));
 }
 
 ssize_t way_answer(struct way *w, int wait_ms, const void **ret)
 {
 	ssize_t n = w->map ? carry_map_answer(w->map, wait_ms, ret)
-			   : aside_answer(w->aside, wait_ms, ret);
+			   : helper_answer(w->helper, wait_ms, ret);
 
 	w->asked = n == -EAGAIN;
 	return n;
@@ -177,7 +177,7 @@ void way_drop(struct way *w)
 	if (w->map)
 		carry_map_drop(w->map);
 	else
-		aside_drop(w->aside);
+		helper_drop(w->helper);
 }
 
 uint64_t way_pause_ns(const struct way *w, unsigned failures)

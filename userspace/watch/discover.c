@@ -12,7 +12,7 @@
 #include "bpf/gp_abi.h"
 #include "loader/loader.h"
 #include "loader/probe/probe_file.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
@@ -109,7 +109,8 @@ static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 static int discover_know_namespace(struct discover *d, pid_t pid, struct known *k)
 {
 	struct place_facts facts;
-	int err = place_read_facts_aside(loader_aside(d->cfg.loader), d->cfg.root, pid, &facts);
+	int err = place_read_facts_by_helper(loader_helper(d->cfg.loader), d->cfg.root, pid,
+					     &facts);
 
 	if (err == -ETIMEDOUT || err == -EBUSY)
 		return -EAGAIN;
@@ -128,7 +129,7 @@ static int discover_know_namespace(struct discover *d, pid_t pid, struct known *
 static int discover_read_facts(struct discover *d, pid_t pid, struct known *k)
 {
 	const char *root = d->cfg.root;
-	int err = process_read_aside(loader_aside(d->cfg.loader), root, pid, &k->process);
+	int err = process_read_by_helper(loader_helper(d->cfg.loader), root, pid, &k->process);
 	uint32_t uid;
 
 	if (err == -ETIMEDOUT || err == -EBUSY)
@@ -345,7 +346,7 @@ static void discover_found(struct discover *d, pid_t pid)
 /* CPU time used so far by this thread and its helper process. */
 static uint64_t discover_spent_ns(const struct discover *d)
 {
-	return clock_thread_ns() + aside_cpu_ns(loader_aside(d->cfg.loader));
+	return clock_thread_ns() + helper_cpu_ns(loader_helper(d->cfg.loader));
 }
 
 /* ---- reported processes ---------------------------------------------------------------------- */
@@ -413,7 +414,7 @@ static void discover_due_scan(struct discover *d, struct due *list, size_t n, ui
 	for (size_t i = 0; i < n; i++)
 		pids[i] = list[i].pid;
 	if (n)
-		asked = maps_scan(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
+		asked = maps_scan(loader_helper(d->cfg.loader), d->names, d->cfg.root, pids, n,
 				  answer);
 	for (size_t i = 0; i < n; i++) {
 		if (asked && i >= asked)
@@ -555,7 +556,7 @@ static void discover_sweep_turn(struct discover *d, uint64_t now_ns)
 		pids[n++] = d->all[d->at];
 	}
 	if (n)
-		asked = maps_scan(loader_aside(d->cfg.loader), d->names, d->cfg.root, pids, n,
+		asked = maps_scan(loader_helper(d->cfg.loader), d->names, d->cfg.root, pids, n,
 				  answer);
 	if (asked && asked < n)
 		d->at = place[asked];
@@ -595,7 +596,7 @@ static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 	for (int n = 0; d->gvisor && n < GVISOR_TURN && (e = readdir(d->gvisor)); n++) {
 		if (proc_number(e->d_name) > 0)
 			d->gvisor_count += process_gvisor_sandbox(
-				loader_aside(d->cfg.loader), d->cfg.root, proc_number(e->d_name));
+				loader_helper(d->cfg.loader), d->cfg.root, proc_number(e->d_name));
 		if (clock_mono_ns() >= until_ns) /* reading a locked process takes long */
 			break;
 	}

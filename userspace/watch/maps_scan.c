@@ -11,7 +11,7 @@
 
 #include "loader/loader.h"
 #include "loader/probe/probe_file.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
 
@@ -109,7 +109,7 @@ struct ask {
 	uint32_t n;
 	pid_t pid[MAPS_BATCH];
 };
-_Static_assert(sizeof(struct ask) <= ASIDE_ARG_MAX, "one question");
+_Static_assert(sizeof(struct ask) <= HELPER_ARG_MAX, "one question");
 
 static ssize_t maps_there(const void *arg, void *ret, size_t cap)
 {
@@ -126,7 +126,7 @@ static ssize_t maps_there(const void *arg, void *ret, size_t cap)
 }
 
 /* Returns how many of them have an answer, or -errno. */
-static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, size_t n,
+static ssize_t maps_ask(struct helper *a, struct ask *ask, const pid_t *pids, size_t n,
 			enum maps_answer *ret)
 {
 	const unsigned char *answer;
@@ -135,7 +135,7 @@ static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, siz
 
 	ask->n = (uint32_t)n;
 	memcpy(ask->pid, pids, n * sizeof(*pids));
-	got = aside_call(a, maps_there, ask, sizeof(*ask), &at);
+	got = helper_call(a, maps_there, ask, sizeof(*ask), &at);
 	answer = at;
 	for (ssize_t i = 0; i < got; i++)
 		ret[i] = answer[i] == MAPS_OURS ? MAPS_OURS : MAPS_OTHER;
@@ -144,7 +144,7 @@ static ssize_t maps_ask(struct aside *a, struct ask *ask, const pid_t *pids, siz
 
 /* If the helper process does not answer for a batch, processes are read one by one; the one that
  * blocks is left for later. */
-size_t maps_scan(struct aside *a, const struct probe_names *names, const char *root,
+size_t maps_scan(struct helper *a, const struct probe_names *names, const char *root,
 		 const pid_t *pids, size_t n, enum maps_answer *ret)
 {
 	struct ask ask = {.names = names, .root = root};

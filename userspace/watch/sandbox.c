@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "loader/loader.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/confine.h"
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
@@ -200,6 +200,6 @@ int sandbox_enter(const struct options *o)
 	if (err)
 		log_warn(
 			"sandbox: system calls stay as they are: this kernel has no seccomp filters, or refuses them");
-	aside_confine(!err);
+	helper_confine(!err);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
@@ -34,8 +34,8 @@ struct found {
 struct select {
 	const struct options *o;
 	const char *root;
-	struct aside *aside; /* NULL: command lines are not needed */
-	struct pods *pods;   /* NULL: pods are not needed */
+	struct helper *helper; /* NULL: command lines are not needed */
+	struct pods *pods;     /* NULL: pods are not needed */
 	struct pod *pod;
 	struct found *all;
 	uint32_t count, cap;
@@ -47,7 +47,7 @@ struct select {
 static bool select_by_name(struct select *s, pid_t pid, const struct proc_stat *st)
 {
 	struct gp_process p;
-	bool whole = s->o->names.count && !process_read_aside(s->aside, s->root, pid, &p);
+	bool whole = s->o->names.count && !process_read_by_helper(s->helper, s->root, pid, &p);
 
 	for (int i = 0; i < s->o->names.count; i++) {
 		const char *glob = s->o->names.item[i];
@@ -310,7 +310,7 @@ int select_processes(struct options *o)
 		return -ENOMEM;
 	s->o = o;
 	s->root = o->root ? o->root : "";
-	err = o->names.count ? aside_new(&s->aside, sizeof(struct gp_process)) : 0;
+	err = o->names.count ? helper_new(&s->helper, sizeof(struct gp_process)) : 0;
 	if (!err && o->pods.count)
 		err = select_open_pods(s);
 	if (!err)
@@ -319,7 +319,7 @@ int select_processes(struct options *o)
 		select_without_own(s);
 		err = select_take(s, o);
 	}
-	aside_free(s->aside);
+	helper_free(s->helper);
 	pods_close(s->pods);
 	free(s->pod);
 	free(s->all);

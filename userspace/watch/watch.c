@@ -639,7 +639,7 @@ static int watch_open_places(struct watch *w)
 {
 	const struct options *o = w->options;
 	struct places_config cfg = {
-		.aside = loader_aside(w->loader),
+		.helper = loader_helper(w->loader),
 		.root = o->root ? o->root : "",
 		.job = o->job,
 		.fn = watch_placed,

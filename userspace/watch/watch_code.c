@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/identity/program_name.h"
 #include "userspace/identity/program_object.h"
@@ -38,7 +38,7 @@ struct codes {
 	struct loader *loader;
 	struct journal *journal;
 	const struct probe_table *probes;
-	struct aside *aside;
+	struct helper *helper;
 	struct {
 		uint32_t probe;
 		enum row_kind kind;
@@ -70,7 +70,7 @@ int codes_new(struct codes **ret, struct loader *l, const struct probe_table *pr
 	      struct journal *j)
 {
 	struct codes *cs = calloc(1, sizeof(*cs));
-	int err = cs ? aside_new(&cs->aside, sizeof(struct program_name)) : -ENOMEM;
+	int err = cs ? helper_new(&cs->helper, sizeof(struct program_name)) : -ENOMEM;
 
 	if (err) {
 		free(cs);
@@ -94,8 +94,8 @@ void codes_free(struct codes *cs)
 	if (!cs)
 		return;
 	if (cs->since_ns)
-		aside_drop(cs->aside);
-	aside_free(cs->aside);
+		helper_drop(cs->helper);
+	helper_free(cs->helper);
 	free(cs);
 }
 
@@ -283,9 +283,9 @@ static void watch_code_ask_next(struct codes *cs, uint64_t now_ns)
 	if (!watch_code_still_open(cs, &a) ||
 	    !watch_code_bytes_left(cs, now_ns,
 				   a.bytes < PROGRAM_CODE_MAX ? a.bytes : PROGRAM_CODE_MAX) ||
-	    aside_ask(cs->aside,
-		      a.kind == ROW_RUN ? watch_code_object_there : watch_code_name_there, &a,
-		      sizeof(a)))
+	    helper_ask(cs->helper,
+		       a.kind == ROW_RUN ? watch_code_object_there : watch_code_name_there, &a,
+		       sizeof(a)))
 		code_report(cs, NULL);
 	else
 		cs->since_ns = now_ns;
@@ -302,9 +302,9 @@ void codes_poll(struct codes *cs)
 			watch_code_ask_next(cs, now_ns);
 			continue;
 		}
-		n = aside_answer(cs->aside, now_ns < until_ns ? 1 : 0, &answer);
+		n = helper_answer(cs->helper, now_ns < until_ns ? 1 : 0, &answer);
 		if (n == -EAGAIN && now_ns - cs->since_ns >= READ_NS) {
-			aside_drop(cs->aside);
+			helper_drop(cs->helper);
 			n = -ETIMEDOUT;
 		}
 		if (n != -EAGAIN)

@@ -112,7 +112,7 @@ static int places_placed_read(struct places *ps, pid_t pid, bool kept)
 {
 	struct place_facts facts;
 	struct placed *p;
-	int err = ps ? place_read_facts_aside(ps->cfg.aside, ps->cfg.root, pid, &facts) : 0;
+	int err = ps ? place_read_facts_by_helper(ps->cfg.helper, ps->cfg.root, pid, &facts) : 0;
 
 	if (err || !ps)
 		return err;

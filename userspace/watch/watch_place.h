@@ -11,14 +11,14 @@
 
 #include "bpf/gp_abi.h"
 
-struct aside;
+struct helper;
 struct pods;
 struct places;
 typedef void place_fn(void *ctx, pid_t pid, const struct gp_place *p);
 typedef void notice_fn(void *ctx, const struct gp_notice *n);
 
 struct places_config { /* all borrowed */
-	struct aside *aside;
+	struct helper *helper;
 	const char *root, *job; /* job: given by the user, or NULL */
 	struct pods *pods;	/* NULL: none */
 	place_fn *fn;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/job_name.h"
 #include "userspace/base/log.h"
@@ -18,7 +18,7 @@
 /* The mmap tracepoint fires before the mapping exists, and a library has several mappings. */
 #define ENTRY_DEBOUNCE_NS 5000000ull
 
-struct aside;
+struct helper;
 struct entry {
 	pid_t pid;
 	uint64_t due_ns; /* 0: no scan needed */
@@ -34,7 +34,7 @@ struct entry {
 
 struct processes {
 	struct loader *loader;
-	struct aside *aside;
+	struct helper *helper;
 	struct table *table; /* pid -> struct entry: alive, watched */
 	const char *root, *job;
 	process_fn *fn;
@@ -141,7 +141,7 @@ int processes_new(struct processes **ret, struct loader *l, const char *root, co
 	if (!ps)
 		return -ENOMEM;
 	*ps = (struct processes){.loader = l, .root = root, .job = job, .fn = fn, .ctx = ctx};
-	ps->aside = loader_aside(l);
+	ps->helper = loader_helper(l);
 	ps->due.next = ps->due.prev = &ps->due;
 	ps->table = table_new();
 	if (!ps->table) {
@@ -192,7 +192,7 @@ static void process_report(struct processes *ps, struct entry *e, const struct g
  * later. */
 static int watch_process_read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
 {
-	int err = process_read_aside(ps->aside, ps->root, e->pid, ret);
+	int err = process_read_by_helper(ps->helper, ps->root, e->pid, ret);
 
 	e->unread = err == -ETIMEDOUT || err == -EBUSY;
 	if (!e->unread)
@@ -266,12 +266,12 @@ static int processes_entry_scan(struct processes *ps, struct entry *e)
 
 static void process_scan(struct processes *ps, struct entry *e)
 {
-	uint64_t before_ns = clock_thread_ns() + aside_cpu_ns(ps->aside);
+	uint64_t before_ns = clock_thread_ns() + helper_cpu_ns(ps->helper);
 	bool fresh = processes_entry_scan(ps, e) > 0;
 
 	if (e->locked)
 		return;
-	e->cost_ns = clock_thread_ns() + aside_cpu_ns(ps->aside) - before_ns;
+	e->cost_ns = clock_thread_ns() + helper_cpu_ns(ps->helper) - before_ns;
 	e->scanned_ns = clock_mono_ns();
 	e->fruitless = fresh ? 0 : e->fruitless + 1;
 	if (fresh && loader_unfinished(ps->loader))

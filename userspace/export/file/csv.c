@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/csv_text.h"
 #include "userspace/base/json_text.h"
 #include "userspace/base/log.h"
@@ -24,7 +24,7 @@
 enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
 
 #define HEADER_MAX 1024
-#define ASIDE_MAX  99 /* files of other versions beside a table */
+#define HELPER_MAX 99 /* files of other versions beside a table */
 
 #define CSV_HEAD "seq,time,mono_ns,job,rank,pid,"
 
@@ -287,8 +287,8 @@ static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
 	if (!csv_columns_are(folder, name, a->columns)) {
 		do
 			snprintf(to, sizeof(to), "%s.%u", name, ++n);
-		while (n < ASIDE_MAX && !faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW));
-		err = n == ASIDE_MAX ? -EEXIST : renameat(folder, name, folder, to) ? -errno : 0;
+		while (n < HELPER_MAX && !faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW));
+		err = n == HELPER_MAX ? -EEXIST : renameat(folder, name, folder, to) ? -errno : 0;
 	}
 	close(folder);
 	memcpy(ret, &n, sizeof(n));
@@ -300,8 +300,8 @@ static int csv_columns_settle(const char *path, int table, bool *ret_other)
 {
 	struct columns_ask ask = {path, tables[table].columns};
 	unsigned n = 0;
-	ssize_t err = aside_once(csv_columns_there, &ask, sizeof(ask), &n, sizeof(n),
-				 FILE_WRITER_OPEN_MS);
+	ssize_t err = helper_once(csv_columns_there, &ask, sizeof(ask), &n, sizeof(n),
+				  FILE_WRITER_OPEN_MS);
 	char shown[256];
 
 	log_escape(shown, sizeof(shown), path, strlen(path));
@@ -387,7 +387,7 @@ static int csv_open(void **ret_state, const char *arg, const struct export_optio
 	char shown[256];
 	int err = 0;
 
-	err = (int)aside_once(csv_folder_there, &arg, sizeof(arg), NULL, 0, FILE_WRITER_OPEN_MS);
+	err = (int)helper_once(csv_folder_there, &arg, sizeof(arg), NULL, 0, FILE_WRITER_OPEN_MS);
 	if (err) {
 		log_error("export to %s: %s", log_escape(shown, sizeof(shown), arg, strlen(arg)),
 			  err == -ETIMEDOUT ? "its disk does not answer" : path_why(err));

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
@@ -23,7 +23,7 @@
 #define TAIL_BYTES (1u << 20) /* a line is far shorter */
 
 struct file_writer {
-	struct aside *aside;
+	struct helper *helper;
 	/* The helper process, which starts later, sees these two at the same address. */
 	char *path;
 	char *text;   /* shared memory: the text that was given and is not answered yet */
@@ -308,7 +308,7 @@ static ssize_t file_writer_close_there(const void *arg, void *ret, size_t cap)
 
 /* ---- in this process ------------------------------------------------------------------------- */
 
-static int file_writer_ask(struct file_writer *f, aside_fn *fn, bool keep)
+static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 {
 	struct file_writer_ask a;
 	int err;
@@ -320,16 +320,16 @@ static int file_writer_ask(struct file_writer *f, aside_fn *fn, bool keep)
 	a.size = f->size;
 	a.keep = keep;
 	a.bound = f->bound;
-	err = aside_ask(f->aside, fn, &a, sizeof(a));
+	err = helper_ask(f->helper, fn, &a, sizeof(a));
 	return err == -EAGAIN ? -EBUSY : err; /* no process can be started */
 }
 
-/* Returns -EAGAIN: not within wait_ms; else as aside_answer(). */
+/* Returns -EAGAIN: not within wait_ms; else as helper_answer(). */
 static ssize_t file_writer_answer_of(struct file_writer *f, int wait_ms,
 				     struct file_writer_answer *ret)
 {
 	const void *answer;
-	ssize_t n = aside_await(f->aside, wait_ms, &answer);
+	ssize_t n = helper_await(f->helper, wait_ms, &answer);
 
 	if (n > 0)
 		memcpy(ret, answer, sizeof(*ret));
@@ -338,7 +338,7 @@ static ssize_t file_writer_answer_of(struct file_writer *f, int wait_ms,
 
 static void file_writer_free(struct file_writer *f)
 {
-	aside_free(f->aside);
+	helper_free(f->helper);
 	if (f->text)
 		munmap(f->text, FILE_WRITER_TEXT_MAX);
 	free(f->path);
@@ -369,14 +369,14 @@ int file_writer_open(struct file_writer **ret, const char *path, bool keep,
 		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (f->text == MAP_FAILED)
 		f->text = NULL;
-	err = f->path && f->text ? aside_new(&f->aside, sizeof(struct file_writer_answer))
+	err = f->path && f->text ? helper_new(&f->helper, sizeof(struct file_writer_answer))
 				 : -ENOMEM;
 	if (!err)
 		err = file_writer_ask(f, file_writer_open_there, keep);
 	n = err ? err : file_writer_answer_of(f, FILE_WRITER_OPEN_MS, &answer);
 	if (n < 0) {
 		if (n == -EAGAIN)
-			aside_drop(f->aside);
+			helper_drop(f->helper);
 		file_writer_free(f);
 		return n == -EAGAIN ? -ETIMEDOUT : (int)n;
 	}
@@ -461,7 +461,7 @@ int file_writer_close(struct file_writer *f, int wait_ms)
 		n = n ? n : file_writer_answer_of(f, wait_ms, &answer);
 	}
 	if (n == -EAGAIN)
-		aside_drop(f->aside);
+		helper_drop(f->helper);
 	file_writer_free(f);
 	return n == -EAGAIN ? -ETIMEDOUT : (int)n;
 }
@@ -551,8 +551,8 @@ static int file_writer_tail_ask(const struct tail_ask *ask, char **ret_tail, uin
 	if (!strcmp(ask->path, "-"))
 		return -ENOENT;
 	t = malloc(sizeof(*t));
-	n = t ? aside_once(file_writer_tail_there, ask, sizeof(*ask), t, sizeof(*t),
-			   FILE_WRITER_OPEN_MS)
+	n = t ? helper_once(file_writer_tail_there, ask, sizeof(*ask), t, sizeof(*t),
+			    FILE_WRITER_OPEN_MS)
 	      : -ENOMEM;
 	if (n > 0) {
 		*ret_bytes = t->bytes;

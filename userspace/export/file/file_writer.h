@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_writer.h - has a file of lines written by a helper process (base/aside.h): the caller never
+/* file_writer.h - has a file of lines written by a helper process (base/helper.h): the caller never
  * waits for the disk, and the end of the program does not wait for one that never answers.
  *
  * One text at a time is given to the helper process. A line that was written in part is cut off

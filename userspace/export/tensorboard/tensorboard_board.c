@@ -61,7 +61,7 @@ static enum tb_drop tb_board_drop_of(int err)
 	}
 }
 
-int tb_board_open(struct tb_board **ret, const char *dir, bool aside)
+int tb_board_open(struct tb_board **ret, const char *dir, bool helper)
 {
 	struct tb_board *b = calloc(1, sizeof(*b));
 	size_t room = strlen(dir) + 1;
@@ -74,7 +74,7 @@ int tb_board_open(struct tb_board **ret, const char *dir, bool aside)
 	if (!b->dir || !b->runs)
 		goto fail;
 	log_escape(b->dir, room, dir, room);
-	err = tb_disk_open(&b->disk, dir, aside);
+	err = tb_disk_open(&b->disk, dir, helper);
 	if (err) {
 		log_error(
 			"--export tensorboard:%s: %s", b->dir,

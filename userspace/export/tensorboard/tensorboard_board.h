@@ -34,7 +34,7 @@ enum tb_drop {
 struct tb_board;
 /* Opens a board; makes dir if it is missing. aside: a helper process writes, started by the calling
  * thread. Returns 0, or -errno after one line. */
-int tb_board_open(struct tb_board **ret, const char *dir, bool aside);
+int tb_board_open(struct tb_board **ret, const char *dir, bool helper);
 void tb_board_put(struct tb_board *b, const char *run, const struct tb_scalar *s);
 /* Adds a scalar that a predecessor may have written: skipped if the run's files contain it, as they
  * were before the run's first scalar. */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/export/tensorboard/tensorboard_folder.h"
 #include "userspace/export/tensorboard/tensorboard_held.h"
@@ -36,8 +36,8 @@ struct files {
 struct tb_disk {
 	struct files files;
 	char *dir;
-	struct aside *aside; /* NULL: this process writes the files */
-	char *text;	     /* shared with the helper process */
+	struct helper *helper; /* NULL: this process writes the files */
+	char *text;	       /* shared with the helper process */
 	bool opened;
 	atomic_bool cancelled;
 };
@@ -52,7 +52,7 @@ struct ask {
 	struct tb_scalar scalar;
 	char tag[TB_TAG_MAX];
 };
-_Static_assert(sizeof(struct ask) <= ASIDE_ARG_MAX, "what is asked fits");
+_Static_assert(sizeof(struct ask) <= HELPER_ARG_MAX, "what is asked fits");
 
 struct written {
 	size_t bytes;
@@ -135,7 +135,7 @@ static ssize_t tb_disk_open_there(const void *arg, void *ret, size_t cap)
 
 	(void)ret;
 	(void)cap;
-	if (d->aside)
+	if (d->helper)
 		prctl(PR_SET_NAME, "gp-bpf-write");
 	d->files.folder = tb_folder_open(d->dir);
 	return d->files.folder < 0 ? d->files.folder : 0;
@@ -221,29 +221,29 @@ static ssize_t tb_disk_answer_of(struct tb_disk *d, uint64_t within_ns, const vo
 	ssize_t n;
 
 	do {
-		n = aside_answer(d->aside, TURN_MS, ret);
+		n = helper_answer(d->helper, TURN_MS, ret);
 		if (n == -EAGAIN && within_ns && clock_mono_ns() - from_ns > within_ns)
 			tb_disk_cancel(d);
 	} while (n == -EAGAIN && !d->cancelled);
 	if (n != -EAGAIN)
 		return n;
-	aside_drop(d->aside);
+	helper_drop(d->helper);
 	return -ETIMEDOUT;
 }
 
-static ssize_t tb_disk_call(struct tb_disk *d, aside_fn *fn, struct ask *a, uint64_t within_ns,
+static ssize_t tb_disk_call(struct tb_disk *d, helper_fn *fn, struct ask *a, uint64_t within_ns,
 			    struct written *ret)
 {
 	const void *answer = NULL;
 	ssize_t n = -EIO;
 
 	a->d = d;
-	if (!d->aside)
+	if (!d->helper)
 		return fn(a, ret, sizeof(*ret));
 	if (d->cancelled)
 		return -ETIMEDOUT;
 	for (int tries = 0; tries < 2; tries++) {
-		n = aside_ask(d->aside, fn, a, sizeof(*a));
+		n = helper_ask(d->helper, fn, a, sizeof(*a));
 		n = n ? n : tb_disk_answer_of(d, within_ns, &answer);
 		/* otherwise the helper process has ended, and a new one is started */
 		if (n != -EIO)
@@ -259,7 +259,7 @@ static void tb_disk_name(struct ask *a, const char *run)
 	snprintf(a->run, sizeof(a->run), "%s", run);
 }
 
-int tb_disk_open(struct tb_disk **ret, const char *dir, bool aside)
+int tb_disk_open(struct tb_disk **ret, const char *dir, bool helper)
 {
 	struct tb_disk *d = calloc(1, sizeof(*d));
 	struct written none;
@@ -272,13 +272,13 @@ int tb_disk_open(struct tb_disk **ret, const char *dir, bool aside)
 	for (int i = 0; i < TB_RUNS; i++)
 		d->files.file[i].fd = -1;
 	d->dir = strdup(dir);
-	if (aside) {
+	if (helper) {
 		d->text = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		d->text = d->text == MAP_FAILED ? NULL : d->text;
 	}
-	if (d->dir && (!aside || d->text))
-		err = aside ? aside_new(&d->aside, sizeof(struct written)) : 0;
+	if (d->dir && (!helper || d->text))
+		err = helper ? helper_new(&d->helper, sizeof(struct written)) : 0;
 	if (!err)
 		err = (int)tb_disk_call(d, tb_disk_open_there, &a, OPEN_NS, &none);
 	d->opened = !err;
@@ -294,7 +294,7 @@ static size_t tb_disk_part_of(const struct tb_disk *d, const char *data, size_t 
 {
 	uint64_t count;
 
-	return !d->aside || len <= TEXT_BYTES ? len : tb_record_whole(data, TEXT_BYTES, &count);
+	return !d->helper || len <= TEXT_BYTES ? len : tb_record_whole(data, TEXT_BYTES, &count);
 }
 
 size_t tb_disk_write(struct tb_disk *d, int place, const char *run, const char *data, size_t len,
@@ -313,7 +313,7 @@ size_t tb_disk_write(struct tb_disk *d, int place, const char *run, const char *
 			*ret_err = -EMSGSIZE;
 			break;
 		}
-		if (d->aside) {
+		if (d->helper) {
 			memcpy(d->text, a.data, a.len);
 			a.data = d->text;
 		}
@@ -362,7 +362,7 @@ void tb_disk_close(struct tb_disk *d)
 	/* On some file systems close waits until the data is written. */
 	if (d->opened)
 		tb_disk_call(d, tb_disk_leave_there, &a, CLOSE_NS, &none);
-	aside_free(d->aside);
+	helper_free(d->helper);
 	if (d->text)
 		munmap(d->text, TEXT_BYTES);
 	tb_held_free(d->files.held);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tensorboard_disk.h - the open event files, each in a slot 0 to TB_RUNS - 1. Written by this
- * process, or by a helper process (base/aside.h), which can be abandoned when its disk never
+ * process, or by a helper process (base/helper.h), which can be abandoned when its disk never
  * answers. Call from one thread at a time; the helper process ends with the thread that started
  * it. */
 #ifndef EXPORT_TENSORBOARD_DISK_H
@@ -16,7 +16,7 @@
 struct tb_disk;
 /* Makes dir if it is missing. Returns 0 or -errno; -ETIMEDOUT: the helper process did not answer
  * within 5 s. */
-int tb_disk_open(struct tb_disk **ret, const char *dir, bool aside);
+int tb_disk_open(struct tb_disk **ret, const char *dir, bool helper);
 /* Writes records to the run's file, which is created if necessary; each record is written whole or
  * not at all. Returns the bytes written. *ret_err: reason why not all were written, or 0;
  * -ETIMEDOUT: cancelled, and nothing will be written any more. */

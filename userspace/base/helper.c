@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/base/aside.h"
+#include "userspace/base/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +30,9 @@
 #define STUCK_MAX 4
 
 struct ask {
-	aside_fn *fn;
+	helper_fn *fn;
 	size_t len;
-	uint64_t arg[ASIDE_ARG_MAX / sizeof(uint64_t)];
+	uint64_t arg[HELPER_ARG_MAX / sizeof(uint64_t)];
 };
 
 struct answer {
@@ -40,7 +40,7 @@ struct answer {
 	uint64_t cpu_ns;
 };
 
-struct aside {
+struct helper {
 	pid_t pid; /* 0: none */
 	int fd;
 	int keep;
@@ -63,20 +63,20 @@ struct aside {
 
 static bool confined, calls_denied;
 
-void aside_confine(bool calls)
+void helper_confine(bool calls)
 {
 	confined = true;
 	calls_denied = calls;
 }
 
-static int aside_confine_self(uint64_t caps)
+static int helper_confine_self(uint64_t caps)
 {
 	int err = confined ? confine_capabilities(CAPS_KEPT | caps) : 0;
 
 	return err || !calls_denied ? err : confine_calls(CONFINE_READER);
 }
 
-int aside_settle(const char *name, int *fd, int keep, uint64_t caps)
+int helper_settle(const char *name, int *fd, int keep, uint64_t caps)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
 	sigset_t all;
@@ -86,23 +86,23 @@ int aside_settle(const char *name, int *fd, int keep, uint64_t caps)
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Move the descriptors away from the numbers that are assigned below. */
-	from = null < 0 ? -1 : fcntl(*fd, F_DUPFD, ASIDE_KEPT_FD + 1);
-	to = from < 0 ? -1 : fcntl(kept, F_DUPFD, ASIDE_KEPT_FD + 1);
+	from = null < 0 ? -1 : fcntl(*fd, F_DUPFD, HELPER_KEPT_FD + 1);
+	to = from < 0 ? -1 : fcntl(kept, F_DUPFD, HELPER_KEPT_FD + 1);
 	if (to < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-	    dup2(from, 3) < 0 || dup2(to, ASIDE_KEPT_FD) < 0)
+	    dup2(from, 3) < 0 || dup2(to, HELPER_KEPT_FD) < 0)
 		return -errno;
 	*fd = 3;
-	return syscall(SYS_close_range, ASIDE_KEPT_FD + 1, ~0u, 0) ? -errno
-								   : aside_confine_self(caps);
+	return syscall(SYS_close_range, HELPER_KEPT_FD + 1, ~0u, 0) ? -errno
+								    : helper_confine_self(caps);
 }
 
-static _Noreturn void aside_serve(int fd, int keep, char *shared, size_t cap)
+static _Noreturn void helper_serve(int fd, int keep, char *shared, size_t cap)
 {
 	static struct ask ask;
 	struct answer answer;
 
 	/* keep is a BPF program; running it takes CAP_BPF. */
-	if (aside_settle("gp-bpf-look", &fd, keep, keep >= 0 ? CONFINE_CAP(CAP_BPF) : 0))
+	if (helper_settle("gp-bpf-look", &fd, keep, keep >= 0 ? CONFINE_CAP(CAP_BPF) : 0))
 		_exit(1);
 	while (recv(fd, &ask, sizeof(ask), 0) > 0) {
 		uint64_t before_ns = clock_thread_ns();
@@ -117,7 +117,7 @@ static _Noreturn void aside_serve(int fd, int keep, char *shared, size_t cap)
 
 /* ---- starting and ending it ------------------------------------------------------------------ */
 
-static int aside_start(struct aside *a)
+static int helper_start(struct helper *a)
 {
 	int pair[2], err;
 
@@ -133,7 +133,7 @@ static int aside_start(struct aside *a)
 	}
 	a->pid = fork();
 	if (!a->pid)
-		aside_serve(pair[1], a->keep, a->shared, a->cap);
+		helper_serve(pair[1], a->keep, a->shared, a->cap);
 	err = a->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	a->fd = pair[0];
@@ -145,7 +145,7 @@ static int aside_start(struct aside *a)
 	return err;
 }
 
-static void aside_kill(struct aside *a)
+static void helper_kill(struct helper *a)
 {
 	pid_t *place = a->stuck;
 
@@ -159,7 +159,7 @@ static void aside_kill(struct aside *a)
 }
 
 /* Returns whether there is room for one more process that cannot be killed. */
-static bool aside_reap(struct aside *a)
+static bool helper_reap(struct helper *a)
 {
 	bool room = false;
 
@@ -171,9 +171,9 @@ static bool aside_reap(struct aside *a)
 	return room;
 }
 
-int aside_new(struct aside **ret, size_t cap)
+int helper_new(struct helper **ret, size_t cap)
 {
-	struct aside *a = calloc(1, sizeof(*a));
+	struct helper *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -ENOMEM;
@@ -183,34 +183,34 @@ int aside_new(struct aside **ret, size_t cap)
 	return 0;
 }
 
-void aside_free(struct aside *a)
+void helper_free(struct helper *a)
 {
 	pid_t pid;
 
 	if (!a)
 		return;
 	pid = a->pid;
-	aside_reap(a);
+	helper_reap(a);
 	if (pid) {
-		aside_kill(a);
+		helper_kill(a);
 		waitpid(pid, NULL, 0); /* it is idle and ends at once */
 	}
 	free(a);
 }
 
-void aside_keep(struct aside *a, int fd)
+void helper_keep(struct helper *a, int fd)
 {
 	a->keep = fd;
 }
 
-uint64_t aside_cpu_ns(const struct aside *a)
+uint64_t helper_cpu_ns(const struct helper *a)
 {
 	return a->cpu_ns;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static uint64_t aside_patience_ns(struct aside *a, uint64_t now_ns)
+static uint64_t helper_patience_ns(struct helper *a, uint64_t now_ns)
 {
 	uint64_t paid_ns = (now_ns - a->debt_at_ns) / 4;
 
@@ -220,7 +220,7 @@ static uint64_t aside_patience_ns(struct aside *a, uint64_t now_ns)
 }
 
 /* Whether the helper process waits for nothing but a CPU. */
-static bool aside_busy(const struct aside *a)
+static bool helper_busy(const struct helper *a)
 {
 	struct proc_stat s;
 
@@ -228,9 +228,9 @@ static bool aside_busy(const struct aside *a)
 }
 
 /* 0: *ret is the answer; -EIO: the helper process is gone. */
-static int aside_answer_await(struct aside *a, struct answer *ret)
+static int helper_answer_await(struct helper *a, struct answer *ret)
 {
-	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + aside_patience_ns(a, from_ns),
+	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + helper_patience_ns(a, from_ns),
 		 now_ns = from_ns;
 	struct pollfd p = {.fd = a->fd, .events = POLLIN};
 	ssize_t n;
@@ -244,7 +244,7 @@ static int aside_answer_await(struct aside *a, struct answer *ret)
 			return 0;
 		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 			return -EIO;
-		if (now_ns >= until_ns && (now_ns - from_ns >= WAIT_BUSY_NS || !aside_busy(a)))
+		if (now_ns >= until_ns && (now_ns - from_ns >= WAIT_BUSY_NS || !helper_busy(a)))
 			break;
 		if (now_ns >= until_ns)
 			until_ns = now_ns + WAIT_SHORT_NS;
@@ -254,34 +254,34 @@ static int aside_answer_await(struct aside *a, struct answer *ret)
 	return -ETIMEDOUT;
 }
 
-static int aside_ask_send(struct aside *a, const struct ask *ask)
+static int helper_ask_send(struct helper *a, const struct ask *ask)
 {
-	int err = a->pid ? 0 : aside_start(a);
+	int err = a->pid ? 0 : helper_start(a);
 
 	if (err)
 		return err;
 	if (send(a->fd, ask, offsetof(struct ask, arg) + ask->len, MSG_NOSIGNAL | MSG_DONTWAIT) >=
 	    0)
 		return 0;
-	aside_kill(a);
+	helper_kill(a);
 	return -EIO;
 }
 
-static int aside_ask_one(struct aside *a, const struct ask *ask, struct answer *ret)
+static int helper_ask_one(struct helper *a, const struct ask *ask, struct answer *ret)
 {
-	int err = aside_ask_send(a, ask);
+	int err = helper_ask_send(a, ask);
 
 	if (err)
 		return err;
-	err = aside_answer_await(a, ret);
+	err = helper_answer_await(a, ret);
 	if (err)
-		aside_kill(a);
+		helper_kill(a);
 	return err;
 }
 
-static bool aside_has_room(struct aside *a)
+static bool helper_has_room(struct helper *a)
 {
-	if (aside_reap(a))
+	if (helper_reap(a))
 		return true;
 	if (!a->stuck_logged)
 		log_warn(
@@ -291,7 +291,7 @@ static bool aside_has_room(struct aside *a)
 	return false;
 }
 
-static ssize_t aside_answered(struct aside *a, const struct answer *answer, const void **ret)
+static ssize_t helper_answered(struct helper *a, const struct answer *answer, const void **ret)
 {
 	a->stuck_logged = false;
 	a->cpu_ns += answer->cpu_ns;
@@ -299,7 +299,8 @@ static ssize_t aside_answered(struct aside *a, const struct answer *answer, cons
 	return answer->result;
 }
 
-ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len, const void **ret)
+ssize_t helper_call(struct helper *a, helper_fn *fn, const void *arg, size_t arg_len,
+		    const void **ret)
 {
 	struct ask ask = {.fn = fn, .len = arg_len};
 	struct answer answer;
@@ -310,14 +311,14 @@ ssize_t aside_call(struct aside *a, aside_fn *fn, const void *arg, size_t arg_le
 	memcpy(ask.arg, arg, arg_len);
 	/* A helper process that was killed (by a user, out of memory) is replaced once. */
 	for (int i = 0; i < 2 && (err == -EBUSY || err == -EIO); i++) {
-		if (!aside_has_room(a))
+		if (!helper_has_room(a))
 			return -EBUSY;
-		err = aside_ask_one(a, &ask, &answer);
+		err = helper_ask_one(a, &ask, &answer);
 	}
-	return err ? err : aside_answered(a, &answer, ret);
+	return err ? err : helper_answered(a, &answer, ret);
 }
 
-int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len)
+int helper_ask(struct helper *a, helper_fn *fn, const void *arg, size_t arg_len)
 {
 	struct ask ask = {.fn = fn, .len = arg_len};
 	int err = -EIO;
@@ -326,11 +327,11 @@ int aside_ask(struct aside *a, aside_fn *fn, const void *arg, size_t arg_len)
 		return -E2BIG;
 	memcpy(ask.arg, arg, arg_len);
 	for (int i = 0; i < 2 && err == -EIO; i++)
-		err = aside_has_room(a) ? aside_ask_send(a, &ask) : -EBUSY;
+		err = helper_has_room(a) ? helper_ask_send(a, &ask) : -EBUSY;
 	return err;
 }
 
-ssize_t aside_answer(struct aside *a, int wait_ms, const void **ret)
+ssize_t helper_answer(struct helper *a, int wait_ms, const void **ret)
 {
 	struct pollfd p = {.fd = a->fd, .events = POLLIN};
 	struct answer answer;
@@ -341,49 +342,49 @@ ssize_t aside_answer(struct aside *a, int wait_ms, const void **ret)
 	poll(&p, 1, wait_ms);
 	n = recv(a->fd, &answer, sizeof(answer), MSG_DONTWAIT);
 	if (n == sizeof(answer))
-		return aside_answered(a, &answer, ret);
+		return helper_answered(a, &answer, ret);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
-	aside_kill(a);
+	helper_kill(a);
 	return -EIO;
 }
 
-ssize_t aside_await(struct aside *a, int wait_ms, const void **ret)
+ssize_t helper_await(struct helper *a, int wait_ms, const void **ret)
 {
 	uint64_t until_ns = clock_mono_ns() + (uint64_t)wait_ms * NS_PER_MS, now_ns;
 	ssize_t n;
 
 	do {
-		n = aside_answer(a, wait_ms, ret);
+		n = helper_answer(a, wait_ms, ret);
 		now_ns = n == -EAGAIN && wait_ms ? clock_mono_ns() : until_ns;
 		wait_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) + 1 : 0;
 	} while (now_ns < until_ns); /* a signal came */
 	return n;
 }
 
-ssize_t aside_once(aside_fn *fn, const void *arg, size_t arg_len, void *ret, size_t cap,
-		   int wait_ms)
+ssize_t helper_once(helper_fn *fn, const void *arg, size_t arg_len, void *ret, size_t cap,
+		    int wait_ms)
 {
 	const void *answer = NULL;
-	struct aside *a;
-	ssize_t n = aside_new(&a, cap ? cap : 1);
+	struct helper *a;
+	ssize_t n = helper_new(&a, cap ? cap : 1);
 
 	if (n)
 		return n;
-	n = aside_ask(a, fn, arg, arg_len);
-	n = n ? n : aside_await(a, wait_ms, &answer);
+	n = helper_ask(a, fn, arg, arg_len);
+	n = n ? n : helper_await(a, wait_ms, &answer);
 	if (n == -EAGAIN) {
-		aside_drop(a);
+		helper_drop(a);
 		n = -ETIMEDOUT;
 	}
 	if (n > 0 && answer)
 		memcpy(ret, answer, (size_t)n);
-	aside_free(a);
+	helper_free(a);
 	return n;
 }
 
-void aside_drop(struct aside *a)
+void helper_drop(struct helper *a)
 {
 	if (a->pid)
-		aside_kill(a);
+		helper_kill(a);
 }
