@@ -81,11 +81,11 @@ static void step_threads_separate(struct step_finder *sf, const struct step_thre
 		const struct step_thread *to;
 
 		for (uint32_t i = 0; t && i < t->nlanes; i++) {
-			struct lane *l = t->lanes[i];
+			struct candidate *l = t->candidates[i];
 
 			if ((l->open || l->loose) && (to = step_thread_find(sf, l->group.tid)) &&
 			    thread_listens(sf, grouped[k], by, to))
-				lane_close(sf, l, true);
+				candidate_close(sf, l, true);
 		}
 	}
 }
@@ -285,15 +285,16 @@ static void step_feed_op(struct step_finder *sf, struct step_thread *t, const st
 	t->amp_update |= f == step_update_family(sf);
 }
 
-static void step_lanes_each(struct step_finder *sf, void (*fn)(struct step_finder *, struct lane *))
+static void step_candidates_each(struct step_finder *sf,
+				 void (*fn)(struct step_finder *, struct candidate *))
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++)
-			fn(sf, sf->trackers[f]->lanes[i]);
+			fn(sf, sf->trackers[f]->candidates[i]);
 	}
 }
 
-static void step_lane_taint(struct step_finder *sf, struct lane *l)
+static void step_candidate_taint(struct step_finder *sf, struct candidate *l)
 {
 	(void)sf;
 	l->taint = true;
@@ -304,19 +305,19 @@ static void step_lane_taint(struct step_finder *sf, struct lane *l)
 }
 
 /* The open group ended before the gap; the step in progress is unreliable. */
-static void step_lane_gap(struct step_finder *sf, struct lane *l)
+static void step_candidate_gap(struct step_finder *sf, struct candidate *l)
 {
-	lane_close(sf, l, false);
-	step_lane_taint(sf, l);
+	candidate_close(sf, l, false);
+	step_candidate_taint(sf, l);
 	l->unwatched = true;
 }
 
-static void step_lane_tick(struct step_finder *sf, struct lane *l)
+static void step_candidate_tick(struct step_finder *sf, struct candidate *l)
 {
 	if (l->open && sf->now_ns - l->group.end_ns >= JOIN_NS && sf->now_ns > l->group.end_ns)
-		lane_close(sf, l, false);
+		candidate_close(sf, l, false);
 	if (l->sum_groups && sf->now_ns > l->sum.end_ns && sf->now_ns - l->sum.end_ns >= JOIN_NS)
-		lane_still(sf, l);
+		candidate_still(sf, l);
 }
 
 /* A loop that calls zero_grad first has no call after its last step. */
@@ -350,7 +351,7 @@ static void step_feed_exit(struct step_finder *sf)
 			tracker_settle(sf, sf->trackers[f]);
 	}
 	step_elect(sf, true);
-	step_lanes_each(sf, lane_finish);
+	step_candidates_each(sf, candidate_finish);
 	sf->ended = true;
 }
 
@@ -456,7 +457,7 @@ static void step_feed_other(struct step_finder *sf, const struct signal *s)
 		break;
 	case SIGNAL_TICK:
 		exec_tick(sf);
-		step_lanes_each(sf, step_lane_tick);
+		step_candidates_each(sf, step_candidate_tick);
 		break;
 	case SIGNAL_OPTIMIZER:
 		if (sf->backward && !sf->optimizers++)
@@ -464,13 +465,13 @@ static void step_feed_other(struct step_finder *sf, const struct signal *s)
 		break;
 	case SIGNAL_LOSS:
 		sf->losses += s->count;
-		step_lanes_each(sf, step_lane_taint);
+		step_candidates_each(sf, step_candidate_taint);
 		break;
 	case SIGNAL_GAP:
 		exec_gap(sf);
 		sf->losses++;
 		sf->watched_ns = sf->now_ns;
-		step_lanes_each(sf, step_lane_gap);
+		step_candidates_each(sf, step_candidate_gap);
 		break;
 	case SIGNAL_EXIT:
 		step_feed_exit(sf);
@@ -515,9 +516,10 @@ bool step_finder_wants_operators(const struct step_finder *sf)
 	const struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
 
 	for (uint32_t i = 0; t && i < t->nlanes; i++) {
-		const struct unit *u = &t->lanes[i]->unit;
+		const struct unit *u = &t->candidates[i]->unit;
 
-		if (t->lanes[i]->mode != LANE_LEARNING && (u->lead || u->size > 1 || u->ambiguous))
+		if (t->candidates[i]->mode != CANDIDATE_LEARNING &&
+		    (u->lead || u->size > 1 || u->ambiguous))
 			return true;
 	}
 	return false;

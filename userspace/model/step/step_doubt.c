@@ -28,7 +28,7 @@ enum doubt {
 };
 
 /* Returns the average number of backwards in the last steps. */
-static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct lane *l)
+static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct candidate *l)
 {
 	const struct loop *lp = sf->loops[l->loop];
 	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
@@ -39,7 +39,7 @@ static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct 
 	return n ? sum / n : marks ? sf->trackers[FAMILY_BACKWARD]->marks / marks : 0;
 }
 
-bool lane_inner(const struct step_finder *sf, const struct lane *l)
+bool candidate_inner(const struct step_finder *sf, const struct candidate *l)
 {
 	return sf->optimizers >= INNER_OPTIMIZERS && l->tokens / sf->optimizers < INNER_UPDATES;
 }
@@ -59,7 +59,7 @@ static enum doubt doubt_unit(const struct unit *u)
 
 /* Micro-batches can be distinguished from steps if an update is visible, or if there are fewer
  * marks of the family than backwards. */
-static bool doubt_batches(const struct step_finder *sf, const struct lane *l)
+static bool doubt_batches(const struct step_finder *sf, const struct candidate *l)
 {
 	switch (l->family) {
 	case FAMILY_BACKWARD:
@@ -76,19 +76,19 @@ static bool doubt_batches(const struct step_finder *sf, const struct lane *l)
 
 /* All updates are of one class, there are no batches, and the parameters of an update are
  * unknown. */
-static bool doubt_identity(const struct step_finder *sf, const struct lane *l)
+static bool doubt_identity(const struct step_finder *sf, const struct candidate *l)
 {
-	return l->family == FAMILY_RANGES && l->mode == LANE_LOCKED && l->unit.period == 1 &&
+	return l->family == FAMILY_RANGES && l->mode == CANDIDATE_LOCKED && l->unit.period == 1 &&
 	       sf->backward && !sf->fetched && !l->unit.pattern[0].ident;
 }
 
-static enum doubt lane_doubt(const struct step_finder *sf, const struct lane *l)
+static enum doubt candidate_doubt(const struct step_finder *sf, const struct candidate *l)
 {
 	enum doubt d;
 
 	if (sf->fixed || sf->config.multiply > 1 || l->family > FAMILY_BACKWARD)
 		return l->unit.ambiguous ? DOUBT_ORDER : DOUBT_NONE;
-	if (lane_inner(sf, l))
+	if (candidate_inner(sf, l))
 		return DOUBT_INNER;
 	d = doubt_unit(&l->unit);
 	if (d != DOUBT_NONE)
@@ -103,9 +103,9 @@ static enum doubt lane_doubt(const struct step_finder *sf, const struct lane *l)
 	return doubt_identity(sf, l) ? DOUBT_IDENTITY : DOUBT_NONE;
 }
 
-bool lane_doubtful(const struct step_finder *sf, const struct lane *l)
+bool candidate_doubtful(const struct step_finder *sf, const struct candidate *l)
 {
-	return lane_doubt(sf, l) != DOUBT_NONE;
+	return candidate_doubt(sf, l) != DOUBT_NONE;
 }
 
 static const char *doubt_batches_text(enum family f)
@@ -148,9 +148,10 @@ static const char *const doubt_text[] = {
 		"ambiguous: no optimizer ranges; updates are counted by their operators, others (SGD's?) come between them",
 };
 
-bool lane_doubt_reason(const struct step_finder *sf, const struct lane *l, char *out, size_t len)
+bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate *l, char *out,
+			    size_t len)
 {
-	enum doubt d = lane_doubt(sf, l);
+	enum doubt d = candidate_doubt(sf, l);
 	const struct unit *u = &l->unit;
 	uint64_t each;
 

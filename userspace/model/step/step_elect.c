@@ -154,11 +154,11 @@ static void step_elect_families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++) {
-			struct lane *l = sf->trackers[f]->lanes[i];
+			struct candidate *l = sf->trackers[f]->candidates[i];
 
-			if (!l->live && !lane_hopes(sf, l))
+			if (!l->live && !candidate_hopes(sf, l))
 				l->nheld = 0;
-			lane_spare(l);
+			candidate_spare(l);
 		}
 	}
 }
@@ -190,8 +190,8 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 		sf->cycle = NULL;
 	}
 	for (uint32_t i = 0; t && i < t->nlanes; i++) {
-		t->lanes[i]->live = false;
-		lane_forget(t->lanes[i]);
+		t->candidates[i]->live = false;
+		candidate_forget(t->candidates[i]);
 	}
 	for (int b = 0; b < (int)f;
 	     b++) { /* a more trusted family is elected again when it makes marks again */
@@ -202,8 +202,8 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 	t = sf->trackers[f];
 	sf->nloops = sf->nloops > t->nlanes ? sf->nloops : t->nlanes;
 	for (uint32_t i = 0; i < t->nlanes; i++) {
-		t->lanes[i]->live = true;
-		lane_digest(sf, t->lanes[i]);
+		t->candidates[i]->live = true;
+		candidate_digest(sf, t->candidates[i]);
 	}
 	step_elect_families_spare(sf);
 }
@@ -226,7 +226,7 @@ static void step_elect_families_forget(struct step_finder *sf, enum family bette
 		if (sf->elected == (enum family)f)
 			continue;
 		for (uint32_t i = 0; i < t->nlanes; i++)
-			lane_forget(t->lanes[i]);
+			candidate_forget(t->candidates[i]);
 	}
 }
 

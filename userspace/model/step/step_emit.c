@@ -34,10 +34,10 @@ static void step_loop_remember(struct loop *lp, const struct step *s, struct hit
 /* A search over settings makes an optimizer for each model, with parameters perhaps at the same
  * address. Optimizers made every few steps train one model; with several loops it is unknown which
  * loop they belong to. A missing identity is replaced by that of the loop's other updates. */
-static uint64_t step_optimizer(const struct step_finder *sf, const struct lane *l,
+static uint64_t step_optimizer(const struct step_finder *sf, const struct candidate *l,
 			       const struct token *t)
 {
-	bool counts = sf->nloops <= 1 && !lane_inner(sf, l);
+	bool counts = sf->nloops <= 1 && !candidate_inner(sf, l);
 	uint64_t ident = t->ident ? t->ident : l->unit.pattern[0].ident,
 		 made = counts ? sf->optimizers : 0;
 
@@ -46,7 +46,7 @@ static uint64_t step_optimizer(const struct step_finder *sf, const struct lane *
 	return t->name ^ ident << 32 ^ ident ^ hash_bytes(HASH_START, &made, sizeof(made));
 }
 
-static void step_loop_give(struct step_finder *sf, struct lane *l, const struct group *g,
+static void step_loop_give(struct step_finder *sf, struct candidate *l, const struct group *g,
 			   uint32_t flags)
 {
 	struct loop *lp = sf->loops[l->loop];
@@ -76,7 +76,7 @@ static void step_loop_give(struct step_finder *sf, struct lane *l, const struct 
 	step_emit_out_push(sf, &s);
 }
 
-void step_emit(struct step_finder *sf, struct lane *l, const struct group *g)
+void step_emit(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	struct loop *lp = sf->loops[l->loop];
 	uint32_t flags = g->flags;
@@ -85,7 +85,7 @@ void step_emit(struct step_finder *sf, struct lane *l, const struct group *g)
 	/* A family elected late holds groups that another family gave out already. */
 	if (lp->nrecent && (l->family == FAMILY_ANON ? g->begin_ns : g->end_ns) <= start_ns)
 		return;
-	if (lane_doubtful(sf, l))
+	if (candidate_doubtful(sf, l))
 		flags |= STEP_ambiguous;
 	if (g->skipped) {
 		step_loop_give(sf, l, g, flags | STEP_skipped_update);

@@ -2,8 +2,8 @@
 /* step_private.h - shared by the step_*.c files; step.h is for all others.
  *
  *   signals -> threads (step.c) -> marks, one stream for each family of markers
- *           -> lanes (step_stream.c): one for each training loop, separated by overlap in time
- *           -> groups (step_lane.c): marks that make one update of the parameters (rule B2)
+ *           -> candidates (step_stream.c): one for each training loop, separated by overlap in time
+ *           -> groups (step_candidate.c): marks that make one update of the parameters (rule B2)
  *           -> steps: as many groups as the author's iteration has (rules I and F, step_unit.c) */
 #ifndef MODEL_STEP_PRIVATE_H
 #define MODEL_STEP_PRIVATE_H
@@ -150,10 +150,10 @@ struct group { /* marks that make one update */
 	bool skipped;
 };
 
-enum lane_mode { LANE_LEARNING, LANE_LOCKED, LANE_RELEARNING };
+enum candidate_mode { CANDIDATE_LEARNING, CANDIDATE_LOCKED, CANDIDATE_RELEARNING };
 
 /* A training loop as seen in one family of markers. */
-struct lane {
+struct candidate {
 	enum family family;
 	uint32_t loop;
 	bool live; /* its family was elected: it may give out steps */
@@ -170,11 +170,11 @@ struct lane {
 	uint32_t ends_cap;
 	struct group *held; /* at most STEP_HELD */
 	uint32_t nheld, held_cap;
-	enum lane_mode mode;
+	enum candidate_mode mode;
 	struct unit unit;
 	struct group sum; /* groups of the step in progress */
 	uint32_t sum_groups;
-	/* The last STEP_TOKENS tokens of a live lane, as a ring. */
+	/* The last STEP_TOKENS tokens of a live candidate, as a ring. */
 	struct token *history;
 	uint64_t tokens; /* ever */
 	uint64_t odd[4]; /* when tokens last did not fit, latest first */
@@ -204,16 +204,16 @@ struct loop { /* state of a loop that survives a change of family */
 };
 
 struct tracker { /* the marks of one family, by loop */
-	struct lane *lanes[STEP_LOOPS];
+	struct candidate *candidates[STEP_LOOPS];
 	uint32_t nlanes;
-	uint8_t lane_of[STEP_THREADS]; /* lane + 1; 0: unknown */
-	struct mark *queue;	       /* at most STEP_QUEUE */
+	uint8_t candidate_of[STEP_THREADS]; /* candidate + 1; 0: unknown */
+	struct mark *queue;		    /* at most STEP_QUEUE */
 	uint32_t nqueue, queue_cap;
-	/* Sequence number of the first lane's last mark by a thread with its own backward passes.
+	/* Sequence number of the first candidate's last mark by a thread with its own backward passes.
 	 */
-	uint64_t first_lane_seq;
-	uint32_t first_lane_thread;
-	uint32_t changes, overlaps; /* between threads of the first lane, recently */
+	uint64_t first_candidate_seq;
+	uint32_t first_candidate_thread;
+	uint32_t changes, overlaps; /* between threads of the first candidate, recently */
 	uint64_t marks, last_seq;
 	uint64_t since_better; /* marks since a more trusted family made one */
 };
@@ -290,7 +290,7 @@ struct step_finder {
 	struct step_thread *threads;
 	uint32_t nthreads, threads_cap;
 	uint32_t backward_thread; /* index + 1 of the thread that rule E listens to */
-	/* The first one, and all that any tracker has a lane of. */
+	/* The first one, and all that any tracker has a candidate of. */
 	struct loop *loops[STEP_LOOPS];
 	uint32_t nloops;
 	struct step *out;
@@ -336,36 +336,37 @@ uint32_t tracker_loops(const struct step_finder *sf);
 bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
 		    const struct step_thread *t);
 
-/* step_lane.c */
-struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop);
-void lane_free(struct lane *l);
-void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m);
+/* step_candidate.c */
+struct candidate *candidate_new(struct step_finder *sf, enum family f, uint32_t loop);
+void candidate_free(struct candidate *l);
+void candidate_mark(struct step_finder *sf, struct candidate *l, const struct mark *m);
 /* Closes the open group: nothing can join it any more. */
-void lane_close(struct step_finder *sf, struct lane *l, bool by_backward);
+void candidate_close(struct step_finder *sf, struct candidate *l, bool by_backward);
 /* Gives out held groups, as far as they are settled. */
-void lane_digest(struct step_finder *sf, struct lane *l);
-void lane_finish(struct step_finder *sf, struct lane *l);
+void candidate_digest(struct step_finder *sf, struct candidate *l);
+void candidate_finish(struct step_finder *sf, struct candidate *l);
 /* Nothing came for long. */
-void lane_still(struct step_finder *sf, struct lane *l);
+void candidate_still(struct step_finder *sf, struct candidate *l);
 /* Drops held groups. */
-void lane_forget(struct lane *l);
-/* Returns true when the family of the lane may still be elected and then continue from the held
+void candidate_forget(struct candidate *l);
+/* Returns true when the family of the candidate may still be elected and then continue from the held
  * groups. */
-bool lane_hopes(const struct step_finder *sf, const struct lane *l);
+bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
 /* Frees memory of a search when nothing is held. */
-void lane_spare(struct lane *l);
+void candidate_spare(struct candidate *l);
 
 /* step_doubt.c: cases in which the number of steps cannot be known */
 /* Returns true when an inner loop makes optimizers. */
-bool lane_inner(const struct step_finder *sf, const struct lane *l);
-bool lane_doubtful(const struct step_finder *sf, const struct lane *l);
+bool candidate_inner(const struct step_finder *sf, const struct candidate *l);
+bool candidate_doubtful(const struct step_finder *sf, const struct candidate *l);
 /* Writes the reason, and the --multiply that would be right, to out. Returns false when there is no
  * doubt. */
-bool lane_doubt_reason(const struct step_finder *sf, const struct lane *l, char *out, size_t len);
+bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate *l, char *out,
+			    size_t len);
 
 /* step_emit.c */
 /* Numbers a finished group and gives out its step. */
-void step_emit(struct step_finder *sf, struct lane *l, const struct group *g);
+void step_emit(struct step_finder *sf, struct candidate *l, const struct group *g);
 
 /* step_elect.c */
 void step_elect(struct step_finder *sf, bool final);
@@ -374,11 +375,11 @@ void step_elect_probe(struct step_finder *sf, const struct signal *s);
 /* Makes this family the elected one. */
 void step_take(struct step_finder *sf, enum family f);
 
-/* step_save.c, step_save_lane.c */
+/* step_save.c, step_save_candidate.c */
 void hits_archive(struct archive *a, struct hits *h);
 void group_archive(struct archive *a, struct group *g);
-void lane_archive(struct archive *a, const struct step_finder *sf, struct lane **l, enum family f,
-		  uint32_t loop);
+void candidate_archive(struct archive *a, const struct step_finder *sf, struct candidate **l,
+		       enum family f, uint32_t loop);
 
 /* step_anon.c */
 void anon_free(struct anon *a);

@@ -152,16 +152,16 @@ static void step_tracker_archive(struct archive *a, const struct step_finder *sf
 	if (!t)
 		return;
 	n = t->nlanes;
-	archive_count(a, &n, STEP_LOOPS, sizeof(struct lane));
+	archive_count(a, &n, STEP_LOOPS, sizeof(struct candidate));
 	for (uint32_t i = 0; i < n && !a->error; i++) {
-		lane_archive(a, sf, &t->lanes[i], f, i);
-		t->nlanes = archive_reads(a) && t->lanes[i] ? i + 1 : t->nlanes;
+		candidate_archive(a, sf, &t->candidates[i], f, i);
+		t->nlanes = archive_reads(a) && t->candidates[i] ? i + 1 : t->nlanes;
 	}
 	for (uint32_t i = 0; i < STEP_THREADS; i++)
-		archive_below(a, &t->lane_of[i], t->nlanes + 1);
+		archive_below(a, &t->candidate_of[i], t->nlanes + 1);
 	step_queue_archive(a, sf, t);
-	archive_number(a, &t->first_lane_seq);
-	archive_number(a, &t->first_lane_thread);
+	archive_number(a, &t->first_candidate_seq);
+	archive_number(a, &t->first_candidate_thread);
 	archive_number(a, &t->changes);
 	archive_number(a, &t->overlaps);
 	archive_number(a, &t->marks);

@@ -56,11 +56,11 @@ static const char *const marker_text[] = {
 	[FAMILY_NONE] = "",
 };
 
-static struct lane *state_lane(struct step_finder *sf, uint32_t loop)
+static struct candidate *state_lane(struct step_finder *sf, uint32_t loop)
 {
 	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
 
-	return t && loop < t->nlanes ? t->lanes[loop] : NULL;
+	return t && loop < t->nlanes ? t->candidates[loop] : NULL;
 }
 
 static int state_compare_ns(const void *a, const void *b)
@@ -216,11 +216,11 @@ static const char *state_family_reason(const struct step_finder *sf)
 }
 
 static void state_reason_locked(const struct step_finder *sf, const struct loop *lp,
-				const struct lane *l, struct step_state *st)
+				const struct candidate *l, struct step_state *st)
 {
 	const char *why = state_family_reason(sf);
 
-	if (lane_doubt_reason(sf, l, st->reason, sizeof(st->reason)))
+	if (candidate_doubt_reason(sf, l, st->reason, sizeof(st->reason)))
 		return;
 	if (lp->ambiguous)
 		snprintf(
@@ -246,7 +246,7 @@ static void state_reason_locked(const struct step_finder *sf, const struct loop 
 			(unsigned long long)sf->optimizer_after);
 }
 
-static void state_reason(struct step_finder *sf, const struct loop *lp, const struct lane *l,
+static void state_reason(struct step_finder *sf, const struct loop *lp, const struct candidate *l,
 			 struct step_state *st)
 {
 	switch (st->state) {
@@ -274,7 +274,7 @@ static void state_reason(struct step_finder *sf, const struct loop *lp, const st
 		snprintf(st->reason, sizeof(st->reason), "no step for long");
 		break;
 	case STATE_ENDED:
-		if (l && l->mode == LANE_LOCKED)
+		if (l && l->mode == CANDIDATE_LOCKED)
 			state_reason_locked(sf, lp, l, st);
 		else if (!l && sf->fetched && !sf->backward && !sf->updates_begun && !sf->exec)
 			snprintf(
@@ -288,13 +288,13 @@ static void state_reason(struct step_finder *sf, const struct loop *lp, const st
 }
 
 static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp,
-					 const struct lane *l)
+					 const struct candidate *l)
 {
 	if (sf->ended)
 		return STATE_ENDED;
 	if (state_loop_silent(sf, lp))
 		return STATE_SUSPECT;
-	if (l && (l->mode != LANE_LEARNING || lp->nrecent))
+	if (l && (l->mode != CANDIDATE_LEARNING || lp->nrecent))
 		return STATE_LOCKED;
 	if (sf->backward || sf->updates_begun || sf->exec || l)
 		return STATE_LEARNING;
@@ -303,7 +303,7 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 
 /* Confidence of a loop's steps, 0 to 1. With a marker that the user chose there is no doubt. */
 static double state_confidence(const struct step_finder *sf, const struct loop *lp,
-			       const struct lane *l, enum step_tier tier)
+			       const struct candidate *l, enum step_tier tier)
 {
 	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
 	double c = 1;
@@ -317,7 +317,7 @@ static double state_confidence(const struct step_finder *sf, const struct loop *
 		if (lp->nrecent < CONFIDENT_STEPS)
 			c *= (double)lp->nrecent / CONFIDENT_STEPS;
 	}
-	if (lane_doubtful(sf, l))
+	if (candidate_doubtful(sf, l))
 		c *= AMBIGUOUS;
 	else if (lp->ambiguous && lp->number)
 		c *= 1 - (1 - AMBIGUOUS) * fmin(1, (double)lp->ambiguous / (double)lp->number);
@@ -336,7 +336,7 @@ static bool state_differs(const struct step_state *a, const struct step_state *b
 bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret,
 		       bool *ret_changed)
 {
-	struct lane *l = state_lane(sf, loop);
+	struct candidate *l = state_lane(sf, loop);
 	struct step_state st = {.loop = loop, .loops = sf->nloops ? sf->nloops : 1};
 	struct loop *lp;
 
@@ -344,7 +344,7 @@ bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state 
 		return false;
 	lp = sf->loops[loop];
 	st.state = state_phase(sf, lp, l);
-	if (l && (lp->nrecent || l->mode != LANE_LEARNING)) {
+	if (l && (lp->nrecent || l->mode != CANDIDATE_LEARNING)) {
 		st.tier = family_tier(sf->elected);
 		st.boundary = step_boundary_of(sf, sf->elected);
 		st.unit = step_unit(sf);

@@ -25,7 +25,7 @@ void tracker_free(struct tracker *t)
 	if (!t)
 		return;
 	for (uint32_t i = 0; i < t->nlanes; i++)
-		lane_free(t->lanes[i]);
+		candidate_free(t->candidates[i]);
 	free(t->queue);
 	free(t);
 }
@@ -53,8 +53,8 @@ bool thread_listens(const struct step_finder *sf, enum family f, const struct st
 	return !free_ones || !(to->owns & 1u << f);
 }
 
-/* Returns the index of the lane, which is made if it is missing; -1: no memory. */
-static int tracker_lane(struct step_finder *sf, struct tracker *t, enum family f, uint32_t n)
+/* Returns the index of the candidate, which is made if it is missing; -1: no memory. */
+static int tracker_candidate(struct step_finder *sf, struct tracker *t, enum family f, uint32_t n)
 {
 	struct loop *lp;
 
@@ -63,8 +63,8 @@ static int tracker_lane(struct step_finder *sf, struct tracker *t, enum family f
 	if (!sf->loops[n])
 		sf->loops[n] = calloc(1, sizeof(*sf->loops[n]));
 	lp = sf->loops[n];
-	t->lanes[n] = lp ? lane_new(sf, f, n) : NULL;
-	if (!t->lanes[n]) {
+	t->candidates[n] = lp ? candidate_new(sf, f, n) : NULL;
+	if (!t->candidates[n]) {
 		sf->error = -ENOMEM;
 		return -1;
 	}
@@ -81,11 +81,11 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 {
 	uint32_t n = !own ? 0 : t->nlanes < STEP_LOOPS ? t->nlanes : STEP_LOOPS - 1;
 	bool fresh = n >= t->nlanes;
-	int lane = tracker_lane(sf, t, f, n);
+	int candidate = tracker_candidate(sf, t, f, n);
 
-	if (lane < 0)
+	if (candidate < 0)
 		return;
-	t->lane_of[thread] = (uint8_t)(lane + 1);
+	t->candidate_of[thread] = (uint8_t)(candidate + 1);
 	if (own && fresh && !sf->loops[n]->nrecent)
 		sf->loops[n]->start_ns = sf->threads[thread].first_ns;
 	if (sf->elected == f && sf->nloops < t->nlanes)
@@ -107,19 +107,19 @@ static uint32_t tracker_overlaps_needed(const struct step_finder *sf)
 /* Returns true for a thread of the first loop with its own backwards. */
 static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
 {
-	return t->lane_of[thread] == 1 && sf->threads[thread].backward;
+	return t->candidate_of[thread] == 1 && sf->threads[thread].backward;
 }
 
 /* If a merged thread overlaps later, it gets its own loop from there on. */
 static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f,
 			  const struct mark *m)
 {
-	bool other = t->first_lane_seq && t->first_lane_thread != m->thread;
+	bool other = t->first_candidate_seq && t->first_candidate_thread != m->thread;
 
 	if (!tracker_first(sf, t, m->thread))
 		return;
 	t->changes += other;
-	t->overlaps += other && tracker_mark_overlaps(m, t->first_lane_seq);
+	t->overlaps += other && tracker_mark_overlaps(m, t->first_candidate_seq);
 	if (t->overlaps >= tracker_overlaps_needed(sf)) {
 		tracker_map(sf, t, f, m->thread, true);
 		t->changes = t->overlaps = 0;
@@ -127,8 +127,8 @@ static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family
 	}
 	if (t->changes >= TURNS_SERIAL)
 		t->changes = t->overlaps = 0;
-	t->first_lane_seq = m->seq;
-	t->first_lane_thread = m->thread;
+	t->first_candidate_seq = m->seq;
+	t->first_candidate_thread = m->thread;
 }
 
 static void tracker_route(struct step_finder *sf, struct tracker *t, enum family f,
@@ -136,8 +136,8 @@ static void tracker_route(struct step_finder *sf, struct tracker *t, enum family
 {
 	if (!m->skipped)
 		tracker_watch(sf, t, f, m);
-	if (t->lane_of[m->thread])
-		lane_mark(sf, t->lanes[t->lane_of[m->thread] - 1], m);
+	if (t->candidate_of[m->thread])
+		candidate_mark(sf, t->candidates[t->candidate_of[m->thread] - 1], m);
 }
 
 struct turns { /* alternation between a new thread and those of the first loop */
@@ -148,8 +148,8 @@ struct turns { /* alternation between a new thread and those of the first loop *
 static void tracker_queue_turns(const struct step_finder *sf, const struct tracker *t,
 				uint32_t thread, struct turns *ret)
 {
-	uint64_t before_seq = t->first_lane_seq;
-	uint32_t before = t->first_lane_thread;
+	uint64_t before_seq = t->first_candidate_seq;
+	uint32_t before = t->first_candidate_thread;
 
 	*ret = (struct turns){0};
 	for (uint32_t i = 0; i < t->nqueue; i++) {
@@ -181,7 +181,7 @@ static void tracker_queue_flush(struct step_finder *sf, struct tracker *t, enum 
 {
 	uint32_t i, n = t->nqueue;
 
-	for (i = 0; i < n && t->lane_of[t->queue[i].thread]; i++)
+	for (i = 0; i < n && t->candidate_of[t->queue[i].thread]; i++)
 		tracker_route(sf, t, f, &t->queue[i]);
 	t->nqueue -= i;
 	memmove(t->queue, t->queue + i, t->nqueue * sizeof(*t->queue));
@@ -248,11 +248,11 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		    t->since_better > RARE_MARKS)
 			sf->trackers[FAMILY_RANGES]->since_better = 0;
 	}
-	if (!t->lane_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_BACKWARD))
+	if (!t->candidate_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
 	if (sf->error) /* a held mark would wait for others of its thread */
 		return;
-	if (t->lane_of[m->thread] && !t->nqueue) {
+	if (t->candidate_of[m->thread] && !t->nqueue) {
 		tracker_route(sf, t, f, m);
 		return;
 	}

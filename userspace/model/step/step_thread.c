@@ -12,7 +12,7 @@ static void thread_reset(struct step_finder *sf, uint32_t i)
 			continue;
 		/* held marks refer to threads by their index */
 		tracker_settle(sf, sf->trackers[f]);
-		sf->trackers[f]->lane_of[i] = 0;
+		sf->trackers[f]->candidate_of[i] = 0;
 	}
 	anon_free(sf->anon[i]);
 	sf->anon[i] = NULL;

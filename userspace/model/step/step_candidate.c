@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_lane.c - a loop candidate, made of the marks of one family: rule B2, the lock, and the
+/* step_candidate.c - a loop candidate, made of the marks of one family: rule B2, the lock, and the
  * number of groups in a step.
  *
  * B2: a mark opens a new group if a backward or a fetch lies between the mark before it and its own
@@ -17,9 +17,9 @@
 #define ODD_WINDOW 64 /* tokens within which ODD_LIMIT misfits count */
 #define ODD_LIMIT  4  /* misfits that show that there is no fixed order */
 
-struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop)
+struct candidate *candidate_new(struct step_finder *sf, enum family f, uint32_t loop)
 {
-	struct lane *l = calloc(1, sizeof(*l));
+	struct candidate *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
@@ -29,7 +29,7 @@ struct lane *lane_new(struct step_finder *sf, enum family f, uint32_t loop)
 	return l;
 }
 
-void lane_free(struct lane *l)
+void candidate_free(struct candidate *l)
 {
 	if (!l)
 		return;
@@ -39,13 +39,13 @@ void lane_free(struct lane *l)
 	free(l);
 }
 
-void lane_forget(struct lane *l)
+void candidate_forget(struct candidate *l)
 {
 	l->nheld = 0;
 	l->open = false;
 }
 
-void lane_spare(struct lane *l)
+void candidate_spare(struct candidate *l)
 {
 	if (!l->nheld && l->held_cap > HELD_KEPT)
 		l->held = grow_free(l->held, &l->held_cap);
@@ -54,7 +54,7 @@ void lane_spare(struct lane *l)
 /* Returns true if a less trusted family may still take over: only step ranges prevent that, whose
  * first mark clears what it holds; but unnamed ranges are read after the backwards that came before
  * them. */
-bool lane_hopes(const struct step_finder *sf, const struct lane *l)
+bool candidate_hopes(const struct step_finder *sf, const struct candidate *l)
 {
 	if (sf->fixed)
 		return false;
@@ -62,7 +62,7 @@ bool lane_hopes(const struct step_finder *sf, const struct lane *l)
 	       sf->elected >= FAMILY_ANON || l->family < sf->elected;
 }
 
-static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group *g)
+static bool candidate_hold(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	struct group *held;
 
@@ -78,7 +78,7 @@ static bool lane_hold(struct step_finder *sf, struct lane *l, const struct group
 
 /* ---- from groups to steps -------------------------------------------------------------------- */
 
-static void lane_held_drop(struct lane *l, uint32_t n)
+static void candidate_held_drop(struct candidate *l, uint32_t n)
 {
 	if (!n)
 		return;
@@ -86,7 +86,7 @@ static void lane_held_drop(struct lane *l, uint32_t n)
 	memmove(l->held, l->held + n, l->nheld * sizeof(*l->held));
 }
 
-static void lane_group_join(struct group *to, const struct group *g)
+static void candidate_group_join(struct group *to, const struct group *g)
 {
 	uint64_t begin_ns = to->updates ? to->begin_ns : g->begin_ns;
 	struct token token = to->updates ? to->token : g->token;
@@ -101,7 +101,7 @@ static void lane_group_join(struct group *to, const struct group *g)
 	to->flags = flags;
 }
 
-static void lane_sum_emit(struct step_finder *sf, struct lane *l)
+static void candidate_sum_emit(struct step_finder *sf, struct candidate *l)
 {
 	struct group g = l->sum;
 
@@ -114,44 +114,45 @@ static void lane_sum_emit(struct step_finder *sf, struct lane *l)
 
 /* A step lasts from one update of the leading optimizer to the next: it ends when that comes, or
  * after a long silence. Updates of other optimizers before the first one make no step. */
-static void lane_place_led(struct step_finder *sf, struct lane *l, const struct group *g)
+static void candidate_place_led(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	if (token_leads(&g->token, &l->unit.pattern[0])) {
-		lane_sum_emit(sf, l);
+		candidate_sum_emit(sf, l);
 	} else if (!l->sum_groups) {
-		lane_group_join(&l->sum, g);
+		candidate_group_join(&l->sum, g);
 		return;
 	}
-	lane_group_join(&l->sum, g);
+	candidate_group_join(&l->sum, g);
 	if (++l->sum_groups < STEP_PERIOD - 1)
 		return;
 	/* it does not lead any more */
 	l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
-	lane_sum_emit(sf, l);
+	candidate_sum_emit(sf, l);
 }
 
 /* Adds one group that fits. */
-static void lane_place(struct step_finder *sf, struct lane *l, const struct group *g)
+static void candidate_place(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	if (g->skipped) {
 		step_emit(sf, l, g);
 	} else if (l->unit.lead) {
-		lane_place_led(sf, l, g);
+		candidate_place_led(sf, l, g);
 	} else {
-		lane_group_join(&l->sum, g);
+		candidate_group_join(&l->sum, g);
 		if (++l->sum_groups >= l->unit.size)
-			lane_sum_emit(sf, l);
+			candidate_sum_emit(sf, l);
 	}
 }
 
 /* Gives out a group that belongs to no step of the pattern. */
-static void lane_place_alone(struct step_finder *sf, struct lane *l, const struct group *g)
+static void candidate_place_alone(struct step_finder *sf, struct candidate *l,
+				  const struct group *g)
 {
-	lane_sum_emit(sf, l);
+	candidate_sum_emit(sf, l);
 	step_emit(sf, l, g);
 }
 
-static uint32_t lane_held_tokens(const struct lane *l, struct token *out, uint32_t max)
+static uint32_t candidate_held_tokens(const struct candidate *l, struct token *out, uint32_t max)
 {
 	uint32_t n = 0;
 
@@ -164,7 +165,7 @@ static uint32_t lane_held_tokens(const struct lane *l, struct token *out, uint32
 
 /* An update before the process's first backward only initializes the optimizer's state (checkpoint
  * loaders do that), unless no backward ever comes (evolution strategies). */
-static void lane_held_drop_setup(struct step_finder *sf, struct lane *l)
+static void candidate_held_drop_setup(struct step_finder *sf, struct candidate *l)
 {
 	uint32_t n = 0;
 
@@ -173,11 +174,11 @@ static void lane_held_drop_setup(struct step_finder *sf, struct lane *l)
 		return;
 	while (n < l->nheld && l->held[n].seq < sf->first_backward_seq && !l->held[n].skipped)
 		n++;
-	lane_held_drop(l, n);
+	candidate_held_drop(l, n);
 }
 
 /* An optimizer updates alone from now on: others did so before, and perhaps this one. */
-static void lane_stage(struct lane *l, const struct token *t)
+static void candidate_stage(struct candidate *l, const struct token *t)
 {
 	if (!t->ident || t->fetched || token_same_optimizer(t, &l->stages[0]))
 		return;
@@ -190,43 +191,45 @@ static void lane_stage(struct lane *l, const struct token *t)
 /* Locks the loop and gives out what is held; u->from and u->first are indexes of it. Groups before
  * the first complete step are the rest of a step at attach; later, after a change of pattern, they
  * add to no step. */
-static void lane_lock(struct step_finder *sf, struct lane *l, const struct unit *u)
+static void candidate_lock(struct step_finder *sf, struct candidate *l, const struct unit *u)
 {
-	bool first_time = l->mode == LANE_LEARNING, attached = first_time && !sf->config.from_start;
+	bool first_time = l->mode == CANDIDATE_LEARNING,
+	     attached = first_time && !sf->config.from_start;
 	uint32_t i = 0;
 
 	if (!first_time && (u->size != l->unit.size || u->period != l->unit.period))
 		l->regrouped++;
 	l->unit = *u;
-	l->mode = LANE_LOCKED;
+	l->mode = CANDIDATE_LOCKED;
 	if (u->period == 1 && !u->any)
-		lane_stage(l, &u->pattern[0]);
+		candidate_stage(l, &u->pattern[0]);
 	for (uint32_t n = 0; n < l->nheld; n++) {
 		const struct group *g = &l->held[n];
 
 		if (g->skipped || i >= u->first) {
-			lane_place(sf, l, g);
+			candidate_place(sf, l, g);
 		} else if (i < u->from && !(attached && u->from == 1)) {
-			lane_place_alone(sf, l, g);
+			candidate_place_alone(sf, l, g);
 		} else if (attached) {
-			lane_group_join(&l->sum, g);
+			candidate_group_join(&l->sum, g);
 			l->sum_groups = 1;
 			if (i + 1 == u->first)
-				lane_sum_emit(sf, l);
+				candidate_sum_emit(sf, l);
 		}
 		i += !g->skipped;
 	}
 	l->nheld = 0;
-	lane_spare(l);
+	candidate_spare(l);
 }
 
-static void lane_input(const struct step_finder *sf, const struct lane *l, struct unit_input *ret)
+static void candidate_input(const struct step_finder *sf, const struct candidate *l,
+			    struct unit_input *ret)
 {
-	ret->from_start = l->mode == LANE_RELEARNING || sf->config.from_start;
+	ret->from_start = l->mode == CANDIDATE_RELEARNING || sf->config.from_start;
 	ret->fetch_ends = l->family == FAMILY_ZERO_GRAD && sf->zero_grad_first;
 }
 
-static bool lane_odd_often(struct lane *l)
+static bool candidate_odd_often(struct candidate *l)
 {
 	memmove(l->odd + 1, l->odd, sizeof(l->odd) - sizeof(l->odd[0]));
 	l->odd[0] = l->tokens;
@@ -234,7 +237,8 @@ static bool lane_odd_often(struct lane *l)
 }
 
 /* While relearning: if the old pattern continues, the groups in between are steps of their own. */
-static bool lane_resume(struct step_finder *sf, struct lane *l, const struct token *t, uint32_t n)
+static bool candidate_resume(struct step_finder *sf, struct candidate *l, const struct token *t,
+			     uint32_t n)
 {
 	uint32_t size = l->unit.size, need = size + 1;
 
@@ -244,49 +248,49 @@ static bool lane_resume(struct step_finder *sf, struct lane *l, const struct tok
 		if (!token_equal(&t[n - need + i], &l->unit.pattern[i % size], l->unit.by_class))
 			return false;
 	}
-	l->mode = LANE_LOCKED;
+	l->mode = CANDIDATE_LOCKED;
 	for (uint32_t i = 0, k = 0; i < l->nheld; i++) {
 		const struct group *g = &l->held[i];
 
 		if (g->skipped || k >= n - need)
-			lane_place(sf, l, g);
+			candidate_place(sf, l, g);
 		else
-			lane_place_alone(sf, l, g);
+			candidate_place_alone(sf, l, g);
 		k += !g->skipped;
 	}
 	l->nheld = 0;
-	lane_spare(l);
+	candidate_spare(l);
 	return true;
 }
 
-static void lane_learn(struct step_finder *sf, struct lane *l)
+static void candidate_learn(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];
 	struct unit_input in = {.tokens = t};
 	struct unit u;
 	bool joins;
 
-	if (l->mode == LANE_LEARNING)
-		lane_held_drop_setup(sf, l);
-	in.count = lane_held_tokens(l, t, STEP_TOKENS);
-	lane_input(sf, l, &in);
-	joins = l->mode == LANE_RELEARNING && unit_joins(&l->unit, t, in.count);
-	if (l->mode == LANE_RELEARNING && !joins && lane_resume(sf, l, t, in.count))
+	if (l->mode == CANDIDATE_LEARNING)
+		candidate_held_drop_setup(sf, l);
+	in.count = candidate_held_tokens(l, t, STEP_TOKENS);
+	candidate_input(sf, l, &in);
+	joins = l->mode == CANDIDATE_RELEARNING && unit_joins(&l->unit, t, in.count);
+	if (l->mode == CANDIDATE_RELEARNING && !joins && candidate_resume(sf, l, t, in.count))
 		return;
 	in.turns = joins;
 	if (unit_learn(&in, &u)) {
 		if (sf->config.multiply > 1)
 			u = (struct unit){.period = 1, .size = 1, .any = true};
-		lane_lock(sf, l, &u);
+		candidate_lock(sf, l, &u);
 	} else if (joins && in.count >= CLASS_TOKENS && unit_follow(&l->unit, t, in.count, &u)) {
-		lane_lock(sf, l, &u);
+		candidate_lock(sf, l, &u);
 	} else if (l->nheld == STEP_HELD) {
 		unit_guess(&in, &u);
-		lane_lock(sf, l, &u);
+		candidate_lock(sf, l, &u);
 	}
 }
 
-static bool lane_fits(const struct lane *l, const struct group *g)
+static bool candidate_fits(const struct candidate *l, const struct group *g)
 {
 	const struct unit *u = &l->unit;
 
@@ -295,7 +299,7 @@ static bool lane_fits(const struct lane *l, const struct group *g)
 }
 
 /* Tokens without an order may get one: another stage of the training began. */
-static void lane_recheck(struct step_finder *sf, struct lane *l)
+static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];
 	struct unit_input in = {.tokens = t, .count = STEP_TOKENS};
@@ -314,34 +318,34 @@ static void lane_recheck(struct step_finder *sf, struct lane *l)
 		return; /* of several that could lead, the one that led so far */
 	u.any = u.size == 1 && !u.lead;
 	if (l->unit.lead && !u.lead)
-		lane_sum_emit(sf, l);
+		candidate_sum_emit(sf, l);
 	if (u.size == 1) {
 		l->unit = u;
 		return;
 	}
 	/* The pattern starts with its first token; until that comes, groups count as before. */
 	l->unit = u;
-	l->mode = LANE_RELEARNING;
+	l->mode = CANDIDATE_RELEARNING;
 	l->regrouped++;
 }
 
-/* The lane is locked and the token does not fit. */
-static void lane_unfit(struct step_finder *sf, struct lane *l, const struct group *g)
+/* The candidate is locked and the token does not fit. */
+static void candidate_unfit(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
-	lane_sum_emit(sf, l);
-	if (lane_fits(l, g)) { /* the step was cut short; the next one starts */
-		lane_place(sf, l, g);
-	} else if (lane_odd_often(l)) {
+	candidate_sum_emit(sf, l);
+	if (candidate_fits(l, g)) { /* the step was cut short; the next one starts */
+		candidate_place(sf, l, g);
+	} else if (candidate_odd_often(l)) {
 		l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
-		lane_place(sf, l, g);
+		candidate_place(sf, l, g);
 	} else {
-		l->mode = LANE_RELEARNING;
-		if (lane_hold(sf, l, g))
-			lane_learn(sf, l);
+		l->mode = CANDIDATE_RELEARNING;
+		if (candidate_hold(sf, l, g))
+			candidate_learn(sf, l);
 	}
 }
 
-static bool lane_history(struct step_finder *sf, struct lane *l, const struct token *t)
+static bool candidate_history(struct step_finder *sf, struct candidate *l, const struct token *t)
 {
 	if (!l->history)
 		l->history = calloc(STEP_TOKENS, sizeof(*l->history));
@@ -350,12 +354,12 @@ static bool lane_history(struct step_finder *sf, struct lane *l, const struct to
 		return false;
 	}
 	l->history[l->tokens++ % STEP_TOKENS] = *t;
-	lane_recheck(sf, l);
+	candidate_recheck(sf, l);
 	return true;
 }
 
 /* Returns the identity of the newest token; if it is missing, that of the token a period before. */
-static uint64_t lane_ident(const struct lane *l, const struct token *t)
+static uint64_t candidate_ident(const struct candidate *l, const struct token *t)
 {
 	const struct token *before;
 
@@ -365,28 +369,28 @@ static uint64_t lane_ident(const struct lane *l, const struct token *t)
 	return token_equal(t, before, false) ? before->ident : 0;
 }
 
-static void lane_push(struct step_finder *sf, struct lane *l, struct group *g)
+static void candidate_push(struct step_finder *sf, struct candidate *l, struct group *g)
 {
-	if (l->live && !g->skipped && !lane_history(sf, l, &g->token))
+	if (l->live && !g->skipped && !candidate_history(sf, l, &g->token))
 		return;
-	if (l->live && l->mode == LANE_LOCKED) {
+	if (l->live && l->mode == CANDIDATE_LOCKED) {
 		if (!g->skipped)
-			g->token.ident = lane_ident(l, &g->token);
-		if (lane_fits(l, g))
-			lane_place(sf, l, g);
+			g->token.ident = candidate_ident(l, &g->token);
+		if (candidate_fits(l, g))
+			candidate_place(sf, l, g);
 		else
-			lane_unfit(sf, l, g);
+			candidate_unfit(sf, l, g);
 		return;
 	}
-	if (!l->live && !lane_hopes(sf, l))
+	if (!l->live && !candidate_hopes(sf, l))
 		return;
 	if (l->nheld == STEP_HELD)
-		lane_held_drop(l, STEP_HELD / 2);
-	if (lane_hold(sf, l, g) && l->live)
-		lane_learn(sf, l);
+		candidate_held_drop(l, STEP_HELD / 2);
+	if (candidate_hold(sf, l, g) && l->live)
+		candidate_learn(sf, l);
 }
 
-void lane_digest(struct step_finder *sf, struct lane *l)
+void candidate_digest(struct step_finder *sf, struct candidate *l)
 {
 	struct group *held = l->held;
 	uint32_t n = l->nheld;
@@ -396,14 +400,14 @@ void lane_digest(struct step_finder *sf, struct lane *l)
 	l->held = NULL;
 	l->nheld = l->held_cap = 0;
 	for (uint32_t i = 0; i < n; i++)
-		lane_push(sf, l, &held[i]);
+		candidate_push(sf, l, &held[i]);
 	free(held);
 }
 
 /* ---- from marks to groups -------------------------------------------------------------------- */
 
 /* Each mark of the open group was a separate update. */
-static void lane_split(struct step_finder *sf, struct lane *l)
+static void candidate_split(struct step_finder *sf, struct candidate *l)
 {
 	struct group g = l->group, one = g;
 
@@ -413,16 +417,16 @@ static void lane_split(struct step_finder *sf, struct lane *l)
 		one.end_ns = l->ends[i];
 		if (i)
 			one.hits = (struct hits){0};
-		lane_push(sf, l, &one);
+		candidate_push(sf, l, &one);
 	}
 }
 
-static uint32_t lane_limit(const struct lane *l)
+static uint32_t candidate_limit(const struct candidate *l)
 {
 	return 4 * l->largest > GROUP_MIN ? 4 * l->largest : GROUP_MIN;
 }
 
-void lane_close(struct step_finder *sf, struct lane *l, bool by_backward)
+void candidate_close(struct step_finder *sf, struct candidate *l, bool by_backward)
 {
 	struct group g = l->group;
 
@@ -433,10 +437,10 @@ void lane_close(struct step_finder *sf, struct lane *l, bool by_backward)
 	l->open = false;
 	if (by_backward && g.updates > l->largest)
 		l->largest = g.updates;
-	lane_push(sf, l, &g);
+	candidate_push(sf, l, &g);
 }
 
-static bool lane_remember_end(struct lane *l, uint64_t end_ns)
+static bool candidate_remember_end(struct candidate *l, uint64_t end_ns)
 {
 	uint64_t *ends;
 	uint32_t cap = l->ends_cap ? 2 * l->ends_cap : 8;
@@ -454,7 +458,7 @@ static bool lane_remember_end(struct lane *l, uint64_t end_ns)
 	return true;
 }
 
-static void lane_group_open(struct lane *l, const struct mark *m, bool fetched)
+static void candidate_group_open(struct candidate *l, const struct mark *m, bool fetched)
 {
 	l->group = (struct group){
 		.token = {.ident = m->ident, .name = m->name, .fetched = fetched},
@@ -472,7 +476,7 @@ static void lane_group_open(struct lane *l, const struct mark *m, bool fetched)
 	l->open = true;
 }
 
-static void lane_group_add(struct lane *l, const struct mark *m)
+static void candidate_group_add(struct candidate *l, const struct mark *m)
 {
 	struct group *g = &l->group;
 
@@ -483,7 +487,7 @@ static void lane_group_add(struct lane *l, const struct mark *m)
 	g->hits = hits_add(g->hits, m->hits);
 }
 
-void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
+void candidate_mark(struct step_finder *sf, struct candidate *l, const struct mark *m)
 {
 	bool fetched = m->fetch_seq > l->last_seq;
 	/* Two loops that were treated as one: a thread's own work is not part of another thread's
@@ -493,13 +497,13 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 		     l->unwatched;
 
 	if (separate)
-		lane_close(sf, l, true);
+		candidate_close(sf, l, true);
 	if (l->family == FAMILY_RANGES ? !l->marks && !m->skipped
 				       : !l->any && !*sf->loops[l->loop]->name)
 		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
 		       sizeof(sf->loops[l->loop]->name));
 	/* Its batch may have been fetched before observation resumed. */
-	if (l->unwatched && l->mode == LANE_LOCKED)
+	if (l->unwatched && l->mode == CANDIDATE_LOCKED)
 		fetched |= l->unit.pattern[l->sum_groups].fetched;
 	l->unwatched = false;
 	l->any = true;
@@ -507,60 +511,60 @@ void lane_mark(struct step_finder *sf, struct lane *l, const struct mark *m)
 	l->last_tid = m->tid;
 	l->marks += !m->skipped;
 	if (opens) {
-		lane_close(sf, l, false);
-		lane_group_open(l, m, fetched);
+		candidate_close(sf, l, false);
+		candidate_group_open(l, m, fetched);
 	} else if (l->open) {
-		lane_group_add(l, m);
+		candidate_group_add(l, m);
 	} else { /* its group was given out already: not a new step */
 		l->rest = hits_add(l->rest, m->hits);
 		return;
 	}
-	if (!m->skipped && !lane_remember_end(l, m->end_ns))
+	if (!m->skipped && !candidate_remember_end(l, m->end_ns))
 		sf->error = -ENOMEM;
 	if (m->apart || m->skipped)
-		lane_close(sf, l, false);
+		candidate_close(sf, l, false);
 	else if (l->group.updates >= STEP_MEMBERS ||
-		 (l->mode == LANE_LOCKED && l->group.updates > lane_limit(l))) {
+		 (l->mode == CANDIDATE_LOCKED && l->group.updates > candidate_limit(l))) {
 		l->loose = true;
-		lane_split(sf, l);
+		candidate_split(sf, l);
 	}
 }
 
 /* After a silence nothing joins a step whose end would be the start of the next one. */
-void lane_still(struct step_finder *sf, struct lane *l)
+void candidate_still(struct step_finder *sf, struct candidate *l)
 {
 	if (l->live && l->unit.lead && l->sum_groups)
-		lane_sum_emit(sf, l);
+		candidate_sum_emit(sf, l);
 }
 
 /* The process ended: interprets what is held as well as possible. */
-void lane_finish(struct step_finder *sf, struct lane *l)
+void candidate_finish(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];
 	struct unit_input in = {.tokens = t};
 	struct unit u;
 
-	if (l->open && l->group.updates > lane_limit(l))
-		lane_split(sf, l);
-	lane_close(sf, l, false);
+	if (l->open && l->group.updates > candidate_limit(l))
+		candidate_split(sf, l);
+	candidate_close(sf, l, false);
 	if (!l->live)
 		return;
-	if (l->mode == LANE_RELEARNING) {
+	if (l->mode == CANDIDATE_RELEARNING) {
 		for (uint32_t i = 0; i < l->nheld; i++)
-			lane_place_alone(sf, l, &l->held[i]);
+			candidate_place_alone(sf, l, &l->held[i]);
 		l->nheld = 0;
-		l->mode = LANE_LOCKED;
+		l->mode = CANDIDATE_LOCKED;
 	}
-	lane_held_drop_setup(sf, l);
-	in.count = lane_held_tokens(l, t, STEP_TOKENS);
-	if (l->mode == LANE_LOCKED || !l->nheld) {
-		lane_still(sf, l);
+	candidate_held_drop_setup(sf, l);
+	in.count = candidate_held_tokens(l, t, STEP_TOKENS);
+	if (l->mode == CANDIDATE_LOCKED || !l->nheld) {
+		candidate_still(sf, l);
 		return;
 	}
-	lane_input(sf, l, &in);
+	candidate_input(sf, l, &in);
 	unit_guess(&in, &u);
 	if (sf->config.multiply > 1)
 		u = (struct unit){.period = 1, .size = 1, .any = true};
-	lane_lock(sf, l, &u);
-	lane_still(sf, l);
+	candidate_lock(sf, l, &u);
+	candidate_still(sf, l);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save_lane.c - state of one loop candidate as bytes. Checks everything that step_lane.c
- * relies on when it uses indexes. */
+/* step_save_candidate.c - state of one loop candidate as bytes. Checks everything that
+ * step_candidate.c relies on when it uses indexes. */
 #include "userspace/model/step/step_private.h"
 
 static void step_token_archive(struct archive *a, struct token *t)
@@ -41,7 +41,7 @@ static void step_unit_archive(struct archive *a, struct unit *u)
 }
 
 /* End times of the marks of the open group, from which a split makes groups. */
-static void step_ends_archive(struct archive *a, struct lane *l)
+static void step_ends_archive(struct archive *a, struct candidate *l)
 {
 	uint32_t n = l->open ? l->group.updates : 0;
 
@@ -57,11 +57,11 @@ static void step_ends_archive(struct archive *a, struct lane *l)
 		archive_number(a, &l->ends[i]);
 }
 
-static void step_held_archive(struct archive *a, struct lane *l)
+static void step_held_archive(struct archive *a, struct candidate *l)
 {
 	archive_count(a, &l->nheld, STEP_HELD, sizeof(*l->held));
 	if (archive_reads(a)) {
-		archive_require(a, !l->nheld || !l->live || l->mode != LANE_LOCKED);
+		archive_require(a, !l->nheld || !l->live || l->mode != CANDIDATE_LOCKED);
 		l->held = l->nheld ? archive_alloc(a, l->nheld, sizeof(*l->held)) : NULL;
 		l->held_cap = l->nheld = l->held ? l->nheld : 0;
 	}
@@ -69,7 +69,7 @@ static void step_held_archive(struct archive *a, struct lane *l)
 		group_archive(a, &l->held[i]);
 }
 
-static void step_grouping_archive(struct archive *a, struct lane *l)
+static void step_grouping_archive(struct archive *a, struct candidate *l)
 {
 	archive_number(a, &l->any);
 	archive_number(a, &l->open);
@@ -85,10 +85,10 @@ static void step_grouping_archive(struct archive *a, struct lane *l)
 	archive_number(a, &l->marks);
 }
 
-void lane_archive(struct archive *a, const struct step_finder *sf, struct lane **at, enum family f,
-		  uint32_t loop)
+void candidate_archive(struct archive *a, const struct step_finder *sf, struct candidate **at,
+		       enum family f, uint32_t loop)
 {
-	struct lane *l = *at = archive_object(a, *at, sizeof(*l));
+	struct candidate *l = *at = archive_object(a, *at, sizeof(*l));
 
 	archive_require(a, l);
 	if (!l)
@@ -99,10 +99,10 @@ void lane_archive(struct archive *a, const struct step_finder *sf, struct lane *
 		l->live = sf->elected == f;
 	}
 	step_grouping_archive(a, l);
-	archive_below(a, &l->mode, LANE_RELEARNING + 1);
+	archive_below(a, &l->mode, CANDIDATE_RELEARNING + 1);
 	step_held_archive(a, l);
 	step_unit_archive(a, &l->unit);
-	archive_require(a, l->unit.size || l->mode == LANE_LEARNING);
+	archive_require(a, l->unit.size || l->mode == CANDIDATE_LEARNING);
 	group_archive(a, &l->sum);
 	archive_below(a, &l->sum_groups, STEP_PERIOD);
 	archive_number(a, &l->tokens);
