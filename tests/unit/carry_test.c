@@ -51,7 +51,7 @@ static struct carry largest(void)
 				     .wasted_ns = CARRY_NS_MAX,
 				     .starts = CARRY_TIMES_MAX}},
 		.secures = true,
-		.away = CARRY_STEPS_MAX,
+		.excluded = CARRY_STEPS_MAX,
 		.secured_step = CARRY_STEPS_MAX,
 		.secured_ns = CARRY_NS_MAX,
 		.saves = true,
@@ -86,7 +86,7 @@ static struct carry usual(void)
 		.ns = {[BUCKET_GOODPUT] = 4000000000, [BUCKET_OTHER] = 1000000000},
 		.last_step = 137,
 		.steps = 137,
-		.away = 30,
+		.excluded = 30,
 		.disruptions = 1,
 		.disrupted = true,
 		.disrupted_ns = NOW,
@@ -118,7 +118,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(carry_text(again, &back), len);
 	assert_memory_equal(again, text, len);
 	assert_string_equal(back.job, "llama");
-	assert_int_equal(back.away, 30);
+	assert_int_equal(back.excluded, 30);
 	assert_true(back.ns[BUCKET_GOODPUT] == 4000000000 &&
 		    back.disruption.d.step == DISRUPTION_NO_STEP);
 	assert_true(back.disruption.why.exit_code == -1 && back.disruption.why.signal == 9 &&

@@ -19,13 +19,13 @@ struct seen { /* what a listener makes of the trace */
 	uint64_t edge_ns;
 };
 
-static struct away away; /* what is left out */
+static struct excluded excluded; /* what is left out */
 
 static bool is_away(uint64_t at)
 {
 	uint64_t to = at + 1;
 
-	return away_at(&away, at, &to);
+	return exclusion_at(&excluded, at, &to);
 }
 
 static void seen_span(void *ctx, const struct ledger_span *s)
@@ -161,7 +161,7 @@ static struct ledger_view run(unsigned seed, const struct how *how)
 	for (uint64_t i = 0; i < at; i++)
 		seen.bucket[i] = is_away(i) ? BUCKET_EXCLUDED : BUCKET_UNOBSERVED;
 	seen.edge_ns = at;
-	ledger_away(l, &away);
+	ledger_exclude(l, &excluded);
 	if (how->listened)
 		ledger_trace(l, seen_span, &seen);
 	while (at < LINE - 300) {
@@ -171,7 +171,7 @@ static struct ledger_view run(unsigned seed, const struct how *how)
 			ledger_advance(l, at < before.now_ns ? at : before.now_ns);
 		if (how->saved && number % 3 == 0) {
 			l = again(l);
-			ledger_away(l, &away);
+			ledger_exclude(l, &excluded);
 			if (how->listened)
 				ledger_trace(l, seen_span, &seen);
 			check(l, &before);
@@ -200,9 +200,10 @@ static void test_random(void **state)
 	for (unsigned seed = 1; seed <= 2 * ROUNDS; seed++) {
 		struct ledger_view want;
 
-		away.count = 0;
+		excluded.count = 0;
 		for (uint64_t from = 60; seed > ROUNDS && from < LINE; from += 150 + seed % 300)
-			away.span[away.count++] = (struct away_span){from, from + 1 + seed % 140};
+			excluded.span[excluded.count++] = (struct exclusion_span){
+				from, from + 1 + seed % 140};
 		want = run(seed, &plain);
 		for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 			struct ledger_view v = run(seed, &all[i]);

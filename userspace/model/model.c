@@ -439,7 +439,7 @@ static void model_clock(struct model *m, const struct event *ev)
 	anchors_add(&m->env.anchors, ev->rec->ts_ns, ev->clock->real_ns);
 	if (m->session_ns && !m->session_real_ns)
 		m->session_real_ns = anchors_real(&m->env.anchors, m->session_ns);
-	away_place(&m->env.away, ev->rec->ts_ns, ev->clock->real_ns);
+	exclusion_place(&m->env.excluded, ev->rec->ts_ns, ev->clock->real_ns);
 }
 
 static int model_event(struct model *m, const struct event *ev)

@@ -26,8 +26,8 @@ static void config_exclude(struct model *m, const char *value, uint64_t now_ns)
 {
 	int64_t real_ns = anchors_real(&m->env.anchors, now_ns);
 
-	if (!away_say(&m->env.away, value) && real_ns)
-		away_place(&m->env.away, now_ns, real_ns);
+	if (!exclusion_say(&m->env.excluded, value) && real_ns)
+		exclusion_place(&m->env.excluded, now_ns, real_ns);
 }
 
 /* The name of a kind of marker, or the id of a probe (which contains a dot). */
@@ -74,7 +74,7 @@ void model_config(struct model *m, const struct event *ev)
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
 	else if (!strcmp(text, "excludes")) /* likewise */
-		away_forget(&m->env.away);
+		exclusion_forget(&m->env.excluded);
 	else if (!strcmp(text, "exclude"))
 		config_exclude(m, value, ev->rec->ts_ns);
 	else if (!strcmp(text, "windows_ns"))

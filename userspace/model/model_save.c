@@ -22,7 +22,7 @@ static void model_save_env_archive(struct archive *a, struct model_env *env)
 {
 	archive_struct(a, sizeof(*env));
 	anchors_archive(a, &env->anchors);
-	away_archive(a, &env->away);
+	exclusion_archive(a, &env->excluded);
 	step_config_archive(a, &env->step);
 	range_rules_archive(a, &env->ranges);
 	archive_number(a, &env->ideal_ns);
@@ -35,7 +35,7 @@ static void model_save_env_archive(struct archive *a, struct model_env *env)
 	archive_number(a, &env->facts);
 	archive_number(a, &env->files);
 	notices_archive(a, &env->notices);
-	jobs_archive(a, &env->jobs, &env->away);
+	jobs_archive(a, &env->jobs, &env->excluded);
 }
 
 /* In order of arrival, the order in which facts of all of them are reported. */

@@ -165,7 +165,7 @@ int options_range_file(struct option_range_file *f, const char *key, const char 
 /* Checks the items of --exclude of a watch, FROM,TO,WHY, and makes relative times absolute. Returns
  * 0, or -EINVAL after one line. */
 int options_excludes(struct options *o);
-/* Passes them on to the model (model/time/away.h). */
+/* Passes them on to the model (model/time/exclusion.h). */
 void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx);
 /* Parses one item: UTC ns; *ret_why points into it. Returns 0 or -EINVAL. */
 int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64_t *ret_to_ns,

@@ -7,7 +7,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/model/time/away.h"
+#include "userspace/model/time/exclusion.h"
 #include "userspace/option/option.h"
 
 #define NS_PER_US 1000
@@ -49,8 +49,8 @@ int options_excludes(struct options *o)
 	const char *why;
 	char *text;
 
-	if (o->excludes.count > AWAY_MAX) {
-		log_error("--exclude: more than %d", AWAY_MAX);
+	if (o->excludes.count > EXCLUSIONS_MAX) {
+		log_error("--exclude: more than %d", EXCLUSIONS_MAX);
 		return -EINVAL;
 	}
 	for (int i = 0; i < o->excludes.count; i++) {

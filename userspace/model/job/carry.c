@@ -89,12 +89,12 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 }
 
 /* Written if the path has left room. */
-static void carry_put_away(struct text *t, const struct carry *c)
+static void carry_put_excluded(struct text *t, const struct carry *c)
 {
 	char line[32];
-	int n = snprintf(line, sizeof(line), "away %llu\n", (unsigned long long)c->away);
+	int n = snprintf(line, sizeof(line), "away %llu\n", (unsigned long long)c->excluded);
 
-	if (c->away && t->len + (size_t)n + sizeof("end\n") <= CARRY_MAX)
+	if (c->excluded && t->len + (size_t)n + sizeof("end\n") <= CARRY_MAX)
 		carry_put(t, "%s", line);
 }
 
@@ -121,7 +121,7 @@ size_t carry_text(char *out, const struct carry *c)
 			  (unsigned long long)c->secured_ns);
 	if (c->saves)
 		carry_put_saved(&t, &c->saved);
-	carry_put_away(&t, c);
+	carry_put_excluded(&t, c);
 	carry_put(&t, "end\n");
 	return t.len;
 }
@@ -276,7 +276,7 @@ static unsigned carry_read_line(struct carry *c, struct line *l)
 		c->steps = carry_number(l, CARRY_STEPS_MAX);
 		c->lost = carry_number(l, CARRY_STEPS_MAX);
 	} else if (!strcmp(key, "away")) {
-		c->away = carry_number(l, CARRY_STEPS_MAX);
+		c->excluded = carry_number(l, CARRY_STEPS_MAX);
 	} else if (!strcmp(key, "gross")) {
 		c->gross_ns = carry_number(l, CARRY_NS_MAX);
 		c->wasted_ns = carry_number(l, CARRY_NS_MAX);

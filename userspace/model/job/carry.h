@@ -52,7 +52,7 @@ struct carry {
 	uint64_t ns[BUCKET_COUNT];	 /* time of the job by bucket, all runs */
 	uint64_t last_step, steps, lost; /* lost: steps lost by restarts */
 	/* Excluded shares of the other steps, added up and rounded; omitted if there is no room. */
-	uint64_t away;
+	uint64_t excluded;
 	uint64_t gross_ns, wasted_ns;
 	uint64_t disruptions;		  /* disruptions reported */
 	bool disrupted, unreported;	  /* as in struct job; disrupted: a disruption is open */

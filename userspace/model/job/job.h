@@ -217,7 +217,7 @@ int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns);
  * name, never ran here, or its reference is a rank elsewhere. */
 bool job_carry(const struct model_env *env, const struct job *j, uint64_t now_ns,
 	       struct carry *ret);
-void jobs_archive(struct archive *a, struct jobs *js, const struct away *away);
+void jobs_archive(struct archive *a, struct jobs *js, const struct excluded *excluded);
 /* Returns the name given to the job of a process, training or not; "": none. *ret_uid: its uid. */
 const char *job_called(const struct job_member *m, const char **ret_uid);
 /* Returns the job with this key, NULL when there is none. */

@@ -141,7 +141,7 @@ int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	j->work = (struct job_work){
 		.made = c->steps,
 		.lost = c->lost,
-		.away = (double)(c->away < c->steps ? c->away : c->steps),
+		.excluded = (double)(c->excluded < c->steps ? c->excluded : c->steps),
 	};
 	err = carry_saved(j, c);
 	j->state = c->state == JOB_RUNNING ? JOB_DOWN : c->state;
@@ -207,7 +207,7 @@ bool job_carry(const struct model_env *env, const struct job *j, uint64_t now_ns
 		.last_step = j->last_step,
 		.steps = v.steps,
 		.lost = j->work.lost,
-		.away = (uint64_t)(j->work.away + 0.5),
+		.excluded = (uint64_t)(j->work.excluded + 0.5),
 		.gross_ns = v.productive_gross_ns,
 		.wasted_ns = j->time.wasted_ns,
 		.disruptions = j->ndisruptions,

@@ -13,18 +13,18 @@ static enum bucket job_between(const struct job *j)
 /* Adds time between runs, without excluded time. */
 static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t away_ns = away_within(j->away, from_ns, to_ns);
+	uint64_t excluded_ns = exclusion_within(j->excluded, from_ns, to_ns);
 
-	ns[job_between(j)] += to_ns - from_ns - away_ns;
-	ns[BUCKET_EXCLUDED] += away_ns;
+	ns[job_between(j)] += to_ns - from_ns - excluded_ns;
+	ns[BUCKET_EXCLUDED] += excluded_ns;
 }
 
 /* If two processes of one job overlap, the startup of the later one is removed first and its
  * progress last; excluded time of the past is as long as that of the overlap. */
-static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t away_ns)
+static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t excluded_ns)
 {
 	const enum bucket *first = bucket_gives_way;
-	uint64_t part = away_ns < ns[BUCKET_EXCLUDED] ? away_ns : ns[BUCKET_EXCLUDED];
+	uint64_t part = excluded_ns < ns[BUCKET_EXCLUDED] ? excluded_ns : ns[BUCKET_EXCLUDED];
 
 	ns[BUCKET_EXCLUDED] -= part;
 	skip_ns -= part;
@@ -71,8 +71,9 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 
 	memcpy(ret_ns, v->ns, sizeof(v->ns));
 	job_time_subtract(ret_ns, j->time.base_ns);
-	job_time_skip(ret_ns, j->time.skip_ns,
-		      away_within(j->away, j->time.edge_ns - j->time.skip_ns, j->time.edge_ns));
+	job_time_skip(
+		ret_ns, j->time.skip_ns,
+		exclusion_within(j->excluded, j->time.edge_ns - j->time.skip_ns, j->time.edge_ns));
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		sum_ns += ret_ns[b];
 	return sum_ns;
@@ -128,11 +129,11 @@ static void job_time_shift(struct job *j, uint64_t ns)
 static void job_time_reach_back(struct job *j, uint64_t from_ns)
 {
 	struct job_time *t = &j->time;
-	uint64_t away_ns = away_within(j->away, from_ns, t->start_ns);
+	uint64_t excluded_ns = exclusion_within(j->excluded, from_ns, t->start_ns);
 
 	job_window_reach_back(j, from_ns);
-	t->past_ns[BUCKET_PROGRAM_STARTUP] += t->start_ns - from_ns - away_ns;
-	t->past_ns[BUCKET_EXCLUDED] += away_ns;
+	t->past_ns[BUCKET_PROGRAM_STARTUP] += t->start_ns - from_ns - excluded_ns;
+	t->past_ns[BUCKET_EXCLUDED] += excluded_ns;
 	t->start_ns = from_ns;
 }
 

@@ -29,7 +29,7 @@ struct job_work {
 	uint64_t made, lost; /* steps of its reference, and those of them that were lost */
 	double timed_steps;  /* weighted by their shares that are not excluded */
 	uint64_t timed_ns;
-	double away;		      /* excluded shares of the steps not lost, added up */
+	double excluded;	      /* excluded shares of the steps not lost, added up */
 	double past_ns[BUCKET_COUNT]; /* accelerator time of ranks that left, and of outages */
 	/* Ranks of the run that left, and their accelerators; those of the run before. */
 	uint32_t run_ranks, run_accelerators, before_accelerators;
@@ -38,7 +38,7 @@ struct job_work {
 
 struct job_point { /* progress up to here is in a checkpoint */
 	uint64_t step, goodput_ns;
-	double away; /* see struct job_work */
+	double excluded; /* see struct job_work */
 	uint32_t run;
 };
 
@@ -47,7 +47,7 @@ struct job {
 	char name[GP_JOB_MAX], uid[JOB_UID_MAX];
 	struct job_former former_names[JOB_FORMERS]; /* the last ones */
 	uint32_t nformer_names;
-	const struct away *away; /* of the model; not saved */
+	const struct excluded *excluded; /* of the model; not saved */
 	enum gp_job_from from;
 	int attempt; /* of the run; -1: unknown */
 	struct scheduling scheduling;

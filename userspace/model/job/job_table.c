@@ -97,7 +97,7 @@ int jobs_get(struct model_env *env, uint64_t key, const char *name, const char *
 	if (!j)
 		return -ENOMEM;
 	j->key = key;
-	j->away = &env->away;
+	j->excluded = &env->excluded;
 	j->world_size = j->attempt = -1;
 	j->state = JOB_ENDED;
 	snprintf(j->name, sizeof(j->name), "%s", name);
@@ -149,6 +149,6 @@ int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns)
 	       job_point_at(j, i - 1)->step > step;
 	     i--)
 		*job_point_at(j, i) = *job_point_at(j, i - 1);
-	*job_point_at(j, i) = (struct job_point){step, goodput_ns, j->work.away, j->runs};
+	*job_point_at(j, i) = (struct job_point){step, goodput_ns, j->work.excluded, j->runs};
 	return 0;
 }

@@ -57,7 +57,7 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 	}
 	job_time_view(j, now_ns, &ret->ledger);
 	if (j->ref)
-		ledger_view_idle(&ret->ledger, j->away, now_ns);
+		ledger_view_idle(&ret->ledger, j->excluded, now_ns);
 	job_work_view(j, now_ns, ret);
 	job_view_disruptions_view(j, ret);
 }
@@ -135,9 +135,9 @@ static void job_view_points_archive(struct archive *a, struct job *j)
 	for (uint32_t i = 0; i < n; i++) {
 		archive_number(a, &j->points[i].step);
 		archive_number(a, &j->points[i].goodput_ns);
-		archive_number(a, &j->points[i].away);
+		archive_number(a, &j->points[i].excluded);
 		archive_number(a, &j->points[i].run);
-		archive_require(a, j->points[i].away >= 0);
+		archive_require(a, j->points[i].excluded >= 0);
 	}
 }
 
@@ -221,7 +221,7 @@ static void job_archive(struct archive *a, struct job **at)
 				   j->carried_disruptions <= j->ndisruptions);
 }
 
-void jobs_archive(struct archive *a, struct jobs *js, const struct away *away)
+void jobs_archive(struct archive *a, struct jobs *js, const struct excluded *excluded)
 {
 	uint32_t n = js->count;
 
@@ -229,7 +229,7 @@ void jobs_archive(struct archive *a, struct jobs *js, const struct away *away)
 	for (uint32_t i = 0; i < n && !a->error; i++) {
 		job_archive(a, &js->job[i]);
 		if (archive_reads(a) && js->job[i])
-			js->job[i]->away = away;
+			js->job[i]->excluded = excluded;
 		js->count = archive_reads(a) && js->job[i] ? i + 1 : js->count;
 	}
 	archive_number(a, &js->forgotten);

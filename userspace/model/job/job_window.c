@@ -11,7 +11,7 @@ static int job_window_idle_add(const struct job *j, struct window *w, enum bucke
 
 	while (w && !err && from_ns < to_ns) {
 		uint64_t next_ns = to_ns;
-		enum bucket is = away_at(j->away, from_ns, &next_ns) ? BUCKET_EXCLUDED : b;
+		enum bucket is = exclusion_at(j->excluded, from_ns, &next_ns) ? BUCKET_EXCLUDED : b;
 		struct ledger_span s = {from_ns,      next_ns,		 is,
 					BUCKET_COUNT, next_ns - from_ns, LEDGER_REST};
 
@@ -85,7 +85,7 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 		 struct window_view *ret)
 {
 	struct window *w = j->window ? window_copy(j->window) : NULL;
-	uint64_t hang_ns = 0, away_ns = 0;
+	uint64_t hang_ns = 0, excluded_ns = 0;
 	int err;
 
 	if (!w)
@@ -95,7 +95,7 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 
 		ledger_view(j->ref->ledger, &l);
 		hang_ns = l.ns[BUCKET_HANG] - window_total(j->ref->window, BUCKET_HANG);
-		away_ns = window_unbooked(j->ref->window, j->away, &l, now_ns);
+		excluded_ns = window_unbooked(j->ref->window, j->excluded, &l, now_ns);
 		err = window_merge(w, j->ref->window, j->time.edge_ns, job_window_edge_of(j));
 	} else {
 		err = job_window_idle_add(j, w, j->disrupted ? BUCKET_RECOVERY : BUCKET_OTHER,
@@ -103,7 +103,7 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 	}
 	for (int i = 0; !err && i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);
-		window_leave_out(&ret[i], away_ns);
+		window_leave_out(&ret[i], excluded_ns);
 	}
 	for (int i = 0; i < WINDOWS_MAX && j->carried_runs; i++) /* another node has the rest */
 		ret[i].whole = false;

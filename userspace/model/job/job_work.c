@@ -12,10 +12,10 @@ static uint32_t job_work_accelerators_of(const struct job_member *m)
 static void job_work_outage_add(const struct job *j, double *ns, uint64_t to_ns)
 {
 	const struct job_work *w = &j->work;
-	uint64_t away_ns = away_within(j->away, w->left_ns, to_ns);
+	uint64_t excluded_ns = exclusion_within(j->excluded, w->left_ns, to_ns);
 
-	ns[BUCKET_RECOVERY] += (double)(to_ns - w->left_ns - away_ns) * w->run_accelerators;
-	ns[BUCKET_EXCLUDED] += (double)away_ns * w->run_accelerators;
+	ns[BUCKET_RECOVERY] += (double)(to_ns - w->left_ns - excluded_ns) * w->run_accelerators;
+	ns[BUCKET_EXCLUDED] += (double)excluded_ns * w->run_accelerators;
 }
 
 /* While a job is down its accelerators are not used by another job: the outage is their time,
@@ -33,12 +33,13 @@ void job_work_begin(struct job *j, const struct job_member *m)
 /* Excluded time is not in the time of a rate, so it is removed from the step, too. */
 void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed)
 {
-	uint64_t ns = end_ns - start_ns, kept_ns = ns - away_within(j->away, start_ns, end_ns);
+	uint64_t ns = end_ns - start_ns,
+		 kept_ns = ns - exclusion_within(j->excluded, start_ns, end_ns);
 	double share = ns ? (double)kept_ns / (double)ns : 1;
 	struct job_work *w = &j->work;
 
 	w->made++;
-	w->away += 1 - share;
+	w->excluded += 1 - share;
 	w->timed_steps += timed ? share : 0;
 	w->timed_ns += timed ? kept_ns : 0;
 }
@@ -55,7 +56,8 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const str
 	w->past_ns[BUCKET_GOODPUT] -= lost_ns;
 	w->past_ns[BUCKET_WASTED] += lost_ns;
 	w->lost += steps;
-	w->away = fmin(w->away, p ? p->away : 0); /* lost steps keep no excluded share */
+	w->excluded = fmin(w->excluded,
+			   p ? p->excluded : 0); /* lost steps keep no excluded share */
 }
 
 void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
@@ -93,7 +95,7 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.timed_ns = w->timed_ns,
 		.made = w->made,
 		.lost = w->lost,
-		.away = w->away,
+		.excluded = w->excluded,
 	};
 }
 
@@ -133,9 +135,9 @@ void job_work_archive(struct archive *a, struct job_work *w)
 	archive_number(a, &w->lost);
 	archive_number(a, &w->timed_steps);
 	archive_number(a, &w->timed_ns);
-	archive_number(a, &w->away);
+	archive_number(a, &w->excluded);
 	archive_require(a, w->timed_steps >= 0 && w->timed_steps <= (double)w->made);
-	archive_require(a, w->away >= 0 && w->away <= (double)w->made);
+	archive_require(a, w->excluded >= 0 && w->excluded <= (double)w->made);
 	archive_numbers(a, w->past_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		archive_require(a, w->past_ns[b] >= 0);

@@ -13,7 +13,7 @@
 #include "userspace/model/signal/model_probe.h"
 #include "userspace/model/step/step.h"
 #include "userspace/model/time/anchor.h"
-#include "userspace/model/time/away.h"
+#include "userspace/model/time/exclusion.h"
 #include "userspace/model/time/program.h"
 #include "userspace/model/time/range.h"
 #include "userspace/model/time/window.h"
@@ -23,7 +23,7 @@ struct model_env {
 	void *ctx;
 	const struct model_probes *probes; /* of the model */
 	struct anchors anchors;
-	struct away away; /* excluded time, placed by the latest anchor */
+	struct excluded excluded; /* excluded time, placed by the latest anchor */
 	struct range_rules ranges;
 	struct step_config step; /* for processes that show their first marker from now on */
 	uint64_t ideal_ns;	 /* set by the user; 0: compute it */

@@ -206,16 +206,16 @@ void phase_split_blocked(struct phase_split *sp)
 {
 	struct fact_step *out = sp->out;
 	uint64_t ns[MARK_KINDS] = {0}, whole_ns = out->step.end_ns - out->step.start_ns, blocked_ns,
-		 away_ns;
+		 excluded_ns;
 
 	blocked_ns = phase_blocked_ns(sp, out->step.start_ns, out->step.end_ns, ns);
-	away_ns = blocked_ns + out->phase_ns[PHASE_DATA];
+	excluded_ns = blocked_ns + out->phase_ns[PHASE_DATA];
 	out->phase_ns[PHASE_SYNC] = ns[MARK_SYNC];
 	out->phase_ns[PHASE_COLLECTIVE] = ns[MARK_COLLECTIVE];
 	out->phase_ns[PHASE_TRANSFER] = ns[MARK_COPY] + ns[MARK_COPY_OUT];
 	out->phase_ns[PHASE_COMPILE] = ns[MARK_COMPILE];
 	out->wait_ns = ns[MARK_SYNC] + ns[MARK_COLLECTIVE] + ns[MARK_COPY_OUT];
-	out->host_ns = whole_ns > away_ns ? whole_ns - away_ns : 0;
+	out->host_ns = whole_ns > excluded_ns ? whole_ns - excluded_ns : 0;
 	out->device_known = sp->pf->seen &
 			    (1u << MARK_SYNC | 1u << MARK_COLLECTIVE | 1u << MARK_COPY_OUT);
 	if (blocked_ns)

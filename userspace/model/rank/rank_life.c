@@ -174,7 +174,7 @@ int rank_open(struct rank *r)
 	if (r->phase && r->member.env->files)
 		phase_files(r->phase);
 	if (r->member.ledger)
-		ledger_away(r->member.ledger, &r->member.env->away);
+		ledger_exclude(r->member.ledger, &r->member.env->excluded);
 	if (r->marker && r->finder && r->phase && r->member.ledger && !rank_window_open(r) &&
 	    rank_loop(r, 0)) {
 		r->ledger_reported_ns = r->member.observed_ns;

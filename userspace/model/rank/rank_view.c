@@ -44,7 +44,7 @@ static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_
 		};
 	ret->disruptions = r->disruptions;
 	if (!ret->ended)
-		ledger_view_idle(ret, &r->member.env->away, now_ns);
+		ledger_view_idle(ret, &r->member.env->excluded, now_ns);
 }
 
 /* Sorted by time: some events are noticed after later ones were recorded. */

@@ -21,7 +21,7 @@ static void rank_window_on_trace(void *ctx, const struct ledger_span *s)
 
 void rank_window_trace(struct rank *r)
 {
-	ledger_away(r->member.ledger, &r->member.env->away);
+	ledger_exclude(r->member.ledger, &r->member.env->excluded);
 	ledger_trace(r->member.ledger, rank_window_on_trace, r);
 }
 
@@ -36,7 +36,7 @@ int rank_window_open(struct rank *r)
 	r->ledger_start_ns = m->start_ns;
 	for (; before.from_ns < m->observed_ns; before.from_ns = before.to_ns) {
 		before.to_ns = m->observed_ns;
-		before.bucket = away_at(&m->env->away, before.from_ns, &before.to_ns)
+		before.bucket = exclusion_at(&m->env->excluded, before.from_ns, &before.to_ns)
 					? BUCKET_EXCLUDED
 					: BUCKET_UNOBSERVED;
 		before.ns = before.to_ns - before.from_ns;
@@ -50,7 +50,7 @@ int rank_window_open(struct rank *r)
 void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret)
 {
 	const uint64_t *length_ns = model_env_windows(r->member.env);
-	uint64_t settled_ns, away_ns;
+	uint64_t settled_ns, excluded_ns;
 	struct ledger_view l;
 
 	if (!r->member.window)
@@ -58,12 +58,12 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	ledger_view(r->member.ledger, &l);
 	settled_ns = window_total(r->member.window, BUCKET_HANG);
 	now_ns = l.ended || now_ns < l.now_ns ? l.now_ns : now_ns;
-	away_ns = window_unbooked(r->member.window, &r->member.env->away, &l, now_ns);
+	excluded_ns = window_unbooked(r->member.window, &r->member.env->excluded, &l, now_ns);
 	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(r->member.window, now_ns, length_ns[i],
 			    l.ns[BUCKET_HANG] > settled_ns ? l.ns[BUCKET_HANG] - settled_ns : 0,
 			    &ret[i]);
-		window_leave_out(&ret[i], away_ns);
+		window_leave_out(&ret[i], excluded_ns);
 	}
 }
 

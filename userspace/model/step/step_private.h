@@ -209,7 +209,8 @@ struct tracker { /* the marks of one family, by loop */
 	uint8_t candidate_of[STEP_THREADS]; /* candidate + 1; 0: unknown */
 	struct mark *queue;		    /* at most STEP_QUEUE */
 	uint32_t nqueue, queue_cap;
-	/* Sequence number of the first candidate's last mark by a thread with its own backward passes.
+	/* Sequence number of the first candidate's last mark by a thread with its own backward
+	 * passes.
 	 */
 	uint64_t first_candidate_seq;
 	uint32_t first_candidate_thread;
@@ -349,8 +350,8 @@ void candidate_finish(struct step_finder *sf, struct candidate *l);
 void candidate_still(struct step_finder *sf, struct candidate *l);
 /* Drops held groups. */
 void candidate_forget(struct candidate *l);
-/* Returns true when the family of the candidate may still be elected and then continue from the held
- * groups. */
+/* Returns true when the family of the candidate may still be elected and then continue from the
+ * held groups. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
 /* Frees memory of a search when nothing is held. */
 void candidate_spare(struct candidate *l);

@@ -88,8 +88,8 @@ static void ledger_unseen(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 {
 	while (from_ns < to_ns) {
 		uint64_t next_ns = to_ns;
-		enum bucket b = away_at(l->away, from_ns, &next_ns) ? BUCKET_EXCLUDED
-								    : BUCKET_UNOBSERVED;
+		enum bucket b = exclusion_at(l->excluded, from_ns, &next_ns) ? BUCKET_EXCLUDED
+									     : BUCKET_UNOBSERVED;
 
 		l->ns[b] += next_ns - from_ns;
 		ledger_report(l, b, 0, from_ns, next_ns);
@@ -97,16 +97,16 @@ static void ledger_unseen(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 	}
 }
 
-void ledger_away(struct ledger *l, const struct away *a)
+void ledger_exclude(struct ledger *l, const struct excluded *a)
 {
 	uint64_t unseen_ns = l->settled_ns - l->start_ns,
-		 away_ns = away_within(a, l->start_ns, l->settled_ns);
+		 excluded_ns = exclusion_within(a, l->start_ns, l->settled_ns);
 
-	l->away = a;
+	l->excluded = a;
 	if (l->ns[BUCKET_UNOBSERVED] != unseen_ns)
 		return;
-	l->ns[BUCKET_UNOBSERVED] -= away_ns;
-	l->ns[BUCKET_EXCLUDED] += away_ns;
+	l->ns[BUCKET_UNOBSERVED] -= excluded_ns;
+	l->ns[BUCKET_EXCLUDED] += excluded_ns;
 }
 
 uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns)
@@ -127,7 +127,7 @@ uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns)
 enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket rest, uint64_t *to_ns,
 			 uint32_t *ret_type)
 {
-	if (away_at(l->away, at_ns, to_ns))
+	if (exclusion_at(l->excluded, at_ns, to_ns))
 		return BUCKET_EXCLUDED;
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct interval *p = &l->pending[i];

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "userspace/base/archive.h"
-#include "userspace/model/time/away.h"
+#include "userspace/model/time/exclusion.h"
 
 /* Buckets. The order is the priority: where intervals overlap, the bucket listed first gets the
  * time. Only buckets before GOODPUT can be booked with ledger_interval(). EXCLUDED, the last,
@@ -150,7 +150,7 @@ struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
 void ledger_free(struct ledger *l);
 /* Sets the excluded time; *a must outlive l; NULL: none. Also applies to unobserved time, while
  * nothing else is booked. Not saved. */
-void ledger_away(struct ledger *l, const struct away *a);
+void ledger_exclude(struct ledger *l, const struct excluded *a);
 /* Sets the number of pending intervals to more than LEDGER_PENDING, a power of two. Cost grows with
  * its square. Not saved. */
 void ledger_keep(struct ledger *l, uint32_t pending);
@@ -199,7 +199,7 @@ void ledger_view(const struct ledger *l, struct ledger_view *ret);
 /* Returns GOODPUT only, which is cheaper than a view. */
 uint64_t ledger_goodput(const struct ledger *l);
 /* Extends a view to now_ns, when nothing happened since: the time added may still be claimed. */
-void ledger_view_idle(struct ledger_view *v, const struct away *a, uint64_t now_ns);
+void ledger_view_idle(struct ledger_view *v, const struct excluded *a, uint64_t now_ns);
 /* Writes the types seen, LEDGER_REST first, to ret (room for LEDGER_TYPES). Returns their number.
  */
 uint32_t ledger_types(const struct ledger *l, struct ledger_type *ret);

@@ -42,12 +42,12 @@ struct ledger {
 	bool attached;	  /* the process ran before it was watched */
 	bool final;	  /* first steps are settled: from here on goodput only grows */
 	bool ended;
-	bool hung;		   /* a hang was booked */
-	bool untrained;		   /* it never stepped, and its time was not startup */
-	struct interval *pending;  /* sorted by from_ns */
-	uint32_t count, cap, keep; /* keep: not saved */
-	const struct away *away;   /* not saved */
-	ledger_trace_fn trace;	   /* not saved */
+	bool hung;			 /* a hang was booked */
+	bool untrained;			 /* it never stepped, and its time was not startup */
+	struct interval *pending;	 /* sorted by from_ns */
+	uint32_t count, cap, keep;	 /* keep: not saved */
+	const struct excluded *excluded; /* not saved */
+	ledger_trace_fn trace;		 /* not saved */
 	void *trace_ctx;
 };
 

@@ -25,12 +25,13 @@ static uint64_t ledger_hang(const struct ledger *l)
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret)
 {
-	uint64_t hang_ns = ledger_hang(l), away_ns = away_within(l->away, l->settled_ns, l->now_ns);
+	uint64_t hang_ns = ledger_hang(l),
+		 excluded_ns = exclusion_within(l->excluded, l->settled_ns, l->now_ns);
 
 	*ret = (struct ledger_view){
 		.start_ns = l->start_ns,
 		.now_ns = l->now_ns,
-		.unsettled_ns = l->now_ns - l->settled_ns - hang_ns - away_ns,
+		.unsettled_ns = l->now_ns - l->settled_ns - hang_ns - excluded_ns,
 		.productive_gross_ns = l->final ? l->ns[BUCKET_GOODPUT] + l->disproved_ns : 0,
 		.wasted_gross_ns = l->ns[BUCKET_WASTED],
 		.steps = l->steps,
@@ -41,21 +42,21 @@ void ledger_view(const struct ledger *l, struct ledger_view *ret)
 	};
 	memcpy(ret->ns, l->ns, sizeof(ret->ns));
 	ret->ns[BUCKET_HANG] += hang_ns;
-	ret->ns[BUCKET_EXCLUDED] += away_ns;
+	ret->ns[BUCKET_EXCLUDED] += excluded_ns;
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
 	ret->ntypes = ledger_types(l, ret->types);
 }
 
-void ledger_view_idle(struct ledger_view *v, const struct away *a, uint64_t now_ns)
+void ledger_view_idle(struct ledger_view *v, const struct excluded *a, uint64_t now_ns)
 {
-	uint64_t away_ns;
+	uint64_t excluded_ns;
 
 	if (now_ns <= v->now_ns)
 		return;
-	away_ns = away_within(a, v->now_ns, now_ns);
-	v->ns[BUCKET_EXCLUDED] += away_ns;
-	v->ns[BUCKET_OTHER] += now_ns - v->now_ns - away_ns;
-	v->unsettled_ns += now_ns - v->now_ns - away_ns;
+	excluded_ns = exclusion_within(a, v->now_ns, now_ns);
+	v->ns[BUCKET_EXCLUDED] += excluded_ns;
+	v->ns[BUCKET_OTHER] += now_ns - v->now_ns - excluded_ns;
+	v->unsettled_ns += now_ns - v->now_ns - excluded_ns;
 	v->now_ns = now_ns;
 }
 

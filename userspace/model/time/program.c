@@ -104,7 +104,7 @@ void program_view(const struct program_config *c, const struct program_seen *s,
 		  struct program_view *ret)
 {
 	double peak_flops = c->peak_flops * s->accelerators;
-	double counts = s->made > s->lost ? fmax(0, (double)(s->made - s->lost) - s->away) : 0;
+	double counts = s->made > s->lost ? fmax(0, (double)(s->made - s->lost) - s->excluded) : 0;
 	struct program_rate productive;
 
 	*ret = (struct program_view){.accelerators = s->accelerators};

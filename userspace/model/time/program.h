@@ -41,7 +41,7 @@ struct program_seen { /* observed data of a job */
 	double timed_steps;
 	uint64_t timed_ns;
 	uint64_t made, lost; /* steps ever; those of them lost by restarts */
-	double away;	     /* excluded shares of the other steps, added up */
+	double excluded;     /* excluded shares of the other steps, added up */
 	uint64_t observed_ns, goodput_ns;
 	double accelerators; /* of the whole job */
 };

@@ -339,20 +339,21 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
 }
 
-uint64_t window_unbooked(const struct window *w, const struct away *a, const struct ledger_view *l,
-			 uint64_t now_ns)
+uint64_t window_unbooked(const struct window *w, const struct excluded *a,
+			 const struct ledger_view *l, uint64_t now_ns)
 {
 	uint64_t booked_ns = window_total(w, BUCKET_EXCLUDED), has_ns = l->ns[BUCKET_EXCLUDED];
 
-	return (has_ns > booked_ns ? has_ns - booked_ns : 0) + away_within(a, l->now_ns, now_ns);
+	return (has_ns > booked_ns ? has_ns - booked_ns : 0) +
+	       exclusion_within(a, l->now_ns, now_ns);
 }
 
-void window_leave_out(struct window_view *v, uint64_t away_ns)
+void window_leave_out(struct window_view *v, uint64_t excluded_ns)
 {
-	away_ns = window_smaller(away_ns, v->unsettled_ns);
-	v->ns[BUCKET_EXCLUDED] += away_ns;
-	v->ns[BUCKET_OTHER] -= away_ns;
-	v->unsettled_ns -= away_ns;
+	excluded_ns = window_smaller(excluded_ns, v->unsettled_ns);
+	v->ns[BUCKET_EXCLUDED] += excluded_ns;
+	v->ns[BUCKET_OTHER] -= excluded_ns;
+	v->unsettled_ns -= excluded_ns;
 }
 
 const char *window_part(const struct window_view *v, const struct type_names *names, uint32_t i,

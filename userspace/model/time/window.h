@@ -66,9 +66,9 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 		 struct window_view *ret);
 /* Returns how much of the time not added is excluded: the part in ledger view l until l->now_ns,
  * and the part in a after that. window_leave_out() subtracts it from the unsettled time. */
-uint64_t window_unbooked(const struct window *w, const struct away *a, const struct ledger_view *l,
-			 uint64_t now_ns);
-void window_leave_out(struct window_view *v, uint64_t away_ns);
+uint64_t window_unbooked(const struct window *w, const struct excluded *a,
+			 const struct ledger_view *l, uint64_t now_ns);
+void window_leave_out(struct window_view *v, uint64_t excluded_ns);
 static inline uint64_t window_elapsed(const struct window_view *v)
 {
 	return v->to_ns - v->from_ns - v->ns[BUCKET_EXCLUDED];

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/model/time/away.h"
+#include "userspace/model/time/exclusion.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int away_say(struct away *a, const char *text)
+int exclusion_say(struct excluded *a, const char *text)
 {
 	char *end;
 	long long from = strtoll(text, &end, 10), to = strtoll(end, &end, 10);
 
 	if (*end || to <= from || from < 0)
 		return -EINVAL;
-	if (a->nsaid == AWAY_MAX)
+	if (a->nsaid == EXCLUSIONS_MAX)
 		return -E2BIG;
 	a->said[a->nsaid].from_ns = from;
 	a->said[a->nsaid++].to_ns = to;
 	return 0;
 }
 
-void away_forget(struct away *a)
+void exclusion_forget(struct excluded *a)
 {
 	a->nsaid = a->count = 0;
 }
 
-static int away_by_begin(const void *x, const void *y)
+static int exclusion_by_begin(const void *x, const void *y)
 {
-	const struct away_span *a = x, *b = y;
+	const struct exclusion_span *a = x, *b = y;
 
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
 /* Instants before the start of the clock become its start. */
-static uint64_t away_mono_ns(int64_t at_ns, uint64_t mono_ns, int64_t real_ns)
+static uint64_t exclusion_mono_ns(int64_t at_ns, uint64_t mono_ns, int64_t real_ns)
 {
 	uint64_t apart_ns = at_ns < real_ns ? (uint64_t)real_ns - (uint64_t)at_ns
 					    : (uint64_t)at_ns - (uint64_t)real_ns;
@@ -41,16 +41,17 @@ static uint64_t away_mono_ns(int64_t at_ns, uint64_t mono_ns, int64_t real_ns)
 	return apart_ns < UINT64_MAX - mono_ns ? mono_ns + apart_ns : UINT64_MAX;
 }
 
-void away_place(struct away *a, uint64_t mono_ns, int64_t real_ns)
+void exclusion_place(struct excluded *a, uint64_t mono_ns, int64_t real_ns)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->nsaid; i++)
-		a->span[i] = (struct away_span){away_mono_ns(a->said[i].from_ns, mono_ns, real_ns),
-						away_mono_ns(a->said[i].to_ns, mono_ns, real_ns)};
-	qsort(a->span, a->nsaid, sizeof(a->span[0]), away_by_begin);
+		a->span[i] = (struct exclusion_span){
+			exclusion_mono_ns(a->said[i].from_ns, mono_ns, real_ns),
+			exclusion_mono_ns(a->said[i].to_ns, mono_ns, real_ns)};
+	qsort(a->span, a->nsaid, sizeof(a->span[0]), exclusion_by_begin);
 	for (uint32_t i = 0; i < a->nsaid; i++) {
-		struct away_span *last = n ? &a->span[n - 1] : NULL, s = a->span[i];
+		struct exclusion_span *last = n ? &a->span[n - 1] : NULL, s = a->span[i];
 
 		if (last && s.from_ns <= last->to_ns)
 			last->to_ns = s.to_ns > last->to_ns ? s.to_ns : last->to_ns;
@@ -60,10 +61,10 @@ void away_place(struct away *a, uint64_t mono_ns, int64_t real_ns)
 	a->count = n;
 }
 
-bool away_at(const struct away *a, uint64_t at_ns, uint64_t *to_ns)
+bool exclusion_at(const struct excluded *a, uint64_t at_ns, uint64_t *to_ns)
 {
 	for (uint32_t i = 0; a && i < a->count; i++) {
-		const struct away_span *s = &a->span[i];
+		const struct exclusion_span *s = &a->span[i];
 
 		if (at_ns >= s->to_ns)
 			continue;
@@ -77,7 +78,7 @@ bool away_at(const struct away *a, uint64_t at_ns, uint64_t *to_ns)
 	return false;
 }
 
-uint64_t away_within(const struct away *a, uint64_t from_ns, uint64_t to_ns)
+uint64_t exclusion_within(const struct excluded *a, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t sum_ns = 0;
 
@@ -90,9 +91,9 @@ uint64_t away_within(const struct away *a, uint64_t from_ns, uint64_t to_ns)
 	return sum_ns;
 }
 
-void away_archive(struct archive *ar, struct away *a)
+void exclusion_archive(struct archive *ar, struct excluded *a)
 {
-	archive_below(ar, &a->nsaid, AWAY_MAX + 1);
+	archive_below(ar, &a->nsaid, EXCLUSIONS_MAX + 1);
 	for (uint32_t i = 0; i < a->nsaid; i++) {
 		archive_number(ar, &a->said[i].from_ns);
 		archive_number(ar, &a->said[i].to_ns);
