@@ -82,7 +82,7 @@ static void loader_on_attached(void *ctx, uint32_t probe, const struct gp_attach
 	struct loader *l = ctx;
 
 	if (a->state == GP_ATTACH_attached)
-		cost_set_hit(l->cost, probe, a->price_ns);
+		cost_set_hit(l->cost, probe, a->hit_cost_ns);
 	if (l->on_attach)
 		l->on_attach(l->attach_ctx, probe, a);
 }

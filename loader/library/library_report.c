@@ -18,7 +18,7 @@ void library_report_site(const struct library_deps *deps, const struct library *
 		.dev = lib->dev,
 		.ino = lib->ino,
 		.offset = site->offset,
-		.price_ns = hit_cost[site->insn],
+		.hit_cost_ns = hit_cost[site->insn],
 		.error = site->error,
 		.insn = (uint8_t)site->insn,
 		.state = (uint8_t)site->state,

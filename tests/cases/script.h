@@ -47,7 +47,7 @@ struct script {
 	bool session;
 	bool backward[SCRIPT_PIDS][SCRIPT_THREADS]; /* since the last update */
 	uint16_t depth[SCRIPT_PIDS][SCRIPT_THREADS];
-	uint64_t price_ns;
+	uint64_t hit_cost_ns;
 	uint64_t events,
 		outputs; /* of executions: so many complete, so many first outputs there were */
 	char error[200];
@@ -363,14 +363,14 @@ static inline struct gp_process *script_process(struct script *s, uint64_t at_ns
 	return p;
 }
 
-static inline void script_attach(struct script *s, uint64_t at_ns, uint32_t price_ns)
+static inline void script_attach(struct script *s, uint64_t at_ns, uint32_t hit_cost_ns)
 {
 	for (int i = 0; i < P_COUNT; i++) {
 		struct gp_attach *a = script_add(s, GP_KIND_attach, at_ns, 0, i);
 
 		a->state = GP_ATTACH_attached;
 		a->ino = 7;
-		a->price_ns = price_ns;
+		a->hit_cost_ns = hit_cost_ns;
 		snprintf(a->library, sizeof(a->library), "libtest.so");
 	}
 }

@@ -306,7 +306,7 @@ static inline void records_own(struct records *r, unsigned int pid, unsigned int
 		a = records_init(r, GP_KIND_attach, 0, 0, records_probe(b));
 		a->state = b % 5;
 		a->ino = b;
-		a->price_ns = 500;
+		a->hit_cost_ns = 500;
 		input_bytes(&r->in, a->library, 8);
 		break;
 	case 4:

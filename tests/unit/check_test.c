@@ -23,7 +23,7 @@ static struct check_probe probe(const char *id, enum gp_role role, enum gp_attac
 		.role = (uint16_t)role,
 		.compiles = true,
 		.why = state == GP_ATTACH_attached ? "" : "no such function",
-		.price_ns = 700,
+		.hit_cost_ns = 700,
 		.a = {.state = (uint8_t)state,
 		      .insn = GP_INSN_emulated,
 		      .offset = 0x40,

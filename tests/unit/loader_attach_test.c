@@ -347,7 +347,7 @@ static void each_probe_has_a_state(void **state)
 	expect_state(w, "test.call", GP_ATTACH_attached, 0);
 	expect_state(w, "test.twin", GP_ATTACH_refused, -EEXIST);
 	expect_state(w, "test.absent", GP_ATTACH_absent, 0);
-	assert_true(attached(w, "test.hit")->price_ns > 0);
+	assert_true(attached(w, "test.hit")->hit_cost_ns > 0);
 	assert_true(loader_hit_cost_ns(w->loader, GP_INSN_emulated, true) > 0);
 #if defined(__x86_64__)
 	assert_int_equal(attached(w, "test.hit")->insn, GP_INSN_emulated);

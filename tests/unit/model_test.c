@@ -317,7 +317,7 @@ static void test_attach(void **state)
 		a = make(&w, GP_KIND_attach, S + (uint64_t)i, 0, "backward");
 		a->ino = i == 1 ? 8 : 7;
 		a->state = i == 2 ? GP_ATTACH_detached : GP_ATTACH_attached;
-		a->price_ns = 400;
+		a->hit_cost_ns = 400;
 		feed(&w);
 	}
 	process(&w, 2 * S, 20, S);

@@ -97,7 +97,7 @@ static void attach(struct model *m, const char *id, enum gp_attach_state state)
 	struct gp_attach *a = event_init(buf, GP_KIND_attach, 2, 0, gp_probe_hash(id));
 
 	a->ino = 7;
-	a->price_ns = 500;
+	a->hit_cost_ns = 500;
 	a->state = (uint8_t)state;
 	feed(m, buf);
 }

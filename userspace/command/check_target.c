@@ -64,12 +64,12 @@ static void check_target_find_probe(struct check_find *f, const struct probe_row
 		.names = row->string != PROBE_STRING_NONE,
 		.compiles = check_target_compiles(f->table, row->runtime),
 		.why = loader_attach_text(a),
-		.price_ns = a->price_ns,
+		.hit_cost_ns = a->hit_cost_ns,
 		.a = *a,
 	};
 
-	if (!p.price_ns && f->loader && a->state == GP_ATTACH_attached)
-		p.price_ns = loader_hit_cost_ns(f->loader, a->insn, row->returns);
+	if (!p.hit_cost_ns && f->loader && a->state == GP_ATTACH_attached)
+		p.hit_cost_ns = loader_hit_cost_ns(f->loader, a->insn, row->returns);
 	if (known)
 		*known = p;
 	else

@@ -47,7 +47,7 @@ static void check_fail(struct check *c, int code)
 static void cmd_check_host_prices(struct check *c)
 {
 	for (unsigned insn = GP_INSN_nop5; insn <= GP_INSN_stepped; insn++)
-		c->host.prices[c->host.nprices++] = (struct check_price){
+		c->host.prices[c->host.nprices++] = (struct check_hit_cost){
 			.insn = event_insn_name(insn),
 			.enter_ns = loader_hit_cost_ns(c->loader, insn, false),
 			.return_ns = loader_hit_cost_ns(c->loader, insn, true),

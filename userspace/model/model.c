@@ -272,7 +272,7 @@ static int model_feed_probed(struct model *m, const struct event *ev)
 			return err ? err : lost;
 	}
 	key = rank_member(r)->job_key;
-	err = rank_feed(r, ev, mp ? &mp->def : NULL, hits, mp ? mp->price_ns : 0);
+	err = rank_feed(r, ev, mp ? &mp->def : NULL, hits, mp ? mp->hit_cost_ns : 0);
 	if (rank_member(r)->job_key != key)
 		model_branch_moved(m, rank_member(r));
 	return err ? err : lost;

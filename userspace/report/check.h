@@ -22,7 +22,7 @@ struct check_probe {
 	 * name a program when it is compiled. */
 	bool names, compiles;
 	const char *why;    /* reason for any state except attached, for people; "" */
-	uint32_t price_ns;  /* cost of a hit on this host; 0: unknown */
+	uint32_t hit_cost_ns;  /* cost of a hit on this host; 0: unknown */
 	struct gp_attach a; /* library: escaped */
 };
 
@@ -42,7 +42,7 @@ struct check_target { /* a process or a file */
 	size_t nruntimes;
 };
 
-struct check_price {
+struct check_hit_cost {
 	const char *insn;
 	uint32_t enter_ns, return_ns; /* 0: not measured */
 };
@@ -50,7 +50,7 @@ struct check_price {
 struct check_host {
 	const struct feature *features;
 	int nfeatures;
-	struct check_price prices[4];
+	struct check_hit_cost prices[4];
 	size_t nprices;	    /* 0: the probe files could not be read */
 	uint64_t budget_ns; /* in a second; 0: no limit */
 	uint32_t gvisor;    /* number of running gVisor sandboxes */

@@ -61,7 +61,7 @@ static void json_probe(struct buffer *b, const struct check_target *t, const str
 	if (attached) {
 		json_uint(b, "offset", p->a.offset);
 		json_string(b, "class", event_insn_name(p->a.insn));
-		json_nonzero(b, "price_ns", p->price_ns);
+		json_nonzero(b, "price_ns", p->hit_cost_ns);
 	}
 	json_bool(b, "return", p->returns);
 	json_close(b, '}');

@@ -156,8 +156,8 @@ static void check_text_probe(struct canvas *c, const struct check_target *t,
 	char cost[32] = "-";
 
 	canvas_line(c, 0);
-	if (p->price_ns)
-		snprintf(cost, sizeof(cost), "%u ns", p->price_ns);
+	if (p->hit_cost_ns)
+		snprintf(cost, sizeof(cost), "%u ns", p->hit_cost_ns);
 	if (p->a.state == GP_ATTACH_attached)
 		canvas_put(c, STYLE_PLAIN, "  %-34s %-9s %-9s %9s %c %s+0x%llx", p->id, state,
 			   event_insn_name(p->a.insn), cost, p->verified ? ' ' : '*', p->a.library,

@@ -206,14 +206,14 @@ static unsigned rank_probe_group(const struct rank *r, const struct event *ev,
 }
 
 static int rank_record(struct rank *r, const struct event *ev, const struct gp_probe *probe,
-		       uint64_t hits, uint64_t price_ns)
+		       uint64_t hits, uint64_t hit_cost_ns)
 {
 	uint64_t now_ns = ev->rec->ts_ns;
 	unsigned kind = ev->rec->kind;
 	int err;
 
 	r->hits += hits;
-	overhead_add(&r->overhead, rank_probe_group(r, ev, probe), hits * price_ns);
+	overhead_add(&r->overhead, rank_probe_group(r, ev, probe), hits * hit_cost_ns);
 	if (probe && rank_probe_accelerates(ev, probe))
 		r->member.accelerated = true;
 	if (probe)
@@ -437,7 +437,7 @@ static struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 /* ---- records --------------------------------------------------------------------------------- */
 
 static int rank_feed_kind(struct rank *r, const struct event *ev, const struct gp_probe *probe,
-			  uint64_t hits, uint64_t price_ns)
+			  uint64_t hits, uint64_t hit_cost_ns)
 {
 	switch (ev->rec->kind) {
 	case GP_KIND_fork:
@@ -459,17 +459,17 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 		rank_fault_kernel(r, ev, ev->rec->pid);
 		return 0;
 	default:
-		return rank_record(r, ev, probe, hits, price_ns);
+		return rank_record(r, ev, probe, hits, hit_cost_ns);
 	}
 }
 
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
-	      uint64_t price_ns)
+	      uint64_t hit_cost_ns)
 {
 	int err;
 
 	r->error = 0;
-	err = rank_feed_kind(r, ev, probe, hits, price_ns);
+	err = rank_feed_kind(r, ev, probe, hits, hit_cost_ns);
 	return err ? err : r->error;
 }
 

@@ -139,8 +139,8 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 
 	*ret_reported = NULL;
 
-	if (mp && a->price_ns)
-		mp->price_ns = a->price_ns;
+	if (mp && a->hit_cost_ns)
+		mp->hit_cost_ns = a->hit_cost_ns;
 	if (!v) {
 		if (ps->nattach == MODEL_ATTACH)
 			model_attach_make_room(ps);
@@ -219,7 +219,7 @@ static void model_probe_archive(struct archive *a, struct model_probe *mp)
 		archive_numbers(a, mp->def.ok[i]);
 	archive_number(a, &mp->hits);
 	archive_number(a, &mp->unsent);
-	archive_number(a, &mp->price_ns);
+	archive_number(a, &mp->hit_cost_ns);
 	if (archive_reads(a)) /* the state may be of an older version */
 		tape_probe_complete(&mp->def);
 }
@@ -260,7 +260,7 @@ static void model_attach_archive(struct archive *a, struct attach_view *v)
 	archive_number(a, &v->at.dev);
 	archive_number(a, &v->at.ino);
 	archive_number(a, &v->at.offset);
-	archive_number(a, &v->at.price_ns);
+	archive_number(a, &v->at.hit_cost_ns);
 	archive_number(a, &v->at.error);
 	archive_number(a, &v->at.insn);
 	archive_number(a, &v->at.state);

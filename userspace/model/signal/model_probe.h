@@ -16,7 +16,7 @@
 
 struct model_probe {
 	struct gp_probe def;
-	uint64_t hits, unsent, price_ns;
+	uint64_t hits, unsent, hit_cost_ns;
 };
 
 /* A place (function of a file) where a probe is attached. */
