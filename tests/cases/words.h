@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.h - the words of a .case file. */
+/* format.h - the words of a .case file. */
 #ifndef TESTS_CASES_WORDS_H
 #define TESTS_CASES_WORDS_H
 

@@ -16,7 +16,7 @@
 #include "userspace/model/model.h"
 #include "userspace/model/time/overhead.h"
 #include "userspace/report/report.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define PID 4242
 

@@ -15,7 +15,7 @@
 #include "userspace/text/canvas.h"
 #include "userspace/text/spark.h"
 #include "userspace/report/report.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 static struct fixture fx;
 

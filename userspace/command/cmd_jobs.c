@@ -16,7 +16,7 @@
 #include "userspace/output/history.h"
 #include "userspace/store/query.h"
 #include "userspace/text/columns.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define NAME_ROOM   (GP_JOB_MAX + 8)
 #define JOBS_SCHEMA 1

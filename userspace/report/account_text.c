@@ -13,7 +13,7 @@
 #include "userspace/report/account.h"
 #include "userspace/report/account_part.h"
 #include "userspace/text/spark.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define COL_FACT	16
 #define SPARK_COLS	52

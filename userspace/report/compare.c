@@ -8,7 +8,7 @@
 #include "userspace/base/json_text.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/story.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define SHOWN 8
 

@@ -5,7 +5,7 @@
 #define REPORT_HTML_PRIVATE_H
 
 #include "userspace/report/html.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define HTML_WIDE 1000 /* width of charts in their own units; they are scaled to the page */
 

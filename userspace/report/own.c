@@ -7,7 +7,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
 #include "userspace/base/plural.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define RANGES_SHOWN  8
 #define FIGURES_SHOWN 16 /* lines, one for each Stat */

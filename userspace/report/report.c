@@ -10,7 +10,7 @@
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
 #include "userspace/report/report.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define REPORT_RANKS 64 /* further ranks are summed up in one line */
 

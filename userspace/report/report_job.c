@@ -9,7 +9,7 @@
 #include "userspace/base/plural.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define LABEL	     15
 #define COL_CAUSE    14

@@ -11,7 +11,7 @@
 #include "userspace/report/report_job.h"
 #include "userspace/report/report_node.h"
 #include "userspace/report/report.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define RECENT_TOLD 64 /* step times of a loop */
 

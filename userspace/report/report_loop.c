@@ -8,7 +8,7 @@
 #include "userspace/base/plural.h"
 #include "userspace/report/own.h"
 #include "userspace/text/spark.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 void report_field(struct canvas *c, const char *name)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define LABEL	   15
 #define COL_SECOND 30 /* right edges */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define COL_NAME  4
 #define COL_TIME  44 /* right edge */

@@ -6,7 +6,7 @@
 #include "userspace/report/compare.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/story.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define STORY_SCHEMA 1
 

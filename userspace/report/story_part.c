@@ -7,7 +7,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/report/story.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 bool story_left_out(const struct story *s)
 {

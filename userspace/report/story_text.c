@@ -13,7 +13,7 @@
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
 #include "userspace/report/story.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define LABEL	 15
 #define LISTED	 16 /* rows of a list; the JSON object has all */

@@ -6,7 +6,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/story.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 __attribute__((format(printf, 2, 3))) static void story_say_one(struct story *s, const char *fmt,
 								...)

@@ -8,7 +8,7 @@
 #include "userspace/base/plural.h"
 #include "userspace/report/own.h"
 #include "userspace/text/spark.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define LEGEND_WIDTH 39 /* glyph, label, time and share of one bucket */
 

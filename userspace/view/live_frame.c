@@ -8,7 +8,7 @@
 #include "userspace/report/report_job.h"
 #include "userspace/text/spark.h"
 #include "userspace/view/view.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define FRAME_EVENTS 5
 

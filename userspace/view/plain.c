@@ -7,7 +7,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/plural.h"
 #include "userspace/view/view.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define NS_PER_S	1000000000ll
 #define PLAIN_PERIOD_NS 10000000000ull

@@ -12,7 +12,7 @@
 #include "userspace/base/buffer.h"
 #include "userspace/text/columns.h"
 #include "userspace/view/top_state.h"
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #define TOP_FILTER_MAX 64
 #define TOP_NOTE_MAX   200

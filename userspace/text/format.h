@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.h - formats facts in the same way for the report, the live view and plain lines. Pure,
+/* format.h - formats facts in the same way for the report, the live view and plain lines. Pure,
  * except for the time zone of text_time(). */
-#ifndef TEXT_WORDS_H
-#define TEXT_WORDS_H
+#ifndef TEXT_FORMAT_H
+#define TEXT_FORMAT_H
 
 #include "userspace/model/snapshot.h"
 #include "userspace/text/canvas.h"

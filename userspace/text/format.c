@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/text/words.h"
+#include "userspace/text/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
