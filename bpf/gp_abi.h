@@ -260,11 +260,11 @@ struct gp_clock {      /* wall clock at ts_ns; written again after the clock was
 
 struct gp_attach { /* state of one probe in one library (kernel inode) */
 	__u64 dev, ino;
-	__u64 offset;	/* file offset of the probe */
+	__u64 offset;	   /* file offset of the probe */
 	__u32 hit_cost_ns; /* cost of one hit, measured on this host at start; 0: not measured */
-	__s32 error;	/* 0, -errno, or minus an enum gp_table_error */
-	__u8 insn;	/* enum gp_insn */
-	__u8 state;	/* enum gp_attach_state */
+	__s32 error;	   /* 0, -errno, or minus an enum gp_table_error */
+	__u8 insn;	   /* enum gp_insn */
+	__u8 state;	   /* enum gp_attach_state */
 	__u16 reserved[3];
 	char library[96]; /* base name; hostile */
 };

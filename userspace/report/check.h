@@ -21,9 +21,9 @@ struct check_probe {
 	/* names: its string names the program in each run; compiles: its runtime has rows that
 	 * name a program when it is compiled. */
 	bool names, compiles;
-	const char *why;    /* reason for any state except attached, for people; "" */
-	uint32_t hit_cost_ns;  /* cost of a hit on this host; 0: unknown */
-	struct gp_attach a; /* library: escaped */
+	const char *why;      /* reason for any state except attached, for people; "" */
+	uint32_t hit_cost_ns; /* cost of a hit on this host; 0: unknown */
+	struct gp_attach a;   /* library: escaped */
 };
 
 struct check_runtime { /* a library of a runtime that was found */

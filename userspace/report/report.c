@@ -4,7 +4,7 @@
 
 #include "userspace/base/plural.h"
 #include "userspace/text/canvas.h"
-#include "userspace/report/own.h"
+#include "userspace/report/user_range.h"
 #include "userspace/report/report_job.h"
 #include "userspace/report/report_loop.h"
 #include "userspace/report/report_program.h"
@@ -205,7 +205,7 @@ static void report_trainer(struct canvas *c, const struct snapshot *s, const str
 	report_who(c, r);
 	for (uint32_t i = 0; i < r->nloops; i++)
 		report_loop(c, r, &r->loops[i]);
-	own_report_figures(c, r, REPORT_LABEL);
+	user_range_report_figures(c, r, REPORT_LABEL);
 	report_alone(c, s, r);
 	report_time(c, &r->ledger, &s->types, report_cost_of_rank(s, r, own_ns, &cost));
 	report_late(c, r);

@@ -7,7 +7,7 @@
 #include "userspace/base/json_text.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/time/hang.h"
-#include "userspace/report/own.h"
+#include "userspace/report/user_range.h"
 #include "userspace/report/report_job.h"
 #include "userspace/report/report_node.h"
 #include "userspace/report/report.h"
@@ -163,7 +163,7 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 		json_uint(out, "host", l->host_ns);
 	json_close(out, '}');
 	report_json_number_or_null(out, "wait_ns", l->device_known, l->wait_ns);
-	own_json_ranges(out, l);
+	user_range_json_ranges(out, l);
 	json_close(out, '}');
 }
 
@@ -292,7 +292,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	report_json_number_or_null(out, "secured_ns", r->secured, r->secured_ns);
 	json_resumed(out, &r->resumed);
 	json_hangs(out, &r->hang);
-	own_json_figures(out, r);
+	user_range_json_figures(out, r);
 	json_health(out, r);
 	json_nonzero(out, "accelerators", r->accelerators);
 	json_uint(out, "hits", r->hits);

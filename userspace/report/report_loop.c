@@ -6,7 +6,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
-#include "userspace/report/own.h"
+#include "userspace/report/user_range.h"
 #include "userspace/text/spark.h"
 #include "userspace/text/format.h"
 
@@ -207,5 +207,5 @@ void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_
 	report_change(c, l);
 	report_recent(c, l);
 	report_phases(c, l);
-	own_report_ranges(c, r, l, REPORT_LABEL, report_cols(c));
+	user_range_report_ranges(c, r, l, REPORT_LABEL, report_cols(c));
 }

@@ -6,7 +6,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
-#include "userspace/report/own.h"
+#include "userspace/report/user_range.h"
 #include "userspace/text/spark.h"
 #include "userspace/text/format.h"
 
@@ -184,9 +184,9 @@ void frame_loops(struct canvas *c, const struct rank_view *r, int rows)
 	if (main->time.count) {
 		frame_step(c, r, main, rows);
 		frame_phases(c, main);
-		own_frame_ranges(c, main, IMPORTANCE_DETAIL);
+		user_range_frame_ranges(c, main, IMPORTANCE_DETAIL);
 	}
-	own_frame_figures(c, r, IMPORTANCE_DETAIL);
+	user_range_frame_figures(c, r, IMPORTANCE_DETAIL);
 	frame_other_loops(c, r, main);
 }
 

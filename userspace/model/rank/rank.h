@@ -155,8 +155,8 @@ int rank_stop(struct rank *r, uint64_t now_ns);
 /* Takes a record of the process (a hit of a probe, a fork, its exit, an out-of-memory kill, a file,
  * a blocked call, a fault of a device), or one of the host: a tick, a loss, a gap, a fault of a
  * device of which the process is not known (pid 0). probe: definition of the record's probe, NULL:
- * none. hits: probe hits that the record stands for, 0: none. hit_cost_ns: cost of a hit. Returns 0 or
- * -ENOMEM: part of the record is lost. */
+ * none. hits: probe hits that the record stands for, 0: none. hit_cost_ns: cost of a hit. Returns 0
+ * or -ENOMEM: part of the record is lost. */
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
 	      uint64_t hit_cost_ns);
 /* Takes a signal sent to it; sender: the rank of the process that sent it, NULL: not followed. */

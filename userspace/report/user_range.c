@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/report/own.h"
+#include "userspace/report/user_range.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
 /* Sorts them, the largest first; returns their number. */
-static uint32_t own_ranges_sort(const struct loop_view *l, const struct share_part **ret)
+static uint32_t user_range_ranges_sort(const struct loop_view *l, const struct share_part **ret)
 {
 	uint32_t n = l->ranges.nparts;
 
@@ -30,23 +30,23 @@ static uint32_t own_ranges_sort(const struct loop_view *l, const struct share_pa
 }
 
 /* Mean time over the steps that have this range. */
-static uint64_t own_part_ns(const struct share_part *p)
+static uint64_t user_range_part_ns(const struct share_part *p)
 {
 	return p->steps ? p->ns / p->steps : 0;
 }
 
-static const char *own_part_share(char out[WORD_MAX], const struct loop_view *l,
-				  const struct share_part *p)
+static const char *user_range_part_share(char out[WORD_MAX], const struct loop_view *l,
+					 const struct share_part *p)
 {
-	return text_percent(out, own_part_ns(p), (uint64_t)l->time.mean_ns);
+	return text_percent(out, user_range_part_ns(p), (uint64_t)l->time.mean_ns);
 }
 
-void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct loop_view *l,
-		       int label, int cols)
+void user_range_report_ranges(struct canvas *c, const struct rank_view *r,
+			      const struct loop_view *l, int label, int cols)
 {
 	const struct share_part *part[SHARE_PARTS];
 	char mean[WORD_MAX], share[WORD_MAX];
-	uint32_t n = l->time.count ? own_ranges_sort(l, part) : 0;
+	uint32_t n = l->time.count ? user_range_ranges_sort(l, part) : 0;
 
 	for (uint32_t i = 0; i < n && i < RANGES_SHOWN; i++) {
 		/* Room for a time, a share, and the number of steps. */
@@ -58,8 +58,8 @@ void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct
 			canvas_at(c, label);
 		}
 		canvas_put(c, STYLE_PLAIN, "%s%s %s", fresh ? "" : ", ", part[i]->name,
-			   clock_duration(mean, WORD_MAX, own_part_ns(part[i])));
-		canvas_put(c, STYLE_DIM, " (%s", own_part_share(share, l, part[i]));
+			   clock_duration(mean, WORD_MAX, user_range_part_ns(part[i])));
+		canvas_put(c, STYLE_DIM, " (%s", user_range_part_share(share, l, part[i]));
 		if (part[i]->steps < l->state.steps)
 			canvas_put(c, STYLE_DIM, ", in %llu step%s",
 				   (unsigned long long)part[i]->steps, plural(part[i]->steps));
@@ -75,10 +75,10 @@ void own_report_ranges(struct canvas *c, const struct rank_view *r, const struct
 		   (unsigned long long)r->ranges_unsent, r->ranges_unsent == 1 ? " was" : "s were");
 }
 
-void own_frame_ranges(struct canvas *c, const struct loop_view *l, int importance)
+void user_range_frame_ranges(struct canvas *c, const struct loop_view *l, int importance)
 {
 	const struct share_part *part[SHARE_PARTS];
-	uint32_t n = own_ranges_sort(l, part);
+	uint32_t n = user_range_ranges_sort(l, part);
 	char share[WORD_MAX];
 
 	if (!n || !l->time.count)
@@ -88,11 +88,11 @@ void own_frame_ranges(struct canvas *c, const struct loop_view *l, int importanc
 	canvas_put(c, STYLE_DIM, "own ranges");
 	for (uint32_t i = 0; i < n && i < RANGES_SHOWN; i++) {
 		canvas_put(c, STYLE_DIM, "  %s ", part[i]->name);
-		canvas_put(c, STYLE_PLAIN, "%s", own_part_share(share, l, part[i]));
+		canvas_put(c, STYLE_PLAIN, "%s", user_range_part_share(share, l, part[i]));
 	}
 }
 
-void own_json_ranges(struct buffer *out, const struct loop_view *l)
+void user_range_json_ranges(struct buffer *out, const struct loop_view *l)
 {
 	json_open(out, "ranges", '{');
 	for (uint32_t i = 0; i < l->ranges.nparts; i++) {
@@ -106,7 +106,7 @@ void own_json_ranges(struct buffer *out, const struct loop_view *l)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-static void own_figure_put(struct canvas *c, const struct monitor_value *v)
+static void user_range_figure_put(struct canvas *c, const struct monitor_value *v)
 {
 	canvas_put(c, STYLE_DIM, "  %s ", monitor_aggregation_name[v->aggregation]);
 	if (isnan(v->value))
@@ -116,12 +116,12 @@ static void own_figure_put(struct canvas *c, const struct monitor_value *v)
 }
 
 /* Figures of one Stat are adjacent. */
-static bool own_figure_first(const struct rank_view *r, uint32_t i)
+static bool user_range_figure_first(const struct rank_view *r, uint32_t i)
 {
 	return !i || strcmp(r->monitor[i].name, r->monitor[i - 1].name) != 0;
 }
 
-void own_report_figures(struct canvas *c, const struct rank_view *r, int label)
+void user_range_report_figures(struct canvas *c, const struct rank_view *r, int label)
 {
 	uint32_t lines = 0, left = 0;
 	int width = 0, w;
@@ -132,11 +132,11 @@ void own_report_figures(struct canvas *c, const struct rank_view *r, int label)
 	}
 	width = width < 32 ? width : 32;
 	for (uint32_t i = 0; i < r->nmonitor; i++) {
-		bool first = own_figure_first(r, i);
+		bool first = user_range_figure_first(r, i);
 
 		if (first && lines == FIGURES_SHOWN) {
 			for (; i < r->nmonitor; i++)
-				left += own_figure_first(r, i);
+				left += user_range_figure_first(r, i);
 			canvas_line(c, 0);
 			canvas_at(c, label);
 			canvas_put(c, STYLE_DIM, "%u more", left);
@@ -149,11 +149,11 @@ void own_report_figures(struct canvas *c, const struct rank_view *r, int label)
 			canvas_put(c, STYLE_PLAIN, "%s", r->monitor[i].name);
 			canvas_at(c, label + width);
 		}
-		own_figure_put(c, &r->monitor[i]);
+		user_range_figure_put(c, &r->monitor[i]);
 	}
 }
 
-void own_frame_figures(struct canvas *c, const struct rank_view *r, int importance)
+void user_range_frame_figures(struct canvas *c, const struct rank_view *r, int importance)
 {
 	if (!r->nmonitor)
 		return;
@@ -161,13 +161,13 @@ void own_frame_figures(struct canvas *c, const struct rank_view *r, int importan
 	canvas_at(c, 1);
 	canvas_put(c, STYLE_DIM, "own figures");
 	for (uint32_t i = 0; i < r->nmonitor; i++) {
-		if (own_figure_first(r, i))
+		if (user_range_figure_first(r, i))
 			canvas_put(c, STYLE_PLAIN, "  %s", r->monitor[i].name);
-		own_figure_put(c, &r->monitor[i]);
+		user_range_figure_put(c, &r->monitor[i]);
 	}
 }
 
-void own_json_figures(struct buffer *out, const struct rank_view *r)
+void user_range_json_figures(struct buffer *out, const struct rank_view *r)
 {
 	json_uint(out, "ranges_unsent", r->ranges_unsent);
 	json_open(out, "monitor", '{');

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* user_range.h - data that a job provides about itself: named ranges, and figures of its own
+ * monitoring. Nothing is printed if there is none. */
+#ifndef REPORT_USER_RANGE_H
+#define REPORT_USER_RANGE_H
+
+#include "userspace/base/buffer.h"
+#include "userspace/model/snapshot.h"
+#include "userspace/text/canvas.h"
+
+/* For the report: each line has the name first, and facts from that column on, up to that width. */
+void user_range_report_ranges(struct canvas *c, const struct rank_view *r,
+			      const struct loop_view *l, int label, int cols);
+void user_range_report_figures(struct canvas *c, const struct rank_view *r, int label);
+/* For the live view: one line each. */
+void user_range_frame_ranges(struct canvas *c, const struct loop_view *l, int importance);
+void user_range_frame_figures(struct canvas *c, const struct rank_view *r, int importance);
+/* "ranges" of a loop, "monitor" of a rank. */
+void user_range_json_ranges(struct buffer *out, const struct loop_view *l);
+void user_range_json_figures(struct buffer *out, const struct rank_view *r);
+
+#endif
