@@ -69,7 +69,7 @@ typed() { # shell text words...
 	equal "off on" "$(offered node --sandbox "" | sort | xargs)"
 	for word in $(offered probes --log-format ""); do "$GP_BPF" probes --log-format "$word" >/dev/null; done
 	# As the registry has them; all but hooks and the socket, which are no names.
-	equal "$(sed -n 's/.*&export_\([a-z_]*\)[,}].*/\1/p' "$TOP/userspace/export/registry.c" | tr _ - | grep -vxE 'hooks|socket' | sort -u | xargs)" \
+	equal "$(sed -n '/^#define EXPORTERS(X)/,/^$/s/^\tX(\([a-z_]*\)).*/\1/p' "$TOP/userspace/export/exporter.h" | tr _ - | sort -u | xargs)" \
 		"$(offered replay --export "" | tr -d : | sort -u | xargs)" exporters
 	run -2 --separate-stderr "$GP_BPF" top --sort nothing
 	for word in $(offered top --sort ""); do [[ $stderr == *"$word"* ]]; done
