@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		fuzz_file_fill(&file, data, len);
 	}
 	lseek(file.fd, 0, SEEK_SET);
-	n = entry_read(file.fd, &want, WANTS, FOUND_MAX, &found);
+	n = symbol_cache_entry_read(file.fd, &want, WANTS, FOUND_MAX, &found);
 	REQUIRE(n <= FOUND_MAX);
 	for (int i = 0; i < n; i++)
 		REQUIRE(found[i].want < WANTS && found[i].offset < want.size);

@@ -41,7 +41,7 @@ static void frames_write(struct input in)
 
 		f.len = (uint32_t)(input_left(&piece) & ~7ul);
 		memcpy(records, piece.at, f.len);
-		f.crc = frame_crc(&f, records, f.len);
+		f.crc = tape_frame_crc(&f, records, f.len);
 		REQUIRE(pwrite(file.fd, &f, sizeof(f), at) == sizeof(f));
 		REQUIRE(pwrite(file.fd, records, f.len, at + (off_t)sizeof(f)) == (ssize_t)f.len);
 		at += (off_t)(sizeof(f) + f.len);

@@ -79,10 +79,13 @@ static size_t line_writer_pending(const struct line_writer *w)
 
 static uint64_t line_writer_lines_pending(const struct line_writer *w)
 {
-	size_t left = line_writer_pending(w);
-	const char *at = left ? w->text.data + w->written : NULL, *end = at + left;
+	const char *at, *end;
 	uint64_t n = 0;
 
+	if (!line_writer_pending(w))
+		return 0;
+	at = w->text.data + w->written;
+	end = w->text.data + w->text.len;
 	while (at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
 		n++;
 		at++;
