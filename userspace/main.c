@@ -46,15 +46,15 @@ static int main_find_command(const char *word)
 }
 
 /* If one of the descriptors 0 to 2 is closed, the next opened file would get its number and be
- * written to. Replaces it by a descriptor opened in the wrong direction, so that using it still
- * fails. */
+ * written to. Opens /dev/null in its place: input and output in the wrong direction, so
+ * that using them still fails; errors in the right one, as a failure to log could be logged
+ * nowhere. */
 static void main_secure_descriptors(void)
 {
-	static const int wrong[] = {O_WRONLY, O_RDONLY,
-				    O_WRONLY /* there is no place to log this */};
+	static const int mode[] = {O_WRONLY, O_RDONLY, O_WRONLY};
 
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong[fd]) < 0)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", mode[fd]) < 0)
 			_exit(EXIT_RUNTIME);
 }
 

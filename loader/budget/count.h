@@ -22,7 +22,7 @@ void counts_release_slot(struct counts *c, uint32_t slot);
 void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
 /* Reports counters of a slot whose process has ended. */
 void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx);
-/* Everything reported so far is stored on the tape. */
+/* Call when everything reported so far is stored on the tape: a successor continues from there. */
 void counts_commit(struct counts *c);
 /* Restores the values that a predecessor reported last and could not commit. */
 void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *last);

@@ -76,7 +76,9 @@ struct libraries {
 	struct table *asked; /* tag -> struct library: being read */
 	struct table *again; /* tag -> struct library: could not be read from the process tried */
 	struct table *idle;  /* tag -> struct library: without users */
-	struct table *due; /* tag -> struct library: some process may show what its file does not */
+	/* tag -> struct library: attached, but some of its functions are only in the memory of a
+	 * process; processes that map it are searched next */
+	struct table *due;
 	/* dev -> any: file systems with a library that may not be read, already reported. */
 	struct table *closed_devs;
 	size_t *linked; /* rows whose library may be linked into a program */

@@ -35,7 +35,8 @@ const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t addre
  * is missing or cannot be read. Returns 0 or -errno. */
 int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len);
 
-/* Returns the file name in such a path. The path of a library in memory without soname is cut. */
+/* Returns the file name in such a path, as a pointer into it. Cuts the last slash off /memfd:NAME/
+ * (no soname). */
 const char *mapping_base(char *path);
 
 /* Returns true when such a path is of a file in memory. */

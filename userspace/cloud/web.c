@@ -127,7 +127,7 @@ void web_escape(struct buffer *out, const char *text)
 
 /* ---- what comes back */
 
-/* Whether the body is somebody else's. */
+/* Returns true if the body goes to request->take() (a reply 200), not to reply->body. */
 static bool web_is_taken(const struct web_turn *t)
 {
 	long status = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export.h - exporters: the ways by which results leave gp-bpf. An exporter is a struct exporter in
- * a file of its own folder, declared in exporter.h and listed in registry.c. It reads immutable
- * facts and snapshots; a slow or dead reader of its output delays nothing else.
- * Functions are called from the main thread unless their comment says otherwise. */
+ * a file of its own, listed in exporter.h; registry.c passes facts to those that are open. It reads
+ * immutable facts and snapshots; a slow or dead reader of its output delays nothing else. Functions
+ * are called from the main thread unless their comment says otherwise. */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ring.c - copies records out of the rings that BPF programs fill. */
 #include "userspace/ingest/ring.h"
 
 #include <errno.h>

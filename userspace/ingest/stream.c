@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* stream.c - holds records until a drain record, and delivers them as events in order of time. */
 #include "userspace/ingest/stream.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* journal.c - takes every record first: puts it on the tape, if there is one, then passes it to the
+ * output. */
 #include "userspace/output/journal.h"
 
 #include <errno.h>

@@ -21,7 +21,8 @@ static int retain_finish(struct store *st, int err)
 	return err;
 }
 
-/* Jobs imported after that time: their age counts from the import. */
+/* Jobs that were imported at the parameter's time or later: their rows age from the import, not
+ * from the time when the job ran. */
 #define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?)"
 #define NONE  INT64_MAX
 

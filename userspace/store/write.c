@@ -151,7 +151,7 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
 	before = st->unreadable;
 	err = err ? err : store_sums(st, stmt, 6, &ret->base);
-	/* the part of the model's ledger that is not stored is unknown */
+	/* Without its base it is unknown how much of the model's ledger is stored already. */
 	ret->gone_on &= st->unreadable == before;
 	until_ns = store_int(stmt, 5);
 	store_done(stmt);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* watch.c - the main loop of a watch: drains the rings into the journal, attaches probes, samples
+ * counters. */
 #include "userspace/watch/watch.h"
 
 #include <errno.h>

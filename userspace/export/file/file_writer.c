@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* file_writer.c - opens, writes, rotates and repairs a file of lines, in a helper process. */
 #include "userspace/export/file/file_writer.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* line_writer.c - keeps lines until the helper process has written them; counts those that are
+ * lost. */
 #include "userspace/export/file/line_writer.h"
 
 #include <errno.h>

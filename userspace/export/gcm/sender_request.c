@@ -16,7 +16,7 @@
 #define RETRY_MOST_MS (600 * 1000)
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
-#define PACE_GONE_MS  500 /* a shorter pause is dropped */
+#define PACE_GONE_MS  500 /* pauses shrink, and end below this */
 #define ALONE_MAX     3
 #define LOG_AGAIN_MS  (3600 * 1000)
 #define SKEW_NS	      (120 * NS_PER_S) /* difference of clocks that is logged */

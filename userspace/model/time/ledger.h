@@ -151,8 +151,8 @@ void ledger_free(struct ledger *l);
 /* Sets the excluded time; *a must outlive l; NULL: none. Also applies to unobserved time, while
  * nothing else is booked. Not saved. */
 void ledger_exclude(struct ledger *l, const struct excluded *a);
-/* Sets the number of pending intervals to more than LEDGER_PENDING, a power of two. Cost grows with
- * its square. Not saved. */
+/* Raises the limit of pending intervals. pending: more than LEDGER_PENDING, and a power of two.
+ * Cost grows with its square. Not saved. */
 void ledger_keep(struct ledger *l, uint32_t pending);
 /* Extends the ledger back to start_ns when the rank proves to be older than known: UNOBSERVED until
  * then. Returns by how much (ns). */

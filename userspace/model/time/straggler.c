@@ -8,7 +8,7 @@
 #include "userspace/base/order.h"
 
 #define SLOTS 8 /* steps in progress: ranks that run in step differ by less */
-/* a fraction of the longest: by how much the ranks' times of one step may differ */
+/* the ranks' times of one step may differ by 1/ALIKE of the longest */
 #define ALIKE	    4
 #define NS_PER_US   1000
 #define US_PER_PART UINT32_MAX
