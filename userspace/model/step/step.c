@@ -80,7 +80,7 @@ static void step_threads_separate(struct step_finder *sf, const struct step_thre
 		struct tracker *t = sf->trackers[grouped[k]];
 		const struct step_thread *to;
 
-		for (uint32_t i = 0; t && i < t->nlanes; i++) {
+		for (uint32_t i = 0; t && i < t->ncandidates; i++) {
 			struct candidate *l = t->candidates[i];
 
 			if ((l->open || l->loose) && (to = step_thread_find(sf, l->group.tid)) &&
@@ -289,7 +289,7 @@ static void step_candidates_each(struct step_finder *sf,
 				 void (*fn)(struct step_finder *, struct candidate *))
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
-		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++)
+		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->ncandidates; i++)
 			fn(sf, sf->trackers[f]->candidates[i]);
 	}
 }
@@ -515,7 +515,7 @@ bool step_finder_wants_operators(const struct step_finder *sf)
 {
 	const struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
 
-	for (uint32_t i = 0; t && i < t->nlanes; i++) {
+	for (uint32_t i = 0; t && i < t->ncandidates; i++) {
 		const struct unit *u = &t->candidates[i]->unit;
 
 		if (t->candidates[i]->mode != CANDIDATE_LEARNING &&

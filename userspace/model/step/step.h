@@ -20,7 +20,7 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/signal/signal.h"
 
-#define STEP_CONFIDENCE 0.7 /* below it no step is given out */
+#define STEP_CONFIDENCE 0.7 /* below it metrics have no times of steps */
 #define STEP_LOOPS	16  /* distinguished in one process; further ones share the last */
 
 /* How good the markers are that steps were found with; A is best (family_tier()). */
@@ -119,7 +119,7 @@ struct step_state { /* of a rank, or of each loop where there are several */
 	/* Probes were attached when the process may have been stepping already: steps may be
 	 * missing. */
 	bool late;
-	double confidence; /* 0 to 1; no step is given out below STEP_CONFIDENCE */
+	double confidence; /* 0 to 1; see STEP_CONFIDENCE */
 	uint64_t steps;
 	uint64_t updates; /* optimizer updates seen */
 	uint32_t period;  /* updates per step where that was learnt, usually 1 */

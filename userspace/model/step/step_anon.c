@@ -139,7 +139,7 @@ static void anon_run(struct step_finder *sf, struct anon *a, const struct mark *
 static struct anon *anon_start(struct step_finder *sf, uint32_t thread)
 {
 	struct tracker *t = sf->trackers[FAMILY_BACKWARD];
-	struct candidate *l = t && t->nlanes ? t->candidates[0] : NULL;
+	struct candidate *l = t && t->ncandidates ? t->candidates[0] : NULL;
 	struct anon *a = calloc(1, sizeof(*a));
 
 	if (!a) {

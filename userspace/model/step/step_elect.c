@@ -153,7 +153,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 static void step_elect_families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
-		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->nlanes; i++) {
+		for (uint32_t i = 0; sf->trackers[f] && i < sf->trackers[f]->ncandidates; i++) {
 			struct candidate *l = sf->trackers[f]->candidates[i];
 
 			if (!l->live && !candidate_hopes(sf, l))
@@ -189,7 +189,7 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 		free(sf->cycle);
 		sf->cycle = NULL;
 	}
-	for (uint32_t i = 0; t && i < t->nlanes; i++) {
+	for (uint32_t i = 0; t && i < t->ncandidates; i++) {
 		t->candidates[i]->live = false;
 		candidate_forget(t->candidates[i]);
 	}
@@ -200,8 +200,8 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 	}
 	sf->elected = f;
 	t = sf->trackers[f];
-	sf->nloops = sf->nloops > t->nlanes ? sf->nloops : t->nlanes;
-	for (uint32_t i = 0; i < t->nlanes; i++) {
+	sf->nloops = sf->nloops > t->ncandidates ? sf->nloops : t->ncandidates;
+	for (uint32_t i = 0; i < t->ncandidates; i++) {
 		t->candidates[i]->live = true;
 		candidate_digest(sf, t->candidates[i]);
 	}
@@ -225,7 +225,7 @@ static void step_elect_families_forget(struct step_finder *sf, enum family bette
 		t->since_better = 0;
 		if (sf->elected == (enum family)f)
 			continue;
-		for (uint32_t i = 0; i < t->nlanes; i++)
+		for (uint32_t i = 0; i < t->ncandidates; i++)
 			candidate_forget(t->candidates[i]);
 	}
 }

@@ -205,7 +205,7 @@ struct loop { /* state of a loop that survives a change of family */
 
 struct tracker { /* the marks of one family, by loop */
 	struct candidate *candidates[STEP_LOOPS];
-	uint32_t nlanes;
+	uint32_t ncandidates;
 	uint8_t candidate_of[STEP_THREADS]; /* candidate + 1; 0: unknown */
 	struct mark *queue;		    /* at most STEP_QUEUE */
 	uint32_t nqueue, queue_cap;

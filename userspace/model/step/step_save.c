@@ -151,14 +151,14 @@ static void step_tracker_archive(struct archive *a, const struct step_finder *sf
 
 	if (!t)
 		return;
-	n = t->nlanes;
+	n = t->ncandidates;
 	archive_count(a, &n, STEP_LOOPS, sizeof(struct candidate));
 	for (uint32_t i = 0; i < n && !a->error; i++) {
 		candidate_archive(a, sf, &t->candidates[i], f, i);
-		t->nlanes = archive_reads(a) && t->candidates[i] ? i + 1 : t->nlanes;
+		t->ncandidates = archive_reads(a) && t->candidates[i] ? i + 1 : t->ncandidates;
 	}
 	for (uint32_t i = 0; i < STEP_THREADS; i++)
-		archive_below(a, &t->candidate_of[i], t->nlanes + 1);
+		archive_below(a, &t->candidate_of[i], t->ncandidates + 1);
 	step_queue_archive(a, sf, t);
 	archive_number(a, &t->first_candidate_seq);
 	archive_number(a, &t->first_candidate_thread);

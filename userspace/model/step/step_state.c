@@ -56,11 +56,11 @@ static const char *const marker_text[] = {
 	[FAMILY_NONE] = "",
 };
 
-static struct candidate *state_lane(struct step_finder *sf, uint32_t loop)
+static struct candidate *state_candidate(struct step_finder *sf, uint32_t loop)
 {
 	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
 
-	return t && loop < t->nlanes ? t->candidates[loop] : NULL;
+	return t && loop < t->ncandidates ? t->candidates[loop] : NULL;
 }
 
 static int state_compare_ns(const void *a, const void *b)
@@ -336,7 +336,7 @@ static bool state_differs(const struct step_state *a, const struct step_state *b
 bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret,
 		       bool *ret_changed)
 {
-	struct candidate *l = state_lane(sf, loop);
+	struct candidate *l = state_candidate(sf, loop);
 	struct step_state st = {.loop = loop, .loops = sf->nloops ? sf->nloops : 1};
 	struct loop *lp;
 

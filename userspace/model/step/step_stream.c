@@ -24,7 +24,7 @@ void tracker_free(struct tracker *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < t->nlanes; i++)
+	for (uint32_t i = 0; i < t->ncandidates; i++)
 		candidate_free(t->candidates[i]);
 	free(t->queue);
 	free(t);
@@ -35,7 +35,9 @@ uint32_t tracker_loops(const struct step_finder *sf)
 	uint32_t n = 1;
 
 	for (int f = 0; f < FAMILY_COUNT; f++)
-		n = sf->trackers[f] && sf->trackers[f]->nlanes > n ? sf->trackers[f]->nlanes : n;
+		n = sf->trackers[f] && sf->trackers[f]->ncandidates > n
+			    ? sf->trackers[f]->ncandidates
+			    : n;
 	return n;
 }
 
@@ -58,7 +60,7 @@ static int tracker_candidate(struct step_finder *sf, struct tracker *t, enum fam
 {
 	struct loop *lp;
 
-	if (n < t->nlanes)
+	if (n < t->ncandidates)
 		return (int)n;
 	if (!sf->loops[n])
 		sf->loops[n] = calloc(1, sizeof(*sf->loops[n]));
@@ -68,7 +70,7 @@ static int tracker_candidate(struct step_finder *sf, struct tracker *t, enum fam
 		sf->error = -ENOMEM;
 		return -1;
 	}
-	t->nlanes++;
+	t->ncandidates++;
 	if (!lp->used) {
 		lp->used = true;
 		lp->start_ns = sf->first_ns;
@@ -79,8 +81,8 @@ static int tracker_candidate(struct step_finder *sf, struct tracker *t, enum fam
 static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f, uint32_t thread,
 			bool own)
 {
-	uint32_t n = !own ? 0 : t->nlanes < STEP_LOOPS ? t->nlanes : STEP_LOOPS - 1;
-	bool fresh = n >= t->nlanes;
+	uint32_t n = !own ? 0 : t->ncandidates < STEP_LOOPS ? t->ncandidates : STEP_LOOPS - 1;
+	bool fresh = n >= t->ncandidates;
 	int candidate = tracker_candidate(sf, t, f, n);
 
 	if (candidate < 0)
@@ -88,8 +90,8 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 	t->candidate_of[thread] = (uint8_t)(candidate + 1);
 	if (own && fresh && !sf->loops[n]->nrecent)
 		sf->loops[n]->start_ns = sf->threads[thread].first_ns;
-	if (sf->elected == f && sf->nloops < t->nlanes)
-		sf->nloops = t->nlanes;
+	if (sf->elected == f && sf->nloops < t->ncandidates)
+		sf->nloops = t->ncandidates;
 }
 
 /* A mark of another thread lies between this one and its backward. After a lost record it may only
@@ -248,7 +250,8 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		    t->since_better > RARE_MARKS)
 			sf->trackers[FAMILY_RANGES]->since_better = 0;
 	}
-	if (!t->candidate_of[m->thread] && (!t->nlanes || !th->backward || f >= FAMILY_BACKWARD))
+	if (!t->candidate_of[m->thread] &&
+	    (!t->ncandidates || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
 	if (sf->error) /* a held mark would wait for others of its thread */
 		return;
