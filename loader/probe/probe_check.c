@@ -130,6 +130,13 @@ static int check_meaning(const struct probe_row *row, struct probe_fault *f)
 		return probe_check_fault(f, "object", "goes with role: execute or compile_end");
 	if (row->object && !row->captures)
 		return probe_check_fault(f, "object", "needs captures: the first is the object");
+	if (row->object && row->string != PROBE_STRING_NONE)
+		return probe_check_fault(f, "object", "has the name: goes without string");
+	/* The model takes the third value of a hit for the program's first input. */
+	if (row->object && row->role == GP_ROLE_execute && !row->returns && row->captures < 3)
+		return probe_check_fault(
+			f, "captures",
+			"are three with object: the executable, any, the first input");
 	return 0;
 }
 

@@ -254,6 +254,24 @@ static bool probe_file_table_replaces(const struct probe_table *t, size_t i,
 	return t->rows[i].folder < t->folder && !strcmp(t->rows[i].id, row->id);
 }
 
+/* A user's copy of a row may be older than these keys. */
+static void probe_file_check_replaced(const struct probe_row *old, const struct probe_row *row)
+{
+	const struct {
+		const char *key;
+		bool had, has;
+	} keys[] = {
+		{"pair", old->pair, row->pair},
+		{"object", old->object, row->object},
+		{"between_ranks", old->between_ranks, row->between_ranks},
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].had && !keys[i].has)
+			log_warn("%s:%d: %s: replaces a row of %s that has %s: add it here, too",
+				 row->file, row->line, row->id, old->file, keys[i].key);
+}
+
 static void probe_file_table_put(struct probe_table *t, struct probe_row *row)
 {
 	size_t at = 0;
@@ -264,6 +282,7 @@ static void probe_file_table_put(struct probe_table *t, struct probe_row *row)
 		t->counted -= t->rows[at].count;
 		t->returning -= t->rows[at].returns;
 		row->replaces = true;
+		probe_file_check_replaced(&t->rows[at], row);
 	}
 	t->rows[at] = *row;
 	t->counted += row->count;

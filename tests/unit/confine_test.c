@@ -203,7 +203,7 @@ static ssize_t look(const void *arg, void *ret, size_t cap)
 	return 2 * sizeof(*had);
 }
 
-static void asides(void)
+static void helpers(void)
 {
 	const uint64_t never = CONFINE_CAP(CAP_BPF) | CONFINE_CAP(CAP_KILL) |
 			       CONFINE_CAP(CAP_SYS_ADMIN);
@@ -211,8 +211,8 @@ static void asides(void)
 	struct helper *a;
 
 	helper_confine(true);
-	need(!helper_new(&a, 64), "aside_new");
-	need(helper_call(a, look, "", 1, &answer) == 16, "aside_call");
+	need(!helper_new(&a, 64), "helper_new");
+	need(helper_call(a, look, "", 1, &answer) == 16, "helper_call");
 	need(!(((const uint64_t *)answer)[0] & never), "capabilities of who reads");
 	need(((const uint64_t *)answer)[1] == EPERM, "a socket of who reads");
 	helper_free(a);
@@ -221,7 +221,7 @@ static void asides(void)
 static void test_who_reads_for_us(void **state)
 {
 	(void)state;
-	in_child(asides);
+	in_child(helpers);
 }
 
 /* As a container may. */
@@ -239,8 +239,8 @@ static void filters_refused(void)
 	seccomp_release(f);
 	need(confine_calls(CONFINE_MACHINE) < 0, "confine_calls");
 	helper_confine(false);
-	need(!helper_new(&a, 64), "aside_new");
-	need(helper_call(a, look, "", 1, &answer) == 16, "aside_call");
+	need(!helper_new(&a, 64), "helper_new");
+	need(helper_call(a, look, "", 1, &answer) == 16, "helper_call");
 	helper_free(a);
 }
 

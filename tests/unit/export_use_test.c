@@ -122,6 +122,7 @@ static void uses_are_known_from_the_row(void **state)
 		{"trace:-", false, {.prints = true}},
 		{"json:lines", false, {.files = true}},
 		{"csv:DIR", false, {.files = true}},
+		{"csv:-", false, {.files = true}}, /* a folder of that name */
 		{"tensorboard:DIR", false, {.files = true, .capabilities = CONFINE_CAP(CAP_CHOWN)}},
 		{"otlp:http://a:1", false, {0}},
 		{"prometheus", false, {.serves = true}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aside: an answer, an error, what never comes back, who dies, and what the other process holds of
+/* helper: an answer, an error, what never comes back, who dies, and what the other process holds of
  * ours. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -175,7 +175,7 @@ static void who_dies(void **state)
 
 static void what_it_holds(void **state)
 {
-	char name[] = "/tmp/aside_test.XXXXXX";
+	char name[] = "/tmp/helper_test.XXXXXX";
 	const void *answer;
 	struct helper *a;
 	int fd = mkstemp(name), held[2];

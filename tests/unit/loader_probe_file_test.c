@@ -207,7 +207,8 @@ static void test_record(void **state)
 		"threads: [made_sum]\ndevices: [/dev/made, /dev/mode]\n"
 		"result: {is: unsigned, ok: [0, 2..4]}\nprobes:\n" ROW("a") "    role: collective\n    pair: true\n    return: true\n" ROW(
 			"b") "    role: execute\n    object: xla_executable\n    slot: 480\n"
-			     "    captures: [{name: program, arg: 0}]\n    status: verified\n";
+			     "    captures: [{name: program, arg: 0}, {name: n, arg: 1}, {name: input, arg: 2}]\n"
+			     "    status: verified\n";
 	struct probe_table *t;
 	struct gp_probe p;
 
@@ -230,6 +231,40 @@ static void test_record(void **state)
 	assert_string_equal(probe_table_devices(t)[1], "/dev/mode");
 	assert_null(probe_table_devices(t)[2]);
 	probe_table_free(t);
+}
+
+static char logged[512];
+static void log_keep(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	snprintf(logged, sizeof(logged), "%s", text);
+}
+
+/* A user's copy of a row from before a key is warned of. */
+static void test_replaced_lacks_a_key(void **state)
+{
+	struct probe_table *t = NULL;
+	char more[160];
+
+	(void)state;
+	assert_int_equal(load_one(FILE_HEAD ROW("a") "    role: collective\n    pair: true\n", &t),
+			 0);
+	snprintf(more, sizeof(more), "%s/more", dir);
+	mkdir(more, 0700);
+	write_file("more/a.yaml", FILE_HEAD ROW("a") "    role: collective\n");
+	log_sink(log_keep, NULL);
+	assert_int_equal(probe_table_add(t, more), 0);
+	assert_non_null(strstr(logged, "fake.a: replaces a row of "));
+	assert_non_null(strstr(logged, " that has pair: add it here, too"));
+	logged[0] = '\0';
+	write_file("more/a.yaml", FILE_HEAD ROW("a") "    role: collective\n    pair: true\n");
+	assert_int_equal(probe_table_add(t, more), 0);
+	assert_string_equal(logged, "");
+	log_sink(NULL, NULL);
+	probe_table_free(t);
+	remove_file("more/a.yaml");
+	assert_int_equal(rmdir(more), 0);
 }
 
 /* Probes on older tapes, which lack some flags, mean what the shipped files say of them. */
@@ -299,7 +334,8 @@ int main(void)
 		cmocka_unit_test(test_every_key),    cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_alphabetical), cmocka_unit_test(test_more),
 		cmocka_unit_test(test_results),	     cmocka_unit_test(test_shipped),
-		cmocka_unit_test(test_record),	     cmocka_unit_test(test_older_tape),
+		cmocka_unit_test(test_record),	     cmocka_unit_test(test_replaced_lacks_a_key),
+		cmocka_unit_test(test_older_tape),
 	};
 
 	return cmocka_run_group_tests(tests, probe_files_setup, probe_files_teardown);

@@ -401,7 +401,7 @@ static int cmd_watch_record_checked(const struct options *o, const char *command
 }
 
 /* Minimum number of descriptors needed before the first library; with fewer the start would fail
- * half way. Raises the soft limit. */
+ * half way. The soft limit is raised to the hard one, see loader_raise_descriptors(). */
 #define FILES_LEAST 128
 
 static int cmd_watch_files_check(void)

@@ -28,8 +28,8 @@ static void export_use_real_path(const char *path, char out[PATH_MAX])
 		snprintf(out + strlen(out), PATH_MAX - strlen(out), "/%s", name);
 }
 
-/* Returns the exporter of spec, and the path of its argument without settings: "-" is standard
- * output, "" is no path. NULL: unknown. */
+/* Returns the exporter of spec, and the path of its argument without settings; "" if it is not a
+ * path. NULL: unknown. */
 static const struct exporter *export_use_path(const char *spec, char path[PATH_MAX])
 {
 	size_t len = strcspn(spec, ":");
@@ -50,7 +50,7 @@ struct export_use export_use(const char *spec, bool dry_run)
 {
 	char path[PATH_MAX];
 	const struct exporter *e = export_use_path(spec, path);
-	bool output = !strcmp(path, "-");
+	bool output = e && e->place == EXPORT_TO_FILE && !strcmp(path, "-");
 
 	if (!e)
 		return (struct export_use){0};

@@ -23,8 +23,8 @@
 
 enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
 
-#define HEADER_MAX 1024
-#define HELPER_MAX 99 /* files of other versions beside a table */
+#define HEADER_MAX    1024
+#define SET_ASIDE_MAX 99 /* files of other versions beside a table */
 
 #define CSV_HEAD "seq,time,mono_ns,job,rank,pid,"
 
@@ -287,8 +287,10 @@ static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
 	if (!csv_columns_are(folder, name, a->columns)) {
 		do
 			snprintf(to, sizeof(to), "%s.%u", name, ++n);
-		while (n < HELPER_MAX && !faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW));
-		err = n == HELPER_MAX ? -EEXIST : renameat(folder, name, folder, to) ? -errno : 0;
+		while (n < SET_ASIDE_MAX && !faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW));
+		err = n == SET_ASIDE_MAX		   ? -EEXIST
+		      : renameat(folder, name, folder, to) ? -errno
+							   : 0;
 	}
 	close(folder);
 	memcpy(ret, &n, sizeof(n));

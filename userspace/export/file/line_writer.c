@@ -250,6 +250,8 @@ static void line_writer_direct_drop(struct line_writer *w)
 static void line_writer_direct_line(struct line_writer *w)
 {
 	if (w->text.failed) {
+		w->failed_lines += line_writer_lines_pending(w) +
+				   1; /* and the one without memory */
 		buffer_free(&w->text);
 		w->written = 0;
 		line_writer_fail(w, -ENOMEM);
@@ -503,7 +505,8 @@ static void line_writer_take_over(struct line_writer *w, const struct backlog *b
 		from = 0; /* it is another file: rather twice than never */
 	if (first)
 		from = (uint64_t)(first + 1 - backlog->text);
-	buffer_add(&w->text, backlog->text + from, backlog->len - from);
+	if (backlog->len > from)
+		buffer_add(&w->text, backlog->text + from, backlog->len - from);
 	w->gap = w->gap_before = backlog->gap;
 	w->error = line_writer_pending(w) && backlog->error > -ERRNO_MAX && backlog->error < 0
 			   ? backlog->error
@@ -518,7 +521,7 @@ void line_writer_archive(struct line_writer *w, struct archive *a, bool headed)
 	if (!archive_reads(a) && w->file)
 		backlog = (struct backlog){file_writer_bytes(w->file), w->gap, w->error,
 					   (uint32_t)line_writer_pending(w),
-					   w->text.data + w->written};
+					   w->text.data ? w->text.data + w->written : NULL};
 	archive_number(a, &backlog.bytes);
 	archive_number(a, &backlog.gap);
 	archive_number(a, &backlog.error);

@@ -214,6 +214,7 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_count(a, &j->ncauses, JOB_CAUSES, sizeof(j->causes[0]));
 	for (uint32_t i = 0; i < j->ncauses && !a->error; i++) {
 		archive_below(a, &j->causes[i].cause, CAUSE_COUNT);
+		archive_require(a, j->causes[i].cause != CAUSE_none);
 		archive_number(a, &j->causes[i].count);
 	}
 	archive_require(a, !j->unsettled || (j->disrupted && !j->unreported));

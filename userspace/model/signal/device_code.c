@@ -28,7 +28,8 @@ int device_codes_add(struct device_codes *cs, const struct gp_code *c)
 	event_text(is.runtime, sizeof(is.runtime), c->runtime, sizeof(c->runtime));
 	event_text(is.name, sizeof(is.name), c->name, sizeof(c->name));
 	for (uint32_t i = 0; i < cs->count; i++) {
-		if (cs->code[i].code != is.code || strcmp(cs->code[i].runtime, is.runtime))
+		if ((uint32_t)cs->code[i].code != (uint32_t)is.code ||
+		    strcmp(cs->code[i].runtime, is.runtime) != 0)
 			continue;
 		cs->code[i] = is;
 		return 0;

@@ -220,8 +220,6 @@ static void model_probe_archive(struct archive *a, struct model_probe *mp)
 	archive_number(a, &mp->hits);
 	archive_number(a, &mp->unsent);
 	archive_number(a, &mp->hit_cost_ns);
-	if (archive_reads(a)) /* the state may be of an older version */
-		tape_probe_complete(&mp->def);
 }
 
 static void model_table_archive(struct archive *a, struct model_probes *ps)
@@ -269,15 +267,6 @@ static void model_attach_archive(struct archive *a, struct attach_view *v)
 	archive_number(a, &v->given_up);
 }
 
-/* Flags that an older version did not save. */
-static void model_attach_complete(struct model_probes *ps, struct attach_view *v)
-{
-	const struct model_probe *mp = table_get(ps->table, v->probe);
-
-	if (mp && !(v->flags & GP_PROBE_WHOLE))
-		v->flags = mp->def.flags;
-}
-
 void model_probes_archive(struct archive *a, struct model_probes *ps)
 {
 	model_table_archive(a, ps);
@@ -287,10 +276,8 @@ void model_probes_archive(struct archive *a, struct model_probes *ps)
 		ps->attach = archive_alloc(a, ps->nattach, sizeof(*ps->attach));
 		ps->cap = ps->nattach = ps->attach ? ps->nattach : 0;
 	}
-	for (uint32_t i = 0; i < ps->nattach; i++) {
+	for (uint32_t i = 0; i < ps->nattach; i++)
 		model_attach_archive(a, &ps->attach[i]);
-		model_attach_complete(ps, &ps->attach[i]);
-	}
 	if (archive_reads(a) && !a->error)
 		model_probe_unseen_update(ps);
 }
