@@ -108,7 +108,7 @@ static uint64_t tell_steps(struct export_set *set, const struct snapshot *s, uin
 static void send_disruption(struct export_set *set, const struct snapshot *s)
 {
 	struct job_disruption disruption = {
-		.number = 1, .why = {.cause = "killed", .signal = 9, .pid = s->ranks[0].pid}};
+		.number = 1, .why = {.cause = CAUSE_killed, .signal = 9, .pid = s->ranks[0].pid}};
 	struct fact f = {.type = FACT_DISRUPTION,
 			 .mono_ns = s->mono_ns,
 			 .real_ns = s->real_ns,

@@ -97,7 +97,7 @@ static void job(uint64_t key, const char *name, uint32_t node, uint32_t first, u
 	j->wasted_gross_ns = 100 * S;
 	j->ledger.disruptions = j->runs;
 	j->ncauses = 1;
-	snprintf(j->causes[0].cause, sizeof(j->causes[0].cause), "killed");
+	j->causes[0].cause = CAUSE_killed;
 	j->causes[0].count = j->runs;
 	j->scheduling = (struct scheduling){.known = true};
 	for (int i = 0; i < SCHEDULE_COUNT; i++)
