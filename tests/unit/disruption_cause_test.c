@@ -49,8 +49,6 @@ static void test_attributes(void **state)
 	char names[256];
 
 	(void)state;
-	names_with(CAUSE_PLANNED, names);
-	assert_string_equal(names, " exec asked evicted preempted maintenance deleted");
 	names_with(CAUSE_YIELDS_EVENT, names);
 	assert_string_equal(names, " killed crashed exit asked");
 	names_with(CAUSE_YIELDS_FAULT, names);

@@ -436,7 +436,7 @@ void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_
 #define CUMULATIVE_UPPER "CUMULATIVE" /* of slice efficiency */
 /* Custom events are sent by type. The service knows no source for hangs, which are sent as OTHER,
  * nor for unobserved time. */
-#define NEVER_TOLD                                                                                 \
+#define NEVER_SENT                                                                                 \
 	((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_CUSTOM) | (1u << BADPUT_HANG) |                 \
 	 (1u << BADPUT_UNOBSERVED))
 /* The library's metric covers this number of last steps. */
@@ -620,7 +620,7 @@ static void rows_answer_badput(struct library *l, const struct goodput_part *p,
 			       const struct goodput_names *names, const char *size)
 {
 	const double *value = size ? p->badput_pct : p->badput_s;
-	uint32_t all = size ? p->has_pct : p->has_s, has = all & ~NEVER_TOLD;
+	uint32_t all = size ? p->has_pct : p->has_s, has = all & ~NEVER_SENT;
 	double hang = all & 1u << BADPUT_HANG ? value[BADPUT_HANG] : 0;
 
 	for (int b = 0; b < BADPUTS; b++) {

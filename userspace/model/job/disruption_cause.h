@@ -8,7 +8,6 @@
 #include "userspace/model/signal/device_code.h"
 
 /* Attributes of causes. */
-#define CAUSE_PLANNED	     1 /* the job, its scheduler or an operator decided it; else a failure */
 #define CAUSE_YIELDS_EVENT   2	/* an event of the pod or node says more, and replaces it */
 #define CAUSE_YIELDS_FAULT   4	/* an error of a device shortly before says more, and replaces it */
 #define CAUSE_ENDS_PROCESS   8	/* an event of the pod that ends its processes by itself */
@@ -21,16 +20,16 @@
 	X(crashed, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT) /* by a signal of its own */           \
 	X(exit, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT)    /* with a status other than 0 */       \
 	X(oom, CAUSE_ENDS_PROCESS)			    /* out of host memory */               \
-	X(exec, CAUSE_PLANNED)				    /* it runs another program now */      \
-	X(asked, CAUSE_PLANNED | CAUSE_YIELDS_EVENT)	    /* ended in order, on request */       \
+	X(exec, 0)					    /* it runs another program now */      \
+	X(asked, CAUSE_YIELDS_EVENT)			    /* ended in order, on request */       \
 	X(unseen, 0) /* on another node, or unknown there */                                       \
 	X(device_error, 0)                                                                         \
 	X(communicator_error, 0)                                                                   \
 	X(out_of_memory, 0) /* of the device */                                                    \
-	X(evicted, CAUSE_PLANNED | CAUSE_ENDS_PROCESS)                                             \
-	X(preempted, CAUSE_PLANNED | CAUSE_ENDS_PROCESS)                                           \
-	X(maintenance, CAUSE_PLANNED)                                                              \
-	X(deleted, CAUSE_PLANNED)                                                                  \
+	X(evicted, CAUSE_ENDS_PROCESS)                                                             \
+	X(preempted, CAUSE_ENDS_PROCESS)                                                           \
+	X(maintenance, 0)                                                                          \
+	X(deleted, 0)                                                                              \
 	X(node, 0) /* its condition, or a taint */
 
 enum disruption_cause {
@@ -42,7 +41,7 @@ enum disruption_cause {
 };
 extern const char *const disruption_cause_name[CAUSE_COUNT];
 
-/* Returns whether the cause has this attribute (CAUSE_PLANNED...). */
+/* Returns whether the cause has this attribute (CAUSE_YIELDS_EVENT...). */
 bool disruption_cause_is(enum disruption_cause c, unsigned attribute);
 /* Returns the cause of that name; CAUSE_COUNT when the name is unknown. */
 enum disruption_cause disruption_cause_find(const char *name);
