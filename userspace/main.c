@@ -22,17 +22,29 @@ static int (*const runs[])(int argc, char **argv) = {
 	cmd_report,  cmd_mark,	cmd_exclude, cmd_bundle, cmd_completion};
 _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each command");
 
-static void main_usage(FILE *out)
+static void main_usage(FILE *out, bool all)
 {
-	fputs("gp-bpf - training steps and goodput of running jobs, seen from outside\n\nusage:\n",
+	fputs("gp-bpf - measures how much of a training job's time becomes progress, and where\n"
+	      "the rest goes, from outside the job\n\n",
 	      out);
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  gp-bpf %-10s %-32s %s\n", command_rows[i].name,
-			command_rows[i].args, command_rows[i].help);
-	fputs("\noptions of gp-bpf --pid:\n", out);
-	options_help(out, CMD_PID);
-	fputs("\ngp-bpf COMMAND --help lists a command's options; man gp-bpf tells more.\n"
-	      "Exit codes: 0 ok, 1 runtime failure, 2 usage, 3 the kernel or a privilege lacks what is needed.\n",
+	if (all)
+		options_help_commands(out);
+	else
+		fputs("  sudo gp-bpf --pid 4242                  watch a running job; report at the end\n"
+		      "  sudo gp-bpf run -- python train.py      start a job and watch it\n"
+		      "  sudo gp-bpf --pid 4242 -e prometheus    also serve 127.0.0.1:9847/metrics\n"
+		      "  sudo gp-bpf top                         show all jobs of this machine live\n"
+		      "  sudo gp-bpf check --pid 4242            show what can be observed of a job\n"
+		      "  sudo gp-bpf report llama                report a job of the history (--store)\n"
+		      "\n"
+		      "watch:    --pid, run, node (service), top, record, replay\n"
+		      "history:  jobs, report, mark, exclude\n"
+		      "host:     check, probes, detach, bundle\n"
+		      "other:    account, schema, completion, version\n",
+		      out);
+	fputs("\ngp-bpf --help=all lists every command; gp-bpf COMMAND --help its options (of\n"
+	      "gp-bpf --pid: gp-bpf --pid 1 --help). The manual is man gp-bpf.\n"
+	      "Exit status: 0 ok, 1 failure, 2 usage, 3 the kernel or a privilege is lacking.\n",
 	      out);
 }
 
@@ -43,6 +55,11 @@ static int main_find_command(const char *word)
 		if (!strcmp(word, command_rows[i].name))
 			return i;
 	return -1;
+}
+
+static bool main_is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+	return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
 }
 
 /* If one of the descriptors 0 to 2 is closed, the next opened file would get its number and be
@@ -85,14 +102,14 @@ int main(int argc, char **argv)
 	main_bound_memory();
 	child_ignore();
 	if (argc < 2) {
-		main_usage(stderr);
+		main_usage(stderr, false);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		main_usage(stdout);
+	if (main_is_one_of(argv[1], "--help", "-h", "help") || !strcmp(argv[1], "--help=all")) {
+		main_usage(stdout, !strcmp(argv[1], "--help=all"));
 		return main_flush_stdout(EXIT_OK);
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (main_is_one_of(argv[1], "--version", "-V", "version")) {
 		puts("gp-bpf " GP_VERSION);
 		return main_flush_stdout(EXIT_OK);
 	}
@@ -102,6 +119,6 @@ int main(int argc, char **argv)
 		return main_flush_stdout(
 			c ? runs[c](argc - 1, argv + 1)
 			  : runs[0](argc, argv)); /* its options begin at argv[1] */
-	log_error("unknown command '%s'; see gp-bpf --help", argv[1]);
+	option_command_unknown(argv[1]);
 	return EXIT_USAGE;
 }

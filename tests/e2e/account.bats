@@ -357,7 +357,7 @@ pipe_empty() { # pid
 	[[ $output == "job llama"* ]]
 	run -0 "$GP_BPF" account --help
 	[[ $output == *"--semantics NAME"* && $output == *"--follow"* ]]
-	run -0 "$GP_BPF" --help
+	run -0 "$GP_BPF" --help=all
 	[[ $output =~ "gp-bpf account "\ *"[options] LOG..." ]]
 	[ "$EUID" -ne 0 ] || need_program setpriv
 	[ "$EUID" -ne 0 ] || run -0 setpriv --reuid 65534 --regid 65534 --clear-groups "$GP_BPF" account - <"$LOG"

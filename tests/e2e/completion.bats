@@ -25,8 +25,9 @@ teardown() { e2e_teardown; }
 answer() { "$GP_BPF" completion words -- "$@"; }
 offered() { answer "$@" | sed '$d' | cut -f 1; } # WORD...
 kind() { answer "$@" | tail -1 | cut -d ' ' -f 1-2; }
-commands() { "$GP_BPF" --help | sed -n 's/^  gp-bpf \([a-z-]*\) .*/\1/p'; }
-help_of() { if [ "$1" = --pid ]; then "$GP_BPF" --pid 1 --help; else "$GP_BPF" "$1" --help; fi; }
+commands() { "$GP_BPF" --help=all | sed -n 's/^  gp-bpf \([a-z-]*\) .*/\1/p'; }
+help_of() { if [ "$1" = --pid ]; then "$GP_BPF" --pid 1 --help=all; else "$GP_BPF" "$1" --help=all; fi; }
+help_text() { help_of "$1" | sed -n "/^ *$2 /,/^\\( *-\\|$\\)/p" | sed '1s/^ *--[a-z-]*\( [A-Z=]*\)\? *//; 1!{ /^ *-/d; /^$/d; s/^ */ /; }' | tr -d '\n'; } # COMMAND OPTION
 rc() { # shell
 	need_program "$1"
 	case $1 in
@@ -54,11 +55,11 @@ typed() { # shell text words...
 	for c in $(commands); do
 		first=("$c")
 		[ "$c" != --pid ] || first=()
-		equal "$(help_of "$c" | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -e '--.*' | sort)" \
+		equal "$(help_of "$c" | grep -oE '^ {2,6}(-[a-zA-Z], )?--[a-z-]+' | grep -oE -e '--.*' | sort)" \
 			"$(offered "${first[@]}" -- | sort)" "options of $c"
 	done
-	equal "$("$GP_BPF" run --help | sed -n 's/^ *--live *//p')" "$(answer run --live | sed -n 's/^--live\t//p')" help
-	equal "$("$GP_BPF" top --help | sed -n 's/^ *--deny KEY=GLOB *//p')" "$(answer top --deny | sed -n 's/^--deny\t//p')" help
+	equal "$(help_text run --live)" "$(answer run --live | sed -n 's/^--live\t//p')" help
+	equal "$(help_text top --deny)" "$(answer top --deny | sed -n 's/^--deny\t//p')" help
 }
 
 @test "values that are offered are accepted, and all that are accepted are offered" {
@@ -84,7 +85,7 @@ typed() { # shell text words...
 	for word in $(offered account --calculator ""); do "$GP_BPF" account --calculator "$word" "$T/log" >/dev/null; done
 	# Boundaries, and the probes that are not counted alone.
 	"$GP_BPF" probes >"$T/probes"
-	for word in $(offered --pid 1 --marker "" | grep -v '\.'); do [[ $("$GP_BPF" --pid 1 --help) == *"$word"* ]]; done
+	for word in $(offered --pid 1 --marker "" | grep -v '\.'); do [[ $("$GP_BPF" --pid 1 --help=all) == *"$word"* ]]; done
 	[ "$(offered --pid 1 --marker "" | grep -vc '\.')" -eq 7 ]
 	equal "$(sed -n '/, counted/d; s/^\([a-z_]*\.[a-z_0-9]*\)  .*/\1/p' "$T/probes" | grep '^opencl\.' | sort | xargs)" \
 		"$(offered --pid 1 --marker opencl. | sort | xargs)" "probes of OpenCL that are told one by one"

@@ -93,6 +93,41 @@ public_copy() {
 	done
 }
 
+@test "help: one screen, then the common options of a command, then all; each line fits 80 columns" {
+	run -0 "$GP_BPF" --help
+	[ "${#lines[@]}" -le 24 ]
+	local command
+	for command in "--pid 1" run record node top replay account check probes schema detach jobs report mark exclude bundle completion; do
+		# shellcheck disable=SC2086 # words
+		run -0 "$GP_BPF" $command --help=all
+		equal "" "$(awk 'length > 80' <<<"$output")" "lines of $command that are too long"
+		[[ $output != *"more options"* ]]
+	done
+	run -0 "$GP_BPF" run --help
+	[[ $output == *$'\noutput:\n'* && $output == *"more options: gp-bpf run --help=all" && $output != *--ready-fd* ]]
+	run -0 "$GP_BPF" run --help=all
+	[[ $output == *--ready-fd* ]]
+	run -2 "$GP_BPF" run --help=most
+	for command in -V version --version; do run -0 "$GP_BPF" "$command"; [[ $output == "gp-bpf "* ]]; done
+}
+
+@test "a mistyped command or option: what may be meant" {
+	local words expected
+	while IFS='|' read -r words expected; do
+		# shellcheck disable=SC2086 # words
+		run -2 --separate-stderr "$GP_BPF" $words
+		equal "$expected" "$(grep -oF -e "$expected" <<<"$stderr")" "$words: $stderr"
+	done <<-'EOF'
+		recrod|did you mean gp-bpf record?
+		1234|gp-bpf --pid 1234
+		train.py|gp-bpf run -- train.py
+		nothing|unknown command 'nothing'; see gp-bpf --help
+		run --exprot=json:- -- true|unknown option --exprot=json:-; did you mean --export?
+		run --durable -- true|it is an option of gp-bpf node
+		run --no-such-thing -- true|unknown option --no-such-thing; see gp-bpf run --help
+	EOF
+}
+
 @test "no such process" {
 	need_probes
 	local gone

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The manual page and the program must agree: every option that `gp-bpf COMMAND --help` shows is described
+# The manual page and the program must agree: every option that `gp-bpf COMMAND --help=all` shows is described
 # in gp-bpf.8, and the page describes none that does not exist. Formatting errors fail too, where man is. Metrics are
 # the matter of metrics_table.sh.
 set -u
@@ -15,7 +15,7 @@ complain() {
 }
 
 help_of() { # COMMAND: --pid is option and command at once, and wants its value
-	if [ "$1" = --pid ]; then "$gp_bpf" --pid 1 --help; else "$gp_bpf" "$1" --help; fi
+	if [ "$1" = --pid ]; then "$gp_bpf" --pid 1 --help=all; else "$gp_bpf" "$1" --help=all; fi
 }
 
 shown=$(for c in --pid run record node top replay account check probes schema detach jobs report mark exclude bundle completion; do

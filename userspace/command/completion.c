@@ -209,7 +209,7 @@ static void completion_read_option(struct completion *c, const char *word)
 	if (word[1] == '-') {
 		len = strcspn(word + 2, "=");
 		r = completion_find_long(c->command, word + 2, len);
-		if (r && r->arg && !word[2 + len])
+		if (r && option_takes_word(r) && !word[2 + len])
 			c->wants = r;
 		else if (r && r->arg)
 			completion_note_option(c, r, word + 3 + len);
@@ -219,7 +219,7 @@ static void completion_read_option(struct completion *c, const char *word)
 		r = completion_find_letter(c->command, *letter);
 		if (!r)
 			return;
-		if (r->arg) {
+		if (option_takes_word(r)) {
 			c->wants = letter[1] ? NULL : r;
 			return;
 		}

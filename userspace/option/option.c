@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option.c - parses command line, environment and configuration file; --help. */
+/* option.c - parses command line, environment and configuration file. */
 #include "userspace/option/option.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "userspace/base/exit_code.h"
 #include "userspace/export/export.h"
 #include "userspace/option/option_choice.h"
+#include "userspace/option/option_help.h"
 
 #define NODE_LISTEN "127.0.0.1:9847"
 #define LONG_FIRST  256 /* getopt_long()'s value for the first row; not a letter */
@@ -75,7 +76,7 @@ static int option_row_set(struct options *o, const struct option_row *r, enum op
 	case OPTION_REAL:
 		return option_real(value, at);
 	case OPTION_STRING:
-		copy = strdup(value);
+		copy = strdup(value ? value : "");
 		if (!copy)
 			return -ENOMEM;
 		free(*(char **)at);
@@ -110,19 +111,6 @@ static const char *option_row_wants(const struct option_row *r)
 		snprintf(text, sizeof(text), "one of at most %d values", OPTION_LIST_MAX);
 		return text;
 	}
-}
-
-static const char *option_command_help(unsigned command)
-{
-	static char text[32];
-
-	for (int i = 1; i < COMMANDS; i++) {
-		if (command_rows[i].bit == command) {
-			snprintf(text, sizeof(text), "%s --help", command_rows[i].name);
-			return text;
-		}
-	}
-	return "--help";
 }
 
 struct file_ctx {
@@ -273,7 +261,7 @@ static int option_flag_unknown(unsigned command, char **argv)
 	else if (optopt)
 		log_error("unknown option -%c; see gp-bpf %s", optopt, help);
 	else
-		log_error("unknown option %s; see gp-bpf %s", argv[optind - 1], help);
+		option_unknown(command, argv[optind - 1]);
 	return -EINVAL;
 }
 
@@ -292,11 +280,13 @@ static int option_set_from_flags(struct options *o, unsigned command, int argc, 
 			continue;
 		map[n] = i;
 		longs[n++] = (struct option){option_rows[i].name,
-					     option_rows[i].arg ? required_argument : no_argument,
+					     option_takes_word(&option_rows[i]) ? required_argument
+					     : option_rows[i].arg		? optional_argument
+										: no_argument,
 					     NULL, LONG_FIRST + (int)i};
 		if (option_rows[i].letter) {
 			shorts[ns++] = option_rows[i].letter;
-			if (option_rows[i].arg)
+			if (option_takes_word(&option_rows[i]))
 				shorts[ns++] = ':';
 		}
 	}
@@ -337,25 +327,21 @@ static void option_set_logging(const struct options *o, enum log_level usual)
 	log_setup((enum log_level)level, (enum log_format)format);
 }
 
-static void option_show_usage(FILE *out, unsigned command)
-{
-	for (int i = 0; i < COMMANDS; i++) {
-		const struct command_row *c = &command_rows[i];
-
-		if (c->bit == command)
-			fprintf(out, "usage: gp-bpf %s %s\n\n%s\n\n", c->name, c->args, c->help);
-	}
-	options_help(out, command);
-}
-
 static int option_show_and_free(struct options *o, unsigned command)
 {
-	if (o->help)
-		option_show_usage(stdout, command);
-	else
+	bool all = o->help && !strcmp(o->help, "all");
+	int code = EXIT_OK;
+
+	if (o->help && *o->help && !all) {
+		log_error("--help: '%s' is not all; use --help or --help=all", o->help);
+		code = EXIT_USAGE;
+	} else if (o->help) {
+		options_help(stdout, command, all);
+	} else {
 		puts("gp-bpf " GP_VERSION);
+	}
 	options_free(o);
-	return EXIT_OK;
+	return code;
 }
 
 int options_parse(struct options *o, unsigned command, int argc, char **argv)
@@ -435,22 +421,6 @@ int options_features_off(const struct options *o, char *out, size_t len)
 		}
 	}
 	return 0;
-}
-
-void options_help(FILE *out, unsigned command)
-{
-	char left[48];
-
-	for (size_t i = 0; i < OPTION_ROWS; i++) {
-		const struct option_row *r = &option_rows[i];
-
-		if (!(r->commands & command))
-			continue;
-		snprintf(left, sizeof(left), "%s--%s%s%s",
-			 r->letter ? (char[]){'-', r->letter, ',', ' ', 0} : "    ", r->name,
-			 r->arg ? " " : "", r->arg ? r->arg : "");
-		fprintf(out, "  %-26s  %s\n", left, r->help);
-	}
 }
 
 /* Excludes the URL of an exporter, wherever text names the exporter. */

@@ -64,7 +64,8 @@ struct options {
 	bool gcm_workload_metrics, dry_run, metrics, kubelet_insecure, once;
 	bool replay, service; /* set by the command, not options */
 	bool anonymize;
-	bool quiet, json, live, follow, best_effort, print_config, help, version;
+	char *help; /* "", or all; NULL: not asked for */
+	bool quiet, json, live, follow, best_effort, print_config, version;
 	char **argv; /* arguments after the options: CMD, or files */
 	int argc;
 };
@@ -116,7 +117,13 @@ extern const struct command_row
  * continue; else the exit code: 0 after --help or --version, 2 after one line about an error. */
 int options_parse(struct options *o, unsigned command, int argc, char **argv);
 void options_free(struct options *o);
-void options_help(FILE *out, unsigned command);
+/* Prints the command's usage and its options by group: the common ones, or all. Lines fit the
+ * terminal of out, or 80 columns. */
+void options_help(FILE *out, unsigned command, bool all);
+/* Prints the usage of every command. */
+void options_help_commands(FILE *out);
+/* Logs one line: that there is no such command, and what the user may have meant. */
+void option_command_unknown(const char *word);
 /* The length of the part of a command line word that holds no secret: of a URL that an option may
  * have, see web_public_len(). previous: the word before it; NULL: none. */
 size_t option_public_len(const char *previous, const char *word);

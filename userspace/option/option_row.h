@@ -18,7 +18,21 @@ enum option_type {
 	OPTION_REAL
 };
 
+/* The part of --help that lists an option. */
+enum option_group {
+	OPTION_WATCH,
+	OPTION_OUTPUT,
+	OPTION_JOB,
+	OPTION_ACCOUNTING,
+	OPTION_SERVICE,
+	OPTION_ADVANCED,
+	OPTION_GROUPS
+};
+#define OPTION_COMMON 0x100 /* added to the group: listed without --help=all, too */
+
 struct option_row {
+	/* arg: what the value is, as --help shows it; "[...]": the value is optional and joined by
+	 * "="; NULL: the option has no value. */
 	const char *name, *arg;
 	char letter;
 	enum option_type type;
@@ -26,6 +40,7 @@ struct option_row {
 	int64_t min, max; /* of a number */
 	unsigned commands;
 	const char *key; /* in the configuration file; NULL: it cannot be there */
+	unsigned group;	 /* enum option_group, and OPTION_COMMON */
 	const char *help;
 };
 
@@ -47,6 +62,8 @@ int option_origin_place(size_t row, const char *file, int line,
 			const char *value); /* 0; -1: no memory */
 #define OPTION_VARIABLE_MAX 64
 char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX]); /* GP_BPF_... */
+/* Returns true if the next word of a command line is the option's value. */
+bool option_takes_word(const struct option_row *r);
 /* The length of the part of a value that holds no secret: of a URL its host (web_public_len()). */
 size_t option_value_public_len(const struct option_row *r, const char *value);
 
