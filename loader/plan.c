@@ -8,10 +8,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/gp_abi.h"
 #include "loader/loader.h"
 #include "loader/probe/probe_match.h"
 #include "loader/site/site.h"
 #include "userspace/base/path.h"
+
+/* A search of a file has a limit of time, because a reader must answer. Nobody waits for a plan: it
+ * searches again, and finds in memory what the searches before have read from a slow disk. */
+#define SEARCHES_MAX 12
+
+static bool plan_slow(const struct site *site)
+{
+	return site->state == GP_ATTACH_absent && site->error == -GP_TABLE_slow;
+}
 
 static void plan_site_report(const struct probe_table *t, const struct site *site,
 			     const struct stat *st, const char *base, loader_plan_fn *fn, void *ctx)
@@ -22,11 +32,27 @@ static void plan_site_report(const struct probe_table *t, const struct site *sit
 		.offset = site->offset,
 		.error = site->error,
 		.insn = (__u8)site->insn,
-		.state = (__u8)site->state,
+		.state = plan_slow(site) ? GP_ATTACH_failed : (__u8)site->state,
 	};
 
 	snprintf(a.library, sizeof(a.library), "%s", base);
 	fn(ctx, probe_table_row(t, site->row)->id, &a);
+}
+
+static int plan_search(const struct probe_table *t, const size_t *rows, size_t n, int fd,
+		       struct site **ret)
+{
+	for (int search = 1;; search++) {
+		int count = sites_find(t, rows, n, NULL, fd, ret);
+		bool slow = false;
+
+		for (int i = 0; i < count; i++)
+			slow |= plan_slow(&(*ret)[i]);
+		if (!slow || search == SEARCHES_MAX)
+			return count;
+		free(*ret);
+		*ret = NULL;
+	}
 }
 
 static int plan_open(const char *path, struct stat *ret_st)
@@ -54,7 +80,7 @@ static int plan_file(const struct probe_table *t, const char *path, loader_plan_
 	fd = plan_open(path, &st);
 	if (fd < 0)
 		return fd;
-	count = n ? sites_find(t, rows, n, NULL, fd, &sites) : 0;
+	count = n ? plan_search(t, rows, n, fd, &sites) : 0;
 	for (int i = 0; i < count; i++)
 		plan_site_report(t, &sites[i], &st, base, fn, ctx);
 	free(sites);
