@@ -14,8 +14,8 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
 #include "userspace/kubernetes/pods_private.h"
-#include "userspace/kubernetes/successor.h"
-#include "userspace/store/carry_map.h"
+#include "userspace/handover/successor.h"
+#include "userspace/handover/carry_map.h"
 
 static void say(struct buffer *line)
 {

@@ -45,6 +45,7 @@ userspace/report
 userspace/view
 userspace/option
 userspace/output
+userspace/handover
 userspace/watch
 userspace/command
 LIST

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "userspace/watch/carrier_way.h"
+#include "userspace/handover/carrier_way.h"
 
 #define S 1000000000ull
 

@@ -18,8 +18,8 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/watch/carrier.h"
-#include "userspace/store/carry_file.h"
+#include "userspace/handover/carrier.h"
+#include "userspace/handover/carry_file.h"
 
 static struct {
 	_Alignas(8) char record[GP_RECORD_MAX];

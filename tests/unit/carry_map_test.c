@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "tests/unit/pods_stand.h"
-#include "userspace/kubernetes/config_map.h"
-#include "userspace/store/carry_map.h"
+#include "userspace/handover/config_map.h"
+#include "userspace/handover/carry_map.h"
 
 static struct carry_map_config to;
 static struct carry_map *m;

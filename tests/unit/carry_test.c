@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "userspace/model/job/carry.h"
-#include "userspace/store/carry_file.h"
+#include "userspace/handover/carry_file.h"
 
 #define NOW 1795262400000000000ll
 

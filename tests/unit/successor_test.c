@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/pods_stand.h"
-#include "userspace/kubernetes/successor.h"
+#include "userspace/handover/successor.h"
 
 static struct successor_config of;
 static char why[200];

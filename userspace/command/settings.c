@@ -13,7 +13,7 @@
 #include "userspace/identity/filter.h"
 #include "userspace/option/option_probe.h"
 #include "userspace/output/output.h"
-#include "userspace/watch/carrier_way.h"
+#include "userspace/handover/carrier_way.h"
 #include "userspace/watch/select.h"
 
 static int settings_rules(const struct options *o)

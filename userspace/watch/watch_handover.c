@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "userspace/base/log.h"
-#include "userspace/kubernetes/successor.h"
+#include "userspace/handover/successor.h"
 
 struct handover {
 	struct watch *watch;

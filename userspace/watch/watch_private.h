@@ -9,7 +9,7 @@
 #include "userspace/base/loop.h"
 #include "userspace/base/poll_interval.h"
 #include "userspace/ingest/ring.h"
-#include "userspace/watch/carrier.h"
+#include "userspace/handover/carrier.h"
 #include "userspace/output/journal.h"
 #include "userspace/watch/watch.h"
 #include "userspace/watch/watch_process.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/watch/carrier_entry.h"
+#include "userspace/handover/carrier_entry.h"
 
 #include <string.h>
 

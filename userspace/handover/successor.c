@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/kubernetes/successor.h"
+#include "userspace/handover/successor.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * see a part of it. Other users may be able to write to the folder: links are not followed; what is
  * not a regular file, or is longer than CARRY_MAX, is not read. Each call may block as long as the
  * file system does; call from a helper process (base/helper.h) if that is not acceptable. */
-#ifndef STORE_CARRY_FILE_H
-#define STORE_CARRY_FILE_H
+#ifndef HANDOVER_CARRY_FILE_H
+#define HANDOVER_CARRY_FILE_H
 
 #include <stddef.h>
 #include <sys/types.h>

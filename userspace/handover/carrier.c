@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/watch/carrier.h"
+#include "userspace/handover/carrier.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
-#include "userspace/watch/carrier_entry.h"
-#include "userspace/watch/carrier_way.h"
+#include "userspace/handover/carrier_entry.h"
+#include "userspace/handover/carrier_way.h"
 
 #define START_NS  2000000000ull	 /* at the start; nothing is watched yet */
 #define CLOSE_NS  5000000000ull	 /* at the end, for the last write */

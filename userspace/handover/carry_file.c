@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/store/carry_file.h"
+#include "userspace/handover/carry_file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry_map.h - the handoff of a job (model/job/carry.h) as a ConfigMap (kubernetes/config_map.h),
- * one for each job: the same text with the same rules as in a folder (store/carry_file.h). A thread
+/* carry_map.h - the handoff of a job (model/job/carry.h) as a ConfigMap (config_map.h),
+ * one for each job: the same text with the same rules as in a folder (carry_file.h). A thread
  * of its own does the network calls, one request at a time; the caller polls for the answer. A
  * request takes 8 s at most. Other users may be able to write ConfigMaps in the namespace, so
  * answers are hostile. Not thread-safe. */
-#ifndef STORE_CARRY_MAP_H
-#define STORE_CARRY_MAP_H
+#ifndef HANDOVER_CARRY_MAP_H
+#define HANDOVER_CARRY_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

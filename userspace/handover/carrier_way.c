@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/watch/carrier_way.h"
+#include "userspace/handover/carrier_way.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "userspace/base/helper.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/store/carry_file.h"
+#include "userspace/handover/carry_file.h"
 
 #define MAP	     "configmap" /* a folder of that name must be given as ./configmap */
 #define AGAIN_NS     60000000000ull

@@ -3,8 +3,8 @@
  * pod that is replaced by an update gets the same signal as one that is removed.
  *
  * Needed permissions: its own pod (pods list), its DaemonSet (get), its namespace (get). */
-#ifndef KUBERNETES_SUCCESSOR_H
-#define KUBERNETES_SUCCESSOR_H
+#ifndef HANDOVER_SUCCESSOR_H
+#define HANDOVER_SUCCESSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier.h - hands the history of jobs from node to node: when a job begins here, reads what other
  * nodes stored for it, and writes that to the tape; stores what this node knows
- * (store/carry_file.h). A shared folder may hang: only carrier_start() and carrier_close() wait for
+ * (carry_file.h). A shared folder may hang: only carrier_start() and carrier_close() wait for
  * it, some seconds at most. Single-threaded. */
-#ifndef WATCH_CARRIER_H
-#define WATCH_CARRIER_H
+#ifndef HANDOVER_CARRIER_H
+#define HANDOVER_CARRIER_H
 
 #include "userspace/output/journal.h"
 #include "userspace/option/option.h"

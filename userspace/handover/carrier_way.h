@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier_way.h - stores histories of jobs for other nodes: in a shared folder
- * (store/carry_file.h), or in a ConfigMap for each job (store/carry_map.h). One request at a time;
+ * (carry_file.h), or in a ConfigMap for each job (carry_map.h). One request at a time;
  * only way_answer() waits, for up to wait_ms. Single-threaded. */
-#ifndef WATCH_CARRIER_WAY_H
-#define WATCH_CARRIER_WAY_H
+#ifndef HANDOVER_CARRIER_WAY_H
+#define HANDOVER_CARRIER_WAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "userspace/option/option.h"
-#include "userspace/store/carry_map.h"
+#include "userspace/handover/carry_map.h"
 
 #define WAY_NAME_MAX 512
 

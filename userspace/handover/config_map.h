@@ -4,8 +4,8 @@
  *
  * Needed permissions in that namespace: configmaps get, create, patch. Replies are hostile: they
  * are bounded, and the caller checks the text. A struct config_maps is used by one thread. */
-#ifndef KUBERNETES_CONFIG_MAP_H
-#define KUBERNETES_CONFIG_MAP_H
+#ifndef HANDOVER_CONFIG_MAP_H
+#define HANDOVER_CONFIG_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

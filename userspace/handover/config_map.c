@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/kubernetes/config_map.h"
+#include "userspace/handover/config_map.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/store/carry_map.h"
+#include "userspace/handover/carry_map.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
-#include "userspace/kubernetes/config_map.h"
+#include "userspace/handover/config_map.h"
 
 #define PREFIX	    "gp-bpf-carry-"
 #define READABLE    40 /* readable characters of the job's name */

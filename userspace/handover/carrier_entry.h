@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier_entry.h - the jobs whose history is handed over, at most CARRIER_JOBS: a finished one
  * makes room for another. Single-threaded. */
-#ifndef WATCH_CARRIER_ENTRY_H
-#define WATCH_CARRIER_ENTRY_H
+#ifndef HANDOVER_CARRIER_ENTRY_H
+#define HANDOVER_CARRIER_ENTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "userspace/model/job/carry.h"
 #include "userspace/output/output.h"
-#include "userspace/store/carry_map.h"
-#include "userspace/watch/carrier.h"
+#include "userspace/handover/carry_map.h"
+#include "userspace/handover/carrier.h"
 
 struct entry { /* a job */
 	struct carry_map_job who;
