@@ -9,7 +9,6 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
-#include "userspace/handover/carrier_entry.h"
 #include "userspace/handover/carrier_way.h"
 
 #define START_NS  2000000000ull	 /* at the start; nothing is watched yet */
@@ -18,13 +17,31 @@
 #define LEAVE_NS  10000000000ull /* between two writes of an unchanged job */
 #define READ_NS	  1000000000ull	 /* a job may start a thousand processes a second */
 #define JOINS_NS  5000000000ull	 /* by then the model has read what is on the tape */
+#define IDLE_NS	  10000000000ull /* after this time a job unknown to the model is dropped */
+#define ROOM_NS	  1000000000ull	 /* between two searches for room */
+
+struct entry { /* a job */
+	struct carry_map_job who;
+	bool read;	    /* its history has to be read */
+	uint64_t read_ns;   /* last time it was requested; 0: never */
+	bool known;	    /* had was read successfully */
+	struct carry had;   /* what was read; it is on the tape */
+	uint64_t joined_ns; /* when it was written to the tape; 0: the result has been checked */
+	struct carry left;  /* what was stored last; attempt 0: nothing */
+	uint64_t left_ns;   /* last attempt to store */
+	bool bad, refused;  /* the failure was logged */
+	uint64_t used_ns;   /* last time a process of it was recorded */
+};
 
 struct carrier {
 	const struct options *options;
 	struct output *out;
 	struct journal *journal;
 	struct way *way;
-	struct entries jobs;
+	struct entry job[CARRIER_JOBS]; /* a finished one makes room for another */
+	uint32_t count;
+	bool full;	  /* "too many jobs" was logged */
+	uint64_t room_ns; /* last search for room that failed; 0: there was room */
 	char node[CARRY_NODE_MAX];
 	struct entry *asked; /* the entry whose request is pending; NULL: none */
 	bool writes;	     /* the pending request is a write */
@@ -51,9 +68,78 @@ static bool carrier_own_of(struct carrier *c, const struct entry *e, struct carr
 	return false;
 }
 
+static struct entry *carrier_find(struct carrier *c, const char *job, const char *uid)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!strcmp(c->job[i].who.job, job) && !strcmp(c->job[i].who.uid, uid))
+			return &c->job[i];
+	return NULL;
+}
+
+static bool carrier_over(const struct carry *own)
+{
+	return own->state == JOB_ENDED || own->state == JOB_OVER;
+}
+
+/* Whether the entry can be dropped: the job is over and was stored, or the model does not know it
+ * (own NULL). */
+static bool carrier_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
+{
+	if (e->read || e->joined_ns)
+		return false;
+	if (!own)
+		return now_ns - e->used_ns > IDLE_NS;
+	return carrier_over(own) && (e->refused || e->bad || e->left.until_ns == own->until_ns);
+}
+
+/* Returns the finished entry whose processes were reported longest ago; NULL: there is none. */
+static struct entry *carrier_room(struct carrier *c)
+{
+	bool done[CARRIER_JOBS];
+	uint64_t now_ns = clock_mono_ns();
+	struct entry *e, *oldest = NULL;
+	struct carry own;
+	int found;
+
+	if (c->room_ns && now_ns - c->room_ns < ROOM_NS)
+		return NULL;
+	for (uint32_t i = 0; i < c->count; i++)
+		done[i] = carrier_done(&c->job[i], NULL, now_ns);
+	for (uint32_t i = 0; (found = output_carry(c->out, i, &own)) >= 0; i++) {
+		e = found == 1 ? carrier_find(c, own.job, own.uid) : NULL;
+		if (e)
+			done[e - c->job] = carrier_done(e, &own, now_ns);
+	}
+	for (uint32_t i = 0; i < c->count; i++) {
+		e = &c->job[i];
+		if (done[i] && e != c->asked && (!oldest || e->used_ns < oldest->used_ns))
+			oldest = e;
+	}
+	c->room_ns = oldest ? 0 : now_ns;
+	return oldest;
+}
+
+/* Finds or makes an entry. Returns NULL if there are too many, after one line. */
 static struct entry *carrier_entry_of(struct carrier *c, const char *job, const char *uid)
 {
-	return entries_of(&c->jobs, c->out, c->asked, job, uid);
+	struct entry *e = carrier_find(c, job, uid);
+
+	if (e)
+		return e;
+	e = c->count < CARRIER_JOBS ? &c->job[c->count++] : carrier_room(c);
+	if (!e) {
+		if (!c->full)
+			log_warn(
+				"--carry: more than %d jobs at a time: the history of job %s and others stays on this node",
+				CARRIER_JOBS, job);
+		c->full = true;
+		return NULL;
+	}
+	memset(e, 0, sizeof(*e));
+	e->used_ns = clock_mono_ns();
+	log_escape(e->who.job, sizeof(e->who.job), job, strlen(job));
+	log_escape(e->who.uid, sizeof(e->who.uid), uid, strlen(uid));
+	return e;
 }
 
 static const char *carrier_uid_of(const struct carrier *c)
@@ -241,11 +327,10 @@ static void carrier_asks(struct carrier *c, struct entry *e, bool writes, int er
 
 static void carrier_read_next(struct carrier *c)
 {
-	for (uint32_t i = 0;
-	     i < c->jobs.count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns; i++)
-		if (c->jobs.job[i].read && way_may_read(c->way, clock_mono_ns()))
-			carrier_asks(c, &c->jobs.job[i], false,
-				     carrier_ask_read(c, &c->jobs.job[i]));
+	for (uint32_t i = 0; i < c->count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns;
+	     i++)
+		if (c->job[i].read && way_may_read(c->way, clock_mono_ns()))
+			carrier_asks(c, &c->job[i], false, carrier_ask_read(c, &c->job[i]));
 }
 
 void carrier_poll(struct carrier *c)
@@ -260,10 +345,10 @@ void carrier_poll(struct carrier *c)
 static void carrier_write_one(struct carrier *c, uint32_t i, const struct carry *own,
 			      uint64_t all_ns)
 {
-	struct entry *e = entries_find(&c->jobs, own->job, own->uid);
+	struct entry *e = carrier_find(c, own->job, own->uid);
 
 	/* A job that is over and was dropped has been stored already. */
-	if (!e && (!entry_over(own) || c->jobs.count < CARRIER_JOBS))
+	if (!e && (!carrier_over(own) || c->count < CARRIER_JOBS))
 		e = carrier_entry_of(c, own->job, own->uid);
 	if (!e || e->read)
 		return;
@@ -298,8 +383,8 @@ void carrier_tick(struct carrier *c)
 	if (!c)
 		return;
 	carrier_poll(c);
-	for (uint32_t i = 0; i < c->jobs.count; i++)
-		carrier_check_joined(c, &c->jobs.job[i]);
+	for (uint32_t i = 0; i < c->count; i++)
+		carrier_check_joined(c, &c->job[i]);
 	/* Each write follows a read of the same job. */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
 		carrier_write_next(c, 0);
@@ -376,8 +461,7 @@ void carrier_finish(struct carrier *c)
 	carrier_wait(c, until_ns);
 	from_ns = clock_mono_ns();
 	for (uint32_t i = 0;
-	     i <= c->jobs.count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err;
-	     i++) {
+	     i <= c->count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err; i++) {
 		carrier_write_next(c, from_ns);
 		carrier_wait(c, until_ns);
 	}
