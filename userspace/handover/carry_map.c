@@ -28,7 +28,6 @@
 enum turn { IDLE, ASKED, WORKS, ANSWERED };
 
 struct carry_map {
-	char *server, *token_file, *ca_file;
 	char namespace[CONFIG_MAP_SPACE_MAX + 1];
 	double question_s;
 	struct config_maps maps; /* used by the thread, except for its cancellation */
@@ -223,10 +222,8 @@ static int map_find_space(struct carry_map *m, const char *given)
 static int carry_map_start(struct carry_map *m)
 {
 	sigset_t all, before;
-	int err = web_open(&m->maps.access.web);
+	int err;
 
-	if (err)
-		return err;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = -pthread_create(&m->thread, NULL, map_serve, m);
@@ -235,29 +232,6 @@ static int carry_map_start(struct carry_map *m)
 	if (err)
 		log_error("--carry: a thread cannot be started: %s", strerror(-err));
 	return err;
-}
-
-static int map_configure(struct carry_map *m, const struct carry_map_config *cfg)
-{
-	int err = map_find_space(m, cfg->namespace);
-
-	if (err)
-		return err;
-	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
-	if (!access_fits("Kubernetes API server", m->server))
-		return -EDESTADDRREQ;
-	/* A token is never sent unencrypted. */
-	if (!access_is_open(m->server)) {
-		m->token_file = access_file(cfg->token_file, "token");
-		m->ca_file = access_file(cfg->ca_file, "ca.crt");
-		if (!m->token_file || !m->ca_file)
-			return -ENOMEM;
-	}
-	m->maps.access = (struct access){.server = m->server,
-					 .token_file = m->token_file,
-					 .ca_file = m->ca_file,
-					 .token_s = cfg->token_s > 0 ? cfg->token_s : TOKEN_S};
-	return carry_map_start(m);
 }
 
 int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
@@ -276,10 +250,15 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	pthread_cond_init(&m->answered, &attr);
 	pthread_condattr_destroy(&attr);
 	m->retry_ms = -1;
-	m->server = access_server(cfg->server);
+	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
 	/* Errors of the settings are logged with or without Kubernetes. */
-	err = m->server ? map_configure(m, cfg) : map_find_space(m, cfg->namespace);
-	if (!err && m->server)
+	err = map_find_space(m, cfg->namespace);
+	if (!err)
+		err = access_open(&m->maps.access, cfg->server, cfg->token_file, cfg->ca_file,
+				  cfg->token_s > 0 ? cfg->token_s : TOKEN_S);
+	if (!err && m->maps.access.server)
+		err = carry_map_start(m);
+	if (!err && m->maps.access.server)
 		*ret = m;
 	else
 		carry_map_free(m);
@@ -298,14 +277,10 @@ void carry_map_free(struct carry_map *m)
 		web_cancel(m->maps.access.web);
 		pthread_join(m->thread, NULL);
 	}
-	access_free(&m->maps.access);
-	web_close(m->maps.access.web);
+	access_close(&m->maps.access);
 	pthread_cond_destroy(&m->asked);
 	pthread_cond_destroy(&m->answered);
 	pthread_mutex_destroy(&m->lock);
-	free(m->server);
-	free(m->token_file);
-	free(m->ca_file);
 	free(m);
 }
 

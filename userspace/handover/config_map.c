@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "userspace/base/json_text.h"
-#include "userspace/kubernetes/pods_private.h"
+#include "userspace/kubernetes/pods_field.h"
 
 #define KEY	  "carry" /* in its data */
 #define MANAGER	  "app.kubernetes.io/managed-by"

@@ -6,17 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/kubernetes/pods_private.h"
+#include "userspace/kubernetes/access.h"
+#include "userspace/kubernetes/pods_field.h"
 
 #define LIMIT_S	     3
-#define AGAIN_S	     0.2 /* after a failed request */
+#define AGAIN_NS     200000000ull /* after a failed request */
+#define PART_NS	     50000000ull  /* of that pause, until it can be cancelled */
+#define TOKEN_S	     60
 #define NAME_MAX_LEN 253
 
 struct successor {
-	struct pods *pods; /* only its settings and requests are used */
 	struct access access;
 	char *pod, *namespace; /* NULL: unknown */
 	unsigned limit_s;
@@ -46,30 +49,18 @@ static char *successor_copy(const char *given, const char *name)
 
 int successor_new(struct successor **ret, const struct successor_config *cfg)
 {
-	struct pods_config pods = {
-		.server = cfg->server, .token_file = cfg->token_file, .ca_file = cfg->ca_file};
 	struct successor *s = calloc(1, sizeof(*s));
-	int err = s ? pods_new(&s->pods, &pods, &pods_usual_intervals) : -ENOMEM;
+	int err = s ? access_open(&s->access, cfg->server, cfg->token_file, cfg->ca_file, TOKEN_S)
+		    : -ENOMEM;
 
 	*ret = NULL;
-	if (err || !s->pods) {
-		free(s);
-		return err;
-	}
-	s->pods->workers[0].pods = s->pods;
-	err = web_open(&s->pods->workers[0].web);
-	s->limit_s = cfg->limit_s ? cfg->limit_s : LIMIT_S;
-	s->pod = successor_copy(cfg->pod, "POD_NAME");
-	s->namespace = successor_copy(cfg->namespace, "POD_NAMESPACE");
-	s->access = (struct access){.server = s->pods->server,
-				    .token_file = s->pods->token_file,
-				    .ca_file = s->pods->ca_file,
-				    .token_s = s->pods->intervals.token_s,
-				    .web = s->pods->workers[0].web};
-	if (err) {
+	if (err || !s->access.server) {
 		successor_free(s);
 		return err;
 	}
+	s->limit_s = cfg->limit_s ? cfg->limit_s : LIMIT_S;
+	s->pod = successor_copy(cfg->pod, "POD_NAME");
+	s->namespace = successor_copy(cfg->namespace, "POD_NAMESPACE");
 	*ret = s;
 	return 0;
 }
@@ -78,8 +69,7 @@ void successor_free(struct successor *s)
 {
 	if (!s)
 		return;
-	access_free(&s->access);
-	pods_close(s->pods);
+	access_close(&s->access);
 	free(s->pod);
 	free(s->namespace);
 	free(s);
@@ -87,13 +77,7 @@ void successor_free(struct successor *s)
 
 void successor_cancel(struct successor *s)
 {
-	struct pods *p = s->pods;
-
-	pthread_mutex_lock(&p->lock);
-	p->stop = true;
-	pthread_cond_broadcast(&p->wake);
-	pthread_mutex_unlock(&p->lock);
-	web_cancel(p->workers[0].web);
+	web_cancel(s->access.web);
 }
 
 /* The failure may be brief: the API server is restarting or overloaded. */
@@ -130,6 +114,18 @@ static cJSON *successor_answer(struct successor *s, int err, const struct web_re
 	return json;
 }
 
+/* Returns false when there is no time for another request, or when it was cancelled. */
+static bool successor_pause(const struct successor *s)
+{
+	const struct timespec part = {.tv_nsec = PART_NS};
+
+	if (clock_mono_ns() + AGAIN_NS >= s->end_ns)
+		return false;
+	for (uint64_t ns = 0; ns < AGAIN_NS && !web_is_cancelled(s->access.web); ns += PART_NS)
+		nanosleep(&part, NULL);
+	return !web_is_cancelled(s->access.web);
+}
+
 /* Returns NULL with a reason in why. */
 static cJSON *successor_ask(struct successor *s, const char *path, const char *what)
 {
@@ -138,16 +134,17 @@ static cJSON *successor_ask(struct successor *s, const char *path, const char *w
 	cJSON *json;
 	int err;
 
-	for (;;) {
+	do {
 		now_ns = clock_mono_ns();
 		err = now_ns >= s->end_ns
 			      ? -ETIMEDOUT
-			      : pods_get_reply(&s->access, path, (double)(s->end_ns - now_ns) / 1e9,
-					       NULL, NULL, &r);
-		if (!successor_is_passing(err, &r) ||
-		    clock_mono_ns() + AGAIN_S * 1e9 >= s->end_ns || !pods_sleep(s->pods, AGAIN_S))
-			break;
-	}
+			      : access_send(
+					&s->access,
+					&(struct access_request){
+						.path = path,
+						.timeout_s = (double)(s->end_ns - now_ns) / 1e9},
+					&r);
+	} while (successor_is_passing(err, &r) && successor_pause(s));
 	json = successor_answer(s, err, &r, what);
 	web_reply_free(&r);
 	return json;

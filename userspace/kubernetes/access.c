@@ -19,7 +19,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
-#include "userspace/kubernetes/pods_private.h"
+#include "userspace/kubernetes/pods_field.h"
 
 #define ACCOUNT		 "/var/run/secrets/kubernetes.io/serviceaccount/"
 #define ACCESS_ADDR_MAX	 256
@@ -102,6 +102,33 @@ static void access_forget(struct access *a)
 void access_free(struct access *a)
 {
 	access_forget(a);
+}
+
+int access_open(struct access *ret, const char *given, const char *token_file, const char *ca_file,
+		double token_s)
+{
+	*ret = (struct access){.server = access_server(given), .token_s = token_s};
+	if (!ret->server)
+		return 0;
+	if (!access_fits("Kubernetes API server", ret->server))
+		return -EDESTADDRREQ;
+	/* A token is never sent without encryption. */
+	if (!access_is_open(ret->server)) {
+		ret->token_file = access_file(token_file, "token");
+		ret->ca_file = access_file(ca_file, "ca.crt");
+		if (!ret->token_file || !ret->ca_file)
+			return -ENOMEM;
+	}
+	return web_open(&ret->web);
+}
+
+void access_close(struct access *a)
+{
+	access_forget(a);
+	web_close(a->web);
+	free((char *)a->server);
+	free((char *)a->token_file);
+	free((char *)a->ca_file);
 }
 
 /* Reads printable ASCII, without white space around it. Returns bytes or -errno. The file may be a

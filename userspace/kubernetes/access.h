@@ -54,6 +54,13 @@ struct access_request {
 	void *ctx;
 };
 
+/* Sets *ret for the server `given`, else that of the environment, and opens its connection.
+ * token_file, ca_file: NULL: those of the service account; neither is used for http://. token_s: as
+ * above. Returns 0, with server NULL if there is no Kubernetes here; -ENOMEM; -EDESTADDRREQ after
+ * one line: see access_fits(). After each of them access_close() is due. */
+int access_open(struct access *ret, const char *given, const char *token_file, const char *ca_file,
+		double token_s);
+void access_close(struct access *a); /* what access_open() has set; not during a request */
 /* As web_send(), but after a 401 repeats the request with a new token, within the same time.
  * Returns -EACCES, with a reason in why, if there is no token. */
 int access_send(struct access *a, const struct access_request *rq, struct web_reply *ret);

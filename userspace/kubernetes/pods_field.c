@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads fields of JSON objects of the API server. */
+#include "userspace/kubernetes/pods_field.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/base/epoch.h"
 #include "userspace/base/log.h"
-#include "userspace/kubernetes/pods_private.h"
 
 const cJSON *pods_object(const cJSON *json, const char *name)
 {

@@ -5,11 +5,10 @@
 
 #include <pthread.h>
 
-#include <cjson/cJSON.h>
-
 #include "userspace/cloud/web.h"
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods.h"
+#include "userspace/kubernetes/pods_field.h"
 
 #define PODS_OBJECT_MAX	 (1u << 20)   /* bytes of a pod or node as JSON; etcd's limit is 1.5 MiB */
 #define PODS_LIST_MAX	 (256u << 20) /* bytes of a list, which is parsed object by object */
@@ -45,18 +44,6 @@ bool pods_stream_feed(struct pods_stream *s, const char *data, size_t len);
 /* The end of a watch; its last line may lack a line break. */
 bool pods_stream_end(struct pods_stream *s);
 void pods_stream_free(struct pods_stream *s);
-
-/* ---- fields of an object (pods_field.c) */
-
-/* Copies a string, printable and cut; "" if there is none. */
-void pods_text(const cJSON *json, const char *name, char *out, size_t cap);
-/* The string as it is; "" if there is none. */
-const char *pods_string(const cJSON *json, const char *name);
-/* UTC since 1970; 0: none, or earlier. */
-int64_t pods_time(const cJSON *json, const char *name);
-/* A number of 0 or more, also from a string of digits; -1: there is none. */
-int pods_number(const cJSON *json, const char *name);
-const cJSON *pods_object(const cJSON *json, const char *name);
 
 /* ---- content of an object (pods_parse.c, pods_job.c) */
 
