@@ -14,7 +14,7 @@
 #include "userspace/cloud/web.h"
 #include "userspace/export/exporter.h"
 #include "userspace/export/file/line_writer.h"
-#include "userspace/export/worker.h"
+#include "userspace/export/export_worker.h"
 #include "userspace/export/gcm/request.h"
 #include "userspace/export/gcm/rows.h"
 #include "userspace/export/gcm/sender.h"
@@ -41,7 +41,7 @@ struct cloud_monitoring {
 	int64_t least_ns;		    /* shortest interval between two writes */
 	int64_t written_ns;		    /* UTC, time of the last snapshot written; 0: none */
 	char disk_queue[PATH_MAX];
-	struct worker *worker;
+	struct export_worker *worker;
 };
 
 static const char *cloud_own_prefix(const struct cloud_monitoring *m)
@@ -372,7 +372,7 @@ static int cloud_backend(struct cloud_monitoring *m)
 static int cloud_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
 	struct cloud_monitoring *m = calloc(1, sizeof(*m));
-	struct worker_job job = {
+	struct export_worker_job job = {
 		.name = export_cloud_monitoring.name, .ctx = m, .flush_ns = FLUSH_NS};
 	int err;
 
@@ -387,7 +387,7 @@ static int cloud_open(void **ret_state, const char *arg, const struct export_opt
 	job.idle = cloud_idle;
 	job.cancel = cloud_cancel;
 	if (!err)
-		err = worker_open(&m->worker, &job);
+		err = export_worker_open(&m->worker, &job);
 	if (err) {
 		cloud_free(m);
 		return err;
@@ -398,17 +398,17 @@ static int cloud_open(void **ret_state, const char *arg, const struct export_opt
 
 static void cloud_snapshot(void *state, struct snapshot *s)
 {
-	worker_snapshot(((struct cloud_monitoring *)state)->worker, s);
+	export_worker_snapshot(((struct cloud_monitoring *)state)->worker, s);
 }
 
 static void cloud_view(void *state, struct export_view *ret)
 {
-	worker_view(((struct cloud_monitoring *)state)->worker, ret);
+	export_worker_view(((struct cloud_monitoring *)state)->worker, ret);
 }
 
 static void cloud_end(void *state, bool soon)
 {
-	worker_end(((struct cloud_monitoring *)state)->worker, soon);
+	export_worker_end(((struct cloud_monitoring *)state)->worker, soon);
 }
 
 /* Failures to send were logged when they happened; points kept on disk are not lost. */
@@ -417,7 +417,7 @@ static int cloud_close(void *state)
 	struct cloud_monitoring *m = state;
 	struct export_view view;
 
-	worker_close(m->worker, &view);
+	export_worker_close(m->worker, &view);
 	if (*view.trouble)
 		log_warn("--export cloud-monitoring: at the end: %s", view.trouble);
 	cloud_free(m);

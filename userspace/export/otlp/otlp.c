@@ -18,7 +18,7 @@
 #include "userspace/export/otlp/otlp_send.h"
 #include "userspace/export/otlp/otlp_text.h"
 #include "userspace/export/otlp/otlp_tree.h"
-#include "userspace/export/worker.h"
+#include "userspace/export/export_worker.h"
 
 #define NS_PER_MS   1000000ull
 #define NS_PER_S    1000000000ull
@@ -55,8 +55,8 @@ struct otlp {
 	struct otlp_queue *queue;
 	struct otlp_tree *tree; /* used by the main thread */
 	struct otlp_sender sender;
-	struct worker *worker; /* NULL: a replay */
-	uint64_t due_ns;       /* replay: time of the next snapshot */
+	struct export_worker *worker; /* NULL: a replay */
+	uint64_t due_ns;	      /* replay: time of the next snapshot */
 	/* Used by the thread that sends. */
 	struct buffer spans; /* taken from the queue, not sent yet */
 	uint32_t nspans;
@@ -332,7 +332,7 @@ static void otlp_free(struct otlp *o)
 
 static int otlp_start(struct otlp *o, const struct export_options *opt)
 {
-	struct worker_job job = {
+	struct export_worker_job job = {
 		.name = export_otlp.name,
 		.ctx = o,
 		.interval_ns = o->config.interval_ns,
@@ -351,7 +351,7 @@ static int otlp_start(struct otlp *o, const struct export_options *opt)
 	if (!o->tree)
 		return -ENOMEM;
 	o->answered_ms = otlp_now_ms();
-	return opt->replay ? 0 : worker_open(&o->worker, &job);
+	return opt->replay ? 0 : export_worker_open(&o->worker, &job);
 }
 
 static int otlp_check(const char *arg, const struct export_options *opt)
@@ -413,7 +413,7 @@ static void otlp_snapshot(void *state, struct snapshot *s)
 	otlp_tree_config(o->tree, &s->program);
 	otlp_tree_tick(o->tree, s->mono_ns);
 	if (o->worker) {
-		worker_snapshot(o->worker, s);
+		export_worker_snapshot(o->worker, s);
 		return;
 	}
 	o->program = s->program;
@@ -437,7 +437,7 @@ static void otlp_view(void *state, struct export_view *ret)
 
 	ret->name = export_otlp.name;
 	if (o->worker)
-		worker_view(o->worker, ret);
+		export_worker_view(o->worker, ret);
 	else
 		otlp_fill_view(o, ret);
 }
@@ -447,7 +447,7 @@ static void otlp_end(void *state, bool soon)
 	struct otlp *o = state;
 
 	if (o->worker)
-		worker_end(o->worker, soon);
+		export_worker_end(o->worker, soon);
 }
 
 /* During a watch, failures to send were logged when they happened. A replay logs them here. */
@@ -458,7 +458,7 @@ static int otlp_close(void *state)
 	struct export_view view = {.name = export_otlp.name};
 	uint64_t lost = 0;
 
-	worker_close(o->worker, NULL);
+	export_worker_close(o->worker, NULL);
 	otlp_spans_drop(o);
 	o->dropped[DROP_unsent] += o->untaken;
 	otlp_fill_view(o, &view);

@@ -14,7 +14,7 @@
 #include "userspace/export/exporter.h"
 #include "userspace/export/tensorboard/tensorboard_board.h"
 #include "userspace/export/tensorboard/tensorboard_job.h"
-#include "userspace/export/worker.h"
+#include "userspace/export/export_worker.h"
 
 #define NS_PER_S       1000000000ull
 #define INTERVAL_S     30 /* default of the goodput library */
@@ -31,10 +31,10 @@ struct tensorboard {
 	struct tb_step *drained; /* swapped with the queue */
 	uint32_t drained_cap;
 	uint64_t interval_ns;
-	bool resume;	       /* facts that a predecessor reported may be missing in the files */
-	struct worker *worker; /* NULL: a replay */
-	uint64_t due_ns;       /* replay: time of the next snapshot */
-	pthread_mutex_t lock;  /* protects all members below */
+	bool resume; /* facts that a predecessor reported may be missing in the files */
+	struct export_worker *worker; /* NULL: a replay */
+	uint64_t due_ns;	      /* replay: time of the next snapshot */
+	pthread_mutex_t lock;	      /* protects all members below */
 	struct tb_step *queue;
 	uint32_t queued, queue_cap;
 	uint64_t unqueued; /* dropped, but not counted by the board yet */
@@ -180,7 +180,7 @@ static int tensorboard_free(struct tensorboard *t)
 
 static int tensorboard_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
-	struct worker_job job = {.name = export_tensorboard.name, .flush_ns = FLUSH_NS};
+	struct export_worker_job job = {.name = export_tensorboard.name, .flush_ns = FLUSH_NS};
 	struct tensorboard *t = calloc(1, sizeof(*t));
 	char *dir = NULL;
 	int err;
@@ -201,7 +201,7 @@ static int tensorboard_open(void **ret_state, const char *arg, const struct expo
 	job.cancel = tensorboard_board_cancel;
 	t->resume = opt->resume;
 	if (!err && !opt->replay)
-		err = worker_open(&t->worker, &job);
+		err = export_worker_open(&t->worker, &job);
 	free(dir);
 	if (err) {
 		tensorboard_free(t);
@@ -229,7 +229,7 @@ static void tensorboard_snapshot(void *state, struct snapshot *s)
 	struct tensorboard *t = state;
 
 	if (t->worker) {
-		worker_snapshot(t->worker, s);
+		export_worker_snapshot(t->worker, s);
 		return;
 	}
 	tb_jobs_snapshot(t->jobs, s);
@@ -244,7 +244,7 @@ static void tensorboard_save(void *state)
 	struct tensorboard *t = state;
 
 	if (t->worker)
-		worker_flush(t->worker, SAVE_NS);
+		export_worker_flush(t->worker, SAVE_NS);
 }
 
 static bool tensorboard_due(void *state, uint64_t mono_ns)
@@ -260,7 +260,7 @@ static void tensorboard_view(void *state, struct export_view *ret)
 
 	ret->name = export_tensorboard.name;
 	if (t->worker)
-		worker_view(t->worker, ret);
+		export_worker_view(t->worker, ret);
 	else
 		tb_board_view(t->board, ret);
 }
@@ -270,14 +270,14 @@ static void tensorboard_end(void *state, bool soon)
 	struct tensorboard *t = state;
 
 	if (t->worker)
-		worker_end(t->worker, soon);
+		export_worker_end(t->worker, soon);
 }
 
 static int tensorboard_close(void *state)
 {
 	struct tensorboard *t = state;
 
-	worker_close(t->worker, NULL);
+	export_worker_close(t->worker, NULL);
 	tensorboard_steps_drain(t, 0);
 	return tensorboard_free(t);
 }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/export/worker.h"
+#include "userspace/export/export_worker.h"
 
 #define MS 1000000ull
 
@@ -65,24 +65,24 @@ static struct snapshot *snapshot_of(uint64_t number)
 	return s;
 }
 
-static void give(struct worker *w, uint64_t number)
+static void give(struct export_worker *w, uint64_t number)
 {
 	struct snapshot *s = snapshot_of(number);
 
-	worker_snapshot(w, s);
+	export_worker_snapshot(w, s);
 	snapshot_unref(s);
 }
 
-static struct worker *open_worker(struct backend *b, uint64_t interval_ns, uint64_t flush_ns)
+static struct export_worker *open_worker(struct backend *b, uint64_t interval_ns, uint64_t flush_ns)
 {
-	struct worker_job job = {
+	struct export_worker_job job = {
 		.name = "test", .ctx = b, .interval_ns = interval_ns, .flush_ns = flush_ns};
-	struct worker *w;
+	struct export_worker *w;
 
 	job.work = work;
 	job.idle = idle;
 	job.cancel = cancel;
-	assert_int_equal(worker_open(&w, &job), 0);
+	assert_int_equal(export_worker_open(&w, &job), 0);
 	return w;
 }
 
@@ -96,7 +96,7 @@ static void until(atomic_ullong *count, uint64_t least)
 static void test_first_at_once_then_each_interval(void **state)
 {
 	struct backend b = {0};
-	struct worker *w = open_worker(&b, 20 * MS, 1000 * MS);
+	struct export_worker *w = open_worker(&b, 20 * MS, 1000 * MS);
 	struct export_view told;
 
 	(void)state;
@@ -108,9 +108,9 @@ static void test_first_at_once_then_each_interval(void **state)
 		give(w, n);
 		usleep(1000);
 	}
-	worker_view(w, &told);
+	export_worker_view(w, &told);
 	assert_string_equal(told.name, "test");
-	worker_close(w, &told);
+	export_worker_close(w, &told);
 	assert_int_equal(told.sent, b.works);
 	assert_int_equal(told.waiting, b.idles);
 }
@@ -118,7 +118,7 @@ static void test_first_at_once_then_each_interval(void **state)
 static void test_newest_wins_and_nobody_waits(void **state)
 {
 	struct backend b = {.held = true};
-	struct worker *w = open_worker(&b, 10 * MS, 1000 * MS);
+	struct export_worker *w = open_worker(&b, 10 * MS, 1000 * MS);
 	struct export_view told;
 
 	(void)state;
@@ -130,7 +130,7 @@ static void test_newest_wins_and_nobody_waits(void **state)
 	b.held = false;
 	until(&b.works, 2);
 	assert_int_equal(b.newest, 999);
-	worker_close(w, &told);
+	export_worker_close(w, &told);
 	assert_true(told.superseded >= 2); /* intervals */
 	assert_int_equal(b.lasts, 0);
 }
@@ -138,7 +138,7 @@ static void test_newest_wins_and_nobody_waits(void **state)
 static void test_too_early(void **state)
 {
 	struct backend b = {.wanted = 5};
-	struct worker *w = open_worker(&b, 3600000 * MS, 1000 * MS);
+	struct export_worker *w = open_worker(&b, 3600000 * MS, 1000 * MS);
 
 	(void)state;
 	for (uint64_t n = 1; n < 8; n++) {
@@ -150,21 +150,21 @@ static void test_too_early(void **state)
 	}
 	assert_int_equal(b.works, 1);
 	assert_int_equal(b.newest, 5);
-	worker_close(w, NULL);
+	export_worker_close(w, NULL);
 	assert_int_equal(b.newest, 7);
 }
 
 static void test_too_early_and_then_the_end(void **state)
 {
 	struct backend b = {.wanted = 5};
-	struct worker *w = open_worker(&b, 3600000 * MS, 5000 * MS);
+	struct export_worker *w = open_worker(&b, 3600000 * MS, 5000 * MS);
 
 	(void)state;
 	give(w, 1);
 	until(&b.earlies, 1);
 	give(w, 2);
 	until(&b.earlies, 2);
-	worker_close(w, NULL);
+	export_worker_close(w, NULL);
 	assert_int_equal(b.newest, 2);
 	assert_int_equal(b.lasts, 1);
 	assert_int_equal(b.works, 1);
@@ -173,13 +173,13 @@ static void test_too_early_and_then_the_end(void **state)
 static void test_last_is_flushed(void **state)
 {
 	struct backend b = {0};
-	struct worker *w = open_worker(&b, 3600000 * MS, 5000 * MS);
+	struct export_worker *w = open_worker(&b, 3600000 * MS, 5000 * MS);
 
 	(void)state;
 	give(w, 1);
 	until(&b.works, 1);
 	give(w, 2);
-	worker_close(w, NULL);
+	export_worker_close(w, NULL);
 	assert_int_equal(b.newest, 2);
 	assert_int_equal(b.lasts, 1);
 	assert_false(b.cancelled);
@@ -188,14 +188,14 @@ static void test_last_is_flushed(void **state)
 static void test_what_hangs_is_cancelled(void **state)
 {
 	struct backend b = {.held = true};
-	struct worker *w = open_worker(&b, 10 * MS, 50 * MS);
+	struct export_worker *w = open_worker(&b, 10 * MS, 50 * MS);
 	uint64_t begun_ns = clock_mono_ns();
 
 	(void)state;
 	give(w, 1);
 	until(&b.works, 1);
 	give(w, 2);
-	worker_close(w, NULL);
+	export_worker_close(w, NULL);
 	assert_true(b.cancelled);
 	assert_true(clock_mono_ns() - begun_ns < 30000 * MS);
 	assert_int_equal(b.newest, 2); /* the last one had its turn, and returned at once */
@@ -205,15 +205,15 @@ static void test_what_hangs_is_cancelled(void **state)
 static void test_a_successor_does_not_wait(void **state)
 {
 	struct backend b = {.held = true};
-	struct worker *w = open_worker(&b, 10 * MS, 3600000 * MS);
+	struct export_worker *w = open_worker(&b, 10 * MS, 3600000 * MS);
 
 	(void)state;
 	give(w, 1);
 	until(&b.works, 1);
 	give(w, 2);
-	worker_end(w, true);
-	worker_end(w, false); /* what was said first counts */
-	worker_close(w, NULL);
+	export_worker_end(w, true);
+	export_worker_end(w, false); /* what was said first counts */
+	export_worker_close(w, NULL);
 	assert_true(b.cancelled);
 	assert_int_equal(b.newest, 2);
 }
@@ -221,8 +221,8 @@ static void test_a_successor_does_not_wait(void **state)
 static void test_several_end_at_once(void **state)
 {
 	struct backend a = {0}, b = {0};
-	struct worker *one = open_worker(&a, 3600000 * MS, 3600000 * MS),
-		      *two = open_worker(&b, 3600000 * MS, 3600000 * MS);
+	struct export_worker *one = open_worker(&a, 3600000 * MS, 3600000 * MS),
+			     *two = open_worker(&b, 3600000 * MS, 3600000 * MS);
 
 	(void)state;
 	give(one, 1);
@@ -231,18 +231,18 @@ static void test_several_end_at_once(void **state)
 	until(&b.works, 1);
 	give(one, 2);
 	give(two, 2);
-	worker_end(one, false);
-	worker_end(two, false);
+	export_worker_end(one, false);
+	export_worker_end(two, false);
 	until(&a.lasts, 1);
 	until(&b.lasts, 1); /* while neither is closed */
-	worker_close(one, NULL);
-	worker_close(two, NULL);
+	export_worker_close(one, NULL);
+	export_worker_close(two, NULL);
 }
 
 static void test_another_signal_hurries(void **state)
 {
 	struct backend b = {.held = true};
-	struct worker *w = open_worker(&b, 10 * MS, 3600000 * MS);
+	struct export_worker *w = open_worker(&b, 10 * MS, 3600000 * MS);
 	sigset_t term, before;
 	int signo;
 
@@ -253,7 +253,7 @@ static void test_another_signal_hurries(void **state)
 	give(w, 1);
 	until(&b.works, 1);
 	kill(getpid(), SIGTERM);
-	worker_close(w, NULL); /* an hour, else */
+	export_worker_close(w, NULL); /* an hour, else */
 	assert_true(b.cancelled);
 	sigwait(&term, &signo);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -262,12 +262,12 @@ static void test_another_signal_hurries(void **state)
 static void test_never_given_any(void **state)
 {
 	struct backend b = {0};
-	struct worker *w = open_worker(&b, 10 * MS, 50 * MS);
+	struct export_worker *w = open_worker(&b, 10 * MS, 50 * MS);
 
 	(void)state;
-	worker_close(w, NULL);
+	export_worker_close(w, NULL);
 	assert_int_equal(b.works, 0);
-	worker_close(NULL, NULL);
+	export_worker_close(NULL, NULL);
 }
 
 int main(void)

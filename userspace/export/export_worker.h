@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.h - the thread of an exporter whose backend may be slow, faulty or dead. It receives a
- * snapshot each tick, keeps the newest, and processes one each interval. worker_snapshot() never
- * waits. */
-#ifndef EXPORT_WORKER_H
-#define EXPORT_WORKER_H
+/* export_worker.h - the thread of an exporter whose backend may be slow, faulty or dead. It
+ * receives a snapshot each tick, keeps the newest, and processes one each interval.
+ * export_worker_snapshot() never waits. */
+#ifndef EXPORT_EXPORT_WORKER_H
+#define EXPORT_EXPORT_WORKER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "userspace/model/snapshot.h"
 
-struct worker_job {
+struct export_worker_job {
 	const char
 		*name; /* name of the exporter (static); its first 15 characters name the thread */
 	void *ctx;
@@ -26,30 +26,30 @@ struct worker_job {
 	/* Called repeatedly between two calls of work; must return by until_ns. Returns false when
 	 * nothing is left to do before the next work. May be NULL. */
 	bool (*idle)(void *ctx, uint64_t until_ns, struct export_view *view);
-	/* On the worker's thread, after worker_flush() was called. May be NULL. */
+	/* On the worker's thread, after export_worker_flush() was called. May be NULL. */
 	void (*flush)(void *ctx, struct export_view *view);
 	/* From another thread: the running call must return soon, and all later ones. May be
 	 * NULL. */
 	void (*cancel)(void *ctx);
 };
 
-struct worker;
+struct export_worker;
 /* Starts the thread. Returns 0, or -errno after one line. job is copied. */
-int worker_open(struct worker **ret, const struct worker_job *job);
+int export_worker_open(struct export_worker **ret, const struct export_worker_job *job);
 /* Takes its own reference. Never waits for work(). */
-void worker_snapshot(struct worker *w, struct snapshot *s);
+void export_worker_snapshot(struct export_worker *w, struct snapshot *s);
 /* Runs the job's flush and waits for it up to within_ns; does not wait while an earlier flush still
  * runs, but it will run later in any case. Call from the snapshot thread. */
-void worker_flush(struct worker *w, uint64_t within_ns);
+void export_worker_flush(struct export_worker *w, uint64_t within_ns);
 /* Copies the latest state of the exporter. From any thread. */
-void worker_view(struct worker *w, struct export_view *ret);
+void export_worker_view(struct export_worker *w, struct export_view *ret);
 /* Starts the end: the last work begins and has flush_ns from now on; soon: half a second at most,
  * because another process waits. Does not wait for it, so several workers can end in parallel. Only
  * the first call counts. */
-void worker_end(struct worker *w, bool soon);
-/* Calls worker_end() if that was not done. Waits for the last work within its time limit; then
- * cancels it, at once if another SIGINT or SIGTERM is pending (both are blocked). Frees w; ctx
+void export_worker_end(struct export_worker *w, bool soon);
+/* Calls export_worker_end() if that was not done. Waits for the last work within its time limit;
+ * then cancels it, at once if another SIGINT or SIGTERM is pending (both are blocked). Frees w; ctx
  * belongs to the caller again. ret_view may be NULL. */
-void worker_close(struct worker *w, struct export_view *ret_view);
+void export_worker_close(struct export_worker *w, struct export_view *ret_view);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/export/worker.h"
+#include "userspace/export/export_worker.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,8 +16,8 @@
 #define SOON_NS	   (NS_PER_S / 2) /* limit of the last work when another process waits */
 #define THREAD_MAX 16		  /* bytes of a thread's name: the kernel's TASK_COMM_LEN */
 
-struct worker {
-	struct worker_job job;
+struct export_worker {
+	struct export_worker_job job;
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects all members below; never held while the job runs */
 	pthread_cond_t news;
@@ -31,14 +31,14 @@ struct worker {
 	bool ended;
 };
 
-static void worker_timespec_of(struct timespec *ts, uint64_t ns)
+static void export_worker_timespec_of(struct timespec *ts, uint64_t ns)
 {
 	ts->tv_sec = (time_t)(ns / NS_PER_S);
 	ts->tv_nsec = (long)(ns % NS_PER_S);
 }
 
 /* Call with the lock held. The view is built without the lock and published at once. */
-static void worker_publish(struct worker *w, const struct export_view *view)
+static void export_worker_publish(struct export_worker *w, const struct export_view *view)
 {
 	w->view = *view;
 	w->view.name = w->job.name;
@@ -46,7 +46,7 @@ static void worker_publish(struct worker *w, const struct export_view *view)
 }
 
 /* Called and returns with the lock held. */
-static void worker_asked(struct worker *w)
+static void export_worker_asked(struct export_worker *w)
 {
 	struct export_view view;
 	uint64_t asked;
@@ -57,7 +57,7 @@ static void worker_asked(struct worker *w)
 		pthread_mutex_unlock(&w->lock);
 		w->job.flush(w->job.ctx, &view);
 		pthread_mutex_lock(&w->lock);
-		worker_publish(w, &view);
+		export_worker_publish(w, &view);
 		w->flushed = asked;
 		pthread_cond_broadcast(&w->news);
 	}
@@ -65,20 +65,20 @@ static void worker_asked(struct worker *w)
 
 /* Called and returns with the lock held. Returns when there is something to do, or the end has
  * begun. */
-static void worker_sleep(struct worker *w, uint64_t until_ns)
+static void export_worker_sleep(struct export_worker *w, uint64_t until_ns)
 {
 	struct timespec ts;
 
-	worker_timespec_of(&ts, until_ns);
-	worker_asked(w);
+	export_worker_timespec_of(&ts, until_ns);
+	export_worker_asked(w);
 	while (!w->flush_by_ns && clock_mono_ns() < until_ns) {
 		if (pthread_cond_timedwait(&w->news, &w->lock, &ts) == ETIMEDOUT)
 			break;
-		worker_asked(w);
+		export_worker_asked(w);
 	}
 }
 
-static void worker_idle(struct worker *w, uint64_t until_ns)
+static void export_worker_idle(struct export_worker *w, uint64_t until_ns)
 {
 	struct export_view view;
 	uint64_t turn_ns;
@@ -91,14 +91,14 @@ static void worker_idle(struct worker *w, uint64_t until_ns)
 			pthread_mutex_unlock(&w->lock);
 			more = w->job.idle(w->job.ctx, turn_ns, &view);
 			pthread_mutex_lock(&w->lock);
-			worker_publish(w, &view);
+			export_worker_publish(w, &view);
 		}
-		worker_sleep(w, turn_ns);
+		export_worker_sleep(w, turn_ns);
 	}
 }
 
 /* Called and returns with the lock held; latest is set. */
-static bool worker_work(struct worker *w, uint64_t deadline_ns, bool last)
+static bool export_worker_work(struct export_worker *w, uint64_t deadline_ns, bool last)
 {
 	struct snapshot *s = w->latest;
 	struct export_view view = w->view;
@@ -111,52 +111,52 @@ static bool worker_work(struct worker *w, uint64_t deadline_ns, bool last)
 	w->early = done ? NULL : snapshot_ref(s);
 	snapshot_unref(s);
 	pthread_mutex_lock(&w->lock);
-	worker_publish(w, &view);
+	export_worker_publish(w, &view);
 	return done;
 }
 
 /* Called and returns with the lock held. Waits for a snapshot or the end. */
-static void worker_await(struct worker *w)
+static void export_worker_await(struct export_worker *w)
 {
-	worker_asked(w);
+	export_worker_asked(w);
 	while (!w->latest && !w->flush_by_ns) {
 		pthread_cond_wait(&w->news, &w->lock);
-		worker_asked(w);
+		export_worker_asked(w);
 	}
 }
 
-static void *worker_run(void *arg)
+static void *export_worker_run(void *arg)
 {
-	struct worker *w = arg;
+	struct export_worker *w = arg;
 	uint64_t due_ns, now_ns;
 
 	pthread_mutex_lock(&w->lock);
-	worker_await(w);
+	export_worker_await(w);
 	due_ns = clock_mono_ns();
 	while (!w->flush_by_ns) {
 		due_ns += w->job.interval_ns;
-		while (w->latest && !w->flush_by_ns && !worker_work(w, due_ns, false))
-			worker_await(w);
+		while (w->latest && !w->flush_by_ns && !export_worker_work(w, due_ns, false))
+			export_worker_await(w);
 		now_ns = clock_mono_ns();
 		if (now_ns > due_ns) {
 			w->superseded += (now_ns - due_ns) / w->job.interval_ns + 1;
 			due_ns = now_ns;
 		}
-		worker_idle(w, due_ns);
+		export_worker_idle(w, due_ns);
 	}
 	if (!w->latest) {
 		w->latest = w->early;
 		w->early = NULL;
 	}
 	if (w->latest)
-		worker_work(w, w->flush_by_ns, true);
+		export_worker_work(w, w->flush_by_ns, true);
 	w->ended = true;
 	pthread_cond_broadcast(&w->news);
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
 }
 
-static int worker_start(struct worker *w)
+static int export_worker_start(struct export_worker *w)
 {
 	char name[THREAD_MAX];
 	sigset_t all, was;
@@ -165,7 +165,7 @@ static int worker_start(struct worker *w)
 	/* The main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
-	err = -pthread_create(&w->thread, NULL, worker_run, w);
+	err = -pthread_create(&w->thread, NULL, export_worker_run, w);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	if (err)
 		return err;
@@ -175,9 +175,9 @@ static int worker_start(struct worker *w)
 	return 0;
 }
 
-int worker_open(struct worker **ret, const struct worker_job *job)
+int export_worker_open(struct export_worker **ret, const struct export_worker_job *job)
 {
-	struct worker *w = calloc(1, sizeof(*w));
+	struct export_worker *w = calloc(1, sizeof(*w));
 	pthread_condattr_t attr;
 	int err;
 
@@ -190,7 +190,7 @@ int worker_open(struct worker **ret, const struct worker_job *job)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->news, &attr);
 	pthread_condattr_destroy(&attr);
-	err = worker_start(w);
+	err = export_worker_start(w);
 	if (err) {
 		log_error("--export %s: its thread does not start: %s", job->name, strerror(-err));
 		pthread_cond_destroy(&w->news);
@@ -202,7 +202,7 @@ int worker_open(struct worker **ret, const struct worker_job *job)
 	return 0;
 }
 
-void worker_snapshot(struct worker *w, struct snapshot *s)
+void export_worker_snapshot(struct export_worker *w, struct snapshot *s)
 {
 	struct snapshot *old, *own = snapshot_ref(s);
 
@@ -214,13 +214,13 @@ void worker_snapshot(struct worker *w, struct snapshot *s)
 	snapshot_unref(old);
 }
 
-void worker_flush(struct worker *w, uint64_t within_ns)
+void export_worker_flush(struct export_worker *w, uint64_t within_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + within_ns, mine;
 	struct timespec ts;
 	bool waits;
 
-	worker_timespec_of(&ts, until_ns);
+	export_worker_timespec_of(&ts, until_ns);
 	pthread_mutex_lock(&w->lock);
 	/* otherwise a flush that was waited for before still runs */
 	waits = w->flushed == w->asked;
@@ -233,7 +233,7 @@ void worker_flush(struct worker *w, uint64_t within_ns)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void worker_view(struct worker *w, struct export_view *ret)
+void export_worker_view(struct export_worker *w, struct export_view *ret)
 {
 	pthread_mutex_lock(&w->lock);
 	*ret = w->view;
@@ -241,7 +241,7 @@ void worker_view(struct worker *w, struct export_view *ret)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void worker_end(struct worker *w, bool soon)
+void export_worker_end(struct export_worker *w, bool soon)
 {
 	uint64_t flush_ns = soon && w->job.flush_ns > SOON_NS ? SOON_NS : w->job.flush_ns;
 
@@ -253,7 +253,7 @@ void worker_end(struct worker *w, bool soon)
 }
 
 /* Returns true if another signal to end is pending: signals are blocked during the end. */
-static bool worker_hurried(void)
+static bool export_worker_hurried(void)
 {
 	sigset_t waiting;
 
@@ -263,24 +263,25 @@ static bool worker_hurried(void)
 }
 
 /* Called and returns with the lock held. */
-static void worker_wait(struct worker *w)
+static void export_worker_wait(struct export_worker *w)
 {
 	uint64_t until_ns = w->flush_by_ns + CANCEL_NS, now_ns;
 	struct timespec ts;
 
-	while (!w->ended && (now_ns = clock_mono_ns()) < until_ns && !worker_hurried()) {
-		worker_timespec_of(&ts, now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS : until_ns);
+	while (!w->ended && (now_ns = clock_mono_ns()) < until_ns && !export_worker_hurried()) {
+		export_worker_timespec_of(&ts, now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS
+									   : until_ns);
 		pthread_cond_timedwait(&w->news, &w->lock, &ts);
 	}
 }
 
-void worker_close(struct worker *w, struct export_view *ret_view)
+void export_worker_close(struct export_worker *w, struct export_view *ret_view)
 {
 	if (!w)
 		return;
-	worker_end(w, false);
+	export_worker_end(w, false);
 	pthread_mutex_lock(&w->lock);
-	worker_wait(w);
+	export_worker_wait(w);
 	if (!w->ended && w->job.cancel) {
 		pthread_mutex_unlock(&w->lock);
 		w->job.cancel(w->job.ctx);
@@ -289,7 +290,7 @@ void worker_close(struct worker *w, struct export_view *ret_view)
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
 	if (ret_view)
-		worker_view(w, ret_view);
+		export_worker_view(w, ret_view);
 	snapshot_unref(w->latest);
 	snapshot_unref(w->early);
 	pthread_cond_destroy(&w->news);
