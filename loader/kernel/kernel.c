@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -240,12 +239,11 @@ static void kernel_descriptors_make_room(void)
 		close(fd);
 }
 
-static void *kernel_life_load(void *arg)
+static void kernel_life_load(void *arg)
 {
 	struct kernel_objects *o = arg;
 
 	o->life_error = life_bpf__load(o->life);
-	return NULL;
 }
 
 /* Loads the call object, whose maps exist, and begins to load the life object in a thread. */
@@ -257,7 +255,8 @@ static int kernel_objects_begin(struct kernel_objects *o, const char **ret_what)
 	if (err)
 		return err;
 	kernel_descriptors_make_room();
-	o->life_loading = o->life && !pthread_create(&o->thread, NULL, kernel_life_load, o);
+	worker_init(&o->loading);
+	o->life_loading = o->life && !worker_start(&o->loading, "load", kernel_life_load, o);
 	*ret_what = "call programs";
 	err = kernel_call_programs_load(o->call);
 	if (o->life && !o->life_loading)
@@ -268,7 +267,7 @@ static int kernel_objects_begin(struct kernel_objects *o, const char **ret_what)
 static int kernel_objects_end(struct kernel_objects *o)
 {
 	if (o->life_loading)
-		pthread_join(o->thread, NULL);
+		worker_free(&o->loading);
 	o->life_loading = false;
 	return o->life_error;
 }

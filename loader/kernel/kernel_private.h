@@ -4,18 +4,17 @@
 #ifndef LOADER_KERNEL_PRIVATE_H
 #define LOADER_KERNEL_PRIVATE_H
 
-#include <pthread.h>
-
 #include "loader/kernel/kernel.h"
 #include "skel/call.skel.h"
 #include "skel/life.skel.h"
+#include "userspace/base/worker.h"
 
 struct kernel_objects {
 	struct call_bpf *call;
 	struct life_bpf *life; /* NULL: none of its programs is used */
-	bool life_loading;     /* being loaded by thread */
-	pthread_t thread;
-	int life_error; /* result of the thread: 0 or -errno */
+	bool life_loading;     /* being loaded by loading */
+	struct worker loading;
+	int life_error; /* result of life_bpf__load(): 0 or -errno; set when loading has ended */
 };
 
 /* Opens the object of the programs that kernel_life_open() attaches and of the iterator over

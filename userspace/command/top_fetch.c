@@ -2,22 +2,19 @@
 #include "userspace/command/top_fetch.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/worker.h"
 #include "userspace/ingest/durable.h"
 
-#define ASK_MS	 5000
-#define NS_PER_S 1000000000ull
+#define ASK_MS 5000
 
 const char *top_socket(const char *state_dir, char out[PATH_MAX])
 {
@@ -132,11 +129,8 @@ struct top_fetch {
 	uint64_t interval_ns;
 	struct web *web;
 	int fd;
-	bool started;
-	pthread_t thread;
-	pthread_mutex_t lock; /* protects the fields below */
-	pthread_cond_t ended;
-	bool stop, fresh;
+	struct worker thread; /* its lock protects the fields below */
+	bool fresh;
 	struct top_state state;
 	int err;
 	char why[TOP_WHY_MAX];
@@ -146,7 +140,7 @@ static void fetch_publish(struct top_fetch *f, struct top_state *s, int err, con
 {
 	uint64_t one = 1;
 
-	pthread_mutex_lock(&f->lock);
+	worker_lock(&f->thread);
 	if (!err) {
 		top_state_free(&f->state);
 		f->state = *s;
@@ -154,33 +148,12 @@ static void fetch_publish(struct top_fetch *f, struct top_state *s, int err, con
 	}
 	f->err = err;
 	snprintf(f->why, sizeof(f->why), "%s", why);
-	pthread_mutex_unlock(&f->lock);
+	worker_unlock(&f->thread);
 	if (write(f->fd, &one, sizeof(one)) < 0)
 		return; /* the descriptor is readable already */
 }
 
-/* Returns true when the thread has to end. */
-static bool fetch_rest(struct top_fetch *f)
-{
-	struct timespec until;
-	bool stop;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(f->interval_ns / NS_PER_S);
-	until.tv_nsec += (long)(f->interval_ns % NS_PER_S);
-	if (until.tv_nsec >= (long)NS_PER_S) {
-		until.tv_sec++;
-		until.tv_nsec -= (long)NS_PER_S;
-	}
-	pthread_mutex_lock(&f->lock);
-	while (!f->stop && pthread_cond_timedwait(&f->ended, &f->lock, &until) != ETIMEDOUT)
-		;
-	stop = f->stop;
-	pthread_mutex_unlock(&f->lock);
-	return stop;
-}
-
-static void *fetch_thread(void *ctx)
+static void fetch_run(void *ctx)
 {
 	struct top_fetch *f = ctx;
 	struct buffer body = {0};
@@ -195,43 +168,24 @@ static void *fetch_thread(void *ctx)
 		if (err && !*why)
 			snprintf(why, sizeof(why), "its answer is not the state of a gp-bpf");
 		fetch_publish(f, &s, err, why);
-	} while (!fetch_rest(f));
+	} while (worker_sleep(&f->thread, f->interval_ns));
 	buffer_free(&body);
-	return NULL;
-}
-
-static int top_fetch_thread_start(struct top_fetch *f)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&f->thread, NULL, fetch_thread, f);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	f->started = !err;
-	return err;
 }
 
 int top_fetch_start(struct top_fetch **ret, const struct top_source *src, uint64_t interval_ns)
 {
 	struct top_fetch *f = calloc(1, sizeof(*f));
-	pthread_condattr_t attr;
 	int err;
 
 	if (!f)
 		return -ENOMEM;
 	f->source = *src;
 	f->interval_ns = interval_ns;
-	pthread_mutex_init(&f->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->ended, &attr);
-	pthread_condattr_destroy(&attr);
+	worker_init(&f->thread);
 	f->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = f->fd < 0 ? -errno : web_open(&f->web);
 	if (!err)
-		err = top_fetch_thread_start(f);
+		err = worker_start(&f->thread, "fetch", fetch_run, f);
 	if (err) {
 		top_fetch_stop(f);
 		return err;
@@ -252,7 +206,7 @@ int top_fetch_take(struct top_fetch *f, struct top_state *ret, char why[TOP_WHY_
 
 	if (read(f->fd, &count, sizeof(count)) < 0)
 		return 0;
-	pthread_mutex_lock(&f->lock);
+	worker_lock(&f->thread);
 	err = f->err ? f->err : f->fresh;
 	if (err > 0) {
 		*ret = f->state;
@@ -260,7 +214,7 @@ int top_fetch_take(struct top_fetch *f, struct top_state *ret, char why[TOP_WHY_
 		f->fresh = false;
 	}
 	snprintf(why, TOP_WHY_MAX, "%s", f->why);
-	pthread_mutex_unlock(&f->lock);
+	worker_unlock(&f->thread);
 	return err;
 }
 
@@ -268,19 +222,13 @@ void top_fetch_stop(struct top_fetch *f)
 {
 	if (!f)
 		return;
-	if (f->started) {
+	worker_stop(&f->thread);
+	if (f->web)
 		web_cancel(f->web);
-		pthread_mutex_lock(&f->lock);
-		f->stop = true;
-		pthread_cond_signal(&f->ended);
-		pthread_mutex_unlock(&f->lock);
-		pthread_join(f->thread, NULL);
-	}
+	worker_free(&f->thread);
 	web_close(f->web);
 	if (f->fd >= 0)
 		close(f->fd);
 	top_state_free(&f->state);
-	pthread_cond_destroy(&f->ended);
-	pthread_mutex_destroy(&f->lock);
 	free(f);
 }

@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
+#include "userspace/base/worker.h"
 #include "userspace/handover/config_map.h"
 
 #define PREFIX	    "gp-bpf-carry-"
@@ -31,14 +30,10 @@ struct carry_map {
 	char namespace[CONFIG_MAP_SPACE_MAX + 1];
 	double question_s;
 	struct config_maps maps; /* used by the thread, except for its cancellation */
-	pthread_t thread;
-	bool runs;
-	pthread_mutex_t lock;
-	pthread_cond_t asked, answered;
-	/* Protected by lock; the request belongs to the thread while it runs. */
+	struct worker thread;
+	/* Protected by its lock; the request belongs to the thread while it runs. */
 	enum turn turn;
-	bool stop, dropped;
-	bool writes;
+	bool dropped, writes;
 	struct carry_map_job job;
 	char space[CONFIG_MAP_SPACE_MAX + 1];
 	struct carry carry;
@@ -143,35 +138,34 @@ static ssize_t map_write_there(struct carry_map *m, uint64_t end_ns)
 	return err;
 }
 
-static void *map_serve(void *map)
+static void map_serve(void *map)
 {
 	struct carry_map *m = map;
 	uint64_t end_ns;
 	ssize_t result;
 
-	pthread_mutex_lock(&m->lock);
-	while (!m->stop) {
+	worker_lock(&m->thread);
+	while (!m->thread.stop) {
 		if (m->turn != ASKED) {
-			pthread_cond_wait(&m->asked, &m->lock);
+			worker_wait(&m->thread, WORKER_FOREVER);
 			continue;
 		}
 		m->turn = WORKS;
-		pthread_mutex_unlock(&m->lock);
+		worker_unlock(&m->thread);
 		end_ns = clock_mono_ns() + (uint64_t)(m->question_s * 1e9);
 		m->maps.why[0] = '\0';
 		m->maps.retry_ms = -1;
 		result = m->writes ? map_write_there(m, end_ns) : map_read_there(m, end_ns);
-		pthread_mutex_lock(&m->lock);
+		worker_lock(&m->thread);
 		m->turn = m->dropped ? IDLE : ANSWERED;
 		if (m->dropped)
 			continue;
 		m->result = result;
 		log_escape(m->why, sizeof(m->why), m->maps.why, strlen(m->maps.why));
 		m->retry_ms = m->maps.retry_ms;
-		pthread_cond_signal(&m->answered);
+		worker_wake(&m->thread);
 	}
-	pthread_mutex_unlock(&m->lock);
-	return NULL;
+	worker_unlock(&m->thread);
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -218,17 +212,10 @@ static int map_find_space(struct carry_map *m, const char *given)
 	return 0;
 }
 
-/* Signals are for the main thread. */
 static int carry_map_start(struct carry_map *m)
 {
-	sigset_t all, before;
-	int err;
+	int err = worker_start(&m->thread, "handoff", map_serve, m);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&m->thread, NULL, map_serve, m);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	m->runs = !err;
 	if (err)
 		log_error("--carry: a thread cannot be started: %s", strerror(-err));
 	return err;
@@ -237,18 +224,12 @@ static int carry_map_start(struct carry_map *m)
 int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 {
 	struct carry_map *m = calloc(1, sizeof(*m));
-	pthread_condattr_t attr;
 	int err;
 
 	*ret = NULL;
 	if (!m)
 		return -ENOMEM;
-	pthread_mutex_init(&m->lock, NULL);
-	pthread_cond_init(&m->asked, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&m->answered, &attr);
-	pthread_condattr_destroy(&attr);
+	worker_init(&m->thread);
 	m->retry_ms = -1;
 	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
 	/* Errors of the settings are logged with or without Kubernetes. */
@@ -269,18 +250,11 @@ void carry_map_free(struct carry_map *m)
 {
 	if (!m)
 		return;
-	if (m->runs) {
-		pthread_mutex_lock(&m->lock);
-		m->stop = true;
-		pthread_cond_signal(&m->asked);
-		pthread_mutex_unlock(&m->lock);
+	worker_stop(&m->thread);
+	if (m->maps.access.web)
 		web_cancel(m->maps.access.web);
-		pthread_join(m->thread, NULL);
-	}
+	worker_free(&m->thread);
 	access_close(&m->maps.access);
-	pthread_cond_destroy(&m->asked);
-	pthread_cond_destroy(&m->answered);
-	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
 
@@ -298,7 +272,7 @@ static int map_ask(struct carry_map *m, const struct carry_map_job *job, const s
 
 	if (!config_map_is_space(space))
 		return -ENXIO;
-	pthread_mutex_lock(&m->lock);
+	worker_lock(&m->thread);
 	if (m->turn == ASKED || m->turn == WORKS) {
 		err = -EBUSY;
 	} else {
@@ -309,9 +283,9 @@ static int map_ask(struct carry_map *m, const struct carry_map_job *job, const s
 			m->carry = *c;
 		m->dropped = false;
 		m->turn = ASKED;
-		pthread_cond_signal(&m->asked);
+		worker_wake(&m->thread);
 	}
-	pthread_mutex_unlock(&m->lock);
+	worker_unlock(&m->thread);
 	return err;
 }
 
@@ -328,30 +302,28 @@ int carry_map_write(struct carry_map *m, const struct carry_map_job *job, const 
 ssize_t carry_map_answer(struct carry_map *m, int wait_ms, const void **ret)
 {
 	uint64_t end_ns = clock_mono_ns() + (uint64_t)wait_ms * 1000000;
-	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
-			       .tv_nsec = (long)(end_ns % 1000000000)};
 	ssize_t result = -EAGAIN;
 
-	pthread_mutex_lock(&m->lock);
+	worker_lock(&m->thread);
 	while (wait_ms > 0 && (m->turn == ASKED || m->turn == WORKS) &&
-	       !pthread_cond_timedwait(&m->answered, &m->lock, &end))
+	       worker_wait(&m->thread, end_ns))
 		;
 	if (m->turn == ANSWERED) {
 		m->turn = IDLE;
 		result = m->result;
 		*ret = m->text;
 	}
-	pthread_mutex_unlock(&m->lock);
+	worker_unlock(&m->thread);
 	return result;
 }
 
 void carry_map_drop(struct carry_map *m)
 {
-	pthread_mutex_lock(&m->lock);
+	worker_lock(&m->thread);
 	if (m->turn == ANSWERED)
 		m->turn = IDLE;
 	m->dropped = m->turn != IDLE;
-	pthread_mutex_unlock(&m->lock);
+	worker_unlock(&m->thread);
 }
 
 const char *carry_map_why(const struct carry_map *m)

@@ -5,29 +5,26 @@
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/worker.h"
 
 #define AUTH_REST	 4 /* pause after a wrong password, as a multiple of its checking time */
-#define AUTH_REST_MAX_NS 1000000000ll
+#define AUTH_REST_MAX_NS 1000000000ull
 #define AUTH_NICE	 19
 #define AUTH_BLAME_BITS	 12
 #define AUTH_BLAMES	 (1 << AUTH_BLAME_BITS) /* counters; several addresses may share one */
 #define AUTH_FORGIVE_NS	 60000000000ull
 
 struct http_auth {
-	pthread_t thread;
-	pthread_mutex_t lock; /* protects all below, except key and crypt */
-	pthread_cond_t wake;
+	struct worker thread; /* its lock protects all below, except key and crypt */
 	struct http_auth_ask *first;
-	bool stopped, joined;
 	struct {
 		unsigned char digest[HTTP_AUTH_DIGEST];
 		bool is;
@@ -141,42 +138,36 @@ static void http_auth_turn_refuse(struct http_auth *a)
 
 static void http_auth_rest(struct http_auth *a, uint64_t took_ns)
 {
-	uint64_t ns = AUTH_REST * took_ns;
-	struct timespec until;
+	uint64_t ns = AUTH_REST * took_ns, until_ns;
 
-	if (ns > AUTH_REST_MAX_NS)
-		ns = AUTH_REST_MAX_NS;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / 1000000000);
-	until.tv_nsec = (long)(ns % 1000000000);
-	while (!a->stopped && !pthread_cond_timedwait(&a->wake, &a->lock, &until))
+	until_ns = clock_mono_ns() + (ns < AUTH_REST_MAX_NS ? ns : AUTH_REST_MAX_NS);
+	while (!a->thread.stop && worker_wait(&a->thread, until_ns))
 		;
 }
 
-static void *auth_thread(void *arg)
+static void http_auth_run(void *arg)
 {
 	struct http_auth *a = arg;
 
 	setpriority(PRIO_PROCESS, (id_t)gettid(), AUTH_NICE);
-	pthread_mutex_lock(&a->lock);
-	while (!a->stopped) {
+	worker_lock(&a->thread);
+	while (!a->thread.stop) {
 		struct http_auth_ask **next = http_auth_turn_find(a, false), one, *same;
 		uint64_t began;
 		bool right;
 
 		if (!next) {
-			pthread_cond_wait(&a->wake, &a->lock);
+			worker_wait(&a->thread, WORKER_FOREVER);
 			continue;
 		}
 		(*next)->taken = true;
 		one = **next; /* http_auth_stop() may answer it as well */
-		pthread_mutex_unlock(&a->lock);
+		worker_unlock(&a->thread);
 		began = clock_mono_ns();
 		right = http_auth_password_is(&a->crypt, &one);
 		began = clock_mono_ns() - began;
 		explicit_bzero(one.password, sizeof(one.password));
-		pthread_mutex_lock(&a->lock);
+		worker_lock(&a->thread);
 		if (right) {
 			memcpy(a->known[one.user].digest, one.digest, sizeof(one.digest));
 			a->known[one.user].is = true;
@@ -189,36 +180,24 @@ static void *auth_thread(void *arg)
 		if (!right)
 			http_auth_rest(a, began);
 	}
-	pthread_mutex_unlock(&a->lock);
-	return NULL;
+	worker_unlock(&a->thread);
 }
 
 int http_auth_open(struct http_auth **ret)
 {
 	struct http_auth *a = calloc(1, sizeof(*a));
-	pthread_condattr_t attr;
-	sigset_t all, before;
 	int err;
 
 	if (!a)
 		return -ENOMEM;
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&a->wake, &attr);
-	pthread_condattr_destroy(&attr);
-	err = gnutls_rnd(GNUTLS_RND_KEY, a->key, sizeof(a->key)) ? EIO : 0;
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	worker_init(&a->thread);
+	err = gnutls_rnd(GNUTLS_RND_KEY, a->key, sizeof(a->key)) ? -EIO : 0;
 	if (!err)
-		err = pthread_create(&a->thread, NULL, auth_thread, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+		err = worker_start(&a->thread, "auth", http_auth_run, a);
 	if (err) {
-		log_error("basic auth: its thread does not start: %s", strerror(err));
-		a->joined = true;
+		log_error("basic auth: its thread does not start: %s", strerror(-err));
 		http_auth_close(a);
-		return -err;
+		return err;
 	}
 	*ret = a;
 	return 0;
@@ -286,13 +265,13 @@ enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config
 	memcpy(q->hash, c->user[q->user < 0 ? 0 : q->user].hash, sizeof(q->hash));
 	if (!http_auth_digest_make(a, q, name))
 		return HTTP_AUTH_BUSY;
-	pthread_mutex_lock(&a->lock);
+	worker_lock(&a->thread);
 	for (size_t i = 0; i < WEB_USERS;
 	     i++) /* the file may have been read again with another order */
 		known |= a->known[i].is &&
 			 !gnutls_memcmp(a->known[i].digest, q->digest, sizeof(q->digest));
 	known &= q->user >= 0;
-	pthread_mutex_unlock(&a->lock);
+	worker_unlock(&a->thread);
 	if (known)
 		explicit_bzero(q->password, sizeof(q->password));
 	return known ? HTTP_AUTH_YES : HTTP_AUTH_LATER;
@@ -305,37 +284,35 @@ void http_auth_wait(struct http_auth *a, struct http_auth_ask *q)
 
 	q->next = NULL;
 	q->taken = false;
-	pthread_mutex_lock(&a->lock);
+	worker_lock(&a->thread);
 	for (; *at; at = &(*at)->next) {
 		waiting++;
 		same += (*at)->address == q->address;
 	}
-	if (a->stopped || same >= HTTP_AUTH_ADDRESS) {
+	if (a->thread.stop || same >= HTTP_AUTH_ADDRESS) {
 		http_auth_answer_all(q, HTTP_AUTH_BUSY);
 	} else {
 		*at = q;
 		if (waiting >= HTTP_AUTH_WAITING)
 			http_auth_turn_refuse(a);
-		pthread_cond_signal(&a->wake);
+		worker_wake(&a->thread);
 	}
-	pthread_mutex_unlock(&a->lock);
+	worker_unlock(&a->thread);
 }
 
 void http_auth_stop(struct http_auth *a)
 {
 	struct http_auth_ask *left;
 
-	if (!a || a->joined)
+	if (!a)
 		return;
-	pthread_mutex_lock(&a->lock);
-	a->stopped = true;
+	worker_stop(&a->thread);
+	worker_lock(&a->thread);
 	left = a->first;
 	a->first = NULL;
-	pthread_cond_signal(&a->wake);
 	http_auth_answer_all(left, HTTP_AUTH_BUSY);
-	pthread_mutex_unlock(&a->lock);
-	pthread_join(a->thread, NULL); /* waits for at most one password */
-	a->joined = true;
+	worker_unlock(&a->thread);
+	worker_join(&a->thread); /* waits for at most one password */
 }
 
 void http_auth_close(struct http_auth *a)
@@ -343,8 +320,7 @@ void http_auth_close(struct http_auth *a)
 	if (!a)
 		return;
 	http_auth_stop(a);
-	pthread_cond_destroy(&a->wake);
-	pthread_mutex_destroy(&a->lock);
+	worker_free(&a->thread);
 	explicit_bzero(a, sizeof(*a));
 	free(a);
 }

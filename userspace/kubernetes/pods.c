@@ -3,17 +3,14 @@
 #include "userspace/kubernetes/pods_private.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define NODE_MAX  253 /* length of a name, RFC 1123 */
-#define WORKER_NO 3
+#define NODE_MAX 253 /* length of a name, RFC 1123 */
 
 const struct pods_intervals pods_usual_intervals = {
 	.backoff_first_s = 1,
@@ -75,12 +72,11 @@ static int pods_configure(struct pods *p, const struct pods_config *cfg)
 
 static void pods_free(struct pods *p)
 {
-	for (unsigned i = 0; i < WORKER_NO; i++)
+	for (unsigned i = 0; i < WORKER_THREADS; i++)
 		web_close(p->workers[i].web);
 	for (uint32_t i = 0; i < p->nrows; i++)
 		free(p->rows[i]);
-	pthread_cond_destroy(&p->wake);
-	pthread_mutex_destroy(&p->lock);
+	worker_free(&p->threads);
 	free(p->node);
 	free(p->server);
 	free(p->token_file);
@@ -89,37 +85,16 @@ static void pods_free(struct pods *p)
 	free(p);
 }
 
-static struct pods *pods_blank(void)
-{
-	struct pods *p = calloc(1, sizeof(*p));
-	pthread_condattr_t attr;
-
-	if (!p)
-		return NULL;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->wake, &attr);
-	pthread_condattr_destroy(&attr);
-	pthread_mutex_init(&p->lock, NULL);
-	return p;
-}
-
-/* Signals are for the main thread. */
-static int pods_start(struct pods *p, unsigned which, void *(*fn)(void *worker))
+static int pods_start(struct pods *p, unsigned which, worker_fn *fn)
 {
 	struct pods_worker *w = &p->workers[which];
-	sigset_t all, before;
 	int err;
 
 	w->pods = p;
 	err = web_open(&w->web);
 	if (err)
 		return err;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&w->thread, NULL, fn, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	w->runs = !err;
+	err = worker_start(&p->threads, "kubernetes", fn, w);
 	if (err)
 		log_error("Kubernetes: a thread cannot be started: %s", strerror(-err));
 	return err;
@@ -135,11 +110,12 @@ int pods_new(struct pods **ret, const struct pods_config *cfg,
 	*ret = NULL;
 	if (!server && !cfg->kubelet)
 		return 0;
-	p = pods_blank();
+	p = calloc(1, sizeof(*p));
 	if (!p) {
 		free(server);
 		return -ENOMEM;
 	}
+	worker_init(&p->threads);
 	p->server = server;
 	p->intervals = *intervals;
 	p->view.here = true;
@@ -182,16 +158,11 @@ void pods_close(struct pods *p)
 {
 	if (!p)
 		return;
-	pthread_mutex_lock(&p->lock);
-	p->stop = true;
-	pthread_cond_broadcast(&p->wake);
-	pthread_mutex_unlock(&p->lock);
-	for (unsigned i = 0; i < WORKER_NO; i++)
-		if (p->workers[i].runs)
+	worker_stop(&p->threads);
+	for (unsigned i = 0; i < WORKER_THREADS; i++)
+		if (p->workers[i].web)
 			web_cancel(p->workers[i].web);
-	for (unsigned i = 0; i < WORKER_NO; i++)
-		if (p->workers[i].runs)
-			pthread_join(p->workers[i].thread, NULL);
+	worker_join(&p->threads);
 	pods_free(p);
 }
 
@@ -206,12 +177,12 @@ void pods_get_view(const struct pods *p, struct pods_view *ret)
 	memset(ret, 0, sizeof(*ret));
 	if (!p)
 		return;
-	pthread_mutex_lock(&q->lock);
+	worker_lock(&q->threads);
 	*ret = p->view;
 	ret->current = p->listed && p->workers[WORKER_PODS].current;
 	for (uint32_t i = 0; i < p->nrows; i++)
 		ret->pods += !p->rows[i]->pod.gone;
 	w = &p->workers[p->workers[WORKER_PODS].trouble[0] ? WORKER_PODS : WORKER_NODE];
 	memcpy(ret->trouble, w->trouble, sizeof(ret->trouble));
-	pthread_mutex_unlock(&q->lock);
+	worker_unlock(&q->threads);
 }

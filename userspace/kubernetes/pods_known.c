@@ -73,7 +73,7 @@ void pods_signals(struct pods *p, unsigned source, const struct pods_signal *sig
 	struct gp_notice over;
 	uint32_t i, k;
 
-	pthread_mutex_lock(&p->lock);
+	worker_lock(&p->threads);
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < p->nsignals[source] && strcmp(have[k].key, signals[i].key) != 0;
 		     k++)
@@ -94,7 +94,7 @@ void pods_signals(struct pods *p, unsigned source, const struct pods_signal *sig
 	}
 	memcpy(have, signals, n * sizeof(*have));
 	p->nsignals[source] = n;
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 }
 
 /* ---- rows; all under lock */
@@ -197,30 +197,30 @@ static void known_gone(struct pods *p, struct pods_row *row)
 
 void pods_list_begin(struct pods *p)
 {
-	pthread_mutex_lock(&p->lock);
+	worker_lock(&p->threads);
 	p->list++;
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 }
 
 void pods_list_end(struct pods *p)
 {
-	pthread_mutex_lock(&p->lock);
+	worker_lock(&p->threads);
 	for (uint32_t i = 0; i < p->nrows; i++)
 		if (p->rows[i]->list != p->list)
 			known_gone(p, p->rows[i]);
 	p->listed = true;
 	p->view.lists++;
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 }
 
 void pods_put(struct pods *p, const struct pod *pod, const char *alias)
 {
 	bool log_full;
 
-	pthread_mutex_lock(&p->lock);
+	worker_lock(&p->threads);
 	log_full = !known_put(p, pod, alias) && !p->full_logged;
 	p->full_logged |= log_full;
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 	if (log_full)
 		log_warn(
 			"Kubernetes: there is no room for more than %d pods of a node: the others are unknown",
@@ -232,11 +232,11 @@ void pods_drop(struct pods *p, const struct pod *pod, const char *alias)
 {
 	struct pods_row *row;
 
-	pthread_mutex_lock(&p->lock);
+	worker_lock(&p->threads);
 	row = known_put(p, pod, alias);
 	if (row)
 		known_gone(p, row);
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 }
 
 /* ---- queries; const for callers, which do not see the lock */
@@ -247,12 +247,12 @@ int pods_get(const struct pods *p, const char *uid, struct pod *ret)
 	const struct pods_row *row;
 	int err;
 
-	pthread_mutex_lock(&q->lock);
+	worker_lock(&q->threads);
 	row = known_find(p, uid);
 	if (row)
 		memcpy(ret, &row->pod, sizeof(*ret));
 	err = row ? 0 : p->listed ? -ENOENT : -EAGAIN;
-	pthread_mutex_unlock(&q->lock);
+	worker_unlock(&q->threads);
 	return err;
 }
 
@@ -264,7 +264,7 @@ void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx)
 
 	do {
 		any = false;
-		pthread_mutex_lock(&p->lock);
+		worker_lock(&p->threads);
 		for (uint32_t i = 0; i < p->nrows && !any; i++) {
 			if (!p->rows[i]->changed)
 				continue;
@@ -272,7 +272,7 @@ void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx)
 			memcpy(&pod, &p->rows[i]->pod, sizeof(pod));
 			any = true;
 		}
-		pthread_mutex_unlock(&p->lock);
+		worker_unlock(&p->threads);
 		if (any)
 			fn(ctx, &pod);
 	} while (any);
@@ -284,14 +284,14 @@ void pods_notices(struct pods *p, pods_notice_fn *fn, void *ctx)
 	bool any;
 
 	do {
-		pthread_mutex_lock(&p->lock);
+		worker_lock(&p->threads);
 		any = p->notice_count > 0;
 		if (any) {
 			notice = p->notices[p->notice_first];
 			p->notice_first = (p->notice_first + 1) % PODS_NOTICES;
 			p->notice_count--;
 		}
-		pthread_mutex_unlock(&p->lock);
+		worker_unlock(&p->threads);
 		if (any)
 			fn(ctx, &notice);
 	} while (any);

@@ -49,7 +49,7 @@ static void metadata_signal(struct pods_signal *signals, uint32_t *n, const char
 	pods_say(&s->notice, "Compute Engine: %s %s", key, word);
 }
 
-void *pods_watch_metadata(void *worker)
+void pods_watch_metadata(void *worker)
 {
 	struct pods_worker *w = worker;
 	struct pods *p = w->pods;
@@ -87,5 +87,4 @@ void *pods_watch_metadata(void *worker)
 		if ((double)(clock_mono_ns() - start_ns) < p->intervals.metadata_s * 5e8)
 			pods_sleep(p, p->intervals.metadata_s / 2);
 	}
-	return NULL;
 }

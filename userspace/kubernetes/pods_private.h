@@ -3,8 +3,7 @@
 #ifndef KUBERNETES_PODS_PRIVATE_H
 #define KUBERNETES_PODS_PRIVATE_H
 
-#include <pthread.h>
-
+#include "userspace/base/worker.h"
 #include "userspace/cloud/web.h"
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods.h"
@@ -89,18 +88,14 @@ struct pods {
 	char *node, *server, *token_file, *ca_file, *kubelet;
 	bool kubelet_insecure;
 	struct pods_intervals intervals;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	bool stop;
+	struct worker threads;
 	struct pods_worker {
 		struct pods *pods;
 		struct web *web;
-		pthread_t thread;
-		bool runs;
-		char trouble[200]; /* protected by lock, as is the next field */
+		char trouble[200]; /* protected by the lock of threads, as is the next field */
 		bool current;
-	} workers[3];
-	/* Protected by lock. */
+	} workers[WORKER_THREADS];
+	/* Protected by the lock of threads. */
 	struct pods_row *rows[PODS_MAX];
 	uint32_t nrows;
 	uint64_t list; /* number of the present or last list */
@@ -142,10 +137,10 @@ double pods_backoff(const struct pods *p, unsigned failures);
 
 /* ---- threads */
 
-void *pods_watch_pods(void *worker);
-void *pods_watch_node(void *worker);
-void *pods_watch_kubelet(void *worker);
-void *pods_watch_metadata(void *worker);
+void pods_watch_pods(void *worker);
+void pods_watch_node(void *worker);
+void pods_watch_kubelet(void *worker);
+void pods_watch_metadata(void *worker);
 
 /* Sends a GET, as access_send(). */
 int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take,

@@ -269,7 +269,7 @@ static bool watch_follow(struct watch *x)
 	return at_once;
 }
 
-static void *watch_run(struct pods_worker *w, const struct watch_kind *kind)
+static void watch_run(struct pods_worker *w, const struct watch_kind *kind)
 {
 	struct pods *p = w->pods;
 	struct watch *x = calloc(1, sizeof(*x));
@@ -279,7 +279,7 @@ static void *watch_run(struct pods_worker *w, const struct watch_kind *kind)
 
 	if (!x) {
 		pods_trouble(w, "%s: out of memory", kind->what);
-		return NULL;
+		return;
 	}
 	x->kind = kind;
 	x->w = w;
@@ -300,7 +300,6 @@ static void *watch_run(struct pods_worker *w, const struct watch_kind *kind)
 	}
 	access_free(&x->access);
 	free(x);
-	return NULL;
 }
 
 /* ---- pods */
@@ -323,7 +322,7 @@ static void pods_watch_kind_drop_pod(struct pods *p, const cJSON *object)
 		pods_drop(p, &pod, alias);
 }
 
-void *pods_watch_pods(void *worker)
+void pods_watch_pods(void *worker)
 {
 	static const struct watch_kind kind = {
 		.path = "/api/v1/pods",
@@ -336,7 +335,7 @@ void *pods_watch_pods(void *worker)
 		.end = pods_list_end,
 	};
 
-	return watch_run(worker, &kind);
+	watch_run(worker, &kind);
 }
 
 /* ---- the node */
@@ -362,7 +361,7 @@ static void pods_watch_kind_drop_node(struct pods *p, const cJSON *object)
 	(void)object;
 }
 
-void *pods_watch_node(void *worker)
+void pods_watch_node(void *worker)
 {
 	static const struct watch_kind kind = {
 		.path = "/api/v1/nodes",
@@ -375,12 +374,12 @@ void *pods_watch_node(void *worker)
 		.end = pods_watch_kind_nothing,
 	};
 
-	return watch_run(worker, &kind);
+	watch_run(worker, &kind);
 }
 
 /* ---- the kubelet, which has no watch */
 
-void *pods_watch_kubelet(void *worker)
+void pods_watch_kubelet(void *worker)
 {
 	static const struct watch_kind kind = {
 		.path = "/pods",
@@ -396,7 +395,7 @@ void *pods_watch_kubelet(void *worker)
 
 	if (!x) {
 		pods_trouble(w, "%s: out of memory", kind.what);
-		return NULL;
+		return;
 	}
 	x->kind = &kind;
 	x->w = w;
@@ -417,5 +416,4 @@ void *pods_watch_kubelet(void *worker)
 	}
 	access_free(&x->access);
 	free(x);
-	return NULL;
 }

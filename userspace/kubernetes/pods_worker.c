@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
@@ -12,27 +11,12 @@
 
 bool pods_stops(struct pods *p)
 {
-	bool stop;
-
-	pthread_mutex_lock(&p->lock);
-	stop = p->stop;
-	pthread_mutex_unlock(&p->lock);
-	return stop;
+	return worker_stops(&p->threads);
 }
 
 bool pods_sleep(struct pods *p, double seconds)
 {
-	uint64_t end_ns = clock_mono_ns() + (uint64_t)(seconds * 1e9);
-	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
-			       .tv_nsec = (long)(end_ns % 1000000000)};
-	bool go_on;
-
-	pthread_mutex_lock(&p->lock);
-	while (!p->stop && !pthread_cond_timedwait(&p->wake, &p->lock, &end))
-		;
-	go_on = !p->stop;
-	pthread_mutex_unlock(&p->lock);
-	return go_on;
+	return worker_sleep(&p->threads, (uint64_t)(seconds * 1e9));
 }
 
 double pods_backoff(const struct pods *p, unsigned failures)
@@ -45,13 +29,13 @@ void pods_well(struct pods_worker *w, uint64_t changes)
 	struct pods *p = w->pods;
 	char before[sizeof(w->trouble)];
 
-	pthread_mutex_lock(&p->lock);
+	worker_lock(&p->threads);
 	memcpy(before, w->trouble, sizeof(before));
 	w->trouble[0] = '\0';
 	w->current = true;
 	p->view.changes += changes;
 	p->view.last_ns = clock_real_ns();
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 	if (before[0])
 		log_info("Kubernetes: it works again (%s)", before);
 }
@@ -67,12 +51,12 @@ void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	log_escape(shown, sizeof(shown), text, strlen(text));
-	pthread_mutex_lock(&p->lock);
-	changed = !p->stop && strcmp(w->trouble, shown) != 0;
+	worker_lock(&p->threads);
+	changed = !p->threads.stop && strcmp(w->trouble, shown) != 0;
 	memcpy(w->trouble, shown, sizeof(shown));
 	w->current = false;
 	p->view.failures++;
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 	if (changed)
 		log_warn("Kubernetes: %s; tried again", shown);
 }
@@ -97,7 +81,7 @@ void pods_refused(struct pods_worker *w, const struct access *a, const struct we
 
 void pods_lost(struct pods *p, uint64_t n)
 {
-	pthread_mutex_lock(&p->lock);
+	worker_lock(&p->threads);
 	p->view.lost += n;
-	pthread_mutex_unlock(&p->lock);
+	worker_unlock(&p->threads);
 }

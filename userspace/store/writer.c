@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.c - the thread that writes observations to the store. Two locks: `lock` protects the
- * intake and is held for moments; `file` protects the store and is held as long as the disk takes.
- * `file` belongs to the thread, except at the start, when the store is asked for its last fact of
- * the session. */
+/* writer.c - the thread that writes observations to the store. Two locks: that of `thread`
+ * protects the intake and is held for moments; `file` protects the store and is held as long as the
+ * disk takes. `file` belongs to the thread, except at the start, when the store is asked for its
+ * last fact of the session. */
 #include "userspace/store/writer.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 #include "userspace/base/plural.h"
+#include "userspace/base/worker.h"
 #include "userspace/store/intake.h"
 #include "userspace/store/store_private.h"
 #include "userspace/store/write.h"
@@ -26,11 +25,9 @@
 struct store_writer {
 	struct store_writer_options options;
 	char path[PATH_MAX];
-	pthread_t thread;
-	pthread_mutex_t lock, file;
-	pthread_cond_t asked, answered;
-	bool ended;		    /* the thread has ended */
-	bool stop, wanted, started; /* wanted: write at once, not when the second is over */
+	struct worker thread;
+	pthread_mutex_t file;
+	bool wanted; /* write at once, not when the second is over */
 	bool handed_over;
 	bool idle; /* the thread waits for something to write, not for the next second */
 	uint64_t asks, answers; /* for store_writer_snapshot(wait) */
@@ -124,12 +121,12 @@ static void writer_report_trouble(struct store_writer *w, int err)
 			w->path,
 			clock_duration(took, sizeof(took), clock_mono_ns() - w->trouble_ns));
 	w->trouble = err;
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	w->stats.up = !err;
 	w->stats.bytes = bytes;
 	if (err)
 		w->stats.failed[writer_trouble(err)]++;
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 }
 
 /* ---- the store ------------------------------------------------------------------------------- */
@@ -160,9 +157,9 @@ static int store_reconnect(struct store_writer *w)
 		err = store_number(w->store, &id, "SELECT id FROM sessions WHERE key = ?", "t",
 				   w->session.key);
 		if (err == -ENOENT) {
-			pthread_mutex_lock(&w->lock);
+			worker_lock(&w->thread);
 			intake_again(w->intake);
-			pthread_mutex_unlock(&w->lock);
+			worker_unlock(&w->thread);
 			w->known = false;
 			err = 0;
 		}
@@ -202,10 +199,10 @@ static int writer_name_types(struct store_writer *w)
 	uint32_t typed;
 	int err = 0;
 
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	names = w->intake->types;
 	typed = w->intake->typed & ~w->typed;
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 	for (uint32_t i = 1; !err && i < LEDGER_TYPES; i++) {
 		if (!(typed & 1u << i) || !*names.name[i])
 			continue;
@@ -242,7 +239,7 @@ static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ran
 {
 	uint32_t n = 0, over = 0;
 
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	for (uint32_t i = 0; i < w->intake->count; i++)
 		if (w->intake->ranks[i]->seen && !w->intake->ranks[i]->placed)
 			ranks[n++] = w->intake->ranks[i];
@@ -255,7 +252,7 @@ static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ran
 		if (r->placed && r->changed && r->about.ended && !r->about.job)
 			ended[over++] = (struct write_ended){r->id, r->about.end_mono_ns};
 	}
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 	*ret_ended = over;
 	return n;
 }
@@ -296,13 +293,13 @@ static int writer_place_ranks(struct store_writer *w)
 	if (!err && n)
 		err = writer_places_write(w, about, at, n, ended, over);
 	if (!err && n) {
-		pthread_mutex_lock(&w->lock);
+		worker_lock(&w->thread);
 		for (uint32_t i = 0; i < n; i++)
 			if (ranks[i]->about.job_key ==
 			    about[i].job_key) /* otherwise it was renamed meanwhile */
 				intake_place(w->intake, ranks[i], &at[i]);
 		writer_transaction_done(w);
-		pthread_mutex_unlock(&w->lock);
+		worker_unlock(&w->thread);
 		w->known = true;
 	}
 	free(at);
@@ -375,16 +372,16 @@ static int writer_write_cycle(struct store_writer *w)
 	struct taken k;
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	if (intake_unplaced(w->intake)) {
-		pthread_mutex_unlock(&w->lock);
+		worker_unlock(&w->thread);
 		return -EAGAIN;
 	}
 	err = writer_cycle_take(w->intake, &k);
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 	if (!err && (k.nranks || k.nnotes))
 		err = writer_taken_write(w, &k);
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	for (uint32_t i = 0; i < k.nranks; i++)
 		intake_written(w->intake, k.of[i], !err);
 	if (!err) {
@@ -393,7 +390,7 @@ static int writer_write_cycle(struct store_writer *w)
 			writer_transaction_done(w);
 	}
 	intake_forget(w->intake);
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 	writer_taken_free(&k);
 	return err;
 }
@@ -437,18 +434,15 @@ static int writer_cycle(struct store_writer *w)
 
 static void writer_wait_due(struct store_writer *w)
 {
-	struct timespec until = {.tv_sec = (time_t)(w->next_ns / 1000000000),
-				 .tv_nsec = (long)(w->next_ns % 1000000000)};
-
 	w->idle = true;
-	while (!w->stop && !w->wanted && !intake_due(w->intake))
-		pthread_cond_wait(&w->asked, &w->lock);
+	while (!w->thread.stop && !w->wanted && !intake_due(w->intake))
+		worker_wait(&w->thread, WORKER_FOREVER);
 	w->idle = false;
-	while (!w->stop && !w->wanted && clock_mono_ns() < w->next_ns)
-		pthread_cond_timedwait(&w->asked, &w->lock, &until);
+	while (!w->thread.stop && !w->wanted && worker_wait(&w->thread, w->next_ns))
+		;
 }
 
-static void *writer_run(void *ctx)
+static void writer_run(void *ctx)
 {
 	struct store_writer *w = ctx;
 	uint64_t answers;
@@ -456,47 +450,33 @@ static void *writer_run(void *ctx)
 	bool stop;
 
 	do {
-		pthread_mutex_lock(&w->lock);
+		worker_lock(&w->thread);
 		writer_wait_due(w);
-		stop = w->stop;
+		stop = w->thread.stop;
 		answers = w->asks;
 		w->wanted = false;
-		pthread_mutex_unlock(&w->lock);
+		worker_unlock(&w->thread);
 		pthread_mutex_lock(&w->file);
 		if (stop)
 			w->reopen_ns = 0;
 		if (writer_cycle(w) && stop && ++tries < CLOSE_TRIES)
 			stop = false;
 		pthread_mutex_unlock(&w->file);
-		pthread_mutex_lock(&w->lock);
+		worker_lock(&w->thread);
 		w->answers = answers;
 		w->next_ns = clock_mono_ns() + PERIOD_NS;
-		w->ended = stop;
-		pthread_cond_broadcast(&w->answered);
-		pthread_mutex_unlock(&w->lock);
+		worker_wake(&w->thread);
+		worker_unlock(&w->thread);
 	} while (!stop);
-	return NULL;
 }
 
-static int writer_start(struct store_writer *w)
+static void writer_free(struct store_writer *w)
 {
-	pthread_condattr_t attr;
-	sigset_t all, was;
-	int err;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_mutex_init(&w->file, NULL);
-	pthread_cond_init(&w->asked, &attr);
-	pthread_cond_init(&w->answered, &attr);
-	pthread_condattr_destroy(&attr);
-	sigfillset(&all); /* the main thread handles signals */
-	pthread_sigmask(SIG_BLOCK, &all, &was);
-	err = -pthread_create(&w->thread, NULL, writer_run, w);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
-	w->started = !err;
-	return err;
+	worker_free(&w->thread);
+	store_close(w->store);
+	intake_free(w->intake);
+	pthread_mutex_destroy(&w->file);
+	free(w);
 }
 
 int store_writer_open(struct store_writer **ret, const struct store_writer_options *o)
@@ -508,6 +488,8 @@ int store_writer_open(struct store_writer **ret, const struct store_writer_optio
 		return -ENOMEM;
 	w->options = *o;
 	snprintf(w->path, sizeof(w->path), "%s", o->path);
+	worker_init(&w->thread);
+	pthread_mutex_init(&w->file, NULL);
 	w->intake = intake_new();
 	err = !w->intake ? -ENOMEM : !strcmp(o->path, ":memory:") ? 0 : path_answers(o->path);
 	w->until_ns = clock_mono_ns() + OPEN_NS;
@@ -528,11 +510,9 @@ int store_writer_open(struct store_writer **ret, const struct store_writer_optio
 	} else if (err) {
 		log_error("store %s: %s", w->path, store_why(err));
 	}
-	err = err ? err : writer_start(w);
+	err = err ? err : worker_start(&w->thread, "store", writer_run, w);
 	if (err) {
-		store_close(w->store);
-		intake_free(w->intake);
-		free(w);
+		writer_free(w);
 		return err;
 	}
 	*ret = w;
@@ -544,25 +524,6 @@ void store_writer_hand_over(struct store_writer *w)
 	w->handed_over = true;
 }
 
-/* Returns false if a call of the thread does not return. */
-static bool writer_thread_ends(struct store_writer *w)
-{
-	uint64_t until_ns = clock_mono_ns() + DEAD_NS;
-	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-				 .tv_nsec = (long)(until_ns % 1000000000)};
-	bool ended;
-
-	pthread_mutex_lock(&w->lock);
-	w->stop = true;
-	w->until_ns = clock_mono_ns() + CLOSE_NS;
-	pthread_cond_signal(&w->asked);
-	while (!w->ended && !pthread_cond_timedwait(&w->answered, &w->lock, &until))
-		;
-	ended = w->ended;
-	pthread_mutex_unlock(&w->lock);
-	return ended;
-}
-
 int store_writer_close(struct store_writer *w)
 {
 	struct store_writer_stats lost;
@@ -570,11 +531,12 @@ int store_writer_close(struct store_writer *w)
 
 	if (!w)
 		return 0;
-	if (!writer_thread_ends(w)) {
+	w->until_ns = clock_mono_ns() + CLOSE_NS;
+	worker_stop(&w->thread);
+	if (!worker_ended(&w->thread, clock_mono_ns() + DEAD_NS)) {
 		log_error("%s: its disk does not answer: what was not written is lost", w->path);
 		return -ETIMEDOUT; /* w is never freed, because the thread still uses it */
 	}
-	pthread_join(w->thread, NULL);
 	store_writer_stats(w, &lost);
 	left = intake_due(w->intake);
 	if (left)
@@ -591,13 +553,7 @@ int store_writer_close(struct store_writer *w)
 		log_warn(
 			"%s: that this watch ended could not be written: its jobs count as watched for three more minutes",
 			w->path);
-	store_close(w->store);
-	intake_free(w->intake);
-	pthread_cond_destroy(&w->asked);
-	pthread_cond_destroy(&w->answered);
-	pthread_mutex_destroy(&w->lock);
-	pthread_mutex_destroy(&w->file);
-	free(w);
+	writer_free(w);
 	return left ? -EIO : 0;
 }
 
@@ -622,10 +578,10 @@ void store_writer_session(struct store_writer *w, const struct gp_session *s,
 		    !store_number(w->store, &last_fact, "SELECT told FROM sessions WHERE key = ?",
 				  "t", session.key))
 			w->known = true;
-		pthread_mutex_lock(&w->lock);
+		worker_lock(&w->thread);
 		w->intake->blind = !w->store;
 		w->intake->skip = w->intake->closed = last_fact > 0 ? (uint64_t)last_fact : 0;
-		pthread_mutex_unlock(&w->lock);
+		worker_unlock(&w->thread);
 	}
 	pthread_mutex_unlock(&w->file);
 }
@@ -634,9 +590,9 @@ uint64_t store_writer_last_written(struct store_writer *w)
 {
 	uint64_t last_fact;
 
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	last_fact = w->intake->skip;
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 	return last_fact;
 }
 
@@ -644,9 +600,9 @@ void store_writer_fact(struct store_writer *w, const struct fact *f)
 {
 	if (f->type == FACT_START)
 		store_writer_session(w, f->start, f->mono_ns);
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	intake_fact(w->intake, f);
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 }
 
 /* Called with the lock held. */
@@ -655,30 +611,30 @@ static void writer_wait_written(struct store_writer *w)
 	uint64_t ask = ++w->asks;
 
 	w->wanted = true;
-	pthread_cond_signal(&w->asked);
+	worker_wake(&w->thread);
 	while (w->answers < ask)
-		pthread_cond_wait(&w->answered, &w->lock);
+		worker_wait(&w->thread, WORKER_FOREVER);
 }
 
 void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, bool wait)
 {
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	intake_snapshot(w->intake, s);
 	if (wait && (s->ended || intake_unplaced(w->intake) || w->intake->rows >= WAIT_ROWS)) {
 		writer_wait_written(w);
 	} else if (w->idle && intake_due(w->intake)) {
-		pthread_cond_signal(&w->asked);
+		worker_wake(&w->thread);
 	}
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 }
 
 int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store *st), void *ctx)
 {
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	writer_wait_written(w);
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 	pthread_mutex_lock(&w->file);
 	err = w->store ? fn(ctx, w->store) : w->trouble ? w->trouble : -EIO;
 	pthread_mutex_unlock(&w->file);
@@ -687,12 +643,12 @@ int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store 
 
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *ret)
 {
-	pthread_mutex_lock(&w->lock);
+	worker_lock(&w->thread);
 	*ret = w->stats;
 	ret->waiting = w->intake->rows;
 	ret->lost_ranks = w->intake->lost.ranks;
 	ret->lost_notes = w->intake->lost.notes;
 	ret->lost_facts = w->intake->lost.facts;
 	ret->merged = w->intake->lost.merged;
-	pthread_mutex_unlock(&w->lock);
+	worker_unlock(&w->thread);
 }

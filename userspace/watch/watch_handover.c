@@ -2,8 +2,6 @@
 #include "userspace/watch/watch_handover.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,14 +9,15 @@
 #include <unistd.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/worker.h"
 #include "userspace/handover/successor.h"
 
 struct handover {
 	struct watch *watch;
 	struct successor *successor;
-	pthread_t thread;
-	bool runs, comes;
-	int fd; /* readable when the answer is there */
+	struct worker thread;
+	bool comes; /* belongs to the thread until it has ended */
+	int fd;	    /* readable when the answer is there */
 	char why[400];
 };
 
@@ -28,13 +27,12 @@ static void handover_end(struct watch *w, enum gp_end_reason why)
 	loop_stop(w->loop, 0);
 }
 
-static void *handover_run(void *ctx)
+static void handover_run(void *ctx)
 {
 	struct handover *l = ctx;
 
 	l->comes = successor_comes(l->successor, l->why, sizeof(l->why));
 	eventfd_write(l->fd, 1);
-	return NULL;
 }
 
 static void watch_handover_on_answer(void *ctx, uint64_t value)
@@ -42,18 +40,15 @@ static void watch_handover_on_answer(void *ctx, uint64_t value)
 	struct handover *l = ctx;
 
 	(void)value;
-	pthread_join(l->thread, NULL);
-	l->runs = false;
+	worker_join(&l->thread);
 	loop_remove_fd(l->watch->loop, l->fd);
 	if (!l->comes)
 		log_warn("detaching, for no other gp-bpf comes to this node: %s", l->why);
 	handover_end(l->watch, l->comes ? GP_END_HANDOVER : GP_END_USER);
 }
 
-/* Signals are for the main thread. */
 static int handover_start(struct handover *l)
 {
-	sigset_t all, before;
 	int err;
 
 	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -61,11 +56,7 @@ static int handover_start(struct handover *l)
 			: loop_add_fd(l->watch->loop, l->fd, EPOLLIN, watch_handover_on_answer, l);
 	if (err)
 		return err;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&l->thread, NULL, handover_run, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	l->runs = !err;
+	err = worker_start(&l->thread, "handover", handover_run, l);
 	if (err)
 		loop_remove_fd(l->watch->loop, l->fd);
 	return err;
@@ -91,6 +82,7 @@ void watch_hand_over(struct watch *w)
 	w->handover = l = calloc(1, sizeof(*l));
 	if (l) {
 		*l = (struct handover){.watch = w, .successor = s, .fd = -1};
+		worker_init(&l->thread);
 		err = err ? err : handover_start(l);
 	} else {
 		successor_free(s);
@@ -107,11 +99,11 @@ void handover_free(struct handover *l)
 {
 	if (!l)
 		return;
-	if (l->runs) {
+	if (l->thread.count) {
 		successor_cancel(l->successor);
-		pthread_join(l->thread, NULL);
 		loop_remove_fd(l->watch->loop, l->fd);
 	}
+	worker_free(&l->thread);
 	successor_free(l->successor);
 	if (l->fd >= 0)
 		close(l->fd);

@@ -3,8 +3,6 @@
  * others nor the caller. Facts that a predecessor reported are not sent again. */
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
 #include "userspace/base/log.h"
+#include "userspace/base/worker.h"
 #include "userspace/cloud/web.h"
 #include "userspace/export/exporter.h"
 #include "userspace/export/hook/hook.h"
@@ -33,16 +32,13 @@ struct hook_thread {
 	struct hook hook;
 	char program[PATH_MAX]; /* of a command: path without links, as it was at the start */
 	struct web *web;	/* for a URL */
-	pthread_t thread;
-	bool started;
-	pthread_mutex_t lock; /* protects all members below; never held while the hook runs */
-	pthread_cond_t news;
+	/* Its lock protects all members below; it is never held while the hook runs. */
+	struct worker worker;
 	struct hook_queue queue;
 	uint64_t sent, failed, timeout, closing;
 	int64_t last_ns;
 	bool broken; /* the last message was not delivered */
 	char trouble[200];
-	bool ended;
 };
 
 struct hooks {
@@ -140,7 +136,7 @@ static enum hook_end hooks_send(struct hook_thread *t, const struct hook_item *i
 		log_warn("--on %s: %s: %s", event, t->hook.label, why);
 	else
 		log_debug("--on %s: %s: done%s%s", event, t->hook.label, *why ? ": " : "", why);
-	pthread_mutex_lock(&t->lock);
+	worker_lock(&t->worker);
 	t->sent += end == HOOK_DONE;
 	t->failed += end == HOOK_FAILED;
 	t->timeout += end == HOOK_TIMEOUT;
@@ -150,7 +146,7 @@ static enum hook_end hooks_send(struct hook_thread *t, const struct hook_item *i
 		t->last_ns = clock_real_ns();
 	snprintf(t->trouble, sizeof(t->trouble), "%s%s%.80s", t->broken ? event : "",
 		 t->broken ? ": " : "", t->broken ? why : "");
-	pthread_mutex_unlock(&t->lock);
+	worker_unlock(&t->worker);
 	return end;
 }
 
@@ -160,79 +156,54 @@ static enum hook_end hooks_send(struct hook_thread *t, const struct hook_item *i
  * come. */
 static bool hooks_await(struct hook_thread *t)
 {
-	uint64_t due_ns = hook_queue_due(&t->queue);
-	struct timespec ts = {.tv_sec = (time_t)(due_ns / NS_PER_S),
-			      .tv_nsec = (long)(due_ns % NS_PER_S)};
-
 	/* more may be due now that messages no longer wait for a minute */
 	if (t->hooks->closed_ns)
 		return t->queue.waiting;
-	if (due_ns == UINT64_MAX)
-		pthread_cond_wait(&t->news, &t->lock);
-	else
-		pthread_cond_timedwait(&t->news, &t->lock, &ts);
+	worker_wait(&t->worker, hook_queue_due(&t->queue));
 	return true;
 }
 
-static void *hooks_run(void *arg)
+static void hooks_run(void *arg)
 {
 	struct hook_thread *t = arg;
 	struct hook_item item;
 	uint64_t now_ns, closed_ns;
 
-	pthread_mutex_lock(&t->lock);
+	worker_lock(&t->worker);
 	do {
 		while (closed_ns = t->hooks->closed_ns, now_ns = clock_mono_ns(),
 		       hook_queue_take(&t->queue, now_ns, closed_ns, &item)) {
 			if (closed_ns && now_ns >= closed_ns) {
 				t->closing++;
 			} else {
-				pthread_mutex_unlock(&t->lock);
+				worker_unlock(&t->worker);
 				hooks_send(t, &item);
-				pthread_mutex_lock(&t->lock);
+				worker_lock(&t->worker);
 			}
 			free(item.line);
 		}
 	} while (hooks_await(t));
-	t->ended = true;
-	pthread_cond_broadcast(&t->news);
-	pthread_mutex_unlock(&t->lock);
-	return NULL;
+	worker_unlock(&t->worker);
 }
 
 static int hooks_start(struct hook_thread *t)
 {
-	sigset_t all, was;
-	int err;
+	int err = worker_start(&t->worker, "hook", hooks_run, t);
 
-	/* The main thread handles signals. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &was);
-	err = -pthread_create(&t->thread, NULL, hooks_run, t);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
-	if (err) {
+	if (err)
 		log_error("--on %s: its thread does not start: %s", t->hook.label, strerror(-err));
-		return err;
-	}
-	t->started = true;
-	pthread_setname_np(t->thread, "hook");
-	return 0;
+	return err;
 }
 
 /* ---- the exporter ---------------------------------------------------------------------------- */
 
 static int hooks_thread_open(struct hooks *hs, struct hook_thread *t, const char *spec)
 {
-	pthread_condattr_t attr;
 	char why[HOOK_WHY_MAX];
 	int err;
 
 	t->hooks = hs;
-	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->news, &attr);
-	pthread_condattr_destroy(&attr);
+	worker_init(&t->worker);
 	hs->count++; /* a partly opened hook is closed with the others */
 	err = hook_parse(&t->hook, spec);
 	if (err)
@@ -247,18 +218,6 @@ static int hooks_thread_open(struct hooks *hs, struct hook_thread *t, const char
 	return err ? err : hooks_start(t);
 }
 
-/* Waits until until_ns for threads that are ending. */
-static void hooks_thread_await(struct hook_thread *t, uint64_t until_ns)
-{
-	struct timespec ts = {.tv_sec = (time_t)(until_ns / NS_PER_S),
-			      .tv_nsec = (long)(until_ns % NS_PER_S)};
-
-	pthread_mutex_lock(&t->lock);
-	while (!t->ended && pthread_cond_timedwait(&t->news, &t->lock, &ts) != ETIMEDOUT)
-		;
-	pthread_mutex_unlock(&t->lock);
-}
-
 static void hooks_end(void *state, bool soon)
 {
 	struct hooks *hs = state;
@@ -270,9 +229,9 @@ static void hooks_end(void *state, bool soon)
 	if (write(hs->wake_fd, &one, sizeof(one)) != sizeof(one))
 		log_debug("--on: %s", strerror(errno)); /* each ends at its limit; then */
 	for (int i = 0; i < hs->count; i++) {
-		pthread_mutex_lock(&hs->thread[i].lock);
-		pthread_cond_broadcast(&hs->thread[i].news);
-		pthread_mutex_unlock(&hs->thread[i].lock);
+		worker_lock(&hs->thread[i].worker);
+		worker_wake(&hs->thread[i].worker);
+		worker_unlock(&hs->thread[i].worker);
 	}
 }
 
@@ -284,17 +243,13 @@ static int hooks_close(void *state)
 	for (int i = 0; i < hs->count; i++) {
 		struct hook_thread *t = &hs->thread[i];
 
-		if (t->started) {
-			hooks_thread_await(t, hs->closed_ns);
-			if (t->web)
-				web_cancel(t->web);
-			pthread_join(t->thread, NULL);
-		}
+		worker_ended(&t->worker, hs->closed_ns);
+		if (t->web)
+			web_cancel(t->web);
+		worker_free(&t->worker);
 		web_close(t->web);
 		hook_queue_free(&t->queue);
 		hook_free(&t->hook);
-		pthread_cond_destroy(&t->news);
-		pthread_mutex_destroy(&t->lock);
 	}
 	if (hs->wake_fd >= 0)
 		close(hs->wake_fd);
@@ -356,10 +311,10 @@ static void hooks_fact(void *state, const struct fact *f)
 
 		if (!(t->hook.events & 1u << event))
 			continue;
-		pthread_mutex_lock(&t->lock);
+		worker_lock(&t->worker);
 		hook_queue_put(&t->queue, now_ns, event, job, over, hs->line.data, hs->line.len);
-		pthread_cond_broadcast(&t->news);
-		pthread_mutex_unlock(&t->lock);
+		worker_wake(&t->worker);
+		worker_unlock(&t->worker);
 	}
 }
 
@@ -376,7 +331,7 @@ static void hooks_view(void *state, struct export_view *ret)
 	for (int i = 0; i < hs->count; i++) {
 		struct hook_thread *t = &hs->thread[i];
 
-		pthread_mutex_lock(&t->lock);
+		worker_lock(&t->worker);
 		ret->up &= !t->broken;
 		ret->sent += t->sent;
 		ret->waiting += t->queue.waiting;
@@ -389,7 +344,7 @@ static void hooks_view(void *state, struct export_view *ret)
 		if (t->broken)
 			snprintf(ret->trouble, sizeof(ret->trouble), "%.80s: %.100s", t->hook.label,
 				 t->trouble);
-		pthread_mutex_unlock(&t->lock);
+		worker_unlock(&t->worker);
 	}
 	for (uint32_t i = 0; i < ret->ndropped; i++) {
 		ret->dropped[i].cause = cause[i];
