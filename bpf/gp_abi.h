@@ -481,8 +481,8 @@ enum gp_kind {
 };
 
 enum gp_gap_cause {
-	GP_GAP_AWAY = 1, /* gp-bpf was not running, or did not read the rings for so long that the
-			    kernel side stopped sending (GP_SILENT_NS) */
+	GP_GAP_AWAY = 1,    /* gp-bpf was not running, or did not read the rings until the
+			       kernel side stopped sending (GP_SILENT_NS) */
 	GP_GAP_CHANGED = 2, /* another version ran before, and its state could not be taken over */
 };
 

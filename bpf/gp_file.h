@@ -4,7 +4,7 @@
  *
  * Type and name are read from the kernel's file, not from the arguments of the call: so one program
  * covers all ways to open a file, the name cannot change between check and use, and relative paths
- * are no problem. A file is reported when its name is typical of checkpoints, when it is large
+ * need no care. A file is reported when its name is typical of checkpoints, when it is large
  * (written files), or when a watched process wrote it before (read files); user space decides what
  * it is. Not seen: descriptors closed by dup2(2), close_range(2) or the end of the process, and
  * io_uring. */

@@ -160,7 +160,7 @@ enum gp_loss_cause {
 	  "its table of functions is not in the file as symbols or (of x86-64 only) as code; a process " \
 	  "that uses it shows it")                                                                       \
 	X(4098, garbage,                                                                                 \
-	  "its table of functions is not usable: what it holds are no functions of this library")        \
+	  "its table of functions is not usable: its entries are not functions of this library")         \
 	X(4099, size, "its table of functions is not usable: its size is not that of its version")       \
 	X(4100, breach,                                                                                  \
 	  "its table of functions is not usable: version 0.56 has its functions elsewhere")              \

@@ -13,7 +13,7 @@ static const char *attach_text_refused_text(int err)
 	case -EOPNOTSUPP:
 		return "too hot for a place where the kernel single-steps";
 	case -EEXIST:
-		return "another probe tells of the same place";
+		return "another probe reports the same address";
 	default:
 		return library_error_text(err);
 	}

@@ -14,8 +14,8 @@
 #include "loader/site/site.h"
 #include "userspace/base/path.h"
 
-/* A search of a file has a limit of time, because a reader must answer. Nobody waits for a plan: it
- * searches again, and finds in memory what the searches before have read from a slow disk. */
+/* A search of a file has a limit of time, because a reader must answer. A plan has no such limit:
+ * it searches again, and finds in memory what the searches before have read from a slow disk. */
 #define SEARCHES_MAX 12
 
 static bool plan_slow(const struct site *site)

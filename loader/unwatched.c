@@ -88,7 +88,7 @@ int unwatched_open(struct unwatched **ret, const struct kernel *k, struct attach
 	unwatched_close(m);
 	if (err == -ENOMEM)
 		return err;
-	log_warn("this kernel does not tell who maps a library: %s", strerror(-err));
+	log_warn("this kernel does not report which processes map a library: %s", strerror(-err));
 	return 0;
 }
 

@@ -395,6 +395,7 @@ if wanted static; then
 	suite static/circles tests/tools/circles.py
 	suite static/private-headers tests/tools/private_headers.sh
 	suite static/prefixes tests/tools/prefixes.py
+	suite static/words tests/tools/plain_words.py
 	suite static/wire-layout tests/tools/wire_layout.py
 	suite static/runtimes tests/tools/runtimes.sh
 	suite static/doc-names tests/tools/doc_names.py

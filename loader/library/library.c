@@ -102,7 +102,7 @@ static void library_fail(struct libraries *ls, const struct library *lib, int er
 	if (closed)
 		table_put(ls->closed_devs, lib->dev, ls);
 	if (ls->failures == FAILURES_LOGGED)
-		log_warn("further libraries that cannot be probed are not told here");
+		log_warn("further libraries that cannot be probed are not logged");
 	for (size_t i = 0; i < lib->row_count; i++)
 		library_report_site(ls->deps, lib,
 				    &(struct site){.row = lib->rows[i],

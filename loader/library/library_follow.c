@@ -247,7 +247,7 @@ static void follow_candidate_refuse(struct libraries *ls, const struct candidate
 		log_warn("process %d: %s is not attached where a call says: %s", candidate->pid,
 			 probe_table_row(ls->deps->probes, candidate->row)->id, why);
 	if (f->refused == REFUSED_LOGGED)
-		log_warn("further such places are not told here");
+		log_warn("further such addresses are not logged");
 }
 
 /* ---- files of the addresses ------------------------------------------------------------------ */

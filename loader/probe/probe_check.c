@@ -163,7 +163,8 @@ static int check_emit(const struct probe_row *row, struct probe_fault *f)
 	if (row->returns && row->string != PROBE_STRING_NONE)
 		return probe_check_fault(f, "string", "does not go with return: true");
 	if (row->returns && (range || row->role == GP_ROLE_range_end))
-		return probe_check_fault(f, "return", "a range is told by its begin and its end");
+		return probe_check_fault(f, "return",
+					 "a range is reported by its begin and its end");
 	if (range && row->anonymous == (row->string != PROBE_STRING_NONE))
 		return probe_check_fault(f, "string",
 					 "a range has either a name or anonymous: true");

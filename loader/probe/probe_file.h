@@ -134,7 +134,7 @@ int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_r
 /* The same for another machine (EM_X86_64, EM_AARCH64). */
 int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes,
 			  struct gp_row *ret);
-/* Fills what the model is told of a row. */
+/* Fills the part of a row that the model gets. */
 void probe_row_record(const struct probe_row *row, struct gp_probe *ret);
 /* Writes the indexes of the rows for a file of this name (without folder) to rows. Returns their
  * number; 0 for files that every process maps. Rows that follow another row are for no file until

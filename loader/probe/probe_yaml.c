@@ -320,7 +320,7 @@ int yaml_file_load(struct yaml_file **ret, const char *path)
 		close(fd);
 	if (err) {
 		log_error("%s:1: file: %s", path,
-			  err == -EINVAL ? "is no regular file" : strerror(-err));
+			  err == -EINVAL ? "is not a regular file" : strerror(-err));
 		goto out;
 	}
 	err = probe_keys_read(&f->keys, path, f->text, f->len);

@@ -23,7 +23,7 @@ static inline uint64_t move_number(const struct move *m, int i, uint64_t otherwi
 	return i < m->argc ? strtoull(m->argv[i], NULL, 0) : otherwise;
 }
 
-/* First argument that is no duration. */
+/* First argument that is not a duration. */
 static inline const char *move_text(const struct move *m, const char *otherwise)
 {
 	uint64_t ns;

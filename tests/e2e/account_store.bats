@@ -70,7 +70,7 @@ of_answer='def ns: . * 1e9 | round;
 	"$GP_BPF" mark --store "$STORE" 1 "a note"
 	head -n 20 "$log" >"$T/shorter"
 	run -0 --separate-stderr "$GP_BPF" account --json --store "$STORE" "$T/shorter"
-	[[ $stderr == *"knows more of it"*"nothing was changed"* ]]
+	[[ $stderr == *"has more of this job"*"nothing was changed"* ]]
 	equal "$once" "$(jobs_json)" "after the shorter one"
 	rm "$STORE"*
 	put "$T/shorter"
@@ -117,7 +117,7 @@ log_of() { # job start steps
 		done
 		equal "$first" "$(jobs_json)" "what is stored"
 	done
-	equal 2 "$(grep -c "neither goes on from the other: nothing was changed" "$T/said")" "what was said"
+	equal 2 "$(grep -c "neither continues the other: nothing was changed" "$T/said")" "what was said"
 	equal 2 "$(grep -c refused "$T/said")" "exit status"
 }
 
@@ -246,7 +246,7 @@ left_out() { # FROM TO, of 2025-01-01, one after the other; what was before is t
 	for words in "--semantics library" "--now 1735725700"; do
 		# shellcheck disable=SC2086 # words
 		run -2 --separate-stderr "$GP_BPF" account --store "$T/no.db" $words "$T/log"
-		[[ $stderr == *"--store keeps what a log tells"* ]]
+		[[ $stderr == *"--store keeps a log's history"* ]]
 	done
 	run -0 --separate-stderr "$GP_BPF" account --quiet --json --store none --now 1735725700 "$T/log"
 	echo "not a store" >"$T/precious"

@@ -136,7 +136,7 @@ recovery_ns() { job "$1" '.buckets.INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION // 0'
 	equal '["this_node",1,10]' "$(job d '|[.history, .runs, .last_step]')"
 	equal 1 "$(grep -c "there is no Kubernetes here" "$T/d/err")" "lines"
 	run -2 "$GP_BPF" run --carry configmap:A/b -- true
-	[[ $output$stderr == *"'A/b' is no name of a Kubernetes namespace"* ]]
+	[[ $output$stderr == *"'A/b' is not the name of a Kubernetes namespace"* ]]
 }
 
 @test "the folder has nonsense, or is not there: said once, and watched as ever" {

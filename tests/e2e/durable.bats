@@ -109,7 +109,7 @@ load durable
 	equal 23 "$(count_lines step "$T/out")" "steps told at the end"
 	train
 	start_durable --pid "$JOB"
-	said "counts as not observed"
+	said "counts as unobserved"
 	train
 	last_turn
 	watch_end
@@ -288,7 +288,7 @@ load durable
 	train
 	train
 	kill -CONT "$WATCH"
-	until_true said "counts as not observed"
+	until_true said "counts as unobserved"
 	train
 	last_turn
 	watch_end
@@ -307,7 +307,7 @@ load durable
 	"$BPF_PY" silence "$(pins "$T/state")"
 	train
 	start_durable --pid "$JOB"
-	said "counts as not observed"
+	said "counts as unobserved"
 	train
 	last_turn
 	watch_end
@@ -342,7 +342,7 @@ load durable
 	until_true "$BPF_PY" gone <"$T/ids"
 	train
 	GP_BPF=$T/inside start_durable --pid "$JOB"
-	said "counts as not observed"
+	said "counts as unobserved"
 	train
 	last_turn
 	watch_end

@@ -22,7 +22,7 @@ load durable
 	train
 	start_durable --probes "$T/probes" --pid "$JOB"
 	said "its probes were others"
-	said "counts as not observed"
+	said "counts as unobserved"
 	train
 	last_turn
 	watch_end
@@ -75,7 +75,7 @@ begins_anew() { # what is said
 	train
 	start_durable --pid "$JOB"
 	said "torn"
-	said "counts as not observed"
+	said "counts as unobserved"
 	train
 	last_turn
 	watch_end
@@ -101,6 +101,6 @@ begins_anew() { # what is said
 @test "a state directory that others may write to is refused" {
 	mkdir -m 0777 "$T/state"
 	run -1 --separate-stderr "$GP_BPF" --durable --state-dir "$T/state" --pid $$
-	[[ $stderr == *"must be ours, and writable for nobody else"* ]]
+	[[ $stderr == *"must belong to this user, and be writable for no other user"* ]]
 	[ ! -e "$(pins "$T/state")" ]
 }

@@ -242,7 +242,7 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "$T/config:3: targets.deny: 'team=x' is not KEY=GLOB"
 	printf 'version: 1\njob: {name: a}\nprice: free\n' >"$T/config"
 	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
-	one_line "$T/config:3: price: 'free' is no price"
+	one_line "$T/config:3: price: 'free' is not a price"
 	GP_BPF_EXPORT=nothing run -2 --separate-stderr "$GP_BPF" run --print-config
 	one_line "environment GP_BPF_EXPORT nothing: no such exporter"
 	run -2 --separate-stderr "$GP_BPF" --pid x --print-config

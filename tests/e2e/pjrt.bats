@@ -120,7 +120,7 @@ refused() { # how spoilt text
 }
 
 @test "refused: a size that is not the version's" { refused clang-lto size "its size is not that of its version"; }
-@test "refused: pointers to no functions" { refused clang-lto garbage "are no functions of this library"; }
+@test "refused: pointers to no functions" { refused clang-lto garbage "are not functions of this library"; }
 @test "refused: version 0.56" { refused clang-lto minor:56 "version 0.56"; }
 @test "refused: an unknown major version" { refused clang-lto major "major version is not 0"; }
 @test "refused: two tables" { refused clang-lto two "more than one"; }

@@ -411,7 +411,7 @@ static void nowhere(void **state)
 	assert_int_equal(carry_map_new(&m, &to), -EINVAL);
 	to.server = server;
 	assert_int_equal(carry_map_new(&m, &to), -EINVAL);
-	assert_true(is_logged("'Not/One' is no name of a Kubernetes namespace"));
+	assert_true(is_logged("'Not/One' is not the name of a Kubernetes namespace"));
 	to.namespace = NULL;
 	setenv("POD_NAMESPACE", "gp-bpf", 1);
 	assert_int_equal(carry_map_new(&m, &to), 0);

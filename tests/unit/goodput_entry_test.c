@@ -119,33 +119,33 @@ static void steps(void **state)
 	assert_bad("{\"step_start_time\":1}", "step_count is missing");
 	assert_bad("{\"step_start_time\":1,\"step_count\":null}", "step_count is missing");
 	assert_bad("{\"step_start_time\":1,\"step_count\":-1}",
-		   "step_count is no whole number, or too large");
+		   "step_count is not a whole number, or too large");
 	assert_bad("{\"step_start_time\":1,\"step_count\":1.5}",
-		   "step_count is no whole number, or too large");
+		   "step_count is not a whole number, or too large");
 	assert_bad("{\"step_start_time\":1,\"step_count\":9007199254740994}",
-		   "step_count is no whole number, or too large");
+		   "step_count is not a whole number, or too large");
 	assert_bad("{\"step_start_time\":1,\"step_count\":1e999}",
-		   "step_count is no whole number, or too large");
-	assert_bad("{\"step_start_time\":1,\"step_count\":true}", "step_count is no number");
-	assert_bad("{\"step_start_time\":1,\"step_count\":\"1\"}", "step_count is no number");
+		   "step_count is not a whole number, or too large");
+	assert_bad("{\"step_start_time\":1,\"step_count\":true}", "step_count is not a number");
+	assert_bad("{\"step_start_time\":1,\"step_count\":\"1\"}", "step_count is not a number");
 	assert_bad("{\"step_start_time\":1,\"step_count\":1,\"job_name\":5}",
-		   "job_name is no text");
+		   "job_name is not a string");
 	assert_int_equal(parse("{\"job_name\":\"j\",\"step_count\":1}"), 0);
 }
 
 static void times(void **state)
 {
 	(void)state;
-	assert_bad("{\"job_start_time\":\"1735725600.0\"}", "job_start_time is no number");
-	assert_bad("{\"job_start_time\":true}", "job_start_time is no number");
+	assert_bad("{\"job_start_time\":\"1735725600.0\"}", "job_start_time is not a number");
+	assert_bad("{\"job_start_time\":true}", "job_start_time is not a number");
 	assert_bad("{\"job_start_time\":null}", "job_start_time is null");
-	assert_bad("{\"job_start_time\":NaN}", "job_start_time is no number");
+	assert_bad("{\"job_start_time\":NaN}", "job_start_time is not a number");
 	assert_bad("{\"job_start_time\":-Infinity,\"x\":\"NaN\\\"\",\"y\":Infinity}",
-		   "job_start_time is no number");
-	assert_bad("{\"job_start_time\":-1}", "job_start_time is no time from 1970 to 2112");
+		   "job_start_time is not a number");
+	assert_bad("{\"job_start_time\":-1}", "job_start_time is not a time from 1970 to 2112");
 	assert_bad("{\"job_start_time\":4503599628}",
-		   "job_start_time is no time from 1970 to 2112");
-	assert_bad("{\"job_start_time\":1e300}", "job_start_time is no time from 1970 to 2112");
+		   "job_start_time is not a time from 1970 to 2112");
+	assert_bad("{\"job_start_time\":1e300}", "job_start_time is not a time from 1970 to 2112");
 	assert_int_equal(record("{\"job_start_time\":5,\"x\":NaN,\"y\":[-Infinity]}")->time_us,
 			 5000000);
 	assert_int_equal(record("{\"job_start_time\":0.0000005}")->time_us, 1);
@@ -157,11 +157,11 @@ static void no_json(void **state)
 	char deep[4096];
 
 	(void)state;
-	assert_bad("{\"job_start_time\":1735725600.0", "it is no JSON from byte 30 on");
-	assert_bad("{\"job_start_time\" 1}", "it is no JSON from byte 19 on");
-	assert_bad("{\"a\":Nan}", "it is no JSON from byte 6 on");
-	assert_bad("[1]", "it is no JSON object");
-	assert_bad("{\"job_start_time\":1} x", "it is no JSON object");
+	assert_bad("{\"job_start_time\":1735725600.0", "it is not JSON from byte 30 on");
+	assert_bad("{\"job_start_time\" 1}", "it is not JSON from byte 19 on");
+	assert_bad("{\"a\":Nan}", "it is not JSON from byte 6 on");
+	assert_bad("[1]", "it is not a JSON object");
+	assert_bad("{\"job_start_time\":1} x", "it is not a JSON object");
 	snprintf(deep, sizeof(deep), "{\"a\":%02000d", 0);
 	memset(deep + 5, '[', 2000);
 	assert_int_equal(parse(deep), -EBADMSG);
@@ -200,17 +200,17 @@ static void cloud(void **state)
 	assert_int_equal(r->write_us, 5000000);
 	assert_int_equal(entry.id_hash, 0);
 	assert_bad("{\"jsonPayload\":{\"job_start_time\":5},\"timestamp\":\"yesterday\"}",
-		   "timestamp is no time from 1970 to 2112");
+		   "timestamp is not a time from 1970 to 2112");
 	assert_bad("{\"jsonPayload\":{\"job_start_time\":5},\"timestamp\":5}",
-		   "timestamp is no time from 1970 to 2112");
+		   "timestamp is not a time from 1970 to 2112");
 	assert_bad(
 		"{\"jsonPayload\":{\"job_start_time\":5},\"timestamp\":\"2113-01-01T00:00:00Z\"}",
-		"timestamp is no time from 1970 to 2112");
+		"timestamp is not a time from 1970 to 2112");
 	r = record("{\"_ts\":9.5,\"job_name\":\"j\",\"job_start_time\":5}");
 	assert_true(r->written);
 	assert_int_equal(r->write_us, 9500000);
 	assert_int_equal(r->time_us, 5000000);
-	assert_bad("{\"_ts\":\"9\",\"job_start_time\":5}", "_ts is no number");
+	assert_bad("{\"_ts\":\"9\",\"job_start_time\":5}", "_ts is not a number");
 	/* Beside a payload it is a key like any other. */
 	assert_false(record("{\"_ts\":9.5,\"jsonPayload\":{\"job_start_time\":5}}")->written);
 }
@@ -245,7 +245,7 @@ static void events(void **state)
 	assert_int_equal(r->kind, GOODPUT_CUSTOM_END);
 	assert_bad("{\"custom_badput_event_end_time\":1}", "custom_badput_event_type is missing");
 	assert_bad("{\"custom_badput_event_start_time\":1,\"custom_badput_event_type\":[]}",
-		   "custom_badput_event_type is no text");
+		   "custom_badput_event_type is not a string");
 	r = record("{\"elastic_wait_event_type\":\"x_Scale_up\",\"elastic_wait_start_time\":1}");
 	assert_int_equal(r->kind, GOODPUT_ELASTIC_WAIT_START);
 	assert_string_equal(goodput_name(names, r->name), "x_Scale_up");
@@ -263,7 +263,7 @@ static void events(void **state)
 	assert_int_equal(r->total, 1);
 	assert_int_equal(r->available, 0);
 	assert_bad("{\"active_slices\":4294967296,\"elastic_slice_counts_timestamp\":1}",
-		   "active_slices is no whole number, or too large");
+		   "active_slices is not a whole number, or too large");
 }
 
 #define SAVE "{\"job_name\":\"j\",\"step\":10,\"event_type\":\"save\",\"directory\":\"gs://b/c\","
@@ -302,15 +302,15 @@ static void saves(void **state)
 	entry.record.write_us = GOODPUT_UNKNOWN;
 	assert_bad(SAVE "\"synchronous\":true}", "the record has no time at all");
 	assert_bad(SAVE "\"checkpoint_manager_blocking_duration_secs\":-1}",
-		   "checkpoint_manager_blocking_duration_secs is no duration");
+		   "checkpoint_manager_blocking_duration_secs is not a duration");
 	assert_bad(SAVE "\"checkpoint_manager_blocking_duration_secs\":\"1\"}",
-		   "checkpoint_manager_blocking_duration_secs is no duration");
+		   "checkpoint_manager_blocking_duration_secs is not a duration");
 	assert_bad(
 		"{\"event_type\":\"save\",\"directory\":1,\"checkpoint_manager_blocking_start_time\":1}",
-		"directory is no text");
+		"directory is not a string");
 	assert_bad(
 		"{\"event_type\":\"save\",\"step\":-1,\"checkpoint_manager_blocking_start_time\":1}",
-		"step is no whole number, or too large");
+		"step is not a whole number, or too large");
 }
 
 static void restores(void **state)

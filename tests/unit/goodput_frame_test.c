@@ -122,21 +122,21 @@ static void documents(void **state)
 	FRAMES("[]\n[{}]\n{}\n[\n]", "2 {}|3 {}|");
 	FRAMES("{\n}\n{\n}", "1 {\n}|3 {\n}|");
 	FRAMES("[1,{},null,\"x\",[2],{\"a\":1}]",
-	       "1 !it is no JSON object|1 {}|1 !it is no JSON object|1 !it is no JSON object|"
-	       "1 !it is no JSON object|1 {\"a\":1}|");
-	FRAMES("[[{},\n[]],{}]", "1 !it is no JSON object|2 {}|");
+	       "1 !it is not a JSON object|1 {}|1 !it is not a JSON object|1 !it is not a JSON object|"
+	       "1 !it is not a JSON object|1 {\"a\":1}|");
+	FRAMES("[[{},\n[]],{}]", "1 !it is not a JSON object|2 {}|");
 	FRAMES("[{}", "1 {}|open");
 }
 
 static void broken_lines(void **state)
 {
 	(void)state;
-	FRAMES("hello\n{\"a\":1}\n", "1 !it is no JSON object|2 {\"a\":1}|");
-	FRAMES("hello {}\n{\"a\":1}\n", "1 !it is no JSON object|2 {\"a\":1}|");
-	FRAMES("{\"a\":1}}\n{}\n", "1 {\"a\":1}|1 !it is no JSON object|2 {}|");
+	FRAMES("hello\n{\"a\":1}\n", "1 !it is not a JSON object|2 {\"a\":1}|");
+	FRAMES("hello {}\n{\"a\":1}\n", "1 !it is not a JSON object|2 {\"a\":1}|");
+	FRAMES("{\"a\":1}}\n{}\n", "1 {\"a\":1}|1 !it is not a JSON object|2 {}|");
 	FRAMES("{\"a\":[1}\n{}\n", "1 !its brackets do not match|2 {}|");
 	FRAMES("{\"a\":\"x\n{}\n", "1 !a text has no end|2 {}|");
-	FRAMES("]\n{}\n", "1 !it is no JSON object|2 {}|");
+	FRAMES("]\n{}\n", "1 !it is not a JSON object|2 {}|");
 }
 
 /* A line that was cut, by a crash or a full disk, takes no other with it. */
@@ -166,7 +166,7 @@ static void torn(void **state)
 	FRAMES("[\n{\n \"a\": \"x\n \"b\": 1,\n \"c\": 2\n},\n{\n \"d\": 1\n}\n]",
 	       "2 !a text has no end|7 {\n \"d\": 1\n}|");
 	FRAMES("{\n \"a\": 1\n {\n }\nhello\n{}\nhello\n",
-	       "1 !it ends in the middle|3 {\n }|5 !it is no JSON object|6 {}|7 !it is no JSON object|");
+	       "1 !it ends in the middle|3 {\n }|5 !it is not a JSON object|6 {}|7 !it is not a JSON object|");
 }
 
 static void open_ends(void **state)

@@ -122,7 +122,7 @@ static void counts(void **state)
 	assert_int_equal(faults.foreign, 1);
 	assert_int_equal(faults.duplicates + faults.late, 0);
 	assert_false(faults.cut);
-	assert_true(strstr(faults.first, "/log0:2: it is no JSON object"));
+	assert_true(strstr(faults.first, "/log0:2: it is not a JSON object"));
 	assert_true(goodput_source_progress(source) == 1);
 }
 
@@ -134,7 +134,7 @@ static void first_fault(void **state)
 	snprintf(name, sizeof(name), "%s/\x1b[2J", folder);
 	file_text(name, "\n\n\n" STEP("1", 2) "\n");
 	assert_string_equal(all(name, NULL), "");
-	snprintf(expected, sizeof(expected), "%s/?[2J:4: step_count is no number", folder);
+	snprintf(expected, sizeof(expected), "%s/?[2J:4: step_count is not a number", folder);
 	assert_string_equal(faults.first, expected);
 	unlink(name);
 }
@@ -232,7 +232,7 @@ static void packed(void **state)
 	file_write(path[0], bytes, len + sizeof(more), O_TRUNC);
 	assert_string_equal(all(path[0], NULL), "1@10 2@20 3@30 ");
 	assert_int_equal(faults.bad, 1);
-	assert_true(strstr(faults.first, "/log0: it is no gzip to the end"));
+	assert_true(strstr(faults.first, "/log0: its gzip data is damaged or cut off"));
 	/* Each byte damaged: never more than was there, and never silently less. */
 	for (size_t i = 0; i < one; i++) {
 		bytes[i] ^= 0x5a;

@@ -33,10 +33,10 @@ static void broken_files(void **state)
 	static const struct {
 		const char *content, *text;
 	} rows[] = {
-		{"", "it is no JSON object"},
-		{"SECRET", "it is no JSON object"},
-		{"[\"SECRET\"]", "it is no JSON object"},
-		{ACCOUNT, "it is no JSON object"},
+		{"", "it is not a JSON object"},
+		{"SECRET", "it is not a JSON object"},
+		{"[\"SECRET\"]", "it is not a JSON object"},
+		{ACCOUNT, "it is not a JSON object"},
 		{"{}", "it has no usable type"},
 		{"{\"type\":5}", "it has no usable type"},
 		{"{\"type\":\"SECRET\"}", "its type is unknown"},
@@ -50,12 +50,12 @@ static void broken_files(void **state)
 		 "it has no usable private_key"},
 		{ACCOUNT "}", "its private_key is no RSA key"},
 		{ACCOUNT ",\"token_uri\":\"http://example.com/SECRET\"}",
-		 "token_uri is no https:// address"},
+		 "token_uri is not an https:// address"},
 		{ACCOUNT ",\"token_uri\":\"http://127.0.0.1:80@example.com/\"}",
-		 "token_uri is no https:// address"},
-		{ACCOUNT ",\"token_uri\":5}", "token_uri is no https:// address"},
+		 "token_uri is not an https:// address"},
+		{ACCOUNT ",\"token_uri\":5}", "token_uri is not an https:// address"},
 		{ACCOUNT ",\"token_uri\":\"https://x/\\r\\nSECRET\"}",
-		 "token_uri is no https:// address"},
+		 "token_uri is not an https:// address"},
 		{ACCOUNT ",\"universe_domain\":\"SECRET\"}",
 		 "universe_domain is not googleapis.com"},
 		{USER "}", "it has no usable refresh_token"},
@@ -81,11 +81,11 @@ static void other_files(void **state)
 	(void)state;
 	use("");
 	assert_int_equal(token(), -EACCES);
-	says("it is no regular file");
+	says("it is not a regular file");
 	assert_int_equal(mkfifo(stand_in_path(&s, "pipe"), 0600), 0);
 	use("pipe");
 	assert_int_equal(token(), -EACCES);
-	says("it is no regular file");
+	says("it is not a regular file");
 	memset(text, ' ', 69999);
 	text[69999] = '\0';
 	write_file("long.json", text);

@@ -215,7 +215,7 @@ static void faults_of_metadata(void **state)
 		{"429/7", -EAGAIN, "says 429"},
 		{"403", -EACCES, "says 403"},
 		{"404", -EACCES, "no service account"},
-		{"no-flavor", -EACCES, "no metadata server of Google"},
+		{"no-flavor", -EACCES, "is not a metadata server of Google"},
 		{"none", -EAGAIN, "metadata server 127.0.0.1:"},
 		{"half", -EAGAIN, "metadata server 127.0.0.1:"},
 	};
@@ -281,7 +281,7 @@ static void nowhere(void **state)
 	unsetenv("METADATA_SERVER_DETECTION");
 	setenv("GCE_METADATA_HOST", "127.0.0.1/x?\r\n", 1);
 	assert_int_equal(token(), -EACCES);
-	says("GCE_METADATA_HOST is no host[:port]");
+	says("GCE_METADATA_HOST is not host[:port]");
 }
 
 /* ---- where it is */

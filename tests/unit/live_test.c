@@ -83,7 +83,7 @@ static void one_rank(void **state)
 	has(text, "checkpoint saved in 210 ms");
 	has(text, "records lost none");
 	has(text, "gp-bpf: warning: something");
-	has(text, "q quit (the job goes on)");
+	has(text, "q quit (the job continues)");
 	assert_null(strstr(text, "choose a process"));
 	free(text);
 }

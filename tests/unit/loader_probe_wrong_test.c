@@ -269,7 +269,7 @@ static void test_files_that_are_none(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	said[0] = 0;
 	assert_int_equal(probe_table_load(&t, dir), -EINVAL);
-	assert_string_equal(what_was_said(), "fifo.yaml:1: file: is no regular file\n");
+	assert_string_equal(what_was_said(), "fifo.yaml:1: file: is not a regular file\n");
 	remove_file("fifo.yaml");
 
 	huge = malloc((1 << 20) + 2);

@@ -93,7 +93,7 @@ static void wrong_lines_of_a_file(void **state)
 		{"version: 1\nprice: 1\nprice: 2\n", 3,
 		 "price: one value is allowed, and line 2 has one"},
 		{"version: 1\nprice: [1, 2]\n", 2, "price: one value is allowed"},
-		{"version: 1\nprice: free\n", 2, "price: 'free' is no price above 0, like 2.50"},
+		{"version: 1\nprice: free\n", 2, "price: 'free' is not a price above 0, like 2.50"},
 		{"version: 1\nsteps:\n  multiply: 0\n", 3,
 		 "steps.multiply: '0' is not a whole number from 1 to 1000000"},
 		{"version: 1\nsteps: {ideal: soon}\n", 2, "steps.ideal: 'soon' is not a duration"},
@@ -118,7 +118,7 @@ static void wrong_lines_of_a_file(void **state)
 		 "hooks fall: no such event; there are disruption"},
 		{"version: 1\nlisten: nowhere\n", 2, "listen nowhere: expected ADDR:PORT"},
 		{"version: 1\ncarry: configmap:NO\n", 2,
-		 "carry: 'NO' is no name of a Kubernetes namespace"},
+		 "carry: 'NO' is not the name of a Kubernetes namespace"},
 		{"version: 1\nwindows: [1h, 1y]\n", 2,
 		 "windows: '1y' is not a duration of 1m to 7d"},
 		{"version: 1\nranges: [{match: a, bucket: NOTHING}]\n", 2,
@@ -166,7 +166,7 @@ static void variables_and_options(void **state)
 		const char *name, *value, *says;
 	} all[] = {
 		{"GP_BPF_MULTIPLY", "x", "environment GP_BPF_MULTIPLY: 'x' is not a whole number"},
-		{"GP_BPF_PRICE", "x", "environment GP_BPF_PRICE: 'x' is no price"},
+		{"GP_BPF_PRICE", "x", "environment GP_BPF_PRICE: 'x' is not a price"},
 		{"GP_BPF_DENY", "x", "environment GP_BPF_DENY: 'x' is not KEY=GLOB"},
 		{"GP_BPF_LOG_LEVEL", "x", "environment GP_BPF_LOG_LEVEL: 'x' is not one of error"},
 		{"GP_BPF_EXPORT", "x", "environment GP_BPF_EXPORT x: no such exporter"},
@@ -181,7 +181,7 @@ static void variables_and_options(void **state)
 		unsetenv(all[i].name);
 	}
 	assert_int_equal(parse(CMD_NODE, (char *[]){"--price", "x", NULL}), 2);
-	has("gp-bpf: --price: 'x' is no price");
+	has("gp-bpf: --price: 'x' is not a price");
 	assert_int_equal(parse(CMD_NODE, (char *[]){"--deny", "x", NULL}), 2);
 	has("gp-bpf: --deny: 'x' is not KEY=GLOB");
 	assert_int_equal(parse(CMD_PID, (char *[]){"--pid", "x", NULL}), 2);

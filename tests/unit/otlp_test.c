@@ -304,7 +304,7 @@ static void the_environment_counts_as_it_is_specified(void **state)
 	assert_string_equal(c.endpoint[OTLP_METRICS].headers[1], "c: 3");
 	assert_int_equal(c.endpoint[OTLP_TRACES].timeout_ms, 250);
 	assert_int_equal(c.endpoint[OTLP_METRICS].timeout_ms, 10000);
-	assert_non_null(strstr(captured, "OTEL_EXPORTER_OTLP_TIMEOUT is left out"));
+	assert_non_null(strstr(captured, "OTEL_EXPORTER_OTLP_TIMEOUT is ignored"));
 	assert_int_equal(c.sample, 7);
 	assert_string_equal(c.attributes[0].value, "theirs");
 	assert_string_equal(c.attributes[c.nattributes - 1].value, "a=b");

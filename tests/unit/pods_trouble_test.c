@@ -117,7 +117,7 @@ static void token(void **state)
 	pods_close(p);
 	cfg.token_file = stand_in_path(&s, "journal"); /* no token at all */
 	open_it();
-	WAIT(has_trouble, "it is no token");
+	WAIT(has_trouble, "it is not a token");
 	pods_close(p);
 	cfg.token_file = file;
 	p = NULL;

@@ -330,7 +330,7 @@ static void test_no_identity(void **state)
 	for (uint32_t i = 0; i < 100; i++)
 		turn(&r, 0);
 	st = turns_end(&r);
-	check_doubt(&r, &st, 100, 0, "cannot be told apart");
+	check_doubt(&r, &st, 100, 0, "cannot be distinguished");
 }
 
 /* What told them apart is not sent any more: it is over the budget. */

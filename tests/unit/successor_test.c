@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether another pod comes: an update, a removal, and an API server that does not tell. */
+/* Whether another pod comes: an update, a removal, and an API server that refuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,9 +98,9 @@ static void of_none(void **state)
 	     "'ownerReferences':[{'kind':'DaemonSet','name':'../../secrets'}]},'spec':{'nodeName':'n'}}}");
 	NONE("this pod is of no DaemonSet");
 	of.pod = "a/../b";
-	NONE("which pod this is, POD_NAME and POD_NAMESPACE do not tell");
+	NONE("cannot identify this pod: set POD_NAME and POD_NAMESPACE");
 	of.pod = NULL;
-	NONE("which pod this is, POD_NAME and POD_NAMESPACE do not tell");
+	NONE("cannot identify this pod: set POD_NAME and POD_NAMESPACE");
 }
 
 /* Rights are removed with the rest, in any order. */
@@ -108,11 +108,11 @@ static void refused(void **state)
 {
 	(void)state;
 	deed("{'fault':{'one':'403'}}");
-	NONE("this pod: the API server does not tell (403)");
+	NONE("this pod: the API server answered with status 403");
 	deed("{'fault':{'one':'401'}}");
-	NONE("this pod: the API server does not tell (401)");
+	NONE("this pod: the API server answered with status 401");
 	deed("{'fault':{'one':'html'}}");
-	NONE("this pod: what the API server tells cannot be read");
+	NONE("this pod: the API server's answer cannot be parsed");
 	/* It is away for a moment. */
 	deed("{'fault':{'one':'503*2'}}");
 	assert_true(comes());

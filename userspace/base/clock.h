@@ -26,7 +26,7 @@ char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns);
 
 /* "31.2 ms", "1.05 s", "850 ns", "2 h 03 m": three significant digits, aligned units. out >= 16. */
 char *clock_duration(char *out, int out_len, uint64_t ns);
-/* Two durations that are shown together, with as many digits as are needed to tell them apart. */
+/* Two durations that are shown together, with as many digits as are needed to distinguish them. */
 void clock_durations(char *a, char *b, int out_len, uint64_t a_ns, uint64_t b_ns);
 
 #endif

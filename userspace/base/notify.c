@@ -110,7 +110,7 @@ void notify_send(struct notify *n, const char *fmt, ...)
 	sent = sendto(n->fd, text, (size_t)len, MSG_NOSIGNAL, (const struct sockaddr *)&n->to,
 		      n->to_len);
 	if (sent < 0 && !n->failure_logged && errno != EAGAIN) {
-		log_warn("the service manager cannot be told how it goes: %s", strerror(errno));
+		log_warn("cannot report the state to the service manager: %s", strerror(errno));
 		n->failure_logged = true;
 	}
 }

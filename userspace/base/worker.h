@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker.h - threads beside the main one: start, signal mask, name, lock, waiting, end. A worker is
  * one or several threads that share a lock; the lock also protects what its user shares with them.
- * Signals are blocked in all threads, because the main thread handles them. What waits for a
- * thread, and in which order, belongs to the user: it keeps that under the lock and calls
- * worker_wake(). */
+ * Signals are blocked in all threads, because the main thread handles them. The user keeps the
+ * requests that wait for a thread, and their order, under the lock, and calls worker_wake(). */
 #ifndef BASE_WORKER_H
 #define BASE_WORKER_H
 

@@ -124,7 +124,7 @@ static int credentials_take_uri(struct credentials *c, const cJSON *json, char *
 	if (cJSON_GetObjectItemCaseSensitive(json, "token_uri")) {
 		uri = credentials_field(json, "token_uri", 512);
 		if (!uri || !credentials_uri_fits(uri))
-			return credentials_wrong(c, "its token_uri is no https:// address", why,
+			return credentials_wrong(c, "its token_uri is not an https:// address", why,
 						 len);
 	}
 	c->token_uri = strdup(uri);
@@ -205,7 +205,7 @@ static int credentials_take(struct credentials *c, const cJSON *json, char *why,
 	int err;
 
 	if (!cJSON_IsObject(json))
-		return credentials_wrong(c, "it is no JSON object", why, len);
+		return credentials_wrong(c, "it is not a JSON object", why, len);
 	if (universe && (!domain || strcmp(domain, "googleapis.com") != 0))
 		return credentials_wrong(c, "its universe_domain is not googleapis.com", why, len);
 	err = credentials_take_type(c, json, why, len);
@@ -242,8 +242,8 @@ int credentials_read(struct credentials *ret, const char *path, char *why, size_
 		free(text);
 		if (n == -EFBIG || n == -EINVAL)
 			return credentials_wrong(
-				ret, n == -EFBIG ? "it is too long" : "it is no regular file", why,
-				len);
+				ret, n == -EFBIG ? "it is too long" : "it is not a regular file",
+				why, len);
 		credentials_wrong(ret, strerror((int)-n), why, len);
 		return n == -ENOENT || n == -ENOTDIR ? -ENOENT : -EACCES;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* credentials.h - files of Google's application default credentials: which one counts, and what it
- * says. They are people's files, so a broken one is told in one line with its name and what is
- * wrong with it, and never with what stands in it. Contract: google-auth's
+ * says. People write these files, so a broken one is reported in one line with its name and
+ * what is wrong with it, never with its content. Contract: google-auth's
  * service_account.Credentials, oauth2.credentials. */
 #ifndef CLOUD_CREDENTIALS_H
 #define CLOUD_CREDENTIALS_H
@@ -29,7 +29,7 @@ struct credentials {
 
 /* The file that counts: of GOOGLE_APPLICATION_CREDENTIALS, else of $CLOUDSDK_CONFIG or
  * ~/.config/gcloud, else of /etc/google/auth. 0; -ENOENT: there is none; -EACCES: it is of no use,
- * why says so; -ENOMEM. What it returns is to be freed, whatever it returns. */
+ * why says so; -ENOMEM. The caller frees *ret in every case. */
 int credentials_find(struct credentials *ret, char *why, size_t len);
 /* One that is named. -ENOENT: it is not there. */
 int credentials_read(struct credentials *ret, const char *path, char *why, size_t len);

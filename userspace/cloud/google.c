@@ -97,7 +97,7 @@ static void google_tell_skew(const struct web_reply *r, char *why, size_t len)
 		 off > 0 ? "behind" : "ahead of");
 }
 
-/* What goes into a header: no spaces, no line breaks, one part. */
+/* Returns true if text can be a part of a header: no spaces, no line breaks. */
 static const char *google_access_token(const cJSON *json)
 {
 	const char *text = cJSON_GetStringValue(
@@ -132,8 +132,8 @@ static bool google_take_token(struct google *g, const cJSON *json, uint64_t aske
 	return true;
 }
 
-/* {"error": "invalid_grant", "error_description": "..."}: for people. What holds a secret that was
- * sent is not. */
+/* {"error": "invalid_grant", "error_description": "..."}: a description for people. It is not
+ * used if it contains a secret that was sent. */
 static void google_tell_error(const cJSON *json, const char *const *secrets, char *out, size_t len)
 {
 	const char *error = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "error"));
@@ -151,7 +151,7 @@ static void google_tell_error(const cJSON *json, const char *const *secrets, cha
 	log_escape(out, len, raw, sizeof(raw));
 }
 
-/* cJSON ends a string at an escaped NUL: what holds one is no answer. */
+/* cJSON ends a string at an escaped NUL: an answer that contains one is refused. */
 static cJSON *google_parse(const struct web_reply *r)
 {
 	const char *text = r->body.data;
@@ -161,7 +161,7 @@ static cJSON *google_parse(const struct web_reply *r)
 	return cJSON_ParseWithLength(text, r->body.len);
 }
 
-/* What a token endpoint said. secrets: what was sent, NULL-terminated. */
+/* The error in a token endpoint's reply. secrets: what was sent, NULL-terminated. */
 static int google_judge(struct google *g, const struct web_reply *r, const char *from,
 			const char *const *secrets, uint64_t asked_ns, char *why, size_t len)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* google.h - who we are to Google Cloud: a token to write with, and where this machine is.
+/* google.h - the identity for Google Cloud: a token to write with, and where this machine is.
  * Contract: Google's "application default credentials" in their order: the file that
  * GOOGLE_APPLICATION_CREDENTIALS names; application_default_credentials.json in $CLOUDSDK_CONFIG or
  * ~/.config/gcloud, then in /etc/google/auth; the metadata server of GCE or GKE (see metadata.h).
  * Types service_account (RS256 JWT, exchanged at its token_uri) and authorized_user (refresh
- * token); others are named as unsupported. Nothing secret is ever logged or kept on disk. One
- * thread's. */
+ * token); others are named as unsupported. Nothing secret is ever logged or kept on disk. Call
+ * from one thread. */
 #ifndef CLOUD_GOOGLE_H
 #define CLOUD_GOOGLE_H
 
@@ -28,7 +28,7 @@ void google_close(struct google *g); /* NULL is fine, as for web_close() */
  * for where there is none. 0; -EAGAIN: it may work later (no network, a metadata server that is not
  * up yet); -EACCES: refused, or no credentials at all, or of an unsupported kind: it stays so until
  * something changes; files are read and the metadata server is asked again at each call. While a
- * token is good, what fails is its renewal, and nobody is told. why: one line, without secrets.
+ * token is valid, a failed renewal is not reported. why: one line, without secrets.
  * Takes 10 s at most, 30 s with a metadata server that breaks off. */
 int google_token(struct google *g, struct buffer *ret_header, char *why, size_t len);
 /* The service did not take it (401): the next call asks for another. */
@@ -48,7 +48,7 @@ struct google_place {
 	char cluster[64];  /* "": no GKE */
 	char instance_id[32];
 	char instance_name[128];
-	char machine_type[64]; /* GKE Workload Identity does not tell */
+	char machine_type[64]; /* empty with GKE Workload Identity */
 	char tpu_type[64];     /* accelerator-type of a TPU VM: "v5p-8" */
 	char tpu_worker[16];   /* agent-worker-number */
 };

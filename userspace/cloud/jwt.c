@@ -34,7 +34,7 @@ void jwt_base64(struct buffer *out, const void *data, size_t len)
 	}
 }
 
-/* Nobody is asked for one: there is no terminal. */
+/* No passphrase is asked for: there is no terminal. */
 static int jwt_no_passphrase(char *buf, int size, int writing, void *ctx)
 {
 	(void)buf;
@@ -118,6 +118,6 @@ int jwt_sign(struct buffer *out, const struct jwt_claims *claims, const char *pe
 		err = jwt_signature(out, from, key);
 	}
 	EVP_PKEY_free(key);
-	ERR_clear_error(); /* what OpenSSL keeps of a failure would be told by whoever asks next */
+	ERR_clear_error(); /* otherwise the next user of OpenSSL would find the error of this one */
 	return err;
 }

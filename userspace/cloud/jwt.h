@@ -13,7 +13,7 @@
 
 struct jwt_claims {
 	const char *issuer, *scope, *audience;
-	const char *key_id; /* NULL: not told */
+	const char *key_id; /* NULL: not given */
 	int64_t issued_s;   /* UTC; ends JWT_LIFE_S later */
 };
 

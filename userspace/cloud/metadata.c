@@ -15,7 +15,7 @@ static const char *metadata_environment(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* NULL: what the environment names is no host[:port]. */
+/* NULL: the value in the environment is not host[:port]. */
 static const char *metadata_host(bool *named)
 {
 	static const char plain[] =
@@ -69,7 +69,7 @@ static int metadata_judge(const struct web_reply *r, const char *host, char *why
 	if (strcmp(r->flavor, "Google") != 0) {
 		snprintf(
 			why, len,
-			"%s is no metadata server of Google: its reply (%ld) has no Metadata-Flavor: Google",
+			"%s is not a metadata server of Google: its reply (%ld) has no Metadata-Flavor: Google",
 			host, r->status);
 		return -ENOENT;
 	}
@@ -103,7 +103,7 @@ int metadata_get(struct web *web, const char *path, uint64_t timeout_ms, struct 
 		return -ENOENT;
 	}
 	if (!host) {
-		snprintf(why, len, "GCE_METADATA_HOST is no host[:port]");
+		snprintf(why, len, "GCE_METADATA_HOST is not host[:port]");
 		return -ENOENT;
 	}
 	snprintf(url, sizeof(url), "http://%s/computeMetadata/v1/%s", host, path);

@@ -2,7 +2,7 @@
 /* metadata.h - asks the metadata server of GCE or GKE. Contract: header Metadata-Flavor: Google
  * both ways; GCE_METADATA_HOST, GCE_METADATA_IP (host[:port]) and METADATA_SERVER_DETECTION (none,
  * assume-present, bios-only, ping-only) as in Google's gcp-metadata. It is asked past any proxy, by
- * its address: a name could be somebody else's. */
+ * its address: a name could resolve to another machine. */
 #ifndef CLOUD_METADATA_H
 #define CLOUD_METADATA_H
 

@@ -60,7 +60,7 @@ int place_ask(struct web *web, struct google_place *ret)
 		err = metadata_get(web, rows[i].path, PLACE_MS, &r, why, sizeof(why));
 		if (!err)
 			place_word(&r.body, rows[i].last, rows[i].out, rows[i].cap);
-		if (err == -ENODATA || err == -EACCES) /* that is all it does not tell */
+		if (err == -ENODATA || err == -EACCES) /* only this is missing */
 			err = 0;
 		if (err)
 			break;

@@ -254,7 +254,7 @@ static int web_ready(void *ctx, char *to, char *from, int to_port, int from_port
 	return CURL_PREREQFUNC_OK;
 }
 
-/* A date counts from the server's own clock where it is told. */
+/* A date counts from the server's own clock, if the reply has it. */
 static void web_settle_retry(struct web_turn *t)
 {
 	struct web_reply *r = t->reply;
@@ -280,7 +280,7 @@ static bool web_is_line(const char *text)
 /* NULL after why. A header with a line break would be two. */
 static struct curl_slist *web_headers(const struct web_request *rq, struct web_reply *r)
 {
-	/* Nobody waits for "100 Continue" before a body of ours. */
+	/* A body is sent without waiting for "100 Continue". */
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:"), *more;
 
 	for (const char *const *h = rq->headers; list && h && *h; h++) {

@@ -32,7 +32,7 @@ struct web_request {
 		*socket; /* path of the unix socket to connect to, whatever url says; NULL: none */
 	const char *ca_file; /* certificates are verified by this file's alone, a minute old at
 				most; NULL: above */
-	bool unverified;     /* whoever answers is believed */
+	bool unverified;     /* the server's certificate is not verified */
 	web_take_fn *take;   /* of a reply 200 the body goes there, of any length, and not to body;
 				NULL: not */
 	void *ctx;	     /* take's */
@@ -58,8 +58,8 @@ struct web_reply {
 	struct buffer body;	/* owned; NUL-terminated where it is not NULL */
 	bool cut;		/* and the rest not waited for */
 	bool sent;		/* some of the request went out */
-	int64_t retry_after_ms; /* -1: not told; seconds and dates are understood, a day at most */
-	int64_t date_ns;	/* of the server, UTC; 0: not told */
+	int64_t retry_after_ms; /* -1: absent; seconds and dates are understood, a day at most */
+	int64_t date_ns;	/* of the server, UTC; 0: absent */
 	char type[64];		/* Content-Type, lower case, without parameters */
 	char flavor[16];	/* Metadata-Flavor */
 	char why[200];		/* of a failure: one line, printable, without secrets */
@@ -75,8 +75,7 @@ size_t web_public_len(const char *url);
  * before is there. -ENOMEM. Frees what ret held, which must be zero or a reply. */
 int web_send(struct web *w, const struct web_request *rq, struct web_reply *ret);
 void web_reply_free(struct web_reply *r);
-/* From any thread: what goes on ends within a tenth of a second, what is begun later fails at
- * once. */
+/* From any thread: a running request ends within a tenth of a second, later ones fail at once. */
 void web_cancel(struct web *w);
 bool web_is_cancelled(const struct web *w);
 /* An address of this machine: no other machine can read what is sent there in the clear. Names

@@ -64,7 +64,7 @@ CURLcode web_set_ways(CURL *e, const struct web_request *rq)
 		SET(CURLOPT_NOPROXY, "*");
 	SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_QUICK_EXIT, 1L); /* a name server that does not answer holds up nobody */
+	SET(CURLOPT_QUICK_EXIT, 1L); /* do not wait for a name server that does not answer */
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	if (rq->take) {
 		SET(CURLOPT_TCP_KEEPIDLE, (long)WEB_ALIVE_S);

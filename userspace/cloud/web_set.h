@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_set.h - a request as libcurl is told of it: the rules of web.h. For web.c. */
+/* web_set.h - sets a request's options in libcurl by the rules of web.h. For web.c. */
 #ifndef CLOUD_WEB_SET_H
 #define CLOUD_WEB_SET_H
 

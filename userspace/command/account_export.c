@@ -89,7 +89,7 @@ static int account_export_identity(struct gcm_identity *id, const struct options
 	if (err)
 		return err;
 	if (!gcm_project_valid(project)) {
-		log_error("project '%s' is no id and no number of a project", project);
+		log_error("'%s' is neither the id nor the number of a project", project);
 		return -EINVAL;
 	}
 	return account_export_text("gcm-project", project, id->project, sizeof(id->project));
@@ -140,7 +140,7 @@ int account_export_read(struct account_export *x, const struct options *o, struc
 		err = account_export_identity(&x->id, o, project);
 	if (!err && o->rolling && gcm_rolling_read(o->rolling, &x->options)) {
 		log_error(
-			"--rolling: '%s' is no list of up to %d different seconds, like 86400,3600",
+			"--rolling: '%s' is not a list of up to %d different numbers of seconds, like 86400,3600",
 			o->rolling, GCM_ROLLING_MAX);
 		err = -EINVAL;
 	}

@@ -13,8 +13,9 @@ static int query_time(const char *option, const char *text, size_t len, int64_t 
 {
 	if (!epoch_parse(text, len, ret_us) && *ret_us <= GOODPUT_TIME_MAX_US)
 		return 0;
-	log_error("--%s: '%.*s' is no time: epoch seconds, or like 2025-01-01T10:00:00Z", option,
-		  (int)len, text);
+	log_error(
+		"--%s: '%.*s' is not a time: expected epoch seconds, or like 2025-01-01T10:00:00Z",
+		option, (int)len, text);
 	return -EINVAL;
 }
 

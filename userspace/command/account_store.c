@@ -19,7 +19,8 @@ int account_store_fits(const struct options *o, const struct goodput_query *q)
 
 	if (!o->store || !strcmp(o->store, "none") || !against)
 		return 0;
-	log_error("--store keeps what a log tells, by the closed semantics: not with %s", against);
+	log_error("--store keeps a log's history by the closed semantics; use it without %s",
+		  against);
 	return -EINVAL;
 }
 
@@ -49,17 +50,17 @@ static int store_job_put(struct account *a, size_t job, struct store *st, const 
 	name = goodput_name(view.names, answer.job);
 	err = store_import(st, &in, &fate, &number);
 	if (err == -ENODATA)
-		log_warn("job %s: the log tells of no time of it: nothing was put into the store",
+		log_warn("job %s: the log has no time of this job: nothing was added to the store",
 			 name);
 	else if (err == -EEXIST)
 		log_error(
-			"job %s: %s has a log of it that overlaps this one, and neither goes on from the other: nothing was changed; give all its logs at once, or another --store",
+			"job %s: %s has a log of it that overlaps this one, and neither continues the other: nothing was changed; give all its logs at once, or use another --store",
 			name, store_path(st));
 	else if (err)
 		log_error("job %s: store %s: %s", name, store_path(st), store_why(err));
 	else if (fate == STORE_IMPORT_KNOWN)
 		log_warn(
-			"job %s: job %lld of %s knows more of it than this log tells: nothing was changed",
+			"job %s: job %lld of %s has more of this job than the log: nothing was changed",
 			name, (long long)number, store_path(st));
 	else if (!o->quiet)
 		log_warn("job %s: stored as job %lld in %s%s", name, (long long)number,

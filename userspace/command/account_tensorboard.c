@@ -23,7 +23,7 @@ int account_tensorboard_read(const struct options *o, const char **ret_dir)
 	}
 	if (o->dry_run || o->follow) {
 		log_error(
-			"account --export tensorboard goes without --dry-run and --follow: it writes what the log tells at one instant, --now");
+			"account --export tensorboard does not go with --dry-run or --follow: it writes the log's figures as of one instant, --now");
 		return -EINVAL;
 	}
 	*ret_dir = dir;

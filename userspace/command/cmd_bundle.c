@@ -344,7 +344,7 @@ static void bundle_report(const struct bundle *b, const char *path, size_t bytes
 	struct buffer out = {0};
 
 	if (!json) {
-		printf("%s (%zu KiB): versions, checks, settings, state, metrics, jobs and log of gp-bpf, without secrets and command lines as far as they can be told; look at it before you send it: tar xzf, MANIFEST\n",
+		printf("%s (%zu KiB): versions, checks, settings, state, metrics, jobs and log of gp-bpf, without secrets and command lines as far as they can be recognised; look at it before you send it: tar xzf, MANIFEST\n",
 		       path, (bytes + 1023) / 1024);
 		return;
 	}

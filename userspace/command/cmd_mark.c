@@ -179,7 +179,7 @@ static int cmd_mark_exclude_span(const struct options *o)
 
 	if (option_instant(o->argv[0], now_ns, &from_ns) ||
 	    option_instant(o->argv[1], now_ns, &to_ns) || to_ns <= from_ns) {
-		log_error("exclude: '%s' to '%s' is no time: FROM is before TO, each like "
+		log_error("exclude: '%s' to '%s' is not a time span: FROM is before TO, each like "
 			  "2026-11-21T12:00:00Z, 2h (ago) or now",
 			  o->argv[0], o->argv[1]);
 		return EXIT_USAGE;

@@ -221,7 +221,7 @@ static int cmd_top_run(struct options *o)
 		return EXIT_LACKING;
 	}
 	if (err && o->listen) {
-		log_error("%s: no gp-bpf listens there; start gp-bpf node, or leave out --listen",
+		log_error("%s: no gp-bpf listens there; start gp-bpf node, or omit --listen",
 			  src.name);
 		return EXIT_RUNTIME;
 	}

@@ -157,7 +157,7 @@ static void carrier_log_bad(struct carrier *c, struct entry *e, int err)
 		return;
 	e->bad = true;
 	way_name(c->way, &e->who, name);
-	log_warn("--carry %s: %s; what other nodes know of job %s is not told", name,
+	log_warn("--carry %s: %s; reporting job %s without its history on other nodes", name,
 		 way_why(c->way, err), e->who.job);
 }
 
@@ -189,7 +189,7 @@ static void carrier_onto_tape(struct carrier *c, struct entry *e, const char *te
 	e->known = true;
 	e->joined_ns = clock_mono_ns();
 	log_info(
-		"job %s goes on from node %s: attempt %u up to step %llu, known until %s ago by the clocks of both",
+		"job %s continues from node %s: attempt %u up to step %llu, known until %s ago by the clocks of both",
 		e->who.job, *e->had.node ? e->had.node : "unknown", e->had.attempt,
 		(unsigned long long)e->had.last_step,
 		clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
@@ -227,7 +227,7 @@ static void carrier_check_joined(struct carrier *c, struct entry *e)
 	e->joined_ns = 0;
 	if (carrier_own_of(c, e, &own) && own.attempt < e->had.attempt)
 		log_warn(
-			"--carry: job %s ran here before what other nodes know of it came: what is told of it is of this node alone",
+			"--carry: job %s started before its history arrived from other nodes; reporting this node's history only",
 			e->who.job);
 }
 

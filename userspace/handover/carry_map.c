@@ -193,7 +193,7 @@ int carry_map_check(const char *space)
 	if (config_map_is_space(space))
 		return 0;
 	log_error(
-		"--carry: '%s' is no name of a Kubernetes namespace: small letters, digits and '-', %d at most",
+		"--carry: '%s' is not the name of a Kubernetes namespace: small letters, digits and '-', %d at most",
 		log_escape(shown, sizeof(shown), space, strlen(space)), CONFIG_MAP_SPACE_MAX);
 	return -EINVAL;
 }

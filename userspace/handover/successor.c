@@ -102,14 +102,14 @@ static cJSON *successor_answer(struct successor *s, int err, const struct web_re
 		return NULL;
 	}
 	if (r->status != 200) {
-		says_no(s, "%s: the API server does not tell (%ld)", what, r->status);
+		says_no(s, "%s: the API server answered with status %ld", what, r->status);
 		return NULL;
 	}
 	json = r->body.len && !r->cut ? cJSON_ParseWithLength(r->body.data, r->body.len) : NULL;
 	if (!cJSON_IsObject(json)) {
 		cJSON_Delete(json);
 		json = NULL;
-		says_no(s, "%s: what the API server tells cannot be read", what);
+		says_no(s, "%s: the API server's answer cannot be parsed", what);
 	}
 	return json;
 }
@@ -205,7 +205,7 @@ bool successor_comes(struct successor *s, char *why, size_t cap)
 	s->end_ns = clock_mono_ns() + s->limit_s * 1000000000ull;
 	if (!s->pod || !s->namespace || !access_is_plain(s->pod, "", NAME_MAX_LEN) ||
 	    !access_is_plain(s->namespace, "", NAME_MAX_LEN))
-		return says_no(s, "which pod this is, POD_NAME and POD_NAMESPACE do not tell");
+		return says_no(s, "cannot identify this pod: set POD_NAME and POD_NAMESPACE");
 	if (!successor_find_owner(s, name, sizeof(name)))
 		return false;
 	snprintf(path, sizeof(path), "/apis/apps/v1/namespaces/%s/daemonsets/%s", s->namespace,

@@ -12,7 +12,7 @@
 #define WEB_CHECK_NS 1000000000ull
 #define WEB_FILES    4
 
-/* Identifies a version of a file: tells whether it was changed, or replaced behind a link. */
+/* Identifies a version of a file: shows whether it was changed, or replaced behind a link. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;

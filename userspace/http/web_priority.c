@@ -139,7 +139,7 @@ static int web_priority_add_ciphers(struct web_config *c, const char *file)
 	s = web_priority_suite_unlisted(c);
 	if (s >= 0) {
 		log_error(
-			"%s: tls_server_config.cipher_suites: GnuTLS would allow %s too: list it, or leave out what shares its parts",
+			"%s: tls_server_config.cipher_suites: GnuTLS would allow %s too: list it, or remove the suites that share its parts",
 			file, suites[s].name);
 		return -EINVAL;
 	}

@@ -284,8 +284,9 @@ static int durable_folder_open(struct durable *d, const char *dir)
 		err = -EACCES;
 	if (err)
 		log_error("--durable: state directory %s: %s", dir,
-			  err == -EACCES ? "must be ours, and writable for nobody else"
-					 : path_why(err));
+			  err == -EACCES
+				  ? "must belong to this user, and be writable for no other user"
+				  : path_why(err));
 	return err;
 }
 

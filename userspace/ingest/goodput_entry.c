@@ -133,9 +133,9 @@ static int entry_take_time(struct goodput_parser *p, const cJSON *v, const char 
 			   int64_t *ret_us)
 {
 	if (!cJSON_IsNumber(v))
-		return entry_bad(p, key, cJSON_IsNull(v) ? "is null" : "is no number");
+		return entry_bad(p, key, cJSON_IsNull(v) ? "is null" : "is not a number");
 	if (!entry_microseconds(v, ret_us))
-		return entry_bad(p, key, "is no time from 1970 to 2112");
+		return entry_bad(p, key, "is not a time from 1970 to 2112");
 	return 0;
 }
 
@@ -150,10 +150,10 @@ static int entry_take_count(struct goodput_parser *p, const cJSON *o, const char
 		return 0;
 	}
 	if (!cJSON_IsNumber(v))
-		return entry_bad(p, key, "is no number");
+		return entry_bad(p, key, "is not a number");
 	if (!(v->valuedouble >= 0 && v->valuedouble <= max) ||
 	    v->valuedouble != floor(v->valuedouble))
-		return entry_bad(p, key, "is no whole number, or too large");
+		return entry_bad(p, key, "is not a whole number, or too large");
 	*ret = (int64_t)v->valuedouble;
 	return 0;
 }
@@ -167,7 +167,7 @@ static int entry_take_name(struct goodput_parser *p, const cJSON *o, const char 
 	size_t len;
 
 	if (!text)
-		return entry_bad(p, key, v ? "is no text" : "is missing");
+		return entry_bad(p, key, v ? "is not a string" : "is missing");
 	len = strnlen(text, sizeof(name) - 1);
 	for (size_t i = 0; i < len; i++)
 		name[i] = capitals && text[i] >= 'a' && text[i] <= 'z' ? (char)(text[i] - 'a' + 'A')
@@ -251,9 +251,9 @@ static int entry_take_checkpoint(struct goodput_parser *p, const cJSON *o, size_
 	if (err)
 		return err;
 	if (duration && !entry_microseconds(duration, &r->duration_us))
-		return entry_bad(p, key, "is no duration");
+		return entry_bad(p, key, "is not a duration");
 	if (directory && !cJSON_IsString(directory))
-		return entry_bad(p, "directory", "is no text");
+		return entry_bad(p, "directory", "is not a string");
 	r->partial = !duration;
 	for (size_t i = 0; i < COUNT(checkpoints[which].others) && checkpoints[which].others[i];
 	     i++)
@@ -321,7 +321,7 @@ static int entry_take_write(struct goodput_parser *p, const cJSON *top, const cJ
 	else if (!cJSON_IsString(v) ||
 		 epoch_parse(v->valuestring, strlen(v->valuestring), &r->write_us) ||
 		 r->write_us > GOODPUT_TIME_MAX_US)
-		err = entry_bad(p, key, "is no time from 1970 to 2112");
+		err = entry_bad(p, key, "is not a time from 1970 to 2112");
 	r->written = true;
 	return err;
 }
@@ -414,10 +414,10 @@ int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len,
 	}
 	free(copy);
 	if (!top)
-		snprintf(reason, GOODPUT_REASON_MAX, "it is no JSON from byte %zu on",
+		snprintf(reason, GOODPUT_REASON_MAX, "it is not JSON from byte %zu on",
 			 (size_t)(end - text) + 1);
 	else if (!cJSON_IsObject(top) || end != text + len)
-		snprintf(reason, GOODPUT_REASON_MAX, "it is no JSON object");
+		snprintf(reason, GOODPUT_REASON_MAX, "it is not a JSON object");
 	else
 		rc = entry_take_entry(p, top, ret);
 	goodput_arena_leave(p->arena, top);

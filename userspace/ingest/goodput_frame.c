@@ -5,7 +5,7 @@
 
 #include "userspace/ingest/goodput_source.h"
 
-static const char no_object[] = "it is no JSON object";
+static const char no_object[] = "it is not a JSON object";
 
 void goodput_frame_start(struct goodput_frame *f)
 {

@@ -174,7 +174,7 @@ static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 	if (end == FILE_WAITING)
 		return 0;
 	if (end == FILE_DAMAGED)
-		goodput_source_fault(s, 0, "it is no gzip to the end");
+		goodput_source_fault(s, 0, "its gzip data is damaged or cut off");
 	s->faults.cut |= end == FILE_CUT || goodput_frame_open(&s->frame);
 	if (end == FILE_RENEWED) {
 		log_warn("%s was cut short or replaced: it is read from its start",

@@ -182,7 +182,7 @@ static int access_token(struct access *a, struct web_reply *ret)
 	} else {
 		snprintf(ret->why, sizeof(ret->why), "token %.120s: %s", a->token_file,
 			 n == -ENODATA	? "it is empty"
-			 : n == -EINVAL ? "it is no token"
+			 : n == -EINVAL ? "it is not a token"
 					: strerror((int)-n));
 	}
 	free(text);

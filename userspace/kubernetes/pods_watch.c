@@ -83,7 +83,7 @@ static bool watch_wrong(struct watch *x, const cJSON *object)
 	x->wrong = true;
 	pods_text(object, "message", x->error, sizeof(x->error));
 	if (!x->error[0])
-		snprintf(x->error, sizeof(x->error), "what comes is no event");
+		snprintf(x->error, sizeof(x->error), "an unexpected line instead of an event");
 	return false;
 }
 
@@ -171,7 +171,8 @@ static int watch_page(struct watch *x)
 		err = -EIO;
 	} else if (r.cut || x->stream.depth || !x->stream.objects ||
 		   (x->kind->field && !x->version[0])) {
-		pods_trouble(x->w, "%s %s: the reply is no list", x->kind->what, x->access.server);
+		pods_trouble(x->w, "%s %s: the reply is not a list", x->kind->what,
+			     x->access.server);
 		err = -EIO;
 	}
 	pods_lost(x->w->pods, x->stream.skipped);

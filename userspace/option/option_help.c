@@ -12,7 +12,7 @@
 #define HELP_COLS     80
 #define HELP_COLS_MIN 50
 #define HELP_LEFT     28 /* columns of the names */
-#define WORD_MAX      40 /* longer words are no mistyped names */
+#define WORD_MAX      40 /* longer words are not mistyped names */
 
 /* ---- --help ---------------------------------------------------------------------------------- */
 

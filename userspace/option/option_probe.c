@@ -47,7 +47,7 @@ static int probes_keep(const struct options *o, struct probe_table *t)
 		err = *name ? probe_table_keep(t, name) : -ENOSPC;
 		if (err == -ENOSPC)
 			log_warn(
-				"--range '%s': %s, so that a program which opens many ranges a second may lose some of these (told as rate_limited)",
+				"--range '%s': %s, so that a program which opens many ranges a second may lose some of these (reported as rate_limited)",
 				item, *name ? "one name too many" : "begins with any text");
 	}
 	return err == -ENOMEM ? err : 0;
@@ -85,7 +85,7 @@ static int option_probe_marker_check(const struct probe_table *t, const char *na
 	if (r && option_marks(r))
 		return 0;
 	if (r)
-		log_error("--marker: hits of %s are counted, not told one by one", r->id);
+		log_error("--marker: hits of %s are counted, not reported one by one", r->id);
 	else
 		log_error(
 			"--marker: no marker and no probe '%s'; see --help and gp-bpf probes for those there are",

@@ -96,7 +96,7 @@ int options_program(const struct options *o)
 	double price;
 
 	if (o->price && option_price(o->price, currency, &price)) {
-		log_error("--price: '%s' is no price above 0, like 2.50 or $2.50", o->price);
+		log_error("--price: '%s' is not a price above 0, like 2.50 or $2.50", o->price);
 		return -EINVAL;
 	}
 	if (o->accelerator && !accelerator_peak_find(o->accelerator) && !(o->peak_tflops > 0)) {

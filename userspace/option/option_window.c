@@ -28,7 +28,7 @@ static int option_window_rolling_put(const struct options *o, uint64_t windows_n
 
 	if (gcm_rolling_read(o->rolling, &rolling)) {
 		log_error(
-			"--rolling: '%s' is no list of different seconds, 7 days at most, like 86400,3600",
+			"--rolling: '%s' is not a list of different numbers of seconds, 7 days at most, like 86400,3600",
 			o->rolling);
 		return -EINVAL;
 	}

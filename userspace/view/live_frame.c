@@ -195,7 +195,7 @@ static void frame_hint(struct canvas *c, const struct snapshot *s)
 		canvas_put(c, STYLE_DIM, "ends with the command");
 	} else {
 		canvas_put(c, STYLE_BOLD, "q");
-		canvas_put(c, STYLE_DIM, " quit (the job goes on)");
+		canvas_put(c, STYLE_DIM, " quit (the job continues)");
 	}
 	if (s->nranks < 2)
 		return;
@@ -246,7 +246,7 @@ uint32_t frame_first(const struct snapshot *s)
 	return at;
 }
 
-/* Over all runs; left out if a single run without trouble makes it equal to the process's lines. */
+/* Over all runs; omitted if a single run without trouble makes it equal to the process's lines. */
 static void frame_job(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	const struct job_view *j = report_job_of(s, r);

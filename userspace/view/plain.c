@@ -77,7 +77,8 @@ static void plain_disruption(FILE *out, const struct job_disruption *disruption)
 	char comm[PLAIN_TEXT_MAX], took[WORD_MAX];
 
 	if (disruption->over) {
-		fprintf(out, " disruption %" PRIu64 " is over after %s: goes on with step %" PRId64,
+		fprintf(out,
+			" disruption %" PRIu64 " is over after %s: continues with step %" PRId64,
 			disruption->number, text_duration(took, disruption->d.recovery_ns),
 			disruption->d.resumed_step);
 		if (disruption->d.wasted_ns)

@@ -109,7 +109,7 @@ static void top_frame_head_cost(struct canvas *c, const struct top_state *s)
 		canvas_put(c, STYLE_DIM, ", %llu without training",
 			   (unsigned long long)s->no_training);
 	if (s->denied)
-		canvas_put(c, STYLE_DIM, "   left out %llu", (unsigned long long)s->denied);
+		canvas_put(c, STYLE_DIM, "   excluded %llu", (unsigned long long)s->denied);
 	if (s->gvisor)
 		canvas_put(c, STYLE_DIM, "   unseen in gVisor %llu", (unsigned long long)s->gvisor);
 }
@@ -315,7 +315,7 @@ static void frame_help(struct canvas *c)
 	} rows[] = {
 		{"↑ ↓ j k", "choose a line; PgUp PgDn by ten, Home End"},
 		{"Enter", "open the job: its ranks, each with its steps and its trouble"},
-		{"Esc q", "back; q quits from the list (what runs goes on)"},
+		{"Esc q", "back; q quits from the list (jobs continue)"},
 		{"< >", "another column to sort by; r turns the order round"},
 		{"/", "show only jobs whose name matches: text, or a glob (* ? [); Esc shows all"},
 		{"?", "this page"},

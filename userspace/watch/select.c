@@ -264,7 +264,7 @@ static int select_open_pods(struct select *s)
 		usleep(10000);
 	if (view.current)
 		return 0;
-	log_error("--pod: the pods of this node are not told%s%s", *view.trouble ? ": " : "",
+	log_error("--pod: the pods of this node are not known%s%s", *view.trouble ? ": " : "",
 		  view.trouble);
 	return -EAGAIN;
 }

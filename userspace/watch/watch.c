@@ -142,7 +142,7 @@ static void watch_gap(struct watch *w, uint64_t from_ns)
 	if (!gap)
 		return;
 	*gap = (struct gp_gap){.from_ns = from_ns, .cause = GP_GAP_AWAY};
-	log_warn("nobody watched for %s: that time counts as not observed",
+	log_warn("gp-bpf did not watch for %s: that time counts as unobserved",
 		 clock_duration(away, sizeof(away), clock_mono_ns() - from_ns));
 }
 

@@ -107,7 +107,7 @@ int watch_log_new(struct watch_log **ret, struct loop *l, struct journal *j, con
 	prepared = -1;
 	if (w->fd < 0)
 		log_info(
-			"the kernel's log cannot be read (%s: %s): faults of devices are not told from there",
+			"the kernel's log cannot be read (%s: %s): device errors in it are not reported",
 			path, strerror(errno));
 	else
 		lseek(w->fd, 0, SEEK_END);

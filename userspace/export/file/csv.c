@@ -313,7 +313,7 @@ static int csv_columns_settle(const char *path, int table, bool *ret_other)
 			shown, path_why((int)err));
 	else if (n)
 		log_warn(
-			"export to %s: its columns were another version's: that is %s.%u now, and a new one goes on from it",
+			"export to %s: it has the columns of another version; renamed to %s.%u, and a new file was started",
 			shown, tables[table].file, n);
 	*ret_other = n;
 	return err < 0 ? (int)err : 0;

@@ -218,7 +218,7 @@ static void file_writer_target(const char *path, char ret[PATH_MAX])
 		snprintf(ret, PATH_MAX, "%s", path);
 }
 
-/* Begins a new file. A file that somebody renamed meanwhile stays as it is. */
+/* Begins a new file. A file that was renamed meanwhile stays as it is. */
 static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
 			      uint64_t *ret_removed)
 {

@@ -37,7 +37,7 @@
 #define LEFT_MAX_MS   60000
 #define ERRNO_MAX     4096
 #define ARCHIVE_BYTES (2 * LINE_WRITER_KEPT_BYTES)
-#define DEAD_NS	      (10 * NS_PER_S) /* a disk that does not answer for so long is reported */
+#define DEAD_NS	      (10 * NS_PER_S) /* a disk that does not answer for this long is reported */
 
 #define SIZE_LEAST (1ull << 20)
 #define SIZE_MOST  (1ull << 40)

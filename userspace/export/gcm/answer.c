@@ -405,7 +405,7 @@ void answer_read(struct answer *ret, int err, const struct web_reply *reply, uin
 		ret->kind = ANSWER_TAKEN;
 	} else {
 		ret->kind = ANSWER_GARBAGE;
-		snprintf(ret->why, sizeof(ret->why), "HTTP %ld with a body that is no answer",
+		snprintf(ret->why, sizeof(ret->why), "HTTP %ld with an unexpected body",
 			 reply->status);
 		answer_all_points(&r, FATE_DROPPED, SENDER_DROP_garbage);
 	}

@@ -357,8 +357,7 @@ static int cloud_backend(struct cloud_monitoring *m)
 
 	if (m->opt.dry_run) {
 		if (!*m->id.project) {
-			log_error(
-				"--dry-run asks nobody which project this is: say --gcm-project ID");
+			log_error("--dry-run does not ask for the project: use --gcm-project ID");
 			return -EINVAL;
 		}
 		cloud_monitoring_report_no_place(m);

@@ -215,7 +215,7 @@ static void sender_descriptor_answer(struct sender *s, struct descriptor *d, con
 		return;
 	s->undescribed = true;
 	log_warn(
-		"cloud-monitoring: %s%s: its descriptor could not be made, so its unit and description will be missing; others are not told of: %s",
+		"cloud-monitoring: %s%s: its descriptor could not be made, so its unit and description will be missing; further ones are not logged: %s",
 		s->opt.prefix, d->row->name, a->why);
 }
 
@@ -283,7 +283,7 @@ static void sender_disk_queue_begin(struct sender *s)
 			s->opt.disk_queue);
 	else if (err)
 		log_warn(
-			"cloud-monitoring: %s: %s: what cannot be written is not kept; the folder has to be this user's, and nobody else's to write",
+			"cloud-monitoring: %s: %s: unsent points are not kept; the folder must belong to this user and be writable for no other user",
 			s->opt.disk_queue, strerror(-err));
 	else if (disk_queue_points(s->disk_queue))
 		log_info("cloud-monitoring: %" PRIu64 " points of earlier are still to be written",

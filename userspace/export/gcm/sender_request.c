@@ -56,7 +56,7 @@ void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, con
 	s->logged_ms[cause] = now_ms + 1;
 	log_warn(
 		"cloud-monitoring: %" PRIu64
-		" points were not written (%s)%s%s; more of them are counted, and told once an hour",
+		" points were not written (%s)%s%s; further ones are counted, and logged once an hour",
 		points, sender_drop_name[cause], *why ? ": " : "", why);
 }
 

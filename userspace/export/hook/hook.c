@@ -111,8 +111,8 @@ static int hook_parse_url(struct hook *h, const char *events, int nevents)
 	}
 	snprintf(h->label, sizeof(h->label), "%.*s", (int)(host + len - h->url), h->url);
 	if (!secure && !web_is_loopback(h->url))
-		log_warn("--on %.*s: %s: what is told goes there in the clear; https keeps it",
-			 nevents, events, h->label);
+		log_warn("--on %.*s: %s: events are sent there unencrypted; use https", nevents,
+			 events, h->label);
 	h->headers[0] = CONTENT_TYPE;
 	return 0;
 }

@@ -240,12 +240,12 @@ static enum hook_end hook_command_judge(const struct running *r, uint64_t limit_
 	if (!ended)
 		snprintf(why, HOOK_WHY_MAX, "does not end, not even by SIGKILL");
 	else if (r->end == HOOK_TIMEOUT)
-		snprintf(why, HOOK_WHY_MAX, "had not ended after %s and was told to%s%s",
+		snprintf(why, HOOK_WHY_MAX, "had not ended after %s and was terminated%s%s",
 			 clock_duration(limit, sizeof(limit), limit_ns), *line ? ": " : "", line);
 	else if (r->end == HOOK_CLOSED)
 		snprintf(why, HOOK_WHY_MAX, "had not ended when gp-bpf did, and was killed");
 	else if (r->nread > HOOK_OUTPUT)
-		snprintf(why, HOOK_WHY_MAX, "wrote more than 1 MiB, which nobody reads");
+		snprintf(why, HOOK_WHY_MAX, "wrote more than 1 MiB to its output");
 	else if (WIFSIGNALED(status))
 		snprintf(why, HOOK_WHY_MAX, "ended by signal %d%s%s", WTERMSIG(status),
 			 *line ? ": " : "", line);

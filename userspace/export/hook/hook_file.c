@@ -35,8 +35,8 @@ static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 		return err;
 	}
 	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != uid) {
-		snprintf(why, len, "%s belongs to user %u, neither root nor whom it runs as", path,
-			 (unsigned int)st.st_uid);
+		snprintf(why, len, "%s belongs to user %u, neither root nor the user that runs it",
+			 path, (unsigned int)st.st_uid);
 		return -EPERM;
 	}
 	if (hook_file_others_write(&st)) {
@@ -85,7 +85,7 @@ int hook_file_program(const char *path, uid_t uid, char *ret, char *why, size_t 
 		err = hook_file_trusted_way(ret, uid, why, len);
 	if (!err && (lstat(ret, &st) || !S_ISREG(st.st_mode) || !(st.st_mode & 0111))) {
 		snprintf(why, len, "no program: it %s",
-			 S_ISREG(st.st_mode) ? "is not executable" : "is no file");
+			 S_ISREG(st.st_mode) ? "is not executable" : "is not a file");
 		err = -EACCES;
 	}
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_file.h - checks whether a file may be trusted: who could have written a program that is to
+/* hook_file.h - checks whether a file may be trusted: which users can write a program that is to
  * be run, or can read a secret. */
 #ifndef EXPORT_HOOK_FILE_H
 #define EXPORT_HOOK_FILE_H

@@ -65,7 +65,7 @@ static int otlp_config_argument_key(struct otlp_config *c, struct argument *a, c
 		a->gzip = true;
 		return 0;
 	}
-	log_error("--export otlp: %.*s is no key of it; " WRONG, (int)strcspn(key, "="), key);
+	log_error("--export otlp: unknown key %.*s; " WRONG, (int)strcspn(key, "="), key);
 	return -EINVAL;
 }
 
@@ -257,7 +257,7 @@ static int otlp_config_url_read(struct otlp_endpoint *w, enum otlp_signal signal
 	base = base ? base : OTLP_ENDPOINT;
 	if (!otlp_config_url_fits(base)) {
 		log_error(
-			"%s: the address for %s is no http://HOST[:PORT][/PATH] or https://..., without user and query (headers say who one is)",
+			"%s: the address for %s is not http://HOST[:PORT][/PATH] or https://..., without user and query (use headers for credentials)",
 			a->url ? "--export otlp" : "OTEL_EXPORTER_OTLP_ENDPOINT",
 			otlp_signal_name[signal]);
 		return -EINVAL;
@@ -285,14 +285,14 @@ static int otlp_config_endpoint_read(struct otlp_endpoint *w, enum otlp_signal s
 	w->timeout_ms = TIMEOUT_MS;
 	timeout = otlp_config_setting(signal, "TIMEOUT", &own);
 	if (timeout && !otlp_config_number(timeout, TIMEOUT_MAX_MS, "", &w->timeout_ms)) {
-		log_warn("OTEL_EXPORTER_OTLP_TIMEOUT is left out: milliseconds, 1 to %d",
+		log_warn("OTEL_EXPORTER_OTLP_TIMEOUT is ignored: expected milliseconds, 1 to %d",
 			 TIMEOUT_MAX_MS);
 		w->timeout_ms = TIMEOUT_MS;
 	}
 	form = otlp_config_setting(signal, "COMPRESSION", &own);
 	w->gzip = a->gzip || (form && !strcmp(form, "gzip"));
 	if (form && strcmp(form, "gzip") != 0 && strcmp(form, "none") != 0)
-		log_warn("OTEL_EXPORTER_OTLP_COMPRESSION is left out: gzip or none");
+		log_warn("OTEL_EXPORTER_OTLP_COMPRESSION is ignored: expected gzip or none");
 	for (int n = 1; w->headers[n]; n++)
 		if (!strncmp(w->url, "http://", 7) && !web_is_loopback(w->url)) {
 			log_warn(
@@ -385,7 +385,7 @@ static int otlp_config_resource_read(struct otlp_config *c)
 		err = otlp_config_each_pair(text, otlp_config_put_attribute, c);
 	if (err == -EINVAL) {
 		log_warn(
-			"OTEL_RESOURCE_ATTRIBUTES is left out: key=value[,key=value...], %d at most, values percent-encoded",
+			"OTEL_RESOURCE_ATTRIBUTES is ignored: expected key=value[,key=value...], %d at most, values percent-encoded",
 			OTLP_ATTRIBUTES - 2);
 		otlp_config_attributes_free(c);
 		err = otlp_config_own_attributes(c);

@@ -143,7 +143,7 @@ static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal 
 		snprintf(text, sizeof(text), "%.*s answers %ld%s", len, s->endpoint[signal].url,
 			 r->status,
 			 r->status == 401 || r->status == 403
-				 ? ": OTEL_EXPORTER_OTLP_HEADERS says who one is"
+				 ? ": set credentials in OTEL_EXPORTER_OTLP_HEADERS"
 			 : r->status >= 300 && r->status < 400 ? ": redirects are not followed"
 							       : "");
 	else

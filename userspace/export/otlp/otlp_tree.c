@@ -148,7 +148,7 @@ static void otlp_tree_health(struct otlp_process *p, const struct fact *f)
 	char text[360];
 
 	if (h->name)
-		snprintf(text, sizeof(text), "%s: %s (%lld), told by %s", h->kind, h->name,
+		snprintf(text, sizeof(text), "%s: %s (%lld), reported by %s", h->kind, h->name,
 			 (long long)h->code, h->origin ? h->origin : "");
 	else if (!strcmp(h->kind, "hang") && !h->over)
 		snprintf(text, sizeof(text), "hang: %s%s%s", h->why,

@@ -11,8 +11,8 @@
  * One fact a line; times in ns: UTC since 1970, or durations. An unknown line is ignored, so
  * additions need no new version; an invalid line is an error, and so is a text without its end. The
  * text takes at most CARRY_MAX bytes, its end included: a path that is too long loses its
- * beginning, which matching does not need. Pure. Treat the text as hostile: anybody who may write
- * to the folder can have made it. */
+ * beginning, which matching does not need. Pure. Treat the text as hostile: any user with write
+ * access to the folder can have made it. */
 #ifndef MODEL_CARRY_H
 #define MODEL_CARRY_H
 

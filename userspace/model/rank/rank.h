@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank.h - one observed process (a rank), as the model uses it: it takes records, and gives facts
- * and its part of a snapshot. What it consists of is in rank_private.h.
+ * and its part of a snapshot. Its fields are in rank_private.h.
  *
  * Pure; call from the model's thread. Durations in ns, instants CLOCK_MONOTONIC ns. Functions
  * without a comment on errors cannot fail. */
@@ -183,7 +183,7 @@ bool rank_trainer(const struct rank *r);
 bool rank_shown(const struct rank *r);
 /* Returns its probe hits so far, including counted and lost ones. */
 uint64_t rank_hits(const struct rank *r);
-/* Returns true when it has been silent for so long that it should be examined; *ret_tid: the thread
+/* Returns true when it has been silent long enough to be examined; *ret_tid: the thread
  * that trained last; *ret_since_ns: last sign of life. */
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
 /* Returns the roles (bit 1ull << enum gp_role) by which its steps are found, or may be as long as

@@ -145,7 +145,7 @@ static void rank_loop_slow(struct rank *r, const struct rank_loop *lp, const str
 		return;
 	}
 	if (r->slow_unreported)
-		snprintf(more, sizeof(more), "; %llu more since the last told",
+		snprintf(more, sizeof(more), "; %llu more since the last",
 			 (unsigned long long)r->slow_unreported);
 	r->slow_reported_ns = s->end_ns;
 	r->slow_unreported = 0;

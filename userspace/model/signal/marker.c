@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python
- * function and run_backward: 6592 bytes in torch 2.15, 6336 in 1.13, each time (x86-64). What lies
- * closer under the last one is another call path instead. */
+ * function and run_backward: 6592 bytes in torch 2.15, 6336 in 1.13, each time (x86-64). A range
+ * that is nearer below the last one has another call path. */
 #define NESTED_MIN_BYTES 3072
 /* A pass has as many re-entrant ones as it has checkpointed parts. After so many, and four times as
  * many as any pass had before, a deeper function trains now and the outermost one is long over. */
@@ -128,9 +128,9 @@ static void marker_range_ended(struct call *c, struct thread *t, const struct ra
 	if (r->class == RANGE_STEP)
 		t->steps--;
 	s.depth = t->steps;
-	/* What was open when the backward started has closed, or a batch was fetched, or the
-	 * optimizer ran (other than in a hook, where its operators lie below the backward's frame):
-	 * the pass is over. */
+	/* The range that was open when the backward started has closed, or a batch was fetched, or
+	 * the optimizer ran (other than in a hook, where its operators lie below the backward's
+	 * frame): the pass is over. */
 	if (r->depth < t->outer_depth || r->class == RANGE_FETCH || r->class == RANGE_ZERO_GRAD ||
 	    (r->class == RANGE_STEP && !r->deep))
 		t->outer_sp = 0;
@@ -372,8 +372,8 @@ static void marker_feed_call(struct call *c, struct thread *t)
 		marker_fault(c, role);
 }
 
-/* What was open when we ceased to watch: whether it ended is not known, nor that what ends next is
- * the same. A save goes on: its end, should it come, is no other's. */
+/* Drops the ranges that were open when watching paused: whether they ended is not known, and the
+ * next end may belong to another one. A save stays open: its end cannot be that of another save. */
 static void marker_feed_gap(struct call *c)
 {
 	uint64_t now_ns = c->ev->rec->ts_ns, from_ns = c->ev->gap->from_ns;

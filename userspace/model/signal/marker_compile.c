@@ -112,7 +112,7 @@ static void marker_feed_compile_end(struct call *c)
 }
 
 /* A call that failed wrote no handle. Within a plugin's compile the runtimes below load and link
- * modules: that goes on. */
+ * modules: the compile continues. */
 static void marker_feed_compile(struct call *c)
 {
 	struct compile *k = compile_of(c, false);

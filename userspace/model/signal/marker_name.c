@@ -23,7 +23,7 @@ static uint32_t name_number(struct marker *m, const char *name)
 }
 
 /* text is "<prefix>CLASS<suffix>", whole, or was cut by the kernel side within CLASS or the suffix:
- * then text becomes CLASS. A user's range that merely contains such a text is no match. */
+ * then text becomes CLASS. A user's range that only contains such a text does not match. */
 static bool name_class(char *text, const char *prefix, const char *suffix)
 {
 	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
@@ -65,7 +65,7 @@ void marker_classify(struct marker *m, struct range *r)
 }
 
 /* Checkpoints are operators in TensorFlow (core/kernels/save_restore_v2_ops.cc): parts are written,
- * and merged when all are there. The operator's name is no path. */
+ * and merged when all are there. The operator's name is not a path. */
 uint32_t marker_role(const struct call *c)
 {
 	static const struct {

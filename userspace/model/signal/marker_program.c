@@ -139,8 +139,8 @@ static uint64_t marker_pending_add(struct programs *ps, uint64_t event)
 	return ps->executions;
 }
 
-/* What it is fed with came out of which program? A buffer's address is used again: the latest
- * counts, and none that the host wrote to since (probes/pjrt.yaml has figures). */
+/* Finds the program whose output is the input of this one. A buffer's address is used again: the
+ * latest counts, and none that the host wrote to since (probes/pjrt.yaml has figures). */
 static void marker_program_execute_feed(const struct programs *ps, const struct call *c,
 					struct signal *s)
 {
@@ -174,7 +174,7 @@ static void marker_program_execute_input(const struct call *c, struct program *p
 	p->input = input;
 }
 
-/* What lay there was an output, and is gone. */
+/* The output at this address was overwritten. */
 static void marker_feed_buffer(struct call *c)
 {
 	struct programs *ps = c->m->programs;

@@ -73,7 +73,7 @@ bool program_is_function(const char *name)
 	       !strncmp(name, "__backward_", 11);
 }
 
-/* What JAX calls a function that has no name, and what authors call one that they wrap. */
+/* Names that JAX gives to a function without a name, and that authors give to wrappers. */
 static bool name_nobodys(const char *name)
 {
 	static const char *const names[] = {"_lambda", "_lambda_", "_fun",    "f",	 "fn",

@@ -143,7 +143,7 @@ static const char *const doubt_text[] = {
 	[DOUBT_ORDER] =
 		"ambiguous: --multiply N if N updates make a step; they follow no fixed order, each counts",
 	[DOUBT_IDENTITY] =
-		"ambiguous: --multiply N if a step uses N optimizers; those of one class cannot be told apart here",
+		"ambiguous: --multiply N if a step uses N optimizers; those of one class cannot be distinguished here",
 	[DOUBT_STRAYS] =
 		"ambiguous: no optimizer ranges; updates are counted by their operators, others (SGD's?) come between them",
 };

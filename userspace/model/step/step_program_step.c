@@ -294,7 +294,7 @@ void exec_describe(const struct step_finder *sf, struct step_state *st)
 	uint32_t each = sf->config.multiply > 1 ? sf->config.multiply : 1;
 	const struct exec_program *p = &e->program[e->elected];
 	const char *name = *p->name    ? p->name
-			   : p->cached ? "a program from a cache that tells no name"
+			   : p->cached ? "a program from a cache without its name"
 				       : "a program without a name";
 	int n = 0;
 

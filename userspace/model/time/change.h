@@ -11,7 +11,7 @@
  *
  *   slower, lasting       reported once; the onset is where the vote of later steps is clearest
  *   usual again, lasting  reported once
- *   faster, lasting       becomes the usual step; steps as slow as before are no slowdown
+ *   faster, lasting       becomes the usual step; steps as slow as before are not a slowdown
  *                         for the next 1024 steps
  *   creeping              not reported: less than the least change in some 1000 steps
  *

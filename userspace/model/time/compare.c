@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Times are whole nanoseconds and clocks are no better: no mean is known more precisely. */
+/* Times and clocks have nanosecond precision: a mean is not known more precisely. */
 #define LEAST_VARIANCE 1e-12
 
 /* ---- Student's t ----------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /* ledger.h - accounts every nanosecond of one rank's life to exactly one bucket.
  *
  * Integer arithmetic: after every call the sum of all buckets equals the elapsed time;
- * ledger_check() verifies that. Time is settled in order. What lies after the last settled instant
+ * ledger_check() verifies that. Time is settled in order. Time after the last settled instant
  * is in OTHER, and `unsettled_ns` is how much of OTHER that is (the running step, or silence). A
  * hang is shown at once, before the time around it is settled.
  *

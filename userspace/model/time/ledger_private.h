@@ -73,8 +73,8 @@ struct share {
  * BUCKET_CUSTOM. */
 enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket rest, uint64_t *to_ns,
 			 uint32_t *ret_type);
-/* Settles the time up to to_ns. What no interval claims goes to rest, or is divided as *share says
- * (a step; may be NULL). */
+/* Settles the time up to to_ns. Time that no interval claims goes to rest, or is divided as *share
+ * says (a step; may be NULL). */
 void ledger_settle(struct ledger *l, uint64_t to_ns, enum bucket rest, const struct share *share);
 /* Moves where->ns from bucket `was` to bucket `to`, between where->from_ns and where->to_ns; no
  * more than `was` has. */
