@@ -96,13 +96,10 @@ static int compare_own_read(struct series *s, int64_t job, struct store_compared
 	int64_t reference;
 	int err;
 
-	stmt = store_ask(s->st, &err, RUNS " WHERE job = ? ORDER BY attempt DESC LIMIT 1", "i",
-			 job);
+	stmt = store_find(s->st, &err, RUNS " WHERE job = ? ORDER BY attempt DESC LIMIT 1", "i",
+			  job);
 	if (!stmt)
 		return err;
-	err = store_row(stmt);
-	if (err != 1)
-		return err ? err : -ENOENT;
 	reference = compare_compared_read(stmt, ret);
 	store_done(stmt);
 	return compare_run_reduce(s, reference, ret);
@@ -114,25 +111,23 @@ static int compare_peers_read(struct series *s, const char *tag, int64_t job,
 	struct store_compared one;
 	sqlite3_stmt *stmt;
 	uint32_t at = 0;
-	int err, more = 0;
+	int err;
 
 	stmt = store_ask(
 		s->st, &err,
 		RUNS " WHERE (perf_tag = ?1 AND ?1 <> '' OR job = ?2) AND runs.id <> ?3 ORDER BY"
 		     " start_ns DESC, runs.id DESC LIMIT ?4",
 		"tiii", tag, job, c->own.run, (int64_t)STORE_PEERS);
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err)) {
 		err = compare_run_reduce(s, compare_compared_read(stmt, &one), &one);
-		if (err)
-			store_done(stmt);
-		else if (one.is.minutes)
+		if (!err && one.is.minutes)
 			c->peers[c->npeers++] = one;
-		else
+		else if (!err)
 			c->peers[STORE_PEERS - ++at] = one;
 	}
 	memmove(c->peers + c->npeers, c->peers + STORE_PEERS - at, at * sizeof(*c->peers));
 	c->short_peers = at;
-	return err ? err : more;
+	return err;
 }
 
 static int compare_fill_answer(struct store_comparison *c)

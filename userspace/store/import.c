@@ -208,29 +208,31 @@ static int import_key_of(const struct import *im, const char *name, char key[KEY
 
 static int import_rows_remove(struct import *im, int64_t job)
 {
-#define RANKS_OF " (SELECT id FROM ranks WHERE job = ?)"
-	int err = store_run(im->st, "DELETE FROM minutes WHERE rank IN" RANKS_OF, "i", job);
+	static const char *const rows[] = {
+		"DELETE FROM minutes WHERE rank IN (SELECT id FROM ranks WHERE job = ?)",
+		"DELETE FROM checkpoints WHERE rank IN (SELECT id FROM ranks WHERE job = ?)",
+		"DELETE FROM ranks WHERE job = ?",
+		"DELETE FROM runs WHERE job = ?",
+		"DELETE FROM disruptions WHERE job = ?",
+	};
 
-	err = err ? err
-		  : store_run(im->st, "DELETE FROM checkpoints WHERE rank IN" RANKS_OF, "i", job);
-	err = err ? err : store_run(im->st, "DELETE FROM ranks WHERE job = ?", "i", job);
-	err = err ? err : store_run(im->st, "DELETE FROM runs WHERE job = ?", "i", job);
-	return err ? err : store_run(im->st, "DELETE FROM disruptions WHERE job = ?", "i", job);
-#undef RANKS_OF
+	return STORE_RUN_ALL(im->st, rows, job);
 }
 
 /* Removes a stored job that is a part of the log. */
 static int import_part_remove(struct import *im, int64_t job)
 {
+	static const char *const rows[] = {
+		"UPDATE marks SET job = ?2 WHERE job = ?1",
+		"DELETE FROM jobs WHERE id = ?1",
+	};
 	int err = import_rows_remove(im, job);
 
 	if (!im->job) {
 		im->job = job;
 		return err;
 	}
-	err = err ? err
-		  : store_run(im->st, "UPDATE marks SET job = ? WHERE job = ?", "ii", im->job, job);
-	return err ? err : store_run(im->st, "DELETE FROM jobs WHERE id = ?", "i", job);
+	return err ? err : STORE_RUN_ALL(im->st, rows, job, im->job);
 }
 
 /* Returns 1: the next job of that name after *id; 0: no more; -errno. */
@@ -242,16 +244,13 @@ static int import_next_known(struct import *im, const char *key, int part, int64
 	int err;
 
 	snprintf(name, sizeof(name), "%.*s", part, key);
-	stmt = store_ask(
+	stmt = store_find(
 		im->st, &err,
 		"SELECT id, first_ns, (SELECT max(until_ns) FROM ranks WHERE job = jobs.id) FROM jobs"
 		" WHERE id > ?1 AND source = 'log' AND substr(key, 1, length(?2)) = ?2 ORDER BY id LIMIT 1",
 		"it", *id, name);
 	if (!stmt)
-		return err;
-	err = store_row(stmt);
-	if (err != 1)
-		return err;
+		return err == -ENOENT ? 0 : err;
 	*id = store_int(stmt, 0);
 	ret->from_ns = store_int(stmt, 1);
 	ret->to_ns = store_int_or(stmt, 2, ret->from_ns);
@@ -267,14 +266,14 @@ static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns,
 	const struct goodput_history *h = im->history;
 	sqlite3_stmt *stmt;
 	size_t next = 0;
-	int err, more = 0;
+	int err;
 
 	*missing = *had = 0;
 	stmt = store_ask(
 		im->st, &err,
 		"SELECT start_ns FROM runs WHERE job = ? AND start_ns < ? ORDER BY start_ns", "ii",
 		job, before_ns);
-	while (stmt && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err)) {
 		int64_t start_ns = store_int(stmt, 0);
 
 		while (next < h->nruns && import_ns(h->runs[next].from_us) < start_ns)
@@ -286,7 +285,7 @@ static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns,
 			++*missing;
 		}
 	}
-	return err ? err : more;
+	return err;
 }
 
 /* Decides what to do with a stored job that overlaps the log: the shorter must be contained in the

@@ -85,20 +85,18 @@ int store_ranks(struct store *st, int64_t run, store_rank_fn *fn, void *ctx)
 {
 	struct store_rank r;
 	sqlite3_stmt *stmt;
-	int err, more = 0;
+	int err;
 
 	stmt = store_ask(
 		st, &err,
 		"SELECT r.id, pid, r.rank, world_size, start_ns, end_ns, status, comm, command, tier, marker, " MAX_STEP
 		", accelerators," RANK_TOTALS RANKS " WHERE run = ?" REFERENCE,
 		"i", run);
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err)) {
 		err = query_rank_read(st, stmt, &r);
 		err = err ? err : fn(ctx, &r);
-		if (err)
-			store_done(stmt);
 	}
-	return err ? err : more;
+	return err;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -137,16 +135,11 @@ static int query_list_add(struct list *l, int64_t id)
 	return 0;
 }
 
-static int query_list_read(sqlite3_stmt *stmt, struct list *l)
+static int query_list_read(sqlite3_stmt *stmt, int err, struct list *l)
 {
-	int err = 0, more = 0;
-
-	while (!err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err))
 		err = query_list_add(l, store_int(stmt, 0));
-		if (err)
-			store_done(stmt);
-	}
-	return err ? err : more;
+	return err;
 }
 
 static int query_run_read(struct store *st, int64_t id, struct store_run *ret)
@@ -156,15 +149,12 @@ static int query_run_read(struct store *st, int64_t id, struct store_run *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->id = id;
-	stmt = store_ask(
+	stmt = store_find(
 		st, &err,
 		"SELECT attempt, boot_id, start_ns, end_ns, status, perf_tag, session_tag FROM runs WHERE id = ?",
 		"i", id);
 	if (!stmt)
 		return err;
-	err = store_row(stmt);
-	if (err != 1)
-		return err ? err : -ENOENT;
 	ret->attempt = (uint32_t)store_int(stmt, 0);
 	store_text(stmt, 1, ret->boot_id, sizeof(ret->boot_id));
 	ret->start_ns = store_int(stmt, 2);
@@ -184,7 +174,7 @@ int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx)
 	int err;
 
 	stmt = store_ask(st, &err, "SELECT id FROM runs WHERE job = ? ORDER BY attempt", "i", job);
-	err = stmt ? query_list_read(stmt, &l) : err;
+	err = query_list_read(stmt, err, &l);
 	for (size_t i = 0; !err && i < l.count; i++) {
 		err = query_run_read(st, l.id[i], &run);
 		err = err ? err : fn(ctx, &run);
@@ -211,13 +201,10 @@ static int query_own_sums(struct store *st, int64_t job, struct store_totals *re
 	sqlite3_stmt *stmt;
 	int err;
 
-	stmt = store_ask(st, &err, "SELECT" RANK_TOTALS RANKS " WHERE job = ? AND kind = 1", "i",
-			 job);
+	stmt = store_find(st, &err, "SELECT" RANK_TOTALS RANKS " WHERE job = ? AND kind = 1", "i",
+			  job);
 	if (!stmt)
-		return err;
-	err = store_row(stmt);
-	if (err != 1)
-		return err;
+		return err == -ENOENT ? 0 : err;
 	err = query_totals_read(st, stmt, 0, &t);
 	store_done(stmt);
 	if (!err) {
@@ -243,7 +230,7 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->id = id;
-	stmt = store_ask(
+	stmt = store_find(
 		st, &err,
 		"SELECT key, name, first_ns, state, (SELECT max(max(r.until_ns, coalesce(n.until_ns, 0)))" RANKS
 		" WHERE r.job = jobs.id), (SELECT count(*) FROM ranks WHERE job = jobs.id AND kind = 0),"
@@ -258,9 +245,6 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 		"i", id);
 	if (!stmt)
 		return err;
-	err = store_row(stmt);
-	if (err != 1)
-		return err ? err : -ENOENT;
 	store_text(stmt, 0, ret->key, sizeof(ret->key));
 	store_text(stmt, 1, ret->name, sizeof(ret->name));
 	ret->first_ns = store_int(stmt, 2);
@@ -305,7 +289,7 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 			   " ORDER BY max(max(r.until_ns, coalesce(n.until_ns, 0))) DESC, jobs.id DESC",
 			   "ii", span->to_ns ? span->to_ns : INT64_MAX, span->from_ns)
 		 : NULL;
-	err = stmt ? query_list_read(stmt, &l) : err;
+	err = query_list_read(stmt, err, &l);
 	for (size_t i = 0; !err && i < l.count; i++) {
 		err = store_job_by_id(st, l.id[i], j);
 		err = err ? err : fn(ctx, j);
@@ -358,7 +342,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		     (query_span_end(span) % STORE_MINUTE_NS != 0);
 	struct store_totals t;
 	sqlite3_stmt *stmt;
-	int err, more = 0;
+	int err;
 
 	stmt = store_ask(
 		st, &err,
@@ -366,7 +350,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		" UNION ALL SELECT minute, ledger, steps, sketch FROM minute_now WHERE rank = ?1 AND"
 		" minute < ?2 ORDER BY minute",
 		"ii", rank, to);
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err)) {
 		int64_t minute = store_int(stmt, 0), from_ns, ns;
 
 		if (minute < 0 || minute > MINUTE_MAX) /* not written by gp-bpf */
@@ -381,10 +365,8 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		ns = ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns > LONG_NS ? ns : STORE_MINUTE_NS;
 		if (!err && from_ns + ns > span->from_ns)
 			err = fn(ctx, from_ns, from_ns + ns, &t);
-		if (err)
-			store_done(stmt);
 	}
-	return err ? err : more;
+	return err;
 }
 
 /* ---- exclusions ------------------------------------------------------------------------------ */
@@ -587,7 +569,7 @@ int store_disruptions(struct store *st, int64_t job, const struct store_span *sp
 		      store_disruption_fn *fn, void *ctx)
 {
 	sqlite3_stmt *stmt;
-	int err, more = 0;
+	int err;
 
 	stmt = store_ask(
 		st, &err,
@@ -595,12 +577,9 @@ int store_disruptions(struct store *st, int64_t job, const struct store_span *sp
 		" resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts, graceful,"
 		" estimated, how, split FROM disruptions WHERE job = ? AND at_ns >= ? AND at_ns < ? ORDER BY at_ns, id",
 		"iii", job, span->from_ns, query_span_end(span));
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err))
 		err = query_disruption_read(st, stmt, fn, ctx);
-		if (err)
-			store_done(stmt);
-	}
-	return err ? err : more;
+	return err;
 }
 
 static int query_checkpoint_read(sqlite3_stmt *stmt, store_checkpoint_fn *fn, void *ctx)
@@ -630,7 +609,7 @@ int store_checkpoints(struct store *st, int64_t job, const struct store_span *sp
 		      store_checkpoint_fn *fn, void *ctx)
 {
 	sqlite3_stmt *stmt;
-	int err, more = 0;
+	int err;
 
 	stmt = store_ask(
 		st, &err,
@@ -639,12 +618,9 @@ int store_checkpoints(struct store *st, int64_t job, const struct store_span *sp
 		" checkpoints AS c JOIN ranks AS r ON r.id = c.rank WHERE r.job = "
 		"? AND c.start_ns >= ? AND c.start_ns < ? ORDER BY c.start_ns, c.id",
 		"iii", job, span->from_ns, query_span_end(span));
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err))
 		err = query_checkpoint_read(stmt, fn, ctx);
-		if (err)
-			store_done(stmt);
-	}
-	return err ? err : more;
+	return err;
 }
 
 static int query_health_read(sqlite3_stmt *stmt, store_health_fn *fn, void *ctx)
@@ -668,7 +644,7 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 		  void *ctx)
 {
 	sqlite3_stmt *stmt;
-	int err, more = 0;
+	int err;
 
 	stmt = store_ask(
 		st, &err,
@@ -676,21 +652,16 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 		" AS h JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND coalesce(h.end_ns, onset_ns) >= ?"
 		" AND coalesce(h.end_ns, onset_ns) < ? ORDER BY coalesce(h.end_ns, onset_ns), h.id",
 		"iii", job, span->from_ns, query_span_end(span));
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err))
 		err = query_health_read(stmt, fn, ctx);
-		if (err)
-			store_done(stmt);
-	}
-	return err ? err : more;
+	return err;
 }
 
 /* ---- marks and exclusions of users ----------------------------------------------------------- */
 
-static int query_notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
+static int query_notes_read(sqlite3_stmt *stmt, int err, store_note_fn *fn, void *ctx)
 {
-	int err = 0, more = 0;
-
-	while (!err && (more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err)) {
 		struct store_note n = {
 			.id = store_int(stmt, 0),
 			.at_ns = store_int(stmt, 1),
@@ -700,10 +671,8 @@ static int query_notes_read(sqlite3_stmt *stmt, store_note_fn *fn, void *ctx)
 
 		store_text(stmt, 4, n.text, sizeof(n.text));
 		err = fn(ctx, &n);
-		if (err)
-			store_done(stmt);
 	}
-	return err ? err : more;
+	return err;
 }
 
 int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn,
@@ -717,7 +686,7 @@ int store_marks(struct store *st, int64_t job, const struct store_span *span, st
 		"SELECT id, at_ns, NULL, job, text FROM marks WHERE (job = ?1 OR ?1 = 0) AND"
 		" at_ns >= ?2 AND at_ns < ?3 ORDER BY at_ns, id",
 		"iii", job, span->from_ns, query_span_end(span));
-	return stmt ? query_notes_read(stmt, fn, ctx) : err;
+	return query_notes_read(stmt, err, fn, ctx);
 }
 
 int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx)
@@ -730,7 +699,7 @@ int store_exclusions(struct store *st, const struct store_span *span, store_note
 		"SELECT id, from_ns, to_ns, NULL, why FROM exclusions WHERE to_ns > ? AND from_ns < ?"
 		" ORDER BY from_ns, id",
 		"ii", span->from_ns, query_span_end(span));
-	return stmt ? query_notes_read(stmt, fn, ctx) : err;
+	return query_notes_read(stmt, err, fn, ctx);
 }
 
 /* Texts of users are shown to others, and bounded like those of jobs. */

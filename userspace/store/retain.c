@@ -13,17 +13,9 @@
 /* For ranks whose end was not seen; others are written each second. */
 #define UNSEEN_NS 3600000000000
 
-static int retain_finish(struct store *st, int err)
-{
-	err = err ? err : store_exec(st, "COMMIT");
-	if (err && !sqlite3_get_autocommit(st->sql))
-		store_exec(st, "ROLLBACK");
-	return err;
-}
-
 /* Jobs that were imported at the parameter's time or later: their rows age from the import, not
  * from the time when the job ran. */
-#define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?)"
+#define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?2)"
 #define NONE  INT64_MAX
 
 /* Rank by rank, because the minutes of one are stored together. Skips jobs imported since young_ns;
@@ -37,10 +29,10 @@ static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t yo
 	err = store_run(
 		st,
 		"DELETE FROM minutes WHERE (rank, minute) IN (SELECT m.rank, m.minute FROM ranks JOIN"
-		" minutes AS m ON m.rank = ranks.id AND m.minute < ? WHERE ranks.job NOT IN " YOUNG
+		" minutes AS m ON m.rank = ranks.id AND m.minute < ?1 WHERE ranks.job NOT IN " YOUNG
 		")",
 		"ii", before_ns / STORE_MINUTE_NS, young_ns);
-	return retain_finish(st, err);
+	return store_commit(st, err);
 }
 
 /* Removes runs whose ranks were all last seen before before_ns, with all their rows. */
@@ -71,33 +63,25 @@ static int retain_runs_before(struct store *st, int64_t before_ns, int64_t young
 		st,
 		"INSERT INTO temp.gone SELECT id FROM runs WHERE NOT EXISTS (SELECT 1 FROM ranks LEFT"
 		" JOIN minute_now AS n ON n.rank = ranks.id WHERE run = runs.id AND"
-		" max(ranks.until_ns, coalesce(n.until_ns, 0)) >= ?) AND job NOT IN " YOUNG,
+		" max(ranks.until_ns, coalesce(n.until_ns, 0)) >= ?1) AND job NOT IN " YOUNG,
 		"ii", before_ns, young_ns);
-	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
-		err = store_exec(st, steps[i]);
-	return retain_finish(st, err);
+	err = err ? err : STORE_RUN_ALL(st, steps, 0);
+	return store_commit(st, err);
 }
 
 static int retain_by_age(struct store *st, int64_t before_ns)
 {
+	static const char *const rows[] = {
+		"DELETE FROM checkpoints WHERE end_ns < ?1 AND rank NOT IN (SELECT id FROM ranks WHERE job IN " YOUNG
+		")",
+		"DELETE FROM health WHERE onset_ns + size_ns < ?1",
+		"DELETE FROM exclusions WHERE to_ns < ?1",
+		"DELETE FROM disruptions WHERE at_ns < ?1 AND job NOT IN " YOUNG,
+		"DELETE FROM marks WHERE at_ns < ?1 AND job NOT IN " YOUNG,
+	};
 	int err = retain_minutes_before(st, before_ns, before_ns);
 
-	err = err ? err
-		  : store_run(
-			    st,
-			    "DELETE FROM checkpoints WHERE end_ns < ? AND rank NOT IN (SELECT id FROM ranks WHERE job IN " YOUNG
-			    ")",
-			    "ii", before_ns, before_ns);
-	err = err ? err
-		  : store_run(st, "DELETE FROM health WHERE onset_ns + size_ns < ?", "i",
-			      before_ns);
-	err = err ? err : store_run(st, "DELETE FROM exclusions WHERE to_ns < ?", "i", before_ns);
-	err = err ? err
-		  : store_run(st, "DELETE FROM disruptions WHERE at_ns < ? AND job NOT IN " YOUNG,
-			      "ii", before_ns, before_ns);
-	err = err ? err
-		  : store_run(st, "DELETE FROM marks WHERE at_ns < ? AND job NOT IN " YOUNG, "ii",
-			      before_ns, before_ns);
+	err = err ? err : STORE_RUN_ALL(st, rows, before_ns, before_ns);
 	return err ? err : retain_runs_before(st, before_ns, before_ns);
 }
 

@@ -133,7 +133,8 @@ void store_done(sqlite3_stmt *stmt)
 	sqlite3_clear_bindings(stmt);
 }
 
-int store_row(sqlite3_stmt *stmt)
+/* Returns 1: a row; 0: no more rows, or -errno: both release the statement. */
+static int statement_row(sqlite3_stmt *stmt)
 {
 	int rc = sqlite3_step(stmt);
 
@@ -145,6 +146,39 @@ int store_row(sqlite3_stmt *stmt)
 	return store_error(rc);
 }
 
+bool store_next(sqlite3_stmt *stmt, int *err)
+{
+	int row = stmt && !*err ? statement_row(stmt) : 0;
+
+	if (stmt && *err)
+		store_done(stmt);
+	if (row < 0)
+		*err = row;
+	return row > 0;
+}
+
+static sqlite3_stmt *statement_find(struct store *st, int *ret_err, const char *text,
+				    const char *types, va_list *ap)
+{
+	sqlite3_stmt *stmt = statement_ask(st, ret_err, text, types, ap);
+
+	if (store_next(stmt, ret_err))
+		return stmt;
+	*ret_err = *ret_err ? *ret_err : -ENOENT;
+	return NULL;
+}
+
+sqlite3_stmt *store_find(struct store *st, int *ret_err, const char *text, const char *types, ...)
+{
+	sqlite3_stmt *stmt;
+	va_list ap;
+
+	va_start(ap, types);
+	stmt = statement_find(st, ret_err, text, types, &ap);
+	va_end(ap);
+	return stmt;
+}
+
 int store_run(struct store *st, const char *text, const char *types, ...)
 {
 	sqlite3_stmt *stmt;
@@ -154,7 +188,21 @@ int store_run(struct store *st, const char *text, const char *types, ...)
 	va_start(ap, types);
 	stmt = statement_ask(st, &err, text, types, &ap);
 	va_end(ap);
-	return stmt ? store_row(stmt) : err;
+	return stmt ? statement_row(stmt) : err;
+}
+
+int store_run_all(struct store *st, const char *const *texts, size_t n, const int64_t *ids)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		sqlite3_stmt *stmt = store_ask(st, &err, texts[i], "");
+
+		for (int at = 1; stmt && at <= sqlite3_bind_parameter_count(stmt); at++)
+			sqlite3_bind_int64(stmt, at, ids[at - 1]);
+		err = stmt ? statement_row(stmt) : err;
+	}
+	return err;
 }
 
 int store_exec(struct store *st, const char *text)
@@ -166,6 +214,14 @@ int store_exec(struct store *st, const char *text)
 	return store_error(rc);
 }
 
+int store_commit(struct store *st, int err)
+{
+	err = err ? err : store_exec(st, "COMMIT");
+	if (err && !sqlite3_get_autocommit(st->sql))
+		store_exec(st, "ROLLBACK");
+	return err;
+}
+
 int store_number(struct store *st, int64_t *ret, const char *text, const char *types, ...)
 {
 	sqlite3_stmt *stmt;
@@ -173,13 +229,10 @@ int store_number(struct store *st, int64_t *ret, const char *text, const char *t
 	int err;
 
 	va_start(ap, types);
-	stmt = statement_ask(st, &err, text, types, &ap);
+	stmt = statement_find(st, &err, text, types, &ap);
 	va_end(ap);
 	if (!stmt)
 		return err;
-	err = store_row(stmt);
-	if (err != 1)
-		return err ? err : -ENOENT;
 	*ret = sqlite3_column_int64(stmt, 0);
 	store_done(stmt);
 	return 0;
@@ -224,29 +277,23 @@ static int statement_names_write(struct store *st)
 	for (int b = 0; !err && b < BUCKET_COUNT; b++)
 		err = store_run(st, "INSERT OR IGNORE INTO names (name) VALUES (?)", "t",
 				bucket_name[b]);
-	err = err ? err : store_exec(st, "COMMIT");
-	if (err)
-		store_exec(st, "ROLLBACK");
-	return err;
+	return store_commit(st, err);
 }
 
 int store_names_load(struct store *st, bool write)
 {
 	char name[SUMS_NAME_MAX];
 	sqlite3_stmt *stmt;
-	int err, more;
+	int err = write ? statement_names_write(st) : 0;
 
-	err = write ? statement_names_write(st) : 0;
 	if (err)
 		return err;
 	stmt = store_ask(st, &err, "SELECT id, name FROM names ORDER BY id", "");
-	if (!stmt)
-		return err;
-	while ((more = store_row(stmt)) > 0) {
+	while (store_next(stmt, &err)) {
 		store_text(stmt, 1, name, sizeof(name));
 		sum_names_add(&st->names, name, sqlite3_column_int64(stmt, 0));
 	}
-	return more;
+	return err;
 }
 
 int store_slot(struct store *st, const char *name, uint32_t *ret)

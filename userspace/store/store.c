@@ -224,9 +224,7 @@ static int store_migrate(struct store *st)
 				 STORE_APPLICATION_ID, ++version);
 			err = err ? err : store_exec(st, end);
 		}
-		err = err ? err : store_exec(st, "COMMIT");
-		if (err)
-			store_exec(st, "ROLLBACK");
+		err = store_commit(st, err);
 	}
 	return err;
 }
@@ -237,12 +235,9 @@ static int store_quick_check(struct store *st)
 	char said[32];
 	int err;
 
-	stmt = store_ask(st, &err, "PRAGMA quick_check(1)", "");
+	stmt = store_find(st, &err, "PRAGMA quick_check(1)", "");
 	if (!stmt)
-		return err;
-	err = store_row(stmt);
-	if (err != 1)
-		return err ? err : -EBADMSG;
+		return err == -ENOENT ? -EBADMSG : err;
 	store_text(stmt, 0, said, sizeof(said));
 	store_done(stmt);
 	return strcmp(said, "ok") != 0 ? -EBADMSG : 0;

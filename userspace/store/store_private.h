@@ -10,7 +10,7 @@
 #include "userspace/store/store.h"
 #include "userspace/store/sums.h"
 
-#define STORE_STATEMENTS 128
+#define STORE_STATEMENTS 192
 
 struct store {
 	sqlite3 *sql;
@@ -36,12 +36,23 @@ int store_error(int rc); /* Converts an SQLite code to -errno. */
  * NULL, r double with NAN as NULL, t text, s struct sums *, k struct sketch *. text is a literal;
  * the statement is cached. NULL: see *ret_err. */
 sqlite3_stmt *store_ask(struct store *st, int *ret_err, const char *text, const char *types, ...);
-/* Returns 1: a row; 0: no more rows, or -errno: both release the statement. */
-int store_row(sqlite3_stmt *stmt);
+/* Goes to the next row of a statement of store_ask(), NULL included: for loops. Returns false after
+ * the last row, and if *err is or becomes -errno; then the statement is released. */
+bool store_next(sqlite3_stmt *stmt, int *err);
+/* As store_ask(), and goes to the first row. NULL with -ENOENT: there is none. */
+sqlite3_stmt *store_find(struct store *st, int *ret_err, const char *text, const char *types, ...);
 void store_done(sqlite3_stmt *stmt); /* releases a statement before its last row */
 /* Runs a statement that gives no row. */
 int store_run(struct store *st, const char *text, const char *types, ...);
+/* Runs several, one a line of texts, until one fails. All have the same parameters, all int64_t;
+ * one that uses fewer of them names those by number. */
+int store_run_all(struct store *st, const char *const *texts, size_t n, const int64_t *ids);
+#define STORE_RUN_ALL(st, texts, ...)                                                              \
+	store_run_all(st, texts, sizeof(texts) / sizeof(*(texts)), (const int64_t[]){__VA_ARGS__})
 int store_exec(struct store *st, const char *text);
+/* Ends a transaction: commits it if err is 0, else takes it back. Returns err, or the error of the
+ * commit, which is taken back, too. */
+int store_commit(struct store *st, int err);
 /* Reads the first column of the first row. -ENOENT: no row. */
 int store_number(struct store *st, int64_t *ret, const char *text, const char *types, ...);
 

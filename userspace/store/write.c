@@ -41,27 +41,40 @@ int write_session_ended(struct store *st, const struct write_session *s, int64_t
 
 /* ---- the place of a rank in the store -------------------------------------------------------- */
 
+#define MINUTE "SELECT minute, until_ns, ledger, steps, sketch FROM "
+
+/* Reads a row of MINUTE. */
+static int write_minute_read(struct store *st, sqlite3_stmt *stmt, struct intake_minute *ret)
+{
+	int err;
+
+	*ret = (struct intake_minute){.minute = store_int(stmt, 0),
+				      .until_ns = store_int(stmt, 1),
+				      .steps = (uint64_t)store_int(stmt, 3)};
+	err = store_sums(st, stmt, 2, &ret->sums);
+	return err ? err : store_sketch(st, stmt, 4, &ret->times);
+}
+
+/* Reads the one row of a statement of store_find(). Returns 1; 0: there is none, and *ret is
+ * unchanged; -errno. */
+static int write_minute_take(struct store *st, sqlite3_stmt *stmt, int err,
+			     struct intake_minute *ret)
+{
+	if (!stmt)
+		return err == -ENOENT ? 0 : err;
+	err = write_minute_read(st, stmt, ret);
+	store_done(stmt);
+	return err ? err : 1;
+}
+
 static int write_running_read(struct store *st, int64_t rank, struct intake_minute *ret)
 {
 	sqlite3_stmt *stmt;
-	int err, more;
+	int err;
 
-	stmt = store_ask(
-		st, &err,
-		"SELECT minute, until_ns, ledger, steps, sketch FROM minute_now WHERE rank = ?",
-		"i", rank);
-	if (!stmt)
-		return err;
-	more = store_row(stmt);
-	if (more != 1)
-		return more;
-	ret->minute = store_int(stmt, 0);
-	ret->until_ns = store_int(stmt, 1);
-	ret->steps = (uint64_t)store_int(stmt, 3);
-	err = store_sums(st, stmt, 2, &ret->sums);
-	err = err ? err : store_sketch(st, stmt, 4, &ret->times);
-	store_done(stmt);
-	return err;
+	stmt = store_find(st, &err, MINUTE "minute_now WHERE rank = ?", "i", rank);
+	err = write_minute_take(st, stmt, err, ret);
+	return err < 0 ? err : 0;
 }
 
 #define PLACE "SELECT ranks.id, ranks.session, ledger, steps, sketch, until_ns, base, run,"
@@ -74,12 +87,12 @@ static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 	int64_t start = (int64_t)a->start_mono_ns, until = start + (a->until_ns - a->start_ns);
 
 	if (a->job)
-		return store_ask(st, ret_err,
-				 PLACE
-				 " state IN ('ended', 'over') FROM ranks JOIN jobs ON jobs.id = job"
-				 " WHERE kind = 1 AND key = ?",
-				 "t", a->key);
-	return store_ask(
+		return store_find(
+			st, ret_err,
+			PLACE " state IN ('ended', 'over') FROM ranks JOIN jobs ON jobs.id = job"
+			      " WHERE kind = 1 AND key = ?",
+			"t", a->key);
+	return store_find(
 		st, ret_err,
 		PLACE
 		" ranks.end_ns IS NOT NULL FROM ranks JOIN runs ON runs.id = run WHERE pid = ?"
@@ -92,29 +105,21 @@ static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 /* If the sums of a rank cannot be read, they are rebuilt from its minutes. */
 static int write_place_rebuild(struct store *st, struct intake_place *p)
 {
-	struct sketch times;
+	struct intake_minute m;
 	sqlite3_stmt *stmt;
-	struct sums sums;
-	int err, more = 0;
+	int err;
 
 	memset(&p->closed, 0, sizeof(p->closed));
 	memset(&p->closed_times, 0, sizeof(p->closed_times));
 	p->closed_steps = 0;
-	stmt = store_ask(st, &err,
-			 "SELECT ledger, steps, sketch, until_ns FROM minutes WHERE rank = ?", "i",
-			 p->id);
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		err = store_sums(st, stmt, 0, &sums);
-		err = err ? err : store_sketch(st, stmt, 2, &times);
-		if (err) {
-			store_done(stmt);
-			break;
-		}
-		sums_add(&p->closed, &sums);
-		sketch_merge(&p->closed_times, &times);
-		p->closed_steps += (uint64_t)store_int(stmt, 1);
+	stmt = store_ask(st, &err, MINUTE "minutes WHERE rank = ?", "i", p->id);
+	while (store_next(stmt, &err)) {
+		err = write_minute_read(st, stmt, &m);
+		sums_add(&p->closed, &m.sums);
+		sketch_merge(&p->closed_times, &m.times);
+		p->closed_steps += m.steps;
 	}
-	return err ? err : more;
+	return err;
 }
 
 /* The run is continued by this session's model. */
@@ -134,14 +139,11 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	uint64_t unreadable = st->unreadable, before;
 	sqlite3_stmt *stmt;
 	int64_t until_ns, run;
-	int err, more;
+	int err;
 
 	stmt = write_place_ask(st, boot_id, a, &err);
 	if (!stmt)
-		return err;
-	more = store_row(stmt);
-	if (more != 1)
-		return more;
+		return err == -ENOENT ? 0 : err;
 	ret->id = store_int(stmt, 0);
 	ret->gone_on = store_int(stmt, 1) == session;
 	ret->closed_steps = (uint64_t)store_int(stmt, 3);
@@ -357,26 +359,17 @@ static int write_minute_merge(struct store *st, int64_t rank, struct intake_minu
 	sqlite3_stmt *stmt;
 	int err;
 
-	stmt = store_ask(
-		st, &err,
-		"SELECT until_ns, ledger, steps, sketch FROM minutes WHERE rank = ? AND minute = ?",
-		"ii", rank, m->minute);
-	if (!stmt)
-		return err;
-	err = store_row(stmt);
+	stmt = store_find(st, &err, MINUTE "minutes WHERE rank = ? AND minute = ?", "ii", rank,
+			  m->minute);
+	err = write_minute_take(st, stmt, err, &had);
 	if (err != 1)
 		return err;
-	had.until_ns = store_int(stmt, 0);
-	had.steps = (uint64_t)store_int(stmt, 2);
-	err = store_sums(st, stmt, 1, &had.sums);
-	err = err ? err : store_sketch(st, stmt, 3, &had.times);
-	store_done(stmt);
 	if (sums_total(&m->sums) >= 0) /* otherwise it lost time that it got later */
 		m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
 	m->steps += had.steps;
 	sums_add(&m->sums, &had.sums);
 	sketch_merge(&m->times, &had.times);
-	return err;
+	return 0;
 }
 
 static int write_minute_update(struct store *st, int64_t rank, struct intake_minute *m)
@@ -419,27 +412,14 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 static int write_minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
 {
 	sqlite3_stmt *stmt;
-	int err, more;
+	int err;
 
-	stmt = store_ask(
+	stmt = store_find(
 		st, &err,
-		up ? "SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?"
-		     " AND minute > ? ORDER BY minute LIMIT 1"
-		   : "SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?"
-		     " AND minute < ? ORDER BY minute DESC LIMIT 1",
+		up ? MINUTE "minutes WHERE rank = ? AND minute > ? ORDER BY minute LIMIT 1"
+		   : MINUTE "minutes WHERE rank = ? AND minute < ? ORDER BY minute DESC LIMIT 1",
 		"ii", rank, m->minute);
-	if (!stmt)
-		return err;
-	more = store_row(stmt);
-	if (more != 1)
-		return more;
-	*m = (struct intake_minute){.minute = store_int(stmt, 0),
-				    .until_ns = store_int(stmt, 1),
-				    .steps = (uint64_t)store_int(stmt, 3)};
-	err = store_sums(st, stmt, 2, &m->sums);
-	err = err ? err : store_sketch(st, stmt, 4, &m->times);
-	store_done(stmt);
-	return err ? err : 1;
+	return write_minute_take(st, stmt, err, m);
 }
 
 #define MOVES_MOST 50000 /* minutes that are searched: more than a month */
@@ -658,8 +638,6 @@ int write_note(struct store *st, const struct intake_note *n, int64_t rank)
 
 /* ---- a job whose name became known late: its data under its former key ----------------------- */
 
-#define MINUTE_NS 60000000000ll
-
 struct ledger { /* of a job, as stored */
 	struct intake_place place;
 	struct sums had; /* closed minutes and the running one */
@@ -687,10 +665,13 @@ static int write_ledger_find(struct store *st, int64_t session, const struct int
 
 static int write_minutes_delete(struct store *st, int64_t rank)
 {
-	int err = store_run(st, "DELETE FROM minutes WHERE rank = ?", "i", rank);
+	static const char *const rows[] = {
+		"DELETE FROM minutes WHERE rank = ?",
+		"DELETE FROM minute_now WHERE rank = ?",
+		"DELETE FROM ranks WHERE id = ?",
+	};
 
-	err = err ? err : store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", rank);
-	return err ? err : store_run(st, "DELETE FROM ranks WHERE id = ?", "i", rank);
+	return STORE_RUN_ALL(st, rows, rank);
 }
 
 /* Minutes that both have are added up. */
@@ -698,33 +679,28 @@ static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 {
 	struct intake_minute m;
 	sqlite3_stmt *stmt;
-	int err, more = 0;
+	int err;
 
 	err = store_run(st, "UPDATE OR IGNORE minutes SET rank = ? WHERE rank = ?", "ii", to, from);
 	if (err)
 		return err;
-	stmt = store_ask(
-		st, &err,
-		"SELECT minute, until_ns, ledger, steps, sketch FROM minutes WHERE rank = ?", "i",
-		from);
-	while (stmt && !err && (more = store_row(stmt)) > 0) {
-		memset(&m, 0, sizeof(m));
-		m.minute = store_int(stmt, 0);
-		m.until_ns = store_int(stmt, 1);
-		m.steps = (uint64_t)store_int(stmt, 3);
-		err = store_sums(st, stmt, 2, &m.sums);
-		err = err ? err : store_sketch(st, stmt, 4, &m.times);
+	stmt = store_ask(st, &err, MINUTE "minutes WHERE rank = ?", "i", from);
+	while (store_next(stmt, &err)) {
+		err = write_minute_read(st, stmt, &m);
 		err = err ? err : write_minute(st, to, &m);
-		if (err)
-			store_done(stmt);
 	}
-	return err ? err : more;
+	return err;
 }
 
 /* Appends to the stored data: time in between is unobserved, unless the job was over. */
 static int write_ledger_append(struct store *st, struct ledger *from, struct ledger *to)
 {
-	struct intake_minute gap = {.minute = to->until_ns / MINUTE_NS, .until_ns = from->start_ns};
+	static const char *const running[] = {
+		"DELETE FROM minute_now WHERE rank = ?1",
+		"UPDATE minute_now SET rank = ?1 WHERE rank = ?2",
+	};
+	struct intake_minute gap = {.minute = to->until_ns / STORE_MINUTE_NS,
+				    .until_ns = from->start_ns};
 	struct sums base = from->place.base;
 	struct intake_place *p = &to->place;
 	int err = 0;
@@ -736,10 +712,7 @@ static int write_ledger_append(struct store *st, struct ledger *from, struct led
 	if (!err && gap.sums.ns[BUCKET_UNOBSERVED])
 		err = write_minute(st, p->id, &gap);
 	err = err ? err : write_minutes_move(st, from->place.id, p->id);
-	err = err ? err : store_run(st, "DELETE FROM minute_now WHERE rank = ?", "i", p->id);
-	err = err ? err
-		  : store_run(st, "UPDATE minute_now SET rank = ? WHERE rank = ?", "ii", p->id,
-			      from->place.id);
+	err = err ? err : STORE_RUN_ALL(st, running, p->id, from->place.id);
 	sums_add(&to->had, &gap.sums);
 	sums_take(&base, &to->had);
 	sums_add(&to->had, &from->place.closed);
@@ -780,24 +753,19 @@ static int write_ledgers_merge(struct store *st, int64_t session, const struct i
 /* Its runs get numbers after the existing ones. */
 static int write_rows_move(struct store *st, int64_t from, int64_t to)
 {
+	static const char *const rows[] = {
+		"UPDATE runs SET job = ?2, attempt = attempt + ?3 WHERE job = ?1",
+		"UPDATE ranks SET job = ?2 WHERE job = ?1",
+		"UPDATE OR REPLACE disruptions SET job = ?2 WHERE job = ?1",
+		"UPDATE marks SET job = ?2 WHERE job = ?1",
+		"UPDATE jobs SET first_ns = min(first_ns, (SELECT first_ns FROM jobs WHERE id = ?1)) WHERE id = ?2",
+		"DELETE FROM jobs WHERE id = ?1",
+	};
 	int64_t attempts;
 	int err = store_number(st, &attempts,
 			       "SELECT coalesce(max(attempt), 0) FROM runs WHERE job = ?", "i", to);
 
-	err = err ? err
-		  : store_run(st, "UPDATE runs SET job = ?, attempt = attempt + ? WHERE job = ?",
-			      "iii", to, attempts, from);
-	err = err ? err : store_run(st, "UPDATE ranks SET job = ? WHERE job = ?", "ii", to, from);
-	err = err ? err
-		  : store_run(st, "UPDATE OR REPLACE disruptions SET job = ? WHERE job = ?", "ii",
-			      to, from);
-	err = err ? err : store_run(st, "UPDATE marks SET job = ? WHERE job = ?", "ii", to, from);
-	err = err ? err
-		  : store_run(
-			    st,
-			    "UPDATE jobs SET first_ns = min(first_ns, (SELECT first_ns FROM jobs WHERE id = ?)) WHERE id = ?",
-			    "ii", from, to);
-	return err ? err : store_run(st, "DELETE FROM jobs WHERE id = ?", "i", from);
+	return err ? err : STORE_RUN_ALL(st, rows, from, to, attempts);
 }
 
 static int write_former_move(struct store *st, int64_t session, const struct intake_about *a,

@@ -215,14 +215,6 @@ static int writer_name_types(struct store_writer *w)
 
 /* ---- one transaction ------------------------------------------------------------------------- */
 
-static int writer_cycle_finish(struct store *st, int err)
-{
-	err = err ? err : store_exec(st, "COMMIT");
-	if (err && !sqlite3_get_autocommit(st->sql))
-		store_exec(st, "ROLLBACK");
-	return err;
-}
-
 static int writer_by_start(const void *a, const void *b)
 {
 	const struct intake_rank *x = *(struct intake_rank *const *)a,
@@ -277,7 +269,7 @@ static int writer_places_write(struct store_writer *w, const struct intake_about
 		if (!err && about[i].ended && !about[i].job)
 			ended[nended++] = (struct write_ended){places[i].id, about[i].end_mono_ns};
 	}
-	return writer_cycle_finish(w->store, err);
+	return store_commit(w->store, err);
 }
 
 static int writer_place_ranks(struct store_writer *w)
@@ -364,7 +356,7 @@ static int writer_taken_write(struct store_writer *w, const struct taken *k)
 			err = write_note(w->store, &k->notes[i], k->notes[i].rank->id);
 	err = err ? err : write_session(w->store, &w->session, &session);
 	err = err ? err : write_last_fact(w->store, &w->session, k->last_fact);
-	return writer_cycle_finish(w->store, err);
+	return store_commit(w->store, err);
 }
 
 static int writer_write_cycle(struct store_writer *w)
