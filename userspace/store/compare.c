@@ -16,29 +16,10 @@
 
 struct series {
 	struct store *st;
-	struct store_span *away;
-	uint32_t naway;
+	struct store_cuts away;
 	double *minute;
 	size_t n, room;
 };
-
-static int compare_exclusion_add(void *ctx, const struct store_note *n)
-{
-	struct series *s = ctx;
-
-	if (s->naway == STORE_EXCLUSIONS_MAX)
-		return -E2BIG;
-	s->away[s->naway++] = (struct store_span){n->at_ns, n->to_ns};
-	return 0;
-}
-
-static bool compare_is_away(const struct series *s, int64_t from_ns, int64_t to_ns)
-{
-	for (uint32_t i = 0; i < s->naway; i++)
-		if (from_ns < s->away[i].to_ns && to_ns > s->away[i].from_ns)
-			return true;
-	return false;
-}
 
 static int compare_minute_add(void *ctx, int64_t from_ns, int64_t to_ns,
 			      const struct store_totals *t)
@@ -46,7 +27,7 @@ static int compare_minute_add(void *ctx, int64_t from_ns, int64_t to_ns,
 	struct series *s = ctx;
 
 	if (!t->times.count || !t->times.sum_ns || t->excluded_ns ||
-	    compare_is_away(s, from_ns, to_ns))
+	    store_cuts_within(&s->away, from_ns, to_ns))
 		return 0;
 	if (s->n == s->room) {
 		size_t room = s->room ? 2 * s->room : 1024;
@@ -181,14 +162,13 @@ int store_compare(struct store *st, int64_t job, const char *against, struct sto
 	int err;
 
 	c.peers = calloc(STORE_PEERS, sizeof(*c.peers));
-	s.away = calloc(STORE_EXCLUSIONS_MAX, sizeof(*s.away));
-	err = c.peers && s.away ? compare_against_find(st, against, &other, &c) : -ENOMEM;
-	err = err ? err : store_exclusions(st, &everything, compare_exclusion_add, &s);
+	err = c.peers ? compare_against_find(st, against, &other, &c) : -ENOMEM;
+	err = err ? err : store_cuts_load(st, &everything, &s.away);
 	err = err ? err : compare_own_read(&s, job, &c.own);
 	err = err ? err : compare_peers_read(&s, c.tagged ? against : "", other, &c);
 	err = err ? err : compare_fill_answer(&c);
 	free(s.minute);
-	free(s.away);
+	free(s.away.span);
 	if (err)
 		store_comparison_free(&c);
 	else

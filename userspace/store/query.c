@@ -114,34 +114,6 @@ static int query_take_reference(void *ctx, const struct store_rank *r)
 	return 0;
 }
 
-/* The statement is used again while a list runs, so its rows are copied first. */
-struct list {
-	int64_t *id;
-	size_t count, room;
-};
-
-static int query_list_add(struct list *l, int64_t id)
-{
-	if (l->count == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		int64_t *more = reallocarray(l->id, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		l->id = more;
-		l->room = room;
-	}
-	l->id[l->count++] = id;
-	return 0;
-}
-
-static int query_list_read(sqlite3_stmt *stmt, int err, struct list *l)
-{
-	while (store_next(stmt, &err))
-		err = query_list_add(l, store_int(stmt, 0));
-	return err;
-}
-
 static int query_run_read(struct store *st, int64_t id, struct store_run *ret)
 {
 	sqlite3_stmt *stmt;
@@ -168,18 +140,15 @@ static int query_run_read(struct store *st, int64_t id, struct store_run *ret)
 
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx)
 {
-	struct list l = {0};
 	struct store_run run;
 	sqlite3_stmt *stmt;
 	int err;
 
 	stmt = store_ask(st, &err, "SELECT id FROM runs WHERE job = ? ORDER BY attempt", "i", job);
-	err = query_list_read(stmt, err, &l);
-	for (size_t i = 0; !err && i < l.count; i++) {
-		err = query_run_read(st, l.id[i], &run);
+	while (store_next(stmt, &err)) {
+		err = query_run_read(st, store_int(stmt, 0), &run);
 		err = err ? err : fn(ctx, &run);
 	}
-	free(l.id);
 	return err;
 }
 
@@ -277,7 +246,6 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx)
 {
 	struct store_job *j = malloc(sizeof(*j));
-	struct list l = {0};
 	sqlite3_stmt *stmt;
 	int err = -ENOMEM;
 
@@ -289,12 +257,10 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 			   " ORDER BY max(max(r.until_ns, coalesce(n.until_ns, 0))) DESC, jobs.id DESC",
 			   "ii", span->to_ns ? span->to_ns : INT64_MAX, span->from_ns)
 		 : NULL;
-	err = query_list_read(stmt, err, &l);
-	for (size_t i = 0; !err && i < l.count; i++) {
-		err = store_job_by_id(st, l.id[i], j);
+	while (store_next(stmt, &err)) {
+		err = store_job_by_id(st, store_int(stmt, 0), j);
 		err = err ? err : fn(ctx, j);
 	}
-	free(l.id);
 	free(j);
 	return err;
 }
@@ -324,14 +290,9 @@ const char *store_bucket(const struct store *st, uint32_t slot)
 #define LONG_NS	   (2 * STORE_MINUTE_NS)
 #define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
-struct cuts { /* sorted exclusions */
-	struct store_span *span;
-	uint32_t count;
-};
-
 struct summing {
 	struct store_span span;
-	struct cuts away;
+	struct store_cuts away;
 	struct store_totals *into;
 };
 
@@ -373,14 +334,14 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 
 static int query_exclusion_add(void *ctx, const struct store_note *n)
 {
-	struct cuts *a = ctx;
+	struct store_cuts *a = ctx;
 	struct store_span *last = a->count ? &a->span[a->count - 1] : NULL;
 
 	if (last && n->at_ns <= last->to_ns) {
 		last->to_ns = n->to_ns > last->to_ns ? n->to_ns : last->to_ns;
 		return 0;
 	}
-	if (!a->span || a->count == STORE_EXCLUSIONS_MAX)
+	if (a->count == STORE_EXCLUSIONS_MAX)
 		return -E2BIG;
 	a->span[a->count++] = (struct store_span){n->at_ns, n->to_ns};
 	return 0;
@@ -393,7 +354,13 @@ static int64_t query_overlap_ns(int64_t a, int64_t b, int64_t from, int64_t to)
 	return b > a ? b - a : 0;
 }
 
-static int64_t query_cuts_within(const struct cuts *a, int64_t from, int64_t to)
+int store_cuts_load(struct store *st, const struct store_span *span, struct store_cuts *ret)
+{
+	*ret = (struct store_cuts){.span = calloc(STORE_EXCLUSIONS_MAX, sizeof(*ret->span))};
+	return ret->span ? store_exclusions(st, span, query_exclusion_add, ret) : -ENOMEM;
+}
+
+int64_t store_cuts_within(const struct store_cuts *a, int64_t from, int64_t to)
 {
 	int64_t ns = 0;
 
@@ -424,7 +391,7 @@ static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
 		    from_ns >= query_span_end(&s->span))
 			return 0;
-		if (query_cuts_within(&s->away, from_ns, to_ns)) {
+		if (store_cuts_within(&s->away, from_ns, to_ns)) {
 			s->into->cut_ns += (uint64_t)sums_total(&t.sums);
 			s->into->excluded_ns += (uint64_t)sums_total(&t.sums) + t.excluded_ns;
 		} else {
@@ -435,7 +402,7 @@ static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 	from = from_ns > s->span.from_ns ? from_ns : s->span.from_ns;
 	to = to_ns < query_span_end(&s->span) ? to_ns : query_span_end(&s->span);
 	within = query_overlap_ns(from_ns, to_ns, from, to);
-	away = query_cuts_within(&s->away, from, to);
+	away = store_cuts_within(&s->away, from, to);
 	if (within - away < to_ns - from_ns)
 		query_totals_scale(&t, (double)(within - away) / (double)(to_ns - from_ns));
 	s->into->cut_ns += (uint64_t)away;
@@ -444,23 +411,12 @@ static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 	return 0;
 }
 
-static int query_summing_begin(struct store *st, struct summing *s, const struct store_span *span,
-			       bool exclude, struct store_totals *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	*s = (struct summing){.span = *span, .into = ret};
-	if (!exclude)
-		return 0;
-	s->away.span = calloc(STORE_EXCLUSIONS_MAX, sizeof(*s->away.span));
-	return s->away.span ? store_exclusions(st, span, query_exclusion_add, &s->away) : -ENOMEM;
-}
-
 int store_rank_totals(struct store *st, int64_t rank, const struct store_span *span, bool exclude,
 		      struct store_totals *ret)
 {
-	struct store_totals t;
-	struct summing s;
-	int err = query_summing_begin(st, &s, span, exclude, &t);
+	struct store_totals t = {0};
+	struct summing s = {.span = *span, .into = &t};
+	int err = exclude ? store_cuts_load(st, span, &s.away) : 0;
 
 	err = err ? err : store_minutes(st, rank, span, query_sum_minute, &s);
 	free(s.away.span);

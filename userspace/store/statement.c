@@ -47,11 +47,13 @@ static sqlite3_stmt *statement_get(struct store *st, const char *text, int *ret_
 	sqlite3_stmt *stmt = NULL;
 	uint32_t i = 0;
 
-	while (i < st->cached && st->cache[i].text != text)
+	/* A list whose rows are being read has its own, also if one within it has the same text. */
+	while (i < st->cached &&
+	       (st->cache[i].text != text || sqlite3_stmt_busy(st->cache[i].stmt)))
 		i++;
 	if (i < st->cached)
 		return st->cache[i].stmt;
-	if (st->cached == STORE_STATEMENTS) { /* never happens: there are fewer statements */
+	if (st->cached == STORE_STATEMENTS) { /* never happens: there are fewer, in a few levels */
 		*ret_rc = SQLITE_NOMEM;
 		return NULL;
 	}

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "userspace/base/buffer.h"
+#include "userspace/store/query.h"
 #include "userspace/store/sketch.h"
 #include "userspace/store/store.h"
 #include "userspace/store/sums.h"
@@ -65,6 +66,16 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len);
  * file failed. */
 int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *ret);
 int store_sketch(struct store *st, sqlite3_stmt *stmt, int column, struct sketch *ret);
+
+struct store_cuts { /* exclusions, sorted and joined */
+	struct store_span *span;
+	uint32_t count;
+};
+
+/* Reads the exclusions that touch the span. The caller frees ret->span, also after an error. */
+int store_cuts_load(struct store *st, const struct store_span *span, struct store_cuts *ret);
+/* Returns the excluded time (ns) in [from, to). */
+int64_t store_cuts_within(const struct store_cuts *a, int64_t from, int64_t to);
 
 /* Returns true if the file at its path is another one now, or missing. */
 bool store_moved(const struct store *st);
