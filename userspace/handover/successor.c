@@ -6,16 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/worker.h"
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods_field.h"
 
 #define LIMIT_S	     3
 #define AGAIN_NS     200000000ull /* after a failed request */
-#define PART_NS	     50000000ull  /* of that pause, until it can be cancelled */
 #define TOKEN_S	     60
 #define NAME_MAX_LEN 253
 
@@ -26,6 +28,14 @@ struct successor {
 	uint64_t end_ns;
 	char *why;
 	size_t cap;
+	/* of successor_ask() */
+	struct worker thread;
+	bool comes; /* belongs to the thread until it has ended */
+	char text[400];
+	int fd; /* readable when the answer is there; -1: nothing is asked */
+	struct loop *loop;
+	successor_fn *fn;
+	void *ctx;
 };
 
 static __attribute__((format(printf, 2, 3))) bool says_no(struct successor *s, const char *fmt, ...)
@@ -50,10 +60,14 @@ static char *successor_copy(const char *given, const char *name)
 int successor_new(struct successor **ret, const struct successor_config *cfg)
 {
 	struct successor *s = calloc(1, sizeof(*s));
-	int err = s ? access_open(&s->access, cfg->server, cfg->token_file, cfg->ca_file, TOKEN_S)
-		    : -ENOMEM;
+	int err;
 
 	*ret = NULL;
+	if (!s)
+		return -ENOMEM;
+	worker_init(&s->thread);
+	s->fd = -1;
+	err = access_open(&s->access, cfg->server, cfg->token_file, cfg->ca_file, TOKEN_S);
 	if (err || !s->access.server) {
 		successor_free(s);
 		return err;
@@ -65,10 +79,23 @@ int successor_new(struct successor **ret, const struct successor_config *cfg)
 	return 0;
 }
 
+static void successor_forget(struct successor *s)
+{
+	if (s->fd < 0)
+		return;
+	loop_remove_fd(s->loop, s->fd);
+	close(s->fd);
+	s->fd = -1;
+}
+
 void successor_free(struct successor *s)
 {
 	if (!s)
 		return;
+	if (s->access.web)
+		successor_cancel(s);
+	successor_forget(s);
+	worker_free(&s->thread);
 	access_close(&s->access);
 	free(s->pod);
 	free(s->namespace);
@@ -77,8 +104,11 @@ void successor_free(struct successor *s)
 
 void successor_cancel(struct successor *s)
 {
+	worker_stop(&s->thread);
 	web_cancel(s->access.web);
 }
+
+/* ---- questions ------------------------------------------------------------------------------- */
 
 /* The failure may be brief: the API server is restarting or overloaded. */
 static bool successor_is_passing(int err, const struct web_reply *r)
@@ -114,20 +144,8 @@ static cJSON *successor_answer(struct successor *s, int err, const struct web_re
 	return json;
 }
 
-/* Returns false when there is no time for another request, or when it was cancelled. */
-static bool successor_pause(const struct successor *s)
-{
-	const struct timespec part = {.tv_nsec = PART_NS};
-
-	if (clock_mono_ns() + AGAIN_NS >= s->end_ns)
-		return false;
-	for (uint64_t ns = 0; ns < AGAIN_NS && !web_is_cancelled(s->access.web); ns += PART_NS)
-		nanosleep(&part, NULL);
-	return !web_is_cancelled(s->access.web);
-}
-
 /* Returns NULL with a reason in why. */
-static cJSON *successor_ask(struct successor *s, const char *path, const char *what)
+static cJSON *successor_request(struct successor *s, const char *path, const char *what)
 {
 	struct web_reply r = {0};
 	uint64_t now_ns;
@@ -144,7 +162,8 @@ static cJSON *successor_ask(struct successor *s, const char *path, const char *w
 						.path = path,
 						.timeout_s = (double)(s->end_ns - now_ns) / 1e9},
 					&r);
-	} while (successor_is_passing(err, &r) && successor_pause(s));
+	} while (successor_is_passing(err, &r) && clock_mono_ns() + AGAIN_NS < s->end_ns &&
+		 worker_sleep(&s->thread, AGAIN_NS));
 	json = successor_answer(s, err, &r, what);
 	web_reply_free(&r);
 	return json;
@@ -152,7 +171,7 @@ static cJSON *successor_ask(struct successor *s, const char *path, const char *w
 
 static bool successor_stays(struct successor *s, const char *path, const char *what)
 {
-	cJSON *json = successor_ask(s, path, what);
+	cJSON *json = successor_request(s, path, what);
 	bool ends = json && pods_object(pods_object(json, "metadata"), "deletionTimestamp");
 
 	if (ends)
@@ -172,7 +191,7 @@ static bool successor_find_owner(struct successor *s, char *name, size_t cap)
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods?fieldSelector=metadata.name%%3D%s",
 		 s->namespace, s->pod);
-	json = successor_ask(s, path, "this pod");
+	json = successor_request(s, path, "this pod");
 	if (!json)
 		return false;
 	items = pods_object(json, "items");
@@ -216,4 +235,44 @@ bool successor_comes(struct successor *s, char *why, size_t cap)
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s", s->namespace);
 	snprintf(what, sizeof(what), "its namespace %s", s->namespace);
 	return successor_stays(s, path, what);
+}
+
+/* ---- in the background ----------------------------------------------------------------------- */
+
+static void successor_run(void *ctx)
+{
+	struct successor *s = ctx;
+
+	s->comes = successor_comes(s, s->text, sizeof(s->text));
+	eventfd_write(s->fd, 1);
+}
+
+static void successor_on_answer(void *ctx, uint64_t value)
+{
+	struct successor *s = ctx;
+
+	(void)value;
+	worker_join(&s->thread);
+	successor_forget(s);
+	s->fn(s->ctx, s->comes, s->text);
+}
+
+int successor_ask(struct successor *s, struct loop *loop, successor_fn *fn, void *ctx)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int err = fd < 0 ? -errno : loop_add_fd(loop, fd, EPOLLIN, successor_on_answer, s);
+
+	if (err) {
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	s->fd = fd;
+	s->loop = loop;
+	s->fn = fn;
+	s->ctx = ctx;
+	err = worker_start(&s->thread, "handover", successor_run, s);
+	if (err)
+		successor_forget(s);
+	return err;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "userspace/base/loop.h"
+
 struct successor_config {
 	/* As in pods.h. */
 	const char *server, *token_file, *ca_file;
@@ -22,8 +24,13 @@ int successor_new(struct successor **ret, const struct successor_config *cfg);
 /* Waits up to limit_s. Returns false if no pod will follow, or if that is unknown; then why holds
  * the reason, printable. */
 bool successor_comes(struct successor *s, char *why, size_t cap);
+/* Receives the answer once, in the loop. why: the reason, as above. */
+typedef void successor_fn(void *ctx, bool comes, const char *why);
+/* As successor_comes(), once, in a thread of its own. Returns 0, or -errno: fn is not called. */
+int successor_ask(struct successor *s, struct loop *loop, successor_fn *fn, void *ctx);
 /* From any thread: makes successor_comes() return false within 0.1 s. */
 void successor_cancel(struct successor *s);
-void successor_free(struct successor *s); /* NULL is fine */
+/* Ends a question, too, whose fn is not called then. NULL is fine. */
+void successor_free(struct successor *s);
 
 #endif

@@ -28,7 +28,6 @@
 #include "userspace/output/journal.h"
 #include "userspace/watch/watch_blocked.h"
 #include "userspace/watch/watch_kernel_log.h"
-#include "userspace/watch/watch_handover.h"
 #include "userspace/watch/watch_place.h"
 #include "userspace/watch/watch_private.h"
 #include "userspace/watch/watch_process.h"
@@ -518,6 +517,38 @@ static void watch_on_resize(void *ctx, uint64_t value)
 	output_resize(((struct watch *)ctx)->out);
 }
 
+static void watch_on_successor(void *ctx, bool comes, const char *why)
+{
+	if (!comes)
+		log_warn("detaching, for no other gp-bpf comes to this node: %s", why);
+	watch_stop_for(ctx, comes ? GP_END_HANDOVER : GP_END_USER);
+}
+
+/* Ends the watch: in Kubernetes when it is known whether a successor comes; watching continues
+ * meanwhile. Called again before that, it ends at once and detaches. */
+static void watch_hand_over(struct watch *w)
+{
+	int err = 0;
+
+	if (w->successor) {
+		watch_stop_for(w, GP_END_USER);
+		return;
+	}
+	if (w->node)
+		err = successor_new(&w->successor,
+				    &(struct successor_config){.server = w->options->api_server});
+	if (!err && !w->successor) {
+		watch_stop_for(w, GP_END_HANDOVER);
+		return;
+	}
+	err = err ? err : successor_ask(w->successor, w->loop, watch_on_successor, w);
+	if (!err)
+		return;
+	log_warn("detaching: whether another gp-bpf comes to this node cannot be asked: %s",
+		 strerror(-err));
+	watch_stop_for(w, GP_END_USER);
+}
+
 /* If we run a command, signals of a person or a manager are passed on to it; those of the terminal
  * it gets itself. */
 static void watch_on_end_signal(void *ctx, uint64_t value)
@@ -798,7 +829,7 @@ int watch_close(struct watch *w)
 	if (!w)
 		return 0;
 	node_end(w->node);
-	handover_free(w->handover);
+	successor_free(w->successor);
 	if (w->loop && w->ring[0] && w->ring[1])
 		watch_finish(w);
 	node_free(w->node);

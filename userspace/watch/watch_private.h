@@ -10,6 +10,7 @@
 #include "userspace/base/poll_interval.h"
 #include "userspace/ingest/ring.h"
 #include "userspace/handover/carrier.h"
+#include "userspace/handover/successor.h"
 #include "userspace/output/journal.h"
 #include "userspace/watch/watch.h"
 #include "userspace/watch/watch_process.h"
@@ -33,7 +34,7 @@ struct watch {
 	struct carrier *carrier;	    /* NULL: no --carry */
 	struct blocked *blocked;	    /* checks for blocked calls */
 	struct watch_log *log;		    /* device faults in the kernel's log */
-	struct handover *handover;	    /* NULL: no handover was requested */
+	struct successor *successor;	    /* NULL: no handover was requested */
 	struct buffer batch;		    /* records read from a ring */
 	struct poll_interval poll_interval; /* interval for reading the rings */
 	bool busy;			    /* process life, or many other records, were read */
