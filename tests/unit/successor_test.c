@@ -160,6 +160,50 @@ static void cancelled(void **state)
 	assert_true(clock_mono_ns() - from_ns < 30000000000ull);
 }
 
+static void on_answer(void *loop, bool is, const char *text)
+{
+	snprintf(why, sizeof(why), "%s", is ? "it comes" : text);
+	loop_stop(loop, 0);
+}
+
+static void in_the_background(void **state)
+{
+	struct successor *one;
+	struct loop *loop;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(loop_new(&loop), 0);
+		assert_int_equal(successor_new(&one, &of), 0);
+		assert_int_equal(successor_ask(one, loop, on_answer, loop), 0);
+		assert_int_equal(loop_run(loop), 0);
+		assert_string_equal(why, i ? "this pod is deleted" : "it comes");
+		successor_free(one);
+		loop_free(loop);
+		of.pod = "another";
+	}
+}
+
+static void freed_before_the_answer(void **state)
+{
+	uint64_t from_ns = clock_mono_ns();
+	struct successor *one;
+	struct loop *loop;
+
+	(void)state;
+	deed("{'fault':{'one':'hang'}}");
+	why[0] = '\0';
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(successor_new(&one, &of), 0);
+	assert_int_equal(successor_ask(one, loop, on_answer, loop), 0);
+	while (!asked("\"fault\": \"hang\"", ""))
+		usleep(1000);
+	successor_free(one);
+	loop_free(loop);
+	assert_string_equal(why, "");
+	assert_true(clock_mono_ns() - from_ns < 30000000000ull);
+}
+
 static void nowhere(void **state)
 {
 	struct successor *one;
@@ -179,6 +223,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(refused, arrange, teardown),
 		cmocka_unit_test_setup_teardown(silent, arrange, teardown),
 		cmocka_unit_test_setup_teardown(cancelled, arrange, teardown),
+		cmocka_unit_test_setup_teardown(in_the_background, arrange, teardown),
+		cmocka_unit_test_setup_teardown(freed_before_the_answer, arrange, teardown),
 		cmocka_unit_test_setup_teardown(nowhere, arrange, teardown),
 	};
 
