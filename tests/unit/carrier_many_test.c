@@ -13,7 +13,7 @@ static bool is_there(const struct carry *own, enum job_state state)
 	struct carry c;
 	ssize_t len;
 
-	carry_file_name(name, own->job, "");
+	carry_name(name, own->job, "", false);
 	len = carry_file_read(dir, name, text);
 	return len > 0 && !carry_parse(&c, text, (size_t)len) && c.state == state;
 }
@@ -22,7 +22,7 @@ static void take_away(const struct carry *own)
 {
 	char name[CARRY_NAME_MAX], path[CARRY_NAME_MAX + sizeof(dir)];
 
-	carry_file_name(name, own->job, "");
+	carry_name(name, own->job, "", false);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	assert_int_equal(unlink(path), 0);
 }

@@ -29,7 +29,7 @@ static void leave_text(const char *text)
 	char name[CARRY_NAME_MAX], path[200];
 	FILE *f;
 
-	carry_file_name(name, "llama", "");
+	carry_name(name, "llama", "", false);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "we");
 	assert_non_null(f);
@@ -43,7 +43,7 @@ static uint32_t there(struct carry *ret)
 	char name[CARRY_NAME_MAX], text[CARRY_MAX];
 	ssize_t len;
 
-	carry_file_name(name, "llama", "");
+	carry_name(name, "llama", "", false);
 	len = carry_file_read(dir, name, text);
 	return len > 0 && !carry_parse(ret, text, (size_t)len) ? ret->attempt : 0;
 }

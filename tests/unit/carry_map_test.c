@@ -10,13 +10,12 @@
 #include <cmocka.h>
 
 #include "tests/unit/pods_stand.h"
-#include "userspace/handover/config_map.h"
 #include "userspace/handover/carry_map.h"
 
 static struct carry_map_config to;
 static struct carry_map *m;
 static struct carry_map_job llama;
-static char name[CARRY_MAP_NAME_MAX];
+static char name[CARRY_NAME_MAX];
 static const struct carry *had;
 
 static int arrange(void **state)
@@ -30,7 +29,7 @@ static int arrange(void **state)
 				       .token_s = WAIT_S};
 	llama = (struct carry_map_job){
 		.job = "llama", .uid = "uid-1", .namespace = "ml", .owner = "Job"};
-	carry_map_name(name, llama.job, llama.uid);
+	carry_name(name, llama.job, llama.uid, true);
 	deed("{'verbs':['get','create','patch'],'spaces':null,'meanwhile':null}");
 	return carry_map_new(&m, &to);
 }
@@ -170,24 +169,25 @@ static void names(void **state)
 		{"hundred-and-more-letters-hundred-and-more-letters-hundred-and-b", ""},
 	};
 	enum { N = sizeof(jobs) / sizeof(jobs[0]) };
-	char made[N][CARRY_MAP_NAME_MAX];
+	char made[N][CARRY_NAME_MAX];
 
 	(void)state;
 	for (int i = 0; i < N; i++) {
-		carry_map_name(made[i], jobs[i][0], jobs[i][1]);
+		carry_name(made[i], jobs[i][0], jobs[i][1], true);
 		assert_true(fits(made[i]));
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(made[i], made[j]);
 	}
 	assert_memory_equal(made[4], "gp-bpf-carry-llama-7b-", 22);
 	assert_memory_equal(made[9], "gp-bpf-carry-secrets-x-y-2f-", 28);
-	assert_true(config_map_is_space("ml-2"));
-	assert_false(config_map_is_space(""));
-	assert_false(config_map_is_space("-a"));
-	assert_false(config_map_is_space("a/b"));
-	assert_false(config_map_is_space("A"));
-	assert_false(config_map_is_space(
-		"hundred-and-more-letters-hundred-and-more-letters-hundred-and-mo"));
+	assert_int_equal(carry_map_check("ml-2"), 0);
+	assert_int_equal(carry_map_check(""), -EINVAL);
+	assert_int_equal(carry_map_check("-a"), -EINVAL);
+	assert_int_equal(carry_map_check("a/b"), -EINVAL);
+	assert_int_equal(carry_map_check("A"), -EINVAL);
+	assert_int_equal(
+		carry_map_check("hundred-and-more-letters-hundred-and-more-letters-hundred-and-mo"),
+		-EINVAL);
 }
 
 static void there_and_back(void **state)
@@ -244,7 +244,7 @@ static void owner(void **state)
 	/* A uid that is none, as a label neither. */
 	deed("{'delete':'ConfigMap/ml/%s'}", name);
 	snprintf(llama.uid, sizeof(llama.uid), "no uid!");
-	carry_map_name(name, llama.job, llama.uid);
+	carry_name(name, llama.job, llama.uid, true);
 	assert_int_equal(writes("a", 1, 0), 0);
 	assert_null(strstr(object(), "no uid!\","));
 	assert_null(strstr(object(), "ownerReferences"));

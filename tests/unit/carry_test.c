@@ -293,7 +293,7 @@ static ssize_t take(const char *job, const char *uid, struct carry *ret)
 	char name[CARRY_NAME_MAX], text[CARRY_MAX];
 	ssize_t len;
 
-	carry_file_name(name, job, uid);
+	carry_name(name, job, uid, false);
 	len = carry_file_read(dir, name, text);
 	return len < 0 ? len : carry_parse(ret, text, (size_t)len);
 }
@@ -346,15 +346,15 @@ static void test_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
-		carry_file_name(name[i], jobs[i], "");
+		carry_name(name[i], jobs[i], "", false);
 		assert_null(strchr(name[i], '/'));
 		assert_true(*name[i] != '.' && strlen(name[i]) > 20);
 		for (size_t j = 0; j < i; j++)
 			assert_string_not_equal(name[i], name[j]);
 	}
 	/* The uid is not the end of the name. */
-	carry_file_name(name[0], "ab", "c");
-	carry_file_name(name[1], "a", "bc");
+	carry_name(name[0], "ab", "c", false);
+	carry_name(name[1], "a", "bc", false);
 	assert_string_not_equal(name[0], name[1]);
 }
 
@@ -365,7 +365,7 @@ static void test_hostile_files(void **state)
 	struct stat st;
 
 	(void)state;
-	carry_file_name(name, "llama", "");
+	carry_name(name, "llama", "", false);
 	put_file("elsewhere", "secret", 6);
 	snprintf(big, sizeof(big), "%s/elsewhere", dir);
 	assert_int_equal(symlink(big, in_dir(name)), 0);
@@ -406,7 +406,7 @@ static void test_of_another(void **state)
 
 	(void)state;
 	snprintf(other.job, sizeof(other.job), "gpt");
-	carry_file_name(name, c.job, "");
+	carry_name(name, c.job, "", false);
 	put_file(name, text, carry_text(text, &other));
 	assert_int_equal(carry_file_write(dir, &c, &had), -EEXIST);
 }

@@ -148,7 +148,7 @@ int way_read(struct way *w, const struct carry_map_job *job)
 
 	if (w->map)
 		return way_asked(w, carry_map_read(w->map, job));
-	carry_file_name(a.name, job->job, job->uid);
+	carry_name(a.name, job->job, job->uid, false);
 	return way_asked(w, helper_ask(w->helper, way_read_there, &a, sizeof(a)));
 }
 
@@ -230,13 +230,12 @@ const char *way_why(const struct way *w, int err)
 void way_name(const struct way *w, const struct carry_map_job *job, char out[WAY_NAME_MAX])
 {
 	const char *space = w->map ? carry_map_namespace(w->map) : "";
-	char name[CARRY_NAME_MAX > CARRY_MAP_NAME_MAX ? CARRY_NAME_MAX : CARRY_MAP_NAME_MAX];
+	char name[CARRY_NAME_MAX];
 
-	if (!w->map) {
-		carry_file_name(name, job->job, job->uid);
+	carry_name(name, job->job, job->uid, w->map);
+	if (w->map)
+		snprintf(out, WAY_NAME_MAX, "configmap:%s/%s", *space ? space : job->namespace,
+			 name);
+	else
 		snprintf(out, WAY_NAME_MAX, "%.400s/%s", w->dir, name);
-		return;
-	}
-	carry_map_name(name, job->job, job->uid);
-	snprintf(out, WAY_NAME_MAX, "configmap:%s/%s", *space ? space : job->namespace, name);
 }

@@ -14,17 +14,24 @@
 
 #define READABLE 40 /* readable characters of the job's name */
 
-void carry_file_name(char out[CARRY_NAME_MAX], const char *job, const char *uid)
+void carry_name(char out[CARRY_NAME_MAX], const char *job, const char *uid, bool map)
 {
 	uint64_t hash = hash_bytes(HASH_START, job, strlen(job) + 1);
-	char word[READABLE + 1];
+	char word[READABLE + 2];
 	size_t n = 0;
 
 	hash = hash_bytes(hash, uid, strlen(uid));
-	for (; n < READABLE && job[n]; n++)
-		word[n] = (char)(isalnum((unsigned char)job[n]) && !(job[n] & 0x80) ? job[n] : '_');
+	for (const char *c = job; *c && n < READABLE; c++) {
+		if (isalnum((unsigned char)*c) && !(*c & 0x80))
+			word[n++] = map ? (char)tolower((unsigned char)*c) : *c;
+		else if (!map || (n && word[n - 1] != '-'))
+			word[n++] = map ? '-' : '_';
+	}
+	if (!map || (n && word[n - 1] != '-'))
+		word[n++] = '-';
 	word[n] = '\0';
-	snprintf(out, CARRY_NAME_MAX, "%s-%016llx.carry", word, (unsigned long long)hash);
+	snprintf(out, CARRY_NAME_MAX, "%s%s%016llx%s", map ? "gp-bpf-carry-" : "", word,
+		 (unsigned long long)hash, map ? "" : ".carry");
 }
 
 static int carry_folder_open(const char *dir)
@@ -147,7 +154,7 @@ int carry_file_write(const char *dir, const struct carry *c, struct carry *had)
 
 	if (folder < 0)
 		return folder;
-	carry_file_name(name, c->job, c->uid);
+	carry_name(name, c->job, c->uid, false);
 	len = carry_text(text, c);
 	err = carry_file_may_write(folder, name, c, had);
 	err = err ? err : file_write(folder, name, text, len);

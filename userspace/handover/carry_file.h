@@ -7,6 +7,7 @@
 #ifndef HANDOVER_CARRY_FILE_H
 #define HANDOVER_CARRY_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,9 +15,9 @@
 
 #define CARRY_NAME_MAX 80
 
-/* Writes a name that is valid for a file whatever the job is called, and differs for each job and
- * uid. */
-void carry_file_name(char out[CARRY_NAME_MAX], const char *job, const char *uid);
+/* Writes a name that is valid for a file, or for a ConfigMap (RFC 1123), whatever the job is
+ * called, and differs for each job and uid. */
+void carry_name(char out[CARRY_NAME_MAX], const char *job, const char *uid, bool map);
 /* Reads the file, at most CARRY_MAX bytes. Returns its length; -ENOENT: there is none; -EBADMSG:
  * too long, or not a regular file; -ENOTDIR: the folder does not exist; else -errno of the file
  * system. */

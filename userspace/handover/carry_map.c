@@ -12,31 +12,55 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
+#include "userspace/base/json_text.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 #include "userspace/base/worker.h"
-#include "userspace/handover/config_map.h"
+#include "userspace/kubernetes/access.h"
+#include "userspace/kubernetes/pods_field.h"
 
-#define PREFIX	    "gp-bpf-carry-"
-#define READABLE    40 /* readable characters of the job's name */
-#define TRIES	    3  /* of a write when others write at the same time */
+#define TRIES	    3 /* of a write when others write at the same time */
 #define TOKEN_S	    60
 #define PAUSE_S	    1
 #define PAUSE_MAX_S 60
+#define KEY	    "carry" /* in its data */
+#define MANAGER	    "app.kubernetes.io/managed-by"
+#define MANAGED	    "gp-bpf"
+#define UID_LABEL   "gp-bpf/job-uid"
+#define UNTIL	    "gp-bpf/known-until"
+#define LABEL_MAX   63
+#define WRITE_RULE                                                                                 \
+	"its service account needs a Role in namespace %s with configmaps: get, create, patch"
+#define SPACE_MAX	    63
+#define TEXT_MAX	    4096 /* bytes; a longer text is not gp-bpf's */
+#define VERSION_MAX	    128
+#define CONFIG_MAP_NAME_MAX 253 /* RFC 1123 */
+#define CONFIG_MAP_PATH_MAX (CONFIG_MAP_NAME_MAX + 128)
+
+struct config_map { /* an existing ConfigMap */
+	char version[VERSION_MAX];
+	char text[TEXT_MAX];
+	size_t len;
+};
 
 enum turn { IDLE, ASKED, WORKS, ANSWERED };
 
 struct carry_map {
-	char namespace[CONFIG_MAP_SPACE_MAX + 1];
+	char namespace[SPACE_MAX + 1];
 	double question_s;
-	struct config_maps maps; /* used by the thread, except for its cancellation */
+	struct access access; /* used by the thread, except for its cancellation */
 	struct worker thread;
 	/* Protected by its lock; the request belongs to the thread while it runs. */
 	enum turn turn;
 	bool dropped, writes;
 	struct carry_map_job job;
-	char space[CONFIG_MAP_SPACE_MAX + 1];
+	char space[SPACE_MAX + 1];
 	struct carry carry;
+	/* Of the request that the thread works on; only the thread uses these. */
+	char name[CARRY_NAME_MAX];
+	uint64_t end_ns;
+	char failure[512]; /* the last one: one line */
+	int64_t asked_ms;  /* how long the server asks to wait after it; -1: not given */
 	/* The answer. */
 	ssize_t result;
 	char why[512];
@@ -47,44 +71,219 @@ struct carry_map {
 	};
 };
 
-void carry_map_name(char out[CARRY_MAP_NAME_MAX], const char *job, const char *uid)
+static bool map_is_space(const char *name)
 {
-	uint64_t hash = hash_bytes(HASH_START, job, strlen(job) + 1);
-	char word[READABLE + 2];
-	size_t n = 0;
+	size_t len = strlen(name);
 
-	hash = hash_bytes(hash, uid, strlen(uid));
-	for (const char *c = job; *c && n < READABLE; c++) {
-		if (isalnum((unsigned char)*c) && !(*c & 0x80))
-			word[n++] = (char)tolower((unsigned char)*c);
-		else if (n && word[n - 1] != '-')
-			word[n++] = '-';
+	if (!len || len > SPACE_MAX || name[0] == '-' || name[len - 1] == '-')
+		return false;
+	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static int map_refused(struct carry_map *m, int err, const struct web_reply *r)
+{
+	char rule[160];
+
+	m->asked_ms = r->retry_after_ms;
+	snprintf(rule, sizeof(rule), WRITE_RULE, m->space);
+	access_why(&m->access, r, "configmaps of", rule, m->failure, sizeof(m->failure));
+	if (err == -ENOMEM || err == -EACCES)
+		return err;
+	if (err)
+		return -EHOSTUNREACH;
+	switch (r->status) {
+	case 400:
+	case 413:
+	case 422:
+		return -EINVAL;
+	case 401:
+		return -EACCES;
+	case 403:
+		return -EPERM;
+	case 404:
+		return -ENOENT;
+	case 409:
+		return -EEXIST;
+	case 429:
+	case 503:
+		return -EBUSY;
+	default:
+		return -EIO;
 	}
-	if (n && word[n - 1] != '-')
-		word[n++] = '-';
-	word[n] = '\0';
-	snprintf(out, CARRY_MAP_NAME_MAX, PREFIX "%s%016llx", word, (unsigned long long)hash);
+}
+
+static bool map_is_ours(const cJSON *meta)
+{
+	const char *by = cJSON_GetStringValue(pods_object(pods_object(meta, "labels"), MANAGER));
+
+	return by && !strcmp(by, MANAGED);
+}
+
+static int map_parse(struct carry_map *m, const struct web_reply *r, struct config_map *ret)
+{
+	cJSON *json = r->body.len ? cJSON_ParseWithLength(r->body.data, r->body.len) : NULL;
+	const cJSON *meta = pods_object(json, "metadata");
+	const char *kind = cJSON_GetStringValue(pods_object(json, "kind")),
+		   *version = cJSON_GetStringValue(pods_object(meta, "resourceVersion")),
+		   *text = cJSON_GetStringValue(pods_object(pods_object(json, "data"), KEY));
+	size_t len = text ? strlen(text) : 0;
+	int err = 0;
+
+	if (!kind || strcmp(kind, "ConfigMap") != 0 || !version || !*version ||
+	    strlen(version) >= sizeof(ret->version)) {
+		snprintf(m->failure, sizeof(m->failure),
+			 "configmaps of %s: the reply is no ConfigMap", m->access.server);
+		err = -EIO;
+	} else if (!map_is_ours(meta)) {
+		err = -ENOTUNIQ;
+	} else {
+		memcpy(ret->version, version, strlen(version) + 1);
+		/* A text that does not fit has a len that the caller refuses. */
+		ret->len = len < sizeof(ret->text) ? len : sizeof(ret->text);
+		if (text)
+			memcpy(ret->text, text, ret->len);
+	}
+	cJSON_Delete(json);
+	return err;
+}
+
+static double map_left_s(const struct carry_map *m)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	return now_ns < m->end_ns ? (double)(m->end_ns - now_ns) / 1e9 : 0;
+}
+
+/* Returns 0; -ENOENT: there is none; -ENOTUNIQ: gp-bpf did not make it; -EFBIG: the reply is too
+ * long; or as carry_map_answer(). */
+static int map_get(struct carry_map *m, struct config_map *ret)
+{
+	struct web_reply r = {0};
+	char path[CONFIG_MAP_PATH_MAX];
+	int err;
+
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/configmaps/%s", m->space, m->name);
+	err = access_send(&m->access,
+			  &(struct access_request){.path = path, .timeout_s = map_left_s(m)}, &r);
+	if (err || r.status != 200)
+		err = map_refused(m, err, &r);
+	else
+		err = r.cut ? -EFBIG : map_parse(m, &r, ret);
+	/* These errors do not fit a GET. */
+	err = err == -EEXIST || err == -EINVAL ? -EIO : err;
+	web_reply_free(&r);
+	return err;
+}
+
+/* ---- requests to the API server ----------------------------------------------------------------
+ */
+
+static bool map_is_label(const char *text)
+{
+	size_t len = strlen(text);
+
+	return access_is_plain(text, "", LABEL_MAX) && isalnum((unsigned char)text[0]) &&
+	       isalnum((unsigned char)text[len - 1]);
+}
+
+/* The owner, with which the ConfigMap is deleted. The server deletes objects whose owner does not
+ * exist: set none unless it is certain, and in the same namespace. */
+static void map_put_owner(struct buffer *b, const struct carry_map *m)
+{
+	const struct carry_map_job *job = &m->job;
+	static const struct {
+		const char *kind, *version;
+	} rows[] = {{"Job", "batch/v1"}, {"JobSet", "jobset.x-k8s.io/v1alpha2"}};
+	const char *version = NULL;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(job->owner, rows[i].kind))
+			version = rows[i].version;
+	if (!version || strcmp(job->namespace, m->space) != 0 ||
+	    !access_is_plain(job->job, "", CONFIG_MAP_NAME_MAX) ||
+	    !access_is_plain(job->uid, "", LABEL_MAX))
+		return;
+	json_open(b, "ownerReferences", '[');
+	json_open(b, NULL, '{');
+	json_string(b, "apiVersion", version);
+	json_string(b, "kind", job->owner);
+	json_string(b, "name", job->job);
+	json_string(b, "uid", job->uid);
+	json_close(b, '}');
+	json_close(b, ']');
+}
+
+/* version: replace only this version, without changing labels and owner. NULL: create. */
+static void map_put_text(struct buffer *b, const struct carry_map *m, const char *version)
+{
+	char text[CARRY_MAX + 1];
+
+	carry_text(text, &m->carry);
+	json_open(b, NULL, '{');
+	json_open(b, "metadata", '{');
+	if (version) {
+		json_string(b, "resourceVersion", version);
+	} else {
+		json_string(b, "name", m->name);
+		json_open(b, "labels", '{');
+		json_string(b, MANAGER, MANAGED);
+		if (map_is_label(m->job.uid))
+			json_string(b, UID_LABEL, m->job.uid);
+		json_close(b, '}');
+		map_put_owner(b, m);
+	}
+	json_open(b, "annotations", '{');
+	json_time(b, UNTIL, m->carry.until_ns);
+	json_close(b, '}');
+	json_close(b, '}');
+	json_open(b, "data", '{');
+	json_string(b, KEY, text);
+	json_close(b, '}');
+	json_close(b, '}');
+}
+
+/* As carry_map_answer(); -EAGAIN: another process has made, changed or deleted it meanwhile. */
+static int map_send(struct carry_map *m, const char *version)
+{
+	struct buffer body = {0};
+	struct web_reply r = {0};
+	char path[CONFIG_MAP_PATH_MAX];
+	int err = -ENOMEM;
+
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/configmaps%s%s?fieldManager=" MANAGED,
+		 m->space, version ? "/" : "", version ? m->name : "");
+	map_put_text(&body, m, version);
+	if (!body.failed)
+		err = access_send(
+			&m->access,
+			&(struct access_request){
+				.method = version ? "PATCH" : "POST",
+				.path = path,
+				.type = version ? "Content-Type: application/merge-patch+json"
+						: "Content-Type: application/json",
+				.body = body.data,
+				.len = body.len,
+				.timeout_s = map_left_s(m),
+			},
+			&r);
+	if (err || (r.status != 200 && r.status != 201))
+		err = map_refused(m, err, &r);
+	web_reply_free(&r);
+	buffer_free(&body);
+	if (err == -EEXIST || (err == -ENOENT && version))
+		return -EAGAIN;
+	return err == -ENOENT ? -ENOTDIR : err;
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static bool carry_map_time_left(struct carry_map *m, uint64_t end_ns)
+static ssize_t map_read_there(struct carry_map *m)
 {
-	uint64_t now_ns = clock_mono_ns();
-
-	m->maps.timeout_s = now_ns < end_ns ? (double)(end_ns - now_ns) / 1e9 : 0;
-	return now_ns < end_ns;
-}
-
-static ssize_t map_read_there(struct carry_map *m, uint64_t end_ns)
-{
-	char name[CARRY_MAP_NAME_MAX];
 	struct config_map there;
-	int err;
+	int err = map_get(m, &there);
 
-	carry_map_name(name, m->job.job, m->job.uid);
-	carry_map_time_left(m, end_ns);
-	err = config_map_get(&m->maps, m->space, name, &there);
 	if (err)
 		return err;
 	if (there.len > CARRY_MAX)
@@ -94,45 +293,29 @@ static ssize_t map_read_there(struct carry_map *m, uint64_t end_ns)
 }
 
 /* Reads it, decides, and writes it if it was not changed in between. */
-static int map_write_once(struct carry_map *m, const struct config_map_put *put)
+static int map_write_once(struct carry_map *m)
 {
 	struct config_map there;
 	struct carry had = {0};
-	int err = config_map_get(&m->maps, put->namespace, put->name, &there);
+	int err = map_get(m, &there);
 
-	if (err == -ENOENT) {
-		err = config_map_create(&m->maps, put);
-		return err == -EEXIST ? -EAGAIN : err;
-	}
+	if (err == -ENOENT)
+		return map_send(m, NULL);
 	if (!err)
 		err = carry_replaces(&m->carry, there.text, there.len, &had);
 	m->had = had;
-	return err ? err : config_map_replace(&m->maps, put, there.version);
+	return err ? err : map_send(m, there.version);
 }
 
-static ssize_t map_write_there(struct carry_map *m, uint64_t end_ns)
+static ssize_t map_write_there(struct carry_map *m)
 {
-	char text[CARRY_MAX + 1], name[CARRY_MAP_NAME_MAX];
-	bool near = !strcmp(m->job.namespace, m->space) && *m->job.uid;
-	struct config_map_put put = {
-		.namespace = m->space,
-		.name = name,
-		.text = text,
-		.job_uid = m->job.uid,
-		.until_ns = m->carry.until_ns,
-		.owner_kind = near ? m->job.owner : "",
-		.owner_name = m->job.job,
-		.owner_uid = m->job.uid,
-	};
 	int err = -EAGAIN;
 
-	carry_map_name(name, m->job.job, m->job.uid);
-	carry_text(text, &m->carry);
-	for (int i = 0; i < TRIES && err == -EAGAIN && carry_map_time_left(m, end_ns); i++)
-		err = map_write_once(m, &put);
+	for (int i = 0; i < TRIES && err == -EAGAIN && map_left_s(m) > 0; i++)
+		err = map_write_once(m);
 	if (err == -EAGAIN) {
-		snprintf(m->maps.why, sizeof(m->maps.why),
-			 "configmap %s/%s: others write to it all the time", m->space, name);
+		snprintf(m->failure, sizeof(m->failure),
+			 "configmap %s/%s: others write to it all the time", m->space, m->name);
 		err = -EBUSY;
 	}
 	return err;
@@ -141,7 +324,6 @@ static ssize_t map_write_there(struct carry_map *m, uint64_t end_ns)
 static void map_serve(void *map)
 {
 	struct carry_map *m = map;
-	uint64_t end_ns;
 	ssize_t result;
 
 	worker_lock(&m->thread);
@@ -152,17 +334,18 @@ static void map_serve(void *map)
 		}
 		m->turn = WORKS;
 		worker_unlock(&m->thread);
-		end_ns = clock_mono_ns() + (uint64_t)(m->question_s * 1e9);
-		m->maps.why[0] = '\0';
-		m->maps.retry_ms = -1;
-		result = m->writes ? map_write_there(m, end_ns) : map_read_there(m, end_ns);
+		carry_name(m->name, m->job.job, m->job.uid, true);
+		m->end_ns = clock_mono_ns() + (uint64_t)(m->question_s * 1e9);
+		m->failure[0] = '\0';
+		m->asked_ms = -1;
+		result = m->writes ? map_write_there(m) : map_read_there(m);
 		worker_lock(&m->thread);
 		m->turn = m->dropped ? IDLE : ANSWERED;
 		if (m->dropped)
 			continue;
 		m->result = result;
-		log_escape(m->why, sizeof(m->why), m->maps.why, strlen(m->maps.why));
-		m->retry_ms = m->maps.retry_ms;
+		log_escape(m->why, sizeof(m->why), m->failure, strlen(m->failure));
+		m->retry_ms = m->asked_ms;
 		worker_wake(&m->thread);
 	}
 	worker_unlock(&m->thread);
@@ -171,9 +354,9 @@ static void map_serve(void *map)
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 /* Reads the namespace of the service account, if it is a valid name. */
-static void carry_map_account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
+static void carry_map_account_space(char out[SPACE_MAX + 1])
 {
-	char *path = access_file(NULL, "namespace"), text[CONFIG_MAP_SPACE_MAX + 2] = "";
+	char *path = access_file(NULL, "namespace"), text[SPACE_MAX + 2] = "";
 	int fd = path ? path_open(path, O_RDONLY, 0) : -1;
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
@@ -182,19 +365,19 @@ static void carry_map_account_space(char out[CONFIG_MAP_SPACE_MAX + 1])
 	free(path);
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	if (config_map_is_space(text))
+	if (map_is_space(text))
 		memcpy(out, text, strlen(text) + 1);
 }
 
 int carry_map_check(const char *space)
 {
-	char shown[CONFIG_MAP_SPACE_MAX + 1];
+	char shown[SPACE_MAX + 1];
 
-	if (config_map_is_space(space))
+	if (map_is_space(space))
 		return 0;
 	log_error(
 		"--carry: '%s' is not the name of a Kubernetes namespace: small letters, digits and '-', %d at most",
-		log_escape(shown, sizeof(shown), space, strlen(space)), CONFIG_MAP_SPACE_MAX);
+		log_escape(shown, sizeof(shown), space, strlen(space)), SPACE_MAX);
 	return -EINVAL;
 }
 
@@ -235,11 +418,11 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	/* Errors of the settings are logged with or without Kubernetes. */
 	err = map_find_space(m, cfg->namespace);
 	if (!err)
-		err = access_open(&m->maps.access, cfg->server, cfg->token_file, cfg->ca_file,
+		err = access_open(&m->access, cfg->server, cfg->token_file, cfg->ca_file,
 				  cfg->token_s > 0 ? cfg->token_s : TOKEN_S);
-	if (!err && m->maps.access.server)
+	if (!err && m->access.server)
 		err = carry_map_start(m);
-	if (!err && m->maps.access.server)
+	if (!err && m->access.server)
 		*ret = m;
 	else
 		carry_map_free(m);
@@ -251,10 +434,10 @@ void carry_map_free(struct carry_map *m)
 	if (!m)
 		return;
 	worker_stop(&m->thread);
-	if (m->maps.access.web)
-		web_cancel(m->maps.access.web);
+	if (m->access.web)
+		web_cancel(m->access.web);
 	worker_free(&m->thread);
-	access_close(&m->maps.access);
+	access_close(&m->access);
 	free(m);
 }
 
@@ -270,7 +453,7 @@ static int map_ask(struct carry_map *m, const struct carry_map_job *job, const s
 	const char *space = *m->namespace ? m->namespace : job->namespace;
 	int err = 0;
 
-	if (!config_map_is_space(space))
+	if (!map_is_space(space))
 		return -ENXIO;
 	worker_lock(&m->thread);
 	if (m->turn == ASKED || m->turn == WORKS) {

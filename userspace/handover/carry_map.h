@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry_map.h - the handoff of a job (model/job/carry.h) as a ConfigMap (config_map.h),
- * one for each job: the same text with the same rules as in a folder (carry_file.h). A thread
- * of its own does the network calls, one request at a time; the caller polls for the answer. A
- * request takes 8 s at most. Other users may be able to write ConfigMaps in the namespace, so
- * answers are hostile. Not thread-safe. */
+/* carry_map.h - the handoff of a job (model/job/carry.h) as a ConfigMap, one for each job: the same
+ * text with the same rules as in a folder (carry_file.h). A ConfigMap that gp-bpf did not make is
+ * left alone, and nothing is ever deleted. A thread of its own does the network calls, one request
+ * at a time; the caller polls for the answer. A request takes 8 s at most. Other users may be able
+ * to write ConfigMaps in the namespace, so answers are hostile. Not thread-safe.
+ * Needed permissions in that namespace: configmaps get, create, patch. */
 #ifndef HANDOVER_CARRY_MAP_H
 #define HANDOVER_CARRY_MAP_H
 
@@ -11,10 +12,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "userspace/handover/carry_file.h"
 #include "userspace/model/job/carry.h"
 
-#define CARRY_MAP_NAME_MAX 80
-#define CARRY_MAP_S	   8 /* limit of a request, in seconds */
+#define CARRY_MAP_S 8 /* limit of a request, in seconds */
 
 struct carry_map;
 
@@ -34,9 +35,6 @@ struct carry_map_job {
 		owner[24];
 };
 
-/* Writes a name that is valid in Kubernetes (RFC 1123) whatever the job is called, and differs for
- * each job and uid. */
-void carry_map_name(char out[CARRY_MAP_NAME_MAX], const char *job, const char *uid);
 /* Checks a namespace given by the user. Returns 0, or -EINVAL after one line. */
 int carry_map_check(const char *space);
 /* Returns 0; *ret is NULL if Kubernetes was not found. -EINVAL or -ENOMEM after one line. */
@@ -51,9 +49,13 @@ const char *carry_map_namespace(const struct carry_map *m);
 int carry_map_read(struct carry_map *m, const struct carry_map_job *job);
 int carry_map_write(struct carry_map *m, const struct carry_map_job *job, const struct carry *c);
 /* Waits up to wait_ms for the answer. Returns -EAGAIN: none yet. After a read: the length of the
- * text at *ret, at most CARRY_MAX, or as config_map_get(), -EBADMSG for a text that is too long.
- * After a write: 0, or as carry_replaces(), with a struct carry at *ret for -ESTALE, or as in
- * config_map.h. *ret belongs to the module and is valid until the next request. */
+ * text at *ret, at most CARRY_MAX, or -ENOENT: there is none, -EBADMSG: the text is too long. After
+ * a write: 0, or as carry_replaces(), with a struct carry at *ret for -ESTALE, or -ENOTDIR: the
+ * namespace does not exist, -EINVAL: the content is refused. After both: -ENOTUNIQ: gp-bpf did not
+ * make it; -EFBIG: the reply is too long; -EACCES: no token, -EPERM: no permission, -EHOSTUNREACH:
+ * no reply, -EBUSY: the server is overloaded, or others write all the time, -EIO: refused
+ * otherwise, or not a ConfigMap, -ENOMEM; then carry_map_why() has the reason. *ret belongs to the
+ * module and is valid until the next request. */
 ssize_t carry_map_answer(struct carry_map *m, int wait_ms, const void **ret);
 /* Abandons the request: its answer is ignored. */
 void carry_map_drop(struct carry_map *m);
