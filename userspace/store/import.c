@@ -364,41 +364,39 @@ static int import_job_put(struct import *im, const char *key, const char *name)
 	return err;
 }
 
-/* Writes the row of a run's rank, or of the job itself (run NULL). */
-static int import_rank_put(struct import *im, const struct goodput_run *run, int64_t run_id,
-			   int64_t *ret_id)
+/* Writes the rows of a run and its rank, or of the job itself (run NULL). */
+static int import_rank_put(struct import *im, const struct goodput_run *run, int64_t *ret_id)
 {
 	const struct goodput_history *h = im->history;
 	int64_t from_ns = run ? import_ns(run->from_us) : (int64_t)h->pieces[0].from_ns;
 	int64_t to_ns = run ? import_ns(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
-	int64_t end_ns = run && run->over ? to_ns : STORE_NULL;
 	int64_t most = im->in->answer->cumulative
 			       .max_productive_step; /* a clock that is behind gives none */
-	int64_t max_step = run && run->max_step < most ? run->max_step : most;
+	int64_t max_step = run && run->max_step < most ? run->max_step : most, run_id = 0;
+	struct intake_rank r = {.about = {.job = !run,
+					  .rank = -1,
+					  .world_size = -1,
+					  .start_ns = from_ns,
+					  .start_mono_ns = (uint64_t)from_ns,
+					  .until_ns = to_ns,
+					  .ended = run && run->over,
+					  .end_ns = to_ns,
+					  .end_mono_ns = (uint64_t)to_ns,
+					  .status = run && run->graceful ? 0 : STATUS_GONE,
+					  .max_step = (uint64_t)max_step}};
 	struct store_totals t;
-	int64_t id;
-	int err;
+	int err = run ? write_run_make(im->st, im->job, "", &r.about, &run_id) : 0;
 
-	err = store_run(
-		im->st,
-		"INSERT INTO ranks (kind, job, run, session, base, pid, start_mono_ns, start_ns, comm,"
-		" command, tier, marker, ledger, steps, sketch, until_ns, end_ns, end_mono_ns, status,"
-		" max_step) VALUES (?, ?, ?, ?, x'', 0, ?, ?, '', '', '', '', x'', 0, x'', ?, ?, ?, ?, ?)",
-		"iiiiiiiIIIi", (int64_t)!run, im->job, run_id, im->session, from_ns, from_ns, to_ns,
-		end_ns, end_ns,
-		end_ns == STORE_NULL ? STORE_NULL
-		: run->graceful	     ? (int64_t)0
-				     : STATUS_GONE,
-		max_step);
+	err = err ? err : write_rank_make(im->st, im->session, im->job, run_id, &r.about, &r.id);
 	if (err)
 		return err;
-	*ret_id = id = sqlite3_last_insert_rowid(im->st->sql);
-	err = import_minutes(im, id, (uint64_t)from_ns, (uint64_t)to_ns,
+	err = import_minutes(im, r.id, (uint64_t)from_ns, (uint64_t)to_ns,
 			     run ? h->done + run->first_done : NULL, run ? run->dones : 0, &t);
-	return err ? err
-		   : store_run(im->st,
-			       "UPDATE ranks SET ledger = ?, steps = ?, sketch = ? WHERE id = ?",
-			       "siki", &t.sums, (int64_t)t.steps, &t.times, id);
+	r.closed = t.sums;
+	r.closed_steps = t.steps;
+	r.closed_times = t.times;
+	*ret_id = r.id;
+	return err ? err : write_about(im->st, &r);
 }
 
 static int import_saved_put(struct import *im, const struct goodput_saved *s, int64_t rank)
@@ -415,22 +413,11 @@ static int import_saved_put(struct import *im, const struct goodput_saved *s, in
 		s->restore && number != STORE_NULL ? "log" : "");
 }
 
-static int import_run_put(struct import *im, uint32_t attempt, const struct goodput_run *run)
+static int import_run_put(struct import *im, const struct goodput_run *run)
 {
-	int64_t from_ns = import_ns(run->from_us),
-		end_ns = run->over ? import_ns(run->until_us) : STORE_NULL;
 	int64_t rank;
-	int err;
+	int err = import_rank_put(im, run, &rank);
 
-	err = store_run(
-		im->st,
-		"INSERT INTO runs (job, attempt, boot_id, start_ns, start_mono_ns, end_ns, end_mono_ns,"
-		" status) VALUES (?, ?, '', ?, ?, ?, ?, ?)",
-		"iiiiIII", im->job, (int64_t)attempt, from_ns, from_ns, end_ns, end_ns,
-		!run->over	? STORE_NULL
-		: run->graceful ? (int64_t)0
-				: STATUS_GONE);
-	err = err ? err : import_rank_put(im, run, sqlite3_last_insert_rowid(im->st->sql), &rank);
 	for (size_t i = 0; !err && i < run->saves; i++)
 		err = import_saved_put(im, &im->history->saved[run->first_saved + i], rank);
 	return err;
@@ -464,9 +451,9 @@ static int import_rows_put(struct import *im, const char *key, const char *name)
 	int64_t whole;
 	int err = import_job_put(im, key, name);
 
-	err = err ? err : import_rank_put(im, NULL, 0, &whole);
+	err = err ? err : import_rank_put(im, NULL, &whole);
 	for (size_t i = 0; !err && i < im->history->nruns; i++)
-		err = import_run_put(im, (uint32_t)i + 1, &im->history->runs[i]);
+		err = import_run_put(im, &im->history->runs[i]);
 	for (size_t i = 0; !err && i < a->disruption_count; i++)
 		err = import_disruption_put(im, &a->disruptions[i], i + 1);
 	return err;

@@ -228,8 +228,8 @@ static int write_run_goes_on(struct store *st, int64_t run, const struct intake_
 	return err == -ENOENT ? 0 : err;
 }
 
-static int write_run_make(struct store *st, int64_t job, const char *boot_id,
-			  const struct intake_about *a, int64_t *ret_id)
+int write_run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
+		   int64_t *ret_id)
 {
 	int err = store_run(
 		st,
@@ -248,8 +248,8 @@ static int64_t write_or_null(bool known, int64_t v)
 	return known ? v : STORE_NULL;
 }
 
-static int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
-			   const struct intake_about *a, int64_t *ret_id)
+int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
+		    const struct intake_about *a, int64_t *ret_id)
 {
 	static const struct sums nothing;
 	static const struct sketch never;
@@ -475,7 +475,7 @@ static int write_running_write(struct store *st, const struct intake_rank *r)
 		(int64_t)r->about.max_step, held_ns);
 }
 
-static int write_about_write(struct store *st, const struct intake_rank *r)
+int write_about(struct store *st, const struct intake_rank *r)
 {
 	const struct intake_about *a = &r->about;
 	int err;
@@ -544,7 +544,7 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = closed[i].moves ? write_moves(st, r->id, &closed[i])
 				      : write_minute(st, r->id, &closed[i]);
-	return err || (!n && !r->about.ended) ? err : write_about_write(st, r);
+	return err || (!n && !r->about.ended) ? err : write_about(st, r);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */

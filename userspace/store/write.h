@@ -26,6 +26,14 @@ struct write_ended { /* a rank that ended, which is not in the store yet */
 int write_place(struct store *st, int64_t session, const char *boot_id,
 		const struct intake_about *a, const struct write_ended *ended, uint32_t nended,
 		struct intake_place *ret);
+/* Adds a run after the job's other runs. *ret_id: its number. */
+int write_run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
+		   int64_t *ret_id);
+/* Adds a rank to the run, or the row of the job itself, without time. */
+int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
+		    const struct intake_about *a, int64_t *ret_id);
+/* Writes what the rank is now, with its closed minutes; if it ended, also the end of its run. */
+int write_about(struct store *st, const struct intake_rank *r);
 /* Moves the data of a job under an earlier key of this session to its current key, added to the
  * data there. Call before any of its ranks gets a place. */
 int write_former_names(struct store *st, int64_t session, const struct intake_about *a);
