@@ -204,7 +204,7 @@ left_out() { # FROM TO, of 2025-01-01, one after the other; what was before is t
 	equal '["2025-01-01T10:03:00","2025-01-01T10:05:00"]' "$(jq -c '[.from, .to | .[:19]]' <<<"$output")" span
 	equal '["2025-01-01T10:03:00","2025-01-01T10:05:00"]' "$(jq -c '[.since, .until | .[:19]]' <<<"$output")" "told span"
 	equal 120 "$(jq '.elapsed_ns / 1e9 | round' <<<"$output")" elapsed
-	equal '["2025-01-01T10:03:35"]' "$(jq -c '[.disruptions[].time[:19]]' <<<"$output")" disruptions
+	equal '["2025-01-01T10:03:35"]' "$(jq -c '[.disruptions[].at[:19]]' <<<"$output")" disruptions
 	equal 1 "$(jq ".runs | length" <<<"$output")" runs
 	run -0 "$GP_BPF" report --store "$STORE" --since 2025-01-01T10:04:00Z --until 2025-01-01T10:05:00Z 1
 	[[ $output == *"10:04:00 to 2025-01-01 10:05:00 UTC, elapsed 1 m 00 s"* ]]

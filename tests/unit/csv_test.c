@@ -186,9 +186,9 @@ static void rows(void **state)
 			    "2,,4,,3,7,\"save\",\"sync\",5,,,,2,,,\"a,\"\"b\",,,,false\r\n");
 	assert_string_equal(
 		strchr(text_of(&t, "disruptions.csv"), '\n') + 1,
-		"2,,4,,3,7,1,true,\"killed\",,false,,9,,,6,41,0,,3,2,1,\"{\"\"OTHER\"\":2}\","
+		"2,,4,,3,7,1,true,\"killed\",,false,,9,,,,6,41,0,,,3,2,1,\"{\"\"OTHER\"\":2}\","
 		"\"{\"\"create\"\":4,\"\"schedule\"\":3,\"\"image\"\":2,\"\"start\"\":1}\",false,\r\n"
-		"3,,4,,,,1,true,\"killed\",,false,,9,,,6,41,0,,3,2,1,\"{\"\"OTHER\"\":2}\",,false,\r\n");
+		"3,,4,,,,1,true,\"killed\",,false,,9,,,,6,41,0,,,3,2,1,\"{\"\"OTHER\"\":2}\",,false,\r\n");
 	end(&t);
 }
 

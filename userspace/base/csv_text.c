@@ -7,6 +7,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
+#include "userspace/base/json_text.h"
 
 static void csv_cell(struct buffer *b)
 {
@@ -98,6 +99,30 @@ void csv_nonzero(struct buffer *b, uint64_t value)
 		csv_uint(b, value);
 	else
 		csv_none(b);
+}
+
+void csv_int_if(struct buffer *b, bool known, int64_t value)
+{
+	if (known)
+		csv_int(b, value);
+	else
+		csv_none(b);
+}
+
+void csv_object_part(struct buffer *object, const char *name, uint64_t value)
+{
+	if (!object->len)
+		json_open(object, NULL, '{');
+	json_uint(object, name, value);
+}
+
+void csv_object(struct buffer *b, struct buffer *object)
+{
+	if (object->len)
+		json_close(object, '}');
+	csv_text(b, object->data);
+	b->failed |= object->failed;
+	buffer_free(object);
 }
 
 void csv_time(struct buffer *b, int64_t real_ns)

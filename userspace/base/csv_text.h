@@ -22,6 +22,12 @@ void csv_bool(struct buffer *b, bool value);   /* true, false */
 void csv_none(struct buffer *b);
 /* Empty when value is 0. */
 void csv_nonzero(struct buffer *b, uint64_t value);
+/* Empty unless known. */
+void csv_int_if(struct buffer *b, bool known, int64_t value);
+/* Collects members of a JSON object that becomes one cell, empty if there are none; csv_object()
+ * frees the object. */
+void csv_object_part(struct buffer *object, const char *name, uint64_t value);
+void csv_object(struct buffer *b, struct buffer *object);
 /* RFC 3339; empty when real_ns is 0. */
 void csv_time(struct buffer *b, int64_t real_ns);
 void csv_row(struct buffer *b); /* ends the row */

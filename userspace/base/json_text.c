@@ -189,6 +189,22 @@ void json_nonzero(struct buffer *b, const char *key, uint64_t value)
 		json_null(b, key);
 }
 
+void json_uint_if(struct buffer *b, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_uint(b, key, value);
+	else
+		json_null(b, key);
+}
+
+void json_int_if(struct buffer *b, const char *key, bool known, int64_t value)
+{
+	if (known)
+		json_int(b, key, value);
+	else
+		json_null(b, key);
+}
+
 void json_time(struct buffer *b, const char *key, int64_t real_ns)
 {
 	char text[CLOCK_TEXT_MAX];

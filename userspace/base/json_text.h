@@ -30,6 +30,9 @@ void json_string(struct buffer *b, const char *key, const char *text); /* NULL: 
 void json_known(struct buffer *b, const char *key, const char *text);
 /* null when value is 0 */
 void json_nonzero(struct buffer *b, const char *key, uint64_t value);
+/* null unless known */
+void json_uint_if(struct buffer *b, const char *key, bool known, uint64_t value);
+void json_int_if(struct buffer *b, const char *key, bool known, int64_t value);
 /* RFC 3339; null when real_ns is 0 */
 void json_time(struct buffer *b, const char *key, int64_t real_ns);
 

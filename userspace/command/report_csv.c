@@ -9,6 +9,7 @@
 #include "userspace/base/csv_text.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
+#include "userspace/export/disruption.h"
 #include "userspace/export/file/line_writer.h"
 
 struct csv_report {
@@ -28,19 +29,6 @@ static void report_csv_row_end(struct csv_report *c)
 static void report_csv_time(struct buffer *b, int64_t at_ns)
 {
 	csv_time(b, at_ns == STORE_NONE ? 0 : at_ns);
-}
-
-static void report_csv_int(struct buffer *b, int64_t value)
-{
-	if (value == STORE_NONE)
-		csv_none(b);
-	else
-		csv_int(b, value);
-}
-
-static void report_csv_rank(struct buffer *b, int64_t value)
-{
-	report_csv_int(b, value < 0 ? STORE_NONE : value);
 }
 
 /* ---- minutes --------------------------------------------------------------------------------- */
@@ -63,7 +51,7 @@ static int report_csv_minute_row(void *ctx, int64_t from_ns, int64_t to_ns,
 	struct buffer *b = line_writer_buffer(c->writer);
 
 	csv_uint(b, c->run->attempt);
-	report_csv_rank(b, c->rank->rank);
+	csv_int_if(b, c->rank->rank >= 0, c->rank->rank);
 	csv_uint(b, c->rank->pid);
 	csv_time(b, from_ns);
 	csv_time(b, to_ns);
@@ -107,17 +95,16 @@ static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k
 
 	csv_text(b, k->restore ? "restore" : "save");
 	csv_text(b, k->restore ? NULL : k->async ? "async" : "sync");
-	report_csv_rank(b, k->rank);
+	csv_int_if(b, k->rank >= 0, k->rank);
 	report_csv_time(b, k->start_ns);
 	report_csv_time(b, k->closed ? k->end_ns : STORE_NONE);
-	report_csv_int(b,
-		       k->closed && k->end_ns != STORE_NONE ? k->end_ns - k->start_ns : STORE_NONE);
-	report_csv_int(b, k->bytes);
+	csv_int_if(b, k->closed && k->end_ns != STORE_NONE, k->end_ns - k->start_ns);
+	csv_int_if(b, k->bytes != STORE_NONE, k->bytes);
 	csv_uint(b, k->files);
-	report_csv_int(b, k->step);
-	report_csv_int(b, k->run_step);
+	csv_int_if(b, k->step != STORE_NONE, k->step);
+	csv_int_if(b, k->run_step != STORE_NONE, k->run_step);
 	csv_text(b, k->file);
-	report_csv_int(b, k->restore ? k->saved_step : STORE_NONE);
+	csv_int_if(b, k->restore && k->saved_step != STORE_NONE, k->saved_step);
 	csv_text(b, k->restore ? k->known_by : NULL);
 	if (k->restore)
 		csv_real(b, k->confidence);
@@ -141,35 +128,20 @@ static int report_csv_disruption(void *ctx, const struct store_disruption *d)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = line_writer_buffer(c->writer);
+	struct disruption_row row;
 
+	disruption_of_store(&row, d);
 	csv_int(b, d->id);
-	report_csv_time(b, d->at_ns);
-	csv_text(b, d->cause);
-	report_csv_rank(b, d->rank);
+	csv_int_if(b, d->rank >= 0, d->rank);
 	csv_nonzero(b, d->pid);
-	csv_bool(b, d->graceful);
-	report_csv_rank(b, d->exit_code);
-	csv_nonzero(b, (uint64_t)d->signal);
-	csv_nonzero(b, d->sender);
-	csv_text(b, d->sender_comm);
-	report_csv_int(b, d->step);
-	report_csv_int(b, d->starts);
-	report_csv_time(b, d->resumed_ns);
-	report_csv_int(b, d->resumed_step);
-	report_csv_int(b, d->wasted_ns);
-	report_csv_int(b, d->recovery_ns);
-	report_csv_int(b, d->down_ns);
-	csv_bool(b, d->estimated);
-	csv_text(b, d->how);
+	disruption_csv(b, &row);
 	report_csv_row_end(c);
 	return 0;
 }
 
 static int report_csv_disruptions(struct csv_report *c, int64_t job)
 {
-	buffer_printf(
-		line_writer_buffer(c->writer),
-		"id,at,cause,rank,pid,graceful,exit_code,signal,sender,sender_comm,step,starts,resumed,resumed_step,wasted_ns,recovery_ns,down_ns,estimated,how");
+	buffer_printf(line_writer_buffer(c->writer), "id,rank,pid," DISRUPTION_COLUMNS);
 	report_csv_row_end(c);
 	return store_disruptions(c->st, job, c->span, report_csv_disruption, c);
 }

@@ -7,6 +7,8 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
 #include "userspace/base/plural.h"
+#include "userspace/export/disruption.h"
+#include "userspace/export/json_part.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
 #include "userspace/text/format.h"
@@ -55,37 +57,19 @@ static void job_field(struct canvas *c, const char *name)
 	canvas_at(c, LABEL);
 }
 
-static void report_job_disruption_cause(char *out, size_t len, const struct job_disruption *f)
-{
-	const struct job_cause *why = &f->why;
-
-	if (f->d.graceful)
-		snprintf(out, len, "asked to end");
-	else if (*why->fault)
-		snprintf(out, len, "%s", why->fault);
-	else if (why->signal && *why->sender_comm)
-		snprintf(out, len, "%s, signal %d by %s", disruption_cause_name[why->cause],
-			 why->signal, why->sender_comm);
-	else if (why->signal)
-		snprintf(out, len, "%s, signal %d", disruption_cause_name[why->cause], why->signal);
-	else if (why->exit_code > 0)
-		snprintf(out, len, "%s, status %d", disruption_cause_name[why->cause],
-			 why->exit_code);
-	else
-		snprintf(out, len, "%s", disruption_cause_name[why->cause]);
-}
-
 static void report_job_disruption_row(struct canvas *c, const struct snapshot *s,
 				      const struct job_disruption *f)
 {
 	const struct disruption *d = &f->d;
+	struct disruption_row row;
 	char text[WORD_MAX], cause[64], steps[48];
+
+	disruption_of_job(&row, f, 0);
 
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "    %s", text_time(text, s, d->at_ns));
 	canvas_at(c, COL_CAUSE);
-	report_job_disruption_cause(cause, sizeof(cause), f);
-	canvas_put(c, STYLE_RED, "%s", cause);
+	canvas_put(c, STYLE_RED, "%s", disruption_cause_text(cause, sizeof(cause), &row));
 	snprintf(steps, sizeof(steps), "%s", "none");
 	if (d->step != DISRUPTION_NO_STEP)
 		snprintf(steps, sizeof(steps), "%lld", (long long)d->step);
@@ -204,86 +188,23 @@ void report_job(struct canvas *c, const struct snapshot *s, const struct job_vie
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Appends nothing if unknown. */
-static void report_job_scheduling_json(struct buffer *out, const struct scheduling *s)
-{
-	json_open(out, "scheduling", '{');
-	for (int i = 0; s->known && i < SCHEDULE_COUNT; i++)
-		json_uint(out, schedule_name[i], s->ns[i]);
-	json_close(out, '}');
-}
-
-static void report_job_disruption_json(struct buffer *out, const struct job_disruption *f)
-{
-	const struct disruption *d = &f->d;
-
-	json_open(out, NULL, '{');
-	json_uint(out, "disruption", f->number);
-	json_bool(out, "over", f->over);
-	json_string(out, "cause", disruption_cause_name[f->why.cause]);
-	json_known(out, "fault", f->why.fault);
-	json_bool(out, "graceful", d->graceful);
-	if (f->why.rank < 0)
-		json_null(out, "rank");
-	else
-		json_int(out, "rank", f->why.rank);
-	json_uint(out, "pid", f->why.pid);
-	json_nonzero(out, "signal", (uint64_t)f->why.signal);
-	json_nonzero(out, "sender", f->why.sender);
-	json_known(out, "sender_comm", f->why.sender_comm);
-	json_uint(out, "at_ns", d->at_ns);
-	json_nonzero(out, "step", d->step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->step);
-	json_uint(out, "starts", d->starts);
-	if (f->over) {
-		json_int(out, "resumed_step", d->resumed_step);
-		json_uint(out, "wasted_ns", d->wasted_ns);
-		json_uint(out, "recovery_ns", d->recovery_ns);
-		json_uint(out, "down_ns", d->down_ns);
-	} else {
-		json_null(out, "resumed_step");
-		json_null(out, "wasted_ns");
-		json_null(out, "recovery_ns");
-		json_null(out, "down_ns");
-	}
-	json_open(out, "recovery", '{');
-	for (int i = 0; f->over && i < BUCKET_COUNT; i++)
-		if (f->split_ns[i])
-			json_uint(out, bucket_name[i], f->split_ns[i]);
-	json_close(out, '}');
-	report_job_scheduling_json(out, &f->scheduling);
-	json_bool(out, "estimated", f->estimated);
-	json_known(out, "how", f->how);
-	json_close(out, '}');
-}
-
 void report_windows_json(struct buffer *out, const struct window_view *windows,
 			 const struct type_names *types)
 {
-	char name[16], room[LEDGER_NAME_MAX];
-	const char *part;
-	uint64_t ns;
+	char name[16];
 
 	json_open(out, "windows", '[');
 	for (int i = 0; i < WINDOWS_MAX && windows[i].length_ns; i++) {
 		const struct window_view *w = &windows[i];
-		uint64_t observed = window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
+		struct ledger_view l;
 
+		json_part_window_ledger(w, &l);
 		json_open(out, NULL, '{');
 		json_string(out, "window", window_name(name, w->length_ns));
 		json_uint(out, "from_ns", w->from_ns);
-		json_uint(out, "elapsed_ns", window_elapsed(w));
-		json_uint(out, "excluded_ns", w->ns[BUCKET_EXCLUDED]);
 		json_bool(out, "whole", w->whole);
-		if (observed)
-			json_real(out, "goodput_ratio",
-				  (double)w->ns[BUCKET_GOODPUT] / (double)observed);
-		else
-			json_null(out, "goodput_ratio");
-		json_open(out, "buckets", '{');
-		for (uint32_t k = 0; (part = window_part(w, types, k, room, &ns)); k++)
-			json_uint(out, part, ns);
-		json_close(out, '}');
-		json_uint(out, "unsettled_ns", w->unsettled_ns);
+		json_part_time(out, &l, types);
+		json_part_ratio(out, &l, true);
 		json_close(out, '}');
 	}
 	json_close(out, ']');
@@ -301,9 +222,8 @@ void report_key_json(struct buffer *out, const char *name, uint64_t key)
 static void report_job_object(struct buffer *out, const struct snapshot *s,
 			      const struct job_view *j)
 {
-	uint64_t observed_ns = text_observed_ns(&j->ledger), ns;
-	char room[LEDGER_NAME_MAX];
-	const char *name;
+	int64_t wall_ns = s->real_ns ? s->real_ns - (int64_t)s->mono_ns : 0;
+	struct disruption_row row;
 
 	json_open(out, NULL, '{');
 	json_known(out, "job", j->name);
@@ -316,32 +236,22 @@ static void report_job_object(struct buffer *out, const struct snapshot *s,
 	json_uint(out, "ranks", job_ranks(s, j));
 	json_uint(out, "starts", j->starts);
 	json_uint(out, "futile_runs", j->futile_runs);
-	report_job_scheduling_json(out, &j->scheduling);
+	disruption_scheduling_json(out, &j->scheduling);
 	json_uint(out, "last_step", j->last_step);
 	json_uint(out, "done_steps", j->done_steps);
-	json_uint(out, "steps", j->ledger.steps);
-	json_uint(out, "elapsed_ns", ledger_elapsed(&j->ledger));
-	json_uint(out, "excluded_ns", j->ledger.ns[BUCKET_EXCLUDED]);
-	json_uint(out, "observed_ns", observed_ns);
-	if (observed_ns)
-		json_real(out, "goodput_ratio",
-			  (double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
-	else
-		json_null(out, "goodput_ratio");
-	json_open(out, "buckets", '{');
-	for (uint32_t i = 0; (name = ledger_part(&j->ledger, &s->types, i, room, &ns)); i++)
-		json_uint(out, name, ns);
-	json_close(out, '}');
-	json_uint(out, "productive_gross_ns", j->ledger.productive_gross_ns);
+	json_part_time(out, &j->ledger, &s->types);
+	json_part_ratio(out, &j->ledger, true);
+	json_part_counts(out, &j->ledger);
 	report_windows_json(out, j->windows, &s->types);
 	json_uint(out, "wasted_gross_ns", j->wasted_gross_ns);
 	json_nonzero(out, "secured_step", j->secured_step);
 	json_uint(out, "secured_ns", j->secured_ns);
 	report_program_json(out, s, j);
-	json_uint(out, "disruptions", j->ledger.disruptions);
 	json_open(out, "last_disruptions", '[');
-	for (uint32_t i = 0; i < j->ndisruptions; i++)
-		report_job_disruption_json(out, &j->disruptions[i]);
+	for (uint32_t i = 0; i < j->ndisruptions; i++) {
+		disruption_of_job(&row, &j->disruptions[i], wall_ns);
+		disruption_json_object(out, &row);
+	}
 	json_close(out, ']');
 	json_close(out, '}');
 }

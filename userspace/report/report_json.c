@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report as one JSON object, with the names of the JSON lines. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "userspace/base/json_text.h"
-#include "userspace/ingest/event.h"
+#include "userspace/export/json_part.h"
 #include "userspace/model/time/hang.h"
 #include "userspace/report/user_range.h"
 #include "userspace/report/report_job.h"
@@ -14,20 +15,6 @@
 #include "userspace/text/format.h"
 
 #define RECENT_TOLD 64 /* step times of a loop */
-
-static void report_json_number_or_null(struct buffer *out, const char *key, bool known,
-				       uint64_t value)
-{
-	if (known)
-		json_uint(out, key, value);
-	else
-		json_null(out, key);
-}
-
-static void report_json_rank_or_null(struct buffer *out, const char *key, int value)
-{
-	report_json_number_or_null(out, key, value >= 0, (uint64_t)value);
-}
 
 /* null: no steps. */
 static void json_times(struct buffer *out, const char *key, const struct times_view *t)
@@ -76,14 +63,9 @@ static void json_step_time(struct buffer *out, const struct deviation_view *t)
 	json_uint(out, "p99_ns", t->p99_ns);
 	json_uint(out, "max_ns", t->max_ns);
 	json_nonzero(out, "ideal_ns", t->ideal_ns);
-	report_json_number_or_null(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
-	if (ideal) {
-		json_int(out, "signed_deviation_ns", (int64_t)t->signed_ns);
-		json_real(out, "jitter", t->jitter);
-	} else {
-		json_null(out, "signed_deviation_ns");
-		json_null(out, "jitter");
-	}
+	json_uint_if(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
+	json_int_if(out, "signed_deviation_ns", ideal, (int64_t)t->signed_ns);
+	json_real(out, "jitter", ideal ? t->jitter : NAN);
 	json_close(out, '}');
 }
 
@@ -93,12 +75,10 @@ static void json_change(struct buffer *out, const struct change_view *c)
 	json_uint(out, "count", c->count);
 	json_bool(out, "slow", c->slow);
 	json_nonzero(out, "usual_ns", c->usual_ns);
-	report_json_number_or_null(out, "onset_step", c->count, c->onset_step);
-	report_json_number_or_null(out, "onset_ns", c->count, c->onset_ns);
-	if (c->count && c->before_ns)
-		json_real(out, "ratio", (double)c->after_ns / (double)c->before_ns);
-	else
-		json_null(out, "ratio");
+	json_uint_if(out, "onset_step", c->count, c->onset_step);
+	json_uint_if(out, "onset_ns", c->count, c->onset_ns);
+	json_real(out, "ratio",
+		  c->count && c->before_ns ? (double)c->after_ns / (double)c->before_ns : NAN);
 	json_known(out, "phase", change_part_name(c->count ? c->blame : -1));
 	json_nonzero(out, "period", c->period);
 	json_nonzero(out, "end_step", c->end_step);
@@ -124,28 +104,11 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 		STEP_FLAGS(X)
 #undef X
 	};
-	const struct step_state *st = &l->state;
 
 	json_open(out, NULL, '{');
-	json_uint(out, "loop", st->loop);
-	json_string(out, "state", step_state_name[st->state]);
-	json_known(out, "tier", tier_name[st->tier]);
-	json_known(out, "marker", st->marker);
-	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
-	json_string(out, "unit", st->tier ? unit_name[st->unit] : NULL);
-	json_string(out, "series", st->tier ? series_name[st->series] : NULL);
-	json_known(out, "ratios", st->ratios);
-	json_real(out, "confidence", st->confidence);
-	json_known(out, "reason", st->reason);
-	json_string(out, "numbering",
-		    st->undercounted   ? "undercounted"
-		    : st->since_attach ? "since_attach"
-				       : "process_start");
-	json_uint(out, "steps", st->steps);
+	json_part_loop(out, &l->state);
 	json_nonzero(out, "last_step", l->last_number);
 	json_nonzero(out, "last_end_ns", l->last_end_ns);
-	json_uint(out, "updates", st->updates);
-	json_nonzero(out, "period", st->period);
 	json_open(out, "flags", '{');
 	for (size_t i = 0; i < sizeof(flag) / sizeof(flag[0]); i++)
 		if (l->flagged[i])
@@ -155,42 +118,10 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 	json_recent(out, l);
 	json_time_windows(out, l);
 	json_change(out, &l->change);
-	json_open(out, "phases", '{');
-	for (int i = 0; i < PHASE_COUNT; i++)
-		if (l->phases_known & (1u << i))
-			json_uint(out, phase_name[i], l->phase_ns[i]);
-	if (l->device_known)
-		json_uint(out, "host", l->host_ns);
-	json_close(out, '}');
-	report_json_number_or_null(out, "wait_ns", l->device_known, l->wait_ns);
+	json_part_phases(out, l->phases_known, l->phase_ns, l->device_known, l->host_ns);
+	json_uint_if(out, "wait_ns", l->device_known, l->wait_ns);
 	user_range_json_ranges(out, l);
 	json_close(out, '}');
-}
-
-static void json_ledger(struct buffer *out, const struct ledger_view *l,
-			const struct type_names *types, bool trainer)
-{
-	uint64_t observed = text_observed_ns(l), ns;
-	char room[LEDGER_NAME_MAX];
-	const char *name;
-
-	json_uint(out, "elapsed_ns", ledger_elapsed(l));
-	json_uint(out, "excluded_ns", l->ns[BUCKET_EXCLUDED]);
-	json_uint(out, "observed_ns", observed);
-	if (trainer && observed)
-		json_real(out, "goodput_ratio", (double)l->ns[BUCKET_GOODPUT] / (double)observed);
-	else
-		json_null(out, "goodput_ratio");
-	json_open(out, "buckets", '{');
-	for (uint32_t i = 0; (name = ledger_part(l, types, i, room, &ns)); i++)
-		json_uint(out, name, ns);
-	json_close(out, '}');
-	json_uint(out, "unsettled_ns", l->unsettled_ns);
-	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
-	json_nonzero(out, "max_productive_step", l->max_step);
-	json_uint(out, "late_ns", l->late_ns);
-	json_uint(out, "merged", l->merged);
-	json_uint(out, "disruptions", l->disruptions);
 }
 
 static void json_fate(struct buffer *out, const struct rank_view *r)
@@ -198,9 +129,9 @@ static void json_fate(struct buffer *out, const struct rank_view *r)
 	bool signaled = !r->alive && WIFSIGNALED(r->status);
 
 	json_bool(out, "alive", r->alive);
-	report_json_number_or_null(out, "exit_code", !r->alive && !signaled && r->status != -1,
-				   (uint64_t)WEXITSTATUS(r->status));
-	report_json_number_or_null(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
+	json_uint_if(out, "exit_code", !r->alive && !signaled && r->status != -1,
+		     (uint64_t)WEXITSTATUS(r->status));
+	json_uint_if(out, "signal", signaled, (uint64_t)WTERMSIG(r->status));
 }
 
 static void json_hangs(struct buffer *out, const struct hang_view *h)
@@ -212,8 +143,8 @@ static void json_hangs(struct buffer *out, const struct hang_view *h)
 	json_uint(out, "total_ns", h->total_ns);
 	json_bool(out, "hung", h->hung);
 	json_bool(out, "silent", h->silent);
-	report_json_number_or_null(out, "onset_ns", any, h->onset_ns);
-	report_json_number_or_null(out, "size", any, h->size_ns);
+	json_uint_if(out, "onset_ns", any, h->onset_ns);
+	json_uint_if(out, "size", any, h->size_ns);
 	json_string(out, "why", any ? hang_why_name[h->why] : NULL);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
@@ -232,8 +163,8 @@ static void json_health(struct buffer *out, const struct rank_view *r)
 	json_open(out, "straggler", '{');
 	json_bool(out, "now", v->now);
 	json_uint(out, "count", v->count);
-	report_json_number_or_null(out, "onset_step", v->count, v->onset_step);
-	report_json_number_or_null(out, "size", v->count, v->size_ns);
+	json_uint_if(out, "onset_step", v->count, v->onset_step);
+	json_uint_if(out, "size", v->count, v->size_ns);
 	json_known(out, "phase", v->phase);
 	json_close(out, '}');
 }
@@ -247,7 +178,7 @@ static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
 		return;
 	}
 	json_open(out, "resumed_from", '{');
-	report_json_number_or_null(out, "step", m->step || m->stepped, m->step);
+	json_uint_if(out, "step", m->step || m->stepped, m->step);
 	json_string(out, "match", checkpoint_how_name[m->how]);
 	json_real(out, "confidence", m->confidence);
 	json_close(out, '}');
@@ -272,8 +203,8 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	report_key_json(out, "job_key", r->job_key);
 	json_known(out, "node", r->placed ? r->place.node : NULL);
 	json_known(out, "pod", r->placed ? r->place.pod : NULL);
-	report_json_rank_or_null(out, "rank", r->rank);
-	report_json_rank_or_null(out, "world_size", r->world_size);
+	json_int_if(out, "rank", r->rank >= 0, r->rank);
+	json_int_if(out, "world_size", r->world_size >= 0, r->world_size);
 	json_uint(out, "pid", r->pid);
 	json_string(out, "comm", r->comm);
 	json_command(out, r->command, masked);
@@ -283,23 +214,25 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	for (uint32_t i = 0; i < r->nloops; i++)
 		json_loop(out, &r->loops[i]);
 	json_close(out, ']');
-	json_ledger(out, &r->ledger, &s->types, r->trainer);
+	json_part_time(out, &r->ledger, &s->types);
+	json_part_ratio(out, &r->ledger, r->trainer);
+	json_part_counts(out, &r->ledger);
 	report_windows_json(out, r->windows, &s->types);
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
-	report_json_number_or_null(out, "secured_step", r->secured, r->secured_step);
-	report_json_number_or_null(out, "secured_ns", r->secured, r->secured_ns);
+	json_uint_if(out, "secured_step", r->secured, r->secured_step);
+	json_uint_if(out, "secured_ns", r->secured, r->secured_ns);
 	json_resumed(out, &r->resumed);
 	json_hangs(out, &r->hang);
 	user_range_json_figures(out, r);
 	json_health(out, r);
 	json_nonzero(out, "accelerators", r->accelerators);
 	json_uint(out, "hits", r->hits);
-	report_json_number_or_null(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits,
-				   r->overhead.sum.all_ns);
-	report_json_number_or_null(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,
-				   r->overhead.sum.marker_ns);
+	json_uint_if(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits,
+		     r->overhead.sum.all_ns);
+	json_uint_if(out, "overhead_marker_ns", r->overhead.sum.all_ns || !r->hits,
+		     r->overhead.sum.marker_ns);
 	json_uint(out, "lost", r->lost);
 	json_open(out, "last_events", '[');
 	for (uint32_t i = 0; i < r->nevents && i < SNAPSHOT_EVENTS; i++) {
@@ -311,18 +244,6 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	}
 	json_close(out, ']');
 	json_close(out, '}');
-}
-
-/* Writes losses of data, and apart from them losses within bounds or of other records. */
-static void json_losses(struct buffer *out, const struct snapshot *s)
-{
-	for (int data = 1; data >= 0; data--) {
-		json_open(out, data ? "losses" : "noted", '{');
-		for (unsigned i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
-			if (s->lost[i] && event_loss_of_data(i) == data)
-				json_uint(out, event_loss_name(i), s->lost[i]);
-		json_close(out, '}');
-	}
 }
 
 /* The command line that started gp-bpf; for `run` and `record` it includes CMD's. */
@@ -372,7 +293,7 @@ static void report_json_of(struct buffer *out, const struct snapshot *s, bool ma
 	report_node_json(out, s);
 	json_string(out, "nothing_found", why);
 	json_uint(out, "events", s->events);
-	json_losses(out, s);
+	json_part_losses(out, s);
 	json_uint(out, "ledger_violations", s->ledger_violations);
 	json_close(out, '}');
 	buffer_add(out, "\n", 1);

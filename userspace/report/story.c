@@ -248,7 +248,7 @@ static void story_types_make(const struct store *st, const struct sums *from, st
 /* Buckets unknown to this version become custom events. A bucket is negative if later facts moved
  * its time out of the span: the difference is taken from other buckets, so that the sum remains the
  * elapsed time. */
-static void story_ledger_make(const struct sums *from, struct ledger_view *l)
+static void story_ledger_make(const struct sums *from, uint64_t excluded_ns, struct ledger_view *l)
 {
 	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
 
@@ -270,6 +270,8 @@ static void story_ledger_make(const struct sums *from, struct ledger_view *l)
 		l->ns[i] = (uint64_t)ns[i];
 		l->now_ns += (uint64_t)ns[i];
 	}
+	l->ns[BUCKET_EXCLUDED] = excluded_ns;
+	l->now_ns += excluded_ns;
 }
 
 static void story_ledger_count(struct story *s)
@@ -398,7 +400,7 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 	}
 	if (job->carried && story_is_whole(span) && !s->exclusions.count)
 		s->elsewhere = job->runs > s->runs.count ? job->runs - s->runs.count : 0;
-	story_ledger_make(&s->totals.sums, &s->ledger);
+	story_ledger_make(&s->totals.sums, s->totals.excluded_ns, &s->ledger);
 	story_ledger_count(s);
 	story_types_make(st, &s->totals.sums, &s->ledger, &s->types);
 	s->unreadable = store_unreadable(st);
@@ -429,10 +431,9 @@ int story_windows(struct story *s, struct store *st, const uint64_t *length_ns)
 		span.from_ns = w->from_ns;
 		*t = (struct store_totals){0};
 		err = store_job_totals(st, s->job.id, w->whole ? &s->span : &span, true, t);
-		story_ledger_make(&t->sums, &w->ledger);
+		story_ledger_make(&t->sums, t->excluded_ns, &w->ledger);
 		story_types_make(st, &t->sums, &w->ledger, &w->types);
 		w->steps = t->steps;
-		w->excluded_ns = t->excluded_ns;
 	}
 	free(t);
 	return err;

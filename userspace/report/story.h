@@ -48,7 +48,7 @@ struct story_window {
 	bool whole; /* the window covers all, because the story began later than the window */
 	struct ledger_view ledger;
 	struct type_names types;
-	uint64_t steps, excluded_ns;
+	uint64_t steps;
 };
 
 struct story {
@@ -56,7 +56,7 @@ struct story {
 	int64_t now_ns;		   /* time of the report; 0: the end of the data */
 	struct store_span span;	   /* as asked for */
 	int64_t from_ns, to_ns;	   /* the job's own time in the span */
-	struct ledger_view ledger; /* its time without exclusions; the sum is the elapsed time */
+	struct ledger_view ledger; /* its time; the sum is the elapsed time and what is excluded */
 	struct type_names types;   /* of custom events in it */
 	struct store_totals totals;
 	uint64_t ideal_ns; /* ideal step time; 0: fewer than 3 steps */

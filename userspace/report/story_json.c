@@ -2,6 +2,8 @@
 /* story_json.c - a job's report as JSON. */
 
 #include "userspace/base/json_text.h"
+#include "userspace/export/disruption.h"
+#include "userspace/export/json_part.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/report/compare.h"
 #include "userspace/report/report_program.h"
@@ -10,22 +12,9 @@
 
 #define STORY_SCHEMA 1
 
-static void story_json_int(struct buffer *out, const char *key, int64_t v)
-{
-	if (v == STORE_NONE)
-		json_null(out, key);
-	else
-		json_int(out, key, v);
-}
-
 static void story_json_time(struct buffer *out, const char *key, int64_t v)
 {
 	json_time(out, key, v == STORE_NONE ? 0 : v);
-}
-
-static void story_json_rank(struct buffer *out, const char *key, int rank)
-{
-	story_json_int(out, key, rank < 0 ? STORE_NONE : rank);
 }
 
 static void story_json_times(struct buffer *out, const struct sketch *t, uint64_t ideal_ns)
@@ -42,27 +31,6 @@ static void story_json_times(struct buffer *out, const struct sketch *t, uint64_
 	json_close(out, '}');
 }
 
-static void story_json_ledger_json(struct buffer *out, const struct ledger_view *l,
-				   const struct type_names *types)
-{
-	char room[LEDGER_NAME_MAX];
-	const char *name;
-	uint64_t ns;
-	uint64_t observed_ns = text_observed_ns(l);
-
-	json_uint(out, "elapsed_ns", ledger_elapsed(l));
-	json_uint(out, "observed_ns", observed_ns);
-	if (observed_ns)
-		json_real(out, "goodput_ratio",
-			  (double)l->ns[BUCKET_GOODPUT] / (double)observed_ns);
-	else
-		json_null(out, "goodput_ratio");
-	json_open(out, "buckets", '{');
-	for (uint32_t i = 0; (name = ledger_part(l, types, i, room, &ns)); i++)
-		json_uint(out, name, ns);
-	json_close(out, '}');
-}
-
 static void story_json_windows_json(struct buffer *out, const struct story *s)
 {
 	char name[16];
@@ -75,8 +43,8 @@ static void story_json_windows_json(struct buffer *out, const struct story *s)
 		json_string(out, "window", window_name(name, w->length_ns));
 		json_time(out, "from", w->from_ns);
 		json_bool(out, "whole", w->whole);
-		story_json_ledger_json(out, &w->ledger, &w->types);
-		json_uint(out, "excluded_ns", w->excluded_ns);
+		json_part_time(out, &w->ledger, &w->types);
+		json_part_ratio(out, &w->ledger, true);
 		json_uint(out, "steps", w->steps);
 		json_close(out, '}');
 	}
@@ -122,8 +90,8 @@ static void story_json_ranks_json(struct buffer *out, const struct story *s)
 
 		json_open(out, NULL, '{');
 		json_uint(out, "attempt", s->attempt);
-		story_json_rank(out, "rank", r->rank.rank);
-		story_json_rank(out, "world_size", r->rank.world_size);
+		json_int_if(out, "rank", r->rank.rank >= 0, r->rank.rank);
+		json_int_if(out, "world_size", r->rank.world_size >= 0, r->rank.world_size);
 		json_uint(out, "pid", r->rank.pid);
 		json_string(out, "comm", r->rank.comm);
 		json_known(out, "command", r->rank.command);
@@ -140,35 +108,6 @@ static void story_json_ranks_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void story_json_disruption_json(struct buffer *out, const struct store_disruption *d)
-{
-	json_open(out, NULL, '{');
-	json_time(out, "time", d->at_ns);
-	json_string(out, "cause", d->cause);
-	json_bool(out, "graceful", d->graceful);
-	story_json_rank(out, "rank", d->rank);
-	json_nonzero(out, "pid", d->pid);
-	story_json_int(out, "exit_code", d->exit_code < 0 ? STORE_NONE : d->exit_code);
-	json_nonzero(out, "signal", (uint64_t)d->signal);
-	json_nonzero(out, "sender", d->sender);
-	json_known(out, "sender_comm", d->sender_comm);
-	story_json_int(out, "step", d->step);
-	story_json_time(out, "resumed", d->resumed_ns);
-	story_json_int(out, "resumed_step", d->resumed_step);
-	story_json_int(out, "wasted_ns", d->wasted_ns);
-	story_json_int(out, "recovery_ns", d->recovery_ns);
-	story_json_int(out, "down_ns", d->down_ns);
-	story_json_int(out, "starts", d->starts);
-	json_open(out, "recovery", '{');
-	for (int i = 0; i < BUCKET_COUNT; i++)
-		if (d->split.ns[i])
-			json_int(out, bucket_name[i], d->split.ns[i]);
-	json_close(out, '}');
-	json_bool(out, "estimated", d->estimated);
-	json_known(out, "how", d->how);
-	json_close(out, '}');
-}
-
 static void story_json_checkpoint_json(struct buffer *out, const struct store_checkpoint *c)
 {
 	json_open(out, NULL, '{');
@@ -180,14 +119,15 @@ static void story_json_checkpoint_json(struct buffer *out, const struct store_ch
 	json_bool(out, "closed", c->closed);
 	json_time(out, "start", c->start_ns);
 	json_int(out, "duration_ns", c->end_ns - c->start_ns);
-	story_json_int(out, "step", c->step);
-	story_json_int(out, "run_step", c->run_step);
-	story_json_int(out, "bytes", c->bytes > 0 ? c->bytes : STORE_NONE);
+	json_int_if(out, "step", c->step != STORE_NONE, c->step);
+	json_int_if(out, "run_step", c->run_step != STORE_NONE, c->run_step);
+	json_int_if(out, "bytes", c->bytes > 0 ? c->bytes : STORE_NONE != STORE_NONE,
+		    c->bytes > 0 ? c->bytes : STORE_NONE);
 	json_uint(out, "files", c->files);
-	story_json_rank(out, "rank", c->rank);
+	json_int_if(out, "rank", c->rank >= 0, c->rank);
 	json_known(out, "file", c->file);
 	if (c->restore) {
-		story_json_int(out, "saved_step", c->saved_step);
+		json_int_if(out, "saved_step", c->saved_step != STORE_NONE, c->saved_step);
 		json_known(out, "match", c->known_by);
 		json_real(out, "confidence", c->confidence);
 	}
@@ -203,7 +143,7 @@ static void story_json_health_json(struct buffer *out, const struct store_health
 	json_time(out, "onset", h->onset_ns);
 	json_uint(out, "size_ns", h->size_ns);
 	json_bool(out, "over", h->over);
-	story_json_rank(out, "rank", h->rank);
+	json_int_if(out, "rank", h->rank >= 0, h->rank);
 	json_known(out, "why", h->why);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
@@ -212,16 +152,21 @@ static void story_json_health_json(struct buffer *out, const struct store_health
 
 static void story_json_events_json(struct buffer *out, const struct story *s)
 {
+	struct disruption_row row;
+
 	json_uint(out, "disruptions_count", s->ledger.disruptions);
 	json_open(out, "disruptions", '[');
-	for (uint32_t i = 0; i < s->disruptions.count; i++)
-		story_json_disruption_json(out,
-					   STORY_AT(s->disruptions, struct store_disruption, i));
+	for (uint32_t i = 0; i < s->disruptions.count; i++) {
+		disruption_of_store(&row, STORY_AT(s->disruptions, struct store_disruption, i));
+		if (!s->elsewhere && !s->span.from_ns && !s->span.to_ns)
+			row.number = s->disruptions.earlier + i + 1;
+		disruption_json_object(out, &row);
+	}
 	json_close(out, ']');
 	json_uint(out, "saves", s->saves);
 	json_uint(out, "saves_ns", s->saves_ns);
 	json_uint(out, "restores", s->restores);
-	story_json_int(out, "secured_step", s->secured_step);
+	json_int_if(out, "secured_step", s->secured_step != STORE_NONE, s->secured_step);
 	json_open(out, "checkpoints", '[');
 	for (uint32_t i = 0; i < s->checkpoints.count; i++)
 		story_json_checkpoint_json(out,
@@ -290,9 +235,9 @@ void story_json(struct buffer *out, const struct story *s)
 	json_time(out, "to", s->to_ns);
 	json_time(out, "since", s->span.from_ns);
 	json_time(out, "until", s->span.to_ns);
-	story_json_ledger_json(out, &s->ledger, &s->types);
+	json_part_time(out, &s->ledger, &s->types);
+	json_part_ratio(out, &s->ledger, true);
 	report_cost_json(out, &s->program, s->accelerator_ns);
-	json_uint(out, "excluded_ns", s->totals.excluded_ns);
 	json_uint(out, "steps", s->totals.steps);
 	json_nonzero(out, "max_step", s->job.max_step);
 	story_json_times(out, &s->totals.times, s->ideal_ns);

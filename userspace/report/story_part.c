@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/export/disruption.h"
 #include "userspace/report/story.h"
 #include "userspace/text/format.h"
 
@@ -54,17 +55,10 @@ const char *story_lately(char *out, size_t len, const struct story *s)
 
 const char *story_cause(char *out, size_t len, const struct store_disruption *d)
 {
-	if (d->graceful)
-		snprintf(out, len, "asked to end");
-	else if (d->signal && *d->sender_comm)
-		snprintf(out, len, "%s, signal %d by %s", d->cause, d->signal, d->sender_comm);
-	else if (d->signal)
-		snprintf(out, len, "%s, signal %d", d->cause, d->signal);
-	else if (d->exit_code > 0)
-		snprintf(out, len, "%s, status %d", d->cause, d->exit_code);
-	else
-		snprintf(out, len, "%s", *d->cause ? d->cause : "unknown");
-	return out;
+	struct disruption_row row;
+
+	disruption_of_store(&row, d);
+	return disruption_cause_text(out, len, &row);
 }
 
 const char *story_bytes(char *out, size_t len, int64_t bytes)

@@ -67,7 +67,7 @@ static void story_text_head(struct canvas *c, const struct story *s)
 		   epoch_text(to, s->to_ns / 1000, 0));
 	if (!story_left_out(s))
 		canvas_put(c, STYLE_PLAIN, ", elapsed %s",
-			   clock_duration(took, WORD_MAX, s->ledger.now_ns));
+			   clock_duration(took, WORD_MAX, ledger_elapsed(&s->ledger)));
 	else
 		canvas_put(c, STYLE_YELLOW, ", all of it left out: %s",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));

@@ -15,6 +15,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 #include "userspace/export/exporter.h"
+#include "userspace/export/disruption.h"
 #include "userspace/export/file/json_line.h"
 #include "userspace/export/file/file_writer.h"
 #include "userspace/export/file/line_writer.h"
@@ -41,10 +42,7 @@ static const struct {
 		{"checkpoints.csv", FACT_CHECKPOINT,
 		 CSV_HEAD
 		 "op,mode,start_ns,end_ns,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated"},
-	[CSV_DISRUPTIONS] =
-		{"disruptions.csv", FACT_DISRUPTION,
-		 CSV_HEAD
-		 "disruption,over,cause,fault,graceful,exit_code,signal,sender,sender_comm,at_ns,step,starts,resumed_step,wasted_ns,recovery_ns,down_ns,recovery,scheduling,estimated,how"},
+	[CSV_DISRUPTIONS] = {"disruptions.csv", FACT_DISRUPTION, CSV_HEAD DISRUPTION_COLUMNS},
 };
 
 struct csv_export {
@@ -61,39 +59,14 @@ struct csv_export {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void csv_rank(struct buffer *b, int value)
-{
-	if (value < 0)
-		csv_none(b);
-	else
-		csv_int(b, value);
-}
-
 static void csv_head(struct buffer *b, const struct fact *f)
 {
 	csv_uint(b, f->number);
 	csv_time(b, f->real_ns);
 	csv_uint(b, f->mono_ns);
 	csv_text(b, f->job);
-	csv_rank(b, f->rank);
+	csv_int_if(b, f->rank >= 0, f->rank);
 	csv_nonzero(b, f->pid);
-}
-
-/* Writes a JSON object to one cell; empty if it has no members. */
-static void csv_parts(struct buffer *b, struct buffer *object)
-{
-	if (object->len)
-		json_close(object, '}');
-	csv_text(b, object->data);
-	b->failed |= object->failed;
-	buffer_free(object);
-}
-
-static void csv_part(struct buffer *object, const char *name, uint64_t ns)
-{
-	if (!object->len)
-		json_open(object, NULL, '{');
-	json_uint(object, name, ns);
 }
 
 static void csv_flags(struct buffer *b, uint32_t flags)
@@ -137,8 +110,8 @@ static void csv_step(struct buffer *b, const struct fact_step *fs)
 	else
 		csv_none(b);
 	for (uint32_t i = 0; fs->ranges && i < fs->ranges->nparts; i++)
-		csv_part(&ranges, fs->ranges->part[i].name, fs->ranges->part[i].ns);
-	csv_parts(b, &ranges);
+		csv_object_part(&ranges, fs->ranges->part[i].name, fs->ranges->part[i].ns);
+	csv_object(b, &ranges);
 }
 
 static void csv_checkpoint(struct buffer *b, const struct fact_checkpoint *c)
@@ -167,41 +140,12 @@ static void csv_checkpoint(struct buffer *b, const struct fact_checkpoint *c)
 	csv_bool(b, c->match ? checkpoint_estimated(c->match) : c->estimated);
 }
 
-static void csv_disruption(struct buffer *b, const struct job_disruption *disruption)
+static void csv_disruption(struct buffer *b, const struct fact *f)
 {
-	const uint64_t cost_ns[] = {disruption->d.wasted_ns, disruption->d.recovery_ns,
-				    disruption->d.down_ns};
-	const struct job_cause *why = &disruption->why;
-	const struct disruption *d = &disruption->d;
-	struct buffer split = {0};
+	struct disruption_row row;
 
-	csv_uint(b, disruption->number);
-	csv_bool(b, disruption->over);
-	csv_text(b, disruption_cause_name[why->cause]);
-	csv_text(b, why->fault);
-	csv_bool(b, d->graceful);
-	csv_rank(b, why->exit_code);
-	csv_nonzero(b, (uint64_t)why->signal);
-	csv_nonzero(b, why->sender);
-	csv_text(b, why->sender_comm);
-	csv_uint(b, d->at_ns);
-	csv_nonzero(b, d->step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->step);
-	csv_uint(b, d->starts);
-	csv_nonzero(b, d->resumed_step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->resumed_step);
-	for (int i = 0; i < 3; i++)
-		if (disruption->over)
-			csv_uint(b, cost_ns[i]);
-		else
-			csv_none(b);
-	for (int i = 0; disruption->over && i < BUCKET_COUNT; i++)
-		if (disruption->split_ns[i])
-			csv_part(&split, bucket_name[i], disruption->split_ns[i]);
-	csv_parts(b, &split);
-	for (int i = 0; disruption->scheduling.known && i < SCHEDULE_COUNT; i++)
-		csv_part(&split, schedule_name[i], disruption->scheduling.ns[i]);
-	csv_parts(b, &split);
-	csv_bool(b, disruption->estimated);
-	csv_text(b, disruption->how);
+	disruption_of_job(&row, f->disruption, f->real_ns ? f->real_ns - (int64_t)f->mono_ns : 0);
+	disruption_csv(b, &row);
 }
 
 static void csv_fact(void *state, const struct fact *f)
@@ -222,7 +166,7 @@ static void csv_fact(void *state, const struct fact *f)
 	else if (f->type == FACT_CHECKPOINT)
 		csv_checkpoint(b, f->checkpoint);
 	else
-		csv_disruption(b, f->disruption);
+		csv_disruption(b, f);
 	csv_row(b);
 	file->rows++;
 	line_writer_line(file->writer);

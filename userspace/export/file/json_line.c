@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"
+#include "userspace/export/disruption.h"
+#include "userspace/export/json_part.h"
 #include "userspace/ingest/event.h"
 
 static const char *const fact_name[] = {
@@ -14,12 +16,6 @@ static const char *const fact_name[] = {
 	[FACT_LEDGER] = "ledger", [FACT_HEALTH] = "health",
 	[FACT_LOSS] = "loss",	  [FACT_END] = "end",
 	[FACT_PROBE] = "probe",	  [FACT_MONITOR] = "monitor",
-};
-
-static const char *const cause_name[GP_LOSS_CAUSE_COUNT] = {
-#define X(id, name, attributes) [id] = #name,
-	GP_LOSS_CAUSES(X)
-#undef X
 };
 
 static const char *const end_name[] = {
@@ -34,14 +30,6 @@ static const char *const job_from_name[GP_JOB_FROM_COUNT] = {
 	GP_JOB_FROM(X)
 #undef X
 };
-
-static void line_rank_number(struct buffer *out, const char *key, int value)
-{
-	if (value < 0)
-		json_null(out, key);
-	else
-		json_int(out, key, value);
-}
 
 static void line_start(struct buffer *out, const struct gp_session *s)
 {
@@ -61,51 +49,26 @@ static void line_place(struct buffer *out, const struct gp_place *p)
 	json_known(out, "pod", p->pod);
 	json_known(out, "container", *p->container_name ? p->container_name : p->container_id);
 	json_known(out, "node", p->node);
-	line_rank_number(out, "attempt", p->attempt);
+	json_int_if(out, "attempt", p->attempt >= 0, p->attempt);
 	json_known(out, "job_uid", p->job_uid);
 	json_string(out, "job_from", p->job_from ? job_from_name[p->job_from] : NULL);
-}
-
-/* Empty: unknown. */
-static void line_scheduling(struct buffer *out, const struct scheduling *s)
-{
-	json_open(out, "scheduling", '{');
-	for (int i = 0; s && i < SCHEDULE_COUNT; i++)
-		json_uint(out, schedule_name[i], s->ns[i]);
-	json_close(out, '}');
 }
 
 static void line_rank(struct buffer *out, const struct fact *f)
 {
 	const struct step_state *st = f->state;
 
-	json_string(out, "state", step_state_name[st->state]);
-	json_known(out, "tier", tier_name[st->tier]);
-	json_known(out, "marker", st->marker);
-	json_string(out, "boundary", st->boundary ? boundary_name[st->boundary] : NULL);
-	json_string(out, "unit", st->tier ? unit_name[st->unit] : NULL);
-	json_string(out, "series", st->tier ? series_name[st->series] : NULL);
-	json_known(out, "ratios", st->ratios);
-	json_real(out, "confidence", st->confidence);
-	json_known(out, "reason", st->reason);
-	json_uint(out, "loop", st->loop);
+	json_part_loop(out, st);
 	json_uint(out, "loops", st->loops);
-	json_string(out, "numbering",
-		    st->undercounted   ? "undercounted"
-		    : st->since_attach ? "since_attach"
-				       : "process_start");
-	json_uint(out, "steps", st->steps);
-	json_uint(out, "updates", st->updates);
-	json_nonzero(out, "period", st->period);
 	if (st->compiled || st->cached) {
 		json_open(out, "programs", '{');
 		json_uint(out, "compiled", st->compiled);
 		json_uint(out, "cached", st->cached);
 		json_close(out, '}');
 	}
-	line_rank_number(out, "world_size", f->world_size);
+	json_int_if(out, "world_size", f->world_size >= 0, f->world_size);
 	line_place(out, f->place);
-	line_scheduling(out, f->life ? f->life->scheduling : NULL);
+	disruption_scheduling_json(out, f->life ? f->life->scheduling : NULL);
 }
 
 static void line_flags(struct buffer *out, uint32_t flags)
@@ -145,13 +108,7 @@ static void line_step(struct buffer *out, const struct fact_step *fs)
 	json_uint(out, "micro_batches", s->micro_batches);
 	json_uint(out, "updates", s->updates);
 	line_flags(out, s->flags);
-	json_open(out, "phases", '{');
-	for (int i = 0; i < PHASE_COUNT; i++)
-		if (fs->phases_known & (1u << i))
-			json_uint(out, phase_name[i], fs->phase_ns[i]);
-	if (fs->device_known)
-		json_uint(out, "host", fs->host_ns);
-	json_close(out, '}');
+	json_part_phases(out, fs->phases_known, fs->phase_ns, fs->device_known, fs->host_ns);
 	line_ranges(out, fs->ranges);
 }
 
@@ -204,44 +161,12 @@ static void line_range(struct buffer *out, const struct fact_range *r,
 	json_uint(out, "duration_ns", r->end_ns - r->start_ns);
 }
 
-/* Fields that are unknown while the disruption lasts, or because the job was not resumed, are
- * null. */
-static void line_disruption(struct buffer *out, const struct job_disruption *disruption)
+static void line_disruption(struct buffer *out, const struct fact *f)
 {
-	const struct job_cause *why = &disruption->why;
-	const struct disruption *d = &disruption->d;
+	struct disruption_row row;
 
-	json_uint(out, "disruption", disruption->number);
-	json_bool(out, "over", disruption->over);
-	json_string(out, "cause", disruption_cause_name[why->cause]);
-	json_known(out, "fault", why->fault);
-	json_bool(out, "graceful", d->graceful);
-	line_rank_number(out, "exit_code", why->exit_code);
-	json_nonzero(out, "signal", (uint64_t)why->signal);
-	json_nonzero(out, "sender", why->sender);
-	json_known(out, "sender_comm", why->sender_comm);
-	json_uint(out, "at_ns", d->at_ns);
-	json_nonzero(out, "step", d->step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->step);
-	json_uint(out, "starts", d->starts);
-	json_nonzero(out, "resumed_step",
-		     d->resumed_step == DISRUPTION_NO_STEP ? 0 : (uint64_t)d->resumed_step);
-	if (disruption->over) {
-		json_uint(out, "wasted_ns", d->wasted_ns);
-		json_uint(out, "recovery_ns", d->recovery_ns);
-		json_uint(out, "down_ns", d->down_ns);
-	} else {
-		json_null(out, "wasted_ns");
-		json_null(out, "recovery_ns");
-		json_null(out, "down_ns");
-	}
-	json_open(out, "recovery", '{');
-	for (int i = 0; disruption->over && i < BUCKET_COUNT; i++)
-		if (disruption->split_ns[i])
-			json_uint(out, bucket_name[i], disruption->split_ns[i]);
-	json_close(out, '}');
-	line_scheduling(out, disruption->scheduling.known ? &disruption->scheduling : NULL);
-	json_bool(out, "estimated", disruption->estimated);
-	json_known(out, "how", disruption->how);
+	disruption_of_job(&row, f->disruption, f->real_ns ? f->real_ns - (int64_t)f->mono_ns : 0);
+	disruption_json(out, &row);
 }
 
 static void line_window(struct buffer *out, const struct window_view *w,
@@ -250,17 +175,11 @@ static void line_window(struct buffer *out, const struct window_view *w,
 	static const char *const cumulative[] = {
 		"productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged",
 		"disruptions"};
-	char name[16], room[LEDGER_NAME_MAX];
-	const char *part;
-	uint64_t ns;
+	struct ledger_view l;
+	char name[16];
 
-	json_uint(out, "elapsed_ns", window_elapsed(w));
-	json_uint(out, "excluded_ns", w->ns[BUCKET_EXCLUDED]);
-	json_open(out, "buckets", '{');
-	for (uint32_t i = 0; (part = window_part(w, types, i, room, &ns)); i++)
-		json_uint(out, part, ns);
-	json_close(out, '}');
-	json_uint(out, "unsettled_ns", w->unsettled_ns);
+	json_part_window_ledger(w, &l);
+	json_part_time(out, &l, types);
 	for (size_t i = 0; i < sizeof(cumulative) / sizeof(cumulative[0]); i++)
 		json_null(out, cumulative[i]);
 	json_string(out, "window", window_name(name, w->length_ns));
@@ -271,24 +190,10 @@ static void line_window(struct buffer *out, const struct window_view *w,
 static void line_ledger(struct buffer *out, const struct fact *f)
 {
 	const struct ledger_view *l = f->ledger;
-	char room[LEDGER_NAME_MAX];
-	const char *name;
-	uint64_t ns;
 
-	json_uint(out, "elapsed_ns", ledger_elapsed(l));
-	json_uint(out, "excluded_ns", l->ns[BUCKET_EXCLUDED]);
-	json_open(out, "buckets", '{');
-	for (uint32_t i = 0; (name = ledger_part(l, f->types, i, room, &ns)); i++)
-		json_uint(out, name, ns);
-	json_close(out, '}');
-	json_uint(out, "unsettled_ns", l->unsettled_ns);
-	json_uint(out, "productive_gross_ns", l->productive_gross_ns);
+	json_part_time(out, l, f->types);
 	json_string(out, "unit", unit_name[f->unit]);
-	json_uint(out, "steps", l->steps);
-	json_nonzero(out, "max_productive_step", l->max_step);
-	json_uint(out, "late_ns", l->late_ns);
-	json_uint(out, "merged", l->merged);
-	json_uint(out, "disruptions", l->disruptions);
+	json_part_counts(out, l);
 	json_string(out, "window", "cumulative");
 	json_bool(out, "final", l->ended);
 }
@@ -322,7 +227,7 @@ static void line_health(struct buffer *out, const struct fact_health *h)
 static void line_loss(struct buffer *out, const struct gp_loss *l)
 {
 	json_string(out, "source",
-		    l->cause < GP_LOSS_CAUSE_COUNT ? cause_name[l->cause] : "unknown");
+		    l->cause < GP_LOSS_CAUSE_COUNT ? event_loss_name(l->cause) : "unknown");
 	json_uint(out, "count", l->count);
 }
 
@@ -391,22 +296,13 @@ static void line_end(struct buffer *out, const struct gp_end *e, const struct sn
 	json_string(out, "reason",
 		    e->reason < sizeof(end_name) / sizeof(end_name[0]) ? end_name[e->reason]
 								       : NULL);
-	if (e->status == -1)
-		json_null(out, "status");
-	else
-		json_int(out, "status", e->status);
+	json_int_if(out, "status", e->status != -1, e->status);
 	if (!last) {
 		json_null(out, "losses");
 		json_null(out, "overhead");
 		return;
 	}
-	for (int data = 1; data >= 0; data--) {
-		json_open(out, data ? "losses" : "noted", '{');
-		for (unsigned i = 0; i < GP_LOSS_CAUSE_COUNT; i++)
-			if (last->lost[i] && event_loss_of_data(i) == data)
-				json_uint(out, cause_name[i], last->lost[i]);
-		json_close(out, '}');
-	}
+	json_part_losses(out, last);
 	for (uint32_t i = 0; i < last->nranks; i++) {
 		hits += last->ranks[i].hits;
 		cost_ns += last->ranks[i].overhead.sum.all_ns;
@@ -434,7 +330,7 @@ static void line_head(struct buffer *out, const struct fact *f)
 		json_null(out, "job");
 	if (!about_process)
 		return;
-	line_rank_number(out, "rank", f->pid ? f->rank : -1);
+	json_int_if(out, "rank", f->pid && f->rank >= 0, f->rank);
 	if (f->pid)
 		json_uint(out, "pid", f->pid);
 	else
@@ -463,7 +359,7 @@ void json_line(struct buffer *out, const struct fact *f, const struct snapshot *
 		line_range(out, f->range, f->types);
 		break;
 	case FACT_DISRUPTION:
-		line_disruption(out, f->disruption);
+		line_disruption(out, f);
 		break;
 	case FACT_LEDGER:
 		if (f->window)

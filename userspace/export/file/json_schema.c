@@ -101,7 +101,7 @@ LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, 
 	"async": {"type": "boolean", "description": "on a thread that does not train: no bucket has it"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}}},)
 LINE("disruption": {"type": "object", "description": "something interrupted a job: told when it begins, and again (over) when a step was made after it",)
-LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "disruption", "over", "cause", "graceful", "exit_code", "signal", "sender", "sender_comm", "at_ns", "step", "starts", "resumed_step", "wasted_ns", "recovery_ns", "down_ns", "recovery", "estimated", "how"],)
+LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "disruption", "over", "cause", "graceful", "exit_code", "signal", "sender", "sender_comm", "at", "at_ns", "step", "starts", "resumed", "resumed_step", "wasted_ns", "recovery_ns", "down_ns", "recovery", "estimated", "how"],)
 LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count_or_null"},
 	"disruption": {"type": "integer", "minimum": 1, "description": "its number in the job; rank and pid are those that fell first, null where that was on another node"},
@@ -110,9 +110,9 @@ LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/se
 	"graceful": {"type": "boolean", "description": "it ended in order because a signal had asked it to"},
 	"exit_code": {"$ref": "#/$defs/count_or_null"},
 	"signal": {"$ref": "#/$defs/count_or_null"}, "sender": {"$ref": "#/$defs/count_or_null"},
-	"sender_comm": {"$ref": "#/$defs/text_or_null"}, "at_ns": {"$ref": "#/$defs/ns"}, "step": {"$ref": "#/$defs/count_or_null"},
+	"sender_comm": {"$ref": "#/$defs/text_or_null"}, "at": {"$ref": "#/$defs/time"}, "at_ns": {"$ref": "#/$defs/ns"}, "step": {"$ref": "#/$defs/count_or_null"},
 	"starts": {"type": "integer", "minimum": 0, "description": "runs that were begun since; 0: it went on in processes that were there"},
-	"resumed_step": {"$ref": "#/$defs/count_or_null"},
+	"resumed": {"$ref": "#/$defs/time"}, "resumed_step": {"$ref": "#/$defs/count_or_null"},
 	"wasted_ns": {"$ref": "#/$defs/ns_or_null"}, "recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "down_ns": {"$ref": "#/$defs/ns_or_null"},
 	"recovery": {"type": "object", "description": "recovery_ns by bucket", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"scheduling": {"type": "object", "description": "nanoseconds from at_ns to the next run's first process, as its pod tells them: until it was made (create), had a node (schedule), had its images and what must run before it (image), and the process began (start); empty: not known", "additionalProperties": {"$ref": "#/$defs/ns"}},
