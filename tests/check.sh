@@ -219,7 +219,7 @@ unit() { unit_files "${unit_all[*]}" "$@"; }
 # Those with threads of ours in one process, under TSan. Not here: what probes itself (the kernel finds no memory to probe a program of
 # TSan in), and the long ones of the store, which the same writer has in store_writer.
 threaded=(carrier carry_map export_worker file_writer google hooks http http_auth model pods pods_trouble prometheus_store store_carry store_checkpoint store_note
-	store_rename store_writer story_trouble successor tensorboard web worker)
+	store_rename store_writer document_trouble successor tensorboard web worker)
 threads() {
 	local rc=0 t first=$logs/threads.out programs=("${threaded[@]/#/build/thread/tests/unit/}")
 	"$MAKE" -s -j"$jobs" SAN=thread "${programs[@]/%/_test}" || return 1

@@ -8,7 +8,7 @@
 #include "userspace/store/store_private.h"
 #include "userspace/store/varint.h"
 #include "userspace/report/html.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 static struct store *store;
 
@@ -59,7 +59,7 @@ static void sketches(struct input *in)
 
 		REQUIRE(a.count ? ns >= a.min_ns && ns <= a.max_ns : !ns);
 	}
-	(void)story_ideal_ns(&a);
+	(void)document_ideal_ns(&a);
 }
 
 static void sums(const struct input *in)
@@ -118,7 +118,7 @@ static void rows(struct input *in)
 	static const struct store_span everything, some = {90000000000, 150000000000};
 	static struct store_job job;
 	struct buffer out = {0};
-	struct story *s = NULL;
+	struct report_document *s = NULL;
 	uint64_t sum = 0;
 
 	put("UPDATE ranks SET ledger = ?, sketch = ? WHERE id = 1", in);
@@ -129,17 +129,17 @@ static void rows(struct input *in)
 	store->unreadable = 0;
 	for (int i = 0; i < 2; i++) {
 		REQUIRE(!store_job(store, "job", &job));
-		REQUIRE(!story_open(&s, store, &job, i ? &some : &everything, NULL));
+		REQUIRE(!document_of_store(&s, store, &job, i ? &some : &everything, NULL));
 		for (int b = 0; b < BUCKET_COUNT; b++)
 			sum += s->ledger.ns[b];
 		REQUIRE(sum == s->ledger.now_ns - s->ledger.start_ns);
 		sum = 0;
-		story_text(&out, s, 0, false);
-		story_json(&out, s);
+		document_text(&out, s, 0, false);
+		document_json(&out, s);
 		html_report(&out, s);
 		REQUIRE(!out.failed);
 		buffer_clear(&out);
-		story_close(s);
+		document_close(s);
 	}
 	buffer_free(&out);
 }

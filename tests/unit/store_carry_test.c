@@ -9,7 +9,7 @@
 
 #include "tests/unit/store_folder.h"
 #include "userspace/store/accelerator_time.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 /* Another node had so many runs of it, for so long before this one began to watch. */
 static void carried(struct feed *f, uint64_t session_ns, uint32_t runs, uint64_t before_ns)
@@ -43,7 +43,7 @@ static void has(const struct feed *f, uint32_t attempts, uint32_t rows)
 {
 	struct feed_found *found = malloc(sizeof(*found));
 	struct store_job *job = malloc(sizeof(*job));
-	struct story *story;
+	struct report_document *story;
 	struct store *st;
 
 	assert_true(found && job);
@@ -56,10 +56,10 @@ static void has(const struct feed *f, uint32_t attempts, uint32_t rows)
 	assert_int_equal(job->disruptions, f->job.ledger.disruptions);
 	assert_int_equal(job->totals.steps, f->job.ledger.steps);
 	assert_true(feed_same(&job->totals.sums, &f->job.ledger));
-	assert_int_equal(story_open(&story, st, job, &everything, NULL), 0);
+	assert_int_equal(document_of_store(&story, st, job, &everything, NULL), 0);
 	assert_true(story->ledger.now_ns == f->job.ledger.now_ns - f->job.ledger.start_ns);
 	assert_int_equal(story->elsewhere, attempts - rows);
-	story_close(story);
+	document_close(story);
 	store_close(st);
 	free(found);
 	free(job);

@@ -14,7 +14,7 @@
 #include "tests/unit/store_version3.h"
 #include "userspace/store/schema.h"
 #include "userspace/report/html.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 struct taken {
 	struct store_checkpoint at[4];
@@ -115,20 +115,20 @@ static void test_reported(void **state)
 {
 	struct buffer text = {0}, json = {0}, page = {0};
 	static struct store_job job;
-	struct story *s = NULL;
+	struct report_document *s = NULL;
 	struct store *st;
 
 	test_told(state);
 	(void)taken_of("saved", &st, &job);
-	assert_int_equal(story_open(&s, st, &job, &everything, NULL), 0);
+	assert_int_equal(document_of_store(&s, st, &job, &everything, NULL), 0);
 	assert_int_equal(s->restores_guessed, 1);
-	story_text(&text, s, 0, false);
+	document_text(&text, s, 0, false);
 	has(&text, "600.pt read, written after step 600 (path, confidence 0.95)");
 	has(&text, "600.pt read, written after about step 700 (newest, confidence 0.50)");
 	has(&text, "650.pt saved beside training, step estimated");
 	has(&text, "5.0 GB");
 	has(&text, "Estimated or not known: after which step the checkpoint was written");
-	story_json(&json, s);
+	document_json(&json, s);
 	has(&json, "\"saved_step\":600,\"match\":\"path\",\"confidence\":0.95,\"estimated\":false");
 	has(&json, "\"step\":650,\"run_step\":50,\"bytes\":5000000000");
 	has(&json, "\"file\":\"/ckpt/650.pt\",\"estimated\":true");
@@ -140,7 +140,7 @@ static void test_reported(void **state)
 	buffer_free(&text);
 	buffer_free(&json);
 	buffer_free(&page);
-	story_close(s);
+	document_close(s);
 	store_close(st);
 }
 

@@ -9,7 +9,7 @@
 
 #include "tests/unit/store_folder.h"
 #include "userspace/store/query.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 static struct store_note last_note;
 
@@ -105,16 +105,16 @@ static void says_of_left_out(struct store *st, const struct store_job *job, bool
 			     bool minutes)
 {
 	bool said_watched = false, said_minutes = false;
-	struct story *s;
+	struct report_document *s;
 
-	assert_int_equal(story_open(&s, st, job, &(struct store_span){0}, NULL), 0);
+	assert_int_equal(document_of_store(&s, st, job, &(struct store_span){0}, NULL), 0);
 	for (uint32_t i = 0; i < s->ncaveats; i++) {
 		said_watched |= strstr(s->caveats[i], "left out by who watched") != NULL;
 		said_minutes |= strstr(s->caveats[i], "minutes") != NULL;
 	}
 	assert_int_equal(said_watched, watched);
 	assert_int_equal(said_minutes, minutes);
-	story_close(s);
+	document_close(s);
 }
 
 /* What a watch left out of the time between two runs, which no rank has: exact, and no minute of

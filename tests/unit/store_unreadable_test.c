@@ -10,7 +10,7 @@
 #include "tests/unit/store_feed.h"
 #include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 static char dir[64], path[96];
 static unsigned said;
@@ -65,7 +65,7 @@ static void feed_some(struct feed *f, int seconds)
 static void test_read(void **state)
 {
 	static struct store_job job;
-	struct story *s = NULL;
+	struct report_document *s = NULL;
 	struct buffer out = {0};
 	static struct feed f;
 	struct store *st;
@@ -79,13 +79,13 @@ static void test_read(void **state)
 	assert_int_equal(store_job(st, "hurt", &job), 0);
 	assert_true(feed_same(&job.totals.sums, &f.job.ledger));
 	assert_int_equal(store_unreadable(st), 0);
-	assert_int_equal(story_open(&s, st, &job, &everything, NULL), 0);
+	assert_int_equal(document_of_store(&s, st, &job, &everything, NULL), 0);
 	assert_true(store_unreadable(st) > 0);
 	assert_int_equal(said, 1);
-	story_text(&out, s, 0, false);
+	document_text(&out, s, 0, false);
 	assert_non_null(strstr(out.data, "could not be read"));
 	buffer_free(&out);
-	story_close(s);
+	document_close(s);
 	store_close(st);
 }
 

@@ -17,7 +17,7 @@
 #include "userspace/store/accelerator_time.h"
 #include "userspace/report/compare.h"
 #include "userspace/report/html.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 #define SAME_TIME_NS STORE_MINUTE_NS
 
@@ -148,15 +148,15 @@ static int cmd_report_choose(struct store *st, const struct options *o,
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static int cmd_report_show(const struct options *o, const struct story *s)
+static int cmd_report_show(const struct options *o, const struct report_document *s)
 {
 	struct buffer out = {0};
 	int err = o->html ? page_put(o->html, s) : 0;
 
 	if (o->json)
-		story_json(&out, s);
+		document_json(&out, s);
 	else if (!o->html && !o->exports.count)
-		story_text(&out, s, tty_cols(STDOUT_FILENO), tty_color(STDOUT_FILENO));
+		document_text(&out, s, tty_cols(STDOUT_FILENO), tty_color(STDOUT_FILENO));
 	if (!err && out.failed) {
 		err = -ENOMEM;
 		log_error("report: %s", strerror(-err));
@@ -168,7 +168,7 @@ static int cmd_report_show(const struct options *o, const struct story *s)
 }
 
 /* The HTML page shows the comparison as a sentence. */
-static int cmd_report_compare(struct store *st, const struct options *o, struct story *s)
+static int cmd_report_compare(struct store *st, const struct options *o, struct report_document *s)
 {
 	int err;
 
@@ -181,12 +181,12 @@ static int cmd_report_compare(struct store *st, const struct options *o, struct 
 			  o->compare);
 	else if (err)
 		log_error("report: %s", store_why(err));
-	else if (o->html && s->ncaveats < STORY_CAVEATS)
+	else if (o->html && s->ncaveats < DOCUMENT_CAVEATS)
 		compare_sentence(s->caveats[s->ncaveats++], sizeof(s->caveats[0]), s->compared);
 	return err;
 }
 
-static int cmd_report_cost(struct store *st, const struct options *o, struct story *s)
+static int cmd_report_cost(struct store *st, const struct options *o, struct report_document *s)
 {
 	int err;
 
@@ -201,7 +201,7 @@ static int cmd_report_cost(struct store *st, const struct options *o, struct sto
 }
 
 /* options_parse() has checked that these are durations, and not too many. */
-static int cmd_report_windows(struct store *st, const struct options *o, struct story *s)
+static int cmd_report_windows(struct store *st, const struct options *o, struct report_document *s)
 {
 	uint64_t length_ns[WINDOWS_MAX] = {0};
 	int64_t ns;
@@ -210,7 +210,7 @@ static int cmd_report_windows(struct store *st, const struct options *o, struct 
 	for (int i = 0; i < o->windows.count && i < WINDOWS_MAX; i++)
 		if (!option_duration(o->windows.item[i], &ns))
 			length_ns[i] = (uint64_t)ns;
-	err = story_windows(s, st, o->windows.count ? length_ns : window_usual_ns);
+	err = document_windows(s, st, o->windows.count ? length_ns : window_usual_ns);
 	if (err)
 		log_error("report: %s", store_why(err));
 	return err;
@@ -227,7 +227,8 @@ static int cmd_report_export_known(const struct options *o)
 	return 0;
 }
 
-static int cmd_report_export(struct store *st, const struct options *o, const struct story *s)
+static int cmd_report_export(struct store *st, const struct options *o,
+			     const struct report_document *s)
 {
 	int err = 0;
 
@@ -240,11 +241,11 @@ static int cmd_report_job(struct store *st, const struct options *o, const struc
 			  int64_t now_ns)
 {
 	struct store_job *job = malloc(sizeof(*job));
-	struct story *s = NULL;
+	struct report_document *s = NULL;
 	int err = job ? cmd_report_choose(st, o, span, job) : -ENOMEM;
 
 	if (!err) {
-		err = story_open(&s, st, job, span, NULL);
+		err = document_of_store(&s, st, job, span, NULL);
 		if (err)
 			log_error("report: %s", store_why(err));
 		else
@@ -255,7 +256,7 @@ static int cmd_report_job(struct store *st, const struct options *o, const struc
 	err = err ? err : cmd_report_compare(st, o, s);
 	err = err ? err : cmd_report_export(st, o, s);
 	err = err ? err : cmd_report_show(o, s);
-	story_close(s);
+	document_close(s);
 	free(job);
 	return err;
 }

@@ -150,7 +150,7 @@ static ssize_t page_remove_there(const void *arg, void *ret, size_t cap)
 	return 0;
 }
 
-int page_put(const char *file, const struct story *s)
+int page_put(const char *file, const struct report_document *s)
 {
 	struct buffer out = {0};
 	int err;
@@ -331,7 +331,7 @@ static struct curve *page_curve_of(struct page *p, const struct store_job *j)
 	return s;
 }
 
-static void page_cost_put(const struct page *p, struct story *s)
+static void page_cost_put(const struct page *p, struct report_document *s)
 {
 	for (uint32_t i = 0; i < p->nlines; i++) {
 		const struct line *l = &p->lines[i];
@@ -348,12 +348,14 @@ static int page_write_from_store(void *ctx, struct store *st)
 {
 	static const struct store_span everything;
 	struct most *m = ctx;
-	struct story *s = NULL;
+	struct report_document *s = NULL;
 	int err = store_jobs(st, &everything, page_most_steps, m);
 
 	if (!err && !m->jobs)
 		err = -ENODATA;
-	err = err ? err : story_open(&s, st, &m->job, &everything, page_curve_of(m->page, &m->job));
+	err = err ? err
+		  : document_of_store(&s, st, &m->job, &everything,
+				      page_curve_of(m->page, &m->job));
 	if (err == -ENODATA)
 		log_error("--html %s: no training loop was found: there is no page", m->page->file);
 	else if (err)
@@ -365,8 +367,8 @@ static int page_write_from_store(void *ctx, struct store *st)
 	}
 	if (!err && m->jobs > 1)
 		log_warn("--html %s: %u jobs were seen, the page is of %s, which made most steps",
-			 m->page->file, m->jobs, story_name(s));
-	story_close(s);
+			 m->page->file, m->jobs, document_name(s));
+	document_close(s);
 	return err;
 }
 

@@ -8,7 +8,7 @@
 
 #include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 struct page;
 /* Opens the file at once, so that a wrong name is reported early. Returns 0, or -errno after one
@@ -25,7 +25,7 @@ int page_close(struct page *p);
 /* Frees p without writing or logging. */
 void page_drop(struct page *p);
 
-/* Writes a story as a page; file "-" is standard output. Returns 0, or -errno after one line. */
-int page_put(const char *file, const struct story *s);
+/* Writes a document as a page; file "-" is standard output. Returns 0, or -errno after one line. */
+int page_put(const char *file, const struct report_document *s);
 
 #endif

@@ -7,7 +7,7 @@
 #include "userspace/base/epoch.h"
 #include "userspace/base/json_text.h"
 #include "userspace/base/plural.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
 #define SHOWN 8
@@ -75,7 +75,7 @@ static void compare_answer_text(struct buffer *out, const struct compare_answer 
 void compare_text(struct buffer *out, const struct store_comparison *c)
 {
 	uint32_t n = c->npeers + c->short_peers;
-	char sentence[STORY_CAVEAT_MAX];
+	char sentence[DOCUMENT_CAVEAT_MAX];
 
 	compare_sentence(sentence, sizeof(sentence), c);
 	buffer_printf(out, "  step time beside %s %s\n",

@@ -4,7 +4,7 @@
 
 #include "userspace/report/html_private.h"
 
-void html_report(struct buffer *out, const struct story *s)
+void html_report(struct buffer *out, const struct report_document *s)
 {
 	buffer_printf(
 		out,
@@ -13,7 +13,7 @@ void html_report(struct buffer *out, const struct story *s)
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
 		"<meta name=\"color-scheme\" content=\"light dark\"/>\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n<title>");
-	html_text(out, story_name(s));
+	html_text(out, document_name(s));
 	buffer_printf(
 		out,
 		" - where its time went</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",

@@ -9,7 +9,7 @@
 #define TEXT	    64
 #define LEAST	    0.0001 /* hours or money; a smaller value is shown as less than this */
 
-static double html_cost_accelerator_time(const struct story *s)
+static double html_cost_accelerator_time(const struct report_document *s)
 {
 	double all = 0;
 
@@ -49,12 +49,12 @@ static const char *html_cost_share_text(char out[TEXT], double share)
 	return out;
 }
 
-static bool html_cost_known(const struct story *s)
+static bool html_cost_known(const struct report_document *s)
 {
 	return report_cost_asked(&s->program) && html_cost_accelerator_time(s) > 0;
 }
 
-static bool html_cost_rates_known(const struct story *s)
+static bool html_cost_rates_known(const struct report_document *s)
 {
 	const struct program_rate *r = &s->rates.steps;
 
@@ -71,7 +71,7 @@ static void html_cost_card(struct buffer *out, const char *name, const char *val
 	buffer_printf(out, "</dd></div>\n");
 }
 
-void html_cost_cards(struct buffer *out, const struct story *s)
+void html_cost_cards(struct buffer *out, const struct report_document *s)
 {
 	const struct program_view *p = &s->rates;
 	char value[TEXT], part[TEXT], more[2 * TEXT];
@@ -122,7 +122,7 @@ static void html_cost_rate(struct buffer *out, const char *name, const struct pr
 }
 
 /* The accelerators, and the product of the goodputs. */
-static void html_cost_rate_words(struct buffer *out, const struct story *s)
+static void html_cost_rate_words(struct buffer *out, const struct report_document *s)
 {
 	const struct program_config *c = &s->program;
 	const struct program_view *p = &s->rates;
@@ -156,7 +156,7 @@ static void html_cost_rate_words(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</p>\n");
 }
 
-void html_rates(struct buffer *out, const struct story *s)
+void html_rates(struct buffer *out, const struct report_document *s)
 {
 	const struct program_config *c = &s->program;
 
@@ -184,7 +184,7 @@ void html_rates(struct buffer *out, const struct story *s)
 
 /* ---- accelerators ---------------------------------------------------------------------------- */
 
-static void html_cost_row(struct buffer *out, const struct story *s, const char *label,
+static void html_cost_row(struct buffer *out, const struct report_document *s, const char *label,
 			  const char *class, double ns)
 {
 	char text[TEXT];
@@ -203,7 +203,7 @@ static void html_cost_row(struct buffer *out, const struct story *s, const char 
 }
 
 /* The largest bucket not yet shown; goodput goes first. BUCKETS_EXPORTED: none is left. */
-static int html_cost_next(const struct story *s, bool shown[BUCKETS_EXPORTED])
+static int html_cost_next(const struct report_document *s, bool shown[BUCKETS_EXPORTED])
 {
 	int most = BUCKETS_EXPORTED;
 
@@ -218,7 +218,7 @@ static int html_cost_next(const struct story *s, bool shown[BUCKETS_EXPORTED])
 	return most;
 }
 
-void html_cost(struct buffer *out, const struct story *s)
+void html_cost(struct buffer *out, const struct report_document *s)
 {
 	bool shown[BUCKETS_EXPORTED] = {0};
 

@@ -8,7 +8,7 @@ static void html_head_card(struct buffer *out, const char *name)
 	buffer_printf(out, "<div><dt>%s</dt><dd>", name);
 }
 
-static void html_head_goodput_card(struct buffer *out, const struct story *s)
+static void html_head_goodput_card(struct buffer *out, const struct report_document *s)
 {
 	uint64_t observed_ns = text_observed_ns(&s->ledger);
 	char text[WORD_MAX], lately[128];
@@ -22,14 +22,14 @@ static void html_head_goodput_card(struct buffer *out, const struct story *s)
 	buffer_printf(out, " of ");
 	html_duration(out, "observed_ns", observed_ns);
 	buffer_printf(out, " observed");
-	if (story_lately(lately, sizeof(lately), s)) {
+	if (document_lately(lately, sizeof(lately), s)) {
 		buffer_printf(out, "; last ");
 		html_text(out, lately);
 	}
 	buffer_printf(out, "</dd></div>\n");
 }
 
-static void html_head_step_card(struct buffer *out, const struct story *s)
+static void html_head_step_card(struct buffer *out, const struct report_document *s)
 {
 	const struct sketch *t = &s->totals.times;
 
@@ -48,7 +48,7 @@ static void html_head_step_card(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</dd></div>\n");
 }
 
-static void html_head_disruption_card(struct buffer *out, const struct story *s)
+static void html_head_disruption_card(struct buffer *out, const struct report_document *s)
 {
 	html_head_card(out, "Disruptions");
 	html_count(out, "disruptions_count", s->ledger.disruptions);
@@ -69,21 +69,21 @@ static void html_head_disruption_card(struct buffer *out, const struct story *s)
 	buffer_printf(out, "</dd></div>\n");
 }
 
-void html_head(struct buffer *out, const struct story *s)
+void html_head(struct buffer *out, const struct report_document *s)
 {
 	uint64_t runs = s->runs.count + s->runs.earlier + s->elsewhere;
 
 	buffer_printf(out, "<header>\n<h1>");
-	html_text(out, story_name(s));
+	html_text(out, document_name(s));
 	buffer_printf(out, "</h1>\n<p class=\"dim\">");
-	html_text(out, story_state(s));
+	html_text(out, document_state(s));
 	buffer_printf(out, ", ");
 	html_time(out, s->from_ns);
 	buffer_printf(out, " to ");
 	html_time(out, s->to_ns);
 	buffer_printf(out, " UTC");
 	if (s->totals.excluded_ns) {
-		buffer_printf(out, story_left_out(s) ? ", all of it: " : ", less ");
+		buffer_printf(out, document_left_out(s) ? ", all of it: " : ", less ");
 		html_duration(out, "excluded_ns", s->totals.excluded_ns);
 		buffer_printf(out, " left out");
 	}

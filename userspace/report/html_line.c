@@ -11,7 +11,7 @@
 
 struct lane {
 	struct buffer *out;
-	const struct story *story;
+	const struct report_document *document;
 	bool taken[HTML_WIDE + 1]; /* one item in each unit, so that the page stays small */
 };
 
@@ -36,7 +36,7 @@ static void html_line_lane_end(struct lane *l)
 static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, int64_t to_ns,
 			    bool low)
 {
-	double from = html_at(l->story, from_ns), wide = html_at(l->story, to_ns) - from;
+	double from = html_at(l->document, from_ns), wide = html_at(l->document, to_ns) - from;
 	char text[EPOCH_TEXT_MAX];
 
 	if (wide < LEAST_WIDE) {
@@ -61,18 +61,18 @@ static void html_line_thing_end(struct lane *l)
 
 static void html_line_runs(struct lane *l)
 {
-	const struct story *s = l->story;
+	const struct report_document *s = l->document;
 	char fate[64];
 
 	html_line_lane_begin(l, "runs", s->runs.count + s->runs.earlier);
 	for (uint32_t i = 0; i < s->runs.count; i++) {
-		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
+		const struct document_run *r = DOCUMENT_AT(s->runs, struct document_run, i);
 
 		if (!html_line_thing(l, "good", r->run.start_ns, r->run.last_ns, i % 2))
 			continue;
 		buffer_printf(l->out, "run %u: %s, %llu step%s", r->run.attempt,
-			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
-					 r->run.status),
+			      document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
+					    r->run.status),
 			      (unsigned long long)r->totals.steps, plural(r->totals.steps));
 		html_line_thing_end(l);
 	}
@@ -81,18 +81,18 @@ static void html_line_runs(struct lane *l)
 
 static void html_line_disruptions(struct lane *l)
 {
-	const struct story *s = l->story;
+	const struct report_document *s = l->document;
 	char cause[96];
 
 	html_line_lane_begin(l, "disruptions", s->ledger.disruptions);
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption,
-							    i);
+		const struct store_disruption *d = DOCUMENT_AT(s->disruptions,
+							       struct store_disruption, i);
 		int64_t to_ns = d->recovery_ns > 0 ? d->at_ns + d->recovery_ns : d->at_ns;
 
 		if (!html_line_thing(l, "bad", d->at_ns, to_ns, false))
 			continue;
-		html_text(l->out, story_cause(cause, sizeof(cause), d));
+		html_text(l->out, document_cause(cause, sizeof(cause), d));
 		html_line_thing_end(l);
 	}
 	html_line_lane_end(l);
@@ -100,13 +100,13 @@ static void html_line_disruptions(struct lane *l)
 
 static void html_line_checkpoints(struct lane *l, bool restores)
 {
-	const struct story *s = l->story;
+	const struct report_document *s = l->document;
 
 	html_line_lane_begin(l, restores ? "restores" : "checkpoints",
 			     restores ? s->restores : s->saves);
 	for (uint32_t i = 0; i < s->checkpoints.count; i++) {
-		const struct store_checkpoint *c = STORY_AT(s->checkpoints, struct store_checkpoint,
-							    i);
+		const struct store_checkpoint *c = DOCUMENT_AT(s->checkpoints,
+							       struct store_checkpoint, i);
 
 		if (c->restore != restores ||
 		    !html_line_thing(l, "info", c->start_ns, c->end_ns, false))
@@ -122,30 +122,30 @@ static void html_line_checkpoints(struct lane *l, bool restores)
 
 static void html_line_trouble(struct lane *l)
 {
-	const struct story *s = l->story;
+	const struct report_document *s = l->document;
 	char words[96];
 
 	html_line_lane_begin(l, "trouble", s->healths.count + s->healths.earlier);
 	for (uint32_t i = 0; i < s->healths.count; i++) {
-		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
+		const struct store_health *h = DOCUMENT_AT(s->healths, struct store_health, i);
 		bool hang = !strcmp(h->kind,
 				    "hang"); /* for other kinds size_ns is not a duration */
 
 		if (!html_line_thing(l, "bad", h->at_ns,
 				     h->at_ns + (hang ? (int64_t)h->size_ns : 0), false))
 			continue;
-		html_text(l->out, story_trouble(words, sizeof(words), h));
+		html_text(l->out, document_trouble(words, sizeof(words), h));
 		html_line_thing_end(l);
 	}
 	html_line_lane_end(l);
 }
 
 static void html_line_notes(struct lane *l, const char *name, const char *class,
-			    const struct story_list *list)
+			    const struct document_list *list)
 {
 	html_line_lane_begin(l, name, list->count + list->earlier);
 	for (uint32_t i = 0; i < list->count; i++) {
-		const struct store_note *n = STORY_AT(*list, struct store_note, i);
+		const struct store_note *n = DOCUMENT_AT(*list, struct store_note, i);
 
 		if (!html_line_thing(l, class, n->at_ns, n->to_ns > n->at_ns ? n->to_ns : n->at_ns,
 				     false))
@@ -156,9 +156,9 @@ static void html_line_notes(struct lane *l, const char *name, const char *class,
 	html_line_lane_end(l);
 }
 
-void html_timeline(struct buffer *out, const struct story *s)
+void html_timeline(struct buffer *out, const struct report_document *s)
 {
-	struct lane l = {.out = out, .story = s};
+	struct lane l = {.out = out, .document = s};
 
 	html_section(out, "line", "What happened");
 	buffer_printf(out, "<div class=\"lanes\">\n");

@@ -111,7 +111,7 @@ static void html_often_bars_labels(struct buffer *out, const struct bars *b)
 	buffer_printf(out, "</p>\n");
 }
 
-void html_histogram(struct buffer *out, const struct story *s)
+void html_histogram(struct buffer *out, const struct report_document *s)
 {
 	const struct sketch *t = &s->totals.times;
 	char text[WORD_MAX], high[WORD_MAX];

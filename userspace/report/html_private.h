@@ -20,10 +20,10 @@ void html_time(struct buffer *out, int64_t ns);
 /* A section with a heading; id is a literal. */
 void html_section(struct buffer *out, const char *id, const char *heading);
 void html_section_end(struct buffer *out);
-/* Position of an instant in the story's time, 0 to HTML_WIDE. */
-double html_at(const struct story *s, int64_t ns);
-/* Labels below a chart over the story's time. */
-void html_clock(struct buffer *out, const struct story *s);
+/* Position of an instant in the time of the document, 0 to HTML_WIDE. */
+double html_at(const struct report_document *s, int64_t ns);
+/* Labels below a chart over the time of the document. */
+void html_clock(struct buffer *out, const struct report_document *s);
 
 /* "31.2 ms" of a computed time, which may exceed an integer. */
 const char *html_about(char out[WORD_MAX], double ns);
@@ -34,20 +34,20 @@ uint64_t html_cut_ns(const struct sketch *t);
 
 /* html_head.c, html_waterfall.c, html_line.c (timeline), html_step.c, html_often.c,
  * html_table.c */
-void html_head(struct buffer *out, const struct story *s);
-void html_waterfall(struct buffer *out, const struct story *s);
+void html_head(struct buffer *out, const struct report_document *s);
+void html_waterfall(struct buffer *out, const struct report_document *s);
 /* html_cost.c: these append nothing if the figures are unknown. */
-void html_cost_cards(struct buffer *out, const struct story *s);
-void html_rates(struct buffer *out, const struct story *s);
-void html_cost(struct buffer *out, const struct story *s);
-void html_timeline(struct buffer *out, const struct story *s);
-void html_steps(struct buffer *out, const struct story *s);
-void html_histogram(struct buffer *out, const struct story *s);
-void html_disruptions(struct buffer *out, const struct story *s);
-void html_checkpoints(struct buffer *out, const struct story *s);
-void html_runs(struct buffer *out, const struct story *s);
-void html_ranks(struct buffer *out, const struct story *s);
-void html_notes(struct buffer *out, const struct story *s);
-void html_caveats(struct buffer *out, const struct story *s);
+void html_cost_cards(struct buffer *out, const struct report_document *s);
+void html_rates(struct buffer *out, const struct report_document *s);
+void html_cost(struct buffer *out, const struct report_document *s);
+void html_timeline(struct buffer *out, const struct report_document *s);
+void html_steps(struct buffer *out, const struct report_document *s);
+void html_histogram(struct buffer *out, const struct report_document *s);
+void html_disruptions(struct buffer *out, const struct report_document *s);
+void html_checkpoints(struct buffer *out, const struct report_document *s);
+void html_runs(struct buffer *out, const struct report_document *s);
+void html_ranks(struct buffer *out, const struct report_document *s);
+void html_notes(struct buffer *out, const struct report_document *s);
+void html_caveats(struct buffer *out, const struct report_document *s);
 
 #endif

@@ -87,13 +87,14 @@ static void html_step_grid(struct buffer *out, const struct scale *c)
 
 /* ---- over the run ---------------------------------------------------------------------------- */
 
-static double html_step_column_at(const struct story *s, uint32_t i)
+static double html_step_column_at(const struct report_document *s, uint32_t i)
 {
 	return html_at(s, s->curve->from_ns + (int64_t)(i * s->curve->width_ns));
 }
 
 /* The range of each column from minimum to maximum, as one path. */
-static void html_step_bands(struct buffer *out, const struct story *s, const struct scale *c)
+static void html_step_bands(struct buffer *out, const struct report_document *s,
+			    const struct scale *c)
 {
 	buffer_printf(out, "<path class=\"band\" d=\"");
 	for (uint32_t i = 0; i < s->curve->used; i++) {
@@ -113,7 +114,8 @@ static void html_step_bands(struct buffer *out, const struct story *s, const str
 	buffer_printf(out, "\"/>\n");
 }
 
-static void html_step_medians(struct buffer *out, const struct story *s, const struct scale *c)
+static void html_step_medians(struct buffer *out, const struct report_document *s,
+			      const struct scale *c)
 {
 	double gap = 4 * (double)sketch_quantile(&s->totals.times, 0.5) /
 		     (double)s->curve->width_ns;
@@ -137,7 +139,8 @@ static void html_step_medians(struct buffer *out, const struct story *s, const s
 	buffer_printf(out, "\"/>\n");
 }
 
-static void html_step_ideal_across(struct buffer *out, const struct story *s, const struct scale *c)
+static void html_step_ideal_across(struct buffer *out, const struct report_document *s,
+				   const struct scale *c)
 {
 	if (s->ideal_ns)
 		buffer_printf(out, "<path class=\"ideal\" d=\"M0 %.1fH%d\"/>\n",
@@ -159,7 +162,8 @@ static void html_step_curve_bounds(const struct curve *s, uint64_t *ret_min_ns,
 	*ret_max_ns = max;
 }
 
-static void html_step_legend(struct buffer *out, const struct story *s, const struct scale *c)
+static void html_step_legend(struct buffer *out, const struct report_document *s,
+			     const struct scale *c)
 {
 	char text[WORD_MAX];
 
@@ -180,7 +184,7 @@ static void html_step_legend(struct buffer *out, const struct story *s, const st
 		      c->cut < c->high ? ", and closer above the uppermost line" : "");
 }
 
-void html_steps(struct buffer *out, const struct story *s)
+void html_steps(struct buffer *out, const struct report_document *s)
 {
 	char low[WORD_MAX], high[WORD_MAX];
 	uint64_t min_ns, max_ns;

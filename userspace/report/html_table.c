@@ -72,7 +72,7 @@ static void html_table_disruption(struct buffer *out, const struct store_disrupt
 	buffer_printf(out, "<tr><td class=\"n\">%u</td><td>", n);
 	html_time(out, d->at_ns);
 	buffer_printf(out, "</td><td class=\"any\">");
-	html_text(out, story_cause(cause, sizeof(cause), d));
+	html_text(out, document_cause(cause, sizeof(cause), d));
 	if (d->rank >= 0)
 		buffer_printf(out, ", rank %d", d->rank);
 	buffer_printf(out, "</td><td>");
@@ -96,7 +96,7 @@ static void html_table_disruption(struct buffer *out, const struct store_disrupt
 	buffer_printf(out, "</tr>\n");
 }
 
-void html_disruptions(struct buffer *out, const struct story *s)
+void html_disruptions(struct buffer *out, const struct report_document *s)
 {
 	static const char *const heads[] = {
 		">#",	 "when",       "cause",	  "step &#8594; resumed at",
@@ -113,7 +113,7 @@ void html_disruptions(struct buffer *out, const struct story *s)
 		"To a step: from the last sign of life to the next productive step. Down: the part of it in which nothing ran; what ran in the rest has kinds of its own above. Wasted: progress that had to be made again.",
 		heads);
 	for (uint32_t i = 0; i < s->disruptions.count; i++)
-		html_table_disruption(out, STORY_AT(s->disruptions, struct store_disruption, i),
+		html_table_disruption(out, DOCUMENT_AT(s->disruptions, struct store_disruption, i),
 				      i + 1 + (uint32_t)s->disruptions.earlier);
 	table_end(out);
 	html_section_end(out);
@@ -129,7 +129,7 @@ static void html_table_checkpoint(struct buffer *out, const struct store_checkpo
 	buffer_printf(out, "<tr><td>");
 	html_time(out, c->start_ns);
 	buffer_printf(out, "</td><td class=\"any\">");
-	html_text(out, story_checkpoint(words, sizeof(words), c));
+	html_text(out, document_checkpoint(words, sizeof(words), c));
 	if (c->rank >= 0)
 		buffer_printf(out, ", rank %d", c->rank);
 	buffer_printf(out, "</td><td class=\"n\">");
@@ -140,12 +140,12 @@ static void html_table_checkpoint(struct buffer *out, const struct store_checkpo
 	html_table_cell_ns(out, "checkpoint_ns", c->closed ? c->end_ns - c->start_ns : STORE_NONE,
 			   false);
 	buffer_printf(out, "<td class=\"n\">%s</td>",
-		      c->bytes > 0 ? story_bytes(words, sizeof(words), c->bytes) : "unknown");
+		      c->bytes > 0 ? document_bytes(words, sizeof(words), c->bytes) : "unknown");
 	html_table_cell_text(out, *c->file ? c->file : "no name");
 	buffer_printf(out, "</tr>\n");
 }
 
-void html_checkpoints(struct buffer *out, const struct story *s)
+void html_checkpoints(struct buffer *out, const struct report_document *s)
 {
 	static const char *const heads[] = {"when",  "what", ">holds step", ">took",
 					    ">size", "file", NULL};
@@ -165,7 +165,7 @@ void html_checkpoints(struct buffer *out, const struct story *s)
 		"Of one that was read: after which step the job wrote it, and how that is known.",
 		heads);
 	for (uint32_t i = from; i < s->checkpoints.count; i++)
-		html_table_checkpoint(out, STORY_AT(s->checkpoints, struct store_checkpoint, i));
+		html_table_checkpoint(out, DOCUMENT_AT(s->checkpoints, struct store_checkpoint, i));
 	table_end(out);
 	html_section_end(out);
 }
@@ -178,7 +178,7 @@ static void html_table_cell_goodput(struct buffer *out, const struct sums *s)
 	char share[WORD_MAX];
 
 	buffer_printf(out, "<td class=\"n\">");
-	html_text(out, text_percent(share, good > 0 ? (uint64_t)good : 0, story_observed_ns(s)));
+	html_text(out, text_percent(share, good > 0 ? (uint64_t)good : 0, document_observed_ns(s)));
 	buffer_printf(out, "</td>");
 }
 
@@ -195,7 +195,7 @@ static void html_table_cell_steps(struct buffer *out, const struct store_totals 
 			   false);
 }
 
-void html_runs(struct buffer *out, const struct story *s)
+void html_runs(struct buffer *out, const struct report_document *s)
 {
 	static const char *const heads[] = {">run",   "began",	  "how it ended",
 					    ">ranks", ">steps",	  ">step time, median",
@@ -211,13 +211,13 @@ void html_runs(struct buffer *out, const struct story *s)
 	html_table_begin(out, "A run ends with its processes; the job goes on with the next.",
 			 heads);
 	for (uint32_t i = 0; i < s->runs.count; i++) {
-		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
+		const struct document_run *r = DOCUMENT_AT(s->runs, struct document_run, i);
 
 		buffer_printf(out, "<tr><td class=\"n\">%u</td><td>", r->run.attempt);
 		html_time(out, r->run.start_ns);
 		buffer_printf(out, "</td><td>%s</td><td class=\"n\">%u</td>",
-			      story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
-					 r->run.status),
+			      document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
+					    r->run.status),
 			      r->run.ranks);
 		html_table_cell_steps(out, &r->totals);
 		html_table_cell_goodput(out, &r->totals.sums);
@@ -227,7 +227,7 @@ void html_runs(struct buffer *out, const struct story *s)
 	html_section_end(out);
 }
 
-static void html_table_rank(struct buffer *out, const struct story_rank *r, uint64_t most_ns)
+static void html_table_rank(struct buffer *out, const struct document_rank *r, uint64_t most_ns)
 {
 	uint64_t p50_ns = sketch_quantile(&r->totals.times, 0.5);
 	char name[WORD_MAX];
@@ -244,7 +244,7 @@ static void html_table_rank(struct buffer *out, const struct story_rank *r, uint
 	buffer_printf(out, "</tr>\n");
 }
 
-void html_ranks(struct buffer *out, const struct story *s)
+void html_ranks(struct buffer *out, const struct report_document *s)
 {
 	static const char *const heads[] = {
 		"rank", ">pid",		">steps",   ">step time, median",
@@ -255,7 +255,7 @@ void html_ranks(struct buffer *out, const struct story *s)
 		return;
 	for (uint32_t i = 0; i < s->ranks.count; i++) {
 		uint64_t ns = sketch_quantile(
-			&STORY_AT(s->ranks, struct story_rank, i)->totals.times, 0.5);
+			&DOCUMENT_AT(s->ranks, struct document_rank, i)->totals.times, 0.5);
 
 		most_ns = ns > most_ns ? ns : most_ns;
 	}
@@ -266,14 +266,14 @@ void html_ranks(struct buffer *out, const struct story *s)
 		"Ranks that wait for each other show the same step time: the one that is waited for shows in its own goodput.",
 		heads);
 	for (uint32_t i = 0; i < s->ranks.count; i++)
-		html_table_rank(out, STORY_AT(s->ranks, struct story_rank, i), most_ns);
+		html_table_rank(out, DOCUMENT_AT(s->ranks, struct document_rank, i), most_ns);
 	table_end(out);
 	html_section_end(out);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-static void html_table_trouble(struct buffer *out, const struct story *s)
+static void html_table_trouble(struct buffer *out, const struct report_document *s)
 {
 	char words[96];
 	static const char *const heads[] = {"when", "what", "rank", ">by", "evidence", NULL};
@@ -284,14 +284,14 @@ static void html_table_trouble(struct buffer *out, const struct story *s)
 		"Of a hang, how long it was; of a slowdown, what a step took more; of a straggler, what the others waited in a step.",
 		heads);
 	for (uint32_t i = 0; i < s->healths.count; i++) {
-		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
+		const struct store_health *h = DOCUMENT_AT(s->healths, struct store_health, i);
 
 		if (h->minor)
 			continue;
 		buffer_printf(out, "<tr><td>");
 		html_time(out, h->at_ns);
 		buffer_printf(out, "</td><td class=\"any\">");
-		html_text(out, story_trouble(words, sizeof(words), h));
+		html_text(out, document_trouble(words, sizeof(words), h));
 		if (!h->over)
 			buffer_printf(out, ", not over");
 		buffer_printf(out, "</td>");
@@ -313,12 +313,12 @@ static void html_table_trouble(struct buffer *out, const struct story *s)
 }
 
 static void html_table_notes(struct buffer *out, const char *id, const char *heading,
-			     const struct story_list *l)
+			     const struct document_list *l)
 {
 	html_section(out, id, heading);
 	buffer_printf(out, "<ul class=\"said\">\n");
 	for (uint32_t i = 0; i < l->count; i++) {
-		const struct store_note *n = STORY_AT(*l, struct store_note, i);
+		const struct store_note *n = DOCUMENT_AT(*l, struct store_note, i);
 
 		buffer_printf(out, "<li class=\"any\">");
 		html_time(out, n->at_ns);
@@ -334,7 +334,7 @@ static void html_table_notes(struct buffer *out, const char *id, const char *hea
 	html_section_end(out);
 }
 
-void html_notes(struct buffer *out, const struct story *s)
+void html_notes(struct buffer *out, const struct report_document *s)
 {
 	if (s->healths.count)
 		html_table_trouble(out, s);
@@ -344,7 +344,7 @@ void html_notes(struct buffer *out, const struct story *s)
 		html_table_notes(out, "without", "Left out", &s->exclusions);
 }
 
-void html_caveats(struct buffer *out, const struct story *s)
+void html_caveats(struct buffer *out, const struct report_document *s)
 {
 	if (!s->ncaveats)
 		return;

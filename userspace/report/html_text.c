@@ -98,7 +98,7 @@ void html_section_end(struct buffer *out)
 	buffer_printf(out, "</section>\n");
 }
 
-double html_at(const struct story *s, int64_t ns)
+double html_at(const struct report_document *s, int64_t ns)
 {
 	double whole = (double)(s->to_ns - s->from_ns), at = (double)(ns - s->from_ns);
 
@@ -107,7 +107,7 @@ double html_at(const struct story *s, int64_t ns)
 	return at >= whole ? HTML_WIDE : HTML_WIDE * at / whole;
 }
 
-void html_clock(struct buffer *out, const struct story *s)
+void html_clock(struct buffer *out, const struct report_document *s)
 {
 	int64_t whole = s->to_ns - s->from_ns;
 	const char *format = whole > 3 * DAY_NS	      ? "%m-%d"

@@ -52,7 +52,7 @@ static void html_waterfall_bar(struct buffer *out, const char *label, const char
 	buffer_printf(out, "</span></li>\n");
 }
 
-void html_waterfall(struct buffer *out, const struct story *s)
+void html_waterfall(struct buffer *out, const struct report_document *s)
 {
 	uint64_t elapsed_ns = ledger_elapsed(&s->ledger), left_ns = elapsed_ns,
 		 observed_ns = text_observed_ns(&s->ledger);

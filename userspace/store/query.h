@@ -108,7 +108,7 @@ struct store_health {
 		at_ns; /* at_ns: for a recovery, when steps were fast again; otherwise the onset */
 	uint64_t size_ns;
 	bool over;
-	/* left to the caller: it gets no line of its own in a report (report/story.h) */
+	/* left to the caller: it gets no line of its own in a report (report/document.h) */
 	bool minor;
 	int rank;
 };

@@ -2,10 +2,10 @@
 /* Marks slowdowns of little cost: on a busy machine there are many, of some steps each. */
 #include <string.h>
 
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 /* The slowdown that ended with that row. */
-static struct store_health *story_slowdown_start(const struct story *s, uint32_t end)
+static struct store_health *document_slowdown_start(const struct report_document *s, uint32_t end)
 {
 	struct store_health *all = s->healths.at;
 
@@ -16,7 +16,8 @@ static struct store_health *story_slowdown_start(const struct story *s, uint32_t
 }
 
 /* Each step of usual length took size_ns longer during the slowdown. */
-static double story_weigh_cost_ns(const struct story *s, const struct store_health *end)
+static double document_weigh_cost_ns(const struct report_document *s,
+				     const struct store_health *end)
 {
 	double usual_ns = (double)sketch_quantile(&s->totals.times, 0.5),
 	       more_ns = (double)end->size_ns, lasted_ns = (double)(end->at_ns - end->onset_ns);
@@ -24,16 +25,16 @@ static double story_weigh_cost_ns(const struct story *s, const struct store_heal
 	return usual_ns + more_ns > 0 ? lasted_ns * more_ns / (usual_ns + more_ns) : lasted_ns;
 }
 
-void story_weigh(struct story *s)
+void document_weigh(struct report_document *s)
 {
 	struct store_health *all = s->healths.at;
 
 	for (uint32_t i = 0; i < s->healths.count; i++) {
 		struct store_health *from = strcmp(all[i].kind, "recovered")
 						    ? NULL
-						    : story_slowdown_start(s, i);
+						    : document_slowdown_start(s, i);
 
-		if (!from || story_weigh_cost_ns(s, &all[i]) * STORY_MINOR >=
+		if (!from || document_weigh_cost_ns(s, &all[i]) * DOCUMENT_MINOR >=
 				     (double)ledger_elapsed(&s->ledger))
 			continue;
 		from->minor = all[i].minor = true;

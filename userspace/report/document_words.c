@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Describes parts of a story: ends, checkpoints, trouble. */
+/* Describes parts of a document: ends, checkpoints, trouble. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,41 +7,41 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/export/disruption.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
-bool story_left_out(const struct story *s)
+bool document_left_out(const struct report_document *s)
 {
 	return s->totals.excluded_ns && !ledger_elapsed(&s->ledger);
 }
 
-const char *story_state(const struct story *s)
+const char *document_state(const struct report_document *s)
 {
 	if (s->now_ns && !store_watched(&s->job, s->now_ns))
 		return "unseen";
 	return *s->job.state ? s->job.state : "state unknown";
 }
 
-const char *story_name(const struct story *s)
+const char *document_name(const struct report_document *s)
 {
 	return *s->job.name ? s->job.name : s->job.key;
 }
 
-uint64_t story_observed_ns(const struct sums *s)
+uint64_t document_observed_ns(const struct sums *s)
 {
 	uint64_t ns = (uint64_t)sums_total(s) - (uint64_t)s->ns[BUCKET_UNOBSERVED];
 
 	return ns > INT64_MAX ? 0 : ns;
 }
 
-const char *story_lately(char *out, size_t len, const struct story *s)
+const char *document_lately(char *out, size_t len, const struct report_document *s)
 {
 	char name[16], share[WORD_MAX];
 	size_t at = 0;
 
 	*out = '\0';
 	for (uint32_t i = 0; i < s->nwindows && at < len; i++) {
-		const struct story_window *w = &s->windows[i];
+		const struct document_window *w = &s->windows[i];
 
 		if (w->whole)
 			continue;
@@ -53,7 +53,7 @@ const char *story_lately(char *out, size_t len, const struct story *s)
 	return at ? out : NULL;
 }
 
-const char *story_cause(char *out, size_t len, const struct store_disruption *d)
+const char *document_cause(char *out, size_t len, const struct store_disruption *d)
 {
 	struct disruption_row row;
 
@@ -61,7 +61,7 @@ const char *story_cause(char *out, size_t len, const struct store_disruption *d)
 	return disruption_cause_text(out, len, &row);
 }
 
-const char *story_bytes(char *out, size_t len, int64_t bytes)
+const char *document_bytes(char *out, size_t len, int64_t bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
 	double n = bytes > 0 ? (double)bytes : 0;
@@ -73,7 +73,7 @@ const char *story_bytes(char *out, size_t len, int64_t bytes)
 	return out;
 }
 
-const char *story_checkpoint(char *out, size_t len, const struct store_checkpoint *c)
+const char *document_checkpoint(char *out, size_t len, const struct store_checkpoint *c)
 {
 	const char *about = c->estimated ? "about " : "";
 
@@ -97,7 +97,7 @@ const char *story_checkpoint(char *out, size_t len, const struct store_checkpoin
 	return out;
 }
 
-const char *story_trouble(char *out, size_t len, const struct store_health *h)
+const char *document_trouble(char *out, size_t len, const struct store_health *h)
 {
 	const char *kind = h->kind;
 	bool why = *h->why && strcmp(h->why, "unknown") != 0;
@@ -119,7 +119,7 @@ const char *story_trouble(char *out, size_t len, const struct store_health *h)
 	return out;
 }
 
-const char *story_size(char *out, size_t len, const struct store_health *h)
+const char *document_size(char *out, size_t len, const struct store_health *h)
 {
 	char size[WORD_MAX], lasted[WORD_MAX];
 
@@ -139,12 +139,12 @@ const char *story_size(char *out, size_t len, const struct store_health *h)
 	return out;
 }
 
-const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns,
-		       int64_t last_ns, int status)
+const char *document_fate(char *out, size_t len, const struct report_document *s, int64_t end_ns,
+			  int64_t last_ns, int status)
 {
 	int64_t now_ns = s->now_ns ? s->now_ns : s->job.last_ns;
 
-	if (end_ns == STORE_NONE && !s->job.logged && !strcmp(story_state(s), "running") &&
+	if (end_ns == STORE_NONE && !s->job.logged && !strcmp(document_state(s), "running") &&
 	    last_ns >= now_ns - STORE_UNSEEN_NS)
 		snprintf(out, len, "still running");
 	else if (end_ns == STORE_NONE)

@@ -9,7 +9,7 @@
 
 #include "tests/unit/store_folder.h"
 #include "userspace/report/html.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 static struct feed feed;
 static struct store *store;
@@ -48,41 +48,41 @@ static void told(uint64_t size_ns)
 	store = opened(STORE_READ);
 }
 
-static struct story *story_of(int64_t from_s)
+static struct report_document *document_of(int64_t from_s)
 {
 	struct store_span span = {.from_ns = from_s ? FEED_REAL + from_s * (int64_t)S : 0};
 	struct store_job job;
-	struct story *s;
+	struct report_document *s;
 
 	assert_int_equal(store_job(store, "slow", &job), 0);
-	assert_int_equal(story_open(&s, store, &job, &span, NULL), 0);
+	assert_int_equal(document_of_store(&s, store, &job, &span, NULL), 0);
 	return s;
 }
 
 /* Each end of a slowdown has its own time, also where only one of them is told. */
 static void slow_and_fast(void **state)
 {
-	struct story *s, *late;
+	struct report_document *s, *late;
 	struct buffer text = {0}, json = {0};
 
 	(void)state;
 	told(951000);
-	s = story_of(0);
-	late = story_of(1120);
+	s = document_of(0);
+	late = document_of(1120);
 	assert_int_equal(s->healths.count, 2);
-	story_text(&text, s, 0, false);
+	document_text(&text, s, 0, false);
 	assert_non_null(
 		strstr(text.data, "12:18:20  slower steps of rank 0, a step takes 951 µs more\n"));
 	assert_non_null(strstr(
 		text.data, "12:19:10  fast again of rank 0, a step took 951 µs more for 50.0 s\n"));
-	story_json(&json, s);
+	document_json(&json, s);
 	assert_non_null(strstr(json.data, "\"kind\":\"recovered\",\"time\":\"2026-11-21T12:19:10"));
 	assert_int_equal(late->healths.count, 1);
-	assert_string_equal(STORY_AT(late->healths, struct store_health, 0)->kind, "recovered");
+	assert_string_equal(DOCUMENT_AT(late->healths, struct store_health, 0)->kind, "recovered");
 	buffer_free(&text);
 	buffer_free(&json);
-	story_close(late);
-	story_close(s);
+	document_close(late);
+	document_close(s);
 	store_close(store);
 }
 
@@ -90,17 +90,17 @@ static void slow_and_fast(void **state)
 static void slow_for_nothing(void **state)
 {
 	struct buffer text = {0}, json = {0}, page = {0};
-	struct story *s;
+	struct report_document *s;
 
 	(void)state;
 	told(9510);
-	s = story_of(0);
+	s = document_of(0);
 	assert_int_equal(s->minor, 1);
-	story_text(&text, s, 0, false);
+	document_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "0; and 1 slowdown that cost under 0.1 % of the time\n"));
 	assert_null(strstr(text.data, "slower steps"));
 	assert_null(strstr(text.data, "fast again"));
-	story_json(&json, s);
+	document_json(&json, s);
 	assert_non_null(strstr(json.data, "\"kind\":\"recovered\""));
 	assert_non_null(strstr(json.data, "\"kind\":\"fail_slow\""));
 	html_report(&page, s);
@@ -108,7 +108,7 @@ static void slow_for_nothing(void **state)
 	buffer_free(&page);
 	buffer_free(&text);
 	buffer_free(&json);
-	story_close(s);
+	document_close(s);
 	store_close(store);
 }
 

@@ -15,7 +15,7 @@
 #include "userspace/text/canvas.h"
 #include "userspace/report/html.h"
 #include "userspace/text/curve.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 
 #define HOSTILE "<script>alert(\"1\")</script>&'x'"
 
@@ -23,7 +23,7 @@ static struct feed feed;
 static struct store *store;
 static char dir[64], path[128];
 
-static void sums_up(const struct story *s)
+static void sums_up(const struct report_document *s)
 {
 	uint64_t sum = 0;
 
@@ -91,10 +91,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct story *story_of(int64_t from_s, int64_t to_s)
+static struct report_document *document_of(int64_t from_s, int64_t to_s)
 {
 	struct store_span span = {0};
-	struct story *s = NULL;
+	struct report_document *s = NULL;
 	struct store_job job;
 
 	if (from_s)
@@ -102,7 +102,7 @@ static struct story *story_of(int64_t from_s, int64_t to_s)
 	if (to_s)
 		span.to_ns = FEED_REAL + to_s * (int64_t)S;
 	assert_int_equal(store_job(store, "1", &job), 0);
-	assert_int_equal(story_open(&s, store, &job, &span, NULL), 0);
+	assert_int_equal(document_of_store(&s, store, &job, &span, NULL), 0);
 	sums_up(s);
 	return s;
 }
@@ -131,13 +131,13 @@ static void same_numbers(void **state)
 	static const char *const head[] = {"elapsed_ns", "observed_ns", "steps",
 					   "disruptions_count", "max_step"};
 	static const char *const times[] = {"p50_ns", "p95_ns", "p99_ns", "max_ns", "ideal_ns"};
-	struct story *s = story_of(0, 0);
+	struct report_document *s = document_of(0, 0);
 	struct buffer json = {0}, page = {0};
 	const cJSON *buckets, *bucket;
 	cJSON *o;
 
 	(void)state;
-	story_json(&json, s);
+	document_json(&json, s);
 	html_report(&page, s);
 	assert_false(json.failed || page.failed);
 	o = cJSON_Parse(json.data);
@@ -156,7 +156,7 @@ static void same_numbers(void **state)
 	cJSON_Delete(o);
 	buffer_free(&json);
 	buffer_free(&page);
-	story_close(s);
+	document_close(s);
 }
 
 /* A window ends where the report ends, begins at the edge of a minute, and is the same as a report
@@ -164,29 +164,29 @@ static void same_numbers(void **state)
 static void windows(void **state)
 {
 	static const uint64_t lengths[WINDOWS_MAX] = {2 * MINUTE, 3600 * S};
-	struct story *s = story_of(0, 0), *late;
+	struct report_document *s = document_of(0, 0), *late;
 	struct buffer text = {0}, json = {0};
-	const struct story_window *w;
+	const struct document_window *w;
 	const cJSON *told;
 	cJSON *o;
 
 	(void)state;
-	assert_int_equal(story_windows(s, store, lengths), 0);
+	assert_int_equal(document_windows(s, store, lengths), 0);
 	assert_int_equal(s->nwindows, 2);
 	w = &s->windows[0];
 	assert_false(w->whole);
 	assert_int_equal(w->from_ns % STORE_MINUTE_NS, 0);
 	assert_in_range(s->to_ns - w->from_ns, 2 * MINUTE, 3 * MINUTE - 1);
-	late = story_of((w->from_ns - FEED_REAL) / (int64_t)S, 0);
+	late = document_of((w->from_ns - FEED_REAL) / (int64_t)S, 0);
 	assert_int_equal(w->steps, late->totals.steps);
 	assert_in_range(w->steps, 1, s->totals.steps - 1);
 	assert_memory_equal(w->ledger.ns, late->ledger.ns, sizeof(w->ledger.ns));
 	assert_true(s->windows[1].whole);
 	assert_int_equal(s->windows[1].steps, s->totals.steps);
 	assert_memory_equal(s->windows[1].ledger.ns, s->ledger.ns, sizeof(s->ledger.ns));
-	story_text(&text, s, 0, false);
+	document_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "goodput last 2m "));
-	story_json(&json, s);
+	document_json(&json, s);
 	o = cJSON_Parse(json.data);
 	told = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "windows"), 0);
 	assert_int_equal(number(told, "steps"), w->steps);
@@ -194,11 +194,11 @@ static void windows(void **state)
 	cJSON_Delete(o);
 	buffer_free(&text);
 	buffer_free(&json);
-	story_close(late);
-	story_close(s);
+	document_close(late);
+	document_close(s);
 }
 
-static char *page_of(const struct story *s)
+static char *page_of(const struct report_document *s)
 {
 	struct buffer page = {0};
 
@@ -223,7 +223,7 @@ static void worth(void **state)
 		"€10.00",
 		">sum<"};
 	static const char *const unknown[] = {"h-worth", "h-rates", "MFU", "Cost", "ccelerator"};
-	struct story *s = story_of(0, 0);
+	struct report_document *s = document_of(0, 0);
 	char *page = page_of(s);
 
 	(void)state;
@@ -257,7 +257,7 @@ static void worth(void **state)
 	assert_non_null(strstr(page, "<dt>Accelerator-hours</dt><dd>5.0000"));
 	assert_null(strstr(page, "cost"));
 	free(page);
-	story_close(s);
+	document_close(s);
 }
 
 /* The bucket of what a disruption's table calls down has that name too, and what it calls to a step
@@ -274,7 +274,7 @@ static void one_name_each(void **state)
 		"the highest number is <data class=\"max_step\" value=\"1500\">",
 		"Steps count each time they are made"};
 	static const char *const unsaid[] = {">recovery<", " recovery ", ">Recovery", "<dt>Steps<"};
-	struct story *s = story_of(0, 0);
+	struct report_document *s = document_of(0, 0);
 	char *page;
 
 	(void)state;
@@ -282,7 +282,7 @@ static void one_name_each(void **state)
 	s->ledger.ns[BUCKET_RECOVERY] += 146 * MS;
 	s->job.max_step = 1500;
 	s->ncaveats = 0;
-	story_say(s);
+	document_say(s);
 	page = page_of(s);
 	for (size_t i = 0; i < sizeof(caveats) / sizeof(caveats[0]); i++)
 		if (!strstr(page, caveats[i]))
@@ -291,13 +291,13 @@ static void one_name_each(void **state)
 		if (strstr(page, unsaid[i]))
 			fail_msg("%s in the page", unsaid[i]);
 	free(page);
-	story_close(s);
+	document_close(s);
 }
 
 /* What a disruption that no step followed cost is not known, and is not 0. */
 static void cost_unknown(void **state)
 {
-	struct story *s = story_of(0, 0);
+	struct report_document *s = document_of(0, 0);
 	char *page;
 
 	(void)state;
@@ -313,13 +313,13 @@ static void cost_unknown(void **state)
 	assert_non_null(strstr(page, "900 ms</data> to a step"));
 	assert_non_null(strstr(page, " wasted; of 1 of them unknown</dd>"));
 	free(page);
-	story_close(s);
+	document_close(s);
 }
 
 /* Where no terminal bounds the lines, and on one that does, what is long is there to its end. */
 static void nothing_is_cut(void **state)
 {
-	struct story *s = story_of(0, 0);
+	struct report_document *s = document_of(0, 0);
 	struct store_checkpoint *c = s->checkpoints.at;
 	struct store_disruption *d = s->disruptions.at;
 	struct store_health h = {.kind = "device_error", .rank = 0, .over = true};
@@ -334,16 +334,16 @@ static void nothing_is_cut(void **state)
 	d->how[sizeof(d->how) - 2] = '!';
 	memset(h.evidence, 'e', sizeof(h.evidence) - 2);
 	h.evidence[sizeof(h.evidence) - 2] = '!';
-	s->healths = (struct story_list){.at = malloc(sizeof(h)), .count = 1};
+	s->healths = (struct document_list){.at = malloc(sizeof(h)), .count = 1};
 	assert_non_null(s->healths.at);
 	memcpy(s->healths.at, &h, sizeof(h));
 	s->elsewhere = UINT32_MAX;
 	s->job.totals.steps = UINT64_MAX;
 	s->ncaveats = 0;
-	story_say(s);
+	document_say(s);
 	for (uint32_t i = 0; i < s->ncaveats; i++)
-		assert_in_range(strlen(s->caveats[i]), 1, STORY_CAVEAT_MAX - 2);
-	story_text(&text, s, 0, false);
+		assert_in_range(strlen(s->caveats[i]), 1, DOCUMENT_CAVEAT_MAX - 2);
+	document_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "f.pt saved"));
 	assert_non_null(strstr(text.data, "communicator aborted, signal 9 by fifteen_letters "));
 	assert_non_null(strstr(text.data, "e!\n"));
@@ -351,12 +351,12 @@ static void nothing_is_cut(void **state)
 	assert_non_null(strstr(text.data, "counts as down."));
 	assert_null(strstr(text.data, "…"));
 	buffer_free(&text);
-	story_close(s);
+	document_close(s);
 }
 
 static void nothing_is_markup(void **state)
 {
-	struct story *s = story_of(0, 0);
+	struct report_document *s = document_of(0, 0);
 	struct buffer page = {0}, text = {0};
 
 	(void)state;
@@ -371,13 +371,13 @@ static void nothing_is_markup(void **state)
 	assert_null(strstr(page.data, "nan"));
 	assert_null(strstr(page.data, "inf\""));
 	assert_null(strstr(page.data, "inf "));
-	story_text(&text, s, 0, false);
+	document_text(&text, s, 0, false);
 	for (char *save = NULL, *at = strtok_r(text.data, "\n", &save); at;
 	     at = strtok_r(NULL, "\n", &save))
 		assert_in_range(canvas_width(at), 0, 100);
 	buffer_free(&page);
 	buffer_free(&text);
-	story_close(s);
+	document_close(s);
 }
 
 static void escaping(void **state)
@@ -394,7 +394,8 @@ static void escaping(void **state)
 
 static void spans(void **state)
 {
-	struct story *all = story_of(0, 0), *late = story_of(1180, 0), *none = story_of(5000, 6000);
+	struct report_document *all = document_of(0, 0), *late = document_of(1180, 0),
+			       *none = document_of(5000, 6000);
 
 	(void)state;
 	assert_true(late->totals.steps && late->totals.steps < all->totals.steps);
@@ -403,86 +404,87 @@ static void spans(void **state)
 	assert_int_equal(late->disruptions.count, 1);
 	assert_int_equal(none->totals.steps, 0);
 	assert_int_equal(none->runs.count, 0);
-	story_close(all);
-	story_close(late);
-	story_close(none);
+	document_close(all);
+	document_close(late);
+	document_close(none);
 }
 
 /* Without that time, for who has that store open. */
-static struct story *story_without(struct store **ret_other, int64_t from_ns, int64_t to_ns,
-				   const char *why)
+static struct report_document *document_without(struct store **ret_other, int64_t from_ns,
+						int64_t to_ns, const char *why)
 {
 	struct store_job job;
-	struct story *s;
+	struct report_document *s;
 
 	assert_int_equal(store_open(ret_other, path, STORE_READ), 0);
 	assert_int_equal(store_exclude_here(*ret_other, from_ns, to_ns, why), 0);
 	assert_int_equal(store_job(*ret_other, "1", &job), 0);
-	assert_int_equal(story_open(&s, *ret_other, &job, &(struct store_span){0}, NULL), 0);
+	assert_int_equal(document_of_store(&s, *ret_other, &job, &(struct store_span){0}, NULL), 0);
 	return s;
 }
 
 static void left_out_here(void **state)
 {
-	struct story *all = story_of(0, 0), *less;
+	struct report_document *all = document_of(0, 0), *less;
 	struct store *other;
 	struct buffer page = {0};
 
 	(void)state;
-	less = story_without(&other, FEED_REAL + 1100 * (int64_t)S, FEED_REAL + 1110 * (int64_t)S,
-			     "<u>");
+	less = document_without(&other, FEED_REAL + 1100 * (int64_t)S,
+				FEED_REAL + 1110 * (int64_t)S, "<u>");
 	sums_up(less);
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.excluded_ns >= 60 * S);
 	assert_true(less->curve->count && less->curve->count < all->curve->count);
 	assert_int_equal(less->curve->count,
 			 less->totals.times.count); /* the charts are of the same steps */
-	assert_int_equal(ledger_elapsed(&less->ledger) + less->totals.excluded_ns, all->ledger.now_ns);
+	assert_int_equal(ledger_elapsed(&less->ledger) + less->totals.excluded_ns,
+			 all->ledger.now_ns);
 	html_report(&page, less);
 	assert_null(strstr(page.data, "<u>"));
 	buffer_free(&page);
-	story_close(less);
+	document_close(less);
 	store_close(other);
-	less = story_of(0, 0); /* others do not see it */
+	less = document_of(0, 0); /* others do not see it */
 	assert_int_equal(less->totals.excluded_ns, 0);
-	story_close(less);
-	story_close(all);
+	document_close(less);
+	document_close(all);
 }
 
 /* A minute is left out as a whole, though the job was there for another part of it than the
  * exclusion is. */
 static void left_out_beside(void **state)
 {
-	struct story *all = story_of(0, 0), *less;
+	struct report_document *all = document_of(0, 0), *less;
 	int64_t minute_ns = all->to_ns - all->to_ns % STORE_MINUTE_NS;
 	struct store *other;
 	uint64_t steps = 0;
 
 	(void)state;
 	assert_true(all->to_ns - minute_ns < STORE_MINUTE_NS - 2 * (int64_t)S);
-	less = story_without(&other, minute_ns + STORE_MINUTE_NS - (int64_t)S,
-			     minute_ns + STORE_MINUTE_NS, "beside");
+	less = document_without(&other, minute_ns + STORE_MINUTE_NS - (int64_t)S,
+				minute_ns + STORE_MINUTE_NS, "beside");
 	assert_int_equal(less->exclusions.count, 1);
 	assert_true(less->totals.cut_ns && less->totals.steps < all->totals.steps);
 	for (uint32_t i = 0; i < less->runs.count; i++)
-		steps += STORY_AT(less->runs, struct story_run, i)->totals.steps;
+		steps += DOCUMENT_AT(less->runs, struct document_run, i)->totals.steps;
 	assert_int_equal(steps, less->totals.steps);
 	assert_int_equal(less->curve->count, less->totals.times.count);
-	story_close(less);
+	document_close(less);
 	store_close(other);
-	story_close(all);
+	document_close(all);
 }
 
 /* Of what was left out as a whole it is not said that nothing happened. */
 static void all_left_out(void **state)
 {
-	struct story *s;
+	struct report_document *s;
 	struct store *other;
 	struct buffer text = {0}, page = {0};
 
 	(void)state;
-	s = story_without(&other, FEED_REAL, FEED_REAL + 9000 * (int64_t)S, "all");
-	story_text(&text, s, 0, false);
+	s = document_without(&other, FEED_REAL, FEED_REAL + 9000 * (int64_t)S, "all");
+	document_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, " UTC, all of it left out: 5 m 01 s\n"));
 	assert_non_null(
 		strstr(text.data, "All of the time was left out: nothing is told of its steps."));
@@ -491,7 +493,7 @@ static void all_left_out(void **state)
 	assert_non_null(strstr(page.data, ", all of it: "));
 	buffer_free(&text);
 	buffer_free(&page);
-	story_close(s);
+	document_close(s);
 	store_close(other);
 }
 
@@ -555,40 +557,40 @@ static void ideal(void **state)
 	struct sketch t = {0};
 
 	(void)state;
-	assert_int_equal(story_ideal_ns(&t), 0);
+	assert_int_equal(document_ideal_ns(&t), 0);
 	for (int i = 0; i < 100; i++)
 		sketch_add(&t, 10 * MS);
-	assert_int_equal(story_ideal_ns(&t), 10 * MS);
+	assert_int_equal(document_ideal_ns(&t), 10 * MS);
 	for (int i = 0; i < 20; i++)
 		sketch_add(&t, 500 * MS);
-	assert_in_range(story_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
+	assert_in_range(document_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
 }
 
 /* A job that is watched now: its last run goes on, one before it of which no end is known does
  * not. */
 static void fates(void **state)
 {
-	static struct story s = {
+	static struct report_document s = {
 		.job = {.state = "running", .last_ns = 1000 * S, .watched_ns = 1000 * S},
 		.now_ns = 1001 * S};
 	char text[64];
 
 	(void)state;
-	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+	assert_string_equal(document_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
 			    "still running");
-	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 500 * S, 0),
+	assert_string_equal(document_fate(text, sizeof(text), &s, STORE_NONE, 500 * S, 0),
 			    "its end was not seen");
-	assert_string_equal(story_fate(text, sizeof(text), &s, 999 * S, 999 * S, 0), "finished");
-	assert_string_equal(story_fate(text, sizeof(text), &s, 999 * S, 999 * S, 9),
+	assert_string_equal(document_fate(text, sizeof(text), &s, 999 * S, 999 * S, 0), "finished");
+	assert_string_equal(document_fate(text, sizeof(text), &s, 999 * S, 999 * S, 9),
 			    "killed by signal 9");
 	s.now_ns = 2000 * S;
-	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+	assert_string_equal(document_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
 			    "its end was not seen");
 	s.now_ns = 0;
-	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+	assert_string_equal(document_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
 			    "still running");
 	strcpy(s.job.state, "down");
-	assert_string_equal(story_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
+	assert_string_equal(document_fate(text, sizeof(text), &s, STORE_NONE, 999 * S, 0),
 			    "its end was not seen");
 }
 

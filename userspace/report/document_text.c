@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* story_text.c - a job's report as text. */
+/* document_text.c - a job's report as text. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "userspace/report/report_loop.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
 #define LABEL	 15
@@ -24,19 +24,19 @@
 #define COL_COST 90
 #define COL_LAST 100
 
-static void story_text_field(struct canvas *c, const char *name)
+static void document_text_field(struct canvas *c, const char *name)
 {
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_DIM, "  %s", name);
 	canvas_at(c, LABEL);
 }
 
-static unsigned long long story_text_in_all(const struct story_list *l)
+static unsigned long long document_text_in_all(const struct document_list *l)
 {
 	return l->count + l->earlier;
 }
 
-static void story_text_when(struct canvas *c, int64_t ns)
+static void document_text_when(struct canvas *c, int64_t ns)
 {
 	char text[EPOCH_TEXT_MAX];
 
@@ -47,52 +47,52 @@ static void story_text_when(struct canvas *c, int64_t ns)
 }
 
 /* The index of the first row to show; prints how many were skipped. */
-static uint32_t story_text_first_shown(struct canvas *c, const struct story_list *l)
+static uint32_t document_text_first_shown(struct canvas *c, const struct document_list *l)
 {
 	if (l->count > LISTED || l->earlier)
 		canvas_put(c, STYLE_DIM, "; the last %u", l->count < LISTED ? l->count : LISTED);
 	return l->count > LISTED ? l->count - LISTED : 0;
 }
 
-static void story_text_head(struct canvas *c, const struct story *s)
+static void document_text_head(struct canvas *c, const struct report_document *s)
 {
 	char from[EPOCH_TEXT_MAX], to[EPOCH_TEXT_MAX], took[WORD_MAX];
 
-	canvas_put(c, STYLE_BOLD, "job %s", story_name(s));
-	canvas_put(c, STYLE_PLAIN, "  %s", story_state(s));
+	canvas_put(c, STYLE_BOLD, "job %s", document_name(s));
+	canvas_put(c, STYLE_PLAIN, "  %s", document_state(s));
 	if (s->job.logged)
 		canvas_put(c, STYLE_YELLOW, "  from its log, not watched");
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC", epoch_text(from, s->from_ns / 1000, 0),
 		   epoch_text(to, s->to_ns / 1000, 0));
-	if (!story_left_out(s))
+	if (!document_left_out(s))
 		canvas_put(c, STYLE_PLAIN, ", elapsed %s",
 			   clock_duration(took, WORD_MAX, ledger_elapsed(&s->ledger)));
 	else
 		canvas_put(c, STYLE_YELLOW, ", all of it left out: %s",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
-	if (s->totals.excluded_ns && !story_left_out(s))
+	if (s->totals.excluded_ns && !document_left_out(s))
 		canvas_put(c, STYLE_YELLOW, ", less %s left out",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
-	story_text_field(c, "goodput");
+	document_text_field(c, "goodput");
 	canvas_put(c, STYLE_BOLD, "%s",
 		   text_percent(took, s->ledger.ns[BUCKET_GOODPUT], text_observed_ns(&s->ledger)));
 	canvas_put(c, STYLE_DIM, "  of what was observed");
-	story_text_field(c, "steps");
+	document_text_field(c, "steps");
 	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)s->totals.steps);
 	if (s->job.max_step)
 		canvas_put(c, STYLE_DIM, "  made; the highest number is %llu",
 			   (unsigned long long)s->job.max_step);
 }
 
-static void story_text_times(struct canvas *c, const struct story *s)
+static void document_text_times(struct canvas *c, const struct report_document *s)
 {
 	const struct sketch *t = &s->totals.times;
 	char text[WORD_MAX];
 
 	if (!t->count)
 		return;
-	story_text_field(c, "step time");
+	document_text_field(c, "step time");
 	report_figure(c, 0, "median", text_duration(text, sketch_quantile(t, 0.5)));
 	report_figure(c, 1, "p95", text_duration(text, sketch_quantile(t, 0.95)));
 	report_figure(c, 2, "p99", text_duration(text, sketch_quantile(t, 0.99)));
@@ -103,39 +103,39 @@ static void story_text_times(struct canvas *c, const struct story *s)
 	report_figure(c, 3, "min", text_duration(text, t->min_ns));
 }
 
-static void story_text_windows(struct canvas *c, const struct story *s)
+static void document_text_windows(struct canvas *c, const struct report_document *s)
 {
 	char text[128];
 
-	if (!story_lately(text, sizeof(text), s))
+	if (!document_lately(text, sizeof(text), s))
 		return;
-	story_text_field(c, "goodput last");
+	document_text_field(c, "goodput last");
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
-static void story_text_runs(struct canvas *c, const struct story *s)
+static void document_text_runs(struct canvas *c, const struct report_document *s)
 {
 	char text[WORD_MAX], fate[64];
 
-	story_text_field(c, "runs");
+	document_text_field(c, "runs");
 	canvas_put(c, STYLE_PLAIN, "%llu",
-		   s->elsewhere ? (unsigned long long)s->job.runs : story_text_in_all(&s->runs));
+		   s->elsewhere ? (unsigned long long)s->job.runs : document_text_in_all(&s->runs));
 	if (s->elsewhere)
 		canvas_put(c, STYLE_DIM, "  %u of them on other nodes", s->elsewhere);
-	for (uint32_t i = story_text_first_shown(c, &s->runs); i < s->runs.count; i++) {
-		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
+	for (uint32_t i = document_text_first_shown(c, &s->runs); i < s->runs.count; i++) {
+		const struct document_run *r = DOCUMENT_AT(s->runs, struct document_run, i);
 		uint64_t ns = r->run.last_ns > r->run.start_ns
 				      ? (uint64_t)(r->run.last_ns - r->run.start_ns)
 				      : 0;
 
-		story_text_when(c, r->run.start_ns);
+		document_text_when(c, r->run.start_ns);
 		canvas_put(c, STYLE_PLAIN, "run %u, ", r->run.attempt);
 		if (r->run.ranks > 1)
 			canvas_put(c, STYLE_PLAIN, "%u rank%s, ", r->run.ranks,
 				   plural(r->run.ranks));
 		canvas_put(c, STYLE_PLAIN, "%s",
-			   story_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
-				      r->run.status));
+			   document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
+					 r->run.status));
 		snprintf(fate, sizeof(fate), "%llu step%s", (unsigned long long)r->totals.steps,
 			 plural(r->totals.steps));
 		canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_PLAIN, fate);
@@ -144,13 +144,13 @@ static void story_text_runs(struct canvas *c, const struct story *s)
 	}
 }
 
-static void story_text_disruption(struct canvas *c, const struct store_disruption *d)
+static void document_text_disruption(struct canvas *c, const struct store_disruption *d)
 {
 	char text[WORD_MAX], cause[96];
 	bool over = d->resumed_ns != STORE_NONE;
 
-	story_text_when(c, d->at_ns);
-	canvas_put(c, STYLE_RED, "%s", story_cause(cause, sizeof(cause), d));
+	document_text_when(c, d->at_ns);
+	canvas_put(c, STYLE_RED, "%s", document_cause(cause, sizeof(cause), d));
 	cause[0] = '\0';
 	if (d->step != STORE_NONE)
 		snprintf(cause, sizeof(cause), "%lld", (long long)d->step);
@@ -173,56 +173,57 @@ static void story_text_disruption(struct canvas *c, const struct store_disruptio
 	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN, cause);
 }
 
-static void story_text_disruptions(struct canvas *c, const struct story *s)
+static void document_text_disruptions(struct canvas *c, const struct report_document *s)
 {
-	story_text_field(c, "disruptions");
+	document_text_field(c, "disruptions");
 	if (!s->ledger.disruptions) {
 		canvas_put(c, STYLE_PLAIN, "none");
 		return;
 	}
 	canvas_put(c, STYLE_RED, "%llu", (unsigned long long)s->ledger.disruptions);
 	if (s->disruptions.count > LISTED || s->disruptions.earlier)
-		story_text_first_shown(c, &s->disruptions);
+		document_text_first_shown(c, &s->disruptions);
 	canvas_right(c, canvas_scaled(c, COL_STEP, COL_LAST), STYLE_DIM, "step → resumed at");
 	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_DIM, "down");
 	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_DIM, "to a step");
 	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_DIM, "wasted");
 	for (uint32_t i = s->disruptions.count > LISTED ? s->disruptions.count - LISTED : 0;
 	     i < s->disruptions.count; i++)
-		story_text_disruption(c, STORY_AT(s->disruptions, struct store_disruption, i));
+		document_text_disruption(c,
+					 DOCUMENT_AT(s->disruptions, struct store_disruption, i));
 }
 
 /* The restores and the last save; the sums cover the others. */
-static void story_text_checkpoint_rows(struct canvas *c, const struct story *s)
+static void document_text_checkpoint_rows(struct canvas *c, const struct report_document *s)
 {
 	char text[WORD_MAX], words[96];
 	uint32_t shown = 0, last = s->checkpoints.count;
 
-	while (last && STORY_AT(s->checkpoints, struct store_checkpoint, last - 1)->restore)
+	while (last && DOCUMENT_AT(s->checkpoints, struct store_checkpoint, last - 1)->restore)
 		last--;
 	for (uint32_t i = 0; i < s->checkpoints.count && shown < LISTED; i++) {
-		const struct store_checkpoint *k = STORY_AT(s->checkpoints, struct store_checkpoint,
-							    i);
+		const struct store_checkpoint *k = DOCUMENT_AT(s->checkpoints,
+							       struct store_checkpoint, i);
 		const char *slash = strrchr(k->file, '/'),
 			   *name = slash && slash[1] ? slash + 1 : k->file;
 
 		if (!k->restore && i + 1 != last)
 			continue;
 		shown++;
-		story_text_when(c, k->start_ns);
+		document_text_when(c, k->start_ns);
 		canvas_put(c, STYLE_PLAIN, "%s %s", *name ? name : "no name",
-			   story_checkpoint(words, sizeof(words), k));
+			   document_checkpoint(words, sizeof(words), k));
 		if (k->bytes > 0)
 			canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN,
-				     story_bytes(text, sizeof(text), k->bytes));
+				     document_bytes(text, sizeof(text), k->bytes));
 	}
 }
 
-static void story_text_checkpoints(struct canvas *c, const struct story *s)
+static void document_text_checkpoints(struct canvas *c, const struct report_document *s)
 {
 	char text[WORD_MAX];
 
-	story_text_field(c, "checkpoints");
+	document_text_field(c, "checkpoints");
 	if (!s->saves && !s->restores)
 		canvas_put(c, STYLE_PLAIN, "none seen");
 	if (s->saves)
@@ -238,86 +239,88 @@ static void story_text_checkpoints(struct canvas *c, const struct story *s)
 	if (s->secured_step > 0)
 		canvas_put(c, STYLE_PLAIN, "; the last one is of step %lld",
 			   (long long)s->secured_step);
-	story_text_checkpoint_rows(c, s);
+	document_text_checkpoint_rows(c, s);
 }
 
-static void story_text_health_row(struct canvas *c, const struct store_health *h)
+static void document_text_health_row(struct canvas *c, const struct store_health *h)
 {
 	char words[96], size[96];
 
-	story_text_when(c, h->at_ns);
-	canvas_put(c, STYLE_RED, "%s", story_trouble(words, sizeof(words), h));
+	document_text_when(c, h->at_ns);
+	canvas_put(c, STYLE_RED, "%s", document_trouble(words, sizeof(words), h));
 	if (h->rank >= 0)
 		canvas_put(c, STYLE_PLAIN, " of rank %d", h->rank);
-	if (*story_size(size, sizeof(size), h))
+	if (*document_size(size, sizeof(size), h))
 		canvas_put(c, STYLE_PLAIN, ", %s%s", size, h->over ? "" : ", not over");
 	else
 		canvas_put(c, STYLE_PLAIN, ": %s", h->evidence);
 }
 
-static void story_text_health(struct canvas *c, const struct story *s)
+static void document_text_health(struct canvas *c, const struct report_document *s)
 {
 	uint32_t shown = s->healths.count - 2 * s->minor,
 		 skip = shown > LISTED ? shown - LISTED : 0;
 
 	if (!s->healths.count)
 		return;
-	story_text_field(c, "trouble");
-	canvas_put(c, STYLE_PLAIN, "%llu", story_text_in_all(&s->healths) - 2 * s->minor);
+	document_text_field(c, "trouble");
+	canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->healths) - 2 * s->minor);
 	if (skip || s->healths.earlier)
 		canvas_put(c, STYLE_DIM, "; the last %u", shown - skip);
 	if (s->minor)
 		canvas_put(c, STYLE_DIM, "; and %u slowdown%s that cost under 0.1 %% of the time%s",
 			   s->minor, plural(s->minor), s->minor == 1 ? "" : " each");
 	for (uint32_t i = 0; i < s->healths.count; i++) {
-		const struct store_health *h = STORY_AT(s->healths, struct store_health, i);
+		const struct store_health *h = DOCUMENT_AT(s->healths, struct store_health, i);
 
 		if (h->minor || (skip && skip--))
 			continue;
-		story_text_health_row(c, h);
+		document_text_health_row(c, h);
 	}
 }
 
-static void story_text_notes(struct canvas *c, const struct story *s)
+static void document_text_notes(struct canvas *c, const struct report_document *s)
 {
 	char text[EPOCH_TEXT_MAX];
 
 	if (s->marks.count) {
-		story_text_field(c, "marks");
-		canvas_put(c, STYLE_PLAIN, "%llu", story_text_in_all(&s->marks));
-		for (uint32_t i = story_text_first_shown(c, &s->marks); i < s->marks.count; i++) {
-			const struct store_note *n = STORY_AT(s->marks, struct store_note, i);
+		document_text_field(c, "marks");
+		canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->marks));
+		for (uint32_t i = document_text_first_shown(c, &s->marks); i < s->marks.count;
+		     i++) {
+			const struct store_note *n = DOCUMENT_AT(s->marks, struct store_note, i);
 
-			story_text_when(c, n->at_ns);
+			document_text_when(c, n->at_ns);
 			canvas_put(c, STYLE_PLAIN, "%s", n->text);
 		}
 	}
 	if (!s->exclusions.count)
 		return;
-	story_text_field(c, "left out");
-	canvas_put(c, STYLE_PLAIN, "%llu", story_text_in_all(&s->exclusions));
-	for (uint32_t i = story_text_first_shown(c, &s->exclusions); i < s->exclusions.count; i++) {
-		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
+	document_text_field(c, "left out");
+	canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->exclusions));
+	for (uint32_t i = document_text_first_shown(c, &s->exclusions); i < s->exclusions.count;
+	     i++) {
+		const struct store_note *n = DOCUMENT_AT(s->exclusions, struct store_note, i);
 
-		story_text_when(c, n->at_ns);
+		document_text_when(c, n->at_ns);
 		canvas_put(c, STYLE_PLAIN, "to %s  %s", epoch_text(text, n->to_ns / 1000, 0),
 			   n->text);
 	}
 }
 
-static void story_text_ranks(struct canvas *c, const struct story *s)
+static void document_text_ranks(struct canvas *c, const struct report_document *s)
 {
 	char text[WORD_MAX], name[WORD_MAX];
 
 	if (s->ranks.count < 2)
 		return;
-	story_text_field(c, "ranks");
-	canvas_put(c, STYLE_PLAIN, "%llu in run %u", story_text_in_all(&s->ranks), s->attempt);
+	document_text_field(c, "ranks");
+	canvas_put(c, STYLE_PLAIN, "%llu in run %u", document_text_in_all(&s->ranks), s->attempt);
 	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_DIM, "step time");
 	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_DIM, "p99");
 	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_DIM, "goodput");
 	for (uint32_t i = 0; i < s->ranks.count && i < 2 * LISTED; i++) {
-		const struct story_rank *r = STORY_AT(s->ranks, struct story_rank, i);
+		const struct document_rank *r = DOCUMENT_AT(s->ranks, struct document_rank, i);
 		const struct sums *sums = &r->totals.sums;
 		int64_t good = sums->ns[BUCKET_GOODPUT];
 
@@ -334,14 +337,14 @@ static void story_text_ranks(struct canvas *c, const struct story *s)
 			     text_duration(text, sketch_quantile(&r->totals.times, 0.5)));
 		canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
 			     text_duration(text, sketch_quantile(&r->totals.times, 0.99)));
-		canvas_right(
-			c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN,
-			text_percent(text, good > 0 ? (uint64_t)good : 0, story_observed_ns(sums)));
+		canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN,
+			     text_percent(text, good > 0 ? (uint64_t)good : 0,
+					  document_observed_ns(sums)));
 	}
 }
 
 /* Prints words without breaking them. */
-static void story_text_put_words(struct canvas *c, const char *text)
+static void document_text_put_words(struct canvas *c, const char *text)
 {
 	int room = report_cols(c) - COL_WHEN;
 
@@ -362,7 +365,7 @@ static void story_text_put_words(struct canvas *c, const char *text)
 	}
 }
 
-static void story_text_time(struct canvas *c, const struct story *s)
+static void document_text_time(struct canvas *c, const struct report_document *s)
 {
 	struct report_cost w = {.accelerator_ns = s->accelerator_ns, .config = &s->program};
 	bool known = false;
@@ -372,28 +375,28 @@ static void story_text_time(struct canvas *c, const struct story *s)
 	report_time(c, &s->ledger, &s->types, known && report_cost_asked(&s->program) ? &w : NULL);
 	if (known || !report_cost_asked(&s->program))
 		return;
-	story_text_field(c, "cost");
+	document_text_field(c, "cost");
 	canvas_put(c, STYLE_YELLOW,
 		   "unknown: the store has no number of accelerators; --accelerators says");
 }
 
-void story_text(struct buffer *out, const struct story *s, int cols, bool color)
+void document_text(struct buffer *out, const struct report_document *s, int cols, bool color)
 {
 	struct canvas c;
 
 	canvas_open(&c, cols ? cols : INT_MAX, color);
 	canvas_wrap(&c, LABEL);
 	canvas_line(&c, 0);
-	story_text_head(&c, s);
-	story_text_time(&c, s);
-	story_text_windows(&c, s);
-	story_text_times(&c, s);
-	story_text_runs(&c, s);
-	story_text_disruptions(&c, s);
-	story_text_checkpoints(&c, s);
-	story_text_health(&c, s);
-	story_text_ranks(&c, s);
-	story_text_notes(&c, s);
+	document_text_head(&c, s);
+	document_text_time(&c, s);
+	document_text_windows(&c, s);
+	document_text_times(&c, s);
+	document_text_runs(&c, s);
+	document_text_disruptions(&c, s);
+	document_text_checkpoints(&c, s);
+	document_text_health(&c, s);
+	document_text_ranks(&c, s);
+	document_text_notes(&c, s);
 	canvas_flush(&c, out);
 	if (s->compared)
 		compare_text(out, s->compared);
@@ -402,6 +405,6 @@ void story_text(struct buffer *out, const struct story *s, int cols, bool color)
 		canvas_put(&c, STYLE_DIM, "  what to know of these numbers");
 	}
 	for (uint32_t i = 0; i < s->ncaveats; i++)
-		story_text_put_words(&c, s->caveats[i]);
+		document_text_put_words(&c, s->caveats[i]);
 	canvas_finish(&c, out, INT_MAX);
 }

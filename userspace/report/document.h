@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* story.h - a job report: all that a store knows of a job within a span, and what is missing. Text,
- * JSON object and HTML page are made from one story, so that their numbers are the same.
+/* document.h - a job report: all that a store knows of a job within a span, and what is missing.
+ * Text, JSON object and HTML page are made from one document, so that their numbers are the same.
  *
- * The last STORY_LIST runs, ranks, disruptions, checkpoints, slowdowns and notes are kept, and the
- * others counted. Texts are printable, but must be escaped for HTML and JSON. Times are UTC ns,
+ * The last DOCUMENT_LIST runs, ranks, disruptions, checkpoints, slowdowns and notes are kept, and
+ * the others counted. Texts are printable, but must be escaped for HTML and JSON. Times are UTC ns,
  * durations ns. Single-threaded. */
-#ifndef REPORT_STORY_H
-#define REPORT_STORY_H
+#ifndef REPORT_DOCUMENT_H
+#define REPORT_DOCUMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,39 +19,39 @@
 #include "userspace/store/query.h"
 #include "userspace/text/curve.h"
 
-#define STORY_LIST	 1024
-#define STORY_CAVEATS	 24
-#define STORY_CAVEAT_MAX 480 /* bytes of a caveat; the longest contains a job's name */
+#define DOCUMENT_LIST	    1024
+#define DOCUMENT_CAVEATS    24
+#define DOCUMENT_CAVEAT_MAX 480 /* bytes of a caveat; the longest contains a job's name */
 
-struct story_run {
+struct document_run {
 	struct store_run run;
 	struct store_totals totals; /* of its reference rank, within the span */
 };
 
-struct story_rank {
+struct document_rank {
 	struct store_rank rank;
 	struct store_totals totals; /* within the span */
 };
 
-struct story_list {
+struct document_list {
 	void *at;
 	uint32_t count;
 	uint64_t earlier; /* number of items that are not kept */
 };
 
-#define STORY_AT(list, type, i) (&((const type *)(list).at)[i])
+#define DOCUMENT_AT(list, type, i) (&((const type *)(list).at)[i])
 
-/* Where the time went in a window before the end of the story. */
-struct story_window {
+/* Where the time went in a window before the end of the document. */
+struct document_window {
 	uint64_t length_ns; /* as asked for */
 	int64_t from_ns;
-	bool whole; /* the window covers all, because the story began later than the window */
+	bool whole; /* the window covers all, because the document began later than the window */
 	struct ledger_view ledger;
 	struct type_names types;
 	uint64_t steps;
 };
 
-struct story {
+struct report_document {
 	struct store_job job;
 	int64_t now_ns;		   /* time of the report; 0: the end of the data */
 	struct store_span span;	   /* as asked for */
@@ -66,15 +66,15 @@ struct story {
 	uint64_t recovery_ns, wasted_ns, unrecovered; /* time after all disruptions in it; after
 							 those without a later step */
 	uint64_t unreadable;			      /* damaged rows, which are ignored */
-	struct story_window windows[WINDOWS_MAX];
+	struct document_window windows[WINDOWS_MAX];
 	uint32_t nwindows; /* 0: none were asked for */
-	struct story_list runs, disruptions, checkpoints, healths, marks, exclusions;
+	struct document_list runs, disruptions, checkpoints, healths, marks, exclusions;
 	uint32_t minor; /* slowdowns that are over and cost almost nothing; they and their ends are
 			   marked */
-	struct story_list ranks; /* of the last run with several ranks, else of the last run */
-	uint32_t attempt;	 /* of that run */
-	uint32_t elsewhere;	 /* runs on other nodes, if the span is everything: they are in the
-				    ledger */
+	struct document_list ranks; /* of the last run with several ranks, else of the last run */
+	uint32_t attempt;	    /* of that run */
+	uint32_t elsewhere; /* runs on other nodes, if the span is everything: they are in the
+			       ledger */
 	/* Settings about accelerators, and where their time went; 0: unknown. */
 	struct program_config program;
 	double accelerator_ns[BUCKET_COUNT];
@@ -82,59 +82,59 @@ struct story {
 	struct store_comparison *compared; /* with its peers; NULL: not asked for; owned */
 	struct curve *curve;		   /* step times: given by the caller, else from minutes */
 	bool every_step;		   /* the curve has each step */
-	char caveats[STORY_CAVEATS]
-		    [STORY_CAVEAT_MAX]; /* caveats: what is estimated, and what was not observed */
+	char caveats[DOCUMENT_CAVEATS][DOCUMENT_CAVEAT_MAX]; /* caveats: what is estimated, and what
+								was not observed */
 	uint32_t ncaveats;
 };
 
-/* Reads the story of a job. span: 0 and 0 is everything. curve: the times of all steps, from
- * malloc(), owned by the story from now on, also after an error; NULL: use the store's. Returns 0
- * or -errno. */
-int story_open(struct story **ret, struct store *st, const struct store_job *job,
-	       const struct store_span *span, struct curve *curve);
+/* Reads the document of a job. span: 0 and 0 is everything. curve: the times of all steps, from
+ * malloc(), owned by the document from now on, also after an error; NULL: use the store's. Returns
+ * 0 or -errno. */
+int document_of_store(struct report_document **ret, struct store *st, const struct store_job *job,
+		      const struct store_span *span, struct curve *curve);
 /* Adds windows of these lengths, at most WINDOWS_MAX, ended by 0; they cover whole minutes
  * (query.h). Returns 0 or -errno. */
-int story_windows(struct story *s, struct store *st, const uint64_t *length_ns);
-void story_close(struct story *s); /* NULL is fine */
+int document_windows(struct report_document *s, struct store *st, const uint64_t *length_ns);
+void document_close(struct report_document *s); /* NULL is fine */
 
 /* The name for people. */
-const char *story_name(const struct story *s);
+const char *document_name(const struct report_document *s);
 /* Whether there is time, but all of it is excluded. */
-bool story_left_out(const struct story *s);
+bool document_left_out(const struct report_document *s);
 /* "running", "unseen", "state unknown"... */
-const char *story_state(const struct story *s);
+const char *document_state(const struct report_document *s);
 /* Mean of the times up to median + 3 MAD, from classes (model/time/deviation.h computes it from
  * single times). 0: fewer than 3 times. */
-uint64_t story_ideal_ns(const struct sketch *times);
+uint64_t document_ideal_ns(const struct sketch *times);
 /* Elapsed time without UNOBSERVED; at least 0. */
-uint64_t story_observed_ns(const struct sums *s);
+uint64_t document_observed_ns(const struct sums *s);
 /* Goodput of the windows that do not cover everything: "1h 91.2 %, 24h 93.0 %". NULL: there are
  * none. */
-const char *story_lately(char *out, size_t len, const struct story *s);
+const char *document_lately(char *out, size_t len, const struct report_document *s);
 /* "killed, signal 9 by bash", "exit, status 3", "asked to end". */
-const char *story_cause(char *out, size_t len, const struct store_disruption *d);
-const char *story_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; decimal units */
+const char *document_cause(char *out, size_t len, const struct store_disruption *d);
+const char *document_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; decimal units */
 /* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600
  * (path, confidence 0.95)". */
-const char *story_checkpoint(char *out, size_t len, const struct store_checkpoint *c);
+const char *document_checkpoint(char *out, size_t len, const struct store_checkpoint *c);
 /* "hang, stopped", "slower steps", "fast again". */
-const char *story_trouble(char *out, size_t len, const struct store_health *h);
+const char *document_trouble(char *out, size_t len, const struct store_health *h);
 /* The cost: "a step took 951 µs more for 50.0 s"; "" if the evidence shows it already. */
-const char *story_size(char *out, size_t len, const struct store_health *h);
-/* Marks slowdowns that cost less than 1/STORY_MINOR of the reported time. */
-#define STORY_MINOR 1000
-void story_weigh(struct story *s);
+const char *document_size(char *out, size_t len, const struct store_health *h);
+/* Marks slowdowns that cost less than 1/DOCUMENT_MINOR of the reported time. */
+#define DOCUMENT_MINOR 1000
+void document_weigh(struct report_document *s);
 /* How a run or rank ended: "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE:
  * "still running" if the job is running and last_ns, when it was last seen, is recent; else that
  * its end was not seen. */
-const char *story_fate(char *out, size_t len, const struct story *s, int64_t end_ns,
-		       int64_t last_ns, int status);
+const char *document_fate(char *out, size_t len, const struct report_document *s, int64_t end_ns,
+			  int64_t last_ns, int status);
 
-/* story_words.c: fills said[], the caveats. */
-void story_say(struct story *s);
+/* document_words.c: fills said[], the caveats. */
+void document_say(struct report_document *s);
 
-/* story_text.c, story_json.c: a report each; the object is on one line. */
-void story_text(struct buffer *out, const struct story *s, int cols, bool color);
-void story_json(struct buffer *out, const struct story *s);
+/* document_text.c, document_json.c: a report each; the object is on one line. */
+void document_text(struct buffer *out, const struct report_document *s, int cols, bool color);
+void document_json(struct buffer *out, const struct report_document *s);
 
 #endif

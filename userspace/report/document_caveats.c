@@ -5,71 +5,71 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
-__attribute__((format(printf, 2, 3))) static void story_say_one(struct story *s, const char *fmt,
-								...)
+__attribute__((format(printf, 2, 3))) static void document_say_one(struct report_document *s,
+								   const char *fmt, ...)
 {
 	va_list args;
 
-	if (s->ncaveats == STORY_CAVEATS)
+	if (s->ncaveats == DOCUMENT_CAVEATS)
 		return;
 	va_start(args, fmt);
 	vsnprintf(s->caveats[s->ncaveats++], sizeof(s->caveats[0]), fmt, args);
 	va_end(args);
 }
 
-static void story_say_time(struct story *s)
+static void document_say_time(struct report_document *s)
 {
 	uint64_t unseen_ns = s->ledger.ns[BUCKET_UNOBSERVED],
 		 watched_ns = s->totals.excluded_ns - s->totals.cut_ns;
 	char took[WORD_MAX];
 
 	if (unseen_ns)
-		story_say_one(
+		document_say_one(
 			s,
 			"%s was not observed: gp-bpf was not there yet, or lost records, or the machine slept. Shares are of the rest.",
 			clock_duration(took, WORD_MAX, unseen_ns));
 	if (watched_ns)
-		story_say_one(s,
-			      "%s was left out by who watched: exactly what --exclude named there.",
-			      clock_duration(took, WORD_MAX, watched_ns));
+		document_say_one(
+			s, "%s was left out by who watched: exactly what --exclude named there.",
+			clock_duration(took, WORD_MAX, watched_ns));
 	if (s->totals.cut_ns)
-		story_say_one(
+		document_say_one(
 			s, "%s was left out here: whole minutes, each that an exclusion touches.",
 			clock_duration(took, WORD_MAX, s->totals.cut_ns));
 	if (s->span.from_ns || s->span.to_ns)
-		story_say_one(
+		document_say_one(
 			s,
 			"Minutes are whole: those that the span that was asked for touches count, each as a whole.");
 	if (s->totals.estimated)
-		story_say_one(
+		document_say_one(
 			s,
 			"Estimated: time that is known only as a whole was counted by the part of its length that lies in the span.");
 }
 
-static void story_say_carried(struct story *s)
+static void document_say_carried(struct report_document *s)
 {
 	uint64_t steps = s->job.totals.steps > s->totals.steps
 				 ? s->job.totals.steps - s->totals.steps
 				 : 0;
 
 	if (s->elsewhere)
-		story_say_one(
+		document_say_one(
 			s,
 			"Other nodes had %u of its runs, with %llu steps: where their time went is in the sums, their step times, checkpoints and accelerators are not here. Nodes are joined by their clocks, which differ; what lies between counts as down.",
 			s->elsewhere, (unsigned long long)steps);
 }
 
-static void story_say_disruptions(struct story *s)
+static void document_say_disruptions(struct report_document *s)
 {
 	uint64_t guessed = 0;
 	const char *how = "";
 
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		const struct store_disruption *d = STORY_AT(s->disruptions, struct store_disruption,
-							    i);
+		const struct store_disruption *d = DOCUMENT_AT(s->disruptions,
+							       struct store_disruption, i);
 
 		if (!d->estimated || d->resumed_ns == STORE_NONE)
 			continue;
@@ -77,131 +77,132 @@ static void story_say_disruptions(struct story *s)
 		guessed++;
 	}
 	if (guessed)
-		story_say_one(
+		document_say_one(
 			s,
 			"Estimated: where the job went on from, and so the time that was wasted, after %llu of %llu disruptions%s%s.",
 			(unsigned long long)guessed, (unsigned long long)s->ledger.disruptions,
 			*how ? "; the last: " : "", how);
 	if (s->unrecovered)
-		story_say_one(
+		document_say_one(
 			s,
 			"After %llu of %llu disruptions no step was seen: what they cost is not known.",
 			(unsigned long long)s->unrecovered,
 			(unsigned long long)s->ledger.disruptions);
 	if (s->disruptions.earlier)
-		story_say_one(
+		document_say_one(
 			s,
 			"The last %u disruptions are listed; %llu earlier %s in the numbers only.",
 			s->disruptions.count, (unsigned long long)s->disruptions.earlier,
 			s->disruptions.earlier == 1 ? "one is" : "ones are");
 	if (s->runs.earlier)
-		story_say_one(s,
-			      "The last %u runs are listed; %llu earlier %s in the numbers only.",
-			      s->runs.count, (unsigned long long)s->runs.earlier,
-			      s->runs.earlier == 1 ? "one is" : "ones are");
+		document_say_one(
+			s, "The last %u runs are listed; %llu earlier %s in the numbers only.",
+			s->runs.count, (unsigned long long)s->runs.earlier,
+			s->runs.earlier == 1 ? "one is" : "ones are");
 }
 
-static void story_say_steps(struct story *s)
+static void document_say_steps(struct report_document *s)
 {
 	const struct sketch *t = &s->totals.times;
 	uint64_t untimed = s->totals.steps > t->count ? s->totals.steps - t->count : 0;
 
 	if (!s->totals.steps) {
-		story_say_one(
-			s, story_left_out(s)
+		document_say_one(
+			s, document_left_out(s)
 				   ? "All of the time was left out: nothing is told of its steps."
 				   : "No step was seen.");
 		return;
 	}
 	if (s->job.max_step > 0 && s->totals.steps > (uint64_t)s->job.max_step)
-		story_say_one(
+		document_say_one(
 			s,
 			"Steps count each time they are made: more were made than the highest number says, for a restart makes some again, and another loop or training has numbers of its own.");
 	if (untimed && s->job.logged)
-		story_say_one(
+		document_say_one(
 			s,
 			"%llu of %llu steps have no time of their own: the log does not say where each began and ended.",
 			(unsigned long long)untimed, (unsigned long long)s->totals.steps);
 	else if (untimed)
-		story_say_one(
+		document_say_one(
 			s,
 			"%llu of %llu steps have no time of their own: a hang or lost records were in them, or their beginning was not seen.",
 			(unsigned long long)untimed, (unsigned long long)s->totals.steps);
 	if (!t->count)
 		return;
-	story_say_one(
+	document_say_one(
 		s,
 		"Step times are those of the %s; quantiles are within %.1f %%, least and greatest exact.",
 		s->job.logged ? "log" : "reference rank", 100 * sketch_error(t));
 	if (s->ideal_ns)
-		story_say_one(
+		document_say_one(
 			s,
 			"Estimated: the ideal step, as the mean of step times up to the median and three times the median deviation from it.");
 	if (s->every_step && s->curve->count != t->count)
-		story_say_one(s,
-			      "The chart of step times has %llu step%s, of %llu that have a time.",
-			      (unsigned long long)s->curve->count, plural(s->curve->count),
-			      (unsigned long long)t->count);
+		document_say_one(
+			s, "The chart of step times has %llu step%s, of %llu that have a time.",
+			(unsigned long long)s->curve->count, plural(s->curve->count),
+			(unsigned long long)t->count);
 	if (!s->every_step)
-		story_say_one(
+		document_say_one(
 			s,
 			"The store keeps step times by the minute: the chart has least, median and greatest of each minute or more, not each step.");
 }
 
-static void story_say_log(struct story *s)
+static void document_say_log(struct report_document *s)
 {
-	story_say_one(
+	document_say_one(
 		s,
 		"This job was not watched: its own log told of it, and was put here. Time, steps and disruptions are those of gp-bpf account (closed semantics); causes, ranks and sizes a log does not tell.");
-	story_say_one(
+	document_say_one(
 		s,
 		"Steps that a restart disproved are not counted; a step time is what a record's steps took on average, less marked time.");
 }
 
-static void story_say_ranks(struct story *s)
+static void document_say_ranks(struct report_document *s)
 {
-	const struct story_rank *r = s->ranks.count ? STORY_AT(s->ranks, struct story_rank, 0)
-						    : NULL;
+	const struct document_rank *r = s->ranks.count
+						? DOCUMENT_AT(s->ranks, struct document_rank, 0)
+						: NULL;
 
 	if (!r || s->job.logged)
 		return;
 	if (r->rank.rank < 0)
-		story_say_one(
+		document_say_one(
 			s,
 			"No rank number is known: the process that stepped first stands for the job.");
 	if (*r->rank.tier && *r->rank.tier != 'A')
-		story_say_one(
+		document_say_one(
 			s,
 			"Steps were found by %s (tier %s): where a step ends is deduced, not announced.",
 			*r->rank.marker ? r->rank.marker : "an unnamed marker", r->rank.tier);
 	if (s->ranks.earlier)
-		story_say_one(s, "The first %u ranks are compared; there %s %llu more.",
-			      s->ranks.count, s->ranks.earlier == 1 ? "is" : "are",
-			      (unsigned long long)s->ranks.earlier);
+		document_say_one(s, "The first %u ranks are compared; there %s %llu more.",
+				 s->ranks.count, s->ranks.earlier == 1 ? "is" : "are",
+				 (unsigned long long)s->ranks.earlier);
 }
 
-void story_say(struct story *s)
+void document_say(struct report_document *s)
 {
 	if (s->unreadable)
-		story_say_one(
+		document_say_one(
 			s,
 			"Sums or step times of the store could not be read: what they held is missing here.");
 	if (s->job.logged)
-		story_say_log(s);
+		document_say_log(s);
 	if (s->job.alive)
-		story_say_one(
+		document_say_one(
 			s,
 			"The job had not ended when it was last seen: these numbers are of the time until then.");
-	story_say_time(s);
-	story_say_carried(s);
-	story_say_disruptions(s);
-	story_say_steps(s);
-	story_say_ranks(s);
+	document_say_time(s);
+	document_say_carried(s);
+	document_say_disruptions(s);
+	document_say_steps(s);
+	document_say_ranks(s);
 	if (!s->checkpoints.count)
-		story_say_one(s, s->job.logged ? "The log tells of no checkpoint."
-					       : "No checkpoint was seen.");
+		document_say_one(s, s->job.logged ? "The log tells of no checkpoint."
+						  : "No checkpoint was seen.");
 	if (s->restores_guessed)
-		story_say_one(
+		document_say_one(
 			s,
 			"Estimated or not known: after which step the checkpoint was written that was read, of %llu of %llu restores.",
 			(unsigned long long)s->restores_guessed, (unsigned long long)s->restores);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* story_json.c - a job's report as JSON. */
+/* document_json.c - a job's report as JSON. */
 
 #include "userspace/base/json_text.h"
 #include "userspace/export/disruption.h"
@@ -7,17 +7,17 @@
 #include "userspace/model/time/ledger.h"
 #include "userspace/report/compare.h"
 #include "userspace/report/report_program.h"
-#include "userspace/report/story.h"
+#include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
-#define STORY_SCHEMA 1
+#define DOCUMENT_SCHEMA 1
 
-static void story_json_time(struct buffer *out, const char *key, int64_t v)
+static void document_json_time(struct buffer *out, const char *key, int64_t v)
 {
 	json_time(out, key, v == STORE_NONE ? 0 : v);
 }
 
-static void story_json_times(struct buffer *out, const struct sketch *t, uint64_t ideal_ns)
+static void document_json_times(struct buffer *out, const struct sketch *t, uint64_t ideal_ns)
 {
 	json_open(out, "step_time", '{');
 	json_uint(out, "count", t->count);
@@ -31,13 +31,13 @@ static void story_json_times(struct buffer *out, const struct sketch *t, uint64_
 	json_close(out, '}');
 }
 
-static void story_json_windows_json(struct buffer *out, const struct story *s)
+static void document_json_windows_json(struct buffer *out, const struct report_document *s)
 {
 	char name[16];
 
 	json_open(out, "windows", '[');
 	for (uint32_t i = 0; i < s->nwindows; i++) {
-		const struct story_window *w = &s->windows[i];
+		const struct document_window *w = &s->windows[i];
 
 		json_open(out, NULL, '{');
 		json_string(out, "window", window_name(name, w->length_ns));
@@ -51,30 +51,30 @@ static void story_json_windows_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void story_json_status_json(struct buffer *out, const struct story *s, int64_t end_ns,
-				   int64_t last_ns, int status)
+static void document_json_status_json(struct buffer *out, const struct report_document *s,
+				      int64_t end_ns, int64_t last_ns, int status)
 {
 	char fate[64];
 
-	story_json_time(out, "end", end_ns);
-	json_string(out, "fate", story_fate(fate, sizeof(fate), s, end_ns, last_ns, status));
+	document_json_time(out, "end", end_ns);
+	json_string(out, "fate", document_fate(fate, sizeof(fate), s, end_ns, last_ns, status));
 }
 
-static void story_json_runs_json(struct buffer *out, const struct story *s)
+static void document_json_runs_json(struct buffer *out, const struct report_document *s)
 {
 	json_open(out, "runs", '[');
 	for (uint32_t i = 0; i < s->runs.count; i++) {
-		const struct story_run *r = STORY_AT(s->runs, struct story_run, i);
+		const struct document_run *r = DOCUMENT_AT(s->runs, struct document_run, i);
 
 		json_open(out, NULL, '{');
 		json_uint(out, "attempt", r->run.attempt);
 		json_known(out, "boot_id", r->run.boot_id);
 		json_time(out, "start", r->run.start_ns);
 		json_time(out, "last_seen", r->run.last_ns);
-		story_json_status_json(out, s, r->run.end_ns, r->run.last_ns, r->run.status);
+		document_json_status_json(out, s, r->run.end_ns, r->run.last_ns, r->run.status);
 		json_uint(out, "ranks", r->run.ranks);
 		json_uint(out, "steps", r->totals.steps);
-		story_json_times(out, &r->totals.times, 0);
+		document_json_times(out, &r->totals.times, 0);
 		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);
 		json_int(out, "elapsed_ns", sums_total(&r->totals.sums));
 		json_close(out, '}');
@@ -82,11 +82,11 @@ static void story_json_runs_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void story_json_ranks_json(struct buffer *out, const struct story *s)
+static void document_json_ranks_json(struct buffer *out, const struct report_document *s)
 {
 	json_open(out, "ranks", '[');
 	for (uint32_t i = 0; i < s->ranks.count; i++) {
-		const struct story_rank *r = STORY_AT(s->ranks, struct story_rank, i);
+		const struct document_rank *r = DOCUMENT_AT(s->ranks, struct document_rank, i);
 
 		json_open(out, NULL, '{');
 		json_uint(out, "attempt", s->attempt);
@@ -98,9 +98,9 @@ static void story_json_ranks_json(struct buffer *out, const struct story *s)
 		json_known(out, "tier", r->rank.tier);
 		json_known(out, "marker", r->rank.marker);
 		json_time(out, "start", r->rank.start_ns);
-		story_json_status_json(out, s, r->rank.end_ns, r->rank.last_ns, r->rank.status);
+		document_json_status_json(out, s, r->rank.end_ns, r->rank.last_ns, r->rank.status);
 		json_uint(out, "steps", r->totals.steps);
-		story_json_times(out, &r->totals.times, 0);
+		document_json_times(out, &r->totals.times, 0);
 		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);
 		json_int(out, "elapsed_ns", sums_total(&r->totals.sums));
 		json_close(out, '}');
@@ -108,7 +108,7 @@ static void story_json_ranks_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void story_json_checkpoint_json(struct buffer *out, const struct store_checkpoint *c)
+static void document_json_checkpoint_json(struct buffer *out, const struct store_checkpoint *c)
 {
 	json_open(out, NULL, '{');
 	json_string(out, "op", c->restore ? "restore" : "save");
@@ -135,7 +135,7 @@ static void story_json_checkpoint_json(struct buffer *out, const struct store_ch
 	json_close(out, '}');
 }
 
-static void story_json_health_json(struct buffer *out, const struct store_health *h)
+static void document_json_health_json(struct buffer *out, const struct store_health *h)
 {
 	json_open(out, NULL, '{');
 	json_string(out, "kind", h->kind);
@@ -150,14 +150,14 @@ static void story_json_health_json(struct buffer *out, const struct store_health
 	json_close(out, '}');
 }
 
-static void story_json_events_json(struct buffer *out, const struct story *s)
+static void document_json_events_json(struct buffer *out, const struct report_document *s)
 {
 	struct disruption_row row;
 
 	json_uint(out, "disruptions_count", s->ledger.disruptions);
 	json_open(out, "disruptions", '[');
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		disruption_of_store(&row, STORY_AT(s->disruptions, struct store_disruption, i));
+		disruption_of_store(&row, DOCUMENT_AT(s->disruptions, struct store_disruption, i));
 		if (!s->elsewhere && !s->span.from_ns && !s->span.to_ns)
 			row.number = s->disruptions.earlier + i + 1;
 		disruption_json_object(out, &row);
@@ -169,31 +169,31 @@ static void story_json_events_json(struct buffer *out, const struct story *s)
 	json_int_if(out, "secured_step", s->secured_step != STORE_NONE, s->secured_step);
 	json_open(out, "checkpoints", '[');
 	for (uint32_t i = 0; i < s->checkpoints.count; i++)
-		story_json_checkpoint_json(out,
-					   STORY_AT(s->checkpoints, struct store_checkpoint, i));
+		document_json_checkpoint_json(
+			out, DOCUMENT_AT(s->checkpoints, struct store_checkpoint, i));
 	json_close(out, ']');
 	json_open(out, "health", '[');
 	for (uint32_t i = 0; i < s->healths.count; i++)
-		story_json_health_json(out, STORY_AT(s->healths, struct store_health, i));
+		document_json_health_json(out, DOCUMENT_AT(s->healths, struct store_health, i));
 	json_close(out, ']');
 }
 
-static void story_json_notes_json(struct buffer *out, const struct story *s)
+static void document_json_notes_json(struct buffer *out, const struct report_document *s)
 {
 	json_open(out, "marks", '[');
 	for (uint32_t i = 0; i < s->marks.count; i++) {
 		json_open(out, NULL, '{');
-		json_time(out, "time", STORY_AT(s->marks, struct store_note, i)->at_ns);
-		json_string(out, "text", STORY_AT(s->marks, struct store_note, i)->text);
+		json_time(out, "time", DOCUMENT_AT(s->marks, struct store_note, i)->at_ns);
+		json_string(out, "text", DOCUMENT_AT(s->marks, struct store_note, i)->text);
 		json_close(out, '}');
 	}
 	json_close(out, ']');
 	json_open(out, "exclusions", '[');
 	for (uint32_t i = 0; i < s->exclusions.count; i++) {
 		json_open(out, NULL, '{');
-		json_time(out, "from", STORY_AT(s->exclusions, struct store_note, i)->at_ns);
-		json_time(out, "to", STORY_AT(s->exclusions, struct store_note, i)->to_ns);
-		json_string(out, "why", STORY_AT(s->exclusions, struct store_note, i)->text);
+		json_time(out, "from", DOCUMENT_AT(s->exclusions, struct store_note, i)->at_ns);
+		json_time(out, "to", DOCUMENT_AT(s->exclusions, struct store_note, i)->to_ns);
+		json_string(out, "why", DOCUMENT_AT(s->exclusions, struct store_note, i)->text);
 		json_close(out, '}');
 	}
 	json_close(out, ']');
@@ -203,7 +203,7 @@ static void story_json_notes_json(struct buffer *out, const struct story *s)
 	json_close(out, ']');
 }
 
-static void story_json_watched_json(struct buffer *out, const struct story *s)
+static void document_json_watched_json(struct buffer *out, const struct report_document *s)
 {
 	int watched = s->now_ns ? store_watched(&s->job, s->now_ns) : -1;
 
@@ -213,18 +213,18 @@ static void story_json_watched_json(struct buffer *out, const struct story *s)
 		json_bool(out, "watched", watched);
 }
 
-void story_json(struct buffer *out, const struct story *s)
+void document_json(struct buffer *out, const struct report_document *s)
 {
 	json_open(out, NULL, '{');
 	json_string(out, "type", "job_report");
-	json_uint(out, "schema", STORY_SCHEMA);
+	json_uint(out, "schema", DOCUMENT_SCHEMA);
 	json_string(out, "version", GP_VERSION);
 	json_int(out, "id", s->job.id);
 	json_string(out, "key", s->job.key);
 	json_known(out, "name", s->job.name);
 	json_known(out, "uid", s->job.uid);
 	json_known(out, "state", s->job.state);
-	story_json_watched_json(out, s);
+	document_json_watched_json(out, s);
 	json_string(out, "source", s->job.logged ? "log" : "watch");
 	json_time(out, "imported", s->job.imported_ns == STORE_NONE ? 0 : s->job.imported_ns);
 	json_string(out, "history", job_history(s->job.carried));
@@ -240,12 +240,12 @@ void story_json(struct buffer *out, const struct story *s)
 	report_cost_json(out, &s->program, s->accelerator_ns);
 	json_uint(out, "steps", s->totals.steps);
 	json_nonzero(out, "max_step", s->job.max_step);
-	story_json_times(out, &s->totals.times, s->ideal_ns);
-	story_json_windows_json(out, s);
-	story_json_runs_json(out, s);
-	story_json_ranks_json(out, s);
-	story_json_events_json(out, s);
-	story_json_notes_json(out, s);
+	document_json_times(out, &s->totals.times, s->ideal_ns);
+	document_json_windows_json(out, s);
+	document_json_runs_json(out, s);
+	document_json_ranks_json(out, s);
+	document_json_events_json(out, s);
+	document_json_notes_json(out, s);
 	if (s->compared)
 		compare_json(out, "compare", s->compared);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* story.c - collects a job's data from the store for a report. */
-#include "userspace/report/story.h"
+/* document.c - collects a job's data from the store for a report. */
+#include "userspace/report/document.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STORY_NS_MAX  (INT64_MAX / 2)
-#define BUCKET_NS_MAX (INT64_MAX / 256)
+#define DOCUMENT_NS_MAX (INT64_MAX / 2)
+#define BUCKET_NS_MAX	(INT64_MAX / 256)
 
 struct reading {
-	struct story *story;
+	struct report_document *document;
 	struct store *store;
 	int64_t run; /* the run whose ranks are kept */
 	uint32_t most;
@@ -20,118 +20,120 @@ struct reading {
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static int story_list_add(struct story_list *l, const void *item, size_t size)
+static int document_list_add(struct document_list *l, const void *item, size_t size)
 {
 	char *at = l->at;
 
 	if (!at) {
-		at = calloc(STORY_LIST, size);
+		at = calloc(DOCUMENT_LIST, size);
 		if (!at)
 			return -ENOMEM;
 		l->at = at;
 	}
-	if (l->count == STORY_LIST) { /* drop a quarter at a time: cheap for any number */
-		memmove(at, at + STORY_LIST / 4 * size, (STORY_LIST - STORY_LIST / 4) * size);
-		l->count -= STORY_LIST / 4;
-		l->earlier += STORY_LIST / 4;
+	if (l->count == DOCUMENT_LIST) { /* drop a quarter at a time: cheap for any number */
+		memmove(at, at + DOCUMENT_LIST / 4 * size,
+			(DOCUMENT_LIST - DOCUMENT_LIST / 4) * size);
+		l->count -= DOCUMENT_LIST / 4;
+		l->earlier += DOCUMENT_LIST / 4;
 	}
 	memcpy(at + l->count++ * size, item, size);
 	return 0;
 }
 
-static int64_t story_bounded_ns(int64_t ns)
+static int64_t document_bounded_ns(int64_t ns)
 {
 	return ns > BUCKET_NS_MAX ? BUCKET_NS_MAX : ns < -BUCKET_NS_MAX ? -BUCKET_NS_MAX : ns;
 }
 
 /* Values in a file may be anything: limit instants and durations so that two can be added. */
-static void story_clamp_ns(int64_t *ns)
+static void document_clamp_ns(int64_t *ns)
 {
 	if (*ns == STORE_NONE)
 		return;
 	if (*ns < 0)
 		*ns = 0;
-	if (*ns > STORY_NS_MAX)
-		*ns = STORY_NS_MAX;
+	if (*ns > DOCUMENT_NS_MAX)
+		*ns = DOCUMENT_NS_MAX;
 }
 
 /* ---- data of the store ----------------------------------------------------------------------- */
 
-static bool story_outside_span(const struct story *s, int64_t from_ns, int64_t to_ns)
+static bool document_outside_span(const struct report_document *s, int64_t from_ns, int64_t to_ns)
 {
 	return to_ns < s->span.from_ns || (s->span.to_ns && from_ns >= s->span.to_ns);
 }
 
-static bool story_is_whole(const struct store_span *span)
+static bool document_is_whole(const struct store_span *span)
 {
 	return !span->from_ns && !span->to_ns;
 }
 
-static int story_take_run(void *ctx, const struct store_run *run)
+static int document_take_run(void *ctx, const struct store_run *run)
 {
 	struct reading *r = ctx;
-	struct story_run own = {.run = *run, .totals = run->totals};
+	struct document_run own = {.run = *run, .totals = run->totals};
 	int err = 0;
 
-	story_clamp_ns(&own.run.start_ns);
-	story_clamp_ns(&own.run.last_ns);
-	story_clamp_ns(&own.run.end_ns);
-	if (story_outside_span(r->story, run->start_ns, run->last_ns))
+	document_clamp_ns(&own.run.start_ns);
+	document_clamp_ns(&own.run.last_ns);
+	document_clamp_ns(&own.run.end_ns);
+	if (document_outside_span(r->document, run->start_ns, run->last_ns))
 		return 0;
-	if (!story_is_whole(&r->story->span) || r->story->exclusions.count)
-		err = store_rank_totals(r->store, run->reference, &r->story->span, true,
+	if (!document_is_whole(&r->document->span) || r->document->exclusions.count)
+		err = store_rank_totals(r->store, run->reference, &r->document->span, true,
 					&own.totals);
 	if (run->ranks >= 2 || r->most < 2) {
 		r->run = run->id;
 		r->most = run->ranks;
-		r->story->attempt = run->attempt;
+		r->document->attempt = run->attempt;
 	}
-	return err ? err : story_list_add(&r->story->runs, &own, sizeof(own));
+	return err ? err : document_list_add(&r->document->runs, &own, sizeof(own));
 }
 
-static int story_take_rank(void *ctx, const struct store_rank *rank)
+static int document_take_rank(void *ctx, const struct store_rank *rank)
 {
 	struct reading *r = ctx;
-	struct story_rank own = {.rank = *rank, .totals = rank->totals};
+	struct document_rank own = {.rank = *rank, .totals = rank->totals};
 	int err = 0;
 
-	story_clamp_ns(&own.rank.start_ns);
-	story_clamp_ns(&own.rank.end_ns);
-	if (r->story->ranks.count == STORY_LIST) { /* ranks come in order: keep the first ones */
-		r->story->ranks.earlier++;
+	document_clamp_ns(&own.rank.start_ns);
+	document_clamp_ns(&own.rank.end_ns);
+	if (r->document->ranks.count ==
+	    DOCUMENT_LIST) { /* ranks come in order: keep the first ones */
+		r->document->ranks.earlier++;
 		return 0;
 	}
-	if (!story_is_whole(&r->story->span) || r->story->exclusions.count)
-		err = store_rank_totals(r->store, rank->id, &r->story->span, true, &own.totals);
-	return err ? err : story_list_add(&r->story->ranks, &own, sizeof(own));
+	if (!document_is_whole(&r->document->span) || r->document->exclusions.count)
+		err = store_rank_totals(r->store, rank->id, &r->document->span, true, &own.totals);
+	return err ? err : document_list_add(&r->document->ranks, &own, sizeof(own));
 }
 
-static int story_take_disruption(void *ctx, const struct store_disruption *row)
+static int document_take_disruption(void *ctx, const struct store_disruption *row)
 {
-	struct story *s = ((struct reading *)ctx)->story;
+	struct report_document *s = ((struct reading *)ctx)->document;
 	struct store_disruption own = *row, *d = &own;
 	int64_t *const ns[] = {&own.at_ns, &own.resumed_ns, &own.wasted_ns, &own.recovery_ns,
 			       &own.down_ns};
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
-		story_clamp_ns(ns[i]);
+		document_clamp_ns(ns[i]);
 	for (int i = BUCKET_COUNT; i < SUMS_SLOTS; i++)
-		d->split.ns[BUCKET_CUSTOM] += story_bounded_ns(d->split.ns[i]);
+		d->split.ns[BUCKET_CUSTOM] += document_bounded_ns(d->split.ns[i]);
 	if (d->recovery_ns > 0)
 		s->recovery_ns += (uint64_t)d->recovery_ns;
 	if (d->wasted_ns > 0)
 		s->wasted_ns += (uint64_t)d->wasted_ns;
 	s->unrecovered += d->resumed_ns == STORE_NONE;
-	return story_list_add(&s->disruptions, d, sizeof(*d));
+	return document_list_add(&s->disruptions, d, sizeof(*d));
 }
 
-static int story_take_checkpoint(void *ctx, const struct store_checkpoint *row)
+static int document_take_checkpoint(void *ctx, const struct store_checkpoint *row)
 {
-	struct story *s = ((struct reading *)ctx)->story;
+	struct report_document *s = ((struct reading *)ctx)->document;
 	struct store_checkpoint own = *row, *c = &own;
 
-	story_clamp_ns(&own.start_ns);
-	story_clamp_ns(&own.end_ns);
+	document_clamp_ns(&own.start_ns);
+	document_clamp_ns(&own.end_ns);
 	if (c->restore) {
 		s->restores++;
 		s->restores_guessed += c->estimated || c->saved_step == STORE_NONE;
@@ -143,13 +145,13 @@ static int story_take_checkpoint(void *ctx, const struct store_checkpoint *row)
 		if (c->closed && c->step != STORE_NONE)
 			s->secured_step = c->step;
 	}
-	return story_list_add(&s->checkpoints, c, sizeof(*c));
+	return document_list_add(&s->checkpoints, c, sizeof(*c));
 }
 
 /* A slowdown ends when its rank is fast again, which is a row of its own. */
-static int story_take_health(void *ctx, const struct store_health *h)
+static int document_take_health(void *ctx, const struct store_health *h)
 {
-	struct story_list *l = &((struct reading *)ctx)->story->healths;
+	struct document_list *l = &((struct reading *)ctx)->document->healths;
 	struct store_health own = *h, *had = l->at;
 
 	for (uint32_t i = l->count; i-- > 0 && !strcmp(h->kind, "recovered");) {
@@ -158,57 +160,57 @@ static int story_take_health(void *ctx, const struct store_health *h)
 		had[i].over = true;
 		break;
 	}
-	story_clamp_ns(&own.onset_ns);
-	story_clamp_ns(&own.at_ns);
-	own.size_ns = own.size_ns < STORY_NS_MAX ? own.size_ns : STORY_NS_MAX;
-	return story_list_add(l, &own, sizeof(own));
+	document_clamp_ns(&own.onset_ns);
+	document_clamp_ns(&own.at_ns);
+	own.size_ns = own.size_ns < DOCUMENT_NS_MAX ? own.size_ns : DOCUMENT_NS_MAX;
+	return document_list_add(l, &own, sizeof(own));
 }
 
-static int story_note_add(struct story_list *l, const struct store_note *n)
+static int document_note_add(struct document_list *l, const struct store_note *n)
 {
 	struct store_note own = *n;
 
-	story_clamp_ns(&own.at_ns);
-	story_clamp_ns(&own.to_ns);
-	return story_list_add(l, &own, sizeof(own));
+	document_clamp_ns(&own.at_ns);
+	document_clamp_ns(&own.to_ns);
+	return document_list_add(l, &own, sizeof(own));
 }
 
-static int story_take_mark(void *ctx, const struct store_note *n)
+static int document_take_mark(void *ctx, const struct store_note *n)
 {
-	return story_note_add(&((struct reading *)ctx)->story->marks, n);
+	return document_note_add(&((struct reading *)ctx)->document->marks, n);
 }
 
 /* Exclusions that overlap a minute of the job's own time. */
-static int story_take_exclusion(void *ctx, const struct store_note *n)
+static int document_take_exclusion(void *ctx, const struct store_note *n)
 {
-	struct story *s = ((struct reading *)ctx)->story;
+	struct report_document *s = ((struct reading *)ctx)->document;
 
 	if (n->at_ns >= s->to_ns - s->to_ns % STORE_MINUTE_NS + STORE_MINUTE_NS ||
 	    n->to_ns <= s->from_ns - s->from_ns % STORE_MINUTE_NS)
 		return 0;
-	return story_note_add(&s->exclusions, n);
+	return document_note_add(&s->exclusions, n);
 }
 
 /* As in the sums: a minute that an exclusion touches is excluded; longer spans whose step times are
  * only known as a whole are included. */
-static bool story_is_left_out(const struct story *s, int64_t from_ns, int64_t to_ns)
+static bool document_is_left_out(const struct report_document *s, int64_t from_ns, int64_t to_ns)
 {
 	bool out = false;
 
 	for (uint32_t i = 0; to_ns - from_ns == STORE_MINUTE_NS && i < s->exclusions.count; i++) {
-		const struct store_note *n = STORY_AT(s->exclusions, struct store_note, i);
+		const struct store_note *n = DOCUMENT_AT(s->exclusions, struct store_note, i);
 
 		out |= n->at_ns < to_ns && n->to_ns > from_ns;
 	}
 	return out;
 }
 
-static int story_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
-			     const struct store_totals *t)
+static int document_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
+				const struct store_totals *t)
 {
-	struct story *s = ((struct reading *)ctx)->story;
+	struct report_document *s = ((struct reading *)ctx)->document;
 
-	if (!story_is_left_out(s, from_ns, to_ns))
+	if (!document_is_left_out(s, from_ns, to_ns))
 		curve_merge(s->curve, from_ns, &t->times);
 	return 0;
 }
@@ -217,8 +219,8 @@ static int story_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 
 /* Custom events by type, as far as the ledger separates them; their sum never exceeds the
  * bucket. */
-static void story_types_make(const struct store *st, const struct sums *from, struct ledger_view *l,
-			     struct type_names *names)
+static void document_types_make(const struct store *st, const struct sums *from,
+				struct ledger_view *l, struct type_names *names)
 {
 	uint64_t left_ns = l->ns[BUCKET_CUSTOM];
 	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
@@ -226,8 +228,8 @@ static void story_types_make(const struct store *st, const struct sums *from, st
 
 	l->ntypes = 1; /* all others */
 	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS && l->ntypes < LEDGER_TYPES; i++) {
-		uint64_t ns = story_bounded_ns(from->ns[i]) > 0
-				      ? (uint64_t)story_bounded_ns(from->ns[i])
+		uint64_t ns = document_bounded_ns(from->ns[i]) > 0
+				      ? (uint64_t)document_bounded_ns(from->ns[i])
 				      : 0;
 
 		ns = ns < left_ns ? ns : left_ns;
@@ -248,12 +250,13 @@ static void story_types_make(const struct store *st, const struct sums *from, st
 /* Buckets unknown to this version become custom events. A bucket is negative if later facts moved
  * its time out of the span: the difference is taken from other buckets, so that the sum remains the
  * elapsed time. */
-static void story_ledger_make(const struct sums *from, uint64_t excluded_ns, struct ledger_view *l)
+static void document_ledger_make(const struct sums *from, uint64_t excluded_ns,
+				 struct ledger_view *l)
 {
 	int64_t ns[BUCKET_COUNT] = {0}, owed = 0;
 
 	for (int i = 0; i < SUMS_SLOTS; i++)
-		ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += story_bounded_ns(from->ns[i]);
+		ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += document_bounded_ns(from->ns[i]);
 	for (int i = 0; i < BUCKET_COUNT; i++) {
 		if (ns[i] < 0) {
 			owed -= ns[i];
@@ -274,7 +277,7 @@ static void story_ledger_make(const struct sums *from, uint64_t excluded_ns, str
 	l->now_ns += excluded_ns;
 }
 
-static void story_ledger_count(struct story *s)
+static void document_ledger_count(struct report_document *s)
 {
 	struct ledger_view *l = &s->ledger;
 
@@ -290,14 +293,14 @@ struct weighted {
 	uint64_t count;
 };
 
-static int story_by_value(const void *a, const void *b)
+static int document_by_value(const void *a, const void *b)
 {
 	double x = ((const struct weighted *)a)->value, y = ((const struct weighted *)b)->value;
 
 	return (x > y) - (x < y);
 }
 
-uint64_t story_ideal_ns(const struct sketch *t)
+uint64_t document_ideal_ns(const struct sketch *t)
 {
 	struct weighted middle[SKETCH_CLASSES], away[SKETCH_CLASSES];
 	double median = (double)sketch_quantile(t, 0.5), limit, sum = 0;
@@ -313,7 +316,7 @@ uint64_t story_ideal_ns(const struct sketch *t)
 		middle[i] = (struct weighted){(low + high) / 2, t->at[i].count};
 		away[i] = (struct weighted){fabs(middle[i].value - median), t->at[i].count};
 	}
-	qsort(away, t->used, sizeof(away[0]), story_by_value);
+	qsort(away, t->used, sizeof(away[0]), document_by_value);
 	for (i = 0; i < t->used && seen < (t->count + 1) / 2; i++)
 		seen += away[i].count;
 	/* The spread cannot be smaller than the error of a class. */
@@ -327,12 +330,12 @@ uint64_t story_ideal_ns(const struct sketch *t)
 	return count ? (uint64_t)(sum / (double)count) : (uint64_t)median;
 }
 
-static void story_clip_span(struct story *s)
+static void document_clip_span(struct report_document *s)
 {
 	s->from_ns = s->job.first_ns;
 	s->to_ns = s->job.last_ns;
-	story_clamp_ns(&s->from_ns);
-	story_clamp_ns(&s->to_ns);
+	document_clamp_ns(&s->from_ns);
+	document_clamp_ns(&s->to_ns);
 	if (s->span.from_ns > s->from_ns)
 		s->from_ns = s->span.from_ns;
 	if (s->span.to_ns && s->span.to_ns < s->to_ns)
@@ -341,9 +344,9 @@ static void story_clip_span(struct story *s)
 		s->to_ns = s->from_ns;
 }
 
-static int story_curve_fill(struct reading *r)
+static int document_curve_fill(struct reading *r)
 {
-	struct story *s = r->story;
+	struct report_document *s = r->document;
 	int err = 0;
 
 	if (s->every_step)
@@ -353,34 +356,35 @@ static int story_curve_fill(struct reading *r)
 		return -ENOMEM;
 	curve_init(s->curve, STORE_MINUTE_NS);
 	for (uint32_t i = 0; !err && i < s->runs.count; i++)
-		err = store_minutes(r->store, STORY_AT(s->runs, struct story_run, i)->run.reference,
-				    &s->span, story_take_minute, r);
+		err = store_minutes(r->store,
+				    DOCUMENT_AT(s->runs, struct document_run, i)->run.reference,
+				    &s->span, document_take_minute, r);
 	return err;
 }
 
-static int story_read(struct reading *r)
+static int document_read(struct reading *r)
 {
-	struct story *s = r->story;
+	struct report_document *s = r->document;
 	const struct store_span *span = &s->span;
 	int64_t job = s->job.id;
-	int err = store_exclusions(r->store, span, story_take_exclusion, r);
+	int err = store_exclusions(r->store, span, document_take_exclusion, r);
 
 	err = err ? err : store_job_totals(r->store, job, span, true, &s->totals);
-	err = err ? err : store_runs(r->store, job, story_take_run, r);
+	err = err ? err : store_runs(r->store, job, document_take_run, r);
 	if (!err && r->run)
-		err = store_ranks(r->store, r->run, story_take_rank, r);
-	err = err ? err : store_disruptions(r->store, job, span, story_take_disruption, r);
-	err = err ? err : store_checkpoints(r->store, job, span, story_take_checkpoint, r);
-	err = err ? err : store_healths(r->store, job, span, story_take_health, r);
-	err = err ? err : store_marks(r->store, job, span, story_take_mark, r);
-	return err ? err : story_curve_fill(r);
+		err = store_ranks(r->store, r->run, document_take_rank, r);
+	err = err ? err : store_disruptions(r->store, job, span, document_take_disruption, r);
+	err = err ? err : store_checkpoints(r->store, job, span, document_take_checkpoint, r);
+	err = err ? err : store_healths(r->store, job, span, document_take_health, r);
+	err = err ? err : store_marks(r->store, job, span, document_take_mark, r);
+	return err ? err : document_curve_fill(r);
 }
 
-int story_open(struct story **ret, struct store *st, const struct store_job *job,
-	       const struct store_span *span, struct curve *curve)
+int document_of_store(struct report_document **ret, struct store *st, const struct store_job *job,
+		      const struct store_span *span, struct curve *curve)
 {
-	struct story *s = calloc(1, sizeof(*s));
-	struct reading r = {.story = s, .store = st};
+	struct report_document *s = calloc(1, sizeof(*s));
+	struct reading r = {.document = s, .store = st};
 	int err;
 
 	if (!s) {
@@ -392,35 +396,35 @@ int story_open(struct story **ret, struct store *st, const struct store_job *job
 	s->secured_step = STORE_NONE;
 	s->curve = curve;
 	s->every_step = curve;
-	story_clip_span(s);
-	err = story_read(&r);
+	document_clip_span(s);
+	err = document_read(&r);
 	if (err) {
-		story_close(s);
+		document_close(s);
 		return err;
 	}
-	if (job->carried && story_is_whole(span) && !s->exclusions.count)
+	if (job->carried && document_is_whole(span) && !s->exclusions.count)
 		s->elsewhere = job->runs > s->runs.count ? job->runs - s->runs.count : 0;
-	story_ledger_make(&s->totals.sums, s->totals.excluded_ns, &s->ledger);
-	story_ledger_count(s);
-	story_types_make(st, &s->totals.sums, &s->ledger, &s->types);
+	document_ledger_make(&s->totals.sums, s->totals.excluded_ns, &s->ledger);
+	document_ledger_count(s);
+	document_types_make(st, &s->totals.sums, &s->ledger, &s->types);
 	s->unreadable = store_unreadable(st);
-	s->ideal_ns = story_ideal_ns(&s->totals.times);
-	story_weigh(s);
-	story_say(s);
+	s->ideal_ns = document_ideal_ns(&s->totals.times);
+	document_weigh(s);
+	document_say(s);
 	*ret = s;
 	return 0;
 }
 
-int story_windows(struct story *s, struct store *st, const uint64_t *length_ns)
+int document_windows(struct report_document *s, struct store *st, const uint64_t *length_ns)
 {
 	struct store_totals *t = calloc(1, sizeof(*t));
 	int err = t ? 0 : -ENOMEM;
 
 	for (int i = 0; !err && i < WINDOWS_MAX && length_ns[i]; i++) {
-		struct story_window *w = &s->windows[s->nwindows++];
+		struct document_window *w = &s->windows[s->nwindows++];
 		struct store_span span = {.to_ns = s->span.to_ns};
 
-		*w = (struct story_window){
+		*w = (struct document_window){
 			.length_ns = length_ns[i], .from_ns = s->from_ns, .whole = true};
 		if (s->to_ns - s->from_ns > (int64_t)length_ns[i]) {
 			w->from_ns = s->to_ns - (int64_t)length_ns[i];
@@ -431,15 +435,15 @@ int story_windows(struct story *s, struct store *st, const uint64_t *length_ns)
 		span.from_ns = w->from_ns;
 		*t = (struct store_totals){0};
 		err = store_job_totals(st, s->job.id, w->whole ? &s->span : &span, true, t);
-		story_ledger_make(&t->sums, t->excluded_ns, &w->ledger);
-		story_types_make(st, &t->sums, &w->ledger, &w->types);
+		document_ledger_make(&t->sums, t->excluded_ns, &w->ledger);
+		document_types_make(st, &t->sums, &w->ledger, &w->types);
 		w->steps = t->steps;
 	}
 	free(t);
 	return err;
 }
 
-void story_close(struct story *s)
+void document_close(struct report_document *s)
 {
 	if (!s)
 		return;
