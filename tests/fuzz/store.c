@@ -59,7 +59,7 @@ static void sketches(struct input *in)
 
 		REQUIRE(a.count ? ns >= a.min_ns && ns <= a.max_ns : !ns);
 	}
-	(void)document_ideal_ns(&a);
+	(void)report_ideal_ns(&a);
 }
 
 static void sums(const struct input *in)

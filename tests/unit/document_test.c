@@ -178,11 +178,11 @@ static void windows(void **state)
 	assert_int_equal(w->from_ns % STORE_MINUTE_NS, 0);
 	assert_in_range(s->to_ns - w->from_ns, 2 * MINUTE, 3 * MINUTE - 1);
 	late = document_of((w->from_ns - FEED_REAL) / (int64_t)S, 0);
-	assert_int_equal(w->steps, late->totals.steps);
-	assert_in_range(w->steps, 1, s->totals.steps - 1);
+	assert_int_equal(w->steps, late->steps);
+	assert_in_range(w->steps, 1, s->steps - 1);
 	assert_memory_equal(w->ledger.ns, late->ledger.ns, sizeof(w->ledger.ns));
 	assert_true(s->windows[1].whole);
-	assert_int_equal(s->windows[1].steps, s->totals.steps);
+	assert_int_equal(s->windows[1].steps, s->steps);
 	assert_memory_equal(s->windows[1].ledger.ns, s->ledger.ns, sizeof(s->ledger.ns));
 	document_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "goodput last 2m "));
@@ -321,7 +321,7 @@ static void nothing_is_cut(void **state)
 {
 	struct report_document *s = document_of(0, 0);
 	struct store_checkpoint *c = s->checkpoints.at;
-	struct store_disruption *d = s->disruptions.at;
+	struct disruption_row *d = s->disruptions.at;
 	struct store_health h = {.kind = "device_error", .rank = 0, .over = true};
 	struct buffer text = {0};
 
@@ -398,11 +398,11 @@ static void spans(void **state)
 			       *none = document_of(5000, 6000);
 
 	(void)state;
-	assert_true(late->totals.steps && late->totals.steps < all->totals.steps);
+	assert_true(late->steps && late->totals.steps < all->totals.steps);
 	assert_int_equal(late->marks.count, 0);
 	assert_int_equal(all->marks.count, 1);
 	assert_int_equal(late->disruptions.count, 1);
-	assert_int_equal(none->totals.steps, 0);
+	assert_int_equal(none->steps, 0);
 	assert_int_equal(none->runs.count, 0);
 	document_close(all);
 	document_close(late);
@@ -465,10 +465,10 @@ static void left_out_beside(void **state)
 	less = document_without(&other, minute_ns + STORE_MINUTE_NS - (int64_t)S,
 				minute_ns + STORE_MINUTE_NS, "beside");
 	assert_int_equal(less->exclusions.count, 1);
-	assert_true(less->totals.cut_ns && less->totals.steps < all->totals.steps);
+	assert_true(less->totals.cut_ns && less->steps < all->totals.steps);
 	for (uint32_t i = 0; i < less->runs.count; i++)
-		steps += DOCUMENT_AT(less->runs, struct document_run, i)->totals.steps;
-	assert_int_equal(steps, less->totals.steps);
+		steps += DOCUMENT_AT(less->runs, struct document_run, i)->steps;
+	assert_int_equal(steps, less->steps);
 	assert_int_equal(less->curve->count, less->totals.times.count);
 	document_close(less);
 	store_close(other);
@@ -557,13 +557,13 @@ static void ideal(void **state)
 	struct sketch t = {0};
 
 	(void)state;
-	assert_int_equal(document_ideal_ns(&t), 0);
+	assert_int_equal(report_ideal_ns(&t), 0);
 	for (int i = 0; i < 100; i++)
 		sketch_add(&t, 10 * MS);
-	assert_int_equal(document_ideal_ns(&t), 10 * MS);
+	assert_int_equal(report_ideal_ns(&t), 10 * MS);
 	for (int i = 0; i < 20; i++)
 		sketch_add(&t, 500 * MS);
-	assert_in_range(document_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
+	assert_in_range(report_ideal_ns(&t), 99 * MS / 10, 101 * MS / 10);
 }
 
 /* A job that is watched now: its last run goes on, one before it of which no end is known does

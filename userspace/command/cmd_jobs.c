@@ -14,6 +14,7 @@
 #include "userspace/base/tty.h"
 #include "userspace/command/command.h"
 #include "userspace/output/history.h"
+#include "userspace/report/report_times.h"
 #include "userspace/store/query.h"
 #include "userspace/text/columns.h"
 #include "userspace/text/format.h"
@@ -137,24 +138,12 @@ static void jobs_job_line(struct listing *l, const struct store_job *j,
 	columns_row(&l->out, l->columns, COLS, cells);
 }
 
-static void jobs_times_json(struct buffer *out, const struct sketch *t)
-{
-	json_open(out, "step_time", '{');
-	json_uint(out, "count", t->count);
-	json_nonzero(out, "mean_ns", t->count ? t->sum_ns / t->count : 0);
-	json_nonzero(out, "min_ns", t->min_ns);
-	json_nonzero(out, "p50_ns", sketch_quantile(t, 0.5));
-	json_nonzero(out, "p95_ns", sketch_quantile(t, 0.95));
-	json_nonzero(out, "p99_ns", sketch_quantile(t, 0.99));
-	json_nonzero(out, "max_ns", t->max_ns);
-	json_close(out, '}');
-}
-
 static void jobs_job_json(struct listing *l, const struct store_job *j,
 			  const struct store_totals *counts)
 {
 	struct buffer *out = &l->out;
 	int watched = store_watched(j, l->now_ns);
+	struct report_times times;
 	const char *name;
 
 	json_open(out, NULL, '{');
@@ -178,7 +167,8 @@ static void jobs_job_json(struct listing *l, const struct store_job *j,
 	json_uint(out, "checkpoints", j->checkpoints);
 	json_uint(out, "steps", j->totals.steps);
 	json_uint(out, "max_step", j->max_step);
-	jobs_times_json(out, &j->totals.times);
+	report_times_of_sketch(&times, &j->totals.times, report_ideal_ns(&j->totals.times));
+	report_times_json(out, &times);
 	json_int(out, "elapsed_ns", sums_total(&counts->sums));
 	json_uint(out, "excluded_ns", counts->excluded_ns);
 	json_open(out, "buckets", '{');

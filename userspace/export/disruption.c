@@ -11,6 +11,14 @@ static int64_t disruption_step_or_unknown(int64_t step)
 	return step == DISRUPTION_NO_STEP ? DISRUPTION_UNKNOWN : step;
 }
 
+static void disruption_texts(struct disruption_row *r, const char *cause, const char *sender_comm,
+			     const char *how)
+{
+	snprintf(r->cause, sizeof(r->cause), "%s", cause);
+	snprintf(r->sender_comm, sizeof(r->sender_comm), "%s", sender_comm);
+	snprintf(r->how, sizeof(r->how), "%s", how);
+}
+
 void disruption_of_job(struct disruption_row *ret, const struct job_disruption *f, int64_t wall_ns)
 {
 	const struct disruption *d = &f->d;
@@ -20,10 +28,6 @@ void disruption_of_job(struct disruption_row *ret, const struct job_disruption *
 		.over = f->over,
 		.graceful = d->graceful,
 		.estimated = f->estimated,
-		.cause = disruption_cause_name[f->why.cause],
-		.fault = f->why.fault,
-		.sender_comm = f->why.sender_comm,
-		.how = f->how,
 		.rank = f->why.rank,
 		.pid = f->why.pid,
 		.exit_code = f->why.exit_code,
@@ -40,6 +44,8 @@ void disruption_of_job(struct disruption_row *ret, const struct job_disruption *
 		.down_ns = f->over ? (int64_t)d->down_ns : DISRUPTION_UNKNOWN,
 		.scheduling = f->scheduling,
 	};
+	disruption_texts(ret, disruption_cause_name[f->why.cause], f->why.sender_comm, f->how);
+	snprintf(ret->fault, sizeof(ret->fault), "%s", f->why.fault);
 	for (int i = 0; f->over && i < BUCKET_COUNT; i++)
 		ret->split_ns[i] = (int64_t)f->split_ns[i];
 }
@@ -52,10 +58,6 @@ void disruption_of_store(struct disruption_row *ret, const struct store_disrupti
 		.over = over,
 		.graceful = d->graceful,
 		.estimated = d->estimated,
-		.cause = d->cause,
-		.fault = "",
-		.sender_comm = d->sender_comm,
-		.how = d->how,
 		.rank = d->rank,
 		.pid = d->pid,
 		.exit_code = d->exit_code,
@@ -71,6 +73,7 @@ void disruption_of_store(struct disruption_row *ret, const struct store_disrupti
 		.recovery_ns = d->recovery_ns,
 		.down_ns = d->down_ns,
 	};
+	disruption_texts(ret, d->cause, d->sender_comm, d->how);
 	for (int i = 0; i < BUCKET_COUNT; i++)
 		ret->split_ns[i] = d->split.ns[i];
 }

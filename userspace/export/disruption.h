@@ -16,9 +16,8 @@
 struct disruption_row {
 	uint64_t number; /* 1, 2... within its job; 0: unknown */
 	bool over, graceful, estimated;
-	/* "" is unknown; they belong to what the row was filled from. */
-	const char *cause, *fault, *sender_comm, *how;
-	int rank;	    /* -1: unknown */
+	char cause[DISRUPTION_CAUSE_MAX], fault[48], sender_comm[16], how[80]; /* "": unknown */
+	int rank;							       /* -1: unknown */
 	uint32_t pid;	    /* 0: unknown, or of another node */
 	int exit_code;	    /* -1: unknown, or ended by a signal */
 	int signal;	    /* 0: none */
@@ -32,9 +31,8 @@ struct disruption_row {
 	struct scheduling scheduling;
 };
 
-/* d must outlive the row. wall_ns: UTC less CLOCK_MONOTONIC; 0: unknown. */
+/* wall_ns: UTC less CLOCK_MONOTONIC; 0: unknown. */
 void disruption_of_job(struct disruption_row *ret, const struct job_disruption *d, int64_t wall_ns);
-/* d must outlive the row. */
 void disruption_of_store(struct disruption_row *ret, const struct store_disruption *d);
 
 /* Writes "killed, signal 9 by bash", "exit, status 3", "Xid 79", "asked to end" to out; returns

@@ -3,7 +3,6 @@
 #include "userspace/report/document.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +19,18 @@ struct reading {
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static int document_list_add(struct document_list *l, const void *item, size_t size)
+int document_list_add(struct document_list *l, const void *item, size_t size)
 {
 	char *at = l->at;
 
-	if (!at) {
-		at = calloc(DOCUMENT_LIST, size);
+	if (l->count == l->room && l->room < DOCUMENT_LIST) {
+		uint32_t room = l->room ? 2 * l->room : 16;
+
+		at = realloc(at, room * size);
 		if (!at)
 			return -ENOMEM;
 		l->at = at;
+		l->room = room;
 	}
 	if (l->count == DOCUMENT_LIST) { /* drop a quarter at a time: cheap for any number */
 		memmove(at, at + DOCUMENT_LIST / 4 * size,
@@ -68,20 +70,34 @@ static bool document_is_whole(const struct store_span *span)
 	return !span->from_ns && !span->to_ns;
 }
 
+/* The totals of a rank within the span: *whole are those of everything. */
+static int document_rank_totals(const struct reading *r, int64_t rank,
+				const struct store_totals *whole, struct store_totals *ret)
+{
+	const struct report_document *s = r->document;
+
+	*ret = *whole;
+	return document_is_whole(&s->span) && !s->exclusions.count
+		       ? 0
+		       : store_rank_totals(r->store, rank, &s->span, true, ret);
+}
+
 static int document_take_run(void *ctx, const struct store_run *run)
 {
 	struct reading *r = ctx;
-	struct document_run own = {.run = *run, .totals = run->totals};
-	int err = 0;
+	struct document_run own = {.run = *run};
+	struct store_totals totals;
+	int err;
 
 	document_clamp_ns(&own.run.start_ns);
 	document_clamp_ns(&own.run.last_ns);
 	document_clamp_ns(&own.run.end_ns);
 	if (document_outside_span(r->document, run->start_ns, run->last_ns))
 		return 0;
-	if (!document_is_whole(&r->document->span) || r->document->exclusions.count)
-		err = store_rank_totals(r->store, run->reference, &r->document->span, true,
-					&own.totals);
+	err = document_rank_totals(r, run->reference, &run->totals, &totals);
+	own.sums = totals.sums;
+	own.steps = totals.steps;
+	report_times_of_sketch(&own.times, &totals.times, 0);
 	if (run->ranks >= 2 || r->most < 2) {
 		r->run = run->id;
 		r->most = run->ranks;
@@ -93,8 +109,9 @@ static int document_take_run(void *ctx, const struct store_run *run)
 static int document_take_rank(void *ctx, const struct store_rank *rank)
 {
 	struct reading *r = ctx;
-	struct document_rank own = {.rank = *rank, .totals = rank->totals};
-	int err = 0;
+	struct document_rank own = {.rank = *rank};
+	struct store_totals totals;
+	int err;
 
 	document_clamp_ns(&own.rank.start_ns);
 	document_clamp_ns(&own.rank.end_ns);
@@ -103,8 +120,10 @@ static int document_take_rank(void *ctx, const struct store_rank *rank)
 		r->document->ranks.earlier++;
 		return 0;
 	}
-	if (!document_is_whole(&r->document->span) || r->document->exclusions.count)
-		err = store_rank_totals(r->store, rank->id, &r->document->span, true, &own.totals);
+	err = document_rank_totals(r, rank->id, &rank->totals, &totals);
+	own.sums = totals.sums;
+	own.steps = totals.steps;
+	report_times_of_sketch(&own.times, &totals.times, 0);
 	return err ? err : document_list_add(&r->document->ranks, &own, sizeof(own));
 }
 
@@ -112,6 +131,7 @@ static int document_take_disruption(void *ctx, const struct store_disruption *ro
 {
 	struct report_document *s = ((struct reading *)ctx)->document;
 	struct store_disruption own = *row, *d = &own;
+	struct disruption_row disruption;
 	int64_t *const ns[] = {&own.at_ns, &own.resumed_ns, &own.wasted_ns, &own.recovery_ns,
 			       &own.down_ns};
 
@@ -124,7 +144,8 @@ static int document_take_disruption(void *ctx, const struct store_disruption *ro
 	if (d->wasted_ns > 0)
 		s->wasted_ns += (uint64_t)d->wasted_ns;
 	s->unrecovered += d->resumed_ns == STORE_NONE;
-	return document_list_add(&s->disruptions, d, sizeof(*d));
+	disruption_of_store(&disruption, d);
+	return document_list_add(&s->disruptions, &disruption, sizeof(disruption));
 }
 
 static int document_take_checkpoint(void *ctx, const struct store_checkpoint *row)
@@ -288,48 +309,6 @@ static void document_ledger_count(struct report_document *s)
 		l->disruptions = s->job.disruptions;
 }
 
-struct weighted {
-	double value;
-	uint64_t count;
-};
-
-static int document_by_value(const void *a, const void *b)
-{
-	double x = ((const struct weighted *)a)->value, y = ((const struct weighted *)b)->value;
-
-	return (x > y) - (x < y);
-}
-
-uint64_t document_ideal_ns(const struct sketch *t)
-{
-	struct weighted middle[SKETCH_CLASSES], away[SKETCH_CLASSES];
-	double median = (double)sketch_quantile(t, 0.5), limit, sum = 0;
-	uint64_t seen = 0, count = 0;
-	uint16_t i = 0;
-
-	if (t->count < 3)
-		return 0;
-	for (i = 0; i < t->used; i++) {
-		double low = sketch_class_ns(t, t->at[i].class),
-		       high = sketch_class_ns(t, t->at[i].class + 1u);
-
-		middle[i] = (struct weighted){(low + high) / 2, t->at[i].count};
-		away[i] = (struct weighted){fabs(middle[i].value - median), t->at[i].count};
-	}
-	qsort(away, t->used, sizeof(away[0]), document_by_value);
-	for (i = 0; i < t->used && seen < (t->count + 1) / 2; i++)
-		seen += away[i].count;
-	/* The spread cannot be smaller than the error of a class. */
-	limit = median + 3 * fmax(i ? away[i - 1].value : 0, median * sketch_error(t));
-	if (limit >= (double)t->max_ns)
-		return t->sum_ns / t->count;
-	for (i = 0; i < t->used && middle[i].value <= limit; i++) {
-		sum += middle[i].value * (double)middle[i].count;
-		count += middle[i].count;
-	}
-	return count ? (uint64_t)(sum / (double)count) : (uint64_t)median;
-}
-
 static void document_clip_span(struct report_document *s)
 {
 	s->from_ns = s->job.first_ns;
@@ -360,6 +339,16 @@ static int document_curve_fill(struct reading *r)
 				    DOCUMENT_AT(s->runs, struct document_run, i)->run.reference,
 				    &s->span, document_take_minute, r);
 	return err;
+}
+
+/* A store does not have the numbers of disruptions: they are known if all were read. */
+static void document_number_disruptions(struct report_document *s)
+{
+	struct disruption_row *d = s->disruptions.at;
+
+	for (uint32_t i = 0; i < s->disruptions.count; i++)
+		if (document_is_whole(&s->span) && !s->elsewhere)
+			d[i].number = s->disruptions.earlier + i + 1;
 }
 
 static int document_read(struct reading *r)
@@ -408,7 +397,9 @@ int document_of_store(struct report_document **ret, struct store *st, const stru
 	document_ledger_count(s);
 	document_types_make(st, &s->totals.sums, &s->ledger, &s->types);
 	s->unreadable = store_unreadable(st);
-	s->ideal_ns = document_ideal_ns(&s->totals.times);
+	s->steps = s->totals.steps;
+	report_times_of_sketch(&s->times, &s->totals.times, report_ideal_ns(&s->totals.times));
+	document_number_disruptions(s);
 	document_weigh(s);
 	document_say(s);
 	*ret = s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* document.h - a job report: all that a store knows of a job within a span, and what is missing.
- * Text, JSON object and HTML page are made from one document, so that their numbers are the same.
+/* document.h - all that is known of a job, and what is missing: filled from a store, which may hold
+ * a job that was imported from a log, or from a snapshot. Text, JSON object and HTML page are made
+ * from one document, so that their numbers are the same.
  *
  * The last DOCUMENT_LIST runs, ranks, disruptions, checkpoints, slowdowns and notes are kept, and
  * the others counted. Texts are printable, but must be escaped for HTML and JSON. Times are UTC ns,
@@ -12,11 +13,12 @@
 #include <stdint.h>
 
 #include "userspace/base/buffer.h"
-#include "userspace/model/time/ledger.h"
-#include "userspace/model/time/program.h"
-#include "userspace/model/time/window.h"
+#include "userspace/export/disruption.h"
+#include "userspace/model/snapshot.h"
+#include "userspace/report/report_times.h"
 #include "userspace/store/compare.h"
 #include "userspace/store/query.h"
+#include "userspace/text/canvas.h"
 #include "userspace/text/curve.h"
 
 #define DOCUMENT_LIST	    1024
@@ -25,17 +27,22 @@
 
 struct document_run {
 	struct store_run run;
-	struct store_totals totals; /* of its reference rank, within the span */
+	/* Of its reference rank, within the span: */
+	struct sums sums;
+	uint64_t steps;
+	struct report_times times;
 };
 
 struct document_rank {
 	struct store_rank rank;
-	struct store_totals totals; /* within the span */
+	struct sums sums; /* within the span, as the following */
+	uint64_t steps;
+	struct report_times times;
 };
 
 struct document_list {
 	void *at;
-	uint32_t count;
+	uint32_t count, room;
 	uint64_t earlier; /* number of items that are not kept */
 };
 
@@ -44,14 +51,16 @@ struct document_list {
 /* Where the time went in a window before the end of the document. */
 struct document_window {
 	uint64_t length_ns; /* as asked for */
-	int64_t from_ns;
+	int64_t from_ns;    /* 0: unknown */
+	uint64_t mono_ns;   /* the same, CLOCK_MONOTONIC; 0: unknown */
 	bool whole; /* the window covers all, because the document began later than the window */
 	struct ledger_view ledger;
 	struct type_names types;
-	uint64_t steps;
+	uint64_t steps; /* a live run does not know them: 0 */
 };
 
 struct report_document {
+	bool live; /* from a snapshot: it has no lists of runs, checkpoints, slowdowns and notes */
 	struct store_job job;
 	int64_t now_ns;		   /* time of the report; 0: the end of the data */
 	struct store_span span;	   /* as asked for */
@@ -59,7 +68,9 @@ struct report_document {
 	struct ledger_view ledger; /* its time; the sum is the elapsed time and what is excluded */
 	struct type_names types;   /* of custom events in it */
 	struct store_totals totals;
-	uint64_t ideal_ns; /* ideal step time; 0: fewer than 3 steps */
+	uint64_t steps; /* made */
+	struct report_times
+		times; /* of its reference rank; of a live run only if it is the first one */
 	uint64_t saves, saves_async, restores, saves_ns;
 	uint64_t restores_guessed; /* restores whose step was estimated or is unknown */
 	int64_t secured_step;	   /* of the last complete save; STORE_NONE */
@@ -68,6 +79,7 @@ struct report_document {
 	uint64_t unreadable;			      /* damaged rows, which are ignored */
 	struct document_window windows[WINDOWS_MAX];
 	uint32_t nwindows; /* 0: none were asked for */
+	/* Of disruptions: struct disruption_row. */
 	struct document_list runs, disruptions, checkpoints, healths, marks, exclusions;
 	uint32_t minor; /* slowdowns that are over and cost almost nothing; they and their ends are
 			   marked */
@@ -78,7 +90,14 @@ struct report_document {
 	/* Settings about accelerators, and where their time went; 0: unknown. */
 	struct program_config program;
 	double accelerator_ns[BUCKET_COUNT];
-	struct program_view rates;	   /* of a live run only: a store has no figures of steps */
+	/* Of a live run only: a store has no figures of steps. */
+	struct program_view rates;
+	uint32_t accelerators;	/* now */
+	double scheduled_share; /* of the time since its first pod was created; 0: unknown */
+	struct scheduling scheduling;
+	uint64_t counted_steps, last_step; /* steps that count; those of the last training */
+	uint32_t futile_runs;
+	uint64_t secured_ns;		   /* goodput up to secured_step */
 	struct store_comparison *compared; /* with its peers; NULL: not asked for; owned */
 	struct curve *curve;		   /* step times: given by the caller, else from minutes */
 	bool every_step;		   /* the curve has each step */
@@ -92,6 +111,9 @@ struct report_document {
  * 0 or -errno. */
 int document_of_store(struct report_document **ret, struct store *st, const struct store_job *job,
 		      const struct store_span *span, struct curve *curve);
+/* Fills a document from a job of a snapshot. Returns 0 or -ENOMEM. */
+int document_of_snapshot(struct report_document **ret, const struct snapshot *s,
+			 const struct job_view *j);
 /* Adds windows of these lengths, at most WINDOWS_MAX, ended by 0; they cover whole minutes
  * (query.h). Returns 0 or -errno. */
 int document_windows(struct report_document *s, struct store *st, const uint64_t *length_ns);
@@ -99,6 +121,8 @@ void document_close(struct report_document *s); /* NULL is fine */
 
 /* The name for people. */
 const char *document_name(const struct report_document *s);
+/* All its runs, those on other nodes and those not kept included. */
+uint64_t document_runs(const struct report_document *s);
 /* Whether there is time, but all of it is excluded. */
 bool document_left_out(const struct report_document *s);
 /* "running", "unseen", "state unknown"... */
@@ -111,8 +135,6 @@ uint64_t document_observed_ns(const struct sums *s);
 /* Goodput of the windows that do not cover everything: "1h 91.2 %, 24h 93.0 %". NULL: there are
  * none. */
 const char *document_lately(char *out, size_t len, const struct report_document *s);
-/* "killed, signal 9 by bash", "exit, status 3", "asked to end". */
-const char *document_cause(char *out, size_t len, const struct store_disruption *d);
 const char *document_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; decimal units */
 /* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600
  * (path, confidence 0.95)". */
@@ -130,11 +152,33 @@ void document_weigh(struct report_document *s);
 const char *document_fate(char *out, size_t len, const struct report_document *s, int64_t end_ns,
 			  int64_t last_ns, int status);
 
-/* document_words.c: fills said[], the caveats. */
+/* Appends an item of that size; beyond DOCUMENT_LIST the oldest are dropped and counted. Returns 0
+ * or -ENOMEM. */
+int document_list_add(struct document_list *l, const void *item, size_t size);
+/* document_caveats.c: fills the caveats. */
 void document_say(struct report_document *s);
+void document_say_disruptions(struct report_document *s);
 
 /* document_text.c, document_json.c: a report each; the object is on one line. */
 void document_text(struct buffer *out, const struct report_document *s, int cols, bool color);
 void document_json(struct buffer *out, const struct report_document *s);
+/* Puts the same text on a canvas. */
+void document_text_put(struct canvas *c, struct buffer *out, const struct report_document *s);
+/* "windows": [...], with the members of a JSON line. */
+void document_windows_json(struct buffer *out, const struct document_window *windows, uint32_t n);
+/* Converts the windows of a rank or job in use; returns their number. wall_ns: UTC less
+ * CLOCK_MONOTONIC; 0: unknown. */
+uint32_t document_windows_of(struct document_window ret[WINDOWS_MAX], const struct window_view *w,
+			     const struct type_names *types, int64_t wall_ns);
+/* "jobs": [...] of a snapshot. */
+void document_jobs_json(struct buffer *out, const struct snapshot *s);
+/* The key that groups ranks to a job; as text, because some readers cannot parse 64-bit numbers. */
+void document_key_json(struct buffer *out, const char *name, uint64_t key);
+
+/* Whether the job needs a part of its own, because it has several ranks or runs, or a disruption.
+ */
+bool document_job_matters(const struct snapshot *s, const struct job_view *j);
+/* The job of a rank; NULL: none. */
+const struct job_view *document_job_of(const struct snapshot *s, const struct rank_view *r);
 
 #endif

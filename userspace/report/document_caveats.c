@@ -51,9 +51,7 @@ static void document_say_time(struct report_document *s)
 
 static void document_say_carried(struct report_document *s)
 {
-	uint64_t steps = s->job.totals.steps > s->totals.steps
-				 ? s->job.totals.steps - s->totals.steps
-				 : 0;
+	uint64_t steps = s->job.totals.steps > s->steps ? s->job.totals.steps - s->steps : 0;
 
 	if (s->elsewhere)
 		document_say_one(
@@ -62,16 +60,16 @@ static void document_say_carried(struct report_document *s)
 			s->elsewhere, (unsigned long long)steps);
 }
 
-static void document_say_disruptions(struct report_document *s)
+void document_say_disruptions(struct report_document *s)
 {
 	uint64_t guessed = 0;
 	const char *how = "";
 
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		const struct store_disruption *d = DOCUMENT_AT(s->disruptions,
-							       struct store_disruption, i);
+		const struct disruption_row *d = DOCUMENT_AT(s->disruptions, struct disruption_row,
+							     i);
 
-		if (!d->estimated || d->resumed_ns == STORE_NONE)
+		if (!d->estimated || !d->over)
 			continue;
 		how = d->how;
 		guessed++;
@@ -104,16 +102,16 @@ static void document_say_disruptions(struct report_document *s)
 static void document_say_steps(struct report_document *s)
 {
 	const struct sketch *t = &s->totals.times;
-	uint64_t untimed = s->totals.steps > t->count ? s->totals.steps - t->count : 0;
+	uint64_t untimed = s->steps > t->count ? s->steps - t->count : 0;
 
-	if (!s->totals.steps) {
+	if (!s->steps) {
 		document_say_one(
 			s, document_left_out(s)
 				   ? "All of the time was left out: nothing is told of its steps."
 				   : "No step was seen.");
 		return;
 	}
-	if (s->job.max_step > 0 && s->totals.steps > (uint64_t)s->job.max_step)
+	if (s->job.max_step > 0 && s->steps > (uint64_t)s->job.max_step)
 		document_say_one(
 			s,
 			"Steps count each time they are made: more were made than the highest number says, for a restart makes some again, and another loop or training has numbers of its own.");
@@ -121,19 +119,19 @@ static void document_say_steps(struct report_document *s)
 		document_say_one(
 			s,
 			"%llu of %llu steps have no time of their own: the log does not say where each began and ended.",
-			(unsigned long long)untimed, (unsigned long long)s->totals.steps);
+			(unsigned long long)untimed, (unsigned long long)s->steps);
 	else if (untimed)
 		document_say_one(
 			s,
 			"%llu of %llu steps have no time of their own: a hang or lost records were in them, or their beginning was not seen.",
-			(unsigned long long)untimed, (unsigned long long)s->totals.steps);
+			(unsigned long long)untimed, (unsigned long long)s->steps);
 	if (!t->count)
 		return;
 	document_say_one(
 		s,
 		"Step times are those of the %s; quantiles are within %.1f %%, least and greatest exact.",
 		s->job.logged ? "log" : "reference rank", 100 * sketch_error(t));
-	if (s->ideal_ns)
+	if (s->times.ideal_ns)
 		document_say_one(
 			s,
 			"Estimated: the ideal step, as the mean of step times up to the median and three times the median deviation from it.");

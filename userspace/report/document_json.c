@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* document_json.c - a job's report as JSON. */
 
+#include <stdio.h>
+
 #include "userspace/base/json_text.h"
 #include "userspace/export/disruption.h"
 #include "userspace/export/json_part.h"
@@ -17,37 +19,62 @@ static void document_json_time(struct buffer *out, const char *key, int64_t v)
 	json_time(out, key, v == STORE_NONE ? 0 : v);
 }
 
-static void document_json_times(struct buffer *out, const struct sketch *t, uint64_t ideal_ns)
+void document_key_json(struct buffer *out, const char *name, uint64_t key)
 {
-	json_open(out, "step_time", '{');
-	json_uint(out, "count", t->count);
-	json_nonzero(out, "mean_ns", t->count ? t->sum_ns / t->count : 0);
-	json_nonzero(out, "min_ns", t->min_ns);
-	json_nonzero(out, "p50_ns", sketch_quantile(t, 0.5));
-	json_nonzero(out, "p95_ns", sketch_quantile(t, 0.95));
-	json_nonzero(out, "p99_ns", sketch_quantile(t, 0.99));
-	json_nonzero(out, "max_ns", t->max_ns);
-	json_nonzero(out, "ideal_ns", ideal_ns);
-	json_close(out, '}');
+	char text[20];
+
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)key);
+	json_string(out, name, key ? text : NULL);
 }
 
-static void document_json_windows_json(struct buffer *out, const struct report_document *s)
+void document_windows_json(struct buffer *out, const struct document_window *windows, uint32_t n)
 {
 	char name[16];
 
 	json_open(out, "windows", '[');
-	for (uint32_t i = 0; i < s->nwindows; i++) {
-		const struct document_window *w = &s->windows[i];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct document_window *w = &windows[i];
 
 		json_open(out, NULL, '{');
 		json_string(out, "window", window_name(name, w->length_ns));
 		json_time(out, "from", w->from_ns);
+		json_nonzero(out, "from_ns", w->mono_ns);
 		json_bool(out, "whole", w->whole);
 		json_part_time(out, &w->ledger, &w->types);
 		json_part_ratio(out, &w->ledger, true);
-		json_uint(out, "steps", w->steps);
+		json_uint_if(out, "steps", !w->mono_ns,
+			     w->steps); /* a live run does not know them */
 		json_close(out, '}');
 	}
+	json_close(out, ']');
+}
+
+/* What a job has whether it is from a snapshot or a store. */
+static void document_json_job(struct buffer *out, const struct report_document *s)
+{
+	json_known(out, "uid", s->job.uid);
+	json_known(out, "state", s->job.state);
+	json_string(out, "history", job_history(s->job.carried));
+	json_time(out, "from", s->from_ns);
+	json_time(out, "to", s->to_ns);
+	json_part_time(out, &s->ledger, &s->types);
+	json_part_ratio(out, &s->ledger, true);
+	json_nonzero(out, "max_step", s->job.max_step);
+	report_times_json(out, &s->times);
+	document_windows_json(out, s->windows, s->nwindows);
+	report_program_json(out, s);
+	json_uint(out, "saves", s->saves);
+	json_uint(out, "saves_ns", s->saves_ns);
+	json_uint(out, "restores", s->restores);
+	json_int_if(out, "secured_step", s->secured_step != STORE_NONE, s->secured_step);
+}
+
+static void document_json_disruptions(struct buffer *out, const char *key,
+				      const struct document_list *l)
+{
+	json_open(out, key, '[');
+	for (uint32_t i = 0; i < l->count; i++)
+		disruption_json_object(out, DOCUMENT_AT(*l, struct disruption_row, i));
 	json_close(out, ']');
 }
 
@@ -73,10 +100,10 @@ static void document_json_runs_json(struct buffer *out, const struct report_docu
 		json_time(out, "last_seen", r->run.last_ns);
 		document_json_status_json(out, s, r->run.end_ns, r->run.last_ns, r->run.status);
 		json_uint(out, "ranks", r->run.ranks);
-		json_uint(out, "steps", r->totals.steps);
-		document_json_times(out, &r->totals.times, 0);
-		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);
-		json_int(out, "elapsed_ns", sums_total(&r->totals.sums));
+		json_uint(out, "steps", r->steps);
+		report_times_json(out, &r->times);
+		json_int(out, "goodput_ns", r->sums.ns[BUCKET_GOODPUT]);
+		json_int(out, "elapsed_ns", sums_total(&r->sums));
 		json_close(out, '}');
 	}
 	json_close(out, ']');
@@ -99,10 +126,10 @@ static void document_json_ranks_json(struct buffer *out, const struct report_doc
 		json_known(out, "marker", r->rank.marker);
 		json_time(out, "start", r->rank.start_ns);
 		document_json_status_json(out, s, r->rank.end_ns, r->rank.last_ns, r->rank.status);
-		json_uint(out, "steps", r->totals.steps);
-		document_json_times(out, &r->totals.times, 0);
-		json_int(out, "goodput_ns", r->totals.sums.ns[BUCKET_GOODPUT]);
-		json_int(out, "elapsed_ns", sums_total(&r->totals.sums));
+		json_uint(out, "steps", r->steps);
+		report_times_json(out, &r->times);
+		json_int(out, "goodput_ns", r->sums.ns[BUCKET_GOODPUT]);
+		json_int(out, "elapsed_ns", sums_total(&r->sums));
 		json_close(out, '}');
 	}
 	json_close(out, ']');
@@ -152,21 +179,8 @@ static void document_json_health_json(struct buffer *out, const struct store_hea
 
 static void document_json_events_json(struct buffer *out, const struct report_document *s)
 {
-	struct disruption_row row;
-
 	json_uint(out, "disruptions_count", s->ledger.disruptions);
-	json_open(out, "disruptions", '[');
-	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		disruption_of_store(&row, DOCUMENT_AT(s->disruptions, struct store_disruption, i));
-		if (!s->elsewhere && !s->span.from_ns && !s->span.to_ns)
-			row.number = s->disruptions.earlier + i + 1;
-		disruption_json_object(out, &row);
-	}
-	json_close(out, ']');
-	json_uint(out, "saves", s->saves);
-	json_uint(out, "saves_ns", s->saves_ns);
-	json_uint(out, "restores", s->restores);
-	json_int_if(out, "secured_step", s->secured_step != STORE_NONE, s->secured_step);
+	document_json_disruptions(out, "disruptions", &s->disruptions);
 	json_open(out, "checkpoints", '[');
 	for (uint32_t i = 0; i < s->checkpoints.count; i++)
 		document_json_checkpoint_json(
@@ -222,26 +236,16 @@ void document_json(struct buffer *out, const struct report_document *s)
 	json_int(out, "id", s->job.id);
 	json_string(out, "key", s->job.key);
 	json_known(out, "name", s->job.name);
-	json_known(out, "uid", s->job.uid);
-	json_known(out, "state", s->job.state);
 	document_json_watched_json(out, s);
 	json_string(out, "source", s->job.logged ? "log" : "watch");
 	json_time(out, "imported", s->job.imported_ns == STORE_NONE ? 0 : s->job.imported_ns);
-	json_string(out, "history", job_history(s->job.carried));
 	json_uint(out, "attempts", s->job.runs);
 	json_uint(out, "disruptions_in_all", s->job.disruptions);
 	json_uint(out, "steps_in_all", s->job.totals.steps);
-	json_time(out, "from", s->from_ns);
-	json_time(out, "to", s->to_ns);
 	json_time(out, "since", s->span.from_ns);
 	json_time(out, "until", s->span.to_ns);
-	json_part_time(out, &s->ledger, &s->types);
-	json_part_ratio(out, &s->ledger, true);
-	report_cost_json(out, &s->program, s->accelerator_ns);
-	json_uint(out, "steps", s->totals.steps);
-	json_nonzero(out, "max_step", s->job.max_step);
-	document_json_times(out, &s->totals.times, s->ideal_ns);
-	document_json_windows_json(out, s);
+	document_json_job(out, s);
+	json_uint(out, "steps", s->steps);
 	document_json_runs_json(out, s);
 	document_json_ranks_json(out, s);
 	document_json_events_json(out, s);
@@ -252,4 +256,44 @@ void document_json(struct buffer *out, const struct report_document *s)
 		json_null(out, "compare");
 	json_close(out, '}');
 	buffer_add(out, "\n", 1);
+}
+
+/* ---- a snapshot's jobs ----------------------------------------------------------------------- */
+
+static void document_json_live(struct buffer *out, const struct job_view *j,
+			       const struct report_document *s)
+{
+	json_open(out, NULL, '{');
+	json_known(out, "job", j->name);
+	document_key_json(out, "key", j->key);
+	document_json_job(out, s);
+	json_part_counts(out, &j->ledger);
+	json_uint(out, "runs", j->runs);
+	json_uint(out, "carried_runs", j->carried_runs);
+	json_uint(out, "ranks", s->job.ranks);
+	json_uint(out, "starts", j->starts);
+	json_uint(out, "futile_runs", j->futile_runs);
+	disruption_scheduling_json(out, &j->scheduling);
+	json_uint(out, "last_step", j->last_step);
+	json_uint(out, "done_steps", j->done_steps);
+	json_uint(out, "wasted_gross_ns", j->wasted_gross_ns);
+	json_uint(out, "secured_ns", j->secured_ns);
+	document_json_disruptions(out, "last_disruptions", &s->disruptions);
+	json_close(out, '}');
+}
+
+void document_jobs_json(struct buffer *out, const struct snapshot *s)
+{
+	struct report_document *d;
+
+	json_open(out, "jobs", '[');
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		if (document_of_snapshot(&d, s, &s->jobs[i])) {
+			out->failed = true;
+			return;
+		}
+		document_json_live(out, &s->jobs[i], d);
+		document_close(d);
+	}
+	json_close(out, ']');
 }

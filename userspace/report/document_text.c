@@ -15,7 +15,6 @@
 #include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
-#define LABEL	 15
 #define LISTED	 16 /* rows of a list; the JSON object has all */
 #define COL_WHEN 4
 #define COL_WHAT 25
@@ -23,13 +22,6 @@
 #define COL_DOWN 79
 #define COL_COST 90
 #define COL_LAST 100
-
-static void document_text_field(struct canvas *c, const char *name)
-{
-	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "  %s", name);
-	canvas_at(c, LABEL);
-}
 
 static unsigned long long document_text_in_all(const struct document_list *l)
 {
@@ -42,7 +34,7 @@ static void document_text_when(struct canvas *c, int64_t ns)
 
 	canvas_line(c, 0);
 	canvas_at(c, COL_WHEN);
-	canvas_put(c, STYLE_PLAIN, "%s", epoch_text(text, ns / 1000, 0));
+	canvas_put(c, STYLE_PLAIN, "%s", ns ? epoch_text(text, ns / 1000, 0) : "time unknown");
 	canvas_at(c, COL_WHAT);
 }
 
@@ -54,6 +46,52 @@ static uint32_t document_text_first_shown(struct canvas *c, const struct documen
 	return l->count > LISTED ? l->count - LISTED : 0;
 }
 
+/* From the creation of the pod to the first process; not part of the times below. */
+static void document_text_scheduling(struct canvas *c, const struct scheduling *s)
+{
+	static const char *const what[SCHEDULE_COUNT] = {
+		[SCHEDULE_create] = "made in",
+		[SCHEDULE_schedule] = "a node in",
+		[SCHEDULE_image] = "images in",
+		[SCHEDULE_start] = "started in",
+	};
+	char text[WORD_MAX];
+	bool any = false;
+
+	for (int i = 0; s->known && i < SCHEDULE_COUNT; i++) {
+		if (!s->ns[i])
+			continue;
+		if (!any)
+			report_field(c, "its pod");
+		canvas_put(c, STYLE_DIM, "%s%s ", any ? ", " : "", what[i]);
+		canvas_put(c, STYLE_PLAIN, "%s", clock_duration(text, sizeof(text), s->ns[i]));
+		any = true;
+	}
+	if (any)
+		canvas_put(c, STYLE_DIM, "; before the time below");
+}
+
+static void document_text_steps(struct canvas *c, const struct report_document *s)
+{
+	report_field(c, "steps");
+	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)s->steps);
+	canvas_put(c, STYLE_DIM, "  made");
+	if (s->job.max_step)
+		canvas_put(c, STYLE_DIM, "; the highest number is %llu",
+			   (unsigned long long)s->job.max_step);
+	if (!s->live)
+		return;
+	canvas_put(c, STYLE_DIM, "; %llu count", (unsigned long long)s->counted_steps);
+	if (s->counted_steps != s->last_step)
+		canvas_put(c, STYLE_DIM, "; the last training is at %llu",
+			   (unsigned long long)s->last_step);
+	if (s->futile_runs < JOB_FUTILE)
+		return;
+	report_field(c, "");
+	canvas_put(c, STYLE_RED, "crash loop: %u failed runs in a row saved no further step",
+		   s->futile_runs);
+}
+
 static void document_text_head(struct canvas *c, const struct report_document *s)
 {
 	char from[EPOCH_TEXT_MAX], to[EPOCH_TEXT_MAX], took[WORD_MAX];
@@ -63,8 +101,11 @@ static void document_text_head(struct canvas *c, const struct report_document *s
 	if (s->job.logged)
 		canvas_put(c, STYLE_YELLOW, "  from its log, not watched");
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC", epoch_text(from, s->from_ns / 1000, 0),
-		   epoch_text(to, s->to_ns / 1000, 0));
+	if (s->to_ns)
+		canvas_put(c, STYLE_PLAIN, "  %s to %s UTC", epoch_text(from, s->from_ns / 1000, 0),
+			   epoch_text(to, s->to_ns / 1000, 0));
+	else
+		canvas_put(c, STYLE_PLAIN, "  at an unknown time");
 	if (!document_left_out(s))
 		canvas_put(c, STYLE_PLAIN, ", elapsed %s",
 			   clock_duration(took, WORD_MAX, ledger_elapsed(&s->ledger)));
@@ -74,33 +115,12 @@ static void document_text_head(struct canvas *c, const struct report_document *s
 	if (s->totals.excluded_ns && !document_left_out(s))
 		canvas_put(c, STYLE_YELLOW, ", less %s left out",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
-	document_text_field(c, "goodput");
+	report_field(c, "goodput");
 	canvas_put(c, STYLE_BOLD, "%s",
 		   text_percent(took, s->ledger.ns[BUCKET_GOODPUT], text_observed_ns(&s->ledger)));
 	canvas_put(c, STYLE_DIM, "  of what was observed");
-	document_text_field(c, "steps");
-	canvas_put(c, STYLE_BOLD, "%llu", (unsigned long long)s->totals.steps);
-	if (s->job.max_step)
-		canvas_put(c, STYLE_DIM, "  made; the highest number is %llu",
-			   (unsigned long long)s->job.max_step);
-}
-
-static void document_text_times(struct canvas *c, const struct report_document *s)
-{
-	const struct sketch *t = &s->totals.times;
-	char text[WORD_MAX];
-
-	if (!t->count)
-		return;
-	document_text_field(c, "step time");
-	report_figure(c, 0, "median", text_duration(text, sketch_quantile(t, 0.5)));
-	report_figure(c, 1, "p95", text_duration(text, sketch_quantile(t, 0.95)));
-	report_figure(c, 2, "p99", text_duration(text, sketch_quantile(t, 0.99)));
-	report_figure(c, 3, "max", text_duration(text, t->max_ns));
-	canvas_line(c, 0);
-	report_figure(c, 0, "ideal", text_duration(text, s->ideal_ns));
-	report_figure(c, 1, "mean", text_duration(text, t->sum_ns / t->count));
-	report_figure(c, 3, "min", text_duration(text, t->min_ns));
+	document_text_scheduling(c, &s->scheduling);
+	document_text_steps(c, s);
 }
 
 static void document_text_windows(struct canvas *c, const struct report_document *s)
@@ -109,7 +129,7 @@ static void document_text_windows(struct canvas *c, const struct report_document
 
 	if (!document_lately(text, sizeof(text), s))
 		return;
-	document_text_field(c, "goodput last");
+	report_field(c, "goodput last");
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
@@ -117,9 +137,10 @@ static void document_text_runs(struct canvas *c, const struct report_document *s
 {
 	char text[WORD_MAX], fate[64];
 
-	document_text_field(c, "runs");
-	canvas_put(c, STYLE_PLAIN, "%llu",
-		   s->elsewhere ? (unsigned long long)s->job.runs : document_text_in_all(&s->runs));
+	report_field(c, "runs");
+	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)document_runs(s));
+	if (s->live)
+		canvas_put(c, STYLE_PLAIN, ", %u process%s", s->job.ranks, plural_es(s->job.ranks));
 	if (s->elsewhere)
 		canvas_put(c, STYLE_DIM, "  %u of them on other nodes", s->elsewhere);
 	for (uint32_t i = document_text_first_shown(c, &s->runs); i < s->runs.count; i++) {
@@ -136,46 +157,51 @@ static void document_text_runs(struct canvas *c, const struct report_document *s
 		canvas_put(c, STYLE_PLAIN, "%s",
 			   document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
 					 r->run.status));
-		snprintf(fate, sizeof(fate), "%llu step%s", (unsigned long long)r->totals.steps,
-			 plural(r->totals.steps));
+		snprintf(fate, sizeof(fate), "%llu step%s", (unsigned long long)r->steps,
+			 plural(r->steps));
 		canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_PLAIN, fate);
 		canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
 			     clock_duration(text, WORD_MAX, ns));
 	}
 }
 
-static void document_text_disruption(struct canvas *c, const struct store_disruption *d)
+static const char *document_text_cost(char text[WORD_MAX], int64_t ns)
+{
+	return clock_duration(text, WORD_MAX, ns > 0 ? (uint64_t)ns : 0);
+}
+
+static void document_text_disruption(struct canvas *c, const struct disruption_row *d)
 {
 	char text[WORD_MAX], cause[96];
-	bool over = d->resumed_ns != STORE_NONE;
 
 	document_text_when(c, d->at_ns);
-	canvas_put(c, STYLE_RED, "%s", document_cause(cause, sizeof(cause), d));
+	canvas_put(c, STYLE_RED, "%s", disruption_cause_text(cause, sizeof(cause), d));
+	if (d->starts != DISRUPTION_UNKNOWN && d->starts > 1)
+		canvas_put(c, STYLE_DIM, ", %lld starts", (long long)d->starts);
 	cause[0] = '\0';
-	if (d->step != STORE_NONE)
+	if (d->step != DISRUPTION_UNKNOWN)
 		snprintf(cause, sizeof(cause), "%lld", (long long)d->step);
-	if (over && d->resumed_step != STORE_NONE)
+	if (d->over && d->resumed_step != DISRUPTION_UNKNOWN)
 		snprintf(cause + strlen(cause), sizeof(cause) - strlen(cause), " → %lld",
 			 (long long)d->resumed_step);
 	canvas_right(c, canvas_scaled(c, COL_STEP, COL_LAST), STYLE_PLAIN, *cause ? cause : "none");
-	if (!over) {
+	if (!d->over) {
 		canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_YELLOW,
 			     "no step since");
 		return;
 	}
 	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_PLAIN,
-		     clock_duration(text, WORD_MAX, d->down_ns > 0 ? (uint64_t)d->down_ns : 0));
-	canvas_right(
-		c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
-		clock_duration(text, WORD_MAX, d->recovery_ns > 0 ? (uint64_t)d->recovery_ns : 0));
+		     document_text_cost(text, d->down_ns));
+	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
+		     document_text_cost(text, d->recovery_ns));
 	snprintf(cause, sizeof(cause), "%s%s", d->estimated ? "~" : "",
-		 clock_duration(text, WORD_MAX, d->wasted_ns > 0 ? (uint64_t)d->wasted_ns : 0));
+		 document_text_cost(text, d->wasted_ns));
 	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN, cause);
 }
 
 static void document_text_disruptions(struct canvas *c, const struct report_document *s)
 {
-	document_text_field(c, "disruptions");
+	report_field(c, "disruptions");
 	if (!s->ledger.disruptions) {
 		canvas_put(c, STYLE_PLAIN, "none");
 		return;
@@ -189,8 +215,7 @@ static void document_text_disruptions(struct canvas *c, const struct report_docu
 	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_DIM, "wasted");
 	for (uint32_t i = s->disruptions.count > LISTED ? s->disruptions.count - LISTED : 0;
 	     i < s->disruptions.count; i++)
-		document_text_disruption(c,
-					 DOCUMENT_AT(s->disruptions, struct store_disruption, i));
+		document_text_disruption(c, DOCUMENT_AT(s->disruptions, struct disruption_row, i));
 }
 
 /* The restores and the last save; the sums cover the others. */
@@ -223,7 +248,7 @@ static void document_text_checkpoints(struct canvas *c, const struct report_docu
 {
 	char text[WORD_MAX];
 
-	document_text_field(c, "checkpoints");
+	report_field(c, "checkpoints");
 	if (!s->saves && !s->restores)
 		canvas_put(c, STYLE_PLAIN, "none seen");
 	if (s->saves)
@@ -239,6 +264,9 @@ static void document_text_checkpoints(struct canvas *c, const struct report_docu
 	if (s->secured_step > 0)
 		canvas_put(c, STYLE_PLAIN, "; the last one is of step %lld",
 			   (long long)s->secured_step);
+	if (s->secured_ns)
+		canvas_put(c, STYLE_PLAIN, ", %s of goodput",
+			   clock_duration(text, WORD_MAX, s->secured_ns));
 	document_text_checkpoint_rows(c, s);
 }
 
@@ -263,7 +291,7 @@ static void document_text_health(struct canvas *c, const struct report_document 
 
 	if (!s->healths.count)
 		return;
-	document_text_field(c, "trouble");
+	report_field(c, "trouble");
 	canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->healths) - 2 * s->minor);
 	if (skip || s->healths.earlier)
 		canvas_put(c, STYLE_DIM, "; the last %u", shown - skip);
@@ -284,7 +312,7 @@ static void document_text_notes(struct canvas *c, const struct report_document *
 	char text[EPOCH_TEXT_MAX];
 
 	if (s->marks.count) {
-		document_text_field(c, "marks");
+		report_field(c, "marks");
 		canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->marks));
 		for (uint32_t i = document_text_first_shown(c, &s->marks); i < s->marks.count;
 		     i++) {
@@ -296,7 +324,7 @@ static void document_text_notes(struct canvas *c, const struct report_document *
 	}
 	if (!s->exclusions.count)
 		return;
-	document_text_field(c, "left out");
+	report_field(c, "left out");
 	canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->exclusions));
 	for (uint32_t i = document_text_first_shown(c, &s->exclusions); i < s->exclusions.count;
 	     i++) {
@@ -314,14 +342,14 @@ static void document_text_ranks(struct canvas *c, const struct report_document *
 
 	if (s->ranks.count < 2)
 		return;
-	document_text_field(c, "ranks");
+	report_field(c, "ranks");
 	canvas_put(c, STYLE_PLAIN, "%llu in run %u", document_text_in_all(&s->ranks), s->attempt);
 	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_DIM, "step time");
 	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_DIM, "p99");
 	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_DIM, "goodput");
 	for (uint32_t i = 0; i < s->ranks.count && i < 2 * LISTED; i++) {
 		const struct document_rank *r = DOCUMENT_AT(s->ranks, struct document_rank, i);
-		const struct sums *sums = &r->totals.sums;
+		const struct sums *sums = &r->sums;
 		int64_t good = sums->ns[BUCKET_GOODPUT];
 
 		canvas_line(c, 0);
@@ -330,13 +358,13 @@ static void document_text_ranks(struct canvas *c, const struct report_document *
 			   r->rank.rank < 0 ? "rank unknown" : text_rank(name, r->rank.rank, 0));
 		canvas_at(c, COL_WHAT);
 		canvas_put(c, STYLE_PLAIN, "pid %u", r->rank.pid);
-		snprintf(name, sizeof(name), "%llu step%s", (unsigned long long)r->totals.steps,
-			 plural(r->totals.steps));
+		snprintf(name, sizeof(name), "%llu step%s", (unsigned long long)r->steps,
+			 plural(r->steps));
 		canvas_right(c, canvas_scaled(c, COL_STEP, COL_LAST), STYLE_PLAIN, name);
 		canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_PLAIN,
-			     text_duration(text, sketch_quantile(&r->totals.times, 0.5)));
+			     text_duration(text, r->times.p50_ns));
 		canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
-			     text_duration(text, sketch_quantile(&r->totals.times, 0.99)));
+			     text_duration(text, r->times.p99_ns));
 		canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN,
 			     text_percent(text, good > 0 ? (uint64_t)good : 0,
 					  document_observed_ns(sums)));
@@ -367,17 +395,40 @@ static void document_text_put_words(struct canvas *c, const char *text)
 
 static void document_text_time(struct canvas *c, const struct report_document *s)
 {
-	struct report_cost w = {.accelerator_ns = s->accelerator_ns, .config = &s->program};
-	bool known = false;
+	struct report_cost cost;
+	const struct report_cost *w = report_cost_of(s, &cost);
 
-	for (int b = 0; b < BUCKETS_EXPORTED; b++)
-		known |= s->accelerator_ns[b] > 0;
-	report_time(c, &s->ledger, &s->types, known && report_cost_asked(&s->program) ? &w : NULL);
-	if (known || !report_cost_asked(&s->program))
+	report_program(c, s);
+	report_time(c, &s->ledger, &s->types, w);
+	if (w || s->live || !report_cost_asked(&s->program))
 		return;
-	document_text_field(c, "cost");
+	report_field(c, "cost");
 	canvas_put(c, STYLE_YELLOW,
 		   "unknown: the store has no number of accelerators; --accelerators says");
+}
+
+void document_text_put(struct canvas *c, struct buffer *out, const struct report_document *s)
+{
+	document_text_head(c, s);
+	document_text_time(c, s);
+	document_text_windows(c, s);
+	report_step_times(c, &s->times);
+	document_text_runs(c, s);
+	document_text_disruptions(c, s);
+	document_text_checkpoints(c, s);
+	document_text_health(c, s);
+	document_text_ranks(c, s);
+	document_text_notes(c, s);
+	canvas_flush(c, out);
+	if (s->compared)
+		compare_text(out, s->compared);
+	if (s->ncaveats) {
+		canvas_line(c, 0);
+		canvas_put(c, STYLE_DIM, "  what to know of these numbers");
+	}
+	for (uint32_t i = 0; i < s->ncaveats; i++)
+		document_text_put_words(c, s->caveats[i]);
+	canvas_flush(c, out);
 }
 
 void document_text(struct buffer *out, const struct report_document *s, int cols, bool color)
@@ -385,26 +436,8 @@ void document_text(struct buffer *out, const struct report_document *s, int cols
 	struct canvas c;
 
 	canvas_open(&c, cols ? cols : INT_MAX, color);
-	canvas_wrap(&c, LABEL);
+	canvas_wrap(&c, REPORT_LABEL);
 	canvas_line(&c, 0);
-	document_text_head(&c, s);
-	document_text_time(&c, s);
-	document_text_windows(&c, s);
-	document_text_times(&c, s);
-	document_text_runs(&c, s);
-	document_text_disruptions(&c, s);
-	document_text_checkpoints(&c, s);
-	document_text_health(&c, s);
-	document_text_ranks(&c, s);
-	document_text_notes(&c, s);
-	canvas_flush(&c, out);
-	if (s->compared)
-		compare_text(out, s->compared);
-	if (s->ncaveats) {
-		canvas_line(&c, 0);
-		canvas_put(&c, STYLE_DIM, "  what to know of these numbers");
-	}
-	for (uint32_t i = 0; i < s->ncaveats; i++)
-		document_text_put_words(&c, s->caveats[i]);
+	document_text_put(&c, out, s);
 	canvas_finish(&c, out, INT_MAX);
 }

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "userspace/base/clock.h"
-#include "userspace/export/disruption.h"
 #include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
@@ -20,6 +19,11 @@ const char *document_state(const struct report_document *s)
 	if (s->now_ns && !store_watched(&s->job, s->now_ns))
 		return "unseen";
 	return *s->job.state ? s->job.state : "state unknown";
+}
+
+uint64_t document_runs(const struct report_document *s)
+{
+	return s->live || s->elsewhere ? s->job.runs : s->runs.count + s->runs.earlier;
 }
 
 const char *document_name(const struct report_document *s)
@@ -51,14 +55,6 @@ const char *document_lately(char *out, size_t len, const struct report_document 
 						    text_observed_ns(&w->ledger)));
 	}
 	return at ? out : NULL;
-}
-
-const char *document_cause(char *out, size_t len, const struct store_disruption *d)
-{
-	struct disruption_row row;
-
-	disruption_of_store(&row, d);
-	return disruption_cause_text(out, len, &row);
 }
 
 const char *document_bytes(char *out, size_t len, int64_t bytes)

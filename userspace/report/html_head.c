@@ -31,18 +31,18 @@ static void html_head_goodput_card(struct buffer *out, const struct report_docum
 
 static void html_head_step_card(struct buffer *out, const struct report_document *s)
 {
-	const struct sketch *t = &s->totals.times;
+	const struct report_times *t = &s->times;
 
 	html_head_card(out, "Median step");
 	if (!t->count) {
 		buffer_printf(out, "unknown</dd></div>\n");
 		return;
 	}
-	html_duration(out, "p50_ns", sketch_quantile(t, 0.5));
+	html_duration(out, "p50_ns", t->p50_ns);
 	buffer_printf(out, "</dd><dd>p95 ");
-	html_duration(out, "p95_ns", sketch_quantile(t, 0.95));
+	html_duration(out, "p95_ns", t->p95_ns);
 	buffer_printf(out, ", p99 ");
-	html_duration(out, "p99_ns", sketch_quantile(t, 0.99));
+	html_duration(out, "p99_ns", t->p99_ns);
 	buffer_printf(out, ", max ");
 	html_duration(out, "max_ns", t->max_ns);
 	buffer_printf(out, "</dd></div>\n");
@@ -71,7 +71,7 @@ static void html_head_disruption_card(struct buffer *out, const struct report_do
 
 void html_head(struct buffer *out, const struct report_document *s)
 {
-	uint64_t runs = s->runs.count + s->runs.earlier + s->elsewhere;
+	uint64_t runs = document_runs(s);
 
 	buffer_printf(out, "<header>\n<h1>");
 	html_text(out, document_name(s));
@@ -94,7 +94,7 @@ void html_head(struct buffer *out, const struct report_document *s)
 	buffer_printf(out, "</dd><dd>%llu run%s</dd></div>\n", (unsigned long long)runs,
 		      plural(runs));
 	html_head_card(out, "Steps made");
-	html_count(out, "steps", s->totals.steps);
+	html_count(out, "steps", s->steps);
 	buffer_printf(out, "</dd><dd>");
 	if (s->job.max_step) {
 		buffer_printf(out, "the highest number is ");

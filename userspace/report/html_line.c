@@ -73,7 +73,7 @@ static void html_line_runs(struct lane *l)
 		buffer_printf(l->out, "run %u: %s, %llu step%s", r->run.attempt,
 			      document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
 					    r->run.status),
-			      (unsigned long long)r->totals.steps, plural(r->totals.steps));
+			      (unsigned long long)r->steps, plural(r->steps));
 		html_line_thing_end(l);
 	}
 	html_line_lane_end(l);
@@ -86,13 +86,13 @@ static void html_line_disruptions(struct lane *l)
 
 	html_line_lane_begin(l, "disruptions", s->ledger.disruptions);
 	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		const struct store_disruption *d = DOCUMENT_AT(s->disruptions,
-							       struct store_disruption, i);
+		const struct disruption_row *d = DOCUMENT_AT(s->disruptions, struct disruption_row,
+							     i);
 		int64_t to_ns = d->recovery_ns > 0 ? d->at_ns + d->recovery_ns : d->at_ns;
 
 		if (!html_line_thing(l, "bad", d->at_ns, to_ns, false))
 			continue;
-		html_text(l->out, document_cause(cause, sizeof(cause), d));
+		html_text(l->out, disruption_cause_text(cause, sizeof(cause), d));
 		html_line_thing_end(l);
 	}
 	html_line_lane_end(l);

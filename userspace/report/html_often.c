@@ -129,11 +129,11 @@ void html_histogram(struct buffer *out, const struct report_document *s)
 			      (unsigned long long)b.over, plural(b.over),
 			      html_about(text, b.over_from_ns),
 			      clock_duration(high, WORD_MAX, t->max_ns));
-	if (s->ideal_ns) {
+	if (s->times.ideal_ns) {
 		buffer_printf(out,
 			      " <svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path "
 			      "class=\"ideal\" d=\"M0 3.5H16\"/></svg>ideal ");
-		html_duration(out, "ideal_ns", s->ideal_ns);
+		html_duration(out, "ideal_ns", s->times.ideal_ns);
 	}
 	buffer_printf(
 		out,
@@ -149,9 +149,9 @@ void html_histogram(struct buffer *out, const struct report_document *s)
 		HTML_WIDE, HIGH, clock_duration(text, WORD_MAX, sketch_quantile(t, 0.5)));
 	for (uint32_t i = 0; i < b.slots; i++)
 		html_often_bar_draw(out, &b, i);
-	if (s->ideal_ns)
+	if (s->times.ideal_ns)
 		buffer_printf(out, "<path class=\"ideal\" d=\"M%.1f 0V%d\"/>\n",
-			      html_often_bar_place(&b, (double)s->ideal_ns), HIGH);
+			      html_often_bar_place(&b, (double)s->times.ideal_ns), HIGH);
 	buffer_printf(out, "</svg><div class=\"below\">");
 	html_often_bars_labels(out, &b);
 	buffer_printf(out, "</div></div>\n</figure>\n");

@@ -142,9 +142,9 @@ static void html_step_medians(struct buffer *out, const struct report_document *
 static void html_step_ideal_across(struct buffer *out, const struct report_document *s,
 				   const struct scale *c)
 {
-	if (s->ideal_ns)
+	if (s->times.ideal_ns)
 		buffer_printf(out, "<path class=\"ideal\" d=\"M0 %.1fH%d\"/>\n",
-			      html_step_place(c, (double)s->ideal_ns), HTML_WIDE);
+			      html_step_place(c, (double)s->times.ideal_ns), HTML_WIDE);
 }
 
 static void html_step_curve_bounds(const struct curve *s, uint64_t *ret_min_ns,
@@ -172,12 +172,12 @@ static void html_step_legend(struct buffer *out, const struct report_document *s
 		"<figcaption><svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path class=\"line\" "
 		"d=\"M0 3.5H16\"/></svg>median <svg class=\"key\" viewBox=\"0 0 16 7\" "
 		"aria-hidden=\"true\"><rect class=\"band\" width=\"16\" height=\"7\"/></svg>least to greatest");
-	if (s->ideal_ns)
+	if (s->times.ideal_ns)
 		buffer_printf(
 			out,
 			" <svg class=\"key\" viewBox=\"0 0 16 7\" aria-hidden=\"true\"><path class=\"ideal\" "
 			"d=\"M0 3.5H16\"/></svg>ideal, %s",
-			clock_duration(text, WORD_MAX, s->ideal_ns));
+			clock_duration(text, WORD_MAX, s->times.ideal_ns));
 	buffer_printf(out, "; a point stands for %s%s; the scale is logarithmic%s</figcaption>\n",
 		      s->every_step ? "every step within " : "",
 		      clock_duration(text, WORD_MAX, s->curve->width_ns),

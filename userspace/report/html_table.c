@@ -49,30 +49,29 @@ static void html_table_cell_text(struct buffer *out, const char *text)
 /* ---- disruptions ----------------------------------------------------------------------------- */
 
 /* The bucket with most of the recovery time. */
-static void html_table_split_words(struct buffer *out, const struct store_disruption *d)
+static void html_table_split_words(struct buffer *out, const struct disruption_row *d)
 {
 	int most = -1;
 	char share[WORD_MAX];
 
 	for (int i = 0; i < BUCKET_COUNT; i++)
-		if (d->split.ns[i] > 0 && (most < 0 || d->split.ns[i] > d->split.ns[most]))
+		if (d->split_ns[i] > 0 && (most < 0 || d->split_ns[i] > d->split_ns[most]))
 			most = i;
 	if (most < 0 || d->recovery_ns <= 0)
 		return;
 	buffer_printf(out, "<br/><span class=\"dim small\">");
-	html_text(out, text_percent(share, (uint64_t)d->split.ns[most], (uint64_t)d->recovery_ns));
+	html_text(out, text_percent(share, (uint64_t)d->split_ns[most], (uint64_t)d->recovery_ns));
 	buffer_printf(out, " %s</span>", bucket_label[most]);
 }
 
-static void html_table_disruption(struct buffer *out, const struct store_disruption *d, uint32_t n)
+static void html_table_disruption(struct buffer *out, const struct disruption_row *d, uint32_t n)
 {
 	char cause[96];
-	bool over = d->resumed_ns != STORE_NONE;
 
 	buffer_printf(out, "<tr><td class=\"n\">%u</td><td>", n);
 	html_time(out, d->at_ns);
 	buffer_printf(out, "</td><td class=\"any\">");
-	html_text(out, document_cause(cause, sizeof(cause), d));
+	html_text(out, disruption_cause_text(cause, sizeof(cause), d));
 	if (d->rank >= 0)
 		buffer_printf(out, ", rank %d", d->rank);
 	buffer_printf(out, "</td><td>");
@@ -80,10 +79,10 @@ static void html_table_disruption(struct buffer *out, const struct store_disrupt
 		buffer_printf(out, "%lld", (long long)d->step);
 	else
 		buffer_printf(out, "none");
-	if (over && d->resumed_step != STORE_NONE)
+	if (d->over && d->resumed_step != STORE_NONE)
 		buffer_printf(out, " &#8594; %lld", (long long)d->resumed_step);
 	buffer_printf(out, "</td>");
-	if (!over) {
+	if (!d->over) {
 		buffer_printf(out, "<td colspan=\"3\">no step since: cost unknown</td></tr>\n");
 		return;
 	}
@@ -113,7 +112,7 @@ void html_disruptions(struct buffer *out, const struct report_document *s)
 		"To a step: from the last sign of life to the next productive step. Down: the part of it in which nothing ran; what ran in the rest has kinds of its own above. Wasted: progress that had to be made again.",
 		heads);
 	for (uint32_t i = 0; i < s->disruptions.count; i++)
-		html_table_disruption(out, DOCUMENT_AT(s->disruptions, struct store_disruption, i),
+		html_table_disruption(out, DOCUMENT_AT(s->disruptions, struct disruption_row, i),
 				      i + 1 + (uint32_t)s->disruptions.earlier);
 	table_end(out);
 	html_section_end(out);
@@ -182,17 +181,13 @@ static void html_table_cell_goodput(struct buffer *out, const struct sums *s)
 	buffer_printf(out, "</td>");
 }
 
-static void html_table_cell_steps(struct buffer *out, const struct store_totals *t)
+static void html_table_cell_steps(struct buffer *out, uint64_t steps, const struct report_times *t)
 {
 	buffer_printf(out, "<td class=\"n\">");
-	html_count(out, "steps_each", t->steps);
+	html_count(out, "steps_each", steps);
 	buffer_printf(out, "</td>");
-	html_table_cell_ns(out, "p50_each",
-			   t->times.count ? (int64_t)sketch_quantile(&t->times, 0.5) : STORE_NONE,
-			   false);
-	html_table_cell_ns(out, "p99_each",
-			   t->times.count ? (int64_t)sketch_quantile(&t->times, 0.99) : STORE_NONE,
-			   false);
+	html_table_cell_ns(out, "p50_each", t->count ? (int64_t)t->p50_ns : STORE_NONE, false);
+	html_table_cell_ns(out, "p99_each", t->count ? (int64_t)t->p99_ns : STORE_NONE, false);
 }
 
 void html_runs(struct buffer *out, const struct report_document *s)
@@ -219,8 +214,8 @@ void html_runs(struct buffer *out, const struct report_document *s)
 			      document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
 					    r->run.status),
 			      r->run.ranks);
-		html_table_cell_steps(out, &r->totals);
-		html_table_cell_goodput(out, &r->totals.sums);
+		html_table_cell_steps(out, r->steps, &r->times);
+		html_table_cell_goodput(out, &r->sums);
 		buffer_printf(out, "</tr>\n");
 	}
 	table_end(out);
@@ -229,18 +224,17 @@ void html_runs(struct buffer *out, const struct report_document *s)
 
 static void html_table_rank(struct buffer *out, const struct document_rank *r, uint64_t most_ns)
 {
-	uint64_t p50_ns = sketch_quantile(&r->totals.times, 0.5);
 	char name[WORD_MAX];
 
 	buffer_printf(out, "<tr><td class=\"one\">%s</td><td class=\"n\">%u</td>",
 		      r->rank.rank < 0 ? "unknown" : text_rank(name, r->rank.rank, 0), r->rank.pid);
-	html_table_cell_steps(out, &r->totals);
+	html_table_cell_steps(out, r->steps, &r->times);
 	buffer_printf(
 		out,
 		"<td><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
 		"class=\"info\" y=\"1\" width=\"%.1f\" height=\"8\"/></svg></td>",
-		HTML_WIDE, most_ns ? HTML_WIDE * (double)p50_ns / (double)most_ns : 0);
-	html_table_cell_goodput(out, &r->totals.sums);
+		HTML_WIDE, most_ns ? HTML_WIDE * (double)r->times.p50_ns / (double)most_ns : 0);
+	html_table_cell_goodput(out, &r->sums);
 	buffer_printf(out, "</tr>\n");
 }
 
@@ -254,8 +248,7 @@ void html_ranks(struct buffer *out, const struct report_document *s)
 	if (s->ranks.count < 2)
 		return;
 	for (uint32_t i = 0; i < s->ranks.count; i++) {
-		uint64_t ns = sketch_quantile(
-			&DOCUMENT_AT(s->ranks, struct document_rank, i)->totals.times, 0.5);
+		uint64_t ns = DOCUMENT_AT(s->ranks, struct document_rank, i)->times.p50_ns;
 
 		most_ns = ns > most_ns ? ns : most_ns;
 	}

@@ -5,7 +5,7 @@
 #include "userspace/base/plural.h"
 #include "userspace/text/canvas.h"
 #include "userspace/report/user_range.h"
-#include "userspace/report/report_job.h"
+#include "userspace/report/document.h"
 #include "userspace/report/report_loop.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
@@ -190,15 +190,40 @@ static void report_late(struct canvas *c, const struct rank_view *r)
 }
 
 /* For a job with only this rank. */
-static void report_alone(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+static void report_alone(struct canvas *c, struct buffer *out, const struct snapshot *s,
+			 const struct job_view *j)
 {
-	for (uint32_t i = 0; i < s->njobs; i++)
-		if (s->jobs[i].key == r->job_key && !report_job_matters(s, &s->jobs[i]))
-			report_program(c, s, &s->jobs[i]);
+	struct report_document *d;
+
+	if (!j || document_job_matters(s, j) || !program_known(&s->program))
+		return;
+	if (document_of_snapshot(&d, s, j)) {
+		out->failed = true;
+		return;
+	}
+	report_program(c, d);
+	document_close(d);
 }
 
-static void report_trainer(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+static void report_job(struct canvas *c, struct buffer *out, const struct snapshot *s,
+		       const struct job_view *j)
 {
+	struct report_document *d;
+
+	if (document_of_snapshot(&d, s, j)) {
+		out->failed = true;
+		return;
+	}
+	canvas_line(c, 0);
+	canvas_line(c, 0);
+	document_text_put(c, out, d);
+	document_close(d);
+}
+
+static void report_trainer(struct canvas *c, struct buffer *out, const struct snapshot *s,
+			   const struct rank_view *r)
+{
+	const struct job_view *job = document_job_of(s, r);
 	double own_ns[BUCKET_COUNT];
 	struct report_cost cost;
 
@@ -206,10 +231,10 @@ static void report_trainer(struct canvas *c, const struct snapshot *s, const str
 	for (uint32_t i = 0; i < r->nloops; i++)
 		report_loop(c, r, &r->loops[i]);
 	user_range_report_figures(c, r, REPORT_LABEL);
-	report_alone(c, s, r);
+	report_alone(c, out, s, job);
 	report_time(c, &r->ledger, &s->types, report_cost_of_rank(s, r, own_ns, &cost));
 	report_late(c, r);
-	report_happened(c, s, r, report_job_is_shown(s, r));
+	report_happened(c, s, r, job && document_job_matters(s, job));
 	report_overhead(c, s, r);
 }
 
@@ -303,8 +328,8 @@ void report_text(struct buffer *out, const struct snapshot *s, int cols, bool co
 	canvas_wrap(&c, REPORT_LABEL);
 	report_head(&c, s);
 	for (uint32_t i = 0; i < s->njobs; i++) {
-		if (report_job_matters(s, &s->jobs[i]) && ++jobs <= REPORT_RANKS)
-			report_job(&c, s, &s->jobs[i]);
+		if (document_job_matters(s, &s->jobs[i]) && ++jobs <= REPORT_RANKS)
+			report_job(&c, out, s, &s->jobs[i]);
 		canvas_flush(&c, out);
 	}
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -312,7 +337,7 @@ void report_text(struct buffer *out, const struct snapshot *s, int cols, bool co
 			continue;
 		if (++trainers > REPORT_RANKS)
 			break;
-		report_trainer(&c, s, &s->ranks[i]);
+		report_trainer(&c, out, s, &s->ranks[i]);
 		canvas_flush(&c, out);
 	}
 	if (!trainers)

@@ -9,7 +9,7 @@
 #include "userspace/export/json_part.h"
 #include "userspace/model/time/hang.h"
 #include "userspace/report/user_range.h"
-#include "userspace/report/report_job.h"
+#include "userspace/report/document.h"
 #include "userspace/report/report_node.h"
 #include "userspace/report/report.h"
 #include "userspace/text/format.h"
@@ -43,29 +43,6 @@ static void json_time_windows(struct buffer *out, const struct loop_view *l)
 	}
 	for (int i = 0; i < RECENT_CLOCKS; i++)
 		json_times(out, window_name(name, recent_clock_ns[i]), &l->recent_times[i]);
-	json_close(out, '}');
-}
-
-static void json_step_time(struct buffer *out, const struct deviation_view *t)
-{
-	bool ideal = t->ideal_ns;
-
-	if (!t->count) {
-		json_null(out, "step_time");
-		return;
-	}
-	json_open(out, "step_time", '{');
-	json_uint(out, "count", t->count);
-	json_uint(out, "mean_ns", (uint64_t)(t->mean_ns + 0.5));
-	json_uint(out, "min_ns", t->min_ns);
-	json_uint(out, "p50_ns", t->p50_ns);
-	json_uint(out, "p95_ns", t->p95_ns);
-	json_uint(out, "p99_ns", t->p99_ns);
-	json_uint(out, "max_ns", t->max_ns);
-	json_nonzero(out, "ideal_ns", t->ideal_ns);
-	json_uint_if(out, "deviation_ns", ideal, (uint64_t)(t->deviation_ns + 0.5));
-	json_int_if(out, "signed_deviation_ns", ideal, (int64_t)t->signed_ns);
-	json_real(out, "jitter", ideal ? t->jitter : NAN);
 	json_close(out, '}');
 }
 
@@ -105,6 +82,8 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 #undef X
 	};
 
+	struct report_times times;
+
 	json_open(out, NULL, '{');
 	json_part_loop(out, &l->state);
 	json_nonzero(out, "last_step", l->last_number);
@@ -114,7 +93,11 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 		if (l->flagged[i])
 			json_uint(out, flag[i], l->flagged[i]);
 	json_close(out, '}');
-	json_step_time(out, &l->time);
+	report_times_of_view(&times, &l->time);
+	if (times.count)
+		report_times_json(out, &times);
+	else
+		json_null(out, "step_time");
 	json_recent(out, l);
 	json_time_windows(out, l);
 	json_change(out, &l->change);
@@ -196,11 +179,12 @@ static void json_command(struct buffer *out, const char *text, bool masked)
 static void json_rank(struct buffer *out, const struct snapshot *s, const struct rank_view *r,
 		      bool masked)
 {
+	struct document_window windows[WINDOWS_MAX];
 	int64_t offset = s->real_ns ? (int64_t)((uint64_t)s->real_ns - s->mono_ns) : 0;
 
 	json_open(out, NULL, '{');
 	json_known(out, "job", r->job);
-	report_key_json(out, "job_key", r->job_key);
+	document_key_json(out, "job_key", r->job_key);
 	json_known(out, "node", r->placed ? r->place.node : NULL);
 	json_known(out, "pod", r->placed ? r->place.pod : NULL);
 	json_int_if(out, "rank", r->rank >= 0, r->rank);
@@ -217,7 +201,8 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_part_time(out, &r->ledger, &s->types);
 	json_part_ratio(out, &r->ledger, r->trainer);
 	json_part_counts(out, &r->ledger);
-	report_windows_json(out, r->windows, &s->types);
+	document_windows_json(out, windows,
+			      document_windows_of(windows, r->windows, &s->types, offset));
 	json_uint(out, "checkpoints", r->checkpoints);
 	json_uint(out, "restores", r->restores);
 	json_uint(out, "checkpoint_save_ns", r->checkpoint_save_ns);
@@ -289,7 +274,7 @@ static void report_json_of(struct buffer *out, const struct snapshot *s, bool ma
 	for (uint32_t i = 0; i < s->nranks; i++)
 		json_rank(out, s, &s->ranks[i], masked);
 	json_close(out, ']');
-	report_jobs_json(out, s);
+	document_jobs_json(out, s);
 	report_node_json(out, s);
 	json_string(out, "nothing_found", why);
 	json_uint(out, "events", s->events);

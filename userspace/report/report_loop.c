@@ -105,9 +105,14 @@ void report_figure(struct canvas *c, int slot, const char *name, const char *val
 	canvas_right(c, col + 19, STYLE_PLAIN, value);
 }
 
-static void report_step_time(struct canvas *c, const struct loop_view *l)
+static const char *report_step_deviation(char out[WORD_MAX], const struct report_times *t)
 {
-	const struct deviation_view *t = &l->time;
+	return t->ideal_ns ? clock_duration(out, WORD_MAX, (uint64_t)(t->deviation_ns + 0.5))
+			   : "unknown";
+}
+
+void report_step_times(struct canvas *c, const struct report_times *t)
+{
 	char text[WORD_MAX];
 
 	if (!t->count)
@@ -118,14 +123,12 @@ static void report_step_time(struct canvas *c, const struct loop_view *l)
 	report_figure(c, 2, "p99", text_duration(text, t->p99_ns));
 	report_figure(c, 3, "max", text_duration(text, t->max_ns));
 	report_figure(c, 4, "ideal", text_duration(text, t->ideal_ns));
-	if (t->ideal_ns) {
-		report_figure(c, 5, "deviation",
-			      clock_duration(text, WORD_MAX, (uint64_t)(t->deviation_ns + 0.5)));
+	if (t->spread) {
+		report_figure(c, 5, "deviation", report_step_deviation(text, t));
 		snprintf(text, sizeof(text), "%.1f %%", 100 * t->jitter);
-		report_figure(c, 6, "jitter", text);
+		report_figure(c, 6, "jitter", t->ideal_ns ? text : "unknown");
 	} else {
-		report_figure(c, 5, "deviation", "unknown");
-		report_figure(c, 6, "jitter", "unknown");
+		report_figure(c, 5, "mean", text_duration(text, t->mean_ns));
 	}
 	report_figure(c, 7, "min", text_duration(text, t->min_ns));
 }
@@ -195,6 +198,8 @@ static void report_phases(struct canvas *c, const struct loop_view *l)
 
 void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_view *l)
 {
+	struct report_times times;
+
 	if (r->nloops > 1) {
 		canvas_line(c, 0);
 		canvas_put(c, STYLE_BOLD, "  loop %u of %u", l->state.loop + 1, r->nloops);
@@ -203,7 +208,8 @@ void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_
 	if (!l->state.steps)
 		return;
 	report_steps(c, l);
-	report_step_time(c, l);
+	report_times_of_view(&times, &l->time);
+	report_step_times(c, &times);
 	report_change(c, l);
 	report_recent(c, l);
 	report_phases(c, l);

@@ -5,6 +5,7 @@
 #define REPORT_REPORT_LOOP_H
 
 #include "userspace/model/snapshot.h"
+#include "userspace/report/report_times.h"
 #include "userspace/text/canvas.h"
 
 #define REPORT_COLS  100
@@ -17,6 +18,8 @@ void report_field(struct canvas *c, const char *name);
 /* A name and its value at a position of a table: four in a line, fewer if the terminal is
  * narrow. */
 void report_figure(struct canvas *c, int slot, const char *name, const char *value);
+/* The figures of step times; nothing if there are none. */
+void report_step_times(struct canvas *c, const struct report_times *t);
 void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_view *l);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"
+#include "userspace/report/report_loop.h"
 #include "userspace/text/format.h"
 
-#define LABEL	   15
 #define COL_SECOND 30 /* right edges */
 #define COL_TOKENS 46
 #define COL_FLOPS  62
@@ -79,21 +79,14 @@ static void program_rates(struct canvas *c, const struct program_config *cfg,
 	program_rate_row(c, "of observed", cfg, &p->elapsed);
 }
 
-static void program_field(struct canvas *c, const char *name)
-{
-	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "  %s", name);
-	canvas_at(c, LABEL);
-}
-
 static void program_accelerators_line(struct canvas *c, const struct program_config *cfg,
-				      const struct job_view *j)
+				      const struct program_view *p)
 {
 	char peak[32];
 
-	program_field(c, "accelerators");
-	if (j->program.accelerators > 0)
-		canvas_put(c, STYLE_PLAIN, "%.0f", j->program.accelerators);
+	report_field(c, "accelerators");
+	if (p->accelerators > 0)
+		canvas_put(c, STYLE_PLAIN, "%.0f", p->accelerators);
 	else
 		canvas_put(c, STYLE_YELLOW,
 			   "unknown: no runtime of one was called; --accelerators says");
@@ -106,36 +99,14 @@ static void program_accelerators_line(struct canvas *c, const struct program_con
 		canvas_put(c, STYLE_YELLOW, ", peak unknown; --accelerator or --peak-tflops says");
 }
 
-/* The share of time since its first pod was created in which the job had its nodes. 0: unknown,
- * also if the share of an outage is. */
-static double program_scheduled_share(const struct job_view *j)
-{
-	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;
-
-	if (!j->scheduling.known || j->carried || j->ledger.disruptions != j->ndisruptions)
-		return 0;
-	without_ns = (double)j->scheduling.ns[SCHEDULE_create] +
-		     (double)j->scheduling.ns[SCHEDULE_schedule];
-	for (int i = 0; i < SCHEDULE_COUNT; i++)
-		all_ns += (double)j->scheduling.ns[i];
-	for (uint32_t i = 0; i < j->ndisruptions; i++) {
-		const struct scheduling *s = &j->disruptions[i].scheduling;
-
-		if (!s->known)
-			return 0;
-		without_ns += (double)s->ns[SCHEDULE_create] + (double)s->ns[SCHEDULE_schedule];
-	}
-	return all_ns > 0 ? 1 - without_ns / all_ns : 0;
-}
-
 /* The known factors; a single one is not shown. */
-static void program_goodputs(struct canvas *c, const struct job_view *j)
+static void program_goodputs(struct canvas *c, const struct report_document *d)
 {
-	const struct program_view *p = &j->program;
+	const struct program_view *p = &d->rates;
 	const struct {
 		const char *name;
 		double share;
-	} factors[] = {{"scheduling", program_scheduled_share(j)},
+	} factors[] = {{"scheduling", d->scheduled_share},
 		       {"runtime", p->runtime},
 		       {"program", p->program}};
 	bool any = false;
@@ -145,7 +116,7 @@ static void program_goodputs(struct canvas *c, const struct job_view *j)
 		if (!(factors[i].share > 0))
 			continue;
 		if (!any)
-			program_field(c, "goodput");
+			report_field(c, "goodput");
 		canvas_put(c, STYLE_DIM, "%s%s", any ? " x " : "", factors[i].name);
 		canvas_put(c, STYLE_PLAIN, " %s", program_share_text(text, factors[i].share));
 		any = true;
@@ -154,23 +125,23 @@ static void program_goodputs(struct canvas *c, const struct job_view *j)
 		canvas_put(c, STYLE_DIM, "  (MFU of productive time)");
 	if (p->steps.mfu <= 1)
 		return;
-	program_field(c, "");
+	report_field(c, "");
 	canvas_put(
 		c, STYLE_RED,
 		"more than the peak: the FLOPs of a step, the peak or the accelerators are not as said");
 }
 
-void report_program(struct canvas *c, const struct snapshot *s, const struct job_view *j)
+void report_program(struct canvas *c, const struct report_document *d)
 {
-	const struct program_config *cfg = &s->program;
+	const struct program_config *cfg = &d->program;
 
-	if (!program_known(cfg))
+	if (!d->live || !program_known(cfg))
 		return;
-	program_rates(c, cfg, &j->program);
+	program_rates(c, cfg, &d->rates);
 	if (!(cfg->flops > 0))
 		return;
-	program_accelerators_line(c, cfg, j);
-	program_goodputs(c, j);
+	program_accelerators_line(c, cfg, &d->rates);
+	program_goodputs(c, d);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -189,15 +160,14 @@ static double program_sum_ns(const double *ns)
 	return all;
 }
 
-const struct report_cost *report_cost_of_job(const struct snapshot *s, const struct job_view *j,
-					     struct report_cost *ret)
+const struct report_cost *report_cost_of(const struct report_document *d, struct report_cost *ret)
 {
 	*ret = (struct report_cost){
-		.accelerator_ns = j->accelerator_ns,
-		.running_ns = (double)j->ledger.unsettled_ns * j->accelerators,
-		.config = &s->program,
+		.accelerator_ns = d->accelerator_ns,
+		.running_ns = (double)d->ledger.unsettled_ns * d->accelerators,
+		.config = &d->program,
 	};
-	return report_cost_asked(&s->program) && program_sum_ns(j->accelerator_ns) > 0 ? ret : NULL;
+	return report_cost_asked(&d->program) && program_sum_ns(d->accelerator_ns) > 0 ? ret : NULL;
 }
 
 const struct report_cost *report_cost_of_rank(const struct snapshot *s, const struct rank_view *r,
@@ -252,8 +222,8 @@ static void report_program_cost_json(struct buffer *out, const struct program_co
 	json_close(out, '}');
 }
 
-void report_cost_json(struct buffer *out, const struct program_config *cfg,
-		      const double *accelerator_ns)
+static void report_cost_json(struct buffer *out, const struct program_config *cfg,
+			     const double *accelerator_ns)
 {
 	if (program_sum_ns(accelerator_ns) > 0) {
 		json_open(out, "accelerator_seconds", '{');
@@ -266,10 +236,10 @@ void report_cost_json(struct buffer *out, const struct program_config *cfg,
 	report_program_cost_json(out, cfg, accelerator_ns);
 }
 
-void report_program_json(struct buffer *out, const struct snapshot *s, const struct job_view *j)
+void report_program_json(struct buffer *out, const struct report_document *d)
 {
-	const struct program_config *cfg = &s->program;
-	const struct program_view *p = &j->program;
+	const struct program_config *cfg = &d->program;
+	const struct program_view *p = &d->rates;
 
 	json_known(out, "perf_tag", cfg->perf_tag);
 	json_known(out, "session_tag", cfg->session_tag);
@@ -284,9 +254,9 @@ void report_program_json(struct buffer *out, const struct snapshot *s, const str
 	report_program_rate_json(out, "of_observed", &p->elapsed);
 	json_close(out, '}');
 	json_open(out, "goodput", '{');
-	report_program_real_or_null(out, "scheduling", program_scheduled_share(j));
+	report_program_real_or_null(out, "scheduling", d->scheduled_share);
 	report_program_real_or_null(out, "runtime", p->runtime);
 	report_program_real_or_null(out, "program", p->program);
 	json_close(out, '}');
-	report_cost_json(out, cfg, j->accelerator_ns);
+	report_cost_json(out, cfg, d->accelerator_ns);
 }

@@ -5,7 +5,7 @@
 #include "userspace/text/canvas.h"
 #include "userspace/view/frame.h"
 #include "userspace/view/frame_rank.h"
-#include "userspace/report/report_job.h"
+#include "userspace/report/document.h"
 #include "userspace/text/spark.h"
 #include "userspace/view/view.h"
 #include "userspace/text/format.h"
@@ -249,10 +249,10 @@ uint32_t frame_first(const struct snapshot *s)
 /* Over all runs; omitted if a single run without trouble makes it equal to the process's lines. */
 static void frame_job(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
-	const struct job_view *j = report_job_of(s, r);
+	const struct job_view *j = document_job_of(s, r);
 	char part[WORD_MAX], lost[WORD_MAX];
 
-	if (!j || !report_job_matters(s, j))
+	if (!j || !document_job_matters(s, j))
 		return;
 	canvas_line(c, IMPORTANCE_GOOD);
 	canvas_at(c, 1);
