@@ -9,41 +9,22 @@
 #include "userspace/base/plural.h"
 #include "userspace/text/canvas.h"
 #include "userspace/report/compare.h"
+#include "userspace/report/document_row.h"
 #include "userspace/report/report_loop.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
-#include "userspace/report/document.h"
 #include "userspace/text/format.h"
 
 #define LISTED	 16 /* rows of a list; the JSON object has all */
 #define COL_WHEN 4
 #define COL_WHAT 25
-#define COL_STEP 69 /* right edges */
-#define COL_DOWN 79
-#define COL_COST 90
 #define COL_LAST 100
+
+static const int document_text_edge[DOCUMENT_CELLS] = {69, 79, 90, COL_LAST};
 
 static unsigned long long document_text_in_all(const struct document_list *l)
 {
 	return l->count + l->earlier;
-}
-
-static void document_text_when(struct canvas *c, int64_t ns)
-{
-	char text[EPOCH_TEXT_MAX];
-
-	canvas_line(c, 0);
-	canvas_at(c, COL_WHEN);
-	canvas_put(c, STYLE_PLAIN, "%s", ns ? epoch_text(text, ns / 1000, 0) : "time unknown");
-	canvas_at(c, COL_WHAT);
-}
-
-/* The index of the first row to show; prints how many were skipped. */
-static uint32_t document_text_first_shown(struct canvas *c, const struct document_list *l)
-{
-	if (l->count > LISTED || l->earlier)
-		canvas_put(c, STYLE_DIM, "; the last %u", l->count < LISTED ? l->count : LISTED);
-	return l->count > LISTED ? l->count - LISTED : 0;
 }
 
 /* From the creation of the pod to the first process; not part of the times below. */
@@ -133,115 +114,104 @@ static void document_text_windows(struct canvas *c, const struct report_document
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void document_text_cell(struct canvas *c, const struct document_cell *v, int edge)
+{
+	char text[64];
+
+	if (v->count)
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)v->value);
+	else
+		snprintf(text, sizeof(text), "%s%s", v->estimated ? "~" : "", v->text);
+	if (*text)
+		canvas_right(c, canvas_scaled(c, edge, COL_LAST), STYLE_PLAIN, text);
+}
+
+static void document_text_row(struct canvas *c, const struct document_table *t,
+			      const struct document_row *r)
+{
+	char when[EPOCH_TEXT_MAX];
+
+	canvas_line(c, 0);
+	canvas_at(c, COL_WHEN);
+	canvas_put(c, STYLE_PLAIN, "%s",
+		   !t->when   ? r->name
+		   : r->at_ns ? epoch_text(when, r->at_ns / 1000, 0)
+			      : "time unknown");
+	canvas_at(c, COL_WHAT);
+	if (t->number && *t->number != '#')
+		canvas_put(c, STYLE_PLAIN, "%s %llu, ", t->number, (unsigned long long)r->number);
+	if (t->when && *r->name)
+		canvas_put(c, STYLE_PLAIN, "%s ", r->name);
+	canvas_put(c, t->bad ? STYLE_RED : STYLE_PLAIN, "%s", r->what);
+	if (r->tells_more)
+		canvas_put(c, STYLE_PLAIN, ": %s", r->more);
+	for (int k = 0; k < DOCUMENT_CELLS; k++)
+		document_text_cell(c, &r->cell[k], document_text_edge[k]);
+}
+
+/* The last ones; of ranks the first ones. */
+static void document_text_rows(struct canvas *c, const struct report_document *s,
+			       const struct document_list *l, const struct document_table *t)
+{
+	uint32_t n = 0, skip;
+	struct document_row r;
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		document_row(&r, t, s, i);
+		n += !r.hidden && !r.page_only;
+	}
+	skip = t->when && n > LISTED ? n - LISTED : 0;
+	if (skip || (t->when && l->earlier))
+		canvas_put(c, STYLE_DIM, "; the last %u", n - skip);
+	for (int k = 0; l->count && t->cell[0] && k < DOCUMENT_CELLS; k++)
+		canvas_right(c, canvas_scaled(c, document_text_edge[k], COL_LAST), STYLE_DIM,
+			     t->cell[k]);
+	for (uint32_t i = 0, shown = 0; i < l->count && shown < 2 * LISTED; i++) {
+		document_row(&r, t, s, i);
+		if (r.hidden || r.page_only || (skip && skip--))
+			continue;
+		document_text_row(c, t, &r);
+		shown++;
+	}
+}
+
+static void document_text_list(struct canvas *c, const struct report_document *s,
+			       const struct document_list *l, const struct document_table *t,
+			       const char *name)
+{
+	uint32_t minor = t == &document_trouble_table ? s->minor : 0;
+
+	if (!l->count)
+		return;
+	report_field(c, name);
+	canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(l) - 2 * minor);
+	if (minor)
+		canvas_put(c, STYLE_DIM, "; and %u slowdown%s that cost under 0.1 %% of the time%s",
+			   minor, plural(minor), minor == 1 ? "" : " each");
+	document_text_rows(c, s, l, t);
+}
+
 static void document_text_runs(struct canvas *c, const struct report_document *s)
 {
-	char text[WORD_MAX], fate[64];
-
 	report_field(c, "runs");
 	canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)document_runs(s));
 	if (s->live)
 		canvas_put(c, STYLE_PLAIN, ", %u process%s", s->job.ranks, plural_es(s->job.ranks));
 	if (s->elsewhere)
 		canvas_put(c, STYLE_DIM, "  %u of them on other nodes", s->elsewhere);
-	for (uint32_t i = document_text_first_shown(c, &s->runs); i < s->runs.count; i++) {
-		const struct document_run *r = DOCUMENT_AT(s->runs, struct document_run, i);
-		uint64_t ns = r->run.last_ns > r->run.start_ns
-				      ? (uint64_t)(r->run.last_ns - r->run.start_ns)
-				      : 0;
-
-		document_text_when(c, r->run.start_ns);
-		canvas_put(c, STYLE_PLAIN, "run %u, ", r->run.attempt);
-		if (r->run.ranks > 1)
-			canvas_put(c, STYLE_PLAIN, "%u rank%s, ", r->run.ranks,
-				   plural(r->run.ranks));
-		canvas_put(c, STYLE_PLAIN, "%s",
-			   document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
-					 r->run.status));
-		snprintf(fate, sizeof(fate), "%llu step%s", (unsigned long long)r->steps,
-			 plural(r->steps));
-		canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_PLAIN, fate);
-		canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
-			     clock_duration(text, WORD_MAX, ns));
-	}
-}
-
-static const char *document_text_cost(char text[WORD_MAX], int64_t ns)
-{
-	return clock_duration(text, WORD_MAX, ns > 0 ? (uint64_t)ns : 0);
-}
-
-static void document_text_disruption(struct canvas *c, const struct disruption_row *d)
-{
-	char text[WORD_MAX], cause[96];
-
-	document_text_when(c, d->at_ns);
-	canvas_put(c, STYLE_RED, "%s", disruption_cause_text(cause, sizeof(cause), d));
-	if (d->starts != DISRUPTION_UNKNOWN && d->starts > 1)
-		canvas_put(c, STYLE_DIM, ", %lld starts", (long long)d->starts);
-	cause[0] = '\0';
-	if (d->step != DISRUPTION_UNKNOWN)
-		snprintf(cause, sizeof(cause), "%lld", (long long)d->step);
-	if (d->over && d->resumed_step != DISRUPTION_UNKNOWN)
-		snprintf(cause + strlen(cause), sizeof(cause) - strlen(cause), " → %lld",
-			 (long long)d->resumed_step);
-	canvas_right(c, canvas_scaled(c, COL_STEP, COL_LAST), STYLE_PLAIN, *cause ? cause : "none");
-	if (!d->over) {
-		canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_YELLOW,
-			     "no step since");
-		return;
-	}
-	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_PLAIN,
-		     document_text_cost(text, d->down_ns));
-	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
-		     document_text_cost(text, d->recovery_ns));
-	snprintf(cause, sizeof(cause), "%s%s", d->estimated ? "~" : "",
-		 document_text_cost(text, d->wasted_ns));
-	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN, cause);
+	document_text_rows(c, s, &s->runs, &document_runs_table);
 }
 
 static void document_text_disruptions(struct canvas *c, const struct report_document *s)
 {
 	report_field(c, "disruptions");
-	if (!s->ledger.disruptions) {
+	if (s->ledger.disruptions)
+		canvas_put(c, STYLE_RED, "%llu", (unsigned long long)s->ledger.disruptions);
+	else
 		canvas_put(c, STYLE_PLAIN, "none");
-		return;
-	}
-	canvas_put(c, STYLE_RED, "%llu", (unsigned long long)s->ledger.disruptions);
-	if (s->disruptions.count > LISTED || s->disruptions.earlier)
-		document_text_first_shown(c, &s->disruptions);
-	canvas_right(c, canvas_scaled(c, COL_STEP, COL_LAST), STYLE_DIM, "step → resumed at");
-	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_DIM, "down");
-	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_DIM, "to a step");
-	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_DIM, "wasted");
-	for (uint32_t i = s->disruptions.count > LISTED ? s->disruptions.count - LISTED : 0;
-	     i < s->disruptions.count; i++)
-		document_text_disruption(c, DOCUMENT_AT(s->disruptions, struct disruption_row, i));
-}
-
-/* The restores and the last save; the sums cover the others. */
-static void document_text_checkpoint_rows(struct canvas *c, const struct report_document *s)
-{
-	char text[WORD_MAX], words[96];
-	uint32_t shown = 0, last = s->checkpoints.count;
-
-	while (last && DOCUMENT_AT(s->checkpoints, struct store_checkpoint, last - 1)->restore)
-		last--;
-	for (uint32_t i = 0; i < s->checkpoints.count && shown < LISTED; i++) {
-		const struct store_checkpoint *k = DOCUMENT_AT(s->checkpoints,
-							       struct store_checkpoint, i);
-		const char *slash = strrchr(k->file, '/'),
-			   *name = slash && slash[1] ? slash + 1 : k->file;
-
-		if (!k->restore && i + 1 != last)
-			continue;
-		shown++;
-		document_text_when(c, k->start_ns);
-		canvas_put(c, STYLE_PLAIN, "%s %s", *name ? name : "no name",
-			   document_checkpoint(words, sizeof(words), k));
-		if (k->bytes > 0)
-			canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN,
-				     document_bytes(text, sizeof(text), k->bytes));
-	}
+	document_text_rows(c, s, &s->disruptions, &document_disruptions_table);
 }
 
 static void document_text_checkpoints(struct canvas *c, const struct report_document *s)
@@ -267,108 +237,16 @@ static void document_text_checkpoints(struct canvas *c, const struct report_docu
 	if (s->secured_ns)
 		canvas_put(c, STYLE_PLAIN, ", %s of goodput",
 			   clock_duration(text, WORD_MAX, s->secured_ns));
-	document_text_checkpoint_rows(c, s);
-}
-
-static void document_text_health_row(struct canvas *c, const struct store_health *h)
-{
-	char words[96], size[96];
-
-	document_text_when(c, h->at_ns);
-	canvas_put(c, STYLE_RED, "%s", document_trouble(words, sizeof(words), h));
-	if (h->rank >= 0)
-		canvas_put(c, STYLE_PLAIN, " of rank %d", h->rank);
-	if (*document_size(size, sizeof(size), h))
-		canvas_put(c, STYLE_PLAIN, ", %s%s", size, h->over ? "" : ", not over");
-	else
-		canvas_put(c, STYLE_PLAIN, ": %s", h->evidence);
-}
-
-static void document_text_health(struct canvas *c, const struct report_document *s)
-{
-	uint32_t shown = s->healths.count - 2 * s->minor,
-		 skip = shown > LISTED ? shown - LISTED : 0;
-
-	if (!s->healths.count)
-		return;
-	report_field(c, "trouble");
-	canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->healths) - 2 * s->minor);
-	if (skip || s->healths.earlier)
-		canvas_put(c, STYLE_DIM, "; the last %u", shown - skip);
-	if (s->minor)
-		canvas_put(c, STYLE_DIM, "; and %u slowdown%s that cost under 0.1 %% of the time%s",
-			   s->minor, plural(s->minor), s->minor == 1 ? "" : " each");
-	for (uint32_t i = 0; i < s->healths.count; i++) {
-		const struct store_health *h = DOCUMENT_AT(s->healths, struct store_health, i);
-
-		if (h->minor || (skip && skip--))
-			continue;
-		document_text_health_row(c, h);
-	}
-}
-
-static void document_text_notes(struct canvas *c, const struct report_document *s)
-{
-	char text[EPOCH_TEXT_MAX];
-
-	if (s->marks.count) {
-		report_field(c, "marks");
-		canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->marks));
-		for (uint32_t i = document_text_first_shown(c, &s->marks); i < s->marks.count;
-		     i++) {
-			const struct store_note *n = DOCUMENT_AT(s->marks, struct store_note, i);
-
-			document_text_when(c, n->at_ns);
-			canvas_put(c, STYLE_PLAIN, "%s", n->text);
-		}
-	}
-	if (!s->exclusions.count)
-		return;
-	report_field(c, "left out");
-	canvas_put(c, STYLE_PLAIN, "%llu", document_text_in_all(&s->exclusions));
-	for (uint32_t i = document_text_first_shown(c, &s->exclusions); i < s->exclusions.count;
-	     i++) {
-		const struct store_note *n = DOCUMENT_AT(s->exclusions, struct store_note, i);
-
-		document_text_when(c, n->at_ns);
-		canvas_put(c, STYLE_PLAIN, "to %s  %s", epoch_text(text, n->to_ns / 1000, 0),
-			   n->text);
-	}
+	document_text_rows(c, s, &s->checkpoints, &document_checkpoints_table);
 }
 
 static void document_text_ranks(struct canvas *c, const struct report_document *s)
 {
-	char text[WORD_MAX], name[WORD_MAX];
-
 	if (s->ranks.count < 2)
 		return;
 	report_field(c, "ranks");
 	canvas_put(c, STYLE_PLAIN, "%llu in run %u", document_text_in_all(&s->ranks), s->attempt);
-	canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_DIM, "step time");
-	canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_DIM, "p99");
-	canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_DIM, "goodput");
-	for (uint32_t i = 0; i < s->ranks.count && i < 2 * LISTED; i++) {
-		const struct document_rank *r = DOCUMENT_AT(s->ranks, struct document_rank, i);
-		const struct sums *sums = &r->sums;
-		int64_t good = sums->ns[BUCKET_GOODPUT];
-
-		canvas_line(c, 0);
-		canvas_at(c, COL_WHEN);
-		canvas_put(c, STYLE_PLAIN, "%s",
-			   r->rank.rank < 0 ? "rank unknown" : text_rank(name, r->rank.rank, 0));
-		canvas_at(c, COL_WHAT);
-		canvas_put(c, STYLE_PLAIN, "pid %u", r->rank.pid);
-		snprintf(name, sizeof(name), "%llu step%s", (unsigned long long)r->steps,
-			 plural(r->steps));
-		canvas_right(c, canvas_scaled(c, COL_STEP, COL_LAST), STYLE_PLAIN, name);
-		canvas_right(c, canvas_scaled(c, COL_DOWN, COL_LAST), STYLE_PLAIN,
-			     text_duration(text, r->times.p50_ns));
-		canvas_right(c, canvas_scaled(c, COL_COST, COL_LAST), STYLE_PLAIN,
-			     text_duration(text, r->times.p99_ns));
-		canvas_right(c, canvas_scaled(c, COL_LAST, COL_LAST), STYLE_PLAIN,
-			     text_percent(text, good > 0 ? (uint64_t)good : 0,
-					  document_observed_ns(sums)));
-	}
+	document_text_rows(c, s, &s->ranks, &document_ranks_table);
 }
 
 /* Prints words without breaking them. */
@@ -416,9 +294,10 @@ void document_text_put(struct canvas *c, struct buffer *out, const struct report
 	document_text_runs(c, s);
 	document_text_disruptions(c, s);
 	document_text_checkpoints(c, s);
-	document_text_health(c, s);
+	document_text_list(c, s, &s->healths, &document_trouble_table, "trouble");
 	document_text_ranks(c, s);
-	document_text_notes(c, s);
+	document_text_list(c, s, &s->marks, &document_marks_table, "marks");
+	document_text_list(c, s, &s->exclusions, &document_exclusions_table, "left out");
 	canvas_flush(c, out);
 	if (s->compared)
 		compare_text(out, s->compared);

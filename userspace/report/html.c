@@ -25,11 +25,14 @@ void html_report(struct buffer *out, const struct report_document *s)
 	html_timeline(out, s);
 	html_steps(out, s);
 	html_histogram(out, s);
-	html_disruptions(out, s);
-	html_checkpoints(out, s);
-	html_runs(out, s);
-	html_ranks(out, s);
-	html_notes(out, s);
+	html_table(out, s, &s->disruptions, &document_disruptions_table, true);
+	html_table(out, s, &s->checkpoints, &document_checkpoints_table, false);
+	html_table(out, s, &s->runs, &document_runs_table, true);
+	if (s->ranks.count > 1)
+		html_table(out, s, &s->ranks, &document_ranks_table, false);
+	html_table(out, s, &s->healths, &document_trouble_table, false);
+	html_table(out, s, &s->marks, &document_marks_table, false);
+	html_table(out, s, &s->exclusions, &document_exclusions_table, false);
 	html_caveats(out, s);
 	buffer_printf(out, "</main>\n<footer><p>gp-bpf " GP_VERSION
 			   ". Times are UTC.</p></footer>\n</body>\n</html>\n");

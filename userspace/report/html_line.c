@@ -27,11 +27,6 @@ static void html_line_lane_begin(struct lane *l, const char *name, uint64_t n)
 		HTML_WIDE, name);
 }
 
-static void html_line_lane_end(struct lane *l)
-{
-	buffer_printf(l->out, "</svg></div>\n");
-}
-
 /* Returns true if the caller has to write the title, and then to call html_line_thing_end(). */
 static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, int64_t to_ns,
 			    bool low)
@@ -59,101 +54,37 @@ static void html_line_thing_end(struct lane *l)
 	buffer_printf(l->out, "</title></rect>\n");
 }
 
-static void html_line_runs(struct lane *l)
+/* A lane of the rows of a table. restores: those of checkpoints, else all others. */
+static void html_line_lane(struct lane *l, const char *name, uint64_t n,
+			   const struct document_list *list, const struct document_table *t,
+			   bool restores)
 {
-	const struct report_document *s = l->document;
-	char fate[64];
+	struct document_row r;
 
-	html_line_lane_begin(l, "runs", s->runs.count + s->runs.earlier);
-	for (uint32_t i = 0; i < s->runs.count; i++) {
-		const struct document_run *r = DOCUMENT_AT(s->runs, struct document_run, i);
-
-		if (!html_line_thing(l, "good", r->run.start_ns, r->run.last_ns, i % 2))
-			continue;
-		buffer_printf(l->out, "run %u: %s, %llu step%s", r->run.attempt,
-			      document_fate(fate, sizeof(fate), s, r->run.end_ns, r->run.last_ns,
-					    r->run.status),
-			      (unsigned long long)r->steps, plural(r->steps));
-		html_line_thing_end(l);
-	}
-	html_line_lane_end(l);
-}
-
-static void html_line_disruptions(struct lane *l)
-{
-	const struct report_document *s = l->document;
-	char cause[96];
-
-	html_line_lane_begin(l, "disruptions", s->ledger.disruptions);
-	for (uint32_t i = 0; i < s->disruptions.count; i++) {
-		const struct disruption_row *d = DOCUMENT_AT(s->disruptions, struct disruption_row,
-							     i);
-		int64_t to_ns = d->recovery_ns > 0 ? d->at_ns + d->recovery_ns : d->at_ns;
-
-		if (!html_line_thing(l, "bad", d->at_ns, to_ns, false))
-			continue;
-		html_text(l->out, disruption_cause_text(cause, sizeof(cause), d));
-		html_line_thing_end(l);
-	}
-	html_line_lane_end(l);
-}
-
-static void html_line_checkpoints(struct lane *l, bool restores)
-{
-	const struct report_document *s = l->document;
-
-	html_line_lane_begin(l, restores ? "restores" : "checkpoints",
-			     restores ? s->restores : s->saves);
-	for (uint32_t i = 0; i < s->checkpoints.count; i++) {
-		const struct store_checkpoint *c = DOCUMENT_AT(s->checkpoints,
-							       struct store_checkpoint, i);
-
-		if (c->restore != restores ||
-		    !html_line_thing(l, "info", c->start_ns, c->end_ns, false))
-			continue;
-		html_text(l->out, *c->file ? c->file : "no name");
-		if (c->step != STORE_NONE)
-			buffer_printf(l->out, ", step %s%lld",
-				      c->estimated && !c->restore ? "~" : "", (long long)c->step);
-		html_line_thing_end(l);
-	}
-	html_line_lane_end(l);
-}
-
-static void html_line_trouble(struct lane *l)
-{
-	const struct report_document *s = l->document;
-	char words[96];
-
-	html_line_lane_begin(l, "trouble", s->healths.count + s->healths.earlier);
-	for (uint32_t i = 0; i < s->healths.count; i++) {
-		const struct store_health *h = DOCUMENT_AT(s->healths, struct store_health, i);
-		bool hang = !strcmp(h->kind,
-				    "hang"); /* for other kinds size_ns is not a duration */
-
-		if (!html_line_thing(l, "bad", h->at_ns,
-				     h->at_ns + (hang ? (int64_t)h->size_ns : 0), false))
-			continue;
-		html_text(l->out, document_trouble(words, sizeof(words), h));
-		html_line_thing_end(l);
-	}
-	html_line_lane_end(l);
-}
-
-static void html_line_notes(struct lane *l, const char *name, const char *class,
-			    const struct document_list *list)
-{
-	html_line_lane_begin(l, name, list->count + list->earlier);
+	html_line_lane_begin(l, name, n);
 	for (uint32_t i = 0; i < list->count; i++) {
-		const struct store_note *n = DOCUMENT_AT(*list, struct store_note, i);
-
-		if (!html_line_thing(l, class, n->at_ns, n->to_ns > n->at_ns ? n->to_ns : n->at_ns,
-				     false))
+		document_row(&r, t, l->document, i);
+		if (r.restore != restores ||
+		    !html_line_thing(l, t->class, r.at_ns, r.to_ns > r.at_ns ? r.to_ns : r.at_ns,
+				     t == &document_runs_table && i % 2))
 			continue;
-		html_text(l->out, n->text);
+		if (t->number && *t->number != '#')
+			buffer_printf(l->out, "%s %llu: ", t->number, (unsigned long long)r.number);
+		if (*r.name)
+			html_text(l->out, r.more);
+		if (*r.name)
+			buffer_printf(l->out, " ");
+		html_text(l->out, r.what);
 		html_line_thing_end(l);
 	}
-	html_line_lane_end(l);
+	buffer_printf(l->out, "</svg></div>\n");
+}
+
+static void html_line_list(struct lane *l, const char *name, const struct document_list *list,
+			   const struct document_table *t)
+{
+	if (list->count)
+		html_line_lane(l, name, list->count + list->earlier, list, t, false);
 }
 
 void html_timeline(struct buffer *out, const struct report_document *s)
@@ -162,17 +93,18 @@ void html_timeline(struct buffer *out, const struct report_document *s)
 
 	html_section(out, "line", "What happened");
 	buffer_printf(out, "<div class=\"lanes\">\n");
-	html_line_runs(&l);
-	html_line_disruptions(&l);
-	html_line_checkpoints(&l, false);
+	html_line_lane(&l, "runs", s->runs.count + s->runs.earlier, &s->runs, &document_runs_table,
+		       false);
+	html_line_lane(&l, "disruptions", s->ledger.disruptions, &s->disruptions,
+		       &document_disruptions_table, false);
+	html_line_lane(&l, "checkpoints", s->saves, &s->checkpoints, &document_checkpoints_table,
+		       false);
 	if (s->restores)
-		html_line_checkpoints(&l, true);
-	if (s->healths.count)
-		html_line_trouble(&l);
-	if (s->marks.count)
-		html_line_notes(&l, "marks", "mark", &s->marks);
-	if (s->exclusions.count)
-		html_line_notes(&l, "left out", "none", &s->exclusions);
+		html_line_lane(&l, "restores", s->restores, &s->checkpoints,
+			       &document_checkpoints_table, true);
+	html_line_list(&l, "trouble", &s->healths, &document_trouble_table);
+	html_line_list(&l, "marks", &s->marks, &document_marks_table);
+	html_line_list(&l, "left out", &s->exclusions, &document_exclusions_table);
 	html_clock(out, s);
 	buffer_printf(out, "</div>\n");
 	html_section_end(out);

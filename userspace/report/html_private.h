@@ -4,6 +4,7 @@
 #ifndef REPORT_HTML_PRIVATE_H
 #define REPORT_HTML_PRIVATE_H
 
+#include "userspace/report/document_row.h"
 #include "userspace/report/html.h"
 #include "userspace/text/format.h"
 
@@ -43,11 +44,9 @@ void html_cost(struct buffer *out, const struct report_document *s);
 void html_timeline(struct buffer *out, const struct report_document *s);
 void html_steps(struct buffer *out, const struct report_document *s);
 void html_histogram(struct buffer *out, const struct report_document *s);
-void html_disruptions(struct buffer *out, const struct report_document *s);
-void html_checkpoints(struct buffer *out, const struct report_document *s);
-void html_runs(struct buffer *out, const struct report_document *s);
-void html_ranks(struct buffer *out, const struct report_document *s);
-void html_notes(struct buffer *out, const struct report_document *s);
+/* A section with a table; always: also if the list is empty. */
+void html_table(struct buffer *out, const struct report_document *s, const struct document_list *l,
+		const struct document_table *t, bool always);
 void html_caveats(struct buffer *out, const struct report_document *s);
 
 #endif
