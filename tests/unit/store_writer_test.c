@@ -202,9 +202,9 @@ static void test_another_watch(void **state)
 
 /* A job that is disrupted, and is taken up by other processes: two runs, one job, and what became
  * of the disruption. */
-static int take_disruption(void *ctx, const struct store_disruption *d)
+static int take_disruption(void *ctx, const struct disruption_row *d)
 {
-	struct store_disruption *all = ctx;
+	struct disruption_row *all = ctx;
 
 	while (all->id)
 		all++;
@@ -214,7 +214,7 @@ static int take_disruption(void *ctx, const struct store_disruption *d)
 
 static void test_runs(void **state)
 {
-	static struct store_disruption disruptions[4];
+	static struct disruption_row disruptions[4];
 	static struct feed_found found;
 	static struct store_job job;
 	static struct feed f;
@@ -281,7 +281,7 @@ static void test_runs(void **state)
 	assert_int_equal(disruptions[0].signal, 9);
 	assert_int_equal(disruptions[0].resumed_step, 601);
 	assert_int_equal(disruptions[0].recovery_ns, 50 * S);
-	assert_int_equal(disruptions[0].split.ns[BUCKET_RECOVERY], 30 * S);
+	assert_int_equal(disruptions[0].split_ns[BUCKET_RECOVERY], 30 * S);
 	assert_int_equal(disruptions[1].id, 0);
 	store_close(st);
 }

@@ -124,17 +124,15 @@ static int report_csv_checkpoints(struct csv_report *c, int64_t job)
 	return store_checkpoints(c->st, job, c->span, report_csv_checkpoint_row, c);
 }
 
-static int report_csv_disruption(void *ctx, const struct store_disruption *d)
+static int report_csv_disruption(void *ctx, const struct disruption_row *d)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = line_writer_buffer(c->writer);
-	struct disruption_row row;
 
-	disruption_of_store(&row, d);
 	csv_int(b, d->id);
 	csv_int_if(b, d->rank >= 0, d->rank);
 	csv_nonzero(b, d->pid);
-	disruption_csv(b, &row);
+	disruption_csv(b, d);
 	report_csv_row_end(c);
 	return 0;
 }

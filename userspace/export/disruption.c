@@ -2,6 +2,7 @@
 #include "userspace/export/disruption.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "userspace/base/csv_text.h"
 #include "userspace/base/json_text.h"
@@ -9,14 +10,6 @@
 static int64_t disruption_step_or_unknown(int64_t step)
 {
 	return step == DISRUPTION_NO_STEP ? DISRUPTION_UNKNOWN : step;
-}
-
-static void disruption_texts(struct disruption_row *r, const char *cause, const char *sender_comm,
-			     const char *how)
-{
-	snprintf(r->cause, sizeof(r->cause), "%s", cause);
-	snprintf(r->sender_comm, sizeof(r->sender_comm), "%s", sender_comm);
-	snprintf(r->how, sizeof(r->how), "%s", how);
 }
 
 void disruption_of_job(struct disruption_row *ret, const struct job_disruption *f, int64_t wall_ns)
@@ -44,38 +37,12 @@ void disruption_of_job(struct disruption_row *ret, const struct job_disruption *
 		.down_ns = f->over ? (int64_t)d->down_ns : DISRUPTION_UNKNOWN,
 		.scheduling = f->scheduling,
 	};
-	disruption_texts(ret, disruption_cause_name[f->why.cause], f->why.sender_comm, f->how);
-	snprintf(ret->fault, sizeof(ret->fault), "%s", f->why.fault);
+	snprintf(ret->cause, sizeof(ret->cause), "%s", disruption_cause_name[f->why.cause]);
+	memcpy(ret->fault, f->why.fault, sizeof(ret->fault));
+	memcpy(ret->sender_comm, f->why.sender_comm, sizeof(ret->sender_comm));
+	memcpy(ret->how, f->how, sizeof(ret->how));
 	for (int i = 0; f->over && i < BUCKET_COUNT; i++)
 		ret->split_ns[i] = (int64_t)f->split_ns[i];
-}
-
-void disruption_of_store(struct disruption_row *ret, const struct store_disruption *d)
-{
-	bool over = d->resumed_ns != STORE_NONE;
-
-	*ret = (struct disruption_row){
-		.over = over,
-		.graceful = d->graceful,
-		.estimated = d->estimated,
-		.rank = d->rank,
-		.pid = d->pid,
-		.exit_code = d->exit_code,
-		.signal = d->signal,
-		.sender = d->sender,
-		.at_ns = d->at_ns == STORE_NONE ? 0 : d->at_ns,
-		.mono_ns = DISRUPTION_UNKNOWN,
-		.resumed_ns = over ? d->resumed_ns : 0,
-		.step = d->step,
-		.resumed_step = d->resumed_step,
-		.starts = d->starts,
-		.wasted_ns = d->wasted_ns,
-		.recovery_ns = d->recovery_ns,
-		.down_ns = d->down_ns,
-	};
-	disruption_texts(ret, d->cause, d->sender_comm, d->how);
-	for (int i = 0; i < BUCKET_COUNT; i++)
-		ret->split_ns[i] = d->split.ns[i];
 }
 
 const char *disruption_cause_text(char *out, size_t len, const struct disruption_row *r)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disruption.h - a disruption as all outputs show it, filled from the model or from a store. Pure.
- *
- * Instants are UTC ns unless marked, durations ns. DISRUPTION_UNKNOWN marks an unknown number. */
+/* disruption.h - writes a disruption, the same in all outputs. Pure. */
 #ifndef EXPORT_DISRUPTION_H
 #define EXPORT_DISRUPTION_H
 
@@ -9,32 +7,10 @@
 
 #include "userspace/base/buffer.h"
 #include "userspace/model/job/job.h"
-#include "userspace/store/query.h"
-
-#define DISRUPTION_UNKNOWN STORE_NONE
-
-struct disruption_row {
-	uint64_t number; /* 1, 2... within its job; 0: unknown */
-	bool over, graceful, estimated;
-	char cause[DISRUPTION_CAUSE_MAX], fault[48], sender_comm[16], how[80]; /* "": unknown */
-	int rank;							       /* -1: unknown */
-	uint32_t pid;	    /* 0: unknown, or of another node */
-	int exit_code;	    /* -1: unknown, or ended by a signal */
-	int signal;	    /* 0: none */
-	uint32_t sender;    /* 0: none, or unknown */
-	int64_t at_ns;	    /* when it began; 0: unknown */
-	int64_t mono_ns;    /* the same, CLOCK_MONOTONIC; a store does not know it */
-	int64_t resumed_ns; /* first step after it; 0: unknown, or none yet */
-	int64_t step, resumed_step, starts;
-	int64_t wasted_ns, recovery_ns, down_ns; /* unknown while it is not over */
-	int64_t split_ns[BUCKET_COUNT];		 /* recovery_ns by bucket */
-	struct scheduling scheduling;
-};
+#include "userspace/model/job/disruption_row.h"
 
 /* wall_ns: UTC less CLOCK_MONOTONIC; 0: unknown. */
 void disruption_of_job(struct disruption_row *ret, const struct job_disruption *d, int64_t wall_ns);
-void disruption_of_store(struct disruption_row *ret, const struct store_disruption *d);
-
 /* Writes "killed, signal 9 by bash", "exit, status 3", "Xid 79", "asked to end" to out; returns
  * out. */
 const char *disruption_cause_text(char *out, size_t len, const struct disruption_row *r);

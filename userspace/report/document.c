@@ -127,25 +127,20 @@ static int document_take_rank(void *ctx, const struct store_rank *rank)
 	return err ? err : document_list_add(&r->document->ranks, &own, sizeof(own));
 }
 
-static int document_take_disruption(void *ctx, const struct store_disruption *row)
+static int document_take_disruption(void *ctx, const struct disruption_row *row)
 {
 	struct report_document *s = ((struct reading *)ctx)->document;
-	struct store_disruption own = *row, *d = &own;
-	struct disruption_row disruption;
-	int64_t *const ns[] = {&own.at_ns, &own.resumed_ns, &own.wasted_ns, &own.recovery_ns,
-			       &own.down_ns};
+	struct disruption_row d = *row;
+	int64_t *const ns[] = {&d.at_ns, &d.resumed_ns, &d.wasted_ns, &d.recovery_ns, &d.down_ns};
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
 		document_clamp_ns(ns[i]);
-	for (int i = BUCKET_COUNT; i < SUMS_SLOTS; i++)
-		d->split.ns[BUCKET_CUSTOM] += document_bounded_ns(d->split.ns[i]);
-	if (d->recovery_ns > 0)
-		s->recovery_ns += (uint64_t)d->recovery_ns;
-	if (d->wasted_ns > 0)
-		s->wasted_ns += (uint64_t)d->wasted_ns;
-	s->unrecovered += d->resumed_ns == STORE_NONE;
-	disruption_of_store(&disruption, d);
-	return document_list_add(&s->disruptions, &disruption, sizeof(disruption));
+	if (d.recovery_ns > 0)
+		s->recovery_ns += (uint64_t)d.recovery_ns;
+	if (d.wasted_ns > 0)
+		s->wasted_ns += (uint64_t)d.wasted_ns;
+	s->unrecovered += !d.over;
+	return document_list_add(&s->disruptions, &d, sizeof(d));
 }
 
 static int document_take_checkpoint(void *ctx, const struct store_checkpoint *row)

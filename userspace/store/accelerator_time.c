@@ -79,7 +79,7 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 /* ---- disruptions of a job with runs on other nodes, too -------------------------------------- */
 
 /* A rank of this node's run failed first, so the consequences belong to this node. */
-static int accelerator_take_disruption(void *ctx, const struct store_disruption *d)
+static int accelerator_take_disruption(void *ctx, const struct disruption_row *d)
 {
 	struct accelerator_time *w = ctx;
 	int64_t here;
@@ -91,7 +91,7 @@ static int accelerator_take_disruption(void *ctx, const struct store_disruption 
 
 	if (err || !here || !d->pid)
 		return err;
-	w->down_ns = d->resumed_ns == STORE_NONE ? d->at_ns : 0;
+	w->down_ns = d->over ? 0 : d->at_ns;
 	if (w->down_ns || d->resumed_ns < w->span->from_ns ||
 	    (w->span->to_ns && d->resumed_ns >= w->span->to_ns))
 		return 0;

@@ -492,19 +492,29 @@ int store_job_totals(struct store *st, int64_t job, const struct store_span *spa
 
 /* ---- events of a job ------------------------------------------------------------------------- */
 
+/* A file may have any value: limits one so that those of all buckets can be added. */
+static int64_t query_bounded_ns(int64_t ns)
+{
+	const int64_t most = INT64_MAX / 256;
+
+	return ns > most ? most : ns < -most ? -most : ns;
+}
+
 static int query_disruption_read(struct store *st, sqlite3_stmt *stmt, store_disruption_fn *fn,
 				 void *ctx)
 {
-	struct store_disruption d = {
+	struct disruption_row d = {
 		.id = store_int(stmt, 0),
-		.at_ns = store_int(stmt, 1),
+		.at_ns = store_int_or(stmt, 1, 0),
+		.mono_ns = DISRUPTION_UNKNOWN,
 		.rank = (int)store_int_or(stmt, 3, -1),
 		.pid = (uint32_t)store_int_or(stmt, 4, 0),
 		.exit_code = (int)store_int_or(stmt, 5, -1),
 		.signal = (int)store_int_or(stmt, 6, 0),
 		.sender = (uint32_t)store_int_or(stmt, 7, 0),
 		.step = store_int(stmt, 9),
-		.resumed_ns = store_int(stmt, 10),
+		.over = store_int(stmt, 10) != STORE_NONE,
+		.resumed_ns = store_int_or(stmt, 10, 0),
 		.resumed_step = store_int(stmt, 11),
 		.wasted_ns = store_int(stmt, 12),
 		.recovery_ns = store_int(stmt, 13),
@@ -513,11 +523,14 @@ static int query_disruption_read(struct store *st, sqlite3_stmt *stmt, store_dis
 		.graceful = store_int_or(stmt, 16, 0),
 		.estimated = store_int_or(stmt, 17, 0),
 	};
-	int err = store_sums(st, stmt, 19, &d.split);
+	struct sums split;
+	int err = store_sums(st, stmt, 19, &split);
 
 	store_text(stmt, 2, d.cause, sizeof(d.cause));
 	store_text(stmt, 8, d.sender_comm, sizeof(d.sender_comm));
 	store_text(stmt, 18, d.how, sizeof(d.how));
+	for (int i = 0; !err && i < SUMS_SLOTS; i++)
+		d.split_ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += query_bounded_ns(split.ns[i]);
 	return err ? err : fn(ctx, &d);
 }
 

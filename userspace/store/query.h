@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/gp_abi.h"
+#include "userspace/model/job/disruption_row.h"
 #include "userspace/store/sketch.h"
 #include "userspace/store/store.h"
 #include "userspace/store/sums.h"
@@ -74,20 +75,6 @@ struct store_rank {
 	struct store_totals totals;
 };
 
-struct store_disruption {
-	int64_t id, at_ns;
-	uint32_t pid; /* of the process that failed first; 0: unknown */
-	char cause[24], sender_comm[16], how[80];
-	int rank;      /* -1: unknown */
-	int exit_code; /* -1: ended by a signal */
-	int signal;
-	uint32_t sender;
-	int64_t step; /* STORE_NONE: unknown, as for the following */
-	int64_t resumed_ns, resumed_step, wasted_ns, recovery_ns, down_ns, starts;
-	bool graceful, estimated;
-	struct sums split; /* recovery_ns by bucket */
-};
-
 struct store_checkpoint {
 	int64_t start_ns, end_ns, step, run_step, bytes;
 	bool restore, async, closed;
@@ -122,7 +109,8 @@ struct store_note {		  /* a mark of a job, or an excluded time */
 typedef int store_job_fn(void *ctx, const struct store_job *j);
 typedef int store_run_fn(void *ctx, const struct store_run *r);
 typedef int store_rank_fn(void *ctx, const struct store_rank *r);
-typedef int store_disruption_fn(void *ctx, const struct store_disruption *d);
+/* A store knows neither number, fault, scheduling nor mono_ns of d. */
+typedef int store_disruption_fn(void *ctx, const struct disruption_row *d);
 typedef int store_checkpoint_fn(void *ctx, const struct store_checkpoint *c);
 typedef int store_health_fn(void *ctx, const struct store_health *h);
 typedef int store_note_fn(void *ctx, const struct store_note *n);

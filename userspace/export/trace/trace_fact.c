@@ -4,6 +4,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
+#include "userspace/export/disruption.h"
 #include "userspace/export/trace/trace_private.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/snapshot.h"
@@ -118,27 +119,15 @@ static void trace_fact_draw_disruption(struct trace *t, const struct fact *f)
 		.job = true,
 		.weight = TRACE_RARE,
 	};
+	struct disruption_row row;
 	struct buffer *b = disruption->over ? trace_span(t, f, &at) : trace_instant(t, f, &at);
 
 	if (!b)
 		return;
-	json_uint(b, "disruption", disruption->number);
-	json_bool(b, "over", disruption->over);
-	json_known(b, "fault", disruption->why.fault);
-	if (f->rank >= 0)
-		json_int(b, "rank", f->rank);
+	disruption_of_job(&row, disruption, f->real_ns ? f->real_ns - (int64_t)f->mono_ns : 0);
+	json_int_if(b, "rank", f->rank >= 0, f->rank);
 	json_uint(b, "process", f->pid);
-	if (disruption->why.exit_code >= 0)
-		json_int(b, "exit_code", disruption->why.exit_code);
-	json_nonzero(b, "signal", (uint64_t)disruption->why.signal);
-	json_known(b, "sender_comm", disruption->why.sender_comm);
-	json_uint(b, "starts", d->starts);
-	if (disruption->over) {
-		json_uint(b, "recovery_ns", d->recovery_ns);
-		json_uint(b, "down_ns", d->down_ns);
-		json_uint(b, "wasted_ns", d->wasted_ns);
-		json_known(b, "how", disruption->how);
-	}
+	disruption_json(b, &row);
 	fact_finish(t, b, f, &at);
 }
 
