@@ -13,7 +13,7 @@ install: $(O)/gp-bpf
 	$(Q)$(INSTALL) -d $(BINDIR) $(SHAREDIR)/probes $(MANDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR)
 	$(Q)$(INSTALL) -m 755 $(O)/gp-bpf $(BINDIR)/gp-bpf
 	$(Q)$(INSTALL) -m 644 $(wildcard probes/*.yaml) $(SHAREDIR)/probes
-	$(Q)$(INSTALL) -m 644 gp-bpf.8 $(MANDIR)/gp-bpf.8
+	$(Q)$(INSTALL) -m 644 man/gp-bpf.8 $(MANDIR)/gp-bpf.8
 	$(Q)$(INSTALL) -m 644 userspace/shell/gp-bpf.bash $(BASHDIR)/gp-bpf
 	$(Q)$(INSTALL) -m 644 userspace/shell/gp-bpf.zsh $(ZSHDIR)/_gp-bpf
 	$(Q)$(INSTALL) -m 644 userspace/shell/gp-bpf.fish $(FISHDIR)/gp-bpf.fish

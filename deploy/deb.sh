@@ -14,7 +14,7 @@ top=$PWD/build/deb
 tree=$top/gp-bpf-$version
 rm -rf "$tree"
 mkdir -p "$tree"
-git ls-files -co --exclude-standard -z Makefile install.mk packages.txt LICENSE README.md CHANGELOG.md gp-bpf.8 docs bpf loader userspace probes deploy |
+git ls-files -co --exclude-standard -z Makefile install.mk packages.txt LICENSE README.md CHANGELOG.md docs man bpf loader userspace probes deploy |
 	xargs -0 cp --parents -t "$tree"
 cp -r deploy/debian "$tree/debian"
 cp deploy/gp-bpf.service "$tree/debian/gp-bpf.service"

@@ -36,7 +36,7 @@ trains() { # options of gp-bpf
 	local name
 	for name in $(names); do
 		grep -q "^@test \"without $name" "$BATS_TEST_FILENAME" || { echo "no test of $name" >&2; return 1; }
-		grep -q "^\.It Sy $name\$" "$TOP/gp-bpf.8" || { echo "$name is not in gp-bpf.8" >&2; return 1; }
+		grep -q "^\.It Sy $name\$" "$TOP/man/gp-bpf.8" || { echo "$name is not in gp-bpf.8" >&2; return 1; }
 	done
 }
 
@@ -47,14 +47,14 @@ words() { tr -d '`"\134' <"$1" | tr -s '[:space:]' ' '; }
 	local file said
 	said=$(words "$TOP/loader/kernel/feature.c" | grep -o 'gp-bpf needs the kernel features .* is the answer' | head -1)
 	[ -n "$said" ]
-	for file in README.md gp-bpf.8 deploy/README.md; do
+	for file in README.md man/gp-bpf.8 deploy/README.md; do
 		words "$TOP/$file" | grep -qF "$said" || { echo "$file does not say: $said" >&2; return 1; }
 	done
 	run -1 git -C "$TOP" grep -nIEi \
 		-e '(linux|kernels?) *(>=?|≥|from|since|before|at least)? *[2-9]\.[0-9]+ *(\+|or (newer|later|above)|and (newer|later|above)|is needed)' \
 		-e '(linux|kernels?) *(>=?|≥|from|since|before|at least|newer than|older than) *v?[2-9]\.[0-9]+' \
 		-e '\(?(before|since|from) (linux )?[3-9]\.[0-9]+\)' \
-		-- README.md CHANGELOG.md gp-bpf.8 deploy docs loader/kernel/feature.c userspace/watch/sandbox.c tests/demo tests/tools/deps.sh
+		-- README.md CHANGELOG.md man deploy docs loader/kernel/feature.c userspace/watch/sandbox.c tests/demo tests/tools/deps.sh
 	equal "" "$output" "other floors"
 }
 

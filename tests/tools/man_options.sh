@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 gp_bpf=${GP_BPF:-build/plain/gp-bpf}
-page=gp-bpf.8
+page=man/gp-bpf.8
 bad=0
 
 complain() {

@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 gp_bpf=${GP_BPF:-build/plain/gp-bpf}
-page=gp-bpf.8
+page=man/gp-bpf.8
 begin='.\" Metrics begin: tests/tools/metrics_table.sh --write makes what follows.'
 end='.\" Metrics end.'
 

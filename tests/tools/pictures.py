@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pictures.py [--run DIR] [OUT]: makes the pictures of docs/exports.md anew, in OUT (docs): TensorBoard and Perfetto's own page,
+"""pictures.py [--run DIR] [OUT]: makes the pictures of docs/outputs.md anew, in OUT (docs): TensorBoard and Perfetto's own page,
 each with what gp-bpf wrote of one real training of torch that is evaluated, saves, is killed and goes on. Needs root, for
 the run; chromium (Debian); tests/tools/torch.sh; tests/tools/framework.sh tensorboard and perfetto. Nothing is fetched
 from the network by the pages. --run: the run that DIR holds is drawn again."""

@@ -334,7 +334,7 @@ static void test_the_man_page_has_the_rows(void **state)
 {
 	struct buffer out = {0};
 	static char page[1 << 20];
-	FILE *f = fopen("gp-bpf.8", "r");
+	FILE *f = fopen("man/gp-bpf.8", "r");
 
 	(void)state;
 	assert_non_null(f);

@@ -11,7 +11,7 @@
 #include "userspace/model/job/carry.h"
 
 #define RANKS	 8
-#define RANK_MAX ((size_t)64 << 10) /* of a rank after the lock; docs/performance.md: measured */
+#define RANK_MAX ((size_t)64 << 10) /* of a rank after the lock; docs/cost.md: measured */
 #define REFUSALS 900
 #define MOST	 ((size_t)9 << 20) /* rank.h: of a rank that does whatever it can */
 
