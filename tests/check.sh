@@ -408,6 +408,7 @@ if wanted static; then
 	suite static/clang-build clang_build
 	[ -x tests/tools/man_options.sh ] && suite static/man-page tests/tools/man_options.sh
 	suite static/metrics tests/tools/metrics_table.sh
+	suite static/man-tables tests/tools/man_tables.py
 fi
 if wanted unit; then
 	suite unit unit

@@ -56,7 +56,7 @@ def values() -> dict[str, set[str]]:
              "part": {"marker", "other"}, "op": {"save", "restore"},
              "state": set(re.findall(r'STATE_\w+\] = "(\w+)"', read("userspace/model/step/step_state.c")))
              | {"running", "down", "over", "ended"},
-             "cause": set(re.findall(r"\b[a-z]+(?:_[a-z]+)*\b", read("bpf/gp_words.h") + read("man/gp-bpf.8")))}
+             "cause": set(re.findall(r"\b[a-z]+(?:_[a-z]+)*\b", read("bpf/gp_words.h") + read("man/gp-bpf-json.5") + read("man/gp-bpf-metrics.7")))}
     if not len(buckets) > 15 or "locked" not in known["state"]:
         raise SystemExit("the values of labels are no longer where they were")
     return known
@@ -158,7 +158,7 @@ def grafana_form(page: dict[str, Any]) -> list[str]:
 
 def cloud_types() -> dict[str, tuple[set[str], str]]:
     """Type: its labels, and its kind and value, as the man page has them."""
-    text = (TOP / "man/gp-bpf.8").read_text()
+    text = (TOP / "man/gp-bpf-metrics.7").read_text()
     found = re.findall(r"^\.It Li ((?:job|rank)/\w+) Pq (.*)\n(?:[^.\n].*\n)*?((?:Gauge|Cumulative), .*)\.\n", text, flags=re.M)
     return {name: (set(labels.split(" , ")), kind) for name, labels, kind in found}
 

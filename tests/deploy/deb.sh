@@ -31,7 +31,13 @@ pages_are() {
 	done
 }
 tap "the pages that its README links are there" pages_are
-tap "the page is there" test -s "$T/root/usr/share/man/man8/gp-bpf.8.gz"
+manuals_are() {
+	local page
+	for page in man/*; do
+		[ -s "$T/root/usr/share/man/man${page##*.}/${page#man/}.gz" ] || return
+	done
+}
+tap "the manual pages are there" manuals_are
 completions_are() {
 	"$T/root/usr/bin/gp-bpf" completion bash | cmp - "$T/root/usr/share/bash-completion/completions/gp-bpf" &&
 		"$T/root/usr/bin/gp-bpf" completion zsh | cmp - "$T/root/usr/share/zsh/vendor-completions/_gp-bpf" &&

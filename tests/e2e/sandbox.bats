@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What gp-bpf keeps of its privileges while it watches (gp-bpf.8, PRIVILEGES), that this is enough for what comes later, and that
+# What gp-bpf keeps of its privileges while it watches (docs/security.md), that this is enough for what comes later, and that
 # nothing of it reaches the command of `run`.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # tests are subshells; bats sets status, output

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The metrics in gp-bpf.8, between two markers, are those of `gp-bpf schema --metrics`: fails with the difference where
+# The metrics in gp-bpf-metrics.7, between two markers, are those of `gp-bpf schema --metrics`: fails with the difference where
 # they are not. --write puts them there.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 gp_bpf=${GP_BPF:-build/plain/gp-bpf}
-page=man/gp-bpf.8
+page=man/gp-bpf-metrics.7
 begin='.\" Metrics begin: tests/tools/metrics_table.sh --write makes what follows.'
 end='.\" Metrics end.'
 
@@ -15,7 +15,7 @@ table() {
 			n = split(text, words, " ")
 			line = words[1]
 			for (i = 2; i <= n; i++)
-				if (length(line) + length(words[i]) < 110)
+				if (words[i - 1] !~ /[a-z)]\.$/ && length(line) + length(words[i]) < 110)
 					line = line " " words[i]
 				else {
 					print line

@@ -334,7 +334,7 @@ static void test_the_man_page_has_the_rows(void **state)
 {
 	struct buffer out = {0};
 	static char page[1 << 20];
-	FILE *f = fopen("man/gp-bpf.8", "r");
+	FILE *f = fopen("man/gp-bpf-metrics.7", "r");
 
 	(void)state;
 	assert_non_null(f);
@@ -344,7 +344,7 @@ static void test_the_man_page_has_the_rows(void **state)
 		man_row(&out, gcm_rows[i]);
 	if (!strstr(page, out.data)) {
 		fputs(out.data, stderr);
-		fail_msg("gp-bpf.8 has another table than the code, which has the above");
+		fail_msg("gp-bpf-metrics.7 has another table than the code, which has the above");
 	}
 	buffer_free(&out);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_log.h - goodput of one job from the records of its log, under one of two semantics. library:
- * the results of ml-goodput-measurement 0.2.3, including its defects (described in gp-bpf.8,
- * "ACCOUNT"). closed: every microsecond between the job's start and now in exactly one bucket, by
- * model/time/ledger.h. Both depend only on the records fed so far and on the query; batching, and
- * asking in between, change nothing. Pure; not thread-safe. Memory grows with events and with the
- * steps that still count, not with records. */
+ * the results of ml-goodput-measurement 0.2.3, including its defects (listed in
+ * gp-bpf-account.1). closed: every microsecond between the job's start and now in exactly one
+ * bucket, by model/time/ledger.h. Both depend only on the records fed so far and on the query;
+ * batching, and asking in between, change nothing. Pure; not thread-safe. Memory grows with events
+ * and with the steps that still count, not with records. */
 #ifndef ACCOUNT_JOB_LOG_H
 #define ACCOUNT_JOB_LOG_H
 
