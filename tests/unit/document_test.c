@@ -345,7 +345,8 @@ static void nothing_is_cut(void **state)
 		assert_in_range(strlen(s->caveats[i]), 1, DOCUMENT_CAVEAT_MAX - 2);
 	document_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, "f.pt saved"));
-	assert_non_null(strstr(text.data, "communicator aborted, signal 9 by fifteen_letters, rank 1 "));
+	assert_non_null(
+		strstr(text.data, "communicator aborted, signal 9 by fifteen_letters, rank 1 "));
 	assert_non_null(strstr(text.data, "e!\n"));
 	assert_non_null(strstr(text.data, "h!."));
 	assert_non_null(strstr(text.data, "counts as down."));
