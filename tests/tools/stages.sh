@@ -38,6 +38,7 @@ userspace/account/closed userspace/account/library
 userspace/store
 userspace/http
 userspace/export
+userspace/export/measure
 userspace/export/file
 userspace/export/gcm userspace/export/hook userspace/export/otlp userspace/export/prometheus userspace/export/tensorboard userspace/export/trace
 userspace/text

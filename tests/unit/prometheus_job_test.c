@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of Prometheus: what a job counts, since when, and that it is there once. */
+#include "userspace/export/measure/owners.h"
 #include "tests/unit/prometheus_page.h"
 
 /* Of the lowest rank: cumulative, the last bucket has all. */
@@ -30,7 +31,7 @@ static void histogram_of_a_job(void **state)
 	free(text);
 	/* It ends, and another one goes on, which has counted about as many: they are no more
 	 * steps. */
-	ended(&fx.ranks[0], 1100 * S - PROMETHEUS_GRACE_NS - S);
+	ended(&fx.ranks[0], 1100 * S - OWNERS_GRACE_NS - S);
 	fx.ranks[1].loops[0].time.bucket[0] = 5;
 	text = page(PROMETHEUS_TEXT);
 	has(text, "gpbpf_job_step_seconds_bucket{job_id=\"llama\",le=\"0.0005\"} 0\n");

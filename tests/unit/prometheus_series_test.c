@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of Prometheus: who has series, under which names, in both formats. */
+#include "userspace/export/measure/owners.h"
 #include "tests/unit/prometheus_page.h"
 
 /* ---- formats --------------------------------------------------------------------------------- */
@@ -305,7 +306,7 @@ static void what_ended_goes(void **state)
 	ended(member(on, 11, 0, 1), 1100 * S);
 	j->state = JOB_ENDED;
 	on->state = JOB_DOWN;
-	fx.s.mono_ns = 1100 * S + PROMETHEUS_GRACE_NS;
+	fx.s.mono_ns = 1100 * S + OWNERS_GRACE_NS;
 	text = page(PROMETHEUS_TEXT);
 	has(text, "gpbpf_job_state{job_id=\"done\",state=\"ended\"} 1\n");
 	assert_int_equal(count(text, "\ngpbpf_steps_total{"), 2);

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prometheus_job.c - series of jobs, over all their runs. */
-#include "userspace/export/job_name.h"
 #include "userspace/export/prometheus/prometheus_private.h"
-
-static struct buffer *prometheus_job_part(struct page *p, const struct metric_family *f,
-					  const char *ending, const struct job_view *j)
-{
-	char room[EXPORT_JOB_ROOM];
-
-	metric_label(page_part(p, f->name, ending, NULL), "job_id", export_job_name(j, room));
-	if (j->ledger.start_ns > p->since_ns)
-		p->since_ns = j->ledger.start_ns;
-	p->since_real_ns = j->since_real_ns;
-	if (j->carried) /* another node counted, too */
-		p->since_ns = p->since_real_ns = 0;
-	return p->out;
-}
 
 static struct buffer *prometheus_job_job(struct page *p, const struct metric_family *f,
 					 const struct job_view *j)
 {
-	return prometheus_job_part(p, f, "", j);
+	return page_job(p, f, "", j);
 }
 
 static void prometheus_job_info(struct page *p, const struct metric_family *f,
@@ -48,31 +33,6 @@ static void prometheus_job_accelerators(struct page *p, const struct metric_fami
 		page_value_uint(p, prometheus_job_job(p, f, j), j->accelerators);
 }
 
-static void prometheus_job_time_by_bucket(struct page *p, const struct metric_family *f,
-					  const struct job_view *j)
-{
-	char room[LEDGER_NAME_MAX];
-	const char *name;
-	uint64_t ns;
-
-	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &p->s->types, b, room, &ns)); b++) {
-		if (!ns)
-			continue;
-		metric_label(prometheus_job_job(p, f, j), "bucket", name);
-		page_value_ns(p, p->out, ns);
-	}
-}
-
-static void prometheus_job_goodput(struct page *p, const struct metric_family *f,
-				   const struct job_view *j)
-{
-	uint64_t observed_ns = ledger_elapsed(&j->ledger) - j->ledger.ns[BUCKET_UNOBSERVED];
-
-	if (observed_ns)
-		page_value_real(p, prometheus_job_job(p, f, j),
-				(double)j->ledger.ns[BUCKET_GOODPUT] / (double)observed_ns);
-}
-
 static void prometheus_job_window_goodput(struct page *p, const struct metric_family *f,
 					  const struct job_view *j)
 {
@@ -90,46 +50,11 @@ static void prometheus_job_window_goodput(struct page *p, const struct metric_fa
 	}
 }
 
-static void prometheus_job_elapsed(struct page *p, const struct metric_family *f,
-				   const struct job_view *j)
-{
-	page_value_ns(p, prometheus_job_job(p, f, j), ledger_elapsed(&j->ledger));
-}
-
 static void prometheus_job_excluded(struct page *p, const struct metric_family *f,
 				    const struct job_view *j)
 {
 	if (j->ledger.ns[BUCKET_EXCLUDED])
 		page_value_ns(p, prometheus_job_job(p, f, j), j->ledger.ns[BUCKET_EXCLUDED]);
-}
-
-static void prometheus_job_productive(struct page *p, const struct metric_family *f,
-				      const struct job_view *j)
-{
-	page_value_ns(p, prometheus_job_job(p, f, j), j->ledger.productive_gross_ns);
-}
-
-static void prometheus_job_wasted(struct page *p, const struct metric_family *f,
-				  const struct job_view *j)
-{
-	page_value_ns(p, prometheus_job_job(p, f, j), j->wasted_gross_ns);
-}
-
-/* Includes disruptions whose cause was not kept, so that the sum is right; excludes one whose cause
- * may still change. */
-static void prometheus_job_disruptions(struct page *p, const struct metric_family *f,
-				       const struct job_view *j)
-{
-	uint64_t left = j->ledger.disruptions - j->unsettled;
-
-	for (uint32_t i = 0; i < j->ncauses && i < JOB_CAUSES; i++) {
-		metric_label(prometheus_job_job(p, f, j), "cause",
-			     disruption_cause_name[j->causes[i].cause]);
-		page_value_uint(p, p->out, j->causes[i].count);
-		left -= j->causes[i].count < left ? j->causes[i].count : left;
-	}
-	metric_label(prometheus_job_job(p, f, j), "cause", "other");
-	page_value_uint(p, p->out, left);
 }
 
 /* Ranks wait for each other, so their steps take the same time, and a histogram for each rank would
@@ -143,7 +68,7 @@ static void prometheus_job_step_seconds_of(struct page *p, const struct metric_f
 
 	for (int i = 0; i <= DEVIATION_BOUNDS; i++) {
 		count += t->bucket[i];
-		prometheus_job_part(p, f, "_bucket", j);
+		page_job(p, f, "_bucket", j);
 		page_loop_label(p, l);
 		if (i < DEVIATION_BOUNDS)
 			metric_label_seconds(p->out, "le", deviation_bound_ns[i]);
@@ -151,10 +76,10 @@ static void prometheus_job_step_seconds_of(struct page *p, const struct metric_f
 			metric_label(p->out, "le", "+Inf");
 		page_value_uint(p, p->out, count);
 	}
-	prometheus_job_part(p, f, "_sum", j);
+	page_job(p, f, "_sum", j);
 	page_loop_label(p, l);
 	page_value_ns(p, p->out, t->sum_ns);
-	prometheus_job_part(p, f, "_count", j);
+	page_job(p, f, "_count", j);
 	page_loop_label(p, l);
 	page_value_uint(p, p->out, count);
 	p->since_ns = r->observed_ns;
@@ -168,14 +93,8 @@ static void prometheus_job_step_seconds(struct page *p, const struct metric_fami
 	const struct rank_view *r = p->job_first;
 
 	for (uint32_t k = 0; r && k < r->nloops; k++)
-		if (page_loop_known(&r->loops[k]))
+		if (measure_loop_known(&r->loops[k]))
 			prometheus_job_step_seconds_of(p, f, j, r, &r->loops[k]);
-}
-
-static void prometheus_job_runs(struct page *p, const struct metric_family *f,
-				const struct job_view *j)
-{
-	page_value_uint(p, prometheus_job_job(p, f, j), j->runs);
 }
 
 static void prometheus_job_starts(struct page *p, const struct metric_family *f,
@@ -190,12 +109,6 @@ static void prometheus_job_futile(struct page *p, const struct metric_family *f,
 	page_value_uint(p, prometheus_job_job(p, f, j), j->futile_runs);
 }
 
-static void prometheus_job_step(struct page *p, const struct metric_family *f,
-				const struct job_view *j)
-{
-	page_value_uint(p, prometheus_job_job(p, f, j), j->last_step);
-}
-
 static void prometheus_job_scheduling(struct page *p, const struct metric_family *f,
 				      const struct job_view *j)
 {
@@ -203,13 +116,6 @@ static void prometheus_job_scheduling(struct page *p, const struct metric_family
 		metric_label(prometheus_job_job(p, f, j), "part", schedule_name[i]);
 		page_value_ns(p, p->out, j->scheduling.ns[i]);
 	}
-}
-
-static void prometheus_job_state(struct page *p, const struct metric_family *f,
-				 const struct job_view *j)
-{
-	metric_label(prometheus_job_job(p, f, j), "state", job_state_name[j->state]);
-	page_value_uint(p, p->out, 1);
 }
 
 static const struct metric_family job_families[] = {
@@ -222,29 +128,18 @@ static const struct metric_family job_families[] = {
 	{"gpbpf_job_accelerators", GAUGE, OF_JOB,
 	 "Accelerators of this node's ranks of a job: sum over nodes.",
 	 .job_part = prometheus_job_accelerators},
-	{"gpbpf_job_time_seconds", GAUGE, OF_JOB ", bucket",
-	 "Where the time of a job went, over all its runs; the buckets add up to elapsed, one that is absent has nothing.",
-	 .job = prometheus_job_time_by_bucket},
-	{"gpbpf_job_elapsed_seconds", GAUGE, OF_JOB, "Time since a job began, or until it ended.",
-	 .job = prometheus_job_elapsed},
+	MEASURED("gpbpf_job_time_seconds"),
+	MEASURED("gpbpf_job_elapsed_seconds"),
 	{"gpbpf_job_excluded_seconds", GAUGE, OF_JOB,
 	 "Time of a job that is left out, of elapsed too.", .job = prometheus_job_excluded},
-	{"gpbpf_job_goodput_ratio", GAUGE, OF_JOB,
-	 "Share of a job's observed time that became progress which counts.",
-	 .job = prometheus_job_goodput},
+	MEASURED("gpbpf_job_goodput_ratio"),
 	{"gpbpf_job_window_goodput_ratio", GAUGE, OF_JOB ", window",
 	 "Share of a job's observed time of late that became progress, outages and silence counted.",
 	 .job = prometheus_job_window_goodput},
-	{"gpbpf_job_productive_seconds_total", COUNTER, OF_JOB,
-	 "Time ever booked as progress of a job; what a restart disproves is not taken back here.",
-	 .job = prometheus_job_productive},
-	{"gpbpf_job_wasted_seconds_total", COUNTER, OF_JOB,
-	 "Progress that restarts have disproved.", .job = prometheus_job_wasted},
-	{"gpbpf_job_disruptions_total", COUNTER, OF_JOB ", cause",
-	 "Events that interrupted a job, however many ranks fell, once their cause is certain.",
-	 .job = prometheus_job_disruptions},
-	{"gpbpf_job_runs_total", COUNTER, OF_JOB, "Runs of a job: its start, and each restart.",
-	 .job = prometheus_job_runs},
+	MEASURED("gpbpf_job_productive_seconds_total"),
+	MEASURED("gpbpf_job_wasted_seconds_total"),
+	MEASURED("gpbpf_job_disruptions_total"),
+	MEASURED("gpbpf_job_runs_total"),
 	{"gpbpf_job_starts_since_step", GAUGE, OF_JOB, "Runs begun since the last step.",
 	 .job = prometheus_job_starts},
 	{"gpbpf_job_futile_runs", GAUGE, OF_JOB,
@@ -256,10 +151,8 @@ static const struct metric_family job_families[] = {
 	{"gpbpf_job_scheduling_seconds", GAUGE, OF_JOB ", part",
 	 "From the making of a job's first pod to its first process: until it had a node (schedule), its images (image), and began (start); in no bucket.",
 	 .job = prometheus_job_scheduling},
-	{"gpbpf_job_step_number", GAUGE, OF_JOB, "Number of the newest step that counts.",
-	 .job = prometheus_job_step},
-	{"gpbpf_job_state", GAUGE, OF_JOB ", state",
-	 "1 for the state a job is in: running, down, over, ended.", .job = prometheus_job_state},
+	MEASURED("gpbpf_job_step_number"),
+	MEASURED("gpbpf_job_state"),
 };
 const struct metric_family_list page_job_families = FAMILY_LIST(job_families);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prometheus_page.c - selects the jobs and processes that have series on a page, and writes
  * samples. */
-#include "userspace/export/job_name.h"
 #include "userspace/export/prometheus/prometheus_private.h"
 
 #include <errno.h>
@@ -247,7 +246,7 @@ void page_created(struct page *p)
 
 static void page_ended(struct page *p)
 {
-	if (p->family->type == COUNTER && !p->family->rank && !p->family->loop)
+	if (p->family->type == COUNTER && !p->of_process)
 		page_created(p);
 }
 
@@ -302,200 +301,92 @@ struct buffer *page_loop(struct page *p, const char *name, const struct rank_vie
 	return p->out;
 }
 
-bool page_loop_known(const struct loop_view *l)
+struct buffer *page_job(struct page *p, const struct metric_family *f, const char *ending,
+			const struct job_view *j)
 {
-	return l->state.unit == UNIT_STEP && l->state.confidence >= PROMETHEUS_CONFIDENCE &&
-	       l->time.count;
+	char room[EXPORT_JOB_ROOM];
+
+	metric_label(page_part(p, f->name, ending, NULL), "job_id", export_job_name(j, room));
+	if (j->ledger.start_ns > p->since_ns)
+		p->since_ns = j->ledger.start_ns;
+	p->since_real_ns = j->since_real_ns;
+	if (j->carried) /* another node counted, too */
+		p->since_ns = p->since_real_ns = 0;
+	return p->out;
 }
 
-/* ---- owners of series: each name once, and no more than there is room for -------------------- */
+/* ---- measures -------------------------------------------------------------------------------- */
 
-static bool page_is_old(const struct page *p, uint64_t end_ns)
+/* All counters of a process begin at one instant: only this one has it (page_created()). */
+#define CREATED_BY "gpbpf_productive_seconds_total"
+
+/* Labels of the owner of a point, and its own. */
+static struct buffer *prometheus_page_point_labels(struct page *p, const struct measure_put *m,
+						   const struct measure_point *point)
 {
-	return p->s->mono_ns > end_ns && p->s->mono_ns - end_ns > PROMETHEUS_GRACE_NS;
-}
-
-/* ---- jobs ------------------------------------------------------------------------------------ */
-
-static bool prometheus_page_job_over(const struct job_view *j)
-{
-	return j->state == JOB_OVER || j->state == JOB_ENDED;
-}
-
-/* Two jobs can have one name (one ended long ago): the one that runs has the series, else the newer
- * one. */
-static bool prometheus_page_job_replaced(const struct snapshot *s, uint32_t at)
-{
-	const struct job_view *own = &s->jobs[at];
-
-	for (uint32_t i = 0; i < s->njobs; i++) {
-		const struct job_view *j = &s->jobs[i];
-
-		if (i == at || !export_job_same(j, own))
-			continue;
-		if (prometheus_page_job_over(j) != prometheus_page_job_over(own)
-			    ? prometheus_page_job_over(own)
-			    : i > at)
-			return true;
+	if (m->rank) {
+		page_sample(p, p->family->name, m->rank);
+		if (m->loop)
+			page_loop_label(p, m->loop);
+	} else {
+		page_job(p, p->family, "", m->job);
 	}
-	return false;
+	if (point->label)
+		metric_label(p->out, m->measure->label, point->label);
+	return p->out;
 }
 
-static void prometheus_page_take_jobs(struct page *p, bool over)
+static void prometheus_page_point(void *ctx, const struct measure_put *m,
+				  const struct measure_point *point)
 {
-	for (uint32_t i = 0; i < p->s->njobs; i++) {
-		const struct job_view *j = &p->s->jobs[i];
+	const struct measure *of = m->measure;
+	struct page *p = ctx;
 
-		if (prometheus_page_job_over(j) != over ||
-		    (over && page_is_old(p, j->ledger.now_ns)))
-			continue;
-		if (prometheus_page_job_replaced(p->s, i))
-			p->jobs_same_name += !over;
-		else if (p->njobs == PROMETHEUS_JOBS)
-			p->jobs_no_room++;
-		else
-			p->jobs[p->njobs++] = j;
-	}
+	if (of->rule == MEASURE_LABEL_SPARSE && !point->count)
+		return;
+	prometheus_page_point_labels(p, m, point);
+	if (of->type == MEASURE_NS)
+		page_value_ns(p, p->out, point->count);
+	else if (of->type == MEASURE_REAL)
+		page_value_real(p, p->out, point->real);
+	else
+		page_value_uint(p, p->out, point->count);
+	if (m->rank && !strcmp(of->prometheus, CREATED_BY))
+		page_created(p);
 }
 
-/* ---- processes ------------------------------------------------------------------------------- */
-
-struct one { /* a process that may have series */
-	const struct rank_view *r;
-	uint32_t at;	  /* index in the snapshot */
-	uint32_t job;	  /* index in the snapshot; njobs: none */
-	const char *name; /* job_id */
-	bool by_pid;
-	bool kept;
-};
-
-static uint32_t prometheus_page_select_job_of(const struct snapshot *s, uint64_t key)
+void page_measure(struct page *p, const struct measure *m, const struct job_view *j,
+		  const struct rank_view *r, const struct loop_view *l)
 {
-	uint32_t i = key ? 0 : s->njobs;
+	struct measure_put put = {
+		.measure = m,
+		.types = &p->s->types,
+		.job = j,
+		.rank = r,
+		.loop = l,
+		.point = prometheus_page_point,
+		.ctx = p,
+	};
 
-	while (i < s->njobs && s->jobs[i].key != key)
-		i++;
-	return i;
+	if (!m->job_has_it || !p->label_job)
+		m->put(&put);
 }
 
-static int prometheus_page_same_series(const struct one *a, const struct one *b)
+/* ---- jobs and processes ---------------------------------------------------------------------- */
+
+/* Labels of each process are most of a page: they are written once. */
+static void prometheus_page_rank_labels(struct page *p)
 {
-	int order = strcmp(a->name, b->name);
+	for (size_t i = 0; i < p->owners.nranks; i++) {
+		const struct owner_rank *o = &p->owners.ranks[i];
 
-	if (order)
-		return order;
-	if (a->by_pid != b->by_pid)
-		return a->by_pid ? 1 : -1;
-	if (!a->by_pid && a->r->rank != b->r->rank)
-		return a->r->rank < b->r->rank ? -1 : 1;
-	return a->by_pid && a->r->pid != b->r->pid ? a->r->pid < b->r->pid ? -1 : 1 : 0;
-}
-
-/* Orders processes by series. If several have the same series, the one that gets it comes first:
- * alive, then trainer, then newest. */
-static int prometheus_page_series_order(const void *x, const void *y)
-{
-	const struct one *a = x, *b = y;
-	int order = prometheus_page_same_series(a, b);
-
-	if (order)
-		return order;
-	if (a->r->alive != b->r->alive)
-		return a->r->alive ? -1 : 1;
-	if (a->r->trainer != b->r->trainer)
-		return a->r->trainer ? -1 : 1;
-	if (a->r->start_mono_ns != b->r->start_mono_ns)
-		return a->r->start_mono_ns > b->r->start_mono_ns ? -1 : 1;
-	return a->at < b->at ? -1 : 1;
-}
-
-static int prometheus_page_snapshot_order(const void *x, const void *y)
-{
-	const struct one *a = x, *b = y;
-
-	if (a->r->alive != b->r->alive)
-		return a->r->alive ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static void prometheus_page_rank_labels(struct page *p, const struct one *o)
-{
-	buffer_add(&p->labels, "{", 1);
-	metric_label(&p->labels, "job_id", o->name);
-	if (o->r->rank >= 0)
-		metric_label_uint(&p->labels, "rank", (uint64_t)o->r->rank);
-	if (o->by_pid)
-		metric_label_uint(&p->labels, "pid", o->r->pid);
-	p->label_end[p->nranks] = p->labels.len;
-	p->by_pid[p->nranks] = o->by_pid;
-	for (size_t i = 0; i < p->njobs && o->job < p->s->njobs; i++)
-		p->of_job[p->nranks] |= p->jobs[i] == &p->s->jobs[o->job] &&
-					p->jobs[i]->reported_here;
-	p->ranks[p->nranks++] = o->r;
-}
-
-/* Takes the first trainer of the last run of each job, also when it has ended and others continue:
- * if another rank took over, its counts, which are about as high, would look like an increase. */
-static void prometheus_page_take_first(struct page *p)
-{
-	for (uint32_t i = 0; i < p->s->nranks; i++) {
-		const struct rank_view *r = &p->s->ranks[i];
-		uint32_t job = r->trainer ? prometheus_page_select_job_of(p->s, r->job_key)
-					  : p->s->njobs;
-
-		for (size_t k = 0; job < p->s->njobs && k < p->njobs; k++)
-			if (p->jobs[k] == &p->s->jobs[job] &&
-			    (!p->first[k] || r->run > p->first[k]->run))
-				p->first[k] = r;
-	}
-}
-
-/* Collects processes that may have series: ended ones only until the next run of their job
- * begins. */
-static uint32_t page_candidates(struct page *p, struct one *all, uint32_t *newest,
-				char (*room)[EXPORT_JOB_ROOM])
-{
-	const struct snapshot *s = p->s;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->nranks; i++) {
-		uint32_t job = prometheus_page_select_job_of(s, s->ranks[i].job_key);
-
-		if (newest[job] < s->ranks[i].run)
-			newest[job] = s->ranks[i].run;
-	}
-	for (uint32_t i = 0; i < s->nranks; i++) {
-		const struct rank_view *r = &s->ranks[i];
-		uint32_t job = prometheus_page_select_job_of(s, r->job_key);
-
-		/* of node-wide observation: a server, or an idle process */
-		if (s->node.on && !r->trainer)
-			continue;
-		if (!r->alive &&
-		    (page_is_old(p, r->ledger.now_ns) || (job < s->njobs && r->run < newest[job])))
-			continue;
-		all[n] = (struct one){.r = r, .at = i, .job = job, .name = r->job};
-		if (job < s->njobs)
-			all[n].name = export_job_name(&s->jobs[job], room[job]);
-		all[n].by_pid = r->rank < 0 || !*all[n].name;
-		n++;
-	}
-	return n;
-}
-
-static void prometheus_page_take_ranks(struct page *p, struct one *all, uint32_t n)
-{
-	qsort(all, n, sizeof(*all), prometheus_page_series_order);
-	for (uint32_t i = 0; i < n; i++) {
-		all[i].kept = !i || prometheus_page_same_series(&all[i - 1], &all[i]);
-		p->ranks_same_rank += !all[i].kept && all[i].r->alive;
-	}
-	qsort(all, n, sizeof(*all), prometheus_page_snapshot_order);
-	for (uint32_t i = 0; i < n && !p->labels.failed; i++) {
-		if (all[i].kept && p->nranks == PROMETHEUS_RANKS)
-			p->ranks_no_room++;
-		else if (all[i].kept)
-			prometheus_page_rank_labels(p, &all[i]);
+		buffer_add(&p->labels, "{", 1);
+		metric_label(&p->labels, "job_id", o->job_id);
+		if (o->rank->rank >= 0)
+			metric_label_uint(&p->labels, "rank", (uint64_t)o->rank->rank);
+		if (o->by_pid)
+			metric_label_uint(&p->labels, "pid", o->rank->pid);
+		p->label_end[i] = p->labels.len;
 	}
 }
 
@@ -511,26 +402,16 @@ int page_attach_order(const void *a, const void *b)
 int page_select(struct page *p)
 {
 	const struct snapshot *s = p->s;
-	struct one *all = calloc((size_t)s->nranks + 1, sizeof(*all));
-	uint32_t *newest = calloc((size_t)s->njobs + 1, sizeof(*newest));
-	char(*room)[EXPORT_JOB_ROOM] = calloc((size_t)s->njobs + 1, EXPORT_JOB_ROOM);
-	bool ok;
+	int err = owners_select(&p->owners, s, PROMETHEUS_JOBS, PROMETHEUS_RANKS);
 
 	p->attach = calloc((size_t)s->nattach + 1, sizeof(const struct attach_view *));
-	ok = all && newest && room && p->attach;
-	if (ok) {
-		prometheus_page_take_jobs(p, false);
-		prometheus_page_take_jobs(p, true);
-		prometheus_page_take_ranks(p, all, page_candidates(p, all, newest, room));
-		prometheus_page_take_first(p);
-		for (uint32_t i = 0; i < s->nattach; i++)
-			p->attach[p->nattach++] = &s->attach[i];
-		qsort(p->attach, p->nattach, sizeof(const struct attach_view *), page_attach_order);
-	}
-	free(all);
-	free(newest);
-	free(room);
-	return ok && !p->labels.failed ? 0 : -ENOMEM;
+	if (err || !p->attach)
+		return -ENOMEM;
+	prometheus_page_rank_labels(p);
+	for (uint32_t i = 0; i < s->nattach; i++)
+		p->attach[p->nattach++] = &s->attach[i];
+	qsort(p->attach, p->nattach, sizeof(const struct attach_view *), page_attach_order);
+	return p->labels.failed ? -ENOMEM : 0;
 }
 
 /* ---- jobs and processes without room --------------------------------------------------------- */
@@ -546,14 +427,14 @@ void page_jobs_unshown(struct page *p, const struct metric_family *f)
 {
 	if (!p->s)
 		return;
-	page_unshown(p, f, "room", p->jobs_no_room);
-	page_unshown(p, f, "same_name", p->jobs_same_name);
+	page_unshown(p, f, "room", p->owners.jobs_no_room);
+	page_unshown(p, f, "same_name", p->owners.jobs_same_name);
 }
 
 void page_ranks_unshown(struct page *p, const struct metric_family *f)
 {
 	if (!p->s)
 		return;
-	page_unshown(p, f, "room", p->ranks_no_room + (size_t)p->s->unfollowed);
-	page_unshown(p, f, "same_rank", p->ranks_same_rank);
+	page_unshown(p, f, "room", p->owners.ranks_no_room + (size_t)p->s->unfollowed);
+	page_unshown(p, f, "same_rank", p->owners.ranks_same_rank);
 }

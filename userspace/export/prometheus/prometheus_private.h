@@ -4,6 +4,7 @@
 #ifndef EXPORT_PROMETHEUS_PRIVATE_H
 #define EXPORT_PROMETHEUS_PRIVATE_H
 
+#include "userspace/export/measure/owners.h"
 #include "userspace/export/prometheus/prometheus_text.h"
 
 enum metric_family_type {
@@ -20,24 +21,16 @@ struct page {
 	enum prometheus_format format;
 	const struct prometheus_own *own;   /* NULL: not wanted */
 	const struct metric_family *family; /* the family that is being written */
+	bool of_process;		    /* its samples are those of processes */
 	size_t labels_at, labels_end;	    /* of its last sample, as offsets in out */
 	uint64_t since_ns; /* CLOCK_MONOTONIC, when the last sample began to count; 0: unknown */
 	int64_t since_real_ns; /* the same in UTC, constant; 0: derive it from since_ns */
-	/* Set by page_select(): in the snapshot's order, running ones first. */
-	const struct job_view *jobs[PROMETHEUS_JOBS];
-	size_t njobs, jobs_no_room, jobs_same_name;
-	const struct rank_view *ranks[PROMETHEUS_RANKS];
-	size_t nranks, ranks_no_room, ranks_same_rank;
-	/* By job: the process with the lowest rank that trains, or trained, in its last run. */
-	const struct rank_view *first[PROMETHEUS_JOBS];
-	/* entry of `first` for the job whose samples are being written */
+	struct owners owners;  /* set by page_select() */
+	/* first process of the job whose samples are being written */
 	const struct rank_view *job_first;
-	/* Labels of each rank, written once: they are most of a page. */
-	struct buffer labels;
+	struct buffer labels; /* of each process */
 	size_t label_end[PROMETHEUS_RANKS];
-	bool by_pid[PROMETHEUS_RANKS]; /* the labels contain the pid */
-	bool of_job[PROMETHEUS_RANKS]; /* its job is on this page, too */
-	const char *label;	       /* labels of the rank whose samples are being written */
+	const char *label; /* labels of the rank whose samples are being written */
 	size_t label_len;
 	bool label_pid, label_job;
 	const struct attach_view **attach; /* sorted by id, then library */
@@ -76,6 +69,11 @@ struct metric_family_list { /* an array and its length */
 	{                                                                                          \
 		all, sizeof(all) / sizeof((all)[0])                                                \
 	}
+/* The family of a measure: all but its name is in its own table (measure.c). */
+#define MEASURED(of)                                                                               \
+	{                                                                                          \
+		.name = (of)                                                                       \
+	}
 #define OF_JOB	"job_id"
 #define OF_RANK "job_id, rank"
 #define OF_LOOP OF_RANK ", loop"
@@ -113,8 +111,12 @@ void page_loop_label(struct page *p, const struct loop_view *l);
 /* The same as page_sample(), with the label of the loop. */
 struct buffer *page_loop(struct page *p, const char *name, const struct rank_view *r,
 			 const struct loop_view *l);
-/* Returns true if the steps of the loop are certain enough that their times mean something. */
-bool page_loop_known(const struct loop_view *l);
+/* Begins a sample of a job, as page_part() of a process. */
+struct buffer *page_job(struct page *p, const struct metric_family *f, const char *ending,
+			const struct job_view *j);
+/* Writes the samples of a measure of one owner; r and l are NULL where it has none. */
+void page_measure(struct page *p, const struct measure *m, const struct job_view *j,
+		  const struct rank_view *r, const struct loop_view *l);
 /* Returns the length of the family's name in OpenMetrics: without the ending of its samples'
  * names. */
 size_t page_family_len(const struct metric_family *f);

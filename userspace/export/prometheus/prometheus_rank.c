@@ -16,7 +16,7 @@ static void prometheus_rank_loop_slow(struct page *p, const struct metric_family
 {
 	const struct change_view *c = &l->change;
 
-	if (!c->known || !page_loop_known(l))
+	if (!c->known || !measure_loop_known(l))
 		return;
 	page_loop(p, f->name, r, l);
 	if (c->slow)
@@ -29,7 +29,7 @@ static void prometheus_rank_loop_slow_ratio(struct page *p, const struct metric_
 {
 	const struct change_view *c = &l->change;
 
-	if (c->known && c->slow && page_loop_known(l))
+	if (c->known && c->slow && measure_loop_known(l))
 		page_value_real(p, page_loop(p, f->name, r, l),
 				(double)c->after_ns / (double)c->before_ns);
 }
@@ -57,7 +57,7 @@ static void prometheus_rank_loop_minute(struct page *p, const struct metric_fami
 {
 	const struct times_view *t = &l->recent_times[0];
 
-	if (!page_loop_known(l) || !t->count)
+	if (!measure_loop_known(l) || !t->count)
 		return;
 	prometheus_rank_minute_sample(p, f, r, l, "50", t->p50_ns);
 	prometheus_rank_minute_sample(p, f, r, l, "95", t->p95_ns);
@@ -67,14 +67,14 @@ static void prometheus_rank_loop_minute(struct page *p, const struct metric_fami
 static void prometheus_rank_loop_minute_steps(struct page *p, const struct metric_family *f,
 					      const struct rank_view *r, const struct loop_view *l)
 {
-	if (page_loop_known(l))
+	if (measure_loop_known(l))
 		page_value_uint(p, page_loop(p, f->name, r, l), l->recent_times[0].count);
 }
 
 static void prometheus_rank_loop_signed(struct page *p, const struct metric_family *f,
 					const struct rank_view *r, const struct loop_view *l)
 {
-	if (page_loop_known(l) && l->time.ideal_ns)
+	if (measure_loop_known(l) && l->time.ideal_ns)
 		page_value_real(p, page_loop(p, f->name, r, l), l->time.signed_ns / 1e9);
 }
 
@@ -122,13 +122,6 @@ static void prometheus_rank_window_observed(struct page *p, const struct metric_
 
 #define NS_PER_S 1000000000ull
 
-static void prometheus_rank_loop_state(struct page *p, const struct metric_family *f,
-				       const struct rank_view *r, const struct loop_view *l)
-{
-	metric_label(page_loop(p, f->name, r, l), "state", step_state_name[l->state.state]);
-	page_value_uint(p, p->out, 1);
-}
-
 static void prometheus_rank_loop_info(struct page *p, const struct metric_family *f,
 				      const struct rank_view *r, const struct loop_view *l)
 {
@@ -167,20 +160,13 @@ static void prometheus_rank_loop_counted_time(struct page *p, const struct metri
 	} q[] = {{"50", l->time.p50_ns}, {"99", l->time.p99_ns}};
 
 	if (l->state.tier == TIER_NONE || l->state.unit == UNIT_STEP || !l->time.count ||
-	    l->state.confidence < PROMETHEUS_CONFIDENCE)
+	    l->state.confidence < STEP_CONFIDENCE)
 		return;
 	for (size_t i = 0; i < sizeof(q) / sizeof(q[0]); i++) {
 		metric_label(page_loop(p, f->name, r, l), "unit", unit_name[l->state.unit]);
 		metric_label(p->out, "percentile", q[i].percentile);
 		page_value_ns(p, p->out, q[i].ns);
 	}
-}
-
-static void prometheus_rank_loop_steps(struct page *p, const struct metric_family *f,
-				       const struct rank_view *r, const struct loop_view *l)
-{
-	if (l->state.unit == UNIT_STEP)
-		page_value_uint(p, page_loop(p, f->name, r, l), l->state.steps);
 }
 
 static void prometheus_rank_loop_number(struct page *p, const struct metric_family *f,
@@ -208,7 +194,7 @@ static void prometheus_rank_loop_seconds(struct page *p, const struct metric_fam
 		uint64_t ns;
 	} q[] = {{"0.5", t->p50_ns}, {"0.99", t->p99_ns}};
 
-	if (!page_loop_known(l))
+	if (!measure_loop_known(l))
 		return;
 	for (size_t i = 0; i < sizeof(q) / sizeof(q[0]); i++) {
 		metric_label(page_loop(p, f->name, r, l), "quantile", q[i].quantile);
@@ -221,56 +207,25 @@ static void prometheus_rank_loop_seconds(struct page *p, const struct metric_fam
 static void prometheus_rank_loop_max(struct page *p, const struct metric_family *f,
 				     const struct rank_view *r, const struct loop_view *l)
 {
-	if (page_loop_known(l))
+	if (measure_loop_known(l))
 		page_value_ns(p, page_loop(p, f->name, r, l), l->time.max_ns);
-}
-
-static void prometheus_rank_loop_ideal(struct page *p, const struct metric_family *f,
-				       const struct rank_view *r, const struct loop_view *l)
-{
-	if (page_loop_known(l) && l->time.ideal_ns)
-		page_value_ns(p, page_loop(p, f->name, r, l), l->time.ideal_ns);
-}
-
-static void prometheus_rank_loop_deviation(struct page *p, const struct metric_family *f,
-					   const struct rank_view *r, const struct loop_view *l)
-{
-	if (page_loop_known(l) && l->time.ideal_ns)
-		page_value_real(p, page_loop(p, f->name, r, l), l->time.deviation_ns / NS_PER_S);
 }
 
 static void prometheus_rank_loop_jitter(struct page *p, const struct metric_family *f,
 					const struct rank_view *r, const struct loop_view *l)
 {
-	if (page_loop_known(l) && l->time.ideal_ns)
+	if (measure_loop_known(l) && l->time.ideal_ns)
 		page_value_real(p, page_loop(p, f->name, r, l), l->time.jitter);
 }
 
-static void prometheus_rank_loop_phases(struct page *p, const struct metric_family *f,
-					const struct rank_view *r, const struct loop_view *l)
-{
-	for (int i = 0; i < PHASE_COUNT; i++)
-		if (l->phases_known & (1u << i)) {
-			metric_label(page_loop(p, f->name, r, l), "phase", phase_name[i]);
-			page_value_ns(p, p->out, l->phase_ns[i]);
-		}
-	if (l->device_known) {
-		metric_label(page_loop(p, f->name, r, l), "phase", "host");
-		page_value_ns(p, p->out, l->host_ns);
-	}
-}
-
 static const struct metric_family loop_families[] = {
-	{"gpbpf_rank_state", GAUGE, OF_LOOP ", state",
-	 "1 for the state that a training loop is in, the others are absent: idle, starting, learning, locked, suspect, ended.",
-	 .loop = prometheus_rank_loop_state},
+	MEASURED("gpbpf_rank_state"),
 	{"gpbpf_loop_info", INFO, OF_LOOP ", tier, marker, boundary, unit, series",
 	 "What ends the steps of a training loop.", .loop = prometheus_rank_loop_info},
 	{"gpbpf_confidence_ratio", GAUGE, OF_LOOP,
 	 "How certain the steps are; below 0.7 no step time is given.",
 	 .loop = prometheus_rank_loop_confidence},
-	{"gpbpf_steps_total", COUNTER, OF_LOOP, "Training steps observed.",
-	 .loop = prometheus_rank_loop_steps},
+	MEASURED("gpbpf_steps_total"),
 	{"gpbpf_counted_total", COUNTER, OF_LOOP ", unit",
 	 "Executions, or cycles of waits, of a process that nothing shows to train.",
 	 .loop = prometheus_rank_loop_counted},
@@ -284,12 +239,8 @@ static const struct metric_family loop_families[] = {
 	 .loop = prometheus_rank_loop_seconds},
 	{"gpbpf_step_max_seconds", GAUGE, OF_LOOP, "Longest step.",
 	 .loop = prometheus_rank_loop_max},
-	{"gpbpf_step_ideal_seconds", GAUGE, OF_LOOP,
-	 "Mean of the steps no slower than the median plus three MAD.",
-	 .loop = prometheus_rank_loop_ideal},
-	{"gpbpf_step_deviation_seconds", GAUGE, OF_LOOP,
-	 "Mean distance of the last 128 steps from the ideal step.",
-	 .loop = prometheus_rank_loop_deviation},
+	MEASURED("gpbpf_step_ideal_seconds"),
+	MEASURED("gpbpf_step_deviation_seconds"),
 	{"gpbpf_step_jitter_ratio", GAUGE, OF_LOOP,
 	 "Spread of the last 128 steps over their median.", .loop = prometheus_rank_loop_jitter},
 	{"gpbpf_step_lateness_seconds", GAUGE, OF_LOOP,
@@ -309,9 +260,7 @@ static const struct metric_family loop_families[] = {
 	 .loop = prometheus_rank_loop_slow_ratio},
 	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.",
 	 .loop = prometheus_rank_loop_slowdowns},
-	{"gpbpf_step_phase_seconds_total", COUNTER, OF_LOOP ", phase",
-	 "Host time inside steps, by phase; host: neither blocked nor compiling.",
-	 .loop = prometheus_rank_loop_phases},
+	MEASURED("gpbpf_step_phase_seconds_total"),
 };
 const struct metric_family_list page_loop_families = FAMILY_LIST(loop_families);
 
@@ -354,56 +303,10 @@ static void rank_excluded(struct page *p, const struct metric_family *f, const s
 		page_value_ns(p, page_sample(p, f->name, r), r->ledger.ns[BUCKET_EXCLUDED]);
 }
 
-static void prometheus_rank_time(struct page *p, const struct metric_family *f,
-				 const struct rank_view *r)
-{
-	char room[LEDGER_NAME_MAX];
-	const char *name;
-	uint64_t ns;
-
-	for (uint32_t i = 0; (name = ledger_part(&r->ledger, &p->s->types, i, room, &ns)); i++) {
-		if (!ns)
-			continue;
-		metric_label(page_sample(p, f->name, r), "bucket", name);
-		page_value_ns(p, p->out, ns);
-	}
-}
-
-static void rank_goodput(struct page *p, const struct metric_family *f, const struct rank_view *r)
-{
-	uint64_t observed = ledger_elapsed(&r->ledger) - r->ledger.ns[BUCKET_UNOBSERVED];
-
-	if (r->trainer && !p->label_job && observed)
-		page_value_real(p, page_sample(p, f->name, r),
-				(double)r->ledger.ns[BUCKET_GOODPUT] / (double)observed);
-}
-
-static void prometheus_rank_productive(struct page *p, const struct metric_family *f,
-				       const struct rank_view *r)
-{
-	page_value_ns(p, page_sample(p, f->name, r), r->ledger.productive_gross_ns);
-	page_created(p);
-}
-
 static void rank_late(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	if (r->ledger.late_ns)
 		page_value_ns(p, page_sample(p, f->name, r), r->ledger.late_ns);
-}
-
-static void prometheus_rank_checkpoints(struct page *p, const struct metric_family *f,
-					const struct rank_view *r)
-{
-	metric_label(page_sample(p, f->name, r), "op", "save");
-	page_value_uint(p, p->out, r->checkpoints);
-	metric_label(page_sample(p, f->name, r), "op", "restore");
-	page_value_uint(p, p->out, r->restores);
-}
-
-static void rank_checkpoint_time(struct page *p, const struct metric_family *f,
-				 const struct rank_view *r)
-{
-	page_value_ns(p, page_sample(p, f->name, r), r->checkpoint_save_ns);
 }
 
 static void rank_disruptions(struct page *p, const struct metric_family *f,
@@ -412,80 +315,39 @@ static void rank_disruptions(struct page *p, const struct metric_family *f,
 	page_value_uint(p, page_sample(p, f->name, r), r->ledger.disruptions);
 }
 
-/* Gives each rank a single series, because its `why` label changes. */
-static void prometheus_rank_hung(struct page *p, const struct metric_family *f,
-				 const struct rank_view *r)
-{
-	if (!r->trainer)
-		return;
-	page_sample(p, f->name, r);
-	if (r->hang.hung)
-		metric_label(p->out, "why", hang_why_name[r->hang.why]);
-	page_value_uint(p, p->out, r->hang.hung);
-}
-
-static void prometheus_rank_hangs(struct page *p, const struct metric_family *f,
-				  const struct rank_view *r)
-{
-	if (r->trainer)
-		page_value_uint(p, page_sample(p, f->name, r), r->hang.count);
-}
-
 static void rank_hang_time(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	if (r->trainer)
 		page_value_ns(p, page_sample(p, f->name, r), r->hang.total_ns);
 }
 
-static void prometheus_rank_overhead(struct page *p, const struct metric_family *f,
-				     const struct rank_view *r)
-{
-	const struct overhead_sum *o = &r->overhead.sum;
-
-	metric_label(page_sample(p, f->name, r), "part", "marker");
-	page_value_ns(p, p->out, o->marker_ns);
-	metric_label(page_sample(p, f->name, r), "part", "other");
-	page_value_ns(p, p->out, o->all_ns - o->marker_ns);
-}
-
 static const struct metric_family rank_families[] = {
 	{"gpbpf_rank_info", INFO,
 	 OF_RANK ", pid, comm, world_size, accelerators, namespace, pod, container, node",
 	 "A process: what it is, to be joined to its other series.", .rank = rank_info},
-	{"gpbpf_time_seconds", GAUGE, OF_RANK ", bucket",
-	 "Where the time of a process went; its buckets add up to its age, or its life when it has ended; one that is absent has nothing.",
-	 .rank = prometheus_rank_time},
+	MEASURED("gpbpf_time_seconds"),
 	{"gpbpf_excluded_seconds", GAUGE, OF_RANK,
 	 "Time of a process that is left out: it is in no bucket.", .rank = rank_excluded},
-	{"gpbpf_goodput_ratio", GAUGE, OF_RANK,
-	 "Of a process whose job is not told on this page: share of its observed time that became training progress; else gpbpf_job_goodput_ratio.",
-	 .rank = rank_goodput},
+	MEASURED("gpbpf_goodput_ratio"),
 	{"gpbpf_window_goodput_ratio", GAUGE, OF_RANK ", window",
 	 "Of a process whose job is not told on this page: share of its observed time of late that became training progress, silence counted.",
 	 .rank = prometheus_rank_window_goodput},
 	{"gpbpf_window_observed_seconds", GAUGE, OF_RANK ", window",
 	 "Observed time behind it where that is less than the window: the process is younger, or was not watched.",
 	 .rank = prometheus_rank_window_observed},
-	{"gpbpf_productive_seconds_total", COUNTER, OF_RANK,
-	 "Time ever booked as training progress; what a restart disproves is not taken back here.",
-	 .rank = prometheus_rank_productive},
+	MEASURED("gpbpf_productive_seconds_total"),
 	{"gpbpf_ledger_late_seconds_total", COUNTER, OF_RANK,
 	 "Time that was claimed after it had been settled for another bucket; absent: none was.",
 	 .rank = rank_late},
-	{"gpbpf_checkpoints_total", COUNTER, OF_RANK ", op", "Checkpoints written and read.",
-	 .rank = prometheus_rank_checkpoints},
-	{"gpbpf_checkpoint_save_seconds_total", COUNTER, OF_RANK, "Time spent writing checkpoints.",
-	 .rank = rank_checkpoint_time},
+	MEASURED("gpbpf_checkpoints_total"),
+	MEASURED("gpbpf_checkpoint_save_seconds_total"),
 	{"gpbpf_disruptions_total", COUNTER, OF_RANK, "Ends other than by finishing.",
 	 .rank = rank_disruptions},
-	{"gpbpf_rank_hung", GAUGE, OF_RANK ", why",
-	 "1 while a rank hangs; why: collective, stopped, input...", .rank = prometheus_rank_hung},
-	{"gpbpf_hangs_total", COUNTER, OF_RANK, "Hangs.", .rank = prometheus_rank_hangs},
+	MEASURED("gpbpf_rank_hung"),
+	MEASURED("gpbpf_hangs_total"),
 	{"gpbpf_hang_seconds_total", COUNTER, OF_RANK,
 	 "Time in hangs, each from its first instant.", .rank = rank_hang_time},
-	{"gpbpf_overhead_seconds_total", COUNTER, OF_RANK ", part",
-	 "Estimated price of observing: hits times the price of an empty one, measured at start; of what finds steps (marker), and of all else (other).",
-	 .rank = prometheus_rank_overhead},
+	MEASURED("gpbpf_overhead_seconds_total"),
 };
 const struct metric_family_list page_rank_families = FAMILY_LIST(rank_families);
 
@@ -620,17 +482,6 @@ static bool rank_compared(const struct rank_view *r)
 	return r->straggle.count || (r->world_size > 1 && r->nloops && r->loops[0].device_known);
 }
 
-/* Gives each rank a single series, because its phase label changes. */
-static void rank_straggler(struct page *p, const struct metric_family *f, const struct rank_view *r)
-{
-	if (!rank_compared(r))
-		return;
-	page_sample(p, f->name, r);
-	if (r->straggle.now)
-		metric_label(p->out, "phase", r->straggle.phase);
-	page_value_uint(p, p->out, r->straggle.now);
-}
-
 static void rank_straggles(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	if (rank_compared(r))
@@ -644,9 +495,7 @@ static const struct metric_family health_families[] = {
 	{"gpbpf_collective_wait_seconds_total", COUNTER, OF_RANK,
 	 "Time inside steps blocked where other ranks may be waited for: in collectives, on the device, in copies to the host. Who waits least is who the others wait for.",
 	 .rank = rank_wait},
-	{"gpbpf_straggler", GAUGE, OF_RANK ", phase",
-	 "1 while the other ranks of this node wait for this one, step after step; phase: what it does longer than they.",
-	 .rank = rank_straggler},
+	MEASURED("gpbpf_straggler"),
 	{"gpbpf_straggles_total", COUNTER, OF_RANK,
 	 "How often a rank became one that the others wait for.", .rank = rank_straggles},
 };

@@ -2,6 +2,7 @@
 /* prometheus_text.c - whole pages: families in their two formats. */
 #include "userspace/export/prometheus/prometheus_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,9 @@
 
 /* Approximate size of a page, and of each process and job, so that the buffer is not moved while it
  * grows. */
-#define PAGE_START 16384
-#define PAGE_EACH  5000
+#define PAGE_START	   16384
+#define PAGE_EACH	   5000
+#define METRIC_LABELS_ROOM 64
 
 /* ---- families -------------------------------------------------------------------------------- */
 
@@ -59,41 +61,85 @@ static void prometheus_text_family_header(struct page *p, const struct metric_fa
 	buffer_printf(p->out, "# HELP %.*s %s\n", len, f->name, f->help);
 }
 
-static void prometheus_text_family_jobs(struct page *p, const struct metric_family *f)
+/* Fills the row of a measure; room: for its labels. Other rows stay as they are. Returns the
+ * measure, or NULL. */
+static const struct measure *prometheus_text_resolve(struct metric_family *f,
+						     char room[METRIC_LABELS_ROOM])
 {
-	for (size_t i = 0; i < p->njobs && !p->out->failed; i++) {
-		p->job_first = p->first[i];
-		if (f->job && p->jobs[i]->reported_here)
-			f->job(p, f, p->jobs[i]);
+	const struct measure *m = f->help ? NULL : measure_of_prometheus(f->name);
+	static const char *const owner[] = {
+		[MEASURE_JOB] = OF_JOB, [MEASURE_RANK] = OF_RANK, [MEASURE_LOOP] = OF_LOOP};
+
+	if (!m)
+		return NULL;
+	snprintf(room, METRIC_LABELS_ROOM, "%s%s%s", owner[m->owner], m->label ? ", " : "",
+		 m->label ? m->label : "");
+	f->labels = room;
+	f->type = m->counter ? COUNTER : GAUGE;
+	f->help = m->help;
+	return m;
+}
+
+static void prometheus_text_family_jobs(struct page *p, const struct metric_family *f,
+					const struct measure *m)
+{
+	for (size_t i = 0; i < p->owners.njobs && !p->out->failed; i++) {
+		const struct job_view *j = p->owners.jobs[i].job;
+
+		p->job_first = p->owners.jobs[i].first;
+		if (m && m->owner == MEASURE_JOB && j->reported_here)
+			page_measure(p, m, j, NULL, NULL);
+		if (f->job && j->reported_here)
+			f->job(p, f, j);
 		if (f->job_part)
-			f->job_part(p, f, p->jobs[i]);
+			f->job_part(p, f, j);
 	}
 }
 
-static void prometheus_text_family_text(struct page *p, const struct metric_family *f)
+static void prometheus_text_family_ranks(struct page *p, const struct metric_family *f,
+					 const struct measure *m)
 {
-	size_t start = p->out->len, header;
+	bool rank = f->rank || (m && m->owner == MEASURE_RANK),
+	     loop = f->loop || (m && m->owner == MEASURE_LOOP);
 
-	p->family = f;
-	prometheus_text_family_header(p, f);
-	header = p->out->len;
-	if (f->all)
-		f->all(p, f);
-	prometheus_text_family_jobs(p, f);
-	for (size_t i = 0; f->exporter && p->s && i < EXPORT_VIEWS && p->s->exports[i].name; i++)
-		f->exporter(p, f, &p->s->exports[i]);
-	for (size_t i = 0; i < p->nranks && !p->out->failed; i++) {
+	for (size_t i = 0; (rank || loop) && i < p->owners.nranks && !p->out->failed; i++) {
+		const struct owner_rank *o = &p->owners.ranks[i];
 		size_t start_of = i ? p->label_end[i - 1] : 0;
 
 		p->label = p->labels.data + start_of;
 		p->label_len = p->label_end[i] - start_of;
-		p->label_pid = p->by_pid[i];
-		p->label_job = p->of_job[i];
-		if (f->rank)
-			f->rank(p, f, p->ranks[i]);
-		for (uint32_t j = 0; f->loop && j < p->ranks[i]->nloops && !p->out->failed; j++)
-			f->loop(p, f, p->ranks[i], &p->ranks[i]->loops[j]);
+		p->label_pid = o->by_pid;
+		p->label_job = o->job_shown;
+		if (rank && m)
+			page_measure(p, m, o->job, o->rank, NULL);
+		else if (rank)
+			f->rank(p, f, o->rank);
+		for (uint32_t j = 0; loop && j < o->rank->nloops && !p->out->failed; j++) {
+			if (m)
+				page_measure(p, m, o->job, o->rank, &o->rank->loops[j]);
+			else
+				f->loop(p, f, o->rank, &o->rank->loops[j]);
+		}
 	}
+}
+
+static void prometheus_text_family_text(struct page *p, const struct metric_family *row)
+{
+	size_t start = p->out->len, header;
+	char room[METRIC_LABELS_ROOM];
+	struct metric_family f = *row;
+	const struct measure *m = prometheus_text_resolve(&f, room);
+
+	p->family = &f;
+	p->of_process = m ? m->owner != MEASURE_JOB : f.rank || f.loop;
+	prometheus_text_family_header(p, &f);
+	header = p->out->len;
+	if (f.all)
+		f.all(p, &f);
+	prometheus_text_family_jobs(p, &f, m);
+	for (size_t i = 0; f.exporter && p->s && i < EXPORT_VIEWS && p->s->exports[i].name; i++)
+		f.exporter(p, &f, &p->s->exports[i]);
+	prometheus_text_family_ranks(p, &f, m);
 	if (p->out->len == header && !p->out->failed) { /* a family without samples is omitted */
 		p->out->len = start;
 		p->out->data[start] = '\0';
@@ -117,13 +163,14 @@ void prometheus_text_own(struct buffer *out, const struct snapshot *s,
 	p->format = format;
 	if (s && page_select(p))
 		out->failed = true;
-	buffer_reserve(out, PAGE_START + (p->nranks + p->njobs) * PAGE_EACH);
+	buffer_reserve(out, PAGE_START + (p->owners.nranks + p->owners.njobs) * PAGE_EACH);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (size_t j = 0; j < tables[i]->count && !out->failed; j++)
 			prometheus_text_family_text(p, &tables[i]->family[j]);
 	if (format == PROMETHEUS_OPENMETRICS)
 		buffer_printf(out, "# EOF\n");
 	buffer_free(&p->labels);
+	owners_free(&p->owners);
 	free(p->attach);
 	free(p);
 }
@@ -137,10 +184,12 @@ void prometheus_metrics(struct buffer *out)
 {
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		for (size_t j = 0; j < tables[i]->count; j++) {
-			const struct metric_family *f = &tables[i]->family[j];
+			struct metric_family f = tables[i]->family[j];
+			char room[METRIC_LABELS_ROOM];
 
-			buffer_printf(out, "%s\t%s\t%s\t%s\t%s\n", f->name, type_name[f->type],
-				      prometheus_text_family_unit(f), f->labels, f->help);
+			prometheus_text_resolve(&f, room);
+			buffer_printf(out, "%s\t%s\t%s\t%s\t%s\n", f.name, type_name[f.type],
+				      prometheus_text_family_unit(&f), f.labels, f.help);
 		}
 	}
 }

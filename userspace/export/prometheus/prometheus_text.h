@@ -2,12 +2,8 @@
 /* prometheus_text.h - a snapshot as text for Prometheus: format 0.0.4, or OpenMetrics 1.0. Pure.
  * An unknown value has no sample, so that readers can distinguish 0 from "unknown". The job is
  * `job_id`, because Prometheus sets the label `job` on everything it scrapes.
- * The number of series is bounded, however often processes end and start again. A process is
- * identified by its job and rank, so that a restart continues the series of the process before it;
- * without a rank, by its job and pid. Ended processes and jobs keep their series until the next run
- * of the job begins, at most for PROMETHEUS_GRACE_NS. A page has up to PROMETHEUS_JOBS jobs and
- * PROMETHEUS_RANKS processes, running ones first; gpbpf_jobs_unshown and gpbpf_ranks_unshown count
- * the others. */
+ * A page has up to PROMETHEUS_JOBS jobs and PROMETHEUS_RANKS processes, running ones first, by the
+ * rule of owners.h; gpbpf_jobs_unshown and gpbpf_ranks_unshown count the others. */
 #ifndef EXPORT_PROMETHEUS_TEXT_H
 #define EXPORT_PROMETHEUS_TEXT_H
 
@@ -17,9 +13,6 @@
 
 #define PROMETHEUS_RANKS 512
 #define PROMETHEUS_JOBS	 128
-#define PROMETHEUS_GRACE_NS                                                                        \
-	1800000000000ull /* longer than JOB_WAIT_NS, so that the end of a job is seen */
-#define PROMETHEUS_CONFIDENCE STEP_CONFIDENCE
 
 /* Writes a page. s NULL: no snapshot yet. */
 void prometheus_text(struct buffer *out, const struct snapshot *s, enum prometheus_format format);
