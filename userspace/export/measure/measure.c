@@ -227,7 +227,6 @@ static void measure_loop_phases(struct measure_put *m)
 #define NUMBER	"1"
 #define SECONDS "s"
 
-/* clang-format off: one column for each member */
 static const struct measure measures[] = {
 	{.id = "job.time",
 	 .prometheus = "gpbpf_job_time_seconds",
@@ -487,7 +486,6 @@ static const struct measure measures[] = {
 	 .help = "Host time inside steps, by phase; host: neither blocked nor compiling.",
 	 .put = measure_loop_phases},
 };
-/* clang-format on */
 
 const struct measure *measure_at(size_t i)
 {

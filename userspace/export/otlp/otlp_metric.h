@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_metric.h - a snapshot as OTLP metrics: the values of the Prometheus page, with names of our
- * own and units of UCUM. Values that only increase are cumulative sums with a constant start; all
- * others are gauges. Pure. */
+/* otlp_metric.h - the measures of a snapshot (measure.h) as OTLP metrics, with units of UCUM. Values
+ * that only increase are cumulative sums with a constant start; all others are gauges. Pure. */
 #ifndef EXPORT_OTLP_METRIC_H
 #define EXPORT_OTLP_METRIC_H
 
@@ -12,12 +11,9 @@
 
 /* Ranks in one request: with all their series it stays below 1 MiB. */
 #define OTLP_METRIC_RANKS 64
-/* Ended jobs and ranks are sent for this long, as on the Prometheus page. */
-#define OTLP_GRACE_NS 1800000000000ull
-
 /* Appends elements of "metrics" for OTLP_METRIC_RANKS ranks from *at on, and for jobs when
  * *at is 0. Sets *at to the next rank, 0: no more. Returns the number of points; 0: nothing
- * was appended. */
+ * was appended. If there is no memory out fails. */
 uint32_t otlp_metrics(struct buffer *out, const struct snapshot *s, uint32_t *at);
 
 #endif
