@@ -1,42 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/export/job_name.h"
 #include "userspace/export/gcm/rows.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/account/log/deviation_batch.h"
 #include "userspace/base/table.h"
+#include "userspace/export/measure/owners.h"
 #include "userspace/ingest/goodput_names.h"
 #include "userspace/model/job/fact.h"
 
-#define ROWS_NS_PER_S 1e9
-/* Ended jobs and ranks are written for this long: the end of a job is known JOB_WAIT_NS after its
- * disruption, and its last values get through an outage of five minutes. */
-#define ROWS_AFTER_NS (JOB_WAIT_NS + 300000000000ull)
-
-#define ROWS_NAME_MAX  256
+#define ROWS_NS_PER_S  1e9
 #define ROLLING_MOST_S 999999999 /* 31 years */
-
-/* Returns true if this node writes the job, it runs or ended recently, and it owns its name: of
- * several jobs with one name, the newest one that runs, or the newest one if all have ended. */
-static bool rows_job_shown(const struct snapshot *s, const struct job_view *j)
-{
-	if (!j->reported_here || (j->ledger.ended && s->mono_ns - j->ledger.now_ns > ROWS_AFTER_NS))
-		return false;
-	for (const struct job_view *x = s->jobs; x < s->jobs + s->njobs; x++) {
-		if (x == j || !x->reported_here || !export_job_same(j, x))
-			continue;
-		if (x->ledger.ended == j->ledger.ended ? x > j : !x->ledger.ended)
-			return false;
-	}
-	return true;
-}
+#define ROWS_MAX       64
 
 int gcm_rolling_read(const char *text, struct gcm_options *o)
 {
@@ -72,162 +54,82 @@ bool gcm_project_valid(const char *id)
 	       strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-.:") == len;
 }
 
-/* ---- our own series -------------------------------------------------------------------------- */
+/* ---- our own series: the measures (measure.h) ------------------------------------------------ */
 
-/* An unknown value is absent, never 0. */
+/* A row for each measure that is sent, in the order of the table; then the row of goodput. As in
+ * the goodput library's series, goodput is not a bucket of badput. */
+static struct series_row own_rows[ROWS_MAX];
+static size_t own_count;
+static const struct series_row goodput_row = {
+	.name = "job/goodput_time",
+	.kind = SERIES_GAUGE,
+	.value = SERIES_DOUBLE,
+	.unit = "s",
+	.title = "Goodput",
+	.help = "Time that became training progress which counts; it decreases when a restart disproves some.",
+	.label = {{"job_id", "Name of the job; of one without a name, pid- and its first process.",
+		   false}},
+};
 
-#define LABEL_JOB                                                                                  \
-	{                                                                                          \
-		"job_id", "Name of the job; of one without a name, pid- and its first process.",   \
-			false                                                                      \
+static void rows_make_row(struct series_row *row, const struct measure *m)
+{
+	static const enum series_value value[] = {[MEASURE_COUNT] = SERIES_INT64,
+						  [MEASURE_NS] = SERIES_DOUBLE,
+						  [MEASURE_REAL] = SERIES_DOUBLE,
+						  [MEASURE_YES] = SERIES_BOOL,
+						  [MEASURE_TIMES] = SERIES_DISTRIBUTION};
+	struct series_label_row *label = row->label;
+
+	row->name = m->gcm;
+	row->kind = m->counter ? SERIES_CUMULATIVE : SERIES_GAUGE;
+	row->value = value[m->type];
+	row->unit = m->type == MEASURE_YES ? "" : m->unit;
+	row->title = m->title;
+	row->help = m->help;
+	*label++ = goodput_row.label[0];
+	if (m->owner != MEASURE_JOB) {
+		*label++ = (struct series_label_row){
+			"rank", "Rank of the process in its job; absent where it is not known.",
+			true};
+		*label++ = (struct series_label_row){"pid", "Process, where its rank is not known.",
+						     true};
 	}
-#define LABEL_RANK                                                                                 \
-	{                                                                                          \
-		"rank", "Rank of the process in its job; absent where it is not known.", true      \
-	}
-#define LABEL_PID                                                                                  \
-	{                                                                                          \
-		"pid", "Process, where its rank is not known.", true                               \
-	}
-#define LABEL_LOOP                                                                                 \
-	{                                                                                          \
-		"loop", "Training loop of the process, from 0: few have more than one.", true      \
-	}
-#define LABELS_RANK  LABEL_JOB, LABEL_RANK, LABEL_PID
-#define LABELS_LOOP  LABELS_RANK, LABEL_LOOP
-#define GAUGE	     SERIES_GAUGE
-#define CUMULATIVE   SERIES_CUMULATIVE
-#define INT64	     SERIES_INT64
-#define DOUBLE	     SERIES_DOUBLE
-#define BOOL	     SERIES_BOOL
-#define DISTRIBUTION SERIES_DISTRIBUTION
+	if (m->owner == MEASURE_LOOP)
+		*label++ = (struct series_label_row){
+			"loop",
+			"Training loop of the process; absent of the first, which most have alone.",
+			true};
+	if (m->label && m->rule != MEASURE_LABEL_CHANGES)
+		*label = (struct series_label_row){m->label, m->label_help, false};
+}
 
-/* All names are only here: id, name, kind, type, unit, title, help, labels. The man page's table is
- * made from it (tests/unit/gcm_rows_test.c compares them). */
-#define GCM_ROWS(X)                                                                                   \
-	X(job_steps, "job/step_count", CUMULATIVE, INT64, "1", "Steps",                               \
-	  "Training steps that the job made, those made again included.", LABEL_JOB)                  \
-	X(job_number, "job/step_number", GAUGE, INT64, "1", "Step",                                   \
-	  "Number of the newest step that counts; it falls when a restart goes back.", LABEL_JOB)     \
-	X(job_goodput, "job/goodput_time", GAUGE, DOUBLE, "s", "Goodput",                             \
-	  "Time that became training progress which counts; it falls when a restart disproves some.", \
-	  LABEL_JOB)                                                                                  \
-	X(job_badput, "job/badput_time", GAUGE, DOUBLE, "s", "Badput",                                \
-	  "All other time of the job, by bucket: with goodput_time they add up to elapsed_time.",     \
-	  LABEL_JOB, {"bucket", "Where the time went, as the goodput library names it.", false})      \
-	X(job_elapsed, "job/elapsed_time", GAUGE, DOUBLE, "s", "Elapsed time",                        \
-	  "Time since the job began, or until it ended, but for what is left out.", LABEL_JOB)        \
-	X(job_productive, "job/productive_time", CUMULATIVE, DOUBLE, "s", "Productive time",          \
-	  "Time ever booked as progress; what a restart disproves is not taken back here.",           \
-	  LABEL_JOB)                                                                                  \
-	X(job_wasted, "job/wasted_time", CUMULATIVE, DOUBLE, "s", "Wasted time",                      \
-	  "Progress that restarts have disproved.", LABEL_JOB)                                        \
-	X(job_disruptions, "job/disruption_count", CUMULATIVE, INT64, "1", "Disruptions",             \
-	  "Events that interrupted the job, however many ranks fell.", LABEL_JOB,                     \
-	  {"cause",                                                                                   \
-	   "What ended the first rank that fell: killed, crashed, oom, ...; other: known to "         \
-	   "another node alone.",                                                                     \
-	   false})                                                                                    \
-	X(job_state, "job/state", GAUGE, BOOL, "", "State of the job",                                \
-	  "True for the state the job is in.", LABEL_JOB,                                             \
-	  {"state", "running, down, over or ended.", false})                                          \
-	X(rank_steps, "rank/step_count", CUMULATIVE, INT64, "1", "Steps of a rank",                   \
-	  "Training steps observed of the process.", LABELS_LOOP)                                     \
-	X(rank_step_time, "rank/step_time", CUMULATIVE, DISTRIBUTION, "s", "Step time",               \
-	  "Times of training steps.", LABELS_LOOP)                                                    \
-	X(rank_ideal, "rank/ideal_step_time", GAUGE, DOUBLE, "s", "Ideal step time",                  \
-	  "Mean of the last 1024 steps no slower than their median plus three median deviations.",    \
-	  LABELS_LOOP)                                                                                \
-	X(rank_deviation, "rank/step_deviation", GAUGE, DOUBLE, "s", "Step deviation",                \
-	  "Mean distance of the last 128 steps from the ideal step.", LABELS_LOOP)                    \
-	X(rank_state, "rank/state", GAUGE, BOOL, "", "State of a loop",                               \
-	  "True for the state the loop is in.", LABELS_LOOP,                                          \
-	  {"state", "idle, starting, learning, locked, suspect or ended.", false})                    \
-	X(rank_collective, "rank/collective_time", CUMULATIVE, DOUBLE, "s", "Collective wait",        \
-	  "Host time inside steps that was spent in collectives.", LABELS_LOOP)                       \
-	X(rank_hung, "rank/hung", GAUGE, BOOL, "", "Hung", "True while the rank hangs.",              \
-	  LABELS_RANK)                                                                                \
-	X(rank_straggler, "rank/straggler", GAUGE, BOOL, "", "Straggler",                             \
-	  "True while the other ranks wait for this one; absent where it is alone.", LABELS_RANK)
+static void rows_make(void)
+{
+	const struct measure *m;
 
-#define X(id, name, kind, value, unit, title, help, ...)                                           \
-	static const struct series_row row_##id = {name,  kind, value,	       unit,               \
-						   title, help, {__VA_ARGS__}, false};
-GCM_ROWS(X)
-#undef X
+	for (size_t i = 0; (m = measure_at(i)) && own_count < ROWS_MAX; i++)
+		if (m->gcm)
+			rows_make_row(&own_rows[own_count++], m);
+}
 
-const struct series_row *const gcm_rows[] = {
-#define X(id, ...) &row_##id,
-	GCM_ROWS(X)
-#undef X
-		NULL};
+const struct series_row *gcm_row(size_t i)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, rows_make);
+	return i < own_count ? &own_rows[i] : i == own_count ? &goodput_row : NULL;
+}
 
 struct own { /* the set that is being written */
 	struct series_set *set;
 	const struct snapshot *s;
 	uint32_t resource;
-	char job[ROWS_NAME_MAX], rank[12], pid[12], loop[12]; /* labels; "": absent */
-	int64_t start_ns;				      /* of cumulative series */
+	const struct series_row *row; /* of the measure that is being written */
 };
 
 static int64_t rows_own_real(const struct own *o, uint64_t mono_ns)
 {
 	return o->s->real_ns - (int64_t)(o->s->mono_ns - mono_ns);
-}
-
-/* NULL: not kept. */
-static struct series *rows_own_put(struct own *o, const struct series_row *row)
-{
-	const struct {
-		const char *name, *value;
-	} labels[] = {{"job_id", o->job}, {"rank", o->rank}, {"pid", o->pid}, {"loop", o->loop}};
-	struct series *p = series_put(o->set, row, o->resource, o->s->real_ns);
-
-	if (!p)
-		return NULL;
-	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
-		for (int k = 0; *labels[i].value && k < SERIES_LABELS && row->label[k].name; k++) {
-			if (!strcmp(row->label[k].name, labels[i].name))
-				series_label(o->set, labels[i].name, labels[i].value);
-		}
-	}
-	if (row->kind == SERIES_CUMULATIVE)
-		p->start_ns = o->start_ns;
-	return p;
-}
-
-static void rows_own_label(struct own *o, const struct series *p, const char *name,
-			   const char *value)
-{
-	if (p)
-		series_label(o->set, name, value);
-}
-
-static struct series *rows_own_count(struct own *o, const struct series_row *row, uint64_t count)
-{
-	struct series *p = rows_own_put(o, row);
-
-	if (p)
-		p->value.i64 = (int64_t)count;
-	return p;
-}
-
-static struct series *rows_own_seconds(struct own *o, const struct series_row *row, double ns)
-{
-	struct series *p = rows_own_put(o, row);
-
-	if (p)
-		p->value.real = ns / ROWS_NS_PER_S;
-	return p;
-}
-
-static struct series *rows_own_bool(struct own *o, const struct series_row *row, bool yes)
-{
-	struct series *p = rows_own_put(o, row);
-
-	if (p)
-		p->value.yes = yes;
-	return p;
 }
 
 /* ---- resource -------------------------------------------------------------------------------- */
@@ -251,102 +153,7 @@ static uint32_t rows_own_resource(struct series_set *set, const struct gcm_ident
 						     *id->node ? id->node : "unknown"});
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------ */
-
-static void rows_job_time(struct own *o, const struct job_view *j)
-{
-	char room[LEDGER_NAME_MAX];
-	const char *name;
-	uint64_t ns;
-
-	for (uint32_t b = 0; (name = ledger_part(&j->ledger, &o->s->types, b, room, &ns)); b++) {
-		if (b == BUCKET_GOODPUT)
-			rows_own_seconds(o, &row_job_goodput, (double)ns);
-		else
-			rows_own_label(o, rows_own_seconds(o, &row_job_badput, (double)ns),
-				       "bucket", name);
-	}
-	rows_own_seconds(o, &row_job_elapsed, (double)ledger_elapsed(&j->ledger));
-}
-
-static void rows_job_disruptions(struct own *o, const struct job_view *j)
-{
-	uint64_t rest = j->ledger.disruptions - j->unsettled; /* its cause may still change */
-	const struct series *p;
-
-	for (uint32_t i = 0; i < j->ncauses; i++) {
-		p = rows_own_count(o, &row_job_disruptions, j->causes[i].count);
-		rows_own_label(o, p, "cause", disruption_cause_name[j->causes[i].cause]);
-		rest -= j->causes[i].count < rest ? j->causes[i].count : rest;
-	}
-	if (!rest)
-		return;
-	p = rows_own_count(o, &row_job_disruptions, rest);
-	rows_own_label(o, p, "cause", "other");
-}
-
-static void rows_own_job_put(struct own *o, const struct job_view *j)
-{
-	char room[EXPORT_JOB_ROOM];
-
-	snprintf(o->job, sizeof(o->job), "%s", export_job_name(j, room));
-	*o->rank = *o->pid = *o->loop = '\0';
-	o->start_ns = j->since_real_ns > 0 ? j->since_real_ns
-					   : rows_own_real(o, j->ledger.start_ns);
-	rows_own_count(o, &row_job_steps, j->ledger.steps);
-	if (j->last_step || j->ledger.steps) /* 0: a restart began from the start */
-		rows_own_count(o, &row_job_number, j->last_step);
-	rows_job_time(o, j);
-	rows_own_seconds(o, &row_job_productive, (double)j->ledger.productive_gross_ns);
-	rows_own_seconds(o, &row_job_wasted, (double)j->wasted_gross_ns);
-	rows_job_disruptions(o, j);
-	for (int i = JOB_RUNNING; i <= JOB_ENDED; i++)
-		rows_own_label(o, rows_own_bool(o, &row_job_state, i == (int)j->state), "state",
-			       job_state_name[i]);
-}
-
-/* ---- ranks ----------------------------------------------------------------------------------- */
-
-static const struct job_view *rows_own_job_of(const struct snapshot *s, const struct rank_view *r)
-{
-	for (uint32_t i = 0; i < s->njobs; i++) {
-		if (s->jobs[i].key == r->job_key)
-			return &s->jobs[i];
-	}
-	return NULL;
-}
-
-/* Returns true when both have the same series: the same rank, or, without a rank, the same process,
- * which may have executed another program. */
-static bool rows_rank_same(const struct snapshot *s, const struct rank_view *a,
-			   const struct rank_view *b)
-{
-	const struct job_view *of_a, *of_b;
-
-	if (!a->trainer || !b->trainer || a->rank != b->rank || (a->rank < 0 && a->pid != b->pid))
-		return false;
-	if (a->job_key == b->job_key)
-		return true;
-	of_a = rows_own_job_of(s, a);
-	of_b = rows_own_job_of(s, b);
-	return of_a && of_b && export_job_same(of_a, of_b);
-}
-
-/* If several ranks had the same series one after the other, the latest one has it. */
-static bool rows_rank_newest(const struct snapshot *s, const struct rank_view *r)
-{
-	bool later;
-
-	for (const struct rank_view *x = s->ranks; x < s->ranks + s->nranks; x++) {
-		if (x == r || !rows_rank_same(s, r, x))
-			continue;
-		later = x->start_mono_ns > r->start_mono_ns ||
-			(x->start_mono_ns == r->start_mono_ns && x > r);
-		if (x->alive == r->alive ? later : x->alive)
-			return false;
-	}
-	return true;
-}
+/* ---- points ---------------------------------------------------------------------------------- */
 
 /* The model counts a time equal to a bound in the bucket below it, the service in the bucket above
  * it. Adding a nanosecond to the bounds makes the counts exact, as times are whole nanoseconds. */
@@ -363,68 +170,85 @@ static void rows_step_time(struct own *o, const struct deviation_view *t)
 
 	for (int i = 0; i < DEVIATION_BOUNDS; i++)
 		bounds[i] = (double)(deviation_bound_ns[i] + 1) / ROWS_NS_PER_S;
-	if (rows_own_put(o, &row_rank_step_time))
-		series_distribution(o->set, &d);
+	series_distribution(o->set, &d);
 }
 
-static void rows_loop_put(struct own *o, const struct loop_view *l)
+static void rows_own_number(struct own *o, const char *name, uint32_t number)
 {
-	snprintf(o->loop, sizeof(o->loop), "%u", l->state.loop);
-	for (int i = STATE_IDLE; i <= STATE_ENDED; i++)
-		rows_own_label(o, rows_own_bool(o, &row_rank_state, i == (int)l->state.state),
-			       "state", step_state_name[i]);
-	if (l->state.unit != UNIT_STEP)
-		return;
-	rows_own_count(o, &row_rank_steps, l->state.steps);
-	if (l->phases_known & 1u << PHASE_COLLECTIVE)
-		rows_own_seconds(o, &row_rank_collective, (double)l->phase_ns[PHASE_COLLECTIVE]);
-	if (l->state.confidence < STEP_CONFIDENCE || !l->time.count)
-		return;
-	rows_step_time(o, &l->time);
-	if (!l->time.ideal_ns)
-		return;
-	rows_own_seconds(o, &row_rank_ideal, (double)l->time.ideal_ns);
-	rows_own_seconds(o, &row_rank_deviation, l->time.deviation_ns);
+	char text[12];
+
+	snprintf(text, sizeof(text), "%u", number);
+	series_label(o->set, name, text);
 }
 
-static void rows_rank_put(struct own *o, const struct rank_view *r, const struct job_view *j)
+static void rows_own_labels(struct own *o, const struct measure_put *m,
+			    const struct measure_point *p)
 {
 	char room[EXPORT_JOB_ROOM];
 
-	snprintf(o->job, sizeof(o->job), "%s", export_job_name(j, room));
-	*o->rank = *o->pid = *o->loop = '\0';
-	if (r->rank >= 0)
-		snprintf(o->rank, sizeof(o->rank), "%d", r->rank);
-	else
-		snprintf(o->pid, sizeof(o->pid), "%u", r->pid);
-	o->start_ns = r->since_real_ns > 0 ? r->since_real_ns : rows_own_real(o, r->observed_ns);
-	/* Readers keep the last value, so it is also written for a process that ended. */
-	rows_own_bool(o, &row_rank_hung, r->alive && r->hang.hung);
-	if (j->run_ranks > 1)
-		rows_own_bool(o, &row_rank_straggler, r->alive && r->straggle.now);
-	for (uint32_t i = 0; i < r->nloops; i++)
-		rows_loop_put(o, &r->loops[i]);
+	series_label(o->set, "job_id", export_job_name(m->job, room));
+	if (m->rank && m->rank->rank >= 0)
+		rows_own_number(o, "rank", (uint32_t)m->rank->rank);
+	else if (m->rank)
+		rows_own_number(o, "pid", m->rank->pid);
+	if (m->loop && m->loop->state.loop)
+		rows_own_number(o, "loop", m->loop->state.loop);
+	if (p->label && m->measure->rule != MEASURE_LABEL_CHANGES)
+		series_label(o->set, m->measure->label, p->label);
+}
+
+static int64_t rows_own_start(const struct own *o, const struct measure_put *m)
+{
+	int64_t real_ns = m->rank ? m->rank->since_real_ns : m->job->since_real_ns;
+	uint64_t mono_ns = m->rank ? m->rank->observed_ns : m->job->ledger.start_ns;
+
+	return real_ns > 0 ? real_ns : rows_own_real(o, mono_ns);
+}
+
+static void rows_own_point(void *ctx, const struct measure_put *m, const struct measure_point *p)
+{
+	bool goodput = p->label && !strcmp(m->measure->gcm, "job/badput_time") &&
+		       !strcmp(p->label, bucket_name[BUCKET_GOODPUT]);
+	struct own *o = ctx;
+	const struct series_row *row = goodput ? &goodput_row : o->row;
+	struct series *s = m->job ? series_put(o->set, row, o->resource, o->s->real_ns) : NULL;
+
+	if (!s)
+		return;
+	if (row->kind == SERIES_CUMULATIVE)
+		s->start_ns = rows_own_start(o, m);
+	if (m->measure->type == MEASURE_COUNT)
+		s->value.i64 = (int64_t)p->count;
+	else if (m->measure->type == MEASURE_NS)
+		s->value.real = (double)p->count / ROWS_NS_PER_S;
+	else if (m->measure->type == MEASURE_REAL)
+		s->value.real = p->real;
+	else if (m->measure->type == MEASURE_YES)
+		s->value.yes = p->count;
+	rows_own_labels(o, m, goodput ? &(struct measure_point){0} : p);
+	if (m->measure->type == MEASURE_TIMES)
+		rows_step_time(o, p->times);
 }
 
 void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id)
 {
 	struct own o = {.set = out, .s = s};
-	const struct job_view *j;
+	const struct measure *m;
+	struct owners owners;
+	size_t row = 0;
 
 	if (!s->real_ns)
 		return;
 	o.resource = rows_own_resource(out, id);
-	for (uint32_t i = 0; i < s->njobs; i++) {
-		if (rows_job_shown(s, &s->jobs[i]))
-			rows_own_job_put(&o, &s->jobs[i]);
-	}
-	for (const struct rank_view *r = s->ranks; r < s->ranks + s->nranks; r++) {
-		j = r->trainer ? rows_own_job_of(s, r) : NULL;
-		if (!j || (!r->alive && s->mono_ns - r->ledger.now_ns > ROWS_AFTER_NS) ||
-		    !rows_rank_newest(s, r))
+	if (owners_select(&owners, s, s->njobs, s->nranks))
+		out->unkept += s->njobs + s->nranks;
+	for (size_t i = 0; (m = measure_at(i)); i++) {
+		if (!m->gcm)
 			continue;
-		rows_rank_put(&o, r, j);
+		o.row = gcm_row(row++);
+		owners_points(&owners, m, 0, owners.nranks, rows_own_point, &o);
 	}
+	owners_free(&owners);
 }
 
 /* ---- series of the goodput library ----------------------------------------------------------- */
@@ -784,24 +608,35 @@ static void rows_live_window(struct library *l, const struct snapshot *s, const 
 	}
 }
 
+static void rows_live_job(struct library *l, const struct snapshot *s, const struct job_view *j,
+			  const struct gcm_options *o)
+{
+	char size[24];
+
+	rows_live_cumulative(l, s, j);
+	for (int i = 0; i < GCM_ROLLING_MAX && o->rolling_s[i]; i++) {
+		snprintf(size, sizeof(size), "%" PRId64, o->rolling_s[i]);
+		for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++)
+			if (j->windows[k].length_ns == (uint64_t)o->rolling_s[i] * 1000000000ull)
+				rows_live_window(l, s, j, &j->windows[k], size);
+	}
+}
+
 void gcm_library(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id,
 		 const struct gcm_options *o)
 {
-	char room[EXPORT_JOB_ROOM], size[24];
+	char room[EXPORT_JOB_ROOM];
+	struct owners owners;
 	struct library l;
 
-	for (const struct job_view *j = s->jobs; j < s->jobs + s->njobs; j++) {
-		if (!rows_job_shown(s, j) || !ledger_elapsed(&j->ledger) ||
-		    !rows_library_begin(&l, out, id, export_job_name(j, room), s->real_ns))
-			continue;
-		rows_live_cumulative(&l, s, j);
-		for (int i = 0; i < GCM_ROLLING_MAX && o->rolling_s[i]; i++) {
-			snprintf(size, sizeof(size), "%" PRId64, o->rolling_s[i]);
-			for (int k = 0; k < WINDOWS_MAX && j->windows[k].length_ns; k++) {
-				if (j->windows[k].length_ns ==
-				    (uint64_t)o->rolling_s[i] * 1000000000ull)
-					rows_live_window(&l, s, j, &j->windows[k], size);
-			}
-		}
+	if (owners_select(&owners, s, s->njobs, 0))
+		out->unkept += s->njobs;
+	for (size_t i = 0; i < owners.njobs; i++) {
+		const struct job_view *j = owners.jobs[i].job;
+
+		if (j->reported_here && ledger_elapsed(&j->ledger) &&
+		    rows_library_begin(&l, out, id, export_job_name(j, room), s->real_ns))
+			rows_live_job(&l, s, j, o);
 	}
+	owners_free(&owners);
 }

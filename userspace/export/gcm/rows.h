@@ -28,7 +28,8 @@ int gcm_rolling_read(const char *text, struct gcm_options *o);
 /* Returns true for a project id or number that may stand in a path. */
 bool gcm_project_valid(const char *id);
 
-extern const struct series_row *const gcm_rows[]; /* gp-bpf's own series, NULL-terminated */
+/* The rows of gp-bpf's own series; NULL: no more. From any thread. */
+const struct series_row *gcm_row(size_t i);
 
 /* Adds all own series of a snapshot. Cumulative series count from the instant (UTC) at which
  * counting began. */

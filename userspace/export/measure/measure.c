@@ -230,8 +230,8 @@ static void measure_loop_phases(struct measure_put *m)
 static const struct measure measures[] = {
 	{.id = "job.time",
 	 .prometheus = "gpbpf_job_time_seconds",
-	 .gcm = "job/time",
-	 .title = "Time by bucket",
+	 .gcm = "job/badput_time",
+	 .title = "Badput",
 	 .owner = MEASURE_JOB,
 	 .type = MEASURE_NS,
 	 .unit = SECONDS,
