@@ -170,7 +170,7 @@ ALIGNERS = {"Gauge, number": {"MEAN", "MAX", "MIN", "NEXT_OLDER"}, "Gauge, integ
 
 def cloud_problems(page: dict[str, Any]) -> list[str]:
     types, out = cloud_types(), []
-    if len(types) != 17:
+    if len(types) != 19:
         out.append(f"{len(types)} types in the man page")
 
     def walk(node: Any) -> Iterator[dict[str, Any]]:
@@ -184,8 +184,8 @@ def cloud_problems(page: dict[str, Any]) -> list[str]:
                 yield from walk(child)
 
     for query in walk(page):
-        name = re.fullmatch(f'metric.type="{PREFIX}([^"]+)"', query["filter"])
-        if not name or name[1] not in types:
+        name = re.fullmatch(f'metric.type="{PREFIX}([^"]+)"((?: metric.label.\\w+="\\w+")*)', query["filter"])
+        if not name or name[1] not in types or set(re.findall(r"label\.(\w+)", name[2])) - types[name[1]][0]:
             out.append(f"no type in {query['filter']}")
             continue
         labels, kind = types[name[1]]
