@@ -87,6 +87,15 @@ static void document_json_status_json(struct buffer *out, const struct report_do
 	json_string(out, "fate", document_fate(fate, sizeof(fate), s, end_ns, last_ns, status));
 }
 
+static void document_json_steps(struct buffer *out, uint64_t steps, const struct report_times *t,
+				const struct sums *sums)
+{
+	json_uint(out, "steps", steps);
+	report_times_json(out, t);
+	json_int(out, "goodput_ns", sums->ns[BUCKET_GOODPUT]);
+	json_int(out, "elapsed_ns", sums_total(sums));
+}
+
 static void document_json_runs_json(struct buffer *out, const struct report_document *s)
 {
 	json_open(out, "runs", '[');
@@ -100,10 +109,7 @@ static void document_json_runs_json(struct buffer *out, const struct report_docu
 		json_time(out, "last_seen", r->run.last_ns);
 		document_json_status_json(out, s, r->run.end_ns, r->run.last_ns, r->run.status);
 		json_uint(out, "ranks", r->run.ranks);
-		json_uint(out, "steps", r->steps);
-		report_times_json(out, &r->times);
-		json_int(out, "goodput_ns", r->sums.ns[BUCKET_GOODPUT]);
-		json_int(out, "elapsed_ns", sums_total(&r->sums));
+		document_json_steps(out, r->steps, &r->times, &r->sums);
 		json_close(out, '}');
 	}
 	json_close(out, ']');
@@ -126,10 +132,7 @@ static void document_json_ranks_json(struct buffer *out, const struct report_doc
 		json_known(out, "marker", r->rank.marker);
 		json_time(out, "start", r->rank.start_ns);
 		document_json_status_json(out, s, r->rank.end_ns, r->rank.last_ns, r->rank.status);
-		json_uint(out, "steps", r->steps);
-		report_times_json(out, &r->times);
-		json_int(out, "goodput_ns", r->sums.ns[BUCKET_GOODPUT]);
-		json_int(out, "elapsed_ns", sums_total(&r->sums));
+		document_json_steps(out, r->steps, &r->times, &r->sums);
 		json_close(out, '}');
 	}
 	json_close(out, ']');

@@ -5,53 +5,9 @@
 #include "userspace/report/html_private.h"
 #include "userspace/report/report_program.h"
 
-#define NS_PER_HOUR 3600e9
-#define TEXT	    64
-#define LEAST	    0.0001 /* hours or money; a smaller value is shown as less than this */
-
-static double html_cost_accelerator_time(const struct report_document *s)
-{
-	double all = 0;
-
-	for (int b = 0; b < BUCKETS_EXPORTED; b++)
-		all += s->accelerator_ns[b];
-	return all;
-}
-
-static const char *html_cost_hours_text(char out[TEXT], double ns)
-{
-	double hours = ns / NS_PER_HOUR;
-
-	if (hours > 0 && hours < LEAST)
-		snprintf(out, TEXT, "<%.4f", LEAST);
-	else
-		snprintf(out, TEXT, "%.*f", hours < 100 ? 4 : 1, hours);
-	return out;
-}
-
-static const char *html_cost_text(char out[TEXT], const struct program_config *c, double ns)
-{
-	double cost = program_cost(c, ns);
-
-	if (cost > 0 && cost < LEAST)
-		snprintf(out, TEXT, "<%s%.4f", c->currency, LEAST);
-	else
-		snprintf(out, TEXT, "%s%.*f", c->currency, cost < 1 ? 4 : 2, cost);
-	return out;
-}
-
-static const char *html_cost_share_text(char out[TEXT], double share)
-{
-	if (share > 0 && share < 0.001)
-		snprintf(out, TEXT, "<0.1 %%");
-	else
-		snprintf(out, TEXT, "%.1f %%", 100 * share);
-	return out;
-}
-
 static bool html_cost_known(const struct report_document *s)
 {
-	return report_cost_asked(&s->program) && html_cost_accelerator_time(s) > 0;
+	return report_cost_asked(&s->program) && report_accelerator_ns(s->accelerator_ns) > 0;
 }
 
 static bool html_cost_rates_known(const struct report_document *s)
@@ -74,24 +30,25 @@ static void html_cost_card(struct buffer *out, const char *name, const char *val
 void html_cost_cards(struct buffer *out, const struct report_document *s)
 {
 	const struct program_view *p = &s->rates;
-	char value[TEXT], part[TEXT], more[2 * TEXT];
+	char value[REPORT_WORD], part[REPORT_WORD], more[2 * REPORT_WORD];
 
 	if (p->elapsed.mfu > 0) {
 		snprintf(more, sizeof(more), "of observed time; in steps %s",
-			 html_cost_share_text(part, p->steps.mfu));
-		html_cost_card(out, "MFU", html_cost_share_text(value, p->elapsed.mfu), more);
+			 report_share(part, p->steps.mfu));
+		html_cost_card(out, "MFU", report_share(value, p->elapsed.mfu), more);
 	}
 	if (!html_cost_known(s))
 		return;
 	if (s->program.price > 0) {
 		snprintf(more, sizeof(more), "%s accelerator-hours",
-			 html_cost_hours_text(part, html_cost_accelerator_time(s)));
-		html_cost_card(out, "Cost",
-			       html_cost_text(value, &s->program, html_cost_accelerator_time(s)),
-			       more);
+			 report_hours(part, report_accelerator_ns(s->accelerator_ns)));
+		html_cost_card(
+			out, "Cost",
+			report_money(value, &s->program, report_accelerator_ns(s->accelerator_ns)),
+			more);
 	} else {
 		html_cost_card(out, "Accelerator-hours",
-			       html_cost_hours_text(value, html_cost_accelerator_time(s)),
+			       report_hours(value, report_accelerator_ns(s->accelerator_ns)),
 			       "of all ranks here");
 	}
 }
@@ -110,14 +67,13 @@ static void html_cost_rate_cell(struct buffer *out, bool asked, const char *text
 static void html_cost_rate(struct buffer *out, const char *name, const struct program_config *c,
 			   const struct program_rate *r)
 {
-	char text[TEXT], si[32];
+	char text[REPORT_WORD], si[32];
 
 	buffer_printf(out, "<tr><td>%s</td>", name);
 	html_cost_rate_cell(out, c->samples > 0, report_si(si, r->samples));
 	html_cost_rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
 	html_cost_rate_cell(out, c->flops > 0, report_si(si, r->flops));
-	html_cost_rate_cell(out, c->flops > 0,
-			    r->mfu > 0 ? html_cost_share_text(text, r->mfu) : "unknown");
+	html_cost_rate_cell(out, c->flops > 0, report_share(text, r->mfu));
 	buffer_printf(out, "</tr>\n");
 }
 
@@ -126,7 +82,7 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 {
 	const struct program_config *c = &s->program;
 	const struct program_view *p = &s->rates;
-	char text[TEXT], si[32];
+	char text[REPORT_WORD], si[32];
 
 	if (!(c->flops > 0))
 		return;
@@ -144,9 +100,9 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 		buffer_printf(out, ", peak unknown.");
 	if (p->program > 0) {
 		buffer_printf(out, " Goodput: runtime ");
-		html_text(out, html_cost_share_text(text, p->runtime));
+		html_text(out, report_share(text, p->runtime));
 		buffer_printf(out, " × program ");
-		html_text(out, html_cost_share_text(text, p->program));
+		html_text(out, report_share(text, p->program));
 		buffer_printf(out, " (MFU of productive time).");
 	}
 	if (p->steps.mfu > 1)
@@ -187,16 +143,16 @@ void html_rates(struct buffer *out, const struct report_document *s)
 static void html_cost_row(struct buffer *out, const struct report_document *s, const char *label,
 			  const char *class, double ns)
 {
-	char text[TEXT];
+	char text[REPORT_WORD];
 
 	buffer_printf(out, "<tr%s><td>%s</td><td class=\"n\">", class, label);
-	html_text(out, html_cost_hours_text(text, ns));
+	html_text(out, report_hours(text, ns));
 	buffer_printf(out, "</td><td class=\"n\">");
-	html_text(out, html_cost_share_text(text, ns / html_cost_accelerator_time(s)));
+	html_text(out, report_share(text, ns / report_accelerator_ns(s->accelerator_ns)));
 	buffer_printf(out, "</td>");
 	if (s->program.price > 0) {
 		buffer_printf(out, "<td class=\"n\">");
-		html_text(out, html_cost_text(text, &s->program, ns));
+		html_text(out, report_money(text, &s->program, ns));
 		buffer_printf(out, "</td>");
 	}
 	buffer_printf(out, "</tr>\n");
@@ -235,7 +191,7 @@ void html_cost(struct buffer *out, const struct report_document *s)
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
 	for (int b; (b = html_cost_next(s, shown)) < BUCKETS_EXPORTED;)
 		html_cost_row(out, s, bucket_label[b], "", s->accelerator_ns[b]);
-	html_cost_row(out, s, "sum", " class=\"sum\"", html_cost_accelerator_time(s));
+	html_cost_row(out, s, "sum", " class=\"sum\"", report_accelerator_ns(s->accelerator_ns));
 	buffer_printf(out, "</tbody></table></div>\n");
 	html_section_end(out);
 }

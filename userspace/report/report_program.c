@@ -12,6 +12,7 @@
 #define COL_FLOPS  62
 #define COL_MFU	   76
 #define NS_PER_S   1e9
+#define LEAST	   0.0001 /* hours or money; a smaller value is shown as less than this */
 
 const char *report_si(char out[32], double v)
 {
@@ -35,19 +36,43 @@ const char *report_si(char out[32], double v)
 	return out;
 }
 
-static const char *program_share_text(char out[32], double v)
+const char *report_share(char out[REPORT_WORD], double share)
 {
-	if (v > 0)
-		snprintf(out, 32, "%.1f %%", 100 * v);
+	if (share > 0 && share < 0.001)
+		snprintf(out, REPORT_WORD, "<0.1 %%");
+	else if (share > 0)
+		snprintf(out, REPORT_WORD, "%.1f %%", 100 * share);
 	else
-		snprintf(out, 32, "unknown");
+		snprintf(out, REPORT_WORD, "unknown");
+	return out;
+}
+
+const char *report_hours(char out[REPORT_WORD], double ns)
+{
+	double hours = ns / (3600 * NS_PER_S);
+
+	if (hours > 0 && hours < LEAST)
+		snprintf(out, REPORT_WORD, "<%.4f", LEAST);
+	else
+		snprintf(out, REPORT_WORD, "%.*f", hours < 100 ? 4 : 1, hours);
+	return out;
+}
+
+const char *report_money(char out[REPORT_WORD], const struct program_config *cfg, double ns)
+{
+	double cost = program_cost(cfg, ns);
+
+	if (cost > 0 && cost < LEAST)
+		snprintf(out, REPORT_WORD, "<%s%.4f", cfg->currency, LEAST);
+	else
+		snprintf(out, REPORT_WORD, "%s%.*f", cfg->currency, cost < 1 ? 4 : 2, cost);
 	return out;
 }
 
 static void program_rate_row(struct canvas *c, const char *name, const struct program_config *cfg,
 			     const struct program_rate *r)
 {
-	char text[32];
+	char text[REPORT_WORD];
 
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "    %s", name);
@@ -58,7 +83,7 @@ static void program_rate_row(struct canvas *c, const char *name, const struct pr
 	if (cfg->flops > 0) {
 		canvas_right(c, COL_FLOPS, STYLE_PLAIN, report_si(text, r->flops));
 		canvas_right(c, COL_MFU, r->mfu > 1 ? STYLE_RED : STYLE_PLAIN,
-			     program_share_text(text, r->mfu));
+			     report_share(text, r->mfu));
 	}
 }
 
@@ -110,7 +135,7 @@ static void program_goodputs(struct canvas *c, const struct report_document *d)
 		       {"runtime", p->runtime},
 		       {"program", p->program}};
 	bool any = false;
-	char text[32];
+	char text[REPORT_WORD];
 
 	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
 		if (!(factors[i].share > 0))
@@ -118,7 +143,7 @@ static void program_goodputs(struct canvas *c, const struct report_document *d)
 		if (!any)
 			report_field(c, "goodput");
 		canvas_put(c, STYLE_DIM, "%s%s", any ? " x " : "", factors[i].name);
-		canvas_put(c, STYLE_PLAIN, " %s", program_share_text(text, factors[i].share));
+		canvas_put(c, STYLE_PLAIN, " %s", report_share(text, factors[i].share));
 		any = true;
 	}
 	if (p->program > 0)
@@ -151,7 +176,7 @@ bool report_cost_asked(const struct program_config *cfg)
 	return cfg->accelerators || cfg->price > 0;
 }
 
-static double program_sum_ns(const double *ns)
+double report_accelerator_ns(const double *ns)
 {
 	double all = 0;
 
@@ -167,7 +192,9 @@ const struct report_cost *report_cost_of(const struct report_document *d, struct
 		.running_ns = (double)d->ledger.unsettled_ns * d->accelerators,
 		.config = &d->program,
 	};
-	return report_cost_asked(&d->program) && program_sum_ns(d->accelerator_ns) > 0 ? ret : NULL;
+	return report_cost_asked(&d->program) && report_accelerator_ns(d->accelerator_ns) > 0
+		       ? ret
+		       : NULL;
 }
 
 const struct report_cost *report_cost_of_rank(const struct snapshot *s, const struct rank_view *r,
@@ -207,14 +234,14 @@ static void report_program_rate_json(struct buffer *out, const char *key,
 static void report_program_cost_json(struct buffer *out, const struct program_config *cfg,
 				     const double *ns)
 {
-	if (!(program_sum_ns(ns) > 0) || !(cfg->price > 0)) {
+	if (!(report_accelerator_ns(ns) > 0) || !(cfg->price > 0)) {
 		json_null(out, "cost");
 		return;
 	}
 	json_open(out, "cost", '{');
 	json_known(out, "currency", cfg->currency);
 	json_double(out, "accelerator_hour", cfg->price);
-	json_double(out, "total", program_cost(cfg, program_sum_ns(ns)));
+	json_double(out, "total", program_cost(cfg, report_accelerator_ns(ns)));
 	json_open(out, "buckets", '{');
 	for (int b = 0; b < BUCKETS_EXPORTED; b++)
 		json_double(out, bucket_name[b], program_cost(cfg, ns[b]));
@@ -225,7 +252,7 @@ static void report_program_cost_json(struct buffer *out, const struct program_co
 static void report_cost_json(struct buffer *out, const struct program_config *cfg,
 			     const double *accelerator_ns)
 {
-	if (program_sum_ns(accelerator_ns) > 0) {
+	if (report_accelerator_ns(accelerator_ns) > 0) {
 		json_open(out, "accelerator_seconds", '{');
 		for (int b = 0; b < BUCKETS_EXPORTED; b++)
 			json_double(out, bucket_name[b], accelerator_ns[b] / NS_PER_S);

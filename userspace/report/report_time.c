@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/report/report_time.h"
 
-#include <stdio.h>
-
 #include "userspace/base/clock.h"
+#include "userspace/report/report_program.h"
 #include "userspace/text/format.h"
 
 #define COL_NAME  4
@@ -12,9 +11,8 @@
 #define COL_BAR	  63
 #define BAR_CELLS 32
 /* Columns of accelerators, shown instead of the bar. */
-#define COL_HOURS   76 /* right edges */
-#define COL_COST    92
-#define NS_PER_HOUR 3600e9
+#define COL_HOURS 76 /* right edges */
+#define COL_COST  92
 
 /* In eighths of a cell, so that one percent is visible. */
 static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
@@ -35,15 +33,12 @@ static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
 static void report_cost_put(struct canvas *c, const struct report_cost *w, double ns,
 			    enum style style)
 {
-	double hours = ns / NS_PER_HOUR, cost = program_cost(w->config, ns);
-	char text[48];
+	char text[REPORT_WORD];
 
-	snprintf(text, sizeof(text), "%.*f", hours < 100 ? 4 : 1, hours);
-	canvas_right(c, canvas_scaled(c, COL_HOURS, COL_COST), style, text);
-	if (!(w->config->price > 0))
-		return;
-	snprintf(text, sizeof(text), "%s%.*f", w->config->currency, cost < 1 ? 4 : 2, cost);
-	canvas_right(c, canvas_scaled(c, COL_COST, COL_COST), style, text);
+	canvas_right(c, canvas_scaled(c, COL_HOURS, COL_COST), style, report_hours(text, ns));
+	if (w->config->price > 0)
+		canvas_right(c, canvas_scaled(c, COL_COST, COL_COST), style,
+			     report_money(text, w->config, ns));
 }
 
 /* The cost of custom events is only known for all of them: it is divided in proportion to their
@@ -104,7 +99,6 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 	struct part parts[PARTS_MAX];
 	int n = text_parts(parts, l, types);
 	char time[WORD_MAX];
-	double all_ns = 0;
 
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_DIM, "  where the time went");
@@ -116,8 +110,6 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 		time_row(c, &parts[i], l, w);
 		sum += parts[i].ns;
 	}
-	for (int b = 0; w && b < BUCKETS_EXPORTED; b++)
-		all_ns += w->accelerator_ns[b];
 	if (w)
 		report_time_other_rows(c, l, w);
 	canvas_line(c, 0);
@@ -132,7 +124,7 @@ void report_time(struct canvas *c, const struct ledger_view *l, const struct typ
 		canvas_put(c, STYLE_RED, "  elapsed is %s",
 			   clock_duration(time, WORD_MAX, elapsed));
 	if (w)
-		report_cost_put(c, w, all_ns, STYLE_BOLD);
+		report_cost_put(c, w, report_accelerator_ns(w->accelerator_ns), STYLE_BOLD);
 	if (!l->ns[BUCKET_EXCLUDED])
 		return;
 	canvas_line(c, 0);
