@@ -49,7 +49,7 @@ void document_windows_json(struct buffer *out, const struct document_window *win
 	json_close(out, ']');
 }
 
-/* What a job has whether it is from a snapshot or a store. */
+/* The members of a job from a snapshot, a store or a log. */
 static void document_json_job(struct buffer *out, const struct report_document *s)
 {
 	json_known(out, "uid", s->job.uid);

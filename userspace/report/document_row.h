@@ -9,7 +9,7 @@
 #define DOCUMENT_CELLS 4
 
 struct document_cell { /* a value to the right; all 0: empty */
-	/* What a program finds it by on the page, with its value; NULL: text alone. */
+	/* Class of its <data> element on the page, which has the value; NULL: text alone. */
 	const char *name;
 	uint64_t value;
 	bool count; /* a number, else the text is a duration, a share... */
