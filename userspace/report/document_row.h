@@ -33,7 +33,7 @@ struct document_row {
 };
 
 struct document_table {
-	const char *id, *heading; /* of the page; the id is also that of the timeline's lane */
+	const char *id, *heading; /* of the page */
 	const char *caption;
 	const char *number, *when, *what, *more; /* heads; NULL: there is no such column */
 	const char *cell[DOCUMENT_CELLS];
