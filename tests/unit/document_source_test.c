@@ -362,6 +362,25 @@ static void one_text(void **state)
 	buffer_free(&kept);
 }
 
+/* On a terminal no line is wider than it, and nothing is cut. */
+static void narrow(void **state)
+{
+	(void)state;
+	for (int cols = 40; cols <= 100; cols += 20) {
+		struct buffer text = {0};
+		char *save = NULL;
+
+		report_text(&text, &feed.s, cols, false);
+		document_text(&text, stored, cols, false);
+		assert_null(strstr(text.data, "…"));
+		for (char *at = strtok_r(text.data, "\n", &save); at;
+		     at = strtok_r(NULL, "\n", &save))
+			if (canvas_width(at) > cols)
+				fail_msg("%d columns of %d: %s", canvas_width(at), cols, at);
+		buffer_free(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +388,7 @@ int main(void)
 		cmocka_unit_test(snapshot_and_log),
 		cmocka_unit_test(one_object),
 		cmocka_unit_test(one_text),
+		cmocka_unit_test(narrow),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
