@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MINOR		1000 /* a slowdown that costs less than 1/MINOR of the reported time */
 #define DOCUMENT_NS_MAX (INT64_MAX / 2)
 #define BUCKET_NS_MAX	(INT64_MAX / 256)
 
@@ -302,6 +303,45 @@ static void document_ledger_count(struct report_document *s)
 	l->disruptions = s->disruptions.count + s->disruptions.earlier;
 	if (s->elsewhere && l->disruptions < s->job.disruptions)
 		l->disruptions = s->job.disruptions;
+}
+
+/* The slowdown that ended with that row. */
+static struct store_health *document_slowdown_start(const struct report_document *s, uint32_t end)
+{
+	struct store_health *all = s->healths.at;
+
+	for (uint32_t i = end; i-- > 0;)
+		if (all[i].rank == all[end].rank && !strcmp(all[i].kind, "fail_slow"))
+			return all[i].onset_ns == all[end].onset_ns ? &all[i] : NULL;
+	return NULL;
+}
+
+/* Each step of usual length took size_ns longer during the slowdown. */
+static double document_weigh_cost_ns(const struct report_document *s,
+				     const struct store_health *end)
+{
+	double usual_ns = (double)sketch_quantile(&s->totals.times, 0.5),
+	       more_ns = (double)end->size_ns, lasted_ns = (double)(end->at_ns - end->onset_ns);
+
+	return usual_ns + more_ns > 0 ? lasted_ns * more_ns / (usual_ns + more_ns) : lasted_ns;
+}
+
+/* Marks slowdowns that cost little: on a busy machine there are many, of some steps each. */
+static void document_weigh(struct report_document *s)
+{
+	struct store_health *all = s->healths.at;
+
+	for (uint32_t i = 0; i < s->healths.count; i++) {
+		struct store_health *from = strcmp(all[i].kind, "recovered")
+						    ? NULL
+						    : document_slowdown_start(s, i);
+
+		if (!from || document_weigh_cost_ns(s, &all[i]) * MINOR >=
+				     (double)ledger_elapsed(&s->ledger))
+			continue;
+		from->minor = all[i].minor = true;
+		s->minor++;
+	}
 }
 
 static void document_clip_span(struct report_document *s)

@@ -79,11 +79,12 @@ struct report_document {
 	uint64_t unreadable;			      /* damaged rows, which are ignored */
 	struct document_window windows[WINDOWS_MAX];
 	uint32_t nwindows; /* 0: none were asked for */
-	/* Of disruptions: struct disruption_row. */
+	/* Of struct document_run, disruption_row, store_checkpoint, store_health; of store_note. */
 	struct document_list runs, disruptions, checkpoints, healths, marks, exclusions;
 	uint32_t minor; /* slowdowns that are over and cost almost nothing; they and their ends are
 			   marked */
-	struct document_list ranks; /* of the last run with several ranks, else of the last run */
+	struct document_list ranks; /* struct document_rank; of the last run with several ranks,
+				       else of the last run */
 	uint32_t attempt;	    /* of that run */
 	uint32_t elsewhere; /* runs on other nodes, if the span is everything: they are in the
 			       ledger */
@@ -111,7 +112,7 @@ struct report_document {
  * 0 or -errno. */
 int document_of_store(struct report_document **ret, struct store *st, const struct store_job *job,
 		      const struct store_span *span, struct curve *curve);
-/* Fills a document from a job of a snapshot. Returns 0 or -ENOMEM. */
+/* Fills a document from a job of a snapshot; s is not needed after that. Returns 0 or -ENOMEM. */
 int document_of_snapshot(struct report_document **ret, const struct snapshot *s,
 			 const struct job_view *j);
 /* Adds windows of these lengths, at most WINDOWS_MAX, ended by 0; they cover whole minutes
@@ -127,25 +128,11 @@ uint64_t document_runs(const struct report_document *s);
 bool document_left_out(const struct report_document *s);
 /* "running", "unseen", "state unknown"... */
 const char *document_state(const struct report_document *s);
-/* Mean of the times up to median + 3 MAD, from classes (model/time/deviation.h computes it from
- * single times). 0: fewer than 3 times. */
-uint64_t document_ideal_ns(const struct sketch *times);
 /* Elapsed time without UNOBSERVED; at least 0. */
 uint64_t document_observed_ns(const struct sums *s);
 /* Goodput of the windows that do not cover everything: "1h 91.2 %, 24h 93.0 %". NULL: there are
  * none. */
 const char *document_lately(char *out, size_t len, const struct report_document *s);
-const char *document_bytes(char *out, size_t len, int64_t bytes); /* "1.2 GB"; decimal units */
-/* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600
- * (path, confidence 0.95)". */
-const char *document_checkpoint(char *out, size_t len, const struct store_checkpoint *c);
-/* "hang, stopped", "slower steps", "fast again". */
-const char *document_trouble(char *out, size_t len, const struct store_health *h);
-/* The cost: "a step took 951 µs more for 50.0 s"; "" if the evidence shows it already. */
-const char *document_size(char *out, size_t len, const struct store_health *h);
-/* Marks slowdowns that cost less than 1/DOCUMENT_MINOR of the reported time. */
-#define DOCUMENT_MINOR 1000
-void document_weigh(struct report_document *s);
 /* How a run or rank ended: "finished", "killed by signal 9", "exit status 3"; end_ns STORE_NONE:
  * "still running" if the job is running and last_ns, when it was last seen, is recent; else that
  * its end was not seen. */
@@ -162,7 +149,7 @@ void document_say_disruptions(struct report_document *s);
 /* document_text.c, document_json.c: a report each; the object is on one line. */
 void document_text(struct buffer *out, const struct report_document *s, int cols, bool color);
 void document_json(struct buffer *out, const struct report_document *s);
-/* Puts the same text on a canvas. */
+/* Puts the same text on a canvas, and its lines into out. */
 void document_text_put(struct canvas *c, struct buffer *out, const struct report_document *s);
 /* "windows": [...], with the members of a JSON line. */
 void document_windows_json(struct buffer *out, const struct document_window *windows, uint32_t n);

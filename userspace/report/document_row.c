@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/report/document_row.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,90 @@
 #include "userspace/base/epoch.h"
 #include "userspace/base/plural.h"
 #include "userspace/text/format.h"
+
+/* "1.2 GB"; decimal units. */
+static const char *document_row_bytes(char *out, size_t len, int64_t bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+	double n = bytes > 0 ? (double)bytes : 0;
+	size_t i = 0;
+
+	for (; n >= 999.5 && i + 1 < sizeof(units) / sizeof(units[0]); i++)
+		n /= 1000;
+	snprintf(out, len, n < 9.95 && i ? "%.1f %s" : "%.0f %s", n, units[i]);
+	return out;
+}
+
+/* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600
+ * (path, confidence 0.95)". */
+static const char *document_row_checkpoint_words(char *out, size_t len,
+						 const struct store_checkpoint *c)
+{
+	const char *about = c->estimated ? "about " : "";
+
+	if (!c->restore)
+		snprintf(out, len, "%s%s",
+			 !c->closed ? "begun, its end was not seen"
+			 : c->async ? "saved beside training"
+				    : "saved",
+			 c->estimated ? ", step estimated" : "");
+	else if (c->saved_step == STORE_NONE)
+		snprintf(out, len, "read, written by this job after no known step");
+	else if (isnan(c->confidence))
+		snprintf(out, len, "read, written after %sstep %lld", about,
+			 (long long)c->saved_step);
+	else
+		snprintf(out, len, "read, written after %sstep %lld (%s, confidence %.2f)", about,
+			 (long long)c->saved_step, *c->known_by ? c->known_by : "unknown",
+			 c->confidence < 0   ? 0
+			 : c->confidence > 1 ? 1
+					     : c->confidence);
+	return out;
+}
+
+/* "hang, stopped", "slower steps", "fast again". */
+static const char *document_row_trouble(char *out, size_t len, const struct store_health *h)
+{
+	const char *kind = h->kind;
+	bool why = *h->why && strcmp(h->why, "unknown") != 0;
+
+	if (!strcmp(kind, "fail_slow"))
+		kind = "slower steps";
+	else if (!strcmp(kind, "recovered"))
+		kind = "fast again";
+	else if (!strcmp(kind, "straggler"))
+		kind = h->over ? "straggler no more" : "straggler";
+	else if (!strcmp(kind, "device_error"))
+		kind = "device error";
+	else if (!strcmp(kind, "communicator_error"))
+		kind = "communicator error";
+	else if (!strcmp(kind, "out_of_memory"))
+		kind = "out of memory";
+	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "",
+		 *h->phase ? ", " : "", h->phase);
+	return out;
+}
+
+/* The cost: "a step took 951 µs more for 50.0 s"; "" if the evidence shows it already. */
+static const char *document_row_size(char *out, size_t len, const struct store_health *h)
+{
+	char size[WORD_MAX], lasted[WORD_MAX];
+
+	*out = '\0';
+	if (!h->size_ns && h->over) /* an error */
+		return out;
+	clock_duration(size, WORD_MAX, h->size_ns);
+	if (!strcmp(h->kind, "fail_slow"))
+		snprintf(out, len, "a step takes %s more", size);
+	else if (!strcmp(h->kind, "recovered") && h->at_ns > h->onset_ns)
+		snprintf(out, len, "a step took %s more for %s", size,
+			 clock_duration(lasted, WORD_MAX, (uint64_t)(h->at_ns - h->onset_ns)));
+	else if (!strcmp(h->kind, "straggler"))
+		snprintf(out, len, "the others wait%s %s in a step", h->over ? "ed" : "", size);
+	else
+		snprintf(out, len, "%s", size);
+	return out;
+}
 
 static void document_row_duration(struct document_cell *c, const char *name, int64_t ns)
 {
@@ -136,15 +221,15 @@ static void document_row_checkpoint(struct document_row *r, const struct report_
 	snprintf(r->name, sizeof(r->name), "%s", slash && slash[1] ? slash + 1 : r->more);
 	if (k->rank >= 0)
 		snprintf(rank, sizeof(rank), ", rank %d", k->rank);
-	snprintf(r->what, sizeof(r->what), "%s%s", document_checkpoint(words, sizeof(words), k),
-		 rank);
+	snprintf(r->what, sizeof(r->what), "%s%s",
+		 document_row_checkpoint_words(words, sizeof(words), k), rank);
 	snprintf(r->cell[1].text, sizeof(r->cell[1].text),
 		 step == STORE_NONE ? "unknown" : "%s%lld", k->estimated ? "~" : "",
 		 (long long)step);
 	document_row_duration(&r->cell[2], "checkpoint_ns",
 			      k->closed ? k->end_ns - k->start_ns : STORE_NONE);
 	if (k->bytes > 0)
-		document_bytes(r->cell[3].text, sizeof(r->cell[3].text), k->bytes);
+		document_row_bytes(r->cell[3].text, sizeof(r->cell[3].text), k->bytes);
 	else
 		snprintf(r->cell[3].text, sizeof(r->cell[3].text), "unknown");
 }
@@ -160,9 +245,10 @@ static void document_row_health(struct document_row *r, const struct report_docu
 		r->to_ns += (int64_t)h->size_ns;
 	if (h->rank >= 0)
 		snprintf(rank, sizeof(rank), " of rank %d", h->rank);
-	r->tells_more = !*document_size(size, sizeof(size), h);
-	snprintf(r->what, sizeof(r->what), "%s%s%s%s%s", document_trouble(words, sizeof(words), h),
-		 rank, *size ? ", " : "", size, *size && !h->over ? ", not over" : "");
+	r->tells_more = !*document_row_size(size, sizeof(size), h);
+	snprintf(r->what, sizeof(r->what), "%s%s%s%s%s",
+		 document_row_trouble(words, sizeof(words), h), rank, *size ? ", " : "", size,
+		 *size && !h->over ? ", not over" : "");
 	r->more = h->evidence;
 }
 

@@ -6,7 +6,7 @@
 
 #include "userspace/model/job/job.h"
 
-#define DISRUPTION_UNKNOWN INT64_MIN /* of the numbers below that say so */
+#define DISRUPTION_UNKNOWN INT64_MIN
 
 struct disruption_row {
 	int64_t id;	 /* in its store; 0: none */
@@ -14,12 +14,13 @@ struct disruption_row {
 	bool over, graceful, estimated;
 	char cause[DISRUPTION_CAUSE_MAX], fault[48], sender_comm[16], how[80]; /* "": unknown */
 	int rank;							       /* -1: unknown */
-	uint32_t pid;	    /* 0: unknown, or of another node */
-	int exit_code;	    /* -1: unknown, or ended by a signal */
-	int signal;	    /* 0: none */
-	uint32_t sender;    /* 0: none, or unknown */
-	int64_t at_ns;	    /* when it began; 0: unknown */
-	int64_t mono_ns;    /* the same, CLOCK_MONOTONIC; a store does not know it */
+	uint32_t pid;	 /* 0: unknown, or of another node */
+	int exit_code;	 /* -1: unknown, or ended by a signal */
+	int signal;	 /* 0: none */
+	uint32_t sender; /* 0: none, or unknown */
+	int64_t at_ns;	 /* when it began; 0: unknown */
+	/* DISRUPTION_UNKNOWN where it is not known, as for the times and steps below. */
+	int64_t mono_ns;    /* at_ns of CLOCK_MONOTONIC; a store does not have it */
 	int64_t resumed_ns; /* first step after it; 0: unknown, or none yet */
 	int64_t step, resumed_step, starts;
 	int64_t wasted_ns, recovery_ns, down_ns; /* unknown while it is not over */
