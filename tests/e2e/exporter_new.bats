@@ -49,14 +49,35 @@ static int tally_close(void *state)
 	return 0;
 }
 
+static int tally_log_check(const char *arg, const struct export_options *opt, struct export_log *log)
+{
+	(void)arg;
+	(void)opt;
+	(void)log;
+	return 0;
+}
+
+static int tally_log_write(const char *arg, const struct export_options *opt, const struct export_log *log)
+{
+	FILE *out = fopen(arg, "w");
+
+	(void)opt;
+	fprintf(out, "%zu jobs\n", log->jobs);
+	fclose(out);
+	return 0;
+}
+
 const struct exporter export_tally = {
 	.name = "tally",
 	.help = "how many steps there were, to FILE",
 	.spec = {"tally:FILE"},
+	.usage = {[EXPORT_EVENTS] = "tally:FILE", [EXPORT_LOG] = "tally:FILE (a word more)"},
 	.place = EXPORT_TO_FILE,
 	.open = tally_open,
 	.fact = tally_fact,
 	.close = tally_close,
+	.log_check = tally_log_check,
+	.log_write = tally_log_write,
 	.of_options = (const char *const[]){"rolling", NULL},
 };
 END
@@ -86,6 +107,27 @@ teardown() { e2e_teardown; }
 	[[ $stderr == *", tally (how many steps there were, to FILE), "* ]]
 	"$NEW" completion words -- --pid 1 --export "" >"$T/words"
 	grep -q "^tally:" "$T/words"
+}
+
+@test "help names it where it can be used, and so does the message of an unknown one" {
+	run -0 "$NEW" replay --help
+	[[ $output == *" tally:FILE, "* ]]
+	run -0 "$NEW" account --help
+	[[ $output == *" tally:FILE (a word more)"* ]]
+	run -0 "$NEW" report --help
+	[[ $output != *tally* ]]
+	"$NEW" completion words -- account --export "" >"$T/words"
+	grep -q "^tally:" "$T/words"
+	run -2 --separate-stderr "$NEW" account --export none "$T/log"
+	[[ $stderr == *" only "*"tally:FILE (a word more)"* ]]
+	run -2 --separate-stderr "$NEW" report --export "tally:$T/a"
+	[[ $stderr == "gp-bpf: --export tally:$T/a: this command has only csv:DIR ("* ]]
+}
+
+@test "it is written from a log" {
+	echo '{"job_name":"llama","job_start_time":1735725600.0}' >"$T/log"
+	run -0 --separate-stderr "$NEW" account --quiet --export "tally:$T/jobs" "$T/log"
+	equal "1 jobs" "$(cat "$T/jobs")"
 }
 
 @test "it gets facts, and writes to a file or to standard output" {

@@ -13,7 +13,7 @@
  * - in a folder that others may write, an existing file must have one name only; else -EMLINK.
  *
  * These open through this file, for writing: lines, traces and tables of --export and of `report
- * --export csv` (line_writer.c, file_writer.c, csv.c, report_csv.c), event files
+ * --export csv` (line_writer.c, file_writer.c, csv.c, csv_store.c), event files
  * (tensorboard_folder.c), --html (page.c), tapes of `record` and --durable (tape.c, durable.c),
  * --output of `run` (child.c), the store (store.c), the queue of Cloud Monitoring (disk_queue.c),
  * --carry (carry_file.c), the symbol cache (symbol_cache.c), archives (cmd_bundle.c), and the

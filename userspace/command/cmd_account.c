@@ -14,17 +14,17 @@
 #include <unistd.h>
 
 #include "userspace/command/account.h"
-#include "userspace/command/account_export.h"
 #include "userspace/command/account_query.h"
 #include "userspace/command/account_store.h"
-#include "userspace/command/account_tensorboard.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/tty.h"
 #include "userspace/base/plural.h"
 #include "userspace/command/command.h"
+#include "userspace/export/export.h"
 #include "userspace/ingest/goodput_source.h"
+#include "userspace/output/output.h"
 
 #define FOLLOW_POLL_MS	  100
 #define LEAVE_WAIT_MS	  500 /* limit for a terminal that does not read */
@@ -38,7 +38,8 @@
 struct run {
 	const struct options *o;
 	struct goodput_query query;
-	struct account_export export;
+	struct export_options export; /* of --export */
+	bool prints; /* the export goes to standard output, instead of the answer */
 	struct goodput_source *source;
 	struct account *account;
 	uint64_t end_ns, progress_ns;
@@ -272,13 +273,52 @@ static int cmd_account_follow(struct run *r)
 	}
 }
 
+static int cmd_account_export_answer(void *ctx, size_t job, struct goodput_answer *ret,
+				     const struct goodput_names **ret_names)
+{
+	struct account_view view;
+	int err = account_answer(ctx, job, ret, &view);
+
+	*ret_names = err ? NULL : view.names;
+	return err;
+}
+
+static int cmd_account_export(struct run *r)
+{
+	return export_log_write(&r->export, &(struct export_log){
+						    .query = &r->query,
+						    .jobs = account_jobs(r->account),
+						    .answer = cmd_account_export_answer,
+						    .ctx = r->account,
+					    });
+}
+
+static int cmd_account_export_check(struct run *r)
+{
+	const struct options *o = r->o;
+	struct export_log log = {
+		.query = &r->query,
+		.clock = r->clock,
+		.follow = o->follow,
+		.combined = o->json || o->spans.count || o->excludes.count || o->ats.count ||
+			    (o->store && strcmp(o->store, "none") != 0),
+	};
+	int err;
+
+	r->export = output_export_options(o, false);
+	err = export_log_check(&r->export, &log);
+	r->clock = log.clock;
+	r->prints = export_uses(o->exports.item, o->exports.count, o->dry_run).prints;
+	return err;
+}
+
 static int cmd_account_print_jobs(struct run *r)
 {
 	struct buffer out = {0};
 	int err = 0;
 
-	if (r->export.wanted)
-		return account_export_print(&r->export, r->account);
+	if (r->prints)
+		return cmd_account_export(r);
 	cmd_account_ask_clock(r);
 	for (size_t i = 0; !err && !ferror(stdout) && i < account_jobs(r->account); i++) {
 		if (i && !r->o->json)
@@ -289,9 +329,7 @@ static int cmd_account_print_jobs(struct run *r)
 		buffer_clear(&out);
 	}
 	buffer_free(&out);
-	if (!err && r->export.board && account_jobs(r->account))
-		err = account_tensorboard_write(r->export.board, r->account);
-	return err;
+	return err || !account_jobs(r->account) ? err : cmd_account_export(r);
 }
 
 /* Logs which records the source did not use, and why. */
@@ -387,13 +425,13 @@ int cmd_account(int argc, char **argv)
 		goto done;
 	}
 	if (account_query_read(&r.query, &o, &r.clock) || account_store_fits(&o, &r.query) ||
-	    account_export_read(&r.export, &o, &r.query, &r.clock))
+	    cmd_account_export_check(&r))
 		goto done;
 	r.query.history = o.store && strcmp(o.store, "none") != 0;
 	code = EXIT_RUNTIME;
 	r.ascii = !cmd_account_utf8_terminal();
 	r.color = tty_color(STDOUT_FILENO);
-	r.live = tty_escapes(STDOUT_FILENO) && o.follow && !o.json && !r.export.wanted;
+	r.live = tty_escapes(STDOUT_FILENO) && o.follow && !o.json && !r.prints;
 	r.progress = !o.quiet && !r.live && tty_escapes(STDERR_FILENO);
 	if (goodput_source_open(&r.source, o.argv, o.argc, o.follow))
 		goto done;

@@ -10,9 +10,9 @@
 #include "userspace/base/log.h"
 #include "userspace/base/tty.h"
 #include "userspace/command/command.h"
+#include "userspace/export/export.h"
 #include "userspace/output/history.h"
 #include "userspace/output/page.h"
-#include "userspace/command/report_csv.h"
 #include "userspace/store/query.h"
 #include "userspace/store/accelerator_time.h"
 #include "userspace/report/compare.h"
@@ -216,15 +216,13 @@ static int cmd_report_windows(struct store *st, const struct options *o, struct 
 	return err;
 }
 
-/* Only csv:DIR is supported: the other exporters need events as they happen. */
-static int cmd_report_export_known(const struct options *o)
+static int cmd_report_export_check(const struct options *o)
 {
-	for (int i = 0; i < o->exports.count; i++)
-		if (strncmp(o->exports.item[i], "csv:", 4) != 0 || !o->exports.item[i][4]) {
-			log_error("--export %s: a report has csv:DIR only", o->exports.item[i]);
-			return -EINVAL;
-		}
-	return 0;
+	int err = 0;
+
+	for (int i = 0; !err && i < o->exports.count; i++)
+		err = export_store_check(o->exports.item[i]);
+	return err;
 }
 
 static int cmd_report_export(struct store *st, const struct options *o,
@@ -233,7 +231,7 @@ static int cmd_report_export(struct store *st, const struct options *o,
 	int err = 0;
 
 	for (int i = 0; !err && i < o->exports.count; i++)
-		err = report_csv(st, &s->job, &s->span, o->exports.item[i] + 4);
+		err = export_store_write(o->exports.item[i], st, &s->job, &s->span);
 	return err;
 }
 
@@ -268,7 +266,7 @@ static int cmd_report_run(const struct options *o)
 	struct store *st;
 	int err;
 
-	if (cmd_report_export_known(o) || cmd_report_span_of(o, now_ns, &span))
+	if (cmd_report_export_check(o) || cmd_report_span_of(o, now_ns, &span))
 		return EXIT_USAGE;
 	if (history_open(&st, o, STORE_READ))
 		return EXIT_RUNTIME;

@@ -58,7 +58,7 @@ static void completion_put_end(struct completion *c, const char *kind, size_t n,
 	c->ended = true;
 	buffer_printf(c->out, ":%s %zu", kind, n);
 	if (r)
-		buffer_printf(c->out, " %s: %s", r->arg, r->help);
+		buffer_printf(c->out, " %s: %s", r->arg, option_row_help(r));
 	buffer_add(c->out, "\n", 1);
 }
 
@@ -253,7 +253,7 @@ static void completion_put_options(struct completion *c)
 		if (!(option_rows[i].commands & c->command))
 			continue;
 		snprintf(name, sizeof(name), "--%s", option_rows[i].name);
-		completion_put(c, 0, name, strlen(name), option_rows[i].help);
+		completion_put(c, 0, name, strlen(name), option_row_help(&option_rows[i]));
 	}
 }
 

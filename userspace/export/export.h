@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "userspace/account/log/answer.h"
 #include "userspace/base/archive.h"
 #include "userspace/base/buffer.h"
 #include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
+#include "userspace/store/query.h"
 
 struct export_options {
 	const char *listen;	/* ADDR:PORT or unix:PATH of the HTTP server */
@@ -39,11 +41,31 @@ struct export_options {
 	const char *hook_user; /* user that runs their commands; NULL: chosen by hook_user_find() */
 };
 
+/* What exports are made of: events as they happen or are replayed; the store (gp-bpf report); a log
+ * of the goodput library (gp-bpf account). */
+enum export_source { EXPORT_EVENTS, EXPORT_STORE, EXPORT_LOG, EXPORT_SOURCES };
+
+struct goodput_names;
+struct export_log { /* a log of the goodput library */
+	struct goodput_query *query;
+	bool clock;    /* the instant of the query is to be taken from the clock */
+	bool follow;   /* the log is read while it grows */
+	bool combined; /* an option asks for another form of the answer, for windows or a store */
+	size_t jobs;
+	/* Fills in the answer of job i, which the caller frees with goodput_answer_free(), and the
+	 * names it refers to. Returns 0 or -ENOMEM. */
+	int (*answer)(void *ctx, size_t i, struct goodput_answer *ret,
+		      const struct goodput_names **ret_names);
+	void *ctx;
+};
+
 enum export_place { EXPORT_ELSEWHERE, EXPORT_TO_FILE, EXPORT_TO_FOLDER };
 
 struct exporter {
 	const char *name, *help; /* --export NAME[:ARG] */
 	const char *spec[2];	 /* values of --export that the shell completes: "json:FILE" */
+	/* Its values as the help of --export has them, by source; NULL: not made of that source. */
+	const char *usage[EXPORT_SOURCES];
 	/* For a file or folder the argument is a path, followed by settings that begin with these
 	 * texts. */
 	enum export_place place;
@@ -83,6 +105,18 @@ struct exporter {
 	 * for this process. May be NULL. */
 	void (*end)(void *state, bool soon);
 	int (*close)(void *state); /* Returns -errno if output was lost. */
+	/* With usage[EXPORT_STORE]: writes the history of a job. arg passed check(). Returns 0, or
+	 * -errno after one logged line. */
+	int (*store_write)(const char *arg, struct store *st, const struct store_job *job,
+			   const struct store_span *span);
+	/* With usage[EXPORT_LOG]: checks all options, before the log is read, and adds to the query
+	 * what the export needs: windows, and the instant where the clock gives it. Returns 0, or
+	 * -EINVAL after one logged line, or -ENOMEM. */
+	int (*log_check)(const char *arg, const struct export_options *opt, struct export_log *log);
+	/* Writes the answers of all jobs. Returns 0, -ENOMEM, or another -errno after one logged
+	 * line. */
+	int (*log_write)(const char *arg, const struct export_options *opt,
+			 const struct export_log *log);
 };
 
 /* The resources that an export uses, known before anything is opened. */
@@ -113,7 +147,21 @@ const struct exporter *export_server(void);
 /* Returns exporter i = 0, 1...; NULL after the last. */
 const struct exporter *export_at(size_t i);
 /* Returns value i = 0, 1... of --export for completion, static text; NULL after the last. */
-const char *export_spec(size_t i);
+const char *export_spec(enum export_source source, size_t i);
+/* Returns the values of --export in words, for help and messages: static text until the next call
+ * for this source. */
+const char *export_usage(enum export_source source);
+/* Returns 0; -EINVAL after one line if spec cannot be made of the store, or its argument is bad. */
+int export_store_check(const char *spec);
+/* Writes the history of a job as spec says, which passed export_store_check(). Returns 0, or -errno
+ * after one line. */
+int export_store_write(const char *spec, struct store *st, const struct store_job *job,
+		       const struct store_span *span);
+/* The same for a log, with the one export of the options; without one there is nothing to do. The
+ * check returns 0, -EINVAL after one line, or -ENOMEM; the other 0, -ENOMEM, or another -errno
+ * after one line. */
+int export_log_check(const struct export_options *opt, struct export_log *log);
+int export_log_write(const struct export_options *opt, const struct export_log *log);
 /* The same as the exporter's check(). -EINVAL after one line if there is no such exporter. */
 int export_check(const char *spec, const struct export_options *opt);
 

@@ -76,15 +76,6 @@ int export_count(const struct exporter *e, char *const *specs, int count)
 	return n;
 }
 
-const char *export_spec(size_t i)
-{
-	for (size_t e = 0; exporters[e]; e++)
-		for (int k = 0; k < 2 && exporters[e]->spec[k]; k++)
-			if (!i--)
-				return exporters[e]->spec[k];
-	return NULL;
-}
-
 static void export_unknown(const char *spec)
 {
 	struct buffer names = {0};

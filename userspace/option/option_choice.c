@@ -19,6 +19,21 @@ const char *const option_log_formats[] = {"text", "logfmt", "json", NULL};
 
 typedef const char *choice_fn(size_t i);
 
+static const char *choice_export(size_t i)
+{
+	return export_spec(EXPORT_EVENTS, i);
+}
+
+static const char *choice_export_store(size_t i)
+{
+	return export_spec(EXPORT_STORE, i);
+}
+
+static const char *choice_export_log(size_t i)
+{
+	return export_spec(EXPORT_LOG, i);
+}
+
 static const char *choice_accelerator(size_t i)
 {
 	const struct accelerator_peak *p = accelerator_peak_at(i);
@@ -57,8 +72,6 @@ static const char *choice_event(size_t i)
 	return text;
 }
 
-static const char *const exports_report[] = {"csv:DIR", NULL};
-static const char *const exports_account[] = {"tensorboard:DIR", "cloud-monitoring", NULL};
 static const char *const keys[] = {"namespace=GLOB", "user=GLOB", "command=GLOB", "cgroup=GLOB",
 				   NULL};
 static const char *const semantics[] = {"closed", "library", NULL};
@@ -76,9 +89,9 @@ static const struct choices {
 } all[] = {
 	{"log-level", CMD_ALL, option_log_levels, NULL, false, true},
 	{"log-format", CMD_ALL, option_log_formats, NULL, false, true},
-	{"export", CMD_WATCH | CMD_REPLAY, NULL, export_spec, false, false},
-	{"export", CMD_REPORT, exports_report, NULL, false, false},
-	{"export", CMD_ACCOUNT, exports_account, NULL, false, false},
+	{"export", CMD_WATCH | CMD_REPLAY, NULL, choice_export, false, false},
+	{"export", CMD_REPORT, NULL, choice_export_store, false, false},
+	{"export", CMD_ACCOUNT, NULL, choice_export_log, false, false},
 	{"allow", CMD_ALL, keys, NULL, false, false},
 	{"deny", CMD_ALL, keys, NULL, false, false},
 	{"semantics", CMD_ALL, semantics, NULL, false, true},
@@ -115,6 +128,19 @@ const char *option_choice(const struct option_row *r, unsigned command, size_t i
 		if (!c->words[k])
 			return NULL;
 	return c->words[i];
+}
+
+const char *option_row_help(const struct option_row *r)
+{
+	static char text[1100];
+
+	if (r->help)
+		return r->help;
+	if (r->commands & CMD_ACCOUNT)
+		return export_usage(EXPORT_LOG);
+	snprintf(text, sizeof(text), "%s (repeatable)",
+		 export_usage(r->commands & CMD_REPORT ? EXPORT_STORE : EXPORT_EVENTS));
+	return text;
 }
 
 static int choice_refuse(const struct option_row *r, unsigned command, const char *value)

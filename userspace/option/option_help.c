@@ -68,7 +68,7 @@ static void help_put_row(FILE *out, const struct option_row *r, int cols)
 		fprintf(out, "\n%*s", HELP_LEFT, "");
 	else
 		fprintf(out, "%*s", HELP_LEFT - n, "");
-	help_put_wrapped(out, r->help, cols);
+	help_put_wrapped(out, option_row_help(r), cols);
 }
 
 void options_help(FILE *out, unsigned command, bool all)

@@ -39,9 +39,9 @@ struct option_row {
 	size_t at;
 	int64_t min, max; /* of a number */
 	unsigned commands;
-	const char *key; /* in the configuration file; NULL: it cannot be there */
-	unsigned group;	 /* enum option_group, and OPTION_COMMON */
-	const char *help;
+	const char *key;  /* in the configuration file; NULL: it cannot be there */
+	unsigned group;	  /* enum option_group, and OPTION_COMMON */
+	const char *help; /* NULL: made from a table, see option_row_help() */
 };
 
 /* All options: used for parsing, --help, --print-config, GP_BPF_* and the configuration file. */
@@ -62,6 +62,8 @@ int option_origin_place(size_t row, const char *file, int line,
 			const char *value); /* 0; -1: no memory */
 #define OPTION_VARIABLE_MAX 64
 char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX]); /* GP_BPF_... */
+/* The text of --help, static. */
+const char *option_row_help(const struct option_row *r);
 /* Returns true if the next word of a command line is the option's value. */
 bool option_takes_word(const struct option_row *r);
 /* The length of the part of a value that holds no secret: of a URL its host (web_public_len()). */

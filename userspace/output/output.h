@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "userspace/export/export.h"
 #include "userspace/ingest/durable.h"
 #include "userspace/model/model.h"
 #include "userspace/option/option.h"
@@ -38,6 +39,9 @@ void output_replaying(struct output *out, bool yes);
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
 /* Whether JSON lines go to standard output, so that nothing else may be printed there. */
 bool output_is_data(const struct options *o);
+/* The part of the options that exporters use; its texts belong to o. resume: continue files of a
+ * predecessor. */
+struct export_options output_export_options(const struct options *o, bool resume);
 /* Checks the exports before anything is opened. Returns 0, or -EINVAL after one line. */
 int output_check(const struct options *o);
 struct top_ui;

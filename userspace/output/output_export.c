@@ -48,7 +48,7 @@ static bool output_export_serves(const struct options *o)
 	return export_uses(o->exports.item, o->exports.count, o->dry_run).serves;
 }
 
-static struct export_options export_options_of(const struct options *o, bool resume)
+struct export_options output_export_options(const struct options *o, bool resume)
 {
 	return (struct export_options){
 		.listen = o->listen,
@@ -80,7 +80,7 @@ static struct export_options export_options_of(const struct options *o, bool res
 
 int output_check(const struct options *o)
 {
-	struct export_options opt = export_options_of(o, false);
+	struct export_options opt = output_export_options(o, false);
 	int err = 0;
 
 	for (int i = 0; !err && i < o->exports.count; i++)
@@ -95,7 +95,7 @@ int output_check(const struct options *o)
 
 int output_open_exports(struct output *out, const struct options *o, bool resume)
 {
-	struct export_options opt = export_options_of(o, resume);
+	struct export_options opt = output_export_options(o, resume);
 	int err = output_check(o);
 
 	if (!err)

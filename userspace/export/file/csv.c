@@ -16,6 +16,7 @@
 #include "userspace/base/path.h"
 #include "userspace/export/exporter.h"
 #include "userspace/export/disruption.h"
+#include "userspace/export/file/csv_store.h"
 #include "userspace/export/file/json_line.h"
 #include "userspace/export/file/file_writer.h"
 #include "userspace/export/file/line_writer.h"
@@ -439,6 +440,10 @@ const struct exporter export_csv = {
 	.name = "csv",
 	.help = "steps, checkpoints and disruptions as tables, to files in DIR",
 	.spec = {"csv:DIR"},
+	.usage =
+		{[EXPORT_EVENTS] = "csv:DIR",
+		 [EXPORT_STORE] =
+			 "csv:DIR (minutes.csv, checkpoints.csv and disruptions.csv in DIR, instead of the text)"},
 	.place = EXPORT_TO_FOLDER,
 	.check = csv_check,
 	.open = csv_open,
@@ -450,4 +455,5 @@ const struct exporter export_csv = {
 	.last_written = csv_last_written,
 	.end = csv_end,
 	.close = csv_close,
+	.store_write = csv_store_write,
 };

@@ -309,6 +309,7 @@ const struct exporter export_json = {
 	.name = "json",
 	.help = "every fact as a line of JSON, to FILE[,size=SIZE][,keep=N] or - (standard output); gp-bpf schema describes them",
 	.spec = {"json:FILE"},
+	.usage = {[EXPORT_EVENTS] = "json:FILE[,size=SIZE][,keep=N] (- is standard output)"},
 	.place = EXPORT_TO_FILE,
 	.setting = {",size=", ",keep="},
 	.check = json_check,

@@ -15,6 +15,7 @@
 #include "userspace/export/exporter.h"
 #include "userspace/export/file/line_writer.h"
 #include "userspace/export/export_worker.h"
+#include "userspace/export/gcm/gcm_log.h"
 #include "userspace/export/gcm/request.h"
 #include "userspace/export/gcm/rows.h"
 #include "userspace/export/gcm/sender.h"
@@ -427,6 +428,8 @@ const struct exporter export_cloud_monitoring = {
 	.name = "cloud-monitoring",
 	.help = "Google Cloud Monitoring; project=ID",
 	.spec = {"cloud-monitoring"},
+	.usage = {[EXPORT_EVENTS] = "cloud-monitoring[:project=ID]",
+		  [EXPORT_LOG] = "cloud-monitoring[:project=ID] with --dry-run"},
 	.prints = true,
 	.of_options = (const char *const[]){"gcm-project", "gcm-location", "gcm-cluster",
 					    "gcm-accelerator", "gcm-replica",
@@ -438,4 +441,6 @@ const struct exporter export_cloud_monitoring = {
 	.view = cloud_view,
 	.end = cloud_end,
 	.close = cloud_close,
+	.log_check = gcm_log_check,
+	.log_write = gcm_log_write,
 };

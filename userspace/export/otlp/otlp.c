@@ -477,6 +477,7 @@ const struct exporter export_otlp = {
 	.name = "otlp",
 	.help = "OpenTelemetry spans and metrics, to a Collector; [URL][,interval=10s][,sample=100]",
 	.spec = {"otlp", "otlp:URL"},
+	.usage = {[EXPORT_EVENTS] = "otlp[:URL]"},
 	.url = true,
 	.check = otlp_check,
 	.open = otlp_open,

@@ -153,6 +153,7 @@ const struct exporter export_prometheus = {
 	.name = "prometheus",
 	.help = "metrics over HTTP, at --listen (default 127.0.0.1:9847)",
 	.spec = {"prometheus"},
+	.usage = {[EXPORT_EVENTS] = "prometheus"},
 	.serves = true,
 	.open = prometheus_open,
 	.snapshot = prometheus_snapshot,

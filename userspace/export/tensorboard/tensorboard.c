@@ -14,6 +14,7 @@
 #include "userspace/export/exporter.h"
 #include "userspace/export/tensorboard/tensorboard_board.h"
 #include "userspace/export/tensorboard/tensorboard_job.h"
+#include "userspace/export/tensorboard/tensorboard_log.h"
 #include "userspace/export/export_worker.h"
 
 #define NS_PER_S       1000000000ull
@@ -286,6 +287,7 @@ const struct exporter export_tensorboard = {
 	.name = "tensorboard",
 	.help = "event files in the folder DIR: step times, goodput and badput; DIR[,interval=30s]",
 	.spec = {"tensorboard:DIR"},
+	.usage = {[EXPORT_EVENTS] = "tensorboard:DIR", [EXPORT_LOG] = "tensorboard:DIR"},
 	.place = EXPORT_TO_FOLDER,
 	.setting = {INTERVAL_WORD},
 	.capabilities = CONFINE_CAP(
@@ -299,4 +301,6 @@ const struct exporter export_tensorboard = {
 	.view = tensorboard_view,
 	.end = tensorboard_end,
 	.close = tensorboard_close,
+	.log_check = tensorboard_log_check,
+	.log_write = tensorboard_log_write,
 };

@@ -293,6 +293,7 @@ const struct exporter export_trace = {
 	.name = "trace",
 	.help = "a trace for ui.perfetto.dev and chrome://tracing, to FILE[,size=SIZE]",
 	.spec = {"trace:FILE"},
+	.usage = {[EXPORT_EVENTS] = "trace:FILE[,size=256M]"},
 	.place = EXPORT_TO_FILE,
 	.setting = {",size="},
 	.check = trace_check,

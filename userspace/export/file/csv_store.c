@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/command/report_csv.h"
+#include "userspace/export/file/csv_store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,20 +20,20 @@ struct csv_report {
 	const struct store_rank *rank;
 };
 
-static void report_csv_row_end(struct csv_report *c)
+static void csv_store_row_end(struct csv_report *c)
 {
 	csv_row(line_writer_buffer(c->writer));
 	line_writer_line(c->writer);
 }
 
-static void report_csv_time(struct buffer *b, int64_t at_ns)
+static void csv_store_time(struct buffer *b, int64_t at_ns)
 {
 	csv_time(b, at_ns == STORE_NONE ? 0 : at_ns);
 }
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-static void report_csv_minutes_header(struct csv_report *c)
+static void csv_store_minutes_header(struct csv_report *c)
 {
 	struct buffer *b = line_writer_buffer(c->writer);
 	const char *name;
@@ -41,11 +41,11 @@ static void report_csv_minutes_header(struct csv_report *c)
 	buffer_printf(b, "run,rank,pid,from,to,steps,step_p50_ns,step_p99_ns");
 	for (uint32_t i = 0; (name = store_bucket(c->st, i)); i++)
 		csv_text(b, name);
-	report_csv_row_end(c);
+	csv_store_row_end(c);
 }
 
-static int report_csv_minute_row(void *ctx, int64_t from_ns, int64_t to_ns,
-				 const struct store_totals *t)
+static int csv_store_minute_row(void *ctx, int64_t from_ns, int64_t to_ns,
+				const struct store_totals *t)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = line_writer_buffer(c->writer);
@@ -60,35 +60,35 @@ static int report_csv_minute_row(void *ctx, int64_t from_ns, int64_t to_ns,
 	csv_nonzero(b, sketch_quantile(&t->times, 0.99));
 	for (uint32_t i = 0; store_bucket(c->st, i); i++)
 		csv_int(b, t->sums.ns[i]);
-	report_csv_row_end(c);
+	csv_store_row_end(c);
 	return 0;
 }
 
-static int report_csv_minutes_of_rank(void *ctx, const struct store_rank *r)
+static int csv_store_minutes_of_rank(void *ctx, const struct store_rank *r)
 {
 	struct csv_report *c = ctx;
 
 	c->rank = r;
-	return store_minutes(c->st, r->id, c->span, report_csv_minute_row, c);
+	return store_minutes(c->st, r->id, c->span, csv_store_minute_row, c);
 }
 
-static int report_csv_minutes_of_run(void *ctx, const struct store_run *r)
+static int csv_store_minutes_of_run(void *ctx, const struct store_run *r)
 {
 	struct csv_report *c = ctx;
 
 	c->run = r;
-	return store_ranks(c->st, r->id, report_csv_minutes_of_rank, c);
+	return store_ranks(c->st, r->id, csv_store_minutes_of_rank, c);
 }
 
-static int report_csv_minutes(struct csv_report *c, int64_t job)
+static int csv_store_minutes(struct csv_report *c, int64_t job)
 {
-	report_csv_minutes_header(c);
-	return store_runs(c->st, job, report_csv_minutes_of_run, c);
+	csv_store_minutes_header(c);
+	return store_runs(c->st, job, csv_store_minutes_of_run, c);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k)
+static int csv_store_checkpoint_row(void *ctx, const struct store_checkpoint *k)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = line_writer_buffer(c->writer);
@@ -96,8 +96,8 @@ static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k
 	csv_text(b, k->restore ? "restore" : "save");
 	csv_text(b, k->restore ? NULL : k->async ? "async" : "sync");
 	csv_int_if(b, k->rank >= 0, k->rank);
-	report_csv_time(b, k->start_ns);
-	report_csv_time(b, k->closed ? k->end_ns : STORE_NONE);
+	csv_store_time(b, k->start_ns);
+	csv_store_time(b, k->closed ? k->end_ns : STORE_NONE);
 	csv_int_if(b, k->closed && k->end_ns != STORE_NONE, k->end_ns - k->start_ns);
 	csv_int_if(b, k->bytes != STORE_NONE, k->bytes);
 	csv_uint(b, k->files);
@@ -111,20 +111,20 @@ static int report_csv_checkpoint_row(void *ctx, const struct store_checkpoint *k
 	else
 		csv_none(b);
 	csv_bool(b, k->estimated);
-	report_csv_row_end(c);
+	csv_store_row_end(c);
 	return 0;
 }
 
-static int report_csv_checkpoints(struct csv_report *c, int64_t job)
+static int csv_store_checkpoints(struct csv_report *c, int64_t job)
 {
 	buffer_printf(
 		line_writer_buffer(c->writer),
 		"op,mode,rank,start,end,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated");
-	report_csv_row_end(c);
-	return store_checkpoints(c->st, job, c->span, report_csv_checkpoint_row, c);
+	csv_store_row_end(c);
+	return store_checkpoints(c->st, job, c->span, csv_store_checkpoint_row, c);
 }
 
-static int report_csv_disruption(void *ctx, const struct disruption_row *d)
+static int csv_store_disruption(void *ctx, const struct disruption_row *d)
 {
 	struct csv_report *c = ctx;
 	struct buffer *b = line_writer_buffer(c->writer);
@@ -133,21 +133,21 @@ static int report_csv_disruption(void *ctx, const struct disruption_row *d)
 	csv_int_if(b, d->rank >= 0, d->rank);
 	csv_nonzero(b, d->pid);
 	disruption_csv(b, d);
-	report_csv_row_end(c);
+	csv_store_row_end(c);
 	return 0;
 }
 
-static int report_csv_disruptions(struct csv_report *c, int64_t job)
+static int csv_store_disruptions(struct csv_report *c, int64_t job)
 {
 	buffer_printf(line_writer_buffer(c->writer), "id,rank,pid," DISRUPTION_COLUMNS);
-	report_csv_row_end(c);
-	return store_disruptions(c->st, job, c->span, report_csv_disruption, c);
+	csv_store_row_end(c);
+	return store_disruptions(c->st, job, c->span, csv_store_disruption, c);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int report_csv_table(struct csv_report *c, int64_t job, const char *dir, const char *file,
-			    int (*fill)(struct csv_report *c, int64_t job))
+static int csv_store_table(struct csv_report *c, int64_t job, const char *dir, const char *file,
+			   int (*fill)(struct csv_report *c, int64_t job))
 {
 	char *path;
 	int err, lost;
@@ -165,21 +165,21 @@ static int report_csv_table(struct csv_report *c, int64_t job, const char *dir, 
 	return err ? err : lost;
 }
 
-int report_csv(struct store *st, const struct store_job *job, const struct store_span *span,
-	       const char *dir)
+int csv_store_write(const char *arg, struct store *st, const struct store_job *job,
+		    const struct store_span *span)
 {
 	struct csv_report c = {.st = st, .span = span};
 	char shown[256];
-	int err = path_make(dir, 0755);
+	int err = path_make(arg, 0755);
 
 	if (err) {
-		log_error("export to %s: %s", log_escape(shown, sizeof(shown), dir, strlen(dir)),
+		log_error("export to %s: %s", log_escape(shown, sizeof(shown), arg, strlen(arg)),
 			  path_why(err));
 		return err;
 	}
-	err = report_csv_table(&c, job->id, dir, "minutes.csv", report_csv_minutes);
+	err = csv_store_table(&c, job->id, arg, "minutes.csv", csv_store_minutes);
 	err = err ? err
-		  : report_csv_table(&c, job->id, dir, "checkpoints.csv", report_csv_checkpoints);
+		  : csv_store_table(&c, job->id, arg, "checkpoints.csv", csv_store_checkpoints);
 	return err ? err
-		   : report_csv_table(&c, job->id, dir, "disruptions.csv", report_csv_disruptions);
+		   : csv_store_table(&c, job->id, arg, "disruptions.csv", csv_store_disruptions);
 }
