@@ -450,20 +450,15 @@ static int query_sum_run(void *ctx, const struct store_run *r)
 /* Uses its own ledger, if it has one, instead of those of its ranks. */
 static int query_own_totals(struct store *st, int64_t job, struct job_sum *j)
 {
-	struct store_totals t;
-	struct store_job whole;
+	struct store_totals t = {0};
 	int64_t id;
 	int err = store_number(st, &id, "SELECT id FROM ranks WHERE job = ? AND kind = 1", "i",
 			       job);
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	if (j->whole) {
-		err = store_job_by_id(st, job, &whole);
-		t = whole.totals;
-	} else {
-		err = store_rank_totals(st, id, j->span, j->exclude, &t);
-	}
+	err = j->whole ? query_own_sums(st, job, &t)
+		       : store_rank_totals(st, id, j->span, j->exclude, &t);
 	if (err)
 		return err;
 	j->sum.sums = t.sums;
