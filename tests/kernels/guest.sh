@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # guest.sh: what kernels.sh runs on another kernel, as root. Prints TAP: the kernel's features against those that
-# README.md tells, the unit tests that need a kernel, kernels.bats, and the tests of tests/e2e with the tag
+# docs/kernels.md tells, the unit tests that need a kernel, kernels.bats, and the tests of tests/e2e with the tag
 # "kernels"; under kernel lockdown what `gp-bpf check` says of it, and the tests with the tag "lockdown". On a kernel
 # that is too old: that gp-bpf refuses it.
 set -u
@@ -23,13 +23,13 @@ tap() { # status, text
 	fi
 }
 
-# Rows of README.md's table: a feature in backquotes, then a column for each kernel. A kernel that has no column is
+# Rows of the table in docs/kernels.md: a feature in backquotes, then a column for each kernel. A kernel that has no column is
 # newer than the last. Lockdown of mode integrity takes no feature away.
 features_told() {
 	awk -F ' *[|] *' -v kernel="${name%+integrity}" '
 		$2 == "feature" { for (i = 3; i < NF; i++) if ($i == kernel) at = i; at = at ? at : NF - 1; next }
 		at && $2 ~ /^`/ { gsub("`", "", $2); print $2, $at; next }
-		at && !/^[|]/ { exit }' README.md
+		at && !/^[|]/ { exit }' docs/kernels.md
 }
 features_found() {
 	"$gp_bpf" check | awk '/^  [a-z_]+ +(yes|no) / { print $1, $2 }'
@@ -38,7 +38,7 @@ found=$(features_found)
 # shellcheck disable=SC2001 # each line
 [ "$lockdown" = integrity ] || sed "s/^/# feature $name /" <<<"$found"
 difference=$(diff <(features_told) - <<<"$found")
-tap $? "features are those that README.md tells"
+tap $? "features are those that docs/kernels.md tells"
 [ -z "$difference" ] || echo "# ${difference//$'\n'/$'\n'# }"
 
 if grep -qx "cookie no" <<<"$found"; then

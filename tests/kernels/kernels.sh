@@ -53,7 +53,7 @@ show() { # series
 		tap "not ok" "$kernel: the guest ended with status $status: $(tail -n 1 "$log")"
 }
 
-# As it stands in README.md.
+# As it stands in docs/kernels.md.
 table() {
 	local s
 	for s in "${series[@]}"; do
