@@ -9,6 +9,7 @@ page has another table than the program. GP_BPF names the program. Metrics are t
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import os
 import re
@@ -28,6 +29,7 @@ HELP_LEFT = 28
 CLOUD = "Cloud Monitoring: "  # how the help of its options begins
 
 
+@functools.cache
 def output_of(*words: str) -> str:
     return subprocess.run([GP_BPF, *words], check=True, capture_output=True, text=True, cwd=ROOT).stdout
 
