@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""plain_words.py [--list]: comments and messages that break the rules of plain English of docs/glossary.md.
+"""plain_words.py [--list]: comments, messages and documents that break the rules of plain English of docs/glossary.md.
 
-Looks at the comments and string literals of all C files of the product. Prints each sentence that breaks a rule, unless
+Looks at the comments and string literals of all C files of the product, and at the documents and manual pages, without their code and
+without tables that are made of the program's own. Prints each sentence that breaks a rule, unless
 tests/tools/plain_words.list excuses it. That list has a line for each file, with the number of its sentences that are
 excused; the number may only become smaller. --list prints the list as it should be."""
 import os
@@ -12,6 +13,10 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIST = "tests/tools/plain_words.list"
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/*.md", "man/*", "deploy/README.md", "probes/README.md", "tests/README.md")
+# People are "who", questions begin with "What", and a user is called nobody.
+ALLOWED = re.compile(r"\b(?:people|operators|developers|user|users|everyone|attacker|author|reader|readers|those) who\b|What [^.?]*\?|`nobody`")
+MADE = re.compile(r"\.\\\" \w+ begin: .*?\.\\\" \w+ end\.\n|^\.It Li (?:job|rank)/\w+ Pq .*?^\.El\n", re.M | re.S)
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.S)
 RULES = [
     ("begins with a pronoun whose noun is only in the code", re.compile(r"(?:^|[.:;] )(?:What|Who|Whoever|Whose) (?!is |are |if )")),
@@ -43,9 +48,17 @@ def texts(source):
         yield line, text
 
 
+def document_texts(source):
+    """Lines of a document without code, as (line number, text)."""
+    for pattern in (re.compile(r"^ *```.*?^ *```", re.M | re.S), MADE):
+        source = pattern.sub(lambda block: "\n" * block[0].count("\n"), source)
+    for number, line in enumerate(source.split("\n"), 1):
+        yield number, ALLOWED.sub("", re.sub(r"(?<!`)`[^`]*`", "", line))
+
+
 def faults(path):
     with open(os.path.join(TOP, path), encoding="utf-8") as f:
-        for line, text in texts(f.read()):
+        for line, text in (texts if path[-2:] in (".c", ".h") else document_texts)(f.read()):
             for why, pattern in RULES:
                 match = pattern.search(text)
                 if match:
@@ -59,9 +72,9 @@ def excused():
 
 
 def main():
-    files = subprocess.run(["git", "-C", TOP, "ls-files", "bpf", "loader", "userspace"], stdout=subprocess.PIPE,
-                           text=True, check=True).stdout.split()
-    found = {path: list(faults(path)) for path in files if path[-2:] in (".c", ".h") and os.path.exists(os.path.join(TOP, path))}
+    files = subprocess.run(["git", "-C", TOP, "ls-files", "bpf/**.[ch]", "loader/**.[ch]", "userspace/**.[ch]", *DOCUMENTS],
+                           stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    found = {path: list(faults(path)) for path in files if os.path.exists(os.path.join(TOP, path))}
     if "--list" in sys.argv:
         print("# Sentences that break the rules of plain words, by file (tests/tools/plain_words.py). Only smaller numbers.")
         print("\n".join(f"{path} {len(rows)}" for path, rows in sorted(found.items()) if rows))
