@@ -17,7 +17,7 @@ LINE("oneOf": [{"$ref": "#/$defs/start"}, {"$ref": "#/$defs/end"}, {"$ref": "#/$
 	{"$ref": "#/$defs/ledger"}, {"$ref": "#/$defs/health"}, {"$ref": "#/$defs/loss"}, {"$ref": "#/$defs/monitor"},
 	{"$ref": "#/$defs/probe"}],)
 LINE("$defs": {)
-LINE("seq": {"type": "integer", "minimum": 1, "description": "1, 2, 3...: a line more than the one before; a line is never told twice"},)
+LINE("seq": {"type": "integer", "minimum": 1, "description": "1, 2, 3...: one more than in the line before; no number is used twice"},)
 LINE("time": {"type": ["string", "null"], "description": "RFC 3339, UTC, nanoseconds"},)
 LINE("ns": {"type": "integer", "minimum": 0},)
 LINE("ns_or_null": {"type": ["integer", "null"], "minimum": 0},)
@@ -26,26 +26,26 @@ LINE("count_or_null": {"type": ["integer", "null"], "minimum": 0},)
 LINE("text": {"type": "string"},)
 LINE("text_or_null": {"type": ["string", "null"]},)
 LINE("job": {"type": ["string", "null"], "description": "the job's key"},)
-LINE("tier": {"enum": ["A", "B", null], "description": "A: the framework says so; B: something else stands for it"},)
-LINE("boundary": {"enum": ["update_exit", "zero_grad", "backward", "reducer", "update_op", "execute", "completion", "sync", "probe", null], "description": "what ends a step; probe: the one that --marker names"},)
-LINE("series": {"enum": ["host", "sync", "rate", null], "description": "what its time is: host, from marker to marker; sync, the device was done or waited for; rate, when work was queued, of which only the mean of several is what they took"},)
-LINE("unit": {"enum": ["step", "execution", "cycle", null], "description": "what is counted: steps alone are training; executions of a program that nothing shows to train, and cycles of blocking waits, are told here and in no step"},)
+LINE("tier": {"enum": ["A", "B", null], "description": "how steps are found: A, by what the framework announces; B, by a unit of execution that stands for a step"},)
+LINE("boundary": {"enum": ["update_exit", "zero_grad", "backward", "reducer", "update_op", "execute", "completion", "sync", "probe", null], "description": "the event that ends a step; probe: the probe of --marker"},)
+LINE("series": {"enum": ["host", "sync", "rate", null], "description": "what step times measure: host, from marker to marker; sync, until the device was done; rate, the queueing of work, of which only the mean is meaningful"},)
+LINE("unit": {"enum": ["step", "execution", "cycle", null], "description": "what is counted: only steps are training; executions of a program that nothing shows to train, and cycles of blocking waits, have no step lines"},)
 LINE("start": {"type": "object", "description": "the first line",)
 LINE("required": ["type", "seq", "time", "mono_ns", "schema", "version", "kernel", "command"],)
 LINE("properties": {"type": {"const": "start"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "schema": {"const": 1}, "version": {"$ref": "#/$defs/text"},
 	"kernel": {"$ref": "#/$defs/text"}, "command": {"$ref": "#/$defs/text"}}},)
-LINE("end": {"type": "object", "description": "the last line of a run that ended in order",)
+LINE("end": {"type": "object", "description": "the last line of a run that ended regularly",)
 LINE("required": ["type", "seq", "time", "mono_ns", "reason", "status", "losses", "overhead"],)
 LINE("properties": {"type": {"const": "end"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "reason": {"enum": ["targets_gone", "user", "time", "error", null]},
 	"status": {"type": ["integer", "null"], "description": "of the command, as wait(2) reports it"},
 	"losses": {"type": ["object", "null"], "description": "records by cause; {} when none was lost", "additionalProperties": {"$ref": "#/$defs/count"}},
-	"noted": {"type": "object", "description": "records that were left out within bounds, or say nothing of data: returns whose call was not seen", "additionalProperties": {"$ref": "#/$defs/count"}},
+	"noted": {"type": "object", "description": "records dropped within bounds, and returns whose call was not seen: no data is missing", "additionalProperties": {"$ref": "#/$defs/count"}},
 	"overhead": {"type": ["object", "null"], "required": ["hits", "cost_ns", "estimated"],
 		"properties": {"hits": {"$ref": "#/$defs/count"}, "cost_ns": {"$ref": "#/$defs/ns"}, "estimated": {"type": "boolean"}}},
 	"events": {"$ref": "#/$defs/count"}}},)
-LINE("rank": {"type": "object", "description": "what is known of a process, or of one of its loops, changed",)
+LINE("rank": {"type": "object", "description": "new facts about a process, or about one of its loops",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "state", "tier", "marker", "boundary", "unit", "series", "ratios", "confidence", "reason", "loop", "numbering", "world_size"],)
 LINE("properties": {"type": {"const": "rank"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
@@ -57,28 +57,28 @@ LINE("properties": {"type": {"const": "rank"}, "seq": {"$ref": "#/$defs/seq"}, "
 	"loop": {"$ref": "#/$defs/count"}, "loops": {"$ref": "#/$defs/count"},
 	"numbering": {"enum": ["process_start", "since_attach", "undercounted"]}, "steps": {"$ref": "#/$defs/count"},
 	"updates": {"$ref": "#/$defs/count"}, "period": {"$ref": "#/$defs/count_or_null"},
-	"programs": {"type": "object", "description": "that the process has got for its device so far: compiled, or taken from a cache of compiled ones", "required": ["compiled", "cached"], "additionalProperties": false,
+	"programs": {"type": "object", "description": "programs of the process for its device so far: compiled, or taken from a cache of compiled ones", "required": ["compiled", "cached"], "additionalProperties": false,
 		"properties": {"compiled": {"$ref": "#/$defs/count"}, "cached": {"$ref": "#/$defs/count"}}},
 	"world_size": {"$ref": "#/$defs/count_or_null"},
 	"namespace": {"$ref": "#/$defs/text_or_null"}, "pod": {"$ref": "#/$defs/text_or_null"},
 	"container": {"type": ["string", "null"], "description": "its name, else the beginning of its id"},
 	"node": {"$ref": "#/$defs/text_or_null"},
-	"attempt": {"type": ["integer", "null"], "minimum": 0, "description": "at the job, as who restarts it counts"},
-	"job_uid": {"type": ["string", "null"], "description": "with its name what makes the job the same one"},
-	"job_from": {"enum": ["option", "jobset", "controller", "slurm", "torchelastic", "pod", "cgroup", null], "description": "who names the job; null: nobody"},
-	"scheduling": {"type": "object", "description": "nanoseconds from the making of its job's first pod to the job's first process, in the parts that a disruption's has; beside the ledger; empty: not known", "additionalProperties": {"$ref": "#/$defs/ns"}}}},)
+	"attempt": {"type": ["integer", "null"], "minimum": 0, "description": "number of the attempt at the job, as its scheduler counts"},
+	"job_uid": {"type": ["string", "null"], "description": "jobs of one name and different uids are different jobs"},
+	"job_from": {"enum": ["option", "jobset", "controller", "slurm", "torchelastic", "pod", "cgroup", null], "description": "source of the job's name; null: none"},
+	"scheduling": {"type": "object", "description": "nanoseconds from the creation of the job's first pod to its first process, with the keys of a disruption's scheduling; not in the ledger; empty: unknown", "additionalProperties": {"$ref": "#/$defs/ns"}}}},)
 LINE("step": {"type": "object", "description": "a finished step; numbers count from 1 in each loop and are never rewritten",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "loop", "step", "run_step", "start_ns", "end_ns", "duration_ns", "tier", "boundary", "series", "micro_batches", "updates", "flags", "phases"],)
 LINE("properties": {"type": {"const": "step"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
-	"loop": {"$ref": "#/$defs/count"}, "step": {"type": "integer", "minimum": 0, "description": "after a restart: goes on from the checkpoint it resumed from; of a skipped update: the number before it, 0 where there was none"},
+	"loop": {"$ref": "#/$defs/count"}, "step": {"type": "integer", "minimum": 0, "description": "after a restart numbers continue after the checkpoint; of a skipped update: the number of the step before it, or 0"},
 	"run_step": {"type": "integer", "minimum": 0, "description": "within the run"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}, "tier": {"$ref": "#/$defs/tier"},
 	"boundary": {"$ref": "#/$defs/boundary"}, "series": {"$ref": "#/$defs/series"},
 	"micro_batches": {"$ref": "#/$defs/count"}, "updates": {"$ref": "#/$defs/count"},
 	"flags": {"type": "array", "items": {"enum": ["tainted", "imputed", "skipped_update", "recompiled", "ambiguous", "estimated", "hung", "undercounted"]}},
-	"phases": {"type": "object", "description": "host time of the thread that steps, the known ones only; none holds time of another, but host: neither blocked (data, sync, collective, transfer) nor compiling", "additionalProperties": {"$ref": "#/$defs/ns"}},
-	"ranges": {"type": "object", "description": "what the job's own named ranges took of it, each without the ranges in it; 16 names of a loop, then other ranges; absent: none, or not known", "additionalProperties": {"$ref": "#/$defs/ns"}}}},)
+	"phases": {"type": "object", "description": "host time of the thread that steps, known phases only; they do not overlap, except host: the time neither blocked (data, sync, collective, transfer) nor compiling", "additionalProperties": {"$ref": "#/$defs/ns"}},
+	"ranges": {"type": "object", "description": "time in the job's own named ranges, each without the ranges inside; 16 names of a loop, then other ranges; absent: none, or unknown", "additionalProperties": {"$ref": "#/$defs/ns"}}}},)
 LINE("checkpoint": {"type": "object",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "op", "mode", "start_ns", "end_ns", "duration_ns", "bytes", "files", "step", "file"],)
 LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
@@ -86,28 +86,28 @@ LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/se
 	"op": {"enum": ["save", "restore"]}, "mode": {"enum": ["sync", "async", null]}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns_or_null"}, "duration_ns": {"$ref": "#/$defs/ns_or_null"},
 	"bytes": {"$ref": "#/$defs/count_or_null"}, "files": {"$ref": "#/$defs/count"},
-	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step that is saved; of a restore, done when it began"},
+	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step that it covers; of a restore, the last step done when it began"},
 	"run_step": {"type": ["integer", "null"], "minimum": 1, "description": "the same within the run"},
 	"file": {"$ref": "#/$defs/text_or_null"},
-	"estimated": {"type": "boolean", "description": "the step that was saved is deduced: written by a thread or process that does not train"},
-	"saved_step": {"type": ["integer", "null"], "minimum": 1, "description": "of a restore: after which step the job wrote what was read"},
-	"match": {"enum": ["inode", "path", "copy", "changed", "size", null], "description": "how that is known"},
+	"estimated": {"type": "boolean", "description": "step is deduced, because a thread or process that does not train wrote the checkpoint"},
+	"saved_step": {"type": ["integer", "null"], "minimum": 1, "description": "of a restore: the step after which the job wrote the file"},
+	"match": {"enum": ["inode", "path", "copy", "changed", "size", null], "description": "how saved_step is known"},
 	"confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1}}},)
-LINE("range": {"type": "object", "description": "a span of its own bucket: evaluation; the job's own ranges (--range); time when nobody watched (UNOBSERVED)",)
+LINE("range": {"type": "object", "description": "a span with its own bucket: an evaluation, a range of --range, or time without observation (UNOBSERVED)",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name", "bucket", "async", "start_ns", "end_ns", "duration_ns"],)
 LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"name": {"$ref": "#/$defs/text"}, "bucket": {"$ref": "#/$defs/text"},
-	"async": {"type": "boolean", "description": "on a thread that does not train: no bucket has it"}, "start_ns": {"$ref": "#/$defs/ns"},
+	"async": {"type": "boolean", "description": "on a thread that does not train: it is in no bucket"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}}},)
-LINE("disruption": {"type": "object", "description": "something interrupted a job: told when it begins, and again (over) when a step was made after it",)
+LINE("disruption": {"type": "object", "description": "an interruption of a job: a line at its begin, and one (over) when a step follows",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "disruption", "over", "cause", "graceful", "exit_code", "signal", "sender", "sender_comm", "at", "at_ns", "step", "starts", "resumed", "resumed_step", "wasted_ns", "recovery_ns", "down_ns", "recovery", "estimated", "how"],)
 LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count_or_null"},
-	"disruption": {"type": "integer", "minimum": 1, "description": "its number in the job; rank and pid are those that fell first, null where that was on another node"},
+	"disruption": {"type": "integer", "minimum": 1, "description": "its number in the job; rank and pid are those of the first failure, null if that was on another node"},
 	"over": {"type": "boolean"}, "cause": {"enum": ["killed", "crashed", "exit", "oom", "exec", "asked", "unseen", "device_error", "communicator_error", "out_of_memory", "evicted", "preempted", "maintenance", "deleted", "node"]},
-	"fault": {"type": ["string", "null"], "description": "of an error of a device or communicator: its name, CUDA_ERROR_ILLEGAL_ADDRESS, Xid 79"},
-	"graceful": {"type": "boolean", "description": "it ended in order because a signal had asked it to"},
+	"fault": {"type": ["string", "null"], "description": "name of the error of a device or communicator, such as CUDA_ERROR_ILLEGAL_ADDRESS or Xid 79"},
+	"graceful": {"type": "boolean", "description": "it ended cleanly after a signal that asks for it"},
 	"exit_code": {"$ref": "#/$defs/count_or_null"},
 	"signal": {"$ref": "#/$defs/count_or_null"}, "sender": {"$ref": "#/$defs/count_or_null"},
 	"sender_comm": {"$ref": "#/$defs/text_or_null"}, "at": {"type": ["string", "null"], "description": "at_ns in UTC, RFC 3339"}, "at_ns": {"$ref": "#/$defs/ns"}, "step": {"$ref": "#/$defs/count_or_null"},
@@ -115,37 +115,37 @@ LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/se
 	"resumed": {"type": ["string", "null"], "description": "start of the first step after it, RFC 3339"}, "resumed_step": {"$ref": "#/$defs/count_or_null"},
 	"wasted_ns": {"$ref": "#/$defs/ns_or_null"}, "recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "down_ns": {"$ref": "#/$defs/ns_or_null"},
 	"recovery": {"type": "object", "description": "recovery_ns by bucket", "additionalProperties": {"$ref": "#/$defs/ns"}},
-	"scheduling": {"type": "object", "description": "nanoseconds from at_ns to the next run's first process, as its pod tells them: until it was made (create), had a node (schedule), had its images and what must run before it (image), and the process began (start); empty: not known", "additionalProperties": {"$ref": "#/$defs/ns"}},
+	"scheduling": {"type": "object", "description": "nanoseconds from at_ns to the next run's first process, from its pod: until it was created (create), had a node (schedule), had its images and init containers (image), and the process began (start); empty: unknown", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"estimated": {"type": "boolean"}, "how": {"$ref": "#/$defs/text_or_null"}}},)
-LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns; custom events by type in CUSTOM_BADPUT_EVENTS.TYPE, of a window those that were in it",)
+LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns; custom events by type are in CUSTOM_BADPUT_EVENTS.TYPE",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
 LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"elapsed_ns": {"$ref": "#/$defs/ns"}, "excluded_ns": {"$ref": "#/$defs/ns"}, "buckets": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"unsettled_ns": {"type": "integer", "minimum": 0, "description": "part of OTHER that the running step may still claim"},
-	"unit": {"enum": ["step", "execution", "cycle"], "description": "what the process's loop counts; without a step nothing is claimed as goodput, and the time of executions or cycles is OTHER; not of a window"},
+	"unit": {"enum": ["step", "execution", "cycle"], "description": "what the loop of the process counts; the time of executions and cycles is OTHER, never goodput; absent in windows"},
 	"productive_gross_ns": {"$ref": "#/$defs/ns_or_null"}, "steps": {"$ref": "#/$defs/count_or_null"},
 	"max_productive_step": {"$ref": "#/$defs/count_or_null"},
-	"late_ns": {"type": ["integer", "null"], "minimum": 0, "description": "claimed too late: it was settled for another bucket already"},
-	"merged": {"type": ["integer", "null"], "minimum": 0, "description": "intervals taken together because there were too many at once"}, "disruptions": {"$ref": "#/$defs/count_or_null"},
-	"window": {"type": "string", "description": "cumulative, or the length of a rolling window: 1h, 24h, 7d; that has no counts (null)"},
-	"from_ns": {"type": "integer", "minimum": 0, "description": "of a rolling window: where it begins, the edge of 3 s, a minute, half hour or hour at least its length ago"}, "final": {"type": "boolean"}}},)
-LINE("health": {"type": "object", "description": "a rank is not well: told when that is certain, and again when it is over (of a fail_slow: recovered)",)
+	"late_ns": {"type": ["integer", "null"], "minimum": 0, "description": "recognised too late: it was already settled in another bucket"},
+	"merged": {"type": ["integer", "null"], "minimum": 0, "description": "intervals merged because there were too many"}, "disruptions": {"$ref": "#/$defs/count_or_null"},
+	"window": {"type": "string", "description": "cumulative, or the length of a rolling window: 1h, 24h, 7d; counts of a window are null"},
+	"from_ns": {"type": "integer", "minimum": 0, "description": "begin of a rolling window: a multiple of 3 s, a minute, half an hour or an hour, at least its length ago"}, "final": {"type": "boolean"}}},)
+LINE("health": {"type": "object", "description": "trouble of a rank: a line when it is certain, and one when it is over (of a fail_slow: recovered)",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)
 LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"kind": {"enum": ["hang", "fail_slow", "recovered", "straggler", "device_error", "communicator_error", "out_of_memory"]}, "onset_ns": {"$ref": "#/$defs/ns"},
 	"size": {"type": "integer", "minimum": 0, "description": "of a hang: nanoseconds so far; of a fail_slow: nanoseconds that a step takes more; of a straggler: nanoseconds that the others wait for it in a step; of an error: 0"}, "over": {"type": "boolean"},
 	"why": {"enum": ["unknown", "stopped", "collective", "input", "device", "io", "lock", "network", "child", "sleep", "idle", "busy"]},
-	"phase": {"type": ["string", "null"], "description": "of a hang: what ran last; of a fail_slow: the phase that grew most, else: the job's own code between them"},
+	"phase": {"type": ["string", "null"], "description": "of a hang: the last phase; of a fail_slow: the phase that grew most; else: the job's own code between phases"},
 	"evidence": {"$ref": "#/$defs/text_or_null"},
-	"name": {"type": "string", "description": "of an error, as its header spells it; told once for each process, then counted"},
-	"code": {"type": "integer", "description": "of an error; -1: it has none"},
-	"origin": {"type": "string", "description": "of an error: the probe that told of it, or kernel log"},
-	"step": {"type": ["integer", "null"], "minimum": 1, "description": "of an error: the last step told by then, one more may be done; of a straggler: the first in which the others waited"},
+	"name": {"type": "string", "description": "of an error: its official name; one line for each process, further ones are counted"},
+	"code": {"type": "integer", "description": "of an error; -1: none"},
+	"origin": {"type": "string", "description": "of an error: the probe that reported it, or kernel log"},
+	"step": {"type": ["integer", "null"], "minimum": 1, "description": "of an error: the last step reported by then, one more may be done; of a straggler: the first in which the others waited"},
 	"loop": {"$ref": "#/$defs/count"},
 	"ratio": {"type": "number", "description": "of a fail_slow: step time after over before"},
-	"period": {"type": ["integer", "null"], "minimum": 2, "description": "of a fail_slow: every so many-th step is long; null: no period was found"},
+	"period": {"type": ["integer", "null"], "minimum": 2, "description": "of a fail_slow: the distance of long steps, in steps; null: none was found"},
 	"onset_step": {"$ref": "#/$defs/count"}, "end_ns": {"$ref": "#/$defs/ns_or_null"},
 	"end_step": {"type": ["integer", "null"], "minimum": 1, "description": "the first step that was fast again"}}},)
 LINE("loss": {"type": "object", "description": "records that did not arrive",)
@@ -153,15 +153,15 @@ LINE("required": ["type", "seq", "time", "mono_ns", "source", "count"],)
 LINE("properties": {"type": {"const": "loss"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"source": {"$ref": "#/$defs/text"}, "count": {"$ref": "#/$defs/count"}}},)
-LINE("monitor": {"type": "object", "description": "an event of the job's own monitoring (torch.monitor), as the job has it; of a Stat: name torch.monitor.Stat, and an entry STAT.mean, STAT.count...",)
+LINE("monitor": {"type": "object", "description": "an event of torch.monitor; a Stat has the name torch.monitor.Stat, and entries such as STAT.mean and STAT.count",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name", "wall_time", "data", "truncated"],)
 LINE("properties": {"type": {"const": "monitor"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"name": {"$ref": "#/$defs/text"}, "wall_time": {"$ref": "#/$defs/time"},
-	"data": {"type": "object", "description": "null: no number, or infinite", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}},
-	"not_finite": {"type": "object", "description": "which of it, where there is any", "additionalProperties": {"enum": ["nan", "inf", "-inf"]}},
-	"truncated": {"type": "boolean", "description": "it had more entries than 16, a longer text, or some of it was lost"}}},)
-LINE("probe": {"type": "object", "description": "the overhead budget took a probe, or gave it back",)
+	"data": {"type": "object", "description": "null: not a number, or infinite", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}},
+	"not_finite": {"type": "object", "description": "the keys of such values", "additionalProperties": {"enum": ["nan", "inf", "-inf"]}},
+	"truncated": {"type": "boolean", "description": "it had more than 16 entries or a longer text, or a part was lost"}}},)
+LINE("probe": {"type": "object", "description": "the overhead budget gave up a probe, or attached it again",)
 LINE("required": ["type", "seq", "time", "mono_ns", "probe", "library", "group", "state"],)
 LINE("properties": {"type": {"const": "probe"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "probe": {"$ref": "#/$defs/text"}, "library": {"$ref": "#/$defs/text"},
