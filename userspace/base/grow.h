@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grow.h - arrays that grow by doubling, up to a bound. An append within the present capacity costs
- * one comparison. */
+/* grow.h - arrays that grow: by doubling, up to a bound, or by half, without one. An append within
+ * the present capacity costs one comparison. */
 #ifndef BASE_GROW_H
 #define BASE_GROW_H
 
@@ -31,6 +31,28 @@ static inline void *grow_items(void *have, uint32_t *cap, uint32_t need, uint32_
 	memset(array + *cap * size, 0, (more - *cap) * size);
 	*cap = more;
 	return array;
+}
+
+#define GROW_FEW 16 /* items that grow_append() allocates the first time */
+
+/* Adds an item to the end of an array of any length, and returns it, not initialized; NULL: no
+ * memory, and nothing is changed. array: the address of the pointer to the array, which may move.
+ */
+static inline void *grow_append(void *array, size_t *count, size_t *cap, size_t size)
+{
+	void *items;
+
+	memcpy(&items, array, sizeof(items));
+	if (*count == *cap) {
+		size_t more = *cap < GROW_FEW ? GROW_FEW : *cap + *cap / 2;
+
+		items = reallocarray(items, more, size);
+		if (!items)
+			return NULL;
+		memcpy(array, &items, sizeof(items));
+		*cap = more;
+	}
+	return (char *)items + (*count)++ * size;
 }
 
 /* Frees an array that holds nothing any more. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "userspace/account/log/job_log.h"
+#include "userspace/base/grow.h"
 
 #define PLACE_UNKNOWN 0
 #define PLACE_UNASKED UINT32_MAX
@@ -22,7 +23,7 @@ struct account {
 	const struct goodput_names *names;
 	const char *only;
 	struct job *jobs;
-	uint32_t count, cap;
+	size_t count, cap;
 	uint32_t place[GOODPUT_NAMES_MAX + 1]; /* by number of name: index of the job + 1 */
 	uint64_t refused;
 };
@@ -50,7 +51,7 @@ void account_free(struct account *a)
 {
 	if (!a)
 		return;
-	for (uint32_t i = 0; i < a->count; i++)
+	for (size_t i = 0; i < a->count; i++)
 		goodput_log_free(a->jobs[i].log);
 	free(a->jobs);
 	free(a);
@@ -58,23 +59,19 @@ void account_free(struct account *a)
 
 static int account_job_add(struct account *a, uint32_t name)
 {
-	struct job *jobs = a->jobs;
 	struct goodput_log *log;
-	uint32_t cap = a->cap;
+	struct job *job;
 
-	if (a->count == cap) {
-		cap = cap ? 2 * cap : 4;
-		jobs = realloc(jobs, cap * sizeof(*jobs));
-		if (!jobs)
-			return -ENOMEM;
-		a->jobs = jobs;
-		a->cap = cap;
-	}
 	log = goodput_log_new(a->query, account_wait_scales_up, (void *)a->names);
 	if (!log)
 		return -ENOMEM;
-	a->jobs[a->count++] = (struct job){.log = log, .last_us = INT64_MIN};
-	a->place[name] = a->count;
+	job = grow_append(&a->jobs, &a->count, &a->cap, sizeof(*job));
+	if (!job) {
+		goodput_log_free(log);
+		return -ENOMEM;
+	}
+	*job = (struct job){.log = log, .last_us = INT64_MIN};
+	a->place[name] = (uint32_t)a->count;
 	return 0;
 }
 

@@ -41,7 +41,7 @@ struct export_options {
 	const char *hook_user; /* user that runs their commands; NULL: chosen by hook_user_find() */
 };
 
-/* What exports are made of: events as they happen or are replayed; the store (gp-bpf report); a log
+/* The sources of exports: events as they happen or are replayed; the store (gp-bpf report); a log
  * of the goodput library (gp-bpf account). */
 enum export_source { EXPORT_EVENTS, EXPORT_STORE, EXPORT_LOG, EXPORT_SOURCES };
 

@@ -67,28 +67,12 @@ static void answer_sums_add(const struct closed_work *w, struct sums *s, int64_t
 
 /* ---- steps, slices --------------------------------------------------------------------------- */
 
-/* Returns the index after the last step of run r that had begun by to_us. */
-static size_t answer_run_begun(const struct closed_work *w, size_t r, int64_t to_us)
-{
-	size_t low = w->c->runs[r].base, high = low + closed_steps_of(w->c, r);
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->c->steps[middle].time_us <= to_us)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Returns the last step of run r that was done after from_us and by to_us; -1: none. */
 static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_t from_us,
 				   int64_t to_us)
 {
 	const struct closed_end *end = &w->ends[r];
-	size_t begun = answer_run_begun(w, r, to_us);
+	size_t begun = closed_steps_until(w->c, r, to_us);
 
 	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
 		return end->number;
@@ -111,7 +95,7 @@ static int64_t answer_max_step(const struct closed_work *w, int64_t from_us, int
 static int64_t answer_last_step(const struct closed_work *w, int64_t to_us)
 {
 	for (size_t r = w->c->nruns; r-- > 0;) {
-		size_t begun = answer_run_begun(w, r, to_us);
+		size_t begun = closed_steps_until(w->c, r, to_us);
 
 		if (begun > w->c->runs[r].base)
 			return w->c->steps[begun - 1].number;
@@ -328,11 +312,6 @@ int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 
 /* ---- settled time as a timeline -------------------------------------------------------------- */
 
-static int64_t closed_later_us(int64_t a_us, int64_t b_us)
-{
-	return a_us > b_us ? a_us : b_us;
-}
-
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static void closed_done_add(struct goodput_history *h, int64_t end_us, int64_t each_us,
@@ -388,10 +367,7 @@ static void answer_history_checkpoints(const struct closed_work *w, size_t r, si
 	const struct closed *c = w->c;
 
 	for (; *event < c->nevents && c->events[*event].run <= r; ++*event) {
-		uint8_t kind = c->events[*event].kind;
-
-		if (kind == GOODPUT_SAVE || kind == GOODPUT_RESTORE ||
-		    kind == GOODPUT_EMERGENCY_RESTORE)
+		if (closed_is_checkpoint(c->events[*event].kind))
 			answer_history_saved(w, &c->events[*event], h);
 	}
 }

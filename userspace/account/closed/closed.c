@@ -7,9 +7,6 @@
 
 #define SAME_START_US 1000000 /* starts of the hosts of one run differ by less */
 
-#define grow(c, name)                                                                              \
-	closed_grow((void **)&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
-
 static void *closed_create(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
 			   void *ctx)
 {
@@ -120,11 +117,6 @@ static bool closed_is_training(uint8_t kind)
 	}
 }
 
-static bool closed_is_checkpoint(uint8_t kind)
-{
-	return kind == GOODPUT_SAVE || kind == GOODPUT_RESTORE || kind == GOODPUT_EMERGENCY_RESTORE;
-}
-
 static int closed_event(struct closed *c, const struct goodput_record *r, int64_t time_us)
 {
 	bool checkpoint = closed_is_checkpoint(r->kind);
@@ -140,7 +132,7 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 		return 0;
 	}
 	run = closed_run_at(c, time_us);
-	e = run ? grow(c, events) : NULL;
+	e = run ? closed_add(c, events) : NULL;
 	if (!e)
 		return -ENOMEM;
 	/* A checkpoint is logged when it is over. */
@@ -165,7 +157,7 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 
 static int closed_slices(struct closed *c, const struct goodput_record *r)
 {
-	struct closed_sample *s = grow(c, samples);
+	struct closed_sample *s = closed_add(c, samples);
 
 	if (!s)
 		return -ENOMEM;
@@ -261,7 +253,7 @@ static int closed_feed(void *engine, const struct goodput_record *r)
 	struct closed *c = engine;
 
 	if (c->query->at_count) {
-		struct goodput_record *kept = grow(c, kept);
+		struct goodput_record *kept = closed_add(c, kept);
 
 		if (!kept)
 			return -ENOMEM;

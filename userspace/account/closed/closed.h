@@ -60,6 +60,7 @@
 #define ACCOUNT_CLOSED_H
 
 #include "userspace/account/log/job_log.h"
+#include "userspace/base/grow.h"
 #include "userspace/model/time/ledger.h"
 
 #define CLOSED_LEAP_US	   (30ll * 86400 * 1000000)
@@ -125,8 +126,20 @@ struct closed {
 	uint64_t warnings[WARNINGS];
 };
 
-/* Adds an element to the end of an array and returns it; NULL: no memory. */
-void *closed_grow(void **array, size_t *count, size_t *cap, size_t size);
+/* Adds an element to the end of one of the arrays above or below, and returns it; NULL: no memory.
+ */
+#define closed_add(c, name)                                                                        \
+	grow_append(&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
+
+static inline bool closed_is_checkpoint(uint8_t kind)
+{
+	return kind == GOODPUT_SAVE || kind == GOODPUT_RESTORE || kind == GOODPUT_EMERGENCY_RESTORE;
+}
+
+static inline int64_t closed_later_us(int64_t a_us, int64_t b_us)
+{
+	return a_us > b_us ? a_us : b_us;
+}
 
 /* Takes a record of a step. Returns 0 or -ENOMEM. */
 int closed_take_step(struct closed *c, const struct goodput_record *r);
@@ -183,6 +196,8 @@ struct closed_stretch {
 
 /* Returns the number of steps of run r that still count. */
 size_t closed_steps_of(const struct closed *c, size_t r);
+/* Returns the index in `steps` after the last step of run r that had begun by at_us. */
+size_t closed_steps_until(const struct closed *c, size_t r, int64_t at_us);
 int64_t closed_run_until(const struct closed_work *w, size_t r); /* end of the run for its events */
 int64_t closed_sign_us(const struct closed *c, size_t r);	 /* last sign of life that counts */
 /* Pairs events into intervals. Returns 0 or -ENOMEM. */

@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - runs of a log in closed semantics, their steps, and growing arrays. */
+/* run.c - runs of a log in closed semantics, and their steps. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define grow(c, name)                                                                              \
-	closed_grow((void **)&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
-
-void *closed_grow(void **array, size_t *count, size_t *cap, size_t size)
-{
-	if (*count == *cap) {
-		size_t more = *cap ? *cap + *cap / 2 : 16;
-		void *grown = realloc(*array, more * size);
-
-		if (!grown)
-			return NULL;
-		*array = grown;
-		*cap = more;
-	}
-	return (char *)*array + (*count)++ * size;
-}
-
 struct closed_run *closed_new_run(struct closed *c, int64_t time_us, bool started)
 {
-	struct closed_run *run = grow(c, runs);
+	struct closed_run *run = closed_add(c, runs);
 
 	if (!run)
 		return NULL;
@@ -91,6 +74,21 @@ static size_t closed_top(const struct closed *c, const struct closed_run *run)
 size_t closed_steps_of(const struct closed *c, size_t r)
 {
 	return closed_top(c, &c->runs[r]) - c->runs[r].base;
+}
+
+size_t closed_steps_until(const struct closed *c, size_t r, int64_t at_us)
+{
+	size_t low = c->runs[r].base, high = low + closed_steps_of(c, r);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->steps[middle].time_us <= at_us)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* Returns the index of the first step of a run from `number` on. */
@@ -188,7 +186,7 @@ static int closed_push(struct closed *c, struct closed_run *run, const struct cl
 		run->first = s->number;
 		run->first_us = s->time_us;
 	}
-	at = closed_grow((void **)&c->steps, &c->nsteps, &c->cap_steps, sizeof(*c->steps));
+	at = closed_add(c, steps);
 	if (!at)
 		return -ENOMEM;
 	*at = *s;
@@ -224,7 +222,7 @@ static int closed_late(struct closed *c, struct closed_run *run, const struct cl
 	       (i == run->base || at[-1].time_us <= s->time_us);
 	if (!fits || top != c->nsteps || top - i > SHIFT_MAX)
 		return 0;
-	if (!closed_grow((void **)&c->steps, &c->nsteps, &c->cap_steps, sizeof(*c->steps)))
+	if (!closed_add(c, steps))
 		return -ENOMEM;
 	memmove(&c->steps[i + 1], &c->steps[i], (top - i) * sizeof(*c->steps));
 	c->steps[i] = *s;

@@ -66,7 +66,7 @@ static void settle_pair_interval(struct pairing *p, const struct open *o, int64_
 	to_us = to_us < p->until_us ? to_us : p->until_us;
 	if (to_us <= from_us)
 		return;
-	i = closed_grow((void **)&w->intervals, &w->nintervals, &w->cap_intervals, sizeof(*i));
+	i = closed_add(w, intervals);
 	if (!i) {
 		w->error = -ENOMEM;
 		return;
@@ -122,18 +122,10 @@ static int64_t settle_next_step_us(const struct pairing *p, int64_t from_us)
 {
 	const struct closed *c = p->w->c;
 	const struct closed_run *run = &c->runs[p->run];
-	size_t low = run->base, high = low + closed_steps_of(c, p->run);
+	size_t next = closed_steps_until(c, p->run, from_us);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->steps[middle].time_us <= from_us)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < run->base + closed_steps_of(c, p->run))
-		return c->steps[low].time_us;
+	if (next < run->base + closed_steps_of(c, p->run))
+		return c->steps[next].time_us;
 	return run->last != GOODPUT_UNKNOWN && run->last_us > from_us ? run->last_us : INT64_MAX;
 }
 
@@ -470,7 +462,7 @@ static void settle_piece(void *ctx, const struct ledger_span *s)
 		last->to_ns = s->to_ns;
 		return;
 	}
-	last = closed_grow((void **)&w->pieces, &w->npieces, &w->cap_pieces, sizeof(*last));
+	last = closed_add(w, pieces);
 	if (last)
 		*last = (struct goodput_piece){s->from_ns, s->to_ns, s->type, s->bucket};
 	else
@@ -643,11 +635,6 @@ static void settle_last(struct settling *s)
 
 /* ---- disruptions ----------------------------------------------------------------------------- */
 
-static int64_t settle_later_us(int64_t a_us, int64_t b_us)
-{
-	return a_us > b_us ? a_us : b_us;
-}
-
 /* Books the disruption and the reaction to it. Returns when the job was up again; from_us: since
  * when it was down. */
 static void settle_disruption(struct settling *s, int64_t at_us)
@@ -656,8 +643,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 	const struct closed *c = w->c;
 	const struct closed_run *run = &c->runs[s->run], *next;
 	size_t resumed = w->resumed[s->run];
-	struct disruption *d = closed_grow((void **)&w->disruptions, &w->ndisruptions,
-					   &w->cap_disruptions, sizeof(*d));
+	struct disruption *d = closed_add(w, disruptions);
 
 	if (!d) {
 		w->error = -ENOMEM;
@@ -702,7 +688,7 @@ static void settle_over(struct settling *s)
 		return;
 	}
 	if (s->w->ends[s->run].at_us != GOODPUT_UNKNOWN)
-		sign_us = settle_later_us(sign_us, s->w->ends[s->run].at_us);
+		sign_us = closed_later_us(sign_us, s->w->ends[s->run].at_us);
 	for (size_t r = last; r < c->nruns && r <= resumed; r++)
 		last = c->runs[r].started ? r : last;
 	if (next->started)

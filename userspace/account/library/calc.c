@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/grow.h"
 #include "userspace/ingest/goodput_names.h"
 
 /* ---- segments -------------------------------------------------------------------------------- */
@@ -295,12 +296,9 @@ static int calc_one_segment(const struct library_calc *c, const struct library_s
 			    const struct goodput_cover *customs, struct library_sums *s,
 			    struct goodput_dict *times)
 {
-	struct exclude_tally t = {.least = g->steps[0].key};
+	struct exclude_tally t = {.least = calc_least_step(g)};
 	int err = 0;
 
-	for (size_t i = 1; i < g->count; i++)
-		if (g->steps[i].key < t.least)
-			t.least = g->steps[i].key;
 	for (size_t i = 1; !err && i < g->count; i++) {
 		int64_t from = g->steps[i - 1].value, to = g->steps[i].value;
 		goodput_wide out = goodput_cover_shared(&c->exclusion->cover, from, to), left;
@@ -325,7 +323,7 @@ static int calc_one_segment(const struct library_calc *c, const struct library_s
 static int calc_by_name(const struct library_calc *c, const struct library_segment *segments,
 			size_t count, struct library_sums *s)
 {
-	struct goodput_range *spans = NULL;
+	struct goodput_range *spans = NULL, *span;
 	struct goodput_cover steps = {0};
 	size_t n = 0, room = 0;
 	bool ok = true;
@@ -334,10 +332,11 @@ static int calc_by_name(const struct library_calc *c, const struct library_segme
 		for (size_t i = 1; ok && i < segments[k].count; i++) {
 			if (!library_is_pair(&segments[k], i))
 				continue;
-			ok = goodput_room(&spans, n, &room, sizeof(*spans));
+			span = grow_append(&spans, &n, &room, sizeof(*span));
+			ok = span;
 			if (ok)
-				spans[n++] = (struct goodput_range){segments[k].steps[i - 1].value,
-								    segments[k].steps[i].value, 0};
+				*span = (struct goodput_range){segments[k].steps[i - 1].value,
+							       segments[k].steps[i].value, 0};
 		}
 	ok = ok && goodput_cover_make(&steps, spans, n);
 	for (size_t i = 0; ok && n && i < c->custom_count; i++) {
@@ -395,13 +394,6 @@ struct library_calc *library_calc_new(const struct goodput_query *q,
 	return c;
 }
 
-static int calc_compare_span(const void *a, const void *b)
-{
-	const struct goodput_range *x = a, *y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
 int library_calc_exclude(struct library_calc *c, const struct goodput_span *spans, size_t count)
 {
 	struct goodput_range *merged = calloc(count + 1, sizeof(*merged));
@@ -417,7 +409,7 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 	for (size_t i = 0; i < count; i++) /* one that ends before it begins shares no time */
 		merged[n++] = (struct goodput_range){.from = library_ticks(spans[i].from_us),
 						     .to = library_ticks(spans[i].to_us)};
-	qsort(merged, n, sizeof(*merged), calc_compare_span);
+	qsort(merged, n, sizeof(*merged), calc_compare_start);
 	for (size_t i = 0; i < n; i++) {
 		if (!kept || merged[i].from > merged[kept - 1].to)
 			merged[kept++] = merged[i];
@@ -495,9 +487,9 @@ static int calc_close_segment(struct library_calc *c, int64_t boundary)
 
 	if (fit)
 		c->steps.entries = fit;
-	if (!goodput_room(&c->closed, c->closed_count, &c->closed_room, sizeof(*c->closed)))
+	s = grow_append(&c->closed, &c->closed_count, &c->closed_room, sizeof(*s));
+	if (!s)
 		return -ENOMEM;
-	s = &c->closed[c->closed_count++];
 	*s = (struct library_segment){c->steps.entries, c->steps.count, boundary};
 	c->closed_steps += s->count + 4; /* a segment itself counts as a few steps */
 	c->steps.entries = NULL;
@@ -588,6 +580,7 @@ static void calc_phase_start(struct library_calc *c, int64_t *start, int64_t at)
 static int calc_phase_end(struct library_calc *c, struct library_phase *p, int64_t at,
 			  goodput_wide *excluding)
 {
+	struct goodput_range *span;
 	int64_t from = p->start;
 
 	if (from == GOODPUT_UNKNOWN) {
@@ -600,9 +593,10 @@ static int calc_phase_end(struct library_calc *c, struct library_phase *p, int64
 		calc_excluded_span(c->exclusion, from, at, excluding);
 	if (!c->elastic || from >= at)
 		return 0;
-	if (!goodput_room(&p->spans, p->count, &p->room, sizeof(*p->spans)))
+	span = grow_append(&p->spans, &p->count, &p->room, sizeof(*span));
+	if (!span)
 		return -ENOMEM;
-	p->spans[p->count++] = (struct goodput_range){.from = from, .to = at};
+	*span = (struct goodput_range){.from = from, .to = at};
 	return 0;
 }
 
@@ -659,14 +653,16 @@ static int calc_named_event(struct library_calc *c, struct goodput_dict *open,
 
 static int calc_feed_custom(struct library_calc *c, const struct goodput_record *r, int64_t at)
 {
+	struct goodput_range *span;
 	int64_t from;
 	int err = calc_named_event(c, &c->open_customs, r, at, &from);
 
 	if (err || from == GOODPUT_UNKNOWN || from >= at)
 		return err;
-	if (!goodput_room(&c->customs, c->custom_count, &c->custom_room, sizeof(*c->customs)))
+	span = grow_append(&c->customs, &c->custom_count, &c->custom_room, sizeof(*span));
+	if (!span)
 		return -ENOMEM;
-	c->customs[c->custom_count++] = (struct goodput_range){from, at, r->name};
+	*span = (struct goodput_range){from, at, r->name};
 	c->late_customs += from < c->folded_until;
 	return 0;
 }
@@ -687,11 +683,13 @@ static int calc_feed_wait(struct library_calc *c, const struct goodput_record *r
 
 static int calc_feed_slices(struct library_calc *c, const struct goodput_record *r, int64_t at)
 {
-	if (!goodput_room(&c->slices, c->slice_count, &c->slice_room, sizeof(*c->slices)))
+	struct library_slices *s = grow_append(&c->slices, &c->slice_count, &c->slice_room,
+					       sizeof(*s));
+
+	if (!s)
 		return -ENOMEM;
-	c->slices[c->slice_count] = (struct library_slices){at, (int64_t)c->slice_count, r->active,
-							    r->available, r->total ? r->total : 1};
-	c->slice_count++;
+	*s = (struct library_slices){at, s - c->slices, r->active, r->available,
+				     r->total ? r->total : 1};
 	return 0;
 }
 
@@ -714,6 +712,7 @@ static int calc_feed_checkpoint(struct library_calc *c, const struct goodput_rec
 {
 	struct library_saves *s = r->kind == GOODPUT_SAVE ? &c->saves : &c->restores;
 	struct goodput_dict *places = &s->places[r->persistent];
+	struct library_mean *mean;
 	struct goodput_entry *e;
 
 	c->nulls += r->partial || r->duration_us == GOODPUT_UNKNOWN;
@@ -721,13 +720,12 @@ static int calc_feed_checkpoint(struct library_calc *c, const struct goodput_rec
 		return 0;
 	e = goodput_dict_find(places, r->number);
 	if (!e) {
-		if (!goodput_room(&s->means, s->count, &s->room, sizeof(*s->means)))
-			return -ENOMEM;
 		e = goodput_dict_put(places, r->number);
-		if (!e)
+		mean = e ? grow_append(&s->means, &s->count, &s->room, sizeof(*mean)) : NULL;
+		if (!mean)
 			return -ENOMEM;
-		e->value = (int64_t)s->count;
-		s->means[s->count++] = (struct library_mean){0};
+		*mean = (struct library_mean){0};
+		e->value = mean - s->means;
 	}
 	s->means[e->value].sum_s += (double)r->duration_us / 1e6;
 	s->means[e->value].count++;

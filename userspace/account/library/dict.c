@@ -2,26 +2,10 @@
 #include "userspace/account/library/dict.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define ROOM_MIN 8
+#include "userspace/base/grow.h"
 
-bool goodput_room(void *array, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room < ROOM_MIN ? ROOM_MIN : *room + *room / 2;
-	void *old, *grown;
-
-	if (count < *room)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, more, size);
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*room = more;
-	/* cppcheck-suppress memleak ; the caller's pointer has it */
-	return true;
-}
+#define SLOTS_MIN 16
 
 /* The finalizer of MurmurHash3 (Appleby, public domain): spreads neighbouring keys. */
 static size_t dict_slot_of(const struct goodput_dict *d, int64_t key)
@@ -44,7 +28,7 @@ static void dict_slot_fill(struct goodput_dict *d, size_t place)
 
 static bool dict_index_room(struct goodput_dict *d)
 {
-	size_t slot_count = d->slot_count ? d->slot_count : 2 * ROOM_MIN;
+	size_t slot_count = d->slot_count ? d->slot_count : SLOTS_MIN;
 	uint32_t *slots;
 
 	while (slot_count < 2 * (d->count + 1))
@@ -97,12 +81,11 @@ struct goodput_entry *goodput_dict_put(struct goodput_dict *d, int64_t key)
 
 	if (e)
 		return e;
-	if (d->count >= UINT32_MAX ||
-	    !goodput_room(&d->entries, d->count, &d->room, sizeof(*d->entries)))
+	if (d->count >= UINT32_MAX || ((d->slots || !ascending) && !dict_index_room(d)))
 		return NULL;
-	if ((d->slots || !ascending) && !dict_index_room(d))
+	e = grow_append(&d->entries, &d->count, &d->room, sizeof(*d->entries));
+	if (!e)
 		return NULL;
-	e = &d->entries[d->count++];
 	*e = (struct goodput_entry){.key = key};
 	if (d->slots)
 		dict_slot_fill(d, d->count - 1);

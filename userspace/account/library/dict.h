@@ -31,8 +31,4 @@ struct goodput_entry *goodput_dict_find(const struct goodput_dict *d,
 struct goodput_entry *goodput_dict_put(struct goodput_dict *d, int64_t key);
 void goodput_dict_free(struct goodput_dict *d); /* makes it empty again */
 
-/* Makes room for one more element in any array. Returns false if there is no memory; nothing is
- * changed then. */
-bool goodput_room(void *array, size_t count, size_t *room, size_t size);
-
 #endif

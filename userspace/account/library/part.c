@@ -10,7 +10,7 @@
 
 /* ---- additions of the elastic calculator ----------------------------------------------------- */
 
-static void part_elastic_put(struct library_raw *r, enum goodput_badput b, double s)
+static void part_raw_put(struct library_raw *r, enum goodput_badput b, double s)
 {
 	r->badput_s[b] = s;
 	r->has |= 1u << b;
@@ -38,14 +38,14 @@ static int library_elastic(const struct library_calc *c, struct library_raw *raw
 	goodput_wide sum = 0;
 
 	if (c->has_wait[0])
-		part_elastic_put(raw, BADPUT_SLICE_DOWN, library_seconds(c->waits[0]));
+		part_raw_put(raw, BADPUT_SLICE_DOWN, library_seconds(c->waits[0]));
 	if (c->has_wait[1])
-		part_elastic_put(raw, BADPUT_SCALE_UP, library_seconds(c->waits[1]));
+		part_raw_put(raw, BADPUT_SCALE_UP, library_seconds(c->waits[1]));
 	if (!c->reinit.count)
 		return 0;
 	for (size_t i = 0; i < c->reinit.count; i++)
 		sum += c->reinit.spans[i].to - c->reinit.spans[i].from;
-	part_elastic_put(raw, BADPUT_REINIT, library_seconds(sum));
+	part_raw_put(raw, BADPUT_REINIT, library_seconds(sum));
 	if (!goodput_cover_make(&reinit, c->reinit.spans, c->reinit.count))
 		return -ENOMEM;
 	part_raw_exclude(raw, BADPUT_INIT, &c->init, &reinit);
@@ -99,12 +99,6 @@ int library_efficiency(const struct library_calc *c, int64_t from, int64_t to,
 }
 
 /* ---- sums over segments and phases ----------------------------------------------------------- */
-
-static void part_raw_put(struct library_raw *r, enum goodput_badput b, double s)
-{
-	r->badput_s[b] = s;
-	r->has |= 1u << b;
-}
 
 static double part_raw_means_sum(const struct library_saves *s)
 {
