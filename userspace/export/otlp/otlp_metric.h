@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_metric.h - the measures of a snapshot (measure.h) as OTLP metrics, with units of UCUM. Values
- * that only increase are cumulative sums with a constant start; all others are gauges. Pure. */
+/* otlp_metric.h - the measures of a snapshot (measure.h) as OTLP metrics, with units of UCUM.
+ * Values that only increase are cumulative sums with a constant start; all others are gauges. Pure.
+ */
 #ifndef EXPORT_OTLP_METRIC_H
 #define EXPORT_OTLP_METRIC_H
 
