@@ -230,6 +230,8 @@ void owners_points(const struct owners *o, const struct measure *m, size_t from,
 	for (size_t i = from; m->owner != MEASURE_JOB && i < to && i < o->nranks; i++) {
 		put.rank = o->ranks[i].rank;
 		put.job = o->ranks[i].job;
+		if (!put.rank->trainer)
+			continue;
 		if (m->owner == MEASURE_RANK)
 			m->put(&put);
 		for (uint32_t k = 0; m->owner == MEASURE_LOOP && k < put.rank->nloops; k++) {

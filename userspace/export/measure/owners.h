@@ -53,7 +53,7 @@ int owners_select(struct owners *ret, const struct snapshot *s, size_t most_jobs
 void owners_free(struct owners *o);
 
 /* Calls point for each point of a measure: of all its jobs that this node reports, or of the
- * processes from <= i < to. */
+ * processes from <= i < to that train or have trained. (A Prometheus page has all processes.) */
 void owners_points(const struct owners *o, const struct measure *m, size_t from, size_t to,
 		   measure_point_fn *point, void *ctx);
 
