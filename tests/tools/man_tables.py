@@ -144,7 +144,7 @@ def option_table(chosen: Callable[[str], bool], cloud: bool, with_commands: bool
                 notes = [command_names(commands)] if with_commands and option.name not in everywhere else []
                 if with_commands and option.name in key_of and not nth:
                     notes.append(f"key: {key_of[option.name]}")
-                lines += lines_of(sentence(text).removesuffix("." if notes else "\n") + (f" [{'; '.join(notes)}]" if notes else ""))
+                lines += lines_of(sentence(text).removesuffix(".") + (f" [{'; '.join(notes)}]" if notes else "") + ".")
         lines.append(".El")
     return lines
 
