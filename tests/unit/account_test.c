@@ -512,9 +512,63 @@ static void hostile(void **state)
 	cJSON_Delete(j);
 }
 
+/* The names are those of the goodput library, in its order. */
+static void badputs_are_named(void **state)
+{
+	static const char *const library[] = {"TPU_INITIALIZATION",
+					      "TRAINING_PREP",
+					      "PROGRAM_STARTUP",
+					      "DATA_LOADING_SYNC",
+					      "DATA_LOADING_ASYNC",
+					      "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME",
+					      "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME",
+					      "WASTED_PROGRESS_FROM_DISRUPTION",
+					      "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION",
+					      "CUSTOM_BADPUT_EVENTS",
+					      "OTHER",
+					      "ELASTIC_SLICE_DOWN",
+					      "ELASTIC_SCALE_UP",
+					      "ELASTIC_REINITIALIZATION",
+					      "HANG",
+					      "UNOBSERVED"};
+
+	(void)state;
+	for (int i = 0; i < BADPUTS; i++)
+		assert_string_equal(badput_name(i), library[i]);
+}
+
+static void bar_is(const char *expected, int cells, double share)
+{
+	struct buffer out = {0};
+	struct canvas c;
+
+	canvas_open(&c, 40, false);
+	canvas_line(&c, 0);
+	canvas_bar(&c, STYLE_PLAIN, cells, share);
+	canvas_put(&c, STYLE_PLAIN, "|");
+	canvas_finish(&c, &out, 1);
+	assert_string_equal(out.data, expected);
+	buffer_free(&out);
+}
+
+static void bars(void **state)
+{
+	(void)state;
+	bar_is("|\n", 4, 0);
+	bar_is("▏|\n", 4, 0.03);
+	bar_is("██▌|\n", 4, 0.625);
+	bar_is("████|\n", 4, 1);
+	bar_is("████|\n", 4, 7);
+	bar_is("|\n", 4, -1);
+	bar_is("|\n", 4, NAN);
+	bar_is("|\n", -3, 0.5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(badputs_are_named),
+		cmocka_unit_test(bars),
 		cmocka_unit_test_setup_teardown(long_names_are_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(table, setup, teardown),
 		cmocka_unit_test_setup_teardown(running, setup, teardown),

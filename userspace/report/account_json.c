@@ -48,7 +48,7 @@ static void json_steps(struct buffer *out, const char *key, const struct goodput
 static void json_custom(struct buffer *out, const struct goodput_part *p,
 			const struct goodput_names *names, bool percent)
 {
-	json_open(out, badput_name[BADPUT_CUSTOM], '{');
+	json_open(out, badput_name(BADPUT_CUSTOM), '{');
 	for (size_t i = 0; i < p->custom_count; i++)
 		json_double(out, goodput_name(names, p->custom[i].name),
 			    percent ? p->custom[i].pct : p->custom[i].s);
@@ -71,7 +71,7 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 		if (i == BADPUT_CUSTOM)
 			json_custom(out, p, names, percent);
 		else
-			json_double(out, badput_name[i], value[i]);
+			json_double(out, badput_name(i), value[i]);
 	}
 	json_close(out, '}');
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/report/account_part.h"
-#include "userspace/base/plural.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "userspace/base/plural.h"
+#include "userspace/text/format.h"
 
 #define COL_NAME    4
 #define COL_TYPE    6
@@ -25,28 +27,12 @@ struct row {
 	double s, pct;
 };
 
-static const struct {
-	const char *label;
-	enum style style;
-} part_shown[BADPUTS + 1] = {
-	[BADPUT_INIT] = {"accelerator initialization", STYLE_MAGENTA},
-	[BADPUT_PREP] = {"training preparation", STYLE_MAGENTA},
-	[BADPUT_STARTUP] = {"program startup", STYLE_MAGENTA},
-	[BADPUT_LOAD_SYNC] = {"data loading", STYLE_YELLOW},
-	[BADPUT_LOAD_ASYNC] = {"data loading, asynchronous", STYLE_DIM},
-	[BADPUT_SAVE] = {"checkpoint save", STYLE_CYAN},
-	[BADPUT_RESTORE] = {"checkpoint restore", STYLE_CYAN},
-	[BADPUT_WASTED] = {"wasted progress", STYLE_RED},
-	[BADPUT_RECOVERY] = {"down", STYLE_RED},
-	[BADPUT_CUSTOM] = {"custom events", STYLE_BLUE},
-	[BADPUT_OTHER] = {"other", STYLE_DIM},
-	[BADPUT_SLICE_DOWN] = {"elastic slice down", STYLE_YELLOW},
-	[BADPUT_SCALE_UP] = {"elastic scale up", STYLE_YELLOW},
-	[BADPUT_REINIT] = {"elastic reinitialization", STYLE_MAGENTA},
-	[BADPUT_HANG] = {"hang", STYLE_RED},
-	[BADPUT_UNOBSERVED] = {"unobserved", STYLE_DIM},
-	[BADPUTS] = {"goodput", STYLE_GREEN},
-};
+static const char *part_label(int id)
+{
+	return id == BADPUTS		 ? bucket_label[BUCKET_GOODPUT]
+	       : id == BADPUT_LOAD_ASYNC ? "data loading, asynchronous"
+					 : bucket_label[badput_bucket[id]];
+}
 
 const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole)
 {
@@ -85,18 +71,6 @@ static const char *account_part_percent_text(char out[SPAN_TEXT_MAX], double pct
 		return ">99.9 %";
 	snprintf(out, SPAN_TEXT_MAX, "%.1f %%", pct);
 	return out;
-}
-
-/* In eighths of a cell, so that one percent is visible. */
-static void part_bar(struct canvas *c, int col, int cells, enum style st, double pct)
-{
-	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-	int n = pct > 0 ? (int)(fmin(pct, 100) / 100 * cells * 8 + 0.5) : 0;
-
-	canvas_at(c, col);
-	for (; n >= 8; n -= 8)
-		canvas_put(c, st, "█");
-	canvas_put(c, st, "%s", eighth[n]);
 }
 
 static int account_part_row_order(const void *a, const void *b)
@@ -175,10 +149,12 @@ static void part_row(struct canvas *c, const struct row *r, double whole_s)
 
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
-	canvas_put(c, r->id == BADPUTS ? STYLE_BOLD : STYLE_PLAIN, "%s", part_shown[r->id].label);
+	canvas_put(c, r->id == BADPUTS ? STYLE_BOLD : STYLE_PLAIN, "%s", part_label(r->id));
 	canvas_right(c, COL_TIME, STYLE_PLAIN, span_text(time, r->s, whole_s));
 	canvas_right(c, COL_SHARE, STYLE_PLAIN, account_part_percent_text(share, r->pct));
-	part_bar(c, COL_BAR, CELLS, part_shown[r->id].style, r->pct);
+	canvas_at(c, COL_BAR);
+	canvas_bar(c, part_style[r->id == BADPUTS ? BUCKET_GOODPUT : badput_bucket[r->id]].style,
+		   CELLS, r->pct / 100);
 }
 
 static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
@@ -222,7 +198,7 @@ void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, 
 		return;
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
-	canvas_put(c, STYLE_DIM, "%s", part_shown[BADPUT_LOAD_ASYNC].label);
+	canvas_put(c, STYLE_DIM, "%s", part_label(BADPUT_LOAD_ASYNC));
 	canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, async_s, whole_s));
 	canvas_put(c, STYLE_DIM, "  beside the steps: in no sum");
 }
@@ -249,7 +225,8 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 	}
 	canvas_right(c, LINE_TIME, STYLE_PLAIN, span_text(time, p->total_s, p->total_s));
 	canvas_right(c, LINE_SHARE, STYLE_PLAIN, account_part_percent_text(share, p->goodput_pct));
-	part_bar(c, LINE_BAR, LINE_CELLS, STYLE_GREEN, p->goodput_pct);
+	canvas_at(c, LINE_BAR);
+	canvas_bar(c, part_style[BUCKET_GOODPUT].style, LINE_CELLS, p->goodput_pct / 100);
 	n = part_rows(rows, p);
 	if (n < 2)
 		return;
@@ -257,8 +234,7 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 	canvas_at(c, COL_TYPE);
 	for (int i = 1; i < n && i <= LARGEST_MAX; i++) {
 		snprintf(largest, sizeof(largest), "%s%s %s", i > 1 ? ", " : "",
-			 part_shown[rows[i].id].label,
-			 account_part_percent_text(share, rows[i].pct));
+			 part_label(rows[i].id), account_part_percent_text(share, rows[i].pct));
 		if (c->col + canvas_width(largest) <= c->cols)
 			canvas_put(c, STYLE_DIM, "%s", largest);
 	}

@@ -14,20 +14,14 @@
 #define COL_HOURS 76 /* right edges */
 #define COL_COST  92
 
-/* In eighths of a cell, so that one percent is visible. */
 static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
 {
-	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 	int col = canvas_scaled(c, COL_BAR, COL_COST);
-	int cells = c->cols - col < BAR_CELLS ? c->cols - col : BAR_CELLS;
-	int n = whole ? (int)((double)p->ns / (double)whole * cells * 8 + 0.5) : 0;
 
 	canvas_at(c, col);
-	if (n > cells * 8)
-		n = cells * 8;
-	for (; n >= 8; n -= 8)
-		canvas_put(c, part_style[p->id].style, "█");
-	canvas_put(c, part_style[p->id].style, "%s", eighth[n]);
+	canvas_bar(c, part_style[p->id].style,
+		   c->cols - col < BAR_CELLS ? c->cols - col : BAR_CELLS,
+		   whole ? (double)p->ns / (double)whole : 0);
 }
 
 static void report_cost_put(struct canvas *c, const struct report_cost *w, double ns,

@@ -174,6 +174,17 @@ void canvas_right(struct canvas *c, int col, enum style st, const char *text)
 	canvas_text(c, st, text);
 }
 
+/* In eighths of a cell, so that one percent is visible. */
+void canvas_bar(struct canvas *c, enum style st, int cells, double share)
+{
+	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	int n = cells > 0 && share > 0 ? (int)((share < 1 ? share : 1) * cells * 8 + 0.5) : 0;
+
+	for (; n >= 8; n -= 8)
+		canvas_put(c, st, "█");
+	canvas_put(c, st, "%s", eighth[n]);
+}
+
 /* The line to drop next: the least important one, of several the last. -1: none is left. */
 static int canvas_least(const struct canvas *c)
 {

@@ -55,6 +55,8 @@ void canvas_at(struct canvas *c,
 	       int col); /* moves right to that column, unless it is passed already */
 void canvas_right(struct canvas *c, int col, enum style st,
 		  const char *text); /* ends before col if possible */
+/* Draws a bar for a share from 0 to 1 (other values count as these) of `cells` columns. */
+void canvas_bar(struct canvas *c, enum style st, int cells, double share);
 /* Appends at most `rows` lines to out, each ended by a line feed, and frees the canvas. */
 void canvas_finish(struct canvas *c, struct buffer *out, int rows);
 

@@ -12,25 +12,6 @@ struct sums {
 	uint32_t ntypes;
 };
 
-static const enum bucket bucket_of_badput[BADPUTS] = {
-	[BADPUT_INIT] = BUCKET_ACCELERATOR_INIT,
-	[BADPUT_PREP] = BUCKET_TRAINING_PREP,
-	[BADPUT_STARTUP] = BUCKET_PROGRAM_STARTUP,
-	[BADPUT_LOAD_SYNC] = BUCKET_DATA_LOADING,
-	[BADPUT_LOAD_ASYNC] = BUCKET_COUNT,
-	[BADPUT_SAVE] = BUCKET_CHECKPOINT_SAVE,
-	[BADPUT_RESTORE] = BUCKET_CHECKPOINT_RESTORE,
-	[BADPUT_WASTED] = BUCKET_WASTED,
-	[BADPUT_RECOVERY] = BUCKET_RECOVERY,
-	[BADPUT_CUSTOM] = BUCKET_CUSTOM,
-	[BADPUT_OTHER] = BUCKET_OTHER,
-	[BADPUT_SLICE_DOWN] = BUCKET_SLICE_DOWN,
-	[BADPUT_SCALE_UP] = BUCKET_SCALE_UP,
-	[BADPUT_REINIT] = BUCKET_REINIT,
-	[BADPUT_HANG] = BUCKET_HANG,
-	[BADPUT_UNOBSERVED] = BUCKET_UNOBSERVED,
-};
-
 static int64_t closed_clamp_us(int64_t us, int64_t low_us, int64_t high_us)
 {
 	return us < low_us ? low_us : us > high_us ? high_us : us;
@@ -178,7 +159,7 @@ static int answer_part_fill(const struct closed_work *w, const struct sums *s, u
 	p->productive_s = closed_seconds(s->ns[BUCKET_GOODPUT]);
 	p->goodput_pct = whole > 0 ? 100 * (double)s->ns[BUCKET_GOODPUT] / whole : 0;
 	for (int i = 0; i < BADPUTS; i++) {
-		enum bucket b = bucket_of_badput[i];
+		enum bucket b = badput_bucket[i];
 		uint64_t ns = b < BUCKET_COUNT ? s->ns[b] : 0;
 
 		p->badput_s[i] = closed_seconds(ns);
@@ -425,30 +406,4 @@ int closed_history(struct closed_work *w, struct goodput_answer *ret)
 	w->pieces = NULL;
 	w->npieces = 0;
 	return 0;
-}
-
-size_t goodput_piece_at(const struct goodput_piece *pieces, size_t n, uint64_t at_ns)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pieces[middle].to_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-void goodput_history_free(struct goodput_history *h)
-{
-	if (!h)
-		return;
-	free(h->pieces);
-	free(h->done);
-	free(h->runs);
-	free(h->saved);
-	free(h);
 }

@@ -3,11 +3,17 @@
 
 #include <stdlib.h>
 
-const char *const badput_name[BADPUTS] = {
-#define X(id, name) [BADPUT_##id] = name,
+const enum bucket badput_bucket[BADPUTS] = {
+#define X(id, bucket) [BADPUT_##id] = BUCKET_##bucket,
 	GOODPUT_BADPUTS(X)
 #undef X
 };
+
+const char *badput_name(int badput)
+{
+	return badput == BADPUT_LOAD_ASYNC ? "DATA_LOADING_ASYNC"
+					   : bucket_name[badput_bucket[badput]];
+}
 
 const char *const goodput_warning_words[WARNINGS] = {
 #define X(id, words) [WARN_##id] = words,

@@ -12,31 +12,35 @@
 #include "userspace/model/job/disruption.h"
 #include "userspace/account/log/history.h"
 
-#define GOODPUT_BADPUTS(X) /* id, name */                                                          \
-	X(INIT, "TPU_INITIALIZATION")                                                              \
-	X(PREP, "TRAINING_PREP")                                                                   \
-	X(STARTUP, "PROGRAM_STARTUP")                                                              \
-	X(LOAD_SYNC, "DATA_LOADING_SYNC")                                                          \
-	X(LOAD_ASYNC, "DATA_LOADING_ASYNC") /* not part of the sum */                              \
-	X(SAVE, "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME")                                               \
-	X(RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME")                                         \
-	X(WASTED, "WASTED_PROGRESS_FROM_DISRUPTION")                                               \
-	X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION")                                     \
-	X(CUSTOM, "CUSTOM_BADPUT_EVENTS") /* the sum; by type in `custom` */                       \
-	X(OTHER, "OTHER")                                                                          \
-	X(SLICE_DOWN, "ELASTIC_SLICE_DOWN")                                                        \
-	X(SCALE_UP, "ELASTIC_SCALE_UP")                                                            \
-	X(REINIT, "ELASTIC_REINITIALIZATION")                                                      \
-	X(HANG, "HANG")		    /* closed semantics only */                                    \
-	X(UNOBSERVED, "UNOBSERVED") /* closed semantics only */
+/* id, bucket of the model, whose name and label it has; COUNT: it is in no bucket, and not part of
+ * the sum. */
+#define GOODPUT_BADPUTS(X)                                                                         \
+	X(INIT, ACCELERATOR_INIT)                                                                  \
+	X(PREP, TRAINING_PREP)                                                                     \
+	X(STARTUP, PROGRAM_STARTUP)                                                                \
+	X(LOAD_SYNC, DATA_LOADING)                                                                 \
+	X(LOAD_ASYNC, COUNT)                                                                       \
+	X(SAVE, CHECKPOINT_SAVE)                                                                   \
+	X(RESTORE, CHECKPOINT_RESTORE)                                                             \
+	X(WASTED, WASTED)                                                                          \
+	X(RECOVERY, RECOVERY)                                                                      \
+	X(CUSTOM, CUSTOM) /* the sum; by type in `custom` */                                       \
+	X(OTHER, OTHER)                                                                            \
+	X(SLICE_DOWN, SLICE_DOWN)                                                                  \
+	X(SCALE_UP, SCALE_UP)                                                                      \
+	X(REINIT, REINIT)                                                                          \
+	X(HANG, HANG)		  /* closed semantics only */                                      \
+	X(UNOBSERVED, UNOBSERVED) /* closed semantics only */
 
 enum goodput_badput {
-#define X(id, name) BADPUT_##id,
+#define X(id, bucket) BADPUT_##id,
 	GOODPUT_BADPUTS(X)
 #undef X
 		BADPUTS
 };
-extern const char *const badput_name[BADPUTS];
+extern const enum bucket badput_bucket[BADPUTS];
+/* Returns the name in the goodput library, static text. */
+const char *badput_name(int badput);
 
 struct goodput_span { /* since 1970, microseconds; from <= to */
 	int64_t from_us, to_us;

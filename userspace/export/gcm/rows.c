@@ -415,7 +415,7 @@ static void rows_put_customs(struct library *l, const struct goodput_part *p,
 	uint64_t key;
 
 	for (size_t i = 0; known && i < p->custom_count; i++) {
-		snprintf(source, sizeof(source), "%s.%s", badput_name[BADPUT_CUSTOM],
+		snprintf(source, sizeof(source), "%s.%s", badput_name(BADPUT_CUSTOM),
 			 goodput_name(names, p->custom[i].name));
 		put = rows_put_badput(l, source, size ? p->custom[i].pct : p->custom[i].s, size);
 		key = put ? series_key(l->set, put, "") : 0;
@@ -449,7 +449,7 @@ static void rows_answer_badput(struct library *l, const struct goodput_part *p,
 
 	for (int b = 0; b < BADPUTS; b++) {
 		if (has & 1u << b)
-			rows_put_badput(l, badput_name[b],
+			rows_put_badput(l, badput_name(b),
 					value[b] + (b == BADPUT_OTHER ? hang : 0), size);
 	}
 	rows_put_customs(l, p, names, size);

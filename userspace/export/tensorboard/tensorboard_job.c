@@ -409,11 +409,11 @@ bool tb_answer(struct tb_board *board, const struct goodput_answer *a,
 	for (int b = 0; b < BADPUTS; b++) {
 		out.value = p->badput_pct[b];
 		if (p->has_pct & 1u << b && b != BADPUT_CUSTOM)
-			tb_job_put_badput(board, run, out, badput_name[b], NULL);
+			tb_job_put_badput(board, run, out, badput_name(b), NULL);
 	}
 	for (size_t i = 0; i < p->custom_count; i++) {
 		out.value = p->custom[i].pct;
-		tb_job_put_badput(board, run, out, badput_name[BADPUT_CUSTOM],
+		tb_job_put_badput(board, run, out, badput_name(BADPUT_CUSTOM),
 				  goodput_name(names, p->custom[i].name));
 	}
 	for (size_t i = 0; i < a->deviation_count; i++) {
