@@ -100,21 +100,17 @@ static uint32_t there(struct carry *ret)
 static const char *object(void)
 {
 	static char text[8192];
-	struct access a = {.server = server,
-			   .token_file = cfg.token_file,
-			   .ca_file = cfg.ca_file,
-			   .token_s = 0};
+	struct access a;
 	struct web_reply r = {0};
 	char path[200];
 
 	snprintf(path, sizeof(path), "/api/v1/namespaces/ml/configmaps/%s", name);
-	assert_int_equal(web_open(&a.web), 0);
+	assert_int_equal(access_open(&a, "", server, cfg.token_file, cfg.ca_file, 0), 0);
 	assert_int_equal(
 		access_send(&a, &(struct access_request){.path = path, .timeout_s = WAIT_S}, &r),
 		0);
 	snprintf(text, sizeof(text), "%s", r.status == 200 ? r.body.data : "");
 	web_reply_free(&r);
-	web_close(a.web);
 	access_free(&a);
 	return text;
 }

@@ -418,8 +418,8 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	/* Errors of the settings are logged with or without Kubernetes. */
 	err = map_find_space(m, cfg->namespace);
 	if (!err)
-		err = access_open(&m->access, cfg->server, cfg->token_file, cfg->ca_file,
-				  cfg->token_s > 0 ? cfg->token_s : TOKEN_S);
+		err = access_open(&m->access, "Kubernetes API server", cfg->server, cfg->token_file,
+				  cfg->ca_file, cfg->token_s > 0 ? cfg->token_s : TOKEN_S);
 	if (!err && m->access.server)
 		err = carry_map_start(m);
 	if (!err && m->access.server)
@@ -437,7 +437,7 @@ void carry_map_free(struct carry_map *m)
 	if (m->access.web)
 		web_cancel(m->access.web);
 	worker_free(&m->thread);
-	access_close(&m->access);
+	access_free(&m->access);
 	free(m);
 }
 

@@ -67,7 +67,8 @@ int successor_new(struct successor **ret, const struct successor_config *cfg)
 		return -ENOMEM;
 	worker_init(&s->thread);
 	s->fd = -1;
-	err = access_open(&s->access, cfg->server, cfg->token_file, cfg->ca_file, TOKEN_S);
+	err = access_open(&s->access, "Kubernetes API server", cfg->server, cfg->token_file,
+			  cfg->ca_file, TOKEN_S);
 	if (err || !s->access.server) {
 		successor_free(s);
 		return err;
@@ -96,7 +97,7 @@ void successor_free(struct successor *s)
 		successor_cancel(s);
 	successor_forget(s);
 	worker_free(&s->thread);
-	access_close(&s->access);
+	access_free(&s->access);
 	free(s->pod);
 	free(s->namespace);
 	free(s);

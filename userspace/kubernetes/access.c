@@ -47,7 +47,7 @@ bool access_is_plain(const char *text, const char *more, size_t max)
 	return len && len <= max;
 }
 
-char *access_server(const char *given)
+static char *access_server(const char *given)
 {
 	const char *host = access_environment("KUBERNETES_SERVICE_HOST"),
 		   *port = access_environment("KUBERNETES_SERVICE_PORT");
@@ -63,7 +63,7 @@ char *access_server(const char *given)
 	return strdup(text);
 }
 
-bool access_fits(const char *what, const char *url)
+static bool access_fits(const char *what, const char *url)
 {
 	bool fits = (!strncmp(url, "https://", 8) ||
 		     (!strncmp(url, "http://", 7) && web_is_loopback(url))) &&
@@ -76,7 +76,7 @@ bool access_fits(const char *what, const char *url)
 	return fits;
 }
 
-bool access_is_open(const char *url)
+static bool access_is_open(const char *url)
 {
 	return !strncmp(url, "http://", 7);
 }
@@ -99,18 +99,13 @@ static void access_forget(struct access *a)
 	a->read_ns = 0;
 }
 
-void access_free(struct access *a)
-{
-	access_forget(a);
-}
-
-int access_open(struct access *ret, const char *given, const char *token_file, const char *ca_file,
-		double token_s)
+int access_open(struct access *ret, const char *what, const char *given, const char *token_file,
+		const char *ca_file, double token_s)
 {
 	*ret = (struct access){.server = access_server(given), .token_s = token_s};
 	if (!ret->server)
 		return 0;
-	if (!access_fits("Kubernetes API server", ret->server))
+	if (!access_fits(what, ret->server))
 		return -EDESTADDRREQ;
 	/* A token is never sent without encryption. */
 	if (!access_is_open(ret->server)) {
@@ -122,13 +117,13 @@ int access_open(struct access *ret, const char *given, const char *token_file, c
 	return web_open(&ret->web);
 }
 
-void access_close(struct access *a)
+void access_free(struct access *a)
 {
 	access_forget(a);
 	web_close(a->web);
-	free((char *)a->server);
-	free((char *)a->token_file);
-	free((char *)a->ca_file);
+	free(a->server);
+	free(a->token_file);
+	free(a->ca_file);
 }
 
 /* Reads printable ASCII, without white space around it. Returns bytes or -errno. The file may be a

@@ -18,24 +18,15 @@ const char *access_environment(const char *name);
 /* Whether text is not empty, has at most max bytes, and only letters, digits, ".-_" and characters
  * of more. */
 bool access_is_plain(const char *text, const char *more, size_t max);
-/* The URL `given`, else from KUBERNETES_SERVICE_HOST and _PORT; the caller frees it. NULL: none, or
- * no memory. */
-char *access_server(const char *given);
-/* Whether url is https://, or http:// of this machine; false after one line. */
-bool access_fits(const char *what, const char *url);
-/* Whether url is http://: then no token is sent. */
-bool access_is_open(const char *url);
 /* The file `given`, else that file of the service account: "token", "ca.crt", "namespace"; the
  * caller frees it. NULL: no memory. */
 char *access_file(const char *given, const char *name);
 
 /* ---- requests */
 
-/* Access to the API server; used by one thread, as is web. All but the last two fields are set by
- * the caller. */
+/* Access to the API server; used by one thread, as is web. */
 struct access {
-	const char *server, *token_file,
-		*ca_file; /* NULL: no token is sent; the system's CA list */
+	char *server, *token_file, *ca_file; /* NULL: no token is sent; the system's CA list */
 	bool unverified;
 	double token_s; /* the token file is read again that often, and after a 401 */
 	struct web *web;
@@ -54,13 +45,14 @@ struct access_request {
 	void *ctx;
 };
 
-/* Sets *ret for the server `given`, else that of the environment, and opens its connection.
- * token_file, ca_file: NULL: those of the service account; neither is used for http://. token_s: as
- * above. Returns 0, with server NULL if there is no Kubernetes here; -ENOMEM; -EDESTADDRREQ after
- * one line: see access_fits(). After each of them access_close() is due. */
-int access_open(struct access *ret, const char *given, const char *token_file, const char *ca_file,
-		double token_s);
-void access_close(struct access *a); /* what access_open() has set; not during a request */
+/* Sets *ret for the server `given`, else that of KUBERNETES_SERVICE_HOST and _PORT: https://, or
+ * http:// of this machine, to which no token is sent. what: what it is, for messages. token_file,
+ * ca_file: NULL: those of the service account. token_s: as above. Returns 0, with server NULL if
+ * there is no Kubernetes here; -ENOMEM; -EDESTADDRREQ after one line: not such a URL. After each of
+ * them access_free() is due. */
+int access_open(struct access *ret, const char *what, const char *given, const char *token_file,
+		const char *ca_file, double token_s);
+void access_free(struct access *a); /* not during a request */
 /* As web_send(), but after a 401 repeats the request with a new token, within the same time.
  * Returns -EACCES, with a reason in why, if there is no token. */
 int access_send(struct access *a, const struct access_request *rq, struct web_reply *ret);
@@ -68,7 +60,6 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
  * permission that the request needs. */
 void access_why(const struct access *a, const struct web_reply *r, const char *what,
 		const char *rule, char *out, size_t cap);
-void access_free(struct access *a);
 /* Random, 0 <= x < 1. */
 double access_random(void);
 /* Seconds to wait before the next attempt, with full jitter: random, up to a bound that doubles

@@ -41,112 +41,71 @@ static char *pods_node(const char *given)
 	return strdup(host);
 }
 
-static int pods_configure(struct pods *p, const struct pods_config *cfg)
+static int pods_find_node(struct pods *p, const char *given)
 {
-	const char *url;
-
-	p->kubelet = cfg->kubelet ? strdup(cfg->kubelet) : NULL;
-	p->kubelet_insecure = cfg->kubelet_insecure;
-	p->node = pods_node(cfg->node);
-	if (!p->node || (cfg->kubelet && !p->kubelet))
+	p->node = pods_node(given);
+	if (!p->node)
 		return -ENOMEM;
-	url = p->kubelet ? p->kubelet : p->server;
-	/* A token is never sent without encryption. */
-	if (!access_is_open(url)) {
-		p->token_file = access_file(cfg->token_file, "token");
-		p->ca_file = access_file(cfg->ca_file, "ca.crt");
-		if (!p->token_file || !p->ca_file)
-			return -ENOMEM;
-	}
-	if (!access_fits(p->kubelet ? "kubelet" : "Kubernetes API server", url))
-		return -EINVAL;
-	if (!access_is_plain(p->node, "", NODE_MAX)) {
-		log_error(
-			"the name of this node is unknown, so are its pods: set NODE_NAME (spec.nodeName)");
-		return -EINVAL;
-	}
-	return 0;
+	if (access_is_plain(p->node, "", NODE_MAX))
+		return 0;
+	log_error(
+		"the name of this node is unknown, so are its pods: set NODE_NAME (spec.nodeName)");
+	return -EINVAL;
+}
+
+static int pods_access(struct pods *p, struct pods_worker *w, const struct pods_config *cfg)
+{
+	int err = access_open(&w->access, cfg->kubelet ? "kubelet" : "Kubernetes API server",
+			      cfg->kubelet ? cfg->kubelet : cfg->server, cfg->token_file,
+			      cfg->ca_file, p->intervals.token_s);
+
+	w->pods = p;
+	w->access.unverified = cfg->kubelet && cfg->kubelet_insecure;
+	return err == -EDESTADDRREQ ? -EINVAL : err;
 }
 
 /* ---- threads */
 
-static void pods_free(struct pods *p)
-{
-	for (unsigned i = 0; i < WORKER_THREADS; i++)
-		web_close(p->workers[i].web);
-	for (uint32_t i = 0; i < p->nrows; i++)
-		free(p->rows[i]);
-	worker_free(&p->threads);
-	free(p->node);
-	free(p->server);
-	free(p->token_file);
-	free(p->ca_file);
-	free(p->kubelet);
-	free(p);
-}
-
 static int pods_start(struct pods *p, unsigned which, worker_fn *fn)
 {
-	struct pods_worker *w = &p->workers[which];
-	int err;
+	int err = worker_start(&p->threads, "kubernetes", fn, &p->workers[which]);
 
-	w->pods = p;
-	err = web_open(&w->web);
-	if (err)
-		return err;
-	err = worker_start(&p->threads, "kubernetes", fn, w);
 	if (err)
 		log_error("Kubernetes: a thread cannot be started: %s", strerror(-err));
-	return err;
-}
-
-int pods_new(struct pods **ret, const struct pods_config *cfg,
-	     const struct pods_intervals *intervals)
-{
-	char *server = access_server(cfg->server);
-	struct pods *p;
-	int err;
-
-	*ret = NULL;
-	if (!server && !cfg->kubelet)
-		return 0;
-	p = calloc(1, sizeof(*p));
-	if (!p) {
-		free(server);
-		return -ENOMEM;
-	}
-	worker_init(&p->threads);
-	p->server = server;
-	p->intervals = *intervals;
-	p->view.here = true;
-	err = pods_configure(p, cfg);
-	if (err)
-		pods_free(p);
-	else
-		*ret = p;
 	return err;
 }
 
 int pods_open_with_intervals(struct pods **ret, const struct pods_config *cfg,
 			     const struct pods_intervals *intervals)
 {
-	struct pods *p;
-	int err = pods_new(&p, cfg, intervals);
+	struct pods *p = calloc(1, sizeof(*p));
+	int err = 0;
 
 	*ret = NULL;
-	if (err || !p)
-		return err;
-	err = pods_start(p, WORKER_PODS, p->kubelet ? pods_watch_kubelet : pods_watch_pods);
-	if (!err && !p->kubelet)
-		err = pods_start(p, WORKER_NODE, pods_watch_node);
-	if (!err)
-		err = pods_start(p, WORKER_METADATA, pods_watch_metadata);
-	if (err) {
+	if (!p)
+		return -ENOMEM;
+	worker_init(&p->threads);
+	p->intervals = *intervals;
+	p->view.here = true;
+	for (unsigned i = 0; !err && i < WORKER_THREADS; i++)
+		err = pods_access(p, &p->workers[i], cfg);
+	if (err || !p->workers[0].access.server) {
 		pods_close(p);
 		return err;
 	}
-	*ret = p;
-	return 0;
+	err = pods_find_node(p, cfg->node);
+	if (!err)
+		err = pods_start(p, WORKER_PODS,
+				 cfg->kubelet ? pods_watch_kubelet : pods_watch_pods);
+	if (!err && !cfg->kubelet)
+		err = pods_start(p, WORKER_NODE, pods_watch_node);
+	if (!err)
+		err = pods_start(p, WORKER_METADATA, pods_watch_metadata);
+	if (err)
+		pods_close(p);
+	else
+		*ret = p;
+	return err;
 }
 
 int pods_open(struct pods **ret, const struct pods_config *cfg)
@@ -160,10 +119,15 @@ void pods_close(struct pods *p)
 		return;
 	worker_stop(&p->threads);
 	for (unsigned i = 0; i < WORKER_THREADS; i++)
-		if (p->workers[i].web)
-			web_cancel(p->workers[i].web);
-	worker_join(&p->threads);
-	pods_free(p);
+		if (p->workers[i].access.web)
+			web_cancel(p->workers[i].access.web);
+	worker_free(&p->threads);
+	for (unsigned i = 0; i < WORKER_THREADS; i++)
+		access_free(&p->workers[i].access);
+	for (uint32_t i = 0; i < p->nrows; i++)
+		free(p->rows[i]);
+	free(p->node);
+	free(p);
 }
 
 /* ---- state */

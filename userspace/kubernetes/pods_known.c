@@ -213,30 +213,22 @@ void pods_list_end(struct pods *p)
 	worker_unlock(&p->threads);
 }
 
-void pods_put(struct pods *p, const struct pod *pod, const char *alias)
+void pods_put(struct pods *p, const struct pod *pod, const char *alias, bool gone)
 {
+	struct pods_row *row;
 	bool log_full;
 
 	worker_lock(&p->threads);
-	log_full = !known_put(p, pod, alias) && !p->full_logged;
+	row = known_put(p, pod, alias);
+	if (row && gone)
+		known_gone(p, row);
+	log_full = !row && !gone && !p->full_logged;
 	p->full_logged |= log_full;
 	worker_unlock(&p->threads);
 	if (log_full)
 		log_warn(
 			"Kubernetes: there is no room for more than %d pods of a node: the others are unknown",
 			PODS_MAX);
-}
-
-/* The state at the end. */
-void pods_drop(struct pods *p, const struct pod *pod, const char *alias)
-{
-	struct pods_row *row;
-
-	worker_lock(&p->threads);
-	row = known_put(p, pod, alias);
-	if (row)
-		known_gone(p, row);
-	worker_unlock(&p->threads);
 }
 
 /* ---- queries; const for callers, which do not see the lock */

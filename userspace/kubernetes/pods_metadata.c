@@ -25,7 +25,7 @@ static int metadata_word(struct pods_worker *w, const char *path, double wait_s,
 
 	snprintf(whole, sizeof(whole), wait_s > 0 ? "%s?wait_for_change=true&timeout_sec=%d" : "%s",
 		 path, wait_s > 1 ? (int)wait_s : 1);
-	err = metadata_get(w->web, whole, METADATA_MS + (uint64_t)(wait_s * 1000), &r, why,
+	err = metadata_get(w->access.web, whole, METADATA_MS + (uint64_t)(wait_s * 1000), &r, why,
 			   sizeof(why));
 	if (!err) {
 		log_escape(out, cap, r.body.data ? r.body.data : "", r.body.len);

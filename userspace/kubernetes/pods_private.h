@@ -85,14 +85,13 @@ struct pods_row {
 };
 
 struct pods {
-	char *node, *server, *token_file, *ca_file, *kubelet;
-	bool kubelet_insecure;
+	char *node;
 	struct pods_intervals intervals;
 	struct worker threads;
 	struct pods_worker {
 		struct pods *pods;
-		struct web *web;
-		char trouble[200]; /* protected by the lock of threads, as is the next field */
+		struct access access; /* to the API server or the kubelet */
+		char trouble[200];    /* protected by the lock of threads, as is the next field */
 		bool current;
 	} workers[WORKER_THREADS];
 	/* Protected by the lock of threads. */
@@ -113,13 +112,10 @@ enum { WORKER_PODS, WORKER_NODE, WORKER_METADATA };
 /* As pods_open(), with other intervals. */
 int pods_open_with_intervals(struct pods **ret, const struct pods_config *cfg,
 			     const struct pods_intervals *intervals);
-/* The same without threads. */
-int pods_new(struct pods **ret, const struct pods_config *cfg,
-	     const struct pods_intervals *intervals);
 extern const struct pods_intervals pods_usual_intervals;
 void pods_list_begin(struct pods *p);
-void pods_put(struct pods *p, const struct pod *pod, const char *alias);
-void pods_drop(struct pods *p, const struct pod *pod, const char *alias);
+/* gone: this is its state at the end. */
+void pods_put(struct pods *p, const struct pod *pod, const char *alias, bool gone);
 void pods_list_end(struct pods *p); /* pods that were not in it are gone */
 /* The present trouble of the node from one source; changes become events. */
 void pods_signals(struct pods *p, unsigned source, const struct pods_signal *signals, uint32_t n);
@@ -141,12 +137,5 @@ void pods_watch_pods(void *worker);
 void pods_watch_node(void *worker);
 void pods_watch_kubelet(void *worker);
 void pods_watch_metadata(void *worker);
-
-/* Sends a GET, as access_send(). */
-int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take,
-		   void *ctx, struct web_reply *ret);
-/* Makes the text of access_why() the trouble of this worker. */
-void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r,
-		  const char *what, const char *rule);
 
 #endif

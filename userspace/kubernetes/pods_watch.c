@@ -18,16 +18,13 @@
 /* Kinds of objects that are followed. */
 struct watch_kind {
 	const char *path, *field, *what, *rule;
-	void (*begin)(struct pods *p);
-	void (*put)(struct pods *p, const cJSON *object);
-	void (*drop)(struct pods *p, const cJSON *object);
-	void (*end)(struct pods *p);
+	bool pods; /* a list of all of them: others are gone */
+	void (*put)(struct pods *p, const cJSON *object, bool gone);
 };
 
 struct watch {
 	const struct watch_kind *kind;
 	struct pods_worker *w;
-	struct access access;
 	struct pods_stream stream;
 	char version[PODS_VERSION_MAX], next[PODS_TOKEN_MAX];
 	bool again;	  /* a list is needed */
@@ -55,7 +52,7 @@ static bool watch_item(void *ctx, char *text, size_t len)
 	cJSON *json = cJSON_ParseWithLength(text, len);
 
 	if (json)
-		x->kind->put(x->w->pods, json);
+		x->kind->put(x->w->pods, json, false);
 	cJSON_Delete(json);
 	return !pods_stops(x->w->pods);
 }
@@ -98,10 +95,8 @@ static bool watch_event(void *ctx, char *text, size_t len)
 	if (!type || !cJSON_IsObject(object) || !strcmp(type, "ERROR")) {
 		go_on = watch_wrong(x, object);
 	} else {
-		if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED"))
-			x->kind->put(x->w->pods, object);
-		else if (!strcmp(type, "DELETED"))
-			x->kind->drop(x->w->pods, object);
+		if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED") || !strcmp(type, "DELETED"))
+			x->kind->put(x->w->pods, object, *type == 'D');
 		watch_version(x, pods_object(object, "metadata"));
 		pods_well(x->w, strcmp(type, "BOOKMARK") != 0);
 		x->failures = 0;
@@ -131,12 +126,25 @@ static void watch_path(const struct watch *x, struct buffer *out)
 	web_escape(out, x->w->pods->node);
 }
 
+/* Sends a GET. */
+static int watch_get(struct watch *x, const char *path, double timeout_s, struct web_reply *ret)
+{
+	return access_send(
+		&x->w->access,
+		&(struct access_request){
+			.path = path, .timeout_s = timeout_s, .take = watch_take, .ctx = x},
+		ret);
+}
+
 /* Handles a failed request: remembers how long to wait, and reports the error. */
 static void watch_refused(struct watch *x, const struct web_reply *r)
 {
+	char why[512];
+
 	if (r->retry_after_ms > 0)
 		x->wait_s = (double)r->retry_after_ms / 1000;
-	pods_refused(x->w, &x->access, r, x->kind->what, x->kind->rule);
+	access_why(&x->w->access, r, x->kind->what, x->kind->rule, why, sizeof(why));
+	pods_trouble(x->w, "%s", why);
 }
 
 /* Returns 0; -ESTALE: pages expired; -EIO: reported. */
@@ -159,10 +167,9 @@ static int watch_page(struct watch *x)
 	x->stream = (struct pods_stream){
 		.list = true, .object = watch_item, .meta = watch_meta, .ctx = x};
 	if (!path.failed)
-		err = pods_get_reply(&x->access, path.data, x->w->pods->intervals.list_s,
-				     watch_take, x, &r);
+		err = watch_get(x, path.data, x->w->pods->intervals.list_s, &r);
 	if (path.failed || err == -ENOMEM || x->stream.text.failed) {
-		pods_trouble(x->w, "%s %s: out of memory", x->kind->what, x->access.server);
+		pods_trouble(x->w, "%s %s: out of memory", x->kind->what, x->w->access.server);
 		err = -EIO;
 	} else if (!err && r.status == 410) {
 		err = -ESTALE;
@@ -172,7 +179,7 @@ static int watch_page(struct watch *x)
 	} else if (r.cut || x->stream.depth || !x->stream.objects ||
 		   (x->kind->field && !x->version[0])) {
 		pods_trouble(x->w, "%s %s: the reply is not a list", x->kind->what,
-			     x->access.server);
+			     x->w->access.server);
 		err = -EIO;
 	}
 	pods_lost(x->w->pods, x->stream.skipped);
@@ -187,23 +194,26 @@ static int watch_list(struct watch *x)
 	int err = 0, pages = 0;
 
 	x->version[0] = x->next[0] = '\0';
-	x->kind->begin(x->w->pods);
+	if (x->kind->pods)
+		pods_list_begin(x->w->pods);
 	do
 		err = watch_page(x);
 	while (!err && x->next[0] && ++pages < WATCH_PAGES);
 	if (!err && x->next[0]) {
-		pods_trouble(x->w, "%s %s: a list without an end", x->kind->what, x->access.server);
+		pods_trouble(x->w, "%s %s: a list without an end", x->kind->what,
+			     x->w->access.server);
 		err = -EIO;
 	}
 	if (err == -ESTALE && x->whole) {
 		pods_trouble(x->w, "%s %s: a list is too old (410)", x->kind->what,
-			     x->access.server);
+			     x->w->access.server);
 		err = -EIO;
 	}
 	x->whole = err == -ESTALE;
 	if (err)
 		return err;
-	x->kind->end(x->w->pods);
+	if (x->kind->pods)
+		pods_list_end(x->w->pods);
 	x->again = false;
 	x->listed = true;
 	pods_well(x->w, 0);
@@ -223,7 +233,7 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 		return !x->failures++; /* at once, but not repeatedly */
 	}
 	if (x->wrong) {
-		pods_trouble(x->w, "%s %s: %s", x->kind->what, x->access.server, x->error);
+		pods_trouble(x->w, "%s %s: %s", x->kind->what, x->w->access.server, x->error);
 		return false;
 	}
 	if (!err && r->status == 200)
@@ -257,8 +267,7 @@ static bool watch_follow(struct watch *x)
 	x->gone = x->wrong = false;
 	x->error[0] = '\0';
 	if (!path.failed)
-		err = pods_get_reply(&x->access, path.data, lasts_s + intervals->watch_grace_s,
-				     watch_take, x, &r);
+		err = watch_get(x, path.data, lasts_s + intervals->watch_grace_s, &r);
 	if (!err)
 		pods_stream_end(&x->stream);
 	events = x->stream.objects;
@@ -268,6 +277,14 @@ static bool watch_follow(struct watch *x)
 	web_reply_free(&r);
 	buffer_free(&path);
 	return at_once;
+}
+
+/* A server that has no watch is asked for lists. */
+static bool watch_pause(struct watch *x)
+{
+	x->failures = 0;
+	x->again = true;
+	return pods_sleep(x->w->pods, x->w->pods->intervals.kubelet_s);
 }
 
 static void watch_run(struct pods_worker *w, const struct watch_kind *kind)
@@ -285,42 +302,27 @@ static void watch_run(struct pods_worker *w, const struct watch_kind *kind)
 	x->kind = kind;
 	x->w = w;
 	x->again = true;
-	x->access = (struct access){.server = p->server,
-				    .token_file = p->token_file,
-				    .ca_file = p->ca_file,
-				    .token_s = p->intervals.token_s,
-				    .web = w->web};
 	while (!pods_stops(p)) {
 		x->wait_s = 0;
 		err = x->again ? watch_list(x) : 0;
-		at_once = err ? err == -ESTALE : watch_follow(x);
+		at_once = err ? err == -ESTALE : kind->field ? watch_follow(x) : watch_pause(x);
 		if (at_once || pods_stops(p))
 			continue;
 		wait_s = pods_backoff(p, x->failures++);
 		pods_sleep(p, wait_s > x->wait_s ? wait_s : x->wait_s + wait_s);
 	}
-	access_free(&x->access);
 	free(x);
 }
 
 /* ---- pods */
 
-static void pods_watch_kind_put_pod(struct pods *p, const cJSON *object)
+static void watch_put_pod(struct pods *p, const cJSON *object, bool gone)
 {
 	char alias[PODS_UID_MAX];
 	struct pod pod;
 
 	if (pods_parse(object, &pod, alias))
-		pods_put(p, &pod, alias);
-}
-
-static void pods_watch_kind_drop_pod(struct pods *p, const cJSON *object)
-{
-	char alias[PODS_UID_MAX];
-	struct pod pod;
-
-	if (pods_parse(object, &pod, alias))
-		pods_drop(p, &pod, alias);
+		pods_put(p, &pod, alias, gone);
 }
 
 void pods_watch_pods(void *worker)
@@ -330,10 +332,8 @@ void pods_watch_pods(void *worker)
 		.field = "spec.nodeName",
 		.what = "pods of this node",
 		.rule = "its service account needs a ClusterRole with pods: list, watch",
-		.begin = pods_list_begin,
-		.put = pods_watch_kind_put_pod,
-		.drop = pods_watch_kind_drop_pod,
-		.end = pods_list_end,
+		.pods = true,
+		.put = watch_put_pod,
 	};
 
 	watch_run(worker, &kind);
@@ -341,25 +341,14 @@ void pods_watch_pods(void *worker)
 
 /* ---- the node */
 
-static void pods_watch_kind_put_node(struct pods *p, const cJSON *object)
+/* A deleted node has no trouble; earlier events remain. */
+static void watch_put_node(struct pods *p, const cJSON *object, bool gone)
 {
-	struct pods_signal *signals = calloc(PODS_SIGNALS, sizeof(*signals));
+	struct pods_signal *signals = gone ? NULL : calloc(PODS_SIGNALS, sizeof(*signals));
 
 	if (signals)
 		pods_signals(p, 0, signals, pods_parse_node(object, signals));
 	free(signals);
-}
-
-/* A deleted node has no trouble; earlier events remain. */
-static void pods_watch_kind_nothing(struct pods *p)
-{
-	(void)p;
-}
-
-static void pods_watch_kind_drop_node(struct pods *p, const cJSON *object)
-{
-	(void)p;
-	(void)object;
 }
 
 void pods_watch_node(void *worker)
@@ -369,10 +358,7 @@ void pods_watch_node(void *worker)
 		.field = "metadata.name",
 		.what = "conditions of this node",
 		.rule = "its service account needs a ClusterRole with nodes: list, watch",
-		.begin = pods_watch_kind_nothing,
-		.put = pods_watch_kind_put_node,
-		.drop = pods_watch_kind_drop_node,
-		.end = pods_watch_kind_nothing,
+		.put = watch_put_node,
 	};
 
 	watch_run(worker, &kind);
@@ -386,35 +372,9 @@ void pods_watch_kubelet(void *worker)
 		.path = "/pods",
 		.what = "pods of the kubelet",
 		.rule = "its service account needs a ClusterRole with nodes/pods: get (before Kubernetes 1.33 nodes/proxy: get)",
-		.begin = pods_list_begin,
-		.put = pods_watch_kind_put_pod,
-		.end = pods_list_end,
+		.pods = true,
+		.put = watch_put_pod,
 	};
-	struct pods_worker *w = worker;
-	struct pods *p = w->pods;
-	struct watch *x = calloc(1, sizeof(*x));
 
-	if (!x) {
-		pods_trouble(w, "%s: out of memory", kind.what);
-		return;
-	}
-	x->kind = &kind;
-	x->w = w;
-	x->access = (struct access){.server = p->kubelet,
-				    .token_file = p->token_file,
-				    .ca_file = p->ca_file,
-				    .unverified = p->kubelet_insecure,
-				    .token_s = p->intervals.token_s,
-				    .web = w->web};
-	while (!pods_stops(p)) {
-		x->wait_s = 0;
-		if (!watch_list(x)) {
-			x->failures = 0;
-			pods_sleep(p, p->intervals.kubelet_s);
-		} else {
-			pods_sleep(p, x->wait_s + pods_backoff(p, x->failures++));
-		}
-	}
-	access_free(&x->access);
-	free(x);
+	watch_run(worker, &kind);
 }

@@ -61,24 +61,6 @@ void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 		log_warn("Kubernetes: %s; tried again", shown);
 }
 
-int pods_get_reply(struct access *a, const char *path, double timeout_s, web_take_fn *take,
-		   void *ctx, struct web_reply *ret)
-{
-	return access_send(a,
-			   &(struct access_request){
-				   .path = path, .timeout_s = timeout_s, .take = take, .ctx = ctx},
-			   ret);
-}
-
-void pods_refused(struct pods_worker *w, const struct access *a, const struct web_reply *r,
-		  const char *what, const char *rule)
-{
-	char why[512];
-
-	access_why(a, r, what, rule, why, sizeof(why));
-	pods_trouble(w, "%s", why);
-}
-
 void pods_lost(struct pods *p, uint64_t n)
 {
 	worker_lock(&p->threads);
