@@ -218,7 +218,7 @@ unit() { unit_files "${unit_all[*]}" "$@"; }
 
 # Those with threads of ours in one process, under TSan. Not here: what probes itself (the kernel finds no memory to probe a program of
 # TSan in), and the long ones of the store, which the same writer has in store_writer.
-threaded=(carrier carry_map export_worker file_writer google hooks http http_auth model pods pods_trouble prometheus_store store_carry store_checkpoint store_note
+threaded=(carry_map export_worker file_writer google hooks http http_auth handoff model pods pods_trouble prometheus_store store_carry store_checkpoint store_note
 	store_rename store_writer document_trouble successor tensorboard web worker)
 threads() {
 	local rc=0 t first=$logs/threads.out programs=("${threaded[@]/#/build/thread/tests/unit/}")
@@ -244,7 +244,7 @@ threads() {
 memcheck() {
 	local t tests=()
 	for t in build/plain/tests/unit/*_test; do
-		case $t in */helper_test | */carrier_*test | */change_test | */confine_test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */live_test | */loader_pjrt_test) continue ;; esac
+		case $t in */helper_test | */handoff_*test | */change_test | */confine_test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */live_test | */loader_pjrt_test) continue ;; esac
 		grep -q 'probed\.h' "tests/unit/${t##*/}.c" && continue
 		tests+=("$t")
 	done

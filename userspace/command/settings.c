@@ -13,7 +13,7 @@
 #include "userspace/identity/filter.h"
 #include "userspace/option/option_probe.h"
 #include "userspace/output/output.h"
-#include "userspace/handover/carrier_way.h"
+#include "userspace/handover/handoff_transport.h"
 #include "userspace/watch/select.h"
 
 static int settings_rules(const struct options *o)
@@ -80,5 +80,5 @@ int settings_check(const struct options *o)
 		err = output_check(o);
 	for (int i = 0; !err && i < o->hooks.count; i++)
 		err = hook_check(o->hooks.item[i]);
-	return err ? err : way_check(o);
+	return err ? err : transport_check(o);
 }

@@ -73,7 +73,7 @@ static void watch_introduced(void *ctx, pid_t pid, const struct gp_process *p)
 	place = places_get(w->places, pid);
 	place = place ? place : places_get(w->places, (pid_t)p->parent);
 	if (place)
-		carrier_job(w->carrier, place);
+		handoff_job(w->handoff, place);
 }
 
 static void watch_placed(void *ctx, pid_t pid, const struct gp_place *p)
@@ -85,7 +85,7 @@ static void watch_placed(void *ctx, pid_t pid, const struct gp_place *p)
 		return;
 	*own = *p;
 	watch_stamp(w, own);
-	carrier_job(w->carrier, p);
+	handoff_job(w->handoff, p);
 }
 
 static void watch_noticed(void *ctx, const struct gp_notice *n)
@@ -444,7 +444,7 @@ static void watch_on_drain(void *ctx, uint64_t value)
 
 	(void)value;
 	watch_drain(w);
-	carrier_poll(w->carrier);
+	handoff_poll(w->handoff);
 	now_ns = clock_mono_ns();
 	node_due(w->node);
 	processes_due(w->processes, now_ns);
@@ -482,7 +482,7 @@ static void watch_on_tick(void *ctx, uint64_t value)
 	journal_flush(w->journal);
 	loader_commit(w->loader);
 	journal_keep(w->journal);
-	carrier_tick(w->carrier);
+	handoff_tick(w->handoff);
 	node_tick(w->node);
 	output_tick(w->out);
 }
@@ -664,7 +664,7 @@ static int watch_begin(struct watch *w, const struct watch_config *cfg)
 {
 	journal_begin(w->journal, w->options, w->probes,
 		      &(struct journal_session){cfg->run, cfg->node, cfg->command});
-	carrier_start(w->carrier);
+	handoff_start(w->handoff);
 	return journal_save(w->journal);
 }
 
@@ -717,7 +717,7 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = journal_open(&w->journal, out, cfg->tape, w->durable);
 	if (!err)
-		err = carrier_new(&w->carrier, o, out, w->journal);
+		err = handoff_new(&w->handoff, o, out, w->journal);
 	if (!err)
 		err = watch_open_kernel(w, cfg);
 	if (!err)
@@ -802,11 +802,11 @@ static void watch_finish(struct watch *w)
 	}
 	if (goes_on)
 		journal_stop(w->journal);
-	if (w->carrier) { /* our end is not the job's; the folder may hang, which must not delay
+	if (w->handoff) { /* our end is not the job's; the folder may hang, which must not delay
 			     probes */
 		output_finish(w->out);
 		watch_detach(w);
-		carrier_finish(w->carrier);
+		handoff_finish(w->handoff);
 	}
 	end = journal_record(w->journal, GP_KIND_end, 0,
 			     0); /* the time is now, not when all probes are detached */
@@ -833,7 +833,7 @@ int watch_close(struct watch *w)
 	if (w->loop && w->ring[0] && w->ring[1])
 		watch_finish(w);
 	node_free(w->node);
-	carrier_free(w->carrier);
+	handoff_free(w->handoff);
 	err = journal_close(w->journal);
 	processes_free(w->processes);
 	places_free(w->places);

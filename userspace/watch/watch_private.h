@@ -9,7 +9,7 @@
 #include "userspace/base/loop.h"
 #include "userspace/base/poll_interval.h"
 #include "userspace/ingest/ring.h"
-#include "userspace/handover/carrier.h"
+#include "userspace/handover/handoff.h"
 #include "userspace/handover/successor.h"
 #include "userspace/output/journal.h"
 #include "userspace/watch/watch.h"
@@ -31,7 +31,7 @@ struct watch {
 	struct places *places;		    /* locations of processes */
 	struct codes *codes;		    /* programs that processes compile */
 	struct node *node;		    /* NULL: the user named the processes */
-	struct carrier *carrier;	    /* NULL: no --carry */
+	struct handoff *handoff;	    /* NULL: no --carry */
 	struct blocked *blocked;	    /* checks for blocked calls */
 	struct watch_log *log;		    /* device faults in the kernel's log */
 	struct successor *successor;	    /* NULL: no handover was requested */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier: what is read when a job begins goes onto the tape once, what is none does not; what is
+/* handoff: what is read when a job begins goes onto the tape once, what is none does not; what is
  * known here is left there when something happened; who gives way says so; a folder that is not
  * there holds up nothing; the same through ConfigMaps. The tape and the model are made by hand. */
 #include <signal.h>
 
 #include "tests/unit/stand_in.h"
 
-#include "tests/unit/carrier_world.h"
+#include "tests/unit/handoff_world.h"
 
 static void tick_until_said(const char *text)
 {
 	for (int i = 0; i < 20000 && !said(text); i++) {
-		carrier_tick(carrier);
+		handoff_tick(handoff);
 		usleep(1000);
 	}
 	assert_said(text);
@@ -54,7 +54,7 @@ static void tick_until(uint32_t attempt, uint64_t disruptions)
 	struct carry c = {0};
 
 	for (int i = 0; i < 6000 && (there(&c) != attempt || c.disruptions != disruptions); i++) {
-		carrier_tick(carrier);
+		handoff_tick(handoff);
 		usleep(1000);
 	}
 	assert_int_equal(there(&c), attempt);
@@ -72,14 +72,14 @@ static void test_comes(void **state)
 
 	(void)state;
 	leave(&c);
-	carrier_start(carrier);
+	handoff_start(handoff);
 	assert_int_equal(world.records, 1);
 	assert_int_equal(carry_parse(&got, r->text, r->len), 0);
 	assert_int_equal(got.attempt, 2);
 	assert_string_equal(got.node, "host-a");
 	for (int i = 0; i < 100; i++) { /* each of its processes is told */
-		carrier_job(carrier, &p);
-		carrier_poll(carrier);
+		handoff_job(handoff, &p);
+		handoff_poll(handoff);
 		usleep(1000);
 	}
 	assert_int_equal(world.records, 1);
@@ -100,10 +100,10 @@ static void test_comes_by_place(void **state)
 	leave(&c);
 	snprintf(other.uid, sizeof(other.uid), "uid-2");
 	leave(&other);
-	carrier_start(carrier);
+	handoff_start(handoff);
 	for (int i = 0; i < 6000 && !world.records; i++) {
-		carrier_job(carrier, &p);
-		carrier_poll(carrier);
+		handoff_job(handoff, &p);
+		handoff_poll(handoff);
 		p.job_from = i < 20 ? GP_JOB_FROM_cgroup : GP_JOB_FROM_jobset;
 		assert_true(i > 20 || !world.records);
 		usleep(1000);
@@ -112,7 +112,7 @@ static void test_comes_by_place(void **state)
 	assert_said("job llama continues from node host-a: attempt 2");
 	world.own = at("", 3, 0); /* of the name, with no uid: another job */
 	for (int i = 0; i < 200; i++) {
-		carrier_tick(carrier);
+		handoff_tick(handoff);
 		usleep(1000);
 	}
 	assert_int_equal(there(&c), 3);
@@ -125,16 +125,16 @@ static void test_none(void **state)
 	struct carry c = at("host-a", 2, 30);
 
 	(void)state;
-	carrier_start(carrier);
+	handoff_start(handoff);
 	assert_int_equal(world.records, 0);
 	assert_string_equal(world.said, "");
 	snprintf(c.job, sizeof(c.job), "other");
 	leave(&c); /* another one's */
-	carrier_start(carrier);
+	handoff_start(handoff);
 	assert_int_equal(world.records, 0);
 	leave_text("gp-bpf carry 1\nattempt");
-	carrier_start(carrier);
-	carrier_start(carrier);
+	handoff_start(handoff);
+	handoff_start(handoff);
 	assert_int_equal(world.records, 0);
 	assert_said("it is damaged, or none");
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n')); /* said once */
@@ -148,7 +148,7 @@ static void test_of_no_later_run(void **state)
 	leave(&c);
 	world.own = at("", 2, 10);
 	world.own.state = JOB_DOWN;
-	carrier_start(carrier);
+	handoff_start(handoff);
 	assert_int_equal(world.records, 0);
 }
 
@@ -159,7 +159,7 @@ static void test_goes(void **state)
 
 	(void)state;
 	gethostname(host, sizeof(host) - 1);
-	carrier_start(carrier);
+	handoff_start(handoff);
 	world.own = at("", 1, 0);
 	tick_until(1, 0);
 	assert_true(there(&c));
@@ -170,7 +170,7 @@ static void test_goes(void **state)
 	tick_until(2, 1);
 	world.own.last_step = 77;
 	world.own.until_ns++;
-	carrier_finish(carrier);
+	handoff_finish(handoff);
 	assert_int_equal(there(&c), 2);
 	assert_int_equal(c.last_step, 77);
 	assert_string_equal(world.said, "");
@@ -182,13 +182,13 @@ static void test_gives_way(void **state)
 	struct carry c = at("host-b", 5, 0);
 
 	(void)state;
-	carrier_start(carrier);
+	handoff_start(handoff);
 	leave(&c);
 	world.own = at("", 1, 0);
 	tick_until_said("attempt 5 on node host-b");
 	assert_int_equal(there(&c), 5);
 	world.own.disruptions++;
-	carrier_finish(carrier);
+	handoff_finish(handoff);
 	assert_int_equal(there(&c), 5);
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
@@ -214,16 +214,16 @@ static void test_hangs(void **state)
 	struct carry c = at("host-a", 2, 30);
 
 	(void)state;
-	carrier_start(carrier);
+	handoff_start(handoff);
 	leave(&c);
 	assert_int_equal(kill(reader(), SIGSTOP), 0);
-	carrier_start(carrier);
+	handoff_start(handoff);
 	for (int i = 0; i < 100; i++)
-		carrier_tick(carrier);
+		handoff_tick(handoff);
 	assert_int_equal(world.records, 0);
 	assert_int_equal(kill(reader(), SIGCONT), 0);
 	for (int i = 0; i < 6000 && !world.records; i++) {
-		carrier_poll(carrier);
+		handoff_poll(handoff);
 		usleep(1000);
 	}
 	assert_int_equal(world.records, 1);
@@ -233,12 +233,12 @@ static void test_no_folder(void **state)
 {
 	(void)state;
 	assert_int_equal(rmdir(dir), 0);
-	carrier_start(carrier);
+	handoff_start(handoff);
 	assert_said("the history of jobs stays on this node");
 	world.own = at("", 1, 0);
 	for (int i = 0; i < 10; i++)
-		carrier_tick(carrier);
-	carrier_finish(carrier);
+		handoff_tick(handoff);
+	handoff_finish(handoff);
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
@@ -253,10 +253,10 @@ static int begin_map(void **state)
 
 	if (stand_in_start(&api, "tests/servers/kubernetes.py", args) || begin(state))
 		return -1;
-	carrier_free(carrier);
+	handoff_free(handoff);
 	options.carry = map;
 	options.api_server = api.base;
-	return carrier_new(&carrier, &options, NULL, NULL);
+	return handoff_new(&handoff, &options, NULL, NULL);
 }
 
 static int end_map(void **state)
@@ -273,7 +273,7 @@ static bool asked(const char *method, const char *status)
 static void tick_until_asked(const char *method, const char *status)
 {
 	for (int i = 0; i < 20000 && !asked(method, status); i++) {
-		carrier_tick(carrier);
+		handoff_tick(handoff);
 		usleep(1000);
 	}
 	assert_true(asked(method, status));
@@ -282,7 +282,7 @@ static void tick_until_asked(const char *method, const char *status)
 static void test_map(void **state)
 {
 	(void)state;
-	carrier_start(carrier);
+	handoff_start(handoff);
 	assert_int_equal(world.records, 0);
 	world.own = at("", 1, 0);
 	tick_until_asked("POST", "\"status\": 201");
@@ -291,14 +291,14 @@ static void test_map(void **state)
 	world.own.attempt = 3;
 	world.own.until_ns++;
 	world.own.last_step = 77;
-	carrier_finish(carrier);
+	handoff_finish(handoff);
 	assert_string_equal(world.said, "");
 	/* Another node. */
-	carrier_free(carrier);
+	handoff_free(handoff);
 	memset(&world.own, 0, sizeof(world.own));
 	options.node_name = (char[]){"node-b"};
-	assert_int_equal(carrier_new(&carrier, &options, NULL, NULL), 0);
-	carrier_start(carrier);
+	assert_int_equal(handoff_new(&handoff, &options, NULL, NULL), 0);
+	handoff_start(handoff);
 	assert_int_equal(world.records, 1);
 	assert_said("attempt 3 up to step 77");
 	/* The first one's are the same run's, which began earlier. */
@@ -325,11 +325,11 @@ static void test_map_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(stand_in_set(&api, "{\"verbs\": [\"get\"]}"), 0);
-	carrier_start(carrier);
+	handoff_start(handoff);
 	world.own = at("", 1, 0);
 	for (int i = 0; i < 20000 && refused() < 2; i++) {
-		carrier_start(carrier);
-		carrier_tick(carrier);
+		handoff_start(handoff);
+		handoff_tick(handoff);
 		world.own.disruptions++;
 		usleep(1000);
 	}
@@ -345,25 +345,25 @@ static void test_map_refused(void **state)
 
 static void test_map_nowhere(void **state)
 {
-	struct carrier *none;
+	struct handoff *none;
 
 	(void)state;
 	unsetenv("KUBERNETES_SERVICE_HOST");
 	options.carry = map;
-	assert_int_equal(carrier_new(&none, &options, NULL, NULL), 0);
+	assert_int_equal(handoff_new(&none, &options, NULL, NULL), 0);
 	assert_null(none);
 	assert_said("there is no Kubernetes here");
 	assert_int_equal(lines(world.said), 1);
-	carrier_start(none);
-	carrier_tick(none);
-	carrier_finish(none);
+	handoff_start(none);
+	handoff_tick(none);
+	handoff_finish(none);
 	options.carry = (char[]){"configmap:a/b"};
-	assert_int_equal(carrier_new(&none, &options, NULL, NULL), -EINVAL);
+	assert_int_equal(handoff_new(&none, &options, NULL, NULL), -EINVAL);
 	options.carry = (char[]){"configmaps"}; /* a folder, which is not there */
-	assert_int_equal(carrier_new(&none, &options, NULL, NULL), 0);
-	carrier_start(none);
+	assert_int_equal(handoff_new(&none, &options, NULL, NULL), 0);
+	handoff_start(none);
 	assert_said("there is no such folder");
-	carrier_free(none);
+	handoff_free(none);
 }
 
 int main(void)

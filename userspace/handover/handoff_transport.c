@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/handover/carrier_way.h"
+#include "userspace/handover/handoff_transport.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define READS	     16		  /* burst of reads of the API server, */
 #define READ_EACH_NS 500000000ull /* then one in this time, for all jobs together */
 
-struct way {
+struct transport {
 	const char *dir;       /* known before the helper process is started, which uses it */
 	struct helper *helper; /* NULL: a ConfigMap is used */
 	struct carry_map *map;
@@ -35,14 +35,14 @@ struct ask {
 };
 _Static_assert(sizeof(struct ask) <= HELPER_ARG_MAX, "what is written fits");
 
-static ssize_t way_read_there(const void *arg, void *ret, size_t cap)
+static ssize_t transport_read_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *a = arg;
 
 	return cap < CARRY_MAX ? -ENOBUFS : carry_file_read(a->dir, a->name, ret);
 }
 
-static ssize_t way_write_there(const void *arg, void *ret, size_t cap)
+static ssize_t transport_write_there(const void *arg, void *ret, size_t cap)
 {
 	const struct ask *a = arg;
 	struct carry had = {0};
@@ -58,7 +58,7 @@ static ssize_t way_write_there(const void *arg, void *ret, size_t cap)
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 /* The namespace of "configmap" ("") or "configmap:NAMESPACE"; NULL for a folder. */
-static const char *way_map_of(const char *carry)
+static const char *transport_map_of(const char *carry)
 {
 	size_t len = strlen(MAP);
 
@@ -67,7 +67,7 @@ static const char *way_map_of(const char *carry)
 	return carry[len] ? carry + len + 1 : carry + len;
 }
 
-static int way_map_new(struct way *w, const struct options *o, const char *namespace)
+static int transport_map_new(struct transport *w, const struct options *o, const char *namespace)
 {
 	struct carry_map_config cfg = {.server = o->api_server,
 				       .namespace = *namespace ? namespace : NULL};
@@ -82,17 +82,17 @@ static int way_map_new(struct way *w, const struct options *o, const char *names
 	return err;
 }
 
-int way_check(const struct options *o)
+int transport_check(const struct options *o)
 {
-	const char *namespace = o->carry ? way_map_of(o->carry) : NULL;
+	const char *namespace = o->carry ? transport_map_of(o->carry) : NULL;
 
 	return namespace && *namespace ? carry_map_check(namespace) : 0;
 }
 
-int way_new(struct way **ret, const struct options *o)
+int transport_new(struct transport **ret, const struct options *o)
 {
-	const char *namespace = o->carry ? way_map_of(o->carry) : NULL;
-	struct way *w;
+	const char *namespace = o->carry ? transport_map_of(o->carry) : NULL;
+	struct transport *w;
 	int err;
 
 	*ret = NULL;
@@ -102,16 +102,16 @@ int way_new(struct way **ret, const struct options *o)
 	if (!w)
 		return -ENOMEM;
 	w->dir = o->carry;
-	err = namespace ? way_map_new(w, o, namespace)
+	err = namespace ? transport_map_new(w, o, namespace)
 			: helper_new(&w->helper, sizeof(struct carry) + CARRY_MAX);
 	if (!err && (w->map || w->helper))
 		*ret = w;
 	else
-		way_free(w);
+		transport_free(w);
 	return err;
 }
 
-void way_free(struct way *w)
+void transport_free(struct transport *w)
 {
 	if (!w)
 		return;
@@ -124,7 +124,7 @@ void way_free(struct way *w)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-bool way_may_read(struct way *w, uint64_t now_ns)
+bool transport_may_read(struct transport *w, uint64_t now_ns)
 {
 	uint64_t from_ns = w->reads_ns > now_ns ? w->reads_ns : now_ns;
 
@@ -136,33 +136,33 @@ bool way_may_read(struct way *w, uint64_t now_ns)
 	return true;
 }
 
-static int way_asked(struct way *w, int err)
+static int transport_asked(struct transport *w, int err)
 {
 	w->asked = !err;
 	return err;
 }
 
-int way_read(struct way *w, const struct carry_map_job *job)
+int transport_read(struct transport *w, const struct carry_map_job *job)
 {
 	struct ask a = {.dir = w->dir};
 
 	if (w->map)
-		return way_asked(w, carry_map_read(w->map, job));
+		return transport_asked(w, carry_map_read(w->map, job));
 	carry_name(a.name, job->job, job->uid, false);
-	return way_asked(w, helper_ask(w->helper, way_read_there, &a, sizeof(a)));
+	return transport_asked(w, helper_ask(w->helper, transport_read_there, &a, sizeof(a)));
 }
 
-int way_write(struct way *w, const struct carry_map_job *job, const struct carry *c)
+int transport_write(struct transport *w, const struct carry_map_job *job, const struct carry *c)
 {
 	struct ask a = {.dir = w->dir};
 
 	if (w->map)
-		return way_asked(w, carry_map_write(w->map, job, c));
+		return transport_asked(w, carry_map_write(w->map, job, c));
 	a.carry = *c;
-	return way_asked(w, helper_ask(w->helper, way_write_there, &a, sizeof(a)));
+	return transport_asked(w, helper_ask(w->helper, transport_write_there, &a, sizeof(a)));
 }
 
-ssize_t way_answer(struct way *w, int wait_ms, const void **ret)
+ssize_t transport_answer(struct transport *w, int wait_ms, const void **ret)
 {
 	ssize_t n = w->map ? carry_map_answer(w->map, wait_ms, ret)
 			   : helper_answer(w->helper, wait_ms, ret);
@@ -171,7 +171,7 @@ ssize_t way_answer(struct way *w, int wait_ms, const void **ret)
 	return n;
 }
 
-void way_drop(struct way *w)
+void transport_drop(struct transport *w)
 {
 	w->asked = false;
 	if (w->map)
@@ -180,14 +180,14 @@ void way_drop(struct way *w)
 		helper_drop(w->helper);
 }
 
-uint64_t way_pause_ns(const struct way *w, unsigned failures)
+uint64_t transport_pause_ns(const struct transport *w, unsigned failures)
 {
 	return w->map ? carry_map_pause_ns(w->map, failures) : AGAIN_NS;
 }
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
-bool way_is_of_job(int err)
+bool transport_is_of_job(int err)
 {
 	switch (err) {
 	case -EBADMSG:
@@ -203,7 +203,7 @@ bool way_is_of_job(int err)
 	}
 }
 
-const char *way_why(const struct way *w, int err)
+const char *transport_why(const struct transport *w, int err)
 {
 	switch (err) {
 	case -EPROTO:
@@ -227,15 +227,16 @@ const char *way_why(const struct way *w, int err)
 	}
 }
 
-void way_name(const struct way *w, const struct carry_map_job *job, char out[WAY_NAME_MAX])
+void transport_name(const struct transport *w, const struct carry_map_job *job,
+		    char out[TRANSPORT_NAME_MAX])
 {
 	const char *space = w->map ? carry_map_namespace(w->map) : "";
 	char name[CARRY_NAME_MAX];
 
 	carry_name(name, job->job, job->uid, w->map);
 	if (w->map)
-		snprintf(out, WAY_NAME_MAX, "configmap:%s/%s", *space ? space : job->namespace,
-			 name);
+		snprintf(out, TRANSPORT_NAME_MAX, "configmap:%s/%s",
+			 *space ? space : job->namespace, name);
 	else
-		snprintf(out, WAY_NAME_MAX, "%.400s/%s", w->dir, name);
+		snprintf(out, TRANSPORT_NAME_MAX, "%.400s/%s", w->dir, name);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier: of more jobs than it carries at a time those that are over give way, once what is known
+/* handoff: of more jobs than it carries at a time those that are over give way, once what is known
  * of them was left; what is over is not written again and again. */
-#include "tests/unit/carrier_world.h"
+#include "tests/unit/handoff_world.h"
 
-#define MANY (CARRIER_JOBS * 3)
+#define MANY (HANDOFF_JOBS * 3)
 
 static struct carry all[MANY];
 
@@ -30,7 +30,7 @@ static void take_away(const struct carry *own)
 static void tick_until_there(const struct carry *own, enum job_state state)
 {
 	for (int i = 0; i < 20000 && !is_there(own, state); i++) {
-		carrier_tick(carrier);
+		handoff_tick(handoff);
 		usleep(1000);
 	}
 	if (!is_there(own, state))
@@ -44,7 +44,7 @@ static void begins(uint32_t i)
 	all[i] = at("", 1, 0);
 	snprintf(all[i].job, sizeof(all[i].job), "job-%u", i);
 	snprintf(p.job, sizeof(p.job), "job-%u", i);
-	carrier_job(carrier, &p);
+	handoff_job(handoff, &p);
 	world.all = all;
 	world.nall = i + 1;
 }
@@ -73,7 +73,7 @@ static void test_one_after_another(void **state)
 	for (uint32_t i = 0; i < MANY; i++)
 		take_away(&all[i]);
 	for (int i = 0; i < 500; i++) {
-		carrier_tick(carrier);
+		handoff_tick(handoff);
 		usleep(1000);
 	}
 	for (uint32_t i = 0; i < MANY; i++)
@@ -84,19 +84,19 @@ static void test_one_after_another(void **state)
 static void test_all_run(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < CARRIER_JOBS; i++) {
+	for (uint32_t i = 0; i < HANDOFF_JOBS; i++) {
 		begins(i);
 		tick_until_there(&all[i], JOB_RUNNING);
 	}
-	begins(CARRIER_JOBS);
-	begins(CARRIER_JOBS + 1);
+	begins(HANDOFF_JOBS);
+	begins(HANDOFF_JOBS + 1);
 	assert_said("more than 64 jobs at a time: the history of job job-64 and others stays");
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 	all[5].state = JOB_ENDED;
 	all[5].until_ns++;
-	tick_until_there(&all[CARRIER_JOBS], JOB_RUNNING);
+	tick_until_there(&all[HANDOFF_JOBS], JOB_RUNNING);
 	assert_true(is_there(&all[5], JOB_ENDED));
-	assert_false(is_there(&all[CARRIER_JOBS + 1], JOB_RUNNING));
+	assert_false(is_there(&all[HANDOFF_JOBS + 1], JOB_RUNNING));
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 

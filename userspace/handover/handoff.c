@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "userspace/handover/carrier.h"
+#include "userspace/handover/handoff.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
-#include "userspace/handover/carrier_way.h"
+#include "userspace/handover/handoff_transport.h"
 
 #define START_NS  2000000000ull	 /* at the start; nothing is watched yet */
 #define CLOSE_NS  5000000000ull	 /* at the end, for the last write */
@@ -33,12 +33,12 @@ struct entry { /* a job */
 	uint64_t used_ns;   /* last time a process of it was recorded */
 };
 
-struct carrier {
+struct handoff {
 	const struct options *options;
 	struct output *out;
 	struct journal *journal;
-	struct way *way;
-	struct entry job[CARRIER_JOBS]; /* a finished one makes room for another */
+	struct transport *transport;
+	struct entry job[HANDOFF_JOBS]; /* a finished one makes room for another */
 	uint32_t count;
 	bool full;	  /* "too many jobs" was logged */
 	uint64_t room_ns; /* last search for room that failed; 0: there was room */
@@ -58,7 +58,7 @@ struct carrier {
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* The history that the model has of it. */
-static bool carrier_own_of(struct carrier *c, const struct entry *e, struct carry *ret)
+static bool handoff_own_of(struct handoff *c, const struct entry *e, struct carry *ret)
 {
 	int found;
 
@@ -68,7 +68,7 @@ static bool carrier_own_of(struct carrier *c, const struct entry *e, struct carr
 	return false;
 }
 
-static struct entry *carrier_find(struct carrier *c, const char *job, const char *uid)
+static struct entry *handoff_find(struct handoff *c, const char *job, const char *uid)
 {
 	for (uint32_t i = 0; i < c->count; i++)
 		if (!strcmp(c->job[i].who.job, job) && !strcmp(c->job[i].who.uid, uid))
@@ -76,26 +76,26 @@ static struct entry *carrier_find(struct carrier *c, const char *job, const char
 	return NULL;
 }
 
-static bool carrier_over(const struct carry *own)
+static bool handoff_over(const struct carry *own)
 {
 	return own->state == JOB_ENDED || own->state == JOB_OVER;
 }
 
 /* Whether the entry can be dropped: the job is over and was stored, or the model does not know it
  * (own NULL). */
-static bool carrier_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
+static bool handoff_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
 	if (e->read || e->joined_ns)
 		return false;
 	if (!own)
 		return now_ns - e->used_ns > IDLE_NS;
-	return carrier_over(own) && (e->refused || e->bad || e->left.until_ns == own->until_ns);
+	return handoff_over(own) && (e->refused || e->bad || e->left.until_ns == own->until_ns);
 }
 
 /* Returns the finished entry whose processes were reported longest ago; NULL: there is none. */
-static struct entry *carrier_room(struct carrier *c)
+static struct entry *handoff_room(struct handoff *c)
 {
-	bool done[CARRIER_JOBS];
+	bool done[HANDOFF_JOBS];
 	uint64_t now_ns = clock_mono_ns();
 	struct entry *e, *oldest = NULL;
 	struct carry own;
@@ -104,11 +104,11 @@ static struct entry *carrier_room(struct carrier *c)
 	if (c->room_ns && now_ns - c->room_ns < ROOM_NS)
 		return NULL;
 	for (uint32_t i = 0; i < c->count; i++)
-		done[i] = carrier_done(&c->job[i], NULL, now_ns);
+		done[i] = handoff_done(&c->job[i], NULL, now_ns);
 	for (uint32_t i = 0; (found = output_carry(c->out, i, &own)) >= 0; i++) {
-		e = found == 1 ? carrier_find(c, own.job, own.uid) : NULL;
+		e = found == 1 ? handoff_find(c, own.job, own.uid) : NULL;
 		if (e)
-			done[e - c->job] = carrier_done(e, &own, now_ns);
+			done[e - c->job] = handoff_done(e, &own, now_ns);
 	}
 	for (uint32_t i = 0; i < c->count; i++) {
 		e = &c->job[i];
@@ -120,18 +120,18 @@ static struct entry *carrier_room(struct carrier *c)
 }
 
 /* Finds or makes an entry. Returns NULL if there are too many, after one line. */
-static struct entry *carrier_entry_of(struct carrier *c, const char *job, const char *uid)
+static struct entry *handoff_entry_of(struct handoff *c, const char *job, const char *uid)
 {
-	struct entry *e = carrier_find(c, job, uid);
+	struct entry *e = handoff_find(c, job, uid);
 
 	if (e)
 		return e;
-	e = c->count < CARRIER_JOBS ? &c->job[c->count++] : carrier_room(c);
+	e = c->count < HANDOFF_JOBS ? &c->job[c->count++] : handoff_room(c);
 	if (!e) {
 		if (!c->full)
 			log_warn(
 				"--carry: more than %d jobs at a time: the history of job %s and others stays on this node",
-				CARRIER_JOBS, job);
+				HANDOFF_JOBS, job);
 		c->full = true;
 		return NULL;
 	}
@@ -142,40 +142,40 @@ static struct entry *carrier_entry_of(struct carrier *c, const char *job, const 
 	return e;
 }
 
-static const char *carrier_uid_of(const struct carrier *c)
+static const char *handoff_uid_of(const struct handoff *c)
 {
 	return c->options->job_uid ? c->options->job_uid : "";
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void carrier_log_bad(struct carrier *c, struct entry *e, int err)
+static void handoff_log_bad(struct handoff *c, struct entry *e, int err)
 {
-	char name[WAY_NAME_MAX];
+	char name[TRANSPORT_NAME_MAX];
 
 	if (e->bad)
 		return;
 	e->bad = true;
-	way_name(c->way, &e->who, name);
+	transport_name(c->transport, &e->who, name);
 	log_warn("--carry %s: %s; reporting job %s without its history on other nodes", name,
-		 way_why(c->way, err), e->who.job);
+		 transport_why(c->transport, err), e->who.job);
 }
 
-static void carrier_way_says(struct carrier *c, bool writes, int err)
+static void handoff_transport_says(struct handoff *c, bool writes, int err)
 {
 	struct trouble *t = &c->trouble[writes], *other = &c->trouble[!writes];
 
 	if (err && err != t->err && err != other->err)
 		log_warn("--carry %s: %s; the history of jobs stays on this node until that works",
-			 c->options->carry, way_why(c->way, err));
+			 c->options->carry, transport_why(c->transport, err));
 	else if (!err && t->err && !other->err)
 		log_warn("--carry %s: that works again", c->options->carry);
 	t->err = err;
 	t->failures = err ? t->failures + 1 : 0;
-	t->again_ns = err ? clock_mono_ns() + way_pause_ns(c->way, t->failures) : 0;
+	t->again_ns = err ? clock_mono_ns() + transport_pause_ns(c->transport, t->failures) : 0;
 }
 
-static void carrier_onto_tape(struct carrier *c, struct entry *e, const char *text, size_t len)
+static void handoff_onto_tape(struct handoff *c, struct entry *e, const char *text, size_t len)
 {
 	struct gp_carry *r = journal_record(c->journal, GP_KIND_carry, 0, 0);
 	char ago[16];
@@ -195,37 +195,37 @@ static void carrier_onto_tape(struct carrier *c, struct entry *e, const char *te
 		clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
 }
 
-static void carrier_has_read(struct carrier *c, struct entry *e, const char *text, ssize_t len)
+static void handoff_has_read(struct handoff *c, struct entry *e, const char *text, ssize_t len)
 {
 	struct carry own;
 	int err;
 
-	if (len < 0 && len != -ENOENT && !way_is_of_job((int)len)) {
+	if (len < 0 && len != -ENOENT && !transport_is_of_job((int)len)) {
 		e->read = true;
-		carrier_way_says(c, false, (int)len);
+		handoff_transport_says(c, false, (int)len);
 		return;
 	}
-	carrier_way_says(c, false, 0);
+	handoff_transport_says(c, false, 0);
 	if (len == -ENOENT)
 		return;
 	err = len < 0 ? (int)len : carry_parse(&e->had, text, (size_t)len);
 	if (!err && (strcmp(e->had.job, e->who.job) != 0 || strcmp(e->had.uid, e->who.uid) != 0))
 		err = -EEXIST;
 	if (err)
-		carrier_log_bad(c, e, err);
-	else if (!carrier_own_of(c, e, &own) || e->had.attempt > own.attempt)
-		carrier_onto_tape(c, e, text, (size_t)len);
+		handoff_log_bad(c, e, err);
+	else if (!handoff_own_of(c, e, &own) || e->had.attempt > own.attempt)
+		handoff_onto_tape(c, e, text, (size_t)len);
 }
 
 /* Warns if the job trained before its history arrived. */
-static void carrier_check_joined(struct carrier *c, struct entry *e)
+static void handoff_check_joined(struct handoff *c, struct entry *e)
 {
 	struct carry own;
 
 	if (!e->joined_ns || clock_mono_ns() - e->joined_ns < JOINS_NS)
 		return;
 	e->joined_ns = 0;
-	if (carrier_own_of(c, e, &own) && own.attempt < e->had.attempt)
+	if (handoff_own_of(c, e, &own) && own.attempt < e->had.attempt)
 		log_warn(
 			"--carry: job %s started before its history arrived from other nodes; reporting this node's history only",
 			e->who.job);
@@ -233,25 +233,25 @@ static void carrier_check_joined(struct carrier *c, struct entry *e)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void carrier_has_written(struct carrier *c, struct entry *e, const struct carry *had,
+static void handoff_has_written(struct handoff *c, struct entry *e, const struct carry *had,
 				int err)
 {
-	bool of_job = way_is_of_job(err);
+	bool of_job = transport_is_of_job(err);
 
 	if (!err)
 		e->left = c->going;
-	carrier_way_says(c, true, err == -ESTALE || of_job ? 0 : err);
+	handoff_transport_says(c, true, err == -ESTALE || of_job ? 0 : err);
 	if (err == -ESTALE && !e->refused)
 		log_warn(
 			"--carry: job %s is at attempt %u on node %s too, which began later: that one's history is kept, not ours of attempt %u",
 			e->who.job, had->attempt, *had->node ? had->node : "unknown",
 			c->going.attempt);
 	else if (of_job && !e->refused)
-		carrier_log_bad(c, e, err);
+		handoff_log_bad(c, e, err);
 	e->refused = err == -ESTALE || of_job;
 }
 
-static bool carrier_due(const struct entry *e, const struct carry *own, uint64_t now_ns)
+static bool handoff_due(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
 	const struct carry *l = &e->left;
 
@@ -263,35 +263,35 @@ static bool carrier_due(const struct entry *e, const struct carry *own, uint64_t
 		own->saved.step != l->saved.step || own->saves != l->saves);
 }
 
-static int carrier_ask_write(struct carrier *c, struct entry *e, const struct carry *own)
+static int handoff_ask_write(struct handoff *c, struct entry *e, const struct carry *own)
 {
 	struct carry sent = *own;
 
 	memcpy(sent.node, c->node, sizeof(sent.node));
 	c->going = *own;
 	e->left_ns = clock_mono_ns();
-	return way_write(c->way, &e->who, &sent);
+	return transport_write(c->transport, &e->who, &sent);
 }
 
-static int carrier_ask_read(struct carrier *c, struct entry *e)
+static int handoff_ask_read(struct handoff *c, struct entry *e)
 {
 	e->read = false;
 	e->read_ns = clock_mono_ns();
-	return way_read(c->way, &e->who);
+	return transport_read(c->transport, &e->who);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void carrier_answer_take(struct carrier *c, int wait_ms)
+static void handoff_answer_take(struct handoff *c, int wait_ms)
 {
 	struct entry *e = c->asked;
 	const void *answer;
-	ssize_t n = e ? way_answer(c->way, wait_ms, &answer) : -EAGAIN;
+	ssize_t n = e ? transport_answer(c->transport, wait_ms, &answer) : -EAGAIN;
 	char text[CARRY_MAX];
 	struct carry had;
 
 	if (n == -EAGAIN && e && clock_mono_ns() - c->asked_ns > ANSWER_NS) {
-		way_drop(c->way);
+		transport_drop(c->transport);
 		n = -ETIMEDOUT;
 	}
 	if (n == -EAGAIN)
@@ -300,17 +300,17 @@ static void carrier_answer_take(struct carrier *c, int wait_ms)
 	if (c->writes) {
 		if (n == -ESTALE)
 			memcpy(&had, answer, sizeof(had));
-		carrier_has_written(c, e, &had, (int)n);
+		handoff_has_written(c, e, &had, (int)n);
 		return;
 	}
 	if (n > (ssize_t)sizeof(text)) /* impossible: our own process answers */
 		n = -EBADMSG;
 	if (n > 0)
 		memcpy(text, answer, (size_t)n);
-	carrier_has_read(c, e, text, n);
+	handoff_has_read(c, e, text, n);
 }
 
-static void carrier_asks(struct carrier *c, struct entry *e, bool writes, int err)
+static void handoff_asks(struct handoff *c, struct entry *e, bool writes, int err)
 {
 	static const struct carry none;
 
@@ -320,47 +320,47 @@ static void carrier_asks(struct carrier *c, struct entry *e, bool writes, int er
 	if (!err)
 		return;
 	if (writes)
-		carrier_has_written(c, e, &none, err);
+		handoff_has_written(c, e, &none, err);
 	else
-		carrier_has_read(c, e, NULL, err);
+		handoff_has_read(c, e, NULL, err);
 }
 
-static void carrier_read_next(struct carrier *c)
+static void handoff_read_next(struct handoff *c)
 {
 	for (uint32_t i = 0; i < c->count && !c->asked && clock_mono_ns() >= c->trouble[0].again_ns;
 	     i++)
-		if (c->job[i].read && way_may_read(c->way, clock_mono_ns()))
-			carrier_asks(c, &c->job[i], false, carrier_ask_read(c, &c->job[i]));
+		if (c->job[i].read && transport_may_read(c->transport, clock_mono_ns()))
+			handoff_asks(c, &c->job[i], false, handoff_ask_read(c, &c->job[i]));
 }
 
-void carrier_poll(struct carrier *c)
+void handoff_poll(struct handoff *c)
 {
 	if (!c)
 		return;
-	carrier_answer_take(c, 0);
-	carrier_read_next(c);
+	handoff_answer_take(c, 0);
+	handoff_read_next(c);
 }
 
 /* Writes the job if its own history has changed; all: also other jobs whose last write is old. */
-static void carrier_write_one(struct carrier *c, uint32_t i, const struct carry *own,
+static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry *own,
 			      uint64_t all_ns)
 {
-	struct entry *e = carrier_find(c, own->job, own->uid);
+	struct entry *e = handoff_find(c, own->job, own->uid);
 
 	/* A job that is over and was dropped has been stored already. */
-	if (!e && (!carrier_over(own) || c->count < CARRIER_JOBS))
-		e = carrier_entry_of(c, own->job, own->uid);
+	if (!e && (!handoff_over(own) || c->count < HANDOFF_JOBS))
+		e = handoff_entry_of(c, own->job, own->uid);
 	if (!e || e->read)
 		return;
 	if (all_ns ? e->left.until_ns != own->until_ns && e->left_ns < all_ns
-		   : carrier_due(e, own, clock_mono_ns()))
-		carrier_asks(c, e, true, carrier_ask_write(c, e, own));
+		   : handoff_due(e, own, clock_mono_ns()))
+		handoff_asks(c, e, true, handoff_ask_write(c, e, own));
 	if (c->asked)
 		c->turn = i + 1;
 }
 
 /* In turns, because there may be more jobs than can be written in time. */
-static void carrier_write_next(struct carrier *c, uint64_t all_ns)
+static void handoff_write_next(struct handoff *c, uint64_t all_ns)
 {
 	uint32_t from = c->turn, i;
 	struct carry own;
@@ -372,27 +372,27 @@ static void carrier_write_next(struct carrier *c, uint64_t all_ns)
 			if (found < 0)
 				break;
 			if (found == 1)
-				carrier_write_one(c, i, &own, all_ns);
+				handoff_write_one(c, i, &own, all_ns);
 		}
 }
 
-void carrier_tick(struct carrier *c)
+void handoff_tick(struct handoff *c)
 {
 	uint64_t now_ns = clock_mono_ns();
 
 	if (!c)
 		return;
-	carrier_poll(c);
+	handoff_poll(c);
 	for (uint32_t i = 0; i < c->count; i++)
-		carrier_check_joined(c, &c->job[i]);
+		handoff_check_joined(c, &c->job[i]);
 	/* Each write follows a read of the same job. */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
-		carrier_write_next(c, 0);
+		handoff_write_next(c, 0);
 }
 
 /* Sets the namespace of its pods and the owner with which the stored history is deleted: only an
  * object that gives the job its own name and uid. */
-static void carrier_place_of(struct entry *e, const struct gp_place *p)
+static void handoff_place_of(struct entry *e, const struct gp_place *p)
 {
 	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
 		     *p->job_uid;
@@ -403,7 +403,7 @@ static void carrier_place_of(struct entry *e, const struct gp_place *p)
 		   strnlen(p->owner, sizeof(p->owner)));
 }
 
-void carrier_job(struct carrier *c, const struct gp_place *p)
+void handoff_job(struct handoff *c, const struct gp_place *p)
 {
 	char job[GP_JOB_MAX], uid[JOB_UID_MAX];
 	struct carry own;
@@ -414,60 +414,60 @@ void carrier_job(struct carrier *c, const struct gp_place *p)
 		return;
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
 	log_escape(uid, sizeof(uid), p->job_uid, strnlen(p->job_uid, sizeof(p->job_uid)));
-	e = *job ? carrier_entry_of(c, job, *uid ? uid : carrier_uid_of(c)) : NULL;
+	e = *job ? handoff_entry_of(c, job, *uid ? uid : handoff_uid_of(c)) : NULL;
 	if (e) {
 		e->used_ns = clock_mono_ns();
-		carrier_place_of(e, p);
+		handoff_place_of(e, p);
 	}
 	if (!e || e->read || c->asked == e ||
 	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
 	/* If the job runs here, or its history was read and nothing has run here since, there is
 	 * nothing new to read. */
-	if (e->known && !carrier_own_of(c, e, &own))
+	if (e->known && !handoff_own_of(c, e, &own))
 		return;
-	e->read = !carrier_own_of(c, e, &own) || own.state != JOB_RUNNING;
-	carrier_poll(c);
+	e->read = !handoff_own_of(c, e, &own) || own.state != JOB_RUNNING;
+	handoff_poll(c);
 }
 
-static void carrier_wait(struct carrier *c, uint64_t until_ns)
+static void handoff_wait(struct handoff *c, uint64_t until_ns)
 {
 	uint64_t now_ns;
 
 	while (c->asked && (now_ns = clock_mono_ns()) < until_ns)
-		carrier_answer_take(c, (int)((until_ns - now_ns) / 1000000) + 1);
+		handoff_answer_take(c, (int)((until_ns - now_ns) / 1000000) + 1);
 }
 
-void carrier_start(struct carrier *c)
+void handoff_start(struct handoff *c)
 {
 	struct entry *e;
 
 	if (!c || !c->options->job || !*c->options->job)
 		return;
-	e = carrier_entry_of(c, c->options->job, carrier_uid_of(c));
+	e = handoff_entry_of(c, c->options->job, handoff_uid_of(c));
 	if (!e)
 		return;
 	e->read = true;
-	carrier_read_next(c);
-	carrier_wait(c, clock_mono_ns() + START_NS);
+	handoff_read_next(c);
+	handoff_wait(c, clock_mono_ns() + START_NS);
 }
 
-void carrier_finish(struct carrier *c)
+void handoff_finish(struct handoff *c)
 {
 	uint64_t until_ns = clock_mono_ns() + CLOSE_NS, from_ns;
 
 	if (!c)
 		return;
-	carrier_wait(c, until_ns);
+	handoff_wait(c, until_ns);
 	from_ns = clock_mono_ns();
 	for (uint32_t i = 0;
 	     i <= c->count && !c->asked && clock_mono_ns() < until_ns && !c->trouble[1].err; i++) {
-		carrier_write_next(c, from_ns);
-		carrier_wait(c, until_ns);
+		handoff_write_next(c, from_ns);
+		handoff_wait(c, until_ns);
 	}
 	if (!c->asked)
 		return;
-	way_drop(c->way);
+	transport_drop(c->transport);
 	c->asked = NULL;
 	log_warn("--carry %s: it does not answer: the last of what is known here is not there",
 		 c->options->carry);
@@ -475,7 +475,7 @@ void carrier_finish(struct carrier *c)
 
 /* The node's name in Kubernetes, because the host name of a pod is the pod's. If it is too long,
  * keeps its beginning and a hash. */
-static void carrier_node_name(char out[CARRY_NODE_MAX], const char *given)
+static void handoff_node_name(char out[CARRY_NODE_MAX], const char *given)
 {
 	char host[256] = "";
 	const char *name = given && *given ? given : getenv("NODE_NAME");
@@ -494,37 +494,37 @@ static void carrier_node_name(char out[CARRY_NODE_MAX], const char *given)
 			 (unsigned)(hash_bytes(HASH_START, name, len) >> 32));
 }
 
-int carrier_new(struct carrier **ret, const struct options *o, struct output *out,
+int handoff_new(struct handoff **ret, const struct options *o, struct output *out,
 		struct journal *j)
 {
-	struct way *way;
-	struct carrier *c;
-	int err = way_new(&way, o);
+	struct transport *transport;
+	struct handoff *c;
+	int err = transport_new(&transport, o);
 
 	*ret = NULL;
 	if (err == -ENOMEM)
 		log_error("--carry: %s", strerror(-err));
-	if (err || !way)
+	if (err || !transport)
 		return err;
 	c = calloc(1, sizeof(*c));
 	if (!c) {
-		way_free(way);
+		transport_free(transport);
 		log_error("--carry: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	c->way = way;
+	c->transport = transport;
 	c->options = o;
 	c->out = out;
 	c->journal = j;
-	carrier_node_name(c->node, o->node_name);
+	handoff_node_name(c->node, o->node_name);
 	*ret = c;
 	return 0;
 }
 
-void carrier_free(struct carrier *c)
+void handoff_free(struct handoff *c)
 {
 	if (!c)
 		return;
-	way_free(c->way);
+	transport_free(c->transport);
 	free(c);
 }

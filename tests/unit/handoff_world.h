@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carrier_world.h - a carrier whose tape and model are made by hand, and a folder. */
-#ifndef TESTS_UNIT_CARRIER_WORLD_H
-#define TESTS_UNIT_CARRIER_WORLD_H
+/* handoff_world.h - a handoff whose tape and model are made by hand, and a folder. */
+#ifndef TESTS_UNIT_HANDOFF_WORLD_H
+#define TESTS_UNIT_HANDOFF_WORLD_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
-#include "userspace/handover/carrier.h"
+#include "userspace/handover/handoff.h"
 #include "userspace/handover/carry_file.h"
 
 static struct {
@@ -75,10 +75,10 @@ static void assert_said(const char *text)
 		fail_msg("\"%s\" was not said, but: %s", text, world.said);
 }
 
-static char dir[] = "/tmp/carrier_test.XXXXXX";
+static char dir[] = "/tmp/handoff_test.XXXXXX";
 static char job[] = "llama";
 static struct options options;
-static struct carrier *carrier;
+static struct handoff *handoff;
 
 static int begin(void **state)
 {
@@ -89,7 +89,7 @@ static int begin(void **state)
 		return -1;
 	log_sink(on_log, NULL);
 	options = (struct options){.carry = dir, .job = job};
-	return carrier_new(&carrier, &options, NULL, NULL);
+	return handoff_new(&handoff, &options, NULL, NULL);
 }
 
 static int end(void **state)
@@ -97,7 +97,7 @@ static int end(void **state)
 	DIR *d = opendir(dir);
 
 	(void)state;
-	carrier_free(carrier);
+	handoff_free(handoff);
 	log_sink(NULL, NULL);
 	if (!d)
 		return 0;
