@@ -632,6 +632,34 @@ static void names_are_unique(void **state)
 	}
 }
 
+/* The list of metrics (gp-bpf schema --metrics), from which the manual is made and dashboards and
+ * rules are checked, has each measure of a page once. */
+static void the_list_of_metrics_has_each_measure(void **state)
+{
+	struct buffer list = {.data = NULL};
+	const struct measure *m;
+	char start[KEY], end[1024];
+
+	(void)state;
+	buffer_printf(&list, "\n");
+	prometheus_metrics(&list);
+	assert_false(list.failed);
+	for (size_t i = 0; (m = measure_at(i)); i++) {
+		const char *line;
+
+		if (!m->prometheus)
+			continue;
+		snprintf(start, sizeof(start), "\n%s\t%s\t", m->prometheus,
+			 m->counter ? "counter" : "gauge");
+		snprintf(end, sizeof(end), "%s%s\t%s\n", m->label ? ", " : "",
+			 m->label ? m->label : "", m->help);
+		line = strstr(list.data, start);
+		if (!line || strstr(line + 1, start) || !strstr(line, end))
+			fail_msg("not in the list once: %s", m->prometheus);
+	}
+	buffer_free(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -641,6 +669,7 @@ int main(void)
 		cmocka_unit_test_setup(the_snapshot_has_all_measures, setup),
 		cmocka_unit_test_setup(a_lost_point_or_label_is_found, setup),
 		cmocka_unit_test(names_are_unique),
+		cmocka_unit_test(the_list_of_metrics_has_each_measure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,8 @@ struct metric_family_list { /* an array and its length */
 	{                                                                                          \
 		all, sizeof(all) / sizeof((all)[0])                                                \
 	}
-/* The family of a measure: all but its name is in its own table (measure.c). */
+/* Places a measure (measure.c) in the order of a page; one that is not placed comes near its end.
+ */
 #define MEASURED(of)                                                                               \
 	{                                                                                          \
 		.name = (of)                                                                       \

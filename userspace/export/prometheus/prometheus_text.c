@@ -2,6 +2,7 @@
 /* prometheus_text.c - whole pages: families in their two formats. */
 #include "userspace/export/prometheus/prometheus_text.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #define PAGE_START	   16384
 #define PAGE_EACH	   5000
 #define METRIC_LABELS_ROOM 64
+#define TEXT_ROWS	   192
 
 /* ---- families -------------------------------------------------------------------------------- */
 
@@ -61,24 +63,75 @@ static void prometheus_text_family_header(struct page *p, const struct metric_fa
 	buffer_printf(p->out, "# HELP %.*s %s\n", len, f->name, f->help);
 }
 
-/* Fills the row of a measure; room: for its labels. Other rows stay as they are. Returns the
- * measure, or NULL. */
-static const struct measure *prometheus_text_resolve(struct metric_family *f,
-						     char room[METRIC_LABELS_ROOM])
+/* ---- rows of a page -------------------------------------------------------------------------- */
+
+/* The rows of the tables in their order; before the last table, each measure that none places. */
+static struct text_row {
+	struct metric_family family;
+	const struct measure *measure; /* NULL: the functions of the family write its samples */
+	char labels[METRIC_LABELS_ROOM];
+} text_rows[TEXT_ROWS];
+static size_t text_row_count;
+
+static void prometheus_text_add_row(const struct metric_family *f)
 {
-	const struct measure *m = f->help ? NULL : measure_of_prometheus(f->name);
 	static const char *const owner[] = {
 		[MEASURE_JOB] = OF_JOB, [MEASURE_RANK] = OF_RANK, [MEASURE_LOOP] = OF_LOOP};
+	const struct measure *m = f->help ? NULL : measure_of_prometheus(f->name);
+	struct text_row *row = &text_rows[text_row_count];
 
+	if (text_row_count == TEXT_ROWS)
+		return;
+	text_row_count++;
+	row->family = *f;
+	row->measure = m;
 	if (!m)
-		return NULL;
-	snprintf(room, METRIC_LABELS_ROOM, "%s%s%s", owner[m->owner], m->label ? ", " : "",
+		return;
+	snprintf(row->labels, sizeof(row->labels), "%s%s%s", owner[m->owner], m->label ? ", " : "",
 		 m->label ? m->label : "");
-	f->labels = room;
-	f->type = m->counter ? COUNTER : GAUGE;
-	f->help = m->help;
-	return m;
+	row->family.labels = row->labels;
+	row->family.type = m->counter ? COUNTER : GAUGE;
+	row->family.help = m->help;
 }
+
+static bool prometheus_text_has_row(const struct measure *m)
+{
+	size_t i = 0;
+
+	while (i < text_row_count && text_rows[i].measure != m)
+		i++;
+	return i < text_row_count;
+}
+
+static void prometheus_text_add_measures(void)
+{
+	const struct measure *m;
+
+	for (size_t i = 0; (m = measure_at(i)); i++)
+		if (m->prometheus && !prometheus_text_has_row(m))
+			prometheus_text_add_row(&(struct metric_family)MEASURED(m->prometheus));
+}
+
+static void prometheus_text_make_rows(void)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (tables[i] == &page_last_families)
+			prometheus_text_add_measures();
+		for (size_t j = 0; j < tables[i]->count; j++)
+			prometheus_text_add_row(&tables[i]->family[j]);
+	}
+}
+
+/* NULL: no more. */
+static const struct text_row *prometheus_text_row(size_t i)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, prometheus_text_make_rows);
+	return i < text_row_count ? &text_rows[i] : NULL;
+}
+
+/* ---- samples of a row ------------------------------------------------------------------------ */
 
 static void prometheus_text_family_jobs(struct page *p, const struct metric_family *f,
 					const struct measure *m)
@@ -123,23 +176,22 @@ static void prometheus_text_family_ranks(struct page *p, const struct metric_fam
 	}
 }
 
-static void prometheus_text_family_text(struct page *p, const struct metric_family *row)
+static void prometheus_text_family_text(struct page *p, const struct text_row *row)
 {
+	const struct metric_family *f = &row->family;
+	const struct measure *m = row->measure;
 	size_t start = p->out->len, header;
-	char room[METRIC_LABELS_ROOM];
-	struct metric_family f = *row;
-	const struct measure *m = prometheus_text_resolve(&f, room);
 
-	p->family = &f;
-	p->of_process = m ? m->owner != MEASURE_JOB : f.rank || f.loop;
-	prometheus_text_family_header(p, &f);
+	p->family = f;
+	p->of_process = m ? m->owner != MEASURE_JOB : f->rank || f->loop;
+	prometheus_text_family_header(p, f);
 	header = p->out->len;
-	if (f.all)
-		f.all(p, &f);
-	prometheus_text_family_jobs(p, &f, m);
-	for (size_t i = 0; f.exporter && p->s && i < EXPORT_VIEWS && p->s->exports[i].name; i++)
-		f.exporter(p, &f, &p->s->exports[i]);
-	prometheus_text_family_ranks(p, &f, m);
+	if (f->all)
+		f->all(p, f);
+	prometheus_text_family_jobs(p, f, m);
+	for (size_t i = 0; f->exporter && p->s && i < EXPORT_VIEWS && p->s->exports[i].name; i++)
+		f->exporter(p, f, &p->s->exports[i]);
+	prometheus_text_family_ranks(p, f, m);
 	if (p->out->len == header && !p->out->failed) { /* a family without samples is omitted */
 		p->out->len = start;
 		p->out->data[start] = '\0';
@@ -152,6 +204,7 @@ void prometheus_text_own(struct buffer *out, const struct snapshot *s,
 			 const struct prometheus_own *own, enum prometheus_format format)
 {
 	struct page *p = calloc(1, sizeof(*p));
+	const struct text_row *row;
 
 	if (!p) {
 		out->failed = true;
@@ -164,9 +217,8 @@ void prometheus_text_own(struct buffer *out, const struct snapshot *s,
 	if (s && page_select(p))
 		out->failed = true;
 	buffer_reserve(out, PAGE_START + (p->owners.nranks + p->owners.njobs) * PAGE_EACH);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		for (size_t j = 0; j < tables[i]->count && !out->failed; j++)
-			prometheus_text_family_text(p, &tables[i]->family[j]);
+	for (size_t i = 0; !out->failed && (row = prometheus_text_row(i)); i++)
+		prometheus_text_family_text(p, row);
 	if (format == PROMETHEUS_OPENMETRICS)
 		buffer_printf(out, "# EOF\n");
 	buffer_free(&p->labels);
@@ -182,14 +234,12 @@ void prometheus_text(struct buffer *out, const struct snapshot *s, enum promethe
 
 void prometheus_metrics(struct buffer *out)
 {
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		for (size_t j = 0; j < tables[i]->count; j++) {
-			struct metric_family f = tables[i]->family[j];
-			char room[METRIC_LABELS_ROOM];
+	const struct text_row *row;
 
-			prometheus_text_resolve(&f, room);
-			buffer_printf(out, "%s\t%s\t%s\t%s\t%s\n", f.name, type_name[f.type],
-				      prometheus_text_family_unit(&f), f.labels, f.help);
-		}
+	for (size_t i = 0; (row = prometheus_text_row(i)); i++) {
+		const struct metric_family *f = &row->family;
+
+		buffer_printf(out, "%s\t%s\t%s\t%s\t%s\n", f->name, type_name[f->type],
+			      prometheus_text_family_unit(f), f->labels, f->help);
 	}
 }
