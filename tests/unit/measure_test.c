@@ -27,6 +27,8 @@
 #define NS_PER_S    1e9
 #define OWN_GOODPUT "job/goodput_time" /* in Cloud Monitoring a row of its own */
 
+#define IDLE	   601 /* pid of a process that does not train */
+#define IDLE_LABEL "pid=\"601\""
 static struct fixture fx;
 static struct job_view jobs[JOBS];
 
@@ -150,7 +152,7 @@ static int setup(void **state)
 	j = job("of another node", JOB_RUNNING);
 	j->reported_here = false;
 	rank(j, 501, 1);
-	fixture_process(&fx, 601); /* has no job and does not train */
+	fixture_process(&fx, IDLE);
 	return 0;
 }
 
@@ -319,6 +321,9 @@ static const char *page_label(const char *at, char name[KEY], char value[KEY])
 	return at + 1;
 }
 
+/* A process that has no job and does not train: only the page has points of it. */
+static int idle_points;
+
 static void page_line(const char *line)
 {
 	char name[KEY], value[KEY];
@@ -342,15 +347,21 @@ static void get_prometheus(void)
 {
 	struct buffer page = {0};
 
+	idle_points = 0;
 	prometheus_text(&page, &fx.s, PROMETHEUS_TEXT);
 	assert_false(page.failed);
 	for (char *at = page.data, *end; at && *at; at = end) {
 		end = strchr(at, '\n');
 		if (end)
 			*end++ = '\0';
-		if (*at != '#')
+		if (*at == '#')
+			continue;
+		if (strstr(at, IDLE_LABEL))
+			idle_points++;
+		else
 			page_line(at);
 	}
+	assert_true(idle_points);
 	buffer_free(&page);
 }
 
