@@ -140,8 +140,7 @@ static int say_carried(char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct pods_intervals pace = {.backoff_first_s = 0.1,
-					    .backoff_max_s = 1,
+	const struct pods_intervals pace = {.backoff = {100000000, 1000000000, 10000000, 0},
 					    .watch_s = 300,
 					    .watch_grace_s = 15,
 					    .list_s = 60,

@@ -328,9 +328,11 @@ static void refused(void **state)
 		assert_int_equal(writes("a", 1, 0), rows[i].err);
 		assert_non_null(strstr(carry_map_why(m), rows[i].why));
 		if (strchr(rows[i].fault, '/'))
-			assert_in_range(carry_map_pause_ns(m, 1), 7000000000, 9000000000);
+			assert_in_range(carry_map_pause_ns(m, &(struct backoff){0}), 7000000000,
+					9000000000);
 		else
-			assert_in_range(carry_map_pause_ns(m, 100), 100000000, 60000000000);
+			assert_in_range(carry_map_pause_ns(m, &(struct backoff){99}), 100000000,
+					60000000000);
 	}
 	deed("{'fault':{}}");
 	assert_int_equal(reads(), -ENOENT);

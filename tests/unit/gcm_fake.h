@@ -269,12 +269,13 @@ static inline void fake_sleep_ms(void *ctx, uint64_t ms)
 	((struct fake *)ctx)->ms += ms;
 }
 
-static inline uint32_t fake_random(void *ctx)
+static inline double fake_random(void *ctx)
 {
 	static uint32_t x = 1;
 
 	(void)ctx;
-	return x = x * 1664525 + 1013904223;
+	x = x * 1664525 + 1013904223;
+	return (double)x / 4294967296.0;
 }
 
 static inline void fake_log(void *ctx, enum log_level level, const char *line)

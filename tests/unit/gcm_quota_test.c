@@ -40,7 +40,7 @@ static void a_quota_is_bounded(void **state)
 	fake_tick(&f, 450, 1, false, false);
 	assert_false(sender_wait(f.s, fake_mono_ms(&f) + 700000));
 	assert_int_equal(f.requests, 4);
-	assert_in_range(f.at_ms[1] - f.at_ms[0], 600000, 601000);
+	assert_in_range(f.at_ms[1] - f.at_ms[0], 600000, 602000);
 	assert_true(f.at_ms[2] - f.at_ms[1] >= 750);
 	assert_int_equal(f.written, 450);
 	fake_end(&f);

@@ -103,8 +103,7 @@ static inline int setup(void **state)
 {
 	(void)state;
 	setenv("METADATA_SERVER_DETECTION", "none", 1);
-	intervals = (struct pods_intervals){.backoff_first_s = 0.02,
-					    .backoff_max_s = 0.2,
+	intervals = (struct pods_intervals){.backoff = {20000000, 200000000, 2000000, 0},
 					    .watch_s = 60,
 					    .watch_grace_s = 1,
 					    .list_s = 30,

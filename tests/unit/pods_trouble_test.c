@@ -185,7 +185,7 @@ static void closes(void **state)
 		usleep(1000);
 	pods_close(p);
 	deed("{'fault':{'list':'503'}}");
-	intervals.backoff_first_s = intervals.backoff_max_s = 600;
+	intervals.backoff.first_ns = intervals.backoff.most_ns = 600000000000;
 	open_it();
 	WAIT(has_trouble, "503");
 	pods_close(p);

@@ -19,16 +19,14 @@
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods_field.h"
 
-#define TRIES	    3 /* of a write when others write at the same time */
-#define TOKEN_S	    60
-#define PAUSE_S	    1
-#define PAUSE_MAX_S 60
-#define KEY	    "carry" /* in its data */
-#define MANAGER	    "app.kubernetes.io/managed-by"
-#define MANAGED	    "gp-bpf"
-#define UID_LABEL   "gp-bpf/job-uid"
-#define UNTIL	    "gp-bpf/known-until"
-#define LABEL_MAX   63
+#define TRIES	  3 /* of a write when others write at the same time */
+#define TOKEN_S	  60
+#define KEY	  "carry" /* in its data */
+#define MANAGER	  "app.kubernetes.io/managed-by"
+#define MANAGED	  "gp-bpf"
+#define UID_LABEL "gp-bpf/job-uid"
+#define UNTIL	  "gp-bpf/known-until"
+#define LABEL_MAX 63
 #define WRITE_RULE                                                                                 \
 	"its service account needs a Role in namespace %s with configmaps: get, create, patch"
 #define SPACE_MAX	    63
@@ -514,11 +512,10 @@ const char *carry_map_why(const struct carry_map *m)
 	return m->why;
 }
 
-uint64_t carry_map_pause_ns(const struct carry_map *m, unsigned failures)
+uint64_t carry_map_pause_ns(const struct carry_map *m, struct backoff *b)
 {
-	uint64_t asked_ns = m->retry_ms > 0 ? (uint64_t)m->retry_ms * 1000000 : 0, pause_ns;
+	static const struct backoff_rule rule = {
+		.first_ns = 1000000000, .most_ns = 60000000000, .least_ns = 100000000};
 
-	pause_ns = (uint64_t)(access_backoff_s(PAUSE_S, PAUSE_MAX_S, failures ? failures - 1 : 0) *
-			      1e9);
-	return pause_ns > asked_ns ? pause_ns : asked_ns + pause_ns;
+	return backoff_next(b, &rule, m->retry_ms, backoff_random());
 }

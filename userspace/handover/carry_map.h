@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "userspace/base/backoff.h"
 #include "userspace/handover/carry_file.h"
 #include "userspace/model/job/carry.h"
 
@@ -61,8 +62,8 @@ ssize_t carry_map_answer(struct carry_map *m, int wait_ms, const void **ret);
 void carry_map_drop(struct carry_map *m);
 /* Returns the error of the last answer: one printable line. */
 const char *carry_map_why(const struct carry_map *m);
-/* Returns how long to wait before the next request after a number of failures in a row (from 1): a
- * growing time, at most a minute, or as long as the server asked for. */
-uint64_t carry_map_pause_ns(const struct carry_map *m, unsigned failures);
+/* Counts a failure in b. Returns how long to wait before the next request: a growing time, at most
+ * a minute, or longer if the server asked for it. */
+uint64_t carry_map_pause_ns(const struct carry_map *m, struct backoff *b);
 
 #endif

@@ -49,7 +49,7 @@ struct handoff {
 	uint64_t asked_ns;
 	struct trouble { /* failures of reading, and of writing */
 		int err; /* the error that was logged; 0: none */
-		unsigned failures;
+		struct backoff backoff;
 		uint64_t again_ns; /* time of the next attempt */
 	} trouble[2];
 	uint32_t turn; /* index of the next job to write */
@@ -171,8 +171,9 @@ static void handoff_transport_says(struct handoff *c, bool writes, int err)
 	else if (!err && t->err && !other->err)
 		log_warn("--carry %s: that works again", c->options->carry);
 	t->err = err;
-	t->failures = err ? t->failures + 1 : 0;
-	t->again_ns = err ? clock_mono_ns() + transport_pause_ns(c->transport, t->failures) : 0;
+	if (!err)
+		t->backoff.failures = 0;
+	t->again_ns = err ? clock_mono_ns() + transport_pause_ns(c->transport, &t->backoff) : 0;
 }
 
 static void handoff_onto_tape(struct handoff *c, struct entry *e, const char *text, size_t len)

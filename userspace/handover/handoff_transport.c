@@ -180,9 +180,9 @@ void transport_drop(struct transport *w)
 		helper_drop(w->helper);
 }
 
-uint64_t transport_pause_ns(const struct transport *w, unsigned failures)
+uint64_t transport_pause_ns(const struct transport *w, struct backoff *b)
 {
-	return w->map ? carry_map_pause_ns(w->map, failures) : AGAIN_NS;
+	return w->map ? carry_map_pause_ns(w->map, b) : AGAIN_NS;
 }
 
 /* ---- descriptions ---------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "userspace/base/backoff.h"
 #include "userspace/option/option.h"
 #include "userspace/handover/carry_map.h"
 
@@ -41,7 +42,7 @@ const char *transport_why(const struct transport *w, int err);
 /* The file or ConfigMap of that job, for messages. */
 void transport_name(const struct transport *w, const struct carry_map_job *job,
 		    char out[TRANSPORT_NAME_MAX]);
-/* How long to wait after so many consecutive failures (1...). */
-uint64_t transport_pause_ns(const struct transport *w, unsigned failures);
+/* Counts a failure in b. Returns how long to wait before the next request. */
+uint64_t transport_pause_ns(const struct transport *w, struct backoff *b);
 
 #endif

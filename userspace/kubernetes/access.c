@@ -6,11 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -274,21 +272,3 @@ void access_why(const struct access *a, const struct web_reply *r, const char *w
 }
 
 /* ---- repetition */
-
-double access_random(void)
-{
-	uint32_t bits = 0;
-
-	if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits))
-		bits = (uint32_t)clock_mono_ns() * 2654435761u;
-	return ldexp(bits, -32);
-}
-
-double access_backoff_s(double first_s, double max_s, unsigned failures)
-{
-	double most = ldexp(first_s, failures < 16 ? (int)failures : 16);
-	double least = first_s / 10;
-
-	most = most < max_s ? most : max_s;
-	return least + (most - least) * access_random();
-}

@@ -60,10 +60,5 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
  * permission that the request needs. */
 void access_why(const struct access *a, const struct web_reply *r, const char *what,
 		const char *rule, char *out, size_t cap);
-/* Random, 0 <= x < 1. */
-double access_random(void);
-/* Seconds to wait before the next attempt, with full jitter: random, up to a bound that doubles
- * with each failure (0...). */
-double access_backoff_s(double first_s, double max_s, unsigned failures);
 
 #endif

@@ -13,8 +13,7 @@
 #define NODE_MAX 253 /* length of a name, RFC 1123 */
 
 const struct pods_intervals pods_usual_intervals = {
-	.backoff_first_s = 1,
-	.backoff_max_s = 60,
+	.backoff = {.first_ns = 1000000000, .most_ns = 60000000000, .least_ns = 100000000},
 	.watch_s = 300,
 	.watch_grace_s = 15,
 	.list_s = 60,

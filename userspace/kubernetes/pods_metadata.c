@@ -56,7 +56,7 @@ void pods_watch_metadata(void *worker)
 	struct pods_signal signals[2];
 	char word[64] = "";
 	bool first = true;
-	unsigned failures = 0;
+	struct backoff failures = {0};
 	uint64_t start_ns;
 	int preempted, maintenance;
 	uint32_t n;
@@ -77,10 +77,10 @@ void pods_watch_metadata(void *worker)
 		if (preempted == -ENOENT || (preempted == -ENODATA && maintenance == -ENODATA))
 			break;
 		if (preempted && maintenance) {
-			pods_sleep(p, pods_backoff(p, failures++));
+			pods_wait_longer(p, &failures, BACKOFF_UNASKED);
 			continue;
 		}
-		failures = 0;
+		failures = (struct backoff){0};
 		first = false;
 		pods_signals(p, 1, signals, n);
 		/* A server without long polls answers at once. */

@@ -3,6 +3,7 @@
 #ifndef KUBERNETES_PODS_PRIVATE_H
 #define KUBERNETES_PODS_PRIVATE_H
 
+#include "userspace/base/backoff.h"
 #include "userspace/base/worker.h"
 #include "userspace/cloud/web.h"
 #include "userspace/kubernetes/access.h"
@@ -68,8 +69,8 @@ uint32_t pods_parse_node(const cJSON *node, struct pods_signal signals[PODS_SIGN
 
 /* ---- present knowledge (pods.c) */
 
-struct pods_intervals { /* in seconds; tests use fractions */
-	double backoff_first_s, backoff_max_s;
+struct pods_intervals { /* those ending in _s in seconds; tests use fractions */
+	struct backoff_rule backoff;
 	double watch_s;	      /* duration of a watch; the server may end it earlier */
 	double watch_grace_s; /* after that it is aborted */
 	double list_s;	      /* limit for a list */
@@ -128,8 +129,8 @@ void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 /* Returns false if the threads have to end. */
 bool pods_sleep(struct pods *p, double seconds);
 bool pods_stops(struct pods *p);
-/* As access_backoff_s(). */
-double pods_backoff(const struct pods *p, unsigned failures);
+/* Waits after a failure; asked_ms as for backoff_next(). Returns as pods_sleep(). */
+bool pods_wait_longer(struct pods *p, struct backoff *b, int64_t asked_ms);
 
 /* ---- threads */
 

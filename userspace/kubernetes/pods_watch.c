@@ -32,8 +32,8 @@ struct watch {
 	bool whole;	  /* not in pages, because pages expired while they were read */
 	bool gone, wrong; /* the stream reported 410, or another error */
 	char error[120];
-	unsigned failures;
-	double wait_s; /* minimum time before the next attempt */
+	struct backoff backoff; /* failures in a row */
+	int64_t asked_ms;	/* how long the server asks to wait before the next attempt */
 };
 
 /* ---- replies */
@@ -99,7 +99,7 @@ static bool watch_event(void *ctx, char *text, size_t len)
 			x->kind->put(x->w->pods, object, *type == 'D');
 		watch_version(x, pods_object(object, "metadata"));
 		pods_well(x->w, strcmp(type, "BOOKMARK") != 0);
-		x->failures = 0;
+		x->backoff.failures = 0;
 	}
 	cJSON_Delete(json);
 	return go_on && !pods_stops(x->w->pods);
@@ -141,8 +141,7 @@ static void watch_refused(struct watch *x, const struct web_reply *r)
 {
 	char why[512];
 
-	if (r->retry_after_ms > 0)
-		x->wait_s = (double)r->retry_after_ms / 1000;
+	x->asked_ms = r->retry_after_ms;
 	access_why(&x->w->access, r, x->kind->what, x->kind->rule, why, sizeof(why));
 	pods_trouble(x->w, "%s", why);
 }
@@ -227,10 +226,10 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 	bool brief = (double)lasted_ns <= WATCH_BRIEF_S * 1e9;
 
 	if (r->status == 200 && !brief)
-		x->failures = 0;
+		x->backoff.failures = 0;
 	if (x->gone || (!err && r->status == 410)) {
 		x->again = true;
-		return !x->failures++; /* at once, but not repeatedly */
+		return !x->backoff.failures++; /* at once, but not repeatedly */
 	}
 	if (x->wrong) {
 		pods_trouble(x->w, "%s %s: %s", x->kind->what, x->w->access.server, x->error);
@@ -244,7 +243,7 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 		return events > 0;
 	}
 	/* A watch that breaks is reported only if the next one fails too. */
-	if (r->status != 200 || r->failure != WEB_BROKEN || x->failures)
+	if (r->status != 200 || r->failure != WEB_BROKEN || x->backoff.failures)
 		watch_refused(x, r);
 	return false;
 }
@@ -252,7 +251,7 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 static bool watch_follow(struct watch *x)
 {
 	const struct pods_intervals *intervals = &x->w->pods->intervals;
-	double lasts_s = intervals->watch_s * (0.8 + 0.4 * access_random());
+	double lasts_s = intervals->watch_s * (0.8 + 0.4 * backoff_random());
 	struct buffer path = {0};
 	struct web_reply r = {0};
 	uint64_t start_ns = clock_boot_ns(), events;
@@ -282,7 +281,7 @@ static bool watch_follow(struct watch *x)
 /* A server that has no watch is asked for lists. */
 static bool watch_pause(struct watch *x)
 {
-	x->failures = 0;
+	x->backoff.failures = 0;
 	x->again = true;
 	return pods_sleep(x->w->pods, x->w->pods->intervals.kubelet_s);
 }
@@ -292,7 +291,6 @@ static void watch_run(struct pods_worker *w, const struct watch_kind *kind)
 	struct pods *p = w->pods;
 	struct watch *x = calloc(1, sizeof(*x));
 	bool at_once;
-	double wait_s;
 	int err;
 
 	if (!x) {
@@ -303,13 +301,12 @@ static void watch_run(struct pods_worker *w, const struct watch_kind *kind)
 	x->w = w;
 	x->again = true;
 	while (!pods_stops(p)) {
-		x->wait_s = 0;
+		x->asked_ms = BACKOFF_UNASKED;
 		err = x->again ? watch_list(x) : 0;
 		at_once = err ? err == -ESTALE : kind->field ? watch_follow(x) : watch_pause(x);
 		if (at_once || pods_stops(p))
 			continue;
-		wait_s = pods_backoff(p, x->failures++);
-		pods_sleep(p, wait_s > x->wait_s ? wait_s : x->wait_s + wait_s);
+		pods_wait_longer(p, &x->backoff, x->asked_ms);
 	}
 	free(x);
 }

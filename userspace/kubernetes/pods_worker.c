@@ -19,9 +19,10 @@ bool pods_sleep(struct pods *p, double seconds)
 	return worker_sleep(&p->threads, (uint64_t)(seconds * 1e9));
 }
 
-double pods_backoff(const struct pods *p, unsigned failures)
+bool pods_wait_longer(struct pods *p, struct backoff *b, int64_t asked_ms)
 {
-	return access_backoff_s(p->intervals.backoff_first_s, p->intervals.backoff_max_s, failures);
+	return worker_sleep(&p->threads,
+			    backoff_next(b, &p->intervals.backoff, asked_ms, backoff_random()));
 }
 
 void pods_well(struct pods_worker *w, uint64_t changes)

@@ -5,22 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/backoff.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/table.h"
 #include "userspace/identity/place.h"
 #include "userspace/kubernetes/pods.h"
 
+#define GONE_PODS  64 /* pods whose processes ended: the reason usually arrives later */
+#define RESUMED_NS 60000000000ull
+
 /* If the list does not have a pod yet, it is asked for again, at growing intervals; a change of the
  * pod is reported, too. */
-#define AGAIN_NS     500000000ull
-#define DOUBLING_MAX 7
-#define GONE_PODS    64 /* pods whose processes ended: the reason usually arrives later */
-#define RESUMED_NS   60000000000ull
+static const struct backoff_rule places_again = {.first_ns = 500000000, .most_ns = 64000000000};
 
 struct placed {
-	unsigned int owners; /* the process, and children with the same location */
-	unsigned int tries;  /* failed attempts to get the pod, in a row */
-	uint64_t due_ns;     /* 0: the pods' data is complete */
+	unsigned int owners;  /* the process, and children with the same location */
+	struct backoff tries; /* failed attempts to get the pod, in a row */
+	uint64_t due_ns;      /* 0: the pods' data is complete */
 	bool reported;
 	bool kept; /* keep a predecessor's record until the pods' data arrives */
 	struct place_facts facts;
@@ -93,10 +94,9 @@ static void places_placed_report(struct places *ps, struct placed *p, pid_t pid)
 
 	if (place_make(&p->facts, ps->cfg.job, ps->cfg.pods, &place) == -EAGAIN) {
 		p->due_ns = clock_mono_ns() +
-			    (AGAIN_NS << (p->tries < DOUBLING_MAX ? p->tries : DOUBLING_MAX));
-		p->tries++;
+			    backoff_next(&p->tries, &places_again, BACKOFF_UNASKED, 0);
 	} else {
-		p->due_ns = p->tries = 0;
+		p->due_ns = p->tries.failures = 0;
 		p->kept = false;
 	}
 	if (p->kept)
@@ -120,7 +120,7 @@ static int places_placed_read(struct places *ps, pid_t pid, bool kept)
 	if (!p)
 		return -ENOMEM;
 	p->facts = facts;
-	p->tries = 0;
+	p->tries.failures = 0;
 	p->kept = kept;
 	places_placed_report(ps, p, pid);
 	return 0;

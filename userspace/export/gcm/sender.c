@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "userspace/base/clock.h"
@@ -544,7 +543,7 @@ void sender_send(struct sender *s, const struct series_set *set, int64_t now_rea
 		sender_send_last(s, set, soon, deadline_ms);
 	else
 		sender_flush_held(s, deadline_ms, deadline_ms);
-	if (s->fails)
+	if (s->backoff.failures)
 		sender_keep(s);
 	s->sent = true;
 	if (tracks_moved(s->tracks))
@@ -573,7 +572,7 @@ bool sender_wait(struct sender *s, uint64_t until_ms)
 			sender_flush_held(s, until_ms, now_ms + SENDER_DEADLINE_MS);
 		else
 			sender_catch_up(s);
-		if (s->fails)
+		if (s->backoff.failures)
 			sender_keep(s);
 		sender_count_disk_queue(s);
 	}
@@ -640,14 +639,10 @@ static void sender_real_sleep_ms(void *ctx, uint64_t ms)
 	}
 }
 
-static uint32_t sender_real_random(void *ctx)
+static double sender_real_random(void *ctx)
 {
-	uint32_t value;
-
 	(void)ctx;
-	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
-		value = (uint32_t)clock_mono_ns();
-	return value;
+	return backoff_random();
 }
 
 int sender_open(struct sender **ret, const struct sender_options *o, struct web *web,

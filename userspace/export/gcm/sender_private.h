@@ -4,6 +4,7 @@
 #ifndef EXPORT_SENDER_PRIVATE_H
 #define EXPORT_SENDER_PRIVATE_H
 
+#include "userspace/base/backoff.h"
 #include "userspace/base/table.h"
 #include "userspace/export/gcm/batch.h"
 #include "userspace/export/gcm/sender.h"
@@ -22,7 +23,7 @@ struct sender_env {
 	uint64_t (*mono_ms)(void *ctx);
 	int64_t (*real_ns)(void *ctx);
 	void (*sleep_ms)(void *ctx, uint64_t ms);
-	uint32_t (*random)(void *ctx);
+	double (*random)(void *ctx); /* 0 <= x < 1 */
 };
 int sender_open_with(struct sender **ret, const struct sender_options *o,
 		     const struct sender_env *env);
@@ -49,20 +50,20 @@ struct sender {
 	struct descriptor descriptor[ROWS_MAX];
 	uint32_t ndescriptors;
 	struct buffer url, path, body, header;
-	uint64_t next_ms;   /* no request before */
-	uint64_t catch_ms;  /* no request with points from disk before */
-	uint64_t pace_ms;   /* pause between requests; doubled by a 429 */
-	unsigned fails;	    /* in a row */
-	unsigned halves;    /* number of times that requests of this set may still be divided */
-	bool half_taken;    /* a part of a divided request was accepted */
-	uint64_t halves_ms; /* no request is divided before: dividing did not help */
-	bool quota;	    /* next_ms was set by the service */
-	bool undescribed;   /* logged that a descriptor is missing */
-	bool keeping;	    /* logged that points go to disk */
-	bool behind;	    /* cumulative points of this set queue after others */
-	bool sent;	    /* a set was sent, so there are tracks */
-	bool untracked;	    /* logged that tracks could not be saved */
-	uint64_t kept_ms;   /* last time that tracks were saved */
+	uint64_t next_ms;	/* no request before */
+	uint64_t catch_ms;	/* no request with points from disk before */
+	uint64_t pace_ms;	/* pause between requests; doubled by a 429 */
+	struct backoff backoff; /* failures in a row */
+	unsigned halves;	/* number of times that requests of this set may still be divided */
+	bool half_taken;	/* a part of a divided request was accepted */
+	uint64_t halves_ms;	/* no request is divided before: dividing did not help */
+	bool quota;		/* next_ms was set by the service */
+	bool undescribed;	/* logged that a descriptor is missing */
+	bool keeping;		/* logged that points go to disk */
+	bool behind;		/* cumulative points of this set queue after others */
+	bool sent;		/* a set was sent, so there are tracks */
+	bool untracked;		/* logged that tracks could not be saved */
+	uint64_t kept_ms;	/* last time that tracks were saved */
 	uint64_t logged_ms[SENDER_DROP_COUNT]; /* last log line of each cause, plus 1; 0: never */
 	struct disk_queue_lost lost;	       /* losses that are counted already */
 };

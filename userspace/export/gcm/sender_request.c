@@ -10,10 +10,6 @@
 #include "userspace/export/gcm/answer.h"
 #include "userspace/export/gcm/sender_private.h"
 
-#define BACKOFF_LEAST_MS 1000
-#define BACKOFF_MOST_MS	 60000
-/* Quotas are per minute; a longer delay is not taken from the service. */
-#define RETRY_MOST_MS (600 * 1000)
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
 #define PACE_GONE_MS  500 /* pauses shrink, and end below this */
@@ -62,21 +58,19 @@ void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, con
 
 void sender_backoff(struct sender *s, int64_t retry_ms, bool quota)
 {
-	uint64_t cap = BACKOFF_MOST_MS, wait;
+	/* Quotas are per minute; a longer delay is not taken from the service. */
+	static const struct backoff_rule rule = {.first_ns = 2 * NS_PER_S,
+						 .most_ns = 60 * NS_PER_S,
+						 .least_ns = NS_PER_S,
+						 .asked_most_ns = 600 * NS_PER_S};
+	uint64_t wait_ns = backoff_next(&s->backoff, &rule, retry_ms, s->env.random(s->env.ctx));
 
-	if (s->fails < 5)
-		cap = (uint64_t)2 * BACKOFF_LEAST_MS << s->fails;
-	wait = BACKOFF_LEAST_MS + s->env.random(s->env.ctx) % (cap - BACKOFF_LEAST_MS + 1);
-	s->fails++;
-	retry_ms = retry_ms < RETRY_MOST_MS ? retry_ms : RETRY_MOST_MS;
-	if (retry_ms > (int64_t)wait)
-		wait = (uint64_t)retry_ms;
 	s->quota = quota;
 	if (quota) {
 		s->pace_ms = s->pace_ms ? 2 * s->pace_ms : PACE_FIRST_MS;
 		s->pace_ms = s->pace_ms < PACE_MOST_MS ? s->pace_ms : PACE_MOST_MS;
 	}
-	s->next_ms = s->env.mono_ms(s->env.ctx) + wait;
+	s->next_ms = s->env.mono_ms(s->env.ctx) + wait_ns / NS_PER_MS;
 }
 
 static int sender_request_post_once(struct sender *s, const struct buffer *body,
@@ -250,7 +244,7 @@ static bool request_conclude(struct sender *s, const struct answer *a, const str
 		sender_backoff(s, a->retry_ms, a->quota);
 		return false;
 	}
-	s->fails = 0;
+	s->backoff.failures = 0;
 	s->quota = false;
 	s->pace_ms = s->pace_ms * 3 / 4 < PACE_GONE_MS ? 0 : s->pace_ms * 3 / 4;
 	s->next_ms = s->pace_ms ? s->env.mono_ms(s->env.ctx) + s->pace_ms : 0;

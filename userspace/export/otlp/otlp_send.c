@@ -13,8 +13,6 @@
 #include "userspace/export/otlp/otlp_text.h"
 
 #define NS_PER_MS    1000000ull
-#define PAUSE_MS     1000 /* before the second attempt; it doubles */
-#define PAUSE_MAX_MS 60000
 #define LOG_AGAIN_MS 3600000 /* at most one line an hour for each signal */
 #define REJECTED_MAX 1e15
 #define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, with gzip's header */
@@ -93,19 +91,16 @@ static bool otlp_send_may_retry(long status)
 	return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/* Half of the pause is random, so that many nodes do not come back at once. */
 static void otlp_send_wait_longer(struct otlp_sender *s, enum otlp_signal signal,
 				  int64_t retry_after_ms)
 {
-	uint64_t pause = s->signal[signal].pause_ms ? 2 * s->signal[signal].pause_ms : PAUSE_MS;
+	static const struct backoff_rule rule = {
+		.first_ns = 1000000000, .most_ns = 60000000000, .least_ns = 500000000};
 
-	pause = pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
-	s->signal[signal].pause_ms = pause;
-	if (retry_after_ms >= 0)
-		pause = (uint64_t)retry_after_ms;
-	else
-		pause = pause / 2 + otlp_mix(clock_mono_ns()) % (pause / 2 + 1);
-	s->signal[signal].next_ms = otlp_send_now_ms() + pause;
+	s->signal[signal].next_ms = (clock_mono_ns() + backoff_next(&s->signal[signal].backoff,
+								    &rule, retry_after_ms,
+								    backoff_random())) /
+				    NS_PER_MS;
 }
 
 static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal signal,
@@ -113,7 +108,8 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 {
 	char why[120], text[TEXT_MAX];
 
-	s->signal[signal].pause_ms = s->signal[signal].next_ms = 0;
+	s->signal[signal].backoff.failures = 0;
+	s->signal[signal].next_ms = 0;
 	if (!otlp_send_answer_read(r, signal, ret_rejected, why)) {
 		snprintf(text, sizeof(text), "%.*s answers %ld with something that is no OTLP",
 			 otlp_send_shown_len(&s->endpoint[signal], signal), s->endpoint[signal].url,
@@ -138,7 +134,7 @@ static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal 
 	int len = otlp_send_shown_len(&s->endpoint[signal], signal);
 	char text[TEXT_MAX];
 
-	s->signal[signal].pause_ms = 0;
+	s->signal[signal].backoff.failures = 0;
 	if (r->status)
 		snprintf(text, sizeof(text), "%.*s answers %ld%s", len, s->endpoint[signal].url,
 			 r->status,
@@ -160,7 +156,7 @@ static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal s
 
 	if (r->failure == WEB_CANCELLED)
 		return OTLP_AGAIN;
-	otlp_send_wait_longer(s, signal, r->status ? r->retry_after_ms : -1);
+	otlp_send_wait_longer(s, signal, r->status ? r->retry_after_ms : BACKOFF_UNASKED);
 	/* otherwise the body was incomplete, whatever the status */
 	if (otlp_send_may_retry(r->status))
 		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->endpoint[signal].url,

@@ -2,13 +2,15 @@
 /* otlp_send.h - sends to one OTLP/HTTP endpoint for each signal and interprets the answers
  * (opentelemetry-proto, docs/specification.md, OTLP/HTTP Response): 2xx is success, and its
  * partialSuccess gives the number of rejected items; 429, 502, 503, 504 and failed connections are
- * retried, after Retry-After or a time that doubles; nothing else is retried. Not thread-safe. */
+ * retried, after a time that doubles, and after Retry-After; nothing else is retried. Not
+ * thread-safe. */
 #ifndef EXPORT_OTLP_SEND_H
 #define EXPORT_OTLP_SEND_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "userspace/base/backoff.h"
 #include "userspace/base/buffer.h"
 #include "userspace/cloud/web.h"
 #include "userspace/export/otlp/otlp_config.h"
@@ -24,7 +26,7 @@ struct otlp_sender {
 	const struct otlp_endpoint *endpoint; /* one for each signal */
 	struct {
 		uint64_t next_ms; /* CLOCK_MONOTONIC; no request before */
-		uint64_t pause_ms;
+		struct backoff backoff;
 		uint64_t logged_ms; /* last log line; 0: none */
 		bool up;	    /* the last request was accepted */
 	} signal[OTLP_SIGNALS];
