@@ -66,7 +66,7 @@ static const struct series_row goodput_row = {
 	.value = SERIES_DOUBLE,
 	.unit = "s",
 	.title = "Goodput",
-	.help = "Time that became training progress which counts; it decreases when a restart disproves some.",
+	.help = "Time that became training progress which counts; it decreases when a restart disproves some. With job/badput_time it adds up to job/elapsed_time.",
 	.label = {{"job_id", "Name of the job; of one without a name, pid- and its first process.",
 		   false}},
 };
