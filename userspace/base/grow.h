@@ -40,16 +40,17 @@ static inline void *grow_items(void *have, uint32_t *cap, uint32_t need, uint32_
  */
 static inline void *grow_append(void *array, size_t *count, size_t *cap, size_t size)
 {
-	void *items;
+	void *items, *larger;
 
 	memcpy(&items, array, sizeof(items));
 	if (*count == *cap) {
 		size_t more = *cap < GROW_FEW ? GROW_FEW : *cap + *cap / 2;
 
-		items = reallocarray(items, more, size);
-		if (!items)
+		larger = reallocarray(items, more, size);
+		if (!larger)
 			return NULL;
-		memcpy(array, &items, sizeof(items));
+		memcpy(array, &larger, sizeof(larger));
+		items = larger;
 		*cap = more;
 	}
 	return (char *)items + (*count)++ * size;

@@ -66,7 +66,7 @@ static const struct series_row goodput_row = {
 	.value = SERIES_DOUBLE,
 	.unit = "s",
 	.title = "Goodput",
-	.help = "Time that became training progress which counts; it decreases when a restart disproves some. With job/badput_time it adds up to job/elapsed_time.",
+	.help = "Time that became training progress which counts; it decreases when a restart disproves some; with job/badput_time it adds up to job/elapsed_time.",
 	.label = {{"job_id", "Name of the job; of one without a name, pid- and its first process.",
 		   false}},
 };
@@ -181,8 +181,7 @@ static void rows_own_number(struct own *o, const char *name, uint32_t number)
 	series_label(o->set, name, text);
 }
 
-static void rows_own_labels(struct own *o, const struct measure_put *m,
-			    const struct measure_point *p)
+static void rows_own_labels(struct own *o, const struct measure_put *m, const char *label)
 {
 	char room[EXPORT_JOB_ROOM];
 
@@ -193,8 +192,8 @@ static void rows_own_labels(struct own *o, const struct measure_put *m,
 		rows_own_number(o, "pid", m->rank->pid);
 	if (m->loop && m->loop->state.loop)
 		rows_own_number(o, "loop", m->loop->state.loop);
-	if (p->label && m->measure->rule != MEASURE_LABEL_CHANGES)
-		series_label(o->set, m->measure->label, p->label);
+	if (label && m->measure->rule != MEASURE_LABEL_CHANGES)
+		series_label(o->set, m->measure->label, label);
 }
 
 static int64_t rows_own_start(const struct own *o, const struct measure_put *m)
@@ -225,7 +224,7 @@ static void rows_own_point(void *ctx, const struct measure_put *m, const struct 
 		s->value.real = p->real;
 	else if (m->measure->type == MEASURE_YES)
 		s->value.yes = p->count;
-	rows_own_labels(o, m, goodput ? &(struct measure_point){0} : p);
+	rows_own_labels(o, m, goodput ? NULL : p->label);
 	if (m->measure->type == MEASURE_TIMES)
 		rows_step_time(o, p->times);
 }
