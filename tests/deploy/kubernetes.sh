@@ -209,7 +209,7 @@ tap "an update: another pod comes" equal "it comes" "$(successor)"
 none_comes() {
 	local said
 	said=$(successor)
-	[[ $said == *"is deleted" || $said == *"is being deleted" || $said == *"does not tell (40"[13]")" ]] || {
+	[[ $said == *"is deleted" || $said == *"is being deleted" || $said == *"answered with status 40"[13] ]] || {
 		echo "$said"
 		return 1
 	}

@@ -87,7 +87,7 @@ static void spoken_to(const char *socket_name)
 	assert_int_equal(strlen(heard(fd)), 1023);
 	close(fd);
 	notify_send(n, "STATUS=gone");
-	assert_true(strstr(told, "cannot be told"));
+	assert_true(strstr(told, "cannot report the state"));
 	*told = '\0';
 	notify_send(n, "STATUS=gone");
 	assert_string_equal(told, ""); /* once */
