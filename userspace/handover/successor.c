@@ -95,8 +95,8 @@ void successor_free(struct successor *s)
 		return;
 	if (s->access.web)
 		successor_cancel(s);
+	worker_free(&s->thread); /* before the descriptor goes that the thread writes to */
 	successor_forget(s);
-	worker_free(&s->thread);
 	access_free(&s->access);
 	free(s->pod);
 	free(s->namespace);
