@@ -279,7 +279,7 @@ static int map_send(struct carry_map *m, const char *version)
 
 static ssize_t map_read_there(struct carry_map *m)
 {
-	struct config_map there;
+	struct config_map there = {.len = 0};
 	int err = map_get(m, &there);
 
 	if (err)
@@ -293,7 +293,7 @@ static ssize_t map_read_there(struct carry_map *m)
 /* Reads it, decides, and writes it if it was not changed in between. */
 static int map_write_once(struct carry_map *m)
 {
-	struct config_map there;
+	struct config_map there = {.len = 0};
 	struct carry had = {0};
 	int err = map_get(m, &there);
 

@@ -91,7 +91,7 @@ static void html_table_rows(struct buffer *out, const struct report_document *s,
 	if (first || l->earlier)
 		buffer_printf(out, "<p class=\"dim small\">The %s %u of %llu.</p>\n",
 			      t->when ? "last" : "first", l->count - first,
-			      (unsigned long long)(l->count + l->earlier));
+			      (unsigned long long)l->count + l->earlier);
 	html_table_heads(out, t);
 	for (uint32_t i = first; t->bar && i < l->count; i++) {
 		document_row(&r, t, s, i);

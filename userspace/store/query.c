@@ -247,16 +247,17 @@ int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn
 {
 	struct store_job *j = malloc(sizeof(*j));
 	sqlite3_stmt *stmt;
-	int err = -ENOMEM;
+	int err;
 
-	stmt = j ? store_ask(
-			   st, &err,
-			   "SELECT jobs.id FROM jobs JOIN ranks AS r ON r.job = jobs.id LEFT JOIN "
-			   "minute_now AS n ON n.rank = r.id GROUP BY jobs.id HAVING"
-			   " min(r.start_ns) < ? AND max(max(r.until_ns, coalesce(n.until_ns, 0))) >= ?"
-			   " ORDER BY max(max(r.until_ns, coalesce(n.until_ns, 0))) DESC, jobs.id DESC",
-			   "ii", span->to_ns ? span->to_ns : INT64_MAX, span->from_ns)
-		 : NULL;
+	if (!j)
+		return -ENOMEM;
+	stmt = store_ask(
+		st, &err,
+		"SELECT jobs.id FROM jobs JOIN ranks AS r ON r.job = jobs.id LEFT JOIN "
+		"minute_now AS n ON n.rank = r.id GROUP BY jobs.id HAVING"
+		" min(r.start_ns) < ? AND max(max(r.until_ns, coalesce(n.until_ns, 0))) >= ?"
+		" ORDER BY max(max(r.until_ns, coalesce(n.until_ns, 0))) DESC, jobs.id DESC",
+		"ii", span->to_ns ? span->to_ns : INT64_MAX, span->from_ns);
 	while (store_next(stmt, &err)) {
 		err = store_job_by_id(st, store_int(stmt, 0), j);
 		err = err ? err : fn(ctx, j);
@@ -341,7 +342,7 @@ static int query_exclusion_add(void *ctx, const struct store_note *n)
 		last->to_ns = n->to_ns > last->to_ns ? n->to_ns : last->to_ns;
 		return 0;
 	}
-	if (a->count == STORE_EXCLUSIONS_MAX)
+	if (!a->span || a->count == STORE_EXCLUSIONS_MAX)
 		return -E2BIG;
 	a->span[a->count++] = (struct store_span){n->at_ns, n->to_ns};
 	return 0;
