@@ -103,17 +103,17 @@ answer() { # filter; of the JSON in $output
 @test "a table" {
 	run -0 --separate-stderr "$GP_BPF" account "$LOG"
 	[ -z "$stderr" ]
-	[[ $output == "job llama"$'\n'"  2025-01-01 10:00:00 to 2025-01-01 10:02:20 UTC, 140.0 s, ended"* ]]
-	grep -qE '^    goodput +100\.0 s +71\.4 %  █+' <<<"$output"
+	[[ $output == "job llama"$'\n'"  2025-01-01 10:00:00 to 2025-01-01 10:02:20 UTC, 2 m 20 s, ended"* ]]
+	grep -qE '^    goodput +1 m 40 s +71\.4 %  █+' <<<"$output"
 	grep -qE '^    program startup +30\.0 s +21\.4 %  █+' <<<"$output"
 	grep -qE '^    training preparation +10\.0 s +7\.1 %  █' <<<"$output"
-	grep -qE '^    sum +140\.0 s  = elapsed$' <<<"$output"
+	grep -qE '^    sum +2 m 20 s  = elapsed$' <<<"$output"
 	grep -qE '^  step time +median 2\.00 s' <<<"$output"
 	free_of '\x1b' "$output"
 	local table=$output
 	run -0 env LC_ALL=C "$GP_BPF" account "$LOG"
 	free_of '[^ -~]' "$output"
-	grep -qE '^    goodput +100\.0 s +71\.4 %  #+' <<<"$output"
+	grep -qE '^    goodput +1 m 40 s +71\.4 %  #+' <<<"$output"
 	equal "$(wc -l <<<"$table")" "$(wc -l <<<"$output")" lines
 }
 
@@ -145,11 +145,11 @@ answer() { # filter; of the JSON in $output
 @test "windows, instants and exclusions in the table" {
 	run -0 "$GP_BPF" account --window 1735725600,1735725660 --window 1735725640,2025-01-01T10:02:00Z --at 1735725650 \
 		--exclude 1735725600,1735725605 --exclude 1735725700,1735725710 "$LOG"
-	grep -qE '^    2025-01-01 10:00:00 to 2025-01-01 10:01:00 +60\.0 s +[0-9.]+ %  █' <<<"$output"
-	grep -qE '^    2025-01-01 10:00:40 to 2025-01-01 10:02:00 +80\.0 s' <<<"$output"
+	grep -qE '^    2025-01-01 10:00:00 to 2025-01-01 10:01:00 +1 m 00 s +[0-9.]+ %  █' <<<"$output"
+	grep -qE '^    2025-01-01 10:00:40 to 2025-01-01 10:02:00 +1 m 20 s' <<<"$output"
 	grep -qE '^    2025-01-01 10:00:50 +50\.0 s' <<<"$output"
 	grep -qE '^  without 2 excluded intervals' <<<"$output"
-	grep -qE '^    15\.0 s excluded, 125\.0 s left' <<<"$output"
+	grep -qE '^    15\.0 s excluded, 2 m 05 s left' <<<"$output"
 	[ "$(wc -L <<<"$output")" -le 80 ]
 }
 

@@ -231,15 +231,15 @@ static void table(void **state)
 	set_steps(50);
 	t = text(false, false);
 	has(t,
-	    "job llama\n  2025-01-01 10:00:00 to 2025-01-01 10:02:49 UTC, 169.0 s, ended\n  58 records");
+	    "job llama\n  2025-01-01 10:00:00 to 2025-01-01 10:02:49 UTC, 2 m 49 s, ended\n  58 records");
 	goodput = strstr(t, "goodput ");
 	startup = strstr(t, "program startup");
 	other = strstr(t, "\n    other");
 	assert_true(goodput && startup && other && goodput < startup && startup < other);
-	has(t, "100.0 s   59.2 %  █████████████");
-	has(t, "      EVAL                               3.0 s    1.8 %\n      SDC");
-	has(t, "169.0 s  = elapsed");
-	has(t, "data loading, asynchronous           7.0 s  beside the steps: in no sum");
+	has(t, "1 m 40 s   59.2 %  █████████████");
+	has(t, "      EVAL                              3.00 s    1.8 %\n      SDC");
+	has(t, "2 m 49 s  = elapsed");
+	has(t, "data loading, asynchronous          7.00 s  beside the steps: in no sum");
 	has_not(t, "wasted");
 	has(t, "50 timed, last recorded 50, productive up to 49");
 	has(t, "median 2.05 s, p99 2.09 s, slowest 32.0 s (step 0)");
@@ -248,7 +248,7 @@ static void table(void **state)
 	free(t);
 	answer.cumulative.residual_s = -27;
 	t = text(false, true);
-	has(t, "196.0 s  elapsed is 169.0 s");
+	has(t, "3 m 16 s  elapsed is 2 m 49 s");
 	has(t, "59.2 %  #############");
 	free(t);
 	t = text(true, false);
@@ -269,7 +269,7 @@ static void running(void **state)
 	answer.now_us += 3600000000;
 	t = text(false, false);
 	has(t, "no end");
-	has(t, "silent for the last 1h 00m 00s");
+	has(t, "silent for the last 1 h 00 m");
 	free(t);
 	answer.cumulative.from_us = GOODPUT_UNKNOWN;
 	answer.cumulative.error = "It cannot be. Please fix it.";
@@ -290,10 +290,10 @@ static void long_job(void **state)
 	answer.cumulative.productive_s = 89934.9;
 	answer.cumulative.goodput_pct = 99.96;
 	t = text(false, false);
-	has(t, "25h 00m 00s, ended");
-	has(t, "24h 58m 55s  >99.9 %");
-	has(t, "       30 s");
-	has(t, "       3.0 s");
+	has(t, "25 h 00 m, ended");
+	has(t, "24 h 59 m  >99.9 %");
+	has(t, "     30.0 s");
+	has(t, "     3.00 s");
 	free(t);
 }
 
@@ -356,13 +356,13 @@ static void parts(void **state)
 	answer.cumulative.available_efficiency = 0.82;
 	t = text(false, false);
 	has(t,
-	    "windows (UTC)\n    2025-01-01 10:00:00 to 2025-01-01 10:02:49     169.0 s   59.2 %  █████▉\n"
+	    "windows (UTC)\n    2025-01-01 10:00:00 to 2025-01-01 10:02:49    2 m 49 s   59.2 %  █████▉\n"
 	    "      program startup 17.8 %, training preparation 11.8 %\n");
 	has(t, "no answer\n      ValueError: No log entries found");
 	has(t, "as of (UTC)\n    2025-01-01 10:02:49");
 	has(t, "without 1 excluded interval");
 	has(t, "= what is left\n");
-	has(t, "10.0 s excluded, 159.0 s left");
+	has(t, "10.0 s excluded, 2 m 39 s left");
 	has(t, "warnings      steps without a record of their own: 3");
 	has(t, "71.0 % stepping, 82.0 % available");
 	free(t);

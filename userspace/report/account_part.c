@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/text/format.h"
 
@@ -34,30 +36,18 @@ static const char *part_label(int id)
 					 : bucket_label[badput_bucket[id]];
 }
 
-const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole)
+const char *span_text(char out[SPAN_TEXT_MAX], double s)
 {
-	double size = fabs(s);
-	const char *sign = s < 0 ? "-" : "";
-	long long whole_s;
+	double ns = round(fabs(s) * 1e9);
 
-	if (!isfinite(s))
-		return "unknown";
-	if (fabs(whole) < 3600 || size < 9.95) {
-		snprintf(out, SPAN_TEXT_MAX, fabs(whole) < 10 ? "%s%.3f s" : "%s%.1f s", sign,
-			 size);
-		return out;
+	if (!(ns < (double)INT64_MAX)) {
+		snprintf(out, SPAN_TEXT_MAX, "unknown");
+	} else if (ns < 1) {
+		snprintf(out, SPAN_TEXT_MAX, "0 s");
+	} else {
+		out[0] = '-';
+		clock_duration(out + (s < 0), SPAN_TEXT_MAX - 1, (uint64_t)ns);
 	}
-	whole_s = llround(size);
-	if (whole_s < 60)
-		snprintf(out, SPAN_TEXT_MAX, "%s%lld s", sign, whole_s);
-	else if (whole_s >= 2 * 86400)
-		snprintf(out, SPAN_TEXT_MAX, "%s%lldd %02lldh %02lldm", sign, whole_s / 86400,
-			 whole_s / 3600 % 24, whole_s / 60 % 60);
-	else if (whole_s < 3600)
-		snprintf(out, SPAN_TEXT_MAX, "%s%lldm %02llds", sign, whole_s / 60, whole_s % 60);
-	else
-		snprintf(out, SPAN_TEXT_MAX, "%s%lldh %02lldm %02llds", sign, whole_s / 3600,
-			 whole_s / 60 % 60, whole_s % 60);
 	return out;
 }
 
@@ -113,7 +103,7 @@ static int account_part_custom_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void part_types(struct canvas *c, const struct goodput_part *p, double whole_s,
+static void part_types(struct canvas *c, const struct goodput_part *p,
 		       const struct goodput_names *names)
 {
 	const struct goodput_custom **by_size;
@@ -130,7 +120,7 @@ static void part_types(struct canvas *c, const struct goodput_part *p, double wh
 		canvas_line(c, 0);
 		canvas_at(c, COL_TYPE);
 		canvas_put(c, STYLE_DIM, "%s", goodput_name(names, by_size[i]->name));
-		canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, by_size[i]->s, whole_s));
+		canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, by_size[i]->s));
 		canvas_right(c, COL_SHARE, STYLE_DIM,
 			     account_part_percent_text(share, by_size[i]->pct));
 	}
@@ -143,14 +133,14 @@ static void part_types(struct canvas *c, const struct goodput_part *p, double wh
 	free(by_size);
 }
 
-static void part_row(struct canvas *c, const struct row *r, double whole_s)
+static void part_row(struct canvas *c, const struct row *r)
 {
 	char time[SPAN_TEXT_MAX], share[SPAN_TEXT_MAX];
 
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
 	canvas_put(c, r->id == BADPUTS ? STYLE_BOLD : STYLE_PLAIN, "%s", part_label(r->id));
-	canvas_right(c, COL_TIME, STYLE_PLAIN, span_text(time, r->s, whole_s));
+	canvas_right(c, COL_TIME, STYLE_PLAIN, span_text(time, r->s));
 	canvas_right(c, COL_SHARE, STYLE_PLAIN, account_part_percent_text(share, r->pct));
 	canvas_at(c, COL_BAR);
 	canvas_bar(c, part_style[r->id == BADPUTS ? BUCKET_GOODPUT : badput_bucket[r->id]].style,
@@ -162,18 +152,23 @@ static void part_sum(struct canvas *c, const struct goodput_part *p, double whol
 {
 	/* Rounding errors of the library's arithmetic count as 0. */
 	bool closed = fabs(p->residual_s) < 1e-4 + 1e-9 * fabs(whole_s);
-	char text[SPAN_TEXT_MAX];
+	double sum_s = whole_s - (closed ? 0 : p->residual_s);
+	char sum[SPAN_TEXT_MAX], elapsed[SPAN_TEXT_MAX];
 
+	span_text(sum, sum_s);
+	span_text(elapsed, whole_s);
+	if (!closed && !strcmp(sum, elapsed) && sum_s > 0) /* the difference must be seen */
+		clock_durations(sum, elapsed, SPAN_TEXT_MAX, (uint64_t)(sum_s * 1e9),
+				(uint64_t)(whole_s * 1e9));
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
 	canvas_put(c, STYLE_BOLD, "sum");
-	canvas_right(c, COL_TIME, STYLE_BOLD,
-		     span_text(text, whole_s - (closed ? 0 : p->residual_s), whole_s));
+	canvas_right(c, COL_TIME, STYLE_BOLD, sum);
 	canvas_at(c, COL_TIME + 2);
 	if (closed)
 		canvas_put(c, STYLE_DIM, "= %s", whole);
 	else
-		canvas_put(c, STYLE_YELLOW, "%s is %s", whole, span_text(text, whole_s, whole_s));
+		canvas_put(c, STYLE_YELLOW, "%s is %s", whole, elapsed);
 }
 
 void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, const char *whole,
@@ -189,9 +184,9 @@ void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, 
 	canvas_right(c, COL_TIME, STYLE_DIM, "time");
 	canvas_right(c, COL_SHARE, STYLE_DIM, "share");
 	for (int i = 0; i < n; i++) {
-		part_row(c, &rows[i], whole_s);
+		part_row(c, &rows[i]);
 		if (rows[i].id == BADPUT_CUSTOM)
-			part_types(c, p, whole_s, names);
+			part_types(c, p, names);
 	}
 	part_sum(c, p, whole_s, whole);
 	if (async_s == 0)
@@ -199,7 +194,7 @@ void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, 
 	canvas_line(c, 0);
 	canvas_at(c, COL_NAME);
 	canvas_put(c, STYLE_DIM, "%s", part_label(BADPUT_LOAD_ASYNC));
-	canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, async_s, whole_s));
+	canvas_right(c, COL_TIME, STYLE_DIM, span_text(time, async_s));
 	canvas_put(c, STYLE_DIM, "  beside the steps: in no sum");
 }
 
@@ -223,7 +218,7 @@ void part_line(struct canvas *c, const struct goodput_part *p, const char *left)
 		canvas_right(c, LINE_TIME, STYLE_DIM, "not in it");
 		return;
 	}
-	canvas_right(c, LINE_TIME, STYLE_PLAIN, span_text(time, p->total_s, p->total_s));
+	canvas_right(c, LINE_TIME, STYLE_PLAIN, span_text(time, p->total_s));
 	canvas_right(c, LINE_SHARE, STYLE_PLAIN, account_part_percent_text(share, p->goodput_pct));
 	canvas_at(c, LINE_BAR);
 	canvas_bar(c, part_style[BUCKET_GOODPUT].style, LINE_CELLS, p->goodput_pct / 100);

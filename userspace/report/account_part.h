@@ -9,9 +9,9 @@
 
 #define SPAN_TEXT_MAX 32
 
-/* Seconds in a format that depends on `whole` seconds, so that a column lines up: "12.5 s"; "2h 05m
- * 09s" if whole is an hour or more. Returns out. */
-const char *span_text(char out[SPAN_TEXT_MAX], double s, double whole);
+/* Seconds as clock_duration() writes them, with a sign: "12.5 s", "2 h 05 m"; "unknown" if s is not
+ * finite. Returns out. */
+const char *span_text(char out[SPAN_TEXT_MAX], double s);
 
 /* The table of p: GOODPUT first, then by size, with bars, and whether the sum equals whole_s, which
  * has the name `whole`. */

@@ -49,7 +49,7 @@ static void account_text_head(struct canvas *c, const struct account_view *v)
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_PLAIN, "  %s to %s UTC, %s, ",
 		   p->from_us == GOODPUT_UNKNOWN ? "unknown" : epoch_text(from, p->from_us, 0),
-		   epoch_text(to, p->to_us, 0), span_text(took, p->total_s, p->total_s));
+		   epoch_text(to, p->to_us, 0), span_text(took, p->total_s));
 	if (a->ended)
 		canvas_put(c, STYLE_PLAIN, "ended");
 	else if (silent_s > SILENT_S)
@@ -60,8 +60,7 @@ static void account_text_head(struct canvas *c, const struct account_view *v)
 	canvas_put(c, STYLE_DIM, "  %llu record%s", (unsigned long long)v->records,
 		   plural(v->records));
 	if (!a->ended && silent_s > SILENT_S)
-		canvas_put(c, STYLE_YELLOW, ", silent for the last %s",
-			   span_text(took, silent_s, silent_s));
+		canvas_put(c, STYLE_YELLOW, ", silent for the last %s", span_text(took, silent_s));
 	if (v->query->semantics == GOODPUT_LIBRARY)
 		canvas_put(c, STYLE_DIM, "; as the goodput library 0.2.3 counts");
 }
@@ -304,9 +303,8 @@ static void account_text_excluded(struct canvas *c, const struct account_view *v
 		 n == 1 ? "interval" : "intervals");
 	part_table(c, p, p->adjusted_s, "what is left", title, v->names);
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "    %s excluded, %s left",
-		   span_text(gone, p->excluded_s, p->total_s),
-		   span_text(left, p->adjusted_s, p->total_s));
+	canvas_put(c, STYLE_DIM, "    %s excluded, %s left", span_text(gone, p->excluded_s),
+		   span_text(left, p->adjusted_s));
 }
 
 static void account_text_warnings(struct canvas *c, const struct goodput_answer *a)
