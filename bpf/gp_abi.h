@@ -430,6 +430,39 @@ enum gp_notice_kind {
 		GP_NOTICE_COUNT
 };
 
+/* Resources that a thread (tid) of a training process has used and waited for since the thread
+ * began. All figures only grow. Written once a second for the busiest threads, if something has
+ * changed; then a gp_pressure of the process follows. */
+struct gp_usage {
+	__u64 cpu_ns;	    /* on a CPU */
+	__u64 wait_ns;	    /* runnable without a CPU: others run there, or the quota is used up */
+	__u64 block_ns;	    /* waiting for block I/O; only with GP_USAGE_BLOCK */
+	__u64 major_faults; /* page faults that read from a disk */
+	__u32 flags;	    /* GP_USAGE_* */
+	__u32 reserved;
+};
+#define GP_USAGE_FIRST 1 /* the thread was not sampled a second ago */
+#define GP_USAGE_BLOCK 2
+
+/* How long the control group of a process, and the machine, lacked resources. All figures only
+ * grow. stall_ns: time in which at least one thread lacked it ("some" of
+ * Documentation/accounting/psi.rst), of the control group where the kernel knows that, else of the
+ * machine. */
+struct gp_pressure {
+	__u64 throttled_ns; /* time without CPU because the quota of the control group was used up
+			     */
+	__u64 stall_ns[3];  /* GP_STALL_* */
+	__u32 flags;	    /* GP_PRESSURE_* */
+	__u32 reserved;
+};
+#define GP_STALL_CPU	     0
+#define GP_STALL_MEMORY	     1
+#define GP_STALL_IO	     2
+#define GP_STALL_COUNT	     3
+#define GP_PRESSURE_THROTTLE 1 /* throttled_ns is known */
+#define GP_PRESSURE_STALL    2 /* stall_ns is known */
+#define GP_PRESSURE_GROUP    4 /* stall_ns is of the control group */
+
 struct gp_end {	      /* last record of a tape that was closed properly */
 	__u32 reason; /* enum gp_end_reason */
 	__s32 status; /* status of CMD, as wait(2) reports it; -1: none */
@@ -469,7 +502,9 @@ struct gp_end {	      /* last record of a tape that was closed properly */
 	X(79, fault, struct gp_fault)                                                              \
 	X(80, place, struct gp_place)                                                              \
 	X(81, notice, struct gp_notice)                                                            \
-	X(82, code, struct gp_code)
+	X(82, code, struct gp_code)                                                                \
+	X(83, usage, struct gp_usage)                                                              \
+	X(84, pressure, struct gp_pressure)
 
 #define GP_KIND_USER 64 /* first kind written by user space */
 #define GP_KIND_MAX  128
@@ -517,6 +552,8 @@ _Static_assert(sizeof(struct gp_fault) == 232, "ABI");
 _Static_assert(sizeof(struct gp_place) == 736, "ABI");
 _Static_assert(sizeof(struct gp_notice) == 216, "ABI");
 _Static_assert(sizeof(struct gp_code) == 80, "ABI");
+_Static_assert(sizeof(struct gp_usage) == 40, "ABI");
+_Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
 
 /* Iterates over records in memory, each padded to 8 bytes:
  *

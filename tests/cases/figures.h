@@ -22,6 +22,7 @@ struct seen { /* what the facts said last */
 	struct fact_range range;
 	struct job_disruption disruption;
 	struct fact_health health;
+	struct time_causes causes; /* of it */
 	char file[GP_PATH_MAX], cause[24], why[16], phase[16], evidence[320], kind[24], name[64];
 	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
 	uint64_t span_ns[SCRIPT_PIDS]; /* start of the last one told */
@@ -142,6 +143,7 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 		{"monitor_facts", s->count[FACT_MONITOR]},
 		{"health_size", s->health.size_ns},
 		{"health_over", s->health.over},
+		{"explained", s->causes.lost_ns - s->causes.ns[TIME_CAUSE_unknown]},
 		{"health_code", (uint64_t)s->health.code},
 		{"health_step", s->health.step},
 		{"last", s->step.step.end_ns - s->step.step.start_ns},
@@ -219,6 +221,9 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"slow_since", l->change.onset_step},
 		{"slow_until", l->change.end_step},
 		{"slow_time", l->change.after_ns},
+		{"lost_contention", r->cause_ns[TIME_CAUSE_cpu_contention]},
+		{"lost_throttled", r->cause_ns[TIME_CAUSE_cpu_throttled]},
+		{"lost_unknown", r->cause_ns[TIME_CAUSE_unknown]},
 		{"late_whole", r->windows[0].whole},
 		{"late_goodput", r->windows[0].ns[BUCKET_GOODPUT]},
 		{"late_hang", r->windows[0].ns[BUCKET_HANG]},

@@ -50,6 +50,10 @@ struct script {
 	uint64_t hit_cost_ns;
 	uint64_t events,
 		outputs; /* of executions: so many complete, so many first outputs there were */
+	struct script_lack {
+		struct gp_usage usage;
+		struct gp_pressure pressure;
+	} lack[SCRIPT_PIDS];
 	char error[200];
 };
 

@@ -240,6 +240,37 @@ static inline void word_blocked(struct script *s, const struct move *m)
 	}
 }
 
+/* lacks D [cpu T] [wait T] [block T] [throttled T] [memory T] [io T]: each second for D, the thread
+ * uses and waits so much of it, and its control group lacks so much. */
+static inline void word_lacks(struct script *s, const struct move *m)
+{
+	struct script_lack *l = &s->lack[s->pid];
+	const struct {
+		const char *key;
+		__u64 *at;
+	} figures[] = {{"cpu", &l->usage.cpu_ns},
+		       {"wait", &l->usage.wait_ns},
+		       {"block", &l->usage.block_ns},
+		       {"throttled", &l->pressure.throttled_ns},
+		       {"memory", &l->pressure.stall_ns[GP_STALL_MEMORY]},
+		       {"io", &l->pressure.stall_ns[GP_STALL_IO]}};
+
+	l->usage.flags = GP_USAGE_BLOCK;
+	l->pressure.flags = GP_PRESSURE_THROTTLE | GP_PRESSURE_STALL | GP_PRESSURE_GROUP;
+	for (uint64_t at_ns = 1000000000ull; at_ns <= move_length(m); at_ns += 1000000000ull) {
+		for (int i = 2; i + 1 < m->argc; i += 2) {
+			for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+				*figures[k].at += !strcmp(m->argv[i], figures[k].key)
+							  ? move_ns(m, i + 1, 0)
+							  : 0;
+		}
+		*(struct gp_usage *)script_add(s, GP_KIND_usage, m->at_ns + at_ns, script_pid(s),
+					       -1) = l->usage;
+		*(struct gp_pressure *)script_add(s, GP_KIND_pressure, m->at_ns + at_ns,
+						  script_pid(s), -1) = l->pressure;
+	}
+}
+
 static inline void word_fork(struct script *s, const struct move *m)
 {
 	struct gp_fork *f = script_add(s, GP_KIND_fork, m->at_ns, script_pid(s), -1);
@@ -325,6 +356,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 		e->reason = (uint32_t)move_number(m, 1, GP_END_TARGETS_GONE);
 	} else if (!strcmp(w, "look") || !strcmp(w, "call")) {
 		word_blocked(s, m);
+	} else if (!strcmp(w, "lacks")) {
+		word_lacks(s, m);
 	} else {
 		return !strcmp(w, "wait");
 	}

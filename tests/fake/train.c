@@ -12,6 +12,7 @@
  *   until       takes steps until a line, or the end, can be read; then prints "steps N"
  *   hot=N       from here on each step also launches N times and waits N times for the device
  *   pace=US     from here on a backward pass takes that many microseconds
+ *   work=US     from here on a step also uses a CPU for that many microseconds
  *   half        the end of a step, from its backward pass on
  *   storm=N     N times zero_grad, as fast as can be
  *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
@@ -282,7 +283,19 @@ static void range(const char *name)
 	range_end();
 }
 
-static long backward_ns = BACKWARD_NS;
+static long backward_ns = BACKWARD_NS, work_ns;
+
+/* Runs until this thread has used a CPU for so long. */
+static void work(long ns)
+{
+	struct timespec t;
+	int64_t until;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	until = t.tv_sec * 1000000000ll + t.tv_nsec + ns;
+	while (t.tv_sec * 1000000000ll + t.tv_nsec < until)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+}
 
 static void half_step(void)
 {
@@ -291,6 +304,8 @@ static void half_step(void)
 
 	((void (*)(void **))function[BACKWARD])(&result);
 	pause_ns(backward_ns);
+	if (work_ns)
+		work(work_ns);
 	((void (*)(void))function[REDUCER])();
 	range_begin("Optimizer.step#AdamW.step");
 	((void (*)(void **))function[FUSED_ADAM])(list);
@@ -440,6 +455,8 @@ static void run(char **op)
 		pause_ns(1000000 * atol(arg));
 	else if (IS("pace"))
 		backward_ns = 1000 * atol(arg);
+	else if (IS("work"))
+		work_ns = 1000 * atol(arg);
 	else if (IS("half"))
 		half_step();
 	else if (IS("storm"))

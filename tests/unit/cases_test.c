@@ -115,6 +115,7 @@ static void see(void *ctx, const struct fact *f)
 	s->gaps += f->type == FACT_RANGE && f->range->bucket == BUCKET_UNOBSERVED;
 	if (f->type == FACT_HEALTH) {
 		s->health = *f->health;
+		s->causes = f->health->causes ? *f->health->causes : (struct time_causes){0};
 		snprintf(s->kind, sizeof(s->kind), "%s", f->health->kind);
 		snprintf(s->name, sizeof(s->name), "%s", f->health->name ? f->health->name : "");
 		snprintf(s->why, sizeof(s->why), "%s", f->health->why);

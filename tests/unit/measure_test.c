@@ -120,6 +120,8 @@ static void make_busy_job(void)
 	r = rank(j, 102, 1);
 	r->straggle.now = true;
 	r->straggle.count = 1;
+	r->cause_ns[TIME_CAUSE_cpu_contention] = 3000000000;
+	r->cause_ns[TIME_CAUSE_unknown] = 1000000;
 	snprintf(r->straggle.phase, sizeof(r->straggle.phase), "data");
 	r = rank(j, 90, 1); /* the process before it */
 	r->alive = false;

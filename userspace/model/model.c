@@ -464,6 +464,8 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_file:
 	case GP_KIND_renamed:
 	case GP_KIND_program:
+	case GP_KIND_usage:
+	case GP_KIND_pressure:
 		return model_feed_one(m, ev);
 	case GP_KIND_probe:
 		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
@@ -539,6 +541,18 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
 	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
 		if (rank_silent(r, m->now_ns, &tid, &since_ns))
 			fn(ctx, rank_member(r)->pid, tid, since_ns);
+	}
+}
+
+void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx)
+{
+	struct rank *r;
+	uint32_t tid;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		tid = rank_trainer(r) ? rank_thread(r) : 0;
+		if (tid)
+			fn(ctx, rank_member(r)->pid, tid);
 	}
 }
 

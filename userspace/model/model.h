@@ -62,6 +62,10 @@ void model_processes(const struct model *m, model_process_fn *fn, void *ctx);
  * last sign of life. */
 typedef void model_silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
 void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
+/* Calls fn for processes that train. The caller should feed the usage of their threads as gp_usage
+ * and gp_pressure, once a second. tid: thread that trained last. */
+typedef void model_trainer_fn(void *ctx, uint32_t pid, uint32_t tid);
+void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx);
 /* Returns the roles (bit 1ull << enum gp_role) by which steps are found, or may be as long as that
  * is not known. Without those of group marker, which the budget never removes. */
 uint64_t model_roles(const struct model *m);

@@ -308,6 +308,11 @@ void output_silent(const struct output *out, model_silent_fn *fn, void *ctx)
 	model_silent(out->model, fn, ctx);
 }
 
+void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx)
+{
+	model_trainers(out->model, fn, ctx);
+}
+
 /* ---- of a node: what a service has seen in its life ------------------------------------------ */
 
 /* A job's key changes when its name becomes known. */

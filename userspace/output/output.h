@@ -54,6 +54,8 @@ int output_serve(struct output *out, const char *path);
 int output_feed(struct output *out, const void *records, size_t len);
 /* Calls fn for processes whose threads have to be checked (model_silent). */
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
+/* Calls fn for processes that train (model_trainers). */
+void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx);
 /* As model_carry(). */
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
 /* Sets the view of the node for all later snapshots; v is copied. */

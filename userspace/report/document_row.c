@@ -54,7 +54,7 @@ static const char *document_row_checkpoint_words(char *out, size_t len,
 static const char *document_row_trouble(char *out, size_t len, const struct store_health *h)
 {
 	const char *kind = h->kind;
-	bool why = *h->why && strcmp(h->why, "unknown") != 0;
+	const char *why = time_cause_label_of(h->why);
 
 	if (!strcmp(kind, "fail_slow"))
 		kind = "slower steps";
@@ -68,8 +68,8 @@ static const char *document_row_trouble(char *out, size_t len, const struct stor
 		kind = "communicator error";
 	else if (!strcmp(kind, "out_of_memory"))
 		kind = "out of memory";
-	snprintf(out, len, "%s%s%s%s%s", kind, why ? ", " : "", why ? h->why : "",
-		 *h->phase ? ", " : "", h->phase);
+	snprintf(out, len, "%s%s%s%s%s", kind, *why ? ", " : "", why, *h->phase ? ", " : "",
+		 h->phase);
 	return out;
 }
 

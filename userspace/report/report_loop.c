@@ -142,7 +142,7 @@ static void report_change(struct canvas *c, const struct loop_view *l)
 		return;
 	report_field(c, "slowdowns");
 	canvas_put(c, v->slow ? STYLE_RED : STYLE_PLAIN, "%llu; the last: %s",
-		   (unsigned long long)v->count, text_change(text, sizeof(text), v));
+		   (unsigned long long)v->count, text_change(text, sizeof(text), l));
 }
 
 static void report_recent(struct canvas *c, const struct loop_view *l)

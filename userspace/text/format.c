@@ -228,8 +228,10 @@ const char *text_hang(char *out, size_t len, const struct snapshot *s, const str
 	return out;
 }
 
-const char *text_change(char *out, size_t len, const struct change_view *c)
+const char *text_change(char *out, size_t len, const struct loop_view *l)
 {
+	const struct change_view *c = &l->change;
+	enum time_cause cause = time_cause_main(&l->causes);
 	unsigned long long from = c->onset_step, to = c->end_step - 1;
 	char period[48];
 	double more;
@@ -243,6 +245,8 @@ const char *text_change(char *out, size_t len, const struct change_view *c)
 	else
 		snprintf(out, len, "slow from step %llu to %llu: %+.0f %%%s%s", from, to, more,
 			 c->blame < 0 ? "" : ", ", change_part_name(c->blame));
+	if (cause != TIME_CAUSE_unknown)
+		snprintf(out + strlen(out), len - strlen(out), ": %s", time_cause_label[cause]);
 	if (c->period)
 		snprintf(out + strlen(out), len - strlen(out), "; %s",
 			 change_period_text(period, sizeof(period), c));

@@ -56,9 +56,9 @@ const char *text_fate(char *out, size_t len, const struct rank_view *r);
 /* The present hang (or silence), else the last one: "waits in a collective, rank 0 is stopped". */
 const char *text_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r);
 
-/* The present lasting slowdown, else the last one: "slow since step 480: +12 %, forward", "slow
- * from step 480 to 612: +12 %". NULL: there was none. */
-const char *text_change(char *out, size_t len, const struct change_view *c);
+/* The present lasting slowdown, else the last one: "slow since step 480: +12 %, forward: CPU
+ * contention", "slow from step 480 to 612: +12 %". NULL: there was none. */
+const char *text_change(char *out, size_t len, const struct loop_view *l);
 
 /* Goodput of the windows: "1h 91.2 %, 24h 93.0 %". NULL: the process is not older than the shortest
  * one. */

@@ -140,6 +140,12 @@ static void measure_rank_save_time(struct measure_put *m)
 	measure_count(m, m->rank->checkpoint_save_ns);
 }
 
+static void measure_rank_causes(struct measure_put *m)
+{
+	for (int i = 0; i < TIME_CAUSE_COUNT; i++)
+		measure_count_of(m, time_cause_name[i], m->rank->cause_ns[i]);
+}
+
 static void measure_rank_hung(struct measure_put *m)
 {
 	const struct rank_view *r = m->rank;
@@ -401,6 +407,19 @@ static const struct measure measures[] = {
 	 .unit = "{hang}",
 	 .help = "Hangs.",
 	 .put = measure_rank_hangs},
+	{.id = "rank.cause.time",
+	 .prometheus = "gpbpf_rank_cause_seconds_total",
+	 .gcm = "rank/cause_time",
+	 .title = "Time lost to slowdowns",
+	 .owner = MEASURE_RANK,
+	 .type = MEASURE_NS,
+	 .counter = true,
+	 .unit = SECONDS,
+	 .label = "cause",
+	 .label_help = "cpu_contention, cpu_throttled, memory_pressure, disk, unknown.",
+	 .rule = MEASURE_LABEL_SPARSE,
+	 .help = "Time that lasting slowdowns cost a rank, by cause; unknown: no cause explains it.",
+	 .put = measure_rank_causes},
 	{.id = "rank.straggler",
 	 .prometheus = "gpbpf_straggler",
 	 .gcm = "rank/straggler",

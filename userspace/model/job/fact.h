@@ -12,6 +12,7 @@
 #include "bpf/gp_abi.h"
 #include "userspace/model/job/job.h"
 #include "userspace/model/job/checkpoint.h"
+#include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/signal/monitor.h"
 #include "userspace/model/step/step.h"
@@ -66,7 +67,7 @@ struct fact_health {
 	uint64_t onset_ns;
 	uint64_t size_ns; /* hang: time so far; fail-slow: growth of a step */
 	bool over;
-	const char *why;      /* one of GP_WHYS */
+	const char *why;      /* one of GP_WHYS; of a fail-slow, one of TIME_CAUSES */
 	const char *phase;    /* last activity: "data", "forward"...; "": unknown */
 	const char *evidence; /* for people; escaped */
 	/* Fail-slow only; otherwise ratio is 0. */
@@ -74,7 +75,8 @@ struct fact_health {
 	double ratio;	 /* step time after to before */
 	uint32_t period; /* every period-th step is long; 0: no, or unknown */
 	uint64_t onset_step;
-	uint64_t end_ns, end_step; /* 0: it lasts */
+	uint64_t end_ns, end_step;	  /* 0: it lasts */
+	const struct time_causes *causes; /* NULL, or lost_ns 0: not examined */
 	/* Faults only; otherwise name is NULL. */
 	const char *name; /* "CUDA_ERROR_ILLEGAL_ADDRESS" */
 	int64_t code;

@@ -140,6 +140,7 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 	}
 	rank_suspend_tick(r, now_ns);
 	rank_hang_tick(r, now_ns);
+	rank_change_tick(r, now_ns);
 	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
 		rank_notes(r, now_ns - NOTE_WAIT_NS);
 	if (now_ns - r->ledger_reported_ns >= LEDGER_REPORT_NS)
@@ -458,6 +459,9 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 	case GP_KIND_fault:
 		rank_fault_kernel(r, ev, ev->rec->pid);
 		return 0;
+	case GP_KIND_usage:
+	case GP_KIND_pressure:
+		return rank_resource(r, ev);
 	default:
 		return rank_record(r, ev, probe, hits, hit_cost_ns);
 	}

@@ -21,6 +21,7 @@
 #include "userspace/model/step/step.h"
 #include "userspace/model/time/change.h"
 #include "userspace/model/time/deviation.h"
+#include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/time/overhead.h"
 #include "userspace/model/time/window.h"
@@ -32,6 +33,7 @@ struct loop_view {
 	struct step_state state;
 	struct deviation_view time;
 	struct change_view change;
+	struct time_causes causes; /* of the slowdown in change; lost_ns 0: not examined */
 	/* Steps of the last minute and the last ten minutes, by the clock. */
 	struct times_view recent_times[RECENT_CLOCKS];
 	uint64_t last_number, last_end_ns;
@@ -95,6 +97,7 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	/* Errors returned by its device and communicators; each return counts. */
 	uint64_t faults[FAULT_COUNT];
 	uint64_t checkpoints, restores, checkpoint_save_ns;
+	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
 	/* Progress of its job that is in a complete checkpoint. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
@@ -186,6 +189,8 @@ uint64_t rank_hits(const struct rank *r);
 /* Returns true when it has been silent long enough to be examined; *ret_tid: the thread
  * that trained last; *ret_since_ns: last sign of life. */
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
+/* Returns the thread that trained last; 0: none. */
+uint32_t rank_thread(const struct rank *r);
 /* Returns the roles (bit 1ull << enum gp_role) by which its steps are found, or may be as long as
  * that is not known; see model_roles(). */
 uint64_t rank_roles(const struct rank *r, uint64_t now_ns);

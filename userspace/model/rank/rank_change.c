@@ -2,7 +2,9 @@
 /* rank_change.c - a loop of a rank becomes slower than usual, or recovers: evidence and fact. */
 #include "userspace/model/rank/rank_private.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "userspace/base/clock.h"
@@ -27,9 +29,10 @@ static void rank_change_add_grown(const struct change_view *v, char *out, size_t
 	}
 }
 
-static void change_evidence(const struct change_view *v, char *out, size_t len)
+static void change_evidence(const struct change_view *v, const struct time_causes *causes,
+			    char *out, size_t len)
 {
-	char before[24], after[24], period[48];
+	char before[24], after[24], period[48], why[200];
 
 	clock_durations(before, after, sizeof(before), v->before_ns, v->after_ns);
 	if (v->slow) {
@@ -41,6 +44,8 @@ static void change_evidence(const struct change_view *v, char *out, size_t len)
 			snprintf(out + strlen(out), len - strlen(out), "; %s",
 				 change_period_text(period, sizeof(period), v));
 		rank_change_add_grown(v, out, len);
+		if (*time_causes_text(why, sizeof(why), causes))
+			snprintf(out + strlen(out), len - strlen(out), "; %s", why);
 		return;
 	}
 	snprintf(out, len, "steps took %s instead of %s from step %llu to step %llu%s", after,
@@ -49,20 +54,119 @@ static void change_evidence(const struct change_view *v, char *out, size_t len)
 		 : v->other_optimizer
 			 ? "; from there on another optimizer makes them"
 			 : "; from there on they hold another number of micro-batches");
+	if (*time_causes_text(why, sizeof(why), causes))
+		snprintf(out + strlen(out), len - strlen(out), "; %s", why);
+}
+
+/* Steps before a slowdown to which it is compared. The last second before it may hold its
+ * beginning. */
+#define USUAL_NS 60000000000ull
+#define ONSET_NS 1000000000ull
+
+int rank_resource(struct rank *r, const struct event *ev)
+{
+	if (!r->resource)
+		r->resource = resource_new();
+	if (!r->resource)
+		return -ENOMEM;
+	if (ev->rec->kind == GP_KIND_usage)
+		resource_usage(r->resource, ev->rec->tid, ev->usage, ev->rec->tid == r->hang.tid);
+	else
+		resource_pressure(r->resource, ev->rec->ts_ns, ev->pressure);
+	return 0;
+}
+
+/* Begins to follow a slowdown: keeps what the process lacked before it. */
+static void change_begin(struct rank *r, struct rank_loop *lp, const struct change_view *v)
+{
+	uint64_t onset_ns = v->onset_ns;
+
+	if (!lp->slow)
+		lp->slow = malloc(sizeof(*lp->slow));
+	if (!lp->slow) {
+		r->error = -ENOMEM;
+		return;
+	}
+	*lp->slow = (struct rank_slow){.lost_ns = ((int64_t)v->after_ns - (int64_t)v->before_ns) *
+						  (int64_t)(v->noticed_step - v->onset_step + 1)};
+	if (r->resource)
+		resource_between(r->resource, onset_ns > USUAL_NS ? onset_ns - USUAL_NS : 0,
+				 onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0, &lp->slow->usual);
+}
+
+/* Finds the causes of a slowdown, from what the process lacked before it and during it. */
+static void change_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
+			  uint64_t now_ns)
+{
+	struct resource_sums since = {0};
+
+	if (r->resource)
+		resource_between(r->resource, v->onset_ns, v->end_ns ? v->end_ns : now_ns, &since);
+	time_cause_slower(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
+}
+
+/* Counts the time lost since the last call for its causes. */
+static void change_count(struct rank *r, struct rank_slow *slow)
+{
+	uint64_t left_ns = slow->lost_ns > 0 ? (uint64_t)slow->lost_ns : 0;
+
+	if (!left_ns) /* steps since then were no longer than before the slowdown */
+		return;
+	slow->lost_ns = 0;
+	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {
+		uint64_t part_ns = (uint64_t)((double)left_ns *
+					      time_cause_share(&slow->causes, (enum time_cause)i));
+
+		part_ns = part_ns < left_ns ? part_ns : left_ns;
+		r->cause_ns[i] += part_ns;
+		left_ns -= part_ns;
+	}
+	r->cause_ns[TIME_CAUSE_unknown] += left_ns;
+}
+
+void rank_change_tick(struct rank *r, uint64_t now_ns)
+{
+	struct change_view v;
+
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		struct rank_loop *lp = r->loops[i];
+
+		if (!lp->slow || !change_before_ns(lp->change))
+			continue;
+		change_view(lp->change, &v);
+		change_causes(r, lp->slow, &v, now_ns);
+		change_count(r, lp->slow);
+	}
 }
 
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs)
 {
+	uint64_t before_ns = change_before_ns(lp->change);
+	struct time_causes causes = {0};
 	enum change_event event = change_step(lp->change, fs);
-	char evidence[256];
-	struct fact_health health = {.loop = fs->step.loop, .why = "unknown", .evidence = evidence};
+	char evidence[512];
+	struct fact_health health = {
+		.loop = fs->step.loop, .evidence = evidence, .causes = &causes};
 	struct fact f = {.type = FACT_HEALTH, .health = &health};
+	enum time_cause cause;
 	struct change_view v;
 
+	if (before_ns && lp->slow)
+		lp->slow->lost_ns += (int64_t)(fs->step.end_ns - fs->step.start_ns) -
+				     (int64_t)before_ns;
 	if (event == CHANGE_NONE)
 		return;
 	change_view(lp->change, &v);
-	change_evidence(&v, evidence, sizeof(evidence));
+	if (event == CHANGE_SLOWER)
+		change_begin(r, lp, &v);
+	if (lp->slow) {
+		change_causes(r, lp->slow, &v, fs->step.end_ns);
+		change_count(r, lp->slow);
+		causes = lp->slow->causes;
+	}
+	change_evidence(&v, &causes, evidence, sizeof(evidence));
+	cause = time_cause_main(&causes);
+	health.why = time_cause_name[cause];
 	health.over = event == CHANGE_RECOVERED;
 	health.kind = health.over ? "recovered" : "fail_slow";
 	health.onset_ns = v.onset_ns;
@@ -80,8 +184,9 @@ void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *f
 		rank_event(r, fs->step.end_ns, "fast again since step %llu, slow since step %llu",
 			   (unsigned long long)v.end_step, (unsigned long long)v.onset_step);
 	else
-		rank_event(r, fs->step.end_ns, "slow since step %llu: %+.0f %%%s%s",
+		rank_event(r, fs->step.end_ns, "slow since step %llu: %+.0f %%%s%s%s%s",
 			   (unsigned long long)v.onset_step, 100 * (health.ratio - 1),
-			   *health.phase ? ", " : "", health.phase);
+			   *health.phase ? ", " : "", health.phase, cause ? ": " : "",
+			   cause ? time_cause_label[cause] : "");
 	rank_fact(r, &f, fs->step.end_ns);
 }

@@ -46,6 +46,7 @@ void rank_free(struct rank *r)
 		change_free(r->loops[i]->change);
 		recent_free(r->loops[i]->recent_times);
 		free(r->loops[i]->done);
+		free(r->loops[i]->slow);
 		free(r->loops[i]);
 	}
 	free(r->notes);
@@ -55,6 +56,7 @@ void rank_free(struct rank *r)
 	free(r->workers.kept);
 	monitor_free(r->monitor);
 	range_shares_free(r->shares);
+	resource_free(r->resource);
 	free(r);
 }
 
@@ -97,6 +99,11 @@ struct job_member *rank_member(struct rank *r)
 bool rank_trainer(const struct rank *r)
 {
 	return r->trainer;
+}
+
+uint32_t rank_thread(const struct rank *r)
+{
+	return r->hang.tid;
 }
 
 bool rank_shown(const struct rank *r)

@@ -10,7 +10,7 @@
  *   rank_file.c       files that may be checkpoints
  *   rank_flow.c       signals to the step finder, and the probes that it needs
  *   rank_late.c       whether its first steps may have been missed
- *   rank_change.c     slowdown of a loop, and recovery
+ *   rank_change.c     slowdown of a loop, its causes, and recovery
  *   rank_window.c     where its time went recently
  *   rank_report.c     reports checkpoints, ranges and the ledger as facts
  *   rank_failure.c    whether its end was clean, and what caused a failure
@@ -29,7 +29,8 @@
  *   rank_monitor.c    the job's own monitoring
  *
  * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
- * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days,
+ * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days, and
+ * 7 KiB for the resources it lacked,
  * including its share of a job (make bench ONLY=memory); at most 9 MiB whatever the process does,
  * by the bounds of the parts.
  *
@@ -45,6 +46,7 @@
 #include "userspace/base/archive.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/time/anchor.h"
+#include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/change.h"
 #include "userspace/model/signal/device_code.h"
 #include "userspace/model/time/deviation.h"
@@ -61,6 +63,7 @@
 #include "userspace/model/phase/phase.h"
 #include "userspace/model/time/range.h"
 #include "userspace/model/time/range_share.h"
+#include "userspace/model/time/resource.h"
 #include "userspace/model/rank/rank.h"
 #include "userspace/model/step/step.h"
 #include "userspace/model/time/window.h"
@@ -81,6 +84,12 @@ struct rank_done { /* a step done, to relate later events to it */
 	uint64_t number;
 	uint64_t from_ns;    /* checkpoints begun from here on contain the step */
 	uint64_t goodput_ns; /* goodput of the job so far, if this rank is its reference */
+};
+
+struct rank_slow {		    /* the present slowdown of a loop, else the last one */
+	struct resource_sums usual; /* what the process lacked before it */
+	struct time_causes causes;
+	int64_t lost_ns; /* time lost that is not in rank.cause_ns yet */
 };
 
 /* A training loop of the process. */
@@ -112,6 +121,7 @@ struct rank_loop {
 	/* The probe that finds its steps was attached so shortly before that some may be missing.
 	 */
 	bool probed_late;
+	struct rank_slow *slow; /* from its first slowdown on; NULL: there was none, or no memory */
 };
 
 struct rank_note { /* a span whose fact is sent after the steps before it */
@@ -254,6 +264,7 @@ struct rank {
 	struct range_shares *shares; /* from its first range on */
 	uint64_t ranges_unsent;	     /* over their bound, or taken by the budget */
 	struct monitor *monitor;     /* from its first event on */
+	struct resource *resource;   /* from its first record on */
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;
@@ -268,7 +279,8 @@ struct rank {
 		slow_unreported; /* last report of a slow step, and slow steps since */
 	struct overhead overhead;
 	uint64_t hits, lost, disruptions;
-	struct gp_signal killed; /* last fatal signal sent to it, and when */
+	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
+	struct gp_signal killed;	     /* last fatal signal sent to it, and when */
 	uint64_t killed_ns;
 	uint64_t interrupted_ns; /* last SIGINT to it or its ancestor; 0: never */
 	bool oom;
@@ -357,8 +369,12 @@ void rank_late_hole(struct rank *r, uint64_t now_ns);
 void rank_late_tick(struct rank *r);
 
 /* rank_change.c */
+/* Takes what a thread used, or what its control group lacked. Returns 0 or -ENOMEM. */
+int rank_resource(struct rank *r, const struct event *ev);
 /* Takes a step; reports when its loop became slow or recovered. */
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs);
+/* Examines the causes of a present slowdown again. */
+void rank_change_tick(struct rank *r, uint64_t now_ns);
 
 /* rank_window.c */
 /* Makes the window of a new ledger. Returns 0 or -ENOMEM. */

@@ -71,6 +71,12 @@ static void rank_loop_archive(struct archive *a, struct rank_loop **at)
 	archive_numbers(a, lp->span_ns);
 	archive_number(a, &lp->undercounted);
 	archive_number(a, &lp->probed_late);
+	lp->slow = archive_object(a, lp->slow, sizeof(*lp->slow));
+	if (!lp->slow)
+		return;
+	resource_sums_archive(a, &lp->slow->usual);
+	time_causes_archive(a, &lp->slow->causes);
+	archive_number(a, &lp->slow->lost_ns);
 }
 
 static void rank_loops_archive(struct archive *a, struct rank *r)
@@ -217,6 +223,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	range_shares_archive(a, &r->shares);
 	archive_number(a, &r->ranges_unsent);
 	monitor_archive(a, &r->monitor);
+	resource_archive(a, &r->resource);
 	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);
 	rank_hang_archive(a, &r->hang);
 	rank_fault_archive(a, &r->fault);
@@ -230,6 +237,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	overhead_archive(a, &r->overhead);
 	archive_number(a, &r->lost);
 	archive_number(a, &r->disruptions);
+	archive_numbers(a, r->cause_ns);
 	rank_events_archive(a, r);
 	rank_finders_archive(a, r);
 	job_member_archive(a, &r->member);

@@ -25,6 +25,8 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
 	change_view(lp->change, &ret->change);
+	if (lp->slow)
+		ret->causes = lp->slow->causes;
 	for (uint64_t i = 0; i < n; i++)
 		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];
 	memcpy(ret->phase_ns, lp->phase_ns, sizeof(ret->phase_ns));
@@ -120,6 +122,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 	ret->resumed = m->resume.best;
 	ret->straggle = r->straggle;
 	memcpy(ret->faults, r->fault.count, sizeof(ret->faults));
+	memcpy(ret->cause_ns, r->cause_ns, sizeof(ret->cause_ns));
 	overhead_view(&r->overhead, &ret->overhead);
 	rank_view_time(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_hang_view(r, now_ns, &ret->hang);

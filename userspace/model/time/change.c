@@ -893,6 +893,11 @@ void change_archive(struct archive *a, struct change **at)
 	archive_require(a, !c->reported.slow || c->usual_ns);
 }
 
+uint64_t change_before_ns(const struct change *c)
+{
+	return c->reported.slow ? c->reported.before_ns : 0;
+}
+
 void change_view(const struct change *c, struct change_view *ret)
 {
 	*ret = c->reported;

@@ -76,6 +76,8 @@ void change_free(struct change *c);
  * Returns whether a slowdown or a recovery was detected with this step. */
 enum change_event change_step(struct change *c, const struct fact_step *fs);
 void change_view(const struct change *c, struct change_view *ret);
+/* Returns the step time before the present slowdown; 0: there is none. */
+uint64_t change_before_ns(const struct change *c);
 /* Writes "every 4th step is long" to out and returns it; "" if there is no period. */
 const char *change_period_text(char *out, size_t len, const struct change_view *v);
 /* Returns the name of a part: "forward", "else"; "" for -1. */

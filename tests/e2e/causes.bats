@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Why steps became slower. The cause is injected, so it is known, and so is how much it explains.
+
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of jq and shell; tests are subshells; bats sets stderr
+load lib
+
+setup_file() { e2e_setup_file; }
+setup() {
+	e2e_setup
+	need_probes
+	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+	HOG='' QUOTA=''
+}
+teardown() {
+	[ -z "$HOG" ] || kill "$HOG" 2>/dev/null || true
+	e2e_teardown
+	[ -z "$QUOTA" ] || until_true rmdir "$QUOTA"
+}
+
+# The job and what disturbs it share CPU 1, and come before everything else there.
+FIRST=(nice -n -20 taskset -c 1)
+
+# Steps of 20 ms on the CPU, until the test says go; then 50 more.
+start_steps() {
+	start_job "${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
+	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out" || return 1
+	sleep 12 # of usual steps
+}
+end_steps() {
+	job_go
+	job_end
+	watch_end
+	jq -c 'select(.type == "health")' "$T/out" >"$T/health"
+}
+start_hog() {
+	"${FIRST[@]}" sh -c 'while :; do :; done' &
+	HOG=$!
+}
+slow() { grep -qs '"kind":"fail_slow"' "$T/out"; }
+slow_by() { # cause least-share
+	jq -se --arg cause "$1" --argjson least "$2" 'map(select(.kind == "fail_slow")) | .[0] |
+		.why == $cause and (.causes[] | select(.cause == $cause) | .share >= $least)
+		and ([.causes[].share] | add | . > 0.999 and . < 1.001)' "$T/health" ||
+		{ cat "$T/health" >&2; return 1; }
+}
+
+@test "another program on its CPU: CPU contention" {
+	start_steps
+	start_hog
+	until_true slow
+	sleep 3
+	kill "$HOG"
+	sleep 8
+	end_steps
+	slow_by cpu_contention 0.8
+	jq -se 'length == 2 and .[1].kind == "recovered" and .[1].why == "cpu_contention"' "$T/health"
+	tail -1 "$T/watch.out" >"$T/report"
+	run -0 --separate-stderr "$GP_BPF" replay "$T/tape"
+	[[ $output == *": CPU contention"* ]]
+	# The tape has all of it.
+	run -0 --separate-stderr "$GP_BPF" replay --quiet --export "json:$T/again" "$T/tape"
+	jq -c 'select(.type == "health")' "$T/again" | cmp - "$T/health"
+}
+
+@test "a quota of its control group: CPU quota" {
+	local top=/sys/fs/cgroup limit=cpu.max quota="30000 100000"
+	if [ -e "$top/cpu/cpu.cfs_quota_us" ]; then # version 1
+		top=$top/cpu limit=cpu.cfs_quota_us quota=60000
+	elif ! grep -qs cpu "$top/cgroup.subtree_control"; then
+		echo +cpu >"$top/cgroup.subtree_control" || cannot "no control group with a CPU quota can be made"
+	fi
+	[ "$limit" = cpu.max ] && quota="60000 100000"
+	QUOTA=$top/gp-bpf-test-$$
+	mkdir "$QUOTA" || cannot "no control group with a CPU quota can be made"
+	start_job sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$QUOTA" \
+		"${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
+	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
+	sleep 12
+	echo "$quota" >"$QUOTA/$limit"
+	until_true slow
+	sleep 3
+	end_steps
+	slow_by cpu_throttled 0.8
+}
+
+@test "steps that sleep longer lack nothing: unknown" {
+	start_job "${FIRST[@]}" "$TRAIN" load wait pace=20000 work=1000 until pace=30000 until steps=50
+	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
+	sleep 12
+	job_go
+	until_true slow
+	end_steps
+	jq -se 'map(select(.kind == "fail_slow")) | .[0] | .why == "unknown" and (.causes | map(select(.cause != "unknown" and .share > 0.1)) | length == 0)' "$T/health"
+}

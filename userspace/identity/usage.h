@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usage.h - reads what threads have used and waited for, from /proc/PID/task/TID/schedstat and
+ * stat, and what a control group lacked, from cpu.stat and the *.pressure files of the kernel's
+ * control groups (version 2, or the cpu controller of version 1).
+ *
+ * No file is read for which the kernel takes the mmap lock of the process, and none that a process
+ * could choose: so nothing blocks. Bounded in bytes. root: "", or the folder that contains proc and
+ * sys (--root). Single-threaded. */
+#ifndef IDENTITY_USAGE_H
+#define IDENTITY_USAGE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "bpf/gp_abi.h"
+
+/* Folders of the control group of a process; "": unknown, or not there. */
+struct usage_group {
+	char cpu[256];	    /* holds cpu.stat */
+	char pressure[256]; /* holds cpu.pressure, memory.pressure, io.pressure */
+	bool own;	    /* pressure is of its control group, not of the machine */
+};
+
+/* Fills cpu_ns and wait_ns of *ret and sets the rest to 0. Returns 0; -ESRCH: no such thread; or
+ * another -errno: also of a kernel without schedstat. */
+int usage_scheduled(const char *root, pid_t pid, pid_t tid, struct gp_usage *ret);
+/* Fills *ret except GP_USAGE_FIRST. delays: as usage_delays(). Returns as usage_scheduled(). */
+int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_usage *ret);
+/* Whether the kernel measures waits for block I/O (sysctl kernel.task_delayacct). */
+bool usage_delays(const char *root);
+
+/* Finds the folders. Returns 0, or -errno if /proc/PID/cgroup cannot be read: the pressure of the
+ * machine is used then. */
+int usage_group_find(const char *root, pid_t pid, struct usage_group *ret);
+/* Reads the figures of the group; what cannot be read is absent in ret->flags. */
+void usage_pressure(const struct usage_group *g, struct gp_pressure *ret);
+
+/* Writes the thread ids of a process to tid, at most max. Returns their number, or -errno. */
+int usage_threads(const char *root, pid_t pid, pid_t *tid, int max);
+
+#endif

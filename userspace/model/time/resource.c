@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/time/resource.h"
+
+#include <stdlib.h>
+
+/* A thread that uses less of a second is not one that training waits for. */
+#define BUSY_SHARE 4		 /* a quarter */
+#define SECOND_MAX 1500000000ull /* a longer span between records has a hole */
+
+struct resource_second {
+	uint64_t end_ns;
+	uint32_t length_us;
+	uint32_t wait_us, throttled_us, asleep_us, block_us, memory_us, io_us;
+	bool block_known, stall_known, group;
+};
+
+struct resource_thread {
+	uint32_t tid; /* 0: unused */
+	bool known;   /* last is known */
+	bool whole;   /* it was when the present second began */
+	struct gp_usage last;
+	struct gp_usage grown; /* since the last second ended */
+};
+
+struct resource {
+	struct resource_thread thread[RESOURCE_THREADS];
+	uint32_t trains;	     /* index of the training thread + 1; 0: none yet */
+	struct gp_pressure pressure; /* last one */
+	uint64_t pressure_ns;	     /* its time; 0: none */
+	struct resource_second second[RESOURCE_SECONDS];
+	uint64_t seconds; /* ever */
+};
+
+struct resource *resource_new(void)
+{
+	return calloc(1, sizeof(struct resource));
+}
+
+void resource_free(struct resource *r)
+{
+	free(r);
+}
+
+static uint64_t resource_grown(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static uint64_t resource_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns the entry of a thread, in place of the one that used least when there is no room. */
+static struct resource_thread *resource_find(struct resource *r, uint32_t tid)
+{
+	struct resource_thread *least = NULL;
+
+	for (int i = 0; i < RESOURCE_THREADS; i++) {
+		struct resource_thread *t = &r->thread[i];
+
+		if (t->tid == tid)
+			return t;
+		if (i + 1 == (int)r->trains)
+			continue;
+		if (!least || !t->tid || (least->tid && t->last.cpu_ns < least->last.cpu_ns))
+			least = t;
+	}
+	*least = (struct resource_thread){.tid = tid};
+	return least;
+}
+
+void resource_usage(struct resource *r, uint32_t tid, const struct gp_usage *u, bool trains)
+{
+	struct resource_thread *t;
+
+	if (!tid)
+		return;
+	t = resource_find(r, tid);
+	if (u->flags & GP_USAGE_FIRST)
+		t->known = t->whole = false;
+	if (t->known) {
+		t->grown.cpu_ns += resource_grown(u->cpu_ns, t->last.cpu_ns);
+		t->grown.wait_ns += resource_grown(u->wait_ns, t->last.wait_ns);
+		t->grown.block_ns += resource_grown(u->block_ns, t->last.block_ns);
+	}
+	t->last = *u;
+	t->known = true;
+	if (trains)
+		r->trains = (uint32_t)(t - r->thread) + 1;
+}
+
+/* Returns the longest wait of a busy thread besides the training thread. */
+static uint64_t resource_other_wait(const struct resource *r, uint64_t length_ns)
+{
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < RESOURCE_THREADS; i++) {
+		const struct gp_usage *g = &r->thread[i].grown;
+
+		if (i + 1 == r->trains || g->cpu_ns + g->wait_ns < length_ns / BUSY_SHARE)
+			continue;
+		most_ns = g->wait_ns > most_ns ? g->wait_ns : most_ns;
+	}
+	return most_ns;
+}
+
+static uint32_t resource_us(uint64_t ns, uint64_t most_ns)
+{
+	return (uint32_t)(resource_least(ns, most_ns) / 1000);
+}
+
+static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct gp_pressure *p)
+{
+	const struct gp_pressure *last = &r->pressure;
+	const struct gp_usage *own = &r->thread[r->trains - 1].grown;
+	struct resource_second *s = &r->second[r->seconds++ % RESOURCE_SECONDS];
+	uint64_t length_ns = ts_ns - r->pressure_ns, used_ns, wait_ns, asleep_ns, throttled_ns = 0;
+	unsigned both = p->flags & last->flags;
+
+	used_ns = resource_least(own->cpu_ns, length_ns);
+	wait_ns = resource_least(own->wait_ns, length_ns - used_ns);
+	asleep_ns = length_ns - used_ns - wait_ns;
+	wait_ns += resource_least(asleep_ns, resource_other_wait(r, length_ns));
+	if (both & GP_PRESSURE_THROTTLE)
+		throttled_ns = resource_least(wait_ns,
+					      resource_grown(p->throttled_ns, last->throttled_ns));
+	*s = (struct resource_second){
+		.end_ns = ts_ns,
+		.length_us = resource_us(length_ns, length_ns),
+		.wait_us = resource_us(wait_ns - throttled_ns, length_ns),
+		.throttled_us = resource_us(throttled_ns, length_ns),
+		.asleep_us = resource_us(asleep_ns, length_ns),
+		.block_us = resource_us(own->block_ns, asleep_ns),
+		.block_known = r->thread[r->trains - 1].last.flags & GP_USAGE_BLOCK,
+		.stall_known = both & GP_PRESSURE_STALL,
+		.group = both & GP_PRESSURE_GROUP,
+	};
+	if (!s->stall_known)
+		return;
+	s->memory_us = resource_us(
+		resource_grown(p->stall_ns[GP_STALL_MEMORY], last->stall_ns[GP_STALL_MEMORY]),
+		length_ns);
+	s->io_us = resource_us(
+		resource_grown(p->stall_ns[GP_STALL_IO], last->stall_ns[GP_STALL_IO]), length_ns);
+}
+
+void resource_pressure(struct resource *r, uint64_t ts_ns, const struct gp_pressure *p)
+{
+	bool whole = r->trains && r->pressure_ns && ts_ns > r->pressure_ns &&
+		     ts_ns - r->pressure_ns <= SECOND_MAX && r->thread[r->trains - 1].whole;
+
+	if (whole)
+		resource_end_second(r, ts_ns, p);
+	for (int i = 0; i < RESOURCE_THREADS; i++) {
+		r->thread[i].grown = (struct gp_usage){0};
+		r->thread[i].whole = r->thread[i].known;
+	}
+	r->pressure = *p;
+	r->pressure_ns = ts_ns;
+}
+
+void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns,
+		      struct resource_sums *ret)
+{
+	uint64_t kept = resource_least(r->seconds, RESOURCE_SECONDS);
+
+	*ret = (struct resource_sums){.block_known = true, .stall_known = true, .group = true};
+	for (uint64_t i = 1; i <= kept; i++) {
+		const struct resource_second *s = &r->second[(r->seconds - i) % RESOURCE_SECONDS];
+		uint64_t begin_ns = s->end_ns - s->length_us * 1000ull;
+		uint64_t low = begin_ns > from_ns ? begin_ns : from_ns;
+		uint64_t high = s->end_ns < to_ns ? s->end_ns : to_ns;
+		double part; /* ns within the span for each us of the second */
+
+		if (high <= low || !s->length_us)
+			continue;
+		part = (double)(high - low) / (double)s->length_us;
+		ret->covered_ns += high - low;
+		ret->wait_ns += (uint64_t)(s->wait_us * part);
+		ret->throttled_ns += (uint64_t)(s->throttled_us * part);
+		ret->asleep_ns += (uint64_t)(s->asleep_us * part);
+		ret->block_ns += (uint64_t)(s->block_us * part);
+		ret->memory_ns += (uint64_t)(s->memory_us * part);
+		ret->io_ns += (uint64_t)(s->io_us * part);
+		ret->block_known &= s->block_known;
+		ret->stall_known &= s->stall_known;
+		ret->group &= s->group;
+	}
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static void resource_usage_archive(struct archive *a, struct gp_usage *u)
+{
+	archive_number(a, &u->cpu_ns);
+	archive_number(a, &u->wait_ns);
+	archive_number(a, &u->block_ns);
+	archive_number(a, &u->major_faults);
+	archive_number(a, &u->flags);
+}
+
+static void resource_second_archive(struct archive *a, struct resource_second *s)
+{
+	archive_number(a, &s->end_ns);
+	archive_number(a, &s->length_us);
+	archive_number(a, &s->wait_us);
+	archive_number(a, &s->throttled_us);
+	archive_number(a, &s->asleep_us);
+	archive_number(a, &s->block_us);
+	archive_number(a, &s->memory_us);
+	archive_number(a, &s->io_us);
+	archive_number(a, &s->block_known);
+	archive_number(a, &s->stall_known);
+	archive_number(a, &s->group);
+}
+
+void resource_archive(struct archive *a, struct resource **r)
+{
+	struct resource *s = *r = archive_object(a, *r, sizeof(**r));
+	uint32_t kept;
+
+	if (!s)
+		return;
+	archive_struct(a, sizeof(*s));
+	for (int i = 0; i < RESOURCE_THREADS; i++) {
+		archive_number(a, &s->thread[i].tid);
+		archive_number(a, &s->thread[i].known);
+		archive_number(a, &s->thread[i].whole);
+		resource_usage_archive(a, &s->thread[i].last);
+		resource_usage_archive(a, &s->thread[i].grown);
+	}
+	archive_below(a, &s->trains, RESOURCE_THREADS + 1);
+	archive_number(a, &s->pressure.throttled_ns);
+	archive_numbers(a, s->pressure.stall_ns);
+	archive_number(a, &s->pressure.flags);
+	archive_number(a, &s->pressure_ns);
+	archive_number(a, &s->seconds);
+	kept = (uint32_t)resource_least(s->seconds, RESOURCE_SECONDS);
+	for (uint32_t i = 0; i < kept; i++) {
+		resource_second_archive(a, &s->second[i]);
+		archive_require(a, s->second[i].end_ns >= s->second[i].length_us * 1000ull);
+	}
+}
+
+void resource_sums_archive(struct archive *a, struct resource_sums *s)
+{
+	archive_number(a, &s->covered_ns);
+	archive_number(a, &s->wait_ns);
+	archive_number(a, &s->throttled_ns);
+	archive_number(a, &s->asleep_ns);
+	archive_number(a, &s->block_ns);
+	archive_number(a, &s->memory_ns);
+	archive_number(a, &s->io_ns);
+	archive_number(a, &s->block_known);
+	archive_number(a, &s->stall_known);
+	archive_number(a, &s->group);
+}

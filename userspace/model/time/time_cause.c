@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/time/time_cause.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COVERED_MIN_NS 2000000000ull /* less says too little about a span */
+/* A slowdown is reported with a cause only if it explains this much; less is within the error of
+ * the measurement. */
+#define MAIN_SHARE   0.3
+#define LISTED_SHARE 0.05
+
+const char *const time_cause_name[TIME_CAUSE_COUNT] = {
+#define X(id, label, text) #id,
+	TIME_CAUSES(X)
+#undef X
+};
+
+const char *const time_cause_label[TIME_CAUSE_COUNT] = {
+#define X(id, label, text) label,
+	TIME_CAUSES(X)
+#undef X
+};
+
+const char *const time_cause_text[TIME_CAUSE_COUNT] = {
+#define X(id, label, text) text,
+	TIME_CAUSES(X)
+#undef X
+};
+
+const char *time_cause_label_of(const char *name)
+{
+	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {
+		if (!strcmp(name, time_cause_name[i]))
+			return time_cause_label[i];
+	}
+	return strcmp(name, time_cause_name[TIME_CAUSE_unknown]) != 0 ? name : "";
+}
+
+/* Growth for each step of a figure that was a_ns of a_span_ns, and is b_ns of b_span_ns. */
+static double time_cause_growth(uint64_t a_ns, const struct resource_sums *a, uint64_t a_step_ns,
+				uint64_t b_ns, const struct resource_sums *b, uint64_t b_step_ns)
+{
+	return (double)b_ns / (double)b->covered_ns * (double)b_step_ns -
+	       (double)a_ns / (double)a->covered_ns * (double)a_step_ns;
+}
+
+void time_cause_slower(struct time_causes *ret, const struct resource_sums *before,
+		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns)
+{
+	double left, asleep, grown[TIME_CAUSE_COUNT] = {0};
+
+	*ret = (struct time_causes){0};
+	if (before->covered_ns < COVERED_MIN_NS || after->covered_ns < COVERED_MIN_NS ||
+	    after_ns <= before_ns)
+		return;
+#define GROWN(field)                                                                               \
+	time_cause_growth(before->field, before, before_ns, after->field, after, after_ns)
+	grown[TIME_CAUSE_cpu_throttled] = GROWN(throttled_ns);
+	grown[TIME_CAUSE_cpu_contention] = GROWN(wait_ns);
+	if (before->stall_known && after->stall_known)
+		grown[TIME_CAUSE_memory_pressure] = GROWN(memory_ns);
+	/* The stall of a control group, or of the machine, is not that of the training thread: it
+	 * explains at most the time that the thread slept longer. */
+	asleep = GROWN(asleep_ns);
+	if (before->block_known && after->block_known)
+		grown[TIME_CAUSE_disk] = GROWN(block_ns);
+	else if (before->stall_known && after->stall_known && before->group && after->group)
+		grown[TIME_CAUSE_disk] = GROWN(io_ns) < asleep ? GROWN(io_ns) : asleep;
+#undef GROWN
+	ret->lost_ns = after_ns - before_ns;
+	left = (double)ret->lost_ns;
+	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {
+		double part = grown[i] < 0 ? 0 : grown[i] > left ? left : grown[i];
+
+		ret->ns[i] = (uint64_t)part;
+		left -= part;
+	}
+	ret->ns[TIME_CAUSE_unknown] = ret->lost_ns;
+	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++)
+		ret->ns[TIME_CAUSE_unknown] -= ret->ns[i];
+}
+
+double time_cause_share(const struct time_causes *l, enum time_cause c)
+{
+	return l->lost_ns ? (double)l->ns[c] / (double)l->lost_ns : 0;
+}
+
+enum time_cause time_cause_main(const struct time_causes *l)
+{
+	int best = TIME_CAUSE_unknown;
+
+	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {
+		if (time_cause_share(l, (enum time_cause)i) >= MAIN_SHARE &&
+		    (best == TIME_CAUSE_unknown || l->ns[i] > l->ns[best]))
+			best = i;
+	}
+	return (enum time_cause)best;
+}
+
+/* Returns the unlisted cause with the largest share, TIME_CAUSE_unknown last; -1: none. */
+static int time_cause_next(const struct time_causes *l, unsigned listed)
+{
+	int best = -1;
+
+	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {
+		if (!(listed & 1u << i) &&
+		    time_cause_share(l, (enum time_cause)i) >= LISTED_SHARE &&
+		    (best < 0 || l->ns[i] > l->ns[best]))
+			best = i;
+	}
+	if (best < 0 && listed && !(listed & 1u << TIME_CAUSE_unknown) &&
+	    time_cause_share(l, TIME_CAUSE_unknown) >= LISTED_SHARE)
+		return TIME_CAUSE_unknown;
+	return best;
+}
+
+const char *time_causes_text(char *out, size_t len, const struct time_causes *l)
+{
+	unsigned listed = 0;
+	size_t at = 0;
+	int i;
+
+	*out = '\0';
+	while ((i = time_cause_next(l, listed)) >= 0 && at < len) {
+		at += (size_t)snprintf(out + at, len - at, "%s%.0f %% %s", listed ? ", " : "",
+				       100 * time_cause_share(l, (enum time_cause)i),
+				       time_cause_text[i]);
+		listed |= 1u << i;
+	}
+	return out;
+}
+
+void time_causes_archive(struct archive *a, struct time_causes *l)
+{
+	archive_number(a, &l->lost_ns);
+	archive_numbers(a, l->ns);
+}

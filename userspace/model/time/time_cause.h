@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* time_cause.h - causes of lost time, and how much of it each explains. A cause counts only with
+ * time that was measured as lost to it; time that no cause explains is TIME_CAUSE_unknown. Pure. */
+#ifndef MODEL_TIME_CAUSE_H
+#define MODEL_TIME_CAUSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+#include "userspace/model/time/resource.h"
+
+/* id, label, text for people. The names are values in outputs; append, never renumber. */
+#define TIME_CAUSES(X)                                                                             \
+	X(unknown, "unknown", "unexplained")                                                       \
+	X(cpu_contention, "CPU contention", "waits for a CPU on which other threads run")          \
+	X(cpu_throttled, "CPU quota",                                                              \
+	  "waits because the CPU quota of its control group is used up")                           \
+	X(memory_pressure, "memory pressure", "waits for memory: reclaim or swap")                 \
+	X(disk, "disk", "waits for block I/O")
+
+enum time_cause {
+#define X(id, label, text) TIME_CAUSE_##id,
+	TIME_CAUSES(X)
+#undef X
+		TIME_CAUSE_COUNT
+};
+extern const char *const time_cause_name[TIME_CAUSE_COUNT];  /* "cpu_contention" */
+extern const char *const time_cause_label[TIME_CAUSE_COUNT]; /* "CPU contention" */
+extern const char *const time_cause_text[TIME_CAUSE_COUNT];
+
+/* Returns the label of a cause with this name; of "unknown", ""; else the name itself. */
+const char *time_cause_label_of(const char *name);
+
+struct time_causes {
+	uint64_t lost_ns; /* time lost in each step; 0: not examined */
+	/* Time that each cause explains, in each step; the sum is lost_ns. */
+	uint64_t ns[TIME_CAUSE_COUNT];
+};
+
+/* Examines a slowdown: steps took before_ns, and take after_ns. before, after: what was lacked
+ * while they did. ret->lost_ns is 0 if too little is known. */
+void time_cause_slower(struct time_causes *ret, const struct resource_sums *before,
+		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns);
+/* Returns the cause that explains most, if it explains at least 30 %; else TIME_CAUSE_unknown. */
+enum time_cause time_cause_main(const struct time_causes *l);
+/* Returns the share of the lost time, 0 to 1, that a cause explains. */
+double time_cause_share(const struct time_causes *l, enum time_cause c);
+/* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
+ * it, causes with the largest share first; "" if nothing was examined, or nothing explained. */
+const char *time_causes_text(char *out, size_t len, const struct time_causes *l);
+void time_causes_archive(struct archive *a, struct time_causes *l);
+
+#endif

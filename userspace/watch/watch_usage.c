@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/watch_usage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/table.h"
+#include "userspace/identity/usage.h"
+
+#define THREADS_MAX 64 /* that are compared to find the busiest */
+#define CHOSEN_MAX  8  /* the busiest, which are sampled every second */
+#define LIST_TICKS  10 /* between lists of the threads, and checks of the control group */
+/* In a second, for all processes together; the remaining ones have no sample of this second. */
+#define SAMPLE_NS 20000000ull
+/* A sample that is older does not begin a second. */
+#define FRESH_NS 1500000000ull
+
+struct usage_thread {
+	pid_t tid;
+	bool chosen;
+	struct gp_usage last; /* as recorded, or as listed */
+	uint64_t busy_ns;     /* on a CPU and waiting for one, between the last two lists */
+};
+
+struct usage_process {
+	uint32_t tick;	 /* last tick in which it trained */
+	uint32_t listed; /* tick of the last list of its threads; 0: none */
+	uint64_t sampled_ns;
+	struct usage_group group;
+	int nthreads;
+	struct usage_thread thread[THREADS_MAX];
+};
+
+struct usages {
+	const char *root;
+	bool delays;
+	struct table *processes; /* by pid */
+	struct journal *journal; /* of the present tick */
+	uint64_t deadline_ns;
+	uint32_t tick; /* number of the present tick, from 1 */
+};
+
+int usages_new(struct usages **ret, const char *root)
+{
+	struct usages *u = calloc(1, sizeof(*u));
+
+	if (u)
+		*u = (struct usages){
+			.root = root, .delays = usage_delays(root), .processes = table_new()};
+	if (!u || !u->processes) {
+		free(u);
+		return -ENOMEM;
+	}
+	*ret = u;
+	return 0;
+}
+
+void usages_free(struct usages *u)
+{
+	if (!u)
+		return;
+	table_free(u->processes, free);
+	free(u);
+}
+
+/* ---- which threads --------------------------------------------------------------------------- */
+
+static struct usage_thread *usages_thread(struct usage_process *p, pid_t tid)
+{
+	for (int i = 0; i < p->nthreads; i++) {
+		if (p->thread[i].tid == tid)
+			return &p->thread[i];
+	}
+	return NULL;
+}
+
+/* Chooses the busiest threads. */
+static void usages_choose(struct usage_process *p)
+{
+	for (int i = 0; i < p->nthreads; i++) {
+		int busier = 0;
+
+		for (int k = 0; k < p->nthreads; k++)
+			busier += p->thread[k].busy_ns > p->thread[i].busy_ns ||
+				  (p->thread[k].busy_ns == p->thread[i].busy_ns && k < i);
+		p->thread[i].chosen = busier < CHOSEN_MAX && p->thread[i].busy_ns;
+	}
+}
+
+/* Lists the threads of a process; what is known of those that are still there is kept. */
+static void usages_list(struct usages *u, struct usage_process *p, pid_t pid)
+{
+	struct usage_thread *listed = calloc(THREADS_MAX, sizeof(*listed));
+	pid_t tid[THREADS_MAX];
+	int n = listed ? usage_threads(u->root, pid, tid, THREADS_MAX) : 0, kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct usage_thread *old = usages_thread(p, tid[i]);
+		struct gp_usage now;
+
+		if (usage_scheduled(u->root, pid, tid[i], &now))
+			continue;
+		listed[kept] = old ? *old : (struct usage_thread){.tid = tid[i], .last = now};
+		listed[kept].busy_ns = now.cpu_ns + now.wait_ns -
+				       (listed[kept].last.cpu_ns + listed[kept].last.wait_ns);
+		if (!listed[kept].chosen)
+			listed[kept].last = now;
+		kept++;
+	}
+	for (int i = 0; i < kept; i++)
+		p->thread[i] = listed[i];
+	p->nthreads = kept;
+	free(listed);
+	usages_choose(p);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static void usages_record(struct usages *u, pid_t pid, pid_t tid, const struct gp_usage *now)
+{
+	struct gp_usage *own = journal_record(u->journal, GP_KIND_usage, (uint32_t)pid, 0);
+
+	if (!own)
+		return;
+	*own = *now;
+	((struct gp_rec *)own - 1)->tid = (uint32_t)tid;
+}
+
+/* Records what a thread has used, if that has changed. */
+static void usages_sample(struct usages *u, pid_t pid, struct usage_thread *t, bool trains,
+			  bool first)
+{
+	struct gp_usage now;
+
+	if (trains ? usage_thread(u->root, pid, t->tid, u->delays, &now)
+		   : usage_scheduled(u->root, pid, t->tid, &now)) {
+		t->chosen = false;
+		return;
+	}
+	first |= !t->chosen;
+	t->chosen = true;
+	if (!first && now.cpu_ns == t->last.cpu_ns && now.wait_ns == t->last.wait_ns &&
+	    now.block_ns == t->last.block_ns)
+		return;
+	t->last = now;
+	now.flags |= first ? GP_USAGE_FIRST : 0;
+	usages_record(u, pid, t->tid, &now);
+}
+
+/* Finds the control group of a process. Returns true if it is another one than before. */
+static bool usages_group(const struct usages *u, struct usage_process *p, pid_t pid)
+{
+	struct usage_group before = p->group;
+
+	usage_group_find(u->root, pid, &p->group);
+	return strcmp(before.cpu, p->group.cpu) != 0 ||
+	       strcmp(before.pressure, p->group.pressure) != 0;
+}
+
+/* Returns the entry of a process, made when missing; NULL: no memory. */
+static struct usage_process *usages_process(struct usages *u, uint32_t pid)
+{
+	struct usage_process *p = table_get(u->processes, pid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (p && table_put(u->processes, pid, p)) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void usages_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
+{
+	struct usages *u = ctx;
+	uint64_t now_ns = clock_mono_ns();
+	struct usage_process *p = usages_process(u, pid);
+	struct gp_pressure pressure, *own;
+	bool first, moved = false;
+
+	if (!p)
+		return;
+	p->tick = u->tick;
+	if (now_ns > u->deadline_ns)
+		return;
+	if (!p->listed || u->tick - p->listed >= LIST_TICKS || !usages_thread(p, (pid_t)tid)) {
+		usages_list(u, p, (pid_t)pid);
+		moved = usages_group(u, p, (pid_t)pid);
+		p->listed = u->tick;
+	}
+	first = !p->sampled_ns || now_ns - p->sampled_ns > FRESH_NS;
+	p->sampled_ns = now_ns;
+	for (int i = 0; i < p->nthreads; i++) {
+		struct usage_thread *t = &p->thread[i];
+		bool trains = t->tid == (pid_t)tid;
+
+		if (trains || t->chosen)
+			usages_sample(u, (pid_t)pid, t, trains, first);
+	}
+	usage_pressure(&p->group, &pressure);
+	if (moved) /* counts of another group are not a continuation */
+		pressure.flags = 0;
+	own = journal_record(u->journal, GP_KIND_pressure, pid, 0);
+	if (own)
+		*own = pressure;
+}
+
+void usages_tick(struct usages *u, struct journal *j, const struct output *out)
+{
+	struct usage_process *p;
+	uint64_t pid;
+
+	u->journal = j;
+	u->tick++;
+	u->deadline_ns = clock_mono_ns() + SAMPLE_NS;
+	output_trainers(out, usages_on_trainer, u);
+	for (size_t at = 0; (p = table_next(u->processes, &at, &pid));) {
+		if (p->tick != u->tick)
+			free(table_take(u->processes, pid));
+	}
+}

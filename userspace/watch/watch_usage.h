@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch_usage.h - records once a second what the busiest threads of training processes have used
+ * and waited for, and what their control groups lacked; so that a replay has it too.
+ * Single-threaded. */
+#ifndef WATCH_WATCH_USAGE_H
+#define WATCH_WATCH_USAGE_H
+
+#include "userspace/output/journal.h"
+
+struct usages;
+
+/* root: "", or the folder that contains proc and sys; borrowed. Returns 0 or -ENOMEM. */
+int usages_new(struct usages **ret, const char *root);
+void usages_free(struct usages *u); /* NULL is fine */
+/* Call before the tick record of this second. */
+void usages_tick(struct usages *u, struct journal *j, const struct output *out);
+
+#endif
