@@ -23,7 +23,7 @@ override CFLAGS += -std=gnu17 $(WARN) -I. -I$(O) -D_GNU_SOURCE -DGP_VERSION='"$(
            -DGP_PREFIX='"$(PREFIX)"' $(DEFINES) -fno-omit-frame-pointer $(if $(SAN),-fsanitize=$(SAN) -DGP_LEDGER_ABORT)
 override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 USER_LIBS   = $(shell pkg-config --libs libmicrohttpd libcjson zlib yaml-0.1 sqlite3 libcurl libcrypto gnutls libcrypt libprotobuf-c libseccomp) -lm
-LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone libcyaml zlib)
+LOADER_LIBS = $(shell pkg-config --libs libbpf libelf capstone yaml-0.1 zlib)
 
 ARCH    := $(shell uname -m)
 BPF_ARCH = $(if $(filter aarch64 arm64,$(1)),arm64,x86)

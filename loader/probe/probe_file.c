@@ -42,8 +42,8 @@ struct source {
 
 static int probe_file_error(const struct source *s, const char *field, const char *what)
 {
-	log_error("%s:%d: %s: %s", yaml_file_path(s->file),
-		  yaml_file_line(s->file, s->index, field), field ? field : "probe", what);
+	log_error("%s:%d: %s: %s", s->file->path, yaml_file_line(s->file, s->index, field),
+		  field ? field : "probe", what);
 	return -EINVAL;
 }
 
@@ -147,8 +147,7 @@ static bool probe_file_range_read(const char *text, int is, int64_t ret[2])
 
 static bool probe_file_row_result(const struct source *s, struct probe_row *row)
 {
-	const struct yaml_result *y = s->yaml->result ? s->yaml->result
-						      : yaml_file_probes(s->file)->result;
+	const struct yaml_result *y = s->yaml->result ? s->yaml->result : s->file->probes.result;
 	bool code = y && (y->is == GP_RETURNS_signed || y->is == GP_RETURNS_unsigned);
 
 	if (!y)
@@ -165,7 +164,7 @@ static bool probe_file_row_result(const struct source *s, struct probe_row *row)
 static int probe_file_row_texts(struct probe_table *t, const struct source *s,
 				struct probe_row *row)
 {
-	const struct yaml_probes *file = yaml_file_probes(s->file);
+	const struct yaml_probes *file = &s->file->probes;
 	const struct yaml_probe *y = s->yaml;
 	char *id = NULL;
 
@@ -188,7 +187,7 @@ static int probe_file_row_texts(struct probe_table *t, const struct source *s,
 	row->versions = y->versions ? y->versions : "";
 	row->why = y->why;
 	row->hash = gp_probe_hash(row->id);
-	row->file = yaml_file_path(s->file);
+	row->file = s->file->path;
 	row->line = yaml_file_line(s->file, s->index, NULL);
 	return 0;
 }
@@ -210,7 +209,7 @@ static int probe_file_row_from(struct probe_table *t, const struct source *s, st
 		.linked = y->linked,
 		.pair = y->pair,
 		.object = y->object,
-		.between_ranks = yaml_file_probes(s->file)->between_ranks,
+		.between_ranks = s->file->probes.between_ranks,
 		.once = y->once,
 		.only_names = y->only_names.count,
 		.slot = y->slot,
@@ -225,8 +224,7 @@ static int probe_file_row_from(struct probe_table *t, const struct source *s, st
 static int probe_file_source_check(const struct source *s)
 {
 	const struct yaml_probe *y = s->yaml;
-	size_t room = sizeof(((struct gp_probe *)0)->id) -
-		      strlen(yaml_file_probes(s->file)->runtime) - 1;
+	size_t room = sizeof(((struct gp_probe *)0)->id) - strlen(s->file->probes.runtime) - 1;
 
 	if (!probe_name_ok(y->id, room))
 		return probe_file_error(
@@ -368,7 +366,7 @@ static int probe_file_table_add(struct probe_table *t, const struct source *s)
 /* Adds the names of the file's return codes. */
 static int probe_file_table_add_codes(struct probe_table *t, const struct source *s)
 {
-	const struct yaml_probes *file = yaml_file_probes(s->file);
+	const struct yaml_probes *file = &s->file->probes;
 	int is = file->result ? file->result->is : GP_RETURNS_unknown;
 	struct gp_code *codes;
 
@@ -412,7 +410,7 @@ static int probe_file_words_add(const struct source *s, const char *key,
 
 static int probe_file_table_add_words(struct probe_table *t, const struct source *s)
 {
-	const struct yaml_probes *file = yaml_file_probes(s->file);
+	const struct yaml_probes *file = &s->file->probes;
 	int err = probe_file_words_add(s, "threads", &file->threads, t->threads);
 
 	for (unsigned i = 0; i < file->devices.count; i++)
@@ -455,7 +453,7 @@ static int probe_file_table_add_file(struct probe_table *t, const char *path)
 	if (err)
 		return err;
 	s.file = t->files[t->files_count++];
-	probes = yaml_file_probes(s.file);
+	probes = &s.file->probes;
 	if (!probe_name_ok(probes->runtime, sizeof(((struct gp_probe *)0)->runtime)))
 		return probe_file_error(&s, "runtime", "is [a-z0-9_] and shorter than 16");
 	err = probe_file_table_add_words(t, &s);

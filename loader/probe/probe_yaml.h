@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "userspace/base/yaml_table.h"
+
 struct yaml_capture {
+	const int *lines;
 	char *name;
 	int arg;
 	int *arm64;	       /* NULL: not given */
@@ -20,6 +23,7 @@ struct yaml_capture {
 };
 
 struct yaml_string {
+	const int *lines;
 	int arg;
 	unsigned deref;
 	int offset;
@@ -27,16 +31,19 @@ struct yaml_string {
 };
 
 struct yaml_unless {
+	const int *lines;
 	char *of;
 	int *is;
 	unsigned is_count;
 };
 
 struct yaml_follow {
+	const int *lines;
 	char *probe, *capture, *join, *with; /* join, with: NULL when absent */
 };
 
 struct yaml_code {
+	const int *lines;
 	char *code, *name;
 	int fault; /* enum gp_fault_kind */
 };
@@ -47,11 +54,13 @@ struct yaml_list {
 };
 
 struct yaml_result {
+	const int *lines;
 	int is;		     /* enum gp_returns */
 	struct yaml_list ok; /* "0", "1003..1004" */
 };
 
 struct yaml_probe { /* optional texts are NULL when absent */
+	const int *lines;
 	char *id, *symbol, *prefix, *versions, *why;
 	struct yaml_list libraries, variants, keep, only_names;
 	int abi, group, role, emit, returns, may_block, anonymous, wake, linked, once, status;
@@ -67,6 +76,7 @@ struct yaml_probe { /* optional texts are NULL when absent */
 };
 
 struct yaml_probes {
+	const int *lines;
 	char *runtime;
 	struct yaml_list libraries, threads, devices;
 	struct yaml_result *result; /* NULL: not given */
@@ -77,13 +87,15 @@ struct yaml_probes {
 	unsigned probes_count;
 };
 
-struct yaml_file; /* opaque: text, positions of keys, parsed values */
+struct yaml_file {
+	char *path;
+	struct yaml_probes probes;
+	struct yaml_memory memory; /* owns what probes points to */
+};
 
 /* Reads a regular file of at most 1 MiB. Returns 0, or -errno after logging the first error. */
 int yaml_file_load(struct yaml_file **ret, const char *path);
 void yaml_file_free(struct yaml_file *f);
-const struct yaml_probes *yaml_file_probes(const struct yaml_file *f);
-const char *yaml_file_path(const struct yaml_file *f);
 
 /* Returns the line of a key of probe i; of the probe itself when it has no such key or field is
  * NULL. i < 0: a key of the file. */

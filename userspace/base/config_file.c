@@ -5,12 +5,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
+#include "userspace/base/yaml_stream.h"
 
-#define CONFIG_DEPTH   8
 #define CONFIG_KEY_MAX 128
 #define CONFIG_MAX     (1 << 20) /* bytes */
 #define CONFIG_WAIT_MS 3000	 /* limit for the writer of a pipe */
@@ -18,89 +17,71 @@
 struct config_walk {
 	const char *file;
 	char key[CONFIG_KEY_MAX];
-	size_t len[CONFIG_DEPTH]; /* length of key at each open mapping */
-	bool sequence[CONFIG_DEPTH];
+	size_t len[YAML_DEPTH_MAX]; /* length of key at each open mapping */
+	bool sequence[YAML_DEPTH_MAX];
 	int depth;
 	bool have_key;
 };
 
-static int config_walk_scalar(struct config_walk *w, const yaml_event_t *ev, config_fn *set,
+static int config_walk_scalar(struct config_walk *w, const struct yaml_part *part, config_fn *set,
 			      void *ctx)
 {
-	const char *text = (const char *)ev->data.scalar.value;
-	int line = (int)ev->start_mark.line + 1;
 	size_t base;
 
 	if (!w->depth) {
-		log_error("%s:%d: expected a mapping like 'version: 1'", w->file, line);
+		log_error("%s:%d: expected a mapping like 'version: 1'", w->file, part->line);
 		return -EINVAL;
 	}
 	if (w->have_key || w->sequence[w->depth - 1]) {
 		w->have_key = false;
-		return set(ctx, w->file, line, w->key, text);
+		return set(ctx, w->file, part->line, w->key, part->text);
 	}
 	base = w->len[w->depth - 1];
-	if (base + 1 + strlen(text) >= CONFIG_KEY_MAX) {
-		log_error("%s:%d: key too long", w->file, line);
+	if (base + 1 + strlen(part->text) >= CONFIG_KEY_MAX) {
+		log_error("%s:%d: key too long", w->file, part->line);
 		return -EINVAL;
 	}
-	snprintf(w->key + base, CONFIG_KEY_MAX - base, "%s%s", base ? "." : "", text);
+	snprintf(w->key + base, CONFIG_KEY_MAX - base, "%s%s", base ? "." : "", part->text);
 	w->have_key = true;
 	return 0;
 }
 
-static int config_walk_event(struct config_walk *w, const yaml_event_t *ev, config_fn *set,
-			     void *ctx)
+static int config_walk_part(struct config_walk *w, const struct yaml_part *part, config_fn *set,
+			    void *ctx)
 {
-	switch (ev->type) {
-	case YAML_MAPPING_START_EVENT:
-	case YAML_SEQUENCE_START_EVENT:
-		if (w->depth == CONFIG_DEPTH) {
-			log_error("%s:%zu: nested too deep", w->file, ev->start_mark.line + 1);
-			return -EINVAL;
-		}
-		w->sequence[w->depth] = ev->type == YAML_SEQUENCE_START_EVENT;
+	switch (part->kind) {
+	case YAML_PART_MAPPING:
+	case YAML_PART_LIST:
+		w->sequence[w->depth] = part->kind == YAML_PART_LIST;
 		w->len[w->depth++] = strlen(w->key);
 		w->have_key = false;
 		return 0;
-	case YAML_MAPPING_END_EVENT:
-	case YAML_SEQUENCE_END_EVENT:
+	case YAML_PART_CLOSE:
 		w->depth--;
 		w->key[w->depth ? w->len[w->depth - 1] : 0] = 0;
 		return 0;
-	case YAML_SCALAR_EVENT:
-		return config_walk_scalar(w, ev, set, ctx);
-	case YAML_ALIAS_EVENT:
-		log_error("%s:%zu: aliases are not supported", w->file, ev->start_mark.line + 1);
-		return -EINVAL;
-	default:
-		return 0;
+	case YAML_PART_SCALAR:
+		return config_walk_scalar(w, part, set, ctx);
+	case YAML_PART_END:
+		break;
 	}
+	return 0;
 }
 
 int config_read_text(const char *file, const char *text, size_t len, config_fn *set, void *ctx)
 {
 	struct config_walk w = {.file = file};
-	yaml_parser_t parser;
-	yaml_event_t ev;
-	bool end = false;
-	int err = 0;
+	struct yaml_part part = {0};
+	struct yaml_stream *s;
+	int err = yaml_stream_open(&s, file, text, len);
 
-	if (!yaml_parser_initialize(&parser))
-		return -ENOMEM;
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-	while (!err && !end) {
-		if (!yaml_parser_parse(&parser, &ev)) {
-			log_error("%s:%zu: %s", file, parser.problem_mark.line + 1,
-				  parser.problem ? parser.problem : "not YAML");
-			err = -EINVAL;
-			break;
-		}
-		end = ev.type == YAML_STREAM_END_EVENT;
-		err = config_walk_event(&w, &ev, set, ctx);
-		yaml_event_delete(&ev);
+	if (err)
+		return err;
+	while (!err && part.kind != YAML_PART_END) {
+		err = yaml_stream_next(s, &part);
+		err = err ? err : config_walk_part(&w, &part, set, ctx);
 	}
-	yaml_parser_delete(&parser);
+	yaml_stream_close(s);
 	return err;
 }
 
