@@ -288,7 +288,7 @@ static struct feature features[FEATURE_COUNT] = {
 		 .purpose = "checkpoints by their files, and which one a restart reads",
 		 .how = "a program is attached to the tracepoint of openat's return",
 		 .without =
-			 "checkpoints not written by torch are not seen; the step from which a restart resumes is estimated"},
+			 "only checkpoints that a probe reports are seen; the step from which a restart resumes is estimated"},
 	[FEATURE_BPFFS] = {.name = "bpffs",
 			   .purpose = "what --durable keeps over a restart",
 			   .how = "/sys/fs/bpf is one, or one can be made",

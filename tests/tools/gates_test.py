@@ -264,7 +264,7 @@ def runtimes(folder: str, code: str, exceptions: str = "") -> tuple[str, str]:
     write(folder, "probes/x.yaml", "# a runtime\nruntime: xrt\nlibraries: [libxrt.so*]\n")
     write(folder, "bpf/b.h", "")
     write(folder, "loader/a.c", code)
-    write(folder, "userspace/m.c", "/* as in\n * \"xrt\" */\nchar *s = \"xrt of something else\";\n")
+    write(folder, "userspace/m.c", "/* as in\n * \"xrt\" */\nchar *s = \"xrtic, XRT_RANK\";\n#include \"xrt.h\"\n")
     write(folder, "tests/tools/runtimes.list", exceptions)
     return "runtimes.sh", folder
 
@@ -275,6 +275,7 @@ def test_runtimes_c_that_names_none_passes(folder: str) -> None:
 
 def test_runtimes_a_name_in_c_fails(folder: str) -> None:
     gate(1, *runtimes(folder, 'int a;\nbool b(void)\n{\n\treturn !strcmp(r, "xrt");\n}\n'), says="loader/a.c:4: names a runtime")
+    gate(1, *runtimes(folder, 'char *a = "no ranges in this XRT: none";\n'), says="loader/a.c:1: names a runtime")
 
 
 def test_runtimes_an_exception_passes_and_one_that_is_not_needed_fails(folder: str) -> None:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # runtimes.sh [TREE]: no C names a runtime: what is special about one is in its probe file. Fails with one line for
-# each string in the C of bpf/, loader/ and userspace/ that is the name of a runtime in probes/, except in the files of
+# each string in the C of bpf/, loader/ and userspace/ with the name of a runtime in probes/ as a word, except in the files of
 # tests/tools/runtimes.list, and for each of these that names none.
 set -u
 cd "${1:-$(dirname "$0")/../..}" || exit 1
@@ -10,8 +10,8 @@ list=tests/tools/runtimes.list
 exceptions=$([ ! -f "$list" ] || sed -n 's/^\([^# ]\{1,\}\) .*/\1/p' "$list")
 names=$(sed -nE 's/^runtime: *([a-z0-9_]+) *$/\1/p' probes/*.yaml | paste -sd'|')
 [ -n "$names" ] || { echo "probes: no runtime"; exit 1; }
-found=$(grep -rnE --include='*.[ch]' "\"($names)\"" bpf loader userspace |
-	grep -vE '^[^:]+:[0-9]+:[[:space:]]*(/?\*|//)')
+found=$(grep -rniE --include='*.[ch]' "\"([^\"]*[^\"[:alnum:]_])?($names)([^\"[:alnum:]_][^\"]*)?\"" bpf loader userspace |
+	grep -vE '^[^:]+:[0-9]+:[[:space:]]*(/?\*|//|#include)')
 bad=0
 while IFS=: read -r file line _; do
 	[ -n "$file" ] || continue

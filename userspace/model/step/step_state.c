@@ -201,15 +201,15 @@ static const char *state_family_reason(const struct step_finder *sf)
 	case FAMILY_ZERO_GRAD:
 		return "optimizer steps show no ranges (compiled?): counting zero_grad after a backward";
 	case FAMILY_UPDATE_OP:
-		return "no optimizer ranges in this torch: counting updates by their operators; loading, evaluation count as goodput";
+		return "no optimizer ranges: counting updates by their operators; loading, evaluation count as goodput";
 	case FAMILY_REDUCER:
-		return "no optimizer ranges in this torch: counting synchronised backward passes";
+		return "no optimizer ranges: counting synchronised backward passes";
 	case FAMILY_ANON:
 		return anon_accumulates(sf)
 			       ? "unnamed ranges: steps by their order; loading, evaluation count as goodput"
 			       : "unnamed ranges: a backward pass is a step; loading, evaluation count as goodput";
 	case FAMILY_PARAM_OP:
-		return "no optimizer ranges in this torch: counting updates of a parameter";
+		return "no optimizer ranges: counting updates of a parameter";
 	default:
 		return "";
 	}
