@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -341,6 +342,39 @@ static void a_slow_reader_does_not_hold_up_the_end(void **state)
 	assert_int_equal(replay.lines, 2000);
 }
 
+/* A reader of the file finds whole lines only. */
+static void a_replay_leaves_no_part_of_a_line(void **state)
+{
+	char path[] = "/tmp/gp-bpf-part-XXXXXX", spec[64], text[8192];
+	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL};
+	const struct rlimit full = {1000, RLIM_INFINITY};
+	struct fact f = fact(FACT_RANGE);
+	int fd = mkstemp(path), err;
+	struct export_set *set;
+	struct rlimit had;
+	ssize_t n;
+
+	(void)state;
+	assert_true(fd >= 0);
+	f.range = &r;
+	snprintf(spec, sizeof(spec), "json:%s", path);
+	assert_int_equal(export_set_new(&set, &(struct export_options){.replay = true}), 0);
+	assert_int_equal(export_set_add(set, spec), 0);
+	for (int i = 0; i < 50; i++)
+		export_set_fact(set, &f);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &had), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	err = export_set_close(set);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &had), 0);
+	assert_int_equal(err, -EFBIG);
+	n = read(fd, text, sizeof(text));
+	assert_in_range(n, 1, 999);
+	assert_int_equal(text[n - 1], '\n');
+	close(fd);
+	unlink(path);
+}
+
 static void range_tell(struct export_set *set, struct fixture *fx)
 {
 	struct fact_range r = {.name = "x", .bucket = BUCKET_EVAL, .start_ns = 1, .end_ns = 4};
@@ -416,6 +450,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stuck_reader_costs_lines, quiet, loud),
 		cmocka_unit_test_setup_teardown(a_slow_reader_does_not_hold_up_the_end, quiet,
 						loud),
+		cmocka_unit_test_setup_teardown(a_replay_leaves_no_part_of_a_line, quiet, loud),
 		cmocka_unit_test_setup_teardown(a_fifo_without_reader_keeps_nobody_waiting, quiet,
 						loud),
 		cmocka_unit_test_setup_teardown(bad_specs, quiet, loud),

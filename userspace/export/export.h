@@ -97,7 +97,7 @@ struct exporter {
 	 * May be NULL. */
 	void (*missed)(void *state, uint64_t upto);
 	void (*view)(void *state,
-		     struct export_view *ret); /* fills *ret with its state; may be NULL */
+		     struct export_view *ret); /* fills *ret, zeroed, with its state; may be NULL */
 	/* Returns the number of the last fact that a predecessor wrote; 0: none. May be NULL:
 	 * unknown. */
 	uint64_t (*last_written)(void *state);

@@ -15,7 +15,7 @@ static const struct exporter *const exporters[] = {EXPORTERS(EXPORTER_ADDRESS) N
 
 #define ARCHIVE_MAGIC  "GPBPFEX\1"
 #define PART_MAGIC     "GPBPFEP\1"
-#define ARCHIVE_FORMAT 1
+#define ARCHIVE_FORMAT 2
 #define PARTS_MAX      1024
 #define PART_BYTES_MAX (64u << 20)
 

@@ -18,12 +18,10 @@
 #include "userspace/export/disruption.h"
 #include "userspace/export/file/csv_store.h"
 #include "userspace/export/file/json_line.h"
-#include "userspace/export/file/file_writer.h"
-#include "userspace/export/file/line_writer.h"
-
-#define SAVE_NS 500000000ull /* longest wait for a slow disk when the state is saved */
+#include "userspace/export/file/line_export.h"
 
 enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
+_Static_assert((int)CSV_TABLES == LINE_EXPORT_FILES, "one file each");
 
 #define HEADER_MAX    1024
 #define SET_ASIDE_MAX 99 /* files of other versions beside a table */
@@ -33,29 +31,18 @@ enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
 static const struct {
 	const char *file;
 	enum fact_type type;
-	const char *columns;
+	const char *header;
 } tables[CSV_TABLES] = {
 	[CSV_STEPS] =
 		{"steps.csv", FACT_STEP,
 		 CSV_HEAD
-		 "loop,step,run_step,start_ns,end_ns,duration_ns,tier,boundary,series,micro_batches,updates,flags,data_ns,forward_ns,backward_ns,update_ns,zero_grad_ns,sync_ns,collective_ns,transfer_ns,compile_ns,host_ns,ranges"},
+		 "loop,step,run_step,start_ns,end_ns,duration_ns,tier,boundary,series,micro_batches,updates,flags,data_ns,forward_ns,backward_ns,update_ns,zero_grad_ns,sync_ns,collective_ns,transfer_ns,compile_ns,host_ns,ranges\r\n"},
 	[CSV_CHECKPOINTS] =
 		{"checkpoints.csv", FACT_CHECKPOINT,
 		 CSV_HEAD
-		 "op,mode,start_ns,end_ns,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated"},
-	[CSV_DISRUPTIONS] = {"disruptions.csv", FACT_DISRUPTION, CSV_HEAD DISRUPTION_COLUMNS},
-};
-
-struct csv_export {
-	char *dir;
-	struct csv_file {
-		struct line_writer *writer; /* NULL: not open */
-		bool numbered;		    /* resumed: facts up to this number are in the file */
-		uint64_t last;
-		uint64_t rows;
-	} files[CSV_TABLES];
-	int64_t flushed_ns;
-	bool replay;
+		 "op,mode,start_ns,end_ns,duration_ns,bytes,files,step,run_step,file,saved_step,match,confidence,estimated\r\n"},
+	[CSV_DISRUPTIONS] = {"disruptions.csv", FACT_DISRUPTION,
+			     CSV_HEAD DISRUPTION_COLUMNS "\r\n"},
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -151,14 +138,14 @@ static void csv_disruption(struct buffer *b, const struct fact *f)
 
 static void csv_fact(void *state, const struct fact *f)
 {
-	struct csv_export *c = state;
-	struct csv_file *file = NULL;
+	struct line_export *e = state;
+	struct line_export_file *file = NULL;
 	struct buffer *b;
 
 	for (int i = 0; i < CSV_TABLES; i++)
 		if (tables[i].type == f->type)
-			file = &c->files[i];
-	if (!file || (file->numbered ? f->number <= file->last : f->repeated))
+			file = &e->file[i];
+	if (!file || line_export_has(file, f))
 		return;
 	b = line_writer_buffer(file->writer);
 	csv_head(b, f);
@@ -169,38 +156,21 @@ static void csv_fact(void *state, const struct fact *f)
 	else
 		csv_disruption(b, f);
 	csv_row(b);
-	file->rows++;
 	line_writer_line(file->writer);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static char *file_path(const struct csv_export *c, int table)
-{
-	char *path;
-
-	return asprintf(&path, "%s/%s", c->dir, tables[table].file) < 0 ? NULL : path;
-}
-
 /* Returns the number at the start of the last row; 0: only a header. */
-static int csv_resume(struct csv_file *file, const char *path)
+static uint64_t csv_number(const char *tail)
 {
-	uint64_t bytes;
-	char *tail, *at;
-	int err = file_writer_tail(path, NULL, &tail, &bytes);
-
-	if (err)
-		return err;
-	at = *tail ? memrchr(tail, '\n', strlen(tail) - 1) : NULL;
-	file->last = strtoull(at ? at + 1 : tail, NULL, 10);
-	free(tail);
-	return bytes ? 0 : -ENOENT;
+	return strtoull(line_export_last_line(tail), NULL, 10);
 }
 
-static bool csv_columns_are(int folder, const char *name, const char *columns)
+static bool csv_header_is(int folder, const char *name, const char *header)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	size_t len = strlen(columns);
+	size_t len = strcspn(header, "\r");
 	char had[HEADER_MAX];
 	ssize_t n;
 
@@ -210,18 +180,18 @@ static bool csv_columns_are(int folder, const char *name, const char *columns)
 	close(fd);
 	had[n > 0 ? n : 0] = '\0';
 	had[strcspn(had, "\n")] = '\0';
-	return !strncmp(had, columns, len) && !had[len + strspn(had + len, "\r")];
+	return !strncmp(had, header, len) && !had[len + strspn(had + len, "\r")];
 }
 
-struct columns_ask {
-	const char *path, *columns;
+struct header_ask {
+	const char *path, *header;
 };
 
 /* Rows of two versions in one table would be under the wrong names: a file with other columns is
  * renamed to FILE.N. Returns N, 0 when the columns are the same. */
-static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
+static ssize_t csv_header_there(const void *arg, void *ret, size_t cap)
 {
-	const struct columns_ask *a = arg;
+	const struct header_ask *a = arg;
 	char to[NAME_MAX + 1];
 	unsigned n = 0;
 	const char *name;
@@ -229,7 +199,7 @@ static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
 
 	if (folder < 0)
 		return folder;
-	if (!csv_columns_are(folder, name, a->columns)) {
+	if (!csv_header_is(folder, name, a->header)) {
 		do
 			snprintf(to, sizeof(to), "%s.%u", name, ++n);
 		while (n < SET_ASIDE_MAX && !faccessat(folder, to, F_OK, AT_SYMLINK_NOFOLLOW));
@@ -242,12 +212,11 @@ static ssize_t csv_columns_there(const void *arg, void *ret, size_t cap)
 	return err ? err : (ssize_t)sizeof(n);
 }
 
-/* *ret_other: the file had other columns and was renamed. */
-static int csv_columns_settle(const char *path, int table, bool *ret_other)
+static int csv_header_settle(const char *path, const char *header, bool *ret_other)
 {
-	struct columns_ask ask = {path, tables[table].columns};
+	struct header_ask ask = {path, header};
 	unsigned n = 0;
-	ssize_t err = helper_once(csv_columns_there, &ask, sizeof(ask), &n, sizeof(n),
+	ssize_t err = helper_once(csv_header_there, &ask, sizeof(ask), &n, sizeof(n),
 				  FILE_WRITER_OPEN_MS);
 	char shown[256];
 
@@ -259,56 +228,35 @@ static int csv_columns_settle(const char *path, int table, bool *ret_other)
 	else if (n)
 		log_warn(
 			"export to %s: it has the columns of another version; renamed to %s.%u, and a new file was started",
-			shown, tables[table].file, n);
+			shown, strrchr(path, '/') + 1, n);
 	*ret_other = n;
 	return err < 0 ? (int)err : 0;
 }
 
-static int csv_open_file(struct csv_export *c, int table, const struct export_options *opt)
+static int csv_open_file(struct line_export *e, int table, const char *dir,
+			 const struct export_options *opt)
 {
-	struct csv_file *file = &c->files[table];
-	char *path = file_path(c, table);
-	bool append, other = false;
-	struct buffer *b;
+	char *path;
 	int err;
 
-	if (!path)
+	if (asprintf(&path, "%s/%s", dir, tables[table].file) < 0)
 		return -ENOMEM;
-	err = opt->resume ? csv_resume(file, path) : -ENOENT;
-	file->numbered = !err;
-	err = file->numbered ? csv_columns_settle(path, table, &other) : err == -ENOENT ? 0 : err;
-	append = file->numbered && !other;
-	if (!err)
-		err = line_writer_open(
-			&file->writer, path,
-			&(struct line_writer_config){.append = append, .blocking = opt->replay});
+	err = line_export_open(e, path, opt,
+			       &(struct line_export_config){.name = tables[table].file,
+							    .header = tables[table].header,
+							    .number = csv_number,
+							    .settle = csv_header_settle});
 	free(path);
-	if (err || append)
-		return err;
-	b = line_writer_buffer(file->writer);
-	buffer_add(b, tables[table].columns, strlen(tables[table].columns));
-	csv_row(b);
-	line_writer_flush(file->writer);
-	return 0;
+	if (!err)
+		line_writer_flush(e->file[table].writer); /* its header */
+	return err;
 }
 
 static int csv_close(void *state)
 {
-	struct csv_export *c = state;
-	int err = 0, lost;
-	uint64_t bytes;
-	char *path, *tail;
+	int err = line_export_close(state);
 
-	for (int i = 0; i < CSV_TABLES; i++) {
-		lost = line_writer_close(c->files[i].writer);
-		path = lost && c->replay ? file_path(c, i) : NULL;
-		if (path && !file_writer_tail(path, NULL, &tail, &bytes)) /* a partial row */
-			free(tail);
-		free(path);
-		err = err ? err : lost;
-	}
-	free(c->dir);
-	free(c);
+	free(state);
 	return err;
 }
 
@@ -330,9 +278,9 @@ static ssize_t csv_folder_there(const void *arg, void *ret, size_t cap)
 
 static int csv_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
-	struct csv_export *c;
+	struct line_export *e;
 	char shown[256];
-	int err = 0;
+	int err;
 
 	err = (int)helper_once(csv_folder_there, &arg, sizeof(arg), NULL, 0, FILE_WRITER_OPEN_MS);
 	if (err) {
@@ -340,100 +288,23 @@ static int csv_open(void **ret_state, const char *arg, const struct export_optio
 			  err == -ETIMEDOUT ? "its disk does not answer" : path_why(err));
 		return err;
 	}
-	c = calloc(1, sizeof(*c));
-	if (!c)
+	e = calloc(1, sizeof(*e));
+	if (!e)
 		return -ENOMEM;
-	c->replay = opt->replay;
-	c->dir = strdup(arg);
-	err = c->dir ? 0 : -ENOMEM;
 	for (int i = 0; !err && i < CSV_TABLES; i++)
-		err = csv_open_file(c, i, opt);
+		err = csv_open_file(e, i, arg, opt);
 	if (err) {
-		csv_close(c);
+		csv_close(e);
 		return err;
 	}
-	*ret_state = c;
+	*ret_state = e;
 	return 0;
-}
-
-static void csv_snapshot(void *state, struct snapshot *s)
-{
-	struct csv_export *c = state;
-	bool up = true;
-
-	for (int i = 0; i < CSV_TABLES; i++)
-		up = line_writer_flush(c->files[i].writer) && up;
-	if (up)
-		c->flushed_ns = s->real_ns;
-}
-
-static void csv_save(void *state)
-{
-	struct csv_export *c = state;
-
-	for (int i = 0; i < CSV_TABLES; i++)
-		line_writer_save(c->files[i].writer, SAVE_NS / CSV_TABLES);
-}
-
-static void csv_archive(void *state, struct archive *a)
-{
-	struct csv_export *c = state;
-	struct line_writer_stats stats;
-
-	for (int i = 0; i < CSV_TABLES; i++) {
-		line_writer_archive(c->files[i].writer, a, !c->files[i].numbered);
-		if (!archive_reads(a))
-			continue;
-		line_writer_stats(c->files[i].writer, &stats);
-		c->files[i].rows = stats.waiting;
-	}
 }
 
 static void csv_view(void *state, struct export_view *ret)
 {
-	const struct csv_export *c = state;
-	uint64_t rows = 0, lost = 0, failed = 0, not_sent;
-
-	*ret = (struct export_view){
-		.name = "csv", .up = true, .last_ns = c->flushed_ns, .ndropped = 2};
-	for (int i = 0; i < CSV_TABLES; i++) {
-		struct line_writer_stats is;
-
-		line_writer_stats(c->files[i].writer, &is);
-		rows += c->files[i].rows;
-		lost += is.lost;
-		failed += is.failed;
-		ret->waiting += is.waiting;
-		ret->waiting_bytes += is.waiting_bytes;
-		if (!is.trouble)
-			continue;
-		ret->up = false;
-		snprintf(ret->trouble, sizeof(ret->trouble), "%s: %s", tables[i].file, is.trouble);
-	}
-	not_sent = lost + failed + ret->waiting;
-	ret->sent = rows > not_sent ? rows - not_sent : 0;
-	ret->dropped[0].cause = "reader";
-	ret->dropped[0].count = lost;
-	ret->dropped[1].cause = "write";
-	ret->dropped[1].count = failed;
-}
-
-static uint64_t csv_last_written(void *state)
-{
-	const struct csv_export *c = state;
-	uint64_t last = 0;
-
-	for (int i = 0; i < CSV_TABLES; i++)
-		last = c->files[i].last > last ? c->files[i].last : last;
-	return last;
-}
-
-static void csv_end(void *state, bool soon)
-{
-	struct csv_export *c = state;
-
-	for (int i = 0; i < CSV_TABLES; i++)
-		line_writer_end(c->files[i].writer, soon);
+	ret->name = "csv";
+	line_export_view(state, ret);
 }
 
 const struct exporter export_csv = {
@@ -448,12 +319,12 @@ const struct exporter export_csv = {
 	.check = csv_check,
 	.open = csv_open,
 	.fact = csv_fact,
-	.snapshot = csv_snapshot,
-	.save = csv_save,
-	.archive = csv_archive,
+	.snapshot = line_export_snapshot,
+	.save = line_export_save,
+	.archive = line_export_archive,
 	.view = csv_view,
-	.last_written = csv_last_written,
-	.end = csv_end,
+	.last_written = line_export_last_written,
+	.end = line_export_end,
 	.close = csv_close,
 	.store_write = csv_store_write,
 };

@@ -13,23 +13,16 @@
 #include "userspace/base/log.h"
 #include "userspace/export/exporter.h"
 #include "userspace/export/file/json_line.h"
-#include "userspace/export/file/line_writer.h"
+#include "userspace/export/file/line_export.h"
 
 #define KEEP_USUAL   3
 #define KEEP_MOST    1000
 #define SERVICE_SIZE (256ull << 20) /* for a service whose --export gives none */
 #define LINES_BYTES  65536	    /* read from each end of a file */
-#define SAVE_NS	     500000000ull   /* longest wait for a slow disk when the state is saved */
 
 struct json_export {
-	struct line_writer *writer;
-	bool numbered; /* resumed: facts up to this number are in the file */
-	uint64_t last;
-	uint64_t lines; /* passed to the line writer; of the last one: */
-	uint64_t seq, mono_ns;
-	int64_t real_ns;
-	int64_t flushed_ns; /* UTC, last snapshot without trouble; 0: none */
-	bool ended;	    /* the end was reported, but its sums come with the last snapshot */
+	struct line_export lines;
+	bool ended; /* the end was reported, but its sums come with the last snapshot */
 	struct fact end_fact;
 	struct gp_end end;
 };
@@ -96,42 +89,20 @@ static int json_settings(char *spec, const struct export_options *opt,
 	return 0;
 }
 
-static uint64_t json_last(char *tail)
+static uint64_t json_number(const char *tail)
 {
-	char *at = tail[0] ? memrchr(tail, '\n', strlen(tail) - 1) : NULL;
-	uint64_t last = json_seq(at ? at : tail);
-
-	free(tail);
-	return last;
-}
-
-/* A bounded file that was just begun has its predecessor's last line in the renamed file. Returns
- * 0; -ENOENT: there is no file to continue; -errno after one line. */
-static int json_resume(const char *path, bool bounded, uint64_t *ret_last)
-{
-	uint64_t bytes = 0, bytes_before;
-	char *tail;
-	int err = file_writer_tail(path, NULL, &tail, &bytes), before;
-
-	if (!err)
-		*ret_last = json_last(tail);
-	if (!bounded || bytes || (err && err != -ENOENT))
-		return err;
-	before = file_writer_tail_before(path, &tail, &bytes_before);
-	if (!before)
-		*ret_last = json_last(tail);
-	return before == -ENOENT ? err : before;
+	return json_seq(line_export_last_line(tail));
 }
 
 static void json_gap(void *ctx, struct buffer *out, uint64_t lines)
 {
-	const struct json_export *j = ctx;
+	const struct line_export *e = ctx;
 
 	json_open(out, NULL, '{');
 	json_string(out, "type", "loss");
-	json_uint(out, "seq", j->seq);
-	json_time(out, "time", j->real_ns);
-	json_uint(out, "mono_ns", j->mono_ns);
+	json_uint(out, "seq", e->seq);
+	json_time(out, "time", e->real_ns);
+	json_uint(out, "mono_ns", e->mono_ns);
 	json_string(out, "source", "export");
 	json_uint(out, "count", lines);
 	json_close(out, '}');
@@ -151,26 +122,17 @@ static int json_check(const char *arg, const struct export_options *opt)
 
 static int json_on_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
+	struct line_export_config file = {.name = "json", .number = json_number, .gap = json_gap};
 	struct json_export *j = calloc(1, sizeof(*j));
 	char *path = strdup(arg && *arg ? arg : "-");
-	struct file_writer_bound bound;
-	int err = j && path ? json_settings(path, opt, &bound) : -ENOMEM;
+	int err = j && path ? json_settings(path, opt, &file.bound) : -ENOMEM;
 
-	if (!err && opt->resume) {
-		err = json_resume(path, bound.bytes, &j->last);
-		j->numbered = !err;
-		j->seq = j->last;
-		err = err == -ENOENT ? 0 : err;
-	}
 	if (!err)
-		err = line_writer_open(&j->writer, path,
-				       &(struct line_writer_config){.append = j->numbered,
-								    .blocking = opt->replay,
-								    .bound = bound,
-								    .gap = json_gap,
-								    .ctx = j});
+		err = line_export_open(&j->lines, path, opt, &file);
 	free(path);
 	if (err) {
+		if (j)
+			line_export_close(&j->lines);
 		free(j);
 		return err;
 	}
@@ -180,12 +142,11 @@ static int json_on_open(void **ret_state, const char *arg, const struct export_o
 
 static void json_on_line(struct json_export *j, const struct fact *f, const struct snapshot *last)
 {
-	j->seq = f->number;
-	j->mono_ns = f->mono_ns;
-	j->real_ns = f->real_ns;
-	json_line(line_writer_buffer(j->writer), f, last);
-	line_writer_line(j->writer);
-	j->lines++;
+	struct line_writer *w = j->lines.file[0].writer;
+
+	line_export_fact(&j->lines, f);
+	json_line(line_writer_buffer(w), f, last);
+	line_writer_line(w);
 }
 
 static void json_end(struct json_export *j, const struct snapshot *last)
@@ -202,7 +163,7 @@ static void json_fact(void *state, const struct fact *f)
 {
 	struct json_export *j = state;
 
-	if (j->numbered ? f->number <= j->last : f->repeated)
+	if (line_export_has(&j->lines.file[0], f))
 		return;
 	if (f->type != FACT_END) {
 		json_on_line(j, f, NULL);
@@ -215,83 +176,34 @@ static void json_fact(void *state, const struct fact *f)
 
 static void json_snapshot(void *state, struct snapshot *s)
 {
-	struct json_export *j = state;
-
-	json_end(j, s);
-	if (line_writer_flush(j->writer))
-		j->flushed_ns = s->real_ns;
-}
-
-static void json_save(void *state)
-{
-	line_writer_save(((struct json_export *)state)->writer, SAVE_NS);
-}
-
-static void json_archive(void *state, struct archive *a)
-{
-	struct json_export *j = state, was = *j;
-	struct line_writer_stats stats;
-
-	archive_number(a, &was.seq);
-	archive_number(a, &was.mono_ns);
-	archive_number(a, &was.real_ns);
-	if (archive_reads(a) && was.seq > j->seq) {
-		j->seq = was.seq;
-		j->mono_ns = was.mono_ns;
-		j->real_ns = was.real_ns;
-	}
-	line_writer_archive(j->writer, a, false);
-	if (!archive_reads(a))
-		return;
-	line_writer_stats(j->writer, &stats);
-	j->lines = stats.waiting;
+	json_end(state, s);
+	line_export_snapshot(state, s);
 }
 
 /* Every fact is one line, so the numbers give the count. */
 static void json_missed(void *state, uint64_t upto)
 {
-	struct json_export *j = state;
+	struct line_export *e = state;
 	uint64_t lines;
 
-	if (!j->numbered || upto <= j->seq)
+	if (!e->file[0].continued || upto <= e->seq)
 		return;
-	lines = upto - j->seq;
-	j->seq = upto;
-	j->mono_ns = clock_mono_ns();
-	j->real_ns = clock_real_ns();
-	line_writer_missed(j->writer, lines);
+	lines = upto - e->seq;
+	e->seq = upto;
+	e->mono_ns = clock_mono_ns();
+	e->real_ns = clock_real_ns();
+	line_writer_missed(e->file[0].writer, lines);
 }
 
 static void json_view(void *state, struct export_view *ret)
 {
-	const struct json_export *j = state;
 	struct line_writer_stats is;
-	uint64_t not_sent;
 
-	line_writer_stats(j->writer, &is);
-	not_sent = is.lost + is.failed + is.waiting;
-	*ret = (struct export_view){
-		.name = "json",
-		.up = !is.trouble,
-		.sent = j->lines > not_sent ? j->lines - not_sent : 0,
-		.waiting = is.waiting,
-		.waiting_bytes = is.waiting_bytes,
-		.last_ns = j->flushed_ns,
-		.ndropped = 3,
-		.dropped = {{"reader", is.lost}, {"write", is.failed}, {"size", is.removed}},
-	};
-	if (is.trouble)
-		snprintf(ret->trouble, sizeof(ret->trouble), "json: %s", is.trouble);
-}
-
-static uint64_t json_last_written(void *state)
-{
-	return ((struct json_export *)state)->last;
-}
-
-static void json_stop(void *state, bool soon)
-{
-	line_writer_end(((struct json_export *)state)->writer, soon);
+	ret->name = "json";
+	line_export_view(state, ret);
+	line_writer_stats(((struct json_export *)state)->lines.file[0].writer, &is);
+	ret->dropped[ret->ndropped].cause = "size";
+	ret->dropped[ret->ndropped++].count = is.removed;
 }
 
 static int json_on_close(void *state)
@@ -300,7 +212,7 @@ static int json_on_close(void *state)
 	int err;
 
 	json_end(j, NULL);
-	err = line_writer_close(j->writer);
+	err = line_export_close(&j->lines);
 	free(j);
 	return err;
 }
@@ -316,11 +228,11 @@ const struct exporter export_json = {
 	.open = json_on_open,
 	.fact = json_fact,
 	.snapshot = json_snapshot,
-	.save = json_save,
-	.archive = json_archive,
+	.save = line_export_save,
+	.archive = line_export_archive,
 	.missed = json_missed,
 	.view = json_view,
-	.last_written = json_last_written,
-	.end = json_stop,
+	.last_written = line_export_last_written,
+	.end = line_export_end,
 	.close = json_on_close,
 };

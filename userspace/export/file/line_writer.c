@@ -49,6 +49,7 @@ struct line_writer {
 	bool stalled;	/* nothing was taken during a whole wait: do not wait until something is */
 	int error;	/* of this process: the first one, which ended it; of a helper process: the
 			   one in effect */
+	uint64_t lines; /* accepted, with those of a predecessor */
 	uint64_t lost_lines, failed_lines;
 	uint64_t end_ns; /* 0: no end was announced */
 	/* If this process writes: */
@@ -511,6 +512,7 @@ static void line_writer_take_over(struct line_writer *w, const struct backlog *b
 	w->error = line_writer_pending(w) && backlog->error > -ERRNO_MAX && backlog->error < 0
 			   ? backlog->error
 			   : 0;
+	w->lines = line_writer_lines_pending(w);
 	line_writer_helper_flush(w);
 }
 
@@ -596,6 +598,7 @@ bool line_writer_line(struct line_writer *w)
 {
 	uint64_t dropped = w->lost_lines + w->failed_lines;
 
+	w->lines++;
 	if (w->file)
 		line_writer_helper_line(w);
 	else
@@ -634,16 +637,20 @@ void line_writer_save(struct line_writer *w, uint64_t within_ns)
 
 void line_writer_stats(const struct line_writer *w, struct line_writer_stats *ret)
 {
+	uint64_t not_sent;
+
 	*ret = (struct line_writer_stats){
 		.lost = w->lost_lines,
 		.failed = w->failed_lines,
 		.removed = w->removed,
 		.trouble = line_writer_trouble(w),
 	};
-	if (!w->file)
-		return;
-	ret->waiting = line_writer_lines_pending(w);
-	ret->waiting_bytes = line_writer_pending(w);
+	if (w->file) {
+		ret->waiting = line_writer_lines_pending(w);
+		ret->waiting_bytes = line_writer_pending(w);
+	}
+	not_sent = ret->lost + ret->failed + ret->waiting;
+	ret->sent = w->lines > not_sent ? w->lines - not_sent : 0;
 }
 
 void line_writer_end(struct line_writer *w, bool soon)

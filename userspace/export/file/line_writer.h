@@ -53,6 +53,7 @@ bool line_writer_flush(struct line_writer *w);
 void line_writer_save(struct line_writer *w, uint64_t within_ns);
 
 struct line_writer_stats {
+	uint64_t sent;		/* lines that are none of the following */
 	uint64_t lost;		/* lines that a reader or disk was too slow for */
 	uint64_t failed;	/* lines that an error prevented */
 	uint64_t removed;	/* lines of the oldest files, which were removed to make room */
@@ -64,7 +65,8 @@ void line_writer_stats(const struct line_writer *w, struct line_writer_stats *re
 
 /* Saves the lines that the file does not have yet, and how many are missing after them. Reading,
  * into a writer that was just opened with `append`: takes them over from the predecessor, except
- * those that were written since. headed: the file is new and its first line was added already. */
+ * those that were written since, and counts the rest as its own. headed: the file is new and its
+ * first line was added already. */
 void line_writer_archive(struct line_writer *w, struct archive *a, bool headed);
 /* `lines` lines are missing after the last one, and cannot be had again. */
 void line_writer_missed(struct line_writer *w, uint64_t lines);

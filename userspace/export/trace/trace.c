@@ -12,7 +12,6 @@
 #include "userspace/export/trace/trace_private.h"
 
 #define SIZE_USUAL (256ull << 20) /* browsers can open a few hundred MiB */
-#define SAVE_NS	   500000000ull	  /* longest wait for a slow disk when the state is saved */
 
 /* Beyond a part of the bound only every n-th step is drawn; 0: none. */
 static const struct {
@@ -32,7 +31,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 		out = trace_begin(t);
 		trace_note_begin(t, out, "lines are missing here: the disk did not take them");
 		json_uint(out, "count", lines);
-		json_uint(out, "seq", t->seq);
+		json_uint(out, "seq", t->lines.seq);
 		trace_done(out);
 		trace_end(t, TRACE_RARE);
 	}
@@ -79,39 +78,14 @@ static bool trace_is_end(const char *line)
 	return len >= 2 && line[len - 2] == ']';
 }
 
-/* Returns the number of the last fact in the file; 0 if the file is empty. */
-static int trace_resume(struct trace *t, const char *path)
+/* Not each line has a number. */
+static uint64_t trace_number(const char *tail)
 {
-	char *tail, *line, *at;
-	int err = file_writer_tail(path, trace_is_end, &tail, &t->bytes);
+	uint64_t last = 0;
 
-	if (err)
-		return err;
-	for (line = tail; (at = strstr(line, "\"seq\":")); line = at + 6)
-		t->last = strtoull(at + 6, NULL, 10);
-	free(tail);
-	return t->bytes ? 0 : -ENOENT;
-}
-
-static int trace_open_file(struct trace *t, const char *path, const struct export_options *opt)
-{
-	int err = opt->resume ? trace_resume(t, path) : -ENOENT;
-
-	t->replay = opt->replay;
-	if (err && err != -ENOENT)
-		return err;
-	t->numbered = !err;
-	t->seq = t->last;
-	err = line_writer_open(&t->writer, path,
-			       &(struct line_writer_config){.append = t->numbered,
-							    .blocking = opt->replay,
-							    .gap = trace_gap_line,
-							    .ctx = t});
-	if (err || t->numbered)
-		return err;
-	buffer_add(line_writer_buffer(t->writer), "[\n", 2);
-	t->bytes = 2;
-	return 0;
+	for (const char *at = tail; (at = strstr(at, "\"seq\":")); at += 6)
+		last = strtoull(at + 6, NULL, 10);
+	return last;
 }
 
 static int trace_check(const char *arg, const struct export_options *opt)
@@ -132,6 +106,11 @@ static int trace_check(const char *arg, const struct export_options *opt)
 
 static int trace_open(void **ret_state, const char *arg, const struct export_options *opt)
 {
+	const struct line_export_config file = {.name = "trace",
+						.header = "[\n",
+						.number = trace_number,
+						.drop = trace_is_end,
+						.gap = trace_gap_line};
 	struct trace *t = calloc(1, sizeof(*t));
 	char *path = strdup(arg ? arg : "");
 	int err = -ENOMEM;
@@ -144,15 +123,18 @@ static int trace_open(void **ret_state, const char *arg, const struct export_opt
 	if (err)
 		goto fail;
 	t->tracks = trace_tracks_new();
-	err = t->tracks ? trace_open_file(t, path, opt) : -ENOMEM;
+	err = t->tracks ? line_export_open(&t->lines, path, opt, &file) : -ENOMEM;
 	if (err)
 		goto fail;
-	t->path = path;
+	t->bytes = t->lines.file[0].bytes;
+	free(path);
 	*ret_state = t;
 	return 0;
 fail:
-	if (t)
+	if (t) {
+		line_export_close(&t->lines);
 		trace_tracks_free(t->tracks);
+	}
 	free(t);
 	free(path);
 	return err;
@@ -162,83 +144,38 @@ static void trace_on_fact(void *state, const struct fact *f)
 {
 	struct trace *t = state;
 
-	if (t->numbered ? f->number <= t->last : f->repeated)
+	if (line_export_has(&t->lines.file[0], f))
 		return;
-	t->seq = f->number;
-	t->now_ns = f->mono_ns;
+	line_export_fact(&t->lines, f);
 	trace_thin_out(t);
 	trace_fact(t, f);
 }
 
-static void trace_snapshot(void *state, struct snapshot *s)
-{
-	struct trace *t = state;
-
-	if (line_writer_flush(t->writer))
-		t->flushed_ns = s->real_ns;
-}
-
-static void trace_save(void *state)
-{
-	line_writer_save(((struct trace *)state)->writer, SAVE_NS);
-}
-
 static void trace_archive(void *state, struct archive *a)
 {
-	struct trace *t = state;
-	uint64_t seq = t->seq, now_ns = t->now_ns;
 	struct line_writer_stats stats;
+	struct trace *t = state;
 
-	archive_number(a, &seq);
-	archive_number(a, &now_ns);
-	if (archive_reads(a) && seq > t->seq) {
-		t->seq = seq;
-		t->now_ns = now_ns;
-	}
-	line_writer_archive(t->writer, a, !t->numbered);
-	if (!archive_reads(a))
-		return;
-	line_writer_stats(t->writer, &stats);
-	t->lines = stats.waiting;
-	t->bytes += stats.waiting_bytes;
-}
-
-static void trace_dropped(struct export_view *v, const char *cause, uint64_t count)
-{
-	v->dropped[v->ndropped].cause = cause;
-	v->dropped[v->ndropped++].count = count;
+	line_export_archive(state, a);
+	line_writer_stats(t->lines.file[0].writer, &stats);
+	if (archive_reads(a))
+		t->bytes += stats.waiting_bytes;
 }
 
 static void trace_view(void *state, struct export_view *ret)
 {
 	const struct trace *t = state;
-	struct line_writer_stats is;
-	uint64_t not_sent;
 
-	line_writer_stats(t->writer, &is);
-	not_sent = is.lost + is.failed + is.waiting;
-	*ret = (struct export_view){
-		.name = "trace",
-		.up = !is.trouble,
-		.sent = t->lines > not_sent ? t->lines - not_sent : 0,
-		.waiting = is.waiting,
-		.waiting_bytes = is.waiting_bytes,
-		.last_ns = t->flushed_ns,
-	};
-	trace_dropped(ret, "size", t->left_steps + t->left_others);
-	trace_dropped(ret, "tracks", t->untracked);
-	trace_dropped(ret, "reader", is.lost);
-	trace_dropped(ret, "write", is.failed);
-	if (is.trouble)
-		snprintf(ret->trouble, sizeof(ret->trouble), "trace: %s", is.trouble);
-	else if (t->left_others)
+	ret->name = "trace";
+	ret->dropped[0].cause = "size";
+	ret->dropped[0].count = t->left_steps + t->left_others;
+	ret->dropped[1].cause = "tracks";
+	ret->dropped[1].count = t->untracked;
+	ret->ndropped = 2;
+	line_export_view(state, ret);
+	if (!*ret->trouble && t->left_others)
 		snprintf(ret->trouble, sizeof(ret->trouble),
 			 "trace: the file has reached its size");
-}
-
-static uint64_t trace_last_written(void *state)
-{
-	return ((struct trace *)state)->last;
 }
 
 static void trace_last_line(struct trace *t)
@@ -257,19 +194,12 @@ static void trace_last_line(struct trace *t)
 	json_uint(b, "without_track", t->untracked);
 	trace_done(b);
 	buffer_add(b, "]\n", 2);
-	line_writer_line(t->writer);
-}
-
-static void trace_on_end(void *state, bool soon)
-{
-	line_writer_end(((struct trace *)state)->writer, soon);
+	line_writer_line(t->lines.file[0].writer);
 }
 
 static int trace_close(void *state)
 {
 	struct trace *t = state;
-	uint64_t bytes;
-	char *tail;
 	int err;
 
 	if (t->left_steps || t->left_others)
@@ -278,12 +208,7 @@ static int trace_close(void *state)
 			(unsigned long long)t->left_steps, plural(t->left_steps),
 			(unsigned long long)t->left_others, plural(t->left_others));
 	trace_last_line(t);
-	err = line_writer_close(t->writer);
-	if (err && t->replay &&
-	    !file_writer_tail(t->path, NULL, &tail,
-			      &bytes)) /* viewers cannot open it without an end */
-		free(tail);
-	free(t->path);
+	err = line_export_close(&t->lines);
 	trace_tracks_free(t->tracks);
 	free(t);
 	return err;
@@ -299,11 +224,11 @@ const struct exporter export_trace = {
 	.check = trace_check,
 	.open = trace_open,
 	.fact = trace_on_fact,
-	.snapshot = trace_snapshot,
-	.save = trace_save,
+	.snapshot = line_export_snapshot,
+	.save = line_export_save,
 	.archive = trace_archive,
 	.view = trace_view,
-	.last_written = trace_last_written,
-	.end = trace_on_end,
+	.last_written = line_export_last_written,
+	.end = line_export_end,
 	.close = trace_close,
 };

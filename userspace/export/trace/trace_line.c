@@ -11,7 +11,7 @@
 
 struct buffer *trace_begin(struct trace *t)
 {
-	struct buffer *b = line_writer_buffer(t->writer);
+	struct buffer *b = line_writer_buffer(t->lines.file[0].writer);
 
 	t->start = b->len;
 	return b;
@@ -22,7 +22,7 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 	static const uint32_t keep[] = {[TRACE_DETAIL] = LAST_BYTES + RARE_BYTES,
 					[TRACE_RARE] = LAST_BYTES,
 					[TRACE_LAST] = 0};
-	struct buffer *b = line_writer_buffer(t->writer);
+	struct buffer *b = line_writer_buffer(t->lines.file[0].writer);
 	uint64_t len;
 
 	buffer_add(b, ",\n", 2);
@@ -33,8 +33,7 @@ bool trace_end(struct trace *t, enum trace_weight weight)
 		return false;
 	}
 	len = b->failed ? 0 : b->len - t->start;
-	t->lines++;
-	if (line_writer_line(t->writer))
+	if (line_writer_line(t->lines.file[0].writer))
 		t->bytes += len;
 	return true;
 }
@@ -142,7 +141,7 @@ void trace_note_begin(struct trace *t, struct buffer *b, const char *text)
 {
 	static const struct trace_track own = {.number = TRACK_OWN};
 
-	trace_event(b, "i", "gp-bpf", text, &own, 0, t->now_ns);
+	trace_event(b, "i", "gp-bpf", text, &own, 0, t->lines.mono_ns);
 	json_string(b, "s", "g");
 	json_open(b, "args", '{');
 }

@@ -10,7 +10,7 @@
 #define EXPORT_TRACE_PRIVATE_H
 
 #include "userspace/base/buffer.h"
-#include "userspace/export/file/line_writer.h"
+#include "userspace/export/file/line_export.h"
 #include "userspace/export/trace/trace_track.h"
 
 enum trace_weight {		  /* how important a line is as the file approaches its bound */
@@ -20,19 +20,13 @@ enum trace_weight {		  /* how important a line is as the file approaches its bou
 };
 
 struct trace {
-	struct line_writer *writer;
-	char *path;
+	struct line_export lines;
 	struct trace_tracks *tracks;
 	uint64_t bytes, limit;
-	bool replay;
-	bool numbered; /* resumed: facts up to this number are in the file */
-	uint64_t last;
-	size_t start;	      /* offset of the current line */
-	bool clocked;	      /* the wall time has been written */
-	uint32_t every;	      /* one in this number of steps is drawn */
-	uint64_t seq, now_ns; /* of the last fact */
-	int64_t flushed_ns;
-	uint64_t lines, steps, left_steps, left_others, untracked;
+	size_t start;	/* offset of the current line */
+	bool clocked;	/* the wall time has been written */
+	uint32_t every; /* one in this number of steps is drawn */
+	uint64_t steps, left_steps, left_others, untracked;
 	int reason; /* reason of the end; -1: not known */
 };
 
