@@ -26,13 +26,6 @@ static void prometheus_job_world_size(struct page *p, const struct metric_family
 		page_value_uint(p, prometheus_job_job(p, f, j), (uint64_t)j->world_size);
 }
 
-static void prometheus_job_accelerators(struct page *p, const struct metric_family *f,
-					const struct job_view *j)
-{
-	if (j->accelerators)
-		page_value_uint(p, prometheus_job_job(p, f, j), j->accelerators);
-}
-
 static void prometheus_job_window_goodput(struct page *p, const struct metric_family *f,
 					  const struct job_view *j)
 {
@@ -48,13 +41,6 @@ static void prometheus_job_window_goodput(struct page *p, const struct metric_fa
 			     window_name(name, w->length_ns));
 		page_value_real(p, p->out, (double)w->ns[BUCKET_GOODPUT] / (double)observed_ns);
 	}
-}
-
-static void prometheus_job_excluded(struct page *p, const struct metric_family *f,
-				    const struct job_view *j)
-{
-	if (j->ledger.ns[BUCKET_EXCLUDED])
-		page_value_ns(p, prometheus_job_job(p, f, j), j->ledger.ns[BUCKET_EXCLUDED]);
 }
 
 /* Ranks wait for each other, so their steps take the same time, and a histogram for each rank would
@@ -97,18 +83,6 @@ static void prometheus_job_step_seconds(struct page *p, const struct metric_fami
 			prometheus_job_step_seconds_of(p, f, j, r, &r->loops[k]);
 }
 
-static void prometheus_job_starts(struct page *p, const struct metric_family *f,
-				  const struct job_view *j)
-{
-	page_value_uint(p, prometheus_job_job(p, f, j), j->starts);
-}
-
-static void prometheus_job_futile(struct page *p, const struct metric_family *f,
-				  const struct job_view *j)
-{
-	page_value_uint(p, prometheus_job_job(p, f, j), j->futile_runs);
-}
-
 static void prometheus_job_scheduling(struct page *p, const struct metric_family *f,
 				      const struct job_view *j)
 {
@@ -126,12 +100,13 @@ static const struct metric_family job_families[] = {
 	 "Ranks that a job says it has, whether they are there or not; absent: not known.",
 	 .job = prometheus_job_world_size},
 	{"gpbpf_job_accelerators", GAUGE, OF_JOB,
-	 "Accelerators of this node's ranks of a job: sum over nodes.",
-	 .job_part = prometheus_job_accelerators},
+	 "Accelerators of this node's ranks of a job: sum over nodes.", .job_part = page_job_member,
+	 MEMBER(struct job_view, accelerators), .sparse = true},
 	MEASURED("gpbpf_job_time_seconds"),
 	MEASURED("gpbpf_job_elapsed_seconds"),
 	{"gpbpf_job_excluded_seconds", GAUGE, OF_JOB,
-	 "Time of a job that is left out, of elapsed too.", .job = prometheus_job_excluded},
+	 "Time of a job that is left out, of elapsed too.", .job = page_job_member,
+	 MEMBER(struct job_view, ledger.ns[BUCKET_EXCLUDED]), .ns = true, .sparse = true},
 	MEASURED("gpbpf_job_goodput_ratio"),
 	{"gpbpf_job_window_goodput_ratio", GAUGE, OF_JOB ", window",
 	 "Share of a job's observed time of late that became progress, outages and silence counted.",
@@ -141,10 +116,10 @@ static const struct metric_family job_families[] = {
 	MEASURED("gpbpf_job_disruptions_total"),
 	MEASURED("gpbpf_job_runs_total"),
 	{"gpbpf_job_starts_since_step", GAUGE, OF_JOB, "Runs begun since the last step.",
-	 .job = prometheus_job_starts},
+	 .job = page_job_member, MEMBER(struct job_view, starts)},
 	{"gpbpf_job_futile_runs", GAUGE, OF_JOB,
 	 "Failed runs in a row that saved no step beyond those saved before: 3 are a crash loop.",
-	 .job = prometheus_job_futile},
+	 .job = page_job_member, MEMBER(struct job_view, futile_runs)},
 	{"gpbpf_job_step_seconds", HISTOGRAM, OF_JOB ", loop, le",
 	 "Time of a training step of a job: of its lowest rank in its last run on this node, since that process is watched.",
 	 .job = prometheus_job_step_seconds},

@@ -89,18 +89,6 @@ static void prometheus_own_self_up(struct page *p, const struct metric_family *f
 	page_plain(p, f, 1);
 }
 
-static void prometheus_own_self_events(struct page *p, const struct metric_family *f)
-{
-	if (p->s)
-		page_plain(p, f, p->s->events);
-}
-
-static void prometheus_own_self_violations(struct page *p, const struct metric_family *f)
-{
-	if (p->s)
-		page_plain(p, f, p->s->ledger_violations);
-}
-
 static void prometheus_own_self_lost(struct page *p, const struct metric_family *f)
 {
 	for (int i = 0; p->s && i < GP_LOSS_CAUSE_COUNT; i++) {
@@ -123,18 +111,6 @@ static void prometheus_own_self_cpu(struct page *p, const struct metric_family *
 		page_plain_real(p, f, (double)p->own->cpu_ns / (double)NS_PER_S, 6);
 }
 
-static void prometheus_own_self_resident(struct page *p, const struct metric_family *f)
-{
-	if (p->own && p->own->resident_bytes)
-		page_plain(p, f, p->own->resident_bytes);
-}
-
-static void prometheus_own_self_fds(struct page *p, const struct metric_family *f)
-{
-	if (p->own && p->own->fds)
-		page_plain(p, f, p->own->fds);
-}
-
 static void prometheus_own_start(struct page *p, const struct metric_family *f)
 {
 	if (p->own && p->own->start_ns > 0)
@@ -153,12 +129,12 @@ static const struct metric_family own_families[] = {
 	 .all = prometheus_own_self_build_info},
 	{"gpbpf_up", GAUGE, "", "1 while gp-bpf observes.", .all = prometheus_own_self_up},
 	{"gpbpf_events_total", COUNTER, "", "Records the model was given.",
-	 .all = prometheus_own_self_events},
+	 .all = page_snapshot_member, MEMBER(struct snapshot, events)},
 	{"gpbpf_records_lost_total", COUNTER, "cause", "Records that did not arrive.",
 	 .all = prometheus_own_self_lost},
 	{"gpbpf_ledger_violations_total", COUNTER, "",
-	 "Times that the buckets did not add up to elapsed.",
-	 .all = prometheus_own_self_violations},
+	 "Times that the buckets did not add up to elapsed.", .all = page_snapshot_member,
+	 MEMBER(struct snapshot, ledger_violations)},
 	{"gpbpf_overhead_budget_ratio", GAUGE, "",
 	 "What probes beyond the marker may cost before some are given up; absent: no bound.",
 	 .all = prometheus_own_self_overhead_budget},
@@ -171,9 +147,9 @@ static const struct metric_family own_families[] = {
 	{"process_cpu_seconds_total", COUNTER, "", "CPU time of gp-bpf itself.",
 	 .all = prometheus_own_self_cpu},
 	{"process_resident_memory_bytes", GAUGE, "", "Resident memory of gp-bpf itself.",
-	 .all = prometheus_own_self_resident},
+	 .all = page_own_member, MEMBER(struct prometheus_own, resident_bytes), .sparse = true},
 	{"process_open_fds", GAUGE, "", "Open file descriptors of gp-bpf itself.",
-	 .all = prometheus_own_self_fds},
+	 .all = page_own_member, MEMBER(struct prometheus_own, fds), .sparse = true},
 	{"process_start_time_seconds", GAUGE, "", "When gp-bpf started, UTC since 1970.",
 	 .all = prometheus_own_start},
 };
@@ -286,18 +262,6 @@ static void prometheus_own_store_counted(struct page *p, const struct metric_fam
 	page_value_uint(p, p->out, count);
 }
 
-static void prometheus_own_store_up(struct page *p, const struct metric_family *f)
-{
-	if (prometheus_own_store_kept(p))
-		page_plain(p, f, prometheus_own_store_kept(p)->up);
-}
-
-static void prometheus_own_store_transactions(struct page *p, const struct metric_family *f)
-{
-	if (prometheus_own_store_kept(p))
-		page_plain(p, f, prometheus_own_store_kept(p)->transactions);
-}
-
 static void prometheus_own_store_failures(struct page *p, const struct metric_family *f)
 {
 	const struct store_view *s = prometheus_own_store_kept(p);
@@ -306,22 +270,10 @@ static void prometheus_own_store_failures(struct page *p, const struct metric_fa
 		prometheus_own_store_counted(p, f, "cause", s->failed[i].cause, s->failed[i].count);
 }
 
-static void prometheus_own_store_bytes(struct page *p, const struct metric_family *f)
-{
-	if (prometheus_own_store_kept(p) && prometheus_own_store_kept(p)->bytes)
-		page_plain(p, f, prometheus_own_store_kept(p)->bytes);
-}
-
 static void prometheus_own_store_last_success(struct page *p, const struct metric_family *f)
 {
 	if (prometheus_own_store_kept(p) && prometheus_own_store_kept(p)->last_ns > 0)
 		page_plain_real(p, f, (double)prometheus_own_store_kept(p)->last_ns / 1e9, 3);
-}
-
-static void prometheus_own_store_waiting(struct page *p, const struct metric_family *f)
-{
-	if (prometheus_own_store_kept(p))
-		page_plain(p, f, prometheus_own_store_kept(p)->waiting);
 }
 
 static void prometheus_own_store_lost(struct page *p, const struct metric_family *f)
@@ -338,19 +290,19 @@ static void prometheus_own_store_lost(struct page *p, const struct metric_family
 static const struct metric_family store_families[] = {
 	{"gpbpf_store_up", GAUGE, "",
 	 "1 where the last attempt to write the store worked, 0 where it did not; absent: none is kept.",
-	 .all = prometheus_own_store_up},
+	 .all = page_store_member, MEMBER(struct store_view, up)},
 	{"gpbpf_store_transactions_total", COUNTER, "", "Transactions written to the store.",
-	 .all = prometheus_own_store_transactions, .anew = true},
+	 .all = page_store_member, MEMBER(struct store_view, transactions), .anew = true},
 	{"gpbpf_store_failures_total", COUNTER, "cause",
 	 "Attempts to write the store that failed; what they had is kept in memory and tried again.",
 	 .all = prometheus_own_store_failures, .anew = true},
 	{"gpbpf_store_bytes", GAUGE, "", "Size of the store with its journal.",
-	 .all = prometheus_own_store_bytes},
+	 .all = page_store_member, MEMBER(struct store_view, bytes), .sparse = true},
 	{"gpbpf_store_last_success_timestamp_seconds", GAUGE, "",
 	 "When something was written to the store last.", .all = prometheus_own_store_last_success},
 	{"gpbpf_store_waiting_rows", GAUGE, "",
 	 "Rows (a minute of a rank each) in memory that are not written yet.",
-	 .all = prometheus_own_store_waiting},
+	 .all = page_store_member, MEMBER(struct store_view, waiting)},
 	{"gpbpf_store_lost_total", COUNTER, "what",
 	 "What memory had no room for while the store could not be written.",
 	 .all = prometheus_own_store_lost, .anew = true},
@@ -359,78 +311,36 @@ const struct metric_family_list page_store_families = FAMILY_LIST(store_families
 
 /* ---- exporters ------------------------------------------------------------------------------- */
 
-static struct buffer *prometheus_own_export_sample(struct page *p, const struct metric_family *f,
-						   const struct export_view *e)
-{
-	metric_label(page_sample(p, f->name, NULL), "exporter", e->name);
-	return p->out;
-}
-
-static void prometheus_own_export_up(struct page *p, const struct metric_family *f,
-				     const struct export_view *e)
-{
-	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->up);
-}
-
-static void prometheus_own_export_sent(struct page *p, const struct metric_family *f,
-				       const struct export_view *e)
-{
-	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->sent);
-}
-
 static void prometheus_own_export_dropped(struct page *p, const struct metric_family *f,
 					  const struct export_view *e)
 {
 	for (uint32_t i = 0; i < e->ndropped && i < EXPORT_CAUSES; i++) {
-		metric_label(prometheus_own_export_sample(p, f, e), "cause", e->dropped[i].cause);
+		metric_label(page_sample(p, f->name, NULL), "exporter", e->name);
+		metric_label(p->out, "cause", e->dropped[i].cause);
 		page_value_uint(p, p->out, e->dropped[i].count);
 	}
-}
-
-static void prometheus_own_export_superseded(struct page *p, const struct metric_family *f,
-					     const struct export_view *e)
-{
-	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->superseded);
-}
-
-static void prometheus_own_export_waiting(struct page *p, const struct metric_family *f,
-					  const struct export_view *e)
-{
-	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->waiting);
-}
-
-static void prometheus_own_export_waiting_bytes(struct page *p, const struct metric_family *f,
-						const struct export_view *e)
-{
-	page_value_uint(p, prometheus_own_export_sample(p, f, e), e->waiting_bytes);
-}
-
-static void prometheus_own_export_last_success(struct page *p, const struct metric_family *f,
-					       const struct export_view *e)
-{
-	if (e->last_ns > 0)
-		page_value_ns(p, prometheus_own_export_sample(p, f, e), (uint64_t)e->last_ns);
 }
 
 static const struct metric_family export_families[] = {
 	{"gpbpf_export_up", GAUGE, "exporter",
 	 "1 where the last attempt to send worked, 0 where it did not.",
-	 .exporter = prometheus_own_export_up},
+	 .exporter = page_export_member, MEMBER(struct export_view, up)},
 	{"gpbpf_export_sent_total", COUNTER, "exporter",
-	 "Points, records or files that an exporter sent.", .exporter = prometheus_own_export_sent,
-	 .anew = true},
+	 "Points, records or files that an exporter sent.", .exporter = page_export_member,
+	 MEMBER(struct export_view, sent), .anew = true},
 	{"gpbpf_export_dropped_total", COUNTER, "exporter, cause",
 	 "Those that it did not send, and will not.", .exporter = prometheus_own_export_dropped,
 	 .anew = true},
 	{"gpbpf_export_superseded_total", COUNTER, "exporter",
 	 "Intervals that passed while an earlier write of the exporter still went on.",
-	 .exporter = prometheus_own_export_superseded, .anew = true},
+	 .exporter = page_export_member, MEMBER(struct export_view, superseded), .anew = true},
 	{"gpbpf_export_waiting", GAUGE, "exporter",
-	 "Points, records or files that are kept to be sent later.",
-	 .exporter = prometheus_own_export_waiting},
+	 "Points, records or files that are kept to be sent later.", .exporter = page_export_member,
+	 MEMBER(struct export_view, waiting)},
 	{"gpbpf_export_waiting_bytes", GAUGE, "exporter", "Size of what is kept to be sent later.",
-	 .exporter = prometheus_own_export_waiting_bytes},
+	 .exporter = page_export_member, MEMBER(struct export_view, waiting_bytes)},
 	{"gpbpf_export_last_success_timestamp_seconds", GAUGE, "exporter",
-	 "When an exporter's last attempt worked.", .exporter = prometheus_own_export_last_success},
+	 "When an exporter's last attempt worked.", .exporter = page_export_member,
+	 MEMBER(struct export_view, last_ns), .ns = true, .sparse = true},
 };
 const struct metric_family_list page_export_families = FAMILY_LIST(export_families);

@@ -315,6 +315,89 @@ struct buffer *page_job(struct page *p, const struct metric_family *f, const cha
 	return p->out;
 }
 
+/* ---- members ----------------------------------------------------------------------------------
+ */
+
+/* Returns false if there is no sample. */
+static bool page_member(const struct metric_family *f, const void *of, uint64_t *ret)
+{
+	*ret = 0; /* the machine is little-endian */
+	memcpy(ret, (const char *)of + f->at, f->bytes);
+	return *ret || !f->sparse;
+}
+
+static void page_value_member(struct page *p, const struct metric_family *f, uint64_t value)
+{
+	if (f->ns)
+		page_value_ns(p, p->out, value);
+	else
+		page_value_uint(p, p->out, value);
+}
+
+void page_job_member(struct page *p, const struct metric_family *f, const struct job_view *j)
+{
+	uint64_t value;
+
+	if (!page_member(f, j, &value))
+		return;
+	page_job(p, f, "", j);
+	page_value_member(p, f, value);
+}
+
+void page_rank_member(struct page *p, const struct metric_family *f, const struct rank_view *r)
+{
+	uint64_t value;
+
+	if (!page_member(f, r, &value))
+		return;
+	page_sample(p, f->name, r);
+	page_value_member(p, f, value);
+}
+
+void page_loop_member(struct page *p, const struct metric_family *f, const struct rank_view *r,
+		      const struct loop_view *l)
+{
+	uint64_t value;
+
+	if (!page_member(f, l, &value))
+		return;
+	page_loop(p, f->name, r, l);
+	page_value_member(p, f, value);
+}
+
+void page_export_member(struct page *p, const struct metric_family *f, const struct export_view *e)
+{
+	uint64_t value;
+
+	if (!page_member(f, e, &value))
+		return;
+	metric_label(page_sample(p, f->name, NULL), "exporter", e->name);
+	page_value_member(p, f, value);
+}
+
+static void page_plain_member(struct page *p, const struct metric_family *f, const void *of)
+{
+	uint64_t value;
+
+	if (of && page_member(f, of, &value))
+		page_plain(p, f, value);
+}
+
+void page_snapshot_member(struct page *p, const struct metric_family *f)
+{
+	page_plain_member(p, f, p->s);
+}
+
+void page_store_member(struct page *p, const struct metric_family *f)
+{
+	page_plain_member(p, f, p->s && p->s->store.kept ? &p->s->store : NULL);
+}
+
+void page_own_member(struct page *p, const struct metric_family *f)
+{
+	page_plain_member(p, f, p->own);
+}
+
 /* ---- measures -------------------------------------------------------------------------------- */
 
 /* All counters of a process begin at one instant: only this one has it (page_created()). */

@@ -59,7 +59,13 @@ struct metric_family {
 		     const struct loop_view *l);
 	/* it counts from the start of this gp-bpf process, even if a predecessor counted */
 	bool anew;
+	/* With one of the functions page_*_member(): the member that is its value, an unsigned
+	 * number or a bool of so many bytes. */
+	size_t at, bytes;
+	bool ns;     /* the member is a time, sent as seconds */
+	bool sparse; /* there is no sample when it is 0 */
 };
+#define MEMBER(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 
 struct metric_family_list { /* an array and its length */
 	const struct metric_family *family;
@@ -115,6 +121,16 @@ struct buffer *page_loop(struct page *p, const char *name, const struct rank_vie
 /* Begins a sample of a job, as page_part() of a process. */
 struct buffer *page_job(struct page *p, const struct metric_family *f, const char *ending,
 			const struct job_view *j);
+/* Write a sample whose value is a member of the job, process...; for rows of struct
+ * metric_family. */
+void page_job_member(struct page *p, const struct metric_family *f, const struct job_view *j);
+void page_rank_member(struct page *p, const struct metric_family *f, const struct rank_view *r);
+void page_loop_member(struct page *p, const struct metric_family *f, const struct rank_view *r,
+		      const struct loop_view *l);
+void page_export_member(struct page *p, const struct metric_family *f, const struct export_view *e);
+void page_snapshot_member(struct page *p, const struct metric_family *f);
+void page_store_member(struct page *p, const struct metric_family *f);
+void page_own_member(struct page *p, const struct metric_family *f);
 /* Writes the samples of a measure of one owner; r and l are NULL where it has none. */
 void page_measure(struct page *p, const struct measure *m, const struct job_view *j,
 		  const struct rank_view *r, const struct loop_view *l);

@@ -34,12 +34,6 @@ static void prometheus_rank_loop_slow_ratio(struct page *p, const struct metric_
 				(double)c->after_ns / (double)c->before_ns);
 }
 
-static void prometheus_rank_loop_slowdowns(struct page *p, const struct metric_family *f,
-					   const struct rank_view *r, const struct loop_view *l)
-{
-	page_value_uint(p, page_loop(p, f->name, r, l), l->change.count);
-}
-
 /* ---- recent step times ------------------------------------------------------------------------
  */
 
@@ -258,8 +252,8 @@ static const struct metric_family loop_families[] = {
 	{"gpbpf_loop_slow_ratio", GAUGE, OF_LOOP,
 	 "While they are slower: median of the last 40 steps over the usual step.",
 	 .loop = prometheus_rank_loop_slow_ratio},
-	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.",
-	 .loop = prometheus_rank_loop_slowdowns},
+	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.", .loop = page_loop_member,
+	 MEMBER(struct loop_view, change.count)},
 	MEASURED("gpbpf_step_phase_seconds_total"),
 };
 const struct metric_family_list page_loop_families = FAMILY_LIST(loop_families);
@@ -297,24 +291,6 @@ static void rank_info(struct page *p, const struct metric_family *f, const struc
 	page_value_uint(p, p->out, 1);
 }
 
-static void rank_excluded(struct page *p, const struct metric_family *f, const struct rank_view *r)
-{
-	if (r->ledger.ns[BUCKET_EXCLUDED])
-		page_value_ns(p, page_sample(p, f->name, r), r->ledger.ns[BUCKET_EXCLUDED]);
-}
-
-static void rank_late(struct page *p, const struct metric_family *f, const struct rank_view *r)
-{
-	if (r->ledger.late_ns)
-		page_value_ns(p, page_sample(p, f->name, r), r->ledger.late_ns);
-}
-
-static void rank_disruptions(struct page *p, const struct metric_family *f,
-			     const struct rank_view *r)
-{
-	page_value_uint(p, page_sample(p, f->name, r), r->ledger.disruptions);
-}
-
 static void rank_hang_time(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	if (r->trainer)
@@ -327,7 +303,8 @@ static const struct metric_family rank_families[] = {
 	 "A process: what it is, to be joined to its other series.", .rank = rank_info},
 	MEASURED("gpbpf_time_seconds"),
 	{"gpbpf_excluded_seconds", GAUGE, OF_RANK,
-	 "Time of a process that is left out: it is in no bucket.", .rank = rank_excluded},
+	 "Time of a process that is left out: it is in no bucket.", .rank = page_rank_member,
+	 MEMBER(struct rank_view, ledger.ns[BUCKET_EXCLUDED]), .ns = true, .sparse = true},
 	MEASURED("gpbpf_goodput_ratio"),
 	{"gpbpf_window_goodput_ratio", GAUGE, OF_RANK ", window",
 	 "Of a process whose job is not told on this page: share of its observed time of late that became training progress, silence counted.",
@@ -338,11 +315,12 @@ static const struct metric_family rank_families[] = {
 	MEASURED("gpbpf_productive_seconds_total"),
 	{"gpbpf_ledger_late_seconds_total", COUNTER, OF_RANK,
 	 "Time that was claimed after it had been settled for another bucket; absent: none was.",
-	 .rank = rank_late},
+	 .rank = page_rank_member, MEMBER(struct rank_view, ledger.late_ns), .ns = true,
+	 .sparse = true},
 	MEASURED("gpbpf_checkpoints_total"),
 	MEASURED("gpbpf_checkpoint_save_seconds_total"),
 	{"gpbpf_disruptions_total", COUNTER, OF_RANK, "Ends other than by finishing.",
-	 .rank = rank_disruptions},
+	 .rank = page_rank_member, MEMBER(struct rank_view, ledger.disruptions)},
 	MEASURED("gpbpf_rank_hung"),
 	MEASURED("gpbpf_hangs_total"),
 	{"gpbpf_hang_seconds_total", COUNTER, OF_RANK,
