@@ -47,11 +47,11 @@
 	X(31, copy_out, GP_ROLE_DEVICE) /* copy from device to host (arg0: bytes; 0: unknown) */   \
 	X(32, capture, GP_ROLE_DEVICE) /* recording of work, instead of running it, begins or ends \
 					  (arg0: stream) */                                        \
-	X(33, suspend, 0)    /* device state of another process is suspended (arg0: pid) */        \
-	X(34, resume, 0)     /* device state of another process is resumed (arg0: pid) */          \
-	X(35, comm_end, 0)   /* a communicator is destroyed normally (arg0) */                     \
-	X(36, comm_error, 0) /* a communicator failed (arg0: which; arg1: error) */                \
-	X(37, table, 0) /* returns a table of functions; used by the loader, not by the model */   \
+	X(33, suspend, 0)     /* device state of another process is suspended (arg0: pid) */       \
+	X(34, resume, 0)      /* device state of another process is resumed (arg0: pid) */         \
+	X(35, comm_end, 0)    /* a communicator is destroyed normally (arg0) */                    \
+	X(36, comm_error, 0)  /* a communicator failed (arg0: which; arg1: error) */               \
+	X(37, table, 0)	      /* of older tapes */                                                 \
 	X(38, program_end, 0) /* a program (arg0) is destroyed: its number may be reused */        \
 	X(39, buffer_in, 0)   /* copy from host into a new buffer (arg0) */                        \
 	X(40, cached, 0) /* at a return: a program came from a cache of compiled programs (arg0:   \
@@ -153,25 +153,13 @@ enum gp_loss_cause {
  * have the symbol. */
 #define GP_ERROR_LINKED 4095
 
-/* Reasons why a runtime's table of functions cannot be used. The negated number is the error of a
- * probe (struct gp_attach); it is larger than any errno. */
-#define GP_TABLE_ERRORS(X)                                                                               \
-	X(4097, unseen,                                                                                  \
-	  "its table of functions is not in the file as symbols or (of x86-64 only) as code; a process " \
-	  "that uses it shows it")                                                                       \
-	X(4098, garbage,                                                                                 \
-	  "its table of functions is not usable: its entries are not functions of this library")         \
-	X(4099, size, "its table of functions is not usable: its size is not that of its version")       \
-	X(4100, breach,                                                                                  \
-	  "its table of functions is not usable: version 0.56 has its functions elsewhere")              \
-	X(4101, old, "its table of functions is not usable: older than version 0.28")                    \
-	X(4102, major, "its table of functions is not usable: its major version is not 0")               \
-	X(4103, changed, "its table of functions is not usable: it changes while it is read")            \
-	X(4104, two, "its table of functions is not usable: there is more than one")                     \
-	X(4105, strange,                                                                                 \
-	  "its table of functions is not usable: no function of the library begins there")               \
-	X(4106, slow, "its table of functions is not found: the file is read too slowly")                \
-	X(4107, nameless, "a process shows it, but the function there does not name itself so")
+/* Reasons why a function without a symbol is not found by its texts. The negated number is the
+ * error of a probe (struct gp_attach); it is larger than any errno. */
+#define GP_TABLE_ERRORS(X)                                                                            \
+	X(4097, unseen,                                                                               \
+	  "its file has no symbol for it, and no function that names itself by the texts of its row") \
+	X(4104, two, "more than one function of its file names itself by the texts of its row")       \
+	X(4106, slow, "its file is read too slowly to find functions without symbols")
 
 enum gp_table_error {
 #define X(id, name, text) GP_TABLE_##name = id,

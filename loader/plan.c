@@ -18,11 +18,6 @@
  * it searches again, and finds in memory what the searches before have read from a slow disk. */
 #define SEARCHES_MAX 12
 
-static bool plan_slow(const struct site *site)
-{
-	return site->state == GP_ATTACH_absent && site->error == -GP_TABLE_slow;
-}
-
 static void plan_site_report(const struct probe_table *t, const struct site *site,
 			     const struct stat *st, const char *base, loader_plan_fn *fn, void *ctx)
 {
@@ -32,7 +27,7 @@ static void plan_site_report(const struct probe_table *t, const struct site *sit
 		.offset = site->offset,
 		.error = site->error,
 		.insn = (__u8)site->insn,
-		.state = plan_slow(site) ? GP_ATTACH_failed : (__u8)site->state,
+		.state = site_open(site) ? GP_ATTACH_failed : (__u8)site->state,
 	};
 
 	snprintf(a.library, sizeof(a.library), "%s", base);
@@ -47,7 +42,7 @@ static int plan_search(const struct probe_table *t, const size_t *rows, size_t n
 		bool slow = false;
 
 		for (int i = 0; i < count; i++)
-			slow |= plan_slow(&(*ret)[i]);
+			slow |= site_open(&(*ret)[i]);
 		if (!slow || search == SEARCHES_MAX)
 			return count;
 		free(*ret);

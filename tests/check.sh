@@ -244,7 +244,7 @@ threads() {
 memcheck() {
 	local t tests=()
 	for t in build/plain/tests/unit/*_test; do
-		case $t in */helper_test | */handoff_*test | */change_test | */confine_test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */live_test | */loader_pjrt_test) continue ;; esac
+		case $t in */helper_test | */handoff_*test | */change_test | */confine_test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */live_test) continue ;; esac
 		grep -q 'probed\.h' "tests/unit/${t##*/}.c" && continue
 		tests+=("$t")
 	done
@@ -500,7 +500,7 @@ if wanted symbols && [ -n "$ALL$ONLY" ]; then
 	echo "the runtimes' real libraries (once, about 8 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/libs):"
 	suite_large 300 symbols timeout 2400 tests/tools/symbols.py build/plain/gp-bpf
 	chosen symbols && sed -n 's/^# /    /p' "$logs/symbols.log"
-	suite symbols/pjrt-tables "$MAKE" -s check-tables
+	suite symbols/pjrt-texts "$MAKE" -s check-texts
 fi
 if wanted trainers && [ -n "$ALL$ONLY" ]; then
 	echo "public trainers (a third of them each day, all with ALL=2; once, about 1 to 6 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/trainers-*):"

@@ -61,31 +61,36 @@ bool elf_address_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret)
 	return false;
 }
 
+/* Finds the last entry that does not begin after `begin`. */
 static int elf_unwind_table_search(const struct elf_file *ef, uint64_t table, uint32_t count,
-				   int64_t begin)
+				   int64_t begin, int64_t *ret)
 {
 	uint32_t low = 0, high = count;
 	struct entry entry;
-	int err;
+	int err, found = -ENOENT;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
 		err = elf_read_exactly(ef, table + (uint64_t)middle * sizeof(entry), &entry,
 				       sizeof(entry));
-		if (err || entry.begin == begin)
+		if (err)
 			return err;
-		if (entry.begin < begin)
-			low = middle + 1;
-		else
+		if (entry.begin > begin) {
 			high = middle;
+			continue;
+		}
+		*ret = entry.begin;
+		found = 0;
+		low = middle + 1;
 	}
-	return -ENOENT;
+	return found;
 }
 
-int elf_function_at(const struct elf_file *ef, uint64_t offset)
+int elf_function_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret)
 {
 	uint64_t address, at;
+	int64_t begin;
 	uint8_t head[4];
 	uint32_t count;
 	Elf64_Phdr ph;
@@ -104,6 +109,17 @@ int elf_function_at(const struct elf_file *ef, uint64_t offset)
 		return err;
 	if (!elf_address_of(ef, offset, &address))
 		return -ENOENT;
-	return elf_unwind_table_search(ef, at + sizeof(count), count,
-				       (int64_t)(address - ph.p_vaddr));
+	err = elf_unwind_table_search(ef, at + sizeof(count), count,
+				      (int64_t)(address - ph.p_vaddr), &begin);
+	if (err)
+		return err;
+	return elf_offset_of(ef, ph.p_vaddr + (uint64_t)begin, true, ret) ? 0 : -ENOENT;
+}
+
+int elf_function_at(const struct elf_file *ef, uint64_t offset)
+{
+	uint64_t begin;
+	int err = elf_function_of(ef, offset, &begin);
+
+	return err ? err : begin == offset ? 0 : -ENOENT;
 }

@@ -74,7 +74,6 @@ int libraries_new(struct libraries **ret, const struct library_deps *deps)
 	ls->idle = table_new();
 	ls->due = table_new();
 	ls->closed_devs = table_new();
-	searches_new(ls);
 	err = library_linked_new(ls);
 	ls->follows = follows_new(deps->probes);
 	if (err || !ls->files || !ls->users || !ls->asked || !ls->again || !ls->idle || !ls->due ||
@@ -463,7 +462,7 @@ size_t libraries_poll(struct libraries *ls)
 		ls->fresh_ns = 0;
 	}
 	searches_turn(ls);
-	return table_count(ls->asked) + table_count(ls->again) + searches_waiting(ls);
+	return table_count(ls->asked) + table_count(ls->again) + table_count(ls->due);
 }
 
 static int library_relink(struct libraries *ls, struct library *lib)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "loader/library/library_follow.h"
-#include "loader/library/library_search.h"
 #include "loader/library/library_report.h"
 #include "loader/library/library_user.h"
 #include "loader/reader/mapping.h"
@@ -185,7 +184,6 @@ void libraries_spent(struct libraries *ls, const void *records, size_t len)
 	struct follows *f = ls->follows;
 	const struct gp_rec *rec;
 
-	searches_spent(ls, records, len);
 	for (size_t at = 0; f->sources_count && (rec = gp_rec_next(records, len, &at));) {
 		struct gp_call call;
 		struct gp_hit hit;

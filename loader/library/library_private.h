@@ -29,20 +29,11 @@ struct library { /* one file that a watched process maps */
 	uint32_t generation;
 	uint32_t classified_name; /* gp_vma.name when its state was chosen */
 	enum library_state state;
-	bool program;	  /* a program that may contain the library of a row */
-	bool following;	  /* it is being read again for a function reported by a call */
-	bool searching;	  /* it is being searched for a table */
-	bool search_file; /* the search is in the file, which is read slowly, not in the memory of a
-			     process */
+	bool program;	/* a program that may contain the library of a row */
+	bool following; /* it is being read again for a function reported by a call */
+	bool searching; /* its file, which is read slowly, is being searched again */
 	unsigned int tries;
-	int search_reported; /* reported reason why no process shows the table; 0: none yet */
-	pid_t shown_by;	     /* process whose table had what the file does not show; 0: none */
-	pid_t table_pid;     /* process that returned a table */
-	uint64_t table;	     /* address of that table; 0: none */
-	size_t search_pos;   /* index of the next user to search */
-	unsigned int searches;
-	uint64_t search_ns; /* time of the next search */
-	uint64_t idle_ns;   /* time since when it has no users */
+	uint64_t idle_ns; /* time since when it has no users */
 	uint64_t tag;
 	uint64_t seen;	     /* number of the last scan that found it */
 	struct table *users; /* pid -> entry of the users module; NULL: never had one */
@@ -76,14 +67,13 @@ struct libraries {
 	struct table *asked; /* tag -> struct library: being read */
 	struct table *again; /* tag -> struct library: could not be read from the process tried */
 	struct table *idle;  /* tag -> struct library: without users */
-	/* tag -> struct library: attached, but some of its functions are only in the memory of a
-	 * process; processes that map it are searched next */
+	/* tag -> struct library: attached, but its file was read too slowly to find some of its
+	 * functions; it is searched next */
 	struct table *due;
 	/* dev -> any: file systems with a library that may not be read, already reported. */
 	struct table *closed_devs;
 	size_t *linked; /* rows whose library may be linked into a program */
 	size_t linked_count;
-	uint32_t tables[4]; /* probes that return a table; 0: unused */
 	struct follows *follows;
 	uint64_t scans, tags;
 	size_t attached;

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_search.h - functions of a runtime's table (rows with slot) that the library's file does
- * not show.
- *
- * Once the library's probes send, the memory of the processes that use it is searched, one process
- * after the other; also where a call has just returned the table (role: table). A file that could
- * not be read quickly enough is read again. */
+/* library_search.h - a file that could not be searched for functions without symbols quickly enough
+ * is searched again: what was read of it is in memory, so the next attempt gets further. */
 #ifndef LOADER_LIBRARY_SEARCH_H
 #define LOADER_LIBRARY_SEARCH_H
 
@@ -14,17 +10,11 @@
 /* Bit in a reader's ticket, besides the library's tag. */
 #define LIBRARY_SEARCHING (1ull << 62)
 
-/* Notes which probes return a table. */
-void searches_new(struct libraries *ls);
-/* The library was just attached, or has a new user: searches its users if a function is missing. */
+/* The library was just attached, or has a new user. */
 void library_search_due(struct libraries *ls, struct library *lib);
-/* Requests some searches, and reports functions that no process shows. */
+/* Requests some searches, and reports functions that are not searched again. */
 void searches_turn(struct libraries *ls);
-/* Returns the number of libraries with a search due now. */
-size_t searches_waiting(const struct libraries *ls);
 /* Takes a reader's answer; keeps nothing of it. */
 void library_searched(struct libraries *ls, struct library *lib, const struct reader_answer *a);
-/* Takes records read from a ring: some return a table. */
-void searches_spent(struct libraries *ls, const void *records, size_t len);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include "loader/probe/probe_check.h"
 
-#define MAX_HZ_MAX  1000000
-#define HIT_ARGS    2  /* values in struct gp_hit and gp_named */
-#define TABLE_FIRST 40 /* PJRT_Api: bytes before the first function (pjrt_c_api.h) */
-#define TABLE_LAST  4096
+#define MAX_HZ_MAX 1000000
+#define HIT_ARGS   2 /* values in struct gp_hit and gp_named */
+#define TEXT_LEAST 8 /* bytes of one of `texts`; shorter ones stand anywhere */
+#define TEXT_MOST  95
 
 bool probe_name_ok(const char *name, size_t size)
 {
@@ -51,8 +51,8 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 	bool mangled = !strncmp(row->symbol, "_Z", 2);
 	const char *field = row->prefix ? "prefix" : "symbol";
 
-	if (row->follow && row->slot)
-		return probe_check_fault(f, "slot", "does not go with follow");
+	if (row->follow && row->texts[0])
+		return probe_check_fault(f, "texts", "do not go with follow");
 	if (row->follow && row->variants[0])
 		return probe_check_fault(f, "variants", "go with an exact symbol only");
 	if (row->follow && row->returns) /* the function may be C++ */
@@ -67,12 +67,13 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 		return probe_check_fault(f, field, "is a plain name: no version, no pattern");
 	if (row->prefix && row->variants[0])
 		return probe_check_fault(f, "variants", "go with an exact symbol only");
-	if (row->slot && (row->slot < TABLE_FIRST || row->slot > TABLE_LAST || row->slot % 8))
-		return probe_check_fault(
-			f, "slot", "is a byte offset of a function in the table: 40 to 4096, by 8");
-	if (row->slot && row->abi != PROBE_ABI_C)
-		return probe_check_fault(f, "abi", "is c for what is in a table of functions");
-	if (row->slot)
+	for (size_t i = 0; row->texts[i]; i++)
+		if (strlen(row->texts[i]) < TEXT_LEAST || strlen(row->texts[i]) > TEXT_MOST)
+			return probe_check_fault(f, "texts", "have 8 to 95 bytes each");
+	if (row->texts[0] && row->abi != PROBE_ABI_C)
+		return probe_check_fault(f, "abi",
+					 "is c for a function that is found by its texts");
+	if (row->texts[0])
 		return 0;
 	if (mangled && row->abi == PROBE_ABI_C)
 		return probe_check_fault(f, "abi", "must be itanium or cxx_sret for a C++ symbol");
@@ -153,7 +154,7 @@ static int check_emit(const struct probe_row *row, struct probe_fault *f)
 	if (row->wake && (row->count || range))
 		return probe_check_fault(f, "wake", "goes with records, and not with ranges");
 	if (row->linked &&
-	    (row->follow || row->slot || row->prefix || !strncmp(row->symbol, "_Z", 2)))
+	    (row->follow || row->texts[0] || row->prefix || !strncmp(row->symbol, "_Z", 2)))
 		return probe_check_fault(f, "linked", "goes with the exact symbol of a C function");
 	if (row->only_names && (range || row->string == PROBE_STRING_NONE))
 		return probe_check_fault(f, "only_names",

@@ -174,8 +174,9 @@ static int probe_file_row_texts(struct probe_table *t, const struct source *s,
 	row->libraries = probe_file_list_dup(t,
 					     y->libraries.count ? &y->libraries : &file->libraries);
 	row->variants = probe_file_list_dup(t, &y->variants);
+	row->texts = probe_file_list_dup(t, &y->texts);
 	row->keep = probe_file_list_dup(t, y->only_names.count ? &y->only_names : &y->keep);
-	if (!row->libraries || !row->variants || !row->keep)
+	if (!row->libraries || !row->variants || !row->texts || !row->keep)
 		return -ENOMEM;
 	row->runtime = file->runtime;
 	row->symbol = y->symbol ? y->symbol : y->prefix ? y->prefix : "";
@@ -212,7 +213,6 @@ static int probe_file_row_from(struct probe_table *t, const struct source *s, st
 		.between_ranks = s->file->probes.between_ranks,
 		.once = y->once,
 		.only_names = y->only_names.count,
-		.slot = y->slot,
 		.verified = y->status,
 		.folder = t->folder,
 	};

@@ -79,9 +79,9 @@ struct probe_row {
 	bool only_names; /* only names that begin with a prefix in keep are sent */
 	int unless_of;	 /* GP_UNLESS_* */
 	int unless[GP_UNLESS], unless_count;
-	/* Byte offset in the runtime's table of functions; 0: not in one. Rows with a slot have ABI
-	 * C, whatever their symbol. */
-	unsigned slot;
+	/* Texts whose address the function loads near its begin, for files without symbols; NULL at
+	 * the end. Rows with texts have ABI C, whatever their symbol. */
+	const char *const *texts;
 	/* Meaning of the return value; ok: codes that are not failures. */
 	enum gp_returns result;
 	int64_t ok[GP_OKS][2];

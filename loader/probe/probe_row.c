@@ -166,8 +166,8 @@ void probe_row_record(const struct probe_row *row, struct gp_probe *ret)
 			 (row->returns ? GP_PROBE_RETURNS : 0) |
 			 (row->verified ? 0 : GP_PROBE_UNVERIFIED) |
 			 (row->anonymous ? GP_PROBE_ANON_RANGE : 0) |
-			 (row->slot ? GP_PROBE_TABLE : 0) | (row->object ? GP_PROBE_OBJECT : 0) |
-			 (row->pair ? GP_PROBE_PAIR : 0) |
+			 (row->texts[0] ? GP_PROBE_TABLE : 0) |
+			 (row->object ? GP_PROBE_OBJECT : 0) | (row->pair ? GP_PROBE_PAIR : 0) |
 			 (row->between_ranks ? GP_PROBE_RANKS : 0),
 		.returns = (__u8)row->result,
 		.noks = (__u8)row->noks,

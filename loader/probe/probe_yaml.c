@@ -138,7 +138,7 @@ static const struct yaml_field probe_fields[] = {
 	CHOICE("linked", false, yaml_probe, linked, bools),
 	CHOICE("pair", false, yaml_probe, pair, bools),
 	CHOICE("object", false, yaml_probe, object, objects),
-	VALUE("slot", YAML_UINT, false, yaml_probe, slot),
+	TEXTS("texts", false, yaml_probe, texts, 4),
 	VALUE("versions", YAML_TEXT, false, yaml_probe, versions),
 	CHOICE("status", false, yaml_probe, status, statuses),
 	VALUE("why", YAML_TEXT, true, yaml_probe, why),

@@ -62,10 +62,10 @@ struct yaml_result {
 struct yaml_probe { /* optional texts are NULL when absent */
 	const int *lines;
 	char *id, *symbol, *prefix, *versions, *why;
-	struct yaml_list libraries, variants, keep, only_names;
+	struct yaml_list libraries, variants, keep, only_names, texts;
 	int abi, group, role, emit, returns, may_block, anonymous, wake, linked, once, status;
 	int pair, object;
-	unsigned max_hz, slot;
+	unsigned max_hz;
 	struct yaml_unless *unless;
 	struct yaml_follow *follow;
 	struct yaml_result *result; /* NULL: that of the file */

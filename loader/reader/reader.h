@@ -35,8 +35,6 @@ struct reader_ask {
 	struct gp_vma vma; /* a file mapped by pid */
 	/* Reported begin of a function of rows[0]; 0: functions are found by name. */
 	uint64_t followed;
-	bool memory;	/* read functions from a table in the memory of pid */
-	uint64_t table; /* address of the table; 0: unknown */
 	size_t rows_count;
 	size_t rows[GP_ROWS_MAX]; /* rows to find sites for */
 	char path[PATH_MAX];	  /* see mapping_name() */

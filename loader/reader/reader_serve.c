@@ -223,10 +223,6 @@ static int serve_file_reply(const struct reader_ask *ask, const struct probe_tab
 		      0);
 	if (s->map == MAP_FAILED)
 		err = -errno;
-	else if (ask->memory)
-		s->count = sites_find_in(
-			probes, ask->rows, ask->rows_count, fd,
-			&(struct site_memory){ask->pid, ask->vma.start, ask->table}, &s->sites);
 	else if (ask->followed)
 		s->count = sites_find_at(probes, ask->rows[0], ask->followed, fd, &s->sites);
 	else

@@ -120,7 +120,7 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
 	if (!sites)
 		goto out;
 	count = sites_fill(probes, &names, ef, found, (size_t)count, sites);
-	count = sites_add_slots(probes, rows, n, cache_dir, fd, ef, sites, count);
+	count = sites_add_texts(probes, rows, n, cache_dir, fd, ef, sites, count);
 	err = site_absent_add(rows, n, sites, count);
 	*ret = sites;
 out:

@@ -35,19 +35,16 @@ static inline bool site_linked(const struct site *site)
 	return site->state == GP_ATTACH_attached || site->state == GP_ATTACH_counted;
 }
 
-/* Returns true when its function may become known once a process shows the runtime's function
- * table. */
+/* Returns true when its file was read too slowly to find the function: a later search may. */
 static inline bool site_open(const struct site *site)
 {
-	return !site_linked(site) && site->error <= -GP_TABLE_unseen &&
-	       site->state != GP_ATTACH_given_up && site->state != GP_ATTACH_detached;
+	return site->error == -GP_TABLE_slow && site->state == GP_ATTACH_absent;
 }
 
 /* Finds a site for each function found, and one with state absent, failed or refused for each row
- * without any. rows: indexes in the table. A row with a slot whose symbol is missing is searched in
- * the code that fills the runtime's function table (pjrt.h); its error is the reason when that
- * fails (enum gp_table_error). Returns the number of sites (*ret is malloc'd), or -errno when the
- * file cannot be read as ELF. */
+ * without any. rows: indexes in the table. A row with texts whose symbol is missing is searched by
+ * them (site_text.c); its error is the reason when that fails (enum gp_table_error). Returns the
+ * number of sites (*ret is malloc'd), or -errno when the file cannot be read as ELF. */
 int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
 	       const char *cache_dir, int fd, struct site **ret);
 
@@ -56,18 +53,6 @@ int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
  * inside an instruction breaks every process that maps the file. */
 int sites_find_at(const struct probe_table *probes, size_t row, uint64_t offset, int fd,
 		  struct site **ret);
-/* Place of the function table in a process. */
-struct site_memory {
-	pid_t pid;
-	uint64_t map_start; /* of an executable mapping of the file */
-	uint64_t table;	    /* address of the table; 0: search for it */
-};
-
-/* The same for rows with a slot, from the memory of a process: one site for each row. Returns as
- * sites_find(); -ESRCH: the process is gone. */
-int sites_find_in(const struct probe_table *probes, const size_t *rows, size_t n, int fd,
-		  const struct site_memory *in, struct site **ret);
-
 /* Attaches the sites that are to be linked to the file open at fd; file: its identity in the
  * kernel. Sites that the kernel refuses become failed. Calling it again makes another set of links
  * to the same sites. */

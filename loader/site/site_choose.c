@@ -14,7 +14,7 @@
  * job. */
 static int site_choose_rules_check(const struct probe_row *row, const struct site *site)
 {
-	if (row->returns && !row->slot && !strncmp(row->symbol, "_Z", 2))
+	if (row->returns && !row->texts[0] && !strncmp(row->symbol, "_Z", 2))
 		return -EPERM;
 	if (row->group == GP_GROUP_bulk && site->insn == GP_INSN_stepped)
 		return -EOPNOTSUPP; /* 16-28 us for each hit of a frequently called function */

@@ -19,9 +19,9 @@ void site_attach_followed(struct site *site, const struct probe_table *probes,
  */
 bool site_first(const struct probe_table *probes, const struct site *sites, size_t n,
 		struct site *site);
-/* Adds sites of rows with a slot that have none yet, as far as the file shows (see sites_find()).
- * Returns the new number of sites; there is room for one for each row. */
-int sites_add_slots(const struct probe_table *probes, const size_t *rows, size_t n,
+/* Adds sites of rows with texts, if the file has symbols for none of them. Returns the new number
+ * of sites; there is room for one for each row. */
+int sites_add_texts(const struct probe_table *probes, const size_t *rows, size_t n,
 		    const char *cache_dir, int fd, struct elf_file *ef, struct site *sites,
 		    int count);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pjrt FILE SYMBOL CACHE [PID MAP-START]: how long the functions of a plugin's table take to find,
- * each way by itself, one "WAY milliseconds functions" a line, or "WAY - error". CACHE: a folder
- * for what is remembered. With cold before FILE, what the kernel has of the file is dropped first,
- * and only the code is looked at. */
+/* pjrt FILE SYMBOL CACHE: how long a function of a plugin takes to find, each way by itself, one
+ * "WAY milliseconds functions" a line, or "WAY - error". CACHE: a folder for what is remembered.
+ * With cold before FILE, what the kernel has of the file is dropped first, and only its texts are
+ * looked at. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "loader/elf/elf_symbol.h"
-#include "loader/site/pjrt.h"
+#include "loader/site/site_text.h"
 #include "userspace/base/clock.h"
 
 static void told(const char *way, uint64_t start_ns, int err, size_t functions)
@@ -20,15 +20,6 @@ static void told(const char *way, uint64_t start_ns, int err, size_t functions)
 		printf("%s - %d\n", way, err);
 	else
 		printf("%s %.3f %zu\n", way, (double)(clock_mono_ns() - start_ns) / 1e6, functions);
-}
-
-static size_t functions_of(const struct pjrt_slots *slots)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < PJRT_SLOTS_MAX; i++)
-		n += slots->offset[i] != 0;
-	return n;
 }
 
 static void by_symbol(int fd, const char *symbol)
@@ -47,45 +38,28 @@ static void by_symbol(int fd, const char *symbol)
 	free(found);
 }
 
-static int by_code(const char *way, int fd)
-{
-	uint64_t start_ns = clock_mono_ns();
-	struct pjrt_slots slots = {0};
-	struct elf_file *ef;
-	int err = elf_file_open(&ef, fd);
+static const char *const texts[] = {"PJRT_LoadedExecutable_Execute_Args",
+				    "PJRT_LoadedExecutable_Execute", NULL};
+static const struct site_want want = {texts};
 
-	if (!err) {
-		err = pjrt_decode(ef, &slots);
-		elf_file_close(ef);
-	}
-	told(way, start_ns, err, functions_of(&slots));
+static int by_text(const char *way, int fd)
+{
+	uint64_t start_ns = clock_mono_ns(), found;
+	int err = site_texts_find(NULL, fd, &want, 1, &found);
+
+	told(way, start_ns, err, found != 0);
 	return err;
 }
 
 static void by_cache(int fd, const char *cache)
 {
-	struct pjrt_slots slots = {0};
-	uint64_t start_ns;
-	int err = pjrt_decode_cached(cache, fd, &slots);
+	uint64_t start_ns, found;
+	int err = site_texts_find(cache, fd, &want, 1, &found);
 
 	start_ns = clock_mono_ns();
 	if (!err)
-		err = pjrt_decode_cached(cache, fd, &slots);
-	told("cached", start_ns, err, functions_of(&slots));
-}
-
-static void by_memory(int fd, pid_t pid, uint64_t map_start)
-{
-	uint64_t start_ns = clock_mono_ns();
-	struct pjrt_slots slots = {0};
-	struct elf_file *ef;
-	int err = elf_file_open(&ef, fd);
-
-	if (!err) {
-		err = pjrt_scan(ef, pid, map_start, 0, &slots);
-		elf_file_close(ef);
-	}
-	told("memory", start_ns, err, functions_of(&slots));
+		err = site_texts_find(cache, fd, &want, 1, &found);
+	told("cached", start_ns, err, found != 0);
 }
 
 int main(int argc, char **argv)
@@ -94,19 +68,17 @@ int main(int argc, char **argv)
 	int fd = argc > 2 ? open(argv[cold ? 2 : 1], O_RDONLY | O_CLOEXEC) : -1;
 
 	if (fd < 0) {
-		perror("pjrt [cold] FILE SYMBOL CACHE [PID MAP-START]");
+		perror("pjrt [cold] FILE SYMBOL CACHE");
 		return 2;
 	}
 	if (cold) {
 		fsync(fd);
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-		for (int i = 0; i < 12 && by_code("cold", fd) == -ETIMEDOUT; i++)
+		for (int i = 0; i < 12 && by_text("cold", fd) == -ETIMEDOUT; i++)
 			;
-	} else if (argc == 6) {
-		by_memory(fd, (pid_t)atol(argv[4]), strtoull(argv[5], NULL, 16));
 	} else if (argc == 4) {
 		by_symbol(fd, argv[2]);
-		by_code("code", fd);
+		by_text("text", fd);
 		by_cache(fd, argv[3]);
 	}
 	close(fd);

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long the functions of a PJRT plugin's table take to find, in the real libraries of tests/symbols (of which
-none is downloaded here): by symbol, by the code that fills the table, remembered, in a process that has it; the file is in memory
-unless told."""
+"""How long the functions of a PJRT plugin take to find, in the real libraries of tests/symbols (of which
+none is downloaded here): by symbol, by the text that they name themselves by, remembered; the file is in memory unless told."""
 import os
 import subprocess
 import sys
@@ -10,14 +9,7 @@ import sys
 from benchlib import RUNS, TOP, Folder, Row, Skip, main, program, progress
 
 SYMBOL = "_ZN4pjrt29PJRT_LoadedExecutable_ExecuteEP34PJRT_LoadedExecutable_Execute_Args"
-WAYS = {"symbol": (200, "by symbol"), "code": (1000, "by the code that fills the table"),
-        "cached": (5, "by code, remembered"), "memory": (50, "in a process that has its table")}
-# Loads the plugin as a framework would, so that its table is there; no device is touched.
-HOLD = """import ctypes, sys
-plugin = ctypes.CDLL(sys.argv[1])
-plugin.GetPjrtApi.restype = ctypes.c_void_p
-print(bool(plugin.GetPjrtApi()), flush=True)
-sys.stdin.read()"""
+WAYS = {"symbol": (200, "by symbol"), "text": (2000, "by the text in it"), "cached": (5, "by text, remembered")}
 
 
 def libraries():
@@ -37,19 +29,6 @@ def ways(args):
     return {way: float(ms) for way, ms, _ in lines if ms != "-"}, lines
 
 
-def memory_turns(path):
-    with subprocess.Popen([sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True) as holder:
-        try:
-            if holder.stdout.readline().strip() != "True":
-                return []
-            with open(f"/proc/{holder.pid}/maps", encoding="utf-8") as f:
-                start = next(line.split("-")[0] for line in f if " r-xp " in line and line.rstrip().endswith(path))
-            return [ways([path, SYMBOL, "-", str(holder.pid), start])[0].get("memory") for _ in range(RUNS)]
-        finally:
-            holder.stdin.close()
-
-
 def rows_of(name, path):
     turns = {way: [] for way in WAYS}
     with Folder() as folder:
@@ -58,14 +37,13 @@ def rows_of(name, path):
             progress(f"pjrt: {name}: turn {i + 1} of {RUNS}")
             for way, ms in ways([path, SYMBOL, folder.file("cache")])[0].items():
                 turns[way].append(ms)
-    turns["memory"] = [ms for ms in memory_turns(path) if ms is not None]
     for way, (bar, text) in WAYS.items():
         if turns[way]:
             yield Row(f"{name}: {text}", turns[way], "ms", (bar, "max"))
     _, lines = ways(["cold", path])
     tries = len(lines)
     if lines[-1][1] != "-":
-        yield Row(f"{name}: by code, file on disk", [float(lines[-1][1]) + 5000 * (tries - 1)], "ms", None,
+        yield Row(f"{name}: by text, file on disk", [float(lines[-1][1]) + 5000 * (tries - 1)], "ms", None,
                   f"{os.path.getsize(path) >> 20} MiB; looks at the file: {tries}, each of 5 s at most", 0)
 
 

@@ -90,7 +90,7 @@ excluded() { # name of a unit test
 	confine | blocked_call) echo "the emulator has no seccomp(2) and other numbers of system calls in /proc" ;;
 	process | prometheus_series) echo "/proc/self/stat is the emulator's" ;;
 	loader_mapping) echo "/proc/PID/maps of another process has the emulator's addresses" ;;
-	loader_pjrt | loader_pjrt_read) echo "the plugins that it reads are of this machine" ;;
+	loader_text) echo "the plugins that it reads are of this machine" ;;
 	compare | discover | gcm_outage | memory | save | goodput_closed_property | goodput_step_line | store_writer) echo "it takes minutes there" ;;
 	*) ! grep -q 'probed\.h' "tests/unit/$1_test.c" || echo "the emulator has no bpf(2)" ;;
 	esac

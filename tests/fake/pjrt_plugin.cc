@@ -6,10 +6,7 @@
  *   FAKE_PJRT_EXECUTE_US=N   an execution takes so long (default 0), one behind the other
  *   FAKE_PJRT_COMPILE_US=N   so does a compilation
  *   FAKE_PJRT_FAIL=N:CODE    the Nth call of Execute returns an error of that code
- *   FAKE_PJRT_BREAK=N:CODE   the Nth execution ends in one
- *   FAKE_PJRT_TABLE=HOW      the table is spoilt: size (larger than it is), short (too small for its
- * version), garbage (pointers to data), minor:N, major, two (a copy of it beside), swap (other functions of
- * the plugin), turning (rewritten all the time) */
+ *   FAKE_PJRT_BREAK=N:CODE   the Nth execution ends in one */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -422,47 +419,6 @@ CreatePjrtApi(
 #undef OWN
 #undef GIVEN
 
-/* ---- spoiling it ----------------------------------------------------------------------------------- */
-
-static void *turn(void *table)
-{
-	volatile uintptr_t *slot = (uintptr_t *)table;
-
-	for (size_t at = PJRT_AT_EXECUTE / 8 + 1;; at = at < sizeof(PJRT_Api) / 8 - 1 ? at + 1 : 70) {
-		uintptr_t other = slot[at];
-
-		slot[at] = slot[at - 1];
-		slot[at - 1] = other;
-	}
-	return nullptr;
-}
-
-static PJRT_Api second;
-static uintptr_t no_code[PJRT_AT_EXECUTE];
-
-static PJRT_Api spoil(PJRT_Api api, const char *how)
-{
-	void **slot = (void **)&api;
-
-	if (!strcmp(how, "size"))
-		api.size += 64;
-	else if (!strcmp(how, "short"))
-		api.size = 504;
-	else if (!strncmp(how, "minor:", 6))
-		api.version.minor = atoi(how + 6);
-	else if (!strcmp(how, "major"))
-		api.version.major = 1;
-	else if (!strcmp(how, "two"))
-		second = api;
-	else if (!strcmp(how, "swap")) {
-		slot[PJRT_AT_EXECUTE / 8] = slot[PJRT_AT_CLIENT_CREATE / 8];
-		slot[PJRT_AT_CLIENT_COMPILE / 8] = slot[PJRT_AT_CLIENT_CREATE / 8 + 1];
-	}
-	for (size_t i = 5; !strcmp(how, "garbage") && i < api.size / 8; i++)
-		slot[i] = &no_code[i];
-	return api;
-}
-
 } /* namespace pjrt */
 
 #define OWN(name, what)
@@ -472,15 +428,5 @@ extern "C" __attribute__((visibility("default"))) const pjrt::PJRT_Api *GetPjrtA
 	static pjrt::PJRT_Api api = pjrt::CreatePjrtApi(
 #include "tests/fake/pjrt_slots.h"
 		nullptr);
-	static const char *how = getenv("FAKE_PJRT_TABLE");
-	static bool spoilt;
-	pthread_t thread;
-
-	if (how && !spoilt) {
-		spoilt = true;
-		api = pjrt::spoil(api, how);
-		if (!strcmp(how, "turning"))
-			pthread_create(&thread, nullptr, pjrt::turn, &api);
-	}
 	return &api;
 }

@@ -3,7 +3,7 @@
 # seeds.sh FOLDER: makes the inputs to start from that a tool can make.
 set -eu
 out=$1
-mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,pjrt_decode,pjrt_table,gcm_answer,gcm_disk_queue,cloud,web,cgroup}
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,site_text,gcm_answer,gcm_disk_queue,cloud,web,cgroup}
 cp probes/*.yaml "$out/probe_file/"
 printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
 	>"$out/probe_file/short.yaml"
@@ -36,34 +36,10 @@ for style in gnu sysv; do
 	done
 done
 
-# The code of plugins, behind the machine's number, and a table: a head, and functions.
-if [ "$(uname -m)" = x86_64 ]; then
-	plugin=$(mktemp)
-	trap 'rm -f "$source" "$plugin" "$plugin.text"' EXIT
-	for how in 'g++ -O0' 'g++ -O2' "${CLANG:-clang}++ -O2" "${CLANG:-clang}++ -O2 -DPJRT_MINOR=116"; do
-		# shellcheck disable=SC2086 # a command
-		$how -std=gnu++17 -w -fPIC -shared -I. -fvisibility=hidden -s -fno-omit-frame-pointer -o "$plugin" \
-			tests/fake/pjrt_plugin.cc
-		objcopy -O binary --only-section=.text "$plugin" "$plugin.text"
-		{ printf '\0' && head -c 16383 "$plugin.text"; } >"$out/pjrt_decode/${how//[^a-zA-Z0-9]/_}"
-	done
-fi
-le64() { # number...
-	local n i
-	for n; do
-		for i in 0 8 16 24 32 40 48 56; do
-			printf '%b' "\\x$(printf '%02x' $((n >> i & 0xff)))"
-		done
-	done
-}
-for minor in 28:760 55:840 56:848 104:1120 116:1144; do
-	{
-		le64 "${minor#*:}" 0 24 0 $((${minor%:*} << 32))
-		for ((at = 40; at < ${minor#*:}; at += 8)); do
-			le64 $((0x10000 + at))
-		done
-	} >"$out/pjrt_table/${minor%:*}"
-done
+# A function that loads the address of its name, behind the machine's number (x86-64, arm64): lea 0x39(%rip), %rdi; adrp, add.
+text='PJRT_Client_Compile_Args\0PJRT_Event_Await\0'
+{ printf '\0\x48\x8d\x3d\x39\0\0\0' && head -c 57 /dev/zero && printf '%b' "$text"; } >"$out/site_text/x86"
+{ printf '\1\0\0\0\x90\0\0\1\x91' && head -c 56 /dev/zero && printf '%b' "$text"; } >"$out/site_text/arm64"
 
 # stat, cmdline, environ and children with their lengths before them, then a line of maps
 piece() { # text, with the escapes of printf

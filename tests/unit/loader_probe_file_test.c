@@ -206,7 +206,7 @@ static void test_record(void **state)
 		"runtime: made\nlibraries: [libmade.so*]\nbetween_ranks: true\n"
 		"threads: [made_sum]\ndevices: [/dev/made, /dev/mode]\n"
 		"result: {is: unsigned, ok: [0, 2..4]}\nprobes:\n" ROW("a") "    role: collective\n    pair: true\n    return: true\n" ROW(
-			"b") "    role: execute\n    object: xla_executable\n    slot: 480\n"
+			"b") "    role: execute\n    object: xla_executable\n    texts: [fake_b_text]\n"
 			     "    captures: [{name: program, arg: 0}, {name: n, arg: 1}, {name: input, arg: 2}]\n"
 			     "    status: verified\n";
 	struct probe_table *t;

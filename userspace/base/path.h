@@ -24,7 +24,7 @@
  *
  * These do not: files of /proc, /sys (with --root, below it), /dev/kmsg and cgroups, which the
  * kernel makes; those of /etc that `bundle` reads (bundle_host.c, bundle_mask.c); libraries and
- * packages of a watched process, which helper processes read (mapping.c, pjrt_scan.c, package.c);
+ * packages of a watched process, which helper processes read (mapping.c, package.c);
  * pins, below /sys/fs/bpf (pin.c); files that are opened without following links in a folder that
  * was opened here (track.c, tensorboard_held.c); the socket that `top` connects to (top_fetch.c).
  * SQLite opens the store's file by its name without links, after store.c has opened it. */

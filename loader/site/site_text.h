@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* site_text.h - finds functions of a file without symbols by a text that they name themselves by.
+ */
+#ifndef LOADER_SITE_TEXT_H
+#define LOADER_SITE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A function to be found by one of some texts, NULL at the end. */
+struct site_want {
+	const char *const *texts;
+};
+#define SITE_TEXT_TWICE UINT64_MAX /* more than one function has a text */
+/* Finds the functions that load the address of a text near their begin; cached like symbols
+ * (symbol_cache_find()). ret: file offsets of n functions; 0: none. Returns 0 or -errno;
+ * -ETIMEDOUT: reading the file is too slow (what was read is in memory for the next try); -E2BIG:
+ * it takes too much CPU time. */
+int site_texts_find(const char *cache_dir, int fd, const struct site_want *want, size_t n,
+		    uint64_t *ret);
+#endif
