@@ -41,6 +41,15 @@ text='PJRT_Client_Compile_Args\0PJRT_Event_Await\0'
 { printf '\0\x48\x8d\x3d\x39\0\0\0' && head -c 57 /dev/zero && printf '%b' "$text"; } >"$out/site_text/x86"
 { printf '\1\0\0\0\x90\0\0\1\x91' && head -c 56 /dev/zero && printf '%b' "$text"; } >"$out/site_text/arm64"
 
+le64() { # number...
+	local n i
+	for n; do
+		for i in 0 8 16 24 32 40 48 56; do
+			printf '%b' "\\x$(printf '%02x' $((n >> i & 0xff)))"
+		done
+	done
+}
+
 # stat, cmdline, environ and children with their lengths before them, then a line of maps
 piece() { # text, with the escapes of printf
 	local len
