@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "loader/elf/elf_symbol.h"
+#include "userspace/base/file.h"
+#include "userspace/base/buffer.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
@@ -190,45 +192,31 @@ static void cache_trim(int dir)
 	closedir(d);
 }
 
-static int symbol_cache_entry_write(int fd, struct cache_head head, const struct elf_found *found,
-				    size_t count)
-{
-	struct cache_entry *entries = calloc(count + 1, sizeof(*entries));
-	size_t bytes = count * sizeof(*entries);
-	int err = 0;
-
-	if (!entries)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		entries[i] = (struct cache_entry){found[i].want, found[i].offset, found[i].size};
-	head.count = count;
-	head.sum = hash_bytes(HASH_START, entries, bytes);
-	if (write(fd, &head, sizeof(head)) != sizeof(head) ||
-	    write(fd, entries, bytes) != (ssize_t)bytes)
-		err = -EIO;
-	free(entries);
-	return err;
-}
-
-static void cache_write(int dir, const struct cache_head *head, const struct elf_found *found,
+static void cache_write(int dir, const struct cache_head *of, const struct elf_found *found,
 			size_t count)
 {
 	char name[NAME_LEN], partial[NAME_LEN + 16];
-	int fd, err;
+	struct cache_head head = *of;
+	struct buffer b = {0};
+	char *entries;
 
 	if (count > SYMBOLS_MAX)
 		return;
 	cache_trim(dir);
-	symbol_cache_head_name(head, name);
-	snprintf(partial, sizeof(partial), ".%s.%d", name, (int)getpid());
-	unlinkat(dir, partial, 0);
-	fd = openat(dir, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	err = symbol_cache_entry_write(fd, *head, found, count);
-	close(fd);
-	if (err || renameat(dir, partial, dir, name))
-		unlinkat(dir, partial, 0);
+	buffer_add(&b, &head, sizeof(head));
+	for (size_t i = 0; i < count; i++)
+		buffer_add(&b, &(struct cache_entry){found[i].want, found[i].offset, found[i].size},
+			   sizeof(struct cache_entry));
+	if (!b.failed) {
+		entries = b.data + sizeof(head);
+		head.count = count;
+		head.sum = hash_bytes(HASH_START, entries, b.len - sizeof(head));
+		memcpy(b.data, &head, sizeof(head));
+		symbol_cache_head_name(of, name);
+		snprintf(partial, sizeof(partial), ".%s.%d", name, (int)getpid());
+		file_replace(dir, name, partial, 0600, b.data, b.len, false);
+	}
+	buffer_free(&b);
 }
 
 /* ---- lookup ---------------------------------------------------------------------------------- */

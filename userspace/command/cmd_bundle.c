@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/config_file.h"
 #include "userspace/base/json_text.h"
@@ -322,14 +323,7 @@ static int bundle_write_all(const char *path, const struct buffer *data)
 
 	if (err)
 		return err;
-	for (size_t at = 0; !err && at < data->len;) {
-		ssize_t n = write(fd, data->data + at, data->len - at);
-
-		if (n > 0)
-			at += (size_t)n;
-		else if (errno != EINTR)
-			err = -errno;
-	}
+	err = file_write_all(fd, data->data, data->len);
 	if (!err && fsync(fd) && errno != EINVAL)
 		err = -errno;
 	if (close(fd) && !err)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/hash.h"
 #include "userspace/base/path.h"
 
@@ -109,39 +110,14 @@ static int carry_file_may_write(int folder, const char *name, const struct carry
 	return carry_replaces(c, text, (size_t)len, had);
 }
 
-static int carry_text_write(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		text += n;
-		len -= (size_t)n;
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-static int file_write(int folder, const char *name, const char *text, size_t len)
+static int carry_file_put(int folder, const char *name, const char *text, size_t len)
 {
 	char temporary[CARRY_NAME_MAX + 32];
-	int fd, err;
+	int err;
 
 	snprintf(temporary, sizeof(temporary), ".%s.%d", name, getpid());
-	unlinkat(folder, temporary, 0); /* left by a killed process with the same pid */
-	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	err = carry_text_write(fd, text, len);
-	if (close(fd) && !err)
-		err = -errno;
-	if (!err && renameat(folder, temporary, folder, name))
-		err = -errno;
-	if (err)
-		unlinkat(folder, temporary, 0);
-	else
+	err = file_replace(folder, name, temporary, 0644, text, len, true);
+	if (!err)
 		fsync(folder); /* not supported by every file system */
 	return err;
 }
@@ -157,7 +133,7 @@ int carry_file_write(const char *dir, const struct carry *c, struct carry *had)
 	carry_name(name, c->job, c->uid, false);
 	len = carry_text(text, c);
 	err = carry_file_may_write(folder, name, c, had);
-	err = err ? err : file_write(folder, name, text, len);
+	err = err ? err : carry_file_put(folder, name, text, len);
 	close(folder);
 	return err;
 }

@@ -16,6 +16,7 @@
 
 #include "userspace/base/archive.h"
 #include "userspace/base/clock.h"
+#include "userspace/base/file.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 
@@ -169,24 +170,6 @@ static void durable_state_archive(struct archive *a, struct header *h, struct du
 	durable_blob_archive(a, &state->exports);
 }
 
-static int durable_file_read(const char *path, struct buffer *out)
-{
-	int err = 0, fd = path_open(path, O_RDONLY | O_NOFOLLOW, 0);
-	ssize_t n = 1;
-	char *at;
-
-	if (fd < 0)
-		return fd;
-	while (n > 0 && !err) {
-		at = out->len < STATE_BYTES_MAX ? buffer_reserve(out, 1 << 16) : NULL;
-		n = at ? read(fd, at, 1 << 16) : 0;
-		err = !at ? -ENOMEM : n < 0 ? -errno : 0;
-		out->len += n > 0 ? (size_t)n : 0;
-	}
-	close(fd);
-	return err;
-}
-
 static void durable_state_free(struct durable_state *state)
 {
 	buffer_free(&state->stream);
@@ -240,7 +223,7 @@ static void durable_state_load(struct durable *d)
 	int err;
 
 	durable_path_of(d, "state", path);
-	err = durable_file_read(path, &bytes);
+	err = path_read(path, &bytes, STATE_BYTES_MAX, 0);
 	if (err != -ENOENT) {
 		archive_read(&a, bytes.data, bytes.len, STATE_MAGIC, STATE_FORMAT);
 		durable_state_archive(&a, &h, &d->state);
@@ -412,7 +395,7 @@ static int durable_state_write(const struct durable *d, uint64_t first,
 	char path[PATH_MAX + 32], fresh[PATH_MAX + 32];
 	struct buffer bytes = {0};
 	struct archive a;
-	int err, fd;
+	int err;
 
 	clock_boot_id(h.boot_id);
 	memcpy(h.ring_at, d->ring_at, sizeof(h.ring_at));
@@ -421,21 +404,8 @@ static int durable_state_write(const struct durable *d, uint64_t first,
 	err = archive_end(&a);
 	durable_path_of(d, "state", path);
 	durable_path_of(d, "state.new", fresh);
-	fd = err ? -1 : path_open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-	if (!err && fd < 0)
-		err = fd;
-	for (size_t at = 0; !err && at < bytes.len;) {
-		ssize_t n = write(fd, bytes.data + at, bytes.len - at);
-
-		err = n < 0 && errno != EINTR ? -errno : 0;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	if (fd >= 0 && close(fd) && !err)
-		err = -errno;
-	if (!err && rename(fresh, path))
-		err = -errno;
-	if (err)
-		unlink(fresh);
+	if (!err)
+		err = file_replace(AT_FDCWD, path, fresh, 0600, bytes.data, bytes.len, false);
 	buffer_free(&bytes);
 	return err;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
@@ -469,21 +470,6 @@ void output_resize(struct output *out)
 		output_top_resize(out);
 }
 
-static int output_write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int output_write_report(struct output *out, const struct snapshot *s)
 {
 	struct buffer text = {0};
@@ -494,8 +480,8 @@ static int output_write_report(struct output *out, const struct snapshot *s)
 	else
 		report_text(&text, s, tty_cols(out->report_fd), out->color);
 	err = text.failed ? -ENOMEM
-			  : output_write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data,
-					     text.len);
+			  : file_write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data,
+					   text.len);
 	if (err)
 		log_error("report: %s", strerror(-err));
 	buffer_free(&text);

@@ -11,6 +11,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/log.h"
 #include "userspace/base/tty.h"
 
@@ -71,16 +72,7 @@ static void terminal_raw(struct terminal *t)
 
 static void terminal_write(struct terminal *t, const char *data, size_t len)
 {
-	while (len) {
-		ssize_t n = write(t->out_fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return; /* the terminal is gone: SIGHUP ends us */
-		data += n;
-		len -= (size_t)n;
-	}
+	file_write_all(t->out_fd, data, len); /* if the terminal is gone, SIGHUP ends us */
 }
 
 /* Async-signal-safe. */

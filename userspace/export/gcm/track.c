@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/buffer.h"
 #include "userspace/base/table.h"
 
@@ -260,9 +261,9 @@ static uint32_t track_records_crc(const char *data, size_t len)
 }
 
 /* Returns a descriptor of the file if only this user can write it, else -errno. */
-static int track_file_open(int folder, const char *name, int flags)
+static int track_file_open(int folder)
 {
-	int fd = openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	int fd = openat(folder, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0)
@@ -275,25 +276,13 @@ static int track_file_open(int folder, const char *name, int flags)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int track_file_write_all(int fd, const char *data, size_t len)
-{
-	ssize_t n;
-
-	for (; len; data += n, len -= (size_t)n) {
-		n = write(fd, data, len);
-		if (n <= 0)
-			return n ? -errno : -EIO;
-	}
-	return 0;
-}
-
 int tracks_save(const struct tracks *t, int folder)
 {
 	struct file_head head = {.count = 0};
 	struct track_record r;
 	struct buffer b = {0};
 	size_t at = 0;
-	int fd, err;
+	int err;
 
 	buffer_add(&b, &head, sizeof(head));
 	for (; tracks_next(t, &at, &r); head.count++)
@@ -305,14 +294,7 @@ int tracks_save(const struct tracks *t, int folder)
 	memcpy(head.magic, file_magic, sizeof(head.magic));
 	head.crc = track_records_crc(b.data + sizeof(head), b.len - sizeof(head));
 	memcpy(b.data, &head, sizeof(head));
-	fd = track_file_open(folder, FILE_NEW, O_WRONLY | O_CREAT | O_TRUNC);
-	err = fd < 0 ? fd : track_file_write_all(fd, b.data, b.len);
-	if (fd >= 0 && close(fd) && !err)
-		err = -errno;
-	if (!err && renameat(folder, FILE_NEW, folder, FILE_NAME))
-		err = -errno;
-	if (err)
-		unlinkat(folder, FILE_NEW, 0);
+	err = file_replace(folder, FILE_NAME, FILE_NEW, 0600, b.data, b.len, false);
 	buffer_free(&b);
 	return err;
 }
@@ -356,7 +338,7 @@ static int track_file_load(int fd, struct buffer *b)
 
 int tracks_load(struct tracks *t, int folder, int64_t now_ns, uint64_t now_ms)
 {
-	int fd = track_file_open(folder, FILE_NAME, O_RDONLY), err;
+	int fd = track_file_open(folder), err;
 	struct track_record r;
 	struct buffer b = {0};
 

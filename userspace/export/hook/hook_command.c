@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
@@ -263,17 +264,9 @@ static int hook_command_body_file(const char *body, size_t len)
 {
 	int fd = memfd_create("gp-bpf-hook", MFD_CLOEXEC);
 
-	while (fd >= 0 && len) {
-		ssize_t n = write(fd, body, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			close(fd);
-			return -1;
-		}
-		body += n;
-		len -= (size_t)n;
+	if (fd >= 0 && file_write_all(fd, body, len)) {
+		close(fd);
+		return -1;
 	}
 	if (fd >= 0)
 		lseek(fd, 0, SEEK_SET);
