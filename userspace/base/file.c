@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -21,6 +23,21 @@ int file_write_all(int fd, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+ssize_t file_write_ready(int fd, const void *data, size_t len, int wait_ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	ssize_t n;
+	int ready;
+
+	/* A pipe that polls writable has room for PIPE_BUF bytes (fs/pipe.c: a free slot is a
+	 * page). */
+	do {
+		ready = poll(&p, 1, wait_ms);
+		n = ready > 0 ? write(fd, data, len < PIPE_BUF ? len : PIPE_BUF) : ready;
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : ready ? n : -EAGAIN;
 }
 
 int file_replace(int folder, const char *name, const char *fresh, mode_t mode, const void *data,

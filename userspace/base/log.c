@@ -2,8 +2,6 @@
 #include "userspace/base/log.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/clock.h"
 #include "userspace/base/tty.h"
 #include "userspace/base/utf8.h"
@@ -159,24 +158,16 @@ static void log_line(char *line, size_t len, enum log_level level, const char *m
 		 time, levels[level].name, quoted);
 }
 
-/* poll() reports writable only if PIPE_BUF bytes fit. Async-signal-safe. */
+/* Async-signal-safe. */
 static bool log_pipe_put(struct log_pipe *p, const char *text, size_t len)
 {
-	struct pollfd ready = {.fd = p->fd, .events = POLLOUT};
-	ssize_t n;
-	int rc;
-
 	while (len) {
-		rc = poll(&ready, 1, p->stalled ? 0 : LOG_WAIT_MS);
-		if (rc < 0 && errno == EINTR)
-			continue;
-		if (!rc) {
+		ssize_t n = file_write_ready(p->fd, text, len, p->stalled ? 0 : LOG_WAIT_MS);
+
+		if (n == -EAGAIN) {
 			p->stalled = true;
 			return false;
 		}
-		n = write(p->fd, text, len < PIPE_BUF ? len : PIPE_BUF);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
 		if (n <= 0)
 			return true; /* closed: lines are dropped */
 		text += n;

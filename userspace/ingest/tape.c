@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/base/file.h"
 #include "userspace/ingest/tape.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,12 +103,9 @@ static void tape_late_shrink(struct tape_writer *w)
 }
 
 /* Writes as much as the pipe takes. While more than `most` bytes are left, waits for the reader
- * until until_ns, then returns -ETIMEDOUT. poll() reports writable only if PIPE_BUF bytes fit;
- * standard output is shared with other processes, so it is not made non-blocking. Returns 0 or
- * -errno. */
+ * until until_ns, then returns -ETIMEDOUT. Returns 0 or -errno. */
 static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
 {
-	struct pollfd writable = {.fd = w->fd, .events = POLLOUT};
 	uint64_t now_ns;
 	ssize_t n;
 	size_t len;
@@ -121,12 +117,9 @@ static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns
 		wait_ms = len > most && now_ns < until_ns
 				  ? (int)((until_ns - now_ns) / NS_PER_MS) + 1
 				  : 0;
-		n = len ? poll(&writable, 1, wait_ms) : 0;
-		if (n > 0)
-			n = write(w->fd, w->late.data + w->written,
-				  len < PIPE_BUF ? len : PIPE_BUF);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -errno;
+		n = len ? file_write_ready(w->fd, w->late.data + w->written, len, wait_ms) : 0;
+		if (n < 0 && n != -EAGAIN)
+			return (int)n;
 		if (n > 0)
 			w->written += (size_t)n;
 		else if (!wait_ms)

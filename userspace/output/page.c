@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "userspace/base/file.h"
 #include "userspace/base/helper.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
@@ -65,18 +64,13 @@ static int page_fail(const char *file, int err)
 /* To standard output, without a time limit, or to a pipe: wait_ms for its reader (-1: no limit). */
 static int page_write_all(int fd, const char *data, size_t len, int wait_ms)
 {
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-
 	while (len) {
-		int ready = poll(&p, 1, wait_ms);
-		ssize_t n = ready > 0 ? write(fd, data, len < PIPE_BUF ? len : PIPE_BUF) : -1;
+		ssize_t n = file_write_ready(fd, data, len, wait_ms);
 
-		if (!ready)
-			return -ETIMEDOUT;
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return -errno;
-		data += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
+		if (n < 0)
+			return n == -EAGAIN ? -ETIMEDOUT : (int)n;
+		data += n;
+		len -= (size_t)n;
 	}
 	return 0;
 }

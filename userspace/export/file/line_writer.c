@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/file.h"
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 #include "userspace/base/plural.h"
@@ -194,28 +194,22 @@ static bool line_writer_fifo_open(struct line_writer *w, int wait_ms)
 	return w->fd >= 0;
 }
 
-/* Makes one write that cannot block: a pipe that polls writable has room for PIPE_BUF bytes
- * (fs/pipe.c: a free slot is a page). O_NONBLOCK is not ours to set: other processes share the
- * description. Returns false when nothing more can be written now. */
+/* Makes one write that cannot block. Returns false when nothing more can be written now. */
 static bool line_writer_write(struct line_writer *w, int wait_ms)
 {
-	struct pollfd p = {.events = POLLOUT};
+	const char *at = w->text.data + w->written;
 	size_t left = line_writer_pending(w);
 	ssize_t n;
 
 	if (!left || w->error || (w->fifo && !line_writer_fifo_open(w, wait_ms)))
 		return false;
-	if (!w->regular) {
-		p.fd = w->fd;
-		if (poll(&p, 1, wait_ms) <= 0)
-			return false;
-		left = left < PIPE_BUF ? left : PIPE_BUF;
-	}
-	n = write(w->fd, w->text.data + w->written, left);
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return errno == EINTR;
+	n = !w->regular ? file_write_ready(w->fd, at, left, wait_ms) : write(w->fd, at, left);
+	if (n < 0 && w->regular)
+		n = -errno;
+	if (n == -EINTR || n == -EAGAIN)
+		return n == -EINTR;
 	if (n < 0) {
-		line_writer_fail(w, -errno);
+		line_writer_fail(w, (int)n);
 		return false;
 	}
 	w->written += (size_t)n;
