@@ -37,8 +37,7 @@ struct whole {
 
 static void part_archive(struct archive *a, struct part *p)
 {
-	archive_number(a, &p->number);
-	archive_text(a, p->text);
+	archive_fields(a, p, number, text);
 }
 
 static void optional_archive(struct archive *a, struct part **at)
@@ -52,18 +51,9 @@ static void optional_archive(struct archive *a, struct part **at)
 static void whole_archive(struct archive *a, struct whole *w)
 {
 	archive_struct(a, sizeof(*w));
-	archive_number(a, &w->yes);
-	archive_number(a, &w->no);
-	archive_number(a, &w->byte);
-	archive_number(a, &w->word);
-	archive_number(a, &w->number);
-	archive_number(a, &w->large);
-	archive_number(a, &w->below);
-	archive_number(a, &w->far_below);
-	archive_number(a, &w->real);
+	archive_fields(a, w, yes, no, byte, word, number, large, below, far_below, real);
 	archive_below(a, &w->kind, 5);
-	archive_numbers(a, w->several);
-	archive_text(a, w->text);
+	archive_fields(a, w, several, text);
 	archive_bytes(a, w->raw, sizeof(w->raw));
 	optional_archive(a, &w->there);
 	optional_archive(a, &w->absent);
@@ -167,15 +157,15 @@ static void test_signs(void **state)
 		struct archive a;
 
 		archive_write(&a, &out, MAGIC, 1);
-		archive_number(&a, &value);
+		archive_field(&a, value);
 		assert_int_equal(archive_end(&a), 0);
 		value = 77;
 		archive_read(&a, out.data, out.len, MAGIC, 1);
-		archive_number(&a, &value);
+		archive_field(&a, value);
 		assert_int_equal(archive_end(&a), 0);
 		assert_true(value == values[i]);
 		archive_read(&a, out.data, out.len, MAGIC, 1);
-		archive_number(&a, &small);
+		archive_field(&a, small);
 		assert_int_equal(archive_end(&a), values[i] == (int32_t)values[i] ? 0 : -EBADMSG);
 		assert_true(small == (values[i] == (int32_t)values[i] ? values[i] : 0));
 		buffer_free(&out);
@@ -266,20 +256,20 @@ static void test_limits(void **state)
 
 	(void)state;
 	archive_write(&a, &out, MAGIC, 1);
-	archive_number(&a, &many);
-	archive_number(&a, &wild);
+	archive_field(&a, many);
+	archive_field(&a, wild);
 	archive_count(&a, &count, 9, 4);
-	archive_text(&a, text);
+	archive_field(&a, text);
 	assert_int_equal(archive_end(&a), 0);
 
 	archive_read(&a, out.data, out.len, MAGIC, 1);
-	archive_number(&a, &flag);
+	archive_field(&a, flag);
 	assert_int_equal(a.error, -EBADMSG);
 	assert_false(flag);
 	archive_read(&a, out.data, out.len, MAGIC, 1);
-	archive_number(&a, &byte);
+	archive_field(&a, byte);
 	assert_int_equal(a.error, 0);
-	archive_number(&a, &byte);
+	archive_field(&a, byte);
 	assert_int_equal(a.error, -EBADMSG);
 	assert_int_equal(byte, 0);
 	archive_read(&a, out.data, out.len, MAGIC, 1);
@@ -287,32 +277,32 @@ static void test_limits(void **state)
 	assert_int_equal(a.error, -EBADMSG);
 	assert_int_equal(many, 0);
 	archive_read(&a, out.data, out.len, MAGIC, 1);
-	archive_number(&a, &many);
-	archive_number(&a, &many);
+	archive_field(&a, many);
+	archive_field(&a, many);
 	archive_count(&a, &count, 8, 4);
 	assert_int_equal(a.error, -EBADMSG);
 	assert_int_equal(count, 0);
 	/* 9 items cannot be in the 5 bytes that follow. */
 	archive_read(&a, out.data, out.len, MAGIC, 1);
-	archive_number(&a, &many);
-	archive_number(&a, &many);
+	archive_field(&a, many);
+	archive_field(&a, many);
 	archive_count(&a, &count, 9, 4);
 	assert_int_equal(a.error, -EBADMSG);
 	assert_int_equal(count, 0);
 	buffer_free(&out);
 
 	archive_write(&a, &out, MAGIC, 1);
-	archive_text(&a, text);
+	archive_field(&a, text);
 	assert_int_equal(archive_end(&a), 0);
 	archive_read(&a, out.data, out.len, MAGIC, 1);
-	archive_text(&a, small);
+	archive_field(&a, small);
 	assert_int_equal(archive_end(&a), -EBADMSG);
 	buffer_clear(&out);
 	archive_write(&a, &out, MAGIC, 1);
-	archive_text(&a, "\033[2J");
+	archive_field(&a, "\033[2J");
 	assert_int_equal(archive_end(&a), 0);
 	archive_read(&a, out.data, out.len, MAGIC, 1);
-	archive_text(&a, text);
+	archive_field(&a, text);
 	assert_int_equal(archive_end(&a), -EBADMSG);
 	buffer_free(&out);
 }

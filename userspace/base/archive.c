@@ -237,6 +237,22 @@ void archive_double(struct archive *a, void *p, size_t size)
 	}
 }
 
+#define ARCHIVE_ARRAY(name, type)                                                                  \
+	void name(struct archive *a, void *p, size_t size)                                         \
+	{                                                                                          \
+		type *item = p;                                                                    \
+                                                                                                   \
+		for (size_t i = 0; i < size / sizeof(*item); i++)                                  \
+			archive_field(a, item[i]);                                                 \
+	}
+ARCHIVE_ARRAY(archive_bools, bool)
+ARCHIVE_ARRAY(archive_u8s, uint8_t)
+ARCHIVE_ARRAY(archive_u16s, uint16_t)
+ARCHIVE_ARRAY(archive_u32s, uint32_t)
+ARCHIVE_ARRAY(archive_u64s, uint64_t)
+ARCHIVE_ARRAY(archive_s64s, int64_t)
+ARCHIVE_ARRAY(archive_doubles, double)
+
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
 void archive_bytes(struct archive *a, void *p, size_t len)
@@ -256,8 +272,9 @@ void archive_bytes(struct archive *a, void *p, size_t len)
 	a->at += len;
 }
 
-void archive_chars(struct archive *a, char *text, size_t cap)
+void archive_chars(struct archive *a, void *p, size_t cap)
 {
+	char *text = p;
 	size_t len = a->out ? strnlen(text, cap - 1) : 0;
 
 	archive_below(a, &len, cap);
@@ -276,7 +293,7 @@ void archive_struct(struct archive *a, size_t size)
 {
 	size_t written = size;
 
-	archive_number(a, &written);
+	archive_field(a, written);
 	if (!a->error && written != size)
 		archive_fail(a, -EPROTO);
 }
@@ -314,7 +331,7 @@ void *archive_object(struct archive *a, void *have, size_t size)
 {
 	bool there = have;
 
-	archive_number(a, &there);
+	archive_field(a, there);
 	if (!there)
 		return NULL;
 	archive_struct(a, size);

@@ -41,9 +41,10 @@ static inline bool archive_reads(const struct archive *a)
 /* Fails the archive with -EBADMSG if the condition is false, unless it has failed already. */
 void archive_require(struct archive *a, bool holds);
 
-/* A bool, integer or double; p points to it. A value that does not fit its type is an error. */
-#define archive_number(a, p)                                                                       \
-	_Generic(*(p), bool                                                                        \
+/* A bool, integer or double, or an array of such numbers or, as char, a NUL-terminated text without
+ * control characters. A value that does not fit its type is an error. */
+#define archive_field(a, f)                                                                        \
+	_Generic((f), bool                                                                         \
 		 : archive_bool, double                                                            \
 		 : archive_double, unsigned char                                                   \
 		 : archive_unsigned, unsigned short                                                \
@@ -53,33 +54,100 @@ void archive_require(struct archive *a, bool holds);
 		 : archive_unsigned, int                                                           \
 		 : archive_signed, long                                                            \
 		 : archive_signed, long long                                                       \
-		 : archive_signed)((a), (p), sizeof(*(p)))
+		 : archive_signed, char *                                                          \
+		 : archive_chars, bool *                                                           \
+		 : archive_bools, uint8_t *                                                        \
+		 : archive_u8s, uint16_t *                                                         \
+		 : archive_u16s, uint32_t *                                                        \
+		 : archive_u32s, uint64_t *                                                        \
+		 : archive_u64s, unsigned long long *                                            \
+		 : archive_u64s, int64_t *                                                         \
+		 : archive_s64s, long long *                                                           \
+		 : archive_s64s, double *                                                          \
+		 : archive_doubles)((a), (void *)&(f), sizeof(f))
+/* Up to 16 fields of the struct that p points to, in this order:
+ * archive_fields(a, p, begin_ns, end_ns, name). */
+#define archive_fields(a, p, ...)                                                                  \
+	do {                                                                                       \
+		__typeof__(&*(p)) s_ = (p);                                                        \
+		ARCHIVE_CHOOSE(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2,    \
+			       1, )                                                                \
+		(a, s_, __VA_ARGS__);                                                              \
+	} while (0)
+#define ARCHIVE_CHOOSE(f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, n,   \
+		       ...)                                                                        \
+	ARCHIVE_FIELDS_##n
+#define ARCHIVE_FIELDS_1(a, p, f) archive_field(a, (p)->f)
+#define ARCHIVE_FIELDS_2(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_1(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_3(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_2(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_4(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_3(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_5(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_4(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_6(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_5(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_7(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_6(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_8(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_7(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_9(a, p, f, ...)                                                             \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_8(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_10(a, p, f, ...)                                                            \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_9(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_11(a, p, f, ...)                                                            \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_10(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_12(a, p, f, ...)                                                            \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_11(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_13(a, p, f, ...)                                                            \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_12(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_14(a, p, f, ...)                                                            \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_13(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_15(a, p, f, ...)                                                            \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_14(a, p, __VA_ARGS__)
+#define ARCHIVE_FIELDS_16(a, p, f, ...)                                                            \
+	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
+	ARCHIVE_FIELDS_15(a, p, __VA_ARGS__)
 /* An index, kind or count, which must be less than limit. */
 #define archive_below(a, p, limit)                                                                 \
 	do {                                                                                       \
-		archive_number(a, p);                                                              \
+		archive_field(a, *(p));                                                            \
 		if (*(p) >= (limit)) {                                                             \
 			archive_require(a, false);                                                 \
 			if (archive_reads(a))                                                      \
 				*(p) = 0;                                                          \
 		}                                                                                  \
 	} while (0)
-/* All elements of an array of numbers. */
-#define archive_numbers(a, array)                                                                  \
-	do {                                                                                       \
-		for (size_t i_ = 0; i_ < sizeof(array) / sizeof((array)[0]); i_++)                 \
-			archive_number(a, &(array)[i_]);                                           \
-	} while (0)
 void archive_bool(struct archive *a, void *p, size_t size);
 void archive_double(struct archive *a, void *p, size_t size);
 void archive_unsigned(struct archive *a, void *p, size_t size);
 void archive_signed(struct archive *a, void *p, size_t size);
+void archive_chars(struct archive *a, void *p, size_t size);
+void archive_bools(struct archive *a, void *p, size_t size);
+void archive_u8s(struct archive *a, void *p, size_t size);
+void archive_u16s(struct archive *a, void *p, size_t size);
+void archive_u32s(struct archive *a, void *p, size_t size);
+void archive_u64s(struct archive *a, void *p, size_t size);
+void archive_s64s(struct archive *a, void *p, size_t size);
+void archive_doubles(struct archive *a, void *p, size_t size);
 
 /* Raw bytes of a struct without padding or pointers, for which every value is valid. */
 void archive_bytes(struct archive *a, void *p, size_t len);
-/* An array that holds a NUL-terminated text without control characters. */
-#define archive_text(a, array) archive_chars((a), (array), sizeof(array))
-void archive_chars(struct archive *a, char *text, size_t cap);
 
 /* Fails with -EPROTO unless the archive continues with a struct of this size: another size is of
  * another version. */

@@ -250,7 +250,7 @@ void export_set_archive(const struct export_set *set, struct buffer *out)
 		if (export_part_archive(&set->open[i], &part))
 			archive_require(&a, false);
 		len = (uint32_t)part.len;
-		archive_number(&a, &set->open[i].key);
+		archive_field(&a, set->open[i].key);
 		archive_count(&a, &len, PART_BYTES_MAX, 1);
 		archive_bytes(&a, part.data, len);
 	}
@@ -270,7 +270,7 @@ void export_set_resume(const struct export_set *set, const struct buffer *saved)
 	archive_count(&a, &count, PARTS_MAX, 1);
 	for (uint32_t i = 0; i < count && !a.error; i++) {
 		key = len = 0;
-		archive_number(&a, &key);
+		archive_field(&a, key);
 		archive_count(&a, &len, PART_BYTES_MAX, 1);
 		part = len ? archive_alloc(&a, len, 1) : NULL;
 		if (part) {

@@ -160,11 +160,8 @@ static void durable_blob_archive(struct archive *a, struct buffer *blob)
 
 static void durable_state_archive(struct archive *a, struct header *h, struct durable_state *state)
 {
-	archive_text(a, h->boot_id);
-	archive_number(a, &h->first);
-	archive_numbers(a, h->ring_at);
-	archive_number(a, &state->upto_ns);
-	archive_number(a, &state->last_fact);
+	archive_fields(a, h, boot_id, first, ring_at);
+	archive_fields(a, state, upto_ns, last_fact);
 	durable_blob_archive(a, &state->stream);
 	durable_blob_archive(a, &state->model);
 	durable_blob_archive(a, &state->exports);

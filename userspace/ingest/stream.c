@@ -410,8 +410,8 @@ static void stream_held_write(struct archive *a, const struct stream_held *r)
 	for (size_t i = 0; i < n; i++) {
 		struct gp_rec *rec = (void *)(r->bytes + items[i].at);
 
-		archive_number(a, &items[i].arrival);
-		archive_number(a, &rec->len);
+		archive_field(a, items[i].arrival);
+		archive_field(a, rec->len);
 		archive_bytes(a, rec, rec->len);
 	}
 	free(items);
@@ -427,7 +427,7 @@ static void stream_held_read(struct archive *a, struct stream_held *r, uint64_t 
 	uint16_t len = 0;
 	int err;
 
-	archive_number(a, &arrival);
+	archive_field(a, arrival);
 	archive_below(a, &len, GP_RECORD_MAX + 1);
 	archive_bytes(a, record, len);
 	archive_require(a, !event_decode(record, len, &ev) && rec->ts_ns >= *last_ns &&
@@ -449,7 +449,7 @@ static void stream_held_archive(struct archive *a, struct stream_held *r, size_t
 	uint32_t n = (uint32_t)stream_held_count(r);
 	uint64_t last_ns = 0;
 
-	archive_number(a, &r->arrivals);
+	archive_field(a, r->arrivals);
 	archive_count(a, &n, (uint32_t)max, sizeof(struct gp_rec));
 	if (!archive_reads(a))
 		stream_held_write(a, r);
@@ -462,10 +462,7 @@ static void stream_held_archive(struct archive *a, struct stream_held *r, size_t
 static void stream_archive(struct archive *a, struct stream *s)
 {
 	archive_struct(a, sizeof(*s));
-	archive_number(a, &s->last_ns);
-	archive_number(a, &s->events);
-	archive_number(a, &s->late);
-	archive_number(a, &s->malformed);
+	archive_fields(a, s, last_ns, events, late, malformed);
 	stream_held_archive(a, &s->held, STREAM_HELD_RECORDS, STREAM_HELD_BYTES);
 }
 

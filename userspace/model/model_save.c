@@ -9,12 +9,7 @@
 
 static void model_save_session_archive(struct archive *a, struct gp_session *s)
 {
-	archive_number(a, &s->abi);
-	archive_number(a, &s->flags);
-	archive_text(a, s->boot_id);
-	archive_text(a, s->version);
-	archive_text(a, s->kernel);
-	archive_text(a, s->command);
+	archive_fields(a, s, abi, flags, boot_id, version, kernel, command);
 }
 
 /* Everything except sink, ctx and probes. */
@@ -25,15 +20,9 @@ static void model_save_env_archive(struct archive *a, struct model_env *env)
 	exclusion_archive(a, &env->excluded);
 	step_config_archive(a, &env->step);
 	range_rules_archive(a, &env->ranges);
-	archive_number(a, &env->ideal_ns);
-	archive_number(a, &env->hang_ns);
-	archive_numbers(a, env->windows_ns);
-	archive_number(a, &env->budget_ppm);
+	archive_fields(a, env, ideal_ns, hang_ns, windows_ns, budget_ppm);
 	program_config_archive(a, &env->program);
-	archive_text(a, env->job_uid);
-	archive_number(a, &env->ledger_violations);
-	archive_number(a, &env->facts);
-	archive_number(a, &env->files);
+	archive_fields(a, env, job_uid, ledger_violations, facts, files);
 	notices_archive(a, &env->notices);
 	jobs_archive(a, &env->jobs, &env->excluded);
 }
@@ -78,19 +67,11 @@ static void model_archive(struct archive *a, struct model *m)
 	model_probes_archive(a, &m->probes);
 	model_save_live_archive(a, m);
 	model_save_dead_archive(a, m);
-	archive_number(a, &m->unfollowed);
-	archive_number(a, &m->forgotten);
-	archive_number(a, &m->dropped);
+	archive_fields(a, m, unfollowed, forgotten, dropped);
 	model_save_session_archive(a, &m->session);
-	archive_number(a, &m->session_ns);
-	archive_number(a, &m->session_real_ns);
-	archive_number(a, &m->session_due);
+	archive_fields(a, m, session_ns, session_real_ns, session_due);
 	archive_bytes(a, &m->end, sizeof(m->end));
-	archive_number(a, &m->ended);
-	archive_numbers(a, m->lost);
-	archive_number(a, &m->events);
-	archive_number(a, &m->now_ns);
-	archive_number(a, &m->number);
+	archive_fields(a, m, ended, lost, events, now_ns, number);
 }
 
 uint64_t model_reported(const struct model *m)

@@ -116,9 +116,9 @@ void line_export_archive(void *state, struct archive *a)
 {
 	struct line_export *e = state, was = *e;
 
-	archive_number(a, &was.seq);
-	archive_number(a, &was.mono_ns);
-	archive_number(a, &was.real_ns);
+	archive_field(a, was.seq);
+	archive_field(a, was.mono_ns);
+	archive_field(a, was.real_ns);
 	if (archive_reads(a) && was.seq > e->seq) {
 		e->seq = was.seq;
 		e->mono_ns = was.mono_ns;

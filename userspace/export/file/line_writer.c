@@ -518,9 +518,9 @@ void line_writer_archive(struct line_writer *w, struct archive *a, bool headed)
 		backlog = (struct backlog){file_writer_bytes(w->file), w->gap, w->error,
 					   (uint32_t)line_writer_pending(w),
 					   w->text.data ? w->text.data + w->written : NULL};
-	archive_number(a, &backlog.bytes);
-	archive_number(a, &backlog.gap);
-	archive_number(a, &backlog.error);
+	archive_field(a, backlog.bytes);
+	archive_field(a, backlog.gap);
+	archive_field(a, backlog.error);
 	archive_count(a, &backlog.len, ARCHIVE_BYTES, 1);
 	if (archive_reads(a))
 		backlog.text = backlog.len ? archive_alloc(a, backlog.len, 1) : NULL;

@@ -480,45 +480,23 @@ struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 static void checkpoint_match_archive(struct archive *a, struct checkpoint_match *m)
 {
 	archive_below(a, &m->how, CHECKPOINT_HOW_COUNT);
-	archive_number(a, &m->confidence);
-	archive_number(a, &m->number);
-	archive_number(a, &m->step);
-	archive_number(a, &m->pid);
-	archive_number(a, &m->stepped);
-	archive_number(a, &m->likely);
-	archive_number(a, &m->estimated);
+	archive_fields(a, m, confidence, number, step, pid, stepped, likely, estimated);
 }
 
 void checkpoint_resume_archive(struct archive *a, struct checkpoint_resume *r)
 {
 	checkpoint_match_archive(a, &r->best);
-	archive_number(a, &r->matched);
-	archive_number(a, &r->named_step);
-	archive_number(a, &r->numbered);
-	archive_number(a, &r->unmatched);
+	archive_fields(a, r, matched, named_step, numbered, unmatched);
 }
 
 static void checkpoint_archive(struct archive *a, struct checkpoint *k)
 {
-	archive_number(a, &k->number);
-	archive_number(a, &k->begin_ns);
-	archive_number(a, &k->end_ns);
-	archive_number(a, &k->bytes);
-	archive_number(a, &k->step);
-	archive_number(a, &k->named_step);
-	archive_number(a, &k->born_ns);
-	archive_number(a, &k->pid);
-	archive_number(a, &k->tid);
-	archive_number(a, &k->files);
+	archive_fields(a, k, number, begin_ns, end_ns, bytes, step, named_step, born_ns, pid, tid,
+		       files);
 	archive_below(a, &k->format, CHECKPOINT_FORMATS);
-	archive_number(a, &k->numbered);
-	archive_number(a, &k->folder);
-	archive_number(a, &k->likely);
-	archive_number(a, &k->whole);
-	archive_number(a, &k->stepped);
-	archive_number(a, &k->estimated);
+	archive_fields(a, k, numbered, folder, likely, whole, stepped, estimated);
 	archive_bytes(a, k->file, sizeof(k->file));
-	archive_text(a, k->path);
+	archive_field(a, k->path);
 }
 
 void checkpoints_archive(struct archive *a, struct checkpoints **at)
@@ -538,5 +516,5 @@ void checkpoints_archive(struct archive *a, struct checkpoints **at)
 	}
 	for (uint32_t i = 0; i < c->count; i++)
 		checkpoint_archive(a, &c->items[i]);
-	archive_number(a, &c->number);
+	archive_field(a, c->number);
 }

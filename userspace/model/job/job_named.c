@@ -144,8 +144,7 @@ const struct scheduling *job_scheduling(const struct job_member *m)
 
 void scheduling_archive(struct archive *a, struct scheduling *s)
 {
-	archive_number(a, &s->known);
-	archive_numbers(a, s->ns);
+	archive_fields(a, s, known, ns);
 }
 
 const char *job_called(const struct job_member *m, const char **ret_uid)

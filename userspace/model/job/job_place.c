@@ -128,13 +128,6 @@ void job_places_archive(struct archive *a, struct job_places **at)
 	for (uint32_t i = 0; i < ps->count; i++) {
 		struct job_place *p = &ps->place[i];
 
-		archive_number(a, &p->pid);
-		archive_number(a, &p->rank);
-		archive_number(a, &p->comms);
-		archive_number(a, &p->comm);
-		archive_number(a, &p->count);
-		archive_number(a, &p->whole);
-		archive_text(a, p->name);
-		archive_number(a, &p->reported_ns);
+		archive_fields(a, p, pid, rank, comms, comm, count, whole, name, reported_ns);
 	}
 }

@@ -71,48 +71,22 @@ void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct jo
 
 static void job_view_disruption_archive(struct archive *a, struct job_disruption *f)
 {
-	archive_number(a, &f->number);
+	archive_field(a, f->number);
 	archive_below(a, &f->why.cause, CAUSE_COUNT);
-	archive_text(a, f->why.fault);
-	archive_number(a, &f->why.rank);
-	archive_number(a, &f->why.pid);
-	archive_number(a, &f->why.exit_code);
-	archive_number(a, &f->why.signal);
-	archive_number(a, &f->why.sender);
-	archive_number(a, &f->why.managed);
-	archive_text(a, f->why.sender_comm);
-	archive_number(a, &f->d.at_ns);
-	archive_number(a, &f->d.resumed_ns);
-	archive_number(a, &f->d.step);
-	archive_number(a, &f->d.resumed_step);
-	archive_number(a, &f->d.wasted_ns);
-	archive_number(a, &f->d.recovery_ns);
-	archive_number(a, &f->d.down_ns);
-	archive_number(a, &f->d.starts);
-	archive_number(a, &f->d.graceful);
-	archive_numbers(a, f->split_ns);
+	archive_fields(a, f, why.fault, why.rank, why.pid, why.exit_code, why.signal, why.sender,
+		       why.managed, why.sender_comm, d.at_ns, d.resumed_ns, d.step, d.resumed_step,
+		       d.wasted_ns, d.recovery_ns, d.down_ns, d.starts);
+	archive_fields(a, f, d.graceful, split_ns);
 	scheduling_archive(a, &f->scheduling);
-	archive_number(a, &f->over);
-	archive_number(a, &f->estimated);
-	archive_text(a, f->how);
+	archive_fields(a, f, over, estimated, how);
 }
 
 static void job_view_time_archive(struct archive *a, struct job_time *t)
 {
 	uint64_t sum_ns = 0;
 
-	archive_number(a, &t->start_ns);
-	archive_number(a, &t->edge_ns);
-	archive_numbers(a, t->past_ns);
-	archive_numbers(a, t->base_ns);
-	archive_number(a, &t->skip_ns);
-	archive_number(a, &t->base_steps);
-	archive_number(a, &t->base_gross_ns);
-	archive_number(a, &t->steps);
-	archive_number(a, &t->gross_ns);
-	archive_number(a, &t->wasted_ns);
-	archive_numbers(a, t->past_types_ns);
-	archive_numbers(a, t->base_types_ns);
+	archive_fields(a, t, start_ns, edge_ns, past_ns, base_ns, skip_ns, base_steps,
+		       base_gross_ns, steps, gross_ns, wasted_ns, past_types_ns, base_types_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++) {
 		archive_require(a, t->past_ns[b] <= t->edge_ns - t->start_ns);
 		sum_ns += t->past_ns[b];
@@ -125,7 +99,7 @@ static void job_view_points_archive(struct archive *a, struct job *j)
 {
 	uint32_t n;
 
-	archive_number(a, &j->npoints);
+	archive_field(a, j->npoints);
 	n = j->npoints < JOB_POINTS ? j->npoints : JOB_POINTS;
 	if (archive_reads(a) && n) {
 		j->points = archive_alloc(a, n, sizeof(*j->points));
@@ -133,10 +107,7 @@ static void job_view_points_archive(struct archive *a, struct job *j)
 		j->npoints = n ? j->npoints : 0;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		archive_number(a, &j->points[i].step);
-		archive_number(a, &j->points[i].goodput_ns);
-		archive_number(a, &j->points[i].excluded);
-		archive_number(a, &j->points[i].run);
+		archive_fields(a, &j->points[i], step, goodput_ns, excluded, run);
 		archive_require(a, j->points[i].excluded >= 0);
 	}
 }
@@ -144,11 +115,8 @@ static void job_view_points_archive(struct archive *a, struct job *j)
 static void job_view_former_names_archive(struct archive *a, struct job *j)
 {
 	archive_count(a, &j->nformer_names, JOB_FORMERS, sizeof(j->former_names[0]));
-	for (uint32_t i = 0; i < j->nformer_names && !a->error; i++) {
-		archive_number(a, &j->former_names[i].key);
-		archive_text(a, j->former_names[i].name);
-		archive_text(a, j->former_names[i].uid);
-	}
+	for (uint32_t i = 0; i < j->nformer_names && !a->error; i++)
+		archive_fields(a, &j->former_names[i], key, name, uid);
 }
 
 static void job_archive(struct archive *a, struct job **at)
@@ -159,63 +127,39 @@ static void job_archive(struct archive *a, struct job **at)
 	archive_require(a, j);
 	if (!j)
 		return;
-	archive_number(a, &j->key);
-	archive_text(a, j->name);
-	archive_text(a, j->uid);
+	archive_fields(a, j, key, name, uid);
 	job_view_former_names_archive(a, j);
 	archive_below(a, &j->from, GP_JOB_FROM_COUNT);
-	archive_number(a, &j->attempt);
+	archive_field(a, j->attempt);
 	scheduling_archive(a, &j->scheduling);
-	archive_number(a, &j->carried_runs);
-	archive_number(a, &j->carried_disruptions);
-	archive_number(a, &j->joins);
-	archive_numbers(a, j->standing);
+	archive_fields(a, j, carried_runs, carried_disruptions, joins, standing);
 	archive_below(a, &j->state, JOB_ENDED + 1);
-	archive_number(a, &j->first_pid);
-	archive_number(a, &j->tree);
-	archive_number(a, &j->command);
-	archive_number(a, &j->shell_pid);
-	archive_number(a, &j->branch_pid);
-	archive_number(a, &j->together);
-	archive_number(a, &j->runs);
-	archive_number(a, &j->starts);
-	archive_number(a, &j->world_size);
-	archive_number(a, &j->run_start_ns);
-	archive_number(a, &j->since_real_ns);
-	archive_number(a, &j->last_step);
-	archive_number(a, &j->done_steps);
-	archive_number(a, &j->headway_step);
-	archive_number(a, &j->headway_run);
-	archive_number(a, &j->futile_runs);
-	archive_number(a, &j->step_base);
-	archive_number(a, &j->based_run);
-	archive_number(a, &j->first_read);
+	archive_fields(a, j, first_pid, tree, command, shell_pid, branch_pid, together, runs,
+		       starts, world_size, run_start_ns, since_real_ns, last_step, done_steps,
+		       headway_step, headway_run, futile_runs);
+	archive_fields(a, j, step_base, based_run, first_read);
 	job_view_time_archive(a, &j->time);
 	job_work_archive(a, &j->work);
 	files = j->files;
-	archive_number(a, &files);
+	archive_field(a, files);
 	if (files)
 		checkpoints_archive(a, &j->files);
 	straggler_archive(a, &j->straggler);
 	job_places_archive(a, &j->places);
 	window_archive(a, &j->window);
 	window_edge_archive(a, &j->ref_edge);
-	archive_number(a, &j->ref_midway);
+	archive_field(a, j->ref_midway);
 	job_view_points_archive(a, j);
-	archive_number(a, &j->failed_ns);
-	archive_number(a, &j->disrupted);
-	archive_number(a, &j->unreported);
-	archive_number(a, &j->unsettled);
+	archive_fields(a, j, failed_ns, disrupted, unreported, unsettled);
 	job_view_disruption_archive(a, &j->disruption);
-	archive_numbers(a, j->disruption_past_ns);
-	archive_number(a, &j->ndisruptions);
+	archive_fields(a, j, disruption_past_ns, ndisruptions);
 	for (uint64_t i = 0; i < JOB_DISRUPTIONS && i < j->ndisruptions; i++)
 		job_view_disruption_archive(a, &j->disruptions[i]);
 	archive_count(a, &j->ncauses, JOB_CAUSES, sizeof(j->causes[0]));
 	for (uint32_t i = 0; i < j->ncauses && !a->error; i++) {
 		archive_below(a, &j->causes[i].cause, CAUSE_COUNT);
 		archive_require(a, j->causes[i].cause != CAUSE_none);
-		archive_number(a, &j->causes[i].count);
+		archive_field(a, j->causes[i].count);
 	}
 	archive_require(a, !j->unsettled || (j->disrupted && !j->unreported));
 	archive_require(a, (!j->disrupted || j->unreported || j->ndisruptions) &&
@@ -233,19 +177,17 @@ void jobs_archive(struct archive *a, struct jobs *js, const struct excluded *exc
 			js->job[i]->excluded = excluded;
 		js->count = archive_reads(a) && js->job[i] ? i + 1 : js->count;
 	}
-	archive_number(a, &js->forgotten);
+	archive_field(a, js->forgotten);
 }
 
 void job_member_archive(struct archive *a, struct job_member *m)
 {
 	bool joined = m->job, reference = m->job && m->job->ref == m;
 
-	archive_number(a, &m->job_key);
-	archive_number(a, &m->run);
-	archive_number(a, &m->step_base);
+	archive_fields(a, m, job_key, run, step_base);
 	archive_below(a, &m->standing, JOB_STANDS_COUNT);
-	archive_number(a, &joined);
-	archive_number(a, &reference);
+	archive_field(a, joined);
+	archive_field(a, reference);
 	archive_require(a, !reference || joined);
 	if (!archive_reads(a) || !joined)
 		return;

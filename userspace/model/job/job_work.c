@@ -131,18 +131,11 @@ void job_view_work(struct job_view *v, const struct program_config *c)
 
 void job_work_archive(struct archive *a, struct job_work *w)
 {
-	archive_number(a, &w->made);
-	archive_number(a, &w->lost);
-	archive_number(a, &w->timed_steps);
-	archive_number(a, &w->timed_ns);
-	archive_number(a, &w->excluded);
+	archive_fields(a, w, made, lost, timed_steps, timed_ns, excluded);
 	archive_require(a, w->timed_steps >= 0 && w->timed_steps <= (double)w->made);
 	archive_require(a, w->excluded >= 0 && w->excluded <= (double)w->made);
-	archive_numbers(a, w->past_ns);
+	archive_field(a, w->past_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		archive_require(a, w->past_ns[b] >= 0);
-	archive_number(a, &w->run_ranks);
-	archive_number(a, &w->run_accelerators);
-	archive_number(a, &w->before_accelerators);
-	archive_number(a, &w->left_ns);
+	archive_fields(a, w, run_ranks, run_accelerators, before_accelerators, left_ns);
 }

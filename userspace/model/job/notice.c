@@ -54,10 +54,10 @@ unsigned notices_find(const struct notices *ns, const char *pod_uid, uint64_t si
 void notices_archive(struct archive *a, struct notices *ns)
 {
 	archive_struct(a, sizeof(*ns));
-	archive_number(a, &ns->count);
+	archive_field(a, ns->count);
 	for (int i = 0; i < NOTICES; i++) {
-		archive_number(a, &ns->at[i].reported_ns);
+		archive_field(a, ns->at[i].reported_ns);
 		archive_below(a, &ns->at[i].what, GP_NOTICE_COUNT);
-		archive_text(a, ns->at[i].pod_uid);
+		archive_field(a, ns->at[i].pod_uid);
 	}
 }

@@ -4,67 +4,26 @@
 
 static void phase_burst_archive(struct archive *a, struct burst *b)
 {
-	archive_number(a, &b->active);
-	archive_number(a, &b->open);
-	archive_number(a, &b->called);
-	archive_number(a, &b->handed);
-	archive_number(a, &b->begin_ns);
-	archive_number(a, &b->end_ns);
-	archive_number(a, &b->bytes);
-	archive_number(a, &b->unit);
-	archive_number(a, &b->ran_ns);
-	archive_number(a, &b->files);
-	archive_number(a, &b->seen);
-	archive_text(a, b->file);
+	archive_fields(a, b, active, open, called, handed, begin_ns, end_ns, bytes, unit, ran_ns,
+		       files, seen, file);
 }
 
 static void phase_thread_archive(struct archive *a, struct phase_thread *t)
 {
-	archive_number(a, &t->tid);
-	archive_number(a, &t->seen_ns);
-	archive_number(a, &t->backward);
-	archive_number(a, &t->updates);
-	archive_number(a, &t->fetching);
-	archive_number(a, &t->fetch_ns);
-	archive_number(a, &t->fetched_ns);
-	archive_number(a, &t->fetches);
-	archive_number(a, &t->ranged);
-	archive_number(a, &t->after.range_ns);
-	archive_number(a, &t->after.save_ns);
-	archive_number(a, &t->before.range_ns);
-	archive_number(a, &t->before.save_ns);
-	archive_number(a, &t->gap_ns);
-	archive_number(a, &t->updated_ns);
-	archive_number(a, &t->trained_ns);
-	archive_number(a, &t->saved_ns);
-	archive_numbers(a, t->usual);
-	archive_number(a, &t->gaps);
-	archive_number(a, &t->idle_ns);
-	archive_number(a, &t->run_ns);
-	archive_number(a, &t->ran);
-	archive_numbers(a, t->between_ns);
-	archive_numbers(a, t->between);
-	archive_number(a, &t->runs);
-	archive_number(a, &t->called_ns);
-	archive_number(a, &t->quiet);
-	archive_number(a, &t->quiet_ns);
-	archive_number(a, &t->loading_ns);
-	archive_number(a, &t->loaded_ns);
-	archive_number(a, &t->first.begin_ns);
-	archive_number(a, &t->first.end_ns);
-	archive_number(a, &t->first.loading_ns);
-	archive_number(a, &t->first.fetches);
-	archive_number(a, &t->first.quiet);
+	archive_fields(a, t, tid, seen_ns, backward, updates, fetching, fetch_ns, fetched_ns,
+		       fetches, ranged, after.range_ns, after.save_ns, before.range_ns,
+		       before.save_ns, gap_ns, updated_ns, trained_ns);
+	archive_fields(a, t, saved_ns, usual, gaps, idle_ns, run_ns, ran, between_ns, between, runs,
+		       called_ns, quiet, quiet_ns, loading_ns, loaded_ns, first.begin_ns,
+		       first.end_ns);
+	archive_fields(a, t, first.loading_ns, first.fetches, first.quiet);
 	phase_burst_archive(a, &t->save);
 	phase_burst_archive(a, &t->restore);
 }
 
 static void phase_break_archive(struct archive *a, struct phase_break *b)
 {
-	archive_number(a, &b->begin_ns);
-	archive_number(a, &b->end_ns);
-	archive_number(a, &b->tid);
-	archive_number(a, &b->estimated);
+	archive_fields(a, b, begin_ns, end_ns, tid, estimated);
 }
 
 /* The size of the ring is part of the state: it determines when a full ring of less than
@@ -73,8 +32,7 @@ static void phase_marks_archive(struct archive *a, struct phase_finder *pf)
 {
 	uint32_t cap = 0, n = (uint32_t)(pf->next - pf->first);
 
-	archive_number(a, &pf->first);
-	archive_number(a, &pf->cap);
+	archive_fields(a, pf, first, cap);
 	archive_count(a, &n, PHASE_MARKS, sizeof(*pf->marks));
 	if (archive_reads(a)) {
 		for (cap = pf->cap ? PHASE_MARKS_MIN : 0; cap && cap < pf->cap && cap < PHASE_MARKS;
@@ -88,9 +46,7 @@ static void phase_marks_archive(struct archive *a, struct phase_finder *pf)
 	for (uint64_t i = pf->first; i < pf->next; i++) {
 		struct phase_mark *m = phase_mark_at(pf, i);
 
-		archive_number(a, &m->begin_ns);
-		archive_number(a, &m->end_ns);
-		archive_number(a, &m->tid);
+		archive_fields(a, m, begin_ns, end_ns, tid);
 		archive_below(a, &m->kind, MARK_KINDS);
 	}
 }
@@ -115,9 +71,7 @@ void phase_archive(struct archive *a, struct phase_finder **at, span_fn *emit, v
 		if (archive_reads(a))
 			pf->bursts += pf->threads[i].save.active + pf->threads[i].restore.active;
 	}
-	archive_number(a, &pf->trained);
-	archive_number(a, &pf->files);
-	archive_number(a, &pf->seen);
+	archive_fields(a, pf, trained, files, seen);
 	archive_count(a, &pf->nbreaks, PHASE_BREAKS, sizeof(*pf->breaks));
 	if (archive_reads(a) && pf->nbreaks) {
 		pf->breaks = archive_alloc(a, pf->nbreaks, sizeof(*pf->breaks));
@@ -126,6 +80,5 @@ void phase_archive(struct archive *a, struct phase_finder **at, span_fn *emit, v
 	for (uint32_t i = 0; i < pf->nbreaks; i++)
 		phase_break_archive(a, &pf->breaks[i]);
 	phase_marks_archive(a, pf);
-	archive_number(a, &pf->stepped_ns);
-	archive_number(a, &pf->handed_ns);
+	archive_fields(a, pf, stepped_ns, handed_ns);
 }

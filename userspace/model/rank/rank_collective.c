@@ -68,11 +68,7 @@ void rank_collective_archive(struct archive *a, struct rank_collectives *c)
 {
 	archive_below(a, &c->ncomms, RANK_COMMS + 1);
 	archive_below(a, &c->last, RANK_COMMS);
-	for (uint32_t i = 0; i < c->ncomms; i++) {
-		archive_number(a, &c->comm[i]);
-		archive_number(a, &c->count[i]);
-	}
-	archive_number(a, &c->many);
-	archive_number(a, &c->unsent);
-	archive_text(a, c->name);
+	for (uint32_t i = 0; i < c->ncomms; i++)
+		archive_fields(a, c, comm[i], count[i]);
+	archive_fields(a, c, many, unsent, name);
 }

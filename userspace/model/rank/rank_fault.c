@@ -167,11 +167,9 @@ void rank_fault_cause(const struct rank *r, uint64_t now_ns, struct job_cause *w
 void rank_fault_archive(struct archive *a, struct rank_fault *f)
 {
 	archive_struct(a, sizeof(*f));
-	archive_numbers(a, f->count);
+	archive_field(a, f->count);
 	archive_below(a, &f->nreported, RANK_FAULTS + 1);
-	archive_numbers(a, f->reported);
-	archive_number(a, &f->at_ns);
+	archive_fields(a, f, reported, at_ns);
 	archive_below(a, &f->kind, FAULT_COUNT);
-	archive_number(a, &f->weak);
-	archive_text(a, f->name);
+	archive_fields(a, f, weak, name);
 }

@@ -393,41 +393,23 @@ void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret
 
 static void rank_hang_seen_archive(struct archive *a, struct hang_seen *s)
 {
-	archive_number(a, &s->reported_ns);
-	archive_number(a, &s->since_ns);
-	archive_number(a, &s->tid);
-	archive_number(a, &s->role);
-	archive_number(a, &s->between);
-	archive_number(a, &s->counted);
+	archive_fields(a, s, reported_ns, since_ns, tid, role, between, counted);
 	archive_below(a, &s->why, GP_WHY_COUNT);
-	archive_text(a, s->wchan);
-	archive_text(a, s->where);
+	archive_fields(a, s, wchan, where);
 }
 
 void rank_hang_archive(struct archive *a, struct rank_hang *h)
 {
 	archive_struct(a, sizeof(*h));
-	archive_number(a, &h->progress_ns);
-	archive_number(a, &h->marked_ns);
-	archive_number(a, &h->longest_ns);
-	archive_number(a, &h->tid);
+	archive_fields(a, h, progress_ns, marked_ns, longest_ns, tid);
 	archive_below(a, &h->last, SIGNAL_COUNT);
-	archive_number(a, &h->compiles);
-	archive_text(a, h->range);
-	archive_number(a, &h->any);
+	archive_fields(a, h, compiles, range, any);
 	rank_hang_seen_archive(a, &h->call);
 	rank_hang_seen_archive(a, &h->sample);
-	archive_number(a, &h->onset_ns);
-	archive_number(a, &h->booked_ns);
-	for (int i = 0; i < RANK_HANGS; i++) {
-		archive_number(a, &h->past[i].from_ns);
-		archive_number(a, &h->past[i].to_ns);
-	}
-	archive_number(a, &h->count);
-	archive_number(a, &h->total_ns);
-	archive_number(a, &h->reported.onset_ns);
-	archive_number(a, &h->reported.size_ns);
+	archive_fields(a, h, onset_ns, booked_ns);
+	for (int i = 0; i < RANK_HANGS; i++)
+		archive_fields(a, &h->past[i], from_ns, to_ns);
+	archive_fields(a, h, count, total_ns, reported.onset_ns, reported.size_ns);
 	archive_below(a, &h->reported.why, GP_WHY_COUNT);
-	archive_text(a, h->reported.phase);
-	archive_text(a, h->reported.evidence);
+	archive_fields(a, h, reported.phase, reported.evidence);
 }

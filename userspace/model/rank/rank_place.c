@@ -76,28 +76,14 @@ void rank_place_archive(struct archive *a, struct rank *r)
 {
 	struct gp_place *p = r->member.place = archive_object(a, r->member.place, sizeof(*p));
 
-	archive_number(a, &r->placed);
-	archive_number(a, &r->place_ranked);
+	archive_fields(a, r, placed, place_ranked);
 	if (!p)
 		return;
 	archive_below(a, &p->job_from, GP_JOB_FROM_COUNT);
 	archive_below(a, &p->container, GP_CONTAINER_COUNT);
-	archive_number(a, &p->later);
-	archive_number(a, &p->local_attempt);
-	archive_number(a, &p->attempt);
-	archive_number(a, &p->rank);
-	archive_number(a, &p->world_size);
-	archive_number(a, &p->created_ns);
-	archive_number(a, &p->scheduled_ns);
-	archive_number(a, &p->started_ns);
-	archive_text(a, p->job);
-	archive_text(a, p->job_uid);
-	archive_text(a, p->namespace);
-	archive_text(a, p->pod);
-	archive_text(a, p->pod_uid);
-	archive_text(a, p->container_name);
-	archive_text(a, p->container_id);
-	archive_text(a, p->node);
-	archive_text(a, p->owner);
+	archive_fields(a, p, later, local_attempt, attempt, rank, world_size, created_ns,
+		       scheduled_ns, started_ns, job, job_uid, namespace, pod, pod_uid,
+		       container_name, container_id, node);
+	archive_fields(a, p, owner);
 	archive_require(a, !*p->job == (p->job_from == GP_JOB_FROM_none));
 }

@@ -131,11 +131,9 @@ void rank_range_archive(struct archive *a, struct rank *r)
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		struct rank_range *o = &r->ranges[i];
 
-		archive_number(a, &o->tid);
-		archive_number(a, &o->begin_ns);
-		archive_number(a, &o->booked_ns);
+		archive_fields(a, o, tid, begin_ns, booked_ns);
 		archive_below(a, &o->bucket, BUCKET_GOODPUT);
 		archive_below(a, &o->type, LEDGER_TYPES);
-		archive_text(a, o->name);
+		archive_field(a, o->name);
 	}
 }

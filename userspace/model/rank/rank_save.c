@@ -11,8 +11,7 @@ static void rank_done_archive(struct archive *a, struct rank_loop *lp)
 {
 	uint32_t cap = 0, n = (uint32_t)(lp->done_next - lp->done_first);
 
-	archive_number(a, &lp->done_first);
-	archive_number(a, &lp->done_cap);
+	archive_fields(a, lp, done_first, done_cap);
 	archive_count(a, &n, RANK_DONE_MAX, sizeof(*lp->done));
 	if (archive_reads(a)) {
 		for (cap = lp->done_cap ? RANK_DONE : 0;
@@ -27,9 +26,7 @@ static void rank_done_archive(struct archive *a, struct rank_loop *lp)
 	for (uint64_t i = lp->done_first; i < lp->done_next; i++) {
 		struct rank_done *d = &lp->done[i & (lp->done_cap - 1)];
 
-		archive_number(a, &d->number);
-		archive_number(a, &d->from_ns);
-		archive_number(a, &d->goodput_ns);
+		archive_fields(a, d, number, from_ns, goodput_ns);
 	}
 }
 
@@ -45,38 +42,20 @@ static void rank_loop_archive(struct archive *a, struct rank_loop **at)
 	change_archive(a, &lp->change);
 	recent_archive(a, &lp->recent_times);
 	archive_require(a, lp->time && lp->change && lp->recent_times);
-	archive_number(a, &lp->ideal_ns);
-	archive_number(a, &lp->mad_ns);
-	archive_number(a, &lp->steps);
-	archive_number(a, &lp->updates);
-	archive_number(a, &lp->last_number);
-	archive_number(a, &lp->run_step);
-	archive_number(a, &lp->last_end_ns);
-	archive_number(a, &lp->resume_ns);
-	archive_number(a, &lp->tid);
-	archive_number(a, &lp->recent);
+	archive_fields(a, lp, ideal_ns, mad_ns, steps, updates, last_number, run_step, last_end_ns,
+		       resume_ns, tid, recent);
 	for (uint64_t i = 0; i < SNAPSHOT_RECENT && i < lp->recent; i++)
-		archive_number(a, &lp->recent_ns[i]);
+		archive_field(a, lp->recent_ns[i]);
 	rank_done_archive(a, lp);
-	archive_numbers(a, lp->phase_ns);
-	archive_number(a, &lp->host_ns);
-	archive_number(a, &lp->wait_ns);
-	archive_number(a, &lp->phases_known);
-	archive_number(a, &lp->phases_unsent);
-	archive_number(a, &lp->device_known);
-	archive_number(a, &lp->device_unsent);
-	archive_numbers(a, lp->flagged);
-	archive_number(a, &lp->first_ns);
-	archive_number(a, &lp->hole_ns);
-	archive_numbers(a, lp->span_ns);
-	archive_number(a, &lp->undercounted);
-	archive_number(a, &lp->probed_late);
+	archive_fields(a, lp, phase_ns, host_ns, wait_ns, phases_known, phases_unsent, device_known,
+		       device_unsent, flagged, first_ns, hole_ns, span_ns, undercounted,
+		       probed_late);
 	lp->slow = archive_object(a, lp->slow, sizeof(*lp->slow));
 	if (!lp->slow)
 		return;
 	resource_sums_archive(a, &lp->slow->usual);
 	time_causes_archive(a, &lp->slow->causes);
-	archive_number(a, &lp->slow->lost_ns);
+	archive_field(a, lp->slow->lost_ns);
 }
 
 static void rank_loops_archive(struct archive *a, struct rank *r)
@@ -95,67 +74,35 @@ static void rank_note_archive(struct archive *a, struct rank_note *n)
 	struct span *s = &n->span;
 
 	archive_below(a, &s->kind, SPAN_RESTORE + 1);
-	archive_number(a, &s->tid);
-	archive_number(a, &s->begin_ns);
-	archive_number(a, &s->end_ns);
-	archive_number(a, &s->closed);
-	archive_number(a, &s->async);
-	archive_number(a, &s->files);
-	archive_number(a, &s->seen);
-	archive_number(a, &n->pid);
-	archive_number(a, &s->bytes);
-	archive_text(a, n->file);
+	archive_fields(a, s, tid, begin_ns, end_ns, closed, async, files, seen);
+	archive_field(a, n->pid);
+	archive_field(a, s->bytes);
+	archive_field(a, n->file);
 }
 
 static void rank_events_archive(struct archive *a, struct rank *r)
 {
-	archive_number(a, &r->nevents);
-	for (uint64_t i = 0; i < SNAPSHOT_EVENTS && i < r->nevents; i++) {
-		archive_number(a, &r->events[i].mono_ns);
-		archive_text(a, r->events[i].text);
-	}
+	archive_field(a, r->nevents);
+	for (uint64_t i = 0; i < SNAPSHOT_EVENTS && i < r->nevents; i++)
+		archive_fields(a, &r->events[i], mono_ns, text);
 }
 
 static void rank_process_archive(struct archive *a, struct gp_process *p)
 {
-	archive_number(a, &p->start_ns);
-	archive_number(a, &p->start_mono_ns);
-	archive_number(a, &p->parent);
-	archive_number(a, &p->flags);
-	archive_number(a, &p->rank);
-	archive_number(a, &p->world_size);
-	archive_number(a, &p->local_rank);
-	archive_text(a, p->comm);
-	archive_text(a, p->job);
-	archive_text(a, p->command);
+	archive_fields(a, p, start_ns, start_mono_ns, parent, flags, rank, world_size, local_rank,
+		       comm, job, command);
 }
 
 static void rank_life_archive(struct archive *a, struct rank *r)
 {
-	archive_number(a, &r->member.pid);
+	archive_field(a, r->member.pid);
 	rank_process_archive(a, &r->member.process);
-	archive_number(a, &r->member.start_ns);
-	archive_number(a, &r->member.observed_ns);
+	archive_fields(a, r, member.start_ns, member.observed_ns);
 	archive_require(a, r->member.start_ns <= r->member.observed_ns);
-	archive_number(a, &r->member.since_real_ns);
-	archive_number(a, &r->end_ns);
-	archive_number(a, &r->from_start);
-	archive_number(a, &r->fresh);
-	archive_number(a, &r->member.begun);
-	archive_number(a, &r->settled);
-	archive_number(a, &r->missed);
-	archive_number(a, &r->alive);
-	archive_number(a, &r->trainer);
-	archive_number(a, &r->target);
-	archive_number(a, &r->self_ranked);
-	archive_number(a, &r->member.accelerated);
-	archive_number(a, &r->status);
+	archive_fields(a, r, member.since_real_ns, end_ns, from_start, fresh, member.begun, settled,
+		       missed, alive, trainer, target, self_ranked, member.accelerated, status);
 	archive_bytes(a, &r->killed, sizeof(r->killed));
-	archive_number(a, &r->killed_ns);
-	archive_number(a, &r->interrupted_ns);
-	archive_number(a, &r->oom);
-	archive_number(a, &r->member.shell_pid);
-	archive_number(a, &r->member.branch_pid);
+	archive_fields(a, r, killed_ns, interrupted_ns, oom, member.shell_pid, member.branch_pid);
 }
 
 /* Made together at the first marker; only the ledger and the loops outlive the process. */
@@ -166,8 +113,7 @@ static void rank_finders_archive(struct archive *a, struct rank *r)
 	phase_archive(a, &r->phase, rank_span, r);
 	ledger_archive(a, &r->member.ledger);
 	window_archive(a, &r->member.window);
-	archive_number(a, &r->ledger_start_ns);
-	archive_number(a, &r->windows_reported_ns);
+	archive_fields(a, r, ledger_start_ns, windows_reported_ns);
 	archive_require(a, !r->member.ledger == !r->member.window);
 	if (archive_reads(a) && r->member.ledger && r->member.window)
 		rank_window_trace(r);
@@ -192,8 +138,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	rank_life_archive(a, r);
 	archive_require(a, r->alive == alive);
 	rank_place_archive(a, r);
-	archive_number(a, &r->member.seen);
-	archive_numbers(a, r->shown);
+	archive_fields(a, r, member.seen, shown);
 	archive_count(a, &r->nnotes, RANK_NOTES, sizeof(*r->notes));
 	if (archive_reads(a) && r->nnotes) {
 		r->notes = archive_alloc(a, r->nnotes, sizeof(*r->notes));
@@ -201,27 +146,17 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	}
 	for (uint32_t i = 0; i < r->nnotes; i++)
 		rank_note_archive(a, &r->notes[i]);
-	archive_number(a, &r->ledger_reported_ns);
-	archive_number(a, &r->ledger_due);
-	archive_number(a, &r->checkpoints);
-	archive_number(a, &r->restores);
-	archive_number(a, &r->save_ns);
-	archive_number(a, &r->longest_save_ns);
+	archive_fields(a, r, ledger_reported_ns, ledger_due, checkpoints, restores, save_ns,
+		       longest_save_ns);
 	rank_worker_archive(a, &r->workers);
-	archive_number(a, &r->slow_reported_ns);
-	archive_number(a, &r->slow_unreported);
+	archive_fields(a, r, slow_reported_ns, slow_unreported);
 	checkpoint_resume_archive(a, &r->member.resume);
-	archive_number(a, &r->resume_ns);
-	archive_number(a, &r->saved.begin_ns);
-	archive_number(a, &r->saved.end_ns);
-	archive_number(a, &r->saved.step);
-	archive_number(a, &r->saved.tid);
-	archive_number(a, &r->saved.estimated);
-	archive_number(a, &r->wrote_ns);
+	archive_fields(a, r, resume_ns, saved.begin_ns, saved.end_ns, saved.step, saved.tid,
+		       saved.estimated, wrote_ns);
 	rank_start_archive(a, &r->start);
 	rank_range_archive(a, r);
 	range_shares_archive(a, &r->shares);
-	archive_number(a, &r->ranges_unsent);
+	archive_field(a, r->ranges_unsent);
 	monitor_archive(a, &r->monitor);
 	resource_archive(a, &r->resource);
 	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);
@@ -230,14 +165,9 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	rank_straggler_archive(a, &r->straggle);
 	rank_collective_archive(a, &r->collectives);
 	r->member.collects = r->collectives.ncomms;
-	archive_numbers(a, r->unsent_ns);
-	archive_number(a, &r->suspended_ns);
-	archive_number(a, &r->suspended_booked_ns);
-	archive_number(a, &r->hits);
+	archive_fields(a, r, unsent_ns, suspended_ns, suspended_booked_ns, hits);
 	overhead_archive(a, &r->overhead);
-	archive_number(a, &r->lost);
-	archive_number(a, &r->disruptions);
-	archive_numbers(a, r->cause_ns);
+	archive_fields(a, r, lost, disruptions, cause_ns);
 	rank_events_archive(a, r);
 	rank_finders_archive(a, r);
 	job_member_archive(a, &r->member);

@@ -202,20 +202,13 @@ void rank_start_over(struct rank *r, uint64_t at_ns)
 
 void rank_start_archive(struct archive *a, struct rank_start *st)
 {
-	archive_number(a, &st->ready_ns);
-	archive_number(a, &st->group_ns);
-	archive_number(a, &st->group_tid);
-	archive_number(a, &st->compile_tid);
-	archive_number(a, &st->compiling);
-	archive_number(a, &st->compile_ns);
-	archive_number(a, &st->over);
+	archive_fields(a, st, ready_ns, group_ns, group_tid, compile_tid, compiling, compile_ns,
+		       over);
 	archive_below(a, &st->ncompiles, START_COMPILES + 1);
 	if (archive_reads(a) && st->ncompiles) {
 		st->compiles = archive_alloc(a, st->ncompiles, sizeof(*st->compiles));
 		st->compiles_cap = st->ncompiles = st->compiles ? st->ncompiles : 0;
 	}
-	for (uint32_t i = 0; i < st->ncompiles; i++) {
-		archive_number(a, &st->compiles[i].from_ns);
-		archive_number(a, &st->compiles[i].to_ns);
-	}
+	for (uint32_t i = 0; i < st->ncompiles; i++)
+		archive_fields(a, &st->compiles[i], from_ns, to_ns);
 }

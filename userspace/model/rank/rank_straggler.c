@@ -86,10 +86,5 @@ void rank_straggler_step(struct rank *r, const struct fact_step *fs)
 
 void rank_straggler_archive(struct archive *a, struct straggle_view *v)
 {
-	archive_number(a, &v->now);
-	archive_number(a, &v->count);
-	archive_number(a, &v->onset_ns);
-	archive_number(a, &v->onset_step);
-	archive_number(a, &v->size_ns);
-	archive_text(a, v->phase);
+	archive_fields(a, v, now, count, onset_ns, onset_step, size_ns, phase);
 }

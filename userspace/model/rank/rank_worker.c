@@ -71,11 +71,8 @@ void rank_worker_fetched(struct rank *r, const struct signal *s)
 
 void rank_worker_archive(struct archive *a, struct rank_workers *w)
 {
-	archive_number(a, &w->last_ns);
-	archive_number(a, &w->count);
+	archive_fields(a, w, last_ns, count);
 	w->kept = archive_object(a, w->kept, RANK_WORKERS * sizeof(*w->kept));
-	for (uint32_t i = 0; w->kept && i < RANK_WORKERS; i++) {
-		archive_number(a, &w->kept[i].born_ns);
-		archive_number(a, &w->kept[i].pid);
-	}
+	for (uint32_t i = 0; w->kept && i < RANK_WORKERS; i++)
+		archive_fields(a, &w->kept[i], born_ns, pid);
 }

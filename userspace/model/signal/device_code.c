@@ -68,9 +68,8 @@ void device_codes_archive(struct archive *a, struct device_codes *cs)
 		cs->cap = cs->count = cs->code ? cs->count : 0;
 	}
 	for (uint32_t i = 0; i < cs->count; i++) {
-		archive_number(a, &cs->code[i].code);
+		archive_field(a, cs->code[i].code);
 		archive_below(a, &cs->code[i].kind, GP_FAULT_COUNT);
-		archive_text(a, cs->code[i].runtime);
-		archive_text(a, cs->code[i].name);
+		archive_fields(a, &cs->code[i], runtime, name);
 	}
 }

@@ -7,13 +7,11 @@
 
 static void marker_range_archive(struct archive *a, struct range *r)
 {
-	archive_number(a, &r->begin_ns);
-	archive_number(a, &r->depth);
+	archive_fields(a, r, begin_ns, depth);
 	archive_below(a, &r->class, RANGE_FORWARD + 1);
-	archive_number(a, &r->deep);
+	archive_field(a, r->deep);
 	archive_below(a, &r->name, MARKER_NAMES + 1);
-	archive_number(a, &r->ident);
-	archive_text(a, r->text);
+	archive_fields(a, r, ident, text);
 }
 
 static void marker_ranges_archive(struct archive *a, struct thread *t)
@@ -37,14 +35,9 @@ static void marker_compile_archive(struct archive *a, struct compile **at)
 
 	if (!k)
 		return;
-	archive_number(a, &k->begin_ns);
-	archive_number(a, &k->code);
-	archive_number(a, &k->bytes);
-	archive_number(a, &k->open);
-	archive_number(a, &k->ended);
-	archive_number(a, &k->cached);
+	archive_fields(a, k, begin_ns, code, bytes, open, ended, cached);
 	archive_below(a, &k->content, CONTENT_COUNT);
-	archive_text(a, k->name);
+	archive_field(a, k->name);
 }
 
 static void marker_thread_archive(struct archive *a, struct thread **at)
@@ -54,15 +47,8 @@ static void marker_thread_archive(struct archive *a, struct thread **at)
 	archive_require(a, t);
 	if (!t)
 		return;
-	archive_number(a, &t->tid);
-	archive_number(a, &t->seen_ns);
-	archive_number(a, &t->outer_sp);
-	archive_number(a, &t->outer_depth);
-	archive_number(a, &t->nested);
-	archive_number(a, &t->nested_most);
-	archive_number(a, &t->saving);
-	archive_number(a, &t->save_ns);
-	archive_text(a, t->save);
+	archive_fields(a, t, tid, seen_ns, outer_sp, outer_depth, nested, nested_most, saving,
+		       save_ns, save);
 	marker_compile_archive(a, &t->compile);
 	marker_ranges_archive(a, t);
 }
@@ -73,7 +59,7 @@ static void marker_name_archive(struct archive *a, char **at)
 
 	if (!archive_reads(a))
 		snprintf(text, sizeof(text), "%s", *at);
-	archive_text(a, text);
+	archive_field(a, text);
 	if (archive_reads(a))
 		*at = archive_alloc(a, 1, strlen(text) + 1);
 	if (archive_reads(a) && *at)
@@ -82,18 +68,11 @@ static void marker_name_archive(struct archive *a, char **at)
 
 static void marker_program_archive(struct archive *a, struct program *p)
 {
-	archive_number(a, &p->handle);
-	archive_number(a, &p->ident);
-	archive_number(a, &p->code);
-	archive_number(a, &p->bytes);
-	archive_number(a, &p->seen);
-	archive_number(a, &p->tid);
+	archive_fields(a, p, handle, ident, code, bytes, seen, tid);
 	archive_below(a, &p->layer, LAYER_TABLE + 1);
-	archive_number(a, &p->inputs);
-	archive_number(a, &p->cached);
+	archive_fields(a, p, inputs, cached);
 	archive_below(a, &p->content, CONTENT_COUNT);
-	archive_number(a, &p->input);
-	archive_text(a, p->name);
+	archive_fields(a, p, input, name);
 }
 
 static void marker_pending_archive(struct archive *a, struct programs *ps)
@@ -103,11 +82,8 @@ static void marker_pending_archive(struct archive *a, struct programs *ps)
 		ps->pending = archive_alloc(a, ps->npending, sizeof(*ps->pending));
 		ps->pending_cap = ps->npending = ps->pending ? ps->npending : 0;
 	}
-	for (uint32_t i = 0; i < ps->npending; i++) {
-		archive_number(a, &ps->pending[i].event);
-		archive_number(a, &ps->pending[i].token);
-		archive_number(a, &ps->pending[i].number);
-	}
+	for (uint32_t i = 0; i < ps->npending; i++)
+		archive_fields(a, &ps->pending[i], event, token, number);
 }
 
 static void marker_programs_archive(struct archive *a, struct programs **at)
@@ -117,9 +93,7 @@ static void marker_programs_archive(struct archive *a, struct programs **at)
 	if (!ps)
 		return;
 	archive_below(a, &ps->layer, LAYER_TABLE + 1);
-	archive_number(a, &ps->seen);
-	archive_number(a, &ps->idents);
-	archive_number(a, &ps->executions);
+	archive_fields(a, ps, seen, idents, executions);
 	archive_count(a, &ps->count, MARKER_PROGRAMS, sizeof(*ps->item));
 	if (archive_reads(a) && ps->count) {
 		ps->item = archive_alloc(a, ps->count, sizeof(*ps->item));
@@ -128,17 +102,12 @@ static void marker_programs_archive(struct archive *a, struct programs **at)
 	for (uint32_t i = 0; i < ps->count; i++)
 		marker_program_archive(a, &ps->item[i]);
 	marker_pending_archive(a, ps);
-	archive_number(a, &ps->noutputs);
-	for (uint32_t i = 0; i < PROGRAM_OUTPUTS; i++) {
-		archive_number(a, &ps->outputs[i].buffer);
-		archive_number(a, &ps->outputs[i].ident);
-	}
-	archive_number(a, &ps->nearly);
-	for (uint32_t i = 0; i < PROGRAM_EARLY; i++) {
-		archive_number(a, &ps->early[i].token);
-		archive_number(a, &ps->early[i].ts_ns);
-		archive_number(a, &ps->early[i].failed);
-	}
+	archive_field(a, ps->noutputs);
+	for (uint32_t i = 0; i < PROGRAM_OUTPUTS; i++)
+		archive_fields(a, &ps->outputs[i], buffer, ident);
+	archive_field(a, ps->nearly);
+	for (uint32_t i = 0; i < PROGRAM_EARLY; i++)
+		archive_fields(a, &ps->early[i], token, ts_ns, failed);
 }
 
 void marker_archive(struct archive *a, struct marker **at)

@@ -208,18 +208,11 @@ int model_probes_view(const struct model_probes *ps, struct attach_view **ret)
 
 static void model_probe_archive(struct archive *a, struct model_probe *mp)
 {
-	archive_number(a, &mp->def.role);
-	archive_number(a, &mp->def.group);
-	archive_number(a, &mp->def.flags);
-	archive_text(a, mp->def.id);
-	archive_text(a, mp->def.runtime);
-	archive_number(a, &mp->def.returns);
+	archive_fields(a, mp, def.role, def.group, def.flags, def.id, def.runtime, def.returns);
 	archive_below(a, &mp->def.noks, GP_OKS + 1);
 	for (int i = 0; i < GP_OKS; i++)
-		archive_numbers(a, mp->def.ok[i]);
-	archive_number(a, &mp->hits);
-	archive_number(a, &mp->unsent);
-	archive_number(a, &mp->hit_cost_ns);
+		archive_field(a, mp->def.ok[i]);
+	archive_fields(a, mp, hits, unsent, hit_cost_ns);
 }
 
 static void model_table_archive(struct archive *a, struct model_probes *ps)
@@ -249,22 +242,8 @@ static void model_table_archive(struct archive *a, struct model_probes *ps)
 
 static void model_attach_archive(struct archive *a, struct attach_view *v)
 {
-	archive_number(a, &v->probe);
-	archive_text(a, v->id);
-	archive_text(a, v->runtime);
-	archive_number(a, &v->role);
-	archive_number(a, &v->group);
-	archive_number(a, &v->flags);
-	archive_number(a, &v->at.dev);
-	archive_number(a, &v->at.ino);
-	archive_number(a, &v->at.offset);
-	archive_number(a, &v->at.hit_cost_ns);
-	archive_number(a, &v->at.error);
-	archive_number(a, &v->at.insn);
-	archive_number(a, &v->at.state);
-	archive_text(a, v->at.library);
-	archive_number(a, &v->since_ns);
-	archive_number(a, &v->given_up);
+	archive_fields(a, v, probe, id, runtime, role, group, flags, at.dev, at.ino, at.offset,
+		       at.hit_cost_ns, at.error, at.insn, at.state, at.library, since_ns, given_up);
 }
 
 void model_probes_archive(struct archive *a, struct model_probes *ps)

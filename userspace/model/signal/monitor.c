@@ -202,22 +202,15 @@ bool monitor_next(struct monitor *m, uint64_t before_ns, struct monitor_event *r
 
 static void monitor_event_archive(struct archive *a, struct monitor_event *e)
 {
-	archive_number(a, &e->tid);
-	archive_number(a, &e->begin_ns);
-	archive_number(a, &e->end_ns);
-	archive_number(a, &e->wall_ns);
-	archive_number(a, &e->count);
+	archive_fields(a, e, tid, begin_ns, end_ns, wall_ns, count);
 	archive_below(a, &e->next, GP_MONITOR_MAX);
-	archive_number(a, &e->truncated);
-	archive_text(a, e->name);
+	archive_fields(a, e, truncated, name);
 	archive_below(a, &e->nentries, GP_MONITOR_MAX);
 	archive_require(a, e->nentries <= e->next); /* so that later entries find room */
 	for (uint32_t i = 0; i < e->nentries; i++) {
 		archive_below(a, &e->entry[i].type, GP_MONITOR_BOOL + 1);
 		archive_require(a, e->entry[i].type != GP_MONITOR_NONE);
-		archive_number(a, &e->entry[i].value);
-		archive_text(a, e->entry[i].key);
-		archive_text(a, e->entry[i].text);
+		archive_fields(a, &e->entry[i], value, key, text);
 	}
 }
 
@@ -226,11 +219,11 @@ static void monitor_value_archive(struct archive *a, struct monitor_value *v)
 	uint64_t bits;
 
 	memcpy(&bits, &v->value, sizeof(bits));
-	archive_number(a, &bits); /* NaN is a valid value, too */
+	archive_field(a, bits); /* NaN is a valid value, too */
 	memcpy(&v->value, &bits, sizeof(bits));
-	archive_text(a, v->name);
+	archive_field(a, v->name);
 	archive_below(a, &v->aggregation, MONITOR_AGGREGATIONS);
-	archive_number(a, &v->at_ns);
+	archive_field(a, v->at_ns);
 }
 
 void monitor_archive(struct archive *a, struct monitor **at)
@@ -251,7 +244,5 @@ void monitor_archive(struct archive *a, struct monitor **at)
 		monitor_event_archive(a, &m->open[i]);
 	for (uint32_t i = 0; i < m->nvalues; i++)
 		monitor_value_archive(a, &m->values[i]);
-	archive_number(a, &m->events);
-	archive_number(a, &m->truncated);
-	archive_number(a, &m->unkept);
+	archive_fields(a, m, events, truncated, unkept);
 }

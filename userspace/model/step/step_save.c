@@ -7,10 +7,7 @@ void step_config_archive(struct archive *a, struct step_config *cfg)
 {
 	archive_struct(a, sizeof(*cfg));
 	archive_below(a, &cfg->force, BOUNDARY_COUNT);
-	archive_number(a, &cfg->multiply);
-	archive_number(a, &cfg->from_start);
-	archive_number(a, &cfg->probe);
-	archive_text(a, cfg->probe_id);
+	archive_fields(a, cfg, multiply, from_start, probe, probe_id);
 }
 
 void step_state_archive(struct archive *a, struct step_state *st)
@@ -21,72 +18,38 @@ void step_state_archive(struct archive *a, struct step_state *st)
 	archive_below(a, &st->boundary, BOUNDARY_COUNT);
 	archive_below(a, &st->unit, UNIT_COUNT);
 	archive_below(a, &st->series, SERIES_COUNT);
-	archive_number(a, &st->loop);
-	archive_number(a, &st->loops);
-	archive_number(a, &st->since_attach);
-	archive_number(a, &st->late);
-	archive_number(a, &st->undercounted);
-	archive_number(a, &st->confidence);
+	archive_fields(a, st, loop, loops, since_attach, late, undercounted, confidence);
 	archive_require(a, st->confidence >= 0 && st->confidence <= 1);
-	archive_number(a, &st->steps);
-	archive_number(a, &st->updates);
-	archive_number(a, &st->period);
-	archive_text(a, st->marker);
-	archive_text(a, st->ratios);
-	archive_text(a, st->reason);
+	archive_fields(a, st, steps, updates, period, marker, ratios, reason);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static void step_thread_archive(struct archive *a, struct step_thread *t)
 {
-	archive_number(a, &t->tid);
-	archive_number(a, &t->backward);
-	archive_number(a, &t->owns);
-	archive_number(a, &t->seen_seq);
-	archive_number(a, &t->seen_ns);
-	archive_number(a, &t->backward_seq);
-	archive_number(a, &t->fetch_seq);
-	archive_number(a, &t->backward_ns);
-	archive_number(a, &t->first_ns);
-	archive_number(a, &t->update_open);
-	archive_number(a, &t->update_ident);
-	archive_number(a, &t->amp_backward);
-	archive_number(a, &t->amp_update);
-	archive_number(a, &t->zero_grad_backwards);
-	archive_number(a, &t->zero_grad_seen);
-	archive_number(a, &t->zero_grad_name);
-	archive_text(a, t->class);
+	archive_fields(a, t, tid, backward, owns, seen_seq, seen_ns, backward_seq, fetch_seq,
+		       backward_ns, first_ns, update_open, update_ident, amp_backward, amp_update,
+		       zero_grad_backwards, zero_grad_seen, zero_grad_name);
+	archive_fields(a, t, class);
 	hits_archive(a, &t->hits);
 	for (int f = 0; f < FAMILY_COUNT; f++)
 		hits_archive(a, &t->base[f]);
-	archive_numbers(a, t->span_ns);
+	archive_field(a, t->span_ns);
 }
 
 static void step_mark_archive(struct archive *a, const struct step_finder *sf, struct mark *m)
 {
-	archive_number(a, &m->begin_ns);
-	archive_number(a, &m->end_ns);
-	archive_number(a, &m->span_ns);
-	archive_number(a, &m->seq);
-	archive_number(a, &m->backward_seq);
-	archive_number(a, &m->sep_seq);
-	archive_number(a, &m->fetch_seq);
+	archive_fields(a, m, begin_ns, end_ns, span_ns, seq, backward_seq, sep_seq, fetch_seq);
 	hits_archive(a, &m->hits);
-	archive_number(a, &m->ident);
-	archive_number(a, &m->name);
-	archive_number(a, &m->tid);
-	archive_number(a, &m->flags);
+	archive_fields(a, m, ident, name, tid, flags);
 	archive_below(a, &m->thread, sf->nthreads);
-	archive_number(a, &m->apart);
-	archive_number(a, &m->skipped);
+	archive_fields(a, m, apart, skipped);
 }
 
 static void step_pass_archive(struct archive *a, const struct step_finder *sf, struct anon_pass *p)
 {
 	step_mark_archive(a, sf, &p->mark);
-	archive_number(a, &p->second_ns);
-	archive_number(a, &p->opens);
+	archive_fields(a, p, second_ns, opens);
 }
 
 static void step_anon_archive(struct archive *a, const struct step_finder *sf, struct anon **at,
@@ -97,15 +60,8 @@ static void step_anon_archive(struct archive *a, const struct step_finder *sf, s
 	if (!n)
 		return;
 	n->thread = thread;
-	archive_number(a, &n->backwards);
-	archive_number(a, &n->running);
-	archive_number(a, &n->settled);
-	archive_number(a, &n->accumulates);
-	archive_number(a, &n->reduces);
-	archive_number(a, &n->base);
-	archive_number(a, &n->gathered);
-	archive_number(a, &n->each);
-	archive_number(a, &n->last);
+	archive_fields(a, n, backwards, running, settled, accumulates, reduces, base, gathered,
+		       each, last);
 	step_pass_archive(a, sf, &n->pass);
 	archive_below(a, &n->backlog, ANON_PASSES);
 	if (archive_reads(a) && n->backlog) {
@@ -160,13 +116,8 @@ static void step_tracker_archive(struct archive *a, const struct step_finder *sf
 	for (uint32_t i = 0; i < STEP_THREADS; i++)
 		archive_below(a, &t->candidate_of[i], t->ncandidates + 1);
 	step_queue_archive(a, sf, t);
-	archive_number(a, &t->first_candidate_seq);
-	archive_number(a, &t->first_candidate_thread);
-	archive_number(a, &t->changes);
-	archive_number(a, &t->overlaps);
-	archive_number(a, &t->marks);
-	archive_number(a, &t->last_seq);
-	archive_number(a, &t->since_better);
+	archive_fields(a, t, first_candidate_seq, first_candidate_thread, changes, overlaps, marks,
+		       last_seq, since_better);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -178,38 +129,27 @@ static void step_loop_archive(struct archive *a, struct loop **at)
 	archive_require(a, lp);
 	if (!lp)
 		return;
-	archive_number(a, &lp->used);
-	archive_number(a, &lp->start_ns);
-	archive_number(a, &lp->number);
+	archive_fields(a, lp, used, start_ns, number);
 	group_archive(a, &lp->many);
-	archive_number(a, &lp->nmany);
-	archive_number(a, &lp->nrecent);
-	archive_number(a, &lp->ambiguous);
+	archive_fields(a, lp, nmany, nrecent, ambiguous);
 	for (uint64_t i = 0; i < STEP_RECENT && i < lp->nrecent; i++) {
 		hits_archive(a, &lp->recent[i]);
-		archive_number(a, &lp->recent_ns[i]);
+		archive_field(a, lp->recent_ns[i]);
 	}
-	archive_number(a, &lp->tainted);
-	archive_number(a, &lp->waits);
-	archive_text(a, lp->name);
+	archive_fields(a, lp, tainted, waits, name);
 	step_state_archive(a, &lp->reported);
 }
 
 static void step_archive(struct archive *a, struct step *s)
 {
-	archive_number(a, &s->optimizer);
+	archive_field(a, s->optimizer);
 	archive_below(a, &s->loop, STEP_LOOPS);
-	archive_number(a, &s->number);
-	archive_number(a, &s->start_ns);
-	archive_number(a, &s->end_ns);
-	archive_number(a, &s->micro_batches);
-	archive_number(a, &s->updates);
-	archive_number(a, &s->flags);
+	archive_fields(a, s, number, start_ns, end_ns, micro_batches, updates, flags);
 	archive_below(a, &s->tier, TIER_COUNT);
 	archive_below(a, &s->boundary, BOUNDARY_COUNT);
 	archive_below(a, &s->unit, UNIT_COUNT);
 	archive_below(a, &s->series, SERIES_COUNT);
-	archive_number(a, &s->tid);
+	archive_field(a, s->tid);
 }
 
 /* Finished steps that were not taken yet. */
@@ -228,34 +168,12 @@ static void step_out_archive(struct archive *a, struct step_finder *sf)
 
 static void step_seen_archive(struct archive *a, struct step_finder *sf)
 {
-	archive_number(a, &sf->seq);
-	archive_number(a, &sf->now_ns);
-	archive_number(a, &sf->first_ns);
-	archive_number(a, &sf->watched_ns);
-	archive_number(a, &sf->ended);
-	archive_number(a, &sf->backward);
-	archive_number(a, &sf->fetched);
-	archive_number(a, &sf->zero_grad);
-	archive_number(a, &sf->first_backward_seq);
-	archive_number(a, &sf->updates_begun);
-	archive_number(a, &sf->updates_open);
-	archive_number(a, &sf->amps);
-	archive_number(a, &sf->skips);
-	archive_number(a, &sf->losses);
-	archive_number(a, &sf->optimizers);
-	archive_number(a, &sf->optimizer_after);
-	archive_number(a, &sf->strays);
-	archive_number(a, &sf->operated_backwards);
-	archive_number(a, &sf->stray);
-	archive_number(a, &sf->operated);
-	archive_numbers(a, sf->zero_grad_class);
-	archive_numbers(a, sf->step_class);
-	archive_number(a, &sf->zero_grad_first);
-	archive_number(a, &sf->zero_grad_known);
-	archive_number(a, &sf->anonymous);
-	archive_number(a, &sf->programs.layer);
-	archive_number(a, &sf->programs.compiled);
-	archive_number(a, &sf->programs.cached);
+	archive_fields(a, sf, seq, now_ns, first_ns, watched_ns, ended, backward, fetched,
+		       zero_grad, first_backward_seq, updates_begun, updates_open, amps, skips,
+		       losses, optimizers, optimizer_after);
+	archive_fields(a, sf, strays, operated_backwards, stray, operated, zero_grad_class,
+		       step_class, zero_grad_first, zero_grad_known, anonymous, programs.layer,
+		       programs.compiled, programs.cached);
 }
 
 static void step_cycle_archive(struct archive *a, struct cycle **at)
@@ -264,16 +182,9 @@ static void step_cycle_archive(struct archive *a, struct cycle **at)
 
 	if (!c)
 		return;
-	archive_number(a, &c->n);
-	archive_number(a, &c->first_ns);
-	archive_text(a, c->probe);
-	archive_number(a, &c->votes);
-	for (uint32_t i = 0; i < CYCLE_WAITS; i++) {
-		archive_number(a, &c->wait[i].begin_ns);
-		archive_number(a, &c->wait[i].end_ns);
-		archive_number(a, &c->wait[i].ident);
-		archive_number(a, &c->wait[i].tid);
-	}
+	archive_fields(a, c, n, first_ns, probe, votes);
+	for (uint32_t i = 0; i < CYCLE_WAITS; i++)
+		archive_fields(a, &c->wait[i], begin_ns, end_ns, ident, tid);
 }
 
 void step_finder_archive(struct archive *a, struct step_finder **at)
@@ -285,8 +196,7 @@ void step_finder_archive(struct archive *a, struct step_finder **at)
 	step_config_archive(a, &sf->config);
 	step_seen_archive(a, sf);
 	archive_below(a, &sf->elected, FAMILY_NONE + 1);
-	archive_number(a, &sf->fixed);
-	archive_number(a, &sf->waited);
+	archive_fields(a, sf, fixed, waited);
 	exec_archive(a, &sf->exec);
 	step_cycle_archive(a, &sf->cycle);
 	step_threads_archive(a, sf);

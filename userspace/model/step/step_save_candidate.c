@@ -5,22 +5,15 @@
 
 static void step_token_archive(struct archive *a, struct token *t)
 {
-	archive_number(a, &t->ident);
-	archive_number(a, &t->name);
-	archive_number(a, &t->fetched);
+	archive_fields(a, t, ident, name, fetched);
 }
 
 void group_archive(struct archive *a, struct group *g)
 {
 	step_token_archive(a, &g->token);
-	archive_number(a, &g->begin_ns);
-	archive_number(a, &g->end_ns);
-	archive_number(a, &g->seq);
+	archive_fields(a, g, begin_ns, end_ns, seq);
 	hits_archive(a, &g->hits);
-	archive_number(a, &g->updates);
-	archive_number(a, &g->tid);
-	archive_number(a, &g->flags);
-	archive_number(a, &g->skipped);
+	archive_fields(a, g, updates, tid, flags, skipped);
 }
 
 /* from and first are indexes of the tokens that the unit was learnt from; they are unused after the
@@ -29,13 +22,7 @@ static void step_unit_archive(struct archive *a, struct unit *u)
 {
 	archive_below(a, &u->period, STEP_PERIOD + 1);
 	archive_below(a, &u->size, STEP_PERIOD + 1);
-	archive_number(a, &u->fresh);
-	archive_number(a, &u->ambiguous);
-	archive_number(a, &u->any);
-	archive_number(a, &u->by_class);
-	archive_number(a, &u->lead);
-	archive_number(a, &u->leads);
-	archive_number(a, &u->optimizers);
+	archive_fields(a, u, fresh, ambiguous, any, by_class, lead, leads, optimizers);
 	for (uint32_t i = 0; i < (u->lead ? 1 : u->period); i++)
 		step_token_archive(a, &u->pattern[i]);
 }
@@ -54,7 +41,7 @@ static void step_ends_archive(struct archive *a, struct candidate *l)
 		n = l->ends ? n : 0;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		archive_number(a, &l->ends[i]);
+		archive_field(a, l->ends[i]);
 }
 
 static void step_held_archive(struct archive *a, struct candidate *l)
@@ -71,18 +58,11 @@ static void step_held_archive(struct archive *a, struct candidate *l)
 
 static void step_grouping_archive(struct archive *a, struct candidate *l)
 {
-	archive_number(a, &l->any);
-	archive_number(a, &l->open);
-	archive_number(a, &l->loose);
-	archive_number(a, &l->taint);
-	archive_number(a, &l->unwatched);
-	archive_number(a, &l->largest);
-	archive_number(a, &l->last_seq);
-	archive_number(a, &l->last_tid);
+	archive_fields(a, l, any, open, loose, taint, unwatched, largest, last_seq, last_tid);
 	group_archive(a, &l->group);
 	step_ends_archive(a, l);
 	hits_archive(a, &l->rest);
-	archive_number(a, &l->marks);
+	archive_field(a, l->marks);
 }
 
 void candidate_archive(struct archive *a, const struct step_finder *sf, struct candidate **at,
@@ -105,22 +85,18 @@ void candidate_archive(struct archive *a, const struct step_finder *sf, struct c
 	archive_require(a, l->unit.size || l->mode == CANDIDATE_LEARNING);
 	group_archive(a, &l->sum);
 	archive_below(a, &l->sum_groups, STEP_PERIOD);
-	archive_number(a, &l->tokens);
+	archive_field(a, l->tokens);
 	if (archive_reads(a) && l->tokens)
 		l->history = archive_alloc(a, STEP_TOKENS, sizeof(*l->history));
 	for (uint64_t i = 0; l->history && i < STEP_TOKENS && i < l->tokens; i++)
 		step_token_archive(a, &l->history[i]);
-	archive_numbers(a, l->odd);
-	archive_number(a, &l->regrouped);
+	archive_fields(a, l, odd, regrouped);
 	for (uint32_t i = 0; i < STAGES; i++)
 		step_token_archive(a, &l->stages[i]);
-	archive_number(a, &l->returns);
+	archive_field(a, l->returns);
 }
 
 void hits_archive(struct archive *a, struct hits *h)
 {
-	archive_number(a, &h->backward);
-	archive_number(a, &h->fetch);
-	archive_number(a, &h->zero_grad);
-	archive_number(a, &h->reducer);
+	archive_fields(a, h, backward, fetch, zero_grad, reducer);
 }

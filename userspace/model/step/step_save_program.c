@@ -5,56 +5,26 @@
 
 static void exec_program_archive(struct archive *a, struct exec_program *p)
 {
-	archive_number(a, &p->ident);
-	archive_number(a, &p->size);
-	archive_number(a, &p->seen);
-	archive_number(a, &p->runs);
-	archive_number(a, &p->inputs);
-	archive_number(a, &p->layer);
-	archive_number(a, &p->traced);
-	archive_number(a, &p->unseen);
-	archive_number(a, &p->readable);
-	archive_number(a, &p->fed);
-	archive_number(a, &p->given);
-	archive_number(a, &p->compiled);
-	archive_number(a, &p->cached);
-	archive_number(a, &p->member);
-	archive_number(a, &p->at_step);
-	archive_number(a, &p->gap);
-	archive_number(a, &p->same);
-	archive_number(a, &p->pace_ns);
-	archive_number(a, &p->paced);
+	archive_fields(a, p, ident, size, seen, runs, inputs, layer, traced, unseen, readable, fed,
+		       given, compiled, cached, member, at_step, gap);
+	archive_fields(a, p, same, pace_ns, paced);
 	archive_below(a, &p->content, CONTENT_COUNT);
-	archive_number(a, &p->moved);
-	archive_number(a, &p->first_ns);
-	archive_text(a, p->name);
+	archive_fields(a, p, moved, first_ns, name);
 	if (archive_reads(a) && *p->name)
 		p->class = program_judge(p->name, p->content);
 }
 
 static void exec_run_archive(struct archive *a, const struct exec *e, struct exec_run *r)
 {
-	archive_number(a, &r->begin_ns);
-	archive_number(a, &r->end_ns);
-	archive_number(a, &r->done_ns);
-	archive_number(a, &r->number);
+	archive_fields(a, r, begin_ns, end_ns, done_ns, number);
 	archive_below(a, &r->program, e->nprograms);
-	archive_number(a, &r->tid);
-	archive_number(a, &r->flags);
+	archive_fields(a, r, tid, flags);
 }
 
 static void exec_block_archive(struct archive *a, struct exec_block *b)
 {
-	archive_number(a, &b->begin_ns);
-	archive_number(a, &b->end_ns);
-	archive_number(a, &b->number);
-	archive_number(a, &b->runs);
-	archive_number(a, &b->evals);
-	archive_number(a, &b->program);
-	archive_number(a, &b->tid);
-	archive_number(a, &b->mixed);
-	archive_number(a, &b->trains);
-	archive_number(a, &b->open);
+	archive_fields(a, b, begin_ns, end_ns, number, runs, evals, program, tid, mixed, trains,
+		       open);
 }
 
 static void exec_programs_archive(struct archive *a, struct exec *e)
@@ -88,7 +58,7 @@ static void exec_pending_archive(struct archive *a, struct exec *e)
 	}
 	for (uint32_t i = 0; i < e->npending; i++) {
 		exec_run_archive(a, e, &e->pending[i].run);
-		archive_number(a, &e->pending[i].micro);
+		archive_field(a, e->pending[i].micro);
 		exec_block_archive(a, &e->pending[i].eval);
 	}
 }
@@ -96,12 +66,8 @@ static void exec_pending_archive(struct archive *a, struct exec *e)
 static void exec_spans_archive(struct archive *a, struct exec *e)
 {
 	archive_below(a, &e->nspans, EXEC_SPANS + 1);
-	for (uint32_t i = 0; i < e->nspans; i++) {
-		archive_number(a, &e->span[i].begin_ns);
-		archive_number(a, &e->span[i].end_ns);
-		archive_number(a, &e->span[i].tid);
-		archive_number(a, &e->span[i].idle);
-	}
+	for (uint32_t i = 0; i < e->nspans; i++)
+		archive_fields(a, &e->span[i], begin_ns, end_ns, tid, idle);
 }
 
 void exec_archive(struct archive *a, struct exec **at)
@@ -114,32 +80,15 @@ void exec_archive(struct archive *a, struct exec **at)
 	exec_held_archive(a, e);
 	exec_pending_archive(a, e);
 	exec_spans_archive(a, e);
-	archive_number(a, &e->seq);
-	archive_number(a, &e->locked);
-	archive_number(a, &e->trains);
-	archive_number(a, &e->completes);
-	archive_number(a, &e->deaf);
-	archive_number(a, &e->switched);
-	archive_number(a, &e->replaced);
-	archive_number(a, &e->by_name);
-	archive_number(a, &e->by_feed);
-	archive_number(a, &e->by_content);
-	archive_number(a, &e->by_moves);
+	archive_fields(a, e, seq, locked, trains, completes, deaf, switched, replaced, by_name,
+		       by_feed, by_content, by_moves);
 	archive_below(a, &e->elected, NO_PROGRAM + 1);
 	archive_below(a, &e->micro, NO_PROGRAM + 1);
 	archive_require(a, e->elected == NO_PROGRAM ? !e->locked : e->elected < e->nprograms);
 	archive_require(a, e->micro == NO_PROGRAM || e->micro < e->nprograms);
-	archive_number(a, &e->nmicro);
-	archive_number(a, &e->usual);
-	archive_number(a, &e->layer);
-	archive_number(a, &e->steps);
-	archive_number(a, &e->dones);
-	archive_number(a, &e->elected_at);
-	archive_number(a, &e->blocks);
-	archive_number(a, &e->blocks_at);
-	archive_number(a, &e->begun_ns);
+	archive_fields(a, e, nmicro, usual, layer, steps, dones, elected_at, blocks, blocks_at,
+		       begun_ns);
 	archive_below(a, &e->begun, NO_PROGRAM + 1);
-	archive_number(a, &e->first_ns);
-	archive_number(a, &e->last_ns);
+	archive_fields(a, e, first_ns, last_ns);
 	exec_block_archive(a, &e->block);
 }

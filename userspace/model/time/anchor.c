@@ -23,9 +23,7 @@ int64_t anchors_real(const struct anchors *a, uint64_t mono_ns)
 void anchors_archive(struct archive *a, struct anchors *as)
 {
 	archive_struct(a, sizeof(*as));
-	archive_number(a, &as->count);
-	for (uint64_t i = 0; i < ANCHORS && i < as->count; i++) {
-		archive_number(a, &as->at[i].mono_ns);
-		archive_number(a, &as->at[i].real_ns);
-	}
+	archive_field(a, as->count);
+	for (uint64_t i = 0; i < ANCHORS && i < as->count; i++)
+		archive_fields(a, &as->at[i], mono_ns, real_ns);
 }

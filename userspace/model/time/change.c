@@ -792,30 +792,15 @@ enum change_event change_step(struct change *c, const struct fact_step *fs)
 
 static void change_doubt_archive(struct archive *a, struct doubt *d, uint64_t samples)
 {
-	archive_number(a, &d->sum);
-	archive_number(a, &d->since);
-	archive_number(a, &d->raised);
+	archive_fields(a, d, sum, since, raised);
 	archive_require(a, d->since <= samples);
 }
 
 static void change_reported_archive(struct archive *a, struct change_view *v)
 {
-	archive_number(a, &v->slow);
-	archive_number(a, &v->mean);
-	archive_number(a, &v->period);
-	archive_number(a, &v->incomparable);
-	archive_number(a, &v->other_optimizer);
-	archive_number(a, &v->count);
-	archive_number(a, &v->onset_step);
-	archive_number(a, &v->onset_ns);
-	archive_number(a, &v->noticed_step);
-	archive_number(a, &v->before_ns);
-	archive_number(a, &v->after_ns);
-	archive_number(a, &v->end_step);
-	archive_number(a, &v->end_ns);
-	archive_numbers(a, v->grown_ns);
-	archive_number(a, &v->parts_known);
-	archive_number(a, &v->blame);
+	archive_fields(a, v, slow, mean, period, incomparable, other_optimizer, count, onset_step,
+		       onset_ns, noticed_step, before_ns, after_ns, end_step, end_ns, grown_ns,
+		       parts_known, blame);
 	archive_require(a, v->blame >= -1 && v->blame < CHANGE_PARTS);
 	archive_require(a, v->before_ns <= CHANGE_LONGEST_NS && v->after_ns <= CHANGE_LONGEST_NS);
 }
@@ -823,22 +808,14 @@ static void change_reported_archive(struct archive *a, struct change_view *v)
 static void change_means_archive(struct archive *a, struct change *c)
 {
 	archive_below(a, &c->together, SAMPLE_STEPS + 1);
-	archive_number(a, &c->making.steps);
-	archive_number(a, &c->making.ns);
-	archive_number(a, &c->making.start_ns);
-	archive_number(a, &c->making.number);
-	archive_numbers(a, c->making.phase_ns);
+	archive_fields(a, c, making.steps, making.ns, making.start_ns, making.number,
+		       making.phase_ns);
 	archive_require(a, c->making.ns < 64 * SAMPLE_NS);
-	archive_numbers(a, c->raw_log);
-	archive_number(a, &c->raw);
+	archive_fields(a, c, raw_log, raw);
 	for (int i = 0; i < SCALES; i++)
 		change_sums_archive(a, &c->scale[i], scale_samples[i]);
-	archive_number(a, &c->pending.number);
-	archive_number(a, &c->pending.start_ns);
-	archive_numbers(a, c->mean);
-	archive_numbers(a, c->pending.mean);
-	archive_number(a, &c->pending.groups);
-	archive_number(a, &c->pending.sum_ns);
+	archive_fields(a, c, pending.number, pending.start_ns, mean, pending.mean, pending.groups,
+		       pending.sum_ns);
 	archive_below(a, &c->pending.count, PENDING_SAMPLES);
 	lasting_archive(a, &c->lasting);
 	archive_below(a, &c->found, SCALES + 1);
@@ -849,10 +826,7 @@ static void change_ring_archive(struct archive *a, struct change *c)
 	for (uint64_t i = 0; i < RING && i < c->samples; i++) {
 		struct past *p = &c->ring[i];
 
-		archive_number(a, &p->ns);
-		archive_number(a, &p->start_ns);
-		archive_number(a, &p->number);
-		archive_numbers(a, p->share);
+		archive_fields(a, p, ns, start_ns, number, share);
 		archive_require(a, p->ns <= CHANGE_LONGEST_NS);
 	}
 }
@@ -863,28 +837,18 @@ void change_archive(struct archive *a, struct change **at)
 
 	if (!c)
 		return;
-	archive_number(a, &c->samples);
-	archive_number(a, &c->skipped);
-	archive_number(a, &c->number);
+	archive_fields(a, c, samples, skipped, number);
 	change_ring_archive(a, c);
 	change_means_archive(a, c);
-	archive_number(a, &c->blocks);
-	for (uint64_t i = 0; i < BLOCKS && i < c->blocks; i++) {
-		archive_number(a, &c->median_ns[i]);
-		archive_number(a, &c->spread[i]);
-	}
-	archive_number(a, &c->block_at);
-	archive_number(a, &c->usual_ns);
-	archive_number(a, &c->older_ns);
-	archive_number(a, &c->least);
+	archive_field(a, c->blocks);
+	for (uint64_t i = 0; i < BLOCKS && i < c->blocks; i++)
+		archive_fields(a, c, median_ns[i], spread[i]);
+	archive_fields(a, c, block_at, usual_ns, older_ns, least);
 	for (int i = 0; i < CHANGE_PARTS; i++) {
-		archive_number(a, &c->part_ns[i]);
+		archive_field(a, c->part_ns[i]);
 		archive_require(a, c->part_ns[i] <= CHANGE_LONGEST_NS);
 	}
-	archive_number(a, &c->parts_known);
-	archive_number(a, &c->micro_batches);
-	archive_number(a, &c->optimizer);
-	archive_number(a, &c->others);
+	archive_fields(a, c, parts_known, micro_batches, optimizer, others);
 	change_doubt_archive(a, &c->up, c->samples);
 	change_doubt_archive(a, &c->down, c->samples);
 	change_reported_archive(a, &c->reported);

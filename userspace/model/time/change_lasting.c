@@ -89,15 +89,10 @@ bool lasting_without_pause(const struct lasting *l, const struct onset *o, uint6
 
 void lasting_archive(struct archive *a, struct lasting *l)
 {
-	archive_number(a, &l->spells);
-	archive_number(a, &l->spells_ns);
-	archive_number(a, &l->spell_end_ns);
+	archive_fields(a, l, spells, spells_ns, spell_end_ns);
 	archive_require(a, l->spells >= 0 && l->spells < 1e6 && l->spells_ns >= 0 &&
 				   l->spells_ns < 1e18);
-	archive_number(a, &l->part_samples);
-	archive_number(a, &l->parts);
-	for (int i = 0; i <= LASTING_PARTS; i++) {
-		archive_number(a, &l->part[i].start_ns);
-		archive_number(a, &l->part[i].ns);
-	}
+	archive_fields(a, l, part_samples, parts);
+	for (int i = 0; i <= LASTING_PARTS; i++)
+		archive_fields(a, &l->part[i], start_ns, ns);
 }

@@ -185,18 +185,9 @@ void change_sums_restart(struct scale *sc)
 
 void change_sums_archive(struct archive *a, struct scale *sc, uint64_t samples)
 {
-	archive_number(a, &sc->sum_ns);
+	archive_field(a, sc->sum_ns);
 	archive_below(a, &sc->count, samples);
-	archive_number(a, &sc->number);
-	archive_number(a, &sc->start_ns);
-	archive_numbers(a, sc->healthy_ns);
-	archive_number(a, &sc->healthy);
-	archive_numbers(a, sc->run_ns);
-	archive_number(a, &sc->run);
-	archive_number(a, &sc->run_number);
-	archive_number(a, &sc->run_start_ns);
-	archive_number(a, &sc->run_long_ns);
-	archive_number(a, &sc->score);
-	archive_number(a, &sc->most);
+	archive_fields(a, sc, number, start_ns, healthy_ns, healthy, run_ns, run, run_number,
+		       run_start_ns, run_long_ns, score, most);
 	archive_require(a, sc->sum_ns <= CHANGE_LONGEST_NS);
 }

@@ -234,11 +234,7 @@ void deviation_archive(struct archive *a, struct deviation **at)
 
 	if (!d)
 		return;
-	archive_number(a, &d->count);
-	archive_number(a, &d->sum_ns);
-	archive_number(a, &d->min_ns);
-	archive_number(a, &d->max_ns);
-	archive_number(a, &d->ideal_ns);
+	archive_fields(a, d, count, sum_ns, min_ns, max_ns, ideal_ns);
 	deviation_bucket_archive(a, d);
 	last_times_archive(a, &d->last, d->count);
 	if (!d->last.ns)
@@ -246,6 +242,6 @@ void deviation_archive(struct archive *a, struct deviation **at)
 	for (uint32_t i = 0; i < OCTAVES; i++) {
 		d->octaves[i] = archive_object(a, d->octaves[i], OCTAVE * sizeof(uint32_t));
 		for (uint32_t k = 0; d->octaves[i] && k < OCTAVE; k++)
-			archive_number(a, &d->octaves[i][k]);
+			archive_field(a, d->octaves[i][k]);
 	}
 }

@@ -95,15 +95,13 @@ void exclusion_archive(struct archive *ar, struct excluded *a)
 {
 	archive_below(ar, &a->nsaid, EXCLUSIONS_MAX + 1);
 	for (uint32_t i = 0; i < a->nsaid; i++) {
-		archive_number(ar, &a->said[i].from_ns);
-		archive_number(ar, &a->said[i].to_ns);
+		archive_fields(ar, &a->said[i], from_ns, to_ns);
 		archive_require(ar,
 				a->said[i].from_ns >= 0 && a->said[i].from_ns < a->said[i].to_ns);
 	}
 	archive_below(ar, &a->count, a->nsaid + 1);
 	for (uint32_t i = 0; i < a->count; i++) {
-		archive_number(ar, &a->span[i].from_ns);
-		archive_number(ar, &a->span[i].to_ns);
+		archive_fields(ar, &a->span[i], from_ns, to_ns);
 		archive_require(ar, a->span[i].from_ns < a->span[i].to_ns);
 		archive_require(ar, !i || a->span[i - 1].to_ns < a->span[i].from_ns);
 	}

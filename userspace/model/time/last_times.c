@@ -108,7 +108,7 @@ void last_times_archive(struct archive *a, struct last_times *l, uint64_t count)
 		l->cap = l->order_cap = n;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		archive_number(a, &l->ns[i]);
+		archive_field(a, l->ns[i]);
 		if (archive_reads(a))
 			last_times_order_insert(l, i, i);
 	}

@@ -116,10 +116,9 @@ static void ledger_pending_archive(struct archive *a, struct ledger *l)
 	for (uint32_t i = 0; i < l->count; i++) {
 		struct interval *p = &l->pending[i];
 
-		archive_number(a, &p->from_ns);
-		archive_number(a, &p->to_ns);
+		archive_fields(a, p, from_ns, to_ns);
 		archive_below(a, &p->bucket, BUCKET_GOODPUT);
-		archive_number(a, &p->type);
+		archive_field(a, p->type);
 		archive_require(a, p->bucket == BUCKET_CUSTOM ? p->type < l->ntypes : !p->type);
 		archive_require(a, !i || p[-1].from_ns <= p->from_ns);
 		archive_require(a, p->from_ns < p->to_ns && p->to_ns > l->settled_ns &&
@@ -131,8 +130,7 @@ static void ledger_types_archive(struct archive *a, struct ledger *l)
 {
 	archive_below(a, &l->ntypes, LEDGER_TYPES + 1);
 	for (uint32_t i = 0; i < l->ntypes; i++) {
-		archive_number(a, &l->types[i].name);
-		archive_number(a, &l->types[i].ns);
+		archive_fields(a, &l->types[i], name, ns);
 		archive_require(a, (i == 0) == (l->types[i].name == LEDGER_REST));
 	}
 }
@@ -146,36 +144,18 @@ void ledger_archive(struct archive *a, struct ledger **at)
 		return;
 	if (archive_reads(a))
 		l->keep = LEDGER_PENDING;
-	archive_number(a, &l->start_ns);
-	archive_number(a, &l->settled_ns);
-	archive_number(a, &l->now_ns);
-	archive_numbers(a, l->ns);
+	archive_fields(a, l, start_ns, settled_ns, now_ns, ns);
 	ledger_types_archive(a, l);
-	archive_number(a, &l->disproved_ns);
-	archive_number(a, &l->late_ns);
-	archive_number(a, &l->coarse);
-	archive_number(a, &l->steps);
-	archive_number(a, &l->max_step);
-	archive_number(a, &l->run_steps);
-	archive_number(a, &l->ideal_ns);
-	archive_number(a, &l->mad_ns);
-	archive_number(a, &l->lead_ns);
-	archive_number(a, &l->lead_end_ns);
+	archive_fields(a, l, disproved_ns, late_ns, coarse, steps, max_step, run_steps, ideal_ns,
+		       mad_ns, lead_ns, lead_end_ns);
 	archive_below(a, &l->nearly, LEDGER_EARLY + 1);
 	for (uint32_t i = 0; i < l->nearly; i++) {
-		archive_number(a, &l->early[i].from_ns);
-		archive_number(a, &l->early[i].to_ns);
-		archive_number(a, &l->early[i].ns);
+		archive_fields(a, &l->early[i], from_ns, to_ns, ns);
 		early_ns += l->early[i].ns;
 		archive_require(a, l->early[i].ns <= l->ns[BUCKET_GOODPUT] &&
 					   early_ns <= l->ns[BUCKET_GOODPUT]);
 	}
-	archive_number(a, &l->opening);
-	archive_number(a, &l->attached);
-	archive_number(a, &l->final);
-	archive_number(a, &l->ended);
-	archive_number(a, &l->hung);
-	archive_number(a, &l->untrained);
+	archive_fields(a, l, opening, attached, final, ended, hung, untrained);
 	archive_require(a, l->start_ns <= l->settled_ns && ledger_check(l));
 	ledger_pending_archive(a, l);
 }

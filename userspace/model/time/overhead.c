@@ -40,12 +40,8 @@ void overhead_view(const struct overhead *o, struct overhead_view *ret)
 
 void overhead_archive(struct archive *a, struct overhead *o)
 {
-	archive_number(a, &o->sum.all_ns);
-	archive_number(a, &o->sum.marker_ns);
-	for (int i = 0; i < OVERHEAD_TICKS; i++) {
-		archive_number(a, &o->then[i].all_ns);
-		archive_number(a, &o->then[i].marker_ns);
-	}
-	archive_numbers(a, o->ts_ns);
-	archive_number(a, &o->ticks);
+	archive_fields(a, o, sum.all_ns, sum.marker_ns);
+	for (int i = 0; i < OVERHEAD_TICKS; i++)
+		archive_fields(a, &o->then[i], all_ns, marker_ns);
+	archive_fields(a, o, ts_ns, ticks);
 }

@@ -72,15 +72,12 @@ void program_config_archive(struct archive *a, struct program_config *c)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		double *v = program_number_at(c, numbers[i].at);
 
-		archive_number(a, v);
+		archive_field(a, *v);
 		archive_require(a, isfinite(*v) && *v >= 0);
 	}
-	archive_text(a, c->currency);
-	archive_number(a, &c->accelerators);
+	archive_fields(a, c, currency, accelerators);
 	archive_require(a, c->accelerators <= PROGRAM_ACCELERATORS);
-	archive_text(a, c->accelerator);
-	archive_text(a, c->perf_tag);
-	archive_text(a, c->session_tag);
+	archive_fields(a, c, accelerator, perf_tag, session_tag);
 }
 
 uint32_t program_accelerators(const struct program_config *c, bool seen)

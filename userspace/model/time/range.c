@@ -119,10 +119,10 @@ void range_rules_archive(struct archive *a, struct range_rules *rules)
 {
 	archive_below(a, &rules->count, RANGES_MAX + 1);
 	for (uint32_t i = 0; i < rules->count; i++) {
-		archive_text(a, rules->rule[i].match);
+		archive_field(a, rules->rule[i].match);
 		archive_below(a, &rules->rule[i].bucket, BUCKET_GOODPUT);
 		archive_below(a, &rules->rule[i].type, LEDGER_TYPES);
 	}
 	for (uint32_t i = 1; i < LEDGER_TYPES; i++)
-		archive_text(a, rules->types.name[i]);
+		archive_field(a, rules->types.name[i]);
 }

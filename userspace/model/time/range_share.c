@@ -369,15 +369,14 @@ static void share_threads_archive(struct archive *a, struct range_shares *rs)
 	for (uint32_t i = 0; i < rs->nthreads; i++) {
 		struct share_thread *t = &rs->threads[i];
 
-		archive_number(a, &t->tid);
-		archive_number(a, &t->seen_ns);
+		archive_fields(a, t, tid, seen_ns);
 		archive_count(a, &t->nopen, GP_RANGE_DEPTH, sizeof(*t->open));
 		if (archive_reads(a) && t->nopen) {
 			t->open = archive_alloc(a, t->nopen, sizeof(*t->open));
 			t->open_cap = t->nopen = t->open ? t->nopen : 0;
 		}
 		for (uint32_t k = 0; k < t->nopen; k++) {
-			archive_number(a, &t->open[k].begin_ns);
+			archive_field(a, t->open[k].begin_ns);
 			archive_below(a, &t->open[k].name, NAMES + 1);
 			archive_require(a, t->open[k].name == NAME_OTHER ||
 						   t->open[k].name < rs->nnames);
@@ -391,9 +390,7 @@ static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 {
 	uint32_t cap = 0, n = (uint32_t)(rs->next - rs->first);
 
-	archive_number(a, &rs->first);
-	archive_number(a, &rs->gone_ns);
-	archive_number(a, &rs->cap);
+	archive_fields(a, rs, first, gone_ns, cap);
 	archive_count(a, &n, PIECES, sizeof(*rs->pieces));
 	if (archive_reads(a)) {
 		for (cap = rs->cap ? PIECES_MIN : 0; cap && cap < rs->cap && cap < PIECES; cap *= 2)
@@ -406,9 +403,7 @@ static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 	for (uint64_t i = rs->first; i < rs->next; i++) {
 		struct share_piece *p = range_share_piece_at(rs, i);
 
-		archive_number(a, &p->begin_ns);
-		archive_number(a, &p->end_ns);
-		archive_number(a, &p->tid);
+		archive_fields(a, p, begin_ns, end_ns, tid);
 		archive_below(a, &p->name, NAMES + 1);
 		archive_require(a, p->name == NAME_OTHER || p->name < rs->nnames);
 	}
@@ -424,15 +419,13 @@ static void share_loops_archive(struct archive *a, struct range_shares *rs)
 	for (uint32_t i = 0; i < rs->nloops; i++) {
 		struct share_loop *l = &rs->loops[i];
 
-		archive_number(a, &l->loop);
-		archive_number(a, &l->end_ns);
+		archive_fields(a, l, loop, end_ns);
 		archive_below(a, &l->nnames, SHARE_NAMES + 1);
 		for (uint32_t k = 0; k < l->nnames; k++) {
 			archive_below(a, &l->name[k], NAMES);
 			archive_require(a, l->name[k] < rs->nnames);
 		}
-		archive_numbers(a, l->ns);
-		archive_numbers(a, l->steps);
+		archive_fields(a, l, ns, steps);
 		for (uint32_t k = l->nnames; k < SHARE_NAMES; k++)
 			archive_require(a, !l->ns[k]);
 	}
@@ -450,7 +443,7 @@ void range_shares_archive(struct archive *a, struct range_shares **at)
 		rs->names_cap = rs->nnames = rs->names ? rs->nnames : 0;
 	}
 	for (uint32_t i = 0; i < rs->nnames; i++)
-		archive_text(a, rs->names[i]);
+		archive_field(a, rs->names[i]);
 	share_threads_archive(a, rs);
 	share_pieces_archive(a, rs);
 	share_loops_archive(a, rs);

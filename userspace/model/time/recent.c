@@ -195,13 +195,10 @@ void recent_archive(struct archive *a, struct recent **at)
 	for (int i = 0; i < SLOTS; i++) {
 		struct slot *s = &r->slots[i];
 
-		archive_number(a, &s->number);
+		archive_field(a, s->number);
 		if (!s->number)
 			continue;
-		archive_number(a, &s->from);
-		archive_number(a, &s->n);
-		archive_number(a, &s->sum_ns);
-		archive_number(a, &s->count);
+		archive_fields(a, s, from, n, sum_ns, count);
 		archive_below(a, &s->lowest, ALL);
 		if (archive_reads(a)) {
 			archive_require(a, s->from + s->n <= CLASSES);
@@ -210,6 +207,6 @@ void recent_archive(struct archive *a, struct recent **at)
 			s->n = s->counts ? s->n : 0;
 		}
 		for (uint32_t k = 0; k < s->n; k++)
-			archive_number(a, &s->counts[k]);
+			archive_field(a, s->counts[k]);
 	}
 }

@@ -193,26 +193,13 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 
 static void resource_usage_archive(struct archive *a, struct gp_usage *u)
 {
-	archive_number(a, &u->cpu_ns);
-	archive_number(a, &u->wait_ns);
-	archive_number(a, &u->block_ns);
-	archive_number(a, &u->major_faults);
-	archive_number(a, &u->flags);
+	archive_fields(a, u, cpu_ns, wait_ns, block_ns, major_faults, flags);
 }
 
 static void resource_second_archive(struct archive *a, struct resource_second *s)
 {
-	archive_number(a, &s->end_ns);
-	archive_number(a, &s->length_us);
-	archive_number(a, &s->wait_us);
-	archive_number(a, &s->throttled_us);
-	archive_number(a, &s->asleep_us);
-	archive_number(a, &s->block_us);
-	archive_number(a, &s->memory_us);
-	archive_number(a, &s->io_us);
-	archive_number(a, &s->block_known);
-	archive_number(a, &s->stall_known);
-	archive_number(a, &s->group);
+	archive_fields(a, s, end_ns, length_us, wait_us, throttled_us, asleep_us, block_us,
+		       memory_us, io_us, block_known, stall_known, group);
 }
 
 void resource_archive(struct archive *a, struct resource **r)
@@ -224,18 +211,17 @@ void resource_archive(struct archive *a, struct resource **r)
 		return;
 	archive_struct(a, sizeof(*s));
 	for (int i = 0; i < RESOURCE_THREADS; i++) {
-		archive_number(a, &s->thread[i].tid);
-		archive_number(a, &s->thread[i].known);
-		archive_number(a, &s->thread[i].whole);
+		archive_field(a, s->thread[i].tid);
+		archive_field(a, s->thread[i].known);
+		archive_field(a, s->thread[i].whole);
 		resource_usage_archive(a, &s->thread[i].last);
 		resource_usage_archive(a, &s->thread[i].grown);
 	}
 	archive_below(a, &s->trains, RESOURCE_THREADS + 1);
-	archive_number(a, &s->pressure.throttled_ns);
-	archive_numbers(a, s->pressure.stall_ns);
-	archive_number(a, &s->pressure.flags);
-	archive_number(a, &s->pressure_ns);
-	archive_number(a, &s->seconds);
+	archive_field(a, s->pressure.throttled_ns);
+	archive_field(a, s->pressure.stall_ns);
+	archive_field(a, s->pressure.flags);
+	archive_fields(a, s, pressure_ns, seconds);
 	kept = (uint32_t)resource_least(s->seconds, RESOURCE_SECONDS);
 	for (uint32_t i = 0; i < kept; i++) {
 		resource_second_archive(a, &s->second[i]);
@@ -245,14 +231,6 @@ void resource_archive(struct archive *a, struct resource **r)
 
 void resource_sums_archive(struct archive *a, struct resource_sums *s)
 {
-	archive_number(a, &s->covered_ns);
-	archive_number(a, &s->wait_ns);
-	archive_number(a, &s->throttled_ns);
-	archive_number(a, &s->asleep_ns);
-	archive_number(a, &s->block_ns);
-	archive_number(a, &s->memory_ns);
-	archive_number(a, &s->io_ns);
-	archive_number(a, &s->block_known);
-	archive_number(a, &s->stall_known);
-	archive_number(a, &s->group);
+	archive_fields(a, s, covered_ns, wait_ns, throttled_ns, asleep_ns, block_ns, memory_ns,
+		       io_ns, block_known, stall_known, group);
 }

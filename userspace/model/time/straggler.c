@@ -274,14 +274,9 @@ enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t 
 
 static void straggler_slot_archive(struct archive *a, struct slot *sl, uint32_t nranks)
 {
-	archive_number(a, &sl->number);
-	archive_number(a, &sl->start_ns);
-	archive_number(a, &sl->reported);
-	for (uint32_t i = 0; i < nranks; i++) {
-		archive_number(a, &sl->us[i]);
-		archive_number(a, &sl->wait_us[i]);
-		archive_numbers(a, sl->part_us[i]);
-	}
+	archive_fields(a, sl, number, start_ns, reported);
+	for (uint32_t i = 0; i < nranks; i++)
+		archive_fields(a, sl, us[i], wait_us[i], part_us[i]);
 }
 
 static void straggler_rank_archive_of(struct archive *a, int32_t *rank, uint32_t nranks)
@@ -299,18 +294,16 @@ void straggler_archive(struct archive *a, struct straggler **at)
 	if (!s)
 		return;
 	archive_below(a, &s->nranks, STRAGGLER_RANKS + 1);
-	archive_numbers(a, s->pid);
+	archive_field(a, s->pid);
 	for (int i = 0; i < SLOTS; i++)
 		straggler_slot_archive(a, &s->slot[i], s->nranks);
-	archive_number(a, &s->verdicts);
+	archive_field(a, s->verdicts);
 	for (uint64_t i = 0; i < STRAGGLER_WINDOW && i < s->verdicts; i++) {
 		struct verdict *v = &s->verdict[i];
 
-		archive_number(a, &v->number);
-		archive_number(a, &v->start_ns);
+		archive_fields(a, v, number, start_ns);
 		straggler_rank_archive_of(a, &v->late, s->nranks);
-		archive_number(a, &v->size_us);
-		archive_numbers(a, v->more_us);
+		archive_fields(a, v, size_us, more_us);
 		for (int p = 0; p < CHANGE_PARTS; p++)
 			archive_require(a, v->more_us[p] <= UINT32_MAX &&
 						   v->more_us[p] >= -(int64_t)UINT32_MAX);
@@ -318,11 +311,7 @@ void straggler_archive(struct archive *a, struct straggler **at)
 	straggler_rank_archive_of(a, &s->now, s->nranks);
 	straggler_rank_archive_of(a, &s->due, s->nranks);
 	straggler_rank_archive_of(a, &s->over, s->nranks);
-	archive_number(a, &s->view.onset_ns);
-	archive_number(a, &s->view.onset_step);
-	archive_number(a, &s->view.size_ns);
-	archive_number(a, &s->view.late);
-	archive_number(a, &s->view.of);
-	archive_number(a, &s->view.phase);
+	archive_fields(a, s, view.onset_ns, view.onset_step, view.size_ns, view.late, view.of,
+		       view.phase);
 	archive_require(a, s->view.phase >= -1 && s->view.phase < CHANGE_PARTS);
 }

@@ -133,6 +133,5 @@ const char *time_causes_text(char *out, size_t len, const struct time_causes *l)
 
 void time_causes_archive(struct archive *a, struct time_causes *l)
 {
-	archive_number(a, &l->lost_ns);
-	archive_numbers(a, l->ns);
+	archive_fields(a, l, lost_ns, ns);
 }

@@ -265,7 +265,7 @@ void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret
 void window_edge_archive(struct archive *a, struct window_edge *e)
 {
 	for (int i = 0; i < WIDTHS; i++)
-		archive_numbers(a, e->us[i]);
+		archive_field(a, e->us[i]);
 }
 
 int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
@@ -398,13 +398,11 @@ void window_archive(struct archive *a, struct window **at)
 
 	if (!w)
 		return;
-	archive_number(a, &w->start_us);
-	archive_numbers(a, w->newest);
-	archive_numbers(a, w->total_ns);
+	archive_fields(a, w, start_us, newest, total_ns);
 	for (int b = 0; b < COLUMNS; b++) {
 		w->us[b] = archive_object(a, w->us[b], SLOTS * sizeof(*w->us[b]));
 		for (int i = 0; w->us[b] && i < SLOTS; i++)
-			archive_number(a, &w->us[b][i]);
+			archive_field(a, w->us[b][i]);
 	}
 	for (int i = 0; i < WIDTHS; i++)
 		archive_require(a, w->newest[i] <= UINT64_MAX / US / widths[i].us);
