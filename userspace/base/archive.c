@@ -327,6 +327,17 @@ void *archive_alloc(struct archive *a, size_t count, size_t size)
 	return p;
 }
 
+void *archive_array(struct archive *a, void *have, uint32_t *count, uint32_t *cap, uint32_t max,
+		    size_t size)
+{
+	archive_count(a, count, max, size);
+	if (a->out || !*count)
+		return have;
+	have = archive_alloc(a, *count, size);
+	*cap = *count = have ? *count : 0;
+	return have;
+}
+
 void *archive_object(struct archive *a, void *have, size_t size)
 {
 	bool there = have;

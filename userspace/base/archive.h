@@ -154,6 +154,12 @@ void archive_bytes(struct archive *a, void *p, size_t len);
 void archive_struct(struct archive *a, size_t size);
 /* The number of items that follow, each of `size` bytes in memory; at most max. */
 void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size);
+/* The items that follow, at most max; array, count and cap are fields. Reading: array is new zeroed
+ * memory, NULL if there are no items or reading failed, and cap the number of its items. */
+#define archive_items(a, array, count, cap, max)                                                   \
+	((array) = archive_array((a), (array), &(count), &(cap), (max), sizeof(*(array))))
+void *archive_array(struct archive *a, void *have, uint32_t *count, uint32_t *cap, uint32_t max,
+		    size_t size);
 /* An object that may be absent. Writing: have, or NULL. Reading: returns new zeroed memory, or NULL
  * if it is absent or reading failed. */
 void *archive_object(struct archive *a, void *have, size_t size);

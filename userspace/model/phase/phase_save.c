@@ -61,22 +61,14 @@ void phase_archive(struct archive *a, struct phase_finder **at, span_fn *emit, v
 		pf->emit = emit;
 		pf->ctx = ctx;
 	}
-	archive_count(a, &pf->nthreads, PHASE_THREADS, sizeof(*pf->threads));
-	if (archive_reads(a) && pf->nthreads) {
-		pf->threads = archive_alloc(a, pf->nthreads, sizeof(*pf->threads));
-		pf->threads_cap = pf->nthreads = pf->threads ? pf->nthreads : 0;
-	}
+	archive_items(a, pf->threads, pf->nthreads, pf->threads_cap, PHASE_THREADS);
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
 		phase_thread_archive(a, &pf->threads[i]);
 		if (archive_reads(a))
 			pf->bursts += pf->threads[i].save.active + pf->threads[i].restore.active;
 	}
 	archive_fields(a, pf, trained, files, seen);
-	archive_count(a, &pf->nbreaks, PHASE_BREAKS, sizeof(*pf->breaks));
-	if (archive_reads(a) && pf->nbreaks) {
-		pf->breaks = archive_alloc(a, pf->nbreaks, sizeof(*pf->breaks));
-		pf->breaks_cap = pf->nbreaks = pf->breaks ? pf->nbreaks : 0;
-	}
+	archive_items(a, pf->breaks, pf->nbreaks, pf->breaks_cap, PHASE_BREAKS);
 	for (uint32_t i = 0; i < pf->nbreaks; i++)
 		phase_break_archive(a, &pf->breaks[i]);
 	phase_marks_archive(a, pf);

@@ -123,11 +123,7 @@ void rank_range_close(struct rank *r, uint64_t now_ns)
 
 void rank_range_archive(struct archive *a, struct rank *r)
 {
-	archive_count(a, &r->nranges, RANK_RANGES, sizeof(*r->ranges));
-	if (archive_reads(a) && r->nranges) {
-		r->ranges = archive_alloc(a, r->nranges, sizeof(*r->ranges));
-		r->ranges_cap = r->nranges = r->ranges ? r->nranges : 0;
-	}
+	archive_items(a, r->ranges, r->nranges, r->ranges_cap, RANK_RANGES);
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		struct rank_range *o = &r->ranges[i];
 

@@ -139,11 +139,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	archive_require(a, r->alive == alive);
 	rank_place_archive(a, r);
 	archive_fields(a, r, member.seen, shown);
-	archive_count(a, &r->nnotes, RANK_NOTES, sizeof(*r->notes));
-	if (archive_reads(a) && r->nnotes) {
-		r->notes = archive_alloc(a, r->nnotes, sizeof(*r->notes));
-		r->notes_cap = r->nnotes = r->notes ? r->nnotes : 0;
-	}
+	archive_items(a, r->notes, r->nnotes, r->notes_cap, RANK_NOTES);
 	for (uint32_t i = 0; i < r->nnotes; i++)
 		rank_note_archive(a, &r->notes[i]);
 	archive_fields(a, r, ledger_reported_ns, ledger_due, checkpoints, restores, save_ns,

@@ -62,11 +62,7 @@ const struct gp_code *device_codes_find(const struct device_codes *cs, const cha
 
 void device_codes_archive(struct archive *a, struct device_codes *cs)
 {
-	archive_count(a, &cs->count, DEVICE_CODES, sizeof(*cs->code));
-	if (archive_reads(a) && cs->count) {
-		cs->code = archive_alloc(a, cs->count, sizeof(*cs->code));
-		cs->cap = cs->count = cs->code ? cs->count : 0;
-	}
+	archive_items(a, cs->code, cs->count, cs->cap, DEVICE_CODES);
 	for (uint32_t i = 0; i < cs->count; i++) {
 		archive_field(a, cs->code[i].code);
 		archive_below(a, &cs->code[i].kind, GP_FAULT_COUNT);

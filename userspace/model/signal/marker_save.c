@@ -16,12 +16,9 @@ static void marker_range_archive(struct archive *a, struct range *r)
 
 static void marker_ranges_archive(struct archive *a, struct thread *t)
 {
-	archive_count(a, &t->open, GP_RANGE_DEPTH, sizeof(*t->ranges));
-	if (archive_reads(a) && t->open) {
-		t->ranges = archive_alloc(a, t->open, sizeof(*t->ranges));
-		t->ranges_cap = t->open = t->ranges ? t->open : 0;
+	archive_items(a, t->ranges, t->open, t->ranges_cap, GP_RANGE_DEPTH);
+	if (archive_reads(a))
 		t->steps = 0;
-	}
 	for (uint32_t i = 0; i < t->open; i++) {
 		marker_range_archive(a, &t->ranges[i]);
 		if (archive_reads(a))
@@ -77,11 +74,7 @@ static void marker_program_archive(struct archive *a, struct program *p)
 
 static void marker_pending_archive(struct archive *a, struct programs *ps)
 {
-	archive_count(a, &ps->npending, MARKER_PENDING, sizeof(*ps->pending));
-	if (archive_reads(a) && ps->npending) {
-		ps->pending = archive_alloc(a, ps->npending, sizeof(*ps->pending));
-		ps->pending_cap = ps->npending = ps->pending ? ps->npending : 0;
-	}
+	archive_items(a, ps->pending, ps->npending, ps->pending_cap, MARKER_PENDING);
 	for (uint32_t i = 0; i < ps->npending; i++)
 		archive_fields(a, &ps->pending[i], event, token, number);
 }
@@ -94,11 +87,7 @@ static void marker_programs_archive(struct archive *a, struct programs **at)
 		return;
 	archive_below(a, &ps->layer, LAYER_TABLE + 1);
 	archive_fields(a, ps, seen, idents, executions);
-	archive_count(a, &ps->count, MARKER_PROGRAMS, sizeof(*ps->item));
-	if (archive_reads(a) && ps->count) {
-		ps->item = archive_alloc(a, ps->count, sizeof(*ps->item));
-		ps->cap = ps->count = ps->item ? ps->count : 0;
-	}
+	archive_items(a, ps->item, ps->count, ps->cap, MARKER_PROGRAMS);
 	for (uint32_t i = 0; i < ps->count; i++)
 		marker_program_archive(a, &ps->item[i]);
 	marker_pending_archive(a, ps);

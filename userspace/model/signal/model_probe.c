@@ -250,11 +250,7 @@ void model_probes_archive(struct archive *a, struct model_probes *ps)
 {
 	model_table_archive(a, ps);
 	device_codes_archive(a, &ps->codes);
-	archive_count(a, &ps->nattach, MODEL_ATTACH, sizeof(*ps->attach));
-	if (archive_reads(a) && ps->nattach) {
-		ps->attach = archive_alloc(a, ps->nattach, sizeof(*ps->attach));
-		ps->cap = ps->nattach = ps->attach ? ps->nattach : 0;
-	}
+	archive_items(a, ps->attach, ps->nattach, ps->cap, MODEL_ATTACH);
 	for (uint32_t i = 0; i < ps->nattach; i++)
 		model_attach_archive(a, &ps->attach[i]);
 	if (archive_reads(a) && !a->error)

@@ -74,11 +74,7 @@ static void step_anon_archive(struct archive *a, const struct step_finder *sf, s
 
 static void step_threads_archive(struct archive *a, struct step_finder *sf)
 {
-	archive_count(a, &sf->nthreads, STEP_THREADS, sizeof(*sf->threads));
-	if (archive_reads(a) && sf->nthreads) {
-		sf->threads = archive_alloc(a, sf->nthreads, sizeof(*sf->threads));
-		sf->threads_cap = sf->nthreads = sf->threads ? sf->nthreads : 0;
-	}
+	archive_items(a, sf->threads, sf->nthreads, sf->threads_cap, STEP_THREADS);
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
 		step_thread_archive(a, &sf->threads[i]);
 		step_anon_archive(a, sf, &sf->anon[i], i);
@@ -90,11 +86,7 @@ static void step_threads_archive(struct archive *a, struct step_finder *sf)
 
 static void step_queue_archive(struct archive *a, const struct step_finder *sf, struct tracker *t)
 {
-	archive_count(a, &t->nqueue, STEP_QUEUE - 1, sizeof(*t->queue));
-	if (archive_reads(a) && t->nqueue) {
-		t->queue = archive_alloc(a, t->nqueue, sizeof(*t->queue));
-		t->queue_cap = t->nqueue = t->queue ? t->nqueue : 0;
-	}
+	archive_items(a, t->queue, t->nqueue, t->queue_cap, STEP_QUEUE - 1);
 	for (uint32_t i = 0; i < t->nqueue; i++)
 		step_mark_archive(a, sf, &t->queue[i]);
 }

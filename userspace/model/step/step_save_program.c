@@ -29,33 +29,21 @@ static void exec_block_archive(struct archive *a, struct exec_block *b)
 
 static void exec_programs_archive(struct archive *a, struct exec *e)
 {
-	archive_count(a, &e->nprograms, EXEC_PROGRAMS, sizeof(*e->program));
-	if (archive_reads(a) && e->nprograms) {
-		e->program = archive_alloc(a, e->nprograms, sizeof(*e->program));
-		e->programs_cap = e->nprograms = e->program ? e->nprograms : 0;
-	}
+	archive_items(a, e->program, e->nprograms, e->programs_cap, EXEC_PROGRAMS);
 	for (uint32_t i = 0; i < e->nprograms; i++)
 		exec_program_archive(a, &e->program[i]);
 }
 
 static void exec_held_archive(struct archive *a, struct exec *e)
 {
-	archive_count(a, &e->nheld, EXEC_HELD, sizeof(*e->held));
-	if (archive_reads(a) && e->nheld) {
-		e->held = archive_alloc(a, e->nheld, sizeof(*e->held));
-		e->held_cap = e->nheld = e->held ? e->nheld : 0;
-	}
+	archive_items(a, e->held, e->nheld, e->held_cap, EXEC_HELD);
 	for (uint32_t i = 0; i < e->nheld; i++)
 		exec_run_archive(a, e, &e->held[i]);
 }
 
 static void exec_pending_archive(struct archive *a, struct exec *e)
 {
-	archive_count(a, &e->npending, EXEC_PENDING, sizeof(*e->pending));
-	if (archive_reads(a) && e->npending) {
-		e->pending = archive_alloc(a, e->npending, sizeof(*e->pending));
-		e->pending_cap = e->npending = e->pending ? e->npending : 0;
-	}
+	archive_items(a, e->pending, e->npending, e->pending_cap, EXEC_PENDING);
 	for (uint32_t i = 0; i < e->npending; i++) {
 		exec_run_archive(a, e, &e->pending[i].run);
 		archive_field(a, e->pending[i].micro);

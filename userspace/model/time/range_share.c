@@ -361,20 +361,12 @@ void range_shares_view(const struct range_shares *rs, uint32_t loop, struct shar
 
 static void share_threads_archive(struct archive *a, struct range_shares *rs)
 {
-	archive_count(a, &rs->nthreads, THREADS, sizeof(*rs->threads));
-	if (archive_reads(a) && rs->nthreads) {
-		rs->threads = archive_alloc(a, rs->nthreads, sizeof(*rs->threads));
-		rs->threads_cap = rs->nthreads = rs->threads ? rs->nthreads : 0;
-	}
+	archive_items(a, rs->threads, rs->nthreads, rs->threads_cap, THREADS);
 	for (uint32_t i = 0; i < rs->nthreads; i++) {
 		struct share_thread *t = &rs->threads[i];
 
 		archive_fields(a, t, tid, seen_ns);
-		archive_count(a, &t->nopen, GP_RANGE_DEPTH, sizeof(*t->open));
-		if (archive_reads(a) && t->nopen) {
-			t->open = archive_alloc(a, t->nopen, sizeof(*t->open));
-			t->open_cap = t->nopen = t->open ? t->nopen : 0;
-		}
+		archive_items(a, t->open, t->nopen, t->open_cap, GP_RANGE_DEPTH);
 		for (uint32_t k = 0; k < t->nopen; k++) {
 			archive_field(a, t->open[k].begin_ns);
 			archive_below(a, &t->open[k].name, NAMES + 1);
@@ -411,11 +403,7 @@ static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 
 static void share_loops_archive(struct archive *a, struct range_shares *rs)
 {
-	archive_count(a, &rs->nloops, STEP_LOOPS, sizeof(*rs->loops));
-	if (archive_reads(a) && rs->nloops) {
-		rs->loops = archive_alloc(a, rs->nloops, sizeof(*rs->loops));
-		rs->loops_cap = rs->nloops = rs->loops ? rs->nloops : 0;
-	}
+	archive_items(a, rs->loops, rs->nloops, rs->loops_cap, STEP_LOOPS);
 	for (uint32_t i = 0; i < rs->nloops; i++) {
 		struct share_loop *l = &rs->loops[i];
 
@@ -437,11 +425,7 @@ void range_shares_archive(struct archive *a, struct range_shares **at)
 
 	if (!rs)
 		return;
-	archive_count(a, &rs->nnames, NAMES, sizeof(*rs->names));
-	if (archive_reads(a) && rs->nnames) {
-		rs->names = archive_alloc(a, rs->nnames, sizeof(*rs->names));
-		rs->names_cap = rs->nnames = rs->names ? rs->nnames : 0;
-	}
+	archive_items(a, rs->names, rs->nnames, rs->names_cap, NAMES);
 	for (uint32_t i = 0; i < rs->nnames; i++)
 		archive_field(a, rs->names[i]);
 	share_threads_archive(a, rs);
