@@ -338,6 +338,24 @@ void *archive_array(struct archive *a, void *have, uint32_t *count, uint32_t *ca
 	return have;
 }
 
+void *archive_ring_items(struct archive *a, void *have, uint64_t first, uint64_t *next,
+			 uint32_t *cap, uint32_t least, uint32_t max, size_t size)
+{
+	uint32_t room, n = (uint32_t)(*next - first);
+
+	archive_field(a, *cap);
+	archive_count(a, &n, max, size);
+	if (a->out)
+		return have;
+	for (room = *cap ? least : 0; room && room < *cap && room < max; room *= 2)
+		;
+	archive_require(a, room == *cap && n <= room && first <= UINT64_MAX / 2);
+	have = room ? archive_alloc(a, room, size) : NULL;
+	*cap = have ? room : 0;
+	*next = first + (have ? n : 0);
+	return have;
+}
+
 void *archive_object(struct archive *a, void *have, size_t size)
 {
 	bool there = have;

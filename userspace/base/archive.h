@@ -160,6 +160,13 @@ void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size
 	((array) = archive_array((a), (array), &(count), &(cap), (max), sizeof(*(array))))
 void *archive_array(struct archive *a, void *have, uint32_t *count, uint32_t *cap, uint32_t max,
 		    size_t size);
+/* The items from first, which the caller has archived, to next - 1 of a ring as in grow_ring(), and
+ * its size; at most max items. */
+#define archive_ring(a, ring, first, next, cap, least, max)                                        \
+	((ring) = archive_ring_items((a), (ring), (first), &(next), &(cap), (least), (max),        \
+				     sizeof(*(ring))))
+void *archive_ring_items(struct archive *a, void *have, uint64_t first, uint64_t *next,
+			 uint32_t *cap, uint32_t least, uint32_t max, size_t size);
 /* An object that may be absent. Writing: have, or NULL. Reading: returns new zeroed memory, or NULL
  * if it is absent or reading failed. */
 void *archive_object(struct archive *a, void *have, size_t size);

@@ -89,21 +89,6 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid)
 
 /* ---- marks and breaks ------------------------------------------------------------------------ */
 
-static int phase_marks_grow(struct phase_finder *pf)
-{
-	uint32_t cap = pf->cap ? 2 * pf->cap : PHASE_MARKS_MIN;
-	struct phase_mark *marks = malloc(cap * sizeof(*marks));
-
-	if (!marks)
-		return -ENOMEM;
-	for (uint64_t i = pf->first; pf->cap && i < pf->next; i++)
-		marks[i % cap] = *phase_mark_at(pf, i);
-	free(pf->marks);
-	pf->marks = marks;
-	pf->cap = cap;
-	return 0;
-}
-
 static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
@@ -111,7 +96,8 @@ static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const st
 		bool needed = !pf->cap ||
 			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
-		if (needed && pf->cap < PHASE_MARKS && phase_marks_grow(pf))
+		if (needed && pf->cap < PHASE_MARKS &&
+		    grow_ring(pf->marks, pf->first, pf->next, pf->cap, PHASE_MARKS_MIN))
 			return -ENOMEM;
 		if (pf->next - pf->first == pf->cap)
 			pf->first++;

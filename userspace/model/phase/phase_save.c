@@ -30,19 +30,8 @@ static void phase_break_archive(struct archive *a, struct phase_break *b)
  * PHASE_MARKS grows or drops marks. */
 static void phase_marks_archive(struct archive *a, struct phase_finder *pf)
 {
-	uint32_t cap = 0, n = (uint32_t)(pf->next - pf->first);
-
-	archive_fields(a, pf, first, cap);
-	archive_count(a, &n, PHASE_MARKS, sizeof(*pf->marks));
-	if (archive_reads(a)) {
-		for (cap = pf->cap ? PHASE_MARKS_MIN : 0; cap && cap < pf->cap && cap < PHASE_MARKS;
-		     cap *= 2)
-			;
-		archive_require(a, cap == pf->cap && n <= cap && pf->first <= UINT64_MAX / 2);
-		pf->marks = cap ? archive_alloc(a, cap, sizeof(*pf->marks)) : NULL;
-		pf->cap = pf->marks ? cap : 0;
-		pf->next = pf->first + (pf->marks ? n : 0);
-	}
+	archive_field(a, pf->first);
+	archive_ring(a, pf->marks, pf->first, pf->next, pf->cap, PHASE_MARKS_MIN, PHASE_MARKS);
 	for (uint64_t i = pf->first; i < pf->next; i++) {
 		struct phase_mark *m = phase_mark_at(pf, i);
 

@@ -21,17 +21,13 @@ bool phase_thread_trains(const struct phase_finder *pf, const struct phase_threa
 
 void phase_break_add(struct phase_finder *pf, const struct span *s, bool estimated)
 {
-	struct phase_break *breaks;
+	struct phase_break *b;
 
-	breaks = grow_items(pf->breaks, &pf->breaks_cap,
-			    pf->nbreaks < PHASE_BREAKS ? pf->nbreaks + 1 : PHASE_BREAKS,
-			    PHASE_BREAKS, sizeof(*breaks));
-	if (!breaks) {
-		pf->error = -ENOMEM;
-		return;
-	}
-	pf->breaks = breaks;
 	if (pf->nbreaks == PHASE_BREAKS)
 		memmove(pf->breaks, pf->breaks + 1, --pf->nbreaks * sizeof(*pf->breaks));
-	pf->breaks[pf->nbreaks++] = (struct phase_break){s->begin_ns, s->end_ns, s->tid, estimated};
+	b = grow_add(pf->breaks, pf->nbreaks, pf->breaks_cap, PHASE_BREAKS);
+	if (b)
+		*b = (struct phase_break){s->begin_ns, s->end_ns, s->tid, estimated};
+	else
+		pf->error = -ENOMEM;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/grow.h"
 
 #define IDEAL_STEPS 8 /* steps before the excess of the first ones is settled */
 #define SLOW_STEPS  8 /* steps before one can be called slow */
@@ -81,21 +82,6 @@ static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_
 	return s->boundary == BOUNDARY_EXECUTE ? called_ns + 1 : s->end_ns;
 }
 
-static int rank_loop_done_grow(struct rank_loop *lp)
-{
-	uint32_t cap = lp->done ? 2 * lp->done_cap : RANK_DONE;
-	struct rank_done *done = malloc(cap * sizeof(*done));
-
-	if (!done)
-		return -ENOMEM;
-	for (uint64_t i = lp->done_first; lp->done && i < lp->done_next; i++)
-		done[i & (cap - 1)] = lp->done[i & (lp->done_cap - 1)];
-	free(lp->done);
-	lp->done = done;
-	lp->done_cap = cap;
-	return 0;
-}
-
 /* A fast loop keeps more steps: a thread may write data that was copied many steps before. */
 static int rank_loop_done_add(struct rank_loop *lp, const struct rank_done *d)
 {
@@ -103,7 +89,8 @@ static int rank_loop_done_add(struct rank_loop *lp, const struct rank_done *d)
 	bool young = oldest && d->from_ns - oldest->from_ns < RANK_DONE_NS &&
 		     lp->done_cap < RANK_DONE_MAX;
 
-	if ((!lp->done || young) && rank_loop_done_grow(lp))
+	if ((!lp->done || young) &&
+	    grow_ring(lp->done, lp->done_first, lp->done_next, lp->done_cap, RANK_DONE))
 		return -ENOMEM;
 	if (lp->done_next - lp->done_first == lp->done_cap)
 		lp->done_first++;

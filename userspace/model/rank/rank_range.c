@@ -71,7 +71,7 @@ static void range_make(struct rank_range *o, const struct signal *s, const struc
 void rank_range_signal(struct rank *r, const struct signal *s)
 {
 	const struct range_rule *rule;
-	struct rank_range one, *ranges;
+	struct rank_range one, *kept;
 	uint32_t i = r->nranges;
 
 	if (s->kind == SIGNAL_RANGE) {
@@ -96,14 +96,11 @@ void rank_range_signal(struct rank *r, const struct signal *s)
 	}
 	if (r->nranges == RANK_RANGES)
 		return;
-	ranges = grow_items(r->ranges, &r->ranges_cap, r->nranges + 1, RANK_RANGES,
-			    sizeof(*ranges));
-	if (!ranges) {
+	kept = grow_add(r->ranges, r->nranges, r->ranges_cap, RANK_RANGES);
+	if (kept)
+		*kept = one;
+	else
 		r->error = -ENOMEM;
-		return;
-	}
-	r->ranges = ranges;
-	r->ranges[r->nranges++] = one;
 }
 
 void rank_range_step(struct rank *r, uint64_t end_ns)

@@ -9,20 +9,9 @@
  * step. */
 static void rank_done_archive(struct archive *a, struct rank_loop *lp)
 {
-	uint32_t cap = 0, n = (uint32_t)(lp->done_next - lp->done_first);
-
-	archive_fields(a, lp, done_first, done_cap);
-	archive_count(a, &n, RANK_DONE_MAX, sizeof(*lp->done));
-	if (archive_reads(a)) {
-		for (cap = lp->done_cap ? RANK_DONE : 0;
-		     cap && cap < lp->done_cap && cap < RANK_DONE_MAX; cap *= 2)
-			;
-		archive_require(a, cap == lp->done_cap && n <= cap &&
-					   lp->done_first <= UINT64_MAX / 2);
-		lp->done = cap ? archive_alloc(a, cap, sizeof(*lp->done)) : NULL;
-		lp->done_cap = lp->done ? cap : 0;
-		lp->done_next = lp->done_first + (lp->done ? n : 0);
-	}
+	archive_field(a, lp->done_first);
+	archive_ring(a, lp->done, lp->done_first, lp->done_next, lp->done_cap, RANK_DONE,
+		     RANK_DONE_MAX);
 	for (uint64_t i = lp->done_first; i < lp->done_next; i++) {
 		struct rank_done *d = &lp->done[i & (lp->done_cap - 1)];
 

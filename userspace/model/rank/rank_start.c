@@ -105,20 +105,16 @@ static void rank_start_compile_begun(struct rank *r, const struct signal *s)
 static void rank_start_compile_claim(struct rank *r, uint64_t from_ns, uint64_t to_ns)
 {
 	struct rank_start *st = &r->start;
-	struct start_compile *compiles;
+	struct start_compile *compile;
 
 	start_claim(r, BUCKET_PROGRAM_STARTUP, from_ns, to_ns);
 	if (st->over || st->ncompiles == START_COMPILES)
 		return;
-	compiles = grow_items(st->compiles, &st->compiles_cap, st->ncompiles + 1, START_COMPILES,
-			      sizeof(*compiles));
-	if (!compiles) {
+	compile = grow_add(st->compiles, st->ncompiles, st->compiles_cap, START_COMPILES);
+	if (compile)
+		*compile = (struct start_compile){from_ns, to_ns};
+	else
 		r->error = -ENOMEM;
-		return;
-	}
-	st->compiles = compiles;
-	st->compiles[st->ncompiles].from_ns = from_ns;
-	st->compiles[st->ncompiles++].to_ns = to_ns;
 }
 
 static void rank_start_compile_over(struct rank *r, const struct signal *s)

@@ -36,11 +36,10 @@ int device_codes_add(struct device_codes *cs, const struct gp_code *c)
 	}
 	if (cs->count == DEVICE_CODES)
 		return 0;
-	code = grow_items(cs->code, &cs->cap, cs->count + 1, DEVICE_CODES, sizeof(*code));
+	code = grow_add(cs->code, cs->count, cs->cap, DEVICE_CODES);
 	if (!code)
 		return -ENOMEM;
-	cs->code = code;
-	cs->code[cs->count++] = is;
+	*code = is;
 	return 0;
 }
 

@@ -151,7 +151,7 @@ static bool marker_ranges_lost(struct call *c, struct thread *t, uint16_t depth)
 static void marker_feed_range_begin(struct call *c, struct thread *t)
 {
 	const struct gp_range_begin *b = c->ev->range_begin;
-	struct range *r, *ranges;
+	struct range *r;
 
 	if (b->flags & GP_RANGE_ANONYMOUS || (c->probe && c->probe->flags & GP_PROBE_ANON_RANGE)) {
 		call_simple(c, SIGNAL_ANON_RANGE, 0, 1);
@@ -161,12 +161,9 @@ static void marker_feed_range_begin(struct call *c, struct thread *t)
 		return;
 	if (marker_ranges_lost(c, t, b->depth) || t->open == GP_RANGE_DEPTH)
 		return;
-	ranges = grow_items(t->ranges, &t->ranges_cap, t->open + 1, GP_RANGE_DEPTH,
-			    sizeof(*ranges));
-	if (!ranges)
+	r = grow_add(t->ranges, t->open, t->ranges_cap, GP_RANGE_DEPTH);
+	if (!r)
 		return;
-	t->ranges = ranges;
-	r = &t->ranges[t->open++];
 	*r = (struct range){.begin_ns = c->ev->rec->ts_ns, .depth = b->depth};
 	event_text(r->text, sizeof(r->text), b->name, sizeof(b->name));
 	marker_classify(c->m, r);

@@ -63,15 +63,12 @@ struct program *program_by_handle(struct programs *ps, uint32_t layer, uint64_t 
 
 static struct program *program_new(struct programs *ps)
 {
-	struct program *item, *idle;
+	struct program *idle;
 
 	if (ps->count < MARKER_PROGRAMS) {
-		item = grow_items(ps->item, &ps->cap, ps->count + 1, MARKER_PROGRAMS,
-				  sizeof(*item));
-		if (!item)
+		idle = grow_add(ps->item, ps->count, ps->cap, MARKER_PROGRAMS);
+		if (!idle)
 			return NULL;
-		ps->item = item;
-		idle = &ps->item[ps->count++];
 	} else {
 		idle = ps->item;
 		for (uint32_t i = 1; i < ps->count; i++)
@@ -130,12 +127,10 @@ static uint64_t marker_pending_add(struct programs *ps, uint64_t event)
 		return 0;
 	if (ps->npending == MARKER_PENDING)
 		memmove(ps->pending, ps->pending + 1, --ps->npending * sizeof(*pending));
-	pending = grow_items(ps->pending, &ps->pending_cap, ps->npending + 1, MARKER_PENDING,
-			     sizeof(*pending));
+	pending = grow_add(ps->pending, ps->npending, ps->pending_cap, MARKER_PENDING);
 	if (!pending)
 		return 0;
-	ps->pending = pending;
-	ps->pending[ps->npending++] = (struct pending){.event = event, .number = ++ps->executions};
+	*pending = (struct pending){.event = event, .number = ++ps->executions};
 	return ps->executions;
 }
 

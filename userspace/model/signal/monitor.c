@@ -33,7 +33,7 @@ void monitor_free(struct monitor *m)
 static struct monitor_value *monitor_value_find(struct monitor *m, const char *name, size_t len,
 						enum monitor_aggregation aggregation, int *err)
 {
-	struct monitor_value *v, *values;
+	struct monitor_value *v;
 
 	for (uint32_t i = 0; i < m->nvalues; i++) {
 		v = &m->values[i];
@@ -42,14 +42,11 @@ static struct monitor_value *monitor_value_find(struct monitor *m, const char *n
 	}
 	if (m->nvalues == MONITOR_VALUES)
 		return NULL;
-	values = grow_items(m->values, &m->values_cap, m->nvalues + 1, MONITOR_VALUES,
-			    sizeof(*values));
-	if (!values) {
+	v = grow_add(m->values, m->nvalues, m->values_cap, MONITOR_VALUES);
+	if (!v) {
 		*err = -ENOMEM;
 		return NULL;
 	}
-	m->values = values;
-	v = &values[m->nvalues++];
 	*v = (struct monitor_value){.aggregation = aggregation};
 	memcpy(v->name, name, len);
 	return v;
@@ -108,13 +105,10 @@ static struct monitor_event *monitor_event_of(const struct monitor *m, uint32_t 
 static struct monitor_event *monitor_event_begin(struct monitor *m, const struct event *ev)
 {
 	const struct gp_monitor *rec = ev->monitor;
-	struct monitor_event *e, *open;
+	struct monitor_event *e = grow_add(m->open, m->nopen, m->open_cap, MONITOR_OPEN);
 
-	open = grow_items(m->open, &m->open_cap, m->nopen + 1, MONITOR_OPEN, sizeof(*open));
-	if (!open)
+	if (!e)
 		return NULL;
-	m->open = open;
-	e = &open[m->nopen++];
 	*e = (struct monitor_event){
 		.tid = ev->rec->tid,
 		.begin_ns = ev->rec->ts_ns,

@@ -108,21 +108,19 @@ static void anon_settle(struct step_finder *sf, struct anon *a, bool final)
 
 static void anon_pass(struct step_finder *sf, struct anon *a)
 {
-	struct anon_pass *passes;
+	struct anon_pass *pass;
 
 	a->running = false;
 	if (a->settled) {
 		anon_pass_give(sf, a, &a->pass);
 		return;
 	}
-	passes = grow_items(a->passes, &a->passes_cap, a->backlog + 1, ANON_PASSES,
-			    sizeof(*passes));
-	if (!passes) {
+	pass = grow_add(a->passes, a->backlog, a->passes_cap, ANON_PASSES);
+	if (!pass) {
 		sf->error = -ENOMEM;
 		return;
 	}
-	a->passes = passes;
-	a->passes[a->backlog++] = a->pass;
+	*pass = a->pass;
 	anon_settle(sf, a, a->backlog == ANON_PASSES);
 }
 

@@ -64,16 +64,13 @@ bool candidate_hopes(const struct step_finder *sf, const struct candidate *l)
 
 static bool candidate_hold(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
-	struct group *held;
+	struct group *held = grow_add(l->held, l->nheld, l->held_cap, STEP_HELD);
 
-	held = grow_items(l->held, &l->held_cap, l->nheld + 1, STEP_HELD, sizeof(*held));
-	if (!held) {
+	if (held)
+		*held = *g;
+	else
 		sf->error = -ENOMEM;
-		return false;
-	}
-	l->held = held;
-	l->held[l->nheld++] = *g;
-	return true;
+	return held;
 }
 
 /* ---- from groups to steps -------------------------------------------------------------------- */

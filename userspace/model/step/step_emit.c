@@ -13,13 +13,11 @@ static void step_emit_out_push(struct step_finder *sf, const struct step *s)
 
 	if (sf->out_head && sf->out_head == sf->nout)
 		sf->out_head = sf->nout = 0;
-	out = grow_items(sf->out, &sf->out_cap, sf->nout + 1, UINT32_MAX, sizeof(*out));
-	if (!out) {
+	out = grow_add(sf->out, sf->nout, sf->out_cap, UINT32_MAX);
+	if (out)
+		*out = *s;
+	else
 		sf->error = -ENOMEM;
-		return;
-	}
-	sf->out = out;
-	sf->out[sf->nout++] = *s;
 }
 
 static void step_loop_remember(struct loop *lp, const struct step *s, struct hits hits)

@@ -100,15 +100,13 @@ static uint32_t program_of(struct step_finder *sf, struct exec *e, uint64_t iden
 	struct exec_program *program;
 
 	if (i == NO_PROGRAM && (!e->program || e->nprograms < EXEC_PROGRAMS)) {
-		program = grow_items(e->program, &e->programs_cap, e->nprograms + 1, EXEC_PROGRAMS,
-				     sizeof(*program));
+		program = grow_add(e->program, e->nprograms, e->programs_cap, EXEC_PROGRAMS);
 		if (!program) {
 			sf->error = -ENOMEM;
 			return NO_PROGRAM;
 		}
-		e->program = program;
-		i = e->nprograms++;
-		e->program[i] = (struct exec_program){.ident = ident};
+		*program = (struct exec_program){.ident = ident};
+		i = e->nprograms - 1;
 	} else if (i == NO_PROGRAM) {
 		i = program_reuse(e);
 		if (i == NO_PROGRAM)
@@ -308,13 +306,11 @@ static void exec_held_add(struct step_finder *sf, struct exec *e, const struct e
 
 	if (e->nheld >= most)
 		exec_forget_held(e, e->nheld / 2);
-	held = grow_items(e->held, &e->held_cap, e->nheld + 1, EXEC_HELD, sizeof(*held));
-	if (!held) {
+	held = grow_add(e->held, e->nheld, e->held_cap, EXEC_HELD);
+	if (held)
+		*held = *r;
+	else
 		sf->error = -ENOMEM;
-		return;
-	}
-	e->held = held;
-	e->held[e->nheld++] = *r;
 }
 
 static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct exec_run *r)

@@ -146,14 +146,12 @@ static void exec_pending_add(struct step_finder *sf, struct exec *e, const struc
 		e->deaf = true;
 	if (e->npending == EXEC_PENDING)
 		exec_flush(sf, e, true);
-	pending = grow_items(e->pending, &e->pending_cap, e->npending + 1, EXEC_PENDING,
-			     sizeof(*pending));
+	pending = grow_add(e->pending, e->npending, e->pending_cap, EXEC_PENDING);
 	if (!pending) {
 		sf->error = -ENOMEM;
 		return;
 	}
-	e->pending = pending;
-	e->pending[e->npending++] = *s;
+	*pending = *s;
 	exec_flush(sf, e, false);
 }
 

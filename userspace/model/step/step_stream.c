@@ -212,15 +212,14 @@ static void tracker_queue_decide(struct step_finder *sf, struct tracker *t, enum
 static void tracker_queue_push(struct step_finder *sf, struct tracker *t, enum family f,
 			       const struct mark *m)
 {
-	struct mark *queue;
+	struct mark *queued;
 
-	queue = grow_items(t->queue, &t->queue_cap, t->nqueue + 1, STEP_QUEUE, sizeof(*queue));
-	if (!queue) {
+	queued = grow_add(t->queue, t->nqueue, t->queue_cap, STEP_QUEUE);
+	if (!queued) {
 		sf->error = -ENOMEM;
 		return;
 	}
-	t->queue = queue;
-	t->queue[t->nqueue++] = *m;
+	*queued = *m;
 	tracker_queue_decide(sf, t, f, t->nqueue == STEP_QUEUE);
 	if (!t->nqueue && t->queue_cap > QUEUE_KEPT)
 		t->queue = grow_free(t->queue, &t->queue_cap);

@@ -34,7 +34,6 @@ const struct step_thread *step_thread_find(const struct step_finder *sf, uint32_
 
 struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid)
 {
-	struct step_thread *threads;
 	uint32_t idle = 0, i;
 
 	for (i = 0; i < sf->nthreads; i++) {
@@ -47,14 +46,10 @@ struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid)
 		i = idle;
 		thread_reset(sf, i);
 	} else if (i == sf->nthreads) {
-		threads = grow_items(sf->threads, &sf->threads_cap, i + 1, STEP_THREADS,
-				     sizeof(*threads));
-		if (!threads) {
+		if (!grow_add(sf->threads, sf->nthreads, sf->threads_cap, STEP_THREADS)) {
 			sf->error = -ENOMEM;
 			return NULL;
 		}
-		sf->threads = threads;
-		sf->nthreads++;
 	}
 	sf->threads[i].tid = tid;
 	sf->threads[i].seen_seq = sf->seq;

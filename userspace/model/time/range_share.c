@@ -80,21 +80,6 @@ static struct share_piece *range_share_piece_at(const struct range_shares *rs, u
 	return &rs->pieces[i & (rs->cap - 1)];
 }
 
-static int range_share_pieces_grow(struct range_shares *rs)
-{
-	uint32_t cap = rs->cap ? 2 * rs->cap : PIECES_MIN;
-	struct share_piece *pieces = calloc(cap, sizeof(*pieces));
-
-	if (!pieces)
-		return -ENOMEM;
-	for (uint64_t i = rs->first; i < rs->next; i++)
-		pieces[i & (cap - 1)] = *range_share_piece_at(rs, i);
-	free(rs->pieces);
-	rs->pieces = pieces;
-	rs->cap = cap;
-	return 0;
-}
-
 /* Returns true if no later step contains the oldest piece. */
 static bool range_share_piece_over(const struct range_shares *rs)
 {
@@ -115,7 +100,7 @@ static int range_share_piece_add(struct range_shares *rs, const struct share_thr
 	if (!t->nopen || now_ns <= t->seen_ns)
 		return 0;
 	if (rs->next - rs->first == rs->cap && rs->cap < PIECES && !range_share_piece_over(rs))
-		err = range_share_pieces_grow(rs);
+		err = grow_ring(rs->pieces, rs->first, rs->next, rs->cap, PIECES_MIN);
 	if (!rs->cap)
 		return err;
 	if (rs->next - rs->first == rs->cap)
@@ -141,7 +126,7 @@ static struct share_thread *share_thread_find(const struct range_shares *rs, uin
 
 static struct share_thread *share_thread_of(struct range_shares *rs, uint32_t tid)
 {
-	struct share_thread *t = share_thread_find(rs, tid), *threads;
+	struct share_thread *t = share_thread_find(rs, tid);
 
 	if (t)
 		return t;
@@ -153,33 +138,26 @@ static struct share_thread *share_thread_of(struct range_shares *rs, uint32_t ti
 		t->nopen = 0;
 		return t;
 	}
-	threads = grow_items(rs->threads, &rs->threads_cap, rs->nthreads + 1, THREADS,
-			     sizeof(*threads));
-	if (!threads)
-		return NULL;
-	rs->threads = threads;
-	t = &threads[rs->nthreads++];
-	*t = (struct share_thread){.tid = tid};
+	t = grow_add(rs->threads, rs->nthreads, rs->threads_cap, THREADS);
+	if (t)
+		*t = (struct share_thread){.tid = tid};
 	return t;
 }
 
 static uint8_t range_share_name_of(struct range_shares *rs, const char *text)
 {
-	char(*names)[GP_NAME_MAX];
+	char(*name)[GP_NAME_MAX];
 
 	if (!*text || !strcmp(text, SHARE_OTHER))
 		return NAME_OTHER;
 	for (uint32_t i = 0; i < rs->nnames; i++)
 		if (!strcmp(rs->names[i], text))
 			return (uint8_t)i;
-	names = rs->nnames < NAMES ? grow_items(rs->names, &rs->names_cap, rs->nnames + 1, NAMES,
-						sizeof(*names))
-				   : NULL;
-	if (!names)
+	name = grow_add(rs->names, rs->nnames, rs->names_cap, NAMES);
+	if (!name)
 		return NAME_OTHER;
-	rs->names = names;
-	snprintf(names[rs->nnames], sizeof(*names), "%s", text);
-	return (uint8_t)rs->nnames++;
+	snprintf(*name, sizeof(*name), "%s", text);
+	return (uint8_t)(rs->nnames - 1);
 }
 
 static int range_opens(struct range_shares *rs, const struct signal *s)
@@ -193,11 +171,10 @@ static int range_opens(struct range_shares *rs, const struct signal *s)
 	err = range_share_piece_add(rs, t, s->ts_ns);
 	if (t->nopen == GP_RANGE_DEPTH) /* deeper nesting is not plausible */
 		t->nopen = 0;
-	open = grow_items(t->open, &t->open_cap, t->nopen + 1, GP_RANGE_DEPTH, sizeof(*open));
+	open = grow_add(t->open, t->nopen, t->open_cap, GP_RANGE_DEPTH);
 	if (!open)
 		return -ENOMEM;
-	t->open = open;
-	open[t->nopen++] = (struct share_range){s->begin_ns, range_share_name_of(rs, s->text)};
+	*open = (struct share_range){s->begin_ns, range_share_name_of(rs, s->text)};
 	t->seen_ns = s->ts_ns;
 	return err;
 }
@@ -248,16 +225,13 @@ static struct share_loop *share_loop_find(const struct range_shares *rs, uint32_
 
 static struct share_loop *share_loop_of(struct range_shares *rs, uint32_t loop)
 {
-	struct share_loop *l = share_loop_find(rs, loop), *loops;
+	struct share_loop *l = share_loop_find(rs, loop);
 
-	if (l || rs->nloops == STEP_LOOPS)
+	if (l)
 		return l;
-	loops = grow_items(rs->loops, &rs->loops_cap, rs->nloops + 1, STEP_LOOPS, sizeof(*loops));
-	if (!loops)
-		return NULL;
-	rs->loops = loops;
-	l = &loops[rs->nloops++];
-	*l = (struct share_loop){.loop = loop};
+	l = grow_add(rs->loops, rs->nloops, rs->loops_cap, STEP_LOOPS);
+	if (l)
+		*l = (struct share_loop){.loop = loop};
 	return l;
 }
 
@@ -380,18 +354,8 @@ static void share_threads_archive(struct archive *a, struct range_shares *rs)
  * grows. */
 static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 {
-	uint32_t cap = 0, n = (uint32_t)(rs->next - rs->first);
-
-	archive_fields(a, rs, first, gone_ns, cap);
-	archive_count(a, &n, PIECES, sizeof(*rs->pieces));
-	if (archive_reads(a)) {
-		for (cap = rs->cap ? PIECES_MIN : 0; cap && cap < rs->cap && cap < PIECES; cap *= 2)
-			;
-		archive_require(a, cap == rs->cap && n <= cap && rs->first <= UINT64_MAX / 2);
-		rs->pieces = cap ? archive_alloc(a, cap, sizeof(*rs->pieces)) : NULL;
-		rs->cap = rs->pieces ? cap : 0;
-		rs->next = rs->first + (rs->pieces ? n : 0);
-	}
+	archive_fields(a, rs, first, gone_ns);
+	archive_ring(a, rs->pieces, rs->first, rs->next, rs->cap, PIECES_MIN, PIECES);
 	for (uint64_t i = rs->first; i < rs->next; i++) {
 		struct share_piece *p = range_share_piece_at(rs, i);
 
