@@ -245,8 +245,6 @@ void archive_double(struct archive *a, void *p, size_t size)
 		for (size_t i = 0; i < size / sizeof(*item); i++)                                  \
 			archive_field(a, item[i]);                                                 \
 	}
-ARCHIVE_ARRAY(archive_bools, bool)
-ARCHIVE_ARRAY(archive_u8s, uint8_t)
 ARCHIVE_ARRAY(archive_u16s, uint16_t)
 ARCHIVE_ARRAY(archive_u32s, uint32_t)
 ARCHIVE_ARRAY(archive_u64s, uint64_t)

@@ -55,14 +55,12 @@ void archive_require(struct archive *a, bool holds);
 		 : archive_signed, long                                                            \
 		 : archive_signed, long long                                                       \
 		 : archive_signed, char *                                                          \
-		 : archive_chars, bool *                                                           \
-		 : archive_bools, uint8_t *                                                        \
-		 : archive_u8s, uint16_t *                                                         \
+		 : archive_chars, uint16_t *                                                       \
 		 : archive_u16s, uint32_t *                                                        \
 		 : archive_u32s, uint64_t *                                                        \
 		 : archive_u64s, unsigned long long *                                            \
 		 : archive_u64s, int64_t *                                                         \
-		 : archive_s64s, long long *                                                           \
+		 : archive_s64s, long long *                                                       \
 		 : archive_s64s, double *                                                          \
 		 : archive_doubles)((a), (void *)&(f), sizeof(f))
 /* Up to 16 fields of the struct that p points to, in this order:
@@ -138,8 +136,6 @@ void archive_double(struct archive *a, void *p, size_t size);
 void archive_unsigned(struct archive *a, void *p, size_t size);
 void archive_signed(struct archive *a, void *p, size_t size);
 void archive_chars(struct archive *a, void *p, size_t size);
-void archive_bools(struct archive *a, void *p, size_t size);
-void archive_u8s(struct archive *a, void *p, size_t size);
 void archive_u16s(struct archive *a, void *p, size_t size);
 void archive_u32s(struct archive *a, void *p, size_t size);
 void archive_u64s(struct archive *a, void *p, size_t size);

@@ -41,6 +41,8 @@ const char *event_attach_state_name(unsigned state);
 /* Copies a text field of a record as printable UTF-8 (log_escape()); the field need not be
  * terminated. */
 char *event_text(char *out, size_t out_len, const char *field, size_t field_len);
+/* The same where both are arrays. */
+#define event_copy(out, field) event_text((out), sizeof(out), (field), sizeof(field))
 
 /* Begins a record of user space: writes a header and a zeroed payload of this kind to buf
  * (GP_RECORD_MAX bytes suffice). Returns the payload. */

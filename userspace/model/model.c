@@ -385,10 +385,10 @@ static void model_feed_session(struct model *m, const struct event *ev)
 	struct gp_session *s = &m->session;
 
 	*s = *ev->session;
-	event_text(s->boot_id, sizeof(s->boot_id), ev->session->boot_id, sizeof(s->boot_id));
-	event_text(s->version, sizeof(s->version), ev->session->version, sizeof(s->version));
-	event_text(s->kernel, sizeof(s->kernel), ev->session->kernel, sizeof(s->kernel));
-	event_text(s->command, sizeof(s->command), ev->session->command, sizeof(s->command));
+	event_copy(s->boot_id, ev->session->boot_id);
+	event_copy(s->version, ev->session->version);
+	event_copy(s->kernel, ev->session->kernel);
+	event_copy(s->command, ev->session->command);
 	m->session_ns = ev->rec->ts_ns;
 	m->session_real_ns = 0;
 	m->session_due = true;

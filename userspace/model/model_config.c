@@ -51,7 +51,7 @@ void model_config(struct model *m, const struct event *ev)
 {
 	char text[sizeof(ev->config->text)], *value;
 
-	event_text(text, sizeof(text), ev->config->text, sizeof(ev->config->text));
+	event_copy(text, ev->config->text);
 	value = strchr(text, '=');
 	if (!value)
 		return;

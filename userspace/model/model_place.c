@@ -90,8 +90,8 @@ int model_feed_notice(struct model *m, const struct event *ev)
 	notices_add(&m->env.notices, ev->rec->ts_ns, n);
 	if (!n->what || n->what >= GP_NOTICE_COUNT || n->over)
 		return 0;
-	event_text(pod_uid, sizeof(pod_uid), n->pod_uid, sizeof(n->pod_uid));
-	event_text(text, sizeof(text), n->text, sizeof(n->text));
+	event_copy(pod_uid, n->pod_uid);
+	event_copy(text, n->text);
 	for (uint32_t i = 0; *pod_uid && i < m->ndead; i++)
 		if (model_in_pod(m->dead[i], pod_uid))
 			job_noticed(rank_member(m->dead[i]), ev->rec->ts_ns, n->what);

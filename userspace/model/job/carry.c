@@ -19,11 +19,6 @@ uint64_t carry_elapsed_ns(const struct carry *c)
 	return sum_ns;
 }
 
-bool carry_newer(const struct carry *a, const struct carry *b)
-{
-	return a->attempt != b->attempt ? a->attempt > b->attempt : a->until_ns > b->until_ns;
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct text {

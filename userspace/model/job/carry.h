@@ -69,9 +69,6 @@ size_t carry_text(char *out, const struct carry *c);
 /* Parses a text, which needs no terminator. Returns 0, -EPROTO (newer version) or -EBADMSG
  * (invalid). */
 int carry_parse(struct carry *ret, const char *text, size_t len);
-/* Returns true when a is the one to continue from: it is of a later run, or of the same run and
- * known later. */
-bool carry_newer(const struct carry *a, const struct carry *b);
 /* Decides whether c may replace the text `there`. Returns 0 when it may, also when that text is
  * invalid. -ESTALE: that text is the one to continue from, as it is of a later run, or of the same
  * run by another node whose run began no earlier; -EEXIST: it is of another job; -EPROTO: it is of

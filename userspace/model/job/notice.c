@@ -23,7 +23,7 @@ void notices_add(struct notices *ns, uint64_t now_ns, const struct gp_notice *n)
 	char pod_uid[sizeof(n->pod_uid)];
 	size_t i = ns->count % NOTICES;
 
-	event_text(pod_uid, sizeof(pod_uid), n->pod_uid, sizeof(n->pod_uid));
+	event_copy(pod_uid, n->pod_uid);
 	if (!n->what || n->what >= GP_NOTICE_COUNT)
 		return;
 	notices_over(ns, n->what, pod_uid);

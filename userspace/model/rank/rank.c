@@ -224,8 +224,7 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 	if (kind == GP_KIND_exec) {
 		r->fresh = false;
 		rank_hang_unsure(r, now_ns);
-		event_text(r->member.process.comm, sizeof(r->member.process.comm), ev->exec->comm,
-			   sizeof(ev->exec->comm));
+		event_copy(r->member.process.comm, ev->exec->comm);
 	}
 	if (kind == GP_KIND_tick) {
 		r->settled = true;

@@ -54,8 +54,9 @@ bool rank_ended_clean(const struct rank *r, uint64_t now_ns)
 	return rank_failure_clean_end(r->status) || rank_failure_was_interrupted(r, now_ns);
 }
 
-/* Ray ends the processes of its workers with status 1, whatever came of what they ran. */
-bool rank_managed(const struct rank *r)
+/* Returns true when a manager started it that always ends its workers with exit status 1: Ray,
+ * whatever came of what they ran. */
+static bool rank_managed(const struct rank *r)
 {
 	return !strncmp(r->member.process.comm, "ray::", 5) ||
 	       !strncmp(r->member.process.command, "ray::", 5) ||
@@ -97,8 +98,7 @@ void rank_failed(struct rank *r, uint64_t now_ns, bool replaced)
 	why.cause = replaced ? CAUSE_exec : clean ? CAUSE_asked : rank_failure_cause_of(r, sig);
 	rank_fault_cause(r, now_ns, &why);
 	if (sent)
-		event_text(why.sender_comm, sizeof(why.sender_comm), r->killed.comm,
-			   sizeof(r->killed.comm));
+		event_copy(why.sender_comm, r->killed.comm);
 	noticed = rank_failure_notice_cause(r, now_ns, &why);
 	if (clean)
 		job_disrupted(&r->member, now_ns,

@@ -32,6 +32,8 @@ static void fault_remember(struct rank_fault *f, const struct fault_report *t, u
 	snprintf(f->name, sizeof(f->name), "%s", t->name);
 }
 
+/* At most RANK_FAULTS are compared, and only when an error is reported: a table would not be
+ * faster. */
 static bool fault_first(struct rank_fault *f, const struct fault_report *t)
 {
 	uint64_t hash = hash_bytes(hash_word(HASH_START, (uint64_t)t->code), t->name,
@@ -127,9 +129,9 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 		.weak = rank_fault_xid_weak(f->code),
 	};
 
-	event_text(text, sizeof(text), f->text, sizeof(f->text));
-	event_text(device, sizeof(device), f->device, sizeof(f->device));
-	event_text(driver, sizeof(driver), f->driver, sizeof(f->driver));
+	event_copy(text, f->text);
+	event_copy(device, f->device);
+	event_copy(driver, f->driver);
 	if (f->code >= 0)
 		snprintf(name, sizeof(name), "Xid %" PRId64, (int64_t)f->code);
 	else

@@ -107,8 +107,8 @@ static void file_renamed(struct rank *r, const struct event *ev)
 	struct checkpoints *c = job_checkpoints(&r->member, false);
 	const struct checkpoint *k = NULL;
 
-	event_text(from, sizeof(from), ev->renamed->from, sizeof(ev->renamed->from));
-	event_text(to, sizeof(to), ev->renamed->to, sizeof(ev->renamed->to));
+	event_copy(from, ev->renamed->from);
+	event_copy(to, ev->renamed->to);
 	if (r->phase)
 		phase_renamed(r->phase, rank_file_folder_unit(from, strlen(from)), ev->rec->ts_ns);
 	if (c)
@@ -131,7 +131,7 @@ int rank_file(struct rank *r, const struct event *ev)
 		file_renamed(r, ev);
 		return 0;
 	}
-	event_text(f.path, sizeof(f.path), ev->file->path, sizeof(ev->file->path));
+	event_copy(f.path, ev->file->path);
 	f.name = checkpoint_name(f.path);
 	f.file = (struct checkpoint_file){
 		.dev = ev->file->dev,

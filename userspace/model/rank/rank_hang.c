@@ -120,8 +120,8 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	seen->role = probe ? probe->role : GP_ROLE_none;
 	seen->between = probe && probe->flags & GP_PROBE_RANKS;
 	seen->counted = seen->role == GP_ROLE_collective && !(probe->flags & GP_PROBE_PAIR);
-	event_text(seen->wchan, sizeof(seen->wchan), b->wchan, sizeof(b->wchan));
-	event_text(seen->where, sizeof(seen->where), b->where, sizeof(b->where));
+	event_copy(seen->wchan, b->wchan);
+	event_copy(seen->where, b->where);
 }
 
 /* ---- why ------------------------------------------------------------------------------------- */

@@ -129,9 +129,9 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 		m->process.world_size = own_world;
 	}
 	rank_place_apply(r);
-	event_text(m->process.comm, sizeof(m->process.comm), p->comm, sizeof(p->comm));
-	event_text(m->process.job, sizeof(m->process.job), p->job, sizeof(p->job));
-	event_text(m->process.command, sizeof(m->process.command), p->command, sizeof(p->command));
+	event_copy(m->process.comm, p->comm);
+	event_copy(m->process.job, p->job);
+	event_copy(m->process.command, p->command);
 	r->target |= p->flags & GP_PROCESS_TARGET;
 	if (start_ns % RANK_START_TICK_NS) /* from the fork record: more exact */
 		m->process.start_ns = start_ns;

@@ -5,21 +5,19 @@
 
 #include "userspace/model/rank/rank_private.h"
 
-#define TEXT(field) event_text(to->field, sizeof(to->field), from->field, sizeof(from->field))
-
 /* Escapes all texts, because the source of the record is not trusted. */
 static void place_take(struct gp_place *to, const struct gp_place *from)
 {
 	*to = *from;
-	TEXT(job);
-	TEXT(job_uid);
-	TEXT(namespace);
-	TEXT(pod);
-	TEXT(pod_uid);
-	TEXT(container_name);
-	TEXT(container_id);
-	TEXT(node);
-	TEXT(owner);
+	event_copy(to->job, from->job);
+	event_copy(to->job_uid, from->job_uid);
+	event_copy(to->namespace, from->namespace);
+	event_copy(to->pod, from->pod);
+	event_copy(to->pod_uid, from->pod_uid);
+	event_copy(to->container_name, from->container_name);
+	event_copy(to->container_id, from->container_id);
+	event_copy(to->node, from->node);
+	event_copy(to->owner, from->owner);
 	to->job_from = *to->job && to->job_from < GP_JOB_FROM_COUNT ? to->job_from
 								    : GP_JOB_FROM_none;
 	to->later = to->later && to->rank < 0;

@@ -399,8 +399,6 @@ void rank_report_ledger(struct rank *r, uint64_t now_ns);
 /* rank_failure.c */
 /* Returns true for an orderly end: by its exit status, or because it was interrupted (SIGINT). */
 bool rank_ended_clean(const struct rank *r, uint64_t now_ns);
-/* Returns true when a manager started it that always ends its workers with exit status 1. */
-bool rank_managed(const struct rank *r);
 /* Reports its end to its job: a disruption if it failed. replaced: its process runs another program
  * now. */
 void rank_failed(struct rank *r, uint64_t now_ns, bool replaced);

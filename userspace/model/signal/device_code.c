@@ -25,8 +25,8 @@ int device_codes_add(struct device_codes *cs, const struct gp_code *c)
 
 	if (c->kind >= GP_FAULT_COUNT)
 		return 0;
-	event_text(is.runtime, sizeof(is.runtime), c->runtime, sizeof(c->runtime));
-	event_text(is.name, sizeof(is.name), c->name, sizeof(c->name));
+	event_copy(is.runtime, c->runtime);
+	event_copy(is.name, c->name);
 	for (uint32_t i = 0; i < cs->count; i++) {
 		if ((uint32_t)cs->code[i].code != (uint32_t)is.code ||
 		    strcmp(cs->code[i].runtime, is.runtime) != 0)

@@ -165,7 +165,7 @@ static void marker_feed_range_begin(struct call *c, struct thread *t)
 	if (!r)
 		return;
 	*r = (struct range){.begin_ns = c->ev->rec->ts_ns, .depth = b->depth};
-	event_text(r->text, sizeof(r->text), b->name, sizeof(b->name));
+	event_copy(r->text, b->name);
 	marker_classify(c->m, r);
 	if (r->class == RANGE_FETCH)
 		t->outer_sp = 0;
@@ -285,7 +285,7 @@ static void marker_feed_save_call(struct call *c)
 
 	if (c->ev->rec->kind != GP_KIND_named)
 		return;
-	event_text(text, sizeof(text), c->ev->named->name, sizeof(c->ev->named->name));
+	event_copy(text, c->ev->named->name);
 	name = strrchr(text, '.');
 	name = name ? name + 1 : text;
 	if (!strncmp(name, "async_save", 10))

@@ -177,7 +177,7 @@ void marker_program_named(struct call *c)
 	struct compile *k = compile_of(c, false);
 	char name[PROGRAM_NAME_MAX];
 
-	event_text(name, sizeof(name), g->name, sizeof(g->name));
+	event_copy(name, g->name);
 	if (!*name || !g->code)
 		return;
 	p = loaded ? marker_compile_program_by_run(c->m->programs, g->code)

@@ -173,9 +173,6 @@ void marker_program_named(struct call *c);
 void program_text(char *out, const char *text);
 /* Returns the first program of that name, NULL when there is none. */
 struct program *program_by_name(struct programs *ps, const char *name);
-/* Returns true when both have the same name and are not known to differ in content (one computes a
- * gradient, the other is known not to). */
-bool program_same(const struct program *a, const struct program *b);
 /* Gives p its name and thereby the identity of an equal program. Returns the identity that p had so
  * far; 0 when it stays the same. */
 uint64_t program_name(struct programs *ps, struct program *p, const char *name);

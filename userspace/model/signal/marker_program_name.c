@@ -21,7 +21,9 @@ struct program *program_by_name(struct programs *ps, const char *name)
 	return NULL;
 }
 
-bool program_same(const struct program *a, const struct program *b)
+/* Returns true when both have the same name and are not known to differ in content (one computes a
+ * gradient, the other is known not to). */
+static bool program_same(const struct program *a, const struct program *b)
 {
 	return !strcmp(a->name, b->name) &&
 	       (!a->content || !b->content || a->content == b->content);

@@ -49,8 +49,8 @@ int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_p
 	}
 	mp->def = *p;
 	mp->def.noks = p->noks < GP_OKS ? p->noks : GP_OKS;
-	event_text(mp->def.id, sizeof(mp->def.id), p->id, sizeof(p->id));
-	event_text(mp->def.runtime, sizeof(mp->def.runtime), p->runtime, sizeof(p->runtime));
+	event_copy(mp->def.id, p->id);
+	event_copy(mp->def.runtime, p->runtime);
 	tape_probe_complete(&mp->def);
 	return 0;
 }
@@ -154,7 +154,7 @@ int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_a
 				  .at = *a,
 				  .since_ns = model_probe_state_sits(a->state) ? since_ns : 0,
 				  .given_up = given_up + model_probe_state_taken(a->state)};
-	event_text(v->at.library, sizeof(v->at.library), a->library, sizeof(a->library));
+	event_copy(v->at.library, a->library);
 	if (!mp)
 		return 0;
 	memcpy(v->id, mp->def.id, sizeof(v->id));

@@ -116,7 +116,7 @@ static struct monitor_event *monitor_event_begin(struct monitor *m, const struct
 		.count = rec->count,
 		.truncated = strnlen(rec->event, sizeof(rec->event)) >= sizeof(rec->event) - 1,
 	};
-	event_text(e->name, sizeof(e->name), rec->event, sizeof(rec->event));
+	event_copy(e->name, rec->event);
 	return e;
 }
 
@@ -132,10 +132,10 @@ static void monitor_entry_add(struct monitor_event *e, const struct gp_monitor *
 	/* A text that fills its field was probably longer. */
 	e->truncated |= strnlen(rec->key, sizeof(rec->key)) >= sizeof(rec->key) - 1;
 	*entry = (struct monitor_entry){.type = rec->type};
-	event_text(entry->key, sizeof(entry->key), rec->key, sizeof(rec->key));
+	event_copy(entry->key, rec->key);
 	if (rec->type == GP_MONITOR_TEXT) {
 		e->truncated |= strnlen(rec->text, sizeof(rec->text)) >= sizeof(rec->text) - 1;
-		event_text(entry->text, sizeof(entry->text), rec->text, sizeof(rec->text));
+		event_copy(entry->text, rec->text);
 	} else {
 		entry->value = rec->value;
 	}
