@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "userspace/base/log.h"
+#include "userspace/base/number.h"
 
 #define MAGIC "gp-bpf carry "
 
@@ -35,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static void carry_put(struct text *t, cons
 	n = vsnprintf(t->at + t->len, CARRY_MAX + 1 - t->len, fmt, args);
 	va_end(args);
 	t->len += n > 0 ? (size_t)n : 0;
-	t->len = t->len < CARRY_MAX ? t->len : CARRY_MAX;
+	t->len = smaller_of(t->len, CARRY_MAX);
 }
 
 /* Copies the characters of a name from outside that a line may contain. */
@@ -43,7 +44,7 @@ static void carry_put_word(struct text *t, const char *key, const char *value, s
 {
 	char word[GP_JOB_MAX];
 
-	log_escape(word, cap < sizeof(word) ? cap : sizeof(word), value, strnlen(value, cap));
+	log_escape(word, smaller_of(cap, sizeof(word)), value, strnlen(value, cap));
 	if (*word)
 		carry_put(t, "%s %s\n", key, word);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 /* A folder is written at once; a file this much later overwrites an older checkpoint. */
 #define FOLDER_NS 60000000000ull
 
@@ -58,7 +60,7 @@ static void checkpoints_trim(struct checkpoints *c)
 
 	for (uint32_t i = 0; i < c->count; i++)
 		unlikely += !c->items[i].likely;
-	unlikely = unlikely < ROOM_MORE ? unlikely : ROOM_MORE;
+	unlikely = smaller_of(unlikely, ROOM_MORE);
 	likely = ROOM_MORE - unlikely;
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t *spare = c->items[i].likely ? &likely : &unlikely;
@@ -113,13 +115,13 @@ static uint32_t checkpoint_name_hash(const char *path)
 static void checkpoint_file_keep(struct checkpoint *k, const struct checkpoint_write *w)
 {
 	struct checkpoint_file f = w->file;
-	uint32_t i = 0, n = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
+	uint32_t i = 0, n = smaller_of(k->files, CHECKPOINT_FILES);
 
 	f.name = checkpoint_name_hash(w->path);
 	while (i < n && (k->file[i].dev != f.dev || k->file[i].ino != f.ino))
 		i++;
 	if (i < n) { /* the same file, written once more */
-		k->bytes -= k->file[i].bytes < k->bytes ? k->file[i].bytes : k->bytes;
+		take_up_to(&k->bytes, k->file[i].bytes);
 		k->files--;
 	}
 	k->file[i < CHECKPOINT_FILES ? i : CHECKPOINT_FILES - 1] = f;
@@ -182,8 +184,8 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 	checkpoint_file_keep(k, w);
 	if (!k->stepped && w->begin_ns <= k->begin_ns)
 		k->step = w->step;
-	k->begin_ns = w->begin_ns < k->begin_ns ? w->begin_ns : k->begin_ns;
-	k->end_ns = w->end_ns > k->end_ns ? w->end_ns : k->end_ns;
+	k->begin_ns = smaller_of(w->begin_ns, k->begin_ns);
+	k->end_ns = larger_of(w->end_ns, k->end_ns);
 	k->likely |= w->likely || (n.format && !n.data);
 	k->whole |= checkpoint_name_whole(&n);
 	return k;
@@ -261,7 +263,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 
 	if (k) {
 		k->whole = true;
-		k->end_ns = now_ns > k->end_ns ? now_ns : k->end_ns;
+		k->end_ns = larger_of(now_ns, k->end_ns);
 		return k;
 	}
 	for (uint32_t i = c->count; i; i--) {
@@ -276,7 +278,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 		checkpoint_path_set(k, moved, &n);
 		k->likely |= n.format && !n.data;
 		k->whole |= !n.temporary;
-		k->end_ns = now_ns > k->end_ns ? now_ns : k->end_ns;
+		k->end_ns = larger_of(now_ns, k->end_ns);
 		if (!number)
 			number = k->number;
 		if (checkpoint_path_same(to, strlen(to), k->path, strlen(k->path)))
@@ -374,7 +376,7 @@ static enum checkpoint_how checkpoint_file_match(const struct checkpoint *k,
 						 const struct checkpoint_file *f, const char *path,
 						 size_t path_len, uint32_t name)
 {
-	uint32_t n = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
+	uint32_t n = smaller_of(k->files, CHECKPOINT_FILES);
 	enum checkpoint_how best = CHECKPOINT_HOW_COUNT, how;
 	bool here = checkpoint_path_same(k->path, strlen(k->path), path, path_len);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/base/hash.h"
+#include "userspace/base/number.h"
 #include "userspace/model/job/job_private.h"
 
 #define SURE 0.8 /* confidence that the right checkpoint was recognised */
@@ -232,12 +233,12 @@ static void job_base(struct job *j, const struct job_member *m)
 	if (!j->disrupted) { /* another training, or a continuation of one that ended in order */
 		if (match.how == CHECKPOINT_BY_none)
 			return;
-		j->done_steps += j->last_step > match.step ? j->last_step - match.step : 0;
+		j->done_steps += more_than(j->last_step, match.step);
 		j->last_step = match.step;
 		return;
 	}
 	lost_ns = job_time_waste(j, p ? p->goodput_ns : 0);
-	job_work_lose(j, j->last_step > j->step_base ? j->last_step - j->step_base : 0, lost_ns, p);
+	job_work_lose(j, more_than(j->last_step, j->step_base), lost_ns, p);
 	j->disruption.d.wasted_ns += lost_ns;
 	j->disruption.estimated = checkpoint_estimated(&match) || match.confidence < SURE ||
 				  (match.step && (!p || p->step != match.step));

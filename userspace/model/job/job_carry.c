@@ -5,6 +5,7 @@
 
 #include "userspace/model/job/carry.h"
 #include "userspace/model/job/job_private.h"
+#include "userspace/base/number.h"
 
 const char *job_history(bool carried)
 {
@@ -58,7 +59,7 @@ static void carry_causes(struct job *j, uint64_t disruptions)
 
 static void carry_disruption(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
-	uint64_t since_ns = (uint64_t)(c->until_ns - c->disrupted_ns), *down_ns;
+	uint64_t since_ns = (uint64_t)(c->until_ns - c->disrupted_ns);
 
 	job_disruption_settle(j);
 	j->disrupted = j->unreported = false;
@@ -74,8 +75,7 @@ static void carry_disruption(struct job *j, const struct carry *c, uint64_t edge
 		j->disruption.number = c->unreported ? 0 : c->disruptions;
 		j->disruption.d.at_ns = edge_ns - since_ns;
 		j->disruption.d.resumed_step = DISRUPTION_NO_STEP;
-		down_ns = &j->disruption_past_ns[BUCKET_RECOVERY];
-		*down_ns -= since_ns < *down_ns ? since_ns : *down_ns;
+		take_up_to(&j->disruption_past_ns[BUCKET_RECOVERY], since_ns);
 		if (!c->unreported) {
 			j->carried_disruptions--;
 			j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
@@ -141,7 +141,7 @@ int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	j->work = (struct job_work){
 		.made = c->steps,
 		.lost = c->lost,
-		.excluded = (double)(c->excluded < c->steps ? c->excluded : c->steps),
+		.excluded = (double)smaller_of(c->excluded, c->steps),
 	};
 	err = carry_saved(j, c);
 	j->state = c->state == JOB_RUNNING ? JOB_DOWN : c->state;
@@ -179,7 +179,7 @@ static void job_carry_leave_saved(const struct job *j, uint64_t now_ns, struct c
 	ret->saved.filed = k->files;
 	if (!k->files)
 		return;
-	last = k->files < CHECKPOINT_FILES ? k->files : CHECKPOINT_FILES;
+	last = smaller_of(k->files, CHECKPOINT_FILES);
 	f = &k->file[last ? last - 1 : 0];
 	ret->saved.file.name = f->name;
 	ret->saved.file.bytes = f->bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Disruptions of a job: why a rank ended, whether that stopped the job, and the fact of it. */
 #include "userspace/model/job/job_private.h"
+#include "userspace/base/number.h"
 
 static void job_disruption_fact(struct model_env *env, const struct job *j,
 				const struct job_disruption *disruption, uint64_t now_ns)
@@ -103,12 +104,8 @@ static void job_disruption_split(struct job *j, uint64_t end_ns)
 
 	job_time_sums(j, end_ns, sums_ns);
 	for (int b = 0; b < BUCKET_COUNT; b++) {
-		uint64_t part = sums_ns[b] > j->disruption_past_ns[b]
-					? sums_ns[b] - j->disruption_past_ns[b]
-					: 0;
-
-		f->split_ns[b] = part < left_ns ? part : left_ns;
-		left_ns -= f->split_ns[b];
+		f->split_ns[b] = take_up_to(&left_ns,
+					    more_than(sums_ns[b], j->disruption_past_ns[b]));
 	}
 	f->split_ns[BUCKET_OTHER] += left_ns;
 	f->d.down_ns = f->split_ns[BUCKET_RECOVERY];

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 /* Returns the bucket of time between runs. */
 static enum bucket job_between(const struct job *j)
 {
@@ -24,30 +26,20 @@ static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64
 static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t excluded_ns)
 {
 	const enum bucket *first = bucket_gives_way;
-	uint64_t part = excluded_ns < ns[BUCKET_EXCLUDED] ? excluded_ns : ns[BUCKET_EXCLUDED];
 
-	ns[BUCKET_EXCLUDED] -= part;
-	skip_ns -= part;
-	for (size_t i = 0; skip_ns && i < BUCKETS_GIVE_WAY; i++) {
-		part = skip_ns < ns[first[i]] ? skip_ns : ns[first[i]];
-		ns[first[i]] -= part;
-		skip_ns -= part;
-	}
-	for (int b = 0; skip_ns && b < BUCKET_COUNT; b++) {
-		if (b == BUCKET_GOODPUT)
-			continue;
-		part = skip_ns < ns[b] ? skip_ns : ns[b];
-		ns[b] -= part;
-		skip_ns -= part;
-	}
-	ns[BUCKET_GOODPUT] -= skip_ns < ns[BUCKET_GOODPUT] ? skip_ns : ns[BUCKET_GOODPUT];
+	skip_ns -= take_up_to(&ns[BUCKET_EXCLUDED], excluded_ns);
+	for (size_t i = 0; skip_ns && i < BUCKETS_GIVE_WAY; i++)
+		skip_ns -= take_up_to(&ns[first[i]], skip_ns);
+	for (int b = 0; skip_ns && b < BUCKET_COUNT; b++)
+		skip_ns -= b == BUCKET_GOODPUT ? 0 : take_up_to(&ns[b], skip_ns);
+	take_up_to(&ns[BUCKET_GOODPUT], skip_ns);
 }
 
 /* A bucket may shrink after its sum was taken (the excess of first steps is moved): the difference
  * is taken from the buckets that got it. */
 static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 {
-	uint64_t owed_ns = 0, part;
+	uint64_t owed_ns = 0;
 
 	for (int b = 0; b < BUCKET_COUNT; b++) {
 		if (ns[b] >= base_ns[b]) {
@@ -57,11 +49,8 @@ static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 		owed_ns += base_ns[b] - ns[b];
 		ns[b] = 0;
 	}
-	for (int b = 0; owed_ns && b < BUCKET_COUNT; b++) {
-		part = owed_ns < ns[b] ? owed_ns : ns[b];
-		ns[b] -= part;
-		owed_ns -= part;
-	}
+	for (int b = 0; owed_ns && b < BUCKET_COUNT; b++)
+		owed_ns -= take_up_to(&ns[b], owed_ns);
 }
 
 /* Computes the job's part of its reference's ledger. Returns its length. */
@@ -91,7 +80,7 @@ static void job_ledger_types_part(const struct job *j, const struct ledger_view 
 	for (int i = 0; i < LEDGER_TYPES; i++) {
 		uint64_t ns = all_ns[i] - j->time.base_types_ns[i];
 
-		ret_ns[i] = ns < custom_ns ? ns : custom_ns;
+		ret_ns[i] = smaller_of(ns, custom_ns);
 		custom_ns -= ret_ns[i];
 	}
 }
@@ -105,12 +94,6 @@ static void job_ledger_types_view(struct ledger_view *v, const uint64_t *past_ns
 		if (past_ns[i] + ns[i])
 			v->types[v->ntypes++] = (struct ledger_type){i, past_ns[i] + ns[i]};
 	}
-}
-
-/* Returns what was added since the reference was chosen. */
-static uint64_t job_time_since_base(uint64_t all, uint64_t base)
-{
-	return all > base ? all - base : 0;
 }
 
 /* Clocks of two nodes differ: what the other node saw last cannot be later than the start of what
@@ -196,8 +179,8 @@ void job_time_leave(struct job *j)
 	t->edge_ns += len_ns;
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		t->past_ns[b] += ns[b];
-	t->steps += job_time_since_base(v.steps, t->base_steps);
-	t->gross_ns += job_time_since_base(v.productive_gross_ns, t->base_gross_ns);
+	t->steps += more_than(v.steps, t->base_steps);
+	t->gross_ns += more_than(v.productive_gross_ns, t->base_gross_ns);
 	t->base_steps = t->base_gross_ns = 0;
 	j->ref = NULL;
 }
@@ -236,10 +219,7 @@ uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
 	past_ns[BUCKET_GOODPUT] -= lost_ns;
 	past_ns[BUCKET_WASTED] += lost_ns;
 	if (j->disrupted) { /* time before it belongs to the disruption */
-		j->disruption_past_ns[BUCKET_GOODPUT] -=
-			lost_ns < j->disruption_past_ns[BUCKET_GOODPUT]
-				? lost_ns
-				: j->disruption_past_ns[BUCKET_GOODPUT];
+		take_up_to(&j->disruption_past_ns[BUCKET_GOODPUT], lost_ns);
 		j->disruption_past_ns[BUCKET_WASTED] += lost_ns;
 	}
 	j->time.wasted_ns += lost_ns;
@@ -265,11 +245,10 @@ void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret
 	*ret = (struct ledger_view){
 		.start_ns = t->start_ns,
 		.now_ns = t->edge_ns + len_ns,
-		.unsettled_ns = v.unsettled_ns < ns[BUCKET_OTHER] ? v.unsettled_ns
-								  : ns[BUCKET_OTHER],
+		.unsettled_ns = smaller_of(v.unsettled_ns, ns[BUCKET_OTHER]),
 		.productive_gross_ns = t->gross_ns +
-				       job_time_since_base(v.productive_gross_ns, t->base_gross_ns),
-		.steps = t->steps + job_time_since_base(v.steps, t->base_steps),
+				       more_than(v.productive_gross_ns, t->base_gross_ns),
+		.steps = t->steps + more_than(v.steps, t->base_steps),
 		.max_step = j->last_step,
 		.late_ns = v.late_ns,
 		.merged = v.merged,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "userspace/model/job/job_private.h"
+#include "userspace/base/number.h"
 
 #define FRESH_NS 2500000000ull /* reported every second: older values are over */
 
@@ -50,7 +51,7 @@ void job_place(struct job_member *m, const struct job_place *p)
 static void job_place_put_ranks(char *out, size_t len, const struct job_place *const *list,
 				uint32_t n)
 {
-	uint32_t shown = n > 8 ? 8 : n;
+	uint32_t shown = smaller_of(n, 8);
 	bool ranked = list[0]->rank >= 0;
 	size_t at = (size_t)snprintf(out, len, "%s%s", ranked ? "rank" : "pid", n > 1 ? "s" : "");
 

@@ -7,6 +7,7 @@
 
 #include "userspace/base/grow.h"
 #include "userspace/base/hash.h"
+#include "userspace/base/number.h"
 #include "userspace/model/job/job_private.h"
 
 const char *const job_state_name[] = {
@@ -121,7 +122,7 @@ static struct job_point *job_point_at(struct job *j, uint32_t i)
 
 const struct job_point *job_point_of(const struct job *j, uint64_t step)
 {
-	uint32_t n = j->npoints < JOB_POINTS ? j->npoints : JOB_POINTS;
+	uint32_t n = smaller_of(j->npoints, JOB_POINTS);
 
 	for (uint32_t i = 1; i <= n; i++) {
 		const struct job_point *p = &j->points[(j->npoints - i) % JOB_POINTS];
@@ -143,7 +144,7 @@ int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns)
 		return -ENOMEM;
 	j->points = points;
 	i = j->npoints++;
-	first = j->npoints > JOB_POINTS ? j->npoints - JOB_POINTS : 0;
+	first = more_than(j->npoints, JOB_POINTS);
 	/* A checkpoint that takes longer to write may be complete after a later one. */
 	for (; i && i > first && job_point_at(j, i - 1)->run == j->runs &&
 	       job_point_at(j, i - 1)->step > step;

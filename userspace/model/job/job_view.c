@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "userspace/model/job/job_private.h"
+#include "userspace/base/number.h"
 
 static void job_view_disruptions_view(const struct job *j, struct job_view *ret)
 {
 	uint64_t here = j->ndisruptions - j->carried_disruptions,
-		 n = here < JOB_DISRUPTIONS ? here : JOB_DISRUPTIONS;
+		 n = smaller_of(here, JOB_DISRUPTIONS);
 
 	for (uint64_t i = 0; i < n; i++)
 		ret->disruptions[i] = j->disruptions[(j->ndisruptions - n + i) % JOB_DISRUPTIONS];
@@ -100,7 +101,7 @@ static void job_view_points_archive(struct archive *a, struct job *j)
 	uint32_t n;
 
 	archive_field(a, j->npoints);
-	n = j->npoints < JOB_POINTS ? j->npoints : JOB_POINTS;
+	n = smaller_of(j->npoints, JOB_POINTS);
 	if (archive_reads(a) && n) {
 		j->points = archive_alloc(a, n, sizeof(*j->points));
 		j->points_cap = n = j->points ? n : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_window.c - where the time of a job went in rolling windows. */
 #include "userspace/model/job/job_private.h"
+#include "userspace/base/number.h"
 
 /* As in job_ledger.c: the past, and the reference's part. */
 
@@ -68,8 +69,7 @@ void job_window_leave(struct job *j, const struct job_member *m, const struct le
 	if (j->window && m->window &&
 	    window_merge(j->window, m->window, j->time.edge_ns, job_window_edge_of(j)))
 		window_lose(j);
-	job_window_past_add(j, BUCKET_OTHER,
-			    settled_ns > j->time.edge_ns ? settled_ns : j->time.edge_ns, edge_ns);
+	job_window_past_add(j, BUCKET_OTHER, larger_of(settled_ns, j->time.edge_ns), edge_ns);
 }
 
 void job_window_waste(struct job *j, uint64_t ns)

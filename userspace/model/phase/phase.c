@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 bool phase_range_compiles(const char *text)
 {
 	return strstr(text, "(dynamo_timed)");
@@ -154,7 +156,7 @@ void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint6
 /* Lower median: one evaluation among few gaps must not become the rule. */
 static uint32_t phase_usual_fetches(const struct phase_thread *t)
 {
-	uint32_t a[PHASE_FETCHES] = {0}, n = t->gaps < PHASE_FETCHES ? t->gaps : PHASE_FETCHES;
+	uint32_t a[PHASE_FETCHES] = {0}, n = smaller_of(t->gaps, PHASE_FETCHES);
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t j = i;

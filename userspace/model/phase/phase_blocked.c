@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns)
 {
 	uint64_t low = pf->first, high = pf->next;
@@ -75,15 +77,13 @@ struct blocked { /* an interval that is summed, from its end to its start */
 static void blocked_add(struct blocked *b, const struct phase_mark *m, bool own, uint64_t from_ns,
 			uint64_t to_ns)
 {
-	uint64_t begin_ns = m->begin_ns > from_ns ? m->begin_ns : from_ns;
-	uint64_t end_ns = m->end_ns < to_ns ? m->end_ns : to_ns;
+	uint64_t begin_ns = larger_of(m->begin_ns, from_ns);
+	uint64_t end_ns = smaller_of(m->end_ns, to_ns);
 	uint64_t shared_ns;
 
 	if (end_ns <= begin_ns)
 		return;
-	shared_ns = end_ns <= b->lowest_ns
-			    ? 0
-			    : end_ns - (begin_ns > b->lowest_ns ? begin_ns : b->lowest_ns);
+	shared_ns = end_ns <= b->lowest_ns ? 0 : end_ns - larger_of(begin_ns, b->lowest_ns);
 	b->ns[m->kind] += end_ns - begin_ns - shared_ns;
 	if (own && shared_ns <= b->ns[b->kind]) {
 		b->ns[b->kind] -= shared_ns;
@@ -193,8 +193,8 @@ static void phase_blocked_split_places(const struct phase_split *sp)
 
 		if (!blocked_counts(sp, m))
 			continue;
-		p.from_ns = p.from_ns > s->start_ns ? p.from_ns : s->start_ns;
-		p.to_ns = p.to_ns < s->end_ns ? p.to_ns : s->end_ns;
+		p.from_ns = larger_of(p.from_ns, s->start_ns);
+		p.to_ns = smaller_of(p.to_ns, s->end_ns);
 		if (p.to_ns > p.from_ns)
 			phase_blocked_places_add(&at, p, m->tid == s->tid);
 	}
@@ -215,7 +215,7 @@ void phase_split_blocked(struct phase_split *sp)
 	out->phase_ns[PHASE_TRANSFER] = ns[MARK_COPY] + ns[MARK_COPY_OUT];
 	out->phase_ns[PHASE_COMPILE] = ns[MARK_COMPILE];
 	out->wait_ns = ns[MARK_SYNC] + ns[MARK_COLLECTIVE] + ns[MARK_COPY_OUT];
-	out->host_ns = whole_ns > excluded_ns ? whole_ns - excluded_ns : 0;
+	out->host_ns = more_than(whole_ns, excluded_ns);
 	out->device_known = sp->pf->seen &
 			    (1u << MARK_SYNC | 1u << MARK_COLLECTIVE | 1u << MARK_COPY_OUT);
 	if (blocked_ns)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/model/phase/phase_private.h"
+#include "userspace/base/number.h"
 
 void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 		       bool closed)
@@ -107,14 +108,14 @@ static uint32_t phase_checkpoint_ran_hash(uint64_t ran)
  * unknown. */
 static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t after, bool surely)
 {
-	uint32_t n = t->runs < PHASE_RUNS ? t->runs : PHASE_RUNS, alike = 0;
+	uint32_t n = smaller_of(t->runs, PHASE_RUNS), alike = 0;
 	uint64_t sorted[PHASE_RUNS], most_ns = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t ns = t->between_ns[i];
 		uint32_t k = alike;
 
-		most_ns = ns > most_ns ? ns : most_ns;
+		most_ns = larger_of(ns, most_ns);
 		if (t->between[i] != phase_checkpoint_ran_hash(after))
 			continue;
 		for (; k && sorted[k - 1] > ns; k--)
@@ -184,7 +185,7 @@ void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct sig
 	} else if (ns) {
 		phase_checkpoint_between_add(t, t->ran, ns);
 	}
-	t->run_ns = now_ns > t->run_ns ? now_ns : t->run_ns;
+	t->run_ns = larger_of(now_ns, t->run_ns);
 	t->ran = s->ident;
 }
 
@@ -203,9 +204,9 @@ void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_n
 	usual = phase_checkpoint_usual_ns(t, 0, false);
 	if (idle_ns && t->called_ns > idle_ns)
 		usual -= t->called_ns - idle_ns < usual ? t->called_ns - idle_ns : usual;
-	most_ns = now_ns > t->called_ns ? now_ns - t->called_ns : 0;
-	phase_checkpoint_handover_report(pf, t, t->called_ns,
-					 now_ns - (usual < most_ns ? usual : most_ns), true);
+	most_ns = more_than(now_ns, t->called_ns);
+	phase_checkpoint_handover_report(pf, t, t->called_ns, now_ns - smaller_of(usual, most_ns),
+					 true);
 	t->called_ns = 0;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 /* ---- breaks ---------------------------------------------------------------------------------- */
 
 /* Returns the first backward of the step's loop within (from_ns, to_ns); 0: none. */
@@ -75,7 +77,7 @@ static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct ste
 			ret[merged++] = ret[i];
 			continue;
 		}
-		last->end_ns = ret[i].end_ns > last->end_ns ? ret[i].end_ns : last->end_ns;
+		last->end_ns = larger_of(ret[i].end_ns, last->end_ns);
 		last->estimated |= ret[i].estimated;
 	}
 	return merged;
@@ -91,7 +93,7 @@ static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, st
 
 	for (uint32_t i = 0; i <= n; i++) {
 		uint64_t to_ns = i < n ? b[i].begin_ns : s->end_ns;
-		uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
+		uint64_t ns = more_than(to_ns, from_ns);
 
 		if (ns > most_ns || (ns == most_ns && i == n)) {
 			most_ns = ns;
@@ -165,8 +167,8 @@ static void phase_step_split_add(struct phase_split *sp, enum phase p, uint64_t 
 {
 	const struct step *s = &sp->out->step;
 
-	from_ns = from_ns > s->start_ns ? from_ns : s->start_ns;
-	to_ns = to_ns < s->end_ns ? to_ns : s->end_ns;
+	from_ns = larger_of(from_ns, s->start_ns);
+	to_ns = smaller_of(to_ns, s->end_ns);
 	if (to_ns <= from_ns)
 		return;
 	sp->out->phase_ns[p] += to_ns - from_ns - phase_blocked_ns(sp, from_ns, to_ns, NULL);
@@ -196,7 +198,7 @@ static void phase_step_split_interrupt(struct phase_split *sp, const struct phas
 	if (!sp->backward_ns)
 		phase_step_split_forward(sp, m->begin_ns);
 	phase_step_split_backward_end(sp, m->begin_ns);
-	sp->from_ns = m->end_ns > sp->from_ns ? m->end_ns : sp->from_ns;
+	sp->from_ns = larger_of(m->end_ns, sp->from_ns);
 }
 
 /* Only a batch shows where a forward pass begins: without a loader, rollouts of an agent or the
@@ -238,8 +240,7 @@ static void phase_step_split_mark(struct phase_split *sp, const struct phase_mar
 	case MARK_UPDATE:
 		phase_step_split_interrupt(sp, m);
 		sp->forward_ns = 0;
-		phase_step_split_add(sp, PHASE_UPDATE,
-				     m->begin_ns > sp->updated_ns ? m->begin_ns : sp->updated_ns,
+		phase_step_split_add(sp, PHASE_UPDATE, larger_of(m->begin_ns, sp->updated_ns),
 				     m->end_ns);
 		sp->updated_ns = m->end_ns;
 		break;

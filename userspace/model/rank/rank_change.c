@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/number.h"
 
 static void rank_change_add_grown(const struct change_view *v, char *out, size_t len)
 {
@@ -173,7 +174,7 @@ void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *f
 	health.onset_step = v.onset_step;
 	health.end_ns = v.end_ns;
 	health.end_step = v.end_step;
-	health.size_ns = v.after_ns > v.before_ns ? v.after_ns - v.before_ns : 0;
+	health.size_ns = more_than(v.after_ns, v.before_ns);
 	health.period = v.period;
 	health.ratio = v.before_ns ? (double)v.after_ns / (double)v.before_ns : 0;
 	health.phase = change_part_name(v.blame);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "userspace/base/number.h"
+
 static enum disruption_cause rank_failure_cause_of(const struct rank *r, int sig)
 {
 	if (!sig)
@@ -75,7 +77,7 @@ static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
 /* An event of its pod or node says more than the signal or status that it led to. */
 static bool rank_failure_notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
 {
-	uint64_t since_ns = now_ns > JOB_GRACE_NS ? now_ns - JOB_GRACE_NS : 0;
+	uint64_t since_ns = more_than(now_ns, JOB_GRACE_NS);
 	unsigned what = notices_find(&r->member.env->notices,
 				     r->member.place ? r->member.place->pod_uid : "", since_ns,
 				     now_ns);

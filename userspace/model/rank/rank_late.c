@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 #define LATE_NS	     50000000ull
 #define LONGEST_NS   250000000ull
 #define USUAL_STEPS  8	 /* steps before their usual time is known */
@@ -62,7 +64,7 @@ void rank_late_step(struct rank *r, struct rank_loop *lp, const struct step *s)
 	since_ns = model_probe_since(r->member.env->probes, probe, lp->first_ns);
 	if (since_ns <= r->member.start_ns)
 		return;
-	gap_ns = lp->first_ns > since_ns ? lp->first_ns - since_ns : 0;
+	gap_ns = more_than(lp->first_ns, since_ns);
 	step_ns = s->end_ns - lp->first_ns;
 	lp->probed_late = gap_ns < LATE_NS || (gap_ns < LONGEST_NS && gap_ns < 2 * step_ns);
 }
@@ -109,7 +111,7 @@ void rank_late_flag(struct rank_loop *lp, struct step *s)
 {
 	uint64_t ns = lp->steps && s->end_ns > lp->last_end_ns ? s->end_ns - lp->last_end_ns : 0;
 
-	lp->span_ns[0] = ns > lp->span_ns[0] ? ns : lp->span_ns[0];
+	lp->span_ns[0] = larger_of(ns, lp->span_ns[0]);
 	if (lp->hole_ns && s->end_ns >= lp->hole_ns) {
 		lp->undercounted |= rank_late_too_long(lp, ns);
 		lp->hole_ns = 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "userspace/model/signal/marker.h"
+#include "userspace/base/number.h"
 
 struct rank *rank_new(struct model_env *env, uint32_t pid, uint64_t now_ns, bool from_start)
 {
@@ -137,8 +138,7 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 		m->process.start_ns = start_ns;
 	if (m->ledger) { /* its records came before its identity */
 		if (first && !m->begun && !start_ns && p->start_mono_ns) {
-			m->start_ns = p->start_mono_ns < m->start_ns ? p->start_mono_ns
-								     : m->start_ns;
+			m->start_ns = smaller_of(p->start_mono_ns, m->start_ns);
 			job_reached_back(m, ledger_reach_back(m->ledger, p->start_mono_ns));
 		}
 		return;

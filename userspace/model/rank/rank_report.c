@@ -9,6 +9,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
 #include "userspace/base/plural.h"
+#include "userspace/base/number.h"
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
@@ -60,7 +61,7 @@ static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
 		c.step = rank_step_at(r, n->span.tid, n->span.begin_ns, NULL);
 	else
 		k = rank_files_stepped(r, n, &c.step, &c.estimated);
-	c.run_step = c.step > r->member.step_base ? c.step - r->member.step_base : 0;
+	c.run_step = more_than(c.step, r->member.step_base);
 	if (c.restore && r->resume_ns >= c.start_ns && r->resume_ns <= c.end_ns)
 		c.match = &r->member.resume.best;
 	if (k)

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 {
-	uint64_t n = lp->recent < SNAPSHOT_RECENT ? lp->recent : SNAPSHOT_RECENT;
+	uint64_t n = smaller_of(lp->recent, SNAPSHOT_RECENT);
 
 	*ret = (struct loop_view){
 		.state = lp->state,
@@ -52,7 +54,7 @@ static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_
 /* Sorted by time: some events are noticed after later ones were recorded. */
 static void rank_view_events(const struct rank *r, struct rank_view *ret)
 {
-	uint64_t n = r->nevents < SNAPSHOT_EVENTS ? r->nevents : SNAPSHOT_EVENTS, at;
+	uint64_t n = smaller_of(r->nevents, SNAPSHOT_EVENTS), at;
 
 	for (uint64_t i = 0; i < n; i++) {
 		const struct event_view *e = &r->events[(r->nevents - n + i) % SNAPSHOT_EVENTS];

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "userspace/base/number.h"
+
 #define WINDOWS_REPORT_NS 60000000000ull
 
 static void rank_window_on_trace(void *ctx, const struct ledger_span *s)
@@ -61,8 +63,7 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	excluded_ns = window_unbooked(r->member.window, &r->member.env->excluded, &l, now_ns);
 	for (int i = 0; i < WINDOWS_MAX && length_ns[i]; i++) {
 		window_view(r->member.window, now_ns, length_ns[i],
-			    l.ns[BUCKET_HANG] > settled_ns ? l.ns[BUCKET_HANG] - settled_ns : 0,
-			    &ret[i]);
+			    more_than(l.ns[BUCKET_HANG], settled_ns), &ret[i]);
 		window_leave_out(&ret[i], excluded_ns);
 	}
 }

@@ -7,6 +7,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
+#include "userspace/base/number.h"
 #include "userspace/model/rank/rank_private.h"
 
 /* The loader requests its first batch at most this long after it started its workers. */
@@ -61,7 +62,7 @@ void rank_worker_fetched(struct rank *r, const struct signal *s)
 	if (!count || w->last_ns > s->begin_ns || s->begin_ns - w->last_ns > WORKERS_SOON_NS)
 		return;
 	for (uint32_t i = 0; i < kept; i++)
-		first_ns = w->kept[i].born_ns < first_ns ? w->kept[i].born_ns : first_ns;
+		first_ns = smaller_of(w->kept[i].born_ns, first_ns);
 	err = ledger_interval(r->member.ledger, BUCKET_DATA_LOADING, first_ns, s->begin_ns);
 	r->error = err ? err : r->error;
 	phase_break(r->phase, s->tid, first_ns, s->ts_ns);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 /* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python
  * function and run_backward: 6592 bytes in torch 2.15, 6336 in 1.13, each time (x86-64). A range
  * that is nearer below the last one has another call path. */
@@ -376,14 +378,14 @@ static void marker_feed_gap(struct call *c)
 	uint64_t now_ns = c->ev->rec->ts_ns, from_ns = c->ev->gap->from_ns;
 	struct signal s = {.kind = SIGNAL_GAP};
 
-	from_ns = from_ns < now_ns ? from_ns : now_ns;
+	from_ns = smaller_of(from_ns, now_ns);
 	s.begin_ns = from_ns;
 
 	for (uint32_t i = 0; i < c->m->nthreads; i++) {
 		struct thread *t = c->m->threads[i];
 
 		c->tid = t->tid;
-		c->ts_ns = from_ns > t->seen_ns ? from_ns : t->seen_ns;
+		c->ts_ns = larger_of(from_ns, t->seen_ns);
 		if (marker_ranges_lost(c, t, 0))
 			return;
 	}

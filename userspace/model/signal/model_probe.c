@@ -7,6 +7,7 @@
 
 #include "userspace/ingest/event.h"
 #include "userspace/ingest/tape_probe.h"
+#include "userspace/base/number.h"
 
 int model_probes_init(struct model_probes *ps)
 {
@@ -48,7 +49,7 @@ int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_p
 		}
 	}
 	mp->def = *p;
-	mp->def.noks = p->noks < GP_OKS ? p->noks : GP_OKS;
+	mp->def.noks = smaller_of(p->noks, GP_OKS);
 	event_copy(mp->def.id, p->id);
 	event_copy(mp->def.runtime, p->runtime);
 	tape_probe_complete(&mp->def);

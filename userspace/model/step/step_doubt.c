@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "userspace/base/number.h"
+
 #define STRAYS		 8 /* at least, and one in this number of updates */
 #define STAGE_RETURNS	 2 /* of optimizers that update alone for a while, without batches */
 #define INNER_OPTIMIZERS 4 /* an inner loop makes at least this many optimizers while it runs */
@@ -31,7 +33,7 @@ enum doubt {
 static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct candidate *l)
 {
 	const struct loop *lp = sf->loops[l->loop];
-	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+	uint32_t n = smaller_of(lp->nrecent, STEP_RECENT);
 	uint64_t sum = 0, marks = sf->trackers[FAMILY_BACKWARD] ? l->marks : 0;
 
 	for (uint32_t i = 0; i < n; i++)

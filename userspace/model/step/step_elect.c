@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "userspace/model/step/step_program.h"
+#include "userspace/base/number.h"
 
 #define CYCLES_FIRST 3 /* marks of a family without any of a better one, if that was never seen */
 #define CYCLES_AFTER 8 /* marks needed if a better family was seen early on */
@@ -78,7 +79,7 @@ static uint64_t step_elect_backwards_after(const struct step_finder *sf)
 			   step_elect_family_marks(sf, FAMILY_PARAM_OP),
 		 each = updates ? BACKWARDS_EACH * (backwards / updates) : 0;
 
-	return each > BACKWARDS_AFTER ? each : BACKWARDS_AFTER;
+	return larger_of(each, BACKWARDS_AFTER);
 }
 
 static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum family f)
@@ -200,7 +201,7 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 	}
 	sf->elected = f;
 	t = sf->trackers[f];
-	sf->nloops = sf->nloops > t->ncandidates ? sf->nloops : t->ncandidates;
+	sf->nloops = larger_of(sf->nloops, t->ncandidates);
 	for (uint32_t i = 0; i < t->ncandidates; i++) {
 		t->candidates[i]->live = true;
 		candidate_digest(sf, t->candidates[i]);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "userspace/model/step/step_program.h"
+#include "userspace/base/number.h"
 
 #define WAIT_STEPS 8  /* steps before it is reported that each of them waits for the device */
 #define WAIT_SHARE 90 /* percentage of the last 32 */
@@ -35,7 +36,7 @@ enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f)
 enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f)
 {
 	enum step_boundary b = step_boundary_of(sf, f);
-	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
+	uint32_t n = smaller_of(lp->nrecent, 32);
 	uint32_t last = n < 32 ? (1u << n) - 1 : UINT32_MAX;
 
 	if (b == BOUNDARY_COMPLETION || b == BOUNDARY_SYNC)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "userspace/model/step/step_program.h"
+#include "userspace/base/number.h"
 
 #define RUNS_SINGLE 8  /* of a program that is the whole cycle */
 #define RUNS_PART   65 /* the same if its name says that it is a part: the rest may still come */
@@ -31,7 +32,7 @@ static void exec_elect_survey_make(const struct exec *e, struct survey *sv)
 
 		if (!sv->n[r->program]++)
 			sv->first[r->program] = i;
-		sv->time_ns[r->program] += next_ns > r->begin_ns ? next_ns - r->begin_ns : 0;
+		sv->time_ns[r->program] += more_than(next_ns, r->begin_ns);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "userspace/base/order.h"
+#include "userspace/base/number.h"
 #include "userspace/model/step/step_program.h"
 
 /* Runs of one program, or of several, that make an evaluation although their names do not show
@@ -72,7 +73,7 @@ void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_
 
 static uint64_t exec_step_loop_usual_ns(const struct loop *lp)
 {
-	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+	uint32_t n = smaller_of(lp->nrecent, STEP_RECENT);
 	uint64_t ns[STEP_RECENT];
 
 	memcpy(ns, lp->recent_ns, n * sizeof(*ns));
@@ -289,7 +290,7 @@ static const char *exec_why(const struct exec *e, const struct exec_program *p)
 void exec_describe(const struct step_finder *sf, struct step_state *st)
 {
 	const struct exec *e = sf->exec;
-	uint32_t each = sf->config.multiply > 1 ? sf->config.multiply : 1;
+	uint32_t each = larger_of(sf->config.multiply, 1);
 	const struct exec_program *p = &e->program[e->elected];
 	const char *name = *p->name    ? p->name
 			   : p->cached ? "a program from a cache without its name"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_state.c - the state of a loop as text. */
 #include "userspace/base/plural.h"
+#include "userspace/base/number.h"
 #include "userspace/model/step/step_private.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ static int state_compare_ns(const void *a, const void *b)
 static uint64_t state_loop_median(struct loop *lp)
 {
 	uint64_t ns[STEP_RECENT];
-	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT;
+	uint32_t n = smaller_of(lp->nrecent, STEP_RECENT);
 
 	if (!n)
 		return 0;
@@ -101,7 +102,7 @@ static bool step_is_whole(const struct loop *lp, uint32_t back, bool first_count
 static void state_ratio_add(char *out, size_t cap, const struct loop *lp, bool first_counts,
 			    const char *name, size_t field)
 {
-	uint32_t n = lp->nrecent < STEP_RECENT ? (uint32_t)lp->nrecent : STEP_RECENT, whole = 0;
+	uint32_t n = smaller_of(lp->nrecent, STEP_RECENT), whole = 0;
 	size_t len = strlen(out);
 	const char *space = len ? " " : "";
 	uint64_t sum = 0, any = 0;
@@ -305,7 +306,7 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 static double state_confidence(const struct step_finder *sf, const struct loop *lp,
 			       const struct candidate *l, enum step_tier tier)
 {
-	uint32_t n = lp->nrecent < 32 ? (uint32_t)lp->nrecent : 32;
+	uint32_t n = smaller_of(lp->nrecent, 32);
 	double c = 1;
 
 	if (!l || !lp->nrecent)

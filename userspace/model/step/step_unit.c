@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 /* A token that occurs three times in a row is a plain loop. Any other period must occur twice and
  * start a third time. */
 #define PLAIN_TOKENS 3
@@ -212,7 +214,7 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	/* indexes of these tokens, not of those that it was learnt from */
 	ret->from = ret->first = 0;
 	ret->lead = ret->ambiguous = true;
-	ret->optimizers = turns.count > u->optimizers ? turns.count : u->optimizers;
+	ret->optimizers = larger_of(turns.count, u->optimizers);
 	if (!u->lead)
 		ret->period = ret->leads = 0;
 	return true;

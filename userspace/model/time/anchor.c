@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/time/anchor.h"
+#include "userspace/base/number.h"
 
 void anchors_add(struct anchors *a, uint64_t mono_ns, int64_t real_ns)
 {
@@ -10,7 +11,7 @@ void anchors_add(struct anchors *a, uint64_t mono_ns, int64_t real_ns)
 
 int64_t anchors_real(const struct anchors *a, uint64_t mono_ns)
 {
-	uint64_t oldest = a->count > ANCHORS ? a->count - ANCHORS : 0, i = a->count;
+	uint64_t oldest = more_than(a->count, ANCHORS), i = a->count;
 
 	if (!a->count)
 		return 0;

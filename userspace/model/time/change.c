@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "userspace/base/order.h"
+#include "userspace/base/number.h"
 #include "userspace/model/time/change_lasting.h"
 #include "userspace/model/time/change_sums.h"
 
@@ -162,7 +163,7 @@ static bool change_sample_add(struct change *c, const struct fact_step *fs)
 	m->steps++;
 	m->ns += ns;
 	for (int i = 0; i < PHASE_COUNT; i++)
-		m->phase_ns[i] += fs->phase_ns[i] < ns ? fs->phase_ns[i] : ns;
+		m->phase_ns[i] += smaller_of(fs->phase_ns[i], ns);
 	if (m->steps < c->together && m->ns < 64 * SAMPLE_NS)
 		return false;
 	p = &c->ring[c->samples++ % RING];
@@ -248,7 +249,7 @@ static uint64_t change_share_ns(double share, uint64_t whole_ns)
 
 static void change_learn_usual(struct change *c)
 {
-	uint32_t n = c->blocks < BLOCKS ? (uint32_t)c->blocks : BLOCKS;
+	uint32_t n = smaller_of(c->blocks, BLOCKS);
 	double scale, step_spread, block_spread;
 	uint64_t a[BLOCKS];
 
@@ -376,7 +377,7 @@ static uint64_t change_index(const struct change *c, uint64_t number, uint64_t b
 {
 	double middle = ((double)before_ns + (double)after_ns) / 2;
 	double half = (double)after_ns - middle, sum = 0, best = 0;
-	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, at = c->samples - 1;
+	uint64_t oldest = more_than(c->samples, RING), at = c->samples - 1;
 
 	for (uint64_t i = c->samples; i-- > oldest && change_past_number(c, i) > number;) {
 		double more = ((double)change_past_at(c, i)->ns - middle) / half;
@@ -398,10 +399,10 @@ static uint32_t change_period(const struct change *c, uint64_t steps)
 {
 	const struct change_view *v = &c->reported;
 	double limit = RAW_LOG * log2(1.5 * (double)v->after_ns - 0.5 * (double)v->before_ns);
-	uint64_t n = steps < c->raw ? steps : c->raw, last = 0;
+	uint64_t n = smaller_of(steps, c->raw), last = 0;
 	uint32_t gaps[PERIOD_MOST + 1] = {0}, all = 0, most = 0;
 
-	n = n < RAW ? n : RAW;
+	n = smaller_of(n, RAW);
 	for (uint64_t i = c->raw - n; i < c->raw; i++) {
 		if (c->raw_log[i % RAW] < limit)
 			continue;
@@ -452,7 +453,7 @@ static void change_blame(struct change *c, uint64_t from)
 /* Returns the index of the sample with this step, or the oldest one. */
 static uint64_t change_index_of(const struct change *c, uint64_t number)
 {
-	uint64_t oldest = c->samples > RING ? c->samples - RING : 0, i = c->samples;
+	uint64_t oldest = more_than(c->samples, RING), i = c->samples;
 
 	while (i > oldest + 1 && change_past_number(c, i - 1) > number)
 		i--;
@@ -516,7 +517,7 @@ static enum change_event change_step_slow(struct change *c, double usual, double
 
 static struct level change_means_before(const struct change *c)
 {
-	uint64_t n = c->blocks < SUMS_GROUPS ? c->blocks : SUMS_GROUPS, a[SUMS_GROUPS];
+	uint64_t n = smaller_of(c->blocks, SUMS_GROUPS), a[SUMS_GROUPS];
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t block = c->blocks - 1 - i;
@@ -562,7 +563,7 @@ static void change_pending_add(struct change *c, uint64_t sample_ns)
 	struct pending *p = &c->pending;
 	uint64_t most_ns = CHANGE_LONGEST_NS / PENDING_SAMPLES;
 
-	p->sum_ns += sample_ns < most_ns ? sample_ns : most_ns;
+	p->sum_ns += smaller_of(sample_ns, most_ns);
 	if (++p->count < PENDING_SAMPLES)
 		return;
 	p->mean[p->groups++ % SUMS_GROUPS] = change_share_of(p->sum_ns / p->count, c->usual_ns);
@@ -623,7 +624,7 @@ static void change_confirm_faster(struct change *c, double usual)
 {
 	if (1 - (double)change_recent_median(c, false) / usual < c->least)
 		return;
-	c->older_ns = c->usual_ns > c->older_ns ? c->usual_ns : c->older_ns;
+	c->older_ns = larger_of(c->usual_ns, c->older_ns);
 	change_learn_anew(c);
 }
 

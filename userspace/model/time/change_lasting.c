@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "userspace/base/number.h"
+
 /* A shorter slowdown is not reported: a shared machine has many that last a second or two. Within
  * an hour after one that ended within five minutes the machine counts as shared: the next slowdown
  * has to last longer, without a pause. After several, whose lengths are assumed to be exponential,
@@ -57,7 +59,7 @@ void lasting_part(struct lasting *l, uint64_t start_ns, uint64_t ns, uint64_t no
 
 	if (!l->part_samples++)
 		*making = (struct part){.start_ns = start_ns};
-	making->ns += ns < PART_MOST_NS ? ns : PART_MOST_NS;
+	making->ns += smaller_of(ns, PART_MOST_NS);
 	if (l->part_samples < PART_SAMPLES || now_ns - making->start_ns < PART_NS)
 		return;
 	l->part[l->parts++ % LASTING_PARTS] = (struct part){.start_ns = making->start_ns,
@@ -80,7 +82,7 @@ bool lasting_without_pause(const struct lasting *l, const struct onset *o, uint6
 			continue;
 		sum += (double)p->ns;
 		n++;
-		least_ns = p->ns < least_ns ? p->ns : least_ns;
+		least_ns = smaller_of(p->ns, least_ns);
 	}
 	mean = n ? sum / (double)n : 0;
 	mean = mean > (double)o->after_ns ? mean : (double)o->after_ns;

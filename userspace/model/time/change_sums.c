@@ -6,6 +6,7 @@
 
 #include "userspace/model/time/change.h"
 #include "userspace/base/order.h"
+#include "userspace/base/number.h"
 
 #define RUN_LEAST  6 /* groups in doubt before a change is reported */
 #define LONG_SHARE 0.85
@@ -24,9 +25,7 @@ static double change_sums_smaller(double a, double b)
 
 struct level change_sums_level(const uint64_t *groups, uint64_t ever)
 {
-	uint32_t n = ever < SUMS_GROUPS ? (uint32_t)ever : SUMS_GROUPS, cut = n < 3    ? 0
-									      : n < 16 ? 1
-										       : n / 8;
+	uint32_t n = smaller_of(ever, SUMS_GROUPS), cut = n < 3 ? 0 : n < 16 ? 1 : n / 8;
 	double sum = 0, squares = 0, count = n - 2 * cut;
 	uint64_t a[SUMS_GROUPS];
 	struct level l = {0};
@@ -70,7 +69,7 @@ static double change_sums_evidence(const struct scale *sc, double limit, bool is
 
 void change_sums_learn_run(struct scale *sc)
 {
-	uint64_t first = sc->run > SUMS_GROUPS ? sc->run - SUMS_GROUPS : 0;
+	uint64_t first = more_than(sc->run, SUMS_GROUPS);
 
 	for (uint64_t i = first; i < sc->run; i++)
 		sc->healthy_ns[sc->healthy++ % SUMS_GROUPS] = sc->run_ns[i % SUMS_GROUPS];
@@ -169,7 +168,7 @@ bool change_sums_add(struct scale *sc, uint64_t number, uint64_t start_ns, uint6
 		sc->number = number;
 		sc->start_ns = start_ns;
 	}
-	sc->sum_ns += sample_ns < most_ns ? sample_ns : most_ns;
+	sc->sum_ns += smaller_of(sample_ns, most_ns);
 	if (++sc->count < samples)
 		return false;
 	*ret_ns = sc->sum_ns / samples;

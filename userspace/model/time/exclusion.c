@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "userspace/base/number.h"
+
 int exclusion_say(struct excluded *a, const char *text)
 {
 	char *end;
@@ -54,7 +56,7 @@ void exclusion_place(struct excluded *a, uint64_t mono_ns, int64_t real_ns)
 		struct exclusion_span *last = n ? &a->span[n - 1] : NULL, s = a->span[i];
 
 		if (last && s.from_ns <= last->to_ns)
-			last->to_ns = s.to_ns > last->to_ns ? s.to_ns : last->to_ns;
+			last->to_ns = larger_of(s.to_ns, last->to_ns);
 		else if (s.to_ns > s.from_ns)
 			a->span[n++] = s;
 	}
@@ -69,10 +71,10 @@ bool exclusion_at(const struct excluded *a, uint64_t at_ns, uint64_t *to_ns)
 		if (at_ns >= s->to_ns)
 			continue;
 		if (at_ns < s->from_ns) {
-			*to_ns = s->from_ns < *to_ns ? s->from_ns : *to_ns;
+			*to_ns = smaller_of(s->from_ns, *to_ns);
 			return false;
 		}
-		*to_ns = s->to_ns < *to_ns ? s->to_ns : *to_ns;
+		*to_ns = smaller_of(s->to_ns, *to_ns);
 		return true;
 	}
 	return false;
@@ -83,10 +85,10 @@ uint64_t exclusion_within(const struct excluded *a, uint64_t from_ns, uint64_t t
 	uint64_t sum_ns = 0;
 
 	for (uint32_t i = 0; a && i < a->count; i++) {
-		uint64_t from = a->span[i].from_ns > from_ns ? a->span[i].from_ns : from_ns;
-		uint64_t to = a->span[i].to_ns < to_ns ? a->span[i].to_ns : to_ns;
+		uint64_t from = larger_of(a->span[i].from_ns, from_ns);
+		uint64_t to = smaller_of(a->span[i].to_ns, to_ns);
 
-		sum_ns += to > from ? to - from : 0;
+		sum_ns += more_than(to, from);
 	}
 	return sum_ns;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/time/hang.h"
+#include "userspace/base/number.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -38,16 +39,6 @@ const char *const hang_why_text[GP_WHY_COUNT] = {
 	[GP_WHY_busy] = "runs, but no step ends",
 };
 
-static uint64_t hang_at_least(uint64_t ns, uint64_t least_ns)
-{
-	return ns > least_ns ? ns : least_ns;
-}
-
-static uint64_t hang_at_most(uint64_t ns, uint64_t most_ns)
-{
-	return ns < most_ns ? ns : most_ns;
-}
-
 static uint64_t hang_scaled_ns(uint64_t ns, uint64_t factor)
 {
 	return ns > UINT64_MAX / factor ? UINT64_MAX : ns * factor;
@@ -55,37 +46,36 @@ static uint64_t hang_scaled_ns(uint64_t ns, uint64_t factor)
 
 static uint64_t hang_save_limit(const struct hang_case *c)
 {
-	uint64_t ns = hang_at_most(hang_scaled_ns(c->save_ns, SAVE_FACTOR), SAVE_LONG_NS);
+	uint64_t ns = smaller_of(hang_scaled_ns(c->save_ns, SAVE_FACTOR), SAVE_LONG_NS);
 
 	if (!c->save_ns)
 		return SAVE_LONG_NS;
-	return hang_at_least(hang_at_least(ns, hang_scaled_ns(c->save_ns, SAVE_LONG_FACTOR)),
-			     SAVE_MIN_NS);
+	return larger_of(larger_of(ns, hang_scaled_ns(c->save_ns, SAVE_LONG_FACTOR)), SAVE_MIN_NS);
 }
 
 static uint64_t hang_usual_limit(const struct hang_case *c)
 {
-	uint64_t ns = hang_at_most(
-		hang_at_least(hang_scaled_ns(c->p99_ns, STEP_FACTOR), STEP_MIN_NS), STEP_MAX_NS);
+	uint64_t ns = smaller_of(larger_of(hang_scaled_ns(c->p99_ns, STEP_FACTOR), STEP_MIN_NS),
+				 STEP_MAX_NS);
 
 	if (!c->stepping)
 		return PATIENCE_MAX_NS;
 	if (c->user_ns)
 		ns = c->user_ns;
 	else
-		ns = hang_at_least(ns, hang_at_most(hang_scaled_ns(c->longest_ns, SURVIVED_FACTOR),
-						    PATIENCE_MAX_NS));
+		ns = larger_of(ns, smaller_of(hang_scaled_ns(c->longest_ns, SURVIVED_FACTOR),
+					      PATIENCE_MAX_NS));
 	if (c->saving)
-		ns = hang_at_least(ns, hang_save_limit(c));
-	return c->compiling ? hang_at_least(ns, PATIENCE_MAX_NS) : ns;
+		ns = larger_of(ns, hang_save_limit(c));
+	return c->compiling ? larger_of(ns, PATIENCE_MAX_NS) : ns;
 }
 
 uint64_t hang_check_ns(const struct hang_case *c)
 {
-	uint64_t ns = hang_at_least(hang_scaled_ns(c->p99_ns, CHECK_STEP_FACTOR), CHECK_MIN_NS),
+	uint64_t ns = larger_of(hang_scaled_ns(c->p99_ns, CHECK_STEP_FACTOR), CHECK_MIN_NS),
 		 limit_ns = hang_usual_limit(c);
 
-	return c->stepping ? hang_at_most(ns, limit_ns / 2) : limit_ns / 2;
+	return c->stepping ? smaller_of(ns, limit_ns / 2) : limit_ns / 2;
 }
 
 uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why)
@@ -97,7 +87,7 @@ uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why)
 		return hang_check_ns(c);
 	case GP_WHY_busy:
 	case GP_WHY_child:
-		return hang_at_least(hang_usual_limit(c), STEP_MAX_NS);
+		return larger_of(hang_usual_limit(c), STEP_MAX_NS);
 	default:
 		return hang_usual_limit(c);
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "userspace/base/grow.h"
+#include "userspace/base/number.h"
 
 void last_times_free(struct last_times *l)
 {
@@ -16,7 +17,7 @@ void last_times_free(struct last_times *l)
 
 static uint32_t last_times_held(uint64_t count)
 {
-	return count < LAST_TIMES ? (uint32_t)count : LAST_TIMES;
+	return smaller_of(count, LAST_TIMES);
 }
 
 /* Returns how many of the first n in order come before that time at that index. */

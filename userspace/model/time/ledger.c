@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "userspace/base/number.h"
+
 const char *const bucket_name[BUCKET_COUNT] = {
 #define X(id, name, label, word, use) [BUCKET_##id] = name,
 	LEDGER_BUCKETS(X)
@@ -41,7 +43,7 @@ struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns)
 		return NULL;
 	l->keep = LEDGER_PENDING;
 	l->start_ns = start_ns;
-	l->settled_ns = l->now_ns = observed_ns > start_ns ? observed_ns : start_ns;
+	l->settled_ns = l->now_ns = larger_of(observed_ns, start_ns);
 	l->ns[BUCKET_UNOBSERVED] = l->settled_ns - start_ns;
 	l->attached = l->settled_ns > start_ns;
 	return l;
@@ -133,7 +135,7 @@ enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket res
 		const struct interval *p = &l->pending[i];
 
 		if (p->from_ns > at_ns) {
-			*to_ns = p->from_ns < *to_ns ? p->from_ns : *to_ns;
+			*to_ns = smaller_of(p->from_ns, *to_ns);
 			break;
 		}
 		if (p->to_ns <= at_ns)
@@ -143,7 +145,7 @@ enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket res
 			rest = p->bucket;
 			*ret_type = p->type;
 		}
-		*to_ns = p->to_ns < *to_ns ? p->to_ns : *to_ns;
+		*to_ns = smaller_of(p->to_ns, *to_ns);
 	}
 	return rest;
 }
@@ -171,23 +173,14 @@ static void ledger_book(struct ledger *l, enum bucket b, uint32_t type, uint64_t
 		ledger_report(l, b, type, from_ns, to_ns);
 }
 
-/* Takes at most ns from the rest of a share. */
-static uint64_t ledger_share_take(uint64_t *left_ns, uint64_t ns)
-{
-	uint64_t taken_ns = ns < *left_ns ? ns : *left_ns;
-
-	*left_ns -= taken_ns;
-	return taken_ns;
-}
-
 static void ledger_share(struct ledger *l, uint64_t to_ns, struct share *s)
 {
-	uint64_t head_ns = ledger_share_take(&s->head_ns, to_ns - l->settled_ns);
+	uint64_t head_ns = take_up_to(&s->head_ns, to_ns - l->settled_ns);
 	uint64_t body_ns;
 
 	if (head_ns)
 		ledger_book(l, s->head, 0, l->settled_ns + head_ns);
-	body_ns = ledger_share_take(&s->body_ns, to_ns - l->settled_ns);
+	body_ns = take_up_to(&s->body_ns, to_ns - l->settled_ns);
 	if (body_ns)
 		ledger_book(l, BUCKET_GOODPUT, 0, l->settled_ns + body_ns);
 	if (to_ns > l->settled_ns)
@@ -215,7 +208,7 @@ void ledger_settle(struct ledger *l, uint64_t to_ns, enum bucket rest, const str
 
 void ledger_move(struct ledger *l, enum bucket was, enum bucket to, const struct early *where)
 {
-	uint64_t ns = where->ns < l->ns[was] ? where->ns : l->ns[was];
+	uint64_t ns = smaller_of(where->ns, l->ns[was]);
 	struct ledger_span s = {where->from_ns, where->to_ns, to, was, ns, LEDGER_REST};
 
 	l->ns[was] -= ns;
@@ -244,7 +237,7 @@ static void ledger_coarsen(struct ledger *l)
 
 		if (last && !joined && last->bucket == p->bucket && last->type == p->type) {
 			if (p->from_ns < last->to_ns)
-				last->to_ns = p->to_ns > last->to_ns ? p->to_ns : last->to_ns;
+				last->to_ns = larger_of(p->to_ns, last->to_ns);
 			else
 				last->to_ns += p->to_ns - p->from_ns;
 			joined = true;
@@ -294,7 +287,7 @@ static bool ledger_grow(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 
 		if (p->bucket != BUCKET_HANG || from_ns < p->from_ns || from_ns > p->to_ns)
 			continue;
-		p->to_ns = to_ns > p->to_ns ? to_ns : p->to_ns;
+		p->to_ns = larger_of(to_ns, p->to_ns);
 		ledger_advance(l, to_ns);
 		return true;
 	}
@@ -310,9 +303,9 @@ static int ledger_claim(struct ledger *l, enum bucket b, uint32_t type, uint64_t
 	if (err)
 		return err;
 	if (from_ns < l->settled_ns) {
-		uint64_t edge_ns = to_ns < l->settled_ns ? to_ns : l->settled_ns;
+		uint64_t edge_ns = smaller_of(to_ns, l->settled_ns);
 
-		l->late_ns += edge_ns > from_ns ? edge_ns - from_ns : 0;
+		l->late_ns += more_than(edge_ns, from_ns);
 		from_ns = l->settled_ns;
 	}
 	if (to_ns <= from_ns)

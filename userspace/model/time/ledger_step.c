@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ledger_step.c - steps in a ledger: startup, excess over the ideal, disproved steps. */
 #include "userspace/model/time/ledger_private.h"
+#include "userspace/base/number.h"
 
 #define STARTUP_STEPS 5 /* most first steps whose excess is startup */
 /* longer time before the first step after a late attach is not startup */
@@ -34,7 +35,7 @@ static uint64_t ledger_step_slow_limit(const struct ledger *l)
 {
 	uint64_t limit_ns = ledger_scaled_ns(l->ideal_ns, SLOW_FACTOR);
 
-	return limit_ns > SLOW_MIN_NS ? limit_ns : SLOW_MIN_NS;
+	return larger_of(limit_ns, SLOW_MIN_NS);
 }
 
 /* Returns true for a step without an excess: later steps have no startup excess. A step of less
@@ -59,7 +60,7 @@ static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, b
 	if (l->opening) {
 		l->opening--;
 		s.body_ns = ledger_scaled_ns(l->ideal_ns, count);
-		s.body_ns = s.body_ns < ns ? s.body_ns : ns;
+		s.body_ns = smaller_of(s.body_ns, ns);
 		s.head_ns = ns - s.body_ns;
 	} else if (torn) {
 		s.body_ns = ledger_scaled_ns(l->ideal_ns, SLOW_FACTOR);
@@ -73,9 +74,7 @@ static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, b
 /* Attached in the middle of training: the time before the first sign of it is not startup. */
 static bool ledger_midway(const struct ledger *l)
 {
-	uint64_t limit_ns = ledger_scaled_ns(l->ideal_ns, 2) > MIDWAY_NS
-				    ? ledger_scaled_ns(l->ideal_ns, 2)
-				    : MIDWAY_NS;
+	uint64_t limit_ns = larger_of(ledger_scaled_ns(l->ideal_ns, 2), MIDWAY_NS);
 
 	return l->attached && l->lead_ns <= limit_ns && !l->ns[BUCKET_TRAINING_PREP];
 }
@@ -168,13 +167,9 @@ static void ledger_step_early_forget(struct ledger *l, uint64_t ns)
 
 	for (uint32_t i = 0; i < l->nearly; i++)
 		later_ns -= l->early[i].ns;
-	ns -= ns < later_ns ? ns : later_ns;
-	for (uint32_t i = l->nearly; i-- > 0 && ns;) {
-		uint64_t part_ns = ns < l->early[i].ns ? ns : l->early[i].ns;
-
-		l->early[i].ns -= part_ns;
-		ns -= part_ns;
-	}
+	ns -= smaller_of(ns, later_ns);
+	for (uint32_t i = l->nearly; i-- > 0 && ns;)
+		ns -= take_up_to(&l->early[i].ns, ns);
 }
 
 void ledger_disprove(struct ledger *l, uint64_t ns)
@@ -207,7 +202,7 @@ void ledger_untrained(struct ledger *l, uint64_t from_ns)
 {
 	if (l->ended || l->steps || l->untrained)
 		return;
-	ledger_settle(l, from_ns < l->now_ns ? from_ns : l->now_ns, ledger_rest(l), NULL);
+	ledger_settle(l, smaller_of(from_ns, l->now_ns), ledger_rest(l), NULL);
 	l->untrained = true;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "userspace/base/grow.h"
+#include "userspace/base/number.h"
 
 #define THREADS	   16 /* at a time; the one idle longest is replaced */
 #define NAMES	   64 /* distinguished in a process */
@@ -268,8 +269,8 @@ static uint64_t range_share_pieces_after(const struct range_shares *rs, uint64_t
 static void range_share_parts_add(struct share_loop *l, uint64_t *ns, const struct step *s,
 				  uint8_t name, uint64_t from_ns, uint64_t to_ns)
 {
-	from_ns = from_ns > s->start_ns ? from_ns : s->start_ns;
-	to_ns = to_ns < s->end_ns ? to_ns : s->end_ns;
+	from_ns = larger_of(from_ns, s->start_ns);
+	to_ns = smaller_of(to_ns, s->end_ns);
 	if (to_ns > from_ns)
 		ns[share_loop_part(l, name)] += to_ns - from_ns;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/model/time/time_class.h"
+#include "userspace/base/number.h"
 
 #define FINE	 4  /* classes per power of two, as a power of two */
 #define OCTAVES	 10 /* of a slot */
@@ -115,7 +116,7 @@ static void recent_slot_begin(struct slot *s, uint64_t number, uint32_t lowest)
 
 static bool recent_slot_add(struct slot *s, uint64_t number, uint64_t step_ns)
 {
-	uint32_t class = time_class(step_ns, FINE), low = class > BELOW ? class - BELOW : 0;
+	uint32_t class = time_class(step_ns, FINE), low = more_than(class, BELOW);
 
 	if (s->number != number)
 		recent_slot_begin(s, number, low);

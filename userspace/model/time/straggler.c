@@ -6,6 +6,7 @@
 
 #include "userspace/model/time/change.h"
 #include "userspace/base/order.h"
+#include "userspace/base/number.h"
 
 #define SLOTS 8 /* steps in progress: ranks that run in step differ by less */
 /* the ranks' times of one step may differ by 1/ALIKE of the longest */
@@ -124,9 +125,9 @@ static void straggler_slot_fill(struct slot *sl, int rank, const struct fact_ste
 		if (p == PHASE_SYNC || p == PHASE_COLLECTIVE)
 			ns = 0;
 		else if (p == PHASE_TRANSFER)
-			ns -= out_ns < ns ? out_ns : ns;
+			ns -= smaller_of(out_ns, ns);
 		else if (p != PHASE_DATA && p != PHASE_COMPILE)
-			rest_ns -= ns < rest_ns ? ns : rest_ns;
+			rest_ns -= smaller_of(ns, rest_ns);
 		sl->part_us[rank][p] = straggler_in_us(ns);
 	}
 	sl->part_us[rank][PHASE_COUNT] = straggler_in_us(rest_ns);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 #define US 1000ull
 #define S  1000000ull /* in microseconds, as everything in this file */
 
@@ -99,16 +101,6 @@ void window_reach_back(struct window *w, uint64_t start_ns)
 		w->start_us = start_ns / US;
 }
 
-static uint64_t window_larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t window_smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint32_t window_slot_of(int i, uint64_t number)
 {
 	return widths[i].first + (uint32_t)(number % widths[i].slots);
@@ -127,8 +119,8 @@ static uint64_t window_oldest_of(const struct window *w, int i)
 
 static void window_make_room(struct window *w, int i, uint64_t number)
 {
-	uint64_t first = window_larger(
-		w->newest[i] + 1, number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
+	uint64_t first = larger_of(w->newest[i] + 1,
+				   number >= widths[i].slots ? number - widths[i].slots + 1 : 0);
 
 	if (number <= w->newest[i])
 		return;
@@ -142,10 +134,10 @@ static void window_make_room(struct window *w, int i, uint64_t number)
 /* Returns the part of a slot between from and to. */
 static uint64_t window_overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to_us)
 {
-	uint64_t begin_us = window_larger(number * widths[i].us, from_us);
-	uint64_t end_us = window_smaller((number + 1) * widths[i].us, to_us);
+	uint64_t begin_us = larger_of(number * widths[i].us, from_us);
+	uint64_t end_us = smaller_of((number + 1) * widths[i].us, to_us);
 
-	return end_us > begin_us ? end_us - begin_us : 0;
+	return more_than(end_us, begin_us);
 }
 
 static void window_width_add(struct window *w, int i, uint64_t from_us, uint64_t to_us, int b)
@@ -158,7 +150,7 @@ static void window_width_add(struct window *w, int i, uint64_t from_us, uint64_t
 	}
 	last = (to_us - 1) / widths[i].us;
 	window_make_room(w, i, last);
-	for (n = window_larger(from_us / widths[i].us, window_oldest_of(w, i)); n <= last; n++)
+	for (n = larger_of(from_us / widths[i].us, window_oldest_of(w, i)); n <= last; n++)
 		w->us[b][window_slot_of(i, n)] += (uint32_t)window_overlap_us(i, n, from_us, to_us);
 }
 
@@ -166,7 +158,7 @@ static uint64_t window_slot_move(struct window *w, uint32_t slot, const struct l
 				 uint64_t most_us)
 {
 	int was = window_column_of(s->was, s->type), is = window_column_of(s->bucket, s->type);
-	uint64_t moved_us = window_smaller(w->us[was][slot], most_us);
+	uint64_t moved_us = smaller_of(w->us[was][slot], most_us);
 
 	w->us[was][slot] -= (uint32_t)moved_us;
 	w->us[is][slot] += (uint32_t)moved_us;
@@ -178,13 +170,13 @@ static uint64_t window_slot_move(struct window *w, uint32_t slot, const struct l
 static void window_width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
-	uint64_t first = window_larger(from_us / widths[i].us, window_oldest_of(w, i));
-	uint64_t last = window_smaller(to_us / widths[i].us, w->newest[i]), n;
+	uint64_t first = larger_of(from_us / widths[i].us, window_oldest_of(w, i));
+	uint64_t last = smaller_of(to_us / widths[i].us, w->newest[i]), n;
 
 	for (uint64_t k = 0; us && first <= last && k <= last - first; k++) {
 		n = s->bucket == BUCKET_PROGRAM_STARTUP ? first + k : last - k;
 		us -= window_slot_move(w, window_slot_of(i, n), s,
-				       window_smaller(us, window_overlap_us(i, n, from_us, to_us)));
+				       smaller_of(us, window_overlap_us(i, n, from_us, to_us)));
 	}
 }
 
@@ -200,7 +192,7 @@ int window_add(struct window *w, const struct ledger_span *s)
 	if (!window_has_column(w, is))
 		return -ENOMEM;
 	if (s->was < BUCKET_COUNT) {
-		uint64_t ns = window_smaller(s->ns, w->total_ns[was]);
+		uint64_t ns = smaller_of(s->ns, w->total_ns[was]);
 
 		w->total_ns[was] -= ns;
 		w->total_ns[is] += ns;
@@ -220,7 +212,7 @@ static void window_give_way(uint32_t *us, uint64_t left_us)
 	for (size_t i = 0; i < BUCKETS_GIVE_WAY + COLUMNS && left_us; i++) {
 		size_t b = i < BUCKETS_GIVE_WAY ? (size_t)bucket_gives_way[i]
 						: i - BUCKETS_GIVE_WAY;
-		uint32_t part_us = (uint32_t)window_smaller(us[b], left_us);
+		uint32_t part_us = (uint32_t)smaller_of(us[b], left_us);
 
 		us[b] -= part_us;
 		left_us -= part_us;
@@ -230,16 +222,16 @@ static void window_give_way(uint32_t *us, uint64_t left_us)
 static void window_width_merge(struct window *w, const struct window *other, int i,
 			       uint64_t from_us, const uint32_t *then_us)
 {
-	uint64_t n = window_larger(from_us / widths[i].us, window_oldest_of(other, i));
+	uint64_t n = larger_of(from_us / widths[i].us, window_oldest_of(other, i));
 
 	for (; n <= other->newest[i]; n++) {
-		uint64_t begun_us = window_larger(n * widths[i].us, other->start_us);
+		uint64_t begun_us = larger_of(n * widths[i].us, other->start_us);
 		uint32_t more[COLUMNS];
 
 		for (int b = 0; b < COLUMNS; b++)
 			more[b] = window_slot_us(other, b, window_slot_of(i, n));
 		for (int b = 0; then_us && n == from_us / widths[i].us && b < COLUMNS; b++)
-			more[b] -= (uint32_t)window_smaller(more[b], then_us[b]);
+			more[b] -= (uint32_t)smaller_of(more[b], then_us[b]);
 		if (!then_us && from_us > begun_us)
 			window_give_way(more, from_us - begun_us);
 		window_make_room(w, i, n);
@@ -317,11 +309,11 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 	uint64_t now_us = now_ns / US, length_us = length_ns / US, edge_us, sum_us = 0, n;
 	int i = window_width_for(length_us);
 
-	now_us = window_larger(now_us, w->start_us);
+	now_us = larger_of(now_us, w->start_us);
 	edge_us = now_us > length_us ? (now_us - length_us) / widths[i].us * widths[i].us : 0;
 	*ret = (struct window_view){.length_ns = length_ns, .whole = edge_us <= w->start_us};
-	edge_us = window_larger(edge_us, w->start_us);
-	n = window_larger(edge_us / widths[i].us, window_oldest_of(w, i));
+	edge_us = larger_of(edge_us, w->start_us);
+	n = larger_of(edge_us / widths[i].us, window_oldest_of(w, i));
 	for (int b = 0; b < COLUMNS; b++) {
 		uint64_t us = window_column_sum(w, i, b, n);
 
@@ -331,9 +323,9 @@ void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, ui
 		sum_us += us;
 	}
 	ret->from_ns = edge_us * US;
-	ret->to_ns = window_larger(now_us, edge_us + sum_us) * US;
+	ret->to_ns = larger_of(now_us, edge_us + sum_us) * US;
 	ret->unsettled_ns = ret->to_ns - ret->from_ns - sum_us * US;
-	hang_ns = window_smaller(hang_ns, ret->unsettled_ns);
+	hang_ns = smaller_of(hang_ns, ret->unsettled_ns);
 	ret->unsettled_ns -= hang_ns;
 	ret->ns[BUCKET_HANG] += hang_ns;
 	ret->ns[BUCKET_OTHER] += ret->unsettled_ns;
@@ -344,13 +336,12 @@ uint64_t window_unbooked(const struct window *w, const struct excluded *a,
 {
 	uint64_t booked_ns = window_total(w, BUCKET_EXCLUDED), has_ns = l->ns[BUCKET_EXCLUDED];
 
-	return (has_ns > booked_ns ? has_ns - booked_ns : 0) +
-	       exclusion_within(a, l->now_ns, now_ns);
+	return more_than(has_ns, booked_ns) + exclusion_within(a, l->now_ns, now_ns);
 }
 
 void window_leave_out(struct window_view *v, uint64_t excluded_ns)
 {
-	excluded_ns = window_smaller(excluded_ns, v->unsettled_ns);
+	excluded_ns = smaller_of(excluded_ns, v->unsettled_ns);
 	v->ns[BUCKET_EXCLUDED] += excluded_ns;
 	v->ns[BUCKET_OTHER] -= excluded_ns;
 	v->unsettled_ns -= excluded_ns;
