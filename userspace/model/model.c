@@ -2,10 +2,6 @@
 /* model.c - the processes of a model: each record goes to the rank that it is about. */
 #include "userspace/model/model_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/model/job/carry.h"
 
 #define LAUNCHERS 8 /* most launchers in a chain above a rank */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_config.c - the settings of a model, as a tape contains them: NAME=VALUE. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "userspace/model/model_private.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_place.c - the job of a process, and where it runs. */
-#include <string.h>
-
 #include "userspace/base/hash.h"
 #include "userspace/model/model_private.h"
 

@@ -9,6 +9,10 @@
 #ifndef MODEL_MODEL_PRIVATE_H
 #define MODEL_MODEL_PRIVATE_H
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "userspace/base/table.h"
 #include "userspace/model/model.h"
 #include "userspace/model/job/job_member.h"

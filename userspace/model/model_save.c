@@ -2,8 +2,6 @@
 /* model_save.c - the state of the model as bytes. */
 #include "userspace/model/model_private.h"
 
-#include <errno.h>
-
 #define MAGIC  "gp-model"
 #define FORMAT 24
 

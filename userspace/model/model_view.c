@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_view.c - snapshots: processes and jobs as they are at an instant. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/model/model_private.h"
 
 uint64_t model_roles(const struct model *m)

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job.c - runs of a job: its ranks join, make steps, save and leave. */
-#include "userspace/model/job/job.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "userspace/base/hash.h"
 #include "userspace/base/number.h"
 #include "userspace/model/job/job_private.h"

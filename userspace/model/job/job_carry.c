@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_carry.c - a job with a history from another node, which is continued here. */
 #include <errno.h>
-#include <string.h>
 
 #include "userspace/model/job/carry.h"
 #include "userspace/model/job/job_private.h"

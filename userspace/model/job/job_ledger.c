@@ -2,8 +2,6 @@
 /* job_ledger.c - the time of a job: between its runs, and from the ledger of its reference. */
 #include "userspace/model/job/job_private.h"
 
-#include <string.h>
-
 #include "userspace/base/number.h"
 
 /* Returns the bucket of time between runs. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_named.c - data about a job from its cluster: its name, which may come late, its attempts, and
  * the time that its pods took to start. */
-#include <stdio.h>
-#include <string.h>
-
 #include "userspace/model/job/job_private.h"
 
 const char *const schedule_name[SCHEDULE_COUNT] = {

@@ -4,7 +4,6 @@
  * which the others wait, provided that both were counted from their start, no record was lost, and
  * they use the same number of communicators. Handles differ between processes, but the order of
  * their first use is the same. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "userspace/model/job/job_private.h"

@@ -3,6 +3,9 @@
 #ifndef MODEL_JOB_PRIVATE_H
 #define MODEL_JOB_PRIVATE_H
 
+#include <stdio.h>
+#include <string.h>
+
 #include "userspace/model/job/job.h"
 #include "userspace/model/job/job_member.h"
 #include "userspace/model/job/model_env.h"

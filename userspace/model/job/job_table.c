@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_table.c - the table of jobs, and the secured progress of each. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "userspace/base/grow.h"
 #include "userspace/base/hash.h"

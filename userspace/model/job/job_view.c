@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_view.c - a job's part of a snapshot, and the state of all jobs as bytes. */
-#include <string.h>
-
 #include "userspace/model/job/job_private.h"
 #include "userspace/base/number.h"
 

@@ -5,9 +5,7 @@
  * without gradients in between, it is an evaluation of one batch. */
 #include "userspace/model/phase/phase_private.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "userspace/base/number.h"
 

@@ -2,8 +2,6 @@
 /* phase_blocked.c - how long a step was blocked, and where. */
 #include "userspace/model/phase/phase_private.h"
 
-#include <string.h>
-
 #include "userspace/base/number.h"
 
 uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns)

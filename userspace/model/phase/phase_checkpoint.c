@@ -3,8 +3,6 @@
  * per tensor, Hugging Face four per checkpoint: writers less than a second apart on one thread,
  * without a sign of training between them, are one checkpoint. A reader has no end marker: the next
  * action of the thread ends it, if that comes soon. */
-#include <string.h>
-
 #include "userspace/model/phase/phase_private.h"
 #include "userspace/base/number.h"
 

@@ -3,9 +3,6 @@
  * readers. */
 #include "userspace/model/phase/phase_private.h"
 
-#include <errno.h>
-#include <string.h>
-
 /* Longest time from opening a file to the call that writes it. */
 #define SOON_NS 100000000ull
 

@@ -11,6 +11,9 @@
 #ifndef MODEL_PHASE_PRIVATE_H
 #define MODEL_PHASE_PRIVATE_H
 
+#include <errno.h>
+#include <string.h>
+
 #include "bpf/gp_abi.h"
 #include "userspace/base/grow.h"
 #include "userspace/model/phase/phase.h"

@@ -2,8 +2,6 @@
 /* phase_step.c - divides a finished step into phases. */
 #include "userspace/model/phase/phase_private.h"
 
-#include <string.h>
-
 #include "userspace/base/number.h"
 
 /* ---- breaks ---------------------------------------------------------------------------------- */

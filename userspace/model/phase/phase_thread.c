@@ -2,9 +2,6 @@
 /* phase_thread.c - the threads of a process, and the time that lies in no step. */
 #include "userspace/model/phase/phase_private.h"
 
-#include <errno.h>
-#include <string.h>
-
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {

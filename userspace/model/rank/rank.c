@@ -2,7 +2,6 @@
 /* rank.c - passes the records of a process to its marker and step finder; ends the rank. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 

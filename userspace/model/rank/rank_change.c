@@ -2,11 +2,6 @@
 /* rank_change.c - a loop of a rank becomes slower than usual, or recovers: evidence and fact. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/base/clock.h"
 #include "userspace/base/number.h"
 

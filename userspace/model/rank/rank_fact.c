@@ -3,7 +3,6 @@
 #include "userspace/model/rank/rank_private.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns)
 {

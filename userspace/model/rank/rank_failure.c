@@ -3,7 +3,6 @@
 #include "userspace/model/rank/rank_private.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "userspace/base/number.h"

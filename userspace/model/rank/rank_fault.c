@@ -2,8 +2,6 @@
 /* rank_fault.c - errors of a process's device and communicators: each is reported once and counted,
  * and is the cause if the process ends soon after. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "userspace/base/hash.h"
 #include "userspace/model/rank/rank_private.h"

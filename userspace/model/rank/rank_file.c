@@ -3,9 +3,6 @@
  * of its job. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "userspace/base/hash.h"
 
 /* A writer older than this was not created for the file that it writes. */

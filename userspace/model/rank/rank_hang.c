@@ -3,10 +3,6 @@
  * hang. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "userspace/base/clock.h"
 
 #define SURVIVED_NS 1000000000ull /* shorter silence is not recorded */

@@ -12,9 +12,6 @@
  * from there on. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "userspace/base/number.h"
 
 #define LATE_NS	     50000000ull

@@ -2,10 +2,6 @@
 /* rank_life.c - makes, identifies and frees a rank; allocates what training needs. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/model/signal/marker.h"
 #include "userspace/base/number.h"
 

@@ -2,10 +2,6 @@
 /* rank_loop.c - a finished step: statistics of its loop, ledger, FACT_STEP. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
 

@@ -3,10 +3,6 @@
  * works for every process: such an event alone does not make a process a trainer. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The records of one event are microseconds apart. */
 #define MONITOR_WAIT_NS 1000000000ull
 

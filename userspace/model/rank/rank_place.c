@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_place.c - where a process runs, and the job name given by its scheduler. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "userspace/model/rank/rank_private.h"
 
 /* Escapes all texts, because the source of the record is not trusted. */

@@ -39,9 +39,13 @@
 #ifndef MODEL_RANK_PRIVATE_H
 #define MODEL_RANK_PRIVATE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "userspace/base/archive.h"
 #include "userspace/ingest/event.h"

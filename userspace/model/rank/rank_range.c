@@ -9,10 +9,6 @@
  * not of goodput. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "userspace/base/grow.h"
 
 static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_ns)

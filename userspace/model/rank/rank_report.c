@@ -2,10 +2,6 @@
 /* rank_report.c - reports checkpoints, ranges and the ledger of a process as facts. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
 #include "userspace/base/plural.h"

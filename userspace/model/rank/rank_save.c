@@ -3,7 +3,6 @@
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/model/signal/marker.h"
-#include "userspace/model/signal/monitor.h"
 
 /* The size of the ring is part of the state: it determines when a full ring grows or drops a
  * step. */

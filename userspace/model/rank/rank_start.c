@@ -16,8 +16,6 @@
  * threads that train count (before there is one, all threads). */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-
 #include "userspace/base/grow.h"
 
 static void start_claim(struct rank *r, enum bucket b, uint64_t from_ns, uint64_t to_ns)

@@ -2,8 +2,6 @@
 /* rank_stepped.c - which steps a process had done at an instant, or in a file. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-
 #define WAIT_NS 10000000000ull
 
 bool rank_counts(const struct rank *r)

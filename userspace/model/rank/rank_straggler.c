@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_straggler.c - reports a rank that the other ranks of its job wait for. */
-#include <stdio.h>
-
 #include "userspace/base/clock.h"
 #include "userspace/model/rank/rank_private.h"
 #include "userspace/model/time/straggler.h"

@@ -3,8 +3,6 @@
  * it cannot run until the state is given back. Like the time between two runs this is an outage,
  * though of the same process and not caused by the job: it is booked to INFRASTRUCTURE_RECOVERY.
  * The silence is not a hang. */
-#include <errno.h>
-
 #include "userspace/base/clock.h"
 #include "userspace/model/rank/rank_private.h"
 

@@ -2,11 +2,6 @@
 /* rank_view.c - a rank's part of a snapshot. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/base/number.h"
 
 static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)

@@ -2,8 +2,6 @@
 /* rank_window.c - where the time of a rank went recently: rolling windows. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <errno.h>
-
 #include "userspace/base/number.h"
 
 #define WINDOWS_REPORT_NS 60000000000ull

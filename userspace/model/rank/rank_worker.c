@@ -2,9 +2,6 @@
 /* rank_worker.c - worker processes of a data loader, which are usually started again for each
  * epoch. The time from the first fork to the first batch is data loading and belongs to no step:
  * workers that import the program again (spawn) take seconds. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/base/number.h"

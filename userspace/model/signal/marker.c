@@ -2,9 +2,6 @@
 /* marker.c - records of threads as signals: ranges, backward passes, device calls. */
 #include "userspace/model/signal/marker_private.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/base/number.h"
 
 /* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python

@@ -4,8 +4,6 @@
  * word, each on the thread that compiles. */
 #include "userspace/model/signal/marker_private.h"
 
-#include <stdlib.h>
-
 static struct compile *compile_of(const struct call *c, bool make)
 {
 	struct thread *t = c->m->last && c->m->last->tid == c->tid ? c->m->last : NULL;

@@ -2,8 +2,6 @@
 /* marker_name.c - what the name of a range or of an operator says of a training step. */
 #include "userspace/model/signal/marker_private.h"
 
-#include <string.h>
-
 static uint32_t name_number(struct marker *m, const char *name)
 {
 	char **names;

@@ -13,6 +13,9 @@
 #ifndef MODEL_MARKER_PRIVATE_H
 #define MODEL_MARKER_PRIVATE_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "userspace/base/grow.h"
 #include "userspace/model/signal/marker.h"
 

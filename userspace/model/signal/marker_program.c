@@ -8,9 +8,6 @@
  * that of a TensorFlow function with every run. */
 #include "userspace/model/signal/marker_private.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void programs_free(struct programs *ps)
 {
 	if (!ps)

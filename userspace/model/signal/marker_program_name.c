@@ -2,8 +2,6 @@
 /* marker_program_name.c - which programs are one: those of one name, as a rule. */
 #include "userspace/model/signal/marker_private.h"
 
-#include <string.h>
-
 void program_text(char *out, const char *text)
 {
 	size_t len = strnlen(text, PROGRAM_NAME_MAX - 1);

@@ -3,7 +3,6 @@
 #include "userspace/model/signal/marker_private.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void marker_range_archive(struct archive *a, struct range *r)
 {

@@ -19,9 +19,6 @@
 #include "userspace/model/step/step_private.h"
 #include "userspace/model/step/step_program.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define JOIN_NS	 1000000000ull /* after this time nothing joins an update any more */
 #define OUT_KEPT 16	       /* steps whose memory is kept after they were taken */
 

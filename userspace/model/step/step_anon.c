@@ -7,9 +7,6 @@
  * thread used by rule E: others may run its nested passes. */
 #include "userspace/model/step/step_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #define OPENS_MAX    7		   /* more are an evaluation */
 #define OPENS_UPDATE 2		   /* the optimizer's step and zero_grad */
 #define BASE_SHARE   4		   /* 1 in 4 passes: then it is the rule, not an accident */

@@ -8,10 +8,6 @@
  * any more. */
 #include "userspace/model/step/step_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
 #define HELD_KEPT  16 /* groups whose memory is kept after a search */
 #define ODD_WINDOW 64 /* tokens within which ODD_LIMIT misfits count */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_cycle.c - a process of which nothing else is known waits for its device repeatedly: a cycle
  * that is not known to be training. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/model/step/step_private.h"
 
 #define CYCLE_NS 1000000000ull /* waits recur for at least this long, or until the process ends */

@@ -4,8 +4,6 @@
  * never doubted. */
 #include "userspace/model/step/step_private.h"
 
-#include <stdio.h>
-
 #include "userspace/base/number.h"
 
 #define STRAYS		 8 /* at least, and one in this number of updates */

@@ -5,7 +5,6 @@
 #include "userspace/model/step/step_private.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"

@@ -2,8 +2,6 @@
 /* step_emit.c - numbers and times finished steps. */
 #include "userspace/model/step/step_private.h"
 
-#include <errno.h>
-
 #include "userspace/base/hash.h"
 #include "userspace/model/step/step_program.h"
 

@@ -3,9 +3,6 @@
  * far. */
 #include "userspace/model/step/step_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 

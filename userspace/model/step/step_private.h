@@ -8,6 +8,11 @@
 #ifndef MODEL_STEP_PRIVATE_H
 #define MODEL_STEP_PRIVATE_H
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "userspace/base/grow.h"
 #include "userspace/model/step/step.h"
 

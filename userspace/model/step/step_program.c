@@ -23,10 +23,6 @@
  * returned (or was made, if only that is seen). */
 #include "userspace/model/step/step_program.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DEAF_NS	      10000000000ull
 #define TAKES_OVER    8	 /* runs without one of the elected program */
 #define TAKES_UNKNOWN 64 /* the same if nothing is known of either */

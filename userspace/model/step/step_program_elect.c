@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_program_elect.c - decides which program ends a step: see step_program.c. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 

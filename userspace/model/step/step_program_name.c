@@ -4,7 +4,6 @@
 #include "userspace/model/step/step_program.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* Functions of jax.numpy and primitives that are compiled separately outside of jit (jax/_src/lax,
  * jax/_src/numpy, jax/_src/random.py). */

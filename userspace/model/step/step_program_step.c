@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_program_step.c - turns runs of elected programs into steps: the time between them, their
  * completion on the device, and the description of steps. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 #include "userspace/model/step/step_program.h"

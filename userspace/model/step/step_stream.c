@@ -8,10 +8,6 @@
  * it cannot be chance, or until the other threads are silent. */
 #include "userspace/model/step/step_private.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Turns without an overlap: one loop. Separate loops overlap in at least 1 of 3 turns. */
 #define TURNS_SERIAL 32
 #define SILENT_MARKS 8 /* marks of a new thread before the silence of others is checked */

@@ -3,8 +3,6 @@
  * same time. */
 #include "userspace/model/step/step_private.h"
 
-#include <errno.h>
-
 static void thread_reset(struct step_finder *sf, uint32_t i)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {

@@ -13,8 +13,6 @@
  * Both are flagged. */
 #include "userspace/model/step/step_private.h"
 
-#include <string.h>
-
 #include "userspace/base/number.h"
 
 /* A token that occurs three times in a row is a plain loop. Any other period must occur twice and
