@@ -5,8 +5,6 @@
 
 #include "userspace/base/hash.h"
 
-/* A writer older than this was not created for the file that it writes. */
-
 struct file_event {
 	const struct event *ev;
 	struct checkpoint_file file;

@@ -25,7 +25,7 @@
 static enum family step_boundary_family(enum step_boundary b)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
-		if (f != FAMILY_ANON && family_boundary((enum family)f) == b)
+		if (f != FAMILY_ANON && family_row[f].boundary == b)
 			return (enum family)f;
 	}
 	return FAMILY_NONE;
@@ -70,18 +70,15 @@ void step_finder_free(struct step_finder *sf)
 /* A backward or a fetch on this thread: threads that listen to it close their group. */
 static void step_threads_separate(struct step_finder *sf, const struct step_thread *by)
 {
-	static const enum family grouped[] = {FAMILY_RANGES, FAMILY_UPDATE_OP, FAMILY_REDUCER,
-					      FAMILY_PARAM_OP};
-
-	for (size_t k = 0; k < sizeof(grouped) / sizeof(*grouped); k++) {
-		struct tracker *t = sf->trackers[grouped[k]];
+	for (int f = 0; f < FAMILY_COUNT; f++) {
+		struct tracker *t = family_row[f].grouped ? sf->trackers[f] : NULL;
 		const struct step_thread *to;
 
 		for (uint32_t i = 0; t && i < t->ncandidates; i++) {
 			struct candidate *l = t->candidates[i];
 
 			if ((l->open || l->loose) && (to = step_thread_find(sf, l->group.tid)) &&
-			    thread_listens(sf, grouped[k], by, to))
+			    thread_listens(sf, (enum family)f, by, to))
 				candidate_close(sf, l, true);
 		}
 	}
@@ -93,6 +90,14 @@ static void step_thread_class(struct step_thread *t, const struct signal *s)
 {
 	if (s->text)
 		strncpy(t->class, s->text, sizeof(t->class) - 1);
+}
+
+static void step_feed_mark(struct step_finder *sf, enum family f, struct step_thread *t,
+			   const struct signal *s)
+{
+	struct mark m = mark_make(sf, f, t, s);
+
+	tracker_mark(sf, f, &m);
 }
 
 static void step_feed_update_begin(struct step_finder *sf, struct step_thread *t,
@@ -110,7 +115,6 @@ static void step_feed_update_begin(struct step_finder *sf, struct step_thread *t
 static void step_feed_update(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	struct signal with = *s;
-	struct mark m;
 
 	if (s->depth)
 		return;
@@ -122,8 +126,7 @@ static void step_feed_update(struct step_finder *sf, struct step_thread *t, cons
 	t->amp_update = true;
 	step_thread_class(t, s);
 	sf->step_class[s->name / 32 % 32] |= 1u << s->name % 32;
-	m = mark_make(sf, FAMILY_RANGES, t, &with);
-	tracker_mark(sf, FAMILY_RANGES, &m);
+	step_feed_mark(sf, FAMILY_RANGES, t, &with);
 }
 
 /* Rule Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it
@@ -132,7 +135,6 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 				const struct signal *s)
 {
 	uint64_t backwards = 0;
-	struct mark m;
 
 	sf->zero_grad = true;
 	step_thread_class(t, s);
@@ -148,11 +150,8 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 		else if (sf->config.from_start)
 			sf->zero_grad_first = !backwards;
 	}
-	if (backwards != t->zero_grad_backwards || (!t->zero_grad_seen && backwards)) {
-		m = mark_make(sf, FAMILY_ZERO_GRAD, t, s);
-		m.apart = true;
-		tracker_mark(sf, FAMILY_ZERO_GRAD, &m);
-	}
+	if (backwards != t->zero_grad_backwards || (!t->zero_grad_seen && backwards))
+		step_feed_mark(sf, FAMILY_ZERO_GRAD, t, s);
 	t->zero_grad_seen = true;
 	t->zero_grad_name = s->name;
 	t->zero_grad_backwards = backwards;
@@ -195,11 +194,8 @@ static void step_feed_backward(struct step_finder *sf, struct step_thread *t,
 		if (!t->span_ns[f])
 			t->span_ns[f] = s->ts_ns;
 	}
-	if (step_backward_elects(sf, t)) {
-		m = mark_make(sf, FAMILY_BACKWARD, t, s);
-		m.apart = true;
-		tracker_mark(sf, FAMILY_BACKWARD, &m);
-	}
+	if (step_backward_elects(sf, t))
+		step_feed_mark(sf, FAMILY_BACKWARD, t, s);
 	if (sf->anonymous) {
 		m = mark_make(sf, FAMILY_ANON, t, s);
 		anon_backward(sf, &m);
@@ -207,22 +203,14 @@ static void step_feed_backward(struct step_finder *sf, struct step_thread *t,
 	t->backward_ns = s->ts_ns;
 }
 
-static void step_feed_fetch(struct step_finder *sf, struct step_thread *t)
+static void step_feed_fetch(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
+	(void)s;
 	sf->fetched = true;
 	if (t->backward || !sf->backward)
 		step_threads_separate(sf, t);
 	t->hits.fetch++;
 	t->fetch_seq = sf->seq;
-}
-
-static void step_feed_mark(struct step_finder *sf, enum family f, struct step_thread *t,
-			   const struct signal *s)
-{
-	struct mark m = mark_make(sf, f, t, s);
-
-	m.apart = f == FAMILY_EXECUTE || f == FAMILY_SYNC || f == FAMILY_PROBE;
-	tracker_mark(sf, f, &m);
 }
 
 /* Returns the family that shows updates: ranges, unless there are none and operators do. */
@@ -330,7 +318,6 @@ static void step_zero_grad_finish(struct step_finder *sf)
 		if (!t->zero_grad_seen || t->hits.backward == t->zero_grad_backwards)
 			continue;
 		m = mark_make(sf, FAMILY_ZERO_GRAD, t, &s);
-		m.apart = true;
 		m.flags |= STEP_imputed;
 		tracker_mark(sf, FAMILY_ZERO_GRAD, &m);
 	}
@@ -360,73 +347,46 @@ static void step_thread_first(struct step_finder *sf, struct step_thread *t, uin
 		sf->first_ns = ts_ns;
 }
 
-static void step_feed_thread(struct step_finder *sf, const struct signal *s)
+static void step_feed_reducer(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
-	struct step_thread *t = step_thread_of(sf, s->tid);
-
-	if (!t)
-		return;
-	step_thread_first(sf, t, s->begin_ns);
-	switch (s->kind) {
-	case SIGNAL_UPDATE_BEGIN:
-		step_feed_update_begin(sf, t, s);
-		break;
-	case SIGNAL_UPDATE:
-		step_feed_update(sf, t, s);
-		break;
-	case SIGNAL_ZERO_GRAD_BEGIN:
-		step_feed_zero_grad(sf, t, s);
-		break;
-	case SIGNAL_FETCH_BEGIN:
-		step_feed_fetch(sf, t);
-		break;
-	case SIGNAL_BACKWARD:
-		step_feed_backward(sf, t, s);
-		break;
-	case SIGNAL_REDUCER:
-		t->hits.reducer++;
-		anon_reducer(sf, (uint32_t)(t - sf->threads));
-		step_feed_mark(sf, FAMILY_REDUCER, t, s);
-		break;
-	case SIGNAL_UPDATE_OP:
-	case SIGNAL_LIST_OP:
-	case SIGNAL_PARAM_OP:
-		step_feed_op(sf, t, s);
-		break;
-	case SIGNAL_AMP:
-		step_feed_amp(sf, t, s);
-		break;
-	case SIGNAL_ANON_RANGE:
-		anon_open(sf, (uint32_t)(t - sf->threads), s->ts_ns);
-		break;
-	case SIGNAL_EXECUTE:
-		step_feed_mark(sf, FAMILY_EXECUTE, t, s);
-		break;
-	case SIGNAL_SYNC:
-		step_feed_mark(sf, FAMILY_SYNC, t, s);
-		break;
-	case SIGNAL_PROBE:
-		step_feed_mark(sf, FAMILY_PROBE, t, s);
-		break;
-	default:
-		break;
-	}
+	t->hits.reducer++;
+	anon_reducer(sf, (uint32_t)(t - sf->threads));
+	step_feed_mark(sf, FAMILY_REDUCER, t, s);
 }
+
+static void step_feed_anon_range(struct step_finder *sf, struct step_thread *t,
+				 const struct signal *s)
+{
+	anon_open(sf, (uint32_t)(t - sf->threads), s->ts_ns);
+}
+
+static void step_feed_chosen(struct step_finder *sf, struct step_thread *t, const struct signal *s)
+{
+	step_feed_mark(sf, sf->elected, t, s);
+}
+
+/* Signals that are about the steps of their thread. */
+static void (*const step_feeds[SIGNAL_COUNT])(struct step_finder *, struct step_thread *,
+					      const struct signal *) = {
+	[SIGNAL_UPDATE_BEGIN] = step_feed_update_begin,
+	[SIGNAL_UPDATE] = step_feed_update,
+	[SIGNAL_ZERO_GRAD_BEGIN] = step_feed_zero_grad,
+	[SIGNAL_FETCH_BEGIN] = step_feed_fetch,
+	[SIGNAL_BACKWARD] = step_feed_backward,
+	[SIGNAL_REDUCER] = step_feed_reducer,
+	[SIGNAL_UPDATE_OP] = step_feed_op,
+	[SIGNAL_LIST_OP] = step_feed_op,
+	[SIGNAL_PARAM_OP] = step_feed_op,
+	[SIGNAL_AMP] = step_feed_amp,
+	[SIGNAL_ANON_RANGE] = step_feed_anon_range,
+	[SIGNAL_EXECUTE] = step_feed_chosen,
+	[SIGNAL_SYNC] = step_feed_chosen,
+	[SIGNAL_PROBE] = step_feed_chosen,
+};
 
 static bool step_signal_matters(const struct step_finder *sf, const struct signal *s)
 {
 	switch (s->kind) {
-	case SIGNAL_UPDATE_BEGIN:
-	case SIGNAL_UPDATE:
-	case SIGNAL_ZERO_GRAD_BEGIN:
-	case SIGNAL_FETCH_BEGIN:
-	case SIGNAL_BACKWARD:
-	case SIGNAL_REDUCER:
-	case SIGNAL_UPDATE_OP:
-	case SIGNAL_PARAM_OP:
-	case SIGNAL_AMP:
-	case SIGNAL_ANON_RANGE:
-		return true;
 	case SIGNAL_LIST_OP:
 		return sf->updates_open > 0;
 	case SIGNAL_EXECUTE:
@@ -436,8 +396,18 @@ static bool step_signal_matters(const struct step_finder *sf, const struct signa
 	case SIGNAL_PROBE:
 		return sf->elected == FAMILY_PROBE;
 	default:
-		return false;
+		return step_feeds[s->kind];
 	}
+}
+
+static void step_feed_thread(struct step_finder *sf, const struct signal *s)
+{
+	struct step_thread *t = step_thread_of(sf, s->tid);
+
+	if (!t)
+		return;
+	step_thread_first(sf, t, s->begin_ns);
+	step_feeds[s->kind](sf, t, s);
 }
 
 static void step_feed_other(struct step_finder *sf, const struct signal *s)

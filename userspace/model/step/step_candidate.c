@@ -54,7 +54,7 @@ bool candidate_hopes(const struct step_finder *sf, const struct candidate *l)
 {
 	if (sf->fixed)
 		return false;
-	return sf->elected == FAMILY_NONE || family_gives_way(sf->elected) ||
+	return sf->elected == FAMILY_NONE || family_row[sf->elected].gives_way ||
 	       sf->elected >= FAMILY_ANON || l->family < sf->elected;
 }
 

@@ -27,7 +27,6 @@ static void cycle_mark(struct step_finder *sf, uint64_t i)
 	if (!t)
 		return;
 	m = mark_make(sf, FAMILY_SYNC, t, &s);
-	m.apart = true;
 	tracker_mark(sf, FAMILY_SYNC, &m);
 }
 

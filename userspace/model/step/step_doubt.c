@@ -108,18 +108,6 @@ bool candidate_doubtful(const struct step_finder *sf, const struct candidate *l)
 	return candidate_doubt(sf, l) != DOUBT_NONE;
 }
 
-static const char *doubt_batches_text(enum family f)
-{
-	switch (f) {
-	case FAMILY_REDUCER:
-		return "synchronised backward passes";
-	case FAMILY_PARAM_OP:
-		return "updates of a parameter";
-	default:
-		return "backward passes";
-	}
-}
-
 static void doubt_reason_lead(const struct unit *u, char *out, size_t len)
 {
 	if (u->period)
@@ -184,7 +172,7 @@ bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate
 		snprintf(
 			out, len,
 			"ambiguous: --multiply N if a step takes N micro-batches; no optimizer ranges, counting %s",
-			doubt_batches_text(l->family));
+			family_row[l->family].batches);
 		break;
 	default:
 		snprintf(out, len, "%s", doubt_text[d]);

@@ -254,7 +254,7 @@ void step_elect(struct step_finder *sf, bool final)
 		if (sf->trackers[f] && (int)sf->elected != f &&
 		    step_elect_family_ready(sf, (enum family)f, final)) {
 			if (sf->elected == FAMILY_NONE || f == FAMILY_RANGES ||
-			    family_gives_way(sf->elected) || f < (int)sf->elected)
+			    family_row[sf->elected].gives_way || f < (int)sf->elected)
 				step_elect_family_elect(sf, (enum family)f);
 			return;
 		}

@@ -53,7 +53,7 @@ static void step_loop_give(struct step_finder *sf, struct candidate *l, const st
 		.micro_batches = (uint32_t)g->hits.backward,
 		.updates = g->updates,
 		.flags = flags,
-		.tier = family_tier(l->family),
+		.tier = family_row[l->family].tier,
 		.boundary = step_boundary_of(sf, l->family),
 		.unit = step_unit(sf),
 		.series = step_series_of(sf, lp, l->family),

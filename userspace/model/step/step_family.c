@@ -9,25 +9,41 @@
 #define WAIT_STEPS 8  /* steps before it is reported that each of them waits for the device */
 #define WAIT_SHARE 90 /* percentage of the last 32 */
 
-enum step_boundary family_boundary(enum family f)
-{
-	static const enum step_boundary boundary[] = {
-		[FAMILY_RANGES] = BOUNDARY_UPDATE_EXIT,	 [FAMILY_ZERO_GRAD] = BOUNDARY_ZERO_GRAD,
-		[FAMILY_UPDATE_OP] = BOUNDARY_UPDATE_OP, [FAMILY_REDUCER] = BOUNDARY_REDUCER,
-		[FAMILY_ANON] = BOUNDARY_BACKWARD,	 [FAMILY_BACKWARD] = BOUNDARY_BACKWARD,
-		[FAMILY_EXECUTE] = BOUNDARY_EXECUTE,	 [FAMILY_SYNC] = BOUNDARY_SYNC,
-		[FAMILY_PROBE] = BOUNDARY_PROBE,	 [FAMILY_PARAM_OP] = BOUNDARY_UPDATE_OP,
-		[FAMILY_NONE] = BOUNDARY_NONE,
-	};
-
-	return boundary[f];
-}
+const struct family_row family_row[FAMILY_COUNT + 1] = {
+	[FAMILY_RANGES] = {BOUNDARY_UPDATE_EXIT, TIER_A, "Optimizer.step", .grouped = true,
+			   .gives_way = true},
+	[FAMILY_ZERO_GRAD] =
+		{BOUNDARY_ZERO_GRAD, TIER_A, "Optimizer.zero_grad",
+		 "optimizer steps show no ranges (compiled?): counting zero_grad after a backward",
+		 .apart = true},
+	[FAMILY_UPDATE_OP] =
+		{BOUNDARY_UPDATE_OP, TIER_A, "optimizer operator",
+		 "no optimizer ranges in this torch: counting updates by their operators; loading, evaluation count as goodput",
+		 .grouped = true, .gives_way = true},
+	[FAMILY_ANON] =
+		{BOUNDARY_BACKWARD, TIER_B, "unnamed ranges",
+		 "unnamed ranges: a backward pass is a step; loading, evaluation count as goodput",
+		 .batches = "backward passes"},
+	[FAMILY_REDUCER] =
+		{BOUNDARY_REDUCER, TIER_A, "Reducer.finalize_backward",
+		 "no optimizer ranges in this torch: counting synchronised backward passes",
+		 "synchronised backward passes", .grouped = true},
+	[FAMILY_PARAM_OP] = {BOUNDARY_UPDATE_OP, TIER_B, "parameter update",
+			     "no optimizer ranges in this torch: counting updates of a parameter",
+			     "updates of a parameter", .grouped = true},
+	[FAMILY_BACKWARD] = {BOUNDARY_BACKWARD, TIER_B, "Engine.execute", NULL, "backward passes",
+			     .apart = true},
+	[FAMILY_EXECUTE] = {BOUNDARY_EXECUTE, TIER_B, "execute", .apart = true},
+	[FAMILY_SYNC] = {BOUNDARY_SYNC, TIER_B, "sync", .apart = true},
+	[FAMILY_PROBE] = {BOUNDARY_PROBE, TIER_B, "probe", .apart = true},
+	[FAMILY_NONE] = {.marker = ""},
+};
 
 enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f)
 {
 	if (f == FAMILY_EXECUTE && sf->exec && sf->exec->completes)
 		return BOUNDARY_COMPLETION;
-	return family_boundary(f);
+	return family_row[f].boundary;
 }
 
 enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f)
@@ -42,18 +58,6 @@ enum step_series step_series_of(const struct step_finder *sf, const struct loop 
 	    100u * (uint32_t)__builtin_popcount(lp->waits & last) >= WAIT_SHARE * n)
 		return SERIES_SYNC;
 	return b == BOUNDARY_EXECUTE ? SERIES_RATE : SERIES_HOST;
-}
-
-enum step_tier family_tier(enum family f)
-{
-	if (f == FAMILY_NONE)
-		return TIER_NONE;
-	return f == FAMILY_REDUCER || f < FAMILY_ANON ? TIER_A : TIER_B;
-}
-
-bool family_gives_way(enum family elected)
-{
-	return elected == FAMILY_RANGES || elected == FAMILY_UPDATE_OP;
 }
 
 enum step_unit step_unit(const struct step_finder *sf)

@@ -29,9 +29,9 @@
 #define CLASS_TOKENS 17
 
 /* Kinds of markers. Each can find steps alone; step.c describes them. The order is how far they are
- * trusted, most first: step_elect.c prefers the first one that is ready. family_tier() and others
- * compare places: families before ANON, and REDUCER, are tier A; families from EXECUTE on know no
- * backward pass. Saved states hold the numbers: a change needs a new FORMAT in model_save.c. */
+ * trusted, most first: step_elect.c prefers the first one that is ready. Some code compares places:
+ * families from EXECUTE on know no backward pass. Saved states hold the numbers: a change needs a
+ * new FORMAT in model_save.c. */
 enum family {
 	FAMILY_RANGES,
 	FAMILY_ZERO_GRAD,
@@ -46,8 +46,6 @@ enum family {
 	FAMILY_COUNT,
 };
 #define FAMILY_NONE FAMILY_COUNT
-_Static_assert(FAMILY_UPDATE_OP < FAMILY_ANON && FAMILY_ANON < FAMILY_REDUCER,
-	       "named updates are trusted more than ranges without names: family_tier()");
 _Static_assert(FAMILY_BACKWARD < FAMILY_EXECUTE, "families with backward passes come first");
 
 struct exec;
@@ -305,12 +303,19 @@ struct step_finder {
 };
 
 /* step_family.c: properties of families */
-enum step_boundary family_boundary(enum family f);
+extern const struct family_row {
+	enum step_boundary boundary;
+	enum step_tier tier;
+	const char *marker;  /* its name, for users */
+	const char *why;     /* why it counts: the reason in a loop's state; NULL: needs none */
+	const char *batches; /* its marks where they may be micro-batches; NULL: they are not */
+	bool apart;	     /* nothing may join one of its marks */
+	bool grouped;	     /* a backward or a fetch closes a group of its marks */
+	/* A less trusted family takes over once it was elected and is silent for long. */
+	bool gives_way;
+} family_row[FAMILY_COUNT + 1];
 enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f);
 enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f);
-enum step_tier family_tier(enum family f);
-/* Returns true when a less trusted family takes over once the elected one is silent for long. */
-bool family_gives_way(enum family elected);
 enum step_unit step_unit(const struct step_finder *sf);
 /* Returns the tracker of a family, made when missing; NULL when there is no memory. */
 struct tracker *tracker_of(struct step_finder *sf, enum family f);

@@ -40,20 +40,6 @@ const char *const step_state_name[] = {
 	[STATE_LOCKED] = "locked", [STATE_SUSPECT] = "suspect",	  [STATE_ENDED] = "ended",
 };
 
-static const char *const marker_text[] = {
-	[FAMILY_RANGES] = "Optimizer.step",
-	[FAMILY_ZERO_GRAD] = "Optimizer.zero_grad",
-	[FAMILY_UPDATE_OP] = "optimizer operator",
-	[FAMILY_REDUCER] = "Reducer.finalize_backward",
-	[FAMILY_PARAM_OP] = "parameter update",
-	[FAMILY_ANON] = "unnamed ranges",
-	[FAMILY_BACKWARD] = "Engine.execute",
-	[FAMILY_EXECUTE] = "execute",
-	[FAMILY_SYNC] = "sync",
-	[FAMILY_PROBE] = "probe",
-	[FAMILY_NONE] = "",
-};
-
 static struct candidate *state_candidate(struct step_finder *sf, uint32_t loop)
 {
 	struct tracker *t = sf->elected < FAMILY_COUNT ? sf->trackers[sf->elected] : NULL;
@@ -150,7 +136,7 @@ static const char *state_marker_name(const struct step_finder *sf)
 		return sf->config.probe_id;
 	if (sf->elected == FAMILY_SYNC && sf->cycle && *sf->cycle->probe)
 		return sf->cycle->probe;
-	return marker_text[sf->elected];
+	return family_row[sf->elected].marker;
 }
 
 static void state_marker(const struct step_finder *sf, const struct loop *lp, struct step_state *st)
@@ -191,26 +177,11 @@ static void state_reason_cycle(const struct step_finder *sf, struct step_state *
 
 static const char *state_family_reason(const struct step_finder *sf)
 {
-	switch (sf->elected) {
-	case FAMILY_RANGES:
-		return state_classes_without_step(sf)
-			       ? "an optimizer is zeroed but shows no step (perhaps compiled): its updates are not counted"
-			       : "";
-	case FAMILY_ZERO_GRAD:
-		return "optimizer steps show no ranges (compiled?): counting zero_grad after a backward";
-	case FAMILY_UPDATE_OP:
-		return "no optimizer ranges: counting updates by their operators; loading, evaluation count as goodput";
-	case FAMILY_REDUCER:
-		return "no optimizer ranges: counting synchronised backward passes";
-	case FAMILY_ANON:
-		return anon_accumulates(sf)
-			       ? "unnamed ranges: steps by their order; loading, evaluation count as goodput"
-			       : "unnamed ranges: a backward pass is a step; loading, evaluation count as goodput";
-	case FAMILY_PARAM_OP:
-		return "no optimizer ranges: counting updates of a parameter";
-	default:
-		return "";
-	}
+	if (sf->elected == FAMILY_RANGES && state_classes_without_step(sf))
+		return "an optimizer is zeroed but shows no step (perhaps compiled): its updates are not counted";
+	if (sf->elected == FAMILY_ANON && anon_accumulates(sf))
+		return "unnamed ranges: steps by their order; loading, evaluation count as goodput";
+	return family_row[sf->elected].why;
 }
 
 static void state_reason_locked(const struct step_finder *sf, const struct loop *lp,
@@ -229,7 +200,7 @@ static void state_reason_locked(const struct step_finder *sf, const struct loop 
 		state_reason_fixed(sf, st);
 	else if (sf->elected == FAMILY_SYNC)
 		state_reason_cycle(sf, st);
-	else if (*why)
+	else if (why)
 		snprintf(st->reason, sizeof(st->reason), "%s", why);
 	else if (l->regrouped)
 		snprintf(st->reason, sizeof(st->reason),
@@ -343,7 +314,7 @@ bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state 
 	lp = sf->loops[loop];
 	st.state = state_phase(sf, lp, l);
 	if (l && (lp->nrecent || l->mode != CANDIDATE_LEARNING)) {
-		st.tier = family_tier(sf->elected);
+		st.tier = family_row[sf->elected].tier;
 		st.boundary = step_boundary_of(sf, sf->elected);
 		st.unit = step_unit(sf);
 		st.series = step_series_of(sf, lp, sf->elected);

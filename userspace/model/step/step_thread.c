@@ -89,6 +89,7 @@ struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread 
 		.tid = s->tid,
 		.flags = s->tainted ? STEP_tainted | STEP_imputed : 0,
 		.thread = (uint32_t)(t - sf->threads),
+		.apart = family_row[f].apart,
 	};
 
 	t->owns |= 1u << f;
