@@ -21,13 +21,6 @@
 #define WEB_RETRY_MAX_S (24L * 3600)
 #define WEB_POLL_MS	1000
 
-const char *const web_failure_name[] = {
-	[WEB_NONE] = "none",	       [WEB_RESOLVE] = "resolve",
-	[WEB_CONNECT] = "connect",     [WEB_TLS] = "tls",
-	[WEB_TIMEOUT] = "timeout",     [WEB_BROKEN] = "broken",
-	[WEB_CANCELLED] = "cancelled", [WEB_OTHER] = "other",
-};
-
 struct web {
 	CURLM *multi; /* keeps the connections */
 	CURL *easy;

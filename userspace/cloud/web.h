@@ -50,7 +50,6 @@ enum web_failure {
 	WEB_CANCELLED,
 	WEB_OTHER, /* the request itself is unfit: its address, a header */
 };
-extern const char *const web_failure_name[]; /* "resolve", "connect"... */
 
 struct web_reply {
 	enum web_failure failure;

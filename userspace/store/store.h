@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #define STORE_FILE	"store.db"
-#define STORE_NAME_MAX	64
 #define STORE_MINUTE_NS 60000000000ll
 
 enum store_mode {

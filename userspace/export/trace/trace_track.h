@@ -17,7 +17,6 @@
 #define TRACK_KEEP_NS 600000000000ull
 #define TRACK_OWN     1 /* number of gp-bpf's own track */
 #define TRACK_LANES   4 /* lanes of one kind; a span that finds none free gets no lane */
-#define TRACK_UNKNOWN UINT32_MAX
 
 /* First lane of each kind. Steps, their phases and their blocked times have one lane for each
  * loop. */
