@@ -220,7 +220,7 @@ no_metadata() {
 	until_true missing
 	job_go
 	job_end
-	equal 1 "$(grep -c 'no project to write to: ' "$T/job.err")" "lines: $(cat "$T/job.err")"
+	equal 1 "$(grep -c 'no project: neither ' "$T/job.err")" "lines: $(cat "$T/job.err")"
 }
 
 @test "two projects: each keeps what it could not write in a folder of its own" {
@@ -236,7 +236,7 @@ no_metadata() {
 	job_go
 	job_end
 	watch_end
-	run ! grep -F "another process's" "$T/1.err"
+	run ! grep -F "in use by another process" "$T/1.err"
 	[ ! -e "$T/state/cloud-monitoring" ]
 }
 

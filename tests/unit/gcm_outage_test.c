@@ -144,7 +144,7 @@ static void a_folder_that_is_taken_is_said_once(void **state)
 	fake_begin(&f, dir);
 	fake_begin(&g, dir);
 	assert_int_equal(g.warnings, 1);
-	assert_non_null(strstr(g.warned[0], "another process's"));
+	assert_non_null(strstr(g.warned[0], "in use by another process"));
 	ticks(&g, 2, 1, &steps);
 	assert_int_equal(g.written, 4);
 	assert_int_equal(g.warnings, 1);

@@ -128,7 +128,7 @@ static void wrong_lines_of_a_file(void **state)
 		{"version: 1\nexports: [cloud-monitoring]\ngcm:\n  prefix: own\n", 4,
 		 "gcm.prefix: 'own' is not one of custom, workload"},
 		{"version: 1\nexports: [cloud-monitoring]\ngcm: {interval: 1s}\n", 3,
-		 "gcm.interval: 5 s at least"},
+		 "gcm.interval: shorter than 5 s"},
 		{"version: 1\nweb_config: /x\n", 2,
 		 "web_config /x: nothing is served without --listen"},
 	};

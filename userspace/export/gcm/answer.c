@@ -14,9 +14,10 @@
 
 #include "userspace/base/log.h"
 
-#define DETAILS_MAX 64	    /* details that are read */
-#define RETRY_MAX_S 86400.0 /* longer delays are cut to this */
-#define SEGMENT_MAX 4096    /* bytes of a part of a message that are read */
+/* Bounds of what is read of an answer. */
+#define DETAILS_MAX 64	    /* elements of "details"; further ones are ignored */
+#define RETRY_MAX_S 86400.0 /* seconds; a longer retry delay is cut to this */
+#define SEGMENT_MAX 4096    /* bytes of one statement in an error message */
 
 /* google/rpc/code.proto */
 enum rpc_code {
@@ -42,8 +43,8 @@ struct summary {
 struct reading {
 	struct answer *to;
 	uint32_t count, named;
-	enum sender_drop cause; /* of the status */
-	bool whole;		/* names were given for a request that was refused as a whole */
+	enum sender_drop cause; /* cause that the HTTP status or error status means */
+	bool whole;		/* the request was refused as a whole, for the points named */
 	bool partial;		/* the answer says that each point was checked */
 	struct summary summary;
 };
@@ -106,12 +107,13 @@ static const struct {
 	{"must be written in order", NULL, SENDER_DROP_older, FATE_DROPPED},
 	{"more frequently than", NULL, SENDER_DROP_frequent, FATE_DROPPED},
 	{"written more than", "in the past", SENDER_DROP_aged, FATE_DROPPED},
-	/* This lasts for a day: retrying would only take time from other points. */
+	/* The limit of series is per day: retrying would only delay other points. */
 	{"too many time series", NULL, SENDER_DROP_quota, FATE_DROPPED},
 	{"internal error occurred", NULL, SENDER_DROP_unavailable, FATE_AGAIN},
 };
 
-/* Returns the fate by the text, or else by the cause alone. */
+/* Returns the fate of a point: by the error text if it is known (may change *cause), else by the
+ * cause. */
 static enum fate answer_fate_of(const char *text, enum sender_drop *cause)
 {
 	for (size_t i = 0; text && i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -124,7 +126,7 @@ static enum fate answer_fate_of(const char *text, enum sender_drop *cause)
 										: FATE_DROPPED;
 }
 
-/* The first statement about a point counts. */
+/* Sets the fate of point i, unless an earlier statement of the answer has set it. */
 static void answer_name_point(struct reading *r, uint32_t i, enum fate fate, enum sender_drop cause)
 {
 	if (r->to->fate[i] != FATE_WRITTEN)
@@ -134,7 +136,7 @@ static void answer_name_point(struct reading *r, uint32_t i, enum fate fate, enu
 	r->named++;
 }
 
-/* Reads "0-53,60]". Returns the position after it; NULL: something else. */
+/* Reads a list of point numbers, "0-53,60]". Returns the position after it; NULL: not a list. */
 static const char *answer_name_ranges(struct reading *r, const char *at, enum fate fate,
 				      enum sender_drop cause)
 {
@@ -174,7 +176,7 @@ static void answer_read_segment(struct reading *r, const char *segment, enum sen
 		r->to->start = true;
 }
 
-/* Semicolons separate statements. */
+/* Reads all statements of an error message; semicolons separate them. */
 static void answer_read_message(struct reading *r, const char *text, enum sender_drop cause)
 {
 	char segment[SEGMENT_MAX];
@@ -235,7 +237,8 @@ static void answer_read_detail(struct reading *r, const cJSON *detail)
 	}
 }
 
-/* Returns the number of points of one error that no message named. */
+/* Returns how many points of one error in the summary were not named in any message; at most
+ * `left`. */
 static uint32_t answer_nameless(const cJSON *error, enum sender_drop cause, uint32_t left,
 				uint32_t named[SENDER_DROP_COUNT])
 {
@@ -247,7 +250,7 @@ static uint32_t answer_nameless(const cJSON *error, enum sender_drop cause, uint
 	return unnamed < left ? unnamed : left;
 }
 
-/* Counts failures without a name by the causes in the summary. */
+/* Counts failed points that no message named, by the causes in the summary. */
 static void answer_read_summary(struct reading *r)
 {
 	uint32_t failed = r->count - (uint32_t)r->summary.success, named[SENDER_DROP_COUNT] = {0};
@@ -274,8 +277,9 @@ static void answer_read_summary(struct reading *r)
 		}
 	}
 	r->to->blind[r->cause] += left;
-	/* Either all of the rest failed, or some of it is to be retried: then all of it is, and the
-	 * service refuses points that it already has. */
+	/* The answer does not name these points. They are retried together if any of them may be:
+	 * the service refuses those that it already has. If none may, and some were written, the
+	 * counts in `blind` are all that is known. */
 	if (!again && rest < r->count - r->named)
 		return;
 	r->to->maybe |= rest < r->count - r->named;
@@ -300,7 +304,7 @@ static void answer_read_error(struct reading *r, const cJSON *error)
 			break;
 		answer_read_detail(r, d);
 	}
-	/* The code of an error is more specific than that of the whole reply. */
+	/* The code of an error in the summary is more specific than the code of the reply. */
 	cJSON_ArrayForEach(e, r->summary.errors)
 	{
 		status = cJSON_GetObjectItemCaseSensitive(e, "status");
@@ -312,7 +316,7 @@ static void answer_read_error(struct reading *r, const cJSON *error)
 		log_escape(r->to->why, sizeof(r->to->why), message, strlen(message));
 }
 
-/* Parses the whole body; nothing may follow. */
+/* Parses a body that is one JSON value. Returns NULL if other text follows it. */
 static cJSON *answer_parse(const struct buffer *body)
 {
 	const char *end = NULL;
@@ -352,8 +356,8 @@ static void answer_read_failure(struct reading *r, const struct web_reply *reply
 	if (r->summary.there) {
 		answer_read_summary(r);
 	} else if (r->named) {
-		/* A field that cannot be parsed refuses the whole request; a series that cannot be
-		 * written does not. */
+		/* The service refuses the whole request for a field that it cannot parse, but only
+		 * the series for a value that it cannot write. */
 		if (r->whole && !r->partial)
 			answer_all_points(r, FATE_ALONE, SENDER_DROP_invalid);
 	} else {

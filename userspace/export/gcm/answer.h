@@ -8,11 +8,12 @@
 enum fate {
 	FATE_WRITTEN,
 	FATE_DROPPED,
-	FATE_AGAIN, /* later, when the service works again */
-	/* at once, without the points that the answer names; whether it was written is unknown */
+	FATE_AGAIN, /* send the point again later, when the service works again */
+	/* send the point again at once, without the points that the answer names; unknown whether
+	 * it was written */
 	FATE_ALONE,
-	/* at once, in smaller requests: one of several points is refused, and the answer does not
-	 * say which */
+	/* send the point again at once, in a smaller request: one of several points is refused, and
+	 * the answer does not say which */
 	FATE_HALF,
 };
 
@@ -35,8 +36,8 @@ struct answer {
 	 * which */
 	uint32_t blind[SENDER_DROP_COUNT];
 	bool maybe;	  /* points with FATE_AGAIN may have been written */
-	bool start;	  /* a start time was earlier than a previous end time */
-	bool quota;	  /* 429, whatever the answer says of each point: the rate is too high */
+	bool start;	  /* the service refused a start time: earlier than the previous end */
+	bool quota;	  /* 429 (too many requests), whatever the answer says of each point */
 	int64_t retry_ms; /* delay that the service asks for; -1: none given */
 	char why[200];	  /* one printable line; "": no error */
 };

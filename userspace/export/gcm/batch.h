@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch.h - points to be sent together: the JSON of each, and the data that its fate depends on.
- * Points that are sent again, or are kept on disk, keep their exact text. Pure. */
+/* batch.h - points to be sent together: the JSON of each, and whether and how to send it again.
+ * Points that are sent again, or are queued on disk, keep their exact text. Pure. */
 #ifndef EXPORT_BATCH_H
 #define EXPORT_BATCH_H
 
@@ -13,18 +13,18 @@
 #define BATCH_MAX (2 * SERIES_SET_MAX) /* points */
 
 struct batch_point {
-	uint64_t key;	/* of its time series */
-	int64_t end_ns; /* UTC */
-	uint32_t at, len;
+	uint64_t key;	  /* of its time series */
+	int64_t end_ns;	  /* end of the point's interval, UTC */
+	uint32_t at, len; /* JSON of the point: offset in the batch's text, and bytes */
 	/* a cumulative point of gp-bpf's own series, which is kept on disk during an outage */
 	bool cumulative;
 	bool gone;  /* finished; batch_sweep() removes it */
 	bool maybe; /* was sent and may have arrived */
 	bool tried; /* was in an earlier request */
-	/* number of times it was sent again because other points of its request failed */
+	/* number of times this point was sent again because others in its request failed */
 	uint8_t alone;
-	uint8_t most;  /* most points allowed in a request with it; 0: any number */
-	uint8_t cause; /* enum sender_drop: reason that it is still here */
+	uint8_t most;  /* most points allowed in a request with this one; 0: any number */
+	uint8_t cause; /* enum sender_drop: why the last request did not write this point */
 };
 
 struct batch { /* zeroed: empty */
@@ -41,9 +41,9 @@ int batch_add(struct batch *p, const struct batch_point *point, const char *text
 /* Removes finished points. */
 void batch_sweep(struct batch *p);
 
-/* Writes the body of the next request: points from *at on that are not finished (cumulative: only
- * cumulative ones), at most REQUEST_SERIES and REQUEST_BYTES, and no more than each of them allows.
- * Advances *at. item: receives the index of each. Returns the number of points. */
+/* Writes the body of the next request: unfinished points from *at on (only cumulative ones if
+ * `cumulative`), at most REQUEST_SERIES, REQUEST_BYTES, and batch_point.most of each. Advances *at.
+ * ret_item: receives the index of each point. Returns the number of points. */
 uint32_t batch_body(const struct batch *p, uint32_t *at, bool cumulative, struct buffer *body,
 		    uint32_t ret_item[REQUEST_SERIES]);
 
@@ -54,8 +54,9 @@ struct batch_piece {
 	const char *text;
 	size_t len;
 };
-/* Splits {"timeSeries":[{...},...]} into its elements. Returns their number; -EBADMSG if it is
- * something else or has more than max. Checks elements only as batch_whole() does. */
+/* Splits {"timeSeries":[{...},...]} into its elements. Returns the number of elements; -EBADMSG if
+ * the text has another form, or more than max elements. Checks elements only as batch_whole()
+ * does. */
 int batch_split(const char *body, size_t len, struct batch_piece *ret, uint32_t max);
 
 #endif

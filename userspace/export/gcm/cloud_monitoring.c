@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloud_monitoring.c - Cloud Monitoring: --export cloud-monitoring. gcm/ makes the series, cloud/
- * finds the identity of the machine; this file combines both with a snapshot, on a thread of its
- * own. */
+/* cloud_monitoring.c - the exporter of --export cloud-monitoring. On a thread of its own, it makes
+ * series (gcm/) of each snapshot, labels them with the machine's identity (cloud/) and sends
+ * them. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,13 +20,14 @@
 #include "userspace/export/gcm/rows.h"
 #include "userspace/export/gcm/sender.h"
 
-#define NS_PER_MS	  1000000ull
-#define NS_PER_S	  1000000000ll
-#define INTERVAL_NS	  (30 * NS_PER_S) /* as the goodput library */
+#define NS_PER_MS 1000000ull
+#define NS_PER_S  1000000000ll
+/* Time between two writes: the default is that of the goodput library. */
+#define INTERVAL_NS	  (30 * NS_PER_S)
 #define INTERVAL_LEAST_NS (SENDER_SPACING_MS * (int64_t)NS_PER_MS)
-#define INTERVAL_STAND_NS NS_PER_S /* for a test server on this machine, which has no quota */
-#define FLUSH_NS	  (10 * NS_PER_S) /* as the goodput library */
-#define PLACE_TRIES	  10		  /* intervals that a metadata server may take to start */
+#define INTERVAL_STAND_NS NS_PER_S /* least for a test server on this machine: it has no quota */
+#define FLUSH_NS	  (10 * NS_PER_S) /* limit of the last write, as in the goodput library */
+#define PLACE_TRIES	  10 /* writes to wait for the metadata server before doing without */
 
 struct cloud_monitoring {
 	struct export_options opt; /* its texts belong to the caller */
@@ -36,9 +37,9 @@ struct cloud_monitoring {
 	struct web *web;
 	struct google *google;
 	struct sender *sender;	 /* NULL: the project is not known yet, or nothing is sent */
-	struct line_writer *dry; /* NULL: requests are sent */
+	struct line_writer *dry; /* prints requests (--dry-run); NULL: requests are sent */
 	unsigned place_tries;
-	uint64_t unsent[SENDER_DROP_COUNT]; /* points dropped before there was a sender */
+	uint64_t unsent[SENDER_DROP_COUNT]; /* points dropped before the sender was opened */
 	int64_t least_ns;		    /* shortest interval between two writes */
 	int64_t written_ns;		    /* UTC, time of the last snapshot written; 0: none */
 	char disk_queue[PATH_MAX];
@@ -53,7 +54,7 @@ static const char *cloud_own_prefix(const struct cloud_monitoring *m)
 
 /* ---- identity -------------------------------------------------------------------------------- */
 
-/* The first value that is known stays. */
+/* Copies text to a field of the identity, unless the field is already set. */
 static void cloud_identity_set_once(char *to, size_t len, const char *text)
 {
 	if (!*to && text)
@@ -76,8 +77,8 @@ static void cloud_identity_configured(struct cloud_monitoring *m)
 		id->node[0] = '\0';
 }
 
-/* Returns true when everything needed for series was configured. Then the metadata server need not
- * be asked, which may be unreachable for ever, as for a pod with a network policy. */
+/* Returns true if options gave the whole identity. Then the metadata server is not asked: in a pod
+ * with a network policy it may never be reachable. */
 static bool cloud_identity_whole(const struct cloud_monitoring *m)
 {
 	const struct gcm_identity *id = &m->id;
@@ -86,7 +87,8 @@ static bool cloud_identity_whole(const struct cloud_monitoring *m)
 	       (*id->accelerator || !m->rows.library);
 }
 
-/* Asks the machine's metadata. -EAGAIN: not available yet; last: continue with what is known. */
+/* Completes the identity from the metadata server. Returns -EAGAIN if the server does not answer
+ * yet; with `last`, or after PLACE_TRIES calls, 0 with what is known. */
 static int cloud_identity_found(struct cloud_monitoring *m, bool last)
 {
 	struct google_place place = {0};
@@ -98,7 +100,7 @@ static int cloud_identity_found(struct cloud_monitoring *m, bool last)
 		return 0;
 	if (google_place(m->google, &place) == -EAGAIN && ++m->place_tries < PLACE_TRIES && !last)
 		return -EAGAIN;
-	if (!*id->project) /* the credentials name a project */
+	if (!*id->project) /* reading the credentials also sets google_project() */
 		google_token(m->google, &header, why, sizeof(why));
 	buffer_free(&header);
 	cloud_identity_set_once(id->project, sizeof(id->project), google_project(m->google));
@@ -141,9 +143,9 @@ static void monitoring_view(const struct cloud_monitoring *m, struct export_view
 		view->dropped[i].count = is.dropped[i] + m->unsent[i];
 	}
 	view->dropped[view->ndropped]
-		.cause = "damaged"; /* on disk; the size is unknown, so each counts as one */
+		.cause = "damaged"; /* unreadable parts of the queue on disk, each counted as 1 */
 	view->dropped[view->ndropped++].count = is.damaged;
-	if (m->sender) /* otherwise it was logged where it was found */
+	if (m->sender) /* without a sender, cloud_sender_ready() has set the error */
 		memcpy(view->trouble, is.trouble, sizeof(view->trouble));
 }
 
@@ -166,15 +168,16 @@ static void cloud_monitoring_write_dry(struct cloud_monitoring *m, const struct 
 	buffer_free(&body);
 }
 
-/* Logs a line if the user asked for the library's series and there can be none. */
+/* Logs a warning if --gcm-workload-metrics was given, but the location is unknown. */
 static void cloud_monitoring_report_no_place(const struct cloud_monitoring *m)
 {
 	if (m->rows.library && !*m->id.location)
 		log_warn(
-			"--gcm-workload-metrics: nothing of compute.googleapis.com/workload is written, as the service takes no point without a location: say --gcm-location ZONE");
+			"--gcm-workload-metrics: compute.googleapis.com/workload is not written: location unknown; use --gcm-location ZONE");
 }
 
-/* Several exporters have a folder each, because their points belong to different projects. */
+/* Sets the folder of the queue on disk. With several of these exporters, each has its own folder,
+ * because their points belong to different projects. */
 static void cloud_disk_queue_place(struct cloud_monitoring *m)
 {
 	const char *dir = m->opt.state_dir, *project = m->id.project;
@@ -186,8 +189,8 @@ static void cloud_disk_queue_place(struct cloud_monitoring *m)
 			 project);
 }
 
-/* Returns false if there is no server to write to; view says why, and *ret_cause is the cause of
- * points that are not written. */
+/* Opens the sender when the identity is known. Returns false if points cannot be sent yet: view
+ * receives the error, and *ret_cause the cause to count them under. */
 static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct export_view *view,
 			       enum sender_drop *ret_cause)
 {
@@ -202,15 +205,15 @@ static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct exp
 		return true;
 	if (cloud_identity_found(m, last)) {
 		snprintf(view->trouble, sizeof(view->trouble),
-			 "the metadata server does not answer yet");
+			 "the metadata server has not answered yet");
 		*ret_cause = SENDER_DROP_superseded; /* later points replace them */
 		return false;
 	}
 	if (!*m->id.project) {
 		if (!*view->trouble)
 			log_error(
-				"--export cloud-monitoring: no project to write to: the credentials and this machine name none; say --gcm-project ID");
-		snprintf(view->trouble, sizeof(view->trouble), "no project to write to");
+				"--export cloud-monitoring: no project: neither the credentials nor this machine's metadata name one; use --gcm-project ID");
+		snprintf(view->trouble, sizeof(view->trouble), "no project; use --gcm-project ID");
 		*ret_cause = SENDER_DROP_missing;
 		return false;
 	}
@@ -290,14 +293,15 @@ static int cloud_argument(struct cloud_monitoring *m, const char *arg)
 	if (!arg || !*arg)
 		return 0;
 	if (strncmp(arg, "project=", 8) != 0 || strlen(arg + 8) >= sizeof(m->project)) {
-		log_error("--export cloud-monitoring:%s: the argument is project=ID", arg);
+		log_error("--export cloud-monitoring:%s: expected project=ID", arg);
 		return -EINVAL;
 	}
 	snprintf(m->project, sizeof(m->project), "%s", arg + 8);
 	return 0;
 }
 
-/* At least the service's interval; a test server on this machine may use a shorter one. */
+/* Sets the least interval, and checks --gcm-interval against it: 5 s for the service, 1 s for a
+ * test server on this machine. */
 static int cloud_interval(struct cloud_monitoring *m)
 {
 	bool stand_in = m->opt.endpoint && !strncmp(m->opt.endpoint, "http:", 5);
@@ -308,7 +312,7 @@ static int cloud_interval(struct cloud_monitoring *m)
 		return 0;
 	if (!stand_in || set_ns < INTERVAL_STAND_NS) {
 		log_error(
-			"--gcm-interval: 5 s at least, the service takes no more points of a series");
+			"--gcm-interval: shorter than 5 s, the least that the service accepts between points");
 		return -EINVAL;
 	}
 	m->least_ns = set_ns;
@@ -325,7 +329,7 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 	if (o->endpoint && strncmp(o->endpoint, "https://", 8) != 0 &&
 	    (strncmp(o->endpoint, "http://", 7) != 0 || !web_is_loopback(o->endpoint))) {
 		log_error(
-			"--gcm-endpoint %.*s: a URL, https://HOST; http:// to this machine alone, as a token goes there",
+			"--gcm-endpoint %.*s: expected https://HOST (http:// only to this machine, because the token is sent there)",
 			(int)web_public_len(o->endpoint), o->endpoint);
 		return -EINVAL;
 	}
@@ -334,12 +338,13 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 		return err;
 	m->rows.library = o->workload_metrics;
 	if (o->rolling && gcm_rolling_read(o->rolling, &m->rows)) {
-		log_error("--rolling %s: no list of different seconds", o->rolling);
+		log_error("--rolling %s: expected different numbers of seconds, like 86400,3600",
+			  o->rolling);
 		return -EINVAL;
 	}
 	cloud_identity_configured(m);
 	if (*m->id.project && !gcm_project_valid(m->id.project)) {
-		log_error("--gcm-project %s: no project has such an id", m->id.project);
+		log_error("--gcm-project %s: not a project id or number", m->id.project);
 		return -EINVAL;
 	}
 	return 0;
@@ -358,7 +363,7 @@ static int cloud_backend(struct cloud_monitoring *m)
 
 	if (m->opt.dry_run) {
 		if (!*m->id.project) {
-			log_error("--dry-run does not ask for the project: use --gcm-project ID");
+			log_error("--dry-run: project unknown; use --gcm-project ID");
 			return -EINVAL;
 		}
 		cloud_monitoring_report_no_place(m);
@@ -411,7 +416,8 @@ static void cloud_end(void *state, bool soon)
 	export_worker_end(((struct cloud_monitoring *)state)->worker, soon);
 }
 
-/* Failures to send were logged when they happened; points kept on disk are not lost. */
+/* Returns 0 even if sending failed: failures were logged when they happened, and points queued on
+ * disk are not lost. */
 static int cloud_close(void *state)
 {
 	struct cloud_monitoring *m = state;
@@ -419,7 +425,7 @@ static int cloud_close(void *state)
 
 	export_worker_close(m->worker, &view);
 	if (*view.trouble)
-		log_warn("--export cloud-monitoring: at the end: %s", view.trouble);
+		log_warn("--export cloud-monitoring: last write failed: %s", view.trouble);
 	cloud_free(m);
 	return 0;
 }

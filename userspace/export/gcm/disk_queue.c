@@ -67,15 +67,15 @@ static void disk_queue_close_fd(int *fd)
 
 /* ---- the cursor: how far the queue was read -------------------------------------------------- */
 
-/* Saves that everything up to there was taken. */
+/* Saves that records before offset `at` of file `id` were taken. */
 static void disk_queue_mark(struct disk_queue *s, uint64_t id, uint64_t at)
 {
 	struct disk_queue_cursor c = {.id = id, .at = at};
 
 	memcpy(c.magic, disk_queue_magic, sizeof(c.magic));
 	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct disk_queue_cursor, crc));
-	/* If this fails, points are sent again after the next start, and the service refuses
-	 * them. */
+	/* If the write fails, these points are sent again after the next start, and the service
+	 * refuses them. */
 	if (s->cursor >= 0 && pwrite(s->cursor, &c, sizeof(c), 0) != sizeof(c))
 		disk_queue_close_fd(&s->cursor);
 }
@@ -272,7 +272,7 @@ static int disk_queue_folder_open(const char *path)
 	fd = fd ? fd : path_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
-	/* A user who may write there could make gp-bpf send anything. */
+	/* Another user who can write to this folder could make gp-bpf send anything. */
 	if (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		close(fd);
 		return -EACCES;
@@ -393,7 +393,8 @@ static int disk_queue_record_write(struct disk_queue *s, const struct disk_queue
 	n = pwritev(s->write_fd, iov, 2, (off_t)g->end);
 	if (n != (ssize_t)(sizeof(*r) + r->len)) {
 		err = n < 0 ? -errno : -ENOSPC;
-		/* Nothing may follow a partial record unless it can be cut off. */
+		/* Cut off the partial record; if that fails, close the file, so that no record
+		 * follows it. */
 		if (ftruncate(s->write_fd, (off_t)g->end))
 			disk_queue_close_fd(&s->write_fd);
 		return err;
@@ -450,7 +451,7 @@ void disk_queue_lost(const struct disk_queue *s, struct disk_queue_lost *ret)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The rest of the first segment cannot be read. */
+/* Counts and skips the rest of the first segment, which cannot be read. */
 static void disk_queue_segment_damaged(struct disk_queue *s)
 {
 	s->lost.damaged++;
@@ -520,7 +521,7 @@ static void disk_queue_record_take(struct disk_queue *s, uint64_t bytes, uint32_
 	struct segment *g = &s->segment[0];
 	uint64_t id = g->id;
 
-	/* The file may have been overwritten after it was counted. */
+	/* The header may have been overwritten since the segment's points were counted. */
 	points = points < g->points ? points : (uint32_t)g->points;
 	g->points -= points;
 	s->points -= points;

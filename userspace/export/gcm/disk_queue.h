@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_queue.h - points that could not be written, queued on disk: a folder of files to which
- * records are appended, each with the points of one request. Survives the end of the process at any
- * moment, but not a power failure: nothing is synced. An incomplete or damaged record is skipped
- * with the rest of its file, and counted. Bounded: the oldest file is removed. Records come back in
- * order; the position up to which they were taken is on disk, too. Input is validated, and files of
- * other users are ignored. Only one process uses a folder at a time. Not thread-safe. */
+/* disk_queue.h - queue on disk for points that could not be sent: a folder of files to which
+ * records are appended, each with the points of one request. The queue survives the end of the
+ * process at any moment, but not a power failure: nothing is synced. An incomplete or damaged
+ * record is skipped with the rest of its file, and counted. At the size limit the oldest file is
+ * removed. Records are returned in order; the read position is saved on disk, too. Files are
+ * validated, and files of other users are ignored. Only one process uses a folder at a time. Not
+ * thread-safe. */
 #ifndef EXPORT_DISK_QUEUE_H
 #define EXPORT_DISK_QUEUE_H
 
@@ -17,16 +18,16 @@
 struct disk_queue_lost {  /* since the queue was opened */
 	uint64_t room;	  /* points of removed files, or that could not be written */
 	uint64_t aged;	  /* points that were too old */
-	uint64_t damaged; /* unreadable places; the number of points in them is unknown */
+	uint64_t damaged; /* unreadable rests of files; how many points they had is unknown */
 };
 
 struct disk_queue;
 /* Opens a folder; makes it with mode 0700 if it is missing. Returns 0; -EBUSY: another process uses
  * it; -EACCES: other users may write there; -errno. Logs nothing. */
 int disk_queue_open(struct disk_queue **ret, const char *folder, uint64_t max_bytes);
-void disk_queue_close(struct disk_queue *s); /* q may be NULL */
-/* Returns the descriptor of the folder, for other files beside the points; it belongs to the
- * queue. */
+void disk_queue_close(struct disk_queue *s); /* s may be NULL */
+/* Returns the descriptor of the folder, in which callers may keep other files. The queue owns the
+ * descriptor. */
 int disk_queue_folder(const struct disk_queue *s);
 /* Appends a record with `count` points of p (at most REQUEST_SERIES), by their indexes. Returns 0
  * or -errno, counted in lost.room. */
@@ -35,7 +36,7 @@ int disk_queue_add(struct disk_queue *s, const struct batch *p, const uint32_t *
 /* Reads the oldest record with a point that is not older than oldest_ns (UTC) into ret, which is
  * empty; drops older records. Returns 0, -ENOENT when there is none, or -ENOMEM. */
 int disk_queue_peek(struct disk_queue *s, int64_t oldest_ns, struct batch *ret);
-/* Removes the record that disk_queue_peek() returned, for good. */
+/* Removes the record that the last disk_queue_peek() returned. */
 void disk_queue_pop(struct disk_queue *s);
 uint64_t disk_queue_points(const struct disk_queue *s);
 uint64_t disk_queue_bytes(const struct disk_queue *s); /* on disk */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disk_queue_file.h - format of the queue's files, in the machine's byte order, as they stay on it.
- * NUMBER.points: the magic, then records, each a header and, compressed by zlib, points (struct
- * disk_queue_point) followed by their texts. cursor: the position up to which records were
- * taken. */
+/* disk_queue_file.h - format of the files of the queue on disk, in the machine's byte order.
+ * NUMBER.points: the magic, then records; each record is a header and, compressed by zlib, points
+ * (struct disk_queue_point) and then their texts. cursor: the position up to which records were
+ * taken (struct disk_queue_cursor). */
 #ifndef EXPORT_DISK_QUEUE_FILE_H
 #define EXPORT_DISK_QUEUE_FILE_H
 
@@ -13,14 +13,14 @@ struct disk_queue_record {
 	uint32_t crc;	     /* of the compressed bytes; both as zlib's crc32() */
 	uint32_t len, raw;   /* bytes: compressed, and uncompressed */
 	uint32_t points, zero;
-	int64_t newest_ns; /* latest end of its points */
+	int64_t newest_ns; /* latest end of the record's points, UTC */
 };
 
 struct disk_queue_point {
 	uint64_t key;
 	int64_t end_ns;
 	uint32_t len;
-	uint32_t maybe; /* sent, may have arrived */
+	uint32_t maybe; /* 1: was sent before and may have arrived */
 };
 
 struct disk_queue_cursor {

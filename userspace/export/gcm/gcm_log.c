@@ -15,7 +15,7 @@
 
 #define PROJECT "project="
 
-/* Names all missing options in one line. */
+/* Logs one error that names all missing options. Returns 0 if none is missing. */
 static int gcm_log_missing(const struct export_options *o, const struct export_log *log,
 			   const char *project)
 {
@@ -41,9 +41,8 @@ static int gcm_log_missing(const struct export_options *o, const struct export_l
 	}
 	if (!missing.len && !missing.failed)
 		return 0;
-	log_error(
-		"account --dry-run prints the goodput library's series as requests to Cloud Monitoring, and needs also %s",
-		missing.failed ? "memory" : missing.data);
+	log_error("account --dry-run (print requests to Cloud Monitoring): missing %s",
+		  missing.failed ? "memory" : missing.data);
 	buffer_free(&missing);
 	return -EINVAL;
 }
@@ -54,7 +53,7 @@ static int gcm_log_text(const char *option, const char *text, char *out, size_t 
 		snprintf(out, len, "%s", text ? text : "");
 		return 0;
 	}
-	log_error("--%s: longer than %zu bytes", option, len - 1);
+	log_error("--%s: value longer than %zu bytes", option, len - 1);
 	return -EINVAL;
 }
 
@@ -73,7 +72,7 @@ static int gcm_log_identity(struct gcm_identity *id, const struct export_options
 	if (err)
 		return err;
 	if (!gcm_project_valid(project)) {
-		log_error("'%s' is neither the id nor the number of a project", project);
+		log_error("cloud-monitoring: '%s' is not a project id or number", project);
 		return -EINVAL;
 	}
 	return gcm_log_text("gcm-project", project, id->project, sizeof(id->project));
@@ -98,7 +97,7 @@ static int gcm_log_read(const char *arg, const struct export_options *o, struct 
 	return -EINVAL;
 }
 
-/* Sets the instant, and the windows that end there. */
+/* Sets the time of the query, and the rolling windows that end at this time. */
 static int gcm_log_query(struct export_log *log, const struct gcm_options *lengths)
 {
 	struct goodput_span *windows = calloc(GCM_ROLLING_MAX, sizeof(*windows));
@@ -126,13 +125,13 @@ int gcm_log_check(const char *arg, const struct export_options *opt, struct expo
 	int err;
 
 	if (arg && strncmp(arg, PROJECT, strlen(PROJECT)) != 0)
-		why = "--export cloud-monitoring takes project=ID alone";
+		why = "--export cloud-monitoring: unknown argument; expected project=ID";
 	else if (!opt->dry_run)
-		why = "account writes nothing to Cloud Monitoring: points of a log would stand beside those of the library that wrote it, and be too old; --dry-run prints them";
+		why = "account --export cloud-monitoring only prints requests; add --dry-run";
 	else if (gcm_log_missing(opt, log, gcm_log_project(arg, opt)))
 		return -EINVAL;
 	else if (log->follow || log->combined)
-		why = "account --dry-run goes without --follow, --json, --store, --window, --exclude and --at; --rolling gives windows";
+		why = "account --dry-run cannot be used with --follow, --json, --store, --window, --exclude or --at; use --rolling for windows";
 	if (why) {
 		log_error("%s", why);
 		return -EINVAL;
@@ -155,7 +154,7 @@ static int gcm_log_fill(const struct export_log *log, const struct gcm_identity 
 			continue;
 		gcm_library_answer(set, &answer, names, id, windows);
 		if (answer.cumulative.error)
-			log_warn("job %s: the library gives no answer here: %s: %s",
+			log_warn("job %s: not printed: the library raises an error: %s: %s",
 				 goodput_name(names, answer.job), answer.cumulative.error_type,
 				 answer.cumulative.error);
 		goodput_answer_free(&answer);
@@ -188,7 +187,7 @@ int gcm_log_write(const char *arg, const struct export_options *opt, const struc
 	if (!err && (path.failed || body.failed))
 		err = -ENOMEM;
 	if (!err && set.unkept)
-		log_warn("%llu series are not printed: more than %d, or two of one name",
+		log_warn("%llu series not printed: duplicates, or more than %d series",
 			 (unsigned long long)set.unkept, SERIES_SET_MAX);
 	series_set_free(&set);
 	buffer_free(&path);

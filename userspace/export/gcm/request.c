@@ -16,7 +16,7 @@ static const char *const value_name[] = {[SERIES_INT64] = "INT64",
 					 [SERIES_BOOL] = "BOOL",
 					 [SERIES_DISTRIBUTION] = "DISTRIBUTION"};
 
-/* proto3 JSON has 64-bit integers as strings. */
+/* Writes a 64-bit integer as a string, as proto3 JSON requires. */
 static void request_json_int64(struct buffer *b, const char *key, int64_t value)
 {
 	char digits[24];
@@ -150,7 +150,8 @@ bool request_next(const struct series_set *s, const char *own_prefix, const bool
 		request_put_series(body, s, &s->item[i], own_prefix);
 		if (body->failed)
 			return false;
-		/* A single series is always below the bound, as its labels are bounded. */
+		/* `n` is not 0 here: labels are bounded, so one series always fits into a
+		 * request. */
 		if (n && body->len + strlen(BODY_END) > REQUEST_BYTES) {
 			body->len = before;
 			body->data[before] = '\0';

@@ -6,10 +6,12 @@
 
 #include "userspace/export/gcm/series.h"
 
-#define REQUEST_SERIES 200    /* per request: metric_service.proto */
-#define REQUEST_BYTES  500000 /* likewise; Google's own C client stays below 512 000 */
+/* Limits of one request: series as in metric_service.proto, and bytes of its body (Google's own C
+ * client stays below 512,000). */
+#define REQUEST_SERIES 200
+#define REQUEST_BYTES  500000
 
-/* position of a series in a body; errors of a partial failure are assigned by it */
+/* A series in a body. The answer names series by their position there. */
 struct request_item {
 	uint32_t series; /* index in the set */
 };
@@ -25,7 +27,8 @@ void request_path(struct buffer *out, const char *project);
 /* Body of POST /v3/projects/P/metricDescriptors. */
 void request_descriptor(struct buffer *out, const struct series_row *row, const char *own_prefix,
 			const char *project);
-/* Appends a line of --dry-run: {"path": ..., "body": ...} and a newline. body is JSON. */
+/* Appends the request as a line of --dry-run: {"path": ..., "body": ...} and a newline. body is
+ * JSON. */
 void request_line(struct buffer *out, const char *path, const struct buffer *body);
 
 #endif

@@ -56,8 +56,8 @@ bool gcm_project_valid(const char *id)
 
 /* ---- our own series: the measures (measure.h) ------------------------------------------------ */
 
-/* A row for each measure that is sent, in the order of the table; then the row of goodput. As in
- * the goodput library's series, goodput is not a bucket of badput. */
+/* gcm_row() returns one row for each measure that is sent, in the order of the table of measures;
+ * then the row of goodput, which is not a bucket of badput. */
 static struct series_row own_rows[ROWS_MAX];
 static size_t own_count;
 static const struct series_row goodput_row = {
@@ -97,7 +97,7 @@ static void rows_make_row(struct series_row *row, const struct measure *m)
 	if (m->owner == MEASURE_LOOP)
 		*label++ = (struct series_label_row){
 			"loop",
-			"Training loop of the process; absent of the first, which most have alone.",
+			"Training loop of the process; absent for the first (most processes have one).",
 			true};
 	if (m->label && m->rule != MEASURE_LABEL_CHANGES)
 		*label = (struct series_label_row){m->label, m->label_help, false};
@@ -120,7 +120,7 @@ const struct series_row *gcm_row(size_t i)
 	return i < own_count ? &own_rows[i] : i == own_count ? &goodput_row : NULL;
 }
 
-struct own { /* the set that is being written */
+struct own { /* state while gp-bpf's own series are added to a set */
 	struct series_set *set;
 	const struct snapshot *s;
 	uint32_t resource;
@@ -253,16 +253,19 @@ void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_
 /* ---- series of the goodput library ----------------------------------------------------------- */
 
 /* Metrics of ml-goodput-measurement 0.2.3 (src/gcp_metrics.py, src/monitoring.py): types, labels
- * and the case of their values are the library's. Performance is the ideal step time here. */
+ * and the case of label values are those of the library. Its metric "performance" is the ideal step
+ * time. */
 
-#define CUMULATIVE_LOWER "cumulative" /* of disruptions and elapsed time */
-#define CUMULATIVE_UPPER "CUMULATIVE" /* of slice efficiency */
-/* Custom events are sent by type. The service knows no source for hangs, which are sent as OTHER,
- * nor for unobserved time. */
+/* The label value for "all time" differs between the library's metrics. */
+#define CUMULATIVE_LOWER "cumulative" /* for disruptions and elapsed time */
+#define CUMULATIVE_UPPER "CUMULATIVE" /* for slice efficiency */
+/* Buckets never sent as badput sources. Custom events are sent under their type instead, hangs as
+ * OTHER; the service has no source for unobserved time. */
 #define NEVER_SENT                                                                                 \
 	((1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_CUSTOM) | (1u << BADPUT_HANG) |                 \
 	 (1u << BADPUT_UNOBSERVED))
-/* The library's metric covers this number of last steps. */
+/* step_time_deviation covers the last 100 steps; after 1,100 steps the library computes it
+ * differently (see rows_live_deviation()). */
 #define DEVIATION_STEPS 100
 #define DEVIATION_LONG	1100
 
@@ -330,7 +333,8 @@ static bool rows_library_begin(struct library *l, struct series_set *set,
 	return l->resource != UINT32_MAX;
 }
 
-/* Adds the labels that all of them except performance have. NULL: not kept. */
+/* Adds a series with the labels that all the library's series except performance have. Returns NULL
+ * if the set did not keep it. */
 static struct series *rows_put_series(struct library *l, const struct series_row *row)
 {
 	struct series *p = series_put(l->set, row, l->resource, l->end_ns);
@@ -362,7 +366,7 @@ static struct series *rows_put_count(struct library *l, const struct series_row 
 	return p;
 }
 
-/* text NULL: no label. */
+/* Sets a label. text NULL: leaves the label absent. */
 static void rows_put_label(struct library *l, const struct series *p, const char *name,
 			   const char *text)
 {
@@ -370,7 +374,8 @@ static void rows_put_label(struct library *l, const struct series *p, const char
 		series_label(l->set, name, text);
 }
 
-/* size not NULL: for a window of this length in seconds, digits only. */
+/* Adds the badput of one source. size: length of the window in seconds, as digits; NULL: all
+ * time. */
 static const struct series *rows_put_badput(struct library *l, const char *source, double value,
 					    const char *size)
 {
@@ -403,8 +408,8 @@ static void rows_put_elapsed(struct library *l, double s)
 
 /* ---- from a log ------------------------------------------------------------------------------ */
 
-/* Two names that differ only in bytes not allowed in labels give one series: the first name has
- * it. */
+/* Adds the badput of each custom event type. Types that differ only in bytes not allowed in labels
+ * give one series, with the value of the first. */
 static void rows_put_customs(struct library *l, const struct goodput_part *p,
 			     const struct goodput_names *names, const char *size)
 {
@@ -521,8 +526,9 @@ static const struct loop_view *rows_reference_loop(const struct snapshot *s,
 	return NULL;
 }
 
-/* As in the library: the mean of up to 100 steps, else the 90th percentile of the last 100; from
- * 1100 on minus the usual deviation, for which the MAD of the last 1024 steps is used here. */
+/* Returns the step time deviation in seconds, as the library computes it: the mean over up to 100
+ * steps, then the 90th percentile of the last 100; from 1,100 steps on minus the usual deviation
+ * (here the MAD of the last 1,024 steps). */
 static double rows_live_deviation(const struct loop_view *l)
 {
 	double ideal_s = (double)l->time.ideal_ns / ROWS_NS_PER_S, s[SNAPSHOT_RECENT], metric;
@@ -535,7 +541,8 @@ static double rows_live_deviation(const struct loop_view *l)
 					      : metric - (double)l->time.mad_ns / ROWS_NS_PER_S;
 }
 
-/* A hang is part of OTHER: the service refuses sources that the library does not have. */
+/* Returns true if the bucket is sent as a badput source. Hangs are added to OTHER instead: the
+ * service refuses sources that the library does not have. */
 static bool rows_live_exported(uint32_t bucket, uint64_t ns)
 {
 	if (bucket == BUCKET_GOODPUT || bucket == BUCKET_UNOBSERVED || bucket == BUCKET_HANG)
@@ -558,7 +565,7 @@ static void rows_live_cumulative(struct library *l, const struct snapshot *s,
 			rows_put_badput(l, name, (double)ns / ROWS_NS_PER_S, NULL);
 	}
 	rows_put_disruptions(l, j->ledger.disruptions);
-	/* as in the library, 0 after a restart from the start */
+	/* Like the library, send 0 after a restart from the first step. */
 	if (j->last_step || j->ledger.steps)
 		rows_put_count(l, &max_productive_steps,
 			       j->last_step ? (int64_t)j->last_step - 1 : 0);
@@ -579,8 +586,8 @@ static uint64_t rows_live_type(const struct ledger_view *l, uint32_t type)
 	return 0;
 }
 
-/* A source that a job once had keeps its series: readers would otherwise take its last value for
- * the current one. */
+/* Adds the series of one window. A source that the job ever had is sent even at 0: readers would
+ * otherwise take its last value as the current one. */
 static void rows_live_window(struct library *l, const struct snapshot *s, const struct job_view *j,
 			     const struct window_view *w, const char *size)
 {

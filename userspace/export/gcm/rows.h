@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.h - the series for Cloud Monitoring: the table of gp-bpf's own, and those of the goodput
- * library (compute.googleapis.com/workload/..., as ml-goodput-measurement 0.2.3 writes them). Pure.
- * Series of a job are written only by the node of its reference rank, series of a rank by each
- * node. */
+/* rows.h - the series for Cloud Monitoring: gp-bpf's own, and those of the goodput library
+ * (compute.googleapis.com/workload/..., as ml-goodput-measurement 0.2.3 writes them). Only the node
+ * of a job's reference rank writes the job's series; each node writes the series of its ranks.
+ * Pure. */
 #ifndef EXPORT_ROWS_H
 #define EXPORT_ROWS_H
 
@@ -22,17 +22,17 @@ struct gcm_options {
 	int64_t rolling_s[GCM_ROLLING_MAX]; /* lengths of rolling windows; 0: unused */
 };
 
-/* Reads "86400,300" into the windows of o. Returns -EINVAL if it is not a list of different
- * seconds, or too long. */
+/* Reads a list like "86400,300" into o->rolling_s. Returns 0; -EINVAL: not a list of different
+ * numbers of seconds, or more than GCM_ROLLING_MAX. */
 int gcm_rolling_read(const char *text, struct gcm_options *o);
-/* Returns true for a project id or number that may stand in a path. */
+/* Returns true if id has the form of a project id or number, and so is safe in a URL path. */
 bool gcm_project_valid(const char *id);
 
-/* The rows of gp-bpf's own series; NULL: no more. From any thread. */
+/* Returns row i of gp-bpf's own series; NULL: no more rows. From any thread. */
 const struct series_row *gcm_row(size_t i);
 
-/* Adds all own series of a snapshot. Cumulative series count from the instant (UTC) at which
- * counting began. */
+/* Adds all of gp-bpf's own series of a snapshot. The start of a cumulative series is the time (UTC)
+ * at which counting began. */
 void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id);
 /* Adds the goodput library's series for jobs that train on this node: for each window of rolling_s
  * that the model has (--window-length), in percent of the observed time. Unobserved time is only in
@@ -40,10 +40,10 @@ void gcm_own(struct series_set *out, const struct snapshot *s, const struct gcm_
  * is unknown, because the service requires it. */
 void gcm_library(struct series_set *out, const struct snapshot *s, const struct gcm_identity *id,
 		 const struct gcm_options *o);
-/* The same from a log of the instrumented library, as of answer->now_us, in library semantics:
- * nothing where the library raises an exception, or without a job start. The query's windows are
- * those of o, in the same order. Slice efficiency of a window covers the part in which the job ran,
- * as its percentages do (the library's covers all of it). */
+/* Like gcm_library(), but from a log of the instrumented library, as of answer->now_us, in library
+ * semantics. Adds nothing if the library raises an exception, or the log has no job start. The
+ * answer's windows are those of o, in the same order. Slice efficiency of a window covers only the
+ * part in which the job ran, like its percentages; in the library it covers the whole window. */
 struct goodput_names;
 void gcm_library_answer(struct series_set *out, const struct goodput_answer *answer,
 			const struct goodput_names *names, const struct gcm_identity *id,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender.c - sends points to Cloud Monitoring: selects, sends and queues them; makes
+/* sender.c - selects, sends and queues points for Cloud Monitoring, and makes metric
  * descriptors. */
 #include "userspace/export/gcm/sender.h"
 
@@ -49,8 +49,9 @@ static bool sender_is_cumulative(const struct series *p)
 	return p->row->kind == SERIES_CUMULATIVE && !p->row->library;
 }
 
-/* Applies to points that queue after others: a backlog that grows as fast as the service accepts
- * points would never end. The next point includes the omitted one, because its sum continues. */
+/* Returns true if a cumulative point is omitted because a backlog exists and the point is less than
+ * two spacings after the previous one: else the backlog would never end. Nothing is lost, because
+ * the next sum includes it. */
 static bool sender_too_dense(struct sender *s, const struct series *p, uint64_t key)
 {
 	int64_t end_ns = s->behind && sender_is_cumulative(p) ? tracks_end_ns(s->tracks, key) : 0;
@@ -85,7 +86,8 @@ static void sender_choose(struct sender *s, struct taking *t, const struct serie
 			t->dropped[SENDER_DROP_superseded]++;
 		else
 			t->keep[i] = true;
-		/* recorded at once, so that a second point of the series is detected */
+		/* Note the point at once: a second one of its series in this set is then refused.
+		 */
 		if (t->keep[i])
 			tracks_note(s->tracks, set, p, set->item[i].start_ns, t->key[i], now_ms);
 	}
@@ -137,8 +139,8 @@ static void sender_render(struct sender *s, struct taking *t)
 }
 
 /* Moves the points of the set that may be written to s->held, replacing older ones. soon: one flag
- * for each series, set for points that come too soon, which are dropped otherwise; with `last`,
- * only such points are taken, with ends that are late enough. */
+ * for each point, set if it comes too soon after the previous one; NULL: such points are dropped.
+ * last: takes only the flagged points, with ends moved to when they are due. */
 static void sender_take(struct sender *s, const struct series_set *set, bool *soon, bool last)
 {
 	struct taking t;
@@ -175,14 +177,14 @@ static int64_t sender_due_ns(struct sender *s, const struct series_set *set, con
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* Descriptors of gp-bpf's own series, made once in a process to set units and descriptions; making
- * an existing one again changes nothing. Without them the service derives a descriptor from the
- * first point. */
+/* Metric descriptors give gp-bpf's own series their units and descriptions. Each is made once by
+ * each process (making an existing one again changes nothing). For a series without a descriptor
+ * the service derives one from its first point. */
 
 #define TRIES	 5
 #define AGAIN_MS 60000
 
-/* Adds the set's rows that need one. */
+/* Adds the rows of the set whose descriptor was not made yet to the list. */
 static void sender_descriptors_want(struct sender *s, const struct series_set *set)
 {
 	const struct series_row *before = NULL;
@@ -214,11 +216,11 @@ static void sender_descriptor_answer(struct sender *s, struct descriptor *d, con
 		return;
 	s->undescribed = true;
 	log_warn(
-		"cloud-monitoring: %s%s: its descriptor could not be made, so its unit and description will be missing; further ones are not logged: %s",
+		"cloud-monitoring: %s%s: descriptor not made: %s; the metric has no unit and description; further such errors are not logged",
 		s->opt.prefix, d->row->name, a->why);
 }
 
-/* Makes the missing ones. Returns false if the service is unreachable. */
+/* Makes the missing descriptors. Returns false if the service is unreachable. */
 static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -239,7 +241,7 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 		request_descriptor(&body, d->row, s->opt.prefix, s->opt.project);
 		err = sender_post(s, path.data, &body, timeout_ms, &reply, why, sizeof(why));
 		if (err == -EAGAIN || err == -EACCES) {
-			/* the token is counted with the points, if there is time left for them */
+			/* Without a token points fail, too, and are counted then. */
 			next = false;
 			sender_trouble(s, why);
 			s->stats.up = false;
@@ -261,11 +263,11 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 	return !away;
 }
 
-/* between requests with queued points: many nodes come back at the same time */
+/* Pause between requests with points from disk: after an outage many nodes send them at once. */
 #define CATCH_UP_MS   2000
-#define KEEP_TOLD_MS  (3600 * 1000)
-#define HALVES_MAX    16   /* enough to find two bad points in 200 */
-#define LAST_SPARE_MS 1000 /* time reserved for the last request */
+#define KEEP_TOLD_MS  (3600 * 1000) /* between log lines about points queued on disk */
+#define HALVES_MAX    16 /* divisions of refused requests for each set: finds 2 bad points in 200 */
+#define LAST_SPARE_MS 1000 /* time reserved for the last request before the deadline */
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
@@ -278,19 +280,19 @@ static void sender_disk_queue_begin(struct sender *s)
 	err = disk_queue_open(&s->disk_queue, s->opt.disk_queue, s->opt.disk_queue_max);
 	if (err == -EBUSY)
 		log_warn(
-			"cloud-monitoring: %s is another process's: what cannot be written is not kept here; give each its own folder",
+			"cloud-monitoring: %s: in use by another process; unsent points are not kept; give each process its own folder",
 			s->opt.disk_queue);
 	else if (err)
 		log_warn(
-			"cloud-monitoring: %s: %s: unsent points are not kept; the folder must belong to this user and be writable for no other user",
+			"cloud-monitoring: %s: cannot be opened: %s; unsent points are not kept; the folder must belong to this user, and no other user may write to it",
 			s->opt.disk_queue, strerror(-err));
 	else if (disk_queue_points(s->disk_queue))
-		log_info("cloud-monitoring: %" PRIu64 " points of earlier are still to be written",
+		log_info("cloud-monitoring: %" PRIu64 " points from an earlier run will be sent",
 			 disk_queue_points(s->disk_queue));
 }
 
-/* Without the tracks, a series whose start was moved begins again, which the service refuses
- * once. */
+/* Loads the saved tracks. Without them, the service refuses the first point of each series whose
+ * start had been moved. */
 static void sender_tracks_begin(struct sender *s)
 {
 	int err = s->disk_queue
@@ -300,7 +302,7 @@ static void sender_tracks_begin(struct sender *s)
 
 	if (err)
 		log_warn(
-			"cloud-monitoring: %s/tracks: %s: where series began is not known from earlier",
+			"cloud-monitoring: %s/tracks: cannot be read: %s; the service may refuse the first point of a series",
 			s->opt.disk_queue, strerror(-err));
 }
 
@@ -310,7 +312,7 @@ static void sender_tracks_keep(struct sender *s)
 
 	if (err && !s->untracked)
 		log_warn(
-			"cloud-monitoring: %s/tracks: %s: where series began will not be known after a restart",
+			"cloud-monitoring: %s/tracks: cannot be written: %s; after a restart the service may refuse the first point of a series",
 			s->opt.disk_queue, strerror(-err));
 	s->untracked = err;
 }
@@ -378,17 +380,16 @@ static void sender_count_disk_queue(struct sender *s)
 	sender_count(s, SENDER_DROP_room, lost.room - s->lost.room, s->opt.disk_queue);
 	sender_count(s, SENDER_DROP_aged, lost.aged - s->lost.aged, "");
 	if (lost.damaged != s->lost.damaged)
-		log_warn(
-			"cloud-monitoring: %s: points that were kept cannot be read; they are skipped",
-			s->opt.disk_queue);
+		log_warn("cloud-monitoring: %s: queued points cannot be read and are skipped",
+			 s->opt.disk_queue);
 	s->stats.damaged = lost.damaged;
 	s->lost = lost;
 	s->stats.queued = disk_queue_points(s->disk_queue);
 	s->stats.disk_queue_bytes = disk_queue_bytes(s->disk_queue);
 }
 
-/* At most once an hour, even if the service comes and goes. Not logged for points that only queue
- * after earlier ones, which were logged. */
+/* Logs that points go to disk: at most once an hour, and not if they only queue after earlier
+ * points, for which a line was logged. */
 static void sender_report_keeping(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -397,7 +398,7 @@ static void sender_report_keeping(struct sender *s)
 		return;
 	s->keeping = true;
 	s->kept_ms = now_ms;
-	log_warn("cloud-monitoring: points are kept in %s until they can be written: %s",
+	log_warn("cloud-monitoring: points are queued in %s until they can be sent: %s",
 		 s->opt.disk_queue, s->stats.trouble);
 }
 
@@ -416,8 +417,8 @@ static void sender_keep(struct sender *s)
 		sender_report_keeping(s);
 }
 
-/* Sends one record of the queue if it is time. To keep the order of a series, new cumulative points
- * queue after older ones of any series. */
+/* Sends one record of the queue on disk if it is due. While the queue has points, new cumulative
+ * points of all series queue after them, which keeps each series in order. */
 static void sender_catch_up(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx), ready_ms = 0, sent_ms;
@@ -444,7 +445,7 @@ static void sender_catch_up(struct sender *s)
 	if (s->keeping && !sender_has_backlog(s)) {
 		s->keeping = false;
 		log_info(
-			"cloud-monitoring: all points that were kept are written, or were refused");
+			"cloud-monitoring: queue empty: all queued points were written or refused");
 	}
 }
 
@@ -500,7 +501,7 @@ static void sender_send_soon(struct sender *s, const struct series_set *set, boo
 	if (!count)
 		return;
 	if (now_ms + wait_ms + LAST_SPARE_MS > deadline_ms) {
-		sender_count(s, SENDER_DROP_frequent, count, "the end came first");
+		sender_count(s, SENDER_DROP_frequent, count, "gp-bpf ended first");
 		return;
 	}
 	s->env.sleep_ms(s->env.ctx, wait_ms);
@@ -513,7 +514,8 @@ static void sender_send_soon(struct sender *s, const struct series_set *set, boo
 static void sender_send_last(struct sender *s, const struct series_set *set, bool *soon,
 			     uint64_t deadline_ms)
 {
-	/* There is no later attempt; only the service's own delay is respected. */
+	/* This is the last attempt: ignore gp-bpf's own pauses, but not a delay that the service
+	 * asked for. */
 	if (!s->quota)
 		s->next_ms = 0;
 	sender_flush_held(s, deadline_ms, deadline_ms);
@@ -586,7 +588,7 @@ void sender_stats(const struct sender *s, struct sender_stats *ret)
 
 /* ---- the real web and clock ------------------------------------------------------------------ */
 
-#define SLEEP_PART_MS 100 /* a cancel is noticed this late at most */
+#define SLEEP_PART_MS 100 /* longest sleep before checking for a cancel */
 
 static int sender_real_send(void *ctx, const struct web_request *rq, struct web_reply *ret)
 {
@@ -659,7 +661,7 @@ int sender_open(struct sender **ret, const struct sender_options *o, struct web 
 	int err = sender_open_with(ret, o, &env);
 
 	if (err) {
-		log_error("cloud-monitoring: %s", strerror(-err));
+		log_error("cloud-monitoring: cannot start: %s", strerror(-err));
 		return err;
 	}
 	(*ret)->web = web;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sender.h - sends series to Cloud Monitoring. One thread.
- * Intervals, order and spacing follow the service's rules: each series at most once in
+ * Intervals, order and spacing follow the service's rules: a series has at most one point in
  * SENDER_SPACING_MS; the start of a cumulative series stays the same until its value decreases.
  * Failures are handled as the API's contract requires. 429: wait as long as the answer says. 401:
  * renew the token once. 500, 503, 504 and timeouts: send the same points again until newer ones are
@@ -12,9 +12,9 @@
  * Cumulative points that the service did not take are kept on disk if there is a folder, bounded,
  * and sent in order later: at most one request in 2 s, and no series that was sent less than
  * SENDER_SPACING_MS ago. While points wait there, newer cumulative points of all series queue after
- * them, so a chart lags while it catches up (after a day at 30 s a point: 5 hours) and gets at most
- * one point in two spacings. Gauges do not lag: only the newest is kept, in memory. Nothing is
- * synced: the folder survives a killed process, not a power failure. */
+ * them: charts lag while the queue is sent (after a day at 30 s a point: for 5 hours) and get at
+ * most one point in two spacings. Gauges do not lag: only the newest is kept, in memory. The folder
+ * survives a killed process, but not a power failure, as nothing is synced. */
 #ifndef EXPORT_SENDER_H
 #define EXPORT_SENDER_H
 
@@ -35,27 +35,27 @@ struct sender_options {
 	const char *endpoint; /* NULL: SENDER_ENDPOINT */
 	const char *project;
 	const char *prefix;	 /* of gp-bpf's own series */
-	const char *disk_queue;	 /* folder; NULL: none, so an outage loses its points */
+	const char *disk_queue;	 /* folder; NULL: none, points of an outage are lost */
 	uint64_t disk_queue_max; /* bytes; 0: SENDER_DISK_QUEUE_MAX */
-	/* between points of a series; 0: SENDER_SPACING_MS. Less is for test servers only */
+	/* least time between points of a series; 0: SENDER_SPACING_MS; less only for test
+	 * servers */
 	uint32_t spacing_ms;
 };
 
 #define SENDER_DROPS(X)                                                                            \
 	X(older)      /* the service has a later point */                                          \
-	X(frequent)   /* too soon after the last */                                                \
-	X(superseded) /* replaced by a newer point of the same gauge, or of a sum that is catching \
-			 up */                                                                     \
-	X(aged)	      /* older than the service accepts, or than points are kept */                \
+	X(frequent)   /* too soon after the previous point of the series */                        \
+	X(superseded) /* replaced by a newer point of its gauge, or of its sum during a backlog */ \
+	X(aged)	      /* older than the service accepts, or than SENDER_KEEP_S */                  \
 	X(room)	      /* the queue on disk was full or could not be written */                     \
-	X(invalid)    /* another 400, or not valid to send */                                      \
+	X(invalid)    /* refused for another reason (400), or not valid and so not sent */         \
 	X(denied)     /* 401, 403 */                                                               \
-	X(missing)    /* 404: no such project */                                                   \
-	X(quota) /* 429 or RESOURCE_EXHAUSTED until newer points were due, or for ten minutes */   \
-	X(unavailable) /* 5xx or network error, likewise */                                        \
+	X(missing)    /* 404: the project does not exist */                                        \
+	X(quota)      /* 429 or RESOURCE_EXHAUSTED until newer points replaced it */               \
+	X(unavailable) /* 5xx or network error until newer points replaced it */                   \
 	X(garbage)     /* an answer that is not valid */                                           \
 	X(unkept)      /* more series than a set can hold */                                       \
-	X(closing)     /* gp-bpf ended first */
+	X(closing)     /* not sent before gp-bpf ended */
 
 enum sender_drop {
 #define X(name) SENDER_DROP_##name,
@@ -73,20 +73,20 @@ struct sender_stats {
 	uint64_t queued; /* points on disk */
 	uint64_t disk_queue_bytes;
 	int64_t last_ns;   /* UTC, last success; 0: none */
-	uint64_t damaged;  /* unreadable places on disk; the number of points in them is unknown */
+	uint64_t damaged;  /* unreadable rests of files on disk; each lost an unknown number */
 	char trouble[200]; /* current error, one line; "": none */
 };
 
 struct sender;
-/* web, google and the texts in the options are kept by reference. Returns 0, or -errno after one
- * line. */
+/* web, google and the texts in the options must outlive the sender. Returns 0, or -errno after
+ * logging the error. */
 int sender_open(struct sender **ret, const struct sender_options *o, struct web *web,
 		struct google *google);
-/* Call before the first points: requests a token, and logs one line if there is none, because
- * nothing can be written then. */
+/* Call before the first points. Requests a token, and logs a warning if there can be none, because
+ * then nothing can be written. */
 void sender_begin(struct sender *s);
 /* Sends the current points. Returns when they were sent, dropped or queued on disk, or at
- * deadline_ms (CLOCK_MONOTONIC). last: there are no later ones. Retries are left to
+ * deadline_ms (CLOCK_MONOTONIC). last: no more points will follow. Does not retry: see
  * sender_wait(). */
 void sender_send(struct sender *s, const struct series_set *set, int64_t now_real_ns,
 		 uint64_t deadline_ms, bool last);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender_private.h - shared by the parts of the sender, and what its tests replace: the web, the
- * token and the clock. */
+/* sender_private.h - shared by the files of the sender; also the functions that its tests replace:
+ * the web, the token and the clock. */
 #ifndef EXPORT_SENDER_PRIVATE_H
 #define EXPORT_SENDER_PRIVATE_H
 
@@ -28,13 +28,13 @@ struct sender_env {
 int sender_open_with(struct sender **ret, const struct sender_options *o,
 		     const struct sender_env *env);
 
-#define ROWS_MAX 64 /* kinds of series that need a descriptor of ours */
+#define ROWS_MAX 64 /* most kinds of series for which gp-bpf makes a descriptor */
 
 struct descriptor {
 	const struct series_row *row;
 	uint8_t tries;
-	bool done;	   /* exists, or never will */
-	uint64_t again_ms; /* no attempt before */
+	bool done;	   /* made, or given up */
+	uint64_t again_ms; /* time of the next attempt */
 };
 
 struct sender {
@@ -45,38 +45,38 @@ struct sender {
 	struct sender_stats stats;
 	struct tracks *tracks;
 	struct disk_queue *disk_queue; /* NULL: none */
-	struct batch held;   /* not written yet, in memory: at most one point of each series */
-	struct batch oldest; /* the oldest points on disk; empty: to be read */
+	struct batch held;	       /* unsent points in memory: at most one of each series */
+	struct batch oldest; /* the oldest record of the queue on disk; empty: not read yet */
 	struct descriptor descriptor[ROWS_MAX];
 	uint32_t ndescriptors;
 	struct buffer url, path, body, header;
-	uint64_t next_ms;	/* no request before */
-	uint64_t catch_ms;	/* no request with points from disk before */
+	uint64_t next_ms;	/* earliest time of the next request */
+	uint64_t catch_ms;	/* earliest time of the next request with points from disk */
 	uint64_t pace_ms;	/* pause between requests; doubled by a 429 */
-	struct backoff backoff; /* failures in a row */
+	struct backoff backoff; /* counts failures in a row */
 	unsigned halves;	/* number of times that requests of this set may still be divided */
 	bool half_taken;	/* a part of a divided request was accepted */
-	uint64_t halves_ms;	/* no request is divided before: dividing did not help */
+	uint64_t halves_ms;	/* until then no request is divided, because it did not help */
 	bool quota;		/* next_ms was set by the service */
 	bool undescribed;	/* logged that a descriptor is missing */
 	bool keeping;		/* logged that points go to disk */
-	bool behind;		/* cumulative points of this set queue after others */
-	bool sent;		/* a set was sent, so there are tracks */
+	bool behind;		/* cumulative points of this set queue after earlier ones */
+	bool sent;		/* a set was sent, so there are tracks to save */
 	bool untracked;		/* logged that tracks could not be saved */
-	uint64_t kept_ms;	/* last time that tracks were saved */
+	uint64_t kept_ms;	/* last time that queueing on disk was logged; 0: never */
 	uint64_t logged_ms[SENDER_DROP_COUNT]; /* last log line of each cause, plus 1; 0: never */
 	struct disk_queue_lost lost;	       /* losses that are counted already */
 };
 
 /* ---- sender_request.c ------------------------------------------------------------------------ */
 
-/* Sends one request with a token, which is renewed once after a 401. Returns 0: there is an answer;
- * -EIO: as web_send(); -EAGAIN: no token now; -EACCES: no token at all. why: reason for the last
- * two. */
+/* Sends one request with a token, which is renewed once after a 401. Returns 0: ret has the answer;
+ * -EAGAIN: no token now; -EACCES: no token, ever; both write the reason to why; other errors are
+ * those of web_send(). */
 int sender_post(struct sender *s, const char *path, const struct buffer *body, uint64_t timeout_ms,
 		struct web_reply *ret, char *why, size_t len);
-/* Sends the next request: points of p from *at on; marks finished ones as gone. Returns false when
- * there is no more to send for now. */
+/* Sends the next request, with points of p from *at on, and marks the finished points as gone.
+ * Returns false when nothing more can be sent now. */
 bool sender_deliver(struct sender *s, struct batch *p, uint32_t *at, uint64_t timeout_ms);
 void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, const char *why);
 void sender_trouble(struct sender *s, const char *why);

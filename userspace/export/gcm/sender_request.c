@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender_request.c - one request, and what its answer means for each point and for the next
- * request. */
+/* sender_request.c - sends one request, and handles its answer: the fate of each point, and when
+ * the next request is sent. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,12 +10,14 @@
 #include "userspace/export/gcm/answer.h"
 #include "userspace/export/gcm/sender_private.h"
 
+/* Pause between requests after a 429: doubled by each further one, and reduced by a quarter after
+ * each success until it is shorter than PACE_GONE_MS. */
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
-#define PACE_GONE_MS  500 /* pauses shrink, and end below this */
-#define ALONE_MAX     3
-#define LOG_AGAIN_MS  (3600 * 1000)
-#define SKEW_NS	      (120 * NS_PER_S) /* difference of clocks that is logged */
+#define PACE_GONE_MS  500
+#define ALONE_MAX     3		       /* times a point is sent again because of others */
+#define LOG_AGAIN_MS  (3600 * 1000)    /* between log lines about one cause of drops */
+#define SKEW_NS	      (120 * NS_PER_S) /* least difference of clocks that is logged */
 
 void sender_trouble(struct sender *s, const char *why)
 {
@@ -52,13 +54,14 @@ void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, con
 	s->logged_ms[cause] = now_ms + 1;
 	log_warn(
 		"cloud-monitoring: %" PRIu64
-		" points were not written (%s)%s%s; further ones are counted, and logged once an hour",
+		" points were not written (%s)%s%s; further losses are counted, and logged once an hour",
 		points, sender_drop_name[cause], *why ? ": " : "", why);
 }
 
 void sender_backoff(struct sender *s, int64_t retry_ms, bool quota)
 {
-	/* Quotas are per minute; a longer delay is not taken from the service. */
+	/* Quotas are per minute, so own delays are at most one minute. The service may ask for up
+	 * to ten. */
 	static const struct backoff_rule rule = {.first_ns = 2 * NS_PER_S,
 						 .most_ns = 60 * NS_PER_S,
 						 .least_ns = NS_PER_S,
@@ -119,19 +122,19 @@ int sender_post(struct sender *s, const char *path, const struct buffer *body, u
 
 struct sum {
 	uint64_t written, again, alone;
-	uint64_t arrived; /* by an earlier request */
+	uint64_t arrived; /* points that an earlier request had written */
 	/* most points in the requests that this one is divided into; 0: not divided */
 	uint8_t most;
-	bool found; /* one point was found to be the reason that others were refused */
+	bool found; /* the request's only point is the one for which others were refused */
 	uint64_t dropped[SENDER_DROP_COUNT];
 };
 
-/* A point is finished without having been written. */
+/* Marks a point that was not written as finished, and counts its cause. */
 static void request_drop_point(struct sender *s, struct batch_point *p, enum sender_drop cause,
 			       bool start, struct sum *sum)
 {
 	p->gone = true;
-	/* A point that may have arrived, and is refused as already there, did arrive. */
+	/* The service refuses a point that it already has: an earlier request had written it. */
 	if (p->maybe && (cause == SENDER_DROP_older || cause == SENDER_DROP_frequent)) {
 		sum->arrived++;
 		return;
@@ -141,8 +144,8 @@ static void request_drop_point(struct sender *s, struct batch_point *p, enum sen
 	sum->dropped[cause]++;
 }
 
-/* Returns true if a refused request may be divided: only some times for each set, and not for a
- * while after none of the parts was accepted, because then the points are not the reason. */
+/* Returns true if a refused request may be divided: HALVES_MAX times for each set. If no part was
+ * accepted, the points are not the reason, and no request is divided for TRACKS_REFUSED_MS. */
 static bool sender_request_may_halve(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);
@@ -170,7 +173,8 @@ static void request_settle(struct sender *s, const struct answer *a, struct batc
 	case FATE_DROPPED:
 		if (sum->found)
 			tracks_refused(s->tracks, p->key, TRACK_UNFIT, s->env.mono_ms(s->env.ctx));
-		/* Too many series exist: each later request with this one would get a 429. */
+		/* The project has too many series: each request with this series would get a
+		 * 429. */
 		if (a->cause[i] == SENDER_DROP_quota)
 			tracks_refused(s->tracks, p->key, TRACK_ROOM, s->env.mono_ms(s->env.ctx));
 		request_drop_point(s, p, a->cause[i], a->start, sum);
@@ -211,7 +215,7 @@ static void sender_request_count_all(struct sender *s, const struct answer *a, s
 	s->stats.written += sum->written + sum->arrived;
 }
 
-/* Compares both clocks after a refusal. */
+/* After a refusal, adds a note to the reason if this machine's clock differs from the service's. */
 static void sender_request_blame_clock(const struct sender *s, const struct web_reply *reply,
 				       struct answer *a)
 {
@@ -229,7 +233,7 @@ static void sender_request_blame_clock(const struct sender *s, const struct web_
 		 ahead < 0 ? "behind" : "ahead of");
 }
 
-/* Draws conclusions for the next requests. */
+/* Updates statistics and the time of the next request. Returns true if it may be sent at once. */
 static bool request_conclude(struct sender *s, const struct answer *a, const struct sum *sum)
 {
 	uint64_t lost = sum->again + sum->alone;
@@ -251,7 +255,8 @@ static bool request_conclude(struct sender *s, const struct answer *a, const str
 	return !s->pace_ms;
 }
 
-/* There is no token now, or never. */
+/* Handles a request without a token. -EAGAIN: its points stay, to be retried; else they are
+ * dropped. Returns true if the next request may be tried. */
 static bool sender_request_without_token(struct sender *s, struct batch *p, const uint32_t *item,
 					 uint32_t n, int err, const char *why)
 {
@@ -280,9 +285,9 @@ void sender_begin(struct sender *s)
 		return;
 	sender_trouble(s, why);
 	if (err != -EACCES)
-		return; /* the token may still come */
+		return; /* a later request for a token may succeed */
 	log_warn("cloud-monitoring: nothing can be written: %s", why);
-	/* The points lost by it are counted, and logged once an hour. */
+	/* This warning is the first of the hourly ones about denied points. */
 	s->logged_ms[SENDER_DROP_denied] = s->env.mono_ms(s->env.ctx) + 1;
 }
 
@@ -318,7 +323,7 @@ bool sender_deliver(struct sender *s, struct batch *p, uint32_t *at, uint64_t ti
 		point->tried = true;
 		tracks_sent(s->tracks, point->key, now_ms);
 	}
-	/* The remaining points are not accepted without a token either. */
+	/* The service will refuse the token for the remaining points, too. */
 	for (uint32_t i = 0; a.kind == ANSWER_TOKEN && i < p->count; i++) {
 		if (!p->item[i].gone)
 			request_drop_point(s, &p->item[i], SENDER_DROP_denied, false, &sum);

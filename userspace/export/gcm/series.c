@@ -34,7 +34,8 @@ const char *series_text(const struct series_set *s, uint32_t at)
 	return at < s->text.len ? s->text.data + at : "";
 }
 
-/* Adds a text that is valid for the service. Returns false when there is no memory. */
+/* Stores a text, cut and repaired so that the service accepts it. *ret: its offset. Returns false
+ * when there is no memory. */
 static bool series_text_add(struct series_set *s, const char *text, uint32_t *ret)
 {
 	size_t len = strlen(text), from = s->text.len, n;
@@ -111,7 +112,8 @@ struct series *series_put(struct series_set *s, const struct series_row *row, ui
 	return &items[s->count++];
 }
 
-/* The previous series usually has the same values, which are then stored once. */
+/* Returns the offset of value in the previous series' labels, to store equal values once; 0: not
+ * found. */
 static uint32_t series_text_before(const struct series_set *s, const char *value)
 {
 	const struct series *before;
@@ -177,7 +179,7 @@ void series_type(struct buffer *out, const struct series_row *row, const char *o
 	buffer_printf(out, "%s%s", row->library ? SERIES_LIB_PREFIX : own_prefix, row->name);
 }
 
-/* Hashes the NUL, too, so that "ab", "c" and "a", "bc" differ. */
+/* Adds a text to a hash with its NUL, so that "ab", "c" and "a", "bc" differ. */
 static uint64_t series_key_text(uint64_t hash, const char *text)
 {
 	return hash_bytes(hash, text, strlen(text) + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* series.h - points for Cloud Monitoring before they become a request: each is one point of one
- * time series. Contract: google/monitoring/v3 metric.proto, metric_service.proto;
- * google/api/distribution.proto. A set holds the points of one instant. Pure; not thread-safe. A
- * set owns what it points to, except rows. */
+/* series.h - sets of points for Cloud Monitoring, before they are written as requests: one point of
+ * each time series at one instant. Contract: google/monitoring/v3 metric.proto,
+ * metric_service.proto; google/api/distribution.proto. A set owns what it points to, except rows.
+ * Pure; not thread-safe. */
 #ifndef EXPORT_SERIES_H
 #define EXPORT_SERIES_H
 
@@ -14,9 +14,9 @@
 
 #define SERIES_LABELS	 8
 #define SERIES_LABEL_MAX 1024  /* bytes of a value; longer values are cut at a character */
-#define SERIES_BUCKETS	 200   /* of a distribution; likewise */
+#define SERIES_BUCKETS	 200   /* most buckets of a distribution */
 #define SERIES_SET_MAX	 20000 /* points in a set; further ones are only counted */
-/* smaller differences of a start time are corrections of the clock */
+/* A start time that moves by less is a correction of the clock, not a new start. */
 #define SERIES_CLOCK_NS	   1000000000ll
 #define SERIES_OWN_PREFIX  "custom.googleapis.com/gp_bpf/"
 #define SERIES_WORK_PREFIX "workload.googleapis.com/gp_bpf/"
@@ -27,7 +27,7 @@ enum series_value { SERIES_INT64, SERIES_DOUBLE, SERIES_BOOL, SERIES_DISTRIBUTIO
 
 struct series_label_row {
 	const char *name, *help;
-	bool number; /* an INT64 label; values are strings nevertheless */
+	bool number; /* an INT64 label in the descriptor; values are passed as strings */
 };
 
 /* A kind of series, as in its descriptor. Rows are static. */
@@ -45,11 +45,11 @@ struct series_row {
 
 struct series_distribution {
 	uint64_t count;
-	double mean; /* 0 where count is */
+	double mean; /* 0 if count is 0 */
 	/* Explicit, increasing. A value equal to a bound belongs to the bucket above it
 	 * (google/api/distribution.proto). */
 	const double *bounds;
-	const uint64_t *buckets; /* nbounds + 1 of them */
+	const uint64_t *buckets; /* nbounds + 1 counts */
 	uint32_t nbounds;
 };
 
@@ -58,10 +58,10 @@ struct series {
 	/* offsets of the values in the set's text, in the order of row->label; 0: absent */
 	uint32_t label[SERIES_LABELS];
 	uint32_t resource; /* index in the set */
-	/* UTC. start_ns is 0 for a gauge. Otherwise it is the time at which counting began, as far
-	 * as the clock knows now. A start that is later by SERIES_CLOCK_NS means that counting
-	 * began again. The sender keeps the start that was sent first, and moves a new start after
-	 * the end of the last point of the old one. */
+	/* UTC. start_ns is 0 for a gauge; otherwise the time at which counting began, by the
+	 * current clock. A start that is later by SERIES_CLOCK_NS means that counting began again.
+	 * The sender keeps the first start that it sent; a new start is moved to after the end of
+	 * the series' previous point. */
 	int64_t start_ns, end_ns;
 	union {
 		int64_t i64;
@@ -101,10 +101,11 @@ struct series *series_put(struct series_set *s, const struct series_row *row, ui
 /* Sets a label of the series added last. name is a label of its row; value "": absent. Invalid
  * UTF-8 becomes U+FFFD. When there is no memory the series is not valid. */
 void series_label(struct series_set *s, const char *name, const char *value);
-/* Sets its distribution; copies bounds and buckets. Likewise. */
+/* Sets the distribution of the series added last; copies bounds and buckets. When there is no
+ * memory the series is not valid. */
 void series_distribution(struct series_set *s, const struct series_distribution *d);
 const char *series_text(const struct series_set *s, uint32_t at);
-/* Appends "custom.googleapis.com/gp_bpf/step_count". */
+/* Appends the metric type, like "custom.googleapis.com/gp_bpf/step_count". */
 void series_type(struct buffer *out, const struct series_row *row, const char *own_prefix);
 /* Returns the identity of a series: hash of type, labels and resource; the same in all runs and on
  * all machines. */

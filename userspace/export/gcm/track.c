@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* track.c - state of each series, so that the service accepts its next point. Contract:
- * google/monitoring/v3/common.proto, TimeInterval: the end of a point is later than that of the
- * point before it; a cumulative point has the same start as the one before or, after its value
- * decreased, a start after the previous end. */
+/* track.c - remembers the last point of each series, so that the service accepts the next.
+ * Contract: google/monitoring/v3/common.proto, TimeInterval: the end of a point is later than that
+ * of the point before it; a cumulative point has the same start as the one before or, after its
+ * value decreased, a start after the previous end. */
 #include "userspace/export/gcm/track.h"
 
 #include <errno.h>
@@ -19,19 +19,20 @@
 #include "userspace/base/buffer.h"
 #include "userspace/base/table.h"
 
-#define CROWDED                                                                                    \
-	SERIES_SET_MAX /* more than can be written at once, because some series have ended */
-#define CROWDED_MS (10 * 60 * 1000) /* without a point, when there are many */
-/* Gauges are forgotten earlier: only the end of the previous point matters. */
-#define GAUGE_MS (60 * 1000)
+/* Series are forgotten after this time without a point: CROWDED_MS if there are more than CROWDED
+ * tracks; GAUGE_MS for gauges, which need only the end of the previous point; else
+ * SENDER_KEEP_S. */
+#define CROWDED	   SERIES_SET_MAX
+#define CROWDED_MS (10 * 60 * 1000)
+#define GAUGE_MS   (60 * 1000)
 
 struct track {
-	int64_t set_start_ns;	  /* start according to the set */
-	int64_t start_ns, end_ns; /* of the last point */
+	int64_t set_start_ns;	  /* start of the last point in its set, before adjustment */
+	int64_t start_ns, end_ns; /* of the last point, as sent */
 	double value;		  /* of a cumulative point; for a distribution its count */
 	uint64_t seen_ms, sent_ms;
-	uint64_t fit_ms; /* not before */
-	uint8_t unfit;	 /* enum track_verdict until then */
+	uint64_t fit_ms; /* until then no point of this series is sent */
+	uint8_t unfit;	 /* enum track_verdict returned until fit_ms */
 	bool restart;
 };
 
@@ -63,7 +64,7 @@ void tracks_free(struct tracks *t)
 	free(t);
 }
 
-/* Returns the value that may not decrease. */
+/* Returns the value of a point that must not decrease in a cumulative series. */
 static double track_value_of(const struct series_set *set, const struct series *p)
 {
 	switch (p->row->value) {
@@ -88,7 +89,7 @@ static int64_t track_start_after(const struct track *k, const struct series_set 
 
 	if (p->start_ns >= k->set_start_ns + SERIES_CLOCK_NS && p->start_ns > k->start_ns)
 		return p->start_ns > least ? p->start_ns : least;
-	/* The count of an older job replaced that of a newer one. */
+	/* Counting began earlier than in the last point: the series now belongs to an older job. */
 	if (p->start_ns <= k->set_start_ns - SERIES_CLOCK_NS)
 		return least;
 	return k->restart || track_value_of(set, p) < k->value ? least : k->start_ns;
@@ -119,7 +120,7 @@ enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, st
 	return TRACK_FIT;
 }
 
-/* NULL: no room. */
+/* Returns the track of a series, new if there is none. NULL: no memory, or TRACKS_MAX. */
 static struct track *track_of(struct tracks *t, uint64_t key)
 {
 	struct track *k = table_get(t->table, key);
@@ -238,9 +239,9 @@ bool tracks_moved(struct tracks *t)
 
 /* ---- on disk --------------------------------------------------------------------------------- */
 
-/* Saved in the folder of the queue on disk: a file that is written anew and renamed, in the
- * machine's byte order, as it stays on it. Records are validated; a damaged one is ignored, and its
- * series starts as a new one. */
+/* Tracks are saved in a file in the folder of the queue on disk, in the machine's byte order. The
+ * file is replaced by renaming a new one. Records are validated; a series whose record is damaged
+ * starts as a new one. */
 
 #define FILE_NAME "tracks"
 #define FILE_NEW  "tracks.new"
@@ -301,7 +302,8 @@ int tracks_save(const struct tracks *t, int folder)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Rejects values that a series cannot have had, or that would delay its points for long. */
+/* Returns false for values that no series can have had, or that would delay its points for
+ * long. */
 static bool track_record_fits(const struct track_record *r, int64_t now_ns)
 {
 	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S &&
@@ -310,7 +312,7 @@ static bool track_record_fits(const struct track_record *r, int64_t now_ns)
 	       r->set_start_ns <= now_ns + TRACKS_AHEAD_NS && isfinite(r->value);
 }
 
-/* Reads the whole file if it is valid. */
+/* Reads the records of a file into b. Returns -errno if the file is not valid. */
 static int track_file_load(int fd, struct buffer *b)
 {
 	struct file_head head;

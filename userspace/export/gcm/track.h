@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* track.h - intervals, order and spacing of each series: remembers its last point, so that the next
- * one is acceptable to the service. Not thread-safe. */
+/* track.h - keeps each series acceptable to the service: remembers the last point, and sets the
+ * interval of the next, or rejects it. Not thread-safe. */
 #ifndef EXPORT_TRACK_H
 #define EXPORT_TRACK_H
 
@@ -17,31 +17,32 @@ struct tracks *tracks_new(uint32_t spacing_ms);
 void tracks_free(struct tracks *t);
 enum track_verdict {
 	TRACK_FIT,
-	TRACK_SOON,  /* too soon after the last */
-	TRACK_PAST,  /* not after the last: the clock was set back */
-	TRACK_UNFIT, /* refused by itself a while ago */
-	TRACK_ROOM,  /* a while ago the service had no room for another series */
+	TRACK_SOON,  /* too soon after the last point */
+	TRACK_PAST,  /* not after the last point: the clock was set back */
+	TRACK_UNFIT, /* within TRACKS_REFUSED_MS, the service refused a point of this series */
+	TRACK_ROOM,  /* within TRACKS_REFUSED_MS, the service had no room for this series */
 };
-/* Decides whether the point may be the next of its series, and sets its interval. Remembers nothing
- * until tracks_note(). last: a point that comes too soon gets a later end, at which it is due. If
- * the clock has since been set back by more than TRACKS_AHEAD_NS, what was noted is forgotten: the
- * service accepted none of it. */
+/* Decides whether p may be the next point of its series, and sets its interval. Remembers nothing
+ * until tracks_note(). last: a point that comes too soon gets a later end, at which it is due.
+ * Forgets the noted points if the clock was set back by more than TRACKS_AHEAD_NS since: the
+ * service accepted none of them. */
 enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p,
 			      uint64_t key, uint64_t now_ms, bool last);
 void tracks_note(struct tracks *t, const struct series_set *set, const struct series *p,
 		 int64_t set_start_ns, uint64_t key, uint64_t now_ms);
-/* The service knows a later end than the start that we know: the next point gets a new start. */
+/* Gives the next point of the series a new start, because the service refused the current one as
+ * earlier than the end of a previous point. */
 void tracks_restart(struct tracks *t, uint64_t key);
-/* The service refuses its points for a reason of this series: TRACK_UNFIT for TRACKS_REFUSED_MS. */
+/* Excludes the series for TRACKS_REFUSED_MS, because the service refuses its points: tracks_ask()
+ * returns `why` meanwhile (TRACK_UNFIT or TRACK_ROOM). */
 #define TRACKS_REFUSED_MS (10 * 60 * 1000)
 void tracks_refused(struct tracks *t, uint64_t key, enum track_verdict why, uint64_t now_ms);
-/* Returns when its points were last sent (CLOCK_MONOTONIC); 0: never. */
+/* Returns when points of the series were last sent (CLOCK_MONOTONIC); 0: never. */
 uint64_t tracks_sent_ms(const struct tracks *t, uint64_t key);
 void tracks_sent(struct tracks *t, uint64_t key, uint64_t now_ms);
-/* Returns the end of its last point (UTC); 0: none. */
+/* Returns the end of the last point of the series (UTC); 0: none. */
 int64_t tracks_end_ns(const struct tracks *t, uint64_t key);
-/* Iterates over all tracks, from *at = 0 on, for the file. Later ones have newer points. false: no
- * more. */
+/* Iterates over all tracks, from *at = 0 on. Returns false when there are no more. */
 struct track_record {
 	uint64_t key;
 	int64_t set_start_ns, start_ns, end_ns; /* UTC */
@@ -52,16 +53,16 @@ bool tracks_next(const struct tracks *t, size_t *at, struct track_record *ret);
 int tracks_put(struct tracks *t, const struct track_record *r, uint64_t now_ms);
 /* Returns true if a series was added, or a start changed, since the last call. */
 bool tracks_moved(struct tracks *t);
-/* Forgets series without a point for SENDER_KEEP_S, earlier when there are more than a set holds;
- * gauges after a minute, because a later gauge needs no history. */
+/* Forgets series without a point for SENDER_KEEP_S, or for ten minutes when there are more than
+ * SERIES_SET_MAX; gauges after a minute, as they need no history. */
 void tracks_prune(struct tracks *t, uint64_t now_ms);
 
-/* Saves to a file in the queue's folder, so that start times survive this process: 40 bytes a
- * series, at most TRACKS_MAX. Returns 0 or -errno; on failure the old file stays. */
+/* Saves all tracks to a file in `folder` (the queue on disk), so that start times survive this
+ * process: 40 bytes for each series. Returns 0 or -errno; on failure the old file stays. */
 int tracks_save(const struct tracks *t, int folder);
-/* Loads the saved tracks that are still possible at now_ns (UTC). Returns -errno if the file is
- * damaged, of another format, or writable by others; then nothing is loaded. 0 if there is no
- * file. */
+/* Loads the saved tracks that are still possible at now_ns (UTC). Returns 0, also if there is no
+ * file; -errno if the file is damaged, of another format, or writable by others: then nothing is
+ * loaded. */
 int tracks_load(struct tracks *t, int folder, int64_t now_ns, uint64_t now_ms);
 
 #endif
