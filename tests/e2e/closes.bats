@@ -50,7 +50,7 @@ teardown() {
 	before=$(stat -c %s "$T/fs/unread.jsonl")
 	run -1 --separate-stderr "$GP_BPF" --pid "$JOB" --durable --state-dir "$T/state" --quiet \
 		--export "json:$T/fs/unread.jsonl"
-	[[ $stderr == *"export to $T/fs/unread.jsonl: cannot read its last line, to continue after it: Input/output error"* ]]
+	[[ $stderr == *"export to $T/fs/unread.jsonl: cannot read the last line, to continue after it: Input/output error"* ]]
 	equal "$before" "$(stat -c %s "$T/fs/unread.jsonl")" bytes
 	job_go
 	job_end

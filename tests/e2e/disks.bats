@@ -91,7 +91,7 @@ have() { [ "$(count_lines step "$2")" -ge "$1" ]; }
 	until_true grep -q "lines: No space left on device; up to 4 MB are kept" "$T/watch.err"
 	jq -es 'length > 10' "$DISK/lines" >/dev/null # whole ones
 	mount -o remount,size=4m "$DISK"
-	until_true grep -q "lines: is written again" "$T/watch.err"
+	until_true grep -q "lines: writing resumed" "$T/watch.err"
 	job_go
 	job_line "steps 23"
 	job_go

@@ -81,7 +81,7 @@ training_loop 2" "$(spans "$RECORDED/journal" | jq -r '.[0]' | grep -E '^(applic
 @test "a server that is busy, leaves or takes a part: the same is sent again, or counted" {
 	collector_start 429:1 503:1 hangup:1 partial:1
 	run -1 --separate-stderr "$GP_BPF" replay --quiet --export "otlp:$COLLECTOR,sample=10,interval=3600s" "$RECORDED/tape"
-	[[ $stderr == *"did not take 1: one was too old"* ]]
+	[[ $stderr == *"rejected 1 of the items: one was too old"* ]]
 	diff <(spans "$RECORDED/journal") <(spans "$T/journal" | sort -u)
 }
 
@@ -91,7 +91,7 @@ training_loop 2" "$(spans "$RECORDED/journal" | jq -r '.[0]' | grep -E '^(applic
 	collector_start redirect
 	export OTEL_EXPORTER_OTLP_ENDPOINT=$COLLECTOR/
 	run -1 --separate-stderr "$GP_BPF" replay --log-level debug --export otlp:interval=3600s,sample=1000000 "$RECORDED/tape"
-	[[ $stderr == *"redirects are not followed"* && $stderr == *"did not get to the server"* ]]
+	[[ $stderr == *"redirects are not followed"* && $stderr == *"were not sent"* ]]
 	[[ $stderr$output != *s3cr3t* ]]
 	equal "Bearer s3cr3t 7 gzip" "$(jq -r 'select(.path == "/v1/traces")
 		| "\(.headers.authorization) \(.headers["x-tenant"]) \(.encoding)"' "$T/journal")" "one request of"
@@ -117,8 +117,8 @@ training_loop 2" "$(spans "$RECORDED/journal" | jq -r '.[0]' | grep -E '^(applic
 	run -0 --separate-stderr "$GP_BPF" run --quiet --export "json:$T/lines" --export otlp:http://127.0.0.1:1,interval=1s -- \
 		"$TRAIN" load wait steps=23
 	equal 23 "$(count_lines step "$T/lines")"
-	[[ $stderr == *"otlp: "*"tried again"* ]]
-	[[ ${stderr##*$'\n'} == *"did not get to the server: "* && $stderr != *"tried again" ]]
+	[[ $stderr == *"otlp: "*"will be retried"* ]]
+	[[ ${stderr##*$'\n'} == *"were not sent: "* && $stderr != *"will be retried" ]]
 }
 
 @test "replies take their time: spans wait for the next interval, not for the next reply; no request is cut short" {

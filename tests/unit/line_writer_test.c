@@ -180,7 +180,7 @@ static void closed_pipe_ends_the_export(void **state)
 		export_set_snapshot(set, &fx.s);
 	}
 	assert_int_equal(export_set_close(set), -EPIPE);
-	assert_non_null(strstr(captured, "reader is gone"));
+	assert_non_null(strstr(captured, "reader has exited"));
 	assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
 	close(p[1]);
 }
@@ -241,7 +241,7 @@ static void no_file_is_not_one_that_fails(void **state)
 	assert_string_equal(captured, "");
 	assert_int_equal(file_writer_tail("/dev/null/file", NULL, &tail, &bytes), -ENOTDIR);
 	assert_string_equal(captured,
-			    "gp-bpf: export to /dev/null/file: cannot read its last line, to "
+			    "gp-bpf: export to /dev/null/file: cannot read the last line, to "
 			    "continue after it: Not a directory\n");
 }
 

@@ -254,7 +254,7 @@ static void what_was_kept_is_written(void **state)
 	assert_int_equal(resumed(300, 320), 0);
 	assert_int_equal(spans(), 320);
 	same_as_ever(320, exact, 3);
-	assert_non_null(strstr(captured, "/lines: is written again\n"));
+	assert_non_null(strstr(captured, "/lines: writing resumed\n"));
 	assert_null(strstr(captured, "missing"));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv.c - tables for spreadsheets and data frames: --export csv:DIR. Steps, checkpoints and
- * disruptions: one row for each fact, with the fields of its JSON line. */
+/* csv.c - the exporter of --export csv:DIR: tables of steps, checkpoints and disruptions for
+ * spreadsheets and data frames. One row for each fact, with the fields of its JSON line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
 _Static_assert((int)CSV_TABLES == LINE_EXPORT_FILES, "one file each");
 
 #define HEADER_MAX    1024
-#define SET_ASIDE_MAX 99 /* files of other versions beside a table */
+#define SET_ASIDE_MAX 99 /* most tables of other versions that are renamed and kept */
 
 #define CSV_HEAD "seq,time,mono_ns,job,rank,pid,"
 
@@ -223,7 +223,7 @@ static int csv_header_settle(const char *path, const char *header, bool *ret_oth
 	log_escape(shown, sizeof(shown), path, strlen(path));
 	if (err < 0)
 		log_error(
-			"export to %s: its columns are another version's, and it cannot be set aside: %s; move it",
+			"export to %s: the file has the columns of another version, and cannot be renamed: %s; move it away",
 			shown, path_why((int)err));
 	else if (n)
 		log_warn(
@@ -265,7 +265,7 @@ static int csv_check(const char *arg, const struct export_options *opt)
 	(void)opt;
 	if (arg && *arg)
 		return 0;
-	log_error("--export csv: no folder is named; give csv:DIR");
+	log_error("--export csv: no folder given; use csv:DIR");
 	return -EINVAL;
 }
 

@@ -15,7 +15,7 @@
 struct csv_report {
 	struct store *st;
 	const struct store_span *span;
-	struct line_writer *writer; /* of the table being written */
+	struct line_writer *writer; /* writes the current table */
 	const struct store_run *run;
 	const struct store_rank *rank;
 };
@@ -160,7 +160,7 @@ static int csv_store_table(struct csv_report *c, int64_t job, const char *dir, c
 		return err;
 	err = fill(c, job);
 	if (err)
-		log_error("report: %s", store_why(err));
+		log_error("report: cannot read the history: %s", store_why(err));
 	lost = line_writer_close(c->writer);
 	return err ? err : lost;
 }
@@ -173,8 +173,8 @@ int csv_store_write(const char *arg, struct store *st, const struct store_job *j
 	int err = path_make(arg, 0755);
 
 	if (err) {
-		log_error("export to %s: %s", log_escape(shown, sizeof(shown), arg, strlen(arg)),
-			  path_why(err));
+		log_error("export to %s: cannot make the folder: %s",
+			  log_escape(shown, sizeof(shown), arg, strlen(arg)), path_why(err));
 		return err;
 	}
 	err = csv_store_table(&c, job->id, arg, "minutes.csv", csv_store_minutes);

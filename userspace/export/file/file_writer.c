@@ -21,14 +21,14 @@
 #include "userspace/base/path.h"
 
 #define NS_PER_MS  1000000ull
-#define TAIL_BYTES (1u << 20) /* a line is far shorter */
+#define TAIL_BYTES (1u << 20) /* read from the end of a file: far longer than one line */
 
 struct file_writer {
 	struct helper *helper;
-	/* The helper process, which starts later, sees these two at the same address. */
+	/* path and text have the same addresses in the helper process, which is forked later. */
 	char *path;
-	char *text;   /* shared memory: the text that was given and is not answered yet */
-	size_t going; /* its bytes; 0: none */
+	char *text;   /* shared memory: text given to the helper process, not answered yet */
+	size_t going; /* bytes of that text; 0: none */
 	off_t size;   /* of the file, by the last answer */
 	struct file_writer_bound bound;
 	bool made;  /* file_writer_open() created the file */
@@ -52,8 +52,9 @@ struct file_writer_answer {
 };
 
 static struct {
-	int fd;		     /* of the file; -1: not open */
-	off_t torn_at, torn; /* start and end of a line's part that could not be cut; 0: none */
+	int fd; /* of the file; -1: not open */
+	off_t torn_at,
+		torn; /* start and end of a partial line that could not be cut off; 0: none */
 } there = {.fd = -1};
 
 static ssize_t file_writer_whole_lines(const char *text, size_t len)
@@ -69,7 +70,7 @@ static int file_writer_begin(const struct file_writer_ask *a, int how, struct st
 	int err;
 
 	prctl(PR_SET_NAME, "gp-bpf-write");
-	/* Closing a pipe would end its reader. */
+	/* Do not open a pipe: closing it would end its reader. */
 	if (!stat(a->path, st) && !S_ISREG(st->st_mode))
 		return -ENOTSUP;
 	there.fd = path_open(a->path, O_WRONLY | O_APPEND | how, 0644);
@@ -101,8 +102,8 @@ static ssize_t file_writer_open_there(const void *arg, void *ret, size_t cap)
 	return sizeof(*answer);
 }
 
-/* Cuts the file at `to`. If that fails it is tried again before the next text, unless the file has
- * changed by then. */
+/* Cuts the file at `to`. On failure, file_writer_mend() tries again before the next text, unless
+ * the file has changed by then. */
 static void file_writer_cut(off_t to, off_t size)
 {
 	if (!ftruncate(there.fd, to))
@@ -111,7 +112,8 @@ static void file_writer_cut(off_t to, off_t size)
 	there.torn = size;
 }
 
-/* Returns 0, or -errno: nothing can be written. */
+/* Cuts off a partial line that an earlier cut left. Returns 0, or -errno: nothing can be written.
+ */
 static int file_writer_mend(struct stat *st)
 {
 	if (fstat(there.fd, st))
@@ -125,8 +127,8 @@ static int file_writer_mend(struct stat *st)
 	return 0;
 }
 
-/* Opens the file after a helper process that was killed. Returns how much of the text that one had
- * written. */
+/* Opens the file after a helper process was killed. Returns how many bytes of the text that process
+ * had written. */
 static size_t file_writer_begin_again(const struct file_writer_ask *a, struct stat *st,
 				      int *ret_err)
 {
@@ -137,7 +139,7 @@ static size_t file_writer_begin_again(const struct file_writer_ask *a, struct st
 	*ret_err = file_writer_begin(a, 0, st, &made);
 	more = *ret_err ? 0 : st->st_size - a->size;
 	if (more < 0 && a->bound.bytes)
-		more = st->st_size; /* it is a new file, which begins with this text */
+		more = st->st_size; /* rotated: the new file begins with this text */
 	if (more <= 0 || more > (off_t)a->len)
 		return 0;
 	had = (size_t)more == a->len ? a->len
@@ -147,7 +149,7 @@ static size_t file_writer_begin_again(const struct file_writer_ask *a, struct st
 	return had;
 }
 
-/* Makes the name FILE.n; n 0: FILE itself. */
+/* Writes the name FILE.n to out; n 0: FILE itself. */
 static void file_writer_bounded_name(char out[NAME_MAX + 1], const char *name, uint32_t n)
 {
 	if (n)
@@ -156,7 +158,7 @@ static void file_writer_bounded_name(char out[NAME_MAX + 1], const char *name, u
 		snprintf(out, NAME_MAX + 1, "%s", name);
 }
 
-/* Opens FILE.keep to count its lines, and removes it. */
+/* Removes the oldest file. *ret_removed: the number of its lines. */
 static int file_writer_drop(const struct file_writer_bound *b, int folder, const char *name,
 			    uint64_t *ret_removed)
 {
@@ -171,9 +173,8 @@ static int file_writer_drop(const struct file_writer_bound *b, int folder, const
 	return 0;
 }
 
-/* Moves each file to the next number, up to the first number that is free; where none is, the
- * oldest file is removed. A failed call is repeated every second, so it must not move or remove
- * files again. */
+/* Renames each file to the next number, up to the first number that is free; if none is, removes
+ * the oldest file. Can be called again after a failure without moving or removing more files. */
 static int file_writer_shift(const struct file_writer_bound *b, int folder, const char *name,
 			     uint64_t *ret_removed)
 {
@@ -210,7 +211,7 @@ static void file_writer_target(const char *path, char ret[PATH_MAX])
 
 	if (realpath(path, ret))
 		return;
-	n = readlink(path, link, sizeof(link) - 1); /* its target may not be there yet */
+	n = readlink(path, link, sizeof(link) - 1); /* the target may not exist yet */
 	link[n > 0 ? n : 0] = '\0';
 	if (*link == '/')
 		folder = 0;
@@ -218,7 +219,8 @@ static void file_writer_target(const char *path, char ret[PATH_MAX])
 		snprintf(ret, PATH_MAX, "%s", path);
 }
 
-/* Begins a new file. A file that was renamed meanwhile stays as it is. */
+/* Renames the open file and begins a new one. If path already names another file, the open file was
+ * renamed by another program and stays as it is. */
 static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
 			      uint64_t *ret_removed)
 {
@@ -253,7 +255,7 @@ static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
 	was = there.fd;
 	there.fd = fd;
 	*st = is;
-	return close(was) ? -errno : 0; /* network disks and quotas report failed writes here */
+	return close(was) ? -errno : 0; /* network disks and quotas report earlier failures here */
 }
 
 static ssize_t file_writer_write_there(const void *arg, void *ret, size_t cap)
@@ -314,7 +316,7 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	struct file_writer_ask a;
 	int err;
 
-	memset(&a, 0, sizeof(a)); /* its padding is sent, too */
+	memset(&a, 0, sizeof(a)); /* padding is sent to the helper process, too */
 	a.path = f->path;
 	a.text = f->text;
 	a.len = f->going;
@@ -322,10 +324,10 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	a.keep = keep;
 	a.bound = f->bound;
 	err = helper_ask(f->helper, fn, &a, sizeof(a));
-	return err == -EAGAIN ? -EBUSY : err; /* no process can be started */
+	return err == -EAGAIN ? -EBUSY : err; /* -EAGAIN: the helper process cannot be started */
 }
 
-/* Returns -EAGAIN: not within wait_ms; else as helper_answer(). */
+/* Returns -EAGAIN: no answer within wait_ms; other values are those of helper_answer(). */
 static ssize_t file_writer_answer_of(struct file_writer *f, int wait_ms,
 				     struct file_writer_answer *ret)
 {
@@ -432,9 +434,9 @@ const char *file_writer_why(int err)
 {
 	switch (err) {
 	case -EBUSY:
-		return "the process that writes it cannot be started (a limit of processes?)";
+		return "the process that writes the file cannot be started; check the limit of processes";
 	case -EXDEV:
-		return "it has reached its size, but cannot be renamed; FILE must not be a mount point, and FILE.1 and so on must not be folders or links";
+		return "the file has reached its size, but cannot be renamed; FILE must not be a mount point, and FILE.1 and so on must not be folders or links";
 	default:
 		return path_why(err);
 	}
@@ -469,7 +471,8 @@ int file_writer_close(struct file_writer *f, int wait_ms)
 
 /* ---- what a predecessor left ---------------------------------------------------------------- */
 
-/* Where the last line of text begins, which ends at len (after its line feed). */
+/* Returns the offset of the last line in the first len bytes of text, which end with a line feed.
+ */
 static size_t file_writer_last_line(const char *text, size_t len)
 {
 	const char *before = len > 1 ? memrchr(text, '\n', len - 1) : NULL;
@@ -479,7 +482,7 @@ static size_t file_writer_last_line(const char *text, size_t len)
 
 struct tail_ask {
 	const char *path;
-	bool before; /* of the file that this one's last rotation renamed */
+	bool before; /* read the file that the last rotation renamed to FILE.1 */
 	bool (*drop)(const char *line);
 };
 
@@ -532,7 +535,7 @@ static ssize_t file_writer_tail_there(const void *arg, void *ret, size_t cap)
 	}
 	if (stat(path, &st))
 		return -errno;
-	/* Closing a FIFO would end its reader. */
+	/* Do not open a FIFO: closing it would end its reader. */
 	if (!S_ISREG(st.st_mode))
 		return -ENOENT;
 	fd = path_open(path, O_RDWR, 0);
@@ -563,7 +566,7 @@ static int file_writer_tail_ask(const struct tail_ask *ask, char **ret_tail, uin
 	free(t);
 	if (n && n != -ENOENT) {
 		log_escape(shown, sizeof(shown), ask->path, strlen(ask->path));
-		log_error("export to %s: cannot read its last line, to continue after it: %s",
+		log_error("export to %s: cannot read the last line, to continue after it: %s",
 			  shown, path_why((int)n));
 	}
 	return (int)n;

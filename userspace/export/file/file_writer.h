@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_writer.h - has a file of lines written by a helper process (base/helper.h): the caller never
- * waits for the disk, and the end of the program does not wait for one that never answers.
+/* file_writer.h - writes a file of lines in a helper process (base/helper.h), so that the caller
+ * never waits for the disk, and the program can end although a disk never answers.
  *
- * One text at a time is given to the helper process. A line that was written in part is cut off
- * again: the file ends with a whole line, whatever a disk does. A helper process that was killed is
- * replaced by one that continues where it was. Call from the main thread: the helper process ends
- * with the thread that opened the file. Errors are -errno; file_writer_why() explains them. */
+ * One text at a time is given to the helper process. A line that was written in part is cut off, so
+ * that the file ends with a whole line. A helper process that was killed is replaced by one that
+ * continues at the same place. Call from the main thread: the helper process ends with the thread
+ * that opened the file. Errors are -errno; file_writer_why() explains them. */
 #ifndef EXPORT_FILE_WRITER_H
 #define EXPORT_FILE_WRITER_H
 
@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FILE_WRITER_OPEN_MS  5000 /* a disk that takes longer is treated as dead */
-#define FILE_WRITER_TEXT_MAX (512u << 10)
+#define FILE_WRITER_OPEN_MS  5000 /* a disk that takes longer to open a file fails the call */
+#define FILE_WRITER_TEXT_MAX (512u << 10) /* most bytes given to the helper process at once */
 
 struct file_writer;
 
@@ -29,39 +29,39 @@ struct file_writer_bound {
 };
 
 struct file_writer_result {
-	size_t bytes;	  /* written, from the start of the text: whole lines unless it is all */
-	int err;	  /* why it is not all, -errno; else 0 */
-	uint64_t removed; /* lines of the oldest file, which was removed to make room */
+	size_t bytes;	  /* of the text that were written: all, or whole lines */
+	int err;	  /* -errno if not all was written; else 0 */
+	uint64_t removed; /* lines of the oldest file, if it was removed to make room */
 };
 
-/* Opens path, created 0644; keep: after its content, which is removed otherwise. bound may be NULL.
- * -ENOTSUP: it is not a regular file, or only this process can name it (/dev/fd/3); -ETIMEDOUT: the
- * disk does not answer. Logs nothing. */
+/* Opens path, created 0644. keep: appends to its content; else empties the file. bound may be NULL.
+ * Returns 0; -ENOTSUP: not a regular file, or a name that only this process can open (/dev/fd/3);
+ * -ETIMEDOUT: the disk does not answer; -errno. Logs nothing. */
 int file_writer_open(struct file_writer **ret, const char *path, bool keep,
 		     const struct file_writer_bound *bound);
-/* Gives the helper process a copy of as much text as it takes at once, up to the end of a line.
- * Returns bytes; 0: not now. Call only after the last text was answered. */
+/* Copies the start of text to the helper process: at most FILE_WRITER_TEXT_MAX, up to the end of a
+ * line. Returns the bytes copied; 0: the process cannot be started now. Call only after
+ * file_writer_take() has returned 0 for the previous text. */
 size_t file_writer_give(struct file_writer *f, const char *text, size_t len);
-/* Waits up to wait_ms for the answer. Returns 0, or -EAGAIN: not yet. */
+/* Waits up to wait_ms for the result of the last text. Returns 0, or -EAGAIN: not yet. */
 int file_writer_take(struct file_writer *f, int wait_ms, struct file_writer_result *ret);
 /* Returns true if file_writer_open() created the file. */
 bool file_writer_made(const struct file_writer *f);
 /* Returns the size of the file after the last answer. */
 uint64_t file_writer_bytes(const struct file_writer *f);
-/* Waits up to wait_ms for the last answer and for the close, and frees f, which may be NULL.
- * Returns 0; the -errno of close(2), which may be about earlier writes; -ETIMEDOUT: the last text
- * was given up. */
+/* Closes the file, waiting up to wait_ms, and frees f, which may be NULL. Returns 0; the -errno of
+ * close(2), which may report earlier writes; -ETIMEDOUT: no answer; the last text may be lost. */
 int file_writer_close(struct file_writer *f, int wait_ms);
-/* Returns the reason for an error of these functions, for people. */
+/* Returns the text of an error of these functions, for messages. */
 const char *file_writer_why(int err);
 
-/* Reads what a predecessor left in a file. A torn last line is cut off the file, and so is the last
- * whole line if drop (may be NULL) returns true for it. *ret_tail: the end of the rest, whole lines
- * up to 1 MiB, to be freed; *ret_bytes: the size of the file. -ENOENT: there is no such regular
- * file; any other error: it must not be written; one line was logged. */
+/* Reads the end of a file that a predecessor wrote. Cuts off a partial last line, and the last
+ * whole line if drop (may be NULL) returns true for this line. *ret_tail: the whole lines at the
+ * end, up to 1 MiB, to be freed by the caller; *ret_bytes: the size of the file. Returns 0;
+ * -ENOENT: not a regular file; any other error was logged, and the file must not be written. */
 int file_writer_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
 		     uint64_t *ret_bytes);
-/* The same for the file that path was before its last rotation. */
+/* Like file_writer_tail(), for the file that path's last rotation renamed; drops no whole line. */
 int file_writer_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes);
 
 #endif

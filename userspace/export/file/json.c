@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json.c - JSON lines: --export json[:FILE[,size=SIZE][,keep=N]|-]. */
+/* json.c - the exporter of --export json[:FILE[,size=SIZE][,keep=N]|-]: facts as JSON lines. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static uint64_t json_seq(const char *line)
 	return at ? strtoull(at + 6, NULL, 10) : 0;
 }
 
-/* Counts the lines of a whole file by their numbers. */
+/* Returns the number of lines of a file: by the numbers of its first and last line. */
 static uint64_t json_lines_in(int fd)
 {
 	static char text[LINES_BYTES + 1];
@@ -57,7 +57,8 @@ static uint64_t json_lines_in(int fd)
 	return last >= first ? last - first + 1 : 0;
 }
 
-/* Cuts the settings off spec, which is the path then. bound->bytes 0: no bound. */
+/* Reads ,size= and ,keep= into bound, and cuts them off spec, which leaves the path. bound->bytes
+ * 0: no bound. */
 static int json_settings(char *spec, const struct export_options *opt,
 			 struct file_writer_bound *bound)
 {
@@ -109,7 +110,7 @@ static void json_gap(void *ctx, struct buffer *out, uint64_t lines)
 	buffer_add(out, "\n", 1);
 }
 
-/* For a replay, open() logs the error with its warning. */
+/* Checks the settings. Not for a replay, where json_on_open() logs the error. */
 static int json_check(const char *arg, const struct export_options *opt)
 {
 	char *path = strdup(arg && *arg ? arg : "-");
@@ -180,7 +181,7 @@ static void json_snapshot(void *state, struct snapshot *s)
 	line_export_snapshot(state, s);
 }
 
-/* Every fact is one line, so the numbers give the count. */
+/* Counts the facts up to number upto that were not passed: each fact is one line. */
 static void json_missed(void *state, uint64_t upto)
 {
 	struct line_export *e = state;

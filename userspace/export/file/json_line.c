@@ -274,7 +274,8 @@ static void line_entry(struct buffer *out, const struct monitor_entry *e)
 	}
 }
 
-/* A loss that is NaN or infinite is important, and JSON has no number for it. */
+/* Names the values that are NaN or infinite, for which JSON has no number: such a loss is
+ * important. */
 static void line_not_finite(struct buffer *out, const struct monitor_event *ev)
 {
 	bool any = false;
@@ -351,7 +352,7 @@ static void line_head(struct buffer *out, const struct fact *f)
 	if (f->pid)
 		json_uint(out, "pid", f->pid);
 	else
-		json_null(out, "pid"); /* it belongs to a process of another node */
+		json_null(out, "pid"); /* the pid is one of another node */
 }
 
 void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_line.h - a fact as one JSON line; `gp-bpf schema` describes it. Pure. */
+/* json_line.h - writes a fact as one JSON line, in the format that `gp-bpf schema` prints. Pure. */
 #ifndef EXPORT_JSON_LINE_H
 #define EXPORT_JSON_LINE_H
 
@@ -9,8 +9,8 @@
 
 #define JSON_SCHEMA_VERSION 1
 
-/* Appends one line with its newline. last: the snapshot from which an `end` line takes its sums;
- * NULL for other lines. A type of fact without a line appends nothing. */
+/* Appends one line with its newline; nothing for types of facts that have no line. last: the
+ * snapshot from which an `end` line takes its sums; NULL for other lines. */
 void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last);
 
 #endif

@@ -2,7 +2,7 @@
 /* json_schema.c - the JSON Schema of the lines that --export json writes. */
 #include "userspace/export/export.h"
 
-/* JSON consists of C tokens, so the preprocessor can quote it: one LINE is one line of output. */
+/* Quotes one line of the schema: JSON consists of C tokens, which the preprocessor can quote. */
 #define LINE(...) #__VA_ARGS__ "\n"
 
 /* clang-format off */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_writer.c - keeps lines until the helper process has written them; counts those that are
- * lost. */
+/* line_writer.c - keeps lines until a helper process, or this process, has written them; counts
+ * lost lines. */
 #include "userspace/export/file/line_writer.h"
 
 #include <errno.h>
@@ -21,23 +21,23 @@
 #define NS_PER_S    1000000000ull
 #define BATCH_BYTES (64u << 10) /* lines that are written together */
 
-/* This process writes: */
-#define BACKLOG_BYTES (16u << 20)
-#define FULL_WAIT_MS  1000 /* for a reader when the backlog is full */
-#define CLOSE_WAIT_MS 5000
-#define FIFO_WAIT_MS  2000     /* of a blocking writer, for a reader */
-#define FIFO_END_MS   500      /* at the end, for a reader that never came */
-#define FIFO_RETRY_NS NS_PER_S /* between attempts to open it */
+/* Limits when this process writes. WAIT is the longest wait for the reader of a pipe or FIFO. */
+#define BACKLOG_BYTES (16u << 20) /* most bytes kept; further lines are dropped */
+#define FULL_WAIT_MS  1000	  /* when BACKLOG_BYTES are kept */
+#define CLOSE_WAIT_MS 5000	  /* at the end, for each write of a blocking writer */
+#define FIFO_WAIT_MS  2000	  /* when a blocking writer opens a FIFO */
+#define FIFO_END_MS   500	  /* at the end, for a FIFO that no process has opened */
+#define FIFO_RETRY_NS NS_PER_S	  /* between attempts to open a FIFO */
 
-/* A helper process writes: */
-#define BURST_WAIT_MS 100	     /* for the disk when LINE_WRITER_KEPT_BYTES are kept */
-#define RETRY_NS      NS_PER_S	     /* after an error */
-#define END_NS	      (5 * NS_PER_S) /* that the end of the program waits for a disk */
+/* Limits when a helper process writes. */
+#define BURST_WAIT_MS 100	     /* wait for the disk when LINE_WRITER_KEPT_BYTES are kept */
+#define RETRY_NS      NS_PER_S	     /* between attempts after an error */
+#define END_NS	      (5 * NS_PER_S) /* wait for the disk at the end of the program */
 #define END_SOON_NS   (NS_PER_S / 2)
 #define LEFT_MAX_MS   60000
 #define ERRNO_MAX     4096
 #define ARCHIVE_BYTES (2 * LINE_WRITER_KEPT_BYTES)
-#define DEAD_NS	      (10 * NS_PER_S) /* a disk that does not answer for this long is reported */
+#define DEAD_NS	      (10 * NS_PER_S) /* a disk that does not answer is reported after this time */
 
 #define SIZE_LEAST (1ull << 20)
 #define SIZE_MOST  (1ull << 40)
@@ -51,24 +51,24 @@ struct line_writer {
 			   one in effect */
 	uint64_t lines; /* accepted, with those of a predecessor */
 	uint64_t lost_lines, failed_lines;
-	uint64_t end_ns; /* 0: no end was announced */
+	uint64_t end_ns; /* time to give up, set by line_writer_end(); 0: not called */
 	/* If this process writes: */
 	int fd;		   /* -1: none, or a FIFO that no process reads yet */
-	char *fifo;	   /* its name, until a process reads it */
-	uint64_t retry_ns; /* next attempt to open it */
-	bool regular;	   /* takes everything at once */
+	char *fifo;	   /* name of the FIFO, until a process reads it */
+	uint64_t retry_ns; /* next attempt to open the FIFO */
+	bool regular;	   /* a file or block device: a write takes all bytes at once */
 	bool blocking;	   /* closing waits as long as the reader reads, else until end_ns */
 	/* If a helper process writes: */
 	struct file_writer *file; /* NULL: this process writes */
 	struct file_writer_bound bound;
-	size_t going;	     /* bytes after those written, given to the helper process */
-	uint64_t asked_ns;   /* since then */
-	bool dead;	     /* it has not answered for DEAD_NS, which was reported */
+	size_t going;	     /* bytes after `written` that the helper process is writing */
+	uint64_t asked_ns;   /* when these bytes were given to the helper process */
+	bool dead;	     /* logged that the disk has not answered for DEAD_NS */
 	uint64_t again_ns;   /* next attempt after an error */
 	uint64_t removed;    /* lines removed with the oldest file */
-	uint64_t gap;	     /* lines missing after text ... */
-	uint64_t gap_before; /* ... and of them, those that a predecessor could not write */
-	int worst;	     /* last error that cost lines */
+	uint64_t gap;	     /* lines that are missing after text */
+	uint64_t gap_before; /* part of gap that a predecessor could not write */
+	int worst;	     /* last error for which lines were dropped */
 	line_writer_gap_fn *gap_line;
 	void *ctx;
 };
@@ -110,7 +110,7 @@ static void line_writer_cut(struct line_writer *w)
 static void line_writer_shrink(struct line_writer *w)
 {
 	if (w->written == w->text.len) {
-		if (w->text.cap > LINE_WRITER_KEPT_BYTES / 4) /* of a backlog */
+		if (w->text.cap > LINE_WRITER_KEPT_BYTES / 4) /* grown by a backlog */
 			buffer_free(&w->text);
 		buffer_clear(&w->text);
 		w->written = 0;
@@ -121,7 +121,7 @@ static void line_writer_shrink(struct line_writer *w)
 	}
 }
 
-/* Returns the time left until until_ns; 0: it has passed. */
+/* Returns the time left until until_ns (CLOCK_MONOTONIC); 0: until_ns has passed. */
 static int line_writer_left_ms(uint64_t until_ns)
 {
 	uint64_t now_ns = clock_mono_ns(),
@@ -135,8 +135,9 @@ static int line_writer_left_ms(uint64_t until_ns)
 static void line_writer_fail(struct line_writer *w, int error)
 {
 	if (!w->error)
-		log_error(error == -EPIPE ? "export to %s: its reader is gone; the export ends here"
-					  : "export to %s: %s; the export ends here",
+		log_error(error == -EPIPE
+				  ? "export to %s: the reader has exited; the export ends here"
+				  : "export to %s: %s; the export ends here",
 			  w->path, path_why(error));
 	w->error = error;
 }
@@ -148,14 +149,14 @@ static bool line_writer_is_regular(int fd)
 	return fstat(fd, &st) || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode);
 }
 
-/* A FIFO that no process reads yet: lines are kept until one does. */
+/* For a FIFO that no process reads yet: remembers its name, to open it again later. */
 static void line_writer_fifo_keep(struct line_writer *w, const char *path)
 {
 	w->fd = -1;
 	w->fifo = strdup(path);
 	if (w->fifo)
 		log_warn(
-			"export to %s: no process reads this FIFO yet; up to %u MB are kept until one does",
+			"export to %s: no process reads this FIFO yet; up to %u MB of lines are kept meanwhile",
 			w->path, BACKLOG_BYTES >> 20);
 }
 
@@ -217,7 +218,7 @@ static bool line_writer_write(struct line_writer *w, int wait_ms)
 	return true;
 }
 
-/* After an error nothing is written: counts the lines instead. */
+/* After an error, counts all kept lines as failed. Frees what was written or failed. */
 static void line_writer_direct_forget(struct line_writer *w)
 {
 	if (w->error) {
@@ -234,19 +235,19 @@ static void line_writer_direct_flush(struct line_writer *w)
 	line_writer_direct_forget(w);
 }
 
-/* The newest line is dropped: those before it stay in order. */
+/* Drops and counts the newest line; the lines before it stay in order. */
 static void line_writer_direct_drop(struct line_writer *w)
 {
 	line_writer_cut(w);
 	if (!w->lost_lines++)
-		log_warn("export to %s: its reader is too slow; lines are lost from here", w->path);
+		log_warn("export to %s: the reader is too slow; lines are being lost", w->path);
 }
 
 static void line_writer_direct_line(struct line_writer *w)
 {
 	if (w->text.failed) {
 		w->failed_lines += line_writer_lines_pending(w) +
-				   1; /* and the one without memory */
+				   1; /* and the line for which there is no memory */
 		buffer_free(&w->text);
 		w->written = 0;
 		line_writer_fail(w, -ENOMEM);
@@ -277,7 +278,7 @@ static int line_writer_direct_close(struct line_writer *w)
 	if (w->fd >= 0 && close(w->fd) && !w->error)
 		line_writer_fail(w, -errno);
 	line_writer_direct_forget(w);
-	/* A reader that is gone wants no more. */
+	/* A reader that has exited needs no more lines: not an error. */
 	if (w->failed_lines && w->error != -EPIPE)
 		log_error("export to %s: %llu line%s not written: %s", w->path,
 			  (unsigned long long)w->failed_lines,
@@ -294,22 +295,22 @@ static int line_writer_direct_close(struct line_writer *w)
 static void line_writer_answered(struct line_writer *w, const struct file_writer_result *result)
 {
 	if (w->dead)
-		log_warn("export to %s: its disk answers again", w->path);
+		log_warn("export to %s: the disk answers again", w->path);
 	w->going = 0;
 	w->dead = w->stalled = false;
 	w->written += result->bytes;
 	if (result->removed && !w->removed)
 		log_warn(
-			"export to %s: it has reached its size; with %u older file%s kept, the oldest lines are removed from here on",
+			"export to %s: the file has reached its size; with %u older file%s kept, the oldest lines are removed from now on",
 			w->path, w->bound.keep, plural(w->bound.keep));
 	w->removed += result->removed;
 	if (result->err) {
 		if (result->err != w->error)
-			log_error("export to %s: %s; up to %u MB are kept and tried again", w->path,
+			log_error("export to %s: %s; up to %u MB are kept and retried", w->path,
 				  file_writer_why(result->err), LINE_WRITER_KEPT_BYTES >> 20);
 		w->again_ns = clock_mono_ns() + RETRY_NS;
 	} else if (w->error && !w->gap) {
-		log_warn("export to %s: is written again", w->path);
+		log_warn("export to %s: writing resumed", w->path);
 	}
 	w->error = result->err;
 }
@@ -337,11 +338,11 @@ static void line_writer_give(struct line_writer *w)
 		return;
 	w->asked_ns = now_ns;
 	w->going = file_writer_give(w->file, w->text.data + w->written, line_writer_pending(w));
-	if (!w->going) /* no process can be started */
+	if (!w->going) /* the helper process cannot be started */
 		line_writer_answered(w, &(struct file_writer_result){.err = -EBUSY});
 }
 
-/* There was no memory for all of a line: removes the part that there is. */
+/* Removes the part of a line for which memory ran out. */
 static void line_writer_cut_torn(struct line_writer *w)
 {
 	w->text.failed = false;
@@ -353,7 +354,7 @@ static void line_writer_drop(struct line_writer *w)
 {
 	line_writer_cut(w);
 	if (!w->gap++ && !w->error)
-		log_warn("export to %s: the disk is too slow; lines are lost from here", w->path);
+		log_warn("export to %s: the disk is too slow; lines are being lost", w->path);
 	if (w->error) {
 		w->failed_lines++;
 		w->worst = w->error;
@@ -362,24 +363,25 @@ static void line_writer_drop(struct line_writer *w)
 	}
 }
 
-/* Lines are kept again: marks where some are missing. */
+/* Lines can be kept again: adds the line that marks the gap, and logs how many lines are missing.
+ */
 static void line_writer_gap_end(struct line_writer *w)
 {
 	uint64_t gap = w->gap, before = w->gap_before;
 
 	if (!gap)
 		return;
-	w->gap = w->gap_before = 0; /* the line that marks the gap is not missing */
+	w->gap = w->gap_before = 0; /* so that the marking line is not counted as missing */
 	if (w->gap_line)
 		w->gap_line(w->ctx, &w->text, gap);
-	if (w->text.failed) { /* marked later */
+	if (w->text.failed) { /* no memory: mark the gap later */
 		line_writer_cut_torn(w);
 		w->gap = gap;
 		w->gap_before = before;
 		return;
 	}
 	if (gap > before)
-		log_warn("export to %s: is written again; %llu line%s missing", w->path,
+		log_warn("export to %s: writing resumed; %llu line%s missing", w->path,
 			 (unsigned long long)gap, gap == 1 ? " is" : "s are");
 	else
 		log_warn("export to %s: %llu line%s missing: an earlier gp-bpf could not write %s",
@@ -392,7 +394,7 @@ static void line_writer_helper_flush(struct line_writer *w)
 	line_writer_take(w, 0);
 	if (w->going && !w->dead && clock_mono_ns() - w->asked_ns > DEAD_NS) {
 		w->dead = true;
-		log_error("export to %s: its disk does not answer; up to %u MB are kept", w->path,
+		log_error("export to %s: the disk does not answer; up to %u MB are kept", w->path,
 			  LINE_WRITER_KEPT_BYTES >> 20);
 	}
 	if (!w->error && line_writer_pending(w) <= LINE_WRITER_KEPT_BYTES / 2)
@@ -427,7 +429,7 @@ static void line_writer_helper_line(struct line_writer *w)
 		line_writer_drop(w);
 }
 
-/* Writes everything in the time that is left; an error gets one more attempt. */
+/* Writes all kept lines until end_ns; after an error, tries once more. */
 static void line_writer_finish(struct line_writer *w)
 {
 	int tries = 2, ms;
@@ -462,13 +464,13 @@ static int line_writer_helper_close(struct line_writer *w)
 	if (left)
 		log_error("export to %s: %llu line%s not written: %s", w->path,
 			  (unsigned long long)left, left == 1 ? " was" : "s were",
-			  why ? file_writer_why(why) : "its disk was too slow");
+			  why ? file_writer_why(why) : "the disk was too slow");
 	else if (err)
-		log_error("export to %s: what was written last may not be there: %s", w->path,
+		log_error("export to %s: the last lines may not have been saved: %s", w->path,
 			  file_writer_why(err));
 	if (w->removed)
 		log_warn(
-			"export to %s: %llu line%s removed with the oldest files, to keep its size",
+			"export to %s: %llu line%s removed with the oldest files, to keep the size limit",
 			w->path, (unsigned long long)w->removed,
 			w->removed == 1 ? " was" : "s were");
 	return err ? err : why ? why : left ? -ENOBUFS : 0;
@@ -484,8 +486,9 @@ struct backlog {
 	char *text;
 };
 
-/* Bytes of the file beyond backlog->bytes are the start of the text. If there are more of them than
- * text, the predecessor wrote all of it, and marked the gap. */
+/* Takes over a predecessor's unwritten text. Bytes of the file beyond backlog->bytes are text that
+ * the predecessor wrote after saving the backlog; if they are more than the text, all of it was
+ * written, and the gap marked. */
 static void line_writer_take_over(struct line_writer *w, const struct backlog *backlog, bool headed)
 {
 	uint64_t bytes = file_writer_bytes(w->file),
@@ -497,7 +500,7 @@ static void line_writer_take_over(struct line_writer *w, const struct backlog *b
 	if (from > backlog->len)
 		return;
 	if (from && backlog->text[from - 1] != '\n')
-		from = 0; /* it is another file: rather twice than never */
+		from = 0; /* another file: write all text, rather twice than never */
 	if (first)
 		from = (uint64_t)(first + 1 - backlog->text);
 	if (backlog->len > from)

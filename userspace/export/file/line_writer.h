@@ -2,11 +2,11 @@
 /* line_writer.h - writes the lines of an exporter to a file, a pipe or a terminal, and never delays
  * the main loop for more than a second.
  *
- * A helper process writes a regular file (file_writer.h), as its disk may hang. Lines that the disk
- * does not take are kept, up to LINE_WRITER_KEPT_BYTES, and tried again every second. Lines beyond
- * that are dropped until half of what is kept has been written; the gap is marked in the file. This
- * process writes anything else: lines for a pipe whose reader stops are kept, too, then dropped.
- * Whole lines are dropped, counted and reported.
+ * A regular file is written by a helper process (file_writer.h), as its disk may hang. Lines that
+ * the disk does not take are kept, up to LINE_WRITER_KEPT_BYTES, and retried every second. Further
+ * lines are dropped until half of the kept ones has been written; the gap is marked in the file.
+ * Pipes and terminals are written by this process: lines for a reader that stops are kept, too,
+ * then dropped. Whole lines are dropped; they are counted and logged.
  *
  * A writer belongs to one thread. Functions that return int return 0 or -errno. */
 #ifndef EXPORT_LINE_WRITER_H
@@ -23,33 +23,33 @@
 #define LINE_WRITER_KEPT_BYTES (4u << 20)
 
 struct line_writer;
-/* Appends one line to out that says that `lines` lines are missing there. */
+/* Appends one line to out that says that `lines` lines are missing at this place. */
 typedef void line_writer_gap_fn(void *ctx, struct buffer *out, uint64_t lines);
 
 struct line_writer_config {
-	bool append; /* after the content of the file, which is emptied otherwise */
-	/* For a replay or a report, which may wait: this process writes, also a regular file, and
-	 * closing waits for a reader as long as it reads. */
+	bool append; /* append to the file; false: empty it first */
+	/* For a replay or a report, which may wait: this process writes regular files, too, and
+	 * closing waits as long as a reader reads. */
 	bool blocking;
-	struct file_writer_bound bound; /* of a file that a helper process writes */
+	struct file_writer_bound bound; /* size limit of a file that a helper process writes */
 	line_writer_gap_fn *gap;	/* NULL: the format has no such line */
 	void *ctx;			/* for gap */
 };
 
-/* Opens path ("-": standard output), created 0644. Call from the main thread. Logs one line if it
- * fails. A FIFO that no process reads: with blocking -ENXIO after 2 s; otherwise lines are kept
- * until a process does. */
+/* Opens path ("-": standard output), created 0644. Call from the main thread. Logs a failure. For a
+ * FIFO that no process reads: `blocking` fails with -ENXIO after 2 s; otherwise lines are kept
+ * until a process opens it. */
 int line_writer_open(struct line_writer **ret, const char *path,
 		     const struct line_writer_config *config);
 /* Returns the buffer that lines are appended to; call line_writer_line() after each. */
 struct buffer *line_writer_buffer(struct line_writer *w);
-/* Returns false if lines were dropped. */
+/* Ends a line in the buffer. Returns false if lines were dropped. */
 bool line_writer_line(struct line_writer *w);
-/* Writes what the reader or disk takes now. Returns false while something is wrong
+/* Writes as much as the reader or disk takes now. Returns false while there is an error
  * (line_writer_stats.trouble). */
 bool line_writer_flush(struct line_writer *w);
-/* The same, and waits up to within_ns until a helper process has written everything. Does not wait
- * for a disk that did not answer during the last wait. */
+/* Like line_writer_flush(), but waits up to within_ns until a helper process has written
+ * everything. Does not wait for a disk that did not answer during the last wait. */
 void line_writer_save(struct line_writer *w, uint64_t within_ns);
 
 struct line_writer_stats {
@@ -58,8 +58,8 @@ struct line_writer_stats {
 	uint64_t failed;	/* lines that an error prevented */
 	uint64_t removed;	/* lines of the oldest files, which were removed to make room */
 	uint64_t waiting;	/* lines kept for a file that a helper process writes */
-	uint64_t waiting_bytes; /* of those */
-	const char *trouble;	/* what is wrong now; NULL: nothing */
+	uint64_t waiting_bytes; /* bytes of these lines */
+	const char *trouble;	/* current error; NULL: none */
 };
 void line_writer_stats(const struct line_writer *w, struct line_writer_stats *ret);
 
@@ -68,20 +68,20 @@ void line_writer_stats(const struct line_writer *w, struct line_writer_stats *re
  * those that were written since, and counts the rest as its own. headed: the file is new and its
  * first line was added already. */
 void line_writer_archive(struct line_writer *w, struct archive *a, bool headed);
-/* `lines` lines are missing after the last one, and cannot be had again. */
+/* Counts `lines` lines after the last one as lost for good. */
 void line_writer_missed(struct line_writer *w, uint64_t lines);
 
-/* The program ends: gives up in 5 s what is not written by then; soon: in 0.5 s. The first call
- * counts. No effect on a writer that is `blocking`. */
+/* Announces the end of the program: lines not written in 5 s (soon: 0.5 s) are given up. Only the
+ * first call has an effect, and none on a `blocking` writer. */
 void line_writer_end(struct line_writer *w, bool soon);
-/* Writes the rest, closes the file and frees w, which may be NULL. Returns -errno, after a line in
- * the log, if lines were lost. */
+/* Writes the rest, closes the file and frees w, which may be NULL. Returns 0, or -errno after
+ * logging it if lines were lost. */
 int line_writer_close(struct line_writer *w);
 
-/* Cuts ",NAME=VALUE" off the end of the argument of --export. Returns VALUE, within spec; NULL: it
- * does not end like that. */
+/* Cuts ",NAME=VALUE" off the end of spec, the argument of --export. Returns VALUE, within spec;
+ * NULL: spec does not end with this setting. */
 char *line_writer_setting(char *spec, const char *name);
-/* Parses "64M" (K, M, G; 1M to 1024G) into bytes. -EINVAL. */
+/* Parses a size like "64M" (K, M, G; 1M to 1024G) into bytes. Returns 0 or -EINVAL. */
 int line_writer_size(const char *text, uint64_t *ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp.c - OpenTelemetry: --export
- * otlp[:URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]. Facts become spans on the main
- * thread and wait in a queue; a thread of its own sends them, and metrics, each interval. In a
- * replay the main thread waits for the server instead. */
+/* otlp.c - the OpenTelemetry exporter: --export
+ * otlp[:URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]. The main thread makes spans of
+ * facts and queues them; the exporter's thread sends spans and metrics at each interval. In a
+ * replay the main thread sends, and waits for the server. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,19 +23,19 @@
 #define NS_PER_MS   1000000ull
 #define NS_PER_S    1000000000ull
 #define FLUSH_NS    (10 * NS_PER_S)
-#define REPLAY_MS   30000 /* without an answer, before a replay gives up */
-#define BATCH_SPANS 512	  /* default of the specification */
-#define BATCH_BYTES (1u << 20)
-#define NAP_MS	    50
+#define REPLAY_MS   30000      /* a replay gives up after this time without an answer */
+#define BATCH_SPANS 512	       /* most spans in a request: the specification's default */
+#define BATCH_BYTES (1u << 20) /* most bytes of spans in a request */
+#define NAP_MS	    50	       /* longest sleep before checking for a cancel */
 
 #define DROPS(X)                                                                                   \
-	X(queue)      /* the queue was full before they could be sent */                           \
-	X(refused)    /* the server refused the request, or the address is not a server */         \
-	X(rejected)   /* the server accepted the request, but not these items in it */             \
-	X(undated)    /* too many processes, or unknown wall time */                               \
-	X(unsent)     /* points: no server accepted the last ones */                               \
-	X(superseded) /* points replaced by later ones before they were accepted: no loss */       \
-	X(closing)    /* gp-bpf ended first */
+	X(queue)      /* spans: the queue was full, or no memory */                                \
+	X(refused)    /* the server refused the request, or did not answer in OTLP */              \
+	X(rejected)   /* the server accepted the request, but not these items */                   \
+	X(undated)    /* spans: too many processes, or unknown wall time */                        \
+	X(unsent)     /* points that were not accepted, and that no later points replaced */       \
+	X(superseded) /* points that later ones replaced before they were accepted: no loss */     \
+	X(closing)    /* spans that were not sent before gp-bpf ended */
 
 enum drop {
 #define X(name) DROP_##name,
@@ -55,18 +55,18 @@ struct otlp {
 	struct otlp_queue *queue;
 	struct otlp_tree *tree; /* used by the main thread */
 	struct otlp_sender sender;
-	struct export_worker *worker; /* NULL: a replay */
+	struct export_worker *worker; /* NULL in a replay */
 	uint64_t due_ns;	      /* replay: time of the next snapshot */
-	/* Used by the thread that sends. */
+	/* Members from here on are used by the thread that sends. */
 	struct buffer spans; /* taken from the queue, not sent yet */
 	uint32_t nspans;
 	struct buffer body;
 	struct program_config program;
 	uint64_t sent, dropped[DROP_COUNT];
-	uint64_t untaken; /* points of the last metrics, which the server did not accept */
+	uint64_t untaken; /* points of the last metrics that the server did not accept */
 	int64_t last_ns;
-	uint64_t unplaced;    /* copied from the tree at the last tick; atomic */
-	uint64_t answered_ms; /* replay: last answer of the server, or start */
+	uint64_t unplaced;    /* copy of otlp_tree_view.unplaced, made by the main thread; atomic */
+	uint64_t answered_ms; /* replay: time of the server's last answer, or of the start */
 };
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -153,10 +153,9 @@ static uint64_t otlp_now_ms(void)
 	return clock_mono_ns() / NS_PER_MS;
 }
 
-/* Sends everything that waits now, as far as the server allows. Spans that arrive meanwhile wait
- * for the next interval; otherwise each reply would be followed by a small request. No request
- * begins after until_ms; each ends by limit_ms. A request that is cut short may have arrived, and
- * sending it again would duplicate its spans. */
+/* Sends the spans that are queued now. Spans that are queued meanwhile wait for the next interval,
+ * because requests would be small. No request begins after until_ms. Each may run until limit_ms:
+ * if it were cut short and sent again, its spans could be duplicated. */
 static void otlp_spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 {
 	struct otlp_queue_view q;
@@ -178,14 +177,15 @@ static void otlp_spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_m
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-/* Metrics that were not accepted are not sent again: the next ones include their counts. */
+/* Sends the metrics of a snapshot. Metrics that are not accepted are not sent again, because the
+ * next ones include their counts. */
 static void otlp_metrics_send(struct otlp *o, const struct snapshot *s, uint64_t deadline_ms)
 {
 	uint64_t rejected, points;
 	uint32_t at = 0;
 	bool away = otlp_now_ms() < o->sender.signal[OTLP_METRICS].next_ms;
 
-	/* In a replay each has its own time. */
+	/* In a replay, later points do not replace these, as each snapshot has its own time. */
 	o->dropped[o->worker ? DROP_superseded : DROP_unsent] += o->untaken;
 	o->untaken = 0;
 	do {
@@ -242,7 +242,7 @@ static void otlp_fill_view(struct otlp *o, struct export_view *view)
 	memcpy(view->trouble, o->sender.trouble, sizeof(view->trouble));
 }
 
-/* Spans left at the end are lost. */
+/* Drops and counts all spans that are still queued. */
 static void otlp_spans_drop(struct otlp *o)
 {
 	while (otlp_spans_wait(o)) {
@@ -264,7 +264,7 @@ static void otlp_nap(uint64_t until_ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Sends until nothing is left or the time is up. */
+/* Sends spans, with retries, until none is left or deadline_ms. */
 static void otlp_spans_insist(struct otlp *o, uint64_t deadline_ms)
 {
 	while (otlp_spans_wait(o) && otlp_now_ms() < deadline_ms &&
@@ -286,7 +286,7 @@ static bool otlp_work(void *ctx, struct snapshot *s, uint64_t deadline_ns, bool 
 
 	o->program = s->program;
 	otlp_metrics_send(o, s, until_ms);
-	if (last) /* there is no later attempt */
+	if (last)
 		otlp_spans_insist(o, until_ms);
 	else
 		otlp_spans_flush(o, until_ms,
@@ -378,8 +378,8 @@ static int otlp_open(void **ret_state, const char *arg, const struct export_opti
 	return 0;
 }
 
-/* In a replay waiting delays only the replay; it waits up to REPLAY_MS for a server that does not
- * answer. */
+/* Sends the queued spans of a replay, on the main thread. Waits up to REPLAY_MS for a server that
+ * does not answer. */
 static void otlp_replay_flush(struct otlp *o)
 {
 	uint64_t sent = o->sent, now = otlp_now_ms();
@@ -450,7 +450,8 @@ static void otlp_end(void *state, bool soon)
 		export_worker_end(o->worker, soon);
 }
 
-/* During a watch, failures to send were logged when they happened. A replay logs them here. */
+/* Returns -EIO if a replay lost spans or points; 0 for a watch, whose failures were logged when
+ * they happened. */
 static int otlp_close(void *state)
 {
 	struct otlp *o = state;
@@ -465,10 +466,9 @@ static int otlp_close(void *state)
 	for (uint32_t i = 0; i < DROP_COUNT; i++)
 		lost += i != DROP_superseded ? view.dropped[i].count : 0;
 	if (lost)
-		log_warn(
-			"--export otlp: %llu of %llu spans and points did not get to the server%s%s",
-			(unsigned long long)lost, (unsigned long long)(lost + view.sent),
-			*view.trouble ? ": " : "", view.trouble);
+		log_warn("--export otlp: %llu of %llu spans and points were not sent%s%s",
+			 (unsigned long long)lost, (unsigned long long)(lost + view.sent),
+			 *view.trouble ? ": " : "", view.trouble);
 	otlp_free(o);
 	return replay && lost ? -EIO : 0;
 }

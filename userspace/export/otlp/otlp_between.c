@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_between.c - everything between steps: checkpoints, and ranges that are not steps. */
+/* otlp_between.c - spans and events between steps: checkpoints, and named ranges of the job. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 #define NS_PER_S 1e9
 
-/* A file and a named range may be the same checkpoint: overlapping ones with one name are sent
- * once. */
+/* Returns true if an overlapping span of the same name is held. A file and a named range may be one
+ * checkpoint, which is sent once: the file's span replaces that of the range. */
 static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_held *h)
 {
 	for (uint32_t i = 0; i < p->nheld; i++) {
@@ -28,7 +28,7 @@ static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_
 	return false;
 }
 
-/* Holds t->text back until it is known whether it lies in the loop. */
+/* Holds the span in t->text until it is known whether it lies in the first loop. */
 static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struct otlp_held *h)
 {
 	if (t->repeated || !p->dated || t->text.failed) {
@@ -57,7 +57,7 @@ static double otlp_between_wall_s(const struct otlp_process *p, uint64_t ns)
 	return (double)((int64_t)ns + p->owner.offset_ns) / NS_PER_S;
 }
 
-/* Adds the steps that the checkpoint covers. */
+/* Adds attributes about the steps that the checkpoint secures. */
 static void otlp_between_productive(struct buffer *b, const struct otlp_tree *t,
 				    const struct otlp_process *p, const struct fact_checkpoint *c)
 {
@@ -101,7 +101,7 @@ static void otlp_between_saved_event(struct buffer *b, const struct otlp_tree *t
 	otlp_event_end(b);
 }
 
-/* Adds the number of saves so far that blocked a step. */
+/* Adds an event with the number and times of all saves so far that blocked a step. */
 static void otlp_between_sync_event(struct buffer *b, struct otlp_process *p,
 				    const struct fact_checkpoint *c)
 {
@@ -222,8 +222,8 @@ static bool otlp_between_in_each_step(const char *name)
 	return false;
 }
 
-/* Single iterations are unknown. An evaluation that is seen twice, also by a name, is counted
- * once. */
+/* Adds the event of an evaluation, with the number of steps since the one before (the evaluation's
+ * iterations are unknown). Overlapping ranges count as one evaluation. */
 static void otlp_between_evaluation_event(struct buffer *b, struct otlp_process *p,
 					  const char *name, const struct fact_range *r)
 {

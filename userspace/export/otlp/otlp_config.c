@@ -16,10 +16,10 @@
 #define INTERVAL_S     10
 #define INTERVAL_MAX_S 3600
 #define SAMPLE	       100
-#define TIMEOUT_MS     10000 /* default of the specification */
+#define TIMEOUT_MS     10000 /* of a request: the specification's default */
 #define TIMEOUT_MAX_MS 300000
 #define VALUE_MAX      4096
-#define WRONG	       "the argument is [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]"
+#define WRONG	       "expected [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]"
 
 const char *const otlp_signal_name[OTLP_SIGNALS] = {
 	[OTLP_TRACES] = "traces", [OTLP_METRICS] = "metrics"};
@@ -47,7 +47,7 @@ static int otlp_config_argument_key(struct otlp_config *c, struct argument *a, c
 
 	if (!strncmp(key, "interval=", 9)) {
 		if (!otlp_config_number(key + 9, INTERVAL_MAX_S, "s", &value)) {
-			log_error("--export otlp: %s: 1s to 3600s", key);
+			log_error("--export otlp: %s: expected 1s to 3600s", key);
 			return -EINVAL;
 		}
 		c->interval_ns = value * NS_PER_S;
@@ -55,7 +55,8 @@ static int otlp_config_argument_key(struct otlp_config *c, struct argument *a, c
 	}
 	if (!strncmp(key, "sample=", 7)) {
 		if (!otlp_config_number(key + 7, OTLP_SAMPLE_MAX, "", &value)) {
-			log_error("--export otlp: %s: 1 (every step) to %u", key, OTLP_SAMPLE_MAX);
+			log_error("--export otlp: %s: expected 1 (every step) to %u", key,
+				  OTLP_SAMPLE_MAX);
 			return -EINVAL;
 		}
 		c->sample = (uint32_t)value;
@@ -74,7 +75,7 @@ static bool otlp_config_is_url(const char *text)
 	return !strncmp(text, "http://", 7) || !strncmp(text, "https://", 8);
 }
 
-/* Cuts text into pieces; ret's URL is one of them. */
+/* Reads the argument. Cuts text at its commas; ret->url points into text. */
 static int otlp_config_argument_read(struct otlp_config *c, char *text, struct argument *ret)
 {
 	char *at = text, *next;
@@ -87,8 +88,7 @@ static int otlp_config_argument_read(struct otlp_config *c, char *text, struct a
 		if (first && (!*at || otlp_config_is_url(at)))
 			ret->url = *at ? at : NULL;
 		else if (first && !strchr(at, '=')) {
-			log_error(
-				"--export otlp: the address begins with http:// or https://; " WRONG);
+			log_error("--export otlp: address without http:// or https://; " WRONG);
 			err = -EINVAL;
 		} else
 			err = otlp_config_argument_key(c, ret, at);
@@ -98,8 +98,8 @@ static int otlp_config_argument_read(struct otlp_config *c, char *text, struct a
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-/* Reads OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_}WHAT; the variable of the signal has priority. An
- * empty one counts as unset. */
+/* Returns the value of OTEL_EXPORTER_OTLP_TRACES_WHAT or ..._METRICS_WHAT (*ret_own is then true),
+ * else of OTEL_EXPORTER_OTLP_WHAT. An empty variable counts as unset. */
 static const char *otlp_config_setting(enum otlp_signal signal, const char *what, bool *ret_own)
 {
 	static const char *const part[OTLP_SIGNALS] = {
@@ -117,8 +117,8 @@ static const char *otlp_config_setting(enum otlp_signal signal, const char *what
 	return value && *value ? value : NULL;
 }
 
-/* Returns a new text with percent-encoding decoded and surrounding blanks removed. NULL: no memory,
- * or invalid. */
+/* Returns a copy of text with percent-encoding decoded and surrounding blanks removed; NULL: no
+ * memory, or invalid encoding. */
 static char *otlp_config_decoded(const char *text, size_t len)
 {
 	char *out, *to;
@@ -152,7 +152,7 @@ static char *otlp_config_decoded(const char *text, size_t len)
 }
 
 /* Calls put() for each pair of "key=value,key=value". Returns 0, or -EINVAL when a part is not a
- * pair. put() owns both texts. */
+ * pair. put() takes ownership of key and value if it returns 0. */
 static int otlp_config_each_pair(const char *text, int (*put)(void *ctx, char *key, char *value),
 				 void *ctx)
 {
@@ -181,7 +181,8 @@ static int otlp_config_each_pair(const char *text, int (*put)(void *ctx, char *k
 
 /* ---- endpoints ------------------------------------------------------------------------------- */
 
-/* RFC 9110: a token, and a value without control characters. */
+/* Returns true for a valid header of RFC 9110: the name is a token, the value has no control
+ * characters. */
 static bool otlp_config_is_header(const char *name, const char *value)
 {
 	for (; *name; name++)
@@ -226,7 +227,7 @@ static int otlp_config_headers_read(struct otlp_endpoint *w, enum otlp_signal si
 	err = text ? otlp_config_each_pair(text, otlp_config_put_header, w) : 0;
 	if (err == -EINVAL)
 		log_error(
-			"OTEL_EXPORTER_OTLP_HEADERS: name=value[,name=value...], %d at most, values percent-encoded: it holds something else",
+			"OTEL_EXPORTER_OTLP_HEADERS: expected up to %d of name=value[,name=value...], values percent-encoded",
 			OTLP_HEADERS);
 	return err;
 }
@@ -244,8 +245,8 @@ static bool otlp_config_url_fits(const char *url)
 	return *host && !strchr("/:", *host) && !strpbrk(host, "?#@") && strlen(url) < VALUE_MAX;
 }
 
-/* The address of one signal is used as it is; the path is appended to the address for all
- * signals. */
+/* Sets the URL of a signal. An address for only this signal is used as it is; /v1/SIGNAL is
+ * appended to an address for all signals. */
 static int otlp_config_url_read(struct otlp_endpoint *w, enum otlp_signal signal,
 				const struct argument *a)
 {
@@ -257,7 +258,7 @@ static int otlp_config_url_read(struct otlp_endpoint *w, enum otlp_signal signal
 	base = base ? base : OTLP_ENDPOINT;
 	if (!otlp_config_url_fits(base)) {
 		log_error(
-			"%s: the address for %s is not http://HOST[:PORT][/PATH] or https://..., without user and query (use headers for credentials)",
+			"%s: address for %s: expected http://HOST[:PORT][/PATH] or https://..., without user and query (use headers for credentials)",
 			a->url ? "--export otlp" : "OTEL_EXPORTER_OTLP_ENDPOINT",
 			otlp_signal_name[signal]);
 		return -EINVAL;
@@ -296,14 +297,15 @@ static int otlp_config_endpoint_read(struct otlp_endpoint *w, enum otlp_signal s
 	for (int n = 1; w->headers[n]; n++)
 		if (!strncmp(w->url, "http://", 7) && !web_is_loopback(w->url)) {
 			log_warn(
-				"--export otlp: the headers of OTEL_EXPORTER_OTLP_HEADERS go to %.*s in the clear; https:// hides them",
+				"--export otlp: headers of OTEL_EXPORTER_OTLP_HEADERS are sent to %.*s unencrypted; use https://",
 				(int)web_public_len(w->url), w->url);
 			break;
 		}
 	return 0;
 }
 
-/* The variable is shared by all exporters of a machine, so other protocols are not an error. */
+/* Warns if OTEL_EXPORTER_OTLP_PROTOCOL asks for another protocol. This is not an error, because
+ * other programs on the machine use the variable, too. */
 static void otlp_config_form_check(void)
 {
 	const char *form = NULL;
@@ -317,7 +319,7 @@ static void otlp_config_form_check(void)
 	}
 	if (form)
 		log_warn(
-			"--export otlp: OTEL_EXPORTER_OTLP_PROTOCOL asks for %.64s; http/json is sent",
+			"--export otlp: OTEL_EXPORTER_OTLP_PROTOCOL is %.64s: not supported; using http/json",
 			form);
 }
 
@@ -368,8 +370,8 @@ static int otlp_config_own_attributes(struct otlp_config *c)
 	return err || !*c->host ? err : otlp_config_put_copy(c, "host.name", c->host);
 }
 
-/* OTEL_SERVICE_NAME overrides service.name in the attributes. If attributes cannot be parsed none
- * is used, as the specification (resource/sdk.md) requires. */
+/* Reads the resource's attributes: none if they cannot be parsed, as the specification requires
+ * (resource/sdk.md). OTEL_SERVICE_NAME overrides service.name among them. */
 static int otlp_config_resource_read(struct otlp_config *c)
 {
 	const char *text = getenv("OTEL_RESOURCE_ATTRIBUTES"), *name = getenv("OTEL_SERVICE_NAME"),
@@ -385,7 +387,7 @@ static int otlp_config_resource_read(struct otlp_config *c)
 		err = otlp_config_each_pair(text, otlp_config_put_attribute, c);
 	if (err == -EINVAL) {
 		log_warn(
-			"OTEL_RESOURCE_ATTRIBUTES is ignored: expected key=value[,key=value...], %d at most, values percent-encoded",
+			"OTEL_RESOURCE_ATTRIBUTES is ignored: expected up to %d of key=value[,key=value...], values percent-encoded",
 			OTLP_ATTRIBUTES - 2);
 		otlp_config_attributes_free(c);
 		err = otlp_config_own_attributes(c);

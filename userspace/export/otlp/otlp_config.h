@@ -4,8 +4,8 @@
  * variables of the OpenTelemetry specification (protocol/exporter.md, resource/sdk.md):
  * OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _TIMEOUT and _COMPRESSION, each also with TRACES_ or
  * METRICS_ before its last word, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. The argument
- * overrides the environment. Headers are secrets: no message contains one, nor the part after the
- * host of an address that is not a URL. */
+ * overrides the environment. Headers are secrets, which no message contains; an address that is not
+ * a URL may contain one, so messages show only its host. */
 #ifndef EXPORT_OTLP_CONFIG_H
 #define EXPORT_OTLP_CONFIG_H
 
@@ -23,7 +23,7 @@ extern const char *const otlp_signal_name[OTLP_SIGNALS]; /* "traces", "metrics" 
 struct otlp_endpoint {
 	char *url;
 	char *headers[OTLP_HEADERS +
-		      3]; /* "Name: value", including those of the encoding; NULL-terminated */
+		      3]; /* "Name: value", including Content-Type and -Encoding; NULL-terminated */
 	uint64_t timeout_ms;
 	bool gzip;
 };
@@ -41,10 +41,10 @@ struct otlp_config {
 	char host[256]; /* host name of this machine */
 };
 
-/* Checks the argument only. Returns 0, or -EINVAL after one line. */
+/* Checks only the argument. Returns 0, or -EINVAL after logging the error. */
 int otlp_config_check(const char *argument);
-/* Reads argument (may be NULL) and environment. Returns 0, or -errno after one line. Free *ret in
- * either case. */
+/* Reads argument (may be NULL) and environment. Returns 0, or -errno after logging the error. In
+ * both cases the caller frees *ret with otlp_config_free(). */
 int otlp_config_read(struct otlp_config *ret, const char *argument);
 void otlp_config_free(struct otlp_config *c);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_loop.c - loops and their steps. */
+/* otlp_loop.c - spans of training loops and their steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "userspace/export/otlp/otlp_tree_private.h"
 
 #define NS_PER_S  1e9
-#define USUAL_OF  8   /* steps before the usual time is known */
-#define SLOW_PART 1.5 /* times the usual step */
+#define USUAL_OF  8   /* the usual step time (a median) is computed after each 8 steps */
+#define SLOW_PART 1.5 /* a step that takes this multiple of the usual time is slow */
 
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop)
 {
@@ -25,7 +25,7 @@ static int otlp_loop_by_length(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Computed once in USUAL_OF steps. */
+/* Adds a step's time; updates the limit for slow steps once in USUAL_OF steps. */
 static void otlp_loop_usual_add(struct otlp_loop *l, const struct step *s)
 {
 	uint64_t sorted[OTLP_RECENT];
@@ -91,7 +91,8 @@ static void otlp_loop_part_join(struct otlp_part *to, const struct otlp_part *mo
 	to->known &= more->known;
 }
 
-/* When there are many, two parts are merged: a loop of any length has at most OTLP_EVENTS. */
+/* Adds a step to the loop's parts. Parts are merged when there are too many, so that a loop of any
+ * length has at most OTLP_EVENTS. */
 static void otlp_loop_part_add(struct otlp_loop *l, const struct fact_step *fs)
 {
 	const struct step *s = &fs->step;

@@ -10,7 +10,7 @@
 #define NS_PER_S   1e9
 #define CUMULATIVE 2 /* metrics.proto: AGGREGATION_TEMPORALITY_CUMULATIVE */
 
-struct set { /* points of one measure while they are written */
+struct set { /* state while the points of one measure are written */
 	struct buffer *out;
 	const struct snapshot *s;
 	uint32_t points;

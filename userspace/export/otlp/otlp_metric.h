@@ -10,11 +10,11 @@
 #include "userspace/base/buffer.h"
 #include "userspace/model/snapshot.h"
 
-/* Ranks in one request: with all their series it stays below 1 MiB. */
+/* Most ranks in one request, which then is smaller than 1 MiB with all their series. */
 #define OTLP_METRIC_RANKS 64
 /* Appends elements of "metrics" for OTLP_METRIC_RANKS ranks from *at on, and for jobs when
  * *at is 0. Sets *at to the next rank, 0: no more. Returns the number of points; 0: nothing
- * was appended. If there is no memory out fails. */
+ * was appended. Without memory, out->failed is set. */
 uint32_t otlp_metrics(struct buffer *out, const struct snapshot *s, uint32_t *at);
 
 #endif

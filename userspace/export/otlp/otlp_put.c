@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_put.c - puts spans of a process into the queue, and writes those that have only a name and a
- * time. */
+/* otlp_put.c - puts spans of a process into the queue, and writes plain spans, which have only a
+ * name and a time. */
 #include "userspace/export/otlp/otlp_tree_private.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
 #include "userspace/export/otlp/otlp_text.h"
 
 #define NS_PER_MS    1000000ull
-#define LOG_AGAIN_MS 3600000 /* at most one line an hour for each signal */
+#define LOG_AGAIN_MS 3600000 /* least time between two warnings about one signal */
 #define REJECTED_MAX 1e15
 #define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, with gzip's header */
 
@@ -24,7 +24,8 @@ static uint64_t otlp_send_now_ms(void)
 
 #define TEXT_MAX 400
 
-/* again: the request will be retried. */
+/* Keeps the error as s->trouble, and logs it at most once an hour. again: the request will be
+ * retried. */
 static void otlp_send_report(struct otlp_sender *s, enum otlp_signal signal, const char *what,
 			     bool again)
 {
@@ -35,11 +36,11 @@ static void otlp_send_report(struct otlp_sender *s, enum otlp_signal signal, con
 		return;
 	s->signal[signal].logged_ms = now;
 	log_warn("--export otlp: %s: %s%s", otlp_signal_name[signal], what,
-		 again ? ": tried again" : "");
+		 again ? "; will be retried" : "");
 }
 
-/* Returns the length of the address that may be logged: a path other than the default may be a
- * secret. */
+/* Returns how many bytes of the address may be logged: not its path, unless it is the default one,
+ * because it may be a secret. */
 static int otlp_send_shown_len(const struct otlp_endpoint *w, enum otlp_signal signal)
 {
 	size_t host = web_public_len(w->url), len = host;
@@ -111,7 +112,7 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 	s->signal[signal].backoff.failures = 0;
 	s->signal[signal].next_ms = 0;
 	if (!otlp_send_answer_read(r, signal, ret_rejected, why)) {
-		snprintf(text, sizeof(text), "%.*s answers %ld with something that is no OTLP",
+		snprintf(text, sizeof(text), "%.*s answered HTTP %ld with a body that is not OTLP",
 			 otlp_send_shown_len(&s->endpoint[signal], signal), s->endpoint[signal].url,
 			 r->status);
 		otlp_send_report(s, signal, text, false);
@@ -119,7 +120,7 @@ static enum otlp_fate otlp_send_accepted(struct otlp_sender *s, enum otlp_signal
 	}
 	s->signal[signal].up = true;
 	if (*ret_rejected || *why) {
-		snprintf(text, sizeof(text), "the server did not take %llu: %.120s",
+		snprintf(text, sizeof(text), "the server rejected %llu of the items: %.120s",
 			 (unsigned long long)*ret_rejected, why);
 		otlp_send_report(s, signal, text, false);
 	} else {
@@ -136,8 +137,8 @@ static enum otlp_fate otlp_send_refused(struct otlp_sender *s, enum otlp_signal 
 
 	s->signal[signal].backoff.failures = 0;
 	if (r->status)
-		snprintf(text, sizeof(text), "%.*s answers %ld%s", len, s->endpoint[signal].url,
-			 r->status,
+		snprintf(text, sizeof(text), "%.*s answered HTTP %ld%s", len,
+			 s->endpoint[signal].url, r->status,
 			 r->status == 401 || r->status == 403
 				 ? ": set credentials in OTEL_EXPORTER_OTLP_HEADERS"
 			 : r->status >= 300 && r->status < 400 ? ": redirects are not followed"
@@ -157,9 +158,9 @@ static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal s
 	if (r->failure == WEB_CANCELLED)
 		return OTLP_AGAIN;
 	otlp_send_wait_longer(s, signal, r->status ? r->retry_after_ms : BACKOFF_UNASKED);
-	/* otherwise the body was incomplete, whatever the status */
+	/* With another status, the failure is that the body was incomplete. */
 	if (otlp_send_may_retry(r->status))
-		snprintf(text, sizeof(text), "%.*s answers %ld", len, s->endpoint[signal].url,
+		snprintf(text, sizeof(text), "%.*s answered HTTP %ld", len, s->endpoint[signal].url,
 			 r->status);
 	else
 		snprintf(text, sizeof(text), "%.*s: %s", len, s->endpoint[signal].url, r->why);

@@ -2,7 +2,7 @@
 /* otlp_send.h - sends to one OTLP/HTTP endpoint for each signal and interprets the answers
  * (opentelemetry-proto, docs/specification.md, OTLP/HTTP Response): 2xx is success, and its
  * partialSuccess gives the number of rejected items; 429, 502, 503, 504 and failed connections are
- * retried, after a time that doubles, and after Retry-After; nothing else is retried. Not
+ * retried after Retry-After, or after a delay that doubles; other failures are not retried. Not
  * thread-safe. */
 #ifndef EXPORT_OTLP_SEND_H
 #define EXPORT_OTLP_SEND_H
@@ -17,15 +17,15 @@
 
 enum otlp_fate {
 	OTLP_TAKEN,
-	OTLP_AGAIN,   /* send the same again, not before next_ms */
-	OTLP_REFUSED, /* do not send it again */
+	OTLP_AGAIN,   /* send the same request again, not before next_ms */
+	OTLP_REFUSED, /* do not send the request again */
 };
 
 struct otlp_sender {
 	struct web *web;
 	const struct otlp_endpoint *endpoint; /* one for each signal */
 	struct {
-		uint64_t next_ms; /* CLOCK_MONOTONIC; no request before */
+		uint64_t next_ms; /* earliest time of the next request, CLOCK_MONOTONIC */
 		struct backoff backoff;
 		uint64_t logged_ms; /* last log line; 0: none */
 		bool up;	    /* the last request was accepted */
@@ -38,6 +38,6 @@ struct otlp_sender {
  * request. Returns by deadline_ms. */
 enum otlp_fate otlp_send(struct otlp_sender *s, enum otlp_signal signal, const struct buffer *body,
 			 uint64_t deadline_ms, uint64_t *ret_rejected);
-void otlp_sender_free(struct otlp_sender *s); /* frees what s holds; web belongs to the caller */
+void otlp_sender_free(struct otlp_sender *s); /* frees members of s, except web */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* otlp_span.h - one span as OTLP's JSON: call otlp_span_begin(), add attributes (otlp_text.h), call
- * otlp_span_events(), add events, call otlp_span_end(). Names of spans and events are only those of
- * nv-one-logger-training-telemetry 2.3; attributes that it does not have begin with "gpbpf.". Times
- * are CLOCK_MONOTONIC until they are written. */
+ * otlp_span_events(), add events, call otlp_span_end(). All names of spans and events are those of
+ * nv-one-logger-training-telemetry 2.3; attributes that this library does not have begin with
+ * "gpbpf.". Times passed are CLOCK_MONOTONIC and are written as wall time. */
 #ifndef EXPORT_OTLP_SPAN_H
 #define EXPORT_OTLP_SPAN_H
 
@@ -26,8 +26,8 @@ struct otlp_span {
 	uint64_t from_ns, to_ns;
 };
 
-/* Begins a span. Returns the offset of the digits of its parent's identifier, relative to where it
- * began in b: otlp_span_adopt() may change them. */
+/* Begins a span. Returns the offset of the parent's identifier in the span's text, with which
+ * otlp_span_adopt() can change the parent. */
 size_t otlp_span_begin(struct buffer *b, const struct otlp_owner *owner, const struct otlp_span *s);
 void otlp_span_events(struct buffer *b, const struct otlp_owner *owner, const struct otlp_span *s);
 /* Ends the span. error: text of the span's status; NULL: no error. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* otlp_text.h - pieces of OTLP's JSON format (opentelemetry-proto, docs/specification.md:
- * identifiers as lower-case hex, 64-bit integers as decimal strings, enums as integers). Call them
- * one after the other as those of json_text.h, whose rules for strings apply. */
+ * identifiers as lower-case hex, 64-bit integers as decimal strings, enums as integers). The
+ * functions are called like those of json_text.h, whose rules for strings apply. */
 #ifndef EXPORT_OTLP_TEXT_H
 #define EXPORT_OTLP_TEXT_H
 

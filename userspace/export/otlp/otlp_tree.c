@@ -66,8 +66,8 @@ void otlp_tree_view(const struct otlp_tree *t, struct otlp_tree_view *ret)
 
 /* ---- identifiers ----------------------------------------------------------------------------- */
 
-/* The identity of a run is its job's name and the start of its first process; all processes without
- * a run share one. */
+/* Sets the trace: one for each run, identified by its job's name and the start of its first
+ * process. A process without a job or run has a trace of its own. */
 static void otlp_tree_trace_of(struct otlp_process *p, const struct fact *f)
 {
 	uint64_t run_ns = f->life ? f->life->run_start_ns : 0, hash = HASH_START;
@@ -85,8 +85,8 @@ static uint64_t tree_key_of(const struct fact *f)
 	return otlp_mix(hash_word(hash_word(HASH_START, f->pid), f->start_ns));
 }
 
-/* Keeps the wall clock's offset from the first record of the process, so that a changed clock does
- * not tear its spans apart. */
+/* Takes the wall clock's offset from the first record of the process, and keeps it: a later change
+ * of the clock does not move spans against each other. */
 static void otlp_tree_date(struct otlp_process *p, const struct fact *f)
 {
 	if (p->dated || !f->real_ns)
@@ -251,7 +251,7 @@ static void otlp_tree_process_end(struct otlp_tree *t, struct otlp_process *p, b
 	otlp_tree_process_free(p);
 }
 
-/* Processes that ended before before_ns are final; the end of the watch ends all others. */
+/* Sends the root spans of processes that ended before before_ns, and forgets these processes. */
 static void otlp_tree_processes_end(struct otlp_tree *t, uint64_t before_ns)
 {
 	struct otlp_process *p;

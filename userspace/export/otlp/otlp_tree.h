@@ -7,8 +7,8 @@
  *     data_loader_initialization: the first wait for a batch
  *     checkpoint_load
  *     training_loop: one for each loop, from its first step to its last
- *       training_single_iteration: sampled steps, the first one, and every one that is flagged
- *          or took 1.5 times the median of those before it
+ *       training_single_iteration: sampled steps, the first step, and each step that is flagged
+ *          or took 1.5 times the median of the steps before it
  *         data_loading, model_forward, zero_grad, model_backward, optimizer_update
  *       validation_loop, checkpoint_save_sync, checkpoint_save_finalization
  *
@@ -33,7 +33,7 @@
 
 struct otlp_tree;
 struct otlp_tree_view {
-	/* spans of processes beyond the bound, or of an instant whose wall time is unknown */
+	/* spans dropped: more than OTLP_PROCESSES, or unknown wall time, or no memory */
 	uint64_t unplaced;
 	uint64_t steps; /* steps that were not sampled */
 };
@@ -45,7 +45,7 @@ void otlp_tree_free(struct otlp_tree *t);
 /* Sets the user's description of the job, for spans that end from now on. */
 void otlp_tree_config(struct otlp_tree *t, const struct program_config *c);
 void otlp_tree_fact(struct otlp_tree *t, const struct fact *f);
-/* Nothing else happened until now_ns: a process that ended before is treated as ended. */
+/* All facts until now_ns were passed: sends the root spans of processes that ended before. */
 void otlp_tree_tick(struct otlp_tree *t, uint64_t now_ns);
 void otlp_tree_view(const struct otlp_tree *t, struct otlp_tree_view *ret);
 

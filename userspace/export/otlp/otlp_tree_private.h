@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_tree_private.h - shared by otlp_tree.c (processes), otlp_between.c (everything between
- * steps) and otlp_loop.c (steps). */
+/* otlp_tree_private.h - shared by otlp_tree.c (processes), otlp_between.c (checkpoints and named
+ * ranges) and otlp_loop.c (loops and steps). */
 #ifndef EXPORT_OTLP_TREE_PRIVATE_H
 #define EXPORT_OTLP_TREE_PRIVATE_H
 
@@ -10,16 +10,16 @@
 #include "userspace/export/otlp/otlp_span.h"
 #include "userspace/export/otlp/otlp_tree.h"
 
-#define OTLP_RECENT 32 /* number of steps whose median is the usual step time */
-#define OTLP_DONE   64 /* last steps of a loop that a checkpoint may contain */
+#define OTLP_RECENT 32 /* number of last steps whose median is the usual step time */
+#define OTLP_DONE   64 /* number of last steps remembered: a checkpoint may end with one of them */
 #define OTLP_NAMES  16
 
-struct otlp_part { /* a number of steps of one loop that share one training_metrics_update event */
+struct otlp_part { /* consecutive steps of a loop that share one training_metrics_update event */
 	uint64_t first_step, last_step, count;
 	uint64_t total_ns, least_ns, most_ns;
 	uint64_t first_end_ns, last_end_ns;
 	uint64_t forward_ns, backward_ns, data_ns;
-	uint32_t known; /* bit per phase that is known in all of its steps */
+	uint32_t known; /* one bit for each phase: known in all steps of the part */
 };
 
 struct otlp_events { /* events of a span that has not ended */
@@ -30,14 +30,14 @@ struct otlp_events { /* events of a span that has not ended */
 
 struct otlp_done {
 	uint64_t number, end_ns;
-	uint64_t sum_ns; /* of this process up to and including this step */
+	uint64_t sum_ns; /* time of all steps of the loop up to and including this one */
 };
 
 struct otlp_loop {
 	uint64_t first_ns, last_ns, first_step, last_step, steps;
-	uint64_t sum_ns;		  /* of all its steps */
-	struct otlp_done done[OTLP_DONE]; /* ring, by the count of steps */
-	bool whole;			  /* its first step was observed */
+	uint64_t sum_ns;		  /* time of all steps */
+	struct otlp_done done[OTLP_DONE]; /* ring, indexed by `steps` */
+	bool whole;			  /* the loop's first step was observed */
 	uint64_t left;			  /* steps since the last one that became a span */
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;
 	struct otlp_part part[OTLP_EVENTS];
@@ -46,33 +46,33 @@ struct otlp_loop {
 	struct otlp_events saves;
 };
 
-struct otlp_held { /* a span whose parent may be the loop */
+struct otlp_held { /* a span that waits until it is known whether the loop is its parent */
 	char *text;
 	size_t len, parent_at;
 	const char *name;
 	uint64_t from_ns, to_ns;
-	bool range; /* named by a range of the job */
+	bool range; /* made of a named range of the job; else of a checkpoint file */
 };
 
 struct otlp_evaluations { /* evaluations of one kind */
-	uint64_t step,
-		/* steps after which the last evaluation, and the one before it, ran; 0: none */
-		base;
+	/* number of the last step before the last evaluation, and before the one preceding; 0: none
+	 */
+	uint64_t step, base;
 	uint64_t until_ns;
 };
 
 struct otlp_process {
 	struct otlp_owner owner;
 	uint64_t start_ns, root, key;
-	uint64_t from_ns, to_ns; /* of all its spans */
+	uint64_t from_ns, to_ns; /* first start and last end of all spans of the process */
 	int world_size, status;
 	bool dated, group_sent, loader_sent, alive;
-	uint64_t ended_ns; /* 0: it still runs */
+	uint64_t ended_ns; /* 0: the process still runs */
 	uint64_t attempts; /* checkpoints begun */
 	uint64_t saves;	   /* checkpoints written */
 	uint64_t first_save_ns, last_save_ns;
-	uint64_t syncs, sync_ns, sync_least_ns,
-		sync_most_ns; /* checkpoints that blocked a step, and their times */
+	/* number and times of checkpoints that blocked a step */
+	uint64_t syncs, sync_ns, sync_least_ns, sync_most_ns;
 	struct otlp_evaluations validation, testing;
 	uint32_t range_left[OTLP_NAMES];
 	struct otlp_loop *loop[STEP_LOOPS];
@@ -89,7 +89,7 @@ struct otlp_tree {
 	struct program_config config;
 	struct otlp_tree_view view;
 	struct buffer text; /* the span that is being written */
-	bool repeated;	    /* of the current fact: a predecessor has sent its spans */
+	bool repeated;	    /* the spans of the current fact were sent by a predecessor */
 };
 
 uint64_t otlp_id_of(const struct otlp_process *p, const char *name, uint64_t a, uint64_t b);
@@ -98,7 +98,8 @@ void otlp_put(struct otlp_tree *t, const struct otlp_process *p);
 /* Puts a span without attributes or events: a phase of a step, an initialization. */
 void otlp_plain(struct otlp_tree *t, struct otlp_process *p, const char *name, uint64_t parent,
 		uint64_t from_ns, uint64_t to_ns);
-/* Makes room for one more event. Returns false when there is none, which is counted. */
+/* Counts one more event of a span. Returns false, and counts the event as dropped, when there are
+ * OTLP_EVENTS. */
 bool otlp_event_room(struct otlp_events *e);
 
 /* otlp_between.c */
@@ -108,12 +109,12 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 /* otlp_loop.c */
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop);
 void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fact_step *fs);
-/* The step with that number of the first loop, and its last step that had ended by ns. NULL:
- * unknown, or no longer known. */
+/* Return a step of the first loop: the one with this number, and the last one that had ended by ns.
+ * NULL: not among the last OTLP_DONE steps. */
 const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number);
 const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns);
-/* Sends held spans that lie in the first loop as far as it is known; all: no later step will
- * come. */
+/* Sends the held spans, except those that end after the loop's last step so far. all: sends these,
+ * too, because no later step will come. */
 void otlp_held_settle(struct otlp_tree *t, struct otlp_process *p, bool all);
 void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, bool unfinished);
 
