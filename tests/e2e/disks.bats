@@ -68,7 +68,7 @@ thaw() {
 	for where in "export to $DISK/lines" "export to $DISK/tables/steps.csv" "export to $DISK/trace.json"; do
 		equal 1 "$(grep -c "$where: [0-9]* lines were not written: its disk does not answer" "$T/watch.err")" "$where"
 	done
-	equal 1 "$(grep -c "tensorboard:$DISK/board: [0-9]* scalars were lost: its disk does not answer" "$T/watch.err")" "tensorboard"
+	equal 1 "$(grep -c "tensorboard:$DISK/board: [0-9]* scalars were lost: the disk does not answer" "$T/watch.err")" "tensorboard"
 	thaw
 	job_go
 	job_end

@@ -333,11 +333,11 @@ static void state_is_for_us(void **state)
 	assert_memory_equal(text + 9, "403", 3); /* a name that somebody else pointed here */
 	free(text);
 	export_set_close(set);
-	assert_null(strstr(captured, "whoever"));
+	assert_null(strstr(captured, "anyone who"));
 	captured[0] = '\0';
 	assert_int_equal(export_set_new(&set, &open), 0);
 	assert_int_equal(export_set_add(set, "prometheus"), 0);
-	assert_non_null(strstr(captured, "--listen 0.0.0.0:0: whoever reaches that port"));
+	assert_non_null(strstr(captured, "--listen 0.0.0.0:0: anyone who can reach the port"));
 	export_set_snapshot(set, &fx.s);
 	port = atoi(strstr(captured, "0.0.0.0:") + strlen("0.0.0.0:"));
 	expect(port, "GET", "/debug/state", "403", "/debug/state is served on a loopback address");
@@ -355,7 +355,7 @@ static void all_addresses(void **state)
 
 	(void)state;
 	assert_non_null(text);
-	assert_non_null(strstr(captured, "--listen :0: whoever reaches that port"));
+	assert_non_null(strstr(captured, "--listen :0: anyone who can reach the port"));
 	port = atoi(strrchr(strtok(text, ","), ':') + 1);
 	expect(port, "GET", "/healthz", "200", NULL);
 	a.sin6_port = htons((uint16_t)port);

@@ -33,7 +33,7 @@ static void openmetrics(void **state)
 	free(text);
 	text = page(PROMETHEUS_TEXT);
 	has(text,
-	    "# HELP gpbpf_events_total Records the model was given.\n# TYPE gpbpf_events_total counter\n");
+	    "# HELP gpbpf_events_total Records that the model received.\n# TYPE gpbpf_events_total counter\n");
 	has(text, "# TYPE gpbpf_build_info gauge\n");
 	assert_null(strstr(text, "_created"));
 	assert_null(strstr(text, "# UNIT"));

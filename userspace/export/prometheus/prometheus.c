@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus.c - Prometheus: --export prometheus, --listen; and the unix socket for `gp-bpf top`,
- * which serves the same pages. The collecting thread only swaps a pointer; the server's thread
- * writes the text when a client asks for it. */
+/* prometheus.c - the exporters of --export prometheus (--listen) and of the unix socket for `gp-bpf
+ * top`, which serves the same pages. The main thread only swaps the pointer to the latest snapshot;
+ * the server's thread writes a page when a client requests it. */
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -16,7 +16,9 @@
 #include "userspace/http/http.h"
 #include "userspace/export/prometheus/prometheus_text.h"
 
-#define STUCK_S 60 /* snapshots normally come once a second */
+#define STUCK_S                                                                                    \
+	60 /* unhealthy without a snapshot for this long; normally one comes each second           \
+	    */
 
 struct prometheus {
 	struct http_server *http;
@@ -59,7 +61,7 @@ static void prometheus_render(void *ctx, struct buffer *out, enum prometheus_for
 	snapshot_unref(s);
 }
 
-/* Only for a version other than 0. */
+/* Writes the state for `gp-bpf top`. Called only when there is a snapshot. */
 static void prometheus_state(void *ctx, struct buffer *out)
 {
 	struct prometheus *p = ctx;
@@ -121,7 +123,7 @@ static int prometheus_open(void **ret_state, const char *arg, const struct expor
 		 http_protection(p->http));
 	if (http_exposed(p->http))
 		log_warn(
-			"--listen %s: whoever reaches that port may read the metrics; users or client certificates in a --web-config keep others out",
+			"--listen %s: anyone who can reach the port can read the metrics; to restrict access, set users or client certificates in --web-config",
 			listen ? listen : http_address(p->http));
 	*ret_state = p;
 	return 0;
@@ -160,7 +162,8 @@ const struct exporter export_prometheus = {
 	.close = prometheus_close,
 };
 
-/* Makes the folder if it is missing. A service continues without this socket. */
+/* Opens the socket, and makes its folder if it is missing. A failure is logged; the service
+ * continues without the socket. */
 static int prometheus_socket_open(void **ret_state, const char *path,
 				  const struct export_options *opt)
 {
@@ -175,7 +178,7 @@ static int prometheus_socket_open(void **ret_state, const char *path,
 	path_make(dirname(folder), 0700);
 	err = http_open_own(&p->http, path, &source);
 	if (err) {
-		log_warn("%s: %s; gp-bpf top cannot read this service there", path,
+		log_warn("%s: cannot listen: %s; gp-bpf top cannot read this service", path,
 			 err == -ENAMETOOLONG ? "the path is too long for a socket"
 					      : strerror(-err));
 		prometheus_free(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_job.c - series of jobs, over all their runs. */
+/* prometheus_job.c - series of jobs, each over all runs of a job. */
 #include "userspace/export/prometheus/prometheus_private.h"
 
 static struct buffer *prometheus_job_job(struct page *p, const struct metric_family *f,
@@ -94,10 +94,10 @@ static void prometheus_job_scheduling(struct page *p, const struct metric_family
 
 static const struct metric_family job_families[] = {
 	{"gpbpf_job_info", INFO, OF_JOB ", uid, history, world_size",
-	 "A job; history: this_node, or carried where other nodes counted before.",
+	 "A job. history: this_node, or carried if its history came from another node.",
 	 .job = prometheus_job_info},
 	{"gpbpf_job_world_size", GAUGE, OF_JOB,
-	 "Ranks that a job says it has, whether they are there or not; absent: not known.",
+	 "World size that a job announced, whether or not all ranks run; absent if unknown.",
 	 .job = prometheus_job_world_size},
 	{"gpbpf_job_accelerators", GAUGE, OF_JOB,
 	 "Accelerators of this node's ranks of a job: sum over nodes.", .job_part = page_job_member,
@@ -109,7 +109,7 @@ static const struct metric_family job_families[] = {
 	 MEMBER(struct job_view, ledger.ns[BUCKET_EXCLUDED]), .ns = true, .sparse = true},
 	MEASURED("gpbpf_job_goodput_ratio"),
 	{"gpbpf_job_window_goodput_ratio", GAUGE, OF_JOB ", window",
-	 "Share of a job's observed time of late that became progress, outages and silence counted.",
+	 "Share of a job's observed time in the window that became progress; outages and silence count as observed.",
 	 .job = prometheus_job_window_goodput},
 	MEASURED("gpbpf_job_productive_seconds_total"),
 	MEASURED("gpbpf_job_wasted_seconds_total"),
@@ -121,10 +121,10 @@ static const struct metric_family job_families[] = {
 	 "Failed runs in a row that saved no step beyond those saved before: 3 are a crash loop.",
 	 .job = page_job_member, MEMBER(struct job_view, futile_runs)},
 	{"gpbpf_job_step_seconds", HISTOGRAM, OF_JOB ", loop, le",
-	 "Time of a training step of a job: of its lowest rank in its last run on this node, since that process is watched.",
+	 "Step times of a job: those of its lowest rank in the last run on this node, since that process is watched.",
 	 .job = prometheus_job_step_seconds},
 	{"gpbpf_job_scheduling_seconds", GAUGE, OF_JOB ", part",
-	 "From the making of a job's first pod to its first process: until it had a node (schedule), its images (image), and began (start); in no bucket.",
+	 "Time from the creation of a job's first pod to its first process, by part: until the pod had a node (schedule), its images (image), and the process began (start); in no bucket.",
 	 .job = prometheus_job_scheduling},
 	MEASURED("gpbpf_job_step_number"),
 	MEASURED("gpbpf_job_state"),
@@ -133,7 +133,7 @@ const struct metric_family_list page_job_families = FAMILY_LIST(job_families);
 
 /* ---- jobs' work, and the time of their accelerators ------------------------------------------ */
 
-/* Absent if unknown. */
+/* A value that is unknown has no sample. */
 
 #define NS_PER_S 1e9
 
@@ -202,22 +202,25 @@ static void prometheus_job_price(struct page *p, const struct metric_family *f)
 
 static const struct metric_family program_families[] = {
 	{"gpbpf_job_samples_per_second", GAUGE, OF_JOB ", over",
-	 "Samples a second: over the time of steps, and, of steps that count, over observed time.",
+	 "Samples per second: over step time, or (only steps that count as progress) over observed time.",
 	 .job = prometheus_job_samples},
-	{"gpbpf_job_tokens_per_second", GAUGE, OF_JOB ", over", "Tokens a second, likewise.",
+	{"gpbpf_job_tokens_per_second", GAUGE, OF_JOB ", over",
+	 "Tokens per second; over as in gpbpf_job_samples_per_second.",
 	 .job = prometheus_job_tokens},
 	{"gpbpf_job_flops_per_second", GAUGE, OF_JOB ", over",
-	 "Floating-point operations a second, likewise.", .job = prometheus_job_flops},
+	 "Floating-point operations per second; over as in gpbpf_job_samples_per_second.",
+	 .job = prometheus_job_flops},
 	{"gpbpf_job_mfu_ratio", GAUGE, OF_JOB ", over",
-	 "The same as a share of the peak of the job's accelerators.", .job = prometheus_job_mfu},
+	 "Model FLOPs utilization: gpbpf_job_flops_per_second as a share of the peak of the job's accelerators.",
+	 .job = prometheus_job_mfu},
 	{"gpbpf_job_program_goodput_ratio", GAUGE, OF_JOB,
-	 "MFU of productive time: times the goodput ratio it is the MFU over observed time.",
+	 "MFU over productive time only; multiplied by the goodput ratio it is the MFU over observed time.",
 	 .job = prometheus_job_program_goodput},
 	{"gpbpf_job_accelerator_seconds", GAUGE, OF_JOB ", bucket",
-	 "Where the time of the accelerators of this node's ranks of a job went, over all runs, with outages: sum over nodes.",
+	 "Accelerator time of a job's ranks on this node by bucket, over all runs, outages included; sum over nodes for the job.",
 	 .job_part = prometheus_job_accelerator_time},
 	{"gpbpf_accelerator_hour_price", GAUGE, "currency",
-	 "Price of an accelerator-hour that was given: times accelerator time in hours it is what a job cost.",
+	 "Price of an accelerator-hour (--price); multiplied by a job's accelerator-hours it is the job's cost.",
 	 .all = prometheus_job_price},
 };
 const struct metric_family_list page_program_families = FAMILY_LIST(program_families);

@@ -136,13 +136,13 @@ static const struct metric_family own_families[] = {
 	 "Times that the buckets did not add up to elapsed.", .all = page_snapshot_member,
 	 MEMBER(struct snapshot, ledger_violations)},
 	{"gpbpf_overhead_budget_ratio", GAUGE, "",
-	 "What probes beyond the marker may cost before some are given up; absent: no bound.",
+	 "Bound on the overhead of probes other than the marker, beyond which probes are detached; absent: no bound.",
 	 .all = prometheus_own_self_overhead_budget},
 	{"gpbpf_jobs_unshown", GAUGE, "cause",
-	 "Jobs that have no series: no room (128 have), or another job of the same name has them.",
+	 "Jobs without series: no room (limit 128), or another job of the same name has the series.",
 	 .all = page_jobs_unshown},
 	{"gpbpf_ranks_unshown", GAUGE, "cause",
-	 "Processes that have no series: no room (512 have), or another one of the same job and rank has them.",
+	 "Processes without series: no room (limit 512), or another process of the same job and rank has the series.",
 	 .all = page_ranks_unshown},
 	{"process_cpu_seconds_total", COUNTER, "", "CPU time of gp-bpf itself.",
 	 .all = prometheus_own_self_cpu},
@@ -157,15 +157,15 @@ const struct metric_family_list page_own_families = FAMILY_LIST(own_families);
 
 static const struct metric_family last_families[] = {
 	{"gpbpf_scrape_duration_seconds", GAUGE, "",
-	 "Time that making this page took; compressing and sending it comes on top.",
+	 "Time to write this page, without compressing and sending.",
 	 .all = prometheus_own_self_duration},
 };
 const struct metric_family_list page_last_families = FAMILY_LIST(last_families);
 
-/* ---- probes: hits, where they are attached, which were given up ------------------------------ */
+/* ---- probes: hits, attached or not ----------------------------------------------------------- */
 
-/* Hits are counted for each probe, not for each library: all rows of a probe have the same
- * number. */
+/* Hits are counted for each probe, not for each library: all attachments of a probe have the same
+ * count. */
 static void prometheus_own_probe_hits(struct page *p, const struct metric_family *f)
 {
 	uint64_t hits = 0;
@@ -212,8 +212,8 @@ static void prometheus_own_probe_states(struct page *p, const struct metric_fami
 	}
 }
 
-/* Two copies of a library can have one name (two containers): it counts as attached if one of them
- * is. */
+/* Two copies of a library can have one name, as in two containers: the probe counts as attached if
+ * it is attached in either copy. */
 static void prometheus_own_probe_attached(struct page *p, const struct metric_family *f)
 {
 	bool attached = false, meant = false;
@@ -238,12 +238,12 @@ static const struct metric_family probe_families[] = {
 	{"gpbpf_probe_hits_total", COUNTER, "probe", "Hits of a probe.",
 	 .all = prometheus_own_probe_hits},
 	{"gpbpf_probe_unsent_total", COUNTER, "probe",
-	 "Hits that were counted and not sent: repeated, unmatched, over a bound, or over the budget of overhead.",
+	 "Hits that were counted but not sent: repeated, unmatched, over a bound, or over the overhead budget.",
 	 .all = prometheus_own_probe_unsent},
-	{"gpbpf_probes", GAUGE, "group, state", "Places of probes by group and state.",
+	{"gpbpf_probes", GAUGE, "group, state", "Number of probe sites, by group and state.",
 	 .all = prometheus_own_probe_states},
 	{"gpbpf_probe_attached", GAUGE, "probe, library",
-	 "1 where a probe is attached, 0 where it could not be.",
+	 "1 if a probe is attached to a library, 0 if it could not be attached.",
 	 .all = prometheus_own_probe_attached},
 };
 const struct metric_family_list page_probe_families = FAMILY_LIST(probe_families);
@@ -294,17 +294,18 @@ static const struct metric_family store_families[] = {
 	{"gpbpf_store_transactions_total", COUNTER, "", "Transactions written to the store.",
 	 .all = page_store_member, MEMBER(struct store_view, transactions), .anew = true},
 	{"gpbpf_store_failures_total", COUNTER, "cause",
-	 "Attempts to write the store that failed; what they had is kept in memory and tried again.",
+	 "Failed attempts to write the store; their rows are kept in memory and retried.",
 	 .all = prometheus_own_store_failures, .anew = true},
 	{"gpbpf_store_bytes", GAUGE, "", "Size of the store with its journal.",
 	 .all = page_store_member, MEMBER(struct store_view, bytes), .sparse = true},
 	{"gpbpf_store_last_success_timestamp_seconds", GAUGE, "",
-	 "When something was written to the store last.", .all = prometheus_own_store_last_success},
+	 "Time of the last successful write to the store.",
+	 .all = prometheus_own_store_last_success},
 	{"gpbpf_store_waiting_rows", GAUGE, "",
 	 "Rows (a minute of a rank each) in memory that are not written yet.",
 	 .all = page_store_member, MEMBER(struct store_view, waiting)},
 	{"gpbpf_store_lost_total", COUNTER, "what",
-	 "What memory had no room for while the store could not be written.",
+	 "Rows and events lost because memory was full while the store could not be written.",
 	 .all = prometheus_own_store_lost, .anew = true},
 };
 const struct metric_family_list page_store_families = FAMILY_LIST(store_families);
@@ -329,8 +330,8 @@ static const struct metric_family export_families[] = {
 	 "Points, records or files that an exporter sent.", .exporter = page_export_member,
 	 MEMBER(struct export_view, sent), .anew = true},
 	{"gpbpf_export_dropped_total", COUNTER, "exporter, cause",
-	 "Those that it did not send, and will not.", .exporter = prometheus_own_export_dropped,
-	 .anew = true},
+	 "Points, records or files that an exporter dropped, by cause.",
+	 .exporter = prometheus_own_export_dropped, .anew = true},
 	{"gpbpf_export_superseded_total", COUNTER, "exporter",
 	 "Intervals that passed while an earlier write of the exporter still went on.",
 	 .exporter = page_export_member, MEMBER(struct export_view, superseded), .anew = true},

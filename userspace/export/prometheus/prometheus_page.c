@@ -20,8 +20,9 @@ static void metric_text(struct buffer *out, const char *s)
 	buffer_add(out, s, strlen(s));
 }
 
-/* A page has tens of thousands of numbers; printf would be most of its cost. A number is written to
- * a text of METRIC_NUMBER bytes, from its end. Returns its beginning. */
+/* Writes a number without printf, which would be most of the cost of a page (tens of thousands of
+ * numbers). These functions write digits backwards, from `at` on, into a text of METRIC_NUMBER
+ * bytes, and return the first digit's position. */
 #define METRIC_NUMBER 40
 
 static char *prometheus_page_number_digits(char *at, uint64_t value, int least)
@@ -33,7 +34,7 @@ static char *prometheus_page_number_digits(char *at, uint64_t value, int least)
 	return at;
 }
 
-/* units of 10^-decimals; drops trailing zeros, but keeps `least` decimals. */
+/* units: the value in units of 10^-decimals. Drops trailing zeros, but keeps `least` decimals. */
 static char *prometheus_page_number_fixed(char *at, uint64_t units, int decimals, int least)
 {
 	uint64_t one = 1, part;
@@ -65,7 +66,7 @@ static void metric_label_open(struct buffer *out, const char *name)
 	buffer_add(out, "=\"", 2);
 }
 
-/* Returns the number of bytes that are copied unchanged and are not part of a longer character. */
+/* Returns how many bytes from text on can be copied unchanged: printable ASCII without escapes. */
 static size_t prometheus_page_plain_bytes(const char *text, size_t len)
 {
 	size_t n = 0;
@@ -146,13 +147,13 @@ static void metric_value_uint(struct buffer *out, uint64_t value)
 	prometheus_page_value_fixed(out, value, 0);
 }
 
-/* as seconds, exact */
+/* Like metric_value_uint(), but writes ns as seconds, exactly. */
 static void metric_value_ns(struct buffer *out, uint64_t ns)
 {
 	prometheus_page_value_fixed(out, ns, 9);
 }
 
-/* Writes numbers exactly if enough decimals are available; others with printf. */
+/* Like metric_value_uint(), for a real number. Usual magnitudes are written without printf. */
 static void metric_value_real(struct buffer *out, double value)
 {
 	if (value == 0 || (value >= 1e-3 && value < 1e6))
@@ -209,7 +210,7 @@ struct buffer *page_sample(struct page *p, const char *name, const struct rank_v
 	return page_part(p, name, "", r);
 }
 
-/* UTC; 0: unknown or not plausible. */
+/* Returns when the last sample began to count, in UTC; 0: unknown or not plausible. */
 static int64_t page_since(const struct page *p)
 {
 	const struct snapshot *s = p->s;
@@ -224,7 +225,7 @@ static int64_t page_since(const struct page *p)
 	return s->real_ns - (int64_t)(s->mono_ns - p->since_ns);
 }
 
-/* To the second, so that small adjustments of the wall clock do not change it. */
+/* The time is rounded to seconds, so that small adjustments of the wall clock do not change it. */
 void page_created(struct page *p)
 {
 	size_t len = p->labels_end - p->labels_at;
@@ -286,7 +287,7 @@ void page_plain_real(struct page *p, const struct metric_family *f, double value
 	buffer_printf(p->out, "%s %.*f\n", f->name, decimals, value);
 }
 
-/* Identified by its number only, so that no series changes when another loop appears. */
+/* A loop is identified only by its number, so that no series changes when another loop appears. */
 void page_loop_label(struct page *p, const struct loop_view *l)
 {
 	if (l->state.loop)
@@ -310,7 +311,7 @@ struct buffer *page_job(struct page *p, const struct metric_family *f, const cha
 	if (j->ledger.start_ns > p->since_ns)
 		p->since_ns = j->ledger.start_ns;
 	p->since_real_ns = j->since_real_ns;
-	if (j->carried) /* another node counted, too */
+	if (j->carried) /* part of the count is from another node: its start is unknown here */
 		p->since_ns = p->since_real_ns = 0;
 	return p->out;
 }
@@ -400,10 +401,10 @@ void page_own_member(struct page *p, const struct metric_family *f)
 
 /* ---- measures -------------------------------------------------------------------------------- */
 
-/* All counters of a process begin at one instant: only this one has it (page_created()). */
+/* The one counter of a process that gets a _created sample: all its counters begin at once. */
 #define CREATED_BY "gpbpf_productive_seconds_total"
 
-/* Labels of the owner of a point, and its own. */
+/* Begins the sample of a point: the labels of its owner, and the point's own label. */
 static struct buffer *prometheus_page_point_labels(struct page *p, const struct measure_put *m,
 						   const struct measure_point *point)
 {
@@ -457,7 +458,7 @@ void page_measure(struct page *p, const struct measure *m, const struct job_view
 
 /* ---- jobs and processes ---------------------------------------------------------------------- */
 
-/* Labels of each process are most of a page: they are written once. */
+/* Writes the labels of each process to p->labels once, because they are most of a page. */
 static void prometheus_page_rank_labels(struct page *p)
 {
 	for (size_t i = 0; i < p->owners.nranks; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_private.h - a page of metrics while it is written; shared by the files that write
- * it. */
+/* prometheus_private.h - shared by the files that write a page of metrics: the state of the page,
+ * and the tables of metrics. */
 #ifndef EXPORT_PROMETHEUS_PRIVATE_H
 #define EXPORT_PROMETHEUS_PRIVATE_H
 
@@ -19,28 +19,28 @@ struct page {
 	struct buffer *out;
 	const struct snapshot *s;
 	enum prometheus_format format;
-	const struct prometheus_own *own;   /* NULL: not wanted */
+	const struct prometheus_own *own;   /* NULL: no metrics of gp-bpf itself */
 	const struct metric_family *family; /* the family that is being written */
-	bool of_process;		    /* its samples are those of processes */
-	size_t labels_at, labels_end;	    /* of its last sample, as offsets in out */
+	bool of_process;		    /* the family's samples belong to processes */
+	size_t labels_at, labels_end;	    /* labels of the last sample, as offsets in out */
 	uint64_t since_ns; /* CLOCK_MONOTONIC, when the last sample began to count; 0: unknown */
-	int64_t since_real_ns; /* the same in UTC, constant; 0: derive it from since_ns */
+	int64_t since_real_ns; /* since_ns in UTC, constant; 0: derive it from since_ns */
 	struct owners owners;  /* set by page_select() */
 	/* first process of the job whose samples are being written */
 	const struct rank_view *job_first;
 	struct buffer labels; /* of each process */
 	size_t label_end[PROMETHEUS_RANKS];
-	const char *label; /* labels of the rank whose samples are being written */
+	const char *label; /* labels of the process whose samples are being written */
 	size_t label_len;
 	bool label_pid, label_job;
 	const struct attach_view **attach; /* sorted by id, then library */
 	size_t nattach;
-	size_t figures, figures_left_out; /* values of torch.monitor of all jobs */
+	size_t figures, figures_left_out; /* values of torch.monitor: written, and without room */
 	size_t range_samples;
 };
 
-/* A family: its header, then the samples of its one function. Names of metrics are only in these
- * rows: pages and the list of metrics (prometheus_metrics()) are made from them. */
+/* A metric: its name, type and help, and the one function that writes its samples. Pages and the
+ * list of metrics (prometheus_metrics()) are made from these rows. */
 struct metric_family {
 	const char *name;
 	enum metric_family_type type;
@@ -57,7 +57,7 @@ struct metric_family {
 	void (*rank)(struct page *p, const struct metric_family *f, const struct rank_view *r);
 	void (*loop)(struct page *p, const struct metric_family *f, const struct rank_view *r,
 		     const struct loop_view *l);
-	/* it counts from the start of this gp-bpf process, even if a predecessor counted */
+	/* counts from the start of this gp-bpf process, not from a predecessor's */
 	bool anew;
 	/* With one of the functions page_*_member(): the member that is its value, an unsigned
 	 * number or a bool of so many bytes. */
@@ -75,8 +75,8 @@ struct metric_family_list { /* an array and its length */
 	{                                                                                          \
 		all, sizeof(all) / sizeof((all)[0])                                                \
 	}
-/* Places a measure (measure.c) in the order of a page; one that is not placed comes near its end.
- */
+/* A row that places a measure (measure.c) in the order of a page. Measures without such a row come
+ * near the end of the page. */
 #define MEASURED(of)                                                                               \
 	{                                                                                          \
 		.name = (of)                                                                       \
@@ -99,7 +99,7 @@ void metric_label_seconds(struct buffer *out, const char *name, uint64_t ns);
  * with a value: page_value_uint(p, page_sample(p, f->name, r), 1). r: the process of the sample;
  * NULL: none. */
 struct buffer *page_sample(struct page *p, const char *name, const struct rank_view *r);
-/* The same for a part of a histogram or summary; ending: "_bucket", "_sum"... */
+/* Like page_sample(), for a part of a histogram or summary. ending: "_bucket", "_sum"... */
 struct buffer *page_part(struct page *p, const char *name, const char *ending,
 			 const struct rank_view *r);
 void page_value_uint(struct page *p, struct buffer *out, uint64_t value);
@@ -108,17 +108,17 @@ void page_value_real(struct page *p, struct buffer *out, double value);
 /* Write a whole sample without labels. */
 void page_plain(struct page *p, const struct metric_family *f, uint64_t value);
 void page_plain_real(struct page *p, const struct metric_family *f, double value, int decimals);
-/* In OpenMetrics: adds NAME_created for the sample just written. Called for counters of gp-bpf and
- * of jobs. All counters of a process begin at one instant, so only one of them has it: for each
- * they would be a quarter of the page. */
+/* In OpenMetrics, adds NAME_created for the sample just written. Called for each counter of gp-bpf
+ * and of jobs, but for only one of each process: all counters of a process begin at one instant,
+ * and such lines would be a quarter of the page. */
 void page_created(struct page *p);
 /* Adds the label of the loop after other labels. The first loop has number 0 and no label, because
  * most processes have only one. */
 void page_loop_label(struct page *p, const struct loop_view *l);
-/* The same as page_sample(), with the label of the loop. */
+/* Like page_sample(), with the label of the loop. */
 struct buffer *page_loop(struct page *p, const char *name, const struct rank_view *r,
 			 const struct loop_view *l);
-/* Begins a sample of a job, as page_part() of a process. */
+/* Begins a sample of a job. ending: "", or that of a part of a histogram, as in page_part(). */
 struct buffer *page_job(struct page *p, const struct metric_family *f, const char *ending,
 			const struct job_view *j);
 /* Write a sample whose value is a member of the job, process...; for rows of struct
@@ -134,8 +134,7 @@ void page_own_member(struct page *p, const struct metric_family *f);
 /* Writes the samples of a measure of one owner; r and l are NULL where it has none. */
 void page_measure(struct page *p, const struct measure *m, const struct job_view *j,
 		  const struct rank_view *r, const struct loop_view *l);
-/* Returns the length of the family's name in OpenMetrics: without the ending of its samples'
- * names. */
+/* Returns the length of the family's name in OpenMetrics, which excludes endings like _total. */
 size_t page_family_len(const struct metric_family *f);
 
 /* Selects the jobs and processes that have series. Returns 0 or -ENOMEM. */
@@ -153,7 +152,7 @@ extern const struct metric_family_list page_loop_families;
 extern const struct metric_family_list page_monitor_families;
 extern const struct metric_family_list page_health_families;
 extern const struct metric_family_list page_own_families;  /* metrics of gp-bpf itself */
-extern const struct metric_family_list page_last_families; /* likewise, written last */
+extern const struct metric_family_list page_last_families; /* of gp-bpf itself, written last */
 extern const struct metric_family_list page_probe_families;
 extern const struct metric_family_list page_store_families;
 extern const struct metric_family_list page_export_families;

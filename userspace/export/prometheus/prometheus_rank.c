@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_rank.c - series of processes and of their loops. */
+/* prometheus_rank.c - series of processes and of their training loops. */
 #include "userspace/export/prometheus/prometheus_private.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- lasting slowdowns ----------------------------------------------------------------------- */
 
-/* Gives each loop a single series, because its phase label changes. */
+/* Writes one series for each loop, with the current phase as its label: not one for each phase. */
 static void prometheus_rank_loop_slow(struct page *p, const struct metric_family *f,
 				      const struct rank_view *r, const struct loop_view *l)
 {
@@ -41,7 +41,7 @@ static void prometheus_rank_minute_sample(struct page *p, const struct metric_fa
 					  const struct rank_view *r, const struct loop_view *l,
 					  const char *percentile, uint64_t ns)
 {
-	/* The label "quantile" is reserved for summaries, whose sums never decrease. */
+	/* Not "quantile": this label is reserved for summaries, whose sums never decrease. */
 	metric_label(page_loop(p, f->name, r, l), "percentile", percentile);
 	page_value_ns(p, p->out, ns);
 }
@@ -79,7 +79,8 @@ static uint64_t rank_observed_ns(const struct window_view *w)
 	return window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
 }
 
-/* Ranks wait for each other: their windows equal those of the job, which also include outages. */
+/* Writes windows only for processes whose job has no series here: else the job's windows are equal,
+ * because ranks wait for each other, and they include outages. */
 static void prometheus_rank_window_goodput(struct page *p, const struct metric_family *f,
 					   const struct rank_view *r)
 {
@@ -135,7 +136,7 @@ static void prometheus_rank_loop_confidence(struct page *p, const struct metric_
 	page_value_real(p, page_loop(p, f->name, r, l), l->state.confidence);
 }
 
-/* Executions or cycles: not known to be training, so they have times but are not steps. */
+/* Writes the count of executions or cycles, which are not known to be training steps. */
 static void prometheus_rank_loop_counted(struct page *p, const struct metric_family *f,
 					 const struct rank_view *r, const struct loop_view *l)
 {
@@ -217,40 +218,41 @@ static const struct metric_family loop_families[] = {
 	{"gpbpf_loop_info", INFO, OF_LOOP ", tier, marker, boundary, unit, series",
 	 "What ends the steps of a training loop.", .loop = prometheus_rank_loop_info},
 	{"gpbpf_confidence_ratio", GAUGE, OF_LOOP,
-	 "How certain the steps are; below 0.7 no step time is given.",
+	 "Confidence that the steps are those of the training loop, 0 to 1; below 0.7 there are no step times.",
 	 .loop = prometheus_rank_loop_confidence},
 	MEASURED("gpbpf_steps_total"),
 	{"gpbpf_counted_total", COUNTER, OF_LOOP ", unit",
-	 "Executions, or cycles of waits, of a process that nothing shows to train.",
+	 "Program executions, or cycles of waits, of a process that is not known to train.",
 	 .loop = prometheus_rank_loop_counted},
 	{"gpbpf_counted_seconds", GAUGE, OF_LOOP ", unit, percentile",
-	 "Time from one of these to the next.", .loop = prometheus_rank_loop_counted_time},
+	 "Time from one execution or cycle to the next.",
+	 .loop = prometheus_rank_loop_counted_time},
 	{"gpbpf_step_number", GAUGE, OF_LOOP,
-	 "Number of the newest step of a process whose job is not told on this page: else gpbpf_job_step_number.",
+	 "Number of the newest step of a process whose job has no series on this page (else see gpbpf_job_step_number).",
 	 .loop = prometheus_rank_loop_number},
 	{"gpbpf_step_seconds", SUMMARY, OF_LOOP ", quantile",
-	 "Time of a training step, over all steps; of several ranks take gpbpf_job_step_seconds.",
+	 "Time of a training step, over all steps; for several ranks use gpbpf_job_step_seconds.",
 	 .loop = prometheus_rank_loop_seconds},
 	{"gpbpf_step_max_seconds", GAUGE, OF_LOOP, "Longest step.",
 	 .loop = prometheus_rank_loop_max},
 	MEASURED("gpbpf_step_ideal_seconds"),
 	MEASURED("gpbpf_step_deviation_seconds"),
 	{"gpbpf_step_jitter_ratio", GAUGE, OF_LOOP,
-	 "Spread of the last 128 steps over their median.", .loop = prometheus_rank_loop_jitter},
+	 "Spread of the last 128 step times, divided by their median.",
+	 .loop = prometheus_rank_loop_jitter},
 	{"gpbpf_step_lateness_seconds", GAUGE, OF_LOOP,
-	 "Mean of the last 128 steps less the ideal step: below 0 where they were faster.",
+	 "Mean of the last 128 step times minus the ideal step time; negative if they were faster.",
 	 .loop = prometheus_rank_loop_signed},
 	{"gpbpf_step_recent_seconds", GAUGE, OF_LOOP ", percentile",
-	 "Step times of the last minute by the clock; absent: there was no step in it.",
+	 "Step times of the last 60 seconds; absent if there was no step.",
 	 .loop = prometheus_rank_loop_minute},
-	{"gpbpf_step_recent_steps", GAUGE, OF_LOOP,
-	 "Steps in the last minute by the clock, 0 included.",
+	{"gpbpf_step_recent_steps", GAUGE, OF_LOOP, "Steps in the last 60 seconds.",
 	 .loop = prometheus_rank_loop_minute_steps},
 	{"gpbpf_loop_slow", GAUGE, OF_LOOP ", phase",
-	 "1 while steps are lastingly slower than usual (fail-slow), with the phase that grew most, else 0; absent: not known yet.",
+	 "1 while steps are lastingly slower than usual (fail-slow), else 0; phase: the one that grew most; absent: not known yet.",
 	 .loop = prometheus_rank_loop_slow},
 	{"gpbpf_loop_slow_ratio", GAUGE, OF_LOOP,
-	 "While they are slower: median of the last 40 steps over the usual step.",
+	 "During a slowdown: median of the last 40 step times, divided by the usual step time.",
 	 .loop = prometheus_rank_loop_slow_ratio},
 	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.", .loop = page_loop_member,
 	 MEMBER(struct loop_view, change.count)},
@@ -274,8 +276,8 @@ static void rank_place_labels(struct page *p, const struct gp_place *at)
 			metric_label(p->out, labels[i].name, labels[i].value);
 }
 
-/* These labels may change: a query that joins on this series gets all of them, and no other series
- * breaks. The command is excluded, because it may contain secrets. */
+/* Writes the labels of a process that may change to a series of its own, to which queries can join
+ * the other series. The command line is excluded, because it may contain secrets. */
 static void rank_info(struct page *p, const struct metric_family *f, const struct rank_view *r)
 {
 	page_sample(p, f->name, r);
@@ -300,17 +302,17 @@ static void rank_hang_time(struct page *p, const struct metric_family *f, const 
 static const struct metric_family rank_families[] = {
 	{"gpbpf_rank_info", INFO,
 	 OF_RANK ", pid, comm, world_size, accelerators, namespace, pod, container, node",
-	 "A process: what it is, to be joined to its other series.", .rank = rank_info},
+	 "Labels of a process, to be joined to its other series.", .rank = rank_info},
 	MEASURED("gpbpf_time_seconds"),
 	{"gpbpf_excluded_seconds", GAUGE, OF_RANK,
 	 "Time of a process that is left out: it is in no bucket.", .rank = page_rank_member,
 	 MEMBER(struct rank_view, ledger.ns[BUCKET_EXCLUDED]), .ns = true, .sparse = true},
 	MEASURED("gpbpf_goodput_ratio"),
 	{"gpbpf_window_goodput_ratio", GAUGE, OF_RANK ", window",
-	 "Of a process whose job is not told on this page: share of its observed time of late that became training progress, silence counted.",
+	 "Share of observed time in the window that became training progress; silence counts as observed; only for processes whose job has no series on this page.",
 	 .rank = prometheus_rank_window_goodput},
 	{"gpbpf_window_observed_seconds", GAUGE, OF_RANK ", window",
-	 "Observed time behind it where that is less than the window: the process is younger, or was not watched.",
+	 "Observed time of gpbpf_window_goodput_ratio, if less than the window: the process is younger, or was not watched.",
 	 .rank = prometheus_rank_window_observed},
 	MEASURED("gpbpf_productive_seconds_total"),
 	{"gpbpf_ledger_late_seconds_total", COUNTER, OF_RANK,
@@ -332,13 +334,11 @@ const struct metric_family_list page_rank_families = FAMILY_LIST(rank_families);
 
 /* ---- data from the job: figures of torch.monitor, and named ranges --------------------------- */
 
-/* The job decides how many figures there are: a page has at most PAGE_FIGURES and counts the
- * rest. */
-
-/* With all its labels a sample has about 120 bytes: at most a tenth of the allowed page. */
+/* Most values of torch.monitor on a page (a job may log any number); the rest is counted. A sample
+ * has about 120 bytes, so these are at most a tenth of the allowed page. */
 #define PAGE_FIGURES 2048
 
-/* Written as the job gave it: it may be NaN. */
+/* Writes the value as the job logged it, which may be NaN. */
 static void prometheus_rank_monitor_figure_value(struct buffer *out, double value)
 {
 	char text[32];
@@ -399,7 +399,8 @@ static void prometheus_rank_monitor_unkept(struct page *p, const struct metric_f
 		page_value_uint(p, page_sample(p, f->name, r), r->monitor_unkept);
 }
 
-/* The first names of a loop stay, so that a full page does not change. */
+/* Ranges have room in the order of their first use, so that the series of a full page do not
+ * change. */
 static void prometheus_rank_monitor_ranges(struct page *p, const struct metric_family *f,
 					   const struct rank_view *r, const struct loop_view *l)
 {
@@ -414,18 +415,20 @@ static const struct metric_family monitor_families[] = {
 	{"gpbpf_monitor_value", GAUGE, OF_RANK ", name, aggregation",
 	 "Last value of a Stat of torch.monitor, as the job logged it.",
 	 .rank = prometheus_rank_monitor_figures},
-	{"gpbpf_monitor_values_left_out", GAUGE, "", "Such values for which this page has no room.",
+	{"gpbpf_monitor_values_left_out", GAUGE, "",
+	 "Values of torch.monitor for which this page has no room.",
 	 .all = prometheus_rank_monitor_left_out},
 	{"gpbpf_monitor_events_total", COUNTER, OF_RANK,
 	 "Events of torch.monitor, those of Stats included.",
 	 .rank = prometheus_rank_monitor_events},
-	{"gpbpf_monitor_truncated_total", COUNTER, OF_RANK, "Those that were not told whole.",
+	{"gpbpf_monitor_truncated_total", COUNTER, OF_RANK,
+	 "Events of torch.monitor of which a part is missing.",
 	 .rank = prometheus_rank_monitor_truncated},
 	{"gpbpf_monitor_unkept_total", COUNTER, OF_RANK,
-	 "Values of Stats that were told and not kept: a process has room for 64.",
+	 "Values of Stats that were not kept, because a process has room for 64.",
 	 .rank = prometheus_rank_monitor_unkept},
 	{"gpbpf_step_range_seconds_total", COUNTER, OF_LOOP ", name",
-	 "Host time inside steps in ranges that the job named, each without the ranges in it.",
+	 "Host time inside steps in ranges that the job named, each without the ranges inside it.",
 	 .loop = prometheus_rank_monitor_ranges},
 };
 const struct metric_family_list page_monitor_families = FAMILY_LIST(monitor_families);
@@ -455,7 +458,7 @@ static void rank_wait(struct page *p, const struct metric_family *f, const struc
 		page_value_ns(p, page_sample(p, f->name, r), wait_ns);
 }
 
-/* Written for ranks that can be compared with others. */
+/* Returns true if the rank can be compared with others as a straggler. */
 static bool rank_compared(const struct rank_view *r)
 {
 	return r->straggle.count || (r->world_size > 1 && r->nloops && r->loops[0].device_known);
@@ -469,13 +472,14 @@ static void rank_straggles(struct page *p, const struct metric_family *f, const 
 
 static const struct metric_family health_families[] = {
 	{"gpbpf_faults_total", COUNTER, OF_RANK ", kind",
-	 "Errors that calls of a device or communicator returned, or the kernel's log told; those after the first too.",
+	 "Errors of devices and communicators, from return values of calls and from the kernel log; all, not only the first.",
 	 .rank = rank_faults},
 	{"gpbpf_collective_wait_seconds_total", COUNTER, OF_RANK,
-	 "Time inside steps blocked where other ranks may be waited for: in collectives, on the device, in copies to the host. Who waits least is who the others wait for.",
+	 "Time inside steps blocked in collectives, on the device, or in copies to the host, where a rank may wait for other ranks. The rank with the lowest value is the one the others wait for.",
 	 .rank = rank_wait},
 	MEASURED("gpbpf_straggler"),
 	{"gpbpf_straggles_total", COUNTER, OF_RANK,
-	 "How often a rank became one that the others wait for.", .rank = rank_straggles},
+	 "How often a rank became a straggler (the rank that the others wait for).",
+	 .rank = rank_straggles},
 };
 const struct metric_family_list page_health_families = FAMILY_LIST(health_families);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_text.c - whole pages: families in their two formats. */
+/* prometheus_text.c - writes whole pages in both formats, and the list of metrics. */
 #include "userspace/export/prometheus/prometheus_text.h"
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 #include "userspace/export/prometheus/prometheus_private.h"
 
-/* Approximate size of a page, and of each process and job, so that the buffer is not moved while it
- * grows. */
+/* Bytes reserved for a page: PAGE_START, and PAGE_EACH for each process and job, so that the buffer
+ * is rarely moved while it grows. */
 #define PAGE_START	   16384
 #define PAGE_EACH	   5000
 #define METRIC_LABELS_ROOM 64
@@ -65,7 +65,8 @@ static void prometheus_text_family_header(struct page *p, const struct metric_fa
 
 /* ---- rows of a page -------------------------------------------------------------------------- */
 
-/* The rows of the tables in their order; before the last table, each measure that none places. */
+/* The rows of all tables, in the order of a page. Measures that no table places are before the last
+ * table. */
 static struct text_row {
 	struct metric_family family;
 	const struct measure *measure; /* NULL: the functions of the family write its samples */
@@ -122,7 +123,7 @@ static void prometheus_text_make_rows(void)
 	}
 }
 
-/* NULL: no more. */
+/* Returns row i of a page; NULL: no more rows. */
 static const struct text_row *prometheus_text_row(size_t i)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -17,7 +17,7 @@
 /* Writes a page. s NULL: no snapshot yet. */
 void prometheus_text(struct buffer *out, const struct snapshot *s, enum prometheus_format format);
 
-/* The process of gp-bpf itself. 0: unknown. */
+/* Figures about the process of gp-bpf itself. 0: unknown. */
 struct prometheus_own {
 	uint64_t cpu_ns, resident_bytes, fds;
 	int64_t start_ns;  /* UTC; constant once it is known */
@@ -25,8 +25,8 @@ struct prometheus_own {
 };
 /* Reads clocks and /proc/self. *own must be zeroed before the first call. */
 void prometheus_own_read(struct prometheus_own *own);
-/* The same as prometheus_text(), with the process's own metrics. Not pure: it measures how long
- * writing the page took. */
+/* Like prometheus_text(), with the metrics of gp-bpf itself. Not pure: measures how long writing
+ * the page took. */
 void prometheus_text_own(struct buffer *out, const struct snapshot *s,
 			 const struct prometheus_own *own, enum prometheus_format format);
 

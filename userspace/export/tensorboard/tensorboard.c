@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard.c - TensorBoard event files: --export tensorboard:DIR[,interval=SECONDSs]. Steps are
- * queued by the main thread and written by a thread of its own, with a snapshot each interval. In a
- * replay the main thread waits for the disk instead. */
+/* tensorboard.c - the exporter of --export tensorboard:DIR[,interval=SECONDSs]: TensorBoard event
+ * files. The main thread queues steps; the exporter's thread writes them, and a snapshot at each
+ * interval. In a replay the main thread writes, and waits for the disk. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -18,27 +18,27 @@
 #include "userspace/export/export_worker.h"
 
 #define NS_PER_S       1000000000ull
-#define INTERVAL_S     30 /* default of the goodput library */
+#define INTERVAL_S     30 /* between writes: the default of the goodput library */
 #define INTERVAL_MAX_S 3600
-#define FLUSH_NS       (9 * NS_PER_S / 2) /* with 5 s for a cancel */
+#define FLUSH_NS       (9 * NS_PER_S / 2) /* limit of the last write: leaves time for a cancel */
 #define SAVE_NS	       (NS_PER_S / 2)	  /* longest wait for a slow disk when the state is saved */
-#define QUEUE_STEPS    32768 /* 64 ranks with 10 steps a second make 19200 in an interval */
+#define QUEUE_STEPS    32768 /* most queued steps: 64 ranks at 10 steps/s make 19,200 in 30 s */
 #define INTERVAL_WORD  ",interval="
 
 struct tensorboard {
-	/* used by the worker's thread if there is one, as are jobs and drained */
+	/* board, jobs and drained are used by the worker's thread if there is one */
 	struct tb_board *board;
 	struct tb_jobs *jobs;
 	struct tb_step *drained; /* swapped with the queue */
 	uint32_t drained_cap;
 	uint64_t interval_ns;
 	bool resume; /* facts that a predecessor reported may be missing in the files */
-	struct export_worker *worker; /* NULL: a replay */
+	struct export_worker *worker; /* NULL in a replay */
 	uint64_t due_ns;	      /* replay: time of the next snapshot */
 	pthread_mutex_t lock;	      /* protects all members below */
 	struct tb_step *queue;
 	uint32_t queued, queue_cap;
-	uint64_t unqueued; /* dropped, but not counted by the board yet */
+	uint64_t unqueued; /* steps dropped from the queue, not yet counted by the board */
 };
 
 /* ---- the queue ------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static void tensorboard_steps_queue(struct tensorboard *t, const struct tb_step 
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* least: does nothing if fewer steps wait. */
+/* Writes the queued steps to the board; does nothing if fewer than `least` are queued. */
 static void tensorboard_steps_drain(struct tensorboard *t, uint32_t least)
 {
 	struct tb_step *steps;
@@ -147,7 +147,7 @@ static int tensorboard_argument(struct tensorboard *t, const char *arg, char **r
 	}
 	if (!len) {
 		log_error(
-			"--export tensorboard%s%s: the argument is a folder, DIR or DIR,interval=SECONDSs, like runs,interval=30s",
+			"--export tensorboard%s%s: expected DIR or DIR,interval=SECONDSs, like runs,interval=30s",
 			arg && *arg ? ":" : "", arg ? arg : "");
 		return -EINVAL;
 	}
@@ -238,8 +238,8 @@ static void tensorboard_snapshot(void *state, struct snapshot *s)
 	t->due_ns = s->mono_ns + t->interval_ns;
 }
 
-/* Facts sent before a state is saved are not sent again: they have to be in the files, unless these
- * are slow. */
+/* Writes all queued steps before a state is saved, because facts before this state are not passed
+ * again. Waits at most SAVE_NS. */
 static void tensorboard_save(void *state)
 {
 	struct tensorboard *t = state;
@@ -291,7 +291,7 @@ const struct exporter export_tensorboard = {
 	.place = EXPORT_TO_FOLDER,
 	.setting = {INTERVAL_WORD},
 	.capabilities = CONFINE_CAP(
-		CAP_CHOWN), /* a run's folder has the owner of the folder above */
+		CAP_CHOWN), /* to give a run's folder the owner of its parent folder */
 	.check = tensorboard_check,
 	.open = tensorboard_open,
 	.fact = tensorboard_fact,

@@ -14,11 +14,11 @@
 
 struct tb_run {
 	char name[TB_RUN_MAX];
-	int place;	 /* slot of the disk */
-	uint64_t put_at; /* number of the last record, counted by the board */
+	int place;	 /* slot of the run's file in tb_disk */
+	uint64_t put_at; /* tb_board.puts at the run's last record */
 	struct buffer records;
-	uint64_t count; /* of records */
-	bool over;	/* no more records are expected: closed once all are written */
+	uint64_t count; /* number of unwritten records */
+	bool over;	/* no more records are expected: the file is closed once all are written */
 };
 
 struct tb_board {
@@ -29,9 +29,9 @@ struct tb_board {
 	uint64_t puts, sent, waiting, waiting_bytes;
 	uint64_t dropped[TB_DROP_COUNT];
 	int64_t last_ns;
-	int trouble;	       /* of this flush: -errno of the first failure */
-	char what[TB_RUN_MAX]; /* name of the failed run */
-	int reported;	       /* of the flush before */
+	int trouble;	       /* -errno of the first failure since the last flush; 0: none */
+	char what[TB_RUN_MAX]; /* name of the run that failed */
+	int reported;	       /* -errno of the last flush, which was logged; 0: none */
 };
 
 static const char *const drop_name[TB_DROP_COUNT] = {
@@ -79,8 +79,8 @@ int tb_board_open(struct tb_board **ret, const char *dir, bool helper)
 		log_error(
 			"--export tensorboard:%s: %s", b->dir,
 			err == -ENOTDIR || err == -ELOOP
-				? "no folder, or a symbolic link: name the folder that it points to"
-			: err == -ETIMEDOUT ? "its disk does not answer"
+				? "not a folder, or a symbolic link; use the folder that the link points to"
+			: err == -ETIMEDOUT ? "the disk does not answer"
 					    : strerror(-err));
 		goto fail;
 	}
@@ -129,11 +129,11 @@ static void tb_board_run_flush(struct tb_board *b, struct tb_run *r)
 	}
 	if (err)
 		tb_board_failed(b, r, err);
-	if (!r->records.len) /* most runs are idle at any time: their memory is given to others */
+	if (!r->records.len) /* free the memory of idle runs, which are the most */
 		buffer_free(&r->records);
 }
 
-/* Drops its unwritten records. */
+/* Drops the unwritten records of a run and frees the run. */
 static void tb_board_run_drop(struct tb_board *b, struct tb_run *r)
 {
 	tb_board_drop(b, tb_board_drop_of(b->trouble ? b->trouble : b->reported), r->count);
@@ -165,7 +165,7 @@ static void tb_board_run_close_oldest(struct tb_board *b)
 	tb_board_run_drop(b, oldest);
 }
 
-/* NULL: there is none; *ret_key is then the free key. */
+/* Returns the run with this name; NULL: none, and *ret_key is a free key for it. */
 static struct tb_run *tb_board_run_find(const struct tb_board *b, const char *name,
 					uint64_t *ret_key)
 {
@@ -178,7 +178,7 @@ static struct tb_run *tb_board_run_find(const struct tb_board *b, const char *na
 	return r;
 }
 
-/* NULL: no memory. */
+/* Returns the run with this name, new if there is none. NULL: no memory. */
 static struct tb_run *tb_board_run_of(struct tb_board *b, const char *name)
 {
 	uint64_t key;
@@ -213,7 +213,7 @@ void tb_board_put(struct tb_board *b, const char *run, const struct tb_scalar *s
 	}
 	r->put_at = ++b->puts;
 	r->over = false;
-	/* After a failure, the next attempt is made by the next flush. */
+	/* After a failure, only tb_board_flush() tries again. */
 	if (r->records.len >= TB_BATCH_BYTES && !b->trouble && !b->reported)
 		tb_board_run_flush(b, r);
 	was = r->records.len;
@@ -261,10 +261,10 @@ void tb_board_flush(struct tb_board *b)
 		tb_board_run_drop(b, r);
 	}
 	if (b->trouble && b->trouble != b->reported && !tb_disk_cancelled(b->disk))
-		log_error("--export tensorboard:%s: %s: %s; up to %u MB are kept and tried again",
+		log_error("--export tensorboard:%s: %s: %s; up to %u MB are kept and retried",
 			  b->dir, b->what, strerror(-b->trouble), TB_WAITING_BYTES >> 20);
 	if (!b->trouble && b->reported)
-		log_info("--export tensorboard:%s: is written again", b->dir);
+		log_info("--export tensorboard:%s: writing resumed", b->dir);
 	b->reported = b->trouble;
 	b->trouble = 0;
 }
@@ -309,7 +309,7 @@ int tb_board_close(struct tb_board *b)
 		lost += b->dropped[i];
 	if (lost)
 		log_error("--export tensorboard:%s: %" PRIu64 " scalars were lost%s", b->dir, lost,
-			  tb_disk_cancelled(b->disk) ? ": its disk does not answer" : "");
+			  tb_disk_cancelled(b->disk) ? ": the disk does not answer" : "");
 	table_free(b->runs, NULL);
 	tb_disk_close(b->disk);
 	free(b->dir);

@@ -20,15 +20,15 @@
 #define NS_PER_S   1000000000ll
 #define OPEN_NS	   (5 * NS_PER_S)
 #define CLOSE_NS   NS_PER_S
-#define TURN_MS	   100 /* a cancel is noticed this late at most */
-#define TEXT_BYTES (256u << 10)
+#define TURN_MS	   100		/* longest wait before checking for a cancel */
+#define TEXT_BYTES (256u << 10) /* memory shared with the helper process, for records */
 
 /* State of the process that writes. */
 struct files {
 	int folder;
-	struct tb_held *held; /* NULL: not needed yet */
+	struct tb_held *held; /* scalars in earlier files; NULL: not read yet */
 	struct file {
-		int fd;	    /* -1: none yet, or the next record begins a new file */
+		int fd;	    /* -1: not open; the next record begins a new file */
 		off_t size; /* of complete records */
 	} file[TB_RUNS];
 };
@@ -68,8 +68,8 @@ static void tb_disk_file_close(struct file *f)
 	f->fd = -1;
 }
 
-/* Writes all of data, or as many whole records as fit. Returns their bytes; *ret_err: reason why
- * not all. */
+/* Writes all of data, or as many whole records as can be written. Returns the bytes written;
+ * *ret_err: -errno if not all were, else 0. */
 static size_t tb_disk_write_records(struct file *f, const char *data, size_t len, int *ret_err)
 {
 	size_t at = 0, whole;
@@ -89,7 +89,8 @@ static size_t tb_disk_write_records(struct file *f, const char *data, size_t len
 		*ret_err = n < 0 ? -errno : -EIO;
 	whole = tb_record_whole(data, at, &count);
 	f->size += (off_t)whole;
-	/* a partial record stays: readers stop there, so a new file is needed */
+	/* If the partial record cannot be cut off, begin a new file: readers stop at this record.
+	 */
 	if (whole < at && ftruncate(f->fd, f->size))
 		tb_disk_file_close(f);
 	return whole;
@@ -114,12 +115,13 @@ static int tb_disk_begin(struct files *all, struct file *f, const char *run)
 	else
 		tb_disk_write_records(f, version.data, version.len, &err);
 	buffer_free(&version);
-	if (err) /* an empty file is harmless, but each attempt would leave one */
+	if (err) /* try again with a new file */
 		tb_disk_file_close(f);
 	return err;
 }
 
-/* Another process removed the file or wrote to it: readers would not see further records. */
+/* Returns true if another process removed the file or wrote to it: readers would not see further
+ * records. */
 static bool tb_disk_lost(const struct file *f)
 {
 	struct stat st;
@@ -141,7 +143,7 @@ static ssize_t tb_disk_open_there(const void *arg, void *ret, size_t cap)
 	return d->files.folder < 0 ? d->files.folder : 0;
 }
 
-/* The folder was removed: its descriptor refers to nothing. */
+/* Returns true if the folder was removed. */
 static bool tb_disk_folder_lost(const struct files *all)
 {
 	struct stat st;
@@ -153,7 +155,7 @@ static void tb_disk_folder_leave(struct files *all)
 {
 	close(all->folder);
 	all->folder = -1;
-	tb_held_free(all->held); /* of the removed files */
+	tb_held_free(all->held); /* scalars of the removed files */
 	all->held = NULL;
 }
 
@@ -170,7 +172,7 @@ static ssize_t disk_write_there(const void *arg, void *ret, size_t cap)
 		tb_disk_file_close(f);
 	if (f->fd < 0 && tb_disk_folder_lost(all))
 		tb_disk_folder_leave(all);
-	if (all->folder < 0) { /* or the helper process that had it has ended */
+	if (all->folder < 0) { /* removed, or not yet opened by a new helper process */
 		ssize_t err = tb_disk_open_there(arg, ret, cap);
 
 		if (err < 0)
@@ -214,7 +216,8 @@ static ssize_t tb_disk_held_there(const void *arg, void *ret, size_t cap)
 
 /* ---- in this process ------------------------------------------------------------------------- */
 
-/* within_ns 0: waits until cancelled. */
+/* Waits for the helper process's answer, up to within_ns (0: without limit), then cancels. Returns
+ * -ETIMEDOUT if cancelled, else as helper_answer(). */
 static ssize_t tb_disk_answer_of(struct tb_disk *d, uint64_t within_ns, const void **ret)
 {
 	uint64_t from_ns = clock_mono_ns();
@@ -245,7 +248,7 @@ static ssize_t tb_disk_call(struct tb_disk *d, helper_fn *fn, struct ask *a, uin
 	for (int tries = 0; tries < 2; tries++) {
 		n = helper_ask(d->helper, fn, a, sizeof(*a));
 		n = n ? n : tb_disk_answer_of(d, within_ns, &answer);
-		/* otherwise the helper process has ended, and a new one is started */
+		/* -EIO: the helper process has ended; helper_ask() starts a new one */
 		if (n != -EIO)
 			break;
 	}
@@ -309,7 +312,7 @@ size_t tb_disk_write(struct tb_disk *d, int place, const char *run, const char *
 	for (*ret_err = 0; at < len && !*ret_err; at += done.bytes) {
 		a.data = data + at;
 		a.len = tb_disk_part_of(d, a.data, len - at);
-		if (!a.len) { /* records are never that long */
+		if (!a.len) { /* a record longer than TEXT_BYTES, which is never made */
 			*ret_err = -EMSGSIZE;
 			break;
 		}
@@ -359,7 +362,7 @@ void tb_disk_close(struct tb_disk *d)
 
 	if (!d)
 		return;
-	/* On some file systems close waits until the data is written. */
+	/* Close files with a time limit: on some file systems close() waits for the disk. */
 	if (d->opened)
 		tb_disk_call(d, tb_disk_leave_there, &a, CLOSE_NS, &none);
 	helper_free(d->helper);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_disk.h - the open event files, each in a slot 0 to TB_RUNS - 1. Written by this
- * process, or by a helper process (base/helper.h), which can be abandoned when its disk never
- * answers. Call from one thread at a time; the helper process ends with the thread that started
- * it. */
+/* tensorboard_disk.h - the open event files, each in a slot 0 to TB_RUNS - 1. They are written by
+ * this process, or by a helper process (base/helper.h), which can be abandoned if its disk never
+ * answers. Call from one thread at a time; the helper process ends with the thread that called
+ * tb_disk_open(). */
 #ifndef EXPORT_TENSORBOARD_DISK_H
 #define EXPORT_TENSORBOARD_DISK_H
 
@@ -22,10 +22,9 @@ int tb_disk_open(struct tb_disk **ret, const char *dir, bool helper);
  * -ETIMEDOUT: cancelled, and nothing will be written any more. */
 size_t tb_disk_write(struct tb_disk *d, int place, const char *run, const char *data, size_t len,
 		     int *ret_err);
-/* The next record of the slot goes to a new file. */
+/* Closes the file of a slot: the next record begins a new file. */
 void tb_disk_leave(struct tb_disk *d, int place);
-/* Returns true if the run's files contain the scalar, as they were at the first call for the
- * run. */
+/* Returns true if the run's files contained the scalar at the first call for the run. */
 bool tb_disk_held(struct tb_disk *d, const char *run, const struct tb_scalar *s);
 /* Makes waiting and later calls return at once. From any thread. */
 void tb_disk_cancel(struct tb_disk *d);

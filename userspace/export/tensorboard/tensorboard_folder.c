@@ -39,7 +39,7 @@ void tb_folder_name(char out[TB_NAME_MAX], const char *name)
 			 (unsigned)hash_bytes(HASH_START, name, len));
 }
 
-/* Gives it to the owner of its folder, if permitted; if not, it is used as it is. */
+/* Gives the file or folder fd the owner of its parent folder; a failure is ignored. */
 static void tb_folder_give(int fd, int folder)
 {
 	struct stat above;

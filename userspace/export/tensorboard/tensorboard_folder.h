@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tensorboard_folder.h - folders and files of --export tensorboard. Other users may be able to
- * write there, and gp-bpf may run as root: below the folder that the user named, links are not
- * followed and a file is always a new one. New files and folders get the owner of their parent
- * folder and are readable by all. */
+ * write there, and gp-bpf may run as root: so below the folder that the user named, links are not
+ * followed, and existing files are never opened for writing. New files and folders get the owner of
+ * their parent folder and are readable by all. */
 #ifndef EXPORT_TENSORBOARD_FOLDER_H
 #define EXPORT_TENSORBOARD_FOLDER_H
 
@@ -12,8 +12,8 @@
 #define TB_NAME_MAX 96	/* bytes of one folder's name */
 #define TB_RUN_MAX  224 /* bytes of the path below the user's folder */
 
-/* Writes a safe name of a folder for a text that another program chose: letters, digits, '.', '_'
- * and '-'; if other characters were replaced, a hash of the whole text is added. */
+/* Writes a safe folder name for any text: letters, digits, '.', '_' and '-'. If other characters
+ * were replaced, a hash of the whole text is added. */
 void tb_folder_name(char out[TB_NAME_MAX], const char *name);
 /* Opens the user's folder, which must not be a link; makes it and its parents if they are missing.
  * Returns a descriptor or -errno. */

@@ -18,10 +18,10 @@
 #include "userspace/export/tensorboard/tensorboard_folder.h"
 
 #define TAIL_BYTES (1u << 20)
-#define HEAD	   12 /* of a record: its length and the CRC of that */
+#define HEAD	   12 /* bytes at the start of a record: its length, and the CRC of the length */
 #define FILES_MAX  64
 #define HELD_MAX   (1u << 20)
-#define SAME_S	   1.0 /* seconds: the clock may differ slightly */
+#define SAME_S	   1.0 /* scalars whose wall times differ by less, in seconds, are equal */
 
 struct held {
 	uint64_t key; /* hash of tag and step */
@@ -93,7 +93,7 @@ static void tb_held_add(struct held_run *r, const char *data, size_t len)
 	tb__event__free_unpacked(e, NULL);
 }
 
-/* Returns the size of the record that begins at data; 0: none. */
+/* Returns the size of the record that begins at data; 0: not a whole, valid record. */
 static size_t tb_held_record_at(const char *data, size_t len)
 {
 	uint64_t size;
@@ -130,7 +130,8 @@ static void tb_held_read_file(struct held_run *r, int folder, const char *name)
 	free(text);
 }
 
-/* -1: there is none. Links are not followed. */
+/* Opens the folder of a run, without following links. Returns a descriptor; -1: cannot be opened.
+ */
 static int tb_held_folder(int folder, const char *run)
 {
 	int at = dup(folder), next;

@@ -14,15 +14,15 @@
 #define NS_PER_S   1e9
 #define CUSTOM	   "CUSTOM_BADPUT_EVENTS."
 #define DEVIATION  "step_deviation"
-#define HELD_MAX   32768 /* steps that all ranks make in an interval, as for the queue */
-#define HELD_SOME  1024	 /* with this many a replay needs a snapshot */
+#define HELD_MAX   32768 /* most steps that wait for the ideal step time of their rank */
+#define HELD_SOME  1024	 /* in a replay, a snapshot is taken when this many steps wait */
 #define STEP_TIME  "performance/step_time_seconds"
 #define STEP_QUEUE "performance/step_queued_seconds"
 
 struct tb_job { /* state after the previous snapshot */
 	uint64_t key;
-	uint64_t written_ns; /* now_ns of its ledger when it was last written */
-	bool over;	     /* it was written for the last time, and its file is closed */
+	uint64_t written_ns; /* now_ns of the job's ledger when the job was last written */
+	bool over;	     /* the job was written for the last time, and its file is closed */
 };
 
 struct tb_rank {
@@ -33,14 +33,15 @@ struct tb_rank {
 
 struct tb_jobs {
 	struct tb_board *board;
-	struct tb_step *held; /* steps whose ideal is not known yet */
+	struct tb_step *held; /* steps that wait for the ideal step time of their rank */
 	uint32_t nheld, held_cap;
-	struct tb_rank *rank; /* in the newest snapshot */
+	struct tb_rank *rank; /* ranks in the newest snapshot */
 	uint32_t nranks, ranks_cap;
 	struct tb_step *ended; /* one step of each rank that ended between the last two snapshots */
 	uint32_t nended, ended_cap;
-	uint64_t shown_ns;	     /* time of the snapshot */
-	struct tb_job *job, *before; /* JOBS_MAX of each */
+	uint64_t shown_ns; /* time of the snapshot */
+	struct tb_job *job,
+		*before; /* jobs of this snapshot and of the one before: JOBS_MAX each */
 	uint32_t count, count_before;
 };
 
@@ -81,7 +82,8 @@ static void tb_job_folder(char out[TB_NAME_MAX], const char *job, uint32_t pid)
 		snprintf(out, TB_NAME_MAX, "pid-%u", pid);
 }
 
-/* "CUSTOM_BADPUT_EVENTS.EVAL" becomes badput/custom_badput_events/eval, titled by its last part. */
+/* Writes a type of badput: the tag of "CUSTOM_BADPUT_EVENTS.EVAL" is
+ * badput/custom_badput_events/eval, displayed as its last part. */
 static void tb_job_put_badput(struct tb_board *b, const char *run, struct tb_scalar s,
 			      const char *type, const char *custom)
 {
@@ -165,7 +167,7 @@ static const struct tb_rank *job_rank_of(const struct tb_jobs *j, uint32_t pid)
 	return NULL;
 }
 
-/* Writes the name of the step's run. */
+/* Writes the name of the run folder that a step belongs to. */
 static void tb_job_run(char run[TB_RUN_MAX], const struct tb_step *s)
 {
 	char folder[TB_NAME_MAX], rank[24];
@@ -201,7 +203,8 @@ static void tb_job_put_deviation(struct tb_jobs *j, const char *run, const struc
 	tb_job_put_step(j, run, s, DEVIATION, fabs((double)s->ns - (double)ideal_ns) / NS_PER_S);
 }
 
-/* After a snapshot: steps whose ideal it does not contain may never get one. */
+/* Writes all held steps after a snapshot: steps whose ideal step time it does not contain may never
+ * get one. */
 static void tb_job_put_held(struct tb_jobs *j)
 {
 	const struct tb_rank *r;
@@ -282,8 +285,8 @@ static void tb_job_put(struct tb_jobs *j, const struct snapshot *s, const struct
 				    (double)r->ideal_ns / NS_PER_S);
 }
 
-/* Returns true if this node reports the job, and no newer job has its name: both would write to the
- * same files. */
+/* Returns true if this node reports the job, and no newer job has the same name: both would write
+ * to the same files. */
 static bool job_shown(const struct snapshot *s, const struct job_view *v)
 {
 	if (!v->reported_here)
@@ -321,8 +324,8 @@ static void tb_job_ranks_of(struct tb_jobs *j, const struct snapshot *s)
 	}
 }
 
-/* Steps arrive before the snapshot that shows the end of their rank, and are written after it: all
- * of them are written by the next snapshot. */
+/* Ends the runs of ranks that ended before the previous snapshot: their last steps are written by
+ * now. */
 static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 {
 	char run[TB_RUN_MAX];
@@ -331,7 +334,7 @@ static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 	for (uint32_t i = 0; i < j->nended; i++) {
 		tb_job_run(run, &j->ended[i]);
 		tb_board_over(j->board, run);
-		j->ended[i].rank = -1; /* the step came before its rank was known */
+		j->ended[i].rank = -1; /* also the folder of steps from before the rank was known */
 		tb_job_run(run, &j->ended[i]);
 		tb_board_over(j->board, run);
 	}
@@ -350,7 +353,8 @@ static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 	j->shown_ns = s->mono_ns;
 }
 
-/* A job that ended is written once more. */
+/* Writes a job if its ledger has advanced; closes its file once the job has ended and was written.
+ */
 static struct tb_job job_put(struct tb_jobs *j, const struct snapshot *s, const struct job_view *v)
 {
 	const struct tb_job *was = tb_job_before(j, v->key);

@@ -10,12 +10,12 @@
 int tensorboard_log_check(const char *arg, const struct export_options *opt, struct export_log *log)
 {
 	if (!arg || !*arg) {
-		log_error("--export tensorboard: needs a folder: --export tensorboard:DIR");
+		log_error("--export tensorboard: no folder given; use tensorboard:DIR");
 		return -EINVAL;
 	}
 	if (opt->dry_run || log->follow) {
 		log_error(
-			"account --export tensorboard does not go with --dry-run or --follow: it writes the log's figures as of one instant, --now");
+			"account --export tensorboard cannot be used with --dry-run or --follow: it writes figures for one time (--now)");
 		return -EINVAL;
 	}
 	return 0;
@@ -38,10 +38,10 @@ int tensorboard_log_write(const char *arg, const struct export_options *opt,
 		if (err)
 			break;
 		if (!tb_answer(board, &answer, names))
-			log_warn("job %s: nothing is written to TensorBoard: %s",
+			log_warn("job %s: not written to TensorBoard: %s",
 				 goodput_name(names, answer.job),
 				 answer.cumulative.error ? answer.cumulative.error
-							 : "it has no time yet");
+							 : "the job has no elapsed time yet");
 		goodput_answer_free(&answer);
 	}
 	lost = tb_board_close(board);

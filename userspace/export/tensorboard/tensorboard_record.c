@@ -13,7 +13,7 @@
 #define HEAD	     12 /* length and its CRC */
 #define TAIL	     4
 
-/* Tables for four bits: small enough to stay in the cache. */
+/* CRC-32C of each 4-bit value: a small table, which stays in the cache. */
 static const uint32_t crc_table[16] = {
 	0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
 	0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
@@ -81,7 +81,7 @@ void tb_record_scalar(struct buffer *out, const struct tb_scalar *s)
 	Tb__Event event = TB__EVENT__INIT;
 	Tb__Scalar *values = &scalar;
 
-	/* Readers reject a record with invalid UTF-8, and everything after it. */
+	/* Escape invalid UTF-8: readers reject such a record, and all records after it. */
 	scalar.tag = log_escape(tag, sizeof(tag), s->tag, TB_TAG_MAX);
 	scalar.value_case = TB__SCALAR__VALUE_SIMPLE_VALUE;
 	scalar.simple_value = (float)s->value;

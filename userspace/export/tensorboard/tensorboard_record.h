@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensorboard_record.h - records of a TensorBoard event file. Pure. A record is the length of its
- * data (64 bit, little endian), the masked CRC-32C of that, the data, and the masked CRC-32C of the
- * data; the data is an event (tensorboard_event.proto). */
+/* tensorboard_record.h - records of a TensorBoard event file. A record is the length of its data
+ * (64 bit, little endian), the masked CRC-32C of this length, the data, and the masked CRC-32C of
+ * the data; the data is an event (tensorboard_event.proto). Pure. */
 #ifndef EXPORT_TENSORBOARD_RECORD_H
 #define EXPORT_TENSORBOARD_RECORD_H
 
@@ -11,7 +11,7 @@
 #include "userspace/base/buffer.h"
 
 #define TB_FRAME   16  /* bytes added to the data */
-#define TB_TAG_MAX 192 /* of a tag, with its NUL; longer tags are cut */
+#define TB_TAG_MAX 192 /* bytes of a tag, with its NUL; longer tags are cut */
 
 struct tb_scalar {
 	const char *tag;     /* any bytes: invalid text is written as '?' */
@@ -29,7 +29,7 @@ uint32_t tb_masked(uint32_t crc);
 /* Append one record to out; failure sets out->failed. */
 void tb_record_version(struct buffer *out, double wall_s); /* first record of every file */
 void tb_record_scalar(struct buffer *out, const struct tb_scalar *s);
-/* Returns the bytes of whole records at the start of len bytes. */
+/* Returns how many of the len bytes are whole records; *ret_count: number of these records. */
 size_t tb_record_whole(const char *records, size_t len, uint64_t *ret_count);
 
 #endif

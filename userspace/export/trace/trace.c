@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c - a trace for ui.perfetto.dev and chrome://tracing: --export trace:FILE[,size=SIZE]. */
+/* trace.c - the exporter of --export trace:FILE[,size=SIZE]: a trace for ui.perfetto.dev and
+ * chrome://tracing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,14 @@
 
 #define SIZE_USUAL (256ull << 20) /* browsers can open a few hundred MiB */
 
-/* Beyond a part of the bound only every n-th step is drawn; 0: none. */
+/* When the file is larger than a part of its size limit, only each n-th step is drawn. */
 static const struct {
-	uint32_t part; /* in sixteenths */
-	uint32_t every;
+	uint32_t part;	/* of the limit, in sixteenths */
+	uint32_t every; /* n; 0: no step is drawn */
 } thinner[] = {{15, 0}, {14, 1000}, {12, 100}, {8, 10}, {0, 1}};
 
-/* Lines are missing here: names of processes may have been among them. */
+/* Draws a mark where lines are missing. Names of tracks may have been among them, so all names are
+ * written again. */
 static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 {
 	struct trace *t = ctx;
@@ -29,7 +31,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 	trace_tracks_unname(t->tracks);
 	if (own && trace_named(t, own, 0)) {
 		out = trace_begin(t);
-		trace_note_begin(t, out, "lines are missing here: the disk did not take them");
+		trace_note_begin(t, out, "lines are missing here: they could not be written");
 		json_uint(out, "count", lines);
 		json_uint(out, "seq", t->lines.seq);
 		trace_done(out);
@@ -37,7 +39,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 	}
 }
 
-/* Marks the instant from which steps are thinned out; they are counted. */
+/* Draws fewer steps as the file nears its limit, and a mark where this begins. */
 static void trace_thin_out(struct trace *t)
 {
 	uint32_t i = 0;
@@ -50,16 +52,18 @@ static void trace_thin_out(struct trace *t)
 	t->every = thinner[i].every;
 	if (t->every)
 		snprintf(text, sizeof(text),
-			 "from here on 1 step of %u is drawn: the file nears its size", t->every);
+			 "from here on 1 step of %u is drawn: the file nears its size limit",
+			 t->every);
 	else
 		snprintf(text, sizeof(text),
-			 "from here on no step is drawn: the file nears its size");
+			 "from here on no step is drawn: the file nears its size limit");
 	trace_note(t, text);
 }
 
 /* ---- the exporter ---------------------------------------------------------------------------- */
 
-/* Cuts the settings off "FILE,size=64M", so that arg becomes the path. */
+/* Reads the size limit of an argument like "FILE,size=64M", and cuts it off: arg becomes the path.
+ */
 static int trace_parse_size(char *arg, uint64_t *ret)
 {
 	const char *size = line_writer_setting(arg, "size");
@@ -96,8 +100,7 @@ static int trace_check(const char *arg, const struct export_options *opt)
 
 	(void)opt;
 	if (!err && !*path) {
-		log_error(
-			"--export trace: no file is named; give trace:FILE (- is standard output)");
+		log_error("--export trace: no file given; use trace:FILE (- is standard output)");
 		err = -EINVAL;
 	}
 	free(path);
@@ -175,7 +178,7 @@ static void trace_view(void *state, struct export_view *ret)
 	line_export_view(state, ret);
 	if (!*ret->trouble && t->left_others)
 		snprintf(ret->trouble, sizeof(ret->trouble),
-			 "trace: the file has reached its size");
+			 "trace: the file has reached its size limit");
 }
 
 static void trace_last_line(struct trace *t)
@@ -204,7 +207,7 @@ static int trace_close(void *state)
 
 	if (t->left_steps || t->left_others)
 		log_warn(
-			"--export trace: %llu step%s and %llu other event%s are not drawn: the file has reached its size, which ,size= sets",
+			"--export trace: %llu step%s and %llu other event%s not drawn: the file has reached its size limit; raise it with ,size=SIZE",
 			(unsigned long long)t->left_steps, plural(t->left_steps),
 			(unsigned long long)t->left_others, plural(t->left_others));
 	trace_last_line(t);

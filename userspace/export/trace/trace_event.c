@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_event.c - events of the trace: spans, instants, and their tracks and lanes. */
+/* trace_event.c - begins and ends spans and instants of the trace, on their tracks and lanes. */
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_fact.c - draws facts. */
+/* trace_fact.c - draws all facts except steps (trace_step.c). */
 #include <string.h>
 
 #include "userspace/base/clock.h"
@@ -104,7 +104,7 @@ static void trace_fact_draw_health(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* When it begins: an instant. When it is over: the outage, until the first step that made
+/* Draws an instant at the start of a disruption; at its end, a span up to the first step that made
  * progress. */
 static void trace_fact_draw_disruption(struct trace *t, const struct fact *f)
 {
@@ -131,7 +131,7 @@ static void trace_fact_draw_disruption(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* Goodput as a share of the rank's observed time so far, as in other outputs. */
+/* Draws a counter: goodput as a share of the rank's observed time so far, as in other outputs. */
 static void trace_fact_draw_ledger(struct trace *t, const struct fact *f)
 {
 	const struct ledger_view *l = f->ledger;
@@ -235,7 +235,7 @@ static void trace_fact_draw_start(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* Once the clock is known: the wall time of ts 0. */
+/* Writes the wall time of ts 0, once, when the clock is known. */
 static void trace_fact_draw_clock(struct trace *t, const struct fact *f)
 {
 	const struct fact own = {.mono_ns = f->mono_ns};

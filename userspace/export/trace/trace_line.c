@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_line.c - lines of the trace: events, names of tracks and lanes, and whether there is
- * room. */
+/* trace_line.c - writes lines of the trace, as long as the size limit has room, and the names of
+ * tracks and lanes. */
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"
 #include "userspace/export/trace/trace_private.h"
 
-#define LAST_BYTES 4096u       /* kept free for the last line */
-#define RARE_BYTES (64u << 10) /* kept free for rare events */
+/* Bytes below the size limit that are reserved. */
+#define LAST_BYTES 4096u       /* for the last line */
+#define RARE_BYTES (64u << 10) /* for rare events (TRACE_RARE) */
 
 struct buffer *trace_begin(struct trace *t)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_private.h - shared by trace.c, which owns the file and its bound, and trace_fact.c, which
- * draws a fact.
+/* trace_private.h - shared by the files of the trace exporter.
  * The format is Chrome's trace event format, as an array: a line feed after the opening bracket,
  * then one line for each fact with one or more events, each followed by a comma; the last line of a
  * complete trace contains the closing bracket. The format allows an array to end anywhere, so the
@@ -13,10 +12,11 @@
 #include "userspace/export/file/line_export.h"
 #include "userspace/export/trace/trace_track.h"
 
-enum trace_weight {		  /* how important a line is as the file approaches its bound */
-		    TRACE_DETAIL, /* dropped first */
-		    TRACE_RARE,	  /* disruptions, hangs, names of tracks */
-		    TRACE_LAST,	  /* the note of what was dropped */
+/* Importance of a line when the file approaches its size limit. */
+enum trace_weight {
+	TRACE_DETAIL, /* dropped first */
+	TRACE_RARE,   /* dropped later: disruptions, hangs, names of tracks */
+	TRACE_LAST,   /* never dropped: the last line, which counts what was dropped */
 };
 
 struct trace {
@@ -30,22 +30,22 @@ struct trace {
 	int reason; /* reason of the end; -1: not known */
 };
 
-/* Something drawn on a track. */
+/* A span or instant to be drawn on a track. */
 struct trace_what {
 	enum track_kind kind;
 	const char *cat, *name;
 	uint64_t from_ns, to_ns;
-	bool async; /* may overlap others */
+	bool async; /* may overlap other spans of its track */
 	bool job;   /* on the job's track */
 	enum trace_weight weight;
-	/* Set when it gets its track: */
+	/* Set by trace_span() and trace_instant(): */
 	bool span;
 	struct trace_track *track;
-	uint32_t lane; /* 0: none, so a span becomes an async event, which needs none */
+	uint32_t lane; /* 0: none; a span without a lane becomes an async event */
 };
 
-/* A line, from trace_begin() to trace_end(). If there is no room for the line, nothing of it is
- * kept and trace_end() returns false; the caller counts it. */
+/* Begin and end a line. If the size limit has no room for the line, trace_end() drops all of it and
+ * returns false; the caller counts the loss. */
 struct buffer *trace_begin(struct trace *t);
 bool trace_end(struct trace *t, enum trace_weight weight);
 /* Writes an event up to its args; trace_done() closes it. lane 0: an async event. */
@@ -54,21 +54,21 @@ void trace_event(struct buffer *b, const char *ph, const char *cat, const char *
 void trace_us(struct buffer *b, const char *key, uint64_t ns);
 void trace_us_value(struct buffer *b, uint64_t ns); /* writes the value without a key */
 void trace_done(struct buffer *b);
-/* Writes the names of the track and its lane unless that was done. Returns false if there is no
- * room for them. */
+/* Writes the names of the track and lane, unless they were written before. Returns false if there
+ * is no room for them. */
 bool trace_named(struct trace *t, struct trace_track *track, uint32_t lane);
 /* Begins a mark across all tracks in the current line, up to its args; trace_done() closes it. */
 void trace_note_begin(struct trace *t, struct buffer *b, const char *text);
-/* The same as a whole line without args. */
+/* Like trace_note_begin(), but writes a whole line without args. */
 void trace_note(struct trace *t, const char *text);
 
-/* Returns the track of a fact. NULL: too many tracks, which is counted. */
+/* Returns the track of a fact. NULL: too many tracks; the loss is counted. */
 struct trace_track *trace_place(struct trace *t, const struct fact *f, bool job, uint64_t from_ns);
-/* Begins a line with a span, up to its args; trace_finish() ends it. NULL: no room, which is
- * counted. */
+/* Begins a line with a span, up to its args; trace_finish() ends the line. NULL: no room; the loss
+ * is counted. */
 struct buffer *trace_span(struct trace *t, const struct fact *f, struct trace_what *w);
 struct buffer *trace_instant(struct trace *t, const struct fact *f, struct trace_what *w);
-/* Writes only the span, in a line that was begun; w has its track and lane. */
+/* Writes only the span, into a line that was begun; w->track and w->lane are set. */
 void trace_span_on(struct buffer *b, const struct fact *f, const struct trace_what *w);
 /* Ends the args and the line, as trace_end(). */
 bool trace_finish(struct trace *t, struct buffer *b, const struct fact *f,

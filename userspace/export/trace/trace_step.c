@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_step.c - draws steps and, on lanes of their own, their phases and where they were blocked.
- * The sums, and the job's own ranges, are arguments of the step: only the first phases and the
- * longest blocked times are drawn. */
+/* trace_step.c - draws steps and, on separate lanes, the first phases and the longest blocked times
+ * of each. The step's arguments have the sums of all phases, and the job's own ranges. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,8 +55,8 @@ static void step_counter(struct buffer *b, const struct trace_track *track, uint
 
 #define ADD(b, text) buffer_add(b, text, sizeof(text) - 1)
 
-/* Writes the same as trace_event(), without args and faster: most of a trace is such events. The
- * line already contains an event. */
+/* Like trace_event(), but without args, and faster, because most of a trace is such events. The
+ * line must already contain an event. */
 static void trace_step_piece_event(struct buffer *b, const struct trace_track *track, uint32_t lane,
 				   const char *name, uint64_t from_ns, uint64_t to_ns)
 {
@@ -77,7 +76,7 @@ static void trace_step_piece_event(struct buffer *b, const struct trace_track *t
 	ADD(b, "}");
 }
 
-/* Writes to the line of the step, which has room for all of them or is dropped. */
+/* Writes pieces (phases or blocked times) into the line of their step. */
 static void step_pieces(struct buffer *b, const struct fact_step *fs, const struct trace_what *w,
 			uint32_t lane, const struct step_piece *piece, uint32_t n)
 {
@@ -95,7 +94,8 @@ static void step_pieces(struct buffer *b, const struct fact_step *fs, const stru
 	}
 }
 
-/* A step without a lane may overlap others, and so may its parts. */
+/* Writes the names of the lanes of a step's pieces. Returns false if there is no room. A step
+ * without a lane gets no pieces, because they could overlap others. */
 static bool trace_step_pieces_named(struct trace *t, const struct fact_step *fs,
 				    const struct trace_what *w, uint32_t loop)
 {
@@ -103,8 +103,8 @@ static bool trace_step_pieces_named(struct trace *t, const struct fact_step *fs,
 			    (!fs->nblocked || trace_named(t, w->track, TRACK_BLOCKED + loop)));
 }
 
-/* Steps that are not sampled are drawn when they stand out. left: steps before it that were not
- * drawn. */
+/* Returns true if the step is drawn: each t->every-th, and each with a flag except `ambiguous`.
+ * left: number of steps not drawn since the last one drawn. */
 static bool trace_step_wanted(const struct trace *t, const struct step *s, uint64_t left)
 {
 	return t->every && (s->flags & ~(uint32_t)STEP_ambiguous || left + 1 >= t->every);
@@ -128,7 +128,7 @@ void trace_step(struct trace *t, const struct fact *f)
 	left = &w.track->left_out[loop];
 	if (!trace_step_wanted(t, s, *left))
 		goto leave;
-	/* Loops beyond the bound share a lane, which may be occupied. */
+	/* Loops beyond STEP_LOOPS share a lane, which may be occupied: then w.lane is 0. */
 	w.lane = trace_lane(w.track, TRACK_STEPS, loop, w.from_ns, w.to_ns);
 	if (!trace_named(t, w.track, w.lane) || !trace_step_pieces_named(t, f->step, &w, loop))
 		goto leave;

@@ -8,18 +8,19 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/table.h"
 
-/* order within a job: its own track, its ranks, then processes without a rank */
+/* Positions of tracks. Each job has ORDER_OF_JOB of them: for its own track, its ranks, and last
+ * its processes without a rank. */
 #define ORDER_OF_JOB	100000
 #define ORDER_UNRANKED	(ORDER_OF_JOB - 1)
-#define NUMBER_ROOM	0xfffff0u /* numbers are shown to users, so they are short */
+#define NUMBER_ROOM	0xfffff0u /* track numbers are smaller: viewers display them */
 #define PROCESSES_MAX	(4 * TRACKS_MAX)
 #define FORGET_CHECK_NS 60000000000ull /* between two searches for tracks to forget */
-#define HASH_JOB	1	       /* added to hashes, so that two kinds never collide */
+#define HASH_JOB	1	       /* kinds of tracks, hashed so that their keys differ */
 #define HASH_RANK	2
 #define HASH_PROCESS	3
 
 struct trace_tracks {
-	struct table *by_key;  /* by identity */
+	struct table *by_key;  /* all tracks, by hash of their identity */
 	struct table *numbers; /* numbers in use */
 	struct table *process; /* track of each process; not owned */
 	uint32_t jobs;
@@ -66,8 +67,8 @@ static uint64_t trace_track_process_key(const struct fact *f)
 	return track_key_of(HASH_PROCESS, "", f->pid, f->start_ns);
 }
 
-/* Forgets tracks that were unused for TRACK_KEEP_NS: a process that continues gets the same track
- * again, and its names are written again. */
+/* Forgets tracks that were unused for TRACK_KEEP_NS. A process that continues later gets the same
+ * track, whose names are written again. */
 static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
 {
 	struct trace_track *t;
@@ -77,8 +78,8 @@ static void tracks_forget(struct trace_tracks *ts, uint64_t now_ns)
 	if (now_ns < ts->checked_ns + FORGET_CHECK_NS)
 		return;
 	ts->checked_ns = now_ns;
-	/* If a rank has had many processes, forget those, too: the track is found again by its
-	 * rank. */
+	/* If there are too many processes (restarts of ranks), forget them all: their tracks are
+	 * found again by rank. */
 	full = table_count(ts->process) > PROCESSES_MAX / 2;
 	for (size_t at = 0; (t = table_next(ts->process, &at, &key));)
 		if (full || now_ns >= t->used_ns + TRACK_KEEP_NS)
@@ -131,7 +132,8 @@ void trace_tracks_unname(struct trace_tracks *ts)
 	}
 }
 
-/* Processes without a job share the track of the job without a name. */
+/* Returns the track of a job, new if there is none. Processes without a job share the track of the
+ * job "". */
 static struct trace_track *trace_track_job_track(struct trace_tracks *ts, const char *job)
 {
 	uint64_t key = track_key_of(HASH_JOB, job, 0, 0);
@@ -147,7 +149,8 @@ static struct trace_track *trace_track_job_track(struct trace_tracks *ts, const 
 	return t;
 }
 
-/* A rank has one process at a time; a second process of the same rank gets its own track. */
+/* Returns the track for a process that has none: that of its rank, unless another process uses it
+ * (then one of its own). */
 static struct trace_track *trace_track_new_process(struct trace_tracks *ts, const struct fact *f,
 						   uint64_t from_ns)
 {
@@ -188,7 +191,7 @@ static struct trace_track *trace_track_find(struct trace_tracks *ts, const struc
 	if (!t || (t->named && t->pid == f->pid && t->rank == f->rank &&
 		   !strcmp(t->job, f->job ? f->job : "")))
 		return t;
-	/* The name of the process may become known after its first event. */
+	/* The rank may become known after the first event of the process: update the position. */
 	first = t->order - t->order % ORDER_OF_JOB;
 	t->order = first + (f->rank >= 0 && f->rank < ORDER_UNRANKED ? 1 + (uint32_t)f->rank
 								     : ORDER_UNRANKED);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace_track.h - the tracks of a trace: one for each rank of each job over all its runs, one for
  * each process whose job or rank is unknown, one for each job, one for gp-bpf itself; and the lanes
- * of each (the format calls them threads), on which spans do not overlap. Pure. The number of a
- * track is a hash of its identity, so the same track continues in a file of a predecessor. A track
- * that was not used for TRACK_KEEP_NS is forgotten, and made again when it is needed. Bounded:
- * TRACKS_MAX tracks; nothing is drawn for further ones. */
+ * of each track (the format calls them threads), on which spans do not overlap. The number of a
+ * track is a hash of its identity, so that a successor of gp-bpf continues the same tracks. A track
+ * that was not used for TRACK_KEEP_NS is forgotten, and made again when it is needed. At most
+ * TRACKS_MAX tracks; nothing is drawn for further ones. Pure. */
 #ifndef EXPORT_TRACE_TRACK_H
 #define EXPORT_TRACE_TRACK_H
 
@@ -34,37 +34,37 @@ enum track_kind {
 };
 
 struct trace_track {
-	/* track of its job, kept as long as this one; NULL: not a track of a process */
+	/* track of the process's job, kept as long as this one; NULL: not a track of a process */
 	struct trace_track *of;
 	uint32_t number;
 	uint32_t order;	   /* position among all tracks, from the top */
-	uint32_t pid;	   /* process that uses it now; 0: not a track of a process */
-	uint64_t used_ns;  /* last use */
+	uint32_t pid;	   /* process that uses the track now; 0: not a track of a process */
+	uint64_t used_ns;  /* time of the last use */
 	uint64_t until_ns; /* end of the last span on any lane */
 	bool lane_named[TRACK_END];
 	bool named;
 	int rank; /* -1: unknown */
 	char job[GP_JOB_MAX];
 	uint64_t lane_until_ns[TRACK_END];
-	uint64_t left_out[STEP_LOOPS]; /* steps since the last one that was drawn */
+	uint64_t left_out[STEP_LOOPS]; /* steps not drawn since the last one that was */
 };
 
 struct trace_tracks;
 struct trace_tracks *trace_tracks_new(void); /* NULL: no memory */
 void trace_tracks_free(struct trace_tracks *ts);
-/* Returns the track of the process that a fact is about; of its job if `job`; gp-bpf's own if the
- * fact is about neither. from_ns: start of what is to be drawn. NULL: too many tracks, or no
+/* Returns the track of the process that a fact is about; if `job`, of its job; for other facts,
+ * gp-bpf's own track. from_ns: start of the span to be drawn. NULL: too many tracks, or no
  * memory. */
 struct trace_track *trace_tracks_find(struct trace_tracks *ts, const struct fact *f, bool job,
 				      uint64_t from_ns);
 struct trace_track *trace_tracks_own(struct trace_tracks *ts); /* Returns gp-bpf's own track. */
-/* The names of all tracks were lost and have to be written again. */
+/* Makes all tracks write their names again, because the names may be missing in the file. */
 void trace_tracks_unname(struct trace_tracks *ts);
-/* Takes a lane of that kind that is free since from_ns, until to_ns. Returns 0 if there is none.
- * loop: for TRACK_STEPS. */
+/* Occupies a lane of this kind that is free from from_ns on, until to_ns. Returns the lane; 0: none
+ * is free. loop: for TRACK_STEPS. */
 uint32_t trace_lane(struct trace_track *t, enum track_kind kind, uint32_t loop, uint64_t from_ns,
 		    uint64_t to_ns);
-/* Writes "steps", "phases", "ranges (2)"... */
+/* Writes the name of a lane: "steps", "phases", "ranges (2)"... */
 const char *trace_lane_name(char *out, size_t len, uint32_t lane);
 
 #endif
