@@ -160,7 +160,7 @@ static void test_gan_ambiguous(void **state)
 	assert_int_equal(st.period, 6);
 	assert_non_null(strstr(
 		st.reason,
-		"--multiply 6 if 6 updates make a step; 2 optimizers take turns, the 5 of one count"));
+		"--multiply 6 if 6 updates make a step; 2 optimizers take turns, only the 5 by one optimizer count"));
 	run_open(&r, (struct step_config){.from_start = true, .multiply = 6});
 	gan(&r, 200, 5, true, 7, 8);
 	run_close(&r);

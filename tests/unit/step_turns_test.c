@@ -100,7 +100,7 @@ static void test_delayed(void **state)
 {
 	struct step_state st;
 	struct run r;
-	char reason[96];
+	char reason[112];
 
 	(void)state;
 	for (uint32_t n = 2; n <= 24; n++) {
@@ -113,7 +113,7 @@ static void test_delayed(void **state)
 		st = turns_end(&r);
 		snprintf(
 			reason, sizeof(reason),
-			"--multiply %u if %u updates make a step; 2 optimizers take turns, the %u of one count",
+			"--multiply %u if %u updates make a step; 2 optimizers take turns, only the %u by one optimizer count",
 			n + 1, n + 1, n);
 		check_doubt(&r, &st, 300, n, n <= 31 ? reason : "no fixed order");
 	}
@@ -156,7 +156,7 @@ static void test_rates(void **state)
 	st = turns_end(&r);
 	check_doubt(
 		&r, &st, 400, 0,
-		"--multiply 11 if 11 updates make a step; 3 optimizers take turns, the 6 of one count");
+		"--multiply 11 if 11 updates make a step; 3 optimizers take turns, only the 6 by one optimizer count");
 	run_open(&r, plain);
 	for (uint32_t i = 0; i < 400; i++) {
 		turn(&r, CRITIC);
@@ -204,7 +204,7 @@ static void test_phases(void **state)
 	st = turns_end(&r);
 	check_doubt(
 		&r, &st, 320, 24,
-		"--multiply 2 if one update of each optimizer makes a step, 8 if all that repeat do");
+		"--multiply 2 if one update of each optimizer makes a step, 8 if the whole repeated sequence does");
 	run_open(&r, (struct step_config){.from_start = true, .multiply = 8});
 	for (uint32_t i = 0; i < 40; i++) {
 		for (uint32_t k = 0; k < 8; k++)
@@ -227,7 +227,7 @@ static void test_phases_uneven(void **state)
 	for (uint32_t i = 0; i < 240; i++)
 		turn(&r, body[i % 6]);
 	st = turns_end(&r);
-	check_doubt(&r, &st, 240, 24, "--multiply 6 if 6 updates make a step; they repeat so");
+	check_doubt(&r, &st, 240, 24, "--multiply 6 if 6 updates make a step; their order repeats");
 }
 
 /* One after a setup; then another follows it now and then. */
@@ -380,7 +380,7 @@ static void test_identity_missing(void **state)
 		st = turns_end(&r);
 		check_doubt(
 			&r, &st, 600, 3,
-			"--multiply 3 if 3 updates make a step; 2 optimizers take turns, the 2 of one count");
+			"--multiply 3 if 3 updates make a step; 2 optimizers take turns, only the 2 by one optimizer count");
 	}
 	run_open(&r, plain);
 	for (uint32_t i = 1, seed = 1; i <= 400; i++) { /* in no fixed order */

@@ -40,7 +40,8 @@ struct step_finder *step_finder_new(const struct step_config *cfg)
 	sf->config = *cfg;
 	sf->elected = step_boundary_family(cfg->force);
 	sf->fixed = sf->elected != FAMILY_NONE;
-	sf->zero_grad_first = true; /* as in torch's own examples, until observed otherwise */
+	/* assumed as in torch's own examples, until the order is observed */
+	sf->zero_grad_first = true;
 	sf->loops[0] = calloc(1, sizeof(*sf->loops[0]));
 	if (sf->loops[0])
 		return sf;
@@ -67,7 +68,7 @@ void step_finder_free(struct step_finder *sf)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* A backward or a fetch on this thread: threads that listen to it close their group. */
+/* A backward or a fetch on thread `by`: closes the groups of the threads that listen to `by`. */
 static void step_threads_separate(struct step_finder *sf, const struct step_thread *by)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
@@ -129,8 +130,8 @@ static void step_feed_update(struct step_finder *sf, struct step_thread *t, cons
 	step_feed_mark(sf, FAMILY_RANGES, t, &with);
 }
 
-/* Rule Z2. The step ends where zero_grad begins: that is the end of an iteration that calls it
- * last, and the start of the next one in a loop that calls it first. */
+/* Rule Z2: the step ends where zero_grad begins. In a loop that calls zero_grad last that is the
+ * end of the iteration; in a loop that calls it first, the start of the next one. */
 static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 				const struct signal *s)
 {
@@ -158,8 +159,8 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 	t->hits.zero_grad++;
 }
 
-/* Rule E uses one thread: on a GPU the device thread runs the nested passes of re-entrant
- * checkpointing, which look like outer ones. Another thread takes over when the first is silent. */
+/* Rule E listens to one thread: on a GPU the device thread runs the nested passes of re-entrant
+ * checkpointing, which look like outer ones. Another thread is chosen when the first is silent. */
 static bool step_backward_elects(struct step_finder *sf, const struct step_thread *t)
 {
 	uint32_t i = (uint32_t)(t - sf->threads) + 1;
@@ -234,9 +235,9 @@ static void step_mark_skipped(struct step_finder *sf, enum family f, struct step
 	tracker_mark(sf, f, &m);
 }
 
-/* The scaler decides once per attempted step, after the optimizer: if there was a backward but no
- * update since its last decision, the gradients of the step overflowed. Before the first range, an
- * operator that other code uses may belong to such a step, too: if ranges follow, it did. */
+/* The gradient scaler decides once for each attempted step, after the optimizer: a backward without
+ * an update since its last decision means that the gradients overflowed. If only operators that
+ * other code uses were seen, the step is also noted as skipped for ranges, in case these follow. */
 static void step_feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	enum family f = step_update_family(sf);
@@ -266,7 +267,7 @@ static void step_feed_op(struct step_finder *sf, struct step_thread *t, const st
 					 : 0;
 	anon_operator(sf, (uint32_t)(t - sf->threads), s->ident);
 	step_feed_mark(sf, f, t, s);
-	/* otherwise it may belong to an average of the parameters */
+	/* an operator of another family may belong to an average of the parameters */
 	t->amp_update |= f == step_update_family(sf);
 }
 
@@ -289,7 +290,8 @@ static void step_candidate_taint(struct step_finder *sf, struct candidate *l)
 		l->sum.flags |= STEP_tainted;
 }
 
-/* The open group ended before the gap; the step in progress is unreliable. */
+/* Closes the group that was open before the gap in the records, and flags the step in progress as
+ * tainted. */
 static void step_candidate_gap(struct step_finder *sf, struct candidate *l)
 {
 	candidate_close(sf, l, false);
@@ -305,7 +307,7 @@ static void step_candidate_tick(struct step_finder *sf, struct candidate *l)
 		candidate_still(sf, l);
 }
 
-/* A loop that calls zero_grad first has no call after its last step. */
+/* In a loop that calls zero_grad first, no call follows the last step: ends that step. */
 static void step_zero_grad_finish(struct step_finder *sf)
 {
 	for (uint32_t i = 0; sf->zero_grad_first && i < sf->nthreads; i++) {

@@ -2,15 +2,14 @@
 /* step.h - the step finder: finds the training steps of one process in its signals (signal.h).
  *
  * The output is a sequence of finished steps for each training loop, numbered from 1 and never
- * rewritten. A loop is locked once it is known what makes one of its steps; no step is given out
- * before, and the steps held until then are given out at that moment. step.c lists the kinds of
- * markers; the rules A, B2, Z2, E, I and F are described at the top of step.c and of the step_*.c
- * file that implements them.
+ * rewritten. A loop is locked once it is known what makes one of its steps. Until then its steps
+ * are held; at the lock they are given out. step.c lists the kinds of markers; the rules A, B2, Z2,
+ * E, I and F are described at the top of step.c and of the step_*.c file that implements them.
  *
  * Pure and deterministic. Times in ns, CLOCK_MONOTONIC. Memory: 11 KiB for one loop. A search takes
  * more (23 KiB for each loop and kind of marker, 120 KiB while it is unknown to which loop a thread
- * belongs) and frees it when it is over. Under 6 MiB whatever the process does, besides steps not
- * taken yet. */
+ * belongs) and frees it at its end. Under 6 MiB whatever the process does, besides steps not taken
+ * yet. */
 #ifndef MODEL_STEP_H
 #define MODEL_STEP_H
 
@@ -20,10 +19,11 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/signal/signal.h"
 
-#define STEP_CONFIDENCE 0.7 /* below it metrics have no times of steps */
-#define STEP_LOOPS	16  /* distinguished in one process; further ones share the last */
+#define STEP_CONFIDENCE 0.7 /* below this confidence metrics have no times of steps */
+/* most loops distinguished in one process; further ones share the last */
+#define STEP_LOOPS 16
 
-/* How good the markers are that steps were found with; A is best (family_tier()). */
+/* How far the markers that found the steps can be trusted; A is best (family_tier()). */
 enum step_tier { TIER_NONE, TIER_A, TIER_B, TIER_COUNT };
 extern const char *const tier_name[TIER_COUNT]; /* "A"; "" for none */
 
@@ -39,7 +39,7 @@ enum step_boundary {
 	BOUNDARY_UPDATE_OP,
 	BOUNDARY_EXECUTE,
 	BOUNDARY_SYNC,
-	BOUNDARY_MARKER_END, /* not a boundary: one more than the last that can be chosen */
+	BOUNDARY_MARKER_END, /* not a boundary: ends the part that the user can choose */
 	BOUNDARY_COMPLETION = BOUNDARY_MARKER_END,
 	BOUNDARY_PROBE, /* hit of the probe named by the user */
 	BOUNDARY_COUNT
@@ -95,7 +95,7 @@ struct step {
 	uint64_t optimizer;
 };
 
-/* ENDED is the last: loops over all states end there. */
+/* STATE_ENDED must be the last: loops over all states end there. */
 enum step_phase_state {
 	STATE_IDLE,
 	STATE_STARTING,
@@ -106,7 +106,7 @@ enum step_phase_state {
 };
 extern const char *const step_state_name[];
 
-struct step_state { /* of a rank, or of each loop where there are several */
+struct step_state { /* state of a rank, or of one of its loops if it has several */
 	enum step_phase_state state;
 	enum step_tier tier;
 	enum step_boundary boundary;
@@ -119,7 +119,7 @@ struct step_state { /* of a rank, or of each loop where there are several */
 	/* Probes were attached when the process may have been stepping already: steps may be
 	 * missing. */
 	bool late;
-	double confidence; /* 0 to 1; see STEP_CONFIDENCE */
+	double confidence; /* of the steps, 0 to 1; see STEP_CONFIDENCE */
 	uint64_t steps;
 	uint64_t updates; /* optimizer updates seen */
 	uint32_t period;  /* updates per step where that was learnt, usually 1 */
@@ -141,7 +141,7 @@ struct step_config {
 };
 
 struct step_finder;
-/* Returns NULL when there is no memory. */
+/* Returns NULL when there is no memory. Free with step_finder_free(). */
 struct step_finder *step_finder_new(const struct step_config *cfg);
 void step_finder_free(struct step_finder *sf);
 /* Takes the next signal, in order of time. Returns 0, or -ENOMEM: sf is unchanged. */
@@ -152,15 +152,14 @@ int step_finder_next(struct step_finder *sf, struct step *ret);
  * which step_finder_next() has not returned yet; 0 when there is none now. */
 int step_finder_evaluation(struct step_finder *sf, uint32_t *ret_tid, uint64_t *ret_begin_ns,
 			   uint64_t *ret_end_ns, bool *ret_idle);
-/* Returns true when something was seen that only training does; there may be no step yet. */
+/* Returns true when something was seen that only training does; steps may not be found yet. */
 bool step_finder_trains(const struct step_finder *sf);
-/* Returns true while the inputs of programs may still show which program trains. */
+/* Returns true while records of the inputs of programs may still show which program trains. */
 bool step_finder_wants_flow(const struct step_finder *sf);
-/* Returns true when several optimizers make its steps, so that operators are needed to distinguish
- * them. */
+/* Returns true when several optimizers make the steps: only operators distinguish these. */
 bool step_finder_wants_operators(const struct step_finder *sf);
-/* Returns the state of one loop in *ret; false when there is no such loop. *ret_changed: it changed
- * since the last call. */
+/* Returns the state of one loop in *ret; false when there is no such loop. *ret_changed: the state
+ * changed since the last call. */
 bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret,
 		       bool *ret_changed);
 

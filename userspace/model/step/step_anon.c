@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_anon.c - steps of a torch whose ranges have no name (1.13), found by the order of the
  * ranges. Between two backwards of one thread a plain loop opens ranges for the optimizer's step,
- * zero_grad and the loader; between two micro-batches only for the loader. So if few ranges are the
- * rule and sometimes there are two more, those backwards end a step; if there are always two or
- * more, each backward does. If no update is visible each backward ends a step, too, but only on the
- * thread used by rule E: others may run its nested passes. */
+ * zero_grad and the loader; between two micro-batches only for the loader. So if most backwards are
+ * followed by few ranges and some by two more, the latter backwards end a step. If all backwards
+ * are followed by two or more ranges, each backward ends a step. If no update is visible each
+ * backward ends a step, too, but only on the thread that rule E uses: other threads may run its
+ * nested passes. */
 #include "userspace/model/step/step_private.h"
 
 #define OPENS_MAX    7		   /* more are an evaluation */
@@ -22,8 +23,8 @@ void anon_free(struct anon *a)
 	free(a);
 }
 
-/* Returns the number of ranges without those of DDP: its reducer's were excluded (anon_reducer),
- * its forward is one. */
+/* Returns the number of ranges after the backward without that of DDP's forward. Those of DDP's
+ * reducer were dropped by anon_reducer(). */
 static uint32_t anon_pass_opens(const struct anon *a, const struct anon_pass *p)
 {
 	return a->reduces && p->opens ? p->opens - 1 : p->opens;
@@ -130,7 +131,8 @@ static void anon_run(struct step_finder *sf, struct anon *a, const struct mark *
 	a->pass = (struct anon_pass){.mark = *m};
 }
 
-/* Ranges become visible: backwards before the first one had none between them. */
+/* Starts to follow a thread at its first range. The backwards before that range had none after
+ * them. */
 static struct anon *anon_start(struct step_finder *sf, uint32_t thread)
 {
 	struct tracker *t = sf->trackers[FAMILY_BACKWARD];
@@ -165,7 +167,7 @@ void anon_backward(struct step_finder *sf, const struct mark *m)
 	if (!a && sf->backward_thread == m->thread + 1) {
 		a = anon_start(sf, m->thread);
 		if (a && a->running && a->pass.mark.end_ns == m->end_ns)
-			return; /* it was one of those */
+			return; /* anon_start() took this backward from the held ones */
 	}
 	if (a)
 		anon_run(sf, a, m);
@@ -184,7 +186,7 @@ void anon_open(struct step_finder *sf, uint32_t thread, uint64_t ts_ns)
 		a->pass.second_ns = ts_ns;
 }
 
-/* The backward was followed by an update of this parameter. */
+/* An operator updated the parameter `ident` after the thread's last backward. */
 void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident)
 {
 	struct anon *a = sf->anon[thread];
@@ -193,8 +195,8 @@ void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident)
 		a->pass.mark.ident = ident;
 }
 
-/* DDP's reducer opens ranges during the backward, before it reports its end (on a GPU, from the
- * device's thread). */
+/* Drops the ranges opened so far after the backward: DDP's reducer opened them, during the backward
+ * and before its end is reported (on a GPU, from the device's thread). */
 void anon_reducer(struct step_finder *sf, uint32_t thread)
 {
 	struct anon *a = sf->anon[thread];
@@ -208,8 +210,8 @@ void anon_reducer(struct step_finder *sf, uint32_t thread)
 	a->pass.second_ns = 0;
 }
 
-/* Nothing follows the last backward of a closure when the process ends; it is complete if it had as
- * many as those before. */
+/* At the end of the process: the last backwards of a closure have no update after them. They make a
+ * step if there are as many as in each step before. */
 static void anon_rest(struct step_finder *sf, struct anon *a)
 {
 	struct mark m;
@@ -230,7 +232,8 @@ void anon_finish(struct step_finder *sf)
 
 		if (!a)
 			continue;
-		/* The next batch was not fetched any more. */
+		/* The next batch was not fetched: without its ranges the last backward has too
+		 * few. */
 		if (a->running && !a->settled)
 			anon_count(a, &a->base, &low, &high);
 		a->pass.opens += a->base;

@@ -2,10 +2,10 @@
 /* step_candidate.c - a loop candidate, made of the marks of one family: rule B2, the lock, and the
  * number of groups in a step.
  *
- * B2: a mark opens a new group if a backward or a fetch lies between the mark before it and its own
- * end (a closure runs the backward inside the range); otherwise it joins (several optimizers per
- * step, an optimizer per parameter inside the backward). A group is closed when nothing can join it
- * any more. */
+ * B2: a mark opens a new group if a backward or a fetch lies between the previous mark and the
+ * mark's end (a closure runs the backward inside the range). Otherwise the mark joins the open
+ * group (several optimizers per step, an optimizer per parameter inside the backward). A group is
+ * closed when no further mark can join it. */
 #include "userspace/model/step/step_private.h"
 
 #define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
@@ -47,9 +47,8 @@ void candidate_spare(struct candidate *l)
 		l->held = grow_free(l->held, &l->held_cap);
 }
 
-/* Returns true if a less trusted family may still take over: only step ranges prevent that, whose
- * first mark clears what it holds; but unnamed ranges are read after the backwards that came before
- * them. */
+/* Returns true if a less trusted family may still be elected and use its held groups. Step ranges
+ * exclude that: the first one clears these groups. Unnamed ranges read the held backwards later. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l)
 {
 	if (sf->fixed)
@@ -105,8 +104,8 @@ static void candidate_sum_emit(struct step_finder *sf, struct candidate *l)
 	step_emit(sf, l, &g);
 }
 
-/* A step lasts from one update of the leading optimizer to the next: it ends when that comes, or
- * after a long silence. Updates of other optimizers before the first one make no step. */
+/* Adds a group to a step that lasts from one update of the leading optimizer to the next, or to a
+ * long silence. Updates of other optimizers before the first one of the leader make no step. */
 static void candidate_place_led(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	if (token_leads(&g->token, &l->unit.pattern[0])) {
@@ -118,12 +117,12 @@ static void candidate_place_led(struct step_finder *sf, struct candidate *l, con
 	candidate_group_join(&l->sum, g);
 	if (++l->sum_groups < STEP_PERIOD - 1)
 		return;
-	/* it does not lead any more */
+	/* Too many updates since the leader's last one: the optimizer leads no longer. */
 	l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
 	candidate_sum_emit(sf, l);
 }
 
-/* Adds one group that fits. */
+/* Adds a group that fits the pattern. */
 static void candidate_place(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	if (g->skipped) {
@@ -170,7 +169,8 @@ static void candidate_held_drop_setup(struct step_finder *sf, struct candidate *
 	candidate_held_drop(l, n);
 }
 
-/* An optimizer updates alone from now on: others did so before, and perhaps this one. */
+/* A single optimizer updates from now on. Counts how often such an optimizer had been alone
+ * before. */
 static void candidate_stage(struct candidate *l, const struct token *t)
 {
 	if (!t->ident || t->fetched || token_same_optimizer(t, &l->stages[0]))
@@ -181,9 +181,9 @@ static void candidate_stage(struct candidate *l, const struct token *t)
 	l->stages[0] = *t;
 }
 
-/* Locks the loop and gives out what is held; u->from and u->first are indexes of it. Groups before
- * the first complete step are the rest of a step at attach; later, after a change of pattern, they
- * add to no step. */
+/* Locks the loop and gives out the held groups; u->from and u->first are indexes of these. At
+ * attach, the groups before the first complete step are the rest of a step; after a change of
+ * pattern they add to no step. */
 static void candidate_lock(struct step_finder *sf, struct candidate *l, const struct unit *u)
 {
 	bool first_time = l->mode == CANDIDATE_LEARNING,
@@ -229,7 +229,8 @@ static bool candidate_odd_often(struct candidate *l)
 	return l->odd[ODD_LIMIT - 1] && l->tokens - l->odd[ODD_LIMIT - 1] <= ODD_WINDOW;
 }
 
-/* While relearning: if the old pattern continues, the groups in between are steps of their own. */
+/* While relearning: returns true if the old pattern continues. The groups held before its return
+ * become steps of their own. */
 static bool candidate_resume(struct step_finder *sf, struct candidate *l, const struct token *t,
 			     uint32_t n)
 {
@@ -291,7 +292,8 @@ static bool candidate_fits(const struct candidate *l, const struct group *g)
 	       token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
 }
 
-/* Tokens without an order may get one: another stage of the training began. */
+/* Every STEP_TOKENS updates: updates without an order may have one in another stage of the
+ * training. */
 static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];
@@ -308,7 +310,7 @@ static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 		u = (struct unit){.size = 1, .ambiguous = true};
 	if (u.lead && l->unit.lead && !token_same_optimizer(&u.pattern[0], &l->unit.pattern[0]) &&
 	    unit_follow(&l->unit, t, STEP_TOKENS, &u))
-		return; /* of several that could lead, the one that led so far */
+		return; /* several optimizers could lead: the previous leader stays */
 	u.any = u.size == 1 && !u.lead;
 	if (l->unit.lead && !u.lead)
 		candidate_sum_emit(sf, l);
@@ -316,17 +318,18 @@ static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 		l->unit = u;
 		return;
 	}
-	/* The pattern starts with its first token; until that comes, groups count as before. */
+	/* The pattern starts with its first token. Until that token comes, groups count as
+	 * before. */
 	l->unit = u;
 	l->mode = CANDIDATE_RELEARNING;
 	l->regrouped++;
 }
 
-/* The candidate is locked and the token does not fit. */
+/* Handles a group whose token does not fit the pattern of a locked candidate. */
 static void candidate_unfit(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	candidate_sum_emit(sf, l);
-	if (candidate_fits(l, g)) { /* the step was cut short; the next one starts */
+	if (candidate_fits(l, g)) { /* the step was cut short; the group starts the next one */
 		candidate_place(sf, l, g);
 	} else if (candidate_odd_often(l)) {
 		l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
@@ -351,7 +354,8 @@ static bool candidate_history(struct step_finder *sf, struct candidate *l, const
 	return true;
 }
 
-/* Returns the identity of the newest token; if it is missing, that of the token a period before. */
+/* Returns the identity of the newest token; if that is unknown, the identity of the token one
+ * period before. */
 static uint64_t candidate_ident(const struct candidate *l, const struct token *t)
 {
 	const struct token *before;
@@ -399,7 +403,7 @@ void candidate_digest(struct step_finder *sf, struct candidate *l)
 
 /* ---- from marks to groups -------------------------------------------------------------------- */
 
-/* Each mark of the open group was a separate update. */
+/* Turns each mark of the open group into an update of its own. */
 static void candidate_split(struct step_finder *sf, struct candidate *l)
 {
 	struct group g = l->group, one = g;
@@ -483,8 +487,8 @@ static void candidate_group_add(struct candidate *l, const struct mark *m)
 void candidate_mark(struct step_finder *sf, struct candidate *l, const struct mark *m)
 {
 	bool fetched = m->fetch_seq > l->last_seq;
-	/* Two loops that were treated as one: a thread's own work is not part of another thread's
-	 * update. */
+	/* Another thread's backward separates, too (two loops that were treated as one): a thread's
+	 * own work is not part of another thread's update. */
 	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
 	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
 		     l->unwatched;
@@ -495,7 +499,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 				       : !l->any && !*sf->loops[l->loop]->name)
 		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
 		       sizeof(sf->loops[l->loop]->name));
-	/* Its batch may have been fetched before observation resumed. */
+	/* The batch may have been fetched before observation resumed. */
 	if (l->unwatched && l->mode == CANDIDATE_LOCKED)
 		fetched |= l->unit.pattern[l->sum_groups].fetched;
 	l->unwatched = false;
@@ -508,7 +512,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 		candidate_group_open(l, m, fetched);
 	} else if (l->open) {
 		candidate_group_add(l, m);
-	} else { /* its group was given out already: not a new step */
+	} else { /* the group was given out already: the mark starts no new step */
 		l->rest = hits_add(l->rest, m->hits);
 		return;
 	}
@@ -523,14 +527,15 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 	}
 }
 
-/* After a silence nothing joins a step whose end would be the start of the next one. */
+/* After a silence the step in progress ends now: otherwise it would last until the next step
+ * starts. */
 void candidate_still(struct step_finder *sf, struct candidate *l)
 {
 	if (l->live && l->unit.lead && l->sum_groups)
 		candidate_sum_emit(sf, l);
 }
 
-/* The process ended: interprets what is held as well as possible. */
+/* The process ended: turns the held groups into steps as well as possible. */
 void candidate_finish(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];

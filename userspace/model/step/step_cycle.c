@@ -3,7 +3,8 @@
  * that is not known to be training. */
 #include "userspace/model/step/step_private.h"
 
-#define CYCLE_NS 1000000000ull /* waits recur for at least this long, or until the process ends */
+/* waits must recur for this long (ns), or until the process ends */
+#define CYCLE_NS 1000000000ull
 
 static bool cycle_nothing_else(const struct step_finder *sf)
 {
@@ -30,7 +31,7 @@ static void cycle_mark(struct step_finder *sf, uint64_t i)
 	tracker_mark(sf, FAMILY_SYNC, &m);
 }
 
-/* Finds the most frequent probe by majority vote: exact if one of them has more than half of the
+/* Finds the most frequent probe by majority vote: exact if one probe made more than half of the
  * waits. */
 static void cycle_vote(struct cycle *c, const char *probe)
 {
@@ -44,7 +45,7 @@ static void cycle_vote(struct cycle *c, const char *probe)
 		c->votes--;
 }
 
-/* The last waits are cycles, and so were those before them: they get numbers, but no times. */
+/* The last waits proved to be cycles. Earlier waits count as cycles, too, without times. */
 static void cycle_begin(struct step_finder *sf)
 {
 	struct cycle *c = sf->cycle;
@@ -59,7 +60,7 @@ static void cycle_begin(struct step_finder *sf)
 		cycle_mark(sf, c->n + i);
 }
 
-/* Takes a wait of a process that shows nothing else. */
+/* Takes a wait for the device in a process that shows no marker of training. */
 void cycle_wait(struct step_finder *sf, const struct signal *s)
 {
 	struct cycle *c = sf->cycle;

@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_doubt.c - cases in which the number of a loop's steps cannot be known from outside: the
- * reason, and the --multiply that would correct it. A marker or --multiply chosen by the user is
- * never doubted. */
+/* step_doubt.c - cases in which the number of a loop's steps cannot be known from outside: gives
+ * the reason, and the --multiply that would correct it. A marker or --multiply chosen by the user
+ * is never doubted. */
 #include "userspace/model/step/step_private.h"
 
 #include "userspace/base/number.h"
 
-#define STRAYS		 8 /* at least, and one in this number of updates */
-#define STAGE_RETURNS	 2 /* of optimizers that update alone for a while, without batches */
-#define INNER_OPTIMIZERS 4 /* an inner loop makes at least this many optimizers while it runs */
-/* An inner loop makes fewer updates with each optimizer; otherwise it is one training after
+/* doubt from this many stray updates on, if they are at least 1 in STRAYS */
+#define STRAYS 8
+/* An optimizer updates alone for a while, without batches: doubt if this happened again this
+ * often. */
+#define STAGE_RETURNS 2
+/* An inner loop makes at least this many optimizers while it runs. */
+#define INNER_OPTIMIZERS 4
+/* An inner loop makes fewer updates than this with each optimizer; with more, trainings follow one
  * another. */
 #define INNER_UPDATES STEP_PERIOD
 
 enum doubt {
 	DOUBT_NONE,
-	DOUBT_INNER,	/* optimizers are made repeatedly */
-	DOUBT_LIVES,	/* as before, seen by their parameters */
-	DOUBT_LEAD,	/* optimizers alternate, one more often */
-	DOUBT_PHASES,	/* each several times in a row */
-	DOUBT_STAGES,	/* the same for a long time */
-	DOUBT_PERIOD,	/* a period that its batches do not confirm */
-	DOUBT_ORDER,	/* no fixed order */
+	DOUBT_INNER,	/* an inner loop makes an optimizer repeatedly */
+	DOUBT_LIVES,	/* the same, concluded from changing parameters */
+	DOUBT_LEAD,	/* optimizers alternate; one of them updates more often */
+	DOUBT_PHASES,	/* optimizers alternate, each with several updates in a row */
+	DOUBT_STAGES,	/* optimizers alternate, each with many updates in a row */
+	DOUBT_PERIOD,	/* updates have a period that batches do not confirm */
+	DOUBT_ORDER,	/* updates have no fixed order */
 	DOUBT_IDENTITY, /* optimizers of one class cannot be distinguished */
-	DOUBT_STRAYS,	/* updates of another kind than those that count */
+	DOUBT_STRAYS,	/* updates of another kind occur beside those that are counted */
 	DOUBT_BATCHES,	/* micro-batches look like steps */
 };
 
-/* Returns the average number of backwards in the last steps. */
+/* Returns the average number of backwards per step in the last steps. */
 static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct candidate *l)
 {
 	const struct loop *lp = sf->loops[l->loop];
@@ -57,8 +61,8 @@ static enum doubt doubt_unit(const struct unit *u)
 	return u->period > 1 ? DOUBT_PERIOD : DOUBT_ORDER;
 }
 
-/* Micro-batches can be distinguished from steps if an update is visible, or if there are fewer
- * marks of the family than backwards. */
+/* Returns true when micro-batches look like steps: no update is visible, and the family has as many
+ * marks as there are backwards. */
 static bool doubt_batches(const struct step_finder *sf, const struct candidate *l)
 {
 	switch (l->family) {
@@ -74,8 +78,8 @@ static bool doubt_batches(const struct step_finder *sf, const struct candidate *
 	}
 }
 
-/* All updates are of one class, there are no batches, and the parameters of an update are
- * unknown. */
+/* Returns true when optimizers cannot be distinguished: updates of one class, no batches, unknown
+ * parameters. */
 static bool doubt_identity(const struct step_finder *sf, const struct candidate *l)
 {
 	return l->family == FAMILY_RANGES && l->mode == CANDIDATE_LOCKED && l->unit.period == 1 &&
@@ -113,19 +117,19 @@ static void doubt_reason_lead(const struct unit *u, char *out, size_t len)
 	if (u->period)
 		snprintf(
 			out, len,
-			"ambiguous: --multiply %u if %u updates make a step; %u optimizers take turns, the %u of one count",
+			"ambiguous: --multiply %u if %u updates make a step; %u optimizers take turns, only the %u by one optimizer count",
 			u->period, u->period, u->optimizers, u->leads);
 	else
 		snprintf(
 			out, len,
-			"ambiguous: %u optimizers in no fixed order; updates of the one that makes most count as steps",
+			"ambiguous: %u optimizers in no fixed order; each update of the most frequent one counts as a step",
 			u->optimizers);
 }
 
 static const char *const doubt_text[] = {
-	/* reasons without a number */
+	/* reasons that contain no number */
 	[DOUBT_LIVES] =
-		"ambiguous: --multiply N if N updates make a step; what they update changes every few, each counts",
+		"ambiguous: --multiply N if N updates make a step; the updated parameters change every few updates; each update counts",
 	[DOUBT_STAGES] =
 		"ambiguous: --multiply N if N updates make a step; optimizers take turns, many updates each, all count",
 	[DOUBT_ORDER] =
@@ -133,7 +137,7 @@ static const char *const doubt_text[] = {
 	[DOUBT_IDENTITY] =
 		"ambiguous: --multiply N if a step uses N optimizers; those of one class cannot be distinguished here",
 	[DOUBT_STRAYS] =
-		"ambiguous: no optimizer ranges; updates are counted by their operators, others (SGD's?) come between them",
+		"ambiguous: no optimizer ranges; counting updates by their operators; others (SGD's?) in between are not counted",
 };
 
 bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate *l, char *out,
@@ -150,7 +154,7 @@ bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate
 		each = (l->tokens + sf->optimizers / 2) / sf->optimizers;
 		snprintf(
 			out, len,
-			"ambiguous: --multiply %llu, or a multiple, if those make a step; an optimizer is made every %llu updates, each counts",
+			"ambiguous: --multiply %llu, or a multiple, if so many updates make a step; an optimizer is made every %llu updates; each update counts",
 			(unsigned long long)each, (unsigned long long)each);
 		break;
 	case DOUBT_LEAD:
@@ -159,13 +163,13 @@ bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate
 	case DOUBT_PHASES:
 		snprintf(
 			out, len,
-			"ambiguous: --multiply %u if one update of each optimizer makes a step, %u if all that repeat do; each counts",
+			"ambiguous: --multiply %u if one update of each optimizer makes a step, %u if the whole repeated sequence does; each update counts",
 			u->optimizers, u->period);
 		break;
 	case DOUBT_PERIOD:
 		snprintf(
 			out, len,
-			"ambiguous: --multiply %u if %u updates make a step; they repeat so, %u with a fresh batch, each counts",
+			"ambiguous: --multiply %u if %u updates make a step; their order repeats, with %u fresh batches; each update counts",
 			u->period, u->period, u->fresh);
 		break;
 	case DOUBT_BATCHES:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_elect.c - elects the family of markers that counts: step ranges, as soon as there is one;
- * another family only after several cycles without them, because in a job that accumulates over n
- * batches the first range comes after n backwards. */
+/* step_elect.c - elects the family of markers that makes steps: step ranges as soon as there is
+ * one; another family only after several of its marks without a range, because in a job that
+ * accumulates over n batches the first range comes after n backwards. */
 #include "userspace/model/step/step_private.h"
 
 #include <stddef.h>
@@ -9,14 +9,17 @@
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 
-#define CYCLES_FIRST 3 /* marks of a family without any of a better one, if that was never seen */
-#define CYCLES_AFTER 8 /* marks needed if a better family was seen early on */
-/* marks needed with a gradient scaler, whose first steps are often skipped */
+/* A family is elected after this many marks without one of a more trusted family. These numbers
+ * apply: CYCLES_FIRST if no better family was ever seen, CYCLES_AFTER if one was, CYCLES_SKIPS with
+ * a gradient scaler, which often skips the first updates. */
+#define CYCLES_FIRST 3
+#define CYCLES_AFTER 8
 #define CYCLES_SKIPS 24
-/* Backwards without anything better: accumulation over 32 batches must not look like 32 steps. */
+/* Backwards before they count as steps: BACKWARDS_FIRST if nothing better was seen (accumulation
+ * over 32 batches must not look like 32 steps), BACKWARDS_AFTER if updates were seen before. */
 #define BACKWARDS_FIRST 33
 #define BACKWARDS_AFTER 128
-/* Backwards that count as steps are also this many times those of one update, on average. */
+/* Updates were seen: backwards must also exceed the mean number per update this many times. */
 #define BACKWARDS_EACH 4
 
 static uint64_t step_elect_family_marks(const struct step_finder *sf, enum family f)
@@ -29,7 +32,7 @@ static uint64_t step_elect_family_last(const struct step_finder *sf, enum family
 	return sf->trackers[f] ? sf->trackers[f]->last_seq : 0;
 }
 
-/* Returns the marks of f since the last one of a more trusted family. */
+/* Returns the number of marks of f since the last one of a more trusted family. */
 static uint64_t step_elect_family_cycles(const struct step_finder *sf, enum family f)
 {
 	return sf->trackers[f] ? sf->trackers[f]->since_better : 0;
@@ -44,7 +47,7 @@ static bool step_elect_better_seen(const struct step_finder *sf, enum family f)
 	return false;
 }
 
-/* Every micro-batch is reduced, and operators show fewer updates. */
+/* Returns true when DDP reduces every micro-batch and operators show fewer updates. */
 static bool step_elect_updates_rarer(const struct step_finder *sf)
 {
 	uint64_t updates = step_elect_family_marks(sf, FAMILY_PARAM_OP);
@@ -58,7 +61,8 @@ static bool step_elect_operator_family(enum family f)
 	return f == FAMILY_UPDATE_OP || f == FAMILY_PARAM_OP;
 }
 
-/* Operators showed updates at first, and none for many backwards: the optimizer was compiled. */
+/* Returns true when operators showed updates at first and none for many backwards: the optimizer
+ * was compiled. */
 static bool step_elect_updates_silent(const struct step_finder *sf)
 {
 	uint64_t updates = step_elect_family_marks(sf, FAMILY_UPDATE_OP) +
@@ -69,8 +73,8 @@ static bool step_elect_updates_silent(const struct step_finder *sf)
 	       since > BACKWARDS_EACH * (sf->operated_backwards / updates);
 }
 
-/* Returns the number of backwards without an update before they count as steps although some
- * operators showed updates. */
+/* Returns how many backwards without an update must pass until backwards count as steps although
+ * operators showed updates before. */
 static uint64_t step_elect_backwards_after(const struct step_finder *sf)
 {
 	uint64_t backwards = step_elect_family_marks(sf, FAMILY_BACKWARD),
@@ -89,12 +93,12 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 
 	if ((f == FAMILY_REDUCER || f == FAMILY_PARAM_OP) &&
 	    backwards < 2 * step_elect_family_marks(sf, f))
-		each = true; /* nothing shows that it separates micro-batches from steps */
-	/* With a gradient scaler a missing update was skipped: if gradients stay infinite it may
-	 * skip for ever, and that is not training. */
+		each = true; /* nothing shows whether the family marks steps or micro-batches */
+	/* With a gradient scaler a missing update was skipped. If gradients stay infinite the
+	 * scaler skips forever, and that is not training. */
 	if (after && sf->amps)
 		return UINT64_MAX;
-	/* A single signal of it reports many backwards. */
+	/* One signal of unnamed ranges reports many backwards. */
 	if (f == FAMILY_ANON && sf->elected == FAMILY_UPDATE_OP)
 		return ANON_PASSES + CYCLES_AFTER;
 	if (each)
@@ -117,7 +121,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	case FAMILY_ZERO_GRAD:
 	case FAMILY_ANON:
 		break;
-	case FAMILY_REDUCER: /* ranges without names show more: the update's end */
+	case FAMILY_REDUCER: /* unnamed ranges are better: they show the update's end */
 		if (anon_backwards(sf) || step_elect_updates_rarer(sf))
 			return false;
 		break;
@@ -149,7 +153,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	return n >= step_elect_cycles_needed(sf, f);
 }
 
-/* The search is over: frees its memory as far as it is unused. */
+/* Frees unused memory of the families after the search. */
 static void step_elect_families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
@@ -163,7 +167,7 @@ static void step_elect_families_spare(struct step_finder *sf)
 	}
 }
 
-/* The marks counted so far were not training: steps begin at 1. */
+/* The marks counted so far were not training: step numbers start again at 1. */
 static void step_elect_loop_begin(struct step_finder *sf)
 {
 	struct loop *lp = sf->loops[0];
@@ -194,7 +198,7 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 		candidate_forget(t->candidates[i]);
 	}
 	for (int b = 0; b < (int)f;
-	     b++) { /* a more trusted family is elected again when it makes marks again */
+	     b++) { /* a more trusted family can be elected again when it makes new marks */
 		if (sf->trackers[b])
 			sf->trackers[b]->since_better = 0;
 	}
@@ -214,7 +218,7 @@ void step_take(struct step_finder *sf, enum family f)
 		step_elect_family_elect(sf, f);
 }
 
-/* A mark of a better family: what less trusted ones hold is not needed. */
+/* A more trusted family made a mark: drops what less trusted families hold. */
 static void step_elect_families_forget(struct step_finder *sf, enum family better)
 {
 	for (int f = (int)better + 1; f < FAMILY_COUNT; f++) {
@@ -230,7 +234,7 @@ static void step_elect_families_forget(struct step_finder *sf, enum family bette
 	}
 }
 
-/* Hits before now belong to no mark of this family. */
+/* Hits before now count for no mark of the family. */
 static void step_elect_hits_forget(struct step_finder *sf, enum family f)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++)
@@ -241,8 +245,8 @@ void step_elect(struct step_finder *sf, bool final)
 {
 	if (sf->fixed)
 		return;
-	/* zero_grad and operators occur around every update: only ranges clear other families, and
-	 * operators if there are no ranges. */
+	/* zero_grad and operators occur around every update. So only ranges clear other families,
+	 * or operators if there are no ranges. */
 	if (step_elect_family_last(sf, FAMILY_RANGES) == sf->seq)
 		step_elect_families_forget(sf, FAMILY_RANGES);
 	else if (sf->elected == FAMILY_UPDATE_OP &&

@@ -27,9 +27,10 @@ static void step_loop_remember(struct loop *lp, const struct step *s, struct hit
 	lp->tainted = lp->tainted << 1 | !!(s->flags & STEP_tainted);
 }
 
-/* A search over settings makes an optimizer for each model, with parameters perhaps at the same
- * address. Optimizers made every few steps train one model; with several loops it is unknown which
- * loop they belong to. A missing identity is replaced by that of the loop's other updates. */
+/* Returns the identity of the step's optimizer. A search over settings makes an optimizer for each
+ * model, perhaps with parameters at the same address; so the number of optimizers made is part of
+ * the identity. Not if optimizers are made every few steps (these train one model) or if several
+ * loops run. A missing identity is replaced by that of the loop's other updates. */
 static uint64_t step_optimizer(const struct step_finder *sf, const struct candidate *l,
 			       const struct token *t)
 {
@@ -78,7 +79,7 @@ void step_emit(struct step_finder *sf, struct candidate *l, const struct group *
 	uint32_t flags = g->flags;
 	uint64_t start_ns = lp->start_ns;
 
-	/* A family elected late holds groups that another family gave out already. */
+	/* A family that is elected late holds groups that another family gave out already. */
 	if (lp->nrecent && (l->family == FAMILY_ANON ? g->begin_ns : g->end_ns) <= start_ns)
 		return;
 	if (candidate_doubtful(sf, l))

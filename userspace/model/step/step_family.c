@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_family.c - families of markers: properties of their marks, and what was seen of them so
- * far. */
+/* step_family.c - families of markers: the properties and observed numbers of their marks. */
 #include "userspace/model/step/step_private.h"
 
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 
-#define WAIT_STEPS 8  /* steps before it is reported that each of them waits for the device */
-#define WAIT_SHARE 90 /* percentage of the last 32 */
+/* Step times are device times if at least WAIT_SHARE percent of the last 32 steps, and at least
+ * WAIT_STEPS steps, waited for the device. */
+#define WAIT_STEPS 8
+#define WAIT_SHARE 90
 
 const struct family_row family_row[FAMILY_COUNT + 1] = {
 	[FAMILY_RANGES] = {BOUNDARY_UPDATE_EXIT, TIER_A, "Optimizer.step", .grouped = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_private.h - shared by the step_*.c files; step.h is for all others.
+/* step_private.h - internals of the step finder (step_*.c); other files use step.h.
  *
  *   signals -> threads (step.c) -> marks, one stream for each family of markers
  *           -> candidates (step_stream.c): one for each training loop, separated by overlap in time
@@ -16,15 +16,18 @@
 #include "userspace/base/grow.h"
 #include "userspace/model/step/step.h"
 
-#define STEP_THREADS 64	  /* followed at once; the one idle longest is replaced */
-#define STEP_HELD    256  /* groups held before the lock */
-#define STEP_QUEUE   1024 /* marks held until the loop of a thread is known */
-#define STEP_MEMBERS 1024 /* marks of one group that can still be regrouped */
+/* threads followed at once; a new one replaces the one idle longest */
+#define STEP_THREADS 64
+#define STEP_HELD    256  /* groups held until the loop is locked */
+#define STEP_QUEUE   1024 /* marks held until the thread's loop is known */
+#define STEP_MEMBERS 1024 /* marks of one group that can still be split into several groups */
 #define STEP_RECENT  64	  /* last steps used for ratios and the median */
 #define STEP_PERIOD  32	  /* longest period of updates searched for */
-#define STEP_TOKENS  80	  /* tokens examined before giving up: two periods and some */
-#define STAGES	     4
-/* Number of tokens of two optimizers after which it is known whether they alternate in no fixed
+/* updates searched for a period before giving up: more than two of the longest */
+#define STEP_TOKENS 80
+/* optimizers remembered that updated alone for a while (candidate.stages) */
+#define STAGES 4
+/* After this many updates by two optimizers it is known whether they alternate in no fixed
  * order. */
 #define CLASS_TOKENS 17
 
@@ -57,15 +60,16 @@ struct hits {
 
 struct step_thread {
 	uint32_t tid;
-	bool backward; /* ever ran a backward pass */
-	uint32_t owns; /* bit per family: marks of it came from this thread */
+	bool backward; /* the thread ran a backward pass at some time */
+	uint32_t owns; /* bit per family: the thread made marks of this family */
 	uint64_t seen_seq, seen_ns;
-	uint64_t backward_seq, fetch_seq; /* sequence numbers of the last ones; 0: never */
+	/* sequence numbers of the thread's last backward and fetch; 0: none */
+	uint64_t backward_seq, fetch_seq;
 	uint64_t backward_ns;
 	uint64_t first_ns; /* first sign of training */
 	bool update_open;
 	uint64_t update_ident;
-	bool amp_backward, amp_update; /* since the last decision of the gradient scaler */
+	bool amp_backward, amp_update; /* seen since the gradient scaler's last decision */
 	uint64_t zero_grad_backwards;  /* number of backward passes at the last zero_grad */
 	bool zero_grad_seen;
 	uint32_t zero_grad_name;
@@ -78,16 +82,18 @@ struct step_thread {
 /* A hit of a marker that may end a step. */
 struct mark {
 	uint64_t begin_ns, end_ns;
-	uint64_t span_ns; /* first backward since the last mark of its thread; 0: none */
+	/* start of the thread's first backward since its last mark; 0: none */
+	uint64_t span_ns;
 	uint64_t seq;
-	uint64_t backward_seq; /* last backward of its own thread */
-	uint64_t sep_seq;      /* last backward or fetch on the threads that it listens to */
-	uint64_t fetch_seq;    /* last fetch on these threads */
-	struct hits hits;      /* counts on these threads since the last mark */
+	uint64_t backward_seq; /* last backward of the mark's thread */
+	/* last backward or fetch on the threads that the mark's thread listens to */
+	uint64_t sep_seq;
+	uint64_t fetch_seq; /* last fetch on these threads */
+	struct hits hits;   /* counts on these threads since the last mark */
 	uint64_t ident;
 	uint32_t name, tid, flags;
-	uint32_t thread; /* index in threads */
-	bool apart;	 /* nothing may join it */
+	uint32_t thread; /* index in step_finder.threads */
+	bool apart;	 /* no other mark may join the same group */
 	bool skipped;	 /* the gradient scaler skipped the update */
 };
 
@@ -99,20 +105,22 @@ struct token {
 	bool fetched;
 };
 
-struct unit {		     /* how many groups make one step of the author's loop */
-	uint32_t period;     /* 0: no period found */
-	uint32_t size;	     /* groups per step */
-	uint32_t from;	     /* index of the first token that fits */
-	uint32_t first;	     /* index of the first token that starts a step */
-	uint32_t fresh;	     /* groups of one period that got a fresh batch */
-	uint32_t optimizers; /* in one period, or of those that alternate; 0: not counted */
+struct unit {		 /* the unit: how many groups make one step of the author's loop */
+	uint32_t period; /* 0: no period found */
+	uint32_t size;	 /* groups per step */
+	uint32_t from;	 /* index of the first token that fits */
+	uint32_t first;	 /* index of the first token that starts a step */
+	uint32_t fresh;	 /* groups of one period that got a fresh batch */
+	/* optimizers in one period, or optimizers that alternate; 0: not counted */
+	uint32_t optimizers;
 	bool ambiguous;
 	bool any;      /* tokens need not match: every group is a step */
-	bool by_class; /* identities are ignored, classes compared */
+	bool by_class; /* optimizers are compared by class instead of identity */
 	/* Each group of the optimizer in pattern[0] starts a step; other groups join, in any order.
 	 */
 	bool lead;
-	uint32_t leads;			   /* number of such groups in one period; 0: none */
+	/* number of the leader's groups in one period; 0: none */
+	uint32_t leads;
 	struct token pattern[STEP_PERIOD]; /* tokens of one period, from the start of a step */
 };
 
@@ -120,29 +128,29 @@ struct unit_input {
 	const struct token *tokens;
 	uint32_t count;
 	bool from_start; /* tokens[0] starts a step; otherwise earlier tokens are unknown */
-	/* Updates of another optimizer came in between: some equal tokens do not prove a plain loop
-	 * yet. */
+	/* Updates of another optimizer came in between: equal tokens in a row do not prove a plain
+	 * loop yet. */
 	bool turns;
 	bool fetch_ends; /* the mark after a fetch ends a step instead of starting one */
 };
 
-/* Finds the period of the tokens. Returns true when *ret is settled. */
+/* Finds the period of the tokens. Returns true when *ret is certain. */
 bool unit_learn(const struct unit_input *in, struct unit *ret);
 /* Finds a period that most of many tokens fit. Returns true when there is one. */
 bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
-/* Returns true when the update t, of a second optimizer and without a batch, may be the start of
- * two optimizers alternating: as long as few tokens were seen, or the first optimizer's came again.
- */
+/* Returns true when update t of a second optimizer, without a batch, may be the start of two
+ * optimizers alternating: few tokens were seen, or the first optimizer has updated again. */
 bool unit_joins(const struct unit *u, const struct token *t, uint32_t count);
-/* Returns true when they do alternate and the first one leads; *ret is the unit then. */
+/* Returns true when the optimizers of unit_joins() alternate and the first one leads; *ret is the
+ * unit then. */
 bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, struct unit *ret);
-/* Guesses the unit from the tokens so far; always settles. */
+/* Guesses the unit from the tokens so far. Always gives a result. */
 void unit_guess(const struct unit_input *in, struct unit *ret);
 /* Compares tokens; an unknown identity equals any. by_class: ignore identities. */
 bool token_equal(const struct token *a, const struct token *b, bool by_class);
 bool token_same_optimizer(const struct token *a, const struct token *b);
-/* Returns true for an update of the leading optimizer. An update of an unknown optimizer is most
- * likely of the one that makes most of them. */
+/* Returns true for an update of the leading optimizer. An unknown optimizer counts as the leader:
+ * the leader makes most updates. */
 bool token_leads(const struct token *t, const struct token *leader);
 
 struct group { /* marks that make one update */
@@ -159,10 +167,11 @@ enum candidate_mode { CANDIDATE_LEARNING, CANDIDATE_LOCKED, CANDIDATE_RELEARNING
 struct candidate {
 	enum family family;
 	uint32_t loop;
-	bool live; /* its family was elected: it may give out steps */
+	bool live; /* the family is elected: the candidate may give out steps */
 	bool any;  /* a mark was seen */
 	bool open;
-	bool loose;	  /* for now, updates without a backward between them count one by one */
+	/* each update counts alone for now, also without a backward in between */
+	bool loose;
 	bool taint;	  /* the next group is tainted */
 	bool unwatched;	  /* the next group comes after a gap in observation */
 	uint32_t largest; /* size of the largest group closed by a backward */
@@ -179,29 +188,30 @@ struct candidate {
 	uint32_t sum_groups;
 	/* The last STEP_TOKENS tokens of a live candidate, as a ring. */
 	struct token *history;
-	uint64_t tokens; /* ever */
-	uint64_t odd[4]; /* when tokens last did not fit, latest first */
+	uint64_t tokens; /* number of tokens so far */
+	uint64_t odd[4]; /* values of `tokens` at the last misfits, latest first */
 	uint32_t regrouped;
-	/* Optimizers that were alone for a while, without batches; latest first. */
+	/* Optimizers that updated alone for a while, without batches; latest first. */
 	struct token stages[STAGES];
-	uint32_t returns; /* one of them came back */
+	uint32_t returns; /* how often such an optimizer came back */
 	struct hits rest; /* hits of groups that were dropped or joined late */
 	uint64_t marks;
 };
 
 struct loop { /* state of a loop that survives a change of family */
 	bool used;
-	uint64_t start_ns; /* start of the step in progress: end of the one before, or first sign of
-			      training */
+	/* start of the step in progress: end of the step before, or first sign of training */
+	uint64_t start_ns;
 	uint64_t number;
-	struct group many; /* with multiply: parts so far of the step in progress */
+	struct group many; /* with --multiply: the finished parts of the step in progress */
 	uint32_t nmany;
 	struct hits recent[STEP_RECENT];
 	uint64_t recent_ns[STEP_RECENT];
-	uint64_t nrecent;	    /* ever */
-	uint64_t ambiguous;	    /* steps ever given out with the flag ambiguous */
-	uint32_t tainted;	    /* bit per step, the latest lowest */
-	uint32_t waits;		    /* the same: the host waited for the device */
+	uint64_t nrecent;   /* number of finished steps */
+	uint64_t ambiguous; /* number of steps with the flag ambiguous */
+	uint32_t tainted;   /* bit per step, the latest lowest: the step is tainted */
+	/* bit per step, the latest lowest: the host waited for the device */
+	uint32_t waits;
 	char name[40];		    /* class of the marker's optimizer */
 	struct step_state reported; /* last state given out */
 };
@@ -209,49 +219,53 @@ struct loop { /* state of a loop that survives a change of family */
 struct tracker { /* the marks of one family, by loop */
 	struct candidate *candidates[STEP_LOOPS];
 	uint32_t ncandidates;
-	uint8_t candidate_of[STEP_THREADS]; /* candidate + 1; 0: unknown */
-	struct mark *queue;		    /* at most STEP_QUEUE */
+	/* index of the thread's candidate + 1; 0: unknown */
+	uint8_t candidate_of[STEP_THREADS];
+	struct mark *queue; /* at most STEP_QUEUE */
 	uint32_t nqueue, queue_cap;
 	/* Sequence number of the first candidate's last mark by a thread with its own backward
 	 * passes.
 	 */
 	uint64_t first_candidate_seq;
 	uint32_t first_candidate_thread;
-	uint32_t changes, overlaps; /* between threads of the first candidate, recently */
+	/* recent alternations and overlaps between threads of the first candidate */
+	uint32_t changes, overlaps;
 	uint64_t marks, last_seq;
 	uint64_t since_better; /* marks since a more trusted family made one */
 };
 
-/* State for runtimes whose ranges have no names (step_anon.c). */
-/* Backward passes observed before their meaning is settled. */
+/* Backward passes held until their meaning is decided, for runtimes whose ranges have no names
+ * (step_anon.c). */
 #define ANON_PASSES 64
 
-struct anon_pass { /* a backward and what followed it on its thread */
+struct anon_pass { /* a backward and the ranges after it on its thread */
 	struct mark mark;
-	/* Start of the second range: an optimizer called first had ended by then; 0: none. */
+	/* Start of the second range: the optimizer's step, if called first, ended before; 0:
+	 * none. */
 	uint64_t second_ns;
 	uint32_t opens;
 };
 
-struct anon { /* state of one thread */
+struct anon { /* unnamed ranges of one thread */
 	uint32_t thread;
 	uint64_t backwards;
 	bool running, settled, accumulates;
-	bool reduces;  /* DDP: its forward is a range, too */
-	uint32_t base; /* ranges between two micro-batches */
+	bool reduces;  /* DDP is used: its forward is a range, too */
+	uint32_t base; /* usual number of ranges between two micro-batches */
 	uint32_t gathered, backlog;
 	/* Backward passes of the last step, if the step before had the same number; else 0. */
 	uint32_t each;
-	uint32_t last;			/* backward passes of the last step */
-	struct anon_pass pass, *passes; /* at most ANON_PASSES, until it is settled */
+	uint32_t last; /* backward passes of the last step */
+	/* passes: at most ANON_PASSES, until the meaning of ranges is decided */
+	struct anon_pass pass, *passes;
 	uint32_t passes_cap;
 };
 
-/* Blocking waits that make a cycle, in a process that shows nothing else. */
+/* Number of blocking waits that make a cycle, in a process that shows nothing else. */
 #define CYCLE_WAITS 16
 
 struct cycle {	    /* the last waits */
-	uint64_t n; /* ever */
+	uint64_t n; /* number of waits so far */
 	uint64_t first_ns;
 	char probe[48]; /* probe that saw most of them, by majority vote; "": unknown */
 	uint64_t votes;
@@ -265,28 +279,32 @@ struct step_finder {
 	struct step_config config;
 	uint64_t seq;
 	uint64_t now_ns, first_ns;
-	uint64_t watched_ns;			  /* observed without a gap since then; 0: always */
-	bool ended, backward, fetched, zero_grad; /* ever seen */
+	/* start of observation without a gap; 0: from the beginning */
+	uint64_t watched_ns;
+	/* the process ended, or showed such a signal at some time */
+	bool ended, backward, fetched, zero_grad;
 	uint64_t first_backward_seq;
 	uint64_t updates_begun, updates_open, amps, skips, losses;
-	uint64_t operated_backwards; /* number of backward passes at the last operator */
-	uint64_t strays; /* backward passes followed by a param_op only, while update_op counts */
-	bool stray, operated; /* seen since the last backward: a param_op, an update_op */
+	uint64_t operated_backwards; /* number of backward passes when the last operator ran */
+	/* with update_op elected: backward passes followed by a param_op only */
+	uint64_t strays;
+	bool stray, operated; /* a param_op, an update_op was seen since the last backward */
 	uint64_t optimizers;  /* optimizers made since the first backward */
-	/* Steps after which the first of these was made; only where a single one was reported. */
+	/* Number of steps before the first of these optimizers was made, if only one was made. */
 	uint64_t optimizer_after;
 	uint32_t zero_grad_class[32], step_class[32]; /* bit sets of classes seen */
-	bool zero_grad_first;			      /* it is called before the backward pass */
+	/* zero_grad is called before the backward pass */
+	bool zero_grad_first;
 	bool zero_grad_known;
 	enum family elected;
 	bool fixed;  /* chosen by the user */
 	bool waited; /* the host waited for the device since the last step */
-	struct {     /* of the layer of runtimes that counts */
+	struct {     /* programs of the layer of runtimes that is used */
 		uint32_t layer;
 		uint64_t compiled, cached;
 	} programs;
-	struct exec *exec;   /* NULL: no compiled program ran, or a better family counts */
-	struct cycle *cycle; /* NULL: no wait was seen, or a better family counts */
+	struct exec *exec;   /* NULL: no compiled program ran, or a better family is elected */
+	struct cycle *cycle; /* NULL: no wait was seen, or a better family is elected */
 	struct tracker *trackers[FAMILY_COUNT];
 	struct anon *anon[STEP_THREADS];
 	bool anonymous; /* a range without a name was seen */
@@ -294,7 +312,7 @@ struct step_finder {
 	struct step_thread *threads;
 	uint32_t nthreads, threads_cap;
 	uint32_t backward_thread; /* index + 1 of the thread that rule E listens to */
-	/* The first one, and all that any tracker has a candidate of. */
+	/* The first loop, and all loops for which a tracker has a candidate. */
 	struct loop *loops[STEP_LOOPS];
 	uint32_t nloops;
 	struct step *out;
@@ -317,20 +335,20 @@ extern const struct family_row {
 enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f);
 enum step_series step_series_of(const struct step_finder *sf, const struct loop *lp, enum family f);
 enum step_unit step_unit(const struct step_finder *sf);
-/* Returns the tracker of a family, made when missing; NULL when there is no memory. */
+/* Returns the tracker of a family, created if missing; NULL when there is no memory. */
 struct tracker *tracker_of(struct step_finder *sf, enum family f);
 bool anon_backwards(const struct step_finder *sf);
 bool anon_accumulates(const struct step_finder *sf);
 
 /* step_cycle.c */
-/* Takes SIGNAL_SYNC. */
+/* Takes a SIGNAL_SYNC. */
 void cycle_wait(struct step_finder *sf, const struct signal *s);
-/* No more signals come. */
+/* Ends the search for cycles at the end of the process. */
 void cycle_finish(struct step_finder *sf);
 
 /* step_thread.c */
 const struct step_thread *step_thread_find(const struct step_finder *sf, uint32_t tid);
-/* Returns the thread, added when new; the one idle longest is replaced. NULL when there is no
+/* Returns the thread, added if new; then it replaces the one idle longest. NULL when there is no
  * memory (sf->error). Valid until the next call. */
 struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid);
 /* Makes a mark of this family by thread t, and resets the counts of t for it. */
@@ -341,7 +359,7 @@ struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread 
 void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m);
 void tracker_settle(struct step_finder *sf, struct tracker *t);
 void tracker_free(struct tracker *t);
-/* Returns the number of loops. */
+/* Returns the number of training loops found. */
 uint32_t tracker_loops(const struct step_finder *sf);
 /* Returns true when thread t listens to thread `to`: hits of `to` count for marks of t. */
 bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
@@ -353,25 +371,24 @@ void candidate_free(struct candidate *l);
 void candidate_mark(struct step_finder *sf, struct candidate *l, const struct mark *m);
 /* Closes the open group: nothing can join it any more. */
 void candidate_close(struct step_finder *sf, struct candidate *l, bool by_backward);
-/* Gives out held groups, as far as they are settled. */
+/* Gives out held groups whose steps are certain. */
 void candidate_digest(struct step_finder *sf, struct candidate *l);
 void candidate_finish(struct step_finder *sf, struct candidate *l);
-/* Nothing came for long. */
+/* Ends a step in progress after a long silence. */
 void candidate_still(struct step_finder *sf, struct candidate *l);
 /* Drops held groups. */
 void candidate_forget(struct candidate *l);
-/* Returns true when the family of the candidate may still be elected and then continue from the
- * held groups. */
+/* Returns true when the family of the candidate may still be elected, using the held groups. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
-/* Frees memory of a search when nothing is held. */
+/* Frees memory of the search if no groups are held. */
 void candidate_spare(struct candidate *l);
 
 /* step_doubt.c: cases in which the number of steps cannot be known */
-/* Returns true when an inner loop makes optimizers. */
+/* Returns true when the optimizers are made by an inner loop. */
 bool candidate_inner(const struct step_finder *sf, const struct candidate *l);
 bool candidate_doubtful(const struct step_finder *sf, const struct candidate *l);
-/* Writes the reason, and the --multiply that would be right, to out. Returns false when there is no
- * doubt. */
+/* Writes the reason for the doubt, with the right --multiply, to out. Returns false when there is
+ * no doubt. */
 bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate *l, char *out,
 			    size_t len);
 
@@ -381,7 +398,7 @@ void step_emit(struct step_finder *sf, struct candidate *l, const struct group *
 
 /* step_elect.c */
 void step_elect(struct step_finder *sf, bool final);
-/* Elects the probe named by the user when it is hit and nothing else ends steps so far. */
+/* Elects the probe named by the user when it is hit and no other family is elected. */
 void step_elect_probe(struct step_finder *sf, const struct signal *s);
 /* Makes this family the elected one. */
 void step_take(struct step_finder *sf, enum family f);
@@ -400,7 +417,7 @@ void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident);
 void anon_reducer(struct step_finder *sf, uint32_t thread);
 void anon_finish(struct step_finder *sf);
 
-/* Returns how long nothing came since ns, during observation. */
+/* Returns for how long (ns) nothing came since ns, without times of no observation. */
 static inline uint64_t silence_ns(const struct step_finder *sf, uint64_t ns)
 {
 	uint64_t since_ns = ns > sf->watched_ns ? ns : sf->watched_ns;

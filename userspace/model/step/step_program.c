@@ -4,23 +4,23 @@
  * Some programs belong to the framework (JAX: "jit__threefry_split", "jit_add"), some run before
  * training, some evaluate, log or save. The others repeat in a cycle: one program, or several (the
  * gradient, then the update; the two of a GAN), some of which may run several times in each cycle
- * (micro-batches). Of the programs that run once in a cycle, the step is the one whose name says
- * so (of several the last one), else the one with the most code, else the one with the most
- * arguments. It counts from its first run on.
+ * (micro-batches). One of the programs that run once in a cycle ends the step: the last one whose
+ * name says that it trains, else the one with the most code, else the one with the most arguments.
+ * It is counted from its first run.
  *
  * A program stays elected when it is compiled again under its name. Another program replaces it
- * when it runs repeatedly and the elected one does not; the numbers continue. A program that ran
- * once in place of the first step, and has the same name except for a number, was the first step
- * (torch_xla).
+ * when that one runs repeatedly and the elected one does not; the step numbers continue. A program
+ * that ran once in place of the first step, and has the same name except for a number, was the
+ * first step (torch_xla).
  *
- * It is training if a program computes a gradient (according to its operations) and a state is
- * updated: its first output is the first input of its next run, or that input is another array
- * than before. If its operations cannot be read, its name or that flow is enough. Otherwise
- * executions are counted, and nothing is called training. The contents of a run are not seen: it
- * may be several steps, or part of one.
+ * The cycle is training if a program computes a gradient (according to its operations) and a state
+ * is updated: the first output is the first input of the next run, or the first input is another
+ * array than before. If the operations cannot be read, the name or the state's update is enough.
+ * Otherwise executions are counted and not called training. The contents of a run are not seen: one
+ * run may be several steps, or part of one.
  *
  * A step ends when its program is completed on the device, if that is reported, else when the call
- * returned (or was made, if only that is seen). */
+ * returned (or began, if only that is seen). */
 #include "userspace/model/step/step_program.h"
 
 #define DEAF_NS	      10000000000ull
@@ -60,7 +60,7 @@ static uint32_t program_reuse(struct exec *e)
 	return idle;
 }
 
-/* Returns whether the program trains, judged by it alone. */
+/* Decides whether the program trains, without regard to other programs. */
 static void program_trains(struct exec *e, const struct exec_program *p)
 {
 	bool doubted = p->content == CONTENT_GRADIENT && !program_says_train(p->name) &&
@@ -115,10 +115,10 @@ static uint32_t program_of(struct step_finder *sf, struct exec *e, uint64_t iden
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-/* Content counts first: a program without a gradient does not train, whatever its name, unless the
- * name is unambiguous (the author wrote the derivatives). A program with a gradient trains if a
- * state is fed back, or its first input changes: the weights, or data in that position, which
- * cannot be distinguished. The name alone counts if the content is unknown. */
+/* Decides whether the pick trains. A program without a gradient does not train, whatever its name,
+ * unless the name is unambiguous (the author wrote the derivatives). A program with a gradient
+ * trains if its state is fed back or its first input changes: weights or data, which cannot be
+ * distinguished. The name alone decides if the content is unknown. */
 static void exec_evidence(struct exec *e, const struct exec_pick *p)
 {
 	bool gradient = false, moves = false, hinted = false;
@@ -144,7 +144,8 @@ static void exec_evidence(struct exec *e, const struct exec_pick *p)
 	e->by_moves = e->by_content && !hinted;
 }
 
-/* It ran once, directly before the first step, and has a similar name. */
+/* Returns true if the program ran once, directly before the first step, with a similar name: it was
+ * the first step. */
 static bool exec_first_graph(const struct exec *e, uint32_t program)
 {
 	const struct exec_program *p = &e->program[program];
@@ -171,7 +172,7 @@ static void exec_elect(struct exec *e, const struct exec_pick *p)
 	e->nmicro = 0;
 }
 
-/* Assigns all held runs; those before the first run of the cycle were the start. */
+/* Assigns all held runs. Runs before the first run of the cycle belong to the start. */
 static void exec_place_held(struct step_finder *sf, struct exec *e)
 {
 	uint32_t n = e->nheld, first = 0;
@@ -220,13 +221,14 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 	if (sf->elected != FAMILY_EXECUTE)
 		step_take(sf, FAMILY_EXECUTE);
 	exec_place_held(sf, e);
-	if (again) /* runs in between were not held */
+	if (again) /* runs in between were not held: count evaluations from here on */
 		e->blocks_at = e->steps;
 }
 
 /* ---- other programs, after the lock ---------------------------------------------------------- */
 
-/* It never trained so far, or the program that did has stopped running. */
+/* Returns true if the pick replaces the elected program, which never trained or has stopped
+ * running. */
 static bool exec_other_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
@@ -244,7 +246,7 @@ static bool exec_other_replaces(const struct exec *e, const struct exec_pick *p)
 	return p->count >= TAKES_UNKNOWN;
 }
 
-/* final: the process ended. */
+/* Checks whether another program now ends steps. final: the process ended. */
 static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 {
 	struct exec_pick p;
@@ -256,7 +258,8 @@ static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 		exec_lock(sf, e, &p);
 }
 
-/* The program runs regularly, once in a number of steps: its runs were parts of the cycle. */
+/* If the program runs regularly, once in a fixed number of steps, it ends the steps: what counted
+ * as steps were parts. */
 static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_program *p = &e->program[r->program];
@@ -282,7 +285,7 @@ static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct
 	return true;
 }
 
-/* More is known of the elected programs. */
+/* Decides again whether the elected programs train, with what is known now. */
 static void exec_evidence_again(struct step_finder *sf, struct exec *e)
 {
 	struct exec_pick p = {.program = e->elected, .micro = e->micro};
@@ -328,7 +331,7 @@ static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct
 	exec_later_check(sf, e, false);
 }
 
-/* Checking is expensive: if there is no quick decision it is done only now and then. */
+/* Returns false most of the time when many runs are held: the check is expensive. */
 static bool exec_check_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;
@@ -407,8 +410,8 @@ static void exec_run(struct step_finder *sf, const struct signal *s)
 		exec_run_learning(sf, e, &r);
 }
 
-/* A program was compiled, or its name was read. It may have run before; count: its identity until
- * then. */
+/* A program was compiled, or its name was read. It may have run before under another identity,
+ * which is s->count. */
 static void exec_compiled(struct step_finder *sf, const struct signal *s)
 {
 	struct exec *e = sf->exec;
@@ -479,7 +482,7 @@ void exec_tick(struct step_finder *sf)
 	exec_flush(sf, e, false);
 }
 
-/* Completions may have been missed. */
+/* After a gap, completions may be missing. */
 void exec_gap(struct step_finder *sf)
 {
 	struct exec *e = sf->exec;
@@ -510,7 +513,8 @@ void exec_finish(struct step_finder *sf)
 		exec_report_block(e, &e->block, 0, 0);
 }
 
-/* If the plugin's table shows programs, the layers above show the same ones. */
+/* Counts compiled programs of one layer only: layers above the plugin's table report the same
+ * programs. */
 static void programs_count(struct step_finder *sf, const struct signal *s)
 {
 	if (s->kind != SIGNAL_COMPILE || !s->made || s->layer < sf->programs.layer)

@@ -7,11 +7,11 @@
 
 #include "userspace/model/step/step_private.h"
 
-#define EXEC_PROGRAMS 256  /* known at once; the one idle longest is replaced */
+#define EXEC_PROGRAMS 256  /* programs known at once; a new one replaces the one idle longest */
 #define EXEC_HELD     4096 /* runs held before the lock */
 #define EXEC_LATER    4096 /* runs of other programs held after the lock */
 #define EXEC_PENDING  512  /* steps that wait for their completion */
-#define EXEC_SPANS    16   /* evaluations not taken yet */
+#define EXEC_SPANS    16   /* evaluations that were not read by step_finder_evaluation() yet */
 #define EXEC_MICRO    64   /* most runs of a program within one cycle */
 #define PROGRAM_TEXT  64   /* bytes of a name that are kept */
 
@@ -22,11 +22,11 @@ enum program_class {
 	PROGRAM_PART,	 /* part of a step: grad, accumulate */
 	PROGRAM_EVAL,	 /* evaluates */
 	PROGRAM_SERVE,	 /* predicts, samples, generates */
-	PROGRAM_ASIDE,	 /* logs, saves, initializes: not part of a step */
+	PROGRAM_ASIDE,	 /* logs, saves or initializes: not part of a step */
 	PROGRAM_INTERNAL /* made by the framework */
 };
 enum program_class program_classify(const char *name);
-/* Like program_classify(); the content (enum program_content) counts first where it is known. */
+/* Like program_classify(), but uses the content (enum program_content) first if it is known. */
 enum program_class program_judge(const char *name, uint32_t content);
 /* Returns true when the name leaves no doubt that the program trains. */
 bool program_says_train(const char *name);
@@ -38,8 +38,8 @@ struct exec_program {
 	uint64_t runs;
 	uint32_t inputs, layer;
 	enum program_class class;
-	/* traced: runs whose input's origin is known; fed: of these, runs fed with the output of a
-	 * program; given: runs whose output was the input of another program. */
+	/* traced: runs with an input of known origin. fed: traced runs whose input was the output
+	 * of a program. given: runs whose output was the input of another program. */
 	uint32_t traced, fed, given;
 	uint32_t content;  /* enum program_content */
 	uint32_t moved;	   /* runs whose first input differs from that of the run before */
@@ -54,7 +54,7 @@ struct exec_program {
 	bool member;	  /* part of the cycle: runs once or more in a step */
 	uint64_t at_step; /* number of steps at its last run, after the lock */
 	uint64_t gap;
-	uint32_t same; /* number of successive runs with the same number of steps between them */
+	uint32_t same; /* successive gaps with the same number of steps */
 	char name[PROGRAM_TEXT];
 };
 
@@ -68,41 +68,45 @@ struct exec_block { /* runs that belong to no step */
 	uint64_t begin_ns, end_ns, number;
 	uint32_t runs, evals, program, tid;
 	bool mixed,
-		trains; /* mixed: of several programs; trains: one of them trains, by its name */
-	bool open;	/* the end of the last run is unknown */
+		/* mixed: runs of several programs; trains: one of these trains, by its name */
+		trains;
+	bool open; /* the end of the last run is unknown */
 };
 
 struct exec_step { /* a step that waits for its completion */
 	struct exec_run run;
 	uint32_t micro;
-	struct exec_block eval; /* the block before it; runs 0: none */
+	struct exec_block eval; /* the block before the step; runs 0: none */
 };
 
 struct exec_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
-	bool idle; /* nothing ran: between an evaluation and the next step */
+	bool idle; /* nothing ran in this time, between an evaluation and the next step */
 };
 
 struct exec {
 	struct exec_program *program; /* at most EXEC_PROGRAMS */
 	uint32_t nprograms, programs_cap;
 	struct exec_run
-		*held; /* before the lock: all runs; after it: runs of others since the last step */
+		/* before the lock: all runs; after the lock: runs of other programs since the last
+		 * step */
+		*held;
 	uint32_t nheld, held_cap;
 	struct exec_step *pending;
 	uint32_t npending, pending_cap;
 	struct exec_span span[EXEC_SPANS];
 	uint32_t nspans;
 	uint64_t seq;
-	bool locked, trains;		   /* trains: by its name, some program trains */
-	bool completes;			   /* completions end the steps */
+	/* trains: the name of some program says that it trains */
+	bool locked, trains;
+	bool completes;			   /* the device's completions end the steps */
 	bool deaf;			   /* completions are expected, but do not arrive */
-	bool switched;			   /* another program took over */
-	bool replaced;			   /* the other program took over just now */
-	bool by_name, by_feed, by_content; /* reasons why it is known to train */
-	/* by_content is the reason, and the only support is a first input that changes, which may
-	 * be data. */
+	bool switched;			   /* another program was elected after the first one */
+	bool replaced;			   /* the last run elected the other program */
+	bool by_name, by_feed, by_content; /* why the elected program is known to train */
+	/* by_content is set, and only a first input that changes supports it; that input may be
+	 * data. */
 	bool by_moves;
 	/* Indexes of programs. micro: the one that runs several times in a cycle, or NO_PROGRAM. */
 	uint32_t elected, micro;
@@ -112,15 +116,15 @@ struct exec {
 	uint64_t steps, dones;
 	uint64_t elected_at;	    /* number of steps when it was elected */
 	uint64_t blocks, blocks_at; /* blocks that may be evaluations, since that number of steps */
-	uint64_t begun_ns;	    /* start of the last run of any program */
-	uint32_t begun;		    /* that program */
+	uint64_t begun_ns;	    /* start of the last run */
+	uint32_t begun;		    /* program of the last run */
 	/* Start of the first step; end of the last step given out. */
 	uint64_t first_ns, last_ns;
 	struct exec_block block; /* runs since the last step */
 };
 #define NO_PROGRAM EXEC_PROGRAMS
 
-struct exec_pick { /* conclusion from the runs held */
+struct exec_pick { /* result of the search for the program that ends steps */
 	uint32_t program, micro, usual, count, members;
 	bool member[EXEC_PROGRAMS];
 	bool eval; /* only programs that evaluate or serve run */
@@ -129,31 +133,33 @@ struct exec_pick { /* conclusion from the runs held */
 /* step_program_elect.c */
 void exec_free(struct exec *e);
 enum step_unit exec_unit(const struct exec *e);
-/* Chooses the program that ends steps. final: the process ended. Returns false when that is not
- * settled yet. */
+/* Chooses the program that ends steps. final: the process ended. Returns false when this cannot be
+ * decided yet. */
 bool exec_pick(const struct exec *e, bool final, struct exec_pick *ret);
-/* Returns true when u, rather than a, ends the step; a ran several times in each cycle of u. */
+/* Returns true when program u, which runs once per cycle, ends the step instead of a, which runs
+ * several times. */
 bool exec_ends(const struct exec_program *u, const struct exec_program *a);
 /* Updates the usual time between runs of the program that starts now. */
 void exec_pace(struct exec *e, uint32_t program, uint64_t begin_ns);
-/* Returns true when the pick, which has the name of the elected program except for a number,
- * replaces it. */
+/* The picked program's name differs from the elected one's only by a number. Returns true when the
+ * picked program replaces the elected one. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p);
 
 /* step_program_step.c */
-/* Assigns a run, after the lock. */
+/* Assigns a run to a step or block, after the lock. */
 void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r);
-/* Turns held runs of the program into steps of as many parts each: they ran while nothing was known
- * to train. */
+/* Turns runs of the program that were held before anything was known to train into steps. Each step
+ * gets as many parts as now. */
 void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_run *r);
-/* Gives out the steps that do not wait for anything any more; all: all of them. */
+/* Gives out the steps that no longer wait for a completion; all: every step. */
 void exec_flush(struct step_finder *sf, struct exec *e, bool all);
 /* Returns true when the runs since the last step are an evaluation. */
 bool exec_evaluates(const struct exec *e);
-/* Reports a block of runs. end_ns: end of the step that follows; 0: none follows. */
+/* Reports a block of runs that belong to no step. end_ns: end of the step after the block; 0: none.
+ * usual_ns: usual step time; 0: unknown. */
 void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_ns,
 		       uint64_t usual_ns);
-/* Returns how sure it is that the program trains: a factor of the confidence, 0 to 1. */
+/* Returns a factor for the confidence, 0 to 1: how certain it is that the program trains. */
 double exec_doubt(const struct exec *e);
 void exec_describe(const struct step_finder *sf, struct step_state *st);
 
@@ -169,13 +175,14 @@ void exec_finish(struct step_finder *sf);
 uint32_t exec_program_find(const struct exec *e, uint64_t ident);
 /* Returns true when the program usually gets its own output as input. */
 bool exec_fed(const struct exec_program *p);
-/* Counts where the input of the run came from. */
+/* Counts the origin of the run's input. */
 void exec_flow(struct exec *e, struct exec_program *p, const struct signal *s);
-/* Returns true when the first input changes now and then. */
+/* Returns true when the program's first input changes now and then. */
 bool exec_moves(const struct exec_program *p);
-/* Returns true when the content is being read and will be reported soon. */
+/* Returns true when the program's content is being read and will be reported soon. */
 bool exec_content_comes(const struct exec *e, const struct exec_program *p);
-/* Returns true when it is unknown whether the pick trains, and may soon be known. */
+/* Returns true when it is unknown whether the pick trains, and records that may show it are
+ * expected. */
 bool exec_flow_comes(const struct exec *e, const struct exec_pick *p);
 
 /* step_save_program.c */

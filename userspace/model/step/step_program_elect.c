@@ -3,21 +3,28 @@
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 
-#define RUNS_SINGLE 8  /* of a program that is the whole cycle */
-#define RUNS_PART   65 /* the same if its name says that it is a part: the rest may still come */
-#define RUNS_CYCLE  3  /* of one whose cycle contains others */
+/* Runs after which a program can be chosen: RUNS_SINGLE if it is the whole cycle; RUNS_PART if it
+ * is, but its name says that it is a part of a step (the rest may still come); RUNS_CYCLE if
+ * another program runs several times in its cycle; RUNS_LEAST for any member of a cycle. */
+#define RUNS_SINGLE 8
+#define RUNS_PART   65
+#define RUNS_CYCLE  3
 #define RUNS_PAIR   4
 #define RUNS_LEAST  3
 #define RUNS_WAIT   33
-#define RUNS_ALIKE  64 /* of a program with the name of the elected one, at least */
-#define RUNS_PACE   16 /* the same if its pace is known */
-#define PACE_MOVES  32 /* one run changes the pace by this fraction at most */
-#define GAPS_LAST   8  /* gaps between runs that are examined */
+/* A program with the name of the elected one needs RUNS_ALIKE runs to replace it; times between
+ * runs are compared only after RUNS_PACE of them. */
+#define RUNS_ALIKE 64
+#define RUNS_PACE  16
+/* a longer time between runs raises the usual one by at most 1/PACE_MOVES */
+#define PACE_MOVES 32
+#define GAPS_LAST  8 /* gaps between runs that are examined, the last ones */
 
 struct survey { /* statistics of the held runs */
 	uint32_t n[EXEC_PROGRAMS];
 	uint32_t first[EXEC_PROGRAMS];
-	uint64_t time_ns[EXEC_PROGRAMS]; /* from each run to the next one of any program */
+	/* time from each run to the next run of any program, summed up */
+	uint64_t time_ns[EXEC_PROGRAMS];
 };
 
 static void exec_elect_survey_make(const struct exec *e, struct survey *sv)
@@ -33,8 +40,8 @@ static void exec_elect_survey_make(const struct exec *e, struct survey *sv)
 	}
 }
 
-/* Returns how often `a` ran between two runs of `u`, if that is constant except once in the last
- * few gaps; otherwise 0. *ret_gaps: the number of gaps. */
+/* Returns how often `a` ran between two runs of `u`. 0 if this number is not constant in the last
+ * few gaps (one exception is allowed). *ret_gaps: the number of gaps. */
 static uint32_t exec_elect_runs_between(const struct exec *e, uint32_t u, uint32_t a,
 					uint32_t *ret_gaps)
 {
@@ -73,7 +80,8 @@ bool exec_ends(const struct exec_program *u, const struct exec_program *a)
 		return true;
 	if ((u->class == PROGRAM_STEP) != (a->class == PROGRAM_STEP))
 		return u->class == PROGRAM_STEP;
-	/* A program that trains is part of what follows; one that evaluates or logs is not. */
+	/* A program that trains passes its output to the program that ends the step; one that
+	 * evaluates or logs does not. */
 	if (a->traced >= RUNS_PAIR && u->class == PROGRAM_OTHER)
 		return u->given * 2 >= u->runs;
 	/* An update takes the parameters, their gradients and the optimizer's state. */
@@ -133,7 +141,8 @@ static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 	}
 }
 
-/* If two programs train (a GAN), the last one ends the step; the first held run began a cycle. */
+/* Returns true if `program` rather than `than` ends the step. If two programs train (a GAN) the
+ * last one does; the first held run began a cycle. */
 static bool exec_elect_member_better(const struct exec *e, const struct survey *sv,
 				     uint32_t program, uint32_t than)
 {
@@ -149,8 +158,8 @@ static bool exec_elect_member_better(const struct exec *e, const struct survey *
 	return p->inputs > q->inputs;
 }
 
-/* Finds the programs that run in each cycle; of those that run once and may end it, the largest is
- * the step. */
+/* Finds the programs that run in each cycle. The largest of those that run once per cycle and may
+ * end it is chosen. */
 static void exec_elect_pick_members(const struct exec *e, const struct survey *sv,
 				    struct exec_pick *p)
 {
@@ -174,7 +183,8 @@ static void exec_elect_pick_members(const struct exec *e, const struct survey *s
 	p->member[p->program] = p->member[base] = true;
 }
 
-/* Another program ran among its runs and may prove to end a longer cycle. */
+/* Returns true if another program ran between the pick's runs and may prove to end a longer
+ * cycle. */
 static bool exec_elect_pick_waits(const struct exec *e, const struct survey *sv,
 				  const struct exec_pick *p)
 {
@@ -235,8 +245,8 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	if (e->begun == i && p->runs && begin_ns > e->begun_ns) {
 		uint64_t ns = begin_ns - e->begun_ns;
 
-		/* With few gaps the shortest, because a busy machine lengthens some; with many the
-		 * median, because after a late run the next gap seems short. */
+		/* With few gaps, take the shortest: a busy machine lengthens some. With many,
+		 * approach the median: after a late run the next gap is too short. */
 		if (p->paced < RUNS_PACE)
 			p->pace_ns = p->pace_ns && p->pace_ns < ns ? p->pace_ns : ns;
 		else if (ns > p->pace_ns)
@@ -249,9 +259,9 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	e->begun_ns = begin_ns;
 }
 
-/* Keras uses the same names for training and evaluation: if the other program evaluates, the first
- * one comes back. Not if a third program of that name runs between its runs, which is its
- * evaluation; nor if it has run for as long as the first did. */
+/* Keras uses one name for training and evaluation. If the other program evaluates, the elected one
+ * will run again. It does not evaluate if a third program of this name runs between its runs (that
+ * is the evaluation), or if it has run for as long as the elected one did. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
@@ -259,7 +269,7 @@ bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 	const char *name = o->name;
 	bool ran = false, left = false;
 
-	/* Training also runs backward, so it is slower than an evaluation. */
+	/* A training step includes the backward pass, so it takes longer than an evaluation. */
 	if (paced && o->pace_ns * 3 <= was->pace_ns * 2)
 		return false;
 	if (paced && was->pace_ns * 2 <= o->pace_ns)

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_flow.c - the inputs of programs: a program whose first output is the first input of
+/* step_program_flow.c - the inputs of programs. A program whose first output is the first input of
  * its next run updates a state, so it trains. The probes that show inputs may be removed if they
- * cost much and nothing depends on them any more. */
+ * cost much and no decision depends on them any more. */
 #include "userspace/model/step/step_program.h"
 
-#define FED_RUNS   7 /* runs before the flow of states is trusted, most of which show it: */
-#define FED_SHARE  4 /* 3 in 4 */
-#define FED_INPUTS 4 /* with fewer arguments it does not take weights and a batch */
-/* runs after which the origin of a program's input is known, if it still runs */
+/* A program updates a state if, of at least FED_RUNS runs with an input of known origin, 3 in
+ * FED_SHARE or more got its own output. A program with fewer than FED_INPUTS arguments does not
+ * take weights and a batch. */
+#define FED_RUNS   7
+#define FED_SHARE  4
+#define FED_INPUTS 4
+/* runs of a program after which the origin of its input is taken as known */
 #define FLOW_RUNS   64
-#define FLOW_LATELY 256	 /* last runs in which a program must have run to count as still running */
-#define FLOW_HELD   3072 /* runs for which the decision is delayed, of EXEC_HELD and EXEC_LATER */
+#define FLOW_LATELY 256 /* a program that is not among this many last runs no longer runs */
+/* with this many held runs (of EXEC_HELD, EXEC_LATER) the decision no longer waits for inputs */
+#define FLOW_HELD 3072
 
-/* A program's content is read at its first run and known after this time. */
+/* A program's content is read at its first run and known after this many ns. */
 #define CONTENT_NS 300000000ull
 
 bool exec_moves(const struct exec_program *p)
@@ -44,8 +48,8 @@ void exec_flow(struct exec *e, struct exec_program *p, const struct signal *s)
 		e->program[from].given++;
 }
 
-/* Returns true when records that show whether the program trains are still expected. Probes that
- * were removed are attached again as soon as they are needed. */
+/* Returns true when records that show whether the pick trains are still expected. Probes that were
+ * removed are attached again as soon as such records are needed. */
 bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program];
@@ -56,8 +60,8 @@ bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
 	       e->nheld < FLOW_HELD;
 }
 
-/* Only programs that still run count: nothing more is expected of those that only ran at the
- * start. */
+/* Returns true if inputs of programs are needed. Only programs that still run count; programs that
+ * ran only at the start will show nothing more. */
 static bool exec_wants_flow(const struct exec *e)
 {
 	if (!e->locked)

@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 
-/* Functions of jax.numpy and primitives that are compiled separately outside of jit (jax/_src/lax,
- * jax/_src/numpy, jax/_src/random.py). */
+/* Functions of jax.numpy, and primitives, that JAX compiles separately outside of jit
+ * (jax/_src/lax, jax/_src/numpy, jax/_src/random.py). */
 static const char *const jax_own[] = {
 	"abs",	      "absolute", "add",       "all",	      "amax",	     "amin",
 	"and",	      "any",	  "append",    "arange",      "argmax",	     "argmin",
@@ -61,7 +61,7 @@ static const char *const word_grad[] = {"grad", "backward", "bwd"};
 static const char *const word_train[] = {"train"};
 static const char *const word_and[] = {"and", "with", "then"};
 
-/* Returns the word of the name that begins with one of these; NULL: there is none. */
+/* Returns the place in the name where a word begins that starts with one of `words`; NULL: none. */
 static const char *name_at(const char *name, const char *const *words, size_t n)
 {
 	bool start = true;
@@ -78,7 +78,7 @@ static const char *name_at(const char *name, const char *const *words, size_t n)
 #define AT(name, words)	 name_at(name, words, sizeof(words) / sizeof(*(words)))
 #define HAS(name, words) (AT(name, words) != NULL)
 
-/* "train_and_eval" trains; "eval_of_training" and "train_eval_step" do not. */
+/* Returns true for "train_and_eval", false for "eval_of_training" and "train_eval_step". */
 static bool name_trains_and_evaluates(const char *name)
 {
 	const char *train = AT(name, word_train), *eval = AT(name, word_eval),
@@ -134,7 +134,8 @@ enum program_class program_classify(const char *name)
 	if (!strncmp(name, "__inference_", 12) || !strncmp(name, "__forward_", 10)) {
 		name = strchr(name + 2, '_');
 		class = name_words(name);
-		/* Only a loss: its gradient is a separate function. */
+		/* In TensorFlow a loss alone is not a part of a step: its gradient is a separate
+		 * function. */
 		if (class == PROGRAM_PART && !HAS(name, word_micro) && !HAS(name, word_grad))
 			return PROGRAM_OTHER;
 		return class;
@@ -147,8 +148,8 @@ enum program_class program_classify(const char *name)
 		if (name_own(rest + (*rest == '_')))
 			return PROGRAM_INTERNAL;
 		class = name_words(rest);
-		/* JAX's own functions begin with "_", but so may the author's; pmap() names
-		 * programs "_fun" (jax/_src/pmap.py). */
+		/* JAX's own functions begin with "_". So may the author's; pmap() names programs
+		 * "_fun" (jax/_src/pmap.py). */
 		if (*rest == '_' && (class == PROGRAM_OTHER || class == PROGRAM_ASIDE) &&
 		    strncmp(rest, "_lambda", 7) != 0 && strcmp(rest, "_fun") != 0)
 			return PROGRAM_INTERNAL;

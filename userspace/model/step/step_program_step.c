@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_step.c - turns runs of elected programs into steps: the time between them, their
+/* step_program_step.c - turns runs of elected programs into steps: their start and end, their
  * completion on the device, and the description of steps. */
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 #include "userspace/model/step/step_program.h"
 
-/* Runs of one program, or of several, that make an evaluation although their names do not show
- * it. */
+/* Runs in a row, of one program (BLOCK_RUNS) or of several (BLOCK_MIXED), that count as an
+ * evaluation although no name says so. */
 #define BLOCK_RUNS  3
 #define BLOCK_MIXED 16
-/* Such an evaluation comes at most once in this many steps; otherwise it is part of the loop. */
+/* Such an evaluation comes at most once in this many steps; more frequent runs are part of the
+ * loop. */
 #define BLOCK_RARE 4
+/* completions count as never reported if this many steps wait and none came */
 #define DEAF_STEPS 32
-#define LOST_DONES 2 /* later completions that arrived: then this one was lost */
-#define SAME_GAPS  3
+#define LOST_DONES 2 /* a completion is lost if this many later ones have arrived */
+/* successive equal gaps between runs that prove a program part of the cycle */
+#define SAME_GAPS 3
 /* Confidence if only the name of a program shows that it trains, or if only a changing first input
  * (weights or data) shows that its gradient updates something. */
 #define WEAK 0.8
-/* Confidence if it computes a gradient and the use of that is not seen. */
+/* Confidence if a program computes a gradient and no use of that gradient is seen. */
 #define CONTENT_ALONE 0.9
 
 /* ---- giving out steps ------------------------------------------------------------------------ */
@@ -41,7 +44,8 @@ static void exec_step_span_add(struct exec *e, const struct exec_block *b, uint6
 	e->span[e->nspans++] = (struct exec_span){from_ns, to_ns, b->tid, idle};
 }
 
-/* If the end of the last run is unknown, it took as long as those before it. */
+/* Returns the end of a block. If the end of its last run is unknown, that run took as long as the
+ * others. */
 static uint64_t exec_step_block_end(const struct exec_block *b, uint64_t end_ns)
 {
 	uint64_t run_ns = b->runs > 1 ? (b->end_ns - b->begin_ns) / (b->runs - 1) : 0;
@@ -49,7 +53,6 @@ static uint64_t exec_step_block_end(const struct exec_block *b, uint64_t end_ns)
 	return run_ns && b->end_ns + run_ns < end_ns ? b->end_ns + run_ns : end_ns;
 }
 
-/* end_ns: end of the step that follows; 0: none. usual_ns: usual step time; 0: unknown. */
 void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_ns,
 		       uint64_t usual_ns)
 {
@@ -115,7 +118,6 @@ static bool step_waits(const struct exec *e, uint32_t i)
 	return later < LOST_DONES;
 }
 
-/* all: also steps that still wait for something. */
 void exec_flush(struct step_finder *sf, struct exec *e, bool all)
 {
 	uint32_t n = 0;
@@ -153,7 +155,7 @@ static void exec_pending_add(struct step_finder *sf, struct exec *e, const struc
 
 /* ---- runs, once they can be assigned --------------------------------------------------------- */
 
-/* Several runs of one program, or of two and more for long enough. */
+/* Returns true if the block is long enough for an evaluation and no program in it trains. */
 static bool exec_step_block_counts(const struct exec_block *b)
 {
 	return b->runs >= (b->mixed ? BLOCK_MIXED : BLOCK_RUNS) && !b->trains;
@@ -167,7 +169,8 @@ bool exec_evaluates(const struct exec *e)
 			    (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
 }
 
-/* Excludes Keras' validation, which has the training's name. */
+/* Returns true if the program trains by its name. A name like the elected program's proves nothing:
+ * Keras' validation has it, too. */
 static bool exec_step_block_trains(const struct exec *e, const struct exec_program *p)
 {
 	return p->class == PROGRAM_STEP && !program_akin(p->name, e->program[e->elected].name);
@@ -224,7 +227,7 @@ void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r
 	}
 	p->at_step = e->steps;
 	e->nmicro += r->program == e->micro;
-	/* It proved to run in each cycle. */
+	/* The program ran once in each of the last cycles. */
 	p->member |= gap == 1 && p->same >= SAME_GAPS && p->class != PROGRAM_EVAL;
 	if (r->program != e->micro)
 		exec_step_block_add(e, r);
@@ -301,12 +304,14 @@ void exec_describe(const struct step_finder *sf, struct step_state *st)
 			     name,
 			     p->content == CONTENT_NONE ? "it computes no gradient"
 			     : p->content == CONTENT_GRADIENT
-				     ? "its gradient changes nothing that it is given first"
+				     ? "it computes a gradient that never changes its first input"
 				     : "nothing shows that it trains");
 	else
 		n = snprintf(st->reason, sizeof(st->reason),
 			     "executions of %.60s: %u per step%s%s%s", name, each,
-			     strstr(name, "_step_on_") ? "; Keras calls its evaluation alike" : "",
+			     strstr(name, "_step_on_")
+				     ? "; Keras uses this name for evaluation, too"
+				     : "",
 			     exec_why(e, p), e->switched ? "; another program counted before" : "");
 	if (!e->completes && n > 0 && (size_t)n < sizeof(st->reason))
 		snprintf(st->reason + n, sizeof(st->reason) - (size_t)n,

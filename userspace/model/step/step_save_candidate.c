@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save_candidate.c - state of one loop candidate as bytes. Checks everything that
- * step_candidate.c relies on when it uses indexes. */
+/* step_save_candidate.c - saves and restores a loop candidate. Checks all indexes that
+ * step_candidate.c relies on. */
 #include "userspace/model/step/step_private.h"
 
 static void step_token_archive(struct archive *a, struct token *t)
@@ -16,8 +16,7 @@ void group_archive(struct archive *a, struct group *g)
 	archive_fields(a, g, updates, tid, flags, skipped);
 }
 
-/* from and first are indexes of the tokens that the unit was learnt from; they are unused after the
- * lock. */
+/* u->from and u->first are not saved: they are indexes of tokens that are gone after the lock. */
 static void step_unit_archive(struct archive *a, struct unit *u)
 {
 	archive_below(a, &u->period, STEP_PERIOD + 1);
@@ -27,7 +26,7 @@ static void step_unit_archive(struct archive *a, struct unit *u)
 		step_token_archive(a, &u->pattern[i]);
 }
 
-/* End times of the marks of the open group, from which a split makes groups. */
+/* The end times of the marks of the open group are needed to split it. */
 static void step_ends_archive(struct archive *a, struct candidate *l)
 {
 	uint32_t n = l->open ? l->group.updates : 0;

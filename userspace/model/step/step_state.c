@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_state.c - the state of a loop as text. */
+/* step_state.c - the state of a training loop and its description for users. */
 #include "userspace/base/plural.h"
 #include "userspace/base/number.h"
 #include "userspace/model/step/step_private.h"
@@ -9,11 +9,15 @@
 
 #include "userspace/model/step/step_program.h"
 
-#define SILENT_NS	30000000000ull /* at least, before a silent loop is suspect */
-#define SILENT_STEPS	10
+/* A loop is suspect after a silence of SILENT_NS, if that is also SILENT_STEPS times its median
+ * step time. */
+#define SILENT_NS    30000000000ull
+#define SILENT_STEPS 10
+/* confidence in steps of tier B */
 #define CONFIDENCE_B	0.95
-#define CONFIDENT_STEPS 8 /* for tier B */
-#define AMBIGUOUS	0.8
+#define CONFIDENT_STEPS 8 /* steps of tier B until its full confidence is reached */
+/* factor of the confidence for ambiguous steps */
+#define AMBIGUOUS 0.8
 
 const char *const tier_name[TIER_COUNT] = {[TIER_NONE] = "", [TIER_A] = "A", [TIER_B] = "B"};
 
@@ -66,7 +70,8 @@ static uint64_t state_loop_median(struct loop *lp)
 	return ns[n / 2];
 }
 
-/* Computes the median only for a loop that may have been silent for too long. */
+/* Returns true if the loop was silent for too long. Computes the median step time only if it may
+ * matter. */
 static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 {
 	uint64_t since_ns = silence_ns(sf, lp->start_ns);
@@ -75,8 +80,8 @@ static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 	       since_ns / SILENT_STEPS >= state_loop_median(lp);
 }
 
-/* If a step may have begun before it was observed, or records of it were lost, its hits are
- * incomplete. */
+/* Returns false if the hits of a step are incomplete: the step may have begun before observation,
+ * or records of it were lost. */
 static bool step_is_whole(const struct loop *lp, uint32_t back, bool first_counts)
 {
 	return back + 1 < lp->nrecent ? back >= 32 || !(lp->tainted >> back & 1) : first_counts;
@@ -149,7 +154,7 @@ static void state_marker(const struct step_finder *sf, const struct loop *lp, st
 		snprintf(st->marker + len, sizeof(st->marker) - len, "#%s", lp->name);
 }
 
-/* The user's choice is accepted: whether each hit is a step is not checked. */
+/* Describes a marker that the user chose: nothing checks whether each hit is a step. */
 static void state_reason_fixed(const struct step_finder *sf, struct step_state *st)
 {
 	size_t len = sizeof(st->reason);
@@ -203,15 +208,16 @@ static void state_reason_locked(const struct step_finder *sf, const struct loop 
 	else if (why)
 		snprintf(st->reason, sizeof(st->reason), "%s", why);
 	else if (l->regrouped)
-		snprintf(st->reason, sizeof(st->reason),
-			 "the order of updates changed: steps are grouped anew since then");
+		snprintf(
+			st->reason, sizeof(st->reason),
+			"the order of updates changed: updates are grouped into steps anew since then");
 	else if (sf->amps && !sf->skips && sf->trackers[FAMILY_UPDATE_OP])
 		snprintf(st->reason, sizeof(st->reason),
 			 "gradient scaler with a fused optimizer: skipped updates cannot be seen");
 	else if (sf->optimizers == 1 && sf->optimizer_after && sf->nloops == 1 && !sf->fixed)
 		snprintf(
 			st->reason, sizeof(st->reason),
-			"an optimizer was made after some %llu steps: they count too, also if they were a search",
+			"an optimizer was made after some %llu steps: these count, too, even if they were a search",
 			(unsigned long long)sf->optimizer_after);
 }
 
@@ -228,19 +234,18 @@ static void state_reason(struct step_finder *sf, const struct loop *lp, const st
 		break;
 	case STATE_LEARNING:
 		if (sf->exec && sf->elected >= FAMILY_EXECUTE)
-			snprintf(
-				st->reason, sizeof(st->reason),
-				"compiled programs run; which of them ends a step is not settled yet");
+			snprintf(st->reason, sizeof(st->reason),
+				 "compiled programs run; which one ends a step is not known yet");
 		else if (l)
 			snprintf(st->reason, sizeof(st->reason),
-				 "%u update%s seen, order not settled yet", l->nheld + l->open,
-				 plural(l->nheld + l->open));
+				 "%u update%s seen; their order is not known yet",
+				 l->nheld + l->open, plural(l->nheld + l->open));
 		else
 			snprintf(st->reason, sizeof(st->reason),
-				 "backward passes seen, what ends a step is not settled yet");
+				 "backward passes seen; what ends a step is not known yet");
 		break;
 	case STATE_SUSPECT:
-		snprintf(st->reason, sizeof(st->reason), "no step for long");
+		snprintf(st->reason, sizeof(st->reason), "no step for a long time");
 		break;
 	case STATE_ENDED:
 		if (l && l->mode == CANDIDATE_LOCKED)
@@ -270,7 +275,7 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 	return sf->fetched || sf->zero_grad ? STATE_STARTING : STATE_IDLE;
 }
 
-/* Confidence of a loop's steps, 0 to 1. With a marker that the user chose there is no doubt. */
+/* Returns the confidence in a loop's steps, 0 to 1. A marker that the user chose is not doubted. */
 static double state_confidence(const struct step_finder *sf, const struct loop *lp,
 			       const struct candidate *l, enum step_tier tier)
 {
@@ -293,7 +298,8 @@ static double state_confidence(const struct step_finder *sf, const struct loop *
 	return c * (1 - (double)__builtin_popcount(lp->tainted) / n);
 }
 
-/* Returns true if a change is worth reporting; counts and ratios change all the time. */
+/* Returns true if a change is worth reporting. Counts and ratios are not compared: they change all
+ * the time. */
 static bool state_differs(const struct step_state *a, const struct step_state *b)
 {
 	return a->state != b->state || a->tier != b->tier || a->boundary != b->boundary ||

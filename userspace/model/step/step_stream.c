@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_stream.c - assigns marks to training loops. Threads that never run a backward (hooks, pools)
- * work for the first loop. A thread that does may continue the first loop (which was started
- * elsewhere, or changes threads from step to step), or run its own loop in parallel. In the first
- * case a mark of another thread never lies between a thread's backward and its mark; in the second
- * this happens sooner or later, when the scheduler interrupts a step. So all marks are held from
- * the thread's first one until that was seen, or until threads alternated so often without it that
- * it cannot be chance, or until the other threads are silent. */
+/* step_stream.c - assigns marks to training loops. A thread that never runs a backward (hooks,
+ * pools) works for the first loop. A thread that does may continue the first loop (which was
+ * started elsewhere, or changes threads from step to step), or run its own loop in parallel. In the
+ * first case a mark of another thread never lies between a thread's backward and its mark; in the
+ * second this happens sooner or later, when the scheduler interrupts a step. So all marks are held
+ * from the thread's first one until such an overlap is seen (two loops), or until threads
+ * alternated so often without one that it cannot be chance, or until the other threads are silent
+ * (one loop). */
 #include "userspace/model/step/step_private.h"
 
 /* Turns without an overlap: one loop. Separate loops overlap in at least 1 of 3 turns. */
 #define TURNS_SERIAL 32
-#define SILENT_MARKS 8 /* marks of a new thread before the silence of others is checked */
-/* Threads that were silent this long, after SILENT_MARKS, count as finished. */
-#define SILENT_NS  1000000000ull
+/* marks of a new thread before it is checked whether the other threads are silent */
+#define SILENT_MARKS 8
+/* A thread that was silent this long (ns) counts as finished. */
+#define SILENT_NS 1000000000ull
+/* ranges count as rare if the elected family made more marks than this since the last one */
 #define RARE_MARKS 4
-#define QUEUE_KEPT 8 /* marks whose memory is kept when all were assigned */
+#define QUEUE_KEPT 8 /* marks for which memory stays allocated after all were assigned */
 
 void tracker_free(struct tracker *t)
 {
@@ -51,7 +54,7 @@ bool thread_listens(const struct step_finder *sf, enum family f, const struct st
 	return !free_ones || !(to->owns & 1u << f);
 }
 
-/* Returns the index of the candidate, which is made if it is missing; -1: no memory. */
+/* Returns the index of the candidate for loop n, created if missing; -1: no memory. */
 static int tracker_candidate(struct step_finder *sf, struct tracker *t, enum family f, uint32_t n)
 {
 	struct loop *lp;
@@ -90,8 +93,8 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 		sf->nloops = t->ncandidates;
 }
 
-/* A mark of another thread lies between this one and its backward. After a lost record it may only
- * seem so. */
+/* Returns true if a mark of another thread lies between this mark and its thread's backward. After
+ * a lost record this may be wrong. */
 static bool tracker_mark_overlaps(const struct mark *m, uint64_t other_seq)
 {
 	return m->span_ns && m->backward_seq < other_seq;
@@ -102,13 +105,13 @@ static uint32_t tracker_overlaps_needed(const struct step_finder *sf)
 	return sf->losses ? 2 : 1;
 }
 
-/* Returns true for a thread of the first loop with its own backwards. */
+/* Returns true for a thread that runs its own backwards and works for the first loop. */
 static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
 {
 	return t->candidate_of[thread] == 1 && sf->threads[thread].backward;
 }
 
-/* If a merged thread overlaps later, it gets its own loop from there on. */
+/* Gives a thread that was merged into the first loop its own loop if it overlaps later. */
 static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f,
 			  const struct mark *m)
 {
@@ -165,7 +168,7 @@ static void tracker_queue_turns(const struct step_finder *sf, const struct track
 	}
 }
 
-/* Returns true if all threads of the first loop were silent for long. */
+/* Returns true if all threads of the first loop are silent. */
 static bool tracker_silent(const struct step_finder *sf, const struct tracker *t)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
@@ -185,7 +188,8 @@ static void tracker_queue_flush(struct step_finder *sf, struct tracker *t, enum 
 	memmove(t->queue, t->queue + i, t->nqueue * sizeof(*t->queue));
 }
 
-/* Decides on the thread of the oldest queued mark; force: now. */
+/* Decides which loop the thread of the oldest queued mark works for. force: also without
+ * certainty. */
 static void tracker_queue_decide(struct step_finder *sf, struct tracker *t, enum family f,
 				 bool force)
 {
@@ -240,7 +244,7 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		t->marks++;
 		t->last_seq = m->seq;
 		t->since_better++;
-		/* Ranges replace the elected family only if they come as often. */
+		/* Ranges replace the elected family only if they are as frequent. */
 		if (sf->elected == f && f != FAMILY_RANGES && sf->trackers[FAMILY_RANGES] &&
 		    t->since_better > RARE_MARKS)
 			sf->trackers[FAMILY_RANGES]->since_better = 0;
@@ -248,7 +252,8 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 	if (!t->candidate_of[m->thread] &&
 	    (!t->ncandidates || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
-	if (sf->error) /* a held mark would wait for others of its thread */
+	/* without memory, a mark that is held would wait forever for others of its thread */
+	if (sf->error)
 		return;
 	if (t->candidate_of[m->thread] && !t->nqueue) {
 		tracker_route(sf, t, f, m);

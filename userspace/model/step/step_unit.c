@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_unit.c - rules I and F: how many updates make the author's step.
  *
- * Each update is a token: optimizer class, identity of its parameters, was a batch fetched since
- * the update before. A plain loop repeats one token. A GAN that trains both networks on one batch
- * repeats (D, fresh), (G, not): its author counts one step. The smallest period is that of the
- * loop's body. It is the author's step when every optimizer occurs once in it, or when it gets
- * exactly one batch.
+ * Each update is a token: optimizer class, identity of its parameters, and whether a batch was
+ * fetched since the update before. A plain loop repeats one token. A GAN that trains both networks
+ * on one batch repeats (D, fresh), (G, not fresh): its author counts one step. The smallest period
+ * of the tokens is one pass of the loop's body. It is the author's step when every optimizer occurs
+ * once in it, or when it gets exactly one batch.
  *
  * Otherwise authors differ. Where optimizers take turns, one more often than the others (a critic
- * at each step, an actor at every second), the steps are most likely that one's: it leads, and the
- * others' updates join its steps. Else (two phases of several updates each) every update counts.
- * Both are flagged. */
+ * at each step, an actor at every second), the steps are most likely those of the most frequent
+ * optimizer: it leads, and the others' updates join its steps. In other cases (two phases of
+ * several updates each) every update counts. In both cases steps are flagged as ambiguous. */
 #include "userspace/model/step/step_private.h"
 
 #include "userspace/base/number.h"
 
-/* A token that occurs three times in a row is a plain loop. Any other period must occur twice and
+/* A loop is plain if one token occurs this often in a row. Any longer period must occur twice and
  * start a third time. */
 #define PLAIN_TOKENS 3
-/* With this many equal ones, no period up to STEP_PERIOD can lie before them. */
+/* After this many equal tokens, no period up to STEP_PERIOD can precede them. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
-/* Percentage of tokens that must fit if no period fits exactly. */
+/* Percentage of tokens that must fit a period if none fits exactly. */
 #define FIT_PERCENT 98
 
+/* optimizers that can be distinguished in a search for the leading one */
 #define LEAD_OPTIMIZERS 16
-/* tokens before identities that do not recur count as noise */
+/* number of tokens after which identities that do not recur count as noise */
 #define NOISE_TOKENS (STEP_PERIOD + 8)
-#define RUN_CHANGES  4 /* of the optimizer, at least */
-#define RUN_TOKENS                                                                                 \
-	2 /* updates of one optimizer before the next, at least, in loops that make optimizers */
+/* In a loop that makes optimizers, the optimizer changes at least RUN_CHANGES times, after
+ * RUN_TOKENS updates or more on average. */
+#define RUN_CHANGES 4
+#define RUN_TOKENS  2
 
 bool token_same_optimizer(const struct token *a, const struct token *b)
 {
@@ -56,8 +58,8 @@ static uint32_t unit_period_misfits(const struct token *t, uint32_t count, uint3
 	return n;
 }
 
-/* Finds the smallest period that fits all of t[from..count), occurred `times` times and began once
- * more. */
+/* Returns the smallest period that fits all of t[from..count), occurred `times` times and began
+ * once more; 0: none. */
 static uint32_t unit_period_exact(const struct unit_input *in, uint32_t from, uint32_t times,
 				  bool by_class)
 {
@@ -70,7 +72,7 @@ static uint32_t unit_period_exact(const struct unit_input *in, uint32_t from, ui
 	return 0;
 }
 
-/* Several optimizers, each once. */
+/* Returns true if no optimizer occurs twice. */
 static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -85,11 +87,11 @@ static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 struct turns { /* alternation of several optimizers */
 	const struct token *who[LEAD_OPTIMIZERS];
 	uint32_t n[LEAD_OPTIMIZERS];
-	/* number of optimizers; index of the one with most updates, of equals the first */
+	/* number of optimizers; index of the one with most updates (the first of equals) */
 	uint32_t count, most;
 };
 
-/* Returns true when others of its class have an identity, and this one has none. */
+/* Returns true if `of` has no identity and others of its class have one. */
 static bool token_unknown(const struct token *t, uint32_t n, const struct token *of)
 {
 	for (uint32_t i = 0; i < n && !of->ident; i++) {
@@ -129,8 +131,8 @@ static bool unit_turns_even(const struct turns *turns)
 	return k == turns->count;
 }
 
-/* The optimizer leads: no other one updates twice without another's update in between, and if any
- * gets batches it is the only one. */
+/* Returns true if the optimizer leads: no other one updates twice without another's update in
+ * between, and no other one gets batches. */
 static bool unit_turns_led(const struct token *t, uint32_t n, const struct token *leader)
 {
 	uint32_t fresh = 0, leads = 0;
@@ -146,8 +148,8 @@ static bool unit_turns_led(const struct token *t, uint32_t n, const struct token
 	return leads && (!fresh || fresh + 1 >= leads);
 }
 
-/* An optimizer that updates most often leads if each optimizer is seen at least `least` times. If
- * least is above 1, periods were already ruled out. */
+/* Finds the optimizer that leads: the one with most updates, if each optimizer updates at least
+ * `least` times. If least is above 1, periods were already excluded. */
 static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct unit *ret)
 {
 	struct turns turns;
@@ -174,7 +176,7 @@ static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct 
 	return true;
 }
 
-/* Identities that hardly ever recur carry no information. */
+/* Returns true if identities hardly ever recur, so that they carry no information. */
 static bool unit_noise(const struct token *t, uint32_t n)
 {
 	uint32_t known = 0;
@@ -209,7 +211,7 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	if (!unit_turns_count(t, count, &turns) || !unit_turns_led(t, count, &u->pattern[0]))
 		return false;
 	*ret = *u;
-	/* indexes of these tokens, not of those that it was learnt from */
+	/* indexes of these tokens, not of those that the unit was learnt from */
 	ret->from = ret->first = 0;
 	ret->lead = ret->ambiguous = true;
 	ret->optimizers = larger_of(turns.count, u->optimizers);
@@ -218,7 +220,8 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	return true;
 }
 
-/* Identities that never recur, or only in runs: optimizers that live for some updates each. */
+/* Returns true if identities recur only in runs, or never: each optimizer is used for some
+ * updates. */
 static bool unit_runs(const struct token *t, uint32_t n)
 {
 	uint32_t changes = 0;
@@ -228,8 +231,8 @@ static bool unit_runs(const struct token *t, uint32_t n)
 	return changes >= RUN_CHANGES && n >= RUN_TOKENS * (changes + 1);
 }
 
-/* Copies the tokens of the period p from tokens[from]; a missing identity is replaced by the last
- * one at the same position in another period. */
+/* Copies the tokens of one period p from tokens[from]. A missing identity is replaced by the last
+ * one at this position in another period. */
 static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_t p,
 			     struct token *ret)
 {
@@ -242,7 +245,7 @@ static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_
 	}
 }
 
-/* Applies rule F to the period p of tokens[from...). */
+/* Applies rule F to period p of tokens[from...). */
 static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, bool by_class,
 			struct unit *ret)
 {
@@ -293,7 +296,8 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 		    (100 - FIT_PERCENT) * pairs)
 			continue;
 		unit_decide(in, in->count - p, p, false, ret);
-		/* The last period is the most recent, but steps start where they always did. */
+		/* The last period is the most recent one, but steps still start at the same token
+		 * as before. */
 		ret->from = 0;
 		ret->first = ret->size > 1 ? ret->first % p : 0;
 		return true;
@@ -307,8 +311,9 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 
 	if (n < PLAIN_TOKENS)
 		return false;
-	/* The first token was seen only in part, or its batch was loaded in another way. With one
-	 * optimizer and two fresh batches after it, any period that follows counts each update. */
+	/* Skip the first token if it was seen only in part, or its batch was loaded in another way.
+	 * One optimizer and two fresh batches after it are enough for a plain loop: any longer
+	 * period would count each update, too. */
 	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
 	if (!in->turns && !unit_period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
 	    in->tokens[0].name == in->tokens[1].name &&
