@@ -6,15 +6,15 @@
 #include <string.h>
 #include <strings.h>
 
-/* Vendors give the figure with 2:4 sparsity first, or only that; the dense one in this table is
- * half of it. */
+/* Vendors give the figure with 2:4 sparsity first, or only that figure; the dense one in this table
+ * is half of it. */
 static const struct accelerator_peak peaks[] = {
 	/* NVIDIA Tesla V100 data sheet, 2020: tensor performance (fp16) */
 	{"V100-SXM2", 125e12},
 	{"V100-PCIe", 112e12},
 	/* NVIDIA T4 data sheet, 2019: mixed precision (fp16) */
 	{"T4", 65e12},
-	/* NVIDIA A100 data sheet, 2021: the same for SXM and PCIe, 40 and 80 GB; A800 likewise */
+	/* NVIDIA A100 data sheet, 2021: equal for SXM and PCIe, 40 and 80 GB, and the A800 */
 	{"A100", 312e12},
 	{"A800", 312e12},
 	/* NVIDIA A30, A10, A40 data sheets, 2021 and 2022 */
@@ -66,7 +66,7 @@ static const struct accelerator_peak peaks[] = {
 	{"Gaudi3", 1835e12},
 };
 
-/* Names used by drivers that differ from the common name: the H100 of 80 GB with HBM3 is the SXM
+/* Names that drivers use instead of the common name. The H100 of 80 GB with HBM3 is the SXM
  * version. */
 static const struct {
 	const char *driver, *name;
@@ -94,7 +94,7 @@ static const struct {
 	{"B200 180GB", "B200"},
 };
 
-/* Blanks, dashes and underscores are equal. */
+/* Compares two names; blanks, dashes and underscores count as equal. */
 static bool accelerator_name_matches(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {

@@ -7,14 +7,15 @@
 
 #include "userspace/base/archive.h"
 
-#define ANCHORS 16 /* the last anchors; facts are never older than these reach back */
+/* anchors kept, the last ones: they cover the time of all facts that are still sent */
+#define ANCHORS 16
 
 struct anchors {
 	struct {
 		uint64_t mono_ns;
 		int64_t real_ns;
 	} at[ANCHORS];
-	uint64_t count; /* anchors ever added */
+	uint64_t count; /* number of anchors added so far */
 };
 
 /* Adds an anchor: both clocks read at the same instant (UTC ns). */

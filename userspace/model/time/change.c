@@ -11,97 +11,110 @@
 #include "userspace/model/time/change_lasting.h"
 #include "userspace/model/time/change_sums.h"
 
-#define RING	      56	  /* last samples: those that confirm, and some before the onset */
-#define SAMPLE_NS     50000000ull /* shorter steps are grouped until they have this length */
+#define RING 56 /* last samples: those that confirm, and some before the onset */
+/* ns; shorter steps are grouped into samples of this length */
+#define SAMPLE_NS 50000000ull
+/* most steps in one sample */
 #define SAMPLE_STEPS  65536
 #define BLOCK	      32
 #define BLOCKS	      32
 #define LEARNT	      (CHANGE_LEARN / BLOCK)
-#define FIRST	      5 /* steps that warm up */
-#define SPREADS_KNOWN 4 /* blocks for which a spread can be computed */
+#define FIRST	      5 /* steps ignored at the start, while the program warms up */
+#define SPREADS_KNOWN 4 /* blocks from which the spread between blocks can be computed */
 
-/* Six times the standard error of the median of 40 steps, which is 1.25 / sqrt(40) = 0.2 of their
- * spread. */
+/* A change must be this many times the spread of single steps: six times the standard error of the
+ * median of 40 steps, which is 1.25 / sqrt(40) = 0.2 of that spread. */
 #define STEP_SPREADS 1.2
-#define THRESHOLD    8.0 /* of the sum, in half changes */
-/* most that one step can add, in half changes: three outliers are not a change */
-#define CLIP	 3.0
-#define GIVE_UP	 (4 * CHANGE_CONFIRM) /* steps after which a doubt is dropped */
-#define DOUBT_NS 240000000000ull      /* a doubt may take this long to be decided */
-/* of the least change: a change close to the limit does not come and go */
+#define THRESHOLD    8.0 /* A doubt is raised when its sum exceeds this many half changes. */
+/* One step adds at most this many half changes to a doubt: three outliers do not make a change. */
+#define CLIP 3.0
+/* samples after which a raised doubt that is not confirmed is dropped */
+#define GIVE_UP (4 * CHANGE_CONFIRM)
+/* ns for which a pending slowdown keeps its doubt, however many samples that takes */
+#define DOUBT_NS 240000000000ull
+/* A slowdown has ended when the excess is at most this part of the least change. A value below 1
+ * prevents that a change close to the limit comes and goes. */
 #define USUAL_AGAIN 0.75
 
-#define SCALES		3
-#define MILLION		1000000
-#define SHARE		4096.0 /* a share is at most 16: a blocked call is not a slowdown */
-#define PENDING_SAMPLES 8      /* of a group */
-#define MEAN_DIFFERS	0.02   /* least difference of the ratios of means and of medians */
+#define SCALES	3
+#define MILLION 1000000
+/* units of a stored ratio: at most 16 can be stored, as a blocked call is not a slowdown */
+#define SHARE		4096.0
+#define PENDING_SAMPLES 8 /* samples in a group of struct pending */
+/* Means replace medians if their ratios differ by at least this. */
+#define MEAN_DIFFERS 0.02
 
-#define MEDIAN_FIRST_NS                                                                            \
-	2000000000ull /* the onset found by medians is better if they see it, too                  \
-		       */
+/* ns for which the test of sums waits for the test of medians, which finds the onset better */
+#define MEDIAN_FIRST_NS 2000000000ull
 
-#define RAW	     160 /* last steps, for the period */
-#define RAW_LOG	     1024.0
-#define PERIOD_MOST  64
-#define PERIOD_LEAST 4	/* gaps of one length that make a period */
-#define PERIOD_AGREE 80 /* percentage of all gaps */
-/* Steps not used as samples. Not only tainted ones: a start or end that is estimated, a hang, a
+/* step times kept to find a period: RAW of them, as logarithms in units of 1/RAW_LOG */
+#define RAW	    160
+#define RAW_LOG	    1024.0
+#define PERIOD_MOST 64
+/* A period needs at least PERIOD_LEAST gaps of one length between long steps, which are at least
+ * PERIOD_AGREE percent of all gaps. */
+#define PERIOD_LEAST 4
+#define PERIOD_AGREE 80
+/* Steps with these flags are not samples: lost records, an estimated start or end, a hang, a
  * compilation. */
 #define NO_SAMPLE (STEP_NO_SAMPLE | STEP_recompiled)
 
 struct past {
 	uint64_t ns, start_ns;
-	uint32_t number;	     /* low bits of the number of its first step */
+	uint32_t number;	     /* low bits of the number of the sample's first step */
 	uint16_t share[PHASE_COUNT]; /* of ns, in 65535ths */
 };
 
 struct doubt { /* one CUSUM: has the step time changed in this direction? */
 	double sum;
-	uint64_t since; /* index of its first step */
+	uint64_t since; /* index of the first sample of the doubt */
 	bool raised;	/* the sum exceeded the threshold */
 };
 
-static const uint32_t scale_samples[SCALES] = {8, 32, 128}; /* in a group */
+static const uint32_t scale_samples[SCALES] = {8, 32, 128}; /* samples in a group */
 
 struct pending { /* a slowdown that has not lasted long enough yet; number 0: none */
 	uint64_t number, start_ns;
 	uint64_t sum_ns; /* the group in progress */
 	uint32_t count, groups;
-	uint16_t mean[SUMS_GROUPS]; /* of the last groups since, in SHAREs of the usual sample */
+	/* mean of the last groups, as a share of the usual sample in units of 1/SHARE */
+	uint16_t mean[SUMS_GROUPS];
 };
 
-struct sample { /* steps that form one sample; the last one is in progress */
+struct sample { /* steps that make one sample */
 	uint64_t steps, ns, start_ns, number;
 	uint64_t phase_ns[PHASE_COUNT];
 };
 
 struct change {
 	uint64_t samples, skipped;
-	uint64_t number;   /* of the last step */
-	uint64_t together; /* steps in a sample; 0 and 1: one */
+	uint64_t number;   /* number of the last step */
+	uint64_t together; /* steps in a sample; 0 counts as 1 */
 	struct sample making;
-	struct past ring[RING]; /* step of a sample: mean, number and start of its first step */
-	uint64_t raw;		/* steps ever */
-	uint16_t raw_log[RAW];	/* RAW_LOG times the logarithm, to the base 2, of ns */
+	/* the last samples: mean step, number and start of the first step */
+	struct past ring[RING];
+	uint64_t raw;	       /* number of steps so far */
+	uint16_t raw_log[RAW]; /* RAW_LOG times the logarithm, to the base 2, of ns */
 	struct scale scale[SCALES];
 	struct pending pending;
 	struct lasting lasting;
-	uint64_t found; /* test that found the current slowdown: 0: medians, else 1 + the scale */
+	/* test that found the current slowdown: 0: medians, else 1 + index in scale */
+	uint64_t found;
 	uint64_t median_ns[BLOCKS];
-	uint32_t spread[BLOCKS];    /* in millionths of median_ns */
-	uint16_t mean[SUMS_GROUPS]; /* of the last blocks, in SHAREs of it */
-	uint64_t blocks;	    /* ever, since learning began again */
-	uint64_t block_at;	    /* index of the first step of the block in progress */
-	uint64_t usual_ns;	    /* 0: unknown */
-	/* usual time before it became faster; forgotten when the new one is well known */
+	uint32_t spread[BLOCKS]; /* in millionths of median_ns */
+	/* mean of the last blocks, as a share of median_ns in units of 1/SHARE */
+	uint16_t mean[SUMS_GROUPS];
+	uint64_t blocks;   /* number of blocks since learning began again */
+	uint64_t block_at; /* index of the first step of the block in progress */
+	uint64_t usual_ns; /* 0: unknown */
+	/* usual time before steps became faster; forgotten when the new usual time is well known */
 	uint64_t older_ns;
 	double least; /* smallest change that is reported, as a share of usual_ns */
 	uint64_t part_ns[CHANGE_PARTS];
 	uint32_t parts_known;
-	uint32_t micro_batches; /* of the usual step */
+	uint32_t micro_batches; /* micro-batches of the usual step */
 	uint64_t optimizer;
-	uint32_t others; /* successive steps with other work */
+	uint32_t others; /* steps in a row with other work (see change_same_work()) */
 	struct doubt up, down;
 	struct change_view reported;
 };
@@ -148,7 +161,7 @@ static uint64_t change_past_number(const struct change *c, uint64_t index)
 	return c->number - (uint32_t)(c->number - change_past_at(c, index)->number);
 }
 
-/* Returns true when a sample is complete. */
+/* Adds a step to the sample in progress. Returns true when the sample is complete. */
 static bool change_sample_add(struct change *c, const struct fact_step *fs)
 {
 	uint64_t ns = fs->step.end_ns - fs->step.start_ns;
@@ -194,7 +207,8 @@ static uint64_t change_mean_of(const uint64_t *a, uint32_t n)
 	return (uint64_t)(sum / n);
 }
 
-/* Returns the median of the last steps; of the two in the middle the one closer to no change. */
+/* Returns the median of the last samples. Of the two in the middle, the one closer to the usual
+ * step. */
 static uint64_t change_recent_median(const struct change *c, bool slower)
 {
 	uint64_t a[CHANGE_CONFIRM];
@@ -282,8 +296,8 @@ static void change_forget_usual(struct change *c)
 	memset(c->scale, 0, sizeof(c->scale));
 }
 
-/* Groups as many steps as are needed for a sample that is long enough, and does not depend on a
- * single time slice of the scheduler. */
+/* Sets how many steps make a sample: enough that it does not depend on a single time slice of the
+ * scheduler. */
 static bool change_resize_sample(struct change *c)
 {
 	uint64_t ns = c->median_ns[0] ? c->median_ns[0] : 1, now = c->together ? c->together : 1;
@@ -311,7 +325,7 @@ static uint16_t change_share_of(uint64_t part, uint64_t whole)
 	return share < UINT16_MAX ? (uint16_t)lround(share) : UINT16_MAX;
 }
 
-/* The last BLOCK samples are healthy. */
+/* Learns the usual step from the last BLOCK samples, which are healthy. */
 static void change_learn_block(struct change *c)
 {
 	uint64_t a[BLOCK], mean_ns, med, weight = c->blocks < 7 ? c->blocks + 1 : 8;
@@ -334,7 +348,7 @@ static void change_learn_block(struct change *c)
 		change_learn_usual(c);
 }
 
-/* The last samples define the new usual step. */
+/* Makes the last samples the new usual step. */
 static void change_learn_anew(struct change *c)
 {
 	c->blocks = 0;
@@ -346,8 +360,8 @@ static void change_learn_anew(struct change *c)
 
 /* ---- doubts ---------------------------------------------------------------------------------- */
 
-/* distance: from the tested level, as a share of the usual step, positive in the direction of the
- * change; half: half of the change to be found. */
+/* Adds a sample to a doubt. distance: from the tested level, as a share of the usual step, positive
+ * in the direction of the change; half: half of the change to be found. */
 static void change_doubt_add(struct change *c, struct doubt *d, double distance, double half)
 {
 	double more = distance - half;
@@ -361,7 +375,8 @@ static void change_doubt_add(struct change *c, struct doubt *d, double distance,
 		d->raised = false;
 }
 
-/* Returns true if there are enough steps; during a long doubt not for each of them. */
+/* Returns true if the doubt has enough samples to be decided. A long doubt is not examined at each
+ * sample. */
 static bool change_doubt_due(const struct change *c, const struct doubt *d)
 {
 	uint64_t n = c->samples - d->since;
@@ -369,9 +384,9 @@ static bool change_doubt_due(const struct change *c, const struct doubt *d)
 	return d->raised && n >= CHANGE_CONFIRM && (n < 2 * CHANGE_CONFIRM || n % 8 == 0);
 }
 
-/* With both levels known, the most likely step of the change is where the sum over later steps is
- * largest; a step adds at most what one at its level does, so that outliers do not move it. It is
- * after step `number`. */
+/* Returns the most likely first sample of a change from before_ns to after_ns, later than step
+ * `number`: the sum over the samples after it is the largest. Outliers count no more than a sample
+ * at its level. */
 static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns,
 			     uint64_t after_ns)
 {
@@ -393,7 +408,7 @@ static uint64_t change_index(const struct change *c, uint64_t number, uint64_t b
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Returns the distance between long steps, if most gaps are equal: 4: every 4th step is long. 0:
+/* Returns the distance between long steps if most gaps are equal: 4 if every 4th step is long. 0:
  * none. */
 static uint32_t change_period(const struct change *c, uint64_t steps)
 {
@@ -436,7 +451,7 @@ static void change_blame_by(struct change *c, uint64_t from,
 	}
 }
 
-/* Usual values of the parts are their medians. */
+/* Compares each part with its usual value, the median. */
 static void change_blame(struct change *c, uint64_t from)
 {
 	struct change_view *v = &c->reported;
@@ -446,11 +461,11 @@ static void change_blame(struct change *c, uint64_t from)
 	change_blame_by(c, from, change_part_median);
 	if (v->mean && v->blame < 0)
 		change_blame_by(c, from, change_part_mean);
-	if (!c->parts_known) /* "else" would be all of it, which says nothing */
+	if (!c->parts_known) /* without phases "else" would be the whole step */
 		v->blame = -1;
 }
 
-/* Returns the index of the sample with this step, or the oldest one. */
+/* Returns the index of the sample that contains this step, or of the oldest sample. */
 static uint64_t change_index_of(const struct change *c, uint64_t number)
 {
 	uint64_t oldest = more_than(c->samples, RING), i = c->samples;
@@ -537,8 +552,8 @@ static struct level change_means_since(const struct change *c)
 	return change_sums_level(a, c->pending.groups);
 }
 
-/* Uses the means of the healthy blocks and of the groups since the onset if they differ from the
- * medians. Returns false while that is not clear. */
+/* Uses means (of the healthy blocks and of the groups since the onset) instead of medians if both
+ * differ. Returns false while this is undecided. */
 static bool change_onset_mean(const struct change *c, struct onset *o, uint64_t now_ns)
 {
 	struct level before = change_means_before(c), after = change_means_since(c);
@@ -570,7 +585,7 @@ static void change_pending_add(struct change *c, uint64_t sample_ns)
 	p->sum_ns = p->count = 0;
 }
 
-/* It began with the sample at that index. */
+/* Starts a pending slowdown at the sample with index `from`. */
 static void change_pending_begin(struct change *c, uint64_t from)
 {
 	c->pending = (struct pending){.number = change_past_number(c, from),
@@ -603,7 +618,7 @@ static enum change_event change_confirm_slower(struct change *c, double usual, c
 	o.after_ns = order_median(a, change_times(c, from, c->samples, a));
 	if ((double)o.after_ns / usual - 1 < c->least)
 		return CHANGE_NONE;
-	/* It was as slow before it became faster a short time ago. */
+	/* Steps were as slow before they became faster a short time ago: not a slowdown. */
 	if (c->older_ns && (double)o.after_ns < (double)c->older_ns * (1 + c->least)) {
 		change_learn_anew(c);
 		return CHANGE_NONE;
@@ -650,15 +665,14 @@ static enum change_event change_step_usual(struct change *c, double usual, doubl
 		event = change_confirm_slower(c, usual, s);
 	else if (change_doubt_due(c, &c->down))
 		change_confirm_faster(c, usual);
-	/* A change that must last in order to be reported is not dropped before it has lasted that
-	 * long. */
+	/* A slowdown that must last before it is reported keeps its doubt meanwhile. */
 	if (c->pending.number && s->end_ns - c->pending.start_ns < DOUBT_NS)
 		give_up = UINT64_MAX;
 	if ((c->up.raised && c->samples - c->up.since > give_up) ||
 	    (c->down.raised && c->samples - c->down.since > GIVE_UP))
 		change_doubts_drop(c);
 	if (c->up.raised ||
-	    c->down.raised) /* the usual step is learnt only from steps that are not in doubt */
+	    c->down.raised) /* the usual step is learnt only from steps without a doubt */
 		c->block_at = c->samples;
 	return event;
 }
@@ -691,7 +705,7 @@ static enum change_event change_scale_usual(struct change *c, int i, const struc
 		c->found = 1 + (uint64_t)i;
 		return CHANGE_SLOWER;
 	}
-	/* A small change that lasts becomes usual. */
+	/* A small change that lasts becomes the usual step. */
 	if (sc->run > 2 * SUMS_GROUPS && s->end_ns - sc->run_start_ns > DOUBT_NS)
 		change_sums_learn_run(sc);
 	return CHANGE_NONE;
@@ -723,9 +737,9 @@ static enum change_event change_sums_sample(struct change *c, const struct step 
 	return event;
 }
 
-/* Another number of micro-batches, or another optimizer (a search over settings trains one model
- * after another), makes different steps: a single one (the end of an epoch) is ignored, many are
- * learnt again. */
+/* Returns false for a step with another number of micro-batches or another optimizer (a search over
+ * settings trains one model after another). A single such step (the end of an epoch) is ignored;
+ * after many the usual step is learnt again. */
 static bool change_same_work(struct change *c, const struct step *s)
 {
 	if (!c->raw || (s->micro_batches == c->micro_batches && s->optimizer == c->optimizer)) {

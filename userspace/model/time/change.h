@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change.h - detects when the steps of a loop became lastingly slower (fail-slow), and when they
- * recovered.
+/* change.h - detects when the steps of a loop become lastingly slower (fail-slow), and when they
+ * recover.
  *
  * Method: Page's CUSUM (Biometrika 41, 1954) on the clipped distance of a step from the usual step,
  * confirmed by the median of the last CHANGE_CONFIRM steps. The usual step is the median of the
@@ -9,20 +9,20 @@
  * the blocks: in a noisy loop only larger changes are reported. tests/bench/change.c measures false
  * alarms and delay.
  *
- *   slower, lasting       reported once; the onset is where the vote of later steps is clearest
+ *   slower, lasting       reported once; the onset is the most likely step, judged by later steps
  *   usual again, lasting  reported once
- *   faster, lasting       becomes the usual step; steps as slow as before are not a slowdown
+ *   faster, lasting       becomes the usual step; a return to the former time is not a slowdown
  *                         for the next 1024 steps
  *   creeping              not reported: less than the least change in some 1000 steps
  *
  * Steps of less than 50 ms are averaged in groups, and the test above takes the mean of a group. A
  * second test takes sums of 8, 32 and 128 samples, for a loss of time that the median does not show
- * (every 4th step, a garbage collector, bursts of another program): a CUSUM of the likelihood that
- * 85 % of the sums are long. Size and step times are then means.
+ * (every 4th step is long, a garbage collector, bursts of another program): a CUSUM of the
+ * likelihood that 85 % of the sums are long. Size and step times are then means.
  *
- * A slowdown is reported after it lasted 5 s. Within an hour after a short one it has to last 57 s
- * without a pause. After four short ones or more it has to last so long that less than one false
- * report an hour is expected, two minutes at most.
+ * A slowdown is reported after it lasted 5 s. Within an hour after a short slowdown it has to last
+ * 57 s without a pause. After four short ones or more it has to last so long that less than one
+ * false report an hour is expected, two minutes at most.
  *
  * Pure and deterministic; under 10 KiB. Times in ns. */
 #ifndef MODEL_CHANGE_H
@@ -36,10 +36,10 @@
 #include "userspace/model/time/step_time.h"
 
 #define CHANGE_LEARN   64 /* steps seen before anything is reported */
-#define CHANGE_CONFIRM 40 /* steps that have to agree */
+#define CHANGE_CONFIRM 40 /* samples whose median must confirm a change */
 /* Least change, as a share of the usual step. */
 #define CHANGE_MIN 0.07
-/* The last part is the time of a step that no phase claims. */
+/* Parts of a step: its phases, and last the time that belongs to no phase. */
 #define CHANGE_PARTS (PHASE_COUNT + 1)
 
 enum change_event { CHANGE_NONE, CHANGE_SLOWER, CHANGE_RECOVERED };
@@ -50,22 +50,24 @@ struct change_view {
 	bool mean;	   /* before_ns and after_ns are means, not medians */
 	uint32_t period;   /* every period-th step is long; 0: no period found */
 	uint64_t usual_ns; /* 0: unknown */
-	uint64_t count;	   /* lasting slowdowns, ever */
+	uint64_t count;	   /* number of lasting slowdowns so far */
 	/* The fields below describe the current lasting slowdown, else the last one; 0 when there
 	 * was none. */
 	uint64_t onset_step, onset_ns; /* first slow step, and when it began */
+	/* step at which the slowdown was detected */
 	uint64_t noticed_step;
-	/* Median step before the onset, and since (while it lasts: of the last 40 steps). */
+	/* Median step before the onset, and after it (during the slowdown: of the last 40
+	 * steps). */
 	uint64_t before_ns, after_ns;
-	/* First step that was usual again, and when it began; 0: it still lasts. */
+	/* First step of usual length again, and its start; 0: the slowdown continues. */
 	uint64_t end_step, end_ns;
-	/* It ended because steps are not comparable any more: from there on they have another
-	 * number of micro-batches. */
+	/* The slowdown ended because later steps have another number of micro-batches. */
 	bool incomparable;
-	bool other_optimizer; /* It ended because steps update other parameters from there on. */
-	int64_t grown_ns[CHANGE_PARTS]; /* growth of each phase, as of the report */
+	/* the slowdown ended because later steps update other parameters */
+	bool other_optimizer;
+	int64_t grown_ns[CHANGE_PARTS]; /* growth of each part when the slowdown was reported */
 	uint32_t parts_known; /* bit per phase; the part after the phases is always known */
-	/* The part that holds more than half of the growth; -1: none. */
+	/* The part with more than half of the growth; -1: none. */
 	int blame;
 };
 

@@ -9,8 +9,10 @@
 
 #include "userspace/base/archive.h"
 
-#define LASTING_NS    5000000000ull /* where there was no short slowdown */
-#define LASTING_PARTS 9		    /* parts of the time just before now, each 6 s or more */
+/* ns that a slowdown must last if there were no short slowdowns before */
+#define LASTING_NS 5000000000ull
+/* parts of the last minute or more that are compared, each 6 s or longer */
+#define LASTING_PARTS 9
 
 struct onset { /* of a slowdown that may be reported */
 	uint64_t number, start_ns, before_ns, after_ns;
@@ -22,12 +24,12 @@ struct part {
 };
 
 struct lasting {
-	/* Number and total length of short slowdowns, reported or not; both are halved in 42 min.
-	 */
+	/* Number and total length of short slowdowns, reported or not. Both decay, by half in 42
+	 * min. */
 	double spells, spells_ns;
 	uint64_t spell_end_ns; /* end of the last short slowdown */
 	uint64_t part_samples, parts;
-	struct part part[LASTING_PARTS + 1]; /* the last one is in progress: its ns is the sum */
+	struct part part[LASTING_PARTS + 1]; /* the last part is in progress: its ns is a sum */
 };
 
 /* Returns true within an hour after a short slowdown. */
@@ -38,7 +40,7 @@ void lasting_spell(struct lasting *l, uint64_t start_ns, uint64_t end_ns);
 uint64_t lasting_needed_ns(const struct lasting *l, uint64_t now_ns);
 /* Adds a sample: its start and its mean step. */
 void lasting_part(struct lasting *l, uint64_t start_ns, uint64_t ns, uint64_t now_ns);
-/* Returns true when the slowdown since *o was there in every part of the time that it has to last:
+/* Returns true when the slowdown since *o lasted in every part of the required time: steps were
  * slower by at least half of its size. */
 bool lasting_without_pause(const struct lasting *l, const struct onset *o, uint64_t now_ns);
 void lasting_archive(struct archive *a, struct lasting *l);

@@ -8,10 +8,12 @@
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 
-#define RUN_LEAST  6 /* groups in doubt before a change is reported */
+#define RUN_LEAST  6 /* groups in doubt needed before a change is reported */
 #define LONG_SHARE 0.85
-#define LONG_SURE  16.0 /* of the logarithm of the likelihood: 1 in 9 million */
-#define USUAL_SURE 8.0	/* the same for the end: five groups in a row */
+/* A change is certain at this logarithm of the likelihood: 1 in 9 million. */
+#define LONG_SURE 16.0
+/* A slowdown has ended at this logarithm of the likelihood: five usual groups in a row. */
+#define USUAL_SURE 8.0
 
 static double change_sums_larger(double a, double b)
 {
@@ -53,7 +55,8 @@ static double change_sums_least(const struct level *l, uint64_t groups)
 						      (double)l->spread / l->median);
 }
 
-/* Returns by how much a group changes the likelihood: more for a long one, less for another. */
+/* Returns how much a group adds to the logarithm of the likelihood: more for a long one, less for
+ * another. */
 static double change_sums_evidence(const struct scale *sc, double limit, bool is_long)
 {
 	uint64_t n = sc->healthy < SUMS_GROUPS ? sc->healthy : SUMS_GROUPS, longs = 1;
@@ -83,7 +86,7 @@ static double change_sums_limit(const struct scale *sc, const struct level *usua
 	return usual->median * (1 + change_sums_least(usual, sc->healthy) / 2);
 }
 
-/* Returns true if most of the last groups are long: the cause of the score is not over yet. */
+/* Returns true if most of the last groups are long, so that the slowdown continues. */
 static bool change_sums_still(const struct scale *sc, double limit)
 {
 	uint32_t longs = 0;

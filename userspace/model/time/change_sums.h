@@ -21,8 +21,8 @@
 #define SUMS_GROUPS	  24 /* healthy groups kept, and groups in doubt kept */
 #define SUMS_GROUPS_LEAST 4  /* healthy groups needed before any group is doubted */
 
-/* A report waits, up to SUMS_PRECISE_NS, until the standard error of the size is at most this share
- * of the usual step. */
+/* A report waits, up to SUMS_PRECISE_NS, until the standard error of the change is at most
+ * SUMS_PRECISE of the usual step. */
 #define SUMS_PRECISE	0.012
 #define SUMS_PRECISE_NS 45000000000ull
 
@@ -38,15 +38,17 @@ struct scale {
 	uint64_t sum_ns, count;	   /* the group in progress */
 	uint64_t number, start_ns; /* first step of that group */
 	uint64_t healthy_ns[SUMS_GROUPS],
-		healthy; /* mean step of the last healthy groups; their number ever */
-	uint64_t run_ns[SUMS_GROUPS], run; /* mean step of the last groups in doubt; their number */
+		/* mean step of the last healthy groups; number of healthy groups so far */
+		healthy;
+	/* mean step of the last groups in doubt; number of such groups */
+	uint64_t run_ns[SUMS_GROUPS], run;
 	uint64_t run_number, run_start_ns; /* first step of the groups in doubt */
 	uint64_t run_long_ns;		   /* time of the long groups in doubt */
 	double score, most;		   /* most: highest score of these groups */
 };
 
 struct level { /* statistics of groups */
-	/* Mean without an eighth of the groups at each end, and its standard error. */
+	/* Mean of the groups without the lowest and highest eighth, and its standard error. */
 	double mean, median, error;
 	uint64_t spread;
 };
@@ -57,14 +59,16 @@ struct level change_sums_level(const uint64_t *groups, uint64_t ever);
  * samples; *ret_ns is its mean step. */
 bool change_sums_add(struct scale *sc, uint64_t number, uint64_t start_ns, uint64_t sample_ns,
 		     uint64_t samples, uint64_t *ret_ns);
-/* Judges a complete group of a loop that is not known to be slow. */
+/* Decides whether a complete group is healthy or in doubt, in a loop that is not known to be
+ * slow. */
 void change_sums_doubt(struct scale *sc, struct lasting *l, uint64_t ns, uint64_t now_ns);
 /* Returns true when the groups in doubt are a change; *ret is its onset. */
 bool change_sums_changed(const struct scale *sc, const struct lasting *l, uint64_t now_ns,
 			 struct onset *ret);
-/* Takes the groups in doubt as healthy ones. */
+/* Makes the groups in doubt healthy ones. */
 void change_sums_learn_run(struct scale *sc);
-/* Takes a group after a slowdown reported by this scale. Returns true when the slowdown is over. */
+/* Takes a group after a slowdown reported by this scale. Returns true when the slowdown has
+ * ended. */
 bool change_sums_over(struct scale *sc, uint64_t ns);
 /* Drops the group in progress and those in doubt; keeps the healthy ones. */
 void change_sums_restart(struct scale *sc);

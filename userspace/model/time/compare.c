@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Times and clocks have nanosecond precision: a mean is not known more precisely. */
+/* Least variance of a mean: times have a precision of ns. */
 #define LEAST_VARIANCE 1e-12
 
 /* ---- Student's t ----------------------------------------------------------------------------- */
@@ -43,7 +43,8 @@ static double compare_log_gamma(double x)
 	return lgamma_r(x, &sign);
 }
 
-/* The regularized function, computed from the side on which the fraction converges fast. */
+/* Returns the regularized incomplete beta function, computed from the side on which the fraction
+ * converges fast. */
 static double compare_beta_part(double a, double b, double x)
 {
 	double front;
@@ -94,7 +95,7 @@ static double compare_median(double *sorted, size_t n)
 	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* scratch must have room for n. */
+/* Clips outliers in x. scratch: room for n values. */
 static void compare_outliers_bound(double *x, size_t n, double *scratch)
 {
 	double middle, reach;
@@ -116,8 +117,8 @@ static int compare_cosine_count(size_t n)
 	return b < 2 ? 2 : b > COMPARE_COSINES ? COMPARE_COSINES : (int)b;
 }
 
-/* Returns the part of the series along the cosine with j half turns. Each cosine is computed from
- * the two before. */
+/* Returns the part of the series along the cosine with j half turns. Each cosine follows from the
+ * two before it. */
 static double compare_cosine_part(const double *x, size_t n, double mean, int j)
 {
 	double turn = M_PI * j / (double)n, twice = 2 * cos(turn), at = cos(turn / 2), before = at,
@@ -167,7 +168,7 @@ struct spread {
 	double difference, variance, freedom;
 };
 
-/* Degrees of freedom of a sum of variances: Welch and Satterthwaite. */
+/* Returns the degrees of freedom of a sum of two variances (Welch and Satterthwaite). */
 static double compare_freedom_of(double a, double a_freedom, double b, double b_freedom)
 {
 	double of = a * a / a_freedom + b * b / b_freedom;
@@ -185,9 +186,9 @@ static struct spread compare_from_one(const struct compare_run *own, const struc
 	};
 }
 
-/* The scatter of the peers' means includes the differences between runs and the error of each mean.
- * If this run is shorter its error is larger, which is added: estimated from its few minutes, or,
- * if that is more, from the peers for a run of this length. */
+/* Compares a run with several peers. The scatter of the peers' means includes differences between
+ * runs and the error of each mean. If this run is shorter its error is larger, and the surplus is
+ * added: estimated from its minutes, or from the peers for a run of this length if that is more. */
 static struct spread compare_from_several(const struct compare_run *own,
 					  const struct compare_run *peers, uint32_t n)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h - tests whether the step time of a run differs from that of its peers, and how sure
- * that is. Pure.
+/* compare.h - tests whether the step time of a run differs from that of its peers, and gives the
+ * confidence. Pure.
  *
  * A run is the series of its minutes: the logarithm of the mean step time in each, so that
- * differences are ratios. Minutes that differ by more than COMPARE_OUTLIER robust deviations are
- * clipped to that. Successive minutes are alike (a slow neighbour stays for a while), so their
- * plain scatter understates the error of a run's mean. The error is estimated from the B slowest
- * cosines of the series instead, and tested with Student's t of B degrees of freedom, whose error
- * rate also holds where minutes are correlated: E. Lazarus, D. Lewis, J. Stock, M. Watson, "HAR
- * Inference: Recommendations for Practice", J. Business & Economic Statistics 36(4), 2018. B is
- * half of what they advise for economic series, 2 to COMPARE_COSINES, as our series are short;
- * tests/unit/compare_test.c measures false alarms.
+ * differences are ratios. Minutes that differ from the middle by more than COMPARE_OUTLIER robust
+ * deviations are clipped to that limit. Successive minutes are alike (a slow neighbour stays for a
+ * while), so their plain scatter understates the error of a run's mean. Instead the error is
+ * estimated from the B slowest cosines of the series, and tested with Student's t of B degrees of
+ * freedom. Its error rate also holds for correlated minutes: E. Lazarus, D. Lewis, J. Stock, M.
+ * Watson, "HAR Inference: Recommendations for Practice", J. Business & Economic Statistics 36(4),
+ * 2018. B is half of their advice for economic series, 2 to COMPARE_COSINES, as our series are
+ * short; tests/unit/compare_test.c measures false alarms.
  *
- * Against one peer: Welch's test. It separates two runs, not their causes: another node may be
- * slower for good. Against several peers: a prediction interval from the scatter between them, so
- * the usual differences between runs are not reported. */
+ * Against one peer: Welch's test. It separates two runs, not their causes: another node may always
+ * be slower. Against several peers: a prediction interval from the scatter between them, so the
+ * usual differences between runs are not reported. */
 #ifndef MODEL_COMPARE_H
 #define MODEL_COMPARE_H
 
@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COMPARE_LEAST 20 /* minutes; shorter runs are not compared */
-/* Upper bound of B. */
+#define COMPARE_LEAST 20 /* minutes; a shorter run is not compared */
+/* Upper bound of B, the number of cosines. */
 #define COMPARE_COSINES 12
 #define COMPARE_OUTLIER 5.0
 #define COMPARE_LEVEL	0.95
@@ -31,7 +31,7 @@
 struct compare_run {
 	uint32_t minutes;
 	double mean;	 /* mean logarithm of the step time in ns */
-	double variance; /* of the mean */
+	double variance; /* variance of the mean */
 	double freedom;	 /* degrees of freedom of the variance */
 };
 
@@ -39,7 +39,7 @@ enum compare_verdict { COMPARE_SAME, COMPARE_SLOWER, COMPARE_FASTER };
 
 struct compare_answer {
 	enum compare_verdict verdict;
-	double ratio;	  /* own step time to that of the peers, best estimate */
+	double ratio;	  /* step time of the run divided by that of its peers, best estimate */
 	double low, high; /* interval of the ratio with confidence COMPARE_LEVEL */
 	double p;	  /* probability of so large a difference by chance */
 	double freedom;

@@ -9,9 +9,10 @@
 #include "userspace/base/order.h"
 #include "userspace/model/time/time_class.h"
 
-#define WINDOW	  LAST_TIMES /* times used for the ideal; quantiles are exact up to this number */
-#define RECENT	  128	     /* last times used for deviation and jitter */
-#define IDEAL_MIN 3	     /* steps */
+/* last times from which the ideal is computed; up to this number quantiles are exact */
+#define WINDOW	  LAST_TIMES
+#define RECENT	  128 /* last times used for deviation and jitter */
+#define IDEAL_MIN 3   /* steps needed to compute an ideal */
 
 const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
 
@@ -19,7 +20,8 @@ const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
 #define MS (1000 * US)
 #define S  (1000 * MS)
 
-/* From steps of a small model on a CPU to those of a large one on thousands of accelerators. */
+/* Bounds from steps of a small model on a CPU to those of a large model on thousands of
+ * accelerators. */
 const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
 	500 * US, 1 * MS,   2500 * US, 5 * MS,	10 * MS,   25 * MS, 50 * MS,
 	100 * MS, 250 * MS, 500 * MS,  1 * S,	2500 * MS, 5 * S,   10 * S,
@@ -29,8 +31,8 @@ const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
 /* MAD to standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
 #define MAD_SCALE 1.4826
 
-/* Histogram of all times: exact below 2^7 ns, then 64 classes per power of two, so the middle of a
- * class is within 1/128 of its times. A power of two without times takes no memory. */
+/* Histogram of all times: exact below 2^7 ns, then 64 classes for each power of two, so the middle
+ * of a class is within 1/128 of its times. A power of two without times takes no memory. */
 #define FINE	6
 #define EXACT	(2u << FINE)
 #define CLASSES (EXACT + ((64 - FINE - 1) << FINE))
@@ -92,7 +94,8 @@ int deviation_add(struct deviation *d, uint64_t step_ns)
 	return 0;
 }
 
-/* Quantile of all times, not only of the kept ones: the middle of its class. */
+/* Returns a quantile of all times, not only of the kept ones: the middle of the quantile's
+ * class. */
 static uint64_t deviation_class_quantile(const struct deviation *d, unsigned percent)
 {
 	uint64_t rank = (d->count * percent + 99) / 100, seen = 0, ns; /* nearest rank, from 1 */
@@ -111,7 +114,7 @@ static uint64_t deviation_class_quantile(const struct deviation *d, unsigned per
 	return ns < d->min_ns ? d->min_ns : ns > d->max_ns ? d->max_ns : ns;
 }
 
-/* sorted: the n kept times. */
+/* Returns a quantile of all times. sorted: the n kept times. */
 static uint64_t deviation_quantile(const struct deviation *d, const uint64_t *sorted, uint32_t n,
 				   unsigned percent)
 {
@@ -133,8 +136,7 @@ static void deviation_ideal_of(const struct deviation *d, const uint64_t *sorted
 	limit = med + 3 * *ret_mad_ns;
 	while (count < n && sorted[count] <= limit)
 		sum += sorted[count++];
-	/* If there are many long steps the mean exceeds the usual time: the ideal is never above
-	 * that. */
+	/* Many long steps raise the mean above the median: the ideal is never above the median. */
 	*ret_ideal_ns = d->ideal_ns ? d->ideal_ns : count && sum / count < med ? sum / count : med;
 }
 
@@ -146,7 +148,7 @@ void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t
 	deviation_ideal_of(d, sorted, n, ret_ideal_ns, ret_mad_ns);
 }
 
-/* sorted: the last n, RECENT at most. */
+/* Fills deviation and jitter. sorted: the last n times, RECENT at most. */
 static void deviation_recent_view(const uint64_t *sorted, uint32_t n, struct deviation_view *v)
 {
 	uint64_t med = order_sorted_median(sorted, n);

@@ -16,28 +16,30 @@
 /* Sizes of the windows by count: the last 128 steps, and 1024. */
 extern const uint32_t deviation_counts[DEVIATION_COUNTS];
 
-/* Upper bounds (ns) of a histogram of all steps: a step counts in the first bucket whose bound is
- * not below it, else in the bucket after the last bound. Never change the bounds: stored histograms
- * are added to new ones. */
+/* Upper bounds (ns) of a histogram of all steps. A step counts in the first bucket whose bound is
+ * not below the step time, else in the bucket after the last bound. Never change the bounds: stored
+ * histograms are added to new ones. */
 #define DEVIATION_BOUNDS 20
 extern const uint64_t deviation_bound_ns[DEVIATION_BOUNDS];
 
 struct deviation_view {
 	uint64_t count;
 	uint64_t sum_ns;
-	uint64_t bucket[DEVIATION_BOUNDS + 1]; /* steps in each bucket; their sum is count */
+	/* number of steps in each bucket; their sum is count */
+	uint64_t bucket[DEVIATION_BOUNDS + 1];
 	double mean_ns;
 	uint64_t min_ns, max_ns, last_ns;
 	/* Over all steps; the relative error is at most 1 % beyond the first 1024. */
 	uint64_t p50_ns, p95_ns, p99_ns;
-	/* Mean of the times <= median + 3 MAD (unscaled) among the last 1024; 0 with less than 3
+	/* Mean of the times up to median + 3 MAD (unscaled) among the last 1024; 0 with less than 3
 	 * steps. */
 	uint64_t ideal_ns;
 	uint64_t mad_ns;
-	double deviation_ns;			  /* mean |time - ideal| of the last 128 */
-	double signed_ns;			  /* mean (time - ideal) of the same */
-	struct times_view last[DEVIATION_COUNTS]; /* exact; fewer steps while there are fewer */
-	double jitter;				  /* 1.4826 MAD / median of the last 128, a ratio */
+	double deviation_ns; /* mean |time - ideal| of the last 128 */
+	double signed_ns;    /* mean (time - ideal) of the last 128 */
+	/* exact; for fewer steps while there are fewer */
+	struct times_view last[DEVIATION_COUNTS];
+	double jitter; /* 1.4826 MAD / median of the last 128, a ratio */
 };
 
 struct deviation;

@@ -32,7 +32,8 @@ static int exclusion_by_begin(const void *x, const void *y)
 	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
 }
 
-/* Instants before the start of the clock become its start. */
+/* Converts a UTC time to the monotonic clock. Instants before the start of that clock become its
+ * start. */
 static uint64_t exclusion_mono_ns(int64_t at_ns, uint64_t mono_ns, int64_t real_ns)
 {
 	uint64_t apart_ns = at_ns < real_ns ? (uint64_t)real_ns - (uint64_t)at_ns

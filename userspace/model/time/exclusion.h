@@ -34,8 +34,8 @@ void exclusion_forget(struct excluded *a);
 /* Places the spans: mono_ns (CLOCK_MONOTONIC) and real_ns (UTC) are the same instant. */
 void exclusion_place(struct excluded *a, uint64_t mono_ns, int64_t real_ns);
 
-/* Returns true when at_ns is excluded. *to_ns is lowered to the instant until which the answer
- * stays the same. a may be NULL: nothing is excluded. */
+/* Returns true when at_ns is excluded. *to_ns is lowered to the next instant at which the answer
+ * changes. a may be NULL: nothing is excluded. */
 bool exclusion_at(const struct excluded *a, uint64_t at_ns, uint64_t *to_ns);
 /* Returns how many ns between two instants are excluded. */
 uint64_t exclusion_within(const struct excluded *a, uint64_t from_ns, uint64_t to_ns);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hang.h - how long a process has to be silent until that is a hang. Pure.
+/* hang.h - how long a process has to be silent until the silence is a hang. Pure.
  *
- * Silence counts from the last sign of life: a marker of the thread that trains, or work that it
- * gives to a device. After hang_check_ns() the process is examined; that never happens to a healthy
- * job. After hang_limit_ns() silence is called a hang, from its first instant on:
+ * Silence counts from the last sign of life: a marker of the thread that trains, or work given to a
+ * device. After hang_check_ns() the process is examined; a healthy job never reaches that.
+ * After hang_limit_ns() the silence is a hang, which is booked from its first instant:
  *
  *   usual                              5 x p99 of a step, at least 30 s, at most 600 s; or the
  *                                      limit set by the user
@@ -42,20 +42,21 @@ struct hang_case {	     /* input of the limits */
 
 /* Returns the silence (ns) after which the process is examined. */
 uint64_t hang_check_ns(const struct hang_case *c);
-/* Returns the silence (ns) after which it is a hang with this reason; HANG_NEVER: never. */
+/* Returns the silence (ns) after which the process hangs, given the reason of the silence;
+ * HANG_NEVER: never. */
 uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why);
 
-/* Facts about the process other than the state of its silent thread. */
+/* Facts about the process that do not follow from the state of its silent thread. */
 struct hang_place {
-	bool fetching;	  /* waits for a batch */
-	bool distributed; /* trains together with other ranks */
-	bool collectives; /* was seen to enqueue collectives */
-	/* The call that has not returned is one of a communication library, not of a device. */
+	bool fetching;	  /* the thread waits for a batch */
+	bool distributed; /* the process trains together with other ranks */
+	bool collectives; /* the process has enqueued collectives */
+	/* The call that has not returned is a call of a communication library. */
 	bool between;
 };
 
-/* Returns the reason of the silence. why: the state seen in /proc. role: of the call that has not
- * returned, GP_ROLE_none when there is none. */
+/* Returns the reason of the silence. why: the thread's state seen in /proc. role: role of the call
+ * that has not returned; GP_ROLE_none: none. */
 enum gp_why hang_conclude(const struct hang_place *p, enum gp_why why, unsigned role);
 
 #endif

@@ -13,18 +13,19 @@
 #define LAST_TIMES 1024
 
 struct last_times {
-	uint64_t *ns;	 /* time i (counted from the first ever) is at i % LAST_TIMES */
+	/* time i (counted from the first one ever added) is at i % LAST_TIMES */
+	uint64_t *ns;
 	uint16_t *order; /* indexes of ns, sorted by time, then by index */
 	uint32_t cap, order_cap;
 };
 
 void last_times_free(struct last_times *l);
-/* Adds a time; count: number of times added before. Returns 0, or -ENOMEM: unchanged. */
+/* Adds a time; count: number of times added before. Returns 0, or -ENOMEM: nothing was added. */
 int last_times_add(struct last_times *l, uint64_t count, uint64_t ns);
 /* Writes the newest n of count times to ret (room for LAST_TIMES), ascending. Returns how many
  * there are. */
 uint32_t last_times_sorted(const struct last_times *l, uint64_t count, uint32_t n, uint64_t *ret);
-/* Saves or restores. If there is no memory to restore, ns is NULL and the caller has to set its
+/* Saves or restores. If there is no memory to restore, ns is NULL and the caller has to set its own
  * count to 0. */
 void last_times_archive(struct archive *a, struct last_times *l, uint64_t count);
 

@@ -140,7 +140,8 @@ enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket res
 		}
 		if (p->to_ns <= at_ns)
 			continue;
-		/* They are sorted by their start: of two custom events the later one is nested. */
+		/* Intervals are sorted by start: the later of two custom events is nested in the
+		 * earlier. */
 		if (p->bucket < rest || (p->bucket == BUCKET_CUSTOM && rest == BUCKET_CUSTOM)) {
 			rest = p->bucket;
 			*ret_type = p->type;
@@ -225,8 +226,8 @@ void ledger_advance(struct ledger *l, uint64_t now_ns)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* Merges neighbours of one bucket into one of the same length: sums stay, positions shift a
- * little. */
+/* Merges neighbours of the same bucket into one interval of their total length: sums stay,
+ * positions shift a little. */
 static void ledger_coarsen(struct ledger *l)
 {
 	uint32_t kept = 0;
@@ -259,12 +260,13 @@ static int ledger_room(struct ledger *l)
 		return 0;
 	if (l->cap >= l->keep) {
 		ledger_coarsen(l);
-		/* Alternating buckets cannot be merged: the oldest half is settled as it is. */
+		/* Intervals of alternating buckets cannot be merged: settle the oldest half now. */
 		if (l->count > l->keep / 4 * 3) {
 			l->coarse += l->count / 2;
 			ledger_settle(l, l->pending[l->count / 2].from_ns, ledger_rest(l), NULL);
 		}
-		if (l->count == l->cap) { /* all of them are still open: the last one is dropped */
+		/* all pending intervals are still open: drop the last one */
+		if (l->count == l->cap) {
 			l->late_ns += l->pending[l->count - 1].to_ns -
 				      l->pending[l->count - 1].from_ns;
 			l->count--;
@@ -279,7 +281,7 @@ static int ledger_room(struct ledger *l)
 	return 0;
 }
 
-/* A hang is reported second by second: extends the last one. */
+/* A hang is reported every second: extends its last interval. Returns false if there is none. */
 static bool ledger_grow(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 {
 	for (uint32_t i = l->count; i-- > 0;) {

@@ -2,17 +2,18 @@
 /* ledger.h - accounts every nanosecond of one rank's life to exactly one bucket.
  *
  * Integer arithmetic: after every call the sum of all buckets equals the elapsed time;
- * ledger_check() verifies that. Time is settled in order. Time after the last settled instant
- * is in OTHER, and `unsettled_ns` is how much of OTHER that is (the running step, or silence). A
- * hang is shown at once, before the time around it is settled.
+ * ledger_check() verifies this. Time is settled in order. Time after the last settled instant is in
+ * OTHER; `unsettled_ns` is that part of OTHER (the running step, or silence). A hang is shown at
+ * once, before the time around it is settled.
  *
- * The excess of a step over the ideal has a place: the excess of the first steps (startup) is their
- * first unclaimed time, that of a slow or torn step its last. When the ideal step becomes known
- * only later, time is moved there then; progress lost by a restart is moved, too. The sum stays,
- * and neither `productive_gross_ns` nor `wasted_gross_ns` ever decreases.
+ * The excess of a step over the ideal has a position in the step: the first unclaimed time if it is
+ * startup (first steps), the last in a slow or torn step. If the ideal step becomes known only
+ * later, time is moved then; progress lost by a restart is moved, too. The sum stays, and neither
+ * `productive_gross_ns` nor `wasted_gross_ns` ever decreases.
  *
- * Pure, bounded: at most LEDGER_PENDING intervals are kept after the settled edge; beyond that they
- * are merged and counted as merged, never dropped from the sum. Times in ns, CLOCK_MONOTONIC. */
+ * Pure, bounded: at most LEDGER_PENDING intervals after the last settled instant are kept;
+ * further ones are merged and counted as merged, never dropped from the sum. Times in ns,
+ * CLOCK_MONOTONIC. */
 #ifndef MODEL_LEDGER_H
 #define MODEL_LEDGER_H
 
@@ -24,14 +25,15 @@
 #include "userspace/model/time/exclusion.h"
 
 /* Buckets. The order is the priority: where intervals overlap, the bucket listed first gets the
- * time. Only buckets before GOODPUT can be booked with ledger_interval(). EXCLUDED, the last,
- * precedes all: time that the user excluded. It is not exported as a bucket and not part of the
- * elapsed time that is exported.
+ * time. Only buckets before GOODPUT can be booked with ledger_interval(). The last one, EXCLUDED
+ * (time that the user excluded), has priority over all. It is not exported as a bucket and not part
+ * of the exported elapsed time.
  *
- * id; name, as the goodput library calls it, in every export; label for people; word in the lines
- * that nodes pass to each other (short: all buckets have to fit) and in .case files; uses:
- *   RANGE   a user range (--range) may be booked to it
- *   ALWAYS  TensorBoard and Cloud Monitoring get it even when it is 0, as from the library */
+ * Columns: id; name in every export, as in the goodput library; label for people; short name in
+ * .case files and in the lines that nodes pass to each other; uses:
+ *   RANGE   a user range (--range) may be booked to the bucket
+ *   ALWAYS  TensorBoard and Cloud Monitoring get the bucket even when it is 0, as from the library
+ */
 #define LEDGER_BUCKETS(X)                                                                          \
 	X(UNOBSERVED, "UNOBSERVED", "unobserved", "unseen", 0)                                     \
 	X(HANG, "HANG", "hang", "hang", 0)                                                         \
@@ -79,17 +81,17 @@ extern const char *const bucket_label[BUCKET_COUNT];
 extern const char *const bucket_word[BUCKET_COUNT];
 extern const unsigned char bucket_use[BUCKET_COUNT]; /* enum bucket_use */
 
-/* If two processes of one job overlap, the time of the later one is removed from these buckets
- * first, in this order: its start before its progress. */
+/* If two processes of one job overlap, the overlap is removed from the later one, from these
+ * buckets first, in this order: startup before progress. */
 #define BUCKETS_GIVE_WAY 5
 extern const enum bucket bucket_gives_way[BUCKETS_GIVE_WAY];
 
 #define LEDGER_TYPES	32 /* types of custom events; the first stands for all others */
-#define LEDGER_REST	0  /* number of the type for all others */
+#define LEDGER_REST	0  /* index of the type that stands for all others */
 #define LEDGER_TYPE_MAX 32 /* bytes of the name of a type */
 
 struct ledger_type {
-	uint32_t name; /* number given by the caller, or LEDGER_REST */
+	uint32_t name; /* number of the name, given by the caller, or LEDGER_REST */
 	uint64_t ns;   /* part of BUCKET_CUSTOM; the types add up to it */
 };
 
@@ -105,10 +107,10 @@ struct ledger_view {
 	uint64_t productive_gross_ns;
 	uint64_t wasted_gross_ns; /* lost progress; never decreases */
 	uint64_t steps, max_step;
-	/* Parts of intervals that came too late: their time was settled already. */
+	/* Time of intervals that came too late: it was settled already. */
 	uint64_t late_ns;
 	uint64_t merged; /* intervals merged because there were too many */
-	/* Set by the rank; ledger_view() sets 0. */
+	/* Set by the rank; ledger_view() sets both to 0. */
 	uint64_t disruptions;
 	bool ended;
 	struct ledger_type types[LEDGER_TYPES]; /* in use: ntypes, LEDGER_REST first */
@@ -120,23 +122,23 @@ static inline uint64_t ledger_elapsed(const struct ledger_view *l)
 {
 	return l->now_ns - l->start_ns - l->ns[BUCKET_EXCLUDED];
 }
-/* Iterates over buckets and types of custom events. Returns the name of part i = 0, 1... (in out
- * where it has to be composed) and its time; NULL after the last. The times add up to
- * ledger_elapsed(). */
+/* Iterates over buckets and types of custom events, i = 0, 1... Returns the name of part i
+ * (composed in `out` if necessary) and its time in *ret_ns; NULL after the last. The times add up
+ * to ledger_elapsed(). */
 #define LEDGER_NAME_MAX 64
 const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
 			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
 
-/* Intervals kept after the settled edge. */
+/* Most intervals kept after the last settled instant. */
 #define LEDGER_PENDING 1024
 
 /* A span of time that was settled, or moved to another bucket later. */
 struct ledger_span {
 	uint64_t from_ns, to_ns;
 	enum bucket bucket;
-	/* BUCKET_COUNT: the whole span is settled now. Otherwise ns of the time that bucket `was`
-	 * has in the span are moved to `bucket`: the first ns (into PROGRAM_STARTUP) or the last
-	 * ones (into any other). */
+	/* BUCKET_COUNT: the whole span is settled now. Otherwise `ns` of the time of bucket `was`
+	 * in the span are moved to `bucket`: the first ns (to PROGRAM_STARTUP) or the last ns (to
+	 * any other). */
 	enum bucket was;
 	uint64_t ns;
 	uint32_t type; /* type of a custom event */
@@ -144,23 +146,23 @@ struct ledger_span {
 typedef void (*ledger_trace_fn)(void *ctx, const struct ledger_span *s);
 
 struct ledger;
-/* start_ns: first instant of the rank; observed_ns >= start_ns: since when it is watched
- * (UNOBSERVED before). Returns NULL when there is no memory. */
+/* start_ns: first instant of the rank; observed_ns >= start_ns: start of observation (UNOBSERVED
+ * before). Returns NULL when there is no memory. */
 struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
 void ledger_free(struct ledger *l);
-/* Sets the excluded time; *a must outlive l; NULL: none. Also applies to unobserved time, while
- * nothing else is booked. Not saved. */
+/* Sets the excluded time; *a must outlive l; NULL: none. Applies to unobserved time, too, if
+ * nothing else is booked there. Not saved. */
 void ledger_exclude(struct ledger *l, const struct excluded *a);
-/* Raises the limit of pending intervals. pending: more than LEDGER_PENDING, and a power of two.
- * Cost grows with its square. Not saved. */
+/* Raises the limit of pending intervals to `pending`: a power of two above LEDGER_PENDING. Cost
+ * grows with its square. Not saved. */
 void ledger_keep(struct ledger *l, uint32_t pending);
-/* Extends the ledger back to start_ns when the rank proves to be older than known: UNOBSERVED until
- * then. Returns by how much (ns). */
+/* Extends the ledger back to start_ns when the rank proves to be older; the added time is
+ * UNOBSERVED. Returns its length (ns). */
 uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns);
 
 /* Calls fn for each span that is settled from now on (in a new ledger: from observed_ns on), in
- * order of time, and for each one that is moved or added by ledger_reach_back(). Clipped to any
- * window, their sum is the time that the buckets got in it. Not saved. NULL: no calls, no cost. */
+ * order of time, and for each span that is moved or added by ledger_reach_back(). The spans within
+ * any window add up to the time that the buckets got in it. Not saved. NULL: no calls, no cost. */
 void ledger_trace(struct ledger *l, ledger_trace_fn fn, void *ctx);
 
 /* Books an interval to a bucket other than GOODPUT. Intervals may overlap and may come before the
@@ -168,44 +170,46 @@ void ledger_trace(struct ledger *l, ledger_trace_fn fn, void *ctx);
  * -ENOMEM. */
 int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns);
 /* Books a custom event of type `name`. If several overlap, the last one to begin gets the time (it
- * is nested in the others); of those that begin together, the last one booked. LEDGER_TYPES - 1
- * types are distinguished. Returns 0 or -ENOMEM. */
+ * is nested in the others); if some begin together, the one booked last. LEDGER_TYPES - 1 types are
+ * distinguished. Returns 0 or -ENOMEM. */
 int ledger_custom(struct ledger *l, uint32_t name, uint64_t from_ns, uint64_t to_ns);
 /* Books a finished step: settles everything up to its end. Steps of parallel loops may overlap.
- * torn: records were lost during it; its time beyond ten times the ideal is then UNOBSERVED instead
- * of OTHER. */
+ * torn: records were lost during the step; then its time beyond ten times the ideal is UNOBSERVED
+ * instead of OTHER. */
 void ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number, bool torn);
-/* Books count steps of which only the bounds are known; number: of the last one. */
+/* Books `count` steps of which only the start of the first and the end of the last are known;
+ * number: of the last one. */
 void ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
 		  uint64_t count);
-/* Starts another run of the job: all time before at_ns belongs to the run before. Until its first
- * step the new run is in startup, and its first steps may have startup excess again. */
+/* Starts another run of the job: all time before at_ns belongs to the previous run. Until its first
+ * step the new run is in startup; its first steps may have startup excess again. */
 void ledger_run(struct ledger *l, uint64_t at_ns);
 /* Moves the last ns of goodput to WASTED: a restart lost that progress. */
 void ledger_disprove(struct ledger *l, uint64_t ns);
 /* Advances the time to now_ns; it never goes back. */
 void ledger_advance(struct ledger *l, uint64_t now_ns);
-/* Call before the end of a rank without any step: its time since from_ns was not startup, but
- * OTHER. */
+/* Call before the end of a rank without any step: its time since from_ns becomes OTHER instead of
+ * startup. */
 void ledger_untrained(struct ledger *l, uint64_t from_ns);
 void ledger_end(struct ledger *l, uint64_t now_ns);
-/* Sets the ideal step, which may be called again with a better one. The first call settles the
- * excess of the first steps as PROGRAM_STARTUP; where watching began in the middle of training, it
- * settles the time before the first sign of training as UNOBSERVED. An ideal known before the first
- * step applies from there on. */
+/* Sets the ideal step; may be called again with a better one. The first call settles the excess of
+ * the first steps as PROGRAM_STARTUP. If observation began during training, it settles the time
+ * before the first sign of training as UNOBSERVED. An ideal known before the first step applies
+ * from there on. */
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
 /* Returns GOODPUT only, which is cheaper than a view. */
 uint64_t ledger_goodput(const struct ledger *l);
-/* Extends a view to now_ns, when nothing happened since: the time added may still be claimed. */
+/* Extends a view to now_ns when nothing happened since the view: the added time may still be
+ * claimed. */
 void ledger_view_idle(struct ledger_view *v, const struct excluded *a, uint64_t now_ns);
 /* Writes the types seen, LEDGER_REST first, to ret (room for LEDGER_TYPES). Returns their number.
  */
 uint32_t ledger_types(const struct ledger *l, struct ledger_type *ret);
 /* Returns true while every nanosecond is in exactly one bucket. */
 bool ledger_check(const struct ledger *l);
-/* Saves or restores *l. A ledger whose sum is wrong is refused. */
+/* Saves or restores *l. Restoring fails if the sum of the buckets is wrong. */
 void ledger_archive(struct archive *a, struct ledger **l);
 
 #endif

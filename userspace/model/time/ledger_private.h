@@ -10,8 +10,7 @@
 
 /* Initial room for pending intervals. */
 #define LEDGER_PENDING_MIN 16
-/* First steps whose goodput can still be moved: the ideal is known long before there are so many.
- */
+/* First steps whose goodput can still be moved. The ideal is known long before this number. */
 #define LEDGER_EARLY 64
 
 struct interval {
@@ -20,9 +19,9 @@ struct interval {
 	uint32_t type; /* index in types; BUCKET_CUSTOM only */
 };
 
-struct early {			 /* a step before the ideal was known */
-	uint64_t from_ns, to_ns; /* the time that it settled */
-	uint64_t ns;		 /* goodput in it */
+struct early {			 /* a step that ended before the ideal was known */
+	uint64_t from_ns, to_ns; /* the time that the step settled */
+	uint64_t ns;		 /* goodput of the step */
 };
 
 struct ledger {
@@ -33,17 +32,19 @@ struct ledger {
 	uint64_t disproved_ns; /* moved from GOODPUT to WASTED */
 	uint64_t late_ns, coarse;
 	uint64_t steps, max_step;
-	uint64_t run_steps;	       /* steps of the current run */
-	uint64_t ideal_ns, mad_ns;     /* 0: unknown */
-	uint64_t lead_ns, lead_end_ns; /* booked as startup before the first step */
+	uint64_t run_steps;	   /* steps of the current run */
+	uint64_t ideal_ns, mad_ns; /* 0: unknown */
+	/* time booked as startup before the first step, and its end */
+	uint64_t lead_ns, lead_end_ns;
 	struct early early[LEDGER_EARLY];
 	uint32_t nearly;
 	uint32_t opening; /* number of steps whose excess may be startup */
 	bool attached;	  /* the process ran before it was watched */
-	bool final;	  /* first steps are settled: from here on goodput only grows */
+	bool final;	  /* first steps are settled: goodput never decreases from here on */
 	bool ended;
-	bool hung;			 /* a hang was booked */
-	bool untrained;			 /* it never stepped, and its time was not startup */
+	bool hung; /* a hang was booked */
+	/* the rank never stepped, and its time was not startup */
+	bool untrained;
 	struct interval *pending;	 /* sorted by from_ns */
 	uint32_t count, cap, keep;	 /* keep: not saved */
 	const struct excluded *excluded; /* not saved */
@@ -51,8 +52,8 @@ struct ledger {
 	void *trace_ctx;
 };
 
-/* How the unclaimed time of a step is divided, from its first nanosecond on: head, body (GOODPUT),
- * and the rest to tail. */
+/* Division of the unclaimed time of a step, from its first nanosecond on: head_ns to bucket `head`,
+ * body_ns to GOODPUT, the rest to bucket `tail`. */
 struct share {
 	uint64_t head_ns, body_ns;
 	enum bucket head, tail;
@@ -68,16 +69,16 @@ struct share {
 #define ledger_assert(l) ((void)(l))
 #endif
 
-/* Returns the bucket that gets the instant at_ns: that of the first interval by priority, `rest`
- * without any. *to_ns is lowered to where that changes. *ret_type: index of the type for
- * BUCKET_CUSTOM. */
+/* Returns the bucket that gets the instant at_ns: that of the interval with the highest priority,
+ * or `rest` without an interval. *to_ns is lowered to the next change. *ret_type: index of the type
+ * for BUCKET_CUSTOM. */
 enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket rest, uint64_t *to_ns,
 			 uint32_t *ret_type);
-/* Settles the time up to to_ns. Time that no interval claims goes to rest, or is divided as *share
- * says (a step; may be NULL). */
+/* Settles the time up to to_ns. Time that no interval claims goes to `rest`, or in a step is
+ * divided according to *share (NULL: not a step). */
 void ledger_settle(struct ledger *l, uint64_t to_ns, enum bucket rest, const struct share *share);
-/* Moves where->ns from bucket `was` to bucket `to`, between where->from_ns and where->to_ns; no
- * more than `was` has. */
+/* Moves where->ns from bucket `was` to bucket `to`, between where->from_ns and where->to_ns; at
+ * most as much as `was` has. */
 void ledger_move(struct ledger *l, enum bucket was, enum bucket to, const struct early *where);
 /* Returns the bucket of unclaimed time outside steps. */
 static inline enum bucket ledger_rest(const struct ledger *l)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_save.c - a ledger's view at an instant, and its state as bytes. */
+/* ledger_save.c - a ledger's view at an instant; saves and restores a ledger. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- view ------------------------------------------------------------------------------------ */
 
-/* Returns the unsettled time that is a hang: it is known before the step around it. */
+/* Returns the unsettled time that is a hang. It is booked before the step around it. */
 static uint64_t ledger_hang(const struct ledger *l)
 {
 	uint64_t at_ns = l->settled_ns, sum_ns = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_step.c - steps in a ledger: startup, excess over the ideal, disproved steps. */
+/* ledger_step.c - steps in a ledger: startup, excess over the ideal, steps lost by a restart. */
 #include "userspace/model/time/ledger_private.h"
 #include "userspace/base/number.h"
 
-#define STARTUP_STEPS 5 /* most first steps whose excess is startup */
-/* longer time before the first step after a late attach is not startup */
-#define MIDWAY_NS   1000000000ull
-#define SLOW_FACTOR 10 /* time of a step beyond this many times the ideal is OTHER */
-/* time of a step is OTHER only beyond this */
+#define STARTUP_STEPS 5 /* Only the excess of this many first steps, at most, is startup. */
+/* After a late attach: a time (ns) before the first step that is longer than this is not
+ * startup. */
+#define MIDWAY_NS 1000000000ull
+/* Time of a step beyond SLOW_FACTOR times the ideal, and beyond SLOW_MIN_NS, is OTHER. */
+#define SLOW_FACTOR 10
 #define SLOW_MIN_NS 1000000000ull
 
 static uint64_t ledger_scaled_ns(uint64_t ns, uint64_t factor)
@@ -39,7 +40,7 @@ static uint64_t ledger_step_slow_limit(const struct ledger *l)
 }
 
 /* Returns true for a step without an excess: later steps have no startup excess. A step of less
- * than half the ideal proves nothing: if a step ends where its program is called, the first one
+ * than half the ideal does not count: if a step ends where its program is called, the first one
  * ends before anything ran. */
 static bool step_settles(const struct ledger *l, uint64_t ns, uint64_t count)
 {
@@ -47,8 +48,8 @@ static bool step_settles(const struct ledger *l, uint64_t ns, uint64_t count)
 	       ns >= ledger_scaled_ns(l->ideal_ns / 2, count);
 }
 
-/* Divides the unclaimed ns of count steps by the ideal. If records were lost in it (torn), steps
- * may be missing, and its excess is unknown. */
+/* Divides the unclaimed ns of `count` steps by the ideal. torn: records were lost, so steps may be
+ * missing and the excess is unknown. */
 static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, bool torn)
 {
 	struct share s = {.body_ns = ns, .head = BUCKET_PROGRAM_STARTUP, .tail = BUCKET_OTHER};
@@ -71,7 +72,8 @@ static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, b
 	return s;
 }
 
-/* Attached in the middle of training: the time before the first sign of it is not startup. */
+/* Returns true if the process was attached in the middle of training: then the time before the
+ * first sign of training is not startup. */
 static bool ledger_midway(const struct ledger *l)
 {
 	uint64_t limit_ns = larger_of(ledger_scaled_ns(l->ideal_ns, 2), MIDWAY_NS);
@@ -88,7 +90,7 @@ static void ledger_step_early_move(struct ledger *l, const struct early *e, enum
 		ledger_move(l, BUCKET_GOODPUT, to, &part);
 }
 
-/* The ideal is known: books the excess of the steps so far. */
+/* Books the excess of the first steps once the ideal is known. */
 static void ledger_first_steps(struct ledger *l)
 {
 	struct early lead = {l->start_ns, l->lead_end_ns, l->lead_ns};
@@ -160,7 +162,7 @@ void ledger_run(struct ledger *l, uint64_t at_ns)
 	ledger_assert(l);
 }
 
-/* First steps that were disproved have no excess any more. */
+/* Removes the excess of first steps that were lost by a restart. */
 static void ledger_step_early_forget(struct ledger *l, uint64_t ns)
 {
 	uint64_t later_ns = l->ns[BUCKET_GOODPUT];

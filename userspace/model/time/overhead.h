@@ -13,7 +13,7 @@
 
 struct overhead_sum {
 	uint64_t all_ns;
-	/* Part of all_ns: probes that find steps, which the budget never removes. */
+	/* Part of all_ns for probes that find steps, which the budget never removes. */
 	uint64_t marker_ns;
 };
 
@@ -21,7 +21,7 @@ struct overhead {
 	struct overhead_sum sum;
 	struct overhead_sum then[OVERHEAD_TICKS]; /* sums at the last ticks */
 	uint64_t ts_ns[OVERHEAD_TICKS];
-	uint64_t ticks; /* ticks ever */
+	uint64_t ticks; /* number of ticks so far */
 };
 
 struct overhead_view {
@@ -33,8 +33,8 @@ struct overhead_view {
 
 /* Adds the cost of hits of a probe of this group (enum gp_group). */
 void overhead_add(struct overhead *o, unsigned group, uint64_t cost_ns);
-/* Estimates the cost of `lost` hits whose records were lost: as much each as the average of the
- * `hits` that arrived. */
+/* Estimates the cost of `lost` hits whose records were lost: each costs the average of the `hits`
+ * that arrived. */
 void overhead_lost(struct overhead *o, uint64_t hits, uint64_t lost);
 void overhead_tick(struct overhead *o, uint64_t now_ns);
 void overhead_view(const struct overhead *o, struct overhead_view *ret);

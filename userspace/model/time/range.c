@@ -7,7 +7,7 @@
 
 static const char custom[] = "CUSTOM_BADPUT_EVENTS.";
 
-/* On a mismatch the last * takes one byte more: the time is the product of the lengths. */
+/* On a mismatch the last * takes one byte more: time grows with the product of both lengths. */
 bool range_matches(const char *match, const char *name)
 {
 	const char *star = NULL, *from = NULL;
@@ -61,7 +61,7 @@ static int range_type_number(struct type_names *types, const char *name, uint32_
 	return -E2BIG;
 }
 
-/* As in the C locale. */
+/* Converts ASCII letters to capitals, independent of the locale. */
 static void range_uppercase(char *text)
 {
 	for (; *text; text++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range.h - the user's rules that give named ranges of a job a bucket. Pure, bounded.
+/* range.h - the user's rules that book named ranges of a job to a bucket. Pure, bounded.
  *
  * A rule is "BUCKET MATCH". MATCH is a whole name, with * for any text and ? for any byte. BUCKET
  * is EVAL, another bucket in which time is spent (DATA_LOADING_SYNC, TRAINING_PREP, ...), or
- * CUSTOM_BADPUT_EVENTS.TYPE, TYPE being letters, digits and _, exported in capitals. Buckets that
- * are concluded are not allowed: GOODPUT, OTHER, HANG, UNOBSERVED, costs of disruptions. */
+ * CUSTOM_BADPUT_EVENTS.TYPE. TYPE consists of letters, digits and _, and is exported in capitals.
+ * Buckets that gp-bpf concludes are not allowed: GOODPUT, OTHER, HANG, UNOBSERVED, costs of
+ * disruptions. */
 #ifndef MODEL_RANGE_H
 #define MODEL_RANGE_H
 
@@ -19,7 +20,7 @@
 struct range_rule {
 	char match[GP_NAME_MAX];
 	enum bucket bucket;
-	uint32_t type; /* BUCKET_CUSTOM: number of the type */
+	uint32_t type; /* number of the type, for BUCKET_CUSTOM */
 };
 
 struct range_rules {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_share.c - each thread has a stack of its open ranges. Whenever it changes, the time since
- * the last change is a piece of the range on top. Pieces of a thread do not overlap, so a step's
- * share of a name is the sum of its pieces within the step. */
+/* range_share.c - each thread has a stack of its open ranges. At each change of the stack, the time
+ * since its last change is a piece of the range on top. Pieces of a thread do not overlap, so a
+ * step's share of a name is the sum of the name's pieces within the step. */
 #include "userspace/model/time/range_share.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "userspace/base/grow.h"
 #include "userspace/base/number.h"
 
-#define THREADS	   16 /* at a time; the one idle longest is replaced */
+#define THREADS	   16 /* threads followed at a time; a new one replaces the one idle longest */
 #define NAMES	   64 /* distinguished in a process */
 #define NAME_OTHER NAMES
-#define PIECES	   8192 /* kept for steps that are not settled; the oldest are dropped */
+#define PIECES	   8192 /* pieces kept for steps that may still come; the oldest are dropped */
 #define PIECES_MIN 32
 
 struct share_range {
@@ -25,7 +25,7 @@ struct share_range {
 
 struct share_thread {
 	uint32_t tid;
-	uint64_t seen_ns; /* last change of its stack */
+	uint64_t seen_ns; /* time of the last change of the thread's stack */
 	struct share_range *open;
 	uint32_t nopen, open_cap; /* at most GP_RANGE_DEPTH */
 };
@@ -38,7 +38,7 @@ struct share_piece { /* sorted by end_ns */
 
 struct share_loop {
 	uint32_t loop, nnames;
-	uint64_t end_ns; /* of its last step */
+	uint64_t end_ns; /* end of the loop's last step */
 	uint8_t name[SHARE_NAMES];
 	uint64_t ns[SHARE_PARTS], steps[SHARE_PARTS];
 };
@@ -50,7 +50,7 @@ struct range_shares {
 	uint32_t nnames, names_cap;
 	struct share_loop *loops;
 	uint32_t nloops, loops_cap; /* at most STEP_LOOPS */
-	struct share_piece *pieces; /* ring */
+	struct share_piece *pieces; /* the last pieces, as a ring */
 	uint64_t first, next;
 	uint32_t cap;	  /* 0, or a power of two */
 	uint64_t gone_ns; /* end of the last piece that was dropped */
@@ -92,7 +92,7 @@ static bool range_share_piece_over(const struct range_shares *rs)
 	return true;
 }
 
-/* Adds the time of the range on top since the last change of the stack. */
+/* Adds a piece: the time of the range on top since the last change of the stack. */
 static int range_share_piece_add(struct range_shares *rs, const struct share_thread *t,
 				 uint64_t now_ns)
 {
@@ -170,7 +170,8 @@ static int range_opens(struct range_shares *rs, const struct signal *s)
 	if (!t)
 		return -ENOMEM;
 	err = range_share_piece_add(rs, t, s->ts_ns);
-	if (t->nopen == GP_RANGE_DEPTH) /* deeper nesting is not plausible */
+	/* deeper nesting is not plausible: the ends of ranges were lost */
+	if (t->nopen == GP_RANGE_DEPTH)
 		t->nopen = 0;
 	open = grow_add(t->open, t->nopen, t->open_cap, GP_RANGE_DEPTH);
 	if (!open)
@@ -190,7 +191,8 @@ static int range_closes(struct range_shares *rs, const struct signal *s)
 		at--;
 	if (!at)
 		return 0;
-	/* If its end was lost it may have been over at once: no range gets the time since. */
+	/* If the end of a range is uncertain (a record was lost), no range gets the time since the
+	 * last change. */
 	err = s->tainted ? 0 : range_share_piece_add(rs, t, s->ts_ns);
 	t->nopen = at - 1;
 	t->seen_ns = s->ts_ns;
@@ -236,7 +238,7 @@ static struct share_loop *share_loop_of(struct range_shares *rs, uint32_t loop)
 	return l;
 }
 
-/* Returns the index among the loop's parts. */
+/* Returns the index of the name in the loop's parts. */
 static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
 {
 	if (name == NAME_OTHER)
@@ -275,7 +277,8 @@ static void range_share_parts_add(struct share_loop *l, uint64_t *ns, const stru
 		ns[share_loop_part(l, name)] += to_ns - from_ns;
 }
 
-/* steps NULL: for one step. */
+/* Fills *ret with times of ranges. steps: number of steps with each range; NULL: the times are
+ * those of one step. */
 static void range_share_parts_view(const struct range_shares *rs, const struct share_loop *l,
 				   const uint64_t *ns, const uint64_t *steps,
 				   struct share_view *ret)
@@ -313,7 +316,8 @@ bool range_shares_step(struct range_shares *rs, const struct step *s, bool count
 		if (p->tid == s->tid)
 			range_share_parts_add(l, ns, s, p->name, p->begin_ns, p->end_ns);
 	}
-	if (t && t->nopen) /* it is still open, and was at the end of the step */
+	/* the range on top is still open, so it covers the rest of the step */
+	if (t && t->nopen)
 		range_share_parts_add(l, ns, s, t->open[t->nopen - 1].name, t->seen_ns, UINT64_MAX);
 	for (uint32_t k = 0; counts && k < SHARE_PARTS; k++) {
 		l->ns[k] += ns[k];
@@ -351,7 +355,7 @@ static void share_threads_archive(struct archive *a, struct range_shares *rs)
 	}
 }
 
-/* The size of the ring is part of the state: it determines when a full ring of less than PIECES
+/* The size of the ring is saved because it determines when a full ring of less than PIECES
  * grows. */
 static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_share.h - the share of a job's steps that its own named ranges take, by name.
+/* range_share.h - the shares of a job's steps that its named ranges take, by name.
  *
- * A range gets the time that no range within it gets, on the thread that steps, so the shares of a
- * step add up to no more than its length. Ranges of the loader and the optimizer are excluded:
- * these are phases, and lie in the range around them. A range that was not sent (its name is over
- * its bound) is unknown: its share is what is known of it, and the range around it gets the rest.
+ * A range gets its time on the thread that steps, without the time of ranges nested in it. So the
+ * shares of a step add up to no more than its length. Ranges of the loader and the optimizer are
+ * excluded: these are phases, and count for the range around them. A range that was not sent (its
+ * name exceeded its limit of hits) is unknown: its share is incomplete, and the range around it
+ * gets the rest.
  *
  * Pure and deterministic; no memory before the first range, under 300 KiB whatever the process
  * does. */
@@ -19,8 +20,8 @@
 #include "userspace/model/signal/signal.h"
 #include "userspace/model/step/step.h"
 
-/* Names distinguished in a loop: the first ones seen in its steps. SHARE_OTHER stands for further
- * names (and for ranges of this very name). */
+/* Names distinguished in a loop: the first ones seen in its steps. SHARE_OTHER collects further
+ * names (and ranges of this very name). */
 #define SHARE_NAMES 16
 #define SHARE_PARTS (SHARE_NAMES + 1)
 #define SHARE_OTHER "other ranges"
@@ -28,7 +29,7 @@
 struct share_part {
 	char name[GP_NAME_MAX];
 	uint64_t ns;
-	uint64_t steps; /* number of steps that had it */
+	uint64_t steps; /* number of steps with this range */
 };
 
 struct share_view {			     /* of one step, or of all steps of a loop */
@@ -42,8 +43,9 @@ void range_shares_free(struct range_shares *rs);
 /* Takes SIGNAL_RANGE_BEGIN, SIGNAL_FORWARD, SIGNAL_RANGE and SIGNAL_GAP; ignores others. Returns 0
  * or -ENOMEM. */
 int range_shares_feed(struct range_shares *rs, const struct signal *s);
-/* Computes the time of ranges in a finished step; steps of each loop come in order. counts: add it
- * to the sums of the loop. Returns false when unknown. Ranges without time are not in *ret. */
+/* Computes the time of ranges in a finished step. Steps of each loop must come in order. counts:
+ * add the times to the sums of the loop. Returns false when unknown. Ranges without time are not in
+ * *ret. */
 bool range_shares_step(struct range_shares *rs, const struct step *s, bool counts,
 		       struct share_view *ret);
 /* Returns the sums of a loop over all its steps. */

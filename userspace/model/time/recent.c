@@ -8,13 +8,13 @@
 #include "userspace/model/time/time_class.h"
 #include "userspace/base/number.h"
 
-#define FINE	 4  /* classes per power of two, as a power of two */
-#define OCTAVES	 10 /* of a slot */
+#define FINE	 4  /* each power of two is divided into 2^FINE classes */
+#define OCTAVES	 10 /* powers of two covered by a slot */
 #define CLASSES	 (OCTAVES << FINE)
-#define BELOW	 (3 << FINE) /* classes of a slot below the first time in it */
+#define BELOW	 (3 << FINE) /* classes of a slot below the class of its first time */
 #define EXACT	 (2u << FINE)
 #define ALL	 (EXACT + ((64 - FINE - 1) << FINE))
-#define MINUTE_N 7 /* slots: those of the window, and the one in progress */
+#define MINUTE_N 7 /* slots of the window, and one in progress */
 #define TEN_N	 11
 #define SLOTS	 (MINUTE_N + TEN_N)
 
@@ -31,8 +31,9 @@ static const struct clock {
 struct slot {
 	uint64_t number; /* time / slot_ns + 1; 0: empty */
 	uint64_t sum_ns, count;
-	uint32_t lowest;  /* lowest class */
-	uint16_t from, n; /* range of classes in counts; n: whole octaves */
+	uint32_t lowest; /* lowest class of the slot */
+	/* the allocated classes: index of the first, and number (whole powers of two) */
+	uint16_t from, n;
 	uint32_t *counts;
 };
 
@@ -52,7 +53,7 @@ void recent_free(struct recent *r)
 	free(r);
 }
 
-/* Extends the counts to the classes from..to, whole octaves, and keeps the existing ones. */
+/* Extends the allocated classes to from..to, in whole powers of two, and keeps the counts. */
 static bool recent_slot_reach(struct slot *s, uint32_t from, uint32_t to)
 {
 	uint32_t octave = 1u << FINE, n, *counts;
@@ -80,7 +81,8 @@ static bool recent_slot_count(struct slot *s, uint32_t class, uint32_t count)
 	return true;
 }
 
-/* A time below all classes of the slot: classes move down, and the highest ones are merged. */
+/* Makes room for a time below all classes of the slot: the range moves down, and the highest
+ * classes are merged. */
 static bool recent_slot_lower(struct slot *s, uint32_t class)
 {
 	uint32_t by = s->lowest - class;
@@ -104,7 +106,7 @@ static bool recent_slot_lower(struct slot *s, uint32_t class)
 	return true;
 }
 
-/* The range of classes stays: the next times are similar. */
+/* Begins a slot. The allocated classes stay, as the next times are similar. */
 static void recent_slot_begin(struct slot *s, uint64_t number, uint32_t lowest)
 {
 	if (s->n)

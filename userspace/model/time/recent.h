@@ -2,10 +2,10 @@
 /* recent.h - step times of the last minute and the last ten minutes, by the clock, in bounded
  * memory.
  *
- * A minute is kept in 6 slots, ten minutes in 10, each slot a histogram of 16 classes per power of
- * two over ten powers: a quantile is within 1/32 of a step time of that rank; times outside the ten
- * powers count at the edge. A window is as long as its name, or longer by less than a slot. Pure. 4
- * KiB as a rule, under 14 KiB when the times differ a lot. Times in ns. */
+ * A minute is kept in 6 slots, ten minutes in 10. Each slot is a histogram of 16 classes for each
+ * of ten powers of two, so a quantile is accurate to 1/32; times outside the ten powers count in
+ * the lowest or highest class. A window is as long as its name, or longer by less than a slot.
+ * Pure. 4 KiB as a rule, under 14 KiB when the times differ a lot. Times in ns. */
 #ifndef MODEL_RECENT_H
 #define MODEL_RECENT_H
 

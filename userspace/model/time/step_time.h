@@ -10,11 +10,12 @@
 #include "userspace/model/time/range_share.h"
 #include "userspace/model/step/step.h"
 
-/* Phases of a step, in display order: host time of the thread that steps. They do not overlap:
- * blocked time and compilation are subtracted from the pass or update that they lie in. */
+/* Phases of a step, in display order: host time of the thread that steps. Phases do not overlap:
+ * blocked time and compilation are subtracted from the pass or update around them. */
 enum phase {
 	PHASE_DATA, /* blocked in the data loader */
-	/* From the batch (or the start) to the first backward; unknown without a loader. */
+	/* From the batch (or the start of the step) to the first backward; unknown without a
+	 * loader. */
 	PHASE_FORWARD,
 	PHASE_BACKWARD, /* from the first backward to the update */
 	PHASE_UPDATE,	/* within the optimizer's step ranges */
@@ -35,28 +36,27 @@ struct step_piece {
 };
 
 struct fact_step {
-	struct step step;		/* numbered over all runs of its job */
+	struct step step;		/* numbered over all runs of the job */
 	uint64_t run_step;		/* number within the run */
 	uint64_t phase_ns[PHASE_COUNT]; /* 0 and bit unset: unknown */
 	uint32_t phases_known;		/* bit per phase */
-	/* Waiting for the device was seen: host_ns and wait_ns are known. */
+	/* Waiting for the device was seen, so host_ns and wait_ns are known. */
 	bool device_known;
-	/* Time neither blocked in the loader, on the device, in collectives or copies, nor
-	 * compiling. */
+	/* Time of the thread except waiting (loader, device, collectives, copies) and compiling. */
 	uint64_t host_ns;
-	/* Positions of data, forward, backward, update and zero_grad, as far as known; the first
-	 * ones when there are too many. They include blocked time, so they may be longer than the
-	 * sums. Only the last part of an interrupted forward pass is here. */
+	/* Intervals of data, forward, backward, update and zero_grad, as far as known; the first
+	 * ones when there are too many. They include blocked time, so they may be longer than
+	 * phase_ns. Of an interrupted forward pass only the last part is here. */
 	struct step_piece piece[STEP_PIECES];
 	uint32_t npieces;
-	/* Positions at which it was blocked (sync, collective, transfer, compile): the longest
-	 * ones, in order of time, not overlapping. */
+	/* Intervals in which the thread was blocked (sync, collective, transfer, compile): the
+	 * longest ones, in order of time, not overlapping. */
 	struct step_piece blocked[STEP_PIECES];
 	uint32_t nblocked;
-	/* Shares of the job's named ranges; NULL: unknown. */
+	/* Shares of the job's named ranges in the step; NULL: unknown. */
 	const struct share_view *ranges;
-	/* Time blocked where other ranks may be the reason: sync, collectives, copies to the host.
-	 */
+	/* Time blocked where other ranks may be the reason: sync, collectives, copies to the
+	 * host. */
 	uint64_t wait_ns;
 };
 

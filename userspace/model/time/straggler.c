@@ -8,13 +8,14 @@
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 
-#define SLOTS 8 /* steps in progress: ranks that run in step differ by less */
-/* the ranks' times of one step may differ by 1/ALIKE of the longest */
+/* steps in progress that are kept: ranks that run in step differ by fewer steps */
+#define SLOTS 8
+/* Ranks run in step if their times of one step differ by at most 1/ALIKE of the longest. */
 #define ALIKE	    4
 #define NS_PER_US   1000
 #define US_PER_PART UINT32_MAX
 
-struct slot { /* one step, as far as ranks have reported it; times in us: 71 minutes at most */
+struct slot { /* one step, as far as ranks have reported it; times in us, at most 71 minutes */
 	uint64_t number, start_ns;
 	uint32_t reported; /* bit per rank */
 	uint32_t us[STRAGGLER_RANKS], wait_us[STRAGGLER_RANKS];
@@ -23,7 +24,7 @@ struct slot { /* one step, as far as ranks have reported it; times in us: 71 min
 
 struct verdict {
 	uint64_t number, start_ns;
-	int32_t late; /* index of the late rank; -1: none */
+	int32_t late; /* index of the rank that was late in the step; -1: none */
 	uint32_t size_us;
 	int64_t more_us[CHANGE_PARTS]; /* excess over the median of the others */
 };
@@ -33,10 +34,10 @@ struct straggler {
 	uint32_t pid[STRAGGLER_RANKS];
 	struct slot slot[SLOTS];
 	struct verdict verdict[STRAGGLER_WINDOW];
-	uint64_t verdicts; /* ever, since the set of ranks changed */
-	int32_t now;	   /* index of the straggler; -1: none */
-	int32_t due;	   /* rank to report as straggler; -1: none */
-	int32_t over;	   /* rank to report as no longer one; -1: none */
+	uint64_t verdicts; /* number of compared steps since the set of ranks changed */
+	int32_t now;	   /* index of the current straggler; -1: none */
+	int32_t due;	   /* index of the rank to report as straggler; -1: none */
+	int32_t over;	   /* index of the rank to report as straggler no longer; -1: none */
 	struct straggler_view view;
 };
 
@@ -61,14 +62,14 @@ static uint32_t straggler_in_us(uint64_t ns)
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* The set of compared ranks has changed. */
+/* The set of compared ranks has changed: starts the comparison again. */
 static void straggler_compare_anew(struct straggler *s)
 {
 	memset(s->slot, 0, sizeof(s->slot));
 	s->verdicts = 0;
 }
 
-/* -1: too many ranks. */
+/* Returns the index of the rank, added if new; -1: too many ranks. */
 static int straggler_rank_of(struct straggler *s, uint32_t pid)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -110,7 +111,7 @@ bool straggler_left(struct straggler *s, uint32_t pid)
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* Fills in the activity of a rank while others waited: its phases except waiting, and time of the
+/* Records the rank's times in the step: its wait, its phases except waiting, and the time of the
  * job's own code. */
 static void straggler_slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
 {

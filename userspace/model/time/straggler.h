@@ -3,16 +3,16 @@
  *
  * All ranks of such a job take the same time for a step; a slow rank does not wait, and the others
  * wait for it. So the waits of one step are compared: a rank is late in the step when its wait is
- * the least by more than STRAGGLER_NS and 1/STRAGGLER_PART of the step. It becomes the straggler
+ * the shortest by more than STRAGGLER_NS and 1/STRAGGLER_PART of the step. It becomes the straggler
  * when it was late in STRAGGLER_MANY of the last STRAGGLER_WINDOW steps reported by all ranks of
- * this node, and ceases to be with less than STRAGGLER_FEW.
+ * this node, and is the straggler until it was late in less than STRAGGLER_FEW of them.
  *
  * Limits: two ranks that are equally slow hide each other. A slow device makes its own host wait,
  * and is not found. A step that took one rank much longer than another is not compared: these ranks
  * do not run in step.
  *
  * The cause is the phase in which the straggler exceeds the median of the others by at least half
- * of what they wait. Pure and deterministic; 14 KiB. Times in ns. */
+ * of their wait. Pure and deterministic; 14 KiB. Times in ns. */
 #ifndef MODEL_STRAGGLER_H
 #define MODEL_STRAGGLER_H
 
@@ -32,17 +32,19 @@
 enum straggler_event { STRAGGLER_NONE, STRAGGLER_FOUND, STRAGGLER_OVER };
 
 struct straggler_view {		       /* of the current or last straggler */
-	uint64_t onset_ns, onset_step; /* first of the steps that proved it */
-	uint64_t size_ns;	       /* median wait of the others beyond its own, per step */
-	uint32_t late, of;	       /* it was late in `late` of the last `of` steps */
-	int phase;		       /* see change_part_name() */
+	uint64_t onset_ns, onset_step; /* start and number of the first step that proved it */
+	/* per step: how much longer the others wait than the straggler (median) */
+	uint64_t size_ns;
+	/* the straggler was late in `late` of the last `of` steps */
+	uint32_t late, of;
+	int phase; /* see change_part_name() */
 };
 
 struct straggler;
 struct straggler *straggler_new(void); /* NULL: no memory */
 void straggler_free(struct straggler *s);
-/* Takes a step whose waits are known. ranks: ranks of the job on this node. The result is about
- * this rank: found to be the straggler, or not any more; *ret describes it then. */
+/* Takes a step whose waits are known. ranks: number of the job's ranks on this node. The event is
+ * about this rank: it became the straggler, or is no longer; then *ret describes it. */
 enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t ranks,
 				    const struct fact_step *fs, struct straggler_view *ret);
 /* Removes a rank that ended. Returns true when it was the straggler. */

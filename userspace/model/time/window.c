@@ -11,7 +11,8 @@
 #define US 1000ull
 #define S  1000000ull /* in microseconds, as everything in this file */
 
-/* One slot more than the longest window of the width needs, and one in progress. */
+/* Slots of each width: as many as the longest window of this width needs, one more, and one in
+ * progress. */
 #define WIDTHS	WINDOW_WIDTHS
 #define THREES	22
 #define MINUTES 62
@@ -38,7 +39,8 @@ struct window {
 	uint64_t start_us;
 	uint64_t newest[WIDTHS]; /* slot number: time / width */
 	uint64_t total_ns[COLUMNS];
-	uint32_t *us[COLUMNS]; /* SLOTS each; NULL: no time so far */
+	/* slots of each column, SLOTS each; NULL: the column never had time */
+	uint32_t *us[COLUMNS];
 };
 
 struct window *window_new(uint64_t start_ns)
@@ -60,7 +62,8 @@ void window_free(struct window *w)
 	free(w);
 }
 
-/* A custom event uses its type's column; one without a type, its bucket's. */
+/* Returns the column of a span: that of the type for a custom event with a type, else that of the
+ * bucket. */
 static int window_column_of(enum bucket b, uint32_t type)
 {
 	bool typed = b == BUCKET_CUSTOM && type != LEDGER_REST && type < LEDGER_TYPES;
@@ -111,7 +114,7 @@ static uint32_t window_slot_us(const struct window *w, int b, uint32_t slot)
 	return w->us[b] ? w->us[b][slot] : 0;
 }
 
-/* Returns the oldest slot that is kept. */
+/* Returns the number of the oldest slot that is kept. */
 static uint64_t window_oldest_of(const struct window *w, int i)
 {
 	return w->newest[i] >= widths[i].slots ? w->newest[i] - widths[i].slots + 1 : 0;
@@ -131,7 +134,7 @@ static void window_make_room(struct window *w, int i, uint64_t number)
 	w->newest[i] = number;
 }
 
-/* Returns the part of a slot between from and to. */
+/* Returns the time (us) of a slot between from_us and to_us. */
 static uint64_t window_overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to_us)
 {
 	uint64_t begin_us = larger_of(number * widths[i].us, from_us);
@@ -144,7 +147,8 @@ static void window_width_add(struct window *w, int i, uint64_t from_us, uint64_t
 {
 	uint64_t newest_us = w->newest[i] * widths[i].us, last, n;
 
-	if (from_us >= newest_us && to_us <= newest_us + widths[i].us) { /* the usual case */
+	/* the usual case: within the newest slot */
+	if (from_us >= newest_us && to_us <= newest_us + widths[i].us) {
 		w->us[b][window_slot_of(i, w->newest[i])] += (uint32_t)(to_us - from_us);
 		return;
 	}
@@ -165,8 +169,8 @@ static uint64_t window_slot_move(struct window *w, uint32_t slot, const struct l
 	return moved_us;
 }
 
-/* If the bucket has time in several slots it is unknown which of them has the span: the first or
- * the last one is taken. */
+/* Moves time within one width. If the bucket has time in several slots of the span it is unknown
+ * which one to take from: the first or the last one is used. */
 static void window_width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
@@ -187,7 +191,8 @@ int window_add(struct window *w, const struct ledger_span *s)
 
 	if (s->bucket >= BUCKET_COUNT || s->to_ns < s->from_ns)
 		return 0;
-	if (s->was < BUCKET_COUNT && !w->us[was]) /* it never had any time */
+	/* bucket `was` never had time: nothing to move */
+	if (s->was < BUCKET_COUNT && !w->us[was])
 		return 0;
 	if (!window_has_column(w, is))
 		return -ENOMEM;
@@ -206,7 +211,7 @@ int window_add(struct window *w, const struct ledger_span *s)
 	return 0;
 }
 
-/* Removes left_us from us: first from buckets with low priority. */
+/* Removes left_us from the columns of a slot: first from buckets with low priority. */
 static void window_give_way(uint32_t *us, uint64_t left_us)
 {
 	for (size_t i = 0; i < BUCKETS_GIVE_WAY + COLUMNS && left_us; i++) {
@@ -397,6 +402,6 @@ void window_archive(struct archive *a, struct window **at)
 	}
 	for (int i = 0; i < WIDTHS; i++)
 		archive_require(a, w->newest[i] <= UINT64_MAX / US / widths[i].us);
-	for (int i = 0; i < WIDTHS; i++) /* later slots are empty */
+	for (int i = 0; i < WIDTHS; i++) /* slots after `newest` are empty */
 		archive_require(a, w->start_us / widths[i].us <= w->newest[i]);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window.h - sums of time by bucket over any of the last 7 days, in fixed memory.
+/* window.h - sums of time by bucket over any part of the last 7 days, in fixed memory.
  *
  * Time is divided into slots of four widths: 3 seconds for one minute back, minutes for an hour,
  * half hours for a day, hours for a week. A window begins at the edge of a slot of the finest width
- * that reaches back far enough: it is as long as requested, or longer by less than one slot, and
- * says where it begins. Edges of spans are rounded to a microsecond, so that slots add up exactly.
- * Time that a later event moves to another bucket is moved in its own slot.
+ * that reaches back far enough: it is as long as requested, or longer by less than one slot; its
+ * view contains the start. Edges of spans are rounded to a microsecond, so that slots add up
+ * exactly. Time that a later event moves to another bucket is moved in its own slot.
  *
  * Pure. 1.2 KB (304 slots of 4 bytes) for each bucket and type of custom events that ever had time,
  * so 60 KB at most. Times in ns, CLOCK_MONOTONIC. */
@@ -23,15 +23,16 @@
 #define WINDOW_MOST_NS	(7 * 86400000000000ull)
 
 extern const uint64_t
-	window_usual_ns[WINDOWS_MAX]; /* lengths where the user sets none; 0: unused */
+	window_usual_ns[WINDOWS_MAX]; /* lengths that apply if the user sets none; 0: unused */
 
 struct window_view {
-	uint64_t length_ns;	   /* requested length; 0: no window */
-	uint64_t from_ns, to_ns;   /* interval that it covers; to_ns is now */
-	bool whole;		   /* it covers everything: all began less than length_ns ago */
+	uint64_t length_ns;	 /* requested length; 0: no window */
+	uint64_t from_ns, to_ns; /* interval of the window; to_ns is now */
+	/* the window contains all time: it began less than length_ns ago */
+	bool whole;
 	uint64_t ns[BUCKET_COUNT]; /* the sum is to_ns - from_ns */
 	uint64_t unsettled_ns;	   /* part of OTHER that may still be claimed */
-	/* Parts of BUCKET_CUSTOM by number of the type; that of LEDGER_REST is 0. */
+	/* Parts of BUCKET_CUSTOM by number of the type; the one of LEDGER_REST is 0. */
 	uint64_t type_ns[LEDGER_TYPES];
 };
 
@@ -41,18 +42,18 @@ struct window *window_new(uint64_t start_ns);
 void window_free(struct window *w);
 struct window *window_copy(const struct window *w); /* NULL: no memory */
 #define WINDOW_WIDTHS 4
-/* Buckets, then types of custom events. */
+/* Columns: buckets, then types of custom events. */
 #define WINDOW_COLUMNS (BUCKET_COUNT + LEDGER_TYPES - 1)
-/* Contents of the slots that hold an instant, as of that instant. */
+/* Contents, at an instant, of the slots that contain this instant. */
 struct window_edge {
 	uint32_t us[WINDOW_WIDTHS][WINDOW_COLUMNS];
 };
-/* Records the contents of the slots that hold at_ns. */
+/* Records the present contents of the slots that contain at_ns. */
 void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret);
 void window_edge_archive(struct archive *a, struct window_edge *e);
-/* Appends the time of `other` from from_ns on, where w ends. The slot that holds from_ns counts
- * without its contents before from_ns: *then, or if that is unknown (NULL), startup is removed
- * first and progress last. Returns 0, or -ENOMEM: w is unchanged. */
+/* Appends the time of `other` from from_ns on, where w ends. The slot that contains from_ns counts
+ * without its contents before from_ns: *then. If these are unknown (NULL), the same time is removed
+ * from startup first and from progress last. Returns 0, or -ENOMEM: w is unchanged. */
 int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
 		 const struct window_edge *then);
 /* Moves the start back to start_ns. */
@@ -61,11 +62,11 @@ void window_reach_back(struct window *w, uint64_t start_ns);
  * Returns 0, or -ENOMEM: w is unchanged, and the span counts as time not added. */
 int window_add(struct window *w, const struct ledger_span *s);
 /* Computes the window of length_ns that ends at now_ns. Time not added counts as OTHER and
- * unsettled, except hang_ns of it, which is HANG. */
+ * unsettled, except hang_ns of it, which count as HANG. */
 void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,
 		 struct window_view *ret);
-/* Returns how much of the time not added is excluded: the part in ledger view l until l->now_ns,
- * and the part in a after that. window_leave_out() subtracts it from the unsettled time. */
+/* Returns how much of the time not added is excluded: up to l->now_ns according to ledger view l,
+ * later according to a. window_leave_out() subtracts it from the unsettled time. */
 uint64_t window_unbooked(const struct window *w, const struct excluded *a,
 			 const struct ledger_view *l, uint64_t now_ns);
 void window_leave_out(struct window_view *v, uint64_t excluded_ns);
@@ -73,9 +74,9 @@ static inline uint64_t window_elapsed(const struct window_view *v)
 {
 	return v->to_ns - v->from_ns - v->ns[BUCKET_EXCLUDED];
 }
-/* Returns all time ever added to a bucket, without what was moved away. */
+/* Returns all time ever added to a bucket, without time that was moved to another bucket. */
 uint64_t window_total(const struct window *w, enum bucket b);
-/* Iterates as ledger_part() does. The times add up to window_elapsed(); types without time are
+/* Iterates like ledger_part(). The times add up to window_elapsed(); types without time are
  * skipped. */
 const char *window_part(const struct window_view *v, const struct type_names *names, uint32_t i,
 			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
