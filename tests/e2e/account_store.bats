@@ -70,7 +70,7 @@ of_answer='def ns: . * 1e9 | round;
 	"$GP_BPF" mark --store "$STORE" 1 "a note"
 	head -n 20 "$log" >"$T/shorter"
 	run -0 --separate-stderr "$GP_BPF" account --json --store "$STORE" "$T/shorter"
-	[[ $stderr == *"has more of this job"*"nothing was changed"* ]]
+	[[ $stderr == *"not stored: job "*" already has more of this job than the log"* ]]
 	equal "$once" "$(jobs_json)" "after the shorter one"
 	rm "$STORE"*
 	put "$T/shorter"
@@ -117,7 +117,7 @@ log_of() { # job start steps
 		done
 		equal "$first" "$(jobs_json)" "what is stored"
 	done
-	equal 2 "$(grep -c "neither continues the other: nothing was changed" "$T/said")" "what was said"
+	equal 2 "$(grep -c "neither continues the other; name all logs" "$T/said")" "what was said"
 	equal 2 "$(grep -c refused "$T/said")" "exit status"
 }
 

@@ -157,7 +157,7 @@ unpack() { tar -xzf "$1" -C "$T" && cat "$T"/gp-bpf-bundle/* >"$T/all"; }
 @test "no service, no state folder, no privilege: what is missing is told" {
 	"${AS[@]}" "$GP_BPF" bundle --json --state-dir "$T/none" -o "$T/out/b.tar.gz" >"$T/said"
 	equal "$T/out/b.tar.gz" "$(jq -r .file "$T/said")"
-	equal '"no service is there"' "$(jq '.files[] | select(.name == "state.json").note' "$T/said")"
+	equal '"no service is running"' "$(jq '.files[] | select(.name == "state.json").note' "$T/said")"
 	equal '"No such file or directory"' "$(jq '.files[] | select(.name == "folder.json").note' "$T/said")"
 	unpack "$T/out/b.tar.gz"
 	jq -e '.features | length > 5' "$T/gp-bpf-bundle/check.json"
@@ -168,7 +168,7 @@ unpack() { tar -xzf "$1" -C "$T" && cat "$T"/gp-bpf-bundle/* >"$T/all"; }
 @test "no file is written over, and a wrong word is told" {
 	echo mine >"$T/out/b.tar.gz"
 	run -1 --separate-stderr "${AS[@]}" "$GP_BPF" bundle -o "$T/out/b.tar.gz"
-	[[ $stderr == *"it is there already"* ]]
+	[[ $stderr == *"exists already"* ]]
 	equal mine "$(cat "$T/out/b.tar.gz")"
 	ln -s "$T/none" "$T/out/link"
 	run -1 --separate-stderr "${AS[@]}" "$GP_BPF" bundle --state-dir "$T/none" -o "$T/out/link"

@@ -108,7 +108,7 @@ teardown() { e2e_teardown; }
 	EOF
 	run -0 "$GP_BPF" probes --probes "$T/probes"
 	[ "$(grep -c '^torch.reducer ' <<<"$output")" -eq 1 ]
-	grep -A4 '^torch.reducer ' <<<"$output" | grep -F "$T/probes/mine.yaml:4, in the place of the installed one"
+	grep -A4 '^torch.reducer ' <<<"$output" | grep -F "$T/probes/mine.yaml:4, which replaces the installed row"
 	grep '^torch.mine ' <<<"$output"
 	grep '^torch.range_begin ' <<<"$output"
 	need_probes

@@ -329,7 +329,7 @@ load durable
 	chmod +x "$T/inside"
 	train_job 3
 	run -0 "$T/inside" detach
-	equal "nothing was left attached" "$output"
+	equal "nothing to detach" "$output"
 	GP_BPF=$T/inside start_durable --pid "$JOB"
 	"$BPF_PY" ids "$WATCH" >"$T/ids"
 	train

@@ -278,9 +278,9 @@ pod_job() { # uid container operations...
 
 @test "what node refuses" {
 	run -2 --separate-stderr "$GP_BPF" node 42
-	[[ $stderr == *"node takes no argument ('42')"* ]]
+	[[ $stderr == *"node: unexpected argument '42'"* ]]
 	GP_BPF_DURABLE=0 run -2 --separate-stderr "$GP_BPF" node --handover
-	[[ $stderr == *"--handover needs --durable, which GP_BPF_DURABLE or durable: false has turned off"* ]]
+	[[ $stderr == *"--handover needs --durable, which is turned off by GP_BPF_DURABLE"* ]]
 	run -2 --separate-stderr "$GP_BPF" node --state-dir "$T/state" --allow users=x
 	[[ $stderr == *"--allow: 'users=x' is not KEY=GLOB"* ]]
 }

@@ -169,7 +169,7 @@ time.sleep(600)' "$T/store.db"
 	run -0 --separate-stderr "$GP_BPF" run --quiet --store "$T/store.db" -- "$TRAIN" load wait pace=500 steps=50
 	echo "# $(($(date +%s%3N) - from)) ms" >&3
 	[ $(($(date +%s%3N) - from)) -lt 6000 ]
-	[[ $stderr == *"$T/store.db: what was not written is lost: another process holds it locked (fuser -v FILE shows which)"* ]]
+	[[ $stderr == *"$T/store.db: cannot write: locked by another process (fuser -v FILE shows which); unwritten data is lost"* ]]
 }
 
 @test "a store whose version is gone: one line says which file, what it is, what to do" {

@@ -104,7 +104,7 @@ PY
 	equal "$(jq .elapsed_ns "$T/all")" "$(jq .excluded_ns "$T/told")" "left out"
 	equal "--exclude" "$(jq -r '.exclusions[0].why' "$T/told")" why
 	run -1 --separate-stderr REPORT --until 2020-01-01T00:00:00Z
-	[[ $stderr == *"knows no job of that time"* ]]
+	[[ $stderr == *"no jobs in this time span"* ]]
 	REPORT --json >"$T/told"
 	equal 0 "$(jq '.exclusions | length' "$T/told")" exclusions
 }

@@ -192,7 +192,7 @@ has_steps() { [ "$(count_lines step "$T/out")" -ge "$1" ]; }
 	# shellcheck disable=SC2016 # the inner shell expands
 	local limited='for fd in /proc/self/fd/*; do [ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"; done; '
 	run -3 --separate-stderr bash -c "$limited"'ulimit -n 16; exec "$@"' limited "$GP_BPF" --pid $$ --quiet
-	[[ $stderr == "gp-bpf: no more than 16 files may be open here, and watching takes "*"LimitNOFILE= of a service)" ]]
+	[[ $stderr == "gp-bpf: the limit of open files is 16, but watching needs "*"LimitNOFILE= of a service)" ]]
 	run -0 bash -c "$limited"'ulimit -n 128; exec "$@"' limited "$GP_BPF" --pid $$ --quiet --for 1ms
 	# With most of them taken already, by who starts it.
 	run -0 bash -c "$limited"'exec 5<&0 6<&0 7<&0 8<&0 9<&0; ulimit -Sn 16; exec "$@"' limited "$GP_BPF" --pid $$ --quiet --for 1ms

@@ -85,7 +85,7 @@ top_says() { # pattern
 	job gamma load wait pace=2000 steps=100000
 	run -0 --separate-stderr top --allow "command=$T/*" --interval 400ms
 	[[ $output =~ gamma\ +running\ +1\ +[0-9]+ ]]
-	[[ $stderr == *"no gp-bpf node at unix:$T/state/gp-bpf.sock: looking by probes of our own"* ]]
+	[[ $stderr == *"no gp-bpf node at unix:$T/state/gp-bpf.sock: watching with own probes"* ]]
 	run -0 "$TOP/tests/tools/keys.py" "$GP_BPF" top --state-dir "$T/state" --allow "command=$T/*" <<-'KEYS'
 		> gamma
 		\r
@@ -96,13 +96,13 @@ top_says() { # pattern
 
 @test "what top refuses" {
 	run -2 --separate-stderr "$GP_BPF" top x
-	[[ $stderr == *"top takes no argument ('x'); one job: --filter"* ]]
+	[[ $stderr == *"top: unexpected argument 'x'; to show one job: --filter"* ]]
 	run -2 --separate-stderr "$GP_BPF" top --sort nonsense
 	[[ $stderr == *"--sort: 'nonsense' is not one of trouble, job,"* ]]
 	run -2 --separate-stderr "$GP_BPF" top --interval 1ms
 	run -2 --separate-stderr "$GP_BPF" top --listen nonsense
 	run -1 --separate-stderr "$GP_BPF" top --listen "unix:$T/nobody"
-	[[ $stderr == *"no gp-bpf listens there"* ]]
+	[[ $stderr == *"no gp-bpf listens at this address"* ]]
 	mkdir -m 700 "$T/state"
 	run -3 --separate-stderr setpriv --reuid 65534 --clear-groups "$GP_BPF" top --state-dir "$T/state"
 	[[ $stderr == *"sudo gp-bpf top"* ]]

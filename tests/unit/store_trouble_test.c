@@ -81,7 +81,7 @@ static void test_locked_to_the_end(void **state)
 	log_sink(NULL, NULL);
 	assert_non_null(strstr(
 		captured,
-		"what was not written is lost: another process holds it locked (fuser -v FILE shows which)"));
+		"cannot write: locked by another process (fuser -v FILE shows which); unwritten data is lost"));
 	sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
 	sqlite3_close(other);
 }

@@ -24,11 +24,12 @@ struct account {
 	const char *only;
 	struct job *jobs;
 	size_t count, cap;
-	uint32_t place[GOODPUT_NAMES_MAX + 1]; /* by number of name: index of the job + 1 */
+	uint32_t place[GOODPUT_NAMES_MAX + 1]; /* index of the job + 1, by number of its name */
 	uint64_t refused;
 };
 
-/* The same rule as in the library (goodput_elastic.py, 0.2.3). */
+/* Returns whether an elastic wait scales up, by the rule of the library (goodput_elastic.py,
+ * 0.2.3). */
 static bool account_wait_scales_up(void *ctx, uint32_t name)
 {
 	return strcasestr(goodput_name(ctx, name), "scale_up");

@@ -20,11 +20,11 @@ struct account *account_new(const struct goodput_query *q, const struct goodput_
 void account_free(struct account *a);
 int account_feed(struct account *a, const struct goodput_record *r); /* 0 or -ENOMEM */
 size_t account_jobs(const struct account *a);
-/* The number of records whose jobs are no longer distinguished, because there are too many names
- * (GOODPUT_NAMES_MORE); they belong to no job. */
+/* Returns the number of records that belong to no job, because there were too many names to tell
+ * jobs apart (GOODPUT_NAMES_MORE). */
 uint64_t account_refused(const struct account *a);
-/* The caller frees *ret_answer with goodput_answer_free(); *ret_view refers to it. Returns 0 or
- * -ENOMEM. */
+/* Computes the answer for one job. The caller frees *ret_answer with goodput_answer_free();
+ * *ret_view refers to it. Returns 0 or -ENOMEM. */
 int account_answer(struct account *a, size_t job, struct goodput_answer *ret_answer,
 		   struct account_view *ret_view);
 

@@ -25,7 +25,7 @@ static int query_span(const char *option, const char *text, struct goodput_span 
 	int err;
 
 	if (!comma) {
-		log_error("--%s: '%s' is not two times, FROM,TO", option, text);
+		log_error("--%s: '%s': expected two times: FROM,TO", option, text);
 		return -EINVAL;
 	}
 	err = query_time(option, text, (size_t)(comma - text), &ret->from_us);
@@ -37,7 +37,7 @@ static int query_span(const char *option, const char *text, struct goodput_span 
 	return -EINVAL;
 }
 
-/* Returns NULL if the list is empty, and on failure. */
+/* Parses FROM,TO items. Returns NULL if the list is empty, and on failure. */
 static int query_spans(const char *option, const struct option_list *list,
 		       const struct goodput_span **ret, size_t *ret_count)
 {
@@ -96,7 +96,7 @@ int account_query_read(struct goodput_query *ret, const struct options *o, bool 
 	if (!err)
 		err = query_instants(&o->ats, &q);
 	if (!err && o->ideal_ns && o->ideal_ns < 1000) {
-		log_error("--ideal: less than a microsecond");
+		log_error("--ideal: less than 1us: give a longer step time");
 		err = -EINVAL;
 	}
 	if (err) {

@@ -6,8 +6,8 @@
 #include "userspace/account/log/answer.h"
 #include "userspace/option/option.h"
 
-/* The caller frees *ret with account_query_free(). --now now sets the instant to GOODPUT_UNKNOWN
- * and *ret_clock to true. Returns 0; -EINVAL after one line, -ENOMEM. */
+/* Makes the query. With `--now now` the instant is GOODPUT_UNKNOWN and *ret_clock true. Returns 0;
+ * -EINVAL after logging one line; -ENOMEM. The caller frees *ret with account_query_free(). */
 int account_query_read(struct goodput_query *ret, const struct options *o, bool *ret_clock);
 void account_query_free(struct goodput_query *q);
 

@@ -19,7 +19,7 @@ int account_store_fits(const struct options *o, const struct goodput_query *q)
 
 	if (!o->store || !strcmp(o->store, "none") || !against)
 		return 0;
-	log_error("--store keeps a log's history by the closed semantics; use it without %s",
+	log_error("--store does not work with %s: it stores history by the closed semantics only",
 		  against);
 	return -EINVAL;
 }
@@ -50,25 +50,25 @@ static int store_job_put(struct account *a, size_t job, struct store *st, const 
 	name = goodput_name(view.names, answer.job);
 	err = store_import(st, &in, &fate, &number);
 	if (err == -ENODATA)
-		log_warn("job %s: the log has no time of this job: nothing was added to the store",
+		log_warn("job %s: nothing added to the store: the log has no time of this job",
 			 name);
 	else if (err == -EEXIST)
 		log_error(
-			"job %s: %s has a log of it that overlaps this one, and neither continues the other: nothing was changed; give all its logs at once, or use another --store",
+			"job %s: not stored: %s has a log of this job that overlaps this log, and neither continues the other; name all logs of the job in one command, or use another --store",
 			name, store_path(st));
 	else if (err)
 		log_error("job %s: store %s: %s", name, store_path(st), store_why(err));
 	else if (fate == STORE_IMPORT_KNOWN)
 		log_warn(
-			"job %s: job %lld of %s has more of this job than the log: nothing was changed",
+			"job %s: not stored: job %lld in %s already has more of this job than the log",
 			name, (long long)number, store_path(st));
 	else if (!o->quiet)
 		log_warn("job %s: stored as job %lld in %s%s", name, (long long)number,
 			 store_path(st),
-			 fate == STORE_IMPORT_REPLACED ? ", in place of what was there of this log"
+			 fate == STORE_IMPORT_REPLACED ? ", replacing an earlier import of this log"
 						       : "");
 	if (!err && answer.cumulative.disruptions > answer.disruption_count)
-		log_warn("job %s: the first %zu of %llu disruptions were put into the store", name,
+		log_warn("job %s: stored only the first %zu of %llu disruptions", name,
 			 answer.disruption_count,
 			 (unsigned long long)answer.cumulative.disruptions);
 	goodput_answer_free(&answer);

@@ -6,10 +6,10 @@
 #include "userspace/command/account.h"
 #include "userspace/option/option.h"
 
-/* Returns 0 if the options fit a store; -EINVAL after one line. */
+/* Checks that the options can be used with --store. Returns 0; -EINVAL after logging one line. */
 int account_store_fits(const struct options *o, const struct goodput_query *q);
-/* Writes all jobs; a job is written as a whole or not at all, then with one logged line. Returns 0
- * if all were written, else the -errno of the first failure. */
+/* Writes all jobs, each as a whole or not at all; a job that is not written is logged. Returns 0 if
+ * all were written, otherwise the -errno of the first failure. */
 int account_store(struct account *a, const struct options *o);
 
 #endif

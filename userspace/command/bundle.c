@@ -95,7 +95,7 @@ static int bundle_start(pid_t *ret, char *const argv[], const int ends[2])
 	return -err;
 }
 
-/* Returns false at the end of the stream. */
+/* Reads what is available into `to`. Returns false at the end of the stream. */
 static bool bundle_take(struct buffer *to, int fd)
 {
 	char part[65536];

@@ -20,7 +20,7 @@
 #define FDS_MAX	       100000
 #define WORDS_BYTES    65536
 
-/* The first line of a file; NULL if it cannot be read. */
+/* Returns the first line of a file; NULL if the file cannot be read. */
 static const char *host_line_of(const char *path, char line[256])
 {
 	FILE *f = fopen(path, "re");
@@ -67,7 +67,7 @@ static void host_settings(struct buffer *out)
 	json_close(out, '}');
 }
 
-/* From /proc/config.gz or from the distribution's file. */
+/* Describes the kernel's configuration, from /proc/config.gz or the distribution's file. */
 static void host_kernel(struct buffer *out, const char *release)
 {
 	static const char *const wanted[] = {"BPF",    "UPROBE",      "KPROBE",
@@ -97,7 +97,8 @@ static void host_kernel(struct buffer *out, const char *release)
 	gzclose(f);
 }
 
-/* Other fields of /proc/mounts may hold addresses and passwords of file servers. */
+/* Lists control group and bpf mounts; other mounts may hold addresses and passwords of file
+ * servers. */
 static void host_mounts(struct buffer *out)
 {
 	char line[4096], place[512], type[64], options[512];
@@ -137,7 +138,7 @@ static void host_release(struct buffer *out)
 	json_close(out, ']');
 }
 
-/* Names only: values are often secrets. */
+/* Lists names of environment variables; values are often secrets. */
 static void host_environment_names(struct buffer *out, const char *key, const char *at,
 				   const char *end)
 {
@@ -201,8 +202,8 @@ void bundle_host(struct mask *m, struct buffer *out)
 	free(words);
 }
 
-/* Shows values of gp-bpf's variables under the rules for the configuration file: of URLs the host
- * only, no hooks, no reasons. */
+/* Shows the values of GP_BPF_* variables with the same masks as the configuration file: only the
+ * host of URLs, no hooks, no reasons. */
 static void host_environment_own(struct mask *m, struct buffer *out, const char *at,
 				 const char *end)
 {
@@ -291,7 +292,7 @@ bool bundle_service_config(pid_t pid, char *path, size_t len)
 	return given;
 }
 
-/* Counts its descriptors by kind. */
+/* Counts the descriptors of process pid by kind. */
 static void host_service_descriptors(struct buffer *out, pid_t pid)
 {
 	static const char *const kinds[] = {"bpf-map",	  "bpf-prog", "bpf_link", "bpf-link",

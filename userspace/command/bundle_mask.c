@@ -13,12 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MASKED	    "[masked]"
-#define MARK	    '\001' /* stands for MASKED while a line is processed */
-#define NAMES_MAX   512
-#define NAME_LEAST  4 /* shorter names would match within words */
+#define MASKED	  "[masked]"
+#define MARK	  '\001' /* replaces MASKED while a line is processed */
+#define NAMES_MAX 512
+/* bytes; shorter names are not hashed in free text, where they would match within words */
+#define NAME_LEAST  4
 #define HASH_BYTES  5
-#define PEOPLE_FROM 1000 /* lowest user ID of people */
+#define PEOPLE_FROM 1000 /* lowest user ID of people; users below are system accounts */
 #define NOBODY	    65534
 
 /* ---- secrets in free text -------------------------------------------------------------------- */
@@ -28,8 +29,8 @@
 	"|auth|cookie|session[-_]?(id|key))"
 #define VALUE "(\"[^\"]*\"?|'[^']*'?|[^[:space:]\"',;&)}\001]+)"
 
-/* before, after: the groups of the match that are kept in front of and behind the mask (0: none).
- * The order matters. */
+/* before, after: the groups of the match that are kept before and after the mask (0: none).
+ * Patterns are applied in this order. */
 static const struct {
 	const char *pattern;
 	int before, after;
@@ -55,7 +56,7 @@ struct mask {
 	bool anonymize;
 	char key[64];
 	size_t key_len;
-	char *names[NAMES_MAX]; /* names that were hashed, to be found in free text too */
+	char *names[NAMES_MAX]; /* hashed names, which are also replaced in free text */
 	size_t nnames;
 };
 
@@ -70,7 +71,7 @@ static void mask_remember(struct mask *m, const char *name, size_t len)
 	m->nnames += m->names[m->nnames] != NULL;
 }
 
-/* Only users of /etc/passwd: a name service might not answer. */
+/* Remembers users of /etc/passwd only, because a name service might not answer. */
 static void mask_remember_users(struct mask *m)
 {
 	FILE *f = fopen("/etc/passwd", "re");
@@ -117,7 +118,7 @@ void mask_free(struct mask *m)
 	free(m);
 }
 
-/* Treats a long run of letters and digits as a key, of letters only as a word. */
+/* Returns true if text looks like a key: long, and not of letters only. */
 static bool mask_looks_random(const char *text, size_t len)
 {
 	bool digit = false, letter = false;
@@ -163,7 +164,7 @@ static size_t mask_secret_line(const struct mask *m, size_t i, struct buffer *ou
 
 static size_t mask_names_line(const struct mask *m, struct buffer *out, const char *line);
 
-/* Words of state or kind, which are not secrets. */
+/* Returns true for a word of state or kind, which is not a secret. */
 static bool mask_plain_word(const char *line, size_t len)
 {
 	return strspn(line, "abcdefghijklmnopqrstuvwxyz_") >= len && len < 24;
@@ -181,7 +182,7 @@ static size_t mask_line(const struct mask *m, struct buffer *out, const char *li
 	buffer_add(&from, line, len);
 	for (size_t i = 0; from.data && i < from.len; i++)
 		if (!from.data[i] || from.data[i] == MARK)
-			from.data[i] = '?'; /* a line must not end within */
+			from.data[i] = '?'; /* a line must not end within a match */
 	for (size_t i = 0; i < SECRETS && from.data; i++) {
 		struct buffer was = from;
 
@@ -234,7 +235,7 @@ static void mask_put_hash(const struct mask *m, struct buffer *out, const char *
 		buffer_printf(out, "%02x", hash[i]);
 }
 
-/* After "/home/" or "/Users/": the length of the user's name. */
+/* Returns the length of the user's name if begin follows "/home/" or "/Users/"; otherwise 0. */
 static size_t mask_home_of(const char *begin, const char *line)
 {
 	static const char *const homes[] = {"/home/", "/Users/"};
@@ -259,7 +260,7 @@ static size_t mask_names_line(const struct mask *m, struct buffer *out, const ch
 			size_t n = strlen(m->names[i]);
 
 			if (n > len && !strncmp(line, m->names[i], n))
-				len = n; /* the longest */
+				len = n; /* the longest name that matches */
 		}
 		masked += len != 0;
 		if (len) {
@@ -284,7 +285,7 @@ size_t mask_name(struct mask *m, struct buffer *out, const char *name, size_t le
 
 /* ---- texts with keys ------------------------------------------------------------------------- */
 
-/* Keys whose values are words of gp-bpf or of the machine, which are kept. */
+/* Keys whose values are not masked: they hold words of gp-bpf or of the machine. */
 static const char *const own_keys[] = {
 	"accelerator",	 "against",   "aggregation", "boundary",   "bucket",   "by",
 	"cause",	 "class",     "currency",    "error",	   "evidence", "exporter",
@@ -300,7 +301,8 @@ static const char *const own_keys[] = {
 static const char *const name_keys[] = {
 	"job",	"key",	     "job_key",	  "uid",      "job_uid",     "job_id",	"pod",
 	"node", "namespace", "container", "perf_tag", "session_tag", "boot_id", "user"};
-/* Beginnings of gp-bpf's own event texts; cut: a file name follows the first ": ". */
+/* Beginnings of event texts that gp-bpf writes and that are kept; cut: a file name follows the
+ * first ": ". */
 static const struct {
 	const char *begin;
 	bool cut;
@@ -338,13 +340,13 @@ static bool mask_is_of(const char *const *keys, size_t n, const char *key, size_
 }
 #define IS_OF(keys, key, len) mask_is_of(keys, sizeof(keys) / sizeof((keys)[0]), key, len)
 
-/* Times and numbers. */
+/* Returns true for a time or a number. */
 static bool mask_is_figures(const char *text, size_t len)
 {
 	return strspn(text, "0123456789.:+-TZeE") >= len;
 }
 
-/* The program of a command line, without its folder. */
+/* Appends the program of a command line without its folder. */
 static size_t mask_program_of(struct mask *m, struct buffer *out, const char *text, size_t len)
 {
 	size_t word = 0, from = 0;
@@ -354,7 +356,8 @@ static size_t mask_program_of(struct mask *m, struct buffer *out, const char *te
 	return mask_text(m, out, text + from, word - from) + (from || word < len);
 }
 
-/* The text of an event may hold file names, and reasons that the API server gave for a pod. */
+/* Masks the text of an event: it may hold file names, and reasons that the API server gave for a
+ * pod. */
 static size_t mask_event(struct mask *m, struct buffer *out, const char *text, size_t len)
 {
 	size_t from, stays = 0;
@@ -393,7 +396,7 @@ static size_t mask_value(struct mask *m, struct buffer *out, const char *key, si
 	return 1;
 }
 
-/* Length of a quoted text without its quotes; escapes are kept. */
+/* Returns the length of a quoted text without its quotes; escapes are kept. */
 static size_t mask_quoted_len(const char *text, size_t len)
 {
 	size_t i = 0;

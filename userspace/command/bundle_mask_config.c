@@ -17,7 +17,7 @@ static bool config_is_of(const char *const *keys, size_t n, const char *key, siz
 	return false;
 }
 
-/* The end of the value, before the note where the setting is from. */
+/* Returns the end of the value, before the note about its origin. */
 static size_t config_value_end(const char *line, size_t from, size_t len)
 {
 	for (size_t i = len; i > from + 2; i--)
@@ -26,7 +26,7 @@ static size_t config_value_end(const char *line, size_t from, size_t len)
 	return len;
 }
 
-/* A line "  key: value  # flag", or an item of the preceding key: "  - value  # flag". */
+/* Masks a line "  key: value  # flag", or an item of the preceding key: "  - value  # flag". */
 static size_t config_line(struct mask *m, struct buffer *out, const char *line, size_t len,
 			  const char **ret_key, size_t *ret_key_len)
 {

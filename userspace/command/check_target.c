@@ -117,7 +117,7 @@ static void check_target_find_library(struct check_find *f, const char *runtime,
 	buffer_add(&f->paths, &own, sizeof(own));
 }
 
-/* Keeps path if its name shows that it is the library of these probes. */
+/* Keeps path if its name shows that it is the library of the probes being checked. */
 static void check_target_find_file(struct check_find *f, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -130,7 +130,7 @@ static void check_target_find_file(struct check_find *f, const char *path)
 			check_target_find_library(f, p[i].runtime, p[i].a.library, path);
 }
 
-/* Finds libraries that maps does not show by name: those in memory. */
+/* Finds libraries that a process's maps do not show by name: those in memory. */
 static void check_target_find_rest(struct check_find *f)
 {
 	const struct check_probe *p = (const struct check_probe *)f->probes.data;
@@ -178,7 +178,7 @@ void check_find_files(struct check_find *f, const char *path)
 	free(real);
 }
 
-/* Lists runtime r first, then the others of the table, each once. */
+/* Lists the given runtime first, then the others of the table, each once. */
 static void check_target_list_runtimes(const struct check_find *f, const char *runtime,
 				       const char *ret[RUNTIMES_MAX + 1])
 {

@@ -11,25 +11,26 @@ struct probe_table;
 
 struct check_find {
 	const struct probe_table *table;
-	struct loader *loader; /* NULL: costs are unknown */
-	char *name, *error;    /* malloc'd; error NULL: none */
+	struct loader *loader; /* NULL: costs of probes are unknown */
+	char *name, *error;    /* malloc'd; error is NULL if there was none */
 	uint32_t pid;
 	struct buffer probes;	/* of struct check_probe */
 	struct buffer runtimes; /* of struct check_runtime */
-	struct buffer
-		paths; /* of char *: files of the runtimes, by paths that can be opened here */
+	/* of char *: files of the runtimes, by paths that can be opened from this process */
+	struct buffer paths;
 };
 
-/* Adds one probe. A loader_plan_fn and, by the probe's hash, a loader_attach_fn; ctx: struct
- * check_find. A later result for the same address replaces the earlier one. */
+/* Add a probe: check_find_planned() as loader_plan_fn, by its id, and check_find_attached() as
+ * loader_attach_fn, by its hash; ctx: struct check_find. A later result for the same address
+ * replaces the earlier one. */
 void check_find_planned(void *ctx, const char *probe_id, const struct gp_attach *a);
 void check_find_attached(void *ctx, uint32_t probe, const struct gp_attach *a);
 /* Finds the files of the runtimes: in a process's maps, or the file at path. */
 void check_find_files(struct check_find *f, const char *path);
-/* Finds the versions. This may wait for a file system: call it when nothing is attached any
- * more. */
+/* Finds the versions of the libraries. May wait for a file system: call after everything is
+ * detached. */
 void check_find_versions(struct check_find *f);
-/* The result points into f. */
+/* Returns the result, which points into f. */
 struct check_target check_find_target(const struct check_find *f);
 void check_find_free(struct check_find *f);
 

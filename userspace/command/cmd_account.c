@@ -26,24 +26,25 @@
 #include "userspace/ingest/goodput_source.h"
 #include "userspace/output/output.h"
 
-#define FOLLOW_POLL_MS	  100
-#define LEAVE_WAIT_MS	  500 /* limit for a terminal that does not read */
-#define DRAW_NS		  1000000000ull
-#define DRAW_SHARE	  10 /* after a drawing, read for at least this many times its duration */
+#define FOLLOW_POLL_MS 100
+#define LEAVE_WAIT_MS  500 /* how long a terminal that does not read is waited for at the end */
+#define DRAW_NS	       1000000000ull
+/* after a drawing the log is read for at least this many times the drawing's duration */
+#define DRAW_SHARE	  10
 #define PROGRESS_NS	  200000000ull
 #define LAST_NS		  10000000000ull
-#define RECORDS_PER_CHECK 4096 /* between two reads of the clock */
+#define RECORDS_PER_CHECK 4096 /* records between two reads of the clock */
 #define WARNINGS_MAX	  20
 
 struct run {
 	const struct options *o;
 	struct goodput_query query;
 	struct export_options export; /* of --export */
-	bool prints; /* the export goes to standard output, instead of the answer */
+	bool prints; /* the export goes to standard output, which replaces the answer */
 	struct goodput_source *source;
 	struct account *account;
 	uint64_t end_ns, progress_ns;
-	uint64_t draw_ns; /* when the table is drawn again */
+	uint64_t draw_ns; /* CLOCK_MONOTONIC of the next drawing of the table, ns */
 	uint64_t warned;
 	int signals; /* number of signals handled so far */
 	bool news;   /* there are new records since the last drawing */
@@ -54,7 +55,7 @@ struct run {
 	bool shown; /* a progress line is on the terminal */
 };
 
-static volatile sig_atomic_t signals; /* that asked us to end */
+static volatile sig_atomic_t signals; /* number of signals that asked us to end */
 
 /* Switches to the alternate screen without cursor and line wrap, and back. */
 #define LIVE_BEGIN "\033[?1049h\033[?25l\033[?7l"
@@ -78,7 +79,7 @@ static void cmd_account_on_signal(int signo)
 	raise(signo);
 }
 
-/* flags: without SA_RESTART, a blocking read ends too. */
+/* Installs the signal handler. flags: without SA_RESTART a signal also ends a blocking read. */
 static void cmd_account_stop_on_signals(int flags)
 {
 	struct sigaction sa = {.sa_handler = cmd_account_on_signal, .sa_flags = flags};
@@ -105,15 +106,14 @@ static void cmd_account_progress_show(struct run *r, uint64_t now_ns)
 	fprintf(stderr, "\raccount: %3.0f %%", part * 100);
 }
 
-/* Warnings end the table; JSON output has no field for them. */
+/* Logs the warnings of a job's answer below its table; JSON output has no field for them. */
 static void cmd_account_report_job(struct run *r, const struct account_view *v)
 {
 	const struct goodput_part *p = &v->answer->cumulative;
 	const char *job = goodput_name(v->names, v->answer->job);
 
 	if (p->error && r->warned++ < WARNINGS_MAX)
-		log_warn("job %s: the library gives no answer here, but %s: %s", job, p->error_type,
-			 p->error);
+		log_warn("job %s: the library would raise %s: %s", job, p->error_type, p->error);
 	for (int i = 0; i < WARNINGS; i++)
 		if (v->answer->warnings[i] && r->warned++ < WARNINGS_MAX)
 			log_warn("job %s: %s: %" PRIu64, job, goodput_warning_words[i],
@@ -139,8 +139,8 @@ static int cmd_account_job_show(struct run *r, size_t job, struct buffer *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* Draws as many lines as the terminal has, over the old ones; the last line says how many more
- * there are. */
+/* Draws as many lines as the terminal has over the old ones; the last line says how many lines are
+ * hidden. */
 static void cmd_account_live_write(const struct buffer *text)
 {
 	struct winsize size = {0};
@@ -210,7 +210,8 @@ static int cmd_account_live_draw(struct run *r)
 	return err;
 }
 
-/* Returns 0: no more records for now; 1: something else has to be done; -errno. */
+/* Returns 0: no more records for now; 1: reading was interrupted by a signal or a due drawing;
+ * -errno. */
 static int cmd_account_read_records(struct run *r)
 {
 	struct goodput_record record;
@@ -237,13 +238,13 @@ static int cmd_account_read_records(struct run *r)
 	return rc;
 }
 
-/* Reads what the log holds at the time of the signal, but not what is appended later. */
+/* Reads what the log contains when the signal arrives, but not what is appended later. */
 static int cmd_account_read_last(struct run *r)
 {
 	uint64_t now_ns = clock_mono_ns();
 	int rc;
 
-	r->signals = signals ? 1 : 0; /* the second may have come already */
+	r->signals = signals ? 1 : 0; /* the second signal may have arrived already */
 	r->end_ns = now_ns + LAST_NS;
 	r->draw_ns = UINT64_MAX;
 	rc = cmd_account_read_records(r);
@@ -332,26 +333,26 @@ static int cmd_account_print_jobs(struct run *r)
 	return err || !account_jobs(r->account) ? err : cmd_account_export(r);
 }
 
-/* Logs which records the source did not use, and why. */
+/* Logs which records of the log were not used, and why. */
 static void cmd_account_report_faults(const struct run *r)
 {
 	struct goodput_faults f;
 	uint64_t refused = account_refused(r->account);
 
 	if (r->warned > WARNINGS_MAX)
-		log_warn("and %" PRIu64 " more warnings", r->warned - WARNINGS_MAX);
+		log_warn("%" PRIu64 " more warnings not shown", r->warned - WARNINGS_MAX);
 	goodput_source_faults(r->source, &f);
 	if (f.bad)
-		log_warn("%" PRIu64 " of %" PRIu64 " entries are bad and not used; the first: %s",
+		log_warn("ignored %" PRIu64 " of %" PRIu64 " log entries as invalid; the first: %s",
 			 f.bad, f.entries, f.first);
 	if (f.cut)
-		log_warn("the log ends in the middle of an entry or of its gzip stream");
+		log_warn("the log is cut off: it ends within an entry or a gzip stream");
 	if (f.late)
-		log_warn("%" PRIu64 " records came too late to be put in order", f.late);
+		log_warn("%" PRIu64 " records were too late to be sorted by time", f.late);
 	if (refused)
-		log_warn("%" PRIu64 " records are of jobs beyond the first %d names: not used",
-			 refused, GOODPUT_NAMES_MAX);
-	log_info("%" PRIu64 " entries, %" PRIu64 " of them no records of goodput, %" PRIu64
+		log_warn("ignored %" PRIu64 " records: more than %d names of jobs", refused,
+			 GOODPUT_NAMES_MAX);
+	log_info("read %" PRIu64 " log entries: %" PRIu64 " without goodput records, %" PRIu64
 		 " duplicates",
 		 f.entries, f.foreign, f.duplicates);
 }
@@ -362,7 +363,7 @@ static void cmd_account_report_nothing(const struct run *r)
 
 	goodput_source_faults(r->source, &f);
 	if (r->o->job && f.entries > f.bad + f.foreign)
-		log_error("no record of job '%s'", r->o->job);
+		log_error("account: job '%s' has no record in the log", r->o->job);
 	else if (!f.entries)
 		log_error("%s%s: the log is empty", r->o->argv[0],
 			  r->o->argc > 1 ? " and others" : "");
@@ -417,7 +418,7 @@ int cmd_account(int argc, char **argv)
 	code = EXIT_USAGE;
 	if (!o.argc) {
 		log_error(
-			"account needs a log: gp-bpf account [options] LOG... (- is standard input)");
+			"account: missing log: gp-bpf account [options] LOG... (- is standard input)");
 		goto done;
 	}
 	if (o.for_ns && !o.follow) {

@@ -38,16 +38,16 @@
 static void cmd_bundle_why_of(char why[160], int code, unsigned limit_ms)
 {
 	if (code == -ETIME)
-		snprintf(why, 160, "it did not end within %u s", limit_ms / 1000);
+		snprintf(why, 160, "did not end within %u s", limit_ms / 1000);
 	else if (code < 0)
-		snprintf(why, 160, "it cannot be run: %s", strerror(-code));
+		snprintf(why, 160, "cannot run: %s", strerror(-code));
 	else if (code)
-		snprintf(why, 160, "it ended with status %d", code);
+		snprintf(why, 160, "exited with status %d", code);
 	else
 		*why = 0;
 }
 
-/* Adds the output of a program, and its errors as a file of their own. */
+/* Adds the output of a program, and its standard error as a separate file. */
 static void cmd_bundle_put_program(struct bundle *b, const char *const names[2],
 				   enum bundle_kind kind, const char *from, char *const argv[],
 				   unsigned limit_ms)
@@ -92,11 +92,12 @@ static void cmd_bundle_put_page(struct bundle *b, struct web *w, const struct to
 	err = top_source_check(src);
 	if (err)
 		snprintf(why, sizeof(why), "%s",
-			 err == -EACCES ? "only root may ask it" : "no service is there");
+			 err == -EACCES ? "only root may read the service's state"
+					: "no service is running");
 	else if (web_send(w, &rq, &r))
 		snprintf(why, sizeof(why), "no answer: %.120s", r.why);
 	else if (r.status != 200)
-		snprintf(why, sizeof(why), "it answered %ld", r.status);
+		snprintf(why, sizeof(why), "HTTP status %ld", r.status);
 	bundle_put(b, name, kind, from, why, &body);
 	web_reply_free(&r);
 	buffer_free(&body);
@@ -129,7 +130,8 @@ static void cmd_bundle_put_folder(struct bundle *b, const char *state_dir)
 	buffer_free(&text);
 }
 
-/* The effective settings of gp-bpf node with that configuration file; NULL: without one. */
+/* Prints the effective settings that gp-bpf node would have with that configuration file; NULL:
+ * without a file. */
 static int cmd_bundle_settings(struct buffer *out, struct buffer *err, const char *config)
 {
 	char *argv[] = {SELF,		"node", "--print-config", config ? "--config" : NULL,
@@ -184,9 +186,9 @@ static void cmd_bundle_places_read(struct places *p, const char *config)
 	buffer_free(&err);
 }
 
-/* Makes a path of the service's settings usable here: relative to the service's working directory;
- * if pid is 0, to ours if the path exists here, else to the root, the working directory of systemd
- * units. */
+/* Makes a path of the service's settings usable for this command: relative to the service's working
+ * directory; if pid is 0, to ours if the path exists there, otherwise to the root, the working
+ * directory of systemd units. */
 static void cmd_bundle_place_from(char place[PATH_MAX], pid_t pid)
 {
 	char at[PATH_MAX], link[64], dir[1024] = "";
@@ -204,7 +206,7 @@ static void cmd_bundle_place_from(char place[PATH_MAX], pid_t pid)
 		snprintf(place, PATH_MAX, "%s", at);
 }
 
-/* Arguments that make gp-bpf jobs read the service's store. */
+/* Sets the arguments with which gp-bpf jobs reads the service's store. */
 static void cmd_bundle_jobs_of(char *args[2], const struct options *o, struct places *p, pid_t pid,
 			       const char *dir)
 {
@@ -239,7 +241,7 @@ static void cmd_bundle_collect(struct bundle *b, const struct options *o)
 	cmd_bundle_place_from(at.state_dir, 0);
 	dir = o->state_dir ? o->state_dir : *at.state_dir ? at.state_dir : DURABLE_DIR;
 	pid = durable_owner(dir);
-	/* The configuration of the running service takes precedence over that of the systemd
+	/* The configuration file of the running service takes precedence over that of the systemd
 	 * unit. */
 	if (!o->service_config && bundle_service_config(pid, its, sizeof(its)))
 		config = its;
@@ -375,7 +377,7 @@ static int cmd_bundle_run(const struct options *o)
 
 	strftime(name, sizeof(name), "gp-bpf-bundle-%Y%m%dT%H%M%SZ.tar.gz", gmtime(&now));
 	if (!access(path, F_OK)) {
-		log_error("%s: it is there already; name another: -o FILE", path);
+		log_error("%s: exists already; name another file: -o FILE", path);
 		bundle_free(&b);
 		return EXIT_RUNTIME;
 	}
@@ -403,7 +405,7 @@ int cmd_bundle(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc) {
-		log_error("bundle takes no argument '%s'; did you mean -o?", o.argv[0]);
+		log_error("bundle: unexpected argument '%s'; did you mean -o?", o.argv[0]);
 		code = EXIT_USAGE;
 	} else {
 		code = cmd_bundle_run(&o);

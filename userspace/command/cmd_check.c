@@ -24,7 +24,8 @@
 #include "userspace/option/option_probe.h"
 #include "userspace/watch/watch.h"
 
-#define SETTLE_NS   10000000000ull /* limit for reading libraries */
+/* how long files of libraries are read before the check gives up */
+#define SETTLE_NS   10000000000ull
 #define TARGETS_MAX (2 * OPTION_LIST_MAX)
 
 struct check {
@@ -54,8 +55,8 @@ static void cmd_check_host_prices(struct check *c)
 		};
 }
 
-/* "none [integrity] confidentiality": brackets mark the mode in effect. The file is absent where
- * securityfs is not mounted. */
+/* Reads /sys/kernel/security/lockdown, such as "none [integrity] confidentiality": brackets mark
+ * the mode in effect. The file is missing if securityfs is not mounted. */
 static void cmd_check_host_lockdown(struct check *c)
 {
 	char path[PATH_MAX], text[128] = "", *from, *to;
@@ -132,8 +133,7 @@ static void check_library(struct check *c, const char *path)
 	int err = loader_plan(c->table, path, check_find_planned, f);
 
 	if (err)
-		cmd_check_find_fail(c, f,
-				    err == -EINVAL ? "it is not a regular file" : strerror(-err));
+		cmd_check_find_fail(c, f, err == -EINVAL ? "not a regular file" : strerror(-err));
 	else
 		check_find_files(f, path);
 }
@@ -141,11 +141,11 @@ static void check_library(struct check *c, const char *path)
 static const char *cmd_check_scan_error_text(int err)
 {
 	return err == -ESRCH	   ? "no such process"
-	       : err == -ETIMEDOUT ? "cannot be looked at: its address space is locked"
+	       : err == -ETIMEDOUT ? "cannot be checked: its address space is locked"
 				   : strerror(-err);
 }
 
-/* On a busy machine one scan may not reach the names of all files. */
+/* Scans until the names of all files are known: on a busy machine one scan may not reach all. */
 static int cmd_check_process_scan(struct check *c, pid_t pid)
 {
 	uint64_t until_ns = clock_mono_ns() + SETTLE_NS;
@@ -166,7 +166,9 @@ static void check_process(struct check *c, struct check_find *f, const struct gp
 	if (!err)
 		err = cmd_check_process_scan(c, (pid_t)f->pid);
 	if (err >= 0 && loader_settle(c->loader, SETTLE_NS))
-		log_warn("%s: a library does not answer reads", f->name);
+		log_warn(
+			"%s: reading a library did not end in time; its probes may be missing here",
+			f->name);
 	loader_on_attach(c->loader, NULL, NULL);
 	if (err < 0)
 		cmd_check_find_fail(c, f, cmd_check_scan_error_text(err));
@@ -223,7 +225,7 @@ static void check_print(struct check *c, bool json)
 			check_text_verdict(&out, &c->host, cols, color);
 	}
 	if (!targets || out.failed) {
-		log_error("no memory for what was found");
+		log_error("check: out of memory for the results");
 		check_fail(c, EXIT_RUNTIME);
 	} else {
 		fwrite(out.data, 1, out.len, stdout);
@@ -245,7 +247,7 @@ static int cmd_check_run(const struct options *o)
 		return err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME;
 	c.finds = calloc(TARGETS_MAX + (size_t)o->argc, sizeof(*c.finds));
 	if (!c.finds) {
-		log_error("no memory to check anything");
+		log_error("check: out of memory");
 		probe_table_free(c.table);
 		return EXIT_RUNTIME;
 	}
@@ -274,7 +276,7 @@ int cmd_check(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc && !o.libraries.count) {
-		log_error("check takes no argument '%s'; did you mean --library or --pid?",
+		log_error("check: unexpected argument '%s'; did you mean --library or --pid?",
 			  o.argv[0]);
 		code = EXIT_USAGE;
 	} else {

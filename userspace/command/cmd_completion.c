@@ -31,7 +31,7 @@ int cmd_completion(int argc, char **argv)
 	struct options o;
 	int code;
 
-	/* All that follows belongs to the other command line. */
+	/* All words after "--" belong to the command line to be completed. */
 	if (argc > 3 && !strcmp(argv[1], WORDS) && !strcmp(argv[2], "--"))
 		return cmd_completion_run(argc - 3, argv + 3);
 	code = options_parse(&o, CMD_COMPLETION, argc, argv);
@@ -41,7 +41,7 @@ int cmd_completion(int argc, char **argv)
 	if (script) {
 		code = fputs(script, stdout) >= 0 ? EXIT_OK : EXIT_RUNTIME;
 	} else {
-		log_error("completion takes a shell: gp-bpf completion bash, zsh or fish");
+		log_error("completion: expected a shell: gp-bpf completion bash, zsh or fish");
 		code = EXIT_USAGE;
 	}
 	options_free(&o);

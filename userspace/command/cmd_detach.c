@@ -19,7 +19,7 @@ static bool cmd_detach_may_go(void *ctx, const char *folder, const char *state_d
 
 	log_escape(dir, sizeof(dir), state_dir, strlen(state_dir));
 	if (!owner) {
-		printf("%s (state in %s): detached\n", folder, *dir ? dir : "no known place");
+		printf("%s (state in %s): detached\n", folder, *dir ? dir : "an unknown folder");
 		return true;
 	}
 	log_error("%s: process %d watches with it (state in %s); stop that first: kill %d", folder,
@@ -52,6 +52,6 @@ int cmd_detach(int argc, char **argv)
 		return EXIT_RUNTIME;
 	}
 	if (!n && !busy)
-		puts("nothing was left attached");
+		puts("nothing to detach");
 	return busy ? EXIT_RUNTIME : EXIT_OK;
 }

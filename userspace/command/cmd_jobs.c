@@ -50,7 +50,7 @@ static uint64_t jobs_positive(int64_t v)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* A share of observed time; unknown if nothing was observed. */
+/* Returns the observed time of which buckets are shares; 0: nothing was observed. */
 static uint64_t jobs_observed_ns(const struct sums *s)
 {
 	return jobs_positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
@@ -59,7 +59,7 @@ static uint64_t jobs_observed_ns(const struct sums *s)
 #define SEEN_BRIEF 11 /* "11-21 12:00" of "2026-11-21 12:00:00" */
 #define YEAR	   5
 
-/* For a terminal of so many columns; 0: every column at full width. */
+/* Chooses the columns for a terminal of `cols` columns; 0: every column at full width. */
 static void cmd_jobs_columns_begin(struct listing *l, int cols)
 {
 	static const struct column whole[COLS] = {
@@ -89,8 +89,8 @@ static void cmd_jobs_columns_begin(struct listing *l, int cols)
 	}
 }
 
-/* Always shows that a job is from a log, however long its name is; cuts the name between
- * characters. */
+/* Writes the job's name and, however long the name is, whether the job is from a log; cuts the name
+ * between characters. */
 static void jobs_job_name(char out[NAME_ROOM], const struct store_job *j, const struct column *c)
 {
 	const char *name = *j->name ? j->name : j->key, *tail = j->logged ? " (log)" : "";
@@ -240,7 +240,7 @@ static int cmd_jobs_run(const struct options *o)
 	else if (l.out.len)
 		fwrite(l.out.data, 1, l.out.len, stdout);
 	else
-		log_warn("%s knows no job yet", store_path(l.store));
+		log_warn("%s: no jobs yet", store_path(l.store));
 	buffer_free(&l.out);
 	store_close(l.store);
 	return err ? EXIT_RUNTIME : EXIT_OK;
@@ -254,7 +254,7 @@ int cmd_jobs(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc > 1) {
-		log_error("jobs takes one name at most: gp-bpf jobs [options] [NAME]");
+		log_error("jobs: more than one name: gp-bpf jobs [options] [NAME]");
 		code = EXIT_USAGE;
 	} else {
 		code = cmd_jobs_run(&o);

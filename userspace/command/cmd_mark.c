@@ -102,7 +102,7 @@ static int marks_list(struct listing *l, const char *name)
 	return err;
 }
 
-/* name: list marks of this job; NULL: of all jobs. */
+/* Lists marks of the named job, or of all jobs if name is NULL, or exclusions. */
 static int marks_or_exclusions_list(const struct options *o, bool marks, const char *name)
 {
 	const char *what = marks ? "marks" : "exclusions";
@@ -179,9 +179,10 @@ static int cmd_mark_exclude_span(const struct options *o)
 
 	if (option_instant(o->argv[0], now_ns, &from_ns) ||
 	    option_instant(o->argv[1], now_ns, &to_ns) || to_ns <= from_ns) {
-		log_error("exclude: '%s' to '%s' is not a time span: FROM is before TO, each like "
-			  "2026-11-21T12:00:00Z, 2h (ago) or now",
-			  o->argv[0], o->argv[1]);
+		log_error(
+			"exclude: '%s' to '%s' is not a time span: expected FROM before TO, each like "
+			"2026-11-21T12:00:00Z, 2h (ago) or now",
+			o->argv[0], o->argv[1]);
 		return EXIT_USAGE;
 	}
 	if (history_open(&st, o, STORE_NOTE))
@@ -191,18 +192,19 @@ static int cmd_mark_exclude_span(const struct options *o)
 	return code;
 }
 
-/* Checks the combination of options; "" if it is valid. */
+/* Returns what is wrong with the combination of options; "" if it is valid. */
 static const char *mark_options_error(const struct options *o, bool marks)
 {
 	if (o->list && o->remove)
-		return "--list shows, --remove takes back: one at a time";
+		return "--list and --remove cannot be combined";
 	if (o->json && !o->list)
-		return "--json is of --list";
+		return "--json needs --list";
 	if (o->remove)
-		return o->argc ? "--remove takes an id and nothing else; see --list" : "";
+		return o->argc ? "--remove: unexpected argument: only an id is allowed; see --list"
+			       : "";
 	if (o->list && o->argc > marks)
-		return marks ? "mark --list takes one job at most"
-			     : "exclude --list takes nothing else";
+		return marks ? "mark --list: more than one job"
+			     : "exclude --list: unexpected argument";
 	if (!o->list && (o->argc != (marks ? 2 : 3) || !*o->argv[o->argc - 1]))
 		return marks ? "mark needs a job and a text: gp-bpf mark JOB 'TEXT'"
 			     : "exclude needs two instants and a reason: gp-bpf exclude FROM TO 'WHY'";

@@ -9,13 +9,13 @@
 static int node_checked(const struct options *o, const char *command, int argc, char **argv)
 {
 	if (o->argc) {
-		log_error("node takes no argument ('%s'); which jobs it watches: --allow, --deny",
+		log_error("node: unexpected argument '%s'; to choose jobs: --allow, --deny",
 			  o->argv[0]);
 		return EXIT_USAGE;
 	}
 	if ((o->handover || o->takeover) && !o->durable) {
 		log_error(
-			"%s needs --durable, which GP_BPF_DURABLE or durable: false has turned off",
+			"%s needs --durable, which is turned off by GP_BPF_DURABLE or by durable: false in the configuration file",
 			o->handover ? "--handover" : "--takeover");
 		return EXIT_USAGE;
 	}

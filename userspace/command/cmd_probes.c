@@ -30,8 +30,8 @@ static void cmd_probes_print_row(const struct probe_row *r, bool color)
 	for (const char *const *l = r->libraries; *l; l++)
 		printf(" %s", *l);
 	if (r->replaces)
-		printf("\n  %sfrom%s    %s:%d, in the place of the installed one", dim, off,
-		       r->file, r->line);
+		printf("\n  %sfrom%s    %s:%d, which replaces the installed row", dim, off, r->file,
+		       r->line);
 	printf("\n  %swhy%s     %s\n", dim, off, r->why);
 }
 
@@ -45,7 +45,8 @@ int cmd_probes(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc) {
-		log_error("probes takes no argument ('%s'); other rows: --probes DIR", o.argv[0]);
+		log_error("probes: unexpected argument '%s'; for other probe files: --probes DIR",
+			  o.argv[0]);
 		code = EXIT_USAGE;
 	} else {
 		err = option_probes(&o, &t);

@@ -54,7 +54,7 @@ int cmd_replay(int argc, char **argv)
 		return err;
 	if (o.argc != 1) {
 		log_error(
-			"replay needs one tape: gp-bpf replay [options] FILE (- is standard input)");
+			"replay: expected one tape: gp-bpf replay [options] FILE (- is standard input)");
 		options_free(&o);
 		return EXIT_USAGE;
 	}

@@ -24,13 +24,13 @@
 static int cmd_report_bad_time(const char *option, const char *text)
 {
 	log_error(
-		"--%s %s: no time; give one like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
+		"--%s: '%s' is not a time: expected one like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
 		option, text);
 	return -EINVAL;
 }
 
-/* The store keeps minutes. Widen the span to whole minutes, so that all figures cover the same
- * time. */
+/* Widens the span to whole minutes, which are what the store keeps, so that all figures cover the
+ * same time. */
 static void cmd_report_whole_minutes(struct store_span *span)
 {
 	int64_t over_ns = span->to_ns % STORE_MINUTE_NS;
@@ -50,7 +50,7 @@ static int cmd_report_span_of(const struct options *o, int64_t now_ns, struct st
 	if (o->until && option_instant(o->until, now_ns, &span.to_ns))
 		return cmd_report_bad_time("until", o->until);
 	if (o->until && span.to_ns <= span.from_ns) {
-		log_error("--until %s is not after --since", o->until);
+		log_error("--until: %s is not later than --since", o->until);
 		return -EINVAL;
 	}
 	cmd_report_whole_minutes(&span);
@@ -58,7 +58,7 @@ static int cmd_report_span_of(const struct options *o, int64_t now_ns, struct st
 	return 0;
 }
 
-/* item: "FROM,TO". */
+/* Adds an exclusion to this report. item: "FROM,TO". */
 static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns)
 {
 	const char *comma = strchr(item, ',');
@@ -71,7 +71,7 @@ static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns
 	if (!comma || option_instant(from, now_ns, &from_ns) ||
 	    option_instant(comma + 1, now_ns, &to_ns) || to_ns <= from_ns)
 		log_error(
-			"--exclude %s: not FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
+			"--exclude: '%s' is not a time span: expected FROM,TO, each like 2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
 			item);
 	else
 		err = store_exclude_here(st, from_ns, to_ns, "--exclude");
@@ -83,7 +83,7 @@ static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns
 
 struct newest {
 	struct store_job job;
-	uint32_t beside; /* other jobs that were seen last at about the same time */
+	uint32_t beside; /* number of other jobs last seen within SAME_TIME_NS of this one */
 	struct buffer names;
 	bool any;
 };
@@ -95,7 +95,7 @@ static int cmd_report_newest(void *ctx, const struct store_job *j)
 	if (!n->any)
 		n->job = *j;
 	else if (n->job.last_ns - j->last_ns > SAME_TIME_NS || j->last_ns < n->job.first_ns)
-		return 1; /* jobs come in the order in which they were last seen */
+		return 1; /* this job and all later ones were last seen earlier */
 	else
 		n->beside++;
 	n->any = true;
@@ -114,12 +114,13 @@ static int cmd_report_newest_job(struct store *st, const struct store_span *span
 	if (err < 0) {
 		log_error("report: %s", store_why(err));
 	} else if (!n->any) {
-		log_error("%s knows no job%s", store_path(st),
-			  span->from_ns || span->to_ns ? " of that time" : " yet");
+		log_error("%s: no jobs%s", store_path(st),
+			  span->from_ns || span->to_ns ? " in this time span" : " yet");
 		err = -ENOENT;
 	} else if (n->beside) {
-		log_error("%u jobs ran last at the same time: say which, by name or number",
-			  n->beside + 1);
+		log_error(
+			"report: %u jobs were the last to run; name one of them, or give its number:",
+			n->beside + 1);
 		fwrite(n->names.data, 1, n->names.len, stdout);
 		err = -ENOENT;
 	} else {
@@ -167,7 +168,7 @@ static int cmd_report_show(const struct options *o, const struct report_document
 	return err;
 }
 
-/* The HTML page shows the comparison as a sentence. */
+/* Compares the last run with others; adds the result to the HTML page as a sentence. */
 static int cmd_report_compare(struct store *st, const struct options *o, struct report_document *s)
 {
 	int err;
@@ -177,8 +178,9 @@ static int cmd_report_compare(struct store *st, const struct options *o, struct 
 	s->compared = calloc(1, sizeof(*s->compared));
 	err = s->compared ? store_compare(st, s->job.id, o->compare, s->compared) : -ENOMEM;
 	if (err == -ENOENT)
-		log_error("--compare %s: no run has that perf tag, and no job that name",
-			  o->compare);
+		log_error(
+			"--compare %s: no run with this perf tag and no job of this name; see gp-bpf jobs",
+			o->compare);
 	else if (err)
 		log_error("report: %s", store_why(err));
 	else if (o->html && s->ncaveats < DOCUMENT_CAVEATS)
@@ -200,7 +202,8 @@ static int cmd_report_cost(struct store *st, const struct options *o, struct rep
 	return err;
 }
 
-/* options_parse() has checked that these are durations, and not too many. */
+/* Adds the windows of --window-length; options_parse() has checked the number and syntax of the
+ * durations. */
 static int cmd_report_windows(struct store *st, const struct options *o, struct report_document *s)
 {
 	uint64_t length_ns[WINDOWS_MAX] = {0};
@@ -292,7 +295,7 @@ int cmd_report(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc > 1) {
-		log_error("report takes one job at most: gp-bpf report [options] [JOB]");
+		log_error("report: more than one job: gp-bpf report [options] [JOB]");
 		code = EXIT_USAGE;
 	} else {
 		code = cmd_report_run(&o);

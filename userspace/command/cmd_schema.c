@@ -30,7 +30,7 @@ int cmd_schema(int argc, char **argv)
 	if (err >= 0)
 		return err;
 	if (o.argc) {
-		log_error("schema takes no argument ('%s'); for metrics: --metrics", o.argv[0]);
+		log_error("schema: unexpected argument '%s'; for metrics: --metrics", o.argv[0]);
 		options_free(&o);
 		return EXIT_USAGE;
 	}

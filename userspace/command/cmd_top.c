@@ -24,9 +24,8 @@
 #define INTERVAL_NS	1000000000ll
 #define INTERVAL_MIN_NS 100000000ll
 #define INTERVAL_MAX_NS 3600000000000ll
-#define START_NS	10000000000ull /* limit for a service that is starting */
-#define OWN_INTERVALS                                                                              \
-	5 /* refresh intervals to watch before one frame is printed without a terminal */
+#define START_NS	10000000000ull /* how long a service that is starting is waited for */
+#define OWN_INTERVALS	5 /* refresh intervals that a frame printed without a terminal covers */
 
 /* ---- one answer ------------------------------------------------------------------------------ */
 
@@ -38,7 +37,8 @@ static int cmd_top_print(const struct options *o, const struct top_ui *ui,
 	int err = top_state_parse(&s, body->data, body->len);
 
 	if (err) {
-		log_error("%s: its answer is not the state of a gp-bpf", src->name);
+		log_error("%s: answer is not the state of a gp-bpf service; is --listen right?",
+			  src->name);
 		return EXIT_RUNTIME;
 	}
 	if (o->json)
@@ -54,7 +54,7 @@ static int cmd_top_print(const struct options *o, const struct top_ui *ui,
 
 static void cmd_top_no_answer(const struct top_source *src, const char *why)
 {
-	log_error("%s: %s; is that where gp-bpf node listens?", src->name, why);
+	log_error("%s: %s; check that gp-bpf node listens at this address", src->name, why);
 }
 
 static int cmd_top_once(const struct options *o, const struct top_ui *ui,
@@ -87,7 +87,7 @@ struct shown {
 	struct top *top;
 	struct top_fetch *fetch;
 	const struct top_source *source;
-	char why[TOP_WHY_MAX]; /* why the last question failed; "": it did not */
+	char why[TOP_WHY_MAX]; /* error of the last request; "": it succeeded */
 };
 
 static void cmd_top_on_state(void *ctx, uint64_t value)
@@ -179,10 +179,10 @@ static int cmd_top_live(const struct top_ui *ui, const struct top_source *src, u
 static int cmd_top_own(struct options *o, struct top_ui *ui, const struct top_source *src,
 		       bool terminal)
 {
-	log_warn("no gp-bpf node at %s: looking by probes of our own%s", src->name,
-		 terminal ? "" : "; steps count from now");
+	log_warn("no gp-bpf node at %s: watching with own probes%s", src->name,
+		 terminal ? "" : "; steps are counted from now on");
 	ui->own = true;
-	top_ui_note(ui, false, "no gp-bpf node here: these are probes of our own, until q");
+	top_ui_note(ui, false, "no gp-bpf node here: watching with own probes until q is pressed");
 	if (!terminal) {
 		o->for_ns = OWN_INTERVALS * o->interval_ns;
 		*ui->note = '\0';
@@ -202,7 +202,7 @@ static int cmd_top_run(struct options *o)
 	int err;
 
 	if (o->argc) {
-		log_error("top takes no argument ('%s'); one job: --filter", o->argv[0]);
+		log_error("top: unexpected argument '%s'; to show one job: --filter", o->argv[0]);
 		return EXIT_USAGE;
 	}
 	if (!o->interval_ns)
@@ -217,18 +217,19 @@ static int cmd_top_run(struct options *o)
 		return EXIT_USAGE;
 	err = top_source_check(&src);
 	if (err == -EACCES) {
-		log_error("%s: only root may ask: sudo gp-bpf top", src.name);
+		log_error("%s: permission denied; run as root: sudo gp-bpf top", src.name);
 		return EXIT_LACKING;
 	}
 	if (err && o->listen) {
-		log_error("%s: no gp-bpf listens there; start gp-bpf node, or omit --listen",
-			  src.name);
+		log_error(
+			"%s: no gp-bpf listens at this address; start gp-bpf node, or omit --listen",
+			src.name);
 		return EXIT_RUNTIME;
 	}
 	if (err)
 		return cmd_top_own(o, &ui, &src, terminal);
 	if (o->allow.count || o->deny.count)
-		log_warn("--allow, --deny: the service at %s has rules of its own", src.name);
+		log_warn("--allow, --deny: ignored: the service at %s has its own rules", src.name);
 	return terminal ? cmd_top_live(&ui, &src, (uint64_t)o->interval_ns)
 			: cmd_top_once(o, &ui, &src);
 }

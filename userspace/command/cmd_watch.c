@@ -52,16 +52,16 @@ static void cmd_watch_report_ready(const struct options *o)
 {
 	struct pollfd ready = {.fd = (int)o->ready_fd, .events = POLLOUT};
 
-	/* Do not wait for a reader that does not read. */
+	/* Does not wait for a reader that does not read. */
 	if (o->ready_fd >= 0 && !poll(&ready, 1, READY_WAIT_MS))
-		log_warn("--ready-fd %d: its reader does not read", (int)o->ready_fd);
+		log_warn("--ready-fd %d: not written: its reader does not read", (int)o->ready_fd);
 	else if (o->ready_fd >= 0 && write((int)o->ready_fd, "ready\n", 6) != 6)
 		log_warn("--ready-fd %d: %s", (int)o->ready_fd, strerror(errno));
 	if (o->ready_fd > STDERR_FILENO)
 		close((int)o->ready_fd);
 }
 
-/* Included in reports and saved. */
+/* Returns the command line as text, for reports and the saved state. */
 static char *command_text(int argc, char **argv)
 {
 	struct buffer b = {0};
@@ -75,8 +75,8 @@ static char *command_text(int argc, char **argv)
 	return b.data;
 }
 
-/* resumed: a target may have ended since the predecessor last saw it; its end is still reported. A
- * target found by a pattern may have ended, as long as others are left. */
+/* Adds the targets. resumed: a target may have ended since the predecessor last saw it; its end is
+ * still reported. Some targets found by a pattern may have ended, but not all. */
 static int cmd_watch_targets(struct watch *w, const struct options *o, bool resumed)
 {
 	bool found = o->names.count || o->cgroups.count || o->containers.count || o->pods.count;
@@ -94,8 +94,7 @@ static int cmd_watch_targets(struct watch *w, const struct options *o, bool resu
 	return 0;
 }
 
-/* Opens the output and continues from the saved state, if there is one; a state of another version
- * is dropped. */
+/* Opens the output and continues from a saved state; drops a state of another version. */
 static int cmd_watch_output_open_durable(struct output **ret, const struct options *o,
 					 enum output_view view, int report_fd, struct durable *d,
 					 bool *ret_saved)
@@ -106,7 +105,7 @@ static int cmd_watch_output_open_durable(struct output **ret, const struct optio
 	*ret_saved = state && !err;
 	if (!state || (err != -EPROTO && err != -EBADMSG))
 		return err;
-	log_warn("%s: what was known is of another version of gp-bpf; beginning anew",
+	log_warn("%s: saved state is from another version of gp-bpf: ignored, beginning anew",
 		 durable_dir(d));
 	durable_discard(d);
 	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL, true);
@@ -123,7 +122,8 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 		err = cmd_watch_targets(w, o, cfg->saved);
 	if (!err && !cfg->node && !o->pids.count && cfg->saved && !watch_busy(w))
 		watch_again(w);
-	/* If processes had been watched before, report how they ended. */
+	/* When no process is left but processes had been watched before, only reports how they
+	 * ended. */
 	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_last_fact(out) <= 1) {
 		log_error(
 			"%s: no process is watched with this state; name one: gp-bpf --durable --pid PID",
@@ -143,7 +143,7 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 	return err ? err : lost;
 }
 
-/* Remembers the signal for the loop, so that it does not interrupt the start. */
+/* Remembers the signal for the loop, so that the start is not interrupted. */
 static void cmd_watch_signal_hold(int signo)
 {
 	sigset_t set;
@@ -153,7 +153,7 @@ static void cmd_watch_signal_hold(int signo)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Check privileges before making a state directory for which they are not needed. */
+/* Checks privileges first, so that no state directory is made without need. */
 static int cmd_watch_able(const struct options *o)
 {
 	char off[512];
@@ -169,7 +169,7 @@ static enum output_view cmd_watch_view(const struct options *o, bool data)
 	return tty_escapes(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
 }
 
-/* The socket that gp-bpf top connects to. */
+/* Opens the socket to which gp-bpf top connects. */
 static int cmd_watch_serve_top(const struct options *o, struct output *out)
 {
 	char path[PATH_MAX];
@@ -177,21 +177,21 @@ static int cmd_watch_serve_top(const struct options *o, struct output *out)
 	return output_serve(out, top_socket(o->state_dir, path));
 }
 
-/* First line of a service's log, and so of a bug report. */
+/* Logs the first line of a service's log, and so of a bug report. */
 static void cmd_watch_report_start(const struct options *o, const char *state_dir)
 {
 	int rules = o->allow.count + o->deny.count;
 	char whom[64] = "every job";
 
 	if (rules)
-		snprintf(whom, sizeof(whom), "by %d rule%s the jobs", rules,
+		snprintf(whom, sizeof(whom), "the jobs that match %d rule%s", rules,
 			 plural((uint64_t)rules));
 	log_info("version %s watches %s of this node; listens at %s; state in %s", GP_VERSION, whom,
 		 o->listen ? o->listen : "no address", o->durable ? state_dir : "memory alone");
 }
 
-/* Last line of a service's log. Records held for sorting count as events, unless a successor will
- * report them. */
+/* Logs the last line of a service's log. Records held for sorting count as events, unless a
+ * successor will report them. */
 static void cmd_watch_report_end(struct output *out, const struct watch_end *end, uint64_t ran_ns)
 {
 	const char *signal = end->signo ? sigabbrev_np(end->signo) : NULL;
@@ -260,8 +260,8 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	return cmd_watch_exit_code(err ? err : lost);
 }
 
-/* CMD keeps its terminal to itself; a log file gets a line for each event, unless data is written
- * to it. */
+/* Chooses the view of `run`: CMD keeps its terminal to itself; a log file gets a line for each
+ * event, unless data is written to it. */
 static enum output_view cmd_watch_view_of_run(const struct options *o, const char *tape)
 {
 	if (o->quiet || tape)
@@ -307,7 +307,8 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	int err, code;
 
 	if (o->live && !o->output) {
-		log_error("--live needs --output FILE: CMD's own output would write over the view");
+		log_error(
+			"--live needs --output FILE, because the output of CMD would overwrite the view");
 		return EXIT_USAGE;
 	}
 	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
@@ -326,7 +327,7 @@ static int watch_command(const struct options *o, const char *tape, const char *
 		output_close(out, false);
 		if (o->best_effort) {
 			log_warn(
-				"run: nothing is observed; starting the command all the same (--best-effort)");
+				"run: nothing can be observed; starting the command anyway (--best-effort)");
 			return cmd_watch_run_unwatched(&c);
 		}
 		child_abandon(&c);
@@ -338,7 +339,7 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	failed = child_failed(&c);
 	err = watch_close(w);
 	if (err)
-		log_error("the recording is not whole: %s", strerror(-err));
+		log_error("the recording is incomplete: %s", strerror(-err));
 	output_close(out, !o->quiet && !failed);
 	return code;
 }
@@ -349,13 +350,13 @@ static int cmd_watch_pid_checked(const struct options *o, const char *command, i
 	(void)argc;
 	(void)argv;
 	if (o->argc) {
-		log_error("--pid takes no command ('%s'); to start one: gp-bpf run -- CMD",
+		log_error("--pid: unexpected argument '%s'; to start a command: gp-bpf run -- CMD",
 			  o->argv[0]);
 		return EXIT_USAGE;
 	}
 	if (o->html && o->durable) {
 		log_error(
-			"--html is of this run alone: with --durable, ask the store: gp-bpf report --html FILE");
+			"--html does not work with --durable, because it covers one run only; use gp-bpf report --html FILE");
 		return EXIT_USAGE;
 	}
 	if ((o->handover || o->takeover) && !o->durable) {
@@ -364,7 +365,7 @@ static int cmd_watch_pid_checked(const struct options *o, const char *command, i
 	}
 	if (!o->pids.count && !o->durable) {
 		log_error(
-			"which process? gp-bpf --pid PID, or --name, --cgroup, --container, --pod");
+			"no process named: use gp-bpf --pid PID, or --name, --cgroup, --container, --pod");
 		return EXIT_USAGE;
 	}
 	return watch_live(o, &(struct watch_live){.command = command});
@@ -393,15 +394,16 @@ static int cmd_watch_record_checked(const struct options *o, const char *command
 		return EXIT_USAGE;
 	}
 	if (o->argc && !strcmp(o->output, "-")) {
-		log_error("record -o - is for --pid: CMD's own output goes to standard output");
+		log_error(
+			"record -o - works only with --pid, because CMD writes to standard output; name a file");
 		return EXIT_USAGE;
 	}
 	return o->argc ? watch_command(o, o->output, command)
 		       : watch_live(o, &(struct watch_live){.command = command, .tape = o->output});
 }
 
-/* Minimum number of descriptors needed before the first library; with fewer the start would fail
- * half way. The soft limit is raised to the hard one, see loader_raise_descriptors(). */
+/* Descriptors needed to start; with fewer the start would fail half way. The soft limit is raised
+ * to the hard one, see loader_raise_descriptors(). */
 #define FILES_LEAST 128
 
 static int cmd_watch_files_check(void)
@@ -411,7 +413,7 @@ static int cmd_watch_files_check(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max >= FILES_LEAST)
 		return 0;
 	log_error(
-		"no more than %llu files may be open here, and watching takes %d and more: raise the hard limit (ulimit -Hn 4096 as root, LimitNOFILE= of a service)",
+		"the limit of open files is %llu, but watching needs at least %d: raise the hard limit (ulimit -Hn 4096 as root, LimitNOFILE= of a service)",
 		(unsigned long long)limit.rlim_max, FILES_LEAST);
 	return -EPERM;
 }

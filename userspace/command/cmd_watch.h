@@ -9,12 +9,13 @@
 
 struct watch_live {
 	const char *command; /* the user's command line, without secrets */
-	const char *tape;    /* NULL: nothing is recorded */
-	bool node;	     /* finds its processes itself, and ends only when it is asked to */
-	const struct top_ui
-		*top; /* for a node: draws the view of gp-bpf top instead of serving it; NULL: no */
-	bool terminal; /* draw until q is pressed; else one frame at the end */
-	int argc;      /* for a node: the command's own arguments */
+	const char *tape;    /* file that the events are recorded to; NULL: no recording */
+	bool node;	     /* finds processes itself, and ends only when asked to */
+	/* for a node: draws the view of gp-bpf top here; NULL: serves it to gp-bpf top */
+	const struct top_ui *top;
+	/* with `top`: draw until q is pressed; otherwise print one frame at the end */
+	bool terminal;
+	int argc; /* for a node: the command's own arguments */
 	char **argv;
 };
 

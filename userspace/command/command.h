@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.h - the commands of gp-bpf. Each gets argv of its own (argv[0] is its name) and returns
- * the exit code. */
+/* command.h - the commands of gp-bpf. Each gets its own argv (argv[0] is the command's name) and
+ * returns the exit code. */
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
 

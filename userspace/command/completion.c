@@ -18,8 +18,8 @@ struct completion {
 	struct buffer *out;
 	unsigned command;
 	const char *word;		/* the word being typed */
-	const struct option_row *wants; /* the option whose value it is; NULL: none */
-	int operands;			/* number of operands before it */
+	const struct option_row *wants; /* the option whose value is being typed; NULL: none */
+	int operands;			/* number of operands before the word */
 	bool closed;			/* after "--" */
 	const char *store, *state_dir, *probes;
 	bool ended; /* the last line has been written */
@@ -35,7 +35,7 @@ static bool completion_is_plain(const char *text)
 	return true;
 }
 
-/* keep: bytes of the typed word that stay in front of text. */
+/* Puts one line. keep: bytes of the typed word to put before text. */
 static void completion_put(struct completion *c, size_t keep, const char *text, size_t len,
 			   const char *help)
 {
@@ -82,7 +82,7 @@ static void completion_put_job(void *ctx, const char *name)
 {
 	struct job_ctx *j = ctx;
 
-	/* A job chooses its name, which must not break the line. */
+	/* A job chooses its name, which must not break the answer's line. */
 	if (*name && completion_is_plain(name))
 		completion_put(j->c, j->keep, name, strlen(name), NULL);
 }
@@ -107,7 +107,7 @@ static void completion_discard_log(void *ctx, enum log_level level, const char *
 	(void)line;
 }
 
-/* Probes that can end steps: those that report each hit. */
+/* Lists probes that --marker may name: those that report each hit. */
 static void completion_put_probes(struct completion *c, size_t keep)
 {
 	struct options o = {.probes = (char *)c->probes};
@@ -127,7 +127,8 @@ static void completion_put_probes(struct completion *c, size_t keep)
 	probe_table_free(t);
 }
 
-/* Where the open part of a choice begins: FILE in "json:FILE", the end in "durable". */
+/* Returns where the part begins that the user replaces: FILE in "json:FILE", the end in
+ * "durable". */
 static size_t completion_choice_open(const char *choice)
 {
 	size_t len = strcspn(choice, ":=");
@@ -161,9 +162,9 @@ static void completion_put_value(struct completion *c, const struct option_row *
 	completion_put_end(c, completion_kind_of(r->arg), keep, r);
 }
 
-/* ---- words before it ------------------------------------------------------------------------- */
+/* ---- words before the one being typed -------------------------------------------------------- */
 
-/* As getopt_long(): an exact name, or an unambiguous prefix. */
+/* Finds an option like getopt_long(): by its exact name, or by an unambiguous prefix. */
 static const struct option_row *completion_find_long(unsigned command, const char *name, size_t len)
 {
 	const struct option_row *found = NULL;
@@ -226,7 +227,7 @@ static void completion_read_option(struct completion *c, const char *word)
 	}
 }
 
-/* Returns true if a command of the user begins with this word. */
+/* Returns true if this word begins the user's own command line. */
 static bool completion_read_word(struct completion *c, const char *word, bool foreign)
 {
 	if (c->wants) {
@@ -243,7 +244,7 @@ static bool completion_read_word(struct completion *c, const char *word, bool fo
 	return false;
 }
 
-/* ---- the word -------------------------------------------------------------------------------- */
+/* ---- the word being typed -------------------------------------------------------------------- */
 
 static void completion_put_options(struct completion *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scripts that shells load, from userspace/shell/. They contain no options or commands, because
+/* The scripts that shells load, from userspace/shell/. They contain no options or commands:
  * completion_answer() supplies these. */
 #include <stddef.h>
 #include <string.h>

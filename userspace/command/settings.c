@@ -31,7 +31,7 @@ static int settings_probes(const struct options *o)
 	int err = 0;
 
 	if (o->print_config && o->probes && access(o->probes, R_OK | X_OK))
-		return 0; /* it may exist later, or for another user */
+		return 0; /* the path may exist later, or for another user */
 	if (o->probes || o->marker)
 		err = option_probes(o, &t);
 	probe_table_free(t);
@@ -57,9 +57,8 @@ static int settings_state(const struct options *o)
 
 	if (!o->state_dir || stat(o->state_dir, &st) || S_ISDIR(st.st_mode))
 		return 0;
-	log_error(
-		"--state-dir %s: it is not a folder; name a folder, which is made if it is missing",
-		o->state_dir);
+	log_error("--state-dir %s: not a folder; name a folder, which is created if it is missing",
+		  o->state_dir);
 	return -EINVAL;
 }
 

@@ -5,7 +5,8 @@
 
 #include "userspace/option/option.h"
 
-/* Returns 0, or -EINVAL after one line that names the wrong setting and its allowed values. */
+/* Returns 0, or -EINVAL after logging one line that names the wrong setting and the values that it
+ * may have. */
 int settings_check(const struct options *o);
 
 #endif

@@ -37,7 +37,7 @@ int top_source(struct top_source *ret, const char *listen, const char *state_dir
 		if (strlen(ret->socket) < sizeof(((struct sockaddr_un *)0)->sun_path) &&
 		    *ret->socket)
 			return 0;
-		log_error("%s: a path of 1 to %zu bytes is needed", ret->name,
+		log_error("%s: invalid path: expected 1 to %zu bytes", ret->name,
 			  sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 		return -EINVAL;
 	}
@@ -91,7 +91,7 @@ static int fetch_refused(const struct web_reply *r, char why[TOP_WHY_MAX])
 		snprintf(why, TOP_WHY_MAX, "the service is starting");
 		return -EAGAIN;
 	}
-	snprintf(why, TOP_WHY_MAX, "it answered %ld%s%s", r->status, *answer ? ": " : "", answer);
+	snprintf(why, TOP_WHY_MAX, "HTTP status %ld%s%s", r->status, *answer ? ": " : "", answer);
 	return -EACCES;
 }
 
@@ -113,7 +113,7 @@ int top_ask(struct web *w, const struct top_source *src, struct buffer *body, ch
 	if (r.cut || body->failed)
 		err = -E2BIG;
 	if (err == -E2BIG)
-		snprintf(why, TOP_WHY_MAX, "its answer is too long");
+		snprintf(why, TOP_WHY_MAX, "the answer is too long");
 	else if (err)
 		snprintf(why, TOP_WHY_MAX, "no answer: %s", r.why);
 	else if (r.status != 200)
@@ -129,7 +129,7 @@ struct top_fetch {
 	uint64_t interval_ns;
 	struct web *web;
 	int fd;
-	struct worker thread; /* its lock protects the fields below */
+	struct worker thread; /* its lock protects the members below */
 	bool fresh;
 	struct top_state state;
 	int err;
@@ -166,7 +166,8 @@ static void fetch_run(void *ctx)
 		if (!err)
 			err = top_state_parse(&s, body.data, body.len);
 		if (err && !*why)
-			snprintf(why, sizeof(why), "its answer is not the state of a gp-bpf");
+			snprintf(why, sizeof(why),
+				 "the answer is not the state of a gp-bpf service");
 		fetch_publish(f, &s, err, why);
 	} while (worker_sleep(&f->thread, f->interval_ns));
 	buffer_free(&body);

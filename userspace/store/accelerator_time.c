@@ -5,10 +5,11 @@
 
 #include "userspace/store/store_private.h"
 
-/* Difference in UTC between a rank's end and its disruption, as two snapshots give it. */
+/* How far a rank's end and the disruption that it caused may differ in UTC: they come from two
+ * snapshots. */
 #define SLACK_NS 1000000000ll
 
-/* Time of the job that its ranks share. */
+/* Time that is known only for a job as a whole, and is spread over its ranks. */
 struct shared {
 	int64_t recovery_ns, wasted_ns;
 };
@@ -18,13 +19,15 @@ struct accelerator_time {
 	const struct store_job *job;
 	const struct store_span *span;
 	uint32_t each;
-	uint32_t run,
-		attempt; /* of the run that is read, finally of the last one: its accelerators */
+	/* number of the run being read, and its attempt; after the last run: that run's */
+	uint32_t run, attempt;
 	int64_t run_id;
-	struct shared left; /* of the job's sums: the part that its ranks do not have yet */
-	/* cost of the previous run's disruption, used if the next run is here, too */
+	/* the part of the job's shared time that is not spread over ranks yet */
+	struct shared left;
+	/* shared time of the previous run's disruption, counted if the next run is on this node,
+	 * too */
 	struct shared disrupted;
-	int64_t down_ns; /* since when the job is down; 0: it is not */
+	int64_t down_ns; /* start of the job's down time, UTC; 0: the job is not down */
 	double ns[BUCKET_COUNT];
 };
 
@@ -68,9 +71,10 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 	if (err)
 		return err;
 	w->run += n;
-	for (int i = 0; i < SUMS_SLOTS; i++) /* types, and names of another version */
+	/* includes types of custom events and buckets of other gp-bpf versions */
+	for (int i = 0; i < SUMS_SLOTS; i++)
 		w->ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += (double)t.sums.ns[i] * n;
-	/* Observed ranks have none of it; imported ones already include what was moved. */
+	/* Observed ranks have no shared time; imported ranks already include theirs. */
 	w->left.recovery_ns -= t.sums.ns[BUCKET_RECOVERY];
 	w->left.wasted_ns -= t.sums.ns[BUCKET_WASTED];
 	return 0;
@@ -78,7 +82,8 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 
 /* ---- disruptions of a job with runs on other nodes, too -------------------------------------- */
 
-/* A rank of this node's run failed first, so the consequences belong to this node. */
+/* Counts a disruption if a rank of this node's run failed first, because its consequences then
+ * belong to this node. */
 static int accelerator_take_disruption(void *ctx, const struct disruption_row *d)
 {
 	struct accelerator_time *w = ctx;
@@ -100,7 +105,7 @@ static int accelerator_take_disruption(void *ctx, const struct disruption_row *d
 	return 0;
 }
 
-/* The job was down until to_ns: the start of the next run, or when it was last seen. */
+/* Ends the job's down time at to_ns: the start of the next run, or when the job was last seen. */
 static void accelerator_settle(struct accelerator_time *w, int64_t to_ns)
 {
 	if (w->down_ns && to_ns > w->down_ns)
@@ -146,7 +151,7 @@ int store_accelerator_time(struct store *st, const struct store_job *job,
 	if (!job->carried)
 		accelerator_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		w.disrupted = (struct shared){0}; /* the consequences are known by another node */
+		w.disrupted = (struct shared){0}; /* another node has the consequences */
 		accelerator_settle(&w, job->last_ns);
 	}
 	memcpy(ret_ns, w.ns, sizeof(w.ns));

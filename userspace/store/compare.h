@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.h - compares a job's last run with other runs in the store: those of a perf tag, or of
- * another job. Only minutes of each job's reference rank count, without those that an exclusion
- * touches. */
+ * another job. Counts only minutes of reference ranks that no exclusion touches. */
 #ifndef STORE_COMPARE_H
 #define STORE_COMPARE_H
 
@@ -12,7 +11,7 @@
 #include "userspace/model/time/compare.h"
 #include "userspace/store/store.h"
 
-#define STORE_PEERS 256 /* the newest ones */
+#define STORE_PEERS 256 /* most runs compared with: the newest */
 
 struct store_compared {
 	int64_t run;
@@ -28,8 +27,8 @@ struct store_comparison {
 	char against[GP_JOB_MAX];
 	struct store_compared own;
 	struct store_compared *peers; /* newest first; runs that are too short are last */
-	uint32_t npeers, short_peers; /* npeers: those that are long enough */
-	bool known;		      /* the comparison is valid: */
+	uint32_t npeers, short_peers; /* npeers: peers that are long enough */
+	bool known;		      /* the comparison is valid; `difference` is set */
 	struct compare_answer answer;
 };
 

@@ -19,7 +19,7 @@ struct import {
 	const struct goodput_history *history;
 	struct {
 		uint32_t name, slot;
-	} slots[LEDGER_TYPES + 1]; /* of custom events */
+	} slots[LEDGER_TYPES + 1]; /* time by type of custom event */
 	uint32_t nslots;
 	int64_t job, session;
 };
@@ -172,7 +172,7 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 			break;
 		import_piece_add(&mi, import_minute_slot_of(im, &h->pieces[i]), a_ns, b_ns);
 	}
-	if (mi.left && !mi.open) /* in a run whose clock is behind that of the previous run */
+	if (mi.left && !mi.open) /* the clock of this run is behind that of the previous run */
 		import_minute_of(&mi, to_ns);
 	import_steps_until(&mi, UINT64_MAX);
 	import_minute_end(&mi);
@@ -288,8 +288,8 @@ static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns,
 	return err;
 }
 
-/* Decides what to do with a stored job that overlaps the log: the shorter must be contained in the
- * longer. -EEXIST: it is not. */
+/* Decides whether a log replaces a stored job that overlaps it: the shorter of the two must be
+ * contained in the longer, otherwise -EEXIST. */
 static int import_known_fate(struct import *im, int64_t job, const struct store_span *is,
 			     const struct store_span *log, enum store_imported *ret)
 {
@@ -321,7 +321,7 @@ static int import_known_find(struct import *im, const char *key, int part, enum 
 	int more, err = 0;
 
 	while (!err && (more = import_next_known(im, key, part, &id, &is)) > 0) {
-		/* Either may be a single instant. */
+		/* The log or the stored job may be a single instant. */
 		if (log.from_ns == is.from_ns || (is.from_ns < log.to_ns && log.from_ns < is.to_ns))
 			err = import_known_fate(im, id, &is, &log, ret);
 		if (!err && *ret == STORE_IMPORT_KNOWN) {
@@ -370,8 +370,8 @@ static int import_rank_put(struct import *im, const struct goodput_run *run, int
 	const struct goodput_history *h = im->history;
 	int64_t from_ns = run ? import_ns(run->from_us) : (int64_t)h->pieces[0].from_ns;
 	int64_t to_ns = run ? import_ns(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
-	int64_t most = im->in->answer->cumulative
-			       .max_productive_step; /* a clock that is behind gives none */
+	/* a run whose clock was set back may have more steps than the answer counts */
+	int64_t most = im->in->answer->cumulative.max_productive_step;
 	int64_t max_step = run && run->max_step < most ? run->max_step : most, run_id = 0;
 	struct intake_rank r = {.about = {.job = !run,
 					  .rank = -1,
@@ -423,8 +423,8 @@ static int import_run_put(struct import *im, const struct goodput_run *run)
 	return err;
 }
 
-/* Its number replaces the monotonic clock, which a log does not have, because two disruptions may
- * have the same time. */
+/* Writes the number of the disruption in the log as its monotonic time: a log has no such time, and
+ * two disruptions may have the same UTC. */
 static int import_disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.h - imports a log of the instrumented library as a job of its own, marked as imported,
- * beside any observed job: minutes, runs, disruptions, checkpoints. Sums equal those of the answer
- * to the nanosecond. Time of one bucket of IMPORT_COARSE_NS and more becomes one row for its whole
- * minutes, so a log has at most three rows for each piece of its history, however long it is.
- * A job is identified by its name and its start. If its log is imported again, or a longer one with
- * all its runs, it replaces the old one; number and marks of the job stay. A shorter log, which is
- * a beginning of the stored one, changes nothing. */
+/* import.h - imports a log of the instrumented library as a separate job, marked as imported,
+ * beside any observed job: minutes, runs, disruptions, checkpoints. Its sums equal those of `gp-bpf
+ * account` to the nanosecond. A bucket that lasts IMPORT_COARSE_NS or longer becomes one row for
+ * its whole minutes, so a log has at most three rows for each piece of its history. A job is
+ * identified by its name and its start. Importing its log again, or a longer one with all its runs,
+ * replaces the stored rows; the job's number and marks stay. A shorter log, which is a beginning of
+ * the stored one, changes nothing. */
 #ifndef STORE_IMPORT_H
 #define STORE_IMPORT_H
 
@@ -16,10 +16,11 @@
 #define IMPORT_COARSE_NS (10 * STORE_MINUTE_NS)
 
 struct store_import {
-	const char *command;		     /* command line of the import, for users */
-	const struct goodput_answer *answer; /* closed semantics, with its history */
-	const struct goodput_names *names;   /* names in the log */
-	int64_t now_ns;			     /* UTC */
+	const char *command; /* command line of the import, for users */
+	/* with its history; closed semantics (account/closed) */
+	const struct goodput_answer *answer;
+	const struct goodput_names *names; /* names in the log */
+	int64_t now_ns;			   /* UTC */
 };
 
 enum store_imported {

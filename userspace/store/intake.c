@@ -90,7 +90,7 @@ static bool intake_minute_put(struct intake *t, struct intake_rank *r,
 	return true;
 }
 
-/* If there is no memory, the minute is continued. */
+/* Without memory the running minute continues. */
 static void intake_minute_close(struct intake *t, struct intake_rank *r)
 {
 	if (!intake_minute_put(t, r, &r->running)) {
@@ -101,8 +101,7 @@ static void intake_minute_close(struct intake *t, struct intake_rank *r)
 	r->runs = false;
 }
 
-/* ---- a job that is over since it was disrupted
- * -------------------------------------------------------- */
+/* ---- time of a job that ended with its last disruption --------------------------------------- */
 
 static void intake_outage_note(struct intake_rank *r, int64_t minute, const struct sums *more)
 {
@@ -136,7 +135,8 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 		return;
 	}
 	sums_take(&m.sums, less);
-	if (!intake_minute_put(t, r, &m)) { /* the sum stays right */
+	/* the rank's sum stays right: the running minute loses the time */
+	if (!intake_minute_put(t, r, &m)) {
 		t->lost.merged++;
 		r->running.minute = r->runs ? r->running.minute : minute;
 		r->runs = true;
@@ -144,8 +144,8 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 	}
 }
 
-/* Removes time that the job did not have after all from the minutes that got it, the last ones
- * first; more: the negative increase. */
+/* Removes the time after a disruption, with which the job turned out to have ended, from the
+ * minutes that contain it, latest first; more: the negative increase. */
 static void intake_outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
 {
 	static const struct sums nothing;
@@ -159,7 +159,7 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 		for (int i = 0; i < SUMS_SLOTS; i++)
 			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
 		sums_take(&left, &part);
-		if (o->count) /* the first one also gets the rest */
+		if (o->count) /* the first minute gets the remainder, too */
 			intake_minute_less(t, r, o->minute[o->count], &part);
 		else
 			sums_add(&left, &part);
@@ -178,8 +178,8 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 
 /* ---- time that moves between buckets --------------------------------------------------------- */
 
-/* When several slots gain, the time of a slot goes to the first of these: a hang, then lost
- * progress, then startup. */
+/* Time that leaves a slot goes to the first of these slots that gained: a hang, lost progress,
+ * startup. */
 static const int moves_to_first[] = {BUCKET_HANG, BUCKET_WASTED, BUCKET_PROGRAM_STARTUP};
 
 static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, struct sums *into)
@@ -193,8 +193,8 @@ static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, str
 	*left_ns -= ns;
 }
 
-/* ns of slot `was` in closed minutes belong to other slots now: takes them from the increase
- * `more`. */
+/* Moves ns of slot `was` within closed minutes to the slots that gained, and takes them out of the
+ * increase `more`. */
 static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns,
 			     bool first, struct sums *more)
 {
@@ -214,7 +214,7 @@ static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, i
 		return;
 	if (!intake_minute_put(
 		    t, r,
-		    /* out of memory: the sum stays right, with all of it in the running minute */
+		    /* without memory the running minute gets all, so that the sum stays right */
 		    &m)) {
 		t->lost.merged++;
 		sums_add(more, &m.sums);
@@ -226,7 +226,7 @@ static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, i
 	sums_add(&r->closed, &m.sums);
 }
 
-/* The excess of first steps, which are the oldest of their run. */
+/* Moves the excess of first steps, which lies in the oldest minutes of their run. */
 static void intake_moves_first(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	int64_t wasted_ns = more->ns[BUCKET_WASTED] > 0 ? more->ns[BUCKET_WASTED] : 0;
@@ -240,7 +240,8 @@ static void intake_moves_first(struct intake *t, struct intake_rank *r, struct s
 		intake_moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
 }
 
-/* Time that the running minute would lose but does not contain was in earlier minutes. */
+/* Moves time that the ledger lost but the running minute does not contain, so that it lies in
+ * earlier minutes. */
 static void intake_moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++) {
@@ -251,7 +252,8 @@ static void intake_moves_last(struct intake *t, struct intake_rank *r, struct su
 	}
 }
 
-/* A job's row spans its runs: GOODPUT that it has when a run begins belongs to the runs before. */
+/* Remembers the job's GOODPUT of earlier runs when a new run begins: the job's row covers all
+ * runs. */
 static void intake_run_update(struct intake_rank *r)
 {
 	if (!r->about.job || r->run_mono_ns == r->about.run_mono_ns)
@@ -262,8 +264,8 @@ static void intake_run_update(struct intake_rank *r)
 		r->before_ns = r->closed.ns[BUCKET_GOODPUT] + r->running.sums.ns[BUCKET_GOODPUT];
 }
 
-/* Returns true if the ledger gained more time than the clock shows, or if this is the first
- * time. */
+/* Returns true if the ledger gained more time than the clock shows, or at the first snapshot of a
+ * rank. */
 static bool intake_time_joins(const struct intake_rank *r)
 {
 	int64_t real_ns = r->about.until_ns - r->formed_ns;
@@ -320,7 +322,7 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 		intake_minute_close(t, r);
 }
 
-/* The rank continues beside stored data of another watch: time that both observed counts as stored,
+/* Continues a rank that another watch stored: time that both watches observed counts as stored,
  * time that neither observed is unobserved. */
 static void intake_rebase(struct intake_rank *r, const struct sums *had, int64_t until_ns,
 			  bool ended)
@@ -362,7 +364,7 @@ void intake_place(struct intake *t, struct intake_rank *r, const struct intake_p
 	r->runs = p->running.until_ns;
 	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
 	r->base = p->base;
-	/* A history from another node includes what this node had before. */
+	/* A history from another node includes this node's earlier part. */
 	r->rebased = !p->gone_on && r->about.job && r->about.carried &&
 		     sums_total(&r->first) >= sums_total(&had);
 	if (r->rebased)
@@ -398,8 +400,8 @@ void intake_written(struct intake *t, struct intake_rank *r, bool done)
 	r->settled |= r->about.ended && !r->changed;
 }
 
-/* Its place in the store is another one, which has everything that was written: the rest is written
- * again. */
+/* Forgets the rank's row in the store, for example after a rename. Everything written is in that
+ * row; only the rest is written to the next one. */
 static void intake_unplace(struct intake *t, struct intake_rank *r)
 {
 	intake_minutes_drop(t, r, UINT64_MAX);
@@ -440,9 +442,9 @@ static void intake_rank_free(struct intake *t, struct intake_rank *r)
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-/* The kernel reports a start to the nanosecond, /proc in ticks of 10 ms. */
+/* Starts that differ by less are the same: the kernel reports nanoseconds, /proc ticks of 10 ms. */
 #define START_SLACK_NS 20000000ull
-#define ABSENT_MAX     3 /* snapshots from which a process with facts may be missing */
+#define ABSENT_MAX     3 /* a process with facts may be missing from this many snapshots */
 
 struct intake *intake_new(void)
 {
@@ -502,8 +504,8 @@ static bool intake_same_start(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
-/* A process whose records came before its identity may prove to have begun earlier: an entry of its
- * pid that lived before and after that start is the same process. */
+/* A process whose records came before its identity may prove to have begun earlier: an entry with
+ * the same pid that lived before and after `start_ns` is the same process. */
 static bool intake_start_between(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
 {
 	return start_ns < r->about.start_mono_ns && r->about.start_mono_ns < until_ns;
@@ -559,7 +561,7 @@ static void intake_note_add(struct intake *t, struct intake_rank *r, const struc
 	n->mono_ns = f->mono_ns;
 	if (f->type == FACT_CHECKPOINT) {
 		n->checkpoint = *f->checkpoint;
-		n->checkpoint.match = NULL; /* it belongs to f */
+		n->checkpoint.match = NULL; /* the string belongs to the fact */
 		if (f->checkpoint->match)
 			n->match = *f->checkpoint->match;
 		intake_note_texts(n, f->checkpoint->file, NULL);
@@ -631,7 +633,8 @@ static const struct job_view *intake_job_of(const struct snapshot *s, uint64_t k
 	return NULL;
 }
 
-/* A job without a name is identified by the model's number for it, which is valid for one boot. */
+/* Writes the key of a job. A job without a name is identified by its number in the model, which is
+ * valid for one boot. */
 static void intake_key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key,
 			  const char *name, const char *uid)
 {
@@ -653,7 +656,7 @@ void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 	intake_key_of(out, s, f->key, f->name, f->uid);
 }
 
-/* A process without a job gets one of its own. */
+/* Gives a process without a job one of its own. */
 static void intake_find_job(struct intake_about *a, const struct snapshot *s,
 			    const struct job_view *j, const struct rank_view *v)
 {
@@ -752,8 +755,7 @@ static void intake_disruptions_update(struct intake *t, struct intake_rank *r,
 	}
 }
 
-/* The ledger of the job began again, after the stored time: that stays, and all of the new one is
- * added. */
+/* The model began the job's ledger again: keeps the stored time and adds all of the new ledger. */
 static void intake_job_anew(struct intake_rank *r)
 {
 	memset(&r->base, 0, sizeof(r->base));
@@ -768,8 +770,8 @@ static void intake_types_update(struct intake *t, const struct ledger_view *l)
 			t->typed |= 1u << l->types[i].name;
 }
 
-/* Finds the entry under a former name. It gets its new key once its base can be written anew, and
- * once the data of another job of that name is written. */
+/* Finds the job's entry under a former name. The entry gets its new key once its base can be
+ * rewritten and the data of another job with the new name is written. */
 static struct intake_rank *intake_job_former(struct intake *t, const struct job_view *j)
 {
 	for (uint32_t i = j->nformer_names; i-- > 0;) {
@@ -822,7 +824,7 @@ static void intake_jobs_update(struct intake *t, const struct snapshot *s)
 			if (s->ranks[k].job_key == j->key)
 				intake_find_job(&r->about, s, j, &s->ranks[k]);
 		snprintf(r->about.state, sizeof(r->about.state), "%s", job_state_name[j->state]);
-		/* The history from another node may have begun before the boot. */
+		/* A history from another node may have begun before this boot. */
 		if (r->placed && (int64_t)(start_ns - r->about.until_mono_ns) > 0)
 			intake_job_anew(r);
 		r->about.start_mono_ns = start_ns;
@@ -862,7 +864,8 @@ static void intake_rank_drop(struct intake *t, uint32_t i)
 	intake_rank_free(t, r);
 }
 
-/* Steps after the snapshot go with the next one, also if the place becomes known in between. */
+/* Moves the steps since the last snapshot to those that the next minute gets, even if the rank's
+ * row in the store is found in between. */
 static void intake_steps_shown(struct intake_rank *r)
 {
 	if (!r->new_steps)
@@ -875,7 +878,7 @@ static void intake_steps_shown(struct intake_rank *r)
 
 void intake_snapshot(struct intake *t, const struct snapshot *s)
 {
-	if (!s->real_ns) /* there is no minute for it */
+	if (!s->real_ns) /* a snapshot without wall-clock time belongs to no minute */
 		return;
 	t->types = s->types;
 	for (uint32_t i = 0; i < t->count; i++) {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* intake.h - turns facts and snapshots into rows to be written: minutes of ranks, and notes. Pure,
- * not thread-safe.
- * Only what happened before the last snapshot is handed out, so what is written is the state at one
- * instant, and a feed that is repeated from any point before that instant continues from there.
- * A rank's ledger is cumulative; a minute gets the increase. Time that moves to another bucket
- * later (a hang, wasted progress, the excess of first steps) moves within the minutes in which it
- * lay, so no bucket of a minute is negative. If a job that was down proves to be over since its
- * disruption, the time since is taken out of its minutes.
- * Bounded: INTAKE_ROWS minutes that could not be written yet. Beyond, two neighbouring minutes of a
- * rank are merged: sums stay right, only their time becomes less precise. INTAKE_NOTES notes;
- * further ones are lost and counted. */
+ * not thread-safe. Hands out only what happened before the last snapshot, so that rows show the
+ * state at one instant and a feed that is repeated from an earlier point continues from there. A
+ * rank's ledger is cumulative; a minute gets the increase. Time that moves to another bucket later
+ * (a hang, wasted progress, the excess of first steps) moves within its own minutes, so no bucket
+ * of a minute is negative. If a job ended with its last disruption, the time after it is removed
+ * from its minutes. Keeps at most INTAKE_ROWS unwritten minutes: beyond, two neighbouring minutes
+ * of a rank are merged, so sums stay right but their time is less precise. Keeps at most
+ * INTAKE_NOTES notes; further ones are lost and counted. */
 #ifndef STORE_INTAKE_H
 #define STORE_INTAKE_H
 
@@ -28,28 +26,28 @@
 #define INTAKE_NOTES 1024
 
 struct intake_minute {
-	/* Start, in minutes since 1970. It stands for 60 s, or for more if its sums add up to
-	 * more. */
+	/* start, in minutes since 1970; covers 60 s, or longer if its sums add up to more */
 	int64_t minute;
 	int64_t until_ns; /* UTC */
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	/* May contain more time than it lasts: it was merged, the clock was set back, or its start
-	 * moved. */
+	/* may contain more time than it lasts: it was merged, the clock was set back, or the rank's
+	 * start moved */
 	bool joined;
-	uint64_t number; /* in the order in which they were closed */
-	/* Not a minute but a change of earlier ones: time of slot `was` belongs to `sums`. */
+	uint64_t number; /* in the order in which minutes were closed */
+	/* not a minute but a correction of earlier ones: time of slot `was` belongs to the slots of
+	 * `sums` */
 	bool moves;
-	/* It moves the first time of that slot from `minute` on; otherwise the latest. */
+	/* moves the first time of slot `was` from `minute` on; otherwise its latest time */
 	bool first;
 	int was;
 	struct intake_minute *next;
 };
 
 #define INTAKE_KEY_MAX 384
-#define INTAKE_OUTAGE                                                                              \
-	16 /* minutes of an outage until its job is over: JOB_WAIT_NS, and partial ones */
+/* Minutes kept of an outage until its job counts as over: JOB_WAIT_NS, and partial minutes. */
+#define INTAKE_OUTAGE 16
 
 struct intake_outage { /* time since a job was disrupted, as entered in minutes */
 	int64_t minute[INTAKE_OUTAGE];
@@ -60,15 +58,16 @@ struct intake_outage { /* time since a job was disrupted, as entered in minutes 
 struct intake_about { /* identity and state of a rank or a job, as last seen */
 	bool job;
 	uint32_t pid; /* 0: a job */
-	/* of its job: its identity, and its name for users */
+	/* key of the rank's job, and that job's name for users */
 	char key[INTAKE_KEY_MAX], title[GP_JOB_MAX];
 	char former[JOB_FORMERS][INTAKE_KEY_MAX]; /* of a job: earlier keys in this session */
 	uint32_t nformer_names;
-	char state[12];	       /* of a job */
-	char uid[JOB_UID_MAX]; /* of its job */
-	uint32_t run;	  /* of its job, as the model counts runs in this session; 0: unknown */
-	uint32_t carried; /* runs of its job on other nodes */
-	uint64_t disruptions, steps; /* of such a job, over all its runs */
+	char state[12];	       /* of a job, not of a rank */
+	char uid[JOB_UID_MAX]; /* of the rank's job */
+	/* number of the job's run in this session, as counted by the model; 0: unknown */
+	uint32_t run;
+	uint32_t carried;	     /* runs of the rank's job on other nodes */
+	uint64_t disruptions, steps; /* of a job with runs on other nodes, over all its runs */
 	uint64_t job_key;	     /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
@@ -91,14 +90,15 @@ struct intake_rank { /* a rank, or a job: its ledger covers all its runs */
 	int64_t id;		      /* row in the store; 0: not known yet */
 	bool placed;		      /* id is known; minutes are made from here on */
 	bool changed, settled;	      /* since the last write; ended and completely written */
-	bool seen;		      /* it was in a snapshot */
-	bool over;		      /* it ended; its last facts may still follow */
+	bool seen;		      /* was in a snapshot */
+	bool over;		      /* ended; its last facts may still follow */
 	bool left;		      /* its pid belongs to another process now */
 	uint32_t absent;	      /* consecutive snapshots without it */
-	struct sums now, base; /* cumulative ledger; the part of it that the store does not count */
-	bool rebased, rebasing; /* base has to be written; is being written */
-	/* It began before its first known start, which the store may have; the new start is being
-	 * written. */
+	/* cumulative ledger; the part of it that is not to be added to the store */
+	struct sums now, base;
+	bool rebased, rebasing; /* base has to be written; base is being written */
+	/* the rank began before its first known start, which may be stored; the new start is being
+	 * written */
 	bool earlier, earlying;
 	struct sums first; /* the first ledger seen here */
 	int64_t first_ns;  /* UTC, when `first` was seen */
@@ -113,12 +113,12 @@ struct intake_rank { /* a rank, or a job: its ledger covers all its runs */
 	struct sketch closed_times;
 	struct intake_minute running;
 	bool runs;			       /* `running` is in use */
-	struct intake_minute *oldest, *newest; /* closed, not written */
+	struct intake_minute *oldest, *newest; /* closed minutes that are not written */
 	uint64_t taken;			       /* minutes up to this number are being written */
 	uint64_t new_steps;		       /* since the last snapshot */
 	struct sketch new_times;
-	/* before the last snapshot, not in a minute yet, because the place in the store was
-	 * unknown */
+	/* steps before the last snapshot that are not in a minute yet, because the rank's row in
+	 * the store was unknown */
 	uint64_t shown_steps;
 	struct sketch shown_times;
 };
@@ -133,12 +133,12 @@ struct intake_note {
 		struct fact_checkpoint checkpoint;
 		struct fact_health health;
 	};
-	struct checkpoint_match match; /* of a checkpoint; how 0: none */
+	struct checkpoint_match match; /* of a checkpoint; `how` 0: not matched */
 	char text[GP_PATH_MAX], words[240];
 };
 
 struct intake {
-	struct table *by_pid; /* rank of the facts of a pid */
+	struct table *by_pid; /* rank to which facts of a pid belong */
 	struct table *by_job;
 	struct intake_rank *ranks[INTAKE_RANKS];
 	uint32_t count;
@@ -148,13 +148,14 @@ struct intake {
 	uint32_t typed;				/* bit per type that had time */
 	uint64_t last_fact;			/* number of the last fact */
 	/* number of the last fact before the last snapshot: rows handed out include facts up to
-	 * here */
+	 * this one */
 	uint64_t closed;
-	uint64_t skip;	  /* facts up to here are in the store */
-	bool blind;	  /* skip is unknown: facts that a predecessor reported are skipped */
-	uint64_t minutes; /* closed ever */
+	uint64_t skip; /* facts up to this number are in the store */
+	/* skip is unknown: facts that the predecessor of this process reported are skipped */
+	bool blind;
+	uint64_t minutes; /* number of minutes closed so far */
 	uint32_t rows;	  /* closed, not written */
-	struct {	  /* lost, or merged with others */
+	struct {	  /* lost items, and minutes merged with others */
 		uint64_t ranks, notes, facts, merged;
 	} lost;
 };
@@ -168,32 +169,33 @@ void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct
 /* Writes a former identity of the job, from before it was renamed. */
 void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 		       const struct job_former *f);
-/* Returns true if there are ranks whose place in the store is unknown. */
+/* Returns true if there are ranks whose row in the store is unknown. */
 bool intake_unplaced(const struct intake *t);
 /* Returns true if there is something to write. */
 bool intake_due(const struct intake *t);
 
-/* State of a rank or a job in the store. gone_on: it was written by the same run of the model,
- * whose ledger continues; otherwise new time is added, and the time in between is unobserved,
- * unless the run was over. */
+/* State of a rank or a job in the store. gone_on: written by the same run of the model, whose
+ * ledger continues; otherwise new time is added, and the time in between is unobserved unless the
+ * run was over. */
 struct intake_place {
 	int64_t id;
 	bool gone_on, ended;
 	struct sums base;
 	struct sums closed;	      /* in closed minutes */
-	uint64_t closed_steps;	      /* likewise */
-	struct sketch closed_times;   /* likewise */
+	uint64_t closed_steps;	      /* in closed minutes */
+	struct sketch closed_times;   /* in closed minutes */
 	int64_t until_ns;	      /* end of its closed minutes; 0: none */
 	struct intake_minute running; /* its running minute; until_ns 0: none */
 };
 void intake_place(struct intake *t, struct intake_rank *r, const struct intake_place *p);
-/* Reports that the minutes taken were written (done), or were not and are offered again. */
+/* Reports that the minutes taken were written (done), or that they were not and will be handed out
+ * again. */
 void intake_written(struct intake *t, struct intake_rank *r, bool done);
 /* The first n notes were written. */
 void intake_noted(struct intake *t, uint32_t n);
-/* The store is a new, empty one: ranks have no place, and all their time is written again. */
+/* Starts over for a new, empty store: no rank has a row, and all time is written again. */
 void intake_again(struct intake *t);
-/* Forgets ranks that ended, are written, and are no longer in snapshots. */
+/* Forgets ranks that ended, were written, and are not in snapshots any more. */
 void intake_forget(struct intake *t);
 
 #endif

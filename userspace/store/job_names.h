@@ -4,7 +4,7 @@
 #ifndef STORE_JOB_NAMES_H
 #define STORE_JOB_NAMES_H
 
-/* Receives a name, else a key; any bytes. */
+/* Receives the name of a job, or its key if it has none; any bytes. */
 typedef void job_name_fn(void *ctx, const char *name);
 /* Lists the latest 256 jobs. Returns 0 or -errno. */
 int store_job_names(const char *path, job_name_fn *fn, void *ctx);

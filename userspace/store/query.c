@@ -21,7 +21,7 @@ static inline int64_t query_span_end(const struct store_span *span)
 /* The rank whose ledger represents the run. */
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
-/* Time excluded by the watch is not a bucket here. */
+/* Removes time that the watch excluded, which is a bucket in the store but not in queries. */
 static void query_totals_leave_out(struct store_totals *t)
 {
 	int64_t *ns = &t->sums.ns[BUCKET_EXCLUDED];
@@ -286,8 +286,8 @@ const char *store_bucket(const struct store *st, uint32_t slot)
 
 /* ---- where the time of a span went, from minutes --------------------------------------------- */
 
-/* A minute with more time than this stands for a span of its own: unobserved time, or merged
- * minutes. Up to twice its length is jitter of the snapshots. */
+/* A minute with more time than this covers a longer span: unobserved time, or merged minutes. Up to
+ * twice its length is jitter of the snapshots. */
 #define LONG_NS	   (2 * STORE_MINUTE_NS)
 #define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
@@ -388,7 +388,7 @@ static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 	struct store_totals t = *minute;
 	int64_t from, to, within, away;
 
-	if (to_ns - from_ns <= LONG_NS) { /* it counts as a whole, by its start */
+	if (to_ns - from_ns <= LONG_NS) { /* a short minute counts as a whole, by its start */
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
 		    from_ns >= query_span_end(&s->span))
 			return 0;
@@ -448,7 +448,7 @@ static int query_sum_run(void *ctx, const struct store_run *r)
 	return err;
 }
 
-/* Uses its own ledger, if it has one, instead of those of its ranks. */
+/* Sums the job's own ledger if it has one, otherwise those of its ranks. */
 static int query_own_totals(struct store *st, int64_t job, struct job_sum *j)
 {
 	struct store_totals t = {0};
@@ -488,7 +488,8 @@ int store_job_totals(struct store *st, int64_t job, const struct store_span *spa
 
 /* ---- events of a job ------------------------------------------------------------------------- */
 
-/* A file may have any value: limits one so that those of all buckets can be added. */
+/* Limits a value from the file, which may be anything, so that the values of all buckets can be
+ * added. */
 static int64_t query_bounded_ns(int64_t ns)
 {
 	const int64_t most = INT64_MAX / 256;
@@ -667,7 +668,7 @@ int store_exclusions(struct store *st, const struct store_span *span, store_note
 	return query_notes_read(stmt, err, fn, ctx);
 }
 
-/* Texts of users are shown to others, and bounded like those of jobs. */
+/* Escapes and bounds a user's text, because it is shown to others. */
 static void query_escape(char out[256], const char *text)
 {
 	log_escape(out, 256, text, strlen(text));
@@ -708,7 +709,7 @@ int store_include(struct store *st, int64_t id)
 	return query_removed(st, store_run(st, "DELETE FROM exclusions WHERE id = ?", "i", id));
 }
 
-/* A temporary table hides the stored one, so every query sees both kinds of exclusions in it. */
+/* Adds the exclusion to a temporary table that hides the stored one and includes its rows. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
 {
 	int err = store_exec(st, "PRAGMA temp_store = MEMORY");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* query.h - reads a store: jobs, their runs and ranks, their events, and where the time went. A
- * function that lists calls fn for each row in the order given; fn returns 0 to continue; any other
- * value ends the list and is returned. Otherwise returns 0 or -errno (store.h). Texts are
- * printable. Times are UTC ns; STORE_NONE if there is none. The sums of a job are its ledger over
- * all runs; its steps and step times are those of its reference ranks, run by run: the lowest rank,
- * or the first process if no rank is known. */
+ * function that lists rows calls fn for each in the order given; fn returns 0 to continue, any
+ * other value ends the list and is returned. Otherwise returns 0 or -errno (store.h). Texts are
+ * printable. Times are UTC ns; STORE_NONE: unknown. The sums of a job are its ledger over all runs;
+ * its steps and step times are those of its reference ranks, run by run: the lowest rank, or the
+ * first process if no rank is known. */
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
 
@@ -19,21 +19,21 @@
 
 #define STORE_NONE	     INT64_MIN
 #define STORE_EXCLUSIONS_MAX 1024
-/* a watch writes each second, or gives a reason */
+/* a job not written for this long counts as unseen; a watch writes each second */
 #define STORE_UNSEEN_NS (3 * STORE_MINUTE_NS)
 
 struct store_span {
-	int64_t from_ns, to_ns; /* to_ns is exclusive; 0 and 0: everything */
+	int64_t from_ns, to_ns; /* to_ns is exclusive; both 0: all time */
 };
 
 struct store_totals {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	/* Excluded time: by the watch (exact), and by exclusions in the store: */
+	/* time excluded by the watch (exact) and by exclusions in the store */
 	uint64_t excluded_ns;
-	uint64_t cut_ns; /* part of it in minutes that an exclusion of the store touches */
-	bool estimated;	 /* a part known only as a whole was counted in proportion to its length */
+	uint64_t cut_ns; /* part of excluded_ns in minutes that an exclusion of the store touches */
+	bool estimated;	 /* part of an excluded minute was counted in proportion to its length */
 };
 
 struct store_job {
@@ -44,8 +44,8 @@ struct store_job {
 	int64_t first_ns, last_ns;
 	int64_t watched_ns; /* last seen by a watch that has not ended; 0: all watches ended */
 	char uid[64];	    /* "": none */
-	uint32_t carried;   /* runs on other nodes: in the sums, not in the lists; 0: none */
-	/* runs: including those; alive: ranks whose end was not seen */
+	uint32_t carried;   /* runs on other nodes: in the sums, not in lists of runs and ranks */
+	/* runs: including those on other nodes; alive: ranks whose end was not seen */
 	uint32_t runs, ranks, alive;
 	uint64_t disruptions, checkpoints, max_step;
 	struct store_totals totals;
@@ -58,7 +58,7 @@ struct store_run {
 	int64_t start_ns, end_ns, last_ns;
 	int status; /* as from wait(2), of the first rank that did not finish; valid with end_ns */
 	uint32_t ranks;
-	int64_t reference; /* id of its reference rank */
+	int64_t reference; /* id of the run's reference rank */
 	char perf_tag[64], session_tag[64];
 	struct store_totals totals;
 };
@@ -81,8 +81,8 @@ struct store_checkpoint {
 	uint32_t files;
 	int rank;
 	char file[192];
-	/* For a restore: step of the checkpoint that was read, how it is known ("inode", "path"...;
-	 * "": unknown), and its confidence (NAN: unknown), or an estimate. */
+	/* For a restore: step of the checkpoint that was read; how it is known ("inode", "path"...;
+	 * "": unknown); confidence (NAN: unknown); whether it is an estimate. */
 	int64_t saved_step;
 	char known_by[16];
 	double confidence;
@@ -95,7 +95,7 @@ struct store_health {
 		at_ns; /* at_ns: for a recovery, when steps were fast again; otherwise the onset */
 	uint64_t size_ns;
 	bool over;
-	/* left to the caller: it gets no line of its own in a report (report/document.h) */
+	/* set by the caller: the event gets no line of its own in a report (report/document.h) */
 	bool minor;
 	int rank;
 };
@@ -109,7 +109,7 @@ struct store_note {		  /* a mark of a job, or an excluded time */
 typedef int store_job_fn(void *ctx, const struct store_job *j);
 typedef int store_run_fn(void *ctx, const struct store_run *r);
 typedef int store_rank_fn(void *ctx, const struct store_rank *r);
-/* A store knows neither number, fault, scheduling nor mono_ns of d. */
+/* The members number, fault, scheduling and mono_ns of d are unset: a store does not have them. */
 typedef int store_disruption_fn(void *ctx, const struct disruption_row *d);
 typedef int store_checkpoint_fn(void *ctx, const struct store_checkpoint *c);
 typedef int store_health_fn(void *ctx, const struct store_health *h);
@@ -119,23 +119,23 @@ typedef int store_note_fn(void *ctx, const struct store_note *n);
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx);
 /* Finds a job by its name (the latest one), key or number. Returns 0, -ENOENT or -errno. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
-/* -ENOENT: there is none. */
+/* Like store_job(), but by number. -ENOENT: no such job. */
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret);
 /* Returns 1: the job runs and is observed; 0: its watcher ended, or has not seen it for
- * STORE_UNSEEN_NS, so the state is the last one seen; -1: the job does not run, was imported, or
+ * STORE_UNSEEN_NS, so its state is the last one seen; -1: the job does not run, was imported, or
  * its state is unknown. */
 int store_watched(const struct store_job *j, int64_t now_ns);
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx); /* by attempt */
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn,
 		void *ctx); /* by rank, then by start */
-/* By time. */
+/* Lists disruptions by time; likewise the next two functions. */
 int store_disruptions(struct store *st, int64_t job, const struct store_span *span,
 		      store_disruption_fn *fn, void *ctx);
 int store_checkpoints(struct store *st, int64_t job, const struct store_span *span,
 		      store_checkpoint_fn *fn, void *ctx);
 int store_healths(struct store *st, int64_t job, const struct store_span *span, store_health_fn *fn,
 		  void *ctx);
-/* job 0: of all jobs. */
+/* Lists marks; job 0: of all jobs. */
 int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn,
 		void *ctx);
 int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx);
@@ -158,11 +158,10 @@ const char *store_bucket(const struct store *st, uint32_t slot);
 /* Add marks and exclusions. Return 0 or -errno; -EINVAL: `to` is not after `from`. */
 int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text);
 int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
-/* Removes it by its id. -ENOENT: there is none. */
+/* Remove a mark or an exclusion by its id. -ENOENT: no such id. */
 int store_unmark(struct store *st, int64_t id);
 int store_include(struct store *st, int64_t id);
-/* The same as store_exclude(), but only in memory, until st is closed: nothing is written to the
- * file. */
+/* Like store_exclude(), but only for st until it is closed: the file stays as it is. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
 
 #endif

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retain.c - removes old data: by age everything; by size first minutes, whose sums stay with their
- * rank, then the oldest runs as a whole. */
+/* retain.c - removes old data. By age: everything. By size: first minutes, whose sums stay with
+ * their rank, then the oldest runs as a whole. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "userspace/store/store_private.h"
 #include "userspace/store/write.h"
 
-#define ROUNDS	    64
-#define SLICES	    16 /* parts of the kept time; one round removes one */
+#define ROUNDS 64
+/* the kept time is divided into these parts; one round removes one of them */
+#define SLICES	    16
 #define PAGES_FREED 4096
-/* For ranks whose end was not seen; others are written each second. */
+/* A rank without an end counts as ended if its row is older: running ranks are written each
+ * second. */
 #define UNSEEN_NS 3600000000000
 
-/* Jobs that were imported at the parameter's time or later: their rows age from the import, not
- * from the time when the job ran. */
+/* Selects jobs imported at or after the parameter's time: their rows age from the import, not from
+ * the time when the job ran. */
 #define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?2)"
 #define NONE  INT64_MAX
 
-/* Rank by rank, because the minutes of one are stored together. Skips jobs imported since young_ns;
- * NONE: skips none. */
+/* Removes minutes rank by rank, because the minutes of a rank are stored together. Skips jobs
+ * imported since young_ns; NONE: skips none. */
 static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
@@ -96,7 +98,8 @@ static int retain_used_bytes(struct store *st, uint64_t *ret_bytes)
 	return err;
 }
 
-/* Returns false when nothing is left to remove. */
+/* Removes the oldest minutes, or else the oldest run. Sets *ret_gone to false if there is
+ * neither. */
 static int retain_oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 {
 	int64_t oldest = 0;

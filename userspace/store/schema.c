@@ -13,7 +13,7 @@
 
 static const char first[] =
 	"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	/* A live run or a tape: the store continues the same one, and has its facts up to
+	/* A session is a live watch or a tape: if it continues, the store has its facts up to
 	 * `told`. */
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, told INTEGER NOT NULL,"
 	" version TEXT NOT NULL, command TEXT NOT NULL);"
@@ -22,8 +22,8 @@ static const char first[] =
 	"CREATE TABLE runs (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
 	" boot_id TEXT NOT NULL, start_ns INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL,"
 	" end_ns INTEGER, end_mono_ns INTEGER, status INTEGER, UNIQUE (job, attempt));"
-	/* kind 1: the job itself, whose ledger covers all its runs (run, pid 0). base: what the
-	 * ledger of the model in that session has beyond this one. */
+	/* kind 1: the job itself, whose ledger covers all its runs (run, pid 0). base: how much the
+	 * model's ledger in that session exceeds this one. */
 	"CREATE TABLE ranks (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, job INTEGER NOT NULL,"
 	" run INTEGER NOT NULL, session INTEGER NOT NULL, base BLOB NOT NULL,"
 	" pid INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
@@ -38,7 +38,7 @@ static const char first[] =
 	"CREATE TABLE minutes (rank INTEGER, minute INTEGER, until_ns INTEGER NOT NULL,"
 	" ledger BLOB NOT NULL, steps INTEGER NOT NULL, sketch BLOB NOT NULL,"
 	" PRIMARY KEY (rank, minute)) WITHOUT ROWID;"
-	/* resumed_ns NULL: not over. split: recovery_ns by bucket. how: the way by which
+	/* resumed_ns NULL: not over. split: recovery_ns by bucket. how: method by which
 	 * resumed_step is known. */
 	"CREATE TABLE disruptions (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" at_mono_ns INTEGER NOT NULL, cause TEXT NOT NULL, rank INTEGER, pid INTEGER, exit_code INTEGER,"
@@ -71,12 +71,12 @@ static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL 
 			    "ALTER TABLE ranks ADD COLUMN accelerators INTEGER;"
 			    "CREATE INDEX runs_by_perf_tag ON runs (perf_tag);";
 
-/* job_uid (uid was never set): with the name the identity of the job; also in its key. carried:
- * runs of it on other nodes when its history came from there; all_falls, all_steps: disruptions and
- * steps of all of them as reported by the model, because rows here have fewer. source: '' for
- * observed jobs, 'log' for imported ones (import.h), imported at imported_ns. An imported job has
- * only UTC: its `_mono_ns` are UTC, too. health.end_ns: of a recovery, when steps were fast again.
- * For a restore: the step of the checkpoint that was read, and how that is known. */
+/* job_uid (uid was never set): with the name, the identity of the job; also in its key. carried:
+ * runs of the job on other nodes, if its history came from there; all_falls, all_steps: disruptions
+ * and steps of all runs as reported by the model, because rows here have fewer. source: '' for
+ * observed jobs, 'log' for imported ones (import.h), whose `_mono_ns` are UTC, too. health.end_ns:
+ * of a recovery, when steps were fast again. checkpoints: of a restore, the step of the checkpoint
+ * that was read, and how it is known. */
 static const char fourth[] =
 	"ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN carried INTEGER NOT NULL DEFAULT 0;"
@@ -100,8 +100,8 @@ static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
  * was killed. */
 static const char sixth[] = "ALTER TABLE sessions ADD COLUMN ended_ns INTEGER;";
 
-/* held_ns: the sum of the ledger, -1 if a bucket is negative; 0: written by an older version. A
- * minute does not contain more time than lies between its start and until_ns. */
+/* held_ns: the sum of the ledger; -1: a bucket is negative; 0: written by an older version. A
+ * minute must not contain more time than lies between its start and until_ns. */
 #define HELD                                                                                       \
 	" ADD COLUMN held_ns INTEGER NOT NULL DEFAULT 0 CHECK (held_ns = 0 OR (held_ns > 0 AND"    \
 	" held_ns <= until_ns - minute * 60000000000));"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - the tables, as a list of migrations. A released migration never changes; a change is a
- * new one. */
+/* schema.h - the tables, as a list of migrations. A released migration never changes; a change of
+ * the tables is a new migration. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 

@@ -10,7 +10,8 @@
 #define SKETCH_FORMAT 1
 #define CLASS_LIMIT   (64u << SKETCH_FINE)
 
-/* Exponent, then the highest bits after the leading one: twice as wide means one bit less. */
+/* Returns the class of a time: its exponent, then its highest bits after the leading one; each
+ * doubling of the width drops one bit. */
 static uint16_t sketch_class_of(uint64_t ns, unsigned coarse)
 {
 	unsigned exponent, mantissa;

@@ -17,7 +17,7 @@
 
 struct sketch { /* zeroed: no times */
 	uint64_t count, sum_ns, min_ns, max_ns;
-	uint8_t coarse; /* how often classes were made twice as wide */
+	uint8_t coarse; /* how many times the width of classes was doubled */
 	uint16_t used;
 	struct {
 		uint16_t class;
@@ -31,12 +31,13 @@ void sketch_merge(struct sketch *into, const struct sketch *from);
 uint64_t sketch_quantile(const struct sketch *s, double part);
 /* Returns the relative error of quantiles. */
 double sketch_error(const struct sketch *s);
-/* Returns the lower bound of a class; that of class + 1 is its upper bound. Classes as in at[]. */
+/* Returns the lower bound of a class in ns; that of class + 1 is its upper bound. Classes are
+ * numbered as in at[]. */
 double sketch_class_ns(const struct sketch *s, uint32_t class);
 
 /* Appends the sketch, at most 40 + 12 * SKETCH_CLASSES bytes. */
 void sketch_write(const struct sketch *s, struct buffer *out);
-/* Returns 0, or -EBADMSG if it is not a sketch. len 0: no times. */
+/* Returns 0; -EBADMSG: data is not a sketch. len 0: no times. */
 int sketch_read(struct sketch *ret, const void *data, size_t len);
 
 #endif

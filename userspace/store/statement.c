@@ -35,7 +35,7 @@ int store_error(int rc)
 		return -EEXIST;
 	case SQLITE_NOMEM:
 		return -ENOMEM;
-	case SQLITE_ERROR: /* of our statements: a table or column is missing, or exists twice */
+	case SQLITE_ERROR: /* a table or column is missing, or exists twice */
 		return -EUCLEAN;
 	default:
 		return -EIO;
@@ -47,13 +47,14 @@ static sqlite3_stmt *statement_get(struct store *st, const char *text, int *ret_
 	sqlite3_stmt *stmt = NULL;
 	uint32_t i = 0;
 
-	/* A list whose rows are being read has its own, also if one within it has the same text. */
+	/* A statement whose rows are still being read is not reused, even for the same text. */
 	while (i < st->cached &&
 	       (st->cache[i].text != text || sqlite3_stmt_busy(st->cache[i].stmt)))
 		i++;
 	if (i < st->cached)
 		return st->cache[i].stmt;
-	if (st->cached == STORE_STATEMENTS) { /* never happens: there are fewer, in a few levels */
+	/* never happens: gp-bpf has fewer statements, nested few levels deep */
+	if (st->cached == STORE_STATEMENTS) {
 		*ret_rc = SQLITE_NOMEM;
 		return NULL;
 	}
@@ -263,7 +264,7 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
-	/* A file is hostile, and its texts are shown. */
+	/* The file may be hostile, and its texts are shown to users. */
 	log_escape(out, len, text ? text : "",
 		   text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
 }
@@ -311,7 +312,7 @@ int store_slot(struct store *st, const char *name, uint32_t *ret)
 		}
 		if (attempt)
 			break;
-		/* At most as many as there are slots, whichever process adds them. */
+		/* Adds at most as many names as there are slots, whichever process adds them. */
 		err = store_run(
 			st,
 			"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM names) < ?2",
@@ -341,13 +342,12 @@ int store_type(struct store *st, uint32_t type, const char *name)
 
 /* ---- sums and step times of a row, read from its blobs --------------------------------------- */
 
-/* Logged when the first one is found: an unreadable row must not hide the others. */
+/* Counts an unreadable row and logs the first one. Returns 0, so that the other rows are read. */
 static int statement_unreadable(struct store *st, const char *what)
 {
 	if (!st->unreadable++)
-		log_warn(
-			"%s: %s in it cannot be read and count as nothing: damaged, or of a newer gp-bpf",
-			st->path, what);
+		log_warn("%s: cannot read %s: damaged, or written by a newer gp-bpf; counted as 0",
+			 st->path, what);
 	return 0;
 }
 

@@ -25,15 +25,15 @@ const char *store_why(int err)
 {
 	switch (err) {
 	case -EBADMSG:
-		return "it is damaged";
+		return "damaged";
 	case -EPROTO:
-		return "it is of a newer gp-bpf";
+		return "written by a newer gp-bpf";
 	case -EMEDIUMTYPE:
-		return "it is not a store of gp-bpf; name another file";
+		return "not a store of gp-bpf; name another file";
 	case -EUCLEAN:
-		return "its tables are not those of its version (user_version): it was half made, or another program changed it; move it away, and a new one begins";
+		return "its tables do not match its version (user_version): created incompletely, or changed by another program; move the file away to start a new store";
 	case -EBUSY:
-		return "another process holds it locked (fuser -v FILE shows which)";
+		return "locked by another process (fuser -v FILE shows which)";
 	default:
 		return path_why(err);
 	}
@@ -78,8 +78,8 @@ int store_make_folder(const char *path)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Returns true if the file is a store: only then a damaged file is renamed. A file of another kind,
- * which the user may have named by mistake, stays. */
+/* Returns true if the file is a store, which may be renamed if damaged. A file of another kind,
+ * which the user may have named by mistake, is left alone. */
 static bool store_is_ours(int fd, const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -91,7 +91,7 @@ static bool store_is_ours(int fd, const char *path)
 	       !strcmp(slash ? slash + 1 : path, STORE_FILE);
 }
 
-/* Accessible only for this user, and not through a link that another user made. */
+/* Creates the file, accessible only for this user, without following a link of another user. */
 static int store_file_make(struct store *st, enum store_mode mode)
 {
 	static const int how[] = {
@@ -117,7 +117,7 @@ bool store_moved(const struct store *st)
 	return !st->memory && (stat(st->path, &is) || is.st_dev != st->dev || is.st_ino != st->ino);
 }
 
-/* For SQLite: returns whether to try again. */
+/* Called by SQLite while the file is locked; returns whether to try again. */
 static int store_busy(void *ctx, int tries)
 {
 	struct store *st = ctx;
@@ -131,8 +131,8 @@ static int store_busy(void *ctx, int tries)
 	return 1;
 }
 
-/* SQLite opens files by name: use the name of the checked file without its links; then it follows
- * no links. In /proc only the kernel can follow links (/proc/PID/root). */
+/* Opens the checked file by its name without links, because SQLite opens by name; it must follow no
+ * links. Only the kernel can follow links in /proc (/proc/PID/root). */
 static int store_sql_open(struct store *st, int flags)
 {
 	char name[PATH_MAX];
@@ -161,7 +161,7 @@ static int store_connect_file(struct store *st, enum store_mode mode)
 		return err;
 	sqlite3_extended_result_codes(st->sql, 1);
 	sqlite3_busy_handler(st->sql, store_busy, st);
-	/* Code in the file is not run, and its structure is not trusted. */
+	/* Code in the file is not run, and the file's structure is not trusted. */
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -204,8 +204,8 @@ static int store_version_of(struct store *st)
 	return version < 0 ? -EMEDIUMTYPE : (int)version;
 }
 
-/* A migration and its number are one transaction, so of two processes that start at once only one
- * runs it. */
+/* Migrates in one transaction with the version number, so that of two processes that start at once
+ * only one migrates. */
 static int store_migrate(struct store *st)
 {
 	char end[96];
@@ -301,12 +301,12 @@ static int store_set_aside(const struct store *st)
 	while (!access(name, F_OK) && n++ < DAMAGED_MAX);
 	err = store_rename_damaged(st->path, "", n);
 	if (err) {
-		log_error("%s is damaged, and cannot be set aside: %s", st->path, strerror(-err));
+		log_error("%s: damaged, but cannot be renamed: %s", st->path, strerror(-err));
 		return err;
 	}
 	store_rename_damaged(st->path, "-wal", n);
 	store_rename_damaged(st->path, "-shm", n);
-	log_warn("%s is damaged: it is kept as %s, and a new store begins", st->path, name);
+	log_warn("%s: damaged; renamed to %s, starting a new store", st->path, name);
 	return 0;
 }
 

@@ -18,8 +18,8 @@
 #define STORE_MINUTE_NS 60000000000ll
 
 enum store_mode {
-	STORE_READ,  /* must exist; migrated if it is writable */
-	STORE_NOTE,  /* likewise, to write a few rows; the file is not checked as a whole */
+	STORE_READ,  /* for queries; must exist; migrated if it is writable */
+	STORE_NOTE,  /* to write a few rows; must exist; not checked for damage as a whole */
 	STORE_WRITE, /* created if missing */
 };
 
@@ -28,13 +28,13 @@ struct store;
 /* path ":memory:" is a private store. A damaged file is renamed to PATH.damaged-N, which is logged,
  * and a new one is created (STORE_WRITE). Returns 0 or -errno. */
 int store_open(struct store **ret, const char *path, enum store_mode mode);
-/* The same. until_ns: a time of clock_mono_ns() that any thread may change; a locked file is waited
- * for up to 2 s each time, but not beyond it; 0: unset. It must outlive the store. */
+/* Like store_open(). until_ns: time of clock_mono_ns() after which a locked file is not waited for
+ * (2 s at most each time); 0: no such time. Any thread may change it. It must outlive the store. */
 int store_open_until(struct store **ret, const char *path, enum store_mode mode,
 		     const _Atomic uint64_t *until_ns);
 void store_close(struct store *st); /* st may be NULL */
-/* Another process opens the file as soon as this one has closed it: closing will not wait for the
- * disk, because the write-ahead log stays. */
+/* Makes store_close() quick for another process that waits for the file: the write-ahead log stays,
+ * so closing does not wait for the disk. */
 void store_hand_over(struct store *st);
 const char *store_path(const struct store *st);
 

@@ -47,7 +47,7 @@ int sum_names_add(struct sum_names *n, const char *name, int64_t id)
 {
 	uint32_t i = 0;
 
-	if (!*name) /* not a name of ours; free slots have "" */
+	if (!*name) /* free slots have the name "" */
 		name = "?";
 	while (i < n->count && strcmp(n->name[i], name) != 0)
 		i++;

@@ -14,7 +14,7 @@
 #include "userspace/model/time/ledger.h"
 
 #define SUMS_NAME_MAX  64 /* bytes of a name */
-#define SUMS_NAMES_MAX 64 /* in a store; time of further types counts as BUCKET_CUSTOM */
+#define SUMS_NAMES_MAX 64 /* names in a store; time of types beyond counts as BUCKET_CUSTOM */
 #define SUMS_SLOTS     (SUMS_NAMES_MAX + LEDGER_TYPES)
 _Static_assert(BUCKET_COUNT < SUMS_NAMES_MAX, "a name for each bucket, and some for types");
 #define SUMS_TYPE(number) (BUCKET_COUNT + (number)-1) /* slot of a type of the model */
@@ -25,18 +25,19 @@ struct sums {
 
 struct sum_names { /* by slot */
 	char name[SUMS_SLOTS][SUMS_NAME_MAX];
-	int64_t id[SUMS_SLOTS]; /* row in the store; 0: not there yet */
+	int64_t id[SUMS_SLOTS]; /* row in the store; 0: not stored yet */
 	uint32_t count;
 };
 
 /* Sets the ledger's own names. */
 void sum_names_init(struct sum_names *n);
-/* Adds a name and its number in the store. -ENOSPC: no slot is left; its time counts as OTHER. */
+/* Adds a name and its number in the store. -ENOSPC: no slot is left, so the name's time counts as
+ * OTHER. */
 int sum_names_add(struct sum_names *n, const char *name, int64_t id);
 
 /* Reserves the slots of a model's types. Call before other names are added. */
 void sum_names_reserve(struct sum_names *n);
-/* Gives the name to the slot of a type; the store may have a number for it. */
+/* Names the slot of a type; a number that the store already has for this name is used. */
 void sum_names_type(struct sum_names *n, uint32_t type, const char *name);
 /* Writes "CUSTOM_BADPUT_EVENTS.TYPE". */
 void sum_name_of_type(char out[SUMS_NAME_MAX], const char *type);
@@ -47,9 +48,10 @@ void sums_add(struct sums *into, const struct sums *more);
 void sums_take(struct sums *from, const struct sums *less);
 int64_t sums_total(const struct sums *s);
 
-/* Appends the sums that are not 0; a name without a number in the store counts as BUCKET_CUSTOM. */
+/* Appends the sums that are not 0. A bucket whose name has no number in the store counts as
+ * BUCKET_CUSTOM. */
 void sums_write(const struct sums *s, const struct sum_names *n, struct buffer *out);
-/* Returns 0; -EBADMSG: invalid; -ENOENT: it has a name that n does not have. */
+/* Returns 0; -EBADMSG: invalid data; -ENOENT: data has a name that n does not have. */
 int sums_read(struct sums *ret, const struct sum_names *n, const void *data, size_t len);
 
 #endif

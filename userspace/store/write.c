@@ -10,8 +10,9 @@
 #include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
 
-#define START_SLACK_NS 20000000ll   /* /proc has ticks of 10 ms */
-#define OVERFULL_NS    1000000000ll /* smaller differences are adjustments of the clock */
+/* starts that differ by less are the same: /proc has ticks of 10 ms */
+#define START_SLACK_NS 20000000ll
+#define OVERFULL_NS    1000000000ll /* less excess time in a minute is an adjustment of the clock */
 
 /* ---- session --------------------------------------------------------------------------------- */
 
@@ -55,8 +56,8 @@ static int write_minute_read(struct store *st, sqlite3_stmt *stmt, struct intake
 	return err ? err : store_sketch(st, stmt, 4, &ret->times);
 }
 
-/* Reads the one row of a statement of store_find(). Returns 1; 0: there is none, and *ret is
- * unchanged; -errno. */
+/* Reads the one row of a statement of store_find(). Returns 1; 0: no row, and *ret is unchanged;
+ * -errno. */
 static int write_minute_take(struct store *st, sqlite3_stmt *stmt, int err,
 			     struct intake_minute *ret)
 {
@@ -79,8 +80,9 @@ static int write_running_read(struct store *st, int64_t rank, struct intake_minu
 
 #define PLACE "SELECT ranks.id, ranks.session, ledger, steps, sketch, until_ns, base, run,"
 
-/* A rank in a store is a program in a process. If gp-bpf attached late it knows the start of the
- * process but not of its program: that is the last program of the process so far. */
+/* Finds the row of a rank, which is one program in one process. If gp-bpf attached late it knows
+ * the start of the process but not of its program: then the row is that of the process's last
+ * program. */
 static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 				     const struct intake_about *a, int *ret_err)
 {
@@ -122,7 +124,7 @@ static int write_place_rebuild(struct store *st, struct intake_place *p)
 	return err;
 }
 
-/* The run is continued by this session's model. */
+/* Makes the run one that this session's model continues. */
 static int write_run_claim(struct store *st, int64_t session, int64_t run,
 			   const struct intake_about *a)
 {
@@ -131,8 +133,8 @@ static int write_run_claim(struct store *st, int64_t session, int64_t run,
 				   "iii", session, (int64_t)a->run, run);
 }
 
-/* Returns 1: the store has the rank, which belongs to this session from now on; 0: it does not;
- * -errno. *ret must be zeroed. */
+/* Finds the row of a rank and makes it part of this session. Returns 1; 0: the store does not have
+ * the rank; -errno. *ret must be zeroed. */
 static int write_place_find(struct store *st, int64_t session, const char *boot_id,
 			    const struct intake_about *a, struct intake_place *ret)
 {
@@ -153,7 +155,8 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
 	before = st->unreadable;
 	err = err ? err : store_sums(st, stmt, 6, &ret->base);
-	/* Without its base it is unknown how much of the model's ledger is stored already. */
+	/* Without a readable base it is unknown how much of the model's ledger is stored
+	 * already. */
 	ret->gone_on &= st->unreadable == before;
 	until_ns = store_int(stmt, 5);
 	store_done(stmt);
@@ -180,9 +183,8 @@ static int write_job_make(struct store *st, const struct intake_about *a, int64_
 		   : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
 }
 
-/* Finds the run with the number that the model gave in this session. Numbers start again when the
- * model had to forget the job, so a run that was over as a whole is not continued. -ENOENT: there
- * is none. */
+/* Finds a run by its number in this session's model. -ENOENT: no such run. Numbers start again
+ * after the model had to forget a job, so a run that ended as a whole is not continued. */
 static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 			      const struct intake_about *a, int64_t *ret_id)
 {
@@ -194,9 +196,9 @@ static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
 }
 
-/* Finds the run for the first rank of a run in this session: the job's last run, if it is of an
+/* Finds the stored run that the first rank of a run continues: the job's last run, if it is of an
  * earlier session and not over for this process. It is over if one of its ranks ended before this
- * one began, or if this is a second process of the same rank. -ENOENT: there is none. */
+ * rank began, or if this is a second process of the same rank. -ENOENT: no such run. */
 static int write_run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
 			  const struct intake_about *a, int64_t *ret_id)
 {
@@ -209,8 +211,7 @@ static int write_run_find(struct store *st, int64_t session, int64_t job, const 
 		a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
 }
 
-/* Returns -ENOENT if a rank of this run that is not written yet ended before this one began; 0
- * otherwise. */
+/* Returns -ENOENT if an unwritten rank of this run ended before this rank began; 0 otherwise. */
 static int write_run_goes_on(struct store *st, int64_t run, const struct intake_about *a,
 			     const struct write_ended *ended, uint32_t nended)
 {
@@ -255,7 +256,7 @@ int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
 	static const struct sketch never;
 	int err;
 
-	/* A run that another rank joins is not over; its start is that of its first rank. */
+	/* Reopens a run that another rank joins; the run's start is that of its first rank. */
 	err = store_run(
 		st,
 		"UPDATE runs SET end_ns = NULL, end_mono_ns = NULL, status = NULL,"
@@ -306,8 +307,8 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-/* A minute has more time than it lasted and nothing explains it: logged once, because it is a bug
- * of gp-bpf. */
+/* Logs the first minute that has more time than it lasted without an explanation: a bug of
+ * gp-bpf. */
 static void write_minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
 				  int64_t more_ns)
 {
@@ -315,7 +316,7 @@ static void write_minute_overfull(struct store *st, int64_t rank, const struct i
 		return;
 	if (!st->overfull++)
 		log_warn(
-			"%s: minute %lld of row %lld holds %lld ms more than it lasted: it is made longer; please report this",
+			"%s: minute %lld of row %lld contains %lld ms more than it lasted; minute extended; please report this",
 			st->path, (long long)m->minute, (long long)rank,
 			(long long)(more_ns / 1000000));
 #ifdef GP_LEDGER_ABORT
@@ -323,8 +324,8 @@ static void write_minute_overfull(struct store *st, int64_t rank, const struct i
 #endif
 }
 
-/* Whatever else went wrong: no bucket is negative, and the minute ends no earlier than its start
- * plus its time. Returns its time. */
+/* Repairs a minute after any error: no bucket is negative, and the minute ends no earlier than its
+ * start plus its time. Returns the sum of its time. */
 static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_minute *m)
 {
 	int64_t total_ns = sums_total(&m->sums), end_ns;
@@ -346,7 +347,7 @@ static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_m
 	}
 	if (!__builtin_mul_overflow(m->minute, STORE_MINUTE_NS, &end_ns) &&
 	    !__builtin_add_overflow(end_ns, total_ns, &end_ns) && m->until_ns < end_ns) {
-		if (total_ns) /* a minute that lost everything ends when its job was over */
+		if (total_ns) /* a minute that lost all its time ends when its job ended */
 			write_minute_overfull(st, rank, m, end_ns - m->until_ns);
 		m->until_ns = end_ns;
 	}
@@ -364,7 +365,8 @@ static int write_minute_merge(struct store *st, int64_t rank, struct intake_minu
 	err = write_minute_take(st, stmt, err, &had);
 	if (err != 1)
 		return err;
-	if (sums_total(&m->sums) >= 0) /* otherwise it lost time that it got later */
+	/* otherwise the minute lost time, and its end is the earlier one */
+	if (sums_total(&m->sums) >= 0)
 		m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
 	m->steps += had.steps;
 	sums_add(&m->sums, &had.sums);
@@ -376,7 +378,7 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 {
 	int64_t held_ns;
 
-	m->joined = true; /* its time is the stored one */
+	m->joined = true; /* from here on the minute is the stored one plus this one */
 	held_ns = write_minute_sane(st, rank, m);
 	return store_run(
 		st,
@@ -386,7 +388,8 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 		m->minute);
 }
 
-/* It may exist because the clock was set back, or because it has to lose time. */
+/* Writes a closed minute. Its row may exist, because the clock was set back or because the minute
+ * has to lose time. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
 	static const struct sums nothing;
@@ -408,7 +411,7 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	return err ? err : write_minute_update(st, rank, &m);
 }
 
-/* Reads the rank's next minute in that direction. Returns 1, 0: there is none, or -errno. */
+/* Reads the rank's next minute, later (up) or earlier. Returns 1; 0: no such minute; -errno. */
 static int write_minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
 {
 	sqlite3_stmt *stmt;
@@ -422,7 +425,7 @@ static int write_minute_next(struct store *st, int64_t rank, bool up, struct int
 	return write_minute_take(st, stmt, err, m);
 }
 
-#define MOVES_MOST 50000 /* minutes that are searched: more than a month */
+#define MOVES_MOST 50000 /* most minutes searched for time to move: more than a month */
 
 static int write_moves(struct store *st, int64_t rank, const struct intake_minute *moves)
 {
@@ -434,7 +437,7 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 
 	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
 		err = write_minute_next(st, rank, up, &m);
-		/* minutes were merged: the rest is in earlier ones, and sums stay right */
+		/* Minutes were merged: the remaining time is in earlier ones; sums stay right. */
 		if (!err && up) {
 			up = false;
 			m.minute = moves->minute;
@@ -549,7 +552,7 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Converts an instant of the monotonic clock, near the fact, to wall time. */
+/* Converts a monotonic time that is close to the fact to UTC. */
 static int64_t write_wall_ns(const struct intake_note *n, uint64_t mono_ns)
 {
 	return n->real_ns - (int64_t)(n->mono_ns - mono_ns);
@@ -636,7 +639,8 @@ int write_note(struct store *st, const struct intake_note *n, int64_t rank)
 	}
 }
 
-/* ---- a job whose name became known late: its data under its former key ----------------------- */
+/* ---- a job that was renamed: moves its data from its former key
+ * ------------------------------- */
 
 struct ledger { /* of a job, as stored */
 	struct intake_place place;
@@ -644,7 +648,7 @@ struct ledger { /* of a job, as stored */
 	int64_t start_ns, until_ns;
 };
 
-/* Returns 1, 0: it has none, or -errno. */
+/* Reads a job's own ledger. Returns 1; 0: the job has none; -errno. */
 static int write_ledger_find(struct store *st, int64_t session, const struct intake_about *a,
 			     struct ledger *ret)
 {
@@ -674,7 +678,7 @@ static int write_minutes_delete(struct store *st, int64_t rank)
 	return STORE_RUN_ALL(st, rows, rank);
 }
 
-/* Minutes that both have are added up. */
+/* Moves minutes from one row to another; a minute that both rows have becomes the sum. */
 static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 {
 	struct intake_minute m;
@@ -692,7 +696,8 @@ static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 	return err;
 }
 
-/* Appends to the stored data: time in between is unobserved, unless the job was over. */
+/* Appends a ledger to the stored one; the time between the two is unobserved, unless the job was
+ * over. */
 static int write_ledger_append(struct store *st, struct ledger *from, struct ledger *to)
 {
 	static const char *const running[] = {
@@ -731,8 +736,8 @@ static int write_ledger_append(struct store *st, struct ledger *from, struct led
 			     from->place.id, p->id);
 }
 
-/* If another watch wrote the job meanwhile, time that both observed counts as stored
- * (intake_place()). */
+/* Merges the ledgers of a job's former and current key. If another watch wrote the job meanwhile,
+ * time that both observed counts as stored (intake_place()). */
 static int write_ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
 			       const struct intake_about *was)
 {
@@ -750,7 +755,7 @@ static int write_ledgers_merge(struct store *st, int64_t session, const struct i
 	return err ? err : write_minutes_delete(st, from.place.id);
 }
 
-/* Its runs get numbers after the existing ones. */
+/* Moves the rows of a job to another job; its runs get numbers after the existing ones. */
 static int write_rows_move(struct store *st, int64_t from, int64_t to)
 {
 	static const char *const rows[] = {

@@ -12,36 +12,37 @@ struct write_session {
 	char boot_id[40], version[24], command[256];
 };
 
-/* *ret_id: number of the session, which is added if it is missing. */
+/* *ret_id: number of the session, which is created if it is missing. */
 int write_session(struct store *st, const struct write_session *s, int64_t *ret_id);
 int write_last_fact(struct store *st, const struct write_session *s, uint64_t last_fact);
-/* Its watch ended. A later write opens it again. */
+/* Records that the session's watch ended. A later write_session() opens it again. */
 int write_session_ended(struct store *st, const struct write_session *s, int64_t now_ns);
-struct write_ended { /* a rank that ended, which is not in the store yet */
+struct write_ended { /* a rank that ended but whose end is not in the store yet */
 	int64_t rank;
 	uint64_t end_mono_ns;
 };
 
-/* Finds what the store has of a process; adds its job, run and rank if they are missing. */
+/* Finds the stored state of a process; adds its job, run and rank if they are missing. */
 int write_place(struct store *st, int64_t session, const char *boot_id,
 		const struct intake_about *a, const struct write_ended *ended, uint32_t nended,
 		struct intake_place *ret);
 /* Adds a run after the job's other runs. *ret_id: its number. */
 int write_run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
 		   int64_t *ret_id);
-/* Adds a rank to the run, or the row of the job itself, without time. */
+/* Adds a rank to the run, or the job's own row, with no time in it. */
 int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
 		    const struct intake_about *a, int64_t *ret_id);
-/* Writes what the rank is now, with its closed minutes; if it ended, also the end of its run. */
+/* Writes the current state of the rank, including its closed minutes; if it ended, also the end of
+ * its run. */
 int write_about(struct store *st, const struct intake_rank *r);
-/* Moves the data of a job under an earlier key of this session to its current key, added to the
- * data there. Call before any of its ranks gets a place. */
+/* Moves a job's data from an earlier key of this session to its current key, and adds it to any
+ * data there. Call before any rank of the job gets a row. */
 int write_former_names(struct store *st, int64_t session, const struct intake_about *a);
-/* Writes the minutes of the rank up to r->taken, which were copied to `closed`, and the running
- * one. */
+/* Writes the rank's minutes up to r->taken, which were copied to `closed`, and its running
+ * minute. */
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed,
 	       uint32_t n);
-/* An existing minute gets the sum of both. */
+/* Writes a minute; if its row exists, the row becomes the sum of both. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed);
 int write_note(struct store *st, const struct intake_note *n, int64_t rank);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.c - the thread that writes observations to the store. Two locks: that of `thread`
- * protects the intake and is held for moments; `file` protects the store and is held as long as the
- * disk takes. `file` belongs to the thread, except at the start, when the store is asked for its
- * last fact of the session. */
+/* writer.c - the thread that writes observations to the store. Two locks: that of `thread` protects
+ * the intake and is held for moments; `file` protects the store and is held as long as the disk
+ * takes. Only the thread takes `file`, except at the start, when the caller reads the session's
+ * last fact. */
 #include "userspace/store/writer.h"
 
 #include <pthread.h>
@@ -27,29 +27,28 @@ struct store_writer {
 	char path[PATH_MAX];
 	struct worker thread;
 	pthread_mutex_t file;
-	bool wanted; /* write at once, not when the second is over */
+	bool wanted; /* write at once instead of when the second is over */
 	bool handed_over;
 	bool idle; /* the thread waits for something to write, not for the next second */
 	uint64_t asks, answers; /* for store_writer_snapshot(wait) */
 	struct intake *intake;
 	struct write_session session;
-	struct store *store;	   /* NULL: could not be opened */
-	uint32_t typed;		   /* bit per type whose name was written */
-	bool known;		   /* the session was written to this store */
-	int trouble;		   /* error of the last transaction; 0: none */
-	_Atomic uint64_t until_ns; /* how long a locked file is waited for; 0: the default */
+	struct store *store; /* NULL: could not be opened */
+	uint32_t typed;	     /* bit per type whose name was written */
+	bool known;	     /* the session was written to this store */
+	int trouble;	     /* error of the last transaction; 0: none */
+	/* when to stop waiting for a locked file, ns of CLOCK_MONOTONIC; 0: default */
+	_Atomic uint64_t until_ns;
 	uint64_t trouble_ns, next_ns, reopen_ns, retain_ns;
 	struct store_writer_stats stats;
 };
 
-/* ---- one turn of the thread ------------------------------------------------------------------ */
-
-/* Opens the store, finds the places of ranks, then writes minutes and notes. */
+/* ---- one cycle: open the store, find the rows of ranks, write minutes and notes -------------- */
 
 #define RETAIN_NS    600000000000ull
 #define PLACE_ROUNDS 8
 
-struct taken {			 /* copied under the lock, written without it */
+struct taken {			 /* copied under the lock, written without the lock */
 	struct intake_rank **of; /* the ranks of the copies */
 	struct intake_rank *ranks;
 	struct intake_minute *minutes; /* of each rank, in order */
@@ -81,7 +80,8 @@ static enum store_trouble writer_trouble(int err)
 	return (enum store_trouble)t;
 }
 
-/* Called on this thread, so that a hanging disk delays no other one. */
+/* Returns the size of the store's files. Called on this thread, so that a hanging disk delays only
+ * this thread. */
 static uint64_t writer_files_size(const struct store_writer *w)
 {
 	char journal[PATH_MAX + 8];
@@ -103,23 +103,20 @@ static void writer_transaction_done(struct store_writer *w)
 	w->stats.last_ns = clock_real_ns();
 }
 
-/* Logs when an error begins or changes, and when it is over. */
+/* Logs the beginning, change and end of an error. */
 static void writer_report_trouble(struct store_writer *w, int err)
 {
 	uint64_t bytes = writer_files_size(w);
 	char took[16];
 
 	if (err && err != w->trouble)
-		log_warn(
-			"%s: cannot be written: %s; what comes now is kept in memory, and tried again",
-			w->path, store_why(err));
+		log_warn("%s: cannot write: %s; keeping new data in memory and retrying", w->path,
+			 store_why(err));
 	if (err && !w->trouble)
 		w->trouble_ns = clock_mono_ns();
 	if (!err && w->trouble)
-		log_warn(
-			"%s: is written again, after %s; nothing that memory had room for is missing",
-			w->path,
-			clock_duration(took, sizeof(took), clock_mono_ns() - w->trouble_ns));
+		log_warn("%s: writing resumed after %s; data kept in memory was written", w->path,
+			 clock_duration(took, sizeof(took), clock_mono_ns() - w->trouble_ns));
 	w->trouble = err;
 	worker_lock(&w->thread);
 	w->stats.up = !err;
@@ -145,7 +142,8 @@ static int writer_connect(struct store_writer *w)
 	return store_exec(w->store, limit);
 }
 
-/* A store without our session is another one: everything is written again. */
+/* Opens the store again. If it does not have our session it is another store: everything is written
+ * again. */
 static int store_reconnect(struct store_writer *w)
 {
 	int64_t id;
@@ -173,7 +171,7 @@ static int store_ready(struct store_writer *w)
 	int err;
 
 	if (w->store && store_moved(w->store)) {
-		log_warn("%s: it was removed or replaced; going on with what is there now",
+		log_warn("%s: removed or replaced; continuing with the file that is there now",
 			 w->path);
 		store_close(w->store);
 		w->store = NULL;
@@ -224,7 +222,8 @@ static int writer_by_start(const void *a, const void *b)
 	       (x->about.start_mono_ns < y->about.start_mono_ns);
 }
 
-/* Collects ranks without a place, oldest first, because the run of a later one depends on it. */
+/* Collects ranks whose row is unknown, oldest first, because a later rank's run depends on earlier
+ * ranks. */
 static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ranks,
 				struct intake_about *about, struct write_ended *ended,
 				uint32_t *ret_ended)
@@ -249,8 +248,8 @@ static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ran
 	return n;
 }
 
-/* `ended` has room for all of them, too: a rank that is stored as running may have ended while
- * nothing was written, and another one begun. */
+/* Finds or adds the rows of ranks. `ended` has room for all ranks, too: a rank stored as running
+ * may have ended, and another one begun, while nothing was written. */
 static int writer_places_write(struct store_writer *w, const struct intake_about *about,
 			       struct intake_place *places, uint32_t n, struct write_ended *ended,
 			       uint32_t nended)
@@ -288,7 +287,7 @@ static int writer_place_ranks(struct store_writer *w)
 		worker_lock(&w->thread);
 		for (uint32_t i = 0; i < n; i++)
 			if (ranks[i]->about.job_key ==
-			    about[i].job_key) /* otherwise it was renamed meanwhile */
+			    about[i].job_key) /* otherwise the job was renamed meanwhile */
 				intake_place(w->intake, ranks[i], &at[i]);
 		writer_transaction_done(w);
 		worker_unlock(&w->thread);
@@ -310,7 +309,8 @@ static void writer_taken_free(struct taken *k)
 	free(k->notes);
 }
 
-/* Takes everything before the last snapshot: one number of facts is valid for all ranks. */
+/* Copies everything from before the last snapshot, so that one number of the last fact is valid for
+ * all ranks. */
 static int writer_cycle_take(struct intake *t, struct taken *k)
 {
 	*k = (struct taken){.last_fact = t->closed};
@@ -387,7 +387,7 @@ static int writer_write_cycle(struct store_writer *w)
 	return err;
 }
 
-/* Writes everything that waits; called with `file` held. -errno: it is retried. */
+/* Writes everything that is due; call with `file` held. -errno: retried. */
 static int writer_cycle(struct store_writer *w)
 {
 	uint64_t now = clock_mono_ns();
@@ -406,7 +406,7 @@ static int writer_cycle(struct store_writer *w)
 		err = store_retain(w->store, clock_real_ns(), w->options.keep_ns,
 				   w->options.size_bytes);
 	}
-	if (err == -EBADMSG && w->store) { /* when it is opened again it is checked and renamed */
+	if (err == -EBADMSG && w->store) { /* opening checks the file again and renames it */
 		store_close(w->store);
 		w->store = NULL;
 		w->reopen_ns = 0;
@@ -417,10 +417,10 @@ static int writer_cycle(struct store_writer *w)
 
 #define PERIOD_NS   1000000000ull
 #define CLOSE_TRIES 3
-#define DEAD_NS	    5000000000ull /* a disk that takes longer is treated as dead */
-#define OPEN_NS	    500000000ull  /* how long a locked file is waited for at the start */
-#define CLOSE_NS    500000000ull  /* how long it is waited for at the end */
-#define WAIT_ROWS   64		  /* minutes that may wait in a replay */
+#define DEAD_NS	    5000000000ull /* a disk that does not answer for longer is treated as dead */
+#define OPEN_NS	    500000000ull  /* a locked file is waited for up to this long at the start */
+#define CLOSE_NS    500000000ull  /* a locked file is waited for up to this long at the end */
+#define WAIT_ROWS   64		  /* a replay waits when more minutes than this are unwritten */
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
@@ -494,8 +494,8 @@ int store_writer_open(struct store_writer **ret, const struct store_writer_optio
 		w->store = NULL;
 		w->trouble_ns = clock_mono_ns();
 		w->reopen_ns = w->trouble_ns + WRITER_REOPEN_NS;
-		log_warn("%s: cannot be opened: %s; what comes is kept in memory, and tried again",
-			 w->path, store_why(err));
+		log_warn("%s: cannot open: %s; keeping data in memory and retrying", w->path,
+			 store_why(err));
 		w->trouble = err;
 		w->stats.failed[writer_trouble(err)]++;
 		err = 0;
@@ -526,16 +526,17 @@ int store_writer_close(struct store_writer *w)
 	w->until_ns = clock_mono_ns() + CLOSE_NS;
 	worker_stop(&w->thread);
 	if (!worker_ended(&w->thread, clock_mono_ns() + DEAD_NS)) {
-		log_error("%s: its disk does not answer: what was not written is lost", w->path);
+		log_error("%s: disk does not answer: unwritten data is lost", w->path);
 		return -ETIMEDOUT; /* w is never freed, because the thread still uses it */
 	}
 	store_writer_stats(w, &lost);
 	left = intake_due(w->intake);
 	if (left)
-		log_error("%s: what was not written is lost: %s", w->path, store_why(w->trouble));
+		log_error("%s: cannot write: %s; unwritten data is lost", w->path,
+			  store_why(w->trouble));
 	if (lost.lost_ranks || lost.lost_notes || lost.lost_facts)
-		log_warn("%s: there was no room for %llu rank%s, %llu note%s, %llu fact%s", w->path,
-			 (unsigned long long)lost.lost_ranks, plural(lost.lost_ranks),
+		log_warn("%s: out of room in memory: lost %llu rank%s, %llu note%s, %llu fact%s",
+			 w->path, (unsigned long long)lost.lost_ranks, plural(lost.lost_ranks),
 			 (unsigned long long)lost.lost_notes, plural(lost.lost_notes),
 			 (unsigned long long)lost.lost_facts, plural(lost.lost_facts));
 	if (w->store && w->handed_over)
@@ -543,7 +544,7 @@ int store_writer_close(struct store_writer *w)
 	else if (w->store && w->known && !left &&
 		 write_session_ended(w->store, &w->session, clock_real_ns()))
 		log_warn(
-			"%s: that this watch ended could not be written: its jobs count as watched for three more minutes",
+			"%s: cannot record the end of this watch; its jobs count as watched for three more minutes",
 			w->path);
 	writer_free(w);
 	return left ? -EIO : 0;
