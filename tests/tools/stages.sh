@@ -25,7 +25,7 @@ loader/reader
 loader/library
 loader userspace/cloud
 userspace/ingest userspace/kubernetes
-userspace/identity
+userspace/identity userspace/python
 userspace/model/signal
 userspace/model/step
 userspace/model/time

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* python_stack.c - threads and their chains of frames. */
+#include "userspace/python/python_stack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/proc_file.h"
+#include "userspace/base/table.h"
+#include "userspace/python/python_private.h"
+
+#define ATTEMPTS	 3
+#define SAME		 2 /* times that a chain is read again and is the same */
+#define INTERPRETERS_MAX 16
+#define TASKS_MAX	 4096
+#define OWNER_GENERATOR	 1 /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
+#define STATUS_BYTES	 4096
+/* struct pthread.tid of glibc (its nptl): after a head of 704 bytes (x86_64) or 192, and a
+ * list. Only asked where CPython does not know the number itself, and checked against /proc. */
+#ifdef __x86_64__
+#define PTHREAD_TID 720
+#else
+#define PTHREAD_TID 208
+#endif
+
+struct python_threads { /* what is read of the list before the stacks */
+	size_t n, max;
+	struct python_state {
+		uint64_t address, holder;
+	} * state;
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static size_t python_most(const uint32_t *offsets, size_t n)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = offsets[i] > most ? offsets[i] : most;
+	return most;
+}
+
+int python_attach(pid_t pid, python_read_fn *read, void *ctx, const struct python_place *place,
+		  struct python_process **ret, char why[PYTHON_WHY_MAX])
+{
+	struct python_process *p = calloc(1, sizeof(*p));
+	const struct python_offsets *at;
+	int err;
+
+	snprintf(why, PYTHON_WHY_MAX, "out of memory");
+	if (!p)
+		return -ENOMEM;
+	p->pid = pid;
+	p->read = read;
+	p->ctx = ctx ? ctx : &p->pid;
+	p->place = *place;
+	p->lines = malloc(PYTHON_LINES_MAX);
+	err = p->lines
+		      ? python_offsets(read, p->ctx, place->runtime, &p->place.version, &p->at, why)
+		      : -ENOMEM;
+	if (err) {
+		python_close(p);
+		return err;
+	}
+	at = &p->at;
+	p->frame_bytes = 8 + python_most((uint32_t[]){at->frame_previous, at->frame_code,
+						      at->frame_last, at->frame_owner},
+					 4);
+	p->code_bytes = 8 + python_most((uint32_t[]){at->code_function, at->code_file,
+						     at->code_lines, at->code_first},
+					4);
+	*ret = p;
+	return 0;
+}
+
+/* Reads the number that a thread has in the innermost namespace. 0: it has only ours, or unknown.
+ */
+static pid_t python_task_inner(pid_t pid, const char *task)
+{
+	char name[64], text[STATUS_BYTES], *line, *last;
+
+	snprintf(name, sizeof(name), "task/%s/status", task);
+	if (proc_slurp("", pid, name, text, sizeof(text)) <= 0)
+		return 0;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return 0;
+	line += strlen("\nNSpid:");
+	line[strcspn(line, "\n")] = '\0';
+	last = strrchr(line, '\t');
+	return last && last != line ? (pid_t)strtol(last, NULL, 10) : 0;
+}
+
+/* Fills the table of numbers; it stays empty if the process has no namespace of its own. */
+static void python_tasks_read(struct python_process *p)
+{
+	int fd = proc_open("", p->pid, "task", O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (int i = 0; i < TASKS_MAX && (d = readdir(dir));) {
+		int32_t outer = proc_number(d->d_name);
+		pid_t inner = outer > 0 ? python_task_inner(p->pid, d->d_name) : 0;
+
+		i += outer > 0;
+		if (inner > 0)
+			table_put(p->tids, (uint64_t)inner, (void *)(intptr_t)outer);
+	}
+	closedir(dir);
+}
+
+int python_open(pid_t pid, struct python_process **ret, char why[PYTHON_WHY_MAX])
+{
+	struct python_process *p;
+	struct python_place place;
+	char task[16];
+	int err = python_find(pid, python_memory_read, &pid, &place, why);
+
+	if (!err)
+		err = python_attach(pid, python_memory_read, NULL, &place, &p, why);
+	if (err)
+		return err;
+	snprintf(task, sizeof(task), "%d", (int)pid);
+	if (python_task_inner(pid, task)) {
+		p->tids = table_new();
+		if (!p->tids) {
+			python_close(p);
+			return -ENOMEM;
+		}
+	}
+	*ret = p;
+	return 0;
+}
+
+void python_close(struct python_process *p)
+{
+	if (!p)
+		return;
+	python_codes_free(p);
+	table_free(p->tids, NULL);
+	free(p->lines);
+	free(p);
+}
+
+uint32_t python_version(const struct python_process *p)
+{
+	return p->place.version;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* The thread's number in our namespace, by its own. */
+static pid_t python_tid_outer(struct python_process *p, uint64_t inner)
+{
+	void *outer;
+
+	if (!inner || inner > INT32_MAX)
+		return 0;
+	if (!p->tids)
+		return (pid_t)inner;
+	outer = table_get(p->tids, inner);
+	if (!outer && !p->tids_fresh) {
+		p->tids_fresh = true; /* once a dump */
+		table_free(p->tids, NULL);
+		p->tids = table_new();
+		if (!p->tids)
+			return 0;
+		python_tasks_read(p);
+		outer = table_get(p->tids, inner);
+	}
+	return (pid_t)(intptr_t)outer;
+}
+
+static void python_thread_identify(struct python_process *p, uint64_t state,
+				   struct python_thread *ret)
+{
+	const struct python_offsets *at = &p->at;
+	uint64_t native = 0;
+	uint32_t tid = 0;
+	char path[64];
+
+	if (!python_read_one(p, state + at->thread_pthread, &ret->pthread, sizeof(ret->pthread)))
+		return;
+	if (at->thread_native) {
+		if (python_read_one(p, state + at->thread_native, &native, sizeof(native)))
+			ret->tid = python_tid_outer(p, native);
+		return;
+	}
+	if (!python_read_one(p, ret->pthread + PTHREAD_TID, &tid, sizeof(tid)))
+		return;
+	ret->tid = python_tid_outer(p, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)p->pid, (int)ret->tid);
+	if (ret->tid && access(path, F_OK) != 0)
+		ret->tid = 0;
+}
+
+/* The thread that holds the lock of an interpreter. 0: none. */
+static uint64_t python_holder(struct python_process *p, uint64_t interpreter)
+{
+	const struct python_offsets *at = &p->at;
+	uint64_t gil, holder = 0;
+	uint32_t locked = 0;
+
+	if (at->runtime_holder)
+		return python_read_one(p, p->place.runtime + at->runtime_holder, &holder,
+				       sizeof(holder))
+			       ? holder
+			       : 0;
+	if (!python_read_one(p, interpreter + at->interpreter_gil, &gil, sizeof(gil)) ||
+	    !python_read(p,
+			 (struct python_range[]){{gil + at->gil_holder, &holder, sizeof(holder)},
+						 {gil + at->gil_locked, &locked, sizeof(locked)}},
+			 2))
+		return 0;
+	return locked == 1 ? holder : 0;
+}
+
+/* Reads the list of threads. Returns false if it changed meanwhile. */
+static bool python_threads_list(struct python_process *p, struct python_threads *ret)
+{
+	const struct python_offsets *at = &p->at;
+	uint64_t interpreter, thread, owner, holder, next;
+
+	ret->n = 0;
+	if (!python_read_one(p, p->place.runtime + at->runtime_interpreters, &interpreter,
+			     sizeof(interpreter)))
+		return false;
+	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++, interpreter = next) {
+		holder = python_holder(p, interpreter);
+		if (!python_read(p,
+				 (struct python_range[]){
+					 {interpreter + at->interpreter_threads, &thread, 8},
+					 {interpreter + at->interpreter_next, &next, 8}},
+				 2))
+			return false;
+		while (thread && ret->n < ret->max) {
+			ret->state[ret->n++] = (struct python_state){thread, holder};
+			if (!python_read(p,
+					 (struct python_range[]){
+						 {thread + at->thread_interpreter, &owner, 8},
+						 {thread + at->thread_next, &thread, 8}},
+					 2) ||
+			    owner != interpreter)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static struct python_frame_link python_frame_link(const struct python_process *p,
+						  const uint8_t *bytes)
+{
+	const struct python_offsets *at = &p->at;
+	struct python_frame_link l = {0};
+
+	memcpy(&l.previous, bytes + at->frame_previous, sizeof(l.previous));
+	memcpy(&l.code, bytes + at->frame_code, sizeof(l.code));
+	if (at->code_instructions)
+		memcpy(&l.last, bytes + at->frame_last, sizeof(l.last));
+	else
+		memcpy(&l.last, bytes + at->frame_last, sizeof(int32_t));
+	l.code &= ~7ull; /* from 3.14 on the lowest bits are flags of the reference */
+	l.owner = at->frame_owner ? bytes[at->frame_owner] : 0;
+	return l;
+}
+
+/* An entry of the interpreter from C: no code of Python. */
+static bool python_frame_is_c(const struct python_process *p, const struct python_frame_link *l)
+{
+	return p->at.owner_c && l->owner >= p->at.owner_c;
+}
+
+/* Follows the chain, one frame after the other. Returns false if memory could not be read. */
+static bool python_chain_walk(struct python_process *p, uint64_t state, struct python_chain *c)
+{
+	uint64_t frame;
+	size_t python = 0;
+
+	c->n = 0;
+	c->cut = false;
+	if (!python_read_one(p, state + p->at.thread_frame, &frame, sizeof(frame)))
+		return false;
+	c->cframe = p->at.thread_has_cframe ? frame : 0;
+	if (c->cframe && !python_read_one(p, c->cframe + p->at.cframe_frame, &frame, sizeof(frame)))
+		return false;
+	while (frame) {
+		if (c->n == PYTHON_CHAIN_MAX || python == PYTHON_FRAMES_MAX) {
+			c->cut = true;
+			break;
+		}
+		if (!python_read_one(p, frame, p->raw, p->frame_bytes))
+			return false;
+		c->address[c->n] = frame;
+		c->link[c->n] = python_frame_link(p, p->raw);
+		python += !python_frame_is_c(p, &c->link[c->n]);
+		frame = c->link[c->n++].previous;
+	}
+	return true;
+}
+
+/* Plans to read frames that lie beside each other, as from 3.11 on most do, in one piece: the less
+ * time passes between the first and the last byte, the less they change. Returns the ranges. */
+static size_t python_chain_ranges(struct python_process *p, const struct python_chain *c,
+				  struct python_range *ranges)
+{
+	const uint64_t *address = c->address;
+	size_t n = 0, used = 0, bytes;
+
+	for (size_t i = 0, k; i < c->n; i = k + 1) {
+		for (k = i; k + 1 < c->n && address[k + 1] < address[k]; k++) {
+			if (address[i] - address[k + 1] > (k + 1 - i) * PYTHON_FRAME_SPAN)
+				break;
+		}
+		bytes = address[i] - address[k] + p->frame_bytes;
+		ranges[n++] = (struct python_range){address[k], p->raw + used, bytes};
+		for (size_t f = i; f <= k; f++)
+			p->raw_at[f] = used + address[f] - address[k];
+		used += bytes;
+	}
+	return n;
+}
+
+/* Reads the frames of a chain again, all at once. Returns false if they are no longer that chain.
+ */
+static bool python_chain_again(struct python_process *p, uint64_t state, struct python_chain *c)
+{
+	struct python_range ranges[PYTHON_RANGES_MAX];
+	uint64_t first = 0, last = 0, frame = 0;
+	size_t n = 0;
+
+	ranges[n++] = (struct python_range){state + p->at.thread_frame, &first, sizeof(first)};
+	if (c->cframe)
+		ranges[n++] = (struct python_range){c->cframe + p->at.cframe_frame, &first,
+						    sizeof(first)};
+	n += python_chain_ranges(p, c, ranges + n);
+	ranges[n++] = (struct python_range){ranges[0].address, &last, sizeof(last)};
+	if (!python_read(p, ranges, n) || last != (c->cframe ? c->cframe : first))
+		return false;
+	frame = first;
+	for (size_t i = 0; i < c->n; i++) {
+		if (frame != c->address[i])
+			return false;
+		c->link[i] = python_frame_link(p, p->raw + p->raw_at[i]);
+		frame = c->link[i].previous;
+	}
+	/* A generator that has just given a value has no caller for a moment. */
+	return c->cut || (!frame && (!c->n || c->link[c->n - 1].owner != OWNER_GENERATOR));
+}
+
+/* The innermost frame may go on to its next instruction; the others wait for it. */
+static bool python_chain_same(const struct python_chain *a, const struct python_chain *b)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		if (a->link[i].code != b->link[i].code || a->link[i].owner != b->link[i].owner ||
+		    (i && a->link[i].last != b->link[i].last))
+			return false;
+	}
+	return true;
+}
+
+/* Returns true if the chain did not change while it was read. A loop may bring a thread back to the
+ * same frames: it would have to do so each time at the same moment. */
+static bool python_chain_read(struct python_process *p, uint64_t state)
+{
+	if (!python_chain_walk(p, state, &p->now) || !python_chain_again(p, state, &p->now))
+		return false;
+	for (int i = 0; i < SAME; i++) {
+		p->again = p->now;
+		if (!python_chain_again(p, state, &p->again) ||
+		    !python_chain_same(&p->now, &p->again))
+			return false;
+	}
+	return true;
+}
+
+static void python_thread_frames(struct python_process *p, uint64_t state,
+				 struct python_thread *ret)
+{
+	const struct python_frame_link *links[PYTHON_FRAMES_MAX];
+	bool whole = false;
+
+	for (int i = 0; i < ATTEMPTS && !whole; i++) {
+		whole = python_chain_read(p, state);
+		if (!whole && i < ATTEMPTS - 1)
+			continue;
+		ret->nframes = 0;
+		for (size_t k = 0; k < p->now.n && ret->nframes < PYTHON_FRAMES_MAX; k++) {
+			if (!python_frame_is_c(p, &p->now.link[k]))
+				links[ret->nframes++] = &p->now.link[k];
+		}
+		whole &= python_codes_name(p, links, ret->frames, ret->nframes);
+	}
+	ret->cut = p->now.cut;
+	ret->torn = !whole;
+}
+
+/* Why nothing could be read. */
+static int python_dump_error(struct python_process *p, char why[PYTHON_WHY_MAX])
+{
+	uint64_t word;
+	int err;
+
+	errno = 0;
+	if (p->read(p->ctx, &(struct python_range){p->place.runtime, &word, sizeof(word)}, 1)) {
+		snprintf(why, PYTHON_WHY_MAX, "the list of threads changed at each attempt");
+		return -EAGAIN;
+	}
+	err = errno ? proc_error(errno) : -ENODATA;
+	err = err == -EFAULT ? -ENODATA : err;
+	snprintf(why, PYTHON_WHY_MAX, "its memory cannot be read: %s", strerror(-err));
+	return err;
+}
+
+int python_dump(struct python_process *p, struct python_thread *threads, size_t max,
+		char why[PYTHON_WHY_MAX])
+{
+	struct python_threads list = {.max = max};
+	bool listed = false;
+	int err = python_codes_trim(p);
+
+	list.state = calloc(max ? max : 1, sizeof(*list.state));
+	if (err || !list.state) {
+		free(list.state);
+		snprintf(why, PYTHON_WHY_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	p->reads = 0;
+	p->tids_fresh = false;
+	for (int i = 0; i < ATTEMPTS && !listed; i++)
+		listed = python_threads_list(p, &list);
+	for (size_t i = 0; listed && i < list.n; i++) {
+		struct python_thread *t = &threads[i];
+
+		memset(t, 0, offsetof(struct python_thread, frames));
+		python_thread_identify(p, list.state[i].address, t);
+		t->holds_gil = list.state[i].address == list.state[i].holder;
+		python_thread_frames(p, list.state[i].address, t);
+	}
+	free(list.state);
+	if (listed)
+		return (int)list.n;
+	return python_dump_error(p, why);
+}
