@@ -3,7 +3,7 @@
 # seeds.sh FOLDER: makes the inputs to start from that a tool can make.
 set -eu
 out=$1
-mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,site_text,gcm_answer,gcm_disk_queue,cloud,web,cgroup}
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,site_text,gcm_answer,gcm_disk_queue,cloud,web,cgroup,python_stack}
 cp probes/*.yaml "$out/probe_file/"
 printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
 	>"$out/probe_file/short.yaml"
@@ -19,6 +19,11 @@ printf 'ML\357R\rMLIR23.0.0\0mhlo.num_partitions\0mhlo.num_replicas\0jit_train_s
 printf '\012\220\001\012\005jit_f\022\006main.2' >"$out/program_name/proto"
 printf 'module @jit_f attributes {' >"$out/program_name/text"
 printf '\012\045\012\043\012\037\012\005jit_f\022\006main.2\032\016\012\010region_1\022\002ab' >"$out/program_name/cached"
+
+# Version, types, and words written into the memory of tests/unit/python_memory.h: place, length, bytes.
+printf '\004\001\000' >"$out/python_stack/whole"
+printf '\004\001\001\010\040\002\000\041\001' >"$out/python_stack/circle"
+printf '\004\000\002\020\122\007\377\377\377\377\377\377\377\077\020\161\007\377\377' >"$out/python_stack/lengths"
 
 source=$(mktemp --suffix=.c)
 trap 'rm -f "$source"' EXIT
