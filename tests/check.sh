@@ -350,6 +350,8 @@ prefetch() {
 	for name in google otlp tensorboard perfetto; do
 		tests/tools/framework.sh "$name"
 	done
+	tests/tools/pythons.sh
+	tests/tools/pythons.sh py-spy
 	{ tests/tools/collector.sh; tests/tools/kube.sh build; } & # these compile while those download
 	for name in jax tensorflow jax_old tensorflow_old torch_xla; do
 		tests/tools/framework.sh "$name"
