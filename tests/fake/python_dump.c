@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* python_dump PID [TIMES [PAUSE_US]]: the Python stacks of a process, as a line of JSON each time.
- * Afterwards, if it was more than once, a line with how long each took: {"median_us":...}. */
+ * Afterwards, if it was more than once, a line with how long each took: {"median_ns":...}. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "userspace/python/python_stack.h"
 
 #define THREADS_MAX 64
+#define TIMES_MAX   100000
 
 static void print_thread(struct buffer *b, const struct python_thread *t)
 {
@@ -42,11 +44,13 @@ static int compare_times(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	static struct python_thread threads[THREADS_MAX];
+	static uint64_t taken[TIMES_MAX];
 	long times = argc > 2 ? atol(argv[2]) : 1, pause = argc > 3 ? atol(argv[3]) : 0;
-	uint64_t *taken = calloc(times > 0 ? (size_t)times : 1, sizeof(*taken));
 	char why[PYTHON_WHY_MAX];
 	struct python_process *p;
-	int n = argc > 1 && taken ? python_open((pid_t)atoi(argv[1]), &p, why) : -EINVAL;
+	int n = argc > 1 && times > 0 && times <= TIMES_MAX
+			? python_open((pid_t)atoi(argv[1]), &p, why)
+			: -EINVAL;
 
 	if (n) {
 		fprintf(stderr, "python_dump: %s\n", n == -EINVAL ? "wrong arguments" : why);
@@ -76,10 +80,9 @@ int main(int argc, char **argv)
 	}
 	if (times > 1) {
 		qsort(taken, (size_t)times, sizeof(*taken), compare_times);
-		printf("{\"median_us\":%.1f,\"p99_us\":%.1f}\n", (double)taken[times / 2] / 1e3,
-		       (double)taken[times * 99 / 100] / 1e3);
+		printf("{\"median_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 "}\n", taken[times / 2],
+		       taken[times * 99 / 100]);
 	}
 	python_close(p);
-	free(taken);
 	return 0;
 }

@@ -59,9 +59,10 @@ def callers(program):
 
 def exist(dump, program):
     allowed = callers(program)
-    wrong, torn, whole = [], 0, set()
+    wrong, torn, gil, whole = [], 0, 0, set()
     for thread in (t for d in dumps(dump) for t in d["threads"]):
         stack = [(short(f["name"]), f["line"]) for f in thread["frames"]]
+        gil += thread["gil"]
         if thread["torn"]:
             torn += 1
             continue
@@ -75,8 +76,8 @@ def exist(dump, program):
             whole.add(tuple(stack))
     for stack in wrong[:5]:
         print(f"cannot be: {stack}")
-    print(f"{len(whole)} different stacks, {torn} torn, {len(wrong)} that cannot be")
-    return bool(wrong) or len(whole) < 10
+    print(f"{len(whole)} different stacks, {torn} torn, {len(wrong)} that cannot be; {gil} with the lock")
+    return bool(wrong) or len(whole) < 10 or gil < len(dumps(dump)) / 2
 
 
 if __name__ == "__main__":

@@ -275,6 +275,27 @@ static void hostile_threads(void **state)
 	assert_int_equal(dump(), 0);
 }
 
+/* The list begins with the newest; the main thread is the oldest. */
+static void main_thread_first(void **state)
+{
+	uint64_t newer = AT_THREAD + 0x400;
+
+	(void)state;
+	memcpy(memory.bytes + (newer - MEMORY_BEGIN), memory.bytes + (AT_THREAD - MEMORY_BEGIN),
+	       0x100);
+	memory_word(&memory, newer + 8, AT_THREAD);
+	memory_word(&memory, newer + 144, 4322);
+	memory_word(&memory, AT_INTERPRETER + 72, newer);
+	assert_int_equal(dump(), 2);
+	assert_int_equal(threads[0].tid, 4321);
+	assert_true(threads[0].holds_gil);
+	assert_int_equal(threads[1].tid, 4322);
+	assert_false(threads[1].holds_gil);
+	assert_int_equal(python_dump(process, threads, 1, why), 1);
+	assert_int_equal(threads[0].tid, 4321);
+	assert_int_equal(python_dump(process, threads, 0, why), 0);
+}
+
 /* The function calls another one again and again: never the same twice. */
 static void run_other_callee(struct python_memory *m)
 {
@@ -396,6 +417,7 @@ int main(void)
 		STACK(hostile_code),
 		STACK(hostile_chains),
 		STACK(hostile_threads),
+		STACK(main_thread_first),
 		STACK(stack_that_changes),
 		STACK(generator_without_caller),
 		cmocka_unit_test(versions),

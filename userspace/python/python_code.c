@@ -23,7 +23,7 @@
 
 struct python_head { /* what identifies a code object */
 	uint64_t address, function, file, lines;
-	int32_t first;
+	int64_t first; /* line */
 };
 
 struct python_code {
@@ -74,13 +74,13 @@ static int python_code_line(struct python_process *p, const struct python_head *
 	uint64_t size;
 
 	if (at < 0)
-		return python_line(p->at.lines, NULL, 0, head->first, at);
+		return python_line(p->at.lines, NULL, 0, (int)head->first, at);
 	if (!python_read_one(p, head->lines + OBJECT_SIZE, &size, sizeof(size)))
 		return 0;
 	size = size < PYTHON_LINES_MAX ? size : PYTHON_LINES_MAX;
 	if (size && !python_read_one(p, head->lines + BYTES_DATA, p->lines, size))
 		return 0;
-	return python_line(p->at.lines, p->lines, size, head->first, at);
+	return python_line(p->at.lines, p->lines, size, (int)head->first, at);
 }
 
 /* The byte of code that a frame is at, -1: not begun. Returns false if that is not in the code. */
@@ -124,18 +124,21 @@ static bool python_code_name(struct python_process *p, const struct python_frame
 {
 	struct python_head head;
 	struct python_code *c;
+	int32_t first;
 	int64_t at;
 
 	*ret = (struct python_frame){"?", "?", 0};
 	if ((p->place.code_type && python_word(object, OBJECT_TYPE) != p->place.code_type) ||
 	    !python_code_at(p, link, object, &at))
 		return false;
-	memset(&head, 0, sizeof(head)); /* it is compared as bytes */
-	head.address = link->code;
-	head.function = python_word(object, p->at.code_function);
-	head.file = python_word(object, p->at.code_file);
-	head.lines = python_word(object, p->at.code_lines);
-	memcpy(&head.first, object + p->at.code_first, sizeof(head.first));
+	memcpy(&first, object + p->at.code_first, sizeof(first));
+	head = (struct python_head){
+		.address = link->code,
+		.function = python_word(object, p->at.code_function),
+		.file = python_word(object, p->at.code_file),
+		.lines = python_word(object, p->at.code_lines),
+		.first = first,
+	};
 	c = python_code_find(p, &head);
 	if (!c)
 		return false;

@@ -19,6 +19,7 @@
 #define SAME		 2 /* times that a chain is read again and is the same */
 #define INTERPRETERS_MAX 16
 #define TASKS_MAX	 4096
+#define THREADS_MAX	 4096
 #define OWNER_GENERATOR	 1 /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
 #define STATUS_BYTES	 4096
 /* struct pthread.tid of glibc (its nptl): after a head of 704 bytes (x86_64) or 192, and a
@@ -227,16 +228,16 @@ static uint64_t python_holder(struct python_process *p, uint64_t interpreter)
 	return locked == 1 ? holder : 0;
 }
 
-/* Reads the list of threads. Returns false if it changed meanwhile. */
-static bool python_threads_list(struct python_process *p, struct python_threads *ret)
+/* Reads the list of threads, newest first. Returns their number; -EAGAIN: it changed meanwhile. */
+static int python_threads_list(struct python_process *p, struct python_state *states)
 {
 	const struct python_offsets *at = &p->at;
 	uint64_t interpreter, thread, owner, holder, next;
+	int n = 0;
 
-	ret->n = 0;
 	if (!python_read_one(p, p->place.runtime + at->runtime_interpreters, &interpreter,
 			     sizeof(interpreter)))
-		return false;
+		return -EAGAIN;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++, interpreter = next) {
 		holder = python_holder(p, interpreter);
 		if (!python_read(p,
@@ -244,19 +245,19 @@ static bool python_threads_list(struct python_process *p, struct python_threads 
 					 {interpreter + at->interpreter_threads, &thread, 8},
 					 {interpreter + at->interpreter_next, &next, 8}},
 				 2))
-			return false;
-		while (thread && ret->n < ret->max) {
-			ret->state[ret->n++] = (struct python_state){thread, holder};
+			return -EAGAIN;
+		while (thread && n < THREADS_MAX) {
+			states[n++] = (struct python_state){thread, holder};
 			if (!python_read(p,
 					 (struct python_range[]){
 						 {thread + at->thread_interpreter, &owner, 8},
 						 {thread + at->thread_next, &thread, 8}},
 					 2) ||
 			    owner != interpreter)
-				return false;
+				return -EAGAIN;
 		}
 	}
-	return true;
+	return n;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -428,30 +429,28 @@ static int python_dump_error(struct python_process *p, char why[PYTHON_WHY_MAX])
 int python_dump(struct python_process *p, struct python_thread *threads, size_t max,
 		char why[PYTHON_WHY_MAX])
 {
-	struct python_threads list = {.max = max};
-	bool listed = false;
-	int err = python_codes_trim(p);
+	struct python_state *states = calloc(THREADS_MAX, sizeof(*states));
+	int n = -EAGAIN, kept;
 
-	list.state = calloc(max ? max : 1, sizeof(*list.state));
-	if (err || !list.state) {
-		free(list.state);
+	if (!states || python_codes_trim(p)) {
+		free(states);
 		snprintf(why, PYTHON_WHY_MAX, "out of memory");
 		return -ENOMEM;
 	}
 	p->reads = 0;
 	p->tids_fresh = false;
-	for (int i = 0; i < ATTEMPTS && !listed; i++)
-		listed = python_threads_list(p, &list);
-	for (size_t i = 0; listed && i < list.n; i++) {
+	for (int i = 0; i < ATTEMPTS && n < 0; i++)
+		n = python_threads_list(p, states);
+	kept = n > 0 && (size_t)n > max ? (int)max : n;
+	for (int i = 0; i < kept; i++) {
+		const struct python_state *s = &states[n - 1 - i];
 		struct python_thread *t = &threads[i];
 
 		memset(t, 0, offsetof(struct python_thread, frames));
-		python_thread_identify(p, list.state[i].address, t);
-		t->holds_gil = list.state[i].address == list.state[i].holder;
-		python_thread_frames(p, list.state[i].address, t);
+		python_thread_identify(p, s->address, t);
+		t->holds_gil = s->address == s->holder;
+		python_thread_frames(p, s->address, t);
 	}
-	free(list.state);
-	if (listed)
-		return (int)list.n;
-	return python_dump_error(p, why);
+	free(states);
+	return n < 0 ? python_dump_error(p, why) : kept;
 }

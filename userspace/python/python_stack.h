@@ -46,9 +46,10 @@ void python_close(struct python_process *p); /* NULL: no effect */
 /* Its version as PY_VERSION_HEX, such as 0x030b07f0; only the upper 16 bits if no more is known. */
 uint32_t python_version(const struct python_process *p);
 
-/* Reads the stacks of up to max threads of all interpreters, newest thread first. Returns their
- * number, or -EAGAIN: the list of threads changed at each attempt; -ENODATA: its memory makes no
- * sense; -ESRCH: the process ended; -EACCES; -ENOMEM. For an error, why holds the reason. */
+/* Reads the stacks of up to max threads of all interpreters, oldest first: threads[0] is the main
+ * thread as long as it runs. Returns their number, or -EAGAIN: the list of threads changed at each
+ * attempt; -ENODATA: its memory makes no sense; -ESRCH: the process ended; -EACCES; -ENOMEM. For an
+ * error, why holds the reason. */
 int python_dump(struct python_process *p, struct python_thread *threads, size_t max,
 		char why[PYTHON_WHY_MAX]);
 
