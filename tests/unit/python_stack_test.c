@@ -26,6 +26,7 @@ static int begin(void **state)
 
 	(void)state;
 	memory_make(&memory);
+	memory_word(&memory, AT_THREAD + 144, (uint64_t)getpid());
 	return python_attach(getpid(), python_memory_get, &memory, &place, &process, why);
 }
 
@@ -146,7 +147,7 @@ static void stack_whole(void **state)
 
 	(void)state;
 	assert_int_equal(dump(), 1);
-	assert_int_equal(threads[0].tid, 4321);
+	assert_int_equal(threads[0].tid, getpid());
 	assert_int_equal(threads[0].pthread, 0x7f0000001000);
 	assert_true(threads[0].holds_gil);
 	assert_false(threads[0].torn || threads[0].cut);
@@ -284,15 +285,15 @@ static void main_thread_first(void **state)
 	memcpy(memory.bytes + (newer - MEMORY_BEGIN), memory.bytes + (AT_THREAD - MEMORY_BEGIN),
 	       0x100);
 	memory_word(&memory, newer + 8, AT_THREAD);
-	memory_word(&memory, newer + 144, 4322);
+	memory_word(&memory, newer + 144, INT32_MAX);
 	memory_word(&memory, AT_INTERPRETER + 72, newer);
 	assert_int_equal(dump(), 2);
-	assert_int_equal(threads[0].tid, 4321);
+	assert_int_equal(threads[0].tid, getpid());
 	assert_true(threads[0].holds_gil);
-	assert_int_equal(threads[1].tid, 4322);
+	assert_int_equal(threads[1].tid, 0); /* it does not run */
 	assert_false(threads[1].holds_gil);
 	assert_int_equal(python_dump(process, threads, 1, why), 1);
-	assert_int_equal(threads[0].tid, 4321);
+	assert_int_equal(threads[0].tid, getpid());
 	assert_int_equal(python_dump(process, threads, 0, why), 0);
 }
 

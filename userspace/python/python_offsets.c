@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* python_offsets.c - where CPython keeps what is read. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +20,10 @@
 #define DEBUG_GIL_3_14 16
 
 /* offsetof() and sizeof in a program that includes the internal headers of the version named in
- * each row (with Py_BUILD_CORE), on x86_64; CPython changes none of these structures within a minor
- * version. struct python_offsets says which member of which structure each is. */
+ * each row (with Py_BUILD_CORE), on x86_64 and aarch64; CPython changes none of these structures
+ * within a minor version. struct python_offsets says which member of which structure each is. */
+/* Before .gilstate there are two mutexes of 40 bytes; elsewhere than on x86_64 they are larger. */
+#define MUTEXES	    (2 * (sizeof(pthread_mutex_t) - 40))
 #define ROW_OBJECTS /* 3.8 to 3.10: frames are objects */                                          \
 	.runtime_interpreters = 32, .interpreter_next = 0, .interpreter_threads = 8,               \
 	.thread_next = 8, .thread_interpreter = 16, .thread_frame = 24, .thread_pthread = 176,     \
@@ -32,19 +35,19 @@
 	.code_file = 112, .code_function = 128, .code_lines = 136, .lines = PYTHON_LOCATIONS
 static const struct python_offsets offsets_table[] = {
 	/* 3.8.18 */
-	{ROW_OBJECTS, .runtime_holder = 1368, .frame_last = 104, .last_unit = 1,
+	{ROW_OBJECTS, .runtime_holder = 1368 + MUTEXES, .frame_last = 104, .last_unit = 1,
 	 .lines = PYTHON_LNOTAB},
 	/* 3.9.18 */
-	{ROW_OBJECTS, .runtime_holder = 568, .frame_last = 104, .last_unit = 1,
+	{ROW_OBJECTS, .runtime_holder = 568 + MUTEXES, .frame_last = 104, .last_unit = 1,
 	 .lines = PYTHON_LNOTAB},
 	/* 3.10.13: f_lasti counts instructions of two bytes */
-	{ROW_OBJECTS, .runtime_holder = 568, .frame_last = 96, .last_unit = 2,
+	{ROW_OBJECTS, .runtime_holder = 568 + MUTEXES, .frame_last = 96, .last_unit = 2,
 	 .lines = PYTHON_LINETABLE},
 	/* 3.11.7 */
-	{ROW_CFRAME, .runtime_holder = 576, .interpreter_threads = 16, .thread_pthread = 152,
-	 .thread_native = 160, .cframe_frame = 8, .frame_previous = 48, .frame_code = 32,
-	 .frame_owner = 69, .code_first = 72, .code_instructions = 184, .text_ascii = 48,
-	 .text_compact = 72},
+	{ROW_CFRAME, .runtime_holder = 576 + MUTEXES, .interpreter_threads = 16,
+	 .thread_pthread = 152, .thread_native = 160, .cframe_frame = 8, .frame_previous = 48,
+	 .frame_code = 32, .frame_owner = 69, .code_first = 72, .code_instructions = 184,
+	 .text_ascii = 48, .text_compact = 72},
 	/* 3.12.1; owner_c: FRAME_OWNED_BY_CSTACK */
 	{ROW_CFRAME, .interpreter_threads = 72, .interpreter_gil = 384, .gil_holder = 8,
 	 .gil_locked = 16, .thread_pthread = 136, .thread_native = 144, .cframe_frame = 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* python_private.h - shared by the files of this folder: where CPython keeps what is read
  * (python_offsets.c), where it is in a process (python_find.c), its code objects (python_code.c),
- * its line tables and texts (python_decode.c). */
+ * its line tables and texts (python_decode.c), its threads' numbers (python_tid.c). */
 #ifndef PYTHON_PYTHON_PRIVATE_H
 #define PYTHON_PYTHON_PRIVATE_H
 
@@ -115,6 +115,12 @@ int python_attach(pid_t pid, python_read_fn *read, void *ctx, const struct pytho
 /* Reads n ranges; false also when this dump has read too much. */
 bool python_read(struct python_process *p, const struct python_range *ranges, size_t n);
 bool python_read_one(struct python_process *p, uint64_t address, void *to, size_t bytes);
+
+/* Learns whether the process has a namespace of its own for its threads' numbers. 0 or -ENOMEM. */
+int python_tids_open(struct python_process *p);
+void python_tids_free(struct python_process *p);
+/* Sets tid and pthread of the thread whose PyThreadState is at that address. */
+void python_thread_identify(struct python_process *p, uint64_t state, struct python_thread *ret);
 
 #define PYTHON_CODES_MAX 4096	    /* code objects that are remembered between dumps */
 #define PYTHON_LINES_MAX (1u << 18) /* bytes of a line table that are read */

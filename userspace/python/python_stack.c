@@ -2,39 +2,22 @@
 /* python_stack.c - threads and their chains of frames. */
 #include "userspace/python/python_stack.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "userspace/base/proc_file.h"
-#include "userspace/base/table.h"
 #include "userspace/python/python_private.h"
 
 #define ATTEMPTS	 3
 #define SAME		 2 /* times that a chain is read again and is the same */
 #define INTERPRETERS_MAX 16
-#define TASKS_MAX	 4096
 #define THREADS_MAX	 4096
 #define OWNER_GENERATOR	 1 /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
-#define STATUS_BYTES	 4096
-/* struct pthread.tid of glibc (its nptl): after a head of 704 bytes (x86_64) or 192, and a
- * list. Only asked where CPython does not know the number itself, and checked against /proc. */
-#ifdef __x86_64__
-#define PTHREAD_TID 720
-#else
-#define PTHREAD_TID 208
-#endif
 
-struct python_threads { /* what is read of the list before the stacks */
-	size_t n, max;
-	struct python_state {
-		uint64_t address, holder;
-	} * state;
+struct python_state { /* a PyThreadState, and the one that holds the lock of its interpreter */
+	uint64_t address, holder;
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -81,65 +64,21 @@ int python_attach(pid_t pid, python_read_fn *read, void *ctx, const struct pytho
 	return 0;
 }
 
-/* Reads the number that a thread has in the innermost namespace. 0: it has only ours, or unknown.
- */
-static pid_t python_task_inner(pid_t pid, const char *task)
-{
-	char name[64], text[STATUS_BYTES], *line, *last;
-
-	snprintf(name, sizeof(name), "task/%s/status", task);
-	if (proc_slurp("", pid, name, text, sizeof(text)) <= 0)
-		return 0;
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return 0;
-	line += strlen("\nNSpid:");
-	line[strcspn(line, "\n")] = '\0';
-	last = strrchr(line, '\t');
-	return last && last != line ? (pid_t)strtol(last, NULL, 10) : 0;
-}
-
-/* Fills the table of numbers; it stays empty if the process has no namespace of its own. */
-static void python_tasks_read(struct python_process *p)
-{
-	int fd = proc_open("", p->pid, "task", O_RDONLY | O_DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *d;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (int i = 0; i < TASKS_MAX && (d = readdir(dir));) {
-		int32_t outer = proc_number(d->d_name);
-		pid_t inner = outer > 0 ? python_task_inner(p->pid, d->d_name) : 0;
-
-		i += outer > 0;
-		if (inner > 0)
-			table_put(p->tids, (uint64_t)inner, (void *)(intptr_t)outer);
-	}
-	closedir(dir);
-}
-
 int python_open(pid_t pid, struct python_process **ret, char why[PYTHON_WHY_MAX])
 {
 	struct python_process *p;
 	struct python_place place;
-	char task[16];
 	int err = python_find(pid, python_memory_read, &pid, &place, why);
 
 	if (!err)
 		err = python_attach(pid, python_memory_read, NULL, &place, &p, why);
 	if (err)
 		return err;
-	snprintf(task, sizeof(task), "%d", (int)pid);
-	if (python_task_inner(pid, task)) {
-		p->tids = table_new();
-		if (!p->tids) {
-			python_close(p);
-			return -ENOMEM;
-		}
+	err = python_tids_open(p);
+	if (err) {
+		python_close(p);
+		snprintf(why, PYTHON_WHY_MAX, "out of memory");
+		return err;
 	}
 	*ret = p;
 	return 0;
@@ -150,7 +89,7 @@ void python_close(struct python_process *p)
 	if (!p)
 		return;
 	python_codes_free(p);
-	table_free(p->tids, NULL);
+	python_tids_free(p);
 	free(p->lines);
 	free(p);
 }
@@ -161,51 +100,6 @@ uint32_t python_version(const struct python_process *p)
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
-
-/* The thread's number in our namespace, by its own. */
-static pid_t python_tid_outer(struct python_process *p, uint64_t inner)
-{
-	void *outer;
-
-	if (!inner || inner > INT32_MAX)
-		return 0;
-	if (!p->tids)
-		return (pid_t)inner;
-	outer = table_get(p->tids, inner);
-	if (!outer && !p->tids_fresh) {
-		p->tids_fresh = true; /* once a dump */
-		table_free(p->tids, NULL);
-		p->tids = table_new();
-		if (!p->tids)
-			return 0;
-		python_tasks_read(p);
-		outer = table_get(p->tids, inner);
-	}
-	return (pid_t)(intptr_t)outer;
-}
-
-static void python_thread_identify(struct python_process *p, uint64_t state,
-				   struct python_thread *ret)
-{
-	const struct python_offsets *at = &p->at;
-	uint64_t native = 0;
-	uint32_t tid = 0;
-	char path[64];
-
-	if (!python_read_one(p, state + at->thread_pthread, &ret->pthread, sizeof(ret->pthread)))
-		return;
-	if (at->thread_native) {
-		if (python_read_one(p, state + at->thread_native, &native, sizeof(native)))
-			ret->tid = python_tid_outer(p, native);
-		return;
-	}
-	if (!python_read_one(p, ret->pthread + PTHREAD_TID, &tid, sizeof(tid)))
-		return;
-	ret->tid = python_tid_outer(p, tid);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)p->pid, (int)ret->tid);
-	if (ret->tid && access(path, F_OK) != 0)
-		ret->tid = 0;
-}
 
 /* The thread that holds the lock of an interpreter. 0: none. */
 static uint64_t python_holder(struct python_process *p, uint64_t interpreter)
