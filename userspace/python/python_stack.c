@@ -13,6 +13,7 @@
 #define ATTEMPTS	 3
 #define SAME		 2 /* times that a chain is read again and is the same */
 #define INTERPRETERS_MAX 16
+#define PAGE		 4096ull
 #define THREADS_MAX	 4096
 #define OWNER_GENERATOR	 1 /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
 
@@ -179,10 +180,25 @@ static bool python_frame_is_c(const struct python_process *p, const struct pytho
 	return p->at.owner_c && l->owner >= p->at.owner_c;
 }
 
+/* Returns the bytes of a frame, NULL if they cannot be read. From 3.11 on, most callers lie before
+ * it in its page: that is read with it, from *begin on. begin, end: 0 for the first frame. */
+static const uint8_t *python_chain_frame(struct python_process *p, uint64_t frame, uint64_t *begin,
+					 uint64_t *end)
+{
+	if (frame < *begin || frame + p->frame_bytes > *end) {
+		*begin = p->at.code_instructions ? frame & ~(PAGE - 1) : frame;
+		*end = frame + p->frame_bytes;
+		if (*end < frame || !python_read_one(p, *begin, p->raw, *end - *begin))
+			return NULL;
+	}
+	return p->raw + (frame - *begin);
+}
+
 /* Follows the chain, one frame after the other. Returns false if memory could not be read. */
 static bool python_chain_walk(struct python_process *p, uint64_t state, struct python_chain *c)
 {
-	uint64_t frame;
+	uint64_t frame, begin = 0, end = 0;
+	const uint8_t *bytes;
 	size_t python = 0;
 
 	c->n = 0;
@@ -197,10 +213,11 @@ static bool python_chain_walk(struct python_process *p, uint64_t state, struct p
 			c->cut = true;
 			break;
 		}
-		if (!python_read_one(p, frame, p->raw, p->frame_bytes))
+		bytes = python_chain_frame(p, frame, &begin, &end);
+		if (!bytes)
 			return false;
 		c->address[c->n] = frame;
-		c->link[c->n] = python_frame_link(p, p->raw);
+		c->link[c->n] = python_frame_link(p, bytes);
 		python += !python_frame_is_c(p, &c->link[c->n]);
 		frame = c->link[c->n++].previous;
 	}
