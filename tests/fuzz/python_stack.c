@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of a process with CPython, with words of the input written into it before and while it is
- * read: what is read is bounded, and each text can be shown. Line tables of each format. */
+ * read: what is read is bounded, and each text can be shown. Line tables of each format. The input
+ * as an interpreter in memory. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/python_memory.h"
 
@@ -30,6 +31,18 @@ static void memory_patch(struct python_memory *m)
 	memory_word(m, MEMORY_BEGIN + at % (MEMORY_SIZE - 8), word);
 }
 
+/* As from 3.13 on, each offset of the input. */
+static void memory_debug_offsets(uint64_t version)
+{
+	uint64_t words[81] = {0};
+
+	memcpy(words, "xdebugpy", 8);
+	words[1] = version;
+	for (size_t i = 3; i < sizeof(words) / sizeof(*words); i++)
+		words[i] = input_byte(&patches);
+	memory_put(&memory, AT_RUNTIME, words, sizeof(words));
+}
+
 static void threads_check(const struct python_thread *threads, int n)
 {
 	REQUIRE(n <= THREADS_MAX);
@@ -56,11 +69,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	for (int format = PYTHON_LNOTAB; len > 2 && format <= PYTHON_LOCATIONS; format++)
 		REQUIRE(python_line(format, data + 2, len - 2, data[0], data[1] * 8) >= 0);
+	memset(&memory, 0, sizeof(memory));
+	memory_put(&memory, MEMORY_BEGIN, data, len < MEMORY_SIZE ? len : MEMORY_SIZE);
+	if (!python_find_in(python_memory_get, &memory, MEMORY_BEGIN, "/python3.11", &place))
+		REQUIRE(place.runtime);
+	place = memory_place();
 	memory_make(&memory);
 	patches = (struct input){data, data + len};
 	place.version = PYTHON_VERSION(3, 8 + input_byte(&patches) % 8);
 	place.text_type = input_byte(&patches) & 1 ? place.text_type : 0;
 	place.code_type = place.text_type ? place.code_type : 0;
+	if (place.version >= PYTHON_VERSION(3, 13))
+		memory_debug_offsets(place.version);
 	for (before = input_byte(&patches); before && input_left(&patches); before--)
 		memory_patch(&memory);
 	memory.run = memory_patch;

@@ -166,9 +166,8 @@ static uint32_t python_find_version_named(const char *path)
 	return minor && minor < 256 ? PYTHON_VERSION(3, minor) : 0;
 }
 
-/* An object that has CPython in it. Returns 0; -ENOENT: it has not. */
-static int python_find_in(python_read_fn *read, void *ctx, uint64_t base, const char *path,
-			  struct python_place *ret)
+int python_find_in(python_read_fn *read, void *ctx, uint64_t base, const char *path,
+		   struct python_place *ret)
 {
 	struct python_elf e = {.read = read, .ctx = ctx};
 	uint64_t address, version = 0;

@@ -73,6 +73,11 @@ struct python_place {		       /* where CPython is in a process; 0: unknown */
  * Returns as python_open(). */
 int python_find(pid_t pid, python_read_fn *read, void *ctx, struct python_place *ret,
 		char why[PYTHON_WHY_MAX]);
+/* The same in the object whose first page is at `base` and whose file is `path`. Returns 0;
+ * -ENOENT: it does not contain CPython. */
+int python_find_in(python_read_fn *read, void *ctx, uint64_t base, const char *path,
+		   struct python_place *ret);
+
 /* Line of the instruction at byte `at` of the code, at < 0: not begun. first: co_firstlineno.
  * Returns 0 when the table has no line for it. */
 int python_line(enum python_lines format, const uint8_t *table, size_t size, int first, int64_t at);

@@ -185,7 +185,7 @@ static bool python_frame_is_c(const struct python_process *p, const struct pytho
 static const uint8_t *python_chain_frame(struct python_process *p, uint64_t frame, uint64_t *begin,
 					 uint64_t *end)
 {
-	if (frame < *begin || frame + p->frame_bytes > *end) {
+	if (frame < *begin || frame > *end || *end - frame < p->frame_bytes) {
 		*begin = p->at.code_instructions ? frame & ~(PAGE - 1) : frame;
 		*end = frame + p->frame_bytes;
 		if (*end < frame || !python_read_one(p, *begin, p->raw, *end - *begin))
