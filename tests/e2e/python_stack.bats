@@ -9,6 +9,10 @@ setup_file() {
 	[ -n "${BUILT:-}" ] || make -s -C "$TOP" fakes >&2
 	[ -n "${ALL:-}" ] || export FIND=--find # nothing is downloaded
 	"$TOP/tests/tools/pythons.sh" ${FIND:+"$FIND"} >"$BATS_FILE_TMPDIR/pythons"
+	local minor
+	for minor in {8..14}; do
+		grep -q "^3\.$minor	" "$BATS_FILE_TMPDIR/pythons" || echo "# not tested: no Python 3.$minor on this machine" >&3
+	done
 }
 setup() {
 	e2e_setup
