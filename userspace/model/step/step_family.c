@@ -19,18 +19,17 @@ const struct family_row family_row[FAMILY_COUNT + 1] = {
 		 .apart = true},
 	[FAMILY_UPDATE_OP] =
 		{BOUNDARY_UPDATE_OP, TIER_A, "optimizer operator",
-		 "no optimizer ranges in this torch: counting updates by their operators; loading, evaluation count as goodput",
+		 "no optimizer ranges: counting updates by their operators; loading, evaluation count as goodput",
 		 .grouped = true, .gives_way = true},
 	[FAMILY_ANON] =
 		{BOUNDARY_BACKWARD, TIER_B, "unnamed ranges",
 		 "unnamed ranges: a backward pass is a step; loading, evaluation count as goodput",
 		 .batches = "backward passes"},
-	[FAMILY_REDUCER] =
-		{BOUNDARY_REDUCER, TIER_A, "Reducer.finalize_backward",
-		 "no optimizer ranges in this torch: counting synchronised backward passes",
-		 "synchronised backward passes", .grouped = true},
+	[FAMILY_REDUCER] = {BOUNDARY_REDUCER, TIER_A, "Reducer.finalize_backward",
+			    "no optimizer ranges: counting synchronised backward passes",
+			    "synchronised backward passes", .grouped = true},
 	[FAMILY_PARAM_OP] = {BOUNDARY_UPDATE_OP, TIER_B, "parameter update",
-			     "no optimizer ranges in this torch: counting updates of a parameter",
+			     "no optimizer ranges: counting updates of a parameter",
 			     "updates of a parameter", .grouped = true},
 	[FAMILY_BACKWARD] = {BOUNDARY_BACKWARD, TIER_B, "Engine.execute", NULL, "backward passes",
 			     .apart = true},
