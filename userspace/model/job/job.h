@@ -5,8 +5,8 @@
  *   job.c             membership, runs, reports
  *   job_table.c       the table of jobs, and progress in checkpoints
  *   job_disruption.c  disruptions: beginning, cause, end; disruption_cause.h: the causes
- *   job_ledger.c      time of the job: ledgers of its reference ranks, and the time between them
- *   job_window.c      the same for recent time, by the clock
+ *   job_ledger.c      time of the job: ledgers of its reference ranks, and the time between them;
+ *                     the same for recent time, by the clock
  *   job_place.c       the collective at which each rank waits when they make no progress
  *   job_named.c       name, attempts and scheduling as given by the cluster
  *   job_work.c        steps made, and time of the accelerators

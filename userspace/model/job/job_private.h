@@ -121,15 +121,7 @@ void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns);
 uint64_t job_time_goodput(const struct job *j);
 /* Moves goodput beyond goodput_ns to WASTED: it was lost. Returns how much (ns). */
 uint64_t job_time_waste(struct job *j, uint64_t goodput_ns);
-
-/* job_window.c: the same by the clock; call each one before the job_time function */
-void job_window_refer(struct job *j, const struct job_member *m, bool midway, uint64_t from_ns,
-		      enum bucket between);
-/* The job began at from_ns: the time since is startup. */
-void job_window_reach_back(struct job *j, uint64_t from_ns);
-void job_window_leave(struct job *j, const struct job_member *m, const struct ledger_view *v,
-		      uint64_t edge_ns);
-void job_window_waste(struct job *j, uint64_t ns);
+/* The same for recent time, by the clock. */
 void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns,
 		 struct window_view *ret);
 

@@ -5,8 +5,7 @@
  *   phase_thread.c      the table of threads
  *   phase_checkpoint.c  files and markers to checkpoints
  *   phase_file.c        files from the file system probes
- *   phase_step.c        spans within steps
- *   phase_blocked.c     what a step waited for
+ *   phase_step.c        spans within steps, and what a step waited for
  *   phase_save.c        state as bytes */
 #ifndef MODEL_PHASE_PRIVATE_H
 #define MODEL_PHASE_PRIVATE_H
@@ -205,19 +204,5 @@ void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const s
 void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
 /* Ends bursts that are over by now_ns; all: the process ended. */
 void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all);
-
-/* phase_blocked.c */
-/* Returns the index of the first mark that ends after ns. */
-uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns);
-/* Returns true when the mark counts for the step: marks of its thread, or of the threads that run
- * its backward when its own thread runs none. */
-bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m,
-		       const struct step *s);
-/* Returns how long the step was blocked between two instants; adds the times by kind of mark to
- * ret_ns unless NULL. */
-uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns,
-			  uint64_t *ret_ns);
-/* Fills in how long and where the step sp->out was blocked, and the time left to the host. */
-void phase_split_blocked(struct phase_split *sp);
 
 #endif
