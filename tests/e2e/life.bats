@@ -31,7 +31,7 @@ teardown() { e2e_teardown; }
 	steps_are 23 "$T/out"
 	run -0 jq -n '[inputs | select(.type == "rank")] | last | .numbering, .reason' "$T/out"
 	equal '"since_attach"
-"probes came when it may have been at work: steps may be missing"' "$output"
+"probes were attached late: steps may be missing"' "$output"
 }
 
 @test "libraries mapped long after the start" {

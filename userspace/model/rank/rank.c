@@ -8,11 +8,13 @@
 #include "userspace/model/signal/marker.h"
 
 #define LEDGER_REPORT_NS 10000000000ull
-/* Signals of a process that uses a device: its state is reported even if nothing shows that it
- * trains. */
-#define SEEN_WORK    (1ull << SIGNAL_EXECUTE | 1ull << SIGNAL_SYNC)
-#define NOTE_WAIT_NS 2000000000ull  /* after this time every earlier step has been given out */
-#define TEARDOWN_NS  60000000000ull /* longest time that a program takes to give up */
+/* Signals of a process that uses a device: the state of such a process is reported even if nothing
+ * shows that it trains. */
+#define SEEN_WORK (1ull << SIGNAL_EXECUTE | 1ull << SIGNAL_SYNC)
+/* ns after which all steps that ended before a checkpoint or range have been given out */
+#define NOTE_WAIT_NS 2000000000ull
+/* ns; a longer time between the last activity and a failure is not spent giving up */
+#define TEARDOWN_NS 60000000000ull
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
@@ -53,7 +55,8 @@ static bool rank_steps(struct rank *r)
 	return any;
 }
 
-/* Most jobs have no ranges of their own. */
+/* Passes the signal to the shares of named ranges. They are allocated at the first range: most jobs
+ * have none. */
 static void rank_shares(struct rank *r, const struct signal *s)
 {
 	int err;
@@ -93,9 +96,9 @@ static bool rank_signal_life(struct rank *r, const struct signal *s, bool first)
 	return s->kind == SIGNAL_RANGE_BEGIN;
 }
 
-/* A signal passes through the parts of a rank in this order: the process itself; phases, whose
+/* Passes a signal through the parts of a rank in this order: the process itself; phases, whose
  * spans are booked at once (rank_span()); the step finder; evaluations and steps that it found,
- * each of which is booked (rank_step()); states of the loops, if they may have changed. */
+ * each of which is booked (rank_step()); states of the loops. */
 static void rank_signal(struct rank *r, const struct signal *s)
 {
 	bool first = !(r->member.seen & 1ull << s->kind), any;
@@ -111,14 +114,15 @@ static void rank_signal(struct rank *r, const struct signal *s)
 	if (!r->trainer && step_finder_trains(r->finder))
 		rank_trains(r, s->ts_ns);
 	any = rank_steps(r);
-	/* Formatting the state is expensive: only when it may have changed, and every second. */
+	/* Formatting the state is expensive: do it only when the state may have changed, and every
+	 * second. */
 	if ((r->trainer || r->member.seen & SEEN_WORK) &&
 	    (first || s->kind == SIGNAL_TICK || s->kind == SIGNAL_EXIT ||
 	     (any && r->loops[0]->state.state != STATE_LOCKED)))
 		rank_states(r, s->ts_ns);
 }
 
-/* A record becomes signals, usually one; each of them is handled completely before the next. */
+/* Turns a record into signals, usually one; each signal is handled completely before the next. */
 static void rank_mark(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
 	struct marker_signals signals;
@@ -146,7 +150,8 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 		rank_report_ledger(r, now_ns);
 }
 
-/* The process was not observed until now. Before the first marker this counts as attaching late. */
+/* Notes that the process was not observed until now. Before the first marker this counts as
+ * attaching late. */
 static void rank_missed(struct rank *r, uint64_t now_ns)
 {
 	if (now_ns <= r->member.observed_ns)
@@ -170,7 +175,8 @@ static int rank_gap(struct rank *r, const struct event *ev)
 	return err ? err : r->error;
 }
 
-/* A process that asked for devices and got none uses none: torch built for CUDA always asks. */
+/* Returns false for a process that asked for devices and got none: torch built for CUDA always
+ * asks. */
 static bool rank_probe_accelerates(const struct event *ev, const struct gp_probe *probe)
 {
 	if (probe->role == GP_ROLE_device_init)
@@ -178,7 +184,7 @@ static bool rank_probe_accelerates(const struct event *ev, const struct gp_probe
 	return event_role_uses_device(probe->role);
 }
 
-/* A hit of the probe that the user chose to end steps. */
+/* Takes a hit of the probe that the user chose to end steps. */
 static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
 	struct signal s = {
@@ -196,7 +202,8 @@ static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_
 	rank_signal(r, &s);
 }
 
-/* The probe that the user chose to find steps is a marker, whatever group its row is in. */
+/* Returns the group of the record's probe. The probe that the user chose to find steps is a marker,
+ * whatever the group of its row. */
 static unsigned rank_probe_group(const struct rank *r, const struct event *ev,
 				 const struct gp_probe *probe)
 {
@@ -301,8 +308,8 @@ static void rank_report_end(struct rank *r, uint64_t now_ns)
 		job_launcher_failed(&r->member, now_ns);
 }
 
-/* If the process fails by itself, the time since its last training activity was spent giving up; of
- * a long time only the last minute counts, as the rest is unknown. */
+/* If the process fails by itself, the time since its last training activity was spent giving up. At
+ * most the last minute counts. */
 static void rank_teardown(struct rank *r, uint64_t now_ns)
 {
 	uint64_t from_ns = r->hang.progress_ns;
@@ -325,7 +332,7 @@ static void rank_leave(struct rank *r, uint64_t now_ns)
 	job_left(&r->member, now_ns);
 }
 
-/* The step whose update has ended is complete, although another update might have joined it. The
+/* Gives out the step whose update has ended, although another update might have joined it. The
  * state does not change, because the process continues. */
 static void rank_last_steps(struct rank *r, const struct signal *last)
 {
@@ -397,13 +404,13 @@ int rank_gone(struct rank *r, uint64_t now_ns)
 	return r->error;
 }
 
-/* The process runs another program from now on. */
+/* Ends the rank because its process runs another program from now on. */
 static int rank_replaced(struct rank *r, uint64_t now_ns)
 {
 	r->error = 0;
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "replaced by another program");
-	rank_settle(r, now_ns); /* its last step is given out before it is read */
+	rank_settle(r, now_ns); /* give out the last step before the caller reads it */
 	rank_failed(r, now_ns, true);
 	rank_leave(r, now_ns);
 	r->alive = false;
@@ -412,7 +419,7 @@ static int rank_replaced(struct rank *r, uint64_t now_ns)
 	return r->error;
 }
 
-/* The same process with another program. Returns NULL when there is no memory. */
+/* Makes a rank for the same process with another program. Returns NULL when there is no memory. */
 static struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 {
 	struct rank *next = rank_new(r->member.env, r->member.pid, now_ns, true);

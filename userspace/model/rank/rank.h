@@ -27,7 +27,7 @@
 #include "userspace/model/time/window.h"
 
 #define SNAPSHOT_RECENT 128 /* last step times of a loop, for the sparkline */
-#define SNAPSHOT_EVENTS 8   /* last events of a rank, for people */
+#define SNAPSHOT_EVENTS 8   /* last events of a rank shown to people */
 
 struct loop_view {
 	struct step_state state;
@@ -52,30 +52,30 @@ struct event_view {
 	char text[120]; /* "checkpoint saved in 41.0 ms: ckpt-500.pt (step 500)" */
 };
 
-struct hang_view {   /* silence of a rank: current, else the last hang */
+struct hang_view {   /* silence of a rank: the current one, else that of the last hang */
 	bool hung;   /* the silence is a hang */
 	bool silent; /* longer than usual; the reason is known or being examined */
-	/* Last sign of life; 0: there was no hang, and none is near. */
+	/* Last sign of life; 0: there was no hang, and the rank is not silent. */
 	uint64_t onset_ns;
 	uint64_t size_ns;
 	enum gp_why why;
 	char phase[16]; /* "": unknown */
 	char evidence[240];
-	uint64_t count, total_ns; /* of all hangs */
+	uint64_t count, total_ns; /* number and total time of all hangs */
 };
 
 struct straggle_view { /* other ranks wait for this rank, or did */
 	bool now;
-	uint64_t count;				/* how often that began */
+	uint64_t count;				/* how often the rank became the straggler */
 	uint64_t onset_ns, onset_step, size_ns; /* size_ns: wait of the others per step */
 	char phase[16];				/* phase that is slow; "": unknown */
 };
 
 struct rank_view { /* a process that runs (or ran) a training loop, or that the user named */
 	uint32_t pid;
-	uint64_t start_mono_ns; /* start of its program where that was seen, else of the process */
-	uint64_t observed_ns;	/* observed since: counts begin then */
-	int64_t since_real_ns;	/* that instant in UTC, see struct job_view; 0: unknown */
+	uint64_t start_mono_ns; /* start of its program if that was seen, else of the process */
+	uint64_t observed_ns;	/* start of observation: counts begin then */
+	int64_t since_real_ns;	/* observed_ns in UTC, see struct job_view; 0: unknown */
 	int rank, world_size;	/* -1: unknown */
 	char comm[GP_COMM_MAX];
 	char job[GP_JOB_MAX];
@@ -84,7 +84,7 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	struct gp_place place;
 	uint64_t job_key;      /* key of its job_view; 0, or a job not in the snapshot: none */
 	uint32_t run;	       /* run of that job, counted by this model: 1, 2...; 0: none */
-	bool trainer;	       /* ever showed a marker */
+	bool trainer;	       /* the process has shown a marker of training */
 	uint32_t accelerators; /* 0: unknown */
 	bool alive;
 	int status; /* as from wait(2); valid when not alive */
@@ -94,24 +94,24 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	uint32_t nloops; /* at least 1 for a trainer */
 	struct hang_view hang;
 	struct straggle_view straggle;
-	/* Errors returned by its device and communicators; each return counts. */
+	/* Errors returned by device and communicators of the process; each return counts. */
 	uint64_t faults[FAULT_COUNT];
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
 	/* Progress of its job that is in a complete checkpoint. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
-	/* Checkpoint that it resumed from; how CHECKPOINT_BY_none: none recognised. */
+	/* Checkpoint that the rank resumed from; how CHECKPOINT_BY_none: none recognised. */
 	struct checkpoint_match resumed;
 	uint64_t hits;		       /* probe hits, including counted ones */
 	struct overhead_view overhead; /* hits times cost of a hit */
 	uint64_t lost;		       /* records known to be lost while this rank ran */
 	struct event_view events[SNAPSHOT_EVENTS];
 	uint32_t nevents;
-	uint64_t ranges_unsent; /* named ranges that were not sent, so they are missing in the
-				   ranges of steps */
-	/* Figures of the job's own monitoring, by name; then the number of its events, of
-	 * incomplete ones, and of values of Stats not kept. */
+	/* named ranges that were not sent, so the ranges of steps lack them */
+	uint64_t ranges_unsent;
+	/* Figures of the job's own monitoring, by name; numbers of its events, of its incomplete
+	 * events, and of values of Stats that were not kept. */
 	struct monitor_value *monitor;
 	uint32_t nmonitor;
 	uint64_t monitor_events, monitor_truncated, monitor_unkept;
@@ -127,30 +127,31 @@ struct rank;
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
-/* Makes a rank of process pid, first seen at now_ns. env must outlive it; from_start: observed from
- * its first instruction. Returns NULL when there is no memory; the caller owns the rank. */
+/* Makes a rank of process pid, first seen at now_ns. env must outlive the rank. from_start: the
+ * process is observed from its first instruction. Returns NULL when there is no memory; the caller
+ * owns the rank. */
 struct rank *rank_new(struct model_env *env, uint32_t pid, uint64_t now_ns, bool from_start);
 void rank_free(struct rank *r); /* NULL is allowed */
-/* Returns the part that its job sees, which is valid as long as the rank: identity, place in the
- * process tree, workload location, job. */
+/* Returns the part of the rank that its job sees: identity, position in the process tree, workload
+ * location, job. Valid as long as the rank. */
 struct job_member *rank_member(struct rank *r);
-/* Sets its place in the process tree, and its workload location if none is known, from the process
- * that forked it (NULL: unknown). Returns 0 or -ENOMEM: the location is not known then. */
+/* Sets the rank's position in the process tree and, if unknown, its workload location, from the
+ * process that forked it (NULL: unknown). Returns 0 or -ENOMEM: the location stays unknown. */
 int rank_born(struct rank *r, const struct rank *parent);
-/* Sets the identity of the process; texts of p need not be escaped. */
+/* Sets the identity of the process. The texts of p need not be escaped. */
 void rank_identify(struct rank *r, const struct gp_process *p);
-/* Takes its workload location as received. Returns 0 or -ENOMEM: nothing has changed then. */
+/* Sets the workload location as received. Returns 0 or -ENOMEM: nothing has changed. */
 int rank_place(struct rank *r, const struct gp_place *p);
-/* Takes an exec. *ret: the rank of the process from now on. It is r for a process that was forked
- * for this program and has shown no marker; else another rank, which the caller owns, and r gets no
- * further record. NULL: no memory, and nothing has changed. Returns 0 or -ENOMEM: *ret is NULL, or
- * part of what r reported last is lost. */
+/* Takes an exec. *ret: the rank of the process from now on: r if the process was forked for this
+ * program and has shown no marker; else a new rank, which the caller owns, and r gets no further
+ * record. NULL: no memory, and nothing has changed. Returns 0 or -ENOMEM: *ret is NULL, or part of
+ * the last report of r is lost. */
 int rank_exec(struct rank *r, const struct event *ev, struct rank **ret);
 /* Ends the rank because its pid belongs to another process now: its exit was not seen. Returns 0 or
- * -ENOMEM: part of what it reported last is lost. */
+ * -ENOMEM: part of its last report is lost. */
 int rank_gone(struct rank *r, uint64_t now_ns);
-/* Ends observation: reports all that is pending. The rank stays alive. Returns 0 or -ENOMEM: part
- * of what it reported last is lost. */
+/* Ends observation: reports all pending facts. The rank stays alive. Returns 0 or -ENOMEM: part of
+ * its last report is lost. */
 int rank_stop(struct rank *r, uint64_t now_ns);
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -162,32 +163,35 @@ int rank_stop(struct rank *r, uint64_t now_ns);
  * or -ENOMEM: part of the record is lost. */
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
 	      uint64_t hit_cost_ns);
-/* Takes a signal sent to it; sender: the rank of the process that sent it, NULL: not followed. */
+/* Takes a signal sent to the process; sender: the rank of the sending process, NULL: not
+ * followed. */
 void rank_signalled(struct rank *r, const struct event *ev, const struct rank *sender);
-/* Takes over from a process above it in the process tree that it was interrupted (SIGINT). */
+/* Notes that the process was interrupted (SIGINT), as its ancestor `above` in the process tree
+ * was. */
 void rank_interrupted(struct rank *r, const struct rank *above);
-/* Another process took its device state away (taken), or gave it back, by a call from from_ns to
- * now_ns. Ignored for a process that uses no device. Returns 0 or -ENOMEM: that time is not booked.
- */
+/* Another process took the device state away from this one (taken), or gave it back, by a call from
+ * from_ns to now_ns. Ignored for a process that uses no device. Returns 0 or -ENOMEM: that time is
+ * not booked. */
 int rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken);
-/* Takes a report on a place of a probe (gp_attach), after the model's probes took it. buffers_seen:
- * since then the probe that sees the host write to buffers is complete. */
+/* Takes a report on one site of a probe (gp_attach), after the model's probes took it.
+ * buffers_seen: the probe that sees the host write to buffers is complete since then. */
 void rank_attached(struct rank *r, const struct event *ev, bool buffers_seen);
-/* Its child pid ended, or proved not to be a worker of a data loader. */
+/* The child pid of the process ended, or proved not to be a worker of a data loader. */
 void rank_worker_gone(struct rank *r, uint32_t pid);
-/* Adds hits whose records were lost, at the mean cost of those that were not. */
+/* Adds hits whose records were lost, each at the mean cost of the others. */
 void rank_hits_lost(struct rank *r, uint64_t lost);
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-/* Returns true when it ever showed a marker of training. */
+/* Returns true when the rank has shown a marker of training. */
 bool rank_trainer(const struct rank *r);
-/* Returns true when it is listed: it trains, is a target of the user, or uses an accelerator. */
+/* Returns true when the rank is listed: it trains, is a target of the user, or uses an
+ * accelerator. */
 bool rank_shown(const struct rank *r);
-/* Returns its probe hits so far, including counted and lost ones. */
+/* Returns the number of probe hits so far, including counted and lost ones. */
 uint64_t rank_hits(const struct rank *r);
-/* Returns true when it has been silent long enough to be examined; *ret_tid: the thread
- * that trained last; *ret_since_ns: last sign of life. */
+/* Returns true when the rank has been silent long enough to be examined. *ret_tid: the thread that
+ * trained last; *ret_since_ns: last sign of life. */
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
 /* Returns the thread that trained last; 0: none. */
 uint32_t rank_thread(const struct rank *r);
@@ -197,7 +201,8 @@ uint64_t rank_roles(const struct rank *r, uint64_t now_ns);
 /* Adds an event for people (struct event_view). */
 void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Reports the states of its loops again, if it trains: more is known of its identity. */
+/* Reports the states of the loops of a training rank again, because more is known of its
+ * identity. */
 void rank_states_again(struct rank *r, uint64_t now_ns);
 /* Fills *ret, whose loops and monitor the caller frees. figures: also step-time statistics and
  * windows, which are zero otherwise. Returns 0 or -ENOMEM: *ret is invalid. */

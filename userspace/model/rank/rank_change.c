@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_change.c - a loop of a rank becomes slower than usual, or recovers: evidence and fact. */
+/* rank_change.c - reports when a loop of a rank becomes slower than usual, or recovers. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
@@ -174,7 +174,8 @@ void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *f
 	health.ratio = v.before_ns ? (double)v.after_ns / (double)v.before_ns : 0;
 	health.phase = change_part_name(v.blame);
 	if (v.incomparable)
-		rank_event(r, fs->step.end_ns, "step %llu and on hold other work: slow before",
+		rank_event(r, fs->step.end_ns,
+			   "no longer slow: step %llu and later ones have other work",
 			   (unsigned long long)v.end_step);
 	else if (health.over)
 		rank_event(r, fs->step.end_ns, "fast again since step %llu, slow since step %llu",

@@ -21,7 +21,8 @@ static enum disruption_cause rank_failure_cause_of(const struct rank *r, int sig
 	case SIGUSR1:
 	case SIGUSR2:
 		return CAUSE_killed;
-	default: /* a fault or abort() of its own, unless another process sent the signal */
+	/* a fault or abort() of the process itself, unless another process sent the signal */
+	default:
 		return r->killed.signal == (uint32_t)sig && r->killed.sender &&
 				       r->killed.sender != r->member.pid
 			       ? CAUSE_killed
@@ -37,8 +38,8 @@ static bool rank_failure_clean_end(int status)
 	return !WEXITSTATUS(status) || WEXITSTATUS(status) == 128 + SIGINT;
 }
 
-/* The step in progress may end after the signal. If another step has begun since, the process did
- * not stop because of the signal. */
+/* Returns true if the process ended because of SIGINT. The step in progress may end after the
+ * signal; if a further step has begun, the process did not stop because of the signal. */
 static bool rank_failure_was_interrupted(const struct rank *r, uint64_t now_ns)
 {
 	const struct rank_done *before = r->nloops ? rank_done(r->loops[0], 1) : NULL;
@@ -64,7 +65,8 @@ static bool rank_managed(const struct rank *r)
 	       strstr(r->member.process.command, "/ray/_private/workers/default_worker.py");
 }
 
-/* Another process asked it to end, and a while later it did: a preemption, as a rule. */
+/* Returns true if another process asked this one to end and it ended a while later: usually a
+ * preemption. */
 static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
 {
 	return r->killed.sender && r->killed.sender != r->member.pid &&
@@ -73,7 +75,8 @@ static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
 		r->killed.signal == SIGUSR2);
 }
 
-/* An event of its pod or node says more than the signal or status that it led to. */
+/* Sets the cause to an event of the pod or node, which says more than the signal or status that
+ * followed from it. Returns false if there was no event. */
 static bool rank_failure_notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
 {
 	uint64_t since_ns = more_than(now_ns, JOB_GRACE_NS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_fault.c - errors of a process's device and communicators: each is reported once and counted,
- * and is the cause if the process ends soon after. */
+/* rank_fault.c - errors of a process's device and communicators. Each is reported once and counted;
+ * if the process ends soon after an error, that error is the cause. */
 #include <inttypes.h>
 
 #include "userspace/base/hash.h"
@@ -11,15 +11,15 @@
  * Python unwinds and joins. */
 #define CAUSE_NS 120000000000ull
 
-struct fault_report { /* data of one error */
+struct fault_report { /* one error, to be reported */
 	enum fault_kind kind;
 	int64_t code;
 	const char *name, *origin, *evidence;
 	bool weak;
 };
 
-/* A fault that follows from another one is not the cause: the first one counts, unless it may occur
- * without an error. */
+/* Remembers the fault as a possible cause. A later fault follows from the first one, so the first
+ * is kept, unless it is of a kind that also occurs without an error. */
 static void fault_remember(struct rank_fault *f, const struct fault_report *t, uint64_t now_ns)
 {
 	if (f->at_ns && (!f->weak || t->weak))
@@ -107,8 +107,8 @@ void rank_fault_signal(struct rank *r, const struct signal *s)
 	fault_send(r, &t, s->ts_ns);
 }
 
-/* NVIDIA's list of Xids: cleanup after another error, a remapped row, a high rate of corrected
- * errors. */
+/* Returns true for Xids that NVIDIA's list calls harmless: cleanup after another error, a remapped
+ * row, a high rate of corrected errors. */
 static bool rank_fault_xid_weak(int64_t code)
 {
 	return code == 45 || code == 63 || code == 92;
@@ -137,7 +137,7 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ",
 		 driver, *device ? " " : "", device, text);
 	if (mine) {
-		if (!t.weak) /* the error that the runtime returned followed from it */
+		if (!t.weak) /* the error that the runtime returned followed from this fault */
 			r->fault.at_ns = 0;
 		fault_remember(&r->fault, &t, ev->rec->ts_ns);
 		r->fault.count[t.kind]++;

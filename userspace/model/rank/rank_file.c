@@ -67,12 +67,12 @@ static int file_written(struct rank *r, const struct file_event *f)
 	if (s.tid == r->saved.tid && s.begin_ns >= r->saved.begin_ns &&
 	    s.begin_ns <= r->saved.end_ns)
 		checkpoints_stepped(c, &span, r->saved.step,
-				    r->saved.estimated); /* before it was closed */
+				    r->saved.estimated); /* known before this file was closed */
 	return 0;
 }
 
-/* A checkpoint that is read after the first step is inspected, not resumed from; and so is one of
- * its own. */
+/* A checkpoint that is read after the first step, or that the process itself wrote, is inspected
+ * and not resumed from. */
 static int file_opened(struct rank *r, const struct file_event *f)
 {
 	const struct checkpoints *c = job_checkpoints(&r->member, false);

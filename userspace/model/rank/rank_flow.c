@@ -3,7 +3,7 @@
  * steps. */
 #include "userspace/model/rank/rank_private.h"
 
-/* A process that found no steps for this long is not expected to find any. */
+/* ns after which a process without steps is not expected to find any */
 #define LEARNING_NS 60000000000ull
 
 #define OPERATORS (1ull << GP_ROLE_update_op | 1ull << GP_ROLE_list_op | 1ull << GP_ROLE_param_op)
@@ -37,7 +37,8 @@ static uint64_t rank_flow_loop_roles(const struct step_state *st)
 	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
 }
 
-/* From the first use of a device on, because programs may run at any time then. */
+/* Returns true if inputs of programs are needed: from the first use of a device on, because
+ * programs may run at any time then. */
 static bool flow_matters(const struct rank *r, uint64_t now_ns, bool found)
 {
 	bool learns = r->member.accelerated && !found &&
@@ -68,7 +69,8 @@ uint64_t rank_roles(const struct rank *r, uint64_t now_ns)
 		roles |= any;
 	if (flow_matters(r, now_ns, found))
 		roles |= 1ull << GP_ROLE_buffer_in;
-	if (m->seen & 1ull << SIGNAL_AMP) /* without it, it is unknown which steps were skipped */
+	/* without this role it is unknown which steps were skipped */
+	if (m->seen & 1ull << SIGNAL_AMP)
 		roles |= 1ull << GP_ROLE_amp_update;
 	return roles;
 }

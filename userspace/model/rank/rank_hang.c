@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_hang.c - silence of one process: its length, its reason as far as known, and when it is a
+/* rank_hang.c - silence of one process: its length, its reason as far as known, and whether it is a
  * hang. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
 
-#define SURVIVED_NS 1000000000ull /* shorter silence is not recorded */
-#define FRESH_NS    2500000000ull /* reported every second: older values are over */
-#define STEPS_MIN   3
+#define SURVIVED_NS 1000000000ull /* ns; a shorter silence that ended is not recorded */
+/* ns; an older report no longer counts (reports come every second) */
+#define FRESH_NS  2500000000ull
+#define STEPS_MIN 3
 
 /* ---- signs of life --------------------------------------------------------------------------- */
 
@@ -21,7 +22,7 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	case SIGNAL_LOSS:
 	case SIGNAL_GAP:
 		return false;
-	/* a logger's range, an asynchronous checkpoint: training may be stuck nevertheless */
+	/* a logger's range or an asynchronous checkpoint: training may be stuck all the same */
 	case SIGNAL_RANGE:
 	case SIGNAL_RANGE_BEGIN:
 	case SIGNAL_SAVE_CALL:
@@ -34,7 +35,7 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	}
 }
 
-/* Tracks the open ranges of the training thread. */
+/* Tracks the open ranges of the thread that trains. */
 static void hang_range(struct rank_hang *h, const struct signal *s)
 {
 	bool opened = s->kind == SIGNAL_RANGE_BEGIN;
@@ -75,7 +76,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		h->progress_ns = s->ts_ns;
 	h->call.reported_ns = h->sample.reported_ns = 0;
 	h->sample.why = GP_WHY_unknown;
-	if (s->kind == SIGNAL_LAUNCH) /* without a thread */
+	if (s->kind == SIGNAL_LAUNCH) /* a launch carries no thread */
 		return;
 	h->marked_ns = h->progress_ns;
 	if (range) {
@@ -88,11 +89,12 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 	h->last = s->kind;
 	h->any = true;
 	*h->range = '\0';
-	if (s->kind == SIGNAL_SAVE_BEGIN) /* the end of a path is the most useful part */
+	if (s->kind == SIGNAL_SAVE_BEGIN) /* keep the end of the path, the most useful part */
 		snprintf(h->range, sizeof(h->range), "%s",
 			 rank_hang_path_end(s->text, sizeof(h->range) - 1));
 	if (s->kind == SIGNAL_UPDATE)
-		h->compiles = 0; /* a lost end must not count for ever */
+		/* if the end of a compilation was lost, it must not count forever */
+		h->compiles = 0;
 }
 
 void rank_hang_unsure(struct rank *r, uint64_t now_ns)
@@ -106,7 +108,7 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	const struct gp_blocked *b = ev->blocked;
 	struct hang_seen *seen = b->source == GP_BLOCKED_CALL ? &r->hang.call : &r->hang.sample;
 
-	/* Sampled before the last sign of life, or with invalid data. */
+	/* Ignore a sample that was taken before the last sign of life, or has invalid data. */
 	if (ev->rec->ts_ns < r->hang.progress_ns || b->since_ns > ev->rec->ts_ns)
 		return;
 	seen->reported_ns = ev->rec->ts_ns;
@@ -144,7 +146,7 @@ static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 		rank_hang_is_fresh(&h->call, now_ns) ? h->call.role : GP_ROLE_none);
 }
 
-/* Returns the phase of the thread, from its last signal. */
+/* Returns the phase of the thread that trains, according to its last signal. */
 static const char *hang_phase(const struct rank_hang *h)
 {
 	switch (h->last) {
@@ -257,7 +259,7 @@ static void hang_book(struct rank *r, uint64_t now_ns)
 	rank_ledger_checked(r);
 }
 
-/* Records the facts known now; later samples may add facts, but never remove all. */
+/* Records the facts known now. A later record may add facts, but never removes all of them. */
 static void hang_know(struct rank *r, uint64_t now_ns)
 {
 	struct hang_view *v = &r->hang.reported;
@@ -296,7 +298,7 @@ static void hang_begin(struct rank *r, uint64_t now_ns)
 	struct rank_hang *h = &r->hang;
 
 	h->onset_ns = h->progress_ns;
-	/* Launches are counted without their times: those reported after the call was entered
+	/* Launches are counted without their times. Launches reported after the call was entered
 	 * happened before it. */
 	if (rank_hang_is_fresh(&h->call, now_ns) && h->call.since_ns >= h->marked_ns &&
 	    h->call.since_ns < h->onset_ns)

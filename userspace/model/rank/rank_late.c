@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_late.c - decides whether a process that was watched from its start made steps before they
  * could be seen.
+ *
  * A library is probed some ten milliseconds after it is mapped, and earlier calls of it are not
  * seen. The time of mapping is unknown. But a process that steps as soon as the probes are attached
- * may have stepped before: its first step ended less than LATE_NS after them, or less than two
- * steps after them (the step in progress is incomplete, and if steps end at the next one's
- * beginning one more is lost). Frameworks take longer than LONGEST_NS between the two, and a
- * process that runs its program when the probes are already attached missed nothing.
- * Records that are lost later may have been ends of steps, too: if records were lost between the
+ * may have stepped before: its first step ended less than LATE_NS, or less than two steps, after
+ * the probes were attached (the step in progress is incomplete, and if steps end at the next one's
+ * beginning one more is lost). Frameworks take longer than LONGEST_NS from loading the library to
+ * the first step, and a process that runs its program when the probes are already attached missed
+ * nothing.
+ *
+ * Records that are lost later may have been ends of steps, too. If records were lost between the
  * ends of two steps, and the time between these is not that of one step, numbers may be too low
  * from there on. */
 #include "userspace/model/rank/rank_private.h"
@@ -16,7 +19,7 @@
 
 #define LATE_NS	     50000000ull
 #define LONGEST_NS   250000000ull
-#define USUAL_STEPS  8	 /* steps before their usual time is known */
+#define USUAL_STEPS  8	 /* steps after which the usual time between steps is known */
 #define UNDERCOUNTED 0.9 /* upper bound of the confidence if some steps may be missing */
 
 void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
@@ -25,7 +28,8 @@ void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
 		r->shown[role] = probe;
 }
 
-/* Returns the probe that ends these steps, by its role. 0: no such probe was hit. */
+/* Returns the hash of the probe that ends these steps, found by its role. 0: no such probe was
+ * hit. */
 static uint32_t late_probe(const struct rank *r, enum step_boundary boundary)
 {
 	static const uint8_t role[BOUNDARY_COUNT] = {
@@ -71,7 +75,8 @@ static bool rank_late_too_long(const struct rank_loop *lp, uint64_t ns)
 	return lp->steps < USUAL_STEPS || !lp->ideal_ns || ns > lp->ideal_ns + lp->ideal_ns / 2;
 }
 
-/* Something happened that steps consist of: if no step is known yet, some may have been lost. */
+/* Returns true if a part of a step was seen. If no step is known yet, the lost records may have
+ * been steps. */
 static bool rank_late_steps_begun(const struct rank *r)
 {
 	const uint64_t parts = 1ull << SIGNAL_BACKWARD | 1ull << SIGNAL_REDUCER |
@@ -81,7 +86,8 @@ static bool rank_late_steps_begun(const struct rank *r)
 	return r->member.seen & parts || (r->finder && step_finder_trains(r->finder));
 }
 
-/* A loss is noticed when the ring is read: the steps around it may have been given out by then. */
+/* Notes that records were lost. A loss is noticed when the ring is read, so steps around it may
+ * have been given out already. */
 void rank_late_hole(struct rank *r, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < r->nloops; i++) {
@@ -130,12 +136,11 @@ void rank_late_state(const struct rank_loop *lp, struct step_state *st)
 	st->undercounted = lp->undercounted && st->tier != TIER_NONE;
 	if (st->undercounted) {
 		st->confidence = st->confidence < UNDERCOUNTED ? st->confidence : UNDERCOUNTED;
-		rank_late_reason_add(st,
-				     "records were lost: steps may be missing from the numbers");
+		rank_late_reason_add(st, "records were lost: step numbers may be too low");
 	}
 	st->late = lp->probed_late && !st->since_attach && st->tier != TIER_NONE;
 	if (!st->late)
 		return;
 	st->since_attach = true;
-	rank_late_reason_add(st, "probes came when it may have been at work: steps may be missing");
+	rank_late_reason_add(st, "probes were attached late: steps may be missing");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_life.c - makes, identifies and frees a rank; allocates what training needs. */
+/* rank_life.c - creates, identifies and frees a rank; allocates the parts that a training rank
+ * needs. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/model/signal/marker.h"
@@ -130,20 +131,21 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	event_copy(m->process.job, p->job);
 	event_copy(m->process.command, p->command);
 	r->target |= p->flags & GP_PROCESS_TARGET;
-	if (start_ns % RANK_START_TICK_NS) /* from the fork record: more exact */
+	/* keep the start from the fork record, which is more exact */
+	if (start_ns % RANK_START_TICK_NS)
 		m->process.start_ns = start_ns;
-	if (m->ledger) { /* its records came before its identity */
+	if (m->ledger) { /* records of the process came before its identity */
 		if (first && !m->begun && !start_ns && p->start_mono_ns) {
 			m->start_ns = smaller_of(p->start_mono_ns, m->start_ns);
 			job_reached_back(m, ledger_reach_back(m->ledger, p->start_mono_ns));
 		}
 		return;
 	}
-	/* Also for a process that was attached late and runs another program now. */
+	/* This includes a process that was attached late and runs another program now. */
 	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
 	if (!first || m->begun || !p->start_mono_ns || p->start_mono_ns >= m->start_ns)
 		return;
-	/* A fork that we saw already has a start time. */
+	/* If its fork was seen, the start time is known. */
 	if (!start_ns)
 		m->start_ns = p->start_mono_ns;
 	if (r->from_start)

@@ -5,12 +5,14 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
 
-#define IDEAL_STEPS 8 /* steps before the excess of the first ones is settled */
-#define SLOW_STEPS  8 /* steps before one can be called slow */
-#define SLOW_FACTOR 5 /* times the ideal */
-/* A slow step is also at least this much longer than the ideal. */
+/* steps after which the ideal is certain enough to book the excess of the first steps */
+#define IDEAL_STEPS 8
+/* A slow step is reported if SLOW_STEPS steps or more are known, and it took SLOW_FACTOR times the
+ * ideal and SLOW_MORE_NS more than it. */
+#define SLOW_STEPS   8
+#define SLOW_FACTOR  5
 #define SLOW_MORE_NS 10000000ull
-/* Between two reports, so that other events stay visible. */
+/* ns between two reports of slow steps, so that other events stay visible */
 #define SLOW_REPORT_NS 10000000000ull
 
 struct rank_loop *rank_loop(struct rank *r, uint32_t i)
@@ -39,14 +41,16 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 
 /* ---- the ideal ------------------------------------------------------------------------------- */
 
-/* Often at first, then rarely, because it examines the last 1024 steps. Depends only on the count,
- * so a replay does the same. */
+/* Returns true if the ideal must be computed at this number of steps: often at first, then rarely,
+ * because it examines the last 1024 steps. Depends only on the count, so that a replay does the
+ * same. */
 static bool rank_loop_ideal_due(uint64_t count)
 {
 	return count < 32 || (count < 512 ? count % 16 == 0 : count % 256 == 0);
 }
 
-/* A process may have several loops; slow steps are measured by the longest ideal step. */
+/* Updates the ideal step. In a process with several loops slow steps are measured by the longest
+ * ideal. */
 void rank_ideal(struct rank *r, bool final)
 {
 	uint64_t ideal_ns = 0, mad_ns = 0;
@@ -67,9 +71,9 @@ void rank_ideal(struct rank *r, bool final)
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 /* Returns the earliest start of a save that contains this step. If the step ends where the next
- * backward begins, or where an unnamed range after its update begins, its update came soon after
- * its own backward. If it ends where its program was called (called_ns) and a save began before,
- * the step is not in that save, even if it was cut there. */
+ * backward or an unnamed range after its update begins, its update came soon after its own
+ * backward. If it ends where its program was called (called_ns), a save that began before the call
+ * does not contain it, even if the step was shortened there. */
 static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_ns,
 					  uint64_t worked_ns)
 {
@@ -128,7 +132,7 @@ static void rank_loop_slow(struct rank *r, const struct rank_loop *lp, const str
 		return;
 	}
 	if (r->slow_unreported)
-		snprintf(more, sizeof(more), "; %llu more since the last",
+		snprintf(more, sizeof(more), "; %llu more not reported",
 			 (unsigned long long)r->slow_unreported);
 	r->slow_reported_ns = s->end_ns;
 	r->slow_unreported = 0;
@@ -137,12 +141,12 @@ static void rank_loop_slow(struct rank *r, const struct rank_loop *lp, const str
 		   (double)ns / (double)lp->ideal_ns, more);
 }
 
-/* An execution or a cycle: it has a period but is not training. */
+/* Counts an execution or a cycle: it has a period but is not training. */
 static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct step *s)
 {
 	uint64_t ns = s->end_ns - s->start_ns;
 
-	if (!r->trainer) /* neither a step nor startup */
+	if (!r->trainer) /* the time was neither a step nor startup */
 		ledger_untrained(r->member.ledger, s->start_ns);
 	lp->state.unit = s->unit;
 	lp->steps++;
@@ -158,7 +162,7 @@ static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct s
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 }
 
-/* Steps counted so far were not training: statistics begin again. */
+/* Starts the statistics again: steps counted so far were not training. */
 static bool rank_loop_anew(struct rank *r, struct rank_loop *lp)
 {
 	struct deviation *time = deviation_new();
@@ -205,18 +209,18 @@ void rank_step(struct rank *r, const struct step *s)
 	if (lp->state.unit != UNIT_STEP && lp->steps && !rank_loop_anew(r, lp))
 		return;
 	rank_late_step(r, lp, s);
-	if (!r->trainer) /* the marker that ends its steps may occur in other processes, too */
+	/* the marker that ends these steps may occur in other processes, too */
+	if (!r->trainer)
 		rank_trains(r, s->end_ns);
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
 	worked_ns = phase_worked_ns(r->phase, &fs.step);
 	rank_unsent_step(r, lp, &fs);
-	/* After attaching in the middle of it, records of a call may come before the range that
-	 * they belong to. */
+	/* After attaching during a call, records of the call may come before the range around
+	 * it. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;
-	/* The start of the step in progress at attach is unknown; for a first step that ends with a
-	 * wait nothing shows it; one that ends where its program was called may have begun at any
-	 * time before. */
+	/* The start of the first step is unknown if the process was attached during it, if it ends
+	 * with a wait, or if it ends where its program was called. */
 	if (!lp->steps &&
 	    (!r->from_start || fs.step.boundary == BOUNDARY_SYNC ||
 	     fs.step.boundary == BOUNDARY_PROBE || fs.step.boundary == BOUNDARY_EXECUTE ||

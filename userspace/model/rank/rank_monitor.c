@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_monitor.c - reports the events of a job's own monitoring as facts. Part of struct rank;
- * works for every process: such an event alone does not make a process a trainer. */
+/* rank_monitor.c - reports the events of a job's own monitoring as facts, for every process: such
+ * an event alone does not make a process a trainer. */
 #include "userspace/model/rank/rank_private.h"
 
 /* The records of one event are microseconds apart. */
@@ -48,7 +48,8 @@ void rank_monitor_close(struct rank *r)
 		rank_monitor_flush(r, UINT64_MAX);
 }
 
-/* By name, then by aggregation, so that users find them in the same order on every page. */
+/* Compares by name, then by aggregation, so that users find values in the same order on every
+ * page. */
 static int rank_monitor_compare_values(const void *a, const void *b)
 {
 	const struct monitor_value *x = a, *y = b;

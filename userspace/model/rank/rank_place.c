@@ -23,8 +23,8 @@ static void place_take(struct gp_place *to, const struct gp_place *from)
 		*to->job = *to->job_uid = '\0';
 }
 
-/* Rank and world size given by the process itself, also to make a communicator, are more exact,
- * because a pod may contain several processes. */
+/* Sets rank and world size from the location unless the process gave them itself (also to make a
+ * communicator): its own values are more exact, because a pod may contain several processes. */
 void rank_place_apply(struct rank *r)
 {
 	struct gp_process *own = &r->member.process;
@@ -32,8 +32,7 @@ void rank_place_apply(struct rank *r)
 
 	if (!p || (own->rank >= 0 && !r->place_ranked))
 		return;
-	r->place_ranked = p->rank >=
-			  0; /* or no longer: the pod, once it is known, has another value */
+	r->place_ranked = p->rank >= 0; /* the pod, once known, may have another value */
 	own->rank = p->rank >= 0 ? p->rank : -1;
 	own->world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size : own->world_size;
 	job_ranked(&r->member);

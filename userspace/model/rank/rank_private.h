@@ -72,19 +72,23 @@
 #include "userspace/model/step/step.h"
 #include "userspace/model/time/window.h"
 
-#define RANK_NOTES 16 /* checkpoints and ranges that wait for the steps before them */
-/* Last steps that are remembered; more while they are younger than RANK_DONE_NS. */
+/* checkpoints and ranges that wait until the steps before them are reported */
+#define RANK_NOTES 16
+/* Steps remembered: the last RANK_DONE, and up to RANK_DONE_MAX while they are younger than
+ * RANK_DONE_NS. */
 #define RANK_DONE     128
 #define RANK_DONE_MAX 4096
 #define RANK_DONE_NS  20000000000ull
-#define RANK_COMMS    16 /* communicators counted of one process */
-#define RANK_FAULTS   16 /* faults distinguished; further ones are only counted */
-#define RANK_HANGS    4	 /* last hangs, for the steps around them */
-#define RANK_SPANS    4	 /* ticks kept, for a loss that is noticed late */
-#define RANK_ROLES    64 /* more than any enum gp_role */
-#define RANK_UNSENT   3	 /* groups of rank_unsent.c: waits, collectives, copies */
+#define RANK_COMMS    16 /* communicators of one process that are counted */
+/* faults of one process that are distinguished; further ones are only counted */
+#define RANK_FAULTS 16
+#define RANK_HANGS  4 /* last hangs, for the steps around them */
+/* ticks for which the longest step time is kept, as a loss may be noticed late */
+#define RANK_SPANS  4
+#define RANK_ROLES  64 /* bound of roles in arrays: above any enum gp_role */
+#define RANK_UNSENT 3  /* groups of rank_unsent.c: waits, collectives, copies */
 
-struct rank_done { /* a step done, to relate later events to it */
+struct rank_done { /* a finished step, to relate later events to it */
 	uint64_t number;
 	uint64_t from_ns;    /* checkpoints begun from here on contain the step */
 	uint64_t goodput_ns; /* goodput of the job so far, if this rank is its reference */
@@ -102,33 +106,33 @@ struct rank_loop {
 	struct deviation *time;
 	struct change *change;
 	struct recent *recent_times; /* times of the last minutes */
-	uint64_t ideal_ns, mad_ns;   /* updated now and then */
+	uint64_t ideal_ns, mad_ns;   /* ideal step and MAD, updated now and then */
 	uint64_t steps, updates;     /* steps given out, and the updates in them */
 	/* Number of the last step over all runs of its job; number in this run. */
 	uint64_t last_number, run_step, last_end_ns, resume_ns;
 	uint32_t tid;
 	uint64_t recent_ns[SNAPSHOT_RECENT];
-	uint64_t recent;	/* ever */
+	uint64_t recent;	/* number of steps so far */
 	struct rank_done *done; /* ring: see rank_done() */
 	uint32_t done_cap;	/* 0, or a power of two */
 	uint64_t done_first, done_next;
 	uint64_t phase_ns[PHASE_COUNT], host_ns, wait_ns; /* sums, as in struct fact_step */
-	/* phases_unsent: not known for all steps, so the sums are invalid. */
+	/* phases_unsent: phases that are unknown in some steps, so that their sums are invalid */
 	uint32_t phases_known, phases_unsent;
 	bool device_known, device_unsent;
 	uint64_t flagged[8];
-	uint64_t first_ns; /* end of its first step */
-	/* When missing records were noticed; 0: none since the last step. */
+	uint64_t first_ns; /* end of the loop's first step */
+	/* When the loss of records was noticed; 0: none since the last step. */
 	uint64_t hole_ns;
 	uint64_t span_ns[RANK_SPANS]; /* longest time between ends of steps, at the last ticks */
 	bool undercounted;	      /* missing records may have been ends of steps */
-	/* The probe that finds its steps was attached so shortly before that some may be missing.
-	 */
+	/* The probe that finds the steps was attached so shortly before the first one that some may
+	 * be missing. */
 	bool probed_late;
 	struct rank_slow *slow; /* from its first slowdown on; NULL: there was none, or no memory */
 };
 
-struct rank_note { /* a span whose fact is sent after the steps before it */
+struct rank_note { /* a span whose fact is sent after the facts of earlier steps */
 	struct span span;
 	uint32_t pid; /* process that wrote or read */
 	char file[GP_PATH_MAX];
@@ -137,8 +141,8 @@ struct rank_note { /* a span whose fact is sent after the steps before it */
 struct hang_seen { /* data of a record about the thread that makes no progress */
 	uint64_t reported_ns, since_ns;
 	uint32_t tid;
-	unsigned role; /* of the call; GP_ROLE_none: seen in /proc */
-	bool between;  /* the call is one of a communicator */
+	unsigned role; /* role of the call; GP_ROLE_none: the thread was seen in /proc */
+	bool between;  /* the call is a call of a communication library */
 	bool counted;  /* the call is already counted as an entered collective */
 	enum gp_why why;
 	char wchan[40], where[120];
@@ -155,47 +159,49 @@ struct rank_fault {
 	char name[48];
 };
 
-struct rank_collectives { /* collectives entered, by communicator in order of first use */
+/* number of collectives entered, by communicator in order of first use */
+struct rank_collectives {
 	uint64_t comm[RANK_COMMS], count[RANK_COMMS];
 	uint32_t ncomms, last;
-	/* There are more communicators: it is unknown which of them is used. */
+	/* The process uses more communicators, so it is unknown which one a call uses. */
 	bool many;
-	/* Some were not sent: how many were entered is unknown from now on. */
+	/* Some collectives were not sent: the number entered is unknown from now on. */
 	bool unsent;
-	char name[48]; /* probe of the last one */
+	char name[48]; /* probe of the last collective */
 };
 
 struct rank_hang {
 	uint64_t progress_ns;  /* last sign of life */
-	uint64_t marked_ns;    /* last one that has a time of its own */
+	uint64_t marked_ns;    /* last sign of life whose time is known exactly */
 	uint64_t longest_ns;   /* longest silence that ended by itself */
 	uint32_t tid;	       /* thread that trained last */
-	enum signal_kind last; /* its last signal */
+	enum signal_kind last; /* last signal of that thread */
 	uint32_t compiles;     /* open ranges of a compiler */
-	/* Range opened there last and still open, or file of a save; "": unknown. */
+	/* Last range opened on that thread and still open, or file of a save; "": unknown. */
 	char range[48];
 	bool any;
 	struct hang_seen call, sample;
-	uint64_t onset_ns, booked_ns; /* of the current hang; 0: none */
+	/* start of the current hang, and its booked part; 0: none */
+	uint64_t onset_ns, booked_ns;
 	struct {
 		uint64_t from_ns, to_ns;
 	} past[RANK_HANGS];
-	uint64_t count, total_ns;  /* ever; total_ns: of finished hangs */
-	struct hang_view reported; /* the last one reported */
+	uint64_t count, total_ns;  /* number of hangs; time of finished hangs */
+	struct hang_view reported; /* the hang reported last */
 };
 
 #define RANK_WORKERS 32
-struct rank_workers {	  /* children started since the last batch that have not ended */
-	uint64_t last_ns; /* start of the last one */
-	uint32_t count;	  /* of all; the first RANK_WORKERS are kept */
+struct rank_workers {	  /* child processes started since the last batch that have not ended */
+	uint64_t last_ns; /* start of the last child */
+	uint32_t count;	  /* number of children; the first RANK_WORKERS are kept */
 	struct rank_worker {
 		uint64_t born_ns;
 		uint32_t pid; /* 0: a child that was not kept */
 	} * kept;	      /* NULL: none started, or no memory */
 };
 
-/* Named ranges of the job; see rank_range.c. */
-/* Ranges open at once; steps within further ones are not time of their bucket. */
+/* Ranges opened at once of the job (rank_range.c). Steps in further ones are not time of their
+ * bucket. */
 #define RANK_RANGES 16
 
 struct rank_range {
@@ -206,40 +212,41 @@ struct rank_range {
 	char name[GP_NAME_MAX];
 };
 
-/* Its life before its first step; see rank_start.c. */
-#define START_COMPILES                                                                             \
-	32 /* compilations before the first step; further ones count as TRAINING_PREP */
+/* Compilations before the first step that are kept; further ones count as TRAINING_PREP. */
+#define START_COMPILES 32
 
+/* life of a process before its first step, see rank_start.c */
 struct rank_start {
-	uint64_t ready_ns; /* since when training is prepared; 0: not yet */
+	uint64_t ready_ns; /* start of the preparation of training; 0: not yet */
 	uint64_t group_ns; /* when making a group began; 0: no group is being made */
 	uint32_t group_tid;
 	uint32_t compile_tid, compiling; /* number of open ranges of a compiler on that thread */
-	uint64_t compile_ns;		 /* start of the outermost one */
+	uint64_t compile_ns;		 /* start of the outermost open range of the compiler */
 	uint32_t ncompiles, compiles_cap;
-	bool over; /* there was a step */
+	bool over; /* the first step has begun */
 	struct start_compile {
 		uint64_t from_ns, to_ns;
-	} * compiles; /* in order of time, at most START_COMPILES; none once over */
-	/* First group or communicator made, and first wait for a batch; 0: not seen. Not saved, as
-	 * earlier time has been reported. */
+	} * compiles; /* in order of time, at most START_COMPILES; freed once `over` */
+	/* Making of the first group or communicator, and first wait for a batch; 0: not seen. Not
+	 * saved, as earlier time has been reported. */
 	uint64_t group_from_ns, group_to_ns, loader_from_ns, loader_to_ns;
 };
 
 struct rank {
 	struct job_member member;
-	bool placed;	   /* its own place, not one inherited from its parent */
-	bool place_ranked; /* rank and world size come from its place */
+	bool placed;	   /* the location is its own, not inherited from its parent */
+	bool place_ranked; /* rank and world size come from the location */
 	uint64_t end_ns;   /* valid when not alive */
 	bool from_start;
 	bool fresh;   /* just forked: has neither run a program nor forked since */
 	bool settled; /* a tick has passed: attaching probes is complete */
-	bool missed;  /* not observed for a while before its first marker */
+	bool missed;  /* the process was not observed for a while before its first marker */
 	bool alive, trainer, target;
-	bool self_ranked; /* rank and world size were given to make a communicator */
+	/* the process itself gave rank and world size, to make a communicator */
+	bool self_ranked;
 	int status;
 
-	struct marker *marker; /* from its first marker to its end */
+	struct marker *marker; /* allocated from the first marker to the end of the process */
 	struct step_finder *finder;
 	struct phase_finder *phase;
 	uint64_t ledger_start_ns, windows_reported_ns;
@@ -253,17 +260,17 @@ struct rank {
 	uint64_t ledger_reported_ns;
 	bool ledger_due;
 
-	uint64_t resume_ns; /* when member.resume was recognised; 0: not recognised */
+	uint64_t resume_ns; /* time at which member.resume was recognised; 0: not recognised */
 	struct {
 		uint64_t begin_ns, end_ns, step;
 		uint32_t tid;
 		bool estimated;
 	} saved; /* last checkpoint reported */
-	/* Start of its last write of a checkpoint; 0: none since its last step. */
+	/* Start of the last write of a checkpoint; 0: none since the last step. */
 	uint64_t wrote_ns;
 
 	struct rank_start start;
-	struct rank_range *ranges; /* open ones, in order; at most RANK_RANGES */
+	struct rank_range *ranges; /* open ranges, in order; at most RANK_RANGES */
 	uint32_t nranges, ranges_cap;
 	struct range_shares *shares; /* from its first range on */
 	uint64_t ranges_unsent;	     /* over their bound, or taken by the budget */
@@ -275,7 +282,7 @@ struct rank {
 	struct rank_collectives collectives;
 	/* When a blocking call was last counted instead of sent. */
 	uint64_t unsent_ns[RANK_UNSENT];
-	/* Suspended since, and booked up to; 0: not suspended. */
+	/* Start of the suspension, and its booked part; 0: not suspended. */
 	uint64_t suspended_ns, suspended_booked_ns;
 	uint64_t checkpoints, restores, save_ns, longest_save_ns;
 	struct rank_workers workers;
@@ -286,10 +293,10 @@ struct rank {
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
 	struct gp_signal killed;	     /* last fatal signal sent to it, and when */
 	uint64_t killed_ns;
-	uint64_t interrupted_ns; /* last SIGINT to it or its ancestor; 0: never */
+	uint64_t interrupted_ns; /* last SIGINT to the process or its ancestor; 0: never */
 	bool oom;
 	struct event_view events[SNAPSHOT_EVENTS];
-	uint64_t nevents; /* ever */
+	uint64_t nevents; /* number of events so far */
 };
 
 /* Returns the rank that a member is part of. */
@@ -325,28 +332,28 @@ static inline const struct rank_done *rank_done(const struct rank_loop *lp, uint
 		return NULL;
 	return &lp->done[(lp->done_next - 1 - back) & (lp->done_cap - 1)];
 }
-/* Reports changed states of its loops. */
+/* Reports the states of the rank's loops that have changed. */
 void rank_states(struct rank *r, uint64_t now_ns);
 /* Updates the ideal step, in the ledger as well; final: no more steps come. */
 void rank_ideal(struct rank *r, bool final);
 
 /* rank_stepped.c */
-/* Returns true when it has a loop of executions or cycles and nothing shows that it trains: its
- * time is OTHER from the first one on. */
+/* Returns true when the rank has a loop of executions or cycles and nothing shows that it trains:
+ * its time is OTHER from the first execution or cycle on. */
 bool rank_counts(const struct rank *r);
-/* Returns the checkpoint that the note is about, or NULL. *ret_step: the step after which it was
- * written; *ret_estimated: that is deduced. */
+/* Returns the checkpoint that the note is about, or NULL. *ret_step: last step in the checkpoint;
+ * *ret_estimated: that step is deduced. */
 const struct checkpoint *rank_files_stepped(struct rank *r, const struct rank_note *n,
 					    uint64_t *ret_step, bool *ret_estimated);
-/* A complete checkpoint contains everything up to this step. */
+/* Records that a complete checkpoint contains everything up to this step. */
 void rank_saved(struct rank *r, uint64_t step);
-/* Checkpoints begun from from_ns on contain step `number`. */
+/* Records that checkpoints begun from from_ns on contain step `number`. */
 void rank_files_step(struct rank *r, uint64_t from_ns, uint64_t number);
-/* Returns the reference rank of its job if it is another rank; NULL: none. */
+/* Returns the reference rank of the job if it is another rank; NULL: none. */
 struct rank *rank_reference(const struct rank *r);
 /* Returns the last step done at at_ns, of the loop that runs on thread tid (else of the first
- * loop). *ret_known (may be NULL): false when that is so long ago that the result is an upper
- * bound. */
+ * loop). *ret_known (may be NULL): false when the result is only an upper bound, because at_ns is
+ * too long ago. */
 uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns, bool *ret_known);
 
 /* rank_file.c */
@@ -365,7 +372,7 @@ void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe);
 void rank_late_step(struct rank *r, struct rank_loop *lp, const struct step *s);
 /* Flags a step whose number is uncertain, before it is counted. */
 void rank_late_flag(struct rank_loop *lp, struct step *s);
-/* Adds lateness and possible losses to the state of the step finder. */
+/* Adds the doubts of this module (late probes, lost records) to the state of the step finder. */
 void rank_late_state(const struct rank_loop *lp, struct step_state *st);
 
 /* Missing records were noticed at now_ns. */
@@ -391,7 +398,7 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 void rank_report_windows(struct rank *r, uint64_t now_ns);
 
 /* rank_report.c */
-/* Takes a span of the phase finder; ctx: the rank. */
+/* Takes a span of the phase finder. ctx: the rank. */
 void rank_span(void *ctx, const struct span *s);
 /* Reports the notes that began before before_ns. */
 void rank_notes(struct rank *r, uint64_t before_ns);
@@ -401,7 +408,7 @@ void rank_report_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_report_ledger(struct rank *r, uint64_t now_ns);
 
 /* rank_failure.c */
-/* Returns true for an orderly end: by its exit status, or because it was interrupted (SIGINT). */
+/* Returns true for an orderly end: exit status 0, or an end because of SIGINT. */
 bool rank_ended_clean(const struct rank *r, uint64_t now_ns);
 /* Reports its end to its job: a disruption if it failed. replaced: its process runs another program
  * now. */
@@ -410,46 +417,47 @@ void rank_failed(struct rank *r, uint64_t now_ns, bool replaced);
 /* rank_worker.c */
 /* A child was forked. */
 void rank_worker_born(struct rank *r, uint32_t pid, uint64_t now_ns);
-/* Takes SIGNAL_FETCH. When workers were started shortly before, the time since is data loading. */
+/* Takes SIGNAL_FETCH. When workers were started shortly before, the time since their start is data
+ * loading. */
 void rank_worker_fetched(struct rank *r, const struct signal *s);
 void rank_worker_archive(struct archive *a, struct rank_workers *w);
 
 /* rank_place.c */
-/* Sets the place of its parent, for a child of which none is known. Returns 0 or -ENOMEM. */
+/* Sets the location of the parent, for a child without a known location. Returns 0 or -ENOMEM. */
 int rank_place_inherit(struct rank *r, const struct rank *parent);
-/* Fills rank and world size from the place where the process does not give them. */
+/* Sets rank and world size from the location if the process does not give them. */
 void rank_place_apply(struct rank *r);
 void rank_place_archive(struct archive *a, struct rank *r);
 
 /* rank_straggler.c */
 /* Takes a step for the comparison of waits. */
 void rank_straggler_step(struct rank *r, const struct fact_step *fs);
-/* Reports that it is not the straggler any more. */
+/* Reports that the rank is no longer the straggler. */
 void rank_straggler_over(struct rank *r, uint64_t now_ns);
 void rank_straggler_archive(struct archive *a, struct straggle_view *v);
 
 /* rank_collective.c */
 /* Takes SIGNAL_COLLECTIVE. */
 void rank_collective(struct rank *r, const struct signal *s);
-/* Takes the making of a communicator: the largest one gives rank and world size where nothing else
+/* Takes the making of a communicator: the largest one gives rank and world size if nothing else
  * did. */
 void rank_communicator(struct rank *r, const struct signal *s);
-/* Reports how many collectives a silent process has entered. called: it is in one that has not
- * returned. */
+/* Reports how many collectives a silent process has entered. called: the process is in a collective
+ * that has not returned. */
 void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called);
 void rank_collective_archive(struct archive *a, struct rank_collectives *c);
 
 /* rank_unsent.c */
 /* Calls of this probe were counted instead of sent: figures derived from them are unknown. */
 void rank_unsent(struct rank *r, const struct gp_probe *probe, uint64_t hits, uint64_t now_ns);
-/* The probe of collectives was removed: how many were entered is unknown from now on. */
+/* Notes that the probe of collectives was removed: the number entered is unknown from now on. */
 void rank_unsent_collectives(struct rank *r);
 /* Removes figures from a step, and from the sums of its loop, that are unknown because calls were
  * not sent. */
 void rank_unsent_step(struct rank *r, struct rank_loop *lp, struct fact_step *fs);
 
 /* rank_suspend.c */
-/* Its device state was given back, by a call from from_ns to now_ns. */
+/* Ends a suspension: the device state was given back, by a call from from_ns to now_ns. */
 void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_suspend_tick(struct rank *r, uint64_t now_ns);
 
@@ -458,9 +466,9 @@ void rank_suspend_tick(struct rank *r, uint64_t now_ns);
 void rank_fault_signal(struct rank *r, const struct signal *s);
 /* Takes a message of the kernel log about a device. mine: it names this process. */
 void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine);
-/* A step began at start_ns: the process survived earlier faults. */
+/* Forgets faults before start_ns, where a step began: the process survived them. */
 void rank_fault_step(struct rank *r, uint64_t start_ns);
-/* Sets the cause of an unclean end when a fault shortly before says more. */
+/* Sets the cause of an unclean end to a fault shortly before, if that says more. */
 void rank_fault_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why);
 void rank_fault_archive(struct archive *a, struct rank_fault *f);
 
@@ -473,7 +481,7 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 void rank_hang_tick(struct rank *r, uint64_t now_ns);
 /* Ends the current hang; ended: because the process ended. */
 void rank_hang_close(struct rank *r, uint64_t now_ns, bool ended);
-/* Silence until now_ns proves nothing: the process was not observed. */
+/* Restarts the silence at now_ns: the process was not observed before. */
 void rank_hang_unsure(struct rank *r, uint64_t now_ns);
 /* Returns true when a known hang overlaps the interval. */
 bool rank_hang_within(const struct rank *r, uint64_t from_ns, uint64_t to_ns);
@@ -483,8 +491,8 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h);
 /* rank_start.c */
 /* Takes any signal. Returns true when no other module needs it. */
 bool rank_start_signal(struct rank *r, const struct signal *s);
-/* Ends the startup: the first step began at at_ns, or the process ends without one. Call before the
- * ledger gets the step. */
+/* Ends the startup: the first step began at at_ns, or the process ended without a step. Call before
+ * the ledger gets the step. */
 void rank_start_over(struct rank *r, uint64_t at_ns);
 void rank_start_archive(struct archive *a, struct rank_start *st);
 
@@ -493,17 +501,17 @@ void rank_start_archive(struct archive *a, struct rank_start *st);
 void rank_range_signal(struct rank *r, const struct signal *s);
 /* Books the open ranges up to end_ns. Call before the ledger gets a step that ends there. */
 void rank_range_step(struct rank *r, uint64_t end_ns);
-/* Forgets the open ranges: their end will not be seen. */
+/* Drops the open ranges: their ends will not be seen. */
 void rank_range_close(struct rank *r, uint64_t now_ns);
 void rank_range_archive(struct archive *a, struct rank *r);
 
 /* rank_monitor.c */
 int rank_monitor(struct rank *r, const struct event *ev); /* 0 or -ENOMEM */
-/* Reports events that can no longer become whole; once a second. */
+/* Reports events that can no longer become complete; call once a second. */
 void rank_monitor_tick(struct rank *r, uint64_t now_ns);
-/* Reports all events in progress: nothing more comes. */
+/* Reports all events in progress, as no further records come. */
 void rank_monitor_close(struct rank *r);
-/* Fills its part of a snapshot. Returns 0 or -ENOMEM. */
+/* Fills the monitor's part of a snapshot. Returns 0 or -ENOMEM. */
 int rank_monitor_view(const struct rank *r, struct rank_view *ret);
 
 #endif

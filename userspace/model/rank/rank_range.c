@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_range.c - ranges of the job to which the user gave a bucket. Part of struct rank.
+/* rank_range.c - named ranges of the job to which the user gave a bucket.
  *
  * A range counts from its opening to its end, at most to the end of the process or a gap in
- * observation. Nested ranges: the bucket with the higher priority in the ledger gets the time; of
- * custom types, the inner one. Steps within a range are time of its bucket, as far as that precedes
- * GOODPUT in the ledger's priority. A range on a thread that does not train is reported, but not
- * counted. Evaluations and checkpoints lie in no step; a range within one is part of its length,
- * not of goodput. */
+ * observation. If ranges are nested, the bucket with the higher priority in the ledger gets the
+ * time; among custom types, the inner range. A step within a range is time of the range's bucket if
+ * that bucket precedes GOODPUT in the ledger's priority. A range on a thread that does not train is
+ * reported, but not counted. Evaluations and checkpoints lie in no step; a range within one is part
+ * of its length, not of goodput. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/grow.h"
@@ -24,8 +24,8 @@ static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_
 	r->error = err ? err : r->error;
 }
 
-/* Like the buckets found by gp-bpf. Custom types may occur anywhere in a step: they are part of its
- * length, but not of its goodput. */
+/* Returns true for buckets that lie between steps, as when gp-bpf finds them. Other types may occur
+ * anywhere in a step: they are part of its length, but not of its goodput. */
 static bool range_between(enum bucket b)
 {
 	return b == BUCKET_EVAL || b == BUCKET_CHECKPOINT_SAVE || b == BUCKET_CHECKPOINT_RESTORE;

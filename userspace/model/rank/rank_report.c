@@ -34,7 +34,7 @@ static void rank_report_checkpoint_event(struct rank *r, const struct fact_check
 			   *c->file ? ": " : "", rank_report_base_name(c->file), step);
 	else
 		rank_event(r, c->end_ns, "checkpoint saved %sin %s%s%.60s%s",
-			   c->async ? "aside " : "", took, *c->file ? ": " : "",
+			   c->async ? "in the background " : "", took, *c->file ? ": " : "",
 			   rank_report_base_name(c->file), step);
 }
 
@@ -63,7 +63,7 @@ static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
 	if (k)
 		c.file = k->path;
 	rank_report_checkpoint_event(r, &c);
-	/* A checkpoint with a temporary name secures nothing yet. */
+	/* A checkpoint under a temporary name is not complete, so it secures nothing. */
 	if (!c.restore && c.closed && (!k || k->whole))
 		rank_saved(r, c.step);
 	rank_fact(r, &f, c.end_ns);
@@ -110,14 +110,14 @@ void rank_notes(struct rank *r, uint64_t before_ns)
 		rank_report_notes_drop(r, n);
 }
 
-/* In order of time: an evaluation is known later than the checkpoint that follows it. */
+/* Adds a note in order of time: an evaluation becomes known later than the checkpoint after it. */
 static int rank_report_note_add(struct rank *r, const struct span *s, uint32_t pid)
 {
 	struct rank_note *n;
 	uint32_t i;
 
 	if (r->nnotes == RANK_NOTES) {
-		if (r->trainer) /* of a process that only reads files nothing is reported */
+		if (r->trainer) /* a process that only reads files is not reported */
 			rank_report_note(r, &r->notes[0]);
 		rank_report_notes_drop(r, 1);
 	}
@@ -151,7 +151,8 @@ void rank_span(void *ctx, const struct span *s)
 	struct span aside = *s;
 	int err = 0;
 
-	if (trains) { /* written for it: reported with its steps */
+	/* another process wrote for this rank: report the checkpoint with the rank's steps */
+	if (trains) {
 		aside.async = true;
 		trains->checkpoints++;
 		err = rank_report_note_add(trains, &aside, r->member.pid);
@@ -175,7 +176,7 @@ void rank_span(void *ctx, const struct span *s)
 	r->error = err ? err : r->error;
 }
 
-/* About us, not about the process: reported at once. */
+/* Reports a gap in observation, at once: it is about gp-bpf, not about the process. */
 void rank_report_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	struct fact_range range = {

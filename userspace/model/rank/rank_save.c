@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_save.c - the state of a rank as bytes. */
+/* rank_save.c - saves and restores a rank. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/model/signal/marker.h"
 
-/* The size of the ring is part of the state: it determines when a full ring grows or drops a
- * step. */
+/* The size of the ring is saved because it determines when a full ring grows or drops a step. */
 static void rank_done_archive(struct archive *a, struct rank_loop *lp)
 {
 	archive_field(a, lp->done_first);
@@ -93,7 +92,8 @@ static void rank_life_archive(struct archive *a, struct rank *r)
 	archive_fields(a, r, killed_ns, interrupted_ns, oom, member.shell_pid, member.branch_pid);
 }
 
-/* Made together at the first marker; only the ledger and the loops outlive the process. */
+/* These parts are allocated together at the first marker; only the ledger and the loops outlive the
+ * process. */
 static void rank_finders_archive(struct archive *a, struct rank *r)
 {
 	marker_archive(a, &r->marker);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_start.c - divides a process's life before its first step by the markers seen. Part of struct
- * rank.
+/* rank_start.c - divides a process's life before its first step by the markers seen.
  *
  *   PROGRAM_STARTUP     from the start of the process: imports, and time without a marker; also
  *                       ranges of torch's compiler, and programs and modules built for a device,
  *                       including those between and within steps
  *   TPU_INITIALIZATION  calls that make a device, a context or a communicator, at any time; making
- *                       a process group, from its store (or itself) until the thread has it
- *   TRAINING_PREP       from the first successful one of these to the first step: model, data set,
+ *                       a process group, from the start of its store (or of the group) to its end
+ *   TRAINING_PREP       from the first successful call of these to the first step: model, data set,
  *                       and time without a marker
  *
  * Restores, evaluations and batches in between have their own buckets, which have priority. If a
  * marker is missing the time stays PROGRAM_STARTUP. For a process that ran before it was observed
- * the first device call is unknown: there only a communicator or a group begins TRAINING_PREP. Only
- * threads that train count (before there is one, all threads). */
+ * the first device call is unknown: only a communicator or a group begins TRAINING_PREP. Only
+ * threads that train count (before there is such a thread, all threads). */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/grow.h"
@@ -47,7 +46,7 @@ static void start_made(struct rank *r, const struct signal *s, uint64_t from_ns,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* A store, then the group that is made with it: one. */
+/* A store and the group that is made with it count as one. */
 static void rank_start_group_begun(struct rank_start *st, const struct signal *s)
 {
 	if (st->group_ns && st->group_tid == s->tid)
@@ -67,8 +66,8 @@ static void rank_start_group_whole(struct rank *r, const struct signal *s)
 	st->group_ns = 0;
 }
 
-/* Making a group gives no such signal: the thread continued, with a store of its own or after an
- * error. */
+/* Returns true if the thread no longer makes a group: this signal never occurs while making one.
+ * The store was used for something else, or an error occurred. */
 static bool rank_start_group_left(const struct rank_start *st, const struct signal *s)
 {
 	if (!st->group_ns || st->group_tid != s->tid)
@@ -123,7 +122,7 @@ static void rank_start_compile_over(struct rank *r, const struct signal *s)
 		rank_start_compile_claim(r, st->compile_ns, s->ts_ns);
 }
 
-/* For the device, within a range of a framework's compiler or separately. */
+/* Takes a compilation for the device, within a range of a framework's compiler or separate. */
 static void rank_start_compiled(struct rank *r, const struct signal *s)
 {
 	if (!(r->start.compiling && r->start.compile_tid == s->tid) &&
@@ -166,7 +165,8 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	case SIGNAL_GAP:
 		st->group_ns = 0;
 		return false;
-	case SIGNAL_UPDATE: /* a lost end must not count for ever */
+	/* if the end of a compilation was lost, it must not count forever */
+	case SIGNAL_UPDATE:
 		st->compiling = s->tid == st->compile_tid ? 0 : st->compiling;
 		return false;
 	default:
@@ -174,7 +174,8 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	}
 }
 
-/* In the ledger preparation has priority over startup, so it is cut where the compiler ran. */
+/* Books the preparation without the compilations in it: preparation has priority over startup in
+ * the ledger. */
 void rank_start_over(struct rank *r, uint64_t at_ns)
 {
 	struct rank_start *st = &r->start;

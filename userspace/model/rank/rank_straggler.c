@@ -51,8 +51,8 @@ void rank_straggler_over(struct rank *r, uint64_t now_ns)
 	if (!r->straggle.now)
 		return;
 	r->straggle.now = false;
-	rank_event(r, now_ns, "no straggler any more");
-	rank_straggler_report(r, r->alive ? "the others wait for it no more" : "it ended", now_ns,
+	rank_event(r, now_ns, "no longer a straggler");
+	rank_straggler_report(r, r->alive ? "the others no longer wait for it" : "it ended", now_ns,
 			      true);
 }
 

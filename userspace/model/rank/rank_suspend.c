@@ -21,7 +21,7 @@ static void suspend_begin(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	if (!r->suspended_ns) {
 		r->suspended_ns = r->suspended_booked_ns = from_ns;
-		rank_event(r, now_ns, "its device's state is taken away");
+		rank_event(r, now_ns, "suspended: another process took its device state away");
 	}
 	rank_suspend_tick(r, now_ns);
 }
@@ -34,7 +34,7 @@ void rank_suspend_tick(struct rank *r, uint64_t now_ns)
 	r->suspended_booked_ns = now_ns;
 }
 
-/* Restored, then unlocked: the second call ends nothing more. */
+/* Ends a suspension. The state is restored, then unlocked: the second call finds no suspension. */
 void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	struct fact_range range = {

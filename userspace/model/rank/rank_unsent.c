@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_unsent.c - blocking calls and collectives that were not sent: the budget switched their
- * probe to counting or removed it, or there were more than their row's bound. Figures that need all
- * of them are unknown then. A counter comes once a second and names the process. The removal of a
- * probe is reported at once, but without a process, so it counts for all. The figures of a step are
+ * probe to counting or removed it, or they exceeded the limit of their row. Figures that need each
+ * call are unknown then. A counter comes once a second and names the process. The removal of a
+ * probe is reported at once, without a process, so it applies to all. The figures of a step are
  * known again once its calls are sent; a sum over steps lacks the calls that were not sent. */
 #include "userspace/model/rank/rank_private.h"
 
-/* Counters come every second: shortly after one, the next may be on its way. */
+/* ns after a counter for which figures are unknown (a counter comes every second) */
 #define COUNTED_NS 2000000000ull
 
 static const struct {

@@ -18,7 +18,7 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 		.host_ns = lp->host_ns,
 		.wait_ns = lp->wait_ns,
 	};
-	/* The state may be a second old; these are current. */
+	/* The state may be a second old; replace its counts by the current ones. */
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
 	change_view(lp->change, &ret->change);
@@ -30,7 +30,7 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 	memcpy(ret->flagged, lp->flagged, sizeof(ret->flagged));
 }
 
-/* A process without markers has no ledger, so its time is unknown. */
+/* Fills the ledger's part. A process without markers has no ledger, so its time is unknown. */
 static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_view *ret)
 {
 	if (r->member.ledger)
@@ -46,7 +46,7 @@ static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_
 		ledger_view_idle(ret, &r->member.env->excluded, now_ns);
 }
 
-/* Sorted by time: some events are noticed after later ones were recorded. */
+/* Copies the events, sorted by time: some are noticed after later ones were recorded. */
 static void rank_view_events(const struct rank *r, struct rank_view *ret)
 {
 	uint64_t n = smaller_of(r->nevents, SNAPSHOT_EVENTS), at;

@@ -66,7 +66,8 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	}
 }
 
-/* A window that contains all time would repeat the cumulative line. */
+/* Reports the windows, except those that contain all time: these would repeat the cumulative
+ * line. */
 void rank_report_windows(struct rank *r, uint64_t now_ns)
 {
 	struct window_view v[WINDOWS_MAX] = {0};

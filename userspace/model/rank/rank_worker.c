@@ -7,7 +7,7 @@
 #include "userspace/base/number.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* The loader requests its first batch at most this long after it started its workers. */
+/* ns from the start of the workers within which the loader requests its first batch */
 #define WORKERS_SOON_NS 1000000000ull
 
 static uint32_t workers_kept(const struct rank_workers *w)
@@ -29,7 +29,7 @@ void rank_worker_born(struct rank *r, uint32_t pid, uint64_t now_ns)
 	w->count++;
 }
 
-/* Workers beyond the bound stay counted. */
+/* Workers that are not kept stay counted. */
 void rank_worker_gone(struct rank *r, uint32_t pid)
 {
 	struct rank_workers *w = &r->workers;
@@ -39,14 +39,15 @@ void rank_worker_gone(struct rank *r, uint32_t pid)
 		if (w->kept[i].pid != pid)
 			continue;
 		w->kept[i] = w->kept[kept - 1];
-		if (w->count > kept) /* the last entry stands for all that are not kept */
+		/* the last entry stands for all workers that are not kept */
+		if (w->count > kept)
 			w->kept[kept - 1] = (struct rank_worker){.born_ns = w->last_ns};
 		w->count--;
 		return;
 	}
 }
 
-/* A batch arrived. Children that ended by now were not loading it. */
+/* A batch arrived. Children that ended before were not loading it. */
 void rank_worker_fetched(struct rank *r, const struct signal *s)
 {
 	struct rank_workers *w = &r->workers;
