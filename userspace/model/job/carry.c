@@ -39,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static void carry_put(struct text *t, cons
 	t->len = smaller_of(t->len, CARRY_MAX);
 }
 
-/* Copies the characters of a name from outside that a line may contain. */
+/* Writes a line with the characters of a name from outside that a line may contain. */
 static void carry_put_word(struct text *t, const char *key, const char *value, size_t cap)
 {
 	char word[GP_JOB_MAX];
@@ -76,7 +76,9 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 		       ? CARRY_MAX - t->len - sizeof(end) - sizeof(key)
 		       : 0;
 	while (strlen(path) >
-	       room) { /* cut by whole parts; a name that is too long by itself is not sent */
+	       /* remove leading parts of the path until it fits; a name that is too long by itself
+		* is not sent */
+	       room) {
 		path = strchr(path + 1, '/');
 		if (!path)
 			return;
@@ -84,7 +86,7 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 	carry_put_word(t, "path", path, sizeof(s->path));
 }
 
-/* Written if the path has left room. */
+/* Writes the excluded shares of steps if there is room after the path. */
 static void carry_put_excluded(struct text *t, const struct carry *c)
 {
 	char line[32];
@@ -130,7 +132,7 @@ struct line {
 	bool bad;
 };
 
-/* Returns the next word; "": there is none. */
+/* Returns the next word of the line; "": none. */
 static const char *carry_word(struct line *l)
 {
 	char *from = l->at, *space = strchr(from, ' ');
@@ -172,7 +174,7 @@ static bool carry_flag(struct line *l)
 	return carry_number(l, 1);
 }
 
-/* Copies the rest of the line. */
+/* Copies the rest of the line to out, escaped. */
 static void carry_name(struct line *l, char *out, size_t cap)
 {
 	l->bad |= !*l->at || strlen(l->at) >= cap;
@@ -191,7 +193,8 @@ static void carry_read_state(struct carry *c, struct line *l)
 	c->state = s > JOB_ENDED ? JOB_ENDED : (enum job_state)s;
 }
 
-/* A newer version may know more causes. */
+/* Returns the cause that the next word names. Unknown names are accepted: a newer version may know
+ * more causes. */
 static enum disruption_cause carry_cause(struct line *l)
 {
 	const char *w = carry_word(l);
@@ -243,7 +246,8 @@ static void carry_read_bucket(struct carry *c, struct line *l, const char *key)
 			c->ns[b] = carry_number(l, CARRY_NS_MAX);
 }
 
-/* Reads a line of this or an older version. Returns the bit of its field if that is required. */
+/* Reads a line of this or an older version. Returns the bit of the line's field if that field is
+ * required. */
 static unsigned carry_read_line(struct carry *c, struct line *l)
 {
 	const char *key = carry_word(l);
@@ -298,7 +302,8 @@ static unsigned carry_read_line(struct carry *c, struct line *l)
 	return 0;
 }
 
-/* Returns 1: a line; 0: no more complete lines; -EBADMSG: a line is too long or not text. */
+/* Gets the next line. Returns 1; 0: no complete line is left; -EBADMSG: the line is too long or not
+ * text. */
 static int carry_next_line(struct line *ret, const char **at, size_t *len)
 {
 	const char *end = memchr(*at, '\n', *len);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry.h - the handoff of a job between nodes: what is known of the job, as a few lines of text.
+/* carry.h - the handoff of a job between nodes: the known facts of the job, as a few lines of text.
  *
- * 	gp-bpf carry 1
- * 	job llama-7b
- * 	node host-a
- * 	attempt 2
- * 	...
- * 	end
+ *  gp-bpf carry 1
+ *  job llama-7b
+ *  node host-a
+ *  attempt 2
+ *  ...
+ *  end
  *
- * One fact a line; times in ns: UTC since 1970, or durations. An unknown line is ignored, so
- * additions need no new version; an invalid line is an error, and so is a text without its end. The
- * text takes at most CARRY_MAX bytes, its end included: a path that is too long loses its
- * beginning, which matching does not need. Pure. Treat the text as hostile: any user with write
- * access to the folder can have made it. */
+ * One fact per line; times in ns: UTC since 1970, or durations. An unknown line is ignored, so
+ * additions need no new version. An invalid line or a missing end is an error. The text has at most
+ * CARRY_MAX bytes including its end: a path that is too long loses its beginning, which matching
+ * does not need. Pure. Treat the text as hostile: any user with write access to the folder can have
+ * made it. */
 #ifndef MODEL_CARRY_H
 #define MODEL_CARRY_H
 
@@ -28,15 +28,15 @@
 #define CARRY_NODE_MAX	32
 #define CARRY_TIMES_MAX 9999999 /* upper bound of the number of runs, disruptions, ranks */
 #define CARRY_STEPS_MAX 999999999999999ull
-#define CARRY_NS_MAX	(1ull << 57) /* four and a half years: no job runs longer */
+#define CARRY_NS_MAX	(1ull << 57) /* upper bound of a time: four and a half years */
 
 struct carry_saved { /* the last complete checkpoint */
 	uint64_t step;
 	bool stepped, folder; /* as in struct checkpoint */
-	/* Its file is known (file); of a folder, the file written last. */
+	/* filed: the file is known; for a folder, the file written last. */
 	bool filed;
 	struct {
-		uint32_t name; /* hash of the last part of its path */
+		uint32_t name; /* hash of the last part of the file's path */
 		uint64_t bytes, mtime_ns;
 	} file;
 	char path[GP_PATH_MAX];
@@ -47,17 +47,20 @@ struct carry {
 	char node[CARRY_NODE_MAX];		/* node that wrote the text */
 	uint32_t attempt;			/* number of runs so far */
 	enum job_state state;
-	int64_t until_ns;		 /* UTC; the sums end there */
+	int64_t until_ns;		 /* UTC; end of the time that the sums cover */
 	int64_t run_ns;			 /* UTC; start of the last run */
 	uint64_t ns[BUCKET_COUNT];	 /* time of the job by bucket, all runs */
 	uint64_t last_step, steps, lost; /* lost: steps lost by restarts */
-	/* Excluded shares of the other steps, added up and rounded; omitted if there is no room. */
+	/* Excluded shares of the steps that were not lost, added up and rounded; omitted if there
+	 * is no room. */
 	uint64_t excluded;
 	uint64_t gross_ns, wasted_ns;
-	uint64_t disruptions;		  /* disruptions reported */
-	bool disrupted, unreported;	  /* as in struct job; disrupted: a disruption is open */
-	struct job_disruption disruption; /* that disruption; d.at_ns unused, see disrupted_ns */
-	int64_t disrupted_ns;		  /* UTC */
+	uint64_t disruptions; /* disruptions reported */
+	/* as in struct job; disrupted: a disruption is open */
+	bool disrupted, unreported;
+	/* the open disruption; d.at_ns unused, see disrupted_ns */
+	struct job_disruption disruption;
+	int64_t disrupted_ns; /* UTC */
 	bool saves;
 	struct carry_saved saved;
 	bool secures; /* secured_step and secured_ns (progress in a checkpoint) are known */

@@ -11,10 +11,11 @@
 /* A folder is written at once; a file this much later overwrites an older checkpoint. */
 #define FOLDER_NS 60000000000ull
 
-#define ROOM_MIN  8
-#define ROOM_MORE 64 /* entries beyond the last CHECKPOINTS_MAX, before the oldest are removed */
+#define ROOM_MIN 8
+/* Entries beyond CHECKPOINTS_MAX that may be added before the oldest are removed. */
+#define ROOM_MORE 64
 
-#define DEDUCED 0.7 /* factor of the confidence when the step of the match is deduced */
+#define DEDUCED 0.7 /* factor of the confidence if the step of the match is deduced */
 
 struct checkpoints {
 	struct checkpoint *items; /* oldest first */
@@ -52,8 +53,8 @@ static void checkpoint_drop(struct checkpoints *c, uint32_t i)
 	memmove(c->items + i, c->items + i + 1, (c->count - i) * sizeof(*c->items));
 }
 
-/* Removes many at once, because the rest is moved. Caches and logs are removed before
- * checkpoints. */
+/* Removes the oldest entries, many at once, because removal moves the rest. Caches and logs are
+ * removed before checkpoints. */
 static void checkpoints_trim(struct checkpoints *c)
 {
 	uint32_t kept = 0, likely, unlikely = 0;
@@ -104,7 +105,8 @@ int checkpoints_know(struct checkpoints *c, const struct checkpoint *k)
 	return 0;
 }
 
-/* FNV-1a, as gp_probe_hash(): of the last part without temporary additions. */
+/* Returns the hash (FNV-1a, as gp_probe_hash()) of the last part of the path, without temporary
+ * additions. */
 static uint32_t checkpoint_name_hash(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -135,7 +137,7 @@ static void checkpoint_path_set(struct checkpoint *k, const char *path,
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
 	if (k->files <= 1 &&
-	    !k->folder) /* further files of the folder are written to its new name */
+	    !k->folder) /* further files of the folder are written under the new name */
 		k->file[0].name = checkpoint_name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;
@@ -143,7 +145,7 @@ static void checkpoint_path_set(struct checkpoint *k, const char *path,
 	}
 }
 
-/* Returns the newest one of this path. */
+/* Returns the newest checkpoint with this path. */
 static struct checkpoint *checkpoint_path_find(struct checkpoints *c, const char *path, size_t len)
 {
 	for (uint32_t i = c->count; i; i--) {
@@ -165,7 +167,7 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 	struct checkpoint_name n = checkpoint_name(w->path);
 	struct checkpoint *k = checkpoint_path_find(c, w->path, n.len);
 
-	/* Overwritten: the old contents are gone. */
+	/* The file is overwritten: the old contents are gone. */
 	if (k && (!n.folder || w->begin_ns > k->end_ns + FOLDER_NS)) {
 		checkpoint_drop(c, (uint32_t)(k - c->items));
 		k = NULL;
@@ -193,8 +195,8 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 
 /* ---- renames --------------------------------------------------------------------------------- */
 
-/* Computes the new name of path when `from`, which it is or is inside of, is renamed to `to`.
- * Returns false if it is not affected. */
+/* Computes the new path when `from`, which is the path or a folder above it, is renamed to `to`.
+ * Returns false if the path is not affected. */
 static bool checkpoint_path_moved(const char *path, const char *from, const char *to, char *ret,
 				  size_t cap)
 {
@@ -209,13 +211,13 @@ static bool checkpoint_path_moved(const char *path, const char *from, const char
 	}
 	if (!end)
 		return false;
-	/* A relative name gets the known folder of the old one. */
+	/* `to` has no folder: use the known folder of the old name. */
 	lead = *to != '/' && end > from_len ? end - from_len : 0;
 	snprintf(ret, cap, "%.*s%s%s", (int)lead, path, to, path + end);
 	return true;
 }
 
-/* Others of that path are overwritten. */
+/* Removes the other checkpoints with the path of checkpoint `number`: they were overwritten. */
 static void checkpoint_path_clear(struct checkpoints *c, uint64_t number)
 {
 	const struct checkpoint *k = NULL;
@@ -242,7 +244,7 @@ static const struct checkpoint *checkpoint_number_find(const struct checkpoints 
 	return NULL;
 }
 
-/* A file inside of a folder: .metadata.tmp to .metadata. */
+/* Handles the renaming of a file within a folder: .metadata.tmp to .metadata. */
 static struct checkpoint *checkpoint_inner_renamed(struct checkpoints *c, uint32_t pid,
 						   const char *to)
 {
@@ -273,7 +275,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 			continue;
 		moved[GP_PATH_MAX - 1] = '\0';
 		n = checkpoint_name(moved);
-		n.len = strlen(moved); /* its own path contains the name */
+		n.len = strlen(moved); /* the moved path contains the name */
 		n.format = n.format ? n.format : k->format;
 		checkpoint_path_set(k, moved, &n);
 		k->likely |= n.format && !n.data;
@@ -282,7 +284,9 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 		if (!number)
 			number = k->number;
 		if (checkpoint_path_same(to, strlen(to), k->path, strlen(k->path)))
-			break; /* the newest of that name; older ones were overwritten */
+			/* this is the newest checkpoint of that name; older ones were
+			 * overwritten */
+			break;
 	}
 	if (number)
 		checkpoint_path_clear(c, number);
@@ -291,7 +295,8 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Files of a folder may be written by several threads, and some of them before the burst began. */
+/* Returns true if the span selects the checkpoint. Files of a folder may be written by several
+ * threads, some of them before the burst began. */
 static bool checkpoint_span_holds(const struct checkpoint_span *s, const struct checkpoint *k)
 {
 	if (k->pid != s->pid || k->begin_ns > s->to_ns)
@@ -437,7 +442,8 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* If several were read, the one with the highest confidence counts; of equal ones the newest. */
+/* Adds a file that was read. Of several files, the one with the highest confidence counts; among
+ * equal ones the newest. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const char *path, const struct checkpoint_name *n)
 {
@@ -465,7 +471,8 @@ struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 		struct checkpoint_match m = r->best;
 		const struct checkpoint *now = c ? checkpoint_number_find(c, m.number) : NULL;
 
-		if (now && now->stepped) { /* its step may have become known since */
+		/* the step of the checkpoint may have become known since */
+		if (now && now->stepped) {
 			m = checkpoint_match_of(now, m.how);
 		}
 		return m;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.h - the checkpoints of one job: which steps they contain, and which one is read again.
- * A checkpoint is a file, or a folder of files. A file written under a temporary name is complete
- * once it is renamed; torch's distributed checkpoint is complete once .metadata exists. Pure;
- * memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts (event_text()) that
- * may have lost their beginning. Times in ns, CLOCK_MONOTONIC, except mtime_ns. */
+/* checkpoint.h - the checkpoints of one job: the steps in them, and the checkpoint that is read
+ * again. A checkpoint is a file, or a folder of files. A file written under a temporary name is
+ * complete once it is renamed; torch's distributed checkpoint is complete once .metadata exists.
+ * Pure; memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts
+ * (event_text()) that may have lost their beginning. Times in ns, CLOCK_MONOTONIC, except
+ * mtime_ns. */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H
 
@@ -14,30 +15,30 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/job/checkpoint_name.h"
 
-#define CHECKPOINTS_MAX	 256 /* of a job */
+#define CHECKPOINTS_MAX	 256 /* checkpoints kept of a job */
 #define CHECKPOINT_FILES 8   /* files kept of a folder: the first ones and the last one */
 
 struct checkpoint_file {
 	uint64_t dev, ino;
 	uint64_t bytes, mtime_ns;
 	uint32_t generation;
-	uint32_t name; /* hash of the last part of its path; set by this module */
+	uint32_t name; /* hash of the last part of the path; set by this module */
 };
 
 struct checkpoint {
 	uint64_t number; /* 1, 2, 3... within the job; 0: none */
 	uint64_t begin_ns, end_ns;
 	uint64_t bytes;
-	uint64_t step;	     /* last step that it contains; 0: none, or unknown */
-	uint64_t named_step; /* step in its name, when numbered */
-	uint64_t born_ns;    /* start of the thread that wrote its first file; 0: unknown */
-	uint32_t pid, tid;   /* that thread */
-	uint32_t files;	     /* number ever written */
+	uint64_t step;	     /* last step in the checkpoint; 0: none, or unknown */
+	uint64_t named_step; /* step in the path, when numbered */
+	uint64_t born_ns;    /* start of the thread that wrote the first file; 0: unknown */
+	uint32_t pid, tid;   /* the thread that wrote the first file */
+	uint32_t files;	     /* number of files written so far */
 	enum checkpoint_format format;
 	bool numbered;
 	bool folder; /* a folder of files */
-	/* Its name or its serializer says that it is a checkpoint; otherwise only a restart that
-	 * reads it makes it one. */
+	/* The name or the serializer shows that this is a checkpoint. Without it, a file counts as
+	 * one only if a restart reads it. */
 	bool likely;
 	bool whole;	/* complete, as far as can be known */
 	bool stepped;	/* step is known */
@@ -51,7 +52,7 @@ struct checkpoints *checkpoints_new(void); /* NULL: no memory */
 void checkpoints_free(struct checkpoints *c);
 void checkpoints_archive(struct archive *a, struct checkpoints **c);
 
-/* Adds one that is known from another node, as the newest. Returns 0 or -ENOMEM. */
+/* Adds a checkpoint known from another node, as the newest. Returns 0 or -ENOMEM. */
 int checkpoints_know(struct checkpoints *c, const struct checkpoint *k);
 
 /* A file that was written. */
@@ -60,39 +61,40 @@ struct checkpoint_write {
 	const char *path;
 	uint64_t begin_ns, end_ns, born_ns;
 	uint32_t pid, tid;
-	uint64_t step; /* last step done when it began, as far as known */
-	bool likely;   /* a serializer wrote it, whatever its name */
+	uint64_t step; /* last step done when the writing began, as far as known */
+	/* a serializer wrote the file, so it is a checkpoint whatever its name */
+	bool likely;
 };
-/* Adds a file. Returns the checkpoint that it is part of, valid until the next call; NULL when
- * there is no memory. */
+/* Adds a file. Returns the file's checkpoint, valid until the next call; NULL when there is no
+ * memory. */
 const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct checkpoint_write *w);
-/* A process renamed a file or folder. Returns the checkpoint that is complete thereby, or NULL. */
+/* A process renamed a file or folder. Returns the checkpoint that this completed, or NULL. */
 const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
 					     const char *to, uint64_t now_ns);
-/* Selects writes begun by a thread of a process within a time; also folders that threads of the
- * process wrote. */
+/* Selects checkpoints that a thread of a process began to write within a time, and folders that any
+ * thread of the process wrote. */
 struct checkpoint_span {
 	uint32_t pid, tid;
 	uint64_t from_ns, to_ns;
 };
-/* Returns the newest selected one whose step is not known yet, a likely one rather than another
- * file; NULL: none. */
+/* Returns the newest selected checkpoint whose step is unknown, preferring likely ones; NULL:
+ * none. */
 const struct checkpoint *checkpoints_of(const struct checkpoints *c,
 					const struct checkpoint_span *s);
-/* Sets the step that the selected one contains. */
+/* Sets the last step in the selected checkpoint. */
 void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s, uint64_t step,
 			 bool estimated);
-/* Returns true when the thread of k, which existed all the time, wrote a checkpoint before k.
- * *ret_step: last step in a checkpoint before k by any thread; 0: none known. */
+/* Returns true when the thread that wrote k existed throughout and wrote another checkpoint before
+ * k. *ret_step: last step in a checkpoint before k by any thread; 0: none known. */
 bool checkpoints_before(const struct checkpoints *c, const struct checkpoint *k,
 			uint64_t *ret_step);
-/* Checkpoints that process pid wrote from from_ns on contain at least that step. The step stays
- * uncertain. */
+/* Raises the step of checkpoints that process pid wrote from from_ns on to at least `step`. The
+ * step stays uncertain. */
 void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step);
-/* Returns the newest one that is likely, complete, and ended at by_ns; NULL: none. */
+/* Returns the newest checkpoint that is likely, complete, and ended by by_ns; NULL: none. */
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns);
 
-/* How a file that is read was recognised, most certain first. */
+/* Ways in which a file that is read was recognised, most certain first. */
 #define CHECKPOINT_HOWS(X)                                                                         \
 	X(0, none)    /* not recognised */                                                         \
 	X(1, inode)   /* device, inode, size and time equal those of a file written */             \
@@ -122,8 +124,8 @@ struct checkpoint_match {
 	bool likely;
 	bool estimated; /* step is deduced */
 };
-/* Finds the checkpoint that a file read belongs to. Returns false when it belongs to none of the
- * job; *ret is unchanged then. */
+/* Finds the checkpoint that a file read belongs to. Returns false, with *ret unchanged, when the
+ * file belongs to no checkpoint of the job. */
 bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f,
 		       const char *path, struct checkpoint_match *ret);
 
@@ -140,10 +142,11 @@ struct checkpoint_resume {
 /* Adds a file read. m: NULL when the file was not recognised; n: classification of its name. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const char *path, const struct checkpoint_name *n);
-/* Returns where a process that began at began_ns resumes: the checkpoint that it read, else an
- * estimate (how >= CHECKPOINT_BY_number), which must be reported as one. Call it when the first
- * step of the process is known. c may be NULL. first: the unrecognised file that the first run of
- * the job read before its first step, which means nothing when it is read again; 0: none. */
+/* Returns the point from which a process that began at began_ns resumes: the checkpoint that it
+ * read, else an estimate (how >= CHECKPOINT_BY_number), which must be reported as one. Call it when
+ * the first step of the process is known. c may be NULL. first: hash of the unrecognised file that
+ * the first run of the job read before its first step; reading that file again proves nothing; 0:
+ * none. */
 struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 					   const struct checkpoints *c, uint64_t began_ns,
 					   uint32_t first);

@@ -18,7 +18,7 @@ const char *const checkpoint_format_name[CHECKPOINT_FORMATS] = {
 	[CHECKPOINT_KERAS] = "keras",
 };
 
-/* Depth of folders inside of a checkpoint, at most: Orbax's 5/default/ocdbt.process_0/d/... */
+/* most folders inside of a checkpoint: Orbax's 5/default/ocdbt.process_0/d/... */
 #define FOLDERS 4
 
 #define ORBAX_TEMPORARY ".orbax-checkpoint-tmp"
@@ -47,7 +47,7 @@ static bool checkpoint_name_part_ends(struct part p, const char *text)
 	return p.len >= len && !memcmp(p.at + p.len - len, text, len);
 }
 
-/* Returns the offset after the first such text, 0: none. */
+/* Returns the offset in the part after the first occurrence of `text`; 0: none. */
 static size_t checkpoint_name_part_after(struct part p, const char *text)
 {
 	const char *at = p.len ? memmem(p.at, p.len, text, strlen(text)) : NULL;
@@ -60,7 +60,7 @@ static bool checkpoint_name_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads digits at an offset; longer ones are not a number of steps. */
+/* Reads the number at an offset. A very long number is not a number of steps. */
 static bool checkpoint_name_part_number(struct part p, size_t at, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -74,8 +74,8 @@ static bool checkpoint_name_part_number(struct part p, size_t at, uint64_t *ret)
 	return true;
 }
 
-/* "epoch=3-step=400.ckpt", "step_100", "global_step100", "checkpoint-500", "iter_0000010",
- * "ckpt-7", "100". */
+/* Finds the step in a name: "epoch=3-step=400.ckpt", "step_100", "global_step100",
+ * "checkpoint-500", "iter_0000010", "ckpt-7", "100". */
 static bool checkpoint_name_part_step(struct part p, uint64_t *ret)
 {
 	static const char *const words[] = {"step=", "step_", "step-",	     "step",
@@ -99,7 +99,8 @@ static bool checkpoint_name_part_digits(struct part p)
 	return p.len && p.len < 12;
 }
 
-/* Removes what writers add to a name until the file is complete; the rest is its final name. */
+/* Removes the additions that writers make to a name until the file is complete. Returns true if
+ * there were any. */
 static bool checkpoint_name_part_temporary(struct part *p)
 {
 	static const char *const marks[] = {ORBAX_TEMPORARY, ".tmp", ".temp", ".part",
@@ -134,8 +135,8 @@ static struct part checkpoint_name_part_last(const char *path, size_t len)
 	return (struct part){path + at, len - at};
 }
 
-/* Returns the length of the prefix that the files share, "ckpt-7" of "ckpt-7.index" and
- * "ckpt-7.data-00000-of-00001"; 0: another kind of file. */
+/* Returns the length of the prefix that the files of a TensorFlow checkpoint share ("ckpt-7" of
+ * "ckpt-7.index" and "ckpt-7.data-00000-of-00001"); 0: another kind of file. */
 static size_t checkpoint_name_tensorflow_prefix(struct part p)
 {
 	const size_t data = checkpoint_name_part_after(p, ".data-"), tail = strlen(".index");
@@ -148,7 +149,7 @@ static size_t checkpoint_name_tensorflow_prefix(struct part p)
 		       : 0;
 }
 
-/* Classifies the file by its own name. folder: its format is one of folders. */
+/* Classifies a file by its own name. n->folder: checkpoints of this format are folders. */
 static void name_file(struct part p, struct checkpoint_name *n)
 {
 	static const struct {
@@ -203,12 +204,12 @@ static void name_file(struct part p, struct checkpoint_name *n)
 	/* Weights split over files: "model-00001-of-00004.safetensors". */
 	if (n->format == CHECKPOINT_SAFETENSORS && checkpoint_name_part_after(p, "-of-"))
 		n->folder = true;
-	/* With such a name it is not data. */
+	/* A file with such a name is not data. */
 	if (checkpoint_name_part_after(p, "checkpoint") || checkpoint_name_part_after(p, "ckpt"))
 		n->data = false;
 }
 
-/* Classifies a folder by its own name; up: levels above the file. */
+/* Classifies a folder by its own name. up: number of levels above the file. */
 static bool name_folder(struct part p, int up, struct checkpoint_name *n)
 {
 	struct part whole = p;
@@ -247,7 +248,8 @@ static bool checkpoint_name_part_log(struct part p)
 	return checkpoint_name_part_after(p, ".tfevents.");
 }
 
-/* Python reads "*.pth" in its package folders as lists of folders, at each start. */
+/* Returns true for a "*.pth" file in Python's package folders: Python reads it at each start as a
+ * list of folders. */
 static bool checkpoint_name_path_of_python(const char *path, struct part file)
 {
 	struct part folder = checkpoint_name_part_last(
@@ -311,7 +313,8 @@ struct checkpoint_name checkpoint_name(const char *path)
 	}
 	if (found.len)
 		return found;
-	if (n.folder && file.at - path > 1) /* no name of its own: use its folder */
+	/* the file has no name of its own: use its folder's */
+	if (n.folder && file.at - path > 1)
 		n.len = (size_t)(file.at - path) - 1;
 	return n;
 }

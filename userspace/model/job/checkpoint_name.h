@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_name.h - classifies the path of a file: whether it is part of a checkpoint, of which
- * one, and of which step. Pure; accepts any bytes. */
+/* checkpoint_name.h - classifies the path of a file: whether it is part of a checkpoint, and the
+ * checkpoint's name and step. Pure; accepts any bytes. */
 #ifndef MODEL_CHECKPOINT_NAME_H
 #define MODEL_CHECKPOINT_NAME_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum checkpoint_format {
-	CHECKPOINT_NONE,  /* says nothing */
+	CHECKPOINT_NONE,  /* the name shows nothing */
 	CHECKPOINT_TORCH, /* torch.save */
 	/* torch.distributed.checkpoint: a folder, complete once .metadata exists. */
 	CHECKPOINT_DISTRIBUTED,
@@ -29,10 +29,10 @@ extern const char *const checkpoint_format_name[CHECKPOINT_FORMATS];
 struct checkpoint_name {
 	enum checkpoint_format format;
 	bool folder;	/* the checkpoint is a folder */
-	bool temporary; /* to be renamed when complete */
-	bool last;	/* the file written last: it completes the folder */
-	bool data;	/* data sets have such names, too */
-	bool listed;	/* read of every checkpoint there is, in order to list them */
+	bool temporary; /* the file will be renamed when complete */
+	bool last;	/* the file is written last: it completes the folder */
+	bool data;	/* files of data sets have such names, too */
+	bool listed;	/* the file is read from every checkpoint, to list them */
 	bool log;	/* a log: never part of a checkpoint */
 	bool numbered;
 	uint64_t step; /* step in the name, when numbered */
@@ -41,12 +41,12 @@ struct checkpoint_name {
 
 struct checkpoint_name checkpoint_name(const char *path);
 
-/* Returns true when the name alone shows that a run which reads this file resumes. Weights and data
- * are also read by new runs. */
+/* Returns true when the name alone shows that a run which reads this file resumes. Files of weights
+ * and data are also read by new runs. */
 bool checkpoint_name_resumes(const struct checkpoint_name *n);
 
-/* Returns the largest number within from..to in the last part of the path, 0: none. For names that
- * give the step without a word for it: "ck-800.pt". */
+/* Returns the largest number within from..to in the last part of the path; 0: none. For names that
+ * give the step without a keyword: "ck-800.pt". */
 uint64_t checkpoint_name_number(const char *path, uint64_t from, uint64_t to);
 
 /* Returns true when one path is the end of the other, by whole parts: "a/b.pt" and "/srv/a/b.pt".

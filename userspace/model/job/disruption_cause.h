@@ -8,10 +8,11 @@
 #include "userspace/model/signal/device_code.h"
 
 /* Attributes of causes. */
-#define CAUSE_YIELDS_EVENT   2	/* an event of the pod or node says more, and replaces it */
-#define CAUSE_YIELDS_FAULT   4	/* an error of a device shortly before says more, and replaces it */
-#define CAUSE_ENDS_PROCESS   8	/* an event of the pod that ends its processes by itself */
-#define DISRUPTION_CAUSE_MAX 24 /* bytes of the longest name, its terminator included */
+#define CAUSE_YIELDS_EVENT 2 /* an event of the pod or node says more, and replaces it */
+#define CAUSE_YIELDS_FAULT 4 /* Replaced by an event of the pod or node, which says more. */
+/* Replaced by an error of a device shortly before, which says more. */
+#define CAUSE_ENDS_PROCESS   8
+#define DISRUPTION_CAUSE_MAX 24 /* bytes of the longest name, including the terminator */
 
 /* The id is the name in outputs, the store, handoffs and saved states. Each kind of device error
  * (FAULT_KINDS) and of pod or node event (GP_NOTICES) has a row. */
@@ -46,7 +47,8 @@ bool disruption_cause_is(enum disruption_cause c, unsigned attribute);
 /* Returns the cause of that name; CAUSE_COUNT when the name is unknown. */
 enum disruption_cause disruption_cause_find(const char *name);
 enum disruption_cause disruption_cause_of_fault(enum fault_kind kind);
-/* what: enum gp_notice_kind. Returns CAUSE_none when it is 0 or unknown. */
+/* Returns the cause of a pod or node event. what: enum gp_notice_kind; CAUSE_none when 0 or
+ * unknown. */
 enum disruption_cause disruption_cause_of_notice(unsigned what);
 
 #endif

@@ -4,13 +4,14 @@
 #include "userspace/base/number.h"
 #include "userspace/model/job/job_private.h"
 
-#define SURE 0.8 /* confidence that the right checkpoint was recognised */
+#define SURE 0.8 /* confidence from which a checkpoint counts as recognised with certainty */
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* A process that began after the run was disrupted, or that is of a later attempt, belongs to the
- * next run, even if others still have to end. A process that existed during the run belongs to it,
- * even if it begins to train after the others ended. */
+/* Returns true if the process begins another run of the job. A process that began after the run was
+ * disrupted, or that is of a later attempt, belongs to the next run, even if other processes still
+ * have to end. A process that existed during the run belongs to it, even if it begins to train
+ * after the others ended. */
 static bool job_begins(const struct job *j, const struct job_member *m)
 {
 	bool was_there = j->runs && !j->joins && !m->begun &&
@@ -34,8 +35,8 @@ static uint64_t job_command_of(const struct job_member *m)
 	return *text ? hash_bytes(HASH_START, text, strlen(text)) : 0;
 }
 
-/* Finds the job of this process tree that its processes have left, with the same command; of two,
- * the one of the same shell. */
+/* Finds the job of this process tree that all its processes have left and that had the same
+ * command. If there are two, prefers the one with the same shell. */
 static struct job *job_left_behind(const struct jobs *js, const struct job_member *m, uint64_t tree)
 {
 	uint64_t command = job_command_of(m);
@@ -64,7 +65,8 @@ void job_find(struct job_member *m)
 	m->job_key = j ? j->key : m->job_key;
 }
 
-/* Independent trainings that a shell runs in parallel are jobs of their own. */
+/* Makes trainings that a shell runs in parallel, and that are independent, jobs of their own.
+ * Returns the key of the process tree. */
 static uint64_t job_part_off(struct job_member *m)
 {
 	const struct job *j = jobs_find(&m->env->jobs, m->job_key);
@@ -80,7 +82,8 @@ static uint64_t job_part_off(struct job_member *m)
 
 static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 {
-	if (j->disrupted && j->unreported) /* it was asked to end, ended, and continues */
+	/* the run was asked to end, ended, and the job continues */
+	if (j->disrupted && j->unreported)
 		job_disruption_report(m->env, j, now_ns);
 	job_work_begin(j, m);
 	straggler_free(j->straggler);
@@ -140,7 +143,7 @@ int job_join(struct job_member *m, uint64_t now_ns)
 	m->standing = JOB_STANDS_unknown;
 	j->standing[m->standing]++;
 	job_ranked(m);
-	if (begins && j->ref) /* of the previous run, which is ending */
+	if (begins && j->ref) /* the reference is of the previous run, which is ending */
 		job_time_leave(j);
 	if (!j->ref)
 		job_time_refer(j, m, false);
@@ -157,9 +160,9 @@ static const struct job_point *job_last_point(const struct job *j)
 	return j->npoints ? &j->points[(j->npoints - 1) % JOB_POINTS] : NULL;
 }
 
-/* Returns the checkpoint that the run has read. If only the reference reads, it is valid for the
- * others; if no file of the job was seen, it may be known that a checkpoint was read, but not
- * which. */
+/* Returns the checkpoint that the run has read. If only the reference has read one, it applies to
+ * the other ranks. If no file of the job was seen, it may be known that a checkpoint was read, but
+ * not which one. */
 static struct checkpoint_match job_resumed(const struct job *j, const struct job_member *m)
 {
 	const struct job_member *from = !m->resume.matched && j->ref && j->ref->run == j->runs
@@ -182,13 +185,13 @@ static const char *const how_words[CHECKPOINT_HOW_COUNT] = {
 	[CHECKPOINT_BY_copy] = "it read a copy of the saved file",
 	[CHECKPOINT_BY_changed] = "it read the saved file, changed since",
 	[CHECKPOINT_BY_size] = "it read a file of that path and size",
-	[CHECKPOINT_BY_number] = "by the number in the name of what it read",
-	[CHECKPOINT_BY_newest] = "it read a checkpoint: the last one is taken",
+	[CHECKPOINT_BY_number] = "estimated from the number in the name of the file it read",
+	[CHECKPOINT_BY_newest] = "it read an unknown checkpoint: assumed to be the last one",
 	[CHECKPOINT_BY_nothing] = "no checkpoint was read: from the beginning",
 };
 
-/* The run resumes from this step, or saved it: it counts as progress if it is beyond what failed
- * runs reached. */
+/* The run resumes from this step, or saved it. It counts as progress if earlier failed runs did not
+ * reach it. */
 static void job_headway(struct job *j, uint64_t step)
 {
 	if (step <= j->headway_step)
@@ -198,7 +201,7 @@ static void job_headway(struct job *j, uint64_t step)
 	j->futile_runs = 0;
 }
 
-/* All of its processes have ended. */
+/* Called when all processes of the run have ended: counts runs that failed without progress. */
 static void job_run_over(struct job *j)
 {
 	if (!j->disrupted || j->unreported)
@@ -225,7 +228,8 @@ static void job_base(struct job *j, const struct job_member *m)
 	job_headway(j, match.step);
 	if (!j->last_step)
 		return;
-	if (!j->disrupted) { /* another training, or a continuation of one that ended in order */
+	/* another training, or the continuation of one that ended in order */
+	if (!j->disrupted) {
 		if (match.how == CHECKPOINT_BY_none)
 			return;
 		j->done_steps += more_than(j->last_step, match.step);
@@ -261,9 +265,11 @@ void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t
 	if (!j || m->run != j->runs)
 		return;
 	if (!j->ref &&
-	    end_ns > j->time.edge_ns) { /* the reference ended, and the job continues without it */
+	    /* the reference ended, and the job continues without it */
+	    end_ns > j->time.edge_ns) {
 		job_time_refer(j, m, true);
-		j->time.base_steps -= number > j->last_step; /* the number is the job's */
+		/* `number` already counts the steps of earlier runs */
+		j->time.base_steps -= number > j->last_step;
 	}
 	if (m != j->ref)
 		return;
@@ -271,7 +277,8 @@ void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t
 	if (number > j->last_step)
 		j->last_step = number;
 	if (j->disrupted &&
-	    !job_before(j->disruption.d.at_ns, end_ns)) /* the step is reported only now */
+	    /* the step ended before the disruption but is reported only now */
+	    !job_before(j->disruption.d.at_ns, end_ns))
 		j->disruption.d.step = (int64_t)number;
 	if (j->disrupted && !job_before(start_ns, j->disruption.d.at_ns) && !j->unreported)
 		job_disruption_close(m->env, j, start_ns, end_ns, number);
@@ -317,8 +324,8 @@ static enum job_standing job_standing(const struct job_member *m)
 	return m->process.rank ? JOB_STANDS_later : JOB_STANDS_first;
 }
 
-/* Ranks that leave stay counted until the next run, so that the run is reported by the same
- * node. */
+/* Counts the rank by its standing. Ranks that left stay counted until the next run, so that the
+ * same node reports the run. */
 static void job_stands(struct job *j, struct job_member *m)
 {
 	j->standing[m->standing] -= j->standing[m->standing] > 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_carry.c - a job with a history from another node, which is continued here. */
+/* job_carry.c - takes over a job with a history from another node, and fills the handoff for other
+ * nodes. */
 #include <errno.h>
 
 #include "userspace/model/job/carry.h"
@@ -25,12 +26,12 @@ static void carry_time(struct job *j, const struct carry *c, uint64_t edge_ns)
 		.wasted_ns = c->wasted_ns,
 	};
 	memcpy(t->past_ns, c->ns, sizeof(t->past_ns));
-	/* the types are known only on that node */
+	/* the types of custom events are known only on that node */
 	t->past_types_ns[LEDGER_REST] = c->ns[BUCKET_CUSTOM];
 }
 
-/* The end was not seen on that node: if the job continues, it was disrupted at the last known
- * instant. */
+/* The end of the job was not seen on that node: if the job continues, it was disrupted at the last
+ * known instant. */
 static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
 	j->disrupted = j->unreported = true;
@@ -42,8 +43,8 @@ static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 	};
 }
 
-/* Disruptions seen here are included in that node's count if the job was here before: counts do not
- * decrease. */
+/* Sets the counts of causes. If the job was here before, disruptions seen here are included in the
+ * other node's count: counts must not decrease. */
 static void carry_causes(struct job *j, uint64_t disruptions)
 {
 	uint64_t sum = 0;
@@ -132,7 +133,7 @@ int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	if (err || !j || j->members || j->runs >= c->attempt)
 		return err;
 	edge_ns = now_ns - (ago_ns > 0 ? (uint64_t)ago_ns : 0);
-	edge_ns += !edge_ns; /* 0 means none */
+	edge_ns += !edge_ns; /* edge_ns 0 means none */
 	carry_time(j, c, edge_ns);
 	if (!j->since_real_ns)
 		j->since_real_ns = c->until_ns - (int64_t)carry_elapsed_ns(c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disruptions of a job: why a rank ended, whether that stopped the job, and the fact of it. */
+/* job_disruption.c - disruptions of a job: why a rank ended, whether that interrupted the job, and
+ * the facts sent. */
 #include "userspace/model/job/job_private.h"
 #include "userspace/base/number.h"
 
@@ -47,7 +48,8 @@ bool job_cause_noticed(struct job_cause *why, unsigned what)
 	return true;
 }
 
-/* A pod may be deleted, or its node drained, because the job was disrupted. */
+/* Takes an event of the rank's pod or node. It is not the cause if it followed from the disruption:
+ * a pod may be deleted, or its node drained, because the job was disrupted. */
 void job_noticed(const struct job_member *m, uint64_t now_ns, unsigned what)
 {
 	struct job *j = jobs_find(&m->env->jobs, m->job_key);
@@ -77,7 +79,7 @@ static void job_cause_count(struct job *j, enum disruption_cause cause)
 	j->causes[i].count++;
 }
 
-/* A count never goes back: it waits until no other cause can come. */
+/* Counts the cause, once no other cause can replace it: a count never decreases. */
 void job_disruption_settle(struct job *j)
 {
 	if (j->unsettled)
@@ -96,7 +98,8 @@ void job_disruption_report(struct model_env *env, struct job *j, uint64_t now_ns
 	job_disruption_fact(env, j, &j->disruption, now_ns);
 }
 
-/* The difference to the sum of the parts is time that was not settled when it began or ended. */
+/* Divides the recovery by bucket. The rest, beyond the sum of the parts, is time that was not
+ * settled when the disruption began or ended. */
 static void job_disruption_split(struct job *j, uint64_t end_ns)
 {
 	struct job_disruption *f = &j->disruption;

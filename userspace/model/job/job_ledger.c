@@ -131,8 +131,8 @@ static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64
 	ns[BUCKET_EXCLUDED] += excluded_ns;
 }
 
-/* If two processes of one job overlap, the startup of the later one is removed first and its
- * progress last; excluded time of the past is as long as that of the overlap. */
+/* Removes skip_ns from the sums of the later of two processes that overlap: startup first, progress
+ * last. Excluded time loses as much as the overlap contains. */
 static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t excluded_ns)
 {
 	const enum bucket *first = bucket_gives_way;
@@ -145,8 +145,8 @@ static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t excluded_ns)
 	take_up_to(&ns[BUCKET_GOODPUT], skip_ns);
 }
 
-/* A bucket may shrink after its sum was taken (the excess of first steps is moved): the difference
- * is taken from the buckets that got it. */
+/* Subtracts base_ns from the sums. A bucket may have shrunk since base_ns was taken (the excess of
+ * first steps was moved); the difference is taken from the buckets that got it. */
 static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 {
 	uint64_t owed_ns = 0;
@@ -163,7 +163,7 @@ static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 		owed_ns -= take_up_to(&ns[b], owed_ns);
 }
 
-/* Computes the job's part of its reference's ledger. Returns its length. */
+/* Computes the part of the reference's ledger that belongs to the job. Returns its length (ns). */
 static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint64_t *ret_ns)
 {
 	uint64_t sum_ns = 0;
@@ -178,7 +178,8 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 	return sum_ns;
 }
 
-/* Divides custom_ns of the job's part by type: if the types have more, the last ones get less. */
+/* Divides custom_ns of the job's part by type. If the types have more in all, the last ones get
+ * less. */
 static void job_ledger_types_part(const struct job *j, const struct ledger_view *v,
 				  uint64_t custom_ns, uint64_t *ret_ns)
 {
@@ -217,8 +218,8 @@ static void job_time_shift(struct job *j, uint64_t ns)
 		j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
 }
 
-/* The process existed before the job's first process, as a launcher does: the job began with it,
- * and was starting up until the others came. */
+/* The process existed before the job's first process, as a launcher does: the job began with this
+ * process, and was starting up until the others began. */
 static void job_time_reach_back(struct job *j, uint64_t from_ns)
 {
 	struct job_time *t = &j->time;
@@ -241,11 +242,11 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	memset(t->base_types_ns, 0, sizeof(t->base_types_ns));
 	t->base_steps = t->base_gross_ns = 0;
 	from_ns = v.start_ns;
-	if (midway) { /* what it did before counted for another reference */
+	if (midway) { /* its time so far counted for another reference */
 		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
 		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
 		t->base_steps = v.steps;
-		/* It is 0 until its first steps are settled. */
+		/* The gross is 0 until the first steps are settled. */
 		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns
 							 : v.ns[BUCKET_GOODPUT];
 		job_ledger_types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
@@ -267,7 +268,7 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	j->ref = m;
 }
 
-/* If the job's time began with the reference's ledger, it is extended, too. */
+/* If the job's time began with the reference's ledger, that time is extended as well. */
 void job_reached_back(struct job_member *m, uint64_t more_ns)
 {
 	if (m->job && m == m->job->ref)

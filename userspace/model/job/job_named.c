@@ -64,8 +64,8 @@ bool job_attempt_later(const struct job *j, const struct job_member *m)
 	return j->runs && j->attempt >= 0 && job_attempt_of(m) > j->attempt;
 }
 
-/* The end of the previous attempt was not seen here, or was in order: the job was disrupted
- * elsewhere. */
+/* Opens a disruption before a later attempt: the end of the previous attempt was not seen here, or
+ * was in order, so the job was disrupted elsewhere. */
 void job_attempt_disrupted(struct job *j, const struct job_member *m)
 {
 	uint64_t at_ns = j->ref ? m->start_ns : j->time.edge_ns;
@@ -96,8 +96,8 @@ static int64_t job_schedule_clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-/* Divides the time between two instants (UTC). A pod that existed before is not created or
- * scheduled again. */
+/* Divides the time between two instants (UTC) into the parts of scheduling. A pod that existed
+ * before is not created or scheduled again. */
 static void job_schedule_split(struct scheduling *s, int64_t from, int64_t to,
 			       const struct gp_place *p)
 {

@@ -9,7 +9,8 @@
 #include "userspace/model/job/job_private.h"
 #include "userspace/base/number.h"
 
-#define FRESH_NS 2500000000ull /* reported every second: older values are over */
+/* ns; an older position no longer counts (positions are reported every second) */
+#define FRESH_NS 2500000000ull
 
 struct job_places {
 	struct job_place place[JOB_PLACES];
@@ -45,8 +46,8 @@ void job_place(struct job_member *m, const struct job_place *p)
 		*place_of(j->places, p->pid) = *p;
 }
 
-/* Writes "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", or "pids 7 and 8" if ranks are unknown;
- * only the first of many. */
+/* Writes "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", or "pids 7 and 8" if ranks are unknown; of
+ * many, only the first ones. */
 static void job_place_put_ranks(char *out, size_t len, const struct job_place *const *list,
 				uint32_t n)
 {
@@ -88,7 +89,7 @@ void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, siz
 	if (!own || !own->whole || now_ns - own->reported_ns >= FRESH_NS)
 		return;
 	most = own;
-	/* first the rank that is furthest, then those with it */
+	/* first find the rank with the most collectives, then the ranks level with it */
 	for (uint32_t i = 0; i < 2 * ps->count; i++) {
 		const struct job_place *p = &ps->place[i % ps->count];
 

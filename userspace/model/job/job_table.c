@@ -62,7 +62,7 @@ struct job *jobs_find(const struct jobs *js, uint64_t key)
 	return NULL;
 }
 
-/* Removes the ended job that appeared first. */
+/* Removes the ended job that was added first. */
 static bool jobs_forget(struct jobs *js)
 {
 	for (uint32_t i = 0; i < js->count; i++) {
@@ -78,7 +78,7 @@ static bool jobs_forget(struct jobs *js)
 	return false;
 }
 
-/* *ret is NULL when there are too many. */
+/* *ret is NULL when there are too many jobs. */
 int jobs_get(struct model_env *env, uint64_t key, const char *name, const char *uid,
 	     struct job **ret)
 {

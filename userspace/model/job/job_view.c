@@ -10,7 +10,7 @@ static void job_view_disruptions_view(const struct job *j, struct job_view *ret)
 
 	for (uint64_t i = 0; i < n; i++)
 		ret->disruptions[i] = j->disruptions[(j->ndisruptions - n + i) % JOB_DISRUPTIONS];
-	/* its figures may have changed since it was reported */
+	/* the figures of the open disruption may have changed since it was reported */
 	if (n && j->disrupted && !j->unreported)
 		ret->disruptions[n - 1] = j->disruption;
 	ret->ndisruptions = (uint32_t)n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_work.c - steps and accelerator time of a job: made, lost in disruptions, idle in outages. */
+/* job_work.c - steps and accelerator time of a job: steps made and lost, accelerators idle in
+ * outages. */
 #include "userspace/model/job/job_private.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ static void job_work_outage_add(const struct job *j, double *ns, uint64_t to_ns)
 	ns[BUCKET_EXCLUDED] += (double)excluded_ns * w->run_accelerators;
 }
 
-/* While a job is down its accelerators are not used by another job: the outage is their time,
- * too. */
+/* Begins a run. While a job is down no other job uses its accelerators, so the outage counts as
+ * their time. */
 void job_work_begin(struct job *j, const struct job_member *m)
 {
 	struct job_work *w = &j->work;
@@ -30,7 +31,7 @@ void job_work_begin(struct job *j, const struct job_member *m)
 	w->run_ranks = w->run_accelerators = 0;
 }
 
-/* Excluded time is not in the time of a rate, so it is removed from the step, too. */
+/* Counts a step without its excluded time, which is not in the time of a rate either. */
 void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed)
 {
 	uint64_t ns = end_ns - start_ns,
@@ -44,8 +45,8 @@ void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed
 	w->timed_ns += timed ? kept_ns : 0;
 }
 
-/* The lost progress of the reference is also that of the other ranks, because they train
- * together. */
+/* Moves lost progress to WASTED. The ranks train together, so the reference's loss applies to
+ * all. */
 void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p)
 {
 	struct job_work *w = &j->work;
@@ -107,7 +108,8 @@ void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t acc
 		v->accelerator_ns[b] += (double)l->ns[b] * accelerators;
 }
 
-/* Ranks on other nodes are assumed to have as many accelerators as each rank here. */
+/* Returns the accelerators on all nodes: each rank on other nodes is assumed to have as many as a
+ * rank here. */
 static double job_work_accelerators_everywhere(const struct job_view *v)
 {
 	uint32_t each = v->run_ranks ? v->accelerators / v->run_ranks : 0;

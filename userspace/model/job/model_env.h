@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_env.h - what all jobs and ranks of a model share: settings, clocks, the table of jobs, and
- * where facts go. Times in ns, CLOCK_MONOTONIC. */
+/* model_env.h - data shared by all jobs and ranks of a model: settings, clocks, the table of jobs,
+ * and the receiver of facts. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_MODEL_ENV_H
 #define MODEL_MODEL_ENV_H
 
@@ -25,17 +25,18 @@ struct model_env {
 	struct anchors anchors;
 	struct excluded excluded; /* excluded time, placed by the latest anchor */
 	struct range_rules ranges;
-	struct step_config step; /* for processes that show their first marker from now on */
+	struct step_config step; /* for processes whose first marker comes later */
 	uint64_t ideal_ns;	 /* set by the user; 0: compute it */
 	uint64_t hang_ns;	 /* limit of silence set by the user; 0: compute it */
-	uint64_t windows_ns[WINDOWS_MAX]; /* set by the user; 0: unused. All 0: window_usual_ns */
+	/* set by the user; 0: unused. All 0: window_usual_ns applies */
+	uint64_t windows_ns[WINDOWS_MAX];
 	/* Share of a rank's time, in ppm, that probes other than markers may cost; 0: no limit. */
 	uint64_t budget_ppm;
 	struct program_config program;
-	char job_uid[JOB_UID_MAX]; /* of jobs that have a name */
+	char job_uid[JOB_UID_MAX]; /* uid for jobs that have a name */
 	uint64_t ledger_violations;
 	uint64_t facts; /* number of the last fact sent */
-	bool files;	/* files are watched: a file record has arrived */
+	bool files;	/* files are watched, as a file record has arrived */
 	struct jobs jobs;
 	struct notices notices;
 };

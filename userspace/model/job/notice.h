@@ -19,15 +19,15 @@ struct notices {
 		uint8_t what; /* enum gp_notice_kind; 0: the event is over */
 		char pod_uid[40];
 	} at[NOTICES];
-	uint64_t count; /* ever */
+	uint64_t count; /* number of events so far */
 };
 
-/* Adds an event; ignores unknown kinds. An event that is over is not the cause of anything later.
- */
+/* Adds an event; ignores unknown kinds. An event that has ended is not the cause of later
+ * disruptions. */
 void notices_add(struct notices *ns, uint64_t now_ns, const struct gp_notice *n);
-/* Returns the kind of event that may have ended a process of the pod by now_ns: reported since
- * since_ns, of the pod rather than of the node, and of these the kind with the lowest number (the
- * one that says most). pod_uid "": no known pod. 0: none. */
+/* Returns the kind of event that may have ended a process of the pod by now_ns, among events
+ * reported from since_ns on: events of the pod before those of the node, and among these the kind
+ * with the lowest number (the most specific one). pod_uid "": unknown pod. 0: none. */
 unsigned notices_find(const struct notices *ns, const char *pod_uid, uint64_t since_ns,
 		      uint64_t now_ns);
 void notices_archive(struct archive *a, struct notices *ns);
