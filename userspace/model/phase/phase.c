@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase.c - makes spans from signals. Evaluation: a loop takes the same number of batches between
- * two signs of training in every step. If it takes at least two more, the first ones were not used
- * for training. One more is the end of an epoch, when the loader returns no batch; but if code ran
- * without gradients in between, it is an evaluation of one batch. */
+/* phase.c - makes spans from signals. Evaluation: in every step a loop takes the same number of
+ * batches between two signs of training. If it takes at least two more, the first ones were not
+ * used for training. One more is the end of an epoch, when the loader returns no batch; but if code
+ * ran without gradients in between, it is an evaluation of one batch. */
 #include "userspace/model/phase/phase_private.h"
 
 #include <stdlib.h>
@@ -14,10 +14,12 @@ bool phase_range_compiles(const char *text)
 	return strstr(text, "(dynamo_timed)");
 }
 
-#define EVAL_MORE 2 /* batches more than usual */
-/* percentage of time spent loading in which batches are skipped by a resumed job */
+#define EVAL_MORE 2 /* batches beyond the usual number that show an evaluation */
+/* A resumed job skips batches: that is so if at least this percentage of the time was spent
+ * loading. */
 #define SKIP_SHARE 90
-#define SERVES	   8 /* batches of a process that never trains */
+/* batches without any training after which a process counts as never training */
+#define SERVES 8
 
 struct phase_finder *phase_new(span_fn *emit, void *ctx)
 {
@@ -92,7 +94,7 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid)
 static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
-		/* One break before those is kept, too, to know that none of them was removed. */
+		/* Keep one break before those as well, to know that no later one was removed. */
 		bool needed = !pf->cap ||
 			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
@@ -107,7 +109,7 @@ static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const st
 	return 0;
 }
 
-/* A call that blocks, or a compilation: marks inside of it are part of its time. */
+/* Adds a mark for a blocking call or a compilation. Marks inside of it are part of its time. */
 static int phase_mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	uint64_t scanned = 0;
@@ -151,7 +153,8 @@ void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint6
 
 /* ---- batches and evaluations ----------------------------------------------------------------- */
 
-/* Lower median: one evaluation among few gaps must not become the rule. */
+/* Returns the usual number of batches. The lower median: one evaluation among few gaps must not
+ * determine it. */
 static uint32_t phase_usual_fetches(const struct phase_thread *t)
 {
 	uint32_t a[PHASE_FETCHES] = {0}, n = smaller_of(t->gaps, PHASE_FETCHES);
@@ -166,8 +169,8 @@ static uint32_t phase_usual_fetches(const struct phase_thread *t)
 	return n ? a[(n - 1) / 2] : 0;
 }
 
-/* One more than usual is an evaluation, too, when something ran without gradients before the last
- * ones. */
+/* Returns true if there are more batches than usual. One more counts if something ran without
+ * gradients before the last batches. */
 static bool phase_fetches_many(const struct phase_thread *t)
 {
 	uint32_t usual = phase_usual_fetches(t);
@@ -208,8 +211,8 @@ static uint64_t phase_earlier_ns(uint64_t a_ns, uint64_t b_ns)
 	return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/* If a checkpoint, or a range that occurred with none of its batches, follows, the evaluation is
- * over. */
+/* Returns the end of the evaluation: it is over if a checkpoint follows, or a range that followed
+ * none of its batches. */
 static uint64_t phase_eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
 {
 	uint64_t ns = phase_earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);
@@ -238,8 +241,8 @@ static void phase_thread_ranged(struct phase_thread *t, uint64_t begin_ns)
 	t->ranged += !before && t->after.range_ns;
 }
 
-/* If there are many more batches before the first training than before the second, there was an
- * evaluation before training, or batches were skipped. */
+/* Checks the batches before the first training: many more than before the second are an evaluation,
+ * or batches that were skipped. */
 static void phase_first_judge(struct phase_finder *pf, const struct phase_thread *t)
 {
 	const struct phase_first *f = &t->first;
@@ -256,7 +259,7 @@ static void phase_first_judge(struct phase_finder *pf, const struct phase_thread
 		phase_eval_report(pf, &at, f->end_ns);
 }
 
-/* end_ns: when the batch that is trained on was requested. */
+/* Ends the batches without training. end_ns: when the batch that is trained on was requested. */
 static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
 {
 	bool many = phase_fetches_many(t);
@@ -272,7 +275,7 @@ static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uin
 	phase_gap_anew(t);
 }
 
-/* Training on this thread: everything before it is over. */
+/* Takes a sign of training on this thread: all earlier activity of the thread is over. */
 static void phase_thread_training(struct phase_finder *pf, struct phase_thread *t,
 				  const struct signal *s)
 {
@@ -318,7 +321,8 @@ static int phase_feed_fetch(struct phase_finder *pf, struct phase_thread *t, con
 	return phase_mark_add(pf, MARK_FETCH, s);
 }
 
-/* No training follows: an evaluation after the last step. */
+/* Ends the batches of all threads at the end of the process: no training follows, so they may be an
+ * evaluation. */
 static void phase_gaps_end(struct phase_finder *pf)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
@@ -326,15 +330,15 @@ static void phase_gaps_end(struct phase_finder *pf)
 
 		if (!t->fetches || !(t->backward || t->updates))
 			continue;
-		t->before = (struct phase_after){0}; /* the last batch was decided on, too */
+		t->before = (struct phase_after){0}; /* the last batch counts as well */
 		if (t->quiet && !phase_fetches_many(t))
 			phase_eval_report(pf, t, t->quiet_ns);
 		phase_gap_judge(pf, t, t->fetched_ns);
 	}
 }
 
-/* The process was not observed for a while. Open spans are reported as far as they were seen;
- * batches are counted again from 0, because the number trained on meanwhile is unknown. */
+/* Takes a gap in observation. Open spans are reported as far as they were seen; batches are counted
+ * again from 0, because the number trained on in the gap is unknown. */
 static int phase_feed_unwatched(struct phase_finder *pf, const struct signal *s)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
@@ -447,7 +451,7 @@ static int phase_feed_signal(struct phase_finder *pf, const struct signal *s)
 	case SIGNAL_GAP:
 		return phase_feed_unwatched(pf, s);
 	case SIGNAL_LOSS:
-	case SIGNAL_LAUNCH: /* sampled: its time is not exact */
+	case SIGNAL_LAUNCH: /* launches are sampled, so their times are not exact */
 		return 0;
 	case SIGNAL_COPY: /* readers copy data to the device: this does not end a checkpoint */
 		return phase_feed_copy(pf, s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase.h - finds the activities of a process besides stepping and within its steps: batches,
- * evaluations, checkpoints, phases. Feed a signal here before the step finder, so that a span that
- * ends before a step is reported before that step is read. Pure and deterministic; usually 7 KiB,
- * under 256 KiB for any process. Times in ns, CLOCK_MONOTONIC. */
+/* phase.h - finds the activities of a process between steps and within steps: batches, evaluations,
+ * checkpoints, phases. Feed a signal here before the step finder, so that a span that ends before a
+ * step is reported before that step is read. Pure and deterministic; usually 7 KiB, under 256 KiB
+ * for any process. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_PHASE_H
 #define MODEL_PHASE_H
 
@@ -16,7 +16,7 @@
 
 enum span_kind {
 	SPAN_FETCH, /* one batch, loaded on a thread that trains (as far as is known) */
-	/* Batches without training: from the step before to the batch that is trained on. */
+	/* Batches without training: from the previous step to the batch that is trained on. */
 	SPAN_EVAL,
 	SPAN_SAVE,    /* a checkpoint: all writers of one burst */
 	SPAN_RESTORE, /* all readers of one burst */
@@ -28,14 +28,14 @@ struct span {
 	enum span_kind kind;
 	uint32_t tid;
 	uint64_t begin_ns, end_ns;
-	bool closed; /* its end was seen */
+	bool closed; /* the end of the span was seen */
 	bool async;  /* SPAN_SAVE: another thread trains meanwhile */
 	uint32_t files;
-	/* Files seen by the file system probes; 0: only the framework's writers or readers were
-	 * seen. */
+	/* Files seen by the file system probes; 0: only calls of the framework's writers or readers
+	 * were seen. */
 	uint32_t seen;
 	uint64_t bytes;	  /* bytes of the files seen */
-	const char *file; /* "" when it has no name */
+	const char *file; /* path; "" when unknown */
 };
 /* Receives one span; *s is valid during the call only. */
 typedef void span_fn(void *ctx, const struct span *s);
@@ -43,47 +43,47 @@ typedef void span_fn(void *ctx, const struct span *s);
 struct phase_finder;
 struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
-/* Takes the next signal. Returns 0, or -ENOMEM: the signal, or data of an earlier call without a
- * return value, is missing within steps. */
+/* Takes the next signal. Returns 0, or -ENOMEM: the signal is lost for steps, or data of an earlier
+ * call without a return value is. */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
 /* Takes a written file, opened at begin_ns and closed at ts_ns. text: path; count: bytes; ident:
- * the folder that is the checkpoint, 0: none. A file that markers show as well belongs to the same
- * checkpoint. likely: this file alone makes a checkpoint. Returns whether the file is part of one.
- */
+ * the folder that is the checkpoint, 0: none. A file that markers also show belongs to the same
+ * checkpoint. likely: the file alone makes a checkpoint. Returns whether the file is part of a
+ * checkpoint. */
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
-/* The folder `unit` has its final name: nothing is added to that checkpoint any more. */
+/* The folder `unit` got its final name: no further file belongs to that checkpoint. */
 void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns);
 /* Files are watched from now on: a reader without a file event does not read a checkpoint. */
 void phase_files(struct phase_finder *pf);
 /* Takes a file opened for reading. */
 void phase_opened(struct phase_finder *pf, const struct signal *s);
-/* The file was closed again. */
+/* Takes the closing of a file that was opened for reading. */
 void phase_read(struct phase_finder *pf, const struct signal *s);
 /* The thread did something between begin_ns and end_ns that belongs to no step. */
 void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
 /* The thread ran an evaluation between steps, as seen from runs of compiled programs. */
 void phase_evaluation(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
-/* Returns true when training waits for this thread's batches; also while nothing has trained yet.
- */
+/* Returns true when training waits for this thread's batches, and for each thread before the first
+ * training. */
 bool phase_trains(const struct phase_finder *pf, uint32_t tid);
-/* Returns true when many batches were loaded and nothing ever trained; *ret_since_ns: since when.
- */
+/* Returns true when many batches were loaded and nothing was ever trained; *ret_since_ns: start of
+ * the loading. */
 bool phase_untrained(const struct phase_finder *pf, uint64_t *ret_since_ns);
 /* Saves or restores *pf; emit and ctx as for phase_new(). */
 void phase_archive(struct archive *a, struct phase_finder **pf, span_fn *emit, void *ctx);
 
-/* Returns when the first backward pass of a finished step began, where that differs from the start
- * of the step; 0: unknown. */
+/* Returns the start of the first backward pass of a finished step; 0: unknown, or the step starts
+ * there. */
 uint64_t phase_worked_ns(const struct phase_finder *pf, const struct step *s);
 
-/* Completes a finished step: cuts off evaluations, checkpoints and restarts before or after its
- * work, and computes its phases into *ret. alone: the process has one loop. *resume_ns: start of
- * this step according to the step before, or 0; set for the next step. */
+/* Completes a finished step: removes evaluations, checkpoints and restarts before or after its work
+ * from it, and computes its phases into *ret. alone: the process has one loop. *resume_ns: start of
+ * this step as set by the step before, or 0; set for the next step. */
 void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint64_t *resume_ns,
 		struct fact_step *ret);
 
-/* Returns true for the name of a range of torch's compiler (torch/_dynamo/utils.py). Until some
- * version before 2.15 it emitted these always, since then only to profilers. */
+/* Returns true for the name of a range of torch's compiler (torch/_dynamo/utils.py). Before some
+ * version below 2.15, torch emitted these ranges always; later versions only to profilers. */
 bool phase_range_compiles(const char *text);
 
 #endif

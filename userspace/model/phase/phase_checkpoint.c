@@ -27,22 +27,23 @@ void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct b
 	pf->bursts--;
 	if (s.kind == SPAN_RESTORE && pf->files && !b->seen)
 		return;
-	if (!b->files && !b->seen) /* it was called and wrote nothing */
+	if (!b->files && !b->seen) /* a save was called and wrote nothing */
 		return;
-	/* If only programs show training, the save was asynchronous if steps ended meanwhile. */
+	/* If only programs show training, the save was asynchronous if steps ended during it. */
 	s.async = s.kind == SPAN_SAVE &&
 		  (pf->trained ? !phase_thread_trains(pf, t) : b->ran_ns && b->ran_ns < b->end_ns);
 	if (s.kind == SPAN_SAVE)
 		t->saved_ns = s.end_ns;
 	if (!s.async)
 		phase_break_add(pf, &s, false);
-	/* An evaluation that follows begins here instead of at the previous step. */
+	/* An evaluation after the checkpoint begins here instead of at the previous step. */
 	if (t->updated_ns && s.end_ns > t->updated_ns)
 		t->updated_ns = s.end_ns;
 	pf->emit(pf->ctx, &s);
 }
 
-/* The function was called and no file exists yet: it plans, or waits for other ranks. */
+/* Returns true while a function that saves was called and no file exists: it plans, or waits for
+ * other ranks. */
 static bool phase_checkpoint_burst_waits(const struct burst *b)
 {
 	return b->active && b->called && !b->files && !b->seen;
@@ -71,7 +72,8 @@ void phase_save_over(struct phase_finder *pf, struct phase_thread *t)
 		phase_burst_close(pf, t, &t->save, !t->save.open);
 }
 
-/* Threads of a pool write for the calling thread: it is that thread's checkpoint. */
+/* Returns the thread whose checkpoint t writes: threads of a pool write for the thread that called
+ * them. */
 struct phase_thread *phase_save_thread(struct phase_finder *pf, struct phase_thread *t)
 {
 	if (t->save.active || t->backward || t->updates)
@@ -101,8 +103,8 @@ static uint32_t phase_checkpoint_ran_hash(uint64_t ran)
 	return (uint32_t)(ran ^ ran >> 32);
 }
 
-/* Returns the usual time from such a sign of work to the next: the median of the last ones after
- * the same program (0: update). If there are few, or `surely` is set, the longest of all. 0:
+/* Returns the usual time from one sign of work to the next: the median of the last times after
+ * program `after` (0: an update). If there are few, or `surely` is set, the longest time. 0:
  * unknown. */
 static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t after, bool surely)
 {
@@ -126,7 +128,7 @@ static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t
 	return n >= 2 * PHASE_ALIKE ? most_ns : 0;
 }
 
-/* Finds the checkpoint that another thread began to write since then. */
+/* Returns the burst that another thread began since from_ns; NULL: none. */
 static struct burst *phase_checkpoint_burst_begun(struct phase_finder *pf,
 						  const struct phase_thread *t, uint64_t from_ns)
 {
@@ -164,10 +166,10 @@ static void phase_checkpoint_handover_report(struct phase_finder *pf, const stru
 	pf->emit(pf->ctx, &s);
 }
 
-/* An asynchronous save is begun by the training thread, which copies the state to the host: its
- * next program comes later than usual by that time; for a folder, the first file is opened
- * meanwhile. Whether it waited in the save or in the step is unknown: the step keeps its length and
- * is flagged. */
+/* Takes a run of a program. For an asynchronous save the training thread copies the state to the
+ * host, so its next program comes later than usual by that time (for a folder, the first file is
+ * opened in that time). Whether the thread waited in the save or in the step is unknown: the step
+ * keeps its length and is flagged. */
 void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	uint64_t now_ns = s->begin_ns ? s->begin_ns : s->ts_ns;
@@ -187,8 +189,8 @@ void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct sig
 	t->ran = s->ident;
 }
 
-/* The thread called an asynchronous save, which returned before it worked again: estimated from the
- * usual time to its first work, a part of which passed before the call. */
+/* The thread works again after it called an asynchronous save. Estimates how long the save took
+ * from the usual time to the first work, part of which passed before the call. */
 void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_ns)
 {
 	uint64_t idle_ns = t->idle_ns, usual, most_ns;
@@ -208,7 +210,7 @@ void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_n
 	t->called_ns = 0;
 }
 
-/* Another thread was given the state and saves it: the waiting threads continue. */
+/* Thread t was given the state and saves it: the threads that waited continue. */
 static void phase_checkpoint_calls_return(struct phase_finder *pf, const struct phase_thread *t,
 					  uint64_t now_ns)
 {
@@ -230,7 +232,7 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 		return;
 	}
 	phase_checkpoint_calls_return(pf, t, s->ts_ns);
-	if (phase_checkpoint_burst_waits(&t->save)) /* one such function calls another */
+	if (phase_checkpoint_burst_waits(&t->save)) /* one function that saves calls another */
 		return;
 	phase_save_over(pf, t);
 	phase_burst(pf, t, &t->save, s);
@@ -238,8 +240,8 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 	t->save.open = t->save.called = true;
 }
 
-/* Data sets are read with the same reader: a file opened while a batch is fetched is not a
- * checkpoint. */
+/* Takes a reader. Data sets are read with the same reader: a file opened while a batch is fetched
+ * is not a checkpoint. */
 void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	if (!t->fetching)
@@ -256,12 +258,13 @@ void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const st
 	uint64_t at_ns = s->begin_ns >= t->restore.end_ns ? s->begin_ns : s->ts_ns;
 	bool soon = !t->restore.open && at_ns - t->restore.end_ns < BURST_NS;
 
-	if (soon && !t->restore.seen) /* the time when it closed its files is more exact */
+	/* the time when the thread closed its files is more exact */
+	if (soon && !t->restore.seen)
 		t->restore.end_ns = at_ns;
 	phase_burst_close(pf, t, &t->restore, soon || phase_checkpoint_restore_ended(t));
 }
 
-/* Called when time passed or the process ended. */
+/* Ends bursts; called when time has passed or the process has ended (all). */
 void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
 {
 	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {

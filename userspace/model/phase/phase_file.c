@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_file.c - checkpoints seen by their files, in addition to the signals of writers and
- * readers. */
+/* phase_file.c - checkpoints seen as files by the file system probes, in addition to the calls of
+ * writers and readers. */
 #include "userspace/model/phase/phase_private.h"
 
 /* Longest time from opening a file to the call that writes it. */
 #define SOON_NS 100000000ull
 
-/* A file with a marker is counted by the marker: the file event shows the same file again. */
+/* Adds a file event to a burst. If the writer's call was seen as well, the file is already
+ * counted. */
 static void phase_file_burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 				 const struct signal *s, uint64_t bytes)
 {
@@ -21,8 +22,8 @@ static struct burst *phase_file_burst_of(struct phase_thread *t, bool restore)
 	return restore ? &t->restore : &t->save;
 }
 
-/* Threads of a pool write or read the files of one folder: one checkpoint, reported for the first
- * thread. */
+/* Returns the thread whose burst the file belongs to. Threads of a pool write or read the files of
+ * one folder: one checkpoint, reported for the first thread. */
 static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, struct phase_thread *t,
 						   const struct signal *s, bool restore)
 {
@@ -33,7 +34,7 @@ static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, stru
 		    s->begin_ns < b->end_ns + BURST_NS)
 			return &pf->threads[i];
 	}
-	/* Files before belong to another folder. */
+	/* Earlier files belong to another folder. */
 	if (s->ident && phase_file_burst_of(t, restore)->active &&
 	    phase_file_burst_of(t, restore)->unit && !phase_file_burst_of(t, restore)->open)
 		phase_burst_close(pf, t, phase_file_burst_of(t, restore), true);
@@ -51,12 +52,13 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 	}
 	t = phase_file_unit_thread(pf, t, s, false);
 	b = &t->save;
-	if (s->begin_ns < t->saved_ns) /* closed after its checkpoint was reported */
+	/* the file was closed after its checkpoint was reported */
+	if (s->begin_ns < t->saved_ns)
 		return true;
-	/* Open while this thread trained: a log, not a saved state. */
+	/* The file was open while this thread trained: it is a log, not a saved state. */
 	if (t->trained_ns > s->begin_ns)
 		return false;
-	/* open for long: a log that is closed by chance now */
+	/* the file was open for long: it is a log */
 	if (!likely && (!b->active || s->begin_ns > b->end_ns + BURST_NS ||
 			s->begin_ns + SOON_NS < b->begin_ns))
 		return false;
@@ -98,7 +100,7 @@ void phase_opened(struct phase_finder *pf, const struct signal *s)
 		return;
 	t = phase_file_unit_thread(pf, t, s, true);
 	b = &t->restore;
-	/* safetensors opens its file twice: for the header, and to map it. */
+	/* safetensors opens its file twice: to read the header, and to map it. */
 	again = b->active && b->seen && !strcmp(b->file, s->text);
 	phase_file_burst_see(pf, t, b, s, again ? 0 : s->count);
 	if (!b->unit)

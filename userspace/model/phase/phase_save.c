@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_save.c - the state of the phase finder as bytes. */
+/* phase_save.c - saves and restores the phase finder. */
 #include "userspace/model/phase/phase_private.h"
 
 static void phase_burst_archive(struct archive *a, struct burst *b)
@@ -26,8 +26,8 @@ static void phase_break_archive(struct archive *a, struct phase_break *b)
 	archive_fields(a, b, begin_ns, end_ns, tid, estimated);
 }
 
-/* The size of the ring is part of the state: it determines when a full ring of less than
- * PHASE_MARKS grows or drops marks. */
+/* The size of the ring is saved because it determines when a full ring of less than PHASE_MARKS
+ * grows or drops marks. */
 static void phase_marks_archive(struct archive *a, struct phase_finder *pf)
 {
 	archive_field(a, pf->first);

@@ -266,8 +266,8 @@ static void step_ends(struct step *s, const struct phase_break *b)
 	s->flags |= b->estimated ? STEP_estimated : 0;
 }
 
-/* Takes the breaks in order of time and merges adjacent ones: an evaluation may contain a
- * checkpoint. Takes only those that ended by end_ns; the others are kept for later steps. */
+/* Takes the breaks that ended by end_ns, in order of time, and merges adjacent ones: an evaluation
+ * may contain a checkpoint. Other breaks are kept for later steps. */
 static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
 				       struct phase_break *ret)
 {
@@ -301,8 +301,8 @@ static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct ste
 	return merged;
 }
 
-/* The execution ends where the next one was queued: its work is the longest interval between the
- * breaks, of equal ones the later. */
+/* Shortens an execution, which ends where the next one was queued, to its longest interval without
+ * a break. Among equal ones the later counts. */
 static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, struct step *s,
 				     uint64_t *resume_ns)
 {
@@ -327,7 +327,8 @@ static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, st
 	step_ends(s, &b[most]);
 }
 
-/* The step starts after a break before its work, and ends before a break after it. */
+/* Shortens a step: it starts after a break before its work, and ends before a break after its
+ * work. */
 static void phase_step_cut_marks(const struct phase_finder *pf, const struct phase_break *b,
 				 uint32_t n, struct step *s, uint64_t *resume_ns)
 {
@@ -341,7 +342,8 @@ static void phase_step_cut_marks(const struct phase_finder *pf, const struct pha
 			step_ends(s, &b[i]);
 			*resume_ns = b[n - 1].end_ns;
 			return;
-			/* in the middle of its work: its time cannot be used for statistics */
+			/* a break in the middle of the step's work: its time cannot be used for
+			 * statistics */
 		} else if (b[i].estimated) {
 			s->flags |= STEP_estimated;
 		}
@@ -410,7 +412,7 @@ static void phase_step_split_backward_end(struct phase_split *sp, uint64_t ns)
 	sp->backward_ns = 0;
 }
 
-/* Another mark begins: a forward pass continues after it. */
+/* Ends the current part of a forward pass at another mark; the pass continues after the mark. */
 static void phase_step_split_interrupt(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (!sp->backward_ns)
@@ -419,8 +421,8 @@ static void phase_step_split_interrupt(struct phase_split *sp, const struct phas
 	sp->from_ns = larger_of(m->end_ns, sp->from_ns);
 }
 
-/* Only a batch shows where a forward pass begins: without a loader, rollouts of an agent or the
- * preparation of a batch may come before it. */
+/* Returns true if the start of a forward pass is known. Only a batch shows it: without a loader,
+ * rollouts of an agent or the preparation of a batch may come before the pass. */
 static bool phase_step_forward_is_known(const struct phase_split *sp)
 {
 	return sp->pf->seen & 1u << MARK_FETCH;
@@ -428,7 +430,8 @@ static bool phase_step_forward_is_known(const struct phase_split *sp)
 
 static void phase_step_split_backward(struct phase_split *sp, const struct phase_mark *m)
 {
-	if (m->begin_ns < sp->updated_ns) /* a closure: its time is part of the update */
+	/* the backward of a closure: its time is part of the update */
+	if (m->begin_ns < sp->updated_ns)
 		return;
 	if (!sp->backward_ns && m->begin_ns >= sp->from_ns &&
 	    m->begin_ns != sp->out->step.start_ns && phase_step_forward_is_known(sp)) {
@@ -471,8 +474,8 @@ static void phase_step_split_mark(struct phase_split *sp, const struct phase_mar
 	}
 }
 
-/* A part of it was not observed: its length is known, but not its contents, nor whether it was one
- * step. */
+/* Returns true if part of the step was not observed: its length is known, but not its contents, nor
+ * whether it was one step. */
 static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 {
 	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next;
@@ -487,7 +490,8 @@ static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 	return false;
 }
 
-/* Marks are sorted by their ends. An update whose closure ran backward passes ends after them. */
+/* Returns the update in which mark i lies; NULL: none. Marks are sorted by end, so an update whose
+ * closure ran backward passes comes after them. */
 static const struct phase_mark *phase_step_update_around(const struct phase_finder *pf, uint64_t i)
 {
 	const struct phase_mark *m = phase_mark_at(pf, i);
@@ -513,7 +517,7 @@ static void phase_step_split_end(struct phase_split *sp, const struct phase_find
 	struct fact_step *out = sp->out;
 	enum step_boundary b = out->step.boundary;
 
-	/* The end of the backward is known only if the end of the step follows at once. */
+	/* The end of the backward is known only if the step ends right after it. */
 	if (b == BOUNDARY_REDUCER || b == BOUNDARY_UPDATE_OP)
 		phase_step_split_backward_end(sp, out->step.end_ns);
 	if (sp->backward && !sp->backward_ns)
@@ -535,10 +539,10 @@ static void step_split(struct phase_finder *pf, struct fact_step *out)
 	struct phase_split sp = {.out = out, .from_ns = s->start_ns, .pf = pf};
 	uint64_t i = phase_marks_after(pf, s->start_ns);
 
-	if (!pf->cap || (i == pf->first && pf->first)) /* some marks were dropped */
+	if (!pf->cap || (i == pf->first && pf->first)) /* some marks of the step were dropped */
 		return;
 	while (i > pf->first && phase_mark_at(pf, i - 1)->end_ns == s->start_ns)
-		i--; /* a backward that ended the previous step */
+		i--; /* skip a backward that ended the previous step */
 	for (; i < pf->next; i++) {
 		const struct phase_mark *m = phase_mark_at(pf, i);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_thread.c - the threads of a process, and the time that lies in no step. */
+/* phase_thread.c - the threads of a process, and breaks: time that lies in no step. */
 #include "userspace/model/phase/phase_private.h"
 
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid)

@@ -26,7 +26,7 @@ enum fault_kind {
 };
 extern const char *const fault_name[FAULT_COUNT];
 
-#define DEVICE_CODES 2048 /* over all runtimes; codes beyond that get no name */
+#define DEVICE_CODES 2048 /* codes kept of all runtimes together; further codes get no name */
 
 /* Codes that report a fault, as the probe files list them. */
 struct device_codes {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker.c - records of threads as signals: ranges, backward passes, device calls. */
+/* marker.c - turns records of threads into signals: ranges, backward passes, device calls. */
 #include "userspace/model/signal/marker_private.h"
 
 #include "userspace/base/number.h"
 
 /* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python
- * function and run_backward: 6592 bytes in torch 2.15, 6336 in 1.13, each time (x86-64). A range
- * that is nearer below the last one has another call path. */
+ * function and run_backward: 6592 bytes of stack in torch 2.15, 6336 in 1.13 (x86-64). A range that
+ * is less than this many bytes below the last one has another call path. */
 #define NESTED_MIN_BYTES 3072
-/* A pass has as many re-entrant ones as it has checkpointed parts. After so many, and four times as
- * many as any pass had before, a deeper function trains now and the outermost one is long over. */
+/* A pass has as many re-entrant passes as it has checkpointed parts. After this many, and four
+ * times as many as any pass before, a deeper function trains now, and the outermost pass has
+ * ended. */
 #define NESTED_MAX 256
 
 struct marker *marker_new(void)
@@ -73,7 +74,8 @@ static struct thread *marker_thread_new(struct marker *m, uint32_t tid)
 	return t;
 }
 
-/* NULL: no memory; the record is then read as if nothing was known of its thread. */
+/* Returns the thread of the record. NULL: no memory; then the record is read as if its thread were
+ * unknown. */
 static struct thread *marker_thread_of(struct marker *m, const struct gp_rec *rec)
 {
 	struct thread *t = m->last;
@@ -127,17 +129,17 @@ static void marker_range_ended(struct call *c, struct thread *t, const struct ra
 	if (r->class == RANGE_STEP)
 		t->steps--;
 	s.depth = t->steps;
-	/* The range that was open when the backward started has closed, or a batch was fetched, or
-	 * the optimizer ran (other than in a hook, where its operators lie below the backward's
-	 * frame): the pass is over. */
+	/* The pass is over if the range that was open at its start has closed, a batch was
+	 * fetched, or the optimizer ran (except in a hook, whose operators lie below the
+	 * backward's frame). */
 	if (r->depth < t->outer_depth || r->class == RANGE_FETCH || r->class == RANGE_ZERO_GRAD ||
 	    (r->class == RANGE_STEP && !r->deep))
 		t->outer_sp = 0;
 	call_emit(c, &s);
 }
 
-/* Ranges at this depth or deeper are still on the stack though they cannot be open any more.
- * Returns true when there were some: their signals come first, the event is fed again. */
+/* Ends ranges at this depth or deeper: their ends were lost. Returns true if there were any: their
+ * signals come first, and the event is fed again. */
 static bool marker_ranges_lost(struct call *c, struct thread *t, uint16_t depth)
 {
 	while (t->open && t->ranges[t->open - 1].depth >= depth && c->out->count < MARKER_SIGNALS) {
@@ -184,10 +186,11 @@ static void marker_feed_range_end(struct call *c, struct thread *t)
 	if (t->open && t->ranges[t->open - 1].depth == depth)
 		marker_range_ended(c, t, &t->ranges[--t->open], false);
 	else if (depth < t->outer_depth)
-		t->outer_sp = 0; /* its begin was not seen; it proves the same */
+		/* the begin of this range was not seen; its end proves the same */
+		t->outer_sp = 0;
 }
 
-/* The outermost step range that is open: the author's optimizer, not one that it wraps. */
+/* Returns the outermost open step range: the author's optimizer, not one that it wraps. */
 static struct range *marker_range_update(struct thread *t)
 {
 	for (uint32_t i = 0; t && t->steps && i < t->open; i++) {
@@ -197,8 +200,8 @@ static struct range *marker_range_update(struct thread *t)
 	return NULL;
 }
 
-/* Only entries are probed, so whether an earlier backward still runs must be deduced: its frame is
- * live only while everything on its thread runs below it. */
+/* Notes that the thread runs at stack pointer sp. Only entries are probed, so the end of a backward
+ * must be deduced: its frame exists only while the thread runs below it. */
 static void marker_thread_at(struct thread *t, uint64_t sp)
 {
 	if (t && t->outer_sp && sp >= t->outer_sp)
@@ -247,8 +250,8 @@ static void marker_feed_operator(struct call *c, struct thread *t, enum signal_k
 	call_simple(c, kind, h->arg[0], 1);
 }
 
-/* The same call is made for other objects, too: text is the fifth to twelfth byte of the name of
- * the object, as either layout of Python's texts has it. */
+/* Takes a call that may make an optimizer. The same call is made for other objects, too: the text
+ * is the fifth to twelfth byte of the object's name, in either layout of Python's strings. */
 static void marker_feed_optimizer(struct call *c, const struct gp_hit *h)
 {
 	static const char text[8] = "on.optim"; /* of python.optimizer */
@@ -267,7 +270,7 @@ static void marker_feed_save_begin(struct call *c, struct thread *t)
 		event_text(text, sizeof(c->out->text), c->ev->named->name,
 			   sizeof(c->ev->named->name));
 	if (!strcmp(text, "archive"))
-		text[0] = '\0'; /* what torch calls a stream that has no name */
+		text[0] = '\0'; /* torch's name for a stream without a name */
 	s.text = text;
 	if (t) {
 		t->saving = true;
@@ -305,7 +308,7 @@ static void marker_feed_save_end(struct call *c, struct thread *t)
 	call_emit(c, &s);
 }
 
-/* A probed call: entered (hit, named), returned (call), or counted (counter). */
+/* Takes a probed call that was entered (hit, named), returned (call), or counted (counter). */
 static void marker_feed_call(struct call *c, struct thread *t)
 {
 	static const int simple[] = {
@@ -357,7 +360,7 @@ static void marker_feed_call(struct call *c, struct thread *t)
 	case GP_ROLE_save_end:
 		marker_feed_save_end(c, t);
 		break;
-	default: /* SIGNAL_UPDATE_BEGIN, 0, is none of these */
+	default: /* roles not in the table (0, SIGNAL_UPDATE_BEGIN) */
 		if (marker_device(c, role) || marker_program(c, role) || marker_compile(c, role))
 			break;
 		if (role < sizeof(simple) / sizeof(*simple) && simple[role])
@@ -368,8 +371,9 @@ static void marker_feed_call(struct call *c, struct thread *t)
 		marker_fault(c, role);
 }
 
-/* Drops the ranges that were open when watching paused: whether they ended is not known, and the
- * next end may belong to another one. A save stays open: its end cannot be that of another save. */
+/* Drops the ranges that were open when observation paused: whether they ended is unknown, and the
+ * next end may belong to another range. A save stays open, because its end cannot be that of
+ * another save. */
 static void marker_feed_gap(struct call *c)
 {
 	uint64_t now_ns = c->ev->rec->ts_ns, from_ns = c->ev->gap->from_ns;
@@ -416,7 +420,8 @@ void marker_feed(struct marker *m, const struct event *ev, const struct gp_probe
 	case GP_KIND_call:
 		marker_feed_call(&c, marker_thread_of(m, ev->rec));
 		break;
-	case GP_KIND_counter: /* of a probe that is sent: what was not, too late to be a signal */
+	/* hits of a probe that is otherwise sent come too late to be signals */
+	case GP_KIND_counter:
 		if (probe && probe->flags & GP_PROBE_COUNTED)
 			marker_feed_call(&c, NULL);
 		break;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* marker.h - turns the records of one process into signals (signal.h).
  *
- * It pairs begins with ends of ranges, classifies names, and separates outermost backward passes
- * from nested ones. A range whose end was lost is closed by the next record that proves that it
- * ended; signals made from such a range are tainted.
+ * The marker pairs begins with ends of ranges, classifies names, and separates outermost backward
+ * passes from nested ones. A range whose end was lost is closed by the next record that proves its
+ * end; signals of such a range are tainted.
  *
- * Pure and deterministic. Memory: about 1 KiB as a rule, under 1.9 MiB whatever the process does.
- */
+ * Pure and deterministic. Memory: about 1 KiB as a rule, under 1.9 MiB whatever the process
+ * does. */
 #ifndef MODEL_MARKER_H
 #define MODEL_MARKER_H
 
@@ -26,11 +26,12 @@ struct marker *marker_new(void); /* NULL: no memory */
 void marker_free(struct marker *m);
 
 /* Signals of one event, in order. Their texts are valid until the marker gets its next call. */
-#define MARKER_SIGNALS 8 /* an event gives 2 at most, and one for each range that it closes */
+/* an event gives at most 2 signals, and one for each range that it closes */
+#define MARKER_SIGNALS 8
 struct marker_signals {
 	struct signal signal[MARKER_SIGNALS];
 	uint32_t count;
-	bool more;		/* the event gives further ones: feed it again */
+	bool more;		/* the event gives further signals: feed it again */
 	char text[GP_PATH_MAX]; /* text that the marker does not keep */
 };
 
@@ -41,14 +42,14 @@ struct marker_signals {
  * the same event again, before any other. */
 void marker_feed(struct marker *m, const struct event *ev, const struct gp_probe *probe,
 		 struct marker_signals *ret);
-/* Returns true for a call that should have made a device or communicator ready and failed: there
- * may be no such device. */
+/* Returns true for a call that should have made a device or communicator ready and failed: such a
+ * device may not exist. */
 bool marker_init_failed(const struct event *ev, const struct gp_probe *probe);
-/* Returns true for a call of a device runtime that returned an error: what it waits for or runs is
- * not done. */
+/* Returns true for a call of a device runtime that returned an error: the work that it waits for or
+ * starts is not done. */
 bool marker_call_failed(const struct event *ev, const struct gp_probe *probe);
-/* Forgets which buffers hold outputs of programs: until now the probe that sees the host write to a
- * buffer was missing. */
+/* Forgets which buffers hold outputs of programs, because the probe that sees the host write to
+ * buffers was missing until now. */
 void marker_buffers_unseen(struct marker *m);
 /* Saves or restores *m. */
 void marker_archive(struct archive *a, struct marker **m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_compile.c - programs that are compiled for a device, or come from a cache of compiled
- * ones, and their names: the record of a program's code (user space reads it) or the compiler's own
- * word, each on the thread that compiles. */
+/* marker_compile.c - programs that are compiled for a device or come from a cache, and their names.
+ * A name comes from the record of a program's code (read by user space) or from the compiler, each
+ * on the thread that compiles. */
 #include "userspace/model/signal/marker_private.h"
 
 static struct compile *compile_of(const struct call *c, bool make)
@@ -15,7 +15,7 @@ static struct compile *compile_of(const struct call *c, bool make)
 	return t ? t->compile : NULL;
 }
 
-/* A layer below the one that began it may say the name, and begins nothing. */
+/* Begins a compilation. A layer below the one that began it may only add the name. */
 static void marker_feed_compile_begin(struct call *c)
 {
 	struct compile *k = compile_of(c, true);
@@ -40,7 +40,7 @@ static void marker_feed_compile_begin(struct call *c)
 	call_emit(c, &s);
 }
 
-/* The end of the call shows whether it compiled, or took the program from a cache. */
+/* Begins a compilation or a load from a cache: the end of the call shows which one it was. */
 static void marker_feed_cached_begin(struct call *c)
 {
 	struct signal s = {.kind = SIGNAL_COMPILE_BEGIN, .cached = true};
@@ -48,7 +48,8 @@ static void marker_feed_cached_begin(struct call *c)
 
 	if (!k)
 		return;
-	if (c->ev->rec->kind == GP_KIND_named) { /* the name of a compiled one is known already */
+	/* the name of a compiled program is already known */
+	if (c->ev->rec->kind == GP_KIND_named) {
 		if (k->open && k->cached)
 			call_name(c, k->name, sizeof(k->name));
 		return;
@@ -76,7 +77,7 @@ static void marker_compile_program_compiled(struct call *c, const struct compile
 			   .made = handle};
 	struct program *p = ps && handle ? program_of_handle(ps, call_layer(c), handle) : NULL;
 
-	if (p) { /* the handle may have been another program's */
+	if (p) { /* the handle may have belonged to another program before */
 		*p = (struct program){.handle = handle,
 				      .layer = p->layer,
 				      .ident = ++ps->idents,
@@ -109,8 +110,8 @@ static void marker_feed_compile_end(struct call *c)
 	k->open = false;
 }
 
-/* A call that failed wrote no handle. Within a plugin's compile the runtimes below load and link
- * modules: the compile continues. */
+/* Ends a compilation. A call that failed wrote no handle. Within a plugin's compilation the
+ * runtimes below load and link modules: these do not end it. */
 static void marker_feed_compile(struct call *c)
 {
 	struct compile *k = compile_of(c, false);
@@ -124,7 +125,8 @@ static void marker_feed_compile(struct call *c)
 		k->open = false;
 }
 
-/* The oldest one of that code that has no name: its words come in order. */
+/* Returns the oldest program with that code and no name: names come in the order of the
+ * compilations. */
 static struct program *marker_compile_program_by_code(struct programs *ps, uint32_t tid,
 						      const struct gp_program *g)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_device.c - from calls of device runtimes and communicators to signals. */
+/* marker_device.c - turns calls of device runtimes and communicators into signals. */
 
 #include "userspace/model/signal/device_code.h"
 #include "userspace/model/signal/marker_private.h"
@@ -51,13 +51,15 @@ static void marker_feed_copy(struct call *c, uint32_t role)
 	call_emit(c, &s);
 }
 
-/* Returns a code of the probe's runtime, by its low 32 bits, as its probe file has it. */
+/* Returns an error code of the probe's runtime from its low 32 bits, signed or not as the probe
+ * file says. */
 static int64_t marker_device_code(const struct gp_probe *probe, int64_t value)
 {
 	return probe->returns == GP_RETURNS_unsigned ? (int64_t)(uint32_t)value : (int32_t)value;
 }
 
-/* Returns the value that the call returned, as its probe file says: a code, or a pointer. */
+/* Returns the return value of the call, of the type that the probe file says: a code, or a
+ * pointer. */
 static int64_t marker_return_value(const struct event *ev, const struct gp_probe *probe)
 {
 	int64_t ret = ev->call->ret;
@@ -111,7 +113,7 @@ static void marker_feed_init(struct call *c)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* Whether the code names a fault is the rank's to know. */
+/* Emits an error for a code. Whether the code is a fault is decided by the rank. */
 static void marker_feed_fault(struct call *c, int64_t code, uint64_t bytes)
 {
 	struct signal s = {
@@ -125,7 +127,8 @@ static void marker_feed_fault(struct call *c, int64_t code, uint64_t bytes)
 		call_emit(c, &s);
 }
 
-/* Either an error or the end of the program is the reason: the signals that follow show which. */
+/* Emits an error for an aborted communicator. The reason is an error or the end of the program:
+ * later signals show which. */
 static void marker_feed_abort(struct call *c)
 {
 	struct signal s = {
@@ -171,7 +174,7 @@ void marker_fault(struct call *c, uint32_t role)
 {
 	const struct gp_call *call = c->ev->call;
 
-	/* A probe row of its own reports what a pointer points to. */
+	/* Another probe row reports the value behind a pointer. */
 	if (!marker_device_role_returns_code(role) ||
 	    (c->probe->returns != GP_RETURNS_signed && c->probe->returns != GP_RETURNS_unsigned))
 		return;

@@ -26,7 +26,7 @@ struct range {
 	uint64_t begin_ns;
 	uint16_t depth;
 	uint8_t class;
-	/* An operator inside it ran deeper in the stack than the running backward pass. */
+	/* An operator inside the range ran deeper in the stack than the running backward pass. */
 	bool deep;
 	uint32_t name; /* number of the optimizer class; RANGE_STEP and RANGE_ZERO_GRAD only */
 	uint64_t ident;
@@ -37,9 +37,9 @@ struct range {
 
 struct compile { /* the last compilation begun on a thread */
 	uint64_t begin_ns, code, bytes;
-	/* open: the call has not returned; ended: a compile_end named its program. */
+	/* open: the call has not returned; ended: a compile_end gave the program's name. */
 	bool open, ended;
-	bool cached;	  /* the program is loaded from a cache, nothing is compiled */
+	bool cached;	  /* the program is loaded from a cache instead of compiled */
 	uint32_t content; /* enum program_content */
 	char name[PROGRAM_NAME_MAX];
 };
@@ -49,10 +49,10 @@ struct thread {
 	uint32_t open;
 	uint32_t steps; /* open ranges of class RANGE_STEP */
 	uint64_t seen_ns;
-	/* Stack pointer of the last outermost backward pass; 0: none that may still run. */
+	/* Stack pointer of the last outermost backward pass; 0: no pass that may still run. */
 	uint64_t outer_sp;
-	uint16_t outer_depth; /* number of ranges open when it started */
-	/* Nested backward passes inside it, and the most inside any earlier one. */
+	uint16_t outer_depth; /* number of ranges open when that pass started */
+	/* Nested backward passes inside that pass, and the most inside any earlier one. */
 	uint32_t nested, nested_most;
 	bool saving;
 	uint64_t save_ns;
@@ -62,31 +62,31 @@ struct thread {
 	struct compile *compile; /* NULL: no compilation so far */
 };
 
-/* A compiled program, identified by its handle or, where that is 0, by its name. Programs of one
- * name are one program, unless the name is a generic one and they take different numbers of
+/* A compiled program, identified by its handle, or by its name if the handle is 0. Programs with
+ * the same name are one program, unless the name is generic and they take different numbers of
  * arguments. */
 struct program {
 	uint64_t handle, ident;
-	/* Identity and size of the code that it was compiled from; 0: unknown. */
+	/* Identity and size of the code from which the program was compiled; 0: unknown. */
 	uint64_t code, bytes;
-	uint64_t seen; /* number of the last record that showed it */
+	uint64_t seen; /* number of the last record that showed the program */
 	uint32_t tid;  /* thread that compiled it */
 	uint32_t layer;
 	uint32_t inputs;  /* number of arguments of its runs; 0: unknown */
-	bool cached;	  /* loaded from a cache, not compiled here */
+	bool cached;	  /* loaded from a cache instead of compiled by this process */
 	uint32_t content; /* enum program_content */
-	/* First argument of its last run; 0: unknown. */
+	/* First argument of the last run; 0: unknown. */
 	uint64_t input;
 	char name[PROGRAM_NAME_MAX]; /* "": unknown */
 };
 
-/* Layers of a runtime. A lower one shows again what a higher one shows, and is ignored once a
- * higher one was seen. LAYER_CLIENT: also calls that are built on the table. */
+/* Layers of a runtime. A lower layer repeats the programs of a higher one, and is ignored once a
+ * higher one was seen. LAYER_CLIENT includes calls that are built on the table. */
 enum { LAYER_GRAPH = 1, LAYER_CLIENT, LAYER_TABLE };
 
 /* An execution whose completion is awaited. */
 struct pending {
-	uint64_t event, token; /* token 0: nothing has asked for a notification yet */
+	uint64_t event, token; /* token 0: no notification was requested yet */
 	uint64_t number;
 };
 
@@ -101,7 +101,7 @@ struct programs {
 	struct program *item; /* at most MARKER_PROGRAMS */
 	uint32_t npending, pending_cap;
 	struct pending *pending;   /* at most MARKER_PENDING, oldest first */
-	uint32_t noutputs, nearly; /* entries ever written to the two rings below */
+	uint32_t noutputs, nearly; /* number of entries written to the two rings below so far */
 	struct {
 		uint64_t buffer, ident;
 	} outputs[PROGRAM_OUTPUTS];
@@ -117,7 +117,7 @@ struct call {
 	const struct event *ev;
 	const struct gp_probe *probe;
 	struct marker_signals *out;
-	/* Thread and time of the signals that it gives. */
+	/* Thread and time of the signals that the call gives. */
 	uint32_t tid;
 	uint64_t ts_ns;
 };
@@ -125,7 +125,8 @@ struct call {
 struct marker {
 	struct thread **threads; /* at most MARKER_THREADS */
 	uint32_t nthreads, threads_cap;
-	struct thread *last; /* thread of the last record: most records are of the same one */
+	/* thread of the last record: most records are of the same thread */
+	struct thread *last;
 	uint32_t nnames, names_cap;
 	char **names;		   /* at most MARKER_NAMES */
 	struct programs *programs; /* NULL: no program seen */
@@ -138,36 +139,37 @@ void call_emit(struct call *c, struct signal *s);
 /* Emits a signal without further fields. */
 void call_simple(struct call *c, enum signal_kind kind, uint64_t ident, uint64_t count);
 
-/* Returns when the call was entered (ns, CLOCK_MONOTONIC); the time of the record where it has no
+/* Returns when the call was entered (ns, CLOCK_MONOTONIC); the time of the record if it has no
  * duration. */
 uint64_t call_begin_ns(const struct call *c);
-/* Returns the i-th value that the probe captured; 0 when it captured none. */
+/* Returns the i-th value that the probe captured; 0: not captured. */
 uint64_t call_arg(const struct call *c, unsigned i);
 
 /* marker_device.c */
 /* Handles waits, copies, collectives, and the making of devices and communicators. Returns false
- * when the role is none of these. */
+ * for other roles. */
 bool marker_device(struct call *c, uint32_t role);
 /* Emits an error if the return value of the call is a fault code. */
 void marker_fault(struct call *c, uint32_t role);
 /* marker_program.c */
-/* Handles runs of programs. Returns false when the role is none of these. */
+/* Handles runs of programs. Returns false for other roles. */
 bool marker_program(struct call *c, uint32_t role);
 void programs_free(struct programs *ps);
-/* There was a gap in observation: completions may have been missed. */
+/* Drops the pending executions after a gap in observation, in which completions may have been
+ * missed. */
 void programs_gap(struct programs *ps);
-/* Returns the table of programs, made when missing; NULL when there is no memory. */
+/* Returns the table of programs, created if missing; NULL when there is no memory. */
 struct programs *call_programs(struct call *c);
 /* Returns the layer of the runtime that the call belongs to. */
 uint32_t call_layer(const struct call *c);
-/* Writes the name that the call carries to out; "" when it has none. */
+/* Writes the name in the call's record to out; "" when there is none. */
 void call_name(const struct call *c, char *out, size_t len);
 /* Returns the program with this handle, NULL when unknown. */
 struct program *program_by_handle(struct programs *ps, uint32_t layer, uint64_t handle);
-/* Returns the program with this handle, made when missing; NULL when there is no memory. */
+/* Returns the program with this handle, created if missing; NULL when there is no memory. */
 struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t handle);
 /* marker_compile.c */
-/* Handles compilations of programs. Returns false when the role is none of these. */
+/* Handles compilations of programs. Returns false for other roles. */
 bool marker_compile(struct call *c, uint32_t role);
 /* Handles a record of GP_KIND_program. */
 void marker_program_named(struct call *c);
@@ -190,14 +192,13 @@ void program_takes(struct programs *ps, struct program *p, uint32_t inputs);
 void program_function_name(char *out, const char *text);
 /* Returns true for the name of a TensorFlow function, false for that of an operator. */
 bool program_is_function(const char *name);
-/* NULL is allowed. */
 
 /* marker_name.c */
 /* Sets the class of r from its text, which for optimizer ranges is replaced by the optimizer's
  * class. */
 void marker_classify(struct marker *m, struct range *r);
-/* Returns the role of the call: that of its probe, except that an operator run by name has its own.
- */
+/* Returns the role of the call: that of its probe, or of the operator if the call runs an operator
+ * by name. */
 uint32_t marker_role(const struct call *c);
 
 #endif

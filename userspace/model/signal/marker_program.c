@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_program.c - programs that run on a device: which one, by what name, and when the device
- * was done.
+/* marker_program.c - programs that run on a device: their identity, their names, and their
+ * completion on the device.
  *
  * One run may be seen twice: in the table of the device's plugin, and in the layer that a framework
- * built on it. Where the table shows runs, no signals are sent for those of the layers above; their
+ * built on the table. If the table shows runs, runs of the layers above give no signals; only their
  * names are used. The name of a compiled program comes with its compilation (marker_compile.c),
  * that of a TensorFlow function with every run. */
 #include "userspace/model/signal/marker_private.h"
@@ -131,8 +131,9 @@ static uint64_t marker_pending_add(struct programs *ps, uint64_t event)
 	return ps->executions;
 }
 
-/* Finds the program whose output is the input of this one. A buffer's address is used again: the
- * latest counts, and none that the host wrote to since (probes/pjrt.yaml has figures). */
+/* Finds the program whose output is the input of this one. The address of a buffer is used again:
+ * the latest output at the address counts, unless the host has written to the buffer since
+ * (probes/pjrt.yaml has figures). */
 static void marker_program_execute_feed(const struct programs *ps, const struct call *c,
 					struct signal *s)
 {
@@ -151,7 +152,7 @@ static void marker_program_execute_feed(const struct programs *ps, const struct 
 	}
 }
 
-/* Is its first input what it was before? */
+/* Compares the first input of a run with that of the program's last run. */
 static void marker_program_execute_input(const struct call *c, struct program *p, struct signal *s)
 {
 	bool hit = c->ev->rec->kind == GP_KIND_hit;
@@ -166,7 +167,7 @@ static void marker_program_execute_input(const struct call *c, struct program *p
 	p->input = input;
 }
 
-/* The output at this address was overwritten. */
+/* Takes a write to a buffer by the host: the output at this address was overwritten. */
 static void marker_feed_buffer(struct call *c)
 {
 	struct programs *ps = c->m->programs;
@@ -187,7 +188,8 @@ void marker_buffers_unseen(struct marker *m)
 	m->programs->noutputs = 0;
 }
 
-/* A TensorFlow function is what its author wrote, whatever runs it. */
+/* Takes a run of a program. A run by name (a TensorFlow function) counts as a run of the table's
+ * layer, whatever runs it. */
 static void marker_feed_execute(struct call *c)
 {
 	struct programs *ps = call_programs(c);
@@ -230,8 +232,8 @@ static void marker_pending_drop(struct programs *ps, uint32_t at)
 	memmove(ps->pending + at, ps->pending + at + 1, (ps->npending - at) * sizeof(*ps->pending));
 }
 
-/* A token is an address that is used again: executions that still wait for it have completed
- * unseen, and are dropped. Returns the new index of the one at `at`. */
+/* Drops executions before `at` that wait for the same token: a token is an address that is used
+ * again, so these have completed unseen. Returns the new index of the execution at `at`. */
 static uint32_t marker_pending_outdated(struct programs *ps, uint32_t at, uint64_t token)
 {
 	for (uint32_t i = at; i; i--) {
@@ -302,7 +304,7 @@ static void marker_feed_program_end(struct call *c)
 	p = c->m->programs ? program_by_handle(c->m->programs, call_layer(c), call_arg(c, 0))
 			   : NULL;
 	if (p)
-		p->handle = 0; /* its name stays known */
+		p->handle = 0; /* the name of the program stays known */
 }
 
 bool marker_program(struct call *c, uint32_t role)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_program_name.c - which programs are one: those of one name, as a rule. */
+/* marker_program_name.c - decides which programs are the same: as a rule those with the same
+ * name. */
 #include "userspace/model/signal/marker_private.h"
 
 void program_text(char *out, const char *text)
@@ -65,15 +66,16 @@ uint64_t program_name(struct programs *ps, struct program *p, const char *name)
 	return before == p->ident ? 0 : before;
 }
 
-/* TensorFlow runs its operators through the same door as its functions (function.cc and
- * polymorphic_function.py name those). */
+/* Returns true for a TensorFlow function. Operators are run by the same call; function.cc and
+ * polymorphic_function.py give the names of functions. */
 bool program_is_function(const char *name)
 {
 	return !strncmp(name, "__inference_", 12) || !strncmp(name, "__forward_", 10) ||
 	       !strncmp(name, "__backward_", 11);
 }
 
-/* Names that JAX gives to a function without a name, and that authors give to wrappers. */
+/* Returns true for names that JAX gives to functions without a name, or that authors give to
+ * wrappers. */
 static bool name_nobodys(const char *name)
 {
 	static const char *const names[] = {"_lambda", "_lambda_", "_fun",    "f",	 "fn",
@@ -89,8 +91,9 @@ static bool name_nobodys(const char *name)
 	return false;
 }
 
-/* The number that TensorFlow gave a function: of those that it traces anew for other shapes each
- * has its own. Keras' training and evaluation bear one name, as do functions without any. */
+/* Writes the name of a TensorFlow function without its number: each trace of a function, for other
+ * shapes, has its own number. Steps of Keras (training and evaluation have one name) and functions
+ * without a name keep the number. */
 void program_function_name(char *out, const char *text)
 {
 	size_t len;

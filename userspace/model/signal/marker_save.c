@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_save.c - the state of the markers as bytes. */
+/* marker_save.c - saves and restores a marker. */
 #include "userspace/model/signal/marker_private.h"
 
 #include <stdio.h>

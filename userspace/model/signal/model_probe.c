@@ -93,7 +93,7 @@ static bool model_probe_state_taken(unsigned state)
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
 }
 
-/* Removes the oldest place without a probe that will get none: its file may have been removed long
+/* Removes the oldest site that has no probe and will get none: its file may have been removed long
  * ago. */
 static void model_attach_make_room(struct model_probes *ps)
 {
@@ -108,7 +108,8 @@ static void model_attach_make_room(struct model_probes *ps)
 	}
 }
 
-/* It is unknown which process uses which library, so this counts for all. */
+/* Collects the missing probes of all sites. It is unknown which process uses which library, so a
+ * missing probe applies to all processes. */
 static void model_probe_unseen_update(struct model_probes *ps)
 {
 	ps->buffers_unseen = ps->collectives_taken = false;

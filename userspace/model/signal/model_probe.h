@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_probe.h - the probes of a model: their definitions, places where they are attached, their
- * hits and the cost of these. */
+/* model_probe.h - the probes of a model: their definitions, the sites where they are attached,
+ * their hits, and the cost of hits. */
 #ifndef MODEL_MODEL_PROBE_H
 #define MODEL_MODEL_PROBE_H
 
@@ -9,7 +9,7 @@
 #include "userspace/base/table.h"
 #include "userspace/model/signal/device_code.h"
 
-/* Upper bounds. Probes beyond have no definition; places beyond are not listed. */
+/* Upper bounds. Further probes have no definition; further sites are not listed. */
 #define MODEL_PROBES	  4096
 #define MODEL_ATTACH	  4096
 #define MODEL_PROBE_CACHE 64
@@ -19,19 +19,20 @@ struct model_probe {
 	uint64_t hits, unsent, hit_cost_ns;
 };
 
-/* A place (function of a file) where a probe is attached. */
+/* A site (function of a file) where a probe is, or may be, attached. */
 struct attach_view {
 	uint32_t probe;
 	char id[48], runtime[16];
 	uint16_t role, group;
 	uint32_t flags;
 	struct gp_attach at;
-	uint64_t since_ns; /* attached since (CLOCK_MONOTONIC ns); 0: not attached */
+	uint64_t since_ns; /* time of attaching (CLOCK_MONOTONIC ns); 0: not attached */
 	uint64_t hits;
-	/* Hits that were counted and not sent: over a bound, taken by the budget, or not matched.
-	 */
+	/* Hits that were counted and not sent: over a limit, removed by the budget, or not
+	 * matched. */
 	uint64_t unsent;
-	uint32_t given_up; /* times the budget reduced the probe to counting or removed it */
+	/* how often the budget reduced the probe to counting or removed it */
+	uint32_t given_up;
 };
 
 struct model_probes {
@@ -41,10 +42,12 @@ struct model_probes {
 	uint32_t cached[MODEL_PROBE_CACHE]; /* hash in this entry of the cache */
 	struct attach_view *attach;
 	uint32_t nattach, cap;
-	bool buffers_unseen; /* somewhere a probe of role buffer_in is missing or not sent */
-	/* Bit per role: somewhere the budget has a probe of it counted or removed. */
+	bool buffers_unseen; /* at some site a probe of role buffer_in is missing or not sent */
+	/* Bit per role: at some site the budget has reduced a probe of this role to counting, or
+	 * removed it. */
 	uint64_t roles_taken;
-	/* Somewhere the budget removed a probe of a collective other than a send or a receive. */
+	/* At some site the budget removed a probe of a collective other than a send or a
+	 * receive. */
 	bool collectives_taken;
 };
 
@@ -52,18 +55,18 @@ int model_probes_init(struct model_probes *ps); /* 0 or -ENOMEM */
 void model_probes_clear(struct model_probes *ps);
 /* Sets the definition of a probe hash. Returns 0 or -ENOMEM. */
 int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_probe *p);
-/* Records that a place of a probe was attached or detached at now_ns. *ret_reported: the place,
- * when the budget took the probe or gave it back; NULL otherwise. Returns 0 or -ENOMEM. */
+/* Records that a site of a probe was attached or detached at now_ns. *ret_reported: the site, if
+ * the budget removed the probe or gave it back; otherwise NULL. Returns 0 or -ENOMEM. */
 int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a,
 		       uint64_t now_ns, const struct attach_view **ret_reported);
-/* Returns when the probe that was hit at hit_ns became active: the latest of its places attached by
- * then. A place is reported a moment after it is attached, so where none is that old the first
- * place counts. 0: unknown. All times CLOCK_MONOTONIC ns. */
+/* Returns when the probe that was hit at hit_ns became active: the latest attach time of its sites
+ * up to then. A site is reported a moment after it is attached, so if none is that old the first
+ * site counts. 0: unknown. All times CLOCK_MONOTONIC ns. */
 uint64_t model_probe_since(const struct model_probes *ps, uint32_t hash, uint64_t hit_ns);
 /* Returns the definition and counts of a hash, NULL when unknown. */
 struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash);
-/* Copies the places, in order of their first report, with hits. *ret is NULL when there are none;
- * the caller frees it. Returns 0 or -ENOMEM. */
+/* Copies the sites with their hits, in order of their first report. *ret is NULL when there are
+ * none; the caller frees it. Returns 0 or -ENOMEM. */
 int model_probes_view(const struct model_probes *ps, struct attach_view **ret);
 void model_probes_archive(struct archive *a, struct model_probes *ps);
 

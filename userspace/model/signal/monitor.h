@@ -15,7 +15,7 @@
 #include "userspace/base/archive.h"
 #include "userspace/ingest/event.h"
 
-/* Events in reassembly at once: records of several threads may interleave. */
+/* Events reassembled at once: records of several threads may interleave. */
 #define MONITOR_OPEN   4
 #define MONITOR_VALUES 64
 
@@ -40,12 +40,12 @@ struct monitor_entry {
 
 struct monitor_event {
 	uint32_t tid;
-	uint64_t begin_ns, end_ns; /* times of its first and last record */
+	uint64_t begin_ns, end_ns; /* times of the event's first and last record */
 	int64_t wall_ns;	   /* timestamp set by the job, UTC ns; 0: none */
-	/* Number of entries according to the job, including those not received. */
+	/* Number of entries according to the job, including entries that were not received. */
 	uint32_t count;
 	uint32_t next;	/* index of the next record */
-	bool truncated; /* entries are missing, or something was cut */
+	bool truncated; /* entries are missing, or a text was cut */
 	char name[48];	/* escaped */
 	struct monitor_entry entry[GP_MONITOR_MAX];
 	uint32_t nentries;
@@ -55,7 +55,7 @@ struct monitor_value {
 	/* Name of the Stat, escaped. */
 	char name[64];
 	enum monitor_aggregation aggregation;
-	double value; /* as the job has it: may be NaN or infinite */
+	double value; /* as the job logged it: may be NaN or infinite */
 	uint64_t at_ns;
 };
 
@@ -68,8 +68,8 @@ struct monitor {
 	uint64_t unkept; /* values not kept: no room for the Stat, or its key was cut */
 };
 
-/* Events that one record ends, in order: the one before it on its thread (or, where there is no
- * room, the oldest), and its own. */
+/* Events that one record ends, in order: the previous event of its thread (or the oldest, if there
+ * is no room), and its own event. */
 struct monitor_events {
 	struct monitor_event event[2];
 	uint32_t count;
@@ -77,13 +77,13 @@ struct monitor_events {
 
 struct monitor *monitor_new(void); /* NULL: no memory */
 void monitor_free(struct monitor *m);
-/* Takes a record of GP_KIND_monitor. *ret: the events that are whole now, or can no longer become
- * whole. Returns 0 or -ENOMEM, with *ret valid. */
+/* Takes a record of GP_KIND_monitor. *ret: the events that are complete now, or cannot become
+ * complete. Returns 0 or -ENOMEM, with *ret valid. */
 int monitor_feed(struct monitor *m, const struct event *ev, struct monitor_events *ret);
-/* Removes the oldest event begun before before_ns (CLOCK_MONOTONIC), whole or not. Returns false
+/* Removes the oldest event begun before before_ns (CLOCK_MONOTONIC), complete or not. Returns false
  * when there is none. */
 bool monitor_next(struct monitor *m, uint64_t before_ns, struct monitor_event *ret);
-/* Saves or restores *m, which is NULL where there was no event. */
+/* Saves or restores *m; NULL: there was no event. */
 void monitor_archive(struct archive *a, struct monitor **m);
 
 /* Converts the bits of a number. */
