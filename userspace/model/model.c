@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.c - the processes of a model: each record goes to the rank that it is about. */
+/* model.c - the processes of a model: passes each record to the rank that it is about. */
 #include "userspace/model/model_private.h"
 
 #include "userspace/model/job/carry.h"
@@ -58,7 +58,7 @@ static void model_bury(struct model *m, struct rank *r, bool shown)
 	m->dead[m->ndead++] = r;
 }
 
-/* *ret is NULL when there are too many. */
+/* Starts to follow a process. *ret is NULL when there are too many. */
 static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool from_start,
 			struct rank **ret)
 {
@@ -87,8 +87,8 @@ static void model_worker_gone(struct model *m, const struct job_member *p)
 		rank_worker_gone(parent, p->pid);
 }
 
-/* A record with this process start belongs to this process, not to a later one with the same
- * pid. */
+/* Returns true if a record with this process start is about process p, not about a later one with
+ * the same pid. */
 static bool model_is_same(const struct job_member *p, uint64_t start_ns)
 {
 	uint64_t known_ns = p->process.start_ns;
@@ -151,7 +151,8 @@ static int model_feed_fork(struct model *m, const struct event *ev)
 	return err ? err : lost;
 }
 
-/* If the process that started it was interrupted, its end follows from that. */
+/* Notes an interrupt of the rank if a process that started it was interrupted: its end follows from
+ * that. */
 static void model_interrupted(struct model *m, struct rank *r)
 {
 	struct rank *above = r;
@@ -186,9 +187,9 @@ static int model_feed_life(struct model *m, const struct event *ev)
 	return err;
 }
 
-/* A process that trained and now runs another program ends as a rank of its run; the job continues,
- * or begins a new run. If it did not train, its earlier time is dropped, because no trainer spent
- * it, unless the process was started for that program. */
+/* Takes an exec. A process that trained ends as a rank of its run; the job continues, or begins a
+ * new run. If the process did not train, its earlier time is dropped, because no trainer spent it,
+ * unless the process was started for that program. */
 static int model_feed_exec(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid), *next;
@@ -220,8 +221,8 @@ static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-/* The call of a process that checkpoints others. It names them by its own pids, which equal ours
- * unless it runs in a container. */
+/* Takes a call of a process that checkpoints others. It names them by pids of its own namespace,
+ * which equal ours unless it runs in a container. */
 static int model_feed_suspend(struct model *m, const struct event *ev, unsigned role)
 {
 	uint64_t from_ns = ev->rec->ts_ns -
@@ -231,7 +232,7 @@ static int model_feed_suspend(struct model *m, const struct event *ev, unsigned 
 	return r ? rank_suspended(r, from_ns, ev->rec->ts_ns, role == GP_ROLE_suspend) : 0;
 }
 
-/* The process proved to be a job of its own, and so do the processes that it started. */
+/* The process proved to be a job of its own; so are the processes that it started. */
 static void model_branch_moved(struct model *m, const struct job_member *moved)
 {
 	struct rank *r;
@@ -262,7 +263,7 @@ static int model_feed_probed(struct model *m, const struct event *ev)
 	    (mp->def.role == GP_ROLE_suspend || mp->def.role == GP_ROLE_resume))
 		lost = model_feed_suspend(m, ev, mp->def.role);
 	r = model_rank(m, ev->rec->pid);
-	if (!r) { /* its identity was lost */
+	if (!r) { /* the record with the identity of the process was lost */
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, false, &r);
 		if (err || !r)
 			return err ? err : lost;
@@ -299,8 +300,8 @@ static int model_feed_blocked(struct model *m, const struct event *ev)
 	return r ? rank_feed(r, ev, mp ? &mp->def : NULL, 0, 0) : 0;
 }
 
-/* The record names a process; otherwise all processes that use a device here are affected, because
- * it is unknown which one it was. */
+/* Takes a device fault. If the record names no process, it applies to all processes that use a
+ * device here. */
 static int model_feed_fault(struct model *m, const struct event *ev)
 {
 	struct rank *r = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
@@ -328,8 +329,8 @@ static int model_feed_all(struct model *m, const struct event *ev)
 	return first;
 }
 
-/* The ring of calls was full: missing records were hits, distributed over processes like the
- * others. */
+/* Takes a loss of the ring of calls: the missing records were hits, and are distributed over
+ * processes like the others. */
 static void model_hits_lost(struct model *m, const struct event *ev)
 {
 	struct rank *r, *one = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h - the model: turns events into their meaning: ranks, steps, jobs, and where the time
- * went.
+/* model.h - the model: makes ranks, steps, jobs, and the use of their time from events.
  *
- * Pure: no clock, no file, no lock, no global. Time moves only when an event says so, so a replay
- * gives the same result to the byte. One thread calls these functions; snapshots are immutable and
- * may be read by any thread. Memory is bounded for each process (constants in the .c files) and
- * processes are bounded by MODEL_RANKS. Times in ns, CLOCK_MONOTONIC. */
+ * Pure: no clock, no file, no lock, no global. Time moves only with events, so a replay gives the
+ * same result to the byte. One thread calls these functions; snapshots are immutable and may be
+ * read by any thread. Memory is bounded for each process (constants in the .c files) and processes
+ * are bounded by MODEL_RANKS. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -22,8 +21,8 @@
 struct carry;
 struct model;
 
-/* sink may be NULL. It is called during model_feed(), in order, with facts that are never changed
- * later. Returns NULL when there is no memory. */
+/* Makes a model. sink may be NULL; it is called during model_feed(), in order, with facts that
+ * never change later. Returns NULL when there is no memory. */
 struct model *model_new(fact_fn *sink, void *ctx);
 void model_free(struct model *m);
 
@@ -36,8 +35,8 @@ int model_feed(struct model *m, const struct event *ev);
 
 /* Returns the state as of the last event. The caller owns one reference. NULL: no memory. */
 struct snapshot *model_snapshot(struct model *m);
-/* The same without step-time statistics (time and late of loops) and windows, which are zero: they
- * are most of the cost. For a snapshot of every second of a recording. */
+/* Like model_snapshot(), without step-time statistics and windows, which are zero: they are most of
+ * the cost. For a recording with a snapshot every second. */
 struct snapshot *model_snapshot_brief(struct model *m);
 
 /* Appends the whole state to out. Returns 0 or -ENOMEM. */
@@ -48,8 +47,8 @@ int model_save(const struct model *m, struct buffer *out);
 int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, size_t len);
 
 /* Returns the number of the last fact reported. model_reported_upto() raises it in a model restored
- * from a state when later facts were reported: those of an end, which the model has not seen, or
- * those lost with the state. */
+ * from a state if later facts were reported: facts of an end that the model has not seen, or facts
+ * lost with the state. */
 uint64_t model_reported(const struct model *m);
 void model_reported_upto(struct model *m, uint64_t number);
 
@@ -76,7 +75,7 @@ uint32_t model_chosen(const struct model *m);
  * 0: another node has to report the job; -ENOENT: there are no more jobs. */
 int model_carry(const struct model *m, uint32_t i, struct carry *ret);
 
-/* Returns how often a ledger did not add up. Not 0: a bug of gp-bpf. */
+/* Returns how often the sum of a ledger was wrong. Not 0: a bug of gp-bpf. */
 uint64_t model_ledger_violations(const struct model *m);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "userspace/model/model_private.h"
 
-/* "3600000000000,86400000000000": valid ones are used. */
+/* Sets windows from "3600000000000,86400000000000"; invalid lengths are skipped. */
 static void config_windows(struct model *m, char *value)
 {
 	uint64_t ns;
@@ -28,7 +28,7 @@ static void config_exclude(struct model *m, const char *value, uint64_t now_ns)
 		exclusion_place(&m->env.excluded, now_ns, real_ns);
 }
 
-/* The name of a kind of marker, or the id of a probe (which contains a dot). */
+/* Sets the marker: the name of a kind of marker, or the id of a probe (which contains a dot). */
 static void config_marker(struct model *m, const char *value)
 {
 	m->env.step.probe = 0;
@@ -64,14 +64,16 @@ void model_config(struct model *m, const struct event *ev)
 		m->env.ideal_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "hang_ns"))
 		m->env.hang_ns = strtoull(value, NULL, 10);
-	else if (!strcmp(text, "ranges")) /* replaces all: this number of entries follows */
+	/* the number of ranges: removes all, as the ranges follow */
+	else if (!strcmp(text, "ranges"))
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
 		range_rules_add(&m->env.ranges,
-				value); /* the command that wrote it has reported an invalid one */
+				/* invalid ranges were reported by the command that wrote them */
+				value);
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
-	else if (!strcmp(text, "excludes")) /* likewise */
+	else if (!strcmp(text, "excludes")) /* removes all, as the exclusions follow */
 		exclusion_forget(&m->env.excluded);
 	else if (!strcmp(text, "exclude"))
 		config_exclude(m, value, ev->rec->ts_ns);

@@ -3,8 +3,9 @@
 #include "userspace/base/hash.h"
 #include "userspace/model/model_private.h"
 
-/* By the job's name if it has one, otherwise by its process tree: processes under one launcher are
- * usually one training. Ranks that the user named one by one have their launcher in common. */
+/* Returns the key of a process's job: of its name if there is one, otherwise of its process tree,
+ * because processes under one launcher are usually one training. Ranks that the user named one by
+ * one share their launcher. */
 uint64_t model_job_key(struct model *m, const struct job_member *p)
 {
 	const struct gp_process *is = &p->process;
@@ -23,7 +24,7 @@ uint64_t model_job_key(struct model *m, const struct job_member *p)
 	return hash_word(hash_word(hash, p->pid), p->start_ns);
 }
 
-/* The key of the job changed: the key of all its processes changes, too. */
+/* Changes the key of all processes of a job whose key has changed. */
 static void model_job_moved(struct model *m, uint64_t was, uint64_t key)
 {
 	struct rank *r;
@@ -36,7 +37,7 @@ static void model_job_moved(struct model *m, uint64_t was, uint64_t key)
 			rank_member(m->dead[i])->job_key = key;
 }
 
-/* The place gets the name of the job that the process is in. */
+/* Removes the job's name from a location: it gets the name of the job that the process is in. */
 static void place_unname(struct gp_place *place)
 {
 	place->job_from = GP_JOB_FROM_none;

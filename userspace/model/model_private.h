@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_private.h - shared by the files of the model.
+/* model_private.h - internals of the model*.c files.
  *
  *   model.c         events
  *   model_config.c  settings
- *   model_place.c   job and place of processes
+ *   model_place.c   job and location of processes
  *   model_view.c    snapshots, roles
- *   model_save.c    state as bytes */
+ *   model_save.c    saves and restores the model */
 #ifndef MODEL_MODEL_PRIVATE_H
 #define MODEL_MODEL_PRIVATE_H
 
@@ -28,12 +28,12 @@ struct model {
 	struct table *live; /* pid -> struct rank */
 	struct rank *last;  /* rank of the last record: most records are of the same process */
 	struct rank *dead[MODEL_DEAD];
-	uint32_t ndead, last_pid; /* last_pid: of last */
+	uint32_t ndead, last_pid; /* last_pid: pid of `last` */
 	uint64_t unfollowed, forgotten, dropped;
 	struct gp_session session;
 	uint64_t session_ns;
-	int64_t session_real_ns; /* UTC, as of that time; 0: unknown */
-	bool session_due;	 /* its fact waits for the first clock anchor */
+	int64_t session_real_ns; /* session_ns in UTC; 0: unknown */
+	bool session_due;	 /* the fact of the session waits for the first clock anchor */
 	struct gp_end end;
 	bool ended;
 	uint64_t lost[GP_LOSS_CAUSE_COUNT];
@@ -46,7 +46,7 @@ struct rank *model_rank(struct model *m, uint32_t pid);
 /* model_place.c */
 /* Returns the key of the job that the process belongs to. */
 uint64_t model_job_key(struct model *m, const struct job_member *p);
-/* Take events about places and about pods or the node. Return 0 or -ENOMEM. */
+/* Take events about locations, and about pods or the node. Return 0 or -ENOMEM. */
 int model_feed_place(struct model *m, const struct event *ev);
 int model_feed_notice(struct model *m, const struct event *ev);
 

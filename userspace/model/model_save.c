@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_save.c - the state of the model as bytes. */
+/* model_save.c - saves and restores a model. */
 #include "userspace/model/model_private.h"
 
 #define MAGIC  "gp-model"
@@ -10,7 +10,7 @@ static void model_save_session_archive(struct archive *a, struct gp_session *s)
 	archive_fields(a, s, abi, flags, boot_id, version, kernel, command);
 }
 
-/* Everything except sink, ctx and probes. */
+/* Saves everything except sink, ctx and probes. */
 static void model_save_env_archive(struct archive *a, struct model_env *env)
 {
 	archive_struct(a, sizeof(*env));
@@ -25,7 +25,7 @@ static void model_save_env_archive(struct archive *a, struct model_env *env)
 	jobs_archive(a, &env->jobs, &env->excluded);
 }
 
-/* In order of arrival, the order in which facts of all of them are reported. */
+/* Saves the ranks in order of arrival, in which their facts are reported. */
 static void model_save_live_archive(struct archive *a, struct model *m)
 {
 	uint32_t n = (uint32_t)table_count(m->live), pid;
@@ -88,7 +88,7 @@ int model_save(const struct model *m, struct buffer *out)
 	struct archive a;
 
 	archive_write(&a, out, MAGIC, FORMAT);
-	model_archive(&a, (struct model *)m); /* writing changes nothing */
+	model_archive(&a, (struct model *)m); /* writing changes nothing in the model */
 	return archive_end(&a);
 }
 

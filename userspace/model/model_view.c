@@ -40,7 +40,8 @@ static int model_view_snapshot_rank(const struct model *m, const struct rank *r,
 	return err;
 }
 
-/* A view is large, and only few of a thousand watched processes may be shown. */
+/* Returns how many ranks are shown. A view is large, and few of a thousand watched processes may be
+ * shown. */
 static size_t model_view_ranks_shown(const struct model *m)
 {
 	size_t at = 0, n = m->ndead;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* __atomic on a plain int: the header is also read by code that knows nothing of <stdatomic.h>. */
+/* __atomic on a plain int: the header is also used by code without <stdatomic.h>. */
 struct snapshot *snapshot_ref(struct snapshot *s)
 {
 	__atomic_add_fetch(&s->references, 1, __ATOMIC_RELAXED);

@@ -15,13 +15,13 @@
 #include "userspace/model/signal/model_probe.h"
 #include "userspace/model/time/program.h"
 
-/* State of the stored history. Not set by the model, but by the store. */
+/* State of the stored history. Set by the store, not by the model. */
 #define STORE_CAUSES 8
 struct store_view {
-	bool kept; /* a history is kept; else the rest is invalid */
+	bool kept; /* a history is stored; else the other fields are invalid */
 	bool up;   /* the last write succeeded */
 	uint64_t transactions;
-	uint64_t bytes;	  /* size of its files; 0: unknown */
+	uint64_t bytes;	  /* size of the store's files; 0: unknown */
 	uint64_t waiting; /* minutes not written yet */
 	int64_t last_ns;  /* last transaction, UTC; 0: none */
 	struct {
@@ -32,14 +32,14 @@ struct store_view {
 	uint64_t lost_ranks, lost_notes, lost_facts;
 };
 
-/* State of one exporter. Not set by the model, but by the exporter. */
+/* State of one exporter. Set by the exporter, not by the model. */
 #define EXPORT_VIEWS  16
 #define EXPORT_CAUSES 16
 struct export_view {
-	const char *name; /* static text; NULL: there is none */
+	const char *name; /* static text; NULL: no exporter */
 	bool up;	  /* the last attempt succeeded */
-	uint64_t sent;	  /* points, records or files, whatever it writes */
-	/* Part of these that is kept to be sent later, and its bytes. */
+	uint64_t sent;	  /* points, records or files sent, depending on the exporter */
+	/* Points, records or files that wait to be sent, and their bytes. */
 	uint64_t waiting, waiting_bytes;
 	int64_t last_ns; /* last success, UTC; 0: none */
 	/* Intervals that passed while an earlier write was still in progress. */
@@ -52,20 +52,20 @@ struct export_view {
 	char trouble[200]; /* current problem, one line; "": none */
 };
 
-/* State of the service that watches a node. Not set by the model, but by the service. */
+/* State of the service that watches a node. Set by the service, not by the model. */
 #define NODE_DENIED 32
 #define NODE_QUIET  64
 struct node_view {
-	bool on;       /* the service runs; else the rest is invalid */
+	bool on;       /* the service runs; else the other fields are invalid */
 	char name[80]; /* name of the node; "": unknown */
-	/* Processes that ran before have been found, and their probes are attached. */
+	/* Processes that ran before the service have been found, and their probes are attached. */
 	bool ready;
-	/* The kernel reports processes that map a library; else all processes are scanned now and
-	 * then. */
+	/* The kernel reports processes that map a library; otherwise all processes are scanned at
+	 * intervals. */
 	bool kernel_reports;
-	/* Processes watched because of that, and processes excluded by a rule. */
+	/* Processes that the service found and watches, and processes excluded by a rule. */
 	uint64_t found, denied;
-	uint64_t met, sweeps;		   /* records of the kernel; scans of all processes */
+	uint64_t met, sweeps;		   /* reports of the kernel; scans of all processes */
 	uint64_t sweep_took_ns, sweep_saw; /* last scan: duration, number of processes */
 	uint32_t waiting;		   /* reported processes that still have to be scanned */
 	struct node_denied {
@@ -73,10 +73,10 @@ struct node_view {
 		char comm[GP_COMM_MAX], why[160];
 	} denied_last[NODE_DENIED]; /* a ring, the next entry at denied % NODE_DENIED */
 	uint32_t ndenied;
-	uint32_t gvisor;  /* gVisor sandboxes: processes in them cannot be seen */
+	uint32_t gvisor;  /* gVisor sandboxes: processes in these cannot be seen */
 	uint64_t watched; /* processes watched now */
 	struct node_pods {
-		/* here: there is Kubernetes; current: its data is complete and up to date. */
+		/* here: Kubernetes is available; current: its data is complete and up to date. */
 		bool here, current;
 		uint32_t pods;
 		uint64_t failures;
@@ -85,7 +85,7 @@ struct node_view {
 	struct {
 		uint32_t pid;
 		char comm[GP_COMM_MAX];
-	} quiet[NODE_QUIET]; /* the first ones that are not trainers */
+	} quiet[NODE_QUIET]; /* the first watched processes that are not trainers */
 	uint32_t nquiet;
 };
 
@@ -95,8 +95,8 @@ struct snapshot {
 	int64_t real_ns; /* 0: unknown */
 	struct gp_session session;
 	uint64_t session_ns;	 /* start of the session */
-	int64_t session_real_ns; /* the same instant in UTC, see struct job_view; 0: unknown */
-	int64_t opened_real_ns;	 /* since when store and exporters count, UTC; 0: unknown */
+	int64_t session_real_ns; /* session_ns in UTC, see struct job_view; 0: unknown */
+	int64_t opened_real_ns;	 /* start of counting of store and exporters, UTC; 0: unknown */
 	bool ended;
 	struct gp_end end;
 	struct job_view *jobs; /* in order of first appearance */
@@ -115,8 +115,8 @@ struct snapshot {
 	uint64_t events;
 	uint64_t ledger_violations;
 	uint64_t unfollowed; /* processes beyond MODEL_RANKS */
-	uint64_t forgotten;  /* ended processes that are not listed any more */
-	uint64_t dropped;    /* events dropped for want of memory */
+	uint64_t forgotten;  /* ended processes that are no longer listed */
+	uint64_t dropped;    /* events dropped for lack of memory */
 	int references;	     /* atomic; use the functions below */
 };
 
