@@ -119,7 +119,7 @@ struct checkpoint_match {
 	double confidence; /* 0 to 1 */
 	uint64_t number;   /* number of the checkpoint; 0: none */
 	uint64_t step;
-	uint32_t pid; /* process that wrote it */
+	uint32_t pid; /* process that wrote the checkpoint */
 	bool stepped; /* step is known */
 	bool likely;
 	bool estimated; /* step is deduced */

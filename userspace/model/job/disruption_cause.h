@@ -26,7 +26,7 @@
 	X(unseen, 0) /* on another node, or unknown there */                                       \
 	X(device_error, 0)                                                                         \
 	X(communicator_error, 0)                                                                   \
-	X(out_of_memory, 0) /* of the device */                                                    \
+	X(out_of_memory, 0) /* memory of the device */                                             \
 	X(evicted, CAUSE_ENDS_PROCESS)                                                             \
 	X(preempted, CAUSE_ENDS_PROCESS)                                                           \
 	X(maintenance, 0)                                                                          \

@@ -90,7 +90,7 @@ struct fact_health {
 struct fact_life {
 	uint64_t run_start_ns; /* start of the first process of the run; 0: in no run */
 	bool alive;
-	int status; /* as from wait(2), -1: unseen; valid when not alive */
+	int status; /* as from wait(2), -1: the end was not seen; valid when not alive */
 	/* Making of the first process group or communicator, and first wait for a batch; 0: not
 	 * seen. */
 	uint64_t group_from_ns, group_to_ns, loader_from_ns, loader_to_ns;

@@ -319,7 +319,7 @@ void rank_fact(const struct rank *r, struct fact *f, uint64_t mono_ns);
 void rank_ledger_checked(struct rank *r);
 
 /* rank_loop.c */
-/* A marker of training was seen. */
+/* Starts the rank's training at its first marker. */
 void rank_trains(struct rank *r, uint64_t now_ns);
 /* Takes a finished step. */
 void rank_step(struct rank *r, const struct step *s);

@@ -75,7 +75,7 @@ static const uint32_t scale_samples[SCALES] = {8, 32, 128}; /* samples in a grou
 
 struct pending { /* a slowdown that has not lasted long enough yet; number 0: none */
 	uint64_t number, start_ns;
-	uint64_t sum_ns; /* the group in progress */
+	uint64_t sum_ns; /* sum and number of samples of the group in progress */
 	uint32_t count, groups;
 	/* mean of the last groups, as a share of the usual sample in units of 1/SHARE */
 	uint16_t mean[SUMS_GROUPS];

@@ -35,7 +35,7 @@
 #define DOUBTED_BLOCKS 4.0
 
 struct scale {
-	uint64_t sum_ns, count;	   /* the group in progress */
+	uint64_t sum_ns, count;	   /* sum and number of samples of the group in progress */
 	uint64_t number, start_ns; /* first step of that group */
 	uint64_t healthy_ns[SUMS_GROUPS],
 		/* mean step of the last healthy groups; number of healthy groups so far */
