@@ -59,14 +59,15 @@ int gp_count(struct gp_regs *regs)
 	index = (bpf_get_smp_processor_id() % GP_LANES) * GP_LANE_COUNTERS +
 		at.slot % GP_SLOTS * GP_HOT_ROWS + at.row->hot % GP_HOT_ROWS;
 	count = bpf_map_lookup_elem(&gp_counters, &index);
-	/* Atomic although the lane belongs to this CPU: programs may be preempted between load and
-	 * store. */
+	/* The counter is changed atomically although its lane belongs to this CPU: a program may be
+	 * preempted between load and store. */
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	return 0;
 }
 
-/* Waking user space costs 8-13 us, so only rows of rare events set GP_ROW_WAKE. */
+/* Returns the flags for submitting a record. Waking user space costs 8 to 13 us, so only rows of
+ * rare events set GP_ROW_WAKE. */
 static __always_inline __u64 gp_wakeup(const struct gp_row *row)
 {
 	return row->flags & GP_ROW_WAKE ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
@@ -86,15 +87,16 @@ int gp_hit(struct gp_regs *regs)
 	if (!gp_match_link(regs, &at))
 		return 0;
 	if (!gp_match_only(regs, at.row)) {
-		if (at.row->max_hz) /* counted, as it costs the same; user space reads no count of
-				       rows without max_hz */
+		/* The hit is counted, as it is overhead like any other. User space reads this count
+		 * only of rows with max_hz. */
+		if (at.row->max_hz)
 			gp_unsent(&at);
 		return 0;
 	}
 	if (at.row->flags & GP_ROW_ARMS)
 		gp_epoch_begin(at.slot);
 	if (at.row->flags & GP_ROW_ONCE && gp_sent_once(at.id, at.slot, at.index)) {
-		gp_unsent(&at); /* counted, as it costs the same */
+		gp_unsent(&at); /* counted, as the hit is overhead like any other */
 		return 0;
 	}
 	if (gp_over_rate(&at))
@@ -110,7 +112,7 @@ int gp_hit(struct gp_regs *regs)
 	return 0;
 }
 
-/* Returns true when the row is only for some names and this is not one of them. */
+/* Returns true when the row sends only names with some prefixes and this name has none of them. */
 static __always_inline bool gp_unnamed(const struct gp_regs *regs, const struct gp_row *row)
 {
 	char first[16] = "";
@@ -191,7 +193,8 @@ int gp_range_begin(struct gp_regs *regs)
 
 	if (!gp_match(regs, &at))
 		return 0;
-	if (at.row->flags & GP_ROW_ANON) { /* no end follows, so nothing is to be paired */
+	/* A range without a name has no end that would be paired. */
+	if (at.row->flags & GP_ROW_ANON) {
 		thread = gp_thread_find(at.id, &fast);
 		gp_range_send(regs, &at, thread ? thread->depth : 0);
 		return 0;
@@ -199,8 +202,8 @@ int gp_range_begin(struct gp_regs *regs)
 	thread = gp_thread_get(at.id);
 	if (!thread)
 		return gp_lose(GP_LOSS_stack_full);
-	/* Real programs do not nest that deep: ranges were left open, or closed on other threads.
-	 * Forgets open ranges, so that later ones are paired again. */
+	/* Real programs do not nest ranges that deep: ranges were left open, or closed on other
+	 * threads. Forget the open ranges, so that later ones are paired again. */
 	if (thread->depth >= GP_RANGE_DEPTH) {
 		gp_lose(GP_LOSS_stack_full);
 		thread->depth = 0;
@@ -277,8 +280,8 @@ struct gp_call_rec {
 	struct gp_call p;
 };
 
-/* Counts a return without an open call, if the process is watched. An open call proves that without
- * a lookup. */
+/* Counts a return without an open call as lost, if the process is watched. (A return with an open
+ * call needs no such check: only watched processes have open calls.) */
 static __always_inline int gp_unpaired(const struct gp_at *at)
 {
 	__u32 slot;
@@ -289,7 +292,7 @@ static __always_inline int gp_unpaired(const struct gp_at *at)
 	return 0;
 }
 
-/* Returns true when a value of the call is one for which no record is sent (gp_row.unless). */
+/* Returns true when a value of the call is in gp_row.unless: then no record is sent. */
 static __always_inline bool gp_call_usual(const struct gp_row *row, const __u64 arg[GP_ARGS],
 					  __u64 ret)
 {

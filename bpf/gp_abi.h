@@ -34,10 +34,10 @@
 #define GP_UNLESS      4    /* values of a call for which no record is sent */
 #define GP_MONITOR_MAX 16   /* entries of one monitor event that are sent */
 #define GP_KEEP	       8    /* name prefixes of one row that are exempt from its rate limit */
-#define GP_CARRY_MAX   1216 /* bytes of a job's state that goes from node to node */
+#define GP_CARRY_MAX   1216 /* bytes of the state of a job that is sent from node to node */
 #define GP_RANGE_DEPTH 64   /* supported nesting depth of ranges on one thread */
 
-#define GP_TIME_END_NS (1ull << 62) /* larger times are rejected */
+#define GP_TIME_END_NS (1ull << 62) /* larger times are rejected as invalid, ns */
 
 /* Header of every record. */
 struct gp_rec {
@@ -70,7 +70,7 @@ struct gp_range_begin {
 #define GP_RANGE_ANONYMOUS 1 /* the runtime's ranges have no names */
 
 struct gp_range_end {
-	__u16 depth; /* same as in its range_begin */
+	__u16 depth; /* depth of its range_begin */
 	__u16 flags;
 	__u32 reserved;
 };
@@ -121,7 +121,7 @@ struct gp_exec { /* pid: the process, which keeps its identity */
 	char comm[GP_COMM_MAX];
 };
 
-struct gp_exit { /* written once for a process, when its last thread has ended */
+struct gp_exit { /* pid: the process; written once, when its last thread has ended */
 	__u64 start_ns;
 	__s32 status; /* as wait(2) reports it */
 	__u32 slot;   /* may be reused after this record was read */
@@ -146,15 +146,16 @@ struct gp_map { /* pid is about to map a file executable: scan its mappings a mo
 /* A regular file that may be a checkpoint: by its name, by its size, or because a watched process
  * wrote it before. bytes, mtime_ns and path are those at the time of the record. */
 struct gp_file {
-	__u64 dev, ino;	  /* kernel's numbers: dev is major << 20 | minor */
-	__u64 bytes;	  /* size of the file */
-	__u64 mtime_ns;	  /* since 1970 */
-	__u64 since_ns;	  /* when the file was opened; when the open call began if it truncated the
-			     file */
-	__u64 born_ns;	  /* start time of the thread that this record is about */
-	__u32 generation; /* distinguishes it from an earlier file with the same inode number */
-	__u16 op;	  /* enum gp_file_op */
-	__u16 flags;	  /* GP_FILE_* */
+	__u64 dev, ino; /* kernel's numbers: dev is major << 20 | minor */
+	__u64 bytes;	/* size of the file */
+	__u64 mtime_ns; /* since 1970 */
+	__u64 since_ns; /* when the file was opened; when the open call began if it truncated the
+			   file */
+	__u64 born_ns;	/* start time of the thread that this record is about */
+	/* Distinguishes the file from an earlier one with the same inode number. */
+	__u32 generation;
+	__u16 op;		/* enum gp_file_op */
+	__u16 flags;		/* GP_FILE_* */
 	char path[GP_PATH_MAX]; /* last components of the path; starts with "/" when complete up to
 				   the root of its mount; hostile */
 };
@@ -199,18 +200,20 @@ struct gp_probe {    /* describes a probe hash; precedes the first record of tha
 	__u8 returns; /* enum gp_returns */
 	__u8 noks;
 	__u8 reserved[6];
-	__s64 ok[GP_OKS][2]; /* ranges of return codes that are not failures, both ends included;
-				noks 0: only 0 is not */
+	/* Ranges of return codes that are not failures, both ends included; noks 0: all codes but 0
+	 * are failures. */
+	__s64 ok[GP_OKS][2];
 };
-#define GP_PROBE_COUNTED    1  /* sends gp_counter */
-#define GP_PROBE_RETURNS    2  /* sends gp_call */
-#define GP_PROBE_UNVERIFIED 4  /* the row was never verified with the real library */
-#define GP_PROBE_ANON_RANGE 8  /* ranges of this probe have no name */
-#define GP_PROBE_WHOLE	    16 /* the flags below are set where they apply; older tapes lack them */
-#define GP_PROBE_TABLE	    32 /* a function of a runtime's table of functions */
-#define GP_PROBE_OBJECT	    64 /* arg0 is an object from which a program's name is read */
-#define GP_PROBE_PAIR	    128 /* a collective of two ranks: send, receive */
-#define GP_PROBE_RANKS	    256 /* of a library through which ranks reach each other */
+#define GP_PROBE_COUNTED    1 /* sends gp_counter */
+#define GP_PROBE_RETURNS    2 /* sends gp_call */
+#define GP_PROBE_UNVERIFIED 4 /* the row was never verified with the real library */
+#define GP_PROBE_ANON_RANGE 8 /* ranges of this probe have no name */
+/* The flags below are known; a tape without this flag is older than they are. */
+#define GP_PROBE_WHOLE	16
+#define GP_PROBE_TABLE	32  /* the probe is on a function in a runtime's table of functions */
+#define GP_PROBE_OBJECT 64  /* arg0 is an object from which a program's name is read */
+#define GP_PROBE_PAIR	128 /* a collective of two ranks: send, receive */
+#define GP_PROBE_RANKS	256 /* the library of the probe connects ranks with each other */
 
 struct gp_tick { /* written once a second, so that time passes without other records */
 	__u64 reserved;
@@ -239,7 +242,7 @@ struct gp_counter { /* number of calls of probe by pid since the last such recor
 struct gp_process {	/* identity of a process that is now watched */
 	__u64 start_ns; /* start on CLOCK_BOOTTIME; identifies the process together with pid and
 			   boot id */
-	__u64 start_mono_ns; /* the same instant on CLOCK_MONOTONIC, approximately */
+	__u64 start_mono_ns; /* start_ns on CLOCK_MONOTONIC, approximately */
 	__u32 parent;
 	__u32 flags;		/* GP_PROCESS_* */
 	__s32 rank, world_size; /* -1: unknown */
@@ -325,7 +328,7 @@ struct gp_carry {
 /* Content of the code of a compiled program, read from the memory of the process. pid and tid are
  * those of the record that reported the code. */
 struct gp_program {
-	__u64 code;	/* address of the code; the same as in that record */
+	__u64 code;	/* address of the code, as in the record that reported it */
 	__u64 bytes;	/* bytes of code */
 	char name[128]; /* "jit_train_step" for example; "" when it could not be read; hostile */
 	__u32 flags;	/* GP_PROGRAM_* */
@@ -413,7 +416,7 @@ struct gp_notice {
 	__u8 over;   /* 1: the condition has ended */
 	__u8 reserved[6];
 	char pod_uid[40]; /* "": the event is about the node */
-	char text[160];	  /* text of the source; hostile */
+	char text[160];	  /* text of the event as reported by Kubernetes or the node; hostile */
 };
 #define GP_NOTICES(X)                                                                              \
 	X(1, evicted)                                                                              \

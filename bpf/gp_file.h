@@ -36,7 +36,7 @@
 
 #define GP_WROTE_NS (600 * GP_SECOND_NS)
 
-/* Eight characters as one word, in memory order. */
+/* Makes one word of eight characters, in memory order. */
 #define GP_WORD(a, b, c, d, e, f, g, h)                                                            \
 	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
 	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
@@ -63,7 +63,8 @@
 	X(GP_WORD('m', 'e', 't', 'a', 'd', 'a', 't', 'a'), GP_LAST(8))                             \
 	X(GP_WORD('M', 'E', 'T', 'A', 'D', 'A', 'T', 'A'), GP_LAST(8))
 
-/* Source and bytecode of programs: checkpoint.py, ckpt.cpython-313.pyc. */
+/* Ends of names that are never checkpoints, although the rest looks like one: checkpoint.py,
+ * ckpt.cpython-313.pyc. */
 #define GP_ENDS_CODE(X)                                                                            \
 	X(GP_WORD(0, 0, 0, 0, 0, '.', 'p', 'y'), GP_LAST(3))                                       \
 	X(GP_WORD(0, 0, 0, 0, '.', 'p', 'y', 'c'), GP_LAST(4))
@@ -206,7 +207,8 @@ struct gp_file_rec {
 	struct gp_file p;
 };
 
-/* Counts without locks, so some more records than the limit may pass. */
+/* Returns true when the process is over its limit of file records. Counts without locks, so some
+ * more records than the limit may pass. */
 static __always_inline bool gp_files_over(__u32 tgid, bool known)
 {
 	struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
@@ -231,8 +233,8 @@ static __always_inline void gp_wrote(__u32 tgid)
 		watch->written_ns = bpf_ktime_get_ns();
 }
 
-/* Renames of a process that has not written a file lately are ignored: compilers and package caches
- * rename all day. */
+/* Returns true when the process wrote a file lately. Renames of other processes are ignored:
+ * compilers and package caches rename all day. */
 static __always_inline bool gp_wrote_lately(__u32 tgid)
 {
 	const struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
@@ -293,7 +295,8 @@ static __always_inline int gp_file_send(__u64 id, const struct file *file,
 	return 0;
 }
 
-/* The return of close(2) is recorded too, as close may write all data (NFS, FUSE). */
+/* Keeps the record of a written file until close(2) returns, as close may write all data (NFS,
+ * FUSE). */
 static __always_inline void gp_closing_keep(__u64 id, const struct file *file,
 					    const struct gp_file_open *open)
 {
@@ -389,7 +392,7 @@ int gp_closing(struct gp_syscall *call)
 		return 0;
 	if (!open.writes)
 		return gp_file_send(id, file, &open, GP_FILE_READ, open.flags & GP_FILE_KNOWN);
-	if (gp_named(file)) /* it may have been renamed since it was opened */
+	if (gp_named(file)) /* the file may have been renamed since it was opened */
 		open.flags |= GP_FILE_NAMED;
 	if (!(open.flags & GP_FILE_NAMED) && BPF_CORE_READ(inode, i_size) < GP_FILE_LARGE)
 		return 0;
@@ -457,7 +460,8 @@ static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 			      (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
 	from = at ? regs.GP_ARG1 : regs.GP_ARG0;
 	to = at ? regs.GP_CALL_ARG3 : regs.GP_ARG1;
-	if (gp_files_over(id >> 32, true)) /* a share that reads cannot use up */
+	/* Renames share the limit of known files, which reads of other files cannot use up. */
+	if (gp_files_over(id >> 32, true))
 		return gp_lose(GP_LOSS_file_limited);
 	if (gp_life_crowded())
 		return gp_lose(GP_LOSS_ring_life);

@@ -5,7 +5,9 @@
 
 #include "bpf/gp_maps.h"
 
-struct gp_syscall { /* common fields; number; arguments at entry, result at exit */
+/* Context of a system call tracepoint: common fields; number of the call; arguments at entry, or
+ * result at exit. */
+struct gp_syscall {
 	__u64 common, number, arg[6];
 };
 

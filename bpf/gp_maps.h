@@ -17,7 +17,9 @@ struct {
 	__type(value, struct gp_watch);
 } gp_watched SEC(".maps");
 
-struct { /* saves most hits the hash lookup, their largest cost (50 of 95 ns) */
+/* Watched processes by tgid % GP_FAST_MAX. Saves most hits the lookup in gp_watched, their
+ * largest cost (50 of 95 ns). */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_FAST_MAX);
@@ -71,7 +73,7 @@ struct {
 	__type(value, __u64);
 } gp_losses SEC(".maps");
 
-struct { /* slot -> process that owns it */
+struct { /* slot -> pid of the process that owns the slot */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_SLOTS);
@@ -162,7 +164,7 @@ static __always_inline void gp_head(struct gp_rec *rec, __u64 id, __u16 kind, __
 	struct gp_meta *meta = gp_meta_find();
 
 	rec->ts_ns = bpf_ktime_get_ns();
-	/* Signed, as the heartbeat may be later than ts_ns. */
+	/* The difference is signed, as the heartbeat may be later than ts_ns. */
 	if (meta && (__s64)(rec->ts_ns - meta->heartbeat_ns) > (__s64)GP_SILENT_NS)
 		meta->silent = 1;
 	rec->pid = id >> 32;

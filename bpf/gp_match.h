@@ -29,7 +29,7 @@ struct { /* generation of the newer link if that counted the latest hit of a row
 	__type(value, __u32);
 } gp_swaps SEC(".maps");
 
-struct { /* contains no program */
+struct { /* has no entries: gp_own_stack() needs a map for its tail call */
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -67,7 +67,7 @@ static __always_inline bool gp_swap_counts(const struct gp_at *at, __u32 gen)
 	struct gp_swap_key key = {.tid = at->id, .row = at->index};
 	__u32 next = at->row->next, counted, *word;
 
-	if (!at->row->gen) /* the row is silent */
+	if (!at->row->gen) /* a row of generation 0 sends nothing */
 		return false;
 	if (gen == next) {
 		counted = at->row->gen == next ? next : 0;
@@ -103,7 +103,7 @@ static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_a
 	return at->row && (at->row->gen == gen || at->row->next);
 }
 
-/* Checks everything except the condition of the row (gp_match_only()). */
+/* Returns true when the hit counts, except for the row's condition on a value (gp_match_only()). */
 static __always_inline bool gp_match_link(struct gp_regs *regs, struct gp_at *at)
 {
 	at->id = bpf_get_current_pid_tgid();

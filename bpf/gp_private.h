@@ -12,7 +12,7 @@
 #define GP_RATES_MAX   4096  /* (process, row with max_hz) pairs */
 #define GP_NAMES_MAX   4096  /* (process, row with max_hz, name that is not exempt) triples */
 #define GP_SWAPS_MAX   4096  /* (thread, row) pairs that hit while links are being replaced */
-/* Entries for processes, and for threads, that are found without hashing. */
+/* Entries of each of the two tables that find processes and threads without hashing. */
 #define GP_FAST_MAX  4096
 #define GP_FILES_MAX 4096 /* (process, descriptor) pairs of files being written or read */
 #define GP_KNOWN_MAX 8192 /* files written by watched processes */
@@ -111,9 +111,10 @@ struct gp_vma {	   /* output of gp_vma.h for each executable file mapping of one
 	__u64 dev; /* kernel's dev_t (major << 20 | minor), not that of stat(2) */
 	__u64 ino;
 	__u64 start, end;
-	__u32 generation; /* distinguishes it from an earlier file with the same inode number */
-	__u32 name;	  /* hash of the name, differs between two names of one file; 0: unknown */
-	__u64 page;	  /* page of the file that is mapped at start */
+	/* Distinguishes the file from an earlier one with the same inode number. */
+	__u32 generation;
+	__u32 name; /* hash of the name, differs between two names of one file; 0: unknown */
+	__u64 page; /* page of the file that is mapped at start */
 };
 
 #endif

@@ -33,7 +33,7 @@ static __always_inline void gp_forget_ranges(__u32 tid)
 
 	if (fast && fast->tid == tid) {
 		fast->tid = 0;
-		*(volatile __u64 *)&fast->claims = 0; /* last: frees the entry */
+		*(volatile __u64 *)&fast->claims = 0; /* written last, as this frees the entry */
 	}
 }
 
@@ -43,8 +43,8 @@ static __always_inline void gp_forget_thread(__u32 tid)
 	gp_forget_ranges(tid);
 	bpf_map_delete_elem(&gp_threads, &tid);
 	for (__u32 i = 0; i < GP_RETURN_ROWS_MAX; i++) {
-		/* A copy: the verifier of Linux 6.1 and earlier loses the value of a counter whose
-		 * address is taken. */
+		/* The key is a copy of i: the verifier of Linux 6.1 and earlier loses the value of
+		 * a counter whose address is taken. */
 		__u32 index = i;
 		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &index);
 
@@ -87,7 +87,8 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	__u64 *owner, pid = to;
 
 	watch = bpf_map_lookup_elem(&gp_watched, &from);
-	if (!watch || (__u32)child->pid != to) /* not watched, or only a thread */
+	/* The parent is not watched, or the child is only a thread. */
+	if (!watch || (__u32)child->pid != to)
 		return 0;
 	next = (struct gp_watch){.start_ns = child->start_boottime};
 	/* While programs of one version replace those of another, both run: only the first one
@@ -160,7 +161,8 @@ int BPF_PROG(gp_exited, struct task_struct *task)
 	struct gp_watch last;
 
 	if (!watch) {
-		gp_forget_ranges(task->pid); /* it may have been watched before */
+		/* The thread may have open ranges from when its process was watched. */
+		gp_forget_ranges(task->pid);
 		return 0;
 	}
 	last = *watch;
@@ -188,12 +190,12 @@ struct gp_signal_rec {
 };
 
 #define GP_SIGNALS_HANDLED 8 /* records per second and process, for signals with a handler */
-/* Records per second and process, for signals that may end it: more, so that the one that ended it
- * is recorded. */
+/* Records per second and process, for signals that may end the process: more, so that the signal
+ * that ended it is recorded. */
 #define GP_SIGNALS_OTHER 32
 
-/* Feature kernel_read; set before loading. Needed here because a direct load cannot index an array
- * by a variable. */
+/* Whether the kernel has feature kernel_read; set before loading. gp_handled() needs the feature,
+ * as a direct load cannot index an array by a variable. */
 const volatile bool gp_kernel_read = true;
 
 /* Returns true when the process handles the signal; false also when that cannot be read, so that
@@ -212,7 +214,8 @@ static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 	return handler > 1; /* SIG_DFL, SIG_IGN */
 }
 
-/* Counts without locks, so some more records than the limit may pass. */
+/* Returns true when the process is over its limit of signal records. Counts without locks, so some
+ * more records than the limit may pass. */
 static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -226,8 +229,8 @@ static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
 	return watch->signals[1]++ >= GP_SIGNALS_OTHER;
 }
 
-/* info may be SEND_SIG_NOINFO (0, as from kill(2)) or SEND_SIG_PRIV (1, from the kernel) instead of
- * a pointer. */
+/* Sends a record of a signal. info may be SEND_SIG_NOINFO (0, as from kill(2)) or SEND_SIG_PRIV (1,
+ * from the kernel) instead of a pointer. */
 static __always_inline int gp_signal(int sig, const void *info, int code, struct task_struct *task,
 				     int result)
 {
@@ -265,8 +268,9 @@ int BPF_PROG(gp_signalled, int sig, struct kernel_siginfo *info, struct task_str
 	return gp_signal(sig, info, (unsigned long)info > 1 ? info->si_code : 0, task, result);
 }
 
-/* Because info may be 1, newer verifiers (7.3, and 6.12 in stable updates) treat it as a number.
- * They support this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access. */
+/* As the tracepoint's info may be 1, newer verifiers (7.3, and 6.12 in stable updates) treat it as
+ * a number. They support this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access.
+ */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 SEC("tp_btf/signal_generate")
@@ -316,8 +320,8 @@ struct gp_map_rec {
 	struct gp_map p;
 };
 
-/* At most one record per process in this time: user space scans some milliseconds later, and once
- * more. */
+/* Least time between two gp_map records of a process. That is often enough: user space scans the
+ * process twice, some milliseconds later. */
 #define GP_MAP_NS 1000000ull
 
 SEC("tp/syscalls/sys_enter_mmap")

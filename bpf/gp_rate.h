@@ -25,7 +25,8 @@ struct { /* how much of gp_rate.unsent is saved on the tape; not used by the BPF
 	__type(value, __u64);
 } gp_unsent_saved SEC(".maps");
 
-struct { /* user space removes entries that were not used for some time */
+/* Names counted in a row's current second; user space removes those not used for some time. */
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_NAMES_MAX);
 	__type(key, struct gp_name_key);

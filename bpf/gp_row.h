@@ -26,7 +26,7 @@ struct gp_keep { /* names with (first 8 bytes & mask) == value are exempt from m
 
 struct gp_row {
 	__u32 probe;  /* hash of the stable id; copied into records */
-	__u32 gen;    /* generation: only hits whose cookie has the same one count */
+	__u32 gen;    /* generation: only hits whose cookie has the same generation count */
 	__u32 next;   /* generation of the links that are replacing others now; 0: none */
 	__u32 max_hz; /* limit of records per second and process; hits beyond it are only counted;
 			 0: no limit */
@@ -39,7 +39,7 @@ struct gp_row {
 	__u8 nargs;
 	__u8 reserved;
 	__s32 unless[GP_UNLESS];
-	struct gp_capture name; /* where the string is; source GP_SRC_NONE: no string */
+	struct gp_capture name; /* how to find the string; source GP_SRC_NONE: no string */
 	struct gp_capture arg[GP_ARGS];
 	struct gp_capture only; /* hits are ignored unless this value equals only_value; source
 				   GP_SRC_NONE: no condition */
@@ -58,24 +58,25 @@ struct gp_row {
 
 #define GP_UNLESS_NONE	 0
 #define GP_UNLESS_RETURN 1 /* the return value */
-#define GP_UNLESS_ARG	 2 /* GP_UNLESS_ARG + i: captured value i. The low 32 bits are compared. */
+/* GP_UNLESS_ARG + i: captured value i, of which the low 32 bits are compared. */
+#define GP_UNLESS_ARG 2
 
 /* Cookie of a link: row in the low half, generation in the high half. */
 #define GP_COOKIE(row, gen) ((__u64)(gen) << 32 | (row))
 
 struct gp_watch {	/* value of gp_watched, key: tgid */
-	__u64 start_ns; /* start_boottime; 0: not yet known */
+	__u64 start_ns; /* start_boottime of the process; 0: not yet known */
 	__u32 slot;
 	__u32 flags;
 	__u64 mapped_ns;  /* when the last gp_map was sent */
 	__u64 signal_ns;  /* start of the second of the rate limit below */
-	__u32 signals[2]; /* signals sent in it: with a handler, others */
+	__u32 signals[2]; /* records sent since signal_ns: of signals with a handler, of others */
 	__u64 file_ns;	  /* start of the second of the rate limit below */
-	__u32 files[2];	  /* records of files sent in it: with GP_FILE_KNOWN, others */
+	__u32 files[2];	  /* records sent since file_ns: with GP_FILE_KNOWN, others */
 	__u64 written_ns; /* when the process last wrote a file */
 };
 
-/* Without a reader for this long the kernel side stops sending. */
+/* The kernel side stops sending when no process has read the rings for this time. */
 #define GP_SILENT_NS 60000000000ull
 
 struct gp_open_call { /* value of gp_open_calls, key: tid << 32 | row */

@@ -61,7 +61,8 @@ static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct g
 	return c->source == GP_SRC_NONE ? 0 : gp_follow(gp_argument(regs, c), c);
 }
 
-/* At the entry of a call: returns the value, or the pointer to follow after the return. */
+/* Returns the value of a capture at the entry of a call, or the pointer to follow after the return.
+ */
 static __always_inline __u64 gp_value_early(const struct gp_regs *regs, const struct gp_capture *c)
 {
 	return c->flags & GP_CAPTURE_LATE ? gp_argument(regs, c) : gp_value(regs, c);
@@ -80,7 +81,7 @@ static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp
 	__u64 at = gp_value(regs, &row->name);
 	long len;
 
-	if (!row->name.derefs) /* the text is inside the object to which the argument points */
+	if (!row->name.derefs) /* The text is in the object to which the argument points. */
 		at += row->name.offset[0];
 
 	/* const std::string &: the first word points to the characters, also in short strings and

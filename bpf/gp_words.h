@@ -146,8 +146,8 @@ enum gp_loss_cause {
 		GP_LOSS_CAUSE_COUNT
 };
 
-/* Error of a probe (negated in struct gp_attach; larger than any errno): neither gp-bpf nor the
- * user of the process that maps the library may read its file. */
+/* Error of a probe (negated in struct gp_attach; the number is larger than any errno): neither
+ * gp-bpf nor the user of the process that maps the library may read its file. */
 #define GP_ERROR_CLOSED 4096
 /* Error of an absent probe: its library may be linked into the program, but the program does not
  * have the symbol. */

@@ -11,7 +11,7 @@ static const char *attach_text_refused_text(int err)
 	case -EPERM:
 		return "a C++ function is never probed at its return";
 	case -EOPNOTSUPP:
-		return "too hot for a place where the kernel single-steps";
+		return "called too often for an instruction that the kernel single-steps";
 	case -EEXIST:
 		return "another probe reports the same address";
 	default:
@@ -26,7 +26,7 @@ const char *loader_attach_text(const struct gp_attach *a)
 		return a->error ? library_error_text(a->error) : "no such function";
 	case GP_ATTACH_failed:
 		return a->error == -EACCES || a->error == -GP_ERROR_CLOSED
-			       ? "its file cannot be read (a warning says why)"
+			       ? "its file cannot be read; see the warning in the log"
 			       : library_error_text(a->error);
 	case GP_ATTACH_refused:
 		return attach_text_refused_text(a->error);

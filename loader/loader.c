@@ -76,7 +76,8 @@ static void loader_end(struct loader *l, bool keep)
 	free(l);
 }
 
-/* Hit costs and counts are passed to the cost module and then to the caller. */
+/* Passes the hit cost of an attached probe to the cost module, and the probe's state to the caller.
+ */
 static void loader_on_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
 	struct loader *l = ctx;

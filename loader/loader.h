@@ -70,9 +70,9 @@ const char *loader_feature_name(size_t i);
 
 /* Returns 0, or the error with which loader_open() would fail, after the same line in the log. */
 int loader_able(const char *features_off);
-/* Makes the mounts for which loader_open(), and whatever ends the loader, would need CAP_SYS_ADMIN:
- * with feature multi the caller may drop that capability afterwards. durable: loader_config.durable
- * will be set. Returns 0, or -errno after a line in the log. */
+/* Makes the mounts for which opening and closing a loader would need CAP_SYS_ADMIN. With feature
+ * multi the caller may drop that capability afterwards. durable: loader_config.durable will be set.
+ * Returns 0, or -errno after a line in the log. */
 int loader_prepare(const char *features_off, bool durable);
 /* Prepares a takeover: loads the programs and measures the cost of a hit before the predecessor is
  * asked to end, so that the rings are unread as briefly as possible. Changes nothing of the
@@ -97,8 +97,8 @@ void loader_hand_over(struct loader *l);
 /* Returns true when the kernel side was taken over from a predecessor: it has kept watching, and
  * its rings hold the records since. */
 bool loader_adopted(const struct loader *l);
-/* Call once every watched process was scanned again: detaches what the predecessor had attached and
- * nothing needs any more. */
+/* Call once every watched process was scanned again: detaches the predecessor's probes that are not
+ * needed any more. */
 void loader_taken_over(struct loader *l);
 /* Replaces every link by a new one that runs the programs of this version, without losing a hit or
  * counting one twice. Returns 0, or -errno after a line in the log: all links are as before. */
@@ -127,7 +127,7 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret);
  * CLOCK_BOOTTIME. ret_slot may be NULL. Returns 0, -ESRCH or -ENOSPC. */
 int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_slot);
 void loader_unwatch(struct loader *l, pid_t pid);
-/* The same, if the process has ended and the kernel side could not report that. */
+/* Like loader_unwatch(), for a process whose exit the kernel side could not report. */
 void loader_unwatch_dead(struct loader *l, pid_t pid);
 bool loader_watched(const struct loader *l, pid_t pid);
 /* Iterates over the watched processes: start with pid 0; returns 0 after the last. */
@@ -155,7 +155,7 @@ void loader_forked(struct loader *l, pid_t parent, pid_t child);
 /* Reports the state of one probe in one library, from loader_poll() and loader_sample(). Key:
  * (probe, a.dev, a.ino, a.offset); a later call with the same key replaces the state. */
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
-/* Returns the reason why it is not attached, for people; "" when it is. */
+/* Returns the reason why the probe is not attached, for people; "" when it is. */
 const char *loader_attach_text(const struct gp_attach *a);
 /* Sets the function that receives these reports. */
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
@@ -177,9 +177,10 @@ void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_co
 
 /* Call when everything sampled so far is stored on the tape: a successor continues from there. */
 void loader_commit(struct loader *l);
-/* Call soon after an exit, likewise: frees the slots of ended processes. */
+/* Call soon after an exit, when everything sampled is stored on the tape: frees the slots of ended
+ * processes. */
 void loader_settled(struct loader *l);
-/* Restores from the tape of a predecessor what it reported last. */
+/* Restore the counts that a predecessor reported last, from its tape. */
 void loader_resume(struct loader *l, pid_t pid, uint32_t probe, const struct gp_counter *last);
 void loader_resume_loss(struct loader *l, const struct gp_loss *last);
 /* Call twice, a tick apart, when exits may have been missed: frees the slots of ended processes. */
@@ -193,7 +194,7 @@ struct open_call {
 	pid_t pid, tid;
 	bool may_block;
 };
-/* Reports such calls that were entered at least age_ns before now_ns: first those of rows marked
+/* Reports open calls that were entered at least age_ns before now_ns: first those of rows marked
  * may_block, then the oldest first, at most 256. Returns their number, or -errno. */
 typedef void loader_open_call_fn(void *ctx, const struct open_call *c);
 int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader_open_call_fn *fn,

@@ -36,16 +36,16 @@ static const char *predecessor_refuse(struct pins *pins, const struct gp_meta *o
 	int fd = pins_claim(pins, "map-gp_meta"), err;
 
 	if (fd < 0)
-		return "it is not whole";
+		return "its maps are incomplete";
 	err = bpf_map_lookup_elem(fd, &only, &meta);
 	close(fd);
 	if (err || !meta.complete)
-		return "it is not whole";
+		return "its maps are incomplete";
 	if (memcmp(meta.boot_id, own->boot_id, sizeof(meta.boot_id)) != 0)
-		return "it is of another boot";
+		return "it is from before the last boot";
 	if (meta.abi != own->abi)
 		return "it is of another version of gp-bpf";
-	return meta.probes != own->probes ? "its probes were others" : NULL;
+	return meta.probes != own->probes ? "its probe files were different" : NULL;
 }
 
 int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own,
@@ -73,8 +73,7 @@ int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct 
 	*ret_adopt = !why;
 	if (!why)
 		return 0;
-	log_warn("what an earlier gp-bpf left attached cannot be taken over (%s): detaching it",
-		 why);
+	log_warn("cannot take over the probes of an earlier gp-bpf (%s): detaching them", why);
 	pins_clear(*ret);
 	pins_close(*ret);
 	*ret = NULL;

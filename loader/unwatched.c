@@ -31,8 +31,8 @@ static int unwatched_prefixes_put(const struct unwatched_bpf *bpf, const struct 
 	return err;
 }
 
-/* Keeps the link of a predecessor if it runs the same program. Its prefixes are the same then, as
- * probes of a predecessor with other rows are never taken over. */
+/* Attaches the program, or keeps the predecessor's link if that runs the same program. The prefixes
+ * are then the same, too: a predecessor with other rows is never taken over. */
 static int unwatched_attach(const struct unwatched *m, const struct kernel *k, struct attach *links,
 			    struct pins *pins)
 {
@@ -88,7 +88,7 @@ int unwatched_open(struct unwatched **ret, const struct kernel *k, struct attach
 	unwatched_close(m);
 	if (err == -ENOMEM)
 		return err;
-	log_warn("this kernel does not report which processes map a library: %s", strerror(-err));
+	log_warn("the kernel cannot report which processes map a library: %s", strerror(-err));
 	return 0;
 }
 

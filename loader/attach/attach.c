@@ -18,15 +18,15 @@
 
 #define CLOSING_REPORT_NS 5000000000ull
 
-#define TAG_ADOPTED (UINT64_MAX - 1) /* never dropped by tag */
+#define TAG_ADOPTED (UINT64_MAX - 1) /* tag of adopted links: attach_drop() never closes them */
 
 struct link {
 	uint64_t tag;
 	unsigned int group;
 	bool old, deferred;
-	struct bpf_link *object; /* NULL: fd is used */
+	struct bpf_link *object; /* NULL: the link is the descriptor fd */
 	int fd;
-	char pin[PIN_NAME_MAX]; /* "": none */
+	char pin[PIN_NAME_MAX]; /* name of its pin; "": not pinned */
 };
 
 struct attach {
@@ -36,8 +36,8 @@ struct attach {
 	struct pins *pins;
 };
 
-/* union bpf_attr.link_create.uprobe_multi, include/uapi/linux/bpf.h since 89ae89f53d20 (v6.6);
- * libbpf 1.1 does not have it. */
+/* The kernel's union bpf_attr.link_create.uprobe_multi (Linux 6.6, commit 89ae89f53d20). The
+ * headers of libbpf 1.1 lack it. */
 struct multi_attr {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -83,7 +83,8 @@ static void attach_link_close(const struct link *link)
 		close(link->fd);
 }
 
-/* Called before a link is created, so that each link gets an owner. */
+/* Makes room for one more link. Called before the link is created, so that adding the link cannot
+ * fail. */
 static int attach_link_room(struct attach *at)
 {
 	size_t room = at->room ? at->room * 2 : 32;
@@ -123,14 +124,14 @@ int attach_adopt_fd(struct attach *at, int attach_link_fd, bool deferred)
 	return err;
 }
 
-struct request { /* values common to all sites of one call */
+struct request { /* arguments of attach_sites() that are the same for all sites */
 	struct attach *at;
 	const struct attach_set *set;
 	const char *path;
 };
 
-/* The name of a link identifies all that it does, so that a successor finds it if and only if it
- * wants exactly the same. */
+/* Makes the name of a link from the offsets and cookies of its sites: a successor finds the link
+ * only if it would create an identical one. */
 static void attach_link_name(const struct request *rq, const struct attach_site *sites, size_t n,
 			     char name[PIN_NAME_MAX])
 {
@@ -143,8 +144,8 @@ static void attach_link_name(const struct request *rq, const struct attach_site 
 	snprintf(name, PIN_NAME_MAX, "%s-%zu-%016lx", rq->set->name, n, (unsigned long)h);
 }
 
-/* Adds a link; attach_link_room() was called. A link that cannot be pinned works, but ends with
- * this process. */
+/* Adds a link, after attach_link_room(). If pinning fails, the link works, but ends with this
+ * process. */
 static void attach_link_add(const struct request *rq, struct bpf_link *object, int fd,
 			    const struct attach_site *sites, size_t n, bool pinned)
 {
@@ -161,7 +162,7 @@ static void attach_link_add(const struct request *rq, struct bpf_link *object, i
 		err = pins_put(at->pins, link->pin, object ? bpf_link__fd(object) : fd);
 	if (!err)
 		return;
-	log_warn("a link could not be pinned (%s): its probes end when gp-bpf does",
+	log_warn("a link could not be pinned (%s): its probes will end with this process",
 		 strerror(-err));
 	link->pin[0] = 0;
 }
@@ -205,7 +206,8 @@ static int attach_sites_attach_multi(const struct request *rq, const struct atta
 	return 0;
 }
 
-/* Recursion depth is log2(n): both halves of a refused set are tried separately. */
+/* Attaches a set that the kernel has refused in two halves, recursively (depth log2(n)), until each
+ * bad offset is alone. */
 static void attach_sites_bisect(const struct request *rq, struct attach_site *sites, size_t n)
 {
 	int err = n == 1 && !rq->at->multi ? attach_site_attach_perf(rq, sites)
@@ -236,8 +238,8 @@ static bool attach_sites_claim(const struct request *rq, const struct attach_sit
 	return true;
 }
 
-/* Takes over the links of a predecessor, whole or in the halves into which it had to split them,
- * and attaches sites that it had not reached. */
+/* Takes over the predecessor's links, whole or in the halves into which the predecessor had split
+ * them. Attaches the sites that the predecessor had not reached. */
 static void attach_sites_take_over(const struct request *rq, struct attach_site *sites, size_t n)
 {
 	if (attach_sites_claim(rq, sites, n)) {
@@ -259,20 +261,22 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 
 	if (!n)
 		return 0;
-	/* By descriptor, so that it is the file that was read, whatever its path means by now. */
+	/* Attach through the descriptor of the file that was read: its path may name another file
+	 * by now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
 	if (!at->pins || !set->name || !pins_waiting(at->pins, set->name)) {
 		attach_sites_bisect(&rq, sites, n);
 		return 0;
 	}
 	attach_sites_take_over(&rq, sites, n);
-	pins_drop_waiting(at->pins, set->name); /* links for other sites: the file has changed */
+	/* These links are for other sites, as the file has changed */
+	pins_drop_waiting(at->pins, set->name);
 	return 0;
 }
 
-/* Returns the seconds that closing that many links with one probe each takes: the kernel closes one
- * at a time and waits 60 to 110 ms for each (measured on 6.1 and 6.18). Closing multi links takes
- * almost no time. */
+/* Returns the seconds that closing this number of single-probe links takes: the kernel closes one
+ * at a time, in 60 to 110 ms (measured on 6.1 and 6.18). Closing multi links takes almost no time.
+ */
 static size_t attach_close_s(const struct attach *at, size_t links)
 {
 	return at->multi ? 0 : links / 12;
@@ -284,14 +288,15 @@ void attach_warn_slow(const struct attach *at)
 
 	if (s)
 		log_warn(
-			"without feature multi each of %zu probe%s has a link of its own: detaching them will take about %zu s",
+			"detaching %zu probe%s will take about %zu s: this kernel cannot attach many probes by one link (feature multi)",
 			at->count, plural(at->count), s);
 }
 
 struct closing {
 	const struct link *links;
 	size_t count;
-	uint64_t reported_ns; /* last progress line; 0: none is needed */
+	/* Time of the last progress message; 0: log no progress, as closing is quick */
+	uint64_t reported_ns;
 };
 
 static void attach_closing_report(void *ctx, size_t begun)
@@ -396,7 +401,8 @@ static int attach_link_fd(const struct link *link)
 	return link->object ? bpf_link__fd(link->object) : link->fd;
 }
 
-/* Links that cannot be deferred are closed here. */
+/* Closes all links: those with deferred close later, in the kernel, the others before it returns.
+ */
 static void attach_links_drop_all(struct attach *at)
 {
 	int folder = deferred_close_open();

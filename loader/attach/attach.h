@@ -41,8 +41,8 @@ struct attach_set {
  * Returns 0, also when some sites failed (site.error); -errno: none was tried. */
 int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
 		 size_t n);
-/* Takes ownership of a link made elsewhere, also when it fails (then the link is closed); its pin
- * stays with the caller. deferred: deferred close, nothing waits for it (deferred_close.h). Return
+/* Take ownership of a link made elsewhere; after an error the link is closed. The caller keeps the
+ * link's pin. deferred: the kernel closes the link later, without a wait (deferred_close.h). Return
  * 0 or -errno. */
 int attach_adopt(struct attach *at, struct bpf_link *link, bool deferred);
 int attach_adopt_fd(struct attach *at, int link_fd, bool deferred);
@@ -55,7 +55,7 @@ void attach_age(struct attach *at);
 void attach_drop_aged(struct attach *at, bool old);
 
 #define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI, newer than the headers used */
-#define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION, likewise */
+#define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION, newer than the headers used */
 
 /* Logs one warning when detaching will take seconds. */
 void attach_warn_slow(const struct attach *at);

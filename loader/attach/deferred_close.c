@@ -8,7 +8,7 @@
 #include "loader/attach/mount.h"
 
 static bool tried;
-static int prepared; /* descriptor, or -errno */
+static int prepared; /* mount descriptor for the first deferred_close_open(), or -errno */
 
 void deferred_close_prepare(void)
 {
@@ -23,7 +23,7 @@ int deferred_close_open(void)
 
 	if (!tried)
 		return mount_detached("bpf");
-	prepared = -EPERM; /* only one was prepared */
+	prepared = -EPERM; /* the prepared file system is used once */
 	return folder;
 }
 

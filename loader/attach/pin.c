@@ -20,8 +20,9 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/log.h"
 
-#define BPF_MOUNT    "/sys/fs/bpf"
-#define LOCK_TRIES   200 /* of 10 ms each: readers of a killed gp-bpf keep the lock for a moment */
+#define BPF_MOUNT "/sys/fs/bpf"
+/* Tries to get the lock, 10 ms apart: readers of a killed gp-bpf hold it a little longer */
+#define LOCK_TRIES   200
 #define LOCK_POLL_MS 10
 #define MAKE_TRIES   100
 
@@ -115,7 +116,8 @@ static int pins_folder_make(const char *path)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : pins_folder_ours(path);
 }
 
-/* Tries again when another gp-bpf that ends removes the empty root folder meanwhile. */
+/* Makes PIN_ROOT and dir. Retries if another gp-bpf removes the empty PIN_ROOT between the two
+ * steps, as it does when it ends. */
 static int pins_folders_make(const char *dir)
 {
 	int err, tries = MAKE_TRIES;
@@ -177,7 +179,7 @@ int pins_open(struct pins **ret, const char *state_dir)
 	}
 	if (!pins_lock(p, LOCK_TRIES)) {
 		log_error(
-			"--durable: another gp-bpf still uses %s, though not the lock in %s; stop that one first",
+			"--durable: another gp-bpf still uses %s, but does not hold the lock in %s; stop it first",
 			dir, state_dir);
 		pins_close(p);
 		return -EBUSY;
@@ -284,9 +286,9 @@ typedef char pin_path_text[192];
 
 static void pins_path_unlink(void *ctx, size_t i)
 {
-	/* Keeps a descriptor as the last reference: closing that waits until the link is gone,
-	 * while unlink() leaves it to a worker of the kernel (bpf_link_put_direct() and
-	 * bpf_link_put()). */
+	/* A descriptor is kept as the last reference to the link: close() waits until the link is
+	 * gone (bpf_link_put_direct()), while unlink() would leave that to a kernel worker
+	 * (bpf_link_put()). */
 	const pin_path_text *paths = ctx;
 	int fd = bpf_obj_get(paths[i]);
 
@@ -295,7 +297,7 @@ static void pins_path_unlink(void *ctx, size_t i)
 		close(fd);
 }
 
-/* all: also pins that were claimed; but: pins without the prefix instead of those with it. */
+/* Removes pins with the prefix. all: claimed pins, too; but: pins without the prefix instead. */
 static void pins_drop(struct pins *p, const char *prefix, bool all, bool but)
 {
 	pin_path_text *paths = calloc(p->count + 1, sizeof(*paths));

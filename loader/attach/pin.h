@@ -2,8 +2,8 @@
 /* pin.h - pins: names of links and maps in a folder of the BPF file system, by which they outlive
  * this process.
  *
- * A name identifies what the object does, so a successor claims exactly what it would create
- * itself; what it does not claim is removed. Not thread-safe. */
+ * The name of a pin is made from what its object does. A successor claims the pins of objects that
+ * it would otherwise create, and removes all others. Not thread-safe. */
 #ifndef LOADER_PIN_H
 #define LOADER_PIN_H
 
@@ -14,8 +14,8 @@
 #define PIN_ROOT     "/sys/fs/bpf/gp-bpf"
 #define PIN_NAME_MAX 96
 
-/* Prefix of pins that a successor can claim only after it has seen the call that reports the
- * address. */
+/* Prefix of the pins of followed functions: a successor can claim them only after a call has
+ * reported the address of the function. */
 #define PIN_FOLLOWED "follow-"
 
 struct pins;
@@ -27,7 +27,7 @@ int pins_mount(void);
  * file system if it is missing, notes what is pinned, and locks the folder. Returns 0, or -errno
  * after a line in the log; -EBUSY: another process holds the lock. */
 int pins_open(struct pins **ret, const char *state_dir);
-/* Keeps what is pinned. NULL is allowed. */
+/* Frees p; all pins stay. NULL is allowed. */
 void pins_close(struct pins *p);
 
 /* Returns a descriptor of the pinned object, which counts as claimed; or -ENOENT. */
@@ -35,18 +35,20 @@ int pins_claim(struct pins *p, const char *name);
 /* Pins an object; replaces one of the same name. Returns 0 or -errno. */
 int pins_put(struct pins *p, const char *name, int fd);
 void pins_remove(struct pins *p, const char *name);
-/* The same in the folder of a state directory that another process holds; does not claim it. */
+/* Like pins_claim(), but in the folder of a state directory that another process uses, and without
+ * claiming the pin. */
 int pins_peek(const char *state_dir, const char *name);
 /* Returns the number of pins with this prefix that existed at the start and were not claimed. */
 size_t pins_waiting(const struct pins *p, const char *prefix);
-/* Removes these pins, which may drop the last reference to a link. */
+/* Removes the pins that pins_waiting() counts, which may end their links. */
 void pins_drop_waiting(struct pins *p, const char *prefix);
 /* Removes unclaimed pins without this prefix. */
 void pins_drop_waiting_but(struct pins *p, const char *prefix);
 /* Removes all pins and the folder. */
 void pins_clear(struct pins *p);
 
-/* In pins_each(): returns true when another process holds the folder; locks it otherwise. */
+/* Call from the callback of pins_each(). Returns true when another process uses the folder; locks
+ * the folder otherwise. */
 bool pins_busy(const struct pins *p);
 
 /* Calls fn for each folder of PIN_ROOT. Returns their number, or -errno (-ENOENT: no PIN_ROOT). */

@@ -7,18 +7,20 @@
 
 #define GROUPS	  (GP_GROUP_fault + 1)
 #define SECOND_NS 1000000000ull
-#define SMOOTH	  4 /* a new second has a weight of a quarter, so that one burst is not a trend */
-#define CALM	  8 /* after this many pauses without a change the pause is reset */
-#define FITS(ns)                                                                                   \
-	((ns) - (ns) / 4) /* leaves a margin, so that raising a level does not exceed the limit at \
-			     once */
+#define SMOOTH	  4 /* smoothing of costs: the latest second has a weight of 1 / SMOOTH */
+/* After this number of pauses without a change the pause is the first one again. */
+#define CALM 8
+/* A level is raised only if the expected cost is below 3/4 of the limit. */
+#define FITS(ns)   ((ns) - (ns) / 4)
 #define FADE_SHIFT 63
 
-struct cell { /* of one process and unit; ns per second */
+struct cell { /* cost of one unit in one process, in ns per second */
 	uint64_t now[GROUPS], mean[GROUPS];
-	uint64_t now_kept[GROUPS], mean_kept[GROUPS]; /* part of it by which steps are found */
-	uint64_t now_sent, mean_sent; /* part of group confirm that counting would save */
-	uint64_t held[GROUPS];	      /* mean when the group was detached */
+	/* Part of now and mean that steps are found by */
+	uint64_t now_kept[GROUPS], mean_kept[GROUPS];
+	/* Cost of group confirm that would be saved by counting its hits */
+	uint64_t now_sent, mean_sent;
+	uint64_t held[GROUPS]; /* mean when the group was detached */
 };
 
 struct rank { /* sums over the units of a process */
@@ -372,7 +374,7 @@ static void budget_come_back(struct budget *b, budget_fn *fn, void *ctx)
 			continue;
 		budget_unit_raise(b, unit, change.to);
 		fn(ctx, &change);
-		return; /* one level at a time, to measure its cost */
+		return; /* the cost of this level has to be measured before the next one */
 	}
 }
 

@@ -27,12 +27,12 @@
 #define BUDGET_SUSTAINED_NS 3000000000ull
 #define BUDGET_PAUSE_MAX_NS 3600000000000ull /* upper limit of the pause */
 
-/* Each level includes those before it. */
+/* What is removed at each level. COUNT and NO_CONFIRM are alternatives on top of NO_BULK. */
 enum budget_level {
 	BUDGET_ALL,	   /* all probes as their rows say */
-	BUDGET_NO_BULK,	   /* bulk is detached: counting would save little, as it is hot */
-	BUDGET_COUNT,	   /* as BUDGET_NO_BULK, and confirm is counted instead of sent */
-	BUDGET_NO_CONFIRM, /* as BUDGET_NO_BULK, and confirm is detached */
+	BUDGET_NO_BULK,	   /* group bulk is detached: counting its many hits would save little */
+	BUDGET_COUNT,	   /* as BUDGET_NO_BULK, and group confirm is counted instead of sent */
+	BUDGET_NO_CONFIRM, /* as BUDGET_NO_BULK, and group confirm is detached */
 };
 
 enum budget_event {
@@ -47,13 +47,13 @@ struct budget_change {
 	uint32_t unit;
 	enum budget_level from, to;
 	uint32_t pid; /* process whose cost decided; 0 for a level up */
-	/* Its cost in a second: of limited probes, or of the marker. */
+	/* Cost in this process in a second (ns): of limited probes, or of the marker. */
 	uint64_t cost_ns;
 };
 
 enum budget_hits {
 	BUDGET_COUNTED,
-	/* Sent as records; counting them would be cheaper in group confirm. */
+	/* Sent as records. In group confirm the budget may have them counted instead. */
 	BUDGET_SENT,
 	BUDGET_KEPT, /* used to find steps: never removed */
 };

@@ -8,7 +8,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-struct probe { /* the probe of a hash */
+struct probe { /* a probe, found by its hash */
 	const struct probe_row *row;
 	uint32_t unit, hit_ns;
 };
@@ -123,10 +123,10 @@ bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 		return false;
 	c->protected = roles;
 	c->chosen = chosen;
+	/* By group, as a group is attached and detached as a whole. */
 	for (size_t i = 0; (p = table_next(c->probes, &i, NULL));)
 		protect[p->unit][p->row->group] |= cost_row_protected(c, p->row) ||
-						   p->row->hash ==
-							   chosen; /* links belong to groups */
+						   p->row->hash == chosen;
 	for (uint32_t u = 0; u < c->units; u++) {
 		budget_protect(c->budget, u, GP_GROUP_confirm, protect[u][GP_GROUP_confirm]);
 		budget_protect(c->budget, u, GP_GROUP_bulk, protect[u][GP_GROUP_bulk]);
@@ -152,7 +152,7 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 
 /* ---- one second ------------------------------------------------------------------------------ */
 
-#define ASKED 256 /* cache of processes, by pid modulo this */
+#define ASKED 256 /* entries in the cache of cost_is_watched(); a process has entry pid % ASKED */
 
 struct second {
 	struct cost *cost;
@@ -165,7 +165,8 @@ struct second {
 	} asked[ASKED];
 };
 
-/* Caches the answer, as a process has many rows and each question is a system call. */
+/* Asks whether the process is watched. Caches the answer: a process has many rows, and asking is a
+ * system call. */
 static bool cost_is_watched(struct second *s, uint32_t pid)
 {
 	uint32_t at = pid % ASKED;
@@ -211,7 +212,7 @@ static void cost_on_change(void *ctx, const struct budget_change *change)
 
 	if (change->what == BUDGET_MARKER) {
 		log_info(
-			"overhead: what finds the steps of process %u costs %.3f %% of its time, over the budget of %.3g %%; it is kept",
+			"overhead: the probes that find the steps of process %u cost %.3f %% of its time, over the budget of %.3g %%; they stay attached",
 			change->pid, cost_percent(change->cost_ns),
 			cost_percent(s->cost->limit_ns));
 		return;
@@ -219,7 +220,7 @@ static void cost_on_change(void *ctx, const struct budget_change *change)
 	runtime = s->cost->unit[change->unit];
 	if (change->what == BUDGET_GIVEN_UP)
 		log_warn(
-			"overhead: probes beyond the marker cost %.3f %% of process %u (budget %.3g %%): %s %s",
+			"overhead: probes other than the marker cost %.3f %% of the time of process %u (budget %.3g %%): %s %s",
 			cost_percent(change->cost_ns), change->pid, cost_percent(s->cost->limit_ns),
 			runtime, down[change->to]);
 	else

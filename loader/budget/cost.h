@@ -26,8 +26,8 @@ void cost_set_hit(struct cost *c, uint32_t probe, uint32_t hit_ns);
 void cost_records(struct cost *c, const void *records, size_t len);
 void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits);
 void cost_forget(struct cost *c, pid_t pid);
-/* Protects roles (bit 1ull << enum gp_role) by which steps are found now: their rows are neither
- * counted only nor detached, and cost as a marker does. chosen: hash of the row named by the user
+/* Protects roles (bit 1ull << enum gp_role) that steps are found by now: their rows stay attached
+ * and sent, and their cost is added to the marker's. chosen: hash of the row that the user named
  * instead, 0: none. Returns true when results of cost_row() may have changed. */
 bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen);
 

@@ -155,8 +155,8 @@ void counts_sweep(struct counts *c)
 		bool gone = owner && (bpf_map_lookup_elem(c->kernel->watched_fd, &pid, &watch) ||
 				      watch.slot != slot);
 
-		/* Only when seen twice in a row: a fork takes the slot a moment before it watches
-		 * the child. */
+		/* Released only if two sweeps in a row found no owner: a fork takes the slot a
+		 * moment before it watches the child. */
 		if (gone && c->ownerless[slot])
 			c->released[slot] = true;
 		c->ownerless[slot] = gone;

@@ -12,8 +12,9 @@
 
 #define HIT_COST_TAG UINT64_MAX
 #define BATCHES	     9
-#define WARM_HITS    16 /* the first hit of a nop5 site makes the kernel rewrite it */
-/* duration of a batch; with 250 us the costs are the same within 3 % */
+/* Hits before measuring, as the first hit of a nop5 site makes the kernel rewrite the site */
+#define WARM_HITS 16
+/* Duration of a batch of hits. Batches of 250 us give the same costs within 3 %. */
 #define SPEND_NS  100000
 #define BATCH_MAX 400
 #define SHAPES	  3
@@ -133,7 +134,7 @@ void hit_cost_measure(struct hit_cost *ret, const struct kernel *k, struct attac
 		hit_cost_shapes_measure(ret->return_ns, sites);
 	close(fd);
 	log_debug(
-		"price of an empty hit, ns: nop5 %u, emulated %u, stepped %u; with return %u, %u, %u",
+		"cost of an empty hit, ns: nop5 %u, emulated %u, stepped %u; with return %u, %u, %u",
 		ret->enter_ns[GP_INSN_nop5], ret->enter_ns[GP_INSN_emulated],
 		ret->enter_ns[GP_INSN_stepped], ret->return_ns[GP_INSN_nop5],
 		ret->return_ns[GP_INSN_emulated], ret->return_ns[GP_INSN_stepped]);

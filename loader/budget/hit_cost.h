@@ -10,12 +10,13 @@
 #include "loader/kernel/kernel.h"
 
 struct hit_cost {
-	uint32_t enter_ns[4];  /* ns by enum gp_insn; 0: could not be measured */
-	uint32_t return_ns[4]; /* the same for entry and return together */
+	uint32_t enter_ns[4]; /* ns by enum gp_insn; 0: could not be measured */
+	/* Entry and return together, ns by enum gp_insn; 0: could not be measured */
+	uint32_t return_ns[4];
 };
 
-/* Measures, in about 10 ms of CPU time. The probes stay attached until attach_free(), since closing
- * one takes longer than measuring, and nothing else calls these functions. */
+/* Measures, in about 10 ms of CPU time. The measured probes stay attached until attach_free():
+ * detaching one takes longer than measuring, and only this module calls the probed functions. */
 void hit_cost_measure(struct hit_cost *ret, const struct kernel *k, struct attach *at);
 
 #endif

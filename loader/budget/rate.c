@@ -7,16 +7,18 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/table.h"
 
-#define NAME_OLD_NS 2000000000ull /* older than any current second */
+/* A name that began its second earlier than this is unused, and is removed */
+#define NAME_OLD_NS 2000000000ull
 /* At its limit a process adds 5 x max_hz names between two sweeps. */
 #define SWEEP_NS 5000000000ull
 #define BATCH	 512 /* entries per system call; more than any bucket of the map contains */
-/* Bound of a walk, in sizes of the table, as entries are added and removed meanwhile. */
+/* A walk over a map ends after this multiple of the map's size: entries are added and removed
+ * during the walk. */
 #define HASHED_TWICE 4
 
-struct reported { /* numbers of one (process, row) */
+struct reported { /* hits reported of one (process, row) */
 	uint64_t unsent, committed;
-	uint64_t round; /* number of the last sample that found it */
+	uint64_t round; /* number of the last sample that found this process and row in the map */
 };
 
 struct rates {

@@ -15,11 +15,11 @@ struct rates;
 int rates_new(struct rates **ret, const struct kernel *k, const struct rows *rows);
 void rates_free(struct rates *r);
 
-/* Reports hits by process and probe since the last call. The end of a range that was not sent was
- * not sent either: it is reported as a hit of the row that ends ranges of the runtime. Also removes
- * names not used recently. */
+/* Reports unsent hits by process and probe since the last call. If the begin of a range was not
+ * sent, neither was its end: the end is reported as a hit of the row that ends the runtime's
+ * ranges. Also removes names not used recently. */
 void rates_sample(struct rates *r, loader_count_fn *count, void *ctx);
-/* The same for one process. */
+/* Like rates_sample(), but for one process, and without removing names. */
 void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, void *ctx);
 /* See counts_commit() and counts_resume(). */
 void rates_commit(struct rates *r);

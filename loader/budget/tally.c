@@ -6,7 +6,7 @@
 #include "loader/budget/tally.h"
 #include "userspace/base/table.h"
 
-#define CACHE 256 /* most records belong to few processes and rows */
+#define CACHE 256 /* entries of a cache of cells: most records belong to few processes and rows */
 
 struct cell {
 	uint64_t sent, counted;

@@ -15,7 +15,7 @@
 
 #define SEGMENT_HEADERS_MAX 1024
 #define SECTIONS_MAX	    (1u << 20)
-#define DYNAMIC_MAX	    4096 /* limit of entries */
+#define DYNAMIC_MAX	    4096 /* limit of entries in the dynamic section */
 #define BATCH		    64	 /* headers read at once */
 
 static void elf_file_segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
@@ -63,7 +63,7 @@ static int elf_file_segments_read(struct elf_file *ef, const Elf64_Ehdr *header,
 
 struct dynamic_addresses {
 	uint64_t symbols, strings, strings_size, entry_size, hash;
-	uint64_t soname; /* offset in the strings; 0: none */
+	uint64_t soname; /* offset of the soname in the string table; 0: none */
 };
 
 static void elf_file_dynamic_note(struct dynamic_addresses *a, const Elf64_Dyn *d)
@@ -160,9 +160,9 @@ static void elf_file_sections_read(struct elf_file *ef, const Elf64_Ehdr *header
 
 	if (!header->e_shoff || header->e_shentsize != sizeof(section))
 		return;
-	if (!count && !elf_file_section_read(
-			      ef, header, 0,
-			      &section)) /* more than 0xff00 sections, see e_shnum in the gABI */
+	/* Section 0 has the number of sections if they are more than 0xff00 (e_shnum in the gABI).
+	 */
+	if (!count && !elf_file_section_read(ef, header, 0, &section))
 		count = section.sh_size;
 	if (count > SECTIONS_MAX)
 		return;

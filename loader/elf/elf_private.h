@@ -17,10 +17,10 @@ struct elf_segment { /* a PT_LOAD segment, the part in the file */
 	bool executable, writable;
 };
 
-/* Symbols of one table; the largest known library has a quarter of it. */
+/* Limit of symbols in one table, four times those of the largest known library. */
 #define ELF_SYMBOLS_MAX (4u << 20)
 #define ELF_NAME_MAX	1024 /* bytes of a name that are examined */
-/* Reads of one file: at most a second; the largest known library needs 2000. */
+/* Limit of reads from one file, about a second. The largest known library needs 2,000. */
 #define ELF_READS_MAX (1u << 18)
 
 /* A symbol table and its strings, all within the file; count 0: there is none. */
@@ -37,9 +37,9 @@ struct elf_file {
 	size_t segments_count;
 	struct elf_table dynamic, full; /* .dynsym, .symtab */
 	uint64_t hash;			/* file offset of DT_GNU_HASH; 0: none */
-	/* File offset of the name, and bytes of strings from there; 0: none. */
+	/* File offset of the file's soname, 0: none; bytes from there to the end of the strings. */
 	uint64_t soname, soname_room;
-	/* Points to reads_done, so that reads count where the file is const. */
+	/* reads points to reads_done, so that functions with a const file can count their reads. */
 	uint32_t *reads, reads_done;
 };
 

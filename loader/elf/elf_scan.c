@@ -18,7 +18,8 @@ struct ref {
 	uint32_t name, index;
 };
 
-struct piece { /* refs of a piece: [start, end) while it is filled, [start, limit) in the end */
+/* Range of a piece's refs: [start, end) are filled so far, [start, limit) when all are. */
+struct piece {
 	uint32_t start, end, limit;
 };
 

@@ -7,8 +7,8 @@
 
 #define HEADS_BITS 12
 
-/* Index of wants by 8 bytes at a position that every name has, to find the wants that a symbol's
- * name may match. */
+/* Index of the wanted names (wants) by 8 bytes at a position that each of them has. Finds the wants
+ * that a symbol's name may match. */
 struct heads {
 	size_t at, len; /* position and length: the last bytes within the shortest name */
 	uint32_t first[1 << HEADS_BITS]; /* want + 1; 0: none */
@@ -17,8 +17,8 @@ struct heads {
 
 struct match {
 	struct elf_found found;
-	uint64_t index; /* index of the symbol: of several with the same offset the first gives the
-			   size */
+	/* Index of the symbol; if several have the same offset, the first one's size is used */
+	uint64_t index;
 };
 
 struct finder {
@@ -30,7 +30,7 @@ struct finder {
 	size_t *lengths;
 	struct match *matches;
 	size_t count, room;
-	size_t want;		       /* want of the current hash lookup */
+	size_t want;		       /* index of the want that is being looked up by hash */
 	const struct elf_table *table; /* table being scanned */
 	struct heads heads;
 };

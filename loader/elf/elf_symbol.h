@@ -54,10 +54,10 @@ int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t 
  * entry is a miss, and a directory that others can write to is not used. dir NULL: no cache. */
 int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n,
 		      size_t max_found, struct elf_found **ret);
-/* The same for other results that depend on a file alone. what: identifies the kind of result;
- * answer(): computes it when the cache does not have it, and returns the count and a malloc'd
- * array, or -errno, which is not cached. In the results, want must be less than n, and offset must
- * lie in the file. */
+/* Like symbol_cache_find(), for other results that depend on a file alone. what: identifies the
+ * kind of result; answer(): computes it when the cache does not have it, and returns the count and
+ * a malloc'd array, or -errno, which is not cached. In the results, want must be less than n, and
+ * offset must lie in the file. */
 typedef int symbol_cache_fn(const void *ctx, int fd, struct elf_found **ret);
 int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
 		     symbol_cache_fn *answer, const void *ctx, struct elf_found **ret);

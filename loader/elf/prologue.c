@@ -7,7 +7,7 @@
 
 #include "loader/elf/prologue.h"
 
-#define SKIP_MAX 48 /* no real prologue has its first push later; bounds the search */
+#define SKIP_MAX 48 /* bytes in which a first push is searched; real prologues have it earlier */
 
 /* ---- x86-64. For instructions that the kernel emulates see branch_setup_xol_ops() and
  * push_setup_xol_ops() in arch/x86/kernel/uprobes.c. Nops longer than one byte are emulated by
@@ -43,7 +43,8 @@ static bool prologue_is_relative_branch(const cs_insn *insn)
 	return b[0] == 0x0f && b[1] >= 0x80 && b[1] <= 0x8f && insn->size == 6;
 }
 
-/* A prefix makes no difference to the kernel. */
+/* Returns true for a nop of one byte, with or without an operand-size prefix: the kernel treats
+ * both alike. */
 static bool prologue_is_nop(const cs_insn *insn)
 {
 	const uint8_t *b = insn->bytes;

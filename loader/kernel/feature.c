@@ -25,7 +25,8 @@
 #include "loader/kernel/vmlinux.h"
 #include "userspace/base/log.h"
 
-/* Same text in README.md, gp-bpf.8 and deploy/README.md (tests/e2e/features.bats). */
+/* The same text is in README.md, gp-bpf.8 and deploy/README.md (checked by
+ * tests/e2e/features.bats). */
 #define KERNEL_NEEDS                                                                                       \
 	"gp-bpf needs the kernel features bpf and cookie; it was run on Debian's kernels 6.1, 6.12, 6.18 " \
 	"and 7.3, and 5.10 lacks cookie; distribution kernels carry backports (RHEL 9's 5.14 has "         \
@@ -78,8 +79,8 @@ static int feature_test_cookie(void)
 	return 0;
 }
 
-/* Loading such a program succeeds on every kernel, so a link is tried. "/" cannot be probed: a
- * kernel that knows the link returns EBADF, one that does not EINVAL. */
+/* Tests a kind of link by making one, as loading its program succeeds on every kernel. "/" cannot
+ * be probed: a kernel that knows this kind of link returns EBADF, others return EINVAL. */
 static int feature_test_link(uint32_t attach_type)
 {
 	const uint64_t zero = 0;
@@ -111,7 +112,7 @@ static int feature_test_tracefs(void)
 	return id < 0 ? (int)id : 0;
 }
 
-/* Fails under kernel lockdown in confidentiality mode. */
+/* Tests bpf_probe_read_kernel(), which kernel lockdown in confidentiality mode refuses. */
 static int feature_test_kernel_read(void)
 {
 	const struct bpf_insn insns[] = {
@@ -153,7 +154,7 @@ static int feature_test_btf(void)
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
 
-/* Descriptors of what the tests attached to tracepoints. They stay open until the loader has
+/* Descriptors of the links that the tests made to tracepoints. They stay open until the loader has
  * attached its own programs: detaching takes a grace period of the kernel, 20 to 70 ms, during
  * which no event of a tracepoint can be opened (event_mutex in kernel/trace/trace_event_perf.c). */
 static int held[6];
@@ -257,7 +258,7 @@ static struct feature features[FEATURE_COUNT] = {
 		{.name = "task_vma",
 		 .purpose = "the kernel's own identity of a mapped library",
 		 .how = "an iterator over our own mappings is made",
-		 .without = "on overlay file systems one library may be taken for two"},
+		 .without = "on overlay file systems one library may be treated as two"},
 	[FEATURE_MULTI] =
 		{.name = "multi",
 		 .purpose = "many probes in one link",
@@ -268,21 +269,22 @@ static struct feature features[FEATURE_COUNT] = {
 			     .purpose = "entry and return in one link",
 			     .how = "as multi",
 			     .without = "nothing: this version does not use it"},
-	[FEATURE_TRACEFS] = {.name = "tracefs",
-			     .purpose = "numbers of tracepoints; need not be mounted",
-			     .how = "the number of one is read, from a mount of our own if need be",
-			     .without = "as without syscall_tp"},
+	[FEATURE_TRACEFS] =
+		{.name = "tracefs",
+		 .purpose = "numbers of tracepoints; need not be mounted",
+		 .how = "a tracepoint's number is read, from a private mount if necessary",
+		 .without = "as without syscall_tp"},
 	[FEATURE_SYSCALL_TP] =
 		{.name = "syscall_tp",
 		 .purpose = "libraries are found the moment they are mapped",
 		 .how = "a program is attached to the tracepoint of mmap",
-		 .without = "libraries loaded later are found by the next periodic look"},
+		 .without = "libraries loaded later are found by the next periodic scan"},
 	[FEATURE_KERNEL_READ] =
 		{.name = "kernel_read",
-		 .purpose = "memory of the kernel that no type leads to: names of files",
+		 .purpose = "reading kernel memory by address: names of files",
 		 .how = "a program that calls bpf_probe_read_kernel is loaded",
 		 .without =
-			 "as without file; a node finds jobs by scanning every process, each 5 s"},
+			 "as without file; a node finds jobs by scanning every process, every 5 s"},
 	[FEATURE_FILE] =
 		{.name = "file",
 		 .purpose = "checkpoints by their files, and which one a restart reads",
@@ -290,8 +292,8 @@ static struct feature features[FEATURE_COUNT] = {
 		 .without =
 			 "only checkpoints that a probe reports are seen; the step from which a restart resumes is estimated"},
 	[FEATURE_BPFFS] = {.name = "bpffs",
-			   .purpose = "what --durable keeps over a restart",
-			   .how = "/sys/fs/bpf is one, or one can be made",
+			   .purpose = "probes and data that --durable keeps over a restart",
+			   .how = "/sys/fs/bpf is a BPF file system, or one can be mounted",
 			   .without = "--durable is refused"},
 };
 
@@ -299,7 +301,7 @@ static struct feature features[FEATURE_COUNT] = {
 
 static const struct {
 	int (*test)(void);
-	unsigned int needs; /* NEED() of each */
+	unsigned int needs; /* NEED() of each feature that this one requires */
 } tests[FEATURE_COUNT] = {
 	[FEATURE_BPF] = {feature_test_bpf, 0},
 	[FEATURE_COOKIE] = {feature_test_cookie, NEED(BPF)},
@@ -440,7 +442,9 @@ static int features_off_check(const char *list)
 		while (i < FEATURE_COUNT && strcmp(name, features[i].name) != 0)
 			i++;
 		if (*name && i == FEATURE_COUNT) {
-			log_error("no feature is named '%s'; see `gp-bpf check`", name);
+			log_error(
+				"--feature: unknown feature '%s'; `gp-bpf check` lists the features",
+				name);
 			return -EINVAL;
 		}
 	}
@@ -493,7 +497,7 @@ static void feature_privileges_explain(void)
 static int feature_refuse(const struct feature *f)
 {
 	if (f->off) {
-		log_error("feature %s is switched off, and nothing works without it", f->name);
+		log_error("feature %s is switched off, but gp-bpf cannot work without it", f->name);
 		return -ENOSYS;
 	}
 	if (f->error == -EPERM || f->error == -EACCES) {
@@ -529,7 +533,7 @@ int feature_able(const char *features_off)
 		return err;
 	if (stat("/proc/self/ns/pid", &st) || st.st_ino != PID_NS_INIT_INO) {
 		log_error(
-			"this is not the initial pid namespace, so process numbers would be the wrong ones: run with hostPID (docker: --pid=host)");
+			"gp-bpf is not in the initial pid namespace and would watch wrong processes; run it with hostPID: true (docker: --pid=host)");
 		return -EPERM;
 	}
 	for (int i = 0; i < n; i++)
@@ -538,7 +542,7 @@ int feature_able(const char *features_off)
 	/* Required by perf_uprobe_event_init() in kernel/events/core.c, but not by multi links. */
 	if (!feature_have(FEATURE_MULTI) && !feature_capability_have(CAP_SYS_ADMIN)) {
 		log_error(
-			"CAP_SYS_ADMIN missing: without feature multi each probe is a perf event, which needs it; run as root (sudo gp-bpf ...)");
+			"CAP_SYS_ADMIN missing: this kernel lacks feature multi, so each probe is a perf event, which needs that capability; run as root (sudo gp-bpf ...)");
 		return -EPERM;
 	}
 	return 0;

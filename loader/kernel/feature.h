@@ -28,10 +28,10 @@ bool feature_kernel_function(const char *name);
 /* Returns 0, or -EPERM, -ENOSYS, -EINVAL after a line in the log that says what is missing and the
  * remedy. */
 int feature_able(const char *features_off);
-/* The same; also logs a line for each optional feature that is missing. */
+/* Like feature_able(), and logs a line for each optional feature that is missing. */
 int feature_check(const char *features_off);
-/* Detaches what the tests attached, in a separate thread. Call when the programs of the loader and
- * the first libraries are attached: attaching would have to wait for it. */
+/* Detaches the links of the tests, in a separate thread. Call when the programs of the loader and
+ * the first libraries are attached: attaching would have to wait for the detaching. */
 void feature_tests_end(void);
 
 #endif

@@ -19,7 +19,8 @@
 #define RING_CALL_BYTES (8u << 20)
 #define RING_LIFE_BYTES (256u << 10)
 #define RING_BYTES_MAX	(1u << 30)
-#define DESCRIPTORS	255 /* more descriptors than are open when the first libraries are attached */
+/* Size to which the descriptor table grows: enough until the first libraries are attached */
+#define DESCRIPTORS 255
 
 /* Rounds the size of a ring up to a power of two of whole pages. */
 static uint32_t kernel_ring_size(size_t wanted, uint32_t fallback)
@@ -47,7 +48,8 @@ static int kernel_map_share(const struct bpf_map *map, void **ret)
 
 	if (at == MAP_FAILED)
 		return -errno;
-	madvise(at, len, MADV_DONTFORK); /* not in readers, which may outlive this process */
+	/* Reader processes must not inherit the map, as they may outlive this process */
+	madvise(at, len, MADV_DONTFORK);
 	*ret = at;
 	return 0;
 }
@@ -120,7 +122,7 @@ static int kernel_maps_adopt(const struct call_bpf *call, struct pins *pins)
 		fd = pins_claim(pins, name);
 		if (fd < 0) {
 			log_error(
-				"--durable: %s is no longer pinned, so nothing can be taken over; gp-bpf detach removes the rest",
+				"--durable: %s is no longer pinned, so nothing can be taken over; run gp-bpf detach to remove the other pins",
 				name);
 			return fd;
 		}
@@ -212,8 +214,9 @@ static int kernel_user_reads_restore(struct bpf_program *prog, struct bpf_prog_l
 	return err;
 }
 
-/* Registers only one handler and never removes it: libbpf keeps handlers in an array that moves
- * when one is added, and programs point into that array. */
+/* Opens the call object. Registers only one program handler with libbpf and never removes it:
+ * libbpf keeps handlers in an array that moves when one is added, and programs point into that
+ * array. */
 static struct call_bpf *kernel_call_open(void)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts,
@@ -430,7 +433,8 @@ struct kernel_objects *kernel_preload(const char *state_dir)
 		err = kernel_objects_end(o);
 	if (!err)
 		return o;
-	log_debug("--takeover: nothing is loaded ahead: %s", strerror(-err));
+	log_debug("--takeover: cannot load the programs before the predecessor ends: %s",
+		  strerror(-err));
 	kernel_objects_free(o);
 	return NULL;
 }
@@ -468,7 +472,7 @@ int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_
 	int err;
 
 	if (loaded)
-		log_debug("the programs were loaded ahead");
+		log_debug("using the programs that were loaded before the predecessor ended");
 	else
 		kernel_objects_free(preload);
 	if (!k.objects)

@@ -32,13 +32,14 @@ struct pins;
 
 struct kernel {
 	const struct bpf_program *program[KERNEL_PROGRAMS];
-	const struct bpf_program *vmas; /* NULL: no task_vma */
-	struct gp_row *rows;		/* GP_ROWS_MAX entries, shared with the kernel */
-	uint64_t *return_rows;		/* GP_RETURN_ROWS_MAX */
-	uint64_t *slot_owner;		/* GP_SLOTS entries: pid of the owner */
-	uint64_t *watched_fast;		/* GP_FAST_MAX */
-	const uint64_t *counters;	/* GP_LANES * GP_LANE_COUNTERS */
-	const uint64_t *losses;		/* GP_LOSS_CAUSE_COUNT */
+	/* Iterator over mappings; NULL: the kernel lacks feature task_vma */
+	const struct bpf_program *vmas;
+	struct gp_row *rows;	  /* GP_ROWS_MAX entries, shared with the kernel */
+	uint64_t *return_rows;	  /* GP_RETURN_ROWS_MAX */
+	uint64_t *slot_owner;	  /* GP_SLOTS entries: pid of the owner */
+	uint64_t *watched_fast;	  /* GP_FAST_MAX */
+	const uint64_t *counters; /* GP_LANES * GP_LANE_COUNTERS */
+	const uint64_t *losses;	  /* GP_LOSS_CAUSE_COUNT */
 	uint64_t *counts_saved; /* GP_SLOTS * GP_HOT_ROWS: how much of each counter is saved on the
 				   tape */
 	struct gp_meta *meta;
@@ -70,7 +71,7 @@ int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
 /* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
  * directory and keeps using. Returns NULL when there are none, or of another version. */
 struct kernel_objects *kernel_preload(const char *state_dir);
-/* Returns its program KERNEL_EMPTY. */
+/* Returns program KERNEL_EMPTY of the preloaded ones. */
 const struct bpf_program *kernel_preload_empty(const struct kernel_objects *o);
 void kernel_objects_free(struct kernel_objects *o); /* NULL is allowed */
 /* Ends the kernel side for good: a successor does not take it over, and programs that still run

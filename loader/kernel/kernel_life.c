@@ -31,7 +31,7 @@ static uint64_t kernel_life_programs_hash(const struct bpf_object *obj, uint64_t
 	return h;
 }
 
-struct life { /* where to add the links */
+struct life { /* arguments of life_attach() that are the same for all programs */
 	const struct kernel *k;
 	struct attach *links;
 	struct pins *pins;
@@ -157,8 +157,8 @@ static int kernel_life_proc_attach(const struct life *l, bool cast)
 	return err;
 }
 
-/* Attaches to the system call by which glibc renames files: the first of these that the
- * architecture has. */
+/* Attaches to the system call by which glibc renames files: the first of rename, renameat and
+ * renameat2 that the architecture has. */
 static int kernel_life_rename_attach(const struct life *l)
 {
 	const struct life_bpf *life = l->k->objects->life;

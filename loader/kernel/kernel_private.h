@@ -12,23 +12,23 @@
 struct kernel_objects {
 	struct call_bpf *call;
 	struct life_bpf *life; /* NULL: none of its programs is used */
-	bool life_loading;     /* being loaded by loading */
+	bool life_loading;     /* the thread `loading` is loading it */
 	struct worker loading;
 	int life_error; /* result of life_bpf__load(): 0 or -errno; set when loading has ended */
 };
 
 /* Opens the object of the programs that kernel_life_open() attaches and of the iterator over
- * mappings, as far as the kernel can, with the maps of the call object. It can then be loaded in
- * parallel to that one. Returns 0 or -errno. */
+ * mappings, as far as the kernel can, with the maps of the call object. The two objects can then be
+ * loaded in parallel. Returns 0 or -errno. */
 int kernel_life_prepare(struct kernel_objects *o);
 /* Attaches the programs that follow process life and, where the kernel can, files. Returns 0 or
  * -errno. */
 int kernel_life_open(struct kernel *k, struct attach *links, struct pins *pins);
 
 /* Attaches a program: takes over the predecessor's link if it runs the same program, else makes a
- * new link with this name. While both exist a fork is reported by the first of them (gp_forked()).
- * tracepoint: name of a system call's tracepoint, or NULL where the program names its own. Returns
- * 0 or -errno. */
+ * new link with this name. While both links exist, each fork is reported by the first of their
+ * programs that runs (gp_forked()). tracepoint: name of a system call's tracepoint, or NULL where
+ * the program names its own. Returns 0 or -errno. */
 int kernel_life_attach(const struct kernel *k, struct attach *links, struct pins *pins,
 		       struct bpf_program *prog, const char *name, const char *tracepoint);
 /* Makes obj use the maps of the call object where both declare a map. Returns 0 or -errno. */

@@ -31,7 +31,8 @@ static long tracepoint_id_under(int root, const char *name)
 long tracepoint_id(const char *name)
 {
 	static const char *const mounted[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-	static int own = -1; /* kept open: the privilege to mount it may be dropped later */
+	/* Private mount of tracefs, kept open: the privilege to mount it may be dropped later */
+	static int own = -1;
 	long id = -ENOENT;
 	int root;
 

@@ -7,6 +7,6 @@
 /* Opens an event for all processes on all CPUs, to attach a BPF program to. name:
  * "syscalls/sys_enter_mmap". Returns a descriptor or -errno. */
 int tracepoint_open(const char *name);
-long tracepoint_id(const char *name); /* its number, or -errno */
+long tracepoint_id(const char *name); /* returns the number of the tracepoint, or -errno */
 
 #endif

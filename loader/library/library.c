@@ -18,10 +18,10 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-#define IDLE_NS 5000000000ull /* time without users after which a library is detached */
-/* The same when more than half of the allowed libraries are attached. */
+#define IDLE_NS 5000000000ull /* a library that has had no users for this time is detached */
+/* The time of IDLE_NS when more than half of the allowed libraries are attached. */
 #define IDLE_MANY_NS 1000000000ull
-#define CLASSIFY_NS  5000000ull /* time of one scan for reading file names */
+#define CLASSIFY_NS  5000000ull /* limit of the time in one scan for reading file names */
 #define NEW_MANY     4		/* from this many new files on, their names are read by one call */
 #define ANSWERS_MAX  2 /* libraries attached in one turn, as the rings are not read meanwhile */
 #define DROPS_MAX    4 /* libraries detached in one turn */
@@ -203,7 +203,7 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 			rows_runtime_set_ends(d->rows, row->runtime);
 		if (lib->program && lib->sites[i].state == GP_ATTACH_absent)
 			lib->sites[i].error = -GP_ERROR_LINKED;
-		if (!site_open(&lib->sites[i])) /* a later search may find it */
+		if (!site_open(&lib->sites[i])) /* a later search may find the function */
 			library_report_site(ls->deps, lib, &lib->sites[i]);
 	}
 	library_report_uncached(lib);
@@ -241,7 +241,7 @@ static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 	if (lib->state == LIBRARY_NEW || renamed) {
 		if (!classify) {
 			ls->unfinished = true;
-			return 1; /* another scan follows */
+			return 1; /* the caller scans again, with time to read the name */
 		}
 		fresh = !renamed;
 		if (library_classify(ls, lib, pid, vma))
@@ -275,8 +275,9 @@ bool libraries_unfinished(const struct libraries *ls)
 	return ls->unfinished;
 }
 
-/* Returns true when many names are to be read. A program that is scanned for the first time maps a
- * hundred files, and each question to the helper process waits for a CPU. */
+/* Returns true when many names are to be read, which one request to the helper process can do. A
+ * program that is scanned for the first time maps a hundred files, and each request waits for a
+ * CPU. */
 static bool libraries_many_new(struct libraries *ls, const struct gp_vma *vmas, int n)
 {
 	const struct library *lib;
@@ -356,14 +357,15 @@ void libraries_forget(struct libraries *ls, pid_t pid)
 	follows_forget(ls->follows, pid);
 }
 
-/* The process does not map the file any more; another one may. */
+/* Keeps the library for another attempt: this process no longer maps the file, but another one may.
+ */
 static void library_retry_later(struct libraries *ls, struct library *lib, pid_t pid)
 {
 	struct library *own;
 
 	if (user_swapped(ls->users, pid)) {
 		log_warn(
-			"process %d: what it maps is gone, or another file, whenever it is opened: no more of its libraries are probed",
+			"process %d: the files that it maps were too often gone or replaced when gp-bpf opened them: no more of its libraries are probed",
 			pid);
 		for (size_t i = 0; (own = user_next(ls->users, pid, &i));)
 			if (own->state != LIBRARY_ATTACHED)
@@ -378,7 +380,7 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 
 	if (a->by_path && !ls->by_path_logged) {
 		log_info(
-			"mapped files are opened by path: /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
+			"opening mapped files by path, as /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
 		ls->by_path_logged = true;
 	}
 	if (!lib)
@@ -428,10 +430,9 @@ static void libraries_ask_again(struct libraries *ls)
 		err = libraries_scan(ls, pid);
 		if (err == -ESRCH)
 			libraries_forget(ls, pid);
+		/* Another process may map the file; this one is a user again after a later scan. */
 		else if (err == -ETIMEDOUT || err == -EBUSY)
-			library_user_remove(ls, lib,
-					    pid); /* another process may have it; this one is added
-						     again when it can be scanned */
+			library_user_remove(ls, lib, pid);
 		if (lib->state == LIBRARY_WANTED && library_users(lib))
 			table_put(ls->again, lib->tag, lib);
 	}

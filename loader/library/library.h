@@ -38,13 +38,14 @@ int libraries_scan(struct libraries *ls, pid_t pid);
 bool libraries_unfinished(const struct libraries *ls);
 /* See loader_poll(). */
 size_t libraries_poll(struct libraries *ls);
-/* A child starts with the mappings of its parent. */
+/* Gives a new child the libraries of its parent. */
 void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
-/* The process is gone, or not watched any more. */
+/* Removes a process that is gone, or no longer watched, from the users of all libraries. */
 void libraries_forget(struct libraries *ls, pid_t pid);
-/* Takes records read from a ring: some report the address of a function that a row follows. */
+/* Searches records read from a ring for calls that report the address of a followed function. */
 void libraries_spent(struct libraries *ls, const void *records, size_t len);
-/* Likewise: libraries called by processes not scanned yet stay attached. */
+/* Searches records read from a ring for calls by processes that were not scanned yet: the libraries
+ * that they call stay attached. */
 void libraries_used(struct libraries *ls, const void *records, size_t len);
 /* Attaches every library again, besides its present links. Returns 0, or -errno of the first
  * failure. */

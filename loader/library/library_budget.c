@@ -58,7 +58,8 @@ static int library_budget_group_attach(const struct library_deps *d, struct libr
 	return 0;
 }
 
-/* Links belong to groups: the whole group is detached, and what is still wanted attached again. */
+/* Links belong to groups: detaches the whole group, then attaches the probes that the budget still
+ * allows. */
 static void library_budget_group_settle(const struct library_deps *d, struct library *lib,
 					enum gp_group group, const struct cost *cost)
 {
@@ -80,8 +81,8 @@ static void library_budget_group_settle(const struct library_deps *d, struct lib
 			lib->sites[i].state = GP_ATTACH_given_up;
 	err = library_budget_group_attach(d, lib, group, cost);
 	if (err)
-		log_warn("%s: probes that were given up cannot be attached again: %s", lib->name,
-			 strerror(-err));
+		log_warn("%s: probes that the budget had detached cannot be attached again: %s",
+			 lib->name, strerror(-err));
 }
 
 void library_settle(const struct library_deps *d, struct library *lib, const struct cost *cost)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_file.c - the table of files, and which rows are for each. */
+/* library_file.c - the table of mapped files, and the probe rows for each file. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -50,8 +50,8 @@ void library_free(void *value)
 	free(lib);
 }
 
-/* Removes unrelated files, and files not yet classified, whose processes may have ended. Callers
- * keep no pointer to another library while they get one. */
+/* Removes unrelated and not yet classified files from a full table. A caller of library_get() must
+ * not hold a pointer to another library. */
 static void files_trim(struct libraries *ls)
 {
 	struct library *lib;

@@ -28,9 +28,10 @@
 struct source { /* a row with `follow` */
 	uint32_t probe;
 	int capture;
-	int own;       /* capture whose value must be recent in probe `with` */
-	uint32_t with; /* probe whose values in capture `its` are kept; 0: no `join` */
-	int its;       /* capture of probe `with` */
+	int own; /* capture whose value must be among the recent ones of probe `with` */
+	/* Hash of the probe whose values of capture `its` are remembered; 0: no `join`. */
+	uint32_t with;
+	int its; /* capture of probe `with` */
 	size_t row;
 };
 
@@ -45,7 +46,7 @@ struct follow_process { /* a process whose calls report addresses */
 	size_t count;
 	unsigned int tries;
 	uint64_t next_ns;      /* time of the next attempt */
-	uint64_t had[HAD_MAX]; /* recent values of the probe in `with` */
+	uint64_t had[HAD_MAX]; /* recent values of source.its in calls of probe source.with */
 	unsigned int at;
 };
 
@@ -242,10 +243,11 @@ static void follow_candidate_refuse(struct libraries *ls, const struct candidate
 	struct follows *f = ls->follows;
 
 	if (f->refused++ < REFUSED_LOGGED)
-		log_warn("process %d: %s is not attached where a call says: %s", candidate->pid,
-			 probe_table_row(ls->deps->probes, candidate->row)->id, why);
+		log_warn("process %d: %s is not attached at the address that a call reported: %s",
+			 candidate->pid, probe_table_row(ls->deps->probes, candidate->row)->id,
+			 why);
 	if (f->refused == REFUSED_LOGGED)
-		log_warn("further such addresses are not logged");
+		log_warn("further addresses that cannot be probed are not logged");
 }
 
 /* ---- files of the addresses ------------------------------------------------------------------ */
@@ -307,8 +309,8 @@ static void follow_site_check(struct libraries *ls, const struct candidate *cand
 	if (follow_site_known(lib, candidate->row, offset, &count)) {
 		library_enter(ls, lib, candidate->pid);
 	} else if (!offset || probe_name_forbidden(base) || !probe_row_names(row, base)) {
-		follow_candidate_refuse(ls, candidate,
-					"the file there is none of the row's libraries");
+		follow_candidate_refuse(
+			ls, candidate, "the file at the address is not one of the row's libraries");
 	} else if (count >= CANDIDATES_MAX) {
 		follow_candidate_refuse(ls, candidate,
 					"too many functions of that file are probed");
@@ -339,7 +341,8 @@ static void follow_candidate_find(struct libraries *ls, const struct candidate *
 	if (vma)
 		follow_site_check(ls, candidate, vma, offset);
 	else
-		follow_candidate_refuse(ls, candidate, "no file is mapped there to be run");
+		follow_candidate_refuse(ls, candidate,
+					"no executable file is mapped at the address");
 	free(vmas);
 }
 
@@ -410,20 +413,20 @@ void library_followed(struct libraries *ls, struct library *lib, struct reader_a
 
 	lib->following = false;
 	if (!library_users(lib))
-		return; /* detached later */
+		return; /* no users: libraries_reap() detaches the library */
 	if (!err && a->sites_count == 1)
 		err = follow_site_add(ls, lib, a);
 	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
 		follow_process_reset(ls->follows, a->pid);
 	else if (err)
-		log_warn("%s: cannot be probed where a call says: %s", lib->name,
+		log_warn("%s: cannot be probed at the address that a call reported: %s", lib->name,
 			 library_error_text(err));
 	else if (lib->sites[lib->site_count - 1].state == GP_ATTACH_refused) {
 		candidate.row = lib->sites[lib->site_count - 1].row;
 		follow_candidate_refuse(ls, &candidate,
 					lib->sites[lib->site_count - 1].error == -EEXIST
-						? "another probe is there"
-						: "no function is known to begin there");
+						? "another probe is at the address"
+						: "no function is known to begin at the address");
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library_follow.h - functions whose address only a call reports: callbacks passed to a framework
  * (`follow` in probes/README.md). The address comes from the job, so it is used only if a file that
- * the row names is mapped executable there, and a function begins there. At most 16 for each
- * process, and for each file. */
+ * the row names is mapped executable there, and a function begins there. At most 16 functions for
+ * each process, and for each file. */
 #ifndef LOADER_LIBRARY_FOLLOW_H
 #define LOADER_LIBRARY_FOLLOW_H
 
@@ -19,9 +19,10 @@ void follows_free(struct follows *f);
 
 /* Handles addresses that records reported, a few at a time. */
 void follows_turn(struct libraries *ls);
-/* Takes a reader's answer; keeps nothing of it. */
+/* Handles a reader's answer, which stays the caller's. */
 void library_followed(struct libraries *ls, struct library *lib, struct reader_answer *a);
-/* The process does not map the library any more: the function may come back at another address. */
+/* Forgets the addresses of a process that no longer maps the library: its functions may be mapped
+ * at other addresses later. */
 void follows_unmapped(struct follows *f, const struct library *lib, pid_t pid);
 void follows_forget(struct follows *f, pid_t pid);
 /* Call once a second: removes links of a predecessor that no call has reported. */

@@ -18,10 +18,10 @@
 /* The order matters: a library in a state up to UNRELATED has no row that names it. */
 enum library_state {
 	LIBRARY_NEW,	   /* not yet classified */
-	LIBRARY_UNRELATED, /* no row names it */
-	LIBRARY_WANTED,	   /* some row names it; its file is not read yet */
-	LIBRARY_ASKED,	   /* some row names it; its file is being read */
-	LIBRARY_ATTACHED,  /* its sites were attached, or refused */
+	LIBRARY_UNRELATED, /* no row names the file */
+	LIBRARY_WANTED,	   /* a row names the file, which was not read yet */
+	LIBRARY_ASKED,	   /* a row names the file, which is being read */
+	LIBRARY_ATTACHED,  /* the library's sites were attached, or refused */
 };
 
 struct library { /* one file that a watched process maps */
@@ -29,15 +29,16 @@ struct library { /* one file that a watched process maps */
 	uint32_t generation;
 	uint32_t classified_name; /* gp_vma.name when its state was chosen */
 	enum library_state state;
-	bool program;	/* a program that may contain the library of a row */
-	bool following; /* it is being read again for a function reported by a call */
-	bool searching; /* its file, which is read slowly, is being searched again */
+	bool program;	/* the file is a program that the library of a row may be linked into */
+	bool following; /* the file is being read again for a function that a call reported */
+	bool searching; /* the file, which is read slowly, is being searched again */
 	unsigned int tries;
-	uint64_t idle_ns; /* time since when it has no users */
+	uint64_t idle_ns; /* time since when the library has no users */
 	uint64_t tag;
-	uint64_t seen;	     /* number of the last scan that found it */
-	struct table *users; /* pid -> entry of the users module; NULL: never had one */
-	size_t *rows;	     /* rows that name it */
+	uint64_t seen; /* number of the last scan that found the library */
+	/* Pid -> entry of the users module; NULL: the library never had a user. */
+	struct table *users;
+	size_t *rows; /* rows that name the library */
 	size_t row_count;
 	struct site *sites;
 	size_t site_count;
@@ -50,7 +51,7 @@ static inline size_t library_users(const struct library *lib)
 	return lib->users ? table_count(lib->users) : 0;
 }
 
-/* Libraries probed at once: each takes some descriptors, and a pause to attach. */
+/* Limit of libraries attached at one time: each takes some descriptors. */
 #define LIBRARY_ATTACHED_MAX 1024
 
 struct follows;
@@ -78,29 +79,31 @@ struct libraries {
 	uint64_t scans, tags;
 	size_t attached;
 	unsigned int failures, nameless;
-	/* Error of the process being scanned that ends its scan: -errno. */
+	/* Error that ended the scan of the process being scanned: -errno; 0: none. */
 	int closed;
-	struct mapping_paths *paths; /* paths of that process; NULL: each is read by itself */
-	bool unfinished;	     /* the last scan ran out of time */
-	uint64_t fresh_ns;	     /* time since when attached probes are silent; 0: none is */
-	bool by_path_logged;	     /* logged: map_files cannot be used */
-	bool slow_logged;	     /* logged: detaching will take seconds */
+	/* Paths of the process being scanned; NULL: each path is read by a call of its own. */
+	struct mapping_paths *paths;
+	bool unfinished; /* the last scan ran out of time */
+	/* Time since when attached probes wait to be activated; 0: no probe waits. */
+	uint64_t fresh_ns;
+	bool by_path_logged; /* logged: map_files cannot be used */
+	bool slow_logged;    /* logged: detaching will take seconds */
 };
 
 uint64_t library_key(const struct gp_vma *vma);
-/* Returns the numbers by which the kernel identifies its file. */
+/* Returns the numbers by which the kernel identifies the library's file. */
 struct gp_vma library_file(const struct library *lib);
 void library_free(void *lib);
 /* Returns the library of a file, made when new. NULL: no room or no memory. */
 struct library *library_get(struct libraries *ls, const struct gp_vma *vma);
-/* Finds the path by which the process mapped it. Returns 0 or -errno; an error that affects the
- * whole process is also stored in ls->closed. */
+/* Finds the path by which the process mapped the file. Returns 0 or -errno; an error that affects
+ * the whole process is also stored in ls->closed. */
 int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char path[PATH_MAX]);
-/* Chooses its state by its name. Returns 0 or -errno. */
+/* Chooses the library's state by its file name. Returns 0 or -errno. */
 int library_classify(struct libraries *ls, struct library *lib, pid_t pid,
 		     const struct gp_vma *vma);
-/* For a program that no row names: selects rows of libraries that its process uses and that may be
- * linked in. Returns false when there are none. */
+/* For a program that no row names: selects rows whose library may be linked into the program, of
+ * runtimes that the process uses. Returns false when there are none. */
 bool library_classify_program(struct libraries *ls, struct library *lib, pid_t pid,
 			      const struct gp_vma *vma);
 

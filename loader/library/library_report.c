@@ -40,11 +40,11 @@ void library_report_uncached(const struct library *lib)
 	}
 	if (unknown)
 		log_warn(
-			"%s: cannot ask whether its file system (FUSE) keeps it in memory: CAP_FOWNER missing: %zu of its probes are not attached",
+			"%s: CAP_FOWNER missing to ask its file system (FUSE) whether it is in memory: %zu of its probes are not attached",
 			lib->name, unknown);
 	if (n)
 		log_warn(
-			"%s: its file system does not keep it in memory: %zu of its probes are not attached",
+			"%s: its file system does not keep the file in memory: %zu of its probes are not attached",
 			lib->name, n);
 }
 
@@ -60,8 +60,9 @@ void library_report_silent(const struct library_deps *deps, const struct table *
 			if (lib->sites[s].state == GP_ATTACH_attached &&
 			    row->role == GP_ROLE_range_begin && !row->anonymous &&
 			    !rows_runtime_ends(deps->rows, row->runtime))
-				log_info("%s: %s waits for a library that ends its ranges",
-					 lib->name, row->id);
+				log_info(
+					"%s: %s sends nothing until a library with the ends of its ranges is attached",
+					lib->name, row->id);
 		}
 	}
 }
@@ -79,17 +80,17 @@ const char *library_error_text(int err)
 	case -ENFILE:
 		return "too many libraries are probed already";
 	case -ENOLINK:
-		return "it was deleted since, or is in memory only: CAP_CHECKPOINT_RESTORE missing";
+		return "the file was deleted, or is in memory only, and CAP_CHECKPOINT_RESTORE is missing";
 	case -ENODATA:
-		return "cannot ask whether its file system (FUSE) keeps it in memory: CAP_FOWNER missing";
+		return "CAP_FOWNER missing to ask its file system (FUSE) whether it is in memory";
 	case -E2BIG:
-		return "too much to read to find its functions";
+		return "finding its functions takes more reads than gp-bpf allows";
 	case -EACCES:
 		if (confine_has(CONFINE_CAP(CAP_DAC_READ_SEARCH) | CONFINE_CAP(CAP_SYS_PTRACE)))
-			return "its file system lets its user alone read it (FUSE without allow_other, NFS with root_squash): give gp-bpf CAP_SETUID and CAP_SETGID, to read it as that user";
+			return "its file system lets only its user read it (FUSE without allow_other, NFS with root_squash); give gp-bpf CAP_SETUID and CAP_SETGID to read it as that user";
 		return "no permission to read it: CAP_DAC_READ_SEARCH or CAP_SYS_PTRACE missing";
 	case -GP_ERROR_LINKED:
-		return "not a symbol of the program: its library is linked in stripped, or into another library, or not used; its calls are not seen";
+		return "the program has no such symbol: the library is linked in stripped, or into another library, or not used; calls of the function are not seen";
 	case -GP_ERROR_CLOSED:
 		return "its file system refuses root and the user of its process (FUSE of another user, or of a user namespace that may not be joined): mount it with allow_other in the host's user namespace, or load a copy from another file system";
 	default:

@@ -11,7 +11,7 @@
 #include "userspace/base/log.h"
 
 #define TURN_MAX  4
-#define TRIES_MAX 12 /* a minute of its disk */
+#define TRIES_MAX 12 /* limit of attempts for a file that is read slowly, about a minute in all */
 
 static bool library_open(const struct library *lib)
 {
@@ -125,7 +125,7 @@ void library_searched(struct libraries *ls, struct library *lib, const struct re
 {
 	lib->searching = false;
 	if (lib->state != LIBRARY_ATTACHED || !library_users(lib))
-		return; /* detached later */
+		return; /* no users: libraries_reap() detaches the library */
 	if (a->error)
 		log_debug("%s: its file cannot be searched: %s", lib->name, strerror(-a->error));
 	else

@@ -10,11 +10,11 @@
 /* Bit in a reader's ticket, besides the library's tag. */
 #define LIBRARY_SEARCHING (1ull << 62)
 
-/* The library was just attached, or has a new user. */
+/* Call when a library was just attached or has a new user. */
 void library_search_due(struct libraries *ls, struct library *lib);
 /* Requests some searches, and reports functions that are not searched again. */
 void searches_turn(struct libraries *ls);
-/* Takes a reader's answer; keeps nothing of it. */
+/* Handles a reader's answer, which stays the caller's. */
 void library_searched(struct libraries *ls, struct library *lib, const struct reader_answer *a);
 
 #endif

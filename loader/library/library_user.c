@@ -14,8 +14,8 @@ struct user { /* libraries of one process */
 	struct library *libs[LIBRARIES_MAX];
 	size_t count;
 	unsigned int swapped;
-	bool full;   /* reported */
-	bool banned; /* reported */
+	bool full;   /* the process has too many libraries, and that was logged */
+	bool banned; /* user_swapped() has returned true for the process */
 };
 
 struct users {
@@ -116,7 +116,8 @@ struct library *user_next(const struct users *us, pid_t pid, size_t *pos)
 
 	if (!u || !u->count)
 		return NULL;
-	/* Backwards, as the library that replaces a removed one was already returned. */
+	/* From the last to the first, as a removed library is replaced by the last one, which was
+	 * returned before. */
 	if (!*pos)
 		*pos = u->count + 1;
 	if (*pos > u->count + 1)

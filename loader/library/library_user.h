@@ -17,14 +17,14 @@ void users_free(struct users *us);
 
 /* Returns true when the process uses the library. */
 bool user_has(const struct library *lib, pid_t pid);
-/* Adds a user. Returns 0; -EMFILE: the process has too many libraries; -EEXIST: the same, already
- * reported; -ENOMEM. */
+/* Adds a user. Returns 0; -EMFILE: the process has too many libraries; -EEXIST: it has, and -EMFILE
+ * was returned before; -ENOMEM. */
 int user_add(struct users *us, struct library *lib, pid_t pid);
 /* Returns true when the process uses any library, as far as it was scanned. */
 bool user_known(const struct users *us, pid_t pid);
 /* Removes the process from the users of the library. */
 void user_remove(struct users *us, struct library *lib, pid_t pid);
-/* The child gets the libraries of its parent. */
+/* Makes the child a user of its parent's libraries. */
 void users_copy(struct users *us, pid_t parent, pid_t child);
 /* Iterates over the libraries of a process; start with *pos 0. The current one may be removed. */
 struct library *user_next(const struct users *us, pid_t pid, size_t *pos);
@@ -33,10 +33,11 @@ pid_t user_any(const struct library *lib);
 /* A mapped file was gone, or was another one, when a reader opened it. Returns true, once, for a
  * process where that happens too often: from then on it does not count as a user. */
 bool user_swapped(struct users *us, pid_t pid);
-/* The process is gone; call after its last library was removed. */
+/* Frees the entry of a process that is gone. Call after its last library was removed. */
 void user_forget(struct users *us, pid_t pid);
 
-/* The process maps the library. Logs a process that has too many. */
+/* Makes a process that maps the library one of its users. Logs a process that has too many
+ * libraries. */
 void library_enter(struct libraries *ls, struct library *lib, pid_t pid);
 /* Notes the time from which the library has no user, if it has none. */
 void library_idle(struct libraries *ls, struct library *lib);

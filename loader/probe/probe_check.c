@@ -36,7 +36,7 @@ static int check_libraries(const struct probe_row *row, struct probe_fault *f)
 	for (size_t i = 0; row->libraries[i]; i++) {
 		if (strchr(row->libraries[i], '/'))
 			return probe_check_fault(f, "libraries",
-						 "is matched against file names, not paths");
+						 "contains '/', but only file names are compared");
 		for (size_t j = 0; j < sizeof(shared_by_all) / sizeof(shared_by_all[0]); j++)
 			if (!fnmatch(row->libraries[i], shared_by_all[j], 0))
 				return probe_check_fault(
@@ -52,27 +52,28 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 	const char *field = row->prefix ? "prefix" : "symbol";
 
 	if (row->follow && row->texts[0])
-		return probe_check_fault(f, "texts", "do not go with follow");
+		return probe_check_fault(f, "texts", "not allowed with follow");
 	if (row->follow && row->variants[0])
-		return probe_check_fault(f, "variants", "go with an exact symbol only");
+		return probe_check_fault(f, "variants", "allowed only with an exact symbol");
 	if (row->follow && row->returns) /* the function may be C++ */
 		return probe_check_fault(
 			f, "return",
-			"does not go with follow: an exception through it would end the job");
+			"not allowed with follow: an exception through it would end the job");
 	if (row->follow)
 		return 0;
 	if (strlen(row->symbol) < 3)
-		return probe_check_fault(f, field, "is too short to mean one function");
+		return probe_check_fault(f, field, "is too short to identify one function");
 	if (strpbrk(row->symbol, "@*? "))
-		return probe_check_fault(f, field, "is a plain name: no version, no pattern");
+		return probe_check_fault(f, field,
+					 "contains a version or a pattern; give the plain name");
 	if (row->prefix && row->variants[0])
-		return probe_check_fault(f, "variants", "go with an exact symbol only");
+		return probe_check_fault(f, "variants", "allowed only with an exact symbol");
 	for (size_t i = 0; row->texts[i]; i++)
 		if (strlen(row->texts[i]) < TEXT_LEAST || strlen(row->texts[i]) > TEXT_MOST)
-			return probe_check_fault(f, "texts", "have 8 to 95 bytes each");
+			return probe_check_fault(f, "texts", "each must have 8 to 95 bytes");
 	if (row->texts[0] && row->abi != PROBE_ABI_C)
 		return probe_check_fault(f, "abi",
-					 "is c for a function that is found by its texts");
+					 "must be c for a function that is found by its texts");
 	if (row->texts[0])
 		return 0;
 	if (mangled && row->abi == PROBE_ABI_C)
@@ -81,30 +82,33 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 	if (row->returns && (mangled || row->abi != PROBE_ABI_C))
 		return probe_check_fault(
 			f, "return",
-			"is refused on C++: an exception through it would end the job");
+			"not allowed on a C++ function: an exception that passes it would end the job");
 	return 0;
 }
 
-/* The BPF program reads the event to which its only capture points; its records have no room for
- * anything else. */
+/* Checks the rules of role: monitor. Its BPF program reads the event to which the only capture
+ * points; the records have no room for anything else. */
 static int check_monitor(const struct probe_row *row, struct probe_fault *f)
 {
 	if (row->role != GP_ROLE_monitor)
 		return 0;
 	if (row->captures != 1 || row->capture[0].derefs)
-		return probe_check_fault(f, "captures",
-					 "role: monitor has one, the argument that is the event");
+		return probe_check_fault(
+			f, "captures",
+			"role: monitor needs exactly one, the argument that is the event");
 	if (row->string != PROBE_STRING_NONE)
-		return probe_check_fault(f, "string", "does not go with role: monitor");
+		return probe_check_fault(f, "string", "not allowed with role: monitor");
 	if (row->returns)
-		return probe_check_fault(f, "return", "does not go with role: monitor");
+		return probe_check_fault(f, "return", "not allowed with role: monitor");
 	if (row->count)
-		return probe_check_fault(f, "emit", "a monitor's events are sent");
+		return probe_check_fault(f, "emit",
+					 "emit: count is not allowed with role: monitor");
 	if (row->wake)
-		return probe_check_fault(f, "wake", "does not go with role: monitor");
+		return probe_check_fault(f, "wake", "not allowed with role: monitor");
 	if (!row->max_hz)
-		return probe_check_fault(f, "max_hz",
-					 "role: monitor needs one: how often is the job's to say");
+		return probe_check_fault(
+			f, "max_hz",
+			"required with role: monitor, as the job decides how often it calls");
 	return 0;
 }
 
@@ -113,31 +117,33 @@ static int check_count(const struct probe_row *row, struct probe_fault *f)
 	if (!row->count)
 		return 0;
 	if (row->returns)
-		return probe_check_fault(f, "return", "a counted probe has none");
+		return probe_check_fault(f, "return", "not allowed with emit: count");
 	if (row->captures)
-		return probe_check_fault(f, "captures", "a counted probe sends none");
+		return probe_check_fault(f, "captures", "not allowed with emit: count");
 	if (row->string != PROBE_STRING_NONE)
-		return probe_check_fault(f, "string", "a counted probe sends none");
+		return probe_check_fault(f, "string", "not allowed with emit: count");
 	if (row->max_hz)
-		return probe_check_fault(f, "max_hz", "a counted probe sends nothing");
+		return probe_check_fault(f, "max_hz", "not allowed with emit: count");
 	return 0;
 }
 
 static int check_meaning(const struct probe_row *row, struct probe_fault *f)
 {
 	if (row->pair && row->role != GP_ROLE_collective)
-		return probe_check_fault(f, "pair", "goes with role: collective");
+		return probe_check_fault(f, "pair", "allowed only with role: collective");
 	if (row->object && row->role != GP_ROLE_execute && row->role != GP_ROLE_compile_end)
-		return probe_check_fault(f, "object", "goes with role: execute or compile_end");
+		return probe_check_fault(f, "object",
+					 "allowed only with role: execute or compile_end");
 	if (row->object && !row->captures)
-		return probe_check_fault(f, "object", "needs captures: the first is the object");
+		return probe_check_fault(f, "object",
+					 "needs captures, the first of which is the object");
 	if (row->object && row->string != PROBE_STRING_NONE)
-		return probe_check_fault(f, "object", "has the name: goes without string");
+		return probe_check_fault(f, "object",
+					 "not allowed with string, as the object has the name");
 	/* The model takes the third value of a hit for the program's first input. */
 	if (row->object && row->role == GP_ROLE_execute && !row->returns && row->captures < 3)
 		return probe_check_fault(
-			f, "captures",
-			"are three with object: the executable, any, the first input");
+			f, "captures", "object needs three: the executable, any, the first input");
 	return 0;
 }
 
@@ -150,33 +156,38 @@ static int check_emit(const struct probe_row *row, struct probe_fault *f)
 	if (row->unless_of && !row->returns)
 		return probe_check_fault(f, "unless", "needs return: true");
 	if (row->unless_of < 0)
-		return probe_check_fault(f, "unless", "of is return, or the name of a capture");
+		return probe_check_fault(f, "unless",
+					 "`of` must be return or the name of a capture");
 	if (row->wake && (row->count || range))
-		return probe_check_fault(f, "wake", "goes with records, and not with ranges");
+		return probe_check_fault(f, "wake",
+					 "not allowed with emit: count or role: range_begin");
 	if (row->linked &&
 	    (row->follow || row->texts[0] || row->prefix || !strncmp(row->symbol, "_Z", 2)))
-		return probe_check_fault(f, "linked", "goes with the exact symbol of a C function");
+		return probe_check_fault(f, "linked",
+					 "allowed only with the exact symbol of a C function");
 	if (row->only_names && (range || row->string == PROBE_STRING_NONE))
 		return probe_check_fault(f, "only_names",
-					 "goes with a string, and not with ranges");
+					 "needs a string, and a role other than range_begin");
 	if (row->once && (row->count || row->returns || range || row->string != PROBE_STRING_NONE))
-		return probe_check_fault(f, "once", "goes with records of plain hits");
+		return probe_check_fault(
+			f, "once",
+			"not allowed with emit: count, return, string or role: range_begin");
 	if (row->returns && row->string != PROBE_STRING_NONE)
-		return probe_check_fault(f, "string", "does not go with return: true");
+		return probe_check_fault(f, "string", "not allowed with return: true");
 	if (row->returns && (range || row->role == GP_ROLE_range_end))
-		return probe_check_fault(f, "return",
-					 "a range is reported by its begin and its end");
+		return probe_check_fault(f, "return", "not allowed with range_begin and range_end");
 	if (range && row->anonymous == (row->string != PROBE_STRING_NONE))
-		return probe_check_fault(f, "string",
-					 "a range has either a name or anonymous: true");
+		return probe_check_fault(
+			f, "string", "role: range_begin needs either a string or anonymous: true");
 	if (row->anonymous && !range)
-		return probe_check_fault(f, "anonymous", "goes with role: range_begin only");
+		return probe_check_fault(f, "anonymous", "allowed only with role: range_begin");
 	if (row->keep[0] && !row->only_names && (!range || row->anonymous))
-		return probe_check_fault(f, "keep", "goes with named ranges only");
+		return probe_check_fault(f, "keep",
+					 "allowed only with role: range_begin and a string");
 	if (row->keep[0] && !row->only_names && !row->max_hz)
-		return probe_check_fault(f, "keep", "means nothing without max_hz");
+		return probe_check_fault(f, "keep", "has no effect without max_hz");
 	if (row->max_hz > MAX_HZ_MAX)
-		return probe_check_fault(f, "max_hz", "is over 1000000");
+		return probe_check_fault(f, "max_hz", "is more than 1000000");
 	if (check_monitor(row, f))
 		return -EINVAL;
 	return check_count(row, f);
@@ -185,11 +196,11 @@ static int check_emit(const struct probe_row *row, struct probe_fault *f)
 static int check_capture(const struct probe_capture *c, const char *field, struct probe_fault *f)
 {
 	if (c->width != 1 && c->width != 2 && c->width != 4 && c->width != 8)
-		return probe_check_fault(f, field, "width is 1, 2, 4 or 8 bytes");
+		return probe_check_fault(f, field, "width must be 1, 2, 4 or 8 bytes");
 	if (c->derefs > 3)
-		return probe_check_fault(f, field, "deref is at most 3");
+		return probe_check_fault(f, field, "deref is more than 3");
 	if (c->offset[0] && !c->derefs && strcmp(field, "string"))
-		return probe_check_fault(f, field, "offset means nothing without deref");
+		return probe_check_fault(f, field, "offset has no effect without deref");
 	for (int i = 0; i < GP_DEREFS_MAX; i++)
 		if (c->offset[i] < INT16_MIN || c->offset[i] > INT16_MAX)
 			return probe_check_fault(f, field, "offset is out of range");
@@ -212,12 +223,14 @@ static int check_captures(const struct probe_row *row, struct probe_fault *f)
 	if (err)
 		return err;
 	if (row->captures && range)
-		return probe_check_fault(f, "captures", "a range sends none");
+		return probe_check_fault(f, "captures",
+					 "not allowed with range_begin and range_end");
 	if (row->captures >
 		    HIT_ARGS + (row->role == GP_ROLE_on_ready || row->role == GP_ROLE_execute) &&
 	    !row->returns)
-		return probe_check_fault(f, "captures", "are at most 2 without return: true");
-	/* For both machines, so that a file that loads here loads everywhere. */
+		return probe_check_fault(f, "captures", "more than 2 need return: true");
+	/* Check for both machines, so that a file that is accepted here is accepted on the other
+	 * one. */
 	if (probe_row_compile_for(EM_X86_64, row, 0, &unused) ||
 	    probe_row_compile_for(EM_AARCH64, row, 0, &unused))
 		return probe_check_fault(f,

@@ -14,8 +14,8 @@
 #include "userspace/base/log.h"
 
 #define FILES_MAX  128
-#define WORDS_MAX  64 /* of all files */
-#define OWNED_EACH 4  /* texts and lists for each row */
+#define WORDS_MAX  64 /* limit for the threads and for the devices of all files together */
+#define OWNED_EACH 4  /* limit of texts and lists for each row */
 #define OWNED_MAX  ((2 * GP_ROWS_MAX + FILES_MAX) * OWNED_EACH)
 #define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* for probe_table_keep() */
 
@@ -220,7 +220,7 @@ static int probe_file_row_from(struct probe_table *t, const struct source *s, st
 	return probe_file_row_texts(t, s, row);
 }
 
-/* Checks rules that need only the probe itself. */
+/* Checks the rules about one probe that need no other rows. */
 static int probe_file_source_check(const struct source *s)
 {
 	const struct yaml_probe *y = s->yaml;
@@ -228,21 +228,23 @@ static int probe_file_source_check(const struct source *s)
 
 	if (!probe_name_ok(y->id, room))
 		return probe_file_error(
-			s, "id", "is [a-z0-9_], and with the runtime before it shorter than 48");
+			s, "id",
+			"must consist of [a-z0-9_], and with the runtime be shorter than 48 characters");
 	if (y->keep.count && y->only_names.count)
-		return probe_file_error(s, "only_names", "does not go with keep");
+		return probe_file_error(s, "only_names", "not allowed with keep");
 	for (unsigned i = 0; i < y->captures_count; i++)
 		if (y->captures[i].path_count && (y->captures[i].deref || y->captures[i].offset))
-			return probe_file_error(s, "captures",
-						"path says what deref and offset say");
+			return probe_file_error(
+				s, "captures",
+				"path replaces deref and offset; give only one of them");
 	if (!!y->symbol + !!y->prefix + !!y->follow != 1)
 		return probe_file_error(s,
 					y->follow   ? "follow"
 					: y->symbol ? "prefix"
 						    : "symbol",
-					"give one of symbol, prefix and follow");
+					"give exactly one of symbol, prefix and follow");
 	if (y->follow && !y->follow->join != !y->follow->with)
-		return probe_file_error(s, "follow", "join and with go together");
+		return probe_file_error(s, "follow", "join needs with, and with needs join");
 	return 0;
 }
 
@@ -252,7 +254,8 @@ static bool probe_file_table_replaces(const struct probe_table *t, size_t i,
 	return t->rows[i].folder < t->folder && !strcmp(t->rows[i].id, row->id);
 }
 
-/* A user's copy of a row may be older than these keys. */
+/* Warns if a row that replaces another one lacks a key of it: a user's copy of a row may be older
+ * than the key. */
 static void probe_file_check_replaced(const struct probe_row *old, const struct probe_row *row)
 {
 	const struct {
@@ -315,7 +318,7 @@ static bool probe_file_follow_known(const struct probe_table *t, const struct pr
 			t->count);
 }
 
-/* Checks rules that need the other rows. */
+/* Checks the rules about a probe and the other rows. */
 static int probe_file_table_check(const struct probe_table *t, const struct source *s,
 				  const struct probe_row *row)
 {
@@ -330,11 +333,11 @@ static int probe_file_table_check(const struct probe_table *t, const struct sour
 		return probe_file_error(s, "id", what);
 	}
 	if (row->follow && !probe_file_follow_known(t, row))
-		return probe_file_error(s, "follow", "is of no row above that has such a capture");
+		return probe_file_error(s, "follow", "no row above has this name and capture");
 	if (row->count && t->counted == GP_HOT_ROWS)
-		return probe_file_error(s, "emit", "no more than 32 rows can be counted");
+		return probe_file_error(s, "emit", "more than 32 rows have emit: count");
 	if (row->returns && t->returning == GP_RETURN_ROWS_MAX)
-		return probe_file_error(s, "return", "no more than 128 rows can have it");
+		return probe_file_error(s, "return", "more than 128 rows have return: true");
 	return 0;
 }
 
@@ -347,14 +350,14 @@ static int probe_file_table_add(struct probe_table *t, const struct source *s)
 	if (err)
 		return err;
 	if (t->count == GP_ROWS_MAX || t->owned_count + OWNED_EACH > OWNED_MAX)
-		return probe_file_error(s, NULL, "no more than 512 rows fit");
+		return probe_file_error(s, NULL, "more than 512 rows");
 	err = probe_file_row_from(t, s, &row);
 	if (err)
 		return err;
 	if (!probe_file_row_result(s, &row))
 		return probe_file_error(
 			s, "result",
-			"ok has codes of 32 bits, A or A..B, of signed or unsigned ones");
+			"ok must be 32-bit codes, A or A..B, and is: signed or unsigned");
 	if (probe_row_check(&row, &fault))
 		return probe_file_error(s, fault.field, fault.what);
 	err = probe_file_table_check(t, s, &row);
@@ -384,8 +387,9 @@ static int probe_file_table_add_codes(struct probe_table *t, const struct source
 
 		if (!probe_file_code_read(y->code, is, &end, &code) || *end || !*y->name ||
 		    strlen(y->name) >= sizeof(c->name))
-			return probe_file_error(s, "codes",
-						"a code has 32 bits, and a name shorter than 48");
+			return probe_file_error(
+				s, "codes",
+				"a code must have 32 bits and a name shorter than 48 characters");
 		*c = (struct gp_code){.code = code, .kind = (__u8)y->fault};
 		snprintf(c->runtime, sizeof(c->runtime), "%s", file->runtime);
 		snprintf(c->name, sizeof(c->name), "%s", y->name);
@@ -402,7 +406,7 @@ static int probe_file_words_add(const struct source *s, const char *key,
 	while (words[n])
 		n++;
 	if (n + list->count > WORDS_MAX)
-		return probe_file_error(s, key, "no more than 64 of all files fit");
+		return probe_file_error(s, key, "more than 64 in all files together");
 	for (unsigned i = 0; i < list->count; i++)
 		words[n++] = list->entry[i];
 	return 0;
@@ -415,7 +419,7 @@ static int probe_file_table_add_words(struct probe_table *t, const struct source
 
 	for (unsigned i = 0; i < file->devices.count; i++)
 		if (strncmp(file->devices.entry[i], "/dev/", 5) != 0)
-			return probe_file_error(s, "devices", "begin with /dev/");
+			return probe_file_error(s, "devices", "must begin with /dev/");
 	return err ? err : probe_file_words_add(s, "devices", &file->devices, t->devices);
 }
 
@@ -446,7 +450,7 @@ static int probe_file_table_add_file(struct probe_table *t, const char *path)
 	int err;
 
 	if (t->files_count == FILES_MAX) {
-		log_error("%s:1: file: no more than %d probe files are read", path, FILES_MAX);
+		log_error("%s: too many probe files: at most %d are read", path, FILES_MAX);
 		return -EINVAL;
 	}
 	err = yaml_file_load(&t->files[t->files_count], path);
@@ -455,7 +459,9 @@ static int probe_file_table_add_file(struct probe_table *t, const char *path)
 	s.file = t->files[t->files_count++];
 	probes = &s.file->probes;
 	if (!probe_name_ok(probes->runtime, sizeof(((struct gp_probe *)0)->runtime)))
-		return probe_file_error(&s, "runtime", "is [a-z0-9_] and shorter than 16");
+		return probe_file_error(
+			&s, "runtime",
+			"must consist of [a-z0-9_] and be shorter than 16 characters");
 	err = probe_file_table_add_words(t, &s);
 	if (!err)
 		err = probe_file_table_add_codes(t, &s);
@@ -484,7 +490,8 @@ static int probe_file_table_add_entry(struct probe_table *t, const char *dir, co
 	return err;
 }
 
-/* Called after a folder is read, as a later row of it may replace an earlier one. */
+/* Refuses two rows that probe the same function. Called after a folder is read, as a later row of
+ * the folder may replace an earlier one. */
 static int probe_file_table_check_sites(const struct probe_table *t)
 {
 	int err = 0;
@@ -494,7 +501,7 @@ static int probe_file_table_check_sites(const struct probe_table *t)
 			if (!probe_rows_collide(&t->rows[i], &t->rows[k]))
 				continue;
 			log_error(
-				"%s:%d: %s: is probed by %s at %s:%d already; to replace that row, give its id",
+				"%s:%d: %s: %s at %s:%d probes the same function; to replace that row, give its id",
 				t->rows[i].file, t->rows[i].line,
 				t->rows[i].prefix ? "prefix" : "symbol", t->rows[k].id,
 				t->rows[k].file, t->rows[k].line);
@@ -518,7 +525,7 @@ int probe_table_add(struct probe_table *t, const char *dir)
 			  n < 0 ? strerror(-err) : "has no probe file (*.yaml)");
 	}
 	for (int i = 0; i < n; i++) {
-		/* Also after an error, so that one run reports the errors of all files. */
+		/* Continue after an error, so that one run reports the errors of all files. */
 		one = probe_file_table_add_entry(t, dir, entries[i]->d_name);
 		if (one && !err)
 			err = one == -ENOMEM ? one : -EINVAL;

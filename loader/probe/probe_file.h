@@ -20,11 +20,11 @@ struct probe_capture {
 	const char *name; /* shown by `gp-bpf probes`; the model uses the position */
 	/* Position among the C arguments, without the hidden result pointer; or PROBE_ARG_NONE. */
 	int arg;
-	/* The same on arm64 where the ABI makes a difference, else equal to arg. */
+	/* Position on arm64: differs from arg where the two ABIs differ. */
 	int arg_arm64;
 	int derefs, width;	   /* pointers followed; bytes of the value */
 	int offset[GP_DEREFS_MAX]; /* added before the dereference with that number */
-	bool late;		   /* of a call: followed when it returns */
+	bool late;		   /* read when the call returns, not when it is entered */
 };
 
 struct probe_row {
@@ -41,7 +41,7 @@ struct probe_row {
 	 * `join_with` has just had in its capture of that name, in the same process. NULL: it
 	 * always counts. */
 	const char *join, *join_with;
-	/* Suffixes also tried on an exact symbol ("_ptsz"), NULL-terminated. */
+	/* Suffixes of symbol that are probed, too ("_ptsz"), NULL-terminated. */
 	const char *const *variants;
 	/* Prefixes of names exempt from max_hz, NULL-terminated; with only_names: the only names
 	 * sent. */
@@ -50,14 +50,14 @@ struct probe_row {
 	const char *why;
 	const char *file; /* file and line of the row */
 	int line;
-	int folder;    /* number of the folder it is from, from 1 */
+	int folder;    /* number of the folder with the row's file, from 1 */
 	uint32_t hash; /* gp_probe_hash(id) */
 	uint32_t max_hz;
 	enum probe_abi abi;
 	enum gp_group group;
 	enum gp_role role;
 	enum probe_string string;
-	struct probe_capture text; /* where the string is */
+	struct probe_capture text; /* how to find the string among the arguments */
 	struct probe_capture capture[GP_ARGS];
 	struct probe_capture only; /* hits with another value are ignored in the kernel */
 	uint64_t only_value;
@@ -73,14 +73,15 @@ struct probe_row {
 	bool pair;	/* a collective of two ranks only */
 	/* The first capture is an executable of XLA, in whose memory the program's name is. */
 	bool object;
-	bool between_ranks; /* its library is one through which ranks reach each other */
-	/* Sent once after each backward pass, and after each range with a name in keep. */
+	bool between_ranks; /* the library of the row connects ranks with each other */
+	/* After each backward pass, and after each range with a name in keep, only the first hit is
+	 * sent. */
 	bool once;
 	bool only_names; /* only names that begin with a prefix in keep are sent */
 	int unless_of;	 /* GP_UNLESS_* */
 	int unless[GP_UNLESS], unless_count;
 	/* Texts whose address the function loads near its begin, for files without symbols; NULL at
-	 * the end. Rows with texts have ABI C, whatever their symbol. */
+	 * the end. Rows with texts have ABI C, also if their symbol is mangled. */
 	const char *const *texts;
 	/* Meaning of the return value; ok: codes that are not failures. */
 	enum gp_returns result;
@@ -112,8 +113,8 @@ size_t probe_table_index(const struct probe_table *t, uint32_t hash);
 size_t probe_table_codes(const struct probe_table *t);
 const struct gp_code *probe_table_code(const struct probe_table *t, size_t i);
 
-/* Parts of names of threads that take part in collectives, and beginnings of paths of device files,
- * as all files say. Each list ends with NULL and is valid as long as the table. */
+/* Return parts of the names of threads that run collectives, and beginnings of paths of device
+ * files, from all probe files. Each list ends with NULL and is valid as long as the table. */
 const char *const *probe_table_threads(const struct probe_table *t);
 const char *const *probe_table_devices(const struct probe_table *t);
 
@@ -122,7 +123,8 @@ const char *const *probe_table_devices(const struct probe_table *t);
 size_t probe_table_capture(const struct probe_table *t, const char *runtime, const char *name,
 			   const char *capture, int *ret_capture);
 
-/* A quick test whether rows are for a file of some name. Immutable; t must outlive it. */
+/* A quick test whether any row is for a file of a given name. Immutable; t must outlive the test.
+ */
 struct probe_names;
 int probe_names_new(struct probe_names **ret, const struct probe_table *t); /* 0 or -ENOMEM */
 void probe_names_free(struct probe_names *n);
@@ -131,7 +133,7 @@ bool probe_names_have(const struct probe_names *n, const char *name); /* name: w
 /* Fills the kernel's view of a row for this architecture. pushed_bytes: how far sp has moved before
  * the probed instruction (prologue.h). Returns 0, or -EINVAL: an argument cannot be read. */
 int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_row *ret);
-/* The same for another machine (EM_X86_64, EM_AARCH64). */
+/* Like probe_row_compile(), but for the given machine (EM_X86_64, EM_AARCH64). */
 int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes,
 			  struct gp_row *ret);
 /* Fills the part of a row that the model gets. */

@@ -37,7 +37,7 @@ static int probe_names_add_glob(struct probe_names *n, const char *glob)
 	probe_prefix(glob, &p);
 	if (strcspn(glob, "*?[\\") < PROBE_PREFIX_LEAST) {
 		log_warn(
-			"libraries: '%s': the first %d letters are not fixed, so processes that map such a library are not found by it",
+			"libraries: '%s': a wildcard is among the first %d letters, so gp-bpf node does not find processes by these libraries",
 			glob, PROBE_PREFIX_LEAST);
 		return 0;
 	}
@@ -66,7 +66,7 @@ int probe_names_new(struct probe_names **ret, const struct probe_table *t)
 	}
 	if (err == -E2BIG) /* the prefixes so far are used */
 		log_warn(
-			"libraries: more than %d different beginnings of names: processes that map one of the others are not found by it",
+			"libraries: more than %d different beginnings of names: gp-bpf node does not find processes by libraries with the others",
 			GP_PREFIXES_MAX);
 	*ret = n;
 	return 0;

@@ -171,8 +171,8 @@ int yaml_file_load(struct yaml_file **ret, const char *path)
 	/* A FIFO is refused: its writer could block the reader. */
 	err = f->path ? path_read(path, &text, FILE_BYTES_MAX, 0) : -ENOMEM;
 	if (err)
-		log_error("%s:1: file: %s", path,
-			  err == -EINVAL ? "is not a regular file" : strerror(-err));
+		log_error("%s: cannot be read: %s", path,
+			  err == -EINVAL ? "not a regular file" : strerror(-err));
 	else
 		err = yaml_table_read(&f->memory, f->path, text.data ? text.data : "", text.len,
 				      file_fields, &f->probes);

@@ -13,7 +13,7 @@ struct yaml_capture {
 	const int *lines;
 	char *name;
 	int arg;
-	int *arm64;	       /* NULL: not given */
+	int *arm64;	       /* position on arm64; NULL: not given */
 	unsigned deref, width; /* width 0: not given */
 	int offset;
 	int *path; /* NULL: not given */

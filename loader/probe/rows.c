@@ -5,13 +5,14 @@
 
 #include "loader/probe/rows.h"
 
-#define GENERATION_FIRST 1 /* 0: silent */
+/* First generation of rows that send; a row of generation 0 sends nothing. */
+#define GENERATION_FIRST 1
 #define RUNTIMES_MAX	 32
 
 struct entry {
 	size_t row;
 	struct gp_row compiled; /* result of probe_row_compile() */
-	bool unsent;		/* was ever counted instead of sent */
+	bool unsent;		/* its hits were ever counted instead of sent */
 };
 
 struct rows {
@@ -50,7 +51,7 @@ static void rows_swap_take_over(struct rows *r)
 	r->swapping = r->swapped = true; /* until rows_swapped() */
 }
 
-/* The budget starts anew: rows that a predecessor only counted are sent. */
+/* Makes a row send whose hits the predecessor only counted, as the budget starts anew. */
 static void rows_unsent_take_over(struct rows *r, size_t entry)
 {
 	struct entry *p = &r->entries[entry];
@@ -67,8 +68,9 @@ static void rows_take_over(struct rows *r)
 		size_t row = probe_table_index(r->probes, kept->probe);
 
 		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
-			row = SIZE_MAX; /* half written when its writer was killed: the entry stays
-					   unused */
+			/* The predecessor was killed while it wrote this entry: the entry stays
+			 * unused. */
+			row = SIZE_MAX;
 		r->entries[r->count] = (struct entry){.row = row, .compiled = *kept};
 		r->entries[r->count].compiled.gen = r->entries[r->count].compiled.next = 0;
 		rows_unsent_take_over(r, r->count);

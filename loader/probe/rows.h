@@ -31,14 +31,14 @@ void rows_swapped(struct rows *r);
  * argument cannot be read. */
 int rows_entry_get(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
 
-/* Makes all rows send. New rows are silent: where each probe has a link of its own, a job makes
- * many steps while these are attached one by one, and half of the calls would show other steps than
- * all of them. Begins of ranges stay silent until an end of the same runtime is attached: a begin
- * without an end would shift every later range of its thread. */
+/* Makes all rows send. New rows send nothing: attaching probes one by one takes many steps of a
+ * job, and steps found from only some of the calls would be wrong. Begins of ranges stay silent
+ * until an end of the same runtime is attached: a begin without an end would shift every later
+ * range of its thread. */
 void rows_activate(struct rows *r);
 /* Returns true when begins of ranges of the runtime may be sent. */
 bool rows_runtime_ends(const struct rows *r, const char *runtime);
-/* An end of ranges of the runtime is attached. */
+/* Call when a probe is attached that ends ranges of the runtime. */
 void rows_runtime_set_ends(struct rows *r, const char *runtime);
 
 /* Returns the probe hash of a hot counter, 0 when it is unused. */

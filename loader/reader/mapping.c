@@ -21,7 +21,8 @@
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 
-#define PATHS_NS 5000000ull /* time of one call for reading paths: enough for a thousand */
+/* Limit of the time for reading paths in one call, enough for a thousand paths. */
+#define PATHS_NS 5000000ull
 #define VMAS_MAX (MAPPING_HELPER_BYTES / sizeof(struct gp_vma))
 
 static int mapping_vmas_read(int fd, struct buffer *out)
@@ -139,7 +140,8 @@ static void mapping_map_file_name(char name[80], pid_t pid, const struct gp_vma 
 		 (unsigned long)vma->end);
 }
 
-/* Used when map_files is not accessible: reads the path from the line of that address in maps. */
+/* Reads the path of a mapping from its line in /proc/PID/maps, for when map_files is not
+ * accessible. */
 static int mapping_path_from_maps(pid_t pid, const struct gp_vma *vma, char *path, size_t len)
 {
 	char name[64], *line = NULL, *at;
@@ -167,7 +169,7 @@ static int mapping_path_from_maps(pid_t pid, const struct gp_vma *vma, char *pat
 	return err;
 }
 
-/* Strips " (deleted)" from a path. Returns true when it was there. */
+/* Strips " (deleted)" from a path. Returns true if the path had that suffix. */
 static bool mapping_path_deleted(char *path)
 {
 	static const char deleted[] = " (deleted)";
@@ -414,7 +416,8 @@ static int mapping_open_by_path(pid_t pid, const char *path)
 	return fd;
 }
 
-/* Checks the type first, as opening a device may have effects. */
+/* Checks that the file is a regular one before it is opened, as opening a device may have effects.
+ */
 int mapping_reopen(int path_fd)
 {
 	char name[32];

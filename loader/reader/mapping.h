@@ -68,8 +68,8 @@ struct mapping_paths {
  * caller frees ret->data. */
 int mapping_paths_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
 			    struct mapping_paths *ret);
-/* Returns the path of the file whose first mapping begins at start; NULL: not read. Ask in rising
- * order: each step back reads from the beginning. */
+/* Returns the path of the file whose first mapping begins at start; NULL: not read. Call in rising
+ * order of addresses: a smaller address than before is searched from the beginning. */
 const char *mapping_paths_get(struct mapping_paths *p, uint64_t start);
 
 /* Opens a descriptor that only names the mapped file (O_PATH). path is used where map_files is not
@@ -77,8 +77,9 @@ const char *mapping_paths_get(struct mapping_paths *p, uint64_t start);
  * the file and compare. Returns the descriptor or -errno; -ENOLINK: the file was deleted, or is in
  * memory only, and cannot be opened by path. May wait for the file system forever. */
 int mapping_name(pid_t pid, const struct gp_vma *vma, const char *path, bool *ret_by_path);
-/* Opens the same file for reading. Returns a descriptor or -errno; -EINVAL: not a regular file;
- * -EACCES: its file system lets only other users read it. May wait like mapping_name(). */
+/* Opens the file of such a descriptor for reading. Returns a descriptor or -errno; -EINVAL: not a
+ * regular file; -EACCES: its file system lets only other users read it. May wait like
+ * mapping_name(). */
 int mapping_reopen(int path_fd);
 
 #endif

@@ -15,13 +15,14 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define WORKERS_BUSY_MAX 4 /* readers that work at once */
+#define WORKERS_BUSY_MAX 4 /* limit of readers that work at the same time */
 /* Limit of readers, including those that can neither answer nor be killed. */
 #define WORKERS_MAX 8
 #define QUEUE_MAX   256
-/* Limit of one request; a large library on a cold, loaded machine takes a tenth of it. */
+/* Limit of the time for one request, ten times that of a large library on a cold, loaded machine.
+ */
 #define ANSWER_NS 8000000000ull
-/* After this time since SIGKILL the reader is blocked in a file system. */
+/* A reader that still exists this long after SIGKILL is blocked in a file system. */
 #define HUNG_NS	     1000000000ull
 #define SOCKET_BYTES (1 << 20)
 
@@ -100,7 +101,8 @@ static struct worker *reader_worker_in(struct reader *r, enum worker_state state
 	return NULL;
 }
 
-/* Returns an idle reader, or a new one. NULL: none is available now; *ret_never: none will be. */
+/* Returns an idle reader, or a new one. NULL: none is available now, or (*ret_never is set) ever.
+ */
 static struct worker *reader_worker_get(struct reader *r, bool *ret_never)
 {
 	struct worker *w = reader_worker_in(r, WORKER_IDLE);
@@ -117,12 +119,13 @@ static struct worker *reader_worker_get(struct reader *r, bool *ret_never)
 	err = reader_worker_start(r, w);
 	if (!err)
 		return w;
-	log_debug("no new reader of libraries: %s", strerror(-err));
+	log_debug("cannot start another reader of libraries: %s", strerror(-err));
 	*ret_never = !r->busy;
 	return NULL;
 }
 
-/* Returns true when a reader hangs on a file of that file system, as the next one would too. */
+/* Returns true when a reader hangs on a file of this file system: another reader would hang, too.
+ */
 static bool reader_device_hung(const struct reader *r, uint64_t dev)
 {
 	uint64_t now = clock_mono_ns();
@@ -345,8 +348,8 @@ void reader_wait(struct reader *r, int timeout_ms)
 	struct pollfd fds[WORKERS_MAX];
 	nfds_t n = 0;
 
-	/* Returns at once when a request can be sent to a reader now: waiting for answers would not
-	 * end. */
+	/* If a request can be sent to a reader now, return at once: no answer may come that would
+	 * end the wait. */
 	if (r->first && (!r->busy || reader_worker_in(r, WORKER_IDLE)))
 		return;
 	for (const struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)

@@ -7,15 +7,16 @@
 #include "loader/reader/reader.h"
 
 struct reader_reply {
-	uint64_t map_start; /* address at which the reader maps the file: shows the kernel's numbers
-			       of the file */
+	/* Address at which the reader maps the file, by which the caller finds the kernel's
+	 * numbers of the file. */
+	uint64_t map_start;
 	int32_t error;
 	uint16_t by_path;
 	uint16_t last; /* the reader has dropped its privileges: no more answers follow */
 	uint64_t count;
 };
 
-/* Sites in an answer: a message takes one piece of the socket's buffer. */
+/* Limit of sites in an answer: a message must fit the socket's buffer in one piece. */
 #define READER_SITES_MAX (SITES_FOUND_MAX + GP_ROWS_MAX)
 
 /* Answers requests from the socket until its other end is closed; does not return. */

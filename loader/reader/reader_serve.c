@@ -27,11 +27,12 @@
 
 #define INSN_MAX     16 /* limit of bytes that the kernel copies from a probed instruction */
 #define MEMORY_BYTES (1ull << 30)
-/* More than a page of any size extends beyond the end of a file. */
+/* Offset past the end of a file that is not in the file's last page, whatever the page size. */
 #define PAST_END_BYTES (1ll << 30)
-#define AS_USER_S      10 /* lifetime of a reader as another user: longer than a request may take */
-#define GROUPS_MAX     256
-#define STATUS_BYTES   8192
+/* A reader that runs as another user is killed after this time; requests take less. */
+#define AS_USER_S    10
+#define GROUPS_MAX   256
+#define STATUS_BYTES 8192
 
 struct served { /* state of one request */
 	int path_fd;
@@ -93,7 +94,8 @@ static void serve_sites_hold(int fd, struct site *sites, int count)
 
 		if (sites[i].state != GP_ATTACH_attached)
 			continue;
-		/* There is nothing to read after the file's last page. */
+		/* A second page after the end of the file needs no check: there is nothing to read.
+		 */
 		if (known && serve_page_hold(fd, first, page) &&
 		    (first == last || lseek(fd, 0, SEEK_END) <= (off_t)last ||
 		     serve_page_hold(fd, last, page)))
@@ -146,7 +148,7 @@ static int serve_identity_read(pid_t pid, struct identity *ret)
 static int serve_identity_keep(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* changing the user had reset it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* changing the user had reset this setting */
 	return confine_capabilities(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_FOWNER));
 }
 
@@ -257,7 +259,7 @@ static int serve_reply_send(int fd, struct reader_reply *reply, const struct ser
 
 static int serve_settle(int *fd)
 {
-#if !defined(__SANITIZE_ADDRESS__) /* which reserves more memory */
+#if !defined(__SANITIZE_ADDRESS__) /* AddressSanitizer reserves more memory */
 	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_BYTES, MEMORY_BYTES});
 #endif
 	return helper_settle("gp-bpf-reader", fd, -1,

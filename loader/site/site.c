@@ -15,8 +15,8 @@
 /* ---- names: a row's symbol, and the symbol with each suffix ---------------------------------- */
 
 struct names {
-	struct buffer wants; /* array of struct elf_want */
-	struct buffer rows;  /* array of size_t: the row of each want */
+	struct buffer wants; /* array of struct elf_want: names to find */
+	struct buffer rows;  /* array of size_t: index of the probe row of each name */
 	bool failed;
 };
 

@@ -14,7 +14,7 @@
 #include "loader/probe/probe_file.h"
 #include "loader/probe/rows.h"
 
-/* Functions of one library that all rows together may match. */
+/* Limit of functions in one library that all rows together match. */
 #define SITES_FOUND_MAX 1024
 
 struct site {
@@ -22,7 +22,8 @@ struct site {
 	uint64_t offset;
 	int pushed; /* bytes by which sp has moved at the probed instruction */
 	enum gp_insn insn;
-	enum gp_attach_state state; /* attached: also when still to be attached */
+	/* GP_ATTACH_attached also if the site has still to be attached. */
+	enum gp_attach_state state;
 	int error;
 	uint64_t cookie;
 	/* File offset at which a call reported the begin of a function; 0: found by name. */
@@ -35,7 +36,8 @@ static inline bool site_linked(const struct site *site)
 	return site->state == GP_ATTACH_attached || site->state == GP_ATTACH_counted;
 }
 
-/* Returns true when its file was read too slowly to find the function: a later search may. */
+/* Returns true when the file was read too slowly to find the function: a later search may find it.
+ */
 static inline bool site_open(const struct site *site)
 {
 	return site->error == -GP_TABLE_slow && site->state == GP_ATTACH_absent;
@@ -48,9 +50,9 @@ static inline bool site_open(const struct site *site)
 int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
 	       const char *cache_dir, int fd, struct site **ret);
 
-/* The same for one function, of a row with `follow`, reported to begin at an offset in the file.
- * Refused (-ENOENT) unless a function does begin there: the kernel accepts any offset, and a probe
- * inside an instruction breaks every process that maps the file. */
+/* Like sites_find(), for one function of a row with `follow` that a call reported to begin at an
+ * offset in the file. Refused (-ENOENT) unless a function does begin there: the kernel accepts any
+ * offset, and a probe inside an instruction breaks every process that maps the file. */
 int sites_find_at(const struct probe_table *probes, size_t row, uint64_t offset, int fd,
 		  struct site **ret);
 /* Attaches the sites that are to be linked to the file open at fd; file: its identity in the

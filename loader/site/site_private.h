@@ -14,9 +14,9 @@ void site_choose(struct elf_file *ef, const struct probe_row *row, const struct 
 void site_attach_followed(struct site *site, const struct probe_table *probes,
 			  const struct kernel *k, struct attach *at, const struct gp_vma *file,
 			  uint64_t tag, int fd);
-/* Returns true when the site is to be kept. Aliases of one function are one probe; of two rows that
- * want the same program at the same place the first gets it, as each call would be reported twice.
- */
+/* Returns true when the site is to be kept. Only the first site of several is kept that would run
+ * the same program at the same offset (two rows, or aliases of one function), as each call would be
+ * reported twice. */
 bool site_first(const struct probe_table *probes, const struct site *sites, size_t n,
 		struct site *site);
 /* Adds sites of rows with texts, if the file has symbols for none of them. Returns the new number

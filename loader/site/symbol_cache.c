@@ -16,13 +16,14 @@
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 
-#define CACHE_MAGIC  "gpsym01" /* increase for a new layout or new rules of the search */
-#define ENTRIES_MAX  512       /* the directory is emptied when it has this many files */
+/* Increase the number when the layout or the rules of the search change. */
+#define CACHE_MAGIC  "gpsym01"
+#define ENTRIES_MAX  512 /* the directory is emptied when it has this many files */
 #define SYMBOLS_MAX  65536
 #define NAME_PATTERN "%016llx.sym"
 #define NAME_LEN     32
 
-/* Includes ctime, as a job can set back the mtime of its file. */
+/* Head of an entry. It includes the file's ctime, as a job can set back the mtime of its file. */
 struct cache_head {
 	char magic[8];
 	uint64_t dev, ino, size;
@@ -168,7 +169,7 @@ static bool symbol_cache_is_entry(const char *name)
 	return len > 4 && !strcmp(name + len - 4, ".sym");
 }
 
-/* Bounds the size of the directory, as each container image brings other libraries. */
+/* Empties a directory that has too many entries: each container image brings other libraries. */
 static void cache_trim(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

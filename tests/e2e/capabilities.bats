@@ -188,10 +188,10 @@ refused() { # word, arguments of gp-bpf
 	cp "$FAKE/map" "$PUBLIC"
 	FAKE=$PUBLIC start_mapper "$PUBLIC/own/libtorch_cpu.so"
 	run "$GP_BPF" check --pid "$MAPPER"
-	[[ $output == *"libtorch_cpu.so: its file system does not keep it in memory: "* ]]
+	[[ $output == *"libtorch_cpu.so: its file system does not keep the file in memory: "* ]]
 	with bpf perfmon sys_ptrace dac_read_search setuid setgid
 	run "${AS[@]}" "$PUBLIC/bin/gp-bpf" check --pid "$MAPPER"
-	[[ $output == *"cannot ask whether its file system (FUSE) keeps it in memory: CAP_FOWNER missing"* ]]
+	[[ $output == *"CAP_FOWNER missing to ask its file system (FUSE) whether it is in memory"* ]]
 }
 
 @test "a program and its libraries on a user's bindfs, in a mount namespace of its own: steps" {
@@ -279,7 +279,7 @@ refused() { # word, arguments of gp-bpf
 	cp "$T/libtorch_cpu.so" "$PUBLIC"
 	rm "$T/libtorch_cpu.so"
 	run "${AS[@]}" "$PUBLIC/bin/gp-bpf" check --pid "$JOB"
-	[[ $output == *"libtorch_cpu.so: cannot be probed: it was deleted since, or is in memory only: CAP_CHECKPOINT_RESTORE missing"* ]]
+	[[ $output == *"libtorch_cpu.so: cannot be probed: the file was deleted, or is in memory only, and CAP_CHECKPOINT_RESTORE is missing"* ]]
 	job_go
 	job_end
 	start_job setpriv --reuid="$OTHER" --regid="$OTHER" --clear-groups "$PUBLIC/train" memory load say=held pause

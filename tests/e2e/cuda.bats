@@ -170,7 +170,7 @@ for name in ("cudaLaunchKernel", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz"
 	start_job "$FAKE/cuda_stripped" 23
 	job_line loaded
 	run -0 "$GP_BPF" check --pid "$JOB"
-	grep -E "^  cuda.runtime_device_sync +absent +cuda_stripped: not a symbol of the program" <<<"$output"
+	grep -E "^  cuda.runtime_device_sync +absent +cuda_stripped: the program has no such symbol" <<<"$output"
 	grep -E "^  cuda.context_sync +attached " <<<"$output"
 	job_go
 	job_end

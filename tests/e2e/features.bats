@@ -81,8 +81,8 @@ refused() { # feature
 @test "without task_vma" { trains --feature task_vma=off; }
 @test "without multi: slower to detach, which is told at the start and at the end" {
 	trains --feature multi=off
-	equal "$(printf '%s\n' 'detaching them will take about' 'probes one by one takes about')" \
-		"$(grep -oE 'detaching them will take about|probes one by one takes about' "$T/watch.err")"
+	equal "$(printf '%s\n' 'probes will take about' 'probes one by one takes about')" \
+		"$(grep -oE 'probes will take about|probes one by one takes about' "$T/watch.err")"
 }
 @test "without session" { trains --feature session=off; }
 @test "without tracefs" { trains --feature tracefs=off; }
