@@ -68,13 +68,13 @@ teardown() { e2e_teardown; }
 	start_gvisor "load=$FAKE" say=held pause sites
 	job_line held
 	run -1 --separate-stderr "$GP_BPF" check --pid "$JOB" --json
-	equal "runs under gVisor (runsc), which hides its libraries: nothing is attached" \
+	equal "runs under gVisor (runsc), which hides its libraries: no probe can be attached" \
 		"$(jq -r '.targets[0].error' <<<"$output")" error
 	jq -e '.gvisor_sandboxes >= 1 and .targets[0].probes == []' <<<"$output"
 	run -0 "$GP_BPF" check
 	grep -qE '^gVisor: [0-9]+ sandbox(es)? here; what runs in gVisor is not seen$' <<<"$output"
 	run -3 --separate-stderr "$GP_BPF" --pid "$JOB" --quiet
-	equal "gp-bpf: process $JOB: runs under gVisor (runsc), which hides its libraries: nothing is attached" "$stderr" error
+	equal "gp-bpf: process $JOB: runs under gVisor (runsc), which hides its libraries: no probe can be attached" "$stderr" error
 	job_go
 	job_line sites
 	equal "sites 0" "$LINE"

@@ -239,7 +239,7 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "$T/config:1" "version: missing"
 	printf 'version: 1\ntargets:\n  - deny: team=x\n' >"$T/config"
 	run -2 --separate-stderr "$GP_BPF" node --config "$T/config" --print-config
-	one_line "$T/config:3: targets.deny: 'team=x' is not KEY=GLOB"
+	one_line "$T/config:3: targets.deny: 'team=x': expected KEY=GLOB"
 	printf 'version: 1\njob: {name: a}\nprice: free\n' >"$T/config"
 	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
 	one_line "$T/config:3: price: 'free' is not a price"

@@ -114,7 +114,7 @@ locked() { # pid
 	until_true has_steps 101 "$T/out"
 	run -1 timeout -s KILL "$READY_S" "$GP_BPF" check --pid "$HOSTILE"
 	[[ $output == *"its address space is locked"* ]]
-	equal 1 "$(grep -c "process $HOSTILE cannot be looked at: its address space is locked" "$T/watch.err")" "lines about it"
+	equal 1 "$(grep -c "process $HOSTILE: its libraries cannot be found yet: its address space is locked" "$T/watch.err")" "lines about it"
 	honest_exact "$T/out" # it is locked all the while
 	locked "$HOSTILE"
 }
@@ -136,7 +136,7 @@ locked() { # pid
 	start_mapper "$T/direct/libtorch_cpu.so"
 	start_honest
 	start_watch --pid "$MAPPER" --pid "$JOB" --quiet --export "json:$T/out"
-	grep -q "does not keep it in memory: 7 of its probes" "$T/watch.err"
+	grep -q "does not keep the file in memory: 7 of its probes" "$T/watch.err"
 	honest_half
 	honest_exact "$T/out"
 }
@@ -154,7 +154,7 @@ locked() { # pid
 	honest_exact "$T/out"
 	equal 4 "$(grep -c "cannot be probed" "$T/watch.err")" "lines about it"
 	# However far apart their names are, three million functions are read, a piece of the file at a time.
-	equal 0 "$(grep -c "too much to read" "$T/watch.err")" "lines about scattered names"
+	equal 0 "$(grep -c "takes more reads than" "$T/watch.err")" "lines about scattered names"
 }
 
 @test "a process that maps seventy libraries" {
@@ -207,13 +207,13 @@ locked() { # pid
 	GP_BPF=$T/gp-bpf
 	# setpriv sees to it that the program beside its probe files is run
 	start_watch --pid "$MAPPER" --pid "$JOB" --log-level info --export "json:$T/out"
-	grep -q "opened by path" "$T/watch.err" || { cat "$T/watch.err" >&2; return 1; }
+	grep -q "opening mapped files by path" "$T/watch.err" || { cat "$T/watch.err" >&2; return 1; }
 	honest_half
 	honest_exact "$T/out"
 	cat "$T/watch.err" >&2
 	[ "$(grep -c "cannot be probed: Invalid argument" "$T/watch.err")" -ge 1 ]
-	grep -q "another file, whenever it is opened" "$T/watch.err"
-	equal 1 "$(grep -c "cannot be probed: it was deleted since" "$T/watch.err")" "lines about the one that was deleted"
+	grep -q "too often gone or replaced" "$T/watch.err"
+	equal 1 "$(grep -c "cannot be probed: the file was deleted" "$T/watch.err")" "lines about the one that was deleted"
 }
 
 @test "names that drive a terminal, break a line, are no UTF-8" {

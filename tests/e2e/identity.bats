@@ -150,12 +150,12 @@ jobs_stored() { # filter of what `jobs` lists
 	run -0 --separate-stderr "$GP_BPF" --name "sleep 30.$$" --for 100ms --log-level info
 	[[ $stderr == *"process $! matches"* ]]
 	run -1 --separate-stderr "$GP_BPF" --name "no-such-$$" --cgroup "/no-such-$$"
-	equal "gp-bpf: no process matches --name no-such-$$ --cgroup /no-such-$$ now; gp-bpf node watches those to come" "$stderr"
+	equal "gp-bpf: no running process matches --name no-such-$$ --cgroup /no-such-$$; use gp-bpf node to watch processes that start later" "$stderr"
 	run -2 --separate-stderr "$GP_BPF" record -o "$T/tape" --container llama
-	[[ $stderr == *"--container: 'llama' is not an id"* ]]
+	[[ $stderr == *"--container: 'llama': expected a container's id"* ]]
 	run -2 --separate-stderr "$GP_BPF" --pod llama-0
-	[[ $stderr == *"--pod: 'llama-0' is not NAMESPACE/NAME"* ]]
+	[[ $stderr == *"--pod: 'llama-0': expected NAMESPACE/NAME"* ]]
 	run -1 --separate-stderr env -u KUBERNETES_SERVICE_HOST "$GP_BPF" --pod ml/llama-0
-	[[ $stderr == *"no Kubernetes is to be found here"* ]]
+	[[ $stderr == *"found neither a kubelet nor an API server"* ]]
 	[ ! -e "$T/tape" ]
 }

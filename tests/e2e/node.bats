@@ -104,10 +104,10 @@ has_steps() { [ "$(steps_of "$1")" -ge "$2" ]; } # pid steps
 		"$T" "$T/socket" >"$T/config"
 	kill -HUP "$WATCH"
 	until_true has_steps "$denied" 22
-	grep -q 'SIGHUP: multiply has changed: that takes a restart' "$T/watch.err"
+	grep -q 'SIGHUP: multiply has changed; restart gp-bpf to apply it' "$T/watch.err"
 	echo nonsense >"$T/config"
 	kill -HUP "$WATCH"
-	until_true grep -q 'SIGHUP: the settings cannot be read; all stays as it is' "$T/watch.err"
+	until_true grep -q 'SIGHUP: the settings cannot be read; nothing was changed' "$T/watch.err"
 	end_node
 }
 
@@ -179,7 +179,7 @@ in_a_pod() {
 	WATCH_NAME=second start_node --allow "command=$T/*" --handover
 	curl -sf "http://127.0.0.1:$(cat "$T/kube")/control" -d '{"delete": "DaemonSet/ns/watcher"}'
 	end_node
-	grep -q 'detaching, for no other gp-bpf comes to this node: its DaemonSet watcher is deleted' "$T/second.err"
+	grep -q 'detaching all probes, as no other gp-bpf will take over on this node: its DaemonSet watcher is deleted' "$T/second.err"
 	[ ! -e "$(pins "$T/state")" ]
 }
 
@@ -282,5 +282,5 @@ pod_job() { # uid container operations...
 	GP_BPF_DURABLE=0 run -2 --separate-stderr "$GP_BPF" node --handover
 	[[ $stderr == *"--handover needs --durable, which is turned off by GP_BPF_DURABLE"* ]]
 	run -2 --separate-stderr "$GP_BPF" node --state-dir "$T/state" --allow users=x
-	[[ $stderr == *"--allow: 'users=x' is not KEY=GLOB"* ]]
+	[[ $stderr == *"--allow: 'users=x': expected KEY=GLOB"* ]]
 }

@@ -161,7 +161,7 @@ has_steps() { [ "$(count_lines step "$T/out")" -ge "$1" ]; }
 	steps_are 23 "$T/out"
 	[ -n "$(find "$T/board" -name 'events*')" ]
 	equal 1 "$(wc -l <"$T/watch.err")" "$(cat "$T/watch.err")"
-	grep -q 'sandbox: system calls stay as they are: ' "$T/watch.err"
+	grep -q 'sandbox: system calls are not restricted: ' "$T/watch.err"
 }
 
 @test "giving up is refused, or few files may be open: one line says which call, why, and what to do" {
@@ -184,9 +184,9 @@ has_steps() { [ "$(count_lines step "$T/out")" -ge "$1" ]; }
 		os.execvp(sys.argv[2], sys.argv[2:])
 	END
 	run -3 --separate-stderr python3 "$T/refuse.py" capset "$GP_BPF" --pid $$ --quiet
-	equal "gp-bpf: sandbox: capabilities cannot be given up: capset: Operation not permitted, by a filter of the container or service that gp-bpf runs in; allow the call there, or go on with all privileges: --sandbox=off" "$stderr"
+	equal "gp-bpf: sandbox: cannot drop capabilities: capset: Operation not permitted: a filter of the container or service that gp-bpf runs in refuses the call; allow it there, or keep all privileges with --sandbox=off" "$stderr"
 	run -3 --separate-stderr python3 "$T/refuse.py" prctl "$GP_BPF" --pid $$ --quiet
-	[[ $stderr == "gp-bpf: sandbox: ways to new privileges cannot be closed: prctl(PR_SET_NO_NEW_PRIVS): Operation not permitted, "*"--sandbox=off" ]]
+	[[ $stderr == "gp-bpf: sandbox: cannot forbid new privileges: prctl(PR_SET_NO_NEW_PRIVS): Operation not permitted: "*"--sandbox=off" ]]
 	run -0 python3 "$T/refuse.py" capset "$GP_BPF" --pid $$ --quiet --sandbox=off --for 1ms
 	# What bats and its caller have open is no part of these limits.
 	# shellcheck disable=SC2016 # the inner shell expands

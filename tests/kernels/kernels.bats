@@ -59,7 +59,7 @@ teardown() {
 	steps_are 23 "$T/out"
 	# Warnings of kernels where each probe has a link of its own; and under lockdown, where nothing tells who maps a
 	# library.
-	local known='each of [0-9]+ probes has a link of its own|detaching [0-9]+ probes one by one'
-	! grep -q lockdown=confidentiality /proc/cmdline || known+='|jobs are found by a look at every process'
+	local known='detaching [0-9]+ probes will take|detaching [0-9]+ probes one by one'
+	! grep -q lockdown=confidentiality /proc/cmdline || known+='|finding jobs by scanning every process'
 	equal "" "$(grep -vE "$known" "$T/watch.err")"
 }

@@ -278,7 +278,7 @@ static void stopped(void **state)
 	until(pid, GP_WHY_sleep, "sleeps");
 	assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
-	snprintf(mine, sizeof(mine), "is held by process %d (", (int)getpid());
+	snprintf(mine, sizeof(mine), "is stopped by process %d (", (int)getpid());
 	until(pid, GP_WHY_stopped, mine);
 	finish(pid);
 }

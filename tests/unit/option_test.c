@@ -105,9 +105,9 @@ static void wrong_lines_of_a_file(void **state)
 		{"version: 1\nfeatures: [multi=off,\n  tape=off]\n", 3,
 		 "features: 'tape=off' is not one of"},
 		{"version: 1\ntargets:\n  - allow: user=bob\n  - deny: team=x\n", 4,
-		 "targets.deny: 'team=x' is not KEY=GLOB"},
+		 "targets.deny: 'team=x': expected KEY=GLOB"},
 		{"version: 1\ntargets:\n  - allow: user=bob\n  - allow: user\n", 4,
-		 "targets.allow: 'user' is not KEY=GLOB"},
+		 "targets.allow: 'user': expected KEY=GLOB"},
 		{"version: 1\nexports: [json:/tmp/x,\n  nothing]\n", 3,
 		 "exports nothing: no such exporter; there are: json"},
 		{"version: 1\nexports:\n - csv:/tmp/y\n - trace:/tmp/x,size=1\n", 4,
@@ -118,7 +118,7 @@ static void wrong_lines_of_a_file(void **state)
 		 "hooks fall: no such event; there are disruption"},
 		{"version: 1\nlisten: nowhere\n", 2, "listen nowhere: expected ADDR:PORT"},
 		{"version: 1\ncarry: configmap:NO\n", 2,
-		 "carry: 'NO' is not the name of a Kubernetes namespace"},
+		 "carry: 'NO': expected the name of a Kubernetes namespace"},
 		{"version: 1\nwindows: [1h, 1y]\n", 2,
 		 "windows: '1y' is not a duration of 1m to 7d"},
 		{"version: 1\nranges: [{match: a, bucket: NOTHING}]\n", 2,
@@ -130,7 +130,7 @@ static void wrong_lines_of_a_file(void **state)
 		{"version: 1\nexports: [cloud-monitoring]\ngcm: {interval: 1s}\n", 3,
 		 "gcm.interval: shorter than 5 s"},
 		{"version: 1\nweb_config: /x\n", 2,
-		 "web_config /x: nothing is served without --listen"},
+		 "web_config /x: has no effect without --listen"},
 	};
 	char where[64];
 
@@ -167,7 +167,7 @@ static void variables_and_options(void **state)
 	} all[] = {
 		{"GP_BPF_MULTIPLY", "x", "environment GP_BPF_MULTIPLY: 'x' is not a whole number"},
 		{"GP_BPF_PRICE", "x", "environment GP_BPF_PRICE: 'x' is not a price"},
-		{"GP_BPF_DENY", "x", "environment GP_BPF_DENY: 'x' is not KEY=GLOB"},
+		{"GP_BPF_DENY", "x", "environment GP_BPF_DENY: 'x': expected KEY=GLOB"},
 		{"GP_BPF_LOG_LEVEL", "x", "environment GP_BPF_LOG_LEVEL: 'x' is not one of error"},
 		{"GP_BPF_EXPORT", "x", "environment GP_BPF_EXPORT x: no such exporter"},
 		{"GP_BPF_LISTEN", "x", "environment GP_BPF_LISTEN x: expected ADDR:PORT"},
@@ -183,7 +183,7 @@ static void variables_and_options(void **state)
 	assert_int_equal(parse(CMD_NODE, (char *[]){"--price", "x", NULL}), 2);
 	has("gp-bpf: --price: 'x' is not a price");
 	assert_int_equal(parse(CMD_NODE, (char *[]){"--deny", "x", NULL}), 2);
-	has("gp-bpf: --deny: 'x' is not KEY=GLOB");
+	has("gp-bpf: --deny: 'x': expected KEY=GLOB");
 	assert_int_equal(parse(CMD_PID, (char *[]){"--pid", "x", NULL}), 2);
 	has("gp-bpf: --pid: 'x' is not a process id");
 	setenv("GP_BPF_PRICE", "x", 1); /* which the command line overrides */

@@ -15,7 +15,7 @@
 #define GPUS_MAX 256
 #define INFO_MAX 4096
 
-/* Reads the line "Model:   NVIDIA H100 80GB HBM3". */
+/* Reads the model of a device from a line such as "Model: NVIDIA H100 80GB HBM3". */
 static int accelerator_model_read(int dir, const char *name, char *out, size_t len)
 {
 	char path[300], info[INFO_MAX], *at;

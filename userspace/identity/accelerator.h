@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* The model of all NVIDIA devices ("NVIDIA H100 80GB HBM3"), escaped. root: "", or the folder that
- * contains proc. Returns 0; -ENOENT: no device is listed; -EMEDIUMTYPE: the models differ. */
+/* Gets the model of the machine's NVIDIA devices ("NVIDIA H100 80GB HBM3"), escaped. root: "", or
+ * the folder that contains proc. Returns 0; -ENOENT: no device is listed; -EMEDIUMTYPE: the models
+ * differ. */
 int accelerator_model(const char *root, char *out, size_t len);
 
 #endif

@@ -9,14 +9,16 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
 
-#define REMEMBERED   256	 /* processes; two with the same slot replace each other */
-#define SCAN_MAX_NS  20000000ull /* for one process; facts not read by then stay unknown */
-#define BUSY_PERCENT 25		 /* percent of a core used by the thread */
-#define BUSY_OTHERS                                                                                \
-	50 /* percent of a core used by its process, while it waits for another thread */
+/* Slots for CPU times of processes; two processes with the same slot replace each other. */
+#define REMEMBERED 256
+/* Limit of the time for one process; facts not read by then stay unknown. */
+#define SCAN_MAX_NS  20000000ull
+#define BUSY_PERCENT 25 /* a thread that uses this percentage of a core is busy */
+/* A thread that waits for another thread is busy if its process uses this percentage of a core. */
+#define BUSY_OTHERS 50
 #define REMEMBER_NS 10000000000ull
 
-struct ran { /* CPU time in clock ticks */
+struct ran { /* CPU time used, in clock ticks */
 	uint64_t at_ns, thread, process;
 	pid_t pid, tid;
 };
@@ -56,7 +58,8 @@ static bool blocked_call_over(uint64_t ticks, uint64_t ns, unsigned percent)
 	return ns && ticks * tick_ns >= ns / 100 * percent;
 }
 
-/* A thread that sleeps now may have run a moment ago, or another thread may run for it. */
+/* Compares CPU times with the last scan: a thread that sleeps now may have run a moment ago, or may
+ * wait for another thread that runs. */
 static void blocked_call_scan_running(struct blocked_calls *s, struct blocked_scan *l,
 				      uint64_t now_ns)
 {

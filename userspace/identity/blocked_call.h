@@ -15,24 +15,24 @@
 
 #include "bpf/gp_abi.h"
 
-/* From the probe files; each list ends with NULL. */
+/* Words from the probe files that explain blocked calls; each list ends with NULL. */
 struct blocked_words {
 	/* Parts of names of threads that take part in collectives. */
 	const char *const *threads;
 	const char *const *devices; /* beginnings of paths of device files */
 };
 struct blocked_calls; /* CPU time of each process at its last scan */
-/* The lists must outlive it. Returns NULL: no memory. */
+/* The lists in words must outlive the result. Returns NULL: no memory. */
 struct blocked_calls *blocked_calls_new(const struct blocked_words *words);
 void blocked_calls_free(struct blocked_calls *s);
 
-/* root as in process.h. tid: the thread that should make progress; if it is gone, the first one is
- * scanned. Fills *ret except since_ns; where is a printable description such as "thread 7 reads
- * /data/x". Returns the thread that was scanned, or -ESRCH, -EACCES. */
+/* Scans a thread. root as in process.h. tid: the thread that should make progress; if it is gone,
+ * the first thread is scanned. Fills *ret except since_ns; where is a printable description such as
+ * "thread 7 reads /data/x". Returns the thread that was scanned, or -ESRCH, -EACCES. */
 pid_t blocked_calls_scan(struct blocked_calls *s, const char *root, pid_t pid, pid_t tid,
 			 uint64_t now_ns, struct gp_blocked *ret);
 
-/* The kind of event that a blocking system call waits for. */
+/* Kind of event that a blocking system call waits for. */
 enum syscall_kind {
 	SYSCALL_OTHER,
 	SYSCALL_READ,	/* arg 0: descriptor */
@@ -40,7 +40,7 @@ enum syscall_kind {
 	SYSCALL_SOCKET, /* arg 0: descriptor */
 	SYSCALL_IOCTL,	/* arg 0: descriptor */
 	SYSCALL_FLOCK,	/* arg 0: descriptor */
-	SYSCALL_FILE,	/* some path */
+	SYSCALL_FILE,	/* a file, by its path */
 	SYSCALL_OPEN,
 	SYSCALL_FUTEX,
 	SYSCALL_POLL,
@@ -50,7 +50,8 @@ enum syscall_kind {
 	SYSCALL_RESTART, /* an interrupted call that is resumed; its arguments are lost */
 };
 
-/* number: a system call of the architecture of this build. *ret_name NULL: not known to block. */
+/* Returns the kind of a system call of this architecture. *ret_name: its name; NULL: the call is
+ * not known to block. */
 enum syscall_kind syscall_kind(long number, const char **ret_name);
 
 #endif

@@ -30,7 +30,8 @@ static void blocked_call_near_add(struct blocked_scan *l, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A child that is blocked itself; one that reads a pipe only waits for orders. */
+/* Returns true for a child process that is blocked. A child that reads a pipe is not: it waits for
+ * work. */
 static bool blocked_call_near_child_stuck(const struct gp_blocked *b)
 {
 	return b->why == GP_WHY_stopped || b->why == GP_WHY_io || b->why == GP_WHY_network ||
@@ -62,7 +63,8 @@ static void blocked_call_near_scan_children(struct blocked_scan *l, pid_t tid)
 	}
 }
 
-/* Threads of a communication library in a process show that it takes part in collectives. */
+/* Returns true for a thread of a communication library, which shows that the process takes part in
+ * collectives. */
 static bool blocked_call_near_takes_part(const struct blocked_scan *l, const char *comm)
 {
 	for (const char *const *part = l->words->threads; *part; part++)

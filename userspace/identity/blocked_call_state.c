@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interprets the state of a thread and the system call it is in. */
+/* blocked_call_state.c - interprets the state of a thread and its system call. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,8 @@ int blocked_scan_stat(struct blocked_scan *l)
 	return 0;
 }
 
-/* "running", "-1 SP PC" outside of a call, or "NUMBER ARG... SP PC". */
+/* Reads the system call from /proc/PID/task/TID/syscall: "running", "-1 SP PC" outside of a call,
+ * or "NUMBER ARG... SP PC". */
 static void blocked_call_scan_syscall(struct blocked_scan *l)
 {
 	char line[FILE_BYTES], *at, *end;
@@ -92,7 +93,8 @@ void blocked_scan_symbol(char *out, size_t cap, const char *text)
 	out[n] = '\0';
 }
 
-/* wchan is "0" if the kernel hides symbols; then the first line of the stack has it. */
+/* Reads the kernel function in which the thread sleeps: from wchan or, if the kernel hides symbols
+ * there ("0"), from the first line of the stack. */
 static void blocked_call_scan_wchan(struct blocked_scan *l)
 {
 	char text[FILE_BYTES];
@@ -107,7 +109,8 @@ static void blocked_call_scan_wchan(struct blocked_scan *l)
 		blocked_scan_symbol(l->out->wchan, sizeof(l->out->wchan), text + 6);
 }
 
-/* The file system type of a descriptor's file, from a line of mountinfo: "ID ... - TYPE ...". */
+/* Finds the file system type of a descriptor's file, in a line of mountinfo: "ID ... - TYPE ...".
+ */
 static bool blocked_call_scan_file_system(const struct blocked_scan *l, char *out, size_t cap)
 {
 	char line[STATUS_BYTES], path[64], *at;
@@ -170,7 +173,7 @@ void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *f
 	va_end(ap);
 }
 
-/* A path that is too long is cut at its beginning. */
+/* Explains a call by its file. A path that is too long is cut at its beginning. */
 static void blocked_call_put_file(struct blocked_scan *l, enum gp_why why, const char *verb,
 				  const char *file)
 {
@@ -232,10 +235,10 @@ static void blocked_call_why_ioctl(struct blocked_scan *l)
 	blocked_call_put_file(l, why, "is in ioctl of", file);
 }
 
-/* An interrupted call (SIGSTOP and SIGCONT) is recognised by where it sleeps in the kernel. If
- * wchan is only the entry point (the kernel's compiler left no frame to name), by its first
- * arguments: of the calls that resume this way (nanosleep, poll, futex with a time limit:
- * linux/restart_block.h) only a sleep has a clock ID where the others have an address. */
+/* Explains a call that was interrupted (SIGSTOP, SIGCONT) and resumed, by the kernel function in
+ * which it sleeps. If wchan is only the entry point (the kernel's compiler left no frame to name),
+ * by its first arguments: of the calls that resume this way (nanosleep, poll, futex with a time
+ * limit: linux/restart_block.h) only a sleep has a clock ID where the others have an address. */
 static void blocked_call_why_restart(struct blocked_scan *l)
 {
 	bool clock = l->arg[0] < CLOCKS_END && l->arg[1] <= TIMER_ABSTIME;
@@ -326,7 +329,7 @@ static void blocked_call_why_stopped(struct blocked_scan *l)
 		log_escape(name, sizeof(name), comm, strlen(comm));
 	}
 	if (tracer)
-		blocked_scan_explain(l, GP_WHY_stopped, "is held by process %d%s%.24s%s", tracer,
+		blocked_scan_explain(l, GP_WHY_stopped, "is stopped by process %d%s%.24s%s", tracer,
 				     *name ? " (" : "", name, *name ? ")" : "");
 	else
 		blocked_scan_explain(l, GP_WHY_stopped, "is stopped by a signal");

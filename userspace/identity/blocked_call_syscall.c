@@ -6,7 +6,7 @@
 
 #include "userspace/identity/blocked_call.h"
 
-/* arm64 has only the newer ones of each family. */
+/* System calls by number. arm64 has only the newer ones of each family. */
 static const struct {
 	long number;
 	const char *name;
@@ -64,7 +64,7 @@ static const struct {
 	CALL(epoll_pwait2, EVENTS),
 #endif
 	CALL(pselect6, EVENTS),
-	CALL(accept, EVENTS), /* waits for clients: a job that serves after training */
+	CALL(accept, EVENTS), /* waits for clients, as a job may that serves after training */
 	CALL(accept4, EVENTS),
 	CALL(rt_sigsuspend, EVENTS),
 	CALL(rt_sigtimedwait, EVENTS),

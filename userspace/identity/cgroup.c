@@ -11,11 +11,12 @@
 #include "userspace/base/log.h"
 #include "userspace/identity/place.h"
 
-#define ID_LEN	 64 /* hexadecimal digits of a container's id */
-#define UID_LEN	 36
-#define HASH_LEN 32 /* hash of a static pod's manifest, which replaces its uid in the path */
-#define LINES_MAX                                                                                  \
-	64 /* of /proc/PID/cgroup: one for each hierarchy of version 1, and one of version 2 */
+#define ID_LEN	64 /* hexadecimal digits of a container's id */
+#define UID_LEN 36
+/* Digits of the hash of a static pod's manifest, which replaces the pod's uid in the path. */
+#define HASH_LEN 32
+/* Limit of lines of /proc/PID/cgroup: version 1 has one for each hierarchy, version 2 has one. */
+#define LINES_MAX    64
 #define SEGMENTS_MAX 256
 
 struct word {
@@ -36,7 +37,8 @@ static const struct {
 	{"nerdctl", GP_CONTAINER_containerd},
 };
 
-/* Services that start unrelated processes. "*" matches the rest. */
+/* Services that start unrelated processes, so that their names are not names of jobs. "*" matches
+ * the rest. */
 static const char *const shared_services[] = {
 	"user@*",
 	"ssh",
@@ -82,7 +84,7 @@ static bool cgroup_word_begins(struct word w, const char *text)
 	return w.len >= len && !memcmp(w.at, text, len);
 }
 
-/* Removes the suffix; false if it is not there. */
+/* Removes the suffix from a word. Returns false if the word does not end with it. */
 static bool cgroup_word_strip(struct word *w, const char *suffix)
 {
 	size_t len = strlen(suffix);
@@ -107,7 +109,7 @@ static void cgroup_put(char *out, size_t cap, struct word w)
 
 /* ---- the pod --------------------------------------------------------------------------------- */
 
-/* 8-4-4-4-12, joined by '-' or '_', or a hash. */
+/* Returns true for a pod's uid: digits in groups of 8-4-4-4-12, joined by '-' or '_', or a hash. */
 static bool cgroup_uid_is(struct word w)
 {
 	static const int groups[] = {8, 4, 4, 4, 12};
@@ -128,7 +130,7 @@ static bool cgroup_uid_is(struct word w)
 	return true;
 }
 
-/* "podUID", or "...-podUID.slice". */
+/* Parses the part of a path with a pod: "podUID" or "...-podUID.slice". */
 static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 {
 	static const size_t lens[] = {UID_LEN, HASH_LEN};
@@ -144,7 +146,7 @@ static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 		cgroup_put(p->pod_uid, sizeof(p->pod_uid), uid);
 		for (char *c = p->pod_uid; *c; c++)
 			*c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
-		p->container = GP_CONTAINER_none; /* the container around it is the node */
+		p->container = GP_CONTAINER_none; /* a container around the pod is the node */
 		*p->container_id = '\0';
 		return true;
 	}
@@ -161,8 +163,8 @@ static enum gp_container cgroup_runtime_of(struct word w)
 	return GP_CONTAINER_unknown;
 }
 
-/* "RUNTIME-ID.scope", or "ID" after a part that names the runtime. The monitor of a container
- * ("crio-conmon-ID") is not in the container. */
+/* Parses the part with a container: "RUNTIME-ID.scope", or "ID" after a part that names the
+ * runtime. The monitor of a container ("crio-conmon-ID") is not in the container. */
 static bool cgroup_take_container(struct cgroup_place *p, struct word w, struct word before)
 {
 	struct word runtime = before, id;
@@ -220,7 +222,7 @@ static bool cgroup_service_shared(struct word w)
 	return false;
 }
 
-/* Services inside a container are ignored. */
+/* Parses the part with a systemd unit. Services inside a container are ignored. */
 static void cgroup_take_unit(struct cgroup_place *p, struct word w)
 {
 	if (!cgroup_word_strip(&w, ".service") || *p->container_id || *p->pod_uid)
@@ -251,7 +253,7 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	memset(ret, 0, sizeof(*ret));
 	cgroup_word_strip(&whole, " (deleted)");
 	end = whole.at + whole.len;
-	/* Without systemd, runc makes one segment of "slice:runtime:id". */
+	/* Without systemd, runc makes one part "slice:runtime:id" of the path. */
 	for (int i = 0; i < SEGMENTS_MAX && whole.at < end; i++) {
 		struct word w = {whole.at, 0};
 
@@ -265,7 +267,8 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	ret->shared = !*ret->pod_uid && !*ret->container_id && !*ret->slurm_job && !*ret->service;
 }
 
-/* Version 1 has a line for each hierarchy, and some are unused. */
+/* Returns how much a path shows, to choose a line: version 1 has one for each hierarchy, and some
+ * are unused. */
 static int cgroup_place_says(const struct cgroup_place *p)
 {
 	return 8 * !!*p->pod_uid + 4 * !!*p->container_id + 2 * !!*p->slurm_job + !!*p->service;
@@ -283,7 +286,7 @@ void cgroup_place_of(const char *text, struct cgroup_place *ret)
 		const char *at = memchr(text, ':', len);
 
 		at = at ? memchr(at + 1, ':', len - (size_t)(at + 1 - text)) : NULL;
-		/* The kernel has no longer paths. */
+		/* The kernel has no paths that do not fit. */
 		if (at && (size_t)(text + len - at) < sizeof(path)) {
 			snprintf(path, sizeof(path), "%.*s", (int)(text + len - at - 1), at + 1);
 			cgroup_place_parse(path, &p);

@@ -44,7 +44,7 @@ static int descent_add(struct descent *f, pid_t pid)
 	return err;
 }
 
-/* /proc/PID/task/TID/children: pids, each followed by a space. */
+/* Adds the pids in /proc/PID/task/TID/children, each followed by a space. */
 static int descent_add_children(struct descent *f, int dir, const char *tid)
 {
 	char path[64], buf[4096];
@@ -77,7 +77,7 @@ static int descent_add_tasks(struct descent *f, const char *root, pid_t pid)
 	DIR *dir;
 
 	if (fd < 0)
-		return 0; /* ended meanwhile */
+		return 0; /* the process has ended */
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
@@ -115,7 +115,7 @@ static int descent_kin_read(struct kin_list *list, const char *root, pid_t pid)
 	size_t cap;
 
 	if (proc_stat(root, pid, &s))
-		return 0; /* ended meanwhile */
+		return 0; /* the process has ended */
 	if (list->count == list->cap) {
 		cap = list->cap ? list->cap * 2 : 256;
 		all = realloc(list->all, cap * sizeof(*all));
@@ -149,7 +149,7 @@ static int descent_kin_read_all(struct kin_list *list, const char *root)
 	return err;
 }
 
-/* Without CONFIG_PROC_CHILDREN: by the parents of all processes. */
+/* Adds children by the parents of all processes, for kernels without CONFIG_PROC_CHILDREN. */
 static int descent_add_by_parent(struct descent *f, const char *root)
 {
 	struct kin_list list = {0};

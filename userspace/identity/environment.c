@@ -13,10 +13,11 @@
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_CHUNK (64 << 10)
-#define ENVIRON_BYTES                                                                              \
-	(1 << 20)	 /* bytes; larger ones exist, but launchers set theirs near the beginning */
-#define ENTRY_BYTES 2048 /* bytes kept of one NAME=value */
-#define HOSTS_MAX   (1 << 20)
+/* Limit of bytes read. Larger environments exist, but launchers set their variables near the
+ * beginning. */
+#define ENVIRON_BYTES (1 << 20)
+#define ENTRY_BYTES   2048 /* bytes kept of one NAME=value */
+#define HOSTS_MAX     (1 << 20)
 
 /* Launchers and their variables, the most trusted first. Some have two names for one value. */
 enum given { GIVEN_RANK, GIVEN_WORLD, GIVEN_LOCAL, GIVEN_COUNT };
@@ -32,7 +33,7 @@ static const char *const launchers[][GIVEN_COUNT][2] = {
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
 enum number {
-	N_INDEX, /* index of the pod in its Job */
+	N_INDEX, /* index of the pod in an indexed Job */
 	N_WORKER,
 	N_SLICE,
 	N_SLICES,
@@ -48,7 +49,8 @@ static const char *const number_names[N_COUNT] = {
 	[N_TORCH_RESTARTS] = "TORCHELASTIC_RESTART_COUNT",
 	[N_SLURM_RESTARTS] = "SLURM_RESTART_COUNT",
 };
-/* Host names of a slice, separated by commas. There may be thousands, so they are only counted. */
+/* The variable with the host names of a slice, separated by commas. There may be thousands, so they
+ * are only counted. */
 static const char hosts_name[] = "TPU_WORKER_HOSTNAMES";
 
 static const struct {
@@ -71,10 +73,10 @@ struct parse {
 	int32_t given[LAUNCHERS][GIVEN_COUNT], numbers[N_COUNT], hosts; /* -1: not given */
 	char entry[ENTRY_BYTES];
 	size_t entry_len; /* bytes of the entry so far; those beyond ENTRY_BYTES are dropped */
-	int32_t commas;	  /* also counted in the dropped part */
+	int32_t commas;	  /* commas in the entry, also in its dropped part */
 };
 
-/* As for getenv(3), the first of several equal names counts. */
+/* Sets a number unless it is set already: of equal names the first counts, as for getenv(3). */
 static void environment_take_number(int32_t *at, const char *value)
 {
 	if (*at < 0)
@@ -164,10 +166,10 @@ static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 		environment_feed(p, chunk, (size_t)n);
 		total += (size_t)n;
 	}
-	/* /proc/PID/environ ends after a NUL; a test's file may not. */
+	/* /proc/PID/environ ends with a NUL; the file of a test may not. */
 	if (!n && p->entry_len)
 		environment_entry_end(p);
-	explicit_bzero(chunk, ENVIRON_CHUNK); /* it may contain secrets */
+	explicit_bzero(chunk, ENVIRON_CHUNK); /* the environment may contain secrets */
 	free(chunk);
 	close(fd);
 	return n < 0 ? (int)n : 0;
@@ -184,7 +186,7 @@ static int32_t environment_given_by(const struct parse *p, size_t launcher, enum
 	return value;
 }
 
-/* Process TPU_WORKER_ID + slice x hosts of a slice, as JAX numbers them. */
+/* Numbers the process as JAX does: TPU_WORKER_ID + slice x hosts of a slice. */
 static void environment_place_of(const struct parse *p, struct environment *env)
 {
 	int64_t hosts = p->hosts > 0 ? p->hosts : 0,

@@ -25,8 +25,8 @@ struct environment {
 		torch_run[GP_JOB_MAX]; /* "none" counts as not given */
 };
 
-/* Returns 0; -ESRCH; -EACCES: we may not read it. *ret is filled in any case, as far as it was
- * read. Blocks while the mmap lock of the process is held (base/helper.h). */
+/* Returns 0; -ESRCH; -EACCES: no permission. *ret is always filled, with what could be read. Blocks
+ * while the mmap lock of the process is held (base/helper.h). */
 int environment_read(const char *root, pid_t pid, struct environment *ret);
 
 #endif

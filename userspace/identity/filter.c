@@ -15,13 +15,14 @@ struct rule {
 	enum filter_key key;
 	bool deny;
 	char glob[RULE_MAX];
-	char text[RULE_MAX + 32]; /* as it was written */
+	char text[RULE_MAX + 32]; /* the rule as the user wrote it */
 };
 
 struct filter {
 	struct rule *rules;
 	size_t count;
-	char why[FILTER_KEY_COUNT][48]; /* text for: no allow rule of that key matches */
+	/* Text for a process that no allow rule of the key matches. */
+	char why[FILTER_KEY_COUNT][48];
 };
 
 static const char *const key_name[] = {
@@ -41,7 +42,7 @@ static int filter_rule_parse(struct rule *r, const char *text, bool deny)
 			break;
 	if (!eq || r->key == FILTER_KEY_COUNT || !eq[1] || strlen(eq + 1) >= sizeof(r->glob)) {
 		log_error(
-			"--%s: '%s' is not KEY=GLOB, with a key of namespace, user, command or cgroup, like namespace=ml-*",
+			"--%s: '%s': expected KEY=GLOB with the key namespace, user, command or cgroup, such as namespace=ml-*",
 			deny ? "deny" : "allow", text);
 		return -EINVAL;
 	}
@@ -90,7 +91,7 @@ bool filter_asks(const struct filter *f, enum filter_key key)
 	return false;
 }
 
-/* lines: like "0::/system.slice/a.service"; the path follows the second colon. */
+/* Matches the paths in lines such as "0::/system.slice/a.service": after the second colon. */
 static bool filter_cgroup_matches(const char *glob, const char *lines)
 {
 	char path[FILTER_CGROUPS];

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FILTER_CGROUPS 4096 /* bytes of /proc/PID/cgroup that are read */
+#define FILTER_CGROUPS 4096 /* limit of bytes read from /proc/PID/cgroup */
 
 #define FILTER_KEYS(X)                                                                             \
 	X(namespace) /* of the pod */                                                              \
@@ -30,7 +30,7 @@ enum filter_key {
 enum filter_verdict {
 	FILTER_ALLOWED,
 	FILTER_DENIED,
-	FILTER_UNKNOWN, /* not yet known: a rule needs the namespace, which has not arrived */
+	FILTER_UNKNOWN, /* undecided: a rule needs the pod's namespace, which is not known yet */
 };
 
 struct filter_facts { /* hostile, NUL-terminated */
@@ -46,10 +46,11 @@ struct filter;
 /* Parses rules such as "user=alice" and copies them. Returns 0, -ENOMEM, or -EINVAL after one
  * line. */
 int filter_new(struct filter **ret, char *const *allow, int nallow, char *const *deny, int ndeny);
-void filter_free(struct filter *f);			       /* NULL is fine */
-bool filter_asks(const struct filter *f, enum filter_key key); /* whether a rule has that key */
-/* *ret_why: the deny rule that matched, or why no allow rule did; "" if no single rule decides.
- * Owned by f. */
+void filter_free(struct filter *f); /* NULL is fine */
+/* Returns true if a rule has that key. */
+bool filter_asks(const struct filter *f, enum filter_key key);
+/* Applies the rules to a process. *ret_why (owned by f): the deny rule that matched, or the key
+ * whose allow rules did not; "" if no single rule decides. */
 enum filter_verdict filter_classify(const struct filter *f, const struct filter_facts *facts,
 				    const char **ret_why);
 

@@ -17,13 +17,14 @@
 #include "userspace/identity/package.h"
 
 #define PACKAGES_MAX 2048
-#define RECORD_MAX   (64 << 20) /* bytes; torch's has 2 MiB */
-#define READ_MAX     (512ull << 20)
-#define CHUNK	     (1 << 16)
+/* Limit of bytes read from a RECORD file; that of torch has 2 MiB. */
+#define RECORD_MAX (64 << 20)
+#define READ_MAX   (512ull << 20)
+#define CHUNK	   (1 << 16)
 
 static const char info[] = ".dist-info"; /* PEP 376 and the specification of installed projects */
 
-/* Whether the file holds a line that begins with the text. */
+/* Returns true if the RECORD file has a line that begins with the text. */
 static bool package_record_lists(int fd, const char *line, uint64_t *left)
 {
 	size_t len = strlen(line), kept = 1;
@@ -67,8 +68,8 @@ static bool package_has(int dir, const char *name, const char *line, uint64_t *l
 	return found;
 }
 
-/* Whether it has the name of another runtime, alone or followed by more words ("torch_cuda", not
- * "torchvision"), and not the name of this one ("torch_xla", "jax_cuda12_pjrt"). */
+/* Returns true if a package or file is named after another runtime, alone or with more words
+ * ("torch_cuda", not "torchvision"), and not after this one ("torch_xla", "jax_cuda12_pjrt"). */
 static bool package_named_after(const char *name, const char *const *names)
 {
 	if (!names || !*names || strcasestr(name, *names))
@@ -80,7 +81,7 @@ static bool package_named_after(const char *name, const char *const *names)
 	return false;
 }
 
-/* "torch-2.15.0.dist-info" */
+/* Gets the version from a folder's name: "torch-2.15.0.dist-info". */
 static bool package_name_version(const char *name, char *ret, size_t size)
 {
 	size_t len = strlen(name), end = sizeof(info) - 1;
@@ -126,7 +127,7 @@ static bool package_version_of_package(const char *path, const char *const *runt
 	return found;
 }
 
-/* libcuda.so.550.54.15 */
+/* Gets the version from a library's real name: libcuda.so.550.54.15. */
 static bool package_version_of_name(const char *path, const char *const *runtimes, char *ret,
 				    size_t size)
 {

@@ -51,7 +51,8 @@ int place_read_facts(const char *root, pid_t pid, struct place_facts *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	err = place_read_cgroup(root, pid, &ret->cgroup);
-	if (err == -ESRCH && !proc_owner(root, pid)) /* a kernel without cgroups lacks this file */
+	/* The process exists, but a kernel without cgroups lacks the file. */
+	if (err == -ESRCH && !proc_owner(root, pid))
 		return err;
 	ret->own = !*root && !place_read_cgroup("", getpid(), &own) &&
 		   place_same_unit(&own, &ret->cgroup);
@@ -61,7 +62,7 @@ int place_read_facts(const char *root, pid_t pid, struct place_facts *ret)
 
 struct ask {
 	const char *root;
-	long pid; /* no padding: it is sent as raw bytes */
+	long pid; /* a long, so that the struct has no padding: it is sent as raw bytes */
 };
 
 static ssize_t place_read_facts_there(const void *arg, void *ret, size_t cap)
@@ -94,7 +95,7 @@ int place_read_facts_by_helper(struct helper *a, const char *root, pid_t pid,
 
 #define PUT(field, text) log_escape(field, sizeof(field), text, strlen(text))
 
-/* The most trusted source names the job. */
+/* Names the job, unless a more trusted source has done so. */
 static void place_name_job(struct gp_place *p, enum gp_job_from from, const char *name,
 			   const char *uid)
 {
@@ -135,8 +136,8 @@ static void place_pod_says(struct gp_place *p, const struct pod *pod, const char
 		place_name_job(p, pod->job_from, pod->job, pod->job_uid);
 }
 
-/* Returns 0 or -EAGAIN; other errors: the pod is unknown, and only its uid is known. *ret_set: the
- * job is a JobSet. */
+/* Adds facts about the pod. Returns 0 or -EAGAIN; other errors: only the pod's uid is known.
+ * *ret_set: the job is a JobSet. */
 static int place_ask_pods(const struct place_facts *facts, const struct pods *pods,
 			  struct gp_place *p, bool *ret_set)
 {
@@ -159,11 +160,11 @@ static int place_ask_pods(const struct place_facts *facts, const struct pods *po
 	return err;
 }
 
-/* A pod's index counts within its Job. In a set, which may have several Jobs, the pod's labels say
- * whether the index is a rank. */
+/* Adds facts from the environment. A pod's index counts within its Job. A JobSet may have several
+ * Jobs: there the pod's labels decide whether the index is a rank. */
 static void place_environment_says(struct gp_place *p, const struct environment *env, bool set)
 {
-	/* A number given for training processes counts all slices. */
+	/* With place_world the number counts over all slices and is a rank. */
 	if (env->place_world > 0 || (p->rank < 0 && !(set && env->place_index))) {
 		p->rank = env->place_rank;
 		p->world_size = env->place_world > 0 ? env->place_world : p->world_size;
@@ -178,7 +179,8 @@ static void place_environment_says(struct gp_place *p, const struct environment 
 	place_name_job(p, GP_JOB_FROM_torchelastic, env->torch_run, "");
 }
 
-/* A service keeps its name when it is restarted; a container gets another one. */
+/* Names a job after its service or container. A restarted service keeps its name, a container gets
+ * another one. */
 static void place_unit_says(struct gp_place *p, const struct place_facts *facts)
 {
 	static const char *const words[GP_CONTAINER_COUNT] = {

@@ -26,9 +26,8 @@ struct cgroup_place {
 	bool shared; /* a login session, the root, a slice: its processes are unrelated */
 };
 
-/* path: from one line of /proc/PID/cgroup, hostile. In another cgroup namespace than ours the path
- * begins with "/..", and only the part below that counts. If we see the host's processes, our
- * namespace is the host's, or our own, which hides the upper part. */
+/* Parses a path from one line of /proc/PID/cgroup, which is hostile. The path of a process in
+ * another cgroup namespace than gp-bpf's begins with "/..", and only the part after that counts. */
 void cgroup_place_parse(const char *path, struct cgroup_place *ret);
 /* Uses the line with the most information (v1, v2 or both). text is NUL-terminated. */
 void cgroup_place_of(const char *text, struct cgroup_place *ret);
@@ -37,13 +36,16 @@ void cgroup_place_of(const char *text, struct cgroup_place *ret);
 struct place_facts {
 	struct cgroup_place cgroup;
 	struct environment env;
-	bool own; /* it runs in our own container or service, whose name is not a job's */
+	/* The process runs in the container or service of gp-bpf itself, whose name is not a
+	 * job's. */
+	bool own;
 };
 
-/* Returns 0 or -ESRCH. Fields that may not be read, or cannot be parsed, stay unknown. */
+/* Reads the facts of a process. Returns 0 or -ESRCH. Facts that may not be read, or cannot be
+ * parsed, stay unknown. */
 int place_read_facts(const char *root, pid_t pid, struct place_facts *ret);
-/* The same through a helper process, because the mmap lock of the process may be held, as in
- * process_read_by_helper(): -ETIMEDOUT, -EBUSY. a NULL: read in this process. */
+/* Like place_read_facts(), but through a helper process, because the mmap lock of the process may
+ * be held. -ETIMEDOUT, -EBUSY: see process_read_by_helper(). a NULL: read in this process. */
 int place_read_facts_by_helper(struct helper *a, const char *root, pid_t pid,
 			       struct place_facts *ret);
 /* Derives the location and the job from the facts. job: the name given by the user, or NULL. pods:
@@ -54,7 +56,7 @@ int place_make(const struct place_facts *facts, const char *job, const struct po
 /* place_read_facts() and place_make() in one. root: "", or the folder that contains proc. */
 int place_read(const char *root, pid_t pid, const char *job, struct pods *pods,
 	       struct gp_place *ret);
-/* Nothing is known, so nothing need be recorded. */
+/* Returns true if nothing is known of the location, so that it need not be recorded. */
 bool place_empty(const struct gp_place *p);
 
 #endif

@@ -55,8 +55,8 @@ static int process_read_environment(const char *root, pid_t pid, struct gp_proce
 	return 0;
 }
 
-/* Needs the permission for reading mapped files; newer kernels require CAP_PERFMON for
- * /proc/PID/maps. */
+/* Tests the permission to read which files the process maps by opening /proc/PID/root, which needs
+ * the same one. (/proc/PID/maps needs CAP_PERFMON as well on newer kernels.) */
 int process_permitted(const char *root, pid_t pid)
 {
 	int fd = proc_open(root, pid, "root", O_PATH);
@@ -64,10 +64,11 @@ int process_permitted(const char *root, pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	if (fd != -EACCES)
-		return 0; /* it is gone: reported where it is missed */
-	log_error("process %d: CAP_SYS_PTRACE missing: what it maps cannot be read; %s", pid,
+		return 0; /* the process is gone: a later step reports that */
+	log_error("process %d: cannot read which libraries it maps: CAP_SYS_PTRACE missing; %s",
+		  pid,
 		  geteuid() ? "run as root (sudo gp-bpf ...)"
-			    : "this root is not allowed to: run privileged");
+			    : "this container's root lacks it: run privileged");
 	return -EPERM;
 }
 
@@ -110,7 +111,7 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 
 struct ask {
 	const char *root;
-	long pid; /* no padding: it is sent as raw bytes */
+	long pid; /* a long, so that the struct has no padding: it is sent as raw bytes */
 };
 
 static ssize_t process_read_there(const void *arg, void *ret, size_t cap)
@@ -137,7 +138,8 @@ int process_read_by_helper(struct helper *a, const char *root, pid_t pid, struct
 	return 0;
 }
 
-/* All programs of gVisor are this file: "/usr/local/bin/runsc". */
+/* Returns true if the process runs the file of all gVisor programs, such as /usr/local/bin/runsc.
+ */
 static bool process_is_runsc(const char *root, pid_t pid)
 {
 	char link[PROC_PATH_MAX], exe[PROC_PATH_MAX], *end;
@@ -155,7 +157,8 @@ static bool process_is_runsc(const char *root, pid_t pid)
 	return !strcmp(end ? end + 1 : exe, "runsc");
 }
 
-/* gVisor's sandboxes and their helpers set this first argument. */
+/* Returns true if the first argument of the process is the name, as gVisor sets it for sandboxes
+ * and their helpers. */
 static bool process_named_so(const struct gp_process *p, const char *name)
 {
 	size_t len = strlen(name);

@@ -12,27 +12,28 @@
 
 struct helper;
 
-/* Fills *ret (flags left 0) for a live process. root: "", or the folder that contains proc
- * (--root). Returns 0; -ESRCH: no such process; -EACCES: we may not read it (if only its
+/* Reads the identity of a live process into *ret (flags stay 0). root: "", or the folder that
+ * contains proc (--root). Returns 0; -ESRCH: no such process; -EACCES: no permission (if only its
  * environment cannot be read, its fields stay unknown). Rank, world size, local rank and job come
  * from the environment (identity/environment.h): JOBSET_NAME, else SLURM_JOB_ID, else
  * TORCHELASTIC_RUN_ID names the job. Unknown fields are -1 and "". */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
-/* The same through a helper process, because reading the command line or environment blocks while
- * the mmap lock of the process is held: -ETIMEDOUT (base/helper.h). root must be the same as when a
- * was made. a NULL: read in this process. */
+/* Like process_read(), but through a helper process, because reading the command line or
+ * environment blocks while the mmap lock of the process is held: then -ETIMEDOUT (base/helper.h).
+ * root must be the same as when a was made. a NULL: read in this process. */
 int process_read_by_helper(struct helper *a, const char *root, pid_t pid, struct gp_process *ret);
 /* Reads only start, parent and name, for which no lock is needed. */
 int process_read_stat(const char *root, pid_t pid, struct gp_process *ret);
-/* Whether we may read what the process maps: 0, or -EPERM after one line that names the missing
- * capability. */
+/* Returns 0 if this process may read which files the other one maps, or -EPERM after one line that
+ * names the missing capability. */
 int process_permitted(const char *root, pid_t pid);
 
 /* Whether the process belongs to gVisor (runsc): a sandbox, its helper, or a container's process in
  * one. gVisor's own kernel maps the container's files, so its libraries cannot be found and no
  * probe is hit. p: facts read before, or NULL: only the executable is checked. Never blocks. */
 bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p);
-#define PROCESS_GVISOR "runs under gVisor (runsc), which hides its libraries: nothing is attached"
+#define PROCESS_GVISOR                                                                             \
+	"runs under gVisor (runsc), which hides its libraries: no probe can be attached"
 /* Whether the process is a gVisor sandbox: one for each pod or container. a: as in
  * process_read_by_helper(). */
 bool process_gvisor_sandbox(struct helper *a, const char *root, pid_t pid);

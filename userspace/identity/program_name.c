@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED_DEPTH 3 /* levels of messages around a module */
+#define CACHED_DEPTH 3 /* limit of messages nested around a module */
 
-static const char attribute[] = "num_replicas"; /* compared with its terminator */
+static const char attribute[] = "num_replicas"; /* the terminator is compared, too */
 
 static bool program_name_letter_ok(char c)
 {
@@ -16,7 +16,7 @@ static bool program_name_letter_ok(char c)
 	       c == '_' || c == '.' || c == '-' || c == '$' || c == '<' || c == '>';
 }
 
-/* Length of the name at code; 0: not a name. */
+/* Returns the length of the name at code; 0: not a name. */
 static size_t name_length(const char *code, size_t len)
 {
 	size_t n = 0;
@@ -58,7 +58,8 @@ void program_content_scan(struct program_name *n, const char *code, size_t len)
 			program_name_content_has(code, len, "pmap(");
 }
 
-/* Length of a string of bytecode, with its terminator; "main" is the function, not the module. */
+/* Returns the length of a string in bytecode, with its terminator; 0: not a module's name. "main"
+ * is the function, not the module. */
 static size_t program_name_string_length(const char *code, size_t len)
 {
 	size_t n = name_length(code, len);
@@ -85,7 +86,8 @@ static void program_name_bytecode_scan(struct program_name *n, const char *code,
 				name_take(n, at, program_name_string_length(at, left), false);
 }
 
-/* Length of the protocol buffer's first field if it has that number and holds bytes; else 0. */
+/* Returns the length of a protocol buffer's first field if the field has that number and holds
+ * bytes; else 0. */
 static uint64_t program_name_field_of(unsigned int number, const char *code, size_t len,
 				      const char **ret)
 {
@@ -111,7 +113,7 @@ static size_t program_name_field_bytes(const char *code, size_t len, const char 
 	return program_name_field_of(1, code, len, ret);
 }
 
-/* HloModuleProto, or HloModuleProtoWithConfig, which begins with one. */
+/* Scans an HloModuleProto, or an HloModuleProtoWithConfig, which begins with one. */
 static void program_name_proto_scan(struct program_name *n, const char *code, size_t len)
 {
 	const char *end = code + len, *at;
@@ -129,7 +131,7 @@ static void program_name_proto_scan(struct program_name *n, const char *code, si
 	}
 }
 
-/* "module @jit_f attributes {...". */
+/* Scans MLIR text: "module @jit_f attributes {...". */
 static void program_name_text(struct program_name *n, const char *code, size_t len)
 {
 	static const char module[] = "module @";
@@ -177,7 +179,8 @@ static bool program_name_field_enter(const struct piece *p, unsigned int number,
 	return true;
 }
 
-/* The same for a name that has been read completely. Moves to the next field. */
+/* Gets the next field as *ret if it is a name that has been read completely. Moves to the field
+ * after it. */
 static bool program_name_field_name(struct piece *p, unsigned int number, struct piece *ret)
 {
 	if (!program_name_field_enter(p, number, ret) || ret->left > (uint64_t)(p->end - ret->at) ||
@@ -188,8 +191,8 @@ static bool program_name_field_name(struct piece *p, unsigned int number, struct
 	return true;
 }
 
-/* HloModuleProto: its name, the name of its entry, and computations that begin with a name. Other
- * formats may also begin with a text that is not a program's name. */
+/* Takes the name of an HloModuleProto: a name, the name of its entry, and computations that begin
+ * with a name. All are checked, as other formats may also begin with a text. */
 static bool program_name_module(struct program_name *n, struct piece module)
 {
 	struct piece name, entry, computation, first;
@@ -201,8 +204,9 @@ static bool program_name_module(struct program_name *n, struct piece module)
 	       name_take(n, name.at, (size_t)name.left, true);
 }
 
-/* ExecutableAndOptionsProto contains the compiler's output, that HloModuleProtoWithConfig, that the
- * module: each is the first field of the one around it. */
+/* Looks for the module in an ExecutableAndOptionsProto: that contains the compiler's output, the
+ * output an HloModuleProtoWithConfig, and this the module. Each is the first field of the message
+ * around it. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes)
 {
 	struct piece p = {code, code + len, bytes};
@@ -219,7 +223,7 @@ int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t byt
 {
 	uint64_t at = 0, most = bytes < PROGRAM_CODE_MAX ? bytes : PROGRAM_CODE_MAX;
 	char *piece = malloc(PROGRAM_CODE_PIECE);
-	size_t held = 0; /* bytes kept of the previous piece */
+	size_t held = 0; /* bytes kept from the previous piece */
 
 	*ret = (struct program_name){0};
 	if (!piece)

@@ -16,31 +16,30 @@
 
 struct program_name {
 	char name[PROGRAM_NAME_MAX]; /* "" until a name is known or likely */
-	bool sure;		     /* the following bytes cannot change it */
+	bool sure;		     /* the following bytes cannot change the name */
 	bool ops_named; /* operations have names, so that a gradient can be recognised */
-	bool gradient;	/* one of them is a gradient: it computes derivatives */
+	bool gradient;	/* an operation computes a gradient */
 };
 
-/* Overlap in bytes of successive pieces, if code is read in pieces, so that each name is complete
- * in one of them. */
+/* Bytes by which successive pieces of code overlap, so that each name is complete in one piece. */
 #define PROGRAM_NAME_OVERLAP (PROGRAM_NAME_MAX + 16)
 
-/* Scans a piece of the code. first: it is the beginning. Zero n before the first piece. */
+/* Scans a piece of the code. first: the piece is the beginning. Zero n before the first piece. */
 void program_name_scan(struct program_name *n, const char *code, size_t len, bool first);
 /* Scans for names of gradient operations: "transpose(jvp" from JAX, "gradient_tape/" from
  * TensorFlow. */
 void program_content_scan(struct program_name *n, const char *code, size_t len);
-/* Returns false if that is not a name. */
+/* Sets the name of the program. Returns false if `name` is not a valid name. */
 bool program_name_take(struct program_name *n, const char *name, size_t len);
 /* Scans the first len bytes of a compiled program of `bytes` bytes. Zero n before. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes);
 
 #define PROGRAM_CODE_PIECE (1u << 20)
-#define PROGRAM_CODE_MAX   (64ull << 20) /* bytes read of one program, at most */
+#define PROGRAM_CODE_MAX   (64ull << 20) /* limit of bytes read from one program */
 
 /* Reads up to `bytes` at `address` into `to`. Returns the bytes read; 0: unreadable. */
 typedef size_t program_read(void *ctx, uint64_t address, void *to, size_t bytes);
-/* Scans a program of `bytes` bytes, piece by piece; cached: it is a compiled one. Sets ops_named
+/* Scans a program of `bytes` bytes, piece by piece; cached: the program is compiled. Sets ops_named
  * only if all of it was read, or a gradient was found. Returns 0 or -ENOMEM. */
 int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t bytes, bool cached,
 		      struct program_name *ret);

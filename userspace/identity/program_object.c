@@ -4,20 +4,21 @@
 #include <errno.h>
 #include <string.h>
 
-#define WINDOW                                                                                     \
-	4096 /* bytes of an object that are searched for the next one; the first match counts */
-#define HANDLE	     256 /* bytes searched of what the runtime's upper layer keeps */
+/* Bytes of an object that are searched for a pointer to the next object; the first match counts. */
+#define WINDOW 4096
+/* Bytes searched of the structure that the runtime's upper layer passes as the handle. */
+#define HANDLE	     256
 #define TYPE_MAX     64
 #define TABLES	     64	    /* number of virtual tables whose types are remembered */
-#define READS_MAX    400000 /* usually 1 us each */
+#define READS_MAX    400000 /* limit of reads, which usually take 1 us each */
 #define COMPUTATIONS 8192
 #define INSTRUCTIONS 200000
-#define METADATA     128 /* bytes of metadata searched for texts */
+#define METADATA     128 /* bytes of an instruction's metadata searched for texts */
 #define TEXT_MAX     1024
 #define ADDRESS_MIN  0x10000ull
 #define ADDRESS_END  0x800000000000ull
 #define MODULE_NAME  8	 /* offset of a module's name, a std::string */
-#define COMPUTATION  512 /* bytes of a computation */
+#define COMPUTATION  512 /* bytes of a computation that are searched for its instructions */
 #define INSTRUCTION  512
 
 enum type {
@@ -26,7 +27,7 @@ enum type {
 	TYPE_CLIENT,	 /* an executable of the client */
 	TYPE_EXECUTABLE, /* an executable of the compiler */
 	TYPE_MODULE,
-	TYPE_INSTRUCTION, /* of any kind */
+	TYPE_INSTRUCTION, /* an instruction of any kind */
 	TYPE_METADATA,
 };
 
@@ -85,8 +86,8 @@ static enum type object_type_named(const char *name)
 		       : TYPE_NONE;
 }
 
-/* An object begins with the address of its virtual table. The word before that table is the address
- * of its type_info, whose second word is the type's name. */
+/* Returns the type of an object. An object begins with the address of its virtual table; the word
+ * before the table is the address of the type_info, whose second word is the type's name. */
 static enum type object_type(struct walk *w, uint64_t object)
 {
 	uint64_t table = object % 8 ? 0 : object_walk_word(w, object), info;
@@ -118,8 +119,8 @@ static size_t object_words(struct walk *w, uint64_t object, uint64_t *words, siz
 	return object_walk_read(w, object, words, bytes) / sizeof(*words);
 }
 
-/* The first pointer to an object of the next type. Memory after the object may belong to another
- * program, but its pointers come later. */
+/* Finds the first pointer in an object to an object of the next type. Memory after the object may
+ * belong to another program, but its pointers come later. */
 static uint64_t object_next(struct walk *w, uint64_t object, enum type *type)
 {
 	uint64_t words[WINDOW / 8];
@@ -180,7 +181,7 @@ static void object_instruction_scan(struct walk *w, uint64_t instruction, uint64
 	}
 }
 
-/* The words of a std::vector are three pointers: begin, end, end of capacity. */
+/* Reads a std::vector from its words, three pointers: begin, end, end of capacity. */
 static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t most)
 {
 	uint64_t begin = words[0], end = words[1];
@@ -192,8 +193,8 @@ static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t
 	return true;
 }
 
-/* A computation's instructions are a vector of pairs, whose second word is the instruction or 0.
- * The offset of the metadata is found in the first instruction that has any, and used for the
+/* Scans the instructions of a computation: a vector of pairs, whose second word is the instruction
+ * or 0. The offset of the metadata is found in the first instruction that has any, and used for the
  * others. */
 static bool object_computation_scan(struct walk *w, uint64_t computation, uint64_t *at)
 {
@@ -224,7 +225,7 @@ static bool object_computation_scan(struct walk *w, uint64_t computation, uint64
 	return false;
 }
 
-/* The first vector whose items contain instructions holds the module's computations. */
+/* Finds the computations of a module: the first vector whose items contain instructions. */
 static void program_object_module(struct walk *w, uint64_t module)
 {
 	uint64_t words[WINDOW / 8], at = 0;

@@ -12,8 +12,9 @@
 
 #include "userspace/identity/program_name.h"
 
-/* handle: address of the object that a call to run the program names, or of a structure that points
- * to it. Returns 0 with *ret filled; -ENOENT: no such program. */
+/* Reads the name and content of a program. handle: address of the object that is passed to the call
+ * that runs the program, or of a structure that points to the object. Returns 0 with *ret filled;
+ * -ENOENT: no such program. */
 int program_object_scan(program_read *read, void *ctx, uint64_t handle, struct program_name *ret);
 
 #endif

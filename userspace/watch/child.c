@@ -18,18 +18,20 @@
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_MAX (1 << 20)
-#define SUDO_DEPTH  4 /* sudo may be a few processes above us (its monitor, a shell) */
+/* Ancestors among which sudo is searched: its monitor or a shell may be between it and gp-bpf. */
+#define SUDO_DEPTH 4
 
 struct identity {
 	bool change;
 	uid_t uid;
 	gid_t gid;
 	char name[64];
-	char **environment; /* NULL: our own */
+	char **environment; /* NULL: the environment of gp-bpf */
 	char *block;	    /* memory that environment points into */
 };
 
-/* Signals that would end us: a pipe without reader, a file that may not grow. */
+/* Signals that would end gp-bpf when it writes: to a pipe without reader, or to a file at its size
+ * limit. */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 #define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
 static struct sigaction were[IGNORED]; /* the caller's dispositions */
@@ -46,7 +48,7 @@ static void child_signals_restore(void)
 		sigaction(ignored[i], &were[i], NULL);
 }
 
-/* The sudo process above us; 0: none. */
+/* Returns the pid of the sudo process that started gp-bpf; 0: none. */
 static pid_t child_sudo_above(void)
 {
 	pid_t pid = getpid();
@@ -59,7 +61,8 @@ static pid_t child_sudo_above(void)
 	return 0;
 }
 
-/* sudo passes on a reduced environment; CMD gets sudo's own environment, which is the user's. */
+/* Sets the environment for CMD: that of the sudo process, which is the user's. sudo passes a
+ * reduced one to gp-bpf. */
 static void child_environment_of_caller(struct identity *id)
 {
 	pid_t sudo = child_sudo_above();
@@ -112,14 +115,14 @@ static void child_identity_free(struct identity *id)
 	free(id->block);
 }
 
-/* Why the child failed; read by child_failed(), because the child's standard error may be CMD's by
- * then. */
+/* Reason why the child could not run CMD. The child sends it to child_failed(), as its standard
+ * error may already belong to CMD. */
 struct failure {
 	enum { FAILED_USER, FAILED_OUTPUT, FAILED_EXEC } at;
 	int error;
 };
 
-/* The exit status is the one that a shell would use. */
+/* Reports why CMD cannot be run and exits, with the status that a shell would use. */
 static void child_become_failed(int failed_fd, struct failure f)
 {
 	if (write(failed_fd, &f, sizeof(f)) != sizeof(f))
@@ -127,7 +130,7 @@ static void child_become_failed(int failed_fd, struct failure f)
 	_exit(f.at == FAILED_EXEC && f.error == ENOENT ? 127 : 126);
 }
 
-/* Runs between fork and exec. */
+/* Turns the forked child into CMD. Does not return. */
 static void child_become(const struct identity *id, const char *output, char **argv, int failed_fd)
 {
 	int fd;
@@ -217,7 +220,7 @@ bool child_failed(struct child *c)
 	if (failed && f.at == FAILED_USER)
 		log_error("run: cannot become user %s: %s", c->user, strerror(f.error));
 	else if (failed && f.at == FAILED_OUTPUT)
-		log_error("run: output %s: %s", c->output, path_why(-f.error));
+		log_error("run: cannot open output %s: %s", c->output, path_why(-f.error));
 	else if (failed)
 		log_error("run: %s: %s", c->argv[0], strerror(f.error));
 	return failed;

@@ -9,27 +9,28 @@
 
 struct child {
 	pid_t pid;
-	int release_fd; /* writing a byte starts it, closing ends it */
+	int release_fd; /* writing a byte starts CMD, closing ends it */
 	int failed_fd;	/* reports why the program could not be started */
 	char **argv;	/* as passed to child_spawn() */
 	const char *output;
 	char user[64]; /* the user to become; "": the caller */
 };
 
-/* Call once, at the beginning: ignores signals whose cause is reported as an error instead; CMD
- * gets the caller's dispositions. */
+/* Ignores SIGPIPE and SIGXFSZ, so that the failed write returns an error instead; CMD gets the
+ * caller's dispositions. Call it once, at the beginning. */
 void child_ignore(void);
-/* Forks. CMD gets the caller's terminal, signal dispositions and working directory; user (NULL: the
- * caller of sudo, else the caller) decides its ids and, under sudo, its environment. output: file
- * for its standard output and error; NULL: unchanged. Returns 0, or -errno after one line. Call it
- * before threads exist. */
+/* Forks CMD, which waits for child_release(). CMD gets the caller's terminal, signal dispositions
+ * and working directory; user (NULL: the caller of sudo, else the caller) decides its ids and,
+ * under sudo, its environment. output: file for its standard output and error; NULL: unchanged.
+ * Returns 0, or -errno after one line. Call it before threads exist. */
 int child_spawn(struct child *c, char **argv, const char *user, const char *output);
 void child_release(struct child *c);
-/* After its end: whether the program could not be started; then one line gives the reason. */
+/* Returns true if CMD could not be started, after logging the reason. Call it after the end of the
+ * child. */
 bool child_failed(struct child *c);
 void child_abandon(struct child *c); /* ends and reaps a child that was never released */
 
-/* The exit code of gp-bpf for a status of wait(2). */
+/* Returns the exit code of gp-bpf for a status of wait(2). */
 int child_exit_code(int status);
 
 #endif

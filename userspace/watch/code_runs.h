@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CODE_RUNS_MAX 2048 /* programs of all processes */
-#define CODE_RUNS_OF                                                                               \
-	256 /* programs of a process; beyond it the one that ran longest ago is dropped */
-#define CODE_RUNS_SECOND 200 /* requests in a second */
+#define CODE_RUNS_MAX 2048 /* limit of remembered programs in all */
+/* Limit of remembered programs of a process; beyond it the one that ran longest ago is dropped. */
+#define CODE_RUNS_OF	 256
+#define CODE_RUNS_SECOND 200 /* limit of requests for names in a second */
 
 struct code_runs {
 	struct code_run {
@@ -25,11 +25,12 @@ struct code_runs {
 	uint32_t asked;
 };
 
-/* A program runs. Returns true if it has not run before, so that its name has to be requested. */
+/* Call when a program runs. Returns true if it has not run before, so that its name has to be
+ * requested. */
 bool code_runs_new(struct code_runs *rs, pid_t pid, uint64_t handle, uint64_t now_ns);
-/* Another program gets this handle. */
+/* Call when another program gets this handle. */
 void code_runs_forget(struct code_runs *rs, pid_t pid, uint64_t handle);
-/* The process has ended, or has executed another file. */
+/* Call when the process has ended or has executed another file. */
 void code_runs_gone(struct code_runs *rs, pid_t pid);
 
 #endif

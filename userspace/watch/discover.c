@@ -51,9 +51,13 @@ struct discover {
 	struct table *denied; /* pid -> struct denied */
 	pid_t *all;	      /* processes of the present sweep */
 	size_t nall, at;
-	uint64_t sweep_ns, swept_ns, cost_ns; /* begin and end of the sweep; CPU time it took */
-	bool again;			      /* do one more sweep as soon as possible */
-	uint64_t debt_ns, debt_at_ns;	      /* CPU time spent on processes that were reported */
+	/* Begin and end of the latest sweep of /proc; CPU time it took. */
+	uint64_t sweep_ns, swept_ns, cost_ns;
+	/* Begin another sweep as soon as this one has ended. */
+	bool again;
+	/* CPU time spent on scans of reported processes beyond their share, and when that was
+	 * computed. */
+	uint64_t debt_ns, debt_at_ns;
 	struct user users[USERS_MAX];
 	size_t nusers;
 	DIR *gvisor;	    /* /proc, while gVisor sandboxes are counted */
@@ -89,7 +93,8 @@ static const char *discover_user_name(struct discover *d, uint32_t uid)
 	return u->name;
 }
 
-/* "Uid:\treal\teffective...": a line of /proc/PID/status, which can be read without locks. */
+/* Reads the real user of a process from the line "Uid:\treal\teffective..." of /proc/PID/status,
+ * which can be read without locks. */
 static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 {
 	char text[2048];
@@ -104,8 +109,8 @@ static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 	return 0;
 }
 
-/* Returns 0, or -EAGAIN: the process cannot be read now. A namespace that is not yet known is
- * NULL. */
+/* Reads the namespace of the process's pod; NULL: not yet known. Returns 0, or -EAGAIN: the process
+ * cannot be read now. */
 static int discover_know_namespace(struct discover *d, pid_t pid, struct known *k)
 {
 	struct place_facts facts;
@@ -169,8 +174,9 @@ static void discover_denied_clear(struct discover *d)
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* Forgets all if most of them are alive: some are then counted twice, but checking them all for
- * each new one would be slow. */
+/* Makes room in a full table of denied processes: forgets those that have ended. If most are alive,
+ * forgets all: some are then counted twice, but checking all of them for each new one would be
+ * slow. */
 static void discover_denied_trim(struct discover *d)
 {
 	uint64_t pid;
@@ -208,15 +214,15 @@ static void discover_deny(struct discover *d, pid_t pid, const struct known *k, 
 	log_debug("process %d (%s) is not watched: %s", pid, k->process.comm, why);
 }
 
-/* Whether it is a gp-bpf process: those that read libraries also map them. */
+/* Returns true for a process of gp-bpf: its readers map the libraries that they read. */
 static bool discover_is_ours(const struct gp_process *p)
 {
 	return p->parent == (uint32_t)getpid() || !strcmp(p->comm, "gp-bpf") ||
 	       !strncmp(p->comm, "gp-bpf-", 7);
 }
 
-/* Returns 0: it may be watched; -EAGAIN: a rule needs a fact that is not known yet; -EPERM: denied;
- * -EEXIST: watched already; -ESRCH. */
+/* Decides whether a process may be watched. Returns 0: yes; -EAGAIN: a rule needs a fact that is
+ * not known yet; -EPERM: denied; -EEXIST: watched already; -ESRCH. */
 static int discover_classify(struct discover *d, pid_t pid, struct known *k)
 {
 	const char *why;
@@ -245,19 +251,23 @@ static int discover_classify(struct discover *d, pid_t pid, struct known *k)
 	return 0;
 }
 
-#define SOON_NS	      5000000ull   /* a mapping is reported before it exists; wait this long */
-#define AGAIN_NS      400000000ull /* further reports of the same process are ignored for this long */
-#define WAIT_NS	      1000000000ull
-#define WAITS_MAX     60 /* attempts to learn a pod's namespace, or to read a locked process */
-#define TURN_NS	      4000000ull
-#define SWEEP_NS      5000000000ull /* between two sweeps, if the kernel does not report mappings */
-#define SWEEP_SHARE   100	    /* such sweeps use at most this fraction of a CPU: 1/100 */
-#define AGAIN_SHARE   20	    /* 1/20 for sweeps after lost records */
-#define DUE_SHARE     10	    /* 1/10 for scans of reported processes */
-#define GVISOR_NS     60000000000ull /* between two counts of gVisor sandboxes */
-#define GVISOR_TURN   256	     /* processes checked in a second */
-#define GVISOR_MAX_NS 10000000ull    /* time after which the rest waits for the next second */
-#define DUE_FREE_NS   250000000ull   /* allowance for many ranks that start together */
+/* Time from the report of a mapping to the scan: the mapping does not exist yet at the report. */
+#define SOON_NS	  5000000ull
+#define AGAIN_NS  400000000ull /* further reports of the same process are ignored for this long */
+#define WAIT_NS	  1000000000ull
+#define WAITS_MAX 60 /* attempts to learn a pod's namespace, or to read a locked process */
+#define TURN_NS	  4000000ull
+/* Time between two sweeps if the kernel does not report mappings. */
+#define SWEEP_NS    5000000000ull
+#define SWEEP_SHARE 100		   /* these sweeps use at most 1/100 of a CPU */
+#define AGAIN_SHARE 20		   /* sweeps after lost records use at most 1/20 of a CPU */
+#define DUE_SHARE   10		   /* scans of reported processes use at most 1/10 of a CPU */
+#define GVISOR_NS   60000000000ull /* time between two counts of gVisor sandboxes */
+#define GVISOR_TURN 256		   /* limit of processes checked for gVisor in a second */
+/* Limit of the time for these checks in a second; the rest waits for the next second. */
+#define GVISOR_MAX_NS 10000000ull
+/* CPU time that scans may use beyond DUE_SHARE, for many ranks that start together. */
+#define DUE_FREE_NS 250000000ull
 
 int discover_new(struct discover **ret, const struct discover_config *cfg)
 {
@@ -278,8 +288,9 @@ int discover_new(struct discover **ret, const struct discover_config *cfg)
 		return err;
 	}
 	if (!d->view.kernel_reports)
-		log_warn("jobs are found by a look at every process, each %llu s",
-			 SWEEP_NS / 1000000000);
+		log_warn(
+			"finding jobs by scanning every process every %llu s, as this kernel does not report mappings",
+			SWEEP_NS / 1000000000);
 	*ret = d;
 	return 0;
 }
@@ -312,7 +323,8 @@ void discover_pods(struct discover *d, struct pods *pods)
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-/* Children born from now on are followed by the kernel; earlier ones are found in /proc. */
+/* Watches a process and its children. The kernel follows children born from now on; earlier ones
+ * are found in /proc. */
 static int discover_watch(struct discover *d, pid_t pid)
 {
 	int n, err = processes_found(d->cfg.processes, pid);
@@ -328,7 +340,7 @@ static int discover_watch(struct discover *d, pid_t pid)
 	return 0;
 }
 
-/* It maps a known library, and may be watched. */
+/* Handles a process that maps a known library and that the rules allow to watch. */
 static void discover_found(struct discover *d, pid_t pid)
 {
 	struct proc_stat s = {.comm = "?"};
@@ -374,7 +386,8 @@ void discover_mapped(struct discover *d, pid_t pid, uint64_t now_ns)
 		discover_due_put(d, &(struct due){.pid = pid, .at_ns = now_ns + SOON_NS});
 }
 
-/* later: it could not be read or checked. */
+/* Puts a scanned process back into the list if it has to be scanned again. later: it could not be
+ * read or checked. */
 static void discover_due_next(struct discover *d, struct due one, bool later, uint64_t now_ns)
 {
 	if (later && ++one.waits <= WAITS_MAX)
@@ -426,7 +439,7 @@ static void discover_due_scan(struct discover *d, struct due *list, size_t n, ui
 	}
 }
 
-/* Whether scans of reported processes have used their share of a CPU. */
+/* Returns true when scans of reported processes have used up their share of a CPU. */
 static bool discover_due_waits(struct discover *d, uint64_t now_ns)
 {
 	uint64_t paid_ns = (now_ns - d->debt_at_ns) / DUE_SHARE;
@@ -502,7 +515,8 @@ static void discover_sweep_begin(struct discover *d)
 	err = discover_all_read(d);
 	if (!err)
 		return;
-	log_warn("%s/proc: %s: jobs that run already are not found", d->cfg.root, strerror(-err));
+	log_warn("%s/proc: cannot be read: %s; jobs that already run are not found", d->cfg.root,
+		 strerror(-err));
 	d->nall = d->at = 0;
 }
 
@@ -579,8 +593,8 @@ void discover_due(struct discover *d, uint64_t now_ns)
 	}
 }
 
-/* Libraries of processes in a sandbox cannot be found, so sandboxes are recognised by their
- * names. */
+/* Counts gVisor sandboxes, a part of /proc each second. They are recognised by their names, as
+ * libraries of processes in a sandbox cannot be found. */
 static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + GVISOR_MAX_NS;

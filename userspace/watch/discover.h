@@ -32,7 +32,7 @@ void discover_rules(struct discover *d, struct filter *f);
 /* Sets the source of pod namespaces; borrowed, may be NULL. */
 void discover_pods(struct discover *d, struct pods *pods);
 
-/* The kernel reports that this process is about to map such a library. */
+/* Call when the kernel reports that this process is about to map a known library. */
 void discover_mapped(struct discover *d, pid_t pid, uint64_t now_ns);
 /* Begins to scan every process of the node, in calls of discover_due(). */
 void discover_sweep(struct discover *d);
@@ -42,7 +42,7 @@ void discover_due(struct discover *d, uint64_t now_ns);
 /* Call once a second. If the kernel does not report mappings, scans all processes every few
  * seconds. */
 void discover_tick(struct discover *d, uint64_t now_ns);
-/* Fills the fields of ret that it knows. */
+/* Fills the fields of ret about rules, sweeps and denied processes. */
 void discover_get_view(const struct discover *d, struct node_view *ret);
 
 #endif

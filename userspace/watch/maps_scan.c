@@ -15,20 +15,22 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
 
-#define CHUNK	   32768 /* the kernel returns a page at a time */
+/* Bytes of a buffer for /proc/PID/maps, of which the kernel returns a page at a time. */
+#define CHUNK	   32768
 #define NAME_BYTES 256
 #define MAPS_MAX   (64u << 20) /* bytes of a process: 65530 mappings with paths of a KiB */
-#define ASK_NS	   8000000ull /* limit of CPU time of a request; the process being read is finished */
+/* Limit of CPU time of a request: no further process is begun after it. */
+#define ASK_NS 8000000ull
 
 #define MEMORY_MAX 256 /* memory files of a process that are opened to learn their names */
 
-struct scan { /* of one process */
+struct scan { /* scan of one process */
 	const struct probe_names *names;
 	pid_t pid; /* 0: a process of another machine, whose files cannot be opened */
 	unsigned int opened;
 };
 
-/* A library in a memory file is recognised by its own name (SONAME). line ends with NUL. */
+/* Checks a library in a memory file by its soname. line ends with NUL. */
 static bool maps_scan_memory_is_ours(struct scan *l, const char *line)
 {
 	char name[NAME_BYTES];
@@ -97,7 +99,7 @@ enum maps_answer maps_read(const struct probe_names *names, const char *root, pi
 		len = maps_scan_lines_take(&scan, text, len + (size_t)n, &ours);
 		total += (size_t)n;
 		if (len == sizeof(text))
-			len = 0; /* no valid line is that long */
+			len = 0; /* a line that fills the buffer is not valid */
 	}
 	close(fd);
 	return ours ? MAPS_OURS : MAPS_OTHER;
@@ -125,7 +127,7 @@ static ssize_t maps_there(const void *arg, void *ret, size_t cap)
 	return n;
 }
 
-/* Returns how many of them have an answer, or -errno. */
+/* Asks the helper process. Returns how many of pids have an answer, or -errno. */
 static ssize_t maps_ask(struct helper *a, struct ask *ask, const pid_t *pids, size_t n,
 			enum maps_answer *ret)
 {

@@ -22,7 +22,9 @@
 struct asked {
 	const struct options *o;
 	bool multi;
-	bool paranoid; /* Debian's kernels, and derived ones, only let SYS_ADMIN open perf events */
+	/* kernel.perf_event_paranoid is so high that perf events need CAP_SYS_ADMIN (Debian and
+	 * derived kernels). */
+	bool paranoid;
 };
 
 static bool sandbox_always(const struct asked *a)
@@ -63,7 +65,7 @@ static bool sandbox_of_somebody_else(const char *path)
 	return path && !stat(path, &st) && st.st_uid != geteuid();
 }
 
-/* Whether files are written by name: each may have another owner. */
+/* Returns true if options name files to write, whose folders may belong to other users. */
 static bool sandbox_has_files(const struct asked *a)
 {
 	const struct options *o = a->o;
@@ -81,7 +83,8 @@ static bool sandbox_low_port(const struct asked *a)
 	return port > 0 && port < PORTS_OF_ROOT;
 }
 
-/* The manual lists these (PRIVILEGES), and deploy/gp-bpf.service those of a node. */
+/* Capabilities that are kept, and why. The manual lists them (PRIVILEGES), and
+ * deploy/gp-bpf.service those of a node. */
 static const struct kept {
 	int cap;
 	const char *name;
@@ -89,29 +92,30 @@ static const struct kept {
 	const char *why;
 } kept[] = {
 	{CAP_BPF, "CAP_BPF", sandbox_always,
-	 "programs, maps and links: libraries are mapped at any time"},
+	 "loading programs and making links whenever a library is mapped"},
 	{CAP_PERFMON, "CAP_PERFMON", sandbox_always,
-	 "probes, and what they read; /proc/PID/maps on newer kernels"},
+	 "attaching probes and reading memory in them; reading /proc/PID/maps on newer kernels"},
 	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", sandbox_always,
-	 "what other users' processes map, run in and wait for"},
+	 "reading what processes of other users map, where they run and what they wait for"},
 	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", sandbox_always,
-	 "libraries, settings and secrets not open to all"},
+	 "reading libraries, settings and secrets that not every user may read"},
 	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", sandbox_always,
-	 "mapped files by /proc/PID/map_files"},
+	 "opening mapped files through /proc/PID/map_files"},
 	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", sandbox_perf_events,
-	 "probes at one place each (without feature multi); kernel.perf_event_paranoid above 2"},
+	 "attaching probes one by one (kernel without feature multi, or kernel.perf_event_paranoid above 2)"},
 	{CAP_SETUID, "CAP_SETUID", sandbox_always,
-	 "libraries that their process's user alone may read; commands of --on run as another user"},
-	{CAP_SETGID, "CAP_SETGID", sandbox_always, "... and group"},
-	{CAP_SETPCAP, "CAP_SETPCAP", sandbox_has_hooks, "... with an empty bounding set"},
+	 "reading libraries that only the user of their process may read; running commands of --on as another user"},
+	{CAP_SETGID, "CAP_SETGID", sandbox_always, "as CAP_SETUID, for groups"},
+	{CAP_SETPCAP, "CAP_SETPCAP", sandbox_has_hooks,
+	 "running commands of --on with an empty bounding set"},
 	{CAP_KILL, "CAP_KILL", sandbox_hooks_or_cmd,
-	 "their end; signals that are passed on to CMD of `run`"},
+	 "ending commands of --on; passing signals to CMD of `run`"},
 	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", sandbox_has_files,
-	 "files in folders of other users that were named"},
+	 "writing files that options name in folders of other users"},
 	{CAP_FOWNER, "CAP_FOWNER", sandbox_always,
-	 "what of a library is in memory; files in the place of other users' files that were named"},
+	 "asking which pages of a library are in memory; replacing other users' files that options name"},
 	{CAP_CHOWN, "CAP_CHOWN", sandbox_exports_chown,
-	 "folders of runs are given to the owner of the folder above"},
+	 "giving folders of runs to the owner of the folder above"},
 	{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE", sandbox_low_port,
 	 "--listen at a port below 1024"},
 };
@@ -170,7 +174,7 @@ static void sandbox_log(uint64_t caps)
 static int sandbox_refused(const char *what, const char *call, int err)
 {
 	log_error(
-		"sandbox: %s: %s: %s, by a filter of the container or service that gp-bpf runs in; allow the call there, or go on with all privileges: --sandbox=off",
+		"sandbox: %s: %s: %s: a filter of the container or service that gp-bpf runs in refuses the call; allow it there, or keep all privileges with --sandbox=off",
 		what, call, strerror(-err));
 	return err;
 }
@@ -191,15 +195,15 @@ int sandbox_enter(const struct options *o)
 	sandbox_log(caps);
 	err = confine_capabilities(caps);
 	if (err)
-		return sandbox_refused("capabilities cannot be given up", "capset", err);
+		return sandbox_refused("cannot drop capabilities", "capset", err);
 	err = confine_privileges();
 	if (err)
-		return sandbox_refused("ways to new privileges cannot be closed",
-				       "prctl(PR_SET_NO_NEW_PRIVS)", err);
+		return sandbox_refused("cannot forbid new privileges", "prctl(PR_SET_NO_NEW_PRIVS)",
+				       err);
 	err = confine_calls(CONFINE_MACHINE);
 	if (err)
 		log_warn(
-			"sandbox: system calls stay as they are: this kernel has no seccomp filters, or refuses them");
+			"sandbox: system calls are not restricted: this kernel has no seccomp filters, or refuses them");
 	helper_confine(!err);
 	return 0;
 }

@@ -15,7 +15,8 @@
  * Returns 0, or -errno after one line. */
 int sandbox_enter(const struct options *o);
 
-/* The capabilities to keep, as CONFINE_CAP(). multi: the kernel supports links with many places. */
+/* Returns the capabilities to keep, as CONFINE_CAP(). multi: the kernel has feature multi (many
+ * probes in one link). */
 uint64_t sandbox_capabilities(const struct options *o, bool multi);
 
 #endif

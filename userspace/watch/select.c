@@ -21,14 +21,14 @@
 
 #define CGROUPS_BYTES (64 << 10)
 #define CGROUP_MOUNT  "/sys/fs/cgroup"
-#define CONTAINER_MIN 4 /* digits of a container ID that suffice */
+#define CONTAINER_MIN 4 /* least number of digits of a container's id */
 #define PODS_WAIT_NS  5000000000ull
 #define KTHREADD      2
 
 struct found {
 	pid_t pid;
 	uint32_t parent;
-	bool means; /* it matches */
+	bool means; /* the process matches the options */
 };
 
 struct select {
@@ -58,7 +58,7 @@ static bool select_by_name(struct select *s, pid_t pid, const struct proc_stat *
 	return false;
 }
 
-/* The control group itself, or one below it, in any hierarchy. */
+/* Returns true if the process is in the control group or one below it, in any hierarchy. */
 static bool select_by_cgroup(const struct select *s, const char *wanted)
 {
 	size_t len = strlen(wanted);
@@ -151,7 +151,8 @@ static struct found *select_found_of(struct select *s, uint32_t pid)
 	return NULL;
 }
 
-/* The process that started gp-bpf often has the same words in its command line: exclude it. */
+/* Excludes the ancestors of gp-bpf, as the process that started it often has the same words in its
+ * command line. */
 static void select_without_own(struct select *s)
 {
 	struct found *f = *s->root ? NULL : select_found_of(s, (uint32_t)getpid());
@@ -184,8 +185,9 @@ static void select_none_matches(const struct options *o)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (int k = 0; k < all[i].list->count; k++)
 			buffer_printf(&asked, " --%s %s", all[i].name, all[i].list->item[k]);
-	log_error("no process matches%s now; gp-bpf node watches those to come",
-		  asked.data ? asked.data : "");
+	log_error(
+		"no running process matches%s; use gp-bpf node to watch processes that start later",
+		asked.data ? asked.data : "");
 	buffer_free(&asked);
 }
 
@@ -198,7 +200,7 @@ static int select_take(struct select *s, struct options *o)
 		if (!s->all[i].means || select_is_descendant(s, &s->all[i]))
 			continue;
 		if (o->pids.count == OPTION_LIST_MAX) {
-			log_error("more than %d processes match: say more of them",
+			log_error("more than %d processes match; use stricter conditions",
 				  OPTION_LIST_MAX);
 			return -E2BIG;
 		}
@@ -257,14 +259,14 @@ static int select_open_pods(struct select *s)
 		return -ENOMEM;
 	if (!s->pods) {
 		log_error(
-			"--pod: no Kubernetes is to be found here; --kubelet or --api-server says where");
+			"--pod: found neither a kubelet nor an API server; name one with --kubelet or --api-server");
 		return -ENOENT;
 	}
 	while (pods_get_view(s->pods, &view), !view.current && clock_mono_ns() < until_ns)
 		usleep(10000);
 	if (view.current)
 		return 0;
-	log_error("--pod: the pods of this node are not known%s%s", *view.trouble ? ": " : "",
+	log_error("--pod: cannot get the pods of this node%s%s", *view.trouble ? ": " : "",
 		  view.trouble);
 	return -EAGAIN;
 }
@@ -276,7 +278,7 @@ int select_check(const struct options *o)
 
 		if (slash && slash != o->pods.item[i] && slash[1] && !strchr(slash + 1, '/'))
 			continue;
-		log_error("--pod: '%s' is not NAMESPACE/NAME", o->pods.item[i]);
+		log_error("--pod: '%s': expected NAMESPACE/NAME", o->pods.item[i]);
 		return -EINVAL;
 	}
 	for (int i = 0; i < o->containers.count; i++) {
@@ -284,14 +286,15 @@ int select_check(const struct options *o)
 
 		if (strlen(id) >= CONTAINER_MIN && strspn(id, "0123456789abcdef") == strlen(id))
 			continue;
-		log_error("--container: '%s' is not an id, or the first %d or more digits of one",
-			  id, CONTAINER_MIN);
+		log_error(
+			"--container: '%s': expected a container's id, or at least its first %d digits",
+			id, CONTAINER_MIN);
 		return -EINVAL;
 	}
 	for (int i = 0; i < o->cgroups.count; i++) {
 		if (*o->cgroups.item[i] == '/')
 			continue;
-		log_error("--cgroup: '%s' is not a path as /proc/PID/cgroup has it",
+		log_error("--cgroup: '%s': expected a path as in /proc/PID/cgroup",
 			  o->cgroups.item[i]);
 		return -EINVAL;
 	}

@@ -38,8 +38,8 @@ static const enum tape_source watch_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
 /* ---- callbacks that make records ------------------------------------------------------------- */
 
-/* These are for loader_on_attach(), loader_sample() twice, processes_new(), and the two of struct
- * places_config; ctx is the watch. */
+/* Callbacks for loader_on_attach(), loader_sample(), processes_new() and struct places_config; ctx
+ * is the watch. */
 
 static void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 {
@@ -50,9 +50,9 @@ static void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 		*own = *a;
 }
 
-/* Uses the time of the fork or exec that the record explains, because the process may have ended
- * since, and its end must come last. For a process that was found, the time from which its records
- * may date. */
+/* Gives a record about a process the time of the fork or exec that it explains: the process may
+ * have ended since, and its end must come last. If the process was found in /proc, gives it the
+ * time when watching began. */
 static void watch_stamp(const struct watch *w, void *own)
 {
 	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
@@ -98,7 +98,7 @@ static void watch_noticed(void *ctx, const struct gp_notice *n)
 		*own = *n;
 }
 
-/* A process has ended, and the record of its exit was lost. */
+/* Writes the exit record of a process that has ended without one. */
 static void watch_gone(void *ctx, pid_t pid)
 {
 	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit,
@@ -148,8 +148,10 @@ static void watch_gap(struct watch *w, uint64_t from_ns)
 
 /* ---- reading the rings ----------------------------------------------------------------------- */
 
-#define DRAIN_MUCH     (128u << 10) /* bytes in one reading */
-#define DRAIN_ROUNDS   16	    /* a drain that cannot keep up ends without a drain record */
+#define DRAIN_MUCH (128u << 10) /* a reading of this many bytes counts as busy */
+/* Limit of readings in one drain; if the rings are not empty after it, no drain record is
+ * written. */
+#define DRAIN_ROUNDS   16
 #define PEEK_MAX_BYTES (4u << 20)
 
 /* Reacts to process life at once, before records are sorted: scans for libraries, frees slots. */
@@ -161,7 +163,8 @@ static void watch_react(struct watch *w, const struct buffer *b)
 	for (size_t at = 0; (r = gp_rec_next(b->data, b->len, &at));) {
 		if (event_decode(r, r->len, &ev))
 			continue;
-		if (r->kind == GP_KIND_exit) { /* read its last calls before its end is handled */
+		/* Read the last calls of the process before its end is handled. */
+		if (r->kind == GP_KIND_exit) {
 			w->count_ns = r->ts_ns - 1;
 			loader_sample_process(w->loader, (pid_t)r->pid, ev.exit->slot, watch_count,
 					      w);
@@ -182,7 +185,7 @@ static void watch_calls_seen(struct watch *w, const struct buffer *b)
 	codes_records(w->codes, b->data, b->len);
 }
 
-/* Empties a ring. Returns false if not everything that was there at the start was read. */
+/* Empties a ring. Returns false if records remain that were in the ring at the start. */
 static bool watch_drain_ring(struct watch *w, int i)
 {
 	bool busy = false;
@@ -234,22 +237,24 @@ static void watch_drain(struct watch *w)
 
 /* ---- continuing after a predecessor ---------------------------------------------------------- */
 
-/* The predecessor's tape has what it read, the rings have the rest; the kernel side has continued
- * to watch. */
+/* The kernel side has continued to watch: the predecessor's tape has the records that it read, and
+ * the rings have the later ones. */
 
-/* start times of /proc have ticks of 10 ms */
+/* Unit of start times in /proc: times within one tick are equal. */
 #define START_TICK_NS 10000000ull
 
 struct resuming {
 	struct watch *watch;
-	bool alive;	  /* find processes that are still alive, instead of those that are not */
-	uint64_t last_ns; /* time of the newest record on the tape */
+	/* Collect processes that are still alive, instead of those that are gone. */
+	bool alive;
+	uint64_t last_ns;    /* time of the newest record on the tape */
 	struct table *known; /* pid -> itself: the model's processes with a known identity */
 	pid_t *unwatched;    /* the model's processes that are not watched */
 	size_t count, room;
 };
 
-/* Restores the last counters and losses, and the time reached. */
+/* Restores the latest counters and losses from a frame of the tape, and the time of its newest
+ * record. */
 static void watch_on_frame(void *ctx, const struct tape_frame *f)
 {
 	struct resuming *r = ctx;
@@ -268,7 +273,8 @@ static void watch_on_frame(void *ctx, const struct tape_frame *f)
 	}
 }
 
-/* Whether the tape has all that was read from the rings. */
+/* Moves the rings to the position that the tape has reached. Returns false if the predecessor read
+ * records that are not on the tape. */
 static bool watch_rings_seek(struct watch *w)
 {
 	bool whole = true;
@@ -300,8 +306,9 @@ static bool watch_same_process(const struct resuming *r, uint32_t pid, uint64_t 
 	return now_ns && start_ns && now_ns / START_TICK_NS == start_ns / START_TICK_NS;
 }
 
-/* Call after reading the rings: a process that is not watched by now ended while nothing was
- * watching. */
+/* Collects a process of the saved state that is alive, or one that is not watched (resuming.alive).
+ * Call after reading the rings: a process that is not watched by then ended while no gp-bpf
+ * watched. */
 static void watch_on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
 {
 	struct resuming *r = ctx;
@@ -335,7 +342,8 @@ static void watch_processes_take_over(struct resuming *r)
 	w->sweeps = 2;
 }
 
-/* Continues from a predecessor's state. saved: the output was made from it. Returns 0 or -errno. */
+/* Continues from a predecessor's state. saved: the output was restored from that state. Returns 0
+ * or -errno. */
 static int watch_resume(struct watch *w, bool saved)
 {
 	struct resuming r = {.watch = w, .known = table_new()};
@@ -352,16 +360,16 @@ static int watch_resume(struct watch *w, bool saved)
 	}
 	if (err)
 		goto out;
-	watch_drain(w); /* records a time in which the kernel side was silent */
+	watch_drain(w); /* this also records a gap in which the kernel side sent nothing */
 	if (saved && !whole && adopted)
 		watch_gap(w, r.last_ns);
 	else if (saved && !whole)
-		w->unwatched_ns = r.last_ns; /* until the targets are attached */
+		w->unwatched_ns = r.last_ns; /* the gap ends when the targets are attached */
 	journal_flush(w->journal);
 	watch_processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
 	watch_drain(w);
-	/* Without this save, a gp-bpf that is killed repeatedly before a save is due would read a
+	/* Save now: a gp-bpf that is killed again and again before a save is due would read a
 	 * longer tape each time. */
 	loader_commit(w->loader);
 	journal_save(w->journal);
@@ -408,20 +416,20 @@ void watch_ended(const struct watch *w, struct watch_end *ret)
 	*ret = (struct watch_end){.reason = w->end, .signo = w->end_signo};
 }
 
-/* Calls fn when a probe row with wakeup has sent a record (probes/README.md). */
+/* Makes the loop call fn when a probe row with `wake` has sent a record (probes/README.md). */
 static int watch_wakes(struct watch *w, loop_fn *fn)
 {
 	const struct loader_ring *rings;
 	int n = loader_rings(w->loader, &rings), err = 0;
 
-	/* Edge-triggered: most records cause no wakeup, and are always there. */
+	/* Edge-triggered, as the rings are rarely empty: most records cause no wakeup. */
 	for (int i = 0; i < n && !err; i++)
 		err = loop_add_fd(w->loop, rings[i].fd, EPOLLIN | EPOLLET, fn, w);
 	return err;
 }
 
-/* While jobs only step, a wakeup costs more than the reading; a library has to be attached before
- * it is used. */
+/* Interval for reading the rings: short after process life, as a library has to be attached before
+ * it is used; long while jobs only step, as a wakeup costs more than the reading. */
 #define DRAIN_FAST_NS  10000000ull
 #define DRAIN_SLOW_NS  40000000ull
 #define DRAIN_CALM_NS  2000000000ull
@@ -502,7 +510,7 @@ static void watch_on_key(void *ctx, uint64_t value)
 
 	(void)value;
 	if ((key == 'q' || key == 3) && w->child)
-		output_tick(w->out); /* for `run`, the end of CMD decides */
+		output_tick(w->out); /* `run` does not end before CMD: only redraw */
 	else if (key == 'q' || key == 3)
 		watch_stop_for(w, GP_END_USER);
 }
@@ -522,12 +530,13 @@ static void watch_on_resize(void *ctx, uint64_t value)
 static void watch_on_successor(void *ctx, bool comes, const char *why)
 {
 	if (!comes)
-		log_warn("detaching, for no other gp-bpf comes to this node: %s", why);
+		log_warn("detaching all probes, as no other gp-bpf will take over on this node: %s",
+			 why);
 	watch_stop_for(ctx, comes ? GP_END_HANDOVER : GP_END_USER);
 }
 
-/* Ends the watch: in Kubernetes when it is known whether a successor comes; watching continues
- * meanwhile. Called again before that, it ends at once and detaches. */
+/* Ends the watch. In Kubernetes first asks whether a successor will come, and continues to watch
+ * until the answer. A second call before the answer ends the watch at once and detaches. */
 static void watch_hand_over(struct watch *w)
 {
 	int err = 0;
@@ -546,19 +555,20 @@ static void watch_hand_over(struct watch *w)
 	err = err ? err : successor_ask(w->successor, w->loop, watch_on_successor, w);
 	if (!err)
 		return;
-	log_warn("detaching: whether another gp-bpf comes to this node cannot be asked: %s",
-		 strerror(-err));
+	log_warn(
+		"detaching all probes: cannot ask the API server whether another gp-bpf will take over on this node: %s",
+		strerror(-err));
 	watch_stop_for(w, GP_END_USER);
 }
 
-/* If we run a command, signals of a person or a manager are passed on to it; those of the terminal
- * it gets itself. */
+/* Handles SIGINT, SIGTERM and SIGHUP. With `run`, signals from other processes are passed to CMD,
+ * which gets those of the terminal by itself. */
 static void watch_on_end_signal(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 	int signo = (int)(value & 0xffffffff), code = (int)(value >> 32);
 
-	w->end_signo = signo; /* the last signal ends the run */
+	w->end_signo = signo; /* reported as the signal that ended the run, if no other follows */
 	if (signo == SIGHUP && node_reloads(w->node))
 		node_reload(w->node);
 	else if (w->durable && signo == SIGUSR1)
@@ -613,7 +623,7 @@ static int watch_open_kernel(struct watch *w, const struct watch_config *watch)
 	for (int i = 0; i < n && i < 2; i++) {
 		err = ring_open(&w->ring[i], rings[i].fd, rings[i].bytes);
 		if (err) {
-			log_error("ring %s: %s", rings[i].name, strerror(-err));
+			log_error("cannot open ring %s: %s", rings[i].name, strerror(-err));
 			return err;
 		}
 	}
@@ -625,7 +635,7 @@ static int watch_open_kernel(struct watch *w, const struct watch_config *watch)
 	return 0;
 }
 
-/* node: SIGHUP reads the settings again. */
+/* Adds signals and keys to the loop. node: SIGHUP reloads the settings. */
 static int watch_open_loop(struct watch *w, bool node)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -637,7 +647,7 @@ static int watch_open_loop(struct watch *w, bool node)
 		if (w->run || node || ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &was) ||
 		    was.sa_handler != SIG_IGN) /* nohup keeps SIGHUP ignored */
 			err = loop_add_signal(w->loop, ends[i], watch_on_end_signal, w);
-	if (!err && (w->run || w->durable)) /* sent by --takeover */
+	if (!err && (w->run || w->durable)) /* SIGUSR1 is sent by --takeover */
 		err = loop_add_signal(w->loop, SIGUSR1, watch_on_end_signal, w);
 	if (!err && w->run) {
 		err = loop_add_signal(w->loop, SIGCHLD, watch_on_child, w);
@@ -655,13 +665,14 @@ static int watch_open_loop(struct watch *w, bool node)
 		err = loop_add_timer(w->loop, (uint64_t)o->for_ns, watch_on_time_up, w);
 	if (!err && output_is_live(w->out))
 		err = loop_add_timer(w->loop, VIEW_PERIOD_NS, watch_on_view, w);
-	/* A regular file cannot be polled: then there are no keys. */
+	/* Keys are read only from a terminal: a regular file cannot be polled. */
 	if (!err && output_has_keys(w->out) && isatty(STDIN_FILENO))
 		err = loop_add_fd(w->loop, STDIN_FILENO, EPOLLIN, watch_on_key, w);
 	return err;
 }
 
-/* A successor needs a saved state that has the beginning: save it before anything is read. */
+/* Writes the first records and saves the state before the rings are read, as a successor needs a
+ * saved state with the beginning. */
 static int watch_begin(struct watch *w, const struct watch_config *cfg)
 {
 	journal_begin(w->journal, w->options, w->probes,
@@ -755,7 +766,8 @@ void watch_node(struct watch *w)
 {
 	node_sweep(w->node);
 	while (node_sweeping(w->node))
-		watch_drain(w); /* a predecessor's jobs continue meanwhile */
+		/* Read the rings, as a predecessor's jobs continue during the setup. */
+		watch_drain(w);
 	node_start(w->node);
 }
 
@@ -771,7 +783,7 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 {
 	w->child = child;
 	watch_drain(w);
-	watch_on_child(w, 0); /* it may have ended before SIGCHLD was handled */
+	watch_on_child(w, 0); /* CMD may have ended before SIGCHLD was handled */
 	if (!child || w->child_status == -1)
 		loop_run(w->loop);
 	if (ret_status)
@@ -806,14 +818,15 @@ static void watch_finish(struct watch *w)
 	}
 	if (goes_on)
 		journal_stop(w->journal);
-	if (w->handoff) { /* our end is not the job's; the folder may hang, which must not delay
-			     probes */
+	/* Detach before the handoff is finished: its folder may hang. The job continues without
+	 * gp-bpf. */
+	if (w->handoff) {
 		output_finish(w->out);
 		watch_detach(w);
 		handoff_finish(w->handoff);
 	}
 	end = journal_record(w->journal, GP_KIND_end, 0,
-			     0); /* the time is now, not when all probes are detached */
+			     0); /* made now, so that its time does not include detaching */
 	if (end) {
 		end->reason = w->end;
 		end->status = w->child_status;

@@ -21,10 +21,10 @@ struct watch_config {
 	const char *tape;	 /* file to record to, or NULL */
 	struct durable *durable; /* state directory, borrowed, or NULL */
 	struct preload *preload; /* preloaded data for a takeover, borrowed, or NULL */
-	bool saved;		 /* out continues from the state of that directory */
-	bool run;		 /* we start the targets */
+	bool saved;		 /* out continues from the state of the durable directory */
+	bool run;		 /* gp-bpf starts the targets (`run`, `record`) */
 	const char *command;	 /* the user's command line */
-	bool node;		 /* finds its processes itself, and ends only when it is asked to */
+	bool node;		 /* `node`: finds its processes itself, and ends only on request */
 	int argc;		 /* for a node: the command's own arguments */
 	char **argv;
 };
@@ -36,12 +36,12 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	       const struct watch_config *cfg);
 /* For a node: watches the processes that are running; returns when their probes are attached. */
 void watch_node(struct watch *w);
-/* Whether any process is watched. */
+/* Returns true while any process is watched. */
 bool watch_busy(const struct watch *w);
-/* Watches the processes again that a predecessor's state has and that are still running. */
+/* Watches those processes of a predecessor's state that are still running. */
 void watch_again(struct watch *w);
-/* After all targets were given: ends the gap in watching, and reports processes of a predecessor's
- * state that are not watched as gone. */
+/* Call after the last watch_target(): ends the gap in watching, and reports processes of a
+ * predecessor's state that are not watched as gone. */
 void watch_reconcile(struct watch *w);
 /* Why watch_run() ended. */
 struct watch_end {

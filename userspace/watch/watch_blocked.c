@@ -11,18 +11,20 @@
 #include "userspace/identity/blocked_call.h"
 
 #define CALL_MIN_NS 1000000000ull
-#define SCANS_NS                                                                                   \
-	100000000ull /* in a second, for silent processes; the rest waits for the next second */
+/* Limit of the time for scans of silent processes in a second; the rest waits for the next second.
+ */
+#define SCANS_NS 100000000ull
 
 struct blocked {
 	struct loader *loader;
 	const struct probe_table *probes;
 	const char *root;
 	struct blocked_calls *blocked_calls;
-	struct journal *journal; /* of the present tick */
+	struct journal *journal; /* receives the records of the present tick */
 	uint64_t deadline_ns;
-	uint32_t at, from, next; /* index among silent processes: the present one, and the range to
-				    be scanned */
+	/* Indexes among silent processes: the one being visited, and the first and next one to
+	 * be scanned. */
+	uint32_t at, from, next;
 };
 
 int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes,

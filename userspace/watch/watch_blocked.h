@@ -14,7 +14,7 @@ struct probe_table;
 int blocked_new(struct blocked **ret, struct loader *l, const struct probe_table *probes,
 		const char *root);
 void blocked_free(struct blocked *b); /* NULL is fine */
-/* before the tick record of this second */
+/* Records blocked calls and silent processes. Call once a second, before the tick record. */
 void blocked_tick(struct blocked *b, struct journal *j, const struct output *out);
 
 #endif

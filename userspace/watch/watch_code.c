@@ -12,13 +12,16 @@
 #include "userspace/identity/program_object.h"
 #include "userspace/watch/code_runs.h"
 
-#define ROWS_MAX    16
-#define QUEUE_MAX   64
-#define SECOND_MAX  (256ull << 20) /* bytes of all programs in a second */
-#define READ_NS	    2000000000ull
-#define WAIT_NS	    2000000ull
-#define SAME_NS	    10000000ull /* between the two probes of one call: the thread was preempted */
-#define RUNS_QUEUED 32		/* requests for running programs in the queue: they can wait */
+#define ROWS_MAX   16
+#define QUEUE_MAX  64
+#define SECOND_MAX (256ull << 20) /* limit of bytes read of all programs in a second */
+#define READ_NS	   2000000000ull
+#define WAIT_NS	   2000000ull
+/* Limit of the time between the hits of two probes of one call, between which the thread may be
+ * preempted. */
+#define SAME_NS 10000000ull
+/* Limit of requests for running programs in the queue, which are less urgent than compiled ones. */
+#define RUNS_QUEUED 32
 
 enum row_kind {
 	ROW_CODE,   /* a program will be compiled */
@@ -107,7 +110,8 @@ static size_t code_memory_read(void *ctx, uint64_t address, void *to, size_t byt
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
 	ssize_t n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
 
-	if (n <= 0 && bytes > 4096 - address % 4096) { /* the next page is not mapped */
+	/* The read crosses into a page that is not mapped: read up to its border. */
+	if (n <= 0 && bytes > 4096 - address % 4096) {
 		local.iov_len = remote.iov_len = 4096 - address % 4096;
 		n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
 	}
@@ -151,8 +155,8 @@ static void watch_code_open_call(void *ctx, const struct open_call *c)
 	cs->open |= row && row->role == (a->kind == ROW_CACHED ? GP_ROLE_cached : GP_ROLE_compile);
 }
 
-/* Whether the compiler is still running: else the memory may hold something else. The code of a
- * running program stays. */
+/* Returns true while the memory with the code is valid: until the compiler returns, or always for a
+ * running program. */
 static bool watch_code_still_open(struct codes *cs, const struct asked *a)
 {
 	if (a->kind == ROW_RUN)
@@ -190,7 +194,7 @@ static void code_report(struct codes *cs, const struct program_name *name)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The first two values that the probe has read. */
+/* Gets the first two values that the probe has read. */
 static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 {
 	struct gp_call call;
@@ -208,8 +212,8 @@ static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 	return true;
 }
 
-/* Compiled programs go before running ones, which keep their order; the first entry may be in use
- * by the helper process. */
+/* Adds a request, for a compiled program before those for running ones. The first entry keeps its
+ * place, as the helper process may be reading it. */
 static void watch_code_queue_add(struct codes *cs, const struct asked *a)
 {
 	size_t i = cs->count++;

@@ -20,7 +20,7 @@ int codes_new(struct codes **ret, struct loader *l, const struct probe_table *pr
 void codes_free(struct codes *cs);
 /* Handles records of calls: for one about a program, a record with its name follows later. */
 void codes_records(struct codes *cs, const void *records, size_t len);
-/* The process has ended, or has executed another file. */
+/* Call when the process has ended or has executed another file. */
 void codes_gone(struct codes *cs, pid_t pid);
 /* Continues reading. Waits 2 ms at most. */
 void codes_poll(struct codes *cs);

@@ -14,16 +14,18 @@
 
 #define KMSG	   "/dev/kmsg"
 #define KMSG_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-#define READS_MAX                                                                                  \
-	256 /* a second: bounds the cost of a flood of other lines; the rest is read later */
-#define FAULTS_MAX 32 /* a second: a lost device reports a fault for every process, repeatedly */
+/* Limit of lines read in a second, in case of a flood of other lines; the rest is read later. */
+#define READS_MAX 256
+/* Limit of faults recorded in a second: a lost device reports a fault for every process,
+ * repeatedly. */
+#define FAULTS_MAX 32
 
 struct watch_log {
 	struct loop *loop;
 	struct journal *journal;
 	int fd;
 	bool listens;		/* the loop reports new lines; a plain file is read every second */
-	unsigned reads, faults; /* in the present second */
+	unsigned reads, faults; /* numbers in the present second */
 };
 
 static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f)
@@ -38,7 +40,8 @@ static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f
 		*own = *f;
 }
 
-/* before: faults of this second that were read earlier. */
+/* Records how many faults over the limit were dropped. before: faults read earlier in this second.
+ */
 static void watch_log_faults_lost(struct watch_log *w, unsigned before)
 {
 	unsigned reported = before > FAULTS_MAX ? before : FAULTS_MAX;
@@ -107,7 +110,7 @@ int watch_log_new(struct watch_log **ret, struct loop *l, struct journal *j, con
 	prepared = -1;
 	if (w->fd < 0)
 		log_info(
-			"the kernel's log cannot be read (%s: %s): device errors in it are not reported",
+			"%s: the kernel's log cannot be read: %s; device errors in it will not be reported",
 			path, strerror(errno));
 	else
 		lseek(w->fd, 0, SEEK_END);

@@ -23,7 +23,8 @@ struct node {
 	struct watch *watch;
 	struct discover *discover;
 	struct notify *notify; /* NULL: no service manager */
-	struct options now;    /* the settings read last; owned after the first reload */
+	/* The settings that were read last; freed by the node after the first reload. */
+	struct options now;
 	bool reloaded;
 	int argc;
 	char **argv;
@@ -41,7 +42,7 @@ static int watch_node_rules_read(struct node *n, const struct options *o)
 	return err;
 }
 
-/* In a pod the host name is the pod's. */
+/* Gets the name of the node: in a pod the host name is that of the pod. */
 static void watch_node_name_read(char *out, size_t len)
 {
 	const char *given = getenv("NODE_NAME");
@@ -103,7 +104,7 @@ void node_free(struct node *n)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* Repeated each time: a process without training may train later. */
+/* Scans the watched processes without training again and again, as they may train later. */
 static void watch_node_scan_quiet(struct node *n)
 {
 	const char *root = n->watch->options->root ? n->watch->options->root : "";
@@ -190,11 +191,12 @@ void node_start(struct node *n)
 	journal_flush(n->watch->journal);
 	n->view.ready = true;
 	watch_node_update(n, clock_mono_ns());
-	log_info("looked at %llu process%s in %s: %llu watched",
+	log_info("scanned %llu process%s in %s: %llu watched",
 		 (unsigned long long)n->view.sweep_saw, plural_es(n->view.sweep_saw),
 		 clock_duration(took, sizeof(took), n->view.sweep_took_ns),
 		 (unsigned long long)n->view.watched);
-	output_tick(n->watch->out); /* a client that saw READY may ask at once */
+	/* Update the output before READY: a client that sees READY may ask at once. */
+	output_tick(n->watch->out);
 	n->status_ns = clock_mono_ns();
 	watch_node_status(n, "READY=1\n");
 }
@@ -248,7 +250,7 @@ static void watch_node_on_changed(void *ctx, const char *name)
 	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++)
 		if (!strcmp(now[i], name))
 			return;
-	log_warn("SIGHUP: %s has changed: that takes a restart", name);
+	log_warn("SIGHUP: %s has changed; restart gp-bpf to apply it", name);
 	++*kept;
 }
 
@@ -286,11 +288,10 @@ void node_reload(struct node *n)
 		return;
 	notify_send(n->notify, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us);
 	if (options_parse(&o, CMD_NODE, n->argc, n->argv) >= 0)
-		log_error("SIGHUP: the settings cannot be read; all stays as it is");
+		log_error("SIGHUP: the settings cannot be read; nothing was changed");
 	else if (watch_node_settings_take(n, &o, &kept))
 		options_free(&o);
 	else
-		log_info(
-			"SIGHUP: rules, ranges, excluded times and log are as the settings say now");
+		log_info("SIGHUP: applied the settings of rules, ranges, excluded times and log");
 	watch_node_status(n, "READY=1\n");
 }

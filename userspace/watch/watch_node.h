@@ -17,7 +17,8 @@ int node_new(struct node **ret, struct watch *w, int argc, char **argv);
 void node_free(struct node *n); /* NULL is fine, in all functions below too */
 /* Begins to scan the processes that are running. */
 void node_sweep(struct node *n);
-/* Scans some more of them; returns false when all are watched and their probes are attached. */
+/* Scans some more processes. Returns false when the scan is complete and all probes are attached.
+ */
 bool node_sweeping(struct node *n);
 /* Reports to the service manager that the processes found at the start are watched. */
 void node_start(struct node *n);
@@ -28,8 +29,8 @@ void node_event(struct node *n, const struct event *ev);
 void node_due(struct node *n);
 void node_tick(struct node *n);
 void node_lost(struct node *n);
-/* Reads the settings again. */
-/* Whether there are settings that can be read again. */
+/* Reloading of settings. */
+/* Returns true if there is a settings file, which can be read again. */
 bool node_reloads(const struct node *n);
 void node_reload(struct node *n);
 /* Reports the end to the service manager. */

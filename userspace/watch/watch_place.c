@@ -11,28 +11,29 @@
 #include "userspace/identity/place.h"
 #include "userspace/kubernetes/pods.h"
 
-#define GONE_PODS  64 /* pods whose processes ended: the reason usually arrives later */
+/* Number of pods remembered after their processes ended: the reason usually arrives later. */
+#define GONE_PODS  64
 #define RESUMED_NS 60000000000ull
 
-/* If the list does not have a pod yet, it is asked for again, at growing intervals; a change of the
- * pod is reported, too. */
+/* Intervals for asking again about a pod that the list of pods does not have yet. */
 static const struct backoff_rule places_again = {.first_ns = 500000000, .most_ns = 64000000000};
 
 struct placed {
-	unsigned int owners;  /* the process, and children with the same location */
+	/* Number of processes with this location: one that was read, and its children. */
+	unsigned int owners;
 	struct backoff tries; /* failed attempts to get the pod, in a row */
 	uint64_t due_ns;      /* 0: the pods' data is complete */
 	bool reported;
-	bool kept; /* keep a predecessor's record until the pods' data arrives */
+	bool kept; /* keep the location that a predecessor recorded until the pods' data arrives */
 	struct place_facts facts;
-	struct gp_place place; /* as recorded last */
+	struct gp_place place; /* the location that was recorded last */
 };
 
 struct places {
 	struct places_config cfg;
 	struct table *of; /* pid -> struct placed */
 	char gone[GONE_PODS][sizeof(((struct cgroup_place *)NULL)->pod_uid)];
-	uint32_t ngone; /* since the start */
+	uint32_t ngone; /* number of pods added to gone since the start */
 	uint64_t resumed_ns;
 };
 

@@ -33,17 +33,17 @@ void places_free(struct places *ps);
 /* A process was found, or has executed a program: reads where it runs, and records it if it is new.
  * Returns 0; -ETIMEDOUT, -EBUSY: it cannot be read now; -ESRCH, -ENOMEM. */
 int places_read(struct places *ps, pid_t pid);
-/* The same for a process that a predecessor watched: keeps the predecessor's record until the pods
- * are known. */
+/* Like places_read(), for a process that a predecessor watched: keeps the predecessor's record
+ * until the pods are known. */
 int places_adopt(struct places *ps, pid_t pid);
-/* A predecessor watched until now. Processes that ended meanwhile are unknown here, so events of
- * all pods are passed on for a minute. */
+/* Call after a takeover: passes on events of all pods for a minute, as the pods of processes that
+ * ended during the takeover are unknown here. */
 void places_resumed(struct places *ps, uint64_t now_ns);
 void places_child(struct places *ps, pid_t parent, pid_t child);
 void places_gone(struct places *ps, pid_t pid);
-/* The location recorded last; NULL: none. Valid until the next call. */
+/* Returns the location that was recorded last; NULL: none. Valid until the next call. */
 const struct gp_place *places_get(const struct places *ps, pid_t pid);
-/* Once a second: asks the pods for missing and changed data. */
+/* Gets missing and changed data of pods. Call once a second. */
 void places_tick(struct places *ps, uint64_t now_ns);
 
 #endif

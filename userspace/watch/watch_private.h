@@ -38,7 +38,8 @@ struct watch {
 	struct successor *successor;	    /* NULL: no handover was requested */
 	struct buffer batch;		    /* records read from a ring */
 	struct poll_interval poll_interval; /* interval for reading the rings */
-	bool busy;			    /* process life, or many other records, were read */
+	/* The last drain read records of process life, or many others. */
+	bool busy;
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
@@ -48,7 +49,7 @@ struct watch {
 	uint64_t unwatched_ns; /* begin of a gap in watching; 0: none to be recorded */
 	bool run, rescan;
 	bool fresh;	/* no predecessor's state is used */
-	bool lifeless;	/* the kernel does not report exits */
+	bool lifeless;	/* the kernel side cannot report exits */
 	bool life_lost; /* records of exits may have been lost */
 	int sweeps;	/* remaining scans for resources of dead processes */
 };

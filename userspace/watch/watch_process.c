@@ -15,7 +15,8 @@
 #include "userspace/identity/process.h"
 #include "userspace/watch/watch_place.h"
 
-/* The mmap tracepoint fires before the mapping exists, and a library has several mappings. */
+/* Time from the report of a mapping to the scan: the mapping does not exist yet at the report, and
+ * a library has several mappings. */
 #define ENTRY_DEBOUNCE_NS 5000000ull
 
 struct helper;
@@ -27,8 +28,9 @@ struct entry {
 	unsigned int fruitless; /* consecutive scans without a new library */
 	unsigned int locked;	/* consecutive scans that found its mmap lock held */
 	bool locked_logged;
-	bool unread;		   /* its command line and environment were not read */
-	struct gp_process self;	   /* as recorded last; start_ns 0: never */
+	/* The command line and environment of the process were not read. */
+	bool unread;
+	struct gp_process self;	   /* the identity that was recorded last; start_ns 0: none */
 	struct entry *prev, *next; /* in the list of processes that are due */
 };
 
@@ -51,14 +53,14 @@ struct processes {
 #define SCANS_FREE   32
 #define DOUBLING_MAX 6
 #define CALM_NS	     1000000000ull
-/* The scans of a process take at most 1/50 of our time. */
+/* The scans of a process take at most 1 / COST_SHARE of the time. */
 #define COST_SHARE 50
-/* If its mmap lock is held, tries again this often, at growing intervals; then only after another
- * report of a mapping. */
+/* A process whose mmap lock is held is scanned again LOCKED_TRIES times, at intervals growing from
+ * LOCKED_NS, then only after another report of a mapping. */
 #define LOCKED_NS    1000000000ull
 #define LOCKED_TRIES 8
 
-/* Removes it from the list of due processes. */
+/* Removes an entry from the list of due processes. */
 static void processes_entry_rest(struct entry *e)
 {
 	if (!e->due_ns)
@@ -78,13 +80,15 @@ static void processes_entry_due(struct processes *ps, struct entry *e, uint64_t 
 	ps->due.prev = e;
 }
 
-/* The scan has to be repeated later. */
+/* Schedules another scan of a process whose mmap lock is held. */
 static void processes_entry_locked(struct processes *ps, struct entry *e, int err)
 {
 	uint64_t now_ns = clock_mono_ns();
 
 	if (err == -ETIMEDOUT && !e->locked_logged) {
-		log_warn("process %d cannot be looked at: its address space is locked", e->pid);
+		log_warn(
+			"process %d: its libraries cannot be found yet: its address space is locked",
+			e->pid);
 		e->locked_logged = true;
 	}
 	e->scanned_ns = now_ns;
@@ -109,7 +113,8 @@ static uint64_t watch_process_scan_delay_ns(struct entry *e, uint64_t now_ns)
 	return now_ns + delay_ns < rest_ns ? rest_ns - now_ns : delay_ns;
 }
 
-/* It may map a new library. again: scan it a second time after that. */
+/* Schedules a scan of a process that may map a new library. again: scan it a second time after
+ * that. */
 static void processes_entry_schedule(struct processes *ps, struct entry *e, bool again)
 {
 	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + watch_process_scan_delay_ns(e, now_ns);
@@ -126,12 +131,13 @@ static void processes_entry_schedule(struct processes *ps, struct entry *e, bool
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* For a second scan, in case a mapping appears late (a cold page cache, a loaded node). */
+/* Time until a second scan, in case a mapping appears late (a cold page cache, a loaded node). */
 #define SECOND_SCAN_NS 250000000ull
-#define TURN_NS	       4000000ull     /* limit of scans between two drains */
-#define START_NS       10000000000ull /* limit for libraries of processes that run already */
-#define ROUNDS_MAX                                                                                 \
-	64 /* scans, repeated while they find libraries: each may read only a few files */
+#define TURN_NS	       4000000ull /* limit of the time for scans between two drains */
+/* Limit of the time for attaching libraries of processes that already run. */
+#define START_NS 10000000000ull
+/* Limit of scans of one process while they find libraries: each may read only a few files. */
+#define ROUNDS_MAX 64
 
 int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job,
 		  process_fn *fn, void *ctx)
@@ -188,8 +194,8 @@ static void process_report(struct processes *ps, struct entry *e, const struct g
 	ps->fn(ps->ctx, e->pid, p);
 }
 
-/* If the process cannot be read, records the fields that are known without that; the rest is read
- * later. */
+/* Reads the identity of a process. If that is blocked, gets the fields that need no lock; the rest
+ * is read later. */
 static int watch_process_read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
 {
 	int err = process_read_by_helper(ps->helper, ps->root, e->pid, ret);
@@ -216,7 +222,7 @@ static void processes_entry_identify(struct processes *ps, struct entry *e, uint
 	struct gp_process p;
 
 	if (watch_process_read_process(ps, e, &p))
-		return; /* ended: its exit record follows */
+		return; /* the process has ended: its exit record follows */
 	p.flags = flags;
 	if (ps->job)
 		job_name_keep(p.job, ps->job);
@@ -224,8 +230,8 @@ static void processes_entry_identify(struct processes *ps, struct entry *e, uint
 	watch_process_read_place(ps, e, false);
 }
 
-/* A child has its parent's identity until it executes a program, and a thousand a second may start:
- * no files are read for it. */
+/* Gives a child its parent's identity without reading files: it has that identity until it executes
+ * a program, and a thousand children may start in a second. */
 static void processes_identify_child(struct processes *ps, struct entry *e,
 				     const struct event *fork)
 {
@@ -249,7 +255,7 @@ static void processes_identify_child(struct processes *ps, struct entry *e,
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-/* As loader_scan(). */
+/* Scans a process. Returns the same as loader_scan(). */
 static int processes_entry_scan(struct processes *ps, struct entry *e)
 {
 	int n = process_gvisor(ps->root, e->pid, &e->self) ? 0 : loader_scan(ps->loader, e->pid);
@@ -327,8 +333,8 @@ uint64_t processes_since(const struct processes *ps)
 	return ps->since_ns;
 }
 
-/* Repeats until nothing new is found, because a library may be mapped between scan and
- * attachment. */
+/* Scans processes and attaches their libraries. Repeats until no scan finds a new library, as one
+ * may be mapped between scan and attachment. */
 static void processes_attach_now(struct processes *ps, const pid_t *pids, int n)
 {
 	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
@@ -344,7 +350,7 @@ static void processes_attach_now(struct processes *ps, const pid_t *pids, int n)
 		}
 		now_ns = clock_mono_ns();
 		if (now_ns >= until_ns || loader_settle(ps->loader, until_ns - now_ns)) {
-			log_warn("a library does not answer reads: not waiting for it any longer");
+			log_warn("reading a library takes too long: continuing without its probes");
 			return;
 		}
 	}
@@ -358,8 +364,7 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 	int n, err;
 
 	if (owner && owner != pid) {
-		log_error("process %d: that is a thread of process %d; watch it with --pid %d", pid,
-			  owner, owner);
+		log_error("process %d: is a thread of process %d; use --pid %d", pid, owner, owner);
 		return -ESRCH;
 	}
 	err = process_permitted(ps->root, pid);
@@ -375,7 +380,7 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 			  err == -ESRCH ? "no such process" : strerror(-err));
 		return err;
 	}
-	/* Children born from now on are followed by the kernel; earlier ones are found in /proc. */
+	/* The kernel follows children born from now on; earlier ones are found in /proc. */
 	n = process_descendants(ps->root, pid, &all);
 	for (int i = 0; i < n; i++)
 		if (all[i] != pid && !loader_watched(ps->loader, all[i]))
@@ -402,11 +407,11 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 
 	if (!e)
 		return -ENOMEM;
-	/* Read for its children even if its identity is recorded already. */
+	/* Read it for the children's sake even if the identity is already recorded. */
 	if (!identified)
 		processes_entry_identify(ps, e, 0);
 	else if (watch_process_read_process(ps, e, &e->self))
-		return 0; /* its exit record follows */
+		return 0; /* the process has ended: its exit record follows */
 	else
 		watch_process_read_place(ps, e, true);
 	processes_entry_schedule(ps, e, true);
@@ -453,7 +458,8 @@ static void watch_process_on_fork_record(struct processes *ps, const struct even
 		return;
 	processes_identify_child(ps, e, ev);
 	loader_forked(ps->loader, (pid_t)ev->rec->pid, e->pid);
-	/* It maps what its parent maps, which has been scanned unless it is due. */
+	/* The child maps the same files as its parent, so it needs a scan only if the parent's is
+	 * still due. */
 	if (!parent || parent->due_ns)
 		processes_entry_schedule(ps, e, false);
 }

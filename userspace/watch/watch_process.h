@@ -31,10 +31,11 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start);
 int processes_found(struct processes *ps, pid_t pid);
 /* Adds a process that a predecessor watched. identified: its identity is recorded already. */
 int processes_adopt(struct processes *ps, pid_t pid, bool identified);
-/* Scans these processes until all libraries are found whose probes can be taken over. */
+/* Scans the processes of processes_adopt() until all libraries are found whose probes can be taken
+ * over. */
 int processes_adopted(struct processes *ps);
-/* When watching of the process that is being reported began: its records may be as old, and its
- * identity has to precede them. 0: unknown. */
+/* Returns the time when watching began of the process whose identity is being reported: its records
+ * may be as old, and the identity has to precede them. 0: unknown. */
 uint64_t processes_since(const struct processes *ps);
 bool processes_have(const struct processes *ps, pid_t pid);
 /* Handles a record of the ring "life". */
