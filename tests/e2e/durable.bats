@@ -175,7 +175,7 @@ load durable
 	first=$WATCH
 	train
 	run -1 --separate-stderr "$GP_BPF" --durable --state-dir "$T/state" --pid "$JOB"
-	[[ $stderr == *"process $first watches with $T/state already"* ]]
+	[[ $stderr == *"process $first already uses $T/state"* ]]
 	train
 	last_turn
 	watch_end
@@ -204,7 +204,7 @@ load durable
 	start_durable --takeover --log-level debug
 	wait_exit "$first"
 	equal 0 "$STATUS" "status of the first"
-	said "the programs were loaded ahead" # and not while nobody reads the rings
+	said "using the programs that were loaded before the predecessor ended" # and not while nobody reads the rings
 	run ! grep -e '^gp-bpf: warning' -e '^gp-bpf: error' "$T/$NUMBER.err"
 	train
 	train
@@ -253,7 +253,7 @@ load durable
 	job_line full
 	rm "$T/state/ballast"
 	job_go
-	until_true said "the state is whole again"
+	until_true said "the state was saved; a restart loses nothing again"
 	job_go
 	job_line whole
 	kill_watch

@@ -21,7 +21,7 @@ load durable
 	END
 	train
 	start_durable --probes "$T/probes" --pid "$JOB"
-	said "its probes were others"
+	said "its probe files were different"
 	said "counts as unobserved"
 	train
 	last_turn
@@ -95,12 +95,12 @@ begins_anew() { # what is said
 		exec unshare -m sh -c 'mount --bind $T/boot_id /proc/sys/kernel/random/boot_id && exec $GP_BPF "\$@"' sh "\$@"
 	END
 	chmod +x "$T/other_boot"
-	GP_BPF=$T/other_boot begins_anew "it is of another boot"
+	GP_BPF=$T/other_boot begins_anew "it is from before the last boot"
 }
 
 @test "a state directory that others may write to is refused" {
 	mkdir -m 0777 "$T/state"
 	run -1 --separate-stderr "$GP_BPF" --durable --state-dir "$T/state" --pid $$
-	[[ $stderr == *"must belong to this user, and be writable for no other user"* ]]
+	[[ $stderr == *"must belong to this user, and other users must not be able to write to it"* ]]
 	[ ! -e "$(pins "$T/state")" ]
 }

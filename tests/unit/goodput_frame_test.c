@@ -122,40 +122,40 @@ static void documents(void **state)
 	FRAMES("[]\n[{}]\n{}\n[\n]", "2 {}|3 {}|");
 	FRAMES("{\n}\n{\n}", "1 {\n}|3 {\n}|");
 	FRAMES("[1,{},null,\"x\",[2],{\"a\":1}]",
-	       "1 !it is not a JSON object|1 {}|1 !it is not a JSON object|1 !it is not a JSON object|"
-	       "1 !it is not a JSON object|1 {\"a\":1}|");
-	FRAMES("[[{},\n[]],{}]", "1 !it is not a JSON object|2 {}|");
+	       "1 !not a JSON object|1 {}|1 !not a JSON object|1 !not a JSON object|"
+	       "1 !not a JSON object|1 {\"a\":1}|");
+	FRAMES("[[{},\n[]],{}]", "1 !not a JSON object|2 {}|");
 	FRAMES("[{}", "1 {}|open");
 }
 
 static void broken_lines(void **state)
 {
 	(void)state;
-	FRAMES("hello\n{\"a\":1}\n", "1 !it is not a JSON object|2 {\"a\":1}|");
-	FRAMES("hello {}\n{\"a\":1}\n", "1 !it is not a JSON object|2 {\"a\":1}|");
-	FRAMES("{\"a\":1}}\n{}\n", "1 {\"a\":1}|1 !it is not a JSON object|2 {}|");
-	FRAMES("{\"a\":[1}\n{}\n", "1 !its brackets do not match|2 {}|");
-	FRAMES("{\"a\":\"x\n{}\n", "1 !a text has no end|2 {}|");
-	FRAMES("]\n{}\n", "1 !it is not a JSON object|2 {}|");
+	FRAMES("hello\n{\"a\":1}\n", "1 !not a JSON object|2 {\"a\":1}|");
+	FRAMES("hello {}\n{\"a\":1}\n", "1 !not a JSON object|2 {\"a\":1}|");
+	FRAMES("{\"a\":1}}\n{}\n", "1 {\"a\":1}|1 !not a JSON object|2 {}|");
+	FRAMES("{\"a\":[1}\n{}\n", "1 !brackets do not match|2 {}|");
+	FRAMES("{\"a\":\"x\n{}\n", "1 !a string has no end|2 {}|");
+	FRAMES("]\n{}\n", "1 !not a JSON object|2 {}|");
 }
 
 /* A line that was cut, by a crash or a full disk, takes no other with it. */
 static void cut_lines(void **state)
 {
 	(void)state;
-	FRAMES("{\"a\":1,\n{\"b\":2}\n{}\n", "1 !it ends in the middle|2 {\"b\":2}|3 {}|");
-	FRAMES("{\"a\":tr\n{\"b\":2}\n", "1 !it ends in the middle|2 {\"b\":2}|");
-	FRAMES("{\"a\"\n{\"b\":2}\n", "1 !it ends in the middle|2 {\"b\":2}|");
-	FRAMES("{\n{\"b\":2}\n", "1 !it ends in the middle|2 {\"b\":2}|");
-	FRAMES("{\"a\":{\"c\":1}\n{\"b\":2}\n", "1 !it ends in the middle|2 {\"b\":2}|");
-	FRAMES("{\"a\":\"b\\\n{\"b\":2}\n{}", "1 !a text has no end|2 {\"b\":2}|3 {}|");
+	FRAMES("{\"a\":1,\n{\"b\":2}\n{}\n", "1 !ends in the middle|2 {\"b\":2}|3 {}|");
+	FRAMES("{\"a\":tr\n{\"b\":2}\n", "1 !ends in the middle|2 {\"b\":2}|");
+	FRAMES("{\"a\"\n{\"b\":2}\n", "1 !ends in the middle|2 {\"b\":2}|");
+	FRAMES("{\n{\"b\":2}\n", "1 !ends in the middle|2 {\"b\":2}|");
+	FRAMES("{\"a\":{\"c\":1}\n{\"b\":2}\n", "1 !ends in the middle|2 {\"b\":2}|");
+	FRAMES("{\"a\":\"b\\\n{\"b\":2}\n{}", "1 !a string has no end|2 {\"b\":2}|3 {}|");
 }
 
 static void holes(void **state)
 {
 	(void)state;
-	FRAMES("{\"a\":1,\0\0\0{\"b\":2}\n", "1 !it ends in the middle|1 {\"b\":2}|");
-	FRAMES("{\n\"a\":\"x\0\n{\"b\":2}\n", "1 !a text has no end|3 {\"b\":2}|");
+	FRAMES("{\"a\":1,\0\0\0{\"b\":2}\n", "1 !ends in the middle|1 {\"b\":2}|");
+	FRAMES("{\n\"a\":\"x\0\n{\"b\":2}\n", "1 !a string has no end|3 {\"b\":2}|");
 	FRAMES("{}\n\0\0\0\n{}", "1 {}|3 {}|");
 }
 
@@ -164,9 +164,9 @@ static void torn(void **state)
 {
 	(void)state;
 	FRAMES("[\n{\n \"a\": \"x\n \"b\": 1,\n \"c\": 2\n},\n{\n \"d\": 1\n}\n]",
-	       "2 !a text has no end|7 {\n \"d\": 1\n}|");
+	       "2 !a string has no end|7 {\n \"d\": 1\n}|");
 	FRAMES("{\n \"a\": 1\n {\n }\nhello\n{}\nhello\n",
-	       "1 !it ends in the middle|3 {\n }|5 !it is not a JSON object|6 {}|7 !it is not a JSON object|");
+	       "1 !ends in the middle|3 {\n }|5 !not a JSON object|6 {}|7 !not a JSON object|");
 }
 
 static void open_ends(void **state)
@@ -192,7 +192,7 @@ static void depth(void **state)
 		len += (size_t)sprintf(text + len, "}\n{}\n");
 		frames_in(text, len, len, len);
 		if (extra)
-			assert_string_equal(told, "1 !it is nested too deeply|2 {}|");
+			assert_string_equal(told, "1 !nested too deeply|2 {}|");
 		else
 			assert_string_equal(told + told_len - 5, "2 {}|");
 	}
@@ -217,7 +217,7 @@ static void longest(void **state)
 		assert_int_equal(goodput_frame_scan(&f, &len, &why),
 				 extra ? FRAME_BROKEN : FRAME_ENTRY);
 		if (extra)
-			assert_string_equal(why, "it is longer than an entry may be");
+			assert_string_equal(why, "longer than 1 MiB");
 		else
 			goodput_frame_pass(&f, len);
 		assert_true(goodput_frame_begin(&f));

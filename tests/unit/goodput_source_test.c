@@ -122,7 +122,7 @@ static void counts(void **state)
 	assert_int_equal(faults.foreign, 1);
 	assert_int_equal(faults.duplicates + faults.late, 0);
 	assert_false(faults.cut);
-	assert_true(strstr(faults.first, "/log0:2: it is not a JSON object"));
+	assert_true(strstr(faults.first, "/log0:2: not a JSON object"));
 	assert_true(goodput_source_progress(source) == 1);
 }
 
@@ -232,7 +232,7 @@ static void packed(void **state)
 	file_write(path[0], bytes, len + sizeof(more), O_TRUNC);
 	assert_string_equal(all(path[0], NULL), "1@10 2@20 3@30 ");
 	assert_int_equal(faults.bad, 1);
-	assert_true(strstr(faults.first, "/log0: its gzip data is damaged or cut off"));
+	assert_true(strstr(faults.first, "/log0: gzip data is damaged or cut off"));
 	/* Each byte damaged: never more than was there, and never silently less. */
 	for (size_t i = 0; i < one; i++) {
 		bytes[i] ^= 0x5a;
@@ -314,7 +314,7 @@ static void followed_cut_short(void **state)
 	file_text(path[0], STEP(3, 30) "\n");
 	assert_string_equal(drain(), "3@30 ");
 	assert_int_equal(lines, 1);
-	assert_true(strstr(said, "log0 was cut short or replaced: it is read from its start"));
+	assert_true(strstr(said, "log0 was truncated or replaced: reading it from the beginning"));
 	assert_true(faults.cut);
 	file_add(path[0], "x\n");
 	drain();

@@ -32,14 +32,15 @@ struct durable {
 	int lock;
 	bool found;
 	struct durable_state state;
-	uint64_t first;		   /* the segment that follows the state */
-	uint64_t segment;	   /* being written */
-	struct tape_writer *tape;  /* NULL: not open, or it failed */
-	uint64_t ring_at[SOURCES]; /* by enum tape_source */
+	uint64_t first;		  /* number of the segment that follows the state */
+	uint64_t segment;	  /* number of the segment being written */
+	struct tape_writer *tape; /* NULL: not open, or closed after an error */
+	/* Position up to which each ring was read; by enum tape_source. */
+	uint64_t ring_at[SOURCES];
 	bool failed;
 };
 
-struct header { /* of the state file; followed by the two states */
+struct header { /* header of the state file; the states of stream and model follow */
 	char boot_id[40];
 	uint64_t first, ring_at[SOURCES];
 	uint32_t stream_bytes, model_bytes;
@@ -88,7 +89,8 @@ static int durable_lock_wait(int fd, uint64_t for_ns)
 	return err;
 }
 
-/* By pidfd, checking the owner again, so that no other process gets the signal. */
+/* Asks the owner of the lock to hand over, and kills it if it does not. Uses a pidfd and checks the
+ * owner again, so that no other process gets the signals. */
 static int durable_lock_take(const struct durable *d)
 {
 	pid_t owner = durable_lock_owner(d->lock);
@@ -123,7 +125,7 @@ static int durable_lock_open(struct durable *d, bool takeover)
 	if (err && takeover)
 		err = durable_lock_take(d);
 	if (err)
-		log_error("--durable: process %d watches with %s already; stop it, or --takeover",
+		log_error("--durable: process %d already uses %s; stop it, or use --takeover",
 			  durable_lock_owner(d->lock), d->dir);
 	return err ? -EBUSY : 0;
 }
@@ -184,7 +186,8 @@ static void durable_segments_remove(const struct durable *d, uint64_t from, uint
 	}
 }
 
-/* Removes all segments by name, because an unreadable state does not give their numbers. */
+/* Removes all segments. Finds them by name, because an unreadable state does not give their
+ * numbers. */
 static void durable_segments_clear(const struct durable *d)
 {
 	DIR *dir = opendir(d->dir);
@@ -228,7 +231,7 @@ static void durable_state_load(struct durable *d)
 		clock_boot_id(boot_id);
 		why = err == -EPROTO ? "it is of another version of gp-bpf"
 		      : err	     ? "it is damaged"
-		      : !*boot_id || strcmp(boot_id, h.boot_id) ? "it is of another boot"
+		      : !*boot_id || strcmp(boot_id, h.boot_id) ? "it is from before the last boot"
 								: NULL;
 	}
 	buffer_free(&bytes);
@@ -236,7 +239,7 @@ static void durable_state_load(struct durable *d)
 	memcpy(d->ring_at, h.ring_at, sizeof(d->ring_at));
 	d->found = !err && !why;
 	if (why)
-		log_warn("%s: what was known cannot be used (%s); beginning anew", path, why);
+		log_warn("%s: the saved state cannot be used (%s); starting without it", path, why);
 	if (!d->found)
 		durable_discard(d);
 }
@@ -259,14 +262,15 @@ static int durable_folder_open(struct durable *d, const char *dir)
 		err = -errno;
 	if (!err && stat(d->dir, &st))
 		err = -errno;
-	/* A user who can write there could give gp-bpf any state. */
+	/* Other users must not be able to write to the folder: they could give gp-bpf any state. */
 	if (!err && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022))
 		err = -EACCES;
 	if (err)
-		log_error("--durable: state directory %s: %s", dir,
-			  err == -EACCES
-				  ? "must belong to this user, and be writable for no other user"
-				  : path_why(err));
+		log_error(
+			"--durable: state directory %s: %s", dir,
+			err == -EACCES
+				? "must belong to this user, and other users must not be able to write to it"
+				: path_why(err));
 	return err;
 }
 
@@ -319,7 +323,7 @@ int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
 		durable_segment_path(d, d->segment, path);
 		if (access(path, F_OK))
 			break;
-		/* If we were killed while beginning a segment, it is empty. */
+		/* A segment is empty if the process was killed while it made the segment. */
 		if (tape_open(&r, path))
 			continue;
 		while ((got = tape_next(r, &f)) > 0) {
@@ -343,7 +347,7 @@ void durable_rings_anew(struct durable *d)
 	memset(d->ring_at, 0, sizeof(d->ring_at));
 }
 
-/* The first frame begins the first segment. */
+/* Begins the first segment, at the first frame. */
 static int durable_tape_begin(struct durable *d)
 {
 	char path[PATH_MAX + 32];
@@ -356,7 +360,8 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 {
 	int err = 0;
 
-	/* Also for records that are not on the tape: the next state includes them. */
+	/* The position advances also for records that cannot be written to the tape: the next state
+	 * includes them. */
 	if (f->source < SOURCES && f->to)
 		d->ring_at[f->source] = f->to;
 	if (d->failed)
@@ -366,8 +371,9 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 	if (!err)
 		err = tape_append(d->tape, f);
 	if (err) {
-		log_error("%s: the tape cannot be written: %s; a restart would lose what comes now",
-			  d->dir, strerror(-err));
+		log_error(
+			"%s: the tape cannot be written: %s; a restart would lose the records from now on",
+			d->dir, strerror(-err));
 		d->failed = true;
 	}
 	return err;
@@ -421,7 +427,7 @@ int durable_save(struct durable *d, const struct durable_state *now)
 		tape_close(fresh);
 		unlink(path);
 		if (!d->failed)
-			log_error("%s: the state cannot be saved: %s; trying again", d->dir,
+			log_error("%s: the state cannot be saved: %s; will be tried again", d->dir,
 				  strerror(-err));
 		d->failed |= !d->tape;
 		return err;
@@ -431,7 +437,7 @@ int durable_save(struct durable *d, const struct durable_state *now)
 	durable_segments_remove(d, d->first, d->segment + 1);
 	d->first = ++d->segment;
 	if (d->failed)
-		log_warn("%s: the state is whole again", d->dir);
+		log_warn("%s: the state was saved; a restart loses nothing again", d->dir);
 	d->failed = false;
 	return 0;
 }

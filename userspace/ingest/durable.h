@@ -25,7 +25,7 @@
 
 struct durable;
 
-struct durable_state { /* as saved */
+struct durable_state { /* content of the saved state */
 	struct buffer stream, model;
 	struct buffer exports; /* bytes not yet written to the files of exports */
 	uint64_t upto_ns;      /* all earlier records are included */
@@ -39,27 +39,28 @@ int durable_open(struct durable **ret, const char *dir, bool takeover);
 /* Releases the lock and keeps the state. NULL is fine. */
 void durable_close(struct durable *d);
 const char *durable_dir(const struct durable *d); /* an absolute path */
-/* The process that watches with this directory; 0: none. */
+/* Returns the process that watches with this directory; 0: none. */
 pid_t durable_owner(const char *dir);
 
-/* The state that an earlier run of this boot left; NULL: none, or unusable (of another boot or
- * version, or damaged: this was logged). */
+/* Returns the state that an earlier run of this boot left. NULL: there is none, or it is unusable
+ * (of another boot or version, or damaged), which was logged. */
 const struct durable_state *durable_state(const struct durable *d);
 /* Removes the state and its tape, because they cannot be used. */
 void durable_discard(struct durable *d);
 /* Calls fn for each frame of the tape since the state. */
 typedef void durable_frame_fn(void *ctx, const struct tape_frame *f);
 int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx);
-/* How far a ring had been read by its last frame, or by the state; 0: unknown. */
+/* Returns the position up to which a ring was read, from the last frame or the state; 0: unknown.
+ */
 uint64_t durable_ring_at(const struct durable *d, enum tape_source source);
-/* The rings are new: forgets how far the old ones were read. */
+/* Forgets the positions of the rings. Call when the rings are new. */
 void durable_rings_anew(struct durable *d);
 
-/* -errno: the frame is not on the tape, and the saved state is incomplete until the next
- * durable_save(). */
+/* Writes a frame to the tape. -errno: the frame is not on the tape, and the saved state is
+ * incomplete until the next durable_save(). */
 int durable_append(struct durable *d, const struct tape_frame *f);
 bool durable_whole(const struct durable *d);
-uint64_t durable_tape_bytes(const struct durable *d); /* of the present segment */
+uint64_t durable_tape_bytes(const struct durable *d); /* bytes in the present segment */
 /* Replaces the state; the tape continues from it. Logs one line when saving fails, and one when it
  * works again. */
 int durable_save(struct durable *d, const struct durable_state *now);

@@ -19,20 +19,21 @@ struct event {
 	};
 };
 
-/* Returns 0, or -EBADMSG (too short or long, unknown kind, misaligned, impossible time): the caller
- * counts it and continues. Strings in the payload may lack a NUL: read them with event_text(). */
+/* Decodes a record. Returns 0, or -EBADMSG (too short or long, unknown kind, misaligned, impossible
+ * time): the caller counts that and continues. Strings in the payload may lack a NUL: read them
+ * with event_text(). */
 int event_decode(const void *buf, size_t len, struct event *ret);
 
-/* Length in bytes of a record of this kind; 0: unknown kind. */
+/* Returns the length in bytes of a record of this kind; 0: unknown kind. */
 size_t event_length(unsigned kind);
 const char *event_kind_name(unsigned kind); /* "range_begin"; "?" if unknown */
 const char *event_role_name(unsigned role);
-/* Whether a process that makes a call of this role uses a device. */
+/* Returns true if a call of this role shows that the process uses a device. */
 bool event_role_uses_device(unsigned role);
 const char *event_group_name(unsigned group);
 const char *event_loss_name(unsigned cause);
-/* From GP_LOSS_CAUSES: whether measured data is missing; whether a marker of a step may be
- * missing. */
+/* Return true if, after a loss of this cause, measured data is missing, or a marker of a step may
+ * be missing. */
 bool event_loss_of_data(unsigned cause);
 bool event_loss_may_hide_marker(unsigned cause);
 const char *event_insn_name(unsigned insn);

@@ -6,11 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define ARENA_BYTES ((size_t)64 << 10) /* enough for usual entries; beyond it malloc is used */
+/* Size of the arena, enough for usual entries; larger ones use malloc, too. */
+#define ARENA_BYTES ((size_t)64 << 10)
 
 struct goodput_arena {
 	size_t used;  /* bytes used of bytes[] */
-	size_t asked; /* bytes asked for in all */
+	size_t asked; /* bytes requested for this entry in all */
 	bool spilled;
 	char bytes[ARENA_BYTES] __attribute__((aligned(16)));
 };

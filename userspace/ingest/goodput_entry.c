@@ -18,11 +18,11 @@
 struct goodput_parser {
 	struct goodput_arena *arena;
 	struct goodput_names *names;
-	char *reason;	   /* points to the caller's */
+	char *reason;	   /* where to write why an entry is bad; the caller's */
 	int64_t before_us; /* write time of the preceding record */
 };
 
-/* In the order of precedence. */
+/* Keys that identify the kind of a record, in order of precedence. */
 static const struct {
 	const char *key;
 	enum goodput_kind kind;
@@ -98,7 +98,7 @@ static int entry_bad(struct goodput_parser *p, const char *key, const char *why)
 	return -EBADMSG;
 }
 
-/* The last field of that name; NULL: none. */
+/* Returns the last field of that name; NULL: none. */
 static const cJSON *entry_field(const cJSON *object, const char *key)
 {
 	const cJSON *found = NULL, *child;
@@ -108,7 +108,7 @@ static const cJSON *entry_field(const cJSON *object, const char *key)
 	return found;
 }
 
-/* The same, but null counts as absent. */
+/* Like entry_field(), but null counts as absent. */
 static const cJSON *entry_field_known(const cJSON *object, const char *key)
 {
 	const cJSON *found = entry_field(object, key);
@@ -222,7 +222,7 @@ static bool entry_ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Takes the start of the manager; if that is unknown, the first start that is known. */
+/* Takes the start time of the manager; if that is unknown, the first known start time. */
 static int entry_take_start(struct goodput_parser *p, const cJSON *o, const char *key,
 			    int64_t *ret_us)
 {
@@ -262,7 +262,7 @@ static int entry_take_checkpoint(struct goodput_parser *p, const cJSON *o, size_
 	return 0;
 }
 
-/* Returns 1; 0: not a goodput record; -EBADMSG. */
+/* Takes the fields of a record. Returns 1; 0: not a goodput record; -EBADMSG. */
 static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *v;
@@ -288,8 +288,8 @@ static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct go
 	return 0;
 }
 
-/* Chooses a write time if the log has none: the library's choice, else the time of the event, else
- * that of the preceding record. */
+/* Chooses a write time if the log has none: the one that the library takes (the first field named
+ * "...time..."), else the time of the event, else the write time of the preceding record. */
 static int entry_guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *child;
@@ -303,8 +303,7 @@ static int entry_guess_write(struct goodput_parser *p, const cJSON *o, struct go
 		break;
 	}
 	r->write_us = r->time_us != GOODPUT_UNKNOWN ? r->time_us : p->before_us;
-	return r->write_us == GOODPUT_UNKNOWN ? entry_bad(p, "the record", "has no time at all")
-					      : 0;
+	return r->write_us == GOODPUT_UNKNOWN ? entry_bad(p, "the record", "has no time") : 0;
 }
 
 static int entry_take_write(struct goodput_parser *p, const cJSON *top, const cJSON *o,
@@ -359,7 +358,7 @@ static int entry_take_entry(struct goodput_parser *p, const cJSON *top, struct g
 	return 1;
 }
 
-/* Length of a non-finite number as written by Python's json. */
+/* Returns the length of a NaN or Infinity as Python's json writes it; 0: another text. */
 static size_t entry_nan_length(const char *p, const char *end)
 {
 	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -370,8 +369,8 @@ static size_t entry_nan_length(const char *p, const char *end)
 	return 0;
 }
 
-/* cJSON does not parse NaN and Infinity: returns a copy with [] and blanks instead, which is not a
- * number either. NULL: the text has none, or no memory. */
+/* Returns a copy in which NaN and Infinity, which cJSON does not parse, are replaced by [] (not a
+ * number either) and blanks. NULL: the text has none, or no memory. */
 static char *entry_without_nan(const char *text, size_t len)
 {
 	bool in_text = false;
@@ -414,10 +413,10 @@ int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len,
 	}
 	free(copy);
 	if (!top)
-		snprintf(reason, GOODPUT_REASON_MAX, "it is not JSON from byte %zu on",
+		snprintf(reason, GOODPUT_REASON_MAX, "invalid JSON at byte %zu",
 			 (size_t)(end - text) + 1);
 	else if (!cJSON_IsObject(top) || end != text + len)
-		snprintf(reason, GOODPUT_REASON_MAX, "it is not a JSON object");
+		snprintf(reason, GOODPUT_REASON_MAX, "not a JSON object");
 	else
 		rc = entry_take_entry(p, top, ret);
 	goodput_arena_leave(p->arena, top);

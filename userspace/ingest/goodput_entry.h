@@ -15,8 +15,9 @@
 #include "userspace/ingest/goodput_names.h"
 #include "userspace/ingest/goodput_record.h"
 
-#define GOODPUT_ID_MAX	   32  /* twice the length of Cloud Logging's own */
-#define GOODPUT_REASON_MAX 128 /* fixed text, without text from the log */
+/* Bytes of an insertId that are kept; Cloud Logging makes ids of half this length. */
+#define GOODPUT_ID_MAX	   32
+#define GOODPUT_REASON_MAX 128 /* bytes of a reason, which contains no text from the log */
 
 struct goodput_entry {
 	struct goodput_record record;
@@ -29,9 +30,9 @@ struct goodput_parser;
 struct goodput_parser *
 goodput_parser_new(struct goodput_names *names); /* borrowed. NULL: no memory */
 void goodput_parser_free(struct goodput_parser *p);
-/* Returns 1: *ret is the record; 0: not a goodput record; -EBADMSG: reason says why. On entry *ret
- * holds the preceding record, whose write_us is used if this one has no time (GOODPUT_UNKNOWN
- * before the first). */
+/* Parses an entry. Returns 1: *ret is the record; 0: not a goodput record; -EBADMSG: see reason. On
+ * entry *ret holds the preceding record, whose write_us is used if this one has no time
+ * (GOODPUT_UNKNOWN before the first). */
 int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len,
 			struct goodput_entry *ret, char reason[GOODPUT_REASON_MAX]);
 

@@ -13,12 +13,13 @@
 #include "userspace/base/path.h"
 
 #define PACKED_BYTES ((size_t)64 << 10)
-#define GZIP_FIRST   0x1f      /* RFC 1952; JSON never begins with it */
-#define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, and a gzip header */
+/* First byte of gzip data (RFC 1952); JSON never begins with this byte. */
+#define GZIP_FIRST  0x1f
+#define GZIP_WINDOW (15 + 16) /* zlib.h: the largest window, and a gzip header */
 
 struct gunzip {
 	z_stream z;
-	bool between; /* between two members */
+	bool between; /* the last member has ended, and no next one has begun */
 	bool damaged;
 	unsigned char in[PACKED_BYTES];
 };
@@ -27,9 +28,9 @@ struct goodput_file {
 	const char *path;
 	int fd;
 	bool follow, regular, begun;
-	bool gone;	     /* following: path is another file now */
+	bool gone;	     /* following: path names another file now */
 	bool damage_logged;  /* damage was logged */
-	struct gunzip *gzip; /* NULL: plain */
+	struct gunzip *gzip; /* NULL: the file is not compressed */
 	uint64_t offset;
 };
 
@@ -93,17 +94,20 @@ void goodput_file_close(struct goodput_file *f)
 	free(f);
 }
 
-/* Returns bytes, 0 at the end, -EAGAIN if a pipe is empty, or -errno. */
+/* Reads without decompressing. Returns bytes, 0 at the end, -EAGAIN if a pipe is empty, or -errno.
+ */
 static ssize_t file_raw(struct goodput_file *f, void *buf, size_t len)
 {
 	struct pollfd ready = {.fd = f->fd, .events = POLLIN};
 	ssize_t n;
 
-	/* Standard input is shared with other processes: it is not made non-blocking. */
+	/* Poll, as standard input is shared with other processes and must not be made non-blocking.
+	 */
 	if (f->follow && !f->regular && poll(&ready, 1, 0) == 0)
 		return -EAGAIN;
 	while ((n = read(f->fd, buf, len)) < 0) {
-		if (errno == EAGAIN && !f->follow) /* another process made it non-blocking */
+		/* Another process has made standard input non-blocking. */
+		if (errno == EAGAIN && !f->follow)
 			poll(&ready, 1, -1);
 		else if (errno != EINTR)
 			return -errno;
@@ -129,7 +133,7 @@ static int goodput_file_gunzip_start(struct goodput_file *f, const void *bytes, 
 	return 0;
 }
 
-/* Whether there is another member. Zeros between members are padding. */
+/* Returns true if another member follows. Zeros between members are padding. */
 static bool goodput_file_gunzip_member(struct gunzip *g)
 {
 	while (g->z.avail_in && !*g->z.next_in) {
@@ -143,7 +147,7 @@ static bool goodput_file_gunzip_member(struct gunzip *g)
 	return !g->damaged;
 }
 
-/* Decompresses g->in. Returns bytes; 0: it is used up, or damaged. */
+/* Decompresses g->in. Returns bytes; 0: the input is used up, or damaged. */
 static size_t goodput_file_gunzip_some(struct gunzip *g, void *buf, size_t len)
 {
 	int rc;
@@ -232,7 +236,7 @@ static int file_replaced(struct goodput_file *f)
 	return 1;
 }
 
-/* At the end, when following: returns 1 if the file was truncated or replaced. */
+/* Checks a followed file at its end. Returns 1 if it was truncated or replaced. */
 static int file_renewed(struct goodput_file *f)
 {
 	struct stat st;

@@ -11,21 +11,22 @@
 
 enum goodput_file_end {
 	FILE_OVER,    /* the end */
-	FILE_WAITING, /* following: nothing more for now */
+	FILE_WAITING, /* following: no more data for now */
 	FILE_RENEWED, /* following: truncated or replaced; its beginning comes next */
 	FILE_CUT,     /* a gzip stream without an end */
-	FILE_DAMAGED, /* not gzip from here on */
+	FILE_DAMAGED, /* the gzip data is damaged from here on */
 };
 
 struct goodput_file;
-/* path is borrowed. follow: read on when the file grows; truncation is noticed if the file is
+/* path is borrowed. follow: continue when the file grows; truncation is noticed if the file is
  * shorter than the bytes read, replacement by another file at path. Waits for the writer of a FIFO
  * unless following. Returns 0 or -errno; logs nothing. */
 int goodput_file_open(struct goodput_file **ret, const char *path, bool follow);
 void goodput_file_close(struct goodput_file *f); /* NULL is fine */
-/* Returns bytes; 0: none, for the reason *ret_end; -errno. Logs nothing. */
+/* Returns the number of bytes read; 0: none, for the reason *ret_end; -errno. Logs nothing. */
 ssize_t goodput_file_read(struct goodput_file *f, void *buf, size_t len,
 			  enum goodput_file_end *ret_end);
-uint64_t goodput_file_offset(const struct goodput_file *f); /* bytes read from it */
+/* Bytes read from the file, before decompression. */
+uint64_t goodput_file_offset(const struct goodput_file *f);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "userspace/ingest/goodput_source.h"
 
-static const char no_object[] = "it is not a JSON object";
+static const char no_object[] = "not a JSON object";
 
 void goodput_frame_start(struct goodput_frame *f)
 {
@@ -29,7 +29,7 @@ void goodput_frame_pass(struct goodput_frame *f, size_t len)
 	f->seen = 0;
 }
 
-/* In an array, a value that is not an object ends at a comma, or at the end of the array or
+/* Returns the end of a value in an array that is not an object: a comma, or the end of the array or
  * line. */
 static const char *frame_value_end(const char *p, const char *end)
 {
@@ -112,16 +112,17 @@ static bool frame_level_array(const struct goodput_frame *f)
 	return f->depth && (f->arrays[(f->depth - 1) / 64] >> (f->depth - 1) % 64 & 1);
 }
 
-/* Opens a bracket where a value may stand; elsewhere it means that the entry before it was cut. */
+/* Handles an opening bracket. Where no value may begin, the bracket means that an entry was cut and
+ * another one follows. */
 static const char *frame_level_open(struct goodput_frame *f, char c)
 {
 	uint64_t bit = 1ull << f->depth % 64, *word = &f->arrays[f->depth / 64];
 
 	if (f->depth && f->last != ':' &&
 	    !(frame_level_array(f) && (f->last == ',' || f->last == '[')))
-		return "it ends in the middle";
+		return "ends in the middle";
 	if (f->depth == GOODPUT_DEPTH_MAX)
-		return "it is nested too deeply";
+		return "nested too deeply";
 	*word = c == '[' ? *word | bit : *word & ~bit;
 	f->depth++;
 	return NULL;
@@ -130,7 +131,7 @@ static const char *frame_level_open(struct goodput_frame *f, char c)
 static const char *frame_level_close(struct goodput_frame *f, char c)
 {
 	if (frame_level_array(f) != (c == ']'))
-		return "its brackets do not match";
+		return "brackets do not match";
 	f->depth--;
 	return NULL;
 }
@@ -164,7 +165,7 @@ static const char *frame_byte(struct goodput_frame *f, const char *p)
 	case '\r':
 		return NULL;
 	case '\0':
-		return "it ends in the middle";
+		return "ends in the middle";
 	case '"':
 		f->in_text = true;
 		break;
@@ -194,7 +195,7 @@ static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 		if (f->in_text) {
 			p = frame_text_pass(f, p, end);
 			if (p < end && f->in_text)
-				why = "a text has no end";
+				why = "a string has no end";
 			continue;
 		}
 		why = frame_byte(f, p);
@@ -205,12 +206,13 @@ static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 			return p;
 	}
 	if (!why && p - f->at == GOODPUT_ENTRY_MAX)
-		why = "it is longer than an entry may be";
+		why = "longer than 1 MiB";
 	*ret_why = why;
 	return p;
 }
 
-/* p: where the error was found. NUL bytes are a hole; another entry follows them. */
+/* Skips a broken entry. p: where the error was found. NUL bytes are a hole in the file, after which
+ * another entry follows. */
 static void frame_break(struct goodput_frame *f, const char *p)
 {
 	if (p < f->end && !*p) {

@@ -18,7 +18,7 @@
 #define GOODPUT_DEPTH_MAX 512
 
 struct goodput_frame {
-	const char *at, *end; /* not yet used */
+	const char *at, *end; /* bytes that are not used yet */
 	uint64_t line;	      /* number of the line of `at`, from 1 */
 	bool in_array;	      /* inside an outermost array */
 	enum { SKIP_NOTHING, SKIP_LINE, SKIP_VALUE } skip;
@@ -29,7 +29,8 @@ struct goodput_frame {
 	bool in_text, escaped;
 	char last; /* last byte that is not blank, outside of strings */
 	unsigned int depth;
-	uint64_t arrays[GOODPUT_DEPTH_MAX / 64]; /* a bit for each level: an array, not an object */
+	/* A bit for each level of nesting: 1: an array, 0: an object. */
+	uint64_t arrays[GOODPUT_DEPTH_MAX / 64];
 };
 
 enum goodput_framed { FRAME_MORE, FRAME_ENTRY, FRAME_BROKEN };
@@ -45,7 +46,7 @@ bool goodput_frame_begin(struct goodput_frame *f);
 enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len,
 				       const char **ret_why);
 void goodput_frame_pass(struct goodput_frame *f, size_t len);
-/* Whether an entry would be incomplete if nothing followed. */
+/* Returns true if an entry has begun and is not complete. */
 bool goodput_frame_open(const struct goodput_frame *f);
 
 #endif

@@ -18,13 +18,14 @@ struct name {
 
 struct goodput_names {
 	struct table *by_hash;
-	struct name **by_number; /* from 1 on */
+	struct name **by_number; /* by number, from 1 */
 	uint32_t count, cap;
-	const struct name *last; /* most records are of the same job as the one before */
+	/* The name found last: most records have the same job as the record before. */
+	const struct name *last;
 	uint64_t seed, refused;
 };
 
-/* Random, because a log could hold names made to collide. */
+/* Returns a random seed for hashes, because a log could contain names made to collide. */
 static uint64_t names_seed(void)
 {
 	const char *random = (const char *)getauxval(AT_RANDOM);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records do not move; the heap moves their times and places. */
+/* A held record. Records stay in their slots; only their times and slot numbers move in the heap.
+ */
 struct held {
 	struct goodput_entry entry;
 	uint64_t arrival;
@@ -57,7 +58,7 @@ static int order_sign(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By insertId; records without one come last, as those without a time. */
+/* Compares by insertId; records without one come last, as do those without a time. */
 static int order_id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
 {
 	int sign;
@@ -133,7 +134,7 @@ static int order_grow(struct goodput_order *o)
 	return 0;
 }
 
-/* The time by which the record is sorted. */
+/* Returns the time by which a record is sorted. */
 static int64_t order_time(struct goodput_order *o, const struct goodput_record *r)
 {
 	if (!r->written) {
@@ -167,7 +168,8 @@ void goodput_order_flush(struct goodput_order *o)
 	o->flushing = o->count;
 }
 
-/* Seven decreases of eight: several exports may be joined, with an increase between them. */
+/* Returns true if the log runs backwards: if 7 of 8 times are earlier than the one before. Not all
+ * are, as several exports may be joined. */
 static bool order_backwards(struct goodput_order *o)
 {
 	if (!o->direction_known) {

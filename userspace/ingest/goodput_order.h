@@ -22,7 +22,7 @@ void goodput_order_free(struct goodput_order *o);
 bool goodput_order_empty(const struct goodput_order *o);
 /* Call after goodput_order_take() returned false. Returns 0 or -ENOMEM. */
 int goodput_order_put(struct goodput_order *o, const struct goodput_entry *e);
-/* No more records for now: all held ones may leave. */
+/* Lets all held records leave. Call when no more records come for now. */
 void goodput_order_flush(struct goodput_order *o);
 /* Returns true with the next record, if one may leave. */
 bool goodput_order_take(struct goodput_order *o, struct goodput_record *ret);

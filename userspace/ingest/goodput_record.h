@@ -21,10 +21,10 @@ enum goodput_kind {
 	GOODPUT_PREP_END,
 	GOODPUT_LOAD_START,
 	GOODPUT_LOAD_END,
-	GOODPUT_CUSTOM_START, /* `name`: its type, in capitals */
+	GOODPUT_CUSTOM_START, /* `name`: type of the event, in capitals */
 	GOODPUT_CUSTOM_END,
 	GOODPUT_SLICES,		    /* a sample of `slices` */
-	GOODPUT_ELASTIC_WAIT_START, /* `name`: its type, as written */
+	GOODPUT_ELASTIC_WAIT_START, /* `name`: type of the event, as written */
 	GOODPUT_ELASTIC_WAIT_END,
 	GOODPUT_ELASTIC_REINIT_START,
 	GOODPUT_ELASTIC_REINIT_END,
@@ -39,15 +39,16 @@ enum goodput_kind {
 #define GOODPUT_UNKNOWN INT64_MIN
 
 struct goodput_record {
-	int64_t write_us; /* When it was written: from the log (`timestamp`, `_ts`), else the first
-			     value of the record whose key contains "time", as in the library, else
-			     the time of the record before it */
-	int64_t time_us;  /* time of the event; GOODPUT_UNKNOWN: a checkpoint without a start */
-	int64_t number;	  /* of the step; GOODPUT_UNKNOWN: a checkpoint that does not name it */
-	int64_t duration_us; /* of a checkpoint: how long the trainer waited; GOODPUT_UNKNOWN: null
-			      */
-	uint32_t job, name;  /* numbers in the log's names (goodput_names.h) */
-	uint32_t active, total, available; /* slices */
+	/* When the record was written: from the log (`timestamp`, `_ts`), else the first value
+	 * whose key contains "time", as in the library, else the write time of the record
+	 * before. */
+	int64_t write_us;
+	int64_t time_us; /* time of the event; GOODPUT_UNKNOWN: a checkpoint without a start */
+	int64_t number;	 /* number of the step; GOODPUT_UNKNOWN: a checkpoint without a step */
+	/* Time that the trainer waited for a checkpoint; GOODPUT_UNKNOWN: null. */
+	int64_t duration_us;
+	uint32_t job, name;		   /* numbers in the log's names (goodput_names.h) */
+	uint32_t active, total, available; /* numbers of slices */
 	uint8_t kind;
 	bool persistent; /* a checkpoint to gs://, not to a local disk */
 	bool partial; /* some durations of a checkpoint are null: the library refuses such a log */

@@ -16,9 +16,10 @@
 #include "userspace/ingest/goodput_order.h"
 #include "userspace/ingest/goodput_step_line.h"
 
-#define READ_BYTES   ((size_t)256 << 10)
-#define ROOM_BYTES   ((size_t)64 << 10) /* minimum size of a read */
-#define MOVE_BYTES   ((size_t)16 << 10) /* bytes that are cheap to move */
+#define READ_BYTES ((size_t)256 << 10)
+#define ROOM_BYTES ((size_t)64 << 10) /* minimum size of a read */
+/* Up to this number of unread bytes are moved to make room; more would be slow. */
+#define MOVE_BYTES   ((size_t)16 << 10)
 #define BUFFER_BYTES (GOODPUT_ENTRY_MAX + READ_BYTES)
 #define FRUITLESS    64 /* reads without a record before returning to the caller: some 10 ms */
 
@@ -34,7 +35,7 @@ struct goodput_source {
 	struct goodput_frame frame;
 	struct goodput_faults faults;
 	struct goodput_entry entry;
-	uint64_t size, before; /* bytes: of all files; of those already read */
+	uint64_t size, before; /* bytes of all files, and of the files already read */
 	bool size_known;
 	char *buffer;
 };
@@ -44,7 +45,7 @@ static const char *goodput_source_path_now(const struct goodput_source *s)
 	return s->paths[s->next - 1];
 }
 
-/* line 0: no particular one */
+/* Counts a bad entry and keeps the first reason. line 0: no particular line. */
 static void goodput_source_fault(struct goodput_source *s, uint64_t line, const char *why)
 {
 	char path[256], place[32] = "";
@@ -65,7 +66,7 @@ static int goodput_source_error(const char *path, int err)
 	return err;
 }
 
-/* Reports directories and missing files now, not after hours. */
+/* Checks all paths at the start: otherwise a missing file might be reported only after hours. */
 static int source_check_paths(struct goodput_source *s)
 {
 	struct stat st;
@@ -166,7 +167,7 @@ static char *source_room(struct goodput_source *s, size_t *ret_len)
 	return to;
 }
 
-/* At the end of a file. Returns 1: continue; 0: nothing for now; -errno. */
+/* Handles the end of a file. Returns 1: continue; 0: nothing for now; -errno. */
 static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 {
 	int err;
@@ -174,10 +175,10 @@ static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 	if (end == FILE_WAITING)
 		return 0;
 	if (end == FILE_DAMAGED)
-		goodput_source_fault(s, 0, "its gzip data is damaged or cut off");
+		goodput_source_fault(s, 0, "gzip data is damaged or cut off");
 	s->faults.cut |= end == FILE_CUT || goodput_frame_open(&s->frame);
 	if (end == FILE_RENEWED) {
-		log_warn("%s was cut short or replaced: it is read from its start",
+		log_warn("%s was truncated or replaced: reading it from the beginning",
 			 goodput_source_path_now(s));
 		goodput_frame_start(&s->frame);
 		return 1;
@@ -276,11 +277,12 @@ static int source_entry(struct goodput_source *s)
 /* ---- several files --------------------------------------------------------------------------- */
 
 struct begun {
-	int64_t us; /* write time of its first record */
-	int place;  /* its index among the paths */
+	int64_t us; /* write time of the file's first record */
+	int place;  /* index of the file's path */
 };
 
-/* *ret_us: GOODPUT_UNKNOWN if the file has no write time. */
+/* Gets the write time of the first record; *ret_us: GOODPUT_UNKNOWN if the file has no write times.
+ */
 static int source_first(char *path, int64_t *ret_us)
 {
 	struct goodput_source *s;
@@ -301,8 +303,8 @@ static int goodput_source_begun_order(const void *a, const void *b)
 	return x->us != y->us ? (x->us < y->us ? -1 : 1) : x->place - y->place;
 }
 
-/* Sorts exports of one log that were named in any order: they are too far apart for
- * goodput_order. */
+/* Sorts files by the time of their first record: exports of one log may be given in any order, and
+ * goodput_order only sorts records that are close to each other. */
 static int source_sort(struct goodput_source *s)
 {
 	const unsigned count = (unsigned)s->count;

@@ -20,14 +20,16 @@
 #include "userspace/ingest/goodput_names.h"
 #include "userspace/ingest/goodput_record.h"
 
-#define GOODPUT_ENTRY_MAX (1u << 20) /* bytes; Cloud Logging's own limit is 256 KiB */
+/* Limit of bytes of an entry; that of Cloud Logging is 256 KiB. */
+#define GOODPUT_ENTRY_MAX (1u << 20)
 
 struct goodput_faults {	     /* entries that were not used */
-	uint64_t entries;    /* read, of any kind */
+	uint64_t entries;    /* entries read, of any kind */
 	uint64_t bad;	     /* not JSON, or a record with an invalid value */
 	uint64_t foreign;    /* entries that are not goodput records: skipped, not an error */
-	uint64_t duplicates; /* same insertId and time */
-	uint64_t late;	     /* came too late to be sorted: left where they came */
+	uint64_t duplicates; /* records with the insertId and time of another one */
+	/* Records that came too late to be sorted: they stay where they are in the log. */
+	uint64_t late;
 	bool cut; /* the end of a file, or of its gzip stream, is missing; not counted as bad */
 	char first[512]; /* the first bad one: "FILE:LINE: reason", escaped; "": none */
 };
@@ -43,11 +45,12 @@ void goodput_source_close(struct goodput_source *s);
  * again); -EAGAIN: many bytes were read without a record (call again); another -errno after one
  * line: the file cannot be read. */
 int goodput_source_next(struct goodput_source *s, struct goodput_record *ret);
-/* Following: whether nothing can come any more (standard input was a pipe, and is closed). */
+/* When following: returns true if nothing can come any more (standard input was a pipe, and is
+ * closed). */
 bool goodput_source_over(const struct goodput_source *s);
 const struct goodput_names *goodput_source_names(const struct goodput_source *s);
 void goodput_source_faults(const struct goodput_source *s, struct goodput_faults *ret);
-/* Share of the bytes that have been read, 0 to 1; negative if the size is unknown. */
+/* Returns the share of the bytes that have been read, 0 to 1; negative if the size is unknown. */
 double goodput_source_progress(const struct goodput_source *s);
 
 #endif

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #define US_PER_S     1000000ll
-#define COUNT_DIGITS 15 /* below 2^53 */
+#define COUNT_DIGITS 15 /* limit of digits, so that a count is below 2^53 */
 
-/* Up to here the double of a decimal with six places stays nearest to it after the multiplication
- * by 1e6: half an ulp below 2^32 is 0.24 us, and that of the product 0.25 us. */
+/* Limit of times, in s: below it a decimal with six places, parsed as a double and multiplied by
+ * 1e6, gives the exact number of microseconds (half an ulp is 0.24 us). */
 #define EXACT_MAX_S (1ll << 32)
 
 struct cursor {

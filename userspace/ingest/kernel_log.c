@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LINE_MAX_BYTES 512 /* bytes scanned of a line */
+#define LINE_MAX_BYTES 512 /* limit of bytes scanned in a line */
 
 static const char *log_skip(const char *text, const char *begin)
 {
@@ -37,7 +37,8 @@ static void log_put(char *out, size_t size, const char *text, size_t len)
 	out[len] = '\0';
 }
 
-/* "pid=1234, name=python, text"; both are '<unknown>' if the process is not known. */
+/* Parses "pid=1234, name=python, text". pid and name are '<unknown>' if the driver does not know
+ * the process. */
 static const char *kernel_log_xid_process(const char *at, uint32_t *ret_pid)
 {
 	const char *next = log_skip(at, "pid="), *name;
@@ -57,7 +58,7 @@ static const char *kernel_log_xid_process(const char *at, uint32_t *ret_pid)
 	return next ? next + 2 : "";
 }
 
-/* "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus." */
+/* Parses "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus." */
 static bool log_parse_xid(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
 {
 	const char *device = log_skip(text, "NVRM: Xid ("), *end;
@@ -91,7 +92,7 @@ static bool kernel_log_amd_fault(const char *text)
 	return ring && strstr(ring, " timeout");
 }
 
-/* "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; older kernels:
+/* Parses "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, ..."; older kernels:
  * "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, ..." */
 static bool log_parse_amd(const char *text, struct gp_fault *ret, uint32_t *ret_pid)
 {

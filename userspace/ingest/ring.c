@@ -17,10 +17,11 @@
 struct ring {
 	uint64_t *consumer;
 	const uint64_t *producer;
-	const char *data; /* mapped twice in a row, so that every record is contiguous */
+	/* The data area, mapped twice in a row, so that every record is contiguous. */
+	const char *data;
 	size_t size;
 	uint64_t from, to;
-	void *maps[2]; /* NULL: not mapped by us */
+	void *maps[2]; /* NULL: the memory belongs to the caller (ring_over()) */
 	size_t map_bytes[2];
 };
 
@@ -64,7 +65,8 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 	err = ring_over(ret, consumer, producer, (const char *)producer + page, bytes);
 	if (err)
 		goto fail;
-	madvise(consumer, page, MADV_DONTFORK); /* a child process may outlive us */
+	/* Child processes must not inherit the mapping, as they may outlive this process. */
+	madvise(consumer, page, MADV_DONTFORK);
 	madvise(producer, page + 2 * bytes, MADV_DONTFORK);
 	(*ret)->maps[0] = consumer;
 	(*ret)->map_bytes[0] = page;
@@ -131,7 +133,7 @@ long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_b
 			break;
 		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			/* The first record always fits: else a small bound would stop the ring for
+			/* Always copy the first record: else a small bound would stop the ring for
 			 * good. */
 			if (out->len > start && out->len - start + RING_ROUND_UP(len) > max_bytes)
 				break;

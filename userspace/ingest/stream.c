@@ -9,7 +9,8 @@
 
 #include "userspace/base/archive.h"
 
-/* Limits of held records while no drain mark comes: beyond them the older half is delivered. */
+/* Limits of held records and their bytes, in case no drain record comes: beyond them the older half
+ * is delivered. */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
 
@@ -17,7 +18,7 @@
 #define STREAM_BYTES_MIN ((size_t)64 << 10)
 
 #define MAGIC  "gpstream"
-#define FORMAT GP_ABI_VERSION /* it contains records */
+#define FORMAT GP_ABI_VERSION /* the ABI version, as a saved stream contains records */
 
 struct stream_item {
 	uint64_t ts_ns;
@@ -47,7 +48,7 @@ struct stream {
 	struct stream_held held;
 	uint64_t last_ns; /* time of the last event delivered */
 	uint64_t events;
-	uint64_t late, malformed; /* since they were last reported */
+	uint64_t late, malformed; /* records dropped since the last loss event */
 };
 
 /* ---- records that are held ------------------------------------------------------------------- */
@@ -69,7 +70,8 @@ static int stream_list_room(struct stream_list *l)
 
 	if (l->len < l->cap)
 		return 0;
-	/* Amortised: at most as many items are moved as have left since the last move. */
+	/* Moved only now, so that the cost per item stays constant: at most as many are moved as
+	 * have left since the last move. */
 	if (l->head > l->len / 2) {
 		l->len -= l->head;
 		memmove(l->items, l->items + l->head, l->len * sizeof(*l->items));
@@ -138,8 +140,8 @@ static size_t stream_held_count(const struct stream_held *r)
 	return r->queue.len - r->queue.head + r->heap.len;
 }
 
-/* Copies raw bytes, 8-aligned; *ret points to them until stream_held_trim(). Holds no record yet.
- */
+/* Copies raw bytes, 8-aligned; *ret points to them until stream_held_trim(). The records in them
+ * are not held before stream_held_push(). */
 static int stream_held_load(struct stream_held *r, const void *bytes, size_t len, const char **ret)
 {
 	size_t at = (r->len + 7) & ~(size_t)7;
@@ -180,8 +182,7 @@ static int stream_held_push(struct stream_held *r, const struct gp_rec *rec)
 	return 0;
 }
 
-/* Returns the earliest record, unless it is stamped after until_ns: NULL. Valid until
- * stream_held_trim(). */
+/* Takes the earliest record. NULL: there is none up to until_ns. Valid until stream_held_trim(). */
 static const struct gp_rec *stream_held_pop(struct stream_held *r, uint64_t until_ns)
 {
 	struct stream_list *q = &r->queue, *h = &r->heap;
@@ -224,7 +225,8 @@ static void stream_held_trim(struct stream_held *r)
 		r->len = 0;
 		return;
 	}
-	/* Amortised: at most as many bytes are copied as are freed. */
+	/* Copied only if at least as many bytes are freed, so that the cost per byte stays
+	 * constant. */
 	if (r->len - r->held_bytes < r->held_bytes + STREAM_BYTES_MIN)
 		return;
 	if (stream_bytes_room(&r->spare, &r->spare_cap, r->held_bytes))
@@ -267,7 +269,7 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-/* The length was checked when the record came. */
+/* Delivers a record, whose length was checked when it came. */
 static void stream_deliver(struct stream *s, const struct gp_rec *rec)
 {
 	const struct event ev = {.rec = rec, .payload = rec + 1};
@@ -359,7 +361,7 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 	for (end = at + len; !err && at < end; at += step) {
 		rec = (const void *)at;
 		step = (size_t)(end - at);
-		/* An impossible length: the start of the next record is unknown. */
+		/* The length is impossible, so the start of the next record is unknown. */
 		if (step < sizeof(*rec) || rec->len < sizeof(*rec) ||
 		    ((size_t)rec->len + 7) / 8 * 8 > step) {
 			s->malformed++;
@@ -391,7 +393,8 @@ static int stream_item_order(const void *a, const void *b)
 	return stream_item_before(a, b) ? -1 : 1;
 }
 
-/* Writes them in the order in which they will be returned: read again, all are in the queue. */
+/* Writes the held records in the order in which they will be returned, so that all go to the queue
+ * when they are read. */
 static void stream_held_write(struct archive *a, const struct stream_held *r)
 {
 	const struct stream_list *lists[] = {&r->queue, &r->heap};
@@ -442,7 +445,8 @@ static void stream_held_read(struct archive *a, struct stream_held *r, uint64_t 
 	a->error = err;
 }
 
-/* Reads into an empty one: at most max records and max_bytes, all of which must decode. */
+/* Reads held records into an empty list: at most max records and max_bytes, all of which must
+ * decode. */
 static void stream_held_archive(struct archive *a, struct stream_held *r, size_t max,
 				size_t max_bytes)
 {
@@ -471,7 +475,8 @@ int stream_save(const struct stream *s, struct buffer *out)
 	struct archive a;
 
 	archive_write(&a, out, MAGIC, FORMAT);
-	stream_archive(&a, (struct stream *)s); /* not changed by writing */
+	/* An archive for writing does not change the stream. */
+	stream_archive(&a, (struct stream *)s);
 	return archive_end(&a);
 }
 

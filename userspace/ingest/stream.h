@@ -18,17 +18,17 @@
 struct stream;
 typedef void stream_fn(void *ctx, const struct event *ev); /* ev is valid only during the call */
 
-/* A record may get its time stamp up to this long before it appears in the ring, because the
- * program that writes it can be preempted in between. */
+/* Longest time from the time stamp of a record to its appearance in the ring: the program that
+ * writes the record can be preempted in between. */
 #define STREAM_SLACK_NS 20000000ull
 
 struct stream *stream_new(stream_fn *sink, void *ctx); /* NULL: no memory */
 void stream_free(struct stream *s);
 /* records: back to back, each padded to 8 (a ring peek, or a tape frame). Returns 0 or -ENOMEM. */
 int stream_feed(struct stream *s, const void *records, size_t len);
-/* No more records will come: delivers all that are held. */
+/* Delivers all held records. Call when no more records come. */
 void stream_finish(struct stream *s);
-uint64_t stream_events(const struct stream *s); /* delivered so far */
+uint64_t stream_events(const struct stream *s); /* number of events delivered so far */
 
 /* Appends the held records and counts to out. Returns 0 or -ENOMEM. */
 int stream_save(const struct stream *s, struct buffer *out);

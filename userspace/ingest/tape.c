@@ -20,14 +20,16 @@
 
 #define TAPE_FORMAT	1
 #define TAPE_BYTE_ORDER 0x01020304u
-#define TAPE_FRAME_MAX	(64u << 20) /* bytes of records in a frame */
+#define TAPE_FRAME_MAX	(64u << 20) /* limit of bytes of records in a frame */
 #define TAPE_READ_BYTES (256u << 10)
-#define TAPE_LATE_MAX	(16u << 20) /* bytes buffered for the reader of a pipe */
-#define TAPE_LATE_KEPT	(1u << 20)  /* buffer memory that is kept */
-#define TAPE_WAIT_MS	500	    /* limit for a reader that is behind even more */
-#define TAPE_END_MS	10000	    /* limit, at the end, for a reader that has stopped reading */
-#define NS_PER_MS	1000000ull
-#define FIFO_WAIT_MS	1000 /* limit for its first reader */
+#define TAPE_LATE_MAX	(16u << 20) /* limit of bytes that are buffered for the reader of a pipe */
+#define TAPE_LATE_KEPT	(1u << 20)  /* an empty buffer of more than these bytes is freed */
+/* Limit of the wait for the reader of a pipe when the buffer is full. */
+#define TAPE_WAIT_MS 500
+/* Limit of the wait, at the end, for a reader that reads nothing. */
+#define TAPE_END_MS  10000
+#define NS_PER_MS    1000000ull
+#define FIFO_WAIT_MS 1000 /* limit of the wait for the first reader of a FIFO */
 
 static const char tape_magic[8] = "GPBPFTP\1";
 
@@ -36,32 +38,34 @@ struct tape_header {
 	uint32_t format;
 	uint32_t abi;
 	uint32_t byte_order;
-	uint32_t crc; /* of the fields before it */
+	uint32_t crc; /* checksum of the fields before */
 };
 
 struct frame_header {
 	uint32_t len; /* bytes of the records */
-	uint32_t crc; /* of the fields after it and the records */
+	uint32_t crc; /* checksum of the fields after this one and of the records */
 	uint16_t source;
 	uint16_t reserved[3];
 	uint64_t from, to;
 };
 
-/* Multiples of 8: records stay aligned in a reader's buffer. */
+/* Sizes on disk are multiples of 8, so that records stay aligned in a reader's buffer. */
 _Static_assert(sizeof(struct tape_header) == 24, "on disk");
 _Static_assert(sizeof(struct frame_header) == 32, "on disk");
 
 struct tape_writer {
 	int fd;
-	int err;      /* of the last write */
+	int err;      /* error of the last write */
 	bool broken;  /* a partial frame could not be removed: nothing may follow it */
 	bool regular; /* a regular file, which can be truncated */
 	int wait_ms;
 	int end_ms;
-	struct buffer late; /* for the reader of a pipe; written: bytes already written */
+	/* Bytes that the reader of a pipe has not taken yet; written: how many of them were
+	 * written. */
+	struct buffer late;
 	size_t written;
 	off_t base;	/* offset of the tape in the file */
-	uint64_t bytes; /* of complete frames and the header, including buffered ones */
+	uint64_t bytes; /* bytes of the header and complete frames, including buffered ones */
 };
 
 struct tape_reader {
@@ -79,7 +83,7 @@ static uint32_t tape_frame_crc(const struct frame_header *h, const void *records
 	const size_t skip = offsetof(struct frame_header, source);
 	uLong crc = crc32(0, (const Bytef *)h + skip, sizeof(*h) - skip);
 
-	/* crc32() with NULL would start a new checksum. */
+	/* Without records crc32() must not be called: with NULL it would start a new checksum. */
 	return (uint32_t)(len ? crc32(crc, records, (uInt)len) : crc);
 }
 
@@ -127,7 +131,7 @@ static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns
 	}
 }
 
-/* Writes the rest, as long as the reader continues to read. */
+/* Writes the buffered bytes as long as the reader continues to read. */
 static int tape_late_end(struct tape_writer *w)
 {
 	size_t before;
@@ -194,8 +198,8 @@ static int tape_write_header(struct tape_writer *w)
 	if (err)
 		return err;
 	w->bytes = sizeof(h);
-	/* Only after a write does the position of a file opened with O_APPEND (`>> FILE`) say where
-	 * the bytes went. */
+	/* A file opened with O_APPEND (`>> FILE`) has the right position only after the first
+	 * write. */
 	w->base = lseek(w->fd, 0, SEEK_CUR) - (off_t)sizeof(h);
 	return 0;
 }
@@ -283,7 +287,7 @@ int tape_close(struct tape_writer *w)
 	return err;
 }
 
-/* Reads until `want` bytes are there, or to the end. Returns 0 or -errno. */
+/* Reads until `want` bytes are in the buffer, or to the end. Returns 0 or -errno. */
 static int tape_fill(struct tape_reader *r, size_t want)
 {
 	size_t cap;
@@ -297,7 +301,8 @@ static int tape_fill(struct tape_reader *r, size_t want)
 			r->start = 0;
 		}
 		if (r->end == r->cap) {
-			/* Grows as data comes, because the length in a frame may be false. */
+			/* The buffer grows as data comes, because the length in a frame may be
+			 * false. */
 			cap = r->cap * 2;
 			buf = realloc(r->buf, cap);
 			if (!buf)
@@ -332,7 +337,7 @@ static int tape_check_header(struct tape_reader *r)
 		return err;
 	}
 	if (r->end - r->start < sizeof(h) || memcmp(r->buf, tape_magic, sizeof(tape_magic))) {
-		log_error("%s is not a tape of gp-bpf", r->path);
+		log_error("%s: not a tape of gp-bpf", r->path);
 		return -EBADMSG;
 	}
 	memcpy(&h, r->buf, sizeof(h));
@@ -381,14 +386,14 @@ int tape_open(struct tape_reader **ret, const char *path)
 	return 0;
 }
 
-/* Ends reading: after a bad frame, the start of the next one is unknown. */
+/* Ends reading after a bad frame, as the start of the next one is unknown. */
 static int tape_end(struct tape_reader *r, const char *why)
 {
 	if (why)
-		log_warn("tape %s: the frame at byte %llu %s; reading ends there", r->path,
+		log_warn("tape %s: the frame at byte %llu %s; ignoring the rest", r->path,
 			 (unsigned long long)r->offset, why);
 	else if (r->end > r->start)
-		log_warn("tape %s: the last %zu bytes are torn; dropped", r->path,
+		log_warn("tape %s: the last frame is incomplete; ignoring %zu bytes", r->path,
 			 r->end - r->start);
 	r->start = r->end;
 	r->eof = true;

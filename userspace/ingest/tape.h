@@ -28,11 +28,11 @@ struct tape_writer;
 int tape_create(struct tape_writer **ret, const char *path);
 int tape_append(struct tape_writer *w,
 		const struct tape_frame *f); /* 0, or -errno: the frame is not on the tape */
-void tape_patience(struct tape_writer *w,
-		   int wait_ms); /* replaces the 0.5 s, and the 10 s at the end */
+/* For tests: replaces the limits of 0.5 s and of 10 s at the end. */
+void tape_patience(struct tape_writer *w, int wait_ms);
 uint64_t tape_bytes(const struct tape_writer *w);
-/* Waits until the reader of a pipe has read all; -ETIMEDOUT if it reads nothing for 10 s. Else 0 or
- * -errno of the last write or close. */
+/* Waits until the reader of a pipe has read all. Returns 0; -ETIMEDOUT: the reader read nothing for
+ * 10 s; or -errno of the last write or close. */
 int tape_close(struct tape_writer *w);
 
 struct tape_reader;
@@ -41,7 +41,7 @@ int tape_open(struct tape_reader **ret,
 /* Returns 1: *ret is the next frame, valid until the next call; 0: the end (a torn end was logged);
  * -errno. */
 int tape_next(struct tape_reader *r, struct tape_frame *ret);
-/* Share of the file that has been read, 0 to 1; -1 if the size is unknown. */
+/* Returns the share of the file that has been read, 0 to 1; -1 if the size is unknown. */
 double tape_progress(const struct tape_reader *r);
 void tape_reader_close(struct tape_reader *r);
 

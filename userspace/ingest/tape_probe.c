@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tape_probe.c - what gp-bpf knew of runtimes by their names when it recorded a tape whose probes
- * lack it. Not for new runtimes: theirs is in their probe file, and comes with the tape. */
+/* tape_probe.c - flags of probes on tapes older than these flags: gp-bpf then knew them by the name
+ * of the runtime. Add no new runtimes: their flags are in their probe files and on their tapes. */
 #include "userspace/ingest/tape_probe.h"
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 static const struct {
 	const char *runtime;
-	unsigned flags; /* of all its probes */
+	unsigned flags; /* flags of all probes of the runtime */
 	unsigned execute_flags;
 } tape_probe_runtimes[] = {
 	{"nccl", GP_PROBE_RANKS, 0},

@@ -16,7 +16,8 @@ static int history_path_of(const struct options *o, char path[PATH_MAX])
 		return snprintf(path, PATH_MAX, "%s", o->store) < PATH_MAX ? 0 : -ENAMETOOLONG;
 	err = store_default_path(path, o->state_dir);
 	if (err)
-		log_error("--store: no place for it: %s; name one", strerror(-err));
+		log_error("--store: there is no default folder: %s; give a file: --store FILE",
+			  strerror(-err));
 	return err;
 }
 
@@ -27,7 +28,7 @@ int history_path(const struct options *o, char path[PATH_MAX])
 	if (o->store ? !strcmp(o->store, "none") : !o->durable)
 		return 0;
 	err = history_path_of(o, path);
-	/* If the folder cannot be made, opening the store reports it. */
+	/* An error is ignored here: opening the store reports it. */
 	if (!err && (!o->store || !strcmp(o->store, "default")))
 		store_make_folder(path);
 	return err ? err : 1;
@@ -43,12 +44,13 @@ int history_open(struct store **ret, const struct options *o, enum store_mode mo
 	err = store_open(ret, path, mode);
 	if (err == -ENOENT && geteuid() && !o->store && !o->state_dir)
 		log_error(
-			"no store of yours at %s; as root the one of the service is read, else name one: --store FILE",
+			"no store at %s: run as root to read the store of the service, or name another one with --store FILE",
 			path);
 	else if (err == -ENOENT)
-		log_error("no store at %s; gp-bpf --durable and --store FILE make one", path);
+		log_error("no store at %s; run gp-bpf with --durable or --store FILE to make one",
+			  path);
 	else if (err == -EACCES && mode == STORE_READ)
-		log_error("no store at %s that may be read", path);
+		log_error("store %s: no permission to read it; run as root", path);
 	else if (err)
 		log_error("store %s: %s", path, store_why(err));
 	return err;

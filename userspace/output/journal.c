@@ -29,12 +29,12 @@
 struct journal {
 	struct output *out;
 	struct tape_writer *tape;
-	const char *tape_path; /* points into the options */
+	const char *tape_path; /* file name from the options */
 	struct durable *durable;
 	struct durable_state state; /* buffers for saving */
 	uint64_t saved_ns;
-	uint64_t unkept;   /* records on no tape, since the last report */
-	struct buffer own; /* records of user space, not yet fed */
+	uint64_t unkept;   /* records that are on no tape, since the last report */
+	struct buffer own; /* records of user space that were not passed on yet */
 	uint64_t clock_ns; /* time of the last clock record */
 	int64_t clock_offset_ns;
 	bool stopped;
@@ -67,7 +67,7 @@ int journal_open(struct journal **ret, struct output *out, const char *tape, str
 
 static const char *journal_tape_why(int err)
 {
-	return err == -ETIMEDOUT ? "its reader does not read" : strerror(-err);
+	return err == -ETIMEDOUT ? "the reader of the pipe does not read" : strerror(-err);
 }
 
 int journal_close(struct journal *j)
@@ -80,7 +80,8 @@ int journal_close(struct journal *j)
 	err = j->error;
 	last = j->tape ? tape_close(j->tape) : 0;
 	if (last)
-		log_error("tape %s: %s; its end is missing", j->tape_path, journal_tape_why(last));
+		log_error("tape %s: writing its end failed: %s", j->tape_path,
+			  journal_tape_why(last));
 	buffer_free(&j->own);
 	buffer_free(&j->state.stream);
 	buffer_free(&j->state.model);
@@ -117,7 +118,8 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	int err = j->tape ? tape_append(j->tape, &frame) : 0;
 
 	if (err && !j->error) {
-		log_error("tape %s: %s; recording stops here", j->tape_path, journal_tape_why(err));
+		log_error("tape %s: cannot be written: %s; recording has stopped", j->tape_path,
+			  journal_tape_why(err));
 		j->error = err;
 		tape_close(j->tape);
 		j->tape = NULL;
@@ -127,8 +129,8 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	return output_feed(j->out, b->data, b->len);
 }
 
-/* These records are lost to a successor only, so the tape has no record of it: only the output gets
- * one. */
+/* Reports records that are missing on the state directory's tape. Only a successor lacks them, so
+ * the loss goes to the output and not to the tape of the user. */
 static void journal_report_unkept(struct journal *j)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
@@ -161,7 +163,7 @@ void journal_stop(struct journal *j)
 {
 	struct gp_gap *gap = journal_record(j, GP_KIND_gap, 0, 0);
 
-	if (gap) /* a gap that has no length yet: processes of now will not be seen to their end */
+	if (gap) /* A gap that begins now: the end of the processes will not be seen. */
 		*gap = (struct gp_gap){.from_ns = ((struct gp_rec *)gap - 1)->ts_ns,
 				       .cause = GP_GAP_AWAY};
 	journal_flush(j);
@@ -330,7 +332,7 @@ static void journal_record_probes(struct journal *j, const struct probe_table *p
 	}
 	if (probe_table_codes(probes) > DEVICE_CODES)
 		log_warn(
-			"probe files: they name %zu codes, and the first %d count; errors of the others have no name",
+			"probe files: too many error codes (%zu): only the first %d are used, errors of the others have no name",
 			probe_table_codes(probes), DEVICE_CODES);
 	for (size_t i = 0; i < probe_table_codes(probes); i++) {
 		struct gp_code *c = journal_record(j, GP_KIND_code, 0, 0);

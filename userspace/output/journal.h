@@ -26,25 +26,25 @@ int journal_close(struct journal *j);
  * it in. It is sent by journal_flush(). NULL: no memory. */
 void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe);
 void journal_flush(struct journal *j);
-/* Takes records read from a ring, with its positions; there may be none if all were discarded.
- * After it returns 0, the ring may be advanced. */
+/* Takes records read from a ring, with the ring's positions before and after them; no records if
+ * all were discarded. After a return of 0 the ring may be advanced. */
 int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch,
 		  uint64_t from, uint64_t to);
 
-/* Once a second: saves the state if it is due, or if the tape could not be written and may work
- * again. */
+/* Saves the state if that is due, or if writing the tape failed and may succeed again. Call once a
+ * second. */
 void journal_keep(struct journal *j);
-int journal_save(struct journal *j); /* at once */
-/* Ends watching: saves the state, from which a successor continues. Later records (the end) are
- * processed, but not saved; journal_stopped() saves only the numbers of their facts. */
+int journal_save(struct journal *j); /* saves the state now */
+/* Saves the state from which a successor continues. Call when watching ends: later records are
+ * processed, but not saved. journal_stopped() then saves only the numbers of their facts. */
 void journal_stop(struct journal *j);
 void journal_stopped(struct journal *j);
 /* Feeds a predecessor's tape to the output. fn (may be NULL) gets each frame first. */
 int journal_replay(struct journal *j, durable_frame_fn *fn, void *ctx);
 
 struct journal_session {
-	bool run;	     /* we start the target */
-	bool node;	     /* we find the targets */
+	bool run;	     /* gp-bpf starts the target */
+	bool node;	     /* gp-bpf finds the targets */
 	const char *command; /* the user's command line */
 };
 /* Writes the records with which every tape begins: session, clock, settings, meaning of the

@@ -40,7 +40,7 @@ static void output_on_fact(void *ctx, const struct fact *f)
 		plain_fact(out->plain, f);
 }
 
-/* Call before the snapshot is given to anything else. */
+/* Adds the state of the store to a snapshot. Call before the snapshot is given to anything else. */
 static void output_fill_store(const struct output *out, struct snapshot *s)
 {
 	struct store_writer_stats is;
@@ -69,7 +69,8 @@ static void output_fill_store(const struct output *out, struct snapshot *s)
 
 static void output_keep_snapshot(struct output *out)
 {
-	struct snapshot *s = model_snapshot_brief(out->model); /* enough for these two */
+	/* A brief one is enough for store and page. */
+	struct snapshot *s = model_snapshot_brief(out->model);
 
 	if (!s)
 		return;
@@ -91,7 +92,7 @@ static void output_on_event(void *ctx, const struct event *ev)
 	int err = model_feed(out->model, ev);
 
 	if (err && !out->error) {
-		log_error("model: %s; what follows is incomplete", strerror(-err));
+		log_error("model: %s; the results from now on are incomplete", strerror(-err));
 		out->error = err;
 	}
 	if (out->by_events && ev->rec->kind == GP_KIND_tick)
@@ -108,7 +109,8 @@ static void output_on_log(void *ctx, enum log_level level, const char *line)
 	live_log(((struct output *)ctx)->live, line);
 }
 
-/* A restored model has already sent its session. */
+/* Opens the store. A restored model (saved) has already sent its session, so the store gets the
+ * session here. */
 static int output_open_store(struct output *out, const struct options *o, bool saved)
 {
 	struct store_writer_options w = {.keep_ns = o->keep_ns,
@@ -129,7 +131,7 @@ static int output_open_store(struct output *out, const struct options *o, bool s
 	return err;
 }
 
-/* A slow reader loses lines, but delays nothing. */
+/* Writes plain lines. A slow reader loses lines, but delays nothing. */
 static ssize_t output_plain_write(void *cookie, const char *text, size_t len)
 {
 	log_pipe_write(cookie, text, len);
@@ -232,7 +234,7 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 void output_save_exports(struct output *out, struct durable_state *ret)
 {
 	export_set_save(out->exports);
-	buffer_free(&ret->exports); /* it is large after the disk was full */
+	buffer_free(&ret->exports); /* free it, as it is large after the disk was full */
 	export_set_archive(out->exports, &ret->exports);
 	ret->last_fact = output_last_fact(out);
 }
@@ -243,8 +245,9 @@ int output_save(struct output *out, struct durable_state *ret)
 {
 	int err;
 
-	output_snapshot(out, false); /* a fact sent before the state is saved must not be lost with
-					this process */
+	/* Send the facts before the state is saved: facts that the state counts as sent must not
+	 * be lost with this process. */
+	output_snapshot(out, false);
 	buffer_clear(&ret->stream);
 	buffer_clear(&ret->model);
 	ret->upto_ns = clock_mono_ns();
@@ -281,8 +284,8 @@ static uint64_t output_last_exported(struct output *out)
 void output_replaying(struct output *out, bool yes)
 {
 	out->replaying = yes;
-	/* A damaged tape gives fewer facts than were sent before: a new fact must not be mistaken
-	 * for one that is already in a file. */
+	/* A damaged tape gives fewer facts than the predecessor sent. Continue with the numbers
+	 * after those in the files, so that a new fact does not get the number of an old one. */
 	if (yes)
 		return;
 	model_reported_upto(out->model, output_last_exported(out));
@@ -316,7 +319,7 @@ void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx)
 
 /* ---- of a node: what a service has seen in its life ------------------------------------------ */
 
-/* A job's key changes when its name becomes known. */
+/* Counts a job once: also if its key has changed, as it does when the name becomes known. */
 static void output_seen_job(struct output *out, const struct job_view *j, bool counts)
 {
 	bool known = table_get(out->jobs, j->key);
@@ -327,7 +330,7 @@ static void output_seen_job(struct output *out, const struct job_view *j, bool c
 	table_put(out->jobs, j->key, out);
 }
 
-/* Jobs that are over by now were counted by a predecessor. */
+/* Marks the jobs of a restored model as counted by the predecessor. */
 static void output_seen_open(struct output *out)
 {
 	struct snapshot *s = model_snapshot_brief(out->model);
@@ -406,7 +409,7 @@ static bool output_snapshots_wanted(const struct output *out)
 	       export_set_takes_snapshots(out->exports);
 }
 
-/* shown: also update the views. */
+/* Makes a snapshot for exporters and store. shown: for the views, too. */
 static void output_snapshot(struct output *out, bool shown)
 {
 	struct snapshot *s = output_snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
@@ -483,7 +486,7 @@ static int output_write_report(struct output *out, const struct snapshot *s)
 			  : file_write_all(out->json ? STDOUT_FILENO : out->report_fd, text.data,
 					   text.len);
 	if (err)
-		log_error("report: %s", strerror(-err));
+		log_error("the report cannot be written: %s", strerror(-err));
 	buffer_free(&text);
 	return err;
 }
@@ -507,8 +510,8 @@ int output_close(struct output *out, bool report)
 		export_set_view(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}
-	/* Directly after the snapshot, so that exporters treat it as the final one. A successor
-	 * reads the rings only after it has our lock, so be quick. */
+	/* Directly after the snapshot, so that exporters treat it as the final one. Must not take
+	 * long: a successor reads the rings only when this process has released its lock. */
 	if (out->exports)
 		export_set_end(out->exports, out->left);
 	if (s && out->store)

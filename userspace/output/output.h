@@ -22,22 +22,22 @@ enum output_view { VIEW_NONE, VIEW_EVENTS /* prints plain_event() lines */, VIEW
  * to plain_fd, the report goes to report_fd. Returns 0, or -errno after one line. */
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
-/* The same, continuing from a state of output_save(). Returns 0; -EPROTO: state of another version,
- * -EBADMSG: damaged, or another -errno. saved NULL: starts without a state; behind: but keeps the
- * content of existing files, and numbers continue from there. */
+/* Like output_open(), but continues from a state of output_save(). Returns 0; -EPROTO: state of
+ * another version, -EBADMSG: damaged, or another -errno. saved NULL: starts without a state.
+ * behind: in that case keeps the content of existing files and continues their numbers. */
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		  int report_fd, const struct durable_state *saved, bool behind);
 /* Saves the whole state, after writing out the facts sent so far. Returns 0 or -errno. */
 int output_save(struct output *out, struct durable_state *ret);
-/* As output_save(), but only the number of facts sent, and the data that the exports' files still
- * lack. */
+/* Like output_save(), but saves only the number of facts sent, and the data that is not yet written
+ * to the exports' files. */
 void output_save_exports(struct output *out, struct durable_state *ret);
-/* yes: the records that follow have been fed to a predecessor, so their facts are sent only if the
- * predecessor certainly did not send them. */
+/* Begins (yes) or ends the replay of records that a predecessor has processed: their facts are sent
+ * only if the predecessor certainly did not send them. */
 void output_replaying(struct output *out, bool yes);
 /* Calls fn for each known process that has not ended. */
 void output_processes(const struct output *out, model_process_fn *fn, void *ctx);
-/* Whether JSON lines go to standard output, so that nothing else may be printed there. */
+/* Returns true if JSON lines go to standard output, so that nothing else may be printed there. */
 bool output_is_data(const struct options *o);
 /* The part of the options that exporters use; its texts belong to o. resume: continue files of a
  * predecessor. */
@@ -50,7 +50,7 @@ struct top_ui;
 int output_top(struct output *out, const struct top_ui *ui, bool live);
 /* Serves the state to gp-bpf top at that unix socket. Returns 0 or -errno. */
 int output_serve(struct output *out, const char *path);
-/* Records in order of arrival (ingest/stream.h). */
+/* Feeds records in order of arrival (ingest/stream.h). */
 int output_feed(struct output *out, const void *records, size_t len);
 /* Calls fn for processes whose threads have to be checked (model_silent). */
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
@@ -60,13 +60,14 @@ void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx);
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
 /* Sets the view of the node for all later snapshots; v is copied. */
 void output_node(struct output *out, const struct node_view *v);
-/* Counts as of the last snapshot. */
+/* Counts in the last snapshot. */
 struct output_sum {
 	uint32_t jobs, ranks; /* running jobs, training ranks */
 	uint64_t lost;	      /* records lost since the start */
 };
 void output_sum(const struct output *out, struct output_sum *ret);
-/* Counts since output_open(), without those of a predecessor. jobs: that have trained. */
+/* Counts since output_open(), without those of a predecessor. jobs: number of jobs that have
+ * trained. */
 struct output_seen {
 	uint64_t jobs, steps;
 };
@@ -78,18 +79,19 @@ void output_tick(struct output *out);
 uint64_t output_roles(const struct output *out);
 /* As model_chosen(). */
 uint32_t output_chosen(const struct output *out);
-/* Whether the live view uses the terminal. */
+/* Returns true if the live view uses the terminal. */
 bool output_is_live(const struct output *out);
-/* Whether the live view reads keys. */
+/* Returns true if the live view reads keys. */
 bool output_has_keys(const struct output *out);
 /* Reads the key pressed in the live view; 'q' means: end; 0: none. */
 int output_key(struct output *out);
 void output_resize(struct output *out);
-/* No more records will come: delivers those held for sorting. */
+/* Delivers the records held for sorting. Call when no more records come. */
 void output_finish(struct output *out);
-/* Number of the last fact that was sent. */
+/* Returns the number of the last fact that was sent. */
 uint64_t output_last_fact(const struct output *out);
-/* A successor will continue from output_save(): do not report the end of what is still open. */
+/* Prepares for a successor that continues from output_save(): output_close() does not report the
+ * end of jobs and ranks that still run. */
 void output_hand_over(struct output *out);
 /* Delivers held records, writes the report and closes the exporters. Returns -errno if some output
  * was lost. */

@@ -7,7 +7,7 @@
 #include "userspace/output/output_private.h"
 #include "userspace/report/report.h"
 
-struct idle { /* the first option that has no effect, and the exporter that it is of */
+struct idle { /* the first option without effect, and the exporter that it belongs to */
 	const struct options *o;
 	const char *option;
 	const struct exporter *missing;
@@ -23,7 +23,7 @@ static void output_export_on_given(void *ctx, const char *name)
 	idle->missing = export_missing(name, idle->o->exports.item, idle->o->exports.count);
 }
 
-/* Options of an exporter have no effect without --export: log that. */
+/* Logs options of exporters that are not chosen by --export, as they have no effect. */
 static int output_export_check_idle(const struct options *o)
 {
 	const struct options none = {0};
@@ -32,8 +32,7 @@ static int output_export_check_idle(const struct options *o)
 	idle.missing = o->dry_run ? export_missing("dry-run", o->exports.item, o->exports.count)
 				  : NULL;
 	if (idle.missing) {
-		log_error("--dry-run: there is nothing to print without --export %s",
-			  idle.missing->name);
+		log_error("--dry-run: nothing to print; add --export %s", idle.missing->name);
 		return -EINVAL;
 	}
 	options_compare(&none, o, CMD_GCM, output_export_on_given, &idle);
@@ -86,7 +85,7 @@ int output_check(const struct options *o)
 	for (int i = 0; !err && i < o->exports.count; i++)
 		err = export_check(o->exports.item[i], &opt);
 	if (!err && o->web_config && !o->listen && !output_export_serves(o)) {
-		log_error("--web-config %s: nothing is served without --listen or --export %s",
+		log_error("--web-config %s: has no effect without --listen or --export %s",
 			  o->web_config, export_server()->name);
 		err = -EINVAL;
 	}
@@ -100,7 +99,7 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 
 	if (!err)
 		err = export_clash(o->exports.item,
-				   o->exports.count); /* before a file is truncated */
+				   o->exports.count); /* check before a file is truncated */
 	if (!err)
 		err = export_set_new(&out->exports, &opt);
 	for (int i = 0; !err && i < o->exports.count; i++)

@@ -22,8 +22,9 @@ struct output {
 	struct output_seen seen;
 	struct table
 		*jobs; /* keys of the jobs counted in seen, or by a predecessor; NULL: not needed */
-	struct table *trains; /* pid -> itself, as of the last snapshot; NULL: not needed */
-	FILE *plain;	      /* writes to plain_pipe */
+	/* Pids of training processes in the last snapshot; NULL: not needed. */
+	struct table *trains;
+	FILE *plain; /* writes to plain_pipe */
 	struct log_pipe plain_pipe;
 	bool events; /* print events only */
 	int report_fd;
@@ -35,7 +36,7 @@ struct output {
  * or -errno after one line. */
 int output_open_exports(struct output *out, const struct options *o, bool resume);
 
-/* output_top.c: of out->top, which is not NULL; closed it may be. */
+/* output_top.c: functions for out->top, which must not be NULL, except to close it. */
 void output_top_tick(struct output *out, const struct snapshot *s);
 int output_top_key(struct output *out);
 void output_top_resize(struct output *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf top without a service: frames from our own probes. */
+/* output_top.c - the view of gp-bpf top without a service, from probes of this process. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "userspace/report/report.h"
 
 struct output_top {
-	struct top *view;	/* NULL: one frame, at the end */
-	struct top_ui ui;	/* for that frame */
-	struct top_state state; /* state for that frame, the last one */
+	struct top *view;	/* NULL: print one frame at the end */
+	struct top_ui ui;	/* how to print the one frame */
+	struct top_state state; /* the latest state, for the one frame */
 	struct buffer json;
 };
 
@@ -81,9 +81,10 @@ void output_top_close(struct output *out)
 
 	if (!t)
 		return;
+	/* The state is empty if nothing was seen, which has been logged. */
 	if (t->view)
 		log_show(NULL, NULL);
-	else if (!out->json && *t->state.version) /* nothing was seen: the reason has been logged */
+	else if (!out->json && *t->state.version)
 		top_frame(&frame, &t->state, &t->ui, top_once_options());
 	if (frame.data && write(STDOUT_FILENO, frame.data, frame.len) < 0)
 		log_error("standard output: %s", strerror(errno));

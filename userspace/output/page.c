@@ -19,9 +19,8 @@
 #include "userspace/store/writer.h"
 #include "userspace/report/html.h"
 
-#define LINES_MAX 8 /* jobs whose step times are kept */
-#define PENDING_MAX                                                                                \
-	65536 /* steps kept until a snapshot shows their process: before its loop is found */
+#define LINES_MAX    8	   /* limit of jobs whose step times are kept */
+#define PENDING_MAX  65536 /* limit of steps that are kept until a snapshot shows their process */
 #define WIDTH_NS     1000000ull
 #define PIPE_WAIT_MS 2000
 
@@ -29,7 +28,7 @@ struct line { /* step times of a job's reference rank */
 	char key[INTAKE_KEY_MAX];
 	uint32_t pid;
 	struct curve *curve;
-	struct program_view rates; /* as of the last snapshot */
+	struct program_view rates; /* values of the last snapshot */
 	double accelerator_ns[BUCKET_COUNT];
 };
 
@@ -46,7 +45,7 @@ struct page {
 		uint64_t step_ns;
 	} * pending;
 	uint32_t npending;
-	bool made; /* we made the file, and it is still empty */
+	bool made; /* this process has made the file, which is still empty */
 	int error;
 };
 
@@ -56,12 +55,12 @@ static int page_fail(const char *file, int err)
 {
 	if (err)
 		log_error("--html %s: %s", file,
-			  err == -ETIMEDOUT ? "its disk or its reader does not answer"
+			  err == -ETIMEDOUT ? "its disk or the reader of the pipe does not respond"
 					    : file_writer_why(err));
 	return err;
 }
 
-/* To standard output, without a time limit, or to a pipe: wait_ms for its reader (-1: no limit). */
+/* Writes to standard output or a pipe. wait_ms: limit of the wait for the reader (-1: none). */
 static int page_write_all(int fd, const char *data, size_t len, int wait_ms)
 {
 	while (len) {
@@ -85,7 +84,7 @@ static int page_pipe_make(const char *file, const char *data, size_t len)
 	return close(fd) && !err ? -errno : err;
 }
 
-/* In a helper process, because a disk may never respond. */
+/* Writes the file in a helper process, because a disk may never respond. */
 static int page_file_make(const char *file, const char *data, size_t len)
 {
 	struct file_writer_result result = {0};
@@ -110,7 +109,7 @@ static int page_file_make(const char *file, const char *data, size_t len)
 	return page_fail(file, err ? err : lost);
 }
 
-/* Checks that it can be written, without changing its content. */
+/* Checks that the file can be written, without changing its content. */
 static int page_file_try(const char *file, bool *ret_made)
 {
 	struct file_writer *w;
@@ -118,7 +117,8 @@ static int page_file_try(const char *file, bool *ret_made)
 	struct stat st;
 
 	if (err == -ENOTSUP && !stat(file, &st) && S_ISFIFO(st.st_mode))
-		return 0; /* the reader would take our closing for the end of the page */
+		/* Not tried on a FIFO: its reader would treat closing as the end of the page. */
+		return 0;
 	if (!err) {
 		*ret_made = file_writer_made(w);
 		return page_fail(file, file_writer_close(w, FILE_WRITER_OPEN_MS));
@@ -220,7 +220,7 @@ static void page_pending_put(struct page *p)
 	p->pid = 0;
 }
 
-/* Uses the same times of steps as the store (store/intake.c). */
+/* Adds the time of a step, as the store does (store/intake.c). */
 static void page_step_take(struct page *p, const struct fact *f)
 {
 	const struct step *st = &f->step->step;
@@ -245,7 +245,7 @@ void page_fact(struct page *p, const struct fact *f)
 	if (f->type == FACT_STEP)
 		page_step_take(p, f);
 	else if (f->type == FACT_RANK && f->state->state == STATE_ENDED)
-		table_take(p->seen, f->pid); /* the pid may be reused */
+		table_take(p->seen, f->pid); /* forget the pid, which may be reused */
 }
 
 bool page_wants(const struct page *p)
@@ -351,7 +351,8 @@ static int page_write_from_store(void *ctx, struct store *st)
 		  : document_of_store(&s, st, &m->job, &everything,
 				      page_curve_of(m->page, &m->job));
 	if (err == -ENODATA)
-		log_error("--html %s: no training loop was found: there is no page", m->page->file);
+		log_error("--html %s: no page was written: no training loop was found",
+			  m->page->file);
 	else if (err)
 		log_error("--html %s: %s", m->page->file, store_why(err));
 	if (!err) {
@@ -360,7 +361,7 @@ static int page_write_from_store(void *ctx, struct store *st)
 		m->page->made = false;
 	}
 	if (!err && m->jobs > 1)
-		log_warn("--html %s: %u jobs were seen, the page is of %s, which made most steps",
+		log_warn("--html %s: of %u jobs, the page shows only %s, which has most steps",
 			 m->page->file, m->jobs, document_name(s));
 	document_close(s);
 	return err;

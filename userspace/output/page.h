@@ -15,9 +15,10 @@ struct page;
  * line. */
 int page_open(struct page **ret, const char *file);
 void page_fact(struct page *p, const struct fact *f);
-/* Whether the last fact was of a process that no snapshot has shown: then take one now. */
+/* Returns true if the last fact is of a process that no snapshot has shown: the caller then takes a
+ * snapshot. */
 bool page_wants(const struct page *p);
-/* wait: as in store_writer_snapshot(). */
+/* Gives a snapshot to the page. wait: see store_writer_snapshot(). */
 void page_snapshot(struct page *p, const struct snapshot *s, bool wait);
 /* Writes the page of the job with the most steps, and frees p; NULL is fine. Returns 0, or -errno
  * after one line. */
