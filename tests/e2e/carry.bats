@@ -134,9 +134,9 @@ recovery_ns() { job "$1" '.buckets.INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION // 0'
 	API=
 	on_node d "$TRAIN" load wait steps=10
 	equal '["this_node",1,10]' "$(job d '|[.history, .runs, .last_step]')"
-	equal 1 "$(grep -c "there is no Kubernetes here" "$T/d/err")" "lines"
+	equal 1 "$(grep -c "no Kubernetes found" "$T/d/err")" "lines"
 	run -2 "$GP_BPF" run --carry configmap:A/b -- true
-	[[ $output$stderr == *"'A/b' is not the name of a Kubernetes namespace"* ]]
+	[[ $output$stderr == *"'A/b': expected the name of a Kubernetes namespace"* ]]
 }
 
 @test "the folder has nonsense, or is not there: said once, and watched as ever" {
@@ -146,11 +146,11 @@ recovery_ns() { job "$1" '.buckets.INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION // 0'
 	for f in "$T"/shared/llama-*.carry; do echo "gp-bpf carry 77" >"$f"; done
 	on_node b "$TRAIN" load wait steps=30
 	equal '["this_node",1,30]' "$(job b '|[.history, .runs, .last_step]')"
-	equal 1 "$(grep -c "it is of a newer gp-bpf" "$T/b/err")" "lines"
+	equal 1 "$(grep -c "a newer version of gp-bpf wrote it" "$T/b/err")" "lines"
 	for f in "$T"/shared/llama-*.carry; do head -c 3000 /dev/urandom >"$f"; done
 	on_node c "$TRAIN" load wait steps=20
 	equal '["this_node",1,20]' "$(job c '|[.history, .runs, .last_step]')"
-	equal 1 "$(grep -c "it is damaged, or none" "$T/c/err")" "lines"
+	equal 1 "$(grep -c "not a history of a job, or damaged" "$T/c/err")" "lines"
 	equal "attempt 1" "$(carried | grep attempt)" # what is none gives way
 	rm -r "$T/shared"
 	on_node d "$TRAIN" load wait steps=10

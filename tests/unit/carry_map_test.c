@@ -315,8 +315,8 @@ static void refused(void **state)
 		{"500", -EIO, "reply 500"},
 		{"503", -EBUSY, "reply 503"},
 		{"half", -EHOSTUNREACH, "configmaps of https://"},
-		{"html", -EIO, "the reply is no ConfigMap"},
-		{"other", -EIO, "the reply is no ConfigMap"},
+		{"html", -EIO, "the reply is not a ConfigMap"},
+		{"other", -EIO, "the reply is not a ConfigMap"},
 		{"big", -EFBIG, ""},
 	};
 
@@ -409,7 +409,7 @@ static void nowhere(void **state)
 	assert_int_equal(carry_map_new(&m, &to), -EINVAL);
 	to.server = server;
 	assert_int_equal(carry_map_new(&m, &to), -EINVAL);
-	assert_true(is_logged("'Not/One' is not the name of a Kubernetes namespace"));
+	assert_true(is_logged("'Not/One': expected the name of a Kubernetes namespace"));
 	to.namespace = NULL;
 	setenv("POD_NAMESPACE", "gp-bpf", 1);
 	assert_int_equal(carry_map_new(&m, &to), 0);

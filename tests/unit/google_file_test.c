@@ -33,22 +33,21 @@ static void broken_files(void **state)
 	static const struct {
 		const char *content, *text;
 	} rows[] = {
-		{"", "it is not a JSON object"},
-		{"SECRET", "it is not a JSON object"},
-		{"[\"SECRET\"]", "it is not a JSON object"},
-		{ACCOUNT, "it is not a JSON object"},
-		{"{}", "it has no usable type"},
-		{"{\"type\":5}", "it has no usable type"},
-		{"{\"type\":\"SECRET\"}", "its type is unknown"},
+		{"", "not a JSON object"},
+		{"SECRET", "not a JSON object"},
+		{"[\"SECRET\"]", "not a JSON object"},
+		{ACCOUNT, "not a JSON object"},
+		{"{}", "no valid type"},
+		{"{\"type\":5}", "no valid type"},
+		{"{\"type\":\"SECRET\"}", "unknown type"},
 		{"{\"type\":\"external_account\"}", "type external_account is not supported"},
 		{"{\"type\":\"impersonated_service_account\"}",
 		 "impersonated_service_account is not supported"},
-		{"{\"type\":\"service_account\"}", "it has no usable client_email"},
+		{"{\"type\":\"service_account\"}", "no valid client_email"},
 		{"{\"type\":\"service_account\",\"client_email\":\"a b\\nSECRET\"}",
-		 "no usable client_email"},
-		{"{\"type\":\"service_account\",\"client_email\":\"a@b\"}",
-		 "it has no usable private_key"},
-		{ACCOUNT "}", "its private_key is no RSA key"},
+		 "no valid client_email"},
+		{"{\"type\":\"service_account\",\"client_email\":\"a@b\"}", "no valid private_key"},
+		{ACCOUNT "}", "private_key must be an RSA key"},
 		{ACCOUNT ",\"token_uri\":\"http://example.com/SECRET\"}",
 		 "token_uri is not an https:// address"},
 		{ACCOUNT ",\"token_uri\":\"http://127.0.0.1:80@example.com/\"}",
@@ -58,13 +57,13 @@ static void broken_files(void **state)
 		 "token_uri is not an https:// address"},
 		{ACCOUNT ",\"universe_domain\":\"SECRET\"}",
 		 "universe_domain is not googleapis.com"},
-		{USER "}", "it has no usable refresh_token"},
+		{USER "}", "no valid refresh_token"},
 	};
 
 	(void)state;
 	use("broken.json");
 	assert_int_equal(token(), -EACCES);
-	says("broken.json: there is no such file (GOOGLE_APPLICATION_CREDENTIALS)");
+	says("broken.json: no such file (GOOGLE_APPLICATION_CREDENTIALS)");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		write_file("broken.json", rows[i].content);
 		assert_int_equal(token(), -EACCES);
@@ -81,21 +80,21 @@ static void other_files(void **state)
 	(void)state;
 	use("");
 	assert_int_equal(token(), -EACCES);
-	says("it is not a regular file");
+	says("not a regular file");
 	assert_int_equal(mkfifo(stand_in_path(&s, "pipe"), 0600), 0);
 	use("pipe");
 	assert_int_equal(token(), -EACCES);
-	says("it is not a regular file");
+	says("not a regular file");
 	memset(text, ' ', 69999);
 	text[69999] = '\0';
 	write_file("long.json", text);
 	use("long.json");
 	assert_int_equal(token(), -EACCES);
-	says("it is too long");
+	says("too long");
 	free(text);
 	use("account.json/x");
 	assert_int_equal(token(), -EACCES);
-	says("there is no such file");
+	says("no such file");
 }
 
 /* ---- claims */

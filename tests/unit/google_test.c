@@ -170,24 +170,27 @@ static void check_faults(const char *path, const struct case_of *cases, size_t n
 }
 
 #define NO_TOKENS(from)                                                                            \
-	{"newline", -EAGAIN, from ": an answer that holds no token"},                              \
-		{"nul", -EAGAIN, "holds no token"}, {"not-utf8", -EAGAIN, "holds no token"},       \
-		{"long", -EAGAIN, "holds no token"}, {"blank", -EAGAIN, "holds no token"},         \
-		{"html", -EAGAIN, "holds no token"}, {"garbage", -EAGAIN, "holds no token"},       \
-		{"empty", -EAGAIN, "holds no token"}, {"array", -EAGAIN, "holds no token"},        \
-		{"number", -EAGAIN, "holds no token"},                                             \
+	{"newline", -EAGAIN, from ": the reply has no valid token"},                               \
+		{"nul", -EAGAIN, "has no valid token"},                                            \
+		{"not-utf8", -EAGAIN, "has no valid token"},                                       \
+		{"long", -EAGAIN, "has no valid token"}, {"blank", -EAGAIN, "has no valid token"}, \
+		{"html", -EAGAIN, "has no valid token"},                                           \
+		{"garbage", -EAGAIN, "has no valid token"},                                        \
+		{"empty", -EAGAIN, "has no valid token"},                                          \
+		{"array", -EAGAIN, "has no valid token"},                                          \
+		{"number", -EAGAIN, "has no valid token"},                                         \
 	{                                                                                          \
-		"over", -EAGAIN, "holds no token"                                                  \
+		"over", -EAGAIN, "has no valid token"                                              \
 	}
 
 static void faults_of_endpoints(void **state)
 {
 	static const struct case_of cases[] = {
 		NO_TOKENS("/token"),
-		{"huge", -EAGAIN, "holds no token"},
-		{"redirect", -EAGAIN, "redirect, which is not followed (302"},
-		{"503", -EAGAIN, "no token now (503"},
-		{"429/7", -EAGAIN, "no token now (429"},
+		{"huge", -EAGAIN, "has no valid token"},
+		{"redirect", -EAGAIN, "redirect, which gp-bpf does not follow (302"},
+		{"503", -EAGAIN, "no token, will be tried again (503"},
+		{"429/7", -EAGAIN, "no token, will be tried again (429"},
 		{"403", -EACCES, "refused (403"},
 		{"404", -EACCES, "refused (404"},
 		{"400/invalid_grant", -EACCES,
@@ -209,11 +212,11 @@ static void faults_of_metadata(void **state)
 {
 	static const struct case_of cases[] = {
 		NO_TOKENS("metadata server"),
-		{"huge", -EAGAIN, "without an end"},
-		{"redirect", -EAGAIN, "says 302"},
-		{"503", -EAGAIN, "says 503"},
-		{"429/7", -EAGAIN, "says 429"},
-		{"403", -EACCES, "says 403"},
+		{"huge", -EAGAIN, "the reply is too long"},
+		{"redirect", -EAGAIN, ": reply 302"},
+		{"503", -EAGAIN, ": reply 503"},
+		{"429/7", -EAGAIN, ": reply 429"},
+		{"403", -EACCES, ": reply 403"},
 		{"404", -EACCES, "no service account"},
 		{"no-flavor", -EACCES, "is not a metadata server of Google"},
 		{"none", -EAGAIN, "metadata server 127.0.0.1:"},
@@ -256,10 +259,10 @@ static void clocks_apart(void **state)
 	assert_int_equal(token(), -EACCES);
 	says("Token must be a short-lived token");
 	says("this machine's clock is 1 h 0");
-	says("behind the server's");
+	says("behind that of the server");
 	assert_int_equal(stand_in_set(&s, "{\"skew\": -660}"), 0);
 	assert_int_equal(token(), -EACCES);
-	says("ahead of the server's");
+	says("ahead of that of the server");
 	assert_int_equal(stand_in_set(&s, "{\"skew\": 200}"), 0); /* is borne */
 	assert_int_equal(token(), 0);
 }
@@ -272,7 +275,7 @@ static void nowhere(void **state)
 	says("metadata server 127.0.0.1:1: ");
 	setenv("METADATA_SERVER_DETECTION", "ping-only", 1);
 	assert_int_equal(token(), -EACCES);
-	says("no credentials of Google: set GOOGLE_APPLICATION_CREDENTIALS");
+	says("no Google credentials: set GOOGLE_APPLICATION_CREDENTIALS");
 	setenv("METADATA_SERVER_DETECTION", "assume-present", 1);
 	assert_int_equal(token(), -EAGAIN);
 	setenv("METADATA_SERVER_DETECTION", "none", 1);
@@ -281,7 +284,7 @@ static void nowhere(void **state)
 	unsetenv("METADATA_SERVER_DETECTION");
 	setenv("GCE_METADATA_HOST", "127.0.0.1/x?\r\n", 1);
 	assert_int_equal(token(), -EACCES);
-	says("GCE_METADATA_HOST is not host[:port]");
+	says("GCE_METADATA_HOST: expected host[:port]");
 }
 
 /* ---- where it is */

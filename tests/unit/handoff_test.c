@@ -136,7 +136,7 @@ static void test_none(void **state)
 	handoff_start(handoff);
 	handoff_start(handoff);
 	assert_int_equal(world.records, 0);
-	assert_said("it is damaged, or none");
+	assert_said("not a history of a job, or damaged");
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n')); /* said once */
 }
 
@@ -303,7 +303,7 @@ static void test_map(void **state)
 	assert_said("attempt 3 up to step 77");
 	/* The first one's are the same run's, which began earlier. */
 	world.own = at("", 2, 0);
-	tick_until_said("is at attempt 3 on node");
+	tick_until_said("also runs at attempt 3 on node");
 }
 
 static uint32_t lines(const char *text)
@@ -335,11 +335,11 @@ static void test_map_refused(void **state)
 	}
 	assert_said("--carry configmap:ml: configmaps of http://127.0.0.1");
 	assert_said("needs a Role in namespace ml with configmaps: get, create, patch");
-	assert_said("; the history of jobs stays on this node until that works");
+	assert_said("; the history of jobs stays on this node until requests succeed again");
 	assert_int_equal(lines(world.said), 1);
 	assert_int_equal(stand_in_set(&api, "{\"verbs\": [\"get\", \"create\", \"patch\"]}"), 0);
 	tick_until_asked("POST", "\"status\": 201");
-	tick_until_said("that works again");
+	tick_until_said(": requests succeed again");
 	assert_int_equal(lines(world.said), 2);
 }
 
@@ -352,7 +352,7 @@ static void test_map_nowhere(void **state)
 	options.carry = map;
 	assert_int_equal(handoff_new(&none, &options, NULL, NULL), 0);
 	assert_null(none);
-	assert_said("there is no Kubernetes here");
+	assert_said("no Kubernetes found");
 	assert_int_equal(lines(world.said), 1);
 	handoff_start(none);
 	handoff_tick(none);
@@ -362,7 +362,7 @@ static void test_map_nowhere(void **state)
 	options.carry = (char[]){"configmaps"}; /* a folder, which is not there */
 	assert_int_equal(handoff_new(&none, &options, NULL, NULL), 0);
 	handoff_start(none);
-	assert_said("there is no such folder");
+	assert_said("no such folder");
 	handoff_free(none);
 }
 

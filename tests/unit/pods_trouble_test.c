@@ -134,7 +134,7 @@ static void refused(void **state)
 	WAIT(is_logged, "nodes: list, watch");
 	deed("{'fault':{}}");
 	WAIT(is_well, NULL);
-	WAIT(is_logged, "it works again");
+	WAIT(is_logged, "requests succeed again");
 	secrets();
 }
 

@@ -93,10 +93,10 @@ static void of_none(void **state)
 {
 	(void)state;
 	deed("{'put':{'kind':'Pod','metadata':{'name':'gp-bpf-x7','namespace':'gp-bpf'},'spec':{'nodeName':'n'}}}");
-	NONE("this pod is of no DaemonSet");
+	NONE("this pod does not belong to a DaemonSet");
 	deed("{'put':{'kind':'Pod','metadata':{'name':'gp-bpf-x7','namespace':'gp-bpf',"
 	     "'ownerReferences':[{'kind':'DaemonSet','name':'../../secrets'}]},'spec':{'nodeName':'n'}}}");
-	NONE("this pod is of no DaemonSet");
+	NONE("this pod does not belong to a DaemonSet");
 	of.pod = "a/../b";
 	NONE("cannot identify this pod: set POD_NAME and POD_NAMESPACE");
 	of.pod = NULL;

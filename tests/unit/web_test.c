@@ -199,7 +199,7 @@ static void broken(void **state)
 	has("{\"access_token\":");
 	assert_int_equal(with_fault("endless-headers", LONG_MS), -EIO);
 	assert_int_equal(r.failure, WEB_BROKEN);
-	assert_string_equal(r.why, "the reply's headers have no end");
+	assert_string_equal(r.why, "the reply's headers are too long");
 	assert_int_equal(with_fault("hang", SHORT_MS), -EIO);
 	assert_int_equal(r.failure, WEB_TIMEOUT);
 	assert_true(r.sent);

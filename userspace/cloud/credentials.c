@@ -41,8 +41,8 @@ void credentials_free(struct credentials *c)
 
 /* ---- the file */
 
-/* Waits for nothing: it may be a pipe. Returns its bytes or -errno; -EFBIG, -EINVAL: it is no such
- * file. */
+/* Reads a file without blocking, as it may be a pipe. Returns bytes or -errno; -EFBIG: too long;
+ * -EINVAL: not a regular file. */
 static ssize_t credentials_slurp(const char *path, char *text, size_t cap)
 {
 	int fd = path_open(path, O_RDONLY, 0), err = 0;
@@ -75,7 +75,7 @@ static int credentials_wrong(const struct credentials *c, const char *what, char
 	return -EACCES;
 }
 
-/* ---- what stands in it */
+/* ---- content of the file */
 
 static bool credentials_plain(const char *text, size_t max)
 {
@@ -87,7 +87,8 @@ static bool credentials_plain(const char *text, size_t max)
 	return len && len <= max;
 }
 
-/* A string of printable ASCII; NULL: there is none, or another. Owned by json. */
+/* Returns a field that is a string of printable ASCII, owned by json; NULL: missing, or not such a
+ * string. */
 static const char *credentials_field(const cJSON *json, const char *name, size_t max)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
@@ -95,7 +96,7 @@ static const char *credentials_field(const cJSON *json, const char *name, size_t
 	return text && credentials_plain(text, max) ? text : NULL;
 }
 
-/* 0, -ENOMEM, or -EACCES after why. */
+/* Copies a required field. Returns 0, -ENOMEM, or -EACCES with the reason in why. */
 static int credentials_need(const struct credentials *c, const cJSON *json, const char *name,
 			    char **ret, char *why, size_t len)
 {
@@ -103,14 +104,15 @@ static int credentials_need(const struct credentials *c, const cJSON *json, cons
 	char what[64];
 
 	if (!text) {
-		snprintf(what, sizeof(what), "it has no usable %s", name);
+		snprintf(what, sizeof(what), "no valid %s", name);
 		return credentials_wrong(c, what, why, len);
 	}
 	*ret = strdup(text);
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Keys and refresh tokens must not be sent unencrypted, except to this machine. */
+/* Returns true for https://, or http:// with an address of this machine: keys and refresh tokens
+ * must not be sent unencrypted to others. */
 static bool credentials_uri_fits(const char *uri)
 {
 	return (!strncmp(uri, "https://", 8) && uri[8]) ||
@@ -124,7 +126,7 @@ static int credentials_take_uri(struct credentials *c, const cJSON *json, char *
 	if (cJSON_GetObjectItemCaseSensitive(json, "token_uri")) {
 		uri = credentials_field(json, "token_uri", 512);
 		if (!uri || !credentials_uri_fits(uri))
-			return credentials_wrong(c, "its token_uri is not an https:// address", why,
+			return credentials_wrong(c, "token_uri is not an https:// address", why,
 						 len);
 	}
 	c->token_uri = strdup(uri);
@@ -141,7 +143,7 @@ static int credentials_take_account(struct credentials *c, const cJSON *json, ch
 	if (err)
 		return err;
 	if (!key || !*key)
-		return credentials_wrong(c, "it has no usable private_key", why, len);
+		return credentials_wrong(c, "no valid private_key", why, len);
 	c->key = strdup(key);
 	if (id)
 		c->key_id = strdup(id);
@@ -168,7 +170,7 @@ static int credentials_take_type(struct credentials *c, const cJSON *json, char 
 	char what[160];
 
 	if (!type)
-		return credentials_wrong(c, "it has no usable type", why, len);
+		return credentials_wrong(c, "no valid type", why, len);
 	if (!strcmp(type, "service_account")) {
 		c->kind = CREDENTIALS_ACCOUNT;
 		return credentials_take_account(c, json, why, len);
@@ -187,8 +189,7 @@ static int credentials_take_type(struct credentials *c, const cJSON *json, char 
 		return credentials_wrong(c, what, why, len);
 	}
 	return credentials_wrong(
-		c, "its type is unknown; service_account and authorized_user are supported", why,
-		len);
+		c, "unknown type; service_account and authorized_user are supported", why, len);
 }
 
 static void credentials_take_name(const cJSON *json, const char *name, char *out, size_t cap)
@@ -205,9 +206,9 @@ static int credentials_take(struct credentials *c, const cJSON *json, char *why,
 	int err;
 
 	if (!cJSON_IsObject(json))
-		return credentials_wrong(c, "it is not a JSON object", why, len);
+		return credentials_wrong(c, "not a JSON object", why, len);
 	if (universe && (!domain || strcmp(domain, "googleapis.com") != 0))
-		return credentials_wrong(c, "its universe_domain is not googleapis.com", why, len);
+		return credentials_wrong(c, "universe_domain is not googleapis.com", why, len);
 	err = credentials_take_type(c, json, why, len);
 	if (!err)
 		err = credentials_take_uri(c, json, why, len);
@@ -242,8 +243,7 @@ int credentials_read(struct credentials *ret, const char *path, char *why, size_
 		free(text);
 		if (n == -EFBIG || n == -EINVAL)
 			return credentials_wrong(
-				ret, n == -EFBIG ? "it is too long" : "it is not a regular file",
-				why, len);
+				ret, n == -EFBIG ? "too long" : "not a regular file", why, len);
 		credentials_wrong(ret, strerror((int)-n), why, len);
 		return n == -ENOENT || n == -ENOTDIR ? -ENOENT : -EACCES;
 	}
@@ -257,7 +257,7 @@ int credentials_read(struct credentials *ret, const char *path, char *why, size_
 
 /* ---- which one */
 
-/* A folder that is not for us to look into holds nothing for us. */
+/* Reads a file at a default place. A folder without permission counts as one without the file. */
 static int credentials_try(struct credentials *ret, const char *path, char *why, size_t len)
 {
 	struct stat st;
@@ -278,8 +278,7 @@ int credentials_find(struct credentials *ret, char *why, size_t len)
 		err = credentials_read(ret, named, why, len);
 		if (err == -ENOENT)
 			err = credentials_wrong(
-				ret, "there is no such file (GOOGLE_APPLICATION_CREDENTIALS)", why,
-				len);
+				ret, "no such file (GOOGLE_APPLICATION_CREDENTIALS)", why, len);
 		return err;
 	}
 	if (folder && *folder)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials.h - files of Google's application default credentials: which one counts, and what it
- * says. People write these files, so a broken one is reported in one line with its name and
- * what is wrong with it, never with its content. Contract: google-auth's
- * service_account.Credentials, oauth2.credentials. */
+/* credentials.h - finds and reads the file of Google's application default credentials. An invalid
+ * file is reported in one line with its name and the fault, never with its content. Contract:
+ * google-auth's service_account.Credentials, oauth2.credentials. */
 #ifndef CLOUD_CREDENTIALS_H
 #define CLOUD_CREDENTIALS_H
 
@@ -14,27 +13,29 @@
 #define CREDENTIALS_TOKEN_URI "https://oauth2.googleapis.com/token"
 
 enum credentials_kind {
-	CREDENTIALS_ACCOUNT, /* service_account: signs for itself */
-	CREDENTIALS_USER,    /* authorized_user: a token that brings others */
+	CREDENTIALS_ACCOUNT, /* service_account: a key that signs requests for tokens */
+	/* authorized_user: a refresh token, for which Google gives access tokens. */
+	CREDENTIALS_USER,
 };
 
 struct credentials {
 	enum credentials_kind kind;
 	char *path;
 	char *token_uri;
-	char *email, *key, *key_id;		   /* ACCOUNT; key in PEM, key_id may be NULL */
-	char *client_id, *client_secret, *refresh; /* USER */
-	char project[64], quota[64];		   /* "" where the file names none */
+	/* Of CREDENTIALS_ACCOUNT; key in PEM, key_id may be NULL. */
+	char *email, *key, *key_id;
+	char *client_id, *client_secret, *refresh; /* of CREDENTIALS_USER */
+	char project[64], quota[64];		   /* projects in the file; "": none */
 };
 
-/* The file that counts: of GOOGLE_APPLICATION_CREDENTIALS, else of $CLOUDSDK_CONFIG or
- * ~/.config/gcloud, else of /etc/google/auth. 0; -ENOENT: there is none; -EACCES: it is of no use,
- * why says so; -ENOMEM. The caller frees *ret in every case. */
+/* Reads the first of these files: GOOGLE_APPLICATION_CREDENTIALS, else that in $CLOUDSDK_CONFIG or
+ * ~/.config/gcloud, else that in /etc/google/auth. Returns 0; -ENOENT: none exists; -EACCES: the
+ * file cannot be used, for the reason in why; -ENOMEM. The caller frees *ret in every case. */
 int credentials_find(struct credentials *ret, char *why, size_t len);
-/* One that is named. -ENOENT: it is not there. */
+/* Like credentials_find(), for the file at path. -ENOENT: it does not exist. */
 int credentials_read(struct credentials *ret, const char *path, char *why, size_t len);
 void credentials_free(struct credentials *c); /* leaves no secrets in memory */
-/* As cJSON_Delete(), and the strings of an object are wiped first. */
+/* Like cJSON_Delete(), but first overwrites the strings of an object, which may be secrets. */
 void credentials_drop(cJSON *json);
 
 #endif

@@ -18,17 +18,20 @@
 #include "userspace/cloud/place.h"
 
 #define GOOGLE_ASK_MS 10000
-#define GOOGLE_SKEW_S 300 /* Google takes no claims that are further off */
-#define GOOGLE_AGAIN_NS                                                                            \
-	(10ULL * 1000000000)	      /* after a renewal that failed while the old token is good */
-#define GOOGLE_LIFE_S	  (24 * 3600) /* no token is believed to live longer */
+/* Limit of the difference between clocks: Google refuses claims with times further off. */
+#define GOOGLE_SKEW_S 300
+/* Time until the next attempt when a renewal failed and the old token is still valid. */
+#define GOOGLE_AGAIN_NS (10ULL * 1000000000)
+/* Limit of the lifetime of a token; a longer one is shortened. */
+#define GOOGLE_LIFE_S	  (24 * 3600)
 #define GOOGLE_TOKEN_MAX  8192
 #define GOOGLE_TOKEN_PATH "instance/service-accounts/default/token"
 
 struct google {
 	struct web *web;
-	struct buffer header; /* empty: no token */
-	/* of the token, CLOCK_BOOTTIME: it counts while the machine sleeps */
+	struct buffer header; /* the token as a header; empty: no token */
+	/* Times when to renew the token and when it expires, on CLOCK_BOOTTIME, as tokens also
+	 * expire while the machine sleeps. */
 	uint64_t renew_ns, end_ns;
 	uint64_t again_ns;
 	char project[64], quota[64];
@@ -82,7 +85,8 @@ const char *google_quota_project(const struct google *g)
 
 /* ---- replies with a token */
 
-/* Where the clocks are so far apart that a token is refused for it. */
+/* Adds to why that this machine's clock is wrong, if it differs so much from the server's that
+ * tokens are refused. */
 static void google_tell_skew(const struct web_reply *r, char *why, size_t len)
 {
 	int64_t off = r->date_ns ? r->date_ns - clock_real_ns() : 0;
@@ -93,11 +97,12 @@ static void google_tell_skew(const struct web_reply *r, char *why, size_t len)
 	if (size <= GOOGLE_SKEW_S * 1000000000ULL)
 		return;
 	clock_duration(text, sizeof(text), size);
-	snprintf(why + at, len - at, "; this machine's clock is %s %s the server's: set it", text,
-		 off > 0 ? "behind" : "ahead of");
+	snprintf(why + at, len - at, "; this machine's clock is %s %s that of the server; set it",
+		 text, off > 0 ? "behind" : "ahead of");
 }
 
-/* Returns true if text can be a part of a header: no spaces, no line breaks. */
+/* Returns the access token in a reply; NULL: none, or with characters that a header cannot have
+ * (spaces, line breaks). */
 static const char *google_access_token(const cJSON *json)
 {
 	const char *text = cJSON_GetStringValue(
@@ -132,8 +137,8 @@ static bool google_take_token(struct google *g, const cJSON *json, uint64_t aske
 	return true;
 }
 
-/* {"error": "invalid_grant", "error_description": "..."}: a description for people. It is not
- * used if it contains a secret that was sent. */
+/* Gets the description of an error from a reply such as {"error": "invalid_grant",
+ * "error_description": "..."}. Empty if it contains a secret that was sent. */
 static void google_tell_error(const cJSON *json, const char *const *secrets, char *out, size_t len)
 {
 	const char *error = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "error"));
@@ -151,7 +156,7 @@ static void google_tell_error(const cJSON *json, const char *const *secrets, cha
 	log_escape(out, len, raw, sizeof(raw));
 }
 
-/* cJSON ends a string at an escaped NUL: an answer that contains one is refused. */
+/* Parses a reply. NULL: invalid, or with an escaped NUL, at which cJSON would end a string. */
 static cJSON *google_parse(const struct web_reply *r)
 {
 	const char *text = r->body.data;
@@ -161,7 +166,8 @@ static cJSON *google_parse(const struct web_reply *r)
 	return cJSON_ParseWithLength(text, r->body.len);
 }
 
-/* The error in a token endpoint's reply. secrets: what was sent, NULL-terminated. */
+/* Takes the token from a reply. Returns 0, or -errno with a reason in why. secrets: those that were
+ * sent, NULL-terminated. */
 static int google_judge(struct google *g, const struct web_reply *r, const char *from,
 			const char *const *secrets, uint64_t asked_ns, char *why, size_t len)
 {
@@ -175,13 +181,13 @@ static int google_judge(struct google *g, const struct web_reply *r, const char 
 		if (err)
 			snprintf(why, len, "%s: out of memory", from);
 	} else if (r->status == 200) {
-		snprintf(why, len, "%s: an answer that holds no token", from);
+		snprintf(why, len, "%s: the reply has no valid token", from);
 	} else {
 		google_tell_error(json, secrets, error, sizeof(error));
 		snprintf(why, len, "%s: %s (%ld%s)", from,
 			 r->status >= 300 && r->status < 400
-				 ? "an answer that is a redirect, which is not followed"
-			 : passing ? "no token now"
+				 ? "the reply is a redirect, which gp-bpf does not follow"
+			 : passing ? "no token, will be tried again"
 				   : "refused",
 			 r->status, error);
 		google_tell_skew(r, why, len);
@@ -245,7 +251,7 @@ static int google_from_account(struct google *g, const struct credentials *c, ch
 	if (err == -EINVAL) {
 		snprintf(
 			why, len,
-			"credentials %s: its private_key is no RSA key of 2048 bits or more in PEM, without passphrase",
+			"credentials %s: private_key must be an RSA key of at least 2048 bits, in PEM without passphrase",
 			c->path);
 		err = -EACCES;
 	} else if (!err) {
@@ -258,7 +264,7 @@ static int google_from_account(struct google *g, const struct credentials *c, ch
 
 static int google_from_user(struct google *g, const struct credentials *c, char *why, size_t len)
 {
-	/* the last: as it was sent */
+	/* secrets[2]: the refresh token as it was sent, percent-encoded */
 	const char *secrets[] = {c->refresh, c->client_secret, NULL, NULL};
 	struct buffer form = {0};
 	int err;
@@ -286,23 +292,25 @@ static int google_from_machine(struct google *g, char *why, size_t len)
 	if (!err) {
 		err = google_judge(g, &r, "metadata server", &none, asked_ns, why, len);
 	} else if (err == -EAGAIN) {
-		snprintf(why, len,
-			 "no file of credentials (GOOGLE_APPLICATION_CREDENTIALS), and %s", text);
+		snprintf(
+			why, len,
+			"no credentials file (GOOGLE_APPLICATION_CREDENTIALS is not set), and no token from the metadata server: %s",
+			text);
 	} else if (err == -ENODATA) {
 		snprintf(why, len, "this machine or pod has no service account (%s)", text);
 	} else if (err == -ENOENT) {
 		snprintf(
 			why, len,
-			"no credentials of Google: set GOOGLE_APPLICATION_CREDENTIALS to a key file; %s",
+			"no Google credentials: set GOOGLE_APPLICATION_CREDENTIALS to a key file (%s)",
 			text);
 	} else {
-		snprintf(why, len, "%s to the machine's service account", text);
+		snprintf(why, len, "token of the machine's service account: %s", text);
 	}
 	google_wipe(&r.body);
 	return !err || err == -EAGAIN ? err : -EACCES;
 }
 
-/* A new token. Files are read each time: a key that is replaced counts from then on. */
+/* Gets a new token. Reads files each time, so that a replaced key is used from then on. */
 static int google_renew(struct google *g, char *why, size_t len)
 {
 	struct credentials c;
@@ -318,7 +326,7 @@ static int google_renew(struct google *g, char *why, size_t len)
 		err = google_from_user(g, &c, why, len);
 	credentials_free(&c);
 	if (err == -ENOMEM) {
-		snprintf(why, len, "credentials of Google: out of memory");
+		snprintf(why, len, "Google credentials: out of memory");
 		err = -EAGAIN;
 	}
 	return err;

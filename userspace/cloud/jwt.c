@@ -13,7 +13,9 @@
 #include "userspace/base/json_text.h"
 
 #define JWT_KEY_BITS_MIN 2048
-#define JWT_KEY_BITS_MAX 16384 /* a signature takes a second there */
+#define JWT_KEY_BITS_MAX                                                                           \
+	16384 /* limit of the key's size, with which a signature takes a second                    \
+	       */
 
 void jwt_base64(struct buffer *out, const void *data, size_t len)
 {
@@ -34,7 +36,7 @@ void jwt_base64(struct buffer *out, const void *data, size_t len)
 	}
 }
 
-/* No passphrase is asked for: there is no terminal. */
+/* Refuses keys with a passphrase: there may be no terminal to ask for it. */
 static int jwt_no_passphrase(char *buf, int size, int writing, void *ctx)
 {
 	(void)buf;
@@ -118,6 +120,7 @@ int jwt_sign(struct buffer *out, const struct jwt_claims *claims, const char *pe
 		err = jwt_signature(out, from, key);
 	}
 	EVP_PKEY_free(key);
-	ERR_clear_error(); /* otherwise the next user of OpenSSL would find the error of this one */
+	/* Otherwise the next caller of OpenSSL would find an error of this function. */
+	ERR_clear_error();
 	return err;
 }

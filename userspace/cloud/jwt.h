@@ -9,18 +9,18 @@
 
 #include "userspace/base/buffer.h"
 
-#define JWT_LIFE_S 3600 /* the longest that Google takes */
+#define JWT_LIFE_S 3600 /* lifetime of the claims, the longest that Google accepts */
 
 struct jwt_claims {
 	const char *issuer, *scope, *audience;
-	const char *key_id; /* NULL: not given */
-	int64_t issued_s;   /* UTC; ends JWT_LIFE_S later */
+	const char *key_id; /* id of the key; NULL: none */
+	int64_t issued_s;   /* begin of the lifetime, UTC; it ends JWT_LIFE_S later */
 };
 
-/* "HEADER.CLAIMS.SIGNATURE" behind what out holds. pem: an RSA key of 2048 bits or more, without
- * passphrase. 0; -EINVAL: the key is none such; -ENOMEM. */
+/* Appends "HEADER.CLAIMS.SIGNATURE" to out. pem: an RSA key of at least 2048 bits, without
+ * passphrase. Returns 0; -EINVAL: not such a key; -ENOMEM. */
 int jwt_sign(struct buffer *out, const struct jwt_claims *claims, const char *pem);
-/* base64url, without padding. */
+/* Appends data as base64url, without padding. */
 void jwt_base64(struct buffer *out, const void *data, size_t len);
 
 #endif

@@ -15,7 +15,8 @@ static const char *metadata_environment(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* NULL: the value in the environment is not host[:port]. */
+/* Returns the metadata server's host[:port]; *named: it is from the environment. NULL: the value
+ * there is not host[:port]. */
 static const char *metadata_host(bool *named)
 {
 	static const char plain[] =
@@ -30,7 +31,7 @@ static const char *metadata_host(bool *named)
 	return strlen(host) < 256 && host[strspn(host, plain)] == '\0' ? host : NULL;
 }
 
-/* The firmware of Google's machines says whose they are. */
+/* Returns true on a machine of Google, by the product name in the firmware. */
 static bool metadata_bios(void)
 {
 	char text[64] = "";
@@ -58,7 +59,8 @@ static enum metadata_hope metadata_hope(bool named)
 		return metadata_bios() ? METADATA_SURE : METADATA_NONE;
 	if (mode && !strcmp(mode, "ping-only"))
 		return METADATA_MAYBE;
-	/* In the first seconds of a pod the metadata server does not answer yet. */
+	/* In the first seconds of a pod the metadata server may not answer yet, although it exists.
+	 */
 	return named || metadata_environment("KUBERNETES_SERVICE_HOST") || metadata_bios()
 		       ? METADATA_SURE
 		       : METADATA_MAYBE;
@@ -76,8 +78,8 @@ static int metadata_judge(const struct web_reply *r, const char *host, char *why
 	if (r->status == 200 && !r->cut)
 		return 0;
 	snprintf(why, len,
-		 r->cut ? "metadata server %s: a reply without an end (%ld)"
-			: "metadata server %s says %ld",
+		 r->cut ? "metadata server %s: the reply is too long (%ld)"
+			: "metadata server %s: reply %ld",
 		 host, r->status);
 	if (r->status == 404)
 		return -ENODATA;
@@ -99,11 +101,13 @@ int metadata_get(struct web *web, const char *path, uint64_t timeout_ms, struct 
 	int err = 0;
 
 	if (hope == METADATA_NONE) {
-		snprintf(why, len, "no metadata server is asked (METADATA_SERVER_DETECTION)");
+		snprintf(
+			why, len,
+			"the metadata server is not used (METADATA_SERVER_DETECTION=none or bios-only)");
 		return -ENOENT;
 	}
 	if (!host) {
-		snprintf(why, len, "GCE_METADATA_HOST is not host[:port]");
+		snprintf(why, len, "GCE_METADATA_HOST: expected host[:port]");
 		return -ENOENT;
 	}
 	snprintf(url, sizeof(url), "http://%s/computeMetadata/v1/%s", host, path);

@@ -6,10 +6,10 @@
 
 #include "userspace/cloud/metadata.h"
 
-#define PLACE_MS 3000 /* of each question; gcp-metadata's */
+#define PLACE_MS 3000 /* limit of the time for each request, as in gcp-metadata */
 
-/* A text that is not a word, or too long, counts as unknown. last: takes the last part of a path.
- */
+/* Copies a value of one word; another or a longer text counts as unknown. last: only the last part
+ * of a path. */
 static void place_word(const struct buffer *body, bool last, char *out, size_t cap)
 {
 	const char *text = body->data ? body->data : "", *slash;
@@ -60,7 +60,7 @@ int place_ask(struct web *web, struct google_place *ret)
 		err = metadata_get(web, rows[i].path, PLACE_MS, &r, why, sizeof(why));
 		if (!err)
 			place_word(&r.body, rows[i].last, rows[i].out, rows[i].cap);
-		if (err == -ENODATA || err == -EACCES) /* only this is missing */
+		if (err == -ENODATA || err == -EACCES) /* only this value is missing */
 			err = 0;
 		if (err)
 			break;
@@ -76,7 +76,7 @@ int place_ask(struct web *web, struct google_place *ret)
 
 const char *google_accelerator(const char *machine_type)
 {
-	/* In the library's order: "ct5lp" holds "ct5l", and others likewise. */
+	/* In the order of the library, which matters: "ct5lp" contains "ct5l". */
 	static const struct {
 		const char *part, *name;
 	} rows[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web.c - one HTTP request: settings, headers, body, answer, when to retry. */
+/* web.c - one HTTP request: settings, headers, body, reply, time of a retry. */
 #include "userspace/cloud/web.h"
 
 #include <curl/curl.h>
@@ -17,26 +17,26 @@
 #include "userspace/base/log.h"
 #include "userspace/cloud/web_set.h"
 
-#define WEB_HEAD_MAX	(64u << 10) /* of all header lines of a reply */
+#define WEB_HEAD_MAX	(64u << 10) /* limit of bytes of all header lines of a reply */
 #define WEB_RETRY_MAX_S (24L * 3600)
 #define WEB_POLL_MS	1000
 
 struct web {
-	CURLM *multi; /* keeps the connections */
+	CURLM *multi; /* keeps connections for later requests */
 	CURL *easy;
-	char *ca_file, *ca_path; /* NULL: curl's own */
+	char *ca_file, *ca_path; /* NULL: curl's default */
 	atomic_bool cancelled;
 	char error[CURL_ERROR_SIZE];
 };
 
-/* One request under way. */
+/* A running request. */
 struct web_turn {
 	CURL *easy;
 	const struct web_request *request;
 	struct web_reply *reply;
 	size_t head; /* bytes of header lines so far */
 	int64_t retry_s, retry_date_s;
-	bool ready; /* the connection stands, with all that belongs to it */
+	bool ready; /* the connection is complete, with TLS and proxy */
 	bool no_memory;
 	bool head_too_long;
 };
@@ -66,7 +66,7 @@ int web_open(struct web **ret)
 		log_error("HTTP client: out of memory");
 		return -ENOMEM;
 	}
-	/* As the curl tool does. */
+	/* The same variables as for the curl tool. */
 	w->ca_file = web_environment("CURL_CA_BUNDLE");
 	if (!w->ca_file) {
 		w->ca_file = web_environment("SSL_CERT_FILE");
@@ -118,7 +118,7 @@ void web_escape(struct buffer *out, const char *text)
 	}
 }
 
-/* ---- what comes back */
+/* ---- replies */
 
 /* Returns true if the body goes to request->take() (a reply 200), not to reply->body. */
 static bool web_is_taken(const struct web_turn *t)
@@ -147,7 +147,7 @@ static size_t web_take_body(char *data, size_t size, size_t n, void *ctx)
 	return t->no_memory || t->reply->cut ? CURL_WRITEFUNC_ERROR : len;
 }
 
-/* Digits alone; -1: something else. Times over a day count as a day. */
+/* Parses seconds, in digits only; at most a day. -1: another text. */
 static int64_t web_seconds(const char *text)
 {
 	int64_t value = 0;
@@ -200,7 +200,7 @@ static void web_forget_headers(struct web_turn *t)
 	t->retry_s = t->retry_date_s = -1;
 }
 
-/* One line; those of "100 Continue" and its like come before the reply's. */
+/* Takes one header line. Lines of "100 Continue" and similar come before those of the reply. */
 static size_t web_take_header(char *data, size_t size, size_t n, void *ctx)
 {
 	char line[512], *value;
@@ -233,8 +233,7 @@ static size_t web_take_header(char *data, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-/* From here on what is written is the request, and no longer what leads to it (TLS, a proxy's
- * CONNECT). */
+/* Called by libcurl before it sends the request, after TLS and a proxy's CONNECT. */
 static int web_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
 	struct web_turn *t = ctx;
@@ -247,7 +246,8 @@ static int web_ready(void *ctx, char *to, char *from, int to_port, int from_port
 	return CURL_PREREQFUNC_OK;
 }
 
-/* A date counts from the server's own clock, if the reply has it. */
+/* Computes the time until a retry. A date is compared with the server's own clock, if the reply has
+ * that. */
 static void web_settle_retry(struct web_turn *t)
 {
 	struct web_reply *r = t->reply;
@@ -260,7 +260,7 @@ static void web_settle_retry(struct web_turn *t)
 	r->retry_after_ms = s < 0 ? -1 : s * 1000;
 }
 
-/* ---- what goes out */
+/* ---- requests */
 
 static bool web_is_line(const char *text)
 {
@@ -270,7 +270,8 @@ static bool web_is_line(const char *text)
 	return true;
 }
 
-/* NULL after why. A header with a line break would be two. */
+/* Makes the list of headers. NULL after an error, with the reason in why. Refuses line breaks, as a
+ * header with one would be two. */
 static struct curl_slist *web_headers(const struct web_request *rq, struct web_reply *r)
 {
 	/* A body is sent without waiting for "100 Continue". */
@@ -279,7 +280,7 @@ static struct curl_slist *web_headers(const struct web_request *rq, struct web_r
 	for (const char *const *h = rq->headers; list && h && *h; h++) {
 		if (!web_is_line(*h)) {
 			snprintf(r->why, sizeof(r->why),
-				 "a header of the request holds a line break");
+				 "a header of the request contains a line break");
 			curl_slist_free_all(list);
 			return NULL;
 		}
@@ -317,7 +318,8 @@ static CURLcode web_set(struct web *w, const struct web_request *rq, struct curl
 
 /* ---- one request */
 
-/* libcurl leaves signals alone here, and OpenSSL writes to sockets without MSG_NOSIGNAL. */
+/* Blocks SIGPIPE in this thread: OpenSSL writes to sockets without MSG_NOSIGNAL, and libcurl is set
+ * not to change signals. */
 static void web_hold_pipe_signal(sigset_t *before, bool *pending)
 {
 	sigset_t pipe, now;
@@ -343,7 +345,7 @@ static void web_release_pipe_signal(const sigset_t *before, bool pending)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* Until it is over. CURLE_ABORTED_BY_CALLBACK: cancelled. */
+/* Runs the request to its end. CURLE_ABORTED_BY_CALLBACK: cancelled. */
 static CURLcode web_run(struct web *w)
 {
 	CURLcode result = CURLE_FAILED_INIT;
@@ -405,9 +407,9 @@ static enum web_failure web_failure_of(CURLcode code, bool ready)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i].code != code)
 			continue;
-		/* Before the request a connection that ends is a proxy's refusal; after it, a
-		 * connection that cannot be made follows one that was kept and had ended, perhaps
-		 * with the request. */
+		/* A connection that breaks before the request was refused by a proxy. If connecting
+		 * fails after the request was sent, a kept connection had broken, perhaps with the
+		 * request. */
 		if (!ready && rows[i].failure == WEB_BROKEN)
 			return WEB_CONNECT;
 		if (ready && rows[i].failure >= WEB_RESOLVE && rows[i].failure <= WEB_TLS)
@@ -432,9 +434,9 @@ static void web_finish(struct web *w, struct web_turn *t, CURLcode code)
 	web_settle_retry(t);
 	if (!code)
 		return;
-	text = t->head_too_long			    ? "the reply's headers have no end"
+	text = t->head_too_long			    ? "the reply's headers are too long"
 	       : code == CURLE_ABORTED_BY_CALLBACK  ? "cancelled"
-	       : code == CURLE_UNSUPPORTED_PROTOCOL ? "only http:// and https:// are spoken"
+	       : code == CURLE_UNSUPPORTED_PROTOCOL ? "only http:// and https:// are supported"
 	       : w->error[0]			    ? w->error
 						    : curl_easy_strerror(code);
 	log_escape(r->why, sizeof(r->why), text, strlen(text));

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #define WEB_CONNECT_MS 10000
-#define WEB_CA_S       60 /* libcurl reads a list of certificates once a day */
-#define WEB_ALIVE_S    30 /* a body that comes piece by piece: a peer that is gone is noticed */
+/* Seconds after which the list of certificates is read again; libcurl's default is a day. */
+#define WEB_CA_S 60
+/* Seconds between probes of an idle connection, so that a vanished peer is noticed while a body
+ * comes in pieces. */
+#define WEB_ALIVE_S 30
 
 static CURLcode web_set_method(CURL *e, const struct web_request *rq)
 {

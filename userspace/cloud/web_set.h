@@ -7,14 +7,15 @@
 
 #include "userspace/cloud/web.h"
 
-/* Until an option is refused. */
+/* Sets an option, unless an earlier one was refused. */
 #define SET(option, value)                                                                         \
 	if (!err)                                                                                  \
 	err = curl_easy_setopt(e, option, value)
 
-/* Where to, how and with which method. */
+/* Sets URL, proxy, socket, method and limits. */
 CURLcode web_set_ways(CURL *e, const struct web_request *rq);
-/* Trusted certificates: those of the request, else these, else those of the system. */
+/* Sets the trusted certificates: those of the request, else ca_file and ca_path, else those of the
+ * system. */
 CURLcode web_set_trust(CURL *e, const struct web_request *rq, const char *ca_file,
 		       const char *ca_path);
 

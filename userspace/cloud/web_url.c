@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_url.c - what a URL says of where a request goes. */
+/* web_url.c - the host in a URL: whether it is this machine, and the part that may be shown. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +13,7 @@ size_t web_public_len(const char *url)
 	const char *host = strstr(url, "://");
 
 	host = host ? host + 3 : url;
-	/* '@' anywhere, because invalid URLs are logged, too. */
+	/* Search '@' in the whole rest, because invalid URLs are logged, too. */
 	return (size_t)(host - url) + (strchr(host, '@') ? 0 : strcspn(host, "/?#"));
 }
 

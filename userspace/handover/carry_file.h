@@ -15,16 +15,16 @@
 
 #define CARRY_NAME_MAX 80
 
-/* Writes a name that is valid for a file, or for a ConfigMap (RFC 1123), whatever the job is
- * called, and differs for each job and uid. */
+/* Makes a name from a job's name and uid, different for each pair, that is valid for a file or
+ * (map) a ConfigMap (RFC 1123). */
 void carry_name(char out[CARRY_NAME_MAX], const char *job, const char *uid, bool map);
 /* Reads the file, at most CARRY_MAX bytes. Returns its length; -ENOENT: there is none; -EBADMSG:
  * too long, or not a regular file; -ENOTDIR: the folder does not exist; else -errno of the file
  * system. */
 ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX]);
 /* Writes the file unless the existing one is newer: of a later run, or of the same run by another
- * node whose run began no earlier. Returns 0; -ESTALE: it is newer, and *had is set to it; -EEXIST:
- * it is of another job; -EPROTO: it is of a newer version; else -errno. */
+ * node whose run began no earlier. Returns 0; -ESTALE: the existing one is newer, and *had is set
+ * to it; -EEXIST: it is of another job; -EPROTO: a newer version wrote it; else -errno. */
 int carry_file_write(const char *dir, const struct carry *c, struct carry *had);
 
 #endif

@@ -19,9 +19,9 @@
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods_field.h"
 
-#define TRIES	  3 /* of a write when others write at the same time */
+#define TRIES	  3 /* attempts of a write when other processes write at the same time */
 #define TOKEN_S	  60
-#define KEY	  "carry" /* in its data */
+#define KEY	  "carry" /* key of the text in the ConfigMap's data */
 #define MANAGER	  "app.kubernetes.io/managed-by"
 #define MANAGED	  "gp-bpf"
 #define UID_LABEL "gp-bpf/job-uid"
@@ -30,9 +30,9 @@
 #define WRITE_RULE                                                                                 \
 	"its service account needs a Role in namespace %s with configmaps: get, create, patch"
 #define SPACE_MAX	    63
-#define TEXT_MAX	    4096 /* bytes; a longer text is not gp-bpf's */
+#define TEXT_MAX	    4096 /* limit of bytes read of a text; gp-bpf writes shorter ones */
 #define VERSION_MAX	    128
-#define CONFIG_MAP_NAME_MAX 253 /* RFC 1123 */
+#define CONFIG_MAP_NAME_MAX 253 /* length of a ConfigMap's name (RFC 1123) */
 #define CONFIG_MAP_PATH_MAX (CONFIG_MAP_NAME_MAX + 128)
 
 struct config_map { /* an existing ConfigMap */
@@ -48,17 +48,18 @@ struct carry_map {
 	double question_s;
 	struct access access; /* used by the thread, except for its cancellation */
 	struct worker thread;
-	/* Protected by its lock; the request belongs to the thread while it runs. */
+	/* Protected by the lock of thread. While a request runs, only the thread uses its fields.
+	 */
 	enum turn turn;
 	bool dropped, writes;
 	struct carry_map_job job;
 	char space[SPACE_MAX + 1];
 	struct carry carry;
-	/* Of the request that the thread works on; only the thread uses these. */
+	/* The request that the thread works on; only the thread uses these. */
 	char name[CARRY_NAME_MAX];
 	uint64_t end_ns;
-	char failure[512]; /* the last one: one line */
-	int64_t asked_ms;  /* how long the server asks to wait after it; -1: not given */
+	char failure[512]; /* the last failure, in one line */
+	int64_t asked_ms;  /* time that the server asks to wait after the failure; -1: not given */
 	/* The answer. */
 	ssize_t result;
 	char why[512];
@@ -132,13 +133,13 @@ static int map_parse(struct carry_map *m, const struct web_reply *r, struct conf
 	if (!kind || strcmp(kind, "ConfigMap") != 0 || !version || !*version ||
 	    strlen(version) >= sizeof(ret->version)) {
 		snprintf(m->failure, sizeof(m->failure),
-			 "configmaps of %s: the reply is no ConfigMap", m->access.server);
+			 "configmaps of %s: the reply is not a ConfigMap", m->access.server);
 		err = -EIO;
 	} else if (!map_is_ours(meta)) {
 		err = -ENOTUNIQ;
 	} else {
 		memcpy(ret->version, version, strlen(version) + 1);
-		/* A text that does not fit has a len that the caller refuses. */
+		/* If the text does not fit, len is its full length, which the caller refuses. */
 		ret->len = len < sizeof(ret->text) ? len : sizeof(ret->text);
 		if (text)
 			memcpy(ret->text, text, ret->len);
@@ -154,8 +155,8 @@ static double map_left_s(const struct carry_map *m)
 	return now_ns < m->end_ns ? (double)(m->end_ns - now_ns) / 1e9 : 0;
 }
 
-/* Returns 0; -ENOENT: there is none; -ENOTUNIQ: gp-bpf did not make it; -EFBIG: the reply is too
- * long; or as carry_map_answer(). */
+/* Gets the ConfigMap. Returns 0; -ENOENT: it does not exist; -ENOTUNIQ: gp-bpf did not make it;
+ * -EFBIG: the reply is too long; or an error of carry_map_answer(). */
 static int map_get(struct carry_map *m, struct config_map *ret)
 {
 	struct web_reply r = {0};
@@ -169,7 +170,7 @@ static int map_get(struct carry_map *m, struct config_map *ret)
 		err = map_refused(m, err, &r);
 	else
 		err = r.cut ? -EFBIG : map_parse(m, &r, ret);
-	/* These errors do not fit a GET. */
+	/* The server does not return these errors for a GET. */
 	err = err == -EEXIST || err == -EINVAL ? -EIO : err;
 	web_reply_free(&r);
 	return err;
@@ -186,8 +187,8 @@ static bool map_is_label(const char *text)
 	       isalnum((unsigned char)text[len - 1]);
 }
 
-/* The owner, with which the ConfigMap is deleted. The server deletes objects whose owner does not
- * exist: set none unless it is certain, and in the same namespace. */
+/* Adds the owner of the ConfigMap: the server deletes both together. It also deletes objects whose
+ * owner does not exist, so an owner is only set if it is certain and in the same namespace. */
 static void map_put_owner(struct buffer *b, const struct carry_map *m)
 {
 	const struct carry_map_job *job = &m->job;
@@ -213,7 +214,8 @@ static void map_put_owner(struct buffer *b, const struct carry_map *m)
 	json_close(b, ']');
 }
 
-/* version: replace only this version, without changing labels and owner. NULL: create. */
+/* Adds the body of a write. version: replace only this version, and do not change labels and owner.
+ * NULL: create the ConfigMap. */
 static void map_put_text(struct buffer *b, const struct carry_map *m, const char *version)
 {
 	char text[CARRY_MAX + 1];
@@ -242,7 +244,8 @@ static void map_put_text(struct buffer *b, const struct carry_map *m, const char
 	json_close(b, '}');
 }
 
-/* As carry_map_answer(); -EAGAIN: another process has made, changed or deleted it meanwhile. */
+/* Writes the ConfigMap. Returns as carry_map_answer(); -EAGAIN: another process has created,
+ * changed or deleted it since it was read. */
 static int map_send(struct carry_map *m, const char *version)
 {
 	struct buffer body = {0};
@@ -290,7 +293,7 @@ static ssize_t map_read_there(struct carry_map *m)
 	return (ssize_t)there.len;
 }
 
-/* Reads it, decides, and writes it if it was not changed in between. */
+/* Reads the ConfigMap, decides whether to replace it, and writes it if it was not changed since. */
 static int map_write_once(struct carry_map *m)
 {
 	struct config_map there = {.len = 0};
@@ -313,7 +316,8 @@ static ssize_t map_write_there(struct carry_map *m)
 		err = map_write_once(m);
 	if (err == -EAGAIN) {
 		snprintf(m->failure, sizeof(m->failure),
-			 "configmap %s/%s: others write to it all the time", m->space, m->name);
+			 "configmap %s/%s: other processes changed it during each attempt to write",
+			 m->space, m->name);
 		err = -EBUSY;
 	}
 	return err;
@@ -374,7 +378,7 @@ int carry_map_check(const char *space)
 	if (map_is_space(space))
 		return 0;
 	log_error(
-		"--carry: '%s' is not the name of a Kubernetes namespace: small letters, digits and '-', %d at most",
+		"--carry: '%s': expected the name of a Kubernetes namespace: lower-case letters, digits and '-', %d characters at most",
 		log_escape(shown, sizeof(shown), space, strlen(space)), SPACE_MAX);
 	return -EINVAL;
 }
@@ -398,7 +402,7 @@ static int carry_map_start(struct carry_map *m)
 	int err = worker_start(&m->thread, "handoff", map_serve, m);
 
 	if (err)
-		log_error("--carry: a thread cannot be started: %s", strerror(-err));
+		log_error("--carry: cannot start a thread: %s", strerror(-err));
 	return err;
 }
 
@@ -413,7 +417,7 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	worker_init(&m->thread);
 	m->retry_ms = -1;
 	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
-	/* Errors of the settings are logged with or without Kubernetes. */
+	/* Errors in the settings are also logged if there is no Kubernetes. */
 	err = map_find_space(m, cfg->namespace);
 	if (!err)
 		err = access_open(&m->access, "Kubernetes API server", cfg->server, cfg->token_file,

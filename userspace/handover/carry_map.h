@@ -16,15 +16,15 @@
 #include "userspace/handover/carry_file.h"
 #include "userspace/model/job/carry.h"
 
-#define CARRY_MAP_S 8 /* limit of a request, in seconds */
+#define CARRY_MAP_S 8 /* limit of the time for a request, in seconds */
 
 struct carry_map;
 
 struct carry_map_config {
-	/* As in kubernetes/pods.h. */
+	/* See struct pods_config in kubernetes/pods.h. */
 	const char *server, *token_file, *ca_file;
-	/* namespace of the ConfigMaps; NULL: POD_NAMESPACE of the environment, else the service
-	 * account's, else each job's own */
+	/* namespace of the ConfigMaps; NULL: POD_NAMESPACE of the environment, else that of the
+	 * service account, else that of each job */
 	const char *namespace;
 	double question_s, token_s; /* seconds; 0: CARRY_MAP_S, and a minute */
 };
@@ -32,7 +32,8 @@ struct carry_map_config {
 struct carry_map_job {
 	char job[GP_JOB_MAX], uid[JOB_UID_MAX];
 	char namespace[64],
-		/* name and kind of its pod's owner; "": unknown, or not a kind of Kubernetes */
+		/* name and kind of the owner of the job's pods; "": unknown, or not an object of
+		 * Kubernetes */
 		owner[24];
 };
 
@@ -42,21 +43,21 @@ int carry_map_check(const char *space);
 int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg);
 /* Returns within a tenth of a second, even during a request. m may be NULL. */
 void carry_map_free(struct carry_map *m);
-/* "": each job has its own. */
+/* Returns the namespace of the ConfigMaps; "": that of each job. */
 const char *carry_map_namespace(const struct carry_map *m);
 
 /* Starts a request. Returns 0; -EBUSY: an abandoned request still runs; -ENXIO: the namespace is
  * unknown. */
 int carry_map_read(struct carry_map *m, const struct carry_map_job *job);
 int carry_map_write(struct carry_map *m, const struct carry_map_job *job, const struct carry *c);
-/* Waits up to wait_ms for the answer. Returns -EAGAIN: none yet. After a read: the length of the
- * text at *ret, at most CARRY_MAX, or -ENOENT: there is none, -EBADMSG: the text is too long. After
- * a write: 0, or as carry_replaces(), with a struct carry at *ret for -ESTALE, or -ENOTDIR: the
- * namespace does not exist, -EINVAL: the content is refused. After both: -ENOTUNIQ: gp-bpf did not
- * make it; -EFBIG: the reply is too long; -EACCES: no token, -EPERM: no permission, -EHOSTUNREACH:
- * no reply, -EBUSY: the server is overloaded, or others write all the time, -EIO: refused
- * otherwise, or not a ConfigMap, -ENOMEM; then carry_map_why() has the reason. *ret belongs to the
- * module and is valid until the next request. */
+/* Waits up to wait_ms for the answer. Returns -EAGAIN: no answer yet. After a read: the length of
+ * the text at *ret, at most CARRY_MAX, or -ENOENT: there is none, -EBADMSG: the text is too long.
+ * After a write: 0, or as carry_replaces(), with a struct carry at *ret for -ESTALE, or -ENOTDIR:
+ * the namespace does not exist, -EINVAL: the content is refused. After both: -ENOTUNIQ: gp-bpf did
+ * not make it; -EFBIG: the reply is too long; -EACCES: no token, -EPERM: no permission,
+ * -EHOSTUNREACH: no reply, -EBUSY: the server is overloaded, or others write all the time, -EIO:
+ * refused otherwise, or not a ConfigMap, -ENOMEM; then carry_map_why() has the reason. *ret belongs
+ * to the module and is valid until the next request. */
 ssize_t carry_map_answer(struct carry_map *m, int wait_ms, const void **ret);
 /* Abandons the request: its answer is ignored. */
 void carry_map_drop(struct carry_map *m);

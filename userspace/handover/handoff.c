@@ -11,26 +11,30 @@
 #include "userspace/base/log.h"
 #include "userspace/handover/handoff_transport.h"
 
-#define START_NS  2000000000ull	 /* at the start; nothing is watched yet */
-#define CLOSE_NS  5000000000ull	 /* at the end, for the last write */
-#define ANSWER_NS 10000000000ull /* a slower file system is treated as dead */
-#define LEAVE_NS  10000000000ull /* between two writes of an unchanged job */
-#define READ_NS	  1000000000ull	 /* a job may start a thousand processes a second */
-#define JOINS_NS  5000000000ull	 /* by then the model has read what is on the tape */
-#define IDLE_NS	  10000000000ull /* after this time a job unknown to the model is dropped */
-#define ROOM_NS	  1000000000ull	 /* between two searches for room */
+/* Limit of the wait for histories at the start, while nothing is watched. */
+#define START_NS  2000000000ull
+#define CLOSE_NS  5000000000ull	 /* limit of the wait for the last writes at the end */
+#define ANSWER_NS 10000000000ull /* a request without an answer after this time is dropped */
+#define LEAVE_NS  10000000000ull /* time between two writes of an unchanged job */
+/* Least time between two reads for a job, which may start a thousand processes a second. */
+#define READ_NS	 1000000000ull
+#define JOINS_NS 5000000000ull /* time after which the model has read the history from the tape */
+/* A job that the model does not know is dropped after this time without processes. */
+#define IDLE_NS 10000000000ull
+#define ROOM_NS 1000000000ull /* time between two searches for a finished entry */
 
 struct entry { /* a job */
 	struct carry_map_job who;
-	bool read;	    /* its history has to be read */
-	uint64_t read_ns;   /* last time it was requested; 0: never */
-	bool known;	    /* had was read successfully */
-	struct carry had;   /* what was read; it is on the tape */
-	uint64_t joined_ns; /* when it was written to the tape; 0: the result has been checked */
-	struct carry left;  /* what was stored last; attempt 0: nothing */
-	uint64_t left_ns;   /* last attempt to store */
-	bool bad, refused;  /* the failure was logged */
-	uint64_t used_ns;   /* last time a process of it was recorded */
+	bool read;	  /* the job's history has to be read */
+	uint64_t read_ns; /* time of the last request for the history; 0: never */
+	bool known;	  /* had is valid: the history was read */
+	struct carry had; /* the history that was read and is on the tape */
+	/* When had was written to the tape; 0: handoff_check_joined() is done. */
+	uint64_t joined_ns;
+	struct carry left; /* the history that was stored last; attempt 0: none */
+	uint64_t left_ns;  /* last attempt to store */
+	bool bad, refused; /* a failure to read, or to write, was logged */
+	uint64_t used_ns;  /* last time a process of the job was recorded */
 };
 
 struct handoff {
@@ -38,14 +42,14 @@ struct handoff {
 	struct output *out;
 	struct journal *journal;
 	struct transport *transport;
-	struct entry job[HANDOFF_JOBS]; /* a finished one makes room for another */
+	struct entry job[HANDOFF_JOBS]; /* a finished job makes room for another one */
 	uint32_t count;
 	bool full;	  /* "too many jobs" was logged */
 	uint64_t room_ns; /* last search for room that failed; 0: there was room */
 	char node[CARRY_NODE_MAX];
 	struct entry *asked; /* the entry whose request is pending; NULL: none */
 	bool writes;	     /* the pending request is a write */
-	struct carry going;  /* what is being written */
+	struct carry going;  /* the history that is being written */
 	uint64_t asked_ns;
 	struct trouble { /* failures of reading, and of writing */
 		int err; /* the error that was logged; 0: none */
@@ -57,7 +61,7 @@ struct handoff {
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* The history that the model has of it. */
+/* Gets the history that the model has of the job. */
 static bool handoff_own_of(struct handoff *c, const struct entry *e, struct carry *ret)
 {
 	int found;
@@ -81,8 +85,8 @@ static bool handoff_over(const struct carry *own)
 	return own->state == JOB_ENDED || own->state == JOB_OVER;
 }
 
-/* Whether the entry can be dropped: the job is over and was stored, or the model does not know it
- * (own NULL). */
+/* Returns true if the entry can be dropped: the job is over and was stored, or the model does not
+ * know it (own NULL). */
 static bool handoff_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
 	if (e->read || e->joined_ns)
@@ -166,10 +170,11 @@ static void handoff_transport_says(struct handoff *c, bool writes, int err)
 	struct trouble *t = &c->trouble[writes], *other = &c->trouble[!writes];
 
 	if (err && err != t->err && err != other->err)
-		log_warn("--carry %s: %s; the history of jobs stays on this node until that works",
-			 c->options->carry, transport_why(c->transport, err));
+		log_warn(
+			"--carry %s: %s; the history of jobs stays on this node until requests succeed again",
+			c->options->carry, transport_why(c->transport, err));
 	else if (!err && t->err && !other->err)
-		log_warn("--carry %s: that works again", c->options->carry);
+		log_warn("--carry %s: requests succeed again", c->options->carry);
 	t->err = err;
 	if (!err)
 		t->backoff.failures = 0;
@@ -190,7 +195,7 @@ static void handoff_onto_tape(struct handoff *c, struct entry *e, const char *te
 	e->known = true;
 	e->joined_ns = clock_mono_ns();
 	log_info(
-		"job %s continues from node %s: attempt %u up to step %llu, known until %s ago by the clocks of both",
+		"job %s continues from node %s: attempt %u up to step %llu, stored %s ago by the clocks of the two nodes",
 		e->who.job, *e->had.node ? e->had.node : "unknown", e->had.attempt,
 		(unsigned long long)e->had.last_step,
 		clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
@@ -244,7 +249,7 @@ static void handoff_has_written(struct handoff *c, struct entry *e, const struct
 	handoff_transport_says(c, true, err == -ESTALE || of_job ? 0 : err);
 	if (err == -ESTALE && !e->refused)
 		log_warn(
-			"--carry: job %s is at attempt %u on node %s too, which began later: that one's history is kept, not ours of attempt %u",
+			"--carry: job %s also runs at attempt %u on node %s, where it began later; keeping that history, not this node's of attempt %u",
 			e->who.job, had->attempt, *had->node ? had->node : "unknown",
 			c->going.attempt);
 	else if (of_job && !e->refused)
@@ -304,7 +309,8 @@ static void handoff_answer_take(struct handoff *c, int wait_ms)
 		handoff_has_written(c, e, &had, (int)n);
 		return;
 	}
-	if (n > (ssize_t)sizeof(text)) /* impossible: our own process answers */
+	/* Not expected, as the answer comes from a process of gp-bpf. */
+	if (n > (ssize_t)sizeof(text))
 		n = -EBADMSG;
 	if (n > 0)
 		memcpy(text, answer, (size_t)n);
@@ -342,7 +348,8 @@ void handoff_poll(struct handoff *c)
 	handoff_read_next(c);
 }
 
-/* Writes the job if its own history has changed; all: also other jobs whose last write is old. */
+/* Requests a write if the job's history is due; all_ns not 0: if it has changed since the last
+ * write, and that was before all_ns. */
 static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry *own,
 			      uint64_t all_ns)
 {
@@ -360,7 +367,8 @@ static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry 
 		c->turn = i + 1;
 }
 
-/* In turns, because there may be more jobs than can be written in time. */
+/* Writes the history of the next job. Jobs take turns, because there may be more than can be
+ * written in time. */
 static void handoff_write_next(struct handoff *c, uint64_t all_ns)
 {
 	uint32_t from = c->turn, i;
@@ -386,13 +394,13 @@ void handoff_tick(struct handoff *c)
 	handoff_poll(c);
 	for (uint32_t i = 0; i < c->count; i++)
 		handoff_check_joined(c, &c->job[i]);
-	/* Each write follows a read of the same job. */
+	/* Write only while no error is open; each write begins with a read of the same job. */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
 		handoff_write_next(c, 0);
 }
 
-/* Sets the namespace of its pods and the owner with which the stored history is deleted: only an
- * object that gives the job its own name and uid. */
+/* Sets the namespace of the job's pods, and the owner: the Kubernetes object that gives the job its
+ * name and uid, if there is one. The stored history is deleted with the owner. */
 static void handoff_place_of(struct entry *e, const struct gp_place *p)
 {
 	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
@@ -410,7 +418,8 @@ void handoff_job(struct handoff *c, const struct gp_place *p)
 	struct carry own;
 	struct entry *e;
 
-	/* Other sources name the job on this node only, or give the same name on other nodes. */
+	/* A name from another source is only valid on this node, or other jobs may have it on other
+	 * nodes. */
 	if (!c || p->job_from == GP_JOB_FROM_none || p->job_from > GP_JOB_FROM_torchelastic)
 		return;
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
@@ -423,8 +432,8 @@ void handoff_job(struct handoff *c, const struct gp_place *p)
 	if (!e || e->read || c->asked == e ||
 	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
-	/* If the job runs here, or its history was read and nothing has run here since, there is
-	 * nothing new to read. */
+	/* There is nothing new to read if the job runs here, or if its history was read and nothing
+	 * has run here since. */
 	if (e->known && !handoff_own_of(c, e, &own))
 		return;
 	e->read = !handoff_own_of(c, e, &own) || own.state != JOB_RUNNING;
@@ -470,12 +479,13 @@ void handoff_finish(struct handoff *c)
 		return;
 	transport_drop(c->transport);
 	c->asked = NULL;
-	log_warn("--carry %s: it does not answer: the last of what is known here is not there",
-		 c->options->carry);
+	log_warn(
+		"--carry %s: no answer to the last write; other nodes may lack the latest history of this node",
+		c->options->carry);
 }
 
-/* The node's name in Kubernetes, because the host name of a pod is the pod's. If it is too long,
- * keeps its beginning and a hash. */
+/* Gets the name of the node in Kubernetes, because the host name of a pod is that of the pod. A
+ * name that is too long is replaced by its beginning and a hash. */
 static void handoff_node_name(char out[CARRY_NODE_MAX], const char *given)
 {
 	char host[256] = "";

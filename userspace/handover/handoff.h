@@ -10,24 +10,25 @@
 #include "userspace/option/option.h"
 #include "userspace/output/output.h"
 
-#define HANDOFF_JOBS 64 /* at a time; further jobs are not handed over, which is logged */
+/* Limit of jobs at a time; further jobs are not handed over, which is logged. */
+#define HANDOFF_JOBS 64
 
 struct handoff;
 
-/* *ret is NULL if --carry is not given; all functions accept that. o, out, j: borrowed. Returns 0,
+/* *ret is NULL if --carry is not given; all functions accept NULL. o, out, j: borrowed. Returns 0,
  * or -errno after a line. */
 int handoff_new(struct handoff **ret, const struct options *o, struct output *out,
 		struct journal *j);
-/* Before watching begins: reads the history of the job named by the options. */
+/* Reads the history of the job named by the options. Call before watching begins. */
 void handoff_start(struct handoff *c);
-/* A process runs at this location, or will: reads the history of its job, which may have run on
- * another node. */
+/* Requests the history of a job that may have run on another node. Call when a process of it runs
+ * here, or will run. */
 void handoff_job(struct handoff *c, const struct gp_place *p);
-/* Call often: takes answers that have arrived. */
+/* Takes answers that have arrived. Call often. */
 void handoff_poll(struct handoff *c);
-/* Once a second: stores changed histories. */
+/* Stores changed histories. Call once a second. */
 void handoff_tick(struct handoff *c);
-/* Stores all histories, after the last records and before the record of the end. */
+/* Stores all histories. Call after the last records and before the record of the end. */
 void handoff_finish(struct handoff *c);
 void handoff_free(struct handoff *c);
 

@@ -11,17 +11,20 @@
 #include "userspace/base/log.h"
 #include "userspace/handover/carry_file.h"
 
-#define MAP	     "configmap" /* a folder of that name must be given as ./configmap */
-#define AGAIN_NS     60000000000ull
-#define READS	     16		  /* burst of reads of the API server, */
-#define READ_EACH_NS 500000000ull /* then one in this time, for all jobs together */
+/* Value of --carry for ConfigMaps; a folder of this name has to be given as ./configmap. */
+#define MAP	 "configmap"
+#define AGAIN_NS 60000000000ull
+#define READS	 16 /* reads of the API server that may be made at once */
+#define READ_EACH_NS                                                                               \
+	500000000ull /* time until one more read may be made, for all jobs together                \
+		      */
 
 struct transport {
-	const char *dir;       /* known before the helper process is started, which uses it */
+	const char *dir;       /* set before the helper process is started, which uses it */
 	struct helper *helper; /* NULL: a ConfigMap is used */
 	struct carry_map *map;
 	bool asked;
-	uint64_t reads_ns; /* from then on a burst of READS is allowed again */
+	uint64_t reads_ns; /* time from which READS reads may be made at once again */
 };
 
 /* ---- a folder, in a helper process ----------------------------------------------------------- */
@@ -33,7 +36,8 @@ struct ask {
 		struct carry carry;
 	};
 };
-_Static_assert(sizeof(struct ask) <= HELPER_ARG_MAX, "what is written fits");
+_Static_assert(sizeof(struct ask) <= HELPER_ARG_MAX,
+	       "a request fits into an argument of the helper process");
 
 static ssize_t transport_read_there(const void *arg, void *ret, size_t cap)
 {
@@ -57,7 +61,7 @@ static ssize_t transport_write_there(const void *arg, void *ret, size_t cap)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* The namespace of "configmap" ("") or "configmap:NAMESPACE"; NULL for a folder. */
+/* Returns the namespace in "configmap:NAMESPACE", "" for "configmap", NULL for a folder. */
 static const char *transport_map_of(const char *carry)
 {
 	size_t len = strlen(MAP);
@@ -73,11 +77,11 @@ static int transport_map_new(struct transport *w, const struct options *o, const
 				       .namespace = *namespace ? namespace : NULL};
 	int err = carry_map_new(&w->map, &cfg);
 
-	if (err == -EDESTADDRREQ) /* has been logged */
+	if (err == -EDESTADDRREQ) /* the error has been logged */
 		return 0;
 	if (!err && !w->map)
 		log_warn(
-			"--carry %s: there is no Kubernetes here (KUBERNETES_SERVICE_HOST, --api-server): the history of jobs stays on this node",
+			"--carry %s: no Kubernetes found (KUBERNETES_SERVICE_HOST is not set; see --api-server); the history of jobs stays on this node",
 			o->carry);
 	return err;
 }
@@ -207,21 +211,21 @@ const char *transport_why(const struct transport *w, int err)
 {
 	switch (err) {
 	case -EPROTO:
-		return "it is of a newer gp-bpf";
+		return "a newer version of gp-bpf wrote it";
 	case -EBADMSG:
-		return "it is damaged, or none";
+		return "not a history of a job, or damaged";
 	case -EEXIST:
-		return "it is of another job";
+		return "the history of another job";
 	case -ENOTUNIQ:
 		return "gp-bpf did not make it";
 	case -EFBIG:
-		return "it is too long";
+		return "too long";
 	case -ENXIO:
-		return "the job's namespace is unknown: --carry configmap:NAMESPACE names one";
+		return "the job's namespace is unknown; give one: --carry configmap:NAMESPACE";
 	case -ETIMEDOUT:
-		return "it does not answer";
+		return "no answer";
 	case -ENOTDIR:
-		return w->map ? "there is no such namespace" : "there is no such folder";
+		return w->map ? "no such namespace" : "no such folder";
 	default:
 		return w->map && *carry_map_why(w->map) ? carry_map_why(w->map) : strerror(-err);
 	}

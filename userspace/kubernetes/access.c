@@ -69,8 +69,9 @@ static bool access_fits(const char *what, const char *url)
 	char shown[ACCESS_ADDR_MAX];
 
 	if (!fits)
-		log_error("%s %s: an address is https://HOST:PORT, or http:// of this machine",
-			  what, log_escape(shown, sizeof(shown), url, web_public_len(url)));
+		log_error(
+			"%s %s: expected https://HOST:PORT, or http:// with an address of this machine",
+			what, log_escape(shown, sizeof(shown), url, web_public_len(url)));
 	return fits;
 }
 
@@ -124,8 +125,8 @@ void access_free(struct access *a)
 	free(a->ca_file);
 }
 
-/* Reads printable ASCII, without white space around it. Returns bytes or -errno. The file may be a
- * pipe by mistake. */
+/* Reads a file of printable ASCII, without white space around it. Returns bytes or -errno. Never
+ * blocks, as the file may be a pipe by mistake. */
 static ssize_t access_slurp(const char *path, char *out, size_t cap)
 {
 	int fd = path_open(path, O_RDONLY, 0);
@@ -152,8 +153,8 @@ static ssize_t access_slurp(const char *path, char *out, size_t cap)
 	return n == (ssize_t)cap ? -EFBIG : n ? n : -ENODATA;
 }
 
-/* Reads the token if it is due. Returns 0, or -EACCES with a reason in why: then the old token
- * stays in use. */
+/* Reads the token file again if that is due. Returns 0, also if that fails and an older token is
+ * kept; -EACCES: there is no token, with a reason in why. */
 static int access_token(struct access *a, struct web_reply *ret)
 {
 	uint64_t now = clock_boot_ns();
@@ -225,7 +226,7 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
 		return -ENOMEM;
 	err = access_once(a, rq, url.data, end_ns, ret);
 	if (!err && ret->status == 401 && a->header.len) {
-		/* The file may hold a newer token. */
+		/* The file may have a newer token. */
 		buffer_add(&before, a->header.data, a->header.len);
 		a->read_ns = 0;
 		access_forget(a);
@@ -241,7 +242,7 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
 	return err;
 }
 
-/* "message" of the Status object in a refusal. */
+/* Gets the "message" of the Status object in an error reply. */
 static void access_message(const struct web_reply *r, char *out, size_t cap)
 {
 	cJSON *json = r->body.len ? cJSON_ParseWithLength(r->body.data, r->body.len) : NULL;

@@ -10,7 +10,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define NODE_MAX 253 /* length of a name, RFC 1123 */
+#define NODE_MAX 253 /* length of a node's name (RFC 1123) */
 
 const struct pods_intervals pods_usual_intervals = {
 	.backoff = {.first_ns = 1000000000, .most_ns = 60000000000, .least_ns = 100000000},
@@ -36,7 +36,7 @@ static char *pods_node(const char *given)
 		host[0] = '\0';
 	for (char *c = host; *c; c++)
 		if (*c >= 'A' && *c <= 'Z')
-			*c = (char)(*c - 'A' + 'a'); /* the kubelet registers lower case */
+			*c = (char)(*c - 'A' + 'a'); /* as the kubelet does */
 	return strdup(host);
 }
 
@@ -48,7 +48,7 @@ static int pods_find_node(struct pods *p, const char *given)
 	if (access_is_plain(p->node, "", NODE_MAX))
 		return 0;
 	log_error(
-		"the name of this node is unknown, so are its pods: set NODE_NAME (spec.nodeName)");
+		"Kubernetes: cannot follow the pods of this node: its name is unknown; set NODE_NAME (spec.nodeName)");
 	return -EINVAL;
 }
 
@@ -70,7 +70,7 @@ static int pods_start(struct pods *p, unsigned which, worker_fn *fn)
 	int err = worker_start(&p->threads, "kubernetes", fn, &p->workers[which]);
 
 	if (err)
-		log_error("Kubernetes: a thread cannot be started: %s", strerror(-err));
+		log_error("Kubernetes: cannot start a thread: %s", strerror(-err));
 	return err;
 }
 
@@ -133,7 +133,7 @@ void pods_close(struct pods *p)
 
 void pods_get_view(const struct pods *p, struct pods_view *ret)
 {
-	/* Locking does not change the object for the caller. */
+	/* Not const, for locking, which the caller does not notice. */
 	struct pods *q = (struct pods *)p;
 	const struct pods_worker *w;
 

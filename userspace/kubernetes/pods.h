@@ -17,7 +17,7 @@
 
 #include "bpf/gp_abi.h"
 
-#define PODS_MAX       1024 /* of one node: Kubernetes allows 110 by default, GKE 256 */
+#define PODS_MAX       1024 /* limit of pods of a node; Kubernetes allows 110 by default, GKE 256 */
 #define POD_CONTAINERS 16
 
 struct pods_config {
@@ -27,16 +27,18 @@ struct pods_config {
 	 * is sent; NULL: KUBERNETES_SERVICE_HOST and _PORT. */
 	const char *server;
 	const char *token_file,
-		*ca_file;      /* NULL: those of the service account; read again each minute */
-	const char *kubelet;   /* "https://NODE_IP:10250": used instead of the server; NULL: no */
-	bool kubelet_insecure; /* its certificate is not verified: few clusters sign it */
+		*ca_file;    /* NULL: those of the service account; read again each minute */
+	const char *kubelet; /* "https://NODE_IP:10250": used instead of the server; NULL: no */
+	/* Do not verify the kubelet's certificate, which few clusters sign. */
+	bool kubelet_insecure;
 };
 
 struct pod_container {
-	char name[64], id[65]; /* of the running container, else of the last; "": none yet; id
-				  without "containerd://" */
+	/* Name, and id of the running container, else of the last one; "": none yet; id without
+	 * "containerd://". */
+	char name[64], id[65];
 	int64_t started_ns, finished_ns; /* UTC; 0: unknown, or not yet */
-	int64_t ended_ns; /* of the last one that ended, as are exit_code and reason */
+	int64_t ended_ns; /* of the last container that ended, as are exit_code and reason */
 	uint32_t restarts;
 	int exit_code;	 /* -1: none has ended */
 	char reason[32]; /* "OOMKilled", "Error"...; if none has ended: why it is waiting */
@@ -44,7 +46,7 @@ struct pod_container {
 
 struct pod {
 	char uid[40], namespace[64], name[128], node[64];
-	/* The job that its labels, annotations and owner name. */
+	/* The pod's job, from its labels, annotations and owner. */
 	enum gp_job_from job_from;	   /* jobset, controller, pod */
 	char owner[24];			   /* kind: "JobSet", "Job", "RayJob"... */
 	char job[GP_JOB_MAX], job_uid[40]; /* job_uid "": unknown */
@@ -53,11 +55,13 @@ struct pod {
 				 specification */
 	bool later;	      /* rank is unknown, but not 0 */
 	int64_t created_ns, scheduled_ns, initialized_ns, ready_ns; /* UTC; 0: not yet */
-	int64_t deleted_ns; /* when its deletion was requested, or, if it vanished without that,
-			       when it was missed */
-	bool gone;	    /* no longer in the list */
+	/* When deletion of the pod was requested; if it vanished without a request, when that
+	 * was noticed. */
+	int64_t deleted_ns;
+	bool gone;		    /* the pod is no longer in the list */
 	char phase[16], reason[64]; /* "Running"; "Evicted", "PreemptionByScheduler"... */
-	bool disrupted;		    /* its condition DisruptionTarget is true, for that reason */
+	/* The pod's condition DisruptionTarget is true, and reason is that of the condition. */
+	bool disrupted;
 	int64_t disrupted_ns;
 	struct pod_container containers[POD_CONTAINERS];
 	uint32_t ncontainers;
@@ -65,11 +69,12 @@ struct pod {
 
 struct pods_view {    /* state of the connection */
 	bool here;    /* this machine belongs to a cluster */
-	bool current; /* the list is complete, and changes arrive */
+	bool current; /* the list of pods is complete, and changes arrive */
 	uint32_t pods;
 	uint64_t lists, changes, failures;
-	uint64_t lost;	   /* pods beyond PODS_MAX, objects of more than a MiB, events that were not
-			      taken in time */
+	/* Pods beyond PODS_MAX, objects of more than a MiB, events that were dropped because the
+	 * caller did not take them in time. */
+	uint64_t lost;
 	int64_t last_ns;   /* UTC of the last message */
 	char trouble[200]; /* the present error; "": none */
 };
@@ -78,10 +83,10 @@ struct pods;
 /* Starts the threads. *ret is NULL if there is no Kubernetes here. Returns 0, or -errno after one
  * line. */
 int pods_open(struct pods **ret, const struct pods_config *cfg);
-void pods_close(struct pods *p); /* takes at most 0.1 s; NULL is fine */
-/* Returns 0 and the pod; -EAGAIN: the list has not arrived yet; -ENOENT: the list does not have it
- * (a deleted pod stays known for ten minutes). uid: with dashes; for a pod of a file on the node
- * ("static") also the 32 hexadecimal digits in the name of its cgroup. */
+void pods_close(struct pods *p); /* returns within 0.1 s; NULL is fine */
+/* Finds a pod. Returns 0; -EAGAIN: the list has not arrived yet; -ENOENT: the list does not have
+ * the pod (a deleted pod stays known for ten minutes). uid: with dashes; for a pod of a file on the
+ * node ("static") also the 32 hexadecimal digits in the name of its cgroup. */
 int pods_get(const struct pods *p, const char *uid, struct pod *ret);
 /* Calls fn, on the caller's thread, with the present state of each pod that has changed since the
  * last call. */

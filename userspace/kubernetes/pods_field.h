@@ -9,13 +9,13 @@
 
 #include <cjson/cJSON.h>
 
-/* Copies a string, printable and cut; "" if there is none. */
+/* Copies a string, made printable and cut to cap; "" if there is none. */
 void pods_text(const cJSON *json, const char *name, char *out, size_t cap);
-/* The string as it is; "" if there is none. */
+/* Returns a string unchanged; "" if there is none. */
 const char *pods_string(const cJSON *json, const char *name);
-/* UTC since 1970; 0: none, or earlier. */
+/* Returns a time in ns since 1970, UTC; 0: none, or earlier. */
 int64_t pods_time(const cJSON *json, const char *name);
-/* A number of 0 or more, also from a string of digits; -1: there is none. */
+/* Returns a number of 0 or more, also from a string of digits; -1: there is none. */
 int pods_number(const cJSON *json, const char *name);
 const cJSON *pods_object(const cJSON *json, const char *name);
 

@@ -14,7 +14,7 @@
 #define BATCH	 "batch.kubernetes.io/"
 #define RAY	 "ray.io/"
 
-/* Fields of the pod. */
+/* The pod, and the fields of its JSON that may name a job. */
 struct job_facts {
 	const cJSON *labels, *notes, *owner; /* notes: annotations */
 	struct pod *pod;
@@ -44,7 +44,7 @@ static void job_set_name(struct job_facts *f, enum gp_job_from from, const char 
 	job_copy(f->pod->job_uid, sizeof(f->pod->job_uid), uid);
 }
 
-/* The number in a label or annotation. */
+/* Returns the number in a label or annotation; -1: none. */
 static int job_number(const struct job_facts *f, const char *key)
 {
 	int value = pods_number(f->labels, key);
@@ -52,7 +52,7 @@ static int job_number(const struct job_facts *f, const char *key)
 	return value < 0 ? pods_number(f->notes, key) : value;
 }
 
-/* Its controller, or its only owner. */
+/* Returns the controller of a pod, or its only owner. */
 static const cJSON *job_owner(const cJSON *meta)
 {
 	const cJSON *owners = pods_object(meta, "ownerReferences"), *owner;
@@ -62,7 +62,8 @@ static const cJSON *job_owner(const cJSON *meta)
 	return cJSON_GetArraySize(owners) == 1 ? owners->child : NULL;
 }
 
-/* Restarts of the whole set, of this Job, and of the pod in place have separate counters. */
+/* Returns the sum of a JobSet's counters of restarts: of the whole set, of this Job, of the pod in
+ * place. */
 static int job_set_attempt(const struct job_facts *f)
 {
 	static const char *const keys[] = {JOBSET "restart-attempt", JOBSET "job-restart-attempt",
@@ -90,8 +91,8 @@ static bool job_of_set(struct job_facts *f)
 	job_set_name(f, GP_JOB_FROM_jobset, "JobSet", name,
 		     job_string(f->labels, JOBSET "jobset-uid"));
 	f->pod->attempt = job_set_attempt(f);
-	/* The sizes of the Jobs before it are unknown. The pods of the first Job come first; if all
-	 * Jobs come from one template, they all have this Job's size. */
+	/* A rank counts the pods of all Jobs before this one, whose sizes are unknown. It is known
+	 * in the first Job, or if all Jobs come from one template and so have the same size. */
 	if (at == 0 || jobs == 1)
 		f->pod->rank = index;
 	else if (at > 0 && jobs > 0)
@@ -116,7 +117,7 @@ static bool job_of_kubeflow(struct job_facts *f)
 
 	if (!name)
 		return false;
-	/* The launcher of an MPIJob belongs to a Job. */
+	/* The owner of an MPIJob's launcher is a Job, which is not the job to name. */
 	if (!kind || !strcmp(kind, "Job")) {
 		kind = uid = NULL;
 		for (size_t i = 0; operator&& i<sizeof(rows) / sizeof(rows[0]); i++)
@@ -152,10 +153,10 @@ static bool job_of_batch(struct job_facts *f)
 	const char *uid = job_string(f->labels, BATCH "controller-uid");
 
 	if (!name)
-		name = job_string(f->labels, "job-name"); /* before 1.27 */
+		name = job_string(f->labels, "job-name"); /* label of Kubernetes before 1.27 */
 	if (!uid)
 		uid = job_string(f->labels, "controller-uid");
-	/* Other programs may set the label without a prefix. */
+	/* Without a uid the label may be that of another program, as it has no prefix. */
 	if (!name || !uid)
 		return false;
 	job_set_name(f, GP_JOB_FROM_controller, "Job", name, uid);
@@ -164,7 +165,7 @@ static bool job_of_batch(struct job_facts *f)
 	return true;
 }
 
-/* A ReplicaSet belongs to a Deployment, whose name precedes the hash. */
+/* Names the job after the Deployment of a ReplicaSet: its name precedes the hash. */
 static void job_of_replicas(struct job_facts *f, const char *name)
 {
 	const char *hash = job_string(f->labels, "pod-template-hash");
@@ -192,8 +193,8 @@ static void job_of_owner(struct job_facts *f)
 		job_of_replicas(f, name);
 }
 
-/* Rank and size from the environment in the specification of the first container that has them:
- * operators write them there, and the process sees the same values. */
+/* Takes rank and size from the environment in the specification of the first container that has
+ * them. Operators write them there, and the process gets the same values. */
 static void job_environment(const cJSON *pod, struct pod *ret)
 {
 	const cJSON *container, *variable;

@@ -12,7 +12,7 @@
 
 static void known_report(struct pods *p, const struct gp_notice *notice)
 {
-	if (p->notice_count == PODS_NOTICES) { /* replaces the oldest */
+	if (p->notice_count == PODS_NOTICES) { /* the list is full: the oldest event is dropped */
 		p->notice_first = (p->notice_first + 1) % PODS_NOTICES;
 		p->notice_count--;
 		p->view.lost++;
@@ -30,7 +30,7 @@ static void known_report_pod(struct pods *p, const struct pod *pod, uint8_t what
 	known_report(p, &notice);
 }
 
-/* By the reasons that the scheduler, the eviction API and the kubelet use. */
+/* Returns the kind of event for a reason of the scheduler, the eviction API or the kubelet. */
 static uint8_t known_cause(const char *reason)
 {
 	return strstr(reason, "reempt") ? GP_NOTICE_preempted : GP_NOTICE_evicted;
@@ -44,7 +44,7 @@ static const struct pod_container *known_container(const struct pod *pod, const 
 	return NULL;
 }
 
-/* Reports only what has changed since old; NULL: the pod is new. */
+/* Reports events of a pod that are new since `old`; NULL: the pod is new. */
 static void known_compare(struct pods *p, const struct pod *old, const struct pod *new)
 {
 	const struct pod_container *before, *c;
@@ -58,7 +58,7 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 	for (uint32_t i = 0; i < new->ncontainers; i++) {
 		c = &new->containers[i];
 		before = known_container(old, c->name);
-		/* In the first list, an event of a new pod is history. */
+		/* An OOM kill that the first list has is old, and not reported. */
 		if (strcmp(c->reason, "OOMKilled") != 0 || (!old && !p->listed) ||
 		    (before && !strcmp(before->reason, c->reason) &&
 		     before->restarts == c->restarts && before->exit_code == c->exit_code))
@@ -114,7 +114,8 @@ static void known_forget(struct pods *p, uint32_t i)
 	p->rows[i] = p->rows[--p->nrows];
 }
 
-/* Removes pods that are gone long ago; if there is no room, the one that went first. */
+/* Removes pods that have been gone for PODS_GONE_S; if there is still no room, the pod that has
+ * been gone longest. */
 static void known_clean(struct pods *p)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -140,7 +141,7 @@ static void known_clean(struct pods *p)
 		known_forget(p, first);
 }
 
-/* Returns NULL if there is no room, or no memory. */
+/* Adds a pod. Returns NULL if there is no room, or no memory. */
 static struct pods_row *known_add(struct pods *p)
 {
 	struct pods_row *row;
@@ -154,7 +155,7 @@ static struct pods_row *known_add(struct pods *p)
 	return row;
 }
 
-/* Padding is set too: see pods_parse(). */
+/* Returns true for equal pods. Padding can be compared, as pods_parse() sets it. */
 static bool known_same(const struct pod *a, const struct pod *b)
 {
 	// NOLINTNEXTLINE(*-memory-comparison,cert-exp42-c,cert-flp37-c)
@@ -227,7 +228,7 @@ void pods_put(struct pods *p, const struct pod *pod, const char *alias, bool gon
 	worker_unlock(&p->threads);
 	if (log_full)
 		log_warn(
-			"Kubernetes: there is no room for more than %d pods of a node: the others are unknown",
+			"Kubernetes: this node has more than %d pods: processes in the others have no pod names",
 			PODS_MAX);
 }
 
@@ -248,7 +249,7 @@ int pods_get(const struct pods *p, const char *uid, struct pod *ret)
 	return err;
 }
 
-/* fn may take long: no lock is held meanwhile. */
+/* Calls fn without a lock, as it may take long. */
 void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx)
 {
 	struct pod pod;

@@ -13,9 +13,9 @@
 #include "userspace/cloud/metadata.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define METADATA_MS 3000 /* limit for an answer, in addition to a long poll */
+#define METADATA_MS 3000 /* limit of the time for an answer, in addition to that of a long poll */
 
-/* Reads one word. Returns 0 or -errno as metadata_get(). */
+/* Gets a value of one word. Returns 0 or -errno as metadata_get(). */
 static int metadata_word(struct pods_worker *w, const char *path, double wait_s, char *out,
 			 size_t cap)
 {

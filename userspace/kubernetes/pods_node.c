@@ -31,7 +31,7 @@ static struct pods_signal *node_signal(struct pods_signal *signals, uint32_t *n,
 	snprintf(key, sizeof(key), "%s %.48s", what, name);
 	for (uint32_t i = 0; i < *n; i++)
 		if (!strcmp(signals[i].key, key))
-			return &signals[i]; /* a taint with two effects */
+			return &signals[i]; /* a taint may be listed twice, with two effects */
 	if (*n == PODS_SIGNALS)
 		return NULL;
 	s = &signals[(*n)++];
@@ -48,7 +48,7 @@ static bool node_ends_in(const char *text, const char *end)
 	return len >= n && !strcmp(text + len - n, end);
 }
 
-/* By words in a condition that announces something about the machine. */
+/* Returns the kind of a condition, by words in its name. */
 static uint8_t node_kind(const char *name)
 {
 	if (strstr(name, "aintenance") || strstr(name, "ermination") || strstr(name, "Terminating"))
@@ -67,7 +67,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 	good = node_ends_in(type, "Ready") || node_ends_in(type, "Healthy");
 	if (!type[0] || !strcmp(status, good ? "True" : "False"))
 		return;
-	/* "Unknown" only matters for conditions that should be true. */
+	/* The status "Unknown" is trouble only for conditions that should be true. */
 	if (!good && strcmp(status, "True") != 0)
 		return;
 	s = node_signal(signals, n, "condition", type, node_kind(type));
@@ -80,7 +80,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 		 message[0] ? ": " : "", message);
 }
 
-/* Returns 0 if the taint is permanent. */
+/* Returns the kind of event for a taint; 0: the taint is permanent. */
 static uint8_t node_taint_kind(const char *key, const char *effect)
 {
 	static const struct {

@@ -5,9 +5,11 @@
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define HASH_LEN 32 /* hexadecimal digits of a static pod's uid, made from its file */
+/* Hexadecimal digits of the uid that the kubelet makes from a static pod's file. */
+#define HASH_LEN 32
 
-/* Letters, digits and dashes only, because it becomes part of file names and labels. */
+/* Copies a uid of letters, digits and dashes; no others, because it becomes part of file names and
+ * labels. */
 static bool parse_uid(const cJSON *json, const char *name, char out[PODS_UID_MAX])
 {
 	static const char fits[] =
@@ -48,7 +50,7 @@ static void parse_condition(const cJSON *condition, struct pod *ret)
 
 /* ---- containers */
 
-/* "containerd://0123...": the runtime is known from the cgroup. */
+/* Copies the id without the runtime ("containerd://0123..."), which is known from the cgroup. */
 static void parse_container_id(const cJSON *json, char out[65])
 {
 	const char *id = pods_string(json, "containerID"), *bare = strstr(id, "://");
@@ -121,7 +123,7 @@ static void parse_alias(const cJSON *meta, char alias[PODS_UID_MAX])
 		memcpy(alias, hash, HASH_LEN + 1);
 }
 
-/* When its deletion was requested: Kubernetes gives the end of its grace period. */
+/* Returns when deletion of the pod was requested: Kubernetes gives the end of the grace period. */
 static int64_t parse_deleted(const cJSON *meta)
 {
 	int64_t end_ns = pods_time(meta, "deletionTimestamp");

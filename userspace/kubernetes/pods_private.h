@@ -10,22 +10,24 @@
 #include "userspace/kubernetes/pods.h"
 #include "userspace/kubernetes/pods_field.h"
 
-#define PODS_OBJECT_MAX	 (1u << 20)   /* bytes of a pod or node as JSON; etcd's limit is 1.5 MiB */
-#define PODS_LIST_MAX	 (256u << 20) /* bytes of a list, which is parsed object by object */
-#define PODS_PAGE	 250	      /* pods in one reply; more than most nodes have */
-#define PODS_VERSION_MAX 128	      /* length of a resourceVersion; usually digits */
-#define PODS_TOKEN_MAX	 4096	      /* length of "continue", which includes a resourceVersion */
-#define PODS_GONE_S	 600	      /* how long a pod stays known after it is gone */
-#define PODS_NOTICES	 256	      /* events that wait to be taken */
-#define PODS_SIGNALS	 32	      /* of a node at the same time */
+/* Limit of bytes of a pod or node as JSON; that of etcd is 1.5 MiB. */
+#define PODS_OBJECT_MAX (1u << 20)
+/* Limit of bytes of a list, which is parsed object by object. */
+#define PODS_LIST_MAX	 (256u << 20)
+#define PODS_PAGE	 250  /* pods in one reply; more than most nodes have */
+#define PODS_VERSION_MAX 128  /* length of a resourceVersion; usually digits */
+#define PODS_TOKEN_MAX	 4096 /* length of "continue", which includes a resourceVersion */
+#define PODS_GONE_S	 600  /* seconds for which a pod stays known after it is gone */
+#define PODS_NOTICES	 256  /* limit of events that wait to be taken */
+#define PODS_SIGNALS	 32   /* limit of signals of a node at the same time */
 
 /* ---- one object at a time (pods_stream.c) */
 
 /* Splits a stream into objects: lines of a watch, or elements of "items" of a list. */
 struct pods_stream {
 	bool list;
-	struct buffer text; /* of the present object */
-	bool too_long;	    /* longer than PODS_OBJECT_MAX: it is skipped */
+	struct buffer text; /* text of the present object */
+	bool too_long;	    /* the present object is longer than PODS_OBJECT_MAX, and is skipped */
 	uint64_t skipped, objects, bytes;
 	/* State within a list. */
 	uint32_t depth, items_depth;
@@ -41,7 +43,7 @@ struct pods_stream {
 /* Returns false if a callback returned false, if there is no memory (text.failed), or if an object
  * does not end. */
 bool pods_stream_feed(struct pods_stream *s, const char *data, size_t len);
-/* The end of a watch; its last line may lack a line break. */
+/* Handles the end of a watch, whose last line may lack a line break. */
 bool pods_stream_end(struct pods_stream *s);
 void pods_stream_free(struct pods_stream *s);
 
@@ -49,7 +51,7 @@ void pods_stream_free(struct pods_stream *s);
 
 #define PODS_UID_MAX 40
 
-/* Parses a Pod. Returns false if it has no valid uid or name. Writes all of *ret, including
+/* Parses a Pod. Returns false if the pod has no valid uid or name. Writes all of *ret, including
  * padding. alias: the uid that the kubelet gives a static pod; "": none. */
 bool pods_parse(const cJSON *pod, struct pod *ret, char alias[PODS_UID_MAX]);
 /* Fills in the job of the pod; the other fields of ret are set already. */
@@ -62,9 +64,9 @@ struct pods_signal {
 	struct gp_notice notice;
 };
 
-/* Sets the text, cut between characters. */
+/* Sets the text of an event, cut between characters if it is too long. */
 void pods_say(struct gp_notice *notice, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Returns the number of signals of trouble. */
+/* Finds signals of trouble on a node. Returns their number. */
 uint32_t pods_parse_node(const cJSON *node, struct pods_signal signals[PODS_SIGNALS]);
 
 /* ---- present knowledge (pods.c) */
@@ -72,8 +74,8 @@ uint32_t pods_parse_node(const cJSON *node, struct pods_signal signals[PODS_SIGN
 struct pods_intervals { /* those ending in _s in seconds; tests use fractions */
 	struct backoff_rule backoff;
 	double watch_s;	      /* duration of a watch; the server may end it earlier */
-	double watch_grace_s; /* after that it is aborted */
-	double list_s;	      /* limit for a list */
+	double watch_grace_s; /* a watch that lasts this much longer is aborted */
+	double list_s;	      /* limit of the time for a list */
 	double token_s, kubelet_s, metadata_s;
 };
 
@@ -104,21 +106,22 @@ struct pods {
 	struct pods_view view;
 	struct gp_notice notices[PODS_NOTICES];
 	uint32_t notice_first, notice_count;
-	struct pods_signal signals[2][PODS_SIGNALS]; /* of the API server, of the metadata server */
+	/* From the API server, from the metadata server. */
+	struct pods_signal signals[2][PODS_SIGNALS];
 	uint32_t nsignals[2];
 };
 
 enum { WORKER_PODS, WORKER_NODE, WORKER_METADATA };
 
-/* As pods_open(), with other intervals. */
+/* Like pods_open(), with other intervals, for tests. */
 int pods_open_with_intervals(struct pods **ret, const struct pods_config *cfg,
 			     const struct pods_intervals *intervals);
 extern const struct pods_intervals pods_usual_intervals;
 void pods_list_begin(struct pods *p);
-/* gone: this is its state at the end. */
+/* Adds or updates a pod. gone: the pod was deleted, and this is its last state. */
 void pods_put(struct pods *p, const struct pod *pod, const char *alias, bool gone);
-void pods_list_end(struct pods *p); /* pods that were not in it are gone */
-/* The present trouble of the node from one source; changes become events. */
+void pods_list_end(struct pods *p); /* pods that were not in the list are gone */
+/* Sets the present trouble of the node from one source; changes become events. */
 void pods_signals(struct pods *p, unsigned source, const struct pods_signal *signals, uint32_t n);
 void pods_lost(struct pods *p, uint64_t n);
 /* Reports success; changes: number of objects received. */
@@ -126,7 +129,7 @@ void pods_well(struct pods_worker *w, uint64_t changes);
 /* Reports a failure: logged once, in one line, until the text changes. */
 void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Returns false if the threads have to end. */
+/* Sleeps. Returns false if the threads have to end. */
 bool pods_sleep(struct pods *p, double seconds);
 bool pods_stops(struct pods *p);
 /* Waits after a failure; asked_ms as for backoff_next(). Returns as pods_sleep(). */

@@ -24,7 +24,7 @@ static void stream_keep(struct pods_stream *s, const char *data, size_t len)
 	buffer_add(&s->text, data, len);
 }
 
-/* An object is complete. */
+/* Passes a complete object to the callback. */
 static bool stream_give(struct pods_stream *s, bool (*give)(void *ctx, char *text, size_t len))
 {
 	bool go_on = !s->text.failed;
@@ -77,7 +77,7 @@ static void stream_string(struct pods_stream *s, char c)
 		s->quoted = false;
 		return;
 	}
-	/* A key of the outermost object; longer ones are not needed. */
+	/* A key of the outermost object. Only short keys are needed. */
 	if (s->depth == 1 && !s->value && s->key_len < sizeof(s->key))
 		s->key[s->key_len++] = c;
 }
@@ -99,8 +99,8 @@ static void stream_open(struct pods_stream *s, char c)
 		s->inside = true;
 }
 
-/* Returns false if a callback returned false, or if there are more closing than opening
- * brackets. */
+/* Handles a closing bracket. Returns false if a callback returned false, or if there are more
+ * closing than opening brackets. */
 static bool stream_close(struct pods_stream *s, const char *from, const char *at)
 {
 	bool meta = s->items_depth != 2;

@@ -12,13 +12,13 @@
 #include "userspace/base/clock.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define WATCH_PAGES   64  /* of a list; more are treated as endless */
+#define WATCH_PAGES   64  /* limit of pages of a list */
 #define WATCH_BRIEF_S 1.0 /* a watch that ends earlier without an event counts as a failure */
 
 /* Kinds of objects that are followed. */
 struct watch_kind {
 	const char *path, *field, *what, *rule;
-	bool pods; /* a list of all of them: others are gone */
+	bool pods; /* a list has all pods: known pods that are not in it are gone */
 	void (*put)(struct pods *p, const cJSON *object, bool gone);
 };
 
@@ -27,13 +27,15 @@ struct watch {
 	struct pods_worker *w;
 	struct pods_stream stream;
 	char version[PODS_VERSION_MAX], next[PODS_TOKEN_MAX];
-	bool again;	  /* a list is needed */
-	bool listed;	  /* there was a list before: the next must not come from the cache */
-	bool whole;	  /* not in pages, because pages expired while they were read */
+	bool again; /* a new list is needed */
+	/* A list was read before, so the next one must not come from the server's cache. */
+	bool listed;
+	/* Request a list as a whole, because pages expired while they were read. */
+	bool whole;
 	bool gone, wrong; /* the stream reported 410, or another error */
 	char error[120];
 	struct backoff backoff; /* failures in a row */
-	int64_t asked_ms;	/* how long the server asks to wait before the next attempt */
+	int64_t asked_ms;	/* time that the server asks to wait before the next attempt, ms */
 };
 
 /* ---- replies */
@@ -109,7 +111,7 @@ static bool watch_take(void *ctx, const char *data, size_t len)
 {
 	struct watch *x = ctx;
 
-	/* The server responds, but has nothing to say yet. */
+	/* The server has accepted the watch, and there is no change yet. */
 	if (!len && !x->stream.list)
 		pods_well(x->w, 0);
 	return pods_stream_feed(&x->stream, data, len);
@@ -146,7 +148,7 @@ static void watch_refused(struct watch *x, const struct web_reply *r)
 	pods_trouble(x->w, "%s", why);
 }
 
-/* Returns 0; -ESTALE: pages expired; -EIO: reported. */
+/* Reads one page of a list. Returns 0; -ESTALE: pages expired; -EIO: an error that was reported. */
 static int watch_page(struct watch *x)
 {
 	struct buffer path = {0};
@@ -199,12 +201,12 @@ static int watch_list(struct watch *x)
 		err = watch_page(x);
 	while (!err && x->next[0] && ++pages < WATCH_PAGES);
 	if (!err && x->next[0]) {
-		pods_trouble(x->w, "%s %s: a list without an end", x->kind->what,
+		pods_trouble(x->w, "%s %s: the list has too many pages", x->kind->what,
 			     x->w->access.server);
 		err = -EIO;
 	}
 	if (err == -ESTALE && x->whole) {
-		pods_trouble(x->w, "%s %s: a list is too old (410)", x->kind->what,
+		pods_trouble(x->w, "%s %s: the list expired while it was read (410)", x->kind->what,
 			     x->w->access.server);
 		err = -EIO;
 	}
@@ -219,7 +221,7 @@ static int watch_list(struct watch *x)
 	return 0;
 }
 
-/* After the end of a watch: returns whether the next may begin at once. */
+/* Handles the end of a watch. Returns true if the next one may begin at once. */
 static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint64_t lasted_ns,
 		       uint64_t events)
 {
@@ -229,7 +231,7 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 		x->backoff.failures = 0;
 	if (x->gone || (!err && r->status == 410)) {
 		x->again = true;
-		return !x->backoff.failures++; /* at once, but not repeatedly */
+		return !x->backoff.failures++; /* at once for the first time, then with pauses */
 	}
 	if (x->wrong) {
 		pods_trouble(x->w, "%s %s: %s", x->kind->what, x->w->access.server, x->error);
@@ -238,11 +240,12 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 	if (!err && r->status == 200)
 		return events || !brief;
 	if (r->status == 200 && r->failure == WEB_TIMEOUT) {
-		/* It was silent; without even a bookmark the knowledge may be old. */
+		/* The watch was silent. Without even a bookmark, the known state may be old:
+		 * request a list. */
 		x->again = !events;
 		return events > 0;
 	}
-	/* A watch that breaks is reported only if the next one fails too. */
+	/* A watch that breaks is reported only if the next one fails, too. */
 	if (r->status != 200 || r->failure != WEB_BROKEN || x->backoff.failures)
 		watch_refused(x, r);
 	return false;
@@ -278,7 +281,8 @@ static bool watch_follow(struct watch *x)
 	return at_once;
 }
 
-/* A server that has no watch is asked for lists. */
+/* Pauses before the next list, for a server without watches. Returns false if the thread has to
+ * end. */
 static bool watch_pause(struct watch *x)
 {
 	x->backoff.failures = 0;
@@ -338,7 +342,7 @@ void pods_watch_pods(void *worker)
 
 /* ---- the node */
 
-/* A deleted node has no trouble; earlier events remain. */
+/* Updates the signals of the node. A deleted node has no signals; earlier events remain. */
 static void watch_put_node(struct pods *p, const cJSON *object, bool gone)
 {
 	struct pods_signal *signals = gone ? NULL : calloc(PODS_SIGNALS, sizeof(*signals));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the threads that follow Kubernetes: pauses, requests, reports of success and
+/* pods_worker.c - shared by the threads that follow Kubernetes: pauses, reports of success and
  * failure. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ void pods_well(struct pods_worker *w, uint64_t changes)
 	p->view.last_ns = clock_real_ns();
 	worker_unlock(&p->threads);
 	if (before[0])
-		log_info("Kubernetes: it works again (%s)", before);
+		log_info("Kubernetes: requests succeed again, after: %s", before);
 }
 
 void pods_trouble(struct pods_worker *w, const char *fmt, ...)
@@ -59,7 +59,7 @@ void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 	p->view.failures++;
 	worker_unlock(&p->threads);
 	if (changed)
-		log_warn("Kubernetes: %s; tried again", shown);
+		log_warn("Kubernetes: %s; will be tried again", shown);
 }
 
 void pods_lost(struct pods *p, uint64_t n)
