@@ -72,7 +72,7 @@ teardown() { e2e_teardown; }
 		"$(jq -r '.targets[0].error' <<<"$output")" error
 	jq -e '.gvisor_sandboxes >= 1 and .targets[0].probes == []' <<<"$output"
 	run -0 "$GP_BPF" check
-	grep -qE '^gVisor: [0-9]+ sandbox(es)? here; what runs in gVisor is not seen$' <<<"$output"
+	grep -qE '^gVisor: [0-9]+ sandbox(es)? here; processes in gVisor cannot be observed$' <<<"$output"
 	run -3 --separate-stderr "$GP_BPF" --pid "$JOB" --quiet
 	equal "gp-bpf: process $JOB: runs under gVisor (runsc), which hides its libraries: no probe can be attached" "$stderr" error
 	job_go

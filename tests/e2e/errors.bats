@@ -242,7 +242,7 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	one_line "$T/config:3: targets.deny: 'team=x': expected KEY=GLOB"
 	printf 'version: 1\njob: {name: a}\nprice: free\n' >"$T/config"
 	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
-	one_line "$T/config:3: price: 'free' is not a price"
+	one_line "$T/config:3: price: 'free': expected a price"
 	GP_BPF_EXPORT=nothing run -2 --separate-stderr "$GP_BPF" run --print-config
 	one_line "environment GP_BPF_EXPORT nothing: no such exporter"
 	run -2 --separate-stderr "$GP_BPF" --pid x --print-config
@@ -262,7 +262,7 @@ bad_yaml() { mkdir -p "$T/probes" && cat >"$T/probes/bad.yaml"; }
 	run -2 --separate-stderr "$GP_BPF" run --config "$T/config" -- true
 	one_line "$T/config:2" exclude.until
 	run -2 --separate-stderr "$GP_BPF" run --exclude 2h,now -- true
-	one_line "--exclude: '2h,now' is not FROM,TO,WHY"
+	one_line "--exclude: '2h,now': expected FROM,TO,WHY"
 	printf 'version: 1\nexclude: [{why: "new, year", from: 2026-01-01T00:00:00Z, to: 1767312000}]\n' >"$T/config"
 	run -0 --separate-stderr "$GP_BPF" run --config "$T/config" --print-config
 	grep -qF -- '  - {from: 1767225600.000000, to: 1767312000.000000, why: "new, year"}  # file' <<<"$output"
@@ -308,8 +308,8 @@ settings() { sed -e '/^ *#/d' -e 's/  # \(file\|environment\|flag\)$//' "$@"; }
 	run -0 --separate-stderr "$GP_BPF" --pid 42 --for 3s --on hang=https://host/SECRET --on disruption=/bin/page --api-server https://host/SECRET --print-config
 	echo "$output" >"$T/printed"
 	run -1 grep SECRET "$T/printed"
-	for line in '# --pid 42  # flag' '# --for 3s  # flag' '#  - hang=https://host/...  # flag; what follows its host is not shown' \
-		'  - disruption=/bin/page  # flag' '#  api_server: https://host/...  # flag; what follows its host is not shown'; do
+	for line in '# --pid 42  # flag' '# --for 3s  # flag' '#  - hang=https://host/...  # flag; only shown up to its host' \
+		'  - disruption=/bin/page  # flag' '#  api_server: https://host/...  # flag; only shown up to its host'; do
 		grep -qxF -- "$line" "$T/printed" || { echo "no line $line" >&2; return 1; }
 	done
 	run -0 --separate-stderr "$GP_BPF" --pid 42 --config "$T/printed" --print-config

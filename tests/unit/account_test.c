@@ -276,7 +276,7 @@ static void running(void **state)
 	answer.cumulative.error_type = "ValueError";
 	t = text(false, false);
 	has(t, "  unknown to 2025-01-01 10:02:49 UTC");
-	has(t, "no answer here, but ValueError:\n  It cannot be\n  what follows");
+	has(t, "the library would raise ValueError:\n  It cannot be\n  the figures below");
 	has(t, "    goodput   ");
 	free(t);
 }
@@ -323,7 +323,7 @@ static void disruptions(void **state)
 	has(t, "121 → ?");
 	has(t, "before any step");
 	has(t, "and 4980 more");
-	has(t, "g: the job had said that it ends");
+	has(t, "g: graceful: the job had announced its end");
 	has_not(t, "140 →");
 	free(t);
 }

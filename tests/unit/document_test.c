@@ -272,7 +272,7 @@ static void one_name_each(void **state)
 		">to a step</th>",
 		"<dt>Steps made</dt>",
 		"the highest number is <data class=\"max_step\" value=\"1500\">",
-		"Steps count each time they are made"};
+		"More steps were made than the highest step number"};
 	static const char *const unsaid[] = {">recovery<", " recovery ", ">Recovery", "<dt>Steps<"};
 	struct report_document *s = document_of(0, 0);
 	char *page;
@@ -486,9 +486,9 @@ static void all_left_out(void **state)
 	(void)state;
 	s = document_without(&other, FEED_REAL, FEED_REAL + 9000 * (int64_t)S, "all");
 	document_text(&text, s, 0, false);
-	assert_non_null(strstr(text.data, " UTC, all of it left out: 5 m 01 s\n"));
+	assert_non_null(strstr(text.data, " UTC, all left out: 5 m 01 s\n"));
 	assert_non_null(
-		strstr(text.data, "All of the time was left out: nothing is told of its steps."));
+		strstr(text.data, "All of the time was left out: no figures of steps."));
 	assert_null(strstr(text.data, "No step was seen"));
 	html_report(&page, s);
 	assert_non_null(strstr(page.data, ", all of it: "));

@@ -87,18 +87,18 @@ static void wrong_lines_of_a_file(void **state)
 	} all[] = {
 		{"", 1, "version: missing; begin the file with the line 'version: 1'"},
 		{"price: 2.50\n", 1, "version: missing"},
-		{"version: 2\n", 1, "version 2 is not known; this gp-bpf reads version 1"},
+		{"version: 2\n", 1, "unknown version 2; this gp-bpf reads version 1"},
 		{"version: 1\nnonsense: 1\n", 2, "unknown key 'nonsense'"},
-		{"version: 1\nprice:\n", 2, "price: no value"},
+		{"version: 1\nprice:\n", 2, "price: missing value"},
 		{"version: 1\nprice: 1\nprice: 2\n", 3,
-		 "price: one value is allowed, and line 2 has one"},
-		{"version: 1\nprice: [1, 2]\n", 2, "price: one value is allowed"},
-		{"version: 1\nprice: free\n", 2, "price: 'free' is not a price above 0, like 2.50"},
+		 "price: set twice; line 2 sets it already"},
+		{"version: 1\nprice: [1, 2]\n", 2, "price: set twice"},
+		{"version: 1\nprice: free\n", 2, "price: 'free': expected a price above 0, like 2.50"},
 		{"version: 1\nsteps:\n  multiply: 0\n", 3,
 		 "steps.multiply: '0' is not a whole number from 1 to 1000000"},
 		{"version: 1\nsteps: {ideal: soon}\n", 2, "steps.ideal: 'soon' is not a duration"},
 		{"version: 1\nsteps: {marker: nothing}\n", 2,
-		 "steps.marker: no marker and no probe 'nothing'"},
+		 "steps.marker: unknown marker or probe 'nothing'"},
 		{"version: 1\nlog: {level: loud}\n", 2,
 		 "log.level: 'loud' is not one of error, warning, info, debug"},
 		{"version: 1\nsandbox: maybe\n", 2, "sandbox: 'maybe' is not one of on, off"},
@@ -122,9 +122,9 @@ static void wrong_lines_of_a_file(void **state)
 		{"version: 1\nwindows: [1h, 1y]\n", 2,
 		 "windows: '1y' is not a duration of 1m to 7d"},
 		{"version: 1\nranges: [{match: a, bucket: NOTHING}]\n", 2,
-		 "ranges: 'a=NOTHING' is not MATCH=BUCKET"},
+		 "ranges: 'a=NOTHING': expected MATCH=BUCKET"},
 		{"version: 1\naccelerator: abacus\n", 2,
-		 "accelerator: the peak of a 'abacus' is not known here"},
+		 "accelerator: unknown peak of 'abacus'"},
 		{"version: 1\nexports: [cloud-monitoring]\ngcm:\n  prefix: own\n", 4,
 		 "gcm.prefix: 'own' is not one of custom, workload"},
 		{"version: 1\nexports: [cloud-monitoring]\ngcm: {interval: 1s}\n", 3,
@@ -181,7 +181,7 @@ static void variables_and_options(void **state)
 		unsetenv(all[i].name);
 	}
 	assert_int_equal(parse(CMD_NODE, (char *[]){"--price", "x", NULL}), 2);
-	has("gp-bpf: --price: 'x' is not a price");
+	has("gp-bpf: --price: 'x': expected a price");
 	assert_int_equal(parse(CMD_NODE, (char *[]){"--deny", "x", NULL}), 2);
 	has("gp-bpf: --deny: 'x': expected KEY=GLOB");
 	assert_int_equal(parse(CMD_PID, (char *[]){"--pid", "x", NULL}), 2);

@@ -571,7 +571,7 @@ static void what_the_job_says(void **state)
 	has(text, "  own ranges   atten?tion 9.00 ms (");
 	has(text, "%), mlp 2.00 ms (");
 	has(text, ", in 1 step)\n");
-	has(text, "               7 ranges were not told");
+	has(text, "               7 ranges were lost");
 	has(text, "  own figures  acc   mean 0.25\n               loss  mean no number  count 5\n");
 	free(text);
 }

@@ -127,7 +127,7 @@ static void test_reported(void **state)
 	has(&text, "600.pt read, written after about step 700 (newest, confidence 0.50)");
 	has(&text, "650.pt saved beside training, step estimated");
 	has(&text, "5.0 GB");
-	has(&text, "Estimated or not known: after which step the checkpoint was written");
+	has(&text, "Estimated or unknown: the step of the checkpoint that was read");
 	document_json(&json, s);
 	has(&json, "\"saved_step\":600,\"match\":\"path\",\"confidence\":0.95,\"estimated\":false");
 	has(&json, "\"step\":650,\"run_step\":50,\"bytes\":5000000000");

@@ -109,7 +109,7 @@ static void says_of_left_out(struct store *st, const struct store_job *job, bool
 
 	assert_int_equal(document_of_store(&s, st, job, &(struct store_span){0}, NULL), 0);
 	for (uint32_t i = 0; i < s->ncaveats; i++) {
-		said_watched |= strstr(s->caveats[i], "left out by who watched") != NULL;
+		said_watched |= strstr(s->caveats[i], "left out while watching") != NULL;
 		said_minutes |= strstr(s->caveats[i], "minutes") != NULL;
 	}
 	assert_int_equal(said_watched, watched);

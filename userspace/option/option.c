@@ -17,7 +17,7 @@
 #include "userspace/option/option_help.h"
 
 #define NODE_LISTEN "127.0.0.1:9847"
-#define LONG_FIRST  256 /* getopt_long()'s value for the first row; not a letter */
+#define LONG_FIRST  256 /* getopt_long()'s value for the first row; above all letters */
 
 static int option_list_add(struct option_list *list, const char *value)
 {
@@ -47,7 +47,7 @@ static int option_row_flag(const char *value, bool *ret)
 	return 0;
 }
 
-/* Sets an option unless a stronger origin has set it. */
+/* Sets an option unless a stronger origin has set it: flag, then environment, then file. */
 static int option_row_set(struct options *o, const struct option_row *r, enum option_origin from,
 			  const char *value)
 {
@@ -121,7 +121,8 @@ struct file_ctx {
 	struct option_exclude_file exclude;
 };
 
-/* The row of a key: that of the command, else any. OPTION_ROWS: there is none. */
+/* Returns the row of a configuration key: the command's, otherwise that of any command.
+ * OPTION_ROWS: unknown key. */
 static size_t option_row_of_key(const char *key, unsigned command)
 {
 	size_t found = OPTION_ROWS;
@@ -148,11 +149,11 @@ static int option_set_key(struct file_ctx *c, const char *file, int line, const 
 		return -EINVAL;
 	}
 	if (!*value) {
-		log_error("%s:%d: %s: no value; set one, or leave the key out", file, line, key);
+		log_error("%s:%d: %s: missing value; set one, or remove the key", file, line, key);
 		return -EINVAL;
 	}
 	if (r->type != OPTION_LIST && option_origin_line(row)) {
-		log_error("%s:%d: %s: one value is allowed, and line %d has one", file, line, key,
+		log_error("%s:%d: %s: set twice; line %d sets it already", file, line, key,
 			  option_origin_line(row));
 		return -EINVAL;
 	}
@@ -199,7 +200,7 @@ static int option_set_from_file(void *ctx, const char *file, int line, const cha
 		c->version = true;
 		if (!strcmp(value, "1"))
 			return 0;
-		log_error("%s:%d: version %s is not known; this gp-bpf reads version 1", file, line,
+		log_error("%s:%d: unknown version %s; this gp-bpf reads version 1", file, line,
 			  value);
 		return -EINVAL;
 	}
@@ -251,7 +252,8 @@ static int option_set_from_environment(struct options *o, unsigned command)
 	return 0;
 }
 
-/* optopt: 0 for an unknown long option, a letter, or the value of a known one. */
+/* Logs an unknown flag. optopt: 0 for an unknown long option, a letter, or getopt_long()'s value of
+ * a known option. */
 static int option_flag_unknown(unsigned command, char **argv)
 {
 	const char *help = option_command_help(command);
@@ -268,8 +270,8 @@ static int option_flag_unknown(unsigned command, char **argv)
 static int option_set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[OPTION_ROWS + 1] = {0};
-	/* After `run` and `record` another command line begins, with its own options; their names
-	 * take none. */
+	/* The command line after `run` and `record` has its own options; command names have no
+	 * options. */
 	char shorts[2 * OPTION_ROWS + 3] = "+:";
 	char *first = shorts + !(command & (CMD_RUN | CMD_RECORD));
 	size_t ns = 2, map[OPTION_ROWS];
@@ -333,7 +335,7 @@ static int option_show_and_free(struct options *o, unsigned command)
 	int code = EXIT_OK;
 
 	if (o->help && *o->help && !all) {
-		log_error("--help: '%s' is not all; use --help or --help=all", o->help);
+		log_error("--help: unexpected value '%s'; use --help or --help=all", o->help);
 		code = EXIT_USAGE;
 	} else if (o->help) {
 		options_help(stdout, command, all);
@@ -416,14 +418,14 @@ int options_features_off(const struct options *o, char *out, size_t len)
 		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "",
 					 (int)(eq - item), item);
 		if (used >= len) {
-			log_error("--feature: too many");
+			log_error("--feature: too many names; the list is too long");
 			return -EINVAL;
 		}
 	}
 	return 0;
 }
 
-/* Excludes the URL of an exporter, wherever text names the exporter. */
+/* Returns the length of an exporter's --export value without its URL. */
 static size_t option_export_public_len(const char *text)
 {
 	size_t shown = strlen(text), at, len;
@@ -466,7 +468,7 @@ size_t option_public_len(const char *previous, const char *word)
 		return public_len;
 	name += 2;
 	len = strcspn(name, "=");
-	/* Options may be abbreviated. */
+	/* Option names may be abbreviated. */
 	for (size_t i = 0; len && i < OPTION_ROWS; i++) {
 		n = strncmp(option_rows[i].name, name, len)
 			    ? public_len

@@ -12,14 +12,14 @@ extern const char *const option_log_levels[]; /* NULL-terminated; in the order o
 extern const char
 	*const option_log_formats[]; /* NULL-terminated; in the order of enum log_format */
 
-/* The i-th value of an option; NULL: there is none. "json:FILE" means json: and a value for FILE;
- * the same for "disruption=ACTION". */
+/* Returns the i-th value of an option; NULL after the last. In "json:FILE" and "disruption=ACTION"
+ * the part in capitals stands for a value of the user. */
 const char *option_choice(const struct option_row *r, unsigned command, size_t i);
-/* Whether it takes several values, separated by commas. */
+/* Returns true if the option takes several values, separated by commas. */
 bool option_choice_list(const struct option_row *r);
-/* Checks options that allow only listed values. Returns 0, or -EINVAL after one line. */
+/* Checks options that allow only listed values. Returns 0, or -EINVAL after logging one line. */
 int options_choices(const struct options *o, unsigned command);
-/* The index of a word; -1: not in the list. */
+/* Returns the index of a word in the list; -1: not listed. */
 int option_choice_find(const char *const *words, const char *word);
 
 #endif

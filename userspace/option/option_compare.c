@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_compare.c - finds the options in which two sets differ. */
+/* option_compare.c - finds the options whose values differ between two sets of options. */
 #include <string.h>
 
 #include "userspace/option/option_row.h"

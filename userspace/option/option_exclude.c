@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --exclude: times that people exclude from reports, FROM,TO,WHY. */
+/* --exclude FROM,TO,WHY: times that users exclude from reports. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64
 	return 0;
 }
 
-/* Prints epoch seconds, with the microseconds that instants have. */
+/* Returns the item with its times in epoch seconds and microseconds; the caller frees the text. */
 static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char *why)
 {
 	long long from_us = from_ns / NS_PER_US, to_us = to_ns / NS_PER_US;
@@ -42,7 +42,8 @@ static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char 
 	return strdup(text);
 }
 
-/* A relative time such as "2h" is made absolute here, so that it means the same instant later. */
+/* Checks the items and makes relative times such as "2h" absolute, so that they mean the same
+ * instant later. */
 int options_excludes(struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;
@@ -50,7 +51,7 @@ int options_excludes(struct options *o)
 	char *text;
 
 	if (o->excludes.count > EXCLUSIONS_MAX) {
-		log_error("--exclude: more than %d", EXCLUSIONS_MAX);
+		log_error("--exclude: more than %d times are excluded", EXCLUSIONS_MAX);
 		return -EINVAL;
 	}
 	for (int i = 0; i < o->excludes.count; i++) {
@@ -58,7 +59,7 @@ int options_excludes(struct options *o)
 
 		if (option_exclude(*item, now_ns, &from_ns, &to_ns, &why)) {
 			log_error(
-				"--exclude: '%s' is not FROM,TO,WHY, with FROM before TO, each like "
+				"--exclude: '%s': expected FROM,TO,WHY with FROM before TO, both like "
 				"2026-11-21T12:00:00Z, epoch seconds, 2h (ago) or now",
 				*item);
 			return -EINVAL;
@@ -80,7 +81,8 @@ void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx
 
 	if (!o->excludes.count && !o->durable)
 		return;
-	snprintf(text, sizeof(text), "%d", o->excludes.count); /* replaces those of a predecessor */
+	/* the number of items, so that the items replace those of a predecessor */
+	snprintf(text, sizeof(text), "%d", o->excludes.count);
 	say(ctx, "excludes", text);
 	for (int i = 0; i < o->excludes.count; i++) {
 		if (option_exclude(o->excludes.item[i], 0, &from_ns, &to_ns, &why))

@@ -11,8 +11,8 @@
 
 #define HELP_COLS     80
 #define HELP_COLS_MIN 50
-#define HELP_LEFT     28 /* columns of the names */
-#define WORD_MAX      40 /* longer words are not mistyped names */
+#define HELP_LEFT     28 /* columns for the names of options, left of the help texts */
+#define WORD_MAX      40 /* bytes; for longer words no similar name is suggested */
 
 /* ---- --help ---------------------------------------------------------------------------------- */
 
@@ -123,8 +123,8 @@ static size_t help_min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Letters to insert, remove, replace or exchange with their neighbour until a is b (optimal string
- * alignment distance). */
+/* Returns how many letters have to be inserted, removed, replaced or exchanged with their neighbour
+ * to make b from a (optimal string alignment distance). */
 static size_t help_distance(const char *a, size_t a_len, const char *b)
 {
 	size_t row[3][WORD_MAX + 1], b_len = strlen(b), *before = row[0], *last = row[1],
@@ -150,7 +150,7 @@ static size_t help_distance(const char *a, size_t a_len, const char *b)
 	return last[b_len];
 }
 
-/* The name nearest to a mistyped word; NULL: none is near. */
+/* The name most similar to a mistyped word; NULL: no name is similar. */
 struct nearest {
 	const char *name;
 	size_t distance;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The origin of each option's value, and how messages name it. */
+/* The origin of each option's value, and the text that names the origin in messages. */
 #include <pthread.h>
 #include <string.h>
 
@@ -9,13 +9,13 @@
 
 #define VALUE_MAX 96 /* bytes of a value kept to identify it */
 
-struct place { /* of a value in the configuration file */
+struct place { /* where a value is in the configuration file */
 	size_t row;
 	int line;
 	char value[VALUE_MAX];
 };
 
-/* State of the options parsed last. The log reads it from any thread. */
+/* Origins of the options that were parsed last. Any thread that logs reads this. */
 static struct {
 	pthread_mutex_t lock;
 	enum option_origin from[OPTION_ROWS];
@@ -71,8 +71,8 @@ char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX])
 	return out;
 }
 
-/* The place of the value that shares the longest prefix with the text, complete ones first; else of
- * a value that contains the text up to its colon. */
+/* Finds which value of an option a message quotes: the value that shares the longest prefix with
+ * the text, complete values first; otherwise one that contains the text up to its colon. */
 static const struct place *origin_place_of(size_t row, const char *text)
 {
 	const struct place *best = NULL;
@@ -98,7 +98,8 @@ static const struct place *origin_place_of(size_t row, const char *text)
 	return best;
 }
 
-/* For a message about an option ("--price: 'x' is...") that was not set on the command line. */
+/* Writes the origin to name in a message about an option ("--price: 'x' is..."); returns false if
+ * the message names no option, or one that was set on the command line. */
 static bool option_origin_name_place(const char *message, char *out, size_t len)
 {
 	char variable[OPTION_VARIABLE_MAX];

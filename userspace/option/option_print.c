@@ -8,11 +8,11 @@
 #include "userspace/option/option_row.h"
 
 #define ALNUM  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-#define HIDDEN "; what follows its host is not shown"
+#define HIDDEN "; only shown up to its host"
 
 static const char *const origin_name[] = {"default", "file", "environment", "flag"};
 
-/* Defaults that other code applies, by command, as a file would have them. */
+/* Default values that are applied by other code, as they would be written in a file. */
 static const struct {
 	const char *name;
 	unsigned commands;
@@ -29,7 +29,8 @@ static const struct {
 	{"state-dir", CMD_ALL, "/var/cache/gp-bpf"},
 };
 
-/* Options for tests, for programs that start gp-bpf, and about the configuration itself. */
+/* Returns true for options that are not printed: for tests, for programs that start gp-bpf, and
+ * about the configuration itself. */
 static bool print_row_internal(const struct option_row *r)
 {
 	static const char *const names[] = {"root", "ready-fd", "print-config", "help", "version"};
@@ -42,7 +43,7 @@ static bool print_row_internal(const struct option_row *r)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Quoted if YAML might not treat it as a string. */
+/* Prints text, in quotes if YAML might not treat it as a string. */
 static void print_put_text(FILE *out, const char *text, bool quotes)
 {
 	size_t len = strlen(text);
@@ -71,7 +72,7 @@ static void print_put_real(FILE *out, double value)
 	fputs(text, out);
 }
 
-/* Ranges and exclusions in the file's form, because both may hold any character. */
+/* Prints an item; a range or an exclusion as a YAML map, because it may contain any character. */
 static void print_put_item(FILE *out, const struct option_row *r, const char *item)
 {
 	const char *to = strchr(item, ','), *why = to ? strchr(to + 1, ',') : NULL,
@@ -95,7 +96,7 @@ static void print_put_item(FILE *out, const struct option_row *r, const char *it
 	}
 }
 
-/* Prints a value that is set; returns false if it is not. */
+/* Prints the value of an option; returns false if it is not set. */
 static bool print_put_scalar(FILE *out, const struct option_row *r, const void *at)
 {
 	char text[32];
@@ -142,7 +143,8 @@ static const void *print_value_at(const struct print *p, size_t i)
 	return (const char *)p->o + option_rows[i].at;
 }
 
-/* Only the host of a URL is printed: such a line cannot be read back. */
+/* Returns true if only the host of the item's URL may be printed: such a line cannot be read
+ * back. */
 static bool print_item_hidden(const struct option_row *r, const char *item)
 {
 	return item[option_value_public_len(r, item)];
@@ -228,7 +230,8 @@ static void print_put_row(const struct print *p, size_t i, const char *key, cons
 		print_row_shown(p, i) ? "" : HIDDEN);
 }
 
-/* Rows of one command whose keys begin alike; row i is the first of them. */
+/* Returns true if rows i and k belong to the command and to one section of the file; row i is the
+ * section's first. */
 static bool print_same_section(const struct print *p, size_t i, size_t k)
 {
 	size_t len = strcspn(option_rows[i].key, ".") + 1;
@@ -253,7 +256,7 @@ static void print_put_section(const struct print *p, size_t i)
 			print_put_row(p, k, option_rows[k].key + len + 1, "  ");
 }
 
-/* Options that a file cannot hold, for the reader: --pid, --for... */
+/* Prints an option that a file cannot contain (--pid, --for...) as a comment. */
 static void print_put_flag(const struct print *p, size_t i)
 {
 	const struct option_row *r = &option_rows[i];
@@ -278,7 +281,7 @@ void options_print(FILE *out, const struct options *o, unsigned command)
 	struct print p = {out, o, command};
 
 	fputs("# Settings of gp-bpf " GP_VERSION
-	      ", for --config. Behind #: where a value is from, and what is not set.\n"
+	      ", for --config. After #: the origin of a value, or a setting that is not set.\n"
 	      "version: 1\n",
 	      out);
 	for (size_t i = 0; i < OPTION_ROWS; i++) {

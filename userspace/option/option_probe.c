@@ -9,7 +9,8 @@
 #include "userspace/option/option.h"
 #include "userspace/option/option_probe.h"
 
-/* Probes that come with the program. */
+/* Finds the probe files that come with the program. *ret_only: false if --probes may name others
+ * instead. */
 static int probes_find(const struct options *o, struct probe_table **ret, bool *ret_only)
 {
 	static const char *const places[] = {"/../share/gp-bpf/probes", "/../../probes"};
@@ -27,13 +28,13 @@ static int probes_find(const struct options *o, struct probe_table **ret, bool *
 		}
 	}
 	*ret_only = true;
-	if (o->probes) /* these replace them all */
+	if (o->probes) /* --probes replaces all installed probe files */
 		return probe_table_load(ret, o->probes);
-	log_error("no probe files beside the program; name their folder with --probes DIR");
+	log_error("no installed probe files found; name their folder with --probes DIR");
 	return -ENOENT;
 }
 
-/* Names that the user asked for are exempt from the limit. */
+/* Exempts names in --range from the limit on different names. */
 static int probes_keep(const struct options *o, struct probe_table *t)
 {
 	char name[OPTION_RANGE_MAX];
@@ -47,8 +48,10 @@ static int probes_keep(const struct options *o, struct probe_table *t)
 		err = *name ? probe_table_keep(t, name) : -ENOSPC;
 		if (err == -ENOSPC)
 			log_warn(
-				"--range '%s': %s, so that a program which opens many ranges a second may lose some of these (reported as rate_limited)",
-				item, *name ? "one name too many" : "begins with any text");
+				"--range '%s': not exempt from the rate limit, because %s; a program that opens many ranges a second may lose some (reported as rate_limited)",
+				item,
+				*name ? "too many names are exempt already"
+				      : "it may begin with any text");
 	}
 	return err == -ENOMEM ? err : 0;
 }
@@ -85,10 +88,10 @@ static int option_probe_marker_check(const struct probe_table *t, const char *na
 	if (r && option_marks(r))
 		return 0;
 	if (r)
-		log_error("--marker: hits of %s are counted, not reported one by one", r->id);
+		log_error("--marker: %s cannot be a marker: its hits are only counted", r->id);
 	else
 		log_error(
-			"--marker: no marker and no probe '%s'; see --help and gp-bpf probes for those there are",
+			"--marker: unknown marker or probe '%s'; for a list see --help and gp-bpf probes",
 			name);
 	return -EINVAL;
 }

@@ -9,13 +9,14 @@ struct options;
 struct probe_row;
 struct probe_table;
 
-/* Loads the installed probe files (or those of the build tree) and those of --probes DIR; ranges
- * named by --range are exempt from the limit on names. Returns 0, or -errno after one line. The
- * caller frees *ret. */
+/* Loads the installed probe files (or those of the build tree) and those of --probes DIR. Names in
+ * --range are exempt from the limit on different names. Returns 0, or -errno after logging one
+ * line. The caller frees *ret. */
 int option_probes(const struct options *o, struct probe_table **ret);
-/* The row that --marker names: by its id, else the first of that function. NULL: none. */
+/* Returns the row that --marker names: by its id, otherwise the first row of that function. NULL:
+ * none. */
 const struct probe_row *option_marker(const struct probe_table *t, const char *name);
-/* Whether --marker may name it: each of its hits is reported. */
+/* Returns true if --marker may name the row: each of its hits is reported. */
 bool option_marks(const struct probe_row *r);
 
 #endif

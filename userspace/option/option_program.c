@@ -72,7 +72,7 @@ static bool option_program_tag_fits(const char *name, const char *tag)
 {
 	if (!tag || strlen(tag) < PROGRAM_TAG_MAX)
 		return true;
-	log_error("--%s: more than %d bytes", name, PROGRAM_TAG_MAX - 1);
+	log_error("--%s: too long; at most %d bytes", name, PROGRAM_TAG_MAX - 1);
 	return false;
 }
 
@@ -86,7 +86,7 @@ static bool option_program_uid_fits(const char *uid)
 	     strspn(uid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") ==
 		     len))
 		return true;
-	log_error("--job-uid: not 1 to %d letters, digits or . _ : -", JOB_UID_MAX - 1);
+	log_error("--job-uid: expected 1 to %d letters, digits or . _ : -", JOB_UID_MAX - 1);
 	return false;
 }
 
@@ -96,13 +96,12 @@ int options_program(const struct options *o)
 	double price;
 
 	if (o->price && option_price(o->price, currency, &price)) {
-		log_error("--price: '%s' is not a price above 0, like 2.50 or $2.50", o->price);
+		log_error("--price: '%s': expected a price above 0, like 2.50 or $2.50", o->price);
 		return -EINVAL;
 	}
 	if (o->accelerator && !accelerator_peak_find(o->accelerator) && !(o->peak_tflops > 0)) {
-		log_error(
-			"--accelerator: the peak of a '%s' is not known here; say it: --peak-tflops",
-			o->accelerator);
+		log_error("--accelerator: unknown peak of '%s'; set it with --peak-tflops",
+			  o->accelerator);
 		return -EINVAL;
 	}
 	return option_program_uid_fits(o->job_uid) &&

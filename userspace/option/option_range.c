@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --range: what named ranges of a job mean, MATCH=BUCKET. */
+/* --range MATCH=BUCKET: the bucket for the time in ranges that the job names. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "userspace/model/time/range.h"
 #include "userspace/option/option.h"
 
-/* The item as the model reads it; "" if there is no '='. A name may contain one, a bucket may
- * not. */
+/* Writes an item in the form that the model reads, with the bucket first; "" if there is no '='.
+ * The part before the last '=' is MATCH, which may contain '='. */
 static const char *range_text(const char *item, char out[OPTION_RANGE_MAX])
 {
 	const char *eq = strrchr(item, '=');
@@ -30,11 +30,11 @@ int options_ranges(const struct options *o)
 		int err = range_rules_add(&rules, range_text(item, text));
 
 		if (err == -E2BIG)
-			log_error("--range: more than %d, or more than %d types", RANGES_MAX,
-				  LEDGER_TYPES - 1);
+			log_error("--range: more than %d ranges, or more than %d custom types",
+				  RANGES_MAX, LEDGER_TYPES - 1);
 		else if (err)
 			log_error(
-				"--range: '%s' is not MATCH=BUCKET, with a bucket like EVAL, DATA_LOADING_SYNC or CUSTOM_BADPUT_EVENTS.TYPE",
+				"--range: '%s': expected MATCH=BUCKET, with a bucket like EVAL, DATA_LOADING_SYNC or CUSTOM_BADPUT_EVENTS.TYPE",
 				item);
 		if (err)
 			return -EINVAL;
@@ -48,7 +48,8 @@ void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx)
 
 	if (!o->ranges.count && !o->durable)
 		return;
-	snprintf(text, sizeof(text), "%d", o->ranges.count); /* replaces those of a predecessor */
+	/* the number of items, so that the items replace those of a predecessor */
+	snprintf(text, sizeof(text), "%d", o->ranges.count);
 	say(ctx, "ranges", text);
 	for (int i = 0; i < o->ranges.count; i++)
 		say(ctx, "range", range_text(o->ranges.item[i], text));

@@ -68,7 +68,8 @@ const char *option_scaled(char *out, size_t len, int64_t value, bool duration)
 	return out;
 }
 
-#define INSTANT_MAX_NS (INT64_MAX / 2) /* the year 2116: two such instants can be added */
+/* the year 2116: the sum of two such instants does not overflow */
+#define INSTANT_MAX_NS (INT64_MAX / 2)
 
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns)
 {

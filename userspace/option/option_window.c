@@ -8,7 +8,7 @@
 #include "userspace/model/time/window.h"
 #include "userspace/option/option.h"
 
-/* Returns false if there is no room. */
+/* Adds a window. Returns false if there is no room. */
 static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 {
 	int i = 0;
@@ -20,7 +20,8 @@ static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 	return i < WINDOWS_MAX;
 }
 
-/* Windows for Cloud Monitoring must be kept; the default ones only if there is room. */
+/* Adds the windows of --rolling, which Cloud Monitoring needs, and the default windows if there is
+ * room. */
 static int option_window_rolling_put(const struct options *o, uint64_t windows_ns[WINDOWS_MAX])
 {
 	struct gcm_options rolling = {0};
@@ -28,7 +29,7 @@ static int option_window_rolling_put(const struct options *o, uint64_t windows_n
 
 	if (gcm_rolling_read(o->rolling, &rolling)) {
 		log_error(
-			"--rolling: '%s' is not a list of different numbers of seconds, 7 days at most, like 86400,3600",
+			"--rolling: '%s': expected a list of different numbers of seconds, at most 604800 (7 days), like 86400,3600",
 			o->rolling);
 		return -EINVAL;
 	}
@@ -36,7 +37,7 @@ static int option_window_rolling_put(const struct options *o, uint64_t windows_n
 		ns = (uint64_t)rolling.rolling_s[i] * 1000000000;
 		if (ns < WINDOW_LEAST_NS || !window_put(windows_ns, ns)) {
 			log_error(
-				"--rolling: '%s': a window has 60 seconds at least, and with those of --window-length there are %d at most",
+				"--rolling: '%s': a window is shorter than 60 seconds, or there are more than %d windows with those of --window-length",
 				o->rolling, WINDOWS_MAX);
 			return -EINVAL;
 		}
@@ -61,7 +62,7 @@ int options_windows(const struct options *o, char *out, size_t len)
 			return -EINVAL;
 		}
 		if (!window_put(windows_ns, (uint64_t)ns)) {
-			log_error("--window-length: more than %d", WINDOWS_MAX);
+			log_error("--window-length: more than %d windows", WINDOWS_MAX);
 			return -EINVAL;
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answer in the form of the goodput library's test vectors, so that tools can compare the
- * two. */
+/* Writes the answer in the form of the goodput library's test vectors, so that tools can compare
+ * the two. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "userspace/base/json_text.h"
 #include "userspace/report/account.h"
 
-#define MAP_MAX	    400 /* steps; beyond it a hash of all */
+#define MAP_MAX	    400 /* steps in a map; a longer map becomes a digest of all its steps */
 #define MAP_SAMPLES 100
 
 static void json_step(struct buffer *out, const struct goodput_step_time *t)
@@ -63,7 +63,8 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 
 	json_open(out, percent ? "badput_pct" : "unproductive_time_s", '{');
 	for (int i = 0; i < BADPUTS; i++) {
-		/* The library does not have these names: they only appear if they are not 0. */
+		/* The library does not have these two buckets: they only appear if they are not
+		 * 0. */
 		bool ours = i == BADPUT_HANG || i == BADPUT_UNOBSERVED;
 
 		if (!(has & 1u << i) || (ours && value[i] == 0))
@@ -76,7 +77,7 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 	json_close(out, '}');
 }
 
-/* In Python's format of an instant. */
+/* Formats an instant as Python prints it. */
 static const char *account_json_instant_text(char out[EPOCH_TEXT_MAX + 8], int64_t us)
 {
 	char text[EPOCH_TEXT_MAX];
@@ -85,13 +86,13 @@ static const char *account_json_instant_text(char out[EPOCH_TEXT_MAX + 8], int64
 	return out;
 }
 
-/* The error that the library raises. */
+/* Writes the error that the library would raise. */
 static void json_error(struct buffer *out, const struct goodput_part *p)
 {
 	char message[256], from[EPOCH_TEXT_MAX + 8], to[EPOCH_TEXT_MAX + 8];
 	size_t len = strlen(p->error);
 
-	/* The library's texts end with a full stop, except the one to which it appends the
+	/* The library's texts end with a full stop, except the text to which it appends the
 	 * window. */
 	if (len && p->error[len - 1] != '.' && !strcmp(p->error_type, "ValueError"))
 		snprintf(message, sizeof(message), "%s between %s and %s.", p->error,
@@ -105,7 +106,7 @@ static void json_error(struct buffer *out, const struct goodput_part *p)
 	json_close(out, '}');
 }
 
-/* Whether p has an answer in addition to its error. */
+/* Returns true if p has an answer, which it may have in addition to its error. */
 static bool json_answered(struct buffer *out, const struct goodput_part *p)
 {
 	if (!p->error)
@@ -130,7 +131,8 @@ static void json_deviation(struct buffer *out, const struct goodput_part *p)
 	json_close(out, '}');
 }
 
-/* Shared by cumulative answers. a: the whole job's, for its map of deviations; NULL: none. */
+/* Writes the members that all cumulative answers share. a: the whole job's answer, for its map of
+ * deviations; NULL: no map. */
 static void json_cumulative(struct buffer *out, const struct goodput_part *p,
 			    const struct goodput_names *names, const struct goodput_answer *a)
 {

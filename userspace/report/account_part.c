@@ -12,14 +12,14 @@
 
 #define COL_NAME    4
 #define COL_TYPE    6
-#define COL_TIME    46 /* right edge */
-#define COL_SHARE   55 /* right edge */
+#define COL_TIME    46 /* column of the right edge */
+#define COL_SHARE   55 /* column of the right edge */
 #define COL_BAR	    57
 #define CELLS	    22
-#define TYPES_MAX   20 /* custom types that get a line */
+#define TYPES_MAX   20 /* custom types that get a line of their own */
 #define LARGEST_MAX 3
 
-#define LINE_TIME  58 /* right edge */
+#define LINE_TIME  58 /* column of the right edge */
 #define LINE_SHARE 67
 #define LINE_BAR   69
 #define LINE_CELLS 10
@@ -57,7 +57,8 @@ static const char *account_part_percent_text(char out[SPAN_TEXT_MAX], double pct
 		return "unknown";
 	if (pct > 0 && pct < 0.05)
 		return "<0.1 %";
-	if (pct < 100 && pct >= 99.95) /* "100 %" must mean all: cut instead of rounding up */
+	/* "100 %" must mean all: shorten the number instead of rounding up */
+	if (pct < 100 && pct >= 99.95)
 		return ">99.9 %";
 	snprintf(out, SPAN_TEXT_MAX, "%.1f %%", pct);
 	return out;
@@ -76,7 +77,7 @@ static int account_part_row_order(const void *a, const void *b)
 	return x->id - y->id;
 }
 
-/* GOODPUT, and the badputs that are not 0, without those that are not part of the sum. */
+/* Lists GOODPUT and the badputs that are not 0, except those that are not part of the sum. */
 static int part_rows(struct row rows[BADPUTS + 1], const struct goodput_part *p)
 {
 	int n = 0;
@@ -157,7 +158,7 @@ static void part_sum(struct canvas *c, const struct goodput_part *p, double whol
 
 	span_text(sum, sum_s);
 	span_text(elapsed, whole_s);
-	if (!closed && !strcmp(sum, elapsed) && sum_s > 0) /* the difference must be seen */
+	if (!closed && !strcmp(sum, elapsed) && sum_s > 0) /* the difference would not be visible */
 		clock_durations(sum, elapsed, SPAN_TEXT_MAX, (uint64_t)(sum_s * 1e9),
 				(uint64_t)(whole_s * 1e9));
 	canvas_line(c, 0);

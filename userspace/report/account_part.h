@@ -13,11 +13,12 @@
  * finite. Returns out. */
 const char *span_text(char out[SPAN_TEXT_MAX], double s);
 
-/* The table of p: GOODPUT first, then by size, with bars, and whether the sum equals whole_s, which
- * has the name `whole`. */
+/* Draws the table of p: GOODPUT first, then badputs by size, with bars. The last line says whether
+ * their sum equals whole_s, which it calls `whole`. */
 void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, const char *whole,
 		const char *title, const struct goodput_names *names);
-/* One line: the text `left`, elapsed time, goodput and its bar; below it the largest badputs. */
+/* Draws one line (the text `left`, elapsed time, goodput and its bar), and below it the largest
+ * badputs. */
 void part_line(struct canvas *c, const struct goodput_part *p, const char *left);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define COL_FACT	16
 #define SPARK_COLS	52
-#define DISRUPTIONS_MAX 20 /* disruptions that get a line */
+#define DISRUPTIONS_MAX 20 /* disruptions that get a line of their own */
 #define SILENT_S	60
 
 static const char *account_text_seconds_text(char out[WORD_MAX], double s)
@@ -65,20 +65,20 @@ static void account_text_head(struct canvas *c, const struct account_view *v)
 		canvas_put(c, STYLE_DIM, "; as the goodput library 0.2.3 counts");
 }
 
-/* The error that the library raises. */
+/* Shows the error that the library would raise. */
 static void account_text_error(struct canvas *c, const struct goodput_part *p)
 {
 	if (!p->error)
 		return;
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_YELLOW, "  the library gives no answer here, but %s:", p->error_type);
+	canvas_put(c, STYLE_YELLOW, "  the library would raise %s:", p->error_type);
 	canvas_line(c, 0);
 	canvas_put(c, STYLE_DIM, "  %.*s", (int)strcspn(p->error, "."), p->error);
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_DIM, "  what follows is without its check");
+	canvas_put(c, STYLE_DIM, "  the figures below are calculated without this check");
 }
 
-/* Bits that sort like the doubles. */
+/* Returns bits that sort like doubles. */
 static uint64_t account_text_order_bits(double s)
 {
 	uint64_t bits;
@@ -87,8 +87,8 @@ static uint64_t account_text_order_bits(double s)
 	return bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 
-/* The k-th shortest time, by radix selection: sorting 100 000 steps would take a tenth of the whole
- * answer. */
+/* Returns the k-th shortest time, by radix selection: sorting 100,000 steps would take a tenth of
+ * the time for the whole answer. */
 static double account_text_nth_step_s(const struct goodput_step_time *t, size_t n, size_t k)
 {
 	uint64_t known = 0, mask = 0;
@@ -129,8 +129,8 @@ static void account_text_step_time(struct canvas *c, const struct goodput_answer
 		account_text_seconds_text(most, slowest->s), (long long)slowest->number);
 }
 
-/* All steps in at most SPARK_COLS columns, each a median of its steps, so that one slow step does
- * not hide its neighbours. */
+/* Draws all steps in at most SPARK_COLS columns, each a median of its steps, so that one slow step
+ * does not hide its neighbours. */
 static void account_text_spark(struct canvas *c, const struct goodput_answer *a)
 {
 	size_t n = a->step_time_count, each = (n + SPARK_COLS - 1) / SPARK_COLS, count;
@@ -258,7 +258,7 @@ static void account_text_disruptions(struct canvas *c, const struct goodput_answ
 	}
 	if (graceful) {
 		canvas_line(c, 0);
-		canvas_put(c, STYLE_DIM, "    g: the job had said that it ends");
+		canvas_put(c, STYLE_DIM, "    g: graceful: the job had announced its end");
 	}
 }
 
@@ -323,7 +323,8 @@ static void account_text_warnings(struct canvas *c, const struct goodput_answer 
 	}
 }
 
-/* For terminals without UTF-8. Each character is replaced by one, so columns stay aligned. */
+/* Replaces each character by an ASCII one for terminals without UTF-8, so that columns stay
+ * aligned. */
 static void account_text_to_ascii(struct buffer *b)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_classify.c - decides how steps can be found, by the same ladder of markers as the model,
- * most preferred first; tiers as in family_tier(). */
+/* check_classify.c - decides how steps can be found, by the model's order of markers, most trusted
+ * first; tiers as in family_tier(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,15 +15,15 @@ const char *check_state_name(const struct check_target *t, const struct check_pr
 }
 
 struct rung {
-	enum gp_role role, with; /* both are needed; with none: only the first */
+	enum gp_role role, with; /* both roles are needed; `with` none: only `role` */
 	bool anonymous;
-	bool nameless; /* programs whose names and data flow are unknown */
+	bool nameless; /* applies to programs whose names and data flow are unknown */
 	enum check_tier tier;
 	const char *text; /* %s: ID of the probe */
 };
 
-/* A recorded graph has no name; other programs have theirs in each run, or since they were
- * compiled. */
+/* Returns true if programs have no names. A recorded graph has none; other programs are named in
+ * each run, or when they are compiled. */
 static bool classify_nameless(const struct check_probe *p)
 {
 	return p->role == GP_ROLE_graph_launch ||
@@ -57,15 +57,15 @@ static const struct check_probe *classify_find(const struct check_target *t, siz
 #define BY_MARKER "name what ends a step with --marker ID, and steps are exact"
 static const struct rung rungs[] = {
 	{GP_ROLE_range_begin, GP_ROLE_range_end, false, false, CHECK_A,
-	 "steps can be found, tier A (exact): optimizers and loaders announce themselves by name (%s)"},
+	 "steps can be found, tier A (exact): by the names of optimizers and loaders (%s)"},
 	{GP_ROLE_range_begin, GP_ROLE_backward, true, false, CHECK_B,
 	 "steps can be found, tier B: by the order of backward passes and ranges that have no names (%s)"},
 	{GP_ROLE_execute, GP_ROLE_none, false, false, CHECK_B,
-	 "steps can be found, tier B: by the program that is run once a step (%s)"},
+	 "steps can be found, tier B: by the program that runs once a step (%s)"},
 	{GP_ROLE_reducer, GP_ROLE_none, false, false, CHECK_A,
 	 "steps can be found, tier A: by synchronised backward passes (%s)"},
 	{GP_ROLE_backward, GP_ROLE_none, false, false, CHECK_B,
-	 "steps can be found, tier B: a backward pass is taken for a step (%s)"},
+	 "steps can be found, tier B: each backward pass counts as a step (%s)"},
 	{GP_ROLE_execute, GP_ROLE_none, false, true, CHECK_CYCLE,
 	 "no step can be told from outside by itself: runs of programs are counted, which have no names (%s); " BY_MARKER},
 	{GP_ROLE_graph_launch, GP_ROLE_none, false, true, CHECK_CYCLE,
@@ -74,7 +74,7 @@ static const struct rung rungs[] = {
 	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); " BY_MARKER},
 };
 
-/* For programs that get their names when they are compiled. */
+/* Adds that programs which were compiled before the watch have no names. */
 static void classify_late(const struct check_target *t, size_t n, const struct check_probe *by,
 			  struct check_verdict *ret)
 {
@@ -102,7 +102,7 @@ void check_classify(const struct check_target *t, size_t n, struct check_verdict
 			continue;
 		ret->tier = r->tier;
 		ret->by = by->id;
-		/* The formats are constants, and the ID is from a checked row. */
+		/* The formats are constants, and the ID is from a row that was checked. */
 		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s",
 			 (int)(strstr(r->text, "%s") - r->text), r->text, by->id,
 			 strstr(r->text, "%s") + 2);
@@ -117,7 +117,7 @@ void check_classify(const struct check_target *t, size_t n, struct check_verdict
 		      : "no step can be found: no library of a known runtime (known: gp-bpf probes)");
 }
 
-/* Names of missing features, with reason or consequence, as far as they fit. */
+/* Appends names of missing features, with reason or consequence, as far as there is room. */
 static void check_classify_host_lacks(struct check_host_verdict *v, const struct check_host *h,
 				      bool required)
 {
@@ -126,7 +126,7 @@ static void check_classify_host_lacks(struct check_host_verdict *v, const struct
 	for (int i = 0; i < h->nfeatures && used < sizeof(v->text); i++) {
 		const struct feature *f = &h->features[i];
 
-		/* "session" is not used. */
+		/* The feature "session" is not used yet. */
 		if (f->have || f->required != required || !strcmp(f->name, "session"))
 			continue;
 		used += (size_t)snprintf(v->text + used, sizeof(v->text) - used, "%s%s (%s)",

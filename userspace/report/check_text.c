@@ -10,7 +10,7 @@
 #include "userspace/text/canvas.h"
 #include "userspace/report/check.h"
 
-#define COL_FACT 20 /* where a wrapped line continues */
+#define COL_FACT 20 /* column at which a wrapped line continues */
 
 static void check_text_open(struct canvas *c, int cols, bool color)
 {
@@ -36,8 +36,8 @@ static void check_text_feature(struct canvas *c, const struct feature *f)
 	canvas_put(c, STYLE_PLAIN, "; without it: %s", f->without);
 }
 
-/* Features that lockdown mode confidentiality blocks; mode integrity blocks none of those used
- * here. */
+/* Returns true for features that lockdown mode confidentiality blocks; mode integrity blocks none
+ * of the features used here. */
 static bool check_text_feature_locked(const struct feature *f)
 {
 	static const char *const names[] = {"tracefs", "syscall_tp", "kernel_read", "file"};
@@ -74,7 +74,8 @@ static void check_text_budget(struct canvas *c, const struct check_host *h)
 	canvas_wrap(c, 4);
 	canvas_line(c, 0);
 	if (!h->budget_ns) {
-		canvas_put(c, STYLE_PLAIN, "overhead budget: none, nothing is ever given up");
+		canvas_put(c, STYLE_PLAIN,
+			   "overhead budget: none, probes are never detached for their cost");
 		return;
 	}
 	canvas_put(c, STYLE_PLAIN, "overhead budget: %g %% of a process's time",
@@ -86,9 +87,9 @@ static void check_text_budget(struct canvas *c, const struct check_host *h)
 	canvas_line(c, 0);
 	canvas_put(
 		c, STYLE_PLAIN,
-		"  over it, of a runtime: bulk is detached, then confirm is counted instead of sent, then detached;");
+		"  beyond the budget, for each runtime: bulk is detached; then confirm is only counted, then detached;");
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_PLAIN, "  what finds steps (marker) and what is rare (fault) never");
+	canvas_put(c, STYLE_PLAIN, "  probes that find steps (marker) and rare ones (fault) stay");
 }
 
 void check_text_host(struct buffer *out, const struct check_host *h, int cols, bool color)
@@ -104,8 +105,8 @@ void check_text_host(struct buffer *out, const struct check_host *h, int cols, b
 	if (h->gvisor) {
 		canvas_line(&c, 0);
 		canvas_put(&c, STYLE_PLAIN,
-			   "gVisor: %u sandbox%s here; what runs in gVisor is not seen", h->gvisor,
-			   h->gvisor == 1 ? "" : "es");
+			   "gVisor: %u sandbox%s here; processes in gVisor cannot be observed",
+			   h->gvisor, h->gvisor == 1 ? "" : "es");
 	}
 	if (h->nprices) {
 		canvas_line(&c, 0);
@@ -189,8 +190,7 @@ static void check_text_sums(struct canvas *c, const struct check_target *t)
 	if (!unverified)
 		return;
 	canvas_line(c, 0);
-	canvas_put(c, STYLE_PLAIN, "  * %u: nobody has seen this one work on the real library yet",
-		   unverified);
+	canvas_put(c, STYLE_PLAIN, "  * %u: not yet verified on the real library", unverified);
 }
 
 static void check_text_one_verdict(struct canvas *c, const struct check_target *t, size_t n,

@@ -35,10 +35,10 @@ static double compare_percent(double ratio)
 	return 100 * (ratio - 1);
 }
 
-/* Why there is no result. */
+/* Returns why there is no result. */
 static const char *compare_lacking(const struct store_comparison *c)
 {
-	return c->own.is.minutes ? "no other run is as long" : "this run is too short";
+	return c->own.is.minutes ? "no other run is long enough" : "this run is too short";
 }
 
 void compare_sentence(char *out, size_t len, const struct store_comparison *c)
@@ -52,7 +52,7 @@ void compare_sentence(char *out, size_t len, const struct store_comparison *c)
 	else if (a->verdict == COMPARE_SAME)
 		snprintf(
 			out, len,
-			"no difference seen from %s %s: step time between %+.1f %% and %+.1f %%, p = %.2g",
+			"no significant difference from %s %s: step time between %+.1f %% and %+.1f %%, p = %.2g",
 			what, c->against, compare_percent(a->low), compare_percent(a->high), a->p);
 	else
 		snprintf(
@@ -65,11 +65,11 @@ void compare_sentence(char *out, size_t len, const struct store_comparison *c)
 static void compare_answer_text(struct buffer *out, const struct compare_answer *a)
 {
 	buffer_printf(
-		out, "    the interval holds in %.0f %% of cases; this run is held against %s\n",
+		out, "    confidence of the interval: %.0f %%; this run is compared with %s\n",
 		100 * COMPARE_LEVEL,
 		a->peers == 1
-			? "one other:\n    what two runs differ by anyway, as on other nodes, is a difference here too"
-			: "what the others differ by");
+			? "one other run:\n    usual differences between two runs, such as other nodes, count as a difference here"
+			: "the spread of the others");
 }
 
 void compare_text(struct buffer *out, const struct store_comparison *c)

@@ -6,11 +6,11 @@
 #include "userspace/base/buffer.h"
 #include "userspace/store/compare.h"
 
-/* Lines of at most 100 columns, except for long names, which are not cut. */
+/* Appends lines of at most 100 columns, except for long names, which are not shortened. */
 void compare_text(struct buffer *out, const struct store_comparison *c);
-/* The result as one sentence. */
+/* Writes the result as one sentence. */
 void compare_sentence(char *out, size_t len, const struct store_comparison *c);
-/* key: of a field in the open object; NULL: an element. */
+/* Writes the comparison as JSON. key: of a member in the open object; NULL: an array element. */
 void compare_json(struct buffer *out, const char *key, const struct store_comparison *c);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MINOR		1000 /* a slowdown that costs less than 1/MINOR of the reported time */
+/* a slowdown that costs less than 1/MINOR of the reported time is only counted */
+#define MINOR		1000
 #define DOCUMENT_NS_MAX (INT64_MAX / 2)
 #define BUCKET_NS_MAX	(INT64_MAX / 256)
 
@@ -33,7 +34,8 @@ int document_list_add(struct document_list *l, const void *item, size_t size)
 		l->at = at;
 		l->room = room;
 	}
-	if (l->count == DOCUMENT_LIST) { /* drop a quarter at a time: cheap for any number */
+	/* drop a quarter at once, so that the cost for each item stays small */
+	if (l->count == DOCUMENT_LIST) {
 		memmove(at, at + DOCUMENT_LIST / 4 * size,
 			(DOCUMENT_LIST - DOCUMENT_LIST / 4) * size);
 		l->count -= DOCUMENT_LIST / 4;
@@ -48,7 +50,7 @@ static int64_t document_bounded_ns(int64_t ns)
 	return ns > BUCKET_NS_MAX ? BUCKET_NS_MAX : ns < -BUCKET_NS_MAX ? -BUCKET_NS_MAX : ns;
 }
 
-/* Values in a file may be anything: limit instants and durations so that two can be added. */
+/* Limits instants and durations, which may be anything in a file, so that two can be added. */
 static void document_clamp_ns(int64_t *ns)
 {
 	if (*ns == STORE_NONE)
@@ -71,7 +73,8 @@ static bool document_is_whole(const struct store_span *span)
 	return !span->from_ns && !span->to_ns;
 }
 
-/* The totals of a rank within the span: *whole are those of everything. */
+/* Reads the totals of a rank within the span; *whole: its totals of all time, used if the span is
+ * everything. */
 static int document_rank_totals(const struct reading *r, int64_t rank,
 				const struct store_totals *whole, struct store_totals *ret)
 {
@@ -165,7 +168,8 @@ static int document_take_checkpoint(void *ctx, const struct store_checkpoint *ro
 	return document_list_add(&s->checkpoints, c, sizeof(*c));
 }
 
-/* A slowdown ends when its rank is fast again, which is a row of its own. */
+/* Adds a health event. "recovered" is an event of its own: it ends the rank's slowdown, which is an
+ * earlier row. */
 static int document_take_health(void *ctx, const struct store_health *h)
 {
 	struct document_list *l = &((struct reading *)ctx)->document->healths;
@@ -197,7 +201,7 @@ static int document_take_mark(void *ctx, const struct store_note *n)
 	return document_note_add(&((struct reading *)ctx)->document->marks, n);
 }
 
-/* Exclusions that overlap a minute of the job's own time. */
+/* Adds exclusions that overlap a minute of the job's own time. */
 static int document_take_exclusion(void *ctx, const struct store_note *n)
 {
 	struct report_document *s = ((struct reading *)ctx)->document;
@@ -208,8 +212,8 @@ static int document_take_exclusion(void *ctx, const struct store_note *n)
 	return document_note_add(&s->exclusions, n);
 }
 
-/* As in the sums: a minute that an exclusion touches is excluded; longer spans whose step times are
- * only known as a whole are included. */
+/* Returns true for a minute that an exclusion touches, as the sums do. Longer spans, whose step
+ * times are only known as a whole, are included. */
 static bool document_is_left_out(const struct report_document *s, int64_t from_ns, int64_t to_ns)
 {
 	bool out = false;
@@ -234,7 +238,7 @@ static int document_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 
 /* ---- derived figures ------------------------------------------------------------------------- */
 
-/* Custom events by type, as far as the ledger separates them; their sum never exceeds the
+/* Splits custom events by type, as far as the ledger separates types; their sum never exceeds the
  * bucket. */
 static void document_types_make(const struct store *st, const struct sums *from,
 				struct ledger_view *l, struct type_names *names)
@@ -264,9 +268,9 @@ static void document_types_make(const struct store *st, const struct sums *from,
 	l->types[0].ns = left_ns;
 }
 
-/* Buckets unknown to this version become custom events. A bucket is negative if later facts moved
- * its time out of the span: the difference is taken from other buckets, so that the sum remains the
- * elapsed time. */
+/* Fills the ledger. Buckets unknown to this version become custom events. A bucket is negative if
+ * later facts moved its time out of the span: the difference is taken from other buckets, so that
+ * the sum remains the elapsed time. */
 static void document_ledger_make(const struct sums *from, uint64_t excluded_ns,
 				 struct ledger_view *l)
 {
@@ -305,7 +309,7 @@ static void document_ledger_count(struct report_document *s)
 		l->disruptions = s->job.disruptions;
 }
 
-/* The slowdown that ended with that row. */
+/* Finds the slowdown that ended with the row `end`. */
 static struct store_health *document_slowdown_start(const struct report_document *s, uint32_t end)
 {
 	struct store_health *all = s->healths.at;
@@ -316,7 +320,7 @@ static struct store_health *document_slowdown_start(const struct report_document
 	return NULL;
 }
 
-/* Each step of usual length took size_ns longer during the slowdown. */
+/* Estimates the cost of a slowdown: each step of usual length took size_ns longer. */
 static double document_weigh_cost_ns(const struct report_document *s,
 				     const struct store_health *end)
 {
@@ -326,7 +330,7 @@ static double document_weigh_cost_ns(const struct report_document *s,
 	return usual_ns + more_ns > 0 ? lasted_ns * more_ns / (usual_ns + more_ns) : lasted_ns;
 }
 
-/* Marks slowdowns that cost little: on a busy machine there are many, of some steps each. */
+/* Marks slowdowns that cost little as minor: a busy machine has many, of a few steps each. */
 static void document_weigh(struct report_document *s)
 {
 	struct store_health *all = s->healths.at;
@@ -376,7 +380,8 @@ static int document_curve_fill(struct reading *r)
 	return err;
 }
 
-/* A store does not have the numbers of disruptions: they are known if all were read. */
+/* Numbers the disruptions: a store has no numbers, so they are known only if all disruptions were
+ * read. */
 static void document_number_disruptions(struct report_document *s)
 {
 	struct disruption_row *d = s->disruptions.at;

@@ -29,24 +29,24 @@ static void document_say_time(struct report_document *s)
 	if (unseen_ns)
 		document_say_one(
 			s,
-			"%s was not observed: gp-bpf was not there yet, or lost records, or the machine slept. Shares are of the rest.",
+			"%s was not observed: gp-bpf was not running, lost records, or the machine slept. Shares are of the observed time.",
 			clock_duration(took, WORD_MAX, unseen_ns));
 	if (watched_ns)
-		document_say_one(
-			s, "%s was left out by who watched: exactly what --exclude named there.",
-			clock_duration(took, WORD_MAX, watched_ns));
+		document_say_one(s,
+				 "%s was left out while watching: exactly the times of --exclude.",
+				 clock_duration(took, WORD_MAX, watched_ns));
 	if (s->totals.cut_ns)
 		document_say_one(
-			s, "%s was left out here: whole minutes, each that an exclusion touches.",
+			s, "%s was left out of this report: all minutes that an exclusion touches.",
 			clock_duration(took, WORD_MAX, s->totals.cut_ns));
 	if (s->span.from_ns || s->span.to_ns)
 		document_say_one(
 			s,
-			"Minutes are whole: those that the span that was asked for touches count, each as a whole.");
+			"The report covers whole minutes: each minute that the requested span touches.");
 	if (s->totals.estimated)
 		document_say_one(
 			s,
-			"Estimated: time that is known only as a whole was counted by the part of its length that lies in the span.");
+			"Estimated: time that is known only as a whole was divided in proportion to its length in the span.");
 }
 
 static void document_say_carried(struct report_document *s)
@@ -56,7 +56,7 @@ static void document_say_carried(struct report_document *s)
 	if (s->elsewhere)
 		document_say_one(
 			s,
-			"Other nodes had %u of its runs, with %llu steps: where their time went is in the sums, their step times, checkpoints and accelerators are not here. Nodes are joined by their clocks, which differ; what lies between counts as down.",
+			"%u of the job's runs were on other nodes, with %llu steps: their time is in the sums, but their step times, checkpoints and accelerators are missing. Runs are ordered by the nodes' clocks, which differ; time between runs counts as down.",
 			s->elsewhere, (unsigned long long)steps);
 }
 
@@ -77,13 +77,13 @@ void document_say_disruptions(struct report_document *s)
 	if (guessed)
 		document_say_one(
 			s,
-			"Estimated: where the job went on from, and so the time that was wasted, after %llu of %llu disruptions%s%s.",
+			"Estimated: the step from which the job continued, and so the wasted time, after %llu of %llu disruptions%s%s.",
 			(unsigned long long)guessed, (unsigned long long)s->ledger.disruptions,
 			*how ? "; the last: " : "", how);
 	if (s->unrecovered)
 		document_say_one(
 			s,
-			"After %llu of %llu disruptions no step was seen: what they cost is not known.",
+			"No step was seen after %llu of %llu disruptions: their cost is unknown.",
 			(unsigned long long)s->unrecovered,
 			(unsigned long long)s->ledger.disruptions);
 	if (s->disruptions.earlier)
@@ -105,25 +105,24 @@ static void document_say_steps(struct report_document *s)
 	uint64_t untimed = s->steps > t->count ? s->steps - t->count : 0;
 
 	if (!s->steps) {
-		document_say_one(
-			s, document_left_out(s)
-				   ? "All of the time was left out: nothing is told of its steps."
-				   : "No step was seen.");
+		document_say_one(s, document_left_out(s)
+					    ? "All of the time was left out: no figures of steps."
+					    : "No step was seen.");
 		return;
 	}
 	if (s->job.max_step > 0 && s->steps > (uint64_t)s->job.max_step)
 		document_say_one(
 			s,
-			"Steps count each time they are made: more were made than the highest number says, for a restart makes some again, and another loop or training has numbers of its own.");
+			"More steps were made than the highest step number: a restart repeats steps, and each loop or training numbers its own steps.");
 	if (untimed && s->job.logged)
 		document_say_one(
 			s,
-			"%llu of %llu steps have no time of their own: the log does not say where each began and ended.",
+			"%llu of %llu steps have no step time: the log does not say where each began and ended.",
 			(unsigned long long)untimed, (unsigned long long)s->steps);
 	else if (untimed)
 		document_say_one(
 			s,
-			"%llu of %llu steps have no time of their own: a hang or lost records were in them, or their beginning was not seen.",
+			"%llu of %llu steps have no step time: they contain a hang or lost records, or their beginning was not seen.",
 			(unsigned long long)untimed, (unsigned long long)s->steps);
 	if (!t->count)
 		return;
@@ -134,7 +133,7 @@ static void document_say_steps(struct report_document *s)
 	if (s->times.ideal_ns)
 		document_say_one(
 			s,
-			"Estimated: the ideal step, as the mean of step times up to the median and three times the median deviation from it.");
+			"Estimated: the ideal step, as the mean of step times up to the median plus three times the median deviation.");
 	if (s->every_step && s->curve->count != t->count)
 		document_say_one(
 			s, "The chart of step times has %llu step%s, of %llu that have a time.",
@@ -143,17 +142,17 @@ static void document_say_steps(struct report_document *s)
 	if (!s->every_step)
 		document_say_one(
 			s,
-			"The store keeps step times by the minute: the chart has least, median and greatest of each minute or more, not each step.");
+			"The store keeps step times by the minute: the chart shows minimum, median and maximum of each minute or more, not each step.");
 }
 
 static void document_say_log(struct report_document *s)
 {
 	document_say_one(
 		s,
-		"This job was not watched: its own log told of it, and was put here. Time, steps and disruptions are those of gp-bpf account (closed semantics); causes, ranks and sizes a log does not tell.");
+		"This job was not watched, but imported from its log. Time, steps and disruptions are those of gp-bpf account (closed semantics); a log has no causes, ranks and sizes.");
 	document_say_one(
 		s,
-		"Steps that a restart disproved are not counted; a step time is what a record's steps took on average, less marked time.");
+		"Steps that a restart disproved are not counted; a step time is the average of the steps of one record, without marked time.");
 }
 
 static void document_say_ranks(struct report_document *s)
@@ -167,14 +166,14 @@ static void document_say_ranks(struct report_document *s)
 	if (r->rank.rank < 0)
 		document_say_one(
 			s,
-			"No rank number is known: the process that stepped first stands for the job.");
+			"Rank numbers are unknown: figures are those of the process that made the first step.");
 	if (*r->rank.tier && *r->rank.tier != 'A')
 		document_say_one(
 			s,
 			"Steps were found by %s (tier %s): where a step ends is deduced, not announced.",
 			*r->rank.marker ? r->rank.marker : "an unnamed marker", r->rank.tier);
 	if (s->ranks.earlier)
-		document_say_one(s, "The first %u ranks are compared; there %s %llu more.",
+		document_say_one(s, "Only the first %u ranks are compared; there %s %llu more.",
 				 s->ranks.count, s->ranks.earlier == 1 ? "is" : "are",
 				 (unsigned long long)s->ranks.earlier);
 }
@@ -184,24 +183,24 @@ void document_say(struct report_document *s)
 	if (s->unreadable)
 		document_say_one(
 			s,
-			"Sums or step times of the store could not be read: what they held is missing here.");
+			"Some sums or step times in the store could not be read: their figures are missing here.");
 	if (s->job.logged)
 		document_say_log(s);
 	if (s->job.alive)
 		document_say_one(
 			s,
-			"The job had not ended when it was last seen: these numbers are of the time until then.");
+			"The job had not ended when it was last seen: the figures cover the time until then.");
 	document_say_time(s);
 	document_say_carried(s);
 	document_say_disruptions(s);
 	document_say_steps(s);
 	document_say_ranks(s);
 	if (!s->checkpoints.count)
-		document_say_one(s, s->job.logged ? "The log tells of no checkpoint."
+		document_say_one(s, s->job.logged ? "The log has no checkpoint."
 						  : "No checkpoint was seen.");
 	if (s->restores_guessed)
 		document_say_one(
 			s,
-			"Estimated or not known: after which step the checkpoint was written that was read, of %llu of %llu restores.",
+			"Estimated or unknown: the step of the checkpoint that was read, for %llu of %llu restores.",
 			(unsigned long long)s->restores_guessed, (unsigned long long)s->restores);
 }

@@ -10,7 +10,7 @@
 #include "userspace/base/plural.h"
 #include "userspace/text/format.h"
 
-/* "1.2 GB"; decimal units. */
+/* Writes "1.2 GB": bytes in decimal units. */
 static const char *document_row_bytes(char *out, size_t len, int64_t bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -23,8 +23,8 @@ static const char *document_row_bytes(char *out, size_t len, int64_t bytes)
 	return out;
 }
 
-/* "saved", "saved beside training", "begun, its end was not seen", "read, written after step 600
- * (path, confidence 0.95)". */
+/* Writes "saved", "saved beside training", "begun, its end was not seen", "read, written after step
+ * 600 (path, confidence 0.95)". */
 static const char *document_row_checkpoint_words(char *out, size_t len,
 						 const struct store_checkpoint *c)
 {
@@ -50,7 +50,7 @@ static const char *document_row_checkpoint_words(char *out, size_t len,
 	return out;
 }
 
-/* "hang, stopped", "slower steps", "fast again". */
+/* Writes the kind of a health event: "hang, stopped", "slower steps", "fast again". */
 static const char *document_row_trouble(char *out, size_t len, const struct store_health *h)
 {
 	const char *kind = h->kind;
@@ -73,13 +73,14 @@ static const char *document_row_trouble(char *out, size_t len, const struct stor
 	return out;
 }
 
-/* The cost: "a step took 951 µs more for 50.0 s"; "" if the evidence shows it already. */
+/* Writes the cost of a health event: "a step took 951 µs more for 50.0 s"; "" if the evidence shows
+ * it already. */
 static const char *document_row_size(char *out, size_t len, const struct store_health *h)
 {
 	char size[WORD_MAX], lasted[WORD_MAX];
 
 	*out = '\0';
-	if (!h->size_ns && h->over) /* an error */
+	if (!h->size_ns && h->over) /* an error has no size */
 		return out;
 	clock_duration(size, WORD_MAX, h->size_ns);
 	if (!strcmp(h->kind, "fail_slow"))
@@ -96,7 +97,7 @@ static const char *document_row_size(char *out, size_t len, const struct store_h
 
 static void document_row_duration(struct document_cell *c, const char *name, int64_t ns)
 {
-	if (ns < 0) { /* unknown, as DISRUPTION_UNKNOWN and STORE_NONE are */
+	if (ns < 0) { /* unknown, like DISRUPTION_UNKNOWN and STORE_NONE */
 		snprintf(c->text, sizeof(c->text), "unknown");
 		return;
 	}
@@ -107,7 +108,7 @@ static void document_row_duration(struct document_cell *c, const char *name, int
 		clock_duration(c->text, sizeof(c->text), (uint64_t)ns);
 }
 
-/* Steps, median, p99 and goodput of a run or rank. */
+/* Fills the cells with steps, median, p99 and goodput of a run or rank. */
 static void document_row_steps(struct document_row *r, uint64_t steps, const struct report_times *t,
 			       const struct sums *sums)
 {
@@ -149,7 +150,7 @@ static void document_row_rank(struct document_row *r, const struct report_docume
 	document_row_steps(r, rank->steps, &rank->times, &rank->sums);
 }
 
-/* The bucket with most of the recovery time. */
+/* Writes the bucket with most of the recovery time below the cell. */
 static void document_row_split(struct document_cell *c, const struct disruption_row *d)
 {
 	int most = -1;
@@ -195,7 +196,8 @@ static void document_row_disruption(struct document_row *r, const struct report_
 	r->cell[3].estimated = d->estimated;
 }
 
-/* The text has the restores and the last save; the sums cover the others. */
+/* Returns true for restores and the last save, which the text report lists; it has the others only
+ * in sums. */
 static bool document_row_brief(const struct report_document *s, uint32_t i)
 {
 	bool last = true;
@@ -241,7 +243,7 @@ static void document_row_health(struct document_row *r, const struct report_docu
 
 	r->hidden = h->minor;
 	r->at_ns = r->to_ns = h->at_ns;
-	if (!strcmp(h->kind, "hang")) /* for other kinds size_ns is not a duration */
+	if (!strcmp(h->kind, "hang")) /* size_ns of other kinds is not a duration */
 		r->to_ns += (int64_t)h->size_ns;
 	if (h->rank >= 0)
 		snprintf(rank, sizeof(rank), " of rank %d", h->rank);
@@ -284,7 +286,7 @@ void document_row(struct document_row *ret, const struct document_table *t,
 const struct document_table document_runs_table = {
 	.id = "runs",
 	.heading = "Runs",
-	.caption = "A run ends with its processes; the job goes on with the next.",
+	.caption = "A run ends with its processes; the job continues with the next run.",
 	.number = "run",
 	.when = "began",
 	.what = "how it ended",
@@ -297,7 +299,7 @@ const struct document_table document_disruptions_table = {
 	.id = "disruptions",
 	.heading = "Disruptions",
 	.caption =
-		"To a step: from the last sign of life to the next productive step. Down: the part of it in which nothing ran; what ran in the rest has kinds of its own above. Wasted: progress that had to be made again.",
+		"To a step: from the last sign of life to the next productive step. Down: the part of this time in which no process ran; the rest is in other rows above. Wasted: progress that had to be made again.",
 	.number = "#",
 	.when = "when",
 	.what = "cause",
@@ -311,7 +313,7 @@ const struct document_table document_checkpoints_table = {
 	.id = "checkpoints",
 	.heading = "Checkpoints",
 	.caption =
-		"Of one that was read: after which step the job wrote it, and how that is known.",
+		"For a checkpoint that was read: the step after which the job wrote it, and how this is known.",
 	.when = "when",
 	.what = "what",
 	.more = "file",
@@ -325,7 +327,7 @@ const struct document_table document_ranks_table = {
 	.id = "ranks",
 	.heading = "Ranks",
 	.caption =
-		"Ranks that wait for each other show the same step time: the one that is waited for shows in its own goodput.",
+		"Ranks that wait for each other have the same step time; compare their goodput to find the rank that the others wait for.",
 	.what = "pid",
 	.cell = {"steps", "step time", "p99", "goodput"},
 	.bar = "side by side",
@@ -336,7 +338,7 @@ const struct document_table document_trouble_table = {
 	.id = "trouble",
 	.heading = "Hangs, slowdowns, stragglers, errors",
 	.caption =
-		"Of a hang, how long it was; of a slowdown, what a step took more; of a straggler, what the others waited in a step.",
+		"Hang: its duration. Slowdown: additional time of a step. Straggler: time that the other ranks waited in a step.",
 	.when = "when",
 	.what = "what",
 	.more = "evidence",
@@ -358,7 +360,7 @@ const struct document_table document_marks_table = {
 const struct document_table document_exclusions_table = {
 	.id = "left-out",
 	.heading = "Left out",
-	.caption = "Time that is in no figure here.",
+	.caption = "Time that is not part of any figure here.",
 	.when = "from",
 	.what = "why",
 	.class = "none",

@@ -50,8 +50,8 @@ uint32_t document_windows_of(struct document_window ret[WINDOWS_MAX], const stru
 	return n;
 }
 
-/* The share of time since its first pod was created in which the job had its nodes. 0: unknown,
- * also if the share of an outage is. */
+/* Returns the share of the time since the job's first pod was created in which the job had its
+ * nodes; 0: unknown, also if the share of an outage is unknown. */
 static double document_scheduled_share(const struct job_view *j)
 {
 	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;
@@ -113,7 +113,8 @@ static int document_ranks_put(struct report_document *d, const struct snapshot *
 		d->saves_ns += r->checkpoint_save_ns;
 		d->restores += r->restores;
 		d->job.alive += r->alive;
-		if (!*j->name && (!*d->job.name || r->pid == j->first_pid)) /* as a store does */
+		/* name the job after its first process, like a store */
+		if (!*j->name && (!*d->job.name || r->pid == j->first_pid))
 			snprintf(d->job.name, sizeof(d->job.name), "%s", r->command);
 		if (r->ledger.max_step > d->job.max_step)
 			d->job.max_step = r->ledger.max_step;

@@ -15,7 +15,7 @@
 #include "userspace/report/report_time.h"
 #include "userspace/text/format.h"
 
-#define LISTED	 16 /* rows of a list; the JSON object has all */
+#define LISTED	 16 /* most rows of a list; the JSON object has all */
 #define COL_WHEN 4
 #define COL_WHAT 25
 #define COL_LAST 100
@@ -27,7 +27,8 @@ static unsigned long long document_text_in_all(const struct document_list *l)
 	return l->count + l->earlier;
 }
 
-/* From the creation of the pod to the first process; not part of the times below. */
+/* Shows the time from the creation of the pod to the first process, which is not part of the times
+ * below. */
 static void document_text_scheduling(struct canvas *c, const struct scheduling *s)
 {
 	static const char *const what[SCHEDULE_COUNT] = {
@@ -91,7 +92,7 @@ static void document_text_head(struct canvas *c, const struct report_document *s
 		canvas_put(c, STYLE_PLAIN, ", elapsed %s",
 			   clock_duration(took, WORD_MAX, ledger_elapsed(&s->ledger)));
 	else
-		canvas_put(c, STYLE_YELLOW, ", all of it left out: %s",
+		canvas_put(c, STYLE_YELLOW, ", all left out: %s",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
 	if (s->totals.excluded_ns && !document_left_out(s))
 		canvas_put(c, STYLE_YELLOW, ", less %s left out",
@@ -151,7 +152,7 @@ static void document_text_row(struct canvas *c, const struct document_table *t,
 		document_text_cell(c, &r->cell[k], document_text_edge[k]);
 }
 
-/* The last ones; of ranks the first ones. */
+/* Shows the last rows of a list; of ranks the first ones. */
 static void document_text_rows(struct canvas *c, const struct report_document *s,
 			       const struct document_list *l, const struct document_table *t)
 {
@@ -249,7 +250,7 @@ static void document_text_ranks(struct canvas *c, const struct report_document *
 	document_text_rows(c, s, &s->ranks, &document_ranks_table);
 }
 
-/* Prints words without breaking them. */
+/* Prints a text without breaking words at line ends. */
 static void document_text_put_words(struct canvas *c, const char *text)
 {
 	int room = report_cols(c) - COL_WHEN;
@@ -282,7 +283,7 @@ static void document_text_time(struct canvas *c, const struct report_document *s
 		return;
 	report_field(c, "cost");
 	canvas_put(c, STYLE_YELLOW,
-		   "unknown: the store has no number of accelerators; --accelerators says");
+		   "unknown: the store has no number of accelerators; set it with --accelerators");
 }
 
 void document_text_put(struct canvas *c, struct buffer *out, const struct report_document *s)
@@ -303,7 +304,7 @@ void document_text_put(struct canvas *c, struct buffer *out, const struct report
 		compare_text(out, s->compared);
 	if (s->ncaveats) {
 		canvas_line(c, 0);
-		canvas_put(c, STYLE_DIM, "  what to know of these numbers");
+		canvas_put(c, STYLE_DIM, "  what to know about these numbers");
 	}
 	for (uint32_t i = 0; i < s->ncaveats; i++)
 		document_text_put_words(c, s->caveats[i]);

@@ -11,7 +11,7 @@
 
 void html_report(struct buffer *out, const struct report_document *s);
 
-/* Appends text, escaped for elements and attributes. */
+/* Appends text, with characters escaped that are special in elements and attributes. */
 void html_text(struct buffer *out, const char *text);
 
 #endif

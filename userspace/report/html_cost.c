@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Throughput, and where accelerator time went and what it costs; left out if unknown. */
+/* Throughput, and where accelerator time went and its cost; figures that are unknown are not
+ * shown. */
 #include <stdio.h>
 
 #include "userspace/report/html_private.h"
@@ -77,7 +78,7 @@ static void html_cost_rate(struct buffer *out, const char *name, const struct pr
 	buffer_printf(out, "</tr>\n");
 }
 
-/* The accelerators, and the product of the goodputs. */
+/* Describes the accelerators, and goodput as a product of its factors. */
 static void html_cost_rate_words(struct buffer *out, const struct report_document *s)
 {
 	const struct program_config *c = &s->program;
@@ -108,7 +109,7 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 	if (p->steps.mfu > 1)
 		buffer_printf(
 			out,
-			" An MFU beyond 100 %% cannot be: the FLOPs of a step, the peak or the number of accelerators are not as said.");
+			" An MFU beyond 100 %% is impossible: --flops, --peak-tflops or --accelerators is wrong.");
 	buffer_printf(out, "</p>\n");
 }
 
@@ -118,7 +119,7 @@ void html_rates(struct buffer *out, const struct report_document *s)
 
 	if (!html_cost_rates_known(s))
 		return;
-	html_section(out, "rates", "Done a second");
+	html_section(out, "rates", "Throughput per second");
 	buffer_printf(
 		out,
 		"<p class=\"dim small\">Over the time of the steps, and over all observed time, of the steps that count.</p>\n<div class=\"wide\"><table class=\"tight\">\n<thead><tr><th scope=\"col\"></th>");
@@ -158,7 +159,7 @@ static void html_cost_row(struct buffer *out, const struct report_document *s, c
 	buffer_printf(out, "</tr>\n");
 }
 
-/* The largest bucket not yet shown; goodput goes first. BUCKETS_EXPORTED: none is left. */
+/* Returns the largest bucket not yet shown, goodput first. BUCKETS_EXPORTED: all are shown. */
 static int html_cost_next(const struct report_document *s, bool shown[BUCKETS_EXPORTED])
 {
 	int most = BUCKETS_EXPORTED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline: a lane for each kind of item, so that colour is never the only distinction. */
+/* The timeline: a row for each kind of item, so that colour is never the only distinction. */
 #include <string.h>
 
 #include "userspace/base/epoch.h"
@@ -7,12 +7,14 @@
 #include "userspace/report/html_private.h"
 
 #define LEAST_WIDE                                                                                 \
-	3.0 /* width of an item in chart units: on a phone a unit is a third of a pixel */
+	3.0 /* minimum width of an item in chart units; on a phone a unit is a third of a pixel */
 
 struct lane {
 	struct buffer *out;
 	const struct report_document *document;
-	bool taken[HTML_WIDE + 1]; /* one item in each unit, so that the page stays small */
+	/* units that have an item: a second item in a unit is not drawn, so that the page stays
+	 * small */
+	bool taken[HTML_WIDE + 1];
 };
 
 static void html_line_lane_begin(struct lane *l, const char *name, uint64_t n)
@@ -27,7 +29,8 @@ static void html_line_lane_begin(struct lane *l, const char *name, uint64_t n)
 		HTML_WIDE, name);
 }
 
-/* Returns true if the caller has to write the title, and then to call html_line_thing_end(). */
+/* Begins an item. Returns true if the caller has to write the title, and then to call
+ * html_line_thing_end(); false: not drawn. */
 static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, int64_t to_ns,
 			    bool low)
 {
@@ -54,7 +57,8 @@ static void html_line_thing_end(struct lane *l)
 	buffer_printf(l->out, "</title></rect>\n");
 }
 
-/* A lane of the rows of a table. restores: those of checkpoints, else all others. */
+/* Draws the rows of a table as one lane. restores: of checkpoints, only restores; otherwise all but
+ * restores. */
 static void html_line_lane(struct lane *l, const char *name, uint64_t n,
 			   const struct document_list *list, const struct document_table *t,
 			   bool restores)

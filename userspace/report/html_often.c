@@ -20,8 +20,8 @@ uint64_t html_cut_ns(const struct sketch *t)
 struct bars {
 	const struct sketch *times;
 	uint32_t low, each, count; /* first class; classes in a bar; number of bars */
-	uint32_t slots; /* positions of bars: two more if the last bar, set apart, has far longer
-			   times */
+	/* positions of bars: two more if the last bar has far longer times and is set apart */
+	uint32_t slots;
 	uint64_t steps[BARS_MAX + 2], most, over;
 	double over_from_ns;
 };
@@ -60,7 +60,8 @@ static double html_often_bars_edge_ns(const struct bars *b, uint32_t bar)
 	return sketch_class_ns(b->times, b->low + bar * b->each);
 }
 
-/* Classes have equal widths on a logarithmic scale, except within a power of two. */
+/* Returns the position of a time: classes have equal widths on a logarithmic scale, except within a
+ * power of two. */
 static double html_often_bar_place(const struct bars *b, double ns)
 {
 	uint32_t i = 0;
@@ -125,7 +126,7 @@ void html_histogram(struct buffer *out, const struct report_document *s)
 	html_count(out, "times", t->count);
 	buffer_printf(out, " steps, on a logarithmic scale; even a single one has a bar");
 	if (b.over)
-		buffer_printf(out, "; the last bar, apart, is %llu step%s of %s to %s",
+		buffer_printf(out, "; the last bar, set apart, has %llu step%s of %s to %s",
 			      (unsigned long long)b.over, plural(b.over),
 			      html_about(text, b.over_from_ns),
 			      clock_duration(high, WORD_MAX, t->max_ns));

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Step time over the run, on a logarithmic scale, which shows both a step that took a hundred times
- * as long and a change of some percent. */
+/* Chart of step time over the run, on a logarithmic scale, which shows both a step that took a
+ * hundred times as long and a change of a few percent. */
 #include <math.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 
-#define HIGH	 250 /* height of the chart in its own units */
+#define HIGH	 250 /* height of the chart in chart units */
 #define TICKS	 5
-#define UPPER_AT 0.75 /* its position at a tick */
-#define GAP_MIN                                                                                    \
-	4 /* columns without a step that break the line; more if steps are longer than columns */
+#define UPPER_AT 0.75 /* height of the upper part's lower edge, 0 to 1; must be at a tick */
+/* Columns without a step that interrupt the line; more if steps are longer than columns. */
+#define GAP_MIN 4
 
-/* If few steps took far longer than all others, the upper quarter is reserved for them. */
+/* If a few steps took far longer than all others, the upper quarter is reserved for them. */
 struct scale {
-	double low, cut, high; /* logarithms; cut >= high: not divided */
+	double low, cut, high; /* logarithms of ns; cut >= high: the scale is not divided */
 };
 
 static double html_step_place(const struct scale *c, double ns)
@@ -30,7 +30,7 @@ static double html_step_place(const struct scale *c, double ns)
 	return HIGH * (1 - (at < 0 ? 0 : at > 1 ? 1 : at));
 }
 
-/* The time at a height from 0 to 1. */
+/* Returns the time at a height from 0 to 1. */
 static double html_step_time_at(const struct scale *c, double at)
 {
 	if (c->cut >= c->high)
@@ -40,7 +40,7 @@ static double html_step_time_at(const struct scale *c, double at)
 	return exp(c->cut + (at - UPPER_AT) / (1 - UPPER_AT) * (c->high - c->cut));
 }
 
-/* With a margin; at least 10 % high. */
+/* Returns a scale with a margin, which covers a range of at least 10 %. */
 static struct scale html_step_scale_of(const struct sketch *t, uint64_t min_ns, uint64_t max_ns)
 {
 	struct scale c = {.low = log(min_ns ? (double)min_ns : 1),
@@ -92,7 +92,7 @@ static double html_step_column_at(const struct report_document *s, uint32_t i)
 	return html_at(s, s->curve->from_ns + (int64_t)(i * s->curve->width_ns));
 }
 
-/* The range of each column from minimum to maximum, as one path. */
+/* Draws the range of each column from minimum to maximum, as one path. */
 static void html_step_bands(struct buffer *out, const struct report_document *s,
 			    const struct scale *c)
 {

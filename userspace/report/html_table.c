@@ -53,7 +53,7 @@ static void html_table_cell_text(struct buffer *out, const char *text)
 	buffer_printf(out, "</td>");
 }
 
-/* most: the greatest value of a second cell. */
+/* most: the greatest value of the second cell in all rows, for the bar's scale. */
 static void html_table_row(struct buffer *out, const struct document_table *t,
 			   const struct document_row *r, uint64_t most)
 {
@@ -129,7 +129,7 @@ void html_caveats(struct buffer *out, const struct report_document *s)
 {
 	if (!s->ncaveats)
 		return;
-	html_section(out, "said", "What to know of these numbers");
+	html_section(out, "said", "What to know about these numbers");
 	buffer_printf(out, "<ul class=\"said\">\n");
 	for (uint32_t i = 0; i < s->ncaveats; i++) {
 		buffer_printf(out, "<li class=\"any\">");

@@ -3,7 +3,7 @@
 #include "userspace/model/time/ledger.h"
 #include "userspace/report/html_private.h"
 
-#define LEAST_WIDE 3.0 /* minimum width, to be visible on a phone */
+#define LEAST_WIDE 3.0 /* minimum width in chart units, to be visible on a phone */
 
 static const char *html_waterfall_bucket_class(int id)
 {

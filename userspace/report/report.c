@@ -12,7 +12,7 @@
 #include "userspace/report/report.h"
 #include "userspace/text/format.h"
 
-#define REPORT_RANKS 64 /* further ranks are summed up in one line */
+#define REPORT_RANKS 64 /* ranks that are listed; further ranks are summed up in one line */
 
 static void report_head(struct canvas *c, const struct snapshot *s)
 {
@@ -79,7 +79,7 @@ static void report_hangs(struct canvas *c, const struct snapshot *s, const struc
 	canvas_put(c, STYLE_DIM, "%s", h->evidence);
 }
 
-/* Errors of the device and communicators, and whether the other ranks wait for this one. */
+/* Shows errors of the device and communicators, and whether the other ranks wait for this rank. */
 static void report_health(struct canvas *c, const struct rank_view *r)
 {
 	const struct straggle_view *v = &r->straggle;
@@ -106,7 +106,7 @@ static void report_health(struct canvas *c, const struct rank_view *r)
 		   text_duration(size, v->size_ns), *v->phase ? ", " : "", v->phase);
 }
 
-/* in_job: shown with its job. */
+/* Shows what happened to a rank. in_job: events are shown with its job instead. */
 static void report_happened(struct canvas *c, const struct snapshot *s, const struct rank_view *r,
 			    bool in_job)
 {
@@ -189,7 +189,7 @@ static void report_late(struct canvas *c, const struct rank_view *r)
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
-/* For a job with only this rank. */
+/* Shows the job of a rank that is the job's only one. */
 static void report_alone(struct canvas *c, struct buffer *out, const struct snapshot *s,
 			 const struct job_view *j)
 {
@@ -238,7 +238,7 @@ static void report_trainer(struct canvas *c, struct buffer *out, const struct sn
 	report_overhead(c, s, r);
 }
 
-/* A process that uses a device, but does not seem to train. */
+/* Shows a process that uses a device, but does not seem to train. */
 static void report_counted(struct canvas *c, const struct rank_view *r, const struct loop_view *l)
 {
 	char text[WORD_MAX];

@@ -8,12 +8,12 @@
 #include "userspace/base/buffer.h"
 #include "userspace/model/snapshot.h"
 
-/* Plain text. cols: width of the terminal, where longer lines are wrapped; 0: no limit. color: use
- * ANSI colours. */
+/* Appends the report as plain text. cols: width of the terminal, at which lines are wrapped; 0: no
+ * limit. color: use ANSI colours. */
 void report_text(struct buffer *out, const struct snapshot *s, int cols, bool color);
-/* --json: the same facts as one JSON object on one line. */
+/* Appends the report of --json: one JSON object on one line. */
 void report_json(struct buffer *out, const struct snapshot *s);
-/* The same for a bug report: of command lines only the program and its script. */
+/* Like report_json(), for a bug report: of command lines only the program and its script. */
 void report_json_masked(struct buffer *out, const struct snapshot *s);
 
 #endif

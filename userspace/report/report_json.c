@@ -14,9 +14,9 @@
 #include "userspace/report/report.h"
 #include "userspace/text/format.h"
 
-#define RECENT_TOLD 64 /* step times of a loop */
+#define RECENT_TOLD 64 /* latest step times of a loop that are reported */
 
-/* null: no steps. */
+/* Writes null if there are no steps. */
 static void json_times(struct buffer *out, const char *key, const struct times_view *t)
 {
 	if (!t->count) {
@@ -63,7 +63,7 @@ static void json_change(struct buffer *out, const struct change_view *c)
 	json_close(out, '}');
 }
 
-/* The latest ones, oldest first. */
+/* Writes the latest step times, oldest first. */
 static void json_recent(struct buffer *out, const struct loop_view *l)
 {
 	uint32_t first = l->recent > RECENT_TOLD ? l->recent - RECENT_TOLD : 0;
@@ -152,8 +152,8 @@ static void json_health(struct buffer *out, const struct rank_view *r)
 	json_close(out, '}');
 }
 
-/* From the contents of the checkpoint that was read; its effect is shown with the job's
- * disruptions. */
+/* Writes the contents of the checkpoint that was read; the effect on wasted time is shown with the
+ * job's disruptions. */
 static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
 {
 	if (!m->how) {
@@ -231,7 +231,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_close(out, '}');
 }
 
-/* The command line that started gp-bpf; for `run` and `record` it includes CMD's. */
+/* Writes the command line that started gp-bpf; for `run` and `record` this includes CMD. */
 static void json_session(struct buffer *out, const char *text, bool masked)
 {
 	const char *command = masked ? strstr(text, " -- ") : NULL;

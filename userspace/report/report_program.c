@@ -7,12 +7,13 @@
 #include "userspace/report/report_loop.h"
 #include "userspace/text/format.h"
 
-#define COL_SECOND 30 /* right edges */
+#define COL_SECOND 30 /* column of the right edge, as below */
 #define COL_TOKENS 46
 #define COL_FLOPS  62
 #define COL_MFU	   76
 #define NS_PER_S   1e9
-#define LEAST	   0.0001 /* hours or money; a smaller value is shown as less than this */
+/* least hours or money shown; a smaller value is shown as less than this */
+#define LEAST 0.0001
 
 const char *report_si(char out[32], double v)
 {
@@ -113,18 +114,20 @@ static void program_accelerators_line(struct canvas *c, const struct program_con
 	if (p->accelerators > 0)
 		canvas_put(c, STYLE_PLAIN, "%.0f", p->accelerators);
 	else
-		canvas_put(c, STYLE_YELLOW,
-			   "unknown: no runtime of one was called; --accelerators says");
+		canvas_put(
+			c, STYLE_YELLOW,
+			"unknown: no accelerator's runtime was called; set them with --accelerators");
 	if (*cfg->accelerator)
 		canvas_put(c, STYLE_PLAIN, " %s", cfg->accelerator);
 	if (cfg->peak_flops > 0)
 		canvas_put(c, STYLE_PLAIN, ", peak %sFLOP/s each",
 			   report_si(peak, cfg->peak_flops));
 	else
-		canvas_put(c, STYLE_YELLOW, ", peak unknown; --accelerator or --peak-tflops says");
+		canvas_put(c, STYLE_YELLOW,
+			   ", peak unknown; set it with --accelerator or --peak-tflops");
 }
 
-/* The known factors; a single one is not shown. */
+/* Shows the known factors of goodput; a single factor is not shown. */
 static void program_goodputs(struct canvas *c, const struct report_document *d)
 {
 	const struct program_view *p = &d->rates;
@@ -151,9 +154,8 @@ static void program_goodputs(struct canvas *c, const struct report_document *d)
 	if (p->steps.mfu <= 1)
 		return;
 	report_field(c, "");
-	canvas_put(
-		c, STYLE_RED,
-		"more than the peak: the FLOPs of a step, the peak or the accelerators are not as said");
+	canvas_put(c, STYLE_RED,
+		   "more than the peak: --flops, --peak-tflops or --accelerators is wrong");
 }
 
 void report_program(struct canvas *c, const struct report_document *d)

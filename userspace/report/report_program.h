@@ -10,26 +10,27 @@
 
 #define REPORT_WORD 64
 
-/* Throughput, MFU and the three goodputs of a live run; nothing if no option describes a step. */
+/* Shows throughput, MFU and the three goodputs of a live run; nothing if no option describes a
+ * step. */
 void report_program(struct canvas *c, const struct report_document *d);
-/* Data for the cost columns of the time table, if they are asked for and known; points to *ret.
- * NULL: none. own_ns: BUCKET_COUNT elements. */
+/* Returns data for the cost columns of the time table in *ret; NULL if the columns were not asked
+ * for, or their data is unknown. own_ns: BUCKET_COUNT elements. */
 const struct report_cost *report_cost_of(const struct report_document *d, struct report_cost *ret);
 const struct report_cost *report_cost_of_rank(const struct snapshot *s, const struct rank_view *r,
 					      double *own_ns, struct report_cost *ret);
-/* Tags, work and goodputs of a job; accelerator_seconds and cost, null if unknown. */
+/* Appends tags, work and goodputs of a job; accelerator_seconds and cost are null if unknown. */
 void report_program_json(struct buffer *out, const struct report_document *d);
 
 bool report_cost_asked(const struct program_config *cfg);
 
-/* Accelerator time of all buckets (ns). */
+/* Returns the sum of accelerator time over all buckets (ns). */
 double report_accelerator_ns(const double *ns);
-/* "8.5333", "123.4", "<0.0001"; of accelerator time. */
+/* Writes the hours of accelerator time: "8.5333", "123.4", "<0.0001". */
 const char *report_hours(char out[REPORT_WORD], double ns);
 const char *report_money(char out[REPORT_WORD], const struct program_config *cfg, double ns);
-/* "12.5 %", "<0.1 %"; "unknown" for 0. */
+/* Writes "12.5 %" or "<0.1 %"; "unknown" for 0. */
 const char *report_share(char out[REPORT_WORD], double share);
-/* "1024", "2.10 M", "412 T"; "unknown" for 0. */
+/* Writes "1024", "2.10 M" or "412 T"; "unknown" for 0. */
 const char *report_si(char out[32], double v);
 
 #endif

@@ -6,12 +6,12 @@
 #include "userspace/text/format.h"
 
 #define COL_NAME  4
-#define COL_TIME  44 /* right edge */
-#define COL_SHARE 60 /* right edge */
+#define COL_TIME  44 /* column of the right edge */
+#define COL_SHARE 60 /* column of the right edge */
 #define COL_BAR	  63
 #define BAR_CELLS 32
-/* Columns of accelerators, shown instead of the bar. */
-#define COL_HOURS 76 /* right edges */
+/* Columns of accelerator time and cost, shown instead of the bar. */
+#define COL_HOURS 76 /* column of the right edge, as below */
 #define COL_COST  92
 
 static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
@@ -35,8 +35,8 @@ static void report_cost_put(struct canvas *c, const struct report_cost *w, doubl
 			     report_money(text, w->config, ns));
 }
 
-/* The cost of custom events is only known for all of them: it is divided in proportion to their
- * times. */
+/* Returns the cost of a part. The cost of custom events is only known for all types together: it is
+ * divided in proportion to their times. */
 static double report_time_cost_of(const struct report_cost *w, const struct part *p,
 				  uint64_t custom_ns)
 {
@@ -70,7 +70,7 @@ static void time_row(struct canvas *c, const struct part *p, const struct ledger
 		time_bar(c, p, observed);
 }
 
-/* Buckets in which other ranks have time, but the reference rank has none. */
+/* Adds rows for buckets in which other ranks have time, but the reference rank has none. */
 static void report_time_other_rows(struct canvas *c, const struct ledger_view *l,
 				   const struct report_cost *w)
 {

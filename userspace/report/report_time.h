@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_time.h - the table of where the time went. */
+/* report_time.h - the table of time by bucket. */
 #ifndef REPORT_REPORT_TIME_H
 #define REPORT_REPORT_TIME_H
 
@@ -9,11 +9,12 @@
 
 struct report_cost {		      /* two more columns: accelerator time and its cost */
 	const double *accelerator_ns; /* by bucket */
-	double running_ns;	      /* the part of OTHER that is still running */
+	/* the unsettled part of OTHER, which may move to another bucket */
+	double running_ns;
 	const struct program_config *config;
 };
 
-/* w may be NULL. */
+/* Shows the table; w may be NULL. */
 void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
 		 const struct report_cost *w);
 

@@ -9,20 +9,20 @@
 #include "userspace/model/time/deviation.h"
 #include "userspace/store/sketch.h"
 
-struct report_times { /* count 0: no times; 0: unknown */
+struct report_times { /* statistics; count 0: no times; other members 0: unknown */
 	uint64_t count, mean_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns;
 	uint64_t ideal_ns; /* 0: fewer than 3 times */
-	/* From the ideal, of the last steps; valid with spread and ideal_ns. */
+	/* Deviation of the last steps from the ideal step; valid with `spread` and ideal_ns. */
 	bool spread;
 	double deviation_ns, signed_ns, jitter;
 };
 
-/* ideal_ns: report_ideal_ns(), or 0. */
+/* ideal_ns: from report_ideal_ns(), or 0. */
 void report_times_of_sketch(struct report_times *ret, const struct sketch *t, uint64_t ideal_ns);
 void report_times_of_view(struct report_times *ret, const struct deviation_view *t);
-/* Mean of the times up to median + 3 MAD, from classes (model/time/deviation.h computes it from
- * single times). 0: fewer than 3 times. */
+/* Returns the mean of the times up to median + 3 MAD, from classes (model/time/deviation.h computes
+ * it from single times). 0: fewer than 3 times. */
 uint64_t report_ideal_ns(const struct sketch *times);
-/* "step_time": {...}; deviations only with spread. */
+/* Appends "step_time": {...}; deviations only if `spread` is set. */
 void report_times_json(struct buffer *out, const struct report_times *t);
 #endif

@@ -10,11 +10,11 @@
 #include "userspace/text/format.h"
 
 #define RANGES_SHOWN  8
-#define FIGURES_SHOWN 16 /* lines, one for each Stat */
+#define FIGURES_SHOWN 16 /* most lines, one for each Stat */
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Sorts them, the largest first; returns their number. */
+/* Sorts the ranges, the largest first; returns their number. */
 static uint32_t user_range_ranges_sort(const struct loop_view *l, const struct share_part **ret)
 {
 	uint32_t n = l->ranges.nparts;
@@ -29,7 +29,7 @@ static uint32_t user_range_ranges_sort(const struct loop_view *l, const struct s
 	return n;
 }
 
-/* Mean time over the steps that have this range. */
+/* Returns the mean time of a range over the steps that contain it. */
 static uint64_t user_range_part_ns(const struct share_part *p)
 {
 	return p->steps ? p->ns / p->steps : 0;
@@ -71,7 +71,7 @@ void user_range_report_ranges(struct canvas *c, const struct rank_view *r,
 		return;
 	canvas_line(c, 0);
 	canvas_at(c, label);
-	canvas_put(c, STYLE_DIM, "%llu range%s not told: there were too many at once",
+	canvas_put(c, STYLE_DIM, "%llu range%s lost: too many at once",
 		   (unsigned long long)r->ranges_unsent, r->ranges_unsent == 1 ? " was" : "s were");
 }
 
@@ -115,7 +115,7 @@ static void user_range_figure_put(struct canvas *c, const struct monitor_value *
 		canvas_put(c, isinf(v->value) ? STYLE_RED : STYLE_PLAIN, "%.6g", v->value);
 }
 
-/* Figures of one Stat are adjacent. */
+/* Returns true for the first figure of a Stat; figures of one Stat are adjacent. */
 static bool user_range_figure_first(const struct rank_view *r, uint32_t i)
 {
 	return !i || strcmp(r->monitor[i].name, r->monitor[i - 1].name) != 0;

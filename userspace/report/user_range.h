@@ -8,14 +8,15 @@
 #include "userspace/model/snapshot.h"
 #include "userspace/text/canvas.h"
 
-/* For the report: each line has the name first, and facts from that column on, up to that width. */
+/* For the report: each line has the name, then the facts from column `label` on, at most cols
+ * wide. */
 void user_range_report_ranges(struct canvas *c, const struct rank_view *r,
 			      const struct loop_view *l, int label, int cols);
 void user_range_report_figures(struct canvas *c, const struct rank_view *r, int label);
 /* For the live view: one line each. */
 void user_range_frame_ranges(struct canvas *c, const struct loop_view *l, int importance);
 void user_range_frame_figures(struct canvas *c, const struct rank_view *r, int importance);
-/* "ranges" of a loop, "monitor" of a rank. */
+/* Append "ranges" of a loop, and "monitor" of a rank. */
 void user_range_json_ranges(struct buffer *out, const struct loop_view *l);
 void user_range_json_figures(struct buffer *out, const struct rank_view *r);
 
