@@ -172,7 +172,7 @@ basic_auth_users: {prom: $HASH}"
 	printf 'basic_auth_users: {other: plain}\n' >"$T/web.yml"
 	wrong_is_told() {
 		code --cacert "$C/other-ca.crt" "https://$ADDRESS/metrics" >/dev/null
-		grep -q 'what was read before stays in use' "$T/watch.err"
+		grep -q 'the previous settings stay in use' "$T/watch.err"
 	}
 	until_true wrong_is_told
 	equal 401 "$(code --cacert "$C/other-ca.crt" "https://$ADDRESS/metrics")" "without a password"

@@ -60,11 +60,11 @@ have() { [ "$(count_lines step "$T/out")" -ge "$1" ]; }
 		one_line "$T/fifo"
 	done
 	run -1 --separate-stderr soon "$GP_BPF" record --quiet -o "$T/fifo" -- true
-	one_line "no process reads it"
+	one_line "no process reads from it"
 	run -0 --separate-stderr soon "$GP_BPF" run --quiet --store none --html "$T/fifo" -- "$TRAIN" load wait pace=500 steps=50
-	one_line "no process reads it"
+	one_line "no process reads from it"
 	run -0 --separate-stderr soon "$GP_BPF" run --quiet --store none --export "json:$T/fifo" -- true
-	[[ $stderr == *"no process reads this FIFO yet"*"lines were not written: no process reads it"* ]]
+	[[ $stderr == *"no process reads this FIFO yet"*"lines were not written: no process reads from it"* ]]
 }
 
 @test "--durable: an export whose file became a FIFO that no process reads; its reader, when it comes, has all lines" {

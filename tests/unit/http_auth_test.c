@@ -421,7 +421,7 @@ static void what_is_no_config_changes_nothing(void **state)
 	assert_int_equal(http_web_open(&w, file), 0);
 	write_file("web.yml", "", 0);
 	look_until_said(w, false);
-	assert_non_null(strstr(captured, "basic auth ends only with a restart"));
+	assert_non_null(strstr(captured, "basic auth ends only after a restart"));
 	assert_true(web_config_protects(http_web_config(w)));
 	unlink(file);
 	assert_int_equal(mkfifo(file, 0600), 0);
@@ -436,7 +436,7 @@ static void what_is_no_config_changes_nothing(void **state)
 static void write_meanwhile(void *ctx, enum log_level level, const char *text)
 {
 	capture(ctx, level, text);
-	if (strstr(text, "HTTP/1.1 is what is served"))
+	if (strstr(text, "only HTTP/1.1 is served"))
 		write_file("web.yml", users, strlen(users));
 }
 

@@ -418,7 +418,7 @@ static void a_fifo_without_reader_keeps_nobody_waiting(void **state)
 	set = set_of(spec);
 	range_tell(set, &fx);
 	assert_int_equal(export_set_close(set), -ENXIO);
-	assert_non_null(strstr(captured, "1 line was not written: no process reads it"));
+	assert_non_null(strstr(captured, "1 line was not written: no process reads from it"));
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(dir), 0);
 }

@@ -8,7 +8,7 @@
 
 #define HEAD_BYTES   24 /* magic 8, length of the rest 8, format 4, checksum 4; little-endian */
 #define CRC_AT	     20
-#define NUMBER_BYTES 10 /* a 64-bit number, 7 bits in each */
+#define NUMBER_BYTES 10 /* bytes of a 64-bit number, with 7 bits in each */
 
 static void archive_fail(struct archive *a, int error)
 {
@@ -40,7 +40,7 @@ static uint64_t archive_get_le(const unsigned char *from, int bytes)
 	return value;
 }
 
-/* Checksum of all bytes except the checksum itself. */
+/* Returns the checksum of all bytes except the checksum itself. */
 static uint32_t archive_crc(const unsigned char *archive, size_t len)
 {
 	uLong crc = crc32_z(0, archive, CRC_AT);
@@ -109,8 +109,8 @@ int archive_end(struct archive *a)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* LEB128: seven bits in each byte, lowest first; the eighth says that more follow. Most numbers are
- * small. */
+/* Writes LEB128: seven bits in each byte, lowest first; the eighth bit says that more bytes follow.
+ * Most numbers are small. */
 static void archive_number_put(struct archive *a, uint64_t value)
 {
 	unsigned char bytes[NUMBER_BYTES];
@@ -186,7 +186,7 @@ void archive_unsigned(struct archive *a, void *p, size_t size)
 	archive_value_set(p, size, value);
 }
 
-/* The sign is in the lowest bit, so that small negative numbers stay short. */
+/* Writes the sign into the lowest bit, so that small negative numbers stay short. */
 void archive_signed(struct archive *a, void *p, size_t size)
 {
 	unsigned unused = 64 - 8 * (unsigned)size;
@@ -206,7 +206,7 @@ void archive_signed(struct archive *a, void *p, size_t size)
 	archive_value_set(p, size, value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
 }
 
-/* Any other byte in a bool would be undefined behaviour when it is read. */
+/* A byte other than 0 and 1 is an error: reading it as a bool would be undefined behaviour. */
 void archive_bool(struct archive *a, void *p, size_t size)
 {
 	uint64_t value;
@@ -286,7 +286,7 @@ void archive_chars(struct archive *a, void *p, size_t cap)
 
 /* ---- structs --------------------------------------------------------------------------------- */
 
-/* The checksum was right, so another size means another version. */
+/* The checksum was right, so a different size is that of another version. */
 void archive_struct(struct archive *a, size_t size)
 {
 	size_t written = size;
@@ -301,7 +301,7 @@ void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size
 	archive_below(a, count, (uint64_t)max + 1);
 	if (*count)
 		archive_struct(a, size);
-	/* Each item takes at least one byte, so this bounds the caller's loop. */
+	/* Each item takes at least one byte, so this check bounds the caller's loop. */
 	if (!a->out && (a->error || *count > (size_t)(a->end - a->at))) {
 		archive_require(a, false);
 		*count = 0;

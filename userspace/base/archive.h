@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* archive.h - saves state as bytes and loads it. One function describes a struct, field by field;
- * it writes when the archive writes and reads when it reads, so the two cannot drift apart.
- *
- * Archives are not trusted: every value that has a limit is checked. The first failure stays in
- * `error`: from then on numbers read as 0, counts as 0 and objects as NULL, so a function that
- * describes a struct need not check. Reading allocates at most ARCHIVE_GROWTH bytes for each byte
- * read, plus ARCHIVE_SLACK. An archive holds no pointers and no padding, and does not depend on
- * byte order. */
+/* archive.h - saves state as bytes and loads it. One function describes a struct, member by member;
+ * the same function writes and reads, so that the two cannot drift apart. Archives are not trusted:
+ * every value that has a limit is checked. The first failure stays in `error`: from then on numbers
+ * read as 0, counts as 0 and objects as NULL, so a function that describes a struct need not check
+ * for errors. Reading allocates at most ARCHIVE_GROWTH bytes for each byte read, plus
+ * ARCHIVE_SLACK. An archive contains no pointers and no padding, and does not depend on byte
+ * order. */
 #ifndef BASE_ARCHIVE_H
 #define BASE_ARCHIVE_H
 
@@ -27,9 +26,9 @@ struct archive {
 	int error;		       /* 0, -EBADMSG: damaged, -EPROTO: another version, -ENOMEM */
 };
 
-/* Begin an archive. magic: 8 characters. format: raise it when the meaning of a field changes; a
- * changed struct size is noticed without that. End both with archive_end(), which returns the
- * archive's error; after a failed write, out is as before. */
+/* Begin an archive. magic: 8 characters. format: number to raise when the meaning of a member
+ * changes; a changed struct size is noticed without that. End both with archive_end(), which
+ * returns the archive's error; after a failed write, out is unchanged. */
 void archive_write(struct archive *a, struct buffer *out, const char *magic, uint32_t format);
 void archive_read(struct archive *a, const void *data, size_t len, const char *magic,
 		  uint32_t format);
@@ -142,13 +141,14 @@ void archive_u64s(struct archive *a, void *p, size_t size);
 void archive_s64s(struct archive *a, void *p, size_t size);
 void archive_doubles(struct archive *a, void *p, size_t size);
 
-/* Raw bytes of a struct without padding or pointers, for which every value is valid. */
+/* Writes or reads a struct as bytes: one without padding or pointers, for which every value is
+ * valid. */
 void archive_bytes(struct archive *a, void *p, size_t len);
 
-/* Fails with -EPROTO unless the archive continues with a struct of this size: another size is of
- * another version. */
+/* Fails with -EPROTO unless the archive continues with a struct of this size: a different size is
+ * that of another version. */
 void archive_struct(struct archive *a, size_t size);
-/* The number of items that follow, each of `size` bytes in memory; at most max. */
+/* Writes or reads the number of items that follow, each of `size` bytes in memory; at most max. */
 void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size);
 /* The items that follow, at most max; array, count and cap are fields. Reading: array is new zeroed
  * memory, NULL if there are no items or reading failed, and cap the number of its items. */

@@ -32,8 +32,7 @@ char *buffer_reserve(struct buffer *b, size_t len)
 		b->data = data;
 		b->cap = cap;
 	}
-	/* The caller fills len bytes and moves b->len: terminate both where it is and where it will
-	 * be. */
+	/* The caller fills len bytes and adds to b->len: terminate the text at both lengths. */
 	b->data[b->len] = '\0';
 	b->data[b->len + len] = '\0';
 	return b->data + b->len;
@@ -57,8 +56,8 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	b->len += len;
 }
 
-/* Lines of steps are mostly integers, and a replay writes very many: printf would take half of its
- * time. */
+/* Appends an integer without printf, which would take half of a replay's time: lines of steps are
+ * mostly integers. */
 void buffer_uint(struct buffer *b, uint64_t value)
 {
 	static const char pairs[] =

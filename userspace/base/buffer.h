@@ -15,10 +15,10 @@ struct buffer {
 };
 
 void buffer_add(struct buffer *b, const void *data, size_t len);
-void buffer_uint(struct buffer *b, uint64_t value); /* in decimal */
+void buffer_uint(struct buffer *b, uint64_t value); /* appends value in decimal */
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Makes room for len more bytes. Returns where to write them (NULL on failure); the caller then
- * adds to b->len. */
+/* Makes room for len more bytes. Returns where to write them; NULL: no memory. The caller then adds
+ * to b->len. */
 char *buffer_reserve(struct buffer *b, size_t len);
 void buffer_clear(struct buffer *b); /* keeps the allocated memory */
 void buffer_free(struct buffer *b);

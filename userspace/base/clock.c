@@ -55,7 +55,7 @@ uint64_t clock_suspended_ns(void)
 	uint64_t best = UINT64_MAX, first, boot, last, width;
 	int64_t suspended = 0;
 
-	/* Two clocks cannot be read at once. The tightest of three tries is used: a preemption
+	/* Two clocks cannot be read at once. The closest of three readings is used: a preemption
 	 * between the two reads would look like a suspend. */
 	for (int i = 0; i < 3; i++) {
 		first = clock_mono_ns();
@@ -71,15 +71,17 @@ uint64_t clock_suspended_ns(void)
 	return suspended < 1000 ? 0 : (uint64_t)suspended;
 }
 
-/* A day of the proleptic Gregorian calendar, counted from 1970-01-01. Years are counted from March,
- * so that the leap day is the last day, in eras of 400 years, which are all alike. */
+/* Converts a day, counted from 1970-01-01, to a date of the proleptic Gregorian calendar. Years are
+ * counted from March, so that the leap day is the last day, in eras of 400 years, which are all
+ * alike. */
 static void clock_date(int64_t day, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
 {
-	uint64_t at = (uint64_t)(day + 719468); /* from 0000-03-01; earlier years do not occur */
+	/* days from 0000-03-01; earlier years do not occur */
+	uint64_t at = (uint64_t)(day + 719468);
 	unsigned of_era = (unsigned)(at % 146097);
 	unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
 	unsigned of_year = of_era - (365 * year + year / 4 - year / 100);
-	unsigned month = (5 * of_year + 2) / 153; /* 0: March */
+	unsigned month = (5 * of_year + 2) / 153; /* month of the year from March: 0 is March */
 
 	*ret_day = of_year - (153 * month + 2) / 5 + 1;
 	*ret_month = month < 10 ? month + 3 : month - 9;
@@ -93,7 +95,7 @@ static char *clock_digits(char *to, unsigned value, int digits)
 	return to + digits;
 }
 
-/* Formatted by hand: each line has a time, and printf and the C library's time zones would take
+/* Formats without printf and the C library's time zones: each line has a time, and they would take
  * longer than the rest of the line. */
 char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns)
 {

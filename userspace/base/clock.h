@@ -9,24 +9,26 @@ uint64_t clock_mono_ns(void);
 uint64_t clock_boot_ns(void);
 int64_t clock_real_ns(void);
 
-/* CPU time of the calling thread: a measure that does not depend on other programs. */
+/* Returns the CPU time of the calling thread, which does not depend on other programs. */
 uint64_t clock_thread_ns(void);
 
-/* The boot ID: identifies the boot that values of CLOCK_MONOTONIC and CLOCK_BOOTTIME belong to, as
- * the kernel writes it; "" when it cannot be read. */
+/* Writes the ID of the boot that values of CLOCK_MONOTONIC and CLOCK_BOOTTIME belong to, as the
+ * kernel gives it; "" if it cannot be read. */
 #define CLOCK_BOOT_ID_MAX 40
 void clock_boot_id(char out[CLOCK_BOOT_ID_MAX]);
 
-/* CLOCK_BOOTTIME - CLOCK_MONOTONIC: time suspended since boot. */
+/* Returns the time suspended since boot: CLOCK_BOOTTIME - CLOCK_MONOTONIC. */
 uint64_t clock_suspended_ns(void);
 
-/* RFC 3339, UTC, nine decimals: "2026-11-21T12:00:00.000000001Z" (31 bytes with NUL). */
+/* Writes RFC 3339, UTC, nine decimals: "2026-11-21T12:00:00.000000001Z" (31 bytes with NUL). */
 #define CLOCK_TEXT_MAX 32
 char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns);
 
-/* "31.2 ms", "1.05 s", "850 ns", "2 h 03 m": three significant digits, aligned units. out >= 16. */
+/* Writes a duration with three significant digits: "31.2 ms", "1.05 s", "850 ns", "2 h 03 m".
+ * out_len >= 16. */
 char *clock_duration(char *out, int out_len, uint64_t ns);
-/* Two durations that are shown together, with as many digits as are needed to distinguish them. */
+/* Writes two durations that are shown together, with as many digits as are needed to distinguish
+ * them. */
 void clock_durations(char *a, char *b, int out_len, uint64_t a_ns, uint64_t b_ns);
 
 #endif

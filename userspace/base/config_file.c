@@ -11,8 +11,8 @@
 #include "userspace/base/yaml_stream.h"
 
 #define CONFIG_KEY_MAX 128
-#define CONFIG_MAX     (1 << 20) /* bytes */
-#define CONFIG_WAIT_MS 3000	 /* limit for the writer of a pipe */
+#define CONFIG_MAX     (1 << 20) /* bytes of a file */
+#define CONFIG_WAIT_MS 3000	 /* how long the writer of a pipe is waited for */
 
 struct config_walk {
 	const char *file;
@@ -92,11 +92,12 @@ static int config_read_file(const char *option, const char *file, int wait_ms, c
 	int err = path_read(file, &text, CONFIG_MAX, wait_ms);
 
 	if (err)
-		log_error("%s %s: %s", option, file,
-			  err == -EINVAL ? "it is not a regular file"
-			  : err == -ETIMEDOUT
-				  ? "no process writes to this pipe, or its writer does not end it"
-				  : strerror(-err));
+		log_error(
+			"%s %s: %s", option, file,
+			err == -EINVAL ? "not a regular file"
+			: err == -ETIMEDOUT
+				? "no process writes to this pipe, or its writer does not close it"
+				: strerror(-err));
 	else
 		err = config_read_text(file, text.data ? text.data : "", text.len, set, ctx);
 	buffer_free(&text);

@@ -11,10 +11,10 @@
  * line; set() returns -errno to stop, having logged. */
 typedef int config_fn(void *ctx, const char *file, int line, const char *key, const char *value);
 int config_read(const char *file, config_fn *set, void *ctx);
-/* The same for a text in memory; file: the name used in messages. */
+/* Like config_read(), for a text in memory; file: the name used in messages. */
 int config_read_text(const char *file, const char *text, size_t len, config_fn *set, void *ctx);
-/* Reads a file that may be read again at any time (--web-config): it must be a regular file.
- * config_read() also waits some seconds for the writer of a pipe (--config). */
+/* Like config_read(), for a file that may be read again at any time (--web-config): it must be a
+ * regular file. config_read() also waits some seconds for the writer of a pipe (--config). */
 int config_read_again(const char *file, config_fn *set, void *ctx);
 
 #endif

@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CAPS 64 /* upper bound; the kernel reports the first number that does not exist */
+/* upper bound of capability numbers; the kernel reports the first number that does not exist */
+#define CAPS 64
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
@@ -21,8 +22,8 @@ int confine_capabilities(uint64_t keep)
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3];
 
-	/* Without CAP_SETPCAP the bounding set stays; confine_privileges() makes sure that it
-	 * cannot be used. */
+	/* Without CAP_SETPCAP the bounding set stays; confine_privileges() ensures that it has no
+	 * effect. */
 	for (unsigned long cap = 0; cap < CAPS; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
 			break;
@@ -56,11 +57,11 @@ int confine_privileges(void)
 /* ---- system calls ---------------------------------------------------------------------------- */
 
 /* A list of denied calls, not of allowed ones: C libraries and the commands of hooks, which inherit
- * this, use calls that no list foresees, and an update must not break them. By name: calls that the
- * library or the machine does not know are skipped. */
+ * the filter, use calls that no list foresees, and an update must not break them. Calls are listed
+ * by name: calls that the library or the machine does not know are skipped. */
 static const char *const machine[] = {
 /* other processes */
-#if !defined(__SANITIZE_ADDRESS__) /* its leak checker is a tracer */
+#if !defined(__SANITIZE_ADDRESS__) /* LeakSanitizer traces the process */
 	"ptrace",
 #endif
 	"process_vm_writev",
@@ -172,7 +173,7 @@ static int confine_deny(scmp_filter_ctx f, const char *const *names)
 }
 
 /* In a new user namespace a process has every capability. setns() is allowed: only the owner of a
- * job's namespace can join it, to read mounts in there (loader/reader/reader_serve.c). */
+ * job's namespace can join that namespace, to read its mounts (loader/reader/reader_serve.c). */
 static int confine_deny_namespaces(scmp_filter_ctx f)
 {
 	static const scmp_datum_t kinds[] = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
@@ -187,7 +188,7 @@ static int confine_deny_namespaces(scmp_filter_ctx f)
 	return err;
 }
 
-/* Text put into a terminal's input queue is run by its user's shell. */
+/* Denies putting text into a terminal's input queue, which the user's shell would run. */
 static int confine_deny_typing(scmp_filter_ctx f)
 {
 	static const scmp_datum_t typing[] = {TIOCSTI, 0x541c /* TIOCLINUX */};
@@ -199,7 +200,7 @@ static int confine_deny_typing(scmp_filter_ctx f)
 	return err;
 }
 
-/* The same rules apply to the machine's 32-bit programs; those of any other architecture get
+/* Applies the same rules to the machine's 32-bit programs; those of any other architecture get
  * ENOSYS. */
 static int confine_other_kinds(scmp_filter_ctx f)
 {
@@ -232,7 +233,8 @@ static int confine_deny_reader(scmp_filter_ctx f)
 				      SCMP_A1(SCMP_CMP_NE, 0, 0));
 }
 
-/* Every C library falls back to clone(), as older kernels have no clone3(). */
+/* Denies clone3(): every C library falls back to clone(), because older kernels have no
+ * clone3(). */
 static int confine_deny_clone3(scmp_filter_ctx f)
 {
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -262,7 +264,8 @@ int confine_calls(enum confine_calls what)
 
 	if (what == CONFINE_READER)
 		return confine_load(confine_deny_reader, true);
-	/* In a filter of its own, without the audit log: every new thread would be logged. */
+	/* This denial has its own filter, without the audit log: otherwise every new thread would
+	 * be logged. */
 	err = confine_load(confine_deny_clone3, false);
 	return err ? err : confine_load(confine_deny_machine, true);
 }

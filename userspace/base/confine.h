@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* confine.h - drops what the process does not need, for good: capabilities, ways to gain new ones,
+/* confine.h - permanently drops capabilities that the process does not need, ways to gain new ones,
  * and system calls that change other processes or the machine. The limits apply to the calling
- * thread and to threads and processes that it starts later: call it while there is one thread.
+ * thread and to threads and processes that it starts later: call while there is only one thread.
  * Functions return 0 or -errno and log nothing. */
 #ifndef BASE_CONFINE_H
 #define BASE_CONFINE_H
@@ -15,17 +15,17 @@
  * reduces the bounding set where CAP_SETPCAP allows it. A capability of `keep` that the process
  * lacks is not an error. */
 int confine_capabilities(uint64_t keep);
-/* Whether all of these capabilities are effective. */
+/* Returns true if all of these capabilities are effective. */
 bool confine_has(uint64_t caps);
-/* Programs executed from now on gain no privileges: set-user-ID bits and file capabilities have no
+/* From now on executed programs gain no privileges: set-user-ID bits and file capabilities have no
  * effect. */
 int confine_privileges(void);
 
 enum confine_calls {
 	CONFINE_MACHINE, /* calls that change other processes or the machine: see confine.c */
-	CONFINE_READER,	 /* as before, and starting programs, sockets, processes, signals */
+	CONFINE_READER,	 /* the same, and starting programs, sockets, processes, signals */
 };
-/* From now on those calls fail with EPERM (clone3 with ENOSYS, because a filter cannot see its
+/* From now on these calls fail with EPERM (clone3 with ENOSYS, because a filter cannot see its
  * arguments) and are reported to the kernel's audit log. Implies confine_privileges(). Returns 0,
  * or -ENOSYS, -EINVAL... if the kernel lacks such filters. */
 int confine_calls(enum confine_calls what);

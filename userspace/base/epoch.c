@@ -41,7 +41,7 @@ static bool epoch_read_number(struct text *t, int digits, int min, int max, int 
 	return v >= min && v <= max;
 }
 
-/* The digits after the seconds, rounded: ".5" is 500000; 0 if there are none. */
+/* Reads the digits after the seconds, rounded: ".5" is 500000; 0 without digits. */
 static bool epoch_read_fraction(struct text *t, int64_t *ret_us)
 {
 	int64_t us = 0, unit = US_PER_S;

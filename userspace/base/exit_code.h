@@ -7,7 +7,7 @@ enum {
 	EXIT_OK = 0,
 	EXIT_RUNTIME = 1,
 	EXIT_USAGE = 2,
-	EXIT_LACKING = 3, /* the kernel lacks something, or a privilege is missing */
+	EXIT_LACKING = 3, /* a kernel feature or a privilege is missing */
 };
 
 #endif

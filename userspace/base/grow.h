@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grow.h - arrays that grow: by doubling, up to a bound, or by half, without one. An append within
- * the present capacity costs one comparison. */
+/* grow.h - arrays that grow: grow_items() doubles them, up to a bound; grow_append() adds half,
+ * without a bound. An append within the present capacity costs one comparison. */
 #ifndef BASE_GROW_H
 #define BASE_GROW_H
 

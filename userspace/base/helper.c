@@ -21,12 +21,14 @@
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 
-#define NS_PER_MS     1000000ull
-#define WAIT_NS	      200000000ull /* reading the largest process takes a hundredth of it */
+#define NS_PER_MS 1000000ull
+/* usual limit of a call; reading the largest process takes a hundredth of this */
+#define WAIT_NS	      200000000ull
 #define WAIT_SHORT_NS 50000000ull
 #define WAIT_BUSY_NS                                                                               \
-	2000000000ull /* limit while the helper process is running: the machine is loaded */
-#define DEBT_NS	  1000000000ull /* time of failed waits, less a quarter of the time since */
+	2000000000ull /* limit while the helper process is running, so the machine is loaded */
+/* time of failed waits, less a quarter of the time since, beyond which calls get a shorter limit */
+#define DEBT_NS	  1000000000ull
 #define STUCK_MAX 4
 
 struct ask {
@@ -44,9 +46,10 @@ struct helper {
 	pid_t pid; /* 0: none */
 	int fd;
 	int keep;
-	char *shared; /* shared memory for its answers */
+	char *shared; /* memory shared with the helper process, for its answers */
 	size_t cap;
-	pid_t stuck[STUCK_MAX]; /* killed, but not yet ended; 0: free slot */
+	/* helper processes that were killed, but have not ended; 0: free slot */
+	pid_t stuck[STUCK_MAX];
 	bool stuck_logged;
 	uint64_t debt_ns, debt_at_ns;
 	uint64_t cpu_ns;
@@ -54,8 +57,9 @@ struct helper {
 
 /* ---- the helper process ---------------------------------------------------------------------- */
 
-/* CAP_SYS_PTRACE to CAP_PERFMON read other users' processes and files; the rest writes histories
- * and exports into folders of other users, and gives TensorBoard files to their owner. */
+/* CAP_SYS_PTRACE to CAP_PERFMON are for reading other users' processes and files; the others for
+ * writing histories and exports into folders of other users, and for giving TensorBoard files to
+ * their owner. */
 #define CAPS_KEPT                                                                                  \
 	(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) |                          \
 	 CONFINE_CAP(CAP_CHECKPOINT_RESTORE) | CONFINE_CAP(CAP_PERFMON) |                          \
@@ -81,11 +85,11 @@ int helper_settle(const char *name, int *fd, int keep, uint64_t caps)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
 	sigset_t all;
 
-	sigfillset(&all); /* ^C on the terminal is for the parent */
+	sigfillset(&all); /* ^C on the terminal is for the parent process */
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Move the descriptors away from the numbers that are assigned below. */
+	/* Move the descriptors away from the numbers that they get below. */
 	from = null < 0 ? -1 : fcntl(*fd, F_DUPFD, HELPER_KEPT_FD + 1);
 	to = from < 0 ? -1 : fcntl(kept, F_DUPFD, HELPER_KEPT_FD + 1);
 	if (to < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
@@ -101,7 +105,7 @@ static _Noreturn void helper_serve(int fd, int keep, char *shared, size_t cap)
 	static struct ask ask;
 	struct answer answer;
 
-	/* keep is a BPF program; running it takes CAP_BPF. */
+	/* keep is a BPF program, and running it takes CAP_BPF. */
 	if (helper_settle("gp-bpf-look", &fd, keep, keep >= 0 ? CONFINE_CAP(CAP_BPF) : 0))
 		_exit(1);
 	while (recv(fd, &ask, sizeof(ask), 0) > 0) {
@@ -115,13 +119,13 @@ static _Noreturn void helper_serve(int fd, int keep, char *shared, size_t cap)
 	_exit(0);
 }
 
-/* ---- starting and ending it ------------------------------------------------------------------ */
+/* ---- starting and ending the helper process -------------------------------------------------- */
 
 static int helper_start(struct helper *a)
 {
 	int pair[2], err;
 
-	/* Each helper process has its own mapping: one that was killed may still write. */
+	/* Each helper process has its own mapping, because one that was killed may still write. */
 	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (a->shared == MAP_FAILED)
@@ -158,7 +162,8 @@ static void helper_kill(struct helper *a)
 	a->pid = 0;
 }
 
-/* Returns whether there is room for one more process that cannot be killed. */
+/* Removes ended processes from `stuck`. Returns true if there is room for one more process that
+ * cannot be killed. */
 static bool helper_reap(struct helper *a)
 {
 	bool room = false;
@@ -193,7 +198,7 @@ void helper_free(struct helper *a)
 	helper_reap(a);
 	if (pid) {
 		helper_kill(a);
-		waitpid(pid, NULL, 0); /* it is idle and ends at once */
+		waitpid(pid, NULL, 0); /* the helper process is idle and ends at once */
 	}
 	free(a);
 }
@@ -219,7 +224,7 @@ static uint64_t helper_patience_ns(struct helper *a, uint64_t now_ns)
 	return a->debt_ns > DEBT_NS ? WAIT_SHORT_NS : WAIT_NS;
 }
 
-/* Whether the helper process waits for nothing but a CPU. */
+/* Returns true if the helper process is only waiting for a CPU. */
 static bool helper_busy(const struct helper *a)
 {
 	struct proc_stat s;
@@ -227,7 +232,7 @@ static bool helper_busy(const struct helper *a)
 	return !proc_stat("", a->pid, &s) && s.state == 'R';
 }
 
-/* 0: *ret is the answer; -EIO: the helper process is gone. */
+/* Waits for an answer. Returns 0: *ret is the answer; -EIO: the helper process is gone. */
 static int helper_answer_await(struct helper *a, struct answer *ret)
 {
 	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + helper_patience_ns(a, from_ns),
@@ -238,7 +243,8 @@ static int helper_answer_await(struct helper *a, struct answer *ret)
 	for (;;) {
 		if (now_ns < until_ns)
 			poll(&p, 1, (int)((until_ns - now_ns) / 1000000) + 1);
-		/* The time may have passed while we were stopped, although the answer is there. */
+		/* Time may have run out while this process was stopped, although the answer has
+		 * arrived. */
 		n = recv(a->fd, ret, sizeof(*ret), MSG_DONTWAIT);
 		if (n == sizeof(*ret))
 			return 0;
@@ -285,7 +291,7 @@ static bool helper_has_room(struct helper *a)
 		return true;
 	if (!a->stuck_logged)
 		log_warn(
-			"%d processes that look at others hang and cannot be killed: no more are looked at until one of them ends",
+			"%d helper processes hang and cannot be killed: reading of processes is suspended until one of them ends",
 			STUCK_MAX);
 	a->stuck_logged = true;
 	return false;
@@ -358,7 +364,7 @@ ssize_t helper_await(struct helper *a, int wait_ms, const void **ret)
 		n = helper_answer(a, wait_ms, ret);
 		now_ns = n == -EAGAIN && wait_ms ? clock_mono_ns() : until_ns;
 		wait_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) + 1 : 0;
-	} while (now_ns < until_ns); /* a signal came */
+	} while (now_ns < until_ns); /* a signal interrupted the wait */
 	return n;
 }
 

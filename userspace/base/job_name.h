@@ -6,9 +6,9 @@
 #define JOB_NAME_MAX                                                                               \
 	256 /* bytes of a stored name, terminator included: GP_JOB_MAX of bpf/gp_abi.h */
 
-/* Names of up to 253 bytes (the limit of Kubernetes, RFC 1123) are stored whole; of a longer one
- * the first 236 bytes, "~" and a hash of the whole name, which is logged once. Escaped as by
- * log_escape(). Returns out. */
+/* Writes the stored form of a name. Names of up to 253 bytes (the limit of Kubernetes, RFC 1123)
+ * are stored whole; of a longer name the first 236 bytes, "~" and a hash of the whole name, which
+ * is logged once. Escaped like log_escape(). Returns out. */
 char *job_name_keep(char out[JOB_NAME_MAX], const char *name);
 
 #endif

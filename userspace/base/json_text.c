@@ -53,8 +53,8 @@ static void json_escape(struct buffer *b, const char *text, size_t len)
 	buffer_add(b, text + plain, len - plain);
 }
 
-/* Appends before, the quoted text, and after; before and after may be 0: none. In one go, because
- * lines consist of little else. */
+/* Appends before, the quoted text, and after; before and after may be 0: none. Done in one step,
+ * because lines consist of little else. */
 static void json_quote(struct buffer *b, char before, const char *text, char after)
 {
 	size_t len = strlen(text);
@@ -83,8 +83,8 @@ static void json_quote(struct buffer *b, char before, const char *text, char aft
 	b->len += (size_t)(to - from);
 }
 
-/* The last byte written shows whether a value stands before this one, so no state is needed. A line
- * feed ends an object on the outermost level. */
+/* Begins a value. The last byte written shows whether a comma is needed, so no state is kept. A
+ * line feed ends an object on the outermost level. */
 static void json_key(struct buffer *b, const char *key)
 {
 	char last = b->len ? b->data[b->len - 1] : '\n';

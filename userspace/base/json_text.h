@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_text.h - appends JSON to a buffer, one value after the other; commas are added
- * automatically.
- *
- * key NULL: an element of an array, or the outermost value. Strings may hold any bytes: invalid
- * UTF-8 becomes U+FFFD, characters that must not reach a terminal (utf8_columns()) are escaped.
- * Numbers print the same everywhere: integers in full, doubles with nine digits, null if a double
- * is not finite. */
+ * automatically. key NULL: an element of an array, or the outermost value. Strings may contain any
+ * bytes: invalid UTF-8 becomes U+FFFD, characters that must not reach a terminal (utf8_columns())
+ * are escaped. Numbers are printed the same everywhere: integers in full, doubles with nine digits,
+ * null if a double is not finite. */
 #ifndef BASE_JSON_TEXT_H
 #define BASE_JSON_TEXT_H
 
@@ -21,7 +19,7 @@ void json_bool(struct buffer *b, const char *key, bool value);
 void json_uint(struct buffer *b, const char *key, uint64_t value);
 void json_int(struct buffer *b, const char *key, int64_t value);
 void json_real(struct buffer *b, const char *key, double value);
-/* as many digits as restore the same double; null if it is not finite */
+/* with as many digits as restore the same double; null if not finite */
 void json_double(struct buffer *b, const char *key, double value);
 /* converts microseconds to seconds, exactly, with six decimals */
 void json_seconds(struct buffer *b, const char *key, int64_t us);

@@ -15,10 +15,12 @@
 #include "userspace/base/utf8.h"
 
 #define LOG_MESSAGE_MAX 1024
-#define LOG_LINE_MAX	(2 * LOG_MESSAGE_MAX + 128) /* every byte quoted, and the frame */
-#define LOG_WAIT_MS	500			    /* limit for a reader of standard error */
-#define LOG_HELD	64			    /* lines kept by log_hold() */
-#define LOG_HELD_FIRST	32 /* the oldest of them, which no later line replaces */
+/* every byte quoted, and the rest of a line's frame */
+#define LOG_LINE_MAX (2 * LOG_MESSAGE_MAX + 128)
+/* how long a reader of standard error is waited for */
+#define LOG_WAIT_MS    500
+#define LOG_HELD       64 /* lines kept by log_hold() */
+#define LOG_HELD_FIRST 32 /* the oldest of the kept lines, which no later line replaces */
 
 static struct {
 	pthread_mutex_t lock;
@@ -30,7 +32,8 @@ static struct {
 	log_name_fn *name;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .max = LOG_INFO};
 
-/* Lines that wait for log_release(). Static: log_held_write() reads them in a signal handler. */
+/* Lines that wait for log_release(). Static, because log_held_write() reads them in a signal
+ * handler. */
 static struct {
 	enum log_level level[LOG_HELD];
 	char line[LOG_HELD][LOG_LINE_MAX + 1];
@@ -85,7 +88,7 @@ void log_hold(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* Length of the printable sequence at s; 0: not printable. */
+/* Returns the length of the printable sequence at s; 0: not printable. */
 static size_t log_sequence(const char *s, size_t len)
 {
 	uint32_t c;
@@ -94,7 +97,7 @@ static size_t log_sequence(const char *s, size_t len)
 	return n && utf8_columns(c) >= 0 ? n : 0;
 }
 
-/* Length of the printable ASCII at s: the common case. */
+/* Returns the length of the printable ASCII text at s, which is the common case. */
 static size_t log_ascii(const char *s, size_t len)
 {
 	size_t n = 0;
@@ -129,7 +132,8 @@ char *log_escape(char *out, size_t out_len, const char *in, size_t in_len)
 	return out;
 }
 
-/* Both machine formats quote the same way once control characters are gone. */
+/* Quotes a text for logfmt and JSON, which quote the same way once control characters are
+ * removed. */
 static void log_quote(char *out, const char *in)
 {
 	while (*in) {
@@ -184,7 +188,7 @@ void log_pipe_write(struct log_pipe *p, const char *line, size_t len)
 
 	if (p->lost) {
 		snprintf(message, sizeof(message),
-			 "%s%u line%s dropped here: the reader did not read",
+			 "%s%u line%s dropped here, because the reader did not read",
 			 p->fd == STDERR_FILENO ? "standard error: " : "", p->lost,
 			 p->lost == 1 ? " was" : "s were");
 		log_line(text, sizeof(text) - 1, LOG_WARN, message, false);
@@ -210,8 +214,8 @@ static void log_emit(const char *line)
 		       (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
 }
 
-/* The line that a new one replaces: the least severe one, if possible after the LOG_HELD_FIRST
- * oldest. */
+/* Returns the kept line that a new line replaces: the least severe one, if possible after the
+ * LOG_HELD_FIRST oldest. */
 static int log_victim(void)
 {
 	int victim = 0;
@@ -265,12 +269,12 @@ void log_release(void)
 	held.dropped = 0;
 	pthread_mutex_unlock(&state.lock);
 	if (dropped)
-		log_warn(
-			"%u more messages were logged meanwhile and are not shown; 2>FILE keeps all",
-			dropped);
+		log_warn("%u more messages are not shown; to keep all messages, use 2>FILE",
+			 dropped);
 }
 
-/* A line on a terminal that shows frames would be overwritten; a file or a pipe gets it at once. */
+/* Shows a line. While a terminal shows frames, its lines wait, as they would be overwritten; a file
+ * or a pipe gets lines at once. */
 static void log_deliver(enum log_level level, const char *message)
 {
 	char line[LOG_LINE_MAX];
@@ -289,8 +293,8 @@ static void log_deliver(enum log_level level, const char *message)
 		log_emit(line);
 }
 
-/* Replaces the option at the beginning of a message by the name that the user gave it in a
- * configuration file or variable. */
+/* Replaces the option at the beginning of a message by its name in the configuration file or
+ * environment, if the user set it there. */
 static const char *log_named(const char *message, char *out, size_t len)
 {
 	return state.name && state.name(message, out, len) ? out : message;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define LOOP_BATCH   32
-#define LOOP_SIGNALS 65 /* 1 to SIGRTMAX */
+#define LOOP_SIGNALS 65 /* signal numbers from 1 to SIGRTMAX */
 
 enum source_type { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL };
 
@@ -19,7 +19,7 @@ struct source {
 	struct source *next;
 	enum source_type type;
 	int fd;
-	bool dead; /* freed after the batch, which may still have events for it */
+	bool dead; /* to be freed after this round, which may still have events for the source */
 	loop_fn *fn;
 	void *ctx;
 };
@@ -90,7 +90,7 @@ static void loop_sweep(struct loop *l)
 	}
 }
 
-/* On failure the caller still owns fd. */
+/* Adds a source. On failure the caller still owns fd. */
 static int loop_add(struct loop *l, enum source_type type, int fd, uint32_t events, loop_fn *fn,
 		    void *ctx, struct source **ret)
 {
@@ -203,8 +203,8 @@ static void loop_dispatch(struct loop *l, struct source *s, uint32_t events)
 			s->fn(s->ctx, count);
 		break;
 	case SOURCE_SIGNAL:
-		/* One signal a round: epoll is level-triggered and reports the next one, and other
-		 * sources get their turn. */
+		/* Handle one signal in each round: epoll is level-triggered and reports the next
+		 * signal again, so that other sources are handled in between. */
 		if (read(s->fd, &info, sizeof(info)) == sizeof(info) &&
 		    info.ssi_signo < LOOP_SIGNALS && l->on_signal[info.ssi_signo].fn)
 			l->on_signal[info.ssi_signo].fn(

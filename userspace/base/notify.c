@@ -25,7 +25,7 @@ struct notify {
 	bool failure_logged; /* the socket's failure was logged */
 };
 
-/* A path, or '@' and the name of an abstract socket. */
+/* Sets the address: a path, or '@' and the name of an abstract socket. */
 static int notify_address(struct notify *n, const char *name)
 {
 	size_t len = strlen(name);

@@ -9,14 +9,15 @@
 
 struct notify;
 
-/* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes the first from the environment,
- * so that a child cannot report in our name. *ret is NULL if there is no service manager. Returns
- * 0, or -errno after one line. */
+/* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes NOTIFY_SOCKET from the
+ * environment, so that a child cannot report in our name. *ret is NULL without a service manager.
+ * Returns 0, or -errno after logging one line. */
 int notify_open(struct notify **ret);
-void notify_close(struct notify *n); /* NULL is fine, in the functions below too */
+void notify_close(struct notify *n); /* n may be NULL here and below */
 /* Sends "READY=1" and the like, separated by newlines. */
 void notify_send(struct notify *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Period in which the manager expects a keep-alive (half of its limit); 0: none expected. */
+/* Returns how often the service manager expects a keep-alive (half of its limit); 0: not
+ * expected. */
 uint64_t notify_watchdog_ns(const struct notify *n);
 
 #endif

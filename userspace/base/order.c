@@ -73,7 +73,7 @@ void order_sort(uint64_t *a, uint32_t n)
 			order_swap(&a[k - 1], &a[k]);
 }
 
-/* counted from 0 */
+/* Returns the index of the quantile, counted from 0. */
 static uint32_t order_nearest_rank(uint32_t n, unsigned percent)
 {
 	uint64_t rank = ((uint64_t)n * percent + 99) / 100;
@@ -96,8 +96,7 @@ uint64_t order_sorted_median(const uint64_t *a, uint32_t n)
 	return n % 2 ? a[n / 2] : order_middle(a[n / 2 - 1], a[n / 2]);
 }
 
-/* The deviations ascend on both sides of med: merge the lower and the upper ones up to their
- * middle. */
+/* Deviations ascend on both sides of med: merge the lower and the upper ones up to their middle. */
 uint64_t order_sorted_spread(const uint64_t *a, uint32_t n, uint64_t med)
 {
 	uint32_t below = 0, above, high = n;

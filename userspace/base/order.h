@@ -6,15 +6,16 @@
 
 #include <stdint.h>
 
-/* The k-th smallest of n, k < n; all smaller ones stand before it afterwards. */
+/* Returns the k-th smallest of n, k < n; afterwards all smaller values are before it. */
 uint64_t order_nth(uint64_t *a, uint32_t n, uint32_t k);
-/* Mean of the two middle values if n is even, rounded down. */
+/* Returns the median; if n is even the mean of the two middle values, rounded down. */
 uint64_t order_median(uint64_t *a, uint32_t n);
-/* Median absolute deviation from med; a is overwritten. */
+/* Returns the median absolute deviation from med; a is overwritten. */
 uint64_t order_spread(uint64_t *a, uint32_t n, uint64_t med);
-/* By nearest rank: the smallest value that at least `percent` of 100 values do not exceed. */
+/* Returns the quantile by nearest rank: the smallest value that at least `percent` of 100 values do
+ * not exceed. */
 uint64_t order_quantile(uint64_t *a, uint32_t n, unsigned percent);
-/* Insertion sort: for a few dozen values. */
+/* Sorts by insertion: for a few dozen values. */
 void order_sort(uint64_t *a, uint32_t n);
 
 uint64_t order_sorted_median(const uint64_t *a, uint32_t n);

@@ -17,19 +17,19 @@
 #include "userspace/base/log.h"
 
 #define ANSWER_MS     5000
-#define LINKS_MAX     40 /* as in the kernel */
+#define LINKS_MAX     40 /* most links followed in a path, as in the kernel */
 #define INPUT_SAID_MS 200
 #define READ_BYTES    65536
 #define FIFO_TURN_MS  20
 #define WALK	      (O_PATH | O_CLOEXEC | O_NOFOLLOW)
 
 struct walk {
-	int at; /* folder reached so far */
+	int at; /* descriptor of the folder reached so far */
 	char rest[PATH_MAX];
 	char name[NAME_MAX + 1]; /* the current component */
 	int links;
 	void (*made)(int fd, int above);
-	mode_t make; /* mode of missing folders to be made; 0: none is made */
+	mode_t make; /* mode for missing folders, which are then made; 0: not made */
 };
 
 static bool path_trusted_owner(uid_t uid)
@@ -44,7 +44,7 @@ static bool path_in_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Continues from folder fd; -1: errno holds the error. */
+/* Continues from folder fd; fd -1: errno has the error. */
 static int path_walk_to(struct walk *w, int fd)
 {
 	int err = fd < 0 ? -errno : 0;
@@ -67,8 +67,8 @@ static int path_walk_begin(struct walk *w, const char *path)
 	return path_walk_to(w, open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Moves the next component to w->name. Returns 1: another follows; 0: it is the last; -errno. An
- * empty name: the path ends at w->at. */
+/* Moves the next component to w->name. Returns 1: more components follow; 0: this is the last;
+ * -errno. An empty name: the path ends at w->at. */
 static int path_walk_next(struct walk *w)
 {
 	const char *from = w->rest + strspn(w->rest, "/");
@@ -105,7 +105,7 @@ static int path_walk_link(struct walk *w, int fd)
 	return *w->rest == '/' ? path_walk_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
 }
 
-/* Follows the link w->name in w->at. *ret_proc: a link that only the kernel can follow. */
+/* Follows the link w->name in w->at. *ret_proc: the link can only be followed by the kernel. */
 static int path_walk_follow(struct walk *w, bool *ret_proc)
 {
 	int fd = openat(w->at, w->name, WALK), err = fd < 0 ? -errno : 0;
@@ -144,7 +144,7 @@ static int path_walk_into(struct walk *w)
 	return err;
 }
 
-/* Enters the folder that holds the last component, which is in w->name then. */
+/* Enters the folder of the last component, whose name is then in w->name. */
 static int path_walk_up_to_last(struct walk *w)
 {
 	int more;
@@ -158,7 +158,7 @@ static int path_walk_up_to_last(struct walk *w)
 	return more;
 }
 
-/* Checks whether the file or folder at w->at may be written, by the rules of the header. */
+/* Checks that the file or folder at w->at may be written, by the rules in path.h. */
 static int path_check_rules(const struct walk *w, int fd)
 {
 	struct stat st, dir;
@@ -193,7 +193,7 @@ static int path_last_open(struct walk *w, int flags, mode_t mode)
 	return err;
 }
 
-/* Returns a descriptor or -errno. */
+/* Opens the path. Returns a descriptor or -errno. */
 static int path_walk_open(struct walk *w, int flags, mode_t mode)
 {
 	bool proc = false;
@@ -261,7 +261,7 @@ int path_open_input(const char *path)
 	return fd;
 }
 
-/* fd does not block. */
+/* Reads from fd, which must not block, up to max bytes. */
 static int path_read_all(int fd, struct buffer *out, size_t max, int wait_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -303,7 +303,7 @@ int path_read(const char *path, struct buffer *out, size_t max, int wait_ms)
 	return err;
 }
 
-/* Returns a descriptor of O_PATH or -errno. */
+/* Opens a folder. Returns a descriptor of O_PATH or -errno. */
 static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, int above))
 {
 	struct walk w = {.make = mode, .made = made};
@@ -312,7 +312,7 @@ static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, 
 	while (!err && more) {
 		more = path_walk_next(&w);
 		err = more < 0 ? more : *w.name ? path_walk_into(&w) : 0;
-		more = *w.rest != '\0'; /* for a link's target, too */
+		more = *w.rest != '\0'; /* also for the target of a link */
 	}
 	if (err && w.at >= 0)
 		close(w.at);
@@ -378,8 +378,7 @@ static ssize_t path_answers_there(const void *arg, void *ret, size_t cap)
 	(void)ret;
 	(void)cap;
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return 0; /* opening and closing a pipe would look to its other end like our end of
-			     file */
+		return 0; /* closing a pipe would look like end of file to its other end */
 	fd = path_open(path, O_RDONLY, 0);
 	if (fd >= 0)
 		close(fd);
@@ -398,13 +397,13 @@ const char *path_why(int err)
 {
 	switch (err) {
 	case -ELOOP:
-		return "it is, or lies behind, a symbolic link that another user made; name the file that it leads to";
+		return "reached through a symbolic link of another user; name the link's target";
 	case -EMLINK:
-		return "it has several names (hard links) in a folder that others may write; choose another name";
+		return "has several names (hard links) in a folder that others may write; choose another name";
 	case -ENOTUNIQ:
-		return "another user made it in a folder that everybody may write; choose another name";
+		return "created by another user in a folder that everyone may write; choose another name";
 	case -ENXIO:
-		return "no process reads it (a FIFO?); start its reader first";
+		return "no process reads from it (a FIFO?); start the reader first";
 	case -ETIMEDOUT:
 		return "its disk does not answer";
 	default:

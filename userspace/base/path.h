@@ -36,20 +36,20 @@
 
 #include "userspace/base/buffer.h"
 
-/* As open(2). Returns a descriptor, which the caller owns, or -errno. O_TRUNC empties the file only
- * after the rules above were checked. */
+/* Like open(2). Returns a descriptor, which the caller owns, or -errno. O_TRUNC empties the file
+ * only after the rules above were checked. */
 int path_open(const char *path, int flags, mode_t mode);
 /* Opens for writing; waits up to wait_ms for a FIFO to get a reader. */
 int path_open_fifo(const char *path, int flags, mode_t mode, int wait_ms);
-/* Opens an input to be read as it grows. Waits for a FIFO to get a writer, and logs that. */
+/* Opens an input to be read as it grows. Waits for a FIFO to get a writer, and logs the wait. */
 int path_open_input(const char *path);
 /* Appends the content of the file to out, up to max bytes. wait_ms: limit for each part from a
- * pipe; 0: the file must be a regular one, else -EINVAL. Returns 0 or -errno: -EFBIG, -ETIMEDOUT,
- * -ENOMEM... */
+ * pipe; 0: only a regular file is allowed, otherwise -EINVAL. Returns 0 or -errno: -EFBIG,
+ * -ETIMEDOUT, -ENOMEM... */
 int path_read(const char *path, struct buffer *out, size_t max, int wait_ms);
-/* Opens a folder by the rules for writing. mode: missing folders on the path are made with it; 0:
- * the folder must exist. made (may be NULL) is called for each folder made. Returns a descriptor or
- * -errno. */
+/* Opens a folder by the rules for writing. mode: for missing folders on the path, which are made;
+ * 0: the folder must exist. made (may be NULL) is called for each folder made. Returns a descriptor
+ * or -errno. */
 int path_folder(const char *path, mode_t mode, void (*made)(int fd, int above));
 /* Makes the last component of path a folder, by the rules for writing; an existing folder is fine.
  * Returns 0 or -errno. */
@@ -58,9 +58,9 @@ int path_make(const char *path, mode_t mode);
  * within path. Returns a descriptor of O_PATH, for renameat() and the like, or -errno. */
 int path_parent(const char *path, const char **ret_name);
 /* Checks in a helper process whether the disk of path responds. Returns 0 (also if the file does
- * not exist) or -ETIMEDOUT after 5 s. Call it before the main thread opens the path. */
+ * not exist) or -ETIMEDOUT after 5 s. Call before the main thread opens the path. */
 int path_answers(const char *path);
-/* Describes a -errno of this module in words. */
+/* Returns a text for a -errno of this module. */
 const char *path_why(int err);
 
 #endif

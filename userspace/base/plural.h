@@ -10,7 +10,7 @@ static inline const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* For nouns with the plural "es": "process", "processes". */
+/* Like plural(), for nouns with the plural "es": "process", "processes". */
 static inline const char *plural_es(uint64_t n)
 {
 	return n == 1 ? "" : "es";

@@ -14,7 +14,7 @@ struct poll_interval {
 	uint64_t period_ns;	      /* the present interval; initially often_ns */
 };
 
-/* busy: there was activity since the last poll. Returns whether the interval has changed. */
+/* busy: there was activity since the last poll. Returns true if the interval has changed. */
 bool poll_interval_changes(struct poll_interval *p, uint64_t now_ns, bool busy);
 
 #endif

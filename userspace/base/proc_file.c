@@ -13,7 +13,7 @@
 
 #define PF_EXITING   0x4 /* include/linux/sched.h; set before the exit is traced (kernel/exit.c) */
 #define STAT_BYTES   1024
-#define STATUS_BYTES 1024 /* enough to contain Tgid */
+#define STATUS_BYTES 1024 /* bytes of /proc/PID/status, enough to contain Tgid */
 
 int proc_error(int err)
 {
@@ -69,8 +69,9 @@ ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, siz
 	return n < 0 ? n : len;
 }
 
-/* proc(5): pid (comm) state ppid ... utime stime ... starttime: fields 4, 14, 15 and 22. comm may
- * hold anything, also ")" and newlines, but no later field does: the last ")" ends it. */
+/* Parses proc(5): pid (comm) state ppid ... utime stime ... starttime: fields 4, 14, 15 and 22.
+ * comm may contain anything, also ")" and newlines, but later fields do not: the last ")" ends
+ * comm. */
 static int proc_file_parse_stat(char *line, struct proc_stat *ret)
 {
 	char *open = strchr(line, '('), *close = strrchr(line, ')'), *at, *end;
@@ -129,7 +130,8 @@ pid_t proc_owner(const char *root, pid_t tid)
 
 	if (proc_slurp(root, tid, "status", status, sizeof(status)) <= 0)
 		return 0;
-	at = strstr(status, "\nTgid:"); /* newlines in the name on the first line are escaped */
+	/* newlines in the process name, on the first line, are escaped */
+	at = strstr(status, "\nTgid:");
 	return at ? (pid_t)strtol(at + strlen("\nTgid:"), NULL, 10) : 0;
 }
 

@@ -15,9 +15,10 @@
 int proc_error(int err);
 /* Opens /proc/PID/NAME. Returns a descriptor or -errno as proc_error(). */
 int proc_open(const char *root, pid_t pid, const char *name, int flags);
-/* As read(2), repeated after signals. */
+/* Like read(2), repeated after signals. */
 ssize_t proc_read(int fd, void *buf, size_t len);
-/* Reads the first cap - 1 bytes at most, NUL-terminated. Returns the bytes read or -errno. */
+/* Reads at most the first cap - 1 bytes, and terminates them with NUL. Returns the bytes read or
+ * -errno. */
 ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, size_t cap);
 
 struct proc_stat {
@@ -33,10 +34,10 @@ int proc_stat(const char *root, pid_t pid, struct proc_stat *ret);
 /* name: "stat" or "task/TID/stat". Returns 0 or -errno; -EBADMSG: malformed. */
 int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_stat *ret);
 
-/* The process that a thread belongs to; 0: unknown. */
+/* Returns the process that a thread belongs to; 0: unknown. */
 pid_t proc_owner(const char *root, pid_t tid);
 
-/* Parses a decimal number of 0 to INT32_MAX that is all of text; else -1. */
+/* Parses a decimal number of 0 to INT32_MAX that is all of text; otherwise returns -1. */
 int32_t proc_number(const char *text);
 
 #endif

@@ -16,16 +16,16 @@ struct entry {
 	void *value; /* NULL: removed */
 };
 
-/* Entries in insertion order, and an open-addressed index of them: slot = index of the entry +
+/* Entries in insertion order, and an open-addressed index of entries: slot = index of the entry +
  * 1. */
 struct table {
 	struct entry *entries;
-	uint32_t *slots; /* 2 * cap of them: at most half are in use */
+	uint32_t *slots; /* 2 * cap slots, of which at most half are in use */
 	size_t used, cap, count;
 	uint64_t seed;
 };
 
-/* Some keys are chosen by the watched process: without a seed it could make them collide. */
+/* Returns a random seed: without it a watched process could choose keys that collide. */
 static uint64_t table_seed(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
@@ -44,7 +44,7 @@ static uint64_t table_mix(uint64_t k)
 	return k ^ k >> 33;
 }
 
-/* Slot of the key, or SIZE_MAX. */
+/* Returns the slot of the key, or SIZE_MAX. */
 static size_t table_find(const struct table *t, uint64_t key)
 {
 	size_t mask = 2 * t->cap - 1, at;
@@ -68,7 +68,8 @@ static void table_index(struct table *t, size_t entry)
 	t->slots[at] = (uint32_t)entry + 1;
 }
 
-/* Makes room for one more entry: drops removed ones, and doubles unless that freed half. */
+/* Makes room for one more entry: drops removed entries, and doubles the table unless that freed
+ * half. */
 static int table_rebuild(struct table *t)
 {
 	size_t cap = !t->cap ? TABLE_MIN : t->count > t->cap / 2 ? t->cap * 2 : t->cap, used = 0;

@@ -17,7 +17,7 @@ int table_put(struct table *t, uint64_t key,
 void *table_take(struct table *t,
 		 uint64_t key); /* removes the entry and returns its value, or NULL */
 size_t table_count(const struct table *t);
-/* for (size_t i = 0; (v = table_next(t, &i, &key));) ... The current entry may be removed
+/* Iterates: for (size_t i = 0; (v = table_next(t, &i, &key));) ... The current entry may be removed
  * meanwhile. */
 void *table_next(const struct table *t, size_t *pos, uint64_t *ret_key);
 

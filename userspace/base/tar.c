@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #define BLOCK	  512
-#define OCTAL_MAX 077777777777 /* eleven octal digits */
+#define OCTAL_MAX 077777777777 /* the highest number of eleven octal digits */
 
 struct header { /* ustar */
 	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100],

@@ -35,7 +35,8 @@ static void *worker_run(void *arg)
 	struct worker_start s = *(struct worker_start *)arg;
 
 	free(arg);
-	/* pthread_setname_np() of another thread would open a file of /proc. */
+	/* The thread names itself: pthread_setname_np() from another thread would open a file of
+	 * /proc. */
 	prctl(PR_SET_NAME, s.name, 0, 0, 0);
 	s.fn(s.ctx);
 	worker_lock(s.worker);

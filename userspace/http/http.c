@@ -22,7 +22,7 @@
 #define HTTP_TEXT "text/plain; charset=utf-8"
 #define HTTP_NS	  1000000000ull
 
-/* Pages; the first ones are the formats of metrics. */
+/* Documents that are cached; the first ones are the formats of metrics. */
 enum { HTTP_STATE = PROMETHEUS_FORMATS, HTTP_DOCUMENTS };
 _Static_assert((int)HTTP_DOCUMENTS <= HTTP_PAGES, "a place for each document");
 
@@ -31,13 +31,14 @@ struct http_server {
 	struct listen_socket listen;
 	struct http_source source;
 	struct http_conns conns;
-	struct http_web *web;	/* of the server's thread, as are pages */
+	struct http_web *web;	/* used by the server's thread alone, like pages */
 	struct http_auth *auth; /* NULL: without a web config */
-	/* Responses are reference-counted: a slow client keeps its own alive, all others get the
+	/* Responses are reference-counted: a slow client keeps its response, all others get the
 	 * newest. */
 	struct http_pages pages;
 	struct http_page_row row[HTTP_DOCUMENTS];
-	bool tls, users, guarded; /* as they were at the start */
+	/* settings at the start, which a changed web config cannot lower */
+	bool tls, users, guarded;
 	_Atomic uint64_t ticked_ns;
 };
 
@@ -123,7 +124,8 @@ static enum MHD_Result http_metrics(struct http_server *h, struct MHD_Connection
 	return http_document(h, c, (int)http_accept_format(http_header(c, MHD_HTTP_HEADER_ACCEPT)));
 }
 
-/* Returns true if the request has been answered. */
+/* Answers 503 if the caller of http_tick() is stuck. Returns true if the request has been
+ * answered. */
 static bool http_stuck(struct http_server *h, struct MHD_Connection *c, enum MHD_Result *ret)
 {
 	uint64_t ticked_ns = h->ticked_ns; /* read before the clock, which must not be older */
@@ -132,8 +134,9 @@ static bool http_stuck(struct http_server *h, struct MHD_Connection *c, enum MHD
 		return false;
 	*ret = http_send(
 		h, c,
-		(struct http_reply){MHD_HTTP_SERVICE_UNAVAILABLE,
-				    .text = "stuck: nothing was observed for a minute or more\n"});
+		(struct http_reply){
+			MHD_HTTP_SERVICE_UNAVAILABLE,
+			.text = "stuck: gp-bpf has observed nothing for a minute or more\n"});
 	return true;
 }
 
@@ -160,7 +163,7 @@ static enum MHD_Result http_ready(struct http_server *h, struct MHD_Connection *
 }
 
 /* Guards against DNS rebinding: a page of another site may point its own name at this address; the
- * browser then sends that name. */
+ * browser then sends that name as the host. */
 static bool http_host_is_local(const char *host)
 {
 	static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -189,7 +192,7 @@ static enum MHD_Result http_state(struct http_server *h, struct MHD_Connection *
 			h, c,
 			(struct http_reply){
 				MHD_HTTP_FORBIDDEN,
-				.text = "gp-bpf: /debug/state is served on a loopback address (asked for by it) or a unix socket, or with basic auth or verified client certificates (--web-config)\n"});
+				.text = "gp-bpf: /debug/state is served only at a loopback address (with a local host name in the URL) or unix socket, or with basic auth or verified client certificates (--web-config)\n"});
 	return h->source.version(h->source.ctx) ? http_document(h, c, HTTP_STATE)
 						: http_ready(h, c);
 }
@@ -225,8 +228,8 @@ static void http_auth_done(struct http_auth_ask *q)
 	MHD_resume_connection(((struct http_call *)q->ctx)->connection);
 }
 
-/* Unless it returns YES or LATER, the request has been answered, with *ret. After LATER it is
- * called again when the answer is there. */
+/* Checks the request's password. Unless it returns YES or LATER, the request has been answered,
+ * with *ret. After LATER libmicrohttpd calls again when the password has been checked. */
 static enum http_auth_answer http_allowed(struct http_server *h, struct http_call *call,
 					  enum MHD_Result *ret)
 {
@@ -255,14 +258,15 @@ static enum http_auth_answer http_allowed(struct http_server *h, struct http_cal
 	if (ask->answer == HTTP_AUTH_NO)
 		*ret = http_send(h, call->connection,
 				 (struct http_reply){MHD_HTTP_UNAUTHORIZED,
-						     "user and password, please\n", NULL,
+						     "user and password required\n", NULL,
 						     MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 						     "Basic realm=\"gp-bpf\", charset=\"UTF-8\""});
 	else if (ask->answer == HTTP_AUTH_BUSY)
-		*ret = http_send(h, call->connection,
-				 (struct http_reply){MHD_HTTP_TOO_MANY_REQUESTS,
-						     "too many passwords wait to be looked at\n",
-						     NULL, MHD_HTTP_HEADER_RETRY_AFTER, "1"});
+		*ret = http_send(
+			h, call->connection,
+			(struct http_reply){MHD_HTTP_TOO_MANY_REQUESTS,
+					    "too many passwords are being checked; try again\n",
+					    NULL, MHD_HTTP_HEADER_RETRY_AFTER, "1"});
 	return ask->answer;
 }
 
@@ -344,7 +348,7 @@ static void http_connection(void *ctx, struct MHD_Connection *c, void **socket_c
 	*socket_ctx = http_conn_open(&h->conns, c, http_web_tls(h->web));
 }
 
-/* For sessions that http_tls_session() has not set up. */
+/* Refuses the handshake of sessions that http_tls_session() has not set up. */
 static int http_no_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
 			       gnutls_pcert_st **certs, unsigned *count, gnutls_ocsp_data_st **ocsp,
 			       unsigned *ocsp_count, gnutls_privkey_t *key, unsigned *flags)
@@ -402,7 +406,7 @@ static void http_free(struct http_server *h)
 	free(h);
 }
 
-/* own: path of a socket for this user only. */
+/* own: path of a socket for this user only; NULL: listen at `listen`. */
 static int http_make(struct http_server **ret, const char *listen, const char *own,
 		     const char *web_config, const struct http_source *src)
 {
@@ -434,7 +438,7 @@ static int http_make(struct http_server **ret, const char *listen, const char *o
 	h->daemon = http_start(h);
 	if (!h->daemon) {
 		err = errno ? -errno : -EIO;
-		log_error("metrics at %s: the server does not start: %s", h->listen.text,
+		log_error("metrics at %s: cannot start the server: %s", h->listen.text,
 			  strerror(-err));
 		goto fail;
 	}

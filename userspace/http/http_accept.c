@@ -5,14 +5,14 @@
 #include <string.h>
 #include <strings.h>
 
-#define ACCEPT_Q_ONE 1000 /* q is counted in thousandths */
+#define ACCEPT_Q_ONE 1000 /* the quality value of a media range, in thousandths */
 
 struct span {
 	const char *at;
 	size_t len;
 };
 
-/* An element of a list: "text/plain;version=0.0.4;q=0.5". */
+/* A media range in a list: "text/plain;version=0.0.4;q=0.5". */
 struct element {
 	struct span name, version, charset;
 	int q; /* -1: malformed */
@@ -50,7 +50,8 @@ static struct span http_accept_span_take(const char **at, const char *stops)
 	return http_accept_span_trim(s);
 }
 
-/* Parses "0", "0.75", "1.000"; more decimals are cut. Returns -1 if it is not a q. */
+/* Parses a quality value "0", "0.75" or "1.000" to thousandths; further decimals are ignored.
+ * Returns -1 if malformed. */
 static int accept_q(struct span s)
 {
 	int q = 0, unit = ACCEPT_Q_ONE;
@@ -87,7 +88,7 @@ static void http_accept_element_parameter(struct element *e, struct span s)
 		e->charset = value;
 }
 
-/* Takes the next element of a list; false at its end. */
+/* Takes the next media range of a list; false at the end of the list. */
 static bool http_accept_element_next(const char **at, struct element *e)
 {
 	*at += strspn(*at, " \t,");
@@ -109,8 +110,8 @@ static const struct offer offers[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_OPENMETRICS] = {"application/openmetrics-text", "application/*", "1.0.0"},
 };
 
-/* Returns how specific the match is; -1: none. A name without version is less specific than one
- * with it. */
+/* Returns how specific the match is; -1: no match. A range without version is less specific than
+ * one with a version. */
 static int http_accept_offer_match(const struct offer *o, const struct element *e)
 {
 	if (http_accept_span_is(e->name, "*/*"))

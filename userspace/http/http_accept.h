@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_accept.h - negotiates the form of an answer by RFC 9110 §12. Pure; the headers are hostile.
- * NULL: the request has no such header. */
+/* http_accept.h - negotiates the format of an answer by RFC 9110 §12. Pure; the headers are
+ * hostile. A header that is NULL was not sent. */
 #ifndef HTTP_HTTP_ACCEPT_H
 #define HTTP_HTTP_ACCEPT_H
 
@@ -12,15 +12,15 @@ enum prometheus_format {
 };
 #define PROMETHEUS_FORMATS 2
 
-/* Content-Type of an answer in this format; static text. */
+/* Returns the Content-Type of an answer in this format; static text. */
 const char *prometheus_content_type(enum prometheus_format format);
 
-/* The most specific range that matches a format gives its q. The highest q wins; at equal q a
- * format that is named beats one matched by a wildcard, then the first named. If nothing matches,
- * or only wildcards, or the header is malformed: text 0.0.4, because an answer 406 would lose a
- * scrape. */
+/* Chooses the format. The most specific range that matches a format gives its quality, q. The
+ * highest q wins; at equal q a format that is named wins over a wildcard, then the first named.
+ * Text 0.0.4 is used if nothing or only wildcards match, or if the header is malformed, because an
+ * answer 406 would lose a scrape. */
 enum prometheus_format http_accept_format(const char *accept);
-/* Whether Accept-Encoding prefers gzip to plain text, or equally accepts both. */
+/* Returns true if Accept-Encoding prefers gzip to plain text, or accepts both equally. */
 bool http_accept_gzip(const char *accept_encoding);
 
 #endif

@@ -15,27 +15,29 @@
 #include "userspace/base/log.h"
 #include "userspace/base/worker.h"
 
-#define AUTH_REST	 4 /* pause after a wrong password, as a multiple of its checking time */
+/* after a wrong password the thread pauses for this multiple of the checking time */
+#define AUTH_REST	 4
 #define AUTH_REST_MAX_NS 1000000000ull
 #define AUTH_NICE	 19
 #define AUTH_BLAME_BITS	 12
-#define AUTH_BLAMES	 (1 << AUTH_BLAME_BITS) /* counters; several addresses may share one */
-#define AUTH_FORGIVE_NS	 60000000000ull
+/* counters of wrong passwords; several addresses may share a counter */
+#define AUTH_BLAMES	(1 << AUTH_BLAME_BITS)
+#define AUTH_FORGIVE_NS 60000000000ull
 
 struct http_auth {
-	struct worker thread; /* its lock protects all below, except key and crypt */
+	struct worker thread; /* its lock protects all members below, except key and crypt */
 	struct http_auth_ask *first;
 	struct {
 		unsigned char digest[HTTP_AUTH_DIGEST];
 		bool is;
 	} known[WEB_USERS];
-	uint32_t wrong[AUTH_BLAMES]; /* passwords, by address; halved periodically */
+	uint32_t wrong[AUTH_BLAMES]; /* wrong passwords by counter; halved periodically */
 	uint64_t halved_ns;
 	unsigned char key[HTTP_AUTH_DIGEST]; /* random; for digests and for choosing counters */
 	struct crypt_data crypt;	     /* used by the thread only */
 };
 
-/* crypt_r() only computes: the result is compared here, in constant time. */
+/* Checks a password. crypt_r() only computes the hash, which is compared here in constant time. */
 static bool http_auth_password_is(struct crypt_data *data, const struct http_auth_ask *q)
 {
 	const char *made = crypt_r(q->password, q->hash, data);
@@ -46,7 +48,8 @@ static bool http_auth_password_is(struct crypt_data *data, const struct http_aut
 
 /* ---- order of the queue ---------------------------------------------------------------------- */
 
-/* The counter depends on a secret key: a client cannot choose whose counter it shares. */
+/* Returns the counter of an address. The choice depends on a secret key, so that a client cannot
+ * choose to share a counter. */
 static uint32_t *http_auth_wrong_of(struct http_auth *a, uint64_t address)
 {
 	uint64_t key;
@@ -64,8 +67,8 @@ static void http_auth_wrong_forgive(struct http_auth *a, uint64_t now_ns)
 		a->wrong[i] /= 2;
 }
 
-/* Lower is earlier: wrong passwords of the address, then how many of its requests wait before this
- * one. */
+/* Returns the priority of a request, lower first: wrong passwords of its address, then how many
+ * requests of this address wait before this one. */
 static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_ask *q)
 {
 	uint64_t before = 0;
@@ -77,8 +80,8 @@ static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_as
 	return (uint64_t)*http_auth_wrong_of(a, q->address) * HTTP_AUTH_WAITING + before;
 }
 
-/* The position of the next request, or of the last; of equal ones the first, or the last, to
- * arrive. */
+/* Returns the position of the next request, or of the last one to be answered; among equal ones the
+ * first, or last, to arrive. */
 static struct http_auth_ask **http_auth_turn_find(struct http_auth *a, bool last)
 {
 	struct http_auth_ask **found = NULL;
@@ -161,7 +164,7 @@ static void http_auth_run(void *arg)
 			continue;
 		}
 		(*next)->taken = true;
-		one = **next; /* http_auth_stop() may answer it as well */
+		one = **next; /* http_auth_stop() may answer this request, too */
 		worker_unlock(&a->thread);
 		began = clock_mono_ns();
 		right = http_auth_password_is(&a->crypt, &one);
@@ -195,7 +198,7 @@ int http_auth_open(struct http_auth **ret)
 	if (!err)
 		err = worker_start(&a->thread, "auth", http_auth_run, a);
 	if (err) {
-		log_error("basic auth: its thread does not start: %s", strerror(-err));
+		log_error("basic auth: cannot start its thread: %s", strerror(-err));
 		http_auth_close(a);
 		return err;
 	}
@@ -203,8 +206,8 @@ int http_auth_open(struct http_auth **ret)
 	return 0;
 }
 
-/* Decodes "Basic dXNlcjpwYXNz" to name (HTTP_AUTH_TEXT bytes) and q->password. Returns false if it
- * is malformed. */
+/* Decodes "Basic dXNlcjpwYXNz" to name (HTTP_AUTH_TEXT bytes) and q->password. Returns false if the
+ * header is malformed. */
 static bool http_auth_header_read(const char *header, struct http_auth_ask *q, char *name)
 {
 	gnutls_datum_t text, plain = {0};
@@ -232,7 +235,7 @@ static bool http_auth_header_read(const char *header, struct http_auth_ask *q, c
 	return colon;
 }
 
-/* Digest of hash, name and password: a new hash of the same user needs a new check. */
+/* Makes the digest of hash, name and password: a new hash of the same user needs a new check. */
 static bool http_auth_digest_make(const struct http_auth *a, struct http_auth_ask *q,
 				  const char *name)
 {
@@ -261,7 +264,8 @@ enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config
 	for (size_t i = 0; i < c->users; i++)
 		if (!strcmp(c->user[i].name, name))
 			q->user = (int)i;
-	/* An unknown name takes as long as a known one. */
+	/* Check a password for an unknown name, too, so that the answer takes as long as for a
+	 * known one. */
 	memcpy(q->hash, c->user[q->user < 0 ? 0 : q->user].hash, sizeof(q->hash));
 	if (!http_auth_digest_make(a, q, name))
 		return HTTP_AUTH_BUSY;

@@ -13,39 +13,40 @@
 
 #include "userspace/http/web_config.h"
 
-#define HTTP_AUTH_WAITING 16   /* passwords in the queue, in all */
-#define HTTP_AUTH_ADDRESS 4    /* passwords in the queue from one address */
-#define HTTP_AUTH_TEXT	  1024 /* bytes of "Basic ..."; a longer header is wrong */
-#define HTTP_AUTH_DIGEST  32
+#define HTTP_AUTH_WAITING 16 /* passwords in the queue, in all */
+#define HTTP_AUTH_ADDRESS 4  /* passwords in the queue from one address */
+/* bytes of "Basic ..."; a longer header is refused as a wrong password */
+#define HTTP_AUTH_TEXT	 1024
+#define HTTP_AUTH_DIGEST 32
 
 enum http_auth_answer { HTTP_AUTH_YES, HTTP_AUTH_NO, HTTP_AUTH_LATER, HTTP_AUTH_BUSY };
 
 /* One request; owned by the caller, which must not move it while it waits. Filled by
  * http_auth_ask(). */
 struct http_auth_ask {
-	void *ctx;			       /* set by the caller, as are address and done */
-	uint64_t address;		       /* client that it counts for */
-	void (*done)(struct http_auth_ask *q); /* called on the other thread when answer is set */
+	void *ctx;			       /* set by the caller, like address and done */
+	uint64_t address;		       /* address of the client, for counting */
+	void (*done)(struct http_auth_ask *q); /* called on the auth thread when answer is set */
 	enum http_auth_answer answer;
 	struct http_auth_ask *next;
 	char password[HTTP_AUTH_TEXT], hash[WEB_HASH_LEN + 1];
 	unsigned char digest[HTTP_AUTH_DIGEST];
 	int user;   /* index of the user; -1: unknown name */
-	bool taken; /* it is being checked */
+	bool taken; /* the password is being checked */
 };
 
 struct http_auth;
-int http_auth_open(struct http_auth **ret); /* 0, or -errno after one line */
-/* header: value of Authorization, or NULL. Does not block. If it returns LATER, call
- * http_auth_wait(). */
+int http_auth_open(struct http_auth **ret); /* 0, or -errno after logging one line */
+/* Starts to check a request. header: value of Authorization, or NULL. Does not block. If it returns
+ * LATER, call http_auth_wait(). */
 enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c,
 				    const char *header, struct http_auth_ask *q);
-/* Queues the request; done() is called when it is answered: at once if the queue is full and this
- * request is the one to be refused. */
+/* Queues the request. done() is called when the request is answered: at once if the queue is full
+ * and this request is the one to be refused. */
 void http_auth_wait(struct http_auth *a, struct http_auth_ask *q);
 /* Answers BUSY to all waiting requests and to all new ones. done() is not called after this
  * returns. */
 void http_auth_stop(struct http_auth *a);
-void http_auth_close(struct http_auth *a); /* NULL is fine */
+void http_auth_close(struct http_auth *a); /* a may be NULL */
 
 #endif

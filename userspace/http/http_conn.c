@@ -31,9 +31,8 @@ uint64_t http_conn_address(const struct sockaddr *addr)
 	return key;
 }
 
-/* Reads for a TLS session. HTTP begins with a letter, which no TLS record does: a client that
- * speaks plain HTTP gets an explanation, in the words of other exporters; from TLS alone it would
- * get none. */
+/* Reads for a TLS session. HTTP begins with a letter, which no TLS record does: a client that uses
+ * plain HTTP gets an explanation, in the words of other exporters, instead of a TLS error. */
 static ssize_t conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t len)
 {
 	static const char answer[] =
@@ -48,7 +47,8 @@ static ssize_t conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t len)
 	conn->spoke = true;
 	if (*(const char *)data < 'A' || *(const char *)data > 'Z')
 		return n;
-	/* Unread bytes would make close() reset the connection, and lose the answer. */
+	/* Read the rest: unread bytes would make close() reset the connection, and lose the
+	 * answer. */
 	for (int i = 0; i < 4 && recv(conn->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)
 		;
 	send(conn->fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -109,7 +109,8 @@ void http_conn_close(struct http_conns *all, struct http_conn *conn)
 	free(conn);
 }
 
-/* Descriptors of listed connections are open: the server closes them after http_conn_close(). */
+/* Ends slow connections. Descriptors of listed connections are open: the server closes them after
+ * http_conn_close(). */
 void http_conns_tick(struct http_conns *all, uint64_t limit_ns)
 {
 	uint64_t now_ns = clock_mono_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_conn.h - the open connections. libmicrohttpd closes a silent connection, but one that sends
- * or reads a byte now and then would keep its place for hours. So each request is limited to
- * HTTP_REQUEST_S seconds. */
+/* http_conn.h - the open connections. libmicrohttpd closes a silent connection, but a client that
+ * sends or reads a byte now and then would occupy a connection for hours. Therefore each request is
+ * limited to HTTP_REQUEST_S seconds. */
 #ifndef HTTP_HTTP_CONN_H
 #define HTTP_HTTP_CONN_H
 
@@ -16,9 +16,9 @@
 struct http_conn {
 	struct http_conn *next, **place;
 	int fd;
-	bool spoke;	      /* over TLS: its first byte has arrived */
+	bool spoke;	      /* over TLS: the first byte has arrived */
 	uint64_t since_ns;    /* start of the connection, or end of the previous answer */
-	uint64_t address;     /* client that it counts for, from http_conn_address() */
+	uint64_t address;     /* address of the client, from http_conn_address(), for counting */
 	struct http_tls *tls; /* NULL: none */
 };
 
@@ -27,17 +27,17 @@ struct http_conns {
 	struct http_conn *first;
 };
 
-/* The IPv4 address, also if IPv6 carries it; the first half of an IPv6 address; 0 for a unix
- * socket. */
+/* Returns a number for a client's address: the IPv4 address, also if mapped to IPv6; the first half
+ * of an IPv6 address; 0 for a unix socket. */
 uint64_t http_conn_address(const struct sockaddr *addr);
 void http_conns_init(struct http_conns *all);
-/* Call on the server's thread. Returns NULL if there is no memory, or if TLS cannot be set up: then
- * the connection cannot be used. */
+/* Call on the server's thread. Returns NULL without memory, or if TLS cannot be set up: then the
+ * connection must not be used. */
 struct http_conn *http_conn_open(struct http_conns *all, struct MHD_Connection *c,
 				 struct http_tls *tls);
 void http_conn_answered(struct http_conns *all, struct http_conn *conn);
-void http_conn_close(struct http_conns *all, struct http_conn *conn); /* NULL is fine */
-/* From any thread: ends connections whose request takes longer than limit_ns. */
+void http_conn_close(struct http_conns *all, struct http_conn *conn); /* conn may be NULL */
+/* Ends connections whose request takes longer than limit_ns. Call from any thread. */
 void http_conns_tick(struct http_conns *all, uint64_t limit_ns);
 
 #endif

@@ -17,7 +17,8 @@
 struct http_page_row {
 	const char *content_type;
 	void (*render)(void *ctx, int which, struct buffer *out);
-	void (*headers)(void *ctx, struct MHD_Response *r); /* adds headers that every answer has */
+	/* adds the headers that every answer has */
+	void (*headers)(void *ctx, struct MHD_Response *r);
 	void *ctx;
 };
 
@@ -32,7 +33,8 @@ struct http_pages {
 	struct http_page page[HTTP_PAGES];
 };
 
-/* Valid until the next call; a client that is being sent it keeps a reference. NULL: no memory. */
+/* Returns the document as a response, valid until the next call; a client that is receiving it
+ * keeps a reference. NULL: no memory. */
 struct MHD_Response *http_page(struct http_pages *p, int which, const struct http_page_row *row,
 			       uint64_t version, bool gzip);
 void http_pages_clear(struct http_pages *p);

@@ -70,7 +70,7 @@ static void http_tls_pem_forget(gnutls_datum_t *pem)
 	free(pem->data);
 }
 
-/* Compares a subject alternative name with text; IP addresses are bytes in a certificate. */
+/* Compares a subject alternative name with text; IP addresses are binary in a certificate. */
 static bool http_tls_san_is(const char *san, size_t len, int type, const char *wanted)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -108,7 +108,7 @@ static bool http_tls_san_allowed(const struct http_tls *t, const gnutls_datum_t 
 	return allowed;
 }
 
-/* Called during the handshake. Returns 0 to continue. */
+/* Verifies the client's certificate, during the handshake. Returns 0 to continue. */
 static int tls_verify(gnutls_session_t session)
 {
 	const struct http_tls *t = gnutls_session_get_ptr(session);

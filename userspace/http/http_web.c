@@ -12,7 +12,8 @@
 #define WEB_CHECK_NS 1000000000ull
 #define WEB_FILES    4
 
-/* Identifies a version of a file: shows whether it was changed, or replaced behind a link. */
+/* Identifies a version of a file, to detect that the file was changed, or replaced behind a
+ * link. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;
@@ -24,7 +25,8 @@ struct http_web {
 	char *file;
 	struct web_config *config;
 	struct http_tls *tls;
-	struct stamp stamp[WEB_FILES]; /* when they were last read, or tried */
+	/* of each file when it was last read, or when reading it failed */
+	struct stamp stamp[WEB_FILES];
 	uint64_t checked_ns;
 };
 
@@ -33,7 +35,7 @@ static struct stamp http_web_stamp_of(const char *file)
 	struct stamp s;
 	struct stat st;
 
-	memset(&s, 0, sizeof(s)); /* padding is compared too */
+	memset(&s, 0, sizeof(s)); /* clears padding, which is compared, too */
 	if (!file || stat(file, &st))
 		return s;
 	s.dev = st.st_dev;
@@ -58,20 +60,21 @@ static int web_read(struct http_web *w)
 	struct http_tls *tls = NULL;
 	int err;
 
-	/* Take each stamp before reading the file: a change made meanwhile is found at the next
-	 * check. */
+	/* Take each stamp before reading the file: a change made in between is then found at the
+	 * next check. */
 	stamp[0] = http_web_stamp_of(w->file);
 	err = web_config_read(&c, w->file);
 	if (err)
 		return err;
 	http_web_stamps_of(c, stamp);
 	if (w->config && w->config->tls != c->tls) {
-		log_error("%s: TLS %s only with a restart", w->file, c->tls ? "begins" : "ends");
+		log_error("%s: TLS %s only after a restart of gp-bpf", w->file,
+			  c->tls ? "begins" : "ends");
 		err = -EINVAL;
 	}
-	/* A file that is being rewritten is empty for a moment. */
+	/* Basic auth must not end because a file is empty for a moment while it is rewritten. */
 	if (!err && w->config && w->config->users && !c->users) {
-		log_error("%s: basic auth ends only with a restart", w->file);
+		log_error("%s: basic auth ends only after a restart of gp-bpf", w->file);
 		err = -EINVAL;
 	}
 	if (!err && c->tls)
@@ -81,7 +84,7 @@ static int web_read(struct http_web *w)
 		return err;
 	}
 	if (c->http2)
-		log_info("%s: http_server_config.http2: HTTP/1.1 is what is served", w->file);
+		log_info("%s: http_server_config.http2: ignored; only HTTP/1.1 is served", w->file);
 	web_config_free(w->config);
 	http_tls_unref(w->tls);
 	w->config = c;
@@ -126,11 +129,11 @@ bool http_web_reload(struct http_web *w)
 	if (!memcmp(now, w->stamp, sizeof(now)))
 		return false;
 	if (web_read(w)) {
-		log_error("%s: what was read before stays in use", w->file);
+		log_error("%s: not loaded; the previous settings stay in use", w->file);
 		memcpy(w->stamp, now, sizeof(now));
 		return false;
 	}
-	log_info("%s: read again", w->file);
+	log_info("%s: changed settings loaded", w->file);
 	return true;
 }
 

@@ -20,7 +20,7 @@
 
 #define LISTEN_BACKLOG 128
 
-/* Splits "127.0.0.1:9847", "[::1]:9847" or ":9847", which has no host. */
+/* Splits "127.0.0.1:9847", "[::1]:9847" or ":9847", which has an empty host. */
 static int listen_split(const char *where, char *host, size_t host_len, char *port, size_t port_len)
 {
 	const char *colon = strrchr(where, ':');
@@ -77,7 +77,7 @@ static void listen_name(struct listen_socket *l, const struct addrinfo *ai)
 		 port);
 }
 
-/* host NULL: all addresses of that family; IPv6 includes those of IPv4. */
+/* Listens at one address. host NULL: all addresses of the family; IPv6 includes those of IPv4. */
 static int listen_at(struct listen_socket *l, const char *where, const char *host, const char *port,
 		     int family)
 {
@@ -120,11 +120,11 @@ static int listen_tcp(struct listen_socket *l, const char *where)
 		return err;
 	if (l->fd >= 0)
 		close(l->fd);
-	return listen_at(l, where, NULL, port, AF_INET); /* a machine without IPv6 */
+	return listen_at(l, where, NULL, port, AF_INET); /* on a machine without IPv6 */
 }
 
-/* A file to be made in a folder that has been checked. The folder is held by its descriptor,
- * because another folder may replace it under its path. */
+/* A file to be made in a folder that has been checked. The folder's descriptor is kept, because
+ * another folder may replace it under its path. */
 struct listen_place {
 	int folder;
 	const char *name; /* in the folder */
@@ -147,7 +147,7 @@ static int listen_find(struct listen_place *p, const char *path)
 	return -ENAMETOOLONG;
 }
 
-/* Whether no process listens at this socket file: a killed run has left it. */
+/* Returns true if no process listens at this socket file, which a killed run has left. */
 static bool listen_stale(const struct listen_place *p)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -163,8 +163,8 @@ static bool listen_stale(const struct listen_place *p)
 	return stale;
 }
 
-/* Sets group and mode, which the umask would change. Works through a descriptor, because another
- * file may replace ours. */
+/* Sets group and mode, which the umask would change. Uses a descriptor, because another file may
+ * replace ours. */
 static int listen_own(struct listen_socket *l, const struct listen_place *p, mode_t mode)
 {
 	char self[32];
@@ -192,7 +192,7 @@ static int listen_make(struct listen_socket *l, const struct listen_place *p, mo
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return -errno;
-	fchmod(l->fd, mode); /* never wider, not even until listen_own() */
+	fchmod(l->fd, mode); /* the mode is never wider, not even before listen_own() */
 	err = listen_bind(l->fd, addr, sizeof(p->addr));
 	if (err == -EADDRINUSE && listen_stale(p) && !unlinkat(p->folder, p->name, 0))
 		err = listen_bind(l->fd, addr, sizeof(p->addr));
@@ -225,8 +225,7 @@ int listen_check(const char *where)
 	if (!strncmp(where, "unix:", 5)) {
 		if (where[5] && strlen(where + 5) <= LISTEN_PATH_MAX)
 			return 0;
-		log_error("--listen %s: a path of 1 to %zu bytes is needed", where,
-			  LISTEN_PATH_MAX);
+		log_error("--listen %s: expected a path of 1 to %zu bytes", where, LISTEN_PATH_MAX);
 		return -EINVAL;
 	}
 	if (!listen_split(where, host, sizeof(host), port, sizeof(port)))

@@ -8,29 +8,31 @@
 #include <sys/un.h>
 
 #define LISTEN_TEXT_MAX	 160
-#define LISTEN_UNIX_MODE 0660 /* mode of a unix socket: for root and its group */
+#define LISTEN_UNIX_MODE 0660 /* of a unix socket of --listen: for root and its group */
 #define LISTEN_OWN_MODE	 0600
 #define LISTEN_PATH_MAX	 (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 struct listen_socket {
 	int fd;
-	char path[108]; /* path of a unix socket, to be removed; "" for others */
-	dev_t dev;	/* of the file at path, so that only our own is removed */
+	char path[108]; /* path of the unix socket, to be removed; "": TCP */
+	/* device of the file at path, and its inode, so that only our file is removed */
+	dev_t dev;
 	ino_t ino;
 	bool loopback;		    /* only this machine can connect */
 	char text[LISTEN_TEXT_MAX]; /* the address in use */
 };
 
-/* where: ADDR:PORT, [V6]:PORT, :PORT (all addresses, with IPv6 where the machine has it) or
- * unix:PATH. A socket file at which no process listens is replaced; anything else at PATH, a
- * symbolic link too, is left alone (-EADDRINUSE). Returns 0, or -errno after one line. */
+/* Opens a listening socket. where: ADDR:PORT, [V6]:PORT, :PORT (all addresses, with IPv6 where the
+ * machine has it) or unix:PATH. A socket file at which no process listens is replaced; anything
+ * else at PATH, also a symbolic link, is left alone (-EADDRINUSE). Returns 0, or -errno after
+ * logging one line. */
 int listen_open(struct listen_socket *ret, const char *where);
-/* Checks the syntax before anything is opened. Returns 0, or -EINVAL after one line. */
+/* Checks the syntax without opening anything. Returns 0, or -EINVAL after logging one line. */
 int listen_check(const char *where);
 /* Opens a unix socket for this user only. The caller logs the error: -ENAMETOOLONG,
  * -EADDRINUSE... */
 int listen_open_own(struct listen_socket *ret, const char *path);
-/* Removes the socket file if it is still ours; the owner of the descriptor closes it. */
+/* Removes the socket file if it is still ours; does not close the descriptor. */
 void listen_remove(const struct listen_socket *l);
 
 #endif

@@ -20,13 +20,13 @@ const struct web_header web_header_rows[WEB_HEADERS] = {
 };
 
 /* Reads a file key by key. Functions that set a string return NULL, or the reason why they refuse
- * it. */
+ * the value. */
 struct web_reader {
 	struct web_config *c;
-	const char *dir; /* folder of the file, with a slash; or "" */
-	unsigned seen;	 /* bit set of rows that were given */
+	const char *dir; /* folder of the file, ending in a slash; or "" */
+	unsigned seen;	 /* bit set of the rows that were set */
 	unsigned headers;
-	bool tls_given; /* a key that needs TLS was given */
+	bool tls_given; /* a key that needs TLS was set */
 };
 
 static const char *web_config_set_text(char **place, const char *value)
@@ -147,7 +147,7 @@ static const struct web_row web_rows[] = {
 	{"http_server_config.http2", web_config_set_bool, AT(http2), false},
 };
 
-/* The part of key after prefix; NULL: key does not begin with it. */
+/* Returns the part of key after prefix; NULL: key does not begin with prefix. */
 static const char *web_config_key_below(const char *key, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -167,7 +167,7 @@ static const char *web_config_set_header(struct web_reader *r, const char *name,
 		r->headers |= 1u << i;
 		for (const char *at = value; *at; at++)
 			if ((unsigned char)*at < ' ' || *at == 0x7f)
-				return "a header is one line of text";
+				return "expected one line of text";
 		if (*value && h->allowed[0] && strcmp(value, h->allowed[0]) != 0 &&
 		    (!h->allowed[1] || strcmp(value, h->allowed[1]) != 0))
 			return h->allowed[1] ? "expected deny or sameorigin" : "expected nosniff";
@@ -176,8 +176,8 @@ static const char *web_config_set_header(struct web_reader *r, const char *name,
 	return "this header cannot be set";
 }
 
-/* "$2y$10$" and 53 characters of salt and hash; libcrypt would refuse a wrong hash later, and
- * silently. */
+/* Returns why the hash is refused; NULL: "$2y$10$" and 53 characters of salt and hash. libcrypt
+ * would refuse a wrong hash later, and without a message. */
 static const char *web_config_hash_wrong(const char *hash)
 {
 	static const char alphabet[] =
@@ -190,7 +190,7 @@ static const char *web_config_hash_wrong(const char *hash)
 		return "expected the password's bcrypt hash ($2a$, $2b$ or $2y$; htpasswd -nBC 10 USER)";
 	cost = (hash[4] - '0') * 10 + hash[5] - '0';
 	if (cost < WEB_COST_MIN || cost > WEB_COST_MAX)
-		return "a cost of 4 to 16 is possible: more would take seconds for each password";
+		return "expected a bcrypt cost from 4 to 16; more would take seconds for each password";
 	return NULL;
 }
 
@@ -203,7 +203,7 @@ static const char *web_config_set_user(struct web_reader *r, const char *name, c
 		if (!strcmp(r->c->user[i].name, name))
 			return "given twice";
 	if (!wrong && strchr(name, ':'))
-		wrong = "a name with a colon cannot be sent"; /* RFC 7617 §2 */
+		wrong = "a user's name must not contain a colon"; /* RFC 7617 §2 */
 	if (!wrong && r->c->users == WEB_USERS)
 		wrong = "too many users";
 	if (!wrong)
@@ -259,26 +259,27 @@ static int web_config_on_value(void *ctx, const char *file, int line, const char
 	return -EINVAL;
 }
 
-/* Checks combinations of keys, each of which is valid by itself. */
+/* Returns what is wrong with a combination of keys, each of which is valid by itself; NULL:
+ * nothing. */
 static const char *config_wrong(const struct web_config *c, const struct web_reader *r)
 {
 	bool verifies = c->client == WEB_CLIENT_IF_GIVEN || c->client == WEB_CLIENT_VERIFIED;
 
 	if (!r->tls_given) {
 		if (r->seen & ~(1u << (sizeof(web_rows) / sizeof(web_rows[0]) - 1)))
-			return "tls_server_config without cert_file and key_file: nothing would be encrypted";
+			return "tls_server_config: missing cert_file and key_file; nothing would be encrypted";
 		return NULL;
 	}
 	if (!c->cert.file == !c->cert.text)
-		return "tls_server_config: one of cert_file and cert is needed";
+		return "tls_server_config: expected either cert_file or cert";
 	if (!c->key.file == !c->key.text)
-		return "tls_server_config: one of key_file and key is needed";
+		return "tls_server_config: expected either key_file or key";
 	if (c->client_ca.file && c->client_ca.text)
-		return "tls_server_config: client_ca_file and client_ca exclude each other";
+		return "tls_server_config: client_ca_file and client_ca cannot be combined";
 	if ((c->client_ca.file || c->client_ca.text) && c->client == WEB_CLIENT_NONE)
 		return "tls_server_config.client_ca_file needs a client_auth_type (RequireAndVerifyClientCert)";
 	if (verifies && !c->client_ca.file && !c->client_ca.text)
-		return "tls_server_config.client_auth_type: client_ca_file is needed to verify with";
+		return "tls_server_config.client_auth_type: needs client_ca_file, to verify certificates";
 	if (c->sans.count && c->client != WEB_CLIENT_ANY && c->client != WEB_CLIENT_VERIFIED)
 		return "tls_server_config.client_allowed_sans needs client_auth_type RequireAndVerifyClientCert";
 	if (c->tls_min > c->tls_max)

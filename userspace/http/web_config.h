@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* web_config.h - TLS, basic auth and headers of an HTTP server, from a file in the format shared by
  * Prometheus exporters (exporter-toolkit, docs/web-configuration.md). A key that is not supported
- * here is an error that names it: the server never offers less protection than the file asks
+ * here is an error that names the key: the server never offers less protection than the file asks
  * for. */
 #ifndef HTTP_WEB_CONFIG_H
 #define HTTP_WEB_CONFIG_H
@@ -10,12 +10,13 @@
 #include <stddef.h>
 
 #define WEB_USERS    64
-#define WEB_NAMES    32 /* of client certificates; of cipher suites; of curves */
+#define WEB_NAMES    32 /* most client names, cipher suites or curves in a list */
 #define WEB_HEADERS  5
 #define WEB_HASH_LEN 60 /* length of a bcrypt hash */
 #define WEB_COST_MIN 4
-#define WEB_COST_MAX 16 /* 2^16 rounds take seconds: other passwords would wait too long */
-#define WEB_TLS_MIN  10 /* TLS 1.0 */
+/* highest bcrypt cost; 2^16 rounds take seconds, while other passwords wait */
+#define WEB_COST_MAX 16
+#define WEB_TLS_MIN  10 /* lowest TLS version, as major and minor digit: TLS 1.0 */
 #define WEB_TLS_MAX  13
 
 enum web_client {
@@ -31,8 +32,8 @@ struct web_names {
 	size_t count;
 };
 
-/* PEM as the name of a file (relative names are made relative to the config's folder), or as text;
- * both NULL: not given. */
+/* PEM data, as the name of a file or as text; both NULL: not given. Relative names are made
+ * relative to the folder of the config. */
 struct web_pem {
 	char *file, *text;
 };
@@ -48,26 +49,27 @@ struct web_config {
 	enum web_client client;
 	struct web_names sans;
 	int tls_min, tls_max;
-	bool server_chooses; /* of the cipher */
+	bool server_chooses; /* the server chooses the cipher */
 	struct web_names ciphers, curves;
-	char priority[1024];	   /* all of the above as a GnuTLS priority string */
-	char *header[WEB_HEADERS]; /* in the order of web_header_rows; NULL: not in the file; "": do
-				      not send it */
+	char priority[1024]; /* all of the above as a GnuTLS priority string */
+	/* in the order of web_header_rows; NULL: not in the file; "": do not send the header */
+	char *header[WEB_HEADERS];
 	struct web_user user[WEB_USERS];
 	size_t users;
-	bool http2; /* the file asks for it */
+	bool http2; /* the file asks for HTTP/2 */
 };
 
 struct web_header {
-	const char *name, *value; /* the value sent if the file has none; NULL: none */
-	const char *allowed[2];	  /* NULL: any text is allowed */
+	/* the value sent if the file does not set the header; NULL: none */
+	const char *name, *value;
+	const char *allowed[2]; /* NULL: any text is allowed */
 };
 extern const struct web_header web_header_rows[WEB_HEADERS];
 
-/* Returns 0, or -errno after one line. Does not read certificates. */
+/* Reads the config, but not its certificates. Returns 0, or -errno after logging one line. */
 int web_config_read(struct web_config **ret, const char *file);
-void web_config_free(struct web_config *c); /* NULL is fine */
-/* Whether every client must show a password or a verified certificate. */
+void web_config_free(struct web_config *c); /* c may be NULL */
+/* Returns true if every client must send a password or a verified certificate. */
 bool web_config_protects(const struct web_config *c);
 
 #endif

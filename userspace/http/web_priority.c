@@ -8,7 +8,7 @@
 
 #include "userspace/base/log.h"
 
-/* TLS 1.3 suites have no key exchange. */
+/* Key exchange of a cipher suite; TLS 1.3 suites have none (ANY). */
 enum exchange { ANY, RSA, ECDSA, EXCHANGES };
 static const char *const exchange_name[EXCHANGES] = {"", "ECDHE-RSA", "ECDHE-ECDSA"};
 
@@ -71,7 +71,8 @@ static int web_priority_suite_find(const char *name)
 	return -1;
 }
 
-/* The first suite that the listed parts allow although it is not listed; -1: none. */
+/* Returns the first suite that is not listed, but allowed by the parts of listed suites; -1:
+ * none. */
 static int web_priority_suite_unlisted(const struct web_config *c)
 {
 	unsigned listed = 0, exchanges = 0;
@@ -93,7 +94,8 @@ static int web_priority_suite_unlisted(const struct web_config *c)
 	return -1;
 }
 
-/* If all listed suites are of TLS 1.3, earlier versions have none left. */
+/* Requires TLS 1.3 if all listed suites are of TLS 1.3, because earlier versions have no suite
+ * left. */
 static int web_priority_only_newest(struct web_config *c, const char *file)
 {
 	bool older = false;
@@ -111,8 +113,9 @@ static int web_priority_only_newest(struct web_config *c, const char *file)
 	if (older)
 		return 0;
 	if (c->ciphers.count && c->tls_max < 13) {
-		log_error("%s: tls_server_config.cipher_suites: none of them is of max_version",
-			  file);
+		log_error(
+			"%s: tls_server_config.cipher_suites: no suite can be used with max_version",
+			file);
 		return -EINVAL;
 	}
 	if (c->ciphers.count)
@@ -139,7 +142,7 @@ static int web_priority_add_ciphers(struct web_config *c, const char *file)
 	s = web_priority_suite_unlisted(c);
 	if (s >= 0) {
 		log_error(
-			"%s: tls_server_config.cipher_suites: GnuTLS would allow %s too: list it, or remove the suites that share its parts",
+			"%s: tls_server_config.cipher_suites: GnuTLS would also allow %s: list this suite, or remove suites with the same key exchange and cipher",
 			file, suites[s].name);
 		return -EINVAL;
 	}

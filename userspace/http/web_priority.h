@@ -6,9 +6,9 @@
 
 #include "userspace/http/web_config.h"
 
-/* Fills c->priority. Returns 0, or -EINVAL after one line. GnuTLS sets key exchanges and ciphers
- * separately: a combination that would allow a suite which is not listed is an error that names
- * this suite. */
+/* Fills c->priority. Returns 0, or -EINVAL after logging one line. GnuTLS sets key exchanges and
+ * ciphers separately: a combination that would allow a suite which is not listed is an error that
+ * names this suite. */
 int web_priority(struct web_config *c, const char *file);
 
 #endif
