@@ -44,11 +44,11 @@ static void main_usage(FILE *out, bool all)
 		      out);
 	fputs("\ngp-bpf --help=all lists every command; gp-bpf COMMAND --help its options (of\n"
 	      "gp-bpf --pid: gp-bpf --pid 1 --help). The manual is man gp-bpf.\n"
-	      "Exit status: 0 ok, 1 failure, 2 usage, 3 the kernel or a privilege is lacking.\n",
+	      "Exit status: 0 ok, 1 failure, 2 usage, 3 a kernel feature or privilege is missing.\n",
 	      out);
 }
 
-/* Index into the tables; -1: no such command. */
+/* Returns the index of a command in the tables; -1: no such command. */
 static int main_find_command(const char *word)
 {
 	for (int i = 0; i < COMMANDS; i++)
@@ -62,10 +62,9 @@ static bool main_is_one_of(const char *word, const char *a, const char *b, const
 	return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
 }
 
-/* If one of the descriptors 0 to 2 is closed, the next opened file would get its number and be
- * written to. Opens /dev/null in its place: input and output in the wrong direction, so
- * that using them still fails; errors in the right one, as a failure to log could be logged
- * nowhere. */
+/* Opens /dev/null for each closed descriptor 0 to 2: the next opened file would otherwise get its
+ * number and be written to. Input and output get the wrong direction, so that their use still
+ * fails; standard error is writable, so that logging does not fail. */
 static void main_secure_descriptors(void)
 {
 	static const int mode[] = {O_WRONLY, O_RDONLY, O_WRONLY};
@@ -75,9 +74,9 @@ static void main_secure_descriptors(void)
 			_exit(EXIT_RUNTIME);
 }
 
-/* Large blocks are snapshots, pages or requests that live briefly: return them to the kernel at
- * once. By default the C library raises its threshold to the largest freed block, and the heap
- * keeps holes of that size. */
+/* Makes free() return large blocks (short-lived snapshots, pages, requests) to the kernel at once.
+ * By default the C library raises its threshold to the largest freed block, and keeps such holes in
+ * the heap. */
 static void main_bound_memory(void)
 {
 #ifdef M_MMAP_THRESHOLD
@@ -90,7 +89,7 @@ static int main_flush_stdout(int code)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
-	log_error("standard output: %s", strerror(errno));
+	log_error("standard output: cannot write: %s", strerror(errno));
 	return code ? code : EXIT_RUNTIME;
 }
 
@@ -116,9 +115,8 @@ int main(int argc, char **argv)
 	/* `gp-bpf --json --pid 1`: the first word is an option of the watch command. */
 	c = *argv[1] == '-' ? 0 : main_find_command(argv[1]);
 	if (c >= 0)
-		return main_flush_stdout(
-			c ? runs[c](argc - 1, argv + 1)
-			  : runs[0](argc, argv)); /* its options begin at argv[1] */
+		return main_flush_stdout(c ? runs[c](argc - 1, argv + 1)
+					   : runs[0](argc, argv)); /* options begin at argv[1] */
 	option_command_unknown(argv[1]);
 	return EXIT_USAGE;
 }

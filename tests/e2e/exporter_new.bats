@@ -121,7 +121,7 @@ teardown() { e2e_teardown; }
 	run -2 --separate-stderr "$NEW" account --export none "$T/log"
 	[[ $stderr == *" only "*"tally:FILE (a word more)"* ]]
 	run -2 --separate-stderr "$NEW" report --export "tally:$T/a"
-	[[ $stderr == "gp-bpf: --export tally:$T/a: this command has only csv:DIR ("* ]]
+	[[ $stderr == "gp-bpf: --export tally:$T/a: not available in this command; use csv:DIR ("* ]]
 }
 
 @test "it is written from a log" {
@@ -141,7 +141,7 @@ teardown() { e2e_teardown; }
 
 @test "it does not write where another one writes, and an option of its own says that it is missing" {
 	run -2 --separate-stderr "$NEW" --pid $$ --export "tally:$T/a" --export "json:$T/./a"
-	equal "gp-bpf: --export tally:$T/a and --export json:$T/./a write to the same place" "$stderr"
+	equal "gp-bpf: --export tally:$T/a and --export json:$T/./a write to the same file or folder" "$stderr"
 	need_probes
 	run -0 --separate-stderr "$NEW" replay --quiet --rolling 60 "$BATS_FILE_TMPDIR/tape"
 	[[ $stderr == *"--rolling: has no effect without --export "* ]]

@@ -133,7 +133,7 @@ over() { # the last state that was written
 @test "two exports to one place: refused, and nothing is touched" {
 	echo kept >"$T/file"
 	run -2 --separate-stderr "$GP_BPF" run --export "json:$T/file" --export "trace:$T/./file" -- touch "$T/ran"
-	[[ $stderr == *"--export json:$T/file and --export trace:$T/./file write to the same place"* ]]
+	[[ $stderr == *"--export json:$T/file and --export trace:$T/./file write to the same file or folder"* ]]
 	equal kept "$(cat "$T/file")"
 	[ ! -e "$T/ran" ]
 }

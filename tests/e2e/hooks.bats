@@ -109,7 +109,7 @@ trained() { # steps; a job that hangs then, until it is told to go on
 	steps_are 223 "$T/out"
 	as_in_the_file "$H"/out/hang.*
 	equal '[false,true]' "$(jq -s -c 'sort_by(.seq) | map(.over)' "$H"/out/hang.*)"
-	grep -q "^gp-bpf: warning: --on hang: $H/stuck: had not ended when gp-bpf did, and was killed$" "$T/watch.err"
+	grep -q "^gp-bpf: warning: --on hang: $H/stuck: killed, because it had not ended when gp-bpf ended$" "$T/watch.err"
 	[ ! -e "/proc/$(cat "$H/out/stuck.1")" ]
 }
 
@@ -189,7 +189,7 @@ trained() { # steps; a job that hangs then, until it is told to go on
 	equal "" "$(grep ^gp-bpf: "$T/run.err")" stderr
 	rm "$T/sent"
 	falls_once --on "recovered=$url/moved?token=SECRET" --log-level debug --store "$T/store"
-	grep -q "^gp-bpf: warning: --on recovered: $url: answers 302$" "$T/run.err"
+	grep -q "^gp-bpf: warning: --on recovered: $url: answered HTTP 302$" "$T/run.err"
 	equal 1 "$(grep -c ^/ "$T/sent")" requests
 	run -1 grep -raq SECRET "$T/run.err" "$T/out" "$T/store"
 	equal "hang=$url/... hang=https:///..." "$("$GP_BPF" --print-config --on "hang=$url/x?token=SECRET" --on hang=https://me:SECRET@host/x |

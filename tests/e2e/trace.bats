@@ -91,7 +91,7 @@ checked() { # trace lines
 	steps=$(count_lines step "$RECORDED/live")
 	equal "$steps $(count_lines checkpoint "$RECORDED/live") 1 killed 9" "$output"
 	run -2 --separate-stderr "$GP_BPF" report --store "$T/store.db" --export prometheus llama
-	[[ $stderr == *"this command has only csv:DIR ("* ]]
+	[[ $stderr == *"not available in this command; use csv:DIR ("* ]]
 	run -1 --separate-stderr "$GP_BPF" report --store "$T/store.db" --export "csv:$T/none/tables" llama
 	[[ $stderr == *"export to $T/none/tables: No such file or directory"* ]]
 }

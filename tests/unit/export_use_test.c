@@ -106,7 +106,7 @@ static void a_secret_is_not_told(void **state)
 	(void)state;
 	assert_int_equal(export_clash(specs, 2), -EINVAL);
 	assert_string_equal(captured,
-			    "gp-bpf: --export otlp is asked for twice, with the same argument");
+			    "gp-bpf: --export otlp is given twice, with the same argument");
 }
 
 static void uses_are_known_from_the_row(void **state)

@@ -364,7 +364,7 @@ static void test_who_takes_too_long_is_told_to_end_and_then_killed(void **state)
 	assert_int_equal(
 		shell_longer("trap 'echo bye; exit' TERM; echo hi; sleep 1000 & wait", ": hi", why),
 		HOOK_TIMEOUT);
-	snprintf(want, sizeof(want), "had not ended after %s and was terminated: hi",
+	snprintf(want, sizeof(want), "terminated, because it had not ended after %s: hi",
 		 clock_duration(limit, sizeof(limit), limit_ns));
 	assert_string_equal(why, want);
 	assert_int_equal(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export.h - exporters: the ways by which results leave gp-bpf. An exporter is a struct exporter in
- * a file of its own, listed in exporter.h; registry.c passes facts to those that are open. It reads
- * immutable facts and snapshots; a slow or dead reader of its output delays nothing else. Functions
- * are called from the main thread unless their comment says otherwise. */
+/* export.h - exporters, which write results to files or send them. An exporter is a struct exporter
+ * in a file of its own, listed in exporter.h; registry.c passes facts and snapshots, both
+ * immutable, to the open exporters. A slow or dead reader of an output must not delay anything
+ * else. Functions are called from the main thread unless their comment says otherwise. */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
@@ -18,27 +18,28 @@
 
 struct export_options {
 	const char *listen;	/* ADDR:PORT or unix:PATH of the HTTP server */
-	bool resume;		/* continue files of a predecessor, where they are kept */
-	const char *web_config; /* TLS and basic auth of that server; NULL: none */
+	bool resume;		/* continue the files of a predecessor */
+	const char *web_config; /* TLS and basic auth of the HTTP server; NULL: none */
 	/* Writes a snapshot as one JSON object, for /debug/state. Called from any thread. NULL: not
 	 * served. */
 	void (*state_json)(struct buffer *out, const struct snapshot *s);
-	/* The same without the arguments of jobs, for an address that other users can reach. */
+	/* Like state_json, but without the arguments of jobs, for an address that other users can
+	 * reach. */
 	void (*state_masked)(struct buffer *out, const struct snapshot *s);
 	const char *state_dir; /* folder that survives restarts; NULL: none */
-	/* For Cloud Monitoring. NULL or 0: detect it. */
+	/* For Cloud Monitoring. NULL: detected, or the default. */
 	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint,
 		*rolling;
 	bool workload_metrics, dry_run;
-	bool service;	    /* runs until a signal ends it */
-	bool replay;	    /* time is that of a tape, and waiting delays nothing */
+	bool service;	    /* this process is a service: runs until a signal */
+	bool replay;	    /* facts come from a tape: waiting for a disk or server is allowed */
 	char *const *specs; /* all values of --export */
 	int nspecs;
 	bool several; /* set by the registry: specs name this exporter more than once */
 	int64_t interval_ns;
-	char *const *hooks; /* EVENT[,EVENT...]=ACTION */
+	char *const *hooks; /* all values of --on: EVENT[,EVENT...]=ACTION */
 	int nhooks;
-	const char *hook_user; /* user that runs their commands; NULL: chosen by hook_user_find() */
+	const char *hook_user; /* user that runs hooks; NULL: chosen by hook_user_find() */
 };
 
 /* The sources of exports: events as they happen or are replayed; the store (gp-bpf report); a log
@@ -48,9 +49,9 @@ enum export_source { EXPORT_EVENTS, EXPORT_STORE, EXPORT_LOG, EXPORT_SOURCES };
 struct goodput_names;
 struct export_log { /* a log of the goodput library */
 	struct goodput_query *query;
-	bool clock;    /* the instant of the query is to be taken from the clock */
+	bool clock;    /* the query is for the current time */
 	bool follow;   /* the log is read while it grows */
-	bool combined; /* an option asks for another form of the answer, for windows or a store */
+	bool combined; /* another form of output, windows or a store were requested by options */
 	size_t jobs;
 	/* Fills in the answer of job i, which the caller frees with goodput_answer_free(), and the
 	 * names it refers to. Returns 0 or -ENOMEM. */
@@ -64,18 +65,18 @@ enum export_place { EXPORT_ELSEWHERE, EXPORT_TO_FILE, EXPORT_TO_FOLDER };
 struct exporter {
 	const char *name, *help; /* --export NAME[:ARG] */
 	const char *spec[2];	 /* values of --export that the shell completes: "json:FILE" */
-	/* Its values as the help of --export has them, by source; NULL: not made of that source. */
+	/* Values of --export for its help, by source; NULL: this source cannot be exported so. */
 	const char *usage[EXPORT_SOURCES];
-	/* For a file or folder the argument is a path, followed by settings that begin with these
-	 * texts. */
+	/* Whether the argument is the path of a file or folder, and the settings that may follow
+	 * the path, like ",size=". */
 	enum export_place place;
-	const char *setting[2]; /* ",size=" */
-	/* Its other uses, see struct export_use. */
+	const char *setting[2];
+	/* Other uses, see struct export_use. */
 	bool serves, prints;	       /* prints: with --dry-run */
 	bool url;		       /* the argument is a URL, which may hold a password */
 	uint64_t capabilities;	       /* CONFINE_CAP() bits; watch/sandbox.c names each */
-	const char *const *of_options; /* names of options that have no effect without it, then
-					  NULL; NULL: none */
+	const char *const *of_options; /* options that only this exporter uses, NULL-terminated;
+					  NULL: none */
 	/* Checks the argument (NULL: none given) without opening anything. Returns 0, or -EINVAL
 	 * after one logged line. May be NULL: any argument is valid. */
 	int (*check)(const char *arg, const struct export_options *opt);
@@ -84,37 +85,37 @@ struct exporter {
 	void (*fact)(void *state, const struct fact *f); /* may be NULL */
 	void (*snapshot)(void *state,
 			 struct snapshot *s); /* may be NULL; takes its own reference */
-	/* During a replay: returns true if the exporter wants a snapshot of this instant of the
-	 * tape. May be NULL: the last one is enough. */
+	/* During a replay: returns true if the exporter needs a snapshot of this time of the tape.
+	 * May be NULL: the last snapshot is enough. */
 	bool (*due)(void *state, uint64_t mono_ns);
-	/* The state is about to be saved: after a restart, facts before this point are not sent
-	 * again. May be NULL. */
+	/* Writes what is queued, because the state is about to be saved: after a restart, facts
+	 * from before are not passed again. May be NULL. */
 	void (*save)(void *state);
-	/* Saves the lines that were accepted but are not in the files yet; in a successor, which
-	 * was just opened, restores them. May be NULL. */
+	/* Saves the lines that are not in the files yet; in a successor that was just opened,
+	 * restores them. May be NULL. */
 	void (*archive)(void *state, struct archive *a);
-	/* Facts up to this number will not be sent again: those that are in no file are missing.
-	 * May be NULL. */
+	/* Counts facts that are not in the exporter's files as lost: facts up to this number will
+	 * not be passed again. May be NULL. */
 	void (*missed)(void *state, uint64_t upto);
 	void (*view)(void *state,
 		     struct export_view *ret); /* fills *ret, zeroed, with its state; may be NULL */
 	/* Returns the number of the last fact that a predecessor wrote; 0: none. May be NULL:
 	 * unknown. */
 	uint64_t (*last_written)(void *state);
-	/* The end has begun: start slow work now, but do not wait for it. soon: a successor waits
-	 * for this process. May be NULL. */
+	/* Called when gp-bpf begins to end: starts slow work, but does not wait for it. soon: a
+	 * successor waits for this process. May be NULL. */
 	void (*end)(void *state, bool soon);
 	int (*close)(void *state); /* Returns -errno if output was lost. */
-	/* With usage[EXPORT_STORE]: writes the history of a job. arg passed check(). Returns 0, or
-	 * -errno after one logged line. */
+	/* If usage[EXPORT_STORE] is set: writes the history of a job. arg was accepted by check().
+	 * Returns 0, or -errno after logging the error. */
 	int (*store_write)(const char *arg, struct store *st, const struct store_job *job,
 			   const struct store_span *span);
-	/* With usage[EXPORT_LOG]: checks all options, before the log is read, and adds to the query
-	 * what the export needs: windows, and the instant where the clock gives it. Returns 0, or
-	 * -EINVAL after one logged line, or -ENOMEM. */
+	/* If usage[EXPORT_LOG] is set: checks all options before the log is read, and adds windows
+	 * and the time to the query if the export needs them. Returns 0, -EINVAL after logging the
+	 * error, or -ENOMEM. */
 	int (*log_check)(const char *arg, const struct export_options *opt, struct export_log *log);
-	/* Writes the answers of all jobs. Returns 0, -ENOMEM, or another -errno after one logged
-	 * line. */
+	/* Writes the answers of all jobs. Returns 0, -ENOMEM, or another -errno after logging the
+	 * error. */
 	int (*log_write)(const char *arg, const struct export_options *opt,
 			 const struct export_log *log);
 };
@@ -126,74 +127,77 @@ struct export_use {
 	bool serves; /* answers HTTP at --listen */
 	uint64_t capabilities;
 };
-/* spec: a value of --export. An unknown exporter uses nothing. */
+/* Returns what an export uses. spec: a value of --export; an unknown exporter uses nothing. */
 struct export_use export_use(const char *spec, bool dry_run);
 /* The union of the uses of several exports. */
 struct export_use export_uses(char *const *specs, int count, bool dry_run);
-/* Returns the exporter that this option belongs to, if specs do not name it: the option then has no
- * effect. NULL otherwise. */
+/* Returns the exporter that uses this option, if specs do not name the exporter, so that the option
+ * has no effect; else NULL. */
 const struct exporter *export_missing(const char *option, char *const *specs, int count);
 
-/* Finds two exporters of the list ("json:out.jsonl") that are equal or write to one file. Returns
- * -EINVAL after a line that names both; otherwise 0. */
+/* Checks that no two exports of the list ("json:out.jsonl") are equal or write to one file. Returns
+ * 0, or -EINVAL after logging both. */
 int export_clash(char *const *specs, int count);
 
-/* Returns the exporter of this name, the first len bytes of spec; NULL: there is none. */
+/* Returns the exporter whose name is the first len bytes of spec; NULL: none. */
 const struct exporter *export_find(const char *spec, size_t len);
 /* Returns how many of specs are of this exporter. */
 int export_count(const struct exporter *e, char *const *specs, int count);
-/* The exporter that --listen alone asks for. */
+/* Returns the exporter that --listen implies. */
 const struct exporter *export_server(void);
 /* Returns exporter i = 0, 1...; NULL after the last. */
 const struct exporter *export_at(size_t i);
 /* Returns value i = 0, 1... of --export for completion, static text; NULL after the last. */
 const char *export_spec(enum export_source source, size_t i);
-/* Returns the values of --export in words, for help and messages: static text until the next call
- * for this source. */
+/* Returns all values of --export for a source, as a list for help and messages: static text, valid
+ * until the next call for this source. */
 const char *export_usage(enum export_source source);
-/* Returns 0; -EINVAL after one line if spec cannot be made of the store, or its argument is bad. */
+/* Checks a value of --export for the store. Returns 0; -EINVAL after logging an error in the
+ * argument, or that the store cannot be exported so. */
 int export_store_check(const char *spec);
-/* Writes the history of a job as spec says, which passed export_store_check(). Returns 0, or -errno
- * after one line. */
+/* Writes the history of a job. spec was accepted by export_store_check(). Returns 0, or -errno
+ * after logging the error. */
 int export_store_write(const char *spec, struct store *st, const struct store_job *job,
 		       const struct store_span *span);
-/* The same for a log, with the one export of the options; without one there is nothing to do. The
- * check returns 0, -EINVAL after one line, or -ENOMEM; the other 0, -ENOMEM, or another -errno
- * after one line. */
+/* Check and write the export of a log; do nothing if the options name none. The check returns 0,
+ * -EINVAL after logging the error, or -ENOMEM; the write 0, -ENOMEM, or another -errno after
+ * logging the error. */
 int export_log_check(const struct export_options *opt, struct export_log *log);
 int export_log_write(const struct export_options *opt, const struct export_log *log);
-/* The same as the exporter's check(). -EINVAL after one line if there is no such exporter. */
+/* Calls check() of the exporter that spec names. Returns -EINVAL after logging the error if there
+ * is no such exporter. */
 int export_check(const char *spec, const struct export_options *opt);
 
-struct export_set; /* the exporters that the user asked for */
+struct export_set; /* the open exporters of this process */
 int export_set_new(struct export_set **ret, const struct export_options *opt);
-/* spec: "json:out.jsonl". Returns 0 or -errno (logged). */
+/* Opens an exporter. spec: like "json:out.jsonl". Returns 0 or -errno (logged). */
 int export_set_add(struct export_set *set, const char *spec);
-int export_set_add_hooks(struct export_set *set); /* Adds the hooks of the options. Likewise. */
-/* Adds the unix socket that `gp-bpf top` reads. If it cannot be opened: one line, and 0. */
+/* Opens the hooks of the options. Returns 0 or -errno (logged). */
+int export_set_add_hooks(struct export_set *set);
+/* Opens the unix socket that `gp-bpf top` reads. Returns 0 also if this fails, which is logged. */
 int export_set_add_socket(struct export_set *set, const char *path);
 void export_set_fact(struct export_set *set, const struct fact *f);
-/* false: no snapshot needs to be made */
+/* Returns false if no exporter needs snapshots. */
 bool export_set_takes_snapshots(const struct export_set *set);
 void export_set_snapshot(struct export_set *set, struct snapshot *s);
-/* During a replay: gives each exporter that wants one a snapshot of this instant of the tape, made
- * by make(). */
+/* During a replay: passes a snapshot of this time of the tape, made by make(), to each exporter
+ * whose due() returns true. */
 void export_set_moment(struct export_set *set, uint64_t mono_ns,
 		       struct snapshot *(*make)(void *ctx), void *ctx);
 void export_set_save(const struct export_set *set); /* call before the state is saved */
-/* Appends to out the lines that files have not received yet; export_set_resume() gives them to a
- * successor. Damaged bytes are ignored. */
+/* Appends to out the lines that are not in the files yet. A successor passes them to
+ * export_set_resume(), which ignores damaged bytes. */
 void export_set_archive(const struct export_set *set, struct buffer *out);
 void export_set_resume(const struct export_set *set, const struct buffer *saved);
 void export_set_missed(const struct export_set *set, uint64_t upto);
 void export_set_view(const struct export_set *set, struct snapshot *s); /* fills s->exports */
-/* Returns the highest number; 0: none is known. */
+/* Returns the highest last_written() of all exporters; 0: unknown. */
 uint64_t export_set_last_written(const struct export_set *set);
 void export_set_end(const struct export_set *set,
 		    bool soon); /* Begins the end of all exporters at once; call before close. */
 int export_set_close(struct export_set *set);
 
-/* The text that `gp-bpf schema` prints: a JSON Schema (draft 2020-12) of the JSON lines. */
+/* JSON Schema (draft 2020-12) of the JSON lines, which `gp-bpf schema` prints. */
 extern const char export_json_schema[];
 
 #endif

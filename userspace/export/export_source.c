@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_source.c - which exporters can be made of events, of the store or of a log, and exports of
- * the latter two, which are written once. */
+/* export_source.c - finds exporters by source (events, the store, or a log), and writes exports of
+ * the store and of a log, which are written once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ const char *export_usage(enum export_source source)
 	return text[source];
 }
 
-/* Returns the argument of spec; NULL: it has none. */
+/* Returns the argument of spec (the text after ':'); NULL: none. */
 static const char *export_source_arg(const char *spec)
 {
 	size_t len = strcspn(spec, ":");
@@ -40,14 +40,14 @@ static const char *export_source_arg(const char *spec)
 	return spec[len] ? spec + len + 1 : NULL;
 }
 
-/* Returns NULL after one line if spec cannot be made of this source. */
+/* Returns the exporter of spec; NULL, after logging an error, if it cannot export this source. */
 static const struct exporter *export_source_find(enum export_source source, const char *spec)
 {
 	const struct exporter *e = export_find(spec, strcspn(spec, ":"));
 
 	if (e && e->usage[source])
 		return e;
-	log_error("--export %s: this command has only %s", spec, export_usage(source));
+	log_error("--export %s: not available in this command; use %s", spec, export_usage(source));
 	return NULL;
 }
 
@@ -73,12 +73,12 @@ int export_log_check(const struct export_options *opt, struct export_log *log)
 	const struct exporter *e;
 
 	if (opt->nspecs > 1) {
-		log_error("--export: an account of a log has one at most: %s",
+		log_error("--export: given more than once; account allows one: %s",
 			  export_usage(EXPORT_LOG));
 		return -EINVAL;
 	}
 	if (!opt->nspecs) {
-		/* It names all that is missing, the export among it. */
+		/* --dry-run without --export: log_check() names all missing options. */
 		e = opt->dry_run ? export_missing("dry-run", NULL, 0) : NULL;
 		return e ? e->log_check(NULL, opt, log) : 0;
 	}

@@ -11,7 +11,7 @@
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
 
-/* Resolves a path whose last part need not exist. */
+/* Resolves links in a path whose last component need not exist. */
 static void export_use_real_path(const char *path, char out[PATH_MAX])
 {
 	char folder[PATH_MAX];
@@ -28,8 +28,8 @@ static void export_use_real_path(const char *path, char out[PATH_MAX])
 		snprintf(out + strlen(out), PATH_MAX - strlen(out), "/%s", name);
 }
 
-/* Returns the exporter of spec, and the path of its argument without settings; "" if it is not a
- * path. NULL: unknown. */
+/* Returns the exporter of spec; NULL: unknown. path: its argument without settings; "" if the
+ * argument is not a path. */
 static const struct exporter *export_use_path(const char *spec, char path[PATH_MAX])
 {
 	size_t len = strcspn(spec, ":");
@@ -87,8 +87,8 @@ const struct exporter *export_missing(const char *option, char *const *specs, in
 	return NULL;
 }
 
-/* Writes to out a text that is the same for two exports with the same place. Returns true when the
- * place is a file or a folder. */
+/* Writes to out a text that is equal for two exports with the same destination. Returns true if the
+ * destination is a file or a folder. */
 static bool export_use_place(const char *spec, char out[2 * PATH_MAX])
 {
 	char path[PATH_MAX], real[PATH_MAX] = "-";
@@ -107,17 +107,18 @@ static bool export_use_place(const char *spec, char out[2 * PATH_MAX])
 	return true;
 }
 
-/* Logs the argument only if it is a path: others may contain a secret. */
+/* Logs that two exports are in conflict. Logs their arguments only if these are paths: others may
+ * contain a secret. */
 static void export_use_log_clash(const char *a, const char *b, bool file)
 {
 	char first[256], second[256];
 
 	if (file)
-		log_error("--export %s and --export %s write to the same place",
+		log_error("--export %s and --export %s write to the same file or folder",
 			  log_escape(first, sizeof(first), a, strlen(a)),
 			  log_escape(second, sizeof(second), b, strlen(b)));
 	else
-		log_error("--export %s is asked for twice, with the same argument",
+		log_error("--export %s is given twice, with the same argument",
 			  log_escape(first, sizeof(first), a, strcspn(a, ":")));
 }
 

@@ -11,24 +11,25 @@
 #include "userspace/base/worker.h"
 
 #define NS_PER_S  1000000000ull
-#define IDLE_NS	  (NS_PER_S / 4) /* one turn of idle: the end is noticed this late at most */
-#define CANCEL_NS (NS_PER_S / 2) /* time that cancelled work may still take */
-#define SOON_NS	  (NS_PER_S / 2) /* limit of the last work when another process waits */
+#define IDLE_NS	  (NS_PER_S / 4) /* time limit of each call of idle(), and of each wait */
+#define CANCEL_NS (NS_PER_S / 2) /* time for a call to return after cancel() */
+#define SOON_NS	  (NS_PER_S / 2) /* time limit of the last work() when a successor waits */
 
 struct export_worker {
 	struct export_worker_job job;
-	/* Its lock protects all members below; it is never held while the job runs. */
+	/* The thread's lock protects all members below; never held during calls of the job. */
 	struct worker thread;
 	struct snapshot *latest; /* not processed yet; NULL: none */
-	/* the last snapshot that was too early, processed if the end comes now; or NULL */
+	/* the last snapshot that was too early for work(): processed at the end unless a newer one
+	 * comes; or NULL */
 	struct snapshot *early;
 	struct export_view view;
-	uint64_t superseded;	 /* intervals that passed while work took longer */
-	uint64_t asked, flushed; /* numbers of flushes */
-	uint64_t flush_by_ns;	 /* 0: the end has not begun */
+	uint64_t superseded;	 /* intervals that passed while work() took longer */
+	uint64_t asked, flushed; /* number of flushes requested, and done */
+	uint64_t flush_by_ns;	 /* time limit of the last work(); 0: the end has not begun */
 };
 
-/* Call with the lock held. The view is built without the lock and published at once. */
+/* Copies a view that was filled without the lock. Call with the lock held. */
 static void export_worker_publish(struct export_worker *w, const struct export_view *view)
 {
 	w->view = *view;
@@ -36,7 +37,7 @@ static void export_worker_publish(struct export_worker *w, const struct export_v
 	w->view.superseded = w->superseded;
 }
 
-/* Called and returns with the lock held. */
+/* Runs the job's flush() if one was requested. Called and returns with the lock held. */
 static void export_worker_asked(struct export_worker *w)
 {
 	struct export_view view;
@@ -54,8 +55,8 @@ static void export_worker_asked(struct export_worker *w)
 	}
 }
 
-/* Called and returns with the lock held. Returns when there is something to do, or the end has
- * begun. */
+/* Waits until until_ns, or until there is something to do or the end has begun. Called and returns
+ * with the lock held. */
 static void export_worker_sleep(struct export_worker *w, uint64_t until_ns)
 {
 	export_worker_asked(w);
@@ -82,7 +83,8 @@ static void export_worker_idle(struct export_worker *w, uint64_t until_ns)
 	}
 }
 
-/* Called and returns with the lock held; latest is set. */
+/* Calls the job's work() with the latest snapshot, which must be set. Called and returns with the
+ * lock held. */
 static bool export_worker_work(struct export_worker *w, uint64_t deadline_ns, bool last)
 {
 	struct snapshot *s = w->latest;
@@ -100,7 +102,7 @@ static bool export_worker_work(struct export_worker *w, uint64_t deadline_ns, bo
 	return done;
 }
 
-/* Called and returns with the lock held. Waits for a snapshot or the end. */
+/* Waits for a snapshot or the end. Called and returns with the lock held. */
 static void export_worker_await(struct export_worker *w)
 {
 	export_worker_asked(w);
@@ -150,7 +152,7 @@ int export_worker_open(struct export_worker **ret, const struct export_worker_jo
 	worker_init(&w->thread);
 	err = worker_start(&w->thread, job->name, export_worker_run, w);
 	if (err) {
-		log_error("--export %s: its thread does not start: %s", job->name, strerror(-err));
+		log_error("--export %s: cannot start a thread: %s", job->name, strerror(-err));
 		worker_free(&w->thread);
 		free(w);
 		return err;
@@ -177,7 +179,7 @@ void export_worker_flush(struct export_worker *w, uint64_t within_ns)
 	bool waits;
 
 	worker_lock(&w->thread);
-	/* otherwise a flush that was waited for before still runs */
+	/* Do not wait if an earlier flush still runs: its disk is slow. */
 	waits = w->flushed == w->asked;
 	mine = ++w->asked;
 	worker_wake(&w->thread);
@@ -206,7 +208,7 @@ void export_worker_end(struct export_worker *w, bool soon)
 	worker_unlock(&w->thread);
 }
 
-/* Returns true if another signal to end is pending: signals are blocked during the end. */
+/* Returns true if another SIGINT or SIGTERM is pending (both are blocked during the end). */
 static bool export_worker_hurried(void)
 {
 	sigset_t waiting;
@@ -223,7 +225,7 @@ void export_worker_close(struct export_worker *w, struct export_view *ret_view)
 	if (!w)
 		return;
 	export_worker_end(w, false);
-	until_ns = w->flush_by_ns + CANCEL_NS; /* does not change any more */
+	until_ns = w->flush_by_ns + CANCEL_NS; /* without the lock: no longer changes */
 	while ((now_ns = clock_mono_ns()) < until_ns && !export_worker_hurried())
 		if (worker_ended(&w->thread,
 				 now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS : until_ns))

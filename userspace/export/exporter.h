@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exporter.h - the exporters, each a struct exporter in a file of its own. */
+/* exporter.h - the list of exporters, each a struct exporter in a file of its own. */
 #ifndef EXPORT_EXPORTER_H
 #define EXPORT_EXPORTER_H
 
@@ -18,6 +18,6 @@
 #define EXPORTER_DECLARE(name) extern const struct exporter export_##name;
 EXPORTERS(EXPORTER_DECLARE)
 EXPORTER_DECLARE(hooks)	 /* requested by --on */
-EXPORTER_DECLARE(socket) /* of a service, for gp-bpf top */
+EXPORTER_DECLARE(socket) /* opened by a service, for gp-bpf top */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_name.h - the name of a job in exports: its name, or "pid-" and the pid of its first process.
- * Pure. */
+/* job_name.h - the name of a job in exports: the job's name, or "pid-" and the pid of its first
+ * process. Pure. */
 #ifndef EXPORT_JOB_NAME_H
 #define EXPORT_JOB_NAME_H
 
@@ -10,9 +10,9 @@
 
 #define EXPORT_JOB_ROOM 16 /* bytes of pid- and the largest process number */
 
-/* Returns the name of the job; written to room if the job has none. */
+/* Returns the name of the job in exports. room: memory for "pid-..." if the job has no name. */
 const char *export_job_name(const struct job_view *j, char room[EXPORT_JOB_ROOM]);
-/* Returns true when both names are equal: a job may be named like one without a name. */
+/* Returns true if both jobs have the same name in exports. */
 bool export_job_same(const struct job_view *a, const struct job_view *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registry.c - the open exporters: passes each fact and snapshot to those that want it. */
+/* registry.c - the set of open exporters: passes facts and snapshots to each. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void export_unknown(const char *spec)
 	for (size_t i = 0; exporters[i]; i++)
 		buffer_printf(&names, "%s%s (%s)", i ? ", " : "", exporters[i]->name,
 			      exporters[i]->help);
-	log_error("--export %s: no such exporter; there are: %s", spec,
+	log_error("--export %s: no such exporter; use one of: %s", spec,
 		  names.data ? names.data : "");
 	buffer_free(&names);
 }
@@ -180,7 +180,8 @@ void export_set_moment(struct export_set *set, uint64_t mono_ns,
 	snapshot_unref(s);
 }
 
-/* Adds up the views of an exporter that was requested twice: both have the same causes. */
+/* Adds the view of a second export of the same exporter, which has the same causes, to the first.
+ */
 static void export_view_join(struct export_view *to, const struct export_view *more)
 {
 	to->up = to->up && more->up;
@@ -227,7 +228,7 @@ static void export_part_resume(const struct export_set *set, uint64_t key, const
 		set->open[i].exporter->archive(set->open[i].state, &a);
 		if (archive_end(&a))
 			log_warn(
-				"--export %s: what its files were owed cannot be read: it may be missing",
+				"--export %s: saved lines that were not written yet cannot be read: they may be missing in the file",
 				set->open[i].exporter->name);
 		return;
 	}
@@ -256,7 +257,8 @@ void export_set_archive(const struct export_set *set, struct buffer *out)
 	}
 	buffer_free(&part);
 	if (archive_end(&a))
-		log_error("--export: what files are owed cannot be saved; a restart would lose it");
+		log_error(
+			"--export: lines that are not written yet cannot be saved; a restart would lose them");
 }
 
 void export_set_resume(const struct export_set *set, const struct buffer *saved)

@@ -66,8 +66,8 @@ static const struct series_row goodput_row = {
 	.value = SERIES_DOUBLE,
 	.unit = "s",
 	.title = "Goodput",
-	.help = "Time that became training progress which counts; it decreases when a restart disproves some; with job/badput_time it adds up to job/elapsed_time.",
-	.label = {{"job_id", "Name of the job; of one without a name, pid- and its first process.",
+	.help = "Time that became training progress which counts; decreases when a restart disproves progress; job/goodput_time and job/badput_time add up to job/elapsed_time.",
+	.label = {{"job_id", "Name of the job; without a name, pid- and its first process id.",
 		   false}},
 };
 
@@ -89,9 +89,8 @@ static void rows_make_row(struct series_row *row, const struct measure *m)
 	*label++ = goodput_row.label[0];
 	if (m->owner != MEASURE_JOB) {
 		*label++ = (struct series_label_row){
-			"rank", "Rank of the process in its job; absent where it is not known.",
-			true};
-		*label++ = (struct series_label_row){"pid", "Process, where its rank is not known.",
+			"rank", "Rank of the process in its job; absent if unknown.", true};
+		*label++ = (struct series_label_row){"pid", "Process id, if the rank is unknown.",
 						     true};
 	}
 	if (m->owner == MEASURE_LOOP)

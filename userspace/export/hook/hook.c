@@ -49,7 +49,7 @@ static int hook_parse_events(struct hook *h, const char *spec, size_t len)
 			event++;
 		if (event == HOOK_EVENTS) {
 			log_error(
-				"--on %.*s: no such event; there are disruption, recovered, hang, fail_slow, straggler and device_error, separated by commas",
+				"--on %.*s: no such event; use disruption, recovered, hang, fail_slow, straggler or device_error, separated by commas",
 				(int)len, spec);
 			return -EINVAL;
 		}
@@ -58,8 +58,8 @@ static int hook_parse_events(struct hook *h, const char *spec, size_t len)
 	return 0;
 }
 
-/* Splits the text in place into words separated by blanks; either kind of quote keeps blanks, and
- * no other character is special. Returns 0; -E2BIG: too many; -EINVAL: a quote is not closed. */
+/* Splits h->text in place into words separated by blanks. Single and double quotes keep blanks; no
+ * other character is special. Returns 0; -E2BIG: too many words; -EINVAL: a quote is not closed. */
 static int hook_parse_words(struct hook *h)
 {
 	char *from = h->text, *to = h->text;
@@ -83,12 +83,12 @@ static int hook_parse_words(struct hook *h)
 			if (quote && *from++ != quote)
 				return -EINVAL;
 		}
-		from += *from != 0; /* read before the end of the word overwrites it */
+		from += *from != 0; /* before the terminating 0 may overwrite this byte */
 		*to++ = '\0';
 	}
 }
 
-/* Finds the part of a URL that may be logged: scheme and host. */
+/* Checks the URL, and sets the label to the part that may be logged: scheme and host. */
 static int hook_parse_url(struct hook *h, const char *events, int nevents)
 {
 	bool secure = !strncmp(h->url, "https://", 8);
@@ -98,20 +98,20 @@ static int hook_parse_url(struct hook *h, const char *events, int nevents)
 	for (const char *p = h->url; *p; p++) {
 		if ((unsigned char)*p > ' ' && *p != 0x7f)
 			continue;
-		log_error("--on %.*s: the URL holds a blank or a control character", nevents,
+		log_error("--on %.*s: the URL contains a blank or a control character", nevents,
 			  events);
 		return -EINVAL;
 	}
 	if (!len || memchr(host, '@', len)) {
 		log_error(
 			"--on %.*s: the URL %s", nevents, events,
-			len ? "names a user: give an Authorization header in a file, --on EVENT=@FILE"
+			len ? "contains a user name; put an Authorization header into a file (--on EVENT=@FILE)"
 			    : "has no host");
 		return -EINVAL;
 	}
 	snprintf(h->label, sizeof(h->label), "%.*s", (int)(host + len - h->url), h->url);
 	if (!secure && !web_is_loopback(h->url))
-		log_warn("--on %.*s: %s: events are sent there unencrypted; use https", nevents,
+		log_warn("--on %.*s: %s: events are sent unencrypted; use https://", nevents,
 			 events, h->label);
 	h->headers[0] = CONTENT_TYPE;
 	return 0;
@@ -160,14 +160,14 @@ static int hook_parse_lines(struct hook *h, const char *path)
 		} else {
 			log_error("%s:%d: expected %s", path, number,
 				  !h->url	     ? "https://HOST/..."
-				  : n > HOOK_HEADERS ? "no more than 8 headers"
-						     : "a header, Name: value");
+				  : n > HOOK_HEADERS ? "at most 8 headers"
+						     : "a header (Name: value)");
 			return -EINVAL;
 		}
 	}
 	if (h->url)
 		return 0;
-	log_error("%s: no URL is in it", path);
+	log_error("%s: the file contains no URL", path);
 	return -EINVAL;
 }
 
@@ -177,14 +177,15 @@ static int hook_parse_command(struct hook *h, const char *events, int nevents)
 
 	if (err) {
 		log_error("--on %.*s: %s", nevents, events,
-			  err == -E2BIG ? "more than 31 arguments" : "a quote is not closed");
+			  err == -E2BIG ? "the command has more than 31 arguments"
+					: "a quote in the command is not closed");
 		return err;
 	}
 	snprintf(h->label, sizeof(h->label), "%s", h->words[0]);
 	return 0;
 }
 
-/* *ret_action: the text after the events. */
+/* Parses the events, and checks the form of the action. *ret_action: the text after the events. */
 static int hook_parse_form(struct hook *h, const char *spec, const char **ret_action)
 {
 	size_t len = strcspn(spec, "=");
@@ -195,12 +196,13 @@ static int hook_parse_form(struct hook *h, const char *spec, const char **ret_ac
 	if (err)
 		return err;
 	if (strlen(action) >= HOOK_ACTION_MAX) {
-		log_error("--on %.*s: longer than %d bytes", n, spec, HOOK_ACTION_MAX - 1);
+		log_error("--on %.*s: the action is longer than %d bytes", n, spec,
+			  HOOK_ACTION_MAX - 1);
 		return -EINVAL;
 	}
 	if (*action != '/' && *action != '@' && !hook_is_url(action)) {
 		log_error(
-			"--on %.*s: wants =/PATH [ARGUMENT...], an absolute path; =https://HOST/...; or =@FILE with such a URL in it",
+			"--on %.*s: unknown action; expected =/PATH [ARGUMENT...] (an absolute path), =https://HOST/..., or =@FILE with a URL in FILE",
 			n, spec);
 		return -EINVAL;
 	}

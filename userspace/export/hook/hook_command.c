@@ -25,9 +25,9 @@
 #include "userspace/base/log.h"
 
 #define NICE	  5
-#define NAME_ROOM 320 /* bytes of a variable */
-#define KEPT	  200 /* bytes of its output that are shown */
-#define FIRST_FD  10  /* keeps clear of 0, 1 and 2 */
+#define NAME_ROOM 320 /* most bytes of an environment variable */
+#define KEPT	  200 /* most bytes of a command's output that are logged */
+#define FIRST_FD  10  /* descriptors are moved here first, away from 0, 1 and 2 */
 #define NS_PER_MS 1000000ull
 
 /* ---- the user -------------------------------------------------------------------------------- */
@@ -41,9 +41,10 @@ int hook_user_find(struct hook_user *ret, const char *name)
 	*ret = (struct hook_user){.uid = geteuid(), .gid = getegid()};
 	pw = name ? getpwnam(name) : geteuid() ? NULL : sudo ? getpwuid(sudo) : getpwnam("nobody");
 	if (!pw && (name || !geteuid())) {
-		log_error("--on: no such user '%s': give one with --hook-user", name   ? name
-										: sudo ? sudo_uid
-										       : "nobody");
+		log_error("--on: no such user '%s'; set another one with --hook-user",
+			  name	 ? name
+			  : sudo ? sudo_uid
+				 : "nobody");
 		return -EINVAL;
 	}
 	if (!pw || (geteuid() && pw->pw_uid == geteuid()))
@@ -99,7 +100,7 @@ static int hook_command_settle_user(const struct hook_user *u)
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	/* If this is refused, the calls below still remove the capabilities. */
+	/* If the bounding set cannot be reduced, the calls below still remove the capabilities. */
 	for (unsigned long cap = 0; cap < 64 && !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
 		;
 	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
@@ -135,10 +136,10 @@ static _Noreturn void hook_command_exec(const struct start *s)
 	setrlimit(RLIMIT_CORE, &none);
 	umask(022);
 	if (chdir("/"))
-		hook_command_start_failed("cannot go to /: ");
+		hook_command_start_failed("cannot change to folder /: ");
 	if (hook_command_settle_user(s->c->user))
-		hook_command_start_failed("its privileges cannot be lowered: ");
-	/* ends the command when the thread that waits for it ends */
+		hook_command_start_failed("cannot lower the privileges: ");
+	/* The command is killed if the thread that waits for it ends. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	execve(s->c->path, s->c->words, s->environment);
 	hook_command_start_failed("cannot be run: ");
@@ -184,11 +185,12 @@ static void hook_command_signal_next(struct running *r, uint64_t now_ns)
 	if (signo == SIGTERM)
 		r->end = HOOK_TIMEOUT;
 	kill(-r->pid, signo);
-	kill(r->pid, signo); /* it has no process group yet */
+	kill(r->pid, signo); /* the command may not have its process group yet */
 	r->next_ns = now_ns + HOOK_GRACE_NS;
 }
 
-/* Returns true when it ended, false when even SIGKILL does not end it. */
+/* Waits for the command, and sends signals when its time is over. Returns true when the command
+ * ended, false if it did not even end after SIGKILL. */
 static bool hook_command_await(struct running *r, const struct hook_command *c)
 {
 	uint64_t limit_ns = r->next_ns;
@@ -214,7 +216,7 @@ static bool hook_command_await(struct running *r, const struct hook_command *c)
 			continue;
 		if (r->stage == 2)
 			return false;
-		if (cut) { /* only part of its grace period was available */
+		if (cut) { /* gp-bpf ends before the command's time limit */
 			r->end = HOOK_CLOSED;
 			r->stage = 1;
 		}
@@ -222,7 +224,7 @@ static bool hook_command_await(struct running *r, const struct hook_command *c)
 	}
 }
 
-/* Copies the first line of its output. */
+/* Copies the first line of the command's output. */
 static void hook_command_first_line(const struct running *r, char *out, size_t len)
 {
 	size_t n = 0;
@@ -239,14 +241,14 @@ static enum hook_end hook_command_judge(const struct running *r, uint64_t limit_
 
 	hook_command_first_line(r, line, sizeof(line));
 	if (!ended)
-		snprintf(why, HOOK_WHY_MAX, "does not end, not even by SIGKILL");
+		snprintf(why, HOOK_WHY_MAX, "still runs after SIGKILL");
 	else if (r->end == HOOK_TIMEOUT)
-		snprintf(why, HOOK_WHY_MAX, "had not ended after %s and was terminated%s%s",
+		snprintf(why, HOOK_WHY_MAX, "terminated, because it had not ended after %s%s%s",
 			 clock_duration(limit, sizeof(limit), limit_ns), *line ? ": " : "", line);
 	else if (r->end == HOOK_CLOSED)
-		snprintf(why, HOOK_WHY_MAX, "had not ended when gp-bpf did, and was killed");
+		snprintf(why, HOOK_WHY_MAX, "killed, because it had not ended when gp-bpf ended");
 	else if (r->nread > HOOK_OUTPUT)
-		snprintf(why, HOOK_WHY_MAX, "wrote more than 1 MiB to its output");
+		snprintf(why, HOOK_WHY_MAX, "wrote more than 1 MiB of output");
 	else if (WIFSIGNALED(status))
 		snprintf(why, HOOK_WHY_MAX, "ended by signal %d%s%s", WTERMSIG(status),
 			 *line ? ": " : "", line);
@@ -299,7 +301,8 @@ static enum hook_end hook_run_and_wait(const struct hook_command *c, const struc
 	}
 	ended = hook_command_await(&r, c);
 	if (ended) {
-		/* Until it is reaped its pid cannot be used again. */
+		/* Do not reap the command yet: its pid could be reused, and the signal would reach
+		 * another process group. */
 		waitid(P_PID, (id_t)r.pid, &info, WEXITED | WNOWAIT);
 		kill(-r.pid, SIGKILL);
 		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)

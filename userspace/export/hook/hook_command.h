@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #define HOOK_LIMIT_NS 10000000000ull /* time limit of a hook */
-/* between SIGTERM and SIGKILL; also the time allowed after SIGKILL */
+/* time for a command to end after SIGTERM, and again after SIGKILL */
 #define HOOK_GRACE_NS 1000000000ull
 #define HOOK_OUTPUT   (1u << 20) /* bytes of output that are read */
 #define HOOK_GROUPS   64
@@ -25,8 +25,8 @@ struct hook_user {
 	gid_t groups[HOOK_GROUPS];
 	int ngroups;
 };
-/* Finds the user for commands: name, else the user who called sudo, else "nobody"; the current user
- * when not root. Returns 0, or -errno after one line. */
+/* Finds the user that runs commands: name, else the user who called sudo, else "nobody"; if gp-bpf
+ * is not root, the current user. Returns 0, or -errno after logging the error. */
 int hook_user_find(struct hook_user *ret, const char *name);
 
 enum hook_end { HOOK_DONE, HOOK_FAILED, HOOK_TIMEOUT, HOOK_CLOSED };
@@ -35,18 +35,18 @@ struct hook_command {
 	const char *path;
 	char *const *words;
 	const char *event, *job;
-	const char *body; /* its standard input */
+	const char *body; /* passed on standard input */
 	size_t len;
 	const struct hook_user *user;
 	uint64_t limit_ns; /* SIGTERM after this time */
-	/* When it is not 0, the command ends at that time (CLOCK_MONOTONIC); wake_fd becomes
-	 * readable then. */
+	/* Time (CLOCK_MONOTONIC) at which the command is killed because gp-bpf ends; 0: none yet.
+	 * When it is set, wake_fd becomes readable. */
 	const _Atomic uint64_t *closed_ns;
 	int wake_fd;
 };
-/* Runs the command and waits for it; call from a thread that may wait. why: the reason if the
- * result is not HOOK_DONE (one printable line), else the first line of its output. Kills all
- * processes left in its process group. */
+/* Runs the command and waits for its end; call from a thread that may wait. why: the reason if the
+ * result is not HOOK_DONE (one printable line), else the first line of the output. Kills all
+ * processes left in the command's process group. */
 enum hook_end hook_command_run(const struct hook_command *c, char why[HOOK_WHY_MAX]);
 
 #endif

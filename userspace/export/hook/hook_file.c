@@ -14,8 +14,8 @@
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 
-/* If the group is root's, its members are trusted. With access lists, the group bits are the
- * maximum that any entry grants. */
+/* Returns true if users other than the owner can write the file. Members of the group root are
+ * trusted. With access lists, the group bits are the maximum that any entry grants. */
 static bool hook_file_others_write(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -23,7 +23,7 @@ static bool hook_file_others_write(const struct stat *st)
 	return st->st_mode & S_IWOTH || (st->st_mode & S_IWGRP && st->st_gid);
 }
 
-/* path: absolute, without links. */
+/* Checks owner and mode of one file or folder. path: absolute, without links. */
 static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 {
 	struct stat st;
@@ -35,7 +35,8 @@ static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 		return err;
 	}
 	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != uid) {
-		snprintf(why, len, "%s belongs to user %u, neither root nor the user that runs it",
+		snprintf(why, len,
+			 "%s belongs to user %u, neither to root nor to the user that runs it",
 			 path, (unsigned int)st.st_uid);
 		return -EPERM;
 	}
@@ -46,7 +47,7 @@ static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 	return 0;
 }
 
-/* path is changed while this runs, and restored. */
+/* Checks the file and all folders of its path. Changes path meanwhile, and restores it. */
 static int hook_file_trusted_way(char *path, uid_t uid, char *why, size_t len)
 {
 	int err = hook_file_trusted("/", uid, why, len);
@@ -74,7 +75,8 @@ int hook_file_program(const char *path, uid_t uid, char *ret, char *why, size_t 
 	memcpy(folder, path, strlen(path) + 1);
 	slash = strrchr(folder, '/');
 	slash[slash == folder] = '\0';
-	/* If the name is a link, users who may change the link matter, too. */
+	/* If path is a link, check its folder, too: a user who can write there can change the
+	 * link. */
 	if (!realpath(folder, real) || !realpath(path, ret)) {
 		err = -errno;
 		snprintf(why, len, "%s", strerror(-err));
@@ -84,8 +86,8 @@ int hook_file_program(const char *path, uid_t uid, char *ret, char *why, size_t 
 	if (!err)
 		err = hook_file_trusted_way(ret, uid, why, len);
 	if (!err && (lstat(ret, &st) || !S_ISREG(st.st_mode) || !(st.st_mode & 0111))) {
-		snprintf(why, len, "no program: it %s",
-			 S_ISREG(st.st_mode) ? "is not executable" : "is not a file");
+		snprintf(why, len, "not a program: %s",
+			 S_ISREG(st.st_mode) ? "the file is not executable" : "not a regular file");
 		err = -EACCES;
 	}
 	return err;
@@ -100,7 +102,7 @@ static int hook_file_secret_read(int fd, const char *path, size_t max, char **re
 		return -errno;
 	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) || st.st_mode & 027) {
 		log_error(
-			"%s: it is to be a file of root's, or ours, that others can neither read nor write (chmod 600)",
+			"%s: not a private file; it must belong to root or this user, and others must not be able to read or write it (chmod 600)",
 			path);
 		return -EPERM;
 	}
@@ -112,7 +114,7 @@ static int hook_file_secret_read(int fd, const char *path, size_t max, char **re
 		return -errno;
 	if ((size_t)n < max && strlen(*ret) == (size_t)n)
 		return 0;
-	log_error("%s: no text of less than %zu bytes", path, max);
+	log_error("%s: not a text file of less than %zu bytes", path, max);
 	return -EINVAL;
 }
 

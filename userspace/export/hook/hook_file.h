@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_file.h - checks whether a file may be trusted: which users can write a program that is to
- * be run, or can read a secret. */
+/* hook_file.h - checks whether a file may be trusted: no other user can write a program that is to
+ * be run, or read a secret. */
 #ifndef EXPORT_HOOK_FILE_H
 #define EXPORT_HOOK_FILE_H
 
@@ -13,8 +13,9 @@
  * (PATH_MAX bytes): the path without links. Returns 0, or -errno with the reason in why. */
 int hook_file_program(const char *path, uid_t uid, char *ret, char *why, size_t len);
 
-/* Reads a file of at most max bytes that only root or this user may write, and that is not readable
- * by everybody; *ret is to be freed. Returns 0, or -errno after one line. */
+/* Reads a file of less than max bytes that belongs to root or this user, and that no other user can
+ * read or write (the group may read). The caller frees *ret. Returns 0, or -errno after logging the
+ * error. */
 int hook_file_secret(const char *path, size_t max, char **ret);
 
 #endif

@@ -16,7 +16,7 @@ static uint64_t queue_key_of(int event, const char *job, bool over)
 	return key ? key : 1;
 }
 
-/* Returns the slot of the key, or else one that is free again; NULL: there is none. */
+/* Returns the slot of the key, else a free one; NULL: no slot is free. */
 static struct hook_slot *queue_slot_of(struct hook_queue *q, uint64_t key, uint64_t now_ns)
 {
 	struct hook_slot *unused = NULL;

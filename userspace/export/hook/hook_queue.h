@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook_queue.h - messages that a hook has still to send. For each key (an event of a job) the first
- * message is sent at once, later ones at most once a minute: the newest one waits, with the number
- * of those that it replaced. So the last message is always sent. Pure: the caller gives the time.
- * Not thread-safe. */
+/* hook_queue.h - queue of messages for a hook, with a limit of their rate. For each key (an event
+ * of a job) the first message is sent at once, later ones at most once a minute: only the newest
+ * message waits, with the number of messages that it replaced, so the last message is always sent.
+ * Pure: the caller passes the time. Not thread-safe. */
 #ifndef EXPORT_HOOK_QUEUE_H
 #define EXPORT_HOOK_QUEUE_H
 
@@ -12,16 +12,16 @@
 
 #include "bpf/gp_abi.h"
 
-/* shortest pause between two messages of a key, so that a pager does not ring more often */
+/* least time between two messages of a key, so that a pager does not ring more often */
 #define HOOK_PAUSE_NS 60000000000ull
 #define HOOK_QUEUE    64 /* keys at a time */
 
 struct hook_item {
-	int event;  /* given by the caller */
-	char *line; /* owned; NULL: nothing waits */
+	int event;  /* enum hook_event, as passed to hook_queue_put() */
+	char *line; /* owned; NULL: no message waits */
 	size_t len; /* bytes of line */
 	char job[GP_JOB_MAX];
-	uint64_t suppressed; /* messages of its key replaced since the last one sent */
+	uint64_t suppressed; /* messages of this key replaced since the last one was sent */
 };
 
 struct hook_slot {
@@ -35,16 +35,17 @@ struct hook_queue { /* zeroed: empty */
 	struct hook_slot slot[HOOK_QUEUE];
 	uint64_t puts;
 	uint32_t waiting;
-	uint64_t superseded, full; /* ever: replaced by a newer one; no room */
+	uint64_t superseded,
+		full; /* messages replaced by newer ones; dropped, as no slot was free */
 };
 
 /* Copies the message. Returns 0, -ENOMEM, or -ENOSPC (counted in full). */
 int hook_queue_put(struct hook_queue *q, uint64_t now_ns, int event, const char *job, bool over,
 		   const char *line, size_t len);
-/* Returns when the next message is due; UINT64_MAX: nothing waits. */
+/* Returns when the next message is due; UINT64_MAX: no message waits. */
 uint64_t hook_queue_due(const struct hook_queue *q);
-/* Takes the first message that is due; all: the first that waits. Returns false when there is none.
- * The caller frees ret->line. */
+/* Takes the oldest message that is due (all: the oldest that waits). Returns false when there is
+ * none. The caller frees ret->line. */
 bool hook_queue_take(struct hook_queue *q, uint64_t now_ns, bool all, struct hook_item *ret);
 void hook_queue_free(struct hook_queue *q);
 

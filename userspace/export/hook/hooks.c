@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hooks.c - hooks (hook.h): --on. Each has its own thread, so a blocked one delays neither the
- * others nor the caller. Facts that a predecessor reported are not sent again. */
+/* hooks.c - the exporter that runs hooks (--on, hook.h). Each hook has its own thread, so that a
+ * blocked hook delays neither others nor the caller. Facts that a predecessor reported are not sent
+ * again. */
 #include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -25,14 +26,14 @@
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 #define CLOSE_NS  (5 * NS_PER_S) /* limit for running and waiting messages at the end */
-#define SOON_NS	  (NS_PER_S / 2) /* the same when a successor waits */
+#define SOON_NS	  (NS_PER_S / 2) /* CLOSE_NS when a successor waits */
 
 struct hook_thread {
 	struct hooks *hooks;
 	struct hook hook;
-	char program[PATH_MAX]; /* of a command: path without links, as it was at the start */
-	struct web *web;	/* for a URL */
-	/* Its lock protects all members below; it is never held while the hook runs. */
+	char program[PATH_MAX]; /* of a command: its path without links, found at the start */
+	struct web *web;	/* NULL: a command */
+	/* The worker's lock protects all members below; never held while the hook runs. */
 	struct worker worker;
 	struct hook_queue queue;
 	uint64_t sent, failed, timeout, closing;
@@ -47,13 +48,13 @@ struct hooks {
 	struct hook_user user;
 	char host[64];
 	int wake_fd;
-	_Atomic uint64_t closed_ns; /* CLOCK_MONOTONIC; 0: the end has not begun */
+	_Atomic uint64_t closed_ns; /* when hooks are killed, CLOCK_MONOTONIC; 0: not ending */
 	struct buffer line;
 };
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* The fact's JSON line, without its closing brace, followed by data about the hook. */
+/* Writes the message: the members of the fact's JSON line, and then data about the hook. */
 static void hooks_body_of(const struct hook_thread *t, const struct hook_item *item,
 			  struct buffer *ret)
 {
@@ -115,7 +116,7 @@ static enum hook_end hooks_post(struct hook_thread *t, const struct buffer *body
 		snprintf(why, HOOK_WHY_MAX, "%s", *reply.why ? reply.why : strerror(-err));
 	} else if (reply.status < 200 || reply.status > 299) {
 		end = HOOK_FAILED;
-		snprintf(why, HOOK_WHY_MAX, "answers %ld", reply.status);
+		snprintf(why, HOOK_WHY_MAX, "answered HTTP %ld", reply.status);
 	}
 	web_reply_free(&reply);
 	return end;
@@ -152,11 +153,11 @@ static enum hook_end hooks_send(struct hook_thread *t, const struct hook_item *i
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Called and returns with the lock held. Returns false when nothing waits and nothing more will
- * come. */
+/* Waits until a message is due. Called and returns with the lock held. Returns false when gp-bpf
+ * ends and no message waits. */
 static bool hooks_await(struct hook_thread *t)
 {
-	/* more may be due now that messages no longer wait for a minute */
+	/* At the end, messages are sent without the pause between them. */
 	if (t->hooks->closed_ns)
 		return t->queue.waiting;
 	worker_wait(&t->worker, hook_queue_due(&t->queue));
@@ -191,7 +192,7 @@ static int hooks_start(struct hook_thread *t)
 	int err = worker_start(&t->worker, "hook", hooks_run, t);
 
 	if (err)
-		log_error("--on %s: its thread does not start: %s", t->hook.label, strerror(-err));
+		log_error("--on %s: cannot start a thread: %s", t->hook.label, strerror(-err));
 	return err;
 }
 
@@ -227,7 +228,7 @@ static void hooks_end(void *state, bool soon)
 		return;
 	hs->closed_ns = clock_mono_ns() + (soon ? SOON_NS : CLOSE_NS);
 	if (write(hs->wake_fd, &one, sizeof(one)) != sizeof(one))
-		log_debug("--on: %s", strerror(errno)); /* each ends at its limit; then */
+		log_debug("--on: cannot wake the hooks: %s", strerror(errno)); /* they end later */
 	for (int i = 0; i < hs->count; i++) {
 		worker_lock(&hs->thread[i].worker);
 		worker_wake(&hs->thread[i].worker);
@@ -273,7 +274,7 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 	if (gethostname(hs->host, sizeof(hs->host) - 1))
 		hs->host[0] = '\0';
 	if (!err && opt->nhooks > HOOKS_MAX) {
-		log_error("--on: more than %d", HOOKS_MAX);
+		log_error("--on: more than %d hooks", HOOKS_MAX);
 		err = -EINVAL;
 	}
 	if (!err)
@@ -283,7 +284,7 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 	if (err) {
 		hooks_close(hs);
 		return err == -EPERM ? -EINVAL
-				     : err; /* the option is wrong; this is not about privileges */
+				     : err; /* -EPERM would mean that gp-bpf lacks a privilege */
 	}
 	*ret_state = hs;
 	return 0;
@@ -354,7 +355,7 @@ static void hooks_view(void *state, struct export_view *ret)
 
 const struct exporter export_hooks = {
 	.name = "hooks",
-	.help = "what --on says",
+	.help = "actions of --on",
 	.open = hooks_open,
 	.fact = hooks_fact,
 	.view = hooks_view,

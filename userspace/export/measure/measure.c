@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c - the table of measures. An unknown value has no point, so that readers can distinguish
- * 0 from "unknown". */
+/* measure.c - the table of measures, and the functions that read each from a snapshot. An unknown
+ * value gives no point, so that readers can distinguish 0 from "unknown". */
 #include "userspace/export/measure/measure.h"
 
 #include <string.h>
@@ -76,8 +76,8 @@ static void measure_job_secured(struct measure_put *m)
 	measure_count(m, m->job->secured_ns);
 }
 
-/* "other" has the disruptions whose cause was not kept, so that the sum is right. Disruptions whose
- * cause may still change are not counted yet. */
+/* Counts disruptions by cause; "other" has those whose cause is unknown here, so that the sum is
+ * right. Disruptions whose cause may still change are not counted yet. */
 static void measure_job_disruptions(struct measure_put *m)
 {
 	const struct job_view *j = m->job;
@@ -161,7 +161,7 @@ static void measure_rank_hangs(struct measure_put *m)
 		measure_count(m, m->rank->hang.count);
 }
 
-/* Only of ranks that can be compared with others. */
+/* Gives no point for ranks that cannot be compared with others. */
 static void measure_rank_straggler(struct measure_put *m)
 {
 	const struct rank_view *r = m->rank;
@@ -242,9 +242,9 @@ static const struct measure measures[] = {
 	 .type = MEASURE_NS,
 	 .unit = SECONDS,
 	 .label = "bucket",
-	 .label_help = "Where the time went, as the goodput library names it.",
+	 .label_help = "Bucket of the time, as the goodput library names it.",
 	 .rule = MEASURE_LABEL_SPARSE,
-	 .help = "Where the time of a job went, over all its runs; the buckets add up to elapsed, one that is absent has nothing.",
+	 .help = "Time of a job by bucket, over all its runs; the buckets add up to elapsed time; an absent bucket is 0.",
 	 .put = measure_job_time},
 	{.id = "job.elapsed",
 	 .prometheus = "gpbpf_job_elapsed_seconds",
@@ -262,7 +262,7 @@ static const struct measure measures[] = {
 	 .owner = MEASURE_JOB,
 	 .type = MEASURE_REAL,
 	 .unit = NUMBER,
-	 .help = "Share of a job's observed time that became progress which counts.",
+	 .help = "Share of a job's observed time that became progress, without progress that a restart disproved.",
 	 .put = measure_job_goodput},
 	{.id = "job.productive",
 	 .prometheus = "gpbpf_job_productive_seconds_total",
@@ -272,7 +272,7 @@ static const struct measure measures[] = {
 	 .type = MEASURE_NS,
 	 .counter = true,
 	 .unit = SECONDS,
-	 .help = "Time ever booked as progress of a job; what a restart disproves is not taken back here.",
+	 .help = "Time ever booked as progress of a job, including progress that a restart later disproved.",
 	 .put = measure_job_productive},
 	{.id = "job.wasted",
 	 .prometheus = "gpbpf_job_wasted_seconds_total",
@@ -282,7 +282,7 @@ static const struct measure measures[] = {
 	 .type = MEASURE_NS,
 	 .counter = true,
 	 .unit = SECONDS,
-	 .help = "Progress that restarts have disproved.",
+	 .help = "Progress of a job that was lost, because restarts did not continue from it.",
 	 .put = measure_job_wasted},
 	{.id = "job.secured",
 	 .owner = MEASURE_JOB,
@@ -300,8 +300,8 @@ static const struct measure measures[] = {
 	 .unit = "{disruption}",
 	 .label = "cause",
 	 .label_help =
-		 "The end of the first rank that failed: killed, crashed, oom, ...; other: known to another node alone.",
-	 .help = "Events that interrupted a job, however many ranks failed, once their cause is certain.",
+		 "How the first failed rank ended: killed, crashed, oom, ...; other: known only to another node.",
+	 .help = "Disruptions of a job (events that interrupted it, however many ranks failed), counted once their cause is certain.",
 	 .put = measure_job_disruptions},
 	{.id = "job.runs",
 	 .prometheus = "gpbpf_job_runs_total",
@@ -329,7 +329,7 @@ static const struct measure measures[] = {
 	 .owner = MEASURE_JOB,
 	 .type = MEASURE_COUNT,
 	 .unit = "{step}",
-	 .help = "Number of the newest step that counts.",
+	 .help = "Number of the newest step of a job.",
 	 .put = measure_job_step},
 	{.id = "job.state",
 	 .prometheus = "gpbpf_job_state",
@@ -341,7 +341,7 @@ static const struct measure measures[] = {
 	 .label = "state",
 	 .label_help = "running, down, over or ended.",
 	 .rule = MEASURE_LABEL_SPARSE,
-	 .help = "1 for the state a job is in: running, down, over, ended.",
+	 .help = "1 for the current state of a job: running, down, over, ended.",
 	 .put = measure_job_state},
 	{.id = "rank.time",
 	 .prometheus = "gpbpf_time_seconds",
@@ -349,9 +349,9 @@ static const struct measure measures[] = {
 	 .type = MEASURE_NS,
 	 .unit = SECONDS,
 	 .label = "bucket",
-	 .label_help = "Where the time went, as the goodput library names it.",
+	 .label_help = "Bucket of the time, as the goodput library names it.",
 	 .rule = MEASURE_LABEL_SPARSE,
-	 .help = "Where the time of a process went; its buckets add up to its age, or its life when it has ended; one that is absent has nothing.",
+	 .help = "Time of a process by bucket; the buckets add up to the process's age, or life if it has ended; an absent bucket is 0.",
 	 .put = measure_rank_time},
 	{.id = "rank.goodput",
 	 .prometheus = "gpbpf_goodput_ratio",
@@ -359,7 +359,7 @@ static const struct measure measures[] = {
 	 .type = MEASURE_REAL,
 	 .unit = NUMBER,
 	 .job_has_it = true,
-	 .help = "Share of a process's observed time that became training progress; on a Prometheus page only if its job is not there, see gpbpf_job_goodput_ratio.",
+	 .help = "Share of a process's observed time that became training progress; on a Prometheus page only for processes whose job has no series (else see gpbpf_job_goodput_ratio).",
 	 .put = measure_rank_goodput},
 	{.id = "rank.productive",
 	 .prometheus = "gpbpf_productive_seconds_total",
@@ -367,7 +367,7 @@ static const struct measure measures[] = {
 	 .type = MEASURE_NS,
 	 .counter = true,
 	 .unit = SECONDS,
-	 .help = "Time ever booked as training progress; what a restart disproves is not taken back here.",
+	 .help = "Time ever booked as training progress, including progress that a restart later disproved.",
 	 .put = measure_rank_productive},
 	{.id = "rank.checkpoints",
 	 .prometheus = "gpbpf_checkpoints_total",
@@ -428,9 +428,9 @@ static const struct measure measures[] = {
 	 .type = MEASURE_YES,
 	 .unit = NUMBER,
 	 .label = "phase",
-	 .label_help = "The phase that takes this rank longer than the others.",
+	 .label_help = "The phase that takes longer in this rank than in the others.",
 	 .rule = MEASURE_LABEL_CHANGES,
-	 .help = "1 while the other ranks of this node wait for this one, step after step; phase: what it does longer than they.",
+	 .help = "1 while the other ranks of this node wait for this rank in most steps; phase: the one that takes longer in this rank than in the others.",
 	 .put = measure_rank_straggler},
 	{.id = "rank.overhead",
 	 .prometheus = "gpbpf_overhead_seconds_total",
@@ -440,7 +440,7 @@ static const struct measure measures[] = {
 	 .unit = SECONDS,
 	 .label = "part",
 	 .label_help = "marker or other.",
-	 .help = "Estimated cost of observing: hits times the cost of an empty one, measured at start; of the probes that find steps (marker), and of all others (other).",
+	 .help = "Estimated cost of observing: hits multiplied by the cost of an empty hit, measured at start; part: marker (probes that find steps) or other.",
 	 .put = measure_rank_overhead},
 	{.id = "loop.state",
 	 .prometheus = "gpbpf_rank_state",
@@ -452,7 +452,7 @@ static const struct measure measures[] = {
 	 .label = "state",
 	 .label_help = "idle, starting, learning, locked, suspect or ended.",
 	 .rule = MEASURE_LABEL_SPARSE,
-	 .help = "1 for the state that a training loop is in, the others are absent: idle, starting, learning, locked, suspect, ended.",
+	 .help = "1 for the current state of a training loop (other states are absent): idle, starting, learning, locked, suspect, ended.",
 	 .put = measure_loop_state},
 	{.id = "steps",
 	 .prometheus = "gpbpf_steps_total",
@@ -471,7 +471,7 @@ static const struct measure measures[] = {
 	 .type = MEASURE_TIMES,
 	 .counter = true,
 	 .unit = SECONDS,
-	 .help = "Times of training steps, of loops whose steps are certain.",
+	 .help = "Times of training steps; only of loops whose steps are certain (confidence of 0.7 or more).",
 	 .put = measure_loop_times},
 	{.id = "step.ideal",
 	 .prometheus = "gpbpf_step_ideal_seconds",
@@ -480,7 +480,7 @@ static const struct measure measures[] = {
 	 .owner = MEASURE_LOOP,
 	 .type = MEASURE_NS,
 	 .unit = SECONDS,
-	 .help = "Mean of the steps no slower than the median plus three MAD.",
+	 .help = "Mean time of the last 1,024 steps that are not slower than the median plus three MAD (median absolute deviations).",
 	 .put = measure_loop_ideal},
 	{.id = "step.deviation",
 	 .prometheus = "gpbpf_step_deviation_seconds",

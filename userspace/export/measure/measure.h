@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.h - what gp-bpf measures of jobs, processes and training loops, for all ways out that
+/* measure.h - what gp-bpf measures of jobs, processes and training loops, for all exporters that
  * send numbers: Prometheus, OpenTelemetry, Cloud Monitoring. A measure is one row of the table in
- * measure.c; the ways out only write the points of its rows. Which jobs and processes have series
- * is decided in owners.h.
+ * measure.c; the exporters write its points in their formats. owners.h decides which jobs and
+ * processes have series.
  *
- * Metrics of gp-bpf itself, and those that only a Prometheus page has, are in
+ * Metrics of gp-bpf itself, and metrics that only a Prometheus page has, are in
  * prometheus_{job,rank,own}.c. Pure. */
 #ifndef EXPORT_MEASURE_H
 #define EXPORT_MEASURE_H
@@ -32,51 +32,52 @@ enum measure_type {
 /* Labels of a series besides those of its owner. */
 enum measure_label_rule {
 	MEASURE_LABEL_FIXED,
-	/* The label of one series changes with its value, and is absent at times. A way out whose
-	 * readers keep the last value of each series (Cloud Monitoring) omits it. */
+	/* The label of a series changes with the value, and is absent at times. Exporters whose
+	 * readers keep the last value of each series (Cloud Monitoring) omit the label. */
 	MEASURE_LABEL_CHANGES,
-	/* A point whose value is 0 is omitted, except where readers keep the last value. */
+	/* Points whose value is 0 are omitted, except by exporters whose readers keep the last
+	 * value. */
 	MEASURE_LABEL_SPARSE,
 };
 
 struct measure_put;
 
 struct measure {
-	/* "job.elapsed": in OpenTelemetry its name is gpbpf.job.elapsed. */
+	/* like "job.elapsed"; the name in OpenTelemetry is gpbpf.job.elapsed */
 	const char *id;
-	const char *prometheus; /* NULL: not on the page */
-	const char *gcm;	/* NULL: not sent */
-	const char *title;	/* in Cloud Monitoring */
+	const char *prometheus; /* name in Prometheus; NULL: not on the page */
+	const char *gcm;	/* name in Cloud Monitoring; NULL: not sent */
+	const char *title;	/* display name in Cloud Monitoring */
 	enum measure_owner owner;
 	enum measure_type type;
-	bool counter;	  /* only increases, from when the owner began to be counted */
-	const char *unit; /* UCUM */
+	bool counter;			/* the value only increases while the owner is counted */
+	const char *unit;		/* UCUM */
 	const char *label, *label_help; /* NULL: none */
 	enum measure_label_rule rule;
-	/* It says of a process what another measure says of its job: a Prometheus page omits it
-	 * where the job has series. */
+	/* The job has an equivalent measure: a Prometheus page omits this one for processes whose
+	 * job has series. */
 	bool job_has_it;
 	const char *help; /* without quotes, backslashes or line breaks */
 	void (*put)(struct measure_put *m);
 };
 
-/* All measures, in the order of the table; NULL: no more. */
+/* Returns measure i in the order of the table; NULL: no more. */
 const struct measure *measure_at(size_t i);
-/* The measure with that name on a Prometheus page; NULL: none. */
+/* Returns the measure with this name in Prometheus; NULL: none. */
 const struct measure *measure_of_prometheus(const char *name);
 
 struct measure_point {
-	const char *label; /* value of the measure's own label; NULL: absent */
+	const char *label; /* value of the measure's label; NULL: absent */
 	uint64_t count;	   /* MEASURE_COUNT, MEASURE_YES; ns of MEASURE_NS */
 	double real;	   /* MEASURE_REAL */
 	const struct deviation_view *times;
 };
-/* Called for each point; its texts are valid during the call. */
+/* Called for each point of a measure. Texts of the point are valid during the call. */
 typedef void measure_point_fn(void *ctx, const struct measure_put *m,
 			      const struct measure_point *p);
 
-/* One measure of one owner: rank and loop are NULL where the owner has none, job is NULL of a
- * process without one. */
+/* One measure of one owner. rank and loop: NULL if the owner is a job; loop: NULL if it is a
+ * process; job: NULL for a process without a job. */
 struct measure_put {
 	const struct measure *measure;
 	const struct type_names *types; /* of custom badput */
@@ -87,7 +88,7 @@ struct measure_put {
 	void *ctx;
 };
 
-/* Whether the times of a loop's steps mean something: it counts steps, and is certain enough. */
+/* Returns true if the loop's step times are meaningful: it counts steps, with enough confidence. */
 bool measure_loop_known(const struct loop_view *l);
 
 #endif

@@ -83,7 +83,8 @@ static int owners_same_series(const struct candidate *a, const struct candidate 
 	return a->by_pid && a->r->pid != b->r->pid ? a->r->pid < b->r->pid ? -1 : 1 : 0;
 }
 
-/* Orders processes by series. If several have the same series, the one that gets it comes first. */
+/* Orders processes by series. Of several processes with the same series, the one that keeps it
+ * comes first. */
 static int owners_series_order(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
@@ -121,8 +122,8 @@ static void owners_take_rank(struct owners *o, const struct candidate *c)
 		own->job_shown |= o->jobs[i].job == own->job && own->job->reported_here;
 }
 
-/* Takes the first trainer of the last run of each job, also when it has ended and others continue:
- * if another rank took over, its counts, which are about as high, would look like an increase. */
+/* Selects the first training process of each job's last run, even if it has ended and others
+ * continue: with the counts of another rank, the job's counters would seem to increase. */
 static void owners_take_first(struct owners *o)
 {
 	const struct snapshot *s = o->snapshot;
@@ -138,7 +139,7 @@ static void owners_take_first(struct owners *o)
 	}
 }
 
-/* Collects processes that may have series: ended ones only until the next run of their job
+/* Collects the processes that may have series. Ended processes may until the next run of their job
  * begins. */
 static uint32_t owners_candidates(const struct owners *o, struct candidate *all, uint32_t *newest,
 				  char (*room)[EXPORT_JOB_ROOM])

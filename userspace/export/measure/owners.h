@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* owners.h - the jobs and processes of a snapshot that have series, by one rule for all ways out.
+/* owners.h - selects the jobs and processes of a snapshot that have series, for all exporters.
  *
- * A series is identified by its job's name, and of a process by its rank in the job, or by its pid
- * if the rank is not known: so a restart continues the series of the process before it, and the
- * number of series is bounded. Of several jobs of one name, the one that runs has the series, else
- * the newest; of several processes, one that is alive, then one that trains, then the newest.
- * Ended ones keep their series for OWNERS_GRACE_NS; an ended process only until the next run of its
- * job begins. On a node, processes that do not train have none. Pure. */
+ * A job's series are identified by its name, those of a process by job and rank, or by its pid if
+ * the rank is unknown: so a restarted process continues the series, and the number of series is
+ * bounded. If several jobs have one name, the running one has the series, else the newest; if
+ * several processes have one rank, first one that is alive, then one that trains, then the newest.
+ * After their end, jobs and processes keep series for OWNERS_GRACE_NS, processes at most until the
+ * next run of the job begins. In a node service, processes that do not train have no series. Pure.
+ */
 #ifndef EXPORT_OWNERS_H
 #define EXPORT_OWNERS_H
 
@@ -18,42 +19,43 @@
 #include "userspace/export/measure/measure.h"
 #include "userspace/model/snapshot.h"
 
-/* Longer than JOB_WAIT_NS, so that the end of a job is seen. */
+/* How long ended jobs keep their series: longer than JOB_WAIT_NS, so that readers see the end. */
 #define OWNERS_GRACE_NS 1800000000000ull
 
 struct owner_job {
 	const struct job_view *job;
-	/* The process with the lowest rank that trains, or trained, in its last run; NULL: none. */
+	/* The process with the lowest rank that trains or trained in the job's last run; NULL:
+	 * none. */
 	const struct rank_view *first;
 };
 
 struct owner_rank {
 	const struct rank_view *rank;
 	const struct job_view *job; /* NULL: none */
-	char name[EXPORT_JOB_ROOM]; /* of a job without a name */
+	char name[EXPORT_JOB_ROOM]; /* room for job_id of a job without a name */
 	const char *job_id;	    /* name of the job; "": none */
-	bool by_pid;		    /* its series have the pid as a label */
-	bool job_shown;		    /* its job is among the jobs, and is reported by this node */
+	bool by_pid;		    /* series have the pid as a label, not the rank */
+	bool job_shown;		    /* this node writes series of the process's job */
 };
 
 struct owners {
 	const struct snapshot *snapshot;
-	struct owner_job *jobs; /* in the snapshot's order, running ones first, as ranks */
+	struct owner_job *jobs; /* running ones first, else in the snapshot's order; also ranks */
 	struct owner_rank *ranks;
 	size_t njobs, nranks;
-	/* Those that have no series: beyond the bounds, or another one has their name. Ended ones
-	 * are not counted. */
+	/* Number of jobs and processes without series: beyond the bounds, or another one has the
+	 * same name or rank. Ended ones are not counted. */
 	size_t jobs_no_room, jobs_same_name, ranks_no_room, ranks_same_rank;
 };
 
-/* Selects the owners. most_jobs, most_ranks: bounds. The result points into s. Returns 0 or
- * -ENOMEM; owners_free() in both cases. */
+/* Selects at most most_jobs jobs and most_ranks processes. The result points into s. Returns 0 or
+ * -ENOMEM; call owners_free() in both cases. */
 int owners_select(struct owners *ret, const struct snapshot *s, size_t most_jobs,
 		  size_t most_ranks);
 void owners_free(struct owners *o);
 
-/* Calls point for each point of a measure: of all its jobs that this node reports, or of the
- * processes from <= i < to that train or have trained. (A Prometheus page has all processes.) */
+/* Calls `point` for each point of a measure: if its owner is a job, for all jobs that this node
+ * reports; else for processes from <= i < to that train or have trained. */
 void owners_points(const struct owners *o, const struct measure *m, size_t from, size_t to,
 		   measure_point_fn *point, void *ctx);
 
