@@ -29,7 +29,7 @@ struct file_writer_bound {
 };
 
 struct file_writer_result {
-	size_t bytes;	  /* of the text that were written: all, or whole lines */
+	size_t bytes;	  /* how much of the text was written: all, or whole lines */
 	int err;	  /* -errno if not all was written; else 0 */
 	uint64_t removed; /* lines of the oldest file, if it was removed to make room */
 };

@@ -39,9 +39,9 @@ LINE("end": {"type": "object", "description": "the last line of a run that ended
 LINE("required": ["type", "seq", "time", "mono_ns", "reason", "status", "losses", "overhead"],)
 LINE("properties": {"type": {"const": "end"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "reason": {"enum": ["targets_gone", "user", "time", "error", null]},
-	"status": {"type": ["integer", "null"], "description": "of the command, as wait(2) reports it"},
+	"status": {"type": ["integer", "null"], "description": "status of the command, as wait(2) reports it"},
 	"losses": {"type": ["object", "null"], "description": "records by cause; {} when none was lost", "additionalProperties": {"$ref": "#/$defs/count"}},
-	"noted": {"type": "object", "description": "records dropped within bounds, and returns whose call was not seen: no data is missing", "additionalProperties": {"$ref": "#/$defs/count"}},
+	"noted": {"type": "object", "description": "records that were dropped without a loss of measured data: because of bounds, or returns whose call was not seen", "additionalProperties": {"$ref": "#/$defs/count"}},
 	"overhead": {"type": ["object", "null"], "required": ["hits", "cost_ns", "estimated"],
 		"properties": {"hits": {"$ref": "#/$defs/count"}, "cost_ns": {"$ref": "#/$defs/ns"}, "estimated": {"type": "boolean"}}},
 	"events": {"$ref": "#/$defs/count"}}},)
@@ -61,7 +61,7 @@ LINE("properties": {"type": {"const": "rank"}, "seq": {"$ref": "#/$defs/seq"}, "
 		"properties": {"compiled": {"$ref": "#/$defs/count"}, "cached": {"$ref": "#/$defs/count"}}},
 	"world_size": {"$ref": "#/$defs/count_or_null"},
 	"namespace": {"$ref": "#/$defs/text_or_null"}, "pod": {"$ref": "#/$defs/text_or_null"},
-	"container": {"type": ["string", "null"], "description": "its name, else the beginning of its id"},
+	"container": {"type": ["string", "null"], "description": "name of the container, else the beginning of its id"},
 	"node": {"$ref": "#/$defs/text_or_null"},
 	"attempt": {"type": ["integer", "null"], "minimum": 0, "description": "number of the attempt at the job, as its scheduler counts"},
 	"job_uid": {"type": ["string", "null"], "description": "jobs of one name and different uids are different jobs"},
@@ -86,8 +86,8 @@ LINE("properties": {"type": {"const": "checkpoint"}, "seq": {"$ref": "#/$defs/se
 	"op": {"enum": ["save", "restore"]}, "mode": {"enum": ["sync", "async", null]}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns_or_null"}, "duration_ns": {"$ref": "#/$defs/ns_or_null"},
 	"bytes": {"$ref": "#/$defs/count_or_null"}, "files": {"$ref": "#/$defs/count"},
-	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step that it covers; of a restore, the last step done when it began"},
-	"run_step": {"type": ["integer", "null"], "minimum": 1, "description": "the same within the run"},
+	"step": {"type": ["integer", "null"], "minimum": 1, "description": "the last step that the checkpoint covers; of a restore, the last step done before the restore"},
+	"run_step": {"type": ["integer", "null"], "minimum": 1, "description": "step, but numbered within the run"},
 	"file": {"$ref": "#/$defs/text_or_null"},
 	"estimated": {"type": "boolean", "description": "step is deduced, because a thread or process that does not train wrote the checkpoint"},
 	"saved_step": {"type": ["integer", "null"], "minimum": 1, "description": "of a restore: the step after which the job wrote the file"},
@@ -98,24 +98,24 @@ LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "name"
 LINE("properties": {"type": {"const": "range"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"name": {"$ref": "#/$defs/text"}, "bucket": {"$ref": "#/$defs/text"},
-	"async": {"type": "boolean", "description": "on a thread that does not train: it is in no bucket"}, "start_ns": {"$ref": "#/$defs/ns"},
+	"async": {"type": "boolean", "description": "the range is on a thread that does not train, and in no bucket"}, "start_ns": {"$ref": "#/$defs/ns"},
 	"end_ns": {"$ref": "#/$defs/ns"}, "duration_ns": {"$ref": "#/$defs/ns"}}},)
 LINE("disruption": {"type": "object", "description": "an interruption of a job: a line at its begin, and one (over) when a step follows",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "disruption", "over", "cause", "graceful", "exit_code", "signal", "sender", "sender_comm", "at", "at_ns", "step", "starts", "resumed", "resumed_step", "wasted_ns", "recovery_ns", "down_ns", "recovery", "estimated", "how"],)
 LINE("properties": {"type": {"const": "disruption"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count_or_null"},
-	"disruption": {"type": "integer", "minimum": 1, "description": "its number in the job; rank and pid are those of the first failure, null if that was on another node"},
+	"disruption": {"type": "integer", "minimum": 1, "description": "number of the disruption in the job; rank and pid are those of the first failure, null if the failure was on another node"},
 	"over": {"type": "boolean"}, "cause": {"enum": ["killed", "crashed", "exit", "oom", "exec", "asked", "unseen", "device_error", "communicator_error", "out_of_memory", "evicted", "preempted", "maintenance", "deleted", "node"]},
 	"fault": {"type": ["string", "null"], "description": "name of the error of a device or communicator, such as CUDA_ERROR_ILLEGAL_ADDRESS or Xid 79"},
-	"graceful": {"type": "boolean", "description": "it ended cleanly after a signal that asks for it"},
+	"graceful": {"type": "boolean", "description": "the process ended cleanly after a signal that asks it to end"},
 	"exit_code": {"$ref": "#/$defs/count_or_null"},
 	"signal": {"$ref": "#/$defs/count_or_null"}, "sender": {"$ref": "#/$defs/count_or_null"},
 	"sender_comm": {"$ref": "#/$defs/text_or_null"}, "at": {"type": ["string", "null"], "description": "at_ns in UTC, RFC 3339"}, "at_ns": {"$ref": "#/$defs/ns"}, "step": {"$ref": "#/$defs/count_or_null"},
-	"starts": {"type": "integer", "minimum": 0, "description": "runs that were begun since; 0: it went on in processes that were there"},
-	"resumed": {"type": ["string", "null"], "description": "start of the first step after it, RFC 3339"}, "resumed_step": {"$ref": "#/$defs/count_or_null"},
+	"starts": {"type": "integer", "minimum": 0, "description": "runs begun since the disruption; 0: the job continued in its old processes"},
+	"resumed": {"type": ["string", "null"], "description": "start of the first step after the disruption, RFC 3339"}, "resumed_step": {"$ref": "#/$defs/count_or_null"},
 	"wasted_ns": {"$ref": "#/$defs/ns_or_null"}, "recovery_ns": {"$ref": "#/$defs/ns_or_null"}, "down_ns": {"$ref": "#/$defs/ns_or_null"},
 	"recovery": {"type": "object", "description": "recovery_ns by bucket", "additionalProperties": {"$ref": "#/$defs/ns"}},
-	"scheduling": {"type": "object", "description": "nanoseconds from at_ns to the next run's first process, from its pod: until it was created (create), had a node (schedule), had its images and init containers (image), and the process began (start); empty: unknown", "additionalProperties": {"$ref": "#/$defs/ns"}},
+	"scheduling": {"type": "object", "description": "nanoseconds from at_ns to the next run's first process, by part: until the pod of this process was created (create), had a node (schedule), had its images and init containers (image), and the process began (start); empty: unknown", "additionalProperties": {"$ref": "#/$defs/ns"}},
 	"estimated": {"type": "boolean"}, "how": {"$ref": "#/$defs/text_or_null"}}},)
 LINE("ledger": {"type": "object", "description": "every nanosecond of a rank in one bucket: the buckets add up to elapsed_ns; custom events by type are in CUSTOM_BADPUT_EVENTS.TYPE",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "elapsed_ns", "buckets", "unsettled_ns", "productive_gross_ns", "steps", "max_productive_step", "late_ns", "merged", "disruptions", "window", "final"],)
@@ -126,11 +126,11 @@ LINE("properties": {"type": {"const": "ledger"}, "seq": {"$ref": "#/$defs/seq"},
 	"unit": {"enum": ["step", "execution", "cycle"], "description": "what the loop of the process counts; the time of executions and cycles is OTHER, never goodput; absent in windows"},
 	"productive_gross_ns": {"$ref": "#/$defs/ns_or_null"}, "steps": {"$ref": "#/$defs/count_or_null"},
 	"max_productive_step": {"$ref": "#/$defs/count_or_null"},
-	"late_ns": {"type": ["integer", "null"], "minimum": 0, "description": "recognised too late: it was already settled in another bucket"},
+	"late_ns": {"type": ["integer", "null"], "minimum": 0, "description": "time recognized too late: already settled in another bucket"},
 	"merged": {"type": ["integer", "null"], "minimum": 0, "description": "intervals merged because there were too many"}, "disruptions": {"$ref": "#/$defs/count_or_null"},
 	"window": {"type": "string", "description": "cumulative, or the length of a rolling window: 1h, 24h, 7d; counts of a window are null"},
-	"from_ns": {"type": "integer", "minimum": 0, "description": "begin of a rolling window: a multiple of 3 s, a minute, half an hour or an hour, at least its length ago"}, "final": {"type": "boolean"}}},)
-LINE("health": {"type": "object", "description": "trouble of a rank: a line when it is certain, and one when it is over (of a fail_slow: recovered)",)
+	"from_ns": {"type": "integer", "minimum": 0, "description": "start of a rolling window, at least its length ago: a multiple of 3 s, a minute, half an hour or an hour"}, "final": {"type": "boolean"}}},)
+LINE("health": {"type": "object", "description": "a health problem of a rank: one line when it is certain, and one when it is over (after a fail_slow: recovered)",)
 LINE("required": ["type", "seq", "time", "mono_ns", "job", "rank", "pid", "kind", "onset_ns", "size", "over", "why", "phase", "evidence"],)
 LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
@@ -160,8 +160,8 @@ LINE("properties": {"type": {"const": "monitor"}, "seq": {"$ref": "#/$defs/seq"}
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"name": {"$ref": "#/$defs/text"}, "wall_time": {"$ref": "#/$defs/time"},
 	"data": {"type": "object", "description": "null: not a number, or infinite", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}},
-	"not_finite": {"type": "object", "description": "the keys of such values", "additionalProperties": {"enum": ["nan", "inf", "-inf"]}},
-	"truncated": {"type": "boolean", "description": "it had more than 16 entries or a longer text, or a part was lost"}}},)
+	"not_finite": {"type": "object", "description": "keys of data whose value is null, with the value", "additionalProperties": {"enum": ["nan", "inf", "-inf"]}},
+	"truncated": {"type": "boolean", "description": "the event had more than 16 entries or a too long text, or a part was lost"}}},)
 LINE("probe": {"type": "object", "description": "the overhead budget gave up a probe, or attached it again",)
 LINE("required": ["type", "seq", "time", "mono_ns", "probe", "library", "group", "state"],)
 LINE("properties": {"type": {"const": "probe"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},

@@ -67,7 +67,8 @@ static const struct series_row goodput_row = {
 	.unit = "s",
 	.title = "Goodput",
 	.help = "Time that became training progress which counts; decreases when a restart disproves progress; job/goodput_time and job/badput_time add up to job/elapsed_time.",
-	.label = {{"job_id", "Name of the job; without a name, pid- and its first process id.",
+	.label = {{"job_id",
+		   "Name of the job; without a name, pid- and the pid of its first process.",
 		   false}},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_tree.c - processes: their spans, attributes and ends. */
+/* otlp_tree.c - spans and attributes of processes, from their start to their end. */
 #include "userspace/export/otlp/otlp_tree.h"
 
 #include <signal.h>
