@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_search.h - a file that could not be searched for functions without symbols quickly enough
- * is searched again: what was read of it is in memory, so the next attempt gets further. */
+/* library_search.h - searches a slow file again for functions without symbols: the parts that were
+ * read are in memory, so the next attempt gets further. */
 #ifndef LOADER_LIBRARY_SEARCH_H
 #define LOADER_LIBRARY_SEARCH_H
 

@@ -21,17 +21,18 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/hash.h"
 
-#define WHAT	      "site text 1" /* increase the number when results of the search change */
-#define NEAR_BYTES    128	    /* from the begin of a function to the load */
-#define TEXT_BYTES    96	    /* longest text, with its end */
+#define WHAT "site text 1" /* increase the number when results of the search change */
+/* Limit of the distance from the begin of a function to the load. */
+#define NEAR_BYTES    128
+#define TEXT_BYTES    96 /* limit of a text, with its terminator */
 #define CHUNK_BYTES   (1u << 20)
 #define OVERLAP	      128
-#define ADDRESSES_MAX 256  /* of texts in the file */
-#define LOADS_MAX     4096 /* of such an address in the code */
+#define ADDRESSES_MAX 256  /* limit of addresses at which texts are in the file */
+#define LOADS_MAX     4096 /* limit of instructions that load such an address */
 #define LEA_BYTES     7
 /* Time of one attempt, less than the 8 s of a reader; a cold disk may need several attempts. */
 #define TRY_NS 5000000000ull
-/* Real files take one second on a slow CPU; this bounds hostile files. */
+/* Limit of CPU time, for hostile files. Real files take one second on a slow CPU. */
 #define CPU_NS 4000000000ull
 
 struct text_address {
@@ -43,13 +44,13 @@ struct text_search {
 	const struct elf_file *ef;
 	const struct site_want *want;
 	size_t wants;
-	struct elf_found *found; /* of each want */
-	bool *twice;		 /* several functions have a text of it */
-	char prefix[TEXT_BYTES]; /* that all texts have */
+	struct elf_found *found; /* the function found for each want */
+	bool *twice;		 /* by want: several functions load a text of the want */
+	char prefix[TEXT_BYTES]; /* the beginning that all texts share */
 	size_t prefix_len;
 	struct text_address at[ADDRESSES_MAX];
 	size_t addresses, loads;
-	uint64_t lowest, highest; /* of the addresses */
+	uint64_t lowest, highest; /* lowest and highest address of a text */
 	uint8_t *chunk;
 	uint64_t start_ns, cpu_ns;
 };
@@ -64,7 +65,8 @@ static int text_time_check(const struct text_search *s)
 	return clock_mono_ns() - s->start_ns > TRY_NS ? -ETIMEDOUT : 0;
 }
 
-/* Chunks overlap: what begins in the last OVERLAP bytes of one is whole in the next. */
+/* Calls fn for each chunk of a segment. Chunks overlap: a text or code that begins in the last
+ * OVERLAP bytes of a chunk is complete in the next one. */
 static int text_segment_scan(struct text_search *s, const struct elf_segment *seg,
 			     text_chunk_fn *fn)
 {
@@ -173,7 +175,7 @@ static int text_chunk_x86(struct text_search *s, const struct elf_segment *seg, 
 	return err;
 }
 
-/* adrp xN, page; ... add xM, xN, low. */
+/* Finds loads of addresses in arm64 code: adrp xN, page; ... add xM, xN, low. */
 static int text_chunk_arm64(struct text_search *s, const struct elf_segment *seg, uint64_t done,
 			    size_t len)
 {
@@ -208,7 +210,7 @@ static int text_chunk_arm64(struct text_search *s, const struct elf_segment *seg
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
-/* The scan for the prefix is fast, so the texts are not each searched. */
+/* Finds the beginning that all texts share: one scan for it is faster than a scan for each text. */
 static void text_prefix(struct text_search *s)
 {
 	const char *first = s->want[0].texts[0], *other;
@@ -245,7 +247,8 @@ struct text_ask {
 	size_t n;
 };
 
-/* For the cache: want i has a function at .offset, or, as i + n, several. */
+/* Makes the entries for the cache: .want i: want i has its function at .offset; .want i + n:
+ * several functions have the texts of want i. */
 static int text_answer(const void *ctx, int fd, struct elf_found **ret)
 {
 	const struct text_ask *ask = ctx;
@@ -348,7 +351,8 @@ int sites_add_texts(const struct probe_table *probes, const size_t *rows, size_t
 		want[missing].texts = row->texts;
 		of[missing++] = rows[i];
 	}
-	/* A file with symbols for some of them lacks the others. */
+	/* Not searched if the file has symbols for some of the functions: then it lacks the others.
+	 */
 	if (missing && !named && !err)
 		err = site_texts_find(cache_dir, fd, want, missing, offset);
 	for (size_t i = 0; !named && i < missing; i++) {

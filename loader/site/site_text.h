@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A function to be found by one of some texts, NULL at the end. */
+/* A function to be found: it loads one of these texts; NULL ends them. */
 struct site_want {
 	const char *const *texts;
 };

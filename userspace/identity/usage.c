@@ -12,12 +12,13 @@
 
 #include "userspace/base/proc_file.h"
 
-#define TICK_NS	     10000000ull /* of /proc/PID/stat: USER_HZ is 100 */
+#define TICK_NS	     10000000ull /* unit of times in /proc/PID/stat: USER_HZ is 100 */
 #define US_NS	     1000ull
 #define CGROUP_BYTES 8192
 #define CGROUPS	     "/sys/fs/cgroup"
 
-/* Fields of /proc/PID/stat (proc_pid_stat(5)), counted from the state, which is field 3. */
+/* Indexes of fields in /proc/PID/stat (proc_pid_stat(5)), counted from the state, which is field 3
+ * there. */
 #define STAT_MAJOR_FAULTS 9
 #define STAT_BLOCK_TICKS  39
 
@@ -69,7 +70,8 @@ int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_
 	n = proc_slurp(root, pid, name, text, sizeof(text));
 	if (n < 0)
 		return (int)n;
-	at = strrchr(text, ')'); /* the name of the thread may contain anything */
+	/* Search from the end, as the name of the thread may contain any character. */
+	at = strrchr(text, ')');
 	if (!at || at[1] != ' ')
 		return -EBADMSG;
 	at += 2;
@@ -122,7 +124,7 @@ static bool usage_has_controller(const char *list, size_t len, const char *name)
 	return false;
 }
 
-/* Sets out to the folder ROOT/sys/fs/cgroup/MOUNT/PATH if it has the file; else to "". */
+/* Sets out to the folder ROOT/sys/fs/cgroup/MOUNT/PATH if the folder has the file; else to "". */
 static void usage_folder(char *out, size_t cap, const char *root, const char *mount,
 			 const char *path, const char *file)
 {
@@ -144,7 +146,8 @@ static void usage_group_line(const char *root, const char *line, struct usage_gr
 	const char *list = strchr(line, ':'), *path;
 
 	path = list ? strchr(list + 1, ':') : NULL;
-	/* A group outside our control group namespace is not below our mount. */
+	/* A group outside the control group namespace of gp-bpf is not below the mount that gp-bpf
+	 * sees. */
 	if (!path || path[1] != '/' || strstr(path, "/../") || !strcmp(path + 1, "/.."))
 		return;
 	list++;

@@ -14,25 +14,26 @@
 
 #include "bpf/gp_abi.h"
 
-/* Folders of the control group of a process; "": unknown, or not there. */
+/* Folders of the control group of a process; "": unknown, or missing. */
 struct usage_group {
 	char cpu[256];	    /* holds cpu.stat */
 	char pressure[256]; /* holds cpu.pressure, memory.pressure, io.pressure */
-	bool own;	    /* pressure is of its control group, not of the machine */
+	/* The pressure is that of the process's control group, not of the machine. */
+	bool own;
 };
 
 /* Fills cpu_ns and wait_ns of *ret and sets the rest to 0. Returns 0; -ESRCH: no such thread; or
- * another -errno: also of a kernel without schedstat. */
+ * another -errno, also if the kernel has no schedstat. */
 int usage_scheduled(const char *root, pid_t pid, pid_t tid, struct gp_usage *ret);
 /* Fills *ret except GP_USAGE_FIRST. delays: as usage_delays(). Returns as usage_scheduled(). */
 int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_usage *ret);
-/* Whether the kernel measures waits for block I/O (sysctl kernel.task_delayacct). */
+/* Returns true if the kernel measures waits for block I/O (sysctl kernel.task_delayacct). */
 bool usage_delays(const char *root);
 
-/* Finds the folders. Returns 0, or -errno if /proc/PID/cgroup cannot be read: the pressure of the
- * machine is used then. */
+/* Finds the folders of a process's control group. Returns 0, or -errno if /proc/PID/cgroup cannot
+ * be read: the pressure of the machine is used then. */
 int usage_group_find(const char *root, pid_t pid, struct usage_group *ret);
-/* Reads the figures of the group; what cannot be read is absent in ret->flags. */
+/* Reads the figures of the group. Those that cannot be read have no bit in ret->flags. */
 void usage_pressure(const struct usage_group *g, struct gp_pressure *ret);
 
 /* Writes the thread ids of a process to tid, at most max. Returns their number, or -errno. */

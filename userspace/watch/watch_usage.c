@@ -9,23 +9,25 @@
 #include "userspace/base/table.h"
 #include "userspace/identity/usage.h"
 
-#define THREADS_MAX 64 /* that are compared to find the busiest */
-#define CHOSEN_MAX  8  /* the busiest, which are sampled every second */
-#define LIST_TICKS  10 /* between lists of the threads, and checks of the control group */
-/* In a second, for all processes together; the remaining ones have no sample of this second. */
+#define THREADS_MAX 64 /* limit of threads of a process that are compared to find the busiest */
+#define CHOSEN_MAX  8  /* number of busiest threads, which are sampled every second */
+/* Ticks between two lists of a process's threads and checks of its control group. */
+#define LIST_TICKS 10
+/* Limit of the time for samples of all processes in a second; the remaining processes have no
+ * sample of this second. */
 #define SAMPLE_NS 20000000ull
-/* A sample that is older does not begin a second. */
+/* If the last sample of a process is older than this, the next one begins a new series. */
 #define FRESH_NS 1500000000ull
 
 struct usage_thread {
 	pid_t tid;
 	bool chosen;
-	struct gp_usage last; /* as recorded, or as listed */
-	uint64_t busy_ns;     /* on a CPU and waiting for one, between the last two lists */
+	struct gp_usage last; /* figures of the last record, or of the last list */
+	uint64_t busy_ns;     /* time on a CPU or waiting for a CPU, between the last two lists */
 };
 
 struct usage_process {
-	uint32_t tick;	 /* last tick in which it trained */
+	uint32_t tick;	 /* last tick in which the process trained */
 	uint32_t listed; /* tick of the last list of its threads; 0: none */
 	uint64_t sampled_ns;
 	struct usage_group group;
@@ -37,7 +39,7 @@ struct usages {
 	const char *root;
 	bool delays;
 	struct table *processes; /* by pid */
-	struct journal *journal; /* of the present tick */
+	struct journal *journal; /* receives the records of the present tick */
 	uint64_t deadline_ns;
 	uint32_t tick; /* number of the present tick, from 1 */
 };
@@ -89,7 +91,7 @@ static void usages_choose(struct usage_process *p)
 	}
 }
 
-/* Lists the threads of a process; what is known of those that are still there is kept. */
+/* Lists the threads of a process. Keeps the figures of threads that still exist. */
 static void usages_list(struct usages *u, struct usage_process *p, pid_t pid)
 {
 	struct usage_thread *listed = calloc(THREADS_MAX, sizeof(*listed));
@@ -149,7 +151,7 @@ static void usages_sample(struct usages *u, pid_t pid, struct usage_thread *t, b
 	usages_record(u, pid, t->tid, &now);
 }
 
-/* Finds the control group of a process. Returns true if it is another one than before. */
+/* Finds the control group of a process. Returns true if the process has moved to another group. */
 static bool usages_group(const struct usages *u, struct usage_process *p, pid_t pid)
 {
 	struct usage_group before = p->group;
@@ -202,7 +204,7 @@ static void usages_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
 			usages_sample(u, (pid_t)pid, t, trains, first);
 	}
 	usage_pressure(&p->group, &pressure);
-	if (moved) /* counts of another group are not a continuation */
+	if (moved) /* counts of another group do not continue those of the old one */
 		pressure.flags = 0;
 	own = journal_record(u->journal, GP_KIND_pressure, pid, 0);
 	if (own)

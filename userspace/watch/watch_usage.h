@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_usage.h - records once a second what the busiest threads of training processes have used
- * and waited for, and what their control groups lacked; so that a replay has it too.
+ * and waited for, and what their control groups lacked. A replay has the same figures.
  * Single-threaded. */
 #ifndef WATCH_WATCH_USAGE_H
 #define WATCH_WATCH_USAGE_H
@@ -12,7 +12,7 @@ struct usages;
 /* root: "", or the folder that contains proc and sys; borrowed. Returns 0 or -ENOMEM. */
 int usages_new(struct usages **ret, const char *root);
 void usages_free(struct usages *u); /* NULL is fine */
-/* Call before the tick record of this second. */
+/* Takes the samples of this second. Call before its tick record. */
 void usages_tick(struct usages *u, struct journal *j, const struct output *out);
 
 #endif
