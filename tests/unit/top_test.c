@@ -87,7 +87,7 @@ static void a_job_is_opened(void **state)
 	fx.s.njobs = 1;
 	take();
 	text = frame(80, 24);
-	has(text, "that job is gone");
+	has(text, "the job is gone");
 	free(text);
 }
 
@@ -130,7 +130,7 @@ static void no_job(void **state)
 	assert_false(ui.open);
 	text = frame(80, 24);
 	has(text, "jobs 0 running, 0 in all   ranks 0\n");
-	has(text, "no job that trains: no process mapped a runtime library");
+	has(text, "no training job: no process mapped a runtime library");
 	free(text);
 	top_ui_note(&ui, true, "no answer: \033[2Jgone");
 	text = frame(80, 24);

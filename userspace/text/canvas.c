@@ -34,7 +34,7 @@ void canvas_line(struct canvas *c, int importance)
 {
 	if (c->lines)
 		buffer_add(&c->text, "\n", 1);
-	if (c->lines == CANVAS_LINES) /* full: further lines overwrite the last one */
+	if (c->lines == CANVAS_LINES) /* canvas is full: further lines overwrite the last one */
 		c->text.len = c->start[--c->lines];
 	c->start[c->lines] = c->text.len;
 	c->weight[c->lines] = importance;
@@ -53,8 +53,8 @@ static void canvas_pad(struct canvas *c)
 	}
 }
 
-/* Appends a character. Spaces are kept back until a character follows, so that no line ends with
- * them. */
+/* Appends a character. Spaces are kept back until another character follows, so that no line ends
+ * with spaces. */
 static void canvas_char(struct canvas *c, const char *s, size_t len, int width, const char *code,
 			bool *open)
 {
@@ -90,7 +90,7 @@ int canvas_width(const char *text)
 	return width;
 }
 
-/* Moves the last word to a new line; a word that fills the line alone is divided. */
+/* Moves the last word to a new line; a word that fills a whole line is divided. */
 static void canvas_continue(struct canvas *c)
 {
 	size_t from = c->break_at + (size_t)c->break_pad, len = c->text.len - from;
@@ -174,7 +174,7 @@ void canvas_right(struct canvas *c, int col, enum style st, const char *text)
 	canvas_text(c, st, text);
 }
 
-/* In eighths of a cell, so that one percent is visible. */
+/* Draws the bar in eighths of a cell, so that one percent is visible. */
 void canvas_bar(struct canvas *c, enum style st, int cells, double share)
 {
 	static const char *const eighth[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -185,7 +185,7 @@ void canvas_bar(struct canvas *c, enum style st, int cells, double share)
 	canvas_put(c, st, "%s", eighth[n]);
 }
 
-/* The line to drop next: the least important one, of several the last. -1: none is left. */
+/* Returns the line to drop next: the least important one, the last of several. -1: none is left. */
 static int canvas_least(const struct canvas *c)
 {
 	int least = -1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* canvas.h - builds lines of text that never exceed the terminal's width, with or without colour.
- *
  * All text is made safe: control characters and invalid UTF-8 become '?'. Spaces at the end of a
  * line are not written. Each line has an importance: canvas_finish() drops the least important
  * lines if there are too many. */
@@ -33,29 +32,31 @@ struct canvas {
 	bool color;
 	int col;	 /* column of the next character */
 	int pad;	 /* spaces not yet written */
-	int indent;	 /* where a wrapped line continues; 0: lines are cut */
+	int indent;	 /* column at which a wrapped line continues; 0: lines are cut */
 	size_t break_at; /* offset of the spaces before the last word of the line; 0: none */
-	int break_pad, break_col;   /* number of these spaces; column where that word begins */
-	int importance;		    /* of the present line; 0: never dropped */
+	int break_pad, break_col;   /* number of these spaces; column where the last word begins */
+	int importance;		    /* of the present line; 0: the line is never dropped */
 	size_t start[CANVAS_LINES]; /* offset of each line in text */
 	int weight[CANVAS_LINES];
 	int lines;
 };
 
 void canvas_open(struct canvas *c, int cols, bool color);
-/* From now on a line that is too long continues on the next one, at that column, instead of being
- * cut. */
+/* From now on a line that is too long continues on the next line, at column `indent`, instead of
+ * being cut. */
 void canvas_wrap(struct canvas *c, int indent);
 /* Scales a column of a layout for `cols` columns: moves it left if the canvas is narrower. */
 int canvas_scaled(const struct canvas *c, int col, int cols);
-void canvas_line(struct canvas *c, int importance); /* begins a line and ends the one before */
+/* ends the present line and begins another one */
+void canvas_line(struct canvas *c, int importance);
 void canvas_put(struct canvas *c, enum style st, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void canvas_at(struct canvas *c,
-	       int col); /* moves right to that column, unless it is passed already */
+	       int col); /* moves right to that column, unless the line is longer already */
 void canvas_right(struct canvas *c, int col, enum style st,
-		  const char *text); /* ends before col if possible */
-/* Draws a bar for a share from 0 to 1 (other values count as these) of `cells` columns. */
+		  const char *text); /* the text ends before column col if possible */
+/* Draws a bar of `cells` columns for a share from 0 to 1; smaller and larger shares count as 0 and
+ * 1. */
 void canvas_bar(struct canvas *c, enum style st, int cells, double share);
 /* Appends at most `rows` lines to out, each ended by a line feed, and frees the canvas. */
 void canvas_finish(struct canvas *c, struct buffer *out, int rows);
@@ -63,7 +64,7 @@ void canvas_finish(struct canvas *c, struct buffer *out, int rows);
 /* Appends all lines to out and empties the canvas: for texts longer than CANVAS_LINES. */
 void canvas_flush(struct canvas *c, struct buffer *out);
 
-/* Columns that text takes. */
+/* Returns the columns that text takes. */
 int canvas_width(const char *text);
 
 #endif

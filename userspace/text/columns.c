@@ -43,7 +43,7 @@ static void columns_put_char(struct buffer *out, const char *at, size_t len, uin
 		buffer_add(out, at, len);
 }
 
-/* Appends as much of the text as fits. Returns its columns. */
+/* Appends the part of the text that fits. Returns its width in columns. */
 static int columns_put_text(struct buffer *out, const char *text, int room)
 {
 	size_t len = strlen(text), n;
@@ -65,7 +65,7 @@ static int columns_put_text(struct buffer *out, const char *text, int room)
 
 void columns_row(struct buffer *out, const struct column *c, int n, const char *const *cells)
 {
-	int owed = 0; /* spaces kept back, so that no line ends with them */
+	int owed = 0; /* spaces kept back, so that no line ends with spaces */
 
 	for (int i = 0; i < n; i++) {
 		const char *text = cells ? cells[i] : c[i].head;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* columns.h - prints a table with one line a row; columns shrink or disappear on a narrow terminal.
- * Pure.
- *
- * All text is made safe: control characters and invalid UTF-8 become '?'. A text that is too wide
- * is cut, and ends in '~'. */
+/* columns.h - prints a table with one line for each row; columns shrink or disappear on a narrow
+ * terminal. Pure. All text is made safe: control characters and invalid UTF-8 become '?'. A text
+ * that is too wide is cut, and ends in '~'. */
 #ifndef TEXT_COLUMNS_H
 #define TEXT_COLUMNS_H
 
@@ -15,17 +13,17 @@ struct column {
 	const char *head;
 	int width; /* 0: hidden */
 	bool right;
-	bool whole; /* never cut: a wider text moves the rest of the row; set by columns_fit() */
+	bool whole; /* never cut: a wider text moves the rest of its row; set by columns_fit() */
 };
 
-struct column_way { /* how a column shrinks: to this width; 0: it is hidden */
+struct column_way { /* how a column shrinks: its new width; 0: hidden */
 	int column, least;
 };
 
-/* Applies the ways in order until the table is at most cols wide; cols 0: no limit, and no text is
- * cut. */
+/* Applies the ways in order until the table is at most cols wide; cols 0: no limit, and texts are
+ * not cut. */
 void columns_fit(struct column *c, int n, const struct column_way *ways, int nways, int cols);
-/* A row, with a space between columns; cells NULL: the heads. */
+/* Prints a row, with a space between columns; cells NULL: the heads of the columns. */
 void columns_row(struct buffer *out, const struct column *c, int n, const char *const *cells);
 
 #endif

@@ -54,7 +54,7 @@ const char *text_percent(char out[WORD_MAX], uint64_t part, uint64_t whole)
 	if (percent < 0.1)
 		return "<0.1 %";
 	if (part < whole &&
-	    percent >= 99.95) /* "100 %" must mean all: cut instead of rounding up */
+	    percent >= 99.95) /* "100 %" must mean all: shorten the number instead of rounding up */
 		return ">99.9 %";
 	snprintf(out, WORD_MAX, "%.1f %%", percent);
 	return out;
@@ -197,7 +197,7 @@ const char *text_fate(char *out, size_t len, const struct rank_view *r)
 	return out;
 }
 
-/* Names other ranks of the job whose state may explain why this rank waited. */
+/* Names other ranks of the job whose state may explain why this rank waits. */
 static void text_culprits(char *out, size_t len, const struct snapshot *s,
 			  const struct rank_view *r)
 {
@@ -272,7 +272,7 @@ const char *text_windows(char *out, size_t len, const struct rank_view *r)
 	return at ? out : NULL;
 }
 
-/* Advice from the state of a process that shows only cycles. NULL: there is none. */
+/* Returns advice for a process that shows only cycles, from its state. NULL: none. */
 static const char *text_cycle_hint(const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -289,7 +289,7 @@ static const char *text_cycle_hint(const struct snapshot *s)
 	return NULL;
 }
 
-/* The last process that failed. NULL: none did. */
+/* Returns the last process that failed. NULL: none failed. */
 static const struct rank_view *text_failed_rank(const struct snapshot *s)
 {
 	const struct rank_view *found = NULL;
@@ -385,7 +385,8 @@ const char *text_losses(char *out, size_t len, const struct snapshot *s)
 	return at ? out : "none";
 }
 
-/* Lists what the limit has switched off in one group of a runtime, at present or for a while. */
+/* Returns true if the overhead limit has switched off probes of this group, now or earlier;
+ * *ret_word says how. */
 static bool text_group_taken(const struct snapshot *s, const struct attach_view *of,
 			     const char **ret_word)
 {
@@ -443,8 +444,8 @@ uint64_t text_phase_rest_ns(const struct loop_view *l)
 	return whole_ns > known_ns ? whole_ns - known_ns : 0;
 }
 
-/* Letters of options after which a program gets code or data instead of a script; NULL: it does not
- * run scripts. */
+/* Returns the letters of options after which a program gets code or data instead of a script; NULL:
+ * the program does not run scripts. */
 static const char *text_code_options(const char *word, size_t len)
 {
 	static const struct {
@@ -466,7 +467,8 @@ static const char *text_code_options(const char *word, size_t len)
 	return NULL;
 }
 
-/* Whether no script follows this option: -c CODE, -ne CODE, --eval CODE, - (standard input). */
+/* Returns true if no script follows this option: -c CODE, -ne CODE, --eval CODE, - (standard
+ * input). */
 static bool text_option_is_code(const char *word, size_t len, const char *options)
 {
 	if (word[0] != '-')
@@ -476,7 +478,7 @@ static bool text_option_is_code(const char *word, size_t len, const char *option
 	return len == 1 || strcspn(word, options) < len;
 }
 
-/* The script of a command line whose program name has `first` bytes; *ret_len 0: none. */
+/* Returns the script of a command line whose program name has `first` bytes; *ret_len 0: none. */
 static const char *text_script_of(const char *text, size_t first, size_t *ret_len)
 {
 	const char *shell = text_code_options(text, first), *word = text + first;
@@ -488,7 +490,7 @@ static const char *text_script_of(const char *text, size_t first, size_t *ret_le
 		*ret_len = len;
 		if (shell && text_option_is_code(word, len, shell))
 			break;
-		/* -m, -W and -X have a value; a module (-m) is shown. */
+		/* -m, -W and -X have a value, which is skipped unless it is a module (-m) */
 		if (*word == '-')
 			value = shell && len == 2 && strchr("WX", word[1]);
 		else if (value || memchr(word, '=', len))

@@ -9,26 +9,26 @@
 
 #define WORD_MAX 32
 
-/* "31.2 ms"; "unknown" for 0. */
+/* Writes "31.2 ms"; "unknown" for 0. */
 const char *text_duration(char out[WORD_MAX], uint64_t ns);
-/* "93.1 %", "<0.1 %", "0 %"; "unknown" if whole is 0. */
+/* Writes "93.1 %", "<0.1 %" or "0 %"; "unknown" if whole is 0. */
 const char *text_percent(char out[WORD_MAX], uint64_t part, uint64_t whole);
-/* "12:00:03" in the user's time zone; "--:--:--" if wall time is unknown. */
+/* Writes "12:00:03" in the user's time zone; "--:--:--" if wall time is unknown. */
 const char *text_time(char out[WORD_MAX], const struct snapshot *s, uint64_t mono_ns);
-/* "2026-11-21 12:00:03 UTC"; "" when unknown. */
+/* Writes "2026-11-21 12:00:03 UTC"; "" if unknown. */
 const char *text_date(char out[WORD_MAX + 8], int64_t real_ns);
-/* "rank 0 of 2", "rank 0"; "" when the rank is unknown. */
+/* Writes "rank 0 of 2" or "rank 0"; "" if the rank is unknown. */
 const char *text_rank(char out[WORD_MAX], int rank, int world_size);
 
-/* The program and script of a command line whose words are joined by blanks: "python train.py
- * ...". */
+/* Writes the program and script of a command line whose words are joined by blanks: "python
+ * train.py ...". */
 void text_program(char *out, size_t cap, const char *text);
 
-/* Elapsed time without UNOBSERVED. */
+/* Returns elapsed time without UNOBSERVED. */
 uint64_t text_observed_ns(const struct ledger_view *l);
 
 /* Parts of the time as shown to people: the buckets, and the running interval, whose bucket is not
- * known yet. */
+ * known yet (PART_RUNNING). */
 #define PART_RUNNING BUCKET_COUNT
 #define PART_COUNT   (BUCKET_COUNT + 1)
 struct part {
@@ -41,44 +41,45 @@ extern const struct part_style {
 	const char *glyph;
 	enum style style;
 } part_style[PART_COUNT];
-/* The parts that are not zero: goodput first, then by size. Returns their number. names may be NULL
- * if no types are known. */
+/* Lists the parts that are not zero: goodput first, then by size. Returns their number. names may
+ * be NULL if no types are known. */
 int text_parts(struct part parts[PARTS_MAX], const struct ledger_view *l,
 	       const struct type_names *names);
-/* Distributes all `cells` cells among the parts; a part of 0.2 % or more gets at least one. */
+/* Distributes `cells` cells among the parts; a part of 0.2 % or more gets at least one. */
 void text_apportion(const struct part *parts, int nparts, int cells, int *ret_cells);
 
-/* The loop with the newest step, which is shown to people. NULL: there is none. */
+/* Returns the loop to show, the one with the newest step. NULL: no loop. */
 const struct loop_view *text_main_loop(const struct rank_view *r);
 
-/* "killed by signal 9 (Killed)", "exit status 1", "finished", "running". */
+/* Writes "killed by signal 9 (Killed)", "exit status 1", "finished" or "running". */
 const char *text_fate(char *out, size_t len, const struct rank_view *r);
-/* The present hang (or silence), else the last one: "waits in a collective, rank 0 is stopped". */
+/* Describes the present hang or silence, otherwise the last one: "waits in a collective, rank 0 is
+ * stopped". */
 const char *text_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r);
 
 /* The present lasting slowdown, else the last one: "slow since step 480: +12 %, forward: CPU
  * contention", "slow from step 480 to 612: +12 %". NULL: there was none. */
 const char *text_change(char *out, size_t len, const struct loop_view *l);
 
-/* Goodput of the windows: "1h 91.2 %, 24h 93.0 %". NULL: the process is not older than the shortest
- * one. */
+/* Writes the goodput of the windows: "1h 91.2 %, 24h 93.0 %". NULL: the process is not older than
+ * the shortest window. */
 const char *text_windows(char *out, size_t len, const struct rank_view *r);
 
 #define TEXT_WHY_MAX 128
-/* Why no trainer was found, and what to try: one sentence each; the first is written to room if it
- * contains numbers. */
+/* Says why no trainer was found, and what to try: one sentence each; the first is written to room
+ * if it contains numbers. */
 void text_why_nothing(const struct snapshot *s, char room[TEXT_WHY_MAX], const char **ret_why,
 		      const char **ret_hint);
-/* Lost records: "none", "12 call ring full, 3 late". */
+/* Lists lost records: "none", "12 call ring full, 3 late". */
 const char *text_losses(char *out, size_t len, const struct snapshot *s);
 uint64_t text_lost(const struct snapshot *s);
-/* Probes that the overhead limit has switched off: "confirm of torch counted, not sent; ...". NULL:
- * none. */
+/* Lists probes that the overhead limit has switched off: "confirm of torch counted, not sent; ...".
+ * NULL: none. */
 const char *text_given_up(char *out, size_t len, const struct snapshot *s);
 
-/* Whether a phase is shown: at least 0.05 % of the steps. */
+/* Returns true if a phase is to be shown: at least 0.05 % of the steps' time. */
 bool text_phase_shows(uint64_t ns, uint64_t whole_ns);
-/* Time of the steps that belongs to no phase: the job's own code. */
+/* Returns the steps' time that is in no phase: the job's own code. */
 uint64_t text_phase_rest_ns(const struct loop_view *l);
 
 #endif

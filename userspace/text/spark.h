@@ -10,14 +10,15 @@
 struct spark {
 	const uint64_t *ns;
 	int n;
-	uint64_t low_ns, high_ns; /* bottom and top of the scale; higher values are outliers */
+	/* bottom and top of the scale; higher values are drawn as outliers */
+	uint64_t low_ns, high_ns;
 };
 
-/* Takes the last `width` of the n values, at most 128. The scale begins at zero if the times differ
- * much, else around them, but spans at least a tenth of the median, so that noise looks like
- * noise. */
+/* Makes a scale for the last `width` of the n values, at most 128. The scale begins at zero if the
+ * times differ much; otherwise it lies around the times, but spans at least a tenth of the median,
+ * so that noise looks like noise. */
 void spark_scale(struct spark *s, const uint64_t *ns, int n, int width);
-/* Draws row `row` of `rows`, 0 is the top. Outliers end in a red triangle. */
+/* Draws row `row` of `rows`; 0 is the top. Outliers end in a red triangle. */
 void spark_row(struct canvas *c, const struct spark *s, int row, int rows);
 
 #endif

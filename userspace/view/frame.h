@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.h - draws one frame of the live view with a selected rank; live_frame() selects
- * frame_first(). Pure. */
+/* frame.h - draws one frame of the live view with a selected rank. Pure. */
 #ifndef VIEW_FRAME_H
 #define VIEW_FRAME_H
 
@@ -12,12 +11,14 @@
 
 struct frame_options {
 	int cols, rows;
-	uint32_t selected; /* index into the snapshot's ranks; if too large: the last one */
+	/* index into the snapshot's ranks; if too large, the last rank is selected */
+	uint32_t selected;
 	bool color;
 	const char *log; /* may be NULL */
 };
 
-/* The default selection: the first living process that trains, else the last living one. */
+/* Returns the rank selected by default: the first living process that trains, otherwise the last
+ * living one. */
 uint32_t frame_first(const struct snapshot *s);
 void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o);
 

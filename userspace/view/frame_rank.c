@@ -10,7 +10,7 @@
 #include "userspace/text/spark.h"
 #include "userspace/text/format.h"
 
-#define LEGEND_WIDTH 39 /* glyph, label, time and share of one bucket */
+#define LEGEND_WIDTH 39 /* columns for glyph, label, time and share of one bucket */
 
 static const enum style state_style[] = {
 	[STATE_IDLE] = STYLE_DIM,	 [STATE_STARTING] = STYLE_CYAN,
@@ -35,7 +35,7 @@ static void frame_marker(struct canvas *c, const struct step_state *st)
 		canvas_put(c, STYLE_DIM, "  confidence %.2f", st->confidence);
 	}
 	if (st->undercounted)
-		canvas_put(c, STYLE_YELLOW, "  numbers may be too low");
+		canvas_put(c, STYLE_YELLOW, "  step counts may be too low");
 	else if (st->since_attach)
 		canvas_put(c, STYLE_DIM, "  steps count from attach");
 	if (*st->ratios) {
@@ -231,7 +231,7 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 			memmove(&parts[i], &parts[i + 1], (size_t)(--n - i) * sizeof(*parts));
 	if (!n)
 		return;
-	/* The bar shows observed time, as the percentages do. */
+	/* The bar shows observed time, like the percentages. */
 	for (int i = 0; i < n; i++) {
 		seen[i] = parts[i];
 		if (seen[i].id == BUCKET_UNOBSERVED)

@@ -6,7 +6,7 @@
 #include "userspace/model/snapshot.h"
 #include "userspace/text/canvas.h"
 
-/* Importance of lines, for when there is not enough room. */
+/* Importance of a line: the least important lines are dropped if there is not enough room. */
 enum importance {
 	IMPORTANCE_ALWAYS,
 	IMPORTANCE_MAIN,

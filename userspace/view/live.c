@@ -14,7 +14,7 @@
 
 struct live {
 	struct terminal *terminal;
-	bool chosen; /* selected by key: stays with that process */
+	bool chosen; /* selected by key: the selection stays with this process */
 	uint32_t pid;
 	uint64_t start_ns;
 	struct snapshot *shown;
@@ -96,7 +96,8 @@ int live_key(struct live *l)
 			i += 2;
 		} else if (in[i] == 'k' || in[i] == 'j') {
 			live_move(l, in[i] == 'k' ? -1 : 1);
-		} else if (key != 'q') { /* 'q' ends even if other keys follow it */
+			/* 'q' ends the view even if other keys follow in the input */
+		} else if (key != 'q') {
 			key = in[i];
 		}
 	}

@@ -65,7 +65,7 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 	spark_row(c, &sp, 0, 1);
 }
 
-/* Shows the part of the list around the selected one. */
+/* Shows the part of the list of processes around the selected one. */
 static void frame_ranks(struct canvas *c, const struct snapshot *s, uint32_t selected, int rows)
 {
 	uint32_t room = rows / 3 > 3 ? (uint32_t)rows / 3 : 3, first;
@@ -101,7 +101,7 @@ static void frame_identity(struct canvas *c, const struct rank_view *r)
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
 }
 
-/* Why the process makes no progress at present. */
+/* Shows why the process makes no progress at present. */
 static void frame_hang(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	char text[256], took[WORD_MAX];
@@ -154,7 +154,7 @@ static void frame_events(struct canvas *c, const struct snapshot *s, const struc
 	}
 }
 
-/* The present overhead, not that since the start. */
+/* Shows the present overhead, not the average since the start. */
 static void frame_overhead(struct canvas *c, const struct rank_view *r)
 {
 	const struct overhead_view *o = &r->overhead;
@@ -219,7 +219,7 @@ static void frame_nothing(struct canvas *c, const struct snapshot *s)
 	canvas_put(c, STYLE_DIM, "%s", hint);
 }
 
-/* A process without a loop has no goodput. */
+/* Shows a process without a loop, which has no goodput. */
 static void frame_quiet(struct canvas *c)
 {
 	canvas_line(c, IMPORTANCE_MAIN);
@@ -246,7 +246,8 @@ uint32_t frame_first(const struct snapshot *s)
 	return at;
 }
 
-/* Over all runs; omitted if a single run without trouble makes it equal to the process's lines. */
+/* Shows the job over all its runs; nothing if a single run without trouble makes the line equal to
+ * that of the process. */
 static void frame_job(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	const struct job_view *j = document_job_of(s, r);

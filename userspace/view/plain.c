@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain lines for a pipe or a log: changes and progress. */
+/* Plain lines for a pipe or a log: events and progress. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +13,7 @@
 #define PLAIN_PERIOD_NS 10000000000ull
 #define PLAIN_TEXT_MAX	256
 
-/* Identifies a process for people: "12:00:03 rank 0 pid 4242". */
+/* Writes which process a line is about: "12:00:03 rank 0 pid 4242". */
 static void plain_head(FILE *out, const char *when, int rank, uint32_t pid)
 {
 	fputs(when, out);

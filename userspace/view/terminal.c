@@ -15,25 +15,27 @@
 #include "userspace/base/log.h"
 #include "userspace/base/tty.h"
 
-/* Alternate screen without cursor, and back. Mode 2026: the terminal shows all changes in between
- * at once. */
+/* Switches to the alternate screen without cursor, and back. Mode 2026: the terminal shows all
+ * changes in between at once. */
 #define TERM_ENTER "\033[?1049h\033[?25l\033[H\033[2J"
 #define TERM_CLEAR "\033[2J"
 #define TERM_LEAVE "\033[0m\033[?25h\033[?1049l"
 #define SYNC_BEGIN "\033[?2026h"
 #define SYNC_END   "\033[?2026l"
 
-#define LEAVE_WAIT_MS 500 /* limit for a terminal that does not read (^S, a stuck connection) */
+/* how long a terminal that does not read (^S, a stuck connection) is waited for */
+#define LEAVE_WAIT_MS 500
 
 struct terminal {
 	int in_fd, out_fd;
 	bool keys, color;
-	bool entered; /* the alternate screen, with the first frame, so that errors at the start
-			 stay visible */
-	bool clear;   /* with the next frame */
+	/* on the alternate screen; entered with the first frame, so that errors at the start stay
+	 * visible */
+	bool entered;
+	bool clear; /* erase the screen with the next frame */
 	struct termios before;
 	int cols, rows;
-	struct buffer screen, out; /* screen: as shown now */
+	struct buffer screen, out; /* screen: the lines that are shown now */
 };
 
 static void terminal_size(struct terminal *t)
@@ -48,14 +50,15 @@ static void terminal_size(struct terminal *t)
 	t->rows = w.ws_row;
 }
 
-/* In the background, setting or reading a terminal would stop the process. */
+/* Returns true in the foreground; in the background, setting or reading a terminal would stop the
+ * process. */
 static bool terminal_foreground(const struct terminal *t)
 {
 	return isatty(t->in_fd) && tcgetpgrp(t->in_fd) == getpgrp();
 }
 
-/* Keys one by one, without echo. ^C remains a signal, because it is also for the job of `run`. ^Z
- * is disabled: it would leave the terminal in the alternate screen. */
+/* Sets the terminal to read single keys without echo. ^C remains a signal, because it is also for
+ * the job of `run`. ^Z is disabled: it would leave the terminal in the alternate screen. */
 static void terminal_raw(struct terminal *t)
 {
 	struct termios raw;
@@ -75,7 +78,7 @@ static void terminal_write(struct terminal *t, const char *data, size_t len)
 	file_write_all(t->out_fd, data, len); /* if the terminal is gone, SIGHUP ends us */
 }
 
-/* Async-signal-safe. */
+/* Returns true if the terminal can take output. Async-signal-safe. */
 static bool terminal_ready(const struct terminal *t, int wait_ms)
 {
 	struct pollfd p = {.fd = t->out_fd, .events = POLLOUT};
@@ -83,8 +86,8 @@ static bool terminal_ready(const struct terminal *t, int wait_ms)
 	return poll(&p, 1, wait_ms) > 0;
 }
 
-/* Async-signal-safe. Resumes output that ^S has stopped, else the terminal would stay in the
- * alternate screen. */
+/* Restores the terminal. Async-signal-safe. Resumes output that ^S has stopped; otherwise the
+ * terminal would stay in the alternate screen. */
 static void terminal_leave(struct terminal *t)
 {
 	bool ready = !t->entered || terminal_ready(t, LEAVE_WAIT_MS);
@@ -97,13 +100,13 @@ static void terminal_leave(struct terminal *t)
 		tcsetattr(t->in_fd, TCSANOW, &t->before);
 }
 
-/* After a crash the terminal must be usable, and show what was logged before. */
+/* After these signals the terminal is restored and waiting log lines are written. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define CRASHES (sizeof(crashes) / sizeof(crashes[0]))
 static struct sigaction crash_before[CRASHES];
 static struct terminal *crash_terminal;
-static pid_t crash_pid;		   /* 0: nothing to restore */
-static char crash_stack[64 << 10]; /* for a stack overflow */
+static pid_t crash_pid;		   /* process whose terminal is restored; 0: none */
+static char crash_stack[64 << 10]; /* separate stack, for the handling of a stack overflow */
 static stack_t crash_stack_before;
 
 static void terminal_on_crash(int signo)
@@ -117,7 +120,7 @@ static void terminal_on_crash(int signo)
 	raise(signo); /* ends the process as without this handler, with a core dump if enabled */
 }
 
-/* t NULL: stop. */
+/* Starts to restore t after a crash; t NULL: stops that. */
 static void terminal_crash_watch(struct terminal *t)
 {
 	const struct sigaction watch = {.sa_handler = terminal_on_crash, .sa_flags = SA_ONSTACK};
@@ -130,7 +133,7 @@ static void terminal_crash_watch(struct terminal *t)
 		sigaction(crashes[i], t ? &watch : &crash_before[i], t ? &crash_before[i] : NULL);
 }
 
-/* Takes the next line at *at; returns its length. After the end: empty lines. */
+/* Takes the next line at *at; returns its length. After the end all lines are empty. */
 static size_t terminal_next_line(const struct buffer *b, size_t *at, const char **ret_line)
 {
 	const char *end;
@@ -157,7 +160,7 @@ static void terminal_difference(struct terminal *t, const struct buffer *frame)
 
 		if (n == m && !memcmp(fresh, stale, n))
 			continue;
-		/* Erase first: after a full line, erasing would remove its last column. */
+		/* Erase first: after a full line, erasing would remove the last column. */
 		buffer_printf(&t->out, "\033[%d;1H\033[K", row);
 		buffer_add(&t->out, fresh, n);
 	}
@@ -169,7 +172,7 @@ int terminal_open(struct terminal **ret, int in_fd, int out_fd)
 
 	if (!tty_escapes(out_fd)) {
 		log_error(
-			"the live view needs a terminal, and TERM to name one that is not \"dumb\"");
+			"the live view needs a terminal, and TERM must be set to a type other than \"dumb\"");
 		return -ENOTTY;
 	}
 	t = calloc(1, sizeof(*t));
@@ -201,7 +204,7 @@ bool terminal_color(const struct terminal *t)
 
 void terminal_draw(struct terminal *t, const struct buffer *frame)
 {
-	/* A terminal that is stopped (^S) must not delay watching. */
+	/* A terminal that is stopped (^S) must not delay the watch. */
 	if (frame->failed || !terminal_ready(t, 0))
 		return;
 	buffer_clear(&t->out);

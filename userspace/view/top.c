@@ -9,13 +9,13 @@
 #include "userspace/base/tty.h"
 #include "userspace/view/terminal.h"
 
-#define ONCE_COLS 120 /* width for a file or a pipe */
+#define ONCE_COLS 120 /* columns of a frame that is written to a file or a pipe */
 
 struct top {
 	struct terminal *terminal;
 	struct top_ui ui;
 	struct top_state state;
-	bool any; /* a state was shown */
+	bool any; /* a state has been shown */
 	struct buffer frame;
 };
 

@@ -10,26 +10,26 @@
 
 /* ---- keys; pure ------------------------------------------------------------------------------ */
 
-/* sort: a name of top_job_sorts, else -EINVAL. filter: NULL: none; -EINVAL after one line if it is
- * invalid. */
+/* sort: a name of top_job_sorts, otherwise -EINVAL. filter: NULL: all jobs; -EINVAL after logging
+ * one line if it is invalid. */
 int top_ui_init(struct top_ui *ui, const char *sort, const char *filter);
-/* Handles keys as sent by a terminal. Returns true if the user wants to end. s may be NULL: no
- * state yet. */
+/* Handles keys as sent by a terminal. Returns true if the user wants to quit. s NULL: no state
+ * yet. */
 bool top_ui_keys(struct top_ui *ui, const struct top_state *s, const unsigned char *in, size_t len);
-void top_ui_note(struct top_ui *ui, bool bad, const char *text); /* "": none */
+void top_ui_note(struct top_ui *ui, bool bad, const char *text); /* shows a note; "": none */
 
 /* ---- on a terminal --------------------------------------------------------------------------- */
 
-/* Options for a single frame, for example into a file. */
+/* Returns options for a single frame, for example for a file. */
 const struct top_frame_options *top_once_options(void);
 
 struct top;
 int top_open(struct top **ret, const struct top_ui *ui, int in_fd, int out_fd);
-void top_close(struct top *t); /* restores the terminal; NULL is fine */
+void top_close(struct top *t); /* restores the terminal; t may be NULL */
 void top_show(struct top *t,
 	      struct top_state *s); /* takes the content of s; NULL: redraws the present state */
-void top_note(struct top *t, bool bad, const char *text); /* shown in the next frame */
-int top_key(struct top *t); /* Returns 'q': end; 0: continue. Never blocks. */
+void top_note(struct top *t, bool bad, const char *text); /* shows a note in the next frame */
+int top_key(struct top *t); /* returns 'q': quit; 0: continue; never blocks */
 void top_resize(struct top *t);
 
 #endif

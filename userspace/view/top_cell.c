@@ -9,7 +9,7 @@
 
 #define NS_PER_S 1000000000ull
 #define BAR_WIDE 60
-#define MARGIN	 2 /* the selection mark and a space */
+#define MARGIN	 2 /* columns for the selection mark and a space */
 
 const char *const top_mark_name[TOP_MARKS] = {"hung", "silent", "straggler", "slow"};
 
@@ -24,8 +24,8 @@ static const char *top_cell_last_part(const char *path, size_t *len)
 	return path;
 }
 
-/* "train.py" of "/opt/venv/bin/python3 -u train.py --lr 1e-4": the script of an interpreter, else
- * the program. */
+/* Returns the script of an interpreter, otherwise the program: "train.py" for
+ * "/opt/venv/bin/python3 -u train.py --lr 1e-4". */
 const char *top_program(const char *command, size_t *ret_len)
 {
 	const char *name = command, *at = command;
@@ -104,7 +104,8 @@ void top_bar(struct canvas *c, const struct top_time *t, int width)
 
 	if (width <= 0)
 		return;
-	/* In a short bar, a cell for each small part would leave none for the large ones. */
+	/* Leave out small parts in a short bar: a cell for each would leave no cells for large
+	 * parts. */
 	for (int i = 0; width < BAR_WIDE && i < n; i++)
 		if (parts[i].ns < t->observed_ns / 2 / (uint64_t)width)
 			parts[i].ns = 0;
@@ -145,7 +146,7 @@ void top_cell(struct canvas *c, const struct column *col, int i, enum style st, 
 		return;
 	canvas_at(c, left);
 	c->cols = left + col[i].width < cols ? left + col[i].width
-					     : cols; /* longer lines are cut here */
+					     : cols; /* the line is cut at the terminal's width */
 	if (col[i].right && wide < col[i].width)
 		canvas_at(c, left + col[i].width - wide);
 	canvas_put(c, st, "%s", text);

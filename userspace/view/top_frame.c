@@ -8,7 +8,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 
-#define ROWS_MAX 200 /* of a frame; a canvas has some more lines */
+#define ROWS_MAX 200 /* rows of a frame; a canvas has some more lines */
 
 enum {
 	COL_JOB,
@@ -80,7 +80,7 @@ static void top_frame_head_jobs(struct canvas *c, const struct top_state *s)
 	}
 }
 
-/* Overhead of watching, as a share of the ranks' time. */
+/* Shows the overhead of watching, as a share of the ranks' time. */
 static void top_frame_head_cost(struct canvas *c, const struct top_state *s)
 {
 	double cost = 0, time = 0;
@@ -216,8 +216,8 @@ static void top_frame_no_jobs(struct canvas *c, const struct top_state *s, const
 	canvas_line(c, 1);
 	canvas_put(c, STYLE_YELLOW, "%s",
 		   s->njobs  ? "no job matches the filter"
-		   : ui->own ? "no job that trains has been seen yet"
-			     : "no job that trains");
+		   : ui->own ? "no training job has been seen yet"
+			     : "no training job");
 	if (!s->njobs && *s->nothing)
 		canvas_put(c, STYLE_DIM, ": %s", s->nothing);
 }
@@ -257,7 +257,7 @@ static void frame_jobs(struct canvas *c, const struct top_state *s, const struct
 	if (!s->jobs_beyond)
 		return;
 	canvas_line(c, 1);
-	canvas_put(c, STYLE_YELLOW, "%llu job%s more than can be shown",
+	canvas_put(c, STYLE_YELLOW, "%llu more job%s than can be shown",
 		   (unsigned long long)s->jobs_beyond, plural(s->jobs_beyond));
 }
 
@@ -316,7 +316,7 @@ static void frame_help(struct canvas *c)
 		{"↑ ↓ j k", "choose a line; PgUp PgDn by ten, Home End"},
 		{"Enter", "open the job: its ranks, each with its steps and its trouble"},
 		{"Esc q", "back; q quits from the list (jobs continue)"},
-		{"< >", "another column to sort by; r turns the order round"},
+		{"< >", "sort by another column; r reverses the order"},
 		{"/", "show only jobs whose name matches: text, or a glob (* ? [); Esc shows all"},
 		{"?", "this page"},
 	};
@@ -357,7 +357,7 @@ void top_frame(struct buffer *out, const struct top_state *s, const struct top_u
 	} else {
 		if (ui->open) {
 			canvas_line(&c, 1);
-			canvas_put(&c, STYLE_YELLOW, "that job is gone");
+			canvas_put(&c, STYLE_YELLOW, "the job is gone");
 		}
 		frame_jobs(&c, s, ui, rows, out);
 	}

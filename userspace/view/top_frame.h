@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top_frame.h - draws gp-bpf top: the jobs of a node, the ranks of a job, the keys. Pure.
- *
  * top_order.c selects and sorts jobs and ranks; top_cell.c draws cells that several tables have:
  * bars, trouble; top_frame.c draws head, jobs, foot; top_frame_job.c draws a job with its ranks. */
 #ifndef VIEW_TOP_FRAME_H
@@ -17,7 +16,7 @@
 #define TOP_FILTER_MAX 64
 #define TOP_NOTE_MAX   200
 
-/* Sort orders of jobs, then of ranks: a name for --sort, and its key. */
+/* Sort orders of jobs, then of ranks: name for --sort, and key. */
 #define TOP_JOB_SORTS(X)                                                                           \
 	X(TROUBLE, "trouble", 'M')                                                                 \
 	X(JOB, "job", 'J')                                                                         \
@@ -57,21 +56,21 @@ struct top_ui { /* choices of the user */
 	enum top_job_sort sort;
 	enum top_rank_sort rank_sort;
 	bool reverse, rank_reverse;
-	char filter[TOP_FILTER_MAX]; /* a glob; without * ? [ it matches anywhere in the name; "":
-					all */
-	bool typing;		     /* the filter is being typed */
+	/* a glob; without * ? [ it matches anywhere in the name; "": all jobs */
+	char filter[TOP_FILTER_MAX];
+	bool typing; /* the filter is being typed */
 	bool help;
-	bool any, any_pid; /* a job, a rank was selected; else the first is */
+	bool any, any_pid; /* a job, or a rank, is selected; otherwise the first one is */
 	char job[20];	   /* key of the selected job */
 	uint32_t pid;
-	bool open; /* that job is shown with its ranks */
+	bool open; /* the selected job is shown with its ranks */
 	char note[TOP_NOTE_MAX];
 	bool bad; /* the note is an error */
-	bool own; /* no service: our own probes */
+	bool own; /* there is no service: the state is from our own probes */
 };
 
 struct top_frame_options {
-	int cols, rows; /* rows 0: no limit */
+	int cols, rows; /* of the terminal; rows 0: no limit */
 	bool color;
 };
 
@@ -80,29 +79,30 @@ void top_frame(struct buffer *out, const struct top_state *s, const struct top_u
 
 /* ---- selection and order --------------------------------------------------------------------- */
 
-/* Fills in the indices of jobs in order; returns their number. */
+/* Fills ret with the indices of jobs in order; returns their number. */
 uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint32_t ret[TOP_JOBS]);
-/* The same for the ranks of a job. */
+/* Fills ret with the indices of a job's ranks in order; returns their number. */
 uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j,
 			 const struct top_ui *ui, uint32_t ret[TOP_RANKS]);
-/* The position of the selected job in that order. */
+/* Returns the position of the selected job in that order. */
 uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
 		    uint32_t n);
 uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
 		     uint32_t n);
-/* The job shown with its ranks; NULL: none, or it is gone. */
+/* Returns the job that is shown with its ranks; NULL: none, or the job is gone. */
 const struct top_job *top_job_open(const struct top_state *s, const struct top_ui *ui);
-/* Rank for the order "trouble, hung first": higher is worse. */
+/* Returns how much trouble a job has, for the order "trouble": higher is worse, hung jobs are
+ * worst. */
 int top_job_trouble(const struct top_job *j);
 
 /* ---- parts of frames ------------------------------------------------------------------------- */
 
-/* The program that a command line runs, *ret_len bytes within it. */
+/* Returns the program that a command line runs, *ret_len bytes within the command line. */
 const char *top_program(const char *command, size_t *ret_len);
-/* A name made of whatever is known of the job. */
+/* Writes a name for the job: its name, otherwise a program and process ID. */
 const char *top_job_name(char *out, size_t len, const struct top_state *s, const struct top_job *j);
 const char *top_clock(char out[WORD_MAX], const struct top_state *s, uint64_t mono_ns);
-/* Parts of observed time: goodput first, then by size. */
+/* Lists the parts of observed time: goodput first, then by size. Returns their number. */
 int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t);
 void top_bar(struct canvas *c, const struct top_time *t, int width);
 const char *top_ratio(char out[WORD_MAX], double ratio);

@@ -23,7 +23,7 @@ enum {
 	COLS
 };
 
-#define LEGEND 4 /* number of parts with a label */
+#define LEGEND 4 /* parts of the bar that get a label */
 
 static void top_frame_job_ranks_columns(struct column col[COLS], int cols)
 {
@@ -197,7 +197,7 @@ static void top_frame_rank_row(struct canvas *c, const struct top_state *s,
 	top_cell(c, col, COL_TROUBLE, r->marks == TOP_SILENT ? STYLE_YELLOW : STYLE_RED, text);
 }
 
-/* All facts about the selected rank. */
+/* Shows all facts about the selected rank. */
 static void top_frame_job_rank_detail(struct canvas *c, const struct top_state *s,
 				      const struct top_rank *r)
 {

@@ -31,7 +31,7 @@ int top_ui_init(struct top_ui *ui, const char *sort, const char *filter)
 	if (by == TOP_JOB_SORT_COUNT)
 		return -EINVAL;
 	if (filter && strlen(filter) >= sizeof(ui->filter)) {
-		log_error("--filter: at most %zu bytes", sizeof(ui->filter) - 1);
+		log_error("--filter: too long; at most %zu bytes", sizeof(ui->filter) - 1);
 		return -EINVAL;
 	}
 	ui->sort = (enum top_job_sort)by;
@@ -130,7 +130,7 @@ static void top_key_sort_by(struct top_ui *ui, int key)
 			ui->sort = (enum top_job_sort)i;
 }
 
-/* Goes up one level; returns true at the top. */
+/* Goes from a rank or job to the list above; returns true in the list of jobs. */
 static bool top_key_back(struct top_ui *ui, int key)
 {
 	if (ui->help)
@@ -226,7 +226,7 @@ static int top_key_final_key(unsigned char c, unsigned number)
 	return KEY_OTHER;
 }
 
-/* Returns the number of bytes of the next key. */
+/* Decodes the next key; returns the number of its bytes. */
 static size_t top_key_decode(const unsigned char *in, size_t len, int *ret_key)
 {
 	unsigned number = 0;

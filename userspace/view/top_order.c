@@ -25,7 +25,7 @@ static int top_order_compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Unknown values come last. */
+/* Compares two shares; unknown values come last. */
 static int top_order_share_less(double a, double b)
 {
 	if ((a < 0) != (b < 0))
@@ -156,7 +156,7 @@ static int top_order_ranks_compare(enum top_rank_sort by, const struct top_rank 
 		return top_order_compare(b->p99_ns, a->p99_ns);
 	case TOP_RANK_GOODPUT:
 		return top_order_share_less(top_goodput(&a->time), top_goodput(&b->time));
-	case TOP_RANK_WAIT: /* the rank that waits least delays the others */
+	case TOP_RANK_WAIT: /* lowest wait first: that rank delays the others */
 		return top_order_share_less(top_order_wait_share(a), top_order_wait_share(b));
 	case TOP_RANK_TROUBLE: /* the worst trouble is the lowest bit */
 		return top_order_compare((a->marks & -a->marks) - 1u, (b->marks & -b->marks) - 1u);

@@ -10,8 +10,9 @@
 #include "userspace/base/epoch.h"
 #include "userspace/view/top_time.h"
 
-#define DEPTH_MAX  32
-#define VALUES_MAX (2u << 20) /* each takes some hundred bytes while parsing */
+#define DEPTH_MAX 32
+/* most values in the JSON: each takes some hundred bytes while parsing */
+#define VALUES_MAX (2u << 20)
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
@@ -20,7 +21,8 @@ struct scan {
 	bool string, escaped;
 };
 
-/* JSON has no control characters in strings, and only white space outside of them. */
+/* Checks a byte: JSON has no control characters in strings, and only white space outside of
+ * strings. */
 static bool top_state_scan_byte(struct scan *s, unsigned char c)
 {
 	if (s->string) {
@@ -53,7 +55,7 @@ static bool top_state_bounded(const char *json, size_t len)
 
 /* ---- a process ------------------------------------------------------------------------------- */
 
-/* The loop with the newest step, as text_main_loop(). */
+/* Returns the loop with the newest step, like text_main_loop(). */
 static const cJSON *top_state_main_loop(const cJSON *rank)
 {
 	const cJSON *loops = top_list(rank, "loops"), *best = NULL, *l;

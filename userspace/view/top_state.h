@@ -13,14 +13,14 @@
 #include "bpf/gp_abi.h"
 #include "userspace/model/time/ledger.h"
 
-#define TOP_BYTES	(16u << 20) /* of the JSON */
+#define TOP_BYTES	(16u << 20) /* bytes of the JSON */
 #define TOP_JOBS	512
 #define TOP_RANKS	4096
 #define TOP_RECENT	64
 #define TOP_EVENTS	4
 #define TOP_DISRUPTIONS 4
 
-enum top_mark { /* present trouble */
+enum top_mark { /* present trouble of a job or rank, worst first */
 		TOP_HUNG = 1,
 		TOP_SILENT = 2,
 		TOP_STRAGGLER = 4,
@@ -28,9 +28,9 @@ enum top_mark { /* present trouble */
 };
 #define TOP_MARKS 4
 
-struct top_time { /* a ledger */
+struct top_time { /* a ledger, as time by bucket */
 	uint64_t ns[BUCKET_COUNT];
-	char custom[LEDGER_TYPE_MAX]; /* the largest type of BUCKET_CUSTOM; "": none */
+	char custom[LEDGER_TYPE_MAX]; /* largest type of BUCKET_CUSTOM; "": none */
 	uint64_t custom_ns;
 	uint64_t observed_ns;
 };
@@ -41,35 +41,36 @@ struct top_event {
 };
 
 struct top_rank {
-	char key[20]; /* of its job; "": none */
-	uint32_t of;  /* index of its job; TOP_JOBS: absent */
+	char key[20]; /* key of the rank's job; "": none */
+	uint32_t of;  /* index of the rank's job; TOP_JOBS: not in the list */
 	char job[GP_JOB_MAX], node[64], pod[64], comm[24], command[160];
-	char state[16]; /* of its loop */
+	char state[16]; /* of the rank's main loop */
 	char marker[64];
 	int64_t rank, world_size; /* -1: unknown */
 	uint32_t pid;
 	bool trainer, alive;
-	int64_t exit_code, signal; /* -1: unknown, or none */
+	int64_t exit_code, signal; /* -1: unknown, or the process did not end like this */
 	unsigned marks;
 	uint64_t step, last_end_ns, count, p50_ns, p99_ns, mean_ns;
 	bool wait_known;
-	uint64_t wait_ns; /* sum over count steps */
+	uint64_t wait_ns; /* sum over `count` steps */
 	uint64_t accelerators, hits, overhead_ns, elapsed_ns;
 	bool overhead_known;
 	struct top_time time;
-	uint64_t recent_ns[TOP_RECENT]; /* oldest first */
+	uint64_t recent_ns[TOP_RECENT]; /* latest step times, oldest first */
 	uint32_t recent;
-	uint64_t mark_ns; /* duration of the hang, or time that others wait for it in a step */
+	/* duration of the hang, or time that others wait for this rank in a step */
+	uint64_t mark_ns;
 	char evidence[240], why[32];
 	double slow_ratio;		     /* 0: unknown */
-	struct top_event events[TOP_EVENTS]; /* the latest ones */
+	struct top_event events[TOP_EVENTS]; /* the latest events */
 	uint32_t nevents;
 };
 
 struct top_disruption {
 	char cause[24], fault[48];
 	bool over;
-	int64_t rank; /* -1: unknown */
+	int64_t rank; /* of the rank that failed first; -1: unknown */
 	uint64_t at_ns, step, wasted_ns, recovery_ns;
 };
 
@@ -84,10 +85,10 @@ struct top_job {
 	struct top_time time;
 	struct top_window windows[4];
 	uint32_t nwindows;
-	struct top_disruption last_disruptions[TOP_DISRUPTIONS]; /* the latest ones */
+	struct top_disruption last_disruptions[TOP_DISRUPTIONS]; /* the latest disruptions */
 	uint32_t nlast_disruptions;
-	/* Its ranks on this node. */
-	uint32_t first, ranks; /* index of the first; their number, running ones first */
+	/* The job's ranks on this node. */
+	uint32_t first, ranks; /* index of the first rank; number of ranks, running ones first */
 	uint32_t alive, marked[TOP_MARKS];
 	uint32_t
 		shown; /* index of the rank whose step time is shown for the job; TOP_RANKS: none */
@@ -96,11 +97,11 @@ struct top_job {
 struct top_state {
 	char version[24], node[80];
 	uint64_t mono_ns;
-	int64_t real_ns; /* 0: unknown */
-	bool service;	 /* a service that watches a node */
+	int64_t real_ns; /* UTC; 0: unknown */
+	bool service;	 /* gp-bpf runs as a service that watches a node */
 	uint64_t watched, no_training, denied, gvisor, accelerators, lost;
-	char losses[160];  /* "ring_call 12, ..."; "": none */
-	char nothing[200]; /* why there are no training jobs */
+	char losses[160];  /* lost records: "ring_call 12, ..."; "": none */
+	char nothing[200]; /* reason why there are no training jobs */
 	struct top_job *jobs;
 	uint32_t njobs;
 	struct top_rank *ranks; /* ranks of jobs, then processes without a job */
@@ -108,15 +109,15 @@ struct top_state {
 	uint64_t jobs_beyond, ranks_beyond;
 };
 
-/* Returns 0; -EBADMSG: not a state, or it exceeds a bound; -ENOMEM. */
+/* Returns 0; -EBADMSG: json is not a state, or it exceeds a bound; -ENOMEM. */
 int top_state_parse(struct top_state *ret, const char *json, size_t len);
 void top_state_free(struct top_state *s);
 
-/* The worst trouble first; 0: none. */
+/* Returns the trouble of a job's ranks as bits; the lowest bit is the worst trouble; 0: none. */
 unsigned top_job_marks(const struct top_job *j);
-/* Largest part of badput; NULL: none. */
+/* Returns the name of the largest part of badput; NULL: none. */
 const char *top_badput(const struct top_time *t, uint64_t *ret_ns);
-/* Below 0: unknown. */
+/* Returns goodput as a share; below 0: unknown. */
 double top_goodput(const struct top_time *t);
 
 #endif

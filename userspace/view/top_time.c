@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define CUSTOM_PREFIX "CUSTOM_BADPUT_EVENTS."
-#define TIME_MAX      (UINT64_MAX >> 6) /* nine years; the sum of all buckets still fits */
+/* largest time that is accepted, nine years; the sum of all buckets still fits */
+#define TIME_MAX (UINT64_MAX >> 6)
 
 const cJSON *top_get(const cJSON *o, const char *name)
 {
@@ -60,7 +61,7 @@ void top_text(char *out, size_t len, const cJSON *o, const char *name)
 	out[n] = '\0';
 }
 
-/* Parts of a ledger may be added safely. */
+/* Adds two times; a sum that would be too large is limited. */
 static uint64_t top_time_add(uint64_t a, uint64_t b)
 {
 	return a + b > TIME_MAX ? TIME_MAX : a + b;

@@ -11,9 +11,9 @@
 #include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
 
-/* One frame of the live view: at most `rows` lines of at most `cols` columns (cols >= 80), without
- * trailing spaces and cursor movement. Pure, so that it can be tested. log: the last diagnostics;
- * may be NULL. */
+/* Writes one frame of the live view: at most `rows` lines of at most `cols` columns (cols >= 80),
+ * without trailing spaces and cursor movement. Pure, so that it can be tested. log: the last
+ * diagnostic; may be NULL. */
 void live_frame(struct buffer *out, const struct snapshot *s, int cols, int rows, bool color,
 		const char *log);
 
@@ -27,13 +27,13 @@ void live_draw(
 int live_key(struct live *l);
 void live_resize(struct live *l);
 void live_log(struct live *l, const char *line); /* the last line is shown at the bottom */
-void live_close(struct live *l);		 /* restores the terminal, frees l; NULL is fine */
+void live_close(struct live *l);		 /* restores the terminal, frees l; l may be NULL */
 
-/* Plain lines for a pipe: a line for each change (state, checkpoint, disruption, loss), and one
- * every ten seconds for a running loop. */
+/* Prints lines for a pipe: one for each event (state, checkpoint, disruption, loss), and one every
+ * ten seconds for a running loop. */
 void plain_fact(FILE *out, const struct fact *f);
-/* The same for a log shared with another program: each line begins with "gp-bpf: ", and of the
- * search for steps only the result is printed. */
+/* Like plain_fact(), for a log shared with another program: each line begins with "gp-bpf: ", and
+ * of the search for steps only the result is printed. */
 void plain_event(FILE *out, const struct fact *f);
 void plain_snapshot(FILE *out, const struct snapshot *s);
 

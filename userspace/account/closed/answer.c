@@ -57,7 +57,7 @@ static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_
 
 	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
 		return end->number;
-	/* The last step has begun, so those before it are done. */
+	/* The last step has begun, so the steps before it are done. */
 	if (begun < w->c->runs[r].base + 2 || w->c->steps[begun - 1].time_us <= from_us)
 		return -1;
 	return w->c->steps[begun - 1].number - 1;
@@ -146,7 +146,7 @@ static int answer_part_customs(const struct sums *s, double whole, struct goodpu
 	return 0;
 }
 
-/* total: the time that the sums cover. */
+/* Fills a part from sums. total_ns: the time that the sums cover. */
 static int answer_part_fill(const struct closed_work *w, const struct sums *s, uint64_t total_ns,
 			    struct goodput_part *p)
 {
@@ -170,9 +170,9 @@ static int answer_part_fill(const struct closed_work *w, const struct sums *s, u
 	return answer_part_customs(s, whole, p);
 }
 
-/* Counts disruptions in [from, to), including one at the very end of the answered time: of adjacent
- * windows only one counts it. A run whose clock is behind is treated as disturbed only after the
- * runs before it. */
+/* Counts disruptions in [from, to), and one at the very end of the answered time, so that of
+ * adjacent windows only one counts it. A run whose clock is behind counts as disrupted only after
+ * the runs before it. */
 static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us, int64_t to_us)
 {
 	int64_t edge_us = w->start_us, at_us;
@@ -189,7 +189,7 @@ static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us,
 	return n;
 }
 
-/* [from, to) as requested; only the part in which the job ran counts. */
+/* Fills the part for the window [from, to) as requested; only time in which the job ran counts. */
 static int answer_part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
 			      struct goodput_part *p)
 {
@@ -218,7 +218,7 @@ static int answer_span_order(const void *a, const void *b)
 	return x->from_us < y->from_us ? -1 : x->from_us > y->from_us;
 }
 
-/* The whole without the union of the exclusions. */
+/* Fills the part for the whole time without the union of the exclusions. */
 static int answer_part_excluded(const struct closed_work *w, const struct goodput_part *whole,
 				struct goodput_part *p)
 {
@@ -269,7 +269,7 @@ static int closed_windows(const struct closed_work *w, struct goodput_answer *re
 
 int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 {
-	struct closed *c = (struct closed *)w->c; /* sorting samples changes no answer */
+	struct closed *c = (struct closed *)w->c; /* sorting samples does not change answers */
 	int err;
 
 	if (c->samples_mixed)
@@ -312,7 +312,7 @@ static void answer_history_steps(const struct closed_work *w, size_t r, struct g
 		closed_done_add(h, t.to_us, t.net_us / (int64_t)t.count, t.count);
 		run->max_step = closed_later_us(run->max_step, t.number + (int64_t)t.count - 1);
 	}
-	/* The step in flight, if something shows that it was done. */
+	/* The step in flight counts if a later record shows that it was done. */
 	if (w->c->runs[r].waste == GOODPUT_UNKNOWN && end->at_us != GOODPUT_UNKNOWN) {
 		closed_done_add(h, end->at_us, GOODPUT_UNKNOWN, 1);
 		run->max_step = closed_later_us(run->max_step, end->number);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_START_US 1000000 /* starts of the hosts of one run differ by less */
+#define SAME_START_US 1000000 /* starts of one run on several hosts differ by less */
 
 static void *closed_create(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
 			   void *ctx)
@@ -36,7 +36,7 @@ static void closed_destroy(void *engine)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Returns the run of a record: the last one, or an earlier one if the record is older than that
+/* Returns the run of a record: the last run, or an earlier one if the record is older than the last
  * run. */
 static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 {
@@ -67,7 +67,8 @@ static int closed_start(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : NULL;
 
-	/* Records before the first start, without a step, belong to the boot that it announces. */
+	/* Records without a step before the first start belong to the boot that the start
+	 * announces. */
 	if (run && run == c->runs && !run->started &&
 	    (run->first == GOODPUT_UNKNOWN || time_us <= run->begin_us)) {
 		run->begin_us = time_us;
@@ -135,7 +136,7 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 	e = run ? closed_add(c, events) : NULL;
 	if (!e)
 		return -ENOMEM;
-	/* A checkpoint is logged when it is over. */
+	/* A checkpoint is logged when it is complete, so an early start time is in order. */
 	c->warnings[WARN_DISORDER] += !checkpoint && time_us < run->life_us;
 	closed_touch(c, run, time_us, closed_is_training(r->kind));
 	if (checkpoint && time_us + r->duration_us > run->busy_us)
@@ -169,8 +170,8 @@ static int closed_slices(struct closed *c, const struct goodput_record *r)
 
 /* ---- plausible times ------------------------------------------------------------------------- */
 
-/* Returns the instant of a checkpoint: if it has no start it ended when it was written, if the log
- * gives that time; otherwise it begins at the one instant that it has. */
+/* Returns the instant of a checkpoint. Without a start the checkpoint ended when it was written, if
+ * the log gives that time; otherwise it begins at the one instant that the record has. */
 static int64_t closed_instant(const struct goodput_record *r)
 {
 	if (r->time_us != GOODPUT_UNKNOWN || r->write_us == GOODPUT_UNKNOWN)
@@ -180,7 +181,7 @@ static int64_t closed_instant(const struct goodput_record *r)
 	return r->write_us;
 }
 
-/* Takes a record whose time is plausible. Returns 0 or -ENOMEM. */
+/* Processes a record whose time is plausible. Returns 0 or -ENOMEM. */
 static int closed_take(struct closed *c, const struct goodput_record *r)
 {
 	int64_t time_us = closed_instant(r);
@@ -209,7 +210,7 @@ static bool closed_near(int64_t a_us, int64_t b_us)
 	return a_us - b_us <= CLOSED_LEAP_US && b_us - a_us <= CLOSED_LEAP_US;
 }
 
-/* The first record stood alone: its time was wrong. */
+/* Drops the first record, whose time was wrong: no other record is near. */
 static void closed_forget_first(struct closed *c)
 {
 	c->nruns = c->nsteps = c->nevents = c->nsamples = 0;
@@ -222,7 +223,7 @@ static int closed_believe(struct closed *c, const struct goodput_record *r)
 	int64_t time_us = closed_instant(r);
 	int err = 0;
 
-	if (time_us < 0 || time_us > GOODPUT_TIME_MAX_US) { /* GOODPUT_UNKNOWN, too */
+	if (time_us < 0 || time_us > GOODPUT_TIME_MAX_US) { /* includes GOODPUT_UNKNOWN */
 		c->warnings[closed_is_checkpoint(r->kind) && time_us == GOODPUT_UNKNOWN
 				    ? WARN_NULLS
 				    : WARN_INSANE]++;
@@ -279,8 +280,8 @@ static void closed_work_free(struct closed_work *w)
 	ledger_free(w->ledger);
 }
 
-/* Returns when the last run ended; if its clock is behind, not before the last sign of the runs
- * before it. */
+/* Returns when the last run ended; if that run's clock is behind, not before the last sign of life
+ * of earlier runs. */
 static int64_t closed_end(const struct closed *c)
 {
 	int64_t end_us = c->runs[c->nruns - 1].end_us;
@@ -342,8 +343,8 @@ static int closed_whole(struct closed *c, struct goodput_answer *ret)
 	return err;
 }
 
-/* Answers for earlier instants: each is the answer of an engine fed with the records written until
- * then. */
+/* Answers for earlier instants: each answer is that of an engine fed with the records written until
+ * the instant. */
 static int closed_earlier(struct closed *c, struct goodput_answer *ret)
 {
 	const struct goodput_query *q = c->query;

@@ -65,12 +65,12 @@
 
 #define CLOSED_LEAP_US	   (30ll * 86400 * 1000000)
 #define CLOSED_WRITERS_US  1000000
-#define CLOSED_HELD	   3  /* records that must agree before a large leap of time is believed */
-#define CLOSED_SEARCH_BACK 16 /* runs that are searched for the run of a late record */
+#define CLOSED_HELD	   3  /* records that must agree before a large leap of time is accepted */
+#define CLOSED_SEARCH_BACK 16 /* most runs that are searched for the run of a late record */
 
-/* Kept: runs, the steps that still count (a stack: numbers increase over all runs; a restart
- * removes those that it disproves), and events as they were logged. Everything else is computed
- * when asked, and not kept. */
+/* What is kept: runs, the steps that still count (a stack: numbers increase over all runs; a
+ * restart removes steps that it disproves), and events as they were logged. Everything else is
+ * computed for each question. */
 struct closed_step {
 	int64_t time_us, number;
 };
@@ -87,21 +87,24 @@ struct closed_sample {
 	uint32_t active, total, available, seq;
 };
 
-/* Times and numbers: GOODPUT_UNKNOWN if there is none. */
+/* Times and numbers of a run; GOODPUT_UNKNOWN if not known. */
 struct closed_run {
-	size_t base;	  /* its first step in `steps`; the next run's is its end */
-	int64_t begin_us; /* its job_start, else its first record */
+	/* index of the run's first step in `steps`; its steps end at the next run's base */
+	size_t base;
+	int64_t begin_us; /* time of the run's job_start, otherwise of its first record */
 	int64_t life_us;  /* last sign of life */
-	/* the same including checkpoints, each of which is logged when it is over */
+	/* life_us, or a later end of a checkpoint, which is logged when complete */
 	int64_t busy_us;
 	int64_t train_us;    /* last sign of training */
-	int64_t after_us;    /* first other sign after that */
-	int64_t end_us;	     /* job_end, if no record came after it */
+	int64_t after_us;    /* first other sign of life after train_us */
+	int64_t end_us;	     /* time of job_end, if no record came after it */
 	int64_t first, last; /* steps recorded, whether or not they still count */
 	int64_t first_us, last_us;
-	int64_t waste, waste_us; /* disproved from this step, and this instant, on */
-	int64_t cost_us;	 /* progress of earlier runs that it disproved */
-	/* by a job_start; otherwise it continues in the process of the previous run */
+	/* the number, and the instant, from which the run's steps are disproved */
+	int64_t waste, waste_us;
+	int64_t cost_us; /* progress of earlier runs that this run disproved */
+	/* the run began with a job_start; otherwise it continues in the process of the previous
+	 * run */
 	bool started;
 };
 
@@ -118,7 +121,7 @@ struct closed {
 	size_t nruns, nsteps, nevents, nsamples, nkept;
 	size_t cap_runs, cap_steps, cap_events, cap_samples, cap_kept;
 	bool events_mixed, samples_mixed; /* not sorted by time yet */
-	int64_t last_us;		  /* of all records */
+	int64_t last_us;		  /* latest time of all records */
 	int64_t anchor_us;		  /* of the previous record */
 	uint64_t accepted;
 	struct goodput_record held[CLOSED_HELD];
@@ -126,8 +129,8 @@ struct closed {
 	uint64_t warnings[WARNINGS];
 };
 
-/* Adds an element to the end of one of the arrays above or below, and returns it; NULL: no memory.
- */
+/* Appends an element to one of the arrays of struct closed or closed_work, and returns it; NULL: no
+ * memory. */
 #define closed_add(c, name)                                                                        \
 	grow_append(&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
 
@@ -141,9 +144,9 @@ static inline int64_t closed_later_us(int64_t a_us, int64_t b_us)
 	return a_us > b_us ? a_us : b_us;
 }
 
-/* Takes a record of a step. Returns 0 or -ENOMEM. */
+/* Processes a record of a step. Returns 0 or -ENOMEM. */
 int closed_take_step(struct closed *c, const struct goodput_record *r);
-/* Begins a run at time_us; started: with a job_start. NULL: no memory. */
+/* Begins a run at time_us; started: the record is a job_start. NULL: no memory. */
 struct closed_run *closed_new_run(struct closed *c, int64_t time_us, bool started);
 void closed_touch(struct closed *c, struct closed_run *run, int64_t time_us, bool training);
 
@@ -156,24 +159,25 @@ struct closed_interval {
 };
 
 struct closed_end {	/* how the last step of a run that counts ended */
-	int64_t at_us;	/* GOODPUT_UNKNOWN: it did not end */
-	int64_t number; /* last step done by then */
+	int64_t at_us;	/* GOODPUT_UNKNOWN: the step did not end */
+	int64_t number; /* last step that was done at at_us */
 };
 
 struct closed_work {
 	const struct closed *c;
 	int64_t start_us, now_us; /* the time that the answer covers */
-	int64_t until_us;	  /* the time that is settled: now, or the last record */
+	int64_t until_us;	  /* end of the settled time: now_us, or the last record */
 	bool ended;
 	struct closed_interval *intervals; /* of all runs, sorted within each run */
 	size_t nintervals, cap_intervals;
-	size_t *first_interval;	    /* by run; one more */
-	struct goodput_span *cover; /* their union, by run */
+	/* index of each run's first interval; one entry more than runs */
+	size_t *first_interval;
+	struct goodput_span *cover; /* union of each run's intervals */
 	size_t *first_cover;
-	bool *open;		 /* by run: a phase is open at its end */
+	bool *open;		 /* by run: a phase is open at the end of the run */
 	struct closed_end *ends; /* by run */
 	size_t *resumed;	 /* by run: the next run with a step; nruns: none */
-	uint64_t *work;		 /* step times */
+	uint64_t *work;		 /* memory for step times */
 	size_t nwork;
 	int64_t ideal_us, mad_us;
 	bool has_ideal;
@@ -186,10 +190,10 @@ struct closed_work {
 	uint64_t warnings[WARNINGS];
 };
 
-/* A stretch between two step records of one run. */
+/* The time between two step records of one run. */
 struct closed_stretch {
 	size_t run;
-	int64_t from_us, to_us, number; /* of its first step */
+	int64_t from_us, to_us, number; /* number: of the stretch's first step */
 	uint64_t count;			/* number of steps in it */
 	int64_t net_us;			/* without marked time */
 };
@@ -198,19 +202,22 @@ struct closed_stretch {
 size_t closed_steps_of(const struct closed *c, size_t r);
 /* Returns the index in `steps` after the last step of run r that had begun by at_us. */
 size_t closed_steps_until(const struct closed *c, size_t r, int64_t at_us);
-int64_t closed_run_until(const struct closed_work *w, size_t r); /* end of the run for its events */
-int64_t closed_sign_us(const struct closed *c, size_t r);	 /* last sign of life that counts */
+/* end of the time in which events of run r count */
+int64_t closed_run_until(const struct closed_work *w, size_t r);
+/* time of the last sign of life that counts */
+int64_t closed_sign_us(const struct closed *c, size_t r);
 /* Pairs events into intervals. Returns 0 or -ENOMEM. */
 int closed_pair(struct closed_work *w);
-/* Gets the stretch of run r that begins at its i-th step; false: there is none. *cover: position in
- * w->cover, which advances. */
+/* Gets the stretch of run r that begins at its i-th step; false: no such stretch. *cover: position
+ * in w->cover, which advances. */
 bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cover,
 		    struct closed_stretch *ret);
 int closed_ideal(struct closed_work *w);
 int closed_settle(struct closed_work *w);
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret);
 int closed_answers(struct closed_work *w, struct goodput_answer *ret);
-/* Fills the history; call after the answers, as it takes over the pieces. Returns 0 or -ENOMEM. */
+/* Fills the history; call after the answers, because it takes over the pieces. Returns 0 or
+ * -ENOMEM. */
 int closed_history(struct closed_work *w, struct goodput_answer *ret);
 
 #endif

@@ -64,7 +64,7 @@ int64_t closed_sign_us(const struct closed *c, size_t r)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-#define SHIFT_MAX 4096 /* steps that a late step is moved back at most */
+#define SHIFT_MAX 4096 /* a late step is moved back by at most this many steps */
 
 static size_t closed_top(const struct closed *c, const struct closed_run *run)
 {
@@ -107,8 +107,8 @@ static size_t closed_find(const struct closed *c, const struct closed_run *run, 
 	return low;
 }
 
-/* Returns when a run began `number`. i: its record, or the record of the next higher number if it
- * was not logged. */
+/* Returns when a run began step `number`. i: index of the step's record, or of the next higher
+ * number if the step was not logged. */
 static int64_t closed_begun(const struct closed *c, const struct closed_run *run, size_t i,
 			    int64_t number)
 {
@@ -121,7 +121,7 @@ static int64_t closed_begun(const struct closed *c, const struct closed_run *run
 			 (double)(q->number - p->number));
 }
 
-/* Removes steps [from, to). */
+/* Removes steps [from, to) and adjusts the first steps of runs. */
 static void closed_remove(struct closed *c, size_t from, size_t to)
 {
 	memmove(&c->steps[from], &c->steps[to], (c->nsteps - to) * sizeof(*c->steps));
@@ -130,8 +130,8 @@ static void closed_remove(struct closed *c, size_t from, size_t to)
 		c->runs[i].base = c->runs[i].base >= to ? c->runs[i].base - (to - from) : from;
 }
 
-/* Returns the run before `run` that has the step at i: of several that begin at i the last one,
- * because the others have no steps. */
+/* Returns the run, among those before `run`, that has the step with index i. If several runs begin
+ * at i, that is the last one: the others have no steps. */
 static struct closed_run *closed_owner(const struct closed *c, const struct closed_run *run,
 				       size_t i)
 {
@@ -148,7 +148,7 @@ static struct closed_run *closed_owner(const struct closed *c, const struct clos
 	return &c->runs[low];
 }
 
-/* Run `run` repeats steps from `number` on: those of earlier runs are wasted. */
+/* Marks steps of earlier runs from `number` on as wasted, because `run` repeats them. */
 static void closed_disprove(struct closed *c, struct closed_run *run, int64_t number)
 {
 	while (run->base) {
@@ -170,7 +170,7 @@ static void closed_disprove(struct closed *c, struct closed_run *run, int64_t nu
 	}
 }
 
-/* `run` got one more step, and the runs after it have none. */
+/* Moves the bases of the runs after `run`, which have no steps, because `run` got one more step. */
 static void closed_move_later(struct closed *c, struct closed_run *run)
 {
 	for (struct closed_run *later = run + 1; later < c->runs + c->nruns; later++)
@@ -196,8 +196,8 @@ static int closed_push(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Returns true if hosts of one run report one step at these instants: within a second, or half a
- * step. */
+/* Returns true if these are reports of one step by several hosts of a run: the times differ by less
+ * than a second, or half a step. */
 static bool closed_same(const struct closed_run *run, int64_t a_us, int64_t b_us)
 {
 	int64_t apart_us = a_us > b_us ? a_us - b_us : b_us - a_us, steps = run->last - run->first;
@@ -235,7 +235,7 @@ static int closed_late(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Takes a number that the run has passed. */
+/* Handles a step number that the run has passed already. */
 static int closed_again(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t i = closed_find(c, run, s->number);
@@ -245,7 +245,8 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 		c->warnings[c->steps[i].time_us == s->time_us ? WARN_DUPLICATE : WARN_WRITERS]++;
 		return 0;
 	}
-	if (run != &c->runs[c->nruns - 1]) { /* that run is over: too late to insert the step */
+	/* the run is over: it is too late to insert the step */
+	if (run != &c->runs[c->nruns - 1]) {
 		c->warnings[WARN_DISORDER]++;
 		return 0;
 	}
@@ -292,7 +293,7 @@ int closed_take_step(struct closed *c, const struct goodput_record *r)
 		err = closed_again(c, run, &s);
 	else
 		err = closed_late(c, run, &s);
-	if (!err) /* it may have begun a run */
+	if (!err) /* the step may have begun a run */
 		closed_touch(c, &c->runs[c->nruns > runs ? c->nruns - 1 : at], s.time_us, true);
 	return err;
 }

@@ -12,12 +12,12 @@
 
 /* ---- pairs starts and ends into intervals; the union of a run's intervals -------------------- */
 
-#define OPEN_MAX 64 /* open events with names at a time */
+#define OPEN_MAX 64 /* named events that can be open at a time */
 
 struct open {
 	int64_t from_us;
 	uint32_t name, seq;
-	uint8_t kind; /* of its start */
+	uint8_t kind; /* kind of the event's start */
 };
 
 struct pairing {
@@ -90,7 +90,7 @@ static unsigned settle_pair_find(const struct pairing *p, uint8_t kind, uint32_t
 	return i;
 }
 
-/* A second start of an open event: the end of the first was lost. */
+/* Handles a second start of an open event: the end of the first was lost. */
 static void settle_pair_start(struct pairing *p, const struct closed_event *e)
 {
 	unsigned i = settle_pair_find(p, e->kind, e->name);
@@ -129,9 +129,9 @@ static int64_t settle_next_step_us(const struct pairing *p, int64_t from_us)
 	return run->last != GOODPUT_UNKNOWN && run->last_us > from_us ? run->last_us : INT64_MAX;
 }
 
-/* An event that is open at the end of a run lasted until the next logged step: a call that blocks
- * the trainer is over by then, even if its end was not logged. Without a next step it lasted as
- * long as the run, or still lasts. */
+/* Ends events that are open at the end of a run. An event lasted until the next logged step: a call
+ * that blocks the trainer is over by then, even if its end was not logged. Without a next step it
+ * lasted as long as the run, or still lasts. */
 static void settle_pair_rest(struct pairing *p)
 {
 	const struct closed *c = p->w->c;
@@ -230,7 +230,7 @@ static void settle_pair_run(struct closed_work *w, size_t r, size_t *at)
 
 int closed_pair(struct closed_work *w)
 {
-	struct closed *c = (struct closed *)w->c; /* sorting events changes no answer */
+	struct closed *c = (struct closed *)w->c; /* sorting events does not change answers */
 	size_t runs = c->nruns, at = 0, n = 0;
 
 	if (c->events_mixed)
@@ -266,7 +266,7 @@ int closed_pair(struct closed_work *w)
 
 /* ---- step times, and the ideal step ---------------------------------------------------------- */
 
-#define IDEAL_MIN 3  /* steps, as in model/time/deviation.h */
+#define IDEAL_MIN 3  /* least number of steps for an ideal, as in model/time/deviation.h */
 #define IDEAL_FEW 32 /* with fewer steps, the first ones of each run are not used for the ideal */
 
 static int64_t closed_covered_us(const struct closed_work *w, size_t r, size_t *cover,
@@ -342,7 +342,7 @@ static void settle_ideal_find(struct closed_work *w, bool firsts)
 		}
 	}
 	w->ideal_us = (int64_t)(count ? sum / count : med);
-	/* Many equal steps and a few short ones: a usual step must not look like startup. */
+	/* With many equal steps and a few short ones, a usual step must not look like startup. */
 	if ((int64_t)med > w->ideal_us)
 		w->mad_us += ((int64_t)med - w->ideal_us + 2) / 3;
 	w->has_ideal = true;
@@ -383,8 +383,8 @@ static double settle_seconds(int64_t us)
 
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 {
-	void *served = w->work; /* the times are in it */
-	double *off = served;	/* from the ideal */
+	void *served = w->work; /* the memory has the times */
+	double *off = served;	/* deviation of each step from the ideal */
 	struct goodput_part *p = &ret->cumulative;
 	struct goodput_step_time *times, *deviations;
 	size_t n = 0;
@@ -424,26 +424,27 @@ int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 
 /* ---- feeding a log's runs to a ledger -------------------------------------------------------- */
 
-#define STEPPING   3	    /* steps after which the hang limit of a run depends on its steps */
-#define LEAST_US   30000000 /* shorter silence is never a hang (hang.h) */
-#define HANG_STEPS 3	    /* nor is silence of fewer ideal steps, however long they are */
+#define STEPPING 3	  /* after this many steps the hang limit of a run depends on its steps */
+#define LEAST_US 30000000 /* shorter silence is never a hang (hang.h) */
+/* silence of fewer ideal steps is never a hang, however long the steps are */
+#define HANG_STEPS 3
 
-#define PENDING_MAX 16384 /* intervals in one stretch whose order is kept */
+#define PENDING_MAX 16384 /* most intervals in one stretch whose order is kept */
 
 struct settling {
 	struct closed_work *w;
 	size_t run;
 	size_t interval, cover; /* position in the run's intervals */
-	size_t steps;		/* of this run, settled */
-	uint64_t counted;	/* the number of steps that they stand for */
+	size_t steps;		/* settled steps of this run */
+	uint64_t counted;	/* number of steps that these records stand for */
 	uint64_t last_count;
-	uint64_t goodput_ns;	/* before the run */
+	uint64_t goodput_ns;	/* goodput before the run */
 	int64_t waste_us;	/* start of the wasted time; INT64_MAX: nothing was wasted */
 	int64_t sign_us;	/* end of the wasted time */
 	int64_t longest_us;	/* longest silence that ended by itself */
-	struct deviation *time; /* statistics of steps so far, as for a live job */
+	struct deviation *time; /* statistics of the steps so far, as for a live job */
 	uint64_t timed, p99_ns, p99_at;
-	bool hung;    /* this stretch is a hang */
+	bool hung;    /* the present stretch is a hang */
 	bool trained; /* an earlier run had steps */
 };
 
@@ -487,7 +488,8 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 		const struct closed_interval *i = &w->intervals[s->interval];
 		int err;
 
-		if (i->from_us >= s->waste_us && i->to_us <= s->sign_us) /* all of it is wasted */
+		/* the interval is wasted as a whole */
+		if (i->from_us >= s->waste_us && i->to_us <= s->sign_us)
 			err = 0;
 		else if (i->bucket == BUCKET_CUSTOM)
 			err = ledger_custom(w->ledger, i->name, settle_ns(i->from_us),
@@ -502,7 +504,8 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
-/* count: steps in one record, so silence of as many steps is normal. */
+/* Returns the limit for silence. count: steps in one record; the silence of that many steps is
+ * normal. */
 static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bool open)
 {
 	struct hang_case c = {
@@ -522,7 +525,7 @@ static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bo
 	return (int64_t)limit_us;
 }
 
-/* Computed rarely, because it sorts a thousand steps. */
+/* Updates the p99 of step times; called rarely, because it sorts a thousand steps. */
 static void settle_p99(struct settling *s)
 {
 	struct deviation_view v;
@@ -534,7 +537,7 @@ static void settle_p99(struct settling *s)
 	s->p99_at = s->timed;
 }
 
-/* Books time without records between from and to: if it is too long, all of it is a hang. */
+/* Books time without records between from and to: beyond the limit all of it is a hang. */
 static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, uint64_t count)
 {
 	const struct closed_work *w = s->w;
@@ -560,7 +563,7 @@ static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, u
 	}
 }
 
-/* At the end of a log it is unknown whether the job still runs. */
+/* Books the silence at the end of a log, where it is unknown whether the job still runs. */
 static void settle_tail(struct settling *s)
 {
 	struct closed_work *w = s->w;
@@ -591,8 +594,8 @@ static void settle_step(struct settling *s, int64_t from_us, int64_t to_us, int6
 	s->last_count = count;
 }
 
-/* Returns the time of the step in flight at the end of a run, if the next run shows that it was
- * done: the average of its run's steps, and no more than the time available. */
+/* Returns the time of the step in flight at the end of a run, if the next run shows that the step
+ * was done: the average of its run's steps, but at most the available time. */
 static int64_t settle_credit_us(struct settling *s, size_t resumed)
 {
 	const struct closed *c = s->w->c;
@@ -635,8 +638,8 @@ static void settle_last(struct settling *s)
 
 /* ---- disruptions ----------------------------------------------------------------------------- */
 
-/* Books the disruption and the reaction to it. Returns when the job was up again; from_us: since
- * when it was down. */
+/* Records a disruption, with its recovery if a later run made a step. at_us: end of the failed
+ * run. */
 static void settle_disruption(struct settling *s, int64_t at_us)
 {
 	struct closed_work *w = s->w;
@@ -671,7 +674,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 	}
 }
 
-/* A run is over and another one followed: the time in between is recovery. */
+/* Books the time between a run that is over and the next run as recovery. */
 static void settle_over(struct settling *s)
 {
 	const struct closed *c = s->w->c;
@@ -682,7 +685,7 @@ static void settle_over(struct settling *s)
 	if (run->waste != GOODPUT_UNKNOWN)
 		settle_claim(s, BUCKET_WASTED, run->waste_us, sign_us);
 	if (run->first ==
-	    GOODPUT_UNKNOWN) { /* a boot that failed; after training it is already covered */
+	    GOODPUT_UNKNOWN) { /* a boot that failed; after training this time is booked already */
 		if (!s->trained)
 			settle_claim(s, BUCKET_RECOVERY, sign_us, next->begin_us);
 		return;
@@ -734,8 +737,8 @@ static void settle_run(struct settling *s)
 		w->warnings[WARN_GAPS] += t.count - 1;
 	}
 	settle_last(s);
-	if (!s->steps &&
-	    closed_steps_of(w->c, s->run)) { /* its first step is in flight: startup is over */
+	/* the first step of the run is in flight: startup is over */
+	if (!s->steps && closed_steps_of(w->c, s->run)) {
 		settle_intervals(s, run->last_us);
 		ledger_step(w->ledger, settle_ns(run->last_us), settle_ns(run->last_us), 0, false);
 	}

@@ -32,9 +32,9 @@ int library_sums_copy(const struct library_sums *from, struct library_sums *ret)
 	return 0;
 }
 
-/* The time that custom events take from productive steps. If all run on one clock, steps and events
- * follow each other, and one walk over both is enough. Otherwise it was computed for every step
- * beforehand (`lengths`). */
+/* The time that custom events take from productive steps. If all records are from one clock, steps
+ * and events follow each other, and one walk over both is enough. Otherwise the time was computed
+ * for every step beforehand (`lengths`). */
 struct walk {
 	struct goodput_range *events; /* sorted by start */
 	size_t count, next;
@@ -59,7 +59,7 @@ static int calc_add_custom(struct library_sums *s, uint32_t name, goodput_wide t
 }
 
 /* Writes the productive steps of all segments as spans; if ret is NULL only counts them.
- * *ret_follow: each begins at or after the end of the one before. */
+ * *ret_follow: each span begins at or after the end of the previous one. */
 static size_t calc_productive(const struct library_segment *segments, size_t count,
 			      struct goodput_range *ret, bool *ret_follow)
 {
@@ -137,7 +137,7 @@ static void calc_walk_end(struct walk *w)
 	free(w->lengths);
 }
 
-/* Call for the productive steps in [from, to], one after the other. */
+/* Adds the next productive step [from, to]; call in the order of steps. */
 static int calc_walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s,
 			  goodput_wide *ret)
 {
@@ -168,7 +168,7 @@ static int64_t calc_least_step(const struct library_segment *s)
 	return least;
 }
 
-struct tally { /* of one segment */
+struct tally { /* counts of one segment */
 	goodput_wide productive, first, wasted;
 	size_t pairs, others; /* others: pairs except that of the lowest step */
 	int64_t max_productive;
@@ -207,7 +207,7 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 		struct tally t = {0};
 
 		s->max_productive = 0;
-		if (!g->boundary) /* a boundary of 0 or less: the segment does not count */
+		if (!g->boundary) /* a segment with a boundary of 0 or less does not count */
 			continue;
 		for (size_t i = 1; i < g->count; i++) {
 			int64_t from = g->steps[i - 1].value, to = g->steps[i].value;
@@ -238,7 +238,7 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 
 /* ---- segments with excluded spans ------------------------------------------------------------ */
 
-/* The library has a second path for these, with rules that differ in places. */
+/* The library has a second path for excluded spans, with rules that differ in places. */
 
 struct exclude_tally {
 	goodput_wide productive, first, wasted;
@@ -318,8 +318,8 @@ static int calc_one_segment(const struct library_calc *c, const struct library_s
 	return err;
 }
 
-/* By type: a type appears as soon as there is a productive step, with 0 if it shares no time with
- * one. */
+/* Sums custom events by type: a type appears as soon as there is a productive step, with 0 if none
+ * of its time is within a productive step. */
 static int calc_by_name(const struct library_calc *c, const struct library_segment *segments,
 			size_t count, struct library_sums *s)
 {
@@ -406,7 +406,7 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 		free(x);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++) /* one that ends before it begins shares no time */
+	for (size_t i = 0; i < count; i++) /* a span that ends before it begins shares no time */
 		merged[n++] = (struct goodput_range){.from = library_ticks(spans[i].from_us),
 						     .to = library_ticks(spans[i].to_us)};
 	qsort(merged, n, sizeof(*merged), calc_compare_start);
@@ -458,7 +458,7 @@ void library_calc_free(struct library_calc *c)
 	free(c);
 }
 
-/* When there are too many segments they become sums, all at once, so that each step is visited
+/* Replaces segments by sums when there are too many, all at once, so that each step is visited
  * once. */
 static int calc_fold(struct library_calc *c)
 {
@@ -491,7 +491,7 @@ static int calc_close_segment(struct library_calc *c, int64_t boundary)
 	if (!s)
 		return -ENOMEM;
 	*s = (struct library_segment){c->steps.entries, c->steps.count, boundary};
-	c->closed_steps += s->count + 4; /* a segment itself counts as a few steps */
+	c->closed_steps += s->count + 4; /* the segment itself counts as a few steps */
 	c->steps.entries = NULL;
 	goodput_dict_free(&c->steps);
 	return c->closed_steps > LIBRARY_CLOSED_MAX ? calc_fold(c) : 0;
@@ -511,14 +511,14 @@ static void calc_exclude_recovery(struct library_calc *c, int64_t last)
 	x->has_recovery = true;
 }
 
-/* A number that the segment already has: the library's only sign of a disruption. */
+/* Handles a number that the segment already has: the library's only sign of a disruption. */
 static int calc_disrupt(struct library_calc *c, int64_t number)
 {
 	int64_t last = c->steps.entries[c->steps.count - 1].value;
 
 	c->disruptions++;
 	c->sync = true;
-	if (c->has_last_load) { /* added once more, whatever it was */
+	if (c->has_last_load) { /* the library adds the last load once more, whatever it was */
 		c->load_sync += c->last_load;
 		c->has_sync = true;
 		c->has_last_load = false;
@@ -629,7 +629,7 @@ static void calc_load_end(struct library_calc *c, int64_t at)
 	}
 }
 
-/* The start of a named event, or its end, which sets *ret_from if there was a start. */
+/* Handles the start of a named event, or its end, which sets *ret_from if there was a start. */
 static int calc_named_event(struct library_calc *c, struct goodput_dict *open,
 			    const struct goodput_record *r, int64_t at, int64_t *ret_from)
 {

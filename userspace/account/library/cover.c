@@ -5,8 +5,8 @@
 
 struct goodput_knot {
 	int64_t at;
-	int64_t depth;	   /* spans that are open after this time */
-	goodput_wide area; /* of all until this time */
+	int64_t depth;	   /* number of spans that are open after this time */
+	goodput_wide area; /* time shared with all spans until this time */
 };
 
 static int cover_compare_knots(const void *a, const void *b)
@@ -51,7 +51,7 @@ static goodput_wide cover_area(const struct goodput_cover *c, int64_t at)
 	size_t low = 0, high = c->count;
 	const struct goodput_knot *k;
 
-	while (low < high) { /* find the first knot after it */
+	while (low < high) { /* find the first knot after `at` */
 		size_t mid = low + (high - low) / 2;
 
 		if (c->knots[mid].at <= at)
@@ -70,7 +70,7 @@ goodput_wide goodput_cover_shared(const struct goodput_cover *c, int64_t from, i
 	return from < to && c->count ? cover_area(c, to) - cover_area(c, from) : 0;
 }
 
-/* A span and its index among those given. */
+/* A span, and its index in the caller's array. */
 struct place {
 	int64_t from, to;
 	size_t at;
@@ -137,8 +137,9 @@ static struct place *cover_places_by_from(const struct goodput_range *spans, siz
 	return p;
 }
 
-/* From the last start to the first: the tree contains, by their end, the inner ones that start at
- * or after the start of an outer one. */
+/* Sums for each outer span the lengths of the inner spans within it. Visits starts from the last to
+ * the first: the tree contains, by their end, the inner spans that start at or after the outer
+ * one. */
 static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 			      const struct place *inner, size_t inner_count, const int64_t *ends,
 			      struct tree *t, goodput_wide *ret)
@@ -153,8 +154,9 @@ static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 	}
 }
 
-/* From the first start to the last: the tree contains the outer ones that start at or before an
- * inner one, by the number of inner ends that they reach. */
+/* Counts for each inner span the outer spans that contain it. Visits starts from the first to the
+ * last: the tree contains, by the number of inner ends that they reach, the outer spans that start
+ * at or before the inner one. */
 static void cover_count_holders(const struct place *outer, size_t outer_count,
 				const struct place *inner, size_t inner_count, const int64_t *ends,
 				struct tree *t, uint64_t *ret)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cover.h - how much spans of time share with others, for large numbers of both: by sorted sweeps,
- * where the goodput library compares each with each. Any unit of time. */
+/* cover.h - computes how much time spans share with other spans, for large numbers of both: by
+ * sorted sweeps, where the goodput library compares each span with each. Any unit of time. */
 #ifndef ACCOUNT_COVER_H
 #define ACCOUNT_COVER_H
 
@@ -15,7 +15,7 @@ struct goodput_range {
 	uint32_t name;
 };
 
-/* Spans that may overlap each other: each counts. */
+/* Spans that may overlap each other: shared time counts for each of them. */
 struct goodput_cover {
 	struct goodput_knot *knots;
 	size_t count;

@@ -27,8 +27,8 @@ struct goodput_dict {
 struct goodput_entry *goodput_dict_find(const struct goodput_dict *d,
 					int64_t key); /* NULL: not found */
 /* Returns the entry of the key, added with value 0 if it is missing. Pointers to entries are valid
- * until the next one is added. NULL: no memory, or 2^32 entries. */
+ * until the next entry is added. NULL: no memory, or 2^32 entries. */
 struct goodput_entry *goodput_dict_put(struct goodput_dict *d, int64_t key);
-void goodput_dict_free(struct goodput_dict *d); /* makes it empty again */
+void goodput_dict_free(struct goodput_dict *d); /* frees the memory; d is empty afterwards */
 
 #endif

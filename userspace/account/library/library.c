@@ -90,13 +90,13 @@ static void library_watch_report(const struct library_watch *w, const struct lib
 }
 
 /* The last answer of a calculator that is asked several times. Without new records the library
- * repeats it, although another calculation would give a different one. */
+ * repeats this answer, although another calculation would give a different one. */
 struct memory {
-	struct library_raw good; /* the last one without an error */
+	struct library_raw good; /* the last answer without an error */
 	bool has_good;
-	uint64_t disruptions;	  /* of the last calculation */
+	uint64_t disruptions;	  /* disruptions of the last calculation */
 	uint64_t records, steps;  /* numbers at the last question */
-	struct goodput_part step; /* ideal and deviation, if it has any */
+	struct goodput_part step; /* ideal step and deviation, if the calculator has any */
 };
 
 struct window {
@@ -109,9 +109,9 @@ struct engine {
 	const struct goodput_query *q;
 	struct library_calc *all;
 	struct library_watch watch;
-	struct library_calc *sequence; /* for the requested instants; NULL: none */
+	struct library_calc *sequence; /* calculator for the requested instants; NULL: none */
 	struct memory memory;
-	struct goodput_part *at; /* the answered ones */
+	struct goodput_part *at; /* the parts that are answered */
 	size_t at_done;
 	int64_t at_limit_us;
 	struct window *windows, **by_start;
@@ -190,7 +190,7 @@ static void *library_create(const struct goodput_query *q, bool (*scale_up)(void
 	return NULL;
 }
 
-/* Computes the step information of a calculator; kept if there is no new step. */
+/* Computes the step information of a calculator; keeps the previous one if there is no new step. */
 static int library_remember_steps(struct memory *m, const struct library_calc *c,
 				  const struct goodput_query *q, struct goodput_part *part,
 				  bool is_new, struct goodput_step_time **ret_deviations)
@@ -390,7 +390,7 @@ static int library_copy_part(const struct goodput_part *from, struct goodput_par
 	return 0;
 }
 
-/* Instants that no record has passed are answered separately, because more records may come. */
+/* Answers instants that no record has passed yet separately, because more records may come. */
 static int library_answer_at(const struct engine *e, struct goodput_answer *a)
 {
 	struct memory m = e->memory;

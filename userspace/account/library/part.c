@@ -16,7 +16,7 @@ static void part_raw_put(struct library_raw *r, enum goodput_badput b, double s)
 	r->has |= 1u << b;
 }
 
-/* The part of a phase within reinitialisations is counted there. */
+/* Removes from a phase the time within reinitialisations, which is counted there. */
 static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
 			     const struct library_phase *p, const struct goodput_cover *reinit)
 {
@@ -216,7 +216,8 @@ void library_raw_free(struct library_raw *r)
 	*r = (struct library_raw){0};
 }
 
-/* The library's path for exclusions: no checkpoints, no elastic calculator. */
+/* Computes by the library's path for exclusions, which has no checkpoints and no elastic
+ * calculator. */
 static int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
 				 double *ret_excluded_s, struct goodput_dict *ret_times)
 {
@@ -272,7 +273,7 @@ done:
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Exceptions that the library raises. */
+/* Texts of the exceptions that the library raises. */
 #define VALUE_ERROR "ValueError"
 #define NO_TOTAL                                                                                   \
 	"Total job time is zero, Goodput cannot be calculated. Please fix the logging entries."
@@ -280,7 +281,7 @@ done:
 #define TYPE_ERROR    "TypeError"
 #define NULL_DURATION "float() argument must be a string or a real number, not 'NoneType'"
 
-/* Given in percent even if it is 0. */
+/* Badputs that are given in percent even if they are 0. */
 #define ALWAYS                                                                                     \
 	((1u << BADPUT_INIT) | (1u << BADPUT_PREP) | (1u << BADPUT_STARTUP) |                      \
 	 (1u << BADPUT_LOAD_SYNC) | (1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_SAVE) |              \
@@ -375,7 +376,7 @@ int library_part_excluded(const struct library_calc *c, const struct goodput_que
 		total_s -= excluded_s;
 		total_s = total_s > 0 ? total_s : 0;
 		library_part(&raw, total_s, q->elastic, ret, insane);
-		ret->error = ret->error_type = NULL; /* nothing is checked here */
+		ret->error = ret->error_type = NULL; /* the library checks nothing for this part */
 		ret->excluded_s = excluded_s;
 		ret->adjusted_s = total_s;
 		if (total_s == 0)

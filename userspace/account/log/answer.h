@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.h - the question about a job's log, and the answer (gp-bpf account). Seconds and percent
- * are doubles here only: engines add integers. Names of badput are the goodput library's, in its
- * order. */
+/* answer.h - the question about a job's log, and the answer (gp-bpf account). Only here times are
+ * seconds and percent as doubles; engines add integers. Names of badput are those of the goodput
+ * library, in its order. */
 #ifndef ACCOUNT_ANSWER_H
 #define ACCOUNT_ANSWER_H
 
@@ -12,8 +12,8 @@
 #include "userspace/model/job/disruption.h"
 #include "userspace/account/log/history.h"
 
-/* id, bucket of the model, whose name and label it has; COUNT: it is in no bucket, and not part of
- * the sum. */
+/* For each badput: its id, and the bucket of the model that gives its name and label. COUNT: in no
+ * bucket, and not part of the sum. */
 #define GOODPUT_BADPUTS(X)                                                                         \
 	X(INIT, ACCELERATOR_INIT)                                                                  \
 	X(PREP, TRAINING_PREP)                                                                     \
@@ -24,7 +24,7 @@
 	X(RESTORE, CHECKPOINT_RESTORE)                                                             \
 	X(WASTED, WASTED)                                                                          \
 	X(RECOVERY, RECOVERY)                                                                      \
-	X(CUSTOM, CUSTOM) /* the sum; by type in `custom` */                                       \
+	X(CUSTOM, CUSTOM) /* sum of all types; `custom` has each type */                           \
 	X(OTHER, OTHER)                                                                            \
 	X(SLICE_DOWN, SLICE_DOWN)                                                                  \
 	X(SCALE_UP, SCALE_UP)                                                                      \
@@ -39,7 +39,7 @@ enum goodput_badput {
 		BADPUTS
 };
 extern const enum bucket badput_bucket[BADPUTS];
-/* Returns the name in the goodput library, static text. */
+/* Returns the badput's name in the goodput library, static text. */
 const char *badput_name(int badput);
 
 struct goodput_span { /* since 1970, microseconds; from <= to */
@@ -51,7 +51,7 @@ enum goodput_semantics { GOODPUT_CLOSED, GOODPUT_LIBRARY };
 struct goodput_query {
 	enum goodput_semantics semantics;
 	bool elastic;	  /* use the library's elastic calculator */
-	int64_t ideal_us; /* configured; 0: compute it */
+	int64_t ideal_us; /* configured ideal step time; 0: compute it */
 	int64_t now_us;	  /* GOODPUT_UNKNOWN: time of the last record */
 	const struct goodput_span *windows, *excludes;
 	const int64_t *at_us;
@@ -68,11 +68,10 @@ struct goodput_custom {
 struct goodput_part {
 	/* the requested window; cumulative: start of the job and the requested instant */
 	int64_t from_us, to_us;
-	const char *error,
-		/* Library semantics, where the library raises an exception: its text and type; the
-		 * numbers are then computed without its check. NULL: the library's own numbers.
-		 * Static text, without the times. */
-		*error_type;
+	/* In library semantics, text and type of the exception that the library raises; the numbers
+	 * are then computed without the check that failed. NULL: the library gives these numbers.
+	 * Static text, without the times. */
+	const char *error, *error_type;
 	double goodput_pct, total_s, productive_s;
 	double badput_s[BADPUTS], badput_pct[BADPUTS];
 	uint32_t has_s, has_pct; /* bits 1 << enum goodput_badput of the values that are present */
@@ -81,13 +80,13 @@ struct goodput_part {
 	int64_t max_productive_step, last_recorded_step;
 	uint64_t disruptions;
 	double residual_s;
-	double excluded_s, adjusted_s; /* with exclusions */
+	double excluded_s, adjusted_s; /* valid if there are exclusions */
 	bool has_ideal, has_deviation;
 	double ideal_s, deviation_mean_s, deviation_cumulative_s, deviation_interval_s;
 	bool has_slices;
 	double stepping_efficiency, available_efficiency;
-	/* For a window, library semantics: over the part of it in which the job ran, like its other
-	 * numbers. */
+	/* In library semantics, for a window: over the part of the window in which the job ran,
+	 * like its other numbers. */
 	double span_stepping, span_available;
 };
 
@@ -96,11 +95,11 @@ struct goodput_step_time { /* in order of first appearance */
 	double s;
 };
 
-/* Conditions that a reader of the numbers has to know, counted. */
+/* Conditions to be known to readers of the numbers; each is counted. */
 #define GOODPUT_WARNINGS(X) /* id, words after the count */                                        \
 	X(DUPLICATE, "records that repeat another")                                                \
 	X(DISORDER, "records out of order of time")                                                \
-	X(WRITERS, "steps told by a second writer")                                                \
+	X(WRITERS, "steps reported by a second writer")                                            \
 	X(GAPS, "steps without a record of their own")                                             \
 	X(SKEW, "runs whose clock is behind that of the run before")                               \
 	X(OPEN, "phases that have no end")                                                         \
@@ -108,9 +107,9 @@ struct goodput_step_time { /* in order of first appearance */
 	X(NULLS, "checkpoints without a duration")                                                 \
 	X(STALE_END, "job ends that later records disprove")                                       \
 	X(NO_START, "jobs without a start record")                                                 \
-	X(INSANE, "values that cannot be")                                                         \
-	X(MERGED, "event types beyond those that are told apart")                                  \
-	X(CROWDED, "events in one step, too many to keep their places")
+	X(INSANE, "values that are impossible")                                                    \
+	X(MERGED, "event types beyond those that are distinguished")                               \
+	X(CROWDED, "events in one step, too many to keep their order")
 
 enum goodput_warning {
 #define X(id, words) WARN_##id,
@@ -130,13 +129,13 @@ struct goodput_answer {
 	bool has_excluded;
 	struct goodput_step_time *step_times, *deviations; /* owned */
 	size_t step_time_count, deviation_count;
-	/* owned; closed semantics; in order of time, the first DISRUPTIONS_KEPT */
+	/* owned; closed semantics; the first DISRUPTIONS_KEPT, in order of time */
 	struct disruption *disruptions;
 	size_t disruption_count;
 	struct goodput_history *history; /* owned; if it was requested */
 	uint64_t warnings[WARNINGS];
 };
 
-void goodput_answer_free(struct goodput_answer *a); /* frees what it owns, not *a itself */
+void goodput_answer_free(struct goodput_answer *a); /* frees the members of *a, not *a itself */
 
 #endif

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECENT	   100
-#define BASELINE   1000
-#define DIGIT_BITS 11 /* 6 digits for a double; the counts of a digit fit in the L1 cache */
+#define RECENT	 100
+#define BASELINE 1000
+/* bits of a digit: 6 digits for a double; the counts of a digit fit in the L1 cache */
+#define DIGIT_BITS 11
 
-/* A selection: times of at least `least`; their distance from `center`, or the times themselves. */
+/* A selection of values: times of at least `least`; or their distances from `center`. */
 struct sample {
 	const double *values;
 	size_t count;
@@ -18,7 +19,7 @@ struct sample {
 	bool distance;
 };
 
-/* Maps doubles to integers of the same order. */
+/* Maps a double to an integer, keeping the order. */
 static uint64_t batch_rank_of(double value)
 {
 	uint64_t bits;
@@ -44,7 +45,8 @@ static bool deviation_batch_sample_value(const struct sample *s, size_t i, doubl
 	return true;
 }
 
-/* Returns the k-th smallest, from 0: digit by digit, so no order of the values makes it slow. */
+/* Returns the k-th smallest value, from 0, digit by digit, so that no order of the values makes the
+ * selection slow. */
 static double deviation_batch_select_kth(const struct sample *s, size_t k)
 {
 	uint32_t counts[1 << DIGIT_BITS];

@@ -10,30 +10,32 @@
 
 #include "userspace/model/time/ledger.h"
 
-/* a piece of settled time; in order, without gaps; neighbours differ in kind */
+/* A piece of settled time; pieces are in order and without gaps, and neighbours differ in kind. */
 struct goodput_piece {
 	uint64_t from_ns, to_ns;
-	uint32_t name; /* BUCKET_CUSTOM: index in the log's names, or LEDGER_REST */
+	uint32_t name; /* for BUCKET_CUSTOM: index in the log's names, or LEDGER_REST */
 	enum bucket bucket;
 };
 
 struct goodput_done { /* steps between two records */
 	int64_t end_us;
-	int64_t each_us; /* average, without marked time; GOODPUT_UNKNOWN: unknown */
+	int64_t each_us; /* average time of a step, without marked time; GOODPUT_UNKNOWN: unknown */
 	uint64_t count;
 };
 
-/* From a job_start to the last sign of life before the next one, including rewinds in place. */
+/* A run: from a job_start to the last sign of life before the next one, including rewinds in
+ * place. */
 struct goodput_run {
 	int64_t from_us, until_us; /* runs do not overlap */
 	int64_t max_step;	   /* last step done that still counts; 0: none */
-	size_t first_done, dones;  /* its part of `done`, in order */
-	size_t first_saved, saves; /* its part of `saved` */
-	bool over;		   /* it is over; otherwise it continues as far as the log shows */
-	bool graceful;		   /* the log reports its end */
+	size_t first_done, dones;  /* the run's part of `done`, in order */
+	size_t first_saved, saves; /* the run's part of `saved` */
+	/* the run is over; otherwise it continues as far as the log shows */
+	bool over;
+	bool graceful; /* the log reports its end */
 };
 
-struct goodput_saved { /* a checkpoint; copies of one checkpoint at one time are merged */
+struct goodput_saved { /* a checkpoint; copies of it at the same time are merged */
 	int64_t from_us, to_us;
 	int64_t number; /* step of the checkpoint; GOODPUT_UNKNOWN */
 	uint32_t copies;
@@ -51,6 +53,6 @@ struct goodput_history {
 /* Returns the first of n pieces that ends after at_ns; n: none. */
 size_t goodput_piece_at(const struct goodput_piece *pieces, size_t n, uint64_t at_ns);
 
-void goodput_history_free(struct goodput_history *h); /* frees h and what it owns; h may be NULL */
+void goodput_history_free(struct goodput_history *h); /* frees h and what h owns; h may be NULL */
 
 #endif

@@ -12,18 +12,18 @@
 #include "userspace/account/log/answer.h"
 
 struct goodput_log;
-/* The query is kept by reference. scale_up(ctx, name) returns whether a type of elastic wait is one
- * for more slices; the caller owns the names. NULL: no memory. */
+/* Makes a log; the query is kept by reference. scale_up(ctx, name) returns whether a type of
+ * elastic wait is a wait for more slices; the caller owns the names. NULL: no memory. */
 struct goodput_log *goodput_log_new(const struct goodput_query *q,
 				    bool (*scale_up)(void *ctx, uint32_t name), void *ctx);
 void goodput_log_free(struct goodput_log *l);
-/* Takes the next record, of this job only, in order. Returns 0 or -ENOMEM. */
+/* Processes the next record of this job, in the order of the log. Returns 0 or -ENOMEM. */
 int goodput_log_feed(struct goodput_log *l, const struct goodput_record *r);
-/* Answers the query as of the records fed. Free *ret with goodput_answer_free(). Returns 0 or
+/* Answers the query from the records so far. Free *ret with goodput_answer_free(). Returns 0 or
  * -ENOMEM. */
 int goodput_log_answer(struct goodput_log *l, struct goodput_answer *ret);
 
-/* An implementation of one semantics; each has the same three calls. */
+/* An implementation of one semantics. */
 struct goodput_engine {
 	void *(*create)(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
 			void *ctx);
