@@ -119,7 +119,7 @@ teardown() { e2e_teardown; }
 	"$NEW" completion words -- account --export "" >"$T/words"
 	grep -q "^tally:" "$T/words"
 	run -2 --separate-stderr "$NEW" account --export none "$T/log"
-	[[ $stderr == *" only "*"tally:FILE (a word more)"* ]]
+	[[ $stderr == *"; use "*"tally:FILE (a word more)"* ]]
 	run -2 --separate-stderr "$NEW" report --export "tally:$T/a"
 	[[ $stderr == "gp-bpf: --export tally:$T/a: not available in this command; use csv:DIR ("* ]]
 }

@@ -197,7 +197,7 @@ trained() { # steps; a job that hangs then, until it is told to go on
 	run -1 grep -q SECRET <("$GP_BPF" --print-config --gcm-endpoint https://me:SECRET@host --api-server https://host/SECRET \
 		--kubelet me:SECRET@host --export "otlp:https://host/SECRET,interval=1s" --export otlp:https://host?SECRET)
 	run -2 "$GP_BPF" --pid $$ --export cloud-monitoring --gcm-endpoint http://me:SECRET@host/
-	[[ $output == *"--gcm-endpoint http://: a URL"* && $output != *SECRET* ]]
+	[[ $output == *"--gcm-endpoint http://: expected"* && $output != *SECRET* ]]
 	equal "--on recovered=$url/..." "$(of_type start "$T/out" .command | grep -o -e '--on [^ ]*')"
 }
 

@@ -93,7 +93,7 @@ checked() { # trace lines
 	run -2 --separate-stderr "$GP_BPF" report --store "$T/store.db" --export prometheus llama
 	[[ $stderr == *"not available in this command; use csv:DIR ("* ]]
 	run -1 --separate-stderr "$GP_BPF" report --store "$T/store.db" --export "csv:$T/none/tables" llama
-	[[ $stderr == *"export to $T/none/tables: No such file or directory"* ]]
+	[[ $stderr == *"export to $T/none/tables: cannot make the folder: No such file or directory"* ]]
 }
 
 @test "gp-bpf killed: what it leaves is a trace" {
@@ -117,7 +117,7 @@ drawn() { [ "$(grep -c '"cat":"step"' "$2")" -ge "$1" ]; }
 	[[ $stderr == *"export to $T/none/trace.json: No such file or directory"* ]]
 	equal 1 "${#stderr_lines[@]}" lines
 	run -1 --separate-stderr "$GP_BPF" replay --quiet --export "csv:$T/none/tables" "$RECORDED/tape"
-	[[ $stderr == *"export to $T/none/tables: No such file or directory"* ]]
+	[[ $stderr == *"export to $T/none/tables: cannot make the folder: No such file or directory"* ]]
 	equal 1 "${#stderr_lines[@]}" lines
 	run -1 --separate-stderr "$GP_BPF" replay --quiet --export trace:/dev/full --export "json:$T/lines" "$RECORDED/tape"
 	[[ $stderr == *"export to /dev/full: No space left on device"* ]]

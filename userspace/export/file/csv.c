@@ -284,8 +284,9 @@ static int csv_open(void **ret_state, const char *arg, const struct export_optio
 
 	err = (int)helper_once(csv_folder_there, &arg, sizeof(arg), NULL, 0, FILE_WRITER_OPEN_MS);
 	if (err) {
-		log_error("export to %s: %s", log_escape(shown, sizeof(shown), arg, strlen(arg)),
-			  err == -ETIMEDOUT ? "its disk does not answer" : path_why(err));
+		log_error("export to %s: cannot make the folder: %s",
+			  log_escape(shown, sizeof(shown), arg, strlen(arg)),
+			  err == -ETIMEDOUT ? "the disk does not answer" : path_why(err));
 		return err;
 	}
 	e = calloc(1, sizeof(*e));

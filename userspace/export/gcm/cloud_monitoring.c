@@ -129,7 +129,7 @@ static void monitoring_view(const struct cloud_monitoring *m, struct export_view
 {
 	struct sender_stats is = {.up = false};
 
-	_Static_assert((int)SENDER_DROP_COUNT < EXPORT_CAUSES, "a place for each cause");
+	_Static_assert((int)SENDER_DROP_COUNT < EXPORT_CAUSES, "room for each cause");
 	if (m->sender)
 		sender_stats(m->sender, &is);
 	view->up = is.up;

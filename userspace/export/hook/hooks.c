@@ -325,7 +325,7 @@ static void hooks_view(void *state, struct export_view *ret)
 	uint64_t count[] = {0, 0, 0, 0, 0};
 	struct hooks *hs = state;
 
-	_Static_assert(sizeof(cause) / sizeof(cause[0]) <= EXPORT_CAUSES, "a place for each cause");
+	_Static_assert(sizeof(cause) / sizeof(cause[0]) <= EXPORT_CAUSES, "room for each cause");
 	*ret = (struct export_view){.name = export_hooks.name,
 				    .up = true,
 				    .ndropped = sizeof(cause) / sizeof(cause[0])};

@@ -226,7 +226,7 @@ static void otlp_fill_view(struct otlp *o, struct export_view *view)
 {
 	struct otlp_queue_view q;
 
-	_Static_assert((int)DROP_COUNT <= EXPORT_CAUSES, "a place for each cause");
+	_Static_assert((int)DROP_COUNT <= EXPORT_CAUSES, "room for each cause");
 	otlp_queue_view(o->queue, &q);
 	o->dropped[DROP_undated] = __atomic_load_n(&o->unplaced, __ATOMIC_RELAXED);
 	view->up = o->sender.signal[OTLP_TRACES].up || o->sender.signal[OTLP_METRICS].up;

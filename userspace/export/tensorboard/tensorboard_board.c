@@ -271,7 +271,7 @@ void tb_board_flush(struct tb_board *b)
 
 void tb_board_view(const struct tb_board *b, struct export_view *ret)
 {
-	_Static_assert((int)TB_DROP_COUNT <= EXPORT_CAUSES, "a place for each cause");
+	_Static_assert((int)TB_DROP_COUNT <= EXPORT_CAUSES, "room for each cause");
 	ret->up = !b->reported;
 	ret->sent = b->sent;
 	ret->waiting = b->waiting;
