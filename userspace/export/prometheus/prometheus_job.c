@@ -105,7 +105,7 @@ static const struct metric_family job_families[] = {
 	MEASURED("gpbpf_job_time_seconds"),
 	MEASURED("gpbpf_job_elapsed_seconds"),
 	{"gpbpf_job_excluded_seconds", GAUGE, OF_JOB,
-	 "Time of a job that is left out, of elapsed too.", .job = page_job_member,
+	 "Time excluded from a job, and from its elapsed time.", .job = page_job_member,
 	 MEMBER(struct job_view, ledger.ns[BUCKET_EXCLUDED]), .ns = true, .sparse = true},
 	MEASURED("gpbpf_job_goodput_ratio"),
 	{"gpbpf_job_window_goodput_ratio", GAUGE, OF_JOB ", window",

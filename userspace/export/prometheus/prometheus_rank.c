@@ -216,7 +216,7 @@ static void prometheus_rank_loop_jitter(struct page *p, const struct metric_fami
 static const struct metric_family loop_families[] = {
 	MEASURED("gpbpf_rank_state"),
 	{"gpbpf_loop_info", INFO, OF_LOOP ", tier, marker, boundary, unit, series",
-	 "What ends the steps of a training loop.", .loop = prometheus_rank_loop_info},
+	 "Marker that ends the steps of a training loop.", .loop = prometheus_rank_loop_info},
 	{"gpbpf_confidence_ratio", GAUGE, OF_LOOP,
 	 "Confidence that the steps are those of the training loop, 0 to 1; below 0.7 there are no step times.",
 	 .loop = prometheus_rank_loop_confidence},
@@ -305,7 +305,7 @@ static const struct metric_family rank_families[] = {
 	 "Labels of a process, to be joined to its other series.", .rank = rank_info},
 	MEASURED("gpbpf_time_seconds"),
 	{"gpbpf_excluded_seconds", GAUGE, OF_RANK,
-	 "Time of a process that is left out: it is in no bucket.", .rank = page_rank_member,
+	 "Time excluded from a process: it is in no bucket.", .rank = page_rank_member,
 	 MEMBER(struct rank_view, ledger.ns[BUCKET_EXCLUDED]), .ns = true, .sparse = true},
 	MEASURED("gpbpf_goodput_ratio"),
 	{"gpbpf_window_goodput_ratio", GAUGE, OF_RANK ", window",
