@@ -36,7 +36,7 @@ begins_anew() { # what is said
 	train
 	start_durable --pid "$JOB"
 	said "$1"
-	said "beginning anew"
+	said "starting without it"
 	train
 	last_turn
 	watch_end
@@ -74,7 +74,7 @@ begins_anew() { # what is said
 	truncate -s $(($(stat -c %s "$tape") / 2)) "$tape"
 	train
 	start_durable --pid "$JOB"
-	said "torn"
+	said "last frame is incomplete"
 	said "counts as unobserved"
 	train
 	last_turn

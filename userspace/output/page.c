@@ -55,7 +55,7 @@ static int page_fail(const char *file, int err)
 {
 	if (err)
 		log_error("--html %s: %s", file,
-			  err == -ETIMEDOUT ? "its disk or the reader of the pipe does not respond"
+			  err == -ETIMEDOUT ? "its disk or the reader of the pipe does not answer"
 					    : file_writer_why(err));
 	return err;
 }
