@@ -226,7 +226,7 @@ answer() { # filter; of the JSON in $output
 	[ -z "$stderr" ]
 	gzip -c "$LOG" | head -c 300 >"$T/cut.gz"
 	run --separate-stderr "$GP_BPF" account --json "$T/cut.gz"
-	[[ $stderr == *"in the middle"* ]]
+	[[ $stderr == *"the log is cut off"* ]]
 }
 
 # A log that grows while it is followed; what is said at the end is what is said of the whole at once.

@@ -97,7 +97,7 @@ log_of() { # job start steps
 	log_of llama 1735812000 11 >"$T/next-day"
 	put "$T/one"
 	run -1 --separate-stderr "$GP_BPF" account --quiet --json --store "$STORE" "$T/two"
-	[[ $stderr == *"overlaps"*"give all its logs at once"* ]]
+	[[ $stderr == *"overlaps"*"name all logs of the job in one command"* ]]
 	put "$T/next-day"
 	equal '[10,30]' "$(jobs_json | jq -c '[.jobs[].steps]')" "steps of the jobs"
 	put "$T/one" "$T/two"
@@ -246,7 +246,7 @@ left_out() { # FROM TO, of 2025-01-01, one after the other; what was before is t
 	for words in "--semantics library" "--now 1735725700"; do
 		# shellcheck disable=SC2086 # words
 		run -2 --separate-stderr "$GP_BPF" account --store "$T/no.db" $words "$T/log"
-		[[ $stderr == *"--store keeps a log's history"* ]]
+		[[ $stderr == *"--store does not work with"* ]]
 	done
 	run -0 --separate-stderr "$GP_BPF" account --quiet --json --store none --now 1735725700 "$T/log"
 	echo "not a store" >"$T/precious"

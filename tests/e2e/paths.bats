@@ -179,6 +179,6 @@ time.sleep(600)' "$T/store.db"
 	for words in "run --quiet --store $T/store.db -- true" "jobs --store $T/store.db" "report --store $T/store.db"; do
 		# shellcheck disable=SC2086 # words
 		run -1 --separate-stderr "$GP_BPF" $words
-		one_line "store $T/store.db: its tables are not those of its version"
+		one_line "store $T/store.db: its tables do not match its version"
 	done
 }

@@ -76,7 +76,7 @@ job_is() { # steps
 	job_go
 	until_true grep -q "No space left" "$T/watch.err"
 	rm "$T/state/filler"
-	until_true grep -q "is written again" "$T/watch.err"
+	until_true grep -q "writing resumed" "$T/watch.err"
 	job_go
 	job_line steps
 	job_go
