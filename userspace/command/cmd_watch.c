@@ -184,7 +184,7 @@ static void cmd_watch_report_start(const struct options *o, const char *state_di
 	char whom[64] = "every job";
 
 	if (rules)
-		snprintf(whom, sizeof(whom), "the jobs that match %d rule%s", rules,
+		snprintf(whom, sizeof(whom), "by %d rule%s the jobs", rules,
 			 plural((uint64_t)rules));
 	log_info("version %s watches %s of this node; listens at %s; state in %s", GP_VERSION, whom,
 		 o->listen ? o->listen : "no address", o->durable ? state_dir : "memory alone");
