@@ -210,7 +210,8 @@ static void test_log_pipe(void **state)
 	n = read(pair[0], text, sizeof(text) - 1);
 	assert_true(n > 0);
 	text[n] = '\0';
-	assert_non_null(strstr(text, "2 lines were dropped here, because the reader did not read\nxxx"));
+	assert_non_null(
+		strstr(text, "2 lines were dropped here, because the reader did not read\nxxx"));
 	close(pair[0]);
 	close(pair[1]);
 }

@@ -487,8 +487,7 @@ static void all_left_out(void **state)
 	s = document_without(&other, FEED_REAL, FEED_REAL + 9000 * (int64_t)S, "all");
 	document_text(&text, s, 0, false);
 	assert_non_null(strstr(text.data, " UTC, all left out: 5 m 01 s\n"));
-	assert_non_null(
-		strstr(text.data, "All of the time was left out: no figures of steps."));
+	assert_non_null(strstr(text.data, "All of the time was left out: no figures of steps."));
 	assert_null(strstr(text.data, "No step was seen"));
 	html_report(&page, s);
 	assert_non_null(strstr(page.data, ", all of it: "));

@@ -340,7 +340,8 @@ static void state_is_for_us(void **state)
 	assert_non_null(strstr(captured, "--listen 0.0.0.0:0: anyone who can reach the port"));
 	export_set_snapshot(set, &fx.s);
 	port = atoi(strstr(captured, "0.0.0.0:") + strlen("0.0.0.0:"));
-	expect(port, "GET", "/debug/state", "403", "/debug/state is served only at a loopback address");
+	expect(port, "GET", "/debug/state", "403",
+	       "/debug/state is served only at a loopback address");
 	expect(port, "GET", "/metrics", "200", NULL);
 	export_set_close(set);
 }

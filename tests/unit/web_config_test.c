@@ -220,7 +220,8 @@ static void suites(void **state)
 	assert_int_equal(gnutls_priority_init(&priority, c->priority, NULL), 0);
 	gnutls_priority_deinit(priority);
 	web_config_free(c);
-	wrong(SUITES "[TLS_CHACHA20_POLY1305_SHA256]\n  max_version: TLS12\n", "no suite can be used with max_version");
+	wrong(SUITES "[TLS_CHACHA20_POLY1305_SHA256]\n  max_version: TLS12\n",
+	      "no suite can be used with max_version");
 }
 
 int main(void)
