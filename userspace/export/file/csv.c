@@ -227,7 +227,7 @@ static int csv_header_settle(const char *path, const char *header, bool *ret_oth
 			shown, path_why((int)err));
 	else if (n)
 		log_warn(
-			"export to %s: it has the columns of another version; renamed to %s.%u, and a new file was started",
+			"export to %s: the file has the columns of another version; renamed to %s.%u, and a new file was started",
 			shown, strrchr(path, '/') + 1, n);
 	*ret_other = n;
 	return err < 0 ? (int)err : 0;
