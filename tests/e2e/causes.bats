@@ -48,12 +48,12 @@ slow_by() { # cause least-share
 @test "another program on its CPU: CPU contention" {
 	start_steps
 	start_hog
-	until_true slow
+	READY_S=100 until_true slow
 	sleep 3
 	kill "$HOG"
 	sleep 8
 	end_steps
-	slow_by cpu_contention 0.8
+	slow_by cpu_contention 0.7
 	jq -se 'length == 2 and .[1].kind == "recovered" and .[1].why == "cpu_contention"' "$T/health"
 	tail -1 "$T/watch.out" >"$T/report"
 	run -0 --separate-stderr "$GP_BPF" replay "$T/tape"
@@ -78,10 +78,10 @@ slow_by() { # cause least-share
 	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
 	sleep 12
 	echo "$quota" >"$QUOTA/$limit"
-	until_true slow
+	READY_S=100 until_true slow
 	sleep 3
 	end_steps
-	slow_by cpu_throttled 0.8
+	slow_by cpu_throttled 0.5
 }
 
 @test "steps that sleep longer lack nothing: unknown" {
@@ -89,7 +89,7 @@ slow_by() { # cause least-share
 	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
 	sleep 12
 	job_go
-	until_true slow
+	READY_S=100 until_true slow
 	end_steps
 	jq -se 'map(select(.kind == "fail_slow")) | .[0] | .why == "unknown" and (.causes | map(select(.cause != "unknown" and .share > 0.1)) | length == 0)' "$T/health"
 }
