@@ -26,7 +26,7 @@ struct gp_keep { /* names with (first 8 bytes & mask) == value are exempt from m
 
 struct gp_row {
 	__u32 probe;  /* hash of the stable id; copied into records */
-	__u32 gen;    /* generation: only hits whose cookie has the same generation count */
+	__u32 gen;    /* generation: hits whose cookie has another generation are ignored */
 	__u32 next;   /* generation of the links that are replacing others now; 0: none */
 	__u32 max_hz; /* limit of records per second and process; hits beyond it are only counted;
 			 0: no limit */

@@ -20,7 +20,7 @@ struct cell { /* cost of one unit in one process, in ns per second */
 	uint64_t now_kept[GROUPS], mean_kept[GROUPS];
 	/* Cost of group confirm that would be saved by counting its hits */
 	uint64_t now_sent, mean_sent;
-	uint64_t held[GROUPS]; /* mean when the group was detached */
+	uint64_t held[GROUPS]; /* mean cost of a group when it was detached, ns per second */
 };
 
 struct rank { /* sums over the units of a process */

@@ -243,7 +243,7 @@ static void follow_candidate_refuse(struct libraries *ls, const struct candidate
 	struct follows *f = ls->follows;
 
 	if (f->refused++ < REFUSED_LOGGED)
-		log_warn("process %d: %s is not attached at the address that a call reported: %s",
+		log_warn("process %d: probe %s is not attached to a function whose address was found at run time: %s",
 			 candidate->pid, probe_table_row(ls->deps->probes, candidate->row)->id,
 			 why);
 	if (f->refused == REFUSED_LOGGED)
@@ -419,7 +419,7 @@ void library_followed(struct libraries *ls, struct library *lib, struct reader_a
 	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
 		follow_process_reset(ls->follows, a->pid);
 	else if (err)
-		log_warn("%s: cannot be probed at the address that a call reported: %s", lib->name,
+		log_warn("%s: a function whose address was found at run time cannot be probed: %s", lib->name,
 			 library_error_text(err));
 	else if (lib->sites[lib->site_count - 1].state == GP_ATTACH_refused) {
 		candidate.row = lib->sites[lib->site_count - 1].row;

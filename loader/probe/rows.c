@@ -51,7 +51,7 @@ static void rows_swap_take_over(struct rows *r)
 	r->swapping = r->swapped = true; /* until rows_swapped() */
 }
 
-/* Makes a row send whose hits the predecessor only counted, as the budget starts anew. */
+/* Sends the hits of a row again if the predecessor only counted them: the budget starts anew. */
 static void rows_unsent_take_over(struct rows *r, size_t entry)
 {
 	struct entry *p = &r->entries[entry];

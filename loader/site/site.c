@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site.c - sites of the functions of probe rows, and their links. */
+/* site.c - where the function of each probe row is in each library, and its links to the kernel. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -405,7 +405,7 @@ dry_run() { # words to leave out; then words to add
 }
 
 @test "--dry-run: what is missing is told in one line" {
-	for case in "--dry-run|--dry-run prints" "--gcm-workload-metrics|--gcm-workload-metrics" \
+	for case in "--dry-run|add --dry-run" "--gcm-workload-metrics|--gcm-workload-metrics" \
 		"--semantics library|--semantics library" "--now 1735725700|--now TIME" \
 		"--gcm-location us-central1-a|--gcm-location ZONE" "--export cloud-monitoring:project=demo-1|--export"; do
 		dry_run "${case%%|*}"

@@ -113,7 +113,7 @@ closes() { # every ledger
 @test "what is no range is refused" {
 	for range in validation 'x=GOODPUT' 'x=CUSTOM_BADPUT_EVENTS' '=EVAL'; do
 		run -2 "$GP_BPF" run --range "$range" -- true
-		[[ $output == *"--range: '$range' is not"* ]]
+		[[ $output == *"--range: '$range': expected MATCH=BUCKET"* ]]
 	done
 	printf 'version: 1\nranges: [{match: a}, {match: b, bucket: EVAL}]\n' >"$T/config"
 	run -2 "$GP_BPF" run --config "$T/config" -- true

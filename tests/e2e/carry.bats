@@ -94,7 +94,7 @@ recovery_ns() { job "$1" '.buckets.INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION // 0'
 	resumed exit
 	equal "attempt 2" "$(carried | grep attempt)"
 	run -0 "$GP_BPF" report --store "$T/b/store.db" llama
-	[[ $output == *"1 of them on other nodes"* && $output == *"Other nodes had 1 of its runs, with 137 steps"* ]]
+	[[ $output == *"1 of them on other nodes"* && $output == *"1 of the job's runs were on other nodes, with 137 steps"* ]]
 }
 
 @test "the same by a ConfigMap: an exit on one node, the rest on another" {

@@ -25,6 +25,7 @@ not_run() {
 		--durable	pins links for the whole machine
 		--on 	its programs and files are not here
 		--listen :9847	the port may be in use
+		-e prometheus	the port may be in use
 		--export otlp	needs a Collector
 		--export cloud-monitoring	needs Google Cloud
 	TABLE

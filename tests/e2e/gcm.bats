@@ -338,7 +338,7 @@ no_metadata() {
 	[[ $stderr == "gp-bpf: warning: --gcm-project: has no effect without --export cloud-monitoring" ]]
 	run -0 --separate-stderr "$GP_BPF" run --quiet --dry-run --export cloud-monitoring:project=demo-project \
 		--gcm-workload-metrics -- true
-	[[ $stderr == "gp-bpf: warning: --gcm-workload-metrics: "*"say --gcm-location ZONE" ]]
+	[[ $stderr == "gp-bpf: warning: --gcm-workload-metrics: "*"use --gcm-location ZONE" ]]
 	run -0 --separate-stderr "$GP_BPF" run --quiet --dry-run --export cloud-monitoring:project=demo-project \
 		--gcm-workload-metrics --gcm-location us-central1-a -- true
 	[ -z "$stderr" ]

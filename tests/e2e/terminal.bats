@@ -137,7 +137,7 @@ fits() {
 	wait_exit "$script"
 	equal 1 "$STATUS" status
 	screen
-	shows "127.0.0.1:1: no answer" "is that where gp-bpf node listens?"
+	shows "127.0.0.1:1: no answer" "check that gp-bpf node listens"
 }
 
 @test "a terminal that understands no escape sequences gets none" {

@@ -81,7 +81,7 @@ static void test_ladder(void **state)
 	p[2].role = GP_ROLE_reducer; /* the order of ranges without names tells more: the update's
 					end */
 	judged(p, 5, CHECK_B, "x.begin");
-	assert_non_null(strstr(text_of(p, 5), "tier B: by the order of backward passes"));
+	assert_non_null(strstr(text_of(p, 5), "else by the order of backward passes"));
 	p[3].a.state = GP_ATTACH_absent;
 	judged(p, 5, CHECK_A, "x.execute");
 }

@@ -242,9 +242,9 @@ static void another_version(void **state)
 	t.opt.resume = true;
 	captured[0] = '\0';
 	assert_int_equal(open_set(&t), 0);
-	assert_non_null(
-		strstr(captured,
-		       "steps.csv: the file has the columns of another version; renamed to steps.csv.1"));
+	assert_non_null(strstr(
+		captured,
+		"steps.csv: the file has the columns of another version; renamed to steps.csv.1"));
 	for (uint64_t i = 1; i <= 3; i++)
 		step_of(&t, i);
 	assert_int_equal(export_set_close(t.set), 0);

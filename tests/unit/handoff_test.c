@@ -83,7 +83,7 @@ static void test_comes(void **state)
 		usleep(1000);
 	}
 	assert_int_equal(world.records, 1);
-	assert_said("continues from node host-a: attempt 2 up to step 50");
+	assert_said("continues with its history of node host-a: attempt 2, step 50");
 	assert_null(strchr(strchr(world.said, '\n') + 1, '\n'));
 }
 
@@ -109,7 +109,7 @@ static void test_comes_by_place(void **state)
 		usleep(1000);
 	}
 	assert_int_equal(world.records, 1);
-	assert_said("job llama continues from node host-a: attempt 2");
+	assert_said("job llama continues with its history of node host-a: attempt 2");
 	world.own = at("", 3, 0); /* of the name, with no uid: another job */
 	for (int i = 0; i < 200; i++) {
 		handoff_tick(handoff);

@@ -19,7 +19,7 @@ int account_store_fits(const struct options *o, const struct goodput_query *q)
 
 	if (!o->store || !strcmp(o->store, "none") || !against)
 		return 0;
-	log_error("--store does not work with %s: it stores history by the closed semantics only",
+	log_error("--store does not work with %s: the store holds only results of --semantics closed",
 		  against);
 	return -EINVAL;
 }
@@ -57,7 +57,7 @@ static int store_job_put(struct account *a, size_t job, struct store *st, const 
 			"job %s: not stored: %s has a log of this job that overlaps this log, and neither continues the other; name all logs of the job in one command, or use another --store",
 			name, store_path(st));
 	else if (err)
-		log_error("job %s: store %s: %s", name, store_path(st), store_why(err));
+		log_error("job %s: not stored: store %s: %s", name, store_path(st), store_why(err));
 	else if (fate == STORE_IMPORT_KNOWN)
 		log_warn(
 			"job %s: not stored: job %lld in %s already has more of this job than the log",

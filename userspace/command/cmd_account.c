@@ -244,7 +244,7 @@ static int cmd_account_read_last(struct run *r)
 	uint64_t now_ns = clock_mono_ns();
 	int rc;
 
-	r->signals = signals ? 1 : 0; /* the second signal may have arrived already */
+	r->signals = signals ? 1 : 0; /* a further signal ends the reading at once */
 	r->end_ns = now_ns + LAST_NS;
 	r->draw_ns = UINT64_MAX;
 	rc = cmd_account_read_records(r);

@@ -112,7 +112,7 @@ static int cmd_report_newest_job(struct store *st, const struct store_span *span
 	if (err >= 0 && n->names.failed)
 		err = -ENOMEM;
 	if (err < 0) {
-		log_error("report: %s", store_why(err));
+		log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 	} else if (!n->any) {
 		log_error("%s: no jobs%s", store_path(st),
 			  span->from_ns || span->to_ns ? " in this time span" : " yet");
@@ -182,7 +182,7 @@ static int cmd_report_compare(struct store *st, const struct options *o, struct 
 			"--compare %s: no run with this perf tag and no job of this name; see gp-bpf jobs",
 			o->compare);
 	else if (err)
-		log_error("report: %s", store_why(err));
+		log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 	else if (o->html && s->ncaveats < DOCUMENT_CAVEATS)
 		compare_sentence(s->caveats[s->ncaveats++], sizeof(s->caveats[0]), s->compared);
 	return err;
@@ -198,7 +198,7 @@ static int cmd_report_cost(struct store *st, const struct options *o, struct rep
 	err = store_accelerator_time(st, &s->job, &s->span, &s->totals.sums,
 				     s->program.accelerators, s->accelerator_ns);
 	if (err)
-		log_error("report: %s", store_why(err));
+		log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 	return err;
 }
 
@@ -215,7 +215,7 @@ static int cmd_report_windows(struct store *st, const struct options *o, struct 
 			length_ns[i] = (uint64_t)ns;
 	err = document_windows(s, st, o->windows.count ? length_ns : window_usual_ns);
 	if (err)
-		log_error("report: %s", store_why(err));
+		log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 	return err;
 }
 
@@ -248,7 +248,7 @@ static int cmd_report_job(struct store *st, const struct options *o, const struc
 	if (!err) {
 		err = document_of_store(&s, st, job, span, NULL);
 		if (err)
-			log_error("report: %s", store_why(err));
+			log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 		else
 			s->now_ns = now_ns;
 	}
@@ -281,7 +281,7 @@ static int cmd_report_run(const struct options *o)
 		return EXIT_USAGE;
 	}
 	if (err)
-		log_error("report: %s", store_why(err));
+		log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 	err = err ? err : cmd_report_job(st, o, &span, now_ns);
 	store_close(st);
 	return err ? EXIT_RUNTIME : EXIT_OK;

@@ -122,8 +122,8 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 		err = cmd_watch_targets(w, o, cfg->saved);
 	if (!err && !cfg->node && !o->pids.count && cfg->saved && !watch_busy(w))
 		watch_again(w);
-	/* When no process is left but processes had been watched before, only reports how they
-	 * ended. */
+	/* If all processes of the saved state have ended, this run only reports how they ended. A
+	 * saved state without any process is an error. */
 	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_last_fact(out) <= 1) {
 		log_error(
 			"%s: no process is watched with this state; name one: gp-bpf --durable --pid PID",

@@ -195,7 +195,7 @@ static void handoff_onto_tape(struct handoff *c, struct entry *e, const char *te
 	e->known = true;
 	e->joined_ns = clock_mono_ns();
 	log_info(
-		"job %s continues from node %s: attempt %u up to step %llu, stored %s ago by the clocks of the two nodes",
+		"job %s continues with its history of node %s: attempt %u, step %llu, stored %s ago if the clocks of both nodes agree",
 		e->who.job, *e->had.node ? e->had.node : "unknown", e->had.attempt,
 		(unsigned long long)e->had.last_step,
 		clock_duration(ago, sizeof(ago), ns > 0 ? (uint64_t)ns : 0));
@@ -249,7 +249,7 @@ static void handoff_has_written(struct handoff *c, struct entry *e, const struct
 	handoff_transport_says(c, true, err == -ESTALE || of_job ? 0 : err);
 	if (err == -ESTALE && !e->refused)
 		log_warn(
-			"--carry: job %s also runs at attempt %u on node %s, where it began later; keeping that history, not this node's of attempt %u",
+			"--carry: job %s also runs with attempt %u on node %s, where it began later; this node's history, of attempt %u, is not stored",
 			e->who.job, had->attempt, *had->node ? had->node : "unknown",
 			c->going.attempt);
 	else if (of_job && !e->refused)

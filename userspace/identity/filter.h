@@ -43,8 +43,8 @@ struct filter_facts { /* hostile, NUL-terminated */
 
 struct filter;
 
-/* Parses rules such as "user=alice" and copies them. Returns 0, -ENOMEM, or -EINVAL after one
- * line. */
+/* Parses rules such as "user=alice" and copies them. Returns 0, -ENOMEM, or -EINVAL after
+ * logging one line. */
 int filter_new(struct filter **ret, char *const *allow, int nallow, char *const *deny, int ndeny);
 void filter_free(struct filter *f); /* NULL is fine */
 /* Returns true if a rule has that key. */

@@ -51,7 +51,7 @@ int options_excludes(struct options *o)
 	char *text;
 
 	if (o->excludes.count > EXCLUSIONS_MAX) {
-		log_error("--exclude: more than %d times are excluded", EXCLUSIONS_MAX);
+		log_error("--exclude: too many times; at most %d can be excluded", EXCLUSIONS_MAX);
 		return -EINVAL;
 	}
 	for (int i = 0; i < o->excludes.count; i++) {

@@ -136,8 +136,8 @@ bool document_left_out(const struct report_document *s);
 const char *document_state(const struct report_document *s);
 /* Elapsed time without UNOBSERVED; at least 0. */
 uint64_t document_observed_ns(const struct sums *s);
-/* Writes the goodput of the windows that do not cover everything: "1h 91.2 %, 24h 93.0 %". NULL:
- * there are no such windows. */
+/* Writes the goodput of the windows that are shorter than the document's span: "1h 91.2 %, 24h 93.0
+ * %". Returns NULL if there is none. */
 const char *document_lately(char *out, size_t len, const struct report_document *s);
 /* Returns how a run or rank ended: "finished", "killed by signal 9", "exit status 3". end_ns
  * STORE_NONE: "still running" if the job is running and last_ns, when the run was last seen, is

@@ -388,8 +388,8 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 		m->minute);
 }
 
-/* Writes a closed minute. Its row may exist, because the clock was set back or because the minute
- * has to lose time. */
+/* Writes a closed minute. Its row may exist already: the clock was set back, or time that was
+ * stored earlier must be subtracted. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
 	static const struct sums nothing;

@@ -19,7 +19,7 @@
 #define CHUNK	   32768
 #define NAME_BYTES 256
 #define MAPS_MAX   (64u << 20) /* bytes of a process: 65530 mappings with paths of a KiB */
-/* Limit of CPU time of a request: no further process is begun after it. */
+/* Limit of CPU time of a request: after it no further process is scanned. */
 #define ASK_NS 8000000ull
 
 #define MEMORY_MAX 256 /* memory files of a process that are opened to learn their names */

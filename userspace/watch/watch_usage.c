@@ -86,7 +86,7 @@ static void usages_choose(struct usage_process *p)
 
 		for (int k = 0; k < p->nthreads; k++)
 			busier += p->thread[k].busy_ns > p->thread[i].busy_ns ||
-				  (p->thread[k].busy_ns == p->thread[i].busy_ns && k < i);
+				  (k < i && p->thread[k].busy_ns == p->thread[i].busy_ns);
 		p->thread[i].chosen = busier < CHOSEN_MAX && p->thread[i].busy_ns;
 	}
 }

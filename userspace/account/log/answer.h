@@ -56,7 +56,7 @@ struct goodput_query {
 	const struct goodput_span *windows, *excludes;
 	const int64_t *at_us;
 	size_t window_count, exclude_count, at_count;
-	bool history; /* closed semantics: fill `history` */
+	bool history; /* fill `history`; only with --semantics closed */
 };
 
 struct goodput_custom {

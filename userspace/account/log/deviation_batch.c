@@ -45,8 +45,8 @@ static bool deviation_batch_sample_value(const struct sample *s, size_t i, doubl
 	return true;
 }
 
-/* Returns the k-th smallest value, from 0, digit by digit, so that no order of the values makes the
- * selection slow. */
+/* Returns the k-th smallest value; k counts from 0. Selects digit by digit, so that the time does
+ * not depend on the order of the values. */
 static double deviation_batch_select_kth(const struct sample *s, size_t k)
 {
 	uint32_t counts[1 << DIGIT_BITS];

@@ -54,7 +54,8 @@ static void job_window_reach_back(struct job *j, uint64_t from_ns)
 static void job_window_refer(struct job *j, const struct job_member *m, bool midway,
 			     uint64_t from_ns, enum bucket between)
 {
-	/* If it overlaps the past, the slot's share is unknown. */
+	/* If the new reference rank begins before the time accounted so far, only its time after
+	 * that counts in windows. */
 	j->ref_midway = midway && !job_before(from_ns, j->time.edge_ns);
 	if (j->ref_midway)
 		window_edge(m->window, from_ns, &j->ref_edge);

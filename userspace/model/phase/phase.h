@@ -18,8 +18,8 @@ enum span_kind {
 	SPAN_FETCH, /* one batch, loaded on a thread that trains (as far as is known) */
 	/* Batches without training: from the previous step to the batch that is trained on. */
 	SPAN_EVAL,
-	SPAN_SAVE,    /* a checkpoint: all writers of one burst */
-	SPAN_RESTORE, /* all readers of one burst */
+	SPAN_SAVE,    /* a checkpoint: from its first write to its last one */
+	SPAN_RESTORE, /* a checkpoint is read: from the first read to the last one */
 	/* The training thread waited for an asynchronous checkpoint to begin. */
 	SPAN_HANDOVER,
 };

@@ -152,9 +152,8 @@ static bool phase_blocked_places_room(struct places *at, uint64_t ns)
 	return true;
 }
 
-/* The piece ends after all stored ones. If two threads were blocked at the same time the piece
- * belongs to the step's own thread, otherwise to the later one; blocked time of another thread
- * before that is dropped. */
+/* Adds a piece that ends after all stored ones. Where two threads were blocked at the same time, the
+ * time is given to the step's own thread, or if neither is, to the later piece. */
 static void phase_blocked_places_add(struct places *at, struct step_piece p, bool own)
 {
 	while (at->n && at->piece[at->n - 1].to_ns > p.from_ns) {

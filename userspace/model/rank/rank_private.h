@@ -473,7 +473,7 @@ void rank_fault_cause(const struct rank *r, uint64_t now_ns, struct job_cause *w
 void rank_fault_archive(struct archive *a, struct rank_fault *f);
 
 /* rank_hang.c */
-/* Takes any signal: a sign of life, or not. */
+/* Takes each signal of the rank, and decides whether it is a sign of life. */
 void rank_hang_signal(struct rank *r, const struct signal *s);
 /* Takes a record about a blocked thread. */
 void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_probe *probe);

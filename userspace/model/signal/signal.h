@@ -97,7 +97,7 @@ struct signal {
 	bool unseen; /* execute: `from` is unknown because host writes to buffers are not seen */
 	/* execute: the first input differs from that of the program's last run */
 	bool changes;
-	bool readable;	  /* execute: user space is notified of its results at once */
+	bool readable;	  /* execute: the job learns at once when its results are complete */
 	uint32_t content; /* execute, compile: enum program_content */
 	bool pair;	  /* collective: a send or a receive, between two ranks only */
 	bool outer;	  /* backward: the outermost one of its thread */

@@ -23,7 +23,7 @@
 #define STEP_MEMBERS 1024 /* marks of one group that can still be split into several groups */
 #define STEP_RECENT  64	  /* last steps used for ratios and the median */
 #define STEP_PERIOD  32	  /* longest period of updates searched for */
-/* updates searched for a period before giving up: more than two of the longest */
+/* updates in which a period is searched before giving up; more than twice STEP_PERIOD */
 #define STEP_TOKENS 80
 /* optimizers remembered that updated alone for a while (candidate.stages) */
 #define STAGES 4
@@ -136,7 +136,7 @@ struct unit_input {
 
 /* Finds the period of the tokens. Returns true when *ret is certain. */
 bool unit_learn(const struct unit_input *in, struct unit *ret);
-/* Finds a period that most of many tokens fit. Returns true when there is one. */
+/* Finds a period that fits most of the tokens, when there are many. Returns true if there is one. */
 bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
 /* Returns true when update t of a second optimizer, without a batch, may be the start of two
  * optimizers alternating: few tokens were seen, or the first optimizer has updated again. */
@@ -378,7 +378,8 @@ void candidate_finish(struct step_finder *sf, struct candidate *l);
 void candidate_still(struct step_finder *sf, struct candidate *l);
 /* Drops held groups. */
 void candidate_forget(struct candidate *l);
-/* Returns true when the family of the candidate may still be elected, using the held groups. */
+/* Returns true if the steps of this candidate may still become the steps of the job: its held groups
+ * are needed until then. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
 /* Frees memory of the search if no groups are held. */
 void candidate_spare(struct candidate *l);

@@ -148,8 +148,8 @@ bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p);
 /* step_program_step.c */
 /* Assigns a run to a step or block, after the lock. */
 void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r);
-/* Turns runs of the program that were held before anything was known to train into steps. Each step
- * gets as many parts as now. */
+/* Makes steps of the runs that were held until it was known that the program trains. Each step gets
+ * as many runs as a step has at present. */
 void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_run *r);
 /* Gives out the steps that no longer wait for a completion; all: every step. */
 void exec_flush(struct step_finder *sf, struct exec *e, bool all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_step.c - turns runs of elected programs into steps: their start and end, their
- * completion on the device, and the description of steps. */
+/* step_program_step.c - turns runs of the programs that train into steps: sets the start and end of
+ * each step and its completion on the device, and describes how steps are found. */
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 #include "userspace/model/step/step_program.h"

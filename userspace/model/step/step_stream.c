@@ -105,7 +105,7 @@ static uint32_t tracker_overlaps_needed(const struct step_finder *sf)
 	return sf->losses ? 2 : 1;
 }
 
-/* Returns true for a thread that runs its own backwards and works for the first loop. */
+/* Returns true for a thread that runs backward passes itself and belongs to the first loop. */
 static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
 {
 	return t->candidate_of[thread] == 1 && sf->threads[thread].backward;

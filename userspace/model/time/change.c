@@ -38,7 +38,8 @@
 
 #define SCALES	3
 #define MILLION 1000000
-/* units of a stored ratio: at most 16 can be stored, as a blocked call is not a slowdown */
+/* A ratio to the usual step is stored in units of 1/4096 in 16 bits, so it is at most 16: longer
+ * steps contain a blocked call, which is not a slowdown. */
 #define SHARE		4096.0
 #define PENDING_SAMPLES 8 /* samples in a group of struct pending */
 /* Means replace medians if their ratios differ by at least this. */
