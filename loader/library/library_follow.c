@@ -243,9 +243,9 @@ static void follow_candidate_refuse(struct libraries *ls, const struct candidate
 	struct follows *f = ls->follows;
 
 	if (f->refused++ < REFUSED_LOGGED)
-		log_warn("process %d: probe %s is not attached to a function whose address was found at run time: %s",
-			 candidate->pid, probe_table_row(ls->deps->probes, candidate->row)->id,
-			 why);
+		log_warn(
+			"process %d: probe %s is not attached to a function whose address was found at run time: %s",
+			candidate->pid, probe_table_row(ls->deps->probes, candidate->row)->id, why);
 	if (f->refused == REFUSED_LOGGED)
 		log_warn("further addresses that cannot be probed are not logged");
 }
@@ -419,8 +419,8 @@ void library_followed(struct libraries *ls, struct library *lib, struct reader_a
 	if (err == -ESRCH || err == -ENOENT || err == -ESTALE)
 		follow_process_reset(ls->follows, a->pid);
 	else if (err)
-		log_warn("%s: a function whose address was found at run time cannot be probed: %s", lib->name,
-			 library_error_text(err));
+		log_warn("%s: a function whose address was found at run time cannot be probed: %s",
+			 lib->name, library_error_text(err));
 	else if (lib->sites[lib->site_count - 1].state == GP_ATTACH_refused) {
 		candidate.row = lib->sites[lib->site_count - 1].row;
 		follow_candidate_refuse(ls, &candidate,

@@ -165,7 +165,8 @@ static void variables_and_options(void **state)
 		const char *name, *value, *says;
 	} all[] = {
 		{"GP_BPF_MULTIPLY", "x", "environment GP_BPF_MULTIPLY: 'x' is not a whole number"},
-		{"GP_BPF_PRICE", "x", "environment GP_BPF_PRICE: 'x': expected a price above 0, like 2.50 or $2.50"},
+		{"GP_BPF_PRICE", "x",
+		 "environment GP_BPF_PRICE: 'x': expected a price above 0, like 2.50 or $2.50"},
 		{"GP_BPF_DENY", "x", "environment GP_BPF_DENY: 'x': expected KEY=GLOB"},
 		{"GP_BPF_LOG_LEVEL", "x", "environment GP_BPF_LOG_LEVEL: 'x' is not one of error"},
 		{"GP_BPF_EXPORT", "x", "environment GP_BPF_EXPORT x: no such exporter"},

@@ -365,8 +365,8 @@ static void the_size_is_kept_and_what_is_left_out_is_counted(void **state)
 	close_trace(&t);
 	assert_true(strlen(t.text) <= 1 << 20);
 	assert_true(strlen(t.text) > 900000);
-	assert_non_null(event_of(&t, "i",
-				 "from here on 1 step of 10 is drawn: the file nears its size limit", 0));
+	assert_non_null(event_of(
+		&t, "i", "from here on 1 step of 10 is drawn: the file nears its size limit", 0));
 	while (event_of(&t, "X", "step", (int)steps))
 		steps += 997; /* a search each: some are enough */
 	last = cJSON_GetArrayItem(t.json, t.events - 1);

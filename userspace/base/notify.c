@@ -72,7 +72,8 @@ int notify_open(struct notify **ret)
 		err = n->fd < 0 ? -errno : 0;
 	}
 	if (err) {
-		log_error("NOTIFY_SOCKET=%s: cannot connect to the service manager: %s", name, strerror(-err));
+		log_error("NOTIFY_SOCKET=%s: cannot connect to the service manager: %s", name,
+			  strerror(-err));
 		notify_close(n);
 		return err;
 	}

@@ -19,8 +19,9 @@ int account_store_fits(const struct options *o, const struct goodput_query *q)
 
 	if (!o->store || !strcmp(o->store, "none") || !against)
 		return 0;
-	log_error("--store does not work with %s: the store holds only results of --semantics closed",
-		  against);
+	log_error(
+		"--store does not work with %s: the store holds only results of --semantics closed",
+		against);
 	return -EINVAL;
 }
 

@@ -248,7 +248,8 @@ static int cmd_report_job(struct store *st, const struct options *o, const struc
 	if (!err) {
 		err = document_of_store(&s, st, job, span, NULL);
 		if (err)
-			log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
+			log_error("store %s: cannot list its jobs: %s", store_path(st),
+				  store_why(err));
 		else
 			s->now_ns = now_ns;
 	}

@@ -114,8 +114,8 @@ struct exporter {
 	 * and the time to the query if the export needs them. Returns 0, -EINVAL after logging the
 	 * error, or -ENOMEM. */
 	int (*log_check)(const char *arg, const struct export_options *opt, struct export_log *log);
-	/* Writes the time by bucket of all jobs of the log. Returns 0, -ENOMEM, or another -errno after logging the
-	 * error. */
+	/* Writes the time by bucket of all jobs of the log. Returns 0, -ENOMEM, or another -errno
+	 * after logging the error. */
 	int (*log_write)(const char *arg, const struct export_options *opt,
 			 const struct export_log *log);
 };

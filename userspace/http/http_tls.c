@@ -153,8 +153,9 @@ static int tls_fill(struct http_tls *t, const struct web_config *c, const char *
 	wrong = gnutls_certificate_set_x509_key_mem(t->credentials, &cert, &key,
 						    GNUTLS_X509_FMT_PEM);
 	if (wrong < 0) {
-		log_error("%s: cannot use certificate %s with key %s: %s", file, c->cert.file ? c->cert.file : "cert",
-			  c->key.file ? c->key.file : "key", gnutls_strerror(wrong));
+		log_error("%s: cannot use certificate %s with key %s: %s", file,
+			  c->cert.file ? c->cert.file : "cert", c->key.file ? c->key.file : "key",
+			  gnutls_strerror(wrong));
 		err = -EINVAL;
 		goto out;
 	}
@@ -169,8 +170,9 @@ static int tls_fill(struct http_tls *t, const struct web_config *c, const char *
 	}
 	wrong = gnutls_priority_init(&t->priority, c->priority, &at);
 	if (wrong < 0) {
-		log_error("%s: tls_server_config: GnuTLS does not accept these versions, ciphers or curves (%s): %s", file, c->priority,
-			  gnutls_strerror(wrong));
+		log_error(
+			"%s: tls_server_config: GnuTLS does not accept these versions, ciphers or curves (%s): %s",
+			file, c->priority, gnutls_strerror(wrong));
 		err = -EINVAL;
 	}
 out:

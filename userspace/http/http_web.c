@@ -74,7 +74,9 @@ static int web_read(struct http_web *w)
 	}
 	/* Basic auth must not end because a file is empty for a moment while it is rewritten. */
 	if (!err && w->config && w->config->users && !c->users) {
-		log_error("%s: no basic_auth_users any more: ignored, the old users stay valid; restart gp-bpf to end basic auth", w->file);
+		log_error(
+			"%s: no basic_auth_users any more: ignored, the old users stay valid; restart gp-bpf to end basic auth",
+			w->file);
 		err = -EINVAL;
 	}
 	if (!err && c->tls)

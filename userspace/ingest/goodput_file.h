@@ -12,7 +12,8 @@
 enum goodput_file_end {
 	FILE_OVER,    /* the end */
 	FILE_WAITING, /* with follow: no more data for now */
-	FILE_RENEWED, /* with follow: the file was truncated or replaced; the next read begins at its start */
+	FILE_RENEWED, /* with follow: the file was truncated or replaced; the next read begins at
+			 its start */
 	FILE_CUT,     /* a gzip stream without an end */
 	FILE_DAMAGED, /* the gzip data is damaged from here on */
 };

@@ -170,7 +170,8 @@ static int watch_page(struct watch *x)
 	if (!path.failed)
 		err = watch_get(x, path.data, x->w->pods->intervals.list_s, &r);
 	if (path.failed || err == -ENOMEM || x->stream.text.failed) {
-		pods_trouble(x->w, "%s of %s: not enough memory in gp-bpf", x->kind->what, x->w->access.server);
+		pods_trouble(x->w, "%s of %s: not enough memory in gp-bpf", x->kind->what,
+			     x->w->access.server);
 		err = -EIO;
 	} else if (!err && r.status == 410) {
 		err = -ESTALE;

@@ -92,7 +92,8 @@ static void output_on_event(void *ctx, const struct event *ev)
 	int err = model_feed(out->model, ev);
 
 	if (err && !out->error) {
-		log_error("a record was not counted: %s; the results from now on are incomplete", strerror(-err));
+		log_error("a record was not counted: %s; the results from now on are incomplete",
+			  strerror(-err));
 		out->error = err;
 	}
 	if (out->by_events && ev->rec->kind == GP_KIND_tick)

@@ -56,8 +56,8 @@ static const struct check_probe *classify_find(const struct check_target *t, siz
 
 #define BY_MARKER "name what ends a step with --marker ID, and steps are exact"
 static const struct rung rungs[] = {
-	/* Only torch 1.13 has these. Its ranges of optimizers and loaders have no names, although it
-	 * also has the function that would name them. */
+	/* Only torch 1.13 has these. Its ranges of optimizers and loaders have no names, although
+	 * it also has the function that would name them. */
 	{GP_ROLE_range_begin, GP_ROLE_backward, true, false, CHECK_B,
 	 "steps can be found: by the operators of Adam and its relatives (tier A), else by the order of backward passes and ranges without names (tier B; %s); loading and evaluation cannot be seen"},
 	{GP_ROLE_range_begin, GP_ROLE_range_end, false, false, CHECK_A,

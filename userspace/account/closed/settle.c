@@ -436,7 +436,8 @@ struct settling {
 	size_t run;
 	size_t interval, cover; /* position in the run's intervals */
 	size_t steps;		/* settled steps of this run */
-	uint64_t counted;	/* number of steps that the settled records stand for: a record may stand for several */
+	uint64_t counted; /* number of steps that the settled records stand for: a record may stand
+			     for several */
 	uint64_t last_count;
 	uint64_t goodput_ns;	/* goodput before the run */
 	int64_t waste_us;	/* start of the wasted time; INT64_MAX: nothing was wasted */

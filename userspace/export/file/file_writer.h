@@ -20,7 +20,8 @@ struct file_writer;
 
 /* A file that would grow beyond `bytes` is renamed to FILE.1, FILE.1 to FILE.2 and so on, up to the
  * first number that is free. If FILE.1 to FILE.N (N is `keep`) all exist, FILE.N is removed first.
- * After a failed rename nothing more is written: -EXDEV. A symbolic link stays, its target is renamed. */
+ * After a failed rename nothing more is written: -EXDEV. A symbolic link stays, its target is
+ * renamed. */
 #define FILE_WRITER_BOUND_LEAST (1u << 20)
 struct file_writer_bound {
 	uint64_t bytes; /* at least FILE_WRITER_BOUND_LEAST; 0: no bound */

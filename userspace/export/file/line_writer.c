@@ -394,8 +394,9 @@ static void line_writer_helper_flush(struct line_writer *w)
 	line_writer_take(w, 0);
 	if (w->going && !w->dead && clock_mono_ns() - w->asked_ns > DEAD_NS) {
 		w->dead = true;
-		log_error("export to %s: the disk does not answer; up to %u MB of new lines are kept in memory", w->path,
-			  LINE_WRITER_KEPT_BYTES >> 20);
+		log_error(
+			"export to %s: the disk does not answer; up to %u MB of new lines are kept in memory",
+			w->path, LINE_WRITER_KEPT_BYTES >> 20);
 	}
 	if (!w->error && line_writer_pending(w) <= LINE_WRITER_KEPT_BYTES / 2)
 		line_writer_gap_end(w);

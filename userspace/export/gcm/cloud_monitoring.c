@@ -338,8 +338,9 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 		return err;
 	m->rows.library = o->workload_metrics;
 	if (o->rolling && gcm_rolling_read(o->rolling, &m->rows)) {
-		log_error("--rolling %s: expected numbers of seconds, none of them twice, like 86400,3600",
-			  o->rolling);
+		log_error(
+			"--rolling %s: expected numbers of seconds, none of them twice, like 86400,3600",
+			o->rolling);
 		return -EINVAL;
 	}
 	cloud_identity_configured(m);

@@ -154,9 +154,10 @@ static int gcm_log_fill(const struct export_log *log, const struct gcm_identity 
 			continue;
 		gcm_library_answer(set, &answer, names, id, windows);
 		if (answer.cumulative.error)
-			log_warn("job %s: not printed: ml-goodput-measurement would raise an error: %s: %s",
-				 goodput_name(names, answer.job), answer.cumulative.error_type,
-				 answer.cumulative.error);
+			log_warn(
+				"job %s: not printed: ml-goodput-measurement would raise an error: %s: %s",
+				goodput_name(names, answer.job), answer.cumulative.error_type,
+				answer.cumulative.error);
 		goodput_answer_free(&answer);
 	}
 	return err;

@@ -152,8 +152,8 @@ static bool phase_blocked_places_room(struct places *at, uint64_t ns)
 	return true;
 }
 
-/* Adds a piece that ends after all stored ones. Where two threads were blocked at the same time, the
- * time is given to the step's own thread, or if neither is, to the later piece. */
+/* Adds a piece that ends after all stored ones. Where two threads were blocked at the same time,
+ * the time is given to the step's own thread, or if neither is, to the later piece. */
 static void phase_blocked_places_add(struct places *at, struct step_piece p, bool own)
 {
 	while (at->n && at->piece[at->n - 1].to_ns > p.from_ns) {

@@ -136,7 +136,8 @@ struct unit_input {
 
 /* Finds the period of the tokens. Returns true when *ret is certain. */
 bool unit_learn(const struct unit_input *in, struct unit *ret);
-/* Finds a period that fits most of the tokens, when there are many. Returns true if there is one. */
+/* Finds a period that fits most of the tokens, when there are many. Returns true if there is one.
+ */
 bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
 /* Returns true when update t of a second optimizer, without a batch, may be the start of two
  * optimizers alternating: few tokens were seen, or the first optimizer has updated again. */
@@ -378,8 +379,8 @@ void candidate_finish(struct step_finder *sf, struct candidate *l);
 void candidate_still(struct step_finder *sf, struct candidate *l);
 /* Drops held groups. */
 void candidate_forget(struct candidate *l);
-/* Returns true if the steps of this candidate may still become the steps of the job: its held groups
- * are needed until then. */
+/* Returns true if the steps of this candidate may still become the steps of the job: its held
+ * groups are needed until then. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
 /* Frees memory of the search if no groups are held. */
 void candidate_spare(struct candidate *l);
