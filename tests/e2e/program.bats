@@ -59,7 +59,7 @@ near() { # a b what: to a millionth
 	equal null "$(job .program.in_steps.mfu)"
 	equal null "$(job .accelerators)"
 	equal null "$(job .cost)"
-	grep -q 'accelerators unknown: no runtime of one was called' "$T/text"
+	grep -q "accelerators unknown: no accelerator's runtime was called" "$T/text"
 	taped -- "$TRAIN" load wait steps=20
 	equal '[null]' "$(job '.program.in_steps | [.[]] | unique' | jq -c .)"
 	equal 0 "$(grep -c 'done a second\|accel.-hours' "$T/text")"
