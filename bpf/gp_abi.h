@@ -35,6 +35,7 @@
 #define GP_MONITOR_MAX 16   /* entries of one monitor event that are sent */
 #define GP_KEEP	       8    /* name prefixes of one row that are exempt from its rate limit */
 #define GP_CARRY_MAX   1216 /* bytes of the state of a job that is sent from node to node */
+#define GP_STACK_MAX   200  /* bytes of a stack as text, terminator included */
 #define GP_RANGE_DEPTH 64   /* supported nesting depth of ranges on one thread */
 
 #define GP_TIME_END_NS (1ull << 62) /* larger times are rejected as invalid, ns */
@@ -466,6 +467,14 @@ struct gp_pressure {
 #define GP_PRESSURE_STALL    2 /* stall_ns is known */
 #define GP_PRESSURE_GROUP    4 /* stall_ns is of the control group */
 
+/* Python stack of a thread (tid) that makes no progress, innermost call first: "wait
+ * (threading.py:324) < fetch (loader.py:31)". Its names are hostile. */
+struct gp_stack {
+	__u32 frames; /* of the stack; the text may hold fewer */
+	__u32 reserved;
+	char text[GP_STACK_MAX]; /* NUL-terminated, printable UTF-8 */
+};
+
 struct gp_end {	      /* last record of a tape that was closed properly */
 	__u32 reason; /* enum gp_end_reason */
 	__s32 status; /* status of CMD, as wait(2) reports it; -1: none */
@@ -507,7 +516,8 @@ struct gp_end {	      /* last record of a tape that was closed properly */
 	X(81, notice, struct gp_notice)                                                            \
 	X(82, code, struct gp_code)                                                                \
 	X(83, usage, struct gp_usage)                                                              \
-	X(84, pressure, struct gp_pressure)
+	X(84, pressure, struct gp_pressure)                                                        \
+	X(85, stack, struct gp_stack)
 
 #define GP_KIND_USER 64 /* first kind written by user space */
 #define GP_KIND_MAX  128
@@ -557,6 +567,7 @@ _Static_assert(sizeof(struct gp_notice) == 216, "ABI");
 _Static_assert(sizeof(struct gp_code) == 80, "ABI");
 _Static_assert(sizeof(struct gp_usage) == 40, "ABI");
 _Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
+_Static_assert(sizeof(struct gp_stack) == 208, "ABI");
 
 /* Iterates over records in memory, each padded to 8 bytes:
  *

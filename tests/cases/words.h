@@ -356,6 +356,10 @@ static inline bool word_life(struct script *s, const struct move *m)
 		e->reason = (uint32_t)move_number(m, 1, GP_END_TARGETS_GONE);
 	} else if (!strcmp(w, "look") || !strcmp(w, "call")) {
 		word_blocked(s, m);
+	} else if (!strcmp(w, "stack")) { /* TEXT */
+		struct gp_stack *k = script_add(s, GP_KIND_stack, m->at_ns, script_pid(s), -1);
+
+		snprintf(k->text, sizeof(k->text), "%s", move_text(m, ""));
 	} else if (!strcmp(w, "lacks")) {
 		word_lacks(s, m);
 	} else {

@@ -80,8 +80,11 @@ went_on() { # ranks that hung
 	hangs collective 1
 	evidence_has "waits on a futex"
 	hangs sleep 0
+	sleep 6 # stacks are read every five seconds
 	: >"$T/go"
 	went_on 2
+	# The line of the program at which it waits, innermost call first.
+	grep -qE '"Python: .*\(loops_hang\.py:[0-9]+\)' <<<"$(jq -c 'select(.type == "health" and .over) | .evidence' "$T/out")"
 }
 
 @test "a loader that reads a FIFO: the file is named" {

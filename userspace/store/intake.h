@@ -134,7 +134,7 @@ struct intake_note {
 		struct fact_health health;
 	};
 	struct checkpoint_match match; /* of a checkpoint; `how` 0: not matched */
-	char text[GP_PATH_MAX], words[240];
+	char text[GP_PATH_MAX], words[FACT_EVIDENCE_MAX];
 };
 
 struct intake {

@@ -13,6 +13,7 @@
 
 #include "bpf/gp_abi.h"
 #include "userspace/model/job/disruption_row.h"
+#include "userspace/model/job/fact.h"
 #include "userspace/store/sketch.h"
 #include "userspace/store/store.h"
 #include "userspace/store/sums.h"
@@ -90,7 +91,7 @@ struct store_checkpoint {
 };
 
 struct store_health {
-	char kind[24], why[16], phase[16], evidence[240];
+	char kind[24], why[16], phase[16], evidence[FACT_EVIDENCE_MAX];
 	int64_t onset_ns,
 		at_ns; /* at_ns: for a recovery, when steps were fast again; otherwise the onset */
 	uint64_t size_ns;

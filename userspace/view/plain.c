@@ -105,7 +105,7 @@ static void plain_disruption(FILE *out, const struct job_disruption *disruption)
 
 static void plain_health(FILE *out, const struct fact_health *h)
 {
-	char took[WORD_MAX], evidence[PLAIN_TEXT_MAX];
+	char took[WORD_MAX], evidence[FACT_EVIDENCE_MAX];
 
 	if (h->ratio > 0) {
 		fprintf(out, " %s: %s", h->over ? "fast again" : "slow",

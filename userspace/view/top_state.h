@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "bpf/gp_abi.h"
+#include "userspace/model/job/fact.h"
 #include "userspace/model/time/ledger.h"
 
 #define TOP_BYTES	(16u << 20) /* bytes of the JSON */
@@ -61,7 +62,7 @@ struct top_rank {
 	uint32_t recent;
 	/* duration of the hang, or time that others wait for this rank in a step */
 	uint64_t mark_ns;
-	char evidence[240], why[32];
+	char evidence[FACT_EVIDENCE_MAX], why[32];
 	double slow_ratio;		     /* 0: unknown */
 	struct top_event events[TOP_EVENTS]; /* the latest events */
 	uint32_t nevents;

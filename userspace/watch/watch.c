@@ -27,6 +27,7 @@
 #include "userspace/option/option_probe.h"
 #include "userspace/output/journal.h"
 #include "userspace/watch/watch_blocked.h"
+#include "userspace/watch/watch_stack.h"
 #include "userspace/watch/watch_usage.h"
 #include "userspace/watch/watch_kernel_log.h"
 #include "userspace/watch/watch_place.h"
@@ -486,6 +487,7 @@ static void watch_on_tick(void *ctx, uint64_t value)
 		loader_sweep(w->loader);
 	places_tick(w->places, clock_mono_ns());
 	blocked_tick(w->blocked, w->journal, w->out);
+	stacks_tick(w->stacks, w->journal, w->out);
 	usages_tick(w->usages, w->journal, w->out);
 	watch_log_tick(w->log);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
@@ -743,6 +745,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = blocked_new(&w->blocked, w->loader, w->probes, o->root ? o->root : "");
 	if (!err)
+		err = stacks_new(&w->stacks);
+	if (!err)
 		err = usages_new(&w->usages, o->root ? o->root : "");
 	if (!err)
 		err = watch_open_loop(w, cfg->node);
@@ -857,6 +861,7 @@ int watch_close(struct watch *w)
 	pods_close(w->pods);
 	codes_free(w->codes);
 	blocked_free(w->blocked);
+	stacks_free(w->stacks);
 	usages_free(w->usages);
 	watch_log_free(w->log);
 	ring_close(w->ring[0]);

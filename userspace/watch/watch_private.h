@@ -33,6 +33,7 @@ struct watch {
 	struct node *node;		    /* NULL: the user named the processes */
 	struct handoff *handoff;	    /* NULL: no --carry */
 	struct blocked *blocked;	    /* checks for blocked calls */
+	struct stacks *stacks;		    /* Python stacks of silent processes */
 	struct usages *usages;		    /* samples of threads and control groups */
 	struct watch_log *log;		    /* device faults in the kernel's log */
 	struct successor *successor;	    /* NULL: no handover was requested */

@@ -58,6 +58,8 @@ struct fact_range {
 	bool async;    /* on a thread that does not train: not counted */
 };
 
+#define FACT_EVIDENCE_MAX 400 /* bytes of the evidence of a health event */
+
 /* A health event, reported when it is certain and again when it has ended. */
 struct fact_health {
 	/* "hang"; "straggler"; "fail_slow", and "recovered" when the slowdown has ended; for a

@@ -464,6 +464,8 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 	case GP_KIND_fault:
 		rank_fault_kernel(r, ev, ev->rec->pid);
 		return 0;
+	case GP_KIND_stack:
+		return rank_hang_stack(r, ev);
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
 		return rank_resource(r, ev);

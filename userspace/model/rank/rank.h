@@ -60,7 +60,7 @@ struct hang_view {   /* silence of a rank: the current one, else that of the las
 	uint64_t size_ns;
 	enum gp_why why;
 	char phase[16]; /* "": unknown */
-	char evidence[240];
+	char evidence[FACT_EVIDENCE_MAX];
 	uint64_t count, total_ns; /* number and total time of all hangs */
 };
 

@@ -7,7 +7,9 @@
 
 #define SURVIVED_NS 1000000000ull /* ns; a shorter silence that ended is not recorded */
 /* ns; an older report no longer counts (reports come every second) */
-#define FRESH_NS  2500000000ull
+#define FRESH_NS 2500000000ull
+#define STACK_FRESH_NS                                                                             \
+	12000000000ull /* a stack that is older no longer counts: one comes every 5 s */
 #define STEPS_MIN 3
 
 /* ---- signs of life --------------------------------------------------------------------------- */
@@ -74,7 +76,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		h->longest_ns = silent_ns;
 	if (s->ts_ns > h->progress_ns)
 		h->progress_ns = s->ts_ns;
-	h->call.reported_ns = h->sample.reported_ns = 0;
+	h->call.reported_ns = h->sample.reported_ns = h->stack_ns = 0;
 	h->sample.why = GP_WHY_unknown;
 	if (s->kind == SIGNAL_LAUNCH) /* a launch carries no thread */
 		return;
@@ -120,6 +122,27 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	seen->counted = seen->role == GP_ROLE_collective && !(probe->flags & GP_PROBE_PAIR);
 	event_copy(seen->wchan, b->wchan);
 	event_copy(seen->where, b->where);
+}
+
+int rank_hang_stack(struct rank *r, const struct event *ev)
+{
+	struct rank_hang *h = &r->hang;
+
+	if (ev->rec->ts_ns < h->progress_ns) /* from before the last sign of life */
+		return 0;
+	if (!h->stack)
+		h->stack = calloc(1, GP_STACK_MAX);
+	if (!h->stack)
+		return -ENOMEM;
+	event_text(h->stack, GP_STACK_MAX, ev->stack->text, sizeof(ev->stack->text));
+	h->stack_ns = ev->rec->ts_ns;
+	return 0;
+}
+
+void rank_hang_free(struct rank_hang *h)
+{
+	free(h->stack);
+	free(h->reported);
 }
 
 /* ---- why ------------------------------------------------------------------------------------- */
@@ -183,6 +206,8 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 	if (rank_hang_is_fresh(&h->call, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
 			       h->call.tid, h->call.where);
+	if (h->stack_ns && now_ns - h->stack_ns < STACK_FRESH_NS && (size_t)at < len)
+		at += snprintf(out + at, len - (size_t)at, "Python: %s; ", h->stack);
 	if (rank_hang_is_fresh(&h->sample, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u %s%s%s%s; ", h->sample.tid,
 			       h->sample.where, *h->sample.wchan ? " (" : "", h->sample.wchan,
@@ -255,14 +280,14 @@ static void hang_book(struct rank *r, uint64_t now_ns)
 	if (ledger_interval(r->member.ledger, BUCKET_HANG, h->booked_ns, now_ns))
 		r->error = -ENOMEM;
 	h->booked_ns = now_ns;
-	h->reported.size_ns = now_ns - h->onset_ns;
+	h->reported->size_ns = now_ns - h->onset_ns;
 	rank_ledger_checked(r);
 }
 
 /* Records the facts known now. A later record may add facts, but never removes all of them. */
 static void hang_know(struct rank *r, uint64_t now_ns)
 {
-	struct hang_view *v = &r->hang.reported;
+	struct hang_view *v = r->hang.reported;
 	enum gp_why why = hang_why(r, now_ns);
 
 	if (why == GP_WHY_unknown && v->why != GP_WHY_unknown)
@@ -274,7 +299,7 @@ static void hang_know(struct rank *r, uint64_t now_ns)
 
 static void hang_report(struct rank *r, uint64_t now_ns, bool over)
 {
-	const struct hang_view *v = &r->hang.reported;
+	const struct hang_view *v = r->hang.reported;
 	const struct fact_health health = {
 		.kind = "hang",
 		.onset_ns = v->onset_ns,
@@ -297,6 +322,12 @@ static void hang_begin(struct rank *r, uint64_t now_ns)
 {
 	struct rank_hang *h = &r->hang;
 
+	if (!h->reported)
+		h->reported = calloc(1, sizeof(*h->reported));
+	if (!h->reported) {
+		r->error = -ENOMEM;
+		return;
+	}
 	h->onset_ns = h->progress_ns;
 	/* Launches are counted without their times. Launches reported after the call was entered
 	 * happened before it. */
@@ -305,7 +336,7 @@ static void hang_begin(struct rank *r, uint64_t now_ns)
 		h->onset_ns = h->call.since_ns;
 	h->booked_ns = h->onset_ns;
 	h->count++;
-	h->reported = (struct hang_view){.onset_ns = h->onset_ns};
+	*h->reported = (struct hang_view){.onset_ns = h->onset_ns};
 	hang_know(r, now_ns);
 	hang_book(r, now_ns);
 	hang_report(r, now_ns, false);
@@ -319,7 +350,7 @@ static void hang_over(struct rank *r, uint64_t now_ns)
 	hang_book(r, now_ns);
 	h->past[at].from_ns = h->onset_ns;
 	h->past[at].to_ns = now_ns;
-	h->total_ns += h->reported.size_ns;
+	h->total_ns += h->reported->size_ns;
 	h->onset_ns = 0;
 	hang_report(r, now_ns, true);
 	r->ledger_due = true;
@@ -373,10 +404,10 @@ void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret
 	uint32_t tid;
 	uint64_t since_ns;
 
-	*ret = h->reported;
+	*ret = h->reported ? *h->reported : (struct hang_view){0};
 	ret->hung = h->onset_ns;
 	ret->count = h->count;
-	ret->total_ns = h->total_ns + (h->onset_ns ? h->reported.size_ns : 0);
+	ret->total_ns = h->total_ns + (h->onset_ns ? h->reported->size_ns : 0);
 	if (ret->hung || !rank_silent(r, now_ns, &tid, &since_ns))
 		return;
 	ret->silent = true;
@@ -407,7 +438,15 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h)
 	archive_fields(a, h, onset_ns, booked_ns);
 	for (int i = 0; i < RANK_HANGS; i++)
 		archive_fields(a, &h->past[i], from_ns, to_ns);
-	archive_fields(a, h, count, total_ns, reported.onset_ns, reported.size_ns);
-	archive_below(a, &h->reported.why, GP_WHY_COUNT);
-	archive_fields(a, h, reported.phase, reported.evidence);
+	archive_fields(a, h, count, total_ns, stack_ns);
+	h->stack = archive_object(a, h->stack, GP_STACK_MAX);
+	if (h->stack)
+		archive_chars(a, h->stack, GP_STACK_MAX);
+	h->reported = archive_object(a, h->reported, sizeof(*h->reported));
+	archive_require(a, h->reported || !h->onset_ns);
+	if (!h->reported)
+		return;
+	archive_fields(a, h->reported, onset_ns, size_ns);
+	archive_below(a, &h->reported->why, GP_WHY_COUNT);
+	archive_fields(a, h->reported, phase, evidence);
 }

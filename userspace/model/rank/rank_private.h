@@ -186,8 +186,10 @@ struct rank_hang {
 	struct {
 		uint64_t from_ns, to_ns;
 	} past[RANK_HANGS];
-	uint64_t count, total_ns;  /* number of hangs; time of finished hangs */
-	struct hang_view reported; /* the hang reported last */
+	uint64_t count, total_ns;   /* number of hangs; time of finished hangs */
+	struct hang_view *reported; /* the last one reported; NULL: there was no hang */
+	char *stack;	   /* of the training thread, GP_STACK_MAX bytes; NULL: none was read */
+	uint64_t stack_ns; /* when it was read; 0: before the last sign of life */
 };
 
 #define RANK_WORKERS 32
@@ -477,6 +479,9 @@ void rank_fault_archive(struct archive *a, struct rank_fault *f);
 void rank_hang_signal(struct rank *r, const struct signal *s);
 /* Takes a record about a blocked thread. */
 void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_probe *probe);
+/* Takes the Python stack of a thread. Returns 0 or -ENOMEM. */
+int rank_hang_stack(struct rank *r, const struct event *ev);
+void rank_hang_free(struct rank_hang *h);
 /* Checks for a hang, once a second. */
 void rank_hang_tick(struct rank *r, uint64_t now_ns);
 /* Ends the current hang; ended: because the process ended. */
