@@ -300,10 +300,10 @@ static void test_map(void **state)
 	assert_int_equal(handoff_new(&handoff, &options, NULL, NULL), 0);
 	handoff_start(handoff);
 	assert_int_equal(world.records, 1);
-	assert_said("attempt 3 up to step 77");
+	assert_said("attempt 3, step 77");
 	/* The first one's are the same run's, which began earlier. */
 	world.own = at("", 2, 0);
-	tick_until_said("also runs at attempt 3 on node");
+	tick_until_said("also runs with attempt 3 on node");
 }
 
 static uint32_t lines(const char *text)
