@@ -99,7 +99,7 @@ static ssize_t usage_slurp(const char *path, char *buf, size_t cap)
 
 bool usage_delays(const char *root)
 {
-	char path[PROC_PATH_MAX], text[16];
+	char path[PROC_PATH_MAX], text[16] = "";
 
 	snprintf(path, sizeof(path), "%s/proc/sys/kernel/task_delayacct", root);
 	return usage_slurp(path, text, sizeof(text)) > 0 && *text == '1';
@@ -190,7 +190,7 @@ static bool usage_throttled(const char *folder, __u64 *ret_ns)
 		const char *key;
 		uint64_t unit_ns;
 	} keys[] = {{"throttled_usec ", US_NS}, {"throttled_time ", 1}};
-	char path[PROC_PATH_MAX], text[2048];
+	char path[PROC_PATH_MAX], text[2048] = "";
 
 	snprintf(path, sizeof(path), "%s/cpu.stat", folder);
 	if (usage_slurp(path, text, sizeof(text)) <= 0)
@@ -210,7 +210,7 @@ void usage_pressure(const struct usage_group *g, struct gp_pressure *ret)
 {
 	static const char *const names[GP_STALL_COUNT] = {"cpu", "memory", "io"};
 	const char *suffix = strstr(g->pressure, CGROUPS) ? ".pressure" : "";
-	char path[PROC_PATH_MAX], text[256];
+	char path[PROC_PATH_MAX], text[256] = "";
 	int known = 0;
 
 	*ret = (struct gp_pressure){0};

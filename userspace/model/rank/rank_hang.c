@@ -407,7 +407,7 @@ void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret
 	*ret = h->reported ? *h->reported : (struct hang_view){0};
 	ret->hung = h->onset_ns;
 	ret->count = h->count;
-	ret->total_ns = h->total_ns + (h->onset_ns ? h->reported->size_ns : 0);
+	ret->total_ns = h->total_ns + (h->onset_ns ? ret->size_ns : 0);
 	if (ret->hung || !rank_silent(r, now_ns, &tid, &since_ns))
 		return;
 	ret->silent = true;
