@@ -170,8 +170,8 @@ ALIGNERS = {"Gauge, number": {"MEAN", "MAX", "MIN", "NEXT_OLDER"}, "Gauge, integ
 
 def cloud_problems(page: dict[str, Any]) -> list[str]:
     types, out = cloud_types(), []
-    if len(types) != 19:
-        out.append(f"{len(types)} types in the man page")
+    if not types:
+        out.append("no types in the man page")
 
     def walk(node: Any) -> Iterator[dict[str, Any]]:
         if isinstance(node, dict):

@@ -73,6 +73,8 @@ slow_by() { # cause least-share
 	[ "$limit" = cpu.max ] && quota="60000 100000"
 	QUOTA=$top/gp-bpf-test-$$
 	mkdir "$QUOTA" || cannot "no control group with a CPU quota can be made"
+	# Its share of the CPU is not that of its threads' priority.
+	echo 262144 >"$QUOTA/cpu.shares" 2>/dev/null || echo 10000 >"$QUOTA/cpu.weight"
 	start_job sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$QUOTA" \
 		"${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
 	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
