@@ -25,8 +25,9 @@ FIRST=(nice -n -20 taskset -c 1)
 start_steps() {
 	start_job "${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
 	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out" || return 1
-	sleep 12 # of usual steps
+	READY_S=100 until_true usual
 }
+usual() { [ "$(grep -c '"type":"step"' "$T/out")" -ge 500 ]; } # ten seconds of steps as they usually are
 end_steps() {
 	job_go
 	job_end
@@ -78,7 +79,7 @@ slow_by() { # cause least-share
 	start_job sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$QUOTA" \
 		"${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
 	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
-	sleep 12
+	READY_S=100 until_true usual
 	echo "$quota" >"$QUOTA/$limit"
 	READY_S=100 until_true slow
 	sleep 3
@@ -89,7 +90,7 @@ slow_by() { # cause least-share
 @test "steps that sleep longer lack nothing: unknown" {
 	start_job "${FIRST[@]}" "$TRAIN" load wait pace=20000 work=1000 until pace=30000 until steps=50
 	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
-	sleep 12
+	READY_S=100 until_true usual
 	job_go
 	READY_S=100 until_true slow
 	end_steps

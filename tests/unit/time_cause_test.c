@@ -134,6 +134,23 @@ static void hole(void **state)
 	assert_int_equal(sums(0, 30).wait_ns, 400 * MS);
 }
 
+/* Waits for block I/O are read of the training thread only: those from before it trained do not
+ * count. */
+static void begins_to_train(void **state)
+{
+	struct gp_usage u = {.cpu_ns = S};
+
+	(void)state;
+	resource_usage(w.resource, 7, &u, false);
+	resource_pressure(w.resource, T0, &w.pressure);
+	u.block_ns = 900 * MS;
+	u.flags = GP_USAGE_BLOCK;
+	resource_usage(w.resource, 7, &u, true);
+	resource_pressure(w.resource, T0 + S, &w.pressure);
+	assert_int_equal(sums(0, 1).covered_ns, S);
+	assert_int_equal(sums(0, 1).block_ns, 0);
+}
+
 static void ring_keeps_the_last(void **state)
 {
 	const struct lack before = {.wait_ns = 500 * MS}, l = {.wait_ns = 10 * MS};
@@ -308,17 +325,9 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(seconds_add_up),
-		T(hole),
-		T(ring_keeps_the_last),
-		T(other_threads),
-		T(contention),
-		T(quota),
-		T(as_before),
-		T(memory_and_disk),
-		T(too_little),
-		T(hostile),
-		T(archived),
+		T(seconds_add_up),  T(hole),	   T(begins_to_train), T(ring_keeps_the_last),
+		T(other_threads),   T(contention), T(quota),	       T(as_before),
+		T(memory_and_disk), T(too_little), T(hostile),	       T(archived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/base/clock.h"
+#include "userspace/base/number.h"
 #include "userspace/base/table.h"
 #include "userspace/identity/usage.h"
 
@@ -23,6 +24,7 @@ struct usage_thread {
 	pid_t tid;
 	bool chosen;
 	struct gp_usage last; /* figures of the last record, or of the last list */
+	uint64_t listed_ns;   /* on a CPU and waiting for one, as of the last list */
 	uint64_t busy_ns;     /* time on a CPU or waiting for a CPU, between the last two lists */
 };
 
@@ -91,25 +93,28 @@ static void usages_choose(struct usage_process *p)
 	}
 }
 
-/* Lists the threads of a process. Keeps the figures of threads that still exist. */
-static void usages_list(struct usages *u, struct usage_process *p, pid_t pid)
+/* Lists the threads of a process, first the one that trains. Keeps the figures of threads that
+ * still exist. */
+static void usages_list(struct usages *u, struct usage_process *p, pid_t pid, pid_t trains)
 {
 	struct usage_thread *listed = calloc(THREADS_MAX, sizeof(*listed));
 	pid_t tid[THREADS_MAX];
-	int n = listed ? usage_threads(u->root, pid, tid, THREADS_MAX) : 0, kept = 0;
+	int n = listed ? usage_threads(u->root, pid, tid + 1, THREADS_MAX - 1) + 1 : 0, kept = 0;
 
+	tid[0] = trains;
 	for (int i = 0; i < n; i++) {
 		const struct usage_thread *old = usages_thread(p, tid[i]);
 		struct gp_usage now;
 
-		if (usage_scheduled(u->root, pid, tid[i], &now))
+		uint64_t sum_ns;
+
+		if ((i && tid[i] == trains) || usage_scheduled(u->root, pid, tid[i], &now))
 			continue;
-		listed[kept] = old ? *old : (struct usage_thread){.tid = tid[i], .last = now};
-		listed[kept].busy_ns = now.cpu_ns + now.wait_ns -
-				       (listed[kept].last.cpu_ns + listed[kept].last.wait_ns);
-		if (!listed[kept].chosen)
-			listed[kept].last = now;
-		kept++;
+		sum_ns = now.cpu_ns + now.wait_ns;
+		listed[kept] = old ? *old
+				   : (struct usage_thread){.tid = tid[i], .listed_ns = sum_ns};
+		listed[kept].busy_ns = more_than(sum_ns, listed[kept].listed_ns);
+		listed[kept++].listed_ns = sum_ns;
 	}
 	for (int i = 0; i < kept; i++)
 		p->thread[i] = listed[i];
@@ -190,7 +195,7 @@ static void usages_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
 	if (now_ns > u->deadline_ns)
 		return;
 	if (!p->listed || u->tick - p->listed >= LIST_TICKS || !usages_thread(p, (pid_t)tid)) {
-		usages_list(u, p, (pid_t)pid);
+		usages_list(u, p, (pid_t)pid, (pid_t)tid);
 		moved = usages_group(u, p, (pid_t)pid);
 		p->listed = u->tick;
 	}

@@ -113,9 +113,7 @@ static void change_count(struct rank *r, struct rank_slow *slow)
 		uint64_t part_ns = (uint64_t)((double)left_ns *
 					      time_cause_share(&slow->causes, (enum time_cause)i));
 
-		part_ns = part_ns < left_ns ? part_ns : left_ns;
-		r->cause_ns[i] += part_ns;
-		left_ns -= part_ns;
+		r->cause_ns[i] += take_up_to(&left_ns, part_ns);
 	}
 	r->cause_ns[TIME_CAUSE_unknown] += left_ns;
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "userspace/base/number.h"
+
 /* A thread that uses less of a second is not one that training waits for. */
 #define BUSY_SHARE 4		 /* a quarter */
 #define SECOND_MAX 1500000000ull /* a longer span between records has a hole */
@@ -41,16 +43,6 @@ void resource_free(struct resource *r)
 	free(r);
 }
 
-static uint64_t resource_grown(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
-static uint64_t resource_least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Returns the entry of a thread, in place of the one that used least when there is no room. */
 static struct resource_thread *resource_find(struct resource *r, uint32_t tid)
 {
@@ -80,9 +72,10 @@ void resource_usage(struct resource *r, uint32_t tid, const struct gp_usage *u, 
 	if (u->flags & GP_USAGE_FIRST)
 		t->known = t->whole = false;
 	if (t->known) {
-		t->grown.cpu_ns += resource_grown(u->cpu_ns, t->last.cpu_ns);
-		t->grown.wait_ns += resource_grown(u->wait_ns, t->last.wait_ns);
-		t->grown.block_ns += resource_grown(u->block_ns, t->last.block_ns);
+		t->grown.cpu_ns += more_than(u->cpu_ns, t->last.cpu_ns);
+		t->grown.wait_ns += more_than(u->wait_ns, t->last.wait_ns);
+		if (t->last.flags & GP_USAGE_BLOCK) /* else it was not read the last time */
+			t->grown.block_ns += more_than(u->block_ns, t->last.block_ns);
 	}
 	t->last = *u;
 	t->known = true;
@@ -107,7 +100,7 @@ static uint64_t resource_other_wait(const struct resource *r, uint64_t length_ns
 
 static uint32_t resource_us(uint64_t ns, uint64_t most_ns)
 {
-	return (uint32_t)(resource_least(ns, most_ns) / 1000);
+	return (uint32_t)(smaller_of(ns, most_ns) / 1000);
 }
 
 static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct gp_pressure *p)
@@ -118,13 +111,12 @@ static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct
 	uint64_t length_ns = ts_ns - r->pressure_ns, used_ns, wait_ns, asleep_ns, throttled_ns = 0;
 	unsigned both = p->flags & last->flags;
 
-	used_ns = resource_least(own->cpu_ns, length_ns);
-	wait_ns = resource_least(own->wait_ns, length_ns - used_ns);
+	used_ns = smaller_of(own->cpu_ns, length_ns);
+	wait_ns = smaller_of(own->wait_ns, length_ns - used_ns);
 	asleep_ns = length_ns - used_ns - wait_ns;
-	wait_ns += resource_least(asleep_ns, resource_other_wait(r, length_ns));
+	wait_ns += smaller_of(asleep_ns, resource_other_wait(r, length_ns));
 	if (both & GP_PRESSURE_THROTTLE)
-		throttled_ns = resource_least(wait_ns,
-					      resource_grown(p->throttled_ns, last->throttled_ns));
+		throttled_ns = smaller_of(wait_ns, more_than(p->throttled_ns, last->throttled_ns));
 	*s = (struct resource_second){
 		.end_ns = ts_ns,
 		.length_us = resource_us(length_ns, length_ns),
@@ -139,10 +131,10 @@ static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct
 	if (!s->stall_known)
 		return;
 	s->memory_us = resource_us(
-		resource_grown(p->stall_ns[GP_STALL_MEMORY], last->stall_ns[GP_STALL_MEMORY]),
+		more_than(p->stall_ns[GP_STALL_MEMORY], last->stall_ns[GP_STALL_MEMORY]),
 		length_ns);
-	s->io_us = resource_us(
-		resource_grown(p->stall_ns[GP_STALL_IO], last->stall_ns[GP_STALL_IO]), length_ns);
+	s->io_us = resource_us(more_than(p->stall_ns[GP_STALL_IO], last->stall_ns[GP_STALL_IO]),
+			       length_ns);
 }
 
 void resource_pressure(struct resource *r, uint64_t ts_ns, const struct gp_pressure *p)
@@ -163,7 +155,7 @@ void resource_pressure(struct resource *r, uint64_t ts_ns, const struct gp_press
 void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns,
 		      struct resource_sums *ret)
 {
-	uint64_t kept = resource_least(r->seconds, RESOURCE_SECONDS);
+	uint64_t kept = smaller_of(r->seconds, RESOURCE_SECONDS);
 
 	*ret = (struct resource_sums){.block_known = true, .stall_known = true, .group = true};
 	for (uint64_t i = 1; i <= kept; i++) {
@@ -222,7 +214,7 @@ void resource_archive(struct archive *a, struct resource **r)
 	archive_field(a, s->pressure.stall_ns);
 	archive_field(a, s->pressure.flags);
 	archive_fields(a, s, pressure_ns, seconds);
-	kept = (uint32_t)resource_least(s->seconds, RESOURCE_SECONDS);
+	kept = (uint32_t)smaller_of(s->seconds, RESOURCE_SECONDS);
 	for (uint32_t i = 0; i < kept; i++) {
 		resource_second_archive(a, &s->second[i]);
 		archive_require(a, s->second[i].end_ns >= s->second[i].length_us * 1000ull);
