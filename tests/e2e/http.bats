@@ -217,7 +217,7 @@ basic_auth_users: {prom: $HASH}"
 	cp "$C/server.crt" "$T/none.crt"
 	cp "$C/client.key" "$T/none.key"
 	run -2 --separate-stderr "$GP_BPF" run --quiet --listen 127.0.0.1:0 --web-config "$T/web.yml" -- touch "$T/started"
-	[[ $stderr == *"none.crt and $T/none.key: "* ]]
+	[[ $stderr == *"certificate $T/none.crt with key $T/none.key: "* ]]
 	for text in 'rate_limit: {burst: 3}' 'basic_auth_users: {prom: plain}'; do
 		echo "$text" >"$T/web.yml"
 		run --separate-stderr "$GP_BPF" run --quiet --listen 127.0.0.1:0 --web-config "$T/web.yml" -- touch "$T/started"
