@@ -42,8 +42,8 @@ static void main_usage(FILE *out, bool all)
 		      "host:     check, probes, detach, bundle\n"
 		      "other:    account, schema, completion, version\n",
 		      out);
-	fputs("\ngp-bpf --help=all lists every command; gp-bpf COMMAND --help its options (of\n"
-	      "gp-bpf --pid: gp-bpf --pid 1 --help). The manual is man gp-bpf.\n"
+	fputs("\ngp-bpf --help=all lists every command; gp-bpf COMMAND --help lists the options of\n"
+	      "a command, and gp-bpf --pid 1 --help those of --pid. The manual is man gp-bpf.\n"
 	      "Exit status: 0 ok, 1 failure, 2 usage, 3 a kernel feature or privilege is missing.\n",
 	      out);
 }

@@ -522,7 +522,9 @@ int probe_table_add(struct probe_table *t, const char *dir)
 	if (n <= 0) {
 		err = n < 0 ? -errno : -ENOENT;
 		log_error("--probes %s: %s", dir,
-			  n < 0 ? strerror(-err) : "has no probe file (*.yaml)");
+			  err == -ENOTDIR ? "expected a folder with probe files (*.yaml)"
+			  : n < 0	  ? strerror(-err)
+					  : "has no probe file (*.yaml)");
 	}
 	for (int i = 0; i < n; i++) {
 		/* Continue after an error, so that one run reports the errors of all files. */

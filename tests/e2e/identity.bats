@@ -150,7 +150,9 @@ jobs_stored() { # filter of what `jobs` lists
 	run -0 --separate-stderr "$GP_BPF" --name "sleep 30.$$" --for 100ms --log-level info
 	[[ $stderr == *"process $! matches"* ]]
 	run -1 --separate-stderr "$GP_BPF" --name "no-such-$$" --cgroup "/no-such-$$"
-	equal "gp-bpf: no running process matches --name no-such-$$ --cgroup /no-such-$$; use gp-bpf node to watch processes that start later" "$stderr"
+	equal "gp-bpf: no running process matches --name no-such-$$ --cgroup /no-such-$$; for a part of the command line: --name '*no-such-$$*'" "$stderr"
+	run -1 --separate-stderr "$GP_BPF" --name "*no-such-$$*"
+	equal "gp-bpf: no running process matches --name *no-such-$$*; use gp-bpf node to watch processes that start later" "$stderr"
 	run -2 --separate-stderr "$GP_BPF" record -o "$T/tape" --container llama
 	[[ $stderr == *"--container: 'llama': expected a container's id"* ]]
 	run -2 --separate-stderr "$GP_BPF" --pod llama-0

@@ -180,14 +180,20 @@ static void select_none_matches(const struct options *o)
 		   {"cgroup", &o->cgroups},
 		   {"container", &o->containers},
 		   {"pod", &o->pods}};
+	const char *pattern = o->names.count == 1 ? o->names.item[0] : "*";
 	struct buffer asked = {0};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (int k = 0; k < all[i].list->count; k++)
 			buffer_printf(&asked, " --%s %s", all[i].name, all[i].list->item[k]);
-	log_error(
-		"no running process matches%s; use gp-bpf node to watch processes that start later",
-		asked.data ? asked.data : "");
+	if (strpbrk(pattern, "*?["))
+		log_error(
+			"no running process matches%s; use gp-bpf node to watch processes that start later",
+			asked.data ? asked.data : "");
+	else /* a pattern covers the whole command line */
+		log_error(
+			"no running process matches%s; for a part of the command line: --name '*%s*'",
+			asked.data ? asked.data : "", pattern);
 	buffer_free(&asked);
 }
 
