@@ -24,7 +24,7 @@ FIRST=(nice -n -20 taskset -c 1)
 # Steps of 20 ms on the CPU, until the test says go; then 50 more.
 start_steps() {
 	start_job "${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
-	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out" || return 1
+	start_watch record -o "$T/tape" --slow-after 5s --pid "$JOB" --json --quiet --export "json:$T/out" || return 1
 	READY_S=100 until_true usual
 }
 usual() { [ "$(grep -c '"type":"step"' "$T/out")" -ge 500 ]; } # ten seconds of steps as they usually are
@@ -78,7 +78,7 @@ slow_by() { # cause least-share
 	echo 262144 >"$QUOTA/cpu.shares" 2>/dev/null || echo 10000 >"$QUOTA/cpu.weight"
 	start_job sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$QUOTA" \
 		"${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
-	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
+	start_watch record -o "$T/tape" --slow-after 5s --pid "$JOB" --json --quiet --export "json:$T/out"
 	READY_S=100 until_true usual
 	echo "$quota" >"$QUOTA/$limit"
 	READY_S=100 until_true slow
@@ -89,7 +89,7 @@ slow_by() { # cause least-share
 
 @test "steps that sleep longer lack nothing: unknown" {
 	start_job "${FIRST[@]}" "$TRAIN" load wait pace=20000 work=1000 until pace=30000 until steps=50
-	start_watch record -o "$T/tape" --pid "$JOB" --json --quiet --export "json:$T/out"
+	start_watch record -o "$T/tape" --slow-after 5s --pid "$JOB" --json --quiet --export "json:$T/out"
 	READY_S=100 until_true usual
 	job_go
 	READY_S=100 until_true slow

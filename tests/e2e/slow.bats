@@ -18,7 +18,7 @@ teardown() { e2e_teardown; }
 health() { jq -c 'select(.type == "health")' "$T/$1"; }
 
 @test "30 % slower from step 111 on, fast again from step 261 on" {
-	run -0 --separate-stderr "$GP_BPF" record -o "$T/tape" --quiet --export "json:$T/out" --json -- \
+	run -0 --separate-stderr "$GP_BPF" record -o "$T/tape" --quiet --slow-after 5s --export "json:$T/out" --json -- \
 		"${FIRST[@]}" "$TRAIN" load wait pace=30000 steps=110 pace=39000 steps=150 pace=30000 steps=60
 	tail -1 <<<"$output" >"$T/report"
 	steps_are 320 "$T/out"

@@ -120,7 +120,8 @@ static void loops_by_number(void **state)
 
 static void slow_loops(void **state)
 {
-	struct change_view *c = &fixture_trainer(&fx, 4242, 0, 2)->loops[0].change;
+	struct loop_view *l = &fixture_trainer(&fx, 4242, 0, 2)->loops[0];
+	struct change_view *c = &l->change;
 	char *text;
 
 	(void)state;
@@ -135,6 +136,10 @@ static void slow_loops(void **state)
 	c->slow = true;
 	c->before_ns = 30 * MS;
 	c->after_ns = 60 * MS;
+	text = page();
+	has(text, "gpbpf_loop_slow{job_id=\"mnist\",rank=\"0\"} 0\n");
+	free(text);
+	l->slow_alarm = true;
 	text = page();
 	assert_non_null(strstr(text, "\ngpbpf_loop_slow{job_id=\"mnist\",rank=\"0\",phase=\""));
 	has(text, "gpbpf_loop_slow_ratio{job_id=\"mnist\",rank=\"0\"} 2\n");

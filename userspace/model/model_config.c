@@ -64,6 +64,10 @@ void model_config(struct model *m, const struct event *ev)
 		m->env.ideal_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "hang_ns"))
 		m->env.hang_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "slow_ns"))
+		m->env.slow_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(text, "slow_ppm"))
+		m->env.slow_ppm = strtoull(value, NULL, 10);
 	/* the number of ranges: removes all, as the ranges follow */
 	else if (!strcmp(text, "ranges"))
 		m->env.ranges.count = 0;

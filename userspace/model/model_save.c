@@ -3,7 +3,7 @@
 #include "userspace/model/model_private.h"
 
 #define MAGIC  "gp-model"
-#define FORMAT 25
+#define FORMAT 26
 
 static void model_save_session_archive(struct archive *a, struct gp_session *s)
 {
@@ -18,7 +18,7 @@ static void model_save_env_archive(struct archive *a, struct model_env *env)
 	exclusion_archive(a, &env->excluded);
 	step_config_archive(a, &env->step);
 	range_rules_archive(a, &env->ranges);
-	archive_fields(a, env, ideal_ns, hang_ns, windows_ns, budget_ppm);
+	archive_fields(a, env, ideal_ns, hang_ns, slow_ns, slow_ppm, windows_ns, budget_ppm);
 	program_config_archive(a, &env->program);
 	archive_fields(a, env, job_uid, ledger_violations, facts, files);
 	notices_archive(a, &env->notices);

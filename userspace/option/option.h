@@ -55,7 +55,7 @@ struct options {
 	int64_t accelerators;
 	int64_t multiply, ready_fd;
 	int64_t gcm_interval_ns; /* 0: default of the exporter */
-	int64_t for_ns, ideal_ns, hang_after_ns, keep_ns;
+	int64_t for_ns, ideal_ns, hang_after_ns, slow_after_ns, slow_loss_ppm, keep_ns;
 	int64_t state_bytes;
 	/* limit of the probes' cost, in millionths of a process's time; 0: no limit */
 	int64_t overhead_ppm;

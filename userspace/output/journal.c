@@ -305,6 +305,14 @@ static void journal_record_settings(struct journal *j, const struct options *o,
 		snprintf(number, sizeof(number), "%lld", (long long)o->hang_after_ns);
 		journal_record_config(j, "hang_ns", number);
 	}
+	if (o->slow_after_ns) {
+		snprintf(number, sizeof(number), "%lld", (long long)o->slow_after_ns);
+		journal_record_config(j, "slow_ns", number);
+	}
+	if (o->slow_loss_ppm) {
+		snprintf(number, sizeof(number), "%lld", (long long)o->slow_loss_ppm);
+		journal_record_config(j, "slow_ppm", number);
+	}
 	if (!options_windows(o, windows, sizeof(windows)) && *windows)
 		journal_record_config(j, "windows_ns", windows);
 	options_ranges_say(o, journal_record_program, j);

@@ -46,11 +46,16 @@ static void json_time_windows(struct buffer *out, const struct loop_view *l)
 	json_close(out, '}');
 }
 
-static void json_change(struct buffer *out, const struct change_view *c)
+static void json_change(struct buffer *out, const struct loop_view *l)
 {
+	const struct change_view *c = &l->change;
+
 	json_open(out, "slow", '{');
-	json_uint(out, "count", c->count);
+	json_uint(out, "count", l->slow_alarms);
 	json_bool(out, "slow", c->slow);
+	json_bool(out, "lasting", c->count && l->slow_alarm);
+	json_nonzero(out, "bursts", l->bursts);
+	json_nonzero(out, "bursts_ns", l->bursts_ns);
 	json_nonzero(out, "usual_ns", c->usual_ns);
 	json_uint_if(out, "onset_step", c->count, c->onset_step);
 	json_uint_if(out, "onset_ns", c->count, c->onset_ns);
@@ -100,7 +105,7 @@ static void json_loop(struct buffer *out, const struct loop_view *l)
 		json_null(out, "step_time");
 	json_recent(out, l);
 	json_time_windows(out, l);
-	json_change(out, &l->change);
+	json_change(out, l);
 	json_part_phases(out, l->phases_known, l->phase_ns, l->device_known, l->host_ns);
 	json_uint_if(out, "wait_ns", l->device_known, l->wait_ns);
 	user_range_json_ranges(out, l);

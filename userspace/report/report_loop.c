@@ -136,13 +136,22 @@ void report_step_times(struct canvas *c, const struct report_times *t)
 static void report_change(struct canvas *c, const struct loop_view *l)
 {
 	const struct change_view *v = &l->change;
-	char text[96];
+	char text[96], took[WORD_MAX];
 
 	if (!v->count)
 		return;
 	report_field(c, "slowdowns");
-	canvas_put(c, v->slow ? STYLE_RED : STYLE_PLAIN, "%llu; the last: %s",
-		   (unsigned long long)v->count, text_change(text, sizeof(text), l));
+	if (l->slow_alarms)
+		canvas_put(c, STYLE_PLAIN, "%llu", (unsigned long long)l->slow_alarms);
+	else
+		canvas_put(c, STYLE_PLAIN, "none that lasts");
+	if (v->slow || l->slow_alarm)
+		canvas_put(c, v->slow ? STYLE_RED : STYLE_PLAIN, "; the last: %s",
+			   text_change(text, sizeof(text), l));
+	if (l->bursts)
+		canvas_put(c, STYLE_DIM, "; and %llu short one%s, %s in all",
+			   (unsigned long long)l->bursts, plural(l->bursts),
+			   text_duration(took, l->bursts_ns));
 }
 
 static void report_recent(struct canvas *c, const struct loop_view *l)

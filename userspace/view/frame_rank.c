@@ -122,7 +122,8 @@ static void frame_step(struct canvas *c, const struct rank_view *r, const struct
 		canvas_put(c, STYLE_YELLOW, "  %llu tainted by lost records",
 			   (unsigned long long)l->flagged[0]);
 	if (l->change.slow)
-		canvas_put(c, STYLE_RED, "  %s", text_change(slow, sizeof(slow), l));
+		canvas_put(c, l->slow_alarm ? STYLE_RED : STYLE_YELLOW, "  %s",
+			   text_change(slow, sizeof(slow), l));
 	frame_figures(c, &l->time);
 	if (l->recent > 1)
 		frame_spark(c, l, rows >= 30 ? 4 : rows >= 24 ? 3 : rows >= 18 ? 2 : 1);

@@ -19,9 +19,9 @@ static void prometheus_rank_loop_slow(struct page *p, const struct metric_family
 	if (!c->known || !measure_loop_known(l))
 		return;
 	page_loop(p, f->name, r, l);
-	if (c->slow)
+	if (c->slow && l->slow_alarm)
 		metric_label(p->out, "phase", change_part_name(c->blame));
-	page_value_uint(p, p->out, c->slow);
+	page_value_uint(p, p->out, c->slow && l->slow_alarm);
 }
 
 static void prometheus_rank_loop_slow_ratio(struct page *p, const struct metric_family *f,
@@ -29,7 +29,7 @@ static void prometheus_rank_loop_slow_ratio(struct page *p, const struct metric_
 {
 	const struct change_view *c = &l->change;
 
-	if (c->known && c->slow && measure_loop_known(l))
+	if (c->known && c->slow && l->slow_alarm && measure_loop_known(l))
 		page_value_real(p, page_loop(p, f->name, r, l),
 				(double)c->after_ns / (double)c->before_ns);
 }
@@ -255,7 +255,10 @@ static const struct metric_family loop_families[] = {
 	 "During a slowdown: median of the last 40 step times, divided by the usual step time.",
 	 .loop = prometheus_rank_loop_slow_ratio},
 	{"gpbpf_slowdowns_total", COUNTER, OF_LOOP, "Lasting slowdowns.", .loop = page_loop_member,
-	 MEMBER(struct loop_view, change.count)},
+	 MEMBER(struct loop_view, slow_alarms)},
+	{"gpbpf_slow_bursts_total", COUNTER, OF_LOOP,
+	 "Slowdowns that were too short or too cheap to count as lasting.",
+	 .loop = page_loop_member, MEMBER(struct loop_view, bursts)},
 	MEASURED("gpbpf_step_phase_seconds_total"),
 };
 const struct metric_family_list page_loop_families = FAMILY_LIST(loop_families);

@@ -28,6 +28,9 @@ struct model_env {
 	struct step_config step; /* for processes whose first marker comes later */
 	uint64_t ideal_ns;	 /* set by the user; 0: compute it */
 	uint64_t hang_ns;	 /* limit of silence set by the user; 0: compute it */
+	/* Least length, and least cost in ppm of its time, of a slowdown that is reported; 0: the
+	 * usual limits. */
+	uint64_t slow_ns, slow_ppm;
 	/* set by the user; 0: unused. All 0: window_usual_ns applies */
 	uint64_t windows_ns[WINDOWS_MAX];
 	/* Share of a rank's time, in ppm, that probes other than markers may cost; 0: no limit. */

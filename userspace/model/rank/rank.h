@@ -34,6 +34,10 @@ struct loop_view {
 	struct deviation_view time;
 	struct change_view change;
 	struct time_causes causes; /* of the slowdown in change; lost_ns 0: not examined */
+	bool slow_alarm;	   /* the slowdown in change was reported */
+	uint64_t slow_alarms;	   /* number of reported slowdowns */
+	/* Number and time of the slowdowns that were too short or too cheap to be reported. */
+	uint64_t bursts, bursts_ns;
 	/* Steps of the last minute and the last ten minutes, by the clock. */
 	struct times_view recent_times[RECENT_CLOCKS];
 	uint64_t last_number, last_end_ns;

@@ -59,6 +59,11 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 #define USUAL_NS 60000000000ull
 #define ONSET_NS 1000000000ull
 
+/* A slowdown is reported once it has lasted this long and cost this share of the time since it
+ * began, unless the user set other limits. A shorter one counts as a burst. */
+#define SLOW_NS	 30000000000ull
+#define SLOW_PPM 50000
+
 int rank_resource(struct rank *r, const struct event *ev)
 {
 	if (!r->resource)
@@ -78,13 +83,17 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 	uint64_t onset_ns = v->onset_ns;
 
 	if (!lp->slow)
-		lp->slow = malloc(sizeof(*lp->slow));
+		lp->slow = calloc(1, sizeof(*lp->slow));
 	if (!lp->slow) {
 		r->error = -ENOMEM;
 		return;
 	}
-	*lp->slow = (struct rank_slow){.lost_ns = ((int64_t)v->after_ns - (int64_t)v->before_ns) *
-						  (int64_t)(v->noticed_step - v->onset_step + 1)};
+	lp->slow->alarm = false;
+	lp->slow->causes = (struct time_causes){0};
+	lp->slow->usual = (struct resource_sums){0};
+	lp->slow->lost_ns = ((int64_t)v->after_ns - (int64_t)v->before_ns) *
+			    (int64_t)(v->noticed_step - v->onset_step + 1);
+	lp->slow->all_lost_ns = lp->slow->lost_ns;
 	if (r->resource)
 		resource_between(r->resource, onset_ns > USUAL_NS ? onset_ns - USUAL_NS : 0,
 				 onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0, &lp->slow->usual);
@@ -118,6 +127,69 @@ static void change_count(struct rank *r, struct rank_slow *slow)
 	r->cause_ns[TIME_CAUSE_unknown] += left_ns;
 }
 
+static void change_event_text(struct rank *r, const struct change_view *v,
+			      const struct fact_health *health, enum time_cause cause,
+			      uint64_t now_ns)
+{
+	if (v->incomparable)
+		rank_event(r, now_ns, "no longer slow: step %llu and later ones have other work",
+			   (unsigned long long)v->end_step);
+	else if (health->over)
+		rank_event(r, now_ns, "fast again since step %llu, slow since step %llu",
+			   (unsigned long long)v->end_step, (unsigned long long)v->onset_step);
+	else
+		rank_event(r, now_ns, "slow since step %llu: %+.0f %%%s%s%s%s",
+			   (unsigned long long)v->onset_step, 100 * (health->ratio - 1),
+			   *health->phase ? ", " : "", health->phase, cause ? ": " : "",
+			   cause ? time_cause_label[cause] : "");
+}
+
+/* Reports that the slowdown *v of a loop lasts, or that it is over. */
+static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t loop,
+			  const struct change_view *v, uint64_t now_ns)
+{
+	enum time_cause cause = time_cause_main(&slow->causes);
+	char evidence[512];
+	struct fact_health health = {
+		.kind = v->slow ? "fail_slow" : "recovered",
+		.over = !v->slow,
+		.loop = loop,
+		.evidence = evidence,
+		.causes = &slow->causes,
+		.why = time_cause_name[cause],
+		.onset_ns = v->onset_ns,
+		.onset_step = v->onset_step,
+		.end_ns = v->end_ns,
+		.end_step = v->end_step,
+		.size_ns = more_than(v->after_ns, v->before_ns),
+		.period = v->period,
+		.ratio = v->before_ns ? (double)v->after_ns / (double)v->before_ns : 0,
+		.phase = change_part_name(v->blame),
+	};
+	struct fact f = {.type = FACT_HEALTH, .health = &health};
+
+	change_evidence(v, &slow->causes, evidence, sizeof(evidence));
+	change_event_text(r, v, &health, cause, now_ns);
+	rank_fact(r, &f, now_ns);
+}
+
+/* Reports the present slowdown once it has lasted long enough and cost enough. */
+static void change_alarm(struct rank *r, struct rank_slow *slow, uint32_t loop,
+			 const struct change_view *v, uint64_t now_ns)
+{
+	const struct model_env *env = r->member.env;
+	uint64_t since_ns = more_than(now_ns, v->onset_ns);
+	uint64_t least_ns = env->slow_ns ? env->slow_ns : SLOW_NS;
+	uint64_t least_ppm = env->slow_ppm ? env->slow_ppm : SLOW_PPM;
+
+	if (!v->slow || slow->alarm || since_ns < least_ns ||
+	    (double)slow->all_lost_ns * 1e6 < (double)since_ns * (double)least_ppm)
+		return;
+	slow->alarm = true;
+	slow->alarms++;
+	change_report(r, slow, loop, v, now_ns);
+}
+
 void rank_change_tick(struct rank *r, uint64_t now_ns)
 {
 	struct change_view v;
@@ -130,58 +202,37 @@ void rank_change_tick(struct rank *r, uint64_t now_ns)
 		change_view(lp->change, &v);
 		change_causes(r, lp->slow, &v, now_ns);
 		change_count(r, lp->slow);
+		change_alarm(r, lp->slow, i, &v, now_ns);
 	}
 }
 
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs)
 {
-	uint64_t before_ns = change_before_ns(lp->change);
-	struct time_causes causes = {0};
+	uint64_t before_ns = change_before_ns(lp->change), now_ns = fs->step.end_ns;
 	enum change_event event = change_step(lp->change, fs);
-	char evidence[512];
-	struct fact_health health = {
-		.loop = fs->step.loop, .evidence = evidence, .causes = &causes};
-	struct fact f = {.type = FACT_HEALTH, .health = &health};
-	enum time_cause cause;
 	struct change_view v;
 
-	if (before_ns && lp->slow)
-		lp->slow->lost_ns += (int64_t)(fs->step.end_ns - fs->step.start_ns) -
-				     (int64_t)before_ns;
+	if (before_ns && lp->slow) {
+		int64_t more_ns = (int64_t)(now_ns - fs->step.start_ns) - (int64_t)before_ns;
+
+		lp->slow->lost_ns += more_ns;
+		lp->slow->all_lost_ns += more_ns;
+	}
 	if (event == CHANGE_NONE)
 		return;
 	change_view(lp->change, &v);
 	if (event == CHANGE_SLOWER)
 		change_begin(r, lp, &v);
-	if (lp->slow) {
-		change_causes(r, lp->slow, &v, fs->step.end_ns);
-		change_count(r, lp->slow);
-		causes = lp->slow->causes;
+	if (!lp->slow) /* no memory: it is unknown what the slowdown costs */
+		return;
+	change_causes(r, lp->slow, &v, now_ns);
+	change_count(r, lp->slow);
+	if (event == CHANGE_RECOVERED && !lp->slow->alarm) {
+		lp->slow->bursts++;
+		lp->slow->bursts_ns += more_than(v.end_ns, v.onset_ns);
+	} else if (event == CHANGE_RECOVERED) {
+		change_report(r, lp->slow, fs->step.loop, &v, now_ns);
+	} else {
+		change_alarm(r, lp->slow, fs->step.loop, &v, now_ns);
 	}
-	change_evidence(&v, &causes, evidence, sizeof(evidence));
-	cause = time_cause_main(&causes);
-	health.why = time_cause_name[cause];
-	health.over = event == CHANGE_RECOVERED;
-	health.kind = health.over ? "recovered" : "fail_slow";
-	health.onset_ns = v.onset_ns;
-	health.onset_step = v.onset_step;
-	health.end_ns = v.end_ns;
-	health.end_step = v.end_step;
-	health.size_ns = more_than(v.after_ns, v.before_ns);
-	health.period = v.period;
-	health.ratio = v.before_ns ? (double)v.after_ns / (double)v.before_ns : 0;
-	health.phase = change_part_name(v.blame);
-	if (v.incomparable)
-		rank_event(r, fs->step.end_ns,
-			   "no longer slow: step %llu and later ones have other work",
-			   (unsigned long long)v.end_step);
-	else if (health.over)
-		rank_event(r, fs->step.end_ns, "fast again since step %llu, slow since step %llu",
-			   (unsigned long long)v.end_step, (unsigned long long)v.onset_step);
-	else
-		rank_event(r, fs->step.end_ns, "slow since step %llu: %+.0f %%%s%s%s%s",
-			   (unsigned long long)v.onset_step, 100 * (health.ratio - 1),
-			   *health.phase ? ", " : "", health.phase, cause ? ": " : "",
-			   cause ? time_cause_label[cause] : "");
-	rank_fact(r, &f, fs->step.end_ns);
 }

@@ -97,7 +97,12 @@ struct rank_done { /* a finished step, to relate later events to it */
 struct rank_slow {		    /* the present slowdown of a loop, else the last one */
 	struct resource_sums usual; /* what the process lacked before it */
 	struct time_causes causes;
-	int64_t lost_ns; /* time lost that is not in rank.cause_ns yet */
+	int64_t lost_ns;     /* time lost that is not in rank.cause_ns yet */
+	int64_t all_lost_ns; /* time lost since the slowdown began */
+	bool alarm;	     /* it lasted long enough and cost enough to be reported */
+	uint64_t alarms;     /* number of reported slowdowns */
+	/* Number and time of the slowdowns that ended before they were reported. */
+	uint64_t bursts, bursts_ns;
 };
 
 /* A training loop of the process. */

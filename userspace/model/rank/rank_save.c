@@ -42,7 +42,7 @@ static void rank_loop_archive(struct archive *a, struct rank_loop **at)
 		return;
 	resource_sums_archive(a, &lp->slow->usual);
 	time_causes_archive(a, &lp->slow->causes);
-	archive_field(a, lp->slow->lost_ns);
+	archive_fields(a, lp->slow, lost_ns, all_lost_ns, alarm, alarms, bursts, bursts_ns);
 }
 
 static void rank_loops_archive(struct archive *a, struct rank *r)

@@ -22,8 +22,13 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
 	change_view(lp->change, &ret->change);
-	if (lp->slow)
+	if (lp->slow) {
 		ret->causes = lp->slow->causes;
+		ret->slow_alarm = lp->slow->alarm;
+		ret->slow_alarms = lp->slow->alarms;
+		ret->bursts = lp->slow->bursts;
+		ret->bursts_ns = lp->slow->bursts_ns;
+	}
 	for (uint64_t i = 0; i < n; i++)
 		ret->recent_ns[i] = lp->recent_ns[(lp->recent - n + i) % SNAPSHOT_RECENT];
 	memcpy(ret->phase_ns, lp->phase_ns, sizeof(ret->phase_ns));

@@ -479,13 +479,15 @@ static uint64_t change_index_of(const struct change *c, uint64_t number)
 static void change_report_slower(struct change *c, const struct onset *o, uint64_t noticed)
 {
 	struct change_view *v = &c->reported;
+	/* The two tests may date the onset before the end of the last slowdown. */
+	bool overlaps = o->start_ns < v->end_ns;
 
 	*v = (struct change_view){
 		.slow = true,
 		.mean = o->mean,
 		.count = v->count + 1,
-		.onset_step = o->number,
-		.onset_ns = o->start_ns,
+		.onset_step = overlaps ? v->end_step : o->number,
+		.onset_ns = overlaps ? v->end_ns : o->start_ns,
 		.noticed_step = noticed,
 		.before_ns = o->before_ns,
 		.after_ns = o->after_ns,
