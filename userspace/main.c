@@ -17,9 +17,9 @@
 #define TRIM_BYTES  (1 << 20)
 
 static int (*const runs[])(int argc, char **argv) = {
-	cmd_pid,     cmd_run,	cmd_record,  cmd_node,	 cmd_top,	cmd_replay,
-	cmd_account, cmd_check, cmd_probes,  cmd_schema, cmd_detach,	cmd_jobs,
-	cmd_report,  cmd_mark,	cmd_exclude, cmd_bundle, cmd_completion};
+	cmd_pid,     cmd_run,	  cmd_record, cmd_node,	   cmd_top,    cmd_replay,
+	cmd_account, cmd_explain, cmd_check,  cmd_probes,  cmd_schema, cmd_detach,
+	cmd_jobs,    cmd_report,  cmd_mark,   cmd_exclude, cmd_bundle, cmd_completion};
 _Static_assert(sizeof(runs) / sizeof(runs[0]) == COMMANDS, "a function for each command");
 
 static void main_usage(FILE *out, bool all)
@@ -34,17 +34,19 @@ static void main_usage(FILE *out, bool all)
 		      "  sudo gp-bpf run -- python train.py      start a job and watch it\n"
 		      "  sudo gp-bpf --pid 4242 -e prometheus    also serve 127.0.0.1:9847/metrics\n"
 		      "  sudo gp-bpf top                         show all jobs of this machine live\n"
+		      "  sudo gp-bpf explain --pid 4242          say what limits a job, and what to try\n"
 		      "  sudo gp-bpf check --pid 4242            show what can be observed of a job\n"
 		      "  sudo gp-bpf report llama                report a job of the history (--store)\n"
 		      "\n"
 		      "watch:    --pid, run, node (service), top, record, replay\n"
-		      "history:  jobs, report, mark, exclude\n"
+		      "history:  jobs, report, explain, mark, exclude\n"
 		      "host:     check, probes, detach, bundle\n"
 		      "other:    account, schema, completion, version\n",
 		      out);
 	fputs("\ngp-bpf --help=all lists every command; gp-bpf COMMAND --help lists the options of\n"
 	      "a command, and gp-bpf --pid 1 --help those of --pid. The manual is man gp-bpf.\n"
-	      "Exit status: 0 ok, 1 failure, 2 usage, 3 a kernel feature or privilege is missing.\n",
+	      "Exit status: 0 ok, 1 failure, 2 usage, 3 a kernel feature or privilege is missing,\n"
+	      "4 slower than --max-regression allows.\n",
 	      out);
 }
 

@@ -8,6 +8,7 @@ enum {
 	EXIT_RUNTIME = 1,
 	EXIT_USAGE = 2,
 	EXIT_LACKING = 3, /* a kernel feature or a privilege is missing */
+	EXIT_SLOWER = 4,  /* report --max-regression: the run is slower than allowed */
 };
 
 #endif

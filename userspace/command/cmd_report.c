@@ -9,6 +9,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 #include "userspace/base/tty.h"
+#include "userspace/command/cmd_report.h"
 #include "userspace/command/command.h"
 #include "userspace/export/export.h"
 #include "userspace/output/history.h"
@@ -16,6 +17,7 @@
 #include "userspace/store/query.h"
 #include "userspace/store/accelerator_time.h"
 #include "userspace/report/compare.h"
+#include "userspace/report/explain.h"
 #include "userspace/report/html.h"
 #include "userspace/report/document.h"
 
@@ -154,7 +156,11 @@ static int cmd_report_show(const struct options *o, const struct report_document
 	struct buffer out = {0};
 	int err = o->html ? page_put(o->html, s) : 0;
 
-	if (o->json)
+	if (o->explain && o->json)
+		explain_document_json(&out, s);
+	else if (o->explain)
+		explain_document_text(&out, s, tty_cols(STDOUT_FILENO), tty_color(STDOUT_FILENO));
+	else if (o->json)
 		document_json(&out, s);
 	else if (!o->html && !o->exports.count)
 		document_text(&out, s, tty_cols(STDOUT_FILENO), tty_color(STDOUT_FILENO));
@@ -186,6 +192,24 @@ static int cmd_report_compare(struct store *st, const struct options *o, struct 
 	else if (o->html && s->ncaveats < DOCUMENT_CAVEATS)
 		compare_sentence(s->caveats[s->ncaveats++], sizeof(s->caveats[0]), s->compared);
 	return err;
+}
+
+/* Checks --max-regression. Returns 0; -ERANGE: the run is slower than allowed; -ENODATA after one
+ * line: there was nothing to compare. */
+static int cmd_report_regression(const struct options *o, const struct report_document *s)
+{
+	const struct compare_answer *a = s->compared ? &s->compared->answer : NULL;
+	double least = 1 + (double)o->max_regression_ppm / 1e6;
+
+	if (!o->max_regression_ppm)
+		return 0;
+	if (!a || !s->compared->known) {
+		log_error(
+			"--max-regression: the run cannot be compared with %s: the report says why",
+			o->compare);
+		return -ENODATA;
+	}
+	return a->verdict == COMPARE_SLOWER && a->ratio > least ? -ERANGE : 0;
 }
 
 static int cmd_report_cost(struct store *st, const struct options *o, struct report_document *s)
@@ -258,12 +282,13 @@ static int cmd_report_job(struct store *st, const struct options *o, const struc
 	err = err ? err : cmd_report_compare(st, o, s);
 	err = err ? err : cmd_report_export(st, o, s);
 	err = err ? err : cmd_report_show(o, s);
+	err = err ? err : cmd_report_regression(o, s);
 	document_close(s);
 	free(job);
 	return err;
 }
 
-static int cmd_report_run(const struct options *o)
+int cmd_report_run(const struct options *o)
 {
 	int64_t now_ns = clock_real_ns();
 	struct store_span span;
@@ -285,7 +310,7 @@ static int cmd_report_run(const struct options *o)
 		log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 	err = err ? err : cmd_report_job(st, o, &span, now_ns);
 	store_close(st);
-	return err ? EXIT_RUNTIME : EXIT_OK;
+	return err == -ERANGE ? EXIT_SLOWER : err ? EXIT_RUNTIME : EXIT_OK;
 }
 
 int cmd_report(int argc, char **argv)
@@ -297,6 +322,9 @@ int cmd_report(int argc, char **argv)
 		return code;
 	if (o.argc > 1) {
 		log_error("report: more than one job: gp-bpf report [options] [JOB]");
+		code = EXIT_USAGE;
+	} else if (o.max_regression_ppm && !o.compare) {
+		log_error("--max-regression needs --compare TAG or --compare JOB");
 		code = EXIT_USAGE;
 	} else {
 		code = cmd_report_run(&o);

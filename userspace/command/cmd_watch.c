@@ -164,7 +164,7 @@ static int cmd_watch_able(const struct options *o)
 
 static enum output_view cmd_watch_view(const struct options *o, bool data)
 {
-	if (o->quiet || data)
+	if (o->quiet || o->explain || data)
 		return VIEW_NONE;
 	return tty_escapes(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
 }

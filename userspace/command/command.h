@@ -13,6 +13,7 @@ int cmd_node(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_account(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
 int cmd_schema(int argc, char **argv);

@@ -55,7 +55,7 @@ struct options {
 	int64_t accelerators;
 	int64_t multiply, ready_fd;
 	int64_t gcm_interval_ns; /* 0: default of the exporter */
-	int64_t for_ns, ideal_ns, hang_after_ns, slow_after_ns, slow_loss_ppm, keep_ns;
+	int64_t for_ns, ideal_ns, hang_after_ns, slow_after_ns, slow_loss_ppm, max_regression_ppm, keep_ns;
 	int64_t state_bytes;
 	/* limit of the probes' cost, in millionths of a process's time; 0: no limit */
 	int64_t overhead_ppm;
@@ -63,7 +63,7 @@ struct options {
 	int64_t remove; /* id of the mark or exclusion to remove; 0: none */
 	bool durable, handover, takeover, list, wide;
 	bool gcm_workload_metrics, dry_run, metrics, kubelet_insecure, once;
-	bool replay, service; /* set by the command, not by options */
+	bool replay, service, explain; /* set by the command, not by options */
 	bool anonymize;
 	char *help; /* "" or "all"; NULL: --help was not given */
 	bool quiet, json, live, follow, best_effort, print_config, version;
@@ -93,7 +93,8 @@ enum {
 	CMD_TOP = 16384,
 	CMD_COMPLETION = 32768,
 	CMD_BUNDLE = 65536,
-	CMD_ALL = 131071,
+	CMD_EXPLAIN = 131072,
+	CMD_ALL = 262143,
 };
 
 enum operand { /* the arguments after the options */
@@ -110,7 +111,7 @@ struct command_row {
 	unsigned bit;
 	enum operand operand;
 };
-#define COMMANDS 17
+#define COMMANDS 18
 extern const struct command_row
 	command_rows[COMMANDS]; /* main.c has their functions, in this order */
 

@@ -45,7 +45,7 @@ struct option_row {
 };
 
 /* All options: used for parsing, --help, --print-config, GP_BPF_* and the configuration file. */
-#define OPTION_ROWS 112
+#define OPTION_ROWS 113
 extern const struct option_row option_rows[OPTION_ROWS];
 
 /* Where the value of a row is from, for the options that were parsed last. */

@@ -19,6 +19,7 @@
 #include "userspace/model/model.h"
 #include "userspace/output/page.h"
 #include "userspace/store/writer.h"
+#include "userspace/report/explain.h"
 #include "userspace/report/report.h"
 #include "userspace/view/view.h"
 
@@ -207,6 +208,7 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 		return -ENOMEM;
 	out->report_fd = report_fd;
 	out->json = o->json;
+	out->explain = o->explain;
 	out->by_events = o->replay;
 	out->color = tty_color(report_fd);
 	err = output_open_model(out, saved);
@@ -479,7 +481,11 @@ static int output_write_report(struct output *out, const struct snapshot *s)
 	struct buffer text = {0};
 	int err;
 
-	if (out->json)
+	if (out->explain && out->json)
+		explain_json(&text, s);
+	else if (out->explain)
+		explain_text(&text, s, tty_cols(out->report_fd), out->color);
+	else if (out->json)
 		report_json(&text, s);
 	else
 		report_text(&text, s, tty_cols(out->report_fd), out->color);

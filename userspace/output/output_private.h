@@ -28,7 +28,7 @@ struct output {
 	struct log_pipe plain_pipe;
 	bool events; /* print events only */
 	int report_fd;
-	bool json, color, replaying, left, by_events;
+	bool json, explain, color, replaying, left, by_events;
 	int error;
 };
 

@@ -414,6 +414,7 @@ int document_of_store(struct report_document **ret, struct store *st, const stru
 {
 	struct report_document *s = calloc(1, sizeof(*s));
 	struct reading r = {.document = s, .store = st};
+	struct verdict_facts facts;
 	int err;
 
 	if (!s) {
@@ -442,6 +443,8 @@ int document_of_store(struct report_document **ret, struct store *st, const stru
 	document_number_disruptions(s);
 	document_weigh(s);
 	document_say(s);
+	verdict_facts_of_document(&facts, s);
+	verdict_find(&s->verdicts, &facts);
 	*ret = s;
 	return 0;
 }

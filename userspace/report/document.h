@@ -14,6 +14,7 @@
 #include "userspace/export/disruption.h"
 #include "userspace/model/snapshot.h"
 #include "userspace/report/report_times.h"
+#include "userspace/report/verdict.h"
 #include "userspace/store/compare.h"
 #include "userspace/store/query.h"
 #include "userspace/text/canvas.h"
@@ -103,6 +104,7 @@ struct report_document {
 	uint64_t counted_steps, last_step;
 	uint32_t futile_runs;
 	uint64_t secured_ns; /* goodput up to secured_step */
+	struct verdicts verdicts;
 	/* comparison with other runs; NULL: not asked for; owned */
 	struct store_comparison *compared;
 	/* step times: given by the caller, otherwise made from minutes */

@@ -247,6 +247,7 @@ void document_json(struct buffer *out, const struct report_document *s)
 	json_time(out, "since", s->span.from_ns);
 	json_time(out, "until", s->span.to_ns);
 	document_json_job(out, s);
+	verdict_json(out, &s->verdicts);
 	json_uint(out, "steps", s->steps);
 	document_json_runs_json(out, s);
 	document_json_ranks_json(out, s);
@@ -269,6 +270,7 @@ static void document_json_live(struct buffer *out, const struct job_view *j,
 	json_known(out, "job", j->name);
 	document_key_json(out, "key", j->key);
 	document_json_job(out, s);
+	verdict_json(out, &s->verdicts);
 	json_part_counts(out, &j->ledger);
 	json_uint(out, "runs", j->runs);
 	json_uint(out, "carried_runs", j->carried_runs);

@@ -172,6 +172,7 @@ int document_of_snapshot(struct report_document **ret, const struct snapshot *s,
 {
 	int64_t wall_ns = s->real_ns ? s->real_ns - (int64_t)s->mono_ns : 0;
 	struct report_document *d = calloc(1, sizeof(*d));
+	struct verdict_facts facts;
 	int err;
 
 	if (!d)
@@ -205,6 +206,8 @@ int document_of_snapshot(struct report_document **ret, const struct snapshot *s,
 		return err;
 	}
 	document_say_disruptions(d);
+	verdict_facts_of_job(&facts, s, j);
+	verdict_find(&d->verdicts, &facts);
 	*ret = d;
 	return 0;
 }

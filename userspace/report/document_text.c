@@ -10,6 +10,7 @@
 #include "userspace/text/canvas.h"
 #include "userspace/report/compare.h"
 #include "userspace/report/document_row.h"
+#include "userspace/report/explain.h"
 #include "userspace/report/report_loop.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
@@ -97,6 +98,7 @@ static void document_text_head(struct canvas *c, const struct report_document *s
 	if (s->totals.excluded_ns && !document_left_out(s))
 		canvas_put(c, STYLE_YELLOW, ", less %s left out",
 			   clock_duration(took, WORD_MAX, s->totals.excluded_ns));
+	explain_verdict(c, &s->verdicts);
 	report_field(c, "goodput");
 	canvas_put(c, STYLE_BOLD, "%s",
 		   text_percent(took, s->ledger.ns[BUCKET_GOODPUT], text_observed_ns(&s->ledger)));

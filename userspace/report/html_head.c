@@ -72,6 +72,7 @@ static void html_head_disruption_card(struct buffer *out, const struct report_do
 void html_head(struct buffer *out, const struct report_document *s)
 {
 	uint64_t runs = document_runs(s);
+	char verdict[VERDICT_LINE_MAX];
 
 	buffer_printf(out, "<header>\n<h1>");
 	html_text(out, document_name(s));
@@ -87,6 +88,8 @@ void html_head(struct buffer *out, const struct report_document *s)
 		html_duration(out, "excluded_ns", s->totals.excluded_ns);
 		buffer_printf(out, " left out");
 	}
+	buffer_printf(out, "</p>\n<p class=\"verdict\">");
+	html_text(out, verdict_line(verdict, sizeof(verdict), &s->verdicts.of[0]));
 	buffer_printf(out, "</p>\n</header>\n<dl class=\"cards\">\n");
 	html_head_goodput_card(out, s);
 	html_head_card(out, "Elapsed");

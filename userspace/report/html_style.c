@@ -17,6 +17,7 @@ const char html_style[] =
 	"h1{font-size:1.5rem;line-height:1.25;margin:.5rem 0 .25rem;overflow-wrap:anywhere}\n"
 	"h2{font-size:1.125rem;margin:2.25rem 0 .5rem}\n"
 	"p{margin:.25rem 0}\n"
+	".verdict{font-weight:600}\n"
 	".dim,footer,figcaption{color:var(--dim)}\n"
 	"footer{font-size:.875rem}\n"
 	"figure{margin:0}\n"

@@ -6,6 +6,7 @@
 #include "userspace/text/canvas.h"
 #include "userspace/report/user_range.h"
 #include "userspace/report/document.h"
+#include "userspace/report/explain.h"
 #include "userspace/report/report_loop.h"
 #include "userspace/report/report_program.h"
 #include "userspace/report/report_time.h"
@@ -225,9 +226,14 @@ static void report_trainer(struct canvas *c, struct buffer *out, const struct sn
 {
 	const struct job_view *job = document_job_of(s, r);
 	double own_ns[BUCKET_COUNT];
+	struct verdicts verdicts;
 	struct report_cost cost;
 
 	report_who(c, r);
+	if (!job || !document_job_matters(s, job)) {
+		verdict_of_trainer(&verdicts, s, r);
+		explain_verdict(c, &verdicts);
+	}
 	for (uint32_t i = 0; i < r->nloops; i++)
 		report_loop(c, r, &r->loops[i]);
 	user_range_report_figures(c, r, REPORT_LABEL);

@@ -185,6 +185,8 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 		      bool masked)
 {
 	struct document_window windows[WINDOWS_MAX];
+	struct verdict_facts facts;
+	struct verdicts verdicts;
 	int64_t offset = s->real_ns ? (int64_t)((uint64_t)s->real_ns - s->mono_ns) : 0;
 
 	json_open(out, NULL, '{');
@@ -203,6 +205,11 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	for (uint32_t i = 0; i < r->nloops; i++)
 		json_loop(out, &r->loops[i]);
 	json_close(out, ']');
+	if (r->trainer) {
+		verdict_facts_of_rank(&facts, s, r);
+		verdict_find(&verdicts, &facts);
+		verdict_json(out, &verdicts);
+	}
 	json_part_time(out, &r->ledger, &s->types);
 	json_part_ratio(out, &r->ledger, r->trainer);
 	json_part_counts(out, &r->ledger);

@@ -7,6 +7,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/user_range.h"
+#include "userspace/report/verdict.h"
 #include "userspace/text/spark.h"
 #include "userspace/text/format.h"
 
@@ -173,6 +174,22 @@ static void frame_other_loops(struct canvas *c, const struct rank_view *r,
 		if (l->time.count)
 			frame_figure(c, "p50", text_duration(text, l->time.p50_ns));
 	}
+}
+
+void frame_verdict(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
+{
+	char line[VERDICT_LINE_MAX];
+	struct verdicts v;
+
+	if (!r->trainer)
+		return;
+	verdict_of_trainer(&v, s, r);
+	if (v.of[0].kind == VERDICT_none)
+		return;
+	canvas_line(c, IMPORTANCE_MAIN);
+	canvas_at(c, 1);
+	canvas_put(c, v.of[0].kind < VERDICT_steady ? STYLE_YELLOW : STYLE_GREEN, "%s",
+		   verdict_line(line, sizeof(line), &v.of[0]));
 }
 
 void frame_loops(struct canvas *c, const struct rank_view *r, int rows)

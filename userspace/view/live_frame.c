@@ -289,6 +289,7 @@ void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame
 	frame_ranks(&c, s, selected, o->rows);
 	if (r) {
 		frame_identity(&c, r);
+		frame_verdict(&c, s, r);
 		frame_job(&c, s, r);
 		frame_hang(&c, s, r);
 		frame_straggler(&c, r);

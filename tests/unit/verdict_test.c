@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each rule of the verdict, the order of findings, and when there is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "userspace/report/verdict.h"
+
+#define S  1000000000ull
+#define MS 1000000ull
+
+/* 1000 s of training in steps of 100 ms with nothing to find. */
+static struct verdict_facts steady(void)
+{
+	struct verdict_facts f = {
+		.ns = {[BUCKET_GOODPUT] = 980 * S, [BUCKET_OTHER] = 20 * S},
+		.judged_ns = 1000 * S,
+		.steps = 9800,
+		.p50_ns = 100 * MS,
+		.p99_ns = 110 * MS,
+		.mean_ns = 100 * MS,
+		.phases_known = 1u << PHASE_DATA | 1u << PHASE_SYNC | 1u << PHASE_COLLECTIVE |
+				1u << PHASE_TRANSFER | 1u << PHASE_COMPILE,
+		.hang.rank = -1,
+		.slow.rank = -1,
+	};
+
+	return f;
+}
+
+/* Moves time from goodput to a bucket. */
+static void lose(struct verdict_facts *f, enum bucket b, uint64_t ns)
+{
+	f->ns[b] += ns;
+	f->ns[BUCKET_GOODPUT] -= ns;
+}
+
+static struct verdicts found;
+
+static const struct verdict *first(const struct verdict_facts *f)
+{
+	verdict_find(&found, f);
+	assert_true(found.count >= 1);
+	return &found.of[0];
+}
+
+static void is(const struct verdict_facts *f, enum verdict_kind kind, const char *text)
+{
+	const struct verdict *v = first(f);
+
+	assert_string_equal(verdict_name[v->kind], verdict_name[kind]);
+	assert_non_null(strstr(v->text, text));
+}
+
+static void nothing_stands_out(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	is(&f, VERDICT_steady, "98 % of the time is training");
+	assert_int_equal(found.count, 1);
+	f.phase_ns[PHASE_SYNC] = 60.0 * MS;
+	is(&f, VERDICT_device_bound, "60 % of each step");
+}
+
+static void too_little(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.steps = 19;
+	is(&f, VERDICT_none, "19 steps");
+	f = steady();
+	f.judged_ns = 4 * S;
+	is(&f, VERDICT_none, "it needs");
+	f = (struct verdict_facts){0};
+	is(&f, VERDICT_none, "0 steps");
+}
+
+static void each_loss(void **state)
+{
+	static const struct {
+		enum bucket bucket;
+		uint64_t least_s; /* from which on it is found */
+		enum verdict_kind kind;
+	} rows[] = {
+		{BUCKET_RECOVERY, 50, VERDICT_restarts},
+		{BUCKET_WASTED, 50, VERDICT_restarts},
+		{BUCKET_CHECKPOINT_RESTORE, 50, VERDICT_restarts},
+		{BUCKET_HANG, 50, VERDICT_hangs},
+		{BUCKET_DATA_LOADING, 100, VERDICT_input_bound},
+		{BUCKET_CHECKPOINT_SAVE, 50, VERDICT_checkpoints},
+		{BUCKET_EVAL, 100, VERDICT_evaluation},
+		{BUCKET_OTHER, 80, VERDICT_other}, /* and the 20 s that are there */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict_facts f = steady();
+
+		lose(&f, rows[i].bucket, (rows[i].least_s - 1) * S);
+		assert_int_equal(first(&f)->kind, VERDICT_steady);
+		lose(&f, rows[i].bucket, 1 * S);
+		assert_string_equal(verdict_name[first(&f)->kind], verdict_name[rows[i].kind]);
+		assert_true(*first(&f)->next);
+	}
+}
+
+static void each_phase(void **state)
+{
+	static const struct {
+		enum phase phase;
+		double least; /* share of the step */
+		enum verdict_kind kind;
+	} rows[] = {
+		{PHASE_DATA, 0.11, VERDICT_input_bound},
+		{PHASE_COLLECTIVE, 0.2, VERDICT_communication_bound},
+		{PHASE_TRANSFER, 0.1, VERDICT_copy_bound},
+		{PHASE_COMPILE, 0.05, VERDICT_compilation},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict_facts f = steady();
+
+		f.phase_ns[rows[i].phase] = (rows[i].least - 0.02) * 100 * MS;
+		assert_int_equal(first(&f)->kind, VERDICT_steady);
+		f.phase_ns[rows[i].phase] = rows[i].least * 100 * MS;
+		assert_string_equal(verdict_name[first(&f)->kind], verdict_name[rows[i].kind]);
+		f.phases_known &= ~(1u << rows[i].phase); /* an unknown phase is no finding */
+		assert_int_equal(first(&f)->kind, VERDICT_steady);
+	}
+}
+
+static void now_comes_first(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	lose(&f, BUCKET_DATA_LOADING, 400 * S);
+	lose(&f, BUCKET_CHECKPOINT_SAVE, 200 * S);
+	f.slow.now = true;
+	f.slow.since_step = 201;
+	f.slow.before_ns = 24 * MS;
+	f.slow.after_ns = 126 * MS;
+	f.slow.causes.lost_ns = 102 * MS;
+	f.slow.causes.ns[TIME_CAUSE_cpu_contention] = 90 * MS;
+	f.slow.causes.ns[TIME_CAUSE_unknown] = 12 * MS;
+	is(&f, VERDICT_slow,
+	   "126 ms a step instead of 24.0 ms since step 201: 88 % waits for a CPU on which other "
+	   "threads run, 12 % unexplained");
+	assert_string_equal(found.of[0].next,
+			    "give the job CPUs of its own, or move the other programs");
+	assert_int_equal(found.count, 3);
+	assert_int_equal(found.of[1].kind, VERDICT_input_bound);
+	assert_int_equal(found.of[2].kind, VERDICT_checkpoints);
+	f.hang.now = true;
+	f.hang.rank = 1;
+	f.hang.for_ns = 42 * S;
+	f.hang.why = GP_WHY_collective;
+	is(&f, VERDICT_hung, "rank 1 makes no progress for 42.0 s: waits in a collective");
+	assert_int_equal(found.of[1].kind, VERDICT_slow);
+	f.futile_runs = JOB_FUTILE;
+	verdict_find(&found, &f);
+	assert_int_equal(found.of[1].kind, VERDICT_crash_loop);
+}
+
+static void stragglers(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.straggler.now = true;
+	f.straggler.rank = 3;
+	f.straggler.size_ns = 12 * MS;
+	strcpy(f.straggler.phase, "backward");
+	is(&f, VERDICT_straggler, "the others wait 12.0 ms a step for rank 3, slow in backward");
+	assert_true(found.of[0].share > 0.119 && found.of[0].share < 0.121);
+}
+
+static void uneven_steps(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.p99_ns = 400 * MS;
+	assert_int_equal(first(&f)->kind, VERDICT_steady); /* long steps that cost nothing */
+	f.mean_ns = 110 * MS;
+	is(&f, VERDICT_uneven, "4.0 times the median, and 9 %");
+}
+
+/* Whatever the facts are, all findings but those of this moment and the unexplained rest add up to
+ * at most the time that is not goodput and that of the steps. */
+static void everything_at_once(void **state)
+{
+	struct verdict_facts f = {.judged_ns = 100 * S, .steps = 1000, .mean_ns = 100 * MS};
+	char line[VERDICT_LINE_MAX];
+
+	(void)state;
+	for (int b = 0; b < BUCKET_COUNT; b++)
+		f.ns[b] = 100 * S / BUCKET_COUNT;
+	f.phases_known = (1u << PHASE_COUNT) - 1;
+	for (int p = 0; p < CHANGE_PARTS; p++)
+		f.phase_ns[p] = 100.0 * MS / CHANGE_PARTS;
+	f.startup_ns = 30 * S;
+	f.p50_ns = 10 * MS;
+	f.p99_ns = 1000 * MS;
+	f.futile_runs = 9;
+	f.hang.now = f.slow.now = f.straggler.now = true;
+	memset(f.hang.evidence, 'x', sizeof(f.hang.evidence) - 1);
+	memset(f.slow.evidence, 'y', sizeof(f.slow.evidence) - 1);
+	verdict_find(&found, &f);
+	assert_true(found.count > 8 && found.count <= VERDICTS_MAX);
+	assert_true(found.unexplained >= 0 && found.unexplained <= 1);
+	for (uint32_t i = 0; i < found.count; i++)
+		assert_true(strlen(verdict_line(line, sizeof(line), &found.of[i])) <
+			    sizeof(line) - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_stands_out), cmocka_unit_test(too_little),
+		cmocka_unit_test(each_loss),	      cmocka_unit_test(each_phase),
+		cmocka_unit_test(now_comes_first),    cmocka_unit_test(stragglers),
+		cmocka_unit_test(uneven_steps),	      cmocka_unit_test(everything_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

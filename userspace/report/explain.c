@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/report/explain.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/json_text.h"
+#include "userspace/report/report_loop.h"
+#include "userspace/text/format.h"
+
+#define COL_SHARE   11		 /* column where the share of a finding ends */
+#define COL_SUBJECT REPORT_LABEL /* column where its text begins */
+
+void explain_verdict(struct canvas *c, const struct verdicts *v)
+{
+	char line[VERDICT_LINE_MAX];
+
+	report_field(c, "verdict");
+	canvas_put(c, v->of[0].kind < VERDICT_steady ? STYLE_YELLOW : STYLE_GREEN, "%s",
+		   verdict_line(line, sizeof(line), &v->of[0]));
+}
+
+static void explain_finding(struct canvas *c, const struct verdict *v, uint32_t number)
+{
+	char share[WORD_MAX];
+
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_PLAIN, "  %u", number);
+	if (v->share > 0) {
+		snprintf(share, sizeof(share), "%.0f %%", 100 * v->share);
+		canvas_right(c, COL_SHARE, STYLE_BOLD, share);
+	}
+	canvas_at(c, COL_SUBJECT);
+	canvas_put(c, STYLE_BOLD, "%s", verdict_label[v->kind]);
+	canvas_put(c, STYLE_PLAIN, ": %s", v->text);
+	if (*v->evidence) {
+		canvas_line(c, 0);
+		canvas_at(c, COL_SUBJECT);
+		canvas_put(c, STYLE_DIM, "%s", v->evidence);
+	}
+	if (*v->next) {
+		canvas_line(c, 0);
+		canvas_at(c, COL_SUBJECT);
+		canvas_put(c, STYLE_PLAIN, "try: %s", v->next);
+	}
+}
+
+static void explain_findings(struct canvas *c, const struct verdicts *v)
+{
+	explain_verdict(c, v);
+	if (v->of[0].kind == VERDICT_none)
+		return;
+	for (uint32_t i = 0; i < v->count; i++)
+		explain_finding(c, &v->of[i], i + 1);
+	if (v->unexplained >= 0.005) {
+		canvas_line(c, 0);
+		canvas_at(c, COL_SUBJECT);
+		canvas_put(c, STYLE_DIM, "not explained: %.0f %% of the time",
+			   100 * v->unexplained);
+	}
+}
+
+/* ---- what is explained ----------------------------------------------------------------------- */
+
+struct explained { /* a job, or a trainer without a job */
+	char name[280];
+	const struct ledger_view *ledger;
+	struct verdicts verdicts;
+};
+
+typedef void explain_fn(void *ctx, const struct explained *e);
+
+/* Returns true for the first trainer of its job, which stands for the whole job. */
+static bool explain_is_first(const struct snapshot *s, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (s->ranks[k].trainer && s->ranks[i].job_key &&
+		    s->ranks[k].job_key == s->ranks[i].job_key)
+			return false;
+	return s->ranks[i].trainer;
+}
+
+static void explain_each(const struct snapshot *s, explain_fn *fn, void *ctx)
+{
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+		const struct job_view *j = document_job_of(s, r);
+		struct explained e;
+
+		if (!explain_is_first(s, i))
+			continue;
+		verdict_of_trainer(&e.verdicts, s, r);
+		e.ledger = j ? &j->ledger : &r->ledger;
+		if (j && *j->name)
+			snprintf(e.name, sizeof(e.name), "job %s", j->name);
+		else
+			snprintf(e.name, sizeof(e.name), "pid %u  %s", r->pid, r->command);
+		fn(ctx, &e);
+	}
+}
+
+/* ---- as text --------------------------------------------------------------------------------- */
+
+struct explain_page {
+	struct canvas canvas;
+	struct buffer *out;
+	uint32_t count; /* jobs and trainers so far */
+};
+
+static void explain_put(void *ctx, const struct explained *e)
+{
+	struct explain_page *p = ctx;
+	char took[WORD_MAX], share[WORD_MAX];
+	struct canvas *c = &p->canvas;
+
+	if (p->count++)
+		canvas_line(c, 0);
+	canvas_line(c, 0);
+	canvas_put(c, STYLE_BOLD, "%s", e->name);
+	report_field(c, "observed");
+	canvas_put(c, STYLE_PLAIN, "%s, goodput %s, %llu steps",
+		   clock_duration(took, WORD_MAX, text_observed_ns(e->ledger)),
+		   text_percent(share, e->ledger->ns[BUCKET_GOODPUT], text_observed_ns(e->ledger)),
+		   (unsigned long long)e->ledger->steps);
+	explain_findings(c, &e->verdicts);
+	canvas_flush(c, p->out);
+}
+
+static void explain_page_open(struct explain_page *p, struct buffer *out, int cols, bool color)
+{
+	*p = (struct explain_page){.out = out};
+	canvas_open(&p->canvas, cols ? cols : INT_MAX, color);
+	canvas_wrap(&p->canvas, REPORT_LABEL);
+}
+
+void explain_text(struct buffer *out, const struct snapshot *s, int cols, bool color)
+{
+	const char *why, *hint;
+	char room[TEXT_WHY_MAX];
+	struct explain_page p;
+
+	explain_page_open(&p, out, cols, color);
+	explain_each(s, explain_put, &p);
+	if (!p.count) {
+		text_why_nothing(s, room, &why, &hint);
+		canvas_line(&p.canvas, 0);
+		canvas_put(&p.canvas, STYLE_YELLOW, "no training loop was found: %s", why);
+		canvas_line(&p.canvas, 0);
+		canvas_put(&p.canvas, STYLE_PLAIN, "try: %s", hint);
+	}
+	canvas_finish(&p.canvas, out, INT_MAX);
+}
+
+static void explain_of_document(struct explained *ret, const struct report_document *d)
+{
+	snprintf(ret->name, sizeof(ret->name), "job %s  %s", document_name(d), document_state(d));
+	ret->ledger = &d->ledger;
+	ret->verdicts = d->verdicts;
+}
+
+void explain_document_text(struct buffer *out, const struct report_document *d, int cols,
+			   bool color)
+{
+	struct explain_page p;
+	struct explained e;
+
+	explain_of_document(&e, d);
+	explain_page_open(&p, out, cols, color);
+	explain_put(&p, &e);
+	canvas_finish(&p.canvas, out, INT_MAX);
+}
+
+/* ---- as JSON --------------------------------------------------------------------------------- */
+
+static void explain_json_one(void *ctx, const struct explained *e)
+{
+	uint64_t observed_ns = text_observed_ns(e->ledger);
+	struct buffer *out = ctx;
+
+	json_open(out, NULL, '{');
+	json_string(out, "name", e->name);
+	json_uint(out, "observed_ns", observed_ns);
+	json_uint(out, "goodput_ns", e->ledger->ns[BUCKET_GOODPUT]);
+	json_uint(out, "steps", e->ledger->steps);
+	verdict_json(out, &e->verdicts);
+	json_real(out, "unexplained", e->verdicts.unexplained);
+	json_close(out, '}');
+}
+
+static void explain_json_open(struct buffer *out)
+{
+	json_open(out, NULL, '{');
+	json_string(out, "type", "explanation");
+	json_uint(out, "schema", 1);
+	json_string(out, "version", GP_VERSION);
+	json_open(out, "jobs", '[');
+}
+
+static void explain_json_close(struct buffer *out)
+{
+	json_close(out, ']');
+	json_close(out, '}');
+	buffer_add(out, "\n", 1);
+}
+
+void explain_json(struct buffer *out, const struct snapshot *s)
+{
+	explain_json_open(out);
+	explain_each(s, explain_json_one, out);
+	explain_json_close(out);
+}
+
+void explain_document_json(struct buffer *out, const struct report_document *d)
+{
+	struct explained e;
+
+	explain_of_document(&e, d);
+	explain_json_open(out);
+	explain_json_one(out, &e);
+	explain_json_close(out);
+}

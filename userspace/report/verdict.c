@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verdict.c - the rules. Each is one function that adds at most one finding. A change of a rule or
+ * a limit also belongs in docs/verdicts.md. */
+#include "userspace/report/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/plural.h"
+#include "userspace/base/json_text.h"
+#include "userspace/model/time/hang.h"
+#include "userspace/text/format.h"
+
+/* Less is too little to judge. */
+#define JUDGED_MIN_NS 5000000000ull
+#define STEPS_MIN     20
+/* A finding costs at least this share of the observed time. */
+#define COST_MIN 0.05
+/* Data loading overlaps with other work in most jobs: what remains visible counts from here on. */
+#define INPUT_MIN 0.1
+/* Collectives and copies are necessary: they count as a limit from this share of a step on. */
+#define COMMUNICATION_MIN 0.2
+#define COPY_MIN	  0.1
+#define EVALUATION_MIN	  0.1
+/* Startup costs most of a short run; it is judged only in a run of at least this length. */
+#define STARTUP_MIN    0.1
+#define STARTUP_RUN_NS 600000000000ull
+#define DEVICE_MIN     0.5 /* share of a step in which the host waits for the device */
+#define UNEVEN_RATIO   2.0 /* p99 to median */
+#define OTHER_MIN      0.1
+#define PERCENT(share) (100 * (share))
+#define SHARE(f, part) ((double)(part) / (double)(f)->judged_ns)
+
+const char *const verdict_name[VERDICT_COUNT] = {
+#define X(id, label) #id,
+	VERDICTS(X)
+#undef X
+};
+
+const char *const verdict_label[VERDICT_COUNT] = {
+#define X(id, label) label,
+	VERDICTS(X)
+#undef X
+};
+
+/* What to try against each cause of a slowdown; NULL: nothing known. */
+static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
+	[TIME_CAUSE_unknown] = "gp-bpf explain --pid again while it lasts, or py-spy dump",
+	[TIME_CAUSE_cpu_contention] = "give the job CPUs of its own, or move the other programs",
+	[TIME_CAUSE_cpu_throttled] = "raise the CPU limit of its control group",
+	[TIME_CAUSE_memory_pressure] = "more memory for its control group, or fewer workers",
+	[TIME_CAUSE_disk] = "faster storage, or a copy of the data on a local disk",
+};
+
+static const char *const next_of_hang[GP_WHY_COUNT] = {
+	[GP_WHY_collective] = "look at the rank that has not entered it",
+	[GP_WHY_input] = "look at the loader's workers and at what they read",
+	[GP_WHY_device] = "look at the device: its driver's log, its health",
+	[GP_WHY_io] = "look at the file system that it reads or writes",
+	[GP_WHY_stopped] = "kill -CONT, or detach the debugger",
+};
+
+static struct verdict *verdict_add(struct verdicts *v, enum verdict_kind kind, double share)
+{
+	struct verdict *one = &v->of[v->count++];
+
+	*one = (struct verdict){.kind = kind, .share = share};
+	return one;
+}
+
+static void verdict_next(struct verdict *v, const char *next)
+{
+	snprintf(v->next, sizeof(v->next), "%s", next ? next : "");
+}
+
+/* Writes "rank 3 " to out and returns it; "" for -1. */
+static const char *verdict_rank(char out[WORD_MAX], int rank)
+{
+	*out = '\0';
+	if (rank >= 0)
+		snprintf(out, WORD_MAX, "rank %d ", rank);
+	return out;
+}
+
+/* ---- troubles of this moment ----------------------------------------------------------------- */
+
+static void verdict_hung(struct verdicts *v, const struct verdict_facts *f)
+{
+	char took[WORD_MAX] = "", rank[WORD_MAX];
+	struct verdict *one;
+
+	if (!f->hang.now)
+		return;
+	one = verdict_add(v, VERDICT_hung, SHARE(f, f->hang.for_ns));
+	if (f->hang.for_ns)
+		clock_duration(took, sizeof(took), f->hang.for_ns);
+	snprintf(one->text, sizeof(one->text), "%smakes no progress%s%s: %s",
+		 verdict_rank(rank, f->hang.rank), *took ? " for " : "", took,
+		 hang_why_text[f->hang.why]);
+	snprintf(one->evidence, sizeof(one->evidence), "%s", f->hang.evidence);
+	verdict_next(one, next_of_hang[f->hang.why]);
+}
+
+static void verdict_crash_loop(struct verdicts *v, const struct verdict_facts *f)
+{
+	struct verdict *one;
+
+	if (f->futile_runs < JOB_FUTILE)
+		return;
+	one = verdict_add(v, VERDICT_crash_loop, SHARE(f, f->ns[BUCKET_RECOVERY]));
+	snprintf(one->text, sizeof(one->text), "%u failed runs in a row saved no further step",
+		 f->futile_runs);
+	verdict_next(one, "read the job's own log: gp-bpf report lists the causes of the ends");
+}
+
+static void verdict_slow(struct verdicts *v, const struct verdict_facts *f)
+{
+	char before[WORD_MAX], after[WORD_MAX], rank[WORD_MAX], why[160];
+	enum time_cause cause = time_cause_main(&f->slow.causes);
+	struct verdict *one;
+	size_t at;
+
+	if (!f->slow.now)
+		return;
+	one = verdict_add(v, VERDICT_slow, 0);
+	verdict_next(one, next_of_cause[cause]);
+	if (!f->slow.before_ns) {
+		snprintf(one->text, sizeof(one->text), "%.239s", f->slow.evidence);
+		return;
+	}
+	one->share = 1 - (double)f->slow.before_ns / (double)f->slow.after_ns;
+	clock_durations(before, after, WORD_MAX, f->slow.before_ns, f->slow.after_ns);
+	snprintf(one->text, sizeof(one->text), "%s%s a step instead of %s since step %llu",
+		 verdict_rank(rank, f->slow.rank), after, before,
+		 (unsigned long long)f->slow.since_step);
+	time_causes_text(why, sizeof(why), &f->slow.causes);
+	at = strlen(one->text);
+	snprintf(one->text + at, sizeof(one->text) - at, "%s%s", *why ? ": " : "", why);
+}
+
+static void verdict_straggler(struct verdicts *v, const struct verdict_facts *f)
+{
+	char took[WORD_MAX];
+	struct verdict *one;
+
+	if (!f->straggler.now)
+		return;
+	one = verdict_add(v, VERDICT_straggler,
+			  f->mean_ns > 0 ? (double)f->straggler.size_ns / f->mean_ns : 0);
+	snprintf(one->text, sizeof(one->text), "the others wait %s a step for rank %d%s%s",
+		 clock_duration(took, sizeof(took), f->straggler.size_ns), f->straggler.rank,
+		 *f->straggler.phase ? ", slow in " : "", f->straggler.phase);
+	verdict_next(one, "look at the node and the device of that rank");
+}
+
+/* ---- lost time ------------------------------------------------------------------------------- */
+
+static void verdict_restarts(struct verdicts *v, const struct verdict_facts *f)
+{
+	uint64_t down_ns = f->ns[BUCKET_RECOVERY] + f->ns[BUCKET_SLICE_DOWN] +
+			   f->ns[BUCKET_SCALE_UP] + f->ns[BUCKET_REINIT],
+		 wasted_ns = f->ns[BUCKET_WASTED], restore_ns = f->ns[BUCKET_CHECKPOINT_RESTORE];
+	double share = SHARE(f, down_ns + wasted_ns + restore_ns);
+	struct verdict *one;
+
+	if (share < COST_MIN)
+		return;
+	one = verdict_add(v, VERDICT_restarts, share);
+	snprintf(one->text, sizeof(one->text),
+		 "%.0f %% of the time was lost to %llu disruption%s: down %.0f %%, repeated steps "
+		 "%.0f %%, restoring %.0f %%",
+		 PERCENT(share), (unsigned long long)f->disruptions, plural(f->disruptions),
+		 PERCENT(SHARE(f, down_ns)), PERCENT(SHARE(f, wasted_ns)),
+		 PERCENT(SHARE(f, restore_ns)));
+	verdict_next(one, wasted_ns > down_ns ? "save checkpoints more often"
+					      : "find the causes: gp-bpf report lists them");
+}
+
+static void verdict_hangs(struct verdicts *v, const struct verdict_facts *f)
+{
+	double share = SHARE(f, f->ns[BUCKET_HANG]);
+	struct verdict *one;
+
+	if (f->hang.now || share < COST_MIN)
+		return;
+	one = verdict_add(v, VERDICT_hangs, share);
+	snprintf(one->text, sizeof(one->text), "%.0f %% of the time stood still in hangs",
+		 PERCENT(share));
+	verdict_next(one, "gp-bpf report lists each with its evidence");
+}
+
+/* Returns the share of the observed time that steps spend in a part; 0: unknown. */
+static double verdict_part(const struct verdict_facts *f, int part)
+{
+	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))
+		return 0;
+	return f->phases_known ? f->phase_ns[part] * (double)f->steps / (double)f->judged_ns : 0;
+}
+
+/* Returns the share of a step that a part takes; 0: unknown. */
+static double verdict_of_step(const struct verdict_facts *f, int part)
+{
+	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))
+		return 0;
+	return f->phases_known && f->mean_ns > 0 ? f->phase_ns[part] / f->mean_ns : 0;
+}
+
+static void verdict_input(struct verdicts *v, const struct verdict_facts *f)
+{
+	double outside = SHARE(f, f->ns[BUCKET_DATA_LOADING]);
+	double share = outside + verdict_part(f, PHASE_DATA);
+	struct verdict *one;
+
+	if (share < INPUT_MIN)
+		return;
+	one = verdict_add(v, VERDICT_input_bound, share);
+	if (outside > share / 2)
+		snprintf(one->text, sizeof(one->text),
+			 "%.0f %% of the time waits for data between steps", PERCENT(share));
+	else
+		snprintf(one->text, sizeof(one->text), "%.0f %% of each step waits for data",
+			 PERCENT(verdict_of_step(f, PHASE_DATA)));
+	verdict_next(one, "more loader workers, or cheaper preprocessing");
+}
+
+static void verdict_phase(struct verdicts *v, const struct verdict_facts *f, enum verdict_kind kind,
+			  enum phase phase, double least, const char *what, const char *next)
+{
+	double share = verdict_of_step(f, (int)phase);
+	struct verdict *one;
+
+	if (share < least)
+		return;
+	one = verdict_add(v, kind, verdict_part(f, (int)phase));
+	snprintf(one->text, sizeof(one->text), "%.0f %% of each step %s", PERCENT(share), what);
+	verdict_next(one, next);
+}
+
+static void verdict_bucket(struct verdicts *v, const struct verdict_facts *f,
+			   enum verdict_kind kind, uint64_t ns, double least, const char *what,
+			   const char *next)
+{
+	double share = SHARE(f, ns);
+	struct verdict *one;
+
+	if (share < least)
+		return;
+	one = verdict_add(v, kind, share);
+	snprintf(one->text, sizeof(one->text), "%.0f %% of the time %s", PERCENT(share), what);
+	verdict_next(one, next);
+}
+
+static void verdict_uneven(struct verdicts *v, const struct verdict_facts *f)
+{
+	double lost = f->mean_ns > 0 ? 1 - (double)f->p50_ns / f->mean_ns : 0;
+	struct verdict *one;
+
+	if (!f->p50_ns || (double)f->p99_ns < UNEVEN_RATIO * (double)f->p50_ns || lost < COST_MIN)
+		return;
+	one = verdict_add(v, VERDICT_uneven, lost * SHARE(f, f->ns[BUCKET_GOODPUT]));
+	snprintf(
+		one->text, sizeof(one->text),
+		"the slowest 1 %% of the steps take %.1f times the median, and %.0f %% of the step "
+		"time is above it",
+		(double)f->p99_ns / (double)f->p50_ns, PERCENT(lost));
+	verdict_next(one, "the trace (-e trace) shows which part of the long steps grows");
+}
+
+/* ---- all rules ------------------------------------------------------------------------------- */
+
+static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
+{
+	double device = verdict_of_step(f, PHASE_SYNC);
+	struct verdict *one;
+
+	if (device >= DEVICE_MIN) {
+		one = verdict_add(v, VERDICT_device_bound, device);
+		snprintf(
+			one->text, sizeof(one->text),
+			"the host waits for the accelerator in %.0f %% of each step: it is the limit, "
+			"as it should be",
+			PERCENT(device));
+		verdict_next(one, "--flops shows how well its kernels use it");
+		return;
+	}
+	one = verdict_add(v, VERDICT_steady, SHARE(f, f->ns[BUCKET_GOODPUT]));
+	snprintf(one->text, sizeof(one->text),
+		 "%.0f %% of the time is training, nothing stands out", PERCENT(one->share));
+}
+
+/* Sorts findings that are not troubles of this moment by their share. */
+static void verdict_sort(struct verdicts *v, uint32_t from)
+{
+	for (uint32_t i = from + 1; i < v->count; i++) {
+		struct verdict one = v->of[i];
+		uint32_t k = i;
+
+		for (; k > from && v->of[k - 1].share < one.share; k--)
+			v->of[k] = v->of[k - 1];
+		v->of[k] = one;
+	}
+}
+
+void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
+{
+	double left = 1 - SHARE(f, f->ns[BUCKET_GOODPUT]);
+	uint32_t now;
+
+	*ret = (struct verdicts){0};
+	if (f->judged_ns < JUDGED_MIN_NS || f->steps < STEPS_MIN) {
+		struct verdict *one = verdict_add(ret, VERDICT_none, 0);
+		char took[WORD_MAX];
+
+		snprintf(one->text, sizeof(one->text),
+			 "%llu step%s in %s after startup; it needs %d steps and 5 s",
+			 (unsigned long long)f->steps, plural(f->steps),
+			 clock_duration(took, sizeof(took), f->judged_ns), STEPS_MIN);
+		return;
+	}
+	verdict_hung(ret, f);
+	verdict_crash_loop(ret, f);
+	verdict_slow(ret, f);
+	verdict_straggler(ret, f);
+	now = ret->count;
+	verdict_restarts(ret, f);
+	verdict_hangs(ret, f);
+	verdict_input(ret, f);
+	verdict_phase(ret, f, VERDICT_communication_bound, PHASE_COLLECTIVE, COMMUNICATION_MIN,
+		      "waits in collectives",
+		      "fewer or larger collectives, overlap, a faster network");
+	verdict_phase(
+		ret, f, VERDICT_copy_bound, PHASE_TRANSFER, COPY_MIN,
+		"waits for copies between host and device",
+		"pinned memory, asynchronous copies, fewer reads of values such as loss.item()");
+	verdict_phase(ret, f, VERDICT_compilation, PHASE_COMPILE, COST_MIN, "compiles",
+		      "fixed shapes, or a cache of compiled programs");
+	verdict_bucket(ret, f, VERDICT_checkpoints, f->ns[BUCKET_CHECKPOINT_SAVE], COST_MIN,
+		       "waits for checkpoints", "save asynchronously, or less often");
+	verdict_bucket(ret, f, VERDICT_evaluation, f->ns[BUCKET_EVAL], EVALUATION_MIN,
+		       "is evaluation", "evaluate less often, or on fewer batches");
+	verdict_bucket(ret, f, VERDICT_startup, f->startup_ns, STARTUP_MIN, "is startup",
+		       "cache compiled programs and data, avoid restarts");
+	verdict_uneven(ret, f);
+	verdict_bucket(ret, f, VERDICT_other, f->ns[BUCKET_OTHER], OTHER_MIN,
+		       "belongs to no step and has no known kind",
+		       "name it: --range, or a mark of the job's own");
+	verdict_sort(ret, now);
+	if (!ret->count)
+		verdict_quiet(ret, f);
+	for (uint32_t i = 0; i < ret->count; i++)
+		left -= ret->of[i].kind < VERDICT_uneven && i >= now ? ret->of[i].share : 0;
+	ret->unexplained = left > 0 ? left : 0;
+}
+
+const char *verdict_line(char *out, size_t len, const struct verdict *v)
+{
+	snprintf(out, len, "%s: %s%s%s", verdict_label[v->kind], v->text,
+		 *v->next ? "; next: " : "", v->next);
+	return out;
+}
+
+void verdict_json(struct buffer *out, const struct verdicts *v)
+{
+	json_open(out, "verdicts", '[');
+	for (uint32_t i = 0; i < v->count; i++) {
+		const struct verdict *one = &v->of[i];
+
+		json_open(out, NULL, '{');
+		json_string(out, "verdict", verdict_name[one->kind]);
+		json_real(out, "share", one->share);
+		json_string(out, "text", one->text);
+		json_known(out, "evidence", one->evidence);
+		json_known(out, "next", one->next);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}

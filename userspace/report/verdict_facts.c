@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verdict_facts.c - collects what the rules of verdict.c look at. */
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/number.h"
+#include "userspace/report/document.h"
+#include "userspace/report/verdict.h"
+#include "userspace/text/format.h"
+
+/* Startup costs most of a short run: it counts only in a run of at least this length. */
+#define STARTUP_RUN_NS 600000000000ull
+
+static void verdict_facts_time(struct verdict_facts *f, const struct ledger_view *l)
+{
+	uint64_t startup_ns = l->ns[BUCKET_PROGRAM_STARTUP] + l->ns[BUCKET_TRAINING_PREP] +
+			      l->ns[BUCKET_ACCELERATOR_INIT];
+
+	memcpy(f->ns, l->ns, sizeof(f->ns));
+	f->judged_ns = more_than(text_observed_ns(l), l->ns[BUCKET_EXCLUDED]);
+	if (f->judged_ns >= STARTUP_RUN_NS)
+		f->startup_ns = startup_ns;
+	else
+		f->judged_ns = more_than(f->judged_ns, startup_ns);
+	f->steps = l->steps;
+	f->disruptions = l->disruptions;
+	f->hang.rank = f->slow.rank = f->straggler.rank = -1;
+}
+
+static void verdict_facts_loop(struct verdict_facts *f, const struct loop_view *l)
+{
+	f->p50_ns = l->time.p50_ns;
+	f->p99_ns = l->time.p99_ns;
+	f->mean_ns = l->time.mean_ns;
+	if (!l->time.count || !l->phases_known)
+		return;
+	f->phases_known = l->phases_known;
+	for (int i = 0; i < PHASE_COUNT; i++)
+		f->phase_ns[i] = (double)l->phase_ns[i] / (double)l->time.count;
+	f->phase_ns[PHASE_COUNT] = (double)text_phase_rest_ns(l) / (double)l->time.count;
+}
+
+static void verdict_facts_slow(struct verdict_facts *f, const struct loop_view *l, int rank)
+{
+	const struct change_view *c = &l->change;
+
+	if (!c->slow || !l->slow_alarm || !c->before_ns || f->slow.now)
+		return;
+	f->slow.now = true;
+	f->slow.rank = rank;
+	f->slow.since_step = c->onset_step;
+	f->slow.before_ns = c->before_ns;
+	f->slow.after_ns = c->after_ns;
+	f->slow.causes = l->causes;
+}
+
+/* Adds troubles of a rank. rank: as shown to people, -1: not shown. */
+static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot *s,
+				  const struct rank_view *r, int rank)
+{
+	uint64_t for_ns = more_than(s->mono_ns, r->hang.onset_ns);
+
+	if (!r->alive)
+		return;
+	/* Of several ranks, the one that has been silent for longest is the first suspect. */
+	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {
+		f->hang.now = true;
+		f->hang.for_ns = for_ns;
+		f->hang.rank = rank;
+		f->hang.why = r->hang.why;
+		snprintf(f->hang.evidence, sizeof(f->hang.evidence), "%s", r->hang.evidence);
+	}
+	if (r->straggle.now && !f->straggler.now) {
+		f->straggler.now = true;
+		f->straggler.rank = r->rank;
+		f->straggler.size_ns = r->straggle.size_ns;
+		snprintf(f->straggler.phase, sizeof(f->straggler.phase), "%s", r->straggle.phase);
+	}
+	for (uint32_t i = 0; i < r->nloops; i++)
+		verdict_facts_slow(f, &r->loops[i], rank);
+}
+
+void verdict_facts_of_rank(struct verdict_facts *ret, const struct snapshot *s,
+			   const struct rank_view *r)
+{
+	const struct loop_view *l = text_main_loop(r);
+
+	*ret = (struct verdict_facts){0};
+	verdict_facts_time(ret, &r->ledger);
+	if (l)
+		verdict_facts_loop(ret, l);
+	verdict_facts_trouble(ret, s, r, -1);
+}
+
+void verdict_facts_of_job(struct verdict_facts *ret, const struct snapshot *s,
+			  const struct job_view *j)
+{
+	const struct loop_view *l = NULL;
+
+	*ret = (struct verdict_facts){0};
+	verdict_facts_time(ret, &j->ledger);
+	ret->futile_runs = j->futile_runs;
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+
+		if (r->job_key != j->key || !r->trainer || r->start_mono_ns < j->run_start_ns)
+			continue;
+		if (!l && (l = text_main_loop(r)))
+			verdict_facts_loop(ret, l);
+		verdict_facts_trouble(ret, s, r, r->rank);
+	}
+}
+
+void verdict_of_trainer(struct verdicts *ret, const struct snapshot *s, const struct rank_view *r)
+{
+	const struct job_view *j = document_job_of(s, r);
+	struct verdict_facts facts;
+
+	if (j)
+		verdict_facts_of_job(&facts, s, j);
+	else
+		verdict_facts_of_rank(&facts, s, r);
+	verdict_find(ret, &facts);
+}
+
+void verdict_facts_of_document(struct verdict_facts *ret, const struct report_document *d)
+{
+	*ret = (struct verdict_facts){0};
+	verdict_facts_time(ret, &d->ledger);
+	ret->steps = d->steps;
+	ret->p50_ns = d->times.p50_ns;
+	ret->p99_ns = d->times.p99_ns;
+	ret->mean_ns = (double)d->times.mean_ns;
+	ret->futile_runs = d->futile_runs;
+	for (uint32_t i = 0; d->job.alive && i < d->healths.count; i++) {
+		const struct store_health *h = DOCUMENT_AT(d->healths, struct store_health, i);
+
+		if (!strcmp(h->kind, "fail_slow") || !strcmp(h->kind, "recovered")) {
+			ret->slow.now = !h->over;
+			ret->slow.rank = h->rank;
+			snprintf(ret->slow.evidence, sizeof(ret->slow.evidence), "%s", h->evidence);
+		}
+	}
+}
