@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Vendors give the figure with 2:4 sparsity first, or only that figure; the dense one in this table
- * is half of it. */
+/* Peak FLOP/s for dense matrix products. Some vendors publish only the figure for matrices with 2:4
+ * sparsity; half of that is the dense figure. */
 static const struct accelerator_peak peaks[] = {
 	/* NVIDIA Tesla V100 data sheet, 2020: tensor performance (fp16) */
 	{"V100-SXM2", 125e12},
@@ -23,24 +23,26 @@ static const struct accelerator_peak peaks[] = {
 	{"A40", 149.7e12},
 	/* NVIDIA Ada GPU architecture white paper, tables 2 and 8: bf16 with fp32 accumulation */
 	{"RTX-4090", 165.2e12},
-	/* NVIDIA L4 data sheet, 2023: 242 with sparsity; L40 181.05; L40S 362.05 */
+	/* NVIDIA L4 data sheet, 2023: 242e12 with sparsity; L40 181.05e12 and L40S 362.05e12
+	 * dense */
 	{"L4", 121e12},
 	{"L40", 181.05e12},
 	{"L40S", 362.05e12},
-	/* NVIDIA Hopper architecture white paper, table 2 (SXM5 989.4, PCIe 756); data sheet of the
-	 * H100 NVL: 1671 with sparsity */
+	/* NVIDIA Hopper architecture white paper, table 2 (dense: SXM5 989.4e12, PCIe 756e12); data
+	 * sheet of the H100 NVL (1671e12 with sparsity) */
 	{"H100-SXM", 989.4e12},
 	{"H100-PCIe", 756e12},
 	{"H100-NVL", 835.5e12},
 	{"H800-SXM", 989.4e12},
-	/* NVIDIA H20: 148, product brief, 2023 */
+	/* NVIDIA H20 product brief, 2023 */
 	{"H20", 148e12},
-	/* NVIDIA GH200 and H200 data sheets, 2024: 1979 with sparsity; H200 NVL 1671 */
+	/* NVIDIA GH200 and H200 data sheets, 2024: 1979e12 with sparsity; H200 NVL 1671e12 with
+	 * sparsity */
 	{"GH200", 989.4e12},
 	{"H200-SXM", 989.4e12},
 	{"H200-NVL", 835.5e12},
-	/* NVIDIA HGX B200 data sheet, 2024: 36 PFLOPS of eight with sparsity; GB200 NVL72: 360 of
-	   72 */
+	/* NVIDIA data sheets, 2024, with sparsity: HGX B200, 36e15 for 8 accelerators; GB200 NVL72,
+	 * 360e15 for 72 accelerators */
 	{"B200", 2250e12},
 	{"GB200", 2500e12},
 	/* AMD Instinct data sheets: MI210, MI250, MI250X (both dies), MI300A, MI300X, MI325X,
@@ -94,7 +96,8 @@ static const struct {
 	{"B200 180GB", "B200"},
 };
 
-/* Compares two names; blanks, dashes and underscores count as equal. */
+/* Returns true if two names are equal, except that blanks, dashes and underscores count as the
+ * same. */
 static bool accelerator_name_matches(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {

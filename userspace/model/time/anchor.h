@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* anchor.h - converts CLOCK_MONOTONIC to wall time, by the clock anchors among the events. Pure. */
+/* anchor.h - converts CLOCK_MONOTONIC to wall time. An anchor is a reading of both clocks at the
+ * same instant, from a clock record. Pure. */
 #ifndef MODEL_ANCHOR_H
 #define MODEL_ANCHOR_H
 
@@ -7,7 +8,8 @@
 
 #include "userspace/base/archive.h"
 
-/* anchors kept, the last ones: they cover the time of all facts that are still sent */
+/* Number of anchors kept, the newest ones. Facts are sent soon enough that these cover their
+ * time. */
 #define ANCHORS 16
 
 struct anchors {

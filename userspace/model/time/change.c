@@ -11,49 +11,59 @@
 #include "userspace/model/time/change_lasting.h"
 #include "userspace/model/time/change_sums.h"
 
-#define RING 56 /* last samples: those that confirm, and some before the onset */
-/* ns; shorter steps are grouped into samples of this length */
+/* last samples kept: the CHANGE_CONFIRM that confirm a change, and some before the onset */
+#define RING 56
+/* Steps shorter than this (ns) are averaged in groups, so that a sample is about this long. */
 #define SAMPLE_NS 50000000ull
-/* most steps in one sample */
-#define SAMPLE_STEPS  65536
+/* most steps that are averaged in one sample */
+#define SAMPLE_STEPS 65536
+/* The usual step is learnt from the last BLOCKS blocks of BLOCK healthy samples. It is known after
+ * LEARNT blocks. */
 #define BLOCK	      32
 #define BLOCKS	      32
 #define LEARNT	      (CHANGE_LEARN / BLOCK)
-#define FIRST	      5 /* steps ignored at the start, while the program warms up */
-#define SPREADS_KNOWN 4 /* blocks from which the spread between blocks can be computed */
+#define FIRST	      5 /* steps ignored after the start of the loop, while the program warms up */
+#define SPREADS_KNOWN 4 /* number of blocks needed to compute the spread between blocks */
 
 /* A change must be this many times the spread of single steps: six times the standard error of the
  * median of 40 steps, which is 1.25 / sqrt(40) = 0.2 of that spread. */
 #define STEP_SPREADS 1.2
-#define THRESHOLD    8.0 /* A doubt is raised when its sum exceeds this many half changes. */
-/* One step adds at most this many half changes to a doubt: three outliers do not make a change. */
+/* A change is suspected when the sum of struct doubt exceeds this many half changes. */
+#define THRESHOLD 8.0
+/* One step adds at most this many half changes to the sum, so that up to two outliers cannot raise
+ * a suspicion. */
 #define CLIP 3.0
-/* samples after which a raised doubt that is not confirmed is dropped */
+/* A suspected change that is not confirmed within this many samples is dropped. */
 #define GIVE_UP (4 * CHANGE_CONFIRM)
-/* ns for which a pending slowdown keeps its doubt, however many samples that takes */
+/* A slowdown that must last before it is reported stays suspected for up to this long (ns), even
+ * after GIVE_UP samples. */
 #define DOUBT_NS 240000000000ull
-/* A slowdown has ended when the excess is at most this part of the least change. A value below 1
- * prevents that a change close to the limit comes and goes. */
+/* A slowdown ends when the steps exceed the usual step by at most this part of the least change
+ * that is reported. The value is below 1 so that a change close to the limit is not reported again
+ * and again. */
 #define USUAL_AGAIN 0.75
 
 #define SCALES	3
 #define MILLION 1000000
-/* A ratio to the usual step is stored in units of 1/4096 in 16 bits, so it is at most 16: longer
+/* Ratios to the usual step are stored in 16 bits, in units of 1/SHARE, so they are below 16. Longer
  * steps contain a blocked call, which is not a slowdown. */
 #define SHARE		4096.0
-#define PENDING_SAMPLES 8 /* samples in a group of struct pending */
-/* Means replace medians if their ratios differ by at least this. */
+#define PENDING_SAMPLES 8 /* samples averaged in each entry of pending.mean */
+/* A slowdown is reported with the mean steps before and after it, instead of the medians, if their
+ * ratios differ by at least this. */
 #define MEAN_DIFFERS 0.02
 
-/* ns for which the test of sums waits for the test of medians, which finds the onset better */
+/* Both tests may find the same slowdown. The test of sums waits for this long (ns), because the
+ * test of medians finds the onset better. */
 #define MEDIAN_FIRST_NS 2000000000ull
 
-/* step times kept to find a period: RAW of them, as logarithms in units of 1/RAW_LOG */
+/* Number of step times kept to find out whether every n-th step is long (n up to PERIOD_MOST - 1).
+ * They are kept as logarithms in units of 1/RAW_LOG. */
 #define RAW	    160
 #define RAW_LOG	    1024.0
 #define PERIOD_MOST 64
-/* A period needs at least PERIOD_LEAST gaps of one length between long steps, which are at least
- * PERIOD_AGREE percent of all gaps. */
+/* Every n-th step is long if at least PERIOD_LEAST distances between long steps, and PERIOD_AGREE
+ * percent of all such distances, are n. */
 #define PERIOD_LEAST 4
 #define PERIOD_AGREE 80
 /* Steps with these flags are not samples: lost records, an estimated start or end, a hang, a
@@ -62,27 +72,27 @@
 
 struct past {
 	uint64_t ns, start_ns;
-	uint32_t number;	     /* low bits of the number of the sample's first step */
+	uint32_t number;	     /* low 32 bits of the number of the sample's first step */
 	uint16_t share[PHASE_COUNT]; /* of ns, in 65535ths */
 };
 
-struct doubt { /* one CUSUM: has the step time changed in this direction? */
+struct doubt { /* a suspected change in one direction, slower or faster (a CUSUM) */
 	double sum;
-	uint64_t since; /* index of the first sample of the doubt */
-	bool raised;	/* the sum exceeded the threshold */
+	uint64_t since; /* index of the first sample that contributes to sum */
+	bool raised;	/* a change is suspected: sum exceeded the threshold */
 };
 
 static const uint32_t scale_samples[SCALES] = {8, 32, 128}; /* samples in a group */
 
 struct pending { /* a slowdown that has not lasted long enough yet; number 0: none */
 	uint64_t number, start_ns;
-	uint64_t sum_ns; /* sum and number of samples of the group in progress */
+	uint64_t sum_ns; /* sum and number (count) of samples of the group in progress */
 	uint32_t count, groups;
-	/* mean of the last groups, as a share of the usual sample in units of 1/SHARE */
+	/* mean sample of the last groups, as a share of the usual sample in units of 1/SHARE */
 	uint16_t mean[SUMS_GROUPS];
 };
 
-struct sample { /* steps that make one sample */
+struct sample { /* the sample in progress: sums over its steps */
 	uint64_t steps, ns, start_ns, number;
 	uint64_t phase_ns[PHASE_COUNT];
 };
@@ -90,32 +100,35 @@ struct sample { /* steps that make one sample */
 struct change {
 	uint64_t samples, skipped;
 	uint64_t number;   /* number of the last step */
-	uint64_t together; /* steps in a sample; 0 counts as 1 */
+	uint64_t together; /* steps averaged in a sample; 0 counts as 1 */
 	struct sample making;
-	/* the last samples: mean step, number and start of the first step */
+	/* the last samples */
 	struct past ring[RING];
-	uint64_t raw;	       /* number of steps so far */
-	uint16_t raw_log[RAW]; /* RAW_LOG times the logarithm, to the base 2, of ns */
+	uint64_t raw; /* number of steps added to raw_log so far */
+	/* the last step times in ns: RAW_LOG times their logarithm to the base 2 */
+	uint16_t raw_log[RAW];
 	struct scale scale[SCALES];
 	struct pending pending;
 	struct lasting lasting;
-	/* test that found the current slowdown: 0: medians, else 1 + index in scale */
+	/* Test that found the current slowdown. 0: the test of medians; otherwise 1 + index in
+	 * scale. */
 	uint64_t found;
 	uint64_t median_ns[BLOCKS];
-	uint32_t spread[BLOCKS]; /* in millionths of median_ns */
-	/* mean of the last blocks, as a share of median_ns in units of 1/SHARE */
+	uint32_t spread[BLOCKS]; /* spread of the steps of each block, in millionths of median_ns */
+	/* mean step of the last blocks, as a share of median_ns in units of 1/SHARE */
 	uint16_t mean[SUMS_GROUPS];
 	uint64_t blocks;   /* number of blocks since learning began again */
-	uint64_t block_at; /* index of the first step of the block in progress */
+	uint64_t block_at; /* index of the first sample of the block in progress */
 	uint64_t usual_ns; /* 0: unknown */
-	/* usual time before steps became faster; forgotten when the new usual time is well known */
+	/* Usual step before steps became faster. Reset when the new usual step is well known. */
 	uint64_t older_ns;
 	double least; /* smallest change that is reported, as a share of usual_ns */
 	uint64_t part_ns[CHANGE_PARTS];
 	uint32_t parts_known;
 	uint32_t micro_batches; /* micro-batches of the usual step */
 	uint64_t optimizer;
-	uint32_t others; /* steps in a row with other work (see change_same_work()) */
+	/* successive steps with other work than the usual step (see change_same_work()) */
+	uint32_t others;
 	struct doubt up, down;
 	struct change_view reported;
 };
@@ -208,8 +221,8 @@ static uint64_t change_mean_of(const uint64_t *a, uint32_t n)
 	return (uint64_t)(sum / n);
 }
 
-/* Returns the median of the last samples. Of the two in the middle, the one closer to the usual
- * step. */
+/* Returns the median of the last CHANGE_CONFIRM samples. Their number is even: of the two in the
+ * middle, the one closer to the usual step. */
 static uint64_t change_recent_median(const struct change *c, bool slower)
 {
 	uint64_t a[CHANGE_CONFIRM];
@@ -297,8 +310,8 @@ static void change_forget_usual(struct change *c)
 	memset(c->scale, 0, sizeof(c->scale));
 }
 
-/* Sets how many steps make a sample: enough that it does not depend on a single time slice of the
- * scheduler. */
+/* Sets how many steps make a sample, so that a sample is much longer than a time slice of the
+ * scheduler. Returns true when the number changed; then learning begins again. */
 static bool change_resize_sample(struct change *c)
 {
 	uint64_t ns = c->median_ns[0] ? c->median_ns[0] : 1, now = c->together ? c->together : 1;
@@ -326,7 +339,7 @@ static uint16_t change_share_of(uint64_t part, uint64_t whole)
 	return share < UINT16_MAX ? (uint16_t)lround(share) : UINT16_MAX;
 }
 
-/* Learns the usual step from the last BLOCK samples, which are healthy. */
+/* Learns the usual step from the last BLOCK samples, during which no change was suspected. */
 static void change_learn_block(struct change *c)
 {
 	uint64_t a[BLOCK], mean_ns, med, weight = c->blocks < 7 ? c->blocks + 1 : 8;
@@ -361,8 +374,9 @@ static void change_learn_anew(struct change *c)
 
 /* ---- doubts ---------------------------------------------------------------------------------- */
 
-/* Adds a sample to a doubt. distance: from the tested level, as a share of the usual step, positive
- * in the direction of the change; half: half of the change to be found. */
+/* Adds the last sample to the sum of a suspected change. distance: from the level before the
+ * change, as a share of the usual step, positive in the direction of the change; half: half of the
+ * change that is looked for. */
 static void change_doubt_add(struct change *c, struct doubt *d, double distance, double half)
 {
 	double more = distance - half;
@@ -376,8 +390,8 @@ static void change_doubt_add(struct change *c, struct doubt *d, double distance,
 		d->raised = false;
 }
 
-/* Returns true if the doubt has enough samples to be decided. A long doubt is not examined at each
- * sample. */
+/* Returns true if there are enough samples to confirm the suspected change. After twice
+ * CHANGE_CONFIRM samples only every 8th is examined, to save time. */
 static bool change_doubt_due(const struct change *c, const struct doubt *d)
 {
 	uint64_t n = c->samples - d->since;
@@ -385,9 +399,9 @@ static bool change_doubt_due(const struct change *c, const struct doubt *d)
 	return d->raised && n >= CHANGE_CONFIRM && (n < 2 * CHANGE_CONFIRM || n % 8 == 0);
 }
 
-/* Returns the most likely first sample of a change from before_ns to after_ns, later than step
- * `number`: the sum over the samples after it is the largest. Outliers count no more than a sample
- * at its level. */
+/* Returns the index of the most likely first sample of a change from before_ns to after_ns, among
+ * samples after step `number`. That is where the sum over the samples since then is the largest;
+ * outliers are clipped. */
 static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns,
 			     uint64_t after_ns)
 {
@@ -409,8 +423,7 @@ static uint64_t change_index(const struct change *c, uint64_t number, uint64_t b
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Returns the distance between long steps if most gaps are equal: 4 if every 4th step is long. 0:
- * none. */
+/* Returns n if every n-th of the last `steps` steps is long, 0 if there is no such n. */
 static uint32_t change_period(const struct change *c, uint64_t steps)
 {
 	const struct change_view *v = &c->reported;
@@ -452,7 +465,7 @@ static void change_blame_by(struct change *c, uint64_t from,
 	}
 }
 
-/* Compares each part with its usual value, the median. */
+/* Finds the part of the step that grew most since sample `from`, compared with its usual time. */
 static void change_blame(struct change *c, uint64_t from)
 {
 	struct change_view *v = &c->reported;
@@ -462,7 +475,7 @@ static void change_blame(struct change *c, uint64_t from)
 	change_blame_by(c, from, change_part_median);
 	if (v->mean && v->blame < 0)
 		change_blame_by(c, from, change_part_mean);
-	if (!c->parts_known) /* without phases "else" would be the whole step */
+	if (!c->parts_known) /* if no phases are known, "else" is the whole step */
 		v->blame = -1;
 }
 
@@ -555,8 +568,8 @@ static struct level change_means_since(const struct change *c)
 	return change_sums_level(a, c->pending.groups);
 }
 
-/* Uses means (of the healthy blocks and of the groups since the onset) instead of medians if both
- * differ. Returns false while this is undecided. */
+/* If the means (of the healthy blocks and of the groups since the onset) show another change than
+ * the medians, stores the means in *o. Returns false while this is undecided. */
 static bool change_onset_mean(const struct change *c, struct onset *o, uint64_t now_ns)
 {
 	struct level before = change_means_before(c), after = change_means_since(c);
@@ -588,7 +601,7 @@ static void change_pending_add(struct change *c, uint64_t sample_ns)
 	p->sum_ns = p->count = 0;
 }
 
-/* Starts a pending slowdown at the sample with index `from`. */
+/* Notes a slowdown from the sample with index `from` on, which is reported if it lasts. */
 static void change_pending_begin(struct change *c, uint64_t from)
 {
 	c->pending = (struct pending){.number = change_past_number(c, from),
@@ -597,7 +610,7 @@ static void change_pending_begin(struct change *c, uint64_t from)
 		change_pending_add(c, change_past_at(c, i)->ns);
 }
 
-/* Ends a slowdown that did not last long enough. */
+/* Ends a slowdown that did not last long enough to be reported. */
 static void change_pending_drop(struct change *c, uint64_t now_ns)
 {
 	if (c->pending.number && now_ns - c->pending.start_ns > LASTING_NS &&
@@ -621,7 +634,8 @@ static enum change_event change_confirm_slower(struct change *c, double usual, c
 	o.after_ns = order_median(a, change_times(c, from, c->samples, a));
 	if ((double)o.after_ns / usual - 1 < c->least)
 		return CHANGE_NONE;
-	/* Steps were as slow before they became faster a short time ago: not a slowdown. */
+	/* Steps became faster a short time ago, and are now as slow as before that: not a
+	 * slowdown. */
 	if (c->older_ns && (double)o.after_ns < (double)c->older_ns * (1 + c->least)) {
 		change_learn_anew(c);
 		return CHANGE_NONE;
@@ -668,14 +682,14 @@ static enum change_event change_step_usual(struct change *c, double usual, doubl
 		event = change_confirm_slower(c, usual, s);
 	else if (change_doubt_due(c, &c->down))
 		change_confirm_faster(c, usual);
-	/* A slowdown that must last before it is reported keeps its doubt meanwhile. */
+	/* A slowdown that must last before it is reported stays suspected for that time. */
 	if (c->pending.number && s->end_ns - c->pending.start_ns < DOUBT_NS)
 		give_up = UINT64_MAX;
 	if ((c->up.raised && c->samples - c->up.since > give_up) ||
 	    (c->down.raised && c->samples - c->down.since > GIVE_UP))
 		change_doubts_drop(c);
 	if (c->up.raised ||
-	    c->down.raised) /* the usual step is learnt only from steps without a doubt */
+	    c->down.raised) /* the usual step is learnt only while no change is suspected */
 		c->block_at = c->samples;
 	return event;
 }
@@ -708,13 +722,13 @@ static enum change_event change_scale_usual(struct change *c, int i, const struc
 		c->found = 1 + (uint64_t)i;
 		return CHANGE_SLOWER;
 	}
-	/* A small change that lasts becomes the usual step. */
+	/* A change too small to be reported becomes the usual step after a while. */
 	if (sc->run > 2 * SUMS_GROUPS && s->end_ns - sc->run_start_ns > DOUBT_NS)
 		change_sums_learn_run(sc);
 	return CHANGE_NONE;
 }
 
-/* Passes the last sample to the tests of sums. */
+/* Passes the last sample to the tests of sums, one for each size of groups. */
 static enum change_event change_sums_sample(struct change *c, const struct step *s)
 {
 	const struct past *p = change_past_at(c, c->samples - 1);

@@ -35,11 +35,11 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/time/step_time.h"
 
-#define CHANGE_LEARN   64 /* steps seen before anything is reported */
+#define CHANGE_LEARN   64 /* a change is reported only after this many steps */
 #define CHANGE_CONFIRM 40 /* samples whose median must confirm a change */
-/* Least change, as a share of the usual step. */
+/* Least change of the step time that is reported, as a share of the usual step. */
 #define CHANGE_MIN 0.07
-/* Parts of a step: its phases, and last the time that belongs to no phase. */
+/* Parts of a step whose growth is compared: the phases, and the rest of the step ("else"). */
 #define CHANGE_PARTS (PHASE_COUNT + 1)
 
 enum change_event { CHANGE_NONE, CHANGE_SLOWER, CHANGE_RECOVERED };
@@ -50,14 +50,14 @@ struct change_view {
 	bool mean;	   /* before_ns and after_ns are means, not medians */
 	uint32_t period;   /* every period-th step is long; 0: no period found */
 	uint64_t usual_ns; /* 0: unknown */
-	uint64_t count;	   /* number of lasting slowdowns so far */
-	/* The fields below describe the current lasting slowdown, else the last one; 0 when there
-	 * was none. */
+	uint64_t count;	   /* lasting slowdowns so far, the current one included */
+	/* The fields below describe the current lasting slowdown, or the last one. They are 0 if
+	 * there was none. */
 	uint64_t onset_step, onset_ns; /* first slow step, and when it began */
 	/* step at which the slowdown was detected */
 	uint64_t noticed_step;
-	/* Median step before the onset, and after it (during the slowdown: of the last 40
-	 * steps). */
+	/* Median step before the onset, and since the onset (while the slowdown lasts: of the last
+	 * 40 steps). */
 	uint64_t before_ns, after_ns;
 	/* First step of usual length again, and its start; 0: the slowdown continues. */
 	uint64_t end_step, end_ns;
@@ -65,9 +65,11 @@ struct change_view {
 	bool incomparable;
 	/* the slowdown ended because later steps update other parameters */
 	bool other_optimizer;
-	int64_t grown_ns[CHANGE_PARTS]; /* growth of each part when the slowdown was reported */
-	uint32_t parts_known; /* bit per phase; the part after the phases is always known */
-	/* The part with more than half of the growth; -1: none. */
+	/* growth of each part of the step, when the slowdown was reported */
+	int64_t grown_ns[CHANGE_PARTS];
+	/* bit per phase whose time is known; the rest of the step ("else") is always known */
+	uint32_t parts_known;
+	/* Index of the part of the step with more than half of the growth; -1: none. */
 	int blame;
 };
 
@@ -78,11 +80,11 @@ void change_free(struct change *c);
  * Returns whether a slowdown or a recovery was detected with this step. */
 enum change_event change_step(struct change *c, const struct fact_step *fs);
 void change_view(const struct change *c, struct change_view *ret);
-/* Returns the step time before the present slowdown; 0: there is none. */
+/* Returns the step time before the present slowdown; 0: there is no slowdown. */
 uint64_t change_before_ns(const struct change *c);
-/* Writes "every 4th step is long" to out and returns it; "" if there is no period. */
+/* Writes "every 4th step is long" to out and returns out; "" if v->period is 0. */
 const char *change_period_text(char *out, size_t len, const struct change_view *v);
-/* Returns the name of a part: "forward", "else"; "" for -1. */
+/* Returns the name of a part of a step: "forward", "else"; "" for -1. */
 const char *change_part_name(int part);
 void change_archive(struct archive *a, struct change **c);
 

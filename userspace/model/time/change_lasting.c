@@ -5,10 +5,12 @@
 
 #include "userspace/base/number.h"
 
-/* A shorter slowdown is not reported: a shared machine has many that last a second or two. Within
- * an hour after one that ended within five minutes the machine counts as shared: the next slowdown
- * has to last longer, without a pause. After several, whose lengths are assumed to be exponential,
- * it has to last so long that less than FALSE_MOST false reports an hour are expected. */
+/* How long a slowdown has to last before it is reported. A shared machine has many that last a
+ * second or two, so shorter ones than LASTING_NS are never reported. Within HOUR_NS after a short
+ * slowdown (up to SHORT_NS) the machine counts as shared: the next one has to last
+ * LASTING_NOISY_NS. After SPELLS_LEAST short ones it has to last so long, up to LASTING_MOST_NS,
+ * that less than FALSE_MOST false reports an hour are expected, if their lengths are
+ * exponential. */
 #define LASTING_NOISY_NS 57000000000ull
 #define LASTING_MOST_NS	 120000000000ull
 #define SPELLS_LEAST	 4.0

@@ -8,11 +8,14 @@
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 
-#define RUN_LEAST  6 /* groups in doubt needed before a change is reported */
+/* A slowdown is reported after at least RUN_LEAST groups in doubt. LONG_SHARE: share of the groups
+ * that are long in a slowdown. */
+#define RUN_LEAST  6
 #define LONG_SHARE 0.85
-/* A change is certain at this logarithm of the likelihood: 1 in 9 million. */
+/* A slowdown is reported at this logarithm of its likelihood ratio: chance makes it 1 time in 9
+ * million. */
 #define LONG_SURE 16.0
-/* A slowdown has ended at this logarithm of the likelihood: five usual groups in a row. */
+/* A slowdown has ended at this logarithm of the likelihood ratio: five usual groups in a row. */
 #define USUAL_SURE 8.0
 
 static double change_sums_larger(double a, double b)
@@ -55,8 +58,8 @@ static double change_sums_least(const struct level *l, uint64_t groups)
 						      (double)l->spread / l->median);
 }
 
-/* Returns how much a group adds to the logarithm of the likelihood: more for a long one, less for
- * another. */
+/* Returns how much a group changes the logarithm of the likelihood ratio: a long one raises it, any
+ * other lowers it. */
 static double change_sums_evidence(const struct scale *sc, double limit, bool is_long)
 {
 	uint64_t n = sc->healthy < SUMS_GROUPS ? sc->healthy : SUMS_GROUPS, longs = 1;
@@ -80,13 +83,14 @@ void change_sums_learn_run(struct scale *sc)
 	sc->score = sc->most = 0;
 }
 
-/* Returns the length above which a group is long. */
+/* Returns the length (ns) above which a group is long: half of the least change above the usual
+ * group. */
 static double change_sums_limit(const struct scale *sc, const struct level *usual)
 {
 	return usual->median * (1 + change_sums_least(usual, sc->healthy) / 2);
 }
 
-/* Returns true if most of the last groups are long, so that the slowdown continues. */
+/* Returns true if most of the last groups are long: the slowdown continues. */
 static bool change_sums_still(const struct scale *sc, double limit)
 {
 	uint32_t longs = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_sums.h - detects a loss of time that the median step does not show, in sums of samples.
- *
- * Samples are added up in groups. A group is long when it exceeds the usual group by half of the
- * least change. The test is Page's CUSUM of the likelihood that 85 % of the groups are long,
- * against the share of long ones among the healthy groups.
- *
- * Pure; times in ns. */
+/* change_sums.h - detects slowdowns that the median step does not show, because only some steps are
+ * long. Samples (steps, or means of short steps) are added up in groups. A group is long when it
+ * exceeds the usual group by half of the least change. The test is Page's CUSUM of the likelihood
+ * that 85 % of the groups are long, against the share of long ones among the healthy groups. A
+ * group is in doubt while that test suspects a slowdown; otherwise it is healthy.  Pure; times in
+ * ns. */
 #ifndef MODEL_CHANGE_SUMS_H
 #define MODEL_CHANGE_SUMS_H
 
@@ -15,45 +14,49 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/time/change_lasting.h"
 
-/* Upper bound of a step (146 years), so that differences fit a signed number. */
+/* Upper bound of a step time (146 years), so that the difference of two fits a signed number. */
 #define CHANGE_LONGEST_NS (UINT64_MAX >> 2)
 
-#define SUMS_GROUPS	  24 /* healthy groups kept, and groups in doubt kept */
-#define SUMS_GROUPS_LEAST 4  /* healthy groups needed before any group is doubted */
+#define SUMS_GROUPS	  24 /* last healthy groups kept, and last groups in doubt kept */
+#define SUMS_GROUPS_LEAST 4  /* healthy groups needed before a slowdown can be suspected */
 
-/* A report waits, up to SUMS_PRECISE_NS, until the standard error of the change is at most
- * SUMS_PRECISE of the usual step. */
+/* A slowdown is reported when the standard error of its size is at most SUMS_PRECISE of the usual
+ * step, or after SUMS_PRECISE_NS. */
 #define SUMS_PRECISE	0.012
 #define SUMS_PRECISE_NS 45000000000ull
 
-/* Factor from MAD to the standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
+/* Factor from the median absolute deviation (MAD) to the standard deviation of a normal
+ * distribution: 1 / Phi^-1(3/4). */
 #define MAD_SCALE 1.4826
-/* A change has to exceed the spread of blocks (groups) by this factor: unlike single steps, blocks
- * show noise that is correlated from step to step. With few blocks the factor is larger: times 1 +
- * DOUBTED_BLOCKS / number. */
+/* A change must exceed the spread between blocks or groups of steps by this factor. Noise that is
+ * correlated from step to step shows only in blocks. With few blocks the factor is larger: times 1
+ * + DOUBTED_BLOCKS / number of blocks. */
 #define BLOCK_SPREADS  8.0
 #define DOUBTED_BLOCKS 4.0
 
 struct scale {
 	uint64_t sum_ns, count;	   /* sum and number of samples of the group in progress */
-	uint64_t number, start_ns; /* first step of that group */
+	uint64_t number, start_ns; /* first step of the group in progress */
 	uint64_t healthy_ns[SUMS_GROUPS],
 		/* mean step of the last healthy groups; number of healthy groups so far */
 		healthy;
 	/* mean step of the last groups in doubt; number of such groups */
 	uint64_t run_ns[SUMS_GROUPS], run;
-	uint64_t run_number, run_start_ns; /* first step of the groups in doubt */
-	uint64_t run_long_ns;		   /* time of the long groups in doubt */
-	double score, most;		   /* most: highest score of these groups */
+	/* number and start of the first step of the groups in doubt */
+	uint64_t run_number, run_start_ns;
+	uint64_t run_long_ns; /* total time of those groups in doubt that are long */
+	/* logarithm of the likelihood ratio; most: highest since the first group in doubt */
+	double score, most;
 };
 
-struct level { /* statistics of groups */
-	/* Mean of the groups without the lowest and highest eighth, and its standard error. */
+struct level { /* statistics of some groups */
+	/* mean: without the lowest and the highest eighth of the groups; error: standard error of
+	 * the mean. */
 	double mean, median, error;
 	uint64_t spread;
 };
 
-/* Computes the statistics of the last `ever` groups, SUMS_GROUPS at most. */
+/* Computes the statistics of the last SUMS_GROUPS of `ever` groups. */
 struct level change_sums_level(const uint64_t *groups, uint64_t ever);
 /* Adds a sample to the group in progress. Returns true when that completes a group of `samples`
  * samples; *ret_ns is its mean step. */
@@ -62,10 +65,10 @@ bool change_sums_add(struct scale *sc, uint64_t number, uint64_t start_ns, uint6
 /* Decides whether a complete group is healthy or in doubt, in a loop that is not known to be
  * slow. */
 void change_sums_doubt(struct scale *sc, struct lasting *l, uint64_t ns, uint64_t now_ns);
-/* Returns true when the groups in doubt are a change; *ret is its onset. */
+/* Returns true when the groups in doubt are a slowdown to report; *ret: its onset and size. */
 bool change_sums_changed(const struct scale *sc, const struct lasting *l, uint64_t now_ns,
 			 struct onset *ret);
-/* Makes the groups in doubt healthy ones. */
+/* Makes the groups in doubt healthy ones: their step time becomes the usual one. */
 void change_sums_learn_run(struct scale *sc);
 /* Takes a group after a slowdown reported by this scale. Returns true when the slowdown has
  * ended. */

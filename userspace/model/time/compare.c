@@ -5,12 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Least variance of a mean: times have a precision of ns. */
+/* Least variance of a run's mean, which is of logarithms: times have a precision of 1 ns. */
 #define LEAST_VARIANCE 1e-12
 
 /* ---- Student's t ----------------------------------------------------------------------------- */
 
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
+/* Returns the continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's
+ * method. */
 static double compare_beta_fraction(double a, double b, double x)
 {
 	double c = 1, d = 1 - (a + b) * x / (a + 1), f;
@@ -43,8 +44,8 @@ static double compare_log_gamma(double x)
 	return lgamma_r(x, &sign);
 }
 
-/* Returns the regularized incomplete beta function, computed from the side on which the fraction
- * converges fast. */
+/* Returns the regularized incomplete beta function. Of two equivalent fractions it computes the one
+ * that converges fast. */
 static double compare_beta_part(double a, double b, double x)
 {
 	double front;
@@ -95,7 +96,8 @@ static double compare_median(double *sorted, size_t n)
 	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* Clips outliers in x. scratch: room for n values. */
+/* Clips the values of x that are more than COMPARE_OUTLIER robust deviations from the median.
+ * scratch: room for n values. */
 static void compare_outliers_bound(double *x, size_t n, double *scratch)
 {
 	double middle, reach;
@@ -117,8 +119,8 @@ static int compare_cosine_count(size_t n)
 	return b < 2 ? 2 : b > COMPARE_COSINES ? COMPARE_COSINES : (int)b;
 }
 
-/* Returns the part of the series along the cosine with j half turns. Each cosine follows from the
- * two before it. */
+/* Returns the component of the series along the cosine with j half turns. Each value of the cosine
+ * is computed from the two before it. */
 static double compare_cosine_part(const double *x, size_t n, double mean, int j)
 {
 	double turn = M_PI * j / (double)n, twice = 2 * cos(turn), at = cos(turn / 2), before = at,
@@ -168,7 +170,7 @@ struct spread {
 	double difference, variance, freedom;
 };
 
-/* Returns the degrees of freedom of a sum of two variances (Welch and Satterthwaite). */
+/* Returns the degrees of freedom of the sum of two variances a and b (Welch and Satterthwaite). */
 static double compare_freedom_of(double a, double a_freedom, double b, double b_freedom)
 {
 	double of = a * a / a_freedom + b * b / b_freedom;
@@ -187,8 +189,8 @@ static struct spread compare_from_one(const struct compare_run *own, const struc
 }
 
 /* Compares a run with several peers. The scatter of the peers' means includes differences between
- * runs and the error of each mean. If this run is shorter its error is larger, and the surplus is
- * added: estimated from its minutes, or from the peers for a run of this length if that is more. */
+ * runs and the error of each mean. A shorter run has a larger error; the surplus is added, as
+ * estimated from its own minutes or from the peers, whichever is more. */
 static struct spread compare_from_several(const struct compare_run *own,
 					  const struct compare_run *peers, uint32_t n)
 {

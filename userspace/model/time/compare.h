@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COMPARE_LEAST 20 /* minutes; a shorter run is not compared */
-/* Upper bound of B, the number of cosines. */
+#define COMPARE_LEAST 20 /* a run of fewer minutes is not compared */
+/* Upper bound of B, the number of cosines from which a run's error is estimated. */
 #define COMPARE_COSINES 12
 #define COMPARE_OUTLIER 5.0
 #define COMPARE_LEVEL	0.95

@@ -9,9 +9,10 @@
 #include "userspace/base/order.h"
 #include "userspace/model/time/time_class.h"
 
-/* last times from which the ideal is computed; up to this number quantiles are exact */
+/* Number of last times from which the ideal step is computed. Until there are more, quantiles are
+ * exact. */
 #define WINDOW	  LAST_TIMES
-#define RECENT	  128 /* last times used for deviation and jitter */
+#define RECENT	  128 /* number of last times from which deviation and jitter are computed */
 #define IDEAL_MIN 3   /* steps needed to compute an ideal */
 
 const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
@@ -20,7 +21,7 @@ const uint32_t deviation_counts[DEVIATION_COUNTS] = {RECENT, WINDOW};
 #define MS (1000 * US)
 #define S  (1000 * MS)
 
-/* Bounds from steps of a small model on a CPU to those of a large model on thousands of
+/* The range is from steps of a small model on a CPU to those of a large model on thousands of
  * accelerators. */
 const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
 	500 * US, 1 * MS,   2500 * US, 5 * MS,	10 * MS,   25 * MS, 50 * MS,
@@ -28,11 +29,13 @@ const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
 	20 * S,	  30 * S,   60 * S,    120 * S, 300 * S,   600 * S,
 };
 
-/* MAD to standard deviation of a normal distribution: 1 / Phi^-1(3/4). */
+/* Factor from the median absolute deviation (MAD) to the standard deviation of a normal
+ * distribution: 1 / Phi^-1(3/4). */
 #define MAD_SCALE 1.4826
 
-/* Histogram of all times: exact below 2^7 ns, then 64 classes for each power of two, so the middle
- * of a class is within 1/128 of its times. A power of two without times takes no memory. */
+/* Histogram of all times. Below EXACT ns each time has its own class; above, each power of two has
+ * 64 classes, so the middle of a class is within 1/128 of its times. Memory is allocated for a
+ * power of two when a time falls into it. */
 #define FINE	6
 #define EXACT	(2u << FINE)
 #define CLASSES (EXACT + ((64 - FINE - 1) << FINE))
@@ -41,10 +44,10 @@ const uint64_t deviation_bound_ns[DEVIATION_BOUNDS] = {
 
 struct deviation {
 	uint64_t count, sum_ns, min_ns, max_ns;
-	uint64_t ideal_ns; /* set by the user; 0: compute it */
+	uint64_t ideal_ns; /* ideal step set by the user; 0: compute it */
 	struct last_times last;
 	uint64_t bucket[DEVIATION_BOUNDS + 1];
-	uint32_t *octaves[OCTAVES]; /* OCTAVE classes each; NULL: no times */
+	uint32_t *octaves[OCTAVES]; /* OCTAVE classes for each power of two; NULL: no times there */
 };
 
 struct deviation *deviation_new(void)
@@ -94,11 +97,11 @@ int deviation_add(struct deviation *d, uint64_t step_ns)
 	return 0;
 }
 
-/* Returns a quantile of all times, not only of the kept ones: the middle of the quantile's
- * class. */
+/* Returns a quantile of all times, also of those no longer in d->last: the middle of its class. */
 static uint64_t deviation_class_quantile(const struct deviation *d, unsigned percent)
 {
-	uint64_t rank = (d->count * percent + 99) / 100, seen = 0, ns; /* nearest rank, from 1 */
+	/* the time with this rank is the quantile; ranks count from 1 */
+	uint64_t rank = (d->count * percent + 99) / 100, seen = 0, ns;
 	uint32_t i;
 
 	for (i = 0; i < CLASSES - 1; i++) {
@@ -114,7 +117,7 @@ static uint64_t deviation_class_quantile(const struct deviation *d, unsigned per
 	return ns < d->min_ns ? d->min_ns : ns > d->max_ns ? d->max_ns : ns;
 }
 
-/* Returns a quantile of all times. sorted: the n kept times. */
+/* Returns a quantile of all times. sorted: the n times in d->last. */
 static uint64_t deviation_quantile(const struct deviation *d, const uint64_t *sorted, uint32_t n,
 				   unsigned percent)
 {
@@ -136,7 +139,8 @@ static void deviation_ideal_of(const struct deviation *d, const uint64_t *sorted
 	limit = med + 3 * *ret_mad_ns;
 	while (count < n && sorted[count] <= limit)
 		sum += sorted[count++];
-	/* Many long steps raise the mean above the median: the ideal is never above the median. */
+	/* Many long steps may raise the mean above the median. The ideal is never above the
+	 * median. */
 	*ret_ideal_ns = d->ideal_ns ? d->ideal_ns : count && sum / count < med ? sum / count : med;
 }
 
@@ -148,7 +152,7 @@ void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t
 	deviation_ideal_of(d, sorted, n, ret_ideal_ns, ret_mad_ns);
 }
 
-/* Fills deviation and jitter. sorted: the last n times, RECENT at most. */
+/* Fills deviation and jitter in *v. sorted: the last n times, at most RECENT. */
 static void deviation_recent_view(const uint64_t *sorted, uint32_t n, struct deviation_view *v)
 {
 	uint64_t med = order_sorted_median(sorted, n);

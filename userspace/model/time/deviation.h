@@ -13,7 +13,7 @@
 #include "userspace/model/time/recent.h"
 
 #define DEVIATION_COUNTS 2
-/* Sizes of the windows by count: the last 128 steps, and 1024. */
+/* Numbers of last steps for which statistics are computed: 128 and 1024. */
 extern const uint32_t deviation_counts[DEVIATION_COUNTS];
 
 /* Upper bounds (ns) of a histogram of all steps. A step counts in the first bucket whose bound is
@@ -29,17 +29,17 @@ struct deviation_view {
 	uint64_t bucket[DEVIATION_BOUNDS + 1];
 	double mean_ns;
 	uint64_t min_ns, max_ns, last_ns;
-	/* Over all steps; the relative error is at most 1 % beyond the first 1024. */
+	/* Quantiles of all steps. Beyond the first 1024 steps the relative error is at most 1 %. */
 	uint64_t p50_ns, p95_ns, p99_ns;
-	/* Mean of the times up to median + 3 MAD (unscaled) among the last 1024; 0 with less than 3
-	 * steps. */
+	/* Mean of those of the last 1024 times that are at most the median + 3 MAD (unscaled); 0
+	 * with less than 3 steps. */
 	uint64_t ideal_ns;
 	uint64_t mad_ns;
-	double deviation_ns; /* mean |time - ideal| of the last 128 */
-	double signed_ns;    /* mean (time - ideal) of the last 128 */
-	/* exact; for fewer steps while there are fewer */
+	double deviation_ns; /* mean of |time - ideal| of the last 128 steps */
+	double signed_ns;    /* mean of (time - ideal) of the last 128 steps */
+	/* Exact statistics of the last deviation_counts[i] steps, or of all if there are fewer. */
 	struct times_view last[DEVIATION_COUNTS];
-	double jitter; /* 1.4826 MAD / median of the last 128, a ratio */
+	double jitter; /* 1.4826 * MAD / median of the last 128 steps, a ratio */
 };
 
 struct deviation;
@@ -50,9 +50,10 @@ void deviation_free(struct deviation *d);
 void deviation_set_ideal(struct deviation *d, uint64_t ideal_ns);
 /* Adds a step. Returns 0, or -ENOMEM: d is unchanged. */
 int deviation_add(struct deviation *d, uint64_t step_ns);
-/* Computes ideal step and MAD only, which is cheaper than a view. Both 0 with less than 3 steps. */
+/* Computes only the ideal step and the MAD, which is cheaper than a view. Both are 0 with less than
+ * 3 steps. */
 void deviation_ideal(const struct deviation *d, uint64_t *ret_ideal_ns, uint64_t *ret_mad_ns);
-/* Computes p99_ns only; 0: no steps. */
+/* Returns the p99 of all step times, which is cheaper than a view; 0: no steps. */
 uint64_t deviation_p99(const struct deviation *d);
 void deviation_view(const struct deviation *d, struct deviation_view *ret);
 void deviation_archive(struct archive *a, struct deviation **d);

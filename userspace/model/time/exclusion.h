@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exclusion.h - excluded time (maintenance): spans that the user named, on the monotonic clock.
- *
- * The user gives them in UTC; the latest clock anchor places them on the monotonic clock. Spans
- * that overlap or touch are merged. Pure, bounded. */
+/* exclusion.h - time that the user excluded (maintenance, for example) and that counts nowhere.
+ * The user gives spans in UTC; the latest clock record converts them to CLOCK_MONOTONIC. Spans that
+ * overlap or touch are merged. Pure, bounded. */
 #ifndef MODEL_EXCLUSION_H
 #define MODEL_EXCLUSION_H
 
@@ -26,16 +25,17 @@ struct excluded {
 	uint32_t count;
 };
 
-/* Adds the span "FROM TO" (UTC ns). Takes effect at the next exclusion_place(). Returns 0, -EINVAL
- * (TO is not after FROM) or -E2BIG. */
+/* Adds the span "FROM TO" (UTC ns). It takes effect at the next exclusion_place(). Returns 0,
+ * -EINVAL (TO is not after FROM) or -E2BIG (too many spans). */
 int exclusion_say(struct excluded *a, const char *text);
 /* Removes all spans. */
 void exclusion_forget(struct excluded *a);
-/* Places the spans: mono_ns (CLOCK_MONOTONIC) and real_ns (UTC) are the same instant. */
+/* Converts all spans to CLOCK_MONOTONIC. mono_ns (CLOCK_MONOTONIC) and real_ns (UTC) are the same
+ * instant. */
 void exclusion_place(struct excluded *a, uint64_t mono_ns, int64_t real_ns);
 
-/* Returns true when at_ns is excluded. *to_ns is lowered to the next instant at which the answer
- * changes. a may be NULL: nothing is excluded. */
+/* Returns true when at_ns is excluded. *to_ns is lowered to the end of the excluded span, or to the
+ * start of the next one. a may be NULL: nothing is excluded. */
 bool exclusion_at(const struct excluded *a, uint64_t at_ns, uint64_t *to_ns);
 /* Returns how many ns between two instants are excluded. */
 uint64_t exclusion_within(const struct excluded *a, uint64_t from_ns, uint64_t to_ns);

@@ -4,9 +4,9 @@
 
 #define SECOND_NS 1000000000ull
 
-/* Limits of silence. NVRx multiplies by 5 (nvidia-resiliency-ext, fault_tolerance); DLRover and
- * the default timeout of collectives wait 600 s, Megatron-LM's fault tolerance 420 s for a
- * checkpoint. */
+/* How long (ns) a process may be silent, see hang.h. The values follow other tools: NVRx multiplies
+ * a step by 5 (nvidia-resiliency-ext, fault_tolerance); DLRover and the default timeout of
+ * collectives wait 600 s; Megatron-LM's fault tolerance waits 420 s for a checkpoint. */
 #define STEP_FACTOR	  5
 #define STEP_MIN_NS	  (30 * SECOND_NS)
 #define STEP_MAX_NS	  (600 * SECOND_NS)
@@ -94,8 +94,8 @@ uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why)
 	}
 }
 
-/* Returns the reason for a thread that waits for a batch: loaders wait for their workers in many
- * ways, all of which are waits for input. */
+/* Returns the reason of the silence for a thread that waits for a batch. Data loaders wait for
+ * their workers in many ways, all of which are waits for input. */
 static enum gp_why hang_why_fetching(enum gp_why why)
 {
 	switch (why) {
@@ -118,13 +118,13 @@ static enum gp_why hang_why_called(const struct hang_place *p, unsigned role)
 	case GP_ROLE_comm_abort:
 		return GP_WHY_collective;
 	case GP_ROLE_sync:
-	/* collectives run on the device: a process that waits for the device waits for its
-	 * collectives */
+	/* Collectives run on the device: a process that waits for the device waits for its
+	 * collectives, if it has any. */
 	case GP_ROLE_copy:
 	case GP_ROLE_copy_in:
 	case GP_ROLE_copy_out:
 		return p->collectives ? GP_WHY_collective : GP_WHY_device;
-	/* the call submits a group of collectives, or waits for the device */
+	/* such a call submits a group of collectives, or waits for the device */
 	case GP_ROLE_error:
 		return p->between || p->collectives ? GP_WHY_collective : GP_WHY_device;
 	default:

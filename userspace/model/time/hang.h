@@ -26,37 +26,38 @@
 
 #include "bpf/gp_abi.h"
 
-extern const char *const hang_why_name[GP_WHY_COUNT]; /* label values: "collective" */
+/* values of a label in metrics: "collective" */
+extern const char *const hang_why_name[GP_WHY_COUNT];
 extern const char *const hang_why_text[GP_WHY_COUNT]; /* text for people: "waits in a collective" */
 
 #define HANG_NEVER UINT64_MAX
 
 struct hang_case {	     /* input of the limits */
-	bool stepping;	     /* at least three steps were seen */
+	bool stepping;	     /* the process has made at least three steps */
 	uint64_t p99_ns;     /* p99 of the step time */
 	uint64_t user_ns;    /* limit set by the user; 0: compute it */
 	uint64_t longest_ns; /* longest silence that ended by itself */
 	bool saving, compiling;
-	uint64_t save_ns; /* longest checkpoint; 0: none yet */
+	uint64_t save_ns; /* time of the longest checkpoint (ns); 0: no checkpoint yet */
 };
 
-/* Returns the silence (ns) after which the process is examined. */
+/* Returns the silence (ns) after which the state of the process is examined, to find the reason. */
 uint64_t hang_check_ns(const struct hang_case *c);
 /* Returns the silence (ns) after which the process hangs, given the reason of the silence;
  * HANG_NEVER: never. */
 uint64_t hang_limit_ns(const struct hang_case *c, enum gp_why why);
 
-/* Facts about the process that do not follow from the state of its silent thread. */
+/* Facts about a silent process that its state in /proc does not show. */
 struct hang_place {
 	bool fetching;	  /* the thread waits for a batch */
 	bool distributed; /* the process trains together with other ranks */
 	bool collectives; /* the process has enqueued collectives */
-	/* The call that has not returned is a call of a communication library. */
+	/* the call in progress is one of a communication library */
 	bool between;
 };
 
-/* Returns the reason of the silence. why: the thread's state seen in /proc. role: role of the call
- * that has not returned; GP_ROLE_none: none. */
+/* Returns the reason of the silence. why: the reason seen in /proc. role: role of the call in
+ * progress; GP_ROLE_none: no call. */
 enum gp_why hang_conclude(const struct hang_place *p, enum gp_why why, unsigned role);
 
 #endif

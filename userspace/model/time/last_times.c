@@ -20,7 +20,7 @@ static uint32_t last_times_held(uint64_t count)
 	return smaller_of(count, LAST_TIMES);
 }
 
-/* Returns how many of the first n entries of the order come before the time `ns` at index
+/* Returns how many of the first n entries of l->order come before the time `ns` at index
  * `place`. */
 static uint32_t times_rank_of(const struct last_times *l, uint32_t n, uint64_t ns, uint32_t place)
 {
@@ -87,7 +87,7 @@ uint32_t last_times_sorted(const struct last_times *l, uint64_t count, uint32_t 
 
 	for (uint32_t i = 0; i < last_times_held(count); i++) {
 		ret[have] = l->ns[l->order[i]];
-		/* age of the time, in steps */
+		/* counts if the time is one of the newest n */
 		have += (count - 1 - l->order[i]) % LAST_TIMES < n;
 	}
 	return have;

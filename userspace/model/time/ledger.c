@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger.c - claims intervals of time for buckets and settles them in order of time. */
+/* ledger.c - books intervals of time to buckets. Intervals stay pending until the time is settled:
+ * then each nanosecond goes to the bucket with the highest priority. */
 #include "userspace/model/time/ledger_private.h"
 
 #include <errno.h>
@@ -140,8 +141,8 @@ enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket res
 		}
 		if (p->to_ns <= at_ns)
 			continue;
-		/* Intervals are sorted by start: the later of two custom events is nested in the
-		 * earlier. */
+		/* Intervals are sorted by start, so a later custom event is nested in an earlier
+		 * one and has priority. */
 		if (p->bucket < rest || (p->bucket == BUCKET_CUSTOM && rest == BUCKET_CUSTOM)) {
 			rest = p->bucket;
 			*ret_type = p->type;
@@ -226,8 +227,8 @@ void ledger_advance(struct ledger *l, uint64_t now_ns)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* Merges neighbours of the same bucket into one interval of their total length: sums stay,
- * positions shift a little. */
+/* Merges pairs of adjacent intervals of the same bucket into one of their total length. Sums remain
+ * exact, positions shift a little. */
 static void ledger_coarsen(struct ledger *l)
 {
 	uint32_t kept = 0;
@@ -260,12 +261,13 @@ static int ledger_room(struct ledger *l)
 		return 0;
 	if (l->cap >= l->keep) {
 		ledger_coarsen(l);
-		/* Intervals of alternating buckets cannot be merged: settle the oldest half now. */
+		/* Intervals of alternating buckets cannot be merged. Then the oldest half is
+		 * settled at once. */
 		if (l->count > l->keep / 4 * 3) {
 			l->coarse += l->count / 2;
 			ledger_settle(l, l->pending[l->count / 2].from_ns, ledger_rest(l), NULL);
 		}
-		/* all pending intervals are still open: drop the last one */
+		/* no interval could be merged or settled: drop the last one */
 		if (l->count == l->cap) {
 			l->late_ns += l->pending[l->count - 1].to_ns -
 				      l->pending[l->count - 1].from_ns;
@@ -281,7 +283,8 @@ static int ledger_room(struct ledger *l)
 	return 0;
 }
 
-/* A hang is reported every second: extends its last interval. Returns false if there is none. */
+/* Extends a pending interval of the hang instead of adding one, as a hang is booked every second.
+ * Returns false if there is no such interval. */
 static bool ledger_grow(struct ledger *l, uint64_t from_ns, uint64_t to_ns)
 {
 	for (uint32_t i = l->count; i-- > 0;) {

@@ -81,43 +81,46 @@ extern const char *const bucket_label[BUCKET_COUNT];
 extern const char *const bucket_word[BUCKET_COUNT];
 extern const unsigned char bucket_use[BUCKET_COUNT]; /* enum bucket_use */
 
-/* If two processes of one job overlap, the overlap is removed from the later one, from these
- * buckets first, in this order: startup before progress. */
+/* If two processes of one job overlap in time, the overlap counts only once. The later process
+ * loses it, from these buckets first, in this order (startup before progress). */
 #define BUCKETS_GIVE_WAY 5
 extern const enum bucket bucket_gives_way[BUCKETS_GIVE_WAY];
 
-#define LEDGER_TYPES	32 /* types of custom events; the first stands for all others */
-#define LEDGER_REST	0  /* index of the type that stands for all others */
-#define LEDGER_TYPE_MAX 32 /* bytes of the name of a type */
+#define LEDGER_TYPES	32 /* types of custom events that are distinguished, with LEDGER_REST */
+#define LEDGER_REST	0  /* index of the type that collects all types beyond LEDGER_TYPES */
+#define LEDGER_TYPE_MAX 32 /* bytes of the name of a type, with the final 0 */
 
 struct ledger_type {
-	uint32_t name; /* number of the name, given by the caller, or LEDGER_REST */
-	uint64_t ns;   /* part of BUCKET_CUSTOM; the types add up to it */
+	uint32_t name; /* number of the type's name, chosen by the caller, or LEDGER_REST */
+	uint64_t ns;   /* time of the type; the types add up to BUCKET_CUSTOM */
 };
 
-struct type_names { /* names of types by number, from 1; "": none */
+struct type_names { /* names of types of custom events, by number from 1; "": unused */
 	char name[LEDGER_TYPES][LEDGER_TYPE_MAX];
 };
 
 struct ledger_view {
 	uint64_t start_ns, now_ns; /* elapsed = now_ns - start_ns */
 	uint64_t ns[BUCKET_COUNT];
-	uint64_t unsettled_ns; /* part of OTHER that may still be claimed */
-	/* Goodput including lost progress; 0 until the first steps are settled. Never decreases. */
+	/* part of OTHER that later steps or intervals may still move to another bucket */
+	uint64_t unsettled_ns;
+	/* GOODPUT and the progress that restarts lost. 0 until the first steps are settled; never
+	 * decreases. */
 	uint64_t productive_gross_ns;
-	uint64_t wasted_gross_ns; /* lost progress; never decreases */
+	uint64_t wasted_gross_ns; /* progress that restarts lost; never decreases */
 	uint64_t steps, max_step;
-	/* Time of intervals that came too late: it was settled already. */
+	/* Total length of intervals that were ignored because their time was already settled. */
 	uint64_t late_ns;
-	uint64_t merged; /* intervals merged because there were too many */
-	/* Set by the rank; ledger_view() sets both to 0. */
+	uint64_t merged; /* number of intervals that were merged because too many were pending */
+	/* Filled by the rank; ledger_view() sets the two to 0. */
 	uint64_t disruptions;
 	bool ended;
-	struct ledger_type types[LEDGER_TYPES]; /* in use: ntypes, LEDGER_REST first */
+	/* ntypes entries are in use; LEDGER_REST is the first */
+	struct ledger_type types[LEDGER_TYPES];
 	uint32_t ntypes;
 };
 
-/* Returns the elapsed time without excluded time: the sum of the exported buckets (ns). */
+/* Returns the elapsed time (ns) without excluded time. It is the sum of the exported buckets. */
 static inline uint64_t ledger_elapsed(const struct ledger_view *l)
 {
 	return l->now_ns - l->start_ns - l->ns[BUCKET_EXCLUDED];
@@ -129,16 +132,16 @@ static inline uint64_t ledger_elapsed(const struct ledger_view *l)
 const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
 			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
 
-/* Most intervals kept after the last settled instant. */
+/* Most intervals that are kept pending, after the last settled instant. */
 #define LEDGER_PENDING 1024
 
-/* A span of time that was settled, or moved to another bucket later. */
+/* A span of time that ledger_trace() reports: settled now, or moved to another bucket later. */
 struct ledger_span {
 	uint64_t from_ns, to_ns;
 	enum bucket bucket;
-	/* BUCKET_COUNT: the whole span is settled now. Otherwise `ns` of the time of bucket `was`
-	 * in the span are moved to `bucket`: the first ns (to PROGRAM_STARTUP) or the last ns (to
-	 * any other). */
+	/* BUCKET_COUNT: the span is settled now, all of it in `bucket`. Otherwise `ns` of the time
+	 * that bucket `was` has in the span move to `bucket`: the first ns if that is
+	 * PROGRAM_STARTUP, else the last ns. */
 	enum bucket was;
 	uint64_t ns;
 	uint32_t type; /* type of a custom event */
@@ -146,32 +149,33 @@ struct ledger_span {
 typedef void (*ledger_trace_fn)(void *ctx, const struct ledger_span *s);
 
 struct ledger;
-/* start_ns: first instant of the rank; observed_ns >= start_ns: start of observation (UNOBSERVED
- * before). Returns NULL when there is no memory. */
+/* start_ns: first instant of the rank; observed_ns >= start_ns: start of observation (the time
+ * before is UNOBSERVED). Returns NULL when there is no memory. */
 struct ledger *ledger_new(uint64_t start_ns, uint64_t observed_ns);
 void ledger_free(struct ledger *l);
-/* Sets the excluded time; *a must outlive l; NULL: none. Applies to unobserved time, too, if
- * nothing else is booked there. Not saved. */
+/* Sets the excluded time; *a must outlive l; NULL: none. Unobserved time is excluded, too, unless
+ * an interval was booked there. Not saved. */
 void ledger_exclude(struct ledger *l, const struct excluded *a);
 /* Raises the limit of pending intervals to `pending`: a power of two above LEDGER_PENDING. Cost
  * grows with its square. Not saved. */
 void ledger_keep(struct ledger *l, uint32_t pending);
-/* Extends the ledger back to start_ns when the rank proves to be older; the added time is
- * UNOBSERVED. Returns its length (ns). */
+/* Moves the start of the ledger back to start_ns, when the rank proves to be older; the added time
+ * is UNOBSERVED. Returns the length of that time (ns). */
 uint64_t ledger_reach_back(struct ledger *l, uint64_t start_ns);
 
 /* Calls fn for each span that is settled from now on (in a new ledger: from observed_ns on), in
- * order of time, and for each span that is moved or added by ledger_reach_back(). The spans within
- * any window add up to the time that the buckets got in it. Not saved. NULL: no calls, no cost. */
+ * order of time, and for each span that is moved or added by ledger_reach_back(). So the spans
+ * within a window add up to the time of its buckets. Not saved. fn may be NULL: no calls, no
+ * cost. */
 void ledger_trace(struct ledger *l, ledger_trace_fn fn, void *ctx);
 
 /* Books an interval to a bucket other than GOODPUT. Intervals may overlap and may come before the
- * steps around them. Parts before the settled edge are ignored and counted in late_ns. Returns 0 or
+ * steps around them. Time that is already settled is ignored and counted in late_ns. Returns 0 or
  * -ENOMEM. */
 int ledger_interval(struct ledger *l, enum bucket b, uint64_t from_ns, uint64_t to_ns);
-/* Books a custom event of type `name`. If several overlap, the last one to begin gets the time (it
- * is nested in the others); if some begin together, the one booked last. LEDGER_TYPES - 1 types are
- * distinguished. Returns 0 or -ENOMEM. */
+/* Books a custom event of type `name`. If several overlap, the one that began last gets the time,
+ * because it is nested in the others; if some begin together, the one booked last. LEDGER_TYPES - 1
+ * types are distinguished. Returns 0 or -ENOMEM. */
 int ledger_custom(struct ledger *l, uint32_t name, uint64_t from_ns, uint64_t to_ns);
 /* Books a finished step: settles everything up to its end. Steps of parallel loops may overlap.
  * torn: records were lost during the step; then its time beyond ten times the ideal is UNOBSERVED
@@ -181,28 +185,27 @@ void ledger_step(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t nu
  * number: of the last one. */
 void ledger_steps(struct ledger *l, uint64_t from_ns, uint64_t to_ns, uint64_t number,
 		  uint64_t count);
-/* Starts another run of the job: all time before at_ns belongs to the previous run. Until its first
- * step the new run is in startup; its first steps may have startup excess again. */
+/* Starts another run of the job: all time before at_ns belongs to the previous run. Time before the
+ * first step of the new run is startup, and its first steps may contain startup time again. */
 void ledger_run(struct ledger *l, uint64_t at_ns);
-/* Moves the last ns of goodput to WASTED: a restart lost that progress. */
+/* Moves the newest ns of GOODPUT to WASTED: a restart lost that progress. */
 void ledger_disprove(struct ledger *l, uint64_t ns);
 /* Advances the time to now_ns; it never goes back. */
 void ledger_advance(struct ledger *l, uint64_t now_ns);
-/* Call before the end of a rank without any step: its time since from_ns becomes OTHER instead of
+/* Call before the end of a rank that made no step: its time since from_ns becomes OTHER instead of
  * startup. */
 void ledger_untrained(struct ledger *l, uint64_t from_ns);
 void ledger_end(struct ledger *l, uint64_t now_ns);
-/* Sets the ideal step; may be called again with a better one. The first call settles the excess of
- * the first steps as PROGRAM_STARTUP. If observation began during training, it settles the time
- * before the first sign of training as UNOBSERVED. An ideal known before the first step applies
- * from there on. */
+/* Sets the ideal step; may be called again with a better one. The first call moves the excess of
+ * the first steps to PROGRAM_STARTUP. If observation began during training, it moves the time
+ * before the first sign of training to UNOBSERVED. If the ideal comes before the first step, it
+ * applies to all steps. */
 void ledger_ideal(struct ledger *l, uint64_t ideal_ns, uint64_t mad_ns);
 
 void ledger_view(const struct ledger *l, struct ledger_view *ret);
 /* Returns GOODPUT only, which is cheaper than a view. */
 uint64_t ledger_goodput(const struct ledger *l);
-/* Extends a view to now_ns when nothing happened since the view: the added time may still be
- * claimed. */
+/* Extends a view to now_ns if nothing was booked since the view. The added time is unsettled. */
 void ledger_view_idle(struct ledger_view *v, const struct excluded *a, uint64_t now_ns);
 /* Writes the types seen, LEDGER_REST first, to ret (room for LEDGER_TYPES). Returns their number.
  */

@@ -8,9 +8,10 @@
 
 #include "userspace/model/time/ledger.h"
 
-/* Initial room for pending intervals. */
+/* Initial capacity of `pending`. */
 #define LEDGER_PENDING_MIN 16
-/* First steps whose goodput can still be moved. The ideal is known long before this number. */
+/* Number of first steps that are kept until the ideal is known, to move their excess to startup.
+ * The ideal is known after far fewer steps. */
 #define LEDGER_EARLY 64
 
 struct interval {
@@ -25,11 +26,12 @@ struct early {			 /* a step that ended before the ideal was known */
 };
 
 struct ledger {
-	uint64_t start_ns, settled_ns, now_ns; /* start <= settled <= now */
+	uint64_t start_ns, settled_ns, now_ns; /* always start_ns <= settled_ns <= now_ns */
 	uint64_t ns[BUCKET_COUNT];	       /* settled time only */
 	struct ledger_type types[LEDGER_TYPES];
-	uint32_t ntypes;       /* including LEDGER_REST; 0: no custom event yet */
-	uint64_t disproved_ns; /* moved from GOODPUT to WASTED */
+	/* entries of types in use, LEDGER_REST included; 0: no custom event yet */
+	uint32_t ntypes;
+	uint64_t disproved_ns; /* total time moved from GOODPUT to WASTED */
 	uint64_t late_ns, coarse;
 	uint64_t steps, max_step;
 	uint64_t run_steps;	   /* steps of the current run */
@@ -38,12 +40,13 @@ struct ledger {
 	uint64_t lead_ns, lead_end_ns;
 	struct early early[LEDGER_EARLY];
 	uint32_t nearly;
-	uint32_t opening; /* number of steps whose excess may be startup */
+	uint32_t opening; /* number of next steps whose excess may be startup */
 	bool attached;	  /* the process ran before it was watched */
-	bool final;	  /* first steps are settled: goodput never decreases from here on */
+	/* the first steps were divided by the ideal: gross goodput never decreases from here on */
+	bool final;
 	bool ended;
 	bool hung; /* a hang was booked */
-	/* the rank never stepped, and its time was not startup */
+	/* the rank ended without a step, and its time is not startup */
 	bool untrained;
 	struct interval *pending;	 /* sorted by from_ns */
 	uint32_t count, cap, keep;	 /* keep: not saved */
@@ -70,17 +73,17 @@ struct share {
 #endif
 
 /* Returns the bucket that gets the instant at_ns: that of the interval with the highest priority,
- * or `rest` without an interval. *to_ns is lowered to the next change. *ret_type: index of the type
- * for BUCKET_CUSTOM. */
+ * or `rest` if there is no interval. *to_ns is lowered to the next instant at which this changes.
+ * *ret_type: index of the type for BUCKET_CUSTOM. */
 enum bucket ledger_owner(const struct ledger *l, uint64_t at_ns, enum bucket rest, uint64_t *to_ns,
 			 uint32_t *ret_type);
-/* Settles the time up to to_ns. Time that no interval claims goes to `rest`, or in a step is
- * divided according to *share (NULL: not a step). */
+/* Settles the time up to to_ns. Time without an interval goes to `rest`; in a step, it is divided
+ * according to *share (NULL: not a step). */
 void ledger_settle(struct ledger *l, uint64_t to_ns, enum bucket rest, const struct share *share);
-/* Moves where->ns from bucket `was` to bucket `to`, between where->from_ns and where->to_ns; at
- * most as much as `was` has. */
+/* Moves where->ns from bucket `was` to bucket `to`, in the span from where->from_ns to
+ * where->to_ns. Moves less if `was` has less. */
 void ledger_move(struct ledger *l, enum bucket was, enum bucket to, const struct early *where);
-/* Returns the bucket of unclaimed time outside steps. */
+/* Returns the bucket of time that is outside steps and intervals. */
 static inline enum bucket ledger_rest(const struct ledger *l)
 {
 	return l->run_steps || l->untrained ? BUCKET_OTHER : BUCKET_PROGRAM_STARTUP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_save.c - a ledger's view at an instant; saves and restores a ledger. */
+/* ledger_save.c - fills a view of a ledger; saves and restores a ledger. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 /* ---- view ------------------------------------------------------------------------------------ */
 
-/* Returns the unsettled time that is a hang. It is booked before the step around it. */
+/* Returns how much of the unsettled time is a hang. A hang is booked before the step that contains
+ * it. */
 static uint64_t ledger_hang(const struct ledger *l)
 {
 	uint64_t at_ns = l->settled_ns, sum_ns = 0;

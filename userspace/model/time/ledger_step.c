@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_step.c - steps in a ledger: startup, excess over the ideal, steps lost by a restart. */
+/* ledger_step.c - books steps: the ideal part is goodput, the excess is startup or other time.
+ * Moves goodput that a restart lost. */
 #include "userspace/model/time/ledger_private.h"
 #include "userspace/base/number.h"
 
-#define STARTUP_STEPS 5 /* Only the excess of this many first steps, at most, is startup. */
-/* After a late attach: a time (ns) before the first step that is longer than this is not
- * startup. */
+#define STARTUP_STEPS 5 /* Only the excess of this many first steps can be startup. */
+/* If a process was attached late and made its first step within this time (ns), or within twice the
+ * ideal, it was already training: then the time before that step is not startup. */
 #define MIDWAY_NS 1000000000ull
 /* Time of a step beyond SLOW_FACTOR times the ideal, and beyond SLOW_MIN_NS, is OTHER. */
 #define SLOW_FACTOR 10
@@ -16,7 +17,7 @@ static uint64_t ledger_scaled_ns(uint64_t ns, uint64_t factor)
 	return factor && ns > UINT64_MAX / factor ? UINT64_MAX : ns * factor;
 }
 
-/* Returns how much of [settled, to_ns) is not claimed by an interval. */
+/* Returns how much of the time from the last settled instant to to_ns is in no interval. */
 static uint64_t ledger_unclaimed(const struct ledger *l, uint64_t to_ns)
 {
 	uint64_t at_ns = l->settled_ns, sum_ns = 0;
@@ -39,17 +40,17 @@ static uint64_t ledger_step_slow_limit(const struct ledger *l)
 	return larger_of(limit_ns, SLOW_MIN_NS);
 }
 
-/* Returns true for a step without an excess: later steps have no startup excess. A step of less
- * than half the ideal does not count: if a step ends where its program is called, the first one
- * ends before anything ran. */
+/* Returns true for a step without an excess: startup is over, so later steps have no startup
+ * excess. A step of less than half the ideal does not count, because a step that ends where its
+ * program is called may end before anything ran. */
 static bool step_settles(const struct ledger *l, uint64_t ns, uint64_t count)
 {
 	return ns <= ledger_scaled_ns(l->ideal_ns + ledger_scaled_ns(l->mad_ns, 3), count) &&
 	       ns >= ledger_scaled_ns(l->ideal_ns / 2, count);
 }
 
-/* Divides the unclaimed ns of `count` steps by the ideal. torn: records were lost, so steps may be
- * missing and the excess is unknown. */
+/* Divides `ns` of `count` steps, which no interval claims, into startup or other excess, and
+ * goodput. torn: records were lost, so steps may be missing and the excess is unknown. */
 static struct share ledger_plan(struct ledger *l, uint64_t ns, uint64_t count, bool torn)
 {
 	struct share s = {.body_ns = ns, .head = BUCKET_PROGRAM_STARTUP, .tail = BUCKET_OTHER};
@@ -90,7 +91,7 @@ static void ledger_step_early_move(struct ledger *l, const struct early *e, enum
 		ledger_move(l, BUCKET_GOODPUT, to, &part);
 }
 
-/* Books the excess of the first steps once the ideal is known. */
+/* Moves the excess of the first steps to startup, once the ideal is known. */
 static void ledger_first_steps(struct ledger *l)
 {
 	struct early lead = {l->start_ns, l->lead_end_ns, l->lead_ns};
@@ -162,7 +163,7 @@ void ledger_run(struct ledger *l, uint64_t at_ns)
 	ledger_assert(l);
 }
 
-/* Removes the excess of first steps that were lost by a restart. */
+/* A restart lost `ns` of goodput: steps in `early` that are part of it have no goodput any more. */
 static void ledger_step_early_forget(struct ledger *l, uint64_t ns)
 {
 	uint64_t later_ns = l->ns[BUCKET_GOODPUT];

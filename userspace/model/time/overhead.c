@@ -24,7 +24,7 @@ void overhead_tick(struct overhead *o, uint64_t now_ns)
 	o->ts_ns[place] = now_ns;
 }
 
-/* Covers whole ticks: cost after the last tick is reported with the next one. */
+/* The view ends at the last tick: the cost of later hits is reported after the next tick. */
 void overhead_view(const struct overhead *o, struct overhead_view *ret)
 {
 	uint64_t last = (o->ticks + OVERHEAD_TICKS - 1) % OVERHEAD_TICKS;

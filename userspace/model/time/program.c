@@ -85,7 +85,7 @@ uint32_t program_accelerators(const struct program_config *c, bool seen)
 	return c->accelerators ? c->accelerators : seen;
 }
 
-/* Sets the rates for n steps in `ns`. */
+/* Fills *ret with the rates of n steps that took `ns`. */
 static void program_rate_set(struct program_rate *ret, const struct program_config *c, double n,
 			     uint64_t ns, double peak_flops)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program.h - how much work a job does per second, the share of its accelerators' peak (MFU), and
- * the cost of accelerator time. Combines the user's figures for a step with the observed steps and
- * times.
- *
- * Two rates: over the time of steps (those whose time is certain), the speed of the program; over
- * observed time, without steps lost by restarts, the speed of the training. In both, a step that is
- * partly excluded counts by its remaining share. Pure. 0 means unknown everywhere here. */
+ * the cost of accelerator time. The user states the work of a step; number and time of steps are
+ * observed.  Two rates: divided by the time of the steps (those whose time is certain) it is the
+ * speed of the program; divided by observed time, without steps lost by restarts, it is the speed
+ * of the training. A step that is partly excluded counts by its other part. Pure. 0 means unknown
+ * everywhere here. */
 #ifndef MODEL_PROGRAM_H
 #define MODEL_PROGRAM_H
 
@@ -14,8 +13,9 @@
 
 #include "userspace/base/archive.h"
 
-#define PROGRAM_TAG_MAX	     64
-#define PROGRAM_ACCELERATORS 1024 /* most accelerators of a rank */
+#define PROGRAM_TAG_MAX 64
+/* upper limit of accelerators of one rank that the user may set */
+#define PROGRAM_ACCELERATORS 1024
 
 struct program_config {
 	double flops, samples, tokens; /* work of one step of the whole job */
@@ -39,13 +39,14 @@ void program_config_archive(struct archive *a, struct program_config *c);
 /* Returns the accelerators of a rank; seen: its process called an accelerator runtime. */
 uint32_t program_accelerators(const struct program_config *c, bool seen);
 
-struct program_seen { /* observed data of a job */
+struct program_seen { /* observed figures of a job */
 	/* Number of steps whose time is certain, and their total time. */
 	double timed_steps;
 	uint64_t timed_ns;
-	/* number of steps so far; number of these that were lost by restarts */
+	/* number of steps so far; number of those that restarts lost */
 	uint64_t made, lost;
-	double excluded; /* excluded shares of the other steps, added up */
+	/* sum, over the steps that were not lost, of the share of each step that is excluded */
+	double excluded;
 	uint64_t observed_ns, goodput_ns;
 	double accelerators; /* of the whole job */
 };
@@ -57,16 +58,16 @@ struct program_rate {
 
 struct program_view {
 	double accelerators;
-	/* Rates over the time of steps, and over observed time. */
+	/* steps: divided by the time of steps. elapsed: divided by observed time. */
 	struct program_rate steps, elapsed;
-	/* runtime: goodput per observed time. program: share of the accelerators' peak used in
-	 * productive time. Their product is elapsed.mfu. */
+	/* runtime: goodput / observed time. program: share of the accelerators' peak that is used
+	 * in productive time. Their product is elapsed.mfu. */
 	double runtime, program;
 };
 
 void program_view(const struct program_config *c, const struct program_seen *s,
 		  struct program_view *ret);
-/* Returns true when the user gave a figure of the program. */
+/* Returns true when the user stated the work of a step (FLOP, samples or tokens). */
 bool program_known(const struct program_config *c);
 /* Returns the cost of accelerator_ns of accelerator time, in the user's currency. */
 double program_cost(const struct program_config *c, double accelerator_ns);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range.h - the user's rules that book named ranges of a job to a bucket. Pure, bounded.
- *
- * A rule is "BUCKET MATCH". MATCH is a whole name, with * for any text and ? for any byte. BUCKET
- * is EVAL, another bucket in which time is spent (DATA_LOADING_SYNC, TRAINING_PREP, ...), or
- * CUSTOM_BADPUT_EVENTS.TYPE. TYPE consists of letters, digits and _, and is exported in capitals.
- * Buckets that gp-bpf concludes are not allowed: GOODPUT, OTHER, HANG, UNOBSERVED, costs of
- * disruptions. */
+/* range.h - the user's rules that book the time of named ranges of a job to a bucket. Pure,
+ * bounded.  A rule is "BUCKET MATCH". MATCH is a whole name, with * for any text and ? for any
+ * byte. BUCKET is EVAL, another bucket in which time is spent (DATA_LOADING_SYNC, TRAINING_PREP,
+ * ...), or CUSTOM_BADPUT_EVENTS.TYPE. TYPE consists of letters, digits and _, and is exported in
+ * capitals. Buckets that gp-bpf derives itself are not allowed: GOODPUT, OTHER, HANG, UNOBSERVED,
+ * costs of disruptions. */
 #ifndef MODEL_RANGE_H
 #define MODEL_RANGE_H
 
@@ -26,7 +25,9 @@ struct range_rule {
 struct range_rules {
 	struct range_rule rule[RANGES_MAX];
 	uint32_t count;
-	struct type_names types; /* numbers never change: ledgers refer to them */
+	/* names of the types in rules; the number of a name never changes, because ledgers contain
+	 * it */
+	struct type_names types;
 };
 
 /* Adds a rule; replaces one with the same MATCH. Returns 0, -EINVAL (invalid rule) or -E2BIG (too

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_share.c - each thread has a stack of its open ranges. At each change of the stack, the time
- * since its last change is a piece of the range on top. Pieces of a thread do not overlap, so a
- * step's share of a name is the sum of the name's pieces within the step. */
+/* range_share.c - the time of each named range within a step. For each thread there is a stack of
+ * open ranges. When the stack changes, the time since its last change is added to the range on top,
+ * as a piece. Pieces of a thread do not overlap, so the time of a name in a step is the sum of its
+ * pieces in it. */
 #include "userspace/model/time/range_share.h"
 
 #include <errno.h>
@@ -12,10 +13,13 @@
 #include "userspace/base/grow.h"
 #include "userspace/base/number.h"
 
-#define THREADS	   16 /* threads followed at a time; a new one replaces the one idle longest */
-#define NAMES	   64 /* distinguished in a process */
+/* threads with a stack; a further thread replaces the one that was idle longest */
+#define THREADS 16
+/* different names of ranges that are kept for a process; the others become NAME_OTHER */
+#define NAMES	   64
 #define NAME_OTHER NAMES
-#define PIECES	   8192 /* pieces kept for steps that may still come; the oldest are dropped */
+/* pieces kept for steps that may still be given out; the oldest are dropped */
+#define PIECES	   8192
 #define PIECES_MIN 32
 
 struct share_range {
@@ -38,7 +42,7 @@ struct share_piece { /* sorted by end_ns */
 
 struct share_loop {
 	uint32_t loop, nnames;
-	uint64_t end_ns; /* end of the loop's last step */
+	uint64_t end_ns; /* end of the last step of this loop */
 	uint8_t name[SHARE_NAMES];
 	uint64_t ns[SHARE_PARTS], steps[SHARE_PARTS];
 };
@@ -50,9 +54,9 @@ struct range_shares {
 	uint32_t nnames, names_cap;
 	struct share_loop *loops;
 	uint32_t nloops, loops_cap; /* at most STEP_LOOPS */
-	struct share_piece *pieces; /* the last pieces, as a ring */
+	struct share_piece *pieces; /* ring of the last pieces */
 	uint64_t first, next;
-	uint32_t cap;	  /* 0, or a power of two */
+	uint32_t cap;	  /* capacity of the ring: 0, or a power of two */
 	uint64_t gone_ns; /* end of the last piece that was dropped */
 };
 
@@ -81,7 +85,7 @@ static struct share_piece *range_share_piece_at(const struct range_shares *rs, u
 	return &rs->pieces[i & (rs->cap - 1)];
 }
 
-/* Returns true if no later step contains the oldest piece. */
+/* Returns true if no later step of any loop can contain the oldest piece. */
 static bool range_share_piece_over(const struct range_shares *rs)
 {
 	if (!rs->nloops || !rs->cap)
@@ -92,7 +96,7 @@ static bool range_share_piece_over(const struct range_shares *rs)
 	return true;
 }
 
-/* Adds a piece: the time of the range on top since the last change of the stack. */
+/* Adds a piece for the range on top of the stack: the time since the last change of the stack. */
 static int range_share_piece_add(struct range_shares *rs, const struct share_thread *t,
 				 uint64_t now_ns)
 {
@@ -170,7 +174,7 @@ static int range_opens(struct range_shares *rs, const struct signal *s)
 	if (!t)
 		return -ENOMEM;
 	err = range_share_piece_add(rs, t, s->ts_ns);
-	/* deeper nesting is not plausible: the ends of ranges were lost */
+	/* such a depth is not plausible: the ends of ranges were lost */
 	if (t->nopen == GP_RANGE_DEPTH)
 		t->nopen = 0;
 	open = grow_add(t->open, t->nopen, t->open_cap, GP_RANGE_DEPTH);
@@ -191,8 +195,8 @@ static int range_closes(struct range_shares *rs, const struct signal *s)
 		at--;
 	if (!at)
 		return 0;
-	/* If the end of a range is uncertain (a record was lost), no range gets the time since the
-	 * last change. */
+	/* If a record may have been lost since then, the time since the last change is given to no
+	 * range. */
 	err = s->tainted ? 0 : range_share_piece_add(rs, t, s->ts_ns);
 	t->nopen = at - 1;
 	t->seen_ns = s->ts_ns;
@@ -238,7 +242,7 @@ static struct share_loop *share_loop_of(struct range_shares *rs, uint32_t loop)
 	return l;
 }
 
-/* Returns the index of the name in the loop's parts. */
+/* Returns the index of the name among the parts of the loop; adds the name if there is room. */
 static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
 {
 	if (name == NAME_OTHER)
@@ -277,8 +281,8 @@ static void range_share_parts_add(struct share_loop *l, uint64_t *ns, const stru
 		ns[share_loop_part(l, name)] += to_ns - from_ns;
 }
 
-/* Fills *ret with times of ranges. steps: number of steps with each range; NULL: the times are
- * those of one step. */
+/* Fills *ret with ranges and their times. steps: number of steps with each range; NULL: the times
+ * are of a single step. */
 static void range_share_parts_view(const struct range_shares *rs, const struct share_loop *l,
 				   const uint64_t *ns, const uint64_t *steps,
 				   struct share_view *ret)
@@ -355,8 +359,7 @@ static void share_threads_archive(struct archive *a, struct range_shares *rs)
 	}
 }
 
-/* The size of the ring is saved because it determines when a full ring of less than PIECES
- * grows. */
+/* The capacity of the ring is saved too: it decides when a full ring grows. */
 static void share_pieces_archive(struct archive *a, struct range_shares *rs)
 {
 	archive_fields(a, rs, first, gone_ns);

@@ -20,8 +20,8 @@
 #include "userspace/model/signal/signal.h"
 #include "userspace/model/step/step.h"
 
-/* Names distinguished in a loop: the first ones seen in its steps. SHARE_OTHER collects further
- * names (and ranges of this very name). */
+/* Names that are listed for a loop: the first ones seen in its steps. SHARE_OTHER collects the
+ * other names (and ranges with this very name). */
 #define SHARE_NAMES 16
 #define SHARE_PARTS (SHARE_NAMES + 1)
 #define SHARE_OTHER "other ranges"
@@ -29,10 +29,11 @@
 struct share_part {
 	char name[GP_NAME_MAX];
 	uint64_t ns;
-	uint64_t steps; /* number of steps with this range */
+	uint64_t steps; /* number of steps that contained this range */
 };
 
-struct share_view {			     /* of one step, or of all steps of a loop */
+/* times of ranges in one step, or in all steps of a loop */
+struct share_view {
 	struct share_part part[SHARE_PARTS]; /* in order of first appearance, SHARE_OTHER last */
 	uint32_t nparts;
 };
@@ -43,9 +44,9 @@ void range_shares_free(struct range_shares *rs);
 /* Takes SIGNAL_RANGE_BEGIN, SIGNAL_FORWARD, SIGNAL_RANGE and SIGNAL_GAP; ignores others. Returns 0
  * or -ENOMEM. */
 int range_shares_feed(struct range_shares *rs, const struct signal *s);
-/* Computes the time of ranges in a finished step. Steps of each loop must come in order. counts:
- * add the times to the sums of the loop. Returns false when unknown. Ranges without time are not in
- * *ret. */
+/* Computes the times of ranges in a finished step. Steps of each loop must come in order. counts:
+ * also add the times to the sums of the loop. Returns false when the times are unknown. Ranges
+ * without time are not in *ret. */
 bool range_shares_step(struct range_shares *rs, const struct step *s, bool counts,
 		       struct share_view *ret);
 /* Returns the sums of a loop over all its steps. */

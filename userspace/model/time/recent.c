@@ -8,13 +8,13 @@
 #include "userspace/model/time/time_class.h"
 #include "userspace/base/number.h"
 
-#define FINE	 4  /* each power of two is divided into 2^FINE classes */
-#define OCTAVES	 10 /* powers of two covered by a slot */
+#define FINE	 4  /* A slot's histogram has 2^FINE classes for each power of two. */
+#define OCTAVES	 10 /* powers of two that a slot's histogram covers */
 #define CLASSES	 (OCTAVES << FINE)
-#define BELOW	 (3 << FINE) /* classes of a slot below the class of its first time */
+#define BELOW	 (3 << FINE) /* the first time of a slot leaves room for this many lower classes */
 #define EXACT	 (2u << FINE)
 #define ALL	 (EXACT + ((64 - FINE - 1) << FINE))
-#define MINUTE_N 7 /* slots of the window, and one in progress */
+#define MINUTE_N 7 /* slots kept for one minute: six of 10 s, and the one in progress */
 #define TEN_N	 11
 #define SLOTS	 (MINUTE_N + TEN_N)
 
@@ -29,10 +29,12 @@ static const struct clock {
 };
 
 struct slot {
-	uint64_t number; /* time / slot_ns + 1; 0: empty */
+	uint64_t number; /* time / slot_ns + 1; 0: the slot is empty */
 	uint64_t sum_ns, count;
-	uint32_t lowest; /* lowest class of the slot */
-	/* the allocated classes: index of the first, and number (whole powers of two) */
+	/* class (among all classes of times) with which the slot's classes begin */
+	uint32_t lowest;
+	/* Only some classes of the slot are allocated: index of the first, and their number. Both
+	 * are multiples of 2^FINE. */
 	uint16_t from, n;
 	uint32_t *counts;
 };
@@ -53,7 +55,8 @@ void recent_free(struct recent *r)
 	free(r);
 }
 
-/* Extends the allocated classes to from..to, in whole powers of two, and keeps the counts. */
+/* Extends the allocated classes so that they include from..to, in steps of 2^FINE; keeps the
+ * counts. */
 static bool recent_slot_reach(struct slot *s, uint32_t from, uint32_t to)
 {
 	uint32_t octave = 1u << FINE, n, *counts;
@@ -81,8 +84,8 @@ static bool recent_slot_count(struct slot *s, uint32_t class, uint32_t count)
 	return true;
 }
 
-/* Makes room for a time below all classes of the slot: the range moves down, and the highest
- * classes are merged. */
+/* Makes room for a time below all classes of the slot: its classes begin lower, and the highest
+ * ones are merged. */
 static bool recent_slot_lower(struct slot *s, uint32_t class)
 {
 	uint32_t by = s->lowest - class;
@@ -106,7 +109,7 @@ static bool recent_slot_lower(struct slot *s, uint32_t class)
 	return true;
 }
 
-/* Begins a slot. The allocated classes stay, as the next times are similar. */
+/* Begins a slot. Its allocated classes are kept, as its times are likely to be similar. */
 static void recent_slot_begin(struct slot *s, uint64_t number, uint32_t lowest)
 {
 	if (s->n)
@@ -147,7 +150,8 @@ int recent_add(struct recent *r, uint64_t end_ns, uint64_t step_ns)
 
 static uint64_t recent_quantile(const uint64_t *all, uint64_t count, unsigned percent)
 {
-	uint64_t rank = (count * percent + 99) / 100, seen = 0; /* nearest rank, from 1 */
+	/* the time with this rank is the quantile; ranks count from 1 */
+	uint64_t rank = (count * percent + 99) / 100, seen = 0;
 	uint32_t i = 0;
 
 	for (; i < ALL - 1; i++) {

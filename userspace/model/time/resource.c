@@ -5,9 +5,11 @@
 
 #include "userspace/base/number.h"
 
-/* A thread that uses less of a second is not one that training waits for. */
-#define BUSY_SHARE 4		 /* a quarter */
-#define SECOND_MAX 1500000000ull /* a longer span between records has a hole */
+/* Only threads that use at least this part of a second (1/4) count as threads that the training
+ * thread may wait for. */
+#define BUSY_SHARE 4 /* a quarter */
+/* If records are further apart (ns), some are missing between them. */
+#define SECOND_MAX 1500000000ull
 
 struct resource_second {
 	uint64_t end_ns;
@@ -19,14 +21,14 @@ struct resource_second {
 struct resource_thread {
 	uint32_t tid; /* 0: unused */
 	bool known;   /* last is known */
-	bool whole;   /* it was when the present second began */
+	bool whole;   /* known was true when the present second began */
 	struct gp_usage last;
-	struct gp_usage grown; /* since the last second ended */
+	struct gp_usage grown; /* growth since the last second ended */
 };
 
 struct resource {
 	struct resource_thread thread[RESOURCE_THREADS];
-	uint32_t trains;	     /* index of the training thread + 1; 0: none yet */
+	uint32_t trains;	     /* index of the training thread + 1; 0: unknown */
 	struct gp_pressure pressure; /* last one */
 	uint64_t pressure_ns;	     /* its time; 0: none */
 	struct resource_second second[RESOURCE_SECONDS];
@@ -43,7 +45,7 @@ void resource_free(struct resource *r)
 	free(r);
 }
 
-/* Returns the entry of a thread, in place of the one that used least when there is no room. */
+/* Returns the entry of a thread. If all are in use, replaces the one that used the CPU least. */
 static struct resource_thread *resource_find(struct resource *r, uint32_t tid)
 {
 	struct resource_thread *least = NULL;
@@ -74,7 +76,8 @@ void resource_usage(struct resource *r, uint32_t tid, const struct gp_usage *u, 
 	if (t->known) {
 		t->grown.cpu_ns += more_than(u->cpu_ns, t->last.cpu_ns);
 		t->grown.wait_ns += more_than(u->wait_ns, t->last.wait_ns);
-		if (t->last.flags & GP_USAGE_BLOCK) /* else it was not read the last time */
+		/* otherwise t->last.block_ns was not measured */
+		if (t->last.flags & GP_USAGE_BLOCK)
 			t->grown.block_ns += more_than(u->block_ns, t->last.block_ns);
 	}
 	t->last = *u;
@@ -83,7 +86,7 @@ void resource_usage(struct resource *r, uint32_t tid, const struct gp_usage *u, 
 		r->trains = (uint32_t)(t - r->thread) + 1;
 }
 
-/* Returns the longest wait of a busy thread besides the training thread. */
+/* Returns the longest time that a busy thread, other than the training thread, waited for a CPU. */
 static uint64_t resource_other_wait(const struct resource *r, uint64_t length_ns)
 {
 	uint64_t most_ns = 0;
@@ -163,7 +166,7 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		uint64_t begin_ns = s->end_ns - s->length_us * 1000ull;
 		uint64_t low = begin_ns > from_ns ? begin_ns : from_ns;
 		uint64_t high = s->end_ns < to_ns ? s->end_ns : to_ns;
-		double part; /* ns within the span for each us of the second */
+		double part; /* ns of the span per us of the second */
 
 		if (high <= low || !s->length_us)
 			continue;

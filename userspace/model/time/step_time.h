@@ -14,10 +14,10 @@
  * blocked time and compilation are subtracted from the pass or update around them. */
 enum phase {
 	PHASE_DATA, /* blocked in the data loader */
-	/* From the batch (or the start of the step) to the first backward; unknown without a
-	 * loader. */
+	/* From the batch (or the start of the step) to the first backward pass. Unknown without a
+	 * data loader. */
 	PHASE_FORWARD,
-	PHASE_BACKWARD, /* from the first backward to the update */
+	PHASE_BACKWARD, /* from the first backward pass to the optimizer's step */
 	PHASE_UPDATE,	/* within the optimizer's step ranges */
 	PHASE_ZERO_GRAD,
 	PHASE_SYNC, /* blocked on the device */
@@ -36,17 +36,17 @@ struct step_piece {
 };
 
 struct fact_step {
-	struct step step;		/* numbered over all runs of the job */
-	uint64_t run_step;		/* number within the run */
+	struct step step;		/* step.number counts over all runs of the job */
+	uint64_t run_step;		/* number of the step within the run */
 	uint64_t phase_ns[PHASE_COUNT]; /* 0 and bit unset: unknown */
 	uint32_t phases_known;		/* bit per phase */
 	/* Waiting for the device was seen, so host_ns and wait_ns are known. */
 	bool device_known;
 	/* Time of the thread except waiting (loader, device, collectives, copies) and compiling. */
 	uint64_t host_ns;
-	/* Intervals of data, forward, backward, update and zero_grad, as far as known; the first
-	 * ones when there are too many. They include blocked time, so they may be longer than
-	 * phase_ns. Of an interrupted forward pass only the last part is here. */
+	/* Intervals of data, forward, backward, update and zero_grad, as far as known. If there are
+	 * too many, the first ones are kept. They include blocked time, so they may be longer than
+	 * phase_ns. Of an interrupted forward pass only the last part is included. */
 	struct step_piece piece[STEP_PIECES];
 	uint32_t npieces;
 	/* Intervals in which the thread was blocked (sync, collective, transfer, compile): the

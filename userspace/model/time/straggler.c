@@ -8,14 +8,15 @@
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 
-/* steps in progress that are kept: ranks that run in step differ by fewer steps */
+/* Steps that are kept until all ranks have reported them. Ranks that run in step differ by less
+ * than this many steps. */
 #define SLOTS 8
 /* Ranks run in step if their times of one step differ by at most 1/ALIKE of the longest. */
 #define ALIKE	    4
 #define NS_PER_US   1000
 #define US_PER_PART UINT32_MAX
 
-struct slot { /* one step, as far as ranks have reported it; times in us, at most 71 minutes */
+struct slot { /* times of one step, of the ranks that have reported it; in us, at most 71 minutes */
 	uint64_t number, start_ns;
 	uint32_t reported; /* bit per rank */
 	uint32_t us[STRAGGLER_RANKS], wait_us[STRAGGLER_RANKS];
@@ -26,7 +27,8 @@ struct verdict {
 	uint64_t number, start_ns;
 	int32_t late; /* index of the rank that was late in the step; -1: none */
 	uint32_t size_us;
-	int64_t more_us[CHANGE_PARTS]; /* excess over the median of the others */
+	/* how much each part of that rank's step is longer than the median of the other ranks */
+	int64_t more_us[CHANGE_PARTS];
 };
 
 struct straggler {
@@ -37,7 +39,7 @@ struct straggler {
 	uint64_t verdicts; /* number of compared steps since the set of ranks changed */
 	int32_t now;	   /* index of the current straggler; -1: none */
 	int32_t due;	   /* index of the rank to report as straggler; -1: none */
-	int32_t over;	   /* index of the rank to report as straggler no longer; -1: none */
+	int32_t over;	   /* index of the rank to report as no longer a straggler; -1: none */
 	struct straggler_view view;
 };
 
@@ -62,7 +64,7 @@ static uint32_t straggler_in_us(uint64_t ns)
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* The set of compared ranks has changed: starts the comparison again. */
+/* Starts the comparison again, because the set of compared ranks has changed. */
 static void straggler_compare_anew(struct straggler *s)
 {
 	memset(s->slot, 0, sizeof(s->slot));
@@ -111,8 +113,8 @@ bool straggler_left(struct straggler *s, uint32_t pid)
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* Records the rank's times in the step: its wait, its phases except waiting, and the time of the
- * job's own code. */
+/* Records the rank's times in the step: its wait, its phases that are not waits, and the time of
+ * the job's own code. */
 static void straggler_slot_fill(struct slot *sl, int rank, const struct fact_step *fs)
 {
 	uint64_t out_ns = fs->wait_ns - fs->phase_ns[PHASE_SYNC] - fs->phase_ns[PHASE_COLLECTIVE];

@@ -22,7 +22,8 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/time/step_time.h"
 
-#define STRAGGLER_RANKS	 32 /* ranks of one job on this node; with more, none are compared */
+/* most ranks of a job on this node; if there are more, ranks are not compared */
+#define STRAGGLER_RANKS	 32
 #define STRAGGLER_WINDOW 20
 #define STRAGGLER_MANY	 14
 #define STRAGGLER_FEW	 6
@@ -31,20 +32,21 @@
 
 enum straggler_event { STRAGGLER_NONE, STRAGGLER_FOUND, STRAGGLER_OVER };
 
-struct straggler_view {		       /* of the current or last straggler */
-	uint64_t onset_ns, onset_step; /* start and number of the first step that proved it */
-	/* per step: how much longer the others wait than the straggler (median) */
+struct straggler_view {		       /* the current straggler, or the last one */
+	uint64_t onset_ns, onset_step; /* start and number of the first step in which it was late */
+	/* How much longer the other ranks wait than the straggler in a step (median). */
 	uint64_t size_ns;
 	/* the straggler was late in `late` of the last `of` steps */
 	uint32_t late, of;
-	int phase; /* see change_part_name() */
+	int phase; /* part of the step that makes it late, see change_part_name() */
 };
 
 struct straggler;
 struct straggler *straggler_new(void); /* NULL: no memory */
 void straggler_free(struct straggler *s);
-/* Takes a step whose waits are known. ranks: number of the job's ranks on this node. The event is
- * about this rank: it became the straggler, or is no longer; then *ret describes it. */
+/* Takes a step whose waits are known. ranks: number of the job's ranks on this node. Returns
+ * whether rank pid became the straggler (FOUND) or is no longer the straggler (OVER); then fills
+ * *ret. */
 enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t ranks,
 				    const struct fact_step *fs, struct straggler_view *ret);
 /* Removes a rank that ended. Returns true when it was the straggler. */

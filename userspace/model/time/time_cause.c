@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COVERED_MIN_NS 2000000000ull /* less says too little about a span */
-/* A slowdown is reported with a cause only if it explains this much; less is within the error of
- * the measurement. */
+/* A cause is looked for only if at least this much time (ns) was measured before and after the
+ * slowdown began. */
+#define COVERED_MIN_NS 2000000000ull
+/* A cause is named only if it explains at least MAIN_SHARE of a slowdown; less is within the error
+ * of the measurement. LISTED_SHARE: least share of a cause in the text of all causes. */
 #define MAIN_SHARE   0.3
 #define LISTED_SHARE 0.05
 
@@ -37,7 +39,9 @@ const char *time_cause_label_of(const char *name)
 	return strcmp(name, time_cause_name[TIME_CAUSE_unknown]) != 0 ? name : "";
 }
 
-/* Growth for each step of a figure that was a_ns of a_span_ns, and is b_ns of b_span_ns. */
+/* Returns how much a figure grew per step (ns), scaled to the length of a step. a_ns, b_ns: the
+ * figure before and after the slowdown began; a, b: the measured time; a_step_ns, b_step_ns: the
+ * step. */
 static double time_cause_growth(uint64_t a_ns, const struct resource_sums *a, uint64_t a_step_ns,
 				uint64_t b_ns, const struct resource_sums *b, uint64_t b_step_ns)
 {
@@ -60,8 +64,8 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 	grown[TIME_CAUSE_cpu_contention] = GROWN(wait_ns);
 	if (before->stall_known && after->stall_known)
 		grown[TIME_CAUSE_memory_pressure] = GROWN(memory_ns);
-	/* The stall of a control group, or of the machine, is not that of the training thread: it
-	 * explains at most the time that the thread slept longer. */
+	/* I/O stalls that are known only for the control group may be those of other threads: they
+	 * explain at most as much as the training thread slept longer. */
 	asleep = GROWN(asleep_ns);
 	if (before->block_known && after->block_known)
 		grown[TIME_CAUSE_disk] = GROWN(block_ns);
@@ -98,7 +102,8 @@ enum time_cause time_cause_main(const struct time_causes *l)
 	return (enum time_cause)best;
 }
 
-/* Returns the unlisted cause with the largest share, TIME_CAUSE_unknown last; -1: none. */
+/* Returns the cause with the largest share that is not in `listed`; TIME_CAUSE_unknown comes last.
+ * -1: none is left. */
 static int time_cause_next(const struct time_causes *l, unsigned listed)
 {
 	int best = -1;

@@ -10,7 +10,8 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/time/resource.h"
 
-/* id, label, text for people. The names are values in outputs; append, never renumber. */
+/* Causes: id, name, label, text for people. Names and labels are values in outputs. Append only,
+ * never renumber. */
 #define TIME_CAUSES(X)                                                                             \
 	X(unknown, "unknown", "unexplained")                                                       \
 	X(cpu_contention, "CPU contention", "waits for a CPU on which other threads run")          \
@@ -29,25 +30,27 @@ extern const char *const time_cause_name[TIME_CAUSE_COUNT];  /* "cpu_contention"
 extern const char *const time_cause_label[TIME_CAUSE_COUNT]; /* "CPU contention" */
 extern const char *const time_cause_text[TIME_CAUSE_COUNT];
 
-/* Returns the label of a cause with this name; of "unknown", ""; else the name itself. */
+/* Returns the label of the cause with this name: "" for "unknown"; the name itself if there is no
+ * such cause. */
 const char *time_cause_label_of(const char *name);
 
 struct time_causes {
-	uint64_t lost_ns; /* time lost in each step; 0: not examined */
-	/* Time that each cause explains, in each step; the sum is lost_ns. */
+	uint64_t lost_ns; /* time lost per step (ns); 0: not examined */
+	/* How much of lost_ns each cause explains; the sum is lost_ns. */
 	uint64_t ns[TIME_CAUSE_COUNT];
 };
 
-/* Examines a slowdown: steps took before_ns, and take after_ns. before, after: what was lacked
- * while they did. ret->lost_ns is 0 if too little is known. */
+/* Examines a slowdown: steps took before_ns, and now take after_ns. before, after: what the process
+ * lacked in either time. ret->lost_ns is 0 if too little was measured. */
 void time_cause_slower(struct time_causes *ret, const struct resource_sums *before,
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns);
-/* Returns the cause that explains most, if it explains at least 30 %; else TIME_CAUSE_unknown. */
+/* Returns the cause that explains most of the lost time, if it explains at least 30 %; else
+ * TIME_CAUSE_unknown. */
 enum time_cause time_cause_main(const struct time_causes *l);
 /* Returns the share of the lost time, 0 to 1, that a cause explains. */
 double time_cause_share(const struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
- * it, causes with the largest share first; "" if nothing was examined, or nothing explained. */
+ * out. Causes with the largest share come first. "" if nothing was examined or explained. */
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l);
 void time_causes_archive(struct archive *a, struct time_causes *l);
 

@@ -9,10 +9,10 @@
 #include "userspace/base/number.h"
 
 #define US 1000ull
-#define S  1000000ull /* in microseconds, as everything in this file */
+#define S  1000000ull /* a second; spans are added in microseconds */
 
-/* Slots of each width: as many as the longest window of this width needs, one more, and one in
- * progress. */
+/* Number of slots for each width: as many as the longest window that uses this width needs, one
+ * more because a window begins within a slot, and the one in progress. */
 #define WIDTHS	WINDOW_WIDTHS
 #define THREES	22
 #define MINUTES 62
@@ -26,7 +26,7 @@ const uint64_t window_usual_ns[WINDOWS_MAX] = {3600000000000ull, 86400000000000u
 
 static const struct width {
 	uint64_t us;
-	/* per width: number of slots, and index of the first in struct window */
+	/* number of slots of this width, and index of the first one in window.us */
 	uint32_t slots, first;
 } widths[WIDTHS] = {
 	{3 * S, THREES, 0},
@@ -37,9 +37,9 @@ static const struct width {
 
 struct window {
 	uint64_t start_us;
-	uint64_t newest[WIDTHS]; /* slot number: time / width */
+	uint64_t newest[WIDTHS]; /* number of the newest slot of each width: time / width */
 	uint64_t total_ns[COLUMNS];
-	/* slots of each column, SLOTS each; NULL: the column never had time */
+	/* For each column SLOTS slots, of all widths; NULL: the column never had time. */
 	uint32_t *us[COLUMNS];
 };
 
@@ -62,8 +62,8 @@ void window_free(struct window *w)
 	free(w);
 }
 
-/* Returns the column of a span: that of the type for a custom event with a type, else that of the
- * bucket. */
+/* Returns the column of a span: custom events with a type have a column for each type, all others
+ * one for each bucket. */
 static int window_column_of(enum bucket b, uint32_t type)
 {
 	bool typed = b == BUCKET_CUSTOM && type != LEDGER_REST && type < LEDGER_TYPES;
@@ -114,7 +114,7 @@ static uint32_t window_slot_us(const struct window *w, int b, uint32_t slot)
 	return w->us[b] ? w->us[b][slot] : 0;
 }
 
-/* Returns the number of the oldest slot that is kept. */
+/* Returns the number of the oldest slot of width i that is kept. */
 static uint64_t window_oldest_of(const struct window *w, int i)
 {
 	return w->newest[i] >= widths[i].slots ? w->newest[i] - widths[i].slots + 1 : 0;
@@ -134,7 +134,7 @@ static void window_make_room(struct window *w, int i, uint64_t number)
 	w->newest[i] = number;
 }
 
-/* Returns the time (us) of a slot between from_us and to_us. */
+/* Returns how much of slot `number` of width i lies between from_us and to_us (us). */
 static uint64_t window_overlap_us(int i, uint64_t number, uint64_t from_us, uint64_t to_us)
 {
 	uint64_t begin_us = larger_of(number * widths[i].us, from_us);
@@ -169,8 +169,8 @@ static uint64_t window_slot_move(struct window *w, uint32_t slot, const struct l
 	return moved_us;
 }
 
-/* Moves time within one width. If the bucket has time in several slots of the span it is unknown
- * which one to take from: the first or the last one is used. */
+/* Moves time from bucket to bucket in the slots of one width. If the bucket has time in several
+ * slots of the span, it is unknown where the moved time is: the first or the last slot is used. */
 static void window_width_move(struct window *w, int i, const struct ledger_span *s, uint64_t us)
 {
 	uint64_t from_us = s->from_ns / US, to_us = s->to_ns / US;
@@ -191,7 +191,7 @@ int window_add(struct window *w, const struct ledger_span *s)
 
 	if (s->bucket >= BUCKET_COUNT || s->to_ns < s->from_ns)
 		return 0;
-	/* bucket `was` never had time: nothing to move */
+	/* the bucket never had time, so there is nothing to move */
 	if (s->was < BUCKET_COUNT && !w->us[was])
 		return 0;
 	if (!window_has_column(w, is))
@@ -211,7 +211,8 @@ int window_add(struct window *w, const struct ledger_span *s)
 	return 0;
 }
 
-/* Removes left_us from the columns of a slot: first from buckets with low priority. */
+/* Removes left_us from the columns of a slot that two processes overlap in, in the order of
+ * bucket_gives_way. */
 static void window_give_way(uint32_t *us, uint64_t left_us)
 {
 	for (size_t i = 0; i < BUCKETS_GIVE_WAY + COLUMNS && left_us; i++) {
@@ -402,6 +403,6 @@ void window_archive(struct archive *a, struct window **at)
 	}
 	for (int i = 0; i < WIDTHS; i++)
 		archive_require(a, w->newest[i] <= UINT64_MAX / US / widths[i].us);
-	for (int i = 0; i < WIDTHS; i++) /* slots after `newest` are empty */
+	for (int i = 0; i < WIDTHS; i++) /* Slots after `newest` must be empty. */
 		archive_require(a, w->start_us / widths[i].us <= w->newest[i]);
 }

@@ -23,50 +23,52 @@
 #define WINDOW_MOST_NS	(7 * 86400000000000ull)
 
 extern const uint64_t
-	window_usual_ns[WINDOWS_MAX]; /* lengths that apply if the user sets none; 0: unused */
+	/* lengths of windows if the user sets none: an hour, a day, a week */
+	window_usual_ns[WINDOWS_MAX];
 
 struct window_view {
 	uint64_t length_ns;	 /* requested length; 0: no window */
 	uint64_t from_ns, to_ns; /* interval of the window; to_ns is now */
-	/* the window contains all time: it began less than length_ns ago */
+	/* the whole life of the rank or job, which began less than length_ns ago */
 	bool whole;
 	uint64_t ns[BUCKET_COUNT]; /* the sum is to_ns - from_ns */
-	uint64_t unsettled_ns;	   /* part of OTHER that may still be claimed */
-	/* Parts of BUCKET_CUSTOM by number of the type; the one of LEDGER_REST is 0. */
+	uint64_t unsettled_ns;	   /* part of OTHER that may still move to another bucket */
+	/* Parts of BUCKET_CUSTOM, by number of the type. The entry of LEDGER_REST is 0. */
 	uint64_t type_ns[LEDGER_TYPES];
 };
 
 struct window;
-/* start_ns: the earliest instant. Returns NULL when there is no memory. */
+/* start_ns: start of the rank or job. Returns NULL when there is no memory. */
 struct window *window_new(uint64_t start_ns);
 void window_free(struct window *w);
 struct window *window_copy(const struct window *w); /* NULL: no memory */
 #define WINDOW_WIDTHS 4
-/* Columns: buckets, then types of custom events. */
+/* A window has a column of times for each bucket and for each type of custom events. */
 #define WINDOW_COLUMNS (BUCKET_COUNT + LEDGER_TYPES - 1)
-/* Contents, at an instant, of the slots that contain this instant. */
+/* Contents of the four slots (one of each width) that contain some instant, for window_merge(). */
 struct window_edge {
 	uint32_t us[WINDOW_WIDTHS][WINDOW_COLUMNS];
 };
-/* Records the present contents of the slots that contain at_ns. */
+/* Copies the present contents of the slots that contain at_ns. */
 void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret);
 void window_edge_archive(struct archive *a, struct window_edge *e);
-/* Appends the time of `other` from from_ns on, where w ends. The slot that contains from_ns counts
- * without its contents before from_ns: *then. If these are unknown (NULL), the same time is removed
- * from startup first and from progress last. Returns 0, or -ENOMEM: w is unchanged. */
+/* Appends the times of window `other` from from_ns on, where w ends. In the slot that contains
+ * from_ns, the contents before from_ns (*then) are subtracted. If these are unknown (NULL), the
+ * same amount is subtracted from startup first and from progress last. Returns 0, or -ENOMEM: w is
+ * unchanged. */
 int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
 		 const struct window_edge *then);
 /* Moves the start back to start_ns. */
 void window_reach_back(struct window *w, uint64_t start_ns);
-/* Adds a span settled or moved by the ledger (ledger_trace()). Spans older than 7 days are ignored.
- * Returns 0, or -ENOMEM: w is unchanged, and the span counts as time not added. */
+/* Adds a span that a ledger settled or moved (ledger_trace()). Spans older than 7 days are ignored.
+ * Returns 0, or -ENOMEM: w is unchanged. */
 int window_add(struct window *w, const struct ledger_span *s);
-/* Computes the window of length_ns that ends at now_ns. Time not added counts as OTHER and
- * unsettled, except hang_ns of it, which count as HANG. */
+/* Computes the window of length_ns that ends at now_ns. Time for which no span was added yet counts
+ * as OTHER and unsettled, except hang_ns of it, which counts as HANG. */
 void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,
 		 struct window_view *ret);
-/* Returns how much of the time not added is excluded: up to l->now_ns according to ledger view l,
- * later according to a. window_leave_out() subtracts it from the unsettled time. */
+/* Returns how much of the time without a span is excluded: up to l->now_ns as ledger view l shows,
+ * later as *a says. window_leave_out() subtracts the result from the unsettled time of a view. */
 uint64_t window_unbooked(const struct window *w, const struct excluded *a,
 			 const struct ledger_view *l, uint64_t now_ns);
 void window_leave_out(struct window_view *v, uint64_t excluded_ns);
@@ -74,13 +76,13 @@ static inline uint64_t window_elapsed(const struct window_view *v)
 {
 	return v->to_ns - v->from_ns - v->ns[BUCKET_EXCLUDED];
 }
-/* Returns all time ever added to a bucket, without time that was moved to another bucket. */
+/* Returns all time ever added to a bucket, less the time that was moved to another bucket. */
 uint64_t window_total(const struct window *w, enum bucket b);
 /* Iterates like ledger_part(). The times add up to window_elapsed(); types without time are
  * skipped. */
 const char *window_part(const struct window_view *v, const struct type_names *names, uint32_t i,
 			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
-/* Writes the name of a window to out and returns it: "1h", "24h", "7d", "90s". */
+/* Writes the name of a window to out and returns out: "1h", "24h", "7d", "90s". */
 const char *window_name(char out[16], uint64_t length_ns);
 void window_archive(struct archive *a, struct window **w);
 
