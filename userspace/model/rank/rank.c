@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.c - passes the records of a process to its marker and step finder; ends the rank. */
+/* rank.c - passes the records of a process through the parts of its rank (markers, phases, step
+ * finder), and ends the rank. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <signal.h>
@@ -8,18 +9,20 @@
 #include "userspace/model/signal/marker.h"
 
 #define LEDGER_REPORT_NS 10000000000ull
-/* Signals of a process that uses a device: the state of such a process is reported even if nothing
- * shows that it trains. */
+/* Signals that show that a process uses a device. The state of such a process is reported even if
+ * nothing shows that it trains. */
 #define SEEN_WORK (1ull << SIGNAL_EXECUTE | 1ull << SIGNAL_SYNC)
-/* ns after which all steps that ended before a checkpoint or range have been given out */
+/* A checkpoint or range is reported this long (ns) after it began, because by then all steps that
+ * ended before it have been reported. */
 #define NOTE_WAIT_NS 2000000000ull
-/* ns; a longer time between the last activity and a failure is not spent giving up */
+/* If a process fails by itself, at most this much time (ns) before its end is booked as
+ * recovery. */
 #define TEARDOWN_NS 60000000000ull
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-/* Returns true for signals that only a training process gives. Files are read and devices used by
- * other processes, too: workers of a loader, servers. */
+/* Returns true for signals that only a training process gives. Reads of files and uses of devices,
+ * for example, also come from servers and from worker processes of a data loader. */
 static bool rank_signal_trains(enum signal_kind kind)
 {
 	switch (kind) {
@@ -38,7 +41,7 @@ static bool rank_signal_trains(enum signal_kind kind)
 	}
 }
 
-/* Takes the finished steps and evaluations in order. */
+/* Books the evaluations and steps that were found, in order. Returns true if there were any. */
 static bool rank_steps(struct rank *r)
 {
 	uint64_t begin_ns, end_ns;
@@ -55,8 +58,8 @@ static bool rank_steps(struct rank *r)
 	return any;
 }
 
-/* Passes the signal to the shares of named ranges. They are allocated at the first range: most jobs
- * have none. */
+/* Passes the signal to the part that computes the shares of named ranges (range_share.h). That part
+ * is allocated at the first range, because most jobs have none. */
 static void rank_shares(struct rank *r, const struct signal *s)
 {
 	int err;
@@ -67,8 +70,8 @@ static void rank_shares(struct rank *r, const struct signal *s)
 	r->error = err ? err : r->error;
 }
 
-/* Handles what a signal shows about the process itself. Returns true if it shows nothing about its
- * steps. */
+/* Handles signals about the process itself, such as its exit. Returns true if the signal says
+ * nothing about steps. */
 static bool rank_signal_life(struct rank *r, const struct signal *s, bool first)
 {
 	if (first && rank_signal_trains(s->kind))
@@ -96,8 +99,8 @@ static bool rank_signal_life(struct rank *r, const struct signal *s, bool first)
 	return s->kind == SIGNAL_RANGE_BEGIN;
 }
 
-/* Passes a signal through the parts of a rank in this order: the process itself; phases, whose
- * spans are booked at once (rank_span()); the step finder; evaluations and steps that it found,
+/* Passes a signal through the parts of a rank, in this order: state of the process; phases, whose
+ * spans are booked at once (rank_span()); the step finder; evaluations and steps that were found,
  * each of which is booked (rank_step()); states of the loops. */
 static void rank_signal(struct rank *r, const struct signal *s)
 {
@@ -175,8 +178,8 @@ static int rank_gap(struct rank *r, const struct event *ev)
 	return err ? err : r->error;
 }
 
-/* Returns false for a process that asked for devices and got none: torch built for CUDA always
- * asks. */
+/* Returns false for a device initialization that found no device: PyTorch built for CUDA always
+ * tries one. */
 static bool rank_probe_accelerates(const struct event *ev, const struct gp_probe *probe)
 {
 	if (probe->role == GP_ROLE_device_init)
@@ -184,7 +187,7 @@ static bool rank_probe_accelerates(const struct event *ev, const struct gp_probe
 	return event_role_uses_device(probe->role);
 }
 
-/* Takes a hit of the probe that the user chose to end steps. */
+/* Takes a hit of the probe that ends steps because the user said so (--marker). */
 static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
 	struct signal s = {
@@ -202,8 +205,8 @@ static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_
 	rank_signal(r, &s);
 }
 
-/* Returns the group of the record's probe. The probe that the user chose to find steps is a marker,
- * whatever the group of its row. */
+/* Returns the group of the record's probe. A probe that the user chose to find steps counts as a
+ * marker, whatever the group of its row. */
 static unsigned rank_probe_group(const struct rank *r, const struct event *ev,
 				 const struct gp_probe *probe)
 {
@@ -245,7 +248,8 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 	if (kind == GP_KIND_monitor)
 		return rank_monitor(r, ev);
 	if (probe &&
-	    probe->role == GP_ROLE_monitor) /* the count of unsent records shows no training */
+	    /* a counter of records that were not sent does not show that the process trains */
+	    probe->role == GP_ROLE_monitor)
 		return 0;
 	if (!r->marker) {
 		if (kind == GP_KIND_gap)
@@ -294,7 +298,7 @@ static void rank_close(struct rank *r, uint64_t now_ns)
 
 static void rank_report_end(struct rank *r, uint64_t now_ns)
 {
-	if (r->status == -1) { /* its exit record was lost */
+	if (r->status == -1) { /* the exit record was lost, so the status is unknown */
 		rank_event(r, now_ns, "ended unseen");
 		return;
 	}
@@ -308,8 +312,8 @@ static void rank_report_end(struct rank *r, uint64_t now_ns)
 		job_launcher_failed(&r->member, now_ns);
 }
 
-/* If the process fails by itself, the time since its last training activity was spent giving up. At
- * most the last minute counts. */
+/* Books the time between the last training activity and a failure as recovery, if the process
+ * failed by itself. At most TEARDOWN_NS are booked. */
 static void rank_teardown(struct rank *r, uint64_t now_ns)
 {
 	uint64_t from_ns = r->hang.progress_ns;
@@ -332,8 +336,8 @@ static void rank_leave(struct rank *r, uint64_t now_ns)
 	job_left(&r->member, now_ns);
 }
 
-/* Gives out the step whose update has ended, although another update might have joined it. The
- * state does not change, because the process continues. */
+/* Completes the last step if its update has ended, although another update might have been part of
+ * it. The state of the loop does not change, because the process continues. */
 static void rank_last_steps(struct rank *r, const struct signal *last)
 {
 	if (!r->finder || !r->nloops || r->loops[0]->state.state != STATE_LOCKED)
@@ -351,7 +355,8 @@ static void rank_settle(struct rank *r, uint64_t now_ns)
 	rank_hang_close(r, now_ns, false);
 	if (r->phase &&
 	    phase_feed(r->phase,
-		       &last)) /* ends a checkpoint that further files might have joined */
+		       /* completes a checkpoint to which further files might have been added */
+		       &last))
 		r->error = -ENOMEM;
 	if (r->trainer)
 		rank_states(r, now_ns);
@@ -404,13 +409,13 @@ int rank_gone(struct rank *r, uint64_t now_ns)
 	return r->error;
 }
 
-/* Ends the rank because its process runs another program from now on. */
+/* Ends the rank because its process has begun to run another program. */
 static int rank_replaced(struct rank *r, uint64_t now_ns)
 {
 	r->error = 0;
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "replaced by another program");
-	rank_settle(r, now_ns); /* give out the last step before the caller reads it */
+	rank_settle(r, now_ns); /* so that the last step is reported before the end */
 	rank_failed(r, now_ns, true);
 	rank_leave(r, now_ns);
 	r->alive = false;
@@ -419,7 +424,8 @@ static int rank_replaced(struct rank *r, uint64_t now_ns)
 	return r->error;
 }
 
-/* Makes a rank for the same process with another program. Returns NULL when there is no memory. */
+/* Makes the rank for another program that the same process runs now. Returns NULL when there is no
+ * memory. */
 static struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 {
 	struct rank *next = rank_new(r->member.env, r->member.pid, now_ns, true);
@@ -499,7 +505,8 @@ int rank_exec(struct rank *r, const struct event *ev, struct rank **ret)
 	return err ? err : fed;
 }
 
-/* A process that was interrupted passes the interrupt on to its children by any signal. */
+/* If the sender was interrupted a short time ago, this signal counts as an interrupt, whatever its
+ * number: launchers end their children with other signals. */
 void rank_signalled(struct rank *r, const struct event *ev, const struct rank *sender)
 {
 	uint64_t now_ns = ev->rec->ts_ns;

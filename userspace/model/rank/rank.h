@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.h - one observed process (a rank), as the model uses it: it takes records, and gives facts
- * and its part of a snapshot. Its fields are in rank_private.h.
- *
- * Pure; call from the model's thread. Durations in ns, instants CLOCK_MONOTONIC ns. Functions
- * without a comment on errors cannot fail. */
+/* rank.h - one observed process (a rank). The model passes it the records of the process; it sends
+ * facts and fills its part of a snapshot. The fields of struct rank are in rank_private.h.  Pure;
+ * call from the model's thread. Durations in ns, instants CLOCK_MONOTONIC ns. Functions without a
+ * comment on errors cannot fail. */
 #ifndef MODEL_RANK_H
 #define MODEL_RANK_H
 
@@ -26,8 +25,9 @@
 #include "userspace/model/time/overhead.h"
 #include "userspace/model/time/window.h"
 
-#define SNAPSHOT_RECENT 128 /* last step times of a loop, for the sparkline */
-#define SNAPSHOT_EVENTS 8   /* last events of a rank shown to people */
+/* number of last step times of a loop, for the sparkline in the live view */
+#define SNAPSHOT_RECENT 128
+#define SNAPSHOT_EVENTS 8 /* last events of a rank that people are shown */
 
 struct loop_view {
 	struct step_state state;
@@ -45,8 +45,8 @@ struct loop_view {
 	uint32_t recent;
 	uint64_t phase_ns[PHASE_COUNT]; /* sums over all steps */
 	uint32_t phases_known;
-	bool device_known;	   /* host_ns and wait_ns are known */
-	uint64_t host_ns, wait_ns; /* sums over all steps, see struct fact_step */
+	bool device_known;	   /* host_ns and wait_ns are valid */
+	uint64_t host_ns, wait_ns; /* sums over all steps, of the same fields in struct fact_step */
 	struct share_view ranges;  /* named ranges of the job, sums over all steps */
 	uint64_t flagged[8];	   /* number of steps with each flag bit */
 };
@@ -56,10 +56,11 @@ struct event_view {
 	char text[120]; /* "checkpoint saved in 41.0 ms: ckpt-500.pt (step 500)" */
 };
 
-struct hang_view {   /* silence of a rank: the current one, else that of the last hang */
+struct hang_view {   /* the current silence of a rank; if there is none, the last hang */
 	bool hung;   /* the silence is a hang */
-	bool silent; /* longer than usual; the reason is known or being examined */
-	/* Last sign of life; 0: there was no hang, and the rank is not silent. */
+	bool silent; /* silent for longer than usual; the reason may still be being examined */
+	/* Last sign of life before the silence. 0: there was no hang, and the rank is not
+	 * silent. */
 	uint64_t onset_ns;
 	uint64_t size_ns;
 	enum gp_why why;
@@ -70,24 +71,29 @@ struct hang_view {   /* silence of a rank: the current one, else that of the las
 
 struct straggle_view { /* other ranks wait for this rank, or did */
 	bool now;
-	uint64_t count;				/* how often the rank became the straggler */
-	uint64_t onset_ns, onset_step, size_ns; /* size_ns: wait of the others per step */
-	char phase[16];				/* phase that is slow; "": unknown */
+	uint64_t count; /* how often the rank became the straggler */
+	/* size_ns: how much longer the other ranks wait in each step */
+	uint64_t onset_ns, onset_step, size_ns;
+	char phase[16]; /* phase that makes the rank slow; "": unknown */
 };
 
 struct rank_view { /* a process that runs (or ran) a training loop, or that the user named */
 	uint32_t pid;
-	uint64_t start_mono_ns; /* start of its program if that was seen, else of the process */
-	uint64_t observed_ns;	/* start of observation: counts begin then */
-	int64_t since_real_ns;	/* observed_ns in UTC, see struct job_view; 0: unknown */
-	int rank, world_size;	/* -1: unknown */
+	/* start of its program if that was seen, otherwise start of the process */
+	uint64_t start_mono_ns;
+	uint64_t observed_ns;  /* start of observation; all counts begin then */
+	int64_t since_real_ns; /* observed_ns in UTC, see struct job_view; 0: unknown */
+	int rank, world_size;  /* -1: unknown */
 	char comm[GP_COMM_MAX];
 	char job[GP_JOB_MAX];
 	char command[160];
 	bool placed; /* place is valid */
 	struct gp_place place;
-	uint64_t job_key;      /* key of its job_view; 0, or a job not in the snapshot: none */
-	uint32_t run;	       /* run of that job, counted by this model: 1, 2...; 0: none */
+	/* key of the rank's job_view in the snapshot; 0: no job. A job may be missing in the
+	 * snapshot. */
+	uint64_t job_key;
+	/* the run of that job in which the rank is, counted by this model: 1, 2...; 0: no run */
+	uint32_t run;
 	bool trainer;	       /* the process has shown a marker of training */
 	uint32_t accelerators; /* 0: unknown */
 	bool alive;
@@ -98,24 +104,28 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	uint32_t nloops; /* at least 1 for a trainer */
 	struct hang_view hang;
 	struct straggle_view straggle;
-	/* Errors returned by device and communicators of the process; each return counts. */
+	/* Number of errors returned by the device and the communicators of the process, by kind.
+	 * Each return counts. */
 	uint64_t faults[FAULT_COUNT];
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
-	/* Progress of its job that is in a complete checkpoint. */
+	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
-	/* Checkpoint that the rank resumed from; how CHECKPOINT_BY_none: none recognised. */
+	/* Checkpoint that the rank resumed from. how == CHECKPOINT_BY_none: no checkpoint was
+	 * recognised. */
 	struct checkpoint_match resumed;
-	uint64_t hits;		       /* probe hits, including counted ones */
-	struct overhead_view overhead; /* hits times cost of a hit */
-	uint64_t lost;		       /* records known to be lost while this rank ran */
+	/* number of probe hits, including those that the kernel only counted */
+	uint64_t hits;
+	/* estimated cost of observation: hits times the cost of a hit */
+	struct overhead_view overhead;
+	uint64_t lost; /* records known to be lost while this rank ran */
 	struct event_view events[SNAPSHOT_EVENTS];
 	uint32_t nevents;
-	/* named ranges that were not sent, so the ranges of steps lack them */
+	/* Number of named ranges that were not sent. The shares of ranges in steps lack them. */
 	uint64_t ranges_unsent;
-	/* Figures of the job's own monitoring, by name; numbers of its events, of its incomplete
-	 * events, and of values of Stats that were not kept. */
+	/* Figures that the job reports by its own monitoring, by name. Numbers of its monitoring
+	 * events, of those that are incomplete, and of values of Stats that were not kept. */
 	struct monitor_value *monitor;
 	uint32_t nmonitor;
 	uint64_t monitor_events, monitor_truncated, monitor_unkept;
@@ -125,7 +135,7 @@ struct job_member;
 struct model_env;
 struct rank;
 
-/* /proc reports the start of a process in ticks of 10 ms (USER_HZ), the kernel side to the
+/* Precision of a process's start time in /proc (USER_HZ). A fork record has it to the
  * nanosecond. */
 #define RANK_START_TICK_NS 10000000ull
 
@@ -146,12 +156,12 @@ int rank_born(struct rank *r, const struct rank *parent);
 void rank_identify(struct rank *r, const struct gp_process *p);
 /* Sets the workload location as received. Returns 0 or -ENOMEM: nothing has changed. */
 int rank_place(struct rank *r, const struct gp_place *p);
-/* Takes an exec. *ret: the rank of the process from now on: r if the process was forked for this
- * program and has shown no marker; else a new rank, which the caller owns, and r gets no further
- * record. NULL: no memory, and nothing has changed. Returns 0 or -ENOMEM: *ret is NULL, or part of
- * the last report of r is lost. */
+/* Takes an exec record. *ret: the rank of the process from now on. It is r if the process was
+ * forked for this program and has shown no marker; otherwise a new rank, which the caller owns, and
+ * r gets no further record. *ret is NULL when there is no memory; then nothing has changed. Returns
+ * 0 or -ENOMEM: *ret is NULL, or part of the last report of r is lost. */
 int rank_exec(struct rank *r, const struct event *ev, struct rank **ret);
-/* Ends the rank because its pid belongs to another process now: its exit was not seen. Returns 0 or
+/* Ends the rank when its pid belongs to another process although no exit was seen. Returns 0 or
  * -ENOMEM: part of its last report is lost. */
 int rank_gone(struct rank *r, uint64_t now_ns);
 /* Ends observation: reports all pending facts. The rank stays alive. Returns 0 or -ENOMEM: part of
@@ -161,28 +171,30 @@ int rank_stop(struct rank *r, uint64_t now_ns);
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* Takes a record of the process (a hit of a probe, a fork, its exit, an out-of-memory kill, a file,
- * a blocked call, a fault of a device), or one of the host: a tick, a loss, a gap, a fault of a
- * device of which the process is not known (pid 0). probe: definition of the record's probe, NULL:
- * none. hits: probe hits that the record stands for, 0: none. hit_cost_ns: cost of a hit. Returns 0
- * or -ENOMEM: part of the record is lost. */
+ * a blocked call, a fault of a device), or a record of the host (a tick, a loss, a gap, a fault of
+ * a device by an unknown process, pid 0). probe: definition of the record's probe; NULL: none.
+ * hits: number of probe hits that the record stands for; 0: none. hit_cost_ns: cost of a hit.
+ * Returns 0 or -ENOMEM: part of the record is lost. */
 int rank_feed(struct rank *r, const struct event *ev, const struct gp_probe *probe, uint64_t hits,
 	      uint64_t hit_cost_ns);
-/* Takes a signal sent to the process; sender: the rank of the sending process, NULL: not
- * followed. */
+/* Takes a signal that was sent to the process. sender: the rank of the sending process; NULL: that
+ * process is not watched. */
 void rank_signalled(struct rank *r, const struct event *ev, const struct rank *sender);
-/* Notes that the process was interrupted (SIGINT), as its ancestor `above` in the process tree
+/* Notes that the process was interrupted (SIGINT), because its ancestor `above` in the process tree
  * was. */
 void rank_interrupted(struct rank *r, const struct rank *above);
-/* Another process took the device state away from this one (taken), or gave it back, by a call from
- * from_ns to now_ns. Ignored for a process that uses no device. Returns 0 or -ENOMEM: that time is
- * not booked. */
+/* Takes a call of another process, from from_ns to now_ns, that took the device state away from
+ * this process (taken) or gave it back. Ignored for a process that uses no device. Returns 0 or
+ * -ENOMEM: the time of the suspension is not booked. */
 int rank_suspended(struct rank *r, uint64_t from_ns, uint64_t now_ns, bool taken);
-/* Takes a report on one site of a probe (gp_attach), after the model's probes took it.
- * buffers_seen: the probe that sees the host write to buffers is complete since then. */
+/* Takes a report that a probe was attached or detached at one site (gp_attach). Call after the
+ * model's probes took it. buffers_seen: since then the probe of copies from host memory to buffers
+ * is attached at all its sites. */
 void rank_attached(struct rank *r, const struct event *ev, bool buffers_seen);
-/* The child pid of the process ended, or proved not to be a worker of a data loader. */
+/* Removes the child process pid from the workers of the data loader: it ended, or is not a
+ * worker. */
 void rank_worker_gone(struct rank *r, uint32_t pid);
-/* Adds hits whose records were lost, each at the mean cost of the others. */
+/* Adds `lost` hits whose records were lost, each at the mean cost of the other hits. */
 void rank_hits_lost(struct rank *r, uint64_t lost);
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -199,22 +211,22 @@ uint64_t rank_hits(const struct rank *r);
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
 /* Returns the thread that trained last; 0: none. */
 uint32_t rank_thread(const struct rank *r);
-/* Returns the roles (bit 1ull << enum gp_role) by which its steps are found, or may be as long as
- * that is not known; see model_roles(). */
+/* Returns the roles of probes (bit 1ull << enum gp_role) that find the steps of the rank. While it
+ * is not known how its steps are found, returns all roles that may find them. See model_roles(). */
 uint64_t rank_roles(const struct rank *r, uint64_t now_ns);
 /* Adds an event for people (struct event_view). */
 void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Reports the states of the loops of a training rank again, because more is known of its
- * identity. */
+/* Reports the states of the loops of a training rank again, because its identity became better
+ * known. */
 void rank_states_again(struct rank *r, uint64_t now_ns);
-/* Fills *ret, whose loops and monitor the caller frees. figures: also step-time statistics and
- * windows, which are zero otherwise. Returns 0 or -ENOMEM: *ret is invalid. */
+/* Fills *ret. The caller frees ret->loops and ret->monitor. figures: also fill step-time statistics
+ * and windows, which are zero otherwise. Returns 0 or -ENOMEM: *ret is invalid. */
 int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_view *ret);
 
-/* Saves *r, or restores a rank to *r, which the caller owns also after an error; NULL: nothing was
- * restored. env: as for rank_new(). alive: whether the process must be alive, else the archive
- * fails. rank_size: size of a rank (bytes), for archive_count(). */
+/* Saves *r, or restores a rank to *r, which the caller owns even if an error occurs; NULL: nothing
+ * was restored. env: as for rank_new(). alive: the archive must contain a rank that is (or is not)
+ * alive, otherwise restoring fails. rank_size: bytes of a rank, for archive_count(). */
 void rank_archive(struct archive *a, struct rank **r, struct model_env *env, bool alive);
 extern const size_t rank_size;
 

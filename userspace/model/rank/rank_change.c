@@ -54,8 +54,8 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 		snprintf(out + strlen(out), len - strlen(out), "; %s", why);
 }
 
-/* Steps before a slowdown to which it is compared. The last second before it may hold its
- * beginning. */
+/* A slowdown is compared with the USUAL_NS before its onset, without the last ONSET_NS, because the
+ * onset is not known exactly. */
 #define USUAL_NS 60000000000ull
 #define ONSET_NS 1000000000ull
 
@@ -77,7 +77,8 @@ int rank_resource(struct rank *r, const struct event *ev)
 	return 0;
 }
 
-/* Begins to follow a slowdown: keeps what the process lacked before it. */
+/* Starts the record of a slowdown with what the process lacked before its onset (a CPU,
+ * memory...). */
 static void change_begin(struct rank *r, struct rank_loop *lp, const struct change_view *v)
 {
 	uint64_t onset_ns = v->onset_ns;
@@ -99,7 +100,8 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 				 onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0, &lp->slow->usual);
 }
 
-/* Finds the causes of a slowdown, from what the process lacked before it and during it. */
+/* Finds the causes of a slowdown: compares what the process lacked before its onset and since
+ * then. */
 static void change_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
 			  uint64_t now_ns)
 {
@@ -110,12 +112,13 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 	time_cause_slower(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
 }
 
-/* Counts the time lost since the last call for its causes. */
+/* Divides the time lost since the last call among the causes of the slowdown, and adds it to
+ * r->cause_ns. */
 static void change_count(struct rank *r, struct rank_slow *slow)
 {
 	uint64_t left_ns = slow->lost_ns > 0 ? (uint64_t)slow->lost_ns : 0;
 
-	if (!left_ns) /* steps since then were no longer than before the slowdown */
+	if (!left_ns) /* no time was lost: steps were as fast as before the slowdown */
 		return;
 	slow->lost_ns = 0;
 	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {

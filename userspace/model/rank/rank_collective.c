@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_collective.c - counts the collectives that a process has entered, by communicator: its
- * position when it stops. Sends and receives involve only two ranks and are not counted. */
+/* rank_collective.c - counts the collectives that a process has entered, for each communicator.
+ * When it hangs, the count shows its position among the ranks. Sends and receives involve only two
+ * ranks and are not counted. */
 #include "userspace/model/rank/rank_private.h"
 
 void rank_collective(struct rank *r, const struct signal *s)

@@ -21,7 +21,7 @@ static enum disruption_cause rank_failure_cause_of(const struct rank *r, int sig
 	case SIGUSR1:
 	case SIGUSR2:
 		return CAUSE_killed;
-	/* a fault or abort() of the process itself, unless another process sent the signal */
+	/* otherwise the process itself failed or called abort() */
 	default:
 		return r->killed.signal == (uint32_t)sig && r->killed.sender &&
 				       r->killed.sender != r->member.pid
@@ -34,7 +34,7 @@ static bool rank_failure_clean_end(int status)
 {
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status) == SIGINT;
-	/* Shells and Python report an interrupt as 128 + SIGINT. */
+	/* exit status 128 + SIGINT: shells and Python report an interrupt in this way */
 	return !WEXITSTATUS(status) || WEXITSTATUS(status) == 128 + SIGINT;
 }
 
@@ -56,8 +56,8 @@ bool rank_ended_clean(const struct rank *r, uint64_t now_ns)
 	return rank_failure_clean_end(r->status) || rank_failure_was_interrupted(r, now_ns);
 }
 
-/* Returns true when a manager started it that always ends its workers with exit status 1: Ray,
- * whatever came of what they ran. */
+/* Returns true if Ray started the process. Ray always ends its workers with exit status 1, even
+ * after success. */
 static bool rank_managed(const struct rank *r)
 {
 	return !strncmp(r->member.process.comm, "ray::", 5) ||
@@ -65,8 +65,8 @@ static bool rank_managed(const struct rank *r)
 	       strstr(r->member.process.command, "/ray/_private/workers/default_worker.py");
 }
 
-/* Returns true if another process asked this one to end and it ended a while later: usually a
- * preemption. */
+/* Returns true if another process sent a signal to end this one, and it ended a while later:
+ * usually a preemption. */
 static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
 {
 	return r->killed.sender && r->killed.sender != r->member.pid &&
@@ -75,8 +75,8 @@ static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
 		r->killed.signal == SIGUSR2);
 }
 
-/* Sets the cause to an event of the pod or node, which says more than the signal or status that
- * followed from it. Returns false if there was no event. */
+/* Sets the cause to an event of the pod or node (eviction, preemption...), because that says more
+ * than the resulting signal or status. Returns false if there was no such event. */
 static bool rank_failure_notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
 {
 	uint64_t since_ns = more_than(now_ns, JOB_GRACE_NS);

@@ -6,20 +6,20 @@
 #include "userspace/base/hash.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* Longest time from an error to the end that it causes: PyTorch's watchdog checks every 100 ms,
- * then gives its other threads a minute to dump their state (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC);
- * Python unwinds and joins. */
+/* If a process fails within this time (ns) after an error, the error is the cause. It may take that
+ * long: PyTorch's watchdog checks every 100 ms, then gives its other threads a minute to dump their
+ * state (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC); then Python unwinds its stack and joins threads. */
 #define CAUSE_NS 120000000000ull
 
-struct fault_report { /* one error, to be reported */
+struct fault_report { /* an error, as it is reported */
 	enum fault_kind kind;
 	int64_t code;
 	const char *name, *origin, *evidence;
 	bool weak;
 };
 
-/* Remembers the fault as a possible cause. A later fault follows from the first one, so the first
- * is kept, unless it is of a kind that also occurs without an error. */
+/* Stores the fault as a possible cause of a failure. Later faults usually follow from the first
+ * one, so the first is kept, unless it is weak: of a kind that also occurs in normal operation. */
 static void fault_remember(struct rank_fault *f, const struct fault_report *t, uint64_t now_ns)
 {
 	if (f->at_ns && (!f->weak || t->weak))
@@ -30,8 +30,8 @@ static void fault_remember(struct rank_fault *f, const struct fault_report *t, u
 	snprintf(f->name, sizeof(f->name), "%s", t->name);
 }
 
-/* At most RANK_FAULTS are compared, and only when an error is reported: a table would not be
- * faster. */
+/* Returns true if this fault was not reported before, and adds it. A linear search suffices: there
+ * are at most RANK_FAULTS, and errors are rare. */
 static bool fault_first(struct rank_fault *f, const struct fault_report *t)
 {
 	uint64_t hash = hash_bytes(hash_word(HASH_START, (uint64_t)t->code), t->name,
@@ -107,8 +107,8 @@ void rank_fault_signal(struct rank *r, const struct signal *s)
 	fault_send(r, &t, s->ts_ns);
 }
 
-/* Returns true for Xids that NVIDIA's list calls harmless: cleanup after another error, a remapped
- * row, a high rate of corrected errors. */
+/* Returns true for Xid codes that do not show an error by themselves, according to NVIDIA's list:
+ * 45 (cleanup after another error), 63 (a remapped row), 92 (a high rate of corrected errors). */
 static bool rank_fault_xid_weak(int64_t code)
 {
 	return code == 45 || code == 63 || code == 92;
@@ -137,7 +137,7 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ",
 		 driver, *device ? " " : "", device, text);
 	if (mine) {
-		if (!t.weak) /* the error that the runtime returned followed from this fault */
+		if (!t.weak) /* a stored error of the runtime is a consequence of this fault */
 			r->fault.at_ns = 0;
 		fault_remember(&r->fault, &t, ev->rec->ts_ns);
 		r->fault.count[t.kind]++;

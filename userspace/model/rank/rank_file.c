@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_file.c - files of a process that may be checkpoints: passed to its phases and to the table
- * of its job. */
+/* rank_file.c - files of a process that may be checkpoints. Passes them to the phases of the
+ * process and to its job's table of checkpoints. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/hash.h"
@@ -12,7 +12,8 @@ struct file_event {
 	char path[GP_PATH_MAX];
 };
 
-/* Identifies a folder by its last two parts, because the beginning of a long path is cut. */
+/* Returns a hash of the last two parts of a path. The beginning is not used, because the kernel
+ * side cuts it off in a long path. */
 static uint64_t rank_file_folder_unit(const char *path, size_t len)
 {
 	size_t from = len, parts = 0;
@@ -53,7 +54,7 @@ static int file_written(struct rank *r, const struct file_event *f)
 	};
 	const struct checkpoint_span span = {r->member.pid, s.tid, s.begin_ns, s.begin_ns};
 	struct checkpoints *c = job_checkpoints(&r->member, true);
-	/* A name that is also used for data counts as data until the process trains. */
+	/* A name that data files have, too, counts as data until the process trains. */
 	bool likely = f->name.format && (!f->name.data || w.step);
 
 	if (!c || f->name.log)
@@ -67,12 +68,14 @@ static int file_written(struct rank *r, const struct file_event *f)
 	if (s.tid == r->saved.tid && s.begin_ns >= r->saved.begin_ns &&
 	    s.begin_ns <= r->saved.end_ns)
 		checkpoints_stepped(c, &span, r->saved.step,
-				    r->saved.estimated); /* known before this file was closed */
+				    /* the step of this checkpoint was determined before this file
+				     * was closed */
+				    r->saved.estimated);
 	return 0;
 }
 
-/* A checkpoint that is read after the first step, or that the process itself wrote, is inspected
- * and not resumed from. */
+/* Takes the opening of a file for reading. The process may resume from a checkpoint only before its
+ * first step, and not from one that it wrote itself. */
 static int file_opened(struct rank *r, const struct file_event *f)
 {
 	const struct checkpoints *c = job_checkpoints(&r->member, false);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_hang.c - silence of one process: its length, its reason as far as known, and whether it is a
- * hang. */
+/* rank_hang.c - the silence of one process: its length, its reason as far as known, and whether it
+ * is a hang (hang.h has the limits). */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
 
-#define SURVIVED_NS 1000000000ull /* ns; a shorter silence that ended is not recorded */
-/* ns; an older report no longer counts (reports come every second) */
+/* shorter silences (ns) that ended by themselves do not raise the limit of a hang */
+#define SURVIVED_NS 1000000000ull
+/* A report about a blocked thread counts for this long (ns); it comes every second. */
 #define FRESH_NS 2500000000ull
 #define STACK_FRESH_NS                                                                             \
-	12000000000ull /* a stack that is older no longer counts: one comes every 5 s */
+	12000000000ull /* ns for which a Python stack counts; it is read every 5 s                 \
+			*/
 #define STEPS_MIN 3
 
 /* ---- signs of life --------------------------------------------------------------------------- */
@@ -24,7 +26,8 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	case SIGNAL_LOSS:
 	case SIGNAL_GAP:
 		return false;
-	/* a logger's range or an asynchronous checkpoint: training may be stuck all the same */
+	/* these are signs of life only on the thread that trains: loggers open ranges and
+	 * asynchronous checkpoints are written while training is stuck */
 	case SIGNAL_RANGE:
 	case SIGNAL_RANGE_BEGIN:
 	case SIGNAL_SAVE_CALL:
@@ -51,7 +54,8 @@ static void hang_range(struct rank_hang *h, const struct signal *s)
 		h->compiles--;
 }
 
-/* Returns the last parts of a path that fit; all of the last part if even that does not fit. */
+/* Returns as many of the last parts of a path as fit into `room` bytes; the whole last part if even
+ * that does not fit. */
 static const char *rank_hang_path_end(const char *path, size_t room)
 {
 	size_t len = strlen(path);
@@ -78,7 +82,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		h->progress_ns = s->ts_ns;
 	h->call.reported_ns = h->sample.reported_ns = h->stack_ns = 0;
 	h->sample.why = GP_WHY_unknown;
-	if (s->kind == SIGNAL_LAUNCH) /* a launch carries no thread */
+	if (s->kind == SIGNAL_LAUNCH) /* a launch signal does not name its thread */
 		return;
 	h->marked_ns = h->progress_ns;
 	if (range) {
@@ -91,11 +95,12 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 	h->last = s->kind;
 	h->any = true;
 	*h->range = '\0';
-	if (s->kind == SIGNAL_SAVE_BEGIN) /* keep the end of the path, the most useful part */
+	/* if the path is too long its end is kept, because that is more useful */
+	if (s->kind == SIGNAL_SAVE_BEGIN)
 		snprintf(h->range, sizeof(h->range), "%s",
 			 rank_hang_path_end(s->text, sizeof(h->range) - 1));
 	if (s->kind == SIGNAL_UPDATE)
-		/* if the end of a compilation was lost, it must not count forever */
+		/* no compilation spans an update: the record of its end was lost */
 		h->compiles = 0;
 }
 
@@ -110,7 +115,7 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	const struct gp_blocked *b = ev->blocked;
 	struct hang_seen *seen = b->source == GP_BLOCKED_CALL ? &r->hang.call : &r->hang.sample;
 
-	/* Ignore a sample that was taken before the last sign of life, or has invalid data. */
+	/* Ignore a report from before the last sign of life, or with an invalid time. */
 	if (ev->rec->ts_ns < r->hang.progress_ns || b->since_ns > ev->rec->ts_ns)
 		return;
 	seen->reported_ns = ev->rec->ts_ns;
@@ -128,7 +133,7 @@ int rank_hang_stack(struct rank *r, const struct event *ev)
 {
 	struct rank_hang *h = &r->hang;
 
-	if (ev->rec->ts_ns < h->progress_ns) /* from before the last sign of life */
+	if (ev->rec->ts_ns < h->progress_ns) /* the stack was read before the last sign of life */
 		return 0;
 	if (!h->stack)
 		h->stack = calloc(1, GP_STACK_MAX);
@@ -169,7 +174,7 @@ static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 		rank_hang_is_fresh(&h->call, now_ns) ? h->call.role : GP_ROLE_none);
 }
 
-/* Returns the phase of the thread that trains, according to its last signal. */
+/* Returns the phase of the thread that trains, derived from its last signal. */
 static const char *hang_phase(const struct rank_hang *h)
 {
 	switch (h->last) {
@@ -284,7 +289,7 @@ static void hang_book(struct rank *r, uint64_t now_ns)
 	rank_ledger_checked(r);
 }
 
-/* Records the facts known now. A later record may add facts, but never removes all of them. */
+/* Adds evidence about the current hang to its report. Later records may add to it. */
 static void hang_know(struct rank *r, uint64_t now_ns)
 {
 	struct hang_view *v = r->hang.reported;
@@ -329,8 +334,8 @@ static void hang_begin(struct rank *r, uint64_t now_ns)
 		return;
 	}
 	h->onset_ns = h->progress_ns;
-	/* Launches are counted without their times. Launches reported after the call was entered
-	 * happened before it. */
+	/* Launches are only counted, once a second. They happened before the call that is in
+	 * progress, even if the count came later: then the silence begins with that call. */
 	if (rank_hang_is_fresh(&h->call, now_ns) && h->call.since_ns >= h->marked_ns &&
 	    h->call.since_ns < h->onset_ns)
 		h->onset_ns = h->call.since_ns;

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_late.c - decides whether a process that was watched from its start made steps before they
- * could be seen.
- *
- * A library is probed some ten milliseconds after it is mapped, and earlier calls of it are not
- * seen. The time of mapping is unknown. But a process that steps as soon as the probes are attached
- * may have stepped before: its first step ended less than LATE_NS, or less than two steps, after
- * the probes were attached (the step in progress is incomplete, and if steps end at the next one's
- * beginning one more is lost). Frameworks take longer than LONGEST_NS from loading the library to
- * the first step, and a process that runs its program when the probes are already attached missed
- * nothing.
- *
- * Records that are lost later may have been ends of steps, too. If records were lost between the
- * ends of two steps, and the time between these is not that of one step, numbers may be too low
- * from there on. */
+/* rank_late.c - decides whether steps of a process were missed although it was watched from its
+ * start.  A library is probed some ten milliseconds after it is mapped; calls before that are not
+ * seen, and the time of mapping is unknown. If the first step ends less than LATE_NS, or less than
+ * two steps, after the probes were attached, there may have been steps before: the step in progress
+ * at that time is incomplete, and if steps end where the next one begins, one more is lost. Nothing
+ * was missed if the program ran after the probes were attached, or if more than LONGEST_NS passed,
+ * because frameworks take longer from loading the library to the first step.  Later, too, lost
+ * records may have been ends of steps. If records were lost between the ends of two steps, and the
+ * time between these is not that of one step, the numbers of all later steps may be too low. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/number.h"
 
-#define LATE_NS	     50000000ull
-#define LONGEST_NS   250000000ull
-#define USUAL_STEPS  8	 /* steps after which the usual time between steps is known */
-#define UNDERCOUNTED 0.9 /* upper bound of the confidence if some steps may be missing */
+#define LATE_NS	    50000000ull
+#define LONGEST_NS  250000000ull
+#define USUAL_STEPS 8 /* after so many steps the usual time between steps is known */
+/* Upper bound of the confidence in a loop's steps if some may be missing. */
+#define UNDERCOUNTED 0.9
 
 void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
 {
@@ -28,8 +24,8 @@ void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
 		r->shown[role] = probe;
 }
 
-/* Returns the hash of the probe that ends these steps, found by its role. 0: no such probe was
- * hit. */
+/* Returns the hash of the last hit probe of the kind that ends steps at this boundary. 0: no such
+ * probe was hit. */
 static uint32_t late_probe(const struct rank *r, enum step_boundary boundary)
 {
 	static const uint8_t role[BOUNDARY_COUNT] = {
@@ -75,8 +71,8 @@ static bool rank_late_too_long(const struct rank_loop *lp, uint64_t ns)
 	return lp->steps < USUAL_STEPS || !lp->ideal_ns || ns > lp->ideal_ns + lp->ideal_ns / 2;
 }
 
-/* Returns true if a part of a step was seen. If no step is known yet, the lost records may have
- * been steps. */
+/* Returns true if signals of a part of a step were seen: then lost records may have been steps
+ * although no step was found yet. */
 static bool rank_late_steps_begun(const struct rank *r)
 {
 	const uint64_t parts = 1ull << SIGNAL_BACKWARD | 1ull << SIGNAL_REDUCER |
@@ -86,8 +82,8 @@ static bool rank_late_steps_begun(const struct rank *r)
 	return r->member.seen & parts || (r->finder && step_finder_trains(r->finder));
 }
 
-/* Notes that records were lost. A loss is noticed when the ring is read, so steps around it may
- * have been given out already. */
+/* Notes that records were lost. The loss is noticed when the ring is read; by then steps before and
+ * after the loss may have been reported. */
 void rank_late_hole(struct rank *r, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < r->nloops; i++) {

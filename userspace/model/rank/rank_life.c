@@ -132,21 +132,24 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	event_copy(m->process.job, p->job);
 	event_copy(m->process.command, p->command);
 	r->target |= p->flags & GP_PROCESS_TARGET;
-	/* keep the start from the fork record, which is more exact */
+	/* the start time of a fork record is exact; that of /proc has a precision of
+	 * RANK_START_TICK_NS */
 	if (start_ns % RANK_START_TICK_NS)
 		m->process.start_ns = start_ns;
-	if (m->ledger) { /* records of the process came before its identity */
+	/* records of the process came before its identity, so its ledger may begin too late */
+	if (m->ledger) {
 		if (first && !m->begun && !start_ns && p->start_mono_ns) {
 			m->start_ns = smaller_of(p->start_mono_ns, m->start_ns);
 			job_reached_back(m, ledger_reach_back(m->ledger, p->start_mono_ns));
 		}
 		return;
 	}
-	/* This includes a process that was attached late and runs another program now. */
+	/* A process that was attached late counts as observed from its start if it runs another
+	 * program now. */
 	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
 	if (!first || m->begun || !p->start_mono_ns || p->start_mono_ns >= m->start_ns)
 		return;
-	/* If its fork was seen, the start time is known. */
+	/* If the fork was seen, m->start_ns is exact already. */
 	if (!start_ns)
 		m->start_ns = p->start_mono_ns;
 	if (r->from_start)

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_loop.c - a finished step: statistics of its loop, ledger, FACT_STEP. */
+/* rank_loop.c - takes a finished step: updates the statistics of its loop, books it in the ledger,
+ * sends FACT_STEP. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
 
-/* steps after which the ideal is certain enough to book the excess of the first steps */
+/* Number of steps after which the ideal is certain enough to move the excess of the first steps to
+ * startup. */
 #define IDEAL_STEPS 8
-/* A slow step is reported if SLOW_STEPS steps or more are known, and it took SLOW_FACTOR times the
- * ideal and SLOW_MORE_NS more than it. */
+/* A step is reported as slow if at least SLOW_STEPS steps are known, and it took SLOW_FACTOR times
+ * the ideal and SLOW_MORE_NS longer than the ideal. */
 #define SLOW_STEPS   8
 #define SLOW_FACTOR  5
 #define SLOW_MORE_NS 10000000ull
-/* ns between two reports of slow steps, so that other events stay visible */
+/* least time (ns) between two events about slow steps, so that other events are not pushed out of
+ * the list */
 #define SLOW_REPORT_NS 10000000000ull
 
 struct rank_loop *rank_loop(struct rank *r, uint32_t i)
@@ -41,16 +44,15 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 
 /* ---- the ideal ------------------------------------------------------------------------------- */
 
-/* Returns true if the ideal must be computed at this number of steps: often at first, then rarely,
- * because it examines the last 1024 steps. Depends only on the count, so that a replay does the
- * same. */
+/* Returns true if the ideal must be computed after `count` steps: often at first, then rarely,
+ * because that examines the last 1024 steps. Depends only on the count, so that a replay gives the
+ * same result. */
 static bool rank_loop_ideal_due(uint64_t count)
 {
 	return count < 32 || (count < 512 ? count % 16 == 0 : count % 256 == 0);
 }
 
-/* Updates the ideal step. In a process with several loops slow steps are measured by the longest
- * ideal. */
+/* Updates the ideal step. If a process has several loops, the ledger uses the longest ideal. */
 void rank_ideal(struct rank *r, bool final)
 {
 	uint64_t ideal_ns = 0, mad_ns = 0;
@@ -70,10 +72,10 @@ void rank_ideal(struct rank *r, bool final)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Returns the earliest start of a save that contains this step. If the step ends where the next
- * backward or an unnamed range after its update begins, its update came soon after its own
- * backward. If it ends where its program was called (called_ns), a save that began before the call
- * does not contain it, even if the step was shortened there. */
+/* Returns the earliest start of a checkpoint that contains this step. A step that ends with the
+ * next backward pass is contained earlier: from the work after its own backward on (worked_ns). A
+ * step that ends where its program is called (called_ns) is contained in saves that begin after the
+ * call. */
 static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_ns,
 					  uint64_t worked_ns)
 {
@@ -82,7 +84,8 @@ static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_
 	return s->boundary == BOUNDARY_EXECUTE ? called_ns + 1 : s->end_ns;
 }
 
-/* A fast loop keeps more steps: a thread may write data that was copied many steps before. */
+/* Adds a step to the ring of finished steps. In a fast loop the ring grows, because a thread may
+ * write data that was copied many steps before. */
 static int rank_loop_done_add(struct rank_loop *lp, const struct rank_done *d)
 {
 	const struct rank_done *oldest = rank_done(lp, lp->done_cap - 1ull);
@@ -141,12 +144,12 @@ static void rank_loop_slow(struct rank *r, const struct rank_loop *lp, const str
 		   (double)ns / (double)lp->ideal_ns, more);
 }
 
-/* Counts an execution or a cycle: it has a period but is not training. */
+/* Counts an execution or a cycle. It recurs like a step, but is not known to be training. */
 static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct step *s)
 {
 	uint64_t ns = s->end_ns - s->start_ns;
 
-	if (!r->trainer) /* the time was neither a step nor startup */
+	if (!r->trainer) /* the time before is not startup if the process does not train */
 		ledger_untrained(r->member.ledger, s->start_ns);
 	lp->state.unit = s->unit;
 	lp->steps++;
@@ -162,7 +165,7 @@ static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct s
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 }
 
-/* Starts the statistics again: steps counted so far were not training. */
+/* Resets the statistics of the loop, because what was counted so far was not training. */
 static bool rank_loop_anew(struct rank *r, struct rank_loop *lp)
 {
 	struct deviation *time = deviation_new();
@@ -209,14 +212,15 @@ void rank_step(struct rank *r, const struct step *s)
 	if (lp->state.unit != UNIT_STEP && lp->steps && !rank_loop_anew(r, lp))
 		return;
 	rank_late_step(r, lp, s);
-	/* the marker that ends these steps may occur in other processes, too */
+	/* only now is it certain that the process trains: other processes have the marker of this
+	 * step, too */
 	if (!r->trainer)
 		rank_trains(r, s->end_ns);
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
 	worked_ns = phase_worked_ns(r->phase, &fs.step);
 	rank_unsent_step(r, lp, &fs);
-	/* After attaching during a call, records of the call may come before the range around
-	 * it. */
+	/* If the process was attached during a call, records from within the call may come before
+	 * the record of its start. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;
 	/* The start of the first step is unknown if the process was attached during it, if it ends

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_place.c - where a process runs, and the job name given by its scheduler. */
+/* rank_place.c - the workload location of a process (pod, container, node), and the job name that
+ * its scheduler gave it. */
 #include "userspace/model/rank/rank_private.h"
 
-/* Escapes all texts, because the source of the record is not trusted. */
+/* Copies a location and escapes its texts, because their source is not trusted. */
 static void place_take(struct gp_place *to, const struct gp_place *from)
 {
 	*to = *from;
@@ -23,8 +24,8 @@ static void place_take(struct gp_place *to, const struct gp_place *from)
 		*to->job = *to->job_uid = '\0';
 }
 
-/* Sets rank and world size from the location unless the process gave them itself (also to make a
- * communicator): its own values are more exact, because a pod may contain several processes. */
+/* Sets rank and world size from the location, unless the process gave them itself (also when it
+ * made a communicator). The process is more exact, because a pod may contain several processes. */
 void rank_place_apply(struct rank *r)
 {
 	struct gp_process *own = &r->member.process;
@@ -32,7 +33,7 @@ void rank_place_apply(struct rank *r)
 
 	if (!p || (own->rank >= 0 && !r->place_ranked))
 		return;
-	r->place_ranked = p->rank >= 0; /* the pod, once known, may have another value */
+	r->place_ranked = p->rank >= 0; /* a better known location may have another rank */
 	own->rank = p->rank >= 0 ? p->rank : -1;
 	own->world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size : own->world_size;
 	job_ranked(&r->member);
@@ -46,7 +47,8 @@ int rank_place(struct rank *r, const struct gp_place *p)
 	if (!own)
 		return -ENOMEM;
 	place_take(own, p);
-	if (attempt >= 0) /* a process that begins now may be counted already */
+	/* keep the attempt: its number may be higher when the location is read again */
+	if (attempt >= 0)
 		own->attempt = attempt;
 	r->member.place = own;
 	r->placed = true;

@@ -24,8 +24,9 @@ static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_
 	r->error = err ? err : r->error;
 }
 
-/* Returns true for buckets that lie between steps, as when gp-bpf finds them. Other types may occur
- * anywhere in a step: they are part of its length, but not of its goodput. */
+/* Returns true for buckets whose time is between steps, also when gp-bpf finds it itself. The time
+ * of other buckets may be within a step: it is part of the step's length, but not of its
+ * goodput. */
 static bool range_between(enum bucket b)
 {
 	return b == BUCKET_EVAL || b == BUCKET_CHECKPOINT_SAVE || b == BUCKET_CHECKPOINT_RESTORE;

@@ -63,7 +63,8 @@ static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
 	if (k)
 		c.file = k->path;
 	rank_report_checkpoint_event(r, &c);
-	/* A checkpoint under a temporary name is not complete, so it secures nothing. */
+	/* The progress is safe only if the checkpoint is complete: not while its file has a
+	 * temporary name. */
 	if (!c.restore && c.closed && (!k || k->whole))
 		rank_saved(r, c.step);
 	rank_fact(r, &f, c.end_ns);
@@ -110,14 +111,16 @@ void rank_notes(struct rank *r, uint64_t before_ns)
 		rank_report_notes_drop(r, n);
 }
 
-/* Adds a note in order of time: an evaluation becomes known later than the checkpoint after it. */
+/* Adds a checkpoint or range to those that wait, in order of time: an evaluation may become known
+ * after a later checkpoint. */
 static int rank_report_note_add(struct rank *r, const struct span *s, uint32_t pid)
 {
 	struct rank_note *n;
 	uint32_t i;
 
 	if (r->nnotes == RANK_NOTES) {
-		if (r->trainer) /* a process that only reads files is not reported */
+		/* a process that does not train has read files, which is not reported */
+		if (r->trainer)
 			rank_report_note(r, &r->notes[0]);
 		rank_report_notes_drop(r, 1);
 	}
@@ -151,7 +154,8 @@ void rank_span(void *ctx, const struct span *s)
 	struct span aside = *s;
 	int err = 0;
 
-	/* another process wrote for this rank: report the checkpoint with the rank's steps */
+	/* a process that does not train wrote a checkpoint of the job: report it for the reference
+	 * rank */
 	if (trains) {
 		aside.async = true;
 		trains->checkpoints++;
@@ -176,7 +180,7 @@ void rank_span(void *ctx, const struct span *s)
 	r->error = err ? err : r->error;
 }
 
-/* Reports a gap in observation, at once: it is about gp-bpf, not about the process. */
+/* Reports a gap in observation at once, without waiting for earlier steps. */
 void rank_report_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	struct fact_range range = {

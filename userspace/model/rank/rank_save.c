@@ -4,7 +4,8 @@
 
 #include "userspace/model/signal/marker.h"
 
-/* The size of the ring is saved because it determines when a full ring grows or drops a step. */
+/* Saves or restores the ring of finished steps. Its capacity is saved because it decides when the
+ * ring grows. */
 static void rank_done_archive(struct archive *a, struct rank_loop *lp)
 {
 	archive_field(a, lp->done_first);
@@ -92,8 +93,8 @@ static void rank_life_archive(struct archive *a, struct rank *r)
 	archive_fields(a, r, killed_ns, interrupted_ns, oom, member.shell_pid, member.branch_pid);
 }
 
-/* These parts are allocated together at the first marker; only the ledger and the loops outlive the
- * process. */
+/* Saves or restores the parts that are allocated at the first marker. After the process ended only
+ * the ledger and the loops exist. */
 static void rank_finders_archive(struct archive *a, struct rank *r)
 {
 	marker_archive(a, &r->marker);

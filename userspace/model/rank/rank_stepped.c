@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_stepped.c - the steps that a process had done at an instant, or that a file contains. */
+/* rank_stepped.c - which steps a process had finished at some instant, and which a checkpoint
+ * contains. */
 #include "userspace/model/rank/rank_private.h"
 
 #define WAIT_NS 10000000000ull
@@ -34,13 +35,13 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns, bool *
 			return d->number;
 		oldest = d;
 	}
-	/* at_ns is before the first step, or before all remembered steps. */
+	/* at_ns is before the first step, or before all steps that are kept */
 	*ret_known = !lp || !lp->done_first;
 	return oldest && oldest->number > 1 ? oldest->number - 1 : 0;
 }
 
-/* Returns the goodput at the end of a step. A checkpoint that another thread writes may be complete
- * many steps later. */
+/* Returns the goodput at the end of a step, which may be many steps ago: another thread may have
+ * written the checkpoint. */
 static uint64_t stepped_goodput(const struct rank *r, uint64_t step)
 {
 	const struct rank_loop *lp = r->nloops ? r->loops[0] : NULL;
@@ -57,10 +58,10 @@ void rank_saved(struct rank *r, uint64_t step)
 		r->error = -ENOMEM;
 }
 
-/* Returns the step of a checkpoint that another thread or process writes. Its state was copied
- * after the writer was created and before the writer began to write. If both instants lie in one
- * step, the result is that step; otherwise the step in its name, or the step in which the writer
- * was created. *ret_estimated: another step is possible. */
+/* Returns the last step in a checkpoint that another thread or process wrote. The state was copied
+ * after the writer was created and before it began to write. If both are in the same step, that is
+ * the result; otherwise the step in the file's name, or the step in which the writer was created.
+ * *ret_estimated: it may be another step. */
 static uint64_t rank_stepped_async_step(const struct rank *r, const struct rank_note *n,
 					const struct checkpoint *k, bool *ret_estimated)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_straggler.c - reports a rank that the other ranks of its job wait for. */
+/* rank_straggler.c - reports when the other ranks of a job wait for this one (a straggler), and
+ * when they no longer do. */
 #include "userspace/base/clock.h"
 #include "userspace/model/rank/rank_private.h"
 #include "userspace/model/time/straggler.h"
@@ -56,7 +57,8 @@ void rank_straggler_over(struct rank *r, uint64_t now_ns)
 			      true);
 }
 
-/* Returns true if ranks run in step: only then do their waits depend on other ranks. */
+/* Returns true if the ranks of the job run in step. Only then does the wait of a rank depend on the
+ * others. */
 static bool rank_straggler_in_step(const struct rank *r)
 {
 	return r->member.process.world_size > 1 ||

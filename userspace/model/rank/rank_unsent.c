@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_unsent.c - blocking calls and collectives that were not sent: the budget switched their
- * probe to counting or removed it, or they exceeded the limit of their row. Figures that need each
- * call are unknown then. A counter comes once a second and names the process. The removal of a
- * probe is reported at once, without a process, so it applies to all. The figures of a step are
- * known again once its calls are sent; a sum over steps lacks the calls that were not sent. */
+/* rank_unsent.c - notes which figures are unknown because blocking calls or collectives were not
+ * sent: the budget switched their probe to counting or removed it, or they exceeded the limit of
+ * their row. A record with the number of unsent calls comes once a second and names the process.
+ * The removal of a probe is reported at once, without a process, so it applies to all. The figures
+ * of a step are known again once its calls are sent; a sum over all steps lacks the unsent
+ * calls. */
 #include "userspace/model/rank/rank_private.h"
 
-/* ns after a counter for which figures are unknown (a counter comes every second) */
+/* ns for which figures are unknown after a record of unsent calls, which comes every second */
 #define COUNTED_NS 2000000000ull
 
 static const struct {

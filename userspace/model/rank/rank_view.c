@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_view.c - a rank's part of a snapshot. */
+/* rank_view.c - fills a rank's part of a snapshot. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/number.h"
@@ -18,7 +18,7 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 		.host_ns = lp->host_ns,
 		.wait_ns = lp->wait_ns,
 	};
-	/* The state may be a second old; replace its counts by the current ones. */
+	/* the state of the loop may be a second old; its counts are replaced by the current ones */
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
 	change_view(lp->change, &ret->change);
@@ -35,7 +35,8 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 	memcpy(ret->flagged, lp->flagged, sizeof(ret->flagged));
 }
 
-/* Fills the ledger's part. A process without markers has no ledger, so its time is unknown. */
+/* Fills the view of the rank's ledger. A process without markers has no ledger; all its time is
+ * unobserved. */
 static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_view *ret)
 {
 	if (r->member.ledger)
@@ -51,7 +52,7 @@ static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_
 		ledger_view_idle(ret, &r->member.env->excluded, now_ns);
 }
 
-/* Copies the events, sorted by time: some are noticed after later ones were recorded. */
+/* Copies the events in order of time, because some are recorded after later ones. */
 static void rank_view_events(const struct rank *r, struct rank_view *ret)
 {
 	uint64_t n = smaller_of(r->nevents, SNAPSHOT_EVENTS), at;

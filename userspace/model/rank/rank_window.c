@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_window.c - where the time of a rank went recently: rolling windows. */
+/* rank_window.c - the time of a rank by bucket, in windows such as the last hour. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/number.h"
@@ -66,8 +66,8 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	}
 }
 
-/* Reports the windows, except those that contain all time: these would repeat the cumulative
- * line. */
+/* Reports the windows as facts. A window that contains the whole life of the rank is not reported,
+ * because it equals the cumulative ledger. */
 void rank_report_windows(struct rank *r, uint64_t now_ns)
 {
 	struct window_view v[WINDOWS_MAX] = {0};

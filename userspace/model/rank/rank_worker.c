@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_worker.c - worker processes of a data loader, which are usually started again for each
- * epoch. The time from the first fork to the first batch is data loading and belongs to no step:
- * workers that import the program again (spawn) take seconds. */
+/* rank_worker.c - worker processes of a data loader. Usually they are started again for each epoch,
+ * which takes seconds if they import the program again (spawn). The time from their start to the
+ * first batch is booked as data loading, and belongs to no step. */
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/base/number.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* ns from the start of the workers within which the loader requests its first batch */
+/* A data loader requests its first batch within this time (ns) after it started its workers. */
 #define WORKERS_SOON_NS 1000000000ull
 
 static uint32_t workers_kept(const struct rank_workers *w)
@@ -29,7 +29,8 @@ void rank_worker_born(struct rank *r, uint32_t pid, uint64_t now_ns)
 	w->count++;
 }
 
-/* Workers that are not kept stay counted. */
+/* Removes a child. Children that are not described in `kept` cannot be found, so they stay
+ * counted. */
 void rank_worker_gone(struct rank *r, uint32_t pid)
 {
 	struct rank_workers *w = &r->workers;
@@ -39,7 +40,7 @@ void rank_worker_gone(struct rank *r, uint32_t pid)
 		if (w->kept[i].pid != pid)
 			continue;
 		w->kept[i] = w->kept[kept - 1];
-		/* the last entry stands for all workers that are not kept */
+		/* a child that was not described takes the free entry */
 		if (w->count > kept)
 			w->kept[kept - 1] = (struct rank_worker){.born_ns = w->last_ns};
 		w->count--;
@@ -47,7 +48,8 @@ void rank_worker_gone(struct rank *r, uint32_t pid)
 	}
 }
 
-/* A batch arrived. Children that ended before were not loading it. */
+/* A batch was loaded; its request began at s->begin_ns. If the workers were started shortly before,
+ * books the time from their start to the request. */
 void rank_worker_fetched(struct rank *r, const struct signal *s)
 {
 	struct rank_workers *w = &r->workers;
