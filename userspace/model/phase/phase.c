@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase.c - makes spans from signals. Evaluation: in every step a loop takes the same number of
- * batches between two signs of training. If it takes at least two more, the first ones were not
- * used for training. One more is the end of an epoch, when the loader returns no batch; but if code
- * ran without gradients in between, it is an evaluation of one batch. */
+/* phase.c - finds batches, evaluations and checkpoints in the signals of a process, and reports
+ * each as a span. Evaluation: between two signs of training, a loop loads the same number of
+ * batches in each step. If it loads at least two more, the first ones were not used for training.
+ * One more is the end of an epoch, when the loader returns no batch; but if code ran without
+ * gradients in between, it is an evaluation of one batch. */
 #include "userspace/model/phase/phase_private.h"
 
 #include <stdlib.h>
@@ -14,11 +15,11 @@ bool phase_range_compiles(const char *text)
 	return strstr(text, "(dynamo_timed)");
 }
 
-#define EVAL_MORE 2 /* batches beyond the usual number that show an evaluation */
-/* A resumed job skips batches: that is so if at least this percentage of the time was spent
- * loading. */
+#define EVAL_MORE 2 /* so many batches more than usual are an evaluation */
+/* A resumed job skips batches that it trained on before. Extra batches count as skipped if at least
+ * this percentage of their time was spent loading, otherwise as an evaluation. */
 #define SKIP_SHARE 90
-/* batches without any training after which a process counts as never training */
+/* A process that loaded this many batches without any training is not expected to train. */
 #define SERVES 8
 
 struct phase_finder *phase_new(span_fn *emit, void *ctx)
@@ -94,7 +95,8 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid)
 static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
-		/* Keep one break before those as well, to know that no later one was removed. */
+		/* The oldest mark may be dropped if the one after it is not needed either: so the
+		 * first mark in the ring shows that no later one was dropped. */
 		bool needed = !pf->cap ||
 			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
@@ -109,7 +111,8 @@ static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const st
 	return 0;
 }
 
-/* Adds a mark for a blocking call or a compilation. Marks inside of it are part of its time. */
+/* Adds a mark for a blocking call or a compilation. Blocking marks within it become MARK_INNER, so
+ * that their time counts once. */
 static int phase_mark_blocked(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	uint64_t scanned = 0;
@@ -153,8 +156,8 @@ void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint6
 
 /* ---- batches and evaluations ----------------------------------------------------------------- */
 
-/* Returns the usual number of batches. The lower median: one evaluation among few gaps must not
- * determine it. */
+/* Returns the usual number of batches between signs of training: the lower median, so that one
+ * evaluation among a few numbers is not the result. */
 static uint32_t phase_usual_fetches(const struct phase_thread *t)
 {
 	uint32_t a[PHASE_FETCHES] = {0}, n = smaller_of(t->gaps, PHASE_FETCHES);
@@ -169,8 +172,8 @@ static uint32_t phase_usual_fetches(const struct phase_thread *t)
 	return n ? a[(n - 1) / 2] : 0;
 }
 
-/* Returns true if there are more batches than usual. One more counts if something ran without
- * gradients before the last batches. */
+/* Returns true if the thread loaded more batches since the last training than usual. One more
+ * suffices if code ran without gradients before the usual number of last batches. */
 static bool phase_fetches_many(const struct phase_thread *t)
 {
 	uint32_t usual = phase_usual_fetches(t);
@@ -211,8 +214,8 @@ static uint64_t phase_earlier_ns(uint64_t a_ns, uint64_t b_ns)
 	return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/* Returns the end of the evaluation: it is over if a checkpoint follows, or a range that followed
- * none of its batches. */
+/* Returns the end of the evaluation. It ends earlier than end_ns if a checkpoint came after its
+ * last batch, or a named range that came after none of its other batches. */
 static uint64_t phase_eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
 {
 	uint64_t ns = phase_earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);
@@ -241,8 +244,8 @@ static void phase_thread_ranged(struct phase_thread *t, uint64_t begin_ns)
 	t->ranged += !before && t->after.range_ns;
 }
 
-/* Checks the batches before the first training: many more than before the second are an evaluation,
- * or batches that were skipped. */
+/* Checks the batches before the first training. If they are many more than those before the second
+ * one, they were an evaluation, or batches that a resumed job skipped. */
 static void phase_first_judge(struct phase_finder *pf, const struct phase_thread *t)
 {
 	const struct phase_first *f = &t->first;
@@ -259,7 +262,8 @@ static void phase_first_judge(struct phase_finder *pf, const struct phase_thread
 		phase_eval_report(pf, &at, f->end_ns);
 }
 
-/* Ends the batches without training. end_ns: when the batch that is trained on was requested. */
+/* Takes the end of a series of batches without training, and reports an evaluation if they are
+ * many. end_ns: when the batch that is trained on was requested. */
 static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
 {
 	bool many = phase_fetches_many(t);
@@ -275,7 +279,8 @@ static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uin
 	phase_gap_anew(t);
 }
 
-/* Takes a sign of training on this thread: all earlier activity of the thread is over. */
+/* Takes a sign of training on this thread: its checkpoint and its batches without training have
+ * ended. */
 static void phase_thread_training(struct phase_finder *pf, struct phase_thread *t,
 				  const struct signal *s)
 {
@@ -321,8 +326,8 @@ static int phase_feed_fetch(struct phase_finder *pf, struct phase_thread *t, con
 	return phase_mark_add(pf, MARK_FETCH, s);
 }
 
-/* Ends the batches of all threads at the end of the process: no training follows, so they may be an
- * evaluation. */
+/* Ends the series of batches of all threads at the end of the process. No training follows, so the
+ * last batches may be an evaluation. */
 static void phase_gaps_end(struct phase_finder *pf)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
@@ -330,15 +335,16 @@ static void phase_gaps_end(struct phase_finder *pf)
 
 		if (!t->fetches || !(t->backward || t->updates))
 			continue;
-		t->before = (struct phase_after){0}; /* the last batch counts as well */
+		/* no batch is for training, so the last one also belongs to the evaluation */
+		t->before = (struct phase_after){0};
 		if (t->quiet && !phase_fetches_many(t))
 			phase_eval_report(pf, t, t->quiet_ns);
 		phase_gap_judge(pf, t, t->fetched_ns);
 	}
 }
 
-/* Takes a gap in observation. Open spans are reported as far as they were seen; batches are counted
- * again from 0, because the number trained on in the gap is unknown. */
+/* Takes a gap in observation. Spans in progress are reported as far as they were seen. The count of
+ * batches restarts at 0, because some of them may have been trained on during the gap. */
 static int phase_feed_unwatched(struct phase_finder *pf, const struct signal *s)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {
@@ -424,7 +430,8 @@ static int phase_feed_thread(struct phase_finder *pf, struct phase_thread *t,
 	case SIGNAL_RESTORE:
 		phase_feed_restore(pf, t, s);
 		return 0;
-	case SIGNAL_EXECUTE: /* a program may gather data in the middle of a save */
+	/* a program that runs while a file is being written may gather its data */
+	case SIGNAL_EXECUTE:
 		if (!t->save.open)
 			phase_save_over(pf, t);
 		phase_run(pf, t, s);
@@ -451,9 +458,11 @@ static int phase_feed_signal(struct phase_finder *pf, const struct signal *s)
 	case SIGNAL_GAP:
 		return phase_feed_unwatched(pf, s);
 	case SIGNAL_LOSS:
-	case SIGNAL_LAUNCH: /* launches are sampled, so their times are not exact */
+	/* the times of launches are not exact, because only their number is recorded */
+	case SIGNAL_LAUNCH:
 		return 0;
-	case SIGNAL_COPY: /* readers copy data to the device: this does not end a checkpoint */
+	/* a copy does not end a checkpoint that is being read: readers copy data to the device */
+	case SIGNAL_COPY:
 		return phase_feed_copy(pf, s);
 	default:
 		break;

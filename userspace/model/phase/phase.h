@@ -15,8 +15,9 @@
 #include "userspace/model/step/step.h"
 
 enum span_kind {
-	SPAN_FETCH, /* one batch, loaded on a thread that trains (as far as is known) */
-	/* Batches without training: from the previous step to the batch that is trained on. */
+	SPAN_FETCH, /* a batch was loaded, on a thread that trains as far as is known */
+	/* Evaluation: batches without training, from the previous step until the batch that is
+	 * trained on was requested. */
 	SPAN_EVAL,
 	SPAN_SAVE,    /* a checkpoint: from its first write to its last one */
 	SPAN_RESTORE, /* a checkpoint is read: from the first read to the last one */
@@ -28,13 +29,13 @@ struct span {
 	enum span_kind kind;
 	uint32_t tid;
 	uint64_t begin_ns, end_ns;
-	bool closed; /* the end of the span was seen */
+	bool closed; /* the end of the span was seen, and not cut off */
 	bool async;  /* SPAN_SAVE: another thread trains meanwhile */
 	uint32_t files;
-	/* Files seen by the file system probes; 0: only calls of the framework's writers or readers
-	 * were seen. */
+	/* Number of files that the file system probes saw. 0: only calls of the framework's writers
+	 * or readers were seen. */
 	uint32_t seen;
-	uint64_t bytes;	  /* bytes of the files seen */
+	uint64_t bytes;	  /* total bytes of the files that were seen */
 	const char *file; /* path; "" when unknown */
 };
 /* Receives one span; *s is valid during the call only. */
@@ -43,47 +44,48 @@ typedef void span_fn(void *ctx, const struct span *s);
 struct phase_finder;
 struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
-/* Takes the next signal. Returns 0, or -ENOMEM: the signal is lost for steps, or data of an earlier
- * call without a return value is. */
+/* Takes the next signal. Returns 0 or -ENOMEM: the signal is lost for the phases of steps, or data
+ * of an earlier call of a function without a return value is. */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
-/* Takes a written file, opened at begin_ns and closed at ts_ns. text: path; count: bytes; ident:
- * the folder that is the checkpoint, 0: none. A file that markers also show belongs to the same
- * checkpoint. likely: the file alone makes a checkpoint. Returns whether the file is part of a
- * checkpoint. */
+/* Takes a written file that was opened at s->begin_ns and closed at s->ts_ns. s->text: path;
+ * s->count: bytes; s->ident: hash of the folder that is the checkpoint, 0: a single file. If
+ * markers show a checkpoint on the same thread, the file is part of that. likely: the file is a
+ * checkpoint even without markers. Returns true if the file is part of a checkpoint. */
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
-/* The folder `unit` got its final name: no further file belongs to that checkpoint. */
+/* Notes that folder `unit` was renamed to its final name: its checkpoint is complete. */
 void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns);
-/* Files are watched from now on: a reader without a file event does not read a checkpoint. */
+/* Notes that file system probes are attached: from now on a call of a reader without a file event
+ * does not read a checkpoint. */
 void phase_files(struct phase_finder *pf);
 /* Takes a file opened for reading. */
 void phase_opened(struct phase_finder *pf, const struct signal *s);
 /* Takes the closing of a file that was opened for reading. */
 void phase_read(struct phase_finder *pf, const struct signal *s);
-/* The thread did something between begin_ns and end_ns that belongs to no step. */
+/* Notes that what the thread did between begin_ns and end_ns belongs to no step. */
 void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
-/* The thread ran an evaluation between steps, as seen from runs of compiled programs. */
+/* Notes an evaluation between steps that was seen as runs of compiled programs. */
 void phase_evaluation(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
-/* Returns true when training waits for this thread's batches, and for each thread before the first
- * training. */
+/* Returns true when training waits for batches that this thread loads. Before the first training,
+ * returns true for every thread. */
 bool phase_trains(const struct phase_finder *pf, uint32_t tid);
-/* Returns true when many batches were loaded and nothing was ever trained; *ret_since_ns: start of
- * the loading. */
+/* Returns true when the process loaded many batches and never trained. *ret_since_ns: start of the
+ * loading. */
 bool phase_untrained(const struct phase_finder *pf, uint64_t *ret_since_ns);
 /* Saves or restores *pf; emit and ctx as for phase_new(). */
 void phase_archive(struct archive *a, struct phase_finder **pf, span_fn *emit, void *ctx);
 
-/* Returns the start of the first backward pass of a finished step; 0: unknown, or the step starts
- * there. */
+/* Returns the start of the first backward pass after the start of a finished step; 0: unknown. */
 uint64_t phase_worked_ns(const struct phase_finder *pf, const struct step *s);
 
-/* Completes a finished step: removes evaluations, checkpoints and restarts before or after its work
- * from it, and computes its phases into *ret. alone: the process has one loop. *resume_ns: start of
- * this step as set by the step before, or 0; set for the next step. */
+/* Completes a finished step: cuts off evaluations, checkpoints and restarts before or after its
+ * work, and divides the rest into phases in *ret. alone: the process has only one loop. *resume_ns:
+ * start of this step if the previous call set it, else 0; set for the next step. */
 void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint64_t *resume_ns,
 		struct fact_step *ret);
 
-/* Returns true for the name of a range of torch's compiler (torch/_dynamo/utils.py). Before some
- * version below 2.15, torch emitted these ranges always; later versions only to profilers. */
+/* Returns true if the name is that of a range of torch's compiler (torch/_dynamo/utils.py). Older
+ * versions of torch always emit these ranges; newer ones (from some version below 2.15) only for
+ * profilers. */
 bool phase_range_compiles(const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phase_checkpoint.c - groups files into checkpoints. torch.distributed.checkpoint writes one file
- * per tensor, Hugging Face four per checkpoint: writers less than a second apart on one thread,
- * without a sign of training between them, are one checkpoint. A reader has no end marker: the next
- * action of the thread ends it, if that comes soon. */
+ * for each tensor, Hugging Face four for each checkpoint: files written by one thread less than a
+ * second apart, without a sign of training in between, are one checkpoint (a burst). The end of
+ * reading is not signalled: the next action of the thread ends it, if that comes soon. */
 #include "userspace/model/phase/phase_private.h"
 #include "userspace/base/number.h"
 
@@ -27,23 +27,25 @@ void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct b
 	pf->bursts--;
 	if (s.kind == SPAN_RESTORE && pf->files && !b->seen)
 		return;
-	if (!b->files && !b->seen) /* a save was called and wrote nothing */
+	if (!b->files && !b->seen) /* a function that saves was called, but wrote nothing */
 		return;
-	/* If only programs show training, the save was asynchronous if steps ended during it. */
+	/* If only runs of programs show training, the checkpoint was asynchronous if steps ended
+	 * during it. */
 	s.async = s.kind == SPAN_SAVE &&
 		  (pf->trained ? !phase_thread_trains(pf, t) : b->ran_ns && b->ran_ns < b->end_ns);
 	if (s.kind == SPAN_SAVE)
 		t->saved_ns = s.end_ns;
 	if (!s.async)
 		phase_break_add(pf, &s, false);
-	/* An evaluation after the checkpoint begins here instead of at the previous step. */
+	/* An evaluation that follows begins after the checkpoint, not at the end of the last
+	 * step. */
 	if (t->updated_ns && s.end_ns > t->updated_ns)
 		t->updated_ns = s.end_ns;
 	pf->emit(pf->ctx, &s);
 }
 
-/* Returns true while a function that saves was called and no file exists: it plans, or waits for
- * other ranks. */
+/* Returns true while a function that saves runs and has not opened a file yet: it plans, or waits
+ * for other ranks. */
 static bool phase_checkpoint_burst_waits(const struct burst *b)
 {
 	return b->active && b->called && !b->files && !b->seen;
@@ -72,8 +74,8 @@ void phase_save_over(struct phase_finder *pf, struct phase_thread *t)
 		phase_burst_close(pf, t, &t->save, !t->save.open);
 }
 
-/* Returns the thread whose checkpoint t writes: threads of a pool write for the thread that called
- * them. */
+/* Returns the thread to which a file written by t belongs. Threads of a pool write for the thread
+ * that called the function that saves. */
 struct phase_thread *phase_save_thread(struct phase_finder *pf, struct phase_thread *t)
 {
 	if (t->save.active || t->backward || t->updates)
@@ -103,9 +105,9 @@ static uint32_t phase_checkpoint_ran_hash(uint64_t ran)
 	return (uint32_t)(ran ^ ran >> 32);
 }
 
-/* Returns the usual time from one sign of work to the next: the median of the last times after
- * program `after` (0: an update). If there are few, or `surely` is set, the longest time. 0:
- * unknown. */
+/* Returns the usual time (ns) from program `after` (0: an update) to the next sign of work: the
+ * median of the last ones. If there are few, or `surely` is set, returns the longest time of all.
+ * 0: unknown. */
 static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t after, bool surely)
 {
 	uint32_t n = smaller_of(t->runs, PHASE_RUNS), alike = 0;
@@ -128,7 +130,7 @@ static uint64_t phase_checkpoint_usual_ns(const struct phase_thread *t, uint64_t
 	return n >= 2 * PHASE_ALIKE ? most_ns : 0;
 }
 
-/* Returns the burst that another thread began since from_ns; NULL: none. */
+/* Returns a checkpoint that another thread began to write after from_ns; NULL: none. */
 static struct burst *phase_checkpoint_burst_begun(struct phase_finder *pf,
 						  const struct phase_thread *t, uint64_t from_ns)
 {
@@ -166,10 +168,10 @@ static void phase_checkpoint_handover_report(struct phase_finder *pf, const stru
 	pf->emit(pf->ctx, &s);
 }
 
-/* Takes a run of a program. For an asynchronous save the training thread copies the state to the
- * host, so its next program comes later than usual by that time (for a folder, the first file is
- * opened in that time). Whether the thread waited in the save or in the step is unknown: the step
- * keeps its length and is flagged. */
+/* Takes a run of a program. If another thread began an asynchronous checkpoint, this thread copied
+ * the state to the host first, so its next program runs later than usual. That delay is reported as
+ * a handover. It may be part of the checkpoint or of the step, so the step keeps its length and is
+ * flagged as estimated. */
 void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	uint64_t now_ns = s->begin_ns ? s->begin_ns : s->ts_ns;
@@ -189,8 +191,9 @@ void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct sig
 	t->ran = s->ident;
 }
 
-/* The thread works again after it called an asynchronous save. Estimates how long the save took
- * from the usual time to the first work, part of which passed before the call. */
+/* Takes a sign of work of a thread that may have called an asynchronous save before. The wait in
+ * that call is the time until now, less the usual time from an update to the next work (or what was
+ * left of that at the call). */
 void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_ns)
 {
 	uint64_t idle_ns = t->idle_ns, usual, most_ns;
@@ -210,7 +213,8 @@ void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_n
 	t->called_ns = 0;
 }
 
-/* Thread t was given the state and saves it: the threads that waited continue. */
+/* Thread t has taken the state and saves it, so the calls of other threads that handed it over have
+ * returned. */
 static void phase_checkpoint_calls_return(struct phase_finder *pf, const struct phase_thread *t,
 					  uint64_t now_ns)
 {
@@ -232,7 +236,7 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 		return;
 	}
 	phase_checkpoint_calls_return(pf, t, s->ts_ns);
-	if (phase_checkpoint_burst_waits(&t->save)) /* one function that saves calls another */
+	if (phase_checkpoint_burst_waits(&t->save)) /* a function that saves called another one */
 		return;
 	phase_save_over(pf, t);
 	phase_burst(pf, t, &t->save, s);
@@ -240,8 +244,8 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 	t->save.open = t->save.called = true;
 }
 
-/* Takes a reader. Data sets are read with the same reader: a file opened while a batch is fetched
- * is not a checkpoint. */
+/* Takes a call of a reader. Data sets are read by the same functions: a file that is opened while a
+ * batch is fetched is not a checkpoint. */
 void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	if (!t->fetching)
@@ -258,13 +262,13 @@ void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const st
 	uint64_t at_ns = s->begin_ns >= t->restore.end_ns ? s->begin_ns : s->ts_ns;
 	bool soon = !t->restore.open && at_ns - t->restore.end_ns < BURST_NS;
 
-	/* the time when the thread closed its files is more exact */
+	/* if its files were seen, the time when they were closed is more exact */
 	if (soon && !t->restore.seen)
 		t->restore.end_ns = at_ns;
 	phase_burst_close(pf, t, &t->restore, soon || phase_checkpoint_restore_ended(t));
 }
 
-/* Ends bursts; called when time has passed or the process has ended (all). */
+/* Ends checkpoints without a file for a second; all of them at the end of the process (all). */
 void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
 {
 	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {

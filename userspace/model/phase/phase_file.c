@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_file.c - checkpoints seen as files by the file system probes, in addition to the calls of
- * writers and readers. */
+/* phase_file.c - checkpoints that are seen by their files (file system probes), in addition to
+ * calls of writers and readers. */
 #include "userspace/model/phase/phase_private.h"
 
-/* Longest time from opening a file to the call that writes it. */
+/* A file is written by a call of a writer if it was opened at most this long (ns) before the
+ * call. */
 #define SOON_NS 100000000ull
 
-/* Adds a file event to a burst. If the writer's call was seen as well, the file is already
- * counted. */
+/* Adds a file event to a checkpoint. It does not raise b->files, which counts calls of writers. */
 static void phase_file_burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 				 const struct signal *s, uint64_t bytes)
 {
@@ -22,8 +22,8 @@ static struct burst *phase_file_burst_of(struct phase_thread *t, bool restore)
 	return restore ? &t->restore : &t->save;
 }
 
-/* Returns the thread whose burst the file belongs to. Threads of a pool write or read the files of
- * one folder: one checkpoint, reported for the first thread. */
+/* Returns the thread whose checkpoint the file belongs to. If threads of a pool write or read the
+ * files of one folder, that is one checkpoint, of the thread with the first file. */
 static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, struct phase_thread *t,
 						   const struct signal *s, bool restore)
 {
@@ -34,7 +34,8 @@ static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, stru
 		    s->begin_ns < b->end_ns + BURST_NS)
 			return &pf->threads[i];
 	}
-	/* Earlier files belong to another folder. */
+	/* Earlier files of this thread belong to another folder, so their checkpoint is
+	 * complete. */
 	if (s->ident && phase_file_burst_of(t, restore)->active &&
 	    phase_file_burst_of(t, restore)->unit && !phase_file_burst_of(t, restore)->open)
 		phase_burst_close(pf, t, phase_file_burst_of(t, restore), true);
@@ -52,13 +53,14 @@ bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely)
 	}
 	t = phase_file_unit_thread(pf, t, s, false);
 	b = &t->save;
-	/* the file was closed after its checkpoint was reported */
+	/* the file belongs to a checkpoint that was reported before the file was closed */
 	if (s->begin_ns < t->saved_ns)
 		return true;
-	/* The file was open while this thread trained: it is a log, not a saved state. */
+	/* The file was open while its thread trained, so it is a log and not a checkpoint. */
 	if (t->trained_ns > s->begin_ns)
 		return false;
-	/* the file was open for long: it is a log */
+	/* neither its name nor a writer's call at the right time shows that the file is a
+	 * checkpoint */
 	if (!likely && (!b->active || s->begin_ns > b->end_ns + BURST_NS ||
 			s->begin_ns + SOON_NS < b->begin_ns))
 		return false;
@@ -100,7 +102,8 @@ void phase_opened(struct phase_finder *pf, const struct signal *s)
 		return;
 	t = phase_file_unit_thread(pf, t, s, true);
 	b = &t->restore;
-	/* safetensors opens its file twice: to read the header, and to map it. */
+	/* The safetensors library opens a file twice, to read its header and to map it. It counts
+	 * once. */
 	again = b->active && b->seen && !strcmp(b->file, s->text);
 	phase_file_burst_see(pf, t, b, s, again ? 0 : s->count);
 	if (!b->unit)

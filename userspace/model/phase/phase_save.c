@@ -26,7 +26,7 @@ static void phase_break_archive(struct archive *a, struct phase_break *b)
 	archive_fields(a, b, begin_ns, end_ns, tid, estimated);
 }
 
-/* The size of the ring is saved because it determines when a full ring of less than PHASE_MARKS
+/* Saves or restores the ring of marks. Its capacity is saved because it decides when a full ring
  * grows or drops marks. */
 static void phase_marks_archive(struct archive *a, struct phase_finder *pf)
 {

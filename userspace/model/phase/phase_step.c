@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_step.c - divides a finished step into phases; how long it was blocked, and where. */
+/* phase_step.c - divides a finished step into phases, and adds up for how long and in which calls
+ * it was blocked. */
 #include "userspace/model/phase/phase_private.h"
 
 #include "userspace/base/number.h"
@@ -22,8 +23,8 @@ static uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns)
 	return low;
 }
 
-/* Returns true when the mark counts for the step: marks of its thread, or of the threads that run
- * its backward when its own thread runs none. */
+/* Returns true when the mark counts for the step: it is on the step's thread or, if that runs no
+ * backward passes, on a thread that does. */
 static bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m,
 			      const struct step *s)
 {
@@ -38,8 +39,8 @@ static bool phase_mark_counts(const struct phase_finder *pf, const struct phase_
 	return t && t->backward && !t->updates;
 }
 
-/* Returns true for marks of the step's own thread, and for collectives that other threads call for
- * its backward. */
+/* Returns true for blocking marks that count for the step, and for collectives that other threads
+ * call after its first backward pass began. */
 static bool phase_blocked_counts(const struct phase_split *sp, const struct phase_mark *m)
 {
 	const struct phase_thread *t;
@@ -54,8 +55,8 @@ static bool phase_blocked_counts(const struct phase_split *sp, const struct phas
 	return t && !t->backward && !t->updates;
 }
 
-/* Returns the index after the last mark that may overlap time up to to_ns: the first mark that ends
- * later. */
+/* Returns the index after the last mark that may overlap the time before to_ns. Marks are sorted by
+ * end, so that is the first mark that ends later. */
 static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_t first,
 					  uint64_t to_ns)
 {
@@ -66,15 +67,16 @@ static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_
 	return last;
 }
 
-struct blocked { /* an interval that is summed, from its end to its start */
+/* sums of blocked time in an interval; marks are added from its end to its start */
+struct blocked {
 	uint64_t ns[MARK_KINDS];
-	uint64_t lowest_ns;  /* lowest instant summed so far */
-	enum mark_kind kind; /* kind of the mark that is counted down to that instant */
+	uint64_t lowest_ns;  /* start of the earliest mark that was added */
+	enum mark_kind kind; /* kind of that earliest mark */
 };
 
-/* Threads may be blocked at the same time: each moment counts once, for the step's own thread if
- * that is blocked. Earlier marks in this walk end later, so their overlap with this one lasts from
- * their earliest start on. */
+/* Adds a mark, without counting time twice if several threads were blocked at once: such time
+ * counts for the step's own thread (own). Marks are added in descending order of their end, so the
+ * mark overlaps the earlier ones from lowest_ns on. */
 static void phase_blocked_add(struct blocked *b, const struct phase_mark *m, bool own,
 			      uint64_t from_ns, uint64_t to_ns)
 {
@@ -96,15 +98,15 @@ static void phase_blocked_add(struct blocked *b, const struct phase_mark *m, boo
 	b->kind = m->kind;
 }
 
-/* Returns how long the step was blocked between two instants; adds the times by kind of mark to
- * ret_ns unless NULL. */
+/* Returns for how long the step was blocked between two instants. ret_ns (may be NULL): the time of
+ * each kind of mark is added. */
 static uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns,
 				 uint64_t *ret_ns)
 {
 	struct blocked b = {.lowest_ns = to_ns};
 	uint64_t first, sum_ns = 0;
 
-	if (!(sp->pf->seen & MARKS_BLOCKING)) /* usual for loops on a CPU */
+	if (!(sp->pf->seen & MARKS_BLOCKING)) /* often so in a loop on a CPU */
 		return 0;
 	first = phase_marks_after(sp->pf, from_ns);
 	for (uint64_t i = phase_blocked_marks_until(sp->pf, first, to_ns); i > first; i--) {
@@ -121,9 +123,10 @@ static uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns,
 	return sum_ns;
 }
 
-struct places { /* sorted, without overlaps */
+/* longest intervals in which a step was blocked: in order of time, without overlaps */
+struct places {
 	struct step_piece piece[STEP_PIECES];
-	bool own[STEP_PIECES]; /* on the step's thread */
+	bool own[STEP_PIECES]; /* the interval is on the step's own thread */
 	uint32_t n;
 };
 
@@ -132,7 +135,8 @@ static uint64_t phase_blocked_piece_ns(const struct step_piece *p)
 	return p->to_ns - p->from_ns;
 }
 
-/* If there is no room, the shortest one is removed. Returns false if that is the new one. */
+/* Makes room for an interval of `ns`, by removing the shortest one if necessary. Returns false if
+ * none is shorter than `ns`. */
 static bool phase_blocked_places_room(struct places *at, uint64_t ns)
 {
 	uint32_t least = 0;
@@ -152,8 +156,8 @@ static bool phase_blocked_places_room(struct places *at, uint64_t ns)
 	return true;
 }
 
-/* Adds a piece that ends after all stored ones. Where two threads were blocked at the same time,
- * the time is given to the step's own thread, or if neither is, to the later piece. */
+/* Adds an interval that ends after all stored ones. Time in which two threads were blocked is given
+ * to the step's own thread, or else to the later interval. */
 static void phase_blocked_places_add(struct places *at, struct step_piece p, bool own)
 {
 	while (at->n && at->piece[at->n - 1].to_ns > p.from_ns) {
@@ -202,7 +206,7 @@ static void phase_blocked_split_places(const struct phase_split *sp)
 	out->nblocked = at.n;
 }
 
-/* Fills in how long and where the step sp->out was blocked, and the time left to the host. */
+/* Computes for how long and where the step was blocked, and the remaining time of the host. */
 static void phase_split_blocked(struct phase_split *sp)
 {
 	struct fact_step *out = sp->out;
@@ -225,7 +229,7 @@ static void phase_split_blocked(struct phase_split *sp)
 
 /* ---- breaks ---------------------------------------------------------------------------------- */
 
-/* Returns the first backward of the step's loop within (from_ns, to_ns); 0: none. */
+/* Returns the start of the first backward pass of the step's loop in (from_ns, to_ns); 0: none. */
 static uint64_t phase_first_backward(const struct phase_finder *pf, const struct step *s,
 				     uint64_t from_ns, uint64_t to_ns)
 {
@@ -265,8 +269,9 @@ static void step_ends(struct step *s, const struct phase_break *b)
 	s->flags |= b->estimated ? STEP_estimated : 0;
 }
 
-/* Takes the breaks that ended by end_ns, in order of time, and merges adjacent ones: an evaluation
- * may contain a checkpoint. Other breaks are kept for later steps. */
+/* Writes the breaks within the step to ret, in order of time. Merges those that touch or overlap:
+ * an evaluation may contain a checkpoint. Breaks that end after the step are kept for later
+ * steps. */
 static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct step *s, bool alone,
 				       struct phase_break *ret)
 {
@@ -300,8 +305,8 @@ static uint32_t phase_step_breaks_take(struct phase_finder *pf, const struct ste
 	return merged;
 }
 
-/* Shortens an execution, which ends where the next one was queued, to its longest interval without
- * a break. Among equal ones the later counts. */
+/* Shortens an execution, which ends where the next one was queued, to its longest part without a
+ * break. If two are equally long, the last part. */
 static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, struct step *s,
 				     uint64_t *resume_ns)
 {
@@ -326,8 +331,8 @@ static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, st
 	step_ends(s, &b[most]);
 }
 
-/* Shortens a step: it starts after a break before its work, and ends before a break after its
- * work. */
+/* Shortens a step: a break before its first backward pass moves its start, a break after its last
+ * one its end. */
 static void phase_step_cut_marks(const struct phase_finder *pf, const struct phase_break *b,
 				 uint32_t n, struct step *s, uint64_t *resume_ns)
 {
@@ -341,8 +346,8 @@ static void phase_step_cut_marks(const struct phase_finder *pf, const struct pha
 			step_ends(s, &b[i]);
 			*resume_ns = b[n - 1].end_ns;
 			return;
-			/* a break in the middle of the step's work: its time cannot be used for
-			 * statistics */
+			/* a break in the middle of the step cannot be cut off, so its length is
+			 * only an estimate */
 		} else if (b[i].estimated) {
 			s->flags |= STEP_estimated;
 		}
@@ -394,7 +399,8 @@ static void phase_step_split_add(struct phase_split *sp, enum phase p, uint64_t 
 	phase_step_split_piece(sp, p, from_ns, to_ns);
 }
 
-/* Adds a part of a forward pass. */
+/* Adds the time up to to_ns to the forward pass in progress, without time in which the thread was
+ * blocked. */
 static void phase_step_split_forward(struct phase_split *sp, uint64_t to_ns)
 {
 	if (to_ns > sp->from_ns)
@@ -411,7 +417,8 @@ static void phase_step_split_backward_end(struct phase_split *sp, uint64_t ns)
 	sp->backward_ns = 0;
 }
 
-/* Ends the current part of a forward pass at another mark; the pass continues after the mark. */
+/* Ends a part of the forward pass, or the backward pass, at the start of mark m. The forward pass
+ * continues after m. */
 static void phase_step_split_interrupt(struct phase_split *sp, const struct phase_mark *m)
 {
 	if (!sp->backward_ns)
@@ -420,8 +427,9 @@ static void phase_step_split_interrupt(struct phase_split *sp, const struct phas
 	sp->from_ns = larger_of(m->end_ns, sp->from_ns);
 }
 
-/* Returns true if the start of a forward pass is known. Only a batch shows it: without a loader,
- * rollouts of an agent or the preparation of a batch may come before the pass. */
+/* Returns true if the starts of forward passes are known, because the process loads batches.
+ * Without a loader, other work may come before the pass: rollouts of an agent, or the preparation
+ * of a batch. */
 static bool phase_step_forward_is_known(const struct phase_split *sp)
 {
 	return sp->pf->seen & 1u << MARK_FETCH;
@@ -429,7 +437,7 @@ static bool phase_step_forward_is_known(const struct phase_split *sp)
 
 static void phase_step_split_backward(struct phase_split *sp, const struct phase_mark *m)
 {
-	/* the backward of a closure: its time is part of the update */
+	/* within an update: the optimizer's closure ran it, so its time is part of the update */
 	if (m->begin_ns < sp->updated_ns)
 		return;
 	if (!sp->backward_ns && m->begin_ns >= sp->from_ns &&
@@ -473,8 +481,8 @@ static void phase_step_split_mark(struct phase_split *sp, const struct phase_mar
 	}
 }
 
-/* Returns true if part of the step was not observed: its length is known, but not its contents, nor
- * whether it was one step. */
+/* Returns true if the step contains a gap in observation: then its contents are unknown, and
+ * whether it was only one step. */
 static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 {
 	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next;
@@ -489,8 +497,8 @@ static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 	return false;
 }
 
-/* Returns the update in which mark i lies; NULL: none. Marks are sorted by end, so an update whose
- * closure ran backward passes comes after them. */
+/* Returns the update that contains mark i; NULL: none. The optimizer's closure may run backward
+ * passes. The update ends later, so its mark comes after theirs. */
 static const struct phase_mark *phase_step_update_around(const struct phase_finder *pf, uint64_t i)
 {
 	const struct phase_mark *m = phase_mark_at(pf, i);
@@ -516,7 +524,8 @@ static void phase_step_split_end(struct phase_split *sp, const struct phase_find
 	struct fact_step *out = sp->out;
 	enum step_boundary b = out->step.boundary;
 
-	/* The end of the backward is known only if the step ends right after it. */
+	/* At these boundaries the step ends with its backward pass. Otherwise the end of the last
+	 * backward pass is unknown. */
 	if (b == BOUNDARY_REDUCER || b == BOUNDARY_UPDATE_OP)
 		phase_step_split_backward_end(sp, out->step.end_ns);
 	if (sp->backward && !sp->backward_ns)
@@ -538,10 +547,11 @@ static void step_split(struct phase_finder *pf, struct fact_step *out)
 	struct phase_split sp = {.out = out, .from_ns = s->start_ns, .pf = pf};
 	uint64_t i = phase_marks_after(pf, s->start_ns);
 
-	if (!pf->cap || (i == pf->first && pf->first)) /* some marks of the step were dropped */
+	/* marks of this step may have been dropped */
+	if (!pf->cap || (i == pf->first && pf->first))
 		return;
 	while (i > pf->first && phase_mark_at(pf, i - 1)->end_ns == s->start_ns)
-		i--; /* skip a backward that ended the previous step */
+		i--; /* include a backward pass whose mark ends at the start of this step */
 	for (; i < pf->next; i++) {
 		const struct phase_mark *m = phase_mark_at(pf, i);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_thread.c - the threads of a process, and breaks: time that lies in no step. */
+/* phase_thread.c - the threads of a process, and breaks: time of a thread that belongs to no
+ * step. */
 #include "userspace/model/phase/phase_private.h"
 
 const struct phase_thread *phase_thread_find(const struct phase_finder *pf, uint32_t tid)
