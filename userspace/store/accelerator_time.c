@@ -5,11 +5,11 @@
 
 #include "userspace/store/store_private.h"
 
-/* How far a rank's end and the disruption that it caused may differ in UTC: they come from two
- * snapshots. */
+/* The end of a rank and the disruption that it caused come from two snapshots, so their UTC times
+ * may differ by up to this (ns). */
 #define SLACK_NS 1000000000ll
 
-/* Time that is known only for a job as a whole, and is spread over its ranks. */
+/* Time that is known only for the whole job, and counts for the accelerators of all its ranks. */
 struct shared {
 	int64_t recovery_ns, wasted_ns;
 };
@@ -19,15 +19,15 @@ struct accelerator_time {
 	const struct store_job *job;
 	const struct store_span *span;
 	uint32_t each;
-	/* number of the run being read, and its attempt; after the last run: that run's */
+	/* run: accelerators of the run that is being read; attempt, run_id: that run */
 	uint32_t run, attempt;
 	int64_t run_id;
-	/* the part of the job's shared time that is not spread over ranks yet */
+	/* shared time of the job that was not counted for any accelerators yet */
 	struct shared left;
-	/* shared time of the previous run's disruption, counted if the next run is on this node,
-	 * too */
+	/* Shared time of the previous run's disruption. Counted only if the next run is on this
+	 * node, too. */
 	struct shared disrupted;
-	int64_t down_ns; /* start of the job's down time, UTC; 0: the job is not down */
+	int64_t down_ns; /* UTC, since when the job has been down; 0: it is not down */
 	double ns[BUCKET_COUNT];
 };
 
@@ -71,10 +71,12 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 	if (err)
 		return err;
 	w->run += n;
-	/* includes types of custom events and buckets of other gp-bpf versions */
+	/* types of custom events, and buckets of other versions of gp-bpf, count as
+	 * BUCKET_CUSTOM */
 	for (int i = 0; i < SUMS_SLOTS; i++)
 		w->ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += (double)t.sums.ns[i] * n;
-	/* Observed ranks have no shared time; imported ranks already include theirs. */
+	/* The ledgers of imported ranks already contain their part; those of observed ranks have
+	 * none. */
 	w->left.recovery_ns -= t.sums.ns[BUCKET_RECOVERY];
 	w->left.wasted_ns -= t.sums.ns[BUCKET_WASTED];
 	return 0;
@@ -82,8 +84,8 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 
 /* ---- disruptions of a job with runs on other nodes, too -------------------------------------- */
 
-/* Counts a disruption if a rank of this node's run failed first, because its consequences then
- * belong to this node. */
+/* Counts a disruption of the run that is being read if one of its ranks failed first: only then
+ * does this node have its consequences. */
 static int accelerator_take_disruption(void *ctx, const struct disruption_row *d)
 {
 	struct accelerator_time *w = ctx;
@@ -105,7 +107,8 @@ static int accelerator_take_disruption(void *ctx, const struct disruption_row *d
 	return 0;
 }
 
-/* Ends the job's down time at to_ns: the start of the next run, or when the job was last seen. */
+/* Ends the job's down time at to_ns (start of the next run, or when the job was last seen), and
+ * counts the shared time. */
 static void accelerator_settle(struct accelerator_time *w, int64_t to_ns)
 {
 	if (w->down_ns && to_ns > w->down_ns)
@@ -151,7 +154,8 @@ int store_accelerator_time(struct store *st, const struct store_job *job,
 	if (!job->carried)
 		accelerator_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		w.disrupted = (struct shared){0}; /* another node has the consequences */
+		/* another node has the consequences of the disruption, except the time down */
+		w.disrupted = (struct shared){0};
 		accelerator_settle(&w, job->last_ns);
 	}
 	memcpy(ret_ns, w.ns, sizeof(w.ns));

@@ -9,7 +9,7 @@
 #include "userspace/store/query.h"
 #include "userspace/store/store_private.h"
 
-/* Selects the rank whose steps represent the run, like REFERENCE in query.c. */
+/* Selects the reference rank of a run, whose steps represent the run; like REFERENCE in query.c. */
 #define REFERENCE                                                                                         \
 	" (SELECT ranks.id FROM ranks WHERE run = runs.id ORDER BY rank IS NULL, rank, start_mono_ns, id" \
 	" LIMIT 1)"
@@ -42,7 +42,8 @@ static int compare_minute_add(void *ctx, int64_t from_ns, int64_t to_ns,
 	return 0;
 }
 
-/* Reduces the run's minutes to one result. A run that is too short leaves `is` unset. */
+/* Reduces the step times of a run, minute by minute, to the values that are compared. If the run is
+ * too short, c->is is not set. */
 static int compare_run_reduce(struct series *s, int64_t reference, struct store_compared *c)
 {
 	static const struct store_span everything;

@@ -19,7 +19,8 @@ struct import {
 	const struct goodput_history *history;
 	struct {
 		uint32_t name, slot;
-	} slots[LEDGER_TYPES + 1]; /* time by type of custom event */
+		/* for each type of custom event in the log: its slot in struct sums */
+	} slots[LEDGER_TYPES + 1];
 	uint32_t nslots;
 	int64_t job, session;
 };
@@ -51,7 +52,7 @@ static uint32_t import_minute_slot_of(const struct import *im, const struct good
 	return BUCKET_CUSTOM;
 }
 
-/* Makes slots for all names of the history. Call outside of a transaction. */
+/* Finds or adds a slot for each name of a bucket in the log. Call outside of a transaction. */
 static int import_names(struct import *im)
 {
 	const struct goodput_history *h = im->history;
@@ -85,7 +86,7 @@ static bool import_piece_clip(const struct goodput_piece *p, uint64_t *from_ns, 
 	return *from_ns < *to_ns;
 }
 
-/* Computes the time by bucket in [from_ns, to_ns). */
+/* Computes the time by bucket in [from_ns, to_ns) of the log. */
 static void import_sums(const struct import *im, uint64_t from_ns, uint64_t to_ns, struct sums *ret)
 {
 	const struct goodput_history *h = im->history;
@@ -156,7 +157,8 @@ static void import_piece_add(struct minuting *mi, uint32_t slot, uint64_t from_n
 	}
 }
 
-/* Writes minutes of a rank from from_ns on, with n steps done until to_ns; *ret: their sum. */
+/* Writes the minutes of a rank from from_ns to to_ns. done: its n steps. *ret: sum of the
+ * minutes. */
 static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uint64_t to_ns,
 			  const struct goodput_done *done, size_t n, struct store_totals *ret)
 {
@@ -172,7 +174,8 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 			break;
 		import_piece_add(&mi, import_minute_slot_of(im, &h->pieces[i]), a_ns, b_ns);
 	}
-	if (mi.left && !mi.open) /* the clock of this run is behind that of the previous run */
+	/* the run has steps, but no time: its clock was behind that of the previous run */
+	if (mi.left && !mi.open)
 		import_minute_of(&mi, to_ns);
 	import_steps_until(&mi, UINT64_MAX);
 	import_minute_end(&mi);
@@ -180,7 +183,7 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 }
 
 #define KEY_MAX	    64
-#define STATUS_GONE (-1) /* the exit status is unknown */
+#define STATUS_GONE (-1) /* stored as status of ranks, because a log does not have it */
 
 static int64_t import_ns(int64_t us)
 {
@@ -194,8 +197,8 @@ static int64_t import_step_or_null(int64_t step)
 
 /* ---- logs that were imported before ---------------------------------------------------------- */
 
-/* Makes the key of a job from its name and its start. Returns the length of the part from the
- * name. */
+/* Writes the key of a job, made of its name and its start. Returns the length of the part that
+ * depends on the name only. */
 static int import_key_of(const struct import *im, const char *name, char key[KEY_MAX])
 {
 	int part = snprintf(key, KEY_MAX, "log/%016llx/",
@@ -219,7 +222,8 @@ static int import_rows_remove(struct import *im, int64_t job)
 	return STORE_RUN_ALL(im->st, rows, job);
 }
 
-/* Removes a stored job that is a part of the log. */
+/* Removes a stored job whose log is the beginning of this one. The first one's number is kept for
+ * the new rows. */
 static int import_part_remove(struct import *im, int64_t job)
 {
 	static const char *const rows[] = {
@@ -235,7 +239,8 @@ static int import_part_remove(struct import *im, int64_t job)
 	return err ? err : STORE_RUN_ALL(im->st, rows, job, im->job);
 }
 
-/* Returns 1: the next job of that name after *id; 0: no more; -errno. */
+/* Finds the next imported job of that name with a number above *id. Returns 1: found; 0: there is
+ * none; -errno. */
 static int import_next_known(struct import *im, const char *key, int part, int64_t *id,
 			     struct store_span *ret)
 {
@@ -258,8 +263,8 @@ static int import_next_known(struct import *im, const char *key, int part, int64
 	return 1;
 }
 
-/* Compares the runs that a stored job had begun before before_ns with those of the log; both are in
- * order. missing: runs that the log does not have; had: runs of the log that are stored. */
+/* Compares the runs of a stored job with those of the log, before before_ns. missing: runs of the
+ * job that the log does not have; had: runs of the log that the job has. */
 static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing,
 			      size_t *had)
 {
@@ -288,8 +293,8 @@ static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns,
 	return err;
 }
 
-/* Decides whether a log replaces a stored job that overlaps it: the shorter of the two must be
- * contained in the longer, otherwise -EEXIST. */
+/* Decides what happens with a stored job that overlaps the log in time. If the log contains the
+ * job, it replaces the job; if the job contains the log, the job stays; otherwise -EEXIST. */
 static int import_known_fate(struct import *im, int64_t job, const struct store_span *is,
 			     const struct store_span *log, enum store_imported *ret)
 {
@@ -321,7 +326,8 @@ static int import_known_find(struct import *im, const char *key, int part, enum 
 	int more, err = 0;
 
 	while (!err && (more = import_next_known(im, key, part, &id, &is)) > 0) {
-		/* The log or the stored job may be a single instant. */
+		/* Equal starts are compared separately, because the log or the job may be a single
+		 * instant. */
 		if (log.from_ns == is.from_ns || (is.from_ns < log.to_ns && log.from_ns < is.to_ns))
 			err = import_known_fate(im, id, &is, &log, ret);
 		if (!err && *ret == STORE_IMPORT_KNOWN) {
@@ -364,13 +370,13 @@ static int import_job_put(struct import *im, const char *key, const char *name)
 	return err;
 }
 
-/* Writes the rows of a run and its rank, or of the job itself (run NULL). */
+/* Writes the rows of a run and of its rank; or, if run is NULL, the row of the job itself. */
 static int import_rank_put(struct import *im, const struct goodput_run *run, int64_t *ret_id)
 {
 	const struct goodput_history *h = im->history;
 	int64_t from_ns = run ? import_ns(run->from_us) : (int64_t)h->pieces[0].from_ns;
 	int64_t to_ns = run ? import_ns(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
-	/* a run whose clock was set back may have more steps than the answer counts */
+	/* if its clock was set back, a run may have more steps than the answer counts */
 	int64_t most = im->in->answer->cumulative.max_productive_step;
 	int64_t max_step = run && run->max_step < most ? run->max_step : most, run_id = 0;
 	struct intake_rank r = {.about = {.job = !run,
@@ -423,8 +429,8 @@ static int import_run_put(struct import *im, const struct goodput_run *run)
 	return err;
 }
 
-/* Writes the number of the disruption in the log as its monotonic time: a log has no such time, and
- * two disruptions may have the same UTC. */
+/* Writes a disruption. Its number in the log serves as its monotonic time, which identifies it: a
+ * log has no such times, and two disruptions may have the same UTC time. */
 static int import_disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;

@@ -16,8 +16,8 @@
 #define IMPORT_COARSE_NS (10 * STORE_MINUTE_NS)
 
 struct store_import {
-	const char *command; /* command line of the import, for users */
-	/* with its history; closed semantics (account/closed) */
+	const char *command; /* command line of gp-bpf, stored to show where the job came from */
+	/* result of reading the log with closed semantics (account/closed), with its history */
 	const struct goodput_answer *answer;
 	const struct goodput_names *names; /* names in the log */
 	int64_t now_ns;			   /* UTC */
@@ -25,13 +25,14 @@ struct store_import {
 
 enum store_imported {
 	STORE_IMPORT_NEW,
-	STORE_IMPORT_REPLACED, /* replaced a shorter log of the job */
-	STORE_IMPORT_KNOWN,    /* the store has a longer log: nothing was changed */
+	STORE_IMPORT_REPLACED, /* a shorter log of the same job was replaced */
+	/* the store already has this log, or a longer one; nothing was changed */
+	STORE_IMPORT_KNOWN,
 };
 
-/* Imports in one transaction. *ret_job: number of the job. Returns 0 or -errno; -ENODATA: the log
- * has no time; -EEXIST: the store has another log of that name which overlaps, and neither contains
- * all runs of the other. */
+/* Imports a log in one transaction. *ret_job: number of the job. Returns 0 or -errno; -ENODATA: the
+ * log covers no time; -EEXIST: the store has a log of the same name that overlaps this one, and
+ * neither contains the other. */
 int store_import(struct store *st, const struct store_import *in, enum store_imported *ret,
 		 int64_t *ret_job);
 

@@ -22,7 +22,8 @@ static void intake_minute_add(struct intake_minute *into, const struct intake_mi
 		into->until_ns = m->until_ns;
 }
 
-/* Merges the two neighbouring minutes that cover the least time together. */
+/* Merges two successive minutes of the rank: of all pairs, the one that covers the shortest
+ * time. */
 static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 {
 	struct intake_minute *best = NULL, *next;
@@ -49,7 +50,8 @@ static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 	t->lost.merged++;
 }
 
-/* Adds to the change of minutes if that is the newest entry of the queue. */
+/* If the newest entry of the queue is a move of the same kind, adds this one to it. Returns false
+ * if it is not. */
 static bool intake_moves_join(struct intake_rank *r, const struct intake_minute *moves)
 {
 	struct intake_minute *m = r->newest;
@@ -90,7 +92,7 @@ static bool intake_minute_put(struct intake *t, struct intake_rank *r,
 	return true;
 }
 
-/* Without memory the running minute continues. */
+/* Ends the running minute: puts it into the queue. If there is no memory it continues. */
 static void intake_minute_close(struct intake *t, struct intake_rank *r)
 {
 	if (!intake_minute_put(t, r, &r->running)) {
@@ -135,7 +137,8 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 		return;
 	}
 	sums_take(&m.sums, less);
-	/* the rank's sum stays right: the running minute loses the time */
+	/* no memory for a correction: subtract the time from the running minute, so that the rank's
+	 * sum is right */
 	if (!intake_minute_put(t, r, &m)) {
 		t->lost.merged++;
 		r->running.minute = r->runs ? r->running.minute : minute;
@@ -144,8 +147,8 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 	}
 }
 
-/* Removes the time after a disruption, with which the job turned out to have ended, from the
- * minutes that contain it, latest first; more: the negative increase. */
+/* The job turned out to have ended with its last disruption: subtracts the time since then from the
+ * minutes that contain it, latest first. more: the (negative) increase of the ledger. */
 static void intake_outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
 {
 	static const struct sums nothing;
@@ -159,7 +162,7 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 		for (int i = 0; i < SUMS_SLOTS; i++)
 			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
 		sums_take(&left, &part);
-		if (o->count) /* the first minute gets the remainder, too */
+		if (o->count) /* the earliest minute also gets the remainder */
 			intake_minute_less(t, r, o->minute[o->count], &part);
 		else
 			sums_add(&left, &part);
@@ -193,8 +196,8 @@ static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, str
 	*left_ns -= ns;
 }
 
-/* Moves ns of slot `was` within closed minutes to the slots that gained, and takes them out of the
- * increase `more`. */
+/* Queues a move of up to ns of time from slot `was` to the slots that gained time, in minutes that
+ * are closed already. Subtracts the moved time from `more`, the increase of the ledger. */
 static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns,
 			     bool first, struct sums *more)
 {
@@ -212,10 +215,10 @@ static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, i
 	ns = sums_total(&m.sums);
 	if (ns <= 0)
 		return;
-	if (!intake_minute_put(
-		    t, r,
-		    /* without memory the running minute gets all, so that the sum stays right */
-		    &m)) {
+	if (!intake_minute_put(t, r,
+			       /* no memory for a move: the running minute gets the changes, so that
+				* the rank's sum is right */
+			       &m)) {
 		t->lost.merged++;
 		sums_add(more, &m.sums);
 		return;
@@ -226,7 +229,8 @@ static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, i
 	sums_add(&r->closed, &m.sums);
 }
 
-/* Moves the excess of first steps, which lies in the oldest minutes of their run. */
+/* Moves the excess of the first steps of a run from GOODPUT to startup, in the oldest minutes of
+ * the run. */
 static void intake_moves_first(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	int64_t wasted_ns = more->ns[BUCKET_WASTED] > 0 ? more->ns[BUCKET_WASTED] : 0;
@@ -240,8 +244,8 @@ static void intake_moves_first(struct intake *t, struct intake_rank *r, struct s
 		intake_moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
 }
 
-/* Moves time that the ledger lost but the running minute does not contain, so that it lies in
- * earlier minutes. */
+/* If a slot lost more time than the running minute has, the rest is moved in earlier minutes,
+ * latest first. */
 static void intake_moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++) {
@@ -252,7 +256,7 @@ static void intake_moves_last(struct intake *t, struct intake_rank *r, struct su
 	}
 }
 
-/* Remembers the job's GOODPUT of earlier runs when a new run begins: the job's row covers all
+/* When a new run begins, notes the job's GOODPUT so far, because a job's row covers all its
  * runs. */
 static void intake_run_update(struct intake_rank *r)
 {
@@ -264,8 +268,8 @@ static void intake_run_update(struct intake_rank *r)
 		r->before_ns = r->closed.ns[BUCKET_GOODPUT] + r->running.sums.ns[BUCKET_GOODPUT];
 }
 
-/* Returns true if the ledger gained more time than the clock shows, or at the first snapshot of a
- * rank. */
+/* Returns true if a minute may contain more time than it lasts: the clock was set back, the start
+ * of the rank moved, or this is the first snapshot of the rank. */
 static bool intake_time_joins(const struct intake_rank *r)
 {
 	int64_t real_ns = r->about.until_ns - r->formed_ns;
@@ -276,7 +280,8 @@ static bool intake_time_joins(const struct intake_rank *r)
 
 /* ---- forming minutes ------------------------------------------------------------------------- */
 
-/* Adds the increase of the rank's ledger to the minute in which that time began. */
+/* Adds the increase of the rank's ledger since the last snapshot to the running minute. A new
+ * minute begins if that time began in another minute. */
 static void intake_form(struct intake *t, struct intake_rank *r)
 {
 	int64_t from_ns = r->formed_ns ? r->formed_ns : r->about.start_ns,
@@ -290,7 +295,7 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
 	    !memcmp(&more, &nothing, sizeof(more)))
 		return;
-	/* The snapshot is older than the stored state, which it is about to reach. */
+	/* This snapshot is older than the state in the store: later snapshots will exceed it. */
 	if (sums_total(&more) < 0 && !r->about.ended) {
 		if (r->outage && !strcmp(r->about.state, job_state_name[JOB_OVER]))
 			intake_outage_undo(t, r, &more);
@@ -322,8 +327,8 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 		intake_minute_close(t, r);
 }
 
-/* Continues a rank that another watch stored: time that both watches observed counts as stored,
- * time that neither observed is unobserved. */
+/* Continues a rank that another watch stored: computes the base, which is subtracted from the
+ * ledger. Time that both watches observed counts once; time that neither observed is unobserved. */
 static void intake_rebase(struct intake_rank *r, const struct sums *had, int64_t until_ns,
 			  bool ended)
 {
@@ -364,7 +369,8 @@ void intake_place(struct intake *t, struct intake_rank *r, const struct intake_p
 	r->runs = p->running.until_ns;
 	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
 	r->base = p->base;
-	/* A history from another node includes this node's earlier part. */
+	/* The history of a job that came from another node contains the part that this node
+	 * stored. */
 	r->rebased = !p->gone_on && r->about.job && r->about.carried &&
 		     sums_total(&r->first) >= sums_total(&had);
 	if (r->rebased)
@@ -400,8 +406,8 @@ void intake_written(struct intake *t, struct intake_rank *r, bool done)
 	r->settled |= r->about.ended && !r->changed;
 }
 
-/* Forgets the rank's row in the store, for example after a rename. Everything written is in that
- * row; only the rest is written to the next one. */
+/* Forgets in which row of the store the rank is, for example after a rename. The data that was
+ * written remains in that row; later time goes to the next row. */
 static void intake_unplace(struct intake *t, struct intake_rank *r)
 {
 	intake_minutes_drop(t, r, UINT64_MAX);
@@ -442,9 +448,11 @@ static void intake_rank_free(struct intake *t, struct intake_rank *r)
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-/* Starts that differ by less are the same: the kernel reports nanoseconds, /proc ticks of 10 ms. */
+/* Start times of one process may differ by up to this (ns): the kernel reports nanoseconds, /proc
+ * ticks of 10 ms. */
 #define START_SLACK_NS 20000000ull
-#define ABSENT_MAX     3 /* a process with facts may be missing from this many snapshots */
+/* a process that sent facts may be missing in this many snapshots in a row; then it is over */
+#define ABSENT_MAX 3
 
 struct intake *intake_new(void)
 {
@@ -504,14 +512,15 @@ static bool intake_same_start(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
-/* A process whose records came before its identity may prove to have begun earlier: an entry with
- * the same pid that lived before and after `start_ns` is the same process. */
+/* Returns true if a process with this start is the one of entry r. A process may prove to have
+ * begun before the start in its entry, if its records came before its identity. */
 static bool intake_start_between(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
 {
 	return start_ns < r->about.start_mono_ns && r->about.start_mono_ns < until_ns;
 }
 
-/* Finds the process that has the pid now, and its current program. */
+/* Finds the entry of the process that has the fact's pid now, with its current program. Makes a new
+ * one if there is none. */
 static struct intake_rank *intake_rank_of_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r = table_get(t->by_pid, f->pid);
@@ -561,7 +570,7 @@ static void intake_note_add(struct intake *t, struct intake_rank *r, const struc
 	n->mono_ns = f->mono_ns;
 	if (f->type == FACT_CHECKPOINT) {
 		n->checkpoint = *f->checkpoint;
-		n->checkpoint.match = NULL; /* the string belongs to the fact */
+		n->checkpoint.match = NULL; /* the pointer is valid only as long as the fact */
 		if (f->checkpoint->match)
 			n->match = *f->checkpoint->match;
 		intake_note_texts(n, f->checkpoint->file, NULL);
@@ -633,8 +642,8 @@ static const struct job_view *intake_job_of(const struct snapshot *s, uint64_t k
 	return NULL;
 }
 
-/* Writes the key of a job. A job without a name is identified by its number in the model, which is
- * valid for one boot. */
+/* Writes the key that identifies a job in the store. A job without a name is identified by its
+ * number in the model and the boot ID, because that number is valid for one boot only. */
 static void intake_key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key,
 			  const char *name, const char *uid)
 {
@@ -656,7 +665,8 @@ void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 	intake_key_of(out, s, f->key, f->name, f->uid);
 }
 
-/* Gives a process without a job one of its own. */
+/* Sets the key and title of the job of a process, or of a job. A process without a job gets one of
+ * its own. */
 static void intake_find_job(struct intake_about *a, const struct snapshot *s,
 			    const struct job_view *j, const struct rank_view *v)
 {
@@ -732,7 +742,7 @@ static bool intake_disruption_same(const struct job_disruption *a, const struct 
 	       a->why.cause == b->why.cause;
 }
 
-/* Stores a new disruption, or the end of a known one. */
+/* Adds a note for each disruption that is new or has changed. */
 static void intake_disruptions_update(struct intake *t, struct intake_rank *r,
 				      const struct snapshot *s, const struct job_view *j)
 {
@@ -755,7 +765,8 @@ static void intake_disruptions_update(struct intake *t, struct intake_rank *r,
 	}
 }
 
-/* The model began the job's ledger again: keeps the stored time and adds all of the new ledger. */
+/* The model has begun a new ledger for the job: sets the base so that the stored time is kept and
+ * all time of the new ledger is added. */
 static void intake_job_anew(struct intake_rank *r)
 {
 	memset(&r->base, 0, sizeof(r->base));
@@ -770,8 +781,9 @@ static void intake_types_update(struct intake *t, const struct ledger_view *l)
 			t->typed |= 1u << l->types[i].name;
 }
 
-/* Finds the job's entry under a former name. The entry gets its new key once its base can be
- * rewritten and the data of another job with the new name is written. */
+/* Finds the job's entry under a former name. If possible, moves the entry to the new name: not
+ * while its base waits to be written, or while there is an entry of another job with the new
+ * name. */
 static struct intake_rank *intake_job_former(struct intake *t, const struct job_view *j)
 {
 	for (uint32_t i = j->nformer_names; i-- > 0;) {
@@ -824,7 +836,8 @@ static void intake_jobs_update(struct intake *t, const struct snapshot *s)
 			if (s->ranks[k].job_key == j->key)
 				intake_find_job(&r->about, s, j, &s->ranks[k]);
 		snprintf(r->about.state, sizeof(r->about.state), "%s", job_state_name[j->state]);
-		/* A history from another node may have begun before this boot. */
+		/* The history may have begun before this boot (it came from another node), so start
+		 * times are compared as signed numbers. */
 		if (r->placed && (int64_t)(start_ns - r->about.until_mono_ns) > 0)
 			intake_job_anew(r);
 		r->about.start_mono_ns = start_ns;
@@ -864,8 +877,8 @@ static void intake_rank_drop(struct intake *t, uint32_t i)
 	intake_rank_free(t, r);
 }
 
-/* Moves the steps since the last snapshot to those that the next minute gets, even if the rank's
- * row in the store is found in between. */
+/* The steps since the last snapshot go into the minute that is formed next, even if the rank's row
+ * in the store becomes known only later. */
 static void intake_steps_shown(struct intake_rank *r)
 {
 	if (!r->new_steps)
@@ -878,7 +891,7 @@ static void intake_steps_shown(struct intake_rank *r)
 
 void intake_snapshot(struct intake *t, const struct snapshot *s)
 {
-	if (!s->real_ns) /* a snapshot without wall-clock time belongs to no minute */
+	if (!s->real_ns) /* without wall-clock time the minute of the snapshot is unknown */
 		return;
 	t->types = s->types;
 	for (uint32_t i = 0; i < t->count; i++) {

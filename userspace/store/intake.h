@@ -26,99 +26,110 @@
 #define INTAKE_NOTES 1024
 
 struct intake_minute {
-	/* start, in minutes since 1970; covers 60 s, or longer if its sums add up to more */
+	/* start of the minute, in minutes since 1970; it lasts 60 s, or longer if its sums are more
+	 * than that */
 	int64_t minute;
 	int64_t until_ns; /* UTC */
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	/* may contain more time than it lasts: it was merged, the clock was set back, or the rank's
-	 * start moved */
+	/* May contain more time than it lasts: minutes were merged, the clock was set back, or the
+	 * start of the rank moved. */
 	bool joined;
-	uint64_t number; /* in the order in which minutes were closed */
-	/* not a minute but a correction of earlier ones: time of slot `was` belongs to the slots of
-	 * `sums` */
+	uint64_t number; /* minutes are numbered in the order in which they were closed */
+	/* Not a minute, but a correction of earlier ones: in these, time moves from slot `was` to
+	 * the slots of `sums`. */
 	bool moves;
-	/* moves the first time of slot `was` from `minute` on; otherwise its latest time */
+	/* for a correction: takes the earliest time of slot `was`, from `minute` on; false: its
+	 * latest time */
 	bool first;
 	int was;
 	struct intake_minute *next;
 };
 
 #define INTAKE_KEY_MAX 384
-/* Minutes kept of an outage until its job counts as over: JOB_WAIT_NS, and partial minutes. */
+/* Most minutes of an outage that are kept until the job counts as over: after JOB_WAIT_NS. */
 #define INTAKE_OUTAGE 16
 
-struct intake_outage { /* time since a job was disrupted, as entered in minutes */
+/* time by minute since a job was disrupted, to subtract it if the job turns out to be over */
+struct intake_outage {
 	int64_t minute[INTAKE_OUTAGE];
 	struct sums sums[INTAKE_OUTAGE];
 	uint32_t count;
 };
 
-struct intake_about { /* identity and state of a rank or a job, as last seen */
+struct intake_about { /* identity and last state of a rank, or of a job */
 	bool job;
 	uint32_t pid; /* 0: a job */
-	/* key of the rank's job, and that job's name for users */
+	/* key of the job in the store, and its name for users */
 	char key[INTAKE_KEY_MAX], title[GP_JOB_MAX];
-	char former[JOB_FORMERS][INTAKE_KEY_MAX]; /* of a job: earlier keys in this session */
+	/* job only: keys that it had earlier in this session */
+	char former[JOB_FORMERS][INTAKE_KEY_MAX];
 	uint32_t nformer_names;
-	char state[12];	       /* of a job, not of a rank */
+	char state[12];	       /* job only: name of its state */
 	char uid[JOB_UID_MAX]; /* of the rank's job */
-	/* number of the job's run in this session, as counted by the model; 0: unknown */
+	/* number of the run in this session, counted by the model; 0: unknown */
 	uint32_t run;
-	uint32_t carried;	     /* runs of the rank's job on other nodes */
-	uint64_t disruptions, steps; /* of a job with runs on other nodes, over all its runs */
+	uint32_t carried;	     /* number of the job's runs on other nodes */
+	uint64_t disruptions, steps; /* job with runs on other nodes: totals over all its runs */
 	uint64_t job_key;	     /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
-	int64_t run_start_ns;		    /* UTC, of a job's last run; 0: for a rank */
+	int64_t run_start_ns;		    /* UTC start of a job's last run; 0: this is a rank */
 	uint64_t run_mono_ns;
 	int rank, world_size; /* -1: unknown */
 	int status;
 	bool ended;
 	char comm[16], command[160], tier[8], marker[48];
 	uint64_t max_step;
-	uint32_t accelerators;					      /* of a rank; 0: unknown */
+	uint32_t accelerators;					      /* rank only; 0: unknown */
 	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX]; /* of its run */
 };
 
-struct intake_rank { /* a rank, or a job: its ledger covers all its runs */
+struct intake_rank { /* a rank, or a job as a whole, whose rows are to be written */
 	struct intake_about about;
-	struct job_disruption *disruptions; /* of a job: JOB_DISRUPTIONS entries, as last noted */
+	/* job only: JOB_DISRUPTIONS entries, as they were last noted */
+	struct job_disruption *disruptions;
 	uint32_t ndisruptions;
-	struct intake_outage *outage; /* of a job that is down; NULL: not seen here */
-	int64_t id;		      /* row in the store; 0: not known yet */
-	bool placed;		      /* id is known; minutes are made from here on */
-	bool changed, settled;	      /* since the last write; ended and completely written */
-	bool seen;		      /* was in a snapshot */
-	bool over;		      /* ended; its last facts may still follow */
-	bool left;		      /* its pid belongs to another process now */
-	uint32_t absent;	      /* consecutive snapshots without it */
-	/* cumulative ledger; the part of it that is not to be added to the store */
+	/* job that is down: its time since then; NULL: it is not down, or was not seen going
+	 * down */
+	struct intake_outage *outage;
+	int64_t id;  /* number of its row in the store; 0: unknown yet */
+	bool placed; /* id is known; only from then on minutes are formed */
+	/* changed: since the last write; settled: it ended, and all is written */
+	bool changed, settled;
+	bool seen;	 /* was in a snapshot */
+	bool over;	 /* it ended, although its last facts may still follow */
+	bool left;	 /* its pid belongs to another process by now */
+	uint32_t absent; /* number of last snapshots in a row without it */
+	/* now: cumulative ledger of the model; base: part of it that is not written to the store */
 	struct sums now, base;
-	bool rebased, rebasing; /* base has to be written; base is being written */
-	/* the rank began before its first known start, which may be stored; the new start is being
-	 * written */
+	/* rebased: the new base is to be written; rebasing: it is being written */
+	bool rebased, rebasing;
+	/* earlier: the rank proved to have begun before the start that may be stored; earlying: the
+	 * new start is being written */
 	bool earlier, earlying;
-	struct sums first; /* the first ledger seen here */
-	int64_t first_ns;  /* UTC, when `first` was seen */
-	int64_t formed_ns; /* UTC, as of which `formed` is; 0: nothing is formed */
-	/* CLOCK_MONOTONIC of formed_ns; start of the rank at that time */
+	struct sums first; /* ledger when it was first seen in this session */
+	int64_t first_ns;  /* UTC time of `first` */
+	int64_t formed_ns; /* UTC time of the snapshot that is contained in `formed`; 0: none yet */
+	/* CLOCK_MONOTONIC of formed_ns; the rank's start as known at that time */
 	uint64_t formed_mono_ns, formed_start_ns;
-	struct sums formed;   /* time in closed minutes and the running one: now - base */
+	struct sums formed;   /* time in all minutes, the running one included; equals now - base */
 	struct sums closed;   /* time in closed minutes */
-	uint64_t run_mono_ns; /* of a job: start of the run that before_ns belongs to */
-	int64_t before_ns;    /* of a job: GOODPUT of the runs before */
+	uint64_t run_mono_ns; /* job only: start of the run to which before_ns refers */
+	int64_t before_ns;    /* job only: GOODPUT of all runs before that one */
 	uint64_t closed_steps;
 	struct sketch closed_times;
 	struct intake_minute running;
-	bool runs;			       /* `running` is in use */
-	struct intake_minute *oldest, *newest; /* closed minutes that are not written */
-	uint64_t taken;			       /* minutes up to this number are being written */
-	uint64_t new_steps;		       /* since the last snapshot */
+	bool runs; /* `running` is in use */
+	/* queue of closed minutes that are not written yet */
+	struct intake_minute *oldest, *newest;
+	/* minutes up to this number are being written by the writer's thread */
+	uint64_t taken;
+	uint64_t new_steps; /* steps since the last snapshot */
 	struct sketch new_times;
-	/* steps before the last snapshot that are not in a minute yet, because the rank's row in
-	 * the store was unknown */
+	/* Steps before the last snapshot that are in no minute yet, because the rank's row was
+	 * unknown. */
 	uint64_t shown_steps;
 	struct sketch shown_times;
 };
@@ -133,29 +144,34 @@ struct intake_note {
 		struct fact_checkpoint checkpoint;
 		struct fact_health health;
 	};
-	struct checkpoint_match match; /* of a checkpoint; `how` 0: not matched */
+	/* for a restore: the checkpoint that was read; match.how 0: unknown */
+	struct checkpoint_match match;
 	char text[GP_PATH_MAX], words[FACT_EVIDENCE_MAX];
 };
 
 struct intake {
-	struct table *by_pid; /* rank to which facts of a pid belong */
+	struct table *by_pid; /* the rank to which facts of a pid belong */
 	struct table *by_job;
 	struct intake_rank *ranks[INTAKE_RANKS];
 	uint32_t count;
 	struct intake_note notes[INTAKE_NOTES]; /* oldest first */
-	uint32_t nnotes, ready;			/* ready: those before the last snapshot */
-	struct type_names types;		/* of custom events, as of the last snapshot */
-	uint32_t typed;				/* bit per type that had time */
-	uint64_t last_fact;			/* number of the last fact */
-	/* number of the last fact before the last snapshot: rows handed out include facts up to
-	 * this one */
+	/* ready: number of notes from before the last snapshot */
+	uint32_t nnotes, ready;
+	/* names of the types of custom events, as of the last snapshot */
+	struct type_names types;
+	/* bit per type of custom events that ever had time */
+	uint32_t typed;
+	uint64_t last_fact; /* number of the last fact */
+	/* Number of the last fact before the last snapshot: rows that are handed out contain all
+	 * facts up to it. */
 	uint64_t closed;
 	uint64_t skip; /* facts up to this number are in the store */
-	/* skip is unknown: facts that the predecessor of this process reported are skipped */
+	/* skip is unknown. Then facts that the previous process reported (before this one took
+	 * over) are skipped. */
 	bool blind;
 	uint64_t minutes; /* number of minutes closed so far */
 	uint32_t rows;	  /* closed, not written */
-	struct {	  /* lost items, and minutes merged with others */
+	struct {	  /* items that were lost, and number of minutes that were merged */
 		uint64_t ranks, notes, facts, merged;
 	} lost;
 };
@@ -164,19 +180,19 @@ struct intake *intake_new(void); /* NULL: no memory */
 void intake_free(struct intake *t);
 void intake_fact(struct intake *t, const struct fact *f);
 void intake_snapshot(struct intake *t, const struct snapshot *s);
-/* Writes the identity of a job in a store. */
+/* Writes the key by which a job is identified in stores. */
 void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j);
-/* Writes a former identity of the job, from before it was renamed. */
+/* Writes the key that the job had under a former name. */
 void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 		       const struct job_former *f);
 /* Returns true if there are ranks whose row in the store is unknown. */
 bool intake_unplaced(const struct intake *t);
-/* Returns true if there is something to write. */
+/* Returns true if there is data that the store does not have. */
 bool intake_due(const struct intake *t);
 
-/* State of a rank or a job in the store. gone_on: written by the same run of the model, whose
- * ledger continues; otherwise new time is added, and the time in between is unobserved unless the
- * run was over. */
+/* State of a rank or a job that the store has. gone_on: it was written for the same run of the
+ * model, so the ledger continues. Otherwise the ledger of the model is added to the stored time,
+ * and the time in between is unobserved unless the job was over. */
 struct intake_place {
 	int64_t id;
 	bool gone_on, ended;
@@ -184,18 +200,18 @@ struct intake_place {
 	struct sums closed;	      /* in closed minutes */
 	uint64_t closed_steps;	      /* in closed minutes */
 	struct sketch closed_times;   /* in closed minutes */
-	int64_t until_ns;	      /* end of its closed minutes; 0: none */
+	int64_t until_ns;	      /* UTC end of its closed minutes; 0: there are none */
 	struct intake_minute running; /* its running minute; until_ns 0: none */
 };
 void intake_place(struct intake *t, struct intake_rank *r, const struct intake_place *p);
-/* Reports that the minutes taken were written (done), or that they were not and will be handed out
+/* Call after the minutes that were taken have been written (done), or not: then they are handed out
  * again. */
 void intake_written(struct intake *t, struct intake_rank *r, bool done);
-/* The first n notes were written. */
+/* Removes the first n notes, which were written. */
 void intake_noted(struct intake *t, uint32_t n);
-/* Starts over for a new, empty store: no rank has a row, and all time is written again. */
+/* Starts again for an empty store: no rank has a row in it, so all time is written again. */
 void intake_again(struct intake *t);
-/* Forgets ranks that ended, were written, and are not in snapshots any more. */
+/* Forgets ranks that ended, are written, and are no longer in snapshots. */
 void intake_forget(struct intake *t);
 
 #endif

@@ -18,10 +18,12 @@ static inline int64_t query_span_end(const struct store_span *span)
 	" coalesce(n.sketch, x''), max(r.until_ns, coalesce(n.until_ns, 0))"
 #define MAX_STEP "max(r.max_step, coalesce(n.max_step, 0))"
 #define RANKS	 " FROM ranks AS r LEFT JOIN minute_now AS n ON n.rank = r.id"
-/* The rank whose ledger represents the run. */
+/* Orders the ranks of a run so that the first is its reference rank, whose ledger represents the
+ * run. */
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
-/* Removes time that the watch excluded, which is a bucket in the store but not in queries. */
+/* Moves excluded time from the sums to t->excluded_ns. In the store it is a bucket, in results of
+ * queries it is not. */
 static void query_totals_leave_out(struct store_totals *t)
 {
 	int64_t *ns = &t->sums.ns[BUCKET_EXCLUDED];
@@ -30,7 +32,8 @@ static void query_totals_leave_out(struct store_totals *t)
 	*ns = 0;
 }
 
-/* Reads closed minutes and the running one. */
+/* Reads the sums of a rank: those of its closed minutes plus its running minute. at: first
+ * column. */
 static int query_totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct store_totals *ret)
 {
 	struct sums now;
@@ -163,7 +166,7 @@ static int query_take_run(void *ctx, const struct store_run *r)
 	return 0;
 }
 
-/* Reads the job's own ledger, if it has one. */
+/* Reads the ledger of the job as a whole, if the store has one. */
 static int query_own_sums(struct store *st, int64_t job, struct store_totals *ret)
 {
 	struct store_totals t = {0};
@@ -234,7 +237,8 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->watched_ns = store_int_or(stmt, 17, 0);
 	store_done(stmt);
 	err = store_runs(st, id, query_take_run, ret);
-	if (ret->carried) { /* rows cover only this node */
+	/* the store has only the runs of this node, so the job's own counts are used */
+	if (ret->carried) {
 		ret->runs = ret->runs > attempts ? ret->runs : attempts;
 		ret->disruptions = ret->disruptions > all_disruptions ? ret->disruptions
 								      : all_disruptions;
@@ -286,8 +290,9 @@ const char *store_bucket(const struct store *st, uint32_t slot)
 
 /* ---- where the time of a span went, from minutes --------------------------------------------- */
 
-/* A minute with more time than this covers a longer span: unobserved time, or merged minutes. Up to
- * twice its length is jitter of the snapshots. */
+/* A minute that covers more than this (ns) is longer than a minute: unobserved time, or minutes
+ * that were merged. Up to twice the length of a minute is normal, because snapshots come
+ * irregularly. */
 #define LONG_NS	   (2 * STORE_MINUTE_NS)
 #define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
@@ -315,7 +320,8 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 	while (store_next(stmt, &err)) {
 		int64_t minute = store_int(stmt, 0), from_ns, ns;
 
-		if (minute < 0 || minute > MINUTE_MAX) /* not written by gp-bpf */
+		/* gp-bpf does not write such minutes, so the file was changed by another program */
+		if (minute < 0 || minute > MINUTE_MAX)
 			continue;
 		from_ns = minute * STORE_MINUTE_NS;
 		memset(&t, 0, sizeof(t));
@@ -388,7 +394,8 @@ static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 	struct store_totals t = *minute;
 	int64_t from, to, within, away;
 
-	if (to_ns - from_ns <= LONG_NS) { /* a short minute counts as a whole, by its start */
+	/* a minute of normal length counts completely or not at all, depending on its start */
+	if (to_ns - from_ns <= LONG_NS) {
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
 		    from_ns >= query_span_end(&s->span))
 			return 0;
@@ -448,7 +455,7 @@ static int query_sum_run(void *ctx, const struct store_run *r)
 	return err;
 }
 
-/* Sums the job's own ledger if it has one, otherwise those of its ranks. */
+/* Replaces the sums of the ranks by the ledger of the job as a whole, if the store has one. */
 static int query_own_totals(struct store *st, int64_t job, struct job_sum *j)
 {
 	struct store_totals t = {0};
@@ -488,8 +495,8 @@ int store_job_totals(struct store *st, int64_t job, const struct store_span *spa
 
 /* ---- events of a job ------------------------------------------------------------------------- */
 
-/* Limits a value from the file, which may be anything, so that the values of all buckets can be
- * added. */
+/* Limits a value that was read from the file, because it may be arbitrary: then adding up all
+ * buckets cannot overflow. */
 static int64_t query_bounded_ns(int64_t ns)
 {
 	const int64_t most = INT64_MAX / 256;
@@ -668,7 +675,8 @@ int store_exclusions(struct store *st, const struct store_span *span, store_note
 	return query_notes_read(stmt, err, fn, ctx);
 }
 
-/* Escapes and bounds a user's text, because it is shown to others. */
+/* Copies a text that the user gave, shortened and with special characters escaped, because it will
+ * be shown to others. */
 static void query_escape(char out[256], const char *text)
 {
 	log_escape(out, 256, text, strlen(text));
@@ -709,7 +717,8 @@ int store_include(struct store *st, int64_t id)
 	return query_removed(st, store_run(st, "DELETE FROM exclusions WHERE id = ?", "i", id));
 }
 
-/* Adds the exclusion to a temporary table that hides the stored one and includes its rows. */
+/* Adds an exclusion for this connection only: a temporary table, with a copy of the stored
+ * exclusions, hides the stored table. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
 {
 	int err = store_exec(st, "PRAGMA temp_store = MEMORY");

@@ -20,33 +20,39 @@
 
 #define STORE_NONE	     INT64_MIN
 #define STORE_EXCLUSIONS_MAX 1024
-/* a job not written for this long counts as unseen; a watch writes each second */
+/* A job that was not written for this long (ns) counts as unseen. A running gp-bpf writes each
+ * second. */
 #define STORE_UNSEEN_NS (3 * STORE_MINUTE_NS)
 
 struct store_span {
-	int64_t from_ns, to_ns; /* to_ns is exclusive; both 0: all time */
+	int64_t from_ns, to_ns; /* to_ns is exclusive; both 0: no limits */
 };
 
 struct store_totals {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	/* time excluded by the watch (exact) and by exclusions in the store */
+	/* Time in the span that is excluded: by --exclude of the watch (exact), and by exclusions
+	 * in the store. */
 	uint64_t excluded_ns;
-	uint64_t cut_ns; /* part of excluded_ns in minutes that an exclusion of the store touches */
-	bool estimated;	 /* part of an excluded minute was counted in proportion to its length */
+	uint64_t cut_ns; /* part of excluded_ns that is due to exclusions in the store */
+	/* an exclusion covers part of a long minute, so its contents were divided in proportion */
+	bool estimated;
 };
 
 struct store_job {
 	int64_t id;
-	char key[384], name[GP_JOB_MAX], state[12]; /* running, down, over, ended; "": unknown */
+	/* state: running, down, over, ended; "": unknown */
+	char key[384], name[GP_JOB_MAX], state[12];
 	bool logged;	     /* imported from a log (import.h), not observed */
 	int64_t imported_ns; /* time of the import; STORE_NONE: it was observed */
 	int64_t first_ns, last_ns;
-	int64_t watched_ns; /* last seen by a watch that has not ended; 0: all watches ended */
+	int64_t watched_ns; /* when it was last seen by a gp-bpf that still runs; 0: none runs */
 	char uid[64];	    /* "": none */
-	uint32_t carried;   /* runs on other nodes: in the sums, not in lists of runs and ranks */
-	/* runs: including those on other nodes; alive: ranks whose end was not seen */
+	/* number of runs on other nodes; they are in the sums, but not in the lists of runs and
+	 * ranks */
+	uint32_t carried;
+	/* runs: with those on other nodes; alive: number of ranks whose end was not seen */
 	uint32_t runs, ranks, alive;
 	uint64_t disruptions, checkpoints, max_step;
 	struct store_totals totals;
@@ -57,9 +63,11 @@ struct store_run {
 	uint32_t attempt;
 	char boot_id[40];
 	int64_t start_ns, end_ns, last_ns;
-	int status; /* as from wait(2), of the first rank that did not finish; valid with end_ns */
+	/* exit status (as from wait(2)) of the first rank that did not finish; valid if end_ns is
+	 * set */
+	int status;
 	uint32_t ranks;
-	int64_t reference; /* id of the run's reference rank */
+	int64_t reference; /* id of the reference rank of this run */
 	char perf_tag[64], session_tag[64];
 	struct store_totals totals;
 };
@@ -82,8 +90,9 @@ struct store_checkpoint {
 	uint32_t files;
 	int rank;
 	char file[192];
-	/* For a restore: step of the checkpoint that was read; how it is known ("inode", "path"...;
-	 * "": unknown); confidence (NAN: unknown); whether it is an estimate. */
+	/* For a restore: the step in the checkpoint that was read; how that is known ("inode",
+	 * "path"...; "": unknown); confidence (NAN: unknown); estimated: the step is an
+	 * estimate. */
 	int64_t saved_step;
 	char known_by[16];
 	double confidence;
@@ -93,16 +102,18 @@ struct store_checkpoint {
 struct store_health {
 	char kind[24], why[16], phase[16], evidence[FACT_EVIDENCE_MAX];
 	int64_t onset_ns,
-		at_ns; /* at_ns: for a recovery, when steps were fast again; otherwise the onset */
+		/* at_ns: for a recovery, when steps were fast again; else equal to onset_ns */
+		at_ns;
 	uint64_t size_ns;
 	bool over;
-	/* set by the caller: the event gets no line of its own in a report (report/document.h) */
+	/* Not read from the store: the caller sets it for events without a line of their own in a
+	 * report (report/document.h). */
 	bool minor;
 	int rank;
 };
 
-struct store_note {		  /* a mark of a job, or an excluded time */
-	int64_t id, at_ns, to_ns; /* to_ns: for an exclusion */
+struct store_note {		  /* a mark that a user set for a job, or an exclusion */
+	int64_t id, at_ns, to_ns; /* to_ns: end of an exclusion */
 	int64_t job;		  /* for a mark */
 	char text[256];
 };
@@ -110,40 +121,42 @@ struct store_note {		  /* a mark of a job, or an excluded time */
 typedef int store_job_fn(void *ctx, const struct store_job *j);
 typedef int store_run_fn(void *ctx, const struct store_run *r);
 typedef int store_rank_fn(void *ctx, const struct store_rank *r);
-/* The members number, fault, scheduling and mono_ns of d are unset: a store does not have them. */
+/* The members number, fault, scheduling and mono_ns of d are not set, because a store does not have
+ * them. */
 typedef int store_disruption_fn(void *ctx, const struct disruption_row *d);
 typedef int store_checkpoint_fn(void *ctx, const struct store_checkpoint *c);
 typedef int store_health_fn(void *ctx, const struct store_health *h);
 typedef int store_note_fn(void *ctx, const struct store_note *n);
 
-/* Lists jobs seen within the span, the latest first; totals cover all their time. */
+/* Lists the jobs that were seen within the span, the latest first. Their totals are not limited to
+ * the span. */
 int store_jobs(struct store *st, const struct store_span *span, store_job_fn *fn, void *ctx);
 /* Finds a job by its name (the latest one), key or number. Returns 0, -ENOENT or -errno. */
 int store_job(struct store *st, const char *name, struct store_job *ret);
-/* Like store_job(), but by number. -ENOENT: no such job. */
+/* Finds a job by its number only. -ENOENT: there is no such job. */
 int store_job_by_id(struct store *st, int64_t id, struct store_job *ret);
-/* Returns 1: the job runs and is observed; 0: its watcher ended, or has not seen it for
- * STORE_UNSEEN_NS, so its state is the last one seen; -1: the job does not run, was imported, or
- * its state is unknown. */
+/* Returns 1 if the job runs and is watched; 0 if its gp-bpf ended or did not write for
+ * STORE_UNSEEN_NS, so that its state is the last one seen; -1 if the job does not run, was
+ * imported, or its state is unknown. */
 int store_watched(const struct store_job *j, int64_t now_ns);
 int store_runs(struct store *st, int64_t job, store_run_fn *fn, void *ctx); /* by attempt */
 int store_ranks(struct store *st, int64_t run, store_rank_fn *fn,
 		void *ctx); /* by rank, then by start */
-/* Lists disruptions by time; likewise the next two functions. */
+/* These three list rows of a job in the order of their time. */
 int store_disruptions(struct store *st, int64_t job, const struct store_span *span,
 		      store_disruption_fn *fn, void *ctx);
 int store_checkpoints(struct store *st, int64_t job, const struct store_span *span,
 		      store_checkpoint_fn *fn, void *ctx);
 int store_healths(struct store *st, int64_t job, const struct store_span *span, store_health_fn *fn,
 		  void *ctx);
-/* Lists marks; job 0: of all jobs. */
+/* Lists marks by time. job 0: marks of all jobs. */
 int store_marks(struct store *st, int64_t job, const struct store_span *span, store_note_fn *fn,
 		void *ctx);
 int store_exclusions(struct store *st, const struct store_span *span, store_note_fn *fn, void *ctx);
 
-/* Ledger, steps and step times of a rank or a job within a span, by whole minutes: those that begin
- * in it. exclude: skip minutes that an exclusion touches. Minutes removed by retention are missing,
- * except in a span of everything without exclusions. Quantiles: sketch_quantile() of ret->times. */
+/* Compute ledger, steps and step times of a rank or a job in a span, from the minutes that begin in
+ * it. exclude: skip minutes that an exclusion touches. Minutes that retention removed are missing,
+ * except for a span of all time without exclusions. Quantiles: sketch_quantile() of ret->times. */
 int store_rank_totals(struct store *st, int64_t rank, const struct store_span *span, bool exclude,
 		      struct store_totals *ret);
 int store_job_totals(struct store *st, int64_t job, const struct store_span *span, bool exclude,
@@ -153,16 +166,16 @@ typedef int store_minute_fn(void *ctx, int64_t from_ns, int64_t to_ns,
 			    const struct store_totals *t);
 int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 		  store_minute_fn *fn, void *ctx);
-/* Returns the name of a bucket by its slot; NULL after the last. */
+/* Returns the name of the bucket that a slot of struct sums is for; NULL after the last slot. */
 const char *store_bucket(const struct store *st, uint32_t slot);
 
-/* Add marks and exclusions. Return 0 or -errno; -EINVAL: `to` is not after `from`. */
+/* Add a mark or an exclusion. Return 0 or -errno; -EINVAL: to_ns is not after from_ns. */
 int store_mark(struct store *st, int64_t job, int64_t at_ns, const char *text);
 int store_exclude(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
 /* Remove a mark or an exclusion by its id. -ENOENT: no such id. */
 int store_unmark(struct store *st, int64_t id);
 int store_include(struct store *st, int64_t id);
-/* Like store_exclude(), but only for st until it is closed: the file stays as it is. */
+/* Adds an exclusion that only applies to st until it is closed. The file is not changed. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retain.c - removes old data. By age: everything. By size: first minutes, whose sums stay with
- * their rank, then the oldest runs as a whole. */
+/* retain.c - removes old data. By age: everything that is too old. By size: first minutes (their
+ * sums are kept in the rank's row), then whole runs, the oldest first. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,20 +8,22 @@
 #include "userspace/store/write.h"
 
 #define ROUNDS 64
-/* the kept time is divided into these parts; one round removes one of them */
+/* To shrink the file, the time that it covers is divided into SLICES, and a round removes the
+ * oldest one. A call has at most ROUNDS rounds and returns up to PAGES_FREED pages to the file
+ * system. */
 #define SLICES	    16
 #define PAGES_FREED 4096
-/* A rank without an end counts as ended if its row is older: running ranks are written each
- * second. */
+/* A rank without an end counts as ended if its row was not written for this long (ns): rows of
+ * running ranks are written each second. */
 #define UNSEEN_NS 3600000000000
 
-/* Selects jobs imported at or after the parameter's time: their rows age from the import, not from
- * the time when the job ran. */
+/* Jobs that were imported at the time of parameter 2 or later. They are kept, because their age
+ * counts from the import and not from the time of the run. */
 #define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?2)"
 #define NONE  INT64_MAX
 
-/* Removes minutes rank by rank, because the minutes of a rank are stored together. Skips jobs
- * imported since young_ns; NONE: skips none. */
+/* Removes minutes before before_ns, except those of jobs imported at young_ns or later (NONE: no
+ * exception). Deletes by rank, because the minutes of a rank are stored together. */
 static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
@@ -98,8 +100,8 @@ static int retain_used_bytes(struct store *st, uint64_t *ret_bytes)
 	return err;
 }
 
-/* Removes the oldest minutes, or else the oldest run. Sets *ret_gone to false if there is
- * neither. */
+/* Removes the oldest minutes; if there are none, the oldest run that ended. Sets *ret_gone to false
+ * if there is no such run either. */
 static int retain_oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 {
 	int64_t oldest = 0;

@@ -13,8 +13,8 @@
 
 static const char first[] =
 	"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	/* A session is a live watch or a tape: if it continues, the store has its facts up to
-	 * `told`. */
+	/* A session is a live watch or a tape. If it is continued, the store has its facts up to
+	 * number `told`. */
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, told INTEGER NOT NULL,"
 	" version TEXT NOT NULL, command TEXT NOT NULL);"
 	"CREATE TABLE jobs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
@@ -22,8 +22,9 @@ static const char first[] =
 	"CREATE TABLE runs (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
 	" boot_id TEXT NOT NULL, start_ns INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL,"
 	" end_ns INTEGER, end_mono_ns INTEGER, status INTEGER, UNIQUE (job, attempt));"
-	/* kind 1: the job itself, whose ledger covers all its runs (run, pid 0). base: how much the
-	 * model's ledger in that session exceeds this one. */
+	/* kind 1: the row is for the job itself, whose ledger covers all its runs; run and pid are
+	 * 0. base: by how much the ledger of the model in that session exceeds the one in this
+	 * row. */
 	"CREATE TABLE ranks (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, job INTEGER NOT NULL,"
 	" run INTEGER NOT NULL, session INTEGER NOT NULL, base BLOB NOT NULL,"
 	" pid INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
@@ -38,7 +39,7 @@ static const char first[] =
 	"CREATE TABLE minutes (rank INTEGER, minute INTEGER, until_ns INTEGER NOT NULL,"
 	" ledger BLOB NOT NULL, steps INTEGER NOT NULL, sketch BLOB NOT NULL,"
 	" PRIMARY KEY (rank, minute)) WITHOUT ROWID;"
-	/* resumed_ns NULL: not over. split: recovery_ns by bucket. how: method by which
+	/* resumed_ns NULL: the disruption is not over. split: recovery_ns by bucket. how: how
 	 * resumed_step is known. */
 	"CREATE TABLE disruptions (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" at_mono_ns INTEGER NOT NULL, cause TEXT NOT NULL, rank INTEGER, pid INTEGER, exit_code INTEGER,"
@@ -65,18 +66,19 @@ static const char second[] =
 	"CREATE INDEX marks_by_job ON marks (job, at_ns);"
 	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, why TEXT NOT NULL);";
 
-/* perf_tag: runs whose speed may be compared; session_tag: runs that add up to one training. */
+/* perf_tag: runs with the same tag may be compared in speed. session_tag: runs with the same tag
+ * are parts of one training. */
 static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE runs ADD COLUMN session_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE ranks ADD COLUMN accelerators INTEGER;"
 			    "CREATE INDEX runs_by_perf_tag ON runs (perf_tag);";
 
-/* job_uid (uid was never set): with the name, the identity of the job; also in its key. carried:
- * runs of the job on other nodes, if its history came from there; all_falls, all_steps: disruptions
- * and steps of all runs as reported by the model, because rows here have fewer. source: '' for
- * observed jobs, 'log' for imported ones (import.h), whose `_mono_ns` are UTC, too. health.end_ns:
- * of a recovery, when steps were fast again. checkpoints: of a restore, the step of the checkpoint
- * that was read, and how it is known. */
+/* jobs: job_uid and the name identify the job, and are parts of its key (uid was never set).
+ * carried: number of runs on other nodes, if the history came from there; then all_falls and
+ * all_steps are the disruptions and steps of all runs, because the rows here are fewer. source: ''
+ * for observed jobs, 'log' for imported ones (import.h), whose `_mono_ns` are UTC, too. health:
+ * end_ns is when steps were fast again, for a recovery. checkpoints: for a restore, which step the
+ * checkpoint contains, and how that is known. */
 static const char fourth[] =
 	"ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN carried INTEGER NOT NULL DEFAULT 0;"
@@ -92,16 +94,15 @@ static const char fourth[] =
 	"ALTER TABLE checkpoints ADD COLUMN confidence REAL;"
 	"ALTER TABLE checkpoints ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;";
 
-/* model_run: the run's number in its job, as the model of that session counts; NULL: unknown. */
+/* model_run: number of the run in its job, counted by the model of that session; NULL: unknown. */
 static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
 			    "ALTER TABLE runs ADD COLUMN model_run INTEGER;";
 
-/* ended_ns: when the watch ended on request, or had nothing left to watch; NULL: it still runs, or
- * was killed. */
+/* ended_ns: when the session ended normally; NULL: it still runs, or was killed. */
 static const char sixth[] = "ALTER TABLE sessions ADD COLUMN ended_ns INTEGER;";
 
-/* held_ns: the sum of the ledger; -1: a bucket is negative; 0: written by an older version. A
- * minute must not contain more time than lies between its start and until_ns. */
+/* held_ns: sum of the ledger; -1: a bucket is negative; 0: written by an older version. The CHECK
+ * makes SQLite refuse a minute with more time than lies between its start and until_ns. */
 #define HELD                                                                                       \
 	" ADD COLUMN held_ns INTEGER NOT NULL DEFAULT 0 CHECK (held_ns = 0 OR (held_ns > 0 AND"    \
 	" held_ns <= until_ns - minute * 60000000000));"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - the tables, as a list of migrations. A released migration never changes; a change of
- * the tables is a new migration. */
+/* schema.h - the tables of a store, as a list of migrations from version to version. A released
+ * migration is never changed; a change of the tables is a new migration. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
-/* In the header of the file: "gpBP". */
+/* "gpBP" in the header of the file: marks the SQLite file as a store of gp-bpf. */
 #define STORE_APPLICATION_ID 0x67704250
 #define STORE_VERSION	     7
 

@@ -12,12 +12,12 @@
 
 #include "userspace/base/buffer.h"
 
-#define SKETCH_FINE    6 /* log2 of the classes in a power of two */
+#define SKETCH_FINE    6 /* A power of two has 2^SKETCH_FINE classes. */
 #define SKETCH_CLASSES 128
 
 struct sketch { /* zeroed: no times */
 	uint64_t count, sum_ns, min_ns, max_ns;
-	uint8_t coarse; /* how many times the width of classes was doubled */
+	uint8_t coarse; /* how many times all classes were made twice as wide */
 	uint16_t used;
 	struct {
 		uint16_t class;
@@ -27,9 +27,9 @@ struct sketch { /* zeroed: no times */
 
 void sketch_add(struct sketch *s, uint64_t ns);
 void sketch_merge(struct sketch *into, const struct sketch *from);
-/* Returns the quantile by nearest rank; part: share of 1, such as 0.99. 0: no times. */
+/* Returns the quantile `part` (0.99, for example) by nearest rank; 0: no times. */
 uint64_t sketch_quantile(const struct sketch *s, double part);
-/* Returns the relative error of quantiles. */
+/* Returns the relative error of quantiles (0.008, or more after widening). */
 double sketch_error(const struct sketch *s);
 /* Returns the lower bound of a class in ns; that of class + 1 is its upper bound. Classes are
  * numbered as in at[]. */
@@ -37,7 +37,7 @@ double sketch_class_ns(const struct sketch *s, uint32_t class);
 
 /* Appends the sketch, at most 40 + 12 * SKETCH_CLASSES bytes. */
 void sketch_write(const struct sketch *s, struct buffer *out);
-/* Returns 0; -EBADMSG: data is not a sketch. len 0: no times. */
+/* Reads a sketch; len 0: no times. Returns 0; -EBADMSG: data is not a sketch. */
 int sketch_read(struct sketch *ret, const void *data, size_t len);
 
 #endif

@@ -35,7 +35,8 @@ int store_error(int rc)
 		return -EEXIST;
 	case SQLITE_NOMEM:
 		return -ENOMEM;
-	case SQLITE_ERROR: /* a table or column is missing, or exists twice */
+	/* SQLite's code for a wrong statement: a table or column is missing, or exists twice */
+	case SQLITE_ERROR:
 		return -EUCLEAN;
 	default:
 		return -EIO;
@@ -47,13 +48,14 @@ static sqlite3_stmt *statement_get(struct store *st, const char *text, int *ret_
 	sqlite3_stmt *stmt = NULL;
 	uint32_t i = 0;
 
-	/* A statement whose rows are still being read is not reused, even for the same text. */
+	/* A statement whose rows are still being read cannot be used for a second query of the same
+	 * text. */
 	while (i < st->cached &&
 	       (st->cache[i].text != text || sqlite3_stmt_busy(st->cache[i].stmt)))
 		i++;
 	if (i < st->cached)
 		return st->cache[i].stmt;
-	/* never happens: gp-bpf has fewer statements, nested few levels deep */
+	/* cannot happen: gp-bpf has fewer different statements than the cache has entries */
 	if (st->cached == STORE_STATEMENTS) {
 		*ret_rc = SQLITE_NOMEM;
 		return NULL;
@@ -136,7 +138,8 @@ void store_done(sqlite3_stmt *stmt)
 	sqlite3_clear_bindings(stmt);
 }
 
-/* Returns 1: a row; 0: no more rows, or -errno: both release the statement. */
+/* Advances to the next row. Returns 1: there is one; 0: no more rows, or -errno; then the statement
+ * is released. */
 static int statement_row(sqlite3_stmt *stmt)
 {
 	int rc = sqlite3_step(stmt);
@@ -264,7 +267,8 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
-	/* The file may be hostile, and its texts are shown to users. */
+	/* The text is escaped, because the file may come from an attacker and the text is shown to
+	 * users. */
 	log_escape(out, len, text ? text : "",
 		   text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
 }
@@ -312,7 +316,8 @@ int store_slot(struct store *st, const char *name, uint32_t *ret)
 		}
 		if (attempt)
 			break;
-		/* Adds at most as many names as there are slots, whichever process adds them. */
+		/* The limit is checked within the statement, so it also holds if other processes
+		 * add names. */
 		err = store_run(
 			st,
 			"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM names) < ?2",
@@ -342,12 +347,14 @@ int store_type(struct store *st, uint32_t type, const char *name)
 
 /* ---- sums and step times of a row, read from its blobs --------------------------------------- */
 
-/* Counts an unreadable row and logs the first one. Returns 0, so that the other rows are read. */
+/* Counts a row that cannot be read, and logs the first one. Returns 0, so that reading
+ * continues. */
 static int statement_unreadable(struct store *st, const char *what)
 {
 	if (!st->unreadable++)
-		log_warn("%s: cannot read %s: damaged, or written by a newer gp-bpf; counted as 0",
-			 st->path, what);
+		log_warn(
+			"%s: cannot read the %s in a row: damaged, or written by a newer gp-bpf; they count as 0",
+			st->path, what);
 	return 0;
 }
 
@@ -362,7 +369,7 @@ int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *re
 	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
 	int err = sums_read(ret, &st->names, data, len);
 
-	/* another version of gp-bpf has added names since the store was opened */
+	/* another process may have added names since this one opened the store */
 	if (err == -ENOENT) {
 		err = store_names_load(st, false);
 		if (err)

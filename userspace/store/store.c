@@ -78,8 +78,8 @@ int store_make_folder(const char *path)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Returns true if the file is a store, which may be renamed if damaged. A file of another kind,
- * which the user may have named by mistake, is left alone. */
+/* Returns true if the file is a store, or empty. Only such a file may be renamed when it is
+ * damaged; another kind of file, which the user may have named by mistake, must not be changed. */
 static bool store_is_ours(int fd, const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -91,7 +91,8 @@ static bool store_is_ours(int fd, const char *path)
 	       !strcmp(slash ? slash + 1 : path, STORE_FILE);
 }
 
-/* Creates the file, accessible only for this user, without following a link of another user. */
+/* Opens the file, or creates it with access for this user only. Does not follow a symbolic link,
+ * which another user may have made. Sets st->dev and st->ino. */
 static int store_file_make(struct store *st, enum store_mode mode)
 {
 	static const int how[] = {
@@ -117,7 +118,8 @@ bool store_moved(const struct store *st)
 	return !st->memory && (stat(st->path, &is) || is.st_dev != st->dev || is.st_ino != st->ino);
 }
 
-/* Called by SQLite while the file is locked; returns whether to try again. */
+/* Called by SQLite while another process locks the file. Waits for a moment; returns 1 to try
+ * again, 0 to give up. */
 static int store_busy(void *ctx, int tries)
 {
 	struct store *st = ctx;
@@ -131,8 +133,9 @@ static int store_busy(void *ctx, int tries)
 	return 1;
 }
 
-/* Opens the checked file by its name without links, because SQLite opens by name; it must follow no
- * links. Only the kernel can follow links in /proc (/proc/PID/root). */
+/* Opens the file in SQLite, which opens by name and must not follow links: so the name is resolved
+ * first, and must still be that of the file that was checked. Names in /proc (/proc/PID/root) can
+ * be resolved by the kernel only, and are used unchanged. */
 static int store_sql_open(struct store *st, int flags)
 {
 	char name[PATH_MAX];
@@ -161,7 +164,8 @@ static int store_connect_file(struct store *st, enum store_mode mode)
 		return err;
 	sqlite3_extended_result_codes(st->sql, 1);
 	sqlite3_busy_handler(st->sql, store_busy, st);
-	/* Code in the file is not run, and the file's structure is not trusted. */
+	/* The file may come from an attacker: do not run code (triggers) in it, and do not trust
+	 * its tables. */
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -173,7 +177,7 @@ static int store_settle(struct store *st)
 	static const char *const settings[] = {
 		"PRAGMA auto_vacuum = INCREMENTAL", /* for a new file */
 		"PRAGMA journal_mode = WAL",
-		/* kill -9 loses nothing; a power failure loses the last seconds */
+		/* nothing is lost if gp-bpf is killed; a power failure loses the last seconds */
 		"PRAGMA synchronous = NORMAL",
 		"PRAGMA journal_size_limit = 8388608",
 	};
@@ -184,8 +188,8 @@ static int store_settle(struct store *st)
 	return err;
 }
 
-/* Returns the version; -EMEDIUMTYPE: a file of another program; -EUCLEAN: the number is missing
- * although the tables exist. */
+/* Returns the version of the tables. -EMEDIUMTYPE: the file belongs to another program; -EPROTO:
+ * written by a newer gp-bpf; -EUCLEAN: there are tables, but no version. */
 static int store_version_of(struct store *st)
 {
 	int64_t application, version, tables;
@@ -204,8 +208,8 @@ static int store_version_of(struct store *st)
 	return version < 0 ? -EMEDIUMTYPE : (int)version;
 }
 
-/* Migrates in one transaction with the version number, so that of two processes that start at once
- * only one migrates. */
+/* Migrates to the current version. Each migration is one transaction that includes the version
+ * number, so that only one of two processes that start at once migrates. */
 static int store_migrate(struct store *st)
 {
 	char end[96];
@@ -301,12 +305,14 @@ static int store_set_aside(const struct store *st)
 	while (!access(name, F_OK) && n++ < DAMAGED_MAX);
 	err = store_rename_damaged(st->path, "", n);
 	if (err) {
-		log_error("%s: damaged, but cannot be renamed: %s", st->path, strerror(-err));
+		log_error("%s: the store is damaged and cannot be renamed: %s; move the file away",
+			  st->path, strerror(-err));
 		return err;
 	}
 	store_rename_damaged(st->path, "-wal", n);
 	store_rename_damaged(st->path, "-shm", n);
-	log_warn("%s: damaged; renamed to %s, starting a new store", st->path, name);
+	log_warn("%s: the store is damaged; renamed it to %s and started a new store", st->path,
+		 name);
 	return 0;
 }
 

@@ -18,28 +18,29 @@
 #define STORE_MINUTE_NS 60000000000ll
 
 enum store_mode {
-	STORE_READ,  /* for queries; must exist; migrated if it is writable */
-	STORE_NOTE,  /* to write a few rows; must exist; not checked for damage as a whole */
+	STORE_READ,  /* to query; the file must exist; it is migrated if it is writable */
+	STORE_NOTE,  /* to write a few rows; the file must exist, and is not checked for damage */
 	STORE_WRITE, /* created if missing */
 };
 
 struct store;
 
-/* path ":memory:" is a private store. A damaged file is renamed to PATH.damaged-N, which is logged,
- * and a new one is created (STORE_WRITE). Returns 0 or -errno. */
+/* Opens a store. path ":memory:" is a private store without a file. For STORE_WRITE, a damaged file
+ * is renamed to PATH.damaged-N, which is logged, and a new one is created. Returns 0 or -errno. */
 int store_open(struct store **ret, const char *path, enum store_mode mode);
-/* Like store_open(). until_ns: time of clock_mono_ns() after which a locked file is not waited for
- * (2 s at most each time); 0: no such time. Any thread may change it. It must outlive the store. */
+/* Opens a store as store_open() does. *until_ns: a time of clock_mono_ns() after which the store no
+ * longer waits for a file that another process locks; 0: it waits 2 s each time. Any thread may
+ * change *until_ns, which must outlive the store. */
 int store_open_until(struct store **ret, const char *path, enum store_mode mode,
 		     const _Atomic uint64_t *until_ns);
 void store_close(struct store *st); /* st may be NULL */
-/* Makes store_close() quick for another process that waits for the file: the write-ahead log stays,
- * so closing does not wait for the disk. */
+/* Call before store_close() when another process waits for the file. The write-ahead log is kept,
+ * so that closing does not wait for the disk. */
 void store_hand_over(struct store *st);
 const char *store_path(const struct store *st);
 
-/* Returns the number of damaged sums and step times read since the store was opened; they count as
- * 0. */
+/* Returns the number of damaged values (sums or step times) that were read since the store was
+ * opened. They count as 0. */
 uint64_t store_unreadable(const struct store *st);
 
 /* Writes the default path: in the state directory, else /var/lib/gp-bpf for root, else
@@ -50,7 +51,7 @@ int store_default_path(char out[PATH_MAX], const char *state_dir);
  * -errno. */
 int store_make_folder(const char *path);
 
-/* Returns a text for an error of this module. */
+/* Returns the text for an error (-errno) of the functions of store/. */
 const char *store_why(int err);
 
 #endif

@@ -47,7 +47,7 @@ int sum_names_add(struct sum_names *n, const char *name, int64_t id)
 {
 	uint32_t i = 0;
 
-	if (!*name) /* free slots have the name "" */
+	if (!*name) /* "" marks a free slot, so an empty name from a file is replaced */
 		name = "?";
 	while (i < n->count && strcmp(n->name[i], name) != 0)
 		i++;
@@ -74,7 +74,8 @@ void sums_of_ledger(struct sums *ret, const struct ledger_view *v)
 	}
 }
 
-/* Values from a file may be anything: overflow wraps instead of being undefined. */
+/* Adds all slots. Values from a file may be arbitrary, so they are added as unsigned numbers: an
+ * overflow wraps instead of being undefined. */
 void sums_add(struct sums *into, const struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* varint.h - integers in few bytes: seven bits each, the lowest first. */
+/* varint.h - encodes integers in as few bytes as necessary: seven bits in each byte, the lowest
+ * first. */
 #ifndef STORE_VARINT_H
 #define STORE_VARINT_H
 
@@ -11,11 +12,12 @@
 
 struct varint_reader {
 	const unsigned char *at, *end;
-	/* the data ended early, or a number was longer than 64 bits; all later reads give 0 */
+	/* The data ended early, or contained a number of more than 64 bits. All further reads
+	 * return 0. */
 	bool failed;
 };
 
-/* data may be NULL if len is 0. */
+/* Starts reading at data, which may be NULL if len is 0. */
 static inline struct varint_reader varint_reader_of(const void *data, size_t len)
 {
 	const unsigned char *at = len ? data : (const void *)"";
@@ -52,7 +54,7 @@ static inline uint64_t varint_read(struct varint_reader *r)
 	return 0;
 }
 
-/* Maps small negative numbers to small positive ones. */
+/* Encodes the sign in the lowest bit, so that small negative numbers become small positive ones. */
 static inline uint64_t zigzag(int64_t v)
 {
 	return v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1;

@@ -10,9 +10,11 @@
 #include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
 
-/* starts that differ by less are the same: /proc has ticks of 10 ms */
+/* Start times of one process may differ by up to this (ns), because /proc has ticks of 10 ms. */
 #define START_SLACK_NS 20000000ll
-#define OVERFULL_NS    1000000000ll /* less excess time in a minute is an adjustment of the clock */
+/* A minute may contain this much more time (ns) than it lasts: the clock was adjusted. More is a
+ * bug. */
+#define OVERFULL_NS 1000000000ll
 
 /* ---- session --------------------------------------------------------------------------------- */
 
@@ -44,7 +46,7 @@ int write_session_ended(struct store *st, const struct write_session *s, int64_t
 
 #define MINUTE "SELECT minute, until_ns, ledger, steps, sketch FROM "
 
-/* Reads a row of MINUTE. */
+/* Reads a minute from a row that MINUTE selected. */
 static int write_minute_read(struct store *st, sqlite3_stmt *stmt, struct intake_minute *ret)
 {
 	int err;
@@ -56,8 +58,8 @@ static int write_minute_read(struct store *st, sqlite3_stmt *stmt, struct intake
 	return err ? err : store_sketch(st, stmt, 4, &ret->times);
 }
 
-/* Reads the one row of a statement of store_find(). Returns 1; 0: no row, and *ret is unchanged;
- * -errno. */
+/* Reads the only row of a statement of store_find(). Returns 1; 0: there is no row, and *ret is
+ * unchanged; -errno. */
 static int write_minute_take(struct store *st, sqlite3_stmt *stmt, int err,
 			     struct intake_minute *ret)
 {
@@ -80,9 +82,8 @@ static int write_running_read(struct store *st, int64_t rank, struct intake_minu
 
 #define PLACE "SELECT ranks.id, ranks.session, ledger, steps, sketch, until_ns, base, run,"
 
-/* Finds the row of a rank, which is one program in one process. If gp-bpf attached late it knows
- * the start of the process but not of its program: then the row is that of the process's last
- * program. */
+/* Finds the row of a rank: a process and the program it runs. If gp-bpf attached late it knows the
+ * start of the process, but not that of its program: then the row of its last program is used. */
 static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 				     const struct intake_about *a, int *ret_err)
 {
@@ -104,7 +105,7 @@ static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 		boot_id);
 }
 
-/* If the sums of a rank cannot be read, they are rebuilt from its minutes. */
+/* Computes the sums of a rank from its minutes, because the stored sums are damaged. */
 static int write_place_rebuild(struct store *st, struct intake_place *p)
 {
 	struct intake_minute m;
@@ -124,7 +125,8 @@ static int write_place_rebuild(struct store *st, struct intake_place *p)
 	return err;
 }
 
-/* Makes the run one that this session's model continues. */
+/* Notes in the run's row that the model of this session continues it, and its number in that
+ * model. */
 static int write_run_claim(struct store *st, int64_t session, int64_t run,
 			   const struct intake_about *a)
 {
@@ -155,7 +157,7 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
 	before = st->unreadable;
 	err = err ? err : store_sums(st, stmt, 6, &ret->base);
-	/* Without a readable base it is unknown how much of the model's ledger is stored
+	/* If the base is damaged, it is unknown which part of the model's ledger is stored
 	 * already. */
 	ret->gone_on &= st->unreadable == before;
 	until_ns = store_int(stmt, 5);
@@ -183,8 +185,8 @@ static int write_job_make(struct store *st, const struct intake_about *a, int64_
 		   : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
 }
 
-/* Finds a run by its number in this session's model. -ENOENT: no such run. Numbers start again
- * after the model had to forget a job, so a run that ended as a whole is not continued. */
+/* Finds a run by the number that the model of this session gave it. -ENOENT: no such run. The model
+ * may forget a job and count from 1 again, so a run that has ended does not count. */
 static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 			      const struct intake_about *a, int64_t *ret_id)
 {
@@ -196,9 +198,9 @@ static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
 }
 
-/* Finds the stored run that the first rank of a run continues: the job's last run, if it is of an
- * earlier session and not over for this process. It is over if one of its ranks ended before this
- * rank began, or if this is a second process of the same rank. -ENOENT: no such run. */
+/* Finds the stored run to which the first rank of a run belongs: the last run of the job if it is
+ * of an earlier session, and this rank can be part of it. It cannot if a rank of that run ended
+ * before this one began, or has the same number. -ENOENT: no such run. */
 static int write_run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
 			  const struct intake_about *a, int64_t *ret_id)
 {
@@ -211,7 +213,8 @@ static int write_run_find(struct store *st, int64_t session, int64_t job, const 
 		a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
 }
 
-/* Returns -ENOENT if an unwritten rank of this run ended before this rank began; 0 otherwise. */
+/* Checks the ends of ranks that are not written yet: returns -ENOENT if a rank of this run ended
+ * before this rank began, else 0 or -errno. */
 static int write_run_goes_on(struct store *st, int64_t run, const struct intake_about *a,
 			     const struct write_ended *ended, uint32_t nended)
 {
@@ -256,7 +259,8 @@ int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
 	static const struct sketch never;
 	int err;
 
-	/* Reopens a run that another rank joins; the run's start is that of its first rank. */
+	/* Another rank joins the run, so the run is not over. Its start is that of the earliest
+	 * rank. */
 	err = store_run(
 		st,
 		"UPDATE runs SET end_ns = NULL, end_mono_ns = NULL, status = NULL,"
@@ -307,8 +311,8 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-/* Logs the first minute that has more time than it lasted without an explanation: a bug of
- * gp-bpf. */
+/* Logs the first minute that has more time than it lasted. If no reason for that is known, it is a
+ * bug of gp-bpf. */
 static void write_minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
 				  int64_t more_ns)
 {
@@ -316,7 +320,7 @@ static void write_minute_overfull(struct store *st, int64_t rank, const struct i
 		return;
 	if (!st->overfull++)
 		log_warn(
-			"%s: minute %lld of row %lld contains %lld ms more than it lasted; minute extended; please report this",
+			"%s: minute %lld of rank %lld contains %lld ms more than it lasted, and was stored as longer; this is a bug of gp-bpf, please report it",
 			st->path, (long long)m->minute, (long long)rank,
 			(long long)(more_ns / 1000000));
 #ifdef GP_LEDGER_ABORT
@@ -324,8 +328,8 @@ static void write_minute_overfull(struct store *st, int64_t rank, const struct i
 #endif
 }
 
-/* Repairs a minute after any error: no bucket is negative, and the minute ends no earlier than its
- * start plus its time. Returns the sum of its time. */
+/* Corrects a minute that would violate the rules after an error: no bucket is negative, and the
+ * minute lasts at least as long as the sum of its buckets. Returns that sum. */
 static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_minute *m)
 {
 	int64_t total_ns = sums_total(&m->sums), end_ns;
@@ -347,7 +351,7 @@ static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_m
 	}
 	if (!__builtin_mul_overflow(m->minute, STORE_MINUTE_NS, &end_ns) &&
 	    !__builtin_add_overflow(end_ns, total_ns, &end_ns) && m->until_ns < end_ns) {
-		if (total_ns) /* a minute that lost all its time ends when its job ended */
+		if (total_ns) /* a minute without time ends when its job ended */
 			write_minute_overfull(st, rank, m, end_ns - m->until_ns);
 		m->until_ns = end_ns;
 	}
@@ -365,7 +369,8 @@ static int write_minute_merge(struct store *st, int64_t rank, struct intake_minu
 	err = write_minute_take(st, stmt, err, &had);
 	if (err != 1)
 		return err;
-	/* otherwise the minute lost time, and its end is the earlier one */
+	/* otherwise time was subtracted, and the minute ends at m->until_ns, which may be
+	 * earlier */
 	if (sums_total(&m->sums) >= 0)
 		m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
 	m->steps += had.steps;
@@ -378,7 +383,7 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 {
 	int64_t held_ns;
 
-	m->joined = true; /* from here on the minute is the stored one plus this one */
+	m->joined = true; /* the minute is now the sum of the stored one and this one */
 	held_ns = write_minute_sane(st, rank, m);
 	return store_run(
 		st,
@@ -388,8 +393,8 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 		m->minute);
 }
 
-/* Writes a closed minute. Its row may exist already: the clock was set back, or time that was
- * stored earlier must be subtracted. */
+/* Writes a closed minute. If the row exists already (the clock was set back, or stored time is to
+ * be subtracted), the two are added up. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
 	static const struct sums nothing;
@@ -411,7 +416,8 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	return err ? err : write_minute_update(st, rank, &m);
 }
 
-/* Reads the rank's next minute, later (up) or earlier. Returns 1; 0: no such minute; -errno. */
+/* Reads the minute of the rank that comes after m (up) or before it. Returns 1; 0: there is none;
+ * -errno. */
 static int write_minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
 {
 	sqlite3_stmt *stmt;
@@ -425,7 +431,8 @@ static int write_minute_next(struct store *st, int64_t rank, bool up, struct int
 	return write_minute_take(st, stmt, err, m);
 }
 
-#define MOVES_MOST 50000 /* most minutes searched for time to move: more than a month */
+/* most minutes that are searched for the time to move: more than a month */
+#define MOVES_MOST 50000
 
 static int write_moves(struct store *st, int64_t rank, const struct intake_minute *moves)
 {
@@ -437,7 +444,8 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 
 	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
 		err = write_minute_next(st, rank, up, &m);
-		/* Minutes were merged: the remaining time is in earlier ones; sums stay right. */
+		/* Minutes may have been merged into earlier ones, so the rest of the time is looked
+		 * for before. */
 		if (!err && up) {
 			up = false;
 			m.minute = moves->minute;
@@ -552,7 +560,7 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Converts a monotonic time that is close to the fact to UTC. */
+/* Converts a time of CLOCK_MONOTONIC that is close to that of the note to UTC. */
 static int64_t write_wall_ns(const struct intake_note *n, uint64_t mono_ns)
 {
 	return n->real_ns - (int64_t)(n->mono_ns - mono_ns);
@@ -644,11 +652,11 @@ int write_note(struct store *st, const struct intake_note *n, int64_t rank)
 
 struct ledger { /* of a job, as stored */
 	struct intake_place place;
-	struct sums had; /* closed minutes and the running one */
+	struct sums had; /* sum of the closed minutes and the running one */
 	int64_t start_ns, until_ns;
 };
 
-/* Reads a job's own ledger. Returns 1; 0: the job has none; -errno. */
+/* Reads the stored ledger of a job as a whole. Returns 1; 0: it has none; -errno. */
 static int write_ledger_find(struct store *st, int64_t session, const struct intake_about *a,
 			     struct ledger *ret)
 {
@@ -678,7 +686,8 @@ static int write_minutes_delete(struct store *st, int64_t rank)
 	return STORE_RUN_ALL(st, rows, rank);
 }
 
-/* Moves minutes from one row to another; a minute that both rows have becomes the sum. */
+/* Moves the minutes of one rank's row to another's. If both have the same minute, the two are added
+ * up. */
 static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 {
 	struct intake_minute m;
@@ -696,7 +705,7 @@ static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 	return err;
 }
 
-/* Appends a ledger to the stored one; the time between the two is unobserved, unless the job was
+/* Appends ledger `from` to ledger `to`. The time between the two is unobserved, unless the job was
  * over. */
 static int write_ledger_append(struct store *st, struct ledger *from, struct ledger *to)
 {
@@ -736,8 +745,9 @@ static int write_ledger_append(struct store *st, struct ledger *from, struct led
 			     from->place.id, p->id);
 }
 
-/* Merges the ledgers of a job's former and current key. If another watch wrote the job meanwhile,
- * time that both observed counts as stored (intake_place()). */
+/* Merges the ledgers that a job has under its former and its current key. If they overlap, another
+ * gp-bpf wrote the job under the current key meanwhile: then intake_place() counts the common time
+ * once. */
 static int write_ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
 			       const struct intake_about *was)
 {
@@ -755,7 +765,7 @@ static int write_ledgers_merge(struct store *st, int64_t session, const struct i
 	return err ? err : write_minutes_delete(st, from.place.id);
 }
 
-/* Moves the rows of a job to another job; its runs get numbers after the existing ones. */
+/* Moves the rows of one job to another. Its runs are numbered after those of the other job. */
 static int write_rows_move(struct store *st, int64_t from, int64_t to)
 {
 	static const char *const rows[] = {

@@ -27,17 +27,19 @@ struct store_writer {
 	char path[PATH_MAX];
 	struct worker thread;
 	pthread_mutex_t file;
-	bool wanted; /* write at once instead of when the second is over */
+	bool wanted; /* the thread is to write at once, and not only when a second is over */
 	bool handed_over;
-	bool idle; /* the thread waits for something to write, not for the next second */
-	uint64_t asks, answers; /* for store_writer_snapshot(wait) */
+	bool idle; /* the thread waits for data to write, not for the end of a second */
+	/* number of requests to write at once; number of those that were done */
+	uint64_t asks, answers;
 	struct intake *intake;
 	struct write_session session;
-	struct store *store; /* NULL: could not be opened */
-	uint32_t typed;	     /* bit per type whose name was written */
-	bool known;	     /* the session was written to this store */
+	struct store *store; /* NULL: it could not be opened, and that is retried */
+	uint32_t typed;	     /* bit per type of custom events whose name this store has */
+	bool known;	     /* this store has the session */
 	int trouble;	     /* error of the last transaction; 0: none */
-	/* when to stop waiting for a locked file, ns of CLOCK_MONOTONIC; 0: default */
+	/* Time of clock_mono_ns() when to stop waiting for a locked file; 0: the default of the
+	 * store. */
 	_Atomic uint64_t until_ns;
 	uint64_t trouble_ns, next_ns, reopen_ns, retain_ns;
 	struct store_writer_stats stats;
@@ -48,11 +50,13 @@ struct store_writer {
 #define RETAIN_NS    600000000000ull
 #define PLACE_ROUNDS 8
 
-struct taken {			 /* copied under the lock, written without the lock */
-	struct intake_rank **of; /* the ranks of the copies */
+/* data to write: copied while the lock of `thread` is held, written after it is released */
+struct taken {
+	struct intake_rank **of; /* for each entry of `ranks`, the rank of which it is a copy */
 	struct intake_rank *ranks;
-	struct intake_minute *minutes; /* of each rank, in order */
-	uint32_t *count;	       /* for each rank */
+	/* the minutes of the first rank, then those of the second...; `count` has their numbers */
+	struct intake_minute *minutes;
+	uint32_t *count; /* for each rank */
 	struct intake_note *notes;
 	uint32_t nranks, nminutes, nnotes;
 	uint64_t last_fact;
@@ -80,8 +84,8 @@ static enum store_trouble writer_trouble(int err)
 	return (enum store_trouble)t;
 }
 
-/* Returns the size of the store's files. Called on this thread, so that a hanging disk delays only
- * this thread. */
+/* Returns the size of the store's files. Called on the writer's thread, because a disk that hangs
+ * blocks the caller. */
 static uint64_t writer_files_size(const struct store_writer *w)
 {
 	char journal[PATH_MAX + 8];
@@ -96,14 +100,14 @@ static uint64_t writer_files_size(const struct store_writer *w)
 	return bytes;
 }
 
-/* Called with the lock held. */
+/* Updates the statistics. Call with the lock of `thread` held. */
 static void writer_transaction_done(struct store_writer *w)
 {
 	w->stats.written++;
 	w->stats.last_ns = clock_real_ns();
 }
 
-/* Logs the beginning, change and end of an error. */
+/* Logs when an error of writing begins, changes or ends. */
 static void writer_report_trouble(struct store_writer *w, int err)
 {
 	uint64_t bytes = writer_files_size(w);
@@ -142,8 +146,8 @@ static int writer_connect(struct store_writer *w)
 	return store_exec(w->store, limit);
 }
 
-/* Opens the store again. If it does not have our session it is another store: everything is written
- * again. */
+/* Opens the store again. If the file does not have this session, it is another one, and everything
+ * is written again. */
 static int store_reconnect(struct store_writer *w)
 {
 	int64_t id;
@@ -171,8 +175,7 @@ static int store_ready(struct store_writer *w)
 	int err;
 
 	if (w->store && store_moved(w->store)) {
-		log_warn("%s: removed or replaced; continuing with the file that is there now",
-			 w->path);
+		log_warn("%s: the file was removed or replaced; opening it again", w->path);
 		store_close(w->store);
 		w->store = NULL;
 		w->reopen_ns = 0;
@@ -190,7 +193,7 @@ static int store_ready(struct store_writer *w)
 	return err;
 }
 
-/* Writes the names of custom types that have time. */
+/* Adds the names of those types of custom events that have time to the store. */
 static int writer_name_types(struct store_writer *w)
 {
 	struct type_names names;
@@ -222,8 +225,8 @@ static int writer_by_start(const void *a, const void *b)
 	       (x->about.start_mono_ns < y->about.start_mono_ns);
 }
 
-/* Collects ranks whose row is unknown, oldest first, because a later rank's run depends on earlier
- * ranks. */
+/* Collects the ranks whose row in the store is unknown. They are sorted by start, because the run
+ * of a later rank depends on the earlier ones. */
 static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ranks,
 				struct intake_about *about, struct write_ended *ended,
 				uint32_t *ret_ended)
@@ -248,8 +251,9 @@ static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ran
 	return n;
 }
 
-/* Finds or adds the rows of ranks. `ended` has room for all ranks, too: a rank stored as running
- * may have ended, and another one begun, while nothing was written. */
+/* Finds the rows of n ranks, or adds them. ended: nended ranks whose end is not written yet, with
+ * room for n more: several programs of one process may have begun and ended since the last
+ * write. */
 static int writer_places_write(struct store_writer *w, const struct intake_about *about,
 			       struct intake_place *places, uint32_t n, struct write_ended *ended,
 			       uint32_t nended)
@@ -287,7 +291,7 @@ static int writer_place_ranks(struct store_writer *w)
 		worker_lock(&w->thread);
 		for (uint32_t i = 0; i < n; i++)
 			if (ranks[i]->about.job_key ==
-			    about[i].job_key) /* otherwise the job was renamed meanwhile */
+			    about[i].job_key) /* if not equal, the job was renamed meanwhile */
 				intake_place(w->intake, ranks[i], &at[i]);
 		writer_transaction_done(w);
 		worker_unlock(&w->thread);
@@ -309,8 +313,8 @@ static void writer_taken_free(struct taken *k)
 	free(k->notes);
 }
 
-/* Copies everything from before the last snapshot, so that one number of the last fact is valid for
- * all ranks. */
+/* Copies all data from before the last snapshot, so that the rows of all ranks contain the facts up
+ * to the same number. */
 static int writer_cycle_take(struct intake *t, struct taken *k)
 {
 	*k = (struct taken){.last_fact = t->closed};
@@ -387,7 +391,8 @@ static int writer_write_cycle(struct store_writer *w)
 	return err;
 }
 
-/* Writes everything that is due; call with `file` held. -errno: retried. */
+/* Writes all data that is due. Call with the lock `file` held. After -errno the data is kept and
+ * retried. */
 static int writer_cycle(struct store_writer *w)
 {
 	uint64_t now = clock_mono_ns();
@@ -406,7 +411,8 @@ static int writer_cycle(struct store_writer *w)
 		err = store_retain(w->store, clock_real_ns(), w->options.keep_ns,
 				   w->options.size_bytes);
 	}
-	if (err == -EBADMSG && w->store) { /* opening checks the file again and renames it */
+	/* when it is opened again, the damage is found and the file renamed */
+	if (err == -EBADMSG && w->store) {
 		store_close(w->store);
 		w->store = NULL;
 		w->reopen_ns = 0;
@@ -417,10 +423,15 @@ static int writer_cycle(struct store_writer *w)
 
 #define PERIOD_NS   1000000000ull
 #define CLOSE_TRIES 3
-#define DEAD_NS	    5000000000ull /* a disk that does not answer for longer is treated as dead */
-#define OPEN_NS	    500000000ull  /* a locked file is waited for up to this long at the start */
-#define CLOSE_NS    500000000ull  /* a locked file is waited for up to this long at the end */
-#define WAIT_ROWS   64		  /* a replay waits when more minutes than this are unwritten */
+/* When closing, a thread that does not end within this time (ns) is given up: its disk does not
+ * answer. */
+#define DEAD_NS 5000000000ull
+/* how long (ns) to wait for a locked file when the store is opened */
+#define OPEN_NS 500000000ull
+/* how long (ns) to wait for a locked file when the store is closed */
+#define CLOSE_NS 500000000ull
+/* a replay waits for the disk when more minutes than this are not written yet */
+#define WAIT_ROWS 64
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
@@ -527,7 +538,7 @@ int store_writer_close(struct store_writer *w)
 	worker_stop(&w->thread);
 	if (!worker_ended(&w->thread, clock_mono_ns() + DEAD_NS)) {
 		log_error("%s: disk does not answer: unwritten data is lost", w->path);
-		return -ETIMEDOUT; /* w is never freed, because the thread still uses it */
+		return -ETIMEDOUT; /* w is not freed, because the thread may still use it */
 	}
 	store_writer_stats(w, &lost);
 	left = intake_due(w->intake);
@@ -535,10 +546,11 @@ int store_writer_close(struct store_writer *w)
 		log_error("%s: cannot write: %s; unwritten data is lost", w->path,
 			  store_why(w->trouble));
 	if (lost.lost_ranks || lost.lost_notes || lost.lost_facts)
-		log_warn("%s: out of room in memory: lost %llu rank%s, %llu note%s, %llu fact%s",
-			 w->path, (unsigned long long)lost.lost_ranks, plural(lost.lost_ranks),
-			 (unsigned long long)lost.lost_notes, plural(lost.lost_notes),
-			 (unsigned long long)lost.lost_facts, plural(lost.lost_facts));
+		log_warn(
+			"%s: too much data to keep in memory until it can be written: lost %llu rank%s, %llu note%s, %llu fact%s",
+			w->path, (unsigned long long)lost.lost_ranks, plural(lost.lost_ranks),
+			(unsigned long long)lost.lost_notes, plural(lost.lost_notes),
+			(unsigned long long)lost.lost_facts, plural(lost.lost_facts));
 	if (w->store && w->handed_over)
 		store_hand_over(w->store);
 	else if (w->store && w->known && !left &&
@@ -598,7 +610,7 @@ void store_writer_fact(struct store_writer *w, const struct fact *f)
 	worker_unlock(&w->thread);
 }
 
-/* Called with the lock held. */
+/* Waits until all data is written. Call with the lock of `thread` held. */
 static void writer_wait_written(struct store_writer *w)
 {
 	uint64_t ask = ++w->asks;

@@ -17,10 +17,11 @@
 
 struct store_writer_options {
 	const char *path;
-	int64_t keep_ns;     /* older data is removed; 0: data of any age is kept */
+	int64_t keep_ns;     /* data older than this is removed; 0: data of any age is kept */
 	uint64_t size_bytes; /* approximate limit of the file size; 0: no limit */
-	bool named;	     /* named by the user: fail if it may not be opened */
-	uint32_t pages_max;  /* for tests: the disk is full beyond this many pages; 0: no limit */
+	bool named;	     /* the user named the file: fail if it may not be opened */
+	/* for tests: the disk counts as full beyond this many pages; 0: no limit */
+	uint32_t pages_max;
 };
 
 #define STORE_TROUBLES(X)                                                                          \
@@ -41,11 +42,11 @@ enum store_trouble {
 extern const char *const store_trouble_name[STORE_TROUBLE_COUNT];
 
 struct store_writer_stats {
-	bool up;	  /* the last attempt succeeded */
+	bool up;	  /* the last attempt to write succeeded */
 	uint64_t written; /* transactions */
 	int64_t last_ns;  /* UTC of the last transaction; 0: none */
-	uint64_t bytes;	  /* of the file and its journal; 0: unknown */
-	uint64_t waiting; /* minutes not written yet */
+	uint64_t bytes;	  /* size of the file and its journal; 0: unknown */
+	uint64_t waiting; /* minutes that are not written yet */
 	uint64_t failed[STORE_TROUBLE_COUNT];
 	uint64_t lost_ranks, lost_notes, lost_facts;
 	uint64_t merged; /* minutes merged with a neighbour */
@@ -53,27 +54,27 @@ struct store_writer_stats {
 
 struct store_writer;
 /* Opens the store and starts the thread. If the store cannot be opened now, logs a warning and
- * retries; the permanent errors -EMEDIUMTYPE, -EUCLEAN and -EPROTO, and -ENOMEM, are logged and
- * returned. */
+ * retries later. Permanent errors are logged and returned: -EMEDIUMTYPE, -EUCLEAN, -EPROTO,
+ * -ENOMEM. */
 int store_writer_open(struct store_writer **ret, const struct store_writer_options *o);
-/* Sets the session that facts belong to; a store that has the session is continued. FACT_START does
- * the same. */
+/* Sets the session to which the following facts belong. If the store has the session, it is
+ * continued. A FACT_START does the same. */
 void store_writer_session(struct store_writer *w, const struct gp_session *s,
 			  uint64_t start_mono_ns);
-/* Returns the number of the last fact that the store has of this session. */
+/* Returns the number of the last fact of this session that the store has. */
 uint64_t store_writer_last_written(struct store_writer *w);
 void store_writer_fact(struct store_writer *w, const struct fact *f);
-/* wait: return only when the snapshot is written, for a replay. */
+/* Takes a snapshot. wait: return only when it is written, for a replay. */
 void store_writer_snapshot(struct store_writer *w, const struct snapshot *s, bool wait);
-/* Writes everything that waits, then calls fn with exclusive use of the store. Returns the result
- * of fn, or -errno of the store. */
+/* Writes all data that is not written yet, then calls fn with exclusive use of the store. Returns
+ * the result of fn, or -errno of the store. */
 int store_writer_read(struct store_writer *w, int (*fn)(void *ctx, struct store *st), void *ctx);
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *ret);
-/* Call before store_writer_close() if a successor process waits for the file: makes closing quick
- * (store_hand_over()). */
+/* Call before store_writer_close() if the process that takes over waits for the file: makes closing
+ * quick (store_hand_over()). */
 void store_writer_hand_over(struct store_writer *w);
-/* Writes the remaining data, waiting half a second at most if another process locks the file.
- * Returns -EIO after logging if data was lost. w may be NULL. */
+/* Writes the remaining data and frees w, which may be NULL. Waits half a second at most if another
+ * process locks the file. Returns -EIO, after logging, if data was lost. */
 int store_writer_close(struct store_writer *w);
 
 #endif
