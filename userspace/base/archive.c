@@ -6,9 +6,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#define HEAD_BYTES   24 /* magic 8, length of the rest 8, format 4, checksum 4; little-endian */
+/* bytes of the header: magic 8, length of the rest 8, format 4, checksum 4; little-endian */
+#define HEAD_BYTES   24
 #define CRC_AT	     20
-#define NUMBER_BYTES 10 /* bytes of a 64-bit number, with 7 bits in each */
+#define NUMBER_BYTES 10 /* most bytes that a number takes: 7 of its 64 bits in each byte */
 
 static void archive_fail(struct archive *a, int error)
 {
@@ -40,7 +41,7 @@ static uint64_t archive_get_le(const unsigned char *from, int bytes)
 	return value;
 }
 
-/* Returns the checksum of all bytes except the checksum itself. */
+/* Returns the checksum of the archive; the bytes of the stored checksum are excluded. */
 static uint32_t archive_crc(const unsigned char *archive, size_t len)
 {
 	uLong crc = crc32_z(0, archive, CRC_AT);
@@ -109,8 +110,8 @@ int archive_end(struct archive *a)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Writes LEB128: seven bits in each byte, lowest first; the eighth bit says that more bytes follow.
- * Most numbers are small. */
+/* Writes a number as LEB128: seven bits in each byte, lowest first; the eighth bit says that more
+ * bytes follow. This is short, because most numbers are small. */
 static void archive_number_put(struct archive *a, uint64_t value)
 {
 	unsigned char bytes[NUMBER_BYTES];
@@ -186,7 +187,8 @@ void archive_unsigned(struct archive *a, void *p, size_t size)
 	archive_value_set(p, size, value);
 }
 
-/* Writes the sign into the lowest bit, so that small negative numbers stay short. */
+/* Writes or reads a signed number. Its sign is in the lowest bit, so that small negative numbers
+ * stay short. */
 void archive_signed(struct archive *a, void *p, size_t size)
 {
 	unsigned unused = 64 - 8 * (unsigned)size;
@@ -206,7 +208,8 @@ void archive_signed(struct archive *a, void *p, size_t size)
 	archive_value_set(p, size, value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
 }
 
-/* A byte other than 0 and 1 is an error: reading it as a bool would be undefined behaviour. */
+/* Writes or reads a bool. Other values than 0 and 1 are errors, because reading them as a bool
+ * would be undefined behaviour. */
 void archive_bool(struct archive *a, void *p, size_t size)
 {
 	uint64_t value;
@@ -265,7 +268,7 @@ void archive_bytes(struct archive *a, void *p, size_t len)
 		return;
 	}
 	if (!len)
-		return; /* memcpy() must not get NULL */
+		return; /* p may be NULL, which memcpy() must not get */
 	memcpy(p, a->at, len);
 	a->at += len;
 }
@@ -286,7 +289,8 @@ void archive_chars(struct archive *a, void *p, size_t cap)
 
 /* ---- structs --------------------------------------------------------------------------------- */
 
-/* The checksum was right, so a different size is that of another version. */
+/* Writes or checks the size of a struct. The checksum was right, so another size means that another
+ * version wrote the archive. */
 void archive_struct(struct archive *a, size_t size)
 {
 	size_t written = size;
@@ -301,7 +305,8 @@ void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size
 	archive_below(a, count, (uint64_t)max + 1);
 	if (*count)
 		archive_struct(a, size);
-	/* Each item takes at least one byte, so this check bounds the caller's loop. */
+	/* Each item takes at least one byte. So the archive cannot make the caller's loop long by a
+	 * wrong count. */
 	if (!a->out && (a->error || *count > (size_t)(a->end - a->at))) {
 		archive_require(a, false);
 		*count = 0;

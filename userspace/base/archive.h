@@ -23,12 +23,14 @@ struct archive {
 	size_t start;		       /* where the archive begins in out */
 	const unsigned char *at, *end; /* bytes still to be read */
 	size_t room;		       /* bytes that reading may still allocate */
-	int error;		       /* 0, -EBADMSG: damaged, -EPROTO: another version, -ENOMEM */
+	/* first failure: -EBADMSG: damaged; -EPROTO: of another version; -ENOMEM; 0: none */
+	int error;
 };
 
-/* Begin an archive. magic: 8 characters. format: number to raise when the meaning of a member
- * changes; a changed struct size is noticed without that. End both with archive_end(), which
- * returns the archive's error; after a failed write, out is unchanged. */
+/* Begin an archive. magic: 8 characters that say what the archive contains. format: a number that
+ * is raised when the meaning of a member changes; a change of a struct's size is detected without
+ * that. End with archive_end(), which returns the archive's error; after a failed write, out is
+ * unchanged. */
 void archive_write(struct archive *a, struct buffer *out, const char *magic, uint32_t format);
 void archive_read(struct archive *a, const void *data, size_t len, const char *magic,
 		  uint32_t format);
@@ -40,8 +42,9 @@ static inline bool archive_reads(const struct archive *a)
 /* Fails the archive with -EBADMSG if the condition is false, unless it has failed already. */
 void archive_require(struct archive *a, bool holds);
 
-/* A bool, integer or double, or an array of such numbers or, as char, a NUL-terminated text without
- * control characters. A value that does not fit its type is an error. */
+/* Writes or reads a bool, an integer, a double, or an array of these. A char array is a
+ * NUL-terminated text without control characters. A value that does not fit its type is an
+ * error. */
 #define archive_field(a, f)                                                                        \
 	_Generic((f), bool                                                                         \
 		 : archive_bool, double                                                            \
@@ -62,8 +65,8 @@ void archive_require(struct archive *a, bool holds);
 		 : archive_s64s, long long *                                                       \
 		 : archive_s64s, double *                                                          \
 		 : archive_doubles)((a), (void *)&(f), sizeof(f))
-/* Up to 16 fields of the struct that p points to, in this order:
- * archive_fields(a, p, begin_ns, end_ns, name). */
+/* Writes or reads up to 16 fields of the struct that p points to, in this order: archive_fields(a,
+ * p, begin_ns, end_ns, name). */
 #define archive_fields(a, p, ...)                                                                  \
 	do {                                                                                       \
 		__typeof__(&*(p)) s_ = (p);                                                        \
@@ -120,7 +123,7 @@ void archive_require(struct archive *a, bool holds);
 #define ARCHIVE_FIELDS_16(a, p, f, ...)                                                            \
 	ARCHIVE_FIELDS_1(a, p, f);                                                                 \
 	ARCHIVE_FIELDS_15(a, p, __VA_ARGS__)
-/* An index, kind or count, which must be less than limit. */
+/* Writes or reads a number (an index, kind or count) that must be less than limit. */
 #define archive_below(a, p, limit)                                                                 \
 	do {                                                                                       \
 		archive_field(a, *(p));                                                            \
@@ -145,28 +148,29 @@ void archive_doubles(struct archive *a, void *p, size_t size);
  * valid. */
 void archive_bytes(struct archive *a, void *p, size_t len);
 
-/* Fails with -EPROTO unless the archive continues with a struct of this size: a different size is
- * that of another version. */
+/* Writes the size of a struct. Reading fails with -EPROTO if the size is different, because then
+ * another version wrote the archive. */
 void archive_struct(struct archive *a, size_t size);
 /* Writes or reads the number of items that follow, each of `size` bytes in memory; at most max. */
 void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size);
-/* The items that follow, at most max; array, count and cap are fields. Reading: array is new zeroed
- * memory, NULL if there are no items or reading failed, and cap the number of its items. */
+/* Writes or reads an array of at most max items, except their contents. array, count and cap are
+ * fields. Reading: array becomes new zeroed memory (NULL if there are no items or reading failed),
+ * and cap the number of its items. */
 #define archive_items(a, array, count, cap, max)                                                   \
 	((array) = archive_array((a), (array), &(count), &(cap), (max), sizeof(*(array))))
 void *archive_array(struct archive *a, void *have, uint32_t *count, uint32_t *cap, uint32_t max,
 		    size_t size);
-/* The items from first, which the caller has archived, to next - 1 of a ring as in grow_ring(), and
- * its size; at most max items. */
+/* Writes or reads a ring (see grow_ring()) of at most max items, except their contents: its size,
+ * and the items from first to next - 1. The caller has archived first. */
 #define archive_ring(a, ring, first, next, cap, least, max)                                        \
 	((ring) = archive_ring_items((a), (ring), (first), &(next), &(cap), (least), (max),        \
 				     sizeof(*(ring))))
 void *archive_ring_items(struct archive *a, void *have, uint64_t first, uint64_t *next,
 			 uint32_t *cap, uint32_t least, uint32_t max, size_t size);
-/* An object that may be absent. Writing: have, or NULL. Reading: returns new zeroed memory, or NULL
- * if it is absent or reading failed. */
+/* Writes or reads whether an object exists. Writing: have is the object, or NULL. Reading: returns
+ * new zeroed memory; NULL if there is no object or reading failed. */
 void *archive_object(struct archive *a, void *have, size_t size);
-/* Reading: returns count zeroed items; NULL after a failure. */
+/* For reading: returns memory for count items, zeroed; NULL after a failure. */
 void *archive_alloc(struct archive *a, size_t count, size_t size);
 
 #endif

@@ -32,7 +32,8 @@ char *buffer_reserve(struct buffer *b, size_t len)
 		b->data = data;
 		b->cap = cap;
 	}
-	/* The caller fills len bytes and adds to b->len: terminate the text at both lengths. */
+	/* The caller writes len bytes, then raises b->len: so the text is terminated before and
+	 * after that. */
 	b->data[b->len] = '\0';
 	b->data[b->len + len] = '\0';
 	return b->data + b->len;
@@ -43,7 +44,7 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	char *to;
 
 	if (!b->failed && len && b->data &&
-	    len < b->cap - b->len) { /* fast path: most of a page is written in small pieces */
+	    len < b->cap - b->len) { /* nearly all calls are for short data that fits */
 		memcpy(b->data + b->len, data, len);
 		b->len += len;
 		b->data[b->len] = '\0';
@@ -56,8 +57,8 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	b->len += len;
 }
 
-/* Appends an integer without printf, which would take half of a replay's time: lines of steps are
- * mostly integers. */
+/* Appends an integer without printf(), which would take half of the time of a replay: lines about
+ * steps consist mostly of integers. */
 void buffer_uint(struct buffer *b, uint64_t value)
 {
 	static const char pairs[] =
@@ -88,7 +89,7 @@ void buffer_printf(struct buffer *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	va_copy(again, ap);
 	len = vsnprintf(room ? b->data + b->len : NULL, room, fmt,
-			ap); /* the text nearly always fits */
+			ap); /* the first attempt nearly always has enough room */
 	if (len >= 0 && (size_t)len < room) {
 		b->len += (size_t)len;
 	} else if (len >= 0) {

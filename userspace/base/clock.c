@@ -7,9 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S    1000000000ll
-#define DAY_S	    86400
-#define BOOT_ID_LEN 36 /* a UUID; the file ends in a newline */
+#define NS_PER_S 1000000000ll
+#define DAY_S	 86400
+/* length of the boot ID, a UUID; the kernel's file has a newline after it */
+#define BOOT_ID_LEN 36
 
 static int64_t clock_read_ns(clockid_t id)
 {
@@ -55,8 +56,8 @@ uint64_t clock_suspended_ns(void)
 	uint64_t best = UINT64_MAX, first, boot, last, width;
 	int64_t suspended = 0;
 
-	/* Two clocks cannot be read at once. The closest of three readings is used: a preemption
-	 * between the two reads would look like a suspend. */
+	/* Two clocks cannot be read at the same time. So this is done three times, and the pair
+	 * that was read fastest is used: a preemption in between would look like a suspend. */
 	for (int i = 0; i < 3; i++) {
 		first = clock_mono_ns();
 		boot = clock_boot_ns();
@@ -67,21 +68,21 @@ uint64_t clock_suspended_ns(void)
 			suspended = (int64_t)(boot - (first + width / 2));
 		}
 	}
-	/* A smaller difference is measurement error. */
+	/* Less than a microsecond is an error of measurement. */
 	return suspended < 1000 ? 0 : (uint64_t)suspended;
 }
 
-/* Converts a day, counted from 1970-01-01, to a date of the proleptic Gregorian calendar. Years are
- * counted from March, so that the leap day is the last day, in eras of 400 years, which are all
- * alike. */
+/* Converts a day, counted from 1970-01-01, to a date of the proleptic Gregorian calendar. Years
+ * begin in March here, so that the leap day is the last day of a year. An era is 400 years, after
+ * which the calendar repeats. */
 static void clock_date(int64_t day, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
 {
-	/* days from 0000-03-01; earlier years do not occur */
+	/* days since 0000-03-01 */
 	uint64_t at = (uint64_t)(day + 719468);
 	unsigned of_era = (unsigned)(at % 146097);
 	unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
 	unsigned of_year = of_era - (365 * year + year / 4 - year / 100);
-	unsigned month = (5 * of_year + 2) / 153; /* month of the year from March: 0 is March */
+	unsigned month = (5 * of_year + 2) / 153; /* number of the month; 0 is March */
 
 	*ret_day = of_year - (153 * month + 2) / 5 + 1;
 	*ret_month = month < 10 ? month + 3 : month - 9;
@@ -95,8 +96,8 @@ static char *clock_digits(char *to, unsigned value, int digits)
 	return to + digits;
 }
 
-/* Formats without printf and the C library's time zones: each line has a time, and they would take
- * longer than the rest of the line. */
+/* Does not use printf() and the C library's time zones: each output line has a time, which would
+ * take longer than the rest of the line. */
 char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns)
 {
 	int64_t s = real_ns / NS_PER_S, ns = real_ns % NS_PER_S, day;
@@ -109,7 +110,7 @@ char *clock_rfc3339(char out[CLOCK_TEXT_MAX], int64_t real_ns)
 	}
 	day = (s >= 0 ? s : s - (DAY_S - 1)) / DAY_S;
 	of_day = (unsigned)(s - day * DAY_S);
-	/* All of int64_t nanoseconds lies in years 1677 to 2262: four digits always suffice. */
+	/* int64_t nanoseconds cover the years 1677 to 2262, so a year has four digits */
 	clock_date(day, &year, &month, &mday);
 	at = clock_digits(at, year, 4);
 	*at++ = '-';
@@ -150,10 +151,10 @@ char *clock_duration(char *out, int out_len, uint64_t ns)
 
 	if (out_len <= 0)
 		return out;
-	if (ns >= 59950000000ull) /* would be rounded to 60.0 s */
+	if (ns >= 59950000000ull) /* such times would be rounded to "60.0 s" */
 		return clock_long_duration(out, out_len, ns);
-	/* step: value of the last of three digits; 1 ns, then 10 ns (9.99 us), 100 ns (99.9
-	 * us)... */
+	/* Three digits are shown. step: value of the last one, which is 1 ns, then 10 ns (9.99 us),
+	 * 100 ns (99.9 us)... */
 	for (digits = 0;; digits++, step *= 10) {
 		q = (ns + step / 2) / step;
 		if (q < 1000)

@@ -12,12 +12,13 @@
 
 #define CONFIG_KEY_MAX 128
 #define CONFIG_MAX     (1 << 20) /* bytes of a file */
-#define CONFIG_WAIT_MS 3000	 /* how long the writer of a pipe is waited for */
+/* ms to wait for each part that another process writes to a pipe */
+#define CONFIG_WAIT_MS 3000
 
 struct config_walk {
 	const char *file;
 	char key[CONFIG_KEY_MAX];
-	size_t len[YAML_DEPTH_MAX]; /* length of key at each open mapping */
+	size_t len[YAML_DEPTH_MAX]; /* length of `key` for each mapping that is open */
 	bool sequence[YAML_DEPTH_MAX];
 	int depth;
 	bool have_key;
@@ -29,7 +30,8 @@ static int config_walk_scalar(struct config_walk *w, const struct yaml_part *par
 	size_t base;
 
 	if (!w->depth) {
-		log_error("%s:%d: expected a mapping like 'version: 1'", w->file, part->line);
+		log_error("%s:%d: expected keys with values, like 'version: 1'", w->file,
+			  part->line);
 		return -EINVAL;
 	}
 	if (w->have_key || w->sequence[w->depth - 1]) {
@@ -38,7 +40,7 @@ static int config_walk_scalar(struct config_walk *w, const struct yaml_part *par
 	}
 	base = w->len[w->depth - 1];
 	if (base + 1 + strlen(part->text) >= CONFIG_KEY_MAX) {
-		log_error("%s:%d: key too long", w->file, part->line);
+		log_error("%s:%d: the key is too long", w->file, part->line);
 		return -EINVAL;
 	}
 	snprintf(w->key + base, CONFIG_KEY_MAX - base, "%s%s", base ? "." : "", part->text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_file.h - reads a YAML file as dotted keys: nested mappings are flattened, so that a reader
- * needs only a table of keys. */
+/* config_file.h - reads a YAML file as a list of dotted keys and values: a key `marker` in a
+ * mapping `steps` becomes "steps.marker", so that the reader needs only a flat table of keys. */
 #ifndef BASE_CONFIG_FILE_H
 #define BASE_CONFIG_FILE_H
 
@@ -11,10 +11,11 @@
  * line; set() returns -errno to stop, having logged. */
 typedef int config_fn(void *ctx, const char *file, int line, const char *key, const char *value);
 int config_read(const char *file, config_fn *set, void *ctx);
-/* Like config_read(), for a text in memory; file: the name used in messages. */
+/* Reads a text in memory as config_read() reads a file. file: the name used in messages. */
 int config_read_text(const char *file, const char *text, size_t len, config_fn *set, void *ctx);
-/* Like config_read(), for a file that may be read again at any time (--web-config): it must be a
- * regular file. config_read() also waits some seconds for the writer of a pipe (--config). */
+/* Reads a file as config_read() does, but accepts a regular file only, because it may be read again
+ * at any time (--web-config). config_read() also accepts a pipe, and waits some seconds for its
+ * writer (--config). */
 int config_read_again(const char *file, config_fn *set, void *ctx);
 
 #endif

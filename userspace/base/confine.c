@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* upper bound of capability numbers; the kernel reports the first number that does not exist */
+/* No capability has this number or a higher one. The kernel refuses the first number that does not
+ * exist, which ends the loop below. */
 #define CAPS 64
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
@@ -22,8 +23,8 @@ int confine_capabilities(uint64_t keep)
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3];
 
-	/* Without CAP_SETPCAP the bounding set stays; confine_privileges() ensures that it has no
-	 * effect. */
+	/* Without CAP_SETPCAP the bounding set cannot be reduced. That is harmless after
+	 * confine_privileges(). */
 	for (unsigned long cap = 0; cap < CAPS; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
 			break;
@@ -33,7 +34,8 @@ int confine_capabilities(uint64_t keep)
 	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
 		own[i].permitted &= (uint32_t)(keep >> (32 * i));
 		own[i].effective =
-			own[i].permitted; /* a change of user cleared the effective set */
+			/* must be set again, because a change of the user ID cleared it */
+			own[i].permitted;
 		own[i].inheritable = 0;
 	}
 	return syscall(SYS_capset, &head, own) ? -errno : 0;
@@ -56,12 +58,13 @@ int confine_privileges(void)
 
 /* ---- system calls ---------------------------------------------------------------------------- */
 
-/* A list of denied calls, not of allowed ones: C libraries and the commands of hooks, which inherit
- * the filter, use calls that no list foresees, and an update must not break them. Calls are listed
- * by name: calls that the library or the machine does not know are skipped. */
+/* System calls that are denied. All others are allowed, because C libraries and the commands of
+ * hooks, which inherit the filter, use calls that cannot be foreseen, and must not break with an
+ * update. Calls are given by name; a name that libseccomp or the machine does not know is
+ * skipped. */
 static const char *const machine[] = {
 /* other processes */
-#if !defined(__SANITIZE_ADDRESS__) /* LeakSanitizer traces the process */
+#if !defined(__SANITIZE_ADDRESS__) /* LeakSanitizer needs ptrace() for its own process */
 	"ptrace",
 #endif
 	"process_vm_writev",
@@ -125,7 +128,7 @@ static const char *const machine[] = {
 	"_sysctl",
 	"uselib",
 	"ustat",
-	/* secrets, and opening files without passing through their folders */
+	/* keys, and opening files without passing through their folders */
 	"add_key",
 	"request_key",
 	"keyctl",
@@ -166,14 +169,16 @@ static int confine_deny(scmp_filter_ctx f, const char *const *names)
 			continue;
 		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), call, 0);
 		if (err == -EEXIST ||
-		    err == -EDOM) /* denied already; this machine has no such call */
+		    /* -EEXIST: denied already; -EDOM: this machine has no such call */
+		    err == -EDOM)
 			err = 0;
 	}
 	return err;
 }
 
-/* In a new user namespace a process has every capability. setns() is allowed: only the owner of a
- * job's namespace can join that namespace, to read its mounts (loader/reader/reader_serve.c). */
+/* Denies new namespaces: in a new user namespace a process has every capability. setns() is
+ * allowed, because the reader process must join the user namespace of a job, as its owner, to read
+ * some of the job's mounts (loader/reader/reader_serve.c). */
 static int confine_deny_namespaces(scmp_filter_ctx f)
 {
 	static const scmp_datum_t kinds[] = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
@@ -188,7 +193,8 @@ static int confine_deny_namespaces(scmp_filter_ctx f)
 	return err;
 }
 
-/* Denies putting text into a terminal's input queue, which the user's shell would run. */
+/* Denies the ioctls that put text into a terminal's input queue, because the user's shell would run
+ * that text. */
 static int confine_deny_typing(scmp_filter_ctx f)
 {
 	static const scmp_datum_t typing[] = {TIOCSTI, 0x541c /* TIOCLINUX */};
@@ -200,8 +206,8 @@ static int confine_deny_typing(scmp_filter_ctx f)
 	return err;
 }
 
-/* Applies the same rules to the machine's 32-bit programs; those of any other architecture get
- * ENOSYS. */
+/* Applies the same rules to system calls of 32-bit programs on this machine. Calls of other
+ * architectures get ENOSYS. */
 static int confine_other_kinds(scmp_filter_ctx f)
 {
 	uint32_t native = seccomp_arch_native(), other = 0;
@@ -227,14 +233,14 @@ static int confine_deny_reader(scmp_filter_ctx f)
 {
 	int err = confine_deny(f, reader);
 
-	/* Signal 0, a check that a process exists, is allowed. */
+	/* Signal 0 stays allowed: it only checks that a process exists. */
 	return err ? err
 		   : seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
 				      SCMP_A1(SCMP_CMP_NE, 0, 0));
 }
 
-/* Denies clone3(): every C library falls back to clone(), because older kernels have no
- * clone3(). */
+/* Denies clone3() with ENOSYS. C libraries then use clone(), as on older kernels, whose arguments a
+ * filter can check. */
 static int confine_deny_clone3(scmp_filter_ctx f)
 {
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -264,8 +270,8 @@ int confine_calls(enum confine_calls what)
 
 	if (what == CONFINE_READER)
 		return confine_load(confine_deny_reader, true);
-	/* This denial has its own filter, without the audit log: otherwise every new thread would
-	 * be logged. */
+	/* clone3() has a separate filter without the audit log, because otherwise each new thread
+	 * would be logged. */
 	err = confine_load(confine_deny_clone3, false);
 	return err ? err : confine_load(confine_deny_machine, true);
 }

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CONFINE_CAP(number) (1ull << (number)) /* CAP_BPF... of linux/capability.h */
+/* bit of a capability; number: CAP_BPF... of linux/capability.h */
+#define CONFINE_CAP(number) (1ull << (number))
 
 /* Reduces the permitted and effective sets to `keep`, clears the inheritable and ambient sets, and
  * reduces the bounding set where CAP_SETPCAP allows it. A capability of `keep` that the process
@@ -17,17 +18,18 @@
 int confine_capabilities(uint64_t keep);
 /* Returns true if all of these capabilities are effective. */
 bool confine_has(uint64_t caps);
-/* From now on executed programs gain no privileges: set-user-ID bits and file capabilities have no
- * effect. */
+/* Makes the programs that are executed from now on gain no privileges: set-user-ID bits and file
+ * capabilities have no effect. */
 int confine_privileges(void);
 
 enum confine_calls {
 	CONFINE_MACHINE, /* calls that change other processes or the machine: see confine.c */
-	CONFINE_READER,	 /* the same, and starting programs, sockets, processes, signals */
+	CONFINE_READER,	 /* these calls, and starting programs, sockets, processes, signals */
 };
-/* From now on these calls fail with EPERM (clone3 with ENOSYS, because a filter cannot see its
- * arguments) and are reported to the kernel's audit log. Implies confine_privileges(). Returns 0,
- * or -ENOSYS, -EINVAL... if the kernel lacks such filters. */
+/* Makes these calls fail with EPERM from now on, and has them reported to the kernel's audit log.
+ * clone3() fails with ENOSYS, because a filter cannot see its arguments. Includes
+ * confine_privileges(). Returns 0, or -ENOSYS, -EINVAL... if the kernel does not support such
+ * filters. */
 int confine_calls(enum confine_calls what);
 
 #endif

@@ -15,7 +15,7 @@ static void csv_cell(struct buffer *b)
 		buffer_add(b, ",", 1);
 }
 
-/* Returns true for texts that need no quoting: those of gp-bpf itself and nearly all others. */
+/* Returns true if a text needs no quotes in a CSV file, which is the usual case. */
 static bool csv_is_plain(const char *text)
 {
 	for (const char *at = text; *at; at++)

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#define US_PER_S   1000000ll
-#define SECOND_MAX 253402300799ll /* end of the year 9999, the limit of RFC 3339 */
+#define US_PER_S 1000000ll
+/* last second of the year 9999, which is the limit of RFC 3339 */
+#define SECOND_MAX 253402300799ll
 
 struct text {
 	const char *at, *end;
@@ -41,7 +42,8 @@ static bool epoch_read_number(struct text *t, int digits, int min, int max, int 
 	return v >= min && v <= max;
 }
 
-/* Reads the digits after the seconds, rounded: ".5" is 500000; 0 without digits. */
+/* Reads the digits after the decimal point of the seconds, rounded: ".5" gives 500000, no digits
+ * give 0. */
 static bool epoch_read_fraction(struct text *t, int64_t *ret_us)
 {
 	int64_t us = 0, unit = US_PER_S;
@@ -95,7 +97,7 @@ static bool epoch_read_date(struct text *t, int64_t *ret_s, int64_t *ret_us)
 	tm.tm_mon--;
 	given = tm;
 	*ret_s = timegm(&tm) - offset_s;
-	/* Refuses dates that do not exist, such as the 31st of June. */
+	/* timegm() turns a date that does not exist, such as June 31, into another day. */
 	return tm.tm_mday == given.tm_mday || given.tm_sec == 60;
 }
 

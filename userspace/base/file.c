@@ -31,8 +31,8 @@ ssize_t file_write_ready(int fd, const void *data, size_t len, int wait_ms)
 	ssize_t n;
 	int ready;
 
-	/* A pipe that polls writable has room for PIPE_BUF bytes (fs/pipe.c: a free slot is a
-	 * page). */
+	/* When poll() reports a pipe as writable, it has room for at least PIPE_BUF bytes
+	 * (fs/pipe.c), so that the write does not block. */
 	do {
 		ready = poll(&p, 1, wait_ms);
 		n = ready > 0 ? write(fd, data, len < PIPE_BUF ? len : PIPE_BUF) : ready;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grow.h - arrays that grow: grow_items() doubles them, up to a bound; grow_append() adds half,
- * without a bound. An append within the present capacity costs one comparison. */
+/* grow.h - arrays that grow when items are added. grow_items() doubles them, up to a limit;
+ * grow_append() makes them half as large again, without a limit. If the array has room, adding an
+ * item costs one comparison. */
 #ifndef BASE_GROW_H
 #define BASE_GROW_H
 
@@ -10,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW_FIRST 4   /* items allocated the first time */
-#define GROW_LARGE 128 /* bytes; arrays of larger items begin with one item */
+#define GROW_FIRST 4   /* number of items of a new array */
+#define GROW_LARGE 128 /* bytes; a new array whose items are larger than this has only one item */
 
-/* Returns the array with room for at least `need` of at most `max` items (need <= max); new items
- * are zeroed and *cap is updated. The array may move. NULL: no memory, and the array is
- * unchanged. */
+/* Returns an array with room for at least `need` items (need <= max, the limit). New items are
+ * zeroed, and *cap is updated. The array may move. Returns NULL if there is no memory; then the
+ * array is unchanged. */
 static inline void *grow_items(void *have, uint32_t *cap, uint32_t need, uint32_t max, size_t size)
 {
 	uint32_t more = *cap < max / 2 ? 2 * *cap : max;
@@ -34,9 +35,9 @@ static inline void *grow_items(void *have, uint32_t *cap, uint32_t need, uint32_
 	return array;
 }
 
-/* Adds an item to the end of such an array and returns it; NULL: no memory, or max are there, and
- * nothing is changed. An item of a place that was used before is not zeroed. array, count and cap
- * are fields. */
+/* Adds an item to the end of an array of grow_items(), and returns it. Returns NULL, and changes
+ * nothing, if there is no memory or the array has max items. If the place was used before, the item
+ * is not zeroed. array, count and cap are fields. */
 #define grow_add(array, count, cap, max)                                                           \
 	grow_add_item(&(array), &(count), &(cap), (max), sizeof(*(array)))
 static inline void *grow_add_item(void *array, uint32_t *count, uint32_t *cap, uint32_t max,
@@ -52,9 +53,9 @@ static inline void *grow_add_item(void *array, uint32_t *count, uint32_t *cap, u
 	return (char *)items + (size_t)(*count)++ * size;
 }
 
-/* Doubles a ring, in which item i is at i & (cap - 1), and keeps the items from first to next - 1.
- * cap is 0 or a power of two; least, one too, is that of the first time. Returns -ENOMEM, and the
- * ring is unchanged, or 0. */
+/* Doubles a ring and keeps its items, from first to next - 1; item i is at i & (cap - 1). cap is 0
+ * or a power of two. least: cap of a new ring, a power of two. Returns 0, or -ENOMEM: the ring is
+ * unchanged. */
 #define grow_ring(ring, first, next, cap, least)                                                   \
 	grow_ring_items(&(ring), (first), (next), &(cap), (least), sizeof(*(ring)))
 static inline int grow_ring_items(void *ring, uint64_t first, uint64_t next, uint32_t *cap,
@@ -74,11 +75,11 @@ static inline int grow_ring_items(void *ring, uint64_t first, uint64_t next, uin
 	return 0;
 }
 
-#define GROW_FEW 16 /* items that grow_append() allocates the first time */
+#define GROW_FEW 16 /* number of items of a new array of grow_append() */
 
-/* Adds an item to the end of an array of any length, and returns it, not initialized; NULL: no
- * memory, and nothing is changed. array: the address of the pointer to the array, which may move.
- */
+/* Adds an item to the end of an array without a limit, and returns it; it is not initialized.
+ * Returns NULL, and changes nothing, if there is no memory. array: address of the pointer to the
+ * array, which may move. */
 static inline void *grow_append(void *array, size_t *count, size_t *cap, size_t size)
 {
 	void *items, *larger;
@@ -97,7 +98,7 @@ static inline void *grow_append(void *array, size_t *count, size_t *cap, size_t 
 	return (char *)items + (*count)++ * size;
 }
 
-/* Frees an array that holds nothing any more. */
+/* Frees an array and sets *cap to 0. Returns NULL, for the pointer to the array. */
 static inline void *grow_free(void *have, uint32_t *cap)
 {
 	free(have);

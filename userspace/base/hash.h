@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.h - FNV-1a, 64 bits (Fowler, Noll, Vo; offset basis and prime as published). For names and
- * for detecting changes; it does not resist deliberate collisions. */
+/* hash.h - a fast hash function for names and to detect changes: FNV-1a, 64 bits (Fowler, Noll,
+ * Vo). Not safe against keys that are made to collide. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -9,7 +9,7 @@
 
 #define HASH_START 0xcbf29ce484222325ull
 
-/* Hashes a word at once: cheaper, but not the hash of its bytes. */
+/* Hashes a number in one step. Faster than hashing its bytes, with another result. */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
 	return (hash ^ word) * 0x100000001b3ull;

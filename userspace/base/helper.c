@@ -22,12 +22,15 @@
 #include "userspace/base/proc_file.h"
 
 #define NS_PER_MS 1000000ull
-/* usual limit of a call; reading the largest process takes a hundredth of this */
+/* How long (ns) a call may take. Usually WAIT_NS, a hundred times what it takes to read the largest
+ * process; WAIT_SHORT_NS if most of the last time was lost in such waits. */
 #define WAIT_NS	      200000000ull
 #define WAIT_SHORT_NS 50000000ull
-#define WAIT_BUSY_NS                                                                               \
-	2000000000ull /* limit while the helper process is running, so the machine is loaded */
-/* time of failed waits, less a quarter of the time since, beyond which calls get a shorter limit */
+/* Limit while the helper process is in state R: then the machine is loaded, and the process waits
+ * for a CPU. */
+#define WAIT_BUSY_NS 2000000000ull
+/* Calls get the shorter limit when the time lost in waits exceeds this (ns). A quarter of the time
+ * that has passed since is subtracted. */
 #define DEBT_NS	  1000000000ull
 #define STUCK_MAX 4
 
@@ -46,9 +49,9 @@ struct helper {
 	pid_t pid; /* 0: none */
 	int fd;
 	int keep;
-	char *shared; /* memory shared with the helper process, for its answers */
+	char *shared; /* memory shared with the helper process, which writes its answers there */
 	size_t cap;
-	/* helper processes that were killed, but have not ended; 0: free slot */
+	/* pids of helper processes that were killed, but have not ended; 0: unused */
 	pid_t stuck[STUCK_MAX];
 	bool stuck_logged;
 	uint64_t debt_ns, debt_at_ns;
@@ -57,9 +60,9 @@ struct helper {
 
 /* ---- the helper process ---------------------------------------------------------------------- */
 
-/* CAP_SYS_PTRACE to CAP_PERFMON are for reading other users' processes and files; the others for
- * writing histories and exports into folders of other users, and for giving TensorBoard files to
- * their owner. */
+/* Capabilities that helper processes keep. The first four are for reading processes and files of
+ * other users. The others are for writing histories and exports into folders of other users, and
+ * for giving TensorBoard files to their owner. */
 #define CAPS_KEPT                                                                                  \
 	(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) |                          \
 	 CONFINE_CAP(CAP_CHECKPOINT_RESTORE) | CONFINE_CAP(CAP_PERFMON) |                          \
@@ -85,11 +88,12 @@ int helper_settle(const char *name, int *fd, int keep, uint64_t caps)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
 	sigset_t all;
 
-	sigfillset(&all); /* ^C on the terminal is for the parent process */
+	/* so that ^C on the terminal only ends the parent process, which then ends this one */
+	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Move the descriptors away from the numbers that they get below. */
+	/* Move the descriptors out of the range of numbers that are assigned below. */
 	from = null < 0 ? -1 : fcntl(*fd, F_DUPFD, HELPER_KEPT_FD + 1);
 	to = from < 0 ? -1 : fcntl(kept, F_DUPFD, HELPER_KEPT_FD + 1);
 	if (to < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
@@ -105,7 +109,7 @@ static _Noreturn void helper_serve(int fd, int keep, char *shared, size_t cap)
 	static struct ask ask;
 	struct answer answer;
 
-	/* keep is a BPF program, and running it takes CAP_BPF. */
+	/* The kept descriptor is a BPF program; running it requires CAP_BPF. */
 	if (helper_settle("gp-bpf-look", &fd, keep, keep >= 0 ? CONFINE_CAP(CAP_BPF) : 0))
 		_exit(1);
 	while (recv(fd, &ask, sizeof(ask), 0) > 0) {
@@ -125,7 +129,8 @@ static int helper_start(struct helper *a)
 {
 	int pair[2], err;
 
-	/* Each helper process has its own mapping, because one that was killed may still write. */
+	/* Each helper process gets new memory, because one that was killed may still write to the
+	 * old one. */
 	a->shared = mmap(NULL, a->cap, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (a->shared == MAP_FAILED)
@@ -162,8 +167,8 @@ static void helper_kill(struct helper *a)
 	a->pid = 0;
 }
 
-/* Removes ended processes from `stuck`. Returns true if there is room for one more process that
- * cannot be killed. */
+/* Removes the helper processes that have ended from `stuck`. Returns true if another one may be
+ * abandoned. */
 static bool helper_reap(struct helper *a)
 {
 	bool room = false;
@@ -198,7 +203,7 @@ void helper_free(struct helper *a)
 	helper_reap(a);
 	if (pid) {
 		helper_kill(a);
-		waitpid(pid, NULL, 0); /* the helper process is idle and ends at once */
+		waitpid(pid, NULL, 0); /* the helper process is idle, so it ends at once */
 	}
 	free(a);
 }
@@ -224,7 +229,7 @@ static uint64_t helper_patience_ns(struct helper *a, uint64_t now_ns)
 	return a->debt_ns > DEBT_NS ? WAIT_SHORT_NS : WAIT_NS;
 }
 
-/* Returns true if the helper process is only waiting for a CPU. */
+/* Returns true if the helper process is not blocked: it runs, or waits for a CPU. */
 static bool helper_busy(const struct helper *a)
 {
 	struct proc_stat s;
@@ -232,7 +237,8 @@ static bool helper_busy(const struct helper *a)
 	return !proc_stat("", a->pid, &s) && s.state == 'R';
 }
 
-/* Waits for an answer. Returns 0: *ret is the answer; -EIO: the helper process is gone. */
+/* Waits for the answer to a request. Returns 0: *ret is the answer; -EIO: the helper process has
+ * ended; -ETIMEDOUT. */
 static int helper_answer_await(struct helper *a, struct answer *ret)
 {
 	uint64_t from_ns = clock_mono_ns(), until_ns = from_ns + helper_patience_ns(a, from_ns),
@@ -243,8 +249,8 @@ static int helper_answer_await(struct helper *a, struct answer *ret)
 	for (;;) {
 		if (now_ns < until_ns)
 			poll(&p, 1, (int)((until_ns - now_ns) / 1000000) + 1);
-		/* Time may have run out while this process was stopped, although the answer has
-		 * arrived. */
+		/* Try to receive even if the time is over: this process may have been stopped while
+		 * the answer came. */
 		n = recv(a->fd, ret, sizeof(*ret), MSG_DONTWAIT);
 		if (n == sizeof(*ret))
 			return 0;
@@ -315,7 +321,8 @@ ssize_t helper_call(struct helper *a, helper_fn *fn, const void *arg, size_t arg
 	if (arg_len > sizeof(ask.arg))
 		return -E2BIG;
 	memcpy(ask.arg, arg, arg_len);
-	/* A helper process that was killed (by a user, out of memory) is replaced once. */
+	/* If the helper process was killed by something else (a user, out of memory), try once more
+	 * with a new one. */
 	for (int i = 0; i < 2 && (err == -EBUSY || err == -EIO); i++) {
 		if (!helper_has_room(a))
 			return -EBUSY;
@@ -364,7 +371,7 @@ ssize_t helper_await(struct helper *a, int wait_ms, const void **ret)
 		n = helper_answer(a, wait_ms, ret);
 		now_ns = n == -EAGAIN && wait_ms ? clock_mono_ns() : until_ns;
 		wait_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / NS_PER_MS) + 1 : 0;
-	} while (now_ns < until_ns); /* a signal interrupted the wait */
+	} while (now_ns < until_ns); /* repeat if a signal ended the wait early */
 	return n;
 }
 

@@ -10,7 +10,7 @@
 #include "userspace/base/log.h"
 
 #define WHOLE  253
-#define HASHED 17 /* characters of "~" and 16 digits */
+#define HASHED 17 /* length of "~" and a hash of 16 digits */
 
 char *job_name_keep(char out[JOB_NAME_MAX], const char *name)
 {
@@ -22,7 +22,8 @@ char *job_name_keep(char out[JOB_NAME_MAX], const char *name)
 	log_escape(out, WHOLE - HASHED + 1, name, len);
 	snprintf(out + strlen(out), HASHED + 1, "~%016" PRIx64, hash_bytes(HASH_START, name, len));
 	if (!atomic_flag_test_and_set(&logged))
-		log_warn("job %.32s...: name of %zu bytes shortened to %d, with a hash at its end",
-			 out, len, WHOLE);
+		log_warn(
+			"job %.32s...: the name has %zu bytes and was shortened to %d, with a hash at its end",
+			out, len, WHOLE);
 	return out;
 }

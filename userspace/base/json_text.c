@@ -14,7 +14,8 @@ static void json_raw(struct buffer *b, const char *text)
 	buffer_add(b, text, strlen(text));
 }
 
-/* Bytes that must be escaped in a string. */
+/* Bytes that need special treatment in a string: most are escaped, bytes from 0x80 on are checked
+ * as UTF-8. */
 static const bool special[256] = {
 	[0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true};
 
@@ -53,8 +54,8 @@ static void json_escape(struct buffer *b, const char *text, size_t len)
 	buffer_add(b, text + plain, len - plain);
 }
 
-/* Appends before, the quoted text, and after; before and after may be 0: none. Done in one step,
- * because lines consist of little else. */
+/* Appends `before`, the quoted text, and `after` (0: no such character). One function for all three
+ * is faster, and lines consist of little else. */
 static void json_quote(struct buffer *b, char before, const char *text, char after)
 {
 	size_t len = strlen(text);
@@ -83,8 +84,8 @@ static void json_quote(struct buffer *b, char before, const char *text, char aft
 	b->len += (size_t)(to - from);
 }
 
-/* Begins a value. The last byte written shows whether a comma is needed, so no state is kept. A
- * line feed ends an object on the outermost level. */
+/* Begins a value, with a comma if necessary: the last byte in the buffer shows whether it is. After
+ * a line feed there is none, because that ends an outermost object. */
 static void json_key(struct buffer *b, const char *key)
 {
 	char last = b->len ? b->data[b->len - 1] : '\n';

@@ -15,12 +15,15 @@
 #include "userspace/base/utf8.h"
 
 #define LOG_MESSAGE_MAX 1024
-/* every byte quoted, and the rest of a line's frame */
+/* Longest line: a message in which each byte is escaped as two, and time, level and format around
+ * it. */
 #define LOG_LINE_MAX (2 * LOG_MESSAGE_MAX + 128)
-/* how long a reader of standard error is waited for */
-#define LOG_WAIT_MS    500
-#define LOG_HELD       64 /* lines kept by log_hold() */
-#define LOG_HELD_FIRST 32 /* the oldest of the kept lines, which no later line replaces */
+/* If standard error is a pipe or terminal that is not read, wait this long (ms) for its reader;
+ * then drop lines. */
+#define LOG_WAIT_MS 500
+#define LOG_HELD    64 /* most lines that wait while a terminal shows a live view (log_hold()) */
+/* of the lines that wait, the oldest ones, which are not dropped in favour of later lines */
+#define LOG_HELD_FIRST 32
 
 static struct {
 	pthread_mutex_t lock;
@@ -88,7 +91,7 @@ void log_hold(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* Returns the length of the printable sequence at s; 0: not printable. */
+/* Returns the length of the UTF-8 character at s if it may be printed; 0: it may not. */
 static size_t log_sequence(const char *s, size_t len)
 {
 	uint32_t c;
@@ -97,7 +100,8 @@ static size_t log_sequence(const char *s, size_t len)
 	return n && utf8_columns(c) >= 0 ? n : 0;
 }
 
-/* Returns the length of the printable ASCII text at s, which is the common case. */
+/* Returns the length of the printable ASCII text at s. Checked first, because nearly all text is
+ * ASCII. */
 static size_t log_ascii(const char *s, size_t len)
 {
 	size_t n = 0;
@@ -132,8 +136,8 @@ char *log_escape(char *out, size_t out_len, const char *in, size_t in_len)
 	return out;
 }
 
-/* Quotes a text for logfmt and JSON, which quote the same way once control characters are
- * removed. */
+/* Copies a text and escapes quotes and backslashes, as logfmt and JSON require. Control characters
+ * were removed before. */
 static void log_quote(char *out, const char *in)
 {
 	while (*in) {
@@ -173,7 +177,7 @@ static bool log_pipe_put(struct log_pipe *p, const char *text, size_t len)
 			return false;
 		}
 		if (n <= 0)
-			return true; /* closed: lines are dropped */
+			return true; /* the descriptor is closed or broken, so lines are dropped */
 		text += n;
 		len -= (size_t)n;
 	}
@@ -214,8 +218,8 @@ static void log_emit(const char *line)
 		       (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
 }
 
-/* Returns the kept line that a new line replaces: the least severe one, if possible after the
- * LOG_HELD_FIRST oldest. */
+/* Returns the index of the waiting line that is dropped for a new one: the least severe, if
+ * possible not one of the LOG_HELD_FIRST oldest. */
 static int log_victim(void)
 {
 	int victim = 0;
@@ -269,12 +273,13 @@ void log_release(void)
 	held.dropped = 0;
 	pthread_mutex_unlock(&state.lock);
 	if (dropped)
-		log_warn("%u more messages are not shown; to keep all messages, use 2>FILE",
-			 dropped);
+		log_warn(
+			"%u more messages were dropped while the live view was shown; to keep all messages, use 2>FILE",
+			dropped);
 }
 
-/* Shows a line. While a terminal shows frames, its lines wait, as they would be overwritten; a file
- * or a pipe gets lines at once. */
+/* Writes a line to its destinations. While standard error is a terminal that shows a live view, the
+ * line waits, because the view would overwrite it. */
 static void log_deliver(enum log_level level, const char *message)
 {
 	char line[LOG_LINE_MAX];
@@ -293,8 +298,8 @@ static void log_deliver(enum log_level level, const char *message)
 		log_emit(line);
 }
 
-/* Replaces the option at the beginning of a message by its name in the configuration file or
- * environment, if the user set it there. */
+/* Messages may begin with an option. If the user set that option in the configuration file or
+ * environment, replaces it by its name there. */
 static const char *log_named(const char *message, char *out, size_t len)
 {
 	return state.name && state.name(message, out, len) ? out : message;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define LOOP_BATCH   32
-#define LOOP_SIGNALS 65 /* signal numbers from 1 to SIGRTMAX */
+#define LOOP_SIGNALS 65 /* signals have the numbers 1 to SIGRTMAX, which is 64 */
 
 enum source_type { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL };
 
@@ -19,7 +19,9 @@ struct source {
 	struct source *next;
 	enum source_type type;
 	int fd;
-	bool dead; /* to be freed after this round, which may still have events for the source */
+	/* Removed. Freed after this round of events, because the round may still contain events of
+	 * this source. */
+	bool dead;
 	loop_fn *fn;
 	void *ctx;
 };
@@ -203,8 +205,8 @@ static void loop_dispatch(struct loop *l, struct source *s, uint32_t events)
 			s->fn(s->ctx, count);
 		break;
 	case SOURCE_SIGNAL:
-		/* Handle one signal in each round: epoll is level-triggered and reports the next
-		 * signal again, so that other sources are handled in between. */
+		/* Handles one signal in each round. epoll reports further signals again in the next
+		 * round, so that other sources are handled in between. */
 		if (read(s->fd, &info, sizeof(info)) == sizeof(info) &&
 		    info.ssi_signo < LOOP_SIGNALS && l->on_signal[info.ssi_signo].fn)
 			l->on_signal[info.ssi_signo].fn(

@@ -22,10 +22,11 @@ struct notify {
 	struct sockaddr_un to;
 	socklen_t to_len;
 	uint64_t watchdog_ns;
-	bool failure_logged; /* the socket's failure was logged */
+	bool failure_logged; /* a failure to send was logged; further ones are not */
 };
 
-/* Sets the address: a path, or '@' and the name of an abstract socket. */
+/* Sets the address of the service manager's socket. name: a path, or '@' and the name of an
+ * abstract socket. */
 static int notify_address(struct notify *n, const char *name)
 {
 	size_t len = strlen(name);

@@ -9,15 +9,16 @@
 
 struct notify;
 
-/* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes NOTIFY_SOCKET from the
- * environment, so that a child cannot report in our name. *ret is NULL without a service manager.
- * Returns 0, or -errno after logging one line. */
+/* Connects to the service manager named by NOTIFY_SOCKET. Removes that variable from the
+ * environment, so that child processes cannot report in our name; also reads WATCHDOG_USEC and
+ * WATCHDOG_PID. *ret is NULL if there is no service manager. Returns 0, or -errno after logging one
+ * line. */
 int notify_open(struct notify **ret);
 void notify_close(struct notify *n); /* n may be NULL here and below */
-/* Sends "READY=1" and the like, separated by newlines. */
+/* Sends a message such as "READY=1". Several lines are separated by newlines. */
 void notify_send(struct notify *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Returns how often the service manager expects a keep-alive (half of its limit); 0: not
- * expected. */
+/* Returns the interval (ns) for keep-alive messages: half of the service manager's limit. 0: it
+ * does not expect any. */
 uint64_t notify_watchdog_ns(const struct notify *n);
 
 #endif

@@ -16,7 +16,7 @@ static uint64_t order_middle_of(uint64_t a, uint64_t b, uint64_t c)
 	return c < a ? a : c > b ? b : c;
 }
 
-/* Hoare, Algorithm 65: Find, 1961. */
+/* Quickselect: Hoare, Algorithm 65: Find, 1961. */
 uint64_t order_nth(uint64_t *a, uint32_t n, uint32_t k)
 {
 	int64_t low = 0, high = (int64_t)n - 1;
@@ -73,7 +73,7 @@ void order_sort(uint64_t *a, uint32_t n)
 			order_swap(&a[k - 1], &a[k]);
 }
 
-/* Returns the index of the quantile, counted from 0. */
+/* Returns the index, from 0, of the quantile `percent` in n sorted values. */
 static uint32_t order_nearest_rank(uint32_t n, unsigned percent)
 {
 	uint64_t rank = ((uint64_t)n * percent + 99) / 100;
@@ -96,7 +96,8 @@ uint64_t order_sorted_median(const uint64_t *a, uint32_t n)
 	return n % 2 ? a[n / 2] : order_middle(a[n / 2 - 1], a[n / 2]);
 }
 
-/* Deviations ascend on both sides of med: merge the lower and the upper ones up to their middle. */
+/* On both sides of med the distances from it ascend. Merges the two sides until the middle of all
+ * distances is reached. */
 uint64_t order_sorted_spread(const uint64_t *a, uint32_t n, uint64_t med)
 {
 	uint32_t below = 0, above, high = n;

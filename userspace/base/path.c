@@ -17,19 +17,20 @@
 #include "userspace/base/log.h"
 
 #define ANSWER_MS     5000
-#define LINKS_MAX     40 /* most links followed in a path, as in the kernel */
+#define LINKS_MAX     40 /* most symbolic links that are followed in a path, as in the kernel */
 #define INPUT_SAID_MS 200
 #define READ_BYTES    65536
 #define FIFO_TURN_MS  20
 #define WALK	      (O_PATH | O_CLOEXEC | O_NOFOLLOW)
 
 struct walk {
-	int at; /* descriptor of the folder reached so far */
+	int at; /* descriptor of the folder in which the walk has arrived */
 	char rest[PATH_MAX];
-	char name[NAME_MAX + 1]; /* the current component */
+	char name[NAME_MAX + 1]; /* component of the path that is being entered */
 	int links;
 	void (*made)(int fd, int above);
-	mode_t make; /* mode for missing folders, which are then made; 0: not made */
+	/* mode of the folders that are created if they are missing; 0: none are created */
+	mode_t make;
 };
 
 static bool path_trusted_owner(uid_t uid)
@@ -44,7 +45,8 @@ static bool path_in_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Continues from folder fd; fd -1: errno has the error. */
+/* Makes folder fd the one in which the walk is. fd -1: opening it failed, with the error in
+ * errno. */
 static int path_walk_to(struct walk *w, int fd)
 {
 	int err = fd < 0 ? -errno : 0;
@@ -67,8 +69,8 @@ static int path_walk_begin(struct walk *w, const char *path)
 	return path_walk_to(w, open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Moves the next component to w->name. Returns 1: more components follow; 0: this is the last;
- * -errno. An empty name: the path ends at w->at. */
+/* Takes the next component of the path into w->name. Returns 1: more components follow; 0: it is
+ * the last; -errno. An empty name: the path ends with the folder w->at. */
 static int path_walk_next(struct walk *w)
 {
 	const char *from = w->rest + strspn(w->rest, "/");
@@ -83,7 +85,7 @@ static int path_walk_next(struct walk *w)
 	return *w->rest != '\0';
 }
 
-/* Replaces the link `fd` by its target. */
+/* Puts the target of the symbolic link fd at the beginning of the rest of the path. */
 static int path_walk_link(struct walk *w, int fd)
 {
 	char target[PATH_MAX];
@@ -105,7 +107,8 @@ static int path_walk_link(struct walk *w, int fd)
 	return *w->rest == '/' ? path_walk_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
 }
 
-/* Follows the link w->name in w->at. *ret_proc: the link can only be followed by the kernel. */
+/* Follows the link w->name in folder w->at. *ret_proc: the link is in /proc and can only be
+ * followed by the kernel. */
 static int path_walk_follow(struct walk *w, bool *ret_proc)
 {
 	int fd = openat(w->at, w->name, WALK), err = fd < 0 ? -errno : 0;
@@ -125,7 +128,7 @@ static int path_walk_follow(struct walk *w, bool *ret_proc)
 	return err;
 }
 
-/* Enters the folder w->name. */
+/* Enters the folder w->name in w->at, and creates it if w->make says so. */
 static int path_walk_into(struct walk *w)
 {
 	int why = w->make && mkdirat(w->at, w->name, w->make) ? errno : 0, fd, err;
@@ -144,7 +147,7 @@ static int path_walk_into(struct walk *w)
 	return err;
 }
 
-/* Enters the folder of the last component, whose name is then in w->name. */
+/* Enters the folder that contains the last component of the path. w->name is that component. */
 static int path_walk_up_to_last(struct walk *w)
 {
 	int more;
@@ -158,7 +161,7 @@ static int path_walk_up_to_last(struct walk *w)
 	return more;
 }
 
-/* Checks that the file or folder at w->at may be written, by the rules in path.h. */
+/* Checks that file fd in folder w->at may be written, by the rules in path.h. */
 static int path_check_rules(const struct walk *w, int fd)
 {
 	struct stat st, dir;
@@ -193,7 +196,7 @@ static int path_last_open(struct walk *w, int flags, mode_t mode)
 	return err;
 }
 
-/* Opens the path. Returns a descriptor or -errno. */
+/* Opens the path of w by the rules in path.h. Returns a descriptor or -errno. */
 static int path_walk_open(struct walk *w, int flags, mode_t mode)
 {
 	bool proc = false;
@@ -261,7 +264,8 @@ int path_open_input(const char *path)
 	return fd;
 }
 
-/* Reads from fd, which must not block, up to max bytes. */
+/* Reads from fd (with O_NONBLOCK) up to max bytes. wait_ms: limit for each part, see
+ * path_read(). */
 static int path_read_all(int fd, struct buffer *out, size_t max, int wait_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -303,7 +307,7 @@ int path_read(const char *path, struct buffer *out, size_t max, int wait_ms)
 	return err;
 }
 
-/* Opens a folder. Returns a descriptor of O_PATH or -errno. */
+/* Opens a folder; mode and made as for path_folder(). Returns a descriptor of O_PATH or -errno. */
 static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, int above))
 {
 	struct walk w = {.make = mode, .made = made};
@@ -312,7 +316,8 @@ static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, 
 	while (!err && more) {
 		more = path_walk_next(&w);
 		err = more < 0 ? more : *w.name ? path_walk_into(&w) : 0;
-		more = *w.rest != '\0'; /* also for the target of a link */
+		/* w->rest has components again if the last one was a link */
+		more = *w.rest != '\0';
 	}
 	if (err && w.at >= 0)
 		close(w.at);
@@ -378,7 +383,9 @@ static ssize_t path_answers_there(const void *arg, void *ret, size_t cap)
 	(void)ret;
 	(void)cap;
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return 0; /* closing a pipe would look like end of file to its other end */
+		/* opening and closing a pipe would look like an end of file to the process at its
+		 * other end */
+		return 0;
 	fd = path_open(path, O_RDONLY, 0);
 	if (fd >= 0)
 		close(fd);

@@ -36,31 +36,33 @@
 
 #include "userspace/base/buffer.h"
 
-/* Like open(2). Returns a descriptor, which the caller owns, or -errno. O_TRUNC empties the file
- * only after the rules above were checked. */
+/* Opens a file like open(2), by the rules above. Returns a descriptor, which the caller owns, or
+ * -errno. O_TRUNC empties the file only after the rules were checked. */
 int path_open(const char *path, int flags, mode_t mode);
-/* Opens for writing; waits up to wait_ms for a FIFO to get a reader. */
+/* Opens a file for writing. If it is a FIFO, waits up to wait_ms for a process that reads it. */
 int path_open_fifo(const char *path, int flags, mode_t mode, int wait_ms);
-/* Opens an input to be read as it grows. Waits for a FIFO to get a writer, and logs the wait. */
+/* Opens an input that is read while it grows. If it is a FIFO, waits for a process that writes to
+ * it, and logs that. */
 int path_open_input(const char *path);
-/* Appends the content of the file to out, up to max bytes. wait_ms: limit for each part from a
- * pipe; 0: only a regular file is allowed, otherwise -EINVAL. Returns 0 or -errno: -EFBIG,
+/* Appends the content of a file to out, up to max bytes. wait_ms: how long to wait for each part
+ * from a pipe; 0: only a regular file is accepted, otherwise -EINVAL. Returns 0 or -errno: -EFBIG,
  * -ETIMEDOUT, -ENOMEM... */
 int path_read(const char *path, struct buffer *out, size_t max, int wait_ms);
-/* Opens a folder by the rules for writing. mode: for missing folders on the path, which are made;
- * 0: the folder must exist. made (may be NULL) is called for each folder made. Returns a descriptor
- * or -errno. */
+/* Opens a folder by the rules for writing. mode: of folders on the path that are missing, which are
+ * created; 0: none are created. made (may be NULL) is called for each folder that was created.
+ * Returns a descriptor or -errno. */
 int path_folder(const char *path, mode_t mode, void (*made)(int fd, int above));
-/* Makes the last component of path a folder, by the rules for writing; an existing folder is fine.
- * Returns 0 or -errno. */
+/* Creates the folder that is the last component of path, by the rules for writing. Succeeds if it
+ * exists. Returns 0 or -errno. */
 int path_make(const char *path, mode_t mode);
 /* Opens the folder that contains path, by the rules for writing; *ret_name: the last component,
  * within path. Returns a descriptor of O_PATH, for renameat() and the like, or -errno. */
 int path_parent(const char *path, const char **ret_name);
 /* Checks in a helper process whether the disk of path responds. Returns 0 (also if the file does
- * not exist) or -ETIMEDOUT after 5 s. Call before the main thread opens the path. */
+ * not exist), or -ETIMEDOUT if not within 5 s. Call before the main thread opens the path, which
+ * would hang. */
 int path_answers(const char *path);
-/* Returns a text for a -errno of this module. */
+/* Returns the text for an error (-errno) of the functions of this file. */
 const char *path_why(int err);
 
 #endif

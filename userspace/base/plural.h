@@ -10,7 +10,7 @@ static inline const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* Like plural(), for nouns with the plural "es": "process", "processes". */
+/* Returns the plural ending "es", as in "process", "processes"; "" for 1. */
 static inline const char *plural_es(uint64_t n)
 {
 	return n == 1 ? "" : "es";

@@ -9,12 +9,16 @@
 
 struct poll_interval {
 	uint64_t often_ns, seldom_ns; /* the short and the long interval */
-	uint64_t calm_ns;	      /* time without activity after which the interval is long */
-	uint64_t busy_ns;	      /* last activity; initially: now */
-	uint64_t period_ns;	      /* the present interval; initially often_ns */
+	/* after this time without activity the long interval is used */
+	uint64_t calm_ns;
+	/* time of the last activity; the caller sets it to the present time at first */
+	uint64_t busy_ns;
+	/* the interval now; the caller sets it to often_ns at first */
+	uint64_t period_ns;
 };
 
-/* busy: there was activity since the last poll. Returns true if the interval has changed. */
+/* Call at each poll. busy: there was activity since the last one. Returns true if the interval has
+ * changed. */
 bool poll_interval_changes(struct poll_interval *p, uint64_t now_ns, bool busy);
 
 #endif

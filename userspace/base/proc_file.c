@@ -11,9 +11,12 @@
 
 #include "userspace/base/log.h"
 
-#define PF_EXITING   0x4 /* include/linux/sched.h; set before the exit is traced (kernel/exit.c) */
-#define STAT_BYTES   1024
-#define STATUS_BYTES 1024 /* bytes of /proc/PID/status, enough to contain Tgid */
+/* flag of an exiting task (include/linux/sched.h); the kernel sets it before the tracepoint of the
+ * exit */
+#define PF_EXITING 0x4
+#define STAT_BYTES 1024
+/* bytes of /proc/PID/status that are read, which include the line "Tgid:" */
+#define STATUS_BYTES 1024
 
 int proc_error(int err)
 {
@@ -69,9 +72,8 @@ ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, siz
 	return n < 0 ? n : len;
 }
 
-/* Parses proc(5): pid (comm) state ppid ... utime stime ... starttime: fields 4, 14, 15 and 22.
- * comm may contain anything, also ")" and newlines, but later fields do not: the last ")" ends
- * comm. */
+/* Parses /proc/PID/stat: pid (comm) state ppid ... utime stime ... starttime, see proc(5) for the
+ * fields. comm may contain ")" and newlines, later fields do not: so the last ")" ends comm. */
 static int proc_file_parse_stat(char *line, struct proc_stat *ret)
 {
 	char *open = strchr(line, '('), *close = strrchr(line, ')'), *at, *end;
@@ -113,8 +115,8 @@ int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_st
 
 	if (len < 0)
 		return (int)len;
-	/* If the process ended between open and read, the kernel gives an empty file, not an
-	 * error. */
+	/* The kernel gives an empty file instead of an error if the process ended after the file
+	 * was opened. */
 	return len ? proc_file_parse_stat(line, ret) : -ESRCH;
 }
 
@@ -130,7 +132,7 @@ pid_t proc_owner(const char *root, pid_t tid)
 
 	if (proc_slurp(root, tid, "status", status, sizeof(status)) <= 0)
 		return 0;
-	/* newlines in the process name, on the first line, are escaped */
+	/* the first line has the name of the process, in which the kernel escapes newlines */
 	at = strstr(status, "\nTgid:");
 	return at ? (pid_t)strtol(at + strlen("\nTgid:"), NULL, 10) : 0;
 }

@@ -16,16 +16,17 @@ struct entry {
 	void *value; /* NULL: removed */
 };
 
-/* Entries in insertion order, and an open-addressed index of entries: slot = index of the entry +
- * 1. */
+/* entries: in order of insertion. slots: open-addressed hash index; a slot is the index of an entry
+ * + 1, or 0. */
 struct table {
 	struct entry *entries;
-	uint32_t *slots; /* 2 * cap slots, of which at most half are in use */
+	uint32_t *slots; /* there are 2 * cap slots, at most half of them in use */
 	size_t used, cap, count;
 	uint64_t seed;
 };
 
-/* Returns a random seed: without it a watched process could choose keys that collide. */
+/* Returns a random seed for the hashes. Without it a watched process could choose keys that
+ * collide. */
 static uint64_t table_seed(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
@@ -36,7 +37,7 @@ static uint64_t table_seed(void)
 	return seed;
 }
 
-/* Finaliser of MurmurHash3 (Appleby, public domain), constants as published. */
+/* Mixes the bits of a key: the finaliser of MurmurHash3 (Appleby, public domain). */
 static uint64_t table_mix(uint64_t k)
 {
 	k = (k ^ k >> 33) * 0xff51afd7ed558ccdull;
@@ -44,7 +45,7 @@ static uint64_t table_mix(uint64_t k)
 	return k ^ k >> 33;
 }
 
-/* Returns the slot of the key, or SIZE_MAX. */
+/* Returns the index of the key's slot, or SIZE_MAX if the key is not in the table. */
 static size_t table_find(const struct table *t, uint64_t key)
 {
 	size_t mask = 2 * t->cap - 1, at;
@@ -68,8 +69,8 @@ static void table_index(struct table *t, size_t entry)
 	t->slots[at] = (uint32_t)entry + 1;
 }
 
-/* Makes room for one more entry: drops removed entries, and doubles the table unless that freed
- * half. */
+/* Makes room for an entry: discards the removed entries, and doubles the table unless half of it is
+ * free then. */
 static int table_rebuild(struct table *t)
 {
 	size_t cap = !t->cap ? TABLE_MIN : t->count > t->cap / 2 ? t->cap * 2 : t->cap, used = 0;

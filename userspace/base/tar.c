@@ -6,8 +6,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#define BLOCK	  512
-#define OCTAL_MAX 077777777777 /* the highest number of eleven octal digits */
+#define BLOCK 512
+/* largest size or time in a header, which has eleven octal digits for it */
+#define OCTAL_MAX 077777777777
 
 struct header { /* ustar */
 	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100],

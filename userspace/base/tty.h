@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tty.h - features of a descriptor's terminal: escape sequences, colours, width. */
+/* tty.h - what the terminal of a descriptor supports: escape sequences, colours, its width. */
 #ifndef BASE_TTY_H
 #define BASE_TTY_H
 

@@ -51,8 +51,8 @@ int utf8_columns(uint32_t c)
 		{0, 0x1f},	  {0x7f, 0x9f},	    {0x61c, 0x61c},
 		{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
 		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
-	/* Coarse blocks of EastAsianWidth.txt: a width that is too large only makes a line
-	 * shorter. */
+	/* Characters that take two columns: coarse blocks of EastAsianWidth.txt. If a character is
+	 * narrower than assumed, the line only becomes shorter. */
 	static const struct span wide[] = {
 		{0x1100, 0x115f},   {0x2e80, 0xa4cf},	{0xa960, 0xa97f},   {0xac00, 0xd7a3},
 		{0xf900, 0xfaff},   {0xfe30, 0xfe6f},	{0xff00, 0xff60},   {0xffe0, 0xffe6},

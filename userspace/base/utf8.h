@@ -7,11 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the length of the well-formed sequence at s (Unicode 15, table 3-7), and its character;
- * 0: s is not well-formed. */
+/* Decodes the UTF-8 character at s (Unicode 15, table 3-7). Returns its length in bytes; 0:
+ * invalid. */
 size_t utf8_decode(const char *s, size_t len, uint32_t *ret_c);
-/* Returns the columns of a character: 0 (combining), 1 or 2 (East Asian wide, emoji); -1: must not
- * reach a terminal (controls, C1, marks that change text direction or break lines). */
+/* Returns how many columns of a terminal a character takes: 0 (combining), 1 or 2 (East Asian wide,
+ * emoji). -1: the character must not reach a terminal (controls, C1, marks that change text
+ * direction or break lines). */
 int utf8_columns(uint32_t c);
 
 #endif

@@ -35,8 +35,8 @@ static void *worker_run(void *arg)
 	struct worker_start s = *(struct worker_start *)arg;
 
 	free(arg);
-	/* The thread names itself: pthread_setname_np() from another thread would open a file of
-	 * /proc. */
+	/* Sets the name from within the thread, because pthread_setname_np() from another thread
+	 * would open a file in /proc. */
 	prctl(PR_SET_NAME, s.name, 0, 0, 0);
 	s.fn(s.ctx);
 	worker_lock(s.worker);

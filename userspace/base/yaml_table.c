@@ -12,7 +12,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/yaml_stream.h"
 
-#define SHOWN_MAX 64 /* bytes of a text in a message */
+#define SHOWN_MAX 64 /* most bytes of a text from the file that a message shows */
 
 struct yaml_reader {
 	struct yaml_memory *memory;
@@ -186,7 +186,8 @@ static int yaml_table_key(const struct yaml_reader *r, const struct yaml_field *
 	return err ? err : yaml_table_member(r, &fields[i], &value, object);
 }
 
-/* lines: of the struct, then of each of its fields. */
+/* Reads a mapping into a struct. Its first member becomes an array of line numbers: of the struct,
+ * then of each of its fields. */
 static int yaml_table_structure(const struct yaml_reader *r, const struct yaml_field *fields,
 				int line, void *object)
 {

@@ -9,10 +9,9 @@
 #define SURVIVED_NS 1000000000ull
 /* A report about a blocked thread counts for this long (ns); it comes every second. */
 #define FRESH_NS 2500000000ull
-#define STACK_FRESH_NS                                                                             \
-	12000000000ull /* ns for which a Python stack counts; it is read every 5 s                 \
-			*/
-#define STEPS_MIN 3
+/* A Python stack counts for this long (ns); it is read every 5 s. */
+#define STACK_FRESH_NS 12000000000ull
+#define STEPS_MIN      3
 
 /* ---- signs of life --------------------------------------------------------------------------- */
 
