@@ -239,8 +239,8 @@ static int confine_deny_reader(scmp_filter_ctx f)
 				      SCMP_A1(SCMP_CMP_NE, 0, 0));
 }
 
-/* Denies clone3() with ENOSYS. C libraries then use clone(), as on older kernels, whose arguments a
- * filter can check. */
+/* Denies clone3() with ENOSYS. Then C libraries use clone(), as they do on older kernels; a filter
+ * can check the arguments of clone(). */
 static int confine_deny_clone3(scmp_filter_ctx f)
 {
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);

@@ -24,7 +24,7 @@
 #define WALK	      (O_PATH | O_CLOEXEC | O_NOFOLLOW)
 
 struct walk {
-	int at; /* descriptor of the folder in which the walk has arrived */
+	int at; /* descriptor of the folder that the walk has reached */
 	char rest[PATH_MAX];
 	char name[NAME_MAX + 1]; /* component of the path that is being entered */
 	int links;
@@ -45,7 +45,7 @@ static bool path_in_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Makes folder fd the one in which the walk is. fd -1: opening it failed, with the error in
+/* Makes fd the folder that the walk has reached. fd -1: opening it failed, with the error in
  * errno. */
 static int path_walk_to(struct walk *w, int fd)
 {

@@ -295,7 +295,8 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
 	    !memcmp(&more, &nothing, sizeof(more)))
 		return;
-	/* This snapshot is older than the state in the store: later snapshots will exceed it. */
+	/* This snapshot is older than the state in the store, so its ledger has less time: wait for
+	 * later snapshots. */
 	if (sums_total(&more) < 0 && !r->about.ended) {
 		if (r->outage && !strcmp(r->about.state, job_state_name[JOB_OVER]))
 			intake_outage_undo(t, r, &more);

@@ -193,7 +193,7 @@ static int store_ready(struct store_writer *w)
 	return err;
 }
 
-/* Adds the names of those types of custom events that have time to the store. */
+/* Adds to the store the names of the types of custom events that have time. */
 static int writer_name_types(struct store_writer *w)
 {
 	struct type_names names;

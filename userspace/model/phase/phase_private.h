@@ -165,8 +165,8 @@ struct phase_finder {
 	uint64_t first, next;
 	uint32_t cap;	     /* capacity of the ring: 0, or a power of two */
 	uint64_t stepped_ns; /* marks that end before this instant are no longer needed */
-	/* End of the last handover of state to an asynchronous checkpoint that was not cut from its
-	 * step. */
+	/* End of the last wait of a training thread for an asynchronous checkpoint to begin, if
+	 * that time is still part of its step. */
 	uint64_t handed_ns;
 };
 

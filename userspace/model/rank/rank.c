@@ -336,8 +336,8 @@ static void rank_leave(struct rank *r, uint64_t now_ns)
 	job_left(&r->member, now_ns);
 }
 
-/* Completes the last step if its update has ended, although another update might have been part of
- * it. The state of the loop does not change, because the process continues. */
+/* Reports the last step if its update has ended, although another update might have become part of
+ * it. The state of the loop is not changed, because the process may continue. */
 static void rank_last_steps(struct rank *r, const struct signal *last)
 {
 	if (!r->finder || !r->nloops || r->loops[0]->state.state != STATE_LOCKED)

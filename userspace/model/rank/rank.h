@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank.h - one observed process (a rank). The model passes it the records of the process; it sends
- * facts and fills its part of a snapshot. The fields of struct rank are in rank_private.h.  Pure;
- * call from the model's thread. Durations in ns, instants CLOCK_MONOTONIC ns. Functions without a
- * comment on errors cannot fail. */
+ * facts and fills its part of a snapshot. The fields of struct rank are in rank_private.h.
+ *
+ * Pure; call from the model's thread. Durations in ns, instants CLOCK_MONOTONIC ns. Functions
+ * without a comment on errors cannot fail. */
 #ifndef MODEL_RANK_H
 #define MODEL_RANK_H
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_late.c - decides whether steps of a process were missed although it was watched from its
- * start.  A library is probed some ten milliseconds after it is mapped; calls before that are not
- * seen, and the time of mapping is unknown. If the first step ends less than LATE_NS, or less than
- * two steps, after the probes were attached, there may have been steps before: the step in progress
- * at that time is incomplete, and if steps end where the next one begins, one more is lost. Nothing
- * was missed if the program ran after the probes were attached, or if more than LONGEST_NS passed,
- * because frameworks take longer from loading the library to the first step.  Later, too, lost
- * records may have been ends of steps. If records were lost between the ends of two steps, and the
- * time between these is not that of one step, the numbers of all later steps may be too low. */
+ * start.
+ *
+ * A library is probed some ten milliseconds after it is mapped; calls before that are not seen, and
+ * the time of mapping is unknown. If the first step ends less than LATE_NS, or less than two steps,
+ * after the probes were attached, there may have been steps before: the step in progress at that
+ * time is incomplete, and if steps end where the next one begins, one more is lost. Nothing was
+ * missed if the program ran after the probes were attached, or if more than LONGEST_NS passed,
+ * because frameworks take longer from loading the library to the first step.
+ *
+ * Later, too, lost records may have been ends of steps. If records were lost between the ends of
+ * two steps, and the time between these is not that of one step, the numbers of all later steps may
+ * be too low. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/number.h"
@@ -24,8 +28,8 @@ void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
 		r->shown[role] = probe;
 }
 
-/* Returns the hash of the last hit probe of the kind that ends steps at this boundary. 0: no such
- * probe was hit. */
+/* Returns the hash of the probe that ends steps at this boundary, as it was last hit. 0: it was
+ * never hit. */
 static uint32_t late_probe(const struct rank *r, enum step_boundary boundary)
 {
 	static const uint8_t role[BOUNDARY_COUNT] = {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* change_sums.h - detects slowdowns that the median step does not show, because only some steps are
- * long. Samples (steps, or means of short steps) are added up in groups. A group is long when it
+ * long.
+ *
+ * Samples (steps, or means of short steps) are added up in groups. A group is long when it
  * exceeds the usual group by half of the least change. The test is Page's CUSUM of the likelihood
  * that 85 % of the groups are long, against the share of long ones among the healthy groups. A
- * group is in doubt while that test suspects a slowdown; otherwise it is healthy.  Pure; times in
- * ns. */
+ * group is in doubt while that test suspects a slowdown; otherwise it is healthy.
+ *
+ * Pure; times in ns. */
 #ifndef MODEL_CHANGE_SUMS_H
 #define MODEL_CHANGE_SUMS_H
 

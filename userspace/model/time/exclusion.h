@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exclusion.h - time that the user excluded (maintenance, for example) and that counts nowhere.
+ *
  * The user gives spans in UTC; the latest clock record converts them to CLOCK_MONOTONIC. Spans that
  * overlap or touch are merged. Pure, bounded. */
 #ifndef MODEL_EXCLUSION_H

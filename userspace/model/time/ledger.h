@@ -2,18 +2,19 @@
 /* ledger.h - accounts every nanosecond of one rank's life to exactly one bucket.
  *
  * Integer arithmetic: after every call the sum of all buckets equals the elapsed time;
- * ledger_check() verifies this. Time is settled in order. Time after the last settled instant is in
- * OTHER; `unsettled_ns` is that part of OTHER (the running step, or silence). A hang is shown at
- * once, before the time around it is settled.
+ * ledger_check() verifies this. Time is settled (divided among the buckets) in order of time. The
+ * time after the last settled instant, which is the running step or silence, counts as OTHER;
+ * `unsettled_ns` is that part of OTHER. Only a hang is shown at once, before the time around it is
+ * settled.
  *
- * The excess of a step over the ideal has a position in the step: the first unclaimed time if it is
- * startup (first steps), the last in a slow or torn step. If the ideal step becomes known only
- * later, time is moved then; progress lost by a restart is moved, too. The sum stays, and neither
+ * A step's time beyond the ideal step is its excess. It is taken from the time of the step that no
+ * interval claims: the first part of it if it is startup (first steps), the last part in a slow or
+ * torn step. Settled time may still move between buckets: when the ideal step becomes known after
+ * the first steps, and when a restart loses progress. The sum does not change, and neither
  * `productive_gross_ns` nor `wasted_gross_ns` ever decreases.
  *
- * Pure, bounded: at most LEDGER_PENDING intervals after the last settled instant are kept;
- * further ones are merged and counted as merged, never dropped from the sum. Times in ns,
- * CLOCK_MONOTONIC. */
+ * Pure, bounded: at most LEDGER_PENDING intervals after the last settled instant are kept. Further
+ * ones are merged, which is counted; their time is not lost. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_LEDGER_H
 #define MODEL_LEDGER_H
 

@@ -46,7 +46,7 @@ struct ledger {
 	bool final;
 	bool ended;
 	bool hung; /* a hang was booked */
-	/* the rank ended without a step, and its time is not startup */
+	/* The rank has no training steps, so its time is OTHER and not startup. */
 	bool untrained;
 	struct interval *pending;	 /* sorted by from_ns */
 	uint32_t count, cap, keep;	 /* keep: not saved */

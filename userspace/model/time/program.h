@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program.h - how much work a job does per second, the share of its accelerators' peak (MFU), and
  * the cost of accelerator time. The user states the work of a step; number and time of steps are
- * observed.  Two rates: divided by the time of the steps (those whose time is certain) it is the
- * speed of the program; divided by observed time, without steps lost by restarts, it is the speed
- * of the training. A step that is partly excluded counts by its other part. Pure. 0 means unknown
+ * observed.
+ *
+ * Two rates: divided by the time of the steps (those whose time is certain) it is the speed of the
+ * program; divided by observed time, without steps lost by restarts, it is the speed of the
+ * training. A step that is partly excluded counts by its other part. Pure. 0 means unknown
  * everywhere here. */
 #ifndef MODEL_PROGRAM_H
 #define MODEL_PROGRAM_H

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* range.h - the user's rules that book the time of named ranges of a job to a bucket. Pure,
- * bounded.  A rule is "BUCKET MATCH". MATCH is a whole name, with * for any text and ? for any
- * byte. BUCKET is EVAL, another bucket in which time is spent (DATA_LOADING_SYNC, TRAINING_PREP,
- * ...), or CUSTOM_BADPUT_EVENTS.TYPE. TYPE consists of letters, digits and _, and is exported in
- * capitals. Buckets that gp-bpf derives itself are not allowed: GOODPUT, OTHER, HANG, UNOBSERVED,
- * costs of disruptions. */
+ * bounded.
+ *
+ * A rule is "BUCKET MATCH". MATCH is a whole name, with * for any text and ? for any byte. BUCKET
+ * is EVAL, another bucket in which time is spent (DATA_LOADING_SYNC, TRAINING_PREP, ...), or
+ * CUSTOM_BADPUT_EVENTS.TYPE. TYPE consists of letters, digits and _, and is exported in capitals.
+ * Buckets that gp-bpf derives itself are not allowed: GOODPUT, OTHER, HANG, UNOBSERVED, costs of
+ * disruptions. */
 #ifndef MODEL_RANGE_H
 #define MODEL_RANGE_H
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resource.h - what a training process lacked in each second: a CPU, memory, a disk, and for how
- * much of a span its training thread could not work because of that.  Each second, records gp_usage
- * of some threads arrive, then one gp_pressure. Waiting for a CPU means that the training thread
- * waited, or that it slept while a busy thread waited: it is likely to sleep until that busy thread
- * is done (a parallel loop, a backward pass). The busy thread that waited most counts.  Pure; under
- * 10 KiB. Times in ns, CLOCK_MONOTONIC. */
+ * much of a span its training thread could not work because of that.
+ *
+ * Each second, records gp_usage of some threads arrive, then one gp_pressure. Waiting for a CPU
+ * means that the training thread waited, or that it slept while a busy thread waited: it is likely
+ * to sleep until that busy thread is done (a parallel loop, a backward pass). The busy thread that
+ * waited most counts.
+ *
+ * Pure; under 10 KiB. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_RESOURCE_H
 #define MODEL_RESOURCE_H
 
@@ -14,7 +17,7 @@
 #include "bpf/gp_abi.h"
 #include "userspace/base/archive.h"
 
-#define RESOURCE_SECONDS 180 /* that are kept */
+#define RESOURCE_SECONDS 180 /* number of last seconds that are kept */
 #define RESOURCE_THREADS 16  /* number of threads whose usage is kept */
 
 /* Sums over a span; waits are those of the training thread. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_cause.h - causes of lost time, and how much of it each explains. A cause counts only with
- * time that was measured as lost to it; time that no cause explains is TIME_CAUSE_unknown. Pure. */
+/* time_cause.h - why steps became slower, and how much of the lost time each cause explains. A
+ * cause gets only time that was measured (waits for a CPU, for example); the rest is
+ * TIME_CAUSE_unknown. Pure. */
 #ifndef MODEL_TIME_CAUSE_H
 #define MODEL_TIME_CAUSE_H
 
