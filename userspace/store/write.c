@@ -444,8 +444,8 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 
 	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
 		err = write_minute_next(st, rank, up, &m);
-		/* Minutes may have been merged into earlier ones, so the rest of the time is looked
-		 * for before. */
+		/* There is not enough such time from moves->minute on, as minutes were merged into
+		 * earlier ones: continue with the minutes before it. */
 		if (!err && up) {
 			up = false;
 			m.minute = moves->minute;

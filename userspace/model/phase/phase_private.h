@@ -25,11 +25,11 @@
 #define PHASE_MARKS_MIN 128
 /* Before a blocking mark is added, this many last marks are checked for lying within it. */
 #define PHASE_INNER 16
-/* last numbers of batches between signs of training from which the usual number is learnt */
+/* numbers of batches between signs of training that are kept to learn the usual number */
 #define PHASE_FETCHES 15
-/* last times from one sign of work to the next from which the usual time is learnt */
+/* number of last times from one sign of work to the next that are kept to learn the usual time */
 #define PHASE_RUNS 20
-/* The usual time after a program needs at least this many times after that program. */
+/* The usual time from a program to the next sign of work is known after this many such times. */
 #define PHASE_ALIKE 4
 
 /* ns; a shorter call of a collective or copy only enqueues work, and does not count as blocked */

@@ -40,7 +40,7 @@ void rank_worker_gone(struct rank *r, uint32_t pid)
 		if (w->kept[i].pid != pid)
 			continue;
 		w->kept[i] = w->kept[kept - 1];
-		/* a child that was not described takes the free entry */
+		/* the free entry now stands for a child that had no entry */
 		if (w->count > kept)
 			w->kept[kept - 1] = (struct rank_worker){.born_ns = w->last_ns};
 		w->count--;
