@@ -222,8 +222,8 @@ static int import_rows_remove(struct import *im, int64_t job)
 	return STORE_RUN_ALL(im->st, rows, job);
 }
 
-/* Removes a stored job whose log is the beginning of this one. The first one's number is kept for
- * the new rows. */
+/* Removes a stored job that the log contains. The number of the first such job is kept for the new
+ * rows. */
 static int import_part_remove(struct import *im, int64_t job)
 {
 	static const char *const rows[] = {

@@ -452,7 +452,7 @@ static void intake_rank_free(struct intake *t, struct intake_rank *r)
 /* Start times of one process may differ by up to this (ns): the kernel reports nanoseconds, /proc
  * ticks of 10 ms. */
 #define START_SLACK_NS 20000000ull
-/* a process that sent facts may be missing in this many snapshots in a row; then it is over */
+/* An entry that was in none of this many last snapshots is removed when all its data is written. */
 #define ABSENT_MAX 3
 
 struct intake *intake_new(void)

@@ -3,8 +3,8 @@
  * steps. */
 #include "userspace/model/rank/rank_private.h"
 
-/* Inputs of programs are observed for this long (ns) at the start of a process without steps. After
- * that it is not expected to find steps by them. */
+/* A process without steps for this long (ns) since observation began is not expected to have any.
+ * Then the probes that may find steps are no longer needed. */
 #define LEARNING_NS 60000000000ull
 
 #define OPERATORS (1ull << GP_ROLE_update_op | 1ull << GP_ROLE_list_op | 1ull << GP_ROLE_param_op)

@@ -179,7 +179,8 @@ struct rank_fault {
 struct rank_collectives {
 	uint64_t comm[RANK_COMMS], count[RANK_COMMS];
 	uint32_t ncomms, last;
-	/* The process has more communicators, so calls cannot be attributed to one. */
+	/* The process has more than RANK_COMMS communicators, so it is unknown which one a call
+	 * uses. */
 	bool many;
 	/* Some collectives were not sent, so the number entered is unknown from now on. */
 	bool unsent;
