@@ -34,8 +34,8 @@ struct canvas {
 	int pad;	 /* spaces not yet written */
 	int indent;	 /* column at which a wrapped line continues; 0: lines are cut */
 	size_t break_at; /* offset of the spaces before the last word of the line; 0: none */
-	int break_pad, break_col;   /* number of these spaces; column where the last word begins */
-	int importance;		    /* of the present line; 0: the line is never dropped */
+	int break_pad, break_col; /* number of these spaces; column where the last word begins */
+	int importance;		  /* importance of the current line; 0: the line is never dropped */
 	size_t start[CANVAS_LINES]; /* offset of each line in text */
 	int weight[CANVAS_LINES];
 	int lines;
@@ -61,7 +61,7 @@ void canvas_bar(struct canvas *c, enum style st, int cells, double share);
 /* Appends at most `rows` lines to out, each ended by a line feed, and frees the canvas. */
 void canvas_finish(struct canvas *c, struct buffer *out, int rows);
 
-/* Appends all lines to out and empties the canvas: for texts longer than CANVAS_LINES. */
+/* Appends all lines to out and empties the canvas: for texts of more than CANVAS_LINES lines. */
 void canvas_flush(struct canvas *c, struct buffer *out);
 
 /* Returns the columns that text takes. */

@@ -65,7 +65,7 @@ static int columns_put_text(struct buffer *out, const char *text, int room)
 
 void columns_row(struct buffer *out, const struct column *c, int n, const char *const *cells)
 {
-	int owed = 0; /* spaces kept back, so that no line ends with spaces */
+	int owed = 0; /* spaces not written yet, so that no line ends with spaces */
 
 	for (int i = 0; i < n; i++) {
 		const char *text = cells ? cells[i] : c[i].head;

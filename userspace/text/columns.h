@@ -13,15 +13,16 @@ struct column {
 	const char *head;
 	int width; /* 0: hidden */
 	bool right;
-	bool whole; /* never cut: a wider text moves the rest of its row; set by columns_fit() */
+	bool whole; /* do not cut wide texts: the table has no width limit; set by columns_fit() */
 };
 
-struct column_way { /* how a column shrinks: its new width; 0: hidden */
+/* A step by which columns_fit() makes a table narrower: the new width of a column; 0: hidden. */
+struct column_way {
 	int column, least;
 };
 
-/* Applies the ways in order until the table is at most cols wide; cols 0: no limit, and texts are
- * not cut. */
+/* Narrows the table by the steps in `ways`, in order, until it is at most cols wide. cols 0: no
+ * limit, texts are not cut. */
 void columns_fit(struct column *c, int n, const struct column_way *ways, int nways, int cols);
 /* Prints a row, with a space between columns; cells NULL: the heads of the columns. */
 void columns_row(struct buffer *out, const struct column *c, int n, const char *const *cells);

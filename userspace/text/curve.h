@@ -13,7 +13,7 @@
 
 struct curve {
 	int64_t from_ns;   /* begin of the first column */
-	uint64_t width_ns; /* of a column */
+	uint64_t width_ns; /* time that a column covers */
 	uint32_t used;	   /* number of columns up to the last one with steps */
 	uint64_t count;	   /* number of steps; 0: from_ns is not set yet */
 	struct sketch at[CURVE_COLUMNS];
@@ -23,7 +23,7 @@ struct curve {
 void curve_init(struct curve *s, uint64_t width_ns);
 /* Adds a step that ended at at_ns. A step before the first column is added to the first column. */
 void curve_add(struct curve *s, int64_t at_ns, uint64_t step_ns);
-/* Adds steps of which only the end of the last and the distribution of times are known. */
+/* Adds several steps, given by the distribution of their times and the end of the last step. */
 void curve_merge(struct curve *s, int64_t at_ns, const struct sketch *times);
 
 #endif

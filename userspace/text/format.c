@@ -53,8 +53,7 @@ const char *text_percent(char out[WORD_MAX], uint64_t part, uint64_t whole)
 		return "0 %";
 	if (percent < 0.1)
 		return "<0.1 %";
-	if (part < whole &&
-	    percent >= 99.95) /* "100 %" must mean all: shorten the number instead of rounding up */
+	if (part < whole && percent >= 99.95) /* write "100 %" only if part equals whole */
 		return ">99.9 %";
 	snprintf(out, WORD_MAX, "%.1f %%", percent);
 	return out;
@@ -272,7 +271,8 @@ const char *text_windows(char *out, size_t len, const struct rank_view *r)
 	return at ? out : NULL;
 }
 
-/* Returns advice for a process that shows only cycles, from its state. NULL: none. */
+/* Returns advice for the first process in which gp-bpf finds repeated work (cycles) but no training
+ * steps. NULL: there is no such process. */
 static const char *text_cycle_hint(const struct snapshot *s)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
@@ -386,7 +386,7 @@ const char *text_losses(char *out, size_t len, const struct snapshot *s)
 }
 
 /* Returns true if the overhead limit has switched off probes of this group, now or earlier;
- * *ret_word says how. */
+ * *ret_word: a text that says how. */
 static bool text_group_taken(const struct snapshot *s, const struct attach_view *of,
 			     const char **ret_word)
 {
@@ -490,7 +490,7 @@ static const char *text_script_of(const char *text, size_t first, size_t *ret_le
 		*ret_len = len;
 		if (shell && text_option_is_code(word, len, shell))
 			break;
-		/* -m, -W and -X have a value, which is skipped unless it is a module (-m) */
+		/* skip the value of -W and -X; the value of -m is a module, shown like a script */
 		if (*word == '-')
 			value = shell && len == 2 && strchr("WX", word[1]);
 		else if (value || memchr(word, '=', len))

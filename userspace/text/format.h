@@ -24,11 +24,11 @@ const char *text_rank(char out[WORD_MAX], int rank, int world_size);
  * train.py ...". */
 void text_program(char *out, size_t cap, const char *text);
 
-/* Returns elapsed time without UNOBSERVED. */
+/* Returns the elapsed time without the time in BUCKET_UNOBSERVED. */
 uint64_t text_observed_ns(const struct ledger_view *l);
 
-/* Parts of the time as shown to people: the buckets, and the running interval, whose bucket is not
- * known yet (PART_RUNNING). */
+/* Parts of a process's time as shown to users: one for each bucket, and PART_RUNNING for the
+ * interval that has not ended, whose bucket is not known yet. */
 #define PART_RUNNING BUCKET_COUNT
 #define PART_COUNT   (BUCKET_COUNT + 1)
 struct part {
@@ -48,26 +48,27 @@ int text_parts(struct part parts[PARTS_MAX], const struct ledger_view *l,
 /* Distributes `cells` cells among the parts; a part of 0.2 % or more gets at least one. */
 void text_apportion(const struct part *parts, int nparts, int cells, int *ret_cells);
 
-/* Returns the loop to show, the one with the newest step. NULL: no loop. */
+/* Returns the training loop to show: the loop with the newest step. NULL: no loop. */
 const struct loop_view *text_main_loop(const struct rank_view *r);
 
-/* Writes "killed by signal 9 (Killed)", "exit status 1", "finished" or "running". */
+/* Writes how the process ended: "killed by signal 9 (Killed)", "exit status 1", "finished"; or
+ * "running". */
 const char *text_fate(char *out, size_t len, const struct rank_view *r);
 /* Describes the present hang or silence, otherwise the last one: "waits in a collective, rank 0 is
  * stopped". */
 const char *text_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r);
 
-/* The present lasting slowdown, else the last one: "slow since step 480: +12 %, forward: CPU
- * contention", "slow from step 480 to 612: +12 %". NULL: there was none. */
+/* Describes the current slowdown of steps, otherwise the last one: "slow since step 480: +12 %,
+ * forward: CPU contention", "slow from step 480 to 612: +12 %". NULL: steps were never slow. */
 const char *text_change(char *out, size_t len, const struct loop_view *l);
 
-/* Writes the goodput of the windows: "1h 91.2 %, 24h 93.0 %". NULL: the process is not older than
- * the shortest window. */
+/* Writes the goodput in each time window: "1h 91.2 %, 24h 93.0 %". NULL: the process is not older
+ * than the shortest window. */
 const char *text_windows(char *out, size_t len, const struct rank_view *r);
 
 #define TEXT_WHY_MAX 128
-/* Says why no trainer was found, and what to try: one sentence each; the first is written to room
- * if it contains numbers. */
+/* Explains why no training process was found (*ret_why), and what to try (*ret_hint): one sentence
+ * each. *ret_why is written to room if it contains numbers. */
 void text_why_nothing(const struct snapshot *s, char room[TEXT_WHY_MAX], const char **ret_why,
 		      const char **ret_hint);
 /* Lists lost records: "none", "12 call ring full, 3 late". */

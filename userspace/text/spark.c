@@ -34,8 +34,8 @@ void spark_scale(struct spark *s, const uint64_t *ns, int n, int width)
 	for (int i = 0; i < n; i++)
 		away[i] = sorted[i] > median ? sorted[i] - median : median - sorted[i];
 	qsort(away, (size_t)n, sizeof(*away), spark_order);
-	/* Scale up to ten MAD above the median, or half the median if the steps are steady: a
-	 * higher limit would flatten the other columns. */
+	/* The top of the scale is at most ten median absolute deviations above the median, or half
+	 * the median if the steps are steady: a higher top would flatten the other columns. */
 	limit = 10 * away[n / 2] > median / 2 ? 10 * away[n / 2] : median / 2;
 	s->high_ns = median;
 	for (int i = n - 1; i >= 0; i--)
@@ -59,7 +59,7 @@ static int spark_level(const struct spark *s, uint64_t ns, int levels)
 
 	if (ns <= s->low_ns || span <= 0)
 		return 1;
-	if (ns >= s->high_ns) /* far above the scale the level would exceed an int */
+	if (ns >= s->high_ns) /* for very high values, the formula below would overflow an int */
 		return levels;
 	return 1 + (int)((double)(ns - s->low_ns) / span * (levels - 1) + 0.5);
 }
