@@ -421,7 +421,7 @@ static void what_is_no_config_changes_nothing(void **state)
 	assert_int_equal(http_web_open(&w, file), 0);
 	write_file("web.yml", "", 0);
 	look_until_said(w, false);
-	assert_non_null(strstr(captured, "no basic_auth_users any more: ignored"));
+	assert_non_null(strstr(captured, "basic_auth_users was removed: not applied"));
 	assert_true(web_config_protects(http_web_config(w)));
 	unlink(file);
 	assert_int_equal(mkfifo(file, 0600), 0);

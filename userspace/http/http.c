@@ -22,7 +22,7 @@
 #define HTTP_TEXT "text/plain; charset=utf-8"
 #define HTTP_NS	  1000000000ull
 
-/* Documents that are cached; the first ones are the formats of metrics. */
+/* Cached documents: the metrics in each format, then the state. */
 enum { HTTP_STATE = PROMETHEUS_FORMATS, HTTP_DOCUMENTS };
 _Static_assert((int)HTTP_DOCUMENTS <= HTTP_PAGES, "a place for each document");
 
@@ -31,13 +31,13 @@ struct http_server {
 	struct listen_socket listen;
 	struct http_source source;
 	struct http_conns conns;
-	struct http_web *web;	/* used by the server's thread alone, like pages */
+	struct http_web *web;	/* only the server's thread uses web and pages */
 	struct http_auth *auth; /* NULL: without a web config */
 	/* Responses are reference-counted: a slow client keeps its response, all others get the
 	 * newest. */
 	struct http_pages pages;
 	struct http_page_row row[HTTP_DOCUMENTS];
-	/* settings at the start, which a changed web config cannot lower */
+	/* protection in use since the start; a changed web config cannot switch it off */
 	bool tls, users, guarded;
 	_Atomic uint64_t ticked_ns;
 };
@@ -52,7 +52,7 @@ struct http_call {
 /* A short answer of fixed text. */
 struct http_reply {
 	unsigned status;
-	const char *text, *type; /* static; type NULL: plain text */
+	const char *text, *type; /* static texts; type: Content-Type, NULL: plain text */
 	const char *header, *value;
 };
 
@@ -128,7 +128,7 @@ static enum MHD_Result http_metrics(struct http_server *h, struct MHD_Connection
  * answered. */
 static bool http_stuck(struct http_server *h, struct MHD_Connection *c, enum MHD_Result *ret)
 {
-	uint64_t ticked_ns = h->ticked_ns; /* read before the clock, which must not be older */
+	uint64_t ticked_ns = h->ticked_ns; /* read before the clock: it must not be later */
 
 	if (!h->source.stuck_s || clock_mono_ns() - ticked_ns < h->source.stuck_s * HTTP_NS)
 		return false;
@@ -228,8 +228,9 @@ static void http_auth_done(struct http_auth_ask *q)
 	MHD_resume_connection(((struct http_call *)q->ctx)->connection);
 }
 
-/* Checks the request's password. Unless it returns YES or LATER, the request has been answered,
- * with *ret. After LATER libmicrohttpd calls again when the password has been checked. */
+/* Checks the request's password. Returns YES, or LATER if the password is being checked:
+ * libmicrohttpd calls the handler again when that is done. Otherwise the request has been answered,
+ * and the handler returns *ret. */
 static enum http_auth_answer http_allowed(struct http_server *h, struct http_call *call,
 					  enum MHD_Result *ret)
 {
@@ -344,7 +345,7 @@ static void http_connection(void *ctx, struct MHD_Connection *c, void **socket_c
 	}
 	if (http_web_reload(h->web))
 		http_pages_clear(&h->pages);
-	/* Without a connection the session has no certificate, and its handshake fails. */
+	/* If http_conn_open() fails, the session has no certificate, and the handshake fails. */
 	*socket_ctx = http_conn_open(&h->conns, c, http_web_tls(h->web));
 }
 
@@ -406,7 +407,7 @@ static void http_free(struct http_server *h)
 	free(h);
 }
 
-/* own: path of a socket for this user only; NULL: listen at `listen`. */
+/* own: path of a unix socket that only this user can open; NULL: listen at the address `listen`. */
 static int http_make(struct http_server **ret, const char *listen, const char *own,
 		     const char *web_config, const struct http_source *src)
 {

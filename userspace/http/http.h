@@ -25,7 +25,7 @@
 struct http_source {
 	void *ctx;
 	uint64_t (*version)(
-		void *ctx); /* version of the data that the others write; 0: no data yet */
+		void *ctx); /* returns the version of the data in the documents; 0: no data yet */
 	/* Writes the metrics. Called once per version, whatever the number of clients. */
 	void (*metrics)(void *ctx, struct buffer *out, enum prometheus_format format);
 	void (*state)(void *ctx,
@@ -35,7 +35,7 @@ struct http_source {
 	uint32_t stuck_s;
 	void (*state_masked)(
 		void *ctx,
-		struct buffer *out); /* used instead of state at a TCP address; NULL: state */
+		struct buffer *out); /* used instead of state() at a TCP address; may be NULL */
 };
 
 struct http_server;

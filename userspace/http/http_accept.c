@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define ACCEPT_Q_ONE 1000 /* the quality value of a media range, in thousandths */
+#define ACCEPT_Q_ONE 1000 /* quality value q=1 of a media range, in thousandths */
 
 struct span {
 	const char *at;

@@ -15,23 +15,26 @@
 #include "userspace/base/log.h"
 #include "userspace/base/worker.h"
 
-/* after a wrong password the thread pauses for this multiple of the checking time */
+/* After a wrong password the thread pauses for AUTH_REST times the checking time, at most
+ * AUTH_REST_MAX_NS, to save CPU. */
 #define AUTH_REST	 4
 #define AUTH_REST_MAX_NS 1000000000ull
 #define AUTH_NICE	 19
 #define AUTH_BLAME_BITS	 12
-/* counters of wrong passwords; several addresses may share a counter */
+/* Number of counters of wrong passwords. Addresses can share a counter. Each counter is halved
+ * every AUTH_FORGIVE_NS. */
 #define AUTH_BLAMES	(1 << AUTH_BLAME_BITS)
 #define AUTH_FORGIVE_NS 60000000000ull
 
 struct http_auth {
-	struct worker thread; /* its lock protects all members below, except key and crypt */
+	struct worker thread; /* checks passwords; its lock protects all members below, except key
+				 and crypt */
 	struct http_auth_ask *first;
 	struct {
 		unsigned char digest[HTTP_AUTH_DIGEST];
 		bool is;
 	} known[WEB_USERS];
-	uint32_t wrong[AUTH_BLAMES]; /* wrong passwords by counter; halved periodically */
+	uint32_t wrong[AUTH_BLAMES]; /* counters of wrong passwords, see http_auth_wrong_of() */
 	uint64_t halved_ns;
 	unsigned char key[HTTP_AUTH_DIGEST]; /* random; for digests and for choosing counters */
 	struct crypt_data crypt;	     /* used by the thread only */
@@ -67,8 +70,9 @@ static void http_auth_wrong_forgive(struct http_auth *a, uint64_t now_ns)
 		a->wrong[i] /= 2;
 }
 
-/* Returns the priority of a request, lower first: wrong passwords of its address, then how many
- * requests of this address wait before this one. */
+/* Returns the priority of a request; lower values are served first. It is given by the wrong
+ * passwords of the client's address, then by the number of earlier requests from this address in
+ * the queue. */
 static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_ask *q)
 {
 	uint64_t before = 0;
@@ -80,8 +84,8 @@ static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_as
 	return (uint64_t)*http_auth_wrong_of(a, q->address) * HTTP_AUTH_WAITING + before;
 }
 
-/* Returns the position of the next request, or of the last one to be answered; among equal ones the
- * first, or last, to arrive. */
+/* Returns the position in the queue of the request to answer next, or (last) of the request to
+ * answer last. Requests of equal priority are answered in the order of arrival. */
 static struct http_auth_ask **http_auth_turn_find(struct http_auth *a, bool last)
 {
 	struct http_auth_ask **found = NULL;
@@ -98,7 +102,8 @@ static struct http_auth_ask **http_auth_turn_find(struct http_auth *a, bool last
 	return found;
 }
 
-/* Removes q and all requests with the same password from the queue. */
+/* Removes q and all requests with the same user and password from the queue, and returns them as a
+ * list. */
 static struct http_auth_ask *http_auth_take_same(struct http_auth *a, const struct http_auth_ask *q)
 {
 	struct http_auth_ask **at = &a->first, *same = NULL;
@@ -129,7 +134,7 @@ static void http_auth_answer_all(struct http_auth_ask *q, enum http_auth_answer 
 	}
 }
 
-/* Refuses the last request of the queue, which is full. */
+/* The queue is full: refuses the request with the lowest priority. */
 static void http_auth_turn_refuse(struct http_auth *a)
 {
 	struct http_auth_ask **at = http_auth_turn_find(a, true), *q = *at;
@@ -164,7 +169,8 @@ static void http_auth_run(void *arg)
 			continue;
 		}
 		(*next)->taken = true;
-		one = **next; /* http_auth_stop() may answer this request, too */
+		one = **next; /* copy, because http_auth_stop() may answer the request during the
+				 check */
 		worker_unlock(&a->thread);
 		began = clock_mono_ns();
 		right = http_auth_password_is(&a->crypt, &one);
@@ -219,7 +225,7 @@ static bool http_auth_header_read(const char *header, struct http_auth_ask *q, c
 	text = (gnutls_datum_t){(unsigned char *)(uintptr_t)header, (unsigned)strlen(header)};
 	if (gnutls_base64_decode2(&text, &plain))
 		return false;
-	/* crypt_r() would compare a password only up to a NUL. */
+	/* Refuse a password with a NUL: crypt_r() would ignore the rest of it. */
 	if (plain.size < HTTP_AUTH_TEXT && !memchr(plain.data, '\0', plain.size))
 		colon = memchr(plain.data, ':', plain.size);
 	if (colon) {
@@ -235,7 +241,8 @@ static bool http_auth_header_read(const char *header, struct http_auth_ask *q, c
 	return colon;
 }
 
-/* Makes the digest of hash, name and password: a new hash of the same user needs a new check. */
+/* Computes the digest by which checked passwords are recognised: of hash, name and password, so
+ * that a password is checked again when the user's hash has changed. */
 static bool http_auth_digest_make(const struct http_auth *a, struct http_auth_ask *q,
 				  const char *name)
 {
@@ -271,7 +278,7 @@ enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config
 		return HTTP_AUTH_BUSY;
 	worker_lock(&a->thread);
 	for (size_t i = 0; i < WEB_USERS;
-	     i++) /* the file may have been read again with another order */
+	     i++) /* compare with all users: their order changes when the config is edited */
 		known |= a->known[i].is &&
 			 !gnutls_memcmp(a->known[i].digest, q->digest, sizeof(q->digest));
 	known &= q->user >= 0;
@@ -316,7 +323,7 @@ void http_auth_stop(struct http_auth *a)
 	a->first = NULL;
 	http_auth_answer_all(left, HTTP_AUTH_BUSY);
 	worker_unlock(&a->thread);
-	worker_join(&a->thread); /* waits for at most one password */
+	worker_join(&a->thread); /* waits for the check of at most one password */
 }
 
 void http_auth_close(struct http_auth *a)

@@ -24,8 +24,8 @@ enum http_auth_answer { HTTP_AUTH_YES, HTTP_AUTH_NO, HTTP_AUTH_LATER, HTTP_AUTH_
 /* One request; owned by the caller, which must not move it while it waits. Filled by
  * http_auth_ask(). */
 struct http_auth_ask {
-	void *ctx;			       /* set by the caller, like address and done */
-	uint64_t address;		       /* address of the client, for counting */
+	void *ctx;	  /* for done(); the caller sets ctx, address and done */
+	uint64_t address; /* client, from http_conn_address(), to count wrong passwords by client */
 	void (*done)(struct http_auth_ask *q); /* called on the auth thread when answer is set */
 	enum http_auth_answer answer;
 	struct http_auth_ask *next;

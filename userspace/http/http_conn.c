@@ -31,8 +31,9 @@ uint64_t http_conn_address(const struct sockaddr *addr)
 	return key;
 }
 
-/* Reads for a TLS session. HTTP begins with a letter, which no TLS record does: a client that uses
- * plain HTTP gets an explanation, in the words of other exporters, instead of a TLS error. */
+/* Reads from the socket of a TLS session. A first byte that is a letter means that the client uses
+ * plain HTTP: it gets an explanation, with the same text as from other exporters, instead of a TLS
+ * error. */
 static ssize_t conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t len)
 {
 	static const char answer[] =
@@ -109,8 +110,8 @@ void http_conn_close(struct http_conns *all, struct http_conn *conn)
 	free(conn);
 }
 
-/* Ends slow connections. Descriptors of listed connections are open: the server closes them after
- * http_conn_close(). */
+/* Shuts down slow connections. Their descriptors are still open, because the server closes a
+ * descriptor only after http_conn_close(). */
 void http_conns_tick(struct http_conns *all, uint64_t limit_ns)
 {
 	uint64_t now_ns = clock_mono_ns();

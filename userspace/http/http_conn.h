@@ -16,9 +16,9 @@
 struct http_conn {
 	struct http_conn *next, **place;
 	int fd;
-	bool spoke;	      /* over TLS: the first byte has arrived */
+	bool spoke;	      /* TLS only: the client has sent its first byte */
 	uint64_t since_ns;    /* start of the connection, or end of the previous answer */
-	uint64_t address;     /* address of the client, from http_conn_address(), for counting */
+	uint64_t address;     /* client, from http_conn_address(), to count wrong passwords */
 	struct http_tls *tls; /* NULL: none */
 };
 

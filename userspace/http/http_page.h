@@ -13,7 +13,7 @@
 
 #define HTTP_PAGES 3
 
-/* How a document is made. */
+/* How to make the response for a document. */
 struct http_page_row {
 	const char *content_type;
 	void (*render)(void *ctx, int which, struct buffer *out);

@@ -54,7 +54,7 @@ static int http_tls_pem_read(gnutls_datum_t *ret, const struct web_pem *pem, con
 	if (fd >= 0)
 		close(fd);
 	if (err) {
-		log_error("%s: %s %s: %s", config, what, pem->file, strerror(-err));
+		log_error("%s: cannot read %s %s: %s", config, what, pem->file, strerror(-err));
 		free(ret->data);
 		ret->data = NULL;
 		return err;
@@ -164,7 +164,7 @@ static int tls_fill(struct http_tls *t, const struct web_config *c, const char *
 			: 1;
 	if (wrong <= 0) {
 		log_error("%s: %s: %s", file, c->client_ca.file ? c->client_ca.file : "client_ca",
-			  wrong ? gnutls_strerror(wrong) : "no certificate in it");
+			  wrong ? gnutls_strerror(wrong) : "contains no certificate");
 		err = -EINVAL;
 		goto out;
 	}

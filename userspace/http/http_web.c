@@ -12,8 +12,8 @@
 #define WEB_CHECK_NS 1000000000ull
 #define WEB_FILES    4
 
-/* Identifies a version of a file, to detect that the file was changed, or replaced behind a
- * link. */
+/* Identifies a version of a file, to detect that the file was changed, or that a symbolic link
+ * names another file now. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;
@@ -25,7 +25,7 @@ struct http_web {
 	char *file;
 	struct web_config *config;
 	struct http_tls *tls;
-	/* of each file when it was last read, or when reading it failed */
+	/* stamp of each file when gp-bpf last read it or failed to read it */
 	struct stamp stamp[WEB_FILES];
 	uint64_t checked_ns;
 };
@@ -35,7 +35,7 @@ static struct stamp http_web_stamp_of(const char *file)
 	struct stamp s;
 	struct stat st;
 
-	memset(&s, 0, sizeof(s)); /* clears padding, which is compared, too */
+	memset(&s, 0, sizeof(s)); /* clears padding, too, for memcmp() */
 	if (!file || stat(file, &st))
 		return s;
 	s.dev = st.st_dev;
@@ -68,14 +68,14 @@ static int web_read(struct http_web *w)
 		return err;
 	http_web_stamps_of(c, stamp);
 	if (w->config && w->config->tls != c->tls) {
-		log_error("%s: TLS %s only after a restart of gp-bpf", w->file,
+		log_error("%s: TLS %s only after a restart of gp-bpf; file not loaded", w->file,
 			  c->tls ? "begins" : "ends");
 		err = -EINVAL;
 	}
 	/* Basic auth must not end because a file is empty for a moment while it is rewritten. */
 	if (!err && w->config && w->config->users && !c->users) {
 		log_error(
-			"%s: no basic_auth_users any more: ignored, the old users stay valid; restart gp-bpf to end basic auth",
+			"%s: basic_auth_users was removed: not applied, the old users stay valid; restart gp-bpf to end basic auth",
 			w->file);
 		err = -EINVAL;
 	}

@@ -35,7 +35,7 @@ static int listen_split(const char *where, char *host, size_t host_len, char *po
 		where++;
 		len -= 2;
 	} else if (memchr(where, ':', len)) {
-		return -EINVAL; /* ::1:9847 is ambiguous */
+		return -EINVAL; /* an IPv6 address needs brackets */
 	}
 	if ((!len && colon != where) || len >= host_len || strlen(colon + 1) >= port_len)
 		return -EINVAL;
@@ -77,7 +77,8 @@ static void listen_name(struct listen_socket *l, const struct addrinfo *ai)
 		 port);
 }
 
-/* Listens at one address. host NULL: all addresses of the family; IPv6 includes those of IPv4. */
+/* Listens at one address. host NULL: all addresses of the family; an IPv6 socket then accepts IPv4,
+ * too. */
 static int listen_at(struct listen_socket *l, const char *where, const char *host, const char *port,
 		     int family)
 {
@@ -123,8 +124,8 @@ static int listen_tcp(struct listen_socket *l, const char *where)
 	return listen_at(l, where, NULL, port, AF_INET); /* on a machine without IPv6 */
 }
 
-/* A file to be made in a folder that has been checked. The folder's descriptor is kept, because
- * another folder may replace it under its path. */
+/* A socket file to be created in a folder that has been checked. The folder stays open, because its
+ * path may later lead to another folder. */
 struct listen_place {
 	int folder;
 	const char *name; /* in the folder */
@@ -147,7 +148,7 @@ static int listen_find(struct listen_place *p, const char *path)
 	return -ENAMETOOLONG;
 }
 
-/* Returns true if no process listens at this socket file, which a killed run has left. */
+/* Returns true if no process listens at this socket file: a killed process has left it. */
 static bool listen_stale(const struct listen_place *p)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -163,8 +164,8 @@ static bool listen_stale(const struct listen_place *p)
 	return stale;
 }
 
-/* Sets group and mode, which the umask would change. Uses a descriptor, because another file may
- * replace ours. */
+/* Sets group and mode of the socket file, independent of the umask. Opens the file first, because
+ * another file may get its name. */
 static int listen_own(struct listen_socket *l, const struct listen_place *p, mode_t mode)
 {
 	char self[32];
@@ -192,7 +193,7 @@ static int listen_make(struct listen_socket *l, const struct listen_place *p, mo
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return -errno;
-	fchmod(l->fd, mode); /* the mode is never wider, not even before listen_own() */
+	fchmod(l->fd, mode); /* bind() creates the file with this mode at most */
 	err = listen_bind(l->fd, addr, sizeof(p->addr));
 	if (err == -EADDRINUSE && listen_stale(p) && !unlinkat(p->folder, p->name, 0))
 		err = listen_bind(l->fd, addr, sizeof(p->addr));

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 
 #define LISTEN_TEXT_MAX	 160
-#define LISTEN_UNIX_MODE 0660 /* of a unix socket of --listen: for root and its group */
+#define LISTEN_UNIX_MODE 0660 /* unix socket of --listen: root and its group can connect */
 #define LISTEN_OWN_MODE	 0600
 #define LISTEN_PATH_MAX	 (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 

@@ -176,8 +176,8 @@ static const char *web_config_set_header(struct web_reader *r, const char *name,
 	return "this header cannot be set";
 }
 
-/* Returns why the hash is refused; NULL: "$2y$10$" and 53 characters of salt and hash. libcrypt
- * would refuse a wrong hash later, and without a message. */
+/* Returns why the hash is refused; NULL: it is valid, "$2y$10$" and 53 characters of salt and hash.
+ * Without this check, libcrypt would refuse each login of the user without a message. */
 static const char *web_config_hash_wrong(const char *hash)
 {
 	static const char alphabet[] =

@@ -49,14 +49,14 @@ struct web_config {
 	enum web_client client;
 	struct web_names sans;
 	int tls_min, tls_max;
-	bool server_chooses; /* the server chooses the cipher */
+	bool server_chooses; /* the server's order of ciphers is used, not the client's */
 	struct web_names ciphers, curves;
 	char priority[1024]; /* all of the above as a GnuTLS priority string */
 	/* in the order of web_header_rows; NULL: not in the file; "": do not send the header */
 	char *header[WEB_HEADERS];
 	struct web_user user[WEB_USERS];
 	size_t users;
-	bool http2; /* the file asks for HTTP/2 */
+	bool http2; /* the file asks for HTTP/2, which is not supported */
 };
 
 struct web_header {

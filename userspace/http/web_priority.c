@@ -42,7 +42,7 @@ static const struct {
 	{"X25519", "GROUP-X25519"},
 };
 
-/* c->priority is large enough for all rows of the tables. */
+/* Appends to c->priority, which is large enough for all rows of the tables. */
 __attribute__((format(printf, 2, 3))) static void web_priority_add(struct web_config *c,
 								   const char *fmt, ...)
 {
@@ -71,8 +71,8 @@ static int web_priority_suite_find(const char *name)
 	return -1;
 }
 
-/* Returns the first suite that is not listed, but allowed by the parts of listed suites; -1:
- * none. */
+/* Returns the first suite that the config does not list, but GnuTLS would allow, because its key
+ * exchange and its cipher each belong to a listed suite; -1: none. */
 static int web_priority_suite_unlisted(const struct web_config *c)
 {
 	unsigned listed = 0, exchanges = 0;
