@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.c - takes every record first: puts it on the tape, if there is one, then passes it to the
- * output. */
+/* journal.c - writes every record to the tape, if there is one, then passes it to the output. */
 #include "userspace/output/journal.h"
 
 #include <errno.h>
@@ -33,8 +32,8 @@ struct journal {
 	struct durable *durable;
 	struct durable_state state; /* buffers for saving */
 	uint64_t saved_ns;
-	uint64_t unkept;   /* records that are on no tape, since the last report */
-	struct buffer own; /* records of user space that were not passed on yet */
+	uint64_t unkept;   /* records missing on the state directory's tape, not reported yet */
+	struct buffer own; /* records made here, until journal_flush() */
 	uint64_t clock_ns; /* time of the last clock record */
 	int64_t clock_offset_ns;
 	bool stopped;
@@ -80,7 +79,7 @@ int journal_close(struct journal *j)
 	err = j->error;
 	last = j->tape ? tape_close(j->tape) : 0;
 	if (last)
-		log_error("tape %s: writing its end failed: %s", j->tape_path,
+		log_error("tape %s: incomplete: cannot write the last records: %s", j->tape_path,
 			  journal_tape_why(last));
 	buffer_free(&j->own);
 	buffer_free(&j->state.stream);
@@ -129,8 +128,8 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	return output_feed(j->out, b->data, b->len);
 }
 
-/* Reports records that are missing on the state directory's tape. Only a successor lacks them, so
- * the loss goes to the output and not to the tape of the user. */
+/* Reports records that are missing on the state directory's tape. They are on the user's tape:
+ * therefore the loss is passed to the output, but not recorded on that tape. */
 static void journal_report_unkept(struct journal *j)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
@@ -163,7 +162,7 @@ void journal_stop(struct journal *j)
 {
 	struct gp_gap *gap = journal_record(j, GP_KIND_gap, 0, 0);
 
-	if (gap) /* A gap that begins now: the end of the processes will not be seen. */
+	if (gap) /* A gap begins now: gp-bpf no longer sees when processes end. */
 		*gap = (struct gp_gap){.from_ns = ((struct gp_rec *)gap - 1)->ts_ns,
 				       .cause = GP_GAP_AWAY};
 	journal_flush(j);
@@ -272,8 +271,8 @@ static void journal_record_program(void *ctx, const char *key, const char *value
 	journal_record_config(ctx, key, value);
 }
 
-/* Records --marker: a boundary by its name, a probe by its id. On a node the probe counts only for
- * jobs that hit it. */
+/* Records --marker: the name of a step boundary, or the id of a probe. On a node, a probe is the
+ * marker only of jobs that call it. */
 static void journal_record_marker(struct journal *j, const struct options *o,
 				  const struct probe_table *probes, bool node)
 {
@@ -340,7 +339,7 @@ static void journal_record_probes(struct journal *j, const struct probe_table *p
 	}
 	if (probe_table_codes(probes) > DEVICE_CODES)
 		log_warn(
-			"probe files: too many error codes (%zu): only the first %d are used, errors of the others have no name",
+			"probe files: too many error codes (%zu): only the first %d are used; other errors are shown without a name",
 			probe_table_codes(probes), DEVICE_CODES);
 	for (size_t i = 0; i < probe_table_codes(probes); i++) {
 		struct gp_code *c = journal_record(j, GP_KIND_code, 0, 0);

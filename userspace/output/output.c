@@ -70,7 +70,7 @@ static void output_fill_store(const struct output *out, struct snapshot *s)
 
 static void output_keep_snapshot(struct output *out)
 {
-	/* A brief one is enough for store and page. */
+	/* A snapshot without details is enough for the store and the HTML page. */
 	struct snapshot *s = model_snapshot_brief(out->model);
 
 	if (!s)
@@ -111,8 +111,8 @@ static void output_on_log(void *ctx, enum log_level level, const char *line)
 	live_log(((struct output *)ctx)->live, line);
 }
 
-/* Opens the store. A restored model (saved) has already sent its session, so the store gets the
- * session here. */
+/* Opens the store. saved: the model was restored; it does not send its session again, so the store
+ * gets the session here. */
 static int output_open_store(struct output *out, const struct options *o, bool saved)
 {
 	struct store_writer_options w = {.keep_ns = o->keep_ns,
@@ -237,7 +237,7 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 void output_save_exports(struct output *out, struct durable_state *ret)
 {
 	export_set_save(out->exports);
-	buffer_free(&ret->exports); /* free it, as it is large after the disk was full */
+	buffer_free(&ret->exports); /* release the memory, which is large after the disk was full */
 	export_set_archive(out->exports, &ret->exports);
 	ret->last_fact = output_last_fact(out);
 }
@@ -322,7 +322,8 @@ void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx)
 
 /* ---- of a node: what a service has seen in its life ------------------------------------------ */
 
-/* Counts a job once: also if its key has changed, as it does when the name becomes known. */
+/* Counts a job once, even if its key changes, as when its name becomes known. counts: false only
+ * marks the job as counted. */
 static void output_seen_job(struct output *out, const struct job_view *j, bool counts)
 {
 	bool known = table_get(out->jobs, j->key);
@@ -517,8 +518,9 @@ int output_close(struct output *out, bool report)
 		export_set_view(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}
-	/* Directly after the snapshot, so that exporters treat it as the final one. Must not take
-	 * long: a successor reads the rings only when this process has released its lock. */
+	/* Call directly after the snapshot, so that exporters treat this snapshot as the last. Must
+	 * not take long: a successor cannot read the ring buffers until this process has released
+	 * its lock. */
 	if (out->exports)
 		export_set_end(out->exports, out->left);
 	if (s && out->store)

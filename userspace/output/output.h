@@ -18,13 +18,14 @@ struct snapshot;
 
 enum output_view { VIEW_NONE, VIEW_EVENTS /* prints plain_event() lines */, VIEW_PLAIN, VIEW_LIVE };
 
-/* In a replay the time is the tape's: a store gets a snapshot at each of its ticks. Plain lines go
- * to plain_fd, the report goes to report_fd. Returns 0, or -errno after one line. */
+/* In a replay, times are those of the tape, and a store gets a snapshot at each tick of the tape.
+ * Plain lines go to plain_fd, the report goes to report_fd. Returns 0, or -errno after logging one
+ * line. */
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
 /* Like output_open(), but continues from a state of output_save(). Returns 0; -EPROTO: state of
- * another version, -EBADMSG: damaged, or another -errno. saved NULL: starts without a state.
- * behind: in that case keeps the content of existing files and continues their numbers. */
+ * another version, -EBADMSG: damaged, or another -errno. saved NULL: starts without a state;
+ * `behind` then keeps the content of existing files and continues their numbers. */
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		  int report_fd, const struct durable_state *saved, bool behind);
 /* Saves the whole state, after writing out the facts sent so far. Returns 0 or -errno. */
@@ -42,15 +43,15 @@ bool output_is_data(const struct options *o);
 /* The part of the options that exporters use; its texts belong to o. resume: continue files of a
  * predecessor. */
 struct export_options output_export_options(const struct options *o, bool resume);
-/* Checks the exports before anything is opened. Returns 0, or -EINVAL after one line. */
+/* Checks the exports before anything is opened. Returns 0, or -EINVAL after logging one line. */
 int output_check(const struct options *o);
 struct top_ui;
-/* Shows the view of gp-bpf top; live: on the terminal, else one frame at the end. Returns 0, or
- * -errno after one line. */
+/* Shows the view of gp-bpf top: continuously on the terminal (live), or one frame at the end.
+ * Returns 0, or -errno after logging one line. */
 int output_top(struct output *out, const struct top_ui *ui, bool live);
-/* Serves the state to gp-bpf top at that unix socket. Returns 0 or -errno. */
+/* Serves the state to gp-bpf top at the unix socket `path`. Returns 0 or -errno. */
 int output_serve(struct output *out, const char *path);
-/* Feeds records in order of arrival (ingest/stream.h). */
+/* Processes records, given in the order of their arrival; ingest/stream.h sorts them by time. */
 int output_feed(struct output *out, const void *records, size_t len);
 /* Calls fn for processes whose threads have to be checked (model_silent). */
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);

@@ -7,7 +7,8 @@
 #include "userspace/output/output_private.h"
 #include "userspace/report/report.h"
 
-struct idle { /* the first option without effect, and the exporter that it belongs to */
+/* The first option that has no effect, and the exporter that would use the option. */
+struct idle {
 	const struct options *o;
 	const char *option;
 	const struct exporter *missing;
@@ -98,8 +99,7 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 	int err = output_check(o);
 
 	if (!err)
-		err = export_clash(o->exports.item,
-				   o->exports.count); /* check before a file is truncated */
+		err = export_clash(o->exports.item, o->exports.count); /* opening empties files */
 	if (!err)
 		err = export_set_new(&out->exports, &opt);
 	for (int i = 0; !err && i < o->exports.count; i++)

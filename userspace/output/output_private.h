@@ -33,10 +33,10 @@ struct output {
 };
 
 /* Opens the exports of the options. resume: continue after the output of a predecessor. Returns 0,
- * or -errno after one line. */
+ * or -errno after logging one line. */
 int output_open_exports(struct output *out, const struct options *o, bool resume);
 
-/* output_top.c: functions for out->top, which must not be NULL, except to close it. */
+/* Functions of output_top.c. out->top must not be NULL, except for output_top_close(). */
 void output_top_tick(struct output *out, const struct snapshot *s);
 int output_top_key(struct output *out);
 void output_top_resize(struct output *out);

@@ -81,7 +81,7 @@ void output_top_close(struct output *out)
 
 	if (!t)
 		return;
-	/* The state is empty if nothing was seen, which has been logged. */
+	/* Print no frame if no process was seen: that has been logged already. */
 	if (t->view)
 		log_show(NULL, NULL);
 	else if (!out->json && *t->state.version)

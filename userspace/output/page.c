@@ -24,11 +24,12 @@
 #define WIDTH_NS     1000000ull
 #define PIPE_WAIT_MS 2000
 
-struct line { /* step times of a job's reference rank */
+/* The step times of a job, from its reference rank. */
+struct line {
 	char key[INTAKE_KEY_MAX];
 	uint32_t pid;
 	struct curve *curve;
-	struct program_view rates; /* values of the last snapshot */
+	struct program_view rates; /* rates in the last snapshot */
 	double accelerator_ns[BUCKET_COUNT];
 };
 
@@ -39,7 +40,7 @@ struct page {
 	struct line lines[LINES_MAX];
 	uint32_t nlines;
 	struct program_config program;
-	uint32_t pid; /* process whose steps are waiting; 0: none */
+	uint32_t pid; /* process of the steps in `pending`; 0: none */
 	struct {
 		int64_t at_ns;
 		uint64_t step_ns;
@@ -117,7 +118,7 @@ static int page_file_try(const char *file, bool *ret_made)
 	struct stat st;
 
 	if (err == -ENOTSUP && !stat(file, &st) && S_ISFIFO(st.st_mode))
-		/* Not tried on a FIFO: its reader would treat closing as the end of the page. */
+		/* Do not open a FIFO: its reader would treat closing as the end of the page. */
 		return 0;
 	if (!err) {
 		*ret_made = file_writer_made(w);
@@ -220,7 +221,7 @@ static void page_pending_put(struct page *p)
 	p->pid = 0;
 }
 
-/* Adds the time of a step, as the store does (store/intake.c). */
+/* Adds the time of a step to its job, by the same rules as the store (store/intake.c). */
 static void page_step_take(struct page *p, const struct fact *f)
 {
 	const struct step *st = &f->step->step;
@@ -361,7 +362,7 @@ static int page_write_from_store(void *ctx, struct store *st)
 		m->page->made = false;
 	}
 	if (!err && m->jobs > 1)
-		log_warn("--html %s: of %u jobs, the page shows only %s, which has most steps",
+		log_warn("--html %s: of %u jobs, the page shows only %s, with the most steps",
 			 m->page->file, m->jobs, document_name(s));
 	document_close(s);
 	return err;
