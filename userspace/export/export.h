@@ -51,7 +51,7 @@ struct export_log { /* a log of the goodput library */
 	struct goodput_query *query;
 	bool clock;    /* the query is for the current time */
 	bool follow;   /* the log is read while it grows */
-	bool combined; /* another form of output, windows or a store were requested by options */
+	bool combined; /* options ask for another output format, windows or a store */
 	size_t jobs;
 	/* Fills in the answer of job i, which the caller frees with goodput_answer_free(), and the
 	 * names it refers to. Returns 0 or -ENOMEM. */
@@ -65,16 +65,17 @@ enum export_place { EXPORT_ELSEWHERE, EXPORT_TO_FILE, EXPORT_TO_FOLDER };
 struct exporter {
 	const char *name, *help; /* --export NAME[:ARG] */
 	const char *spec[2];	 /* values of --export that the shell completes: "json:FILE" */
-	/* Values of --export for its help, by source; NULL: this source cannot be exported so. */
+	/* Values of --export for its help, by source; NULL: this exporter does not support the
+	 * source. */
 	const char *usage[EXPORT_SOURCES];
 	/* Whether the argument is the path of a file or folder, and the settings that may follow
 	 * the path, like ",size=". */
 	enum export_place place;
 	const char *setting[2];
-	/* Other uses, see struct export_use. */
-	bool serves, prints;	       /* prints: with --dry-run */
+	/* Resources that the exporter uses, see struct export_use. */
+	bool serves, prints;	       /* prints: --dry-run writes to stdout */
 	bool url;		       /* the argument is a URL, which may hold a password */
-	uint64_t capabilities;	       /* CONFINE_CAP() bits; watch/sandbox.c names each */
+	uint64_t capabilities;	       /* that it needs: CONFINE_CAP() bits */
 	const char *const *of_options; /* options that only this exporter uses, NULL-terminated;
 					  NULL: none */
 	/* Checks the argument (NULL: none given) without opening anything. Returns 0, or -EINVAL
@@ -98,12 +99,12 @@ struct exporter {
 	 * not be passed again. May be NULL. */
 	void (*missed)(void *state, uint64_t upto);
 	void (*view)(void *state,
-		     struct export_view *ret); /* fills *ret, zeroed, with its state; may be NULL */
+		     struct export_view *ret); /* fills in the exporter's state; may be NULL */
 	/* Returns the number of the last fact that a predecessor wrote; 0: none. May be NULL:
 	 * unknown. */
 	uint64_t (*last_written)(void *state);
-	/* Called when gp-bpf begins to end: starts slow work, but does not wait for it. soon: a
-	 * successor waits for this process. May be NULL. */
+	/* Called when gp-bpf starts to exit: starts the last, slow work, but does not wait for it.
+	 * soon: a successor waits for this process. May be NULL. */
 	void (*end)(void *state, bool soon);
 	int (*close)(void *state); /* Returns -errno if output was lost. */
 	/* If usage[EXPORT_STORE] is set: writes the history of a job. arg was accepted by check().
@@ -153,15 +154,15 @@ const char *export_spec(enum export_source source, size_t i);
  * until the next call for this source. */
 const char *export_usage(enum export_source source);
 /* Checks a value of --export for the store. Returns 0; -EINVAL after logging an error in the
- * argument, or that the store cannot be exported so. */
+ * argument, or that this exporter cannot write a store. */
 int export_store_check(const char *spec);
 /* Writes the history of a job. spec was accepted by export_store_check(). Returns 0, or -errno
  * after logging the error. */
 int export_store_write(const char *spec, struct store *st, const struct store_job *job,
 		       const struct store_span *span);
-/* Check and write the export of a log; do nothing if the options name none. The check returns 0,
- * -EINVAL after logging the error, or -ENOMEM; the write 0, -ENOMEM, or another -errno after
- * logging the error. */
+/* Functions for the export of a log; they do nothing if --export is not given. export_log_check()
+ * returns 0, -EINVAL after logging the error, or -ENOMEM. export_log_write() returns 0, -ENOMEM, or
+ * another -errno after logging the error. */
 int export_log_check(const struct export_options *opt, struct export_log *log);
 int export_log_write(const struct export_options *opt, const struct export_log *log);
 /* Calls check() of the exporter that spec names. Returns -EINVAL after logging the error if there
@@ -194,7 +195,7 @@ void export_set_view(const struct export_set *set, struct snapshot *s); /* fills
 /* Returns the highest last_written() of all exporters; 0: unknown. */
 uint64_t export_set_last_written(const struct export_set *set);
 void export_set_end(const struct export_set *set,
-		    bool soon); /* Begins the end of all exporters at once; call before close. */
+		    bool soon); /* calls end() of all exporters; call before export_set_close() */
 int export_set_close(struct export_set *set);
 
 /* JSON Schema (draft 2020-12) of the JSON lines, which `gp-bpf schema` prints. */

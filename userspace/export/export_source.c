@@ -78,7 +78,7 @@ int export_log_check(const struct export_options *opt, struct export_log *log)
 		return -EINVAL;
 	}
 	if (!opt->nspecs) {
-		/* --dry-run without --export: log_check() names all missing options. */
+		/* --dry-run without --export: log_check() logs which options are missing. */
 		e = opt->dry_run ? export_missing("dry-run", NULL, 0) : NULL;
 		return e ? e->log_check(NULL, opt, log) : 0;
 	}

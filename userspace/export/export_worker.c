@@ -24,12 +24,12 @@ struct export_worker {
 	 * comes; or NULL */
 	struct snapshot *early;
 	struct export_view view;
-	uint64_t superseded;	 /* intervals that passed while work() took longer */
+	uint64_t superseded;	 /* intervals skipped because work() took too long */
 	uint64_t asked, flushed; /* number of flushes requested, and done */
 	uint64_t flush_by_ns;	 /* time limit of the last work(); 0: the end has not begun */
 };
 
-/* Copies a view that was filled without the lock. Call with the lock held. */
+/* Publishes a view that was filled while the lock was not held. Call with the lock held. */
 static void export_worker_publish(struct export_worker *w, const struct export_view *view)
 {
 	w->view = *view;
@@ -225,7 +225,7 @@ void export_worker_close(struct export_worker *w, struct export_view *ret_view)
 	if (!w)
 		return;
 	export_worker_end(w, false);
-	until_ns = w->flush_by_ns + CANCEL_NS; /* without the lock: no longer changes */
+	until_ns = w->flush_by_ns + CANCEL_NS; /* no lock: the value is final */
 	while ((now_ns = clock_mono_ns()) < until_ns && !export_worker_hurried())
 		if (worker_ended(&w->thread,
 				 now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS : until_ns))

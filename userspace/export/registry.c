@@ -228,7 +228,7 @@ static void export_part_resume(const struct export_set *set, uint64_t key, const
 		set->open[i].exporter->archive(set->open[i].state, &a);
 		if (archive_end(&a))
 			log_warn(
-				"--export %s: saved lines that were not written yet cannot be read: they may be missing in the file",
+				"--export %s: cannot read the unwritten lines of the previous gp-bpf: they may be missing in the file",
 				set->open[i].exporter->name);
 		return;
 	}

@@ -161,7 +161,7 @@ static void csv_fact(void *state, const struct fact *f)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Returns the number at the start of the last row; 0: only a header. */
+/* Returns the number of the fact in the last row; 0: there is only a header. */
 static uint64_t csv_number(const char *tail)
 {
 	return strtoull(line_export_last_line(tail), NULL, 10);
@@ -187,8 +187,8 @@ struct header_ask {
 	const char *path, *header;
 };
 
-/* Rows of two versions in one table would be under the wrong names: a file with other columns is
- * renamed to FILE.N. Returns N, 0 when the columns are the same. */
+/* Renames a table of another version, whose columns differ, to FILE.N: new rows would be under the
+ * wrong column names. Returns N; 0 if the columns are the same. */
 static ssize_t csv_header_there(const void *arg, void *ret, size_t cap)
 {
 	const struct header_ask *a = arg;

@@ -21,15 +21,15 @@
 #include "userspace/base/path.h"
 
 #define NS_PER_MS  1000000ull
-#define TAIL_BYTES (1u << 20) /* read from the end of a file: far longer than one line */
+#define TAIL_BYTES (1u << 20) /* bytes read at the end of a file, for its last line */
 
 struct file_writer {
 	struct helper *helper;
-	/* path and text have the same addresses in the helper process, which is forked later. */
+	/* The helper process is forked later, and has these two at the same addresses. */
 	char *path;
-	char *text;   /* shared memory: text given to the helper process, not answered yet */
-	size_t going; /* bytes of that text; 0: none */
-	off_t size;   /* of the file, by the last answer */
+	char *text;   /* shared memory: text that the helper process is writing */
+	size_t going; /* bytes of text to be written; 0: none */
+	off_t size;   /* size of the file in the last answer of the helper process */
 	struct file_writer_bound bound;
 	bool made;  /* file_writer_open() created the file */
 	bool again; /* the text was given to a second helper process: the first was killed */
@@ -40,7 +40,7 @@ struct file_writer {
 struct file_writer_ask {
 	const char *path, *text;
 	size_t len;
-	off_t size; /* of the file before this text */
+	off_t size; /* size of the file before this text */
 	bool keep;
 	struct file_writer_bound bound;
 };
@@ -52,7 +52,7 @@ struct file_writer_answer {
 };
 
 static struct {
-	int fd; /* of the file; -1: not open */
+	int fd; /* descriptor of the file; -1: not open */
 	off_t torn_at,
 		torn; /* start and end of a partial line that could not be cut off; 0: none */
 } there = {.fd = -1};
@@ -70,7 +70,7 @@ static int file_writer_begin(const struct file_writer_ask *a, int how, struct st
 	int err;
 
 	prctl(PR_SET_NAME, "gp-bpf-write");
-	/* Do not open a pipe: closing it would end its reader. */
+	/* Do not open a pipe: closing it would be the end of file for its reader. */
 	if (!stat(a->path, st) && !S_ISREG(st->st_mode))
 		return -ENOTSUP;
 	there.fd = path_open(a->path, O_WRONLY | O_APPEND | how, 0644);
@@ -112,8 +112,8 @@ static void file_writer_cut(off_t to, off_t size)
 	there.torn = size;
 }
 
-/* Cuts off a partial line that an earlier cut left. Returns 0, or -errno: nothing can be written.
- */
+/* Cuts off a partial line that file_writer_cut() could not cut off. Returns 0, or -errno: nothing
+ * can be written. */
 static int file_writer_mend(struct stat *st)
 {
 	if (fstat(there.fd, st))
@@ -139,7 +139,7 @@ static size_t file_writer_begin_again(const struct file_writer_ask *a, struct st
 	*ret_err = file_writer_begin(a, 0, st, &made);
 	more = *ret_err ? 0 : st->st_size - a->size;
 	if (more < 0 && a->bound.bytes)
-		more = st->st_size; /* rotated: the new file begins with this text */
+		more = st->st_size; /* it also rotated: this text is in the new file */
 	if (more <= 0 || more > (off_t)a->len)
 		return 0;
 	had = (size_t)more == a->len ? a->len
@@ -255,7 +255,7 @@ static int file_writer_rotate(const struct file_writer_ask *a, struct stat *st,
 	was = there.fd;
 	there.fd = fd;
 	*st = is;
-	return close(was) ? -errno : 0; /* network disks and quotas report earlier failures here */
+	return close(was) ? -errno : 0; /* close() may report failed writes */
 }
 
 static ssize_t file_writer_write_there(const void *arg, void *ret, size_t cap)
@@ -316,7 +316,7 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	struct file_writer_ask a;
 	int err;
 
-	memset(&a, 0, sizeof(a)); /* padding is sent to the helper process, too */
+	memset(&a, 0, sizeof(a)); /* padding is sent, too */
 	a.path = f->path;
 	a.text = f->text;
 	a.len = f->going;
@@ -535,7 +535,7 @@ static ssize_t file_writer_tail_there(const void *arg, void *ret, size_t cap)
 	}
 	if (stat(path, &st))
 		return -errno;
-	/* Do not open a FIFO: closing it would end its reader. */
+	/* Do not open a FIFO: closing it would be the end of file for its reader. */
 	if (!S_ISREG(st.st_mode))
 		return -ENOENT;
 	fd = path_open(path, O_RDWR, 0);

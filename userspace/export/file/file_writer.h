@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FILE_WRITER_OPEN_MS  5000 /* a disk that takes longer to open a file fails the call */
+#define FILE_WRITER_OPEN_MS  5000	  /* time limit of opening a file, for slow disks */
 #define FILE_WRITER_TEXT_MAX (512u << 10) /* most bytes given to the helper process at once */
 
 struct file_writer;

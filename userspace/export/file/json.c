@@ -17,12 +17,12 @@
 
 #define KEEP_USUAL   3
 #define KEEP_MOST    1000
-#define SERVICE_SIZE (256ull << 20) /* for a service whose --export gives none */
-#define LINES_BYTES  65536	    /* read from each end of a file */
+#define SERVICE_SIZE (256ull << 20) /* default of size= in a service */
+#define LINES_BYTES  65536	    /* bytes read at the start and at the end of a file */
 
 struct json_export {
 	struct line_export lines;
-	bool ended; /* the end was reported, but its sums come with the last snapshot */
+	bool ended; /* end_fact is set: its line is written with the last snapshot */
 	struct fact end_fact;
 	struct gp_end end;
 };
@@ -34,7 +34,7 @@ static uint64_t json_seq(const char *line)
 	return at ? strtoull(at + 6, NULL, 10) : 0;
 }
 
-/* Returns the number of lines of a file: by the numbers of its first and last line. */
+/* Returns the number of lines of a file, computed from the numbers of its first and last line. */
 static uint64_t json_lines_in(int fd)
 {
 	static char text[LINES_BYTES + 1];
@@ -57,7 +57,7 @@ static uint64_t json_lines_in(int fd)
 	return last >= first ? last - first + 1 : 0;
 }
 
-/* Reads ,size= and ,keep= into bound, and cuts them off spec, which leaves the path. bound->bytes
+/* Reads ,size= and ,keep= into bound, and cuts them off spec: spec is then the path. bound->bytes
  * 0: no bound. */
 static int json_settings(char *spec, const struct export_options *opt,
 			 struct file_writer_bound *bound)
@@ -110,7 +110,7 @@ static void json_gap(void *ctx, struct buffer *out, uint64_t lines)
 	buffer_add(out, "\n", 1);
 }
 
-/* Checks the settings. Not for a replay, where json_on_open() logs the error. */
+/* Checks size= and keep=. Checks nothing for a replay: json_on_open() does it. */
 static int json_check(const char *arg, const struct export_options *opt)
 {
 	char *path = strdup(arg && *arg ? arg : "-");
@@ -181,7 +181,8 @@ static void json_snapshot(void *state, struct snapshot *s)
 	line_export_snapshot(state, s);
 }
 
-/* Counts the facts up to number upto that were not passed: each fact is one line. */
+/* Counts facts up to number upto that this exporter did not receive as missing lines: each fact is
+ * one line. */
 static void json_missed(void *state, uint64_t upto)
 {
 	struct line_export *e = state;

@@ -274,8 +274,8 @@ static void line_entry(struct buffer *out, const struct monitor_entry *e)
 	}
 }
 
-/* Names the values that are NaN or infinite, for which JSON has no number: such a loss is
- * important. */
+/* Lists the names of values that are NaN or infinite, which JSON numbers cannot express: users want
+ * to see that a loss became NaN. */
 static void line_not_finite(struct buffer *out, const struct monitor_event *ev)
 {
 	bool any = false;
@@ -352,7 +352,7 @@ static void line_head(struct buffer *out, const struct fact *f)
 	if (f->pid)
 		json_uint(out, "pid", f->pid);
 	else
-		json_null(out, "pid"); /* the pid is one of another node */
+		json_null(out, "pid"); /* a process of another node */
 }
 
 void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last)

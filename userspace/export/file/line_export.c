@@ -34,7 +34,8 @@ static int line_export_read_end(struct line_export_file *file, const char *path,
 	return 0;
 }
 
-/* Returns 0; -ENOENT: there is nothing to continue; or -errno after one line. */
+/* Finds the last fact in a predecessor's file. Returns 0; -ENOENT: there is no file to continue; or
+ * -errno after logging one line. */
 static int line_export_continue(struct line_export_file *file, const char *path,
 				const struct line_export_config *config)
 {
@@ -44,7 +45,8 @@ static int line_export_continue(struct line_export_file *file, const char *path,
 		return -ENOENT;
 	if (!config->bound.bytes || file->bytes || (err && err != -ENOENT))
 		return err;
-	/* A bounded file that was just begun: the last line is in the file that was renamed. */
+	/* The file is empty because it was just begun at the size limit: its last line is in the
+	 * file that was renamed. */
 	before = line_export_read_end(file, path, true, config);
 	return before == -ENOENT ? err : before;
 }

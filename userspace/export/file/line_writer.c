@@ -19,9 +19,9 @@
 
 #define NS_PER_MS   1000000ull
 #define NS_PER_S    1000000000ull
-#define BATCH_BYTES (64u << 10) /* lines that are written together */
+#define BATCH_BYTES (64u << 10) /* bytes of lines that are collected before a write */
 
-/* Limits when this process writes. WAIT is the longest wait for the reader of a pipe or FIFO. */
+/* Limits when this process writes; times are the longest waits for the reader of a pipe or FIFO. */
 #define BACKLOG_BYTES (16u << 20) /* most bytes kept; further lines are dropped */
 #define FULL_WAIT_MS  1000	  /* when BACKLOG_BYTES are kept */
 #define CLOSE_WAIT_MS 5000	  /* at the end, for each write of a blocking writer */
@@ -45,11 +45,11 @@
 struct line_writer {
 	char path[256]; /* escaped, for messages */
 	struct buffer text;
-	size_t written; /* of text: the next write starts there */
-	bool stalled;	/* nothing was taken during a whole wait: do not wait until something is */
-	int error;	/* of this process: the first one, which ended it; of a helper process: the
-			   one in effect */
-	uint64_t lines; /* accepted, with those of a predecessor */
+	size_t written; /* offset in text at which the next write starts */
+	bool stalled;	/* a wait ended without progress: do not wait again before there is some */
+	int error; /* first error of this process, which then writes nothing; current error of a
+		      helper process */
+	uint64_t lines; /* lines accepted, by this process and its predecessors */
 	uint64_t lost_lines, failed_lines;
 	uint64_t end_ns; /* time to give up, set by line_writer_end(); 0: not called */
 	/* If this process writes: */
@@ -66,7 +66,7 @@ struct line_writer {
 	bool dead;	     /* logged that the disk has not answered for DEAD_NS */
 	uint64_t again_ns;   /* next attempt after an error */
 	uint64_t removed;    /* lines removed with the oldest file */
-	uint64_t gap;	     /* lines that are missing after text */
+	uint64_t gap;	     /* number of lines dropped after those in text */
 	uint64_t gap_before; /* part of gap that a predecessor could not write */
 	int worst;	     /* last error for which lines were dropped */
 	line_writer_gap_fn *gap_line;
@@ -106,7 +106,7 @@ static void line_writer_cut(struct line_writer *w)
 	w->text.len = at;
 }
 
-/* Removes the bytes that were written. */
+/* Frees the part of text that was written. */
 static void line_writer_shrink(struct line_writer *w)
 {
 	if (w->written == w->text.len) {
@@ -247,7 +247,7 @@ static void line_writer_direct_line(struct line_writer *w)
 {
 	if (w->text.failed) {
 		w->failed_lines += line_writer_lines_pending(w) +
-				   1; /* and the line for which there is no memory */
+				   1; /* 1: the line for which there is no memory */
 		buffer_free(&w->text);
 		w->written = 0;
 		line_writer_fail(w, -ENOMEM);
@@ -487,9 +487,9 @@ struct backlog {
 	char *text;
 };
 
-/* Takes over a predecessor's unwritten text. Bytes of the file beyond backlog->bytes are text that
- * the predecessor wrote after saving the backlog; if they are more than the text, all of it was
- * written, and the gap marked. */
+/* Takes over a predecessor's unwritten text. If the file has grown beyond backlog->bytes, the
+ * predecessor wrote that part of the text after saving the backlog. If it has grown by more than
+ * the text, the predecessor also wrote the line that marks the gap. */
 static void line_writer_take_over(struct line_writer *w, const struct backlog *backlog, bool headed)
 {
 	uint64_t bytes = file_writer_bytes(w->file),
@@ -501,7 +501,7 @@ static void line_writer_take_over(struct line_writer *w, const struct backlog *b
 	if (from > backlog->len)
 		return;
 	if (from && backlog->text[from - 1] != '\n')
-		from = 0; /* another file: write all text, rather twice than never */
+		from = 0; /* not the same file: write all text */
 	if (first)
 		from = (uint64_t)(first + 1 - backlog->text);
 	if (backlog->len > from)

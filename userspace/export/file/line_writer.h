@@ -23,7 +23,7 @@
 #define LINE_WRITER_KEPT_BYTES (4u << 20)
 
 struct line_writer;
-/* Appends one line to out that says that `lines` lines are missing at this place. */
+/* Appends one line to out, which says that `lines` lines are missing before it. */
 typedef void line_writer_gap_fn(void *ctx, struct buffer *out, uint64_t lines);
 
 struct line_writer_config {
@@ -53,7 +53,7 @@ bool line_writer_flush(struct line_writer *w);
 void line_writer_save(struct line_writer *w, uint64_t within_ns);
 
 struct line_writer_stats {
-	uint64_t sent;		/* lines that are none of the following */
+	uint64_t sent;		/* lines that do not belong to the counts below */
 	uint64_t lost;		/* lines that a reader or disk was too slow for */
 	uint64_t failed;	/* lines that an error prevented */
 	uint64_t removed;	/* lines of the oldest files, which were removed to make room */
@@ -63,10 +63,10 @@ struct line_writer_stats {
 };
 void line_writer_stats(const struct line_writer *w, struct line_writer_stats *ret);
 
-/* Saves the lines that the file does not have yet, and how many are missing after them. Reading,
- * into a writer that was just opened with `append`: takes them over from the predecessor, except
- * those that were written since, and counts the rest as its own. headed: the file is new and its
- * first line was added already. */
+/* Saves the lines that were not written yet, and the number of lines dropped after them. If a is
+ * read, w must have been opened just now with `append`: restores these lines, except those that the
+ * predecessor wrote after saving them. headed: the file is new and its first line was added
+ * already. */
 void line_writer_archive(struct line_writer *w, struct archive *a, bool headed);
 /* Counts `lines` lines after the last one as lost for good. */
 void line_writer_missed(struct line_writer *w, uint64_t lines);

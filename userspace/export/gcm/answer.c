@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.c - what the service answered for each point. Contract: google.rpc.Status as JSON with
- * details of google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo; texts as
- * observed from the service. */
+/* answer.c - reads Cloud Monitoring's answer to a request: which points were written, and why
+ * others were not. Contract: google.rpc.Status as JSON with details of
+ * google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo; texts as observed from the
+ * service. */
 #include "userspace/export/gcm/answer.h"
 
 #include <cjson/cJSON.h>
@@ -14,7 +15,7 @@
 
 #include "userspace/base/log.h"
 
-/* Bounds of what is read of an answer. */
+/* Limits for reading an answer. */
 #define DETAILS_MAX 64	    /* elements of "details"; further ones are ignored */
 #define RETRY_MAX_S 86400.0 /* seconds; a longer retry delay is cut to this */
 #define SEGMENT_MAX 4096    /* bytes of one statement in an error message */
@@ -44,7 +45,7 @@ struct reading {
 	struct answer *to;
 	uint32_t count, named;
 	enum sender_drop cause; /* cause that the HTTP status or error status means */
-	bool whole;		/* the request was refused as a whole, for the points named */
+	bool whole;		/* the whole request was refused because of the points named */
 	bool partial;		/* the answer says that each point was checked */
 	struct summary summary;
 };
@@ -67,7 +68,8 @@ static enum sender_drop answer_cause_of_status(long status)
 	case 501:
 		return SENDER_DROP_invalid;
 	default:
-		/* A redirect comes from a proxy or portal. */
+		/* A status below 400 is a redirect by a proxy or a login page, not by the service.
+		 */
 		return status >= 500 || status < 400 ? SENDER_DROP_unavailable
 						     : SENDER_DROP_invalid;
 	}
@@ -277,9 +279,9 @@ static void answer_read_summary(struct reading *r)
 		}
 	}
 	r->to->blind[r->cause] += left;
-	/* The answer does not name these points. They are retried together if any of them may be:
-	 * the service refuses those that it already has. If none may, and some were written, the
-	 * counts in `blind` are all that is known. */
+	/* The answer does not name these points. If any of them may be sent again, all are: the
+	 * service refuses those that it already has. Otherwise, if some were written, only the
+	 * counts in `blind` are known. */
 	if (!again && rest < r->count - r->named)
 		return;
 	r->to->maybe |= rest < r->count - r->named;
@@ -356,8 +358,8 @@ static void answer_read_failure(struct reading *r, const struct web_reply *reply
 	if (r->summary.there) {
 		answer_read_summary(r);
 	} else if (r->named) {
-		/* The service refuses the whole request for a field that it cannot parse, but only
-		 * the series for a value that it cannot write. */
+		/* If the service cannot parse a field, it refuses the whole request. If it cannot
+		 * write a value, it refuses only that series. */
 		if (r->whole && !r->partial)
 			answer_all_points(r, FATE_ALONE, SENDER_DROP_invalid);
 	} else {

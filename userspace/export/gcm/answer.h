@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.h - the service's answer to a request, and the fate of each point in it. Pure. */
+/* answer.h - reads Cloud Monitoring's answer to a request, and decides what to do with each point.
+ * Pure. */
 #ifndef EXPORT_ANSWER_H
 #define EXPORT_ANSWER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch.h - points to be sent together: the JSON of each, and whether and how to send it again.
- * Points that are sent again, or are queued on disk, keep their exact text. Pure. */
+/* batch.h - a list of points to be sent: the JSON of each, and whether and how to send the point
+ * again. Points that are sent again, or are queued on disk, keep their exact text. Pure. */
 #ifndef EXPORT_BATCH_H
 #define EXPORT_BATCH_H
 
@@ -13,7 +13,7 @@
 #define BATCH_MAX (2 * SERIES_SET_MAX) /* points */
 
 struct batch_point {
-	uint64_t key;	  /* of its time series */
+	uint64_t key;	  /* key of the time series */
 	int64_t end_ns;	  /* end of the point's interval, UTC */
 	uint32_t at, len; /* JSON of the point: offset in the batch's text, and bytes */
 	/* a cumulative point of gp-bpf's own series, which is kept on disk during an outage */

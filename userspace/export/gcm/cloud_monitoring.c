@@ -22,12 +22,12 @@
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S  1000000000ll
-/* Time between two writes: the default is that of the goodput library. */
+/* Time between two writes to the service: the default (the goodput library's) and the minimum. */
 #define INTERVAL_NS	  (30 * NS_PER_S)
 #define INTERVAL_LEAST_NS (SENDER_SPACING_MS * (int64_t)NS_PER_MS)
-#define INTERVAL_STAND_NS NS_PER_S /* least for a test server on this machine: it has no quota */
+#define INTERVAL_STAND_NS NS_PER_S	  /* minimum for a test server, which has no quota */
 #define FLUSH_NS	  (10 * NS_PER_S) /* limit of the last write, as in the goodput library */
-#define PLACE_TRIES	  10 /* writes to wait for the metadata server before doing without */
+#define PLACE_TRIES	  10 /* after this many writes, do without the metadata server */
 
 struct cloud_monitoring {
 	struct export_options opt; /* its texts belong to the caller */
@@ -77,8 +77,8 @@ static void cloud_identity_configured(struct cloud_monitoring *m)
 		id->node[0] = '\0';
 }
 
-/* Returns true if options gave the whole identity. Then the metadata server is not asked: in a pod
- * with a network policy it may never be reachable. */
+/* Returns true if options gave the whole identity. Then no request is sent to the metadata server,
+ * which a pod with a network policy may never reach. */
 static bool cloud_identity_whole(const struct cloud_monitoring *m)
 {
 	const struct gcm_identity *id = &m->id;
@@ -206,7 +206,7 @@ static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct exp
 	if (cloud_identity_found(m, last)) {
 		snprintf(view->trouble, sizeof(view->trouble),
 			 "the metadata server has not answered yet");
-		*ret_cause = SENDER_DROP_superseded; /* later points replace them */
+		*ret_cause = SENDER_DROP_superseded; /* later points replace these */
 		return false;
 	}
 	if (!*m->id.project) {
@@ -338,9 +338,8 @@ static int cloud_settings(struct cloud_monitoring *m, const char *arg)
 		return err;
 	m->rows.library = o->workload_metrics;
 	if (o->rolling && gcm_rolling_read(o->rolling, &m->rows)) {
-		log_error(
-			"--rolling %s: expected numbers of seconds, none of them twice, like 86400,3600",
-			o->rolling);
+		log_error("--rolling %s: expected different numbers of seconds, like 86400,3600",
+			  o->rolling);
 		return -EINVAL;
 	}
 	cloud_identity_configured(m);

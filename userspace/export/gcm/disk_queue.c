@@ -18,22 +18,23 @@
 #include "userspace/base/path.h"
 #include "userspace/export/gcm/disk_queue_file.h"
 
-#define SEGMENTS     16 /* number of files into which the bound is divided */
+#define SEGMENTS     16 /* a file has at most 1/16 of the queue's size limit */
 #define SEGMENT_MOST (4u << 20)
 #define SEGMENTS_MAX 65536
 #define ID_MAX	     (UINT64_MAX / 2)
 #define NAME_MAX_LEN 32
 #define PACK_LEVEL   3
 
+/* A file of the queue. */
 struct segment {
 	uint64_t id, bytes;
-	uint64_t points; /* in records not yet taken */
+	uint64_t points; /* points in records that were not taken yet */
 	uint64_t end;	 /* end of the last complete record */
 };
 
 struct disk_queue {
 	int folder, cursor;
-	int read_fd, write_fd; /* of the first and the last segment; -1: not open */
+	int read_fd, write_fd; /* files of the first and last segment; -1: not open */
 	uint64_t max_bytes, bytes, points, next_id;
 	struct segment *segment;
 	uint32_t count, cap;
@@ -152,8 +153,9 @@ static bool disk_queue_record_fits(const struct disk_queue_record *r)
 	       r->len <= DISK_QUEUE_LEN_MAX && r->newest_ns > 0;
 }
 
-/* Finds the records of a segment; taken: offset up to which they were taken before. Returns 1:
- * there are some; 0: none, or all were taken; -EACCES: the file is not only ours. */
+/* Finds the records of a segment that were not taken yet. taken: offset up to which records were
+ * taken. Returns 1: there are some; 0: there are none; -EACCES: the file is damaged, or other users
+ * can write to it. */
 static int disk_queue_segment_scan(struct disk_queue *s, struct segment *g, uint64_t taken,
 				   uint64_t *ret_read_at)
 {
@@ -451,7 +453,7 @@ void disk_queue_lost(const struct disk_queue *s, struct disk_queue_lost *ret)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Counts and skips the rest of the first segment, which cannot be read. */
+/* The rest of the first segment cannot be read: counts and skips it. */
 static void disk_queue_segment_damaged(struct disk_queue *s)
 {
 	s->lost.damaged++;
@@ -521,7 +523,7 @@ static void disk_queue_record_take(struct disk_queue *s, uint64_t bytes, uint32_
 	struct segment *g = &s->segment[0];
 	uint64_t id = g->id;
 
-	/* The header may have been overwritten since the segment's points were counted. */
+	/* Do not subtract more than was counted: the header may have been overwritten since. */
 	points = points < g->points ? points : (uint32_t)g->points;
 	g->points -= points;
 	s->points -= points;

@@ -13,12 +13,12 @@
 
 #include "userspace/export/gcm/batch.h"
 
-#define DISK_QUEUE_LEAST (256u << 10) /* smallest bound, in bytes */
+#define DISK_QUEUE_LEAST (256u << 10) /* minimum of max_bytes */
 
 struct disk_queue_lost {  /* since the queue was opened */
 	uint64_t room;	  /* points of removed files, or that could not be written */
 	uint64_t aged;	  /* points that were too old */
-	uint64_t damaged; /* unreadable rests of files; how many points they had is unknown */
+	uint64_t damaged; /* unreadable parts of files, with an unknown number of points */
 };
 
 struct disk_queue;

@@ -9,8 +9,8 @@
 #include "userspace/export/gcm/disk_queue.h"
 
 struct disk_queue_record {
-	uint32_t header_crc; /* of the header after this field */
-	uint32_t crc;	     /* of the compressed bytes; both as zlib's crc32() */
+	uint32_t header_crc; /* CRC of the rest of the header */
+	uint32_t crc;	     /* CRC of the compressed bytes; both are zlib's crc32() */
 	uint32_t len, raw;   /* bytes: compressed, and uncompressed */
 	uint32_t points, zero;
 	int64_t newest_ns; /* latest end of the record's points, UTC */
@@ -25,7 +25,7 @@ struct disk_queue_point {
 
 struct disk_queue_cursor {
 	char magic[8];
-	uint64_t id, at; /* number of a file, and the offset in it */
+	uint64_t id, at; /* number of the file, offset in the file */
 	uint32_t crc, zero;
 };
 

@@ -150,8 +150,8 @@ bool request_next(const struct series_set *s, const char *own_prefix, const bool
 		request_put_series(body, s, &s->item[i], own_prefix);
 		if (body->failed)
 			return false;
-		/* `n` is not 0 here: labels are bounded, so one series always fits into a
-		 * request. */
+		/* If the request is full, put this series into the next one. A request has room for
+		 * at least one series, because labels are bounded. */
 		if (n && body->len + strlen(BODY_END) > REQUEST_BYTES) {
 			body->len = before;
 			body->data[before] = '\0';

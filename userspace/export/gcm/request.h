@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request.h - series as requests: proto3 JSON of google.monitoring.v3.CreateTimeSeriesRequest and
- * google.api.MetricDescriptor. Integers of 64 bits are strings; times are RFC 3339 in UTC. Pure. */
+/* request.h - writes series as the bodies of requests: proto3 JSON of
+ * google.monitoring.v3.CreateTimeSeriesRequest and google.api.MetricDescriptor. Integers of 64 bits
+ * are strings; times are RFC 3339 in UTC. Pure. */
 #ifndef EXPORT_REQUEST_H
 #define EXPORT_REQUEST_H
 
@@ -11,7 +12,8 @@
 #define REQUEST_SERIES 200
 #define REQUEST_BYTES  500000
 
-/* A series in a body. The answer names series by their position there. */
+/* A series in the body of a request. The service's answer names a series by its position in the
+ * body. */
 struct request_item {
 	uint32_t series; /* index in the set */
 };

@@ -48,7 +48,7 @@ bool gcm_project_valid(const char *id)
 {
 	size_t len = strlen(id);
 
-	/* Domain-scoped ids contain a dot and a colon: "example.com:demo". */
+	/* The project ids of a domain contain dots and a colon: "example.com:demo". */
 	return len > 0 && len < sizeof(((struct gcm_identity *)NULL)->project) &&
 	       isalnum((unsigned char)*id) &&
 	       strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-.:") == len;
@@ -124,7 +124,7 @@ struct own { /* state while gp-bpf's own series are added to a set */
 	struct series_set *set;
 	const struct snapshot *s;
 	uint32_t resource;
-	const struct series_row *row; /* of the measure that is being written */
+	const struct series_row *row; /* row of the measure that is being written */
 };
 
 static int64_t rows_own_real(const struct own *o, uint64_t mono_ns)
@@ -140,7 +140,7 @@ static uint32_t rows_own_resource(struct series_set *set, const struct gcm_ident
 	static const char *const instance[] = {"instance_id", "zone", NULL};
 	static const char *const generic[] = {"location", "namespace", "node_id", NULL};
 	const char *location = id->location, *dash = strchr(location, '-');
-	bool zone = dash && strchr(dash + 1, '-'); /* the name of a region has one dash */
+	bool zone = dash && strchr(dash + 1, '-'); /* "us-east1" is a region */
 
 	if (*location && *id->cluster && *id->node)
 		return series_resource(set, "k8s_node", node,
@@ -312,7 +312,7 @@ ROW(stepping_efficiency, "stepping_slice_efficiency", SERIES_DOUBLE, "1", ACCELE
 ROW(available_efficiency, "available_slice_efficiency", SERIES_DOUBLE, "1", ACCELERATOR, CLUSTER,
     WINDOW, ROLLING);
 
-struct library { /* the series of one job */
+struct library { /* state while the series of one job are added to a set */
 	struct series_set *set;
 	const struct gcm_identity *id;
 	uint32_t resource;
@@ -565,7 +565,7 @@ static void rows_live_cumulative(struct library *l, const struct snapshot *s,
 			rows_put_badput(l, name, (double)ns / ROWS_NS_PER_S, NULL);
 	}
 	rows_put_disruptions(l, j->ledger.disruptions);
-	/* Like the library, send 0 after a restart from the first step. */
+	/* After a restart from the first step, send 0, as the library does. */
 	if (j->last_step || j->ledger.steps)
 		rows_put_count(l, &max_productive_steps,
 			       j->last_step ? (int64_t)j->last_step - 1 : 0);

@@ -17,7 +17,7 @@
 /* ---- from a set of series to points that may be sent ----------------------------------------- */
 
 struct taking {
-	struct series_set set; /* pointers belong to the caller, except `items` */
+	struct series_set set; /* copy of the caller's set; only `item` is owned */
 	bool *keep;
 	uint64_t *key;
 	uint64_t dropped[SENDER_DROP_COUNT];
@@ -86,7 +86,7 @@ static void sender_choose(struct sender *s, struct taking *t, const struct serie
 			t->dropped[SENDER_DROP_superseded]++;
 		else
 			t->keep[i] = true;
-		/* Note the point at once: a second one of its series in this set is then refused.
+		/* Note the point now, so that tracks_ask() rejects a second point of this series.
 		 */
 		if (t->keep[i])
 			tracks_note(s->tracks, set, p, set->item[i].start_ns, t->key[i], now_ms);
@@ -241,7 +241,7 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 		request_descriptor(&body, d->row, s->opt.prefix, s->opt.project);
 		err = sender_post(s, path.data, &body, timeout_ms, &reply, why, sizeof(why));
 		if (err == -EAGAIN || err == -EACCES) {
-			/* Without a token points fail, too, and are counted then. */
+			/* Without a token, sending points fails, too, and is counted there. */
 			next = false;
 			sender_trouble(s, why);
 			s->stats.up = false;
@@ -266,7 +266,7 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 /* Pause between requests with points from disk: after an outage many nodes send them at once. */
 #define CATCH_UP_MS   2000
 #define KEEP_TOLD_MS  (3600 * 1000) /* between log lines about points queued on disk */
-#define HALVES_MAX    16 /* divisions of refused requests for each set: finds 2 bad points in 200 */
+#define HALVES_MAX    16   /* most divisions of requests of a set: finds 2 bad points in 200 */
 #define LAST_SPARE_MS 1000 /* time reserved for the last request before the deadline */
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -445,7 +445,7 @@ static void sender_catch_up(struct sender *s)
 	if (s->keeping && !sender_has_backlog(s)) {
 		s->keeping = false;
 		log_info(
-			"cloud-monitoring: queue empty: all queued points were written or refused");
+			"cloud-monitoring: the queue on disk is empty: all its points were written or refused");
 	}
 }
 
@@ -533,7 +533,7 @@ void sender_send(struct sender *s, const struct series_set *set, int64_t now_rea
 
 	s->halves = HALVES_MAX;
 	s->half_taken = false;
-	(void)now_real_ns; /* each point has its own end */
+	(void)now_real_ns; /* not needed: each point has its own end */
 	sender_count(s, SENDER_DROP_unkept, set->unkept, "");
 	tracks_prune(s->tracks, s->env.mono_ms(s->env.ctx));
 	sender_descriptors_want(s, set);

@@ -43,15 +43,15 @@ struct sender_options {
 };
 
 #define SENDER_DROPS(X)                                                                            \
-	X(older)      /* the service has a later point */                                          \
-	X(frequent)   /* too soon after the previous point of the series */                        \
-	X(superseded) /* replaced by a newer point of its gauge, or of its sum during a backlog */ \
-	X(aged)	      /* older than the service accepts, or than SENDER_KEEP_S */                  \
-	X(room)	      /* the queue on disk was full or could not be written */                     \
-	X(invalid)    /* refused for another reason (400), or not valid and so not sent */         \
-	X(denied)     /* 401, 403 */                                                               \
-	X(missing)    /* 404: the project does not exist */                                        \
-	X(quota)      /* 429 or RESOURCE_EXHAUSTED until newer points replaced it */               \
+	X(older)       /* the service has a later point */                                         \
+	X(frequent)    /* too soon after the previous point of the series */                       \
+	X(superseded)  /* replaced by a newer point of the series (counters: in a backlog) */      \
+	X(aged)	       /* older than the service accepts, or than SENDER_KEEP_S */                 \
+	X(room)	       /* the queue on disk was full or could not be written */                    \
+	X(invalid)     /* refused for another reason (400), or not valid and so not sent */        \
+	X(denied)      /* 401, 403 */                                                              \
+	X(missing)     /* 404: the project does not exist */                                       \
+	X(quota)       /* 429 or RESOURCE_EXHAUSTED until newer points replaced it */              \
 	X(unavailable) /* 5xx or network error until newer points replaced it */                   \
 	X(garbage)     /* an answer that is not valid */                                           \
 	X(unkept)      /* more series than a set can hold */                                       \
@@ -73,7 +73,7 @@ struct sender_stats {
 	uint64_t queued; /* points on disk */
 	uint64_t disk_queue_bytes;
 	int64_t last_ns;   /* UTC, last success; 0: none */
-	uint64_t damaged;  /* unreadable rests of files on disk; each lost an unknown number */
+	uint64_t damaged;  /* unreadable parts of files on disk, with an unknown number of points */
 	char trouble[200]; /* current error, one line; "": none */
 };
 

@@ -65,7 +65,7 @@ struct sender {
 	bool untracked;		/* logged that tracks could not be saved */
 	uint64_t kept_ms;	/* last time that queueing on disk was logged; 0: never */
 	uint64_t logged_ms[SENDER_DROP_COUNT]; /* last log line of each cause, plus 1; 0: never */
-	struct disk_queue_lost lost;	       /* losses that are counted already */
+	struct disk_queue_lost lost; /* losses of the queue on disk that are in stats already */
 };
 
 /* ---- sender_request.c ------------------------------------------------------------------------ */

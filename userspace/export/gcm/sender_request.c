@@ -15,7 +15,7 @@
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
 #define PACE_GONE_MS  500
-#define ALONE_MAX     3		       /* times a point is sent again because of others */
+#define ALONE_MAX     3		       /* times a point is sent again because others were refused */
 #define LOG_AGAIN_MS  (3600 * 1000)    /* between log lines about one cause of drops */
 #define SKEW_NS	      (120 * NS_PER_S) /* least difference of clocks that is logged */
 
@@ -60,8 +60,8 @@ void sender_count(struct sender *s, enum sender_drop cause, uint64_t points, con
 
 void sender_backoff(struct sender *s, int64_t retry_ms, bool quota)
 {
-	/* Quotas are per minute, so own delays are at most one minute. The service may ask for up
-	 * to ten. */
+	/* Quotas are per minute, so the delay that gp-bpf chooses is at most one minute. The
+	 * service may ask for up to ten minutes. */
 	static const struct backoff_rule rule = {.first_ns = 2 * NS_PER_S,
 						 .most_ns = 60 * NS_PER_S,
 						 .least_ns = NS_PER_S,

@@ -46,8 +46,8 @@ struct series_row {
 struct series_distribution {
 	uint64_t count;
 	double mean; /* 0 if count is 0 */
-	/* Explicit, increasing. A value equal to a bound belongs to the bucket above it
-	 * (google/api/distribution.proto). */
+	/* Upper bounds of the buckets, in increasing order. A value equal to a bound belongs to the
+	 * bucket above it (google/api/distribution.proto). */
 	const double *bounds;
 	const uint64_t *buckets; /* nbounds + 1 counts */
 	uint32_t nbounds;

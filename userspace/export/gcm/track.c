@@ -28,8 +28,8 @@
 
 struct track {
 	int64_t set_start_ns;	  /* start of the last point in its set, before adjustment */
-	int64_t start_ns, end_ns; /* of the last point, as sent */
-	double value;		  /* of a cumulative point; for a distribution its count */
+	int64_t start_ns, end_ns; /* interval of the last point, as sent */
+	double value;		  /* last value of a cumulative series; a distribution: its count */
 	uint64_t seen_ms, sent_ms;
 	uint64_t fit_ms; /* until then no point of this series is sent */
 	uint8_t unfit;	 /* enum track_verdict returned until fit_ms */
@@ -251,7 +251,7 @@ static const char file_magic[8] = "GPBPFTR1"; /* the last digit is the version o
 struct file_head {
 	char magic[sizeof(file_magic)];
 	uint32_t count;
-	uint32_t crc; /* of the records: zlib's crc32() */
+	uint32_t crc; /* zlib's crc32() of the records */
 };
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct track_record) == 40, "on disk");

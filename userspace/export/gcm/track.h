@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* track.h - keeps each series acceptable to the service: remembers the last point, and sets the
- * interval of the next, or rejects it. Not thread-safe. */
+/* track.h - remembers the last point of each series, and gives the next point an interval that the
+ * service accepts, or rejects the point. Not thread-safe. */
 #ifndef EXPORT_TRACK_H
 #define EXPORT_TRACK_H
 

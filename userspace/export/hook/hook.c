@@ -83,7 +83,7 @@ static int hook_parse_words(struct hook *h)
 			if (quote && *from++ != quote)
 				return -EINVAL;
 		}
-		from += *from != 0; /* before the terminating 0 may overwrite this byte */
+		from += *from != 0; /* now: the next line may overwrite this byte */
 		*to++ = '\0';
 	}
 }

@@ -82,8 +82,9 @@ static int hook_command_settle_descriptors(const struct start *s)
 
 static void hook_command_settle_signals(void)
 {
-	/* The kernel's struct sigaction, all zero: SIG_DFL. The C library refuses to change two
-	 * signals that it uses itself, which a parent may have set to be ignored. */
+	/* A kernel's struct sigaction of zeros means SIG_DFL. Uses the system call, because a
+	 * parent may have ignored two signals that the C library uses itself and refuses to change.
+	 */
 	static const unsigned long dfl[8];
 	sigset_t none;
 

@@ -36,7 +36,7 @@ struct hook_queue { /* zeroed: empty */
 	uint64_t puts;
 	uint32_t waiting;
 	uint64_t superseded,
-		full; /* messages replaced by newer ones; dropped, as no slot was free */
+		full; /* messages replaced by newer ones, and dropped because no slot was free */
 };
 
 /* Copies the message. Returns 0, -ENOMEM, or -ENOSPC (counted in full). */

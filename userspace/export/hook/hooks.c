@@ -284,7 +284,7 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 	if (err) {
 		hooks_close(hs);
 		return err == -EPERM ? -EINVAL
-				     : err; /* -EPERM would mean that gp-bpf lacks a privilege */
+				     : err; /* callers treat -EPERM as a missing privilege */
 	}
 	*ret_state = hs;
 	return 0;

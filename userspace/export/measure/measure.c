@@ -76,8 +76,9 @@ static void measure_job_secured(struct measure_put *m)
 	measure_count(m, m->job->secured_ns);
 }
 
-/* Counts disruptions by cause; "other" has those whose cause is unknown here, so that the sum is
- * right. Disruptions whose cause may still change are not counted yet. */
+/* Counts disruptions by cause; "other" has those whose cause is unknown on this node, so that the
+ * sum is the number of disruptions. Disruptions whose cause may still change are not counted yet.
+ */
 static void measure_job_disruptions(struct measure_put *m)
 {
 	const struct job_view *j = m->job;

@@ -139,8 +139,8 @@ static void owners_take_first(struct owners *o)
 	}
 }
 
-/* Collects the processes that may have series. Ended processes may until the next run of their job
- * begins. */
+/* Collects the processes that may have series. An ended process keeps its series until the next run
+ * of its job begins. */
 static uint32_t owners_candidates(const struct owners *o, struct candidate *all, uint32_t *newest,
 				  char (*room)[EXPORT_JOB_ROOM])
 {
@@ -157,7 +157,7 @@ static uint32_t owners_candidates(const struct owners *o, struct candidate *all,
 		const struct rank_view *r = &s->ranks[i];
 		uint32_t job = owners_job_of(s, r->job_key);
 
-		if (s->node.on && !r->trainer) /* a server, or an idle process */
+		if (s->node.on && !r->trainer) /* does not train: a server, or an idle process */
 			continue;
 		if (!r->alive && (owners_is_old(o, r->ledger.now_ns) ||
 				  (job < s->njobs && r->run < newest[job])))

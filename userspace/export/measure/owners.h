@@ -4,9 +4,10 @@
  * A job's series are identified by its name, those of a process by job and rank, or by its pid if
  * the rank is unknown: so a restarted process continues the series, and the number of series is
  * bounded. If several jobs have one name, the running one has the series, else the newest; if
- * several processes have one rank, first one that is alive, then one that trains, then the newest.
- * After their end, jobs and processes keep series for OWNERS_GRACE_NS, processes at most until the
- * next run of the job begins. In a node service, processes that do not train have no series. Pure.
+ * several processes have one rank, one that is alive has the series; if several are alive, one that
+ * trains; if several train, the newest. After their end, jobs and processes keep series for
+ * OWNERS_GRACE_NS, processes at most until the next run of the job begins. In a node service,
+ * processes that do not train have no series. Pure.
  */
 #ifndef EXPORT_OWNERS_H
 #define EXPORT_OWNERS_H
@@ -40,7 +41,7 @@ struct owner_rank {
 
 struct owners {
 	const struct snapshot *snapshot;
-	struct owner_job *jobs; /* running ones first, else in the snapshot's order; also ranks */
+	struct owner_job *jobs; /* running jobs first, then in the snapshot's order; so are ranks */
 	struct owner_rank *ranks;
 	size_t njobs, nranks;
 	/* Number of jobs and processes without series: beyond the bounds, or another one has the

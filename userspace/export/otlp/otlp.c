@@ -185,7 +185,8 @@ static void otlp_metrics_send(struct otlp *o, const struct snapshot *s, uint64_t
 	uint32_t at = 0;
 	bool away = otlp_now_ms() < o->sender.signal[OTLP_METRICS].next_ms;
 
-	/* In a replay, later points do not replace these, as each snapshot has its own time. */
+	/* Points that the server did not accept are lost in a replay. Otherwise the next points
+	 * replace them. */
 	o->dropped[o->worker ? DROP_superseded : DROP_unsent] += o->untaken;
 	o->untaken = 0;
 	do {

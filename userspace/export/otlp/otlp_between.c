@@ -57,7 +57,7 @@ static double otlp_between_wall_s(const struct otlp_process *p, uint64_t ns)
 	return (double)((int64_t)ns + p->owner.offset_ns) / NS_PER_S;
 }
 
-/* Adds attributes about the steps that the checkpoint secures. */
+/* Adds attributes about the steps whose progress the checkpoint saves. */
 static void otlp_between_productive(struct buffer *b, const struct otlp_tree *t,
 				    const struct otlp_process *p, const struct fact_checkpoint *c)
 {

@@ -16,7 +16,7 @@
 #define INTERVAL_S     10
 #define INTERVAL_MAX_S 3600
 #define SAMPLE	       100
-#define TIMEOUT_MS     10000 /* of a request: the specification's default */
+#define TIMEOUT_MS     10000 /* limit of a request: the specification's default */
 #define TIMEOUT_MAX_MS 300000
 #define VALUE_MAX      4096
 #define WRONG	       "expected [URL][,interval=SECONDSs][,sample=STEPS][,compression=gzip]"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_tree.h - facts as spans of nv-one-logger-training-telemetry; spans that ended go to the
- * queue as JSON.
+/* otlp_tree.h - turns facts into the spans of nv-one-logger-training-telemetry, and queues spans
+ * that have ended as JSON.
  *
  *   application: one for each rank, from its start to its end; root of its spans
  *     distributed_code_initialization: the first process group or communicator

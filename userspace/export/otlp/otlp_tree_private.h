@@ -36,7 +36,7 @@ struct otlp_done {
 struct otlp_loop {
 	uint64_t first_ns, last_ns, first_step, last_step, steps;
 	uint64_t sum_ns;		  /* time of all steps */
-	struct otlp_done done[OTLP_DONE]; /* ring, indexed by `steps` */
+	struct otlp_done done[OTLP_DONE]; /* last steps; ring, indexed by `steps` */
 	bool whole;			  /* the loop's first step was observed */
 	uint64_t left;			  /* steps since the last one that became a span */
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;
@@ -51,12 +51,12 @@ struct otlp_held { /* a span that waits until it is known whether the loop is it
 	size_t len, parent_at;
 	const char *name;
 	uint64_t from_ns, to_ns;
-	bool range; /* made of a named range of the job; else of a checkpoint file */
+	bool range; /* from a named range of the job; false: from a checkpoint file */
 };
 
 struct otlp_evaluations { /* evaluations of one kind */
-	/* number of the last step before the last evaluation, and before the one preceding; 0: none
-	 */
+	/* number of the last step before the last evaluation, and before the evaluation preceding
+	 * it; 0: none */
 	uint64_t step, base;
 	uint64_t until_ns;
 };

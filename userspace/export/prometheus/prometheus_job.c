@@ -43,8 +43,8 @@ static void prometheus_job_window_goodput(struct page *p, const struct metric_fa
 	}
 }
 
-/* Ranks wait for each other, so their steps take the same time, and a histogram for each rank would
- * be most of a page. */
+/* Writes a histogram of the step times of one rank for the whole job. Ranks wait for each other, so
+ * their steps take the same time; histograms of all ranks would be most of a page. */
 static void prometheus_job_step_seconds_of(struct page *p, const struct metric_family *f,
 					   const struct job_view *j, const struct rank_view *r,
 					   const struct loop_view *l)

@@ -319,10 +319,10 @@ struct buffer *page_job(struct page *p, const struct metric_family *f, const cha
 /* ---- members ----------------------------------------------------------------------------------
  */
 
-/* Returns false if there is no sample. */
+/* Reads the member that the row names. Returns false if there is no sample. */
 static bool page_member(const struct metric_family *f, const void *of, uint64_t *ret)
 {
-	*ret = 0; /* the machine is little-endian */
+	*ret = 0; /* for members of fewer bytes, on a little-endian machine */
 	memcpy(ret, (const char *)of + f->at, f->bytes);
 	return *ret || !f->sparse;
 }
@@ -401,7 +401,8 @@ void page_own_member(struct page *p, const struct metric_family *f)
 
 /* ---- measures -------------------------------------------------------------------------------- */
 
-/* The one counter of a process that gets a _created sample: all its counters begin at once. */
+/* The only counter of a process that gets a _created sample: all counters of a process begin at the
+ * same time. */
 #define CREATED_BY "gpbpf_productive_seconds_total"
 
 /* Begins the sample of a point: the labels of its owner, and the point's own label. */

@@ -25,15 +25,15 @@ struct page {
 	size_t labels_at, labels_end;	    /* labels of the last sample, as offsets in out */
 	uint64_t since_ns; /* CLOCK_MONOTONIC, when the last sample began to count; 0: unknown */
 	int64_t since_real_ns; /* since_ns in UTC, constant; 0: derive it from since_ns */
-	struct owners owners;  /* set by page_select() */
+	struct owners owners;  /* jobs and processes with series, from page_select() */
 	/* first process of the job whose samples are being written */
 	const struct rank_view *job_first;
-	struct buffer labels; /* of each process */
+	struct buffer labels; /* of all processes */
 	size_t label_end[PROMETHEUS_RANKS];
 	const char *label; /* labels of the process whose samples are being written */
 	size_t label_len;
 	bool label_pid, label_job;
-	const struct attach_view **attach; /* sorted by id, then library */
+	const struct attach_view **attach; /* attached probes, sorted by id, then library */
 	size_t nattach;
 	size_t figures, figures_left_out; /* values of torch.monitor: written, and without room */
 	size_t range_samples;
@@ -59,15 +59,15 @@ struct metric_family {
 		     const struct loop_view *l);
 	/* counts from the start of this gp-bpf process, not from a predecessor's */
 	bool anew;
-	/* With one of the functions page_*_member(): the member that is its value, an unsigned
-	 * number or a bool of so many bytes. */
+	/* For the functions page_*_member(): offset and size of the member whose value is written,
+	 * an unsigned number or a bool. */
 	size_t at, bytes;
 	bool ns;     /* the member is a time, sent as seconds */
 	bool sparse; /* there is no sample when it is 0 */
 };
 #define MEMBER(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 
-struct metric_family_list { /* an array and its length */
+struct metric_family_list { /* a table of metrics */
 	const struct metric_family *family;
 	size_t count;
 };

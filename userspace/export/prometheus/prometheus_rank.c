@@ -79,8 +79,8 @@ static uint64_t rank_observed_ns(const struct window_view *w)
 	return window_elapsed(w) - w->ns[BUCKET_UNOBSERVED];
 }
 
-/* Writes windows only for processes whose job has no series here: else the job's windows are equal,
- * because ranks wait for each other, and they include outages. */
+/* Writes windows only for processes whose job has no series on this node. Otherwise the job's
+ * windows suffice: ranks wait for each other, so theirs are equal. */
 static void prometheus_rank_window_goodput(struct page *p, const struct metric_family *f,
 					   const struct rank_view *r)
 {
@@ -402,8 +402,8 @@ static void prometheus_rank_monitor_unkept(struct page *p, const struct metric_f
 		page_value_uint(p, page_sample(p, f->name, r), r->monitor_unkept);
 }
 
-/* Ranges have room in the order of their first use, so that the series of a full page do not
- * change. */
+/* If a page has no room for all ranges, those that were used first are written, so that the series
+ * of the page do not change. */
 static void prometheus_rank_monitor_ranges(struct page *p, const struct metric_family *f,
 					   const struct rank_view *r, const struct loop_view *l)
 {

@@ -24,7 +24,7 @@ struct tb_run {
 struct tb_board {
 	char *dir; /* for messages */
 	struct tb_disk *disk;
-	struct table *runs;  /* by the hash of their names */
+	struct table *runs;  /* struct tb_run by the hash of its name */
 	bool taken[TB_RUNS]; /* slots in use */
 	uint64_t puts, sent, waiting, waiting_bytes;
 	uint64_t dropped[TB_DROP_COUNT];
@@ -129,7 +129,7 @@ static void tb_board_run_flush(struct tb_board *b, struct tb_run *r)
 	}
 	if (err)
 		tb_board_failed(b, r, err);
-	if (!r->records.len) /* free the memory of idle runs, which are the most */
+	if (!r->records.len) /* free the memory: most runs are idle */
 		buffer_free(&r->records);
 }
 

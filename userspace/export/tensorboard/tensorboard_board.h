@@ -19,7 +19,7 @@
 
 #define TB_RUN_BYTES	 (1u << 20)
 #define TB_WAITING_BYTES (16u << 20)
-#define TB_BATCH_BYTES	 (64u << 10) /* more unwritten bytes of a run are written before a flush */
+#define TB_BATCH_BYTES	 (64u << 10) /* a run with more unwritten bytes is written at once */
 
 enum tb_drop {
 	TB_DROP_QUEUE,	 /* the writing thread was too slow */

@@ -35,7 +35,7 @@ struct held_run {
 
 struct tb_held {
 	int folder;
-	struct table *runs; /* by the hash of their names */
+	struct table *runs; /* the scalars of each run, by the hash of its name */
 };
 
 struct tb_held *tb_held_new(int folder)

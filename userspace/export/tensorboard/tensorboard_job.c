@@ -19,7 +19,7 @@
 #define STEP_TIME  "performance/step_time_seconds"
 #define STEP_QUEUE "performance/step_queued_seconds"
 
-struct tb_job { /* state after the previous snapshot */
+struct tb_job { /* state of a job after the previous snapshot */
 	uint64_t key;
 	uint64_t written_ns; /* now_ns of the job's ledger when the job was last written */
 	bool over;	     /* the job was written for the last time, and its file is closed */
@@ -203,8 +203,8 @@ static void tb_job_put_deviation(struct tb_jobs *j, const char *run, const struc
 	tb_job_put_step(j, run, s, DEVIATION, fabs((double)s->ns - (double)ideal_ns) / NS_PER_S);
 }
 
-/* Writes all held steps after a snapshot: steps whose ideal step time it does not contain may never
- * get one. */
+/* Writes the held steps of ranks whose ideal step time is in the snapshot. Drops those of ended
+ * ranks without one. */
 static void tb_job_put_held(struct tb_jobs *j)
 {
 	const struct tb_rank *r;

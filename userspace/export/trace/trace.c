@@ -27,7 +27,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 	struct trace *t = ctx;
 	struct trace_track *own = trace_tracks_own(t->tracks);
 
-	(void)out; /* the line writer appends its own text */
+	(void)out; /* trace_begin() uses the same buffer */
 	trace_tracks_unname(t->tracks);
 	if (own && trace_named(t, own, 0)) {
 		out = trace_begin(t);
@@ -82,7 +82,7 @@ static bool trace_is_end(const char *line)
 	return len >= 2 && line[len - 2] == ']';
 }
 
-/* Not each line has a number. */
+/* Returns the number of the last fact. Lines without a number are skipped. */
 static uint64_t trace_number(const char *tail)
 {
 	uint64_t last = 0;
