@@ -151,7 +151,7 @@ fcntl.fcntl(6, fcntl.F_SETFL, 0)'
 	[ "$(stat -c %s "$T/lines.1")" -le 1048576 ]
 	read -r first last < <(cat "$T/lines.1" "$T/lines" | jq -rs '"\(.[0].seq) \(.[-1].seq)"')
 	equal "$((last - first + 1))" "$(cat "$T/lines.1" "$T/lines" | jq -s 'unique_by(.seq) | length')" "$first to $last"
-	grep -q "$T/lines: the file has reached its size; with 1 older file kept" "$T/err"
+	grep -q "$T/lines: the file has reached its size limit; with 1 older file kept" "$T/err"
 	grep -q "$T/lines: $((first - 1)) lines were removed with the oldest files" "$T/err"
 }
 

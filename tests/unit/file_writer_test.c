@@ -542,7 +542,8 @@ static void a_bounded_file_keeps_the_newest_lines(void **state)
 	assert_int_equal(first[1], last[2] + 1);
 	assert_string_equal(fx.s.exports[0].dropped[2].cause, "size");
 	assert_int_equal(fx.s.exports[0].dropped[2].count, first[2] - 1);
-	assert_non_null(strstr(captured, "the file has reached its size; with 2 older files kept"));
+	assert_non_null(
+		strstr(captured, "the file has reached its size limit; with 2 older files kept"));
 	assert_non_null(strstr(captured, "removed with the oldest files"));
 	unlink(name_of(1));
 	unlink(name_of(2));
@@ -656,8 +657,10 @@ static void a_file_that_cannot_be_renamed(void **state)
 	assert_int_equal(rmdir(name_of(1)), 0);
 	assert_in_range(size_of(path), 1, FILE_WRITER_BOUND_LEAST);
 	assert_int_equal(size_of(path) + (off_t)(waiting << 10), 3 << 20);
-	assert_non_null(strstr(captured, "the file has reached its size, but cannot be renamed"));
-	assert_non_null(strstr(captured, "lines were not written: the file has reached its size"));
+	assert_non_null(
+		strstr(captured, "the file has reached its size limit, but cannot be renamed"));
+	assert_non_null(
+		strstr(captured, "lines were not written: the file has reached its size limit"));
 }
 
 /* A rotation that fails is repeated: older files are not moved again, and none is removed. */

@@ -83,9 +83,8 @@ struct exporter {
 	int (*check)(const char *arg, const struct export_options *opt);
 	/* Opens the exporter; arg as for check(). Returns 0, or -errno after one logged line. */
 	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
-	void (*fact)(void *state, const struct fact *f); /* may be NULL */
-	void (*snapshot)(void *state,
-			 struct snapshot *s); /* may be NULL; takes its own reference */
+	void (*fact)(void *state, const struct fact *f);   /* may be NULL */
+	void (*snapshot)(void *state, struct snapshot *s); /* takes a reference of s; may be NULL */
 	/* During a replay: returns true if the exporter needs a snapshot of this time of the tape.
 	 * May be NULL: the last snapshot is enough. */
 	bool (*due)(void *state, uint64_t mono_ns);
@@ -185,7 +184,7 @@ void export_set_snapshot(struct export_set *set, struct snapshot *s);
  * whose due() returns true. */
 void export_set_moment(struct export_set *set, uint64_t mono_ns,
 		       struct snapshot *(*make)(void *ctx), void *ctx);
-void export_set_save(const struct export_set *set); /* call before the state is saved */
+void export_set_save(const struct export_set *set); /* call before a state is saved: calls save() */
 /* Appends to out the lines that are not in the files yet. A successor passes them to
  * export_set_resume(), which ignores damaged bytes. */
 void export_set_archive(const struct export_set *set, struct buffer *out);

@@ -73,7 +73,7 @@ int export_log_check(const struct export_options *opt, struct export_log *log)
 	const struct exporter *e;
 
 	if (opt->nspecs > 1) {
-		log_error("--export: given more than once; account allows one: %s",
+		log_error("--export: given more than once; gp-bpf account allows only one of: %s",
 			  export_usage(EXPORT_LOG));
 		return -EINVAL;
 	}

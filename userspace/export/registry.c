@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registry.c - the set of open exporters: passes facts and snapshots to each. */
+/* registry.c - keeps the set of open exporters, and passes facts and snapshots to each. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const struct exporter *const exporters[] = {EXPORTERS(EXPORTER_ADDRESS) N
 
 struct export_open {
 	const struct exporter *exporter;
-	uint64_t key; /* hash of the --export argument */
+	uint64_t key; /* identifies its saved lines: hash of the --export argument */
 	void *state;
 };
 

@@ -83,8 +83,7 @@ struct MHD_Response *http_page(struct http_pages *p, int which, const struct htt
 	struct buffer out = {0};
 
 	for (int i = 0; i < HTTP_PAGES; i++)
-		if (!version ||
-		    p->page[i].version != version) /* version 0: the data mixes versions */
+		if (!version || p->page[i].version != version) /* version 0: do not cache */
 			page_drop(&p->page[i]);
 	if (!page->plain && !page_render(page, which, row, version))
 		return NULL;

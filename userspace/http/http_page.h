@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_page.h - caches documents as answers: each is rendered and compressed once for a version of
- * its data, whatever the number of clients. At most one version of each document is kept.
- * Single-threaded. */
+/* http_page.h - caches documents as HTTP responses: each document is rendered and compressed once
+ * for a version of its data, whatever the number of clients. At most one version of each document
+ * is kept. Single-threaded. */
 #ifndef HTTP_HTTP_PAGE_H
 #define HTTP_HTTP_PAGE_H
 

@@ -90,7 +90,7 @@ static int listen_at(struct listen_socket *l, const char *where, const char *hos
 
 	err = getaddrinfo(host, port, &hints, &list);
 	if (err) {
-		log_error("--listen %s: %s", where, gai_strerror(err));
+		log_error("--listen %s: cannot resolve the address: %s", where, gai_strerror(err));
 		return -EINVAL;
 	}
 	l->fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

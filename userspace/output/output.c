@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output.c - the outputs of a watch: model, views, exports and the store. */
+/* output.c - passes records to the model, and its results to views, exports and the store. */
 #include "userspace/output/output_private.h"
 
 #include <errno.h>

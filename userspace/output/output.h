@@ -59,7 +59,7 @@ void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
 void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx);
 /* As model_carry(). */
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
-/* Sets the view of the node for all later snapshots; v is copied. */
+/* Sets the state of the node that later snapshots contain; v is copied. */
 void output_node(struct output *out, const struct node_view *v);
 /* Counts in the last snapshot. */
 struct output_sum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_private.h - what output.c, output_export.c and output_top.c share. */
+/* output_private.h - struct output, shared by output.c, output_export.c and output_top.c. */
 #ifndef OUTPUT_OUTPUT_PRIVATE_H
 #define OUTPUT_OUTPUT_PRIVATE_H
 
@@ -24,7 +24,7 @@ struct output {
 		*jobs; /* keys of the jobs counted in seen, or by a predecessor; NULL: not needed */
 	/* Pids of training processes in the last snapshot; NULL: not needed. */
 	struct table *trains;
-	FILE *plain; /* writes to plain_pipe */
+	FILE *plain; /* for plain lines; writes to plain_pipe */
 	struct log_pipe plain_pipe;
 	bool events; /* print events only */
 	int report_fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_top.c - the view of gp-bpf top without a service, from probes of this process. */
+/* output_top.c - shows the view of gp-bpf top if no service runs, from probes of this process. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ void output_top_close(struct output *out)
 	else if (!out->json && *t->state.version)
 		top_frame(&frame, &t->state, &t->ui, top_once_options());
 	if (frame.data && write(STDOUT_FILENO, frame.data, frame.len) < 0)
-		log_error("standard output: %s", strerror(errno));
+		log_error("standard output: cannot write the view: %s", strerror(errno));
 	buffer_free(&frame);
 	top_close(t->view);
 	top_state_free(&t->state);

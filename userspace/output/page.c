@@ -36,7 +36,7 @@ struct line {
 struct page {
 	char *file;
 	struct store_writer *store;
-	struct table *seen; /* by pid: processes that a snapshot has shown */
+	struct table *seen; /* processes that a snapshot has shown, by pid */
 	struct line lines[LINES_MAX];
 	uint32_t nlines;
 	struct program_config program;

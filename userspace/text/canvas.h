@@ -54,7 +54,7 @@ void canvas_put(struct canvas *c, enum style st, const char *fmt, ...)
 void canvas_at(struct canvas *c,
 	       int col); /* moves right to that column, unless the line is longer already */
 void canvas_right(struct canvas *c, int col, enum style st,
-		  const char *text); /* the text ends before column col if possible */
+		  const char *text); /* right-aligned before column col if possible */
 /* Draws a bar of `cells` columns for a share from 0 to 1; smaller and larger shares count as 0 and
  * 1. */
 void canvas_bar(struct canvas *c, enum style st, int cells, double share);

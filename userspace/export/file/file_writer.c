@@ -139,7 +139,7 @@ static size_t file_writer_begin_again(const struct file_writer_ask *a, struct st
 	*ret_err = file_writer_begin(a, 0, st, &made);
 	more = *ret_err ? 0 : st->st_size - a->size;
 	if (more < 0 && a->bound.bytes)
-		more = st->st_size; /* it also rotated: this text is in the new file */
+		more = st->st_size; /* rotated meanwhile: the new file begins with it */
 	if (more <= 0 || more > (off_t)a->len)
 		return 0;
 	had = (size_t)more == a->len ? a->len
@@ -316,7 +316,7 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	struct file_writer_ask a;
 	int err;
 
-	memset(&a, 0, sizeof(a)); /* padding is sent, too */
+	memset(&a, 0, sizeof(a)); /* padding is sent, and must be initialized */
 	a.path = f->path;
 	a.text = f->text;
 	a.len = f->going;
@@ -324,7 +324,7 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	a.keep = keep;
 	a.bound = f->bound;
 	err = helper_ask(f->helper, fn, &a, sizeof(a));
-	return err == -EAGAIN ? -EBUSY : err; /* -EAGAIN: the helper process cannot be started */
+	return err == -EAGAIN ? -EBUSY : err; /* no helper process can be started */
 }
 
 /* Returns -EAGAIN: no answer within wait_ms; other values are those of helper_answer(). */
@@ -436,7 +436,7 @@ const char *file_writer_why(int err)
 	case -EBUSY:
 		return "the process that writes the file cannot be started; check the limit of processes";
 	case -EXDEV:
-		return "the file has reached its size, but cannot be renamed; FILE must not be a mount point, and FILE.1 and so on must not be folders or links";
+		return "the file has reached its size limit, but cannot be renamed; FILE must not be a mount point, and FILE.1 and so on must not be folders or links";
 	default:
 		return path_why(err);
 	}

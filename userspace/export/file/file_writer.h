@@ -24,7 +24,7 @@ struct file_writer;
  * renamed. */
 #define FILE_WRITER_BOUND_LEAST (1u << 20)
 struct file_writer_bound {
-	uint64_t bytes; /* at least FILE_WRITER_BOUND_LEAST; 0: no bound */
+	uint64_t bytes; /* size limit, at least FILE_WRITER_BOUND_LEAST; 0: none */
 	uint32_t keep;
 	uint64_t (*lines)(int fd); /* counts the lines of a file that is removed */
 };

@@ -46,7 +46,7 @@ struct line_writer {
 	char path[256]; /* escaped, for messages */
 	struct buffer text;
 	size_t written; /* offset in text at which the next write starts */
-	bool stalled;	/* a wait ended without progress: do not wait again before there is some */
+	bool stalled;	/* nothing was written during the last wait: do not wait again */
 	int error; /* first error of this process, which then writes nothing; current error of a
 		      helper process */
 	uint64_t lines; /* lines accepted, by this process and its predecessors */
@@ -301,7 +301,7 @@ static void line_writer_answered(struct line_writer *w, const struct file_writer
 	w->written += result->bytes;
 	if (result->removed && !w->removed)
 		log_warn(
-			"export to %s: the file has reached its size; with %u older file%s kept, the oldest lines are removed from now on",
+			"export to %s: the file has reached its size limit; with %u older file%s kept, the oldest lines are removed from now on",
 			w->path, w->bound.keep, plural(w->bound.keep));
 	w->removed += result->removed;
 	if (result->err) {
@@ -501,7 +501,7 @@ static void line_writer_take_over(struct line_writer *w, const struct backlog *b
 	if (from > backlog->len)
 		return;
 	if (from && backlog->text[from - 1] != '\n')
-		from = 0; /* not the same file: write all text */
+		from = 0; /* the file was replaced: write all text */
 	if (first)
 		from = (uint64_t)(first + 1 - backlog->text);
 	if (backlog->len > from)

@@ -32,7 +32,7 @@ struct line_writer_config {
 	 * closing waits as long as a reader reads. */
 	bool blocking;
 	struct file_writer_bound bound; /* size limit of a file that a helper process writes */
-	line_writer_gap_fn *gap;	/* NULL: the format has no such line */
+	line_writer_gap_fn *gap;	/* appends a line that marks missing lines; may be NULL */
 	void *ctx;			/* for gap */
 };
 
@@ -53,7 +53,7 @@ bool line_writer_flush(struct line_writer *w);
 void line_writer_save(struct line_writer *w, uint64_t within_ns);
 
 struct line_writer_stats {
-	uint64_t sent;		/* lines that do not belong to the counts below */
+	uint64_t sent;		/* all lines, minus the counts below */
 	uint64_t lost;		/* lines that a reader or disk was too slow for */
 	uint64_t failed;	/* lines that an error prevented */
 	uint64_t removed;	/* lines of the oldest files, which were removed to make room */

@@ -44,7 +44,7 @@ struct summary {
 struct reading {
 	struct answer *to;
 	uint32_t count, named;
-	enum sender_drop cause; /* cause that the HTTP status or error status means */
+	enum sender_drop cause; /* cause given by the HTTP status or the error's status */
 	bool whole;		/* the whole request was refused because of the points named */
 	bool partial;		/* the answer says that each point was checked */
 	struct summary summary;

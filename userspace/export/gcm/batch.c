@@ -40,7 +40,7 @@ int batch_add(struct batch *p, const struct batch_point *point, const char *text
 	item->len = (uint32_t)len;
 	buffer_add(&p->text, text, len);
 	if (p->text.failed) {
-		p->text.failed = false; /* the points before are complete */
+		p->text.failed = false; /* the points added before stay valid */
 		return -ENOMEM;
 	}
 	p->count++;

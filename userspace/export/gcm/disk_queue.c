@@ -38,7 +38,7 @@ struct disk_queue {
 	uint64_t max_bytes, bytes, points, next_id;
 	struct segment *segment;
 	uint32_t count, cap;
-	uint64_t read_at; /* offset in the first segment */
+	uint64_t read_at; /* offset of the next record in the first segment */
 	uint64_t peeked;  /* bytes of the record returned by disk_queue_peek(); 0: none */
 	uint32_t peeked_points;
 	struct disk_queue_lost lost;

@@ -26,7 +26,7 @@ bool request_next(const struct series_set *s, const char *own_prefix, const bool
 		  uint32_t *ret_items);
 /* Appends "/v3/projects/P/timeSeries". */
 void request_path(struct buffer *out, const char *project);
-/* Body of POST /v3/projects/P/metricDescriptors. */
+/* Appends the body of POST /v3/projects/P/metricDescriptors. */
 void request_descriptor(struct buffer *out, const struct series_row *row, const char *own_prefix,
 			const char *project);
 /* Appends the request as a line of --dry-run: {"path": ..., "body": ...} and a newline. body is

@@ -140,7 +140,7 @@ static uint32_t rows_own_resource(struct series_set *set, const struct gcm_ident
 	static const char *const instance[] = {"instance_id", "zone", NULL};
 	static const char *const generic[] = {"location", "namespace", "node_id", NULL};
 	const char *location = id->location, *dash = strchr(location, '-');
-	bool zone = dash && strchr(dash + 1, '-'); /* "us-east1" is a region */
+	bool zone = dash && strchr(dash + 1, '-'); /* like "us-east1-b" */
 
 	if (*location && *id->cluster && *id->node)
 		return series_resource(set, "k8s_node", node,

@@ -216,7 +216,7 @@ static void sender_descriptor_answer(struct sender *s, struct descriptor *d, con
 		return;
 	s->undescribed = true;
 	log_warn(
-		"cloud-monitoring: %s%s: descriptor not made: %s; the metric has no unit and description; further such errors are not logged",
+		"cloud-monitoring: %s%s: cannot create the metric descriptor: %s; the metric has no unit and description; further such errors are not logged",
 		s->opt.prefix, d->row->name, a->why);
 }
 
@@ -266,7 +266,7 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 /* Pause between requests with points from disk: after an outage many nodes send them at once. */
 #define CATCH_UP_MS   2000
 #define KEEP_TOLD_MS  (3600 * 1000) /* between log lines about points queued on disk */
-#define HALVES_MAX    16   /* most divisions of requests of a set: finds 2 bad points in 200 */
+#define HALVES_MAX    16   /* divisions of refused requests of a set: finds 2 bad points in 200 */
 #define LAST_SPARE_MS 1000 /* time reserved for the last request before the deadline */
 
 /* ---- opening and closing --------------------------------------------------------------------- */

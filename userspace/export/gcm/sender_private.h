@@ -11,7 +11,8 @@
 #include "userspace/export/gcm/disk_queue.h"
 #include "userspace/export/gcm/track.h"
 
-/* All called on the sender's thread. */
+/* Functions that tests replace. A comment names the usual function. All are called on the sender's
+ * thread. */
 struct sender_env {
 	void *ctx;
 	int (*send)(void *ctx, const struct web_request *rq,
@@ -34,7 +35,7 @@ struct descriptor {
 	const struct series_row *row;
 	uint8_t tries;
 	bool done;	   /* made, or given up */
-	uint64_t again_ms; /* time of the next attempt */
+	uint64_t again_ms; /* time of the next attempt to make it */
 };
 
 struct sender {

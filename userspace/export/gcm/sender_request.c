@@ -125,7 +125,7 @@ struct sum {
 	uint64_t arrived; /* points that an earlier request had written */
 	/* most points in the requests that this one is divided into; 0: not divided */
 	uint8_t most;
-	bool found; /* the request's only point is the one for which others were refused */
+	bool found; /* the request has one point, which made larger requests fail */
 	uint64_t dropped[SENDER_DROP_COUNT];
 };
 

@@ -13,7 +13,7 @@
 #include "userspace/base/buffer.h"
 
 #define SERIES_LABELS	 8
-#define SERIES_LABEL_MAX 1024  /* bytes of a value; longer values are cut at a character */
+#define SERIES_LABEL_MAX 1024  /* bytes of a label's value; longer values are cut */
 #define SERIES_BUCKETS	 200   /* most buckets of a distribution */
 #define SERIES_SET_MAX	 20000 /* points in a set; further ones are only counted */
 /* A start time that moves by less is a correction of the clock, not a new start. */

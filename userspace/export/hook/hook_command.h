@@ -19,7 +19,7 @@
 #define HOOK_WHY_MAX  300
 
 struct hook_user {
-	bool change; /* false: keep the current user */
+	bool change; /* run as this user; false: as the current user */
 	uid_t uid;
 	gid_t gid;
 	gid_t groups[HOOK_GROUPS];

@@ -25,8 +25,8 @@
 
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
-#define CLOSE_NS  (5 * NS_PER_S) /* limit for running and waiting messages at the end */
-#define SOON_NS	  (NS_PER_S / 2) /* CLOSE_NS when a successor waits */
+#define CLOSE_NS  (5 * NS_PER_S) /* time for unsent messages when gp-bpf ends */
+#define SOON_NS	  (NS_PER_S / 2) /* the same, if a successor waits */
 
 struct hook_thread {
 	struct hooks *hooks;

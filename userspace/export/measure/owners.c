@@ -54,8 +54,8 @@ static void owners_take_jobs(struct owners *o, size_t most, bool over)
 
 struct candidate { /* a process that may have series */
 	const struct rank_view *r;
-	uint32_t at;  /* index in the snapshot */
-	uint32_t job; /* index in the snapshot; njobs: none */
+	uint32_t at;  /* index of the process in the snapshot */
+	uint32_t job; /* index of its job in the snapshot; njobs: none */
 	const char *name;
 	bool by_pid;
 	bool kept;

@@ -36,7 +36,7 @@ struct otlp_config {
 	struct otlp_endpoint endpoint[OTLP_SIGNALS];
 	uint64_t interval_ns;
 	uint32_t sample; /* one in this number of steps becomes a span */
-	struct otlp_attribute attributes[OTLP_ATTRIBUTES]; /* the resource's; service.name first */
+	struct otlp_attribute attributes[OTLP_ATTRIBUTES]; /* resource's; service.name first */
 	uint32_t nattributes;
 	char host[256]; /* host name of this machine */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_job.c - series of jobs, each over all runs of a job. */
+/* prometheus_job.c - writes the series of jobs; each covers all runs of a job. */
 #include "userspace/export/prometheus/prometheus_private.h"
 
 static struct buffer *prometheus_job_job(struct page *p, const struct metric_family *f,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_own.c - series of gp-bpf itself: version, losses, cost; probes, store, exporters. */
+/* prometheus_own.c - writes the series about gp-bpf itself: version, losses, cost, probes, store
+ * and exporters. */
 #include "userspace/export/prometheus/prometheus_private.h"
 
 #include <dirent.h>

@@ -35,7 +35,7 @@ struct page {
 	bool label_pid, label_job;
 	const struct attach_view **attach; /* attached probes, sorted by id, then library */
 	size_t nattach;
-	size_t figures, figures_left_out; /* values of torch.monitor: written, and without room */
+	size_t figures, figures_left_out; /* values of torch.monitor written, and skipped */
 	size_t range_samples;
 };
 
@@ -44,7 +44,7 @@ struct page {
 struct metric_family {
 	const char *name;
 	enum metric_family_type type;
-	const char *labels; /* as shown to users, separated by ", " */
+	const char *labels; /* names of labels, separated by ", " */
 	const char *help;   /* without quotes, backslashes or line breaks */
 	void (*all)(struct page *p, const struct metric_family *f);
 	/* Writes the samples of one job. job: only on the node of its reference rank. job_part: on
@@ -87,7 +87,7 @@ struct metric_family_list { /* a table of metrics */
 
 /* ---- prometheus_page.c ----------------------------------------------------------------------- */
 
-/* Samples in the Prometheus text format: name{label="value",...} value. */
+/* Append parts of a sample in the Prometheus text format: name{label="value",...} value. */
 void metric_name(struct buffer *out, const char *name);
 /* Appends a label after "{" or another label. Bytes that are not printable UTF-8 become '?'. */
 void metric_label(struct buffer *out, const char *name, const char *value);
@@ -152,7 +152,7 @@ extern const struct metric_family_list page_loop_families;
 extern const struct metric_family_list page_monitor_families;
 extern const struct metric_family_list page_health_families;
 extern const struct metric_family_list page_own_families;  /* metrics of gp-bpf itself */
-extern const struct metric_family_list page_last_families; /* of gp-bpf itself, written last */
+extern const struct metric_family_list page_last_families; /* also of gp-bpf, written last */
 extern const struct metric_family_list page_probe_families;
 extern const struct metric_family_list page_store_families;
 extern const struct metric_family_list page_export_families;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_rank.c - series of processes and of their training loops. */
+/* prometheus_rank.c - writes the series of processes and of their training loops. */
 #include "userspace/export/prometheus/prometheus_private.h"
 
 #include <math.h>

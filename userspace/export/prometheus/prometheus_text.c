@@ -65,8 +65,8 @@ static void prometheus_text_family_header(struct page *p, const struct metric_fa
 
 /* ---- rows of a page -------------------------------------------------------------------------- */
 
-/* The rows of all tables, in the order of a page. Measures that no table places are before the last
- * table. */
+/* The rows of all tables, in the order of a page. Measures that have no row in a table come before
+ * the rows of the last table. */
 static struct text_row {
 	struct metric_family family;
 	const struct measure *measure; /* NULL: the functions of the family write its samples */

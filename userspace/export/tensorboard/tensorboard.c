@@ -29,7 +29,7 @@ struct tensorboard {
 	/* board, jobs and drained are used by the worker's thread if there is one */
 	struct tb_board *board;
 	struct tb_jobs *jobs;
-	struct tb_step *drained; /* swapped with the queue */
+	struct tb_step *drained; /* second buffer, which is swapped with the queue */
 	uint32_t drained_cap;
 	uint64_t interval_ns;
 	bool resume; /* facts that a predecessor reported may be missing in the files */

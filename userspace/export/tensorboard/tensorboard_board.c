@@ -15,7 +15,7 @@
 struct tb_run {
 	char name[TB_RUN_MAX];
 	int place;	 /* slot of the run's file in tb_disk */
-	uint64_t put_at; /* tb_board.puts at the run's last record */
+	uint64_t put_at; /* last use: tb_board.puts at the run's last record */
 	struct buffer records;
 	uint64_t count; /* number of unwritten records */
 	bool over;	/* no more records are expected: the file is closed once all are written */

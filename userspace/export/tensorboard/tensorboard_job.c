@@ -37,9 +37,9 @@ struct tb_jobs {
 	uint32_t nheld, held_cap;
 	struct tb_rank *rank; /* ranks in the newest snapshot */
 	uint32_t nranks, ranks_cap;
-	struct tb_step *ended; /* one step of each rank that ended between the last two snapshots */
+	struct tb_step *ended; /* one step of each rank that ended since the snapshot before */
 	uint32_t nended, ended_cap;
-	uint64_t shown_ns; /* time of the snapshot */
+	uint64_t shown_ns; /* time of the newest snapshot */
 	struct tb_job *job,
 		*before; /* jobs of this snapshot and of the one before: JOBS_MAX each */
 	uint32_t count, count_before;

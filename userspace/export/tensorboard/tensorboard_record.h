@@ -10,7 +10,7 @@
 
 #include "userspace/base/buffer.h"
 
-#define TB_FRAME   16  /* bytes added to the data */
+#define TB_FRAME   16  /* bytes that a record adds to its data */
 #define TB_TAG_MAX 192 /* bytes of a tag, with its NUL; longer tags are cut */
 
 struct tb_scalar {

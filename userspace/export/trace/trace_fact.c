@@ -235,7 +235,7 @@ static void trace_fact_draw_start(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* Writes the wall time of ts 0, once, when the clock is known. */
+/* Writes the wall time at which the trace's ts is 0; once, when the wall clock is known. */
 static void trace_fact_draw_clock(struct trace *t, const struct fact *f)
 {
 	const struct fact own = {.mono_ns = f->mono_ns};

@@ -23,11 +23,11 @@ struct trace {
 	struct line_export lines;
 	struct trace_tracks *tracks;
 	uint64_t bytes, limit;
-	size_t start;	/* offset of the current line */
+	size_t start;	/* offset of the current line in the writer's buffer */
 	bool clocked;	/* the wall time has been written */
 	uint32_t every; /* one in this number of steps is drawn */
 	uint64_t steps, left_steps, left_others, untracked;
-	int reason; /* reason of the end; -1: not known */
+	int reason; /* why gp-bpf ends; -1: not known */
 };
 
 /* A span or instant to be drawn on a track. */

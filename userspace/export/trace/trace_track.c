@@ -12,7 +12,7 @@
  * its processes without a rank. */
 #define ORDER_OF_JOB	100000
 #define ORDER_UNRANKED	(ORDER_OF_JOB - 1)
-#define NUMBER_ROOM	0xfffff0u /* track numbers are smaller: viewers display them */
+#define NUMBER_ROOM	0xfffff0u /* limit of track numbers, which viewers display */
 #define PROCESSES_MAX	(4 * TRACKS_MAX)
 #define FORGET_CHECK_NS 60000000000ull /* between two searches for tracks to forget */
 #define HASH_JOB	1	       /* kinds of tracks, hashed so that their keys differ */
