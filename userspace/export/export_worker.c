@@ -19,13 +19,13 @@ struct export_worker {
 	struct export_worker_job job;
 	/* The thread's lock protects all members below; never held during calls of the job. */
 	struct worker thread;
-	struct snapshot *latest; /* not processed yet; NULL: none */
+	struct snapshot *latest; /* snapshot for the next work(); NULL: none */
 	/* the last snapshot that was too early for work(): processed at the end unless a newer one
 	 * comes; or NULL */
 	struct snapshot *early;
 	struct export_view view;
 	uint64_t superseded;	 /* intervals skipped because work() took too long */
-	uint64_t asked, flushed; /* number of flushes requested, and done */
+	uint64_t asked, flushed; /* flushes requested, and flushes done */
 	uint64_t flush_by_ns;	 /* time limit of the last work(); 0: the end has not begun */
 };
 

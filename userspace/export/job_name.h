@@ -8,7 +8,7 @@
 
 #include "userspace/model/job/job.h"
 
-#define EXPORT_JOB_ROOM 16 /* bytes of pid- and the largest process number */
+#define EXPORT_JOB_ROOM 16 /* bytes for "pid-" and the largest pid */
 
 /* Returns the name of the job in exports. room: memory for "pid-..." if the job has no name. */
 const char *export_job_name(const struct job_view *j, char room[EXPORT_JOB_ROOM]);

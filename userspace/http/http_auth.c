@@ -36,7 +36,7 @@ struct http_auth {
 	} known[WEB_USERS];
 	uint32_t wrong[AUTH_BLAMES]; /* counters of wrong passwords, see http_auth_wrong_of() */
 	uint64_t halved_ns;
-	unsigned char key[HTTP_AUTH_DIGEST]; /* random; for digests and for choosing counters */
+	unsigned char key[HTTP_AUTH_DIGEST]; /* random; for digests and the choice of counters */
 	struct crypt_data crypt;	     /* used by the thread only */
 };
 
@@ -323,7 +323,7 @@ void http_auth_stop(struct http_auth *a)
 	a->first = NULL;
 	http_auth_answer_all(left, HTTP_AUTH_BUSY);
 	worker_unlock(&a->thread);
-	worker_join(&a->thread); /* waits for the check of at most one password */
+	worker_join(&a->thread); /* waits until the password that is being checked is done */
 }
 
 void http_auth_close(struct http_auth *a)

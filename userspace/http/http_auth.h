@@ -13,8 +13,8 @@
 
 #include "userspace/http/web_config.h"
 
-#define HTTP_AUTH_WAITING 16 /* passwords in the queue, in all */
-#define HTTP_AUTH_ADDRESS 4  /* passwords in the queue from one address */
+#define HTTP_AUTH_WAITING 16 /* most passwords in the queue */
+#define HTTP_AUTH_ADDRESS 4  /* most passwords in the queue from one address */
 /* bytes of "Basic ..."; a longer header is refused as a wrong password */
 #define HTTP_AUTH_TEXT	 1024
 #define HTTP_AUTH_DIGEST 32
@@ -36,7 +36,7 @@ struct http_auth_ask {
 };
 
 struct http_auth;
-int http_auth_open(struct http_auth **ret); /* 0, or -errno after logging one line */
+int http_auth_open(struct http_auth **ret); /* returns 0, or -errno after logging one line */
 /* Starts to check a request. header: value of Authorization, or NULL. Does not block. If it returns
  * LATER, call http_auth_wait(). */
 enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c,

@@ -21,10 +21,10 @@
 
 enum web_client {
 	WEB_CLIENT_NONE,     /* no certificate is requested */
-	WEB_CLIENT_REQUEST,  /* requested, but not checked */
-	WEB_CLIENT_ANY,	     /* required, but not checked */
-	WEB_CLIENT_IF_GIVEN, /* checked if the client sends one */
-	WEB_CLIENT_VERIFIED, /* required, and must be signed by client_ca */
+	WEB_CLIENT_REQUEST,  /* a certificate is requested, but not checked */
+	WEB_CLIENT_ANY,	     /* a certificate is required, but not checked */
+	WEB_CLIENT_IF_GIVEN, /* a certificate is checked if the client sends one */
+	WEB_CLIENT_VERIFIED, /* a certificate is required, and must be signed by client_ca */
 };
 
 struct web_names {
@@ -51,7 +51,7 @@ struct web_config {
 	int tls_min, tls_max;
 	bool server_chooses; /* the server's order of ciphers is used, not the client's */
 	struct web_names ciphers, curves;
-	char priority[1024]; /* all of the above as a GnuTLS priority string */
+	char priority[1024]; /* versions, ciphers and curves as a GnuTLS priority string */
 	/* in the order of web_header_rows; NULL: not in the file; "": do not send the header */
 	char *header[WEB_HEADERS];
 	struct web_user user[WEB_USERS];

@@ -28,7 +28,7 @@
 struct journal {
 	struct output *out;
 	struct tape_writer *tape;
-	const char *tape_path; /* file name from the options */
+	const char *tape_path; /* tape file of the options */
 	struct durable *durable;
 	struct durable_state state; /* buffers for saving */
 	uint64_t saved_ns;

@@ -47,7 +47,7 @@ int journal_replay(struct journal *j, durable_frame_fn *fn, void *ctx);
 struct journal_session {
 	bool run;	     /* gp-bpf starts the program to watch */
 	bool node;	     /* gp-bpf finds the processes to watch */
-	const char *command; /* the user's command line */
+	const char *command; /* the command line that the user typed */
 };
 /* Writes the records with which every tape begins: session, clock, settings, meaning of the
  * probes. */

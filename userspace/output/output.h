@@ -53,15 +53,15 @@ int output_top(struct output *out, const struct top_ui *ui, bool live);
 int output_serve(struct output *out, const char *path);
 /* Processes records, given in the order of their arrival; ingest/stream.h sorts them by time. */
 int output_feed(struct output *out, const void *records, size_t len);
-/* Calls fn for processes whose threads have to be checked (model_silent). */
+/* Calls fn for processes whose threads have to be checked; see model_silent(). */
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
-/* Calls fn for processes that train (model_trainers). */
+/* Calls fn for processes that train; see model_trainers(). */
 void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx);
 /* As model_carry(). */
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
 /* Sets the state of the node that later snapshots contain; v is copied. */
 void output_node(struct output *out, const struct node_view *v);
-/* Counts in the last snapshot. */
+/* Numbers of jobs, ranks and lost records in the last snapshot. */
 struct output_sum {
 	uint32_t jobs, ranks; /* running jobs, training ranks */
 	uint64_t lost;	      /* records lost since the start */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_export.c - checks and opens the exports of the options. */
+/* output_export.c - checks and opens the exports that the options ask for. */
 #include <errno.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "userspace/report/report.h"
 
 struct output_top {
-	struct top *view;	/* NULL: print one frame at the end */
+	struct top *view;	/* the live view; NULL: one frame is printed at the end */
 	struct top_ui ui;	/* how to print the one frame */
 	struct top_state state; /* the latest state, for the one frame */
 	struct buffer json;

@@ -185,7 +185,8 @@ void canvas_bar(struct canvas *c, enum style st, int cells, double share)
 	canvas_put(c, st, "%s", eighth[n]);
 }
 
-/* Returns the line to drop next: the least important one, the last of several. -1: none is left. */
+/* Returns the line to drop next: the last one of the least important lines. -1: no line may be
+ * dropped. */
 static int canvas_least(const struct canvas *c)
 {
 	int least = -1;

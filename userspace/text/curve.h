@@ -12,7 +12,7 @@
 #define CURVE_COLUMNS 1024
 
 struct curve {
-	int64_t from_ns;   /* begin of the first column */
+	int64_t from_ns;   /* time at which the first column begins */
 	uint64_t width_ns; /* time that a column covers */
 	uint32_t used;	   /* number of columns up to the last one with steps */
 	uint64_t count;	   /* number of steps; 0: from_ns is not set yet */

@@ -71,7 +71,7 @@ const char *text_windows(char *out, size_t len, const struct rank_view *r);
  * each. *ret_why is written to room if it contains numbers. */
 void text_why_nothing(const struct snapshot *s, char room[TEXT_WHY_MAX], const char **ret_why,
 		      const char **ret_hint);
-/* Lists lost records: "none", "12 call ring full, 3 late". */
+/* Lists the number of lost records by cause: "none", "12 call ring full, 3 late". */
 const char *text_losses(char *out, size_t len, const struct snapshot *s);
 uint64_t text_lost(const struct snapshot *s);
 /* Lists probes that the overhead limit has switched off: "confirm of torch counted, not sent; ...".

@@ -15,7 +15,7 @@
 struct csv_report {
 	struct store *st;
 	const struct store_span *span;
-	struct line_writer *writer; /* writes the current table */
+	struct line_writer *writer; /* writer of the current table */
 	const struct store_run *run;
 	const struct store_rank *rank;
 };

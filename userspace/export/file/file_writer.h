@@ -30,7 +30,7 @@ struct file_writer_bound {
 };
 
 struct file_writer_result {
-	size_t bytes;	  /* how much of the text was written: all, or whole lines */
+	size_t bytes;	  /* bytes of text written: all of it, or some whole lines */
 	int err;	  /* -errno if not all was written; else 0 */
 	uint64_t removed; /* lines of the oldest file, if it was removed to make room */
 };

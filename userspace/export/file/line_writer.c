@@ -22,16 +22,16 @@
 #define BATCH_BYTES (64u << 10) /* bytes of lines that are collected before a write */
 
 /* Limits when this process writes; times are the longest waits for the reader of a pipe or FIFO. */
-#define BACKLOG_BYTES (16u << 20) /* most bytes kept; further lines are dropped */
-#define FULL_WAIT_MS  1000	  /* when BACKLOG_BYTES are kept */
-#define CLOSE_WAIT_MS 5000	  /* at the end, for each write of a blocking writer */
-#define FIFO_WAIT_MS  2000	  /* when a blocking writer opens a FIFO */
-#define FIFO_END_MS   500	  /* at the end, for a FIFO that no process has opened */
-#define FIFO_RETRY_NS NS_PER_S	  /* between attempts to open a FIFO */
+#define BACKLOG_BYTES (16u << 20) /* most unwritten bytes that are kept */
+#define FULL_WAIT_MS  1000	  /* wait when BACKLOG_BYTES are kept */
+#define CLOSE_WAIT_MS 5000	  /* wait of a blocking writer for each write at the end */
+#define FIFO_WAIT_MS  2000	  /* wait of a blocking writer for a process that reads the FIFO */
+#define FIFO_END_MS   500	  /* wait at the end for a process that reads the FIFO */
+#define FIFO_RETRY_NS NS_PER_S	  /* time between attempts to open a FIFO */
 
 /* Limits when a helper process writes. */
 #define BURST_WAIT_MS 100	     /* wait for the disk when LINE_WRITER_KEPT_BYTES are kept */
-#define RETRY_NS      NS_PER_S	     /* between attempts after an error */
+#define RETRY_NS      NS_PER_S	     /* time between attempts after an error */
 #define END_NS	      (5 * NS_PER_S) /* wait for the disk at the end of the program */
 #define END_SOON_NS   (NS_PER_S / 2)
 #define LEFT_MAX_MS   60000
@@ -43,7 +43,7 @@
 #define SIZE_MOST  (1ull << 40)
 
 struct line_writer {
-	char path[256]; /* escaped, for messages */
+	char path[256]; /* path for messages, escaped */
 	struct buffer text;
 	size_t written; /* offset in text at which the next write starts */
 	bool stalled;	/* nothing was written during the last wait: do not wait again */
@@ -53,9 +53,9 @@ struct line_writer {
 	uint64_t lost_lines, failed_lines;
 	uint64_t end_ns; /* time to give up, set by line_writer_end(); 0: not called */
 	/* If this process writes: */
-	int fd;		   /* -1: none, or a FIFO that no process reads yet */
+	int fd;		   /* descriptor; -1: none, or a FIFO that no process reads yet */
 	char *fifo;	   /* name of the FIFO, until a process reads it */
-	uint64_t retry_ns; /* next attempt to open the FIFO */
+	uint64_t retry_ns; /* time of the next attempt to open the FIFO */
 	bool regular;	   /* a file or block device: a write takes all bytes at once */
 	bool blocking;	   /* closing waits as long as the reader reads, else until end_ns */
 	/* If a helper process writes: */
@@ -63,12 +63,12 @@ struct line_writer {
 	struct file_writer_bound bound;
 	size_t going;	     /* bytes after `written` that the helper process is writing */
 	uint64_t asked_ns;   /* when these bytes were given to the helper process */
-	bool dead;	     /* logged that the disk has not answered for DEAD_NS */
-	uint64_t again_ns;   /* next attempt after an error */
+	bool dead;	     /* a message says that the disk does not answer */
+	uint64_t again_ns;   /* time of the next attempt after an error */
 	uint64_t removed;    /* lines removed with the oldest file */
 	uint64_t gap;	     /* number of lines dropped after those in text */
 	uint64_t gap_before; /* part of gap that a predecessor could not write */
-	int worst;	     /* last error for which lines were dropped */
+	int worst;	     /* last error that made lines be dropped */
 	line_writer_gap_fn *gap_line;
 	void *ctx;
 };

@@ -17,10 +17,10 @@
 
 /* Limits for reading an answer. */
 #define DETAILS_MAX 64	    /* elements of "details"; further ones are ignored */
-#define RETRY_MAX_S 86400.0 /* seconds; a longer retry delay is cut to this */
+#define RETRY_MAX_S 86400.0 /* limit of the service's retry delay, in seconds */
 #define SEGMENT_MAX 4096    /* bytes of one statement in an error message */
 
-/* google/rpc/code.proto */
+/* Error codes of google/rpc/code.proto. */
 enum rpc_code {
 	RPC_NONE = 0,
 	RPC_CANCELLED = 1,
@@ -198,7 +198,7 @@ static double answer_number(const cJSON *o, const char *key)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
 
-	if (cJSON_IsString(v)) /* 64-bit integers are strings */
+	if (cJSON_IsString(v)) /* JSON has 64-bit integers as strings */
 		return strtod(v->valuestring, NULL);
 	return cJSON_IsNumber(v) ? v->valuedouble : 0;
 }

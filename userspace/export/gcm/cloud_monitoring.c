@@ -26,12 +26,12 @@
 #define INTERVAL_NS	  (30 * NS_PER_S)
 #define INTERVAL_LEAST_NS (SENDER_SPACING_MS * (int64_t)NS_PER_MS)
 #define INTERVAL_STAND_NS NS_PER_S	  /* minimum for a test server, which has no quota */
-#define FLUSH_NS	  (10 * NS_PER_S) /* limit of the last write, as in the goodput library */
+#define FLUSH_NS	  (10 * NS_PER_S) /* time limit of the last write, as in the goodput library */
 #define PLACE_TRIES	  10 /* after this many writes, do without the metadata server */
 
 struct cloud_monitoring {
-	struct export_options opt; /* its texts belong to the caller */
-	char project[64];	   /* from the exporter's argument; "": none */
+	struct export_options opt; /* copy; its texts belong to the caller */
+	char project[64];	   /* project of the exporter's argument; "": none */
 	struct gcm_identity id;
 	struct gcm_options rows;
 	struct web *web;

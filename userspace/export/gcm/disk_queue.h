@@ -16,7 +16,7 @@
 #define DISK_QUEUE_LEAST (256u << 10) /* minimum of max_bytes */
 
 struct disk_queue_lost {  /* losses since the queue was opened */
-	uint64_t room;	  /* points of removed files, or that could not be written */
+	uint64_t room;	  /* points that did not fit or could not be written */
 	uint64_t aged;	  /* points dropped by disk_queue_peek() as too old */
 	uint64_t damaged; /* unreadable parts of files, with an unknown number of points */
 };

@@ -7,9 +7,9 @@
 
 #include "userspace/export/export.h"
 
-/* log_check() of struct exporter. arg: "project=ID"; NULL: no argument. */
+/* The log_check() function of struct exporter. arg: "project=ID"; NULL: no argument. */
 int gcm_log_check(const char *arg, const struct export_options *opt, struct export_log *log);
-/* log_write() of struct exporter. Prints all jobs, one request on each line. */
+/* The log_write() function of struct exporter. Prints the requests of all jobs, one a line. */
 int gcm_log_write(const char *arg, const struct export_options *opt, const struct export_log *log);
 
 #endif

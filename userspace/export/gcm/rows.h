@@ -12,7 +12,7 @@
 
 struct gcm_identity { /* "": unknown */
 	char project[64], location[64], cluster[64], node[128], instance_id[32];
-	char accelerator[32]; /* "NVIDIA-H100", "UNKNOWN" */
+	char accelerator[32]; /* like "NVIDIA-H100", or "UNKNOWN" */
 	char replica[64];     /* "0" unless set */
 };
 

@@ -265,7 +265,7 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 
 /* Pause between requests with points from disk: after an outage many nodes send them at once. */
 #define CATCH_UP_MS   2000
-#define KEEP_TOLD_MS  (3600 * 1000) /* between log lines about points queued on disk */
+#define KEEP_TOLD_MS  (3600 * 1000) /* time between log lines about points on disk */
 #define HALVES_MAX    16   /* divisions of refused requests of a set: finds 2 bad points in 200 */
 #define LAST_SPARE_MS 1000 /* time reserved for the last request before the deadline */
 
@@ -588,7 +588,7 @@ void sender_stats(const struct sender *s, struct sender_stats *ret)
 
 /* ---- the real web and clock ------------------------------------------------------------------ */
 
-#define SLEEP_PART_MS 100 /* longest sleep before checking for a cancel */
+#define SLEEP_PART_MS 100 /* a sleeping thread checks for cancellation this often */
 
 static int sender_real_send(void *ctx, const struct web_request *rq, struct web_reply *ret)
 {

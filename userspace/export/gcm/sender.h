@@ -29,14 +29,14 @@
 #define SENDER_SPACING_MS     5000
 #define SENDER_DEADLINE_MS    12000 /* limit of one request, the same as in Google's own clients */
 #define SENDER_KEEP_S	      (24 * 3600)
-#define SENDER_DISK_QUEUE_MAX (64u << 20) /* bytes; the oldest points are dropped */
+#define SENDER_DISK_QUEUE_MAX (64u << 20) /* bytes; beyond, the oldest points are dropped */
 
 struct sender_options {
-	const char *endpoint; /* NULL: SENDER_ENDPOINT */
+	const char *endpoint; /* URL; NULL: SENDER_ENDPOINT */
 	const char *project;
-	const char *prefix;	 /* of gp-bpf's own series */
-	const char *disk_queue;	 /* folder; NULL: none, points of an outage are lost */
-	uint64_t disk_queue_max; /* bytes; 0: SENDER_DISK_QUEUE_MAX */
+	const char *prefix;	 /* metric name prefix of gp-bpf's series */
+	const char *disk_queue;	 /* folder for unsent points; NULL: they are lost */
+	uint64_t disk_queue_max; /* size limit in bytes; 0: SENDER_DISK_QUEUE_MAX */
 	/* least time between points of a series; 0: SENDER_SPACING_MS; less only for test
 	 * servers */
 	uint32_t spacing_ms;
@@ -53,7 +53,7 @@ struct sender_options {
 	X(missing)     /* 404: the project does not exist */                                       \
 	X(quota)       /* 429 or RESOURCE_EXHAUSTED until newer points replaced it */              \
 	X(unavailable) /* 5xx or network error until newer points replaced it */                   \
-	X(garbage)     /* an answer that is not valid */                                           \
+	X(garbage)     /* the service's answer is not valid */                                     \
 	X(unkept)      /* more series than a set can hold */                                       \
 	X(closing)     /* not sent before gp-bpf ended */
 
@@ -72,7 +72,7 @@ struct sender_stats {
 	uint64_t dropped[SENDER_DROP_COUNT];
 	uint64_t queued; /* points on disk */
 	uint64_t disk_queue_bytes;
-	int64_t last_ns;   /* UTC, last success; 0: none */
+	int64_t last_ns;   /* time of the last success, UTC; 0: none */
 	uint64_t damaged;  /* unreadable parts of files on disk, with an unknown number of points */
 	char trouble[200]; /* current error, one line; "": none */
 };

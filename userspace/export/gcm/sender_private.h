@@ -54,16 +54,16 @@ struct sender {
 	uint64_t next_ms;	/* earliest time of the next request */
 	uint64_t catch_ms;	/* earliest time of the next request with points from disk */
 	uint64_t pace_ms;	/* pause between requests; doubled by a 429 */
-	struct backoff backoff; /* counts failures in a row */
+	struct backoff backoff; /* delay after failures in a row */
 	unsigned halves;	/* number of times that requests of this set may still be divided */
-	bool half_taken;	/* a part of a divided request was accepted */
+	bool half_taken;	/* a part of a divided request was written */
 	uint64_t halves_ms;	/* until then no request is divided, because it did not help */
-	bool quota;		/* next_ms was set by the service */
-	bool undescribed;	/* logged that a descriptor is missing */
-	bool keeping;		/* logged that points go to disk */
-	bool behind;		/* cumulative points of this set queue after earlier ones */
+	bool quota;		/* the service asked for the delay until next_ms */
+	bool undescribed;	/* a message says that a descriptor is missing */
+	bool keeping;		/* a message says that points go to disk */
+	bool behind;		/* this set's cumulative points wait for older ones on disk */
 	bool sent;		/* a set was sent, so there are tracks to save */
-	bool untracked;		/* logged that tracks could not be saved */
+	bool untracked;		/* a message says that tracks were not saved */
 	uint64_t kept_ms;	/* last time that queueing on disk was logged; 0: never */
 	uint64_t logged_ms[SENDER_DROP_COUNT]; /* last log line of each cause, plus 1; 0: never */
 	struct disk_queue_lost lost; /* losses of the queue on disk that are in stats already */

@@ -16,8 +16,8 @@
 #define PACE_MOST_MS  60000
 #define PACE_GONE_MS  500
 #define ALONE_MAX     3		       /* times a point is sent again because others were refused */
-#define LOG_AGAIN_MS  (3600 * 1000)    /* between log lines about one cause of drops */
-#define SKEW_NS	      (120 * NS_PER_S) /* least difference of clocks that is logged */
+#define LOG_AGAIN_MS  (3600 * 1000)    /* time between log lines about one cause of drops */
+#define SKEW_NS	      (120 * NS_PER_S) /* a smaller difference of clocks is not logged */
 
 void sender_trouble(struct sender *s, const char *why)
 {

@@ -35,7 +35,7 @@ struct series_row {
 	const char *name; /* name without the prefix */
 	enum series_kind kind;
 	enum series_value value;
-	const char *unit; /* UCUM: "s", "1"; "": none given */
+	const char *unit; /* unit in UCUM, like "s" or "1"; "": none */
 	const char *title, *help;
 	struct series_label_row label[SERIES_LABELS]; /* name NULL: unused */
 	/* A series of the goodput library: gp-bpf makes no descriptor and sends no kind, type or
@@ -72,7 +72,7 @@ struct series {
 };
 
 struct series_resource {
-	const char *type;		 /* static: "gce_instance" */
+	const char *type;		 /* like "gce_instance"; static */
 	const char *name[SERIES_LABELS]; /* static; NULL: unused */
 	uint32_t value[SERIES_LABELS];	 /* offsets in the set's text */
 };
@@ -82,10 +82,10 @@ struct series_set {
 	uint32_t count, cap;
 	struct series_resource *resource;
 	uint32_t nresources, cap_resources;
-	struct series_distribution *distribution; /* owned with their bounds and buckets */
+	struct series_distribution *distribution; /* the set owns their bounds and buckets */
 	uint32_t ndistributions, cap_distributions;
 	struct buffer text; /* offset 0 is "" */
-	uint64_t unkept;    /* points not kept: beyond SERIES_SET_MAX, or no memory */
+	uint64_t unkept;    /* points dropped: more than SERIES_SET_MAX, or no memory */
 };
 
 void series_set_init(struct series_set *s);

@@ -38,7 +38,7 @@ enum hook_event hook_event_of(const struct fact *f);
 #define HOOKS_MAX	16
 #define HOOK_WORDS	32   /* path and arguments */
 #define HOOK_HEADERS	8    /* most headers in a file */
-#define HOOK_ACTION_MAX 4096 /* bytes of an action or a file */
+#define HOOK_ACTION_MAX 4096 /* most bytes of an action, or of its file */
 
 struct hook {
 	unsigned int events;		       /* one bit for each enum hook_event */

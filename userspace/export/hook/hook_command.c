@@ -217,7 +217,7 @@ static bool hook_command_await(struct running *r, const struct hook_command *c)
 			continue;
 		if (r->stage == 2)
 			return false;
-		if (cut) { /* gp-bpf ends before the command's time limit */
+		if (cut) { /* gp-bpf ends: the command is stopped early */
 			r->end = HOOK_CLOSED;
 			r->stage = 1;
 		}

@@ -14,7 +14,7 @@
 #define HOOK_LIMIT_NS 10000000000ull /* time limit of a hook */
 /* time for a command to end after SIGTERM, and again after SIGKILL */
 #define HOOK_GRACE_NS 1000000000ull
-#define HOOK_OUTPUT   (1u << 20) /* bytes of output that are read */
+#define HOOK_OUTPUT   (1u << 20) /* most bytes of output that are read */
 #define HOOK_GROUPS   64
 #define HOOK_WHY_MAX  300
 
@@ -35,10 +35,10 @@ struct hook_command {
 	const char *path;
 	char *const *words;
 	const char *event, *job;
-	const char *body; /* passed on standard input */
+	const char *body; /* text for the command's standard input */
 	size_t len;
 	const struct hook_user *user;
-	uint64_t limit_ns; /* SIGTERM after this time */
+	uint64_t limit_ns; /* time after which the command gets SIGTERM */
 	/* Time (CLOCK_MONOTONIC) at which the command is killed because gp-bpf ends; 0: none yet.
 	 * When it is set, wake_fd becomes readable. */
 	const _Atomic uint64_t *closed_ns;

@@ -26,7 +26,7 @@ struct hook_item {
 
 struct hook_slot {
 	uint64_t key;	 /* 0: unused */
-	uint64_t number; /* order of arrival of the waiting message */
+	uint64_t number; /* serial number of the waiting message, for the order of arrival */
 	uint64_t due_ns; /* earliest time to send the waiting or the next message */
 	struct hook_item item;
 };

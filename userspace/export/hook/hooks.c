@@ -26,12 +26,12 @@
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 #define CLOSE_NS  (5 * NS_PER_S) /* time for unsent messages when gp-bpf ends */
-#define SOON_NS	  (NS_PER_S / 2) /* the same, if a successor waits */
+#define SOON_NS	  (NS_PER_S / 2) /* that time if a successor waits */
 
 struct hook_thread {
 	struct hooks *hooks;
 	struct hook hook;
-	char program[PATH_MAX]; /* of a command: its path without links, found at the start */
+	char program[PATH_MAX]; /* path of the command without links, found at start */
 	struct web *web;	/* NULL: a command */
 	/* The worker's lock protects all members below; never held while the hook runs. */
 	struct worker worker;
@@ -48,7 +48,7 @@ struct hooks {
 	struct hook_user user;
 	char host[64];
 	int wake_fd;
-	_Atomic uint64_t closed_ns; /* when hooks are killed, CLOCK_MONOTONIC; 0: not ending */
+	_Atomic uint64_t closed_ns; /* time (CLOCK_MONOTONIC) to kill hooks; 0: not set yet */
 	struct buffer line;
 };
 
@@ -274,7 +274,9 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 	if (gethostname(hs->host, sizeof(hs->host) - 1))
 		hs->host[0] = '\0';
 	if (!err && opt->nhooks > HOOKS_MAX) {
-		log_error("--on: more than %d hooks", HOOKS_MAX);
+		log_error(
+			"--on: more than %d hooks; name several events in one: --on EVENT,EVENT=ACTION",
+			HOOKS_MAX);
 		err = -EINVAL;
 	}
 	if (!err)

@@ -16,9 +16,9 @@
 #include "userspace/model/snapshot.h"
 
 enum measure_owner {
-	MEASURE_JOB,  /* of a job: written by the node of its reference rank */
-	MEASURE_RANK, /* of a process */
-	MEASURE_LOOP, /* of a training loop of a process */
+	MEASURE_JOB,  /* a job; written by the node of its reference rank */
+	MEASURE_RANK, /* a process */
+	MEASURE_LOOP, /* a training loop of a process */
 };
 
 enum measure_type {
@@ -29,7 +29,7 @@ enum measure_type {
 	MEASURE_TIMES, /* a distribution of step times */
 };
 
-/* Labels of a series besides those of its owner. */
+/* Rules for the label of a series that does not identify its owner. */
 enum measure_label_rule {
 	MEASURE_LABEL_FIXED,
 	/* The label of a series changes with the value, and is absent at times. Exporters whose
@@ -50,7 +50,7 @@ struct measure {
 	const char *title;	/* display name in Cloud Monitoring */
 	enum measure_owner owner;
 	enum measure_type type;
-	bool counter;			/* the value only increases while the owner is counted */
+	bool counter;			/* the value never decreases while its owner exists */
 	const char *unit;		/* UCUM */
 	const char *label, *label_help; /* NULL: none */
 	enum measure_label_rule rule;
@@ -68,7 +68,7 @@ const struct measure *measure_of_prometheus(const char *name);
 
 struct measure_point {
 	const char *label; /* value of the measure's label; NULL: absent */
-	uint64_t count;	   /* MEASURE_COUNT, MEASURE_YES; ns of MEASURE_NS */
+	uint64_t count;	   /* value for MEASURE_COUNT, MEASURE_YES, and MEASURE_NS (ns) */
 	double real;	   /* MEASURE_REAL */
 	const struct deviation_view *times;
 };

@@ -26,7 +26,7 @@
 #define REPLAY_MS   30000      /* a replay gives up after this time without an answer */
 #define BATCH_SPANS 512	       /* most spans in a request: the specification's default */
 #define BATCH_BYTES (1u << 20) /* most bytes of spans in a request */
-#define NAP_MS	    50	       /* longest sleep before checking for a cancel */
+#define NAP_MS	    50	       /* a sleeping thread checks for cancellation this often */
 
 #define DROPS(X)                                                                                   \
 	X(queue)      /* spans: the queue was full, or no memory */                                \
@@ -53,12 +53,12 @@ static const char *const drop_name[DROP_COUNT] = {
 struct otlp {
 	struct otlp_config config;
 	struct otlp_queue *queue;
-	struct otlp_tree *tree; /* used by the main thread */
+	struct otlp_tree *tree; /* only the main thread uses it */
 	struct otlp_sender sender;
 	struct export_worker *worker; /* NULL in a replay */
 	uint64_t due_ns;	      /* replay: time of the next snapshot */
 	/* Members from here on are used by the thread that sends. */
-	struct buffer spans; /* taken from the queue, not sent yet */
+	struct buffer spans; /* spans taken from the queue, not sent yet */
 	uint32_t nspans;
 	struct buffer body;
 	struct program_config program;

@@ -26,7 +26,7 @@ uint32_t otlp_queue_take(struct otlp_queue *q, uint32_t spans, size_t bytes, str
 struct otlp_queue_view {
 	uint32_t spans;
 	size_t bytes;
-	uint64_t dropped; /* since the queue was made */
+	uint64_t dropped; /* spans dropped since the queue was made */
 };
 void otlp_queue_view(struct otlp_queue *q, struct otlp_queue_view *ret);
 

@@ -22,7 +22,7 @@ struct otlp_owner { /* the process that the spans belong to */
 
 struct otlp_span {
 	const char *name;
-	uint64_t id, parent; /* parent 0: a root span */
+	uint64_t id, parent; /* identifiers; parent 0: a root span */
 	uint64_t from_ns, to_ns;
 };
 

@@ -38,11 +38,11 @@ struct otlp_loop {
 	uint64_t sum_ns;		  /* time of all steps */
 	struct otlp_done done[OTLP_DONE]; /* last steps; ring, indexed by `steps` */
 	bool whole;			  /* the loop's first step was observed */
-	uint64_t left;			  /* steps since the last one that became a span */
+	uint64_t left; /* steps that did not become spans, since the last that did */
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;
 	struct otlp_part part[OTLP_EVENTS];
 	uint32_t nparts;
-	uint64_t each; /* number of steps in a part */
+	uint64_t each; /* steps that each part has */
 	struct otlp_events saves;
 };
 
@@ -67,7 +67,7 @@ struct otlp_process {
 	uint64_t from_ns, to_ns; /* first start and last end of all spans of the process */
 	int world_size, status;
 	bool dated, group_sent, loader_sent, alive;
-	uint64_t ended_ns; /* 0: the process still runs */
+	uint64_t ended_ns; /* end of the process; 0: still running */
 	uint64_t attempts; /* checkpoints begun */
 	uint64_t saves;	   /* checkpoints written */
 	uint64_t first_save_ns, last_save_ns;

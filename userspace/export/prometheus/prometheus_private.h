@@ -21,9 +21,9 @@ struct page {
 	enum prometheus_format format;
 	const struct prometheus_own *own;   /* NULL: no metrics of gp-bpf itself */
 	const struct metric_family *family; /* the family that is being written */
-	bool of_process;		    /* the family's samples belong to processes */
+	bool of_process;		    /* the samples of `family` belong to processes */
 	size_t labels_at, labels_end;	    /* labels of the last sample, as offsets in out */
-	uint64_t since_ns; /* CLOCK_MONOTONIC, when the last sample began to count; 0: unknown */
+	uint64_t since_ns; /* start (CLOCK_MONOTONIC) of the last sample's counter; 0: unknown */
 	int64_t since_real_ns; /* since_ns in UTC, constant; 0: derive it from since_ns */
 	struct owners owners;  /* jobs and processes with series, from page_select() */
 	/* first process of the job whose samples are being written */
@@ -62,7 +62,7 @@ struct metric_family {
 	/* For the functions page_*_member(): offset and size of the member whose value is written,
 	 * an unsigned number or a bool. */
 	size_t at, bytes;
-	bool ns;     /* the member is a time, sent as seconds */
+	bool ns;     /* the member is in ns; it is written in seconds */
 	bool sparse; /* there is no sample when it is 0 */
 };
 #define MEMBER(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)

@@ -17,7 +17,7 @@
 /* Writes a page. s NULL: no snapshot yet. */
 void prometheus_text(struct buffer *out, const struct snapshot *s, enum prometheus_format format);
 
-/* Figures about the process of gp-bpf itself. 0: unknown. */
+/* Resource use of the gp-bpf process. Members that are 0 are unknown. */
 struct prometheus_own {
 	uint64_t cpu_ns, resident_bytes, fds;
 	int64_t start_ns;  /* UTC; constant once it is known */

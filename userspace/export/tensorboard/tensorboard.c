@@ -18,9 +18,9 @@
 #include "userspace/export/export_worker.h"
 
 #define NS_PER_S       1000000000ull
-#define INTERVAL_S     30 /* between writes: the default of the goodput library */
+#define INTERVAL_S     30 /* time between writes: the goodput library's default */
 #define INTERVAL_MAX_S 3600
-#define FLUSH_NS       (9 * NS_PER_S / 2) /* limit of the last write: leaves time for a cancel */
+#define FLUSH_NS       (9 * NS_PER_S / 2) /* time limit of the last write, before it is cancelled */
 #define SAVE_NS	       (NS_PER_S / 2)	  /* longest wait for a slow disk when the state is saved */
 #define QUEUE_STEPS    32768 /* most queued steps: 64 ranks at 10 steps/s make 19,200 in 30 s */
 #define INTERVAL_WORD  ",interval="

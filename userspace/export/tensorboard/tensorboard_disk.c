@@ -20,10 +20,10 @@
 #define NS_PER_S   1000000000ll
 #define OPEN_NS	   (5 * NS_PER_S)
 #define CLOSE_NS   NS_PER_S
-#define TURN_MS	   100		/* longest wait before checking for a cancel */
+#define TURN_MS	   100		/* a waiting thread checks for cancellation this often */
 #define TEXT_BYTES (256u << 10) /* memory shared with the helper process, for records */
 
-/* State of the process that writes. */
+/* The open files, in the process that writes them: this one or its helper process. */
 struct files {
 	int folder;
 	struct tb_held *held; /* scalars in earlier files; NULL: not read yet */
@@ -42,7 +42,7 @@ struct tb_disk {
 	atomic_bool cancelled;
 };
 
-/* A request to the process that writes. */
+/* A request to the process that writes the files. */
 struct ask {
 	struct tb_disk *d;
 	int place;

@@ -11,7 +11,7 @@
 
 #include "userspace/export/tensorboard/tensorboard_record.h"
 
-#define TB_RUNS 256 /* files open at the same time */
+#define TB_RUNS 256 /* limit of open files */
 
 struct tb_disk;
 /* Makes dir if it is missing. Returns 0 or -errno; -ETIMEDOUT: the helper process did not answer

@@ -14,7 +14,7 @@
 #include "userspace/base/path.h"
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
-#define NAMES	     100 /* names tried for files begun in one second */
+#define NAMES	     100 /* limit of event files that one folder can get in a second */
 #define HOST_MAX     65
 
 static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";

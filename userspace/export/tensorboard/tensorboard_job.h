@@ -19,7 +19,7 @@
 #include "userspace/export/tensorboard/tensorboard_board.h"
 #include "userspace/model/job/fact.h"
 
-struct tb_step { /* the fields of a step fact that are needed */
+struct tb_step { /* a training step, copied from a fact */
 	char job[GP_JOB_MAX];
 	int64_t real_ns; /* end of the step; 0: unknown */
 	uint64_t number, ns;

@@ -6,7 +6,7 @@
 
 #include "userspace/export/export.h"
 
-/* log_check() and log_write() of struct exporter. arg: the folder. */
+/* The log_check() and log_write() functions of struct exporter. arg: the folder. */
 int tensorboard_log_check(const char *arg, const struct export_options *opt,
 			  struct export_log *log);
 int tensorboard_log_write(const char *arg, const struct export_options *opt,

@@ -12,12 +12,12 @@
 #include "userspace/export/exporter.h"
 #include "userspace/export/trace/trace_private.h"
 
-#define SIZE_USUAL (256ull << 20) /* browsers can open a few hundred MiB */
+#define SIZE_USUAL (256ull << 20) /* default size limit, which browsers can open */
 
 /* When the file is larger than a part of its size limit, only each n-th step is drawn. */
 static const struct {
-	uint32_t part;	/* of the limit, in sixteenths */
-	uint32_t every; /* n; 0: no step is drawn */
+	uint32_t part;	/* file size in sixteenths of the limit */
+	uint32_t every; /* each n-th step is drawn; 0: no step */
 } thinner[] = {{15, 0}, {14, 1000}, {12, 100}, {8, 10}, {0, 1}};
 
 /* Draws a mark where lines are missing. Names of tracks may have been among them, so all names are

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_line.c - writes lines of the trace, as long as the size limit has room, and the names of
- * tracks and lanes. */
+/* trace_line.c - writes lines of the trace until the size limit is reached, and the names of tracks
+ * and lanes. */
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"
 #include "userspace/export/trace/trace_private.h"
 
 /* Bytes below the size limit that are reserved. */
-#define LAST_BYTES 4096u       /* for the last line */
-#define RARE_BYTES (64u << 10) /* for rare events (TRACE_RARE) */
+#define LAST_BYTES 4096u       /* reserved for the last line */
+#define RARE_BYTES (64u << 10) /* reserved for rare events (TRACE_RARE) */
 
 struct buffer *trace_begin(struct trace *t)
 {

@@ -35,13 +35,13 @@ struct trace_what {
 	enum track_kind kind;
 	const char *cat, *name;
 	uint64_t from_ns, to_ns;
-	bool async; /* may overlap other spans of its track */
+	bool async; /* the span may overlap others of its track */
 	bool job;   /* on the job's track */
 	enum trace_weight weight;
-	/* Set by trace_span() and trace_instant(): */
+	/* Members set by trace_span() and trace_instant(): */
 	bool span;
 	struct trace_track *track;
-	uint32_t lane; /* 0: none; a span without a lane becomes an async event */
+	uint32_t lane; /* lane on the track; 0: none, so a span becomes an async event */
 };
 
 /* Begin and end a line. If the size limit has no room for the line, trace_end() drops all of it and

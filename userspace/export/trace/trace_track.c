@@ -14,7 +14,7 @@
 #define ORDER_UNRANKED	(ORDER_OF_JOB - 1)
 #define NUMBER_ROOM	0xfffff0u /* limit of track numbers, which viewers display */
 #define PROCESSES_MAX	(4 * TRACKS_MAX)
-#define FORGET_CHECK_NS 60000000000ull /* between two searches for tracks to forget */
+#define FORGET_CHECK_NS 60000000000ull /* time between searches for unused tracks */
 #define HASH_JOB	1	       /* kinds of tracks, hashed so that their keys differ */
 #define HASH_RANK	2
 #define HASH_PROCESS	3

@@ -46,7 +46,7 @@ struct trace_track {
 	int rank; /* -1: unknown */
 	char job[GP_JOB_MAX];
 	uint64_t lane_until_ns[TRACK_END];
-	uint64_t left_out[STEP_LOOPS]; /* steps not drawn since the last one that was */
+	uint64_t left_out[STEP_LOOPS]; /* steps not drawn since the last drawn step */
 };
 
 struct trace_tracks;
