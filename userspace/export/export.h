@@ -85,8 +85,8 @@ struct exporter {
 	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
 	void (*fact)(void *state, const struct fact *f);   /* may be NULL */
 	void (*snapshot)(void *state, struct snapshot *s); /* takes a reference of s; may be NULL */
-	/* During a replay: returns true if the exporter needs a snapshot of this time of the tape.
-	 * May be NULL: the last snapshot is enough. */
+	/* During a replay, when the tape has reached mono_ns: returns true if the exporter needs a
+	 * snapshot now. May be NULL: the last snapshot is enough. */
 	bool (*due)(void *state, uint64_t mono_ns);
 	/* Writes what is queued, because the state is about to be saved: after a restart, facts
 	 * from before are not passed again. May be NULL. */
@@ -135,8 +135,8 @@ struct export_use export_uses(char *const *specs, int count, bool dry_run);
  * has no effect; else NULL. */
 const struct exporter *export_missing(const char *option, char *const *specs, int count);
 
-/* Checks that no two exports of the list ("json:out.jsonl") are equal or write to one file. Returns
- * 0, or -EINVAL after logging both. */
+/* Checks that no two values of --export are equal or write to the same file. Returns 0, or -EINVAL
+ * after logging the two. */
 int export_clash(char *const *specs, int count);
 
 /* Returns the exporter whose name is the first len bytes of spec; NULL: none. */
@@ -180,8 +180,8 @@ void export_set_fact(struct export_set *set, const struct fact *f);
 /* Returns false if no exporter needs snapshots. */
 bool export_set_takes_snapshots(const struct export_set *set);
 void export_set_snapshot(struct export_set *set, struct snapshot *s);
-/* During a replay: passes a snapshot of this time of the tape, made by make(), to each exporter
- * whose due() returns true. */
+/* During a replay, when the tape has reached mono_ns: passes a snapshot, made by make(), to each
+ * exporter whose due() returns true. */
 void export_set_moment(struct export_set *set, uint64_t mono_ns,
 		       struct snapshot *(*make)(void *ctx), void *ctx);
 void export_set_save(const struct export_set *set); /* call before a state is saved: calls save() */

@@ -43,7 +43,7 @@ void export_worker_snapshot(struct export_worker *w, struct snapshot *s);
 void export_worker_flush(struct export_worker *w, uint64_t within_ns);
 /* Copies the latest state of the exporter. From any thread. */
 void export_worker_view(struct export_worker *w, struct export_view *ret);
-/* Starts the last call of work(), limited to flush_ns from now (soon: at most half a second,
+/* Starts the last call of work(), limited to flush_ns from now (soon: to at most half a second,
  * because a successor waits). Does not wait, so several workers can end in parallel. Only the first
  * call has an effect. */
 void export_worker_end(struct export_worker *w, bool soon);

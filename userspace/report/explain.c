@@ -14,11 +14,16 @@
 
 void explain_verdict(struct canvas *c, const struct verdicts *v)
 {
-	char line[VERDICT_LINE_MAX];
+	const struct verdict *first = &v->of[0];
 
 	report_field(c, "verdict");
-	canvas_put(c, v->of[0].kind < VERDICT_steady ? STYLE_YELLOW : STYLE_GREEN, "%s",
-		   verdict_line(line, sizeof(line), &v->of[0]));
+	canvas_put(c, first->kind < VERDICT_steady ? STYLE_YELLOW : STYLE_GREEN, "%s",
+		   verdict_label[first->kind]);
+	canvas_put(c, STYLE_PLAIN, ": %s", first->text);
+	if (!*first->next)
+		return;
+	report_field(c, "try");
+	canvas_put(c, STYLE_PLAIN, "%s", first->next);
 }
 
 static void explain_finding(struct canvas *c, const struct verdict *v, uint32_t number)
@@ -49,15 +54,15 @@ static void explain_finding(struct canvas *c, const struct verdict *v, uint32_t 
 static void explain_findings(struct canvas *c, const struct verdicts *v)
 {
 	explain_verdict(c, v);
-	if (v->of[0].kind == VERDICT_none)
-		return;
-	for (uint32_t i = 0; i < v->count; i++)
+	if (v->count == 1 && *v->of[0].evidence) {
+		report_field(c, "evidence");
+		canvas_put(c, STYLE_PLAIN, "%s", v->of[0].evidence);
+	}
+	for (uint32_t i = 0; i < v->count && v->count > 1; i++)
 		explain_finding(c, &v->of[i], i + 1);
 	if (v->unexplained >= 0.005) {
-		canvas_line(c, 0);
-		canvas_at(c, COL_SUBJECT);
-		canvas_put(c, STYLE_DIM, "not explained: %.0f %% of the time",
-			   100 * v->unexplained);
+		report_field(c, "unexplained");
+		canvas_put(c, STYLE_PLAIN, "%.0f %% of the time", 100 * v->unexplained);
 	}
 }
 

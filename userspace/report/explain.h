@@ -11,7 +11,7 @@
 #include "userspace/report/document.h"
 #include "userspace/text/canvas.h"
 
-/* Puts the first finding as a line "verdict ...". */
+/* Puts the first finding as a line "verdict ...", and what to try as a line "try ...". */
 void explain_verdict(struct canvas *c, const struct verdicts *v);
 /* Append the page of all jobs of a snapshot, and of trainers without a job; as text, cols wide
  * (0: unlimited), or as one JSON object. */

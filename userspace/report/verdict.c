@@ -215,12 +215,11 @@ static void verdict_input(struct verdicts *v, const struct verdict_facts *f)
 	if (share < INPUT_MIN)
 		return;
 	one = verdict_add(v, VERDICT_input_bound, share);
-	if (outside > share / 2)
-		snprintf(one->text, sizeof(one->text),
-			 "%.0f %% of the time waits for data between steps", PERCENT(share));
-	else
-		snprintf(one->text, sizeof(one->text), "%.0f %% of each step waits for data",
-			 PERCENT(verdict_of_step(f, PHASE_DATA)));
+	snprintf(one->text, sizeof(one->text), "%.0f %% of the time waits for data%s",
+		 PERCENT(share),
+		 outside < share / 10	 ? ", within steps"
+		 : outside > 0.9 * share ? ", between steps"
+					 : ", within steps and between them");
 	verdict_next(one, "more loader workers, or cheaper preprocessing");
 }
 

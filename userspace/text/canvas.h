@@ -47,7 +47,7 @@ void canvas_open(struct canvas *c, int cols, bool color);
 void canvas_wrap(struct canvas *c, int indent);
 /* Scales a column of a layout for `cols` columns: moves it left if the canvas is narrower. */
 int canvas_scaled(const struct canvas *c, int col, int cols);
-/* ends the present line and begins another one */
+/* Ends the current line and begins a new one of this importance. */
 void canvas_line(struct canvas *c, int importance);
 void canvas_put(struct canvas *c, enum style st, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

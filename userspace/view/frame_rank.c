@@ -186,7 +186,7 @@ void frame_verdict(struct canvas *c, const struct snapshot *s, const struct rank
 	verdict_of_trainer(&v, s, r);
 	if (v.of[0].kind == VERDICT_none)
 		return;
-	canvas_line(c, IMPORTANCE_MAIN);
+	canvas_line(c, IMPORTANCE_GOOD);
 	canvas_at(c, 1);
 	canvas_put(c, v.of[0].kind < VERDICT_steady ? STYLE_YELLOW : STYLE_GREEN, "%s",
 		   verdict_line(line, sizeof(line), &v.of[0]));

@@ -78,7 +78,7 @@ static void frame_ranks(struct canvas *c, const struct snapshot *s, uint32_t sel
 	for (uint32_t i = first; i < s->nranks && i < first + room; i++)
 		frame_rank_line(c, &s->ranks[i], i == selected);
 	if (s->nranks > room) {
-		canvas_line(c, IMPORTANCE_MORE);
+		canvas_line(c, IMPORTANCE_GOOD);
 		canvas_put(c, STYLE_DIM, " %u of %u processes shown", room, s->nranks);
 	}
 	canvas_line(c, IMPORTANCE_BLANK);

@@ -63,7 +63,7 @@ struct line_writer {
 	struct file_writer_bound bound;
 	size_t going;	     /* bytes after `written` that the helper process is writing */
 	uint64_t asked_ns;   /* when these bytes were given to the helper process */
-	bool dead;	     /* a message says that the disk does not answer */
+	bool dead;	     /* it was logged that the disk does not answer */
 	uint64_t again_ns;   /* time of the next attempt after an error */
 	uint64_t removed;    /* lines removed with the oldest file */
 	uint64_t gap;	     /* number of lines dropped after those in text */

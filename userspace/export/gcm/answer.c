@@ -114,8 +114,8 @@ static const struct {
 	{"internal error occurred", NULL, SENDER_DROP_unavailable, FATE_AGAIN},
 };
 
-/* Returns the fate of a point: by the error text if it is known (may change *cause), else by the
- * cause. */
+/* Decides what to do with a point that was not written: by the error text if gp-bpf knows it (may
+ * change *cause), otherwise by the cause. */
 static enum fate answer_fate_of(const char *text, enum sender_drop *cause)
 {
 	for (size_t i = 0; text && i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -138,9 +138,10 @@ static void sender_render(struct sender *s, struct taking *t)
 	}
 }
 
-/* Moves the points of the set that may be written to s->held, replacing older ones. soon: one flag
- * for each point, set if it comes too soon after the previous one; NULL: such points are dropped.
- * last: takes only the flagged points, with ends moved to when they are due. */
+/* Moves the points of the set that may be written to s->held, replacing older points. soon: returns
+ * a flag for each point that comes too soon after the previous point of its series; NULL: such
+ * points are dropped. last: moves only the flagged points, with later ends that the service
+ * accepts. */
 static void sender_take(struct sender *s, const struct series_set *set, bool *soon, bool last)
 {
 	struct taking t;
@@ -160,7 +161,7 @@ static void sender_take(struct sender *s, const struct series_set *set, bool *so
 	sender_taking_close(&t);
 }
 
-/* Returns when the last of the points in `soon` is due (UTC). */
+/* Returns the time (UTC) from which the service accepts all points flagged in `soon`. */
 static int64_t sender_due_ns(struct sender *s, const struct series_set *set, const bool *soon)
 {
 	int64_t due_ns = 0, end_ns;
@@ -417,8 +418,9 @@ static void sender_keep(struct sender *s)
 		sender_report_keeping(s);
 }
 
-/* Sends one record of the queue on disk if it is due. While the queue has points, new cumulative
- * points of all series queue after them, which keeps each series in order. */
+/* Sends one record of the queue on disk, unless one of its series was sent too recently. While the
+ * queue has points, new cumulative points of all series queue after them, which keeps each series
+ * in order. */
 static void sender_catch_up(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx), ready_ms = 0, sent_ms;
@@ -488,7 +490,8 @@ static void sender_flush_held(struct sender *s, uint64_t until_ms, uint64_t limi
 	batch_sweep(&s->held);
 }
 
-/* Sends the points that came too soon after the previous ones, once they are due. */
+/* Waits until the service accepts the points that came too soon after the previous ones, and sends
+ * them. */
 static void sender_send_soon(struct sender *s, const struct series_set *set, bool *soon,
 			     uint64_t deadline_ms)
 {

@@ -59,11 +59,11 @@ struct sender {
 	bool half_taken;	/* a part of a divided request was written */
 	uint64_t halves_ms;	/* until then no request is divided, because it did not help */
 	bool quota;		/* the service asked for the delay until next_ms */
-	bool undescribed;	/* a message says that a descriptor is missing */
-	bool keeping;		/* a message says that points go to disk */
+	bool undescribed;	/* it was logged that a descriptor is missing */
+	bool keeping;		/* it was logged that points go to disk */
 	bool behind;		/* this set's cumulative points wait for older ones on disk */
 	bool sent;		/* a set was sent, so there are tracks to save */
-	bool untracked;		/* a message says that tracks were not saved */
+	bool untracked;		/* it was logged that tracks were not saved */
 	uint64_t kept_ms;	/* last time that queueing on disk was logged; 0: never */
 	uint64_t logged_ms[SENDER_DROP_COUNT]; /* last log line of each cause, plus 1; 0: never */
 	struct disk_queue_lost lost; /* losses of the queue on disk that are in stats already */
@@ -72,8 +72,8 @@ struct sender {
 /* ---- sender_request.c ------------------------------------------------------------------------ */
 
 /* Sends one request with a token, which is renewed once after a 401. Returns 0: ret has the answer;
- * -EAGAIN: no token now; -EACCES: no token, ever; both write the reason to why; other errors are
- * those of web_send(). */
+ * -EAGAIN: there is no token now; -EACCES: there will be no token. These two errors write the
+ * reason to why; other errors are those of web_send(). */
 int sender_post(struct sender *s, const char *path, const struct buffer *body, uint64_t timeout_ms,
 		struct web_reply *ret, char *why, size_t len);
 /* Sends the next request, with points of p from *at on, and marks the finished points as gone.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender_request.c - sends one request, and handles its answer: the fate of each point, and when
- * the next request is sent. */
+/* sender_request.c - sends one request, and handles the answer: what happens to each point, and
+ * when the next request is sent. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

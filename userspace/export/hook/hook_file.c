@@ -47,7 +47,7 @@ static int hook_file_trusted(const char *path, uid_t uid, char *why, size_t len)
 	return 0;
 }
 
-/* Checks the file and all folders of its path. Changes path meanwhile, and restores it. */
+/* Checks the file and all folders of its path. Changes path during the call, and restores it. */
 static int hook_file_trusted_way(char *path, uid_t uid, char *why, size_t len)
 {
 	int err = hook_file_trusted("/", uid, why, len);

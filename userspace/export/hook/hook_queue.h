@@ -42,10 +42,10 @@ struct hook_queue { /* zeroed: empty */
 /* Copies the message. Returns 0, -ENOMEM, or -ENOSPC (counted in full). */
 int hook_queue_put(struct hook_queue *q, uint64_t now_ns, int event, const char *job, bool over,
 		   const char *line, size_t len);
-/* Returns when the next message is due; UINT64_MAX: no message waits. */
+/* Returns the time at which the next message may be sent; UINT64_MAX: no message waits. */
 uint64_t hook_queue_due(const struct hook_queue *q);
-/* Takes the oldest message that is due (all: the oldest that waits). Returns false when there is
- * none. The caller frees ret->line. */
+/* Takes the oldest message that may be sent now (all: the oldest message). Returns false when there
+ * is none. The caller frees ret->line. */
 bool hook_queue_take(struct hook_queue *q, uint64_t now_ns, bool all, struct hook_item *ret);
 void hook_queue_free(struct hook_queue *q);
 

@@ -153,9 +153,9 @@ static uint64_t otlp_now_ms(void)
 	return clock_mono_ns() / NS_PER_MS;
 }
 
-/* Sends the spans that are queued now. Spans that are queued meanwhile wait for the next interval,
- * because requests would be small. No request begins after until_ms. Each may run until limit_ms:
- * if it were cut short and sent again, its spans could be duplicated. */
+/* Sends the spans that are queued now. Spans that are queued during the call wait for the next
+ * interval, because requests would be small. No request begins after until_ms. Each may run until
+ * limit_ms: if it were cut short and sent again, its spans could be duplicated. */
 static void otlp_spans_flush(struct otlp *o, uint64_t until_ms, uint64_t limit_ms)
 {
 	struct otlp_queue_view q;

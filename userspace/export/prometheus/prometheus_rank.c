@@ -10,7 +10,8 @@
 
 /* ---- lasting slowdowns ----------------------------------------------------------------------- */
 
-/* Writes one series for each loop, with the current phase as its label: not one for each phase. */
+/* Writes 1 if the loop's steps are slower than before, else 0. The label names the phase that is
+ * slower; a loop has only one series, not one for each phase. */
 static void prometheus_rank_loop_slow(struct page *p, const struct metric_family *f,
 				      const struct rank_view *r, const struct loop_view *l)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tensorboard_board.h - writes scalars to event files. Each run ("job/run-1/rank-0", a folder) has
- * its own file. Records are collected and written together; readers may read meanwhile. Records
- * that cannot be written are kept, up to TB_RUN_BYTES for a run and TB_WAITING_BYTES in all, and
- * retried by the next flush; further ones are dropped and counted by cause. A file always ends with
- * a whole record: a partial record is cut off, or, if it cannot be cut, a new file is begun. The
- * file of an ended run is closed; if more than TB_RUNS would be open, the file not written for
- * longest is closed. Not thread-safe. */
+ * its own file. Records are collected and written together; TensorBoard may read the files at any
+ * time. Records that cannot be written are kept, up to TB_RUN_BYTES for a run and TB_WAITING_BYTES
+ * in all, and retried by the next flush; further ones are dropped and counted by cause. A file
+ * always ends with a whole record: a partial record is cut off, or, if it cannot be cut, a new file
+ * is begun. The file of an ended run is closed; if more than TB_RUNS would be open, the file not
+ * written for longest is closed. Not thread-safe. */
 #ifndef EXPORT_TENSORBOARD_BOARD_H
 #define EXPORT_TENSORBOARD_BOARD_H
 
