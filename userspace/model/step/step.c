@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step.c - turns signals into steps: assigns signals to threads, and selects those that are marks.
+/* step.c - turns signals into steps. This file assigns signals to threads, and selects the signals
+ * that are marks: hits of a marker that may end a step.
  *
- * Families of markers. Each can find steps alone; step_elect.c chooses one:
- *   ranges     A: an optimizer's step range that is not inside another one, grouped by B2
- *   zero_grad  Z2: zero_grad with a backward since the one before (compiled optimizers show no
- *              range)
- *   update_op  operators that only optimizers use, grouped like ranges; the boundary is where the
- *              first one is entered
- *   reducer    DDP's end of a synchronised backward
+ * Families of markers. Each can find steps alone; step_elect.c chooses one of them. The letters are
+ * the names of the rules:
+ *   ranges     A: an optimizer's step range that is not inside another one, grouped by rule B2
+ *   zero_grad  Z2: zero_grad with a backward pass since the previous one (for compiled optimizers,
+ *              which show no range)
+ *   update_op  operators that only optimizers use, grouped like ranges; a step ends where the
+ *              first one begins
+ *   reducer    the end of a synchronised backward pass of DDP
  *   param_op   operators that optimizers use, as well as other code
- *   anon       ranges without names (torch 1.13): their order between backwards, step_anon.c
+ *   anon       ranges without names (torch 1.13), by their order between backward passes,
+ *              step_anon.c
  *   backward   E: outermost backward passes; micro-batches and steps look alike
- *   execute    compiled programs: the one that ends a step, step_program.c; each of them if the
- *              user chose this marker
- *   sync       blocking waits: if nothing else is seen, cycles of them, which are not steps; each
- *              of them if the user chose this marker
+ *   execute    compiled programs: the one that ends a step, step_program.c. If the user chose this
+ *              marker, each run is a step.
+ *   sync       blocking waits for the device: if nothing else is seen, cycles of waits, which are
+ *              not steps. If the user chose this marker, each wait ends a step.
  *   probe      hits of the probe that the user chose */
 #include "userspace/model/step/step_private.h"
 #include "userspace/model/step/step_program.h"
 
-#define JOIN_NS	 1000000000ull /* after this time nothing joins an update any more */
-#define OUT_KEPT 16	       /* steps whose memory is kept after they were taken */
+/* A group of marks, or a step in progress, ends when nothing was added to it for this time (ns). */
+#define JOIN_NS 1000000000ull
+/* The queue of finished steps is freed when it is empty, if it has room for more steps than
+ * this. */
+#define OUT_KEPT 16
 
 static enum family step_boundary_family(enum step_boundary b)
 {
@@ -40,7 +46,8 @@ struct step_finder *step_finder_new(const struct step_config *cfg)
 	sf->config = *cfg;
 	sf->elected = step_boundary_family(cfg->force);
 	sf->fixed = sf->elected != FAMILY_NONE;
-	/* assumed as in torch's own examples, until the order is observed */
+	/* Assumed until the order is observed: torch's examples call zero_grad before the backward
+	 * pass. */
 	sf->zero_grad_first = true;
 	sf->loops[0] = calloc(1, sizeof(*sf->loops[0]));
 	if (sf->loops[0])
@@ -68,7 +75,8 @@ void step_finder_free(struct step_finder *sf)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* A backward or a fetch on thread `by`: closes the groups of the threads that listen to `by`. */
+/* A backward pass or a batch fetch happened on thread `by`: closes the open groups of all threads
+ * that listen to `by`. */
 static void step_threads_separate(struct step_finder *sf, const struct step_thread *by)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
@@ -130,8 +138,8 @@ static void step_feed_update(struct step_finder *sf, struct step_thread *t, cons
 	step_feed_mark(sf, FAMILY_RANGES, t, &with);
 }
 
-/* Rule Z2: the step ends where zero_grad begins. In a loop that calls zero_grad last that is the
- * end of the iteration; in a loop that calls it first, the start of the next one. */
+/* Rule Z2: a step ends where zero_grad begins. If the loop calls zero_grad last, this is the end of
+ * the iteration. If the loop calls zero_grad first, it is the start of the next iteration. */
 static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 				const struct signal *s)
 {
@@ -159,8 +167,9 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 	t->hits.zero_grad++;
 }
 
-/* Rule E listens to one thread: on a GPU the device thread runs the nested passes of re-entrant
- * checkpointing, which look like outer ones. Another thread is chosen when the first is silent. */
+/* Returns true if backward passes of thread t count as marks. Rule E counts one thread only: on a
+ * GPU the device thread runs nested passes of re-entrant checkpointing, which look like outer ones.
+ * If the counted thread is silent for 10 seconds, t replaces it. */
 static bool step_backward_elects(struct step_finder *sf, const struct step_thread *t)
 {
 	uint32_t i = (uint32_t)(t - sf->threads) + 1;
@@ -214,7 +223,8 @@ static void step_feed_fetch(struct step_finder *sf, struct step_thread *t, const
 	t->fetch_seq = sf->seq;
 }
 
-/* Returns the family that shows updates: ranges, unless there are none and operators do. */
+/* Returns the family by which updates are seen: step ranges, or operators if only operators were
+ * seen. */
 static enum family step_update_family(const struct step_finder *sf)
 {
 	static const enum family operators[] = {FAMILY_UPDATE_OP, FAMILY_PARAM_OP};
@@ -235,9 +245,10 @@ static void step_mark_skipped(struct step_finder *sf, enum family f, struct step
 	tracker_mark(sf, f, &m);
 }
 
-/* The gradient scaler decides once for each attempted step, after the optimizer: a backward without
- * an update since its last decision means that the gradients overflowed. If only operators that
- * other code uses were seen, the step is also noted as skipped for ranges, in case these follow. */
+/* Handles a decision of the gradient scaler. The scaler decides once per attempted step, after the
+ * optimizer. If the thread made a backward pass and no update since the previous decision, the
+ * gradients overflowed and the update was skipped. If only operators were seen that other code
+ * uses, too, the skip is also noted for step ranges, which may follow. */
 static void step_feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	enum family f = step_update_family(sf);
@@ -267,7 +278,8 @@ static void step_feed_op(struct step_finder *sf, struct step_thread *t, const st
 					 : 0;
 	anon_operator(sf, (uint32_t)(t - sf->threads), s->ident);
 	step_feed_mark(sf, f, t, s);
-	/* an operator of another family may belong to an average of the parameters */
+	/* An operator of another family is not proof of an update: averaging the parameters uses
+	 * it, too. */
 	t->amp_update |= f == step_update_family(sf);
 }
 
@@ -290,7 +302,7 @@ static void step_candidate_taint(struct step_finder *sf, struct candidate *l)
 		l->sum.flags |= STEP_tainted;
 }
 
-/* Closes the group that was open before the gap in the records, and flags the step in progress as
+/* Handles a gap in the records: closes the open group, and flags the step in progress as
  * tainted. */
 static void step_candidate_gap(struct step_finder *sf, struct candidate *l)
 {
@@ -307,7 +319,8 @@ static void step_candidate_tick(struct step_finder *sf, struct candidate *l)
 		candidate_still(sf, l);
 }
 
-/* In a loop that calls zero_grad first, no call follows the last step: ends that step. */
+/* At the end of the process: a loop that calls zero_grad first makes no call after its last step.
+ * Ends that step here. */
 static void step_zero_grad_finish(struct step_finder *sf)
 {
 	for (uint32_t i = 0; sf->zero_grad_first && i < sf->nthreads; i++) {
@@ -367,7 +380,7 @@ static void step_feed_chosen(struct step_finder *sf, struct step_thread *t, cons
 	step_feed_mark(sf, sf->elected, t, s);
 }
 
-/* Signals that are about the steps of their thread. */
+/* Functions for signals that concern only the steps of their own thread. */
 static void (*const step_feeds[SIGNAL_COUNT])(struct step_finder *, struct step_thread *,
 					      const struct signal *) = {
 	[SIGNAL_UPDATE_BEGIN] = step_feed_update_begin,

@@ -3,13 +3,13 @@
  *
  * The output is a sequence of finished steps for each training loop, numbered from 1 and never
  * rewritten. A loop is locked once it is known what makes one of its steps. Until then its steps
- * are held; at the lock they are given out. step.c lists the kinds of markers; the rules A, B2, Z2,
- * E, I and F are described at the top of step.c and of the step_*.c file that implements them.
+ * are held; at the lock they are given out. step.c lists the kinds of markers and names the rules
+ * (A, B2, Z2, E, I, F); each rule is explained in the step_*.c file that implements it.
  *
- * Pure and deterministic. Times in ns, CLOCK_MONOTONIC. Memory: 11 KiB for one loop. A search takes
- * more (23 KiB for each loop and kind of marker, 120 KiB while it is unknown to which loop a thread
- * belongs) and frees it at its end. Under 6 MiB whatever the process does, besides steps not taken
- * yet. */
+ * The results depend on the signals only. Times are in ns, CLOCK_MONOTONIC. Memory: 11 KiB for one
+ * loop. A search takes 23 KiB more for each loop and kind of marker, and 120 KiB while it is not
+ * known to which loop a thread belongs; it frees them when it ends. The maximum is 6 MiB, without
+ * the steps that step_finder_next() has not returned yet. */
 #ifndef MODEL_STEP_H
 #define MODEL_STEP_H
 
@@ -19,11 +19,14 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/signal/signal.h"
 
-#define STEP_CONFIDENCE 0.7 /* below this confidence metrics have no times of steps */
-/* most loops distinguished in one process; further ones share the last */
+/* Confidence, from 0 to 1: if a loop has less, metrics show no step times for it. */
+#define STEP_CONFIDENCE 0.7
+/* Number of training loops that are distinguished in one process. Further loops share the last
+ * one. */
 #define STEP_LOOPS 16
 
-/* How far the markers that found the steps can be trusted; A is best (family_tier()). */
+/* How far the markers that found the steps can be trusted. Tier A is best; family_tier() assigns
+ * it. */
 enum step_tier { TIER_NONE, TIER_A, TIER_B, TIER_COUNT };
 extern const char *const tier_name[TIER_COUNT]; /* "A"; "" for none */
 
@@ -39,7 +42,7 @@ enum step_boundary {
 	BOUNDARY_UPDATE_OP,
 	BOUNDARY_EXECUTE,
 	BOUNDARY_SYNC,
-	BOUNDARY_MARKER_END, /* not a boundary: ends the part that the user can choose */
+	BOUNDARY_MARKER_END, /* not a boundary: the user can choose those before it */
 	BOUNDARY_COMPLETION = BOUNDARY_MARKER_END,
 	BOUNDARY_PROBE, /* hit of the probe named by the user */
 	BOUNDARY_COUNT
@@ -51,51 +54,53 @@ extern const char *const boundary_name[];
 enum step_unit { UNIT_STEP, UNIT_EXECUTION, UNIT_CYCLE, UNIT_COUNT };
 extern const char *const unit_name[];
 
-/* Meaning of the time of a step. */
+/* What the time of a step measures. */
 enum step_series {
 	SERIES_HOST, /* host time from marker to marker */
-	SERIES_SYNC, /* device time: its completion was seen, or the host waited for it */
-	SERIES_RATE, /* when work was queued: only the mean of several steps is meaningful */
+	/* device time: the step's completion was seen, or the host waited for the device */
+	SERIES_SYNC,
+	/* Time at which the host queued work. Only the mean over several steps is meaningful. */
+	SERIES_RATE,
 	SERIES_COUNT
 };
 extern const char *const series_name[];
 
 #define STEP_FLAGS(X)	     /* bit, name */                                                       \
-	X(0, tainted)	     /* an event was lost during it */                                     \
-	X(1, imputed)	     /* its end was not seen, but deduced */                               \
+	X(0, tainted)	     /* a record was lost during the step */                               \
+	X(1, imputed)	     /* the end of the step was deduced, not seen */                       \
 	X(2, skipped_update) /* the gradient scaler skipped the update */                          \
 	X(3, recompiled)                                                                           \
 	X(4, ambiguous)	   /* how many updates make a step cannot be known from outside */         \
-	X(5, estimated)	   /* start, or the part that was an asynchronous save, is estimated */    \
-	X(6, hung)	   /* it includes a hang, so it is not used as a sample */                 \
-	X(7, undercounted) /* steps before it may be lost: its number may be too low */
+	X(5, estimated)	   /* the start, or time of an asynchronous save, is estimated */          \
+	X(6, hung)	   /* the step includes a hang */                                          \
+	X(7, undercounted) /* earlier steps may be lost: the number may be too low */
 enum step_flag {
 #define X(bit, name) STEP_##name = 1u << (bit),
 	STEP_FLAGS(X)
 #undef X
 };
-/* Steps with one of these flags are excluded from statistics: a boundary may be lost, an end or a
- * start may be a guess, and a hang is not step time. */
+/* Steps with one of these flags are excluded from statistics of step times: their start or end may
+ * be wrong, or they include a hang. */
 #define STEP_NO_SAMPLE (STEP_tainted | STEP_imputed | STEP_estimated | STEP_hung)
 
 struct step {
-	uint32_t loop;	 /* training loop: 0, 1... for loops that run in parallel */
+	uint32_t loop;	 /* index of the training loop, from 0; loops can run in parallel */
 	uint64_t number; /* from 1 in each loop */
 	uint64_t start_ns, end_ns;
-	uint32_t micro_batches; /* outermost backward passes */
-	uint32_t updates;	/* optimizer updates, usually 1 */
+	uint32_t micro_batches; /* number of outermost backward passes */
+	uint32_t updates;	/* number of optimizer updates, usually 1 */
 	uint32_t flags;		/* enum step_flag */
 	enum step_tier tier;
 	enum step_boundary boundary;
 	enum step_unit unit;
 	enum step_series series;
-	uint32_t tid; /* thread that ended it */
-	/* Identity of the optimizer: class, first parameter where seen, and how many optimizers
-	 * were made where one loop uses each of them for long. */
+	uint32_t tid; /* thread that ended the step */
+	/* Hash that identifies the optimizer: its class, its first parameter if seen, and, if the
+	 * process trains one model after another, how many optimizers were made before. */
 	uint64_t optimizer;
 };
 
-/* STATE_ENDED must be the last: loops over all states end there. */
+/* Present activity of a training loop. Loops over all states rely on STATE_ENDED being last. */
 enum step_phase_state {
 	STATE_IDLE,
 	STATE_STARTING,
@@ -106,60 +111,70 @@ enum step_phase_state {
 };
 extern const char *const step_state_name[];
 
-struct step_state { /* state of a rank, or of one of its loops if it has several */
+/* State of a rank, or of one training loop if the rank has several; see step_finder_state(). */
+struct step_state {
 	enum step_phase_state state;
 	enum step_tier tier;
 	enum step_boundary boundary;
 	enum step_unit unit;
 	enum step_series series;
 	uint32_t loop, loops;
-	/* Numbers count from the first step seen instead of the first step of the process. */
+	/* True if numbers count from the first step that was seen, not from the first step of the
+	 * process. */
 	bool since_attach;
 	bool undercounted; /* lost records may have been ends of steps */
-	/* Probes were attached when the process may have been stepping already: steps may be
-	 * missing. */
+	/* Probes were attached when the process may have been training already: the first steps may
+	 * be missing. */
 	bool late;
-	double confidence; /* of the steps, 0 to 1; see STEP_CONFIDENCE */
+	double confidence; /* confidence in the steps, from 0 to 1; see STEP_CONFIDENCE */
 	uint64_t steps;
-	uint64_t updates; /* optimizer updates seen */
-	uint32_t period;  /* updates per step where that was learnt, usually 1 */
-	/* Programs compiled for a device, and programs loaded from a cache instead. */
+	uint64_t updates; /* number of optimizer updates seen */
+	uint32_t period;  /* updates per step if known, usually 1 */
+	/* Numbers of programs that were compiled for a device, and of programs loaded from a
+	 * cache. */
 	uint64_t compiled, cached;
-	char marker[48];  /* "Optimizer.step#AdamW", "jit_train_step" */
-	char ratios[96];  /* markers per step: "backward:4 fetch:4 zero_grad:1 reducer:1" */
-	char reason[160]; /* reason of this state, for people; "": none */
+	char marker[48]; /* what ends a step, such as "Optimizer.step#AdamW" */
+	/* Markers per step, such as "backward:4 fetch:4 zero_grad:1 reducer:1". */
+	char ratios[96];
+	char reason[160]; /* why the loop is in this state, as text for users, or "" */
 };
 
 struct step_config {
-	enum step_boundary force; /* marker chosen by the user; BOUNDARY_NONE: choose one */
-	uint32_t multiply;	  /* number of marker hits in one step; 0, 1: as found */
-	bool from_start;	  /* the process was watched from its first instruction */
-	/* Hash of the probe named by the user. With BOUNDARY_NONE it ends the steps of processes
-	 * that hit it before anything else ends steps. */
+	/* Marker that the user chose, or BOUNDARY_NONE: the step finder chooses one. */
+	enum step_boundary force;
+	/* Number of marker hits that make one step. 0 or 1: each step that is found counts. */
+	uint32_t multiply;
+	bool from_start; /* the process was watched from its first instruction */
+	/* Hash of the probe that the user named. If `force` is BOUNDARY_NONE, this probe ends the
+	 * steps of a process that hits it before any other marker ends steps. */
 	uint32_t probe;
-	char probe_id[48]; /* id of that probe, escaped */
+	char probe_id[48]; /* id of the probe that the user named, escaped */
 };
 
 struct step_finder;
 /* Returns NULL when there is no memory. Free with step_finder_free(). */
 struct step_finder *step_finder_new(const struct step_config *cfg);
 void step_finder_free(struct step_finder *sf);
-/* Takes the next signal, in order of time. Returns 0, or -ENOMEM: sf is unchanged. */
+/* Processes the next signal. Signals must come in order of time. Returns 0, or -ENOMEM: sf is then
+ * unchanged. */
 int step_finder_feed(struct step_finder *sf, const struct signal *s);
-/* Returns 1 and the next finished step, or 0 when there is none now. */
+/* Returns 1 and the next finished step in *ret, or 0 if no further step is finished yet. */
 int step_finder_next(struct step_finder *sf, struct step *ret);
-/* Returns 1 and an evaluation, or the idle time after one (*ret_idle), that lies between steps
- * which step_finder_next() has not returned yet; 0 when there is none now. */
+/* Returns 1 and a period between steps that step_finder_next() has not returned yet: an evaluation,
+ * or with *ret_idle the idle time after an evaluation. Returns 0 if there is no further one yet. */
 int step_finder_evaluation(struct step_finder *sf, uint32_t *ret_tid, uint64_t *ret_begin_ns,
 			   uint64_t *ret_end_ns, bool *ret_idle);
-/* Returns true when something was seen that only training does; steps may not be found yet. */
+/* Returns true if the process showed something that only training does. Its steps may not be found
+ * yet. */
 bool step_finder_trains(const struct step_finder *sf);
-/* Returns true while records of the inputs of programs may still show which program trains. */
+/* Returns true while records of the inputs of compiled programs are still needed to find out which
+ * program trains. */
 bool step_finder_wants_flow(const struct step_finder *sf);
-/* Returns true when several optimizers make the steps: only operators distinguish these. */
+/* Returns true if several optimizers make the steps, which can only be distinguished by records of
+ * operators. */
 bool step_finder_wants_operators(const struct step_finder *sf);
-/* Returns the state of one loop in *ret; false when there is no such loop. *ret_changed: the state
- * changed since the last call. */
+/* Writes the state of one loop to *ret. Returns false if there is no such loop. Sets *ret_changed
+ * if the state changed since the last call. */
 bool step_finder_state(struct step_finder *sf, uint32_t loop, struct step_state *ret,
 		       bool *ret_changed);
 

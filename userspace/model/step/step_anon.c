@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_anon.c - steps of a torch whose ranges have no name (1.13), found by the order of the
- * ranges. Between two backwards of one thread a plain loop opens ranges for the optimizer's step,
- * zero_grad and the loader; between two micro-batches only for the loader. So if most backwards are
- * followed by few ranges and some by two more, the latter backwards end a step. If all backwards
- * are followed by two or more ranges, each backward ends a step. If no update is visible each
- * backward ends a step, too, but only on the thread that rule E uses: other threads may run its
- * nested passes. */
+/* step_anon.c - finds steps in torch 1.13, whose ranges have no name, by the order of the ranges.
+ *
+ * After a backward pass a plain loop opens ranges for the optimizer's step, for zero_grad and for
+ * the loader. Between two micro-batches it opens only the loader's range. If most backward passes
+ * are followed by few ranges, and some by two more, the latter end a step. If all are followed by
+ * two or more ranges, each ends a step. If no update is visible, each backward pass ends a step,
+ * too, but only on the thread that rule E uses: other threads may run nested passes. */
 #include "userspace/model/step/step_private.h"
 
-#define OPENS_MAX    7		   /* more are an evaluation */
-#define OPENS_UPDATE 2		   /* the optimizer's step and zero_grad */
-#define BASE_SHARE   4		   /* 1 in 4 passes: then it is the rule, not an accident */
-#define SETTLE_PLAIN 8		   /* backwards, if each is followed by an update */
-#define SETTLE_STEPS 3		   /* updates, if batches accumulate */
-#define SETTLE_NONE  33		   /* backwards without a sign of an update */
-#define SILENT_NS    1000000000ull /* then another thread has taken over */
+/* More ranges than this after one backward pass are an evaluation, and are not counted exactly. */
+#define OPENS_MAX    7
+#define OPENS_UPDATE 2 /* number of ranges of an update: the optimizer's step and zero_grad */
+/* The usual number of ranges after a backward pass must occur after at least 1 in 4 passes. */
+#define BASE_SHARE 4
+/* The meaning of the ranges is decided after SETTLE_PLAIN backward passes if an update follows each
+ * one, after SETTLE_STEPS updates if several micro-batches make an update, and after SETTLE_NONE
+ * backward passes if no update was seen. */
+#define SETTLE_PLAIN 8
+#define SETTLE_STEPS 3
+#define SETTLE_NONE  33
+/* If a thread is silent for this time (ns), another thread runs the loop now. */
+#define SILENT_NS 1000000000ull
 
 void anon_free(struct anon *a)
 {
@@ -23,8 +29,8 @@ void anon_free(struct anon *a)
 	free(a);
 }
 
-/* Returns the number of ranges after the backward without that of DDP's forward. Those of DDP's
- * reducer were dropped by anon_reducer(). */
+/* Returns the number of ranges after the backward pass, without the range of DDP's forward pass.
+ * Ranges of DDP's reducer were already dropped by anon_reducer(). */
 static uint32_t anon_pass_opens(const struct anon *a, const struct anon_pass *p)
 {
 	return a->reduces && p->opens ? p->opens - 1 : p->opens;
@@ -131,8 +137,8 @@ static void anon_run(struct step_finder *sf, struct anon *a, const struct mark *
 	a->pass = (struct anon_pass){.mark = *m};
 }
 
-/* Starts to follow a thread at its first range. The backwards before that range had none after
- * them. */
+/* Starts to follow a thread when its first range is seen. The earlier backward passes of the thread
+ * were followed by no range. */
 static struct anon *anon_start(struct step_finder *sf, uint32_t thread)
 {
 	struct tracker *t = sf->trackers[FAMILY_BACKWARD];
@@ -167,7 +173,7 @@ void anon_backward(struct step_finder *sf, const struct mark *m)
 	if (!a && sf->backward_thread == m->thread + 1) {
 		a = anon_start(sf, m->thread);
 		if (a && a->running && a->pass.mark.end_ns == m->end_ns)
-			return; /* anon_start() took this backward from the held ones */
+			return; /* anon_start() already processed this backward pass */
 	}
 	if (a)
 		anon_run(sf, a, m);
@@ -186,7 +192,7 @@ void anon_open(struct step_finder *sf, uint32_t thread, uint64_t ts_ns)
 		a->pass.second_ns = ts_ns;
 }
 
-/* An operator updated the parameter `ident` after the thread's last backward. */
+/* Notes that an operator updated the parameter `ident` after the thread's last backward pass. */
 void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident)
 {
 	struct anon *a = sf->anon[thread];
@@ -195,8 +201,9 @@ void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident)
 		a->pass.mark.ident = ident;
 }
 
-/* Drops the ranges opened so far after the backward: DDP's reducer opened them, during the backward
- * and before its end is reported (on a GPU, from the device's thread). */
+/* Drops the ranges that were opened so far after the backward pass: DDP's reducer opened them
+ * during the pass. (On a GPU the pass runs in the device's thread, and its end is reported
+ * later.) */
 void anon_reducer(struct step_finder *sf, uint32_t thread)
 {
 	struct anon *a = sf->anon[thread];
@@ -210,8 +217,8 @@ void anon_reducer(struct step_finder *sf, uint32_t thread)
 	a->pass.second_ns = 0;
 }
 
-/* At the end of the process: the last backwards of a closure have no update after them. They make a
- * step if there are as many as in each step before. */
+/* At the end of the process: the last backward passes of a closure have no update after them. They
+ * make a step if they are as many as in each step before. */
 static void anon_rest(struct step_finder *sf, struct anon *a)
 {
 	struct mark m;
@@ -232,8 +239,8 @@ void anon_finish(struct step_finder *sf)
 
 		if (!a)
 			continue;
-		/* The next batch was not fetched: without its ranges the last backward has too
-		 * few. */
+		/* The process ended before it fetched the next batch, so the ranges of that fetch
+		 * are missing after the last backward pass. They are added here. */
 		if (a->running && !a->settled)
 			anon_count(a, &a->base, &low, &high);
 		a->pass.opens += a->base;

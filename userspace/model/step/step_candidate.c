@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_candidate.c - a loop candidate, made of the marks of one family: rule B2, the lock, and the
- * number of groups in a step.
+/* step_candidate.c - finds steps in the marks of one family: groups marks into updates, finds out
+ * how many updates make a step, and gives out the steps.
  *
- * B2: a mark opens a new group if a backward or a fetch lies between the previous mark and the
- * mark's end (a closure runs the backward inside the range). Otherwise the mark joins the open
- * group (several optimizers per step, an optimizer per parameter inside the backward). A group is
- * closed when no further mark can join it. */
+ * Rule B2: a mark opens a new group if a backward pass or a batch fetch lies between the previous
+ * mark and the end of this one. (A closure runs the backward pass inside the range.) Otherwise the
+ * mark joins the open group: several optimizers may make one step, and some codes use an optimizer
+ * for each parameter. A group is closed when no further mark can join it. */
 #include "userspace/model/step/step_private.h"
 
-#define GROUP_MIN  64 /* updates without a backward between them that may be one group, at least */
-#define HELD_KEPT  16 /* groups whose memory is kept after a search */
-#define ODD_WINDOW 64 /* tokens within which ODD_LIMIT misfits count */
-#define ODD_LIMIT  4  /* misfits that show that there is no fixed order */
+/* At least this many updates without a backward pass between them may be one group. */
+#define GROUP_MIN 64
+/* The array of held groups is freed when it is empty, if it has room for more groups than this. */
+#define HELD_KEPT 16
+/* If ODD_LIMIT updates within ODD_WINDOW updates do not fit the pattern, updates have no fixed
+ * order and each one counts as a step. */
+#define ODD_WINDOW 64
+#define ODD_LIMIT  4
 
 struct candidate *candidate_new(struct step_finder *sf, enum family f, uint32_t loop)
 {
@@ -47,8 +51,8 @@ void candidate_spare(struct candidate *l)
 		l->held = grow_free(l->held, &l->held_cap);
 }
 
-/* Returns true if a less trusted family may still be elected and use its held groups. Step ranges
- * exclude that: the first one clears these groups. Unnamed ranges read the held backwards later. */
+/* Returns true if the held groups of the candidate may still be needed, because its family may be
+ * elected later. Unnamed ranges also read held backward passes. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l)
 {
 	if (sf->fixed)
@@ -104,8 +108,9 @@ static void candidate_sum_emit(struct step_finder *sf, struct candidate *l)
 	step_emit(sf, l, &g);
 }
 
-/* Adds a group to a step that lasts from one update of the leading optimizer to the next, or to a
- * long silence. Updates of other optimizers before the first one of the leader make no step. */
+/* Adds a group to the step in progress. Such a step lasts from one update of the leading optimizer
+ * to the next, or to a long silence. Updates of other optimizers before the leader's first one make
+ * no step. */
 static void candidate_place_led(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	if (token_leads(&g->token, &l->unit.pattern[0])) {
@@ -117,12 +122,12 @@ static void candidate_place_led(struct step_finder *sf, struct candidate *l, con
 	candidate_group_join(&l->sum, g);
 	if (++l->sum_groups < STEP_PERIOD - 1)
 		return;
-	/* Too many updates since the leader's last one: the optimizer leads no longer. */
+	/* The leader made no update for too long, so no optimizer leads any more. */
 	l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
 	candidate_sum_emit(sf, l);
 }
 
-/* Adds a group that fits the pattern. */
+/* Adds a group that fits the pattern to the step in progress. */
 static void candidate_place(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	if (g->skipped) {
@@ -136,7 +141,7 @@ static void candidate_place(struct step_finder *sf, struct candidate *l, const s
 	}
 }
 
-/* Gives out a group that belongs to no step of the pattern. */
+/* Makes a step of its own of a group that does not fit the pattern. */
 static void candidate_place_alone(struct step_finder *sf, struct candidate *l,
 				  const struct group *g)
 {
@@ -155,8 +160,9 @@ static uint32_t candidate_held_tokens(const struct candidate *l, struct token *o
 	return n;
 }
 
-/* An update before the process's first backward only initializes the optimizer's state (checkpoint
- * loaders do that), unless no backward ever comes (evolution strategies). */
+/* Drops updates before the process's first backward pass: they only initialize the optimizer's
+ * state, as checkpoint loaders do. If there is never a backward pass (evolution strategies), they
+ * are kept. */
 static void candidate_held_drop_setup(struct step_finder *sf, struct candidate *l)
 {
 	uint32_t n = 0;
@@ -169,8 +175,8 @@ static void candidate_held_drop_setup(struct step_finder *sf, struct candidate *
 	candidate_held_drop(l, n);
 }
 
-/* A single optimizer updates from now on. Counts how often such an optimizer had been alone
- * before. */
+/* Notes that one optimizer alone updates from now on, and counts how often that optimizer had been
+ * alone before. */
 static void candidate_stage(struct candidate *l, const struct token *t)
 {
 	if (!t->ident || t->fetched || token_same_optimizer(t, &l->stages[0]))
@@ -181,9 +187,9 @@ static void candidate_stage(struct candidate *l, const struct token *t)
 	l->stages[0] = *t;
 }
 
-/* Locks the loop and gives out the held groups; u->from and u->first are indexes of these. At
- * attach, the groups before the first complete step are the rest of a step; after a change of
- * pattern they add to no step. */
+/* Locks the loop and makes steps of the held groups, of which u->from and u->first are indexes.
+ * Groups before u->from become steps of their own. The groups between u->from and u->first are the
+ * rest of a step that began before the attach; otherwise they are dropped. */
 static void candidate_lock(struct step_finder *sf, struct candidate *l, const struct unit *u)
 {
 	bool first_time = l->mode == CANDIDATE_LEARNING,
@@ -229,8 +235,8 @@ static bool candidate_odd_often(struct candidate *l)
 	return l->odd[ODD_LIMIT - 1] && l->tokens - l->odd[ODD_LIMIT - 1] <= ODD_WINDOW;
 }
 
-/* While relearning: returns true if the old pattern continues. The groups held before its return
- * become steps of their own. */
+/* While a new pattern is searched: returns true if the old pattern has come back. The groups that
+ * were held in between become steps of their own. */
 static bool candidate_resume(struct step_finder *sf, struct candidate *l, const struct token *t,
 			     uint32_t n)
 {
@@ -292,8 +298,8 @@ static bool candidate_fits(const struct candidate *l, const struct group *g)
 	       token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
 }
 
-/* Every STEP_TOKENS updates: updates without an order may have one in another stage of the
- * training. */
+/* Searches again for a pattern, every STEP_TOKENS updates, if updates had no fixed order: the order
+ * may differ in another stage of the training. */
 static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];
@@ -310,7 +316,7 @@ static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 		u = (struct unit){.size = 1, .ambiguous = true};
 	if (u.lead && l->unit.lead && !token_same_optimizer(&u.pattern[0], &l->unit.pattern[0]) &&
 	    unit_follow(&l->unit, t, STEP_TOKENS, &u))
-		return; /* several optimizers could lead: the previous leader stays */
+		return; /* several optimizers could lead: keep the previous leader */
 	u.any = u.size == 1 && !u.lead;
 	if (l->unit.lead && !u.lead)
 		candidate_sum_emit(sf, l);
@@ -318,7 +324,7 @@ static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 		l->unit = u;
 		return;
 	}
-	/* The pattern starts with its first token. Until that token comes, groups count as
+	/* The new pattern starts with its first token. Until that token occurs, groups count as
 	 * before. */
 	l->unit = u;
 	l->mode = CANDIDATE_RELEARNING;
@@ -329,7 +335,8 @@ static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 static void candidate_unfit(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	candidate_sum_emit(sf, l);
-	if (candidate_fits(l, g)) { /* the step was cut short; the group starts the next one */
+	/* the previous step is incomplete; this group starts the next one */
+	if (candidate_fits(l, g)) {
 		candidate_place(sf, l, g);
 	} else if (candidate_odd_often(l)) {
 		l->unit = (struct unit){.size = 1, .any = true, .ambiguous = true};
@@ -354,8 +361,8 @@ static bool candidate_history(struct step_finder *sf, struct candidate *l, const
 	return true;
 }
 
-/* Returns the identity of the newest token; if that is unknown, the identity of the token one
- * period before. */
+/* Returns the optimizer's identity for the newest token. If that is unknown, returns the identity
+ * one period earlier. */
 static uint64_t candidate_ident(const struct candidate *l, const struct token *t)
 {
 	const struct token *before;
@@ -403,7 +410,7 @@ void candidate_digest(struct step_finder *sf, struct candidate *l)
 
 /* ---- from marks to groups -------------------------------------------------------------------- */
 
-/* Turns each mark of the open group into an update of its own. */
+/* Splits the open group: each of its marks becomes an update of its own. */
 static void candidate_split(struct step_finder *sf, struct candidate *l)
 {
 	struct group g = l->group, one = g;
@@ -487,8 +494,8 @@ static void candidate_group_add(struct candidate *l, const struct mark *m)
 void candidate_mark(struct step_finder *sf, struct candidate *l, const struct mark *m)
 {
 	bool fetched = m->fetch_seq > l->last_seq;
-	/* Another thread's backward separates, too (two loops that were treated as one): a thread's
-	 * own work is not part of another thread's update. */
+	/* A backward pass of another thread also separates updates: a thread's own backward pass
+	 * cannot be part of another thread's update. (Two loops may have been treated as one.) */
 	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
 	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
 		     l->unwatched;
@@ -499,7 +506,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 				       : !l->any && !*sf->loops[l->loop]->name)
 		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
 		       sizeof(sf->loops[l->loop]->name));
-	/* The batch may have been fetched before observation resumed. */
+	/* After a gap: the batch may have been fetched while the process was not observed. */
 	if (l->unwatched && l->mode == CANDIDATE_LOCKED)
 		fetched |= l->unit.pattern[l->sum_groups].fetched;
 	l->unwatched = false;
@@ -512,7 +519,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 		candidate_group_open(l, m, fetched);
 	} else if (l->open) {
 		candidate_group_add(l, m);
-	} else { /* the group was given out already: the mark starts no new step */
+	} else { /* the group was already closed: the mark starts no new step */
 		l->rest = hits_add(l->rest, m->hits);
 		return;
 	}
@@ -527,7 +534,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 	}
 }
 
-/* After a silence the step in progress ends now: otherwise it would last until the next step
+/* After a silence: ends the step in progress, which would otherwise last until the next step
  * starts. */
 void candidate_still(struct step_finder *sf, struct candidate *l)
 {
@@ -535,7 +542,7 @@ void candidate_still(struct step_finder *sf, struct candidate *l)
 		candidate_sum_emit(sf, l);
 }
 
-/* The process ended: turns the held groups into steps as well as possible. */
+/* At the end of the process: turns the held groups into steps as well as possible. */
 void candidate_finish(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_cycle.c - a process of which nothing else is known waits for its device repeatedly: a cycle
- * that is not known to be training. */
+/* step_cycle.c - counts cycles: a process that shows no marker of training waits for its device
+ * repeatedly. A cycle is not known to be training. */
 #include "userspace/model/step/step_private.h"
 
-/* waits must recur for this long (ns), or until the process ends */
+/* Waits must recur for this long (ns), or until the process ends, before they count as cycles. */
 #define CYCLE_NS 1000000000ull
 
 static bool cycle_nothing_else(const struct step_finder *sf)
@@ -31,8 +31,8 @@ static void cycle_mark(struct step_finder *sf, uint64_t i)
 	tracker_mark(sf, FAMILY_SYNC, &m);
 }
 
-/* Finds the most frequent probe by majority vote: exact if one probe made more than half of the
- * waits. */
+/* Finds the probe that saw most waits, by the majority vote algorithm. The result is exact if one
+ * probe saw more than half of the waits. */
 static void cycle_vote(struct cycle *c, const char *probe)
 {
 	if (!probe)
@@ -45,7 +45,8 @@ static void cycle_vote(struct cycle *c, const char *probe)
 		c->votes--;
 }
 
-/* The last waits proved to be cycles. Earlier waits count as cycles, too, without times. */
+/* Starts to report cycles, with the last waits as the first cycles. Earlier waits are only added to
+ * the count. */
 static void cycle_begin(struct step_finder *sf)
 {
 	struct cycle *c = sf->cycle;
@@ -60,7 +61,7 @@ static void cycle_begin(struct step_finder *sf)
 		cycle_mark(sf, c->n + i);
 }
 
-/* Takes a wait for the device in a process that shows no marker of training. */
+/* Processes a wait for the device in a process that shows no marker of training. */
 void cycle_wait(struct step_finder *sf, const struct signal *s)
 {
 	struct cycle *c = sf->cycle;

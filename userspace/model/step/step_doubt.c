@@ -6,21 +6,22 @@
 
 #include "userspace/base/number.h"
 
-/* doubt from this many stray updates on, if they are at least 1 in STRAYS */
+/* Stray updates make the steps ambiguous if there are at least this many, and at least 1 stray in
+ * this many updates. */
 #define STRAYS 8
-/* An optimizer updates alone for a while, without batches: doubt if this happened again this
+/* Steps are ambiguous if optimizers that had updated alone for a while came back at least this
  * often. */
 #define STAGE_RETURNS 2
-/* An inner loop makes at least this many optimizers while it runs. */
+/* An inner loop trains several models within one step of the outer loop. Optimizers come from such
+ * a loop if at least INNER_OPTIMIZERS were made, with fewer than INNER_UPDATES updates for each.
+ * With more updates for each, models are trained one after another. */
 #define INNER_OPTIMIZERS 4
-/* An inner loop makes fewer updates than this with each optimizer; with more, trainings follow one
- * another. */
-#define INNER_UPDATES STEP_PERIOD
+#define INNER_UPDATES	 STEP_PERIOD
 
 enum doubt {
 	DOUBT_NONE,
-	DOUBT_INNER,	/* an inner loop makes an optimizer repeatedly */
-	DOUBT_LIVES,	/* the same, concluded from changing parameters */
+	DOUBT_INNER,	/* an inner loop makes new optimizers */
+	DOUBT_LIVES,	/* an inner loop makes new optimizers: the parameters change */
 	DOUBT_LEAD,	/* optimizers alternate; one of them updates more often */
 	DOUBT_PHASES,	/* optimizers alternate, each with several updates in a row */
 	DOUBT_STAGES,	/* optimizers alternate, each with many updates in a row */
@@ -61,8 +62,8 @@ static enum doubt doubt_unit(const struct unit *u)
 	return u->period > 1 ? DOUBT_PERIOD : DOUBT_ORDER;
 }
 
-/* Returns true when micro-batches look like steps: no update is visible, and the family has as many
- * marks as there are backwards. */
+/* Returns true if micro-batches may have been counted as steps: no update is visible, and the
+ * family has as many marks as there are backward passes. */
 static bool doubt_batches(const struct step_finder *sf, const struct candidate *l)
 {
 	switch (l->family) {
@@ -78,8 +79,8 @@ static bool doubt_batches(const struct step_finder *sf, const struct candidate *
 	}
 }
 
-/* Returns true when optimizers cannot be distinguished: updates of one class, no batches, unknown
- * parameters. */
+/* Returns true if several optimizers cannot be distinguished: all have one class, their parameters
+ * are unknown, and no batches are seen. */
 static bool doubt_identity(const struct step_finder *sf, const struct candidate *l)
 {
 	return l->family == FAMILY_RANGES && l->mode == CANDIDATE_LOCKED && l->unit.period == 1 &&
@@ -127,7 +128,7 @@ static void doubt_reason_lead(const struct unit *u, char *out, size_t len)
 }
 
 static const char *const doubt_text[] = {
-	/* reasons that contain no number */
+	/* texts without a number, by the kind of doubt */
 	[DOUBT_LIVES] =
 		"ambiguous: --multiply N if N updates make a step; the updated parameters change every few updates; each update counts",
 	[DOUBT_STAGES] =

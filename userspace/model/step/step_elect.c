@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_elect.c - elects the family of markers that makes steps: step ranges as soon as there is
- * one; another family only after several of its marks without a range, because in a job that
- * accumulates over n batches the first range comes after n backwards. */
+/* step_elect.c - chooses ("elects") the family of markers that makes steps. Step ranges are elected
+ * as soon as there is one. Another family is elected only after several of its marks without a
+ * range: in a job that accumulates over n batches, the first range comes after n backward
+ * passes. */
 #include "userspace/model/step/step_private.h"
 
 #include <stddef.h>
@@ -9,17 +10,19 @@
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 
-/* A family is elected after this many marks without one of a more trusted family. These numbers
- * apply: CYCLES_FIRST if no better family was ever seen, CYCLES_AFTER if one was, CYCLES_SKIPS with
+/* A family is elected after this many marks of it without a mark of a more trusted family:
+ * CYCLES_FIRST if no more trusted family was ever seen, CYCLES_AFTER if one was, CYCLES_SKIPS with
  * a gradient scaler, which often skips the first updates. */
 #define CYCLES_FIRST 3
 #define CYCLES_AFTER 8
 #define CYCLES_SKIPS 24
-/* Backwards before they count as steps: BACKWARDS_FIRST if nothing better was seen (accumulation
- * over 32 batches must not look like 32 steps), BACKWARDS_AFTER if updates were seen before. */
+/* Backward passes count as steps after this many without a mark of a more trusted family.
+ * BACKWARDS_FIRST applies if no better marker was seen (so that accumulation over 32 batches does
+ * not look like 32 steps), BACKWARDS_AFTER if updates were seen before. */
 #define BACKWARDS_FIRST 33
 #define BACKWARDS_AFTER 128
-/* Updates were seen: backwards must also exceed the mean number per update this many times. */
+/* If updates were seen before: backward passes without an update must also be this many times as
+ * many as the mean number per update. */
 #define BACKWARDS_EACH 4
 
 static uint64_t step_elect_family_marks(const struct step_finder *sf, enum family f)
@@ -32,7 +35,7 @@ static uint64_t step_elect_family_last(const struct step_finder *sf, enum family
 	return sf->trackers[f] ? sf->trackers[f]->last_seq : 0;
 }
 
-/* Returns the number of marks of f since the last one of a more trusted family. */
+/* Returns the number of marks of family f since the last mark of a more trusted family. */
 static uint64_t step_elect_family_cycles(const struct step_finder *sf, enum family f)
 {
 	return sf->trackers[f] ? sf->trackers[f]->since_better : 0;
@@ -47,7 +50,8 @@ static bool step_elect_better_seen(const struct step_finder *sf, enum family f)
 	return false;
 }
 
-/* Returns true when DDP reduces every micro-batch and operators show fewer updates. */
+/* Returns true if DDP's reducer runs for every micro-batch: operators show at most half as many
+ * updates. */
 static bool step_elect_updates_rarer(const struct step_finder *sf)
 {
 	uint64_t updates = step_elect_family_marks(sf, FAMILY_PARAM_OP);
@@ -61,8 +65,8 @@ static bool step_elect_operator_family(enum family f)
 	return f == FAMILY_UPDATE_OP || f == FAMILY_PARAM_OP;
 }
 
-/* Returns true when operators showed updates at first and none for many backwards: the optimizer
- * was compiled. */
+/* Returns true if operators showed updates at first and then none for many backward passes: the
+ * optimizer was compiled. */
 static bool step_elect_updates_silent(const struct step_finder *sf)
 {
 	uint64_t updates = step_elect_family_marks(sf, FAMILY_UPDATE_OP) +
@@ -94,11 +98,11 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 	if ((f == FAMILY_REDUCER || f == FAMILY_PARAM_OP) &&
 	    backwards < 2 * step_elect_family_marks(sf, f))
 		each = true; /* nothing shows whether the family marks steps or micro-batches */
-	/* With a gradient scaler a missing update was skipped. If gradients stay infinite the
-	 * scaler skips forever, and that is not training. */
+	/* With a gradient scaler a missing update was skipped. If it skips all updates, the job
+	 * does not train, so no other family may replace the one that shows updates. */
 	if (after && sf->amps)
 		return UINT64_MAX;
-	/* One signal of unnamed ranges reports many backwards. */
+	/* Unnamed ranges are held, and up to ANON_PASSES backward passes are reported at once. */
 	if (f == FAMILY_ANON && sf->elected == FAMILY_UPDATE_OP)
 		return ANON_PASSES + CYCLES_AFTER;
 	if (each)
@@ -121,7 +125,8 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	case FAMILY_ZERO_GRAD:
 	case FAMILY_ANON:
 		break;
-	case FAMILY_REDUCER: /* unnamed ranges are better: they show the update's end */
+	/* Unnamed ranges are preferred, because they show the end of an update. */
+	case FAMILY_REDUCER:
 		if (anon_backwards(sf) || step_elect_updates_rarer(sf))
 			return false;
 		break;
@@ -153,7 +158,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	return n >= step_elect_cycles_needed(sf, f);
 }
 
-/* Frees unused memory of the families after the search. */
+/* Frees memory of all families that is no longer needed after an election. */
 static void step_elect_families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
@@ -167,7 +172,8 @@ static void step_elect_families_spare(struct step_finder *sf)
 	}
 }
 
-/* The marks counted so far were not training: step numbers start again at 1. */
+/* A better family showed that the marks counted so far were not training: step numbers start again
+ * at 1. */
 static void step_elect_loop_begin(struct step_finder *sf)
 {
 	struct loop *lp = sf->loops[0];
@@ -198,7 +204,7 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 		candidate_forget(t->candidates[i]);
 	}
 	for (int b = 0; b < (int)f;
-	     b++) { /* a more trusted family can be elected again when it makes new marks */
+	     b++) { /* a more trusted family can be elected again after new marks */
 		if (sf->trackers[b])
 			sf->trackers[b]->since_better = 0;
 	}
@@ -218,7 +224,8 @@ void step_take(struct step_finder *sf, enum family f)
 		step_elect_family_elect(sf, f);
 }
 
-/* A more trusted family made a mark: drops what less trusted families hold. */
+/* Called when a more trusted family made a mark: drops the groups that less trusted families
+ * hold. */
 static void step_elect_families_forget(struct step_finder *sf, enum family better)
 {
 	for (int f = (int)better + 1; f < FAMILY_COUNT; f++) {
@@ -234,7 +241,7 @@ static void step_elect_families_forget(struct step_finder *sf, enum family bette
 	}
 }
 
-/* Hits before now count for no mark of the family. */
+/* Excludes the hits so far from the next mark of the family. */
 static void step_elect_hits_forget(struct step_finder *sf, enum family f)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++)
@@ -245,8 +252,9 @@ void step_elect(struct step_finder *sf, bool final)
 {
 	if (sf->fixed)
 		return;
-	/* zero_grad and operators occur around every update. So only ranges clear other families,
-	 * or operators if there are no ranges. */
+	/* Only ranges clear other families; if there are no ranges, operators do. Marks of
+	 * zero_grad and of other operators do not: these calls also occur near updates of
+	 * another family. */
 	if (step_elect_family_last(sf, FAMILY_RANGES) == sf->seq)
 		step_elect_families_forget(sf, FAMILY_RANGES);
 	else if (sf->elected == FAMILY_UPDATE_OP &&

@@ -27,10 +27,11 @@ static void step_loop_remember(struct loop *lp, const struct step *s, struct hit
 	lp->tainted = lp->tainted << 1 | !!(s->flags & STEP_tainted);
 }
 
-/* Returns the identity of the step's optimizer. A search over settings makes an optimizer for each
- * model, perhaps with parameters at the same address; so the number of optimizers made is part of
- * the identity. Not if optimizers are made every few steps (these train one model) or if several
- * loops run. A missing identity is replaced by that of the loop's other updates. */
+/* Returns a hash that identifies the step's optimizer. A search over settings makes an optimizer
+ * for each model, perhaps with parameters at the same address, so the number of optimizers made is
+ * part of the hash. That number is not used if optimizers are made every few steps, which train one
+ * model, or if several loops run. If the identity of this update is unknown, the one of the loop's
+ * other updates is used. */
 static uint64_t step_optimizer(const struct step_finder *sf, const struct candidate *l,
 			       const struct token *t)
 {
@@ -79,7 +80,8 @@ void step_emit(struct step_finder *sf, struct candidate *l, const struct group *
 	uint32_t flags = g->flags;
 	uint64_t start_ns = lp->start_ns;
 
-	/* A family that is elected late holds groups that another family gave out already. */
+	/* A family that is elected later may hold groups whose steps another family already gave
+	 * out. */
 	if (lp->nrecent && (l->family == FAMILY_ANON ? g->begin_ns : g->end_ns) <= start_ns)
 		return;
 	if (candidate_doubtful(sf, l))

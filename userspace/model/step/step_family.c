@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_family.c - families of markers: the properties and observed numbers of their marks. */
+/* step_family.c - the table of marker families with their properties, and functions that depend on
+ * the family. */
 #include "userspace/model/step/step_private.h"
 
 #include "userspace/model/step/step_program.h"

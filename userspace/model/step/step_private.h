@@ -16,25 +16,32 @@
 #include "userspace/base/grow.h"
 #include "userspace/model/step/step.h"
 
-/* threads followed at once; a new one replaces the one idle longest */
+/* Maximum number of threads that are followed at a time. A new one replaces the thread that was
+ * idle longest. */
 #define STEP_THREADS 64
-#define STEP_HELD    256  /* groups held until the loop is locked */
-#define STEP_QUEUE   1024 /* marks held until the thread's loop is known */
-#define STEP_MEMBERS 1024 /* marks of one group that can still be split into several groups */
-#define STEP_RECENT  64	  /* last steps used for ratios and the median */
-#define STEP_PERIOD  32	  /* longest period of updates searched for */
-/* updates in which a period is searched before giving up; more than twice STEP_PERIOD */
+/* Maximum number of groups that a candidate holds before it is locked. */
+#define STEP_HELD 256
+/* Maximum number of marks that are held until the loop of their thread is known. */
+#define STEP_QUEUE 1024
+/* Maximum number of marks in a group of which the end times are kept, so that the group can still
+ * be split. */
+#define STEP_MEMBERS 1024
+/* Number of last steps that give the median step time and the markers per step. */
+#define STEP_RECENT 64
+/* Longest period of updates, in updates, that is searched for. */
+#define STEP_PERIOD 32
+/* Number of updates in which a period is searched. It is more than twice STEP_PERIOD, so that each
+ * period occurs twice. */
 #define STEP_TOKENS 80
-/* optimizers remembered that updated alone for a while (candidate.stages) */
+/* Number of optimizers kept in candidate.stages: those that lately updated alone for a while. */
 #define STAGES 4
-/* After this many updates by two optimizers it is known whether they alternate in no fixed
- * order. */
+/* After this many updates by two optimizers it is known whether they alternate in a fixed order. */
 #define CLASS_TOKENS 17
 
-/* Kinds of markers. Each can find steps alone; step.c describes them. The order is how far they are
- * trusted, most first: step_elect.c prefers the first one that is ready. Some code compares places:
- * families from EXECUTE on know no backward pass. Saved states hold the numbers: a change needs a
- * new FORMAT in model_save.c. */
+/* Families of markers, the most trusted first. Each can find steps alone (see step.c); step_elect.c
+ * prefers the most trusted one that is ready. Families from FAMILY_EXECUTE on have no backward
+ * passes, and some code compares families for that. Saved states contain the numbers: raise FORMAT
+ * in model_save.c after a change. */
 enum family {
 	FAMILY_RANGES,
 	FAMILY_ZERO_GRAD,
@@ -63,20 +70,24 @@ struct step_thread {
 	bool backward; /* the thread ran a backward pass at some time */
 	uint32_t owns; /* bit per family: the thread made marks of this family */
 	uint64_t seen_seq, seen_ns;
-	/* sequence numbers of the thread's last backward and fetch; 0: none */
+	/* sequence number of the signal of the last backward pass and of the last batch fetch; 0:
+	 * none */
 	uint64_t backward_seq, fetch_seq;
 	uint64_t backward_ns;
-	uint64_t first_ns; /* first sign of training */
+	uint64_t first_ns; /* time of the first sign of training */
 	bool update_open;
 	uint64_t update_ident;
-	bool amp_backward, amp_update; /* seen since the gradient scaler's last decision */
-	uint64_t zero_grad_backwards;  /* number of backward passes at the last zero_grad */
+	/* whether a backward pass, an update was seen since the gradient scaler's last decision */
+	bool amp_backward, amp_update;
+	uint64_t zero_grad_backwards; /* number of backward passes at the last zero_grad */
 	bool zero_grad_seen;
 	uint32_t zero_grad_name;
 	char class[40]; /* class of the optimizer used last */
 	struct hits hits;
-	struct hits base[FAMILY_COUNT]; /* counts at the last mark */
-	uint64_t span_ns[FAMILY_COUNT]; /* first backward since the last mark; 0: none */
+	/* value of `hits` at the thread's last mark, for each family */
+	struct hits base[FAMILY_COUNT];
+	/* start of the first backward pass since the last mark of the family; 0: none */
+	uint64_t span_ns[FAMILY_COUNT];
 };
 
 /* A hit of a marker that may end a step. */
@@ -85,76 +96,85 @@ struct mark {
 	/* start of the thread's first backward since its last mark; 0: none */
 	uint64_t span_ns;
 	uint64_t seq;
-	uint64_t backward_seq; /* last backward of the mark's thread */
-	/* last backward or fetch on the threads that the mark's thread listens to */
+	uint64_t backward_seq; /* last backward pass on the mark's own thread */
+	/* last backward pass or batch fetch on any thread whose work counts for this mark
+	 * (thread_listens()) */
 	uint64_t sep_seq;
-	uint64_t fetch_seq; /* last fetch on these threads */
-	struct hits hits;   /* counts on these threads since the last mark */
+	uint64_t fetch_seq; /* last batch fetch on any such thread */
+	struct hits hits;   /* hits on these threads since the thread's last mark */
 	uint64_t ident;
 	uint32_t name, tid, flags;
 	uint32_t thread; /* index in step_finder.threads */
-	bool apart;	 /* no other mark may join the same group */
+	bool apart;	 /* the mark is a group of its own */
 	bool skipped;	 /* the gradient scaler skipped the update */
 };
 
-/* An update, as used to find the period: its optimizer, and whether a batch was fetched since the
- * update before. */
+/* An update as the search for a period sees it: its optimizer, and whether a batch was fetched
+ * since the previous update. */
 struct token {
 	uint64_t ident;
 	uint32_t name;
 	bool fetched;
 };
 
-struct unit {		 /* the unit: how many groups make one step of the author's loop */
+/* The unit of a training loop: how many groups of marks make one step of the author's loop. */
+struct unit {
 	uint32_t period; /* 0: no period found */
 	uint32_t size;	 /* groups per step */
-	uint32_t from;	 /* index of the first token that fits */
+	uint32_t from;	 /* index of the first token that fits the pattern */
 	uint32_t first;	 /* index of the first token that starts a step */
-	uint32_t fresh;	 /* groups of one period that got a fresh batch */
-	/* optimizers in one period, or optimizers that alternate; 0: not counted */
+	uint32_t fresh;	 /* number of groups of one period that got a new batch */
+	/* number of optimizers in one period, or of optimizers that alternate; 0: not counted */
 	uint32_t optimizers;
 	bool ambiguous;
-	bool any;      /* tokens need not match: every group is a step */
+	bool any;      /* there is no pattern: every group is a step */
 	bool by_class; /* optimizers are compared by class instead of identity */
-	/* Each group of the optimizer in pattern[0] starts a step; other groups join, in any order.
-	 */
+	/* Each group of the optimizer in pattern[0] starts a step, and groups of other optimizers
+	 * join the step in progress. */
 	bool lead;
-	/* number of the leader's groups in one period; 0: none */
+	/* number of groups of the optimizer in pattern[0] per period; 0: there is no period */
 	uint32_t leads;
-	struct token pattern[STEP_PERIOD]; /* tokens of one period, from the start of a step */
+	/* tokens of one period, beginning with the first one of a step */
+	struct token pattern[STEP_PERIOD];
 };
 
 struct unit_input {
 	const struct token *tokens;
 	uint32_t count;
-	bool from_start; /* tokens[0] starts a step; otherwise earlier tokens are unknown */
-	/* Updates of another optimizer came in between: equal tokens in a row do not prove a plain
-	 * loop yet. */
+	/* tokens[0] is the first token of a step; if false, tokens before it may be missing */
+	bool from_start;
+	/* Updates of another optimizer occurred in between: several equal tokens in a row do not
+	 * prove yet that there is only one optimizer. */
 	bool turns;
-	bool fetch_ends; /* the mark after a fetch ends a step instead of starting one */
+	/* the first mark after a batch fetch ends a step; if false, it starts one */
+	bool fetch_ends;
 };
 
-/* Finds the period of the tokens. Returns true when *ret is certain. */
+/* Searches for the period of the tokens. Returns true and the unit in *ret if the period is
+ * certain. */
 bool unit_learn(const struct unit_input *in, struct unit *ret);
-/* Finds a period that fits most of the tokens, when there are many. Returns true if there is one.
- */
+/* Searches for a period that fits most of the tokens, in a long sequence. Returns true if there is
+ * one. */
 bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
-/* Returns true when update t of a second optimizer, without a batch, may be the start of two
- * optimizers alternating: few tokens were seen, or the first optimizer has updated again. */
+/* Update t, by a second optimizer without a batch of its own, may show that two optimizers now
+ * alternate. Returns true while this is possible: few tokens were seen, or the first optimizer
+ * updated again. */
 bool unit_joins(const struct unit *u, const struct token *t, uint32_t count);
-/* Returns true when the optimizers of unit_joins() alternate and the first one leads; *ret is the
- * unit then. */
+/* After unit_joins() returned true: returns true and the new unit in *ret if the optimizers
+ * alternate and the first one leads (see unit.lead). */
 bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, struct unit *ret);
-/* Guesses the unit from the tokens so far. Always gives a result. */
+/* Returns the most probable unit for the tokens so far in *ret, without certainty. */
 void unit_guess(const struct unit_input *in, struct unit *ret);
-/* Compares tokens; an unknown identity equals any. by_class: ignore identities. */
+/* Returns true if the tokens are equal. An unknown identity equals any other. by_class: identities
+ * are ignored. */
 bool token_equal(const struct token *a, const struct token *b, bool by_class);
 bool token_same_optimizer(const struct token *a, const struct token *b);
-/* Returns true for an update of the leading optimizer. An unknown optimizer counts as the leader:
- * the leader makes most updates. */
+/* Returns true if t is an update of the leading optimizer (see unit.lead), or of an unknown
+ * optimizer: the leader makes most updates. */
 bool token_leads(const struct token *t, const struct token *leader);
 
-struct group { /* marks that make one update */
+/* Marks that make one update. */
+struct group {
 	struct token token;
 	uint64_t begin_ns, end_ns, seq;
 	struct hits hits;
@@ -164,18 +184,20 @@ struct group { /* marks that make one update */
 
 enum candidate_mode { CANDIDATE_LEARNING, CANDIDATE_LOCKED, CANDIDATE_RELEARNING };
 
-/* A training loop as seen in one family of markers. */
+/* A loop candidate: a sequence of marks of one family that may be one training loop. step_stream.c
+ * assigns marks to it, step_candidate.c makes steps of them. */
 struct candidate {
 	enum family family;
 	uint32_t loop;
-	bool live; /* the family is elected: the candidate may give out steps */
+	bool live; /* the family is elected: this candidate may give out steps */
 	bool any;  /* a mark was seen */
 	bool open;
-	/* each update counts alone for now, also without a backward in between */
+	/* Each update counts alone until the next backward pass, because the group had become too
+	 * large. */
 	bool loose;
 	bool taint;	  /* the next group is tainted */
-	bool unwatched;	  /* the next group comes after a gap in observation */
-	uint32_t largest; /* size of the largest group closed by a backward */
+	bool unwatched;	  /* the next group is the first one after a gap in observation */
+	uint32_t largest; /* largest number of updates in a group that a backward pass closed */
 	uint64_t last_seq;
 	uint32_t last_tid;
 	struct group group;
@@ -185,90 +207,97 @@ struct candidate {
 	uint32_t nheld, held_cap;
 	enum candidate_mode mode;
 	struct unit unit;
-	struct group sum; /* groups of the step in progress */
+	struct group sum; /* sum of the groups of the step in progress */
 	uint32_t sum_groups;
-	/* The last STEP_TOKENS tokens of a live candidate, as a ring. */
+	/* The last STEP_TOKENS tokens of a candidate that may give out steps, as a ring. */
 	struct token *history;
-	uint64_t tokens; /* number of tokens so far */
-	uint64_t odd[4]; /* values of `tokens` at the last misfits, latest first */
+	uint64_t tokens; /* number of tokens since the start */
+	/* values of `tokens` at the last updates that did not fit the pattern, latest first */
+	uint64_t odd[4];
 	uint32_t regrouped;
 	/* Optimizers that updated alone for a while, without batches; latest first. */
 	struct token stages[STAGES];
-	uint32_t returns; /* how often such an optimizer came back */
-	struct hits rest; /* hits of groups that were dropped or joined late */
+	uint32_t returns; /* how often an optimizer in `stages` was alone again */
+	/* hits of groups that were dropped, and of marks that came after their group was closed */
+	struct hits rest;
 	uint64_t marks;
 };
 
-struct loop { /* state of a loop that survives a change of family */
+/* State of a training loop that is kept when another family is elected. */
+struct loop {
 	bool used;
 	/* start of the step in progress: end of the step before, or first sign of training */
 	uint64_t start_ns;
 	uint64_t number;
-	struct group many; /* with --multiply: the finished parts of the step in progress */
+	struct group many; /* with --multiply: sum of the parts of the step in progress */
 	uint32_t nmany;
 	struct hits recent[STEP_RECENT];
 	uint64_t recent_ns[STEP_RECENT];
 	uint64_t nrecent;   /* number of finished steps */
 	uint64_t ambiguous; /* number of steps with the flag ambiguous */
-	uint32_t tainted;   /* bit per step, the latest lowest: the step is tainted */
-	/* bit per step, the latest lowest: the host waited for the device */
+	/* One bit per step, the latest step lowest: whether the step is tainted (STEP_tainted). */
+	uint32_t tainted;
+	/* One bit per step, the latest step lowest: whether the host waited for the device. */
 	uint32_t waits;
-	char name[40];		    /* class of the marker's optimizer */
-	struct step_state reported; /* last state given out */
+	char name[40];		    /* class of the loop's optimizer */
+	struct step_state reported; /* state that step_finder_state() returned last */
 };
 
-struct tracker { /* the marks of one family, by loop */
+/* Assigns the marks of one family to loop candidates, by thread (step_stream.c). */
+struct tracker {
 	struct candidate *candidates[STEP_LOOPS];
 	uint32_t ncandidates;
-	/* index of the thread's candidate + 1; 0: unknown */
+	/* index + 1 of the candidate to which marks of the thread belong; 0: not known yet */
 	uint8_t candidate_of[STEP_THREADS];
 	struct mark *queue; /* at most STEP_QUEUE */
 	uint32_t nqueue, queue_cap;
-	/* Sequence number of the first candidate's last mark by a thread with its own backward
-	 * passes.
-	 */
+	/* Sequence number and thread of the first candidate's last mark that was made by a thread
+	 * with its own backward passes. */
 	uint64_t first_candidate_seq;
 	uint32_t first_candidate_thread;
-	/* recent alternations and overlaps between threads of the first candidate */
+	/* Whether such threads alternate in the first candidate: numbers of recent changes of the
+	 * thread, and of overlaps. */
 	uint32_t changes, overlaps;
 	uint64_t marks, last_seq;
-	uint64_t since_better; /* marks since a more trusted family made one */
+	uint64_t since_better; /* marks since the last mark of a more trusted family */
 };
 
-/* Backward passes held until their meaning is decided, for runtimes whose ranges have no names
- * (step_anon.c). */
+/* Number of backward passes held until the meaning of unnamed ranges is known (step_anon.c). */
 #define ANON_PASSES 64
 
-struct anon_pass { /* a backward and the ranges after it on its thread */
+/* A backward pass, and the ranges that followed it on its thread. */
+struct anon_pass {
 	struct mark mark;
-	/* Start of the second range: the optimizer's step, if called first, ended before; 0:
-	 * none. */
+	/* Start of the second range; 0: none. The optimizer's step, if it is the first call, ended
+	 * before. */
 	uint64_t second_ns;
 	uint32_t opens;
 };
 
-struct anon { /* unnamed ranges of one thread */
+/* Search for the meaning of unnamed ranges on one thread (step_anon.c). */
+struct anon {
 	uint32_t thread;
 	uint64_t backwards;
 	bool running, settled, accumulates;
-	bool reduces;  /* DDP is used: its forward is a range, too */
-	uint32_t base; /* usual number of ranges between two micro-batches */
+	bool reduces;  /* DDP is used: each forward pass opens one range more */
+	uint32_t base; /* usual number of ranges between two micro-batches of one step */
 	uint32_t gathered, backlog;
-	/* Backward passes of the last step, if the step before had the same number; else 0. */
+	/* number of backward passes in the last step, if the step before had as many; else 0 */
 	uint32_t each;
 	uint32_t last; /* backward passes of the last step */
-	/* passes: at most ANON_PASSES, until the meaning of ranges is decided */
+	/* passes: passes that are held until the meaning of the ranges is known, at most
+	 * ANON_PASSES */
 	struct anon_pass pass, *passes;
 	uint32_t passes_cap;
 };
 
-/* Number of blocking waits that make a cycle, in a process that shows nothing else. */
+/* If a process shows nothing but blocking waits for a device, this many waits are a cycle. */
 #define CYCLE_WAITS 16
 
 struct cycle {	    /* the last waits */
-	uint64_t n; /* number of waits so far */
+	uint64_t n; /* number of waits since the start */
 	uint64_t first_ns;
-	char probe[48]; /* probe that saw most of them, by majority vote; "": unknown */
+	char probe[48]; /* probe that saw most waits, found by majority vote; "" */
 	uint64_t votes;
 	struct {
 		uint64_t begin_ns, end_ns, ident;
@@ -280,40 +309,49 @@ struct step_finder {
 	struct step_config config;
 	uint64_t seq;
 	uint64_t now_ns, first_ns;
-	/* start of observation without a gap; 0: from the beginning */
+	/* start of the observation since the last gap; 0: there was no gap */
 	uint64_t watched_ns;
-	/* the process ended, or showed such a signal at some time */
+	/* ended: the process ended. The others: the process showed such a signal at least once. */
 	bool ended, backward, fetched, zero_grad;
 	uint64_t first_backward_seq;
 	uint64_t updates_begun, updates_open, amps, skips, losses;
-	uint64_t operated_backwards; /* number of backward passes when the last operator ran */
-	/* with update_op elected: backward passes followed by a param_op only */
+	uint64_t operated_backwards; /* number of backward passes before the last operator */
+	/* If operators of optimizers (FAMILY_UPDATE_OP) make the steps: number of backward passes
+	 * followed only by operators that other code uses, too (FAMILY_PARAM_OP). */
 	uint64_t strays;
-	bool stray, operated; /* a param_op, an update_op was seen since the last backward */
-	uint64_t optimizers;  /* optimizers made since the first backward */
-	/* Number of steps before the first of these optimizers was made, if only one was made. */
+	/* since the last backward pass a PARAM_OP was seen, an UPDATE_OP was seen */
+	bool stray, operated;
+	uint64_t optimizers; /* number of optimizers made since the first backward pass */
+	/* number of steps before an optimizer was made after the first backward pass, if only one
+	 * was */
 	uint64_t optimizer_after;
-	uint32_t zero_grad_class[32], step_class[32]; /* bit sets of classes seen */
-	/* zero_grad is called before the backward pass */
+	/* Bit sets, by hash of the name: optimizer classes of which zero_grad, of which step() was
+	 * seen. */
+	uint32_t zero_grad_class[32], step_class[32];
+	/* the loop calls zero_grad before the backward pass */
 	bool zero_grad_first;
 	bool zero_grad_known;
 	enum family elected;
 	bool fixed;  /* chosen by the user */
-	bool waited; /* the host waited for the device since the last step */
-	struct {     /* programs of the layer of runtimes that is used */
+	bool waited; /* the host waited for the device since the last step ended */
+	struct {     /* numbers of compiled programs, in the layer of runtimes that is counted */
 		uint32_t layer;
 		uint64_t compiled, cached;
 	} programs;
-	struct exec *exec;   /* NULL: no compiled program ran, or a better family is elected */
-	struct cycle *cycle; /* NULL: no wait was seen, or a better family is elected */
+	/* search among compiled programs; NULL: none ran, or a better family is elected */
+	struct exec *exec;
+	/* search for cycles of waits; NULL: no wait was seen, or a better family is elected */
+	struct cycle *cycle;
 	struct tracker *trackers[FAMILY_COUNT];
 	struct anon *anon[STEP_THREADS];
 	bool anonymous; /* a range without a name was seen */
-	/* At most STEP_THREADS; pointers are invalid after one is added. */
+	/* At most STEP_THREADS. Adding a thread invalidates pointers to threads. */
 	struct step_thread *threads;
 	uint32_t nthreads, threads_cap;
-	uint32_t backward_thread; /* index + 1 of the thread that rule E listens to */
-	/* The first loop, and all loops for which a tracker has a candidate. */
+	/* index + 1 of the thread whose backward passes count by rule E */
+	uint32_t backward_thread;
+	/* Training loops. The first one always exists, the others if a tracker has a candidate for
+	 * them. nloops: number of loops that the elected family found. */
 	struct loop *loops[STEP_LOOPS];
 	uint32_t nloops;
 	struct step *out;
@@ -321,16 +359,18 @@ struct step_finder {
 	int error;
 };
 
-/* step_family.c: properties of families */
+/* Properties of each family (step_family.c). */
 extern const struct family_row {
 	enum step_boundary boundary;
 	enum step_tier tier;
-	const char *marker;  /* its name, for users */
-	const char *why;     /* why it counts: the reason in a loop's state; NULL: needs none */
-	const char *batches; /* its marks where they may be micro-batches; NULL: they are not */
-	bool apart;	     /* nothing may join one of its marks */
-	bool grouped;	     /* a backward or a fetch closes a group of its marks */
-	/* A less trusted family takes over once it was elected and is silent for long. */
+	const char *marker; /* its name, for users */
+	/* reason given to users in the loop's state; NULL: no explanation is needed */
+	const char *why;
+	/* how users call its marks, if these may be micro-batches; NULL: they never are */
+	const char *batches;
+	bool apart;   /* each mark is a group of its own */
+	bool grouped; /* a backward or a fetch closes a group of its marks */
+	/* Once elected, it is replaced by a less trusted family if it makes no mark for long. */
 	bool gives_way;
 } family_row[FAMILY_COUNT + 1];
 enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f);
@@ -342,17 +382,18 @@ bool anon_backwards(const struct step_finder *sf);
 bool anon_accumulates(const struct step_finder *sf);
 
 /* step_cycle.c */
-/* Takes a SIGNAL_SYNC. */
+/* Processes a SIGNAL_SYNC: a wait for the device. */
 void cycle_wait(struct step_finder *sf, const struct signal *s);
 /* Ends the search for cycles at the end of the process. */
 void cycle_finish(struct step_finder *sf);
 
 /* step_thread.c */
 const struct step_thread *step_thread_find(const struct step_finder *sf, uint32_t tid);
-/* Returns the thread, added if new; then it replaces the one idle longest. NULL when there is no
- * memory (sf->error). Valid until the next call. */
+/* Returns the thread with this tid, and adds it if it is new. If there are too many threads, it
+ * replaces the thread idle longest. Returns NULL and sets sf->error if there is no memory. The
+ * pointer is valid until the next call. */
 struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid);
-/* Makes a mark of this family by thread t, and resets the counts of t for it. */
+/* Makes a mark of family f by thread t, with the hits since its last mark of f. */
 struct mark mark_make(struct step_finder *sf, enum family f, struct step_thread *t,
 		      const struct signal *s);
 
@@ -362,7 +403,7 @@ void tracker_settle(struct step_finder *sf, struct tracker *t);
 void tracker_free(struct tracker *t);
 /* Returns the number of training loops found. */
 uint32_t tracker_loops(const struct step_finder *sf);
-/* Returns true when thread t listens to thread `to`: hits of `to` count for marks of t. */
+/* Returns true if hits on thread `to` count for the marks of thread t. */
 bool thread_listens(const struct step_finder *sf, enum family f, const struct step_thread *to,
 		    const struct step_thread *t);
 
@@ -370,42 +411,43 @@ bool thread_listens(const struct step_finder *sf, enum family f, const struct st
 struct candidate *candidate_new(struct step_finder *sf, enum family f, uint32_t loop);
 void candidate_free(struct candidate *l);
 void candidate_mark(struct step_finder *sf, struct candidate *l, const struct mark *m);
-/* Closes the open group: nothing can join it any more. */
+/* Closes the open group: no further mark can join it. by_backward: a backward pass or a fetch
+ * follows. */
 void candidate_close(struct step_finder *sf, struct candidate *l, bool by_backward);
-/* Gives out held groups whose steps are certain. */
+/* Makes steps of the held groups, as far as these are certain. */
 void candidate_digest(struct step_finder *sf, struct candidate *l);
 void candidate_finish(struct step_finder *sf, struct candidate *l);
-/* Ends a step in progress after a long silence. */
+/* Ends the step in progress after a long silence, if an optimizer leads. */
 void candidate_still(struct step_finder *sf, struct candidate *l);
 /* Drops held groups. */
 void candidate_forget(struct candidate *l);
-/* Returns true if the steps of this candidate may still become the steps of the job: its held
- * groups are needed until then. */
+/* Returns true if this candidate's family may still be elected, so that its held groups are
+ * needed. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
-/* Frees memory of the search if no groups are held. */
+/* Frees the memory of held groups if there are none. */
 void candidate_spare(struct candidate *l);
 
-/* step_doubt.c: cases in which the number of steps cannot be known */
-/* Returns true when the optimizers are made by an inner loop. */
+/* defined in step_doubt.c */
+/* Returns true if optimizers are made by a loop inside the training loop. */
 bool candidate_inner(const struct step_finder *sf, const struct candidate *l);
 bool candidate_doubtful(const struct step_finder *sf, const struct candidate *l);
-/* Writes the reason for the doubt, with the right --multiply, to out. Returns false when there is
- * no doubt. */
+/* Writes to out why the number of steps is ambiguous, and which --multiply would be right. Returns
+ * false if it is not ambiguous. */
 bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate *l, char *out,
 			    size_t len);
 
 /* step_emit.c */
-/* Numbers a finished group and gives out its step. */
+/* Numbers a finished group and queues its step for step_finder_next(). */
 void step_emit(struct step_finder *sf, struct candidate *l, const struct group *g);
 
 /* step_elect.c */
 void step_elect(struct step_finder *sf, bool final);
-/* Elects the probe named by the user when it is hit and no other family is elected. */
+/* Elects the probe that the user named, when it is hit and no family is elected yet. */
 void step_elect_probe(struct step_finder *sf, const struct signal *s);
-/* Makes this family the elected one. */
+/* Makes f the elected family. */
 void step_take(struct step_finder *sf, enum family f);
 
-/* step_save.c, step_save_candidate.c */
+/* defined in step_save.c and step_save_candidate.c */
 void hits_archive(struct archive *a, struct hits *h);
 void group_archive(struct archive *a, struct group *g);
 void candidate_archive(struct archive *a, const struct step_finder *sf, struct candidate **l,
@@ -419,7 +461,8 @@ void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident);
 void anon_reducer(struct step_finder *sf, uint32_t thread);
 void anon_finish(struct step_finder *sf);
 
-/* Returns for how long (ns) nothing came since ns, without times of no observation. */
+/* Returns the time (ns) from ns until now, or from the last gap in the observation until now if
+ * that gap was later. */
 static inline uint64_t silence_ns(const struct step_finder *sf, uint64_t ns)
 {
 	uint64_t since_ns = ns > sf->watched_ns ? ns : sf->watched_ns;

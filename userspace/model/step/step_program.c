@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program.c - steps of a process that runs compiled programs.
+/* step_program.c - finds steps in a process that runs compiled programs (JAX, TensorFlow,
+ * torch_xla).
  *
- * Some programs belong to the framework (JAX: "jit__threefry_split", "jit_add"), some run before
- * training, some evaluate, log or save. The others repeat in a cycle: one program, or several (the
- * gradient, then the update; the two of a GAN), some of which may run several times in each cycle
- * (micro-batches). One of the programs that run once in a cycle ends the step: the last one whose
- * name says that it trains, else the one with the most code, else the one with the most arguments.
- * It is counted from its first run.
+ * Some programs belong to the framework (JAX: "jit__threefry_split", "jit_add"). Some run before
+ * training, some evaluate, log or save. The others repeat in a cycle. It consists of one program,
+ * or of several: the gradient and the update, or the two programs of a GAN. Some may run several
+ * times in each cycle (micro-batches). One of the programs that run once in a cycle ends the step:
+ * the last one whose name says that it trains, else the one with the most code, else the one with
+ * the most arguments. It is counted from its first run.
  *
- * A program stays elected when it is compiled again under its name. Another program replaces it
- * when that one runs repeatedly and the elected one does not; the step numbers continue. A program
- * that ran once in place of the first step, and has the same name except for a number, was the
- * first step (torch_xla).
+ * A program stays elected when it is compiled again under its name. Another program replaces it if
+ * that one runs repeatedly and the elected one does not; the step numbers continue. If a program
+ * ran once, directly before the first step, and its name differs from the elected one only in a
+ * number, it was the first step (torch_xla).
  *
- * The cycle is training if a program computes a gradient (according to its operations) and a state
- * is updated: the first output is the first input of the next run, or the first input is another
- * array than before. If the operations cannot be read, the name or the state's update is enough.
- * Otherwise executions are counted and not called training. The contents of a run are not seen: one
- * run may be several steps, or part of one.
+ * The cycle is training if one of its programs computes a gradient (its operations show that) and a
+ * state is updated. An updated state shows in two ways: the first output of a run is the first
+ * input of the next run, or the first input is another array than before. If the operations cannot
+ * be read, the name or the update of a state is enough. Otherwise executions are counted, which are
+ * not called training. The work within a run is not seen: one run may be several steps, or part of
+ * one.
  *
- * A step ends when its program is completed on the device, if that is reported, else when the call
- * returned (or began, if only that is seen). */
+ * A step ends when its program is completed on the device, if that is reported; otherwise when the
+ * call returned, or when it began if its return is not seen. */
 #include "userspace/model/step/step_program.h"
 
-#define DEAF_NS	      10000000000ull
-#define TAKES_OVER    8	 /* runs without one of the elected program */
-#define TAKES_UNKNOWN 64 /* the same if nothing is known of either */
+#define DEAF_NS 10000000000ull
+/* Another program is considered for ending steps after every TAKES_OVER runs of other programs
+ * without a run of the elected one. If the number of inputs of one of them is unknown, the other
+ * program needs TAKES_UNKNOWN runs. */
+#define TAKES_OVER    8
+#define TAKES_UNKNOWN 64
 #define SAME_GAPS     3
 
 static void exec_forget_held(struct exec *e, uint32_t from)
@@ -60,7 +65,7 @@ static uint32_t program_reuse(struct exec *e)
 	return idle;
 }
 
-/* Decides whether the program trains, without regard to other programs. */
+/* Notes if this program trains, according to its own name and content. */
 static void program_trains(struct exec *e, const struct exec_program *p)
 {
 	bool doubted = p->content == CONTENT_GRADIENT && !program_says_train(p->name) &&
@@ -115,10 +120,10 @@ static uint32_t program_of(struct step_finder *sf, struct exec *e, uint64_t iden
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-/* Decides whether the pick trains. A program without a gradient does not train, whatever its name,
- * unless the name is unambiguous (the author wrote the derivatives). A program with a gradient
- * trains if its state is fed back or its first input changes: weights or data, which cannot be
- * distinguished. The name alone decides if the content is unknown. */
+/* Decides whether the programs of the cycle train. If the content is unknown, the name decides. A
+ * program without a gradient does not train, unless its name leaves no doubt (its author wrote the
+ * derivatives by hand). A program with a gradient trains if its output is its next input, or if its
+ * first input changes. That input may be weights or data, which cannot be distinguished. */
 static void exec_evidence(struct exec *e, const struct exec_pick *p)
 {
 	bool gradient = false, moves = false, hinted = false;
@@ -144,8 +149,8 @@ static void exec_evidence(struct exec *e, const struct exec_pick *p)
 	e->by_moves = e->by_content && !hinted;
 }
 
-/* Returns true if the program ran once, directly before the first step, with a similar name: it was
- * the first step. */
+/* Returns true if the program was the first step: it ran once, directly before the other steps, and
+ * its name differs from the elected program's only in a number. */
 static bool exec_first_graph(const struct exec *e, uint32_t program)
 {
 	const struct exec_program *p = &e->program[program];
@@ -172,7 +177,8 @@ static void exec_elect(struct exec *e, const struct exec_pick *p)
 	e->nmicro = 0;
 }
 
-/* Assigns all held runs. Runs before the first run of the cycle belong to the start. */
+/* Assigns all held runs to steps or blocks. Runs before the first run of the cycle belong to the
+ * start of the process. */
 static void exec_place_held(struct step_finder *sf, struct exec *e)
 {
 	uint32_t n = e->nheld, first = 0;
@@ -221,14 +227,15 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 	if (sf->elected != FAMILY_EXECUTE)
 		step_take(sf, FAMILY_EXECUTE);
 	exec_place_held(sf, e);
-	if (again) /* runs in between were not held: count evaluations from here on */
+	/* the runs in between were not held, so only evaluations after this step count */
+	if (again)
 		e->blocks_at = e->steps;
 }
 
 /* ---- other programs, after the lock ---------------------------------------------------------- */
 
-/* Returns true if the pick replaces the elected program, which never trained or has stopped
- * running. */
+/* Returns true if the picked program replaces the elected one, because the elected one never
+ * trained or no longer runs. */
 static bool exec_other_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
@@ -246,7 +253,7 @@ static bool exec_other_replaces(const struct exec *e, const struct exec_pick *p)
 	return p->count >= TAKES_UNKNOWN;
 }
 
-/* Checks whether another program now ends steps. final: the process ended. */
+/* Checks whether another program now ends the steps. final: the process ended. */
 static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 {
 	struct exec_pick p;
@@ -258,8 +265,8 @@ static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 		exec_lock(sf, e, &p);
 }
 
-/* If the program runs regularly, once in a fixed number of steps, it ends the steps: what counted
- * as steps were parts. */
+/* If the program runs once in a fixed number of steps, it ends the steps: the steps counted so far
+ * were parts of a step. Returns true if so. */
 static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_program *p = &e->program[r->program];
@@ -285,7 +292,8 @@ static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct
 	return true;
 }
 
-/* Decides again whether the elected programs train, with what is known now. */
+/* Decides again, with new information, whether the elected program and the rest of its cycle
+ * train. */
 static void exec_evidence_again(struct step_finder *sf, struct exec *e)
 {
 	struct exec_pick p = {.program = e->elected, .micro = e->micro};
@@ -331,7 +339,8 @@ static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct
 	exec_later_check(sf, e, false);
 }
 
-/* Returns false most of the time when many runs are held: the check is expensive. */
+/* Limits how often the expensive search for the program that ends steps is made: with many held
+ * runs only every 16th time. */
 static bool exec_check_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;
@@ -360,7 +369,8 @@ static struct exec *exec_of(struct step_finder *sf)
 	return sf->exec;
 }
 
-/* Drops the runs reported by a higher layer before this one was seen. */
+/* Called when a lower layer of runtimes reports runs for the first time: drops the runs that a
+ * higher layer reported, which are the same runs. */
 static void exec_layer(struct exec *e, uint32_t layer)
 {
 	uint32_t kept = 0;
@@ -410,8 +420,8 @@ static void exec_run(struct step_finder *sf, const struct signal *s)
 		exec_run_learning(sf, e, &r);
 }
 
-/* A program was compiled, or its name was read. It may have run before under another identity,
- * which is s->count. */
+/* Handles a program that was compiled or whose name was read. It may have run before under another
+ * identity, which is s->count. */
 static void exec_compiled(struct step_finder *sf, const struct signal *s)
 {
 	struct exec *e = sf->exec;
@@ -482,7 +492,7 @@ void exec_tick(struct step_finder *sf)
 	exec_flush(sf, e, false);
 }
 
-/* After a gap, completions may be missing. */
+/* Handles a gap in the records: completions during the gap are missing. */
 void exec_gap(struct step_finder *sf)
 {
 	struct exec *e = sf->exec;
@@ -513,8 +523,8 @@ void exec_finish(struct step_finder *sf)
 		exec_report_block(e, &e->block, 0, 0);
 }
 
-/* Counts compiled programs of one layer only: layers above the plugin's table report the same
- * programs. */
+/* Counts compiled programs. Only one layer of runtimes counts: layers above the plugin's function
+ * table report the same programs again. */
 static void programs_count(struct step_finder *sf, const struct signal *s)
 {
 	if (s->kind != SIGNAL_COMPILE || !s->made || s->layer < sf->programs.layer)

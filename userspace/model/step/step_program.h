@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program.h - the part of the step finder that finds which compiled program ends a step. The
- * rule is described at the top of step_program.c. 4 KiB as a rule, under 400 KiB during the search.
- */
+/* step_program.h - the part of the step finder that finds out which compiled program ends a step.
+ * The rule is described in step_program.c. Memory: usually 4 KiB, during the search less than 400
+ * KiB. */
 #ifndef MODEL_STEP_PROGRAM_H
 #define MODEL_STEP_PROGRAM_H
 
 #include "userspace/model/step/step_private.h"
 
-#define EXEC_PROGRAMS 256  /* programs known at once; a new one replaces the one idle longest */
-#define EXEC_HELD     4096 /* runs held before the lock */
-#define EXEC_LATER    4096 /* runs of other programs held after the lock */
-#define EXEC_PENDING  512  /* steps that wait for their completion */
-#define EXEC_SPANS    16   /* evaluations that were not read by step_finder_evaluation() yet */
-#define EXEC_MICRO    64   /* most runs of a program within one cycle */
-#define PROGRAM_TEXT  64   /* bytes of a name that are kept */
+/* Maximum number of programs known at a time. A new one replaces the program that was idle
+ * longest. */
+#define EXEC_PROGRAMS 256
+/* Maximum number of runs held before a program is elected. */
+#define EXEC_HELD 4096
+/* Maximum number of runs of other programs held after a program is elected. */
+#define EXEC_LATER 4096
+/* Maximum number of steps that wait for their completion on the device. */
+#define EXEC_PENDING 512
+/* Maximum number of evaluations that step_finder_evaluation() has not returned yet. */
+#define EXEC_SPANS   16
+#define EXEC_MICRO   64 /* maximum number of runs of one program within a cycle */
+#define PROGRAM_TEXT 64 /* size of a program's name with its NUL; longer names are cut */
 
-/* Purpose of a program, according to its name. */
+/* Purpose of a program, according to its name or content. */
 enum program_class {
 	PROGRAM_OTHER,	 /* unknown */
-	PROGRAM_STEP,	 /* trains: train_step, update */
-	PROGRAM_PART,	 /* part of a step: grad, accumulate */
+	PROGRAM_STEP,	 /* trains: "train_step", "update" */
+	PROGRAM_PART,	 /* part of a step: "grad", "accumulate" */
 	PROGRAM_EVAL,	 /* evaluates */
-	PROGRAM_SERVE,	 /* predicts, samples, generates */
+	PROGRAM_SERVE,	 /* predicts, samples or generates */
 	PROGRAM_ASIDE,	 /* logs, saves or initializes: not part of a step */
 	PROGRAM_INTERNAL /* made by the framework */
 };
 enum program_class program_classify(const char *name);
-/* Like program_classify(), but uses the content (enum program_content) first if it is known. */
+/* Like program_classify(), but the content (enum program_content) decides if it is known. */
 enum program_class program_judge(const char *name, uint32_t content);
 /* Returns true when the name leaves no doubt that the program trains. */
 bool program_says_train(const char *name);
@@ -38,59 +44,67 @@ struct exec_program {
 	uint64_t runs;
 	uint32_t inputs, layer;
 	enum program_class class;
-	/* traced: runs with an input of known origin. fed: traced runs whose input was the output
-	 * of a program. given: runs whose output was the input of another program. */
+	/* Numbers of runs. traced: the origin of an input was known. fed: traced runs whose input
+	 * was the output of a program. given: the output was the input of a later run. */
 	uint32_t traced, fed, given;
-	uint32_t content;  /* enum program_content */
-	uint32_t moved;	   /* runs whose first input differs from that of the run before */
-	uint64_t first_ns; /* start of its first run */
-	/* Usual time from one run to the next of the same program, see exec_pace(); 0: unknown. */
+	uint32_t content; /* enum program_content */
+	/* number of runs whose first input was another array than in the run before */
+	uint32_t moved;
+	uint64_t first_ns; /* start of the first run */
+	/* Usual time from one run to the next run of the same program, see exec_pace(); 0: not
+	 * known. */
 	uint64_t pace_ns;
 	uint32_t paced;
-	bool readable;	  /* its content is read when it runs */
-	bool unseen;	  /* the input of some run could not be seen */
-	bool compiled;	  /* compiled again since its last run */
-	bool cached;	  /* loaded from a cache of compiled programs */
-	bool member;	  /* part of the cycle: runs once or more in a step */
-	uint64_t at_step; /* number of steps at its last run, after the lock */
+	bool readable;	  /* the program's content can be read when it runs */
+	bool unseen;	  /* the input of at least one run could not be seen */
+	bool compiled;	  /* was compiled again since the last run */
+	bool cached;	  /* was loaded from a cache of compiled programs */
+	bool member;	  /* is part of the cycle: runs at least once in each step */
+	uint64_t at_step; /* number of steps at the last run, after a program was elected */
 	uint64_t gap;
-	uint32_t same; /* successive gaps with the same number of steps */
+	uint32_t same; /* how often `gap` was the same in succession */
 	char name[PROGRAM_TEXT];
 };
 
 struct exec_run {
-	uint64_t begin_ns, end_ns, done_ns; /* done_ns: completion on the device; 0: not seen */
-	uint64_t number;		    /* 0: its completion will not be reported */
+	/* done_ns: time of completion on the device; 0: not seen */
+	uint64_t begin_ns, end_ns, done_ns;
+	/* number of the run, by which its completion is recognized; 0: none will be reported */
+	uint64_t number;
 	uint32_t program, tid, flags;
 };
 
-struct exec_block { /* runs that belong to no step */
+/* Successive runs that belong to no step: perhaps an evaluation. */
+struct exec_block {
 	uint64_t begin_ns, end_ns, number;
 	uint32_t runs, evals, program, tid;
 	bool mixed,
-		/* mixed: runs of several programs; trains: one of these trains, by its name */
+		/* mixed: there are runs of several programs. trains: the name of at least one of
+		 * them says that it trains. */
 		trains;
-	bool open; /* the end of the last run is unknown */
+	bool open; /* it is not known when the last run ended */
 };
 
-struct exec_step { /* a step that waits for its completion */
+/* A step that waits for its completion on the device. */
+struct exec_step {
 	struct exec_run run;
 	uint32_t micro;
-	struct exec_block eval; /* the block before the step; runs 0: none */
+	/* The runs between the previous step and this one; runs is 0 if there are none. */
+	struct exec_block eval;
 };
 
 struct exec_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
-	bool idle; /* nothing ran in this time, between an evaluation and the next step */
+	bool idle; /* idle time after an evaluation, until the next step; otherwise an evaluation */
 };
 
 struct exec {
 	struct exec_program *program; /* at most EXEC_PROGRAMS */
 	uint32_t nprograms, programs_cap;
 	struct exec_run
-		/* before the lock: all runs; after the lock: runs of other programs since the last
-		 * step */
+		/* Before a program is elected: all runs. Afterwards: runs of other programs since
+		 * the last step. */
 		*held;
 	uint32_t nheld, held_cap;
 	struct exec_step *pending;
@@ -98,91 +112,97 @@ struct exec {
 	struct exec_span span[EXEC_SPANS];
 	uint32_t nspans;
 	uint64_t seq;
-	/* trains: the name of some program says that it trains */
+	/* trains: the name of at least one program says that it trains */
 	bool locked, trains;
-	bool completes;			   /* the device's completions end the steps */
-	bool deaf;			   /* completions are expected, but do not arrive */
-	bool switched;			   /* another program was elected after the first one */
-	bool replaced;			   /* the last run elected the other program */
-	bool by_name, by_feed, by_content; /* why the elected program is known to train */
-	/* by_content is set, and only a first input that changes supports it; that input may be
+	bool completes; /* steps end when the device reports the completion of their run */
+	bool deaf;	/* completions were expected, but the device reports none */
+	bool switched;	/* a second program was elected after the first one */
+	bool replaced;	/* the last run led to the election of another program */
+	/* what shows that the elected program trains: name, fed inputs, content */
+	bool by_name, by_feed, by_content;
+	/* by_content is set, but its only support is a first input that changes. That input may be
 	 * data. */
 	bool by_moves;
-	/* Indexes of programs. micro: the one that runs several times in a cycle, or NO_PROGRAM. */
+	/* Indexes of programs. micro: the program that runs several times in a cycle, or
+	 * NO_PROGRAM. */
 	uint32_t elected, micro;
-	uint32_t nmicro; /* runs of micro in the step in progress */
-	uint32_t usual;	 /* runs of micro in a cycle */
+	uint32_t nmicro; /* number of runs of `micro` in the step in progress */
+	uint32_t usual;	 /* usual number of runs of `micro` in a cycle */
 	uint32_t layer;
 	uint64_t steps, dones;
-	uint64_t elected_at;	    /* number of steps when it was elected */
-	uint64_t blocks, blocks_at; /* blocks that may be evaluations, since that number of steps */
-	uint64_t begun_ns;	    /* start of the last run */
-	uint32_t begun;		    /* program of the last run */
-	/* Start of the first step; end of the last step given out. */
+	uint64_t elected_at; /* number of steps when the elected program was elected */
+	/* number of blocks that may be evaluations, counted since step blocks_at */
+	uint64_t blocks, blocks_at;
+	uint64_t begun_ns; /* start of the last run of any program */
+	uint32_t begun;	   /* program of the last run */
+	/* Start of the first step; end of the last step that was given out. */
 	uint64_t first_ns, last_ns;
-	struct exec_block block; /* runs since the last step */
+	struct exec_block block; /* runs since the last step, if they may be an evaluation */
 };
 #define NO_PROGRAM EXEC_PROGRAMS
 
-struct exec_pick { /* result of the search for the program that ends steps */
+/* Result of exec_pick(): the program that ends steps, and the other programs of its cycle. */
+struct exec_pick {
 	uint32_t program, micro, usual, count, members;
 	bool member[EXEC_PROGRAMS];
-	bool eval; /* only programs that evaluate or serve run */
+	bool eval; /* all programs that run evaluate or serve: none trains */
 };
 
-/* step_program_elect.c */
+/* defined in step_program_elect.c */
 void exec_free(struct exec *e);
 enum step_unit exec_unit(const struct exec *e);
-/* Chooses the program that ends steps. final: the process ended. Returns false when this cannot be
- * decided yet. */
+/* Searches the held runs for the program that ends steps. final: the process ended. Returns false
+ * if this cannot be decided yet. */
 bool exec_pick(const struct exec *e, bool final, struct exec_pick *ret);
-/* Returns true when program u, which runs once per cycle, ends the step instead of a, which runs
- * several times. */
+/* Returns true if program u, which runs once in a cycle, ends the step, and not program a, which
+ * runs several times. */
 bool exec_ends(const struct exec_program *u, const struct exec_program *a);
-/* Updates the usual time between runs of the program that starts now. */
+/* Updates the usual time between runs of a program, at the start of a run. */
 void exec_pace(struct exec *e, uint32_t program, uint64_t begin_ns);
-/* The picked program's name differs from the elected one's only by a number. Returns true when the
- * picked program replaces the elected one. */
+/* Decides about two programs whose names differ only in a number. Returns true if the picked
+ * program replaces the elected one. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p);
 
 /* step_program_step.c */
-/* Assigns a run to a step or block, after the lock. */
+/* Assigns a run to a step or a block, after a program was elected. */
 void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r);
-/* Makes steps of the runs that were held until it was known that the program trains. Each step gets
- * as many runs as a step has at present. */
+/* Makes steps of runs that were held until it was known that the program trains. Each of these
+ * steps gets as many micro-batches as a step has now. */
 void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_run *r);
-/* Gives out the steps that no longer wait for a completion; all: every step. */
+/* Gives out the steps that need not wait for a completion any longer. all: gives out every step. */
 void exec_flush(struct step_finder *sf, struct exec *e, bool all);
-/* Returns true when the runs since the last step are an evaluation. */
+/* Returns true if the runs since the last step are an evaluation. */
 bool exec_evaluates(const struct exec *e);
-/* Reports a block of runs that belong to no step. end_ns: end of the step after the block; 0: none.
- * usual_ns: usual step time; 0: unknown. */
+/* Reports the evaluation that a block of runs is, and the idle time after it, for
+ * step_finder_evaluation(). end_ns: end of the step after the block, or 0. usual_ns: usual step
+ * time, or 0 if unknown. */
 void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_ns,
 		       uint64_t usual_ns);
-/* Returns a factor for the confidence, 0 to 1: how certain it is that the program trains. */
+/* Returns by which factor, from 0 to 1, the confidence in the steps is multiplied: how certain it
+ * is that the program trains. */
 double exec_doubt(const struct exec *e);
 void exec_describe(const struct step_finder *sf, struct step_state *st);
 
 /* step_program.c */
-/* Takes SIGNAL_EXECUTE, SIGNAL_COMPILE and SIGNAL_DONE. */
+/* Processes SIGNAL_EXECUTE, SIGNAL_COMPILE and SIGNAL_DONE. */
 void exec_signal(struct step_finder *sf, const struct signal *s);
 void exec_tick(struct step_finder *sf);
 void exec_gap(struct step_finder *sf);
 void exec_finish(struct step_finder *sf);
 
 /* step_program_flow.c */
-/* Returns the index of a program, NO_PROGRAM when unknown. */
+/* Returns the index of the program, or NO_PROGRAM if it is unknown. */
 uint32_t exec_program_find(const struct exec *e, uint64_t ident);
-/* Returns true when the program usually gets its own output as input. */
+/* Returns true if the program usually gets its own output as input. */
 bool exec_fed(const struct exec_program *p);
-/* Counts the origin of the run's input. */
+/* Counts where the first input of a run came from. */
 void exec_flow(struct exec *e, struct exec_program *p, const struct signal *s);
-/* Returns true when the program's first input changes now and then. */
+/* Returns true if the program's first input sometimes changes. */
 bool exec_moves(const struct exec_program *p);
-/* Returns true when the program's content is being read and will be reported soon. */
+/* Returns true if the program's content is being read, so that a record of it will arrive soon. */
 bool exec_content_comes(const struct exec *e, const struct exec_program *p);
-/* Returns true when it is unknown whether the pick trains, and records that may show it are
- * expected. */
+/* Returns true if it is not known yet whether the picked program trains, and records that may show
+ * it are expected. */
 bool exec_flow_comes(const struct exec *e, const struct exec_pick *p);
 
 /* step_save_program.c */

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_elect.c - decides which program ends a step: see step_program.c. */
+/* step_program_elect.c - chooses ("elects") the compiled program that ends a step, by the rules at
+ * the top of step_program.c. */
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 
-/* Runs after which a program can be chosen: RUNS_SINGLE if it is the whole cycle; RUNS_PART if it
- * is, but its name says that it is a part of a step (the rest may still come); RUNS_CYCLE if
- * another program runs several times in its cycle; RUNS_LEAST for any member of a cycle. */
+/* After how many runs a program can be elected: RUNS_SINGLE if it is the only one in its cycle;
+ * RUNS_PART if, in addition, its name says that it is a part of a step, so that others may follow;
+ * RUNS_CYCLE if another program runs several times in the cycle. A program with fewer than
+ * RUNS_LEAST runs is not part of a cycle. */
 #define RUNS_SINGLE 8
 #define RUNS_PART   65
 #define RUNS_CYCLE  3
 #define RUNS_PAIR   4
 #define RUNS_LEAST  3
 #define RUNS_WAIT   33
-/* A program with the name of the elected one needs RUNS_ALIKE runs to replace it; times between
- * runs are compared only after RUNS_PACE of them. */
+/* A program whose name differs from the elected one's only in a number needs RUNS_ALIKE runs to
+ * replace it. Times between runs are compared after RUNS_PACE runs of each. */
 #define RUNS_ALIKE 64
 #define RUNS_PACE  16
-/* a longer time between runs raises the usual one by at most 1/PACE_MOVES */
+/* A longer time between runs raises the usual time by at most 1/PACE_MOVES. */
 #define PACE_MOVES 32
-#define GAPS_LAST  8 /* gaps between runs that are examined, the last ones */
+/* Number of last gaps between runs that are compared with each other. */
+#define GAPS_LAST 8
 
-struct survey { /* statistics of the held runs */
+/* Statistics of the held runs, by program. */
+struct survey {
 	uint32_t n[EXEC_PROGRAMS];
 	uint32_t first[EXEC_PROGRAMS];
-	/* time from each run to the next run of any program, summed up */
+	/* Sum of the times from each run to the next run of any program. */
 	uint64_t time_ns[EXEC_PROGRAMS];
 };
 
@@ -40,8 +44,9 @@ static void exec_elect_survey_make(const struct exec *e, struct survey *sv)
 	}
 }
 
-/* Returns how often `a` ran between two runs of `u`. 0 if this number is not constant in the last
- * few gaps (one exception is allowed). *ret_gaps: the number of gaps. */
+/* Returns how often program a runs between two runs of program u, or 0 if that number differs
+ * between the last few pairs of runs (one exception is allowed). *ret_gaps: number of such
+ * pairs. */
 static uint32_t exec_elect_runs_between(const struct exec *e, uint32_t u, uint32_t a,
 					uint32_t *ret_gaps)
 {
@@ -80,11 +85,12 @@ bool exec_ends(const struct exec_program *u, const struct exec_program *a)
 		return true;
 	if ((u->class == PROGRAM_STEP) != (a->class == PROGRAM_STEP))
 		return u->class == PROGRAM_STEP;
-	/* A program that trains passes its output to the program that ends the step; one that
-	 * evaluates or logs does not. */
+	/* If program a is part of a step, its output goes to the program that ends the step.
+	 * Outputs of an evaluation or of logging do not. */
 	if (a->traced >= RUNS_PAIR && u->class == PROGRAM_OTHER)
 		return u->given * 2 >= u->runs;
-	/* An update takes the parameters, their gradients and the optimizer's state. */
+	/* The program that updates gets the parameters, their gradients and the optimizer's state
+	 * as inputs. */
 	return u->inputs && a->inputs && (uint64_t)u->inputs * 2 >= a->inputs;
 }
 
@@ -114,7 +120,8 @@ static uint32_t exec_elect_pick_base(const struct exec *e, const struct survey *
 	return best;
 }
 
-/* Finds a program whose cycle contains several runs of the base, or the reverse. */
+/* Finds a program that runs several times per run of the picked one, or once per several runs of
+ * it. The one that runs once per cycle ends the step; the other one is p->micro. */
 static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 				  struct exec_pick *p)
 {
@@ -141,8 +148,8 @@ static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 	}
 }
 
-/* Returns true if `program` rather than `than` ends the step. If two programs train (a GAN) the
- * last one does; the first held run began a cycle. */
+/* Returns true if `program` ends the step, and not `than`. If both train (a GAN), the one that runs
+ * last in a cycle does; the first held run began a cycle. */
 static bool exec_elect_member_better(const struct exec *e, const struct survey *sv,
 				     uint32_t program, uint32_t than)
 {
@@ -158,8 +165,8 @@ static bool exec_elect_member_better(const struct exec *e, const struct survey *
 	return p->inputs > q->inputs;
 }
 
-/* Finds the programs that run in each cycle. The largest of those that run once per cycle and may
- * end it is chosen. */
+/* Finds the programs that run in each cycle, and picks the one that ends the step among those that
+ * run once. */
 static void exec_elect_pick_members(const struct exec *e, const struct survey *sv,
 				    struct exec_pick *p)
 {
@@ -183,8 +190,8 @@ static void exec_elect_pick_members(const struct exec *e, const struct survey *s
 	p->member[p->program] = p->member[base] = true;
 }
 
-/* Returns true if another program ran between the pick's runs and may prove to end a longer
- * cycle. */
+/* Returns true if the decision must wait, because another program ran between the picked program's
+ * runs and may prove to end a longer cycle. */
 static bool exec_elect_pick_waits(const struct exec *e, const struct survey *sv,
 				  const struct exec_pick *p)
 {
@@ -245,8 +252,9 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	if (e->begun == i && p->runs && begin_ns > e->begun_ns) {
 		uint64_t ns = begin_ns - e->begun_ns;
 
-		/* With few gaps, take the shortest: a busy machine lengthens some. With many,
-		 * approach the median: after a late run the next gap is too short. */
+		/* The first few times: take the shortest, because a busy machine lengthens some of
+		 * them. Later: approach the median, because after a delayed run the next time is
+		 * too short. */
 		if (p->paced < RUNS_PACE)
 			p->pace_ns = p->pace_ns && p->pace_ns < ns ? p->pace_ns : ns;
 		else if (ns > p->pace_ns)
@@ -259,9 +267,10 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	e->begun_ns = begin_ns;
 }
 
-/* Keras uses one name for training and evaluation. If the other program evaluates, the elected one
- * will run again. It does not evaluate if a third program of this name runs between its runs (that
- * is the evaluation), or if it has run for as long as the elected one did. */
+/* Keras uses the same name for training and evaluation. If the picked program evaluates, the
+ * elected one will run again. The picked one does not evaluate if a third program of the same name
+ * runs between its runs (that one evaluates), or if it has run for as long as the elected one
+ * did. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
@@ -269,7 +278,8 @@ bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 	const char *name = o->name;
 	bool ran = false, left = false;
 
-	/* A training step includes the backward pass, so it takes longer than an evaluation. */
+	/* A training step takes longer than an evaluation, because it includes the backward
+	 * pass. */
 	if (paced && o->pace_ns * 3 <= was->pace_ns * 2)
 		return false;
 	if (paced && was->pace_ns * 2 <= o->pace_ns)

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_flow.c - the inputs of programs. A program whose first output is the first input of
- * its next run updates a state, so it trains. The probes that show inputs may be removed if they
- * cost much and no decision depends on them any more. */
+/* step_program_flow.c - where the inputs of compiled programs come from. If the first output of a
+ * program is the first input of its next run, the program updates a state, so it trains. Probes
+ * that show inputs may be detached if they are expensive and no decision depends on them any
+ * more. */
 #include "userspace/model/step/step_program.h"
 
-/* A program updates a state if, of at least FED_RUNS runs with an input of known origin, 3 in
- * FED_SHARE or more got its own output. A program with fewer than FED_INPUTS arguments does not
- * take weights and a batch. */
+/* A program updates a state if at least FED_RUNS runs had an input of known origin, and in all but
+ * 1 in FED_SHARE of these it was the output of a program. With fewer than FED_INPUTS arguments it
+ * must also compute a gradient: these are too few for weights and a batch. */
 #define FED_RUNS   7
 #define FED_SHARE  4
 #define FED_INPUTS 4
-/* runs of a program after which the origin of its input is taken as known */
-#define FLOW_RUNS   64
-#define FLOW_LATELY 256 /* a program that is not among this many last runs no longer runs */
-/* with this many held runs (of EXEC_HELD, EXEC_LATER) the decision no longer waits for inputs */
+/* After this many runs of a program it is known whether it updates a state. */
+#define FLOW_RUNS 64
+/* A program no longer runs if it is not among this many last runs. */
+#define FLOW_LATELY 256
+/* With this many held runs (the limits are EXEC_HELD and EXEC_LATER), the decision does not wait
+ * for further inputs. */
 #define FLOW_HELD 3072
 
-/* A program's content is read at its first run and known after this many ns. */
+/* Time (ns) after a program's first run until which its content was read. */
 #define CONTENT_NS 300000000ull
 
 bool exec_moves(const struct exec_program *p)
@@ -48,8 +51,8 @@ void exec_flow(struct exec *e, struct exec_program *p, const struct signal *s)
 		e->program[from].given++;
 }
 
-/* Returns true when records that show whether the pick trains are still expected. Probes that were
- * removed are attached again as soon as such records are needed. */
+/* Returns true if records that show whether the picked program trains are still expected. Detached
+ * probes are attached again when such records are needed. */
 bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program];
@@ -60,8 +63,8 @@ bool exec_flow_comes(const struct exec *e, const struct exec_pick *p)
 	       e->nheld < FLOW_HELD;
 }
 
-/* Returns true if inputs of programs are needed. Only programs that still run count; programs that
- * ran only at the start will show nothing more. */
+/* Returns true if records of inputs are needed, for a program that still runs. A program that ran
+ * only at the start shows nothing new. */
 static bool exec_wants_flow(const struct exec *e)
 {
 	if (!e->locked)

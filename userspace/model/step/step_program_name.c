@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_name.c - classifies a program by its name: JAX names a program "jit_" and the
- * function's name, TensorFlow "__inference_", the function's name and a number. */
+/* step_program_name.c - finds out what a compiled program does from its name. JAX names a program
+ * "jit_" and the function; TensorFlow names it "__inference_", the function and a number. */
 #include "userspace/model/step/step_program.h"
 
 #include <ctype.h>
 
-/* Functions of jax.numpy, and primitives, that JAX compiles separately outside of jit
- * (jax/_src/lax, jax/_src/numpy, jax/_src/random.py). */
+/* Functions of jax.numpy and primitives of JAX: called outside of jit, JAX compiles each one as a
+ * program (jax/_src/lax, jax/_src/numpy, jax/_src/random.py). */
 static const char *const jax_own[] = {
 	"abs",	      "absolute", "add",       "all",	      "amax",	     "amin",
 	"and",	      "any",	  "append",    "arange",      "argmax",	     "argmin",
@@ -51,7 +51,7 @@ static const char *const word_aside[] = {"log",	 "metric", "summar", "save",   "
 					 "swa",	 "plot",   "print",  "copy",   "norm"};
 static const char *const word_begin[] = {"init", "creat", "setup", "make"};
 static const char *const word_update[] = {"updat", "optim", "fit", "learn", "sgd", "adam"};
-/* Actions of an agent or its environment between two updates. */
+/* Words for actions of a reinforcement learning agent between two updates. */
 static const char *const word_act[] = {"act",  "policy",  "rollout", "env",    "simul",
 				       "play", "collect", "explor",  "q_value"};
 static const char *const word_step[] = {"step"};
@@ -61,7 +61,7 @@ static const char *const word_grad[] = {"grad", "backward", "bwd"};
 static const char *const word_train[] = {"train"};
 static const char *const word_and[] = {"and", "with", "then"};
 
-/* Returns the place in the name where a word begins that starts with one of `words`; NULL: none. */
+/* Returns where in the name a word begins that starts with one of `words`, or NULL. */
 static const char *name_at(const char *name, const char *const *words, size_t n)
 {
 	bool start = true;
@@ -78,7 +78,8 @@ static const char *name_at(const char *name, const char *const *words, size_t n)
 #define AT(name, words)	 name_at(name, words, sizeof(words) / sizeof(*(words)))
 #define HAS(name, words) (AT(name, words) != NULL)
 
-/* Returns true for "train_and_eval", false for "eval_of_training" and "train_eval_step". */
+/* Returns true if a program trains and also evaluates: "train_and_eval". False for
+ * "eval_of_training" and "train_eval_step". */
 static bool name_trains_and_evaluates(const char *name)
 {
 	const char *train = AT(name, word_train), *eval = AT(name, word_eval),
@@ -104,7 +105,8 @@ static enum program_class name_words(const char *name)
 {
 	if (HAS(name, word_eval))
 		return name_trains_and_evaluates(name) ? PROGRAM_STEP : PROGRAM_EVAL;
-	/* Keras 3: predict() runs steps on data, fit() and evaluate() on an iterator */
+	/* Keras 3: predict() runs "_step_on_data"; fit() and evaluate() run a step on an
+	 * iterator */
 	if (HAS(name, word_serve) || strstr(name, "_step_on_data"))
 		return PROGRAM_SERVE;
 	if (HAS(name, word_begin))
@@ -134,8 +136,8 @@ enum program_class program_classify(const char *name)
 	if (!strncmp(name, "__inference_", 12) || !strncmp(name, "__forward_", 10)) {
 		name = strchr(name + 2, '_');
 		class = name_words(name);
-		/* In TensorFlow a loss alone is not a part of a step: its gradient is a separate
-		 * function. */
+		/* A loss alone is not a part of a step in TensorFlow, which computes its gradient
+		 * in a separate function. */
 		if (class == PROGRAM_PART && !HAS(name, word_micro) && !HAS(name, word_grad))
 			return PROGRAM_OTHER;
 		return class;
@@ -148,8 +150,9 @@ enum program_class program_classify(const char *name)
 		if (name_own(rest + (*rest == '_')))
 			return PROGRAM_INTERNAL;
 		class = name_words(rest);
-		/* JAX's own functions begin with "_". So may the author's; pmap() names programs
-		 * "_fun" (jax/_src/pmap.py). */
+		/* Names of JAX's own functions begin with "_". The author's functions may, too: if
+		 * their names contain no known word, they count as JAX's. Exceptions are lambdas
+		 * and the name "_fun" that pmap() gives. */
 		if (*rest == '_' && (class == PROGRAM_OTHER || class == PROGRAM_ASIDE) &&
 		    strncmp(rest, "_lambda", 7) != 0 && strcmp(rest, "_fun") != 0)
 			return PROGRAM_INTERNAL;

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_program_step.c - turns runs of the programs that train into steps: sets the start and end of
- * each step and its completion on the device, and describes how steps are found. */
+/* step_program_step.c - makes steps of the runs of the elected program: sets start and end of each
+ * step, waits for its completion on the device, and describes for users how steps are found. */
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 #include "userspace/model/step/step_program.h"
 
-/* Runs in a row, of one program (BLOCK_RUNS) or of several (BLOCK_MIXED), that count as an
- * evaluation although no name says so. */
+/* Runs between two steps count as an evaluation, even if no name says so, if there are at least
+ * BLOCK_RUNS of one program, or BLOCK_MIXED of several programs. */
 #define BLOCK_RUNS  3
 #define BLOCK_MIXED 16
-/* Such an evaluation comes at most once in this many steps; more frequent runs are part of the
- * loop. */
+/* Runs between steps are only an evaluation if they occur at most once in this many steps. More
+ * frequent runs are part of the loop. */
 #define BLOCK_RARE 4
-/* completions count as never reported if this many steps wait and none came */
+/* If this many steps wait for a completion and none was ever reported, the device does not report
+ * completions. */
 #define DEAF_STEPS 32
-#define LOST_DONES 2 /* a completion is lost if this many later ones have arrived */
-/* successive equal gaps between runs that prove a program part of the cycle */
+/* A completion was lost if this many later ones were reported. */
+#define LOST_DONES 2
+/* A program is part of the cycle if the number of steps between its runs was the same this many
+ * times. */
 #define SAME_GAPS 3
-/* Confidence if only the name of a program shows that it trains, or if only a changing first input
- * (weights or data) shows that its gradient updates something. */
+/* Factor of the confidence in the steps if only a program's name shows that it trains, or if the
+ * program computes a gradient and only a changing first input (weights or data) shows an update. */
 #define WEAK 0.8
-/* Confidence if a program computes a gradient and no use of that gradient is seen. */
+/* Factor of the confidence if a program computes a gradient, and no use of the gradient is seen. */
 #define CONTENT_ALONE 0.9
 
 /* ---- giving out steps ------------------------------------------------------------------------ */
@@ -44,8 +47,8 @@ static void exec_step_span_add(struct exec *e, const struct exec_block *b, uint6
 	e->span[e->nspans++] = (struct exec_span){from_ns, to_ns, b->tid, idle};
 }
 
-/* Returns the end of a block. If the end of its last run is unknown, that run took as long as the
- * others. */
+/* Returns the end of a block of runs. If it is not known when the last run ended, it is assumed to
+ * be as long as the others. */
 static uint64_t exec_step_block_end(const struct exec_block *b, uint64_t end_ns)
 {
 	uint64_t run_ns = b->runs > 1 ? (b->end_ns - b->begin_ns) / (b->runs - 1) : 0;
@@ -99,7 +102,7 @@ static void step_give(struct step_finder *sf, struct exec *e, const struct exec_
 		lp->used = true;
 		lp->start_ns = e->first_ns;
 	}
-	if (m.end_ns <= e->last_ns) /* the device reported completions out of order */
+	if (m.end_ns <= e->last_ns) /* the device reported two completions in the wrong order */
 		m.end_ns = e->last_ns + 1;
 	exec_report_block(e, &s->eval, m.end_ns, exec_step_loop_usual_ns(lp));
 	e->last_ns = m.end_ns;
@@ -155,7 +158,7 @@ static void exec_pending_add(struct step_finder *sf, struct exec *e, const struc
 
 /* ---- runs, once they can be assigned --------------------------------------------------------- */
 
-/* Returns true if the block is long enough for an evaluation and no program in it trains. */
+/* Returns true if the block is long enough for an evaluation, and no program in it trains. */
 static bool exec_step_block_counts(const struct exec_block *b)
 {
 	return b->runs >= (b->mixed ? BLOCK_MIXED : BLOCK_RUNS) && !b->trains;
@@ -169,8 +172,8 @@ bool exec_evaluates(const struct exec *e)
 			    (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
 }
 
-/* Returns true if the program trains by its name. A name like the elected program's proves nothing:
- * Keras' validation has it, too. */
+/* Returns true if the name shows that the program trains. A name that differs from the elected
+ * program's only in a number proves nothing: Keras uses such names for validation. */
 static bool exec_step_block_trains(const struct exec *e, const struct exec_program *p)
 {
 	return p->class == PROGRAM_STEP && !program_akin(p->name, e->program[e->elected].name);
@@ -227,7 +230,7 @@ void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r
 	}
 	p->at_step = e->steps;
 	e->nmicro += r->program == e->micro;
-	/* The program ran once in each of the last cycles. */
+	/* Programs that ran once in each of the last cycles are part of the cycle. */
 	p->member |= gap == 1 && p->same >= SAME_GAPS && p->class != PROGRAM_EVAL;
 	if (r->program != e->micro)
 		exec_step_block_add(e, r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save.c - saves and restores the step finder. Checks all indexes and numbers that other files
- * rely on. */
+/* step_save.c - saves and restores the step finder. Restoring checks all indexes and counts, which
+ * other files use without a check. */
 #include "userspace/model/step/step_program.h"
 
 void step_config_archive(struct archive *a, struct step_config *cfg)
@@ -144,7 +144,7 @@ static void step_archive(struct archive *a, struct step *s)
 	archive_field(a, s->tid);
 }
 
-/* Saves finished steps that step_finder_next() did not return yet. */
+/* Saves or restores the finished steps that step_finder_next() has not returned yet. */
 static void step_out_archive(struct archive *a, struct step_finder *sf)
 {
 	uint32_t n = sf->nout - sf->out_head;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save_candidate.c - saves and restores a loop candidate. Checks all indexes that
- * step_candidate.c relies on. */
+/* step_save_candidate.c - saves and restores a loop candidate. Restoring checks all indexes, which
+ * step_candidate.c uses without a check. */
 #include "userspace/model/step/step_private.h"
 
 static void step_token_archive(struct archive *a, struct token *t)
@@ -16,7 +16,8 @@ void group_archive(struct archive *a, struct group *g)
 	archive_fields(a, g, updates, tid, flags, skipped);
 }
 
-/* u->from and u->first are not saved: they are indexes of tokens that are gone after the lock. */
+/* u->from and u->first are not saved: they are indexes of held groups, which candidate_lock() has
+ * removed. */
 static void step_unit_archive(struct archive *a, struct unit *u)
 {
 	archive_below(a, &u->period, STEP_PERIOD + 1);
@@ -26,7 +27,7 @@ static void step_unit_archive(struct archive *a, struct unit *u)
 		step_token_archive(a, &u->pattern[i]);
 }
 
-/* The end times of the marks of the open group are needed to split it. */
+/* Saves or restores the end times of the marks of the open group, which candidate_split() needs. */
 static void step_ends_archive(struct archive *a, struct candidate *l)
 {
 	uint32_t n = l->open ? l->group.updates : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_save_program.c - saves and restores the search among compiled programs. Checks all indexes
- * that step_program.c relies on. */
+/* step_save_program.c - saves and restores the search among compiled programs. Restoring checks all
+ * indexes, which step_program.c uses without a check. */
 #include "userspace/model/step/step_program.h"
 
 static void exec_program_archive(struct archive *a, struct exec_program *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_state.c - the state of a training loop and its description for users. */
+/* step_state.c - the state of a training loop, and its description for users. */
 #include "userspace/base/plural.h"
 #include "userspace/base/number.h"
 #include "userspace/model/step/step_private.h"
@@ -9,14 +9,15 @@
 
 #include "userspace/model/step/step_program.h"
 
-/* A loop is suspect after a silence of SILENT_NS, if that is also SILENT_STEPS times its median
- * step time. */
+/* A loop is suspect if it makes no step for SILENT_NS and for SILENT_STEPS times its median step
+ * time. */
 #define SILENT_NS    30000000000ull
 #define SILENT_STEPS 10
-/* confidence in steps of tier B */
-#define CONFIDENCE_B	0.95
-#define CONFIDENT_STEPS 8 /* steps of tier B until its full confidence is reached */
-/* factor of the confidence for ambiguous steps */
+/* Full confidence in steps of tier B; those of tier A have 1. */
+#define CONFIDENCE_B 0.95
+/* Number of steps of tier B after which the confidence reaches CONFIDENCE_B. */
+#define CONFIDENT_STEPS 8
+/* The confidence is multiplied by this if steps are ambiguous. */
 #define AMBIGUOUS 0.8
 
 const char *const tier_name[TIER_COUNT] = {[TIER_NONE] = "", [TIER_A] = "A", [TIER_B] = "B"};
@@ -70,8 +71,8 @@ static uint64_t state_loop_median(struct loop *lp)
 	return ns[n / 2];
 }
 
-/* Returns true if the loop was silent for too long. Computes the median step time only if it may
- * matter. */
+/* Returns true if the loop was silent for too long. Computes the median step time only after a
+ * silence of SILENT_NS. */
 static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 {
 	uint64_t since_ns = silence_ns(sf, lp->start_ns);
@@ -80,8 +81,8 @@ static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 	       since_ns / SILENT_STEPS >= state_loop_median(lp);
 }
 
-/* Returns false if the hits of a step are incomplete: the step may have begun before observation,
- * or records of it were lost. */
+/* Returns false if hits of this step may be missing: it may have begun before observation, or
+ * records were lost in it. */
 static bool step_is_whole(const struct loop *lp, uint32_t back, bool first_counts)
 {
 	return back + 1 < lp->nrecent ? back >= 32 || !(lp->tainted >> back & 1) : first_counts;
@@ -134,7 +135,7 @@ static bool state_classes_without_step(const struct step_finder *sf)
 	return false;
 }
 
-/* Returns the name of the marker for users; a probe by its id. */
+/* Returns the name of the elected marker for users. The user's probe is named by its id. */
 static const char *state_marker_name(const struct step_finder *sf)
 {
 	if (sf->elected == FAMILY_PROBE && *sf->config.probe_id)
@@ -154,7 +155,8 @@ static void state_marker(const struct step_finder *sf, const struct loop *lp, st
 		snprintf(st->marker + len, sizeof(st->marker) - len, "#%s", lp->name);
 }
 
-/* Describes a marker that the user chose: nothing checks whether each hit is a step. */
+/* Describes a marker that the user chose. gp-bpf does not check whether each hit of it is a
+ * step. */
 static void state_reason_fixed(const struct step_finder *sf, struct step_state *st)
 {
 	size_t len = sizeof(st->reason);
@@ -275,7 +277,8 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 	return sf->fetched || sf->zero_grad ? STATE_STARTING : STATE_IDLE;
 }
 
-/* Returns the confidence in a loop's steps, 0 to 1. A marker that the user chose is not doubted. */
+/* Returns the confidence in a loop's steps, from 0 to 1. A marker that the user chose does not
+ * lower it. */
 static double state_confidence(const struct step_finder *sf, const struct loop *lp,
 			       const struct candidate *l, enum step_tier tier)
 {
@@ -298,8 +301,8 @@ static double state_confidence(const struct step_finder *sf, const struct loop *
 	return c * (1 - (double)__builtin_popcount(lp->tainted) / n);
 }
 
-/* Returns true if a change is worth reporting. Counts and ratios are not compared: they change all
- * the time. */
+/* Returns true if the states differ in something worth a report. Counts and ratios are not
+ * compared, because they change all the time. */
 static bool state_differs(const struct step_state *a, const struct step_state *b)
 {
 	return a->state != b->state || a->tier != b->tier || a->boundary != b->boundary ||

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_stream.c - assigns marks to training loops. A thread that never runs a backward (hooks,
- * pools) works for the first loop. A thread that does may continue the first loop (which was
- * started elsewhere, or changes threads from step to step), or run its own loop in parallel. In the
- * first case a mark of another thread never lies between a thread's backward and its mark; in the
- * second this happens sooner or later, when the scheduler interrupts a step. So all marks are held
- * from the thread's first one until such an overlap is seen (two loops), or until threads
- * alternated so often without one that it cannot be chance, or until the other threads are silent
- * (one loop). */
+/* step_stream.c - assigns marks to training loops, by thread.
+ *
+ * A thread that never runs a backward pass (hooks, thread pools) works for the first loop. A thread
+ * that runs backward passes either continues the first loop, which may change threads from step to
+ * step, or runs a second loop in parallel. If it continues the first loop, a mark of another thread
+ * never lies between a thread's backward pass and its mark. If it runs a second loop, such an
+ * overlap occurs sooner or later, when the scheduler interrupts a step. So all marks of a new
+ * thread are held until one of these happens: an overlap is seen (two loops); threads alternated so
+ * often without an overlap that this is not chance (one loop); or the other threads are silent (one
+ * loop). */
 #include "userspace/model/step/step_private.h"
 
-/* Turns without an overlap: one loop. Separate loops overlap in at least 1 of 3 turns. */
+/* Threads run one loop if they alternated this often without an overlap. Threads of separate loops
+ * overlap in at least 1 of 3 turns. */
 #define TURNS_SERIAL 32
-/* marks of a new thread before it is checked whether the other threads are silent */
+/* Number of marks of a new thread after which the other threads are checked for silence. */
 #define SILENT_MARKS 8
-/* A thread that was silent this long (ns) counts as finished. */
+/* A thread counts as finished if it was silent for this time (ns). */
 #define SILENT_NS 1000000000ull
-/* ranges count as rare if the elected family made more marks than this since the last one */
+/* Ranges are rare if the elected family made more marks than this since the last range. */
 #define RARE_MARKS 4
-#define QUEUE_KEPT 8 /* marks for which memory stays allocated after all were assigned */
+/* The array of held marks is freed when it is empty, if it has room for more marks than this. */
+#define QUEUE_KEPT 8
 
 void tracker_free(struct tracker *t)
 {
@@ -54,7 +58,8 @@ bool thread_listens(const struct step_finder *sf, enum family f, const struct st
 	return !free_ones || !(to->owns & 1u << f);
 }
 
-/* Returns the index of the candidate for loop n, created if missing; -1: no memory. */
+/* Returns the index of the candidate for loop n, and makes it if it does not exist. Returns -1 if
+ * there is no memory. */
 static int tracker_candidate(struct step_finder *sf, struct tracker *t, enum family f, uint32_t n)
 {
 	struct loop *lp;
@@ -93,8 +98,8 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 		sf->nloops = t->ncandidates;
 }
 
-/* Returns true if a mark of another thread lies between this mark and its thread's backward. After
- * a lost record this may be wrong. */
+/* Returns true if a mark of another thread (other_seq) lies between this mark and the backward pass
+ * of its own thread. This may be wrong after a lost record. */
 static bool tracker_mark_overlaps(const struct mark *m, uint64_t other_seq)
 {
 	return m->span_ns && m->backward_seq < other_seq;
@@ -105,13 +110,14 @@ static uint32_t tracker_overlaps_needed(const struct step_finder *sf)
 	return sf->losses ? 2 : 1;
 }
 
-/* Returns true for a thread that runs backward passes itself and belongs to the first loop. */
+/* Returns true if the thread runs backward passes itself and belongs to the first loop. */
 static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
 {
 	return t->candidate_of[thread] == 1 && sf->threads[thread].backward;
 }
 
-/* Gives a thread that was merged into the first loop its own loop if it overlaps later. */
+/* If a thread that belongs to the first loop overlaps with others of that loop, gives it a loop of
+ * its own. */
 static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f,
 			  const struct mark *m)
 {
@@ -141,7 +147,8 @@ static void tracker_route(struct step_finder *sf, struct tracker *t, enum family
 		candidate_mark(sf, t->candidates[t->candidate_of[m->thread] - 1], m);
 }
 
-struct turns { /* alternation between a new thread and those of the first loop */
+/* How often a new thread and the threads of the first loop alternated, and overlapped. */
+struct turns {
 	uint32_t marks;
 	uint32_t changes, overlaps;
 };
@@ -168,7 +175,7 @@ static void tracker_queue_turns(const struct step_finder *sf, const struct track
 	}
 }
 
-/* Returns true if all threads of the first loop are silent. */
+/* Returns true if all threads of the first loop have been silent. */
 static bool tracker_silent(const struct step_finder *sf, const struct tracker *t)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++) {
@@ -188,7 +195,7 @@ static void tracker_queue_flush(struct step_finder *sf, struct tracker *t, enum 
 	memmove(t->queue, t->queue + i, t->nqueue * sizeof(*t->queue));
 }
 
-/* Decides which loop the thread of the oldest queued mark works for. force: also without
+/* Decides which loop the thread of the oldest held mark belongs to. force: decides without
  * certainty. */
 static void tracker_queue_decide(struct step_finder *sf, struct tracker *t, enum family f,
 				 bool force)
@@ -244,7 +251,8 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 		t->marks++;
 		t->last_seq = m->seq;
 		t->since_better++;
-		/* Ranges replace the elected family only if they are as frequent. */
+		/* Rare ranges do not replace the elected family: they must be about as frequent as
+		 * its marks. */
 		if (sf->elected == f && f != FAMILY_RANGES && sf->trackers[FAMILY_RANGES] &&
 		    t->since_better > RARE_MARKS)
 			sf->trackers[FAMILY_RANGES]->since_better = 0;
@@ -252,7 +260,7 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 	if (!t->candidate_of[m->thread] &&
 	    (!t->ncandidates || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
-	/* without memory, a mark that is held would wait forever for others of its thread */
+	/* Without memory: the mark cannot be held, because it would never be assigned. */
 	if (sf->error)
 		return;
 	if (t->candidate_of[m->thread] && !t->nqueue) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_thread.c - the threads of a process that give signals of training; at most STEP_THREADS at a
- * time. */
+/* step_thread.c - table of the threads of a process that give signals of training; at most
+ * STEP_THREADS at a time. */
 #include "userspace/model/step/step_private.h"
 
 static void thread_reset(struct step_finder *sf, uint32_t i)
@@ -8,7 +8,8 @@ static void thread_reset(struct step_finder *sf, uint32_t i)
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (!sf->trackers[f])
 			continue;
-		/* held marks refer to threads by index: assign them first */
+		/* Held marks refer to threads by index, so they must be assigned before the index
+		 * is used again. */
 		tracker_settle(sf, sf->trackers[f]);
 		sf->trackers[f]->candidate_of[i] = 0;
 	}
@@ -55,8 +56,8 @@ struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid)
 	return &sf->threads[i];
 }
 
-/* Adds to the mark the work, since the thread's previous mark, of all threads that it listens
- * to. */
+/* Adds to the mark the hits of all threads whose work counts for it (thread_listens()), since the
+ * last mark of its own thread. */
 static void mark_listen(struct step_finder *sf, enum family f, struct step_thread *t,
 			struct mark *m)
 {

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_unit.c - rules I and F: how many updates make the author's step.
+/* step_unit.c - rules I and F: how many updates make one step of the author's loop.
  *
- * Each update is a token: optimizer class, identity of its parameters, and whether a batch was
- * fetched since the update before. A plain loop repeats one token. A GAN that trains both networks
- * on one batch repeats (D, fresh), (G, not fresh): its author counts one step. The smallest period
- * of the tokens is one pass of the loop's body. It is the author's step when every optimizer occurs
- * once in it, or when it gets exactly one batch.
+ * The input is a token for each update: the optimizer's class, the identity of its parameters, and
+ * whether a batch was fetched since the previous update. A plain loop repeats one token. A GAN that
+ * trains both networks on one batch repeats (D, fresh), (G, not fresh), and its author counts that
+ * as one step. The smallest period of the tokens is one pass of the loop's body. It is the author's
+ * step if every optimizer occurs once in it, or if exactly one batch is fetched in it.
  *
- * Otherwise authors differ. Where optimizers take turns, one more often than the others (a critic
- * at each step, an actor at every second), the steps are most likely those of the most frequent
- * optimizer: it leads, and the others' updates join its steps. In other cases (two phases of
- * several updates each) every update counts. In both cases steps are flagged as ambiguous. */
+ * In other cases authors count differently, and steps are flagged as ambiguous. If optimizers
+ * alternate and one updates more often (a critic at each step, an actor at every second), the steps
+ * are most likely those of the most frequent optimizer: it "leads", and updates of the others join
+ * its steps. Otherwise, as with two phases of several updates each, every update counts as a
+ * step. */
 #include "userspace/model/step/step_private.h"
 
 #include "userspace/base/number.h"
 
-/* A loop is plain if one token occurs this often in a row. Any longer period must occur twice and
- * start a third time. */
+/* A loop is plain if the same token occurs this often in a row. A longer period must occur twice
+ * and begin a third time. */
 #define PLAIN_TOKENS 3
-/* After this many equal tokens, no period up to STEP_PERIOD can precede them. */
+/* After this many equal tokens in a row the loop is plain from there on: no period of up to
+ * STEP_PERIOD tokens includes earlier, different ones. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
-/* Percentage of tokens that must fit a period if none fits exactly. */
+/* Percentage of the tokens that must fit a period, if none fits all tokens. */
 #define FIT_PERCENT 98
 
-/* optimizers that can be distinguished in a search for the leading one */
+/* Maximum number of optimizers that are distinguished in the search for the leading one. */
 #define LEAD_OPTIMIZERS 16
-/* number of tokens after which identities that do not recur count as noise */
+/* After this many tokens, identities that do not recur are ignored. */
 #define NOISE_TOKENS (STEP_PERIOD + 8)
-/* In a loop that makes optimizers, the optimizer changes at least RUN_CHANGES times, after
- * RUN_TOKENS updates or more on average. */
+/* Each optimizer is used for a few updates only (see unit_runs()) if it changes at least
+ * RUN_CHANGES times, after RUN_TOKENS updates or more on average. */
 #define RUN_CHANGES 4
 #define RUN_TOKENS  2
 
@@ -58,8 +60,8 @@ static uint32_t unit_period_misfits(const struct token *t, uint32_t count, uint3
 	return n;
 }
 
-/* Returns the smallest period that fits all of t[from..count), occurred `times` times and began
- * once more; 0: none. */
+/* Returns the smallest period that fits all of t[from..count) and occurs `times` times and the
+ * beginning of one more, or 0. */
 static uint32_t unit_period_exact(const struct unit_input *in, uint32_t from, uint32_t times,
 				  bool by_class)
 {
@@ -72,7 +74,7 @@ static uint32_t unit_period_exact(const struct unit_input *in, uint32_t from, ui
 	return 0;
 }
 
-/* Returns true if no optimizer occurs twice. */
+/* Returns true if no optimizer occurs twice in t. */
 static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -84,14 +86,16 @@ static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 	return true;
 }
 
-struct turns { /* alternation of several optimizers */
+/* Which optimizers alternate, and how often each one updates. */
+struct turns {
 	const struct token *who[LEAD_OPTIMIZERS];
 	uint32_t n[LEAD_OPTIMIZERS];
-	/* number of optimizers; index of the one with most updates (the first of equals) */
+	/* count: number of optimizers. most: index of the one with most updates (the first of
+	 * equals). */
 	uint32_t count, most;
 };
 
-/* Returns true if `of` has no identity and others of its class have one. */
+/* Returns true if `of` has no identity although other tokens of its class have one. */
 static bool token_unknown(const struct token *t, uint32_t n, const struct token *of)
 {
 	for (uint32_t i = 0; i < n && !of->ident; i++) {
@@ -131,8 +135,8 @@ static bool unit_turns_even(const struct turns *turns)
 	return k == turns->count;
 }
 
-/* Returns true if the optimizer leads: no other one updates twice without another's update in
- * between, and no other one gets batches. */
+/* Returns true if the optimizer `leader` leads: the others only update between its updates, once
+ * each, and get no batches of their own. */
 static bool unit_turns_led(const struct token *t, uint32_t n, const struct token *leader)
 {
 	uint32_t fresh = 0, leads = 0;
@@ -148,8 +152,8 @@ static bool unit_turns_led(const struct token *t, uint32_t n, const struct token
 	return leads && (!fresh || fresh + 1 >= leads);
 }
 
-/* Finds the optimizer that leads: the one with most updates, if each optimizer updates at least
- * `least` times. If least is above 1, periods were already excluded. */
+/* Searches for a leading optimizer (see unit.lead): the one with most updates. Each optimizer must
+ * update at least `least` times. Above 1, the caller has excluded a period. */
 static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct unit *ret)
 {
 	struct turns turns;
@@ -176,7 +180,7 @@ static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct 
 	return true;
 }
 
-/* Returns true if identities hardly ever recur, so that they carry no information. */
+/* Returns true if identities hardly ever recur, so that they cannot distinguish optimizers. */
 static bool unit_noise(const struct token *t, uint32_t n)
 {
 	uint32_t known = 0;
@@ -211,7 +215,7 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	if (!unit_turns_count(t, count, &turns) || !unit_turns_led(t, count, &u->pattern[0]))
 		return false;
 	*ret = *u;
-	/* indexes of these tokens, not of those that the unit was learnt from */
+	/* Indexes of the tokens t, not of those from which *u was learnt. */
 	ret->from = ret->first = 0;
 	ret->lead = ret->ambiguous = true;
 	ret->optimizers = larger_of(turns.count, u->optimizers);
@@ -220,8 +224,8 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	return true;
 }
 
-/* Returns true if identities recur only in runs, or never: each optimizer is used for some
- * updates. */
+/* Returns true if identities recur only directly after each other, or never: each optimizer is used
+ * for a few updates and then no more. */
 static bool unit_runs(const struct token *t, uint32_t n)
 {
 	uint32_t changes = 0;
@@ -231,8 +235,8 @@ static bool unit_runs(const struct token *t, uint32_t n)
 	return changes >= RUN_CHANGES && n >= RUN_TOKENS * (changes + 1);
 }
 
-/* Copies the tokens of one period p from tokens[from]. A missing identity is replaced by the last
- * one at this position in another period. */
+/* Copies the tokens of one period p, beginning at tokens[from], to ret. An unknown identity is
+ * replaced by the last known one at the same position of another period. */
 static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_t p,
 			     struct token *ret)
 {
@@ -245,7 +249,8 @@ static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_
 	}
 }
 
-/* Applies rule F to period p of tokens[from...). */
+/* Applies rule F to the period of p tokens that begins at tokens[from]: finds how many of its
+ * groups make a step. */
 static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, bool by_class,
 			struct unit *ret)
 {
@@ -296,8 +301,8 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 		    (100 - FIT_PERCENT) * pairs)
 			continue;
 		unit_decide(in, in->count - p, p, false, ret);
-		/* The last period is the most recent one, but steps still start at the same token
-		 * as before. */
+		/* The last tokens show the period, but steps still start at the same token as
+		 * before. */
 		ret->from = 0;
 		ret->first = ret->size > 1 ? ret->first % p : 0;
 		return true;
@@ -311,9 +316,9 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 
 	if (n < PLAIN_TOKENS)
 		return false;
-	/* Skip the first token if it was seen only in part, or its batch was loaded in another way.
-	 * One optimizer and two fresh batches after it are enough for a plain loop: any longer
-	 * period would count each update, too. */
+	/* Skip the first token if it was seen only in part, or if its batch was loaded in another
+	 * way. One optimizer with two fresh batches after that is enough for a plain loop, because
+	 * each update would also count in a longer period. */
 	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
 	if (!in->turns && !unit_period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
 	    in->tokens[0].name == in->tokens[1].name &&
@@ -378,7 +383,7 @@ void unit_guess(const struct unit_input *in, struct unit *ret)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		fresh += in->tokens[i].fetched;
-	/* All tokens were one pass of a loop over several optimizers. */
+	/* All tokens were one pass of a loop over several optimizers, so they make one step. */
 	if (n <= STEP_PERIOD && !unit_all_one_optimizer(in->tokens, n) &&
 	    ((fresh == 1 && in->tokens[0].fetched) || unit_pattern_distinct(in->tokens, n)))
 		unit_decide(in, 0, n, false, ret);
