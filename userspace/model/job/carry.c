@@ -39,7 +39,8 @@ __attribute__((format(printf, 2, 3))) static void carry_put(struct text *t, cons
 	t->len = smaller_of(t->len, CARRY_MAX);
 }
 
-/* Writes a line with the characters of a name from outside that a line may contain. */
+/* Writes a line "key value". The value comes from outside, so characters that a line must not
+ * contain are escaped. */
 static void carry_put_word(struct text *t, const char *key, const char *value, size_t cap)
 {
 	char word[GP_JOB_MAX];
@@ -76,8 +77,8 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 		       ? CARRY_MAX - t->len - sizeof(end) - sizeof(key)
 		       : 0;
 	while (strlen(path) >
-	       /* remove leading parts of the path until it fits; a name that is too long by itself
-		* is not sent */
+	       /* Removes leading folders from the path until it fits. If the last part alone is too
+		* long, no path is sent. */
 	       room) {
 		path = strchr(path + 1, '/');
 		if (!path)
@@ -86,7 +87,7 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 	carry_put_word(t, "path", path, sizeof(s->path));
 }
 
-/* Writes the excluded shares of steps if there is room after the path. */
+/* Writes the excluded shares of the steps, if the text has room after the path. */
 static void carry_put_excluded(struct text *t, const struct carry *c)
 {
 	char line[32];
@@ -132,7 +133,7 @@ struct line {
 	bool bad;
 };
 
-/* Returns the next word of the line; "": none. */
+/* Returns the next word of the line, or "". */
 static const char *carry_word(struct line *l)
 {
 	char *from = l->at, *space = strchr(from, ' ');
@@ -193,8 +194,8 @@ static void carry_read_state(struct carry *c, struct line *l)
 	c->state = s > JOB_ENDED ? JOB_ENDED : (enum job_state)s;
 }
 
-/* Returns the cause that the next word names. Unknown names are accepted: a newer version may know
- * more causes. */
+/* Returns the cause that the next word names. An unknown name is accepted, because a newer version
+ * may know more causes. */
 static enum disruption_cause carry_cause(struct line *l)
 {
 	const char *w = carry_word(l);
@@ -246,8 +247,8 @@ static void carry_read_bucket(struct carry *c, struct line *l, const char *key)
 			c->ns[b] = carry_number(l, CARRY_NS_MAX);
 }
 
-/* Reads a line of this or an older version. Returns the bit of the line's field if that field is
- * required. */
+/* Reads one line, of the format of this or an older version. If the line is a required one, returns
+ * its bit, so that the caller can check that none is missing. */
 static unsigned carry_read_line(struct carry *c, struct line *l)
 {
 	const char *key = carry_word(l);
@@ -302,8 +303,8 @@ static unsigned carry_read_line(struct carry *c, struct line *l)
 	return 0;
 }
 
-/* Gets the next line. Returns 1; 0: no complete line is left; -EBADMSG: the line is too long or not
- * text. */
+/* Gets the next line. Returns 1, 0 if there is no further complete line, or -EBADMSG if the line is
+ * too long or is not text. */
 static int carry_next_line(struct line *ret, const char **at, size_t *len)
 {
 	const char *end = memchr(*at, '\n', *len);

@@ -8,14 +8,16 @@
 
 #include "userspace/base/number.h"
 
-/* A folder is written at once; a file this much later overwrites an older checkpoint. */
+/* All files of one save into a folder are written soon after each other. A file written later than
+ * this (ns) after the previous one belongs to a new save. */
 #define FOLDER_NS 60000000000ull
 
 #define ROOM_MIN 8
-/* Entries beyond CHECKPOINTS_MAX that may be added before the oldest are removed. */
+/* The oldest entries are removed when there are this many more than CHECKPOINTS_MAX. */
 #define ROOM_MORE 64
 
-#define DEDUCED 0.7 /* factor of the confidence if the step of the match is deduced */
+/* The confidence is multiplied by this if the step in the matched checkpoint was deduced. */
+#define DEDUCED 0.7
 
 struct checkpoints {
 	struct checkpoint *items; /* oldest first */
@@ -53,8 +55,8 @@ static void checkpoint_drop(struct checkpoints *c, uint32_t i)
 	memmove(c->items + i, c->items + i + 1, (c->count - i) * sizeof(*c->items));
 }
 
-/* Removes the oldest entries, many at once, because removal moves the rest. Caches and logs are
- * removed before checkpoints. */
+/* Removes the oldest entries, ROOM_MORE at once, because each removal moves the rest. Files that
+ * are probably not checkpoints, such as caches and logs, are removed first. */
 static void checkpoints_trim(struct checkpoints *c)
 {
 	uint32_t kept = 0, likely, unlikely = 0;
@@ -105,8 +107,8 @@ int checkpoints_know(struct checkpoints *c, const struct checkpoint *k)
 	return 0;
 }
 
-/* Returns the hash (FNV-1a, as gp_probe_hash()) of the last part of the path, without temporary
- * additions. */
+/* Returns the hash of the last part of the path (FNV-1a, as gp_probe_hash()), without temporary
+ * additions such as ".tmp". */
 static uint32_t checkpoint_name_hash(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -122,7 +124,7 @@ static void checkpoint_file_keep(struct checkpoint *k, const struct checkpoint_w
 	f.name = checkpoint_name_hash(w->path);
 	while (i < n && (k->file[i].dev != f.dev || k->file[i].ino != f.ino))
 		i++;
-	if (i < n) { /* the same file, written once more */
+	if (i < n) { /* the same file was written once more */
 		take_up_to(&k->bytes, k->file[i].bytes);
 		k->files--;
 	}
@@ -137,7 +139,7 @@ static void checkpoint_path_set(struct checkpoint *k, const char *path,
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
 	if (k->files <= 1 &&
-	    !k->folder) /* further files of the folder are written under the new name */
+	    !k->folder) /* further files of the folder are written after it got its new name */
 		k->file[0].name = checkpoint_name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;
@@ -167,7 +169,7 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 	struct checkpoint_name n = checkpoint_name(w->path);
 	struct checkpoint *k = checkpoint_path_find(c, w->path, n.len);
 
-	/* The file is overwritten: the old contents are gone. */
+	/* The file is overwritten, so the earlier checkpoint does not exist any more. */
 	if (k && (!n.folder || w->begin_ns > k->end_ns + FOLDER_NS)) {
 		checkpoint_drop(c, (uint32_t)(k - c->items));
 		k = NULL;
@@ -195,8 +197,8 @@ const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct c
 
 /* ---- renames --------------------------------------------------------------------------------- */
 
-/* Computes the new path when `from`, which is the path or a folder above it, is renamed to `to`.
- * Returns false if the path is not affected. */
+/* If `from` was renamed to `to`, computes the new path of a file: `from` is its path, or a folder
+ * above it. Returns false if the file's path is not affected. */
 static bool checkpoint_path_moved(const char *path, const char *from, const char *to, char *ret,
 				  size_t cap)
 {
@@ -211,13 +213,13 @@ static bool checkpoint_path_moved(const char *path, const char *from, const char
 	}
 	if (!end)
 		return false;
-	/* `to` has no folder: use the known folder of the old name. */
+	/* If `to` has no folder, it is in the folder of the old name. */
 	lead = *to != '/' && end > from_len ? end - from_len : 0;
 	snprintf(ret, cap, "%.*s%s%s", (int)lead, path, to, path + end);
 	return true;
 }
 
-/* Removes the other checkpoints with the path of checkpoint `number`: they were overwritten. */
+/* Removes all other checkpoints with the same path as checkpoint `number`, which overwrote them. */
 static void checkpoint_path_clear(struct checkpoints *c, uint64_t number)
 {
 	const struct checkpoint *k = NULL;
@@ -244,7 +246,8 @@ static const struct checkpoint *checkpoint_number_find(const struct checkpoints 
 	return NULL;
 }
 
-/* Handles the renaming of a file within a folder: .metadata.tmp to .metadata. */
+/* Handles the renaming of a file within a checkpoint's folder, such as .metadata.tmp to
+ * .metadata. */
 static struct checkpoint *checkpoint_inner_renamed(struct checkpoints *c, uint32_t pid,
 						   const char *to)
 {
@@ -275,7 +278,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 			continue;
 		moved[GP_PATH_MAX - 1] = '\0';
 		n = checkpoint_name(moved);
-		n.len = strlen(moved); /* the moved path contains the name */
+		n.len = strlen(moved); /* the whole moved path is the checkpoint's name */
 		n.format = n.format ? n.format : k->format;
 		checkpoint_path_set(k, moved, &n);
 		k->likely |= n.format && !n.data;
@@ -284,8 +287,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 		if (!number)
 			number = k->number;
 		if (checkpoint_path_same(to, strlen(to), k->path, strlen(k->path)))
-			/* this is the newest checkpoint of that name; older ones were
-			 * overwritten */
+			/* Older checkpoints of this name were overwritten by this one. */
 			break;
 	}
 	if (number)
@@ -296,7 +298,7 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Returns true if the span selects the checkpoint. Files of a folder may be written by several
- * threads, some of them before the burst began. */
+ * threads, some of them before the span began. */
 static bool checkpoint_span_holds(const struct checkpoint_span *s, const struct checkpoint *k)
 {
 	if (k->pid != s->pid || k->begin_ns > s->to_ns)
@@ -442,8 +444,8 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* Adds a file that was read. Of several files, the one with the highest confidence counts; among
- * equal ones the newest. */
+/* Notes that a file of a checkpoint was read. If there are several, the one with the highest
+ * confidence counts, and among equals the one read last. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const char *path, const struct checkpoint_name *n)
 {
@@ -471,7 +473,7 @@ struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 		struct checkpoint_match m = r->best;
 		const struct checkpoint *now = c ? checkpoint_number_find(c, m.number) : NULL;
 
-		/* the step of the checkpoint may have become known since */
+		/* The step in the checkpoint may have become known after the file was read. */
 		if (now && now->stepped) {
 			m = checkpoint_match_of(now, m.how);
 		}

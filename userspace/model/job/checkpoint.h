@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint.h - the checkpoints of one job: the steps in them, and the checkpoint that is read
- * again. A checkpoint is a file, or a folder of files. A file written under a temporary name is
- * complete once it is renamed; torch's distributed checkpoint is complete once .metadata exists.
- * Pure; memory is bounded: the last CHECKPOINTS_MAX are kept. Paths are escaped texts
- * (event_text()) that may have lost their beginning. Times in ns, CLOCK_MONOTONIC, except
- * mtime_ns. */
+/* checkpoint.h - the checkpoints of one job: which steps they contain, and from which one a run
+ * resumed.
+ *
+ * A checkpoint is a file, or a folder of files. A file with a temporary name is complete once it is
+ * renamed; a checkpoint of torch.distributed is complete once its .metadata exists. The last
+ * CHECKPOINTS_MAX checkpoints are kept. Paths are escaped (event_text()) and may have lost their
+ * beginning. Times are in ns, CLOCK_MONOTONIC, except mtime_ns. These functions do not access
+ * files. */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H
 
@@ -15,32 +17,33 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/job/checkpoint_name.h"
 
-#define CHECKPOINTS_MAX	 256 /* checkpoints kept of a job */
-#define CHECKPOINT_FILES 8   /* files kept of a folder: the first ones and the last one */
+#define CHECKPOINTS_MAX 256 /* maximum number of checkpoints kept for a job */
+/* Maximum number of files kept for a folder: the first ones and the last one. */
+#define CHECKPOINT_FILES 8
 
 struct checkpoint_file {
 	uint64_t dev, ino;
 	uint64_t bytes, mtime_ns;
 	uint32_t generation;
-	uint32_t name; /* hash of the last part of the path; set by this module */
+	uint32_t name; /* hash of the last part of the path; only checkpoint.c sets it */
 };
 
 struct checkpoint {
-	uint64_t number; /* 1, 2, 3... within the job; 0: none */
+	uint64_t number; /* counts from 1 within the job; 0: no checkpoint */
 	uint64_t begin_ns, end_ns;
 	uint64_t bytes;
 	uint64_t step;	     /* last step in the checkpoint; 0: none, or unknown */
-	uint64_t named_step; /* step in the path, when numbered */
+	uint64_t named_step; /* step in the path, if numbered is set */
 	uint64_t born_ns;    /* start of the thread that wrote the first file; 0: unknown */
 	uint32_t pid, tid;   /* the thread that wrote the first file */
 	uint32_t files;	     /* number of files written so far */
 	enum checkpoint_format format;
 	bool numbered;
 	bool folder; /* a folder of files */
-	/* The name or the serializer shows that this is a checkpoint. Without it, a file counts as
-	 * one only if a restart reads it. */
+	/* The file name, or the function that wrote the file, shows that this is a checkpoint.
+	 * Otherwise it counts as one only if a restart reads it. */
 	bool likely;
-	bool whole;	/* complete, as far as can be known */
+	bool whole;	/* complete, as far as gp-bpf can see */
 	bool stepped;	/* step is known */
 	bool estimated; /* step is deduced */
 	struct checkpoint_file file[CHECKPOINT_FILES];
@@ -52,59 +55,62 @@ struct checkpoints *checkpoints_new(void); /* NULL: no memory */
 void checkpoints_free(struct checkpoints *c);
 void checkpoints_archive(struct archive *a, struct checkpoints **c);
 
-/* Adds a checkpoint known from another node, as the newest. Returns 0 or -ENOMEM. */
+/* Adds a checkpoint that was written on another node, as the newest one. Returns 0 or -ENOMEM. */
 int checkpoints_know(struct checkpoints *c, const struct checkpoint *k);
 
-/* A file that was written. */
+/* A file that a process wrote. */
 struct checkpoint_write {
 	struct checkpoint_file file;
 	const char *path;
 	uint64_t begin_ns, end_ns, born_ns;
 	uint32_t pid, tid;
-	uint64_t step; /* last step done when the writing began, as far as known */
-	/* a serializer wrote the file, so it is a checkpoint whatever its name */
+	uint64_t step; /* last step that ended before the writing began, if known */
+	/* a function that saves checkpoints wrote the file, so its name does not matter */
 	bool likely;
 };
-/* Adds a file. Returns the file's checkpoint, valid until the next call; NULL when there is no
- * memory. */
+/* Adds a file that was written. Returns the file's checkpoint, or NULL if there is no memory. The
+ * pointer is valid until the next call. */
 const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct checkpoint_write *w);
-/* A process renamed a file or folder. Returns the checkpoint that this completed, or NULL. */
+/* Handles the renaming of a file or folder by a process. Returns the checkpoint that is complete
+ * because of it, or NULL. */
 const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
 					     const char *to, uint64_t now_ns);
-/* Selects checkpoints that a thread of a process began to write within a time, and folders that any
- * thread of the process wrote. */
+/* Selects checkpoints of a process: files that thread tid began to write between from_ns and to_ns,
+ * and folders that any of its threads wrote in that time. */
 struct checkpoint_span {
 	uint32_t pid, tid;
 	uint64_t from_ns, to_ns;
 };
-/* Returns the newest selected checkpoint whose step is unknown, preferring likely ones; NULL:
- * none. */
+/* Returns the newest selected checkpoint whose step is unknown, or NULL. One that is likely a
+ * checkpoint is preferred. */
 const struct checkpoint *checkpoints_of(const struct checkpoints *c,
 					const struct checkpoint_span *s);
-/* Sets the last step in the selected checkpoint. */
+/* Sets the last step that the selected checkpoints contain, if it is not known yet. */
 void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s, uint64_t step,
 			 bool estimated);
-/* Returns true when the thread that wrote k existed throughout and wrote another checkpoint before
- * k. *ret_step: last step in a checkpoint before k by any thread; 0: none known. */
+/* Returns true if the thread that wrote k already existed and wrote another checkpoint before k.
+ * *ret_step: last step in an earlier checkpoint by any thread; 0: unknown. */
 bool checkpoints_before(const struct checkpoints *c, const struct checkpoint *k,
 			uint64_t *ret_step);
-/* Raises the step of checkpoints that process pid wrote from from_ns on to at least `step`. The
- * step stays uncertain. */
+/* Raises the step of checkpoints that process pid began to write from from_ns on to at least
+ * `step`. The step is still only deduced. */
 void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step);
-/* Returns the newest checkpoint that is likely, complete, and ended by by_ns; NULL: none. */
+/* Returns the newest checkpoint that is likely one, is complete, and was finished by by_ns; or
+ * NULL. */
 const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t by_ns);
 
-/* Ways in which a file that is read was recognised, most certain first. */
+/* How a file that a process read was recognised as part of a checkpoint, the most certain way
+ * first. */
 #define CHECKPOINT_HOWS(X)                                                                         \
 	X(0, none)    /* not recognised */                                                         \
-	X(1, inode)   /* device, inode, size and time equal those of a file written */             \
+	X(1, inode)   /* device, inode, size and time are those of a file that was written */      \
 	X(2, path)    /* same path, size and time */                                               \
-	X(3, copy)    /* same name, size and time: a copy, or moved */                             \
-	X(4, changed) /* same device and inode; written to since */                                \
+	X(3, copy)    /* same name, size and time: it was copied or moved */                       \
+	X(4, changed) /* same device and inode, but written to since */                            \
 	X(5, size)    /* same path and size */                                                     \
-	X(6, number)  /* not recognised, but its name has the step of a known one */               \
-	X(7, newest)  /* read, but files are not watched: the last one is assumed */               \
-	X(8, nothing) /* no checkpoint was read: starts from the beginning */
+	X(6, number)  /* unknown file whose name has the step of a known checkpoint */             \
+	X(7, newest)  /* something was read while files were not watched: assumes the last one */  \
+	X(8, nothing) /* no checkpoint was read: the run starts from the beginning */
 
 enum checkpoint_how {
 #define X(id, name) CHECKPOINT_BY_##name = id,
@@ -117,40 +123,41 @@ extern const char *const checkpoint_how_name[CHECKPOINT_HOW_COUNT];
 struct checkpoint_match {
 	enum checkpoint_how how;
 	double confidence; /* 0 to 1 */
-	uint64_t number;   /* number of the checkpoint; 0: none */
+	uint64_t number;   /* number of the matched checkpoint; 0: none */
 	uint64_t step;
 	uint32_t pid; /* process that wrote the checkpoint */
 	bool stepped; /* step is known */
 	bool likely;
 	bool estimated; /* step is deduced */
 };
-/* Finds the checkpoint that a file read belongs to. Returns false, with *ret unchanged, when the
- * file belongs to no checkpoint of the job. */
+/* Finds the checkpoint to which a file belongs that was read. Returns false, and leaves *ret
+ * unchanged, if it belongs to no checkpoint of the job. */
 bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file *f,
 		       const char *path, struct checkpoint_match *ret);
 
 /* ---- files that a process reads before its first step: the checkpoint that it resumes from --- */
 
 struct checkpoint_resume {
-	struct checkpoint_match best; /* best match among the files read */
-	uint32_t matched;	      /* number of files recognised */
-	uint64_t named_step;	      /* step in the name of the last file not recognised */
+	struct checkpoint_match best; /* best match of a file that was read */
+	uint32_t matched;	      /* number of files that were recognised */
+	uint64_t named_step;	      /* step in the name of the last unrecognised file */
 	bool numbered;		      /* named_step is valid */
-	uint32_t unmatched;	      /* hash of the path of that file */
+	uint32_t unmatched;	      /* hash of the path of the last unrecognised file */
 };
 
-/* Adds a file read. m: NULL when the file was not recognised; n: classification of its name. */
+/* Notes that a file was read. m: the checkpoint it belongs to, or NULL if unknown. n:
+ * classification of the path. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const char *path, const struct checkpoint_name *n);
-/* Returns the point from which a process that began at began_ns resumes: the checkpoint that it
- * read, else an estimate (how >= CHECKPOINT_BY_number), which must be reported as one. Call it when
- * the first step of the process is known. c may be NULL. first: hash of the unrecognised file that
- * the first run of the job read before its first step; reading that file again proves nothing; 0:
- * none. */
+/* Returns from where a process that began at began_ns resumes: the checkpoint that it read, or an
+ * estimate (how >= CHECKPOINT_BY_number), which must be reported as an estimate. Call it when the
+ * first step of the process is known. c may be NULL. first: hash of the unrecognised file that the
+ * first run of the job read before its first step, or 0. If a later run reads that file again, this
+ * does not show a resume. */
 struct checkpoint_match checkpoint_resumed(const struct checkpoint_resume *r,
 					   const struct checkpoints *c, uint64_t began_ns,
 					   uint32_t first);
-/* Returns true when the match is an estimate. */
+/* Returns true if the match, or the step in it, is an estimate. */
 static inline bool checkpoint_estimated(const struct checkpoint_match *m)
 {
 	return m->how >= CHECKPOINT_BY_number || m->estimated;

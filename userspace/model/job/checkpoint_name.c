@@ -18,7 +18,7 @@ const char *const checkpoint_format_name[CHECKPOINT_FORMATS] = {
 	[CHECKPOINT_KERAS] = "keras",
 };
 
-/* most folders inside of a checkpoint: Orbax's 5/default/ocdbt.process_0/d/... */
+/* Maximum depth of folders within a checkpoint. Orbax has 5/default/ocdbt.process_0/d/... */
 #define FOLDERS 4
 
 #define ORBAX_TEMPORARY ".orbax-checkpoint-tmp"
@@ -47,7 +47,7 @@ static bool checkpoint_name_part_ends(struct part p, const char *text)
 	return p.len >= len && !memcmp(p.at + p.len - len, text, len);
 }
 
-/* Returns the offset in the part after the first occurrence of `text`; 0: none. */
+/* Returns the offset after the first occurrence of `text` in the part, or 0 if there is none. */
 static size_t checkpoint_name_part_after(struct part p, const char *text)
 {
 	const char *at = p.len ? memmem(p.at, p.len, text, strlen(text)) : NULL;
@@ -60,7 +60,8 @@ static bool checkpoint_name_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads the number at an offset. A very long number is not a number of steps. */
+/* Reads the number at an offset of the part. Returns false if there is none, or if it is too long
+ * for a number of steps. */
 static bool checkpoint_name_part_number(struct part p, size_t at, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -74,8 +75,8 @@ static bool checkpoint_name_part_number(struct part p, size_t at, uint64_t *ret)
 	return true;
 }
 
-/* Finds the step in a name: "epoch=3-step=400.ckpt", "step_100", "global_step100",
- * "checkpoint-500", "iter_0000010", "ckpt-7", "100". */
+/* Finds the step in a file name such as "epoch=3-step=400.ckpt", "step_100", "global_step100",
+ * "checkpoint-500", "iter_0000010", "ckpt-7" or "100". */
 static bool checkpoint_name_part_step(struct part p, uint64_t *ret)
 {
 	static const char *const words[] = {"step=", "step_", "step-",	     "step",
@@ -99,8 +100,8 @@ static bool checkpoint_name_part_digits(struct part p)
 	return p.len && p.len < 12;
 }
 
-/* Removes the additions that writers make to a name until the file is complete. Returns true if
- * there were any. */
+/* Removes the suffix that a writer gives a name until the file is complete, such as ".tmp". Returns
+ * true if there was one. */
 static bool checkpoint_name_part_temporary(struct part *p)
 {
 	static const char *const marks[] = {ORBAX_TEMPORARY, ".tmp", ".temp", ".part",
@@ -109,7 +110,7 @@ static bool checkpoint_name_part_temporary(struct part *p)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 		size_t at = checkpoint_name_part_after(*p, marks[i]);
 
-		/* ".tmp", ".tmp.123", ".tmp-ab", not ".tmpl" */
+		/* accepts ".tmp", ".tmp.123" and ".tmp-ab", but not ".tmpl" */
 		if (at <= strlen(marks[i]) || (at < p->len && !strchr(".-_", p->at[at])))
 			continue;
 		p->len = at - strlen(marks[i]);
@@ -135,8 +136,8 @@ static struct part checkpoint_name_part_last(const char *path, size_t len)
 	return (struct part){path + at, len - at};
 }
 
-/* Returns the length of the prefix that the files of a TensorFlow checkpoint share ("ckpt-7" of
- * "ckpt-7.index" and "ckpt-7.data-00000-of-00001"); 0: another kind of file. */
+/* Returns the length of the prefix that all files of a TensorFlow checkpoint share ("ckpt-7" of
+ * "ckpt-7.index" and "ckpt-7.data-00000-of-00001"), or 0 if the file is not of that kind. */
 static size_t checkpoint_name_tensorflow_prefix(struct part p)
 {
 	const size_t data = checkpoint_name_part_after(p, ".data-"), tail = strlen(".index");
@@ -149,7 +150,7 @@ static size_t checkpoint_name_tensorflow_prefix(struct part p)
 		       : 0;
 }
 
-/* Classifies a file by its own name. n->folder: checkpoints of this format are folders. */
+/* Classifies a file by its own name. Sets n->folder if checkpoints of this format are folders. */
 static void name_file(struct part p, struct checkpoint_name *n)
 {
 	static const struct {
@@ -201,15 +202,15 @@ static void name_file(struct part p, struct checkpoint_name *n)
 	     checkpoint_name_part_begins(p, "ckpt")) &&
 	    (!memchr(p.at, '.', p.len) || checkpoint_name_part_ends(p, ".bin")))
 		n->format = CHECKPOINT_OTHER;
-	/* Weights split over files: "model-00001-of-00004.safetensors". */
+	/* Weights that are split over several files: "model-00001-of-00004.safetensors". */
 	if (n->format == CHECKPOINT_SAFETENSORS && checkpoint_name_part_after(p, "-of-"))
 		n->folder = true;
-	/* A file with such a name is not data. */
+	/* A file named "checkpoint" or "ckpt" does not belong to a data set. */
 	if (checkpoint_name_part_after(p, "checkpoint") || checkpoint_name_part_after(p, "ckpt"))
 		n->data = false;
 }
 
-/* Classifies a folder by its own name. up: number of levels above the file. */
+/* Classifies a folder by its own name. up: how many levels the folder is above the file. */
 static bool name_folder(struct part p, int up, struct checkpoint_name *n)
 {
 	struct part whole = p;
@@ -248,8 +249,8 @@ static bool checkpoint_name_part_log(struct part p)
 	return checkpoint_name_part_after(p, ".tfevents.");
 }
 
-/* Returns true for a "*.pth" file in Python's package folders: Python reads it at each start as a
- * list of folders. */
+/* Returns true for a "*.pth" file in a package folder of Python. Python reads such a file at each
+ * start, as a list of folders; it is not a checkpoint. */
 static bool checkpoint_name_path_of_python(const char *path, struct part file)
 {
 	struct part folder = checkpoint_name_part_last(
@@ -287,7 +288,8 @@ struct checkpoint_name checkpoint_name(const char *path)
 	n.temporary = checkpoint_name_part_temporary(&whole);
 	name_file(whole, &n);
 	n.log = checkpoint_name_part_log(file);
-	/* A temporary name of a file in a folder says nothing about the folder. */
+	/* If the checkpoint is a folder, a temporary name of one of its files does not make it
+	 * temporary. */
 	if (n.folder)
 		n.temporary = false;
 	n.numbered = checkpoint_name_part_step(whole, &n.step);
@@ -305,15 +307,15 @@ struct checkpoint_name checkpoint_name(const char *path)
 			of.len = end - 1;
 			found = of;
 		}
-		if (found.len &&
-		    !checkpoint_name_part_after(
-			    folder, ORBAX_TEMPORARY)) /* Orbax's folders may be nested */
+		if (found.len && !checkpoint_name_part_after(
+					 /* Orbax also has folders within a checkpoint's folder */
+					 folder, ORBAX_TEMPORARY))
 			return found;
 		end = (size_t)(folder.at - path);
 	}
 	if (found.len)
 		return found;
-	/* the file has no name of its own: use its folder's */
+	/* The checkpoint has the name of the folder, not of the file. */
 	if (n.folder && file.at - path > 1)
 		n.len = (size_t)(file.at - path) - 1;
 	return n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disruption_cause.h - causes of disruptions: their names and attributes. Pure. */
+/* disruption_cause.h - the causes of disruptions: their names in outputs and their attributes. */
 #ifndef MODEL_DISRUPTION_CAUSE_H
 #define MODEL_DISRUPTION_CAUSE_H
 
@@ -7,31 +7,33 @@
 
 #include "userspace/model/signal/device_code.h"
 
-/* Attributes of causes. */
-#define CAUSE_YIELDS_EVENT 2 /* an event of the pod or node says more, and replaces it */
-#define CAUSE_YIELDS_FAULT 4 /* Replaced by an event of the pod or node, which says more. */
-/* Replaced by an error of a device shortly before, which says more. */
-#define CAUSE_ENDS_PROCESS   8
-#define DISRUPTION_CAUSE_MAX 24 /* bytes of the longest name, including the terminator */
+/* Attributes of causes (bits). CAUSE_YIELDS_EVENT: an event of the pod or node shortly before
+ * replaces the cause, because it says more. CAUSE_YIELDS_FAULT: an error of a device shortly before
+ * replaces it. CAUSE_ENDS_PROCESS: an event that ends processes. */
+#define CAUSE_YIELDS_EVENT 2
+#define CAUSE_YIELDS_FAULT 4
+#define CAUSE_ENDS_PROCESS 8
+/* Size in bytes of the longest name, with its NUL. */
+#define DISRUPTION_CAUSE_MAX 24
 
-/* The id is the name in outputs, the store, handoffs and saved states. Each kind of device error
- * (FAULT_KINDS) and of pod or node event (GP_NOTICES) has a row. */
-#define DISRUPTION_CAUSES(X)				    /* id, attributes */                   \
-	X(killed, CAUSE_YIELDS_EVENT)			    /* by a signal of another process */   \
-	X(crashed, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT) /* by a signal of its own */           \
-	X(exit, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT)    /* with a status other than 0 */       \
+/* The id is the cause's name in outputs, the store, handoffs and saved states. Each kind of device
+ * error (FAULT_KINDS) and each pod or node event (GP_NOTICES) has a row of the same name. */
+#define DISRUPTION_CAUSES(X)	      /* id, attributes */                                         \
+	X(killed, CAUSE_YIELDS_EVENT) /* ended by a signal from another process */                 \
+	X(crashed, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT) /* ended by a signal of its own */     \
+	X(exit, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT)    /* ended with a status other than 0 */ \
 	X(oom, CAUSE_ENDS_PROCESS)			    /* out of host memory */               \
-	X(exec, 0)					    /* it runs another program now */      \
-	X(asked, CAUSE_YIELDS_EVENT)			    /* ended in order, on request */       \
-	X(unseen, 0) /* on another node, or unknown there */                                       \
+	X(exec, 0)		     /* the process now runs another program */                    \
+	X(asked, CAUSE_YIELDS_EVENT) /* ended in order after a request to end */                   \
+	X(unseen, 0)		     /* on another node, or the end was not seen */                \
 	X(device_error, 0)                                                                         \
 	X(communicator_error, 0)                                                                   \
-	X(out_of_memory, 0) /* memory of the device */                                             \
+	X(out_of_memory, 0) /* out of device memory */                                             \
 	X(evicted, CAUSE_ENDS_PROCESS)                                                             \
 	X(preempted, CAUSE_ENDS_PROCESS)                                                           \
 	X(maintenance, 0)                                                                          \
 	X(deleted, 0)                                                                              \
-	X(node, 0) /* its condition, or a taint */
+	X(node, 0) /* condition or taint of the node */
 
 enum disruption_cause {
 	CAUSE_none, /* there is no disruption; its name is "" */
@@ -42,13 +44,13 @@ enum disruption_cause {
 };
 extern const char *const disruption_cause_name[CAUSE_COUNT];
 
-/* Returns whether the cause has this attribute (CAUSE_YIELDS_EVENT...). */
+/* Returns whether the cause has this attribute, one of CAUSE_YIELDS_EVENT... */
 bool disruption_cause_is(enum disruption_cause c, unsigned attribute);
-/* Returns the cause of that name; CAUSE_COUNT when the name is unknown. */
+/* Returns the cause with this name, or CAUSE_COUNT if the name is unknown. */
 enum disruption_cause disruption_cause_find(const char *name);
 enum disruption_cause disruption_cause_of_fault(enum fault_kind kind);
-/* Returns the cause of a pod or node event. what: enum gp_notice_kind; CAUSE_none when 0 or
- * unknown. */
+/* Returns the cause for a pod or node event. what: enum gp_notice_kind; if it is 0 or unknown,
+ * returns CAUSE_none. */
 enum disruption_cause disruption_cause_of_notice(unsigned what);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disruption_row.h - a disruption as the store and all outputs represent it. Instants are UTC ns
- * unless marked, durations ns. */
+/* disruption_row.h - a disruption in the form that the store and all outputs use. Times are UTC ns
+ * unless marked otherwise; durations are in ns. */
 #ifndef MODEL_DISRUPTION_ROW_H
 #define MODEL_DISRUPTION_ROW_H
 
@@ -9,8 +9,8 @@
 #define DISRUPTION_UNKNOWN INT64_MIN
 
 struct disruption_row {
-	int64_t id;	 /* id in the store; 0: none */
-	uint64_t number; /* 1, 2... within the job; 0: unknown */
+	int64_t id;	 /* id of the row in the store; 0: not from a store */
+	uint64_t number; /* counts from 1 within the job; 0: unknown */
 	bool over, graceful, estimated;
 	char cause[DISRUPTION_CAUSE_MAX], fault[48], sender_comm[16], how[80]; /* "": unknown */
 	int rank;							       /* -1: unknown */
@@ -19,9 +19,9 @@ struct disruption_row {
 	int signal;	 /* 0: none */
 	uint32_t sender; /* 0: none, or unknown */
 	int64_t at_ns;	 /* start of the disruption; 0: unknown */
-	/* The fields below are DISRUPTION_UNKNOWN if unknown, except where noted. */
-	int64_t mono_ns; /* at_ns of CLOCK_MONOTONIC; a store does not have it */
-	/* start of the first step after the disruption; 0: unknown, or none yet */
+	/* DISRUPTION_UNKNOWN is the value of unknown fields from here on, except where noted. */
+	int64_t mono_ns; /* at_ns in CLOCK_MONOTONIC; unknown if the row is from a store */
+	/* start of the first step after the disruption; 0: none yet, or unknown */
 	int64_t resumed_ns;
 	int64_t step, resumed_step, starts;
 	int64_t wasted_ns, recovery_ns, down_ns; /* unknown until the disruption is over */

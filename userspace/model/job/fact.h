@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fact.h - facts: the results of the model, which become JSON lines. A fact that was sent never
- * changes. (A disruption is sent when it begins, and again with its cost when it is over.) Times in
- * CLOCK_MONOTONIC ns, durations in ns; real_ns is the wall time (UTC) of the same instant. */
+/* fact.h - facts: the results of the model, which become JSON lines. A fact that was sent is never
+ * changed. A disruption is sent twice: when it begins, and with its cost when it is over. Times are
+ * in ns, CLOCK_MONOTONIC; real_ns is the same instant in UTC. */
 #ifndef MODEL_FACT_H
 #define MODEL_FACT_H
 
@@ -36,17 +36,18 @@ enum fact_type {
 
 struct fact_checkpoint {
 	bool restore;
-	bool closed; /* the end of the checkpoint was seen */
-	bool async;  /* written by a thread that does not train: no step waited for it */
+	bool closed; /* the end of the save or restore was seen */
+	bool async;  /* a thread that does not train wrote it, so no step waited for it */
 	uint64_t start_ns, end_ns;
-	/* Last step in the checkpoint; for a restore, last step done when it began; 0: none. */
+	/* Last step that the checkpoint contains; for a restore: last step before the restore
+	 * began; 0: none. */
 	uint64_t step;
 	bool estimated;	   /* step is deduced */
-	uint64_t run_step; /* `step` counted within the run; 0: none */
+	uint64_t run_step; /* `step`, counted from the start of this run; 0: none */
 	uint64_t bytes;	   /* 0: unknown */
 	uint32_t files;	   /* number of files */
-	const char *file;  /* path as the process gave it, escaped; "": none */
-	/* For a restore: the recognised save; otherwise NULL. */
+	const char *file;  /* path as the process gave it, escaped, or "" */
+	/* For a restore: the checkpoint that was recognised, or NULL. For a save: NULL. */
 	const struct checkpoint_match *match;
 };
 
@@ -54,73 +55,79 @@ struct fact_range {
 	const char *name;
 	enum bucket bucket;
 	uint64_t start_ns, end_ns;
-	uint32_t type; /* number of the type, for BUCKET_CUSTOM */
-	bool async;    /* on a thread that does not train: not counted */
+	uint32_t type; /* if bucket is BUCKET_CUSTOM: number of the custom event's type */
+	bool async;    /* the range is on a thread that does not train, so its time is not booked */
 };
 
-#define FACT_EVIDENCE_MAX 400 /* bytes of the evidence of a health event */
+/* Size in bytes of the evidence text of a health event. */
+#define FACT_EVIDENCE_MAX 400
 
-/* A health event, reported when it is certain and again when it has ended. */
+/* A health event: hang, straggler, slowdown or device fault. It is sent when it is certain, and
+ * again when it has ended. */
 struct fact_health {
-	/* "hang"; "straggler"; "fail_slow", and "recovered" when the slowdown has ended; for a
-	 * fault, which has no duration, fault_name. */
+	/* "hang", "straggler", "fail_slow" (steps became slower), "recovered" (they no longer are),
+	 * or the name of a fault from fault_name. A fault has no duration. */
 	const char *kind;
 	uint64_t onset_ns;
-	uint64_t size_ns; /* hang: time so far; fail-slow: growth of a step */
+	uint64_t size_ns; /* hang: its duration so far; slowdown: increase of the step time */
 	/* the event has ended */
 	bool over;
-	const char *why;      /* one of GP_WHYS; of a fail-slow, one of TIME_CAUSES */
-	const char *phase;    /* last activity: "data", "forward"...; "": unknown */
+	const char *why;      /* reason: one of GP_WHYS, for a slowdown one of TIME_CAUSES */
+	const char *phase;    /* last activity, such as "data" or "forward", or "" */
 	const char *evidence; /* for people; escaped */
-	/* Fail-slow only; otherwise ratio is 0. */
+	/* The fields up to `causes` are set for a slowdown only; otherwise ratio is 0. */
 	uint32_t loop;
-	double ratio;	 /* step time after the onset divided by that before */
-	uint32_t period; /* every period-th step is long; 0: no, or unknown */
+	double ratio;	 /* step time after the onset, divided by the step time before */
+	uint32_t period; /* only every period-th step is long; 0: all are, or unknown */
 	uint64_t onset_step;
 	uint64_t end_ns, end_step;	  /* 0: it lasts */
-	const struct time_causes *causes; /* NULL, or lost_ns 0: not examined */
-	/* Faults only; otherwise name is NULL. */
-	const char *name; /* "CUDA_ERROR_ILLEGAL_ADDRESS" */
+	const struct time_causes *causes; /* NULL, or lost_ns is 0: causes were not searched */
+	/* The fields from here to `origin` are set for a fault only; otherwise name is NULL. */
+	const char *name; /* such as "CUDA_ERROR_ILLEGAL_ADDRESS" */
 	int64_t code;
-	const char *origin; /* probe that reported it, or "kernel log" */
-	/* Fault: last step reported (one more may be done); 0: none. Straggler: the step since
-	 * which the rank is one. */
+	const char *origin; /* id of the probe that reported the fault, or "kernel log" */
+	/* Fault: last step that was reported (one more may have ended), or 0. Straggler: the step
+	 * since which the rank is the straggler. */
 	uint64_t step;
 };
 
-/* The process that a fact is about. */
+/* Start, end and startup of the process that a fact is about. */
 struct fact_life {
-	uint64_t run_start_ns; /* start of the first process of the run; 0: in no run */
+	/* start of the first process of the run; 0: the process is in no run */
+	uint64_t run_start_ns;
 	bool alive;
-	int status; /* as from wait(2), -1: the end was not seen; valid when not alive */
-	/* Making of the first process group or communicator, and first wait for a batch; 0: not
-	 * seen. */
+	int status; /* status as from wait(2); -1: the end was not seen; only valid if not alive */
+	/* Time in which the first process group or communicator was made, and time of the first
+	 * wait for a batch; 0: not seen. */
 	uint64_t group_from_ns, group_to_ns, loader_from_ns, loader_to_ns;
-	const struct scheduling *scheduling; /* of the first run of the job; NULL: unknown */
+	/* How long scheduling the first run of the job took; NULL: unknown. */
+	const struct scheduling *scheduling;
 };
 
 struct fact {
 	enum fact_type type;
-	uint64_t number; /* number among all facts of the model, from 1; equal in every replay */
-	/* Set by the code that forwards the fact: a predecessor of this gp-bpf has most likely
-	 * reported it. */
+	uint64_t number; /* counts all facts of the model from 1; the same in every replay */
+	/* The receiver sets this if the previous gp-bpf, which this one continues, has probably
+	 * sent the fact already. */
 	bool repeated;
 	uint64_t mono_ns;
-	int64_t real_ns; /* 0: no clock anchor yet */
-	uint32_t pid;	 /* 0: the fact is not about a process */
-	/* start of the process, as in its rank_view; 0: not given */
+	int64_t real_ns; /* 0: no clock record has arrived yet */
+	uint32_t pid;	 /* 0: the fact is not about one process */
+	/* start of the process, as in its rank_view; 0: not set */
 	uint64_t start_ns;
-	/* run of the process's job, as in its rank_view; 0: none */
+	/* number of the run, as in the process's rank_view; 0: none */
 	uint32_t run;
 	int rank;		      /* -1: unknown */
 	int world_size;		      /* -1: unknown */
 	const char *job;	      /* "": unknown */
 	const struct gp_place *place; /* where the process runs; NULL: unknown */
-	/* Types of custom events; never NULL in a fact about a process. */
+	/* Names of the types of custom events. Not NULL if the fact is about a process. */
 	const struct type_names *types;
-	const struct fact_life *life; /* NULL: the fact is not about a process */
-	enum step_unit unit;	      /* FACT_LEDGER: unit that the loop counts */
-	/* set in a FACT_LEDGER of a window, instead of `ledger` */
+	/* NULL: the fact is not about a process. */
+	const struct fact_life *life;
+	/* FACT_LEDGER only: the unit that the loop counts. */
+	enum step_unit unit;
+	/* Set instead of `ledger` if a FACT_LEDGER is about a window of time. */
 	const struct window_view *window;
 	union {
 		const struct gp_session *start;
@@ -128,18 +135,19 @@ struct fact {
 		const struct fact_step *step;
 		const struct fact_checkpoint *checkpoint;
 		const struct fact_range *range;
-		/* Reported when the disruption begins, and again when it is over. */
+		/* Sent when the disruption begins, and again when it is over. */
 		const struct job_disruption *disruption;
 		const struct ledger_view *ledger;
 		const struct fact_health *health;
 		const struct gp_loss *loss;
 		const struct gp_end *end;
 		const struct monitor_event *monitor;
-		const struct attach_view *probe; /* the budget took the probe or gave it back */
+		/* A probe that was detached or attached again because of its cost. */
+		const struct attach_view *probe;
 	};
 };
 
-/* Receives one fact; *f is valid during the call only. */
+/* Function that receives facts. *f is valid only during the call. */
 typedef void fact_fn(void *ctx, const struct fact *f);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.c - runs of a job: its ranks join, make steps, save and leave. */
+/* job.c - runs of a job: ranks join and leave, make steps and save checkpoints. */
 #include "userspace/base/hash.h"
 #include "userspace/base/number.h"
 #include "userspace/model/job/job_private.h"
 
-#define SURE 0.8 /* confidence from which a checkpoint counts as recognised with certainty */
+/* The checkpoint that a run resumed from is an estimate if its confidence is below this. */
+#define SURE 0.8
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Returns true if the process begins another run of the job. A process that began after the run was
- * disrupted, or that is of a later attempt, belongs to the next run, even if other processes still
- * have to end. A process that existed during the run belongs to it, even if it begins to train
- * after the others ended. */
+/* Returns true if the process begins another run of the job. A process of a later attempt, or one
+ * that began after the run was disrupted, belongs to the next run, even if processes of the
+ * previous run have not ended yet. A process that existed during a run belongs to that run, even if
+ * it begins to train after the others ended. */
 static bool job_begins(const struct job *j, const struct job_member *m)
 {
 	bool was_there = j->runs && !j->joins && !m->begun &&
@@ -21,7 +22,7 @@ static bool job_begins(const struct job *j, const struct job_member *m)
 	       (j->disrupted && j->failed_ns > j->run_start_ns && m->start_ns >= j->failed_ns);
 }
 
-/* Returns true if several processes train together, as far as is known. */
+/* Returns true if the process is known to train together with others. */
 static bool job_trains_together(const struct job_member *m)
 {
 	return (m->process.rank >= 0 && m->process.world_size > 1) || m->collects ||
@@ -35,8 +36,9 @@ static uint64_t job_command_of(const struct job_member *m)
 	return *text ? hash_bytes(HASH_START, text, strlen(text)) : 0;
 }
 
-/* Finds the job of this process tree that all its processes have left and that had the same
- * command. If there are two, prefers the one with the same shell. */
+/* Finds a job that this process may continue: it is of the same process tree and had the same
+ * command, and all its processes have ended. If there are several, prefers one that was started by
+ * the same shell. */
 static struct job *job_left_behind(const struct jobs *js, const struct job_member *m, uint64_t tree)
 {
 	uint64_t command = job_command_of(m);
@@ -65,8 +67,8 @@ void job_find(struct job_member *m)
 	m->job_key = j ? j->key : m->job_key;
 }
 
-/* Makes trainings that a shell runs in parallel, and that are independent, jobs of their own.
- * Returns the key of the process tree. */
+/* If a shell runs several independent trainings in parallel, each becomes a job of its own. Returns
+ * the key of the process tree. */
 static uint64_t job_part_off(struct job_member *m)
 {
 	const struct job *j = jobs_find(&m->env->jobs, m->job_key);
@@ -82,7 +84,7 @@ static uint64_t job_part_off(struct job_member *m)
 
 static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 {
-	/* the run was asked to end, ended, and the job continues */
+	/* a run that ended on request was disrupted, because the job continues */
 	if (j->disrupted && j->unreported)
 		job_disruption_report(m->env, j, now_ns);
 	job_work_begin(j, m);
@@ -101,7 +103,8 @@ static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 
 static bool job_ranks_before(const struct job_member *a, const struct job_member *b)
 {
-	return (unsigned)a->process.rank < (unsigned)b->process.rank; /* unknown ranks come last */
+	/* cast: an unknown rank is -1 and comes last */
+	return (unsigned)a->process.rank < (unsigned)b->process.rank;
 }
 
 int job_join(struct job_member *m, uint64_t now_ns)
@@ -143,7 +146,7 @@ int job_join(struct job_member *m, uint64_t now_ns)
 	m->standing = JOB_STANDS_unknown;
 	j->standing[m->standing]++;
 	job_ranked(m);
-	if (begins && j->ref) /* the reference is of the previous run, which is ending */
+	if (begins && j->ref) /* The reference rank is of the previous run, which is ending. */
 		job_time_leave(j);
 	if (!j->ref)
 		job_time_refer(j, m, false);
@@ -160,9 +163,9 @@ static const struct job_point *job_last_point(const struct job *j)
 	return j->npoints ? &j->points[(j->npoints - 1) % JOB_POINTS] : NULL;
 }
 
-/* Returns the checkpoint that the run has read. If only the reference has read one, it applies to
- * the other ranks. If no file of the job was seen, it may be known that a checkpoint was read, but
- * not which one. */
+/* Returns the checkpoint from which the run resumed. If this rank has read none, the one that the
+ * reference rank has read applies. If gp-bpf saw no file of the job, but a restore, the last
+ * checkpoint is assumed. */
 static struct checkpoint_match job_resumed(const struct job *j, const struct job_member *m)
 {
 	const struct job_member *from = !m->resume.matched && j->ref && j->ref->run == j->runs
@@ -190,8 +193,8 @@ static const char *const how_words[CHECKPOINT_HOW_COUNT] = {
 	[CHECKPOINT_BY_nothing] = "no checkpoint was read: from the beginning",
 };
 
-/* The run resumes from this step, or saved it. It counts as progress if earlier failed runs did not
- * reach it. */
+/* Notes that the run resumed from this step, or saved it. This is progress if no earlier run
+ * reached it. */
 static void job_headway(struct job *j, uint64_t step)
 {
 	if (step <= j->headway_step)
@@ -201,7 +204,8 @@ static void job_headway(struct job *j, uint64_t step)
 	j->futile_runs = 0;
 }
 
-/* Called when all processes of the run have ended: counts runs that failed without progress. */
+/* Called when all processes of a run have ended. Counts failed runs without progress
+ * (futile_runs). */
 static void job_run_over(struct job *j)
 {
 	if (!j->disrupted || j->unreported)
@@ -210,7 +214,7 @@ static void job_run_over(struct job *j)
 		j->futile_runs++;
 }
 
-/* Determines where the run resumes, and which earlier progress is lost. */
+/* Finds out from where the run resumes, and moves progress that is lost thereby to WASTED. */
 static void job_base(struct job *j, const struct job_member *m)
 {
 	struct checkpoint_match match = {0};
@@ -228,7 +232,7 @@ static void job_base(struct job *j, const struct job_member *m)
 	job_headway(j, match.step);
 	if (!j->last_step)
 		return;
-	/* another training, or the continuation of one that ended in order */
+	/* not a restart: another training of the job, or one that ended in order and continues */
 	if (!j->disrupted) {
 		if (match.how == CHECKPOINT_BY_none)
 			return;
@@ -265,10 +269,11 @@ void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t
 	if (!j || m->run != j->runs)
 		return;
 	if (!j->ref &&
-	    /* the reference ended, and the job continues without it */
+	    /* The reference rank has ended, so another rank of the run becomes the reference. */
 	    end_ns > j->time.edge_ns) {
 		job_time_refer(j, m, true);
-		/* `number` already counts the steps of earlier runs */
+		/* This step is counted for the job if it is new. `number` includes the steps of
+		 * earlier runs. */
 		j->time.base_steps -= number > j->last_step;
 	}
 	if (m != j->ref)
@@ -277,7 +282,7 @@ void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t
 	if (number > j->last_step)
 		j->last_step = number;
 	if (j->disrupted &&
-	    /* the step ended before the disruption but is reported only now */
+	    /* this step ended before the disruption, but is reported after it */
 	    !job_before(j->disruption.d.at_ns, end_ns))
 		j->disruption.d.step = (int64_t)number;
 	if (j->disrupted && !job_before(start_ns, j->disruption.d.at_ns) && !j->unreported)
@@ -324,8 +329,8 @@ static enum job_standing job_standing(const struct job_member *m)
 	return m->process.rank ? JOB_STANDS_later : JOB_STANDS_first;
 }
 
-/* Counts the rank by its standing. Ranks that left stay counted until the next run, so that the
- * same node reports the run. */
+/* Counts the rank as the first, a later or an unknown one (enum job_standing). A rank that ended
+ * stays counted until the next run, so that the same node keeps reporting the run. */
 static void job_stands(struct job *j, struct job_member *m)
 {
 	j->standing[m->standing] -= j->standing[m->standing] > 0;

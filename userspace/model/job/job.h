@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.h - jobs: processes that run in parallel or one after the other for one training, their runs
- * and disruptions.
+/* job.h - jobs: the processes that run for one training, in parallel or one after the other, with
+ * the runs and disruptions of the job.
  *
- *   job.c             membership, runs, reports
+ *   job.c             ranks join and leave; runs and their steps
  *   job_table.c       the table of jobs, and progress in checkpoints
- *   job_disruption.c  disruptions: beginning, cause, end; disruption_cause.h: the causes
- *   job_ledger.c      time of the job: ledgers of its reference ranks, and the time between them;
- *                     the same for recent time, by the clock
- *   job_place.c       the collective at which each rank waits when they make no progress
+ *   job_disruption.c  disruptions: beginning, cause and end
+ *   disruption_cause.h  causes of disruptions
+ *   job_ledger.c      time of the job by bucket: from the ledgers of its reference ranks, and the
+ *                     time between runs; the same by clock (windows)
+ *   job_place.c       the collective in which each rank waits when the job hangs
  *   job_named.c       name, attempts and scheduling as given by the cluster
- *   job_work.c        steps made, and time of the accelerators
+ *   job_work.c        number of steps, and time of the accelerators
  *   job_carry.c       history from another node
  *   job_view.c        the job's part of a snapshot; saves and restores jobs
  *   job_member.h      a rank as its job sees it
@@ -18,12 +19,14 @@
  * A run ends with its processes; the job continues with the next run. One event that interrupts a
  * job is one disruption, however many ranks fail: it begins with the first rank that fails, and is
  * over when the job makes a step again. A job that is not resumed within JOB_WAIT_NS ended when it
- * failed. When observation ends earlier the job is reported as down, unless no observed process
+ * failed. If observation ends earlier, the job is reported as down, unless no observed process
  * could resume it.
  *
- * The time of a job is that of one rank at a time, the reference. Pure; call from the model's
- * thread. Times in ns, CLOCK_MONOTONIC. Bounded: JOBS_MAX jobs (the one that ended first is removed
- * first), with JOB_DISRUPTIONS disruptions each. */
+ * At any time one rank is the reference: the job's time by bucket is the time of that rank.
+ *
+ * Call these functions from the model's thread; they read no clock and no file. Times in ns,
+ * CLOCK_MONOTONIC. There are at most JOBS_MAX jobs (of those that have ended, the oldest is removed
+ * first), each with JOB_DISRUPTIONS listed disruptions. */
 #ifndef MODEL_JOB_H
 #define MODEL_JOB_H
 
@@ -40,51 +43,53 @@
 #include "userspace/model/time/window.h"
 
 #define JOBS_MAX	512
-#define JOB_DISRUPTIONS 16 /* last disruptions in a view */
-/* Failed runs in a row without progress that make a crash loop. */
+#define JOB_DISRUPTIONS 16 /* number of last disruptions that a view lists */
+/* After this many failed runs in a row without progress the job is in a crash loop. */
 #define JOB_FUTILE  3
-#define JOB_UID_MAX 40 /* 36 characters in Kubernetes */
-/* ns after which a crashed job that was not resumed is over, as of the crash */
+#define JOB_UID_MAX 40 /* with the NUL; a uid of Kubernetes has 36 characters */
+/* A job that is not resumed within this time (ns) counts as ended; its end is the time of the
+ * failure. */
 #define JOB_WAIT_NS 600000000000ull
-/* Longest time (ns) from a signal that requests an end to the end of the process: 30 s by default
- * in Kubernetes and in Slurm (KillWait), a few minutes in some clusters. */
+/* Longest time (ns) from a request to end until the process ends: by default 30 s in Kubernetes and
+ * in Slurm (KillWait), a few minutes in some clusters. */
 #define JOB_GRACE_NS 300000000000ull
 
-/* JOB_ENDED must be the last: loops over all states end there. */
+/* State of a job. Loops over all states rely on JOB_ENDED being last. */
 enum job_state {
 	JOB_RUNNING,
 	JOB_DOWN,  /* interrupted, not resumed yet */
-	JOB_OVER,  /* interrupted, not resumed in time */
+	JOB_OVER,  /* interrupted, not resumed within JOB_WAIT_NS */
 	JOB_ENDED, /* finished */
 };
 extern const char *const job_state_name[];
-/* Returns the source of a job's history: "carried" (another node) or "this_node". */
+/* Returns where the history of a job comes from: "carried" (from another node) or "this_node". */
 const char *job_history(bool carried);
 
-/* The reason why a process ended. */
+/* Why a process ended. */
 struct job_cause {
 	enum disruption_cause cause;
-	/* Name of the fault, "CUDA_ERROR_ILLEGAL_ADDRESS", "Xid 79"; "": none, or unknown. */
+	/* Name of the device fault, such as "CUDA_ERROR_ILLEGAL_ADDRESS" or "Xid 79", or "". */
 	char fault[48];
-	int rank; /* rank that failed first; -1: unknown */
+	int rank; /* rank of the process that failed first; -1: unknown */
 	uint32_t pid;
-	int exit_code; /* -1: ended by a signal, or not seen */
+	int exit_code; /* -1: a signal ended the process, or its end was not seen */
 	int signal;    /* 0: none */
-	/* Pid of the process that sent the signal; 0: none, or unknown. */
+	/* Process that sent the signal; 0: none, or unknown. */
 	uint32_t sender;
-	/* The manager always ends its processes with this status: the process may have finished. */
+	/* A manager (Ray) ends its processes with this status always, so the process may have
+	 * finished. */
 	bool managed;
 	char sender_comm[16];
 };
 
-#define JOB_CAUSES 12	 /* most causes distinguished */
+#define JOB_CAUSES 12	 /* maximum number of causes that are counted for a job */
 struct job_cause_count { /* number of disruptions with one cause */
 	enum disruption_cause cause;
 	uint64_t count;
 };
 
-/* Parts of the time until a process of a pod starts: the pod is created, gets a node, gets its
- * images and init containers, and its container runs until the process starts. */
+/* Parts of the time until a process of a pod starts: until the pod is created, until it has a node,
+ * until its images and init containers are ready, and until the process starts in its container. */
 #define SCHEDULE_PARTS(X)                                                                          \
 	X(0, create)                                                                               \
 	X(1, schedule)                                                                             \
@@ -107,83 +112,88 @@ struct job_disruption {
 	uint64_t number; /* 1, 2... within its job */
 	struct job_cause why;
 	struct disruption d;
-	uint64_t split_ns[BUCKET_COUNT]; /* d.recovery_ns by bucket */
-	/* Time until the first start of the next run; not part of the buckets. */
+	uint64_t split_ns[BUCKET_COUNT]; /* d.recovery_ns, divided by bucket */
+	/* Time that scheduling the next run took. The buckets do not contain it. */
 	struct scheduling scheduling;
-	bool over;	/* the job has made a step since */
+	bool over;	/* the job has made a step since the disruption */
 	bool estimated; /* the step from which the job resumed is not certain */
-	char how[80];	/* how resumed_step and wasted_ns are known; "": not known yet */
+	char how[80];	/* text that explains how resumed_step and wasted_ns were found, or "" */
 };
 
 #define JOB_FORMERS 3
-struct job_former { /* identity of a job before its name was known */
+/* Name and key of a job before a better name became known. */
+struct job_former {
 	uint64_t key;
 	char name[GP_JOB_MAX], uid[JOB_UID_MAX];
 };
 
 struct job_view {
-	/* Stays the same, also over restarts of gp-bpf within one boot, until the name becomes
-	 * known. */
+	/* Key of the job. It changes only when the job gets a better name, not when gp-bpf
+	 * restarts, until the machine is booted again. */
 	uint64_t key;
-	/* Identities under which this job was reported before, the newest last; no other job has
-	 * one of these. */
+	/* Names and keys under which this job was reported before, the newest last. No other job
+	 * has one of them. */
 	struct job_former former_names[JOB_FORMERS];
 	uint32_t nformer_names;
 	char name[GP_JOB_MAX];
-	char uid[JOB_UID_MAX]; /* part of the identity; "": the name alone is the identity */
-	/* source of the name; none: no name, or given by the job's processes */
+	char uid[JOB_UID_MAX]; /* with the name it identifies the job; "": the name alone does */
+	/* Where the name comes from; none: the job has no name, or its processes gave it. */
 	enum gp_job_from from;
-	/* attempt of the run, as counted by the scheduler; -1: unknown */
+	/* number that the scheduler gives the run; -1: unknown */
 	int attempt;
-	/* From the creation of the pod to the first process of the first run; not part of the
-	 * ledger. */
+	/* Time from the creation of the pod to the first process of the first run. The ledger does
+	 * not contain it. */
 	struct scheduling scheduling;
 	enum job_state state;
-	uint32_t first_pid;	/* pid of the first rank; names a job without a name */
-	uint32_t runs, members; /* number of runs so far; ranks that run now */
-	uint32_t reference_pid; /* rank whose ledger counts now; 0: none */
+	uint32_t first_pid;	/* pid of the first rank, by which a job without a name is called */
+	uint32_t runs, members; /* number of runs so far; number of ranks that run now */
+	uint32_t reference_pid; /* rank whose ledger is the job's now; 0: none */
 	int reference_rank;	/* -1: unknown */
 	int world_size;		/* -1: unknown */
 	uint64_t run_start_ns;
-	/* Start of counting, UTC. Read once: unchanged when the clock is set, and over restarts of
-	 * gp-bpf that keep the counts. 0: unknown. */
+	/* UTC at which counting began; 0: unknown. It does not change when the clock is set, nor
+	 * when gp-bpf restarts and keeps the counts. */
 	int64_t since_real_ns;
-	struct ledger_view ledger;		 /* over all runs; `disruptions` is set */
+	struct ledger_view ledger;		 /* time over all runs; its `disruptions` is set */
 	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
 	uint64_t wasted_gross_ns;		 /* never decreases */
 	uint64_t last_step;			 /* 0: none yet */
-	/* steps of earlier trainings that ended in order; part of the job's steps */
+	/* Steps of earlier trainings of this job that ended in order. They are part of the job's
+	 * steps. */
 	uint64_t done_steps;
-	/* Progress in a complete checkpoint: last step, and goodput up to it. */
+	/* Progress that is in a complete checkpoint: the last step, and the goodput (ns) up to
+	 * it. */
 	uint64_t secured_step, secured_ns;
-	uint32_t starts; /* starts of training processes since the last step */
-	/* Failed runs in a row that saved no step beyond those saved before; JOB_FUTILE of them
-	 * make a crash loop. */
+	uint32_t starts; /* number of starts of training processes since the last step */
+	/* Number of failed runs in a row that saved no step beyond earlier ones; JOB_FUTILE of them
+	 * are a crash loop. */
 	uint32_t futile_runs;
-	/* Ranks of the last run seen on this node, and their accelerators. */
+	/* Number of ranks of the last run that were seen on this node, and of their
+	 * accelerators. */
 	uint32_t run_ranks, accelerators;
 	double accelerator_ns[BUCKET_COUNT];
 	struct program_seen work;
 	struct program_view program;
 	struct job_disruption disruptions[JOB_DISRUPTIONS]; /* oldest first */
 	uint32_t ndisruptions;
-	/* Disruptions seen on this node, by cause; never decreases. Disruptions of other nodes, or
-	 * with causes beyond JOB_CAUSES, are only in ledger.disruptions. */
+	/* Number of disruptions on this node, by cause; it never decreases. Disruptions of other
+	 * nodes, and those with more than JOB_CAUSES different causes, are only counted in
+	 * ledger.disruptions. */
 	struct job_cause_count causes[JOB_CAUSES];
 	uint32_t ncauses;
-	/* Disruptions in the ledger that are not counted for a cause yet: 0, or 1 (the last
-	 * one). */
+	/* Number of disruptions in the ledger that `causes` does not contain yet, because the cause
+	 * may still change: 0, or 1 for the last one. */
 	uint32_t unsettled;
-	/* This node reports the figures of the job: rank 0 of its run is or was here, or no rank is
-	 * known to be a later one. */
+	/* This node reports the figures of the job: rank 0 of the run is or was here, or no rank
+	 * here is known to be a later one. */
 	bool reported_here;
-	/* The history continues that of another node. Windows, accelerator time and disruptions
-	 * before the last one are only on that node. */
+	/* The job ran on another node before, and this history continues that one. Windows,
+	 * accelerator time and disruptions before the last one are known only on the other node. */
 	bool carried;
-	uint32_t carried_runs; /* runs on other nodes, part of runs */
+	uint32_t carried_runs; /* number of runs on other nodes, included in `runs` */
 };
 
-/* standing of a rank: rank 0, or a later one */
+/* Whether a rank is rank 0 or a later one. It decides which node reports a job. */
 enum job_standing { JOB_STANDS_unknown, JOB_STANDS_first, JOB_STANDS_later, JOB_STANDS_COUNT };
 
 struct job_member;
@@ -196,118 +206,125 @@ struct jobs {
 };
 
 void jobs_free(struct jobs *js);
-/* Takes a tick: ends jobs that were not resumed in time. */
+/* Called once a second: ends jobs that were not resumed in time. */
 void jobs_tick(struct model_env *env, uint64_t now_ns);
-/* Makes the cause of each job's last disruption final. */
+/* Makes the cause of each job's last disruption final, and counts it. */
 void jobs_settle(struct model_env *env);
-/* Ends all jobs: all observed processes have ended, so no job can be resumed. */
+/* Ends all jobs, because all observed processes have ended and cannot resume one. */
 void jobs_stop(struct model_env *env);
-/* Fills *ret, except windows, ranks and work. */
+/* Fills *ret, except the windows (job_view_windows()), ranks (job_view_rank()) and work
+ * (job_view_work()). */
 void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
-/* Fills the windows. windows_ns: WINDOWS_MAX lengths, 0: unused. */
+/* Fills the windows. windows_ns: WINDOWS_MAX lengths, of which 0 is unused. */
 void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v);
-/* Adds a running rank: its ledger, and its number of accelerators. */
+/* Adds the ledger and the number of accelerators of a running rank. */
 void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators);
-/* Computes work and program figures; call after all ranks were added. */
+/* Computes work and program figures. Call it after all ranks were added. */
 void job_view_work(struct job_view *v, const struct program_config *c);
 struct carry;
 /* Returns the key of a job of that name; uid may be "". */
 uint64_t job_name_key(const char *name, const char *uid);
-/* Adds the history from another node, as of now_ns, before the job's time on this node. Not if it
- * is not newer, the job runs here already, or the time in between is unknown. Returns 0 or -ENOMEM:
- * the history, or its checkpoint, is lost. */
+/* Adds the history c from another node before the job's time on this node. now_ns: the present
+ * time. Nothing is added if the history here is newer, the job already runs here, or the time in
+ * between is unknown. Returns 0, or -ENOMEM: the history, or its checkpoint, is lost. */
 int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns);
-/* Fills *ret for other nodes. Returns false when another node has to report the job: the job has no
- * name, never ran here, or its reference is a rank on another node. */
+/* Fills *ret with the job's history for other nodes. Returns false if this node need not report the
+ * job: it has no name, never ran here, or its reference is a rank on another node. */
 bool job_carry(const struct model_env *env, const struct job *j, uint64_t now_ns,
 	       struct carry *ret);
 void jobs_archive(struct archive *a, struct jobs *js, const struct excluded *excluded);
-/* Returns the name given to the job of a process, training or not; "": none. *ret_uid: its uid. */
+/* Returns the name given to the job of a process, which need not train, or "". *ret_uid: its
+ * uid. */
 const char *job_called(const struct job_member *m, const char **ret_uid);
-/* Returns the job with this key, NULL when there is none. */
+/* Returns the job with this key, or NULL. */
 struct job *jobs_find(const struct jobs *js, uint64_t key);
-/* Saves or restores the membership of a rank; call after its ledger was restored. */
+/* Saves or restores to which job a rank belongs. Call it after the rank's ledger was restored. */
 void job_member_archive(struct archive *a, struct job_member *m);
 
-/* Adds a process that trains to its job as a rank. Returns 0 or -ENOMEM. */
+/* Makes a process that trains a rank of its job. Returns 0 or -ENOMEM. */
 int job_join(struct job_member *m, uint64_t now_ns);
-/* Checks whether a process that does not train yet, in a job without a name, continues a job left
- * by another process of its process tree. */
+/* Checks whether a process that does not train yet, without a job name, continues a job whose
+ * processes have ended and were in the same process tree. */
 void job_find(struct job_member *m);
-/* The process that the user named for these jobs failed: the ranks that it manages count as
+/* The process that the user named for these jobs has failed: the ranks that it manages count as
  * failed. */
 void job_launcher_failed(const struct job_member *m, uint64_t now_ns);
-/* Returns the name of the job of a process; while it is a rank, the name of that job. */
+/* Returns the name of the job to which a process belongs, as a rank or by its own data. */
 const char *job_name_of(const struct job_member *m);
-/* A name became known after the rank had joined. The job takes the name and the new key if it had
- * no name, or one from a less trusted source, and this run is its only one; its view lists the
- * former identity. If another job has that key nothing changes: the counts of two jobs are not
- * merged, and the rank stays in its job. Returns whether the job was renamed. */
+/* Called when a name became known after the rank had joined its job. The job takes the name and the
+ * new key if it had no name, or one from a less trusted source, and if this is its only run; its
+ * view then lists the former name. If another job already has that key, nothing changes: the counts
+ * of two jobs are never merged. Returns true if the job was renamed. */
 bool job_rename(struct job_member *m, uint64_t key);
-/* Returns how long scheduling the job's first run took; NULL: unknown. */
+/* Returns how long scheduling the job's first run took, or NULL if unknown. */
 const struct scheduling *job_scheduling(const struct job_member *m);
-/* More is known of the location of a rank: its attempt, or how long its pod took to start. */
+/* Called when the workload location of a rank is better known: its attempt, or how long its pod
+ * took to start. */
 void job_placed(struct job_member *m);
-/* Returns the number of steps of earlier runs that count before the rank's own. Call after the
- * rank's first step: the checkpoint that it resumes from is known by then. */
+/* Returns the number of steps of earlier runs, which are added to the rank's own step number. Call
+ * it after the rank's first step, when it is known from which checkpoint the rank resumed. */
 uint64_t job_step_base(struct job_member *m);
-/* The rank made a step, which is in its ledger already. timed: the step's duration is certain. */
+/* Counts a step of the rank, which its ledger already contains. timed: the duration of the step is
+ * certain. */
 void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t number,
 	      bool timed);
-/* Returns the goodput of the job so far (ns); 0 when the rank is not its reference. */
+/* Returns the goodput of the job so far (ns), or 0 if the rank is not the job's reference. */
 uint64_t job_goodput(const struct job_member *m);
-/* The rank saved a checkpoint of everything up to `step`, which is in its ledger already.
- * goodput_ns: goodput of the job at the end of that step; ignored unless the rank is the reference.
+/* Notes that the rank saved a checkpoint up to `step`, which its ledger already contains.
+ * goodput_ns: goodput of the job at the end of that step; used only if the rank is the reference.
  * Returns 0 or -ENOMEM. */
 int job_saved(struct job_member *m, uint64_t step, uint64_t goodput_ns);
-/* Returns the start of the first process of the rank's run; 0: the rank is in no run, or its job
- * has begun another one. */
+/* Returns the start of the first process of the rank's run, or 0 if the rank is in no run or its
+ * job has begun another one. */
 uint64_t job_run_start(const struct job_member *m);
-/* Returns the checkpoints of the rank's job, NULL when there is no job or no memory. make: make the
- * table if there is none yet. */
+/* Returns the checkpoints of the rank's job. make: creates the table if it does not exist. Returns
+ * NULL if there is no job, no table or no memory. */
 struct checkpoints *job_checkpoints(const struct job_member *m, bool make);
-/* Returns the reference of the job if it is another rank; NULL: none. */
+/* Returns the job's reference rank if that is another rank than m, else NULL. */
 struct job_member *job_reference(const struct job_member *m);
-/* Returns true and the progress in checkpoints; false: none. */
+/* Returns true and the progress that is in checkpoints, or false if there is none. */
 bool job_secured(const struct job_member *m, uint64_t *ret_step, uint64_t *ret_ns);
-/* Returns the comparison of the rank's steps with those of the other ranks of its run. NULL: there
- * is no other rank, or no memory. */
+/* Returns the comparison of the steps of all ranks in the rank's run, or NULL if there is no other
+ * rank or no memory. */
 struct straggler *job_straggler(const struct job_member *m);
-#define JOB_PLACES 32 /* ranks of one job whose position is kept */
-struct job_place {    /* the collective in which a rank without progress waits */
+/* Maximum number of ranks of a job whose collective position is kept. */
+#define JOB_PLACES 32
+/* Collective position: the collective in which a rank that makes no progress waits. */
+struct job_place {
 	uint32_t pid;
 	int rank; /* -1: unknown */
-	/* comms: number of communicators that the rank uses. comm: identity of the communicator of
-	 * its last collective. */
+	/* comms: number of communicators that the rank uses. comm: number of the one that its last
+	 * collective used, in the order of first use. */
 	uint32_t comms, comm;
-	uint64_t count; /* collectives entered in communicator `comm` */
-	bool whole;	/* no collective was missed */
+	uint64_t count; /* number of collectives that the rank entered in communicator `comm` */
+	bool whole;	/* all collectives of the rank were seen */
 	char name[48];	/* name of the last collective */
 	uint64_t reported_ns;
 };
-/* Takes the position of a waiting rank, every second. */
+/* Notes the collective position of a waiting rank. Called every second. */
 void job_place(struct job_member *m, const struct job_place *p);
-/* Writes "ranks 0 and 2 wait in nccl.all_reduce #12; rank 1 has not entered it" to out; "":
- * unknown. */
+/* Writes which ranks wait for which to out, such as "ranks 0 and 2 wait in nccl.all_reduce #12;
+ * rank 1 has not entered it", or "" if unknown. */
 void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, size_t len);
-/* The rank or the world size of the process has changed. */
+/* Called when the rank number or the world size of the process has changed. */
 void job_ranked(struct job_member *m);
-/* Returns the number of running ranks of its run on this node. */
+/* Returns how many ranks of this rank's run are running on this node. */
 uint32_t job_members(const struct job_member *m);
-/* The rank ended; call before job_left(). why: it failed; NULL: it finished. clean: it ended in
- * order, as requested. Returns true when the end is a disruption of the job, which was reported. */
+/* Called when the rank ended, before job_left(). why: the reason if it failed, NULL if it finished.
+ * clean: it ended in order after a request. Returns true if this disrupted the job; the disruption
+ * was reported. */
 bool job_disrupted(struct job_member *m, uint64_t now_ns, const struct job_cause *why, bool clean);
-/* Replaces the cause by an event of the pod (enum gp_notice_kind) if the signal or status followed
- * from that event. Returns whether it was replaced. */
+/* If an event of the pod (enum gp_notice_kind) explains the signal or status, makes it the cause.
+ * Returns true if so. */
 bool job_cause_noticed(struct job_cause *why, unsigned what);
-/* An event of the rank's pod was reported after the rank had ended: it becomes the cause of the
- * disruption, unless a step was made since. */
+/* Called when an event of the rank's pod is reported after the rank ended. The event becomes the
+ * cause of the disruption, unless the job has made a step since. */
 void job_noticed(const struct job_member *m, uint64_t now_ns, unsigned what);
-/* Call before job_left(). Returns true when the rank was the straggler. */
+/* Returns true if the rank was the straggler. Call it before job_left(). */
 bool job_straggler_left(const struct job_member *m);
-/* Removes a rank whose ledger is closed. */
+/* Removes a rank that has ended from its job. Its ledger must be closed. */
 void job_left(struct job_member *m, uint64_t now_ns);
-/* The rank's ledger was extended back by more_ns. */
+/* Called when the rank's ledger was extended to begin more_ns earlier. */
 void job_reached_back(struct job_member *m, uint64_t more_ns);
 
 #endif

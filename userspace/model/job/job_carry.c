@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_carry.c - takes over a job with a history from another node, and fills the handoff for other
- * nodes. */
+/* job_carry.c - takes over the history of a job from another node, and prepares the handoff of a
+ * job for other nodes. */
 #include <errno.h>
 
 #include "userspace/model/job/carry.h"
@@ -26,12 +26,12 @@ static void carry_time(struct job *j, const struct carry *c, uint64_t edge_ns)
 		.wasted_ns = c->wasted_ns,
 	};
 	memcpy(t->past_ns, c->ns, sizeof(t->past_ns));
-	/* the types of custom events are known only on that node */
+	/* the handoff does not contain the types of custom events */
 	t->past_types_ns[LEDGER_REST] = c->ns[BUCKET_CUSTOM];
 }
 
-/* The end of the job was not seen on that node: if the job continues, it was disrupted at the last
- * known instant. */
+/* Opens a disruption with an unknown cause at the last known instant: the other node did not see
+ * the job end, so if the job continues here, it was disrupted. */
 static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 {
 	j->disrupted = j->unreported = true;
@@ -43,8 +43,8 @@ static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 	};
 }
 
-/* Sets the counts of causes. If the job was here before, disruptions seen here are included in the
- * other node's count: counts must not decrease. */
+/* Keeps the counts of causes seen on this node if the other node's number of disruptions includes
+ * them, as when the job was here before. Otherwise resets them. */
 static void carry_causes(struct job *j, uint64_t disruptions)
 {
 	uint64_t sum = 0;
@@ -133,7 +133,7 @@ int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	if (err || !j || j->members || j->runs >= c->attempt)
 		return err;
 	edge_ns = now_ns - (ago_ns > 0 ? (uint64_t)ago_ns : 0);
-	edge_ns += !edge_ns; /* edge_ns 0 means none */
+	edge_ns += !edge_ns; /* 0 would mean that there is no time yet */
 	carry_time(j, c, edge_ns);
 	if (!j->since_real_ns)
 		j->since_real_ns = c->until_ns - (int64_t)carry_elapsed_ns(c);

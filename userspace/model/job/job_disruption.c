@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_disruption.c - disruptions of a job: why a rank ended, whether that interrupted the job, and
- * the facts sent. */
+/* job_disruption.c - disruptions of a job: when one begins and ends, its cause, and the facts sent
+ * about it. */
 #include "userspace/model/job/job_private.h"
 #include "userspace/base/number.h"
 
@@ -48,8 +48,8 @@ bool job_cause_noticed(struct job_cause *why, unsigned what)
 	return true;
 }
 
-/* Takes an event of the rank's pod or node. It is not the cause if it followed from the disruption:
- * a pod may be deleted, or its node drained, because the job was disrupted. */
+/* Handles an event of the rank's pod or node. An event that followed from the disruption is not its
+ * cause: a pod may be deleted, or its node drained, because the job was disrupted. */
 void job_noticed(const struct job_member *m, uint64_t now_ns, unsigned what)
 {
 	struct job *j = jobs_find(&m->env->jobs, m->job_key);
@@ -79,7 +79,8 @@ static void job_cause_count(struct job *j, enum disruption_cause cause)
 	j->causes[i].count++;
 }
 
-/* Counts the cause, once no other cause can replace it: a count never decreases. */
+/* Counts the cause of the last disruption. Called once no other cause can replace it, because a
+ * count never decreases. */
 void job_disruption_settle(struct job *j)
 {
 	if (j->unsettled)
@@ -98,8 +99,8 @@ void job_disruption_report(struct model_env *env, struct job *j, uint64_t now_ns
 	job_disruption_fact(env, j, &j->disruption, now_ns);
 }
 
-/* Divides the recovery by bucket. The rest, beyond the sum of the parts, is time that was not
- * settled when the disruption began or ended. */
+/* Divides the recovery time by bucket. A remainder, of time that was not settled when the
+ * disruption began or ended, is added to OTHER. */
 static void job_disruption_split(struct job *j, uint64_t end_ns)
 {
 	struct job_disruption *f = &j->disruption;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_ledger.c - the time of a job: between its runs, and from the ledger of its reference. */
+/* job_ledger.c - the time of a job by bucket: the ledger of its reference rank, and the time
+ * between runs. */
 #include "userspace/model/job/job_private.h"
 
 #include "userspace/base/number.h"
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* As the time below: the past, and the reference's part. Each is called before the times change. */
+/* Windows: the same time as in the section "times" below, but by clock, so that the last hour, day
+ * or week can be shown. Functions of this section are called before the times change. */
 
 static int job_window_idle_add(const struct job *j, struct window *w, enum bucket b,
 			       uint64_t from_ns, uint64_t to_ns)
@@ -25,7 +27,7 @@ static int job_window_idle_add(const struct job *j, struct window *w, enum bucke
 	return err;
 }
 
-/* There is no window if there is no memory: an incomplete one would be wrong. */
+/* Called without memory: removes the window, because an incomplete one would be wrong. */
 static void job_window_lose(struct job *j)
 {
 	window_free(j->window);
@@ -43,7 +45,7 @@ static const struct window_edge *job_window_edge_of(const struct job *j)
 	return j->ref_midway ? &j->ref_edge : NULL;
 }
 
-/* The job began at from_ns: the time since is startup. */
+/* The job began at from_ns, earlier than known before: the time added is startup. */
 static void job_window_reach_back(struct job *j, uint64_t from_ns)
 {
 	if (j->window)
@@ -54,14 +56,14 @@ static void job_window_reach_back(struct job *j, uint64_t from_ns)
 static void job_window_refer(struct job *j, const struct job_member *m, bool midway,
 			     uint64_t from_ns, enum bucket between)
 {
-	/* If the new reference rank begins before the time accounted so far, only its time after
-	 * that counts in windows. */
+	/* If the new reference rank began before the end of the time booked so far, only its later
+	 * time counts in windows. */
 	j->ref_midway = midway && !job_before(from_ns, j->time.edge_ns);
 	if (j->ref_midway)
 		window_edge(m->window, from_ns, &j->ref_edge);
-	if (!j->window) /* none if there is no memory */
+	if (!j->window) /* without memory, the job has no window */
 		j->window = window_new(from_ns);
-	/* No window of this node contains time before the boot. */
+	/* Windows of this node contain no time before the machine was booted. */
 	job_window_past_add(j, between, (int64_t)j->time.edge_ns > 0 ? j->time.edge_ns : 0,
 			    from_ns);
 }
@@ -110,20 +112,21 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);
 		window_leave_out(&ret[i], excluded_ns);
 	}
-	for (int i = 0; i < WINDOWS_MAX && j->carried_runs; i++) /* another node has the rest */
+	/* only another node knows the rest */
+	for (int i = 0; i < WINDOWS_MAX && j->carried_runs; i++)
 		ret[i].whole = false;
 	window_free(w);
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* Returns the bucket of time between runs. */
+/* Returns the bucket to which time between two runs belongs. */
 static enum bucket job_between(const struct job *j)
 {
 	return j->disrupted ? BUCKET_RECOVERY : BUCKET_OTHER;
 }
 
-/* Adds time between runs, without excluded time. */
+/* Adds the time between two runs to the sums, the excluded part to EXCLUDED. */
 static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t excluded_ns = exclusion_within(j->excluded, from_ns, to_ns);
@@ -132,8 +135,9 @@ static void job_idle(const struct job *j, uint64_t *ns, uint64_t from_ns, uint64
 	ns[BUCKET_EXCLUDED] += excluded_ns;
 }
 
-/* Removes skip_ns from the sums of the later of two processes that overlap: startup first, progress
- * last. Excluded time loses as much as the overlap contains. */
+/* When two processes overlap, removes the overlap (skip_ns) from the sums of the later one: first
+ * from its startup, last from its goodput. excluded_ns: excluded time within the overlap, which is
+ * removed from EXCLUDED. */
 static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t excluded_ns)
 {
 	const enum bucket *first = bucket_gives_way;
@@ -146,8 +150,8 @@ static void job_time_skip(uint64_t *ns, uint64_t skip_ns, uint64_t excluded_ns)
 	take_up_to(&ns[BUCKET_GOODPUT], skip_ns);
 }
 
-/* Subtracts base_ns from the sums. A bucket may have shrunk since base_ns was taken (the excess of
- * first steps was moved); the difference is taken from the buckets that got it. */
+/* Subtracts base_ns from the sums, bucket by bucket. If a bucket became smaller after base_ns was
+ * taken, its time was moved to other buckets, so the difference is subtracted from those. */
 static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 {
 	uint64_t owed_ns = 0;
@@ -164,7 +168,8 @@ static void job_time_subtract(uint64_t *ns, const uint64_t *base_ns)
 		owed_ns -= take_up_to(&ns[b], owed_ns);
 }
 
-/* Computes the part of the reference's ledger that belongs to the job. Returns its length (ns). */
+/* Computes which part of the reference's ledger belongs to the job, by bucket. Returns its length
+ * (ns). */
 static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint64_t *ret_ns)
 {
 	uint64_t sum_ns = 0;
@@ -179,8 +184,8 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 	return sum_ns;
 }
 
-/* Divides custom_ns of the job's part by type. If the types have more in all, the last ones get
- * less. */
+/* Divides custom_ns, the job's time of custom events, by type of the event. If the types have more
+ * in total, the last ones get less. */
 static void job_ledger_types_part(const struct job *j, const struct ledger_view *v,
 				  uint64_t custom_ns, uint64_t *ret_ns)
 {
@@ -208,8 +213,8 @@ static void job_ledger_types_view(struct ledger_view *v, const uint64_t *past_ns
 	}
 }
 
-/* Clocks of two nodes differ: what the other node saw last cannot be later than the start of what
- * follows here. */
+/* Shifts the history from another node back by ns. The clocks of two nodes differ: the time that
+ * the other node saw cannot end after the job continued here. */
 static void job_time_shift(struct job *j, uint64_t ns)
 {
 	j->time.start_ns -= ns;
@@ -219,8 +224,8 @@ static void job_time_shift(struct job *j, uint64_t ns)
 		j->disruptions[(j->ndisruptions - 1) % JOB_DISRUPTIONS] = j->disruption;
 }
 
-/* The process existed before the job's first process, as a launcher does: the job began with this
- * process, and was starting up until the others began. */
+/* A process of the job existed before its first rank, as a launcher does. The job began with that
+ * process, and was starting up until the first rank began. */
 static void job_time_reach_back(struct job *j, uint64_t from_ns)
 {
 	struct job_time *t = &j->time;
@@ -243,11 +248,11 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	memset(t->base_types_ns, 0, sizeof(t->base_types_ns));
 	t->base_steps = t->base_gross_ns = 0;
 	from_ns = v.start_ns;
-	if (midway) { /* its time so far counted for another reference */
+	if (midway) { /* its earlier time was booked for another reference */
 		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
 		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
 		t->base_steps = v.steps;
-		/* The gross is 0 until the first steps are settled. */
+		/* productive_gross_ns is 0 until the first steps are settled. */
 		t->base_gross_ns = v.productive_gross_ns ? v.productive_gross_ns
 							 : v.ns[BUCKET_GOODPUT];
 		job_ledger_types_part(j, &v, v.ns[BUCKET_CUSTOM], t->base_types_ns);
@@ -269,7 +274,8 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	j->ref = m;
 }
 
-/* If the job's time began with the reference's ledger, that time is extended as well. */
+/* If this rank is the reference: the time by which its ledger begins earlier does not count for the
+ * job. */
 void job_reached_back(struct job_member *m, uint64_t more_ns)
 {
 	if (m->job && m == m->job->ref)
@@ -297,7 +303,7 @@ void job_time_leave(struct job *j)
 	j->ref = NULL;
 }
 
-/* Returns true if the whole ledger of the reference belongs to the job, which is usual. */
+/* Returns true if the whole ledger of the reference belongs to the job, as it usually does. */
 static bool job_ledger_part_is_all(const struct job_time *t)
 {
 	uint64_t base_ns = 0;
@@ -330,7 +336,7 @@ uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
 		lost_ns = past_ns[BUCKET_GOODPUT] - goodput_ns;
 	past_ns[BUCKET_GOODPUT] -= lost_ns;
 	past_ns[BUCKET_WASTED] += lost_ns;
-	if (j->disrupted) { /* time before it belongs to the disruption */
+	if (j->disrupted) { /* so that the wasted time is not booked to the recovery */
 		take_up_to(&j->disruption_past_ns[BUCKET_GOODPUT], lost_ns);
 		j->disruption_past_ns[BUCKET_WASTED] += lost_ns;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_named.c - data about a job from its cluster: its name, which may come late, its attempts, and
- * the time that its pods took to start. */
+/* job_named.c - what the cluster reports about a job: its name, which may become known late, the
+ * number of the attempt, and how long its pods took to start. */
 #include "userspace/model/job/job_private.h"
 
 const char *const schedule_name[SCHEDULE_COUNT] = {
@@ -64,8 +64,8 @@ bool job_attempt_later(const struct job *j, const struct job_member *m)
 	return j->runs && j->attempt >= 0 && job_attempt_of(m) > j->attempt;
 }
 
-/* Opens a disruption before a later attempt: the end of the previous attempt was not seen here, or
- * was in order, so the job was disrupted elsewhere. */
+/* Opens a disruption before a later attempt begins. The end of the previous attempt was in order or
+ * was not seen here, so the job was disrupted elsewhere. */
 void job_attempt_disrupted(struct job *j, const struct job_member *m)
 {
 	uint64_t at_ns = j->ref ? m->start_ns : j->time.edge_ns;
@@ -96,8 +96,8 @@ static int64_t job_schedule_clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-/* Divides the time between two instants (UTC) into the parts of scheduling. A pod that existed
- * before is not created or scheduled again. */
+/* Divides the time from `from` to `to` (UTC) into the parts of scheduling. If the pod existed
+ * before, the parts for creating and scheduling it are 0. */
 static void job_schedule_split(struct scheduling *s, int64_t from, int64_t to,
 			       const struct gp_place *p)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_place.c - the collective in which each stuck rank of a job waits. Ranks enter the collectives
- * of a communicator in the same order. A rank with a lower count has not entered the collective in
- * which the others wait, provided that both were counted from their start, no record was lost, and
- * they use the same number of communicators. Handles differ between processes, but the order of
- * their first use is the same. */
+/* job_place.c - in which collective each rank of a job waits when the job hangs.
+ *
+ * All ranks enter the collectives of a communicator in the same order. So a rank with a lower count
+ * has not entered the collective in which the others wait. This needs counts from the start of both
+ * ranks, without a lost record, and the same number of communicators. Handles of communicators
+ * differ between processes, so communicators are compared by the order of their first use. */
 #include <stdlib.h>
 
 #include "userspace/model/job/job_private.h"
 #include "userspace/base/number.h"
 
-/* ns; an older position no longer counts (positions are reported every second) */
+/* A position that is older than this (ns) is ignored: positions are reported every second. */
 #define FRESH_NS 2500000000ull
 
 struct job_places {
@@ -46,8 +47,8 @@ void job_place(struct job_member *m, const struct job_place *p)
 		*place_of(j->places, p->pid) = *p;
 }
 
-/* Writes "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", or "pids 7 and 8" if ranks are unknown; of
- * many, only the first ones. */
+/* Writes "rank 1", "ranks 0 and 2", "ranks 0, 2 and 3", or, if the ranks are unknown, "pids 7 and
+ * 8". A long list is cut. */
 static void job_place_put_ranks(char *out, size_t len, const struct job_place *const *list,
 				uint32_t n)
 {
@@ -89,7 +90,8 @@ void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, siz
 	if (!own || !own->whole || now_ns - own->reported_ns >= FRESH_NS)
 		return;
 	most = own;
-	/* first find the rank with the most collectives, then the ranks level with it */
+	/* The first pass finds the rank that entered most collectives; the second one separates the
+	 * ranks with the same count, which wait, from the others. */
 	for (uint32_t i = 0; i < 2 * ps->count; i++) {
 		const struct job_place *p = &ps->place[i % ps->count];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_private.h - internals of the job_*.c files; other files use job.h. */
+/* job_private.h - data and functions shared by the job_*.c files; other files use job.h. */
 #ifndef MODEL_JOB_PRIVATE_H
 #define MODEL_JOB_PRIVATE_H
 
@@ -11,35 +11,40 @@
 #include "userspace/model/job/model_env.h"
 #include "userspace/model/time/straggler.h"
 
-#define JOB_POINTS 256 /* last checkpoints whose progress is remembered */
+/* Number of last checkpoints for which the job's goodput and step are kept. */
+#define JOB_POINTS 256
 
 struct job_places;
 
-/* Time of the job: the finished part, and the part of the reference's ledger that belongs to it. */
+/* Time of a job by bucket: the finished part (past_ns), plus that part of the reference's ledger
+ * which belongs to the job. To get the latter, base_ns and skip_ns are subtracted from the
+ * ledger. */
 struct job_time {
-	uint64_t start_ns, edge_ns;	/* past_ns covers this interval */
-	uint64_t past_ns[BUCKET_COUNT]; /* the sum is edge_ns - start_ns */
-	/* Sums of the reference's ledger at the instant from which it counts for the job. */
+	uint64_t start_ns, edge_ns;	/* past_ns covers the time from start_ns to edge_ns */
+	uint64_t past_ns[BUCKET_COUNT]; /* by bucket; the sum is edge_ns - start_ns */
+	/* Sums of the reference's ledger when it began to count for the job. */
 	uint64_t base_ns[BUCKET_COUNT];
-	uint64_t skip_ns; /* time of the reference's ledger that is in past_ns already */
+	uint64_t skip_ns; /* part of the reference's ledger that past_ns already contains */
 	uint64_t base_steps, base_gross_ns;
 	uint64_t steps, gross_ns, wasted_ns;
-	/* Parts of BUCKET_CUSTOM in past_ns and base_ns, by number of the type. */
+	/* BUCKET_CUSTOM of past_ns and of base_ns, divided by the number of the event's type. */
 	uint64_t past_types_ns[LEDGER_TYPES], base_types_ns[LEDGER_TYPES];
 };
 
 struct job_work {
-	uint64_t made, lost; /* steps of the reference; number of these that were lost */
-	double timed_steps;  /* weighted by their shares that are not excluded */
+	uint64_t made, lost; /* number of steps of the reference; number of steps that were lost */
+	double timed_steps;  /* steps with a certain duration, without their excluded shares */
 	uint64_t timed_ns;
-	double excluded;	      /* excluded shares of the steps not lost, added up */
-	double past_ns[BUCKET_COUNT]; /* accelerator time of ranks that left, and of outages */
-	/* Ranks of the run that left, and their accelerators; accelerators of the run before. */
+	double excluded; /* sum of the excluded shares of the steps that were not lost */
+	double past_ns[BUCKET_COUNT]; /* accelerator time of ranks that have left, and of outages */
+	/* Number of ranks of this run that have left, of their accelerators, and of accelerators in
+	 * the previous run. */
 	uint32_t run_ranks, run_accelerators, before_accelerators;
 	uint64_t left_ns; /* when the last rank left */
 };
 
-struct job_point { /* progress that is in a checkpoint */
+/* Progress of the job in one checkpoint. */
+struct job_point {
 	uint64_t step, goodput_ns;
 	double excluded; /* see struct job_work */
 	uint32_t run;
@@ -48,99 +53,107 @@ struct job_point { /* progress that is in a checkpoint */
 struct job {
 	uint64_t key;
 	char name[GP_JOB_MAX], uid[JOB_UID_MAX];
-	struct job_former former_names[JOB_FORMERS]; /* the last JOB_FORMERS identities */
+	/* names and keys under which the job was reported before */
+	struct job_former former_names[JOB_FORMERS];
 	uint32_t nformer_names;
-	const struct excluded *excluded; /* of the model; not saved */
+	const struct excluded *excluded; /* excluded time, owned by the model; not saved */
 	enum gp_job_from from;
-	int attempt; /* of the run; -1: unknown */
+	int attempt; /* number that the scheduler gave the run; -1: unknown */
 	struct scheduling scheduling;
 	enum job_state state;
 	uint32_t first_pid;
-	/* Of a job without a name, about the first rank of the last run: key of its process tree,
-	 * hash of its command, shell and branch as in struct job_member. */
+	/* Only for a job without a name, about the first rank of its last run: key of the process
+	 * tree, hash of the command, and shell and branch as in struct job_member. */
 	uint64_t tree, command;
 	uint32_t shell_pid, branch_pid;
-	bool together; /* the first rank trains together with others */
+	bool together; /* the first rank trains together with other processes */
 	uint32_t runs, members, starts;
 	int world_size;
 	uint64_t run_start_ns, last_step;
-	uint64_t done_steps; /* steps of earlier trainings that ended in order */
+	uint64_t done_steps; /* steps of earlier trainings of this job that ended in order */
 	/* Highest step that a run resumed from or saved, and the number of that run. futile_runs:
-	 * failed runs in a row since then that got no further. */
+	 * number of failed runs in a row since then that did not get further. */
 	uint64_t headway_step;
 	uint32_t headway_run, futile_runs;
-	int64_t since_real_ns; /* start of counting, UTC; 0: unknown */
+	int64_t since_real_ns; /* UTC at which counting began; 0: unknown */
 	uint64_t step_base;    /* number of steps before the current run */
-	uint32_t based_run;    /* run for which step_base is known */
-	/* first unrecognised file read by the first run: see checkpoint_resumed() */
+	uint32_t based_run;    /* run to which step_base belongs */
+	/* Hash of the first unrecognised file that the first run read; see checkpoint_resumed(). */
 	uint32_t first_read;
-	struct job_member *ref; /* reference: the rank whose ledger counts; NULL: none */
-	struct window *window;	/* finished time; NULL: none, or no memory */
+	/* Reference: the rank whose ledger is the job's now; NULL: none. */
+	struct job_member *ref;
+	/* Finished time by bucket and clock; NULL: none, or no memory. */
+	struct window *window;
 	struct window_edge ref_edge;
-	/* ref_edge contains time of the reference from before it became the reference. */
+	/* The reference became the reference during the run. ref_edge says how much of its window
+	 * was before. */
 	bool ref_midway;
 	struct job_time time;
 	struct job_work work;
 	struct checkpoints *files;    /* NULL: none yet */
-	struct job_point *points;     /* the last JOB_POINTS, a ring */
-	uint32_t npoints, points_cap; /* npoints: number added so far */
-	uint64_t failed_ns;	      /* last failure of a rank of the run */
-	bool disrupted;		      /* a disruption is open */
-	bool unreported; /* the open disruption does not count unless the job is resumed */
-	bool unsettled;	 /* the last disruption was reported, and its cause may still change */
+	struct job_point *points;     /* ring of the last JOB_POINTS */
+	uint32_t npoints, points_cap; /* npoints: number of points added so far */
+	uint64_t failed_ns;	      /* time at which a rank of the run failed last */
+	/* A disruption has begun and is not over. */
+	bool disrupted;
+	bool unreported; /* the disruption counts only if the job is resumed */
+	bool unsettled;	 /* the last disruption was reported, but its cause may still change */
 	struct job_disruption disruption;
-	/* sums of the job when the disruption began */
+	/* Time of the job by bucket when the disruption began. */
 	uint64_t disruption_past_ns[BUCKET_COUNT];
 	uint64_t ndisruptions; /* number of disruptions reported so far */
 	struct job_disruption disruptions[JOB_DISRUPTIONS];
 	struct job_cause_count causes[JOB_CAUSES];
 	uint32_t ncauses;
-	/* Number of runs on other nodes; 0: no history from another node. */
+	/* Number of runs on other nodes; 0: the job has no history from another node. */
 	uint32_t carried_runs;
-	uint64_t carried_disruptions; /* part of ndisruptions whose details are not on this node */
-	bool joins;		      /* no process has joined since the history came */
-	/* comparison of the run's ranks; NULL: nothing to compare */
+	uint64_t carried_disruptions; /* part of ndisruptions that happened on other nodes */
+	bool joins; /* a history came from another node, and no process has joined since */
+	/* Comparison of the steps of the run's ranks; NULL: there is only one. */
 	struct straggler *straggler;
 	struct job_places *places; /* NULL: none yet */
-	/* Number of ranks of the run seen on this node, by standing. */
+	/* Number of ranks of the run on this node, by enum job_standing. */
 	uint32_t standing[JOB_STANDS_COUNT];
 };
 
-/* Compares instants. In a job from another node they may lie before the boot (0): then they are
- * large numbers, whose differences are still right. */
+/* Returns true if instant a is before b. The history from another node may begin before this
+ * machine was booted (0). Such an instant is a large number, but its difference to others is
+ * correct. */
 static inline bool job_before(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b) < 0;
 }
 
 /* job_ledger.c */
-/* Makes m the reference: its ledger counts for the job from its start, or (midway) from now on. */
+/* Makes m the reference of the job. midway: its ledger counts for the job from now on, otherwise
+ * from the ledger's start. */
 void job_time_refer(struct job *j, struct job_member *m, bool midway);
-/* Removes the reference, whose ledger is closed. */
+/* Called when the reference has ended and its ledger is closed: the job has no reference then. */
 void job_time_leave(struct job *j);
 void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret);
-/* Writes the settled time of the job by bucket to ret_ns (BUCKET_COUNT). */
+/* Writes the time of the job that no later event moves to ret_ns, by bucket (BUCKET_COUNT). */
 void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns);
 uint64_t job_time_goodput(const struct job *j);
-/* Moves goodput beyond goodput_ns, which was lost, to WASTED. Returns how much was moved (ns). */
+/* Moves the job's goodput above goodput_ns to WASTED, because it was lost. Returns how much was
+ * moved (ns). */
 uint64_t job_time_waste(struct job *j, uint64_t goodput_ns);
-/* The same for recent time, by the clock. */
+/* Computes the time by bucket in windows that end now. length_ns: WINDOWS_MAX lengths. */
 void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns,
 		 struct window_view *ret);
 
 /* job_carry.c */
-/* Returns true when this node has to report the job. */
+/* Returns true if this node has to report the job. */
 bool job_reported_here(const struct job *j);
 
-/* job_work.c; call before the event changes the job */
-/* Another run begins with rank m. */
+/* defined in job_work.c; call these before the event changes the job */
+/* Called when another run begins, with rank m. */
 void job_work_begin(struct job *j, const struct job_member *m);
-/* The reference made a step. timed: the step's duration is certain. */
+/* Counts a step of the reference. timed: the duration of the step is certain. */
 void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed);
-/* Moves lost steps and goodput of all ranks to WASTED. p: the point that the job resumes from,
- * NULL: none. */
+/* Moves lost steps, and lost goodput of all ranks, to WASTED. p: the checkpoint from which the job
+ * resumes, or NULL. */
 void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p);
-/* A rank leaves: adds its accelerator time. */
+/* Called when a rank leaves: adds its accelerator time to the job's. */
 void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns);
 void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
 void job_work_archive(struct archive *a, struct job_work *w);
@@ -150,26 +163,27 @@ void job_places_free(struct job_places *ps);
 void job_places_archive(struct archive *a, struct job_places **ps);
 
 /* job_table.c */
-/* jobs_get() finds a job by its key, jobs_named() by its name; both create it if missing. *ret is
- * NULL when there are too many jobs. Return 0 or -ENOMEM. */
+/* Find a job by key (jobs_get()) or by name (jobs_named()), and create it if it does not exist.
+ * *ret is NULL if there are too many jobs. Return 0 or -ENOMEM. */
 int jobs_get(struct model_env *env, uint64_t key, const char *name, const char *uid,
 	     struct job **ret);
 int jobs_named(struct model_env *env, const char *name, const char *uid, struct job **ret);
-/* Removes a former identity. */
+/* Removes the former name with index `at`. */
 void job_former_drop(struct job *j, uint32_t at);
-/* Removes the key from all former identities: another job has it now. */
+/* Removes the key from the former names of all jobs, because a job has it now. */
 void job_former_names_take(struct jobs *js, uint64_t key);
-/* Returns the newest point whose step is not later than `step`; NULL: none. */
+/* Returns the newest checkpoint with a step of at most `step`, or NULL. */
 const struct job_point *job_point_of(const struct job *j, uint64_t step);
-/* Adds a checkpoint. Returns 0 or -ENOMEM. */
+/* Notes the job's progress in a checkpoint. Returns 0 or -ENOMEM. */
 int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns);
 
 /* job_named.c */
-/* Returns true when the rank is of a later attempt than the run. */
+/* Returns true if the rank belongs to a later attempt than the present run. */
 bool job_attempt_later(const struct job *j, const struct job_member *m);
-/* Opens a disruption before a later attempt begins, unless one is open. */
+/* Opens a disruption before a later attempt begins, unless a disruption has begun and is not
+ * over. */
 void job_attempt_disrupted(struct job *j, const struct job_member *m);
-/* Records the attempt of a rank that has joined. begins: the rank began another run. */
+/* Records the attempt of a rank that has joined. begins: another run began with this rank. */
 void job_attempt(struct job *j, const struct job_member *m, bool begins);
 void scheduling_archive(struct archive *a, struct scheduling *s);
 
@@ -177,11 +191,11 @@ void scheduling_archive(struct archive *a, struct scheduling *s);
 /* Opens a disruption. */
 void job_disruption_open(struct job *j, const struct job_member *m, uint64_t now_ns,
 			 const struct job_cause *why);
-/* Reports the last disruption as it is now. */
+/* Sends the last disruption, in its present form, as a fact. */
 void job_disruption_report(struct model_env *env, struct job *j, uint64_t now_ns);
 /* Makes the cause of the last disruption final, and counts it. */
 void job_disruption_settle(struct job *j);
-/* Ends the disruption with the first step after it, from start_ns to end_ns. */
+/* Ends the disruption: the first step after it lasted from start_ns to end_ns. */
 void job_disruption_close(struct model_env *env, struct job *j, uint64_t start_ns, uint64_t end_ns,
 			  uint64_t step);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_table.c - the table of jobs, and the secured progress of each. */
+/* job_table.c - the table of jobs, and the progress of each job in its checkpoints. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -62,7 +62,7 @@ struct job *jobs_find(const struct jobs *js, uint64_t key)
 	return NULL;
 }
 
-/* Removes the ended job that was added first. */
+/* Makes room in the table: removes, of the jobs that have ended, the one that was added first. */
 static bool jobs_forget(struct jobs *js)
 {
 	for (uint32_t i = 0; i < js->count; i++) {
@@ -78,7 +78,7 @@ static bool jobs_forget(struct jobs *js)
 	return false;
 }
 
-/* *ret is NULL when there are too many jobs. */
+/* *ret is NULL if the table is full of jobs that have not ended. */
 int jobs_get(struct model_env *env, uint64_t key, const char *name, const char *uid,
 	     struct job **ret)
 {
@@ -143,7 +143,7 @@ int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns)
 	j->points = points;
 	i = j->npoints++;
 	first = more_than(j->npoints, JOB_POINTS);
-	/* A checkpoint that takes longer to write may be complete after a later one. */
+	/* A checkpoint that takes long to write may be complete only after a later one. */
 	for (; i && i > first && job_point_at(j, i - 1)->run == j->runs &&
 	       job_point_at(j, i - 1)->step > step;
 	     i--)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_view.c - a job's part of a snapshot, and the state of all jobs as bytes. */
+/* job_view.c - fills a job's part of a snapshot; saves and restores the state of all jobs. */
 #include "userspace/model/job/job_private.h"
 #include "userspace/base/number.h"
 
@@ -10,7 +10,7 @@ static void job_view_disruptions_view(const struct job *j, struct job_view *ret)
 
 	for (uint64_t i = 0; i < n; i++)
 		ret->disruptions[i] = j->disruptions[(j->ndisruptions - n + i) % JOB_DISRUPTIONS];
-	/* the figures of the open disruption may have changed since it was reported */
+	/* The figures of a disruption that is not over may have changed since it was reported. */
 	if (n && j->disrupted && !j->unreported)
 		ret->disruptions[n - 1] = j->disruption;
 	ret->ndisruptions = (uint32_t)n;

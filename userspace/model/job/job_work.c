@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_work.c - steps and accelerator time of a job: steps made and lost, accelerators idle in
- * outages. */
+/* job_work.c - counts the steps that a job made and lost, and the time of its accelerators,
+ * including idle time during outages. */
 #include "userspace/model/job/job_private.h"
 
 #include <math.h>
@@ -19,8 +19,8 @@ static void job_work_outage_add(const struct job *j, double *ns, uint64_t to_ns)
 	ns[BUCKET_EXCLUDED] += (double)excluded_ns * w->run_accelerators;
 }
 
-/* Begins a run. While a job is down no other job uses its accelerators, so the outage counts as
- * their time. */
+/* Begins a run. No other job uses the accelerators while a job is down, so the outage is added to
+ * its accelerator time. */
 void job_work_begin(struct job *j, const struct job_member *m)
 {
 	struct job_work *w = &j->work;
@@ -31,7 +31,8 @@ void job_work_begin(struct job *j, const struct job_member *m)
 	w->run_ranks = w->run_accelerators = 0;
 }
 
-/* Counts a step without its excluded time, which is not in the time of a rate either. */
+/* Counts a step. Excluded time counts neither as a part of the step nor in the time from which the
+ * rate of steps is computed. */
 void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed)
 {
 	uint64_t ns = end_ns - start_ns,
@@ -45,8 +46,8 @@ void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed
 	w->timed_ns += timed ? kept_ns : 0;
 }
 
-/* Moves lost progress to WASTED. The ranks train together, so the reference's loss applies to
- * all. */
+/* Moves lost progress to WASTED. The ranks train together, so every rank lost what the reference
+ * lost. */
 void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p)
 {
 	struct job_work *w = &j->work;
@@ -58,7 +59,7 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const str
 	w->past_ns[BUCKET_WASTED] += lost_ns;
 	w->lost += steps;
 	w->excluded = fmin(w->excluded,
-			   p ? p->excluded : 0); /* lost steps keep no excluded share */
+			   p ? p->excluded : 0); /* the excluded shares of lost steps are removed */
 }
 
 void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
@@ -108,8 +109,8 @@ void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t acc
 		v->accelerator_ns[b] += (double)l->ns[b] * accelerators;
 }
 
-/* Returns the accelerators on all nodes: each rank on other nodes is assumed to have as many as a
- * rank here. */
+/* Returns the number of accelerators on all nodes. Each rank on another node is assumed to have as
+ * many as a rank on this node. */
 static double job_work_accelerators_everywhere(const struct job_view *v)
 {
 	uint32_t each = v->run_ranks ? v->accelerators / v->run_ranks : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_env.h - data shared by all jobs and ranks of a model: settings, clocks, the table of jobs,
- * and the receiver of facts. Times in ns, CLOCK_MONOTONIC. */
+/* model_env.h - data that all jobs and ranks of a model share: settings, clock anchors, the table
+ * of jobs, and the receiver of facts. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_MODEL_ENV_H
 #define MODEL_MODEL_ENV_H
 
@@ -23,7 +23,7 @@ struct model_env {
 	void *ctx;
 	const struct model_probes *probes; /* of the model */
 	struct anchors anchors;
-	struct excluded excluded; /* excluded time, placed by the latest anchor */
+	struct excluded excluded; /* excluded time, converted by the latest anchor */
 	struct range_rules ranges;
 	struct step_config step; /* for processes whose first marker comes later */
 	uint64_t ideal_ns;	 /* set by the user; 0: compute it */
@@ -33,18 +33,20 @@ struct model_env {
 	uint64_t slow_ns, slow_ppm;
 	/* set by the user; 0: unused. All 0: window_usual_ns applies */
 	uint64_t windows_ns[WINDOWS_MAX];
-	/* Share of a rank's time, in ppm, that probes other than markers may cost; 0: no limit. */
+	/* Limit for the cost of probes that are not markers, in ppm of a rank's time; 0: no
+	 * limit. */
 	uint64_t budget_ppm;
 	struct program_config program;
-	char job_uid[JOB_UID_MAX]; /* uid for jobs that have a name */
+	char job_uid[JOB_UID_MAX]; /* uid that the user set, for jobs with a name */
 	uint64_t ledger_violations;
 	uint64_t facts; /* number of the last fact sent */
-	bool files;	/* files are watched, as a file record has arrived */
+	bool files;	/* a file record has arrived, so files are watched */
 	struct jobs jobs;
 	struct notices notices;
 };
 
-/* Returns the lengths of the windows (ns): WINDOWS_MAX, set by the user or the usual ones. */
+/* Returns the WINDOWS_MAX lengths of the windows (ns): those that the user set, or the usual
+ * ones. */
 static inline const uint64_t *model_env_windows(const struct model_env *env)
 {
 	return env->windows_ns[0] ? env->windows_ns : window_usual_ns;

@@ -54,7 +54,7 @@ extern const char *const boundary_name[];
 enum step_unit { UNIT_STEP, UNIT_EXECUTION, UNIT_CYCLE, UNIT_COUNT };
 extern const char *const unit_name[];
 
-/* What the time of a step measures. */
+/* Meaning of start and end of a step: where its time was measured. */
 enum step_series {
 	SERIES_HOST, /* host time from marker to marker */
 	/* device time: the step's completion was seen, or the host waited for the device */
