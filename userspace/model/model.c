@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.c - the processes of a model: passes each record to the rank that it is about. */
+/* model.c - feeds a model: passes each event to the process or processes that it concerns. */
 #include "userspace/model/model_private.h"
 
 #include "userspace/model/job/carry.h"
 
-#define LAUNCHERS 8 /* most launchers in a chain above a rank */
+/* Maximum number of parents above a rank, such as launchers, that are searched for an interrupt. */
+#define LAUNCHERS 8
 
 struct model *model_new(fact_fn *sink, void *ctx)
 {
@@ -58,7 +59,7 @@ static void model_bury(struct model *m, struct rank *r, bool shown)
 	m->dead[m->ndead++] = r;
 }
 
-/* Starts to follow a process. *ret is NULL when there are too many. */
+/* Starts to follow a process. *ret is NULL if too many processes are followed. */
 static int model_follow(struct model *m, uint32_t pid, uint64_t now_ns, bool from_start,
 			struct rank **ret)
 {
@@ -87,8 +88,8 @@ static void model_worker_gone(struct model *m, const struct job_member *p)
 		rank_worker_gone(parent, p->pid);
 }
 
-/* Returns true if a record with this process start is about process p, not about a later one with
- * the same pid. */
+/* Returns true if a record about a process that started at start_ns is about p, and not about a
+ * later process with the same pid. */
 static bool model_is_same(const struct job_member *p, uint64_t start_ns)
 {
 	uint64_t known_ns = p->process.start_ns;
@@ -151,8 +152,8 @@ static int model_feed_fork(struct model *m, const struct event *ev)
 	return err ? err : lost;
 }
 
-/* Notes an interrupt of the rank if a process that started it was interrupted: its end follows from
- * that. */
+/* If a process that started this rank was interrupted, notes that the rank was interrupted, too,
+ * because its end follows from that. */
 static void model_interrupted(struct model *m, struct rank *r)
 {
 	struct rank *above = r;
@@ -187,9 +188,9 @@ static int model_feed_life(struct model *m, const struct event *ev)
 	return err;
 }
 
-/* Takes an exec. A process that trained ends as a rank of its run; the job continues, or begins a
- * new run. If the process did not train, its earlier time is dropped, because no trainer spent it,
- * unless the process was started for that program. */
+/* Handles an exec. A process that trained ends as a rank of its run; the job continues, or begins
+ * another run. If the process did not train, its time before the exec is dropped, unless it was
+ * started in order to run this program. */
 static int model_feed_exec(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid), *next;
@@ -221,8 +222,9 @@ static void model_fact(struct model *m, struct fact *f, uint64_t mono_ns)
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-/* Takes a call of a process that checkpoints others. It names them by pids of its own namespace,
- * which equal ours unless it runs in a container. */
+/* Handles a call by which a process suspends another one to checkpoint it. The call names the other
+ * process by a pid of the caller's pid namespace, which is only correct here if the caller is not
+ * in a container. */
 static int model_feed_suspend(struct model *m, const struct event *ev, unsigned role)
 {
 	uint64_t from_ns = ev->rec->ts_ns -
@@ -232,7 +234,8 @@ static int model_feed_suspend(struct model *m, const struct event *ev, unsigned 
 	return r ? rank_suspended(r, from_ns, ev->rec->ts_ns, role == GP_ROLE_suspend) : 0;
 }
 
-/* The process proved to be a job of its own; so are the processes that it started. */
+/* Called when a process proved to be a job of its own: gives the processes that it started the same
+ * job. */
 static void model_branch_moved(struct model *m, const struct job_member *moved)
 {
 	struct rank *r;
@@ -263,7 +266,7 @@ static int model_feed_probed(struct model *m, const struct event *ev)
 	    (mp->def.role == GP_ROLE_suspend || mp->def.role == GP_ROLE_resume))
 		lost = model_feed_suspend(m, ev, mp->def.role);
 	r = model_rank(m, ev->rec->pid);
-	if (!r) { /* the record with the identity of the process was lost */
+	if (!r) { /* the record about the start or identity of the process was lost */
 		err = model_follow(m, ev->rec->pid, ev->rec->ts_ns, false, &r);
 		if (err || !r)
 			return err ? err : lost;
@@ -300,8 +303,8 @@ static int model_feed_blocked(struct model *m, const struct event *ev)
 	return r ? rank_feed(r, ev, mp ? &mp->def : NULL, 0, 0) : 0;
 }
 
-/* Takes a device fault. If the record names no process, it applies to all processes that use a
- * device here. */
+/* Handles a fault of a device. If the record does not name a process, the fault concerns all
+ * processes that use a device. */
 static int model_feed_fault(struct model *m, const struct event *ev)
 {
 	struct rank *r = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
@@ -329,8 +332,8 @@ static int model_feed_all(struct model *m, const struct event *ev)
 	return first;
 }
 
-/* Takes a loss of the ring of calls: the missing records were hits, and are distributed over
- * processes like the others. */
+/* Handles lost records of probe hits. They are distributed over the processes in proportion to the
+ * hits that arrived. */
 static void model_hits_lost(struct model *m, const struct event *ev)
 {
 	struct rank *r, *one = ev->rec->pid ? model_rank(m, ev->rec->pid) : NULL;
@@ -402,7 +405,8 @@ static int model_feed_end(struct model *m, const struct event *ev)
 		err = rank_stop(r, ev->rec->ts_ns);
 		first = first ? first : err;
 	}
-	if (ev->end->reason == GP_END_TARGETS_GONE) /* otherwise another gp-bpf may continue them */
+	/* in other cases, another gp-bpf may continue the jobs */
+	if (ev->end->reason == GP_END_TARGETS_GONE)
 		jobs_stop(&m->env);
 	if (ev->end->reason != GP_END_HANDOVER)
 		jobs_settle(&m->env);

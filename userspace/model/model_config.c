@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_config.c - the settings of a model, as a tape contains them: NAME=VALUE. */
+/* model_config.c - reads the settings of a model from records, in which they have the form
+ * NAME=VALUE. */
 #include <stdio.h>
 
 #include "userspace/model/model_private.h"
 
-/* Sets windows from "3600000000000,86400000000000"; invalid lengths are skipped. */
+/* Sets the lengths of windows from a text such as "3600000000000,86400000000000" (ns). Invalid
+ * lengths are skipped. */
 static void config_windows(struct model *m, char *value)
 {
 	uint64_t ns;
@@ -28,7 +30,8 @@ static void config_exclude(struct model *m, const char *value, uint64_t now_ns)
 		exclusion_place(&m->env.excluded, now_ns, real_ns);
 }
 
-/* Sets the marker: the name of a kind of marker, or the id of a probe (which contains a dot). */
+/* Sets the marker from the name of a kind of marker, or from the id of a probe, which contains a
+ * dot. */
 static void config_marker(struct model *m, const char *value)
 {
 	m->env.step.probe = 0;
@@ -73,11 +76,13 @@ void model_config(struct model *m, const struct event *ev)
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
 		range_rules_add(&m->env.ranges,
-				/* invalid ranges were reported by the command that wrote them */
+				/* The command that wrote the setting has already reported invalid
+				 * ranges. */
 				value);
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
-	else if (!strcmp(text, "excludes")) /* removes all, as the exclusions follow */
+	/* "exclude" settings follow, so earlier ones are removed */
+	else if (!strcmp(text, "excludes"))
 		exclusion_forget(&m->env.excluded);
 	else if (!strcmp(text, "exclude"))
 		config_exclude(m, value, ev->rec->ts_ns);

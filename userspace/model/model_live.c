@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_live.c - the processes that are followed, by pid. */
+/* model_live.c - finds a followed process by its pid. */
 #include "userspace/model/model_private.h"
 
 struct rank *model_rank(struct model *m, uint32_t pid)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_place.c - the job of a process, and where it runs. */
+/* model_place.c - to which job a process belongs, its workload location, and events of its pod or
+ * node. */
 #include "userspace/base/hash.h"
 #include "userspace/model/model_private.h"
 
-/* Returns the key of a process's job: of its name if there is one, otherwise of its process tree,
- * because processes under one launcher are usually one training. Ranks that the user named one by
- * one share their launcher. */
+/* Returns the key of the job to which a process belongs. It is made of the job's name if there is
+ * one, otherwise of the process tree: processes that one launcher started are usually one training.
+ * If the user named the ranks one by one, it is made of their common parent. */
 uint64_t model_job_key(struct model *m, const struct job_member *p)
 {
 	const struct gp_process *is = &p->process;
@@ -24,7 +25,7 @@ uint64_t model_job_key(struct model *m, const struct job_member *p)
 	return hash_word(hash_word(hash, p->pid), p->start_ns);
 }
 
-/* Changes the key of all processes of a job whose key has changed. */
+/* Changes the key of a job in all its processes. */
 static void model_job_moved(struct model *m, uint64_t was, uint64_t key)
 {
 	struct rank *r;
@@ -37,7 +38,8 @@ static void model_job_moved(struct model *m, uint64_t was, uint64_t key)
 			rank_member(m->dead[i])->job_key = key;
 }
 
-/* Removes the job's name from a location: it gets the name of the job that the process is in. */
+/* Removes the job's name from the location of a process, so that the process has the name of the
+ * job to which it belongs. */
 static void place_unname(struct gp_place *place)
 {
 	place->job_from = GP_JOB_FROM_none;

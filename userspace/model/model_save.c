@@ -10,7 +10,7 @@ static void model_save_session_archive(struct archive *a, struct gp_session *s)
 	archive_fields(a, s, abi, flags, boot_id, version, kernel, command);
 }
 
-/* Saves everything except sink, ctx and probes. */
+/* Saves or restores the shared data, except sink, ctx and probes. */
 static void model_save_env_archive(struct archive *a, struct model_env *env)
 {
 	archive_struct(a, sizeof(*env));
@@ -25,7 +25,7 @@ static void model_save_env_archive(struct archive *a, struct model_env *env)
 	jobs_archive(a, &env->jobs, &env->excluded);
 }
 
-/* Saves the ranks in order of arrival, in which their facts are reported. */
+/* Saves the ranks in the order in which they were added, because facts are sent in that order. */
 static void model_save_live_archive(struct archive *a, struct model *m)
 {
 	uint32_t n = (uint32_t)table_count(m->live), pid;
@@ -88,7 +88,8 @@ int model_save(const struct model *m, struct buffer *out)
 	struct archive a;
 
 	archive_write(&a, out, MAGIC, FORMAT);
-	model_archive(&a, (struct model *)m); /* writing changes nothing in the model */
+	/* the cast is safe: an archive that writes does not change the model */
+	model_archive(&a, (struct model *)m);
 	return archive_end(&a);
 }
 

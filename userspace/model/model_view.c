@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_view.c - snapshots: processes and jobs as they are at an instant. */
+/* model_view.c - makes snapshots: the state of all processes and jobs at one instant. */
 #include "userspace/model/model_private.h"
 
 uint64_t model_roles(const struct model *m)
@@ -24,7 +24,8 @@ static int model_view_compare_views(const void *a, const void *b)
 	if (x->trainer != y->trainer)
 		return x->trainer ? -1 : 1;
 	if (x->rank != y->rank)
-		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1; /* unknown ranks come last */
+		/* cast: an unknown rank is -1 and comes last */
+		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1;
 	if (x->start_mono_ns != y->start_mono_ns)
 		return x->start_mono_ns < y->start_mono_ns ? -1 : 1;
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
@@ -40,8 +41,8 @@ static int model_view_snapshot_rank(const struct model *m, const struct rank *r,
 	return err;
 }
 
-/* Returns how many ranks are shown. A view is large, and few of a thousand watched processes may be
- * shown. */
+/* Returns the number of ranks in a snapshot. They are counted before memory is allocated, because a
+ * view is large and often only few of a thousand watched processes are shown. */
 static size_t model_view_ranks_shown(const struct model *m)
 {
 	size_t at = 0, n = m->ndead;

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* __atomic on a plain int: the header is also used by code without <stdatomic.h>. */
+/* Reference counts use __atomic functions on an int, because some code that includes snapshot.h has
+ * no <stdatomic.h>. */
 struct snapshot *snapshot_ref(struct snapshot *s)
 {
 	__atomic_add_fetch(&s->references, 1, __ATOMIC_RELAXED);

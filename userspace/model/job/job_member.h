@@ -29,7 +29,8 @@ struct job_member {
 	/* Start of the program if it was seen, else start of the process. */
 	uint64_t start_ns;
 	uint64_t observed_ns; /* start of observation */
-	/* The start of the program was seen. Its earlier activity belongs to another rank. */
+	/* The start of the program was seen. Earlier activity of the process belongs to another
+	 * rank. */
 	bool begun;
 	bool accelerated; /* the process called the runtime of an accelerator */
 	/* The process entered a collective in which more than two ranks can take part, not only

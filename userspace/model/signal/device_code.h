@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_code.h - tables of error codes of device runtimes and communication libraries.
- *
- * The probe files list which return codes report a fault; this module finds the entry of a code.
- * Pure: no clock, no I/O. */
+/* device_code.h - tables of the error codes of device runtimes and communication libraries. The
+ * probe files list the return codes that report a fault; these functions find the entry of a
+ * code. */
 #ifndef MODEL_DEVICE_CODE_H
 #define MODEL_DEVICE_CODE_H
 
@@ -12,7 +11,8 @@
 #include "bpf/gp_abi.h"
 #include "userspace/base/archive.h"
 
-/* Kinds of faults. The names appear as kinds of health events, causes of disruptions and labels. */
+/* Kinds of faults. The names are used as kinds of health events, as causes of disruptions and in
+ * labels of metrics. */
 #define FAULT_KINDS(X)                                                                             \
 	X(device, device_error)		    /* the device or its driver */                         \
 	X(communicator, communicator_error) /* the library through which ranks communicate */      \
@@ -26,19 +26,20 @@ enum fault_kind {
 };
 extern const char *const fault_name[FAULT_COUNT];
 
-#define DEVICE_CODES 2048 /* codes kept of all runtimes together; further codes get no name */
+/* Maximum number of codes kept for all runtimes. Faults with other codes get no name. */
+#define DEVICE_CODES 2048
 
-/* Codes that report a fault, as the probe files list them. */
+/* The codes that report a fault, from the probe files. */
 struct device_codes {
 	struct gp_code *code;
 	uint32_t count, cap;
 };
-/* Adds *c, a copy; replaces the entry with the same runtime and code. Entries of an unknown kind,
- * or beyond DEVICE_CODES, are ignored. Returns 0 or -ENOMEM. */
+/* Adds a copy of *c. It replaces an entry with the same runtime and code. Entries of an unknown
+ * kind, or beyond DEVICE_CODES, are ignored. Returns 0 or -ENOMEM. */
 int device_codes_add(struct device_codes *cs, const struct gp_code *c);
 void device_codes_clear(struct device_codes *cs);
-/* Returns the entry of this code, valid until the table changes; NULL when the code reports no
- * fault. */
+/* Returns the entry of the code, or NULL if the code does not report a fault. The entry is valid
+ * until the table changes. */
 const struct gp_code *device_codes_find(const struct device_codes *cs, const char *runtime,
 					int64_t code);
 void device_codes_archive(struct archive *a, struct device_codes *cs);

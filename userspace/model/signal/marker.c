@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker.c - turns records of threads into signals: ranges, backward passes, device calls. */
+/* marker.c - turns the records of a process into signals. This file handles threads, ranges and
+ * backward passes, and passes other calls on to marker_*.c. */
 #include "userspace/model/signal/marker_private.h"
 
 #include "userspace/base/number.h"
 
-/* A re-entrant backward runs below Engine::execute, thread_main, evaluate_function, the Python
- * function and run_backward: 6592 bytes of stack in torch 2.15, 6336 in 1.13 (x86-64). A range that
- * is less than this many bytes below the last one has another call path. */
+/* A nested backward pass runs further down the stack than the outer one: below Engine::execute,
+ * thread_main, evaluate_function, the Python function and run_backward. That is 6592 bytes in torch
+ * 2.15 and 6336 in 1.13 (x86-64). A pass that is less than this many bytes below the last one is
+ * not nested. */
 #define NESTED_MIN_BYTES 3072
-/* A pass has as many re-entrant passes as it has checkpointed parts. After this many, and four
- * times as many as any pass before, a deeper function trains now, and the outermost pass has
- * ended. */
+/* A pass contains one nested pass for each checkpointed part of the network. If there are more than
+ * this, and four times as many as in any earlier pass, the outer pass must have ended: a function
+ * deeper in the stack trains now. */
 #define NESTED_MAX 256
 
 struct marker *marker_new(void)
@@ -74,8 +76,8 @@ static struct thread *marker_thread_new(struct marker *m, uint32_t tid)
 	return t;
 }
 
-/* Returns the thread of the record. NULL: no memory; then the record is read as if its thread were
- * unknown. */
+/* Returns the thread of the record, or NULL if there is no memory. The record is then handled like
+ * one of an unknown thread. */
 static struct thread *marker_thread_of(struct marker *m, const struct gp_rec *rec)
 {
 	struct thread *t = m->last;
@@ -129,17 +131,17 @@ static void marker_range_ended(struct call *c, struct thread *t, const struct ra
 	if (r->class == RANGE_STEP)
 		t->steps--;
 	s.depth = t->steps;
-	/* The pass is over if the range that was open at its start has closed, a batch was
-	 * fetched, or the optimizer ran (except in a hook, whose operators lie below the
-	 * backward's frame). */
+	/* The backward pass has ended if the range around it has closed, a batch was fetched, or an
+	 * optimizer ran. An optimizer in a hook is an exception: its operators run below the stack
+	 * frame of the pass. */
 	if (r->depth < t->outer_depth || r->class == RANGE_FETCH || r->class == RANGE_ZERO_GRAD ||
 	    (r->class == RANGE_STEP && !r->deep))
 		t->outer_sp = 0;
 	call_emit(c, &s);
 }
 
-/* Ends ranges at this depth or deeper: their ends were lost. Returns true if there were any: their
- * signals come first, and the event is fed again. */
+/* Ends all ranges of this depth or deeper, whose ends were lost, and emits their signals. Returns
+ * true if there were any; the caller then feeds the event again. */
 static bool marker_ranges_lost(struct call *c, struct thread *t, uint16_t depth)
 {
 	while (t->open && t->ranges[t->open - 1].depth >= depth && c->out->count < MARKER_SIGNALS) {
@@ -186,11 +188,12 @@ static void marker_feed_range_end(struct call *c, struct thread *t)
 	if (t->open && t->ranges[t->open - 1].depth == depth)
 		marker_range_ended(c, t, &t->ranges[--t->open], false);
 	else if (depth < t->outer_depth)
-		/* the begin of this range was not seen; its end proves the same */
+		/* the range around the pass has closed, although its begin was not seen */
 		t->outer_sp = 0;
 }
 
-/* Returns the outermost open step range: the author's optimizer, not one that it wraps. */
+/* Returns the outermost open step range. It is that of the author's optimizer; ranges within it are
+ * those of optimizers that it wraps. */
 static struct range *marker_range_update(struct thread *t)
 {
 	for (uint32_t i = 0; t && t->steps && i < t->open; i++) {
@@ -200,8 +203,8 @@ static struct range *marker_range_update(struct thread *t)
 	return NULL;
 }
 
-/* Notes that the thread runs at stack pointer sp. Only entries are probed, so the end of a backward
- * must be deduced: its frame exists only while the thread runs below it. */
+/* Notes that the thread runs at stack pointer sp. The end of a backward pass has no probe, so it is
+ * deduced: the thread is out of the pass when it runs above the stack frame of the pass. */
 static void marker_thread_at(struct thread *t, uint64_t sp)
 {
 	if (t && t->outer_sp && sp >= t->outer_sp)
@@ -250,8 +253,8 @@ static void marker_feed_operator(struct call *c, struct thread *t, enum signal_k
 	call_simple(c, kind, h->arg[0], 1);
 }
 
-/* Takes a call that may make an optimizer. The same call is made for other objects, too: the text
- * is the fifth to twelfth byte of the object's name, in either layout of Python's strings. */
+/* Handles a call that makes an optimizer, or another object. The arguments contain bytes 5 to 12 of
+ * the object's name, at a place that depends on the layout of Python's strings. */
 static void marker_feed_optimizer(struct call *c, const struct gp_hit *h)
 {
 	static const char text[8] = "on.optim"; /* of python.optimizer */
@@ -270,7 +273,7 @@ static void marker_feed_save_begin(struct call *c, struct thread *t)
 		event_text(text, sizeof(c->out->text), c->ev->named->name,
 			   sizeof(c->ev->named->name));
 	if (!strcmp(text, "archive"))
-		text[0] = '\0'; /* torch's name for a stream without a name */
+		text[0] = '\0'; /* torch gives this name to a stream without a name */
 	s.text = text;
 	if (t) {
 		t->saving = true;
@@ -308,7 +311,8 @@ static void marker_feed_save_end(struct call *c, struct thread *t)
 	call_emit(c, &s);
 }
 
-/* Takes a probed call that was entered (hit, named), returned (call), or counted (counter). */
+/* Handles a record of a probed call: it was entered (hit, named), it returned (call), or calls were
+ * counted (counter). */
 static void marker_feed_call(struct call *c, struct thread *t)
 {
 	static const int simple[] = {
@@ -360,7 +364,7 @@ static void marker_feed_call(struct call *c, struct thread *t)
 	case GP_ROLE_save_end:
 		marker_feed_save_end(c, t);
 		break;
-	default: /* roles not in the table (0, SIGNAL_UPDATE_BEGIN) */
+	default: /* role has no row in `simple`, or 0 */
 		if (marker_device(c, role) || marker_program(c, role) || marker_compile(c, role))
 			break;
 		if (role < sizeof(simple) / sizeof(*simple) && simple[role])
@@ -371,9 +375,9 @@ static void marker_feed_call(struct call *c, struct thread *t)
 		marker_fault(c, role);
 }
 
-/* Drops the ranges that were open when observation paused: whether they ended is unknown, and the
- * next end may belong to another range. A save stays open, because its end cannot be that of
- * another save. */
+/* Handles a gap in the observation: closes all open ranges, because their ends may be missed and
+ * the next end may belong to another range. An open save is kept, because the next end of a save on
+ * the thread is its end. */
 static void marker_feed_gap(struct call *c)
 {
 	uint64_t now_ns = c->ev->rec->ts_ns, from_ns = c->ev->gap->from_ns;
@@ -420,7 +424,7 @@ void marker_feed(struct marker *m, const struct event *ev, const struct gp_probe
 	case GP_KIND_call:
 		marker_feed_call(&c, marker_thread_of(m, ev->rec));
 		break;
-	/* hits of a probe that is otherwise sent come too late to be signals */
+	/* A counter of other probes contains hits that were not sent in time to be signals. */
 	case GP_KIND_counter:
 		if (probe && probe->flags & GP_PROBE_COUNTED)
 			marker_feed_call(&c, NULL);
@@ -439,7 +443,7 @@ void marker_feed(struct marker *m, const struct event *ev, const struct gp_probe
 		marker_program_named(&c);
 		break;
 	case GP_KIND_exec:
-		marker_forget(m); /* the threads of the old program are gone */
+		marker_forget(m); /* the exec ended all other threads */
 		break;
 	case GP_KIND_exit:
 		call_simple(&c, SIGNAL_EXIT, 0, 1);

@@ -2,11 +2,10 @@
 /* marker.h - turns the records of one process into signals (signal.h).
  *
  * The marker pairs begins with ends of ranges, classifies names, and separates outermost backward
- * passes from nested ones. A range whose end was lost is closed by the next record that proves its
- * end; signals of such a range are tainted.
+ * passes from nested ones. If the end of a range was lost, the next record that shows that it has
+ * ended closes it, and its signals are flagged as tainted.
  *
- * Pure and deterministic. Memory: about 1 KiB as a rule, under 1.9 MiB whatever the process
- * does. */
+ * The results depend on the records only. Memory: usually 1 KiB, at most 1.9 MiB. */
 #ifndef MODEL_MARKER_H
 #define MODEL_MARKER_H
 
@@ -14,42 +13,44 @@
 #include "userspace/ingest/event.h"
 #include "userspace/model/signal/signal.h"
 
-/* Upper bounds of one marker. When one is reached, the thread or program idle longest is replaced,
- * the oldest execution is dropped, and further optimizer classes share the last number. */
+/* Limits of one marker. If there are more threads or programs, the one idle longest is replaced; of
+ * more executions the oldest is dropped; further optimizer classes share the last number. */
 #define MARKER_THREADS	256
 #define MARKER_NAMES	256
 #define MARKER_PROGRAMS 256
-#define MARKER_PENDING	1024 /* executions whose completion is awaited */
+#define MARKER_PENDING	1024 /* executions whose completion on the device is expected */
 
 struct marker;
 struct marker *marker_new(void); /* NULL: no memory */
 void marker_free(struct marker *m);
 
-/* Signals of one event, in order. Their texts are valid until the marker gets its next call. */
-/* an event gives at most 2 signals, and one for each range that it closes */
+/* The signals of one event, in order. Their texts are valid until the next call for the same
+ * marker. */
+/* Maximum number of signals per call. An event gives at most 2 signals, and one for each range that
+ * it closes; the rest follows in the next call (more). */
 #define MARKER_SIGNALS 8
 struct marker_signals {
 	struct signal signal[MARKER_SIGNALS];
 	uint32_t count;
-	bool more;		/* the event gives further signals: feed it again */
-	char text[GP_PATH_MAX]; /* text that the marker does not keep */
+	bool more; /* the event gives further signals: call marker_feed() with it again */
+	char text[GP_PATH_MAX]; /* text of a signal, if the marker does not keep it elsewhere */
 };
 
-/* Turns an event into zero or more signals.
+/* Turns an event into signals, or none.
  *
- * ev: an event of this process, in order of time; ticks and losses of the whole host are passed
- * too. probe: definition of the event's probe hash, NULL when it has none. While ret->more, feed
- * the same event again, before any other. */
+ * ev: an event of this process, or a tick or loss that concerns the whole host. Events must come in
+ * order of time. probe: definition of the event's probe, or NULL. While ret->more is set, the same
+ * event must be given again. */
 void marker_feed(struct marker *m, const struct event *ev, const struct gp_probe *probe,
 		 struct marker_signals *ret);
-/* Returns true for a call that should have made a device or communicator ready and failed: such a
- * device may not exist. */
+/* Returns true if a call that makes a device or communicator failed. The device may not exist, so
+ * this is not a fault. */
 bool marker_init_failed(const struct event *ev, const struct gp_probe *probe);
-/* Returns true for a call of a device runtime that returned an error: the work that it waits for or
- * starts is not done. */
+/* Returns true if a call of a device runtime returned an error, so that the work it starts or waits
+ * for is not done. */
 bool marker_call_failed(const struct event *ev, const struct gp_probe *probe);
-/* Forgets which buffers hold outputs of programs, because the probe that sees the host write to
- * buffers was missing until now. */
+/* Forgets which buffers hold outputs of programs. Call it while the probe is missing that shows
+ * when the host writes to buffers. */
 void marker_buffers_unseen(struct marker *m);
 /* Saves or restores *m. */
 void marker_archive(struct archive *a, struct marker **m);

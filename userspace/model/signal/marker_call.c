@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_call.c - reads the arguments of a call from its record, and emits signals for the call. */
+/* marker_call.c - reads the arguments of a call from its record, and adds signals for the call. */
 #include "userspace/model/signal/marker_private.h"
 
 void call_emit(struct call *c, struct signal *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_compile.c - programs that are compiled for a device or come from a cache, and their names.
- * A name comes from the record of a program's code (read by user space) or from the compiler, each
- * on the thread that compiles. */
+/* marker_compile.c - programs that are compiled for a device or loaded from a cache, and their
+ * names. The name comes from a record of the program's code, which user space reads, or from the
+ * compiler's call on the compiling thread. */
 #include "userspace/model/signal/marker_private.h"
 
 static struct compile *compile_of(const struct call *c, bool make)
@@ -15,7 +15,8 @@ static struct compile *compile_of(const struct call *c, bool make)
 	return t ? t->compile : NULL;
 }
 
-/* Begins a compilation. A layer below the one that began it may only add the name. */
+/* Begins a compilation. If a runtime closer to the device has begun it already, only the name is
+ * added. */
 static void marker_feed_compile_begin(struct call *c)
 {
 	struct compile *k = compile_of(c, true);
@@ -40,7 +41,8 @@ static void marker_feed_compile_begin(struct call *c)
 	call_emit(c, &s);
 }
 
-/* Begins a compilation or a load from a cache: the end of the call shows which one it was. */
+/* Begins a call that compiles a program or loads it from a cache. The end of the call shows which
+ * of the two it was. */
 static void marker_feed_cached_begin(struct call *c)
 {
 	struct signal s = {.kind = SIGNAL_COMPILE_BEGIN, .cached = true};
@@ -48,7 +50,7 @@ static void marker_feed_cached_begin(struct call *c)
 
 	if (!k)
 		return;
-	/* the name of a compiled program is already known */
+	/* a compilation already has its name */
 	if (c->ev->rec->kind == GP_KIND_named) {
 		if (k->open && k->cached)
 			call_name(c, k->name, sizeof(k->name));
@@ -77,7 +79,7 @@ static void marker_compile_program_compiled(struct call *c, const struct compile
 			   .made = handle};
 	struct program *p = ps && handle ? program_of_handle(ps, call_layer(c), handle) : NULL;
 
-	if (p) { /* the handle may have belonged to another program before */
+	if (p) { /* the handle was that of another program before */
 		*p = (struct program){.handle = handle,
 				      .layer = p->layer,
 				      .ident = ++ps->idents,
@@ -110,8 +112,9 @@ static void marker_feed_compile_end(struct call *c)
 	k->open = false;
 }
 
-/* Ends a compilation. A call that failed wrote no handle. Within a plugin's compilation the
- * runtimes below load and link modules: these do not end it. */
+/* Ends a compilation. If the call failed, it has written no handle. A plugin that compiles calls
+ * runtimes closer to the device, which load and link modules: the end of those calls is not the end
+ * of the compilation. */
 static void marker_feed_compile(struct call *c)
 {
 	struct compile *k = compile_of(c, false);
@@ -125,8 +128,8 @@ static void marker_feed_compile(struct call *c)
 		k->open = false;
 }
 
-/* Returns the oldest program with that code and no name: names come in the order of the
- * compilations. */
+/* Returns the oldest program that was compiled from this code and has no name yet: names are
+ * reported in the order of the compilations. */
 static struct program *marker_compile_program_by_code(struct programs *ps, uint32_t tid,
 						      const struct gp_program *g)
 {

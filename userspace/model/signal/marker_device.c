@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_device.c - turns calls of device runtimes and communicators into signals. */
+/* marker_device.c - turns calls of device runtimes and communication libraries into signals. */
 
 #include "userspace/model/signal/device_code.h"
 #include "userspace/model/signal/marker_private.h"
@@ -51,15 +51,14 @@ static void marker_feed_copy(struct call *c, uint32_t role)
 	call_emit(c, &s);
 }
 
-/* Returns an error code of the probe's runtime from its low 32 bits, signed or not as the probe
- * file says. */
+/* Returns the error code in the low 32 bits of value. The probe file says whether codes of the
+ * runtime are signed. */
 static int64_t marker_device_code(const struct gp_probe *probe, int64_t value)
 {
 	return probe->returns == GP_RETURNS_unsigned ? (int64_t)(uint32_t)value : (int32_t)value;
 }
 
-/* Returns the return value of the call, of the type that the probe file says: a code, or a
- * pointer. */
+/* Returns the return value of the call: a code or a pointer, as the probe file says. */
 static int64_t marker_return_value(const struct event *ev, const struct gp_probe *probe)
 {
 	int64_t ret = ev->call->ret;
@@ -113,7 +112,7 @@ static void marker_feed_init(struct call *c)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* Emits an error for a code. Whether the code is a fault is decided by the rank. */
+/* Emits a SIGNAL_ERROR for a code other than 0. rank_fault.c decides whether it is a fault. */
 static void marker_feed_fault(struct call *c, int64_t code, uint64_t bytes)
 {
 	struct signal s = {
@@ -127,8 +126,8 @@ static void marker_feed_fault(struct call *c, int64_t code, uint64_t bytes)
 		call_emit(c, &s);
 }
 
-/* Emits an error for an aborted communicator. The reason is an error or the end of the program:
- * later signals show which. */
+/* Emits a SIGNAL_ERROR for an aborted communicator. The reason is an error, or the end of the
+ * program; later signals show which. */
 static void marker_feed_abort(struct call *c)
 {
 	struct signal s = {
@@ -174,7 +173,8 @@ void marker_fault(struct call *c, uint32_t role)
 {
 	const struct gp_call *call = c->ev->call;
 
-	/* Another probe row reports the value behind a pointer. */
+	/* Does nothing if the call returns a pointer to an error: another probe row reports its
+	 * code. */
 	if (!marker_device_role_returns_code(role) ||
 	    (c->probe->returns != GP_RETURNS_signed && c->probe->returns != GP_RETURNS_unsigned))
 		return;
@@ -209,7 +209,8 @@ bool marker_device(struct call *c, uint32_t role)
 	case GP_ROLE_comm_error:
 		marker_feed_fault(c, marker_device_code(c->probe, (int64_t)call_arg(c, 1)), 0);
 		return true;
-	case GP_ROLE_error: /* the process asked for the code of an error */
+	/* the process asks the runtime for the code of an error that occurred */
+	case GP_ROLE_error:
 		if (c->probe->returns == GP_RETURNS_error)
 			marker_feed_fault(c, marker_device_code(c->probe, (int64_t)call_arg(c, 0)),
 					  0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_name.c - classifies names of ranges and operators by their meaning for a training step. */
+/* marker_name.c - classifies names of ranges and operators by what they do in a training step. */
 #include "userspace/model/signal/marker_private.h"
 
 static uint32_t name_number(struct marker *m, const char *name)
@@ -20,9 +20,9 @@ static uint32_t name_number(struct marker *m, const char *name)
 	return m->names[m->nnames] ? ++m->nnames : MARKER_NAMES;
 }
 
-/* Returns true if text is "<prefix>CLASS<suffix>", or was cut by the kernel side within CLASS or
- * the suffix; text becomes CLASS then. A user's range that only contains such a text does not
- * match. */
+/* Returns true and replaces text by CLASS if text is "<prefix>CLASS<suffix>". The kernel side may
+ * have cut text within CLASS or the suffix. A range of the user that only contains such a text does
+ * not match. */
 static bool name_class(char *text, const char *prefix, const char *suffix)
 {
 	size_t len = strlen(text), before = strlen(prefix), after = strlen(suffix);
@@ -43,8 +43,8 @@ static bool name_starts(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Classifies a range by its name, as given by torch/optim/optimizer.py,
- * torch/utils/data/dataloader.py, torch/nn/parallel and torch/distributed/fsdp. */
+/* Classifies a range by its name. torch/optim/optimizer.py, torch/utils/data/dataloader.py,
+ * torch/nn/parallel and torch/distributed/fsdp give these names. */
 void marker_classify(struct marker *m, struct range *r)
 {
 	r->class = RANGE_OTHER;
@@ -63,9 +63,9 @@ void marker_classify(struct marker *m, struct range *r)
 									: 0;
 }
 
-/* Returns the role of the call. In TensorFlow checkpoints are operators
- * (core/kernels/save_restore_v2_ops.cc): parts are written, and merged when all are complete. The
- * operator's name is not a path. */
+/* Returns the role of the call. TensorFlow saves checkpoints by operators
+ * (core/kernels/save_restore_v2_ops.cc): some write parts, and one merges the parts when all are
+ * written. The operator's name is not a path. */
 uint32_t marker_role(const struct call *c)
 {
 	static const struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_program.c - programs that run on a device: their identity, their names, and their
- * completion on the device.
+/* marker_program.c - runs of programs on a device: which program runs, and when the device
+ * completes it.
  *
- * One run may be seen twice: in the table of the device's plugin, and in the layer that a framework
- * built on the table. If the table shows runs, runs of the layers above give no signals; only their
- * names are used. The name of a compiled program comes with its compilation (marker_compile.c),
- * that of a TensorFlow function with every run. */
+ * A run may be reported twice: by the function table of the device's plugin, and by a framework
+ * that uses the table. Once the table has reported runs, only it gives signals; of the layers above
+ * it, only names are used. The name of a compiled program is known from its compilation
+ * (marker_compile.c), the name of a TensorFlow function from each run. */
 #include "userspace/model/signal/marker_private.h"
 
 void programs_free(struct programs *ps)
@@ -131,9 +131,9 @@ static uint64_t marker_pending_add(struct programs *ps, uint64_t event)
 	return ps->executions;
 }
 
-/* Finds the program whose output is the input of this one. The address of a buffer is used again:
- * the latest output at the address counts, unless the host has written to the buffer since
- * (probes/pjrt.yaml has figures). */
+/* Finds the program whose output is the first input of this run. Addresses of buffers are used
+ * again, so the latest output at the address counts, unless the host has written to the buffer
+ * since. (probes/pjrt.yaml has measurements.) */
 static void marker_program_execute_feed(const struct programs *ps, const struct call *c,
 					struct signal *s)
 {
@@ -152,7 +152,7 @@ static void marker_program_execute_feed(const struct programs *ps, const struct 
 	}
 }
 
-/* Compares the first input of a run with that of the program's last run. */
+/* Sets s->changes if the first input of this run differs from that of the program's last run. */
 static void marker_program_execute_input(const struct call *c, struct program *p, struct signal *s)
 {
 	bool hit = c->ev->rec->kind == GP_KIND_hit;
@@ -167,7 +167,8 @@ static void marker_program_execute_input(const struct call *c, struct program *p
 	p->input = input;
 }
 
-/* Takes a write to a buffer by the host: the output at this address was overwritten. */
+/* Handles a write of the host to a buffer: an output of a program at this address is
+ * overwritten. */
 static void marker_feed_buffer(struct call *c)
 {
 	struct programs *ps = c->m->programs;
@@ -188,8 +189,8 @@ void marker_buffers_unseen(struct marker *m)
 	m->programs->noutputs = 0;
 }
 
-/* Takes a run of a program. A run by name (a TensorFlow function) counts as a run of the table's
- * layer, whatever runs it. */
+/* Handles a run of a program. A run that is reported by name (a TensorFlow function) counts as one
+ * of LAYER_TABLE. */
 static void marker_feed_execute(struct call *c)
 {
 	struct programs *ps = call_programs(c);
@@ -232,8 +233,9 @@ static void marker_pending_drop(struct programs *ps, uint32_t at)
 	memmove(ps->pending + at, ps->pending + at + 1, (ps->npending - at) * sizeof(*ps->pending));
 }
 
-/* Drops executions before `at` that wait for the same token: a token is an address that is used
- * again, so these have completed unseen. Returns the new index of the execution at `at`. */
+/* Drops executions before index `at` that wait for the same token. A token is an address that is
+ * used again, so these executions have completed without a record. Returns the new index of the
+ * execution that had index `at`. */
 static uint32_t marker_pending_outdated(struct programs *ps, uint32_t at, uint64_t token)
 {
 	for (uint32_t i = at; i; i--) {
@@ -304,7 +306,7 @@ static void marker_feed_program_end(struct call *c)
 	p = c->m->programs ? program_by_handle(c->m->programs, call_layer(c), call_arg(c, 0))
 			   : NULL;
 	if (p)
-		p->handle = 0; /* the name of the program stays known */
+		p->handle = 0; /* the program itself is kept: its name stays known */
 }
 
 bool marker_program(struct call *c, uint32_t role)

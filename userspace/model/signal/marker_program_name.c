@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marker_program_name.c - decides which programs are the same: as a rule those with the same
- * name. */
+/* marker_program_name.c - decides which programs are the same: usually those with the same name. */
 #include "userspace/model/signal/marker_private.h"
 
 void program_text(char *out, const char *text)
@@ -20,8 +19,8 @@ struct program *program_by_name(struct programs *ps, const char *name)
 	return NULL;
 }
 
-/* Returns true when both have the same name and are not known to differ in content (one computes a
- * gradient, the other is known not to). */
+/* Returns true if both programs have the same name, unless it is known that one of them computes a
+ * gradient and the other does not. */
 static bool program_same(const struct program *a, const struct program *b)
 {
 	return !strcmp(a->name, b->name) &&
@@ -66,16 +65,16 @@ uint64_t program_name(struct programs *ps, struct program *p, const char *name)
 	return before == p->ident ? 0 : before;
 }
 
-/* Returns true for a TensorFlow function. Operators are run by the same call; function.cc and
- * polymorphic_function.py give the names of functions. */
+/* Returns true if the name is that of a TensorFlow function. The call that runs functions also runs
+ * operators. function.cc and polymorphic_function.py give the names of functions. */
 bool program_is_function(const char *name)
 {
 	return !strncmp(name, "__inference_", 12) || !strncmp(name, "__forward_", 10) ||
 	       !strncmp(name, "__backward_", 11);
 }
 
-/* Returns true for names that JAX gives to functions without a name, or that authors give to
- * wrappers. */
+/* Returns true for generic names: those that JAX gives to functions without a name, and those that
+ * authors give to wrappers. */
 static bool name_nobodys(const char *name)
 {
 	static const char *const names[] = {"_lambda", "_lambda_", "_fun",    "f",	 "fn",
@@ -91,9 +90,9 @@ static bool name_nobodys(const char *name)
 	return false;
 }
 
-/* Writes the name of a TensorFlow function without its number: each trace of a function, for other
- * shapes, has its own number. Steps of Keras (training and evaluation have one name) and functions
- * without a name keep the number. */
+/* Writes the name of a TensorFlow function without the number at its end. TensorFlow traces a
+ * function again for other shapes and gives each trace a number. Functions without a name keep the
+ * number, and so do steps of Keras, which uses one name for training and evaluation. */
 void program_function_name(char *out, const char *text)
 {
 	size_t len;

@@ -93,8 +93,8 @@ static bool model_probe_state_taken(unsigned state)
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
 }
 
-/* Removes the oldest site that has no probe and will get none: its file may have been removed long
- * ago. */
+/* Makes room for a site: removes the oldest one at which no probe is attached or given up. Its file
+ * may have been removed long ago. */
 static void model_attach_make_room(struct model_probes *ps)
 {
 	for (uint32_t i = 0; i < ps->nattach; i++) {
@@ -108,8 +108,8 @@ static void model_attach_make_room(struct model_probes *ps)
 	}
 }
 
-/* Collects the missing probes of all sites. It is unknown which process uses which library, so a
- * missing probe applies to all processes. */
+/* Collects which roles have missing probes at any site. It is not known which process uses which
+ * library, so a missing probe counts for all processes. */
 static void model_probe_unseen_update(struct model_probes *ps)
 {
 	ps->buffers_unseen = ps->collectives_taken = false;

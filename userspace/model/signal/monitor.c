@@ -129,7 +129,7 @@ static void monitor_entry_add(struct monitor_event *e, const struct gp_monitor *
 {
 	struct monitor_entry *entry = &e->entry[e->nentries];
 
-	/* A text that fills its field was probably cut. */
+	/* A text that fills its field has probably been cut. */
 	e->truncated |= strnlen(rec->key, sizeof(rec->key)) >= sizeof(rec->key) - 1;
 	*entry = (struct monitor_entry){.type = rec->type};
 	event_copy(entry->key, rec->key);
@@ -141,7 +141,7 @@ static void monitor_entry_add(struct monitor_event *e, const struct gp_monitor *
 	}
 	for (uint32_t i = 0; i < e->nentries; i++) {
 		if (!strcmp(e->entry[i].key, entry->key)) {
-			e->truncated = true; /* the keys differ in the part that was cut */
+			e->truncated = true; /* these keys differ only in the part that was cut */
 			return;
 		}
 	}
@@ -200,7 +200,7 @@ static void monitor_event_archive(struct archive *a, struct monitor_event *e)
 	archive_below(a, &e->next, GP_MONITOR_MAX);
 	archive_fields(a, e, truncated, name);
 	archive_below(a, &e->nentries, GP_MONITOR_MAX);
-	/* so that there is room for later entries */
+	/* each entry needs one record, so a later record has room */
 	archive_require(a, e->nentries <= e->next);
 	for (uint32_t i = 0; i < e->nentries; i++) {
 		archive_below(a, &e->entry[i].type, GP_MONITOR_BOOL + 1);
@@ -214,7 +214,7 @@ static void monitor_value_archive(struct archive *a, struct monitor_value *v)
 	uint64_t bits;
 
 	memcpy(&bits, &v->value, sizeof(bits));
-	archive_field(a, bits); /* NaN is a valid value, too */
+	archive_field(a, bits); /* saved as bits, because NaN is a valid value */
 	memcpy(&v->value, &bits, sizeof(bits));
 	archive_field(a, v->name);
 	archive_below(a, &v->aggregation, MONITOR_AGGREGATIONS);

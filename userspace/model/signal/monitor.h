@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* monitor.h - events of a job's own monitoring (torch.monitor).
+/* monitor.h - events that a job logs for its own monitoring (torch.monitor).
  *
- * Reassembles events from their records, one for each entry, and keeps the last value of each
- * figure. A figure is one aggregation of a Stat: torch logs it as an entry "NAME.mean" of an event
- * "torch.monitor.Stat" (torch/csrc/monitor/counters.h). Other events are reported and not kept.
- *
- * Pure. No memory before the first event, 17 KiB at most. */
+ * An event arrives as one record for each of its entries; these functions put the events together,
+ * and keep the last value of each figure. A figure is one aggregation of a Stat, which torch logs
+ * as an entry "NAME.mean" of an event "torch.monitor.Stat" (torch/csrc/monitor/counters.h). Other
+ * events are reported, and not kept. Memory: none before the first event, at most 17 KiB. */
 #ifndef MODEL_MONITOR_H
 #define MODEL_MONITOR_H
 
@@ -15,11 +14,13 @@
 #include "userspace/base/archive.h"
 #include "userspace/ingest/event.h"
 
-/* Events reassembled at once: records of several threads may interleave. */
+/* MONITOR_OPEN: maximum number of incomplete events, because records of several threads may
+ * alternate. MONITOR_VALUES: maximum number of figures that are kept. */
 #define MONITOR_OPEN   4
 #define MONITOR_VALUES 64
 
-/* Aggregations, named as torch does (aggregationName(), torch/csrc/monitor/counters.cpp). */
+/* Aggregations of a Stat, with the names of torch (aggregationName(),
+ * torch/csrc/monitor/counters.cpp). */
 enum monitor_aggregation {
 	MONITOR_VALUE,
 	MONITOR_MEAN,
@@ -33,18 +34,18 @@ extern const char *const monitor_aggregation_name[MONITOR_AGGREGATIONS];
 
 struct monitor_entry {
 	unsigned type;	/* GP_MONITOR_*, never GP_MONITOR_NONE */
-	uint64_t value; /* bits of the value; 0 for a text */
-	char key[64];	/* escaped; unique within its event */
+	uint64_t value; /* value as bits (see monitor_double()); 0 for a text */
+	char key[64];	/* escaped; no two entries of an event have the same key */
 	char text[64];	/* escaped */
 };
 
 struct monitor_event {
 	uint32_t tid;
 	uint64_t begin_ns, end_ns; /* times of the event's first and last record */
-	int64_t wall_ns;	   /* timestamp set by the job, UTC ns; 0: none */
-	/* Number of entries according to the job, including entries that were not received. */
+	int64_t wall_ns;	   /* timestamp that the job set, UTC ns; 0: none */
+	/* Number of entries that the job logged. Some may not have been received. */
 	uint32_t count;
-	uint32_t next;	/* index of the next record */
+	uint32_t next;	/* index of the entry that the next record should have */
 	bool truncated; /* entries are missing, or a text was cut */
 	char name[48];	/* escaped */
 	struct monitor_entry entry[GP_MONITOR_MAX];
@@ -55,7 +56,7 @@ struct monitor_value {
 	/* Name of the Stat, escaped. */
 	char name[64];
 	enum monitor_aggregation aggregation;
-	double value; /* as the job logged it: may be NaN or infinite */
+	double value; /* as the job logged it, so it may be NaN or infinite */
 	uint64_t at_ns;
 };
 
@@ -65,11 +66,12 @@ struct monitor {
 	struct monitor_value *values; /* at most MONITOR_VALUES, in order of first appearance */
 	uint32_t nvalues, values_cap;
 	uint64_t events, truncated;
-	uint64_t unkept; /* values not kept: no room for the Stat, or its key was cut */
+	/* values that were not kept: there is no room for the Stat, or its key was cut */
+	uint64_t unkept;
 };
 
-/* Events that one record ends, in order: the previous event of its thread (or the oldest, if there
- * is no room), and its own event. */
+/* Events that end with one record, in order: the previous event of the thread, or the oldest one if
+ * there is no room; and the event to which the record belongs. */
 struct monitor_events {
 	struct monitor_event event[2];
 	uint32_t count;
@@ -77,16 +79,16 @@ struct monitor_events {
 
 struct monitor *monitor_new(void); /* NULL: no memory */
 void monitor_free(struct monitor *m);
-/* Takes a record of GP_KIND_monitor. *ret: the events that are complete now, or cannot become
- * complete. Returns 0 or -ENOMEM, with *ret valid. */
+/* Processes a GP_KIND_monitor record. *ret: the events that are now complete, or that cannot become
+ * complete any more. Returns 0 or -ENOMEM; *ret is valid in both cases. */
 int monitor_feed(struct monitor *m, const struct event *ev, struct monitor_events *ret);
-/* Removes the oldest event begun before before_ns (CLOCK_MONOTONIC), complete or not. Returns false
- * when there is none. */
+/* Removes the oldest event that began before before_ns (CLOCK_MONOTONIC), complete or not, and
+ * returns true. Returns false if there is none. */
 bool monitor_next(struct monitor *m, uint64_t before_ns, struct monitor_event *ret);
-/* Saves or restores *m; NULL: there was no event. */
+/* Saves or restores *m, which is NULL if there was no event. */
 void monitor_archive(struct archive *a, struct monitor **m);
 
-/* Converts the bits of a number. */
+/* Converts the bits of an entry's value to a number. */
 static inline double monitor_double(uint64_t bits)
 {
 	double value;

@@ -369,8 +369,8 @@ static struct exec *exec_of(struct step_finder *sf)
 	return sf->exec;
 }
 
-/* Called when a lower layer of runtimes reports runs for the first time: drops the runs that a
- * higher layer reported, which are the same runs. */
+/* Called when a layer closer to the device reports runs for the first time (see LAYER_TABLE): drops
+ * the runs that a layer above reported, because they are the same runs. */
 static void exec_layer(struct exec *e, uint32_t layer)
 {
 	uint32_t kept = 0;
