@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* call.bpf.c - programs of probed library functions: one for each shape of record; a row of gp_rows
- * says what a probe captures. Needs no kernel BTF: it uses no kernel layout except that of saved
- * user registers, which is ABI.
+/* call.bpf.c - BPF programs that run when a probed library function is hit. There is one for each
+ * kind of record; the probe's row in gp_rows says what is captured. The programs need no kernel
+ * BTF: the only kernel structure they read is that of saved user registers, which is ABI.
  *
- * The job pays for every nanosecond here, so each program does the cheapest test first: is the
- * process watched (a miss costs 5-20 ns), then does this link count. */
+ * The job pays for every nanosecond here. So each program does the cheapest test first, whether the
+ * process is watched (if not, the hit costs 5 to 20 ns), and then whether this link counts. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
@@ -19,7 +19,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-struct { /* [lane][slot][hot row] */
+/* Counters of probes that are only counted: [lane][slot][hot row]. See GP_LANES. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_LANES *GP_LANE_COUNTERS);
@@ -27,8 +28,8 @@ struct { /* [lane][slot][hot row] */
 	__type(value, __u64);
 } gp_counters SEC(".maps");
 
-struct { /* [slot][hot row]: how much of a counter is saved on the tape; not used by the BPF
-	    programs */
+/* Which part of each counter is already on the tape: [slot][hot row]. Only user space uses it. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_LANE_COUNTERS);
@@ -59,7 +60,7 @@ int gp_count(struct gp_regs *regs)
 	index = (bpf_get_smp_processor_id() % GP_LANES) * GP_LANE_COUNTERS +
 		at.slot % GP_SLOTS * GP_HOT_ROWS + at.row->hot % GP_HOT_ROWS;
 	count = bpf_map_lookup_elem(&gp_counters, &index);
-	/* The counter is changed atomically although its lane belongs to this CPU: a program may be
+	/* The addition is atomic although the lane belongs to this CPU, because a program can be
 	 * preempted between load and store. */
 	if (count)
 		__sync_fetch_and_add(count, 1);
@@ -87,8 +88,8 @@ int gp_hit(struct gp_regs *regs)
 	if (!gp_match_link(regs, &at))
 		return 0;
 	if (!gp_match_only(regs, at.row)) {
-		/* The hit is counted, as it is overhead like any other. User space reads this count
-		 * only of rows with max_hz. */
+		/* The hit is counted because it costs time like any other hit. User space reads
+		 * this count only for rows with max_hz. */
 		if (at.row->max_hz)
 			gp_unsent(&at);
 		return 0;
@@ -96,7 +97,7 @@ int gp_hit(struct gp_regs *regs)
 	if (at.row->flags & GP_ROW_ARMS)
 		gp_epoch_begin(at.slot);
 	if (at.row->flags & GP_ROW_ONCE && gp_sent_once(at.id, at.slot, at.index)) {
-		gp_unsent(&at); /* counted, as the hit is overhead like any other */
+		gp_unsent(&at); /* the hit costs time like any other, so it is counted */
 		return 0;
 	}
 	if (gp_over_rate(&at))
@@ -112,7 +113,8 @@ int gp_hit(struct gp_regs *regs)
 	return 0;
 }
 
-/* Returns true when the row sends only names with some prefixes and this name has none of them. */
+/* Returns true if the row sends only names with certain prefixes, and this name has none of
+ * them. */
 static __always_inline bool gp_unnamed(const struct gp_regs *regs, const struct gp_row *row)
 {
 	char first[16] = "";
@@ -152,9 +154,9 @@ struct gp_range_begin_rec {
 	struct gp_range_begin p;
 };
 
-/* Returns true when the begin was sent. The name is read directly into the ring: a buffer on the
- * stack would have to be zeroed and copied at every hit. Bytes after its end are from older
- * records. */
+/* Sends the begin of a range; returns false if there was no room. The name is read directly into
+ * the ring, because a buffer on the stack would have to be zeroed and copied at every hit. So bytes
+ * after the end of the name are from older records. */
 static __always_inline bool gp_range_send(struct gp_regs *regs, const struct gp_at *at, __u32 depth)
 {
 	struct gp_range_begin_rec *rec;
@@ -193,7 +195,8 @@ int gp_range_begin(struct gp_regs *regs)
 
 	if (!gp_match(regs, &at))
 		return 0;
-	/* A range without a name has no end that would be paired. */
+	/* The end of a range without a name cannot be matched with its begin, so such ranges are
+	 * not counted as open. */
 	if (at.row->flags & GP_ROW_ANON) {
 		thread = gp_thread_find(at.id, &fast);
 		gp_range_send(regs, &at, thread ? thread->depth : 0);
@@ -202,8 +205,8 @@ int gp_range_begin(struct gp_regs *regs)
 	thread = gp_thread_get(at.id);
 	if (!thread)
 		return gp_lose(GP_LOSS_stack_full);
-	/* Real programs do not nest ranges that deep: ranges were left open, or closed on other
-	 * threads. Forget the open ranges, so that later ones are paired again. */
+	/* Programs do not nest ranges that deep. So ranges were left open, or closed on other
+	 * threads. Forget all open ranges, so that later begins and ends match again. */
 	if (thread->depth >= GP_RANGE_DEPTH) {
 		gp_lose(GP_LOSS_stack_full);
 		thread->depth = 0;
@@ -280,8 +283,8 @@ struct gp_call_rec {
 	struct gp_call p;
 };
 
-/* Counts a return without an open call as lost, if the process is watched. (A return with an open
- * call needs no such check: only watched processes have open calls.) */
+/* Called for a return without an open call: counts it as lost if the process is watched. (A return
+ * with an open call needs no such check, because only watched processes have open calls.) */
 static __always_inline int gp_unpaired(const struct gp_at *at)
 {
 	__u32 slot;
@@ -292,7 +295,8 @@ static __always_inline int gp_unpaired(const struct gp_at *at)
 	return 0;
 }
 
-/* Returns true when a value of the call is in gp_row.unless: then no record is sent. */
+/* Returns true if no record is to be sent, because the row's `unless` contains a value of this
+ * call. */
 static __always_inline bool gp_call_usual(const struct gp_row *row, const __u64 arg[GP_ARGS],
 					  __u64 ret)
 {
@@ -359,9 +363,9 @@ struct gp_monitor_at {
 	__u32 index; /* index of the entry to send */
 };
 
-/* Sends one entry. Returns 0 when there are no more entries that can be read. A global function, as
- * those are verified once and not for each iteration of the loop that calls it, which the verifier
- * of Linux 6.1 would not finish. */
+/* Sends one entry of a torch.monitor event. Returns 0 if no further entry can be read. It is a
+ * global function, which the verifier checks only once. The verifier of Linux 6.1 would not finish
+ * if it had to check it for each iteration of the caller's loop. */
 __attribute__((noinline)) int gp_monitor_send(struct gp_monitor_at *at)
 {
 	struct gp_monitor_rec *rec;
@@ -400,8 +404,9 @@ int gp_monitor(struct gp_regs *regs)
 		return gp_lose(GP_LOSS_read_fault);
 	entry.id = at.id;
 	entry.probe = at.row->probe;
-	for (__u32 i = 0; i < GP_MONITOR_MAX; i++) { /* not a field of entry: the verifier loses
-							values that a called function may write */
+	/* i is not a field of entry, because the verifier forgets values that a called function may
+	 * change. */
+	for (__u32 i = 0; i < GP_MONITOR_MAX; i++) {
 		entry.index = i;
 		if (!gp_monitor_send(&entry) || i + 1 >= entry.walk.count)
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_fd.h - finds the kernel's file of a descriptor. */
+/* gp_fd.h - finds the kernel's struct file of a file descriptor. */
 #ifndef GP_FD_H
 #define GP_FD_H
 
@@ -9,8 +9,8 @@
 
 #include "bpf/gp_kernel.h"
 
-/* Returns the file, or NULL. Another thread may close it meanwhile: reading it is safe then, but
- * yields garbage. */
+/* Returns the file of descriptor fd of the current process, or NULL. If another thread closes it at
+ * the same time, reading the result is safe, but gives garbage. */
 static __always_inline struct file *gp_file_of(__u32 fd)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();

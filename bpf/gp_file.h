@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_file.h - files of watched processes that may be checkpoints: written, renamed, opened for
- * reading.
+/* gp_file.h - reports files that may be checkpoints, when a watched process writes, renames or
+ * reads one.
  *
- * Type and name are read from the kernel's file, not from the arguments of the call: so one program
- * covers all ways to open a file, the name cannot change between check and use, and relative paths
- * need no care. A file is reported when its name is typical of checkpoints, when it is large
- * (written files), or when a watched process wrote it before (read files); user space decides what
- * it is. Not seen: descriptors closed by dup2(2), close_range(2) or the end of the process, and
- * io_uring. */
+ * Type and name are read from the kernel's struct file, not from the arguments of the call. So one
+ * program handles all ways to open a file, the name cannot change between check and use, and
+ * relative paths need no special treatment. A file is reported if its name is typical of
+ * checkpoints, if it is large (when written), or if a watched process wrote it before (when read).
+ * User space decides if it is a checkpoint. Not seen are io_uring, and descriptors that are closed
+ * by dup2(2), close_range(2) or the end of the process. */
 #ifndef GP_FILE_H
 #define GP_FILE_H
 
@@ -22,25 +22,29 @@
 #include "bpf/gp_regs.h"
 
 #define FMODE_WRITE 2	  /* include/linux/fs.h */
-#define O_TRUNC	    01000 /* include/uapi/asm-generic/fcntl.h */
+#define O_TRUNC	    01000 /* as in the kernel's include/uapi/asm-generic/fcntl.h */
 #define GP_EINTR    4
 
-/* Written files of at least this many bytes are reported whatever their name. */
+/* A written file of at least this size (bytes) is reported, whatever its name. */
 #define GP_FILE_LARGE 65536
-#define GP_FILE_PARTS 8 /* last components of a path that are reported */
+/* maximum number of components of a path that are reported; the last ones */
+#define GP_FILE_PARTS 8
 
-/* Limits of records per second and process, for files that watched processes wrote and for others.
- * A sharded checkpoint has some hundred files, a data set any number. */
+/* Limits of records per second and process: GP_FILES_KNOWN for files that watched processes wrote,
+ * GP_FILES_OTHER for other files. A checkpoint may have some hundred files; a data set may have any
+ * number. */
 #define GP_FILES_KNOWN 512
 #define GP_FILES_OTHER 128
 
 #define GP_WROTE_NS (600 * GP_SECOND_NS)
 
-/* Makes one word of eight characters, in memory order. */
+/* Packs eight characters into one word, in the order of memory. Ends and beginnings of file names
+ * are compared as such words. */
 #define GP_WORD(a, b, c, d, e, f, g, h)                                                            \
 	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
 	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
-#define GP_LAST(n)  (~0ull << 8 * (8 - (n))) /* mask: the last n of eight characters */
+/* mask for the last n of eight characters; GP_FIRST: the first n */
+#define GP_LAST(n)  (~0ull << 8 * (8 - (n)))
 #define GP_FIRST(n) (~0ull >> 8 * (8 - (n)))
 
 #define GP_ENDS(X)                                                                                 \
@@ -58,13 +62,14 @@
 	X(GP_WORD('e', 't', 'e', 'n', 's', 'o', 'r', 's'), GP_LAST(8)) /* .safetensors */          \
 	X(GP_WORD('.', 'm', 's', 'g', 'p', 'a', 'c', 'k'), GP_LAST(8))
 
-/* .metadata, _METADATA, _CHECKPOINT_METADATA; not METADATA alone, which Python packages have. */
+/* Matches .metadata, _METADATA and _CHECKPOINT_METADATA. A file that is only named METADATA is not
+ * matched, because Python packages have one. */
 #define GP_ENDS_LONGER(X)                                                                          \
 	X(GP_WORD('m', 'e', 't', 'a', 'd', 'a', 't', 'a'), GP_LAST(8))                             \
 	X(GP_WORD('M', 'E', 'T', 'A', 'D', 'A', 'T', 'A'), GP_LAST(8))
 
-/* Ends of names that are never checkpoints, although the rest looks like one: checkpoint.py,
- * ckpt.cpython-313.pyc. */
+/* Files with these ends are never checkpoints, even if the rest of the name looks like one:
+ * checkpoint.py, ckpt.cpython-313.pyc. */
 #define GP_ENDS_CODE(X)                                                                            \
 	X(GP_WORD(0, 0, 0, 0, 0, '.', 'p', 'y'), GP_LAST(3))                                       \
 	X(GP_WORD(0, 0, 0, 0, '.', 'p', 'y', 'c'), GP_LAST(4))
@@ -74,7 +79,8 @@
 	X(GP_WORD('c', 'k', 'p', 't', 0, 0, 0, 0), GP_FIRST(4))                                    \
 	X(GP_WORD('m', 'a', 'n', 'i', 'f', 'e', 's', 't'), GP_FIRST(8)) /* .ocdbt */
 
-struct gp_path { /* scratch memory: a path is built from its end */
+/* Buffer in which a path is built from its end to its beginning. */
+struct gp_path {
 	char text[2 * 256];
 };
 
@@ -85,8 +91,8 @@ struct {
 	__type(value, struct gp_path);
 } gp_paths SEC(".maps");
 
-/* Key: thread. Value: when it began to open a file with O_TRUNC, which takes longer the larger the
- * old file is. */
+/* Key: thread. Value: when the thread began to open a file with O_TRUNC. Truncating a large file
+ * takes long. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -94,8 +100,8 @@ struct {
 	__type(value, __u64);
 } gp_openings SEC(".maps");
 
-/* Key: thread. Value: the record of the file that it is closing. LRU, as a thread may be killed in
- * the call. */
+/* Key: thread. Value: record of the file that the thread is closing. Old entries are replaced
+ * (LRU), because a thread may be killed before the call returns. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -189,13 +195,15 @@ static __always_inline void gp_path_of(const struct file *file, char *ret)
 		bpf_probe_read_kernel(&path->text[(at & 0xff) + 1], len & 0xff, name.name);
 		dentry = parent;
 	}
-	if (!root) { /* the last component read may be the first of the path */
+	if (!root) { /* the last component that was read may be the first one of the path */
 		bpf_core_read(&parent, sizeof(parent), &dentry->d_parent);
 		root = parent == dentry;
 	}
 	at += !root && at < GP_PATH_MAX - 1;
 	size = GP_PATH_MAX - 1 - at;
-	asm volatile("" : "+r"(size)); /* the verifier tracks registers: use the checked one */
+	/* keeps the compiler from using another register than the one that is checked: the verifier
+	 * tracks registers */
+	asm volatile("" : "+r"(size));
 	if (size < GP_PATH_MAX)
 		bpf_probe_read_kernel(ret, size, &path->text[at & 0xff]);
 }
@@ -207,8 +215,8 @@ struct gp_file_rec {
 	struct gp_file p;
 };
 
-/* Returns true when the process is over its limit of file records. Counts without locks, so some
- * more records than the limit may pass. */
+/* Counts a file record, and returns true if the process has reached its limit for this second.
+ * There is no lock, so a few records more may pass. */
 static __always_inline bool gp_files_over(__u32 tgid, bool known)
 {
 	struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
@@ -233,8 +241,8 @@ static __always_inline void gp_wrote(__u32 tgid)
 		watch->written_ns = bpf_ktime_get_ns();
 }
 
-/* Returns true when the process wrote a file lately. Renames of other processes are ignored:
- * compilers and package caches rename all day. */
+/* Returns true if the process wrote a file in the last GP_WROTE_NS. Only then its renames are
+ * reported, because compilers and package caches rename files all the time. */
 static __always_inline bool gp_wrote_lately(__u32 tgid)
 {
 	const struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);
@@ -261,12 +269,14 @@ static __always_inline void gp_file_fill(struct gp_file *p, const struct file *f
 	gp_path_of(file, p->path);
 }
 
-/* known: a watched process wrote the file. Returns NULL when the record is not to be sent. */
+/* Reserves a record about a file. known: a watched process wrote the file. Returns NULL if the
+ * record must not be sent. */
 static __always_inline struct gp_file_rec *gp_file_rec(__u64 id, bool known)
 {
 	struct gp_file_rec *rec;
 
-	/* A file that no watched process wrote is probably data, so its loss is not counted. */
+	/* If no watched process wrote the file it is probably data, so it is not counted as a
+	 * loss. */
 	if (gp_files_over(id >> 32, known)) {
 		if (known)
 			gp_lose(GP_LOSS_file_limited);
@@ -295,8 +305,8 @@ static __always_inline int gp_file_send(__u64 id, const struct file *file,
 	return 0;
 }
 
-/* Keeps the record of a written file until close(2) returns, as close may write all data (NFS,
- * FUSE). */
+/* Keeps the record about a written file until close(2) returns: on NFS and FUSE, close may write
+ * all data. */
 static __always_inline void gp_closing_keep(__u64 id, const struct file *file,
 					    const struct gp_file_open *open)
 {
@@ -322,7 +332,8 @@ int gp_opening(struct gp_syscall *call)
 	return 0;
 }
 
-/* Returns when the open call began if it truncated the file; else now. */
+/* Returns when the thread's open call began, if it truncates the file, otherwise the present
+ * time. */
 static __always_inline __u64 gp_opened_since(__u64 id)
 {
 	__u64 *since = bpf_map_lookup_elem(&gp_openings, &id), now_ns = bpf_ktime_get_ns();
@@ -386,13 +397,13 @@ int gp_closing(struct gp_syscall *call)
 	bpf_map_delete_elem(&gp_files, &key);
 	file = gp_file_of(call->arg[0]);
 	inode = BPF_CORE_READ(file, f_inode);
-	/* The descriptor may belong to another file by now. */
+	/* Another thread may have reused the descriptor for another file. */
 	if (!gp_is_sending(id) || BPF_CORE_READ(inode, i_ino) != open.ino ||
 	    BPF_CORE_READ(inode, i_sb, s_dev) != open.dev)
 		return 0;
 	if (!open.writes)
 		return gp_file_send(id, file, &open, GP_FILE_READ, open.flags & GP_FILE_KNOWN);
-	if (gp_named(file)) /* the file may have been renamed since it was opened */
+	if (gp_named(file)) /* the file may have got this name after it was opened */
 		open.flags |= GP_FILE_NAMED;
 	if (!(open.flags & GP_FILE_NAMED) && BPF_CORE_READ(inode, i_size) < GP_FILE_LARGE)
 		return 0;
@@ -414,7 +425,7 @@ int gp_closed(struct gp_syscall *call)
 
 	if (!p)
 		return 0;
-	/* After a failed close (ENOSPC, EIO and EDQUOT of NFS) the file is incomplete. */
+	/* If close failed (NFS: ENOSPC, EIO or EDQUOT), the file is incomplete and not reported. */
 	rec = gp_is_silent() || (ret < 0 && ret != -GP_EINTR) ? NULL : gp_file_rec(id, true);
 	if (rec) {
 		rec->p = *p;
@@ -429,7 +440,7 @@ struct gp_renamed_rec {
 	struct gp_renamed p;
 };
 
-/* Copies a path from user space; a longer one keeps its end. */
+/* Copies a path from user space to ret. Of a path that is too long, the end is kept. */
 static __always_inline void gp_name_of(char *ret, __u64 at)
 {
 	__u32 only = 0;
@@ -447,7 +458,8 @@ static __always_inline void gp_name_of(char *ret, __u64 at)
 		bpf_probe_read_kernel(ret, GP_PATH_MAX, &path->text[(len - GP_PATH_MAX) & 0xff]);
 }
 
-/* At the return of the call its arguments are still in the saved registers. */
+/* Reports a rename when the system call returns. Its arguments are then still in the saved
+ * registers. */
 static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 {
 	__u64 id = bpf_get_current_pid_tgid(), from, to;
@@ -460,7 +472,8 @@ static __always_inline int gp_rename(const struct gp_syscall *call, bool at)
 			      (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
 	from = at ? regs.GP_ARG1 : regs.GP_ARG0;
 	to = at ? regs.GP_CALL_ARG3 : regs.GP_ARG1;
-	/* Renames share the limit of known files, which reads of other files cannot use up. */
+	/* Renames count towards the limit for known files, so that reads of other files cannot use
+	 * it up. */
 	if (gp_files_over(id >> 32, true))
 		return gp_lose(GP_LOSS_file_limited);
 	if (gp_life_crowded())
@@ -482,7 +495,7 @@ int gp_rename_done(struct gp_syscall *call)
 	return gp_rename(call, false);
 }
 
-SEC("tp/syscalls/sys_exit_renameat2") /* also attached to renameat */
+SEC("tp/syscalls/sys_exit_renameat2") /* also attached to the return of renameat(2) */
 int gp_renameat_done(struct gp_syscall *call)
 {
 	return gp_rename(call, true);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_kernel.h - kernel types, reduced to the fields that are read. libbpf adjusts each access to
- * the running kernel (CO-RE), so no generated header of one kernel is needed. Names are the
- * kernel's. Programs of type tp_btf and iter load fields directly, which kernel lockdown allows; it
- * forbids bpf_probe_read_kernel() (feature kernel_read). */
+/* gp_kernel.h - kernel structures, with only the fields that are read, under the kernel's names.
+ * libbpf adjusts each access to the running kernel (CO-RE), so no header generated from one kernel
+ * is needed. Programs of types tp_btf and iter read fields directly. This works under kernel
+ * lockdown, which forbids bpf_probe_read_kernel() (feature kernel_read). */
 #ifndef GP_KERNEL_H
 #define GP_KERNEL_H
 
 #include <linux/types.h>
 
-#define S_IFMT	0170000 /* include/uapi/linux/stat.h */
+#define S_IFMT	0170000 /* as in the kernel's include/uapi/linux/stat.h */
 #define S_IFREG 0100000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -74,11 +74,11 @@ struct inode {
 	unsigned long i_ino;
 	__u32 i_generation;
 	long long i_size;
-	long long i_mtime_sec; /* since 3aa63a569c64 (v6.11) */
+	long long i_mtime_sec; /* field since v6.11 (3aa63a569c64) */
 	__u32 i_mtime_nsec;
 };
 
-struct inode___v6_6 { /* since 13bc24457850 (v6.6) */
+struct inode___v6_6 { /* field since v6.6 (13bc24457850) */
 	struct timespec64 __i_mtime;
 };
 
@@ -88,8 +88,8 @@ struct inode___v5 {
 
 struct qstr {
 	union {
-		__u64 hash_len; /* length in the high half */
-		__u32 hash;	/* hash of the name and its parent folder */
+		__u64 hash_len; /* the upper half is the length of the name */
+		__u32 hash;	/* hash of the name, mixed with its parent folder */
 	};
 	const unsigned char *name;
 };
@@ -128,7 +128,7 @@ struct bpf_iter__task_vma {
 	struct vm_area_struct *vma;
 };
 
-/* Used only to test which arguments the tracepoint has. */
+/* Only used to find out which arguments the tracepoint has. */
 struct trace_event_raw_mark_victim {
 	__u32 uid;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_maps.h - maps shared by the BPF objects. call.bpf.c creates them all, also those it does not
- * use; the loader makes life.bpf.c use the same maps before it loads that. */
+/* gp_maps.h - BPF maps that several BPF objects share. call.bpf.c creates all of them, including
+ * those it does not use; the loader lets the other objects use the same maps before it loads
+ * them. */
 #ifndef GP_MAPS_H
 #define GP_MAPS_H
 
@@ -17,8 +18,8 @@ struct {
 	__type(value, struct gp_watch);
 } gp_watched SEC(".maps");
 
-/* Watched processes by tgid % GP_FAST_MAX. Saves most hits the lookup in gp_watched, their
- * largest cost (50 of 95 ns). */
+/* Watched processes, at index tgid % GP_FAST_MAX. Usually this saves the lookup in gp_watched,
+ * which would be the largest cost of a hit (50 of 95 ns). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -27,8 +28,9 @@ struct {
 	__type(value, __u64);
 } gp_watched_fast SEC(".maps");
 
-/* The entry of a returned call stays, with ts_ns 0: the next call of the thread overwrites it,
- * which costs a third of deleting and inserting it. */
+/* Calls that were entered and have not returned. The entry of a call that has returned is kept,
+ * with ts_ns 0, and the thread's next call overwrites it: this costs a third of deleting and
+ * inserting it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_OPEN_MAX);
@@ -50,14 +52,16 @@ struct {
 	__type(value, struct gp_thread);
 } gp_threads_fast SEC(".maps");
 
-struct { /* [slot]: number of hits of rows with GP_ROW_ARMS, for GP_ROW_ONCE */
+/* Number of hits of rows with GP_ROW_ARMS, by slot. Rows with GP_ROW_ONCE compare it. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GP_SLOTS);
 	__type(key, __u32);
 	__type(value, __u64);
 } gp_epochs SEC(".maps");
 
-struct { /* row + 1 of each row that is probed at entry and return; 0 ends the list */
+/* List of the rows that are probed at entry and return, as row + 1; 0 ends the list. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_RETURN_ROWS_MAX);
@@ -73,7 +77,8 @@ struct {
 	__type(value, __u64);
 } gp_losses SEC(".maps");
 
-struct { /* slot -> pid of the process that owns the slot */
+/* The process (pid) to which each slot belongs. */
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, GP_SLOTS);
@@ -100,7 +105,8 @@ struct {
 	__type(value, struct gp_file_open);
 } gp_files SEC(".maps");
 
-struct { /* files that watched processes wrote: opening one for reading is reported */
+/* Files that watched processes wrote. If one of them is opened for reading, this is reported. */
+struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_KNOWN_MAX);
 	__type(key, struct gp_file_key);
@@ -129,8 +135,8 @@ static __always_inline bool gp_is_watched(__u32 tgid, __u32 *slot)
 	const struct gp_watch *watch;
 
 	if (fast) {
-		__u64 entry = *(const volatile __u64 *)fast; /* read once, so that both halves
-								belong to one process */
+		/* read once, so that slot and tgid are of the same process */
+		__u64 entry = *(const volatile __u64 *)fast;
 
 		*slot = entry >> 32;
 		if ((__u32)entry == tgid)
@@ -164,7 +170,7 @@ static __always_inline void gp_head(struct gp_rec *rec, __u64 id, __u16 kind, __
 	struct gp_meta *meta = gp_meta_find();
 
 	rec->ts_ns = bpf_ktime_get_ns();
-	/* The difference is signed, as the heartbeat may be later than ts_ns. */
+	/* The difference is signed, because the heartbeat can be later than ts_ns. */
 	if (meta && (__s64)(rec->ts_ns - meta->heartbeat_ns) > (__s64)GP_SILENT_NS)
 		meta->silent = 1;
 	rec->pid = id >> 32;

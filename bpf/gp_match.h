@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_match.h - decides whether a hit counts: is the process watched, are the rings being read, and
- * is this link the one of its row that counts. The cheapest test comes first, as most hits in a
- * shared library come from unwatched processes. */
+/* gp_match.h - decides if a hit counts: the process must be watched, the rings must be read, and
+ * this link must be the one of its row that counts. The cheapest test comes first, because most
+ * hits in a shared library come from processes that are not watched. */
 #ifndef GP_MATCH_H
 #define GP_MATCH_H
 
@@ -21,26 +21,28 @@ struct {
 	__type(value, struct gp_row);
 } gp_rows SEC(".maps");
 
-struct { /* generation of the newer link if that counted the latest hit of a row on this thread;
-	    else 0 */
+/* By thread and row: generation of the newer link if that link counted the last hit, otherwise 0.
+ * See gp_swap_counts(). */
+struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_SWAPS_MAX);
 	__type(key, struct gp_swap_key);
 	__type(value, __u32);
 } gp_swaps SEC(".maps");
 
-struct { /* has no entries: gp_own_stack() needs a map for its tail call */
+/* An empty map, which the tail call in gp_own_stack() needs. */
+struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u32);
 } gp_nowhere SEC(".maps");
 
-/* Since a76ab5731e32 (v6.13) a program that uses 64 bytes of stack or more has a stack per CPU, not
- * per task. Uprobe programs can be preempted; then a call of the same program by the next task
- * overwrites that stack, and records with the number of another process were seen. Programs with a
- * tail call keep a stack per task. This tail call never runs: the verifier removes it, and the asm
- * keeps the compiler from doing so. */
+/* Makes sure that the program has a stack of its own. Since v6.13 (a76ab5731e32) programs that use
+ * 64 bytes of stack or more share one stack per CPU. A uprobe program can be preempted, and the
+ * same program for the next task then overwrites that stack: records had the pid of another
+ * process. Programs with a tail call have a stack per task. This tail call never runs: the verifier
+ * removes it, and the asm keeps the compiler from removing it. */
 static __always_inline void gp_own_stack(void *ctx)
 {
 	__u64 never;
@@ -52,22 +54,23 @@ static __always_inline void gp_own_stack(void *ctx)
 
 struct gp_at {	    /* one hit that counts */
 	__u64 id;   /* tgid << 32 | tid */
-	__u32 slot; /* slot of hot counters */
+	__u32 slot; /* slot of the process, for counting hot calls */
 	const struct gp_row *row;
 	__u32 index; /* index of the row in gp_rows */
 };
 
-/* While links are being replaced, every hit runs the programs of both links, that of the newer link
- * first: a uprobe adds consumers at the head of its list (consumer_add() in
- * kernel/events/uprobes.c, before and since cc01bd044e6a, v6.12). The newer program decides by the
- * row's generation and stores its decision; the older one counts exactly what the newer did not. So
- * each hit counts once, also when the generation changes between the two. */
+/* Decides which of two links of a row counts this hit. While links are being replaced, every hit
+ * runs the programs of both; that of the newer link runs first, because a uprobe adds consumers at
+ * the head of its list (consumer_add() in kernel/events/uprobes.c, before and after v6.12,
+ * cc01bd044e6a). The newer program decides by the row's generation, and stores its decision. The
+ * older one counts if the newer one did not. So each hit counts once, even if the generation
+ * changes between the two. */
 static __always_inline bool gp_swap_counts(const struct gp_at *at, __u32 gen)
 {
 	struct gp_swap_key key = {.tid = at->id, .row = at->index};
 	__u32 next = at->row->next, counted, *word;
 
-	if (!at->row->gen) /* a row of generation 0 sends nothing */
+	if (!at->row->gen) /* generation 0: the row sends nothing */
 		return false;
 	if (gen == next) {
 		counted = at->row->gen == next ? next : 0;
@@ -91,7 +94,8 @@ static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
 	return at->row->next ? gp_swap_counts(at, gen) : at->row->gen == gen;
 }
 
-/* A return may have two links: the program that runs first finds the open call. */
+/* While links are being replaced, a return runs the programs of both links. The first one that runs
+ * takes the open call, so both may count. */
 static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_at *at)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
@@ -103,7 +107,7 @@ static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_a
 	return at->row && (at->row->gen == gen || at->row->next);
 }
 
-/* Returns true when the hit counts, except for the row's condition on a value (gp_match_only()). */
+/* Returns true if the hit counts, unless the row has a condition on a value (gp_match_only()). */
 static __always_inline bool gp_match_link(struct gp_regs *regs, struct gp_at *at)
 {
 	at->id = bpf_get_current_pid_tgid();

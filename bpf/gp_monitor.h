@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_monitor.h - reads one event of torch.monitor (torch::monitor::Event).
+/* gp_monitor.h - reads an event of torch.monitor (torch::monitor::Event) from the memory of the
+ * process.
  *
- * Layout, as measured on torch 2.15 and 1.13, x86-64, libstdc++: the name, a std::string; the time
- * since 1970 in ns; an unordered_map, whose third word points to the first node and whose fourth is
- * the number of nodes. A node: pointer to the next node; the key, a std::string; the value, as
- * large as a std::string; a byte with the type of the value. A std::string begins with the pointer
- * to its text; it has four words, or one in the ABI before C++11, which wheels up to torch 2.5 use.
+ * Layout of an event, as measured on torch 2.15 and 1.13 (x86-64, libstdc++): the name, a
+ * std::string; the time, ns since 1970; an unordered_map of entries. The third word of the map
+ * points to the first node, and the fourth is the number of nodes. A node is: pointer to the next
+ * node; the key, a std::string; the value, as large as a std::string; a byte with the value's type.
+ * A std::string begins with the pointer to its text. It has four words, or one word in the ABI
+ * before C++11, which wheels up to torch 2.5 use.
  *
- * The job controls this memory and may change it at any time: pointers are only used for bounded
- * reads, and the loop is bounded. An unreadable entry is sent as type GP_MONITOR_NONE and ends the
- * event. */
+ * The job controls this memory and may change it at any time. So pointers are used only for bounded
+ * reads, and the loop is bounded. An entry that cannot be read is sent as type GP_MONITOR_NONE, and
+ * ends the event. */
 #ifndef GP_MONITOR_H
 #define GP_MONITOR_H
 
@@ -21,16 +23,16 @@
 
 #define GP_STRING_BYTES	    32
 #define GP_STRING_OLD_BYTES 8
-/* Distinguishes a string's length from a time in ns: no text has 2^56 bytes, and 2^56 ns is a day
- * of 1972. */
+/* By this limit, the length of a string is distinguished from a time in ns. No text has 2^56 bytes,
+ * and 2^56 ns after 1970 is in 1972. */
 #define GP_STRING_LONGEST (1ull << 56)
 
 struct gp_walk {
-	__u64 name;    /* address of the name's text */
+	__u64 name;    /* address of the text of the event's name */
 	__u64 node;    /* address of the next node */
 	__u64 wall_ns; /* time of the event */
-	__u32 string;  /* bytes of a std::string: GP_STRING_BYTES or GP_STRING_OLD_BYTES */
-	__u32 count;   /* number of nodes according to the map */
+	__u32 string;  /* size of a std::string: GP_STRING_BYTES or GP_STRING_OLD_BYTES */
+	__u32 count;   /* number of nodes, as the map says */
 };
 
 static __always_inline bool gp_walk_begin(struct gp_walk *w, __u64 event)
@@ -63,8 +65,8 @@ static __always_inline bool gp_walk_text(char *text, __u32 size, __u64 at)
 	return false;
 }
 
-/* Fills type, value, key and text from the current node and moves to the next one. Returns false
- * when the node cannot be read. */
+/* Fills type, value, key and text of the entry from the present node, and goes to the next node.
+ * Returns false if the node cannot be read. */
 static __always_inline bool gp_walk_entry(struct gp_walk *w, struct gp_monitor *entry)
 {
 	__u64 head[2], value, at = w->node + sizeof(head[0]) + w->string;

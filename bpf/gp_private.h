@@ -1,57 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_private.h - definitions shared by loader/ and the BPF programs only: sizes and values of maps,
- * and the output of the mapping iterator. Nothing here reaches a record or the tape. */
+/* gp_private.h - what only loader/ and the BPF programs share: sizes and values of maps, and the
+ * output of the mapping iterator. Nothing here is part of a record or a tape. */
 #ifndef GP_PRIVATE_H
 #define GP_PRIVATE_H
 
 #include "bpf/gp_abi.h"
 
-#define GP_WATCH_MAX   8192  /* processes watched at once */
-#define GP_THREADS_MAX 16384 /* threads whose open ranges are tracked */
-#define GP_OPEN_MAX    16384 /* (thread, row probed at entry and return) pairs */
-#define GP_RATES_MAX   4096  /* (process, row with max_hz) pairs */
-#define GP_NAMES_MAX   4096  /* (process, row with max_hz, name that is not exempt) triples */
-#define GP_SWAPS_MAX   4096  /* (thread, row) pairs that hit while links are being replaced */
-/* Entries of each of the two tables that find processes and threads without hashing. */
-#define GP_FAST_MAX  4096
-#define GP_FILES_MAX 4096 /* (process, descriptor) pairs of files being written or read */
-#define GP_KNOWN_MAX 8192 /* files written by watched processes */
-/* Rows probed at entry and return, whose open calls are deleted when their thread ends. */
+/* Sizes of maps. GP_WATCH_MAX: watched processes. GP_THREADS_MAX: threads with open ranges.
+ * GP_OPEN_MAX: pairs of a thread and a row that is probed at entry and return. GP_RATES_MAX: pairs
+ * of a process and a row with max_hz; GP_NAMES_MAX: the same with a name that is not exempt from
+ * the limit. GP_SWAPS_MAX: pairs of a thread and a row that hit while links are being replaced. */
+#define GP_WATCH_MAX   8192
+#define GP_THREADS_MAX 16384
+#define GP_OPEN_MAX    16384
+#define GP_RATES_MAX   4096
+#define GP_NAMES_MAX   4096
+#define GP_SWAPS_MAX   4096
+/* Number of entries in gp_watched_fast and in gp_threads_fast, which find a process or thread by
+ * index instead of by hash. */
+#define GP_FAST_MAX 4096
+/* Maximum number of files that are being written or read: pairs of a process and a descriptor. */
+#define GP_FILES_MAX 4096
+/* Maximum number of files known to be written by watched processes. */
+#define GP_KNOWN_MAX 8192
+/* Maximum number of rows that are probed at entry and return. When a thread ends, its open calls of
+ * these rows are deleted. */
 #define GP_RETURN_ROWS_MAX 128
-#define GP_PREFIXES_MAX	   64	/* prefixes of library names */
-#define GP_UNWATCHED_MAX   1024 /* unwatched processes reported recently */
-/* Copies of the hot counters, chosen by CPU, so that CPUs rarely share a cache line. */
+/* Maximum number of prefixes of library names. */
+#define GP_PREFIXES_MAX 64
+/* Maximum number of unwatched processes of which the last report is remembered. */
+#define GP_UNWATCHED_MAX 1024
+/* Number of copies ("lanes") of the counters of hot calls. A CPU chooses one by its number, so that
+ * CPUs rarely share a cache line. */
 #define GP_LANES	 16
 #define GP_LANE_COUNTERS (GP_SLOTS * GP_HOT_ROWS)
-#define GP_SECOND_NS	 1000000000ull /* window of all rate limits */
+#define GP_SECOND_NS	 1000000000ull /* all rate limits are per second */
 
-/* Value of gp_watched_fast at tgid % GP_FAST_MAX; 0: no process. Processes whose entry is taken by
- * another one are found in gp_watched, which contains all. */
+/* Value of gp_watched_fast at index tgid % GP_FAST_MAX; 0: no process. If another process has the
+ * entry, a process is found in gp_watched, which contains all of them. */
 #define GP_FAST(tgid, slot) ((__u64)(slot) << 32 | (tgid))
 
-/* Open ranges of a thread: value of gp_threads (key: tid), or of gp_threads_fast at tid %
- * GP_FAST_MAX for the one thread that owns the entry. */
+/* Open ranges of a thread. It is the value of gp_threads (key: tid), or of gp_threads_fast at index
+ * tid % GP_FAST_MAX for the thread that owns this entry. */
 struct gp_thread {
-	__u64 sent; /* bit d: the begin of the range at depth d was sent, so its end will be sent */
-	__u64 claims; /* fast entry: number of threads that tried to take it; the thread that
-			 changed it to 1 owns it */
+	/* bit d: the begin of the range with depth d was sent, so its end must be sent */
+	__u64 sent;
+	/* In gp_threads_fast: number of threads that tried to take the entry. The thread that
+	 * changed it to 1 owns the entry. */
+	__u64 claims;
 	__u32 depth;
-	__u32 tid;   /* fast entry: thread that owns it; 0: free, or unusable because two threads
-			tried to take it at once */
+	/* In gp_threads_fast: thread that owns the entry. 0: it is free, or unusable because two
+	 * threads tried to take it at the same time. */
+	__u32 tid;
 	__u64 epoch; /* epoch of the process (gp_epochs) for which `once` is valid */
-	__u64 once;  /* bit row % 64: the row's first hit in this epoch was sent */
+	__u64 once;  /* bit (row % 64): a hit of the row was sent in this epoch */
 };
 
-/* The only value of gp_meta. The BPF programs read heartbeat_ns and may set silent; the other
- * fields let a successor check whether it can take over. */
+/* The only value of the map gp_meta. The BPF programs read heartbeat_ns and may set silent. By the
+ * other fields the next gp-bpf decides whether it can continue with these maps and links. */
 struct gp_meta {
-	__u64 heartbeat_ns; /* CLOCK_MONOTONIC of the last loader_heartbeat() */
-	__u64 silent; /* 1: no heartbeat for GP_SILENT_NS; hits are ignored until this is 0 again */
-	__u64 abi;    /* hash of everything that both sides must agree on */
-	__u64 probes; /* hash of the probe rows */
+	__u64 heartbeat_ns; /* time of the last loader_heartbeat(), CLOCK_MONOTONIC */
+	/* 1: there was no heartbeat for GP_SILENT_NS. Hits are ignored until this is 0 again. */
+	__u64 silent;
+	__u64 abi;	/* hash of all formats that user space and the BPF programs must agree on */
+	__u64 probes;	/* hash of the probe rows */
 	__u64 programs; /* hash of the programs that the links run */
 	__u64 losses_saved[16];
-	__u32 complete; /* everything is pinned, so a successor may take over */
+	__u32 complete; /* everything is pinned, so the next gp-bpf can take over */
 	__u32 owner;	/* process that reads the rings, or read them last */
 	char boot_id[40];
 	char state_dir[256];
@@ -67,28 +82,29 @@ struct gp_swap_key {
 };
 
 struct gp_rate {
-	__u64 start_ns; /* start of the current second */
+	__u64 start_ns; /* start of the present second */
 	__u64 count;	/* records sent in that second */
-	__u64 unsent; /* total of hits that were not sent: over the limit, or of a row that is only
-			 counted */
+	/* Total of hits that were not sent, because they exceeded the limit or the row is only
+	 * counted. */
+	__u64 unsent;
 };
 
-/* A range name chosen by users, by its hash. Names with the same hash share one limit. */
+/* A range name from the user's code, as its hash. Names with the same hash share one limit. */
 struct gp_name_key {
 	__u64 hash;
 	__u32 row, tgid;
 };
 
 struct gp_name {
-	__u64 start_ns; /* start of the row's second to which count belongs */
+	__u64 start_ns; /* second of the row to which `count` belongs */
 	__u64 count;
 };
 
-/* Once half of a row's limit is used up, one name may use 1/GP_NAME_PART of the limit: a loop over
- * one name leaves room for rare names. */
+/* When half of a row's rate limit is used up, one name may use only 1/GP_NAME_PART of the limit. So
+ * rare names are still recorded if a loop uses one name very often. */
 #define GP_NAME_PART 8
 
-/* Value of gp_files, key: tgid << 32 | descriptor. */
+/* A file that a process has open. Value of gp_files; the key is tgid << 32 | descriptor. */
 struct gp_file_open {
 	__u64 since_ns;
 	__u64 dev, ino;
@@ -100,21 +116,23 @@ struct gp_file_key { /* key of gp_known */
 	__u64 dev, ino;
 };
 
-/* Prefix of a file name, as in memory; a mask of zeros ends the list. probe_names
- * (loader/probe/probe_file.h) chooses them and also checks the rest of a name. */
+/* First bytes of a file name. A mask of zeros ends the list. probe_names
+ * (loader/probe/probe_file.h) makes the list, and also checks the rest of each name. */
 #define GP_PREFIX_BYTES 16
 struct gp_prefix {
 	__u64 text[2], mask[2];
 };
 
-struct gp_vma {	   /* output of gp_vma.h for each executable file mapping of one process */
-	__u64 dev; /* kernel's dev_t (major << 20 | minor), not that of stat(2) */
+/* Output of gp_vma.h for each file that a process has mapped executable. */
+struct gp_vma {
+	/* dev_t of the kernel (major << 20 | minor), which differs from that of stat(2) */
+	__u64 dev;
 	__u64 ino;
 	__u64 start, end;
-	/* Distinguishes the file from an earlier one with the same inode number. */
+	/* Differs between two files that had the same inode number at different times. */
 	__u32 generation;
-	__u32 name; /* hash of the name, differs between two names of one file; 0: unknown */
-	__u64 page; /* page of the file that is mapped at start */
+	__u32 name; /* hash of the file name, differs between two links to one file; 0: unknown */
+	__u64 page; /* which page of the file is mapped at start */
 };
 
 #endif

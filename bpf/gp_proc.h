@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_proc.h - life of watched processes: fork (children are watched too), exec, exit, fatal signals
- * with their sender, victims of the OOM killer, and files about to be mapped executable. */
+/* gp_proc.h - reports the life of watched processes: fork (children are watched, too), exec, exit,
+ * signals that may end them, with the sender, victims of the out-of-memory killer, and files that
+ * are about to be mapped executable. */
 #ifndef GP_PROC_H
 #define GP_PROC_H
 
@@ -13,11 +14,11 @@
 #include "bpf/gp_kernel.h"
 #include "bpf/gp_life.h"
 
-#define PROT_EXEC	     4 /* include/uapi/asm-generic/mman-common.h */
-#define TRACE_SIGNAL_IGNORED 1 /* include/trace/events/signal.h */
+#define PROT_EXEC	     4 /* as in the kernel's include/uapi/asm-generic/mman-common.h */
+#define TRACE_SIGNAL_IGNORED 1 /* as in the kernel's include/trace/events/signal.h */
 
-/* Signals that do not end a process by default, and three that only the timers of a process send (a
- * profiler's SIGPROF arrives a thousand times a second and means nothing). */
+/* Signals that are not reported: those that do not end a process by default, and three that only
+ * the timers of a process send. (The SIGPROF of a profiler arrives a thousand times a second.) */
 #define GP_SIG_BIT(n) (1u << (n))
 static const __u32 signals_harmless = GP_SIG_BIT(17) /* CHLD */ | GP_SIG_BIT(18) /* CONT */ |
 				      GP_SIG_BIT(19) /* STOP */ | GP_SIG_BIT(20) /* TSTP */ |
@@ -33,18 +34,20 @@ static __always_inline void gp_forget_ranges(__u32 tid)
 
 	if (fast && fast->tid == tid) {
 		fast->tid = 0;
-		*(volatile __u64 *)&fast->claims = 0; /* written last, as this frees the entry */
+		/* written last, because other threads can take the entry from now on */
+		*(volatile __u64 *)&fast->claims = 0;
 	}
 }
 
-/* Deletes what an ended thread has open: its ranges, and calls that will never return. */
+/* Deletes the open ranges of a thread that has ended, and its open calls, which will never
+ * return. */
 static __always_inline void gp_forget_thread(__u32 tid)
 {
 	gp_forget_ranges(tid);
 	bpf_map_delete_elem(&gp_threads, &tid);
 	for (__u32 i = 0; i < GP_RETURN_ROWS_MAX; i++) {
-		/* The key is a copy of i: the verifier of Linux 6.1 and earlier loses the value of
-		 * a counter whose address is taken. */
+		/* index is a copy of i: the verifier up to Linux 6.1 forgets the value of a counter
+		 * whose address is passed. */
 		__u32 index = i;
 		__u64 key, *row = bpf_map_lookup_elem(&gp_return_rows, &index);
 
@@ -87,12 +90,12 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	__u64 *owner, pid = to;
 
 	watch = bpf_map_lookup_elem(&gp_watched, &from);
-	/* The parent is not watched, or the child is only a thread. */
+	/* The parent is not watched, or this is a new thread and not a new process. */
 	if (!watch || (__u32)child->pid != to)
 		return 0;
 	next = (struct gp_watch){.start_ns = child->start_boottime};
-	/* While programs of one version replace those of another, both run: only the first one
-	 * reports. */
+	/* While gp-bpf replaces the programs by those of another version, both run. Only the first
+	 * one reports the fork. */
 	watch = bpf_map_lookup_elem(&gp_watched, &to);
 	if (watch && watch->start_ns == next.start_ns)
 		return 0;
@@ -135,7 +138,7 @@ int BPF_PROG(gp_execed, struct task_struct *task, __u32 old_tid)
 	if (!watch)
 		return 0;
 	gp_forget_thread(tgid);
-	if (old_tid != tgid) /* a thread other than the first called execve() */
+	if (old_tid != tgid) /* execve() was called by a thread other than the first one */
 		gp_forget_thread(old_tid);
 	rec = gp_life(sizeof(*rec));
 	if (!rec)
@@ -161,13 +164,15 @@ int BPF_PROG(gp_exited, struct task_struct *task)
 	struct gp_watch last;
 
 	if (!watch) {
-		/* The thread may have open ranges from when its process was watched. */
+		/* The process may have been watched before, and the thread may still have open
+		 * ranges of that time. */
 		gp_forget_ranges(task->pid);
 		return 0;
 	}
 	last = *watch;
 	gp_forget_thread(task->pid);
-	/* The last two threads may both find none alive: the one that deletes the entry reports. */
+	/* If the last two threads end at the same time, both may see no other thread alive. The one
+	 * that deletes the entry reports the exit. */
 	if (task->signal->live.counter || bpf_map_delete_elem(&gp_watched, &tgid))
 		return 0;
 	gp_fast_clear(tgid);
@@ -189,17 +194,18 @@ struct gp_signal_rec {
 	struct gp_signal p;
 };
 
-#define GP_SIGNALS_HANDLED 8 /* records per second and process, for signals with a handler */
-/* Records per second and process, for signals that may end the process: more, so that the signal
- * that ended it is recorded. */
-#define GP_SIGNALS_OTHER 32
+/* Limits of signal records per second and process: GP_SIGNALS_HANDLED for signals with a handler,
+ * GP_SIGNALS_OTHER for signals that may end the process. The latter is larger, so that the signal
+ * that ended the process is recorded. */
+#define GP_SIGNALS_HANDLED 8
+#define GP_SIGNALS_OTHER   32
 
-/* Whether the kernel has feature kernel_read; set before loading. gp_handled() needs the feature,
- * as a direct load cannot index an array by a variable. */
+/* Whether the kernel has the feature kernel_read; set before loading. gp_handled() needs it,
+ * because a direct load cannot index an array by a variable. */
 const volatile bool gp_kernel_read = true;
 
-/* Returns true when the process handles the signal; false also when that cannot be read, so that
- * the larger limit applies. */
+/* Returns true if the process has a handler for the signal. Returns false, too, if this cannot be
+ * read, so that the larger limit applies. */
 static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 {
 	struct sighand_struct *hand = NULL;
@@ -214,8 +220,8 @@ static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 	return handler > 1; /* SIG_DFL, SIG_IGN */
 }
 
-/* Returns true when the process is over its limit of signal records. Counts without locks, so some
- * more records than the limit may pass. */
+/* Counts a signal record, and returns true if the process has reached its limit for this second.
+ * There is no lock, so a few records more may pass. */
 static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -229,8 +235,8 @@ static __always_inline bool gp_signal_over(struct gp_watch *watch, bool handled)
 	return watch->signals[1]++ >= GP_SIGNALS_OTHER;
 }
 
-/* Sends a record of a signal. info may be SEND_SIG_NOINFO (0, as from kill(2)) or SEND_SIG_PRIV (1,
- * from the kernel) instead of a pointer. */
+/* Reports a signal. info is a pointer, or 0 (SEND_SIG_NOINFO, as from kill(2)), or 1
+ * (SEND_SIG_PRIV, from the kernel). */
 static __always_inline int gp_signal(int sig, const void *info, int code, struct task_struct *task,
 				     int result)
 {
@@ -252,7 +258,8 @@ static __always_inline int gp_signal(int sig, const void *info, int code, struct
 	__builtin_memset(&rec->p, 0, sizeof(rec->p));
 	rec->p.signal = sig;
 	rec->p.code = code;
-	/* si_code > 0: sent by the kernel (include/uapi/asm-generic/siginfo.h, SI_FROMKERNEL) */
+	/* si_code > 0: the kernel sent the signal (SI_FROMKERNEL in
+	 * include/uapi/asm-generic/siginfo.h) */
 	if ((unsigned long)info != 1 && code <= 0) {
 		rec->p.sender = bpf_get_current_pid_tgid() >> 32;
 		bpf_get_current_comm(rec->p.comm, sizeof(rec->p.comm));
@@ -268,9 +275,9 @@ int BPF_PROG(gp_signalled, int sig, struct kernel_siginfo *info, struct task_str
 	return gp_signal(sig, info, (unsigned long)info > 1 ? info->si_code : 0, task, result);
 }
 
-/* As the tracepoint's info may be 1, newer verifiers (7.3, and 6.12 in stable updates) treat it as
- * a number. They support this cast (a35b9af4ec2c, v6.2), which reads as safely as a direct access.
- */
+/* The tracepoint's info can be 1, so newer verifiers (7.3, and stable updates of 6.12) treat it as
+ * a number. These have this cast (since v6.2, a35b9af4ec2c), and reading through it is as safe as a
+ * direct access. */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 SEC("tp_btf/signal_generate")
@@ -298,8 +305,8 @@ int gp_victim(__u64 *ctx)
 	struct gp_oom_rec *rec;
 	__u32 pid;
 
-	/* Since 72ba14deb40a (v6.9) the argument is the task, and the event has a uid; before that,
-	 * the argument is a pid. */
+	/* Since v6.9 (72ba14deb40a) the argument of the tracepoint is the task, and the event has a
+	 * uid. Before, the argument was a pid. */
 	if (bpf_core_field_exists(((struct trace_event_raw_mark_victim *)0)->uid))
 		pid = ((struct task_struct *)ctx[0])->tgid;
 	else
@@ -320,8 +327,8 @@ struct gp_map_rec {
 	struct gp_map p;
 };
 
-/* Least time between two gp_map records of a process. That is often enough: user space scans the
- * process twice, some milliseconds later. */
+/* Minimum time (ns) between two gp_map records of a process. This is sufficient, because user space
+ * scans the process twice, some milliseconds later. */
 #define GP_MAP_NS 1000000ull
 
 SEC("tp/syscalls/sys_enter_mmap")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_rate.h - limits the records per second of a row in a process, and the share of a name chosen
- * by users. Hits over the limit are counted. */
+/* gp_rate.h - limits how many records per second a row sends for a process, and which share of them
+ * one name from the user's code may have. Hits over the limit are counted. */
 #ifndef GP_RATE_H
 #define GP_RATE_H
 
@@ -18,14 +18,16 @@ struct {
 	__type(value, struct gp_rate);
 } gp_rates SEC(".maps");
 
-struct { /* how much of gp_rate.unsent is saved on the tape; not used by the BPF programs */
+/* Which part of gp_rate.unsent is already on the tape. Only user space uses it. */
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_RATES_MAX);
 	__type(key, struct gp_rate_key);
 	__type(value, __u64);
 } gp_unsent_saved SEC(".maps");
 
-/* Names counted in a row's current second; user space removes those not used for some time. */
+/* Names that were counted in the present second of a row. User space removes names that were not
+ * used for some time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_NAMES_MAX);
@@ -33,8 +35,9 @@ struct {
 	__type(value, struct gp_name);
 } gp_names SEC(".maps");
 
-/* Returns the state of the row's current second. Fixed windows, not a token bucket: they cost one
- * compare and one add for each record sent. NULL: no memory, so there is no limit. */
+/* Returns the state for the present second of the row, or NULL if there is no memory; then there is
+ * no limit. Seconds are fixed windows and not a token bucket, because this costs only one
+ * comparison and one addition per record. */
 static __always_inline struct gp_rate *gp_rate_now(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};
@@ -52,7 +55,7 @@ static __always_inline struct gp_rate *gp_rate_now(const struct gp_at *at)
 	return rate;
 }
 
-/* Uses one record of the row's limit. Returns true when none is left. */
+/* Takes one record from the row's limit. Returns true if the limit is used up. */
 static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate *rate)
 {
 	if (rate->count < at->row->max_hz) {
@@ -64,7 +67,7 @@ static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate 
 	return true;
 }
 
-/* Counts a hit of a row that is not sent. */
+/* Counts a hit that is not sent. */
 static __always_inline void gp_unsent(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};
@@ -90,7 +93,7 @@ static __always_inline bool gp_over_rate(const struct gp_at *at)
 	return rate && gp_rate_take(at, rate);
 }
 
-/* Returns true for names that are exempt from the limit, by their first bytes. */
+/* Returns true if a name that begins with these bytes is exempt from the limit. */
 static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 {
 #pragma unroll
@@ -100,8 +103,8 @@ static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 	return false;
 }
 
-/* Hashes words by multiplication with the golden ratio (Knuth 6.4). Bytes after the terminator are
- * ignored, as they are from older records. */
+/* Returns a hash of a name of len bytes: words are multiplied by the golden ratio (Knuth 6.4).
+ * Bytes after the name are ignored, because they are from older records. */
 static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
 {
 	__u64 hash = 0, word;
@@ -119,9 +122,9 @@ static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
 	return hash;
 }
 
-/* Counts the name in the row's current second. Returns true when the name has used up its share.
- * The first half of the limit is for any name, so that a single name is limited late; the second
- * half is for names that had few records. */
+/* Counts the name in the present second of the row. Returns true if the name has used up its share.
+ * Any name may use the first half of the limit, so that a single name is limited late. The second
+ * half is for names with few records. */
 static __always_inline bool gp_name_take(const struct gp_at *at, const struct gp_rate *rate,
 					 __u64 hash)
 {
@@ -149,7 +152,7 @@ static __always_inline bool gp_name_over_rate(const struct gp_at *at, const char
 
 	if (!rate)
 		return false;
-	/* When the row's limit is used up, no new name is stored. */
+	/* If the row's limit is used up, the name need not be counted. */
 	if (rate->count < at->row->max_hz &&
 	    gp_name_take(at, rate, gp_name_hash((const __u64 *)text, len))) {
 		__sync_fetch_and_add(&rate->unsent, 1);

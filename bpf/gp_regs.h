@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_regs.h - registers of the probed thread. Their layout is user ABI, so no kernel types are
- * needed. */
+/* gp_regs.h - the saved registers of the probed thread. Their layout is user ABI, so no kernel
+ * structures are needed. */
 #ifndef GP_REGS_H
 #define GP_REGS_H
 
 #include <linux/types.h>
 
 #if defined(__TARGET_ARCH_x86)
-struct gp_regs { /* struct pt_regs, arch/x86/include/uapi/asm/ptrace.h */
+/* As struct pt_regs in the kernel's arch/x86/include/uapi/asm/ptrace.h. */
+struct gp_regs {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
 		flags, sp, ss;
 };
@@ -20,7 +21,8 @@ struct gp_regs { /* struct pt_regs, arch/x86/include/uapi/asm/ptrace.h */
 #define GP_RET	     ax
 #define GP_CALL_ARG3 r10 /* fourth argument of a system call */
 #elif defined(__TARGET_ARCH_arm64)
-struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
+/* As struct user_pt_regs in the kernel's arch/arm64/include/uapi/asm/ptrace.h. */
+struct gp_regs {
 	__u64 regs[31], sp, pc, pstate;
 };
 #define GP_ARG0	     regs[0]
@@ -35,8 +37,9 @@ struct gp_regs { /* struct user_pt_regs, arch/arm64/include/uapi/asm/ptrace.h */
 #error "no register layout for this architecture"
 #endif
 
-/* The verifier allows reads of the context only at constant offsets from its own pointer. Hence a
- * switch, and loads in asm, which the compiler cannot merge into one with a computed address. */
+/* Reads one register. The verifier allows reads only at constant offsets from the context. So each
+ * register is read by its own asm, which the compiler cannot merge with another one into a read at
+ * a computed address. */
 #define GP_LOAD(regs, field)                                                                       \
 	({                                                                                         \
 		__u64 word;                                                                        \

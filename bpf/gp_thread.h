@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_thread.h - open ranges of a thread, so that an end is sent only if its begin was sent. */
+/* gp_thread.h - the open ranges of each thread, so that the end of a range is sent only if its
+ * begin was sent. */
 #ifndef GP_THREAD_H
 #define GP_THREAD_H
 
@@ -9,8 +10,8 @@
 
 #include "bpf/gp_maps.h"
 
-/* Returns the state of the calling thread: the fast entry if the thread owns it, else that in the
- * hash, or NULL. */
+/* Returns the data of thread tid, from gp_threads_fast if the thread owns an entry there, otherwise
+ * from gp_threads; or NULL. *fast: the thread's possible entry in gp_threads_fast. */
 static __always_inline struct gp_thread *gp_thread_find(__u32 tid, struct gp_thread **fast)
 {
 	__u32 index = tid % GP_FAST_MAX;
@@ -21,8 +22,9 @@ static __always_inline struct gp_thread *gp_thread_find(__u32 tid, struct gp_thr
 	return bpf_map_lookup_elem(&gp_threads, &tid);
 }
 
-/* Two threads may try to take one entry at once. Each adds first and reads after that, so at most
- * one of them reads 1; when both read 2, the entry is unusable and both use the hash. */
+/* Tries to take an entry of gp_threads_fast for a thread, and returns true if it did. Two threads
+ * may try at the same time. Each adds 1 and then reads, so at most one of them reads 1. If both
+ * read 2, the entry is unusable, and both use gp_threads. */
 static __always_inline bool gp_thread_claim(struct gp_thread *fast, __u32 tid)
 {
 	if (!fast || fast->claims)
@@ -50,7 +52,7 @@ static __always_inline struct gp_thread *gp_thread_get(__u32 tid)
 	return bpf_map_lookup_elem(&gp_threads, &tid);
 }
 
-/* Begins a new epoch in the process, after which rows with GP_ROW_ONCE are sent again. */
+/* Begins another epoch in the process: rows with GP_ROW_ONCE are sent once more by each thread. */
 static __always_inline void gp_epoch_begin(__u32 slot)
 {
 	__u64 *epoch = bpf_map_lookup_elem(&gp_epochs, &slot);
@@ -59,9 +61,10 @@ static __always_inline void gp_epoch_begin(__u32 slot)
 		__sync_fetch_and_add(epoch, 1);
 }
 
-/* Returns true when the thread has sent this row in the current epoch; marks it as sent. The epoch
- * belongs to the process, as one thread may apply updates that another one computes; the mark
- * belongs to the thread, as two threads may train at once. Rows that are 64 apart share a bit. */
+/* Returns true if the thread has already sent a hit of this row in the present epoch, and notes
+ * that it has. The epoch belongs to the process, because one thread may apply updates that another
+ * one computes. The note belongs to the thread, because two threads may train at the same time.
+ * Rows whose indexes differ by 64 share a bit. */
 static __always_inline bool gp_sent_once(__u32 tid, __u32 slot, __u32 row)
 {
 	__u64 *epoch = bpf_map_lookup_elem(&gp_epochs, &slot), bit = 1ull << (row & 63);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_value.h - captures of a row: a register, a word of the stack, the target of a pointer, a
- * string. The job controls this memory: unreadable values are 0 or empty, and counted. */
+/* gp_value.h - captures the values of a row: a register, a word of the stack, the target of a
+ * pointer, or a string. The job controls this memory. A value that cannot be read is 0 or "", and
+ * is counted as a loss. */
 #ifndef GP_VALUE_H
 #define GP_VALUE_H
 
@@ -11,7 +12,7 @@
 #include "bpf/gp_maps.h"
 #include "bpf/gp_regs.h"
 
-/* Returns the argument without following it. */
+/* Returns the register or word of the stack, without following pointers. */
 static __always_inline __u64 gp_argument(const struct gp_regs *regs, const struct gp_capture *c)
 {
 	__u64 value = 0;
@@ -25,8 +26,8 @@ static __always_inline __u64 gp_argument(const struct gp_regs *regs, const struc
 	return value;
 }
 
-/* Follows the pointers of a capture. A NULL pointer gives 0 and is not counted as a loss: it means
- * that the value is absent. */
+/* Follows the pointers of a capture. A NULL pointer gives 0. It is not counted as a loss, because
+ * it means that there is no value. */
 static __always_inline __u64 gp_follow(__u64 value, const struct gp_capture *c)
 {
 #pragma unroll
@@ -61,8 +62,8 @@ static __always_inline __u64 gp_value(const struct gp_regs *regs, const struct g
 	return c->source == GP_SRC_NONE ? 0 : gp_follow(gp_argument(regs, c), c);
 }
 
-/* Returns the value of a capture at the entry of a call, or the pointer to follow after the return.
- */
+/* Returns the captured value when a call is entered. If the pointers must be followed after the
+ * return, returns the first pointer. */
 static __always_inline __u64 gp_value_early(const struct gp_regs *regs, const struct gp_capture *c)
 {
 	return c->flags & GP_CAPTURE_LATE ? gp_argument(regs, c) : gp_value(regs, c);
@@ -73,19 +74,19 @@ static __always_inline __u64 gp_value_late(__u64 kept, const struct gp_capture *
 	return c->flags & GP_CAPTURE_LATE ? gp_follow(kept, c) : kept;
 }
 
-/* Reads the string of a row. Returns its length with the terminator. Always terminated; empty when
- * it cannot be read. */
+/* Reads the string of a row into text, which is always NUL-terminated. Returns its length with the
+ * NUL. Text is "" if the string cannot be read. */
 static __always_inline __u32 gp_text(const struct gp_regs *regs, const struct gp_row *row,
 				     char *text, __u32 size)
 {
 	__u64 at = gp_value(regs, &row->name);
 	long len;
 
-	if (!row->name.derefs) /* The text is in the object to which the argument points. */
+	if (!row->name.derefs) /* no pointer to follow: the text is within the object */
 		at += row->name.offset[0];
 
-	/* const std::string &: the first word points to the characters, also in short strings and
-	 * the old ABI */
+	/* const std::string &: the first word points to the characters, even if the string is short
+	 * or of the old ABI */
 	if (row->string == 2 && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		at = 0;
 	len = bpf_probe_read_user_str(text, size, (void *)at);

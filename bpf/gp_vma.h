@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_vma.h - files that a process maps executable, with the kernel's device and inode numbers. On
- * an overlay file system /proc/PID/maps and stat(2) show other numbers, which differ between
- * mounts. */
+/* gp_vma.h - lists the files that a process has mapped executable, with the kernel's device and
+ * inode numbers. On an overlay file system /proc/PID/maps and stat(2) show other numbers, which
+ * differ between mounts. */
 #ifndef GP_VMA_H
 #define GP_VMA_H
 
@@ -24,7 +24,7 @@ int gp_vmas(struct bpf_iter__task_vma *ctx)
 		return 0;
 	inode = vma->vm_file->f_inode;
 	if ((inode->i_mode & S_IFMT) !=
-	    S_IFREG) /* skip devices: even opening one may have effects */
+	    S_IFREG) /* device files are skipped, because opening one may have effects */
 		return 0;
 	out.dev = inode->i_sb->s_dev;
 	out.ino = inode->i_ino;
@@ -32,7 +32,8 @@ int gp_vmas(struct bpf_iter__task_vma *ctx)
 	out.end = vma->vm_end;
 	out.page = vma->vm_pgoff;
 	out.generation = inode->i_generation;
-	/* A library may have a second name that no probe file has. */
+	/* The name is needed, too: a library may have a second name, which no probe file
+	 * mentions. */
 	out.name = vma->vm_file->f_path.dentry->d_name.hash;
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;

@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* gp_words.h - the vocabulary of gp_abi.h: numbers and their names. Entries are appended and never
- * renumbered, as they are stored on disk. */
+/* gp_words.h - the words that records and probe files use: their numbers and names. The numbers are
+ * on disk, so new words are appended, and none is renumbered. */
 #ifndef GP_WORDS_H
 #define GP_WORDS_H
 
-/* Meaning of a probe for the model. A new runtime is a YAML file whose rows use these words. */
-#define GP_ROLE_DEVICE 1     /* a process that makes this call uses a device */
-#define GP_ROLES(X)	     /* id, name, attributes */                                            \
-	X(0, none, 0)	     /* shown by `check`; not used by the model */                         \
+/* Roles: what a hit of a probe means to the model. A new runtime needs only a YAML file whose rows
+ * use these roles. */
+#define GP_ROLE_DEVICE 1 /* attribute of a role: a process that makes such a call uses a device */
+#define GP_ROLES(X)	 /* id, name, attributes */                                                \
+	X(0, none, 0)	 /* only shown by `gp-bpf check`; the model ignores it */                  \
 	X(1, range_begin, 0) /* a named range opens on this thread */                              \
 	X(2, range_end, 0)   /* the range opened last on this thread closes */                     \
-	X(3, backward, 0)    /* a backward pass begins; nested ones have a lower sp */             \
-	X(4, reducer, 0)     /* gradients of one synchronised step are reduced */                  \
+	X(3, backward, 0)    /* a backward pass begins; a nested one has a lower sp */             \
+	X(4, reducer, 0)     /* gradients of one synchronised backward pass are reduced */         \
 	X(5, update_op,                                                                            \
 	  0) /* a multi-tensor kernel of an optimizer; arg0 identifies the parameter list */       \
 	X(6, list_op,                                                                              \
-	  0) /* a multi-tensor operation that optimizers and others use; arg0 likewise */          \
-	X(7, amp_update, 0)   /* the gradient scaler decides: once for each attempted step */      \
-	X(8, save_begin, 0)   /* a checkpoint writer opens (name: path, if it has one) */          \
-	X(9, save_end, 0)     /* a checkpoint writer finished */                                   \
-	X(10, restore, 0)     /* a checkpoint reader opens */                                      \
+	  0) /* a multi-tensor operation of optimizers and other code (arg0: parameter list) */    \
+	X(7, amp_update, 0)   /* the gradient scaler decides; once per attempted step */           \
+	X(8, save_begin, 0)   /* a writer of checkpoints is opened (name: path, if it has one) */  \
+	X(9, save_end, 0)     /* a writer of checkpoints has finished */                           \
+	X(10, restore, 0)     /* a reader of checkpoints is opened */                              \
 	X(11, device_init, 0) /* the accelerator is initialised */                                 \
 	X(12, compile, GP_ROLE_DEVICE)	    /* a program for the device is built or loaded */      \
 	X(13, launch, GP_ROLE_DEVICE)	    /* work is queued on a stream */                       \
 	X(14, graph_launch, GP_ROLE_DEVICE) /* a recorded graph of work is queued on a stream */   \
-	X(15, execute, GP_ROLE_DEVICE)	    /* a compiled program is run (arg0: which) */          \
+	X(15, execute, GP_ROLE_DEVICE)	    /* a compiled program is run (arg0: the program) */    \
 	X(16, sync, GP_ROLE_DEVICE)	    /* the host waits for the device */                    \
 	X(17, copy,                                                                                \
 	  GP_ROLE_DEVICE) /* copy between host and device (arg0: bytes, arg1: direction) */        \
 	X(18, collective, GP_ROLE_DEVICE) /* a collective is queued (arg0 count, arg1 type, arg2   \
 					     comm, arg3 peer) */                                   \
 	X(19, comm_init, GP_ROLE_DEVICE)  /* a communicator is created (arg0 nranks, arg1 rank) */ \
-	X(20, comm_abort, 0)		  /* a communicator is aborted because of an error */      \
-	X(21, error, 0)			  /* a call that reports faults; ret is the fault */       \
-	X(22, group_init, 0)	/* creation of a process group, or of the store it uses, begins */ \
-	X(23, group_ready, 0)	/* creation of the group begun last on this thread is complete */  \
+	X(20, comm_abort, 0)	/* a communicator is aborted, because of an error or at the end */ \
+	X(21, error, 0)		/* the call reports a fault; its return value is the fault */      \
+	X(22, group_init, 0)	/* the creation of a process group, or of its store, begins */     \
+	X(23, group_ready, 0)	/* the group whose creation began last on this thread is ready */  \
 	X(24, compile_begin, 0) /* building a program begins on this thread (name; or arg0: its    \
 				   code, arg1: bytes of code) */                                   \
-	X(25, compile_end, 0)	/* building the program is complete (arg0: which) */               \
-	X(26, on_ready, 0)	/* a callback is registered for event arg0 (arg1: its token) */    \
+	X(25, compile_end, 0)	/* the compilation is complete (arg0: the program) */              \
+	X(26, on_ready, 0) /* a callback is registered for an event (arg0: event, arg1: token) */  \
 	X(27, completion,                                                                          \
-	  0)		  /* the event of a token is ready (arg0: 0, or an error; arg1: token) */  \
-	X(28, monitor, 0) /* an event of the job's own monitoring */                               \
+	  0) /* an event is ready (arg0: 0 or an error, arg1: the token of the callback) */        \
+	X(28, monitor, 0) /* the job logs an event for its own monitoring (torch.monitor) */       \
 	X(29, alloc, GP_ROLE_DEVICE)	/* device memory is allocated (arg0: bytes) */             \
 	X(30, copy_in, GP_ROLE_DEVICE)	/* copy from host to device (arg0: bytes; 0: unknown) */   \
 	X(31, copy_out, GP_ROLE_DEVICE) /* copy from device to host (arg0: bytes; 0: unknown) */   \
@@ -49,19 +50,18 @@
 					  (arg0: stream) */                                        \
 	X(33, suspend, 0)     /* device state of another process is suspended (arg0: pid) */       \
 	X(34, resume, 0)      /* device state of another process is resumed (arg0: pid) */         \
-	X(35, comm_end, 0)    /* a communicator is destroyed normally (arg0) */                    \
-	X(36, comm_error, 0)  /* a communicator failed (arg0: which; arg1: error) */               \
-	X(37, table, 0)	      /* of older tapes */                                                 \
-	X(38, program_end, 0) /* a program (arg0) is destroyed: its number may be reused */        \
-	X(39, buffer_in, 0)   /* copy from host into a new buffer (arg0) */                        \
-	X(40, cached, 0) /* at a return: a program came from a cache of compiled programs (arg0:   \
-			    which; arg1: bytes); at an entry: it is about to, on this thread       \
-			    (arg0: its code, arg1; or its name) */                                 \
-	X(41, param_op,                                                                            \
-	  0) /* an operation by which optimizers, and others, update a parameter (arg0) */         \
+	X(35, comm_end, 0)    /* a communicator is destroyed in order (arg0) */                    \
+	X(36, comm_error, 0)  /* a communicator has failed (arg0: communicator, arg1: error) */    \
+	X(37, table, 0)	      /* only on tapes of older versions */                                \
+	X(38, program_end, 0) /* a program (arg0) is destroyed; another one may get its number */  \
+	X(39, buffer_in, 0)   /* the host copies data into a buffer (arg0) */                      \
+	X(40, cached, 0)   /* at a return: a program came from a cache of compiled programs (arg0: \
+			      which; arg1: bytes); at an entry: it is about to, on this thread     \
+			      (arg0: its code, arg1; or its name) */                               \
+	X(41, param_op, 0) /* optimizers and other code update a parameter (arg0) by it */         \
 	X(42, optimizer_new, 0) /* an optimizer is created */                                      \
 	X(43, grad_on,                                                                             \
-	  0) /* recording of gradients is switched on this thread (arg0: not 0: on) */             \
+	  0) /* recording of gradients is switched on (arg0 is not 0) or off, for this thread */   \
 	X(44, save_call,                                                                           \
 	  0) /* a function that saves a checkpoint is called (name; its last part begins with      \
 		"save", or with "async_save" when it returns before the files are complete) */
@@ -73,10 +73,10 @@ enum gp_role {
 };
 
 #define GP_GROUPS(X)                                                                               \
-	X(0, marker)  /* finds steps; never removed */                                             \
-	X(1, confirm) /* confirms the marker or contradicts it */                                  \
-	X(2, bulk)    /* frequent calls: counted, removed first */                                 \
-	X(3, fault)   /* errors, checkpoints, life cycle: rare, never removed */
+	X(0, marker)  /* finds steps; the budget never removes these probes */                     \
+	X(1, confirm) /* shows if the steps found by the marker are right */                       \
+	X(2, bulk) /* frequent calls: only counted, and removed first if the budget is exceeded */ \
+	X(3, fault) /* errors, checkpoints, life of processes: rare, never removed */
 
 enum gp_group {
 #define X(id, name) GP_GROUP_##name = id,
@@ -84,9 +84,9 @@ enum gp_group {
 #undef X
 };
 
-/* Meaning of a return value. */
+/* How to read the return value of a call. */
 #define GP_RETURNS(X)                                                                              \
-	X(0, unknown)  /* no value, or one that cannot be interpreted */                           \
+	X(0, unknown)  /* there is none, or it cannot be interpreted */                            \
 	X(1, signed)   /* a signed code in the low 32 bits */                                      \
 	X(2, unsigned) /* an unsigned code in the low 32 bits */                                   \
 	X(3, error)    /* a pointer to an error; NULL: no error */                                 \
@@ -98,7 +98,7 @@ enum gp_returns {
 #undef X
 };
 
-/* Cause named by an error code. */
+/* Part that has failed, according to an error code. */
 #define GP_FAULTS(X)                                                                               \
 	X(0, device)	   /* the device or its driver */                                          \
 	X(1, communicator) /* the communicator between ranks */                                    \
@@ -111,19 +111,21 @@ enum gp_fault_kind {
 		GP_FAULT_COUNT
 };
 
-/* Attributes of causes. DATA: measured data is missing. MARKER: it may include markers of steps. */
+/* Attributes of causes of loss. DATA: measured data is missing. MARKER: this may include markers of
+ * steps. */
 #define GP_LOSS_DATA   1
 #define GP_LOSS_MARKER 2
 
-#define GP_LOSS_CAUSES(X) /* id, name, attributes: append, never renumber */                       \
+#define GP_LOSS_CAUSES(X) /* id, name, attributes; on disk, so new ones are appended */            \
 	X(0, ring_call, GP_LOSS_DATA | GP_LOSS_MARKER) /* the ring of calls was full */            \
 	X(1, ring_life, GP_LOSS_DATA)		       /* the ring of process life was full */     \
 	X(2, watch_full,                                                                           \
-	  GP_LOSS_DATA) /* a child process could not be watched: the table was full */             \
+	  GP_LOSS_DATA) /* a child process is not watched, because the table was full */           \
 	X(3, slots_full,                                                                           \
-	  GP_LOSS_DATA)		      /* hot calls of a process were counted in the shared slot */ \
-	X(4, open_full, GP_LOSS_DATA) /* an entry could not be stored until its return */          \
-	X(5, unpaired, 0)	      /* a return, or end of a range, without its begin */         \
+	  GP_LOSS_DATA) /* hot calls were counted in slot 0: no other slot was free */             \
+	X(4, open_full,                                                                            \
+	  GP_LOSS_DATA)	  /* an open call could not be stored: its return has no record */         \
+	X(5, unpaired, 0) /* a call returned, or a range ended, without a known begin */           \
 	X(6, read_fault,                                                                           \
 	  GP_LOSS_DATA | GP_LOSS_MARKER) /* a string or word could not be read from the process */ \
 	X(7, rate_limited, 0) /* records over a rate limit (names chosen by users, signals, kernel \
@@ -134,8 +136,8 @@ enum gp_fault_kind {
 	  GP_LOSS_DATA | GP_LOSS_MARKER) /* a record had a wrong length or an unknown kind */      \
 	X(10, tape, GP_LOSS_DATA | GP_LOSS_MARKER) /* the tape could not be written */             \
 	X(11, stack_full,                                                                          \
-	  GP_LOSS_DATA | GP_LOSS_MARKER) /* ranges of a thread could not be followed */            \
-	X(12, names_full, 0) /* no limit for a single name: only the limit of its row applies */   \
+	  GP_LOSS_DATA | GP_LOSS_MARKER) /* the open ranges of a thread could not be followed */   \
+	X(12, names_full, 0) /* only the row's limit applies to a name: the table was full */      \
 	X(13, file_limited,                                                                        \
 	  0) /* records of possible checkpoint files over a rate limit were not sent */
 
@@ -146,15 +148,16 @@ enum gp_loss_cause {
 		GP_LOSS_CAUSE_COUNT
 };
 
-/* Error of a probe (negated in struct gp_attach; the number is larger than any errno): neither
- * gp-bpf nor the user of the process that maps the library may read its file. */
+/* Error of a probe: neither gp-bpf nor the user of the process may read the library's
+ * file. Like the errors below, it is larger than any errno and stored negated in struct
+ * gp_attach. */
 #define GP_ERROR_CLOSED 4096
-/* Error of an absent probe: its library may be linked into the program, but the program does not
- * have the symbol. */
+/* Error of a probe that is absent: the library may be linked into the program, but the
+ * program lacks the symbol. */
 #define GP_ERROR_LINKED 4095
 
-/* Reasons why a function without a symbol is not found by its texts. The negated number is the
- * error of a probe (struct gp_attach); it is larger than any errno. */
+/* Errors of a probe on a function without a symbol: why it was not found by the texts in
+ * it. */
 #define GP_TABLE_ERRORS(X)                                                                            \
 	X(4097, unseen,                                                                               \
 	  "its file has no symbol for it, and no function that names itself by the texts of its row") \
@@ -167,13 +170,13 @@ enum gp_table_error {
 #undef X
 };
 
-/* How the kernel runs the probed instruction, cheapest first (measured in a VM: 0.2, 0.5, 16-28
- * us). */
+/* How the kernel executes the probed instruction, the cheapest way first. In a VM a hit
+ * costs 0.2, 0.5 and 16 to 28 us. */
 #define GP_INSNS(X)                                                                                \
 	X(0, unknown)                                                                              \
-	X(1, nop5)     /* rewritten into a call since Linux 6.18: no trap */                       \
-	X(2, emulated) /* push, nop, jmp, call: a trap, then emulated */                           \
-	X(3, stepped)  /* others: a trap, then single-stepped out of line */
+	X(1, nop5)     /* since Linux 6.18 the kernel replaces it by a call: no trap */            \
+	X(2, emulated) /* push, nop, jmp and call: a trap, then the kernel emulates it */          \
+	X(3, stepped)  /* others: a trap, then single-stepped in another place */
 
 enum gp_insn {
 #define X(id, name) GP_INSN_##name = id,
@@ -185,8 +188,8 @@ enum gp_insn {
 	X(0, absent) /* the library does not have the symbol */                                    \
 	X(1, attached)                                                                             \
 	X(2, failed)   /* see error */                                                             \
-	X(3, refused)  /* forbidden by a rule: cost, or return probe on C++ */                     \
-	X(4, detached) /* no watched process uses the library any more */                          \
+	X(3, refused)  /* a rule forbids it: cost, or a return probe in C++ */                     \
+	X(4, detached) /* watched processes do not use the library any more */                     \
 	X(5, counted)  /* over the overhead budget: hits are counted, not sent */                  \
 	X(6, given_up) /* over the overhead budget: detached for now */
 

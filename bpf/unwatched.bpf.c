@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* unwatched.bpf.c - reports unwatched processes that are about to map a library named in a probe
- * file. The node service finds jobs by this; loaded only for it. */
+/* unwatched.bpf.c - reports a process that is not watched when it is about to map a library named
+ * in a probe file. The node service finds jobs by these reports; only for it this object is
+ * loaded. */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -12,10 +13,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define PROT_EXEC   4 /* include/uapi/asm-generic/mman-common.h */
-#define MAP_PRIVATE 2 /* include/uapi/linux/mman.h */
-/* At most one report per process in this time; user space scans all mappings at each, and once more
- * after this time. */
+#define PROT_EXEC   4 /* as in the kernel's include/uapi/asm-generic/mman-common.h */
+#define MAP_PRIVATE 2 /* as in the kernel's include/uapi/linux/mman.h */
+/* Minimum time (ns) between two reports of a process. User space scans all its mappings after each
+ * report, and again after this time. */
 #define GP_UNWATCHED_NS 100000000ull
 
 struct {
@@ -25,7 +26,8 @@ struct {
 	__type(value, struct gp_prefix);
 } gp_prefixes SEC(".maps");
 
-struct { /* when a process was last reported */
+/* When each process was last reported. */
+struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_UNWATCHED_MAX);
 	__type(key, __u32);
@@ -35,8 +37,8 @@ struct { /* when a process was last reported */
 static __always_inline bool gp_begins(const __u64 name[2])
 {
 	for (__u32 i = 0; i < GP_PREFIXES_MAX; i++) {
-		/* A copy: the verifier of Linux 6.1 and earlier loses the value of a counter whose
-		 * address is taken. */
+		/* index is a copy of i: the verifier up to Linux 6.1 forgets the value of a counter
+		 * whose address is passed. */
 		__u32 index = i;
 		const struct gp_prefix *p = bpf_map_lookup_elem(&gp_prefixes, &index);
 
@@ -51,10 +53,10 @@ static __always_inline bool gp_begins(const __u64 name[2])
 #define GP_MEMFD      0x3a64666d656dull /* "memfd:", see memfd_create(2) */
 #define GP_MEMFD_MASK 0xffffffffffffull
 
-/* Returns true when the file name begins like that of a library in a probe file. Short and long
- * names alike have room for this many bytes; bytes after the end match no prefix. A file in memory
- * may be a library whatever its name; only private mappings count, as compilers at run time use
- * shared ones. */
+/* Returns true if the name of the file begins like that of a library in a probe file. The kernel's
+ * buffer for a name has room for this many bytes even if the name is short; bytes after its end
+ * match no prefix. A file in memory (memfd) may be a library, whatever its name, if the mapping is
+ * private: run-time compilers use shared mappings. */
 static __always_inline bool gp_name_matches(__u32 fd, bool is_private)
 {
 	struct dentry *dentry = BPF_CORE_READ(gp_file_of(fd), f_path.dentry);
