@@ -360,7 +360,7 @@ struct gp_monitor_at {
 	struct gp_walk walk;
 	__u64 id;
 	__u32 probe;
-	__u32 index; /* index of the entry to send */
+	__u32 index; /* index of the entry that is sent next */
 };
 
 /* Sends one entry of a torch.monitor event. Returns 0 if no further entry can be read. It is a

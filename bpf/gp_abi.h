@@ -24,7 +24,8 @@
 #define GP_JOB_MAX  256 /* size of a job's name with its NUL; see userspace/base/job_name.h */
 #define GP_PATH_MAX 192 /* size of a path with its NUL */
 #define GP_OKS	    4	/* maximum number of ranges of return codes that mean success, per row */
-#define GP_COMM_MAX 16	/* as TASK_COMM_LEN in the kernel's include/linux/sched.h */
+/* size of a command name, as TASK_COMM_LEN in the kernel's include/linux/sched.h */
+#define GP_COMM_MAX 16
 #define GP_ROWS_MAX 512 /* maximum number of rows in all probe files */
 #define GP_HOT_ROWS 32	/* maximum number of rows whose hits are only counted ("hot") */
 /* Number of slots: each watched process has one for counting hot calls. Further processes share
@@ -47,7 +48,7 @@
 
 /* Every record begins with this header. */
 struct gp_rec {
-	__u64 ts_ns; /* time of writing, CLOCK_MONOTONIC */
+	__u64 ts_ns; /* time at which the record was written, CLOCK_MONOTONIC */
 	/* process (tgid) in the initial pid namespace; 0: the record is not about a process */
 	__u32 pid;
 	__u32 tid;   /* thread in the initial pid namespace; 0 in records that user space writes */
@@ -135,7 +136,7 @@ struct gp_exec {
 /* A watched process (pid) ended. Written once, when its last thread has ended. */
 struct gp_exit {
 	__u64 start_ns;
-	__s32 status; /* as wait(2) reports it */
+	__s32 status; /* status as wait(2) reports it */
 	__u32 slot;   /* may be given to another process after this record was read */
 };
 
@@ -255,7 +256,7 @@ struct gp_loss {
 	__u64 total; /* total that the BPF programs have counted; 0: user space counted the loss */
 };
 
-/* Number of calls of a probe in a process since the last gp_counter of both. */
+/* Number of calls of a probe in a process, counted since the last such record about both. */
 struct gp_counter {
 	__u64 count;
 	__u64 total; /* present value of the counter, from which the next gp-bpf continues */
@@ -296,9 +297,9 @@ struct gp_attach {
 	__u64 offset; /* offset of the probed instruction in the file */
 	/* cost of an empty hit, measured on this host at start; 0: not measured */
 	__u32 hit_cost_ns;
-	__s32 error; /* 0, -errno, or minus an enum gp_table_error */
+	__s32 error; /* 0, -errno, or a negated enum gp_table_error */
 	__u8 insn;   /* enum gp_insn */
-	__u8 state;  /* enum gp_attach_state */
+	__u8 state;  /* state of the probe, enum gp_attach_state */
 	__u16 reserved[3];
 	char library[96]; /* base name; hostile */
 };
@@ -319,9 +320,9 @@ struct gp_gap {
 struct gp_blocked {
 	/* time when the call was entered, or when the thread was first seen blocked */
 	__u64 since_ns;
-	__u64 arg[2];  /* arguments of the call */
+	__u64 arg[2];  /* arguments of the system call or probed call */
 	__s32 syscall; /* number of the system call that the thread is in; -1: none, or unknown */
-	__u16 source;  /* enum gp_blocked_source */
+	__u16 source;  /* how the thread was found: enum gp_blocked_source */
 	char state;    /* state letter in /proc/PID/stat: R, S, D, T, t or Z; 0: unknown */
 	/* enum gp_why; 0 with GP_BLOCKED_CALL, because the probe's role gives the reason */
 	__u8 why;
@@ -411,7 +412,7 @@ struct gp_place {
 	__s64 created_ns, scheduled_ns, started_ns;
 	char job[GP_JOB_MAX], job_uid[40];
 	char namespace[64], pod[128], pod_uid[40];
-	/* container_id: the first characters of the id */
+	/* container_id has only the first characters of the id */
 	char container_name[64], container_id[16];
 	char node[64];
 	char owner[24]; /* kind of the job's owner: "JobSet", "Job", "RayJob", "PyTorchJob"... */
@@ -560,7 +561,7 @@ struct gp_end {
 	X(84, pressure, struct gp_pressure)                                                        \
 	X(85, stack, struct gp_stack)
 
-#define GP_KIND_USER 64 /* lowest kind that user space writes */
+#define GP_KIND_USER 64 /* kinds from here on are written by user space */
 #define GP_KIND_MAX  128
 
 enum gp_kind {

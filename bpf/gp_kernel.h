@@ -74,11 +74,11 @@ struct inode {
 	unsigned long i_ino;
 	__u32 i_generation;
 	long long i_size;
-	long long i_mtime_sec; /* field since v6.11 (3aa63a569c64) */
+	long long i_mtime_sec; /* kernels from v6.11 on have this field (3aa63a569c64) */
 	__u32 i_mtime_nsec;
 };
 
-struct inode___v6_6 { /* field since v6.6 (13bc24457850) */
+struct inode___v6_6 { /* kernels from v6.6 on have this field (13bc24457850) */
 	struct timespec64 __i_mtime;
 };
 
@@ -89,7 +89,7 @@ struct inode___v5 {
 struct qstr {
 	union {
 		__u64 hash_len; /* the upper half is the length of the name */
-		__u32 hash;	/* hash of the name, mixed with its parent folder */
+		__u32 hash;	/* hash of the name and of its parent folder */
 	};
 	const unsigned char *name;
 };

@@ -21,7 +21,7 @@
 #define GP_FAST_MAX 4096
 /* Maximum number of files that are being written or read: pairs of a process and a descriptor. */
 #define GP_FILES_MAX 4096
-/* Maximum number of files known to be written by watched processes. */
+/* Maximum number of files known to have been written by watched processes. */
 #define GP_KNOWN_MAX 8192
 /* Maximum number of rows that are probed at entry and return. When a thread ends, its open calls of
  * these rows are deleted. */
@@ -63,8 +63,8 @@ struct gp_meta {
 	/* 1: there was no heartbeat for GP_SILENT_NS. Hits are ignored until this is 0 again. */
 	__u64 silent;
 	__u64 abi;	/* hash of all formats that user space and the BPF programs must agree on */
-	__u64 probes;	/* hash of the probe rows */
-	__u64 programs; /* hash of the programs that the links run */
+	__u64 probes;	/* hash of all rows of the probe files */
+	__u64 programs; /* hash of the BPF programs that the links run */
 	__u64 losses_saved[16];
 	__u32 complete; /* everything is pinned, so the next gp-bpf can take over */
 	__u32 owner;	/* process that reads the rings, or read them last */
@@ -83,7 +83,7 @@ struct gp_swap_key {
 
 struct gp_rate {
 	__u64 start_ns; /* start of the present second */
-	__u64 count;	/* records sent in that second */
+	__u64 count;	/* number of records sent in the present second */
 	/* Total of hits that were not sent, because they exceeded the limit or the row is only
 	 * counted. */
 	__u64 unsent;
@@ -96,7 +96,7 @@ struct gp_name_key {
 };
 
 struct gp_name {
-	__u64 start_ns; /* second of the row to which `count` belongs */
+	__u64 start_ns; /* start of the row's second in which `count` was counted */
 	__u64 count;
 };
 
@@ -132,7 +132,7 @@ struct gp_vma {
 	/* Differs between two files that had the same inode number at different times. */
 	__u32 generation;
 	__u32 name; /* hash of the file name, differs between two links to one file; 0: unknown */
-	__u64 page; /* which page of the file is mapped at start */
+	__u64 page; /* page of the file that is mapped at `start` */
 };
 
 #endif

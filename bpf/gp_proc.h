@@ -90,7 +90,8 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	__u64 *owner, pid = to;
 
 	watch = bpf_map_lookup_elem(&gp_watched, &from);
-	/* The parent is not watched, or this is a new thread and not a new process. */
+	/* Nothing is reported if the parent is not watched, or if this is a thread and not a
+	 * process. */
 	if (!watch || (__u32)child->pid != to)
 		return 0;
 	next = (struct gp_watch){.start_ns = child->start_boottime};

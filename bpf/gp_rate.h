@@ -67,7 +67,7 @@ static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate 
 	return true;
 }
 
-/* Counts a hit that is not sent. */
+/* Adds a hit that is not sent to the count of unsent hits of its row and process. */
 static __always_inline void gp_unsent(const struct gp_at *at)
 {
 	struct gp_rate_key key = {at->index, at->id >> 32};

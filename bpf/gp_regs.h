@@ -19,7 +19,7 @@ struct gp_regs {
 #define GP_ARG4	     r8
 #define GP_ARG5	     r9
 #define GP_RET	     ax
-#define GP_CALL_ARG3 r10 /* fourth argument of a system call */
+#define GP_CALL_ARG3 r10 /* fourth argument of a system call, not of a function */
 #elif defined(__TARGET_ARCH_arm64)
 /* As struct user_pt_regs in the kernel's arch/arm64/include/uapi/asm/ptrace.h. */
 struct gp_regs {

@@ -76,11 +76,12 @@ struct gp_watch {
 	__u64 start_ns; /* start of the process, CLOCK_BOOTTIME; 0: not known yet */
 	__u32 slot;
 	__u32 flags;
-	__u64 mapped_ns;  /* time of the last gp_map record */
-	__u64 signal_ns;  /* start of the second in which signals[] are counted */
-	__u32 signals[2]; /* signal records in that second: with a handler, without one */
+	__u64 mapped_ns; /* time of the last gp_map record */
+	__u64 signal_ns; /* start of the second in which signals[] are counted */
+	/* number of signal records since signal_ns: with a handler, without one */
+	__u32 signals[2];
 	__u64 file_ns;	  /* start of the second in which files[] are counted */
-	__u32 files[2];	  /* file records in that second: with GP_FILE_KNOWN, others */
+	__u32 files[2];	  /* number of file records since file_ns: with GP_FILE_KNOWN, others */
 	__u64 written_ns; /* time when the process last wrote a file */
 };
 

@@ -26,7 +26,7 @@ struct {
 	__type(value, struct gp_prefix);
 } gp_prefixes SEC(".maps");
 
-/* When each process was last reported. */
+/* Time of the last report of each process. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GP_UNWATCHED_MAX);
@@ -50,7 +50,8 @@ static __always_inline bool gp_begins(const __u64 name[2])
 	return false;
 }
 
-#define GP_MEMFD      0x3a64666d656dull /* "memfd:", see memfd_create(2) */
+/* "memfd:", the beginning of the names that memfd_create(2) gives */
+#define GP_MEMFD      0x3a64666d656dull
 #define GP_MEMFD_MASK 0xffffffffffffull
 
 /* Returns true if the name of the file begins like that of a library in a probe file. The kernel's

@@ -31,7 +31,7 @@ struct model {
 	/* Rank of the last record: usually the next record is about the same process. */
 	struct rank *last;
 	struct rank *dead[MODEL_DEAD];
-	uint32_t ndead, last_pid; /* last_pid: pid of the process of `last` */
+	uint32_t ndead, last_pid; /* last_pid: pid of `last` */
 	uint64_t unfollowed, forgotten, dropped;
 	struct gp_session session;
 	uint64_t session_ns;

@@ -24,7 +24,7 @@ static int model_view_compare_views(const void *a, const void *b)
 	if (x->trainer != y->trainer)
 		return x->trainer ? -1 : 1;
 	if (x->rank != y->rank)
-		/* cast: an unknown rank is -1 and comes last */
+		/* the cast sorts an unknown rank (-1) last */
 		return (unsigned)x->rank < (unsigned)y->rank ? -1 : 1;
 	if (x->start_mono_ns != y->start_mono_ns)
 		return x->start_mono_ns < y->start_mono_ns ? -1 : 1;

@@ -49,7 +49,7 @@ struct carry_saved {
 
 struct carry {
 	char job[GP_JOB_MAX], uid[JOB_UID_MAX]; /* identity of the job */
-	char node[CARRY_NODE_MAX];		/* node that wrote the text */
+	char node[CARRY_NODE_MAX];		/* node that wrote this history */
 	uint32_t attempt;			/* number of runs of the job so far */
 	enum job_state state;
 	int64_t until_ns;		 /* UTC; the sums below end at this instant */
@@ -68,7 +68,7 @@ struct carry {
 	int64_t disrupted_ns; /* UTC */
 	bool saves;
 	struct carry_saved saved;
-	bool secures; /* secured_step and secured_ns (progress that is in a checkpoint) are known */
+	bool secures; /* secured_step and secured_ns are known: progress that is in a checkpoint */
 	uint64_t secured_step, secured_ns;
 };
 

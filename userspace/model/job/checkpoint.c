@@ -138,8 +138,7 @@ static void checkpoint_path_set(struct checkpoint *k, const char *path,
 {
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
-	if (k->files <= 1 &&
-	    !k->folder) /* further files of the folder are written after it got its new name */
+	if (k->files <= 1 && !k->folder) /* in a folder, files keep their names */
 		k->file[0].name = checkpoint_name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;

@@ -205,7 +205,7 @@ static void name_file(struct part p, struct checkpoint_name *n)
 	/* Weights that are split over several files: "model-00001-of-00004.safetensors". */
 	if (n->format == CHECKPOINT_SAFETENSORS && checkpoint_name_part_after(p, "-of-"))
 		n->folder = true;
-	/* A file named "checkpoint" or "ckpt" does not belong to a data set. */
+	/* Files named "checkpoint" or "ckpt" are not data of a data set. */
 	if (checkpoint_name_part_after(p, "checkpoint") || checkpoint_name_part_after(p, "ckpt"))
 		n->data = false;
 }

@@ -111,8 +111,9 @@ struct fact {
 	 * sent the fact already. */
 	bool repeated;
 	uint64_t mono_ns;
-	int64_t real_ns; /* 0: no clock record has arrived yet */
-	uint32_t pid;	 /* 0: the fact is not about one process */
+	/* the same instant in UTC; 0: unknown, because no clock record has arrived yet */
+	int64_t real_ns;
+	uint32_t pid; /* process that the fact is about; 0: none */
 	/* start of the process, as in its rank_view; 0: not set */
 	uint64_t start_ns;
 	/* number of the run, as in the process's rank_view; 0: none */
@@ -123,7 +124,7 @@ struct fact {
 	const struct gp_place *place; /* where the process runs; NULL: unknown */
 	/* Names of the types of custom events. Not NULL if the fact is about a process. */
 	const struct type_names *types;
-	/* NULL: the fact is not about a process. */
+	/* Set if the fact is about a process, otherwise NULL. */
 	const struct fact_life *life;
 	/* FACT_LEDGER only: the unit that the loop counts. */
 	enum step_unit unit;

@@ -84,7 +84,7 @@ static uint64_t job_part_off(struct job_member *m)
 
 static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 {
-	/* a run that ended on request was disrupted, because the job continues */
+	/* The job was asked to end and ended. Now it continues, so this was a disruption. */
 	if (j->disrupted && j->unreported)
 		job_disruption_report(m->env, j, now_ns);
 	job_work_begin(j, m);
@@ -103,7 +103,7 @@ static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 
 static bool job_ranks_before(const struct job_member *a, const struct job_member *b)
 {
-	/* cast: an unknown rank is -1 and comes last */
+	/* the cast sorts an unknown rank (-1) last */
 	return (unsigned)a->process.rank < (unsigned)b->process.rank;
 }
 

@@ -46,7 +46,7 @@
 #define JOB_DISRUPTIONS 16 /* number of last disruptions that a view lists */
 /* After this many failed runs in a row without progress the job is in a crash loop. */
 #define JOB_FUTILE  3
-#define JOB_UID_MAX 40 /* with the NUL; a uid of Kubernetes has 36 characters */
+#define JOB_UID_MAX 40 /* size of a job's uid with its NUL; in Kubernetes it has 36 characters */
 /* A job that is not resumed within this time (ns) counts as ended; its end is the time of the
  * failure. */
 #define JOB_WAIT_NS 600000000000ull
@@ -109,7 +109,7 @@ struct scheduling {
 };
 
 struct job_disruption {
-	uint64_t number; /* 1, 2... within its job */
+	uint64_t number; /* number within the job, from 1 */
 	struct job_cause why;
 	struct disruption d;
 	uint64_t split_ns[BUCKET_COUNT]; /* d.recovery_ns, divided by bucket */

@@ -133,7 +133,7 @@ int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns)
 	if (err || !j || j->members || j->runs >= c->attempt)
 		return err;
 	edge_ns = now_ns - (ago_ns > 0 ? (uint64_t)ago_ns : 0);
-	edge_ns += !edge_ns; /* 0 would mean that there is no time yet */
+	edge_ns += !edge_ns; /* edge_ns must not be 0, which means that there is no time yet */
 	carry_time(j, c, edge_ns);
 	if (!j->since_real_ns)
 		j->since_real_ns = c->until_ns - (int64_t)carry_elapsed_ns(c);

@@ -248,7 +248,7 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	memset(t->base_types_ns, 0, sizeof(t->base_types_ns));
 	t->base_steps = t->base_gross_ns = 0;
 	from_ns = v.start_ns;
-	if (midway) { /* its earlier time was booked for another reference */
+	if (midway) { /* only time from now on counts for the job */
 		memcpy(t->base_ns, v.ns, sizeof(t->base_ns));
 		t->base_ns[BUCKET_OTHER] -= v.unsettled_ns;
 		t->base_steps = v.steps;
@@ -336,7 +336,7 @@ uint64_t job_time_waste(struct job *j, uint64_t goodput_ns)
 		lost_ns = past_ns[BUCKET_GOODPUT] - goodput_ns;
 	past_ns[BUCKET_GOODPUT] -= lost_ns;
 	past_ns[BUCKET_WASTED] += lost_ns;
-	if (j->disrupted) { /* so that the wasted time is not booked to the recovery */
+	if (j->disrupted) { /* the job's time before the disruption changes in the same way */
 		take_up_to(&j->disruption_past_ns[BUCKET_GOODPUT], lost_ns);
 		j->disruption_past_ns[BUCKET_WASTED] += lost_ns;
 	}

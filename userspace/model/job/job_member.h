@@ -28,7 +28,7 @@ struct job_member {
 	struct gp_place *place;	   /* workload location, texts escaped; NULL: unknown */
 	/* Start of the program if it was seen, else start of the process. */
 	uint64_t start_ns;
-	uint64_t observed_ns; /* start of observation */
+	uint64_t observed_ns; /* time at which gp-bpf began to observe the process */
 	/* The start of the program was seen. Earlier activity of the process belongs to another
 	 * rank. */
 	bool begun;

@@ -40,7 +40,7 @@ struct job_work {
 	/* Number of ranks of this run that have left, of their accelerators, and of accelerators in
 	 * the previous run. */
 	uint32_t run_ranks, run_accelerators, before_accelerators;
-	uint64_t left_ns; /* when the last rank left */
+	uint64_t left_ns; /* time at which the last rank left */
 };
 
 /* Progress of the job in one checkpoint. */
@@ -96,7 +96,7 @@ struct job {
 	uint64_t failed_ns;	      /* time at which a rank of the run failed last */
 	/* A disruption has begun and is not over. */
 	bool disrupted;
-	bool unreported; /* the disruption counts only if the job is resumed */
+	bool unreported; /* the disruption was not reported: it counts only if the job is resumed */
 	bool unsettled;	 /* the last disruption was reported, but its cause may still change */
 	struct job_disruption disruption;
 	/* Time of the job by bucket when the disruption began. */

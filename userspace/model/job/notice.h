@@ -16,7 +16,7 @@ extern const char *const notice_name[GP_NOTICE_COUNT];
 struct notices {
 	struct {
 		uint64_t reported_ns;
-		uint8_t what; /* enum gp_notice_kind; 0: the event has ended */
+		uint8_t what; /* kind of the event, enum gp_notice_kind; 0: the event has ended */
 		char pod_uid[40];
 	} at[NOTICES];
 	uint64_t count; /* number of events so far */

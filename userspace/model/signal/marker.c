@@ -364,7 +364,7 @@ static void marker_feed_call(struct call *c, struct thread *t)
 	case GP_ROLE_save_end:
 		marker_feed_save_end(c, t);
 		break;
-	default: /* role has no row in `simple`, or 0 */
+	default: /* 0, or a role that has no entry in `simple` */
 		if (marker_device(c, role) || marker_program(c, role) || marker_compile(c, role))
 			break;
 		if (role < sizeof(simple) / sizeof(*simple) && simple[role])
@@ -443,7 +443,7 @@ void marker_feed(struct marker *m, const struct event *ev, const struct gp_probe
 		marker_program_named(&c);
 		break;
 	case GP_KIND_exec:
-		marker_forget(m); /* the exec ended all other threads */
+		marker_forget(m); /* the threads and programs of the old program are gone */
 		break;
 	case GP_KIND_exit:
 		call_simple(&c, SIGNAL_EXIT, 0, 1);

@@ -41,7 +41,7 @@ struct compile {
 	 * its end. */
 	bool open, ended;
 	bool cached;	  /* the program is loaded from a cache, not compiled */
-	uint32_t content; /* enum program_content */
+	uint32_t content; /* what the program's operations show: enum program_content */
 	char name[PROGRAM_NAME_MAX];
 };
 
@@ -76,7 +76,7 @@ struct program {
 	uint32_t layer;
 	uint32_t inputs;  /* number of arguments of a run; 0: unknown */
 	bool cached;	  /* loaded from a cache, not compiled by this process */
-	uint32_t content; /* enum program_content */
+	uint32_t content; /* what the program's operations show: enum program_content */
 	/* First argument of the last run; 0: unknown. */
 	uint64_t input;
 	char name[PROGRAM_NAME_MAX]; /* "": unknown */
@@ -89,7 +89,7 @@ enum { LAYER_GRAPH = 1, LAYER_CLIENT, LAYER_TABLE };
 
 /* An execution whose completion on the device is expected. */
 struct pending {
-	uint64_t event, token; /* token 0: the process has not asked for a notification yet */
+	uint64_t event, token; /* token 0: the process has not asked to be notified yet */
 	uint64_t number;
 };
 

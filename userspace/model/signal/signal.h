@@ -27,7 +27,8 @@ enum signal_kind {
 	SIGNAL_SAVE_BEGIN, /* text: path or "" */
 	SIGNAL_SAVE,	   /* one writer of a checkpoint ended: begin_ns..ts_ns */
 	SIGNAL_RESTORE,	   /* the process opened a reader of checkpoints */
-	SIGNAL_RANGE,	   /* a range with another name closed: text; begin_ns..ts_ns */
+	/* a range with another name closed; text: name of the range; begin_ns..ts_ns */
+	SIGNAL_RANGE,
 	SIGNAL_FORWARD, /* a range of DDP's or FSDP's forward pass opened; used for phases only */
 	/* A compiled program was run; begin_ns..ts_ns: time of the call; ident: program. */
 	SIGNAL_EXECUTE,
@@ -36,20 +37,21 @@ enum signal_kind {
 	SIGNAL_LAUNCH,
 	/* A collective was called: begin_ns..ts_ns; ident: communicator; pair. */
 	SIGNAL_COLLECTIVE,
-	SIGNAL_LOSS, /* up to `count` records of this process may have been lost before ts_ns */
+	SIGNAL_LOSS, /* up to `count` records of this process were lost before ts_ns */
 	/* The process was not observed from begin_ns to ts_ns. Open ranges were closed before, as
 	 * tainted. */
 	SIGNAL_GAP,
 	SIGNAL_TICK,	    /* one second passed */
 	SIGNAL_EXIT,	    /* the process ended; this is its last signal */
-	SIGNAL_RANGE_BEGIN, /* a range with another name opened: text */
+	SIGNAL_RANGE_BEGIN, /* a range with another name opened; text: name of the range */
 	/* A device (ident 0) or a communicator (ident 1) was made: begin_ns..ts_ns. tainted: the
 	 * call failed. For a communicator, count is its number of ranks (0: unknown) and number is
 	 * the rank of this process. */
 	SIGNAL_INIT,
-	SIGNAL_GROUP_BEGIN,   /* a process group, or the store that it uses, is being made */
-	SIGNAL_GROUP,	      /* the process group is complete */
-	SIGNAL_COMPILE_BEGIN, /* a compilation begins; size: bytes of code, 0: unknown */
+	SIGNAL_GROUP_BEGIN, /* a process group, or the store that it uses, is being made */
+	SIGNAL_GROUP,	    /* the process group is complete */
+	/* the compilation of a program begins; size: bytes of code, 0: unknown */
+	SIGNAL_COMPILE_BEGIN,
 	/* A compilation ended: begin_ns..ts_ns; ident: program, 0: unknown; text: name of the
 	 * program; size: bytes of code; count: former identity of the program, 0: unchanged. */
 	SIGNAL_COMPILE,
@@ -80,7 +82,7 @@ struct signal {
 	uint64_t begin_ns; /* start; equals ts_ns unless the signal's kind says otherwise */
 	/* update, zero_grad: number of the optimizer's class in this process, from 1; 0: none */
 	uint32_t name;
-	/* update: number of step ranges of the thread that are open around this one */
+	/* update: number of step ranges of the same thread that are open around this one */
 	uint32_t depth;
 	uint64_t ident;
 	uint64_t count;
@@ -97,18 +99,19 @@ struct signal {
 	/* execute, compile: the program was loaded from a cache, not compiled */
 	bool cached;
 	bool made;   /* compile: this is the first report of the program */
-	bool traced; /* execute: `from` is known */
+	bool traced; /* execute: it is known where the first input came from (`from`) */
 	/* execute: `from` is unknown, because writes of the host to buffers are not seen */
 	bool unseen;
 	/* execute: the first input differs from that of the program's last run */
 	bool changes;
 	bool readable; /* execute: the program's operations can be read from memory at this run */
-	uint32_t content; /* execute, compile: enum program_content */
-	bool pair;	  /* collective: a send or a receive, between two ranks only */
-	bool outer;	  /* backward: the outermost one of its thread */
+	/* execute, compile: what the program's operations show: enum program_content */
+	uint32_t content;
+	bool pair;  /* collective: a send or a receive, between two ranks only */
+	bool outer; /* backward: the outermost one of its thread */
 	/* the begin of the range, or records shortly before or after, may be missing */
 	bool tainted;
-	unsigned fault; /* error: enum fault_kind */
+	unsigned fault; /* error: kind of the fault, enum fault_kind */
 	/* error, collective, sync: id of the probe, such as "nccl.all_reduce"; else NULL */
 	const char *origin;
 	/* Class of the optimizer for update and zero_grad, name of the program for programs, or as

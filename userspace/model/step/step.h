@@ -42,9 +42,9 @@ enum step_boundary {
 	BOUNDARY_UPDATE_OP,
 	BOUNDARY_EXECUTE,
 	BOUNDARY_SYNC,
-	BOUNDARY_MARKER_END, /* not a boundary: the user can choose those before it */
+	BOUNDARY_MARKER_END, /* not a boundary: values from here on cannot be chosen by the user */
 	BOUNDARY_COMPLETION = BOUNDARY_MARKER_END,
-	BOUNDARY_PROBE, /* hit of the probe named by the user */
+	BOUNDARY_PROBE, /* the probe that the user named was hit */
 	BOUNDARY_COUNT
 };
 extern const char *const boundary_name[];
@@ -54,7 +54,7 @@ extern const char *const boundary_name[];
 enum step_unit { UNIT_STEP, UNIT_EXECUTION, UNIT_CYCLE, UNIT_COUNT };
 extern const char *const unit_name[];
 
-/* Meaning of start and end of a step: where its time was measured. */
+/* How the time of a step was measured. */
 enum step_series {
 	SERIES_HOST, /* host time from marker to marker */
 	/* device time: the step's completion was seen, or the host waited for the device */
@@ -122,7 +122,7 @@ struct step_state {
 	/* True if numbers count from the first step that was seen, not from the first step of the
 	 * process. */
 	bool since_attach;
-	bool undercounted; /* lost records may have been ends of steps */
+	bool undercounted; /* records were lost that may have been ends of steps */
 	/* Probes were attached when the process may have been training already: the first steps may
 	 * be missing. */
 	bool late;

@@ -173,7 +173,9 @@ void anon_backward(struct step_finder *sf, const struct mark *m)
 	if (!a && sf->backward_thread == m->thread + 1) {
 		a = anon_start(sf, m->thread);
 		if (a && a->running && a->pass.mark.end_ns == m->end_ns)
-			return; /* anon_start() already processed this backward pass */
+			/* anon_start() has found this backward pass among those before, and
+			 * processed it */
+			return;
 	}
 	if (a)
 		anon_run(sf, a, m);

@@ -519,7 +519,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 		candidate_group_open(l, m, fetched);
 	} else if (l->open) {
 		candidate_group_add(l, m);
-	} else { /* the group was already closed: the mark starts no new step */
+	} else { /* the group was already closed, so only the hits of the mark are kept */
 		l->rest = hits_add(l->rest, m->hits);
 		return;
 	}

@@ -20,15 +20,16 @@
 
 enum doubt {
 	DOUBT_NONE,
-	DOUBT_INNER,	/* an inner loop makes new optimizers */
-	DOUBT_LIVES,	/* an inner loop makes new optimizers: the parameters change */
-	DOUBT_LEAD,	/* optimizers alternate; one of them updates more often */
-	DOUBT_PHASES,	/* optimizers alternate, each with several updates in a row */
-	DOUBT_STAGES,	/* optimizers alternate, each with many updates in a row */
-	DOUBT_PERIOD,	/* updates have a period that batches do not confirm */
+	DOUBT_INNER,  /* an inner loop makes new optimizers */
+	DOUBT_LIVES,  /* an inner loop makes new optimizers, as changing parameters show */
+	DOUBT_LEAD,   /* optimizers alternate; one of them updates more often */
+	DOUBT_PHASES, /* optimizers alternate, each with several updates in a row */
+	DOUBT_STAGES, /* optimizers alternate, each with many updates in a row */
+	/* updates repeat with a period, but no batches show that a period is a step */
+	DOUBT_PERIOD,
 	DOUBT_ORDER,	/* updates have no fixed order */
 	DOUBT_IDENTITY, /* optimizers of one class cannot be distinguished */
-	DOUBT_STRAYS,	/* updates of another kind occur beside those that are counted */
+	DOUBT_STRAYS,	/* updates that are not counted occur between those that are */
 	DOUBT_BATCHES,	/* micro-batches look like steps */
 };
 
@@ -128,7 +129,7 @@ static void doubt_reason_lead(const struct unit *u, char *out, size_t len)
 }
 
 static const char *const doubt_text[] = {
-	/* texts without a number, by the kind of doubt */
+	/* reasons without a number, by the kind of doubt */
 	[DOUBT_LIVES] =
 		"ambiguous: --multiply N if N updates make a step; the updated parameters change every few updates; each update counts",
 	[DOUBT_STAGES] =

@@ -97,7 +97,8 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 
 	if ((f == FAMILY_REDUCER || f == FAMILY_PARAM_OP) &&
 	    backwards < 2 * step_elect_family_marks(sf, f))
-		each = true; /* nothing shows whether the family marks steps or micro-batches */
+		/* it is not known whether the family's marks are steps or micro-batches */
+		each = true;
 	/* With a gradient scaler a missing update was skipped. If it skips all updates, the job
 	 * does not train, so no other family may replace the one that shows updates. */
 	if (after && sf->amps)
@@ -158,7 +159,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	return n >= step_elect_cycles_needed(sf, f);
 }
 
-/* Frees memory of all families that is no longer needed after an election. */
+/* Frees memory that the families no longer need because steps are found. */
 static void step_elect_families_spare(struct step_finder *sf)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {
@@ -241,7 +242,7 @@ static void step_elect_families_forget(struct step_finder *sf, enum family bette
 	}
 }
 
-/* Excludes the hits so far from the next mark of the family. */
+/* Excludes all hits until now from the counts of the family's next mark. */
 static void step_elect_hits_forget(struct step_finder *sf, enum family f)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_emit.c - numbers and times finished steps. */
+/* step_emit.c - gives finished steps their number, start and end, and queues them. */
 #include "userspace/model/step/step_private.h"
 
 #include "userspace/base/hash.h"

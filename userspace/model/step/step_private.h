@@ -19,7 +19,7 @@
 /* Maximum number of threads that are followed at a time. A new one replaces the thread that was
  * idle longest. */
 #define STEP_THREADS 64
-/* Maximum number of groups that a candidate holds before it is locked. */
+/* Maximum number of groups (updates) that are held until it is known how many make a step. */
 #define STEP_HELD 256
 /* Maximum number of marks that are held until the loop of their thread is known. */
 #define STEP_QUEUE 1024
@@ -68,13 +68,13 @@ struct hits {
 struct step_thread {
 	uint32_t tid;
 	bool backward; /* the thread ran a backward pass at some time */
-	uint32_t owns; /* bit per family: the thread made marks of this family */
+	uint32_t owns; /* one bit per family: whether the thread made marks of this family */
 	uint64_t seen_seq, seen_ns;
 	/* sequence number of the signal of the last backward pass and of the last batch fetch; 0:
 	 * none */
 	uint64_t backward_seq, fetch_seq;
 	uint64_t backward_ns;
-	uint64_t first_ns; /* time of the first sign of training */
+	uint64_t first_ns; /* time of the thread's first sign of training */
 	bool update_open;
 	uint64_t update_ident;
 	/* whether a backward pass, an update was seen since the gradient scaler's last decision */
@@ -82,7 +82,7 @@ struct step_thread {
 	uint64_t zero_grad_backwards; /* number of backward passes at the last zero_grad */
 	bool zero_grad_seen;
 	uint32_t zero_grad_name;
-	char class[40]; /* class of the optimizer used last */
+	char class[40]; /* class of the optimizer that the thread used last */
 	struct hits hits;
 	/* value of `hits` at the thread's last mark, for each family */
 	struct hits base[FAMILY_COUNT];
@@ -101,11 +101,11 @@ struct mark {
 	 * (thread_listens()) */
 	uint64_t sep_seq;
 	uint64_t fetch_seq; /* last batch fetch on any such thread */
-	struct hits hits;   /* hits on these threads since the thread's last mark */
+	struct hits hits;   /* hits on all these threads since the last mark of the mark's thread */
 	uint64_t ident;
 	uint32_t name, tid, flags;
 	uint32_t thread; /* index in step_finder.threads */
-	bool apart;	 /* the mark is a group of its own */
+	bool apart;	 /* other marks cannot join this one in a group */
 	bool skipped;	 /* the gradient scaler skipped the update */
 };
 
@@ -189,13 +189,13 @@ enum candidate_mode { CANDIDATE_LEARNING, CANDIDATE_LOCKED, CANDIDATE_RELEARNING
 struct candidate {
 	enum family family;
 	uint32_t loop;
-	bool live; /* the family is elected: this candidate may give out steps */
+	bool live; /* steps are made of this family's marks at present */
 	bool any;  /* a mark was seen */
 	bool open;
 	/* Each update counts alone until the next backward pass, because the group had become too
 	 * large. */
 	bool loose;
-	bool taint;	  /* the next group is tainted */
+	bool taint;	  /* a record was lost, so the next group is tainted */
 	bool unwatched;	  /* the next group is the first one after a gap in observation */
 	uint32_t largest; /* largest number of updates in a group that a backward pass closed */
 	uint64_t last_seq;
@@ -207,7 +207,7 @@ struct candidate {
 	uint32_t nheld, held_cap;
 	enum candidate_mode mode;
 	struct unit unit;
-	struct group sum; /* sum of the groups of the step in progress */
+	struct group sum; /* sum of all groups of the step in progress */
 	uint32_t sum_groups;
 	/* The last STEP_TOKENS tokens of a candidate that may give out steps, as a ring. */
 	struct token *history;
@@ -223,7 +223,7 @@ struct candidate {
 	uint64_t marks;
 };
 
-/* State of a training loop that is kept when another family is elected. */
+/* State of a training loop that does not depend on the family of markers. */
 struct loop {
 	bool used;
 	/* start of the step in progress: end of the step before, or first sign of training */
@@ -315,11 +315,12 @@ struct step_finder {
 	bool ended, backward, fetched, zero_grad;
 	uint64_t first_backward_seq;
 	uint64_t updates_begun, updates_open, amps, skips, losses;
-	uint64_t operated_backwards; /* number of backward passes before the last operator */
+	uint64_t operated_backwards; /* number of all backward passes before the last operator */
 	/* If operators of optimizers (FAMILY_UPDATE_OP) make the steps: number of backward passes
 	 * followed only by operators that other code uses, too (FAMILY_PARAM_OP). */
 	uint64_t strays;
-	/* since the last backward pass a PARAM_OP was seen, an UPDATE_OP was seen */
+	/* since the last backward pass: stray: a PARAM_OP was seen; operated: an UPDATE_OP was
+	 * seen */
 	bool stray, operated;
 	uint64_t optimizers; /* number of optimizers made since the first backward pass */
 	/* number of steps before an optimizer was made after the first backward pass, if only one
@@ -333,8 +334,8 @@ struct step_finder {
 	bool zero_grad_known;
 	enum family elected;
 	bool fixed;  /* chosen by the user */
-	bool waited; /* the host waited for the device since the last step ended */
-	struct {     /* numbers of compiled programs, in the layer of runtimes that is counted */
+	bool waited; /* the host has waited for the device since the last step ended */
+	struct {     /* numbers of compiled programs; only one layer of runtimes is counted */
 		uint32_t layer;
 		uint64_t compiled, cached;
 	} programs;
@@ -348,7 +349,7 @@ struct step_finder {
 	/* At most STEP_THREADS. Adding a thread invalidates pointers to threads. */
 	struct step_thread *threads;
 	uint32_t nthreads, threads_cap;
-	/* index + 1 of the thread whose backward passes count by rule E */
+	/* index + 1 of the thread whose backward passes count as marks (rule E in step.c) */
 	uint32_t backward_thread;
 	/* Training loops. The first one always exists, the others if a tracker has a candidate for
 	 * them. nloops: number of loops that the elected family found. */
@@ -368,7 +369,7 @@ extern const struct family_row {
 	const char *why;
 	/* how users call its marks, if these may be micro-batches; NULL: they never are */
 	const char *batches;
-	bool apart;   /* each mark is a group of its own */
+	bool apart;   /* other marks cannot join one of these in a group */
 	bool grouped; /* a backward or a fetch closes a group of its marks */
 	/* Once elected, it is replaced by a less trusted family if it makes no mark for long. */
 	bool gives_way;
@@ -414,7 +415,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 /* Closes the open group: no further mark can join it. by_backward: a backward pass or a fetch
  * follows. */
 void candidate_close(struct step_finder *sf, struct candidate *l, bool by_backward);
-/* Makes steps of the held groups, as far as these are certain. */
+/* Makes steps of the held groups as far as it is certain which groups make a step. */
 void candidate_digest(struct step_finder *sf, struct candidate *l);
 void candidate_finish(struct step_finder *sf, struct candidate *l);
 /* Ends the step in progress after a long silence, if an optimizer leads. */
@@ -424,7 +425,7 @@ void candidate_forget(struct candidate *l);
 /* Returns true if this candidate's family may still be elected, so that its held groups are
  * needed. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
-/* Frees the memory of held groups if there are none. */
+/* Frees the array of held groups if it is empty and large. */
 void candidate_spare(struct candidate *l);
 
 /* defined in step_doubt.c */
@@ -444,7 +445,7 @@ void step_emit(struct step_finder *sf, struct candidate *l, const struct group *
 void step_elect(struct step_finder *sf, bool final);
 /* Elects the probe that the user named, when it is hit and no family is elected yet. */
 void step_elect_probe(struct step_finder *sf, const struct signal *s);
-/* Makes f the elected family. */
+/* Makes f the family of markers that makes steps from now on. */
 void step_take(struct step_finder *sf, enum family f);
 
 /* defined in step_save.c and step_save_candidate.c */

@@ -65,7 +65,7 @@ static uint32_t program_reuse(struct exec *e)
 	return idle;
 }
 
-/* Notes if this program trains, according to its own name and content. */
+/* Notes in e->trains if the program's own name and content show that it trains. */
 static void program_trains(struct exec *e, const struct exec_program *p)
 {
 	bool doubted = p->content == CONTENT_GRADIENT && !program_says_train(p->name) &&
@@ -492,7 +492,8 @@ void exec_tick(struct step_finder *sf)
 	exec_flush(sf, e, false);
 }
 
-/* Handles a gap in the records: completions during the gap are missing. */
+/* Handles a gap in the observation: steps that wait for a completion no longer wait, because the
+ * record of it may be missing. */
 void exec_gap(struct step_finder *sf)
 {
 	struct exec *e = sf->exec;

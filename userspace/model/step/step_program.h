@@ -10,9 +10,9 @@
 /* Maximum number of programs known at a time. A new one replaces the program that was idle
  * longest. */
 #define EXEC_PROGRAMS 256
-/* Maximum number of runs held before a program is elected. */
+/* Maximum number of runs held until it is known which program ends steps. */
 #define EXEC_HELD 4096
-/* Maximum number of runs of other programs held after a program is elected. */
+/* Maximum number of runs of other programs held afterwards. */
 #define EXEC_LATER 4096
 /* Maximum number of steps that wait for their completion on the device. */
 #define EXEC_PENDING 512
@@ -47,7 +47,7 @@ struct exec_program {
 	/* Numbers of runs. traced: the origin of an input was known. fed: traced runs whose input
 	 * was the output of a program. given: the output was the input of a later run. */
 	uint32_t traced, fed, given;
-	uint32_t content; /* enum program_content */
+	uint32_t content; /* what the program's operations show: enum program_content */
 	/* number of runs whose first input was another array than in the run before */
 	uint32_t moved;
 	uint64_t first_ns; /* start of the first run */
@@ -60,9 +60,10 @@ struct exec_program {
 	bool compiled;	  /* was compiled again since the last run */
 	bool cached;	  /* was loaded from a cache of compiled programs */
 	bool member;	  /* is part of the cycle: runs at least once in each step */
-	uint64_t at_step; /* number of steps at the last run, after a program was elected */
+	uint64_t at_step; /* number of steps of the process when the program ran last */
 	uint64_t gap;
-	uint32_t same; /* how often `gap` was the same in succession */
+	/* how often in succession `gap`, the number of steps between two runs, was the same */
+	uint32_t same;
 	char name[PROGRAM_TEXT];
 };
 
@@ -116,9 +117,9 @@ struct exec {
 	bool locked, trains;
 	bool completes; /* steps end when the device reports the completion of their run */
 	bool deaf;	/* completions were expected, but the device reports none */
-	bool switched;	/* a second program was elected after the first one */
-	bool replaced;	/* the last run led to the election of another program */
-	/* what shows that the elected program trains: name, fed inputs, content */
+	bool switched;	/* another program ends the steps than the one that was found first */
+	bool replaced;	/* the last run showed that another program ends the steps */
+	/* what shows that the program that ends steps trains */
 	bool by_name, by_feed, by_content;
 	/* by_content is set, but its only support is a first input that changes. That input may be
 	 * data. */
@@ -130,14 +131,15 @@ struct exec {
 	uint32_t usual;	 /* usual number of runs of `micro` in a cycle */
 	uint32_t layer;
 	uint64_t steps, dones;
-	uint64_t elected_at; /* number of steps when the elected program was elected */
+	uint64_t elected_at; /* number of steps when this program was found to end steps */
 	/* number of blocks that may be evaluations, counted since step blocks_at */
 	uint64_t blocks, blocks_at;
 	uint64_t begun_ns; /* start of the last run of any program */
 	uint32_t begun;	   /* program of the last run */
 	/* Start of the first step; end of the last step that was given out. */
 	uint64_t first_ns, last_ns;
-	struct exec_block block; /* runs since the last step, if they may be an evaluation */
+	/* runs of other programs since the last step, which may be an evaluation */
+	struct exec_block block;
 };
 #define NO_PROGRAM EXEC_PROGRAMS
 
@@ -164,7 +166,7 @@ void exec_pace(struct exec *e, uint32_t program, uint64_t begin_ns);
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p);
 
 /* step_program_step.c */
-/* Assigns a run to a step or a block, after a program was elected. */
+/* Assigns a run to a step or a block, once it is known which program ends steps. */
 void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r);
 /* Makes steps of runs that were held until it was known that the program trains. Each of these
  * steps gets as many micro-batches as a step has now. */

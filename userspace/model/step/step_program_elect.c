@@ -27,7 +27,7 @@
 struct survey {
 	uint32_t n[EXEC_PROGRAMS];
 	uint32_t first[EXEC_PROGRAMS];
-	/* Sum of the times from each run to the next run of any program. */
+	/* Sum of the times from a run of this program to the next run of any program. */
 	uint64_t time_ns[EXEC_PROGRAMS];
 };
 

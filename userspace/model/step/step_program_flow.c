@@ -19,7 +19,7 @@
  * for further inputs. */
 #define FLOW_HELD 3072
 
-/* Time (ns) after a program's first run until which its content was read. */
+/* Time (ns) that user space needs at most to read a program's content after its first run. */
 #define CONTENT_NS 300000000ull
 
 bool exec_moves(const struct exec_program *p)

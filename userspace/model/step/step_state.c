@@ -13,7 +13,7 @@
  * time. */
 #define SILENT_NS    30000000000ull
 #define SILENT_STEPS 10
-/* Full confidence in steps of tier B; those of tier A have 1. */
+/* Confidence in steps of tier B after enough steps; in steps of tier A it is 1. */
 #define CONFIDENCE_B 0.95
 /* Number of steps of tier B after which the confidence reaches CONFIDENCE_B. */
 #define CONFIDENT_STEPS 8
