@@ -256,7 +256,8 @@ struct gp_loss {
 	__u64 total; /* total that the BPF programs have counted; 0: user space counted the loss */
 };
 
-/* Number of calls of a probe in a process, counted since the last such record about both. */
+/* Number of calls of a probe in a process (pid) since the last gp_counter of this probe and
+ * process. */
 struct gp_counter {
 	__u64 count;
 	__u64 total; /* present value of the counter, from which the next gp-bpf continues */
@@ -522,7 +523,7 @@ struct gp_end {
 	__s32 status;
 };
 
-#define GP_KINDS(X) /* id, name, payload; on disk, so new ones are appended */                     \
+#define GP_KINDS(X) /* id, name, payload; the ids are on disk: append new rows, never renumber */  \
 	X(1, hit, struct gp_hit)                                                                   \
 	X(2, range_begin, struct gp_range_begin)                                                   \
 	X(3, range_end, struct gp_range_end)                                                       \

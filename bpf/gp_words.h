@@ -116,7 +116,8 @@ enum gp_fault_kind {
 #define GP_LOSS_DATA   1
 #define GP_LOSS_MARKER 2
 
-#define GP_LOSS_CAUSES(X) /* id, name, attributes; on disk, so new ones are appended */            \
+#define GP_LOSS_CAUSES(                                                                            \
+	X) /* id, name, attributes; ids are on disk: append new rows, never renumber */            \
 	X(0, ring_call, GP_LOSS_DATA | GP_LOSS_MARKER) /* the ring of calls was full */            \
 	X(1, ring_life, GP_LOSS_DATA)		       /* the ring of process life was full */     \
 	X(2, watch_full,                                                                           \

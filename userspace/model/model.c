@@ -405,7 +405,7 @@ static int model_feed_end(struct model *m, const struct event *ev)
 		err = rank_stop(r, ev->rec->ts_ns);
 		first = first ? first : err;
 	}
-	/* in other cases, another gp-bpf may continue the jobs */
+	/* If gp-bpf ends for another reason, another gp-bpf may continue the jobs. */
 	if (ev->end->reason == GP_END_TARGETS_GONE)
 		jobs_stop(&m->env);
 	if (ev->end->reason != GP_END_HANDOVER)

@@ -76,8 +76,8 @@ void model_config(struct model *m, const struct event *ev)
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
 		range_rules_add(&m->env.ranges,
-				/* The command that wrote the setting has already reported invalid
-				 * ranges. */
+				/* A range that is invalid was already reported by the command that
+				 * wrote the setting. */
 				value);
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);

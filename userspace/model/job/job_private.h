@@ -77,7 +77,7 @@ struct job {
 	uint32_t headway_run, futile_runs;
 	int64_t since_real_ns; /* UTC at which counting began; 0: unknown */
 	uint64_t step_base;    /* number of steps before the current run */
-	uint32_t based_run;    /* run to which step_base belongs */
+	uint32_t based_run;    /* run for which step_base was computed */
 	/* Hash of the first unrecognised file that the first run read; see checkpoint_resumed(). */
 	uint32_t first_read;
 	/* Reference: the rank whose ledger is the job's now; NULL: none. */

@@ -101,7 +101,7 @@ struct pending {
 #define PROGRAM_EARLY 32
 
 struct programs {
-	uint32_t layer; /* layer closest to the device of those seen */
+	uint32_t layer; /* layer closest to the device that has reported programs */
 	uint64_t seen, idents, executions;
 	uint32_t count, cap;
 	struct program *item; /* at most MARKER_PROGRAMS */

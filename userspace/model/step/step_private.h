@@ -100,7 +100,7 @@ struct mark {
 	/* last backward pass or batch fetch on any thread whose work counts for this mark
 	 * (thread_listens()) */
 	uint64_t sep_seq;
-	uint64_t fetch_seq; /* last batch fetch on any such thread */
+	uint64_t fetch_seq; /* last batch fetch on any thread whose work counts for this mark */
 	struct hits hits;   /* hits on all these threads since the last mark of the mark's thread */
 	uint64_t ident;
 	uint32_t name, tid, flags;
@@ -218,7 +218,7 @@ struct candidate {
 	/* Optimizers that updated alone for a while, without batches; latest first. */
 	struct token stages[STAGES];
 	uint32_t returns; /* how often an optimizer in `stages` was alone again */
-	/* hits of groups that were dropped, and of marks that came after their group was closed */
+	/* hits of dropped groups, and of marks that came after their group was closed */
 	struct hits rest;
 	uint64_t marks;
 };

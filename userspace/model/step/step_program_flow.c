@@ -15,8 +15,8 @@
 #define FLOW_RUNS 64
 /* A program no longer runs if it is not among this many last runs. */
 #define FLOW_LATELY 256
-/* With this many held runs (the limits are EXEC_HELD and EXEC_LATER), the decision does not wait
- * for further inputs. */
+/* When this many runs are held (at most EXEC_HELD or EXEC_LATER), the program that ends steps is
+ * chosen without waiting for further records of inputs. */
 #define FLOW_HELD 3072
 
 /* Time (ns) that user space needs at most to read a program's content after its first run. */
