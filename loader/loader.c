@@ -451,7 +451,8 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 	l->on_count = count;
 	l->on_loss = loss;
 	l->sample_ctx = ctx;
-	feature_tests_end(); /* also while a file that cannot be read delays loader_poll() */
+	/* Here too, as a file that cannot be read may delay the call in loader_poll() */
+	feature_tests_end();
 	counts_sample(l->counts, loader_on_count, loader_on_loss, l);
 	rates_sample(l->rates, loader_on_count, l);
 	cost_second(l->cost, clock_mono_ns(), loader_cost_watched, loader_cost_changed, l);

@@ -132,15 +132,16 @@ void loader_unwatch_dead(struct loader *l, pid_t pid);
 bool loader_watched(const struct loader *l, pid_t pid);
 /* Iterates over the watched processes: start with pid 0; returns 0 after the last. */
 pid_t loader_watched_next(const struct loader *l, pid_t pid);
-/* Frees the slot of a process whose exit record was read, and its use of libraries. The kernel side
- * ended the watch itself; an entry of that pid may belong to another process by now. */
+/* Call when the exit record of a process was read: frees its slot, and removes it from the users of
+ * libraries. The kernel side ended the watch itself; an entry of that pid may belong to another
+ * process by now. */
 void loader_gone(struct loader *l, pid_t pid, uint32_t slot);
 
 /* Scans the executable mappings of one process. A library that some row names and that is not
  * attached yet is read by a reader process, and attached by a later loader_poll(). Returns the
- * number of files that are new in this process (when not 0, scan again), or -errno: -ESRCH: it is
- * gone; -ETIMEDOUT: its address space is locked, see base/helper.h. Never waits for a file. Takes
- * 0.1 ms when nothing is new. */
+ * number of files that are new in this process (when not 0, scan again), or -errno: -ESRCH: the
+ * process is gone; -ETIMEDOUT: its address space is locked, see base/helper.h. Never waits for a
+ * file. Takes 0.1 ms when nothing is new. */
 int loader_scan(struct loader *l, pid_t pid);
 /* Returns true when the last scan ran out of time: scan again at once. */
 bool loader_unfinished(const struct loader *l);
@@ -157,16 +158,17 @@ void loader_forked(struct loader *l, pid_t parent, pid_t child);
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
 /* Returns the reason why the probe is not attached, for people; "" when it is. */
 const char *loader_attach_text(const struct gp_attach *a);
-/* Sets the function that receives these reports. */
+/* Sets the function that receives the states of probes. */
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
 
-/* Reports hot counters, hits that were not sent (over a bound; slot GP_SLOT_NONE) and losses since
- * the last call. */
+/* Reports what was counted since the last call: hits of hot rows, hits that were not sent because a
+ * limit per second was exceeded (slot GP_SLOT_NONE), and losses. */
 typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *c);
 typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
-/* Passes records read from a ring to the budget. loader_sample() acts on it
- * (loader/budget/budget.h) and reports changes to the function of loader_on_attach(). */
+/* Passes records read from a ring to the budget, which adds up their cost. The next loader_sample()
+ * carries out the budget's decisions (loader/budget/budget.h), and reports changes to the function
+ * of loader_on_attach(). */
 void loader_spent(struct loader *l, const void *records, size_t len);
 /* Exempts probes from the budget. roles: bits 1ull << enum gp_role by which steps are found now;
  * chosen: hash of the row named by the user, 0: none. */
@@ -175,7 +177,8 @@ void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen);
 void loader_sample_process(struct loader *l, pid_t pid, uint32_t slot, loader_count_fn *count,
 			   void *ctx);
 
-/* Call when everything sampled so far is stored on the tape: a successor continues from there. */
+/* Call when everything sampled so far is stored on the tape: a successor then continues from these
+ * values. */
 void loader_commit(struct loader *l);
 /* Call soon after an exit, when everything sampled is stored on the tape: frees the slots of ended
  * processes. */
@@ -183,7 +186,8 @@ void loader_settled(struct loader *l);
 /* Restore the counts that a predecessor reported last, from its tape. */
 void loader_resume(struct loader *l, pid_t pid, uint32_t probe, const struct gp_counter *last);
 void loader_resume_loss(struct loader *l, const struct gp_loss *last);
-/* Call twice, a tick apart, when exits may have been missed: frees the slots of ended processes. */
+/* Call twice, about a second apart, when exits may have been missed: frees the slots of ended
+ * processes. */
 void loader_sweep(struct loader *l);
 
 /* A call of a watched process that has not returned. */

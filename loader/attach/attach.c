@@ -24,9 +24,10 @@ struct link {
 	uint64_t tag;
 	unsigned int group;
 	bool old, deferred;
-	struct bpf_link *object; /* NULL: the link is the descriptor fd */
+	/* Libbpf's object for the link; NULL: the link has only a descriptor, fd */
+	struct bpf_link *object;
 	int fd;
-	char pin[PIN_NAME_MAX]; /* name of its pin; "": not pinned */
+	char pin[PIN_NAME_MAX]; /* name of the link's pin; "": not pinned */
 };
 
 struct attach {
@@ -43,7 +44,7 @@ struct multi_attr {
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
 	uint32_t count, multi_flags, pid, path_fd;
 };
-#define MULTI_RETURN	1  /* BPF_F_UPROBE_MULTI_RETURN */
+#define MULTI_RETURN	1  /* BPF_F_UPROBE_MULTI_RETURN of newer kernel headers */
 #define CMD_LINK_CREATE 28 /* BPF_LINK_CREATE */
 
 int attach_multi_link(int prog_fd, uint32_t attach_type, const char *path, bool returns,
@@ -162,8 +163,9 @@ static void attach_link_add(const struct request *rq, struct bpf_link *object, i
 		err = pins_put(at->pins, link->pin, object ? bpf_link__fd(object) : fd);
 	if (!err)
 		return;
-	log_warn("a link could not be pinned (%s): its probes will end with this process",
-		 strerror(-err));
+	log_warn(
+		"--durable: a link cannot be pinned: %s; its probes will be detached when gp-bpf exits",
+		strerror(-err));
 	link->pin[0] = 0;
 }
 
@@ -206,8 +208,8 @@ static int attach_sites_attach_multi(const struct request *rq, const struct atta
 	return 0;
 }
 
-/* Attaches a set that the kernel has refused in two halves, recursively (depth log2(n)), until each
- * bad offset is alone. */
+/* Attaches a set of sites. If the kernel refuses the set, attaches each half of it in the same way
+ * (depth log2(n)), until each bad offset is alone. */
 static void attach_sites_bisect(const struct request *rq, struct attach_site *sites, size_t n)
 {
 	int err = n == 1 && !rq->at->multi ? attach_site_attach_perf(rq, sites)
@@ -269,7 +271,7 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 		return 0;
 	}
 	attach_sites_take_over(&rq, sites, n);
-	/* These links are for other sites, as the file has changed */
+	/* Links of a predecessor that remain are at other sites: the file has changed since */
 	pins_drop_waiting(at->pins, set->name);
 	return 0;
 }
@@ -307,7 +309,7 @@ static void attach_closing_report(void *ctx, size_t begun)
 	if (!c->reported_ns || begun >= c->count || now_ns - c->reported_ns < CLOSING_REPORT_NS)
 		return;
 	c->reported_ns = now_ns;
-	log_warn("%zu of %zu probes are still to be detached", c->count - begun, c->count);
+	log_warn("detaching: %zu of %zu probes remain", c->count - begun, c->count);
 }
 
 static void attach_closing_close(void *ctx, size_t i)
@@ -401,8 +403,8 @@ static int attach_link_fd(const struct link *link)
 	return link->object ? bpf_link__fd(link->object) : link->fd;
 }
 
-/* Closes all links: those with deferred close later, in the kernel, the others before it returns.
- */
+/* Closes all links. The kernel closes links with deferred close later; all others are closed when
+ * this function returns. */
 static void attach_links_drop_all(struct attach *at)
 {
 	int folder = deferred_close_open();
@@ -419,8 +421,8 @@ void attach_free(struct attach *at, bool keep)
 {
 	if (!at)
 		return;
-	/* Destroying a perf link would disable its event even if pinned; closing its descriptor at
-	 * exit does not. */
+	/* Destroying libbpf's object of a perf link would disable the probe's event even if the
+	 * link is pinned. Closing the link's descriptor at exit does not disable the event. */
 	if (keep)
 		for (size_t i = 0; i < at->count; i++)
 			if (at->links[i].object)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach.h - owns every link. Uses one multi link for many offsets of a file where the kernel can,
- * otherwise one perf link for each offset; callers need not know which. */
+/* attach.h - attaches BPF programs to functions, and owns the links that keep them attached. Uses
+ * one multi link for many offsets of a file where the kernel can, otherwise one perf link for each
+ * offset; callers need not know which. */
 #ifndef LOADER_ATTACH_H
 #define LOADER_ATTACH_H
 
@@ -28,17 +29,19 @@ void attach_free(struct attach *at, bool keep);
 
 /* Links that are attached and removed together. */
 struct attach_set {
-	uint64_t tag;	    /* identifies the file; see attach_drop() */
-	unsigned int group; /* see attach_drop_group() */
-	const char *name;   /* unique, and the same in a successor; NULL: never pinned */
+	/* Chosen by the caller, one for each file: attach_drop() closes the file's links by it */
+	uint64_t tag;
+	unsigned int group; /* part of the file's links that attach_drop_group() closes together */
+	/* Name for pins: unique, and the same after a restart of gp-bpf; NULL: not pinned */
+	const char *name;
 	const struct bpf_program *prog; /* runs at every site */
 	bool returns;
-	int fd; /* of the file; may be closed afterwards */
+	int fd; /* descriptor of the file; the caller may close it after attach_sites() */
 };
 
 /* Attaches to every site, or takes over the link left by a predecessor. One bad offset makes the
  * kernel refuse a whole multi link, so a refused set is halved until the bad offsets are alone.
- * Returns 0, also when some sites failed (site.error); -errno: none was tried. */
+ * Returns 0, also when some sites failed (site.error); -errno: no site was tried. */
 int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
 		 size_t n);
 /* Take ownership of a link made elsewhere; after an error the link is closed. The caller keeps the
@@ -49,13 +52,15 @@ int attach_adopt_fd(struct attach *at, int link_fd, bool deferred);
 /* Close every link of the tag (and group); return when the last one is gone. */
 void attach_drop(struct attach *at, uint64_t tag);
 void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group);
-/* Marks all present links as old, in order to replace them. */
+/* Marks all present links as old. The caller then attaches new links in their place, and calls
+ * attach_drop_aged(). */
 void attach_age(struct attach *at);
-/* Closes the old links, or (old false) the newer ones; adopted links are kept. */
+/* Closes the links that attach_age() marked as old or, if old is false, the links made since.
+ * Adopted links are kept. */
 void attach_drop_aged(struct attach *at, bool old);
 
-#define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI, newer than the headers used */
-#define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION, newer than the headers used */
+#define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI of newer kernel headers */
+#define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION of newer kernel headers */
 
 /* Logs one warning when detaching will take seconds. */
 void attach_warn_slow(const struct attach *at);

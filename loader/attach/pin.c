@@ -21,14 +21,15 @@
 #include "userspace/base/log.h"
 
 #define BPF_MOUNT "/sys/fs/bpf"
-/* Tries to get the lock, 10 ms apart: readers of a killed gp-bpf hold it a little longer */
+/* Attempts to lock the folder, and milliseconds between them: reader processes of a killed gp-bpf
+ * hold the lock a little longer than gp-bpf */
 #define LOCK_TRIES   200
 #define LOCK_POLL_MS 10
 #define MAKE_TRIES   100
 
 struct pin {
 	char name[PIN_NAME_MAX];
-	bool waiting; /* existed at the start and was not claimed yet */
+	bool waiting; /* the pin existed at the start and has not been claimed */
 };
 
 struct pins {
@@ -286,9 +287,9 @@ typedef char pin_path_text[192];
 
 static void pins_path_unlink(void *ctx, size_t i)
 {
-	/* A descriptor is kept as the last reference to the link: close() waits until the link is
-	 * gone (bpf_link_put_direct()), while unlink() would leave that to a kernel worker
-	 * (bpf_link_put()). */
+	/* The descriptor is closed after unlink(), as the last reference to the link: close() then
+	 * waits until the link is gone (bpf_link_put_direct()). If unlink() dropped the last
+	 * reference, a kernel worker would close the link later (bpf_link_put()). */
 	const pin_path_text *paths = ctx;
 	int fd = bpf_obj_get(paths[i]);
 

@@ -8,17 +8,18 @@
 #define GROUPS	  (GP_GROUP_fault + 1)
 #define SECOND_NS 1000000000ull
 #define SMOOTH	  4 /* smoothing of costs: the latest second has a weight of 1 / SMOOTH */
-/* After this number of pauses without a change the pause is the first one again. */
+/* After this number of pauses without a change of level, the pause gets its first length again. */
 #define CALM 8
-/* A level is raised only if the expected cost is below 3/4 of the limit. */
+/* Probes are attached again (a level is raised) only if the expected cost is below 3/4 of the
+ * limit. */
 #define FITS(ns)   ((ns) - (ns) / 4)
 #define FADE_SHIFT 63
 
-struct cell { /* cost of one unit in one process, in ns per second */
+struct cell { /* cost of a unit (the probes of one runtime) in one process, in ns per second */
 	uint64_t now[GROUPS], mean[GROUPS];
-	/* Part of now and mean that steps are found by */
+	/* Part of now and mean that is caused by probes which find steps: they are never removed */
 	uint64_t now_kept[GROUPS], mean_kept[GROUPS];
-	/* Cost of group confirm that would be saved by counting its hits */
+	/* Cost of group confirm that would be saved if its hits were counted instead of sent */
 	uint64_t now_sent, mean_sent;
 	uint64_t held[GROUPS]; /* mean cost of a group when it was detached, ns per second */
 };
@@ -31,8 +32,9 @@ struct rank { /* sums over the units of a process */
 struct unit {
 	enum budget_level level;
 	uint64_t changed_ns, pause_ns;
-	uint32_t taken; /* bit per level: levels passed on the way to the present one */
-	bool restored;	/* the last change raised the level */
+	/* One bit per level: the levels that the unit has gone through to its present level */
+	uint32_t taken;
+	bool restored; /* the last change raised the level */
 	bool protected[GROUPS];
 };
 
@@ -238,8 +240,8 @@ static void budget_group_hold(struct budget *b, uint32_t unit, enum gp_group gro
 	}
 }
 
-/* A group that loses protection is detached if its unit's level says so; one that gains it is
- * attached again. */
+/* A group that loses protection is detached if its unit's level says so; a group that gains
+ * protection is attached again. */
 void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect)
 {
 	struct unit *u = unit < BUDGET_UNITS ? &b->units[unit] : NULL;
@@ -374,7 +376,8 @@ static void budget_come_back(struct budget *b, budget_fn *fn, void *ctx)
 			continue;
 		budget_unit_raise(b, unit, change.to);
 		fn(ctx, &change);
-		return; /* the cost of this level has to be measured before the next one */
+		/* One change at a time: the cost of the new level has to be measured first */
+		return;
 	}
 }
 

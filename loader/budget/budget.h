@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.h - limits the cost of observation for a process, and decides which probes to remove when
- * it is exceeded.
+/* budget.h - limits what observation costs a process, and decides which probes to remove when the
+ * limit is exceeded.
  *
  * Pure: no system call, no clock; the caller ends each second by budget_second(). Probes are
  * removed by unit: a runtime, whose links are shared by all processes that use it, so the most
@@ -8,12 +8,13 @@
  * and rare necessary ones (group fault) are never removed and do not count against the limit; the
  * cost of the marker is reported instead.
  *
- * When a process is over the limit for some seconds, one unit goes one level down, and again while
- * that lasts. Group bulk (numbers of launches) is worth less than group confirm (times at which the
- * host waits), so it is removed first. After a pause a unit goes one level up if the forecast is
- * well below the limit. Probes that are only counted are still measured; removed ones are assumed
- * to be as hot as before, and half as hot after each pause. The pause doubles whenever a level had
- * to be lowered again soon. */
+ * When a process is over the limit for some seconds, one unit goes one level down. This is repeated
+ * as long as the process is over the limit. Group bulk (numbers of launches) is worth less than
+ * group confirm (times at which the host waits), so it is removed first. After a pause a unit goes
+ * one level up if the forecast is well below the limit. Probes whose hits are only counted are
+ * still measured. Removed probes are assumed to be hit as often as before their removal, and half
+ * as often after each pause. The pause doubles when a level that was raised has to be lowered again
+ * soon. */
 #ifndef LOADER_BUDGET_H
 #define LOADER_BUDGET_H
 
@@ -27,7 +28,8 @@
 #define BUDGET_SUSTAINED_NS 3000000000ull
 #define BUDGET_PAUSE_MAX_NS 3600000000000ull /* upper limit of the pause */
 
-/* What is removed at each level. COUNT and NO_CONFIRM are alternatives on top of NO_BULK. */
+/* The levels of a unit, by the probes that are removed. COUNT and NO_CONFIRM are alternatives on
+ * top of NO_BULK. */
 enum budget_level {
 	BUDGET_ALL,	   /* all probes as their rows say */
 	BUDGET_NO_BULK,	   /* group bulk is detached: counting its many hits would save little */
@@ -38,7 +40,8 @@ enum budget_level {
 enum budget_event {
 	BUDGET_GIVEN_UP,
 	BUDGET_CAME_BACK,
-	/* The marker alone is over the limit: reported once while that lasts. */
+	/* The marker (the probe that finds steps) alone costs more than the limit. Reported once as
+	 * long as this lasts. */
 	BUDGET_MARKER,
 };
 
@@ -46,16 +49,16 @@ struct budget_change {
 	enum budget_event what;
 	uint32_t unit;
 	enum budget_level from, to;
-	uint32_t pid; /* process whose cost decided; 0 for a level up */
+	uint32_t pid; /* process whose cost caused the change; 0 when a level is raised */
 	/* Cost in this process in a second (ns): of limited probes, or of the marker. */
 	uint64_t cost_ns;
 };
 
 enum budget_hits {
 	BUDGET_COUNTED,
-	/* Sent as records. In group confirm the budget may have them counted instead. */
+	/* Hits sent as records. The budget may have hits of group confirm counted instead. */
 	BUDGET_SENT,
-	BUDGET_KEPT, /* used to find steps: never removed */
+	BUDGET_KEPT, /* hits of probes that find steps; these probes are never removed */
 };
 
 typedef void budget_fn(void *ctx, const struct budget_change *change);
@@ -74,8 +77,8 @@ int budget_add(struct budget *b, uint32_t pid, uint32_t unit, enum gp_group grou
 /* Ends the current second, which took elapsed_ns; reports changes to fn. */
 void budget_second(struct budget *b, uint64_t elapsed_ns, budget_fn *fn, void *ctx);
 void budget_forget(struct budget *b, uint32_t pid);
-/* Keeps a group (confirm, bulk) of a unit attached because steps are found by it; protect false: no
- * longer. */
+/* Keeps a group (confirm, bulk) of a unit attached because steps are found by it. protect false:
+ * ends the protection. */
 void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect);
 enum budget_level budget_level(const struct budget *b, uint32_t unit);
 

@@ -32,7 +32,8 @@ static uint32_t cost_unit_of(struct cost *c, const char *runtime)
 		u++;
 	if (u == c->units && u < BUDGET_UNITS)
 		c->unit[c->units++] = runtime;
-	return u; /* BUDGET_UNITS: too many runtimes; the probes of this one are never removed */
+	/* BUDGET_UNITS: there are too many runtimes, so the probes of this one are never removed */
+	return u;
 }
 
 static int cost_probes_index(struct cost *c, const struct probe_table *probes)
@@ -123,7 +124,7 @@ bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 		return false;
 	c->protected = roles;
 	c->chosen = chosen;
-	/* By group, as a group is attached and detached as a whole. */
+	/* Whole groups are protected, as a group is attached and detached as a whole. */
 	for (size_t i = 0; (p = table_next(c->probes, &i, NULL));)
 		protect[p->unit][p->row->group] |= cost_row_protected(c, p->row) ||
 						   p->row->hash == chosen;

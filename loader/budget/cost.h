@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost.h - cost of observation by process: hits times hit cost, fed to the budget; logs the
- * decisions of the budget. Knows the probe table; the links belong to the caller. */
+/* cost.h - cost of observation by process: number of hits times the cost of a hit. Passes this cost
+ * to the budget, and logs the budget's decisions; the caller carries them out. */
 #ifndef LOADER_COST_H
 #define LOADER_COST_H
 
@@ -14,7 +14,7 @@
 
 struct cost;
 
-/* As budget_new(). probes: borrowed. Returns 0 or -errno. */
+/* limit_ns, pause_ns: see budget_new(). probes: borrowed. Returns 0 or -errno. */
 int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit_ns,
 	     uint64_t pause_ns);
 void cost_free(struct cost *c);
@@ -26,9 +26,10 @@ void cost_set_hit(struct cost *c, uint32_t probe, uint32_t hit_ns);
 void cost_records(struct cost *c, const void *records, size_t len);
 void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits);
 void cost_forget(struct cost *c, pid_t pid);
-/* Protects roles (bit 1ull << enum gp_role) that steps are found by now: their rows stay attached
- * and sent, and their cost is added to the marker's. chosen: hash of the row that the user named
- * instead, 0: none. Returns true when results of cost_row() may have changed. */
+/* Protects the roles (bits 1ull << enum gp_role) by which steps are currently found: rows with
+ * these roles stay attached, their hits are sent, and their cost counts as cost of the marker.
+ * chosen: hash of the row that the user named instead, 0: none. Returns true when results of
+ * cost_row() may have changed. */
 bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen);
 
 /* Called when results of cost_row() have changed. */

@@ -10,8 +10,8 @@ struct counts {
 	const struct kernel *kernel;
 	const struct rows *rows;
 	/* Counters only grow, so a slot is not zeroed: its next owner starts from the present
-	 * value. Values reported here are copied to the kernel's maps (counts_commit()) when the
-	 * records are safe, so that a successor finds them. */
+	 * value. When the records of reported values are stored, counts_commit() copies these
+	 * values to the kernel's maps, so that a successor finds them. */
 	uint64_t reported[GP_LANE_COUNTERS];
 	uint64_t losses_reported[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];

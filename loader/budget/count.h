@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* count.h - slots of hot counters: the process that owns each, and what was counted since the last
- * sample. */
+/* count.h - counters in the kernel for frequently hit (hot) rows. Each process owns a slot of
+ * counters; a sample reports what they counted since the last one. */
 #ifndef LOADER_COUNT_H
 #define LOADER_COUNT_H
 
@@ -22,7 +22,8 @@ void counts_release_slot(struct counts *c, uint32_t slot);
 void counts_sample(struct counts *c, loader_count_fn *count, loader_loss_fn *loss, void *ctx);
 /* Reports counters of a slot whose process has ended. */
 void counts_sample_slot(struct counts *c, uint32_t slot, loader_count_fn *count, void *ctx);
-/* Call when everything reported so far is stored on the tape: a successor continues from there. */
+/* Call when everything reported so far is stored on the tape: a successor then continues from these
+ * values. */
 void counts_commit(struct counts *c);
 /* Restores the values that a predecessor reported last and could not commit. */
 void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *last);

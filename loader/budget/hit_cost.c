@@ -22,7 +22,7 @@
 /* Functions to measure, one for each class of the first instruction. They must be in an executable
  * file, as uprobes need one. */
 #if defined(__x86_64__)
-/* As bytes, since an assembler may choose a shorter nopl. */
+/* The nop is written as bytes, since an assembler may choose a shorter one. */
 #define BODY_nop5     ".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret"
 #define BODY_emulated "push %rbp\n\tpop %rbp\n\tret"
 #define BODY_stepped  "xor %eax,%eax\n\tret"

@@ -7,16 +7,16 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/table.h"
 
-/* A name that began its second earlier than this is unused, and is removed */
+/* A name in the kernel's table whose last second of hits began longer ago than this is removed */
 #define NAME_OLD_NS 2000000000ull
-/* At its limit a process adds 5 x max_hz names between two sweeps. */
+/* Time between two removals of unused names. A process at its limit adds 5 x max_hz names in it. */
 #define SWEEP_NS 5000000000ull
 #define BATCH	 512 /* entries per system call; more than any bucket of the map contains */
 /* A walk over a map ends after this multiple of the map's size: entries are added and removed
  * during the walk. */
 #define HASHED_TWICE 4
 
-struct reported { /* hits reported of one (process, row) */
+struct reported { /* unsent hits of one process and row: as last reported, and as last committed */
 	uint64_t unsent, committed;
 	uint64_t round; /* number of the last sample that found this process and row in the map */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rate.h - hits that the kernel side did not send, because a row or a name was over its bound or
- * the row is only counted; and removal of unused names from the kernel's table of names. */
+/* rate.h - reports how many hits the kernel side did not send, because a row or a name exceeded its
+ * limit per second or the row is only counted. Also removes unused names from the kernel's table of
+ * names. */
 #ifndef LOADER_RATE_H
 #define LOADER_RATE_H
 
@@ -10,8 +11,8 @@
 
 struct rates;
 
-/* Continues from what a predecessor reported last. Hits that were not sent before the first of
- * several predecessors started are never reported. Returns 0 or -errno. */
+/* Starts from the values that a predecessor reported last. Hits that were not sent before the first
+ * of several predecessors started are never reported. Returns 0 or -errno. */
 int rates_new(struct rates **ret, const struct kernel *k, const struct rows *rows);
 void rates_free(struct rates *r);
 

@@ -12,8 +12,8 @@ struct tally;
 struct tally *tally_new(void); /* NULL: no memory */
 void tally_free(struct tally *t);
 
-/* Adds records, back to back and padded to 8 bytes; those of calls count as sent. Malformed ones
- * are ignored. */
+/* Adds records, back to back and padded to 8 bytes: each record of a call is one sent hit.
+ * Malformed records are ignored. */
 void tally_records(struct tally *t, const void *records, size_t len);
 /* Adds hits that were counted and not sent. */
 void tally_count(struct tally *t, uint32_t pid, uint32_t probe, uint64_t hits);

@@ -56,9 +56,9 @@ bool elf_address_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret);
 /* Returns true for a function symbol that can be probed; *ret_offset: its file offset. */
 bool elf_symbol_usable(const struct elf_file *ef, const Elf64_Sym *sym, uint64_t *ret_offset);
 
-/* Receives a usable symbol: index in the table, and the bytes from the beginning of its name, which
- * may lack an end: at most ELF_NAME_MAX, less at the end of the strings. A return value other than
- * 0 ends the scan. */
+/* Receives a usable symbol: its index in the table, and len bytes from the beginning of its name.
+ * len is at most ELF_NAME_MAX, and the name may lack a terminator. A return value other than 0 ends
+ * the scan. */
 typedef int elf_name_fn(void *ctx, uint32_t index, const char *name, size_t len);
 /* Scans a table, reading the strings in their order. Takes 8 bytes of memory for each symbol.
  * Returns 0, the value returned by named(), or -errno. */

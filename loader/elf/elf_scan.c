@@ -18,7 +18,8 @@ struct ref {
 	uint32_t name, index;
 };
 
-/* Range of a piece's refs: [start, end) are filled so far, [start, limit) when all are. */
+/* Range of the references to symbols of one piece: [start, end) are filled so far, [start, limit)
+ * in the end. */
 struct piece {
 	uint32_t start, end, limit;
 };

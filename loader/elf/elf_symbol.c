@@ -7,8 +7,8 @@
 
 #define HEADS_BITS 12
 
-/* Index of the wanted names (wants) by 8 bytes at a position that each of them has. Finds the wants
- * that a symbol's name may match. */
+/* Hash table of the wanted names (wants), by the bytes that each has at one common position. Finds
+ * the few wants that a symbol's name may match. */
 struct heads {
 	size_t at, len; /* position and length: the last bytes within the shortest name */
 	uint32_t first[1 << HEADS_BITS]; /* want + 1; 0: none */
@@ -17,7 +17,8 @@ struct heads {
 
 struct match {
 	struct elf_found found;
-	/* Index of the symbol; if several have the same offset, the first one's size is used */
+	/* Index of the symbol. If several symbols have the same offset, the size of the first is
+	 * used. */
 	uint64_t index;
 };
 
@@ -25,7 +26,7 @@ struct finder {
 	const struct elf_file *ef;
 	const struct elf_want *wants;
 	size_t n, max;
-	bool *pending; /* wants to find in the current table */
+	bool *pending; /* by want: whether it is still to be found in the current table */
 	bool *have;
 	size_t *lengths;
 	struct match *matches;

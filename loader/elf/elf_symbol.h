@@ -41,8 +41,8 @@ int elf_symbols_find(struct elf_file *ef, const struct elf_want *wants, size_t n
 /* Returns 0 when a function begins at this file offset according to the unwind table of the file;
  * -ENOENT: none does; -ENODATA: there is no such table; -errno. */
 int elf_function_at(const struct elf_file *ef, uint64_t offset);
-/* Finds where the function begins that has this file offset, if none begins later and before it.
- * Returns as elf_function_at(). */
+/* Finds the begin of the function that contains this file offset: the last begin at or before the
+ * offset in the unwind table. Returns as elf_function_at(). */
 int elf_function_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret);
 
 /* Reads up to len bytes at a file offset in an executable segment. Returns the bytes read, or

@@ -9,7 +9,8 @@
 #define VERSION	     1
 #define OMITTED	     0xff
 #define COUNT_UDATA4 0x03
-#define TABLE_SDATA4 0x3b /* signed 4 bytes relative to the header, as every linker writes */
+/* Encoding of the table that every linker writes: signed 4-byte offsets from the header */
+#define TABLE_SDATA4 0x3b
 #define HEADERS_MAX  1024
 
 struct entry {
@@ -31,7 +32,7 @@ static int elf_unwind_header_find(const struct elf_file *ef, Elf64_Phdr *ret)
 	return -ENODATA;
 }
 
-/* Returns the bytes of a pointer with this encoding; -1: not used by linkers here. */
+/* Returns the bytes of a pointer with this encoding; -1: linkers do not use this encoding here. */
 static int elf_unwind_pointer_bytes(uint8_t encoding)
 {
 	if (encoding == OMITTED)

@@ -7,7 +7,8 @@
 
 #include "loader/elf/prologue.h"
 
-#define SKIP_MAX 48 /* bytes in which a first push is searched; real prologues have it earlier */
+/* A first push is searched in this many bytes; real prologues have it earlier */
+#define SKIP_MAX 48
 
 /* ---- x86-64. For instructions that the kernel emulates see branch_setup_xol_ops() and
  * push_setup_xol_ops() in arch/x86/kernel/uprobes.c. Nops longer than one byte are emulated by
@@ -107,7 +108,8 @@ static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 	for (uint8_t i = 0; i < writes_count; i++)
 		if (prologue_x86_matters(writes[i]))
 			return false;
-	/* A store may write to the red zone, which the call replacing a nop5 would overwrite. */
+	/* Do not skip a store: it may write below the stack pointer (the red zone), which the call
+	 * that the kernel puts in place of a nop5 would overwrite. */
 	for (uint8_t i = 0; i < x86->op_count; i++)
 		if (x86->operands[i].type == X86_OP_MEM && (x86->operands[i].access & CS_AC_WRITE))
 			return false;

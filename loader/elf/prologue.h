@@ -10,11 +10,12 @@
 #include "bpf/gp_abi.h"
 
 struct prologue {
-	uint16_t skip;	/* attach at symbol + skip */
-	int16_t pushed; /* bytes by which sp has moved down there: add to stack argument offsets */
-	enum gp_insn insn;	    /* class of the instruction there */
+	uint16_t skip; /* bytes from the symbol to the instruction where the probe is attached */
+	/* Bytes by which sp has moved down at that instruction: add to stack argument offsets */
+	int16_t pushed;
+	enum gp_insn insn;	    /* class of that instruction */
 	enum gp_insn insn_at_entry; /* class of the first instruction, for `check` */
-	char text[32];		    /* text of the instruction there, "push rbp" */
+	char text[32];		    /* text of that instruction, such as "push rbp" */
 };
 
 /* Bytes of a function that are examined. */

@@ -25,7 +25,7 @@
 #include "loader/kernel/vmlinux.h"
 #include "userspace/base/log.h"
 
-/* The same text is in README.md, gp-bpf.8 and deploy/README.md (checked by
+/* This text is also in README.md, gp-bpf.8 and deploy/README.md (checked by
  * tests/e2e/features.bats). */
 #define KERNEL_NEEDS                                                                                       \
 	"gp-bpf needs the kernel features bpf and cookie; it was run on Debian's kernels 6.1, 6.12, 6.18 " \
@@ -301,7 +301,7 @@ static struct feature features[FEATURE_COUNT] = {
 
 static const struct {
 	int (*test)(void);
-	unsigned int needs; /* NEED() of each feature that this one requires */
+	unsigned int needs; /* features that this one requires, as NEED() bits */
 } tests[FEATURE_COUNT] = {
 	[FEATURE_BPF] = {feature_test_bpf, 0},
 	[FEATURE_COOKIE] = {feature_test_cookie, NEED(BPF)},
@@ -539,7 +539,8 @@ int feature_able(const char *features_off)
 	for (int i = 0; i < n; i++)
 		if (list[i].required && !list[i].have)
 			return feature_refuse(&list[i]);
-	/* Required by perf_uprobe_event_init() in kernel/events/core.c, but not by multi links. */
+	/* perf_uprobe_event_init() in kernel/events/core.c requires this capability; multi links do
+	 * not. */
 	if (!feature_have(FEATURE_MULTI) && !feature_capability_have(CAP_SYS_ADMIN)) {
 		log_error(
 			"CAP_SYS_ADMIN missing: this kernel lacks feature multi, so each probe is a perf event, which needs that capability; run as root (sudo gp-bpf ...)");

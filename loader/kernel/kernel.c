@@ -341,7 +341,7 @@ static int kernel_call_share(struct kernel *k)
 	return err;
 }
 
-/* Fills the queue of free slots. Slot 0 is shared by processes that get none. */
+/* Fills the queue of free slots. Slot 0 is shared by all processes for which no slot is free. */
 static int kernel_slots_fill(const struct kernel *k)
 {
 	int err = 0;
@@ -351,7 +351,7 @@ static int kernel_slots_fill(const struct kernel *k)
 	return err;
 }
 
-/* Raise when pinned programs or maps are renamed: a successor finds them by name. */
+/* Increase this number when pinned programs or maps are renamed: a successor finds them by name. */
 #define KERNEL_NAMES 2
 
 uint64_t kernel_abi_hash(void)
@@ -396,7 +396,8 @@ uint64_t kernel_abi_hash(void)
 	return h;
 }
 
-/* Returns true if the pinned maps are of this version and boot; others cannot be used. */
+/* Returns true if the pinned maps are of this version of gp-bpf and this boot of the machine;
+ * others cannot be used. */
 static bool kernel_preload_fits(const char *state_dir)
 {
 	struct bpf_map_info info = {0};

@@ -24,7 +24,7 @@ enum kernel_program {
 	KERNEL_RETURN,
 	KERNEL_ENTER,
 	KERNEL_RANGE_BEGIN,
-	KERNEL_EMPTY, /* for measuring the hit cost */
+	KERNEL_EMPTY, /* does nothing; used to measure the cost of a hit */
 	KERNEL_PROGRAMS
 };
 
@@ -49,7 +49,7 @@ struct kernel {
 	size_t ring_call_bytes, ring_life_bytes;
 	bool adopted;	   /* the maps were made by a predecessor, and their content continues */
 	uint64_t programs; /* hash of the loaded programs */
-	bool programs_changed;		/* the links of a predecessor run other programs */
+	bool programs_changed; /* the links of a predecessor run programs of another version */
 	struct kernel_objects *objects; /* private */
 };
 
@@ -69,7 +69,8 @@ int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_
  * log: then k is closed. */
 int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
 /* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
- * directory and keeps using. Returns NULL when there are none, or of another version. */
+ * directory and keeps using. Returns NULL when there are none, or when they are of another
+ * version. */
 struct kernel_objects *kernel_preload(const char *state_dir);
 /* Returns program KERNEL_EMPTY of the preloaded ones. */
 const struct bpf_program *kernel_preload_empty(const struct kernel_objects *o);

@@ -19,13 +19,14 @@
 #include "userspace/base/table.h"
 
 #define IDLE_NS 5000000000ull /* a library that has had no users for this time is detached */
-/* The time of IDLE_NS when more than half of the allowed libraries are attached. */
+/* Used instead of IDLE_NS when more than half of the allowed libraries are attached. */
 #define IDLE_MANY_NS 1000000000ull
 #define CLASSIFY_NS  5000000ull /* limit of the time in one scan for reading file names */
 #define NEW_MANY     4		/* from this many new files on, their names are read by one call */
 #define ANSWERS_MAX  2 /* libraries attached in one turn, as the rings are not read meanwhile */
 #define DROPS_MAX    4 /* libraries detached in one turn */
-/* Limit of scans in one turn for files that could not be read from another process. */
+/* Limit of scans in one turn that retry a library: it could not be read through one process, and
+ * another process maps it too. */
 #define AGAIN_MAX	16
 #define FAILURES_LOGGED 100
 /* Limit of the time for which attached probes stay silent while more are to be attached. */
@@ -203,7 +204,8 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 			rows_runtime_set_ends(d->rows, row->runtime);
 		if (lib->program && lib->sites[i].state == GP_ATTACH_absent)
 			lib->sites[i].error = -GP_ERROR_LINKED;
-		if (!site_open(&lib->sites[i])) /* a later search may find the function */
+		/* Do not report it yet: a later search may find the function */
+		if (!site_open(&lib->sites[i]))
 			library_report_site(ls->deps, lib, &lib->sites[i]);
 	}
 	library_report_uncached(lib);
@@ -395,7 +397,8 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 	}
 	lib->state = LIBRARY_WANTED;
 	if (!library_users(lib))
-		return; /* detached later, unless it gets a user */
+		/* libraries_reap() detaches the library later, unless it has a user by then */
+		return;
 	switch (a->error) {
 	case -ESRCH:
 	case -ENOENT:

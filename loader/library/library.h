@@ -21,9 +21,9 @@ struct library_deps { /* all borrowed */
 	struct rows *rows;
 	struct attach *attach;
 	struct reader *reader;
-	struct helper *helper;	 /* NULL: processes are inspected in this process */
+	struct helper *helper;	 /* NULL: gp-bpf reads /proc of other processes itself */
 	struct pins *pins;	 /* NULL: nothing outlives this process */
-	const struct cost *cost; /* NULL: everything is attached */
+	const struct cost *cost; /* NULL: no limit of cost, so everything is attached */
 	loader_attach_fn *on_attach;
 	void *ctx;
 };
@@ -50,7 +50,8 @@ void libraries_used(struct libraries *ls, const void *records, size_t len);
 /* Attaches every library again, besides its present links. Returns 0, or -errno of the first
  * failure. */
 int libraries_relink(struct libraries *ls);
-/* Attaches, detaches and counts as the budget has decided. */
+/* Carries out the budget's decisions: attaches probes, detaches them, or has their hits counted
+ * instead of sent. */
 void libraries_settle(struct libraries *ls);
 /* Detaches libraries that had no users for some seconds. */
 void libraries_reap(struct libraries *ls);

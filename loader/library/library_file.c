@@ -14,7 +14,8 @@
 #include "loader/probe/probe_match.h"
 #include "userspace/base/log.h"
 
-#define FILES_MAX	(1 << 16) /* files remembered as unrelated */
+/* Limit of files in the table; when it is full, unrelated files are removed */
+#define FILES_MAX	(1 << 16)
 #define NAMELESS_LOGGED 20
 
 uint64_t library_key(const struct gp_vma *vma)

@@ -25,10 +25,12 @@
 #define REFUSED_LOGGED 20
 #define UNCLAIMED_S    10
 
-struct source { /* a row with `follow` */
+/* A row with key `follow`, and the probe whose calls report the addresses of its functions */
+struct source {
 	uint32_t probe;
 	int capture;
-	int own; /* capture whose value must be among the recent ones of probe `with` */
+	/* Capture of this row whose value must be among the recent values of probe `with` */
+	int own;
 	/* Hash of the probe whose values of capture `its` are remembered; 0: no `join`. */
 	uint32_t with;
 	int its; /* capture of probe `with` */
@@ -149,7 +151,8 @@ static void follow_value_had(struct follows *f, pid_t pid, uint64_t value)
 		t->had[t->at++ % HAD_MAX] = value;
 }
 
-/* Returns true once for each value, as another object may get the same value later. */
+/* Returns true if the process has recently passed this value to the joined probe. Forgets the
+ * value, as another object may get the same one later. */
 static bool follow_value_joins(struct follows *f, pid_t pid, uint64_t value)
 {
 	struct follow_process *t = table_get(f->processes, (uint64_t)pid);

@@ -27,7 +27,7 @@ enum library_state {
 struct library { /* one file that a watched process maps */
 	uint64_t dev, ino;
 	uint32_t generation;
-	uint32_t classified_name; /* gp_vma.name when its state was chosen */
+	uint32_t classified_name; /* value of gp_vma.name when the library's state was chosen */
 	enum library_state state;
 	bool program;	/* the file is a program that the library of a row may be linked into */
 	bool following; /* the file is being read again for a function that a call reported */
@@ -109,7 +109,7 @@ bool library_classify_program(struct libraries *ls, struct library *lib, pid_t p
 
 /* library_budget.c */
 struct cost;
-/* Attaches and detaches the groups that the budget controls, as it has decided. */
+/* Attaches and detaches the groups that the budget controls, as the budget has decided. */
 void library_settle(const struct library_deps *deps, struct library *lib, const struct cost *cost);
 
 #endif

@@ -40,7 +40,7 @@ void library_report_uncached(const struct library *lib)
 	}
 	if (unknown)
 		log_warn(
-			"%s: CAP_FOWNER missing to ask its file system (FUSE) whether it is in memory: %zu of its probes are not attached",
+			"%s: CAP_FOWNER is missing to check whether the file on FUSE is in memory: %zu of its probes are not attached",
 			lib->name, unknown);
 	if (n)
 		log_warn(
@@ -61,7 +61,7 @@ void library_report_silent(const struct library_deps *deps, const struct table *
 			    row->role == GP_ROLE_range_begin && !row->anonymous &&
 			    !rows_runtime_ends(deps->rows, row->runtime))
 				log_info(
-					"%s: %s sends nothing until a library with the ends of its ranges is attached",
+					"%s: probe %s sends nothing until a library with a probe for the ends of its ranges is attached",
 					lib->name, row->id);
 		}
 	}
@@ -82,7 +82,7 @@ const char *library_error_text(int err)
 	case -ENOLINK:
 		return "the file was deleted, or is in memory only, and CAP_CHECKPOINT_RESTORE is missing";
 	case -ENODATA:
-		return "CAP_FOWNER missing to ask its file system (FUSE) whether it is in memory";
+		return "CAP_FOWNER is missing to check whether the file on FUSE is in memory";
 	case -E2BIG:
 		return "finding its functions takes more reads than gp-bpf allows";
 	case -EACCES:

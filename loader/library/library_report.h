@@ -11,8 +11,8 @@ void library_report_site(const struct library_deps *deps, const struct library *
 			 const struct site *site);
 /* Logs a line about sites whose page the file system does not keep in memory, if there are any. */
 void library_report_uncached(const struct library *lib);
-/* Reports begin rows whose runtime has no attached end: they stay silent, as they would open ranges
- * that never end. files: table of struct library. */
+/* Logs rows that begin ranges while no probe is attached that ends ranges of the same runtime:
+ * these rows send nothing, as their ranges would never end. files: table of struct library. */
 void library_report_silent(const struct library_deps *deps, const struct table *files);
 /* Returns the reason why a library cannot be probed, for people. */
 const char *library_error_text(int err);

@@ -59,7 +59,7 @@ static void library_search_over(struct libraries *ls, const struct library *lib)
 	log_warn("%s: %s", lib->name, library_error_text(-GP_TABLE_slow));
 }
 
-/* Returns true when the search is over. */
+/* Begins the next attempt for a library. Returns true when no further attempt is needed. */
 static bool library_search_turn(struct libraries *ls, struct library *lib)
 {
 	if (lib->state != LIBRARY_ATTACHED || !library_users(lib) || !library_open(lib))

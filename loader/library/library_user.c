@@ -116,8 +116,8 @@ struct library *user_next(const struct users *us, pid_t pid, size_t *pos)
 
 	if (!u || !u->count)
 		return NULL;
-	/* From the last to the first, as a removed library is replaced by the last one, which was
-	 * returned before. */
+	/* Iterates from the last library to the first: a removed library is replaced by the last
+	 * one, which was already returned. */
 	if (!*pos)
 		*pos = u->count + 1;
 	if (*pos > u->count + 1)

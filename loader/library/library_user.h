@@ -17,8 +17,8 @@ void users_free(struct users *us);
 
 /* Returns true when the process uses the library. */
 bool user_has(const struct library *lib, pid_t pid);
-/* Adds a user. Returns 0; -EMFILE: the process has too many libraries; -EEXIST: it has, and -EMFILE
- * was returned before; -ENOMEM. */
+/* Adds a user. Returns 0; -EMFILE: the process has too many libraries; -EEXIST: too many, and
+ * -EMFILE was returned before; -ENOMEM. */
 int user_add(struct users *us, struct library *lib, pid_t pid);
 /* Returns true when the process uses any library, as far as it was scanned. */
 bool user_known(const struct users *us, pid_t pid);
@@ -30,8 +30,9 @@ void users_copy(struct users *us, pid_t parent, pid_t child);
 struct library *user_next(const struct users *us, pid_t pid, size_t *pos);
 /* Returns a user of the library, 0: none. */
 pid_t user_any(const struct library *lib);
-/* A mapped file was gone, or was another one, when a reader opened it. Returns true, once, for a
- * process where that happens too often: from then on it does not count as a user. */
+/* Call when a file that the process maps was gone, or was replaced, when a reader opened it.
+ * Returns true, once, if this has happened too often: from then on the process does not count as a
+ * user. */
 bool user_swapped(struct users *us, pid_t pid);
 /* Frees the entry of a process that is gone. Call after its last library was removed. */
 void user_forget(struct users *us, pid_t pid);

@@ -8,8 +8,9 @@
 #include "loader/probe/probe_check.h"
 
 #define MAX_HZ_MAX 1000000
-#define HIT_ARGS   2 /* values in struct gp_hit and gp_named */
-#define TEXT_LEAST 8 /* bytes of one of `texts`; shorter ones stand anywhere */
+#define HIT_ARGS   2 /* limit of values in the record of a hit (struct gp_hit, gp_named) */
+/* Least bytes of a text in key `texts`: a shorter one may occur anywhere in a file */
+#define TEXT_LEAST 8
 #define TEXT_MOST  95
 
 bool probe_name_ok(const char *name, size_t size)
@@ -140,7 +141,7 @@ static int check_meaning(const struct probe_row *row, struct probe_fault *f)
 	if (row->object && row->string != PROBE_STRING_NONE)
 		return probe_check_fault(f, "object",
 					 "not allowed with string, as the object has the name");
-	/* The model takes the third value of a hit for the program's first input. */
+	/* The model treats the third value of a hit as the program's first input. */
 	if (row->object && row->role == GP_ROLE_execute && !row->returns && row->captures < 3)
 		return probe_check_fault(
 			f, "captures", "object needs three: the executable, any, the first input");

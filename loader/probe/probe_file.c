@@ -14,10 +14,10 @@
 #include "userspace/base/log.h"
 
 #define FILES_MAX  128
-#define WORDS_MAX  64 /* limit for the threads and for the devices of all files together */
+#define WORDS_MAX  64 /* limit of entries in `threads`, and in `devices`, of all files together */
 #define OWNED_EACH 4  /* limit of texts and lists for each row */
 #define OWNED_MAX  ((2 * GP_ROWS_MAX + FILES_MAX) * OWNED_EACH)
-#define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* for probe_table_keep() */
+#define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* lists that probe_table_keep() allocates */
 
 struct probe_table {
 	struct yaml_file *files[FILES_MAX]; /* own all texts to which rows point */
@@ -29,7 +29,7 @@ struct probe_table {
 	const char *threads[WORDS_MAX + 1], *devices[WORDS_MAX + 1]; /* end with NULL */
 	int folder; /* number of the current folder: its rows replace rows of earlier folders with
 		       the same id */
-	void *owned[OWNED_MAX + OWNED_KEEP]; /* also of refused and replaced rows */
+	void *owned[OWNED_MAX + OWNED_KEEP]; /* memory of rows, also of refused and replaced rows */
 	size_t owned_count;
 };
 

@@ -13,8 +13,8 @@ bool probe_row_names(const struct probe_row *row, const char *name);
 
 /* Returns the BPF program that runs at a hit of the row. */
 enum kernel_program probe_row_program(const struct probe_row *row);
-/* Returns true when both name the same function of a library for the same program: each call would
- * be reported twice. */
+/* Returns true when both rows name the same function of a library for the same BPF program: each
+ * call would be reported twice. */
 bool probe_rows_collide(const struct probe_row *a, const struct probe_row *b);
 
 #endif

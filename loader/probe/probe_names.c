@@ -64,9 +64,9 @@ int probe_names_new(struct probe_names **ret, const struct probe_table *t)
 		for (size_t k = 0; !err && !row->follow && row->libraries && row->libraries[k]; k++)
 			err = probe_names_add_glob(n, row->libraries[k]);
 	}
-	if (err == -E2BIG) /* the prefixes so far are used */
+	if (err == -E2BIG) /* use the prefixes added so far */
 		log_warn(
-			"libraries: more than %d different beginnings of names: gp-bpf node does not find processes by libraries with the others",
+			"libraries: more than %d different beginnings of names: gp-bpf node does not find processes by the remaining libraries",
 			GP_PREFIXES_MAX);
 	*ret = n;
 	return 0;

@@ -6,7 +6,7 @@
 #include "bpf/gp_private.h"
 #include "loader/probe/probe_file.h"
 
-/* Letters of a prefix; shorter ones would match many unrelated files. */
+/* Least letters of a prefix; a shorter one would match many unrelated files. */
 #define PROBE_PREFIX_LEAST 4
 
 /* Writes the fixed beginning of a glob to *ret. */

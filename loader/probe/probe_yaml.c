@@ -27,7 +27,7 @@
 #define VALUE(name, kind, need, owner, member) FIELD(name, kind, need, owner, member, 0, 0, 0, NULL)
 #define CHOICE(name, need, owner, member, values)                                                  \
 	FIELD(name, YAML_CHOICE, need, owner, member, 0, 0, 0, .choices = (values))
-/* The member points to the value. */
+/* An optional key whose member points to the value; NULL when the key is absent. */
 #define POINTED(name, kind, owner, member, table)                                                  \
 	FIELD(name, kind, false, owner, member, MEMBER_SIZE(owner, member), 0, 0, table)
 #define ENTRIES(name, kind, need, owner, member, count, max, table)                                \

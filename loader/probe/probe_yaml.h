@@ -68,7 +68,7 @@ struct yaml_probe { /* optional texts are NULL when absent */
 	unsigned max_hz;
 	struct yaml_unless *unless;
 	struct yaml_follow *follow;
-	struct yaml_result *result; /* NULL: that of the file */
+	struct yaml_result *result; /* NULL: the key `result` of the file is used */
 	struct yaml_string *string;
 	struct yaml_capture *captures;
 	unsigned captures_count;

@@ -148,7 +148,8 @@ void rows_swapped(struct rows *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		__atomic_store_n(&r->kernel->rows[i].next, 0, __ATOMIC_RELEASE);
-	r->generation -= r->swapping && !r->swapped; /* the replacement was aborted */
+	/* An aborted replacement: return to the generation before */
+	r->generation -= r->swapping && !r->swapped;
 	r->swapping = r->swapped = false;
 }
 
@@ -166,7 +167,7 @@ void rows_activate(struct rows *r)
 			row_activate(r, i);
 }
 
-/* Assigns one counter to a row, whatever the number of its entries. */
+/* Assigns one hot counter to a row. All entries of the row share the counter. */
 static int rows_hot_assign(struct rows *r, const struct probe_row *row, struct gp_row *compiled)
 {
 	size_t hot = 0;

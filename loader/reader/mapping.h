@@ -35,11 +35,11 @@ const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t addre
  * is missing or cannot be read. Returns 0 or -errno. */
 int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len);
 
-/* Returns the file name in such a path, as a pointer into it. Cuts the last slash off /memfd:NAME/
- * (no soname). */
+/* Returns the file name in a path from mapping_path(), as a pointer into the path. Cuts the last
+ * slash off /memfd:NAME/ (no soname). */
 const char *mapping_base(char *path);
 
-/* Returns true when such a path is of a file in memory. */
+/* Returns true when a path from mapping_path() is of a file in memory. */
 static inline bool mapping_in_memory(const char *path)
 {
 	return !strncmp(path, "/memfd:", 7);
@@ -51,9 +51,9 @@ static inline bool mapping_same_file(const struct gp_vma *a, const struct gp_vma
 	return a->dev == b->dev && a->ino == b->ino && a->generation == b->generation;
 }
 
-/* mapping_list() and mapping_path() through a helper process, for processes that may hold their
- * address space locked. a keeps the descriptor of vmas; NULL: no helper process. -ETIMEDOUT:
- * locked. */
+/* mapping_list() and mapping_path() through the helper process a, for processes that may hold their
+ * address space locked. The helper process keeps the descriptor of vmas; a NULL: no helper process.
+ * -ETIMEDOUT: locked. */
 int mapping_list_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
 			   struct gp_vma **ret);
 int mapping_path_by_helper(struct helper *a, pid_t pid, const struct gp_vma *vma, char *path,
@@ -77,9 +77,9 @@ const char *mapping_paths_get(struct mapping_paths *p, uint64_t start);
  * the file and compare. Returns the descriptor or -errno; -ENOLINK: the file was deleted, or is in
  * memory only, and cannot be opened by path. May wait for the file system forever. */
 int mapping_name(pid_t pid, const struct gp_vma *vma, const char *path, bool *ret_by_path);
-/* Opens the file of such a descriptor for reading. Returns a descriptor or -errno; -EINVAL: not a
- * regular file; -EACCES: its file system lets only other users read it. May wait like
- * mapping_name(). */
+/* Opens the file of a descriptor from mapping_name() for reading. Returns a descriptor or -errno;
+ * -EINVAL: not a regular file; -EACCES: its file system lets only other users read it. May wait
+ * like mapping_name(). */
 int mapping_reopen(int path_fd);
 
 #endif

@@ -32,7 +32,7 @@ struct worker {
 	enum worker_state state;
 	pid_t pid;
 	int fd;
-	uint64_t since_ns; /* time of the request, or of the kill */
+	uint64_t since_ns; /* time when the request was sent, or when the reader was killed */
 	uint64_t ticket;
 	pid_t target;
 	struct gp_vma vma;

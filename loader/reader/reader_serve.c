@@ -27,7 +27,8 @@
 
 #define INSN_MAX     16 /* limit of bytes that the kernel copies from a probed instruction */
 #define MEMORY_BYTES (1ull << 30)
-/* Offset past the end of a file that is not in the file's last page, whatever the page size. */
+/* Distance past the end of a file, larger than any page: a page there is not the file's last
+ * one. */
 #define PAST_END_BYTES (1ll << 30)
 /* A reader that runs as another user is killed after this time; requests take less. */
 #define AS_USER_S    10
@@ -61,8 +62,8 @@ static int serve_page_resident(int fd, off_t offset, size_t page)
 }
 
 /* Returns true when mincore() can be trusted. Without CAP_FOWNER it reports every page of another
- * user's file as in memory, even far after its end. That is accepted for the kernel's own file
- * systems, which keep what was read in memory; FUSE may not. */
+ * user's file as in memory, even far after its end. File systems of the kernel are trusted all the
+ * same, as they keep what was read in memory; FUSE may not. */
 static bool serve_residence_known(int fd, size_t page)
 {
 	struct statfs fs;
@@ -284,8 +285,8 @@ void reader_serve(int fd, const struct probe_table *probes, const char *cache_di
 			reply.count = (uint64_t)s.count;
 		if (serve_reply_send(fd, &reply, &s))
 			_exit(1);
-		/* Stays mapped until the parent's next message, which shows that it has verified
-		 * the file. */
+		/* The file stays mapped until the parent's next message, which shows that the
+		 * parent has verified the file. */
 		if (recv(fd, &ask, sizeof(ask), 0) <= 0 || s.as_user)
 			break;
 		if (s.map != MAP_FAILED)

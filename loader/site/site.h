@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site.h - sites of the probes of one library: finds the functions, chooses the cheapest safe
- * instruction, applies the rules, and attaches. */
+/* site.h - a site is an instruction of a library at which a probe is attached. Finds the functions
+ * of the probes, chooses the cheapest safe instruction, checks whether a probe is allowed, and
+ * attaches. */
 #ifndef LOADER_SITE_H
 #define LOADER_SITE_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site_text.c - finds functions of a file without symbols by a text that they name themselves by.
+/* site_text.c - finds functions of a file without symbols by a text in them that contains their
+ * name.
  *
  * Near its begin such a function loads the address of a constant text, for example (XLA's
  * pjrt_c_api_helpers.h, ActualStructSizeIsGreaterOrEqual()):
  *
- * 	mov (%rdi), %rcx; lea "PJRT_Client_Compile_Args"(%rip), %rdi
+ * mov (%rdi), %rcx; lea "PJRT_Client_Compile_Args"(%rip), %rdi
  *
  * So the file is scanned for the texts, and its code for instructions that load their addresses;
  * the unwind table gives the function. In all released PJRT plugins, one function has each text
@@ -247,8 +248,9 @@ struct text_ask {
 	size_t n;
 };
 
-/* Makes the entries for the cache: .want i: want i has its function at .offset; .want i + n:
- * several functions have the texts of want i. */
+/* Searches the file, and makes the entries for the cache. In an entry with .want i, .offset is the
+ * function of want i. An entry with .want i + n says that several functions have the texts of want
+ * i. */
 static int text_answer(const void *ctx, int fd, struct elf_found **ret)
 {
 	const struct text_ask *ask = ctx;
@@ -351,8 +353,8 @@ int sites_add_texts(const struct probe_table *probes, const size_t *rows, size_t
 		want[missing].texts = row->texts;
 		of[missing++] = rows[i];
 	}
-	/* Not searched if the file has symbols for some of the functions: then it lacks the others.
-	 */
+	/* Do not search if the file has symbols for some of the functions: it then lacks the
+	 * others. */
 	if (missing && !named && !err)
 		err = site_texts_find(cache_dir, fd, want, missing, offset);
 	for (size_t i = 0; !named && i < missing; i++) {

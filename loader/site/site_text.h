@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site_text.h - finds functions of a file without symbols by a text that they name themselves by.
- */
+/* site_text.h - finds functions of a file without symbols by a text in them that contains their
+ * name. */
 #ifndef LOADER_SITE_TEXT_H
 #define LOADER_SITE_TEXT_H
 
@@ -11,7 +11,8 @@
 struct site_want {
 	const char *const *texts;
 };
-#define SITE_TEXT_TWICE UINT64_MAX /* more than one function has a text */
+/* Result for a want: more than one function has one of its texts */
+#define SITE_TEXT_TWICE UINT64_MAX
 /* Finds the functions that load the address of a text near their begin; cached like symbols
  * (symbol_cache_find()). ret: file offsets of n functions; 0: none. Returns 0 or -errno;
  * -ETIMEDOUT: reading the file is too slow (what was read is in memory for the next try); -E2BIG:

@@ -191,7 +191,7 @@ refused() { # word, arguments of gp-bpf
 	[[ $output == *"libtorch_cpu.so: its file system does not keep the file in memory: "* ]]
 	with bpf perfmon sys_ptrace dac_read_search setuid setgid
 	run "${AS[@]}" "$PUBLIC/bin/gp-bpf" check --pid "$MAPPER"
-	[[ $output == *"CAP_FOWNER missing to ask its file system (FUSE) whether it is in memory"* ]]
+	[[ $output == *"CAP_FOWNER is missing to check whether the file on FUSE is in memory"* ]]
 }
 
 @test "a program and its libraries on a user's bindfs, in a mount namespace of its own: steps" {
