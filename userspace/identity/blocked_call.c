@@ -58,8 +58,8 @@ static bool blocked_call_over(uint64_t ticks, uint64_t ns, unsigned percent)
 	return ns && ticks * tick_ns >= ns / 100 * percent;
 }
 
-/* Compares CPU times with the last scan: a thread that sleeps now may have run a moment ago, or may
- * wait for another thread that runs. */
+/* Compares CPU times with those of the last scan: a thread that sleeps now may have run a moment
+ * ago, or may wait for another thread that runs. */
 static void blocked_call_scan_running(struct blocked_calls *s, struct blocked_scan *l,
 				      uint64_t now_ns)
 {

@@ -26,9 +26,10 @@ struct blocked_calls; /* CPU time of each process at its last scan */
 struct blocked_calls *blocked_calls_new(const struct blocked_words *words);
 void blocked_calls_free(struct blocked_calls *s);
 
-/* Scans a thread. root as in process.h. tid: the thread that should make progress; if it is gone,
- * the first thread is scanned. Fills *ret except since_ns; where is a printable description such as
- * "thread 7 reads /data/x". Returns the thread that was scanned, or -ESRCH, -EACCES. */
+/* Scans a thread. root: "", or the folder that contains proc. tid: the thread that should make
+ * progress; if it is gone, the first thread is scanned. Fills *ret except since_ns; where is a
+ * printable description such as "thread 7 reads /data/x". Returns the thread that was scanned, or
+ * -ESRCH, -EACCES. */
 pid_t blocked_calls_scan(struct blocked_calls *s, const char *root, pid_t pid, pid_t tid,
 			 uint64_t now_ns, struct gp_blocked *ret);
 

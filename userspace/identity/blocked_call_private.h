@@ -21,11 +21,11 @@ struct blocked_scan {
 
 bool blocked_scan_late(const struct blocked_scan *l);
 int blocked_scan_stat(struct blocked_scan *l);	 /* reads the state of the thread; 0 or -errno */
-void blocked_scan_state(struct blocked_scan *l); /* interprets that state */
+void blocked_scan_state(struct blocked_scan *l); /* interprets the state that was read */
 /* Sets the reason, and the text that explains it. */
 void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Copies a symbol or a thread's name up to the first character that it cannot have. */
+/* Copies a symbol or a thread's name up to the first character that is not allowed in one. */
 void blocked_scan_symbol(char *out, size_t cap, const char *text);
 /* Adds to the explanation what the thread may be waiting for: other ranks in a collective, or a
  * blocked child process. */

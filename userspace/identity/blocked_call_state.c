@@ -17,7 +17,7 @@
 
 #define FILE_BYTES   1024
 #define STATUS_BYTES 4096
-#define CLOCKS_END   16 /* MAX_CLOCKS of linux/time.h */
+#define CLOCKS_END   16 /* clock IDs are below this number: MAX_CLOCKS in linux/time.h */
 
 static bool blocked_call_begins_with(const char *text, const char *with)
 {
@@ -236,9 +236,9 @@ static void blocked_call_why_ioctl(struct blocked_scan *l)
 }
 
 /* Explains a call that was interrupted (SIGSTOP, SIGCONT) and resumed, by the kernel function in
- * which it sleeps. If wchan is only the entry point (the kernel's compiler left no frame to name),
- * by its first arguments: of the calls that resume this way (nanosleep, poll, futex with a time
- * limit: linux/restart_block.h) only a sleep has a clock ID where the others have an address. */
+ * which it sleeps. If wchan names only the entry point of the call, uses the first arguments
+ * instead: of the calls that resume this way (nanosleep, poll, futex with a time limit:
+ * linux/restart_block.h), only a sleep has a clock ID there; the others have an address. */
 static void blocked_call_why_restart(struct blocked_scan *l)
 {
 	bool clock = l->arg[0] < CLOCKS_END && l->arg[1] <= TIMER_ABSTIME;

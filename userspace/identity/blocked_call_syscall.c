@@ -64,7 +64,7 @@ static const struct {
 	CALL(epoll_pwait2, EVENTS),
 #endif
 	CALL(pselect6, EVENTS),
-	CALL(accept, EVENTS), /* waits for clients, as a job may that serves after training */
+	CALL(accept, EVENTS), /* waits for clients: a job may serve requests after training */
 	CALL(accept4, EVENTS),
 	CALL(rt_sigsuspend, EVENTS),
 	CALL(rt_sigtimedwait, EVENTS),

@@ -146,7 +146,8 @@ static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 		cgroup_put(p->pod_uid, sizeof(p->pod_uid), uid);
 		for (char *c = p->pod_uid; *c; c++)
 			*c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
-		p->container = GP_CONTAINER_none; /* a container around the pod is the node */
+		/* Forget a container around the pod: it is the node */
+		p->container = GP_CONTAINER_none;
 		*p->container_id = '\0';
 		return true;
 	}
@@ -267,8 +268,8 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	ret->shared = !*ret->pod_uid && !*ret->container_id && !*ret->slurm_job && !*ret->service;
 }
 
-/* Returns how much a path shows, to choose a line: version 1 has one for each hierarchy, and some
- * are unused. */
+/* Rates how much a path says about a process, to choose among the lines: version 1 has a line for
+ * each hierarchy, and some hierarchies are unused. */
 static int cgroup_place_says(const struct cgroup_place *p)
 {
 	return 8 * !!*p->pod_uid + 4 * !!*p->container_id + 2 * !!*p->slurm_job + !!*p->service;
@@ -286,7 +287,7 @@ void cgroup_place_of(const char *text, struct cgroup_place *ret)
 		const char *at = memchr(text, ':', len);
 
 		at = at ? memchr(at + 1, ':', len - (size_t)(at + 1 - text)) : NULL;
-		/* The kernel has no paths that do not fit. */
+		/* Skip a path that does not fit; the kernel makes none. */
 		if (at && (size_t)(text + len - at) < sizeof(path)) {
 			snprintf(path, sizeof(path), "%.*s", (int)(text + len - at - 1), at + 1);
 			cgroup_place_parse(path, &p);

@@ -17,7 +17,7 @@
 #define DESCENDANTS_ROUNDS 8
 
 struct descent {
-	struct table *known; /* pid -> itself, in order of discovery */
+	struct table *known; /* set of the pids found (pid -> itself) */
 	pid_t *pids;
 	size_t count, cap;
 };

@@ -33,7 +33,7 @@ enum filter_verdict {
 	FILTER_UNKNOWN, /* undecided: a rule needs the pod's namespace, which is not known yet */
 };
 
-struct filter_facts { /* hostile, NUL-terminated */
+struct filter_facts { /* facts of a process that rules compare; hostile, NUL-terminated */
 	const char *command, *comm;
 	const char *cgroups;   /* lines of /proc/PID/cgroup */
 	const char *user;      /* "": the user has no name */

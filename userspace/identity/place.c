@@ -15,7 +15,8 @@
 
 _Static_assert(JOB_NAME_MAX == GP_JOB_MAX, "a name as it is kept fits into records");
 
-#define CGROUP_BYTES (64 << 10) /* 13 hierarchies, paths of 4096 bytes */
+/* Limit for /proc/PID/cgroup: 13 hierarchies with paths of 4096 bytes */
+#define CGROUP_BYTES (64 << 10)
 
 #define SHORT_ID 12 /* digits shown of a container's id, as container tools do */
 
@@ -164,7 +165,7 @@ static int place_ask_pods(const struct place_facts *facts, const struct pods *po
  * Jobs: there the pod's labels decide whether the index is a rank. */
 static void place_environment_says(struct gp_place *p, const struct environment *env, bool set)
 {
-	/* With place_world the number counts over all slices and is a rank. */
+	/* If place_world is given, place_rank counts over all slices, so it is a rank. */
 	if (env->place_world > 0 || (p->rank < 0 && !(set && env->place_index))) {
 		p->rank = env->place_rank;
 		p->world_size = env->place_world > 0 ? env->place_world : p->world_size;

@@ -28,13 +28,14 @@ int process_read_stat(const char *root, pid_t pid, struct gp_process *ret);
  * names the missing capability. */
 int process_permitted(const char *root, pid_t pid);
 
-/* Whether the process belongs to gVisor (runsc): a sandbox, its helper, or a container's process in
- * one. gVisor's own kernel maps the container's files, so its libraries cannot be found and no
- * probe is hit. p: facts read before, or NULL: only the executable is checked. Never blocks. */
+/* Returns true if the process belongs to gVisor (runsc): a sandbox, its helper, or a container's
+ * process in one. gVisor's own kernel maps the container's files, so its libraries cannot be
+ * found and no probe is hit. p: facts read before, or NULL: only the executable is checked.
+ * Never blocks. */
 bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p);
 #define PROCESS_GVISOR                                                                             \
 	"runs under gVisor (runsc), which hides its libraries: no probe can be attached"
-/* Whether the process is a gVisor sandbox: one for each pod or container. a: as in
+/* Returns true if the process is a gVisor sandbox; each pod or container has one. a: as in
  * process_read_by_helper(). */
 bool process_gvisor_sandbox(struct helper *a, const char *root, pid_t pid);
 

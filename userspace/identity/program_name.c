@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED_DEPTH 3 /* limit of messages nested around a module */
+#define CACHED_DEPTH 3 /* limit of protocol buffer messages nested around a module */
 
 static const char attribute[] = "num_replicas"; /* the terminator is compared, too */
 
@@ -204,9 +204,9 @@ static bool program_name_module(struct program_name *n, struct piece module)
 	       name_take(n, name.at, (size_t)name.left, true);
 }
 
-/* Looks for the module in an ExecutableAndOptionsProto: that contains the compiler's output, the
- * output an HloModuleProtoWithConfig, and this the module. Each is the first field of the message
- * around it. */
+/* Searches the module in an ExecutableAndOptionsProto. This contains the compiler's output, which
+ * contains an HloModuleProtoWithConfig, which contains the module. Each is the first field of the
+ * message around it. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes)
 {
 	struct piece p = {code, code + len, bytes};

@@ -23,9 +23,9 @@
 
 enum type {
 	TYPE_NONE,
-	TYPE_LOADED,	 /* an executable on its devices */
-	TYPE_CLIENT,	 /* an executable of the client */
-	TYPE_EXECUTABLE, /* an executable of the compiler */
+	TYPE_LOADED,	 /* XLA's object for an executable that is loaded on devices */
+	TYPE_CLIENT,	 /* the CPU client's object for the executable */
+	TYPE_EXECUTABLE, /* the compiler's object for the executable */
 	TYPE_MODULE,
 	TYPE_INSTRUCTION, /* an instruction of any kind */
 	TYPE_METADATA,

@@ -25,7 +25,8 @@ struct usage_group {
 /* Fills cpu_ns and wait_ns of *ret and sets the rest to 0. Returns 0; -ESRCH: no such thread; or
  * another -errno, also if the kernel has no schedstat. */
 int usage_scheduled(const char *root, pid_t pid, pid_t tid, struct gp_usage *ret);
-/* Fills *ret except GP_USAGE_FIRST. delays: as usage_delays(). Returns as usage_scheduled(). */
+/* Fills *ret except GP_USAGE_FIRST. delays: result of usage_delays(). Returns the same as
+ * usage_scheduled(). */
 int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_usage *ret);
 /* Returns true if the kernel measures waits for block I/O (sysctl kernel.task_delayacct). */
 bool usage_delays(const char *root);
