@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_code.c - names and lines of code objects. A code object is remembered by its address and
- * pointers: another one at the same address has others. */
+/* python_code.c - names and lines of code objects. Results are cached by the address of the code
+ * object and the pointers in it: a later code object at the same address has other pointers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +11,14 @@
 
 #define OBJECT_TYPE 8  /* PyObject.ob_type */
 #define OBJECT_SIZE 16 /* PyVarObject.ob_size */
-#define BYTES_DATA  32 /* PyBytesObject.ob_sval */
-#define TEXT_LENGTH 16 /* PyASCIIObject.length, .state */
+#define BYTES_DATA  32 /* offset of PyBytesObject.ob_sval */
+#define TEXT_LENGTH 16 /* offsets of PyASCIIObject.length and .state */
 #define TEXT_STATE  32
-#define TEXT_KIND(s)                                                                               \
-	((s) >> 2 & 7) /* state.kind, .compact, .ascii                                             \
-			*/
+/* Bits of PyASCIIObject.state: kind, compact, ascii */
+#define TEXT_KIND(s) ((s) >> 2 & 7)
 #define TEXT_COMPACT 0x20
 #define TEXT_ASCII   0x40
-#define CODE_MAX     (1ll << 30) /* bytes of code of one function */
+#define CODE_MAX     (1ll << 30) /* limit of bytes of code of one function */
 
 struct python_head { /* what identifies a code object */
 	uint64_t address, function, file, lines;
@@ -28,7 +27,7 @@ struct python_head { /* what identifies a code object */
 
 struct python_code {
 	struct python_head head;
-	int64_t at; /* where the line below is the line of; -2: nowhere */
+	int64_t at; /* byte of code for which `line` was found; -2: none yet */
 	int line;
 	char function[PYTHON_TEXT_MAX], file[PYTHON_TEXT_MAX];
 };
@@ -68,7 +67,7 @@ static bool python_code_text(struct python_process *p, uint64_t address, char re
 	return true;
 }
 
-/* Line of byte `at` of the code. 0: unknown. */
+/* Returns the line of byte `at` of the code; 0: unknown. */
 static int python_code_line(struct python_process *p, const struct python_head *head, int64_t at)
 {
 	uint64_t size;
@@ -83,13 +82,15 @@ static int python_code_line(struct python_process *p, const struct python_head *
 	return python_line(p->at.lines, p->lines, size, (int)head->first, at);
 }
 
-/* The byte of code that a frame is at, -1: not begun. Returns false if that is not in the code. */
+/* Finds the byte of code at which a frame is; -1: the frame has not begun. Returns false if that is
+ * outside of the code. */
 static bool python_code_at(const struct python_process *p, const struct python_frame_link *link,
 			   const uint8_t *object, int64_t *ret)
 {
 	uint64_t begin = link->code + p->at.code_instructions, units;
 
-	if (!p->at.code_instructions) { /* a number, in the lower half */
+	/* `last` is a number in its lower 32 bits, not an address */
+	if (!p->at.code_instructions) {
 		*ret = (int64_t)(int32_t)link->last * p->at.last_unit;
 		return *ret >= -2 && *ret < CODE_MAX;
 	}

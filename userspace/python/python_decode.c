@@ -11,8 +11,8 @@ static int python_line_valid(int64_t line)
 	return line > 0 && line < INT_MAX ? (int)line : 0;
 }
 
-/* Pairs of bytes: code bytes to add (unsigned), lines to add (signed). A pair's lines count from
- * its end on. */
+/* Reads a table of CPython 3.8 or 3.9. It has pairs of bytes: code bytes to add (unsigned), lines
+ * to add (signed). The line changes after the code bytes of the pair. */
 static int python_line_lnotab(const uint8_t *table, size_t size, int64_t line, int64_t at)
 {
 	int64_t address = 0;
@@ -26,7 +26,8 @@ static int python_line_lnotab(const uint8_t *table, size_t size, int64_t line, i
 	return python_line_valid(line);
 }
 
-/* The same pairs, but a pair's lines count for its own bytes, and -128 is a range without line. */
+/* Reads a table of CPython 3.10: pairs as in python_line_lnotab(), but the line changes before the
+ * code bytes of the pair, and -128 is a range without a line. */
 static int python_line_linetable(const uint8_t *table, size_t size, int64_t line, int64_t at)
 {
 	int64_t end = 0;
@@ -42,7 +43,7 @@ static int python_line_linetable(const uint8_t *table, size_t size, int64_t line
 	return 0;
 }
 
-/* A number in pieces of six bits, lowest first; its sign is its lowest bit. */
+/* Reads a number in pieces of six bits, lowest first. The lowest bit of the number is its sign. */
 static int64_t python_line_svarint(const uint8_t *bytes, size_t size)
 {
 	uint64_t value = 0;
@@ -55,8 +56,8 @@ static int64_t python_line_svarint(const uint8_t *bytes, size_t size)
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* Entries that begin with a byte with its highest bit set: kind (4 bits) and length in
- * instructions, less one (3 bits). */
+/* Reads a table of CPython 3.11 or later. The first byte of each entry has its highest bit set,
+ * then kind (4 bits) and length in instructions, less one (3 bits). */
 static int python_line_locations(const uint8_t *table, size_t size, int64_t line, int64_t at)
 {
 	enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };

@@ -14,20 +14,23 @@
 #include "userspace/base/proc_file.h"
 #include "userspace/python/python_private.h"
 
-#define PAGE	      4096ull
-#define LINES_MAX     70000 /* mappings; the kernel's own limit is 65530 */
-#define SEGMENTS_MAX  64
-#define DYNAMIC_MAX   256
-#define BUCKETS_MAX   (1u << 24)
-#define CHAIN_MAX     4096
-#define NAME_BYTES    32
-#define COOKIE_PIECE  65536
-#define COOKIE_PIECES 1024 /* of data that are searched */
+#define PAGE 4096ull
+/* Limit of mappings read from a process; the kernel's default limit is 65530 */
+#define LINES_MAX    70000
+#define SEGMENTS_MAX 64
+#define DYNAMIC_MAX  256
+#define BUCKETS_MAX  (1u << 24)
+#define CHAIN_MAX    4096
+#define NAME_BYTES   32
+#define COOKIE_PIECE 65536
+/* Limit of pieces of initialised data that are searched for the cookie */
+#define COOKIE_PIECES 1024
 
 struct python_elf { /* an object in memory */
 	python_read_fn *read;
 	void *ctx;
-	uint64_t bias; /* address less virtual address of the file */
+	/* Difference between an address in memory and the virtual address in the file */
+	uint64_t bias;
 	uint64_t hash, symbols, strings;
 	uint64_t data, data_size; /* initialised data */
 };
@@ -37,7 +40,8 @@ static bool python_elf_read(const struct python_elf *e, uint64_t address, void *
 	return e->read(e->ctx, &(struct python_range){address, to, bytes}, 1);
 }
 
-/* The dynamic linker of glibc replaces virtual addresses in this table by addresses. */
+/* Reads the dynamic section, in which glibc's dynamic linker replaces virtual addresses by
+ * addresses in memory. */
 static bool python_elf_dynamic(struct python_elf *e, uint64_t base, const Elf64_Phdr *p)
 {
 	Elf64_Dyn dynamic[DYNAMIC_MAX];
@@ -98,7 +102,7 @@ static uint32_t python_elf_hash(const char *name)
 	return h;
 }
 
-/* Looks a name up in DT_GNU_HASH. 0: it is not defined here. */
+/* Returns the address of a symbol, found by DT_GNU_HASH; 0: the object does not define it. */
 static uint64_t python_elf_symbol(const struct python_elf *e, const char *name)
 {
 	struct {
@@ -157,7 +161,8 @@ static uint64_t python_elf_cookie(const struct python_elf *e)
 	return ret;
 }
 
-/* "python3.10" or "libpython3.10.so.1.0"; 0: the name has no version. */
+/* Returns the version in a name such as "python3.10" or "libpython3.10.so.1.0"; 0: there is
+ * none. */
 static uint32_t python_find_version_named(const char *path)
 {
 	const char *base = strrchr(path, '/'), *at = strstr(base ? base : path, "python3.");
@@ -196,7 +201,7 @@ int python_find(pid_t pid, python_read_fn *read, void *ctx, struct python_place 
 {
 	char line[PROC_PATH_MAX + 128], link[64], exe[PROC_PATH_MAX] = "";
 	int fd = proc_open("", pid, "maps", O_RDONLY), err = -ENOENT;
-	bool seen = false; /* something that is named as Python */
+	bool seen = false; /* a mapped file is named like Python */
 	uint64_t base, offset;
 	FILE *maps;
 	int at;

@@ -4,7 +4,7 @@
 
 #include "userspace/python/python_private.h"
 
-#define READS_MAX 200000 /* ranges of one dump: 0.2 s */
+#define READS_MAX 200000 /* limit of ranges read in one dump, about 0.2 s */
 
 bool python_memory_read(void *ctx, const struct python_range *ranges, size_t n)
 {

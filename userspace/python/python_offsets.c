@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_offsets.c - where CPython keeps what is read. */
+/* python_offsets.c - offsets of members in CPython's structures, for each version. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,21 +8,23 @@
 #include "userspace/python/python_private.h"
 
 #define MINOR_FIRST   8
-#define MINOR_TABLE   12 /* the last one in the table */
+#define MINOR_TABLE   12 /* last minor version in the table; later ones have _Py_DebugOffsets */
 #define MINOR_LAST    14
 #define DEBUG_COOKIE  "xdebugpy"
-#define DEBUG_WORDS   128 /* of _Py_DebugOffsets, as much as is read */
+#define DEBUG_WORDS   128 /* number of words of _Py_DebugOffsets that are read */
 #define DEBUG_VERSION 1	  /* words of it */
 #define DEBUG_FREE    2
 #define OFFSET_MAX    (1u << 20)
-/* interpreter_state.gil_runtime_state */
+/* Word of _Py_DebugOffsets that has the offset of interpreter_state.gil_runtime_state */
 #define DEBUG_GIL_3_13 15
 #define DEBUG_GIL_3_14 16
 
-/* offsetof() and sizeof in a program that includes the internal headers of the version named in
- * each row (with Py_BUILD_CORE), on x86_64 and aarch64; CPython changes none of these structures
- * within a minor version. struct python_offsets says which member of which structure each is. */
-/* Before .gilstate there are two mutexes of 40 bytes; elsewhere than on x86_64 they are larger. */
+/* The numbers are offsetof() and sizeof in a program that includes the internal headers of the
+ * version named in each row (with Py_BUILD_CORE), on x86_64 and aarch64; CPython changes none of
+ * these structures within a minor version. struct python_offsets says which member of which
+ * structure each is. */
+/* Additional bytes before .gilstate: the two mutexes there have 40 bytes each on x86_64, and more
+ * on other machines. */
 #define MUTEXES	    (2 * (sizeof(pthread_mutex_t) - 40))
 #define ROW_OBJECTS /* 3.8 to 3.10: frames are objects */                                          \
 	.runtime_interpreters = 32, .interpreter_next = 0, .interpreter_threads = 8,               \
@@ -55,10 +57,10 @@ static const struct python_offsets offsets_table[] = {
 	 .code_instructions = 192, .text_ascii = 40, .text_compact = 56},
 };
 
-/* Words of _Py_DebugOffsets, by the declarations of struct _Py_DebugOffsets in 3.13.0 and 3.14.10.
- */
+/* Words of _Py_DebugOffsets that have the offsets, by the declarations of struct _Py_DebugOffsets
+ * in 3.13.0 and 3.14.10. */
 static const struct {
-	size_t field; /* of struct python_offsets */
+	size_t field; /* offset of the member in struct python_offsets */
 	uint8_t in_3_13, in_3_14;
 } debug_words[] = {
 #define WORD(name, in_3_13, in_3_14)                                                               \
@@ -109,7 +111,8 @@ static int python_offsets_refuse(uint32_t version, char why[PYTHON_WHY_MAX])
 	return -ENOTSUP;
 }
 
-/* Frames and code objects are read as one piece each, so that their offsets are bounded by it. */
+/* Checks the offsets: a frame or code object is read in one piece, so each offset must be within
+ * the piece. */
 static bool python_offsets_fit(const struct python_offsets *o)
 {
 	uint32_t frame[] = {o->frame_previous, o->frame_code, o->frame_last, o->frame_owner};
@@ -144,7 +147,8 @@ static int python_offsets_debug(const uint64_t *words, uint32_t minor, struct py
 
 		memcpy((char *)ret + debug_words[i].field, &offset, sizeof(offset));
 	}
-	/* The offsets are those in the interpreter's own lock, but it may use another's. */
+	/* Make the offsets relative to the lock: an interpreter may use the lock of another one
+	 * instead of the lock in its own state. */
 	ret->gil_holder -= (uint32_t)gil;
 	ret->gil_locked -= (uint32_t)gil;
 	ret->text_compact = ret->text_ascii + 16; /* two words more */

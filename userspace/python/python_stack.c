@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_stack.c - threads and their chains of frames. */
+/* python_stack.c - reads the threads of a process, and their chains of frames. */
 #include "userspace/python/python_stack.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 #define THREADS_MAX	 4096
 #define OWNER_GENERATOR	 1 /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
 
-struct python_state { /* a PyThreadState, and the one that holds the lock of its interpreter */
+/* Address of a PyThreadState, and of the one that holds its interpreter's lock */
+struct python_state {
 	uint64_t address, holder;
 };
 
@@ -102,7 +103,7 @@ uint32_t python_version(const struct python_process *p)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* The thread that holds the lock of an interpreter. 0: none. */
+/* Returns the PyThreadState of the thread that holds the lock of an interpreter; 0: none. */
 static uint64_t python_holder(struct python_process *p, uint64_t interpreter)
 {
 	const struct python_offsets *at = &p->at;
@@ -174,14 +175,15 @@ static struct python_frame_link python_frame_link(const struct python_process *p
 	return l;
 }
 
-/* An entry of the interpreter from C: no code of Python. */
+/* Returns true for a frame that marks a call of the interpreter from C: it has no Python code. */
 static bool python_frame_is_c(const struct python_process *p, const struct python_frame_link *l)
 {
 	return p->at.owner_c && l->owner >= p->at.owner_c;
 }
 
-/* Returns the bytes of a frame, NULL if they cannot be read. From 3.11 on, most callers lie before
- * it in its page: that is read with it, from *begin on. begin, end: 0 for the first frame. */
+/* Returns the bytes of a frame; NULL if they cannot be read. From CPython 3.11 on, most callers are
+ * before the frame in the same page, so that part of the page is read too. *begin, *end: addresses
+ * of the bytes read last; 0 for the first frame. */
 static const uint8_t *python_chain_frame(struct python_process *p, uint64_t frame, uint64_t *begin,
 					 uint64_t *end)
 {
@@ -224,8 +226,9 @@ static bool python_chain_walk(struct python_process *p, uint64_t state, struct p
 	return true;
 }
 
-/* Plans to read frames that lie beside each other, as from 3.11 on most do, in one piece: the less
- * time passes between the first and the last byte, the less they change. Returns the ranges. */
+/* Makes the ranges for reading all frames of a chain. Frames beside each other, as most are from
+ * CPython 3.11 on, are read in one piece: the shorter the reading takes, the less they change.
+ * Returns the number of ranges. */
 static size_t python_chain_ranges(struct python_process *p, const struct python_chain *c,
 				  struct python_range *ranges)
 {
@@ -246,8 +249,7 @@ static size_t python_chain_ranges(struct python_process *p, const struct python_
 	return n;
 }
 
-/* Reads the frames of a chain again, all at once. Returns false if they are no longer that chain.
- */
+/* Reads the frames of a chain again, all at once. Returns false if the chain has changed. */
 static bool python_chain_again(struct python_process *p, uint64_t state, struct python_chain *c)
 {
 	struct python_range ranges[PYTHON_RANGES_MAX];
@@ -269,11 +271,12 @@ static bool python_chain_again(struct python_process *p, uint64_t state, struct 
 		c->link[i] = python_frame_link(p, p->raw + p->raw_at[i]);
 		frame = c->link[i].previous;
 	}
-	/* A generator that has just given a value has no caller for a moment. */
+	/* A generator that has just yielded a value has no caller for a moment. */
 	return c->cut || (!frame && (!c->n || c->link[c->n - 1].owner != OWNER_GENERATOR));
 }
 
-/* The innermost frame may go on to its next instruction; the others wait for it. */
+/* Returns true if both chains have the same frames. The innermost frame may be at another
+ * instruction; the others wait for it, so they may not. */
 static bool python_chain_same(const struct python_chain *a, const struct python_chain *b)
 {
 	for (size_t i = 0; i < a->n; i++) {
@@ -320,7 +323,7 @@ static void python_thread_frames(struct python_process *p, uint64_t state,
 	ret->torn = !whole;
 }
 
-/* Why nothing could be read. */
+/* Returns the error, and the reason in why, when nothing could be read. */
 static int python_dump_error(struct python_process *p, char why[PYTHON_WHY_MAX])
 {
 	uint64_t word;

@@ -20,36 +20,39 @@
 struct python_frame {
 	/* Valid UTF-8 without control characters, cut to PYTHON_TEXT_MAX, "?" if unreadable. They
 	 * belong to the python_process and are valid until its next python_dump(). */
-	const char *function; /* with its classes and functions around it from CPython 3.11 on */
-	const char *file;     /* as the code object has it: may be relative to a former folder */
-	int line;	      /* 0: unknown */
+	/* From CPython 3.11 on with the names of classes and functions around it */
+	const char *function;
+	/* As in the code object: may be relative to a folder that the process has left */
+	const char *file;
+	int line; /* 0: unknown */
 };
 
 struct python_thread {
-	pid_t tid;	  /* the kernel's number of the thread in our namespace; 0: unknown */
+	pid_t tid;	  /* the thread's id in our pid namespace; 0: unknown */
 	uint64_t pthread; /* its pthread_t */
-	bool holds_gil;	  /* it held the global interpreter lock just before it was read */
+	bool holds_gil;	  /* the thread held the global interpreter lock just before it was read */
 	bool torn;	  /* the stack changed at each attempt: frames may not belong together */
 	bool cut;	  /* there are more frames than PYTHON_FRAMES_MAX */
 	uint32_t nframes; /* 0: no Python code runs in this thread */
 	struct python_frame frames[PYTHON_FRAMES_MAX]; /* innermost first */
 };
 
-struct python_process; /* what is known of one process: version, addresses, names of its code */
+struct python_process; /* state for reading one process: version, addresses, names of its code */
 
 /* Finds CPython in a process. The result is valid until the process ends or calls execve(2).
  * Returns 0, and the caller passes *ret to python_close(); -ENOENT: no CPython in this process;
- * -ENOTSUP: one that cannot be read; -ESRCH: no such process; -EACCES: we may not read it; -ENOMEM;
+ * -ENOTSUP: this CPython cannot be read; -ESRCH: no such process; -EACCES: not permitted; -ENOMEM;
  * other -errno. Except for 0, why holds the reason. */
 int python_open(pid_t pid, struct python_process **ret, char why[PYTHON_WHY_MAX]);
 void python_close(struct python_process *p); /* NULL: no effect */
-/* Its version as PY_VERSION_HEX, such as 0x030b07f0; only the upper 16 bits if no more is known. */
+/* Returns the version of CPython as PY_VERSION_HEX, such as 0x030b07f0; only the upper 16 bits if
+ * no more is known. */
 uint32_t python_version(const struct python_process *p);
 
 /* Reads the stacks of up to max threads of all interpreters, oldest first: threads[0] is the main
  * thread as long as it runs. Returns their number, or -EAGAIN: the list of threads changed at each
- * attempt; -ENODATA: its memory makes no sense; -ESRCH: the process ended; -EACCES; -ENOMEM. For an
- * error, why holds the reason. */
+ * attempt; -ENODATA: the memory of the process makes no sense; -ESRCH: the process ended; -EACCES;
+ * -ENOMEM. For an error, why holds the reason. */
 int python_dump(struct python_process *p, struct python_thread *threads, size_t max,
 		char why[PYTHON_WHY_MAX]);
 

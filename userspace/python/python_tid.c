@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_tid.c - the kernel's numbers of threads. A process knows those of its own namespace. */
+/* python_tid.c - finds the ids of threads in our pid namespace: CPython stores those of the
+ * process's own namespace. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,16 +15,16 @@
 
 #define TASKS_MAX    4096
 #define STATUS_BYTES 4096
-/* struct pthread.tid of glibc (its nptl): after a head of 704 bytes (x86_64) or 192, and a list.
- * Only read where CPython does not know the number itself. */
+/* Offset of struct pthread.tid of glibc (its nptl): after a head of 704 bytes (x86_64) or 192, and
+ * a list. Only read where CPython does not know the number itself. */
 #ifdef __x86_64__
 #define PTHREAD_TID 720
 #else
 #define PTHREAD_TID 208
 #endif
 
-/* Reads the number that a thread has in the innermost namespace. 0: it has only ours, or unknown.
- */
+/* Reads the id that a thread has in its innermost pid namespace; 0: it is in our namespace only, or
+ * the id cannot be read. */
 static pid_t python_task_inner(pid_t pid, const char *task)
 {
 	char name[64], text[STATUS_BYTES], *line, *last;
@@ -40,7 +41,8 @@ static pid_t python_task_inner(pid_t pid, const char *task)
 	return last && last != line ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
-/* Fills the table of numbers; it stays empty if the process has no namespace of its own. */
+/* Fills the table of thread ids; the table stays empty if the process has no pid namespace of its
+ * own. */
 static void python_tasks_read(struct python_process *p)
 {
 	int fd = proc_open("", p->pid, "task", O_RDONLY | O_DIRECTORY);
@@ -88,7 +90,8 @@ static bool python_task_runs(pid_t pid, pid_t tid)
 	return tid > 0 && !access(path, F_OK);
 }
 
-/* The thread's number in our namespace, by its own; 0: it does not run. */
+/* Returns the id in our pid namespace of the thread with this id in its own one; 0: no such thread
+ * runs. */
 static pid_t python_tid_outer(struct python_process *p, uint64_t inner)
 {
 	pid_t outer = 0;
