@@ -21,7 +21,7 @@ struct code_runs {
 		uint64_t handle;
 	} run[CODE_RUNS_MAX]; /* the latest first */
 	size_t count;
-	uint64_t second_ns; /* requests are counted since then */
+	uint64_t second_ns; /* begin of the second in which requests are counted */
 	uint32_t asked;
 };
 

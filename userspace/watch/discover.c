@@ -74,7 +74,7 @@ struct known {
 	struct filter_facts facts;
 };
 
-#define DENIED_MAX 4096 /* denied processes that are remembered, to count each once */
+#define DENIED_MAX 4096 /* limit of denied processes that are remembered, to count each once */
 
 /* ---- facts for rules ------------------------------------------------------------------------- */
 
@@ -252,14 +252,16 @@ static int discover_classify(struct discover *d, pid_t pid, struct known *k)
 }
 
 /* Time from the report of a mapping to the scan: the mapping does not exist yet at the report. */
-#define SOON_NS	  5000000ull
-#define AGAIN_NS  400000000ull /* further reports of the same process are ignored for this long */
-#define WAIT_NS	  1000000000ull
-#define WAITS_MAX 60 /* attempts to learn a pod's namespace, or to read a locked process */
-#define TURN_NS	  4000000ull
+#define SOON_NS	 5000000ull
+#define AGAIN_NS 400000000ull /* further reports of the same process are ignored for this long */
+#define WAIT_NS	 1000000000ull
+#define WAITS_MAX                                                                                  \
+	60 /* limit of attempts to learn a pod's namespace, or to read a locked process            \
+	    */
+#define TURN_NS 4000000ull
 /* Time between two sweeps if the kernel does not report mappings. */
 #define SWEEP_NS    5000000000ull
-#define SWEEP_SHARE 100		   /* these sweeps use at most 1/100 of a CPU */
+#define SWEEP_SHARE 100		   /* such regular sweeps use at most 1/100 of a CPU */
 #define AGAIN_SHARE 20		   /* sweeps after lost records use at most 1/20 of a CPU */
 #define DUE_SHARE   10		   /* scans of reported processes use at most 1/10 of a CPU */
 #define GVISOR_NS   60000000000ull /* time between two counts of gVisor sandboxes */

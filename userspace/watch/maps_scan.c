@@ -18,11 +18,14 @@
 /* Bytes of a buffer for /proc/PID/maps, of which the kernel returns a page at a time. */
 #define CHUNK	   32768
 #define NAME_BYTES 256
-#define MAPS_MAX   (64u << 20) /* bytes of a process: 65530 mappings with paths of a KiB */
+/* Limit of bytes read from one process: 65530 mappings with paths of 1 KiB */
+#define MAPS_MAX (64u << 20)
 /* Limit of CPU time of a request: after it no further process is scanned. */
 #define ASK_NS 8000000ull
 
-#define MEMORY_MAX 256 /* memory files of a process that are opened to learn their names */
+#define MEMORY_MAX                                                                                 \
+	256 /* limit of memory files of a process that are opened to learn their names             \
+	     */
 
 struct scan { /* scan of one process */
 	const struct probe_names *names;
@@ -69,7 +72,8 @@ static bool maps_scan_line_is_ours(struct scan *l, char *line, size_t len)
 	return probe_names_have(l->names, name);
 }
 
-/* Uses up complete lines; moves the rest to the beginning of text, and returns its length. */
+/* Checks the complete lines in text; moves the rest to the beginning of text, and returns its
+ * length. */
 static size_t maps_scan_lines_take(struct scan *l, char *text, size_t len, bool *ours)
 {
 	size_t at = 0;
@@ -144,8 +148,8 @@ static ssize_t maps_ask(struct helper *a, struct ask *ask, const pid_t *pids, si
 	return got;
 }
 
-/* If the helper process does not answer for a batch, processes are read one by one; the one that
- * blocks is left for later. */
+/* If the helper process does not answer for a batch, processes are read one by one; the process
+ * that blocks gets MAPS_LOCKED. */
 size_t maps_scan(struct helper *a, const struct probe_names *names, const char *root,
 		 const pid_t *pids, size_t n, enum maps_answer *ret)
 {

@@ -120,7 +120,7 @@ static const struct kept {
 	 "--listen at a port below 1024"},
 };
 
-#define PARANOID_USUAL 2 /* the maximum of mainline Linux */
+#define PARANOID_USUAL 2 /* the highest value that mainline Linux defines */
 
 static bool sandbox_perf_paranoid(void)
 {

@@ -149,7 +149,8 @@ static void watch_gap(struct watch *w, uint64_t from_ns)
 
 /* ---- reading the rings ----------------------------------------------------------------------- */
 
-#define DRAIN_MUCH (128u << 10) /* a reading of this many bytes counts as busy */
+/* After a reading of more bytes than this, the rings are read more often */
+#define DRAIN_MUCH (128u << 10)
 /* Limit of readings in one drain; if the rings are not empty after it, no drain record is
  * written. */
 #define DRAIN_ROUNDS   16
@@ -238,7 +239,7 @@ static void watch_drain(struct watch *w)
 
 /* ---- continuing after a predecessor ---------------------------------------------------------- */
 
-/* The kernel side has continued to watch: the predecessor's tape has the records that it read, and
+/* The kernel side has continued to watch: the tape has the records that the predecessor read, and
  * the rings have the later ones. */
 
 /* Unit of start times in /proc: times within one tick are equal. */
@@ -822,15 +823,15 @@ static void watch_finish(struct watch *w)
 	}
 	if (goes_on)
 		journal_stop(w->journal);
-	/* Detach before the handoff is finished: its folder may hang. The job continues without
-	 * gp-bpf. */
+	/* Detach before the handoff is finished, as access to the handoff's folder may hang. The
+	 * job continues without gp-bpf. */
 	if (w->handoff) {
 		output_finish(w->out);
 		watch_detach(w);
 		handoff_finish(w->handoff);
 	}
 	end = journal_record(w->journal, GP_KIND_end, 0,
-			     0); /* made now, so that its time does not include detaching */
+			     0); /* the record is made now, so that its time is before detaching */
 	if (end) {
 		end->reason = w->end;
 		end->status = w->child_status;

@@ -182,8 +182,8 @@ static void code_report(struct codes *cs, const struct program_name *name)
 	own->code = a.code;
 	own->bytes = a.bytes;
 	own->flags = a.kind == ROW_RUN ? GP_PROGRAM_LOADED : 0;
-	/* The name of a long program was read from its first piece, long before the call
-	 * returned. */
+	/* The memory may have been reused since the call returned: drop the name. A long program
+	 * keeps its name, which was read from the first piece long before the return. */
 	if (!known || (!open && a.bytes <= PROGRAM_CODE_PIECE))
 		return;
 	memcpy(own->name, name->name, sizeof(own->name));
@@ -212,8 +212,8 @@ static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 	return true;
 }
 
-/* Adds a request, for a compiled program before those for running ones. The first entry keeps its
- * place, as the helper process may be reading it. */
+/* Adds a request, for a compiled program before those for running ones. The first entry stays
+ * first, as the helper process may be reading that program. */
 static void watch_code_queue_add(struct codes *cs, const struct asked *a)
 {
 	size_t i = cs->count++;

@@ -11,8 +11,8 @@
 struct node;
 struct watch;
 
-/* w must be complete except for its node; argc, argv: the command's own, to be parsed again.
- * Returns 0, or -errno after one line. */
+/* w must be complete except for its node; argc, argv: the arguments of `node`, to be parsed again
+ * on reload. Returns 0, or -errno after one line. */
 int node_new(struct node **ret, struct watch *w, int argc, char **argv);
 void node_free(struct node *n); /* NULL is fine, in all functions below too */
 /* Begins to scan the processes that are running. */
@@ -29,7 +29,6 @@ void node_event(struct node *n, const struct event *ev);
 void node_due(struct node *n);
 void node_tick(struct node *n);
 void node_lost(struct node *n);
-/* Reloading of settings. */
 /* Returns true if there is a settings file, which can be read again. */
 bool node_reloads(const struct node *n);
 void node_reload(struct node *n);

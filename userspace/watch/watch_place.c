@@ -11,7 +11,8 @@
 #include "userspace/identity/place.h"
 #include "userspace/kubernetes/pods.h"
 
-/* Number of pods remembered after their processes ended: the reason usually arrives later. */
+/* Number of pods remembered after their processes ended: the event with the reason of the end
+ * usually arrives later. */
 #define GONE_PODS  64
 #define RESUMED_NS 60000000000ull
 
@@ -69,7 +70,8 @@ void places_free(struct places *ps)
 	free(ps);
 }
 
-/* Gives the process its own entry instead of its parent's. NULL: no memory. */
+/* Gives the process its own entry instead of the one shared with its parent. Returns NULL without
+ * memory. */
 static struct placed *places_placed_own(struct places *ps, pid_t pid)
 {
 	struct placed *p = table_get(ps->of, (uint64_t)pid), *own;

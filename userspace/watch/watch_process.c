@@ -407,7 +407,7 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 
 	if (!e)
 		return -ENOMEM;
-	/* Read it for the children's sake even if the identity is already recorded. */
+	/* Read the identity even if it is already recorded: children get theirs from this entry. */
 	if (!identified)
 		processes_entry_identify(ps, e, 0);
 	else if (watch_process_read_process(ps, e, &e->self))

@@ -34,8 +34,8 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified);
 /* Scans the processes of processes_adopt() until all libraries are found whose probes can be taken
  * over. */
 int processes_adopted(struct processes *ps);
-/* Returns the time when watching began of the process whose identity is being reported: its records
- * may be as old, and the identity has to precede them. 0: unknown. */
+/* Returns when watching began of the process whose identity is being reported; 0: unknown. The
+ * identity has to precede the records of the process, which may be as old as this. */
 uint64_t processes_since(const struct processes *ps);
 bool processes_have(const struct processes *ps, pid_t pid);
 /* Handles a record of the ring "life". */

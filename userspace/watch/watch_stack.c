@@ -10,10 +10,11 @@
 #include "userspace/base/helper.h"
 #include "userspace/python/python_stack.h"
 
-#define PROCESSES_MAX 16	    /* whose stacks are read at once */
-#define THREADS_MAX   64	    /* of a process, in which the training thread is searched */
-#define PERIOD_NS     5000000000ull /* between two requests */
-#define LATE_NS	      4000000000ull /* a request that takes longer is given up */
+#define PROCESSES_MAX 16 /* limit of processes whose stacks are read by one request */
+/* Limit of threads of a process among which the training thread is searched */
+#define THREADS_MAX 64
+#define PERIOD_NS   5000000000ull /* time between two requests */
+#define LATE_NS	    4000000000ull /* a request that takes longer is given up */
 
 struct stack_request {
 	uint32_t count;

@@ -23,8 +23,8 @@
 struct usage_thread {
 	pid_t tid;
 	bool chosen;
-	struct gp_usage last; /* figures of the last record, or of the last list */
-	uint64_t listed_ns;   /* on a CPU and waiting for one, as of the last list */
+	struct gp_usage last; /* figures of the thread's last record */
+	uint64_t listed_ns;   /* time on a CPU or waiting for a CPU, until the last list */
 	uint64_t busy_ns;     /* time on a CPU or waiting for a CPU, between the last two lists */
 };
 
