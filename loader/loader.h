@@ -22,6 +22,7 @@ struct helper;
 struct loader;
 struct probe_table; /* loader/probe/probe_file.h */
 
+/* Settings of a loader */
 struct loader_config {
 	const struct probe_table *probes; /* borrowed, must outlive the loader */
 	const char *features_off; /* comma-separated names from --feature NAME=off, or NULL */
@@ -53,13 +54,14 @@ struct feature {
 	bool have;	     /* usable, and not switched off */
 	bool off;	     /* switched off by the user */
 	bool required;
-	int error;	 /* -errno of the test when not usable; else 0 */
-	bool kernel_has; /* the kernel has it: at most a privilege is missing */
+	int error; /* -errno of the test when not usable; else 0 */
+	/* The kernel has the feature: if `have` is false, a privilege is missing */
+	bool kernel_has;
 };
 
 /* Raises the soft limit of open files to the hard one: feature tests, and each library with its
- * kinds of probes, take descriptors. Call before anything else here; what is started later inherits
- * it. */
+ * kinds of probes, take descriptors. Call before all other functions of this header; processes
+ * started later inherit the limit. */
 void loader_raise_descriptors(void);
 
 /* Tests each feature by using it, never by the kernel version. Returns the number of features; the
@@ -68,7 +70,8 @@ int loader_features(const char *features_off, const struct feature **ret);
 /* Returns the name of feature i without a test; NULL after the last. */
 const char *loader_feature_name(size_t i);
 
-/* Returns 0, or the error with which loader_open() would fail, after the same line in the log. */
+/* Checks what gp-bpf requires of the kernel. Returns 0; or the error with which loader_open() would
+ * fail, after logging the same line. */
 int loader_able(const char *features_off);
 /* Makes the mounts for which opening and closing a loader would need CAP_SYS_ADMIN. With feature
  * multi the caller may drop that capability afterwards. durable: loader_config.durable will be set.
@@ -94,8 +97,8 @@ bool loader_reports_unwatched(const struct loader *l);
 void loader_close(struct loader *l);
 /* Ends the loader; everything stays attached for a successor. */
 void loader_hand_over(struct loader *l);
-/* Returns true when the kernel side was taken over from a predecessor: it has kept watching, and
- * its rings hold the records since. */
+/* Returns true when the kernel side was taken over from a predecessor: the kernel side has kept
+ * watching, and the rings hold the records since then. */
 bool loader_adopted(const struct loader *l);
 /* Call once every watched process was scanned again: detaches the predecessor's probes that are not
  * needed any more. */
@@ -148,7 +151,7 @@ bool loader_unfinished(const struct loader *l);
 /* Attaches libraries that were read since the last call, a few at a time. Returns how many are
  * still being read. */
 size_t loader_poll(struct loader *l);
-/* Polls until nothing is being read. Returns 0, or -ETIMEDOUT. */
+/* Calls loader_poll() until no library is being read. Returns 0, or -ETIMEDOUT. */
 int loader_settle(struct loader *l, uint64_t timeout_ns);
 /* A watched process was forked: the child starts with the libraries of its parent. */
 void loader_forked(struct loader *l, pid_t parent, pid_t child);

@@ -20,6 +20,7 @@
 
 #define TAG_ADOPTED (UINT64_MAX - 1) /* tag of adopted links: attach_drop() never closes them */
 
+/* One link of the kernel: it keeps a BPF program attached to one site, or to many */
 struct link {
 	uint64_t tag;
 	unsigned int group;
@@ -294,6 +295,7 @@ void attach_warn_slow(const struct attach *at)
 			at->count, plural(at->count), s);
 }
 
+/* Progress of closing many links */
 struct closing {
 	const struct link *links;
 	size_t count;

@@ -14,6 +14,7 @@ struct bpf_link;
 struct bpf_program;
 struct pins;
 
+/* An instruction to which a program is attached */
 struct attach_site {
 	uint64_t offset; /* file offset */
 	uint64_t cookie;

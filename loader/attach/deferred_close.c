@@ -8,7 +8,7 @@
 #include "loader/attach/mount.h"
 
 static bool tried;
-static int prepared; /* mount descriptor for the first deferred_close_open(), or -errno */
+static int prepared; /* descriptor of the mount for the first deferred_close_open(), or -errno */
 
 void deferred_close_prepare(void)
 {

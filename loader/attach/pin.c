@@ -27,6 +27,7 @@
 #define LOCK_POLL_MS 10
 #define MAKE_TRIES   100
 
+/* A pin of the folder */
 struct pin {
 	char name[PIN_NAME_MAX];
 	bool waiting; /* the pin existed at the start and has not been claimed */
@@ -36,8 +37,9 @@ struct pins {
 	char dir[64];
 	struct pin *list;
 	size_t count, room;
-	int folder; /* descriptor of dir, locked while this process runs; the lock of the state
-		       directory does not suffice, as that can be removed and created again */
+	/* Descriptor of dir, locked while this process runs. The lock of the state directory does
+	 * not suffice: that directory can be removed and created again */
+	int folder;
 };
 
 int pins_mount(void)
@@ -332,7 +334,7 @@ void pins_clear(struct pins *p)
 {
 	pins_drop(p, "", true, false);
 	rmdir(p->dir);
-	rmdir(PIN_ROOT); /* fails while another folder exists */
+	rmdir(PIN_ROOT); /* has no effect while another folder exists */
 }
 
 int pins_each(pins_each_fn *fn, void *ctx)

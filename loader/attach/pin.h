@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pin.h - pins: names of links and maps in a folder of the BPF file system, by which they outlive
- * this process.
+/* pin.h - pins: names of links and maps in a folder of the BPF file system. Pinned links and maps
+ * outlive this process.
  *
  * The name of a pin is made from what its object does. A successor claims the pins of objects that
  * it would otherwise create, and removes all others. Not thread-safe. */

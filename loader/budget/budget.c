@@ -21,7 +21,8 @@ struct cell { /* cost of a unit (the probes of one runtime) in one process, in n
 	uint64_t now_kept[GROUPS], mean_kept[GROUPS];
 	/* Cost of group confirm that would be saved if its hits were counted instead of sent */
 	uint64_t now_sent, mean_sent;
-	uint64_t held[GROUPS]; /* mean cost of a group when it was detached, ns per second */
+	/* Mean cost of a detached group before it was detached, ns per second */
+	uint64_t held[GROUPS];
 };
 
 struct rank { /* sums over the units of a process */
@@ -29,6 +30,7 @@ struct rank { /* sums over the units of a process */
 	bool seen, marker_reported;
 };
 
+/* The probes of one runtime, which share a level */
 struct unit {
 	enum budget_level level;
 	uint64_t changed_ns, pause_ns;

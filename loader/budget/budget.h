@@ -45,6 +45,7 @@ enum budget_event {
 	BUDGET_MARKER,
 };
 
+/* A change of a unit's level, or BUDGET_MARKER */
 struct budget_change {
 	enum budget_event what;
 	uint32_t unit;

@@ -9,6 +9,7 @@
 #include "loader/attach/attach.h"
 #include "loader/kernel/kernel.h"
 
+/* Cost of a hit, by the class of the probed instruction */
 struct hit_cost {
 	uint32_t enter_ns[4]; /* ns by enum gp_insn; 0: could not be measured */
 	/* Entry and return together, ns by enum gp_insn; 0: could not be measured */

@@ -6,8 +6,10 @@
 #include "loader/budget/tally.h"
 #include "userspace/base/table.h"
 
-#define CACHE 256 /* entries of a cache of cells: most records belong to few processes and rows */
+/* Cells that are found without a search of the table: most records belong to few of them */
+#define CACHE 256
 
+/* Number of hits of one probe in one process */
 struct cell {
 	uint64_t sent, counted;
 };
@@ -54,7 +56,7 @@ static struct cell *tally_cell_make(struct tally *t, uint64_t key)
 	return NULL;
 }
 
-/* Returns NULL without memory; the hit is not counted then. */
+/* Returns NULL without memory: the caller then ignores the hit. */
 static struct cell *tally_cell_find(struct tally *t, uint32_t pid, uint32_t probe)
 {
 	uint64_t key = (uint64_t)pid << 32 | probe;

@@ -61,6 +61,7 @@ static int elf_file_segments_read(struct elf_file *ef, const Elf64_Ehdr *header,
 	return ef->segments_count ? 0 : -EBADMSG;
 }
 
+/* Addresses in the dynamic section */
 struct dynamic_addresses {
 	uint64_t symbols, strings, strings_size, entry_size, hash;
 	uint64_t soname; /* offset of the soname in the string table; 0: none */

@@ -126,7 +126,7 @@ static int hash_last(const struct elf_file *ef, const struct hash_table *t, uint
 	return 0;
 }
 
-/* Finds the last symbol: the chain of the last bucket ends with it. */
+/* Finds the index of the last symbol, with which the chain of the last used bucket ends. */
 uint64_t elf_hash_count(const struct elf_file *ef)
 {
 	uint32_t last, value;

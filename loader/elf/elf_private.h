@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_private.h - shared by the elf_*.c files: where the tables of a file are, after checks. */
+/* elf_private.h - shared by the elf_*.c files: an open ELF file with the checked positions of its
+ * tables. */
 #ifndef LOADER_ELF_PRIVATE_H
 #define LOADER_ELF_PRIVATE_H
 

@@ -15,6 +15,7 @@ struct heads {
 	uint32_t *next;			 /* next want with the same hash, + 1; indexed by want */
 };
 
+/* A symbol that matches a want */
 struct match {
 	struct elf_found found;
 	/* Index of the symbol. If several symbols have the same offset, the size of the first is
@@ -22,6 +23,7 @@ struct match {
 	uint64_t index;
 };
 
+/* State of one elf_symbols_find() */
 struct finder {
 	const struct elf_file *ef;
 	const struct elf_want *wants;

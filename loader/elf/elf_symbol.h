@@ -21,10 +21,12 @@ int elf_file_machine(const struct elf_file *ef); /* EM_X86_64, EM_AARCH64... */
  * fit; -errno. */
 int elf_file_soname(const struct elf_file *ef, char *ret, size_t cap);
 
+/* A function name to find, or the prefix of names */
 struct elf_want {
 	const char *name;
 	bool prefix;
 };
+/* A function that matches a want */
 struct elf_found {
 	size_t want;	 /* index of the want that matched */
 	uint64_t offset; /* file offset */

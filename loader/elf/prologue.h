@@ -9,6 +9,7 @@
 
 #include "bpf/gp_abi.h"
 
+/* The instruction at which a function is to be probed */
 struct prologue {
 	uint16_t skip; /* bytes from the symbol to the instruction where the probe is attached */
 	/* Bytes by which sp has moved down at that instruction: add to stack argument offsets */

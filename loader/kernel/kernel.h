@@ -30,15 +30,16 @@ enum kernel_program {
 
 struct pins;
 
+/* The programs and maps of the kernel side; sizes are numbers of entries */
 struct kernel {
 	const struct bpf_program *program[KERNEL_PROGRAMS];
 	/* Iterator over mappings; NULL: the kernel lacks feature task_vma */
 	const struct bpf_program *vmas;
-	struct gp_row *rows;	  /* GP_ROWS_MAX entries, shared with the kernel */
+	struct gp_row *rows;	  /* probe rows for the kernel, GP_ROWS_MAX */
 	uint64_t *return_rows;	  /* GP_RETURN_ROWS_MAX */
-	uint64_t *slot_owner;	  /* GP_SLOTS entries: pid of the owner */
+	uint64_t *slot_owner;	  /* pid of each slot's owner, GP_SLOTS */
 	uint64_t *watched_fast;	  /* GP_FAST_MAX */
-	const uint64_t *counters; /* GP_LANES * GP_LANE_COUNTERS */
+	const uint64_t *counters; /* counters of hot rows, GP_LANES * GP_LANE_COUNTERS */
 	const uint64_t *losses;	  /* GP_LOSS_CAUSE_COUNT */
 	uint64_t *counts_saved; /* GP_SLOTS * GP_HOT_ROWS: how much of each counter is saved on the
 				   tape */

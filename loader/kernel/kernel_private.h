@@ -9,6 +9,7 @@
 #include "skel/life.skel.h"
 #include "userspace/base/worker.h"
 
+/* The two BPF objects: "call" has the programs of probes, "life" the other programs */
 struct kernel_objects {
 	struct call_bpf *call;
 	struct life_bpf *life; /* NULL: none of its programs is used */

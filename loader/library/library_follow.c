@@ -37,6 +37,7 @@ struct source {
 	size_t row;
 };
 
+/* A function that a call has reported */
 struct candidate {
 	pid_t pid;
 	size_t row;

@@ -15,7 +15,7 @@
 #include "loader/site/site.h"
 #include "userspace/base/table.h"
 
-/* The order matters: a library in a state up to UNRELATED has no row that names it. */
+/* The order matters: for a library in a state up to LIBRARY_UNRELATED, no probe row is known. */
 enum library_state {
 	LIBRARY_NEW,	   /* not yet classified */
 	LIBRARY_UNRELATED, /* no row names the file */
@@ -36,7 +36,7 @@ struct library { /* one file that a watched process maps */
 	uint64_t idle_ns; /* time since when the library has no users */
 	uint64_t tag;
 	uint64_t seen; /* number of the last scan that found the library */
-	/* Pid -> entry of the users module; NULL: the library never had a user. */
+	/* Processes that use the library: pid -> struct user; NULL: it never had one. */
 	struct table *users;
 	size_t *rows; /* rows that name the library */
 	size_t row_count;
@@ -65,9 +65,9 @@ struct libraries {
 	const struct library_deps *deps;
 	struct table *files; /* library_key() -> struct library */
 	struct users *users;
-	struct table *asked; /* tag -> struct library: being read */
-	struct table *again; /* tag -> struct library: could not be read from the process tried */
-	struct table *idle;  /* tag -> struct library: without users */
+	struct table *asked; /* tag -> struct library: libraries that a reader is reading */
+	struct table *again; /* tag -> struct library: to be read again, through another process */
+	struct table *idle;  /* tag -> struct library: libraries without users */
 	/* tag -> struct library: attached, but its file was read too slowly to find some of its
 	 * functions; it is searched next */
 	struct table *due;
@@ -86,8 +86,8 @@ struct libraries {
 	bool unfinished; /* the last scan ran out of time */
 	/* Time since when attached probes wait to be activated; 0: no probe waits. */
 	uint64_t fresh_ns;
-	bool by_path_logged; /* logged: map_files cannot be used */
-	bool slow_logged;    /* logged: detaching will take seconds */
+	bool by_path_logged; /* it was logged that /proc/PID/map_files cannot be used */
+	bool slow_logged;    /* it was logged that detaching will take seconds */
 };
 
 uint64_t library_key(const struct gp_vma *vma);

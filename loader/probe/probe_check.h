@@ -5,6 +5,7 @@
 
 #include "loader/probe/probe_file.h"
 
+/* A rule that a row breaks */
 struct probe_fault {
 	const char *field; /* key at fault, NULL: the whole row */
 	char what[160];

@@ -16,6 +16,7 @@ enum probe_abi { PROBE_ABI_C, PROBE_ABI_ITANIUM, PROBE_ABI_CXX_SRET };
 #define PROBE_ARG_NONE -1
 enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
 
+/* A value that a hit reads from the arguments of the call */
 struct probe_capture {
 	const char *name; /* shown by `gp-bpf probes`; the model uses the position */
 	/* Position among the C arguments, without the hidden result pointer; or PROBE_ARG_NONE. */
@@ -27,6 +28,7 @@ struct probe_capture {
 	bool late;		   /* read when the call returns, not when it is entered */
 };
 
+/* One probe of a probe file */
 struct probe_row {
 	const char *id;	     /* stable, "runtime.name", less than 48 bytes */
 	const char *runtime; /* torch, cuda... */

@@ -9,6 +9,7 @@
 
 #include "userspace/base/yaml_table.h"
 
+/* A capture as written in the file */
 struct yaml_capture {
 	const int *lines;
 	char *name;
@@ -37,6 +38,7 @@ struct yaml_unless {
 	unsigned is_count;
 };
 
+/* Key `follow` of a probe */
 struct yaml_follow {
 	const int *lines;
 	char *probe, *capture, *join, *with; /* join, with: NULL when absent */
@@ -53,6 +55,7 @@ struct yaml_list {
 	unsigned count;
 };
 
+/* Key `result`: which return values are failures */
 struct yaml_result {
 	const int *lines;
 	int is;		     /* enum gp_returns */

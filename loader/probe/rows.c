@@ -5,14 +5,15 @@
 
 #include "loader/probe/rows.h"
 
-/* First generation of rows that send; a row of generation 0 sends nothing. */
+/* First generation of rows whose hits are sent; hits of a row of generation 0 are ignored. */
 #define GENERATION_FIRST 1
 #define RUNTIMES_MAX	 32
 
+/* An entry of gp_rows */
 struct entry {
 	size_t row;
 	struct gp_row compiled; /* result of probe_row_compile() */
-	bool unsent;		/* its hits were ever counted instead of sent */
+	bool unsent;		/* hits of this entry were ever counted instead of sent */
 };
 
 struct rows {
@@ -20,8 +21,9 @@ struct rows {
 	const struct probe_table *probes;
 	struct entry entries[GP_ROWS_MAX];
 	size_t count, returns, hot_count, ends_count;
-	uint32_t generation; /* generation of new cookies, and of every active row unless links are
-				being replaced */
+	/* Generation of new cookies; active rows have the same one unless links are being
+	 * replaced */
+	uint32_t generation;
 	bool swapping, swapped;
 	uint32_t hot_probe[GP_HOT_ROWS];
 	const char *ends[RUNTIMES_MAX];
@@ -122,7 +124,7 @@ static bool row_waits(const struct rows *r, const struct probe_row *row)
 	       !row->returns && !rows_runtime_ends(r, row->runtime);
 }
 
-/* Makes a row count. Setting the generation does that, so it is written last. */
+/* Makes the hits of a row valid. Writing the row's generation does this, so it comes last. */
 static void row_activate(const struct rows *r, size_t entry)
 {
 	__atomic_store_n(&r->kernel->rows[entry].gen, r->generation, __ATOMIC_RELEASE);

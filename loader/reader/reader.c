@@ -28,6 +28,7 @@
 
 enum worker_state { WORKER_NONE, WORKER_IDLE, WORKER_BUSY, WORKER_KILLED };
 
+/* A reader process, and the request that it handles */
 struct worker {
 	enum worker_state state;
 	pid_t pid;

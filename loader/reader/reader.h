@@ -29,6 +29,7 @@
 struct bpf_program;
 struct reader;
 
+/* A request to read a file */
 struct reader_ask {
 	uint64_t ticket; /* identifies the request to the caller */
 	pid_t pid;
@@ -40,6 +41,7 @@ struct reader_ask {
 	char path[PATH_MAX];	  /* see mapping_name() */
 };
 
+/* The answer to a request */
 struct reader_answer {
 	uint64_t ticket;
 	pid_t pid;

@@ -6,6 +6,7 @@
 
 #include "loader/reader/reader.h"
 
+/* Head of an answer from a reader process */
 struct reader_reply {
 	/* Address at which the reader maps the file, by which the caller finds the kernel's
 	 * numbers of the file. */

@@ -14,6 +14,7 @@
 
 /* ---- names: a row's symbol, and the symbol with each suffix ---------------------------------- */
 
+/* Function names to find in one library */
 struct names {
 	struct buffer wants; /* array of struct elf_want: names to find */
 	struct buffer rows;  /* array of size_t: index of the probe row of each name */

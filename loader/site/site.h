@@ -18,6 +18,7 @@
 /* Limit of functions in one library that all rows together match. */
 #define SITES_FOUND_MAX 1024
 
+/* The place of a probe in a library */
 struct site {
 	size_t row; /* index in the probe table */
 	uint64_t offset;

@@ -41,6 +41,7 @@ struct text_address {
 	size_t want;
 };
 
+/* State of one search in a file */
 struct text_search {
 	const struct elf_file *ef;
 	const struct site_want *want;
