@@ -21,7 +21,7 @@ struct blocked_words {
 	const char *const *threads;
 	const char *const *devices; /* beginnings of paths of device files */
 };
-struct blocked_calls; /* CPU time of each process at its last scan */
+struct blocked_calls; /* remembers the CPU time of each process at its last scan */
 /* The lists in words must outlive the result. Returns NULL: no memory. */
 struct blocked_calls *blocked_calls_new(const struct blocked_words *words);
 void blocked_calls_free(struct blocked_calls *s);

@@ -68,6 +68,7 @@ static const struct {
 #undef TEXT
 };
 
+/* State of reading one environment */
 struct parse {
 	struct environment *env;
 	int32_t given[LAUNCHERS][GIVEN_COUNT], numbers[N_COUNT], hosts; /* -1: not given */

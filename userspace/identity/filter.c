@@ -11,6 +11,7 @@
 
 #define RULE_MAX 256
 
+/* One rule of the user */
 struct rule {
 	enum filter_key key;
 	bool deny;

@@ -47,7 +47,7 @@ struct filter;
  * logging one line. */
 int filter_new(struct filter **ret, char *const *allow, int nallow, char *const *deny, int ndeny);
 void filter_free(struct filter *f); /* NULL is fine */
-/* Returns true if a rule has that key. */
+/* Returns true if a rule has this key, so that filter_classify() needs the fact. */
 bool filter_asks(const struct filter *f, enum filter_key key);
 /* Applies the rules to a process. *ret_why (owned by f): the deny rule that matched, or the key
  * whose allow rules did not; "" if no single rule decides. */

@@ -22,7 +22,8 @@
 #define READ_MAX   (512ull << 20)
 #define CHUNK	   (1 << 16)
 
-static const char info[] = ".dist-info"; /* PEP 376 and the specification of installed projects */
+/* End of the name of a package's metadata folder (PEP 376) */
+static const char info[] = ".dist-info";
 
 /* Returns true if the RECORD file has a line that begins with the text. */
 static bool package_record_lists(int fd, const char *line, uint64_t *left)

@@ -8,7 +8,7 @@
 
 #define CACHED_DEPTH 3 /* limit of protocol buffer messages nested around a module */
 
-static const char attribute[] = "num_replicas"; /* the terminator is compared, too */
+static const char attribute[] = "num_replicas"; /* compared with its terminator */
 
 static bool program_name_letter_ok(char c)
 {
@@ -237,7 +237,7 @@ int program_code_scan(program_read *read, void *ctx, uint64_t code, uint64_t byt
 		if (!cached) {
 			program_name_scan(ret, piece, held + n, !at);
 		} else {
-			if (!at) /* only the beginning of a cached program holds its name */
+			if (!at) /* in a compiled program, only the first piece has the name */
 				program_name_cached(ret, piece, n, bytes);
 			program_content_scan(ret, piece, held + n);
 		}

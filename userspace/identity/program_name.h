@@ -14,6 +14,7 @@
 
 #define PROGRAM_NAME_MAX 128 /* terminator included */
 
+/* What is known of a program from the code read so far */
 struct program_name {
 	char name[PROGRAM_NAME_MAX]; /* "" until a name is known or likely */
 	bool sure;		     /* the following bytes cannot change the name */

@@ -54,6 +54,7 @@ struct walk {
 	struct program_name *name;
 };
 
+/* A std::vector in the memory of the process */
 struct vector {
 	uint64_t begin, count; /* words */
 };

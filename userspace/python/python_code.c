@@ -25,6 +25,7 @@ struct python_head { /* what identifies a code object */
 	int64_t first; /* line */
 };
 
+/* A cached code object */
 struct python_code {
 	struct python_head head;
 	int64_t at; /* byte of code for which `line` was found; -2: none yet */

@@ -95,6 +95,7 @@ struct python_frame_link { /* the members of a frame that are used */
 	uint64_t previous, code, last;
 	uint8_t owner; /* value of the owner member */
 };
+/* The frames of a thread, innermost first */
 struct python_chain {
 	size_t n;
 	bool cut;

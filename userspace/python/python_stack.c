@@ -287,8 +287,8 @@ static bool python_chain_same(const struct python_chain *a, const struct python_
 	return true;
 }
 
-/* Returns true if the chain did not change while it was read. A loop may bring a thread back to the
- * same frames: it would have to do so each time at the same moment. */
+/* Returns true if the chain did not change while it was read. A change is missed only if a loop of
+ * the program brings the thread back to the same frames at each reading. */
 static bool python_chain_read(struct python_process *p, uint64_t state)
 {
 	if (!python_chain_walk(p, state, &p->now) || !python_chain_again(p, state, &p->now))

@@ -17,9 +17,10 @@
 #define PYTHON_TEXT_MAX	  256 /* bytes of a function's or file's name, terminator included */
 #define PYTHON_WHY_MAX	  128
 
+/* A frame of a Python stack. The texts are valid UTF-8 without control characters, cut to
+ * PYTHON_TEXT_MAX, "?" if unreadable. They belong to the python_process, and are valid until its
+ * next python_dump(). */
 struct python_frame {
-	/* Valid UTF-8 without control characters, cut to PYTHON_TEXT_MAX, "?" if unreadable. They
-	 * belong to the python_process and are valid until its next python_dump(). */
 	/* From CPython 3.11 on with the names of classes and functions around it */
 	const char *function;
 	/* As in the code object: may be relative to a folder that the process has left */
@@ -27,6 +28,7 @@ struct python_frame {
 	int line; /* 0: unknown */
 };
 
+/* The Python stack of one thread */
 struct python_thread {
 	pid_t tid;	  /* the thread's id in our pid namespace; 0: unknown */
 	uint64_t pthread; /* its pthread_t */

@@ -21,6 +21,7 @@
 /* Ancestors among which sudo is searched: its monitor or a shell may be between it and gp-bpf. */
 #define SUDO_DEPTH 4
 
+/* The user that runs CMD */
 struct identity {
 	bool change;
 	uid_t uid;

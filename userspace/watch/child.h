@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The process of CMD */
 struct child {
 	pid_t pid;
 	int release_fd; /* writing a byte starts CMD, closing ends it */

@@ -11,7 +11,7 @@
 enum maps_answer {
 	MAPS_OTHER, /* no known library, or the process is gone or unreadable */
 	MAPS_OURS,
-	MAPS_LOCKED, /* its maps cannot be read now, because a lock is held */
+	MAPS_LOCKED, /* the process's maps cannot be read now, because a lock is held */
 };
 
 struct helper;

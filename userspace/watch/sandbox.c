@@ -19,6 +19,7 @@
 
 /* ---- needs ----------------------------------------------------------------------------------- */
 
+/* Facts that decide which capabilities are kept */
 struct asked {
 	const struct options *o;
 	bool multi;

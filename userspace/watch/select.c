@@ -25,12 +25,14 @@
 #define PODS_WAIT_NS  5000000000ull
 #define KTHREADD      2
 
+/* A process of the machine */
 struct found {
 	pid_t pid;
 	uint32_t parent;
 	bool means; /* the process matches the options */
 };
 
+/* State of selecting processes */
 struct select {
 	const struct options *o;
 	const char *root;
@@ -190,7 +192,7 @@ static void select_none_matches(const struct options *o)
 		log_error(
 			"no running process matches%s; use gp-bpf node to watch processes that start later",
 			asked.data ? asked.data : "");
-	else /* a pattern covers the whole command line */
+	else /* explain --name: its pattern must match the whole command line */
 		log_error(
 			"no running process matches%s; for a part of the command line: --name '*%s*'",
 			asked.data ? asked.data : "", pattern);

@@ -245,6 +245,7 @@ static void watch_drain(struct watch *w)
 /* Unit of start times in /proc: times within one tick are equal. */
 #define START_TICK_NS 10000000ull
 
+/* State of continuing after a predecessor */
 struct resuming {
 	struct watch *watch;
 	/* Collect processes that are still alive, instead of those that are gone. */

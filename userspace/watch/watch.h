@@ -17,11 +17,12 @@
 struct watch;
 struct probe_table;
 
+/* Settings of a watch */
 struct watch_config {
 	const char *tape;	 /* file to record to, or NULL */
 	struct durable *durable; /* state directory, borrowed, or NULL */
 	struct preload *preload; /* preloaded data for a takeover, borrowed, or NULL */
-	bool saved;		 /* out continues from the state of the durable directory */
+	bool saved;		 /* the output continues from the saved state in `durable` */
 	bool run;		 /* gp-bpf starts the targets (`run`, `record`) */
 	const char *command;	 /* the user's command line */
 	bool node;		 /* `node`: finds its processes itself, and ends only on request */
@@ -43,7 +44,7 @@ void watch_again(struct watch *w);
 /* Call after the last watch_target(): ends the gap in watching, and reports processes of a
  * predecessor's state that are not watched as gone. */
 void watch_reconcile(struct watch *w);
-/* Why watch_run() ended. */
+/* The reason why watch_run() returned. */
 struct watch_end {
 	enum gp_end_reason reason;
 	int signo; /* the signal that ended it; 0: none */

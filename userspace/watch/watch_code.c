@@ -30,6 +30,7 @@ enum row_kind {
 	ROW_LOADED, /* a program gets the handle that its runs will have */
 };
 
+/* A request for the name of a program */
 struct asked {
 	pid_t pid, tid;
 	uint32_t probe;

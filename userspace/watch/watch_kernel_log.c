@@ -20,6 +20,7 @@
  * repeatedly. */
 #define FAULTS_MAX 32
 
+/* Reader of the kernel's log */
 struct watch_log {
 	struct loop *loop;
 	struct journal *journal;

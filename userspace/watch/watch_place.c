@@ -19,11 +19,12 @@
 /* Intervals for asking again about a pod that the list of pods does not have yet. */
 static const struct backoff_rule places_again = {.first_ns = 500000000, .most_ns = 64000000000};
 
+/* The location of a process and of its children */
 struct placed {
 	/* Number of processes with this location: one that was read, and its children. */
 	unsigned int owners;
-	struct backoff tries; /* failed attempts to get the pod, in a row */
-	uint64_t due_ns;      /* 0: the pods' data is complete */
+	struct backoff tries; /* consecutive failed attempts to get the pod */
+	uint64_t due_ns;      /* time of the next attempt; 0: the data of the pod is complete */
 	bool reported;
 	bool kept; /* keep the location that a predecessor recorded until the pods' data arrives */
 	struct place_facts facts;
@@ -34,7 +35,7 @@ struct places {
 	struct places_config cfg;
 	struct table *of; /* pid -> struct placed */
 	char gone[GONE_PODS][sizeof(((struct cgroup_place *)NULL)->pod_uid)];
-	uint32_t ngone; /* number of pods added to gone since the start */
+	uint32_t ngone; /* number of pods that were added to `gone` since the start */
 	uint64_t resumed_ns;
 };
 

@@ -39,7 +39,8 @@ struct watch {
 	struct successor *successor;	    /* NULL: no handover was requested */
 	struct buffer batch;		    /* records read from a ring */
 	struct poll_interval poll_interval; /* interval for reading the rings */
-	/* The last drain read records of process life, or many others. */
+	/* The last reading of the rings got records of process life, or many others: read again
+	 * soon. */
 	bool busy;
 	pid_t child;
 	int child_status;

@@ -20,13 +20,14 @@
 #define ENTRY_DEBOUNCE_NS 5000000ull
 
 struct helper;
+/* A watched process */
 struct entry {
 	pid_t pid;
 	uint64_t due_ns; /* 0: no scan needed */
 	bool again;	 /* scan once more after the next scan */
 	uint64_t scanned_ns, cost_ns;
 	unsigned int fruitless; /* consecutive scans without a new library */
-	unsigned int locked;	/* consecutive scans that found its mmap lock held */
+	unsigned int locked;	/* consecutive scans that found the mmap lock of the process held */
 	bool locked_logged;
 	/* The command line and environment of the process were not read. */
 	bool unread;

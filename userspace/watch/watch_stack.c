@@ -31,11 +31,12 @@ struct stack_reply {
 	} of[PROCESSES_MAX];
 };
 
+/* Reader of Python stacks, and its last request */
 struct stacks {
 	struct helper *helper;
 	struct stack_request request;
-	uint64_t asked_ns; /* when the helper process was asked last; 0: never */
-	bool waiting;	   /* for its answer */
+	uint64_t asked_ns; /* time of the last request to the helper process; 0: never */
+	bool waiting;	   /* for the answer to the last request */
 };
 
 int stacks_new(struct stacks **ret)

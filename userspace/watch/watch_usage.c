@@ -20,6 +20,7 @@
 /* If the last sample of a process is older than this, the next one begins a new series. */
 #define FRESH_NS 1500000000ull
 
+/* CPU use of one thread */
 struct usage_thread {
 	pid_t tid;
 	bool chosen;
@@ -28,6 +29,7 @@ struct usage_thread {
 	uint64_t busy_ns;     /* time on a CPU or waiting for a CPU, between the last two lists */
 };
 
+/* The sampled threads of one process */
 struct usage_process {
 	uint32_t tick;	 /* last tick in which the process trained */
 	uint32_t listed; /* tick of the last list of its threads; 0: none */
