@@ -144,8 +144,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 	if (!err)
 		err = kernel_begin(&l->kernel, l->pins, adopt, cfg->ring_call_bytes,
 				   cfg->ring_life_bytes, preload_objects(cfg->preload));
-	/* Measured now, while the other programs are being loaded: attaching the first probe of a
-	 * machine makes the kernel wait. */
+	/* Measure the hit cost now, while the other programs are being loaded: attaching the first
+	 * probe of a machine takes long. */
 	if (!err && !preload_hit_cost(cfg->preload, &l->hit_cost))
 		hit_cost_measure(&l->hit_cost, &l->kernel, l->attach);
 	if (!err)
@@ -310,8 +310,8 @@ static void loader_fast_clear(const struct loader *l, uint32_t pid)
 					    __ATOMIC_RELAXED);
 }
 
-/* Ends the watch unless the exit of the process has ended it. Deleting the entry gives ownership of
- * its slot. */
+/* Ends the watch of a process, unless its exit has ended it. Only the side that deletes the entry
+ * may free the entry's slot. */
 static void loader_watch_end(struct loader *l, uint32_t key)
 {
 	struct gp_watch watch;
@@ -331,7 +331,7 @@ int loader_watch(struct loader *l, pid_t pid, uint64_t start_ns, uint32_t *ret_s
 
 	if (!bpf_map_lookup_elem(l->kernel.watched_fd, &key, &watch)) {
 		if (ret_slot)
-			*ret_slot = watch.slot; /* a child that the kernel side watches already */
+			*ret_slot = watch.slot; /* a child that the kernel side already watches */
 		return 0;
 	}
 	if (!loader_process_alive(pid))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepare.c - checks of the kernel that run before a loader exists. */
+/* prepare.c - functions of loader.h that check the kernel, and make mounts, before a loader
+ * exists. */
 #include "loader/kernel/feature.h"
 #include "loader/attach/deferred_close.h"
 #include "loader/loader.h"

@@ -32,7 +32,8 @@ static int unwatched_prefixes_put(const struct unwatched_bpf *bpf, const struct 
 }
 
 /* Attaches the program, or keeps the predecessor's link if that runs the same program. The prefixes
- * are then the same, too: a predecessor with other rows is never taken over. */
+ * of library names in the kernel are then the same, too: a predecessor with other rows is never
+ * taken over. */
 static int unwatched_attach(const struct unwatched *m, const struct kernel *k, struct attach *links,
 			    struct pins *pins)
 {

@@ -115,7 +115,7 @@ static int elf_file_dynamic_read(const struct elf_file *ef, const Elf64_Phdr *ph
 	return 0;
 }
 
-/* Keeps a table only when all of it lies in the file. */
+/* Sets t to a table if the whole table is within the file. */
 static void elf_file_table_set(const struct elf_file *ef, struct elf_table *t,
 			       const struct elf_table *from)
 {
@@ -151,8 +151,8 @@ static void elf_file_section_table(const struct elf_file *ef, const Elf64_Ehdr *
 	elf_file_table_set(ef, ret, &t);
 }
 
-/* Section headers are used only for tables that nothing else points to: .symtab, and the size of
- * .dynsym. They may be stripped or wrong, so nothing here is an error. */
+/* Reads section headers only for what is found nowhere else: .symtab, and the size of .dynsym.
+ * Section headers may be stripped or wrong, so nothing here is an error. */
 static void elf_file_sections_read(struct elf_file *ef, const Elf64_Ehdr *header,
 				   struct elf_table *ret_dynamic)
 {

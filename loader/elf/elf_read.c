@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_read.c - reads of an opened file, and its addresses. */
+/* elf_read.c - reads bytes of an opened ELF file, and converts its addresses and offsets. */
 #include <errno.h>
 #include <unistd.h>
 

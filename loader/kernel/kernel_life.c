@@ -13,7 +13,7 @@
 #include "loader/kernel/tracepoint.h"
 #include "userspace/base/hash.h"
 
-/* Returns a hash of the kernel's hashes of the programs. */
+/* Returns a hash of the programs, made of the kernel's hash of each. */
 static uint64_t kernel_life_programs_hash(const struct bpf_object *obj, uint64_t h)
 {
 	struct bpf_program *prog;
@@ -141,8 +141,8 @@ static int kernel_life_proc_attach(const struct life *l, bool cast)
 {
 	const struct life_bpf *life = l->k->objects->life;
 	struct bpf_program *const programs[] = {
-		life->progs.gp_exited, /* before fork, so that the exit of each reported child is
-					  seen */
+		/* Attached before fork, so that the exit of each reported child is seen */
+		life->progs.gp_exited,
 		life->progs.gp_forked,
 		life->progs.gp_execed,
 		cast ? life->progs.gp_signalled_cast : life->progs.gp_signalled,

@@ -48,7 +48,7 @@ struct follow_process { /* a process whose calls report addresses */
 	struct candidate known[CANDIDATES_MAX];
 	size_t count;
 	unsigned int tries;
-	uint64_t next_ns;      /* time of the next attempt */
+	uint64_t next_ns;      /* time of the next attempt to attach */
 	uint64_t had[HAD_MAX]; /* recent values of source.its in calls of probe source.with */
 	unsigned int at;
 };
@@ -438,8 +438,8 @@ void follows_second(struct libraries *ls)
 {
 	uint64_t pid;
 
-	/* Processes are forgotten here and not at their exit, as their last records may be read
-	 * later. */
+	/* Forget processes here and not at their exit, as their last records may be read after
+	 * it. */
 	for (size_t i = 0; table_next(ls->follows->processes, &i, &pid);)
 		if (kill((pid_t)pid, 0) && errno == ESRCH)
 			follows_forget(ls->follows, (pid_t)pid);

@@ -65,12 +65,12 @@ struct probe_row {
 	uint64_t only_value;
 	int captures;
 	bool has_only;
-	bool prefix;  /* symbol is a prefix: attach to all matches */
+	bool prefix;  /* symbol is a prefix: all functions whose names begin with it are probed */
 	bool count;   /* hits are counted instead of sent */
-	bool returns; /* entry and return; only for ABI C */
+	bool returns; /* probed at entry and return; only for ABI C */
 	bool may_block;
 	bool anonymous; /* beginning of a range without a name */
-	bool wake;	/* user space reads its records at once */
+	bool wake;	/* user space reads the records of this row at once */
 	bool linked;	/* also searched in programs that the library may be linked into */
 	bool pair;	/* a collective of two ranks only */
 	/* The first capture is an executable of XLA, in whose memory the program's name is. */
@@ -111,7 +111,7 @@ const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
 /* Returns the index of the row with this hash, or the number of rows. */
 size_t probe_table_index(const struct probe_table *t, uint32_t hash);
 
-/* Codes that calls return, with their names, by runtime. */
+/* Return codes of calls, with their names and runtimes: number of codes, and code i. */
 size_t probe_table_codes(const struct probe_table *t);
 const struct gp_code *probe_table_code(const struct probe_table *t, size_t i);
 
@@ -138,7 +138,7 @@ int probe_row_compile(const struct probe_row *row, int pushed_bytes, struct gp_r
 /* Like probe_row_compile(), but for the given machine (EM_X86_64, EM_AARCH64). */
 int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_bytes,
 			  struct gp_row *ret);
-/* Fills the part of a row that the model gets. */
+/* Fills *ret with the part of a row that is recorded on the tape for the model. */
 void probe_row_record(const struct probe_row *row, struct gp_probe *ret);
 /* Writes the indexes of the rows for a file of this name (without folder) to rows. Returns their
  * number; 0 for files that every process maps. Rows that follow another row are for no file until

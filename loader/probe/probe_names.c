@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_names.c - a quick test for file names: most are excluded by their first letters. */
+/* probe_names.c - a quick test whether a probe row is for a file name: most names are excluded by
+ * their first letters. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

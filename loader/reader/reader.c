@@ -349,8 +349,8 @@ void reader_wait(struct reader *r, int timeout_ms)
 	struct pollfd fds[WORKERS_MAX];
 	nfds_t n = 0;
 
-	/* If a request can be sent to a reader now, return at once: no answer may come that would
-	 * end the wait. */
+	/* If a request can be sent to a reader now, return at once: without a sent request no
+	 * answer would end the wait. */
 	if (r->first && (!r->busy || reader_worker_in(r, WORKER_IDLE)))
 		return;
 	for (const struct worker *w = r->workers; w < r->workers + WORKERS_MAX; w++)
