@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call_near.c - what a blocked process may wait for: blocked children, threads of
- * collectives. */
+/* blocked_call_near.c - finds what a blocked process may wait for: blocked child processes, or
+ * other ranks in a collective. */
 #include "userspace/identity/blocked_call_private.h"
 
 #include <ctype.h>

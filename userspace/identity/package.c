@@ -69,8 +69,9 @@ static bool package_has(int dir, const char *name, const char *line, uint64_t *l
 	return found;
 }
 
-/* Returns true if a package or file is named after another runtime, alone or with more words
- * ("torch_cuda", not "torchvision"), and not after this one ("torch_xla", "jax_cuda12_pjrt"). */
+/* names[0]: this runtime, then others. Returns true if the name of a package or file begins with
+ * another runtime as a word ("torch_cuda", not "torchvision"), and does not contain this one
+ * ("torch_xla", "jax_cuda12_pjrt"). */
 static bool package_named_after(const char *name, const char *const *names)
 {
 	if (!names || !*names || strcasestr(name, *names))

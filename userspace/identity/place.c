@@ -52,7 +52,8 @@ int place_read_facts(const char *root, pid_t pid, struct place_facts *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	err = place_read_cgroup(root, pid, &ret->cgroup);
-	/* The process exists, but a kernel without cgroups lacks the file. */
+	/* If the process exists, its cgroup file is missing because the kernel has no cgroups:
+	 * continue. */
 	if (err == -ESRCH && !proc_owner(root, pid))
 		return err;
 	ret->own = !*root && !place_read_cgroup("", getpid(), &own) &&

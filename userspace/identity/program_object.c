@@ -120,8 +120,8 @@ static size_t object_words(struct walk *w, uint64_t object, uint64_t *words, siz
 	return object_walk_read(w, object, words, bytes) / sizeof(*words);
 }
 
-/* Finds the first pointer in an object to an object of the next type. Memory after the object may
- * belong to another program, but its pointers come later. */
+/* Finds the first pointer in an object to an object of the next type. The memory after the object
+ * may have pointers of another program, but pointers in the object come first. */
 static uint64_t object_next(struct walk *w, uint64_t object, enum type *type)
 {
 	uint64_t words[WINDOW / 8];
@@ -259,7 +259,7 @@ int program_object_scan(program_read *read, void *ctx, uint64_t handle, struct p
 			       object_string_read(&w, object + MODULE_NAME, name, sizeof(name))))
 		return -ENOENT;
 	program_object_module(&w, object);
-	/* Not everything was read: there may be a gradient in the rest. */
+	/* Not all was read: there may be a gradient in the remaining instructions. */
 	if (w.reads >= READS_MAX || w.instructions >= INSTRUCTIONS)
 		ret->ops_named = false;
 	return 0;

@@ -266,9 +266,11 @@ static int discover_classify(struct discover *d, pid_t pid, struct known *k)
 #define DUE_SHARE   10		   /* scans of reported processes use at most 1/10 of a CPU */
 #define GVISOR_NS   60000000000ull /* time between two counts of gVisor sandboxes */
 #define GVISOR_TURN 256		   /* limit of processes checked for gVisor in a second */
-/* Limit of the time for these checks in a second; the rest waits for the next second. */
+/* Limit of the time for gVisor checks in a second; the next second continues with the remaining
+ * processes. */
 #define GVISOR_MAX_NS 10000000ull
-/* CPU time that scans may use beyond DUE_SHARE, for many ranks that start together. */
+/* CPU time that scans of reported processes may use beyond DUE_SHARE, for many ranks that start
+ * together. */
 #define DUE_FREE_NS 250000000ull
 
 int discover_new(struct discover **ret, const struct discover_config *cfg)

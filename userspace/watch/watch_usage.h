@@ -12,7 +12,7 @@ struct usages;
 /* root: "", or the folder that contains proc and sys; borrowed. Returns 0 or -ENOMEM. */
 int usages_new(struct usages **ret, const char *root);
 void usages_free(struct usages *u); /* NULL is fine */
-/* Takes the samples of this second. Call before its tick record. */
+/* Takes samples, and records them. Call once a second, before the tick record is written. */
 void usages_tick(struct usages *u, struct journal *j, const struct output *out);
 
 #endif
