@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the answer in the form of the goodput library's test vectors, so that tools can compare
- * the two. */
+/* Writes computed goodput in the JSON form of the goodput library's test vectors, so that tools can
+ * compare gp-bpf's numbers with the library's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,9 @@
 #include "userspace/base/json_text.h"
 #include "userspace/report/account.h"
 
-#define MAP_MAX	    400 /* steps in a map; a longer map becomes a digest of all its steps */
+/* A job with more steps than MAP_MAX gets a sample of about MAP_SAMPLES steps instead of a map
+ * with every step. */
+#define MAP_MAX	    400
 #define MAP_SAMPLES 100
 
 static void json_step(struct buffer *out, const struct goodput_step_time *t)
@@ -63,8 +65,8 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 
 	json_open(out, percent ? "badput_pct" : "unproductive_time_s", '{');
 	for (int i = 0; i < BADPUTS; i++) {
-		/* The library does not have these two buckets: they only appear if they are not
-		 * 0. */
+		/* The goodput library lacks hangs and unobserved time: write these two only if they
+		 * are not 0. */
 		bool ours = i == BADPUT_HANG || i == BADPUT_UNOBSERVED;
 
 		if (!(has & 1u << i) || (ours && value[i] == 0))
@@ -77,7 +79,7 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 	json_close(out, '}');
 }
 
-/* Formats an instant as Python prints it. */
+/* Formats an instant as the goodput library does. */
 static const char *account_json_instant_text(char out[EPOCH_TEXT_MAX + 8], int64_t us)
 {
 	char text[EPOCH_TEXT_MAX];
@@ -86,14 +88,14 @@ static const char *account_json_instant_text(char out[EPOCH_TEXT_MAX + 8], int64
 	return out;
 }
 
-/* Writes the error that the library would raise. */
+/* Writes the error that the goodput library would raise for this log. */
 static void json_error(struct buffer *out, const struct goodput_part *p)
 {
 	char message[256], from[EPOCH_TEXT_MAX + 8], to[EPOCH_TEXT_MAX + 8];
 	size_t len = strlen(p->error);
 
-	/* The library's texts end with a full stop, except the text to which it appends the
-	 * window. */
+	/* The library's error texts end with a full stop, except the one to which it appends the
+	 * time window. */
 	if (len && p->error[len - 1] != '.' && !strcmp(p->error_type, "ValueError"))
 		snprintf(message, sizeof(message), "%s between %s and %s.", p->error,
 			 account_json_instant_text(from, p->from_us),
@@ -106,7 +108,7 @@ static void json_error(struct buffer *out, const struct goodput_part *p)
 	json_close(out, '}');
 }
 
-/* Returns true if p has an answer, which it may have in addition to its error. */
+/* Returns true if p has an answer. A part with an error can have an answer as well. */
 static bool json_answered(struct buffer *out, const struct goodput_part *p)
 {
 	if (!p->error)
@@ -131,8 +133,8 @@ static void json_deviation(struct buffer *out, const struct goodput_part *p)
 	json_close(out, '}');
 }
 
-/* Writes the members that all cumulative answers share. a: the whole job's answer, for its map of
- * deviations; NULL: no map. */
+/* Writes the members that all cumulative answers share. a: the answer for the whole job, from which
+ * the map of step deviations is written; NULL: write no map. */
 static void json_cumulative(struct buffer *out, const struct goodput_part *p,
 			    const struct goodput_names *names, const struct goodput_answer *a)
 {

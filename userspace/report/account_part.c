@@ -12,20 +12,20 @@
 
 #define COL_NAME    4
 #define COL_TYPE    6
-#define COL_TIME    46 /* column of the right edge */
-#define COL_SHARE   55 /* column of the right edge */
+#define COL_TIME    46 /* right edge of the column, as for COL_SHARE */
+#define COL_SHARE   55
 #define COL_BAR	    57
 #define CELLS	    22
-#define TYPES_MAX   20 /* custom types that get a line of their own */
+#define TYPES_MAX   20 /* custom event types that get a line of their own; the others share one */
 #define LARGEST_MAX 3
 
-#define LINE_TIME  58 /* column of the right edge */
+#define LINE_TIME  58 /* right edge of the column, as for LINE_SHARE */
 #define LINE_SHARE 67
 #define LINE_BAR   69
 #define LINE_CELLS 10
 
 struct row {
-	int id; /* enum goodput_badput; BADPUTS: goodput */
+	int id; /* an enum goodput_badput; BADPUTS stands for goodput */
 	double s, pct;
 };
 
@@ -57,7 +57,7 @@ static const char *account_part_percent_text(char out[SPAN_TEXT_MAX], double pct
 		return "unknown";
 	if (pct > 0 && pct < 0.05)
 		return "<0.1 %";
-	/* "100 %" must mean all: shorten the number instead of rounding up */
+	/* Print "100 %" only if nothing is missing: do not round 99.95 up. */
 	if (pct < 100 && pct >= 99.95)
 		return ">99.9 %";
 	snprintf(out, SPAN_TEXT_MAX, "%.1f %%", pct);
@@ -151,14 +151,16 @@ static void part_row(struct canvas *c, const struct row *r)
 static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
 		     const char *whole)
 {
-	/* Rounding errors of the library's arithmetic count as 0. */
+	/* A difference this small is a rounding error in the library's arithmetic. */
 	bool closed = fabs(p->residual_s) < 1e-4 + 1e-9 * fabs(whole_s);
 	double sum_s = whole_s - (closed ? 0 : p->residual_s);
 	char sum[SPAN_TEXT_MAX], elapsed[SPAN_TEXT_MAX];
 
 	span_text(sum, sum_s);
 	span_text(elapsed, whole_s);
-	if (!closed && !strcmp(sum, elapsed) && sum_s > 0) /* the difference would not be visible */
+	/* Both round to the same text: print them with more digits, so that the difference
+	 * shows. */
+	if (!closed && !strcmp(sum, elapsed) && sum_s > 0)
 		clock_durations(sum, elapsed, SPAN_TEXT_MAX, (uint64_t)(sum_s * 1e9),
 				(uint64_t)(whole_s * 1e9));
 	canvas_line(c, 0);

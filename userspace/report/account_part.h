@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account_part.h - prints one part of an answer (the job, a window, an instant) as text. */
+/* account_part.h - prints goodput and badput of one part of a log (the whole job, a time window, or
+ * an instant) as text. */
 #ifndef REPORT_ACCOUNT_PART_H
 #define REPORT_ACCOUNT_PART_H
 
@@ -13,8 +14,8 @@
  * finite. Returns out. */
 const char *span_text(char out[SPAN_TEXT_MAX], double s);
 
-/* Draws the table of p: GOODPUT first, then badputs by size, with bars. The last line says whether
- * their sum equals whole_s, which it calls `whole`. */
+/* Draws the table of p: GOODPUT first, then badputs by size, with bars. The last line compares
+ * their sum with whole_s; `whole` is the name of that total. */
 void part_table(struct canvas *c, const struct goodput_part *p, double whole_s, const char *whole,
 		const char *title, const struct goodput_names *names);
 /* Draws one line (the text `left`, elapsed time, goodput and its bar), and below it the largest

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account_text.c - goodput of a log as text. */
+/* account_text.c - prints the goodput computed from a job's log as text. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #define COL_FACT	16
 #define SPARK_COLS	52
-#define DISRUPTIONS_MAX 20 /* disruptions that get a line of their own */
+#define DISRUPTIONS_MAX 20 /* disruptions listed; the others are only counted */
 #define SILENT_S	60
 
 static const char *account_text_seconds_text(char out[WORD_MAX], double s)
@@ -65,7 +65,7 @@ static void account_text_head(struct canvas *c, const struct account_view *v)
 		canvas_put(c, STYLE_DIM, "; as the goodput library 0.2.3 counts");
 }
 
-/* Shows the error that the library would raise. */
+/* Shows the error that the goodput library would raise for this log. */
 static void account_text_error(struct canvas *c, const struct goodput_part *p)
 {
 	if (!p->error)
@@ -78,7 +78,8 @@ static void account_text_error(struct canvas *c, const struct goodput_part *p)
 	canvas_put(c, STYLE_DIM, "  the figures below are calculated without this check");
 }
 
-/* Returns bits that sort like doubles. */
+/* Returns the bits of s, changed so that comparing them as integers sorts like comparing the
+ * doubles. */
 static uint64_t account_text_order_bits(double s)
 {
 	uint64_t bits;
@@ -87,8 +88,8 @@ static uint64_t account_text_order_bits(double s)
 	return bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 
-/* Returns the k-th shortest time, by radix selection: sorting 100,000 steps would take a tenth of
- * the time for the whole answer. */
+/* Returns the k-th shortest step time by radix selection. Sorting instead would take a tenth of the
+ * program's time with 100,000 steps. */
 static double account_text_nth_step_s(const struct goodput_step_time *t, size_t n, size_t k)
 {
 	uint64_t known = 0, mask = 0;
@@ -129,8 +130,8 @@ static void account_text_step_time(struct canvas *c, const struct goodput_answer
 		account_text_seconds_text(most, slowest->s), (long long)slowest->number);
 }
 
-/* Draws all steps in at most SPARK_COLS columns, each a median of its steps, so that one slow step
- * does not hide its neighbours. */
+/* Draws the step times in at most SPARK_COLS columns. Each column shows the median of its steps, so
+ * that one slow step does not hide its neighbours. */
 static void account_text_spark(struct canvas *c, const struct goodput_answer *a)
 {
 	size_t n = a->step_time_count, each = (n + SPARK_COLS - 1) / SPARK_COLS, count;
@@ -323,8 +324,8 @@ static void account_text_warnings(struct canvas *c, const struct goodput_answer 
 	}
 }
 
-/* Replaces each character by an ASCII one for terminals without UTF-8, so that columns stay
- * aligned. */
+/* Replaces each non-ASCII character by one ASCII character, so that columns stay aligned on
+ * terminals without UTF-8. */
 static void account_text_to_ascii(struct buffer *b)
 {
 	static const struct {

@@ -18,15 +18,16 @@ struct check_probe {
 	const char *id, *runtime, *versions; /* from the probe row; versions "": all versions */
 	uint16_t role;
 	bool returns, anonymous, verified;
-	/* names: the probe's string names the program in each run; compiles: the probe's runtime
-	 * has rows that name a program when it is compiled. */
+	/* names: the probe reports the program's name in each run. compiles: the probe's runtime
+	 * also has probes that report the name when a program is compiled. */
 	bool names, compiles;
-	const char *why;      /* for people, reason for any state except "attached"; "" */
-	uint32_t hit_cost_ns; /* cost of a hit on this host; 0: unknown */
+	/* reason for any state except "attached", as text for users; "": none */
+	const char *why;
+	uint32_t hit_cost_ns; /* time of one hit on this host; 0: unknown */
 	struct gp_attach a;   /* library: escaped */
 };
 
-struct check_runtime { /* a library of a runtime that was found */
+struct check_runtime { /* a library of a runtime that was found in a process or file */
 	const char *runtime, *library;
 	char version[48]; /* "" if unknown */
 	const char *version_from;
@@ -44,7 +45,7 @@ struct check_target { /* a process or a file that was checked */
 
 struct check_hit_cost {
 	const char *insn;
-	uint32_t enter_ns, return_ns; /* cost of one hit; 0: not measured */
+	uint32_t enter_ns, return_ns; /* time of one hit of a probe; 0: not measured */
 };
 
 struct check_host {
@@ -52,9 +53,9 @@ struct check_host {
 	int nfeatures;
 	struct check_hit_cost prices[4];
 	size_t nprices;	    /* 0: the probe files could not be read */
-	uint64_t budget_ns; /* limit of the probes' cost per second; 0: no limit */
+	uint64_t budget_ns; /* limit of the time that probes may take, per second; 0: no limit */
 	uint32_t gvisor;    /* number of running gVisor sandboxes */
-	/* mode of the kernel's lockdown: none, integrity, confidentiality; "": unknown */
+	/* lockdown mode of the kernel: none, integrity or confidentiality; "": unknown */
 	char lockdown[24];
 };
 
@@ -62,22 +63,22 @@ struct check_host {
 enum check_tier { CHECK_NONE, CHECK_CYCLE, CHECK_B, CHECK_A };
 struct check_verdict {
 	enum check_tier tier;
-	const char *by; /* ID of the probe that finds steps; "" */
+	const char *by; /* ID of the probe from which steps are found; "": none */
 	char text[384]; /* one sentence */
 };
-/* Decides how steps can be found in a process, or in a process that would map all of these
- * files. */
+/* Decides how steps can be found in a process. With files, n of them are treated as mapped by one
+ * process. */
 void check_classify(const struct check_target *t, size_t n, struct check_verdict *ret);
 
-/* Says whether this host can watch anything, and what it cannot observe. */
+/* Decides whether gp-bpf can watch anything on this host, and what it cannot observe. */
 struct check_host_verdict {
 	bool able, lacking;
 	char text[768]; /* one sentence */
 };
 void check_classify_host(const struct check_host *h, struct check_host_verdict *ret);
 
-/* Returns the name of the probe's state: "resolved" instead of "attached" for a file, in which
- * nothing is attached. */
+/* Returns the name of a probe's state. For a file it is "resolved" instead of "attached", as
+ * nothing is attached to a file. */
 const char *check_state_name(const struct check_target *t, const struct check_probe *p);
 
 /* These append to out. cols: width of the terminal, at which lines are wrapped; 0: no limit. color:
@@ -85,9 +86,8 @@ const char *check_state_name(const struct check_target *t, const struct check_pr
 void check_text_host(struct buffer *out, const struct check_host *h, int cols, bool color);
 void check_text_targets(struct buffer *out, const struct check_target *targets, size_t n, int cols,
 			bool color);
-void check_text_verdict(struct buffer *out, const struct check_host *h, int cols,
-			bool color); /* how the host's features are shown */
-/* Appends one object; files come before processes. */
+void check_text_verdict(struct buffer *out, const struct check_host *h, int cols, bool color);
+/* Appends one JSON object, with files before processes. */
 void check_json(struct buffer *out, const struct check_host *h, const struct check_target *targets,
 		size_t n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_classify.c - decides how steps can be found, by the model's order of markers, most trusted
- * first; tiers as in family_tier(). */
+/* check_classify.c - decides how steps can be found from the attached probes. The table lists the
+ * methods in the model's order of preference; tiers as in family_tier(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,15 +15,17 @@ const char *check_state_name(const struct check_target *t, const struct check_pr
 }
 
 struct rung {
-	enum gp_role role, with; /* both roles are needed; `with` none: only `role` */
+	/* roles of probes that must both be attached; `with` is GP_ROLE_none if one role
+	 * suffices */
+	enum gp_role role, with;
 	bool anonymous;
 	bool nameless; /* applies to programs whose names and data flow are unknown */
 	enum check_tier tier;
 	const char *text; /* %s: ID of the probe */
 };
 
-/* Returns true if programs have no names. A recorded graph has none; other programs are named in
- * each run, or when they are compiled. */
+/* Returns true if the probe reports programs without names: recorded graphs, and programs whose
+ * runtime reports no name at execution or compilation. */
 static bool classify_nameless(const struct check_probe *p)
 {
 	return p->role == GP_ROLE_graph_launch ||
@@ -56,8 +58,8 @@ static const struct check_probe *classify_find(const struct check_target *t, siz
 
 #define BY_MARKER "name what ends a step with --marker ID, and steps are exact"
 static const struct rung rungs[] = {
-	/* Only torch 1.13 has these. Its ranges of optimizers and loaders have no names, although
-	 * it also has the function that would name them. */
+	/* Only torch 1.13 has these two probes. Its library also has the function that records
+	 * names, but ranges of optimizers and loaders have none. */
 	{GP_ROLE_range_begin, GP_ROLE_backward, true, false, CHECK_B,
 	 "steps can be found: by the operators of Adam and its relatives (tier A), else by the order of backward passes and ranges without names (tier B; %s); loading and evaluation cannot be seen"},
 	{GP_ROLE_range_begin, GP_ROLE_range_end, false, false, CHECK_A,
@@ -76,7 +78,7 @@ static const struct rung rungs[] = {
 	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); " BY_MARKER},
 };
 
-/* Adds that programs which were compiled before the watch have no names. */
+/* Appends that programs which were compiled before gp-bpf attached have no names. */
 static void classify_late(const struct check_target *t, size_t n, const struct check_probe *by,
 			  struct check_verdict *ret)
 {
@@ -104,7 +106,8 @@ void check_classify(const struct check_target *t, size_t n, struct check_verdict
 			continue;
 		ret->tier = r->tier;
 		ret->by = by->id;
-		/* The formats are constants, and the ID is from a row that was checked. */
+		/* The table's texts are constants with exactly one %s, and the probe ID was checked
+		 * when its file was read. */
 		snprintf(ret->text, sizeof(ret->text), "%.*s%s%s",
 			 (int)(strstr(r->text, "%s") - r->text), r->text, by->id,
 			 strstr(r->text, "%s") + 2);
@@ -119,7 +122,7 @@ void check_classify(const struct check_target *t, size_t n, struct check_verdict
 		      : "no step can be found: no library of a known runtime (known: gp-bpf probes)");
 }
 
-/* Appends names of missing features, with reason or consequence, as far as there is room. */
+/* Appends the names of missing features with reason or consequence, up to the size of v->text. */
 static void check_classify_host_lacks(struct check_host_verdict *v, const struct check_host *h,
 				      bool required)
 {
@@ -128,7 +131,7 @@ static void check_classify_host_lacks(struct check_host_verdict *v, const struct
 	for (int i = 0; i < h->nfeatures && used < sizeof(v->text); i++) {
 		const struct feature *f = &h->features[i];
 
-		/* The feature "session" is not used yet. */
+		/* The feature "session" is not used yet, so its absence costs nothing. */
 		if (f->have || f->required != required || !strcmp(f->name, "session"))
 			continue;
 		used += (size_t)snprintf(v->text + used, sizeof(v->text) - used, "%s%s (%s)",

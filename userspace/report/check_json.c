@@ -120,7 +120,7 @@ void check_json(struct buffer *out, const struct check_host *h, const struct che
 	for (size_t i = 0; i < n; i++)
 		json_target(out, &targets[i]);
 	json_close(out, ']');
-	if (files) /* verdict for a process that maps all files */
+	if (files) /* verdict for one process that maps all the files */
 		json_verdict(out, targets, files);
 	json_close(out, '}');
 }

@@ -35,7 +35,7 @@ static double compare_percent(double ratio)
 	return 100 * (ratio - 1);
 }
 
-/* Returns why there is no result. */
+/* Returns the reason why the comparison has no result. */
 static const char *compare_lacking(const struct store_comparison *c)
 {
 	return c->own.is.minutes ? "no other run is long enough" : "this run is too short";

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a slowdown that costs less than 1/MINOR of the reported time is only counted */
+/* A slowdown that cost less than 1/MINOR of the job's elapsed time is counted, but not listed. */
 #define MINOR		1000
 #define DOCUMENT_NS_MAX (INT64_MAX / 2)
 #define BUCKET_NS_MAX	(INT64_MAX / 256)
@@ -15,7 +15,7 @@
 struct reading {
 	struct report_document *document;
 	struct store *store;
-	int64_t run; /* the run whose ranks are kept */
+	int64_t run; /* ID of the run whose ranks the document lists */
 	uint32_t most;
 };
 
@@ -34,7 +34,8 @@ int document_list_add(struct document_list *l, const void *item, size_t size)
 		l->at = at;
 		l->room = room;
 	}
-	/* drop a quarter at once, so that the cost for each item stays small */
+	/* The list is full: drop a quarter of the items at once, so that the cost for each new item
+	 * stays small. */
 	if (l->count == DOCUMENT_LIST) {
 		memmove(at, at + DOCUMENT_LIST / 4 * size,
 			(DOCUMENT_LIST - DOCUMENT_LIST / 4) * size);
@@ -50,7 +51,8 @@ static int64_t document_bounded_ns(int64_t ns)
 	return ns > BUCKET_NS_MAX ? BUCKET_NS_MAX : ns < -BUCKET_NS_MAX ? -BUCKET_NS_MAX : ns;
 }
 
-/* Limits instants and durations, which may be anything in a file, so that two can be added. */
+/* Clamps a time or duration from a file, which may be any number, so that the sum of two cannot
+ * overflow. */
 static void document_clamp_ns(int64_t *ns)
 {
 	if (*ns == STORE_NONE)
@@ -73,8 +75,8 @@ static bool document_is_whole(const struct store_span *span)
 	return !span->from_ns && !span->to_ns;
 }
 
-/* Reads the totals of a rank within the span; *whole: its totals of all time, used if the span is
- * everything. */
+/* Reads the totals of a rank within the requested span. whole: totals of the rank's whole life,
+ * returned if the span covers everything. */
 static int document_rank_totals(const struct reading *r, int64_t rank,
 				const struct store_totals *whole, struct store_totals *ret)
 {
@@ -119,8 +121,8 @@ static int document_take_rank(void *ctx, const struct store_rank *rank)
 
 	document_clamp_ns(&own.rank.start_ns);
 	document_clamp_ns(&own.rank.end_ns);
-	if (r->document->ranks.count ==
-	    DOCUMENT_LIST) { /* ranks come in order: keep the first ones */
+	if (r->document->ranks.count == DOCUMENT_LIST) { /* Ranks arrive in order of their number:
+							    keep the first DOCUMENT_LIST. */
 		r->document->ranks.earlier++;
 		return 0;
 	}
@@ -168,8 +170,8 @@ static int document_take_checkpoint(void *ctx, const struct store_checkpoint *ro
 	return document_list_add(&s->checkpoints, c, sizeof(*c));
 }
 
-/* Adds a health event. "recovered" is an event of its own: it ends the rank's slowdown, which is an
- * earlier row. */
+/* Adds a health event. The event "recovered" marks the end of a slowdown, whose start is an earlier
+ * row. */
 static int document_take_health(void *ctx, const struct store_health *h)
 {
 	struct document_list *l = &((struct reading *)ctx)->document->healths;
@@ -201,7 +203,7 @@ static int document_take_mark(void *ctx, const struct store_note *n)
 	return document_note_add(&((struct reading *)ctx)->document->marks, n);
 }
 
-/* Adds exclusions that overlap a minute of the job's own time. */
+/* Adds an exclusion if it overlaps a minute in which the job ran. */
 static int document_take_exclusion(void *ctx, const struct store_note *n)
 {
 	struct report_document *s = ((struct reading *)ctx)->document;
@@ -212,8 +214,8 @@ static int document_take_exclusion(void *ctx, const struct store_note *n)
 	return document_note_add(&s->exclusions, n);
 }
 
-/* Returns true for a minute that an exclusion touches, as the sums do. Longer spans, whose step
- * times are only known as a whole, are included. */
+/* Returns true if an exclusion overlaps the minute: the totals exclude such minutes as a whole.
+ * Returns false for spans longer than a minute, whose step times cannot be split. */
 static bool document_is_left_out(const struct report_document *s, int64_t from_ns, int64_t to_ns)
 {
 	bool out = false;
@@ -238,8 +240,8 @@ static int document_take_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 
 /* ---- derived figures ------------------------------------------------------------------------- */
 
-/* Splits custom events by type, as far as the ledger separates types; their sum never exceeds the
- * bucket. */
+/* Splits the time of custom events by type, as far as the stored data separates types. The types'
+ * sum never exceeds the bucket. */
 static void document_types_make(const struct store *st, const struct sums *from,
 				struct ledger_view *l, struct type_names *names)
 {
@@ -268,9 +270,9 @@ static void document_types_make(const struct store *st, const struct sums *from,
 	l->types[0].ns = left_ns;
 }
 
-/* Fills the ledger. Buckets unknown to this version become custom events. A bucket is negative if
- * later facts moved its time out of the span: the difference is taken from other buckets, so that
- * the sum remains the elapsed time. */
+/* Fills the ledger. Buckets unknown to this version become custom events. A bucket can be negative
+ * if later records moved its time out of the span: other buckets are then reduced, so that the sum
+ * stays the elapsed time. */
 static void document_ledger_make(const struct sums *from, uint64_t excluded_ns,
 				 struct ledger_view *l)
 {
@@ -309,7 +311,7 @@ static void document_ledger_count(struct report_document *s)
 		l->disruptions = s->job.disruptions;
 }
 
-/* Finds the slowdown that ended with the row `end`. */
+/* Returns the slowdown that the "recovered" row `end` ended. */
 static struct store_health *document_slowdown_start(const struct report_document *s, uint32_t end)
 {
 	struct store_health *all = s->healths.at;
@@ -320,7 +322,7 @@ static struct store_health *document_slowdown_start(const struct report_document
 	return NULL;
 }
 
-/* Estimates the cost of a slowdown: each step of usual length took size_ns longer. */
+/* Estimates how much time a slowdown cost, in ns: size_ns for each step of usual length. */
 static double document_weigh_cost_ns(const struct report_document *s,
 				     const struct store_health *end)
 {
@@ -330,7 +332,8 @@ static double document_weigh_cost_ns(const struct report_document *s,
 	return usual_ns + more_ns > 0 ? lasted_ns * more_ns / (usual_ns + more_ns) : lasted_ns;
 }
 
-/* Marks slowdowns that cost little as minor: a busy machine has many, of a few steps each. */
+/* Marks slowdowns that cost little as minor, because a busy machine has many that last only a few
+ * steps. */
 static void document_weigh(struct report_document *s)
 {
 	struct store_health *all = s->healths.at;
@@ -380,8 +383,7 @@ static int document_curve_fill(struct reading *r)
 	return err;
 }
 
-/* Numbers the disruptions: a store has no numbers, so they are known only if all disruptions were
- * read. */
+/* Numbers the disruptions. A store has no numbers, so they can only be counted if all were read. */
 static void document_number_disruptions(struct report_document *s)
 {
 	struct disruption_row *d = s->disruptions.at;

@@ -42,13 +42,14 @@ void document_windows_json(struct buffer *out, const struct document_window *win
 		json_bool(out, "whole", w->whole);
 		json_part_time(out, &w->ledger, &w->types);
 		json_part_ratio(out, &w->ledger, true);
-		json_uint_if(out, "steps", !w->mono_ns, w->steps); /* unknown in a live run */
+		/* The number of steps is unknown in a live run. */
+		json_uint_if(out, "steps", !w->mono_ns, w->steps);
 		json_close(out, '}');
 	}
 	json_close(out, ']');
 }
 
-/* Writes the members of a job from a snapshot, a store or a log. */
+/* Writes the members of a job, whichever source the document was made from. */
 static void document_json_job(struct buffer *out, const struct report_document *s)
 {
 	json_known(out, "uid", s->job.uid);

@@ -10,7 +10,7 @@
 #include "userspace/base/plural.h"
 #include "userspace/text/format.h"
 
-/* Writes "1.2 GB": bytes in decimal units. */
+/* Writes a number of bytes in decimal units: "1.2 GB". */
 static const char *document_row_bytes(char *out, size_t len, int64_t bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -23,8 +23,8 @@ static const char *document_row_bytes(char *out, size_t len, int64_t bytes)
 	return out;
 }
 
-/* Writes "saved", "saved beside training", "begun, its end was not seen", "read, written after step
- * 600 (path, confidence 0.95)". */
+/* Describes a checkpoint: "saved", "saved beside training", "begun, its end was not seen", "read,
+ * written after step 600 (path, confidence 0.95)". */
 static const char *document_row_checkpoint_words(char *out, size_t len,
 						 const struct store_checkpoint *c)
 {
@@ -50,7 +50,7 @@ static const char *document_row_checkpoint_words(char *out, size_t len,
 	return out;
 }
 
-/* Writes the kind of a health event: "hang, stopped", "slower steps", "fast again". */
+/* Describes the kind of a health event: "hang, stopped", "slower steps", "fast again". */
 static const char *document_row_trouble(char *out, size_t len, const struct store_health *h)
 {
 	const char *kind = h->kind;
@@ -73,14 +73,14 @@ static const char *document_row_trouble(char *out, size_t len, const struct stor
 	return out;
 }
 
-/* Writes the cost of a health event: "a step took 951 µs more for 50.0 s"; "" if the evidence shows
- * it already. */
+/* Describes the cost of a health event: "a step took 951 µs more for 50.0 s"; "" if the event's
+ * evidence already contains it. */
 static const char *document_row_size(char *out, size_t len, const struct store_health *h)
 {
 	char size[WORD_MAX], lasted[WORD_MAX];
 
 	*out = '\0';
-	if (!h->size_ns && h->over) /* an error has no size */
+	if (!h->size_ns && h->over) /* An error has no duration. */
 		return out;
 	clock_duration(size, WORD_MAX, h->size_ns);
 	if (!strcmp(h->kind, "fail_slow"))
@@ -97,7 +97,7 @@ static const char *document_row_size(char *out, size_t len, const struct store_h
 
 static void document_row_duration(struct document_cell *c, const char *name, int64_t ns)
 {
-	if (ns < 0) { /* unknown, like DISRUPTION_UNKNOWN and STORE_NONE */
+	if (ns < 0) { /* Negative values stand for unknown: DISRUPTION_UNKNOWN, STORE_NONE. */
 		snprintf(c->text, sizeof(c->text), "unknown");
 		return;
 	}
@@ -108,7 +108,7 @@ static void document_row_duration(struct document_cell *c, const char *name, int
 		clock_duration(c->text, sizeof(c->text), (uint64_t)ns);
 }
 
-/* Fills the cells with steps, median, p99 and goodput of a run or rank. */
+/* Fills the cells of a run or rank: steps, median, p99 and goodput. */
 static void document_row_steps(struct document_row *r, uint64_t steps, const struct report_times *t,
 			       const struct sums *sums)
 {
@@ -150,7 +150,7 @@ static void document_row_rank(struct document_row *r, const struct report_docume
 	document_row_steps(r, rank->steps, &rank->times, &rank->sums);
 }
 
-/* Writes the bucket with most of the recovery time below the cell. */
+/* Writes below the cell which bucket took most of the recovery time. */
 static void document_row_split(struct document_cell *c, const struct disruption_row *d)
 {
 	int most = -1;
@@ -196,8 +196,8 @@ static void document_row_disruption(struct document_row *r, const struct report_
 	r->cell[3].estimated = d->estimated;
 }
 
-/* Returns true for restores and the last save, which the text report lists; it has the others only
- * in sums. */
+/* Returns true if the text report lists the checkpoint: restores and the last save. Other saves are
+ * only summed up. */
 static bool document_row_brief(const struct report_document *s, uint32_t i)
 {
 	bool last = true;
@@ -243,7 +243,7 @@ static void document_row_health(struct document_row *r, const struct report_docu
 
 	r->hidden = h->minor;
 	r->at_ns = r->to_ns = h->at_ns;
-	if (!strcmp(h->kind, "hang")) /* size_ns of other kinds is not a duration */
+	if (!strcmp(h->kind, "hang")) /* Only for a hang is size_ns the duration of the event. */
 		r->to_ns += (int64_t)h->size_ns;
 	if (h->rank >= 0)
 		snprintf(rank, sizeof(rank), " of rank %d", h->rank);

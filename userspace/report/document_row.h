@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* document_row.h - the lists of a document as tables, from which the text, the page and its
- * timeline are made. Pure. */
+/* document_row.h - turns the lists of a document (runs, ranks, disruptions...) into table rows. The
+ * text report, the HTML page and its timeline are made from these rows. Pure. */
 #ifndef REPORT_DOCUMENT_ROW_H
 #define REPORT_DOCUMENT_ROW_H
 
@@ -8,39 +8,40 @@
 
 #define DOCUMENT_CELLS 4
 
-struct document_cell { /* a value in a column right of the text; all 0: empty */
-	/* class of the <data> element that has the value on the page; NULL: text alone */
+struct document_cell { /* a value in a column to the right of a row's text; all 0: empty */
+	/* class of the HTML <data> element that has the value; NULL: text only */
 	const char *name;
 	uint64_t value;
-	bool count; /* value is a number of things; otherwise a duration, a share... */
+	bool count; /* value is a count; otherwise it is a duration or a share */
 	bool estimated;
 	char text[64];
-	char note[64]; /* on the page, below the cell; "": none */
+	char note[64]; /* shown below the cell on the HTML page; "": none */
 };
 
 struct document_row {
-	bool hidden;	/* marked as minor: counted, but not shown */
-	bool page_only; /* not shown in the text report */
-	bool restore;	/* the row is a checkpoint that was read */
+	bool hidden;	/* marked as minor: counted, but not listed */
+	bool page_only; /* shown on the HTML page, not in the text report */
+	bool restore;	/* the row is a checkpoint that a run restored */
 	int64_t at_ns, to_ns;
 	uint64_t number; /* number of a run or disruption */
-	/* before `what`, in the text alone: end of a file's path, "rank 0" */
+	/* prefix of `what` in the text report only: the end of a file's path, or "rank 0" */
 	char name[192];
 	char what[320];
 	struct document_cell cell[DOCUMENT_CELLS];
-	const char *more; /* a file's path, or evidence; NULL: none */
-	bool tells_more;  /* `more` says more than `what`, so the text report shows it, too */
+	const char *more; /* path of the checkpoint, or evidence of the event; NULL: none */
+	bool tells_more;  /* `more` adds to `what`, so that the text report shows it as well */
 };
 
 struct document_table {
-	const char *id, *heading; /* id and heading of the section on the page */
+	const char *id, *heading; /* id and heading of the section on the HTML page */
 	const char *caption;
-	const char *number, *when, *what, *more; /* column heads; NULL: no such column */
+	/* headings of columns; NULL: the table lacks the column */
+	const char *number, *when, *what, *more;
 	const char *cell[DOCUMENT_CELLS];
 	bool bad;	   /* shown in red */
-	const char *bar;   /* head of a column with a bar for the second cell; NULL: none */
-	const char *class; /* colour on the timeline */
-	uint32_t shown;	   /* most rows on the page; 0: all */
+	const char *bar;   /* heading of a column that draws the second cell as a bar; NULL: none */
+	const char *class; /* CSS class with the colour of the items on the timeline */
+	uint32_t shown;	   /* limit of rows on the HTML page; 0: no limit */
 	void (*row)(struct document_row *ret, const struct report_document *s, uint32_t i);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* document_snapshot.c - fills the document of a job from the last snapshot of a run. */
+/* document_snapshot.c - fills a job's document from the last snapshot of a live run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ uint32_t document_windows_of(struct document_window ret[WINDOWS_MAX], const stru
 }
 
 /* Returns the share of the time since the job's first pod was created in which the job had its
- * nodes; 0: unknown, also if the share of an outage is unknown. */
+ * nodes. 0: unknown, also if that share is unknown for one of its disruptions. */
 static double document_scheduled_share(const struct job_view *j)
 {
 	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;
@@ -113,7 +113,7 @@ static int document_ranks_put(struct report_document *d, const struct snapshot *
 		d->saves_ns += r->checkpoint_save_ns;
 		d->restores += r->restores;
 		d->job.alive += r->alive;
-		/* name the job after its first process, like a store */
+		/* A job without a name is named after its first process, as in a store. */
 		if (!*j->name && (!*d->job.name || r->pid == j->first_pid))
 			snprintf(d->job.name, sizeof(d->job.name), "%s", r->command);
 		if (r->ledger.max_step > d->job.max_step)

@@ -16,7 +16,7 @@
 #include "userspace/report/report_time.h"
 #include "userspace/text/format.h"
 
-#define LISTED	 16 /* most rows of a list; the JSON object has all */
+#define LISTED	 16 /* limit of rows of each list; the JSON report has all rows */
 #define COL_WHEN 4
 #define COL_WHAT 25
 #define COL_LAST 100
@@ -28,8 +28,8 @@ static unsigned long long document_text_in_all(const struct document_list *l)
 	return l->count + l->earlier;
 }
 
-/* Shows the time from the creation of the pod to the first process, which is not part of the times
- * below. */
+/* Shows how long scheduling took, from the creation of the pod to the first process. This time is
+ * not part of the table below. */
 static void document_text_scheduling(struct canvas *c, const struct scheduling *s)
 {
 	static const char *const what[SCHEDULE_COUNT] = {
@@ -154,7 +154,7 @@ static void document_text_row(struct canvas *c, const struct document_table *t,
 		document_text_cell(c, &r->cell[k], document_text_edge[k]);
 }
 
-/* Shows the last rows of a list; of ranks the first ones. */
+/* Shows the last LISTED rows of a list, but the first ones of a list of ranks. */
 static void document_text_rows(struct canvas *c, const struct report_document *s,
 			       const struct document_list *l, const struct document_table *t)
 {

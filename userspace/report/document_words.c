@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Describes a job and the end of its runs. */
+/* document_words.c - a job's name and state, and the ends of its runs, as text. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html.h - a job report as an HTML page: no script and no network requests; charts as SVG; for
- * light and dark screens and for paper. It is also well-formed XML. Every number that has a name in
- * the JSON object is a <data> element with the same value. The size does not grow with the length
- * of the run, except for lists (document.h). */
+/* html.h - writes a job report as an HTML page. The page has no script, makes no network requests,
+ * draws charts as SVG, suits light and dark screens and paper, and is well-formed XML. Every number
+ * that has a name in the JSON report is a <data> element with the same value. The page does not
+ * grow with the length of the run, except for its lists (document.h). */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 
@@ -11,7 +11,7 @@
 
 void html_report(struct buffer *out, const struct report_document *s);
 
-/* Appends text, with characters escaped that are special in elements and attributes. */
+/* Appends text and escapes the characters that are special in HTML elements and attributes. */
 void html_text(struct buffer *out, const char *text);
 
 #endif

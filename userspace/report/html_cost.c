@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Throughput, and where accelerator time went and its cost; figures that are unknown are not
- * shown. */
+/* html_cost.c - the page's throughput, accelerator time and cost. Unknown figures are not shown. */
 #include <stdio.h>
 
 #include "userspace/report/html_private.h"
@@ -78,7 +77,7 @@ static void html_cost_rate(struct buffer *out, const char *name, const struct pr
 	buffer_printf(out, "</tr>\n");
 }
 
-/* Describes the accelerators, and goodput as a product of its factors. */
+/* Describes the job's accelerators, and goodput as the product of its factors. */
 static void html_cost_rate_words(struct buffer *out, const struct report_document *s)
 {
 	const struct program_config *c = &s->program;
@@ -159,7 +158,8 @@ static void html_cost_row(struct buffer *out, const struct report_document *s, c
 	buffer_printf(out, "</tr>\n");
 }
 
-/* Returns the largest bucket not yet shown, goodput first. BUCKETS_EXPORTED: all are shown. */
+/* Returns the largest bucket that is not marked in `shown`, but GOODPUT first. BUCKETS_EXPORTED:
+ * all are shown. */
 static int html_cost_next(const struct report_document *s, bool shown[BUCKETS_EXPORTED])
 {
 	int most = BUCKETS_EXPORTED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of the page. */
+/* html_head.c - the head of the page: title, the job's state and its main figures. */
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline: a row for each kind of item, so that colour is never the only distinction. */
+/* html_line.c - the timeline chart. Each kind of item has a row of its own, so that colour is never
+ * the only distinction. */
 #include <string.h>
 
 #include "userspace/base/epoch.h"
@@ -7,13 +8,13 @@
 #include "userspace/report/html_private.h"
 
 #define LEAST_WIDE                                                                                 \
-	3.0 /* minimum width of an item in chart units; on a phone a unit is a third of a pixel */
+	3.0 /* minimum width of an item in chart units, of which three make a pixel on a phone */
 
 struct lane {
 	struct buffer *out;
 	const struct report_document *document;
-	/* units that have an item: a second item in a unit is not drawn, so that the page stays
-	 * small */
+	/* chart units with a short item: further short items there are not drawn, so that the page
+	 * stays small */
 	bool taken[HTML_WIDE + 1];
 };
 
@@ -29,8 +30,8 @@ static void html_line_lane_begin(struct lane *l, const char *name, uint64_t n)
 		HTML_WIDE, name);
 }
 
-/* Begins an item. Returns true if the caller has to write the title, and then to call
- * html_line_thing_end(); false: not drawn. */
+/* Begins an item of the chart. Returns true if the caller must write the title and then call
+ * html_line_thing_end(); false: the item is not drawn. */
 static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, int64_t to_ns,
 			    bool low)
 {
@@ -57,8 +58,8 @@ static void html_line_thing_end(struct lane *l)
 	buffer_printf(l->out, "</title></rect>\n");
 }
 
-/* Draws the rows of a table as one lane. restores: of checkpoints, only restores; otherwise all but
- * restores. */
+/* Draws the rows of a table as one lane. restores: draw only restored checkpoints; otherwise draw
+ * all other rows. */
 static void html_line_lane(struct lane *l, const char *name, uint64_t n,
 			   const struct document_list *list, const struct document_table *t,
 			   bool restores)

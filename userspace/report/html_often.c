@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histogram of step times, on a logarithmic scale. */
+/* html_often.c - the histogram of step times, on a logarithmic scale. */
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 
-#define HIGH	  250 /* height of the chart in its own units */
+#define HIGH	  250 /* height of the chart in chart units */
 #define BARS_MAX  60
 #define TICKS	  5
 #define CUT_STEPS 100
@@ -19,8 +19,10 @@ uint64_t html_cut_ns(const struct sketch *t)
 
 struct bars {
 	const struct sketch *times;
-	uint32_t low, each, count; /* first class; classes in a bar; number of bars */
-	/* positions of bars: two more if the last bar has far longer times and is set apart */
+	/* first class of the sketch that is drawn; classes in each bar; number of bars */
+	uint32_t low, each, count;
+	/* positions for bars: count, or two more if steps that took far longer are drawn as one
+	 * separate bar */
 	uint32_t slots;
 	uint64_t steps[BARS_MAX + 2], most, over;
 	double over_from_ns;
@@ -60,8 +62,8 @@ static double html_often_bars_edge_ns(const struct bars *b, uint32_t bar)
 	return sketch_class_ns(b->times, b->low + bar * b->each);
 }
 
-/* Returns the position of a time: classes have equal widths on a logarithmic scale, except within a
- * power of two. */
+/* Returns the horizontal position of a time. Classes have equal widths, so the scale is logarithmic
+ * except within a power of two. */
 static double html_often_bar_place(const struct bars *b, double ns)
 {
 	uint32_t i = 0;

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chart of step time over the run, on a logarithmic scale, which shows both a step that took a
- * hundred times as long and a change of a few percent. */
+/* html_step.c - the chart of step times over the run. Its logarithmic scale shows both a step that
+ * took a hundred times as long and a change of a few percent. */
 #include <math.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 
-#define HIGH	 250 /* height of the chart in chart units */
-#define TICKS	 5
-#define UPPER_AT 0.75 /* height of the upper part's lower edge, 0 to 1; must be at a tick */
-/* Columns without a step that interrupt the line; more if steps are longer than columns. */
+#define HIGH  250 /* height of the chart in chart units */
+#define TICKS 5
+/* height at which the upper part of a divided scale begins, 0 to 1; must be at a tick */
+#define UPPER_AT 0.75
+/* number of columns without a step that interrupts the line; more if a step takes longer than a
+ * column */
 #define GAP_MIN 4
 
-/* If a few steps took far longer than all others, the upper quarter is reserved for them. */
+/* Vertical scale. If a few steps took far longer than all others, the upper quarter of the chart is
+ * reserved for them. */
 struct scale {
-	double low, cut, high; /* logarithms of ns; cut >= high: the scale is not divided */
+	/* logarithms of times in ns; cut >= high: the scale is not divided */
+	double low, cut, high;
 };
 
 static double html_step_place(const struct scale *c, double ns)
@@ -30,7 +34,7 @@ static double html_step_place(const struct scale *c, double ns)
 	return HIGH * (1 - (at < 0 ? 0 : at > 1 ? 1 : at));
 }
 
-/* Returns the time at a height from 0 to 1. */
+/* Returns the time in ns at a height from 0 to 1. */
 static double html_step_time_at(const struct scale *c, double at)
 {
 	if (c->cut >= c->high)
@@ -40,7 +44,8 @@ static double html_step_time_at(const struct scale *c, double at)
 	return exp(c->cut + (at - UPPER_AT) / (1 - UPPER_AT) * (c->high - c->cut));
 }
 
-/* Returns a scale with a margin, which covers a range of at least 10 %. */
+/* Returns a scale for times from min_ns to max_ns with a margin. It covers a range of at least 10
+ * %. */
 static struct scale html_step_scale_of(const struct sketch *t, uint64_t min_ns, uint64_t max_ns)
 {
 	struct scale c = {.low = log(min_ns ? (double)min_ns : 1),
@@ -92,7 +97,7 @@ static double html_step_column_at(const struct report_document *s, uint32_t i)
 	return html_at(s, s->curve->from_ns + (int64_t)(i * s->curve->width_ns));
 }
 
-/* Draws the range of each column from minimum to maximum, as one path. */
+/* Draws the range of step times in each column, from minimum to maximum, as one path. */
 static void html_step_bands(struct buffer *out, const struct report_document *s,
 			    const struct scale *c)
 {
@@ -132,7 +137,7 @@ static void html_step_medians(struct buffer *out, const struct report_document *
 		buffer_printf(out, "%c%.1f %.1f", any && i - last <= gap ? 'L' : 'M',
 			      (html_step_column_at(s, i) + html_step_column_at(s, i + 1)) / 2,
 			      html_step_place(c, (double)sketch_quantile(t, 0.5)));
-		buffer_printf(out, "h.1"); /* makes a single point visible */
+		buffer_printf(out, "h.1"); /* a short line, so that a single point is visible */
 		last = i;
 		any = true;
 	}

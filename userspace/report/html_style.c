@@ -2,7 +2,7 @@
 /* html_style.c - the style sheet of the HTML report. */
 #include "userspace/report/html_private.h"
 
-/* Contrast of colours with their background is at least 4.5:1 for text, and 3:1 for shapes. */
+/* The contrast of colours with their background is at least 4.5:1 for text and 3:1 for shapes. */
 const char html_style[] =
 	":root{color-scheme:light dark;--ground:#fff;--card:#f5f6f8;--line:#d3d7de;"
 	"--text:#1b1f26;--dim:#596273;--good:#11804a;--bad:#c0392b;--warn:#b06a00;"

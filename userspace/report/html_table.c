@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of a document as tables; and caveats about the numbers. */
+/* html_table.c - the page's tables, one for each list of the document, and the caveats about its
+ * numbers. */
 #include "userspace/base/plural.h"
 #include "userspace/report/html_private.h"
 
@@ -53,7 +54,8 @@ static void html_table_cell_text(struct buffer *out, const char *text)
 	buffer_printf(out, "</td>");
 }
 
-/* most: the greatest value of the second cell in all rows, for the bar's scale. */
+/* Appends a table row. most: the greatest value of the second cell in all rows, which sets the
+ * scale of the bars. */
 static void html_table_row(struct buffer *out, const struct document_table *t,
 			   const struct document_row *r, uint64_t most)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text, values, times and sections of the report as HTML. */
+/* html_text.c - text, numbers, times and sections in HTML. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -20,7 +20,7 @@ void html_text(struct buffer *out, const char *text)
 
 	for (; len; text += n, len -= n) {
 		n = utf8_decode(text, len, &c);
-		/* XML cannot represent control characters, U+FFFE and U+FFFF. */
+		/* Replace what XML cannot represent: control characters, U+FFFE and U+FFFF. */
 		if (!n || utf8_columns(c) < 0 || (c & 0xfffe) == 0xfffe) {
 			n = n ? n : 1;
 			buffer_add(out, "\xef\xbf\xbd", 3);
@@ -70,7 +70,7 @@ void html_count(struct buffer *out, const char *name, uint64_t n)
 	for (int i = 0; i < len; i++) {
 		if (i && (len - i) % 3 == 0) {
 			memcpy(shown + at, "\xe2\x80\xaf",
-			       3); /* a narrow space without line break */
+			       3); /* a narrow no-break space between groups of three digits */
 			at += 3;
 		}
 		shown[at++] = digits[i];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The waterfall chart: elapsed time, minus each kind of time without progress, is goodput. */
+/* html_waterfall.c - the waterfall chart: elapsed time minus each kind of time without progress
+ * gives goodput. */
 #include "userspace/model/time/ledger.h"
 #include "userspace/report/html_private.h"
 
-#define LEAST_WIDE 3.0 /* minimum width in chart units, to be visible on a phone */
+#define LEAST_WIDE 3.0 /* minimum width of a bar in chart units, to be visible on a phone */
 
 static const char *html_waterfall_bucket_class(int id)
 {
@@ -70,7 +71,7 @@ void html_waterfall(struct buffer *out, const struct report_document *s)
 		out,
 		"<p class=\"dim small\">From all of the time down to goodput; shares are of what was observed.</p>\n<ul class=\"falls\">\n");
 	html_waterfall_bar(out, "elapsed", "", "elapsed", 0, elapsed_ns, elapsed_ns, "");
-	/* First UNOBSERVED, which is not part of the shares, then the largest. */
+	/* Draw UNOBSERVED first, as it is not part of the shares, and then the others by size. */
 	for (int i = 0; i < n; i++) {
 		if (parts[i].id != BUCKET_UNOBSERVED)
 			continue;

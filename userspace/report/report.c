@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report at the end: plain text, from the last snapshot. */
+/* report.c - the plain text report at the end of a watch, from the last snapshot. */
 #include <limits.h>
 
 #include "userspace/base/plural.h"
@@ -13,7 +13,8 @@
 #include "userspace/report/report.h"
 #include "userspace/text/format.h"
 
-#define REPORT_RANKS 64 /* ranks that are listed; further ranks are summed up in one line */
+/* limit of ranks that are listed; further ranks are summed up in one line */
+#define REPORT_RANKS 64
 
 static void report_head(struct canvas *c, const struct snapshot *s)
 {
@@ -80,7 +81,8 @@ static void report_hangs(struct canvas *c, const struct snapshot *s, const struc
 	canvas_put(c, STYLE_DIM, "%s", h->evidence);
 }
 
-/* Shows errors of the device and communicators, and whether the other ranks wait for this rank. */
+/* Shows errors of the device and of communicators, and whether the other ranks wait for this
+ * rank. */
 static void report_health(struct canvas *c, const struct rank_view *r)
 {
 	const struct straggle_view *v = &r->straggle;
@@ -107,7 +109,7 @@ static void report_health(struct canvas *c, const struct rank_view *r)
 		   text_duration(size, v->size_ns), *v->phase ? ", " : "", v->phase);
 }
 
-/* Shows what happened to a rank. in_job: events are shown with its job instead. */
+/* Shows the events of a rank. in_job: omit those that the section about its job shows. */
 static void report_happened(struct canvas *c, const struct snapshot *s, const struct rank_view *r,
 			    bool in_job)
 {
@@ -190,7 +192,7 @@ static void report_late(struct canvas *c, const struct rank_view *r)
 	canvas_put(c, STYLE_PLAIN, "%s", text);
 }
 
-/* Shows the job of a rank that is the job's only one. */
+/* Shows a job that has a single rank. */
 static void report_alone(struct canvas *c, struct buffer *out, const struct snapshot *s,
 			 const struct job_view *j)
 {
@@ -244,7 +246,7 @@ static void report_trainer(struct canvas *c, struct buffer *out, const struct sn
 	report_overhead(c, s, r);
 }
 
-/* Shows a process that uses a device, but does not seem to train. */
+/* Shows a process that uses an accelerator, but does not seem to train. */
 static void report_counted(struct canvas *c, const struct rank_view *r, const struct loop_view *l)
 {
 	char text[WORD_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report as one JSON object, with the names of the JSON lines. */
+/* report_json.c - the report as one JSON object, with the same names as in the JSON lines. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 #include "userspace/report/report.h"
 #include "userspace/text/format.h"
 
-#define RECENT_TOLD 64 /* latest step times of a loop that are reported */
+#define RECENT_TOLD 64 /* limit of the latest step times that are written for a loop */
 
-/* Writes null if there are no steps. */
+/* Writes statistics of step times as a member `key`; null if there are no steps. */
 static void json_times(struct buffer *out, const char *key, const struct times_view *t)
 {
 	if (!t->count) {
@@ -68,7 +68,7 @@ static void json_change(struct buffer *out, const struct loop_view *l)
 	json_close(out, '}');
 }
 
-/* Writes the latest step times, oldest first. */
+/* Writes the latest step times of a loop, oldest first. */
 static void json_recent(struct buffer *out, const struct loop_view *l)
 {
 	uint32_t first = l->recent > RECENT_TOLD ? l->recent - RECENT_TOLD : 0;
@@ -157,8 +157,8 @@ static void json_health(struct buffer *out, const struct rank_view *r)
 	json_close(out, '}');
 }
 
-/* Writes the contents of the checkpoint that was read; the effect on wasted time is shown with the
- * job's disruptions. */
+/* Describes the checkpoint that the rank restored. The job's disruptions show how much work was
+ * lost. */
 static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
 {
 	if (!m->how) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_loop.h - the part of the report about one loop: how its steps were found, their times, and
- * their phases. */
+/* report_loop.h - the section of the report about one training loop: how its steps were found,
+ * their times, and their phases. */
 #ifndef REPORT_REPORT_LOOP_H
 #define REPORT_REPORT_LOOP_H
 
@@ -9,16 +9,16 @@
 #include "userspace/text/canvas.h"
 
 #define REPORT_COLS  100
-#define REPORT_LABEL 15 /* column where a fact begins */
+#define REPORT_LABEL 15 /* column at which values begin */
 
-/* Returns the width in columns: that of the terminal, at most REPORT_COLS. */
+/* Returns the width of the report in columns: the terminal's width, at most REPORT_COLS. */
 int report_cols(const struct canvas *c);
-/* Begins a line with the name of a fact, whose value follows. */
+/* Begins a line with the name of a value, which the caller writes next. */
 void report_field(struct canvas *c, const char *name);
-/* Puts a name and its value into a slot of a table: four slots in a line, fewer if the terminal is
- * narrow. */
+/* Writes a name and its value into a slot of a table. A line has four slots, fewer if the terminal
+ * is narrow. */
 void report_figure(struct canvas *c, int slot, const char *name, const char *value);
-/* Puts the statistics of step times; nothing if there are no times. */
+/* Writes statistics of step times; nothing if there are no times. */
 void report_step_times(struct canvas *c, const struct report_times *t);
 void report_loop(struct canvas *c, const struct rank_view *r, const struct loop_view *l);
 

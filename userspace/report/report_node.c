@@ -27,8 +27,8 @@ static void report_node_json_denied(struct buffer *out, const struct node_view *
 	json_close(out, ']');
 }
 
-/* Lists watched processes that are not in the list of jobs: servers, processes that wait for a job,
- * and processes that have only mapped a library. */
+/* Lists watched processes that do not belong to a job: servers, processes not yet assigned to a
+ * job, and processes that only mapped a library. */
 static void report_node_json_quiet(struct buffer *out, const struct snapshot *s)
 {
 	const struct node_view *v = &s->node;

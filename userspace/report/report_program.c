@@ -7,12 +7,12 @@
 #include "userspace/report/report_loop.h"
 #include "userspace/text/format.h"
 
-#define COL_SECOND 30 /* column of the right edge, as below */
+#define COL_SECOND 30 /* COL_SECOND to COL_MFU: right edges of the columns */
 #define COL_TOKENS 46
 #define COL_FLOPS  62
 #define COL_MFU	   76
 #define NS_PER_S   1e9
-/* least hours or money shown; a smaller value is shown as less than this */
+/* smallest number of hours or amount of money shown; less is shown as "<0.0001" */
 #define LEAST 0.0001
 
 const char *report_si(char out[32], double v)
@@ -127,7 +127,7 @@ static void program_accelerators_line(struct canvas *c, const struct program_con
 			   ", peak unknown; set it with --accelerator or --peak-tflops");
 }
 
-/* Shows the known factors of goodput; a single factor is not shown. */
+/* Shows the factors of goodput that are known; nothing if only one is known. */
 static void program_goodputs(struct canvas *c, const struct report_document *d)
 {
 	const struct program_view *p = &d->rates;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_program.h - the throughput of a job, and the cost of its accelerators' time. */
+/* report_program.h - prints a job's throughput, and the time and cost of its accelerators. */
 #ifndef REPORT_REPORT_PROGRAM_H
 #define REPORT_REPORT_PROGRAM_H
 
@@ -10,27 +10,28 @@
 
 #define REPORT_WORD 64
 
-/* Shows throughput, MFU and the three goodputs of a live run; nothing if no option describes a
- * step. */
+/* Shows throughput, MFU and the three goodputs of a live run; nothing if the options do not say how
+ * much work a step does. */
 void report_program(struct canvas *c, const struct report_document *d);
-/* Returns data for the cost columns of the time table in *ret; NULL if the columns were not asked
- * for, or their data is unknown. own_ns: BUCKET_COUNT elements. */
+/* Fills *ret for the cost columns of the time table and returns it; NULL if no cost columns were
+ * requested or their data is unknown. own_ns: the caller's array of BUCKET_COUNT elements, to which
+ * *ret points. */
 const struct report_cost *report_cost_of(const struct report_document *d, struct report_cost *ret);
 const struct report_cost *report_cost_of_rank(const struct snapshot *s, const struct rank_view *r,
 					      double *own_ns, struct report_cost *ret);
-/* Appends tags, work and goodputs of a job; accelerator_seconds and cost are null if unknown. */
+/* Appends tags, work and goodputs of a job. accelerator_seconds and cost are null if unknown. */
 void report_program_json(struct buffer *out, const struct report_document *d);
 
 bool report_cost_asked(const struct program_config *cfg);
 
 /* Returns the sum of accelerator time over all buckets (ns). */
 double report_accelerator_ns(const double *ns);
-/* Writes the hours of accelerator time: "8.5333", "123.4", "<0.0001". */
+/* Formats accelerator time in ns as hours: "8.5333", "123.4", "<0.0001". */
 const char *report_hours(char out[REPORT_WORD], double ns);
 const char *report_money(char out[REPORT_WORD], const struct program_config *cfg, double ns);
-/* Writes "12.5 %" or "<0.1 %"; "unknown" for 0. */
+/* Formats a share from 0 to 1: "12.5 %" or "<0.1 %"; "unknown" for 0. */
 const char *report_share(char out[REPORT_WORD], double share);
-/* Writes "1024", "2.10 M" or "412 T"; "unknown" for 0. */
+/* Formats a number with an SI prefix: "1024", "2.10 M", "412 T"; "unknown" for 0. */
 const char *report_si(char out[32], double v);
 
 #endif

@@ -6,12 +6,12 @@
 #include "userspace/text/format.h"
 
 #define COL_NAME  4
-#define COL_TIME  44 /* column of the right edge */
-#define COL_SHARE 60 /* column of the right edge */
+#define COL_TIME  44 /* right edge of the column, as for COL_SHARE */
+#define COL_SHARE 60
 #define COL_BAR	  63
 #define BAR_CELLS 32
-/* Columns of accelerator time and cost, shown instead of the bar. */
-#define COL_HOURS 76 /* column of the right edge, as below */
+/* Right edges of the columns for accelerator time and cost, which replace the bar. */
+#define COL_HOURS 76
 #define COL_COST  92
 
 static void time_bar(struct canvas *c, const struct part *p, uint64_t whole)
@@ -35,8 +35,8 @@ static void report_cost_put(struct canvas *c, const struct report_cost *w, doubl
 			     report_money(text, w->config, ns));
 }
 
-/* Returns the cost of a part. The cost of custom events is only known for all types together: it is
- * divided in proportion to their times. */
+/* Returns the cost of a part. The cost of custom events is known for all types together, so each
+ * type gets a share in proportion to its time. */
 static double report_time_cost_of(const struct report_cost *w, const struct part *p,
 				  uint64_t custom_ns)
 {
@@ -61,7 +61,7 @@ static void time_row(struct canvas *c, const struct part *p, const struct ledger
 	canvas_put(c, STYLE_PLAIN, "%s", p->label);
 	canvas_right(c, canvas_scaled(c, COL_TIME, COL_COST), STYLE_PLAIN,
 		     clock_duration(time, WORD_MAX, p->ns));
-	/* UNOBSERVED time is not part of the shares. */
+	/* Percentages are of observed time, so UNOBSERVED has none. */
 	canvas_right(c, canvas_scaled(c, COL_SHARE, COL_COST), unseen ? STYLE_DIM : STYLE_PLAIN,
 		     unseen ? "beside it" : text_percent(share, p->ns, observed));
 	if (w)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_time.h - the table of time by bucket. */
+/* report_time.h - draws the table of a job's or rank's time by bucket. */
 #ifndef REPORT_REPORT_TIME_H
 #define REPORT_REPORT_TIME_H
 
@@ -7,14 +7,14 @@
 #include "userspace/model/time/program.h"
 #include "userspace/text/canvas.h"
 
-struct report_cost {		      /* two more columns: accelerator time and its cost */
+struct report_cost {		      /* Data of two more columns: accelerator time and its cost. */
 	const double *accelerator_ns; /* by bucket */
-	/* the unsettled part of OTHER, which may move to another bucket */
+	/* part of OTHER that is not final: the current step may move it to another bucket */
 	double running_ns;
 	const struct program_config *config;
 };
 
-/* Shows the table; w may be NULL. */
+/* Draws the table. w: data of the cost columns; NULL: none. */
 void report_time(struct canvas *c, const struct ledger_view *l, const struct type_names *types,
 		 const struct report_cost *w);
 

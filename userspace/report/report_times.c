@@ -37,7 +37,7 @@ uint64_t report_ideal_ns(const struct sketch *t)
 	qsort(away, t->used, sizeof(away[0]), report_times_by_value);
 	for (i = 0; i < t->used && seen < (t->count + 1) / 2; i++)
 		seen += away[i].count;
-	/* The spread is at least the error of a class. */
+	/* The median deviation cannot be known better than the width of a class. */
 	limit = median + 3 * fmax(i ? away[i - 1].value : 0, median * sketch_error(t));
 	if (limit >= (double)t->max_ns)
 		return t->sum_ns / t->count;

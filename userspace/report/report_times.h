@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_times.h - statistics of step times, whether from a store or a live run. Pure. */
+/* report_times.h - computes statistics of step times, from a store or from a live run. Pure. */
 #ifndef REPORT_REPORT_TIMES_H
 #define REPORT_REPORT_TIMES_H
 
@@ -9,20 +9,22 @@
 #include "userspace/model/time/deviation.h"
 #include "userspace/store/sketch.h"
 
-struct report_times { /* statistics; count 0: no times; other members 0: unknown */
+/* Statistics of step times in ns. count 0: there are no times; other members 0: unknown. */
+struct report_times {
 	uint64_t count, mean_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns;
-	uint64_t ideal_ns; /* 0: fewer than 3 times */
-	/* Deviation of the last steps from the ideal step; valid with `spread` and ideal_ns. */
+	uint64_t ideal_ns; /* 0: unknown, because there are fewer than 3 times */
+	/* Deviation of the latest steps from the ideal step; valid if `spread` is set and ideal_ns
+	 * is not 0. */
 	bool spread;
 	double deviation_ns, signed_ns, jitter;
 };
 
-/* ideal_ns: from report_ideal_ns(), or 0. */
+/* Fill *ret. ideal_ns: result of report_ideal_ns(); 0: unknown. */
 void report_times_of_sketch(struct report_times *ret, const struct sketch *t, uint64_t ideal_ns);
 void report_times_of_view(struct report_times *ret, const struct deviation_view *t);
-/* Returns the mean of the times up to median + 3 MAD, from classes (model/time/deviation.h computes
- * it from single times). 0: fewer than 3 times. */
+/* Returns the mean of the times up to median + 3 MAD, in ns. It is computed from the classes of a
+ * sketch (model/time/deviation.h uses single times). 0: fewer than 3 times. */
 uint64_t report_ideal_ns(const struct sketch *times);
-/* Appends "step_time": {...}; deviations only if `spread` is set. */
+/* Appends "step_time": {...}, with deviations only if `spread` is set. */
 void report_times_json(struct buffer *out, const struct report_times *t);
 #endif

@@ -10,11 +10,11 @@
 #include "userspace/text/format.h"
 
 #define RANGES_SHOWN  8
-#define FIGURES_SHOWN 16 /* most lines, one for each Stat */
+#define FIGURES_SHOWN 16 /* limit of lines, one for each Stat of torch's monitoring */
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Sorts the ranges, the largest first; returns their number. */
+/* Sorts the loop's ranges by time, the longest first; returns their number. */
 static uint32_t user_range_ranges_sort(const struct loop_view *l, const struct share_part **ret)
 {
 	uint32_t n = l->ranges.nparts;
@@ -29,7 +29,7 @@ static uint32_t user_range_ranges_sort(const struct loop_view *l, const struct s
 	return n;
 }
 
-/* Returns the mean time of a range over the steps that contain it. */
+/* Returns the mean time of a range in ns, over the steps that contain it. */
 static uint64_t user_range_part_ns(const struct share_part *p)
 {
 	return p->steps ? p->ns / p->steps : 0;
@@ -49,7 +49,8 @@ void user_range_report_ranges(struct canvas *c, const struct rank_view *r,
 	uint32_t n = l->time.count ? user_range_ranges_sort(l, part) : 0;
 
 	for (uint32_t i = 0; i < n && i < RANGES_SHOWN; i++) {
-		/* Room for a time, a share, and the number of steps. */
+		/* Start a line if there is no room for a name with a time, a share and a number of
+		 * steps. */
 		bool fresh = !i || c->col + canvas_width(part[i]->name) > cols - 40;
 
 		if (fresh) {
@@ -115,7 +116,7 @@ static void user_range_figure_put(struct canvas *c, const struct monitor_value *
 		canvas_put(c, isinf(v->value) ? STYLE_RED : STYLE_PLAIN, "%.6g", v->value);
 }
 
-/* Returns true for the first figure of a Stat; figures of one Stat are adjacent. */
+/* Returns true for the first figure of a Stat. Figures of a Stat are adjacent. */
 static bool user_range_figure_first(const struct rank_view *r, uint32_t i)
 {
 	return !i || strcmp(r->monitor[i].name, r->monitor[i - 1].name) != 0;
