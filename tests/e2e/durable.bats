@@ -253,7 +253,7 @@ load durable
 	job_line full
 	rm "$T/state/ballast"
 	job_go
-	until_true said "the state was saved; a restart loses nothing again"
+	until_true said "the state was saved; a restart loses nothing from now on"
 	job_go
 	job_line whole
 	kill_watch

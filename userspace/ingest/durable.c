@@ -32,15 +32,16 @@ struct durable {
 	int lock;
 	bool found;
 	struct durable_state state;
-	uint64_t first;		  /* number of the segment that follows the state */
-	uint64_t segment;	  /* number of the segment being written */
-	struct tape_writer *tape; /* NULL: not open, or closed after an error */
-	/* Position up to which each ring was read; by enum tape_source. */
+	uint64_t first;	  /* number of the first tape segment after the saved state */
+	uint64_t segment; /* number of the tape segment that is being written */
+	/* segment being written; NULL: not yet begun, or closed after an error */
+	struct tape_writer *tape;
+	/* position up to which each ring was read; index: enum tape_source */
 	uint64_t ring_at[SOURCES];
 	bool failed;
 };
 
-struct header { /* header of the state file; the states of stream and model follow */
+struct header { /* header of the state file, before the saved states of stream and model */
 	char boot_id[40];
 	uint64_t first, ring_at[SOURCES];
 	uint32_t stream_bytes, model_bytes;
@@ -69,7 +70,7 @@ static int durable_lock_try(int fd)
 	return fcntl(fd, F_SETLK, &whole) ? -errno : 0;
 }
 
-/* Returns the process that holds the lock; 0: none. */
+/* Returns the process that has locked the directory; 0: none. */
 static pid_t durable_lock_owner(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -89,8 +90,8 @@ static int durable_lock_wait(int fd, uint64_t for_ns)
 	return err;
 }
 
-/* Asks the owner of the lock to hand over, and kills it if it does not. Uses a pidfd and checks the
- * owner again, so that no other process gets the signals. */
+/* Asks the process that has the lock to hand over (SIGUSR1), and kills it if it does not. Uses a
+ * pidfd and checks the owner again, so that no other process gets the signals. */
 static int durable_lock_take(const struct durable *d)
 {
 	pid_t owner = durable_lock_owner(d->lock);
@@ -186,8 +187,8 @@ static void durable_segments_remove(const struct durable *d, uint64_t from, uint
 	}
 }
 
-/* Removes all segments. Finds them by name, because an unreadable state does not give their
- * numbers. */
+/* Removes all tape segments. Finds them by name, because an unreadable state file does not give
+ * their numbers. */
 static void durable_segments_clear(const struct durable *d)
 {
 	DIR *dir = opendir(d->dir);
@@ -262,7 +263,8 @@ static int durable_folder_open(struct durable *d, const char *dir)
 		err = -errno;
 	if (!err && stat(d->dir, &st))
 		err = -errno;
-	/* Other users must not be able to write to the folder: they could give gp-bpf any state. */
+	/* Other users must not have write access to the directory: they could make gp-bpf load any
+	 * state. */
 	if (!err && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022))
 		err = -EACCES;
 	if (err)
@@ -323,7 +325,7 @@ int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
 		durable_segment_path(d, d->segment, path);
 		if (access(path, F_OK))
 			break;
-		/* A segment is empty if the process was killed while it made the segment. */
+		/* Skip an empty segment: the process was killed right after creating it. */
 		if (tape_open(&r, path))
 			continue;
 		while ((got = tape_next(r, &f)) > 0) {
@@ -347,7 +349,7 @@ void durable_rings_anew(struct durable *d)
 	memset(d->ring_at, 0, sizeof(d->ring_at));
 }
 
-/* Begins the first segment, at the first frame. */
+/* Creates the first tape segment. Called for the first frame. */
 static int durable_tape_begin(struct durable *d)
 {
 	char path[PATH_MAX + 32];
@@ -360,8 +362,8 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 {
 	int err = 0;
 
-	/* The position advances also for records that cannot be written to the tape: the next state
-	 * includes them. */
+	/* Advance the position even if the record cannot be written to the tape: the next saved
+	 * state will include it. */
 	if (f->source < SOURCES && f->to)
 		d->ring_at[f->source] = f->to;
 	if (d->failed)
@@ -372,7 +374,7 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 		err = tape_append(d->tape, f);
 	if (err) {
 		log_error(
-			"%s: the tape cannot be written: %s; a restart would lose the records from now on",
+			"%s: the tape cannot be written: %s; gp-bpf continues, but a restart would lose what it sees from now on",
 			d->dir, strerror(-err));
 		d->failed = true;
 	}
@@ -392,8 +394,8 @@ uint64_t durable_tape_bytes(const struct durable *d)
 static int durable_state_write(const struct durable *d, uint64_t first,
 			       const struct durable_state *now)
 {
-	struct durable_state state =
-		*now; /* archive functions take non-const pointers for writing, too */
+	struct durable_state state = *now; /* a copy, because archive functions take non-const
+					      pointers even for writing */
 	struct header h = {.first = first};
 	char path[PATH_MAX + 32], fresh[PATH_MAX + 32];
 	struct buffer bytes = {0};
@@ -427,8 +429,9 @@ int durable_save(struct durable *d, const struct durable_state *now)
 		tape_close(fresh);
 		unlink(path);
 		if (!d->failed)
-			log_error("%s: the state cannot be saved: %s; will be tried again", d->dir,
-				  strerror(-err));
+			log_error(
+				"%s: the state cannot be saved: %s; gp-bpf continues and will try again",
+				d->dir, strerror(-err));
 		d->failed |= !d->tape;
 		return err;
 	}
@@ -437,7 +440,7 @@ int durable_save(struct durable *d, const struct durable_state *now)
 	durable_segments_remove(d, d->first, d->segment + 1);
 	d->first = ++d->segment;
 	if (d->failed)
-		log_warn("%s: the state was saved; a restart loses nothing again", d->dir);
+		log_warn("%s: the state was saved; a restart loses nothing from now on", d->dir);
 	d->failed = false;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.h - decodes bytes to typed records; no other file does. Pure. */
+/* event.h - decodes the bytes of a record into its typed fields. No other code reads raw records.
+ * Pure. */
 #ifndef INGEST_EVENT_H
 #define INGEST_EVENT_H
 
@@ -8,7 +9,8 @@
 
 #include "bpf/gp_abi.h"
 
-/* A decoded record: points into the caller's bytes (8-aligned), owns nothing. */
+/* A decoded record. It points into the caller's bytes, which must be 8-aligned, and owns
+ * nothing. */
 struct event {
 	const struct gp_rec *rec;
 	union {
@@ -19,20 +21,21 @@ struct event {
 	};
 };
 
-/* Decodes a record. Returns 0, or -EBADMSG (too short or long, unknown kind, misaligned, impossible
- * time): the caller counts that and continues. Strings in the payload may lack a NUL: read them
- * with event_text(). */
+/* Decodes a record. Returns 0, or -EBADMSG if it is too short or long, misaligned, or has an
+ * unknown kind or an impossible time; the caller then counts the record and continues. Strings in
+ * the payload may lack a NUL: read them with event_text(). */
 int event_decode(const void *buf, size_t len, struct event *ret);
 
 /* Returns the length in bytes of a record of this kind; 0: unknown kind. */
 size_t event_length(unsigned kind);
 const char *event_kind_name(unsigned kind); /* "range_begin"; "?" if unknown */
 const char *event_role_name(unsigned role);
-/* Returns true if a call of this role shows that the process uses a device. */
+/* Returns true if a call of a function with this role shows that the process uses an
+ * accelerator. */
 bool event_role_uses_device(unsigned role);
 const char *event_group_name(unsigned group);
 const char *event_loss_name(unsigned cause);
-/* Return true if, after a loss of this cause, measured data is missing, or a marker of a step may
+/* Return true if, after records were lost for this cause, measured data, or a marker of a step, may
  * be missing. */
 bool event_loss_of_data(unsigned cause);
 bool event_loss_may_hide_marker(unsigned cause);
@@ -42,11 +45,11 @@ const char *event_attach_state_name(unsigned state);
 /* Copies a text field of a record as printable UTF-8 (log_escape()); the field need not be
  * terminated. */
 char *event_text(char *out, size_t out_len, const char *field, size_t field_len);
-/* The same where both are arrays. */
+/* Like event_text(), for arrays: takes the sizes from their types. */
 #define event_copy(out, field) event_text((out), sizeof(out), (field), sizeof(field))
 
-/* Begins a record of user space: writes a header and a zeroed payload of this kind to buf
- * (GP_RECORD_MAX bytes suffice). Returns the payload. */
+/* Writes the header and a zeroed payload of a record that gp-bpf itself makes. buf needs
+ * GP_RECORD_MAX bytes. Returns the payload. */
 #define GP_RECORD_MAX 1280
 void *event_init(void *buf, unsigned kind, __u64 ts_ns, __u32 pid, __u32 probe);
 

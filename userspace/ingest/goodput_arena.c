@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Size of the arena, enough for usual entries; larger ones use malloc, too. */
+/* Size of an arena, enough for usual log entries; the parser uses malloc() for the rest of a larger
+ * entry. */
 #define ARENA_BYTES ((size_t)64 << 10)
 
 struct goodput_arena {
-	size_t used;  /* bytes used of bytes[] */
-	size_t asked; /* bytes requested for this entry in all */
+	size_t used; /* number of bytes[] in use */
+	/* sum of the bytes requested for the current entry, to enforce GOODPUT_ARENA_MAX */
+	size_t asked;
 	bool spilled;
 	char bytes[ARENA_BYTES] __attribute__((aligned(16)));
 };

@@ -13,16 +13,18 @@
 #include "userspace/ingest/goodput_arena.h"
 
 #define US_PER_S   1e6
-#define NUMBER_MAX 9007199254740992.0 /* 2^53: beyond it doubles skip integers */
+#define NUMBER_MAX 9007199254740992.0 /* 2^53: larger numbers in JSON are not exact as doubles */
 
 struct goodput_parser {
 	struct goodput_arena *arena;
 	struct goodput_names *names;
-	char *reason;	   /* where to write why an entry is bad; the caller's */
-	int64_t before_us; /* write time of the preceding record */
+	/* the caller's buffer, to which the reason is written if an entry is bad */
+	char *reason;
+	int64_t before_us; /* write time of the previous record, in microseconds */
 };
 
-/* Keys that identify the kind of a record, in order of precedence. */
+/* Keys that identify the kind of a record. If a record has several of them, the first in this list
+ * decides. */
 static const struct {
 	const char *key;
 	enum goodput_kind kind;
@@ -47,7 +49,7 @@ static const struct {
 
 static const struct {
 	const char *type, *start, *duration;
-	const char *others[3]; /* keys that the library requires as well */
+	const char *others[3]; /* further keys that the goodput library requires in such a record */
 	enum goodput_kind kind;
 } checkpoints[] = {
 	{"save",
@@ -98,7 +100,7 @@ static int entry_bad(struct goodput_parser *p, const char *key, const char *why)
 	return -EBADMSG;
 }
 
-/* Returns the last field of that name; NULL: none. */
+/* Returns the last field with this key, as Python's parser does; NULL: none. */
 static const cJSON *entry_field(const cJSON *object, const char *key)
 {
 	const cJSON *found = NULL, *child;
@@ -108,7 +110,7 @@ static const cJSON *entry_field(const cJSON *object, const char *key)
 	return found;
 }
 
-/* Like entry_field(), but null counts as absent. */
+/* Like entry_field(), but treats a null value as a missing field. */
 static const cJSON *entry_field_known(const cJSON *object, const char *key)
 {
 	const cJSON *found = entry_field(object, key);
@@ -139,7 +141,7 @@ static int entry_take_time(struct goodput_parser *p, const cJSON *v, const char 
 	return 0;
 }
 
-/* Takes a whole number from 0 to max; `missing` if the key is absent or null. */
+/* Reads a whole number from 0 to max; *ret is `missing` if the key is absent or its value null. */
 static int entry_take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max,
 			    int64_t missing, int64_t *ret)
 {
@@ -181,7 +183,7 @@ static int entry_take_slices(struct goodput_parser *p, const cJSON *o, struct go
 	int64_t active, total, available;
 	int err;
 
-	/* Missing values get the library's defaults. */
+	/* Use the goodput library's defaults for missing values. */
 	err = entry_take_count(p, o, "active_slices", UINT32_MAX, 0, &active);
 	if (!err)
 		err = entry_take_count(p, o, "total_slices", UINT32_MAX, 1, &total);
@@ -222,7 +224,8 @@ static bool entry_ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Takes the start time of the manager; if that is unknown, the first known start time. */
+/* Reads the start time of the checkpoint manager; if it is unknown, the first start time that is
+ * known. */
 static int entry_take_start(struct goodput_parser *p, const cJSON *o, const char *key,
 			    int64_t *ret_us)
 {
@@ -262,7 +265,7 @@ static int entry_take_checkpoint(struct goodput_parser *p, const cJSON *o, size_
 	return 0;
 }
 
-/* Takes the fields of a record. Returns 1; 0: not a goodput record; -EBADMSG. */
+/* Reads the fields of a record. Returns 1; 0: not a goodput record; -EBADMSG. */
 static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *v;
@@ -288,8 +291,9 @@ static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct go
 	return 0;
 }
 
-/* Chooses a write time if the log has none: the one that the library takes (the first field named
- * "...time..."), else the time of the event, else the write time of the preceding record. */
+/* Sets the write time of a record without one: the first field with "time" in its name, as in the
+ * goodput library; otherwise the time of the event; otherwise the write time of the previous
+ * record. */
 static int entry_guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
 	const cJSON *child;
@@ -358,7 +362,8 @@ static int entry_take_entry(struct goodput_parser *p, const cJSON *top, struct g
 	return 1;
 }
 
-/* Returns the length of a NaN or Infinity as Python's json writes it; 0: another text. */
+/* Returns the length of the NaN or Infinity at p, as Python's json module writes it; 0: p is other
+ * text. */
 static size_t entry_nan_length(const char *p, const char *end)
 {
 	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -369,8 +374,8 @@ static size_t entry_nan_length(const char *p, const char *end)
 	return 0;
 }
 
-/* Returns a copy in which NaN and Infinity, which cJSON does not parse, are replaced by [] (not a
- * number either) and blanks. NULL: the text has none, or no memory. */
+/* Returns a copy in which NaN and Infinity, which cJSON rejects, are replaced by [] and blanks: an
+ * array is not a number either. NULL: there are none, or no memory. */
 static char *entry_without_nan(const char *text, size_t len)
 {
 	bool in_text = false;

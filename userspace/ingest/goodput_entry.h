@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_entry.h - parses one JSON entry of a log to a record.
+/* goodput_entry.h - parses one JSON entry of a job's log.
  *
- * An entry is the record itself, or a Cloud Logging entry: the record under `jsonPayload`, the time
- * of writing as `timestamp` (RFC 3339), and `insertId`. In a record without `jsonPayload`, `_ts`
- * (epoch seconds) is the time of writing. If a key occurs twice, the last value counts, at the
- * position of the first, as in Python. If a record describes several events, only the first in the
- * order of enum goodput_kind counts. Letters a to z of custom event types become capitals. */
+ * An entry is either a goodput record itself or a Cloud Logging entry, which has the record as
+ * `jsonPayload`, the write time as `timestamp` (RFC 3339), and an `insertId`. In an entry
+ * without `jsonPayload`, `_ts` (seconds since the epoch) is the write time. If a key occurs
+ * twice, its last value is used, at the position of the first, as in Python. If a record
+ * describes several events, only the first in the order of enum goodput_kind is used. Letters a
+ * to z of custom event types become capitals. */
 #ifndef INGEST_GOODPUT_ENTRY_H
 #define INGEST_GOODPUT_ENTRY_H
 
@@ -15,24 +16,26 @@
 #include "userspace/ingest/goodput_names.h"
 #include "userspace/ingest/goodput_record.h"
 
-/* Bytes of an insertId that are kept; Cloud Logging makes ids of half this length. */
-#define GOODPUT_ID_MAX	   32
-#define GOODPUT_REASON_MAX 128 /* bytes of a reason, which contains no text from the log */
+/* Number of bytes of an insertId that are kept. Ids made by Cloud Logging have half this length. */
+#define GOODPUT_ID_MAX 32
+/* size of the text that says why an entry is bad; it contains nothing from the log */
+#define GOODPUT_REASON_MAX 128
 
 struct goodput_entry {
 	struct goodput_record record;
-	/* insertId: its first bytes, padded with zeros, and a hash of all; 0: none */
+	/* First bytes of insertId, padded with zeros, and a hash of all its bytes; hash 0: the
+	 * entry has none. */
 	char id[GOODPUT_ID_MAX];
 	uint64_t id_hash;
 };
 
 struct goodput_parser;
-struct goodput_parser *
-goodput_parser_new(struct goodput_names *names); /* borrowed. NULL: no memory */
+struct goodput_parser *goodput_parser_new(
+	struct goodput_names *names); /* names is borrowed. Returns NULL if there is no memory */
 void goodput_parser_free(struct goodput_parser *p);
-/* Parses an entry. Returns 1: *ret is the record; 0: not a goodput record; -EBADMSG: see reason. On
- * entry *ret holds the preceding record, whose write_us is used if this one has no time
- * (GOODPUT_UNKNOWN before the first). */
+/* Parses an entry. Returns 1: *ret is the record; 0: not a goodput record; -EBADMSG: bad, see
+ * reason. On entry *ret must be the previous record (write_us GOODPUT_UNKNOWN before the first),
+ * whose write time is used if this record has no time. */
 int goodput_entry_parse(struct goodput_parser *p, const char *text, size_t len,
 			struct goodput_entry *ret, char reason[GOODPUT_REASON_MAX]);
 

@@ -14,12 +14,13 @@
 
 #define PACKED_BYTES ((size_t)64 << 10)
 /* First byte of gzip data (RFC 1952); JSON never begins with this byte. */
-#define GZIP_FIRST  0x1f
-#define GZIP_WINDOW (15 + 16) /* zlib.h: the largest window, and a gzip header */
+#define GZIP_FIRST 0x1f
+/* window size for zlib: the maximum, plus 16 for "expect a gzip header" */
+#define GZIP_WINDOW (15 + 16)
 
 struct gunzip {
 	z_stream z;
-	bool between; /* the last member has ended, and no next one has begun */
+	bool between; /* a gzip member has ended, and the next one has not begun */
 	bool damaged;
 	unsigned char in[PACKED_BYTES];
 };
@@ -28,7 +29,7 @@ struct goodput_file {
 	const char *path;
 	int fd;
 	bool follow, regular, begun;
-	bool gone;	     /* following: path names another file now */
+	bool gone;	     /* only with follow: path now names another file */
 	bool damage_logged;  /* damage was logged */
 	struct gunzip *gzip; /* NULL: the file is not compressed */
 	uint64_t offset;

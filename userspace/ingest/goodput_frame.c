@@ -29,7 +29,7 @@ void goodput_frame_pass(struct goodput_frame *f, size_t len)
 	f->seen = 0;
 }
 
-/* Returns the end of a value in an array that is not an object: a comma, or the end of the array or
+/* Returns the end of an array element that is not an object: its comma, or the end of the array or
  * line. */
 static const char *frame_value_end(const char *p, const char *end)
 {
@@ -55,7 +55,8 @@ static bool frame_skip(struct goodput_frame *f)
 	return true;
 }
 
-/* Returns where an entry begins; f->end: not in these bytes. */
+/* Skips separators. Returns the first byte of an entry; f->end: the available bytes contain
+ * none. */
 static const char *frame_between(struct goodput_frame *f)
 {
 	const char *p;
@@ -70,7 +71,8 @@ static const char *frame_between(struct goodput_frame *f)
 		case '\r':
 		case '\0':
 		case ',':
-		case '\xef': /* U+FEFF byte by byte, because a piece may end within it */
+		case '\xef': /* the three bytes of U+FEFF, one by one, because the input may be
+				split within them */
 		case '\xbb':
 		case '\xbf':
 			break;
@@ -103,7 +105,7 @@ bool goodput_frame_begin(struct goodput_frame *f)
 			return false;
 		if (!f->torn || *f->at == '{')
 			return true;
-		f->skip = SKIP_LINE; /* the rest of an entry that was counted already */
+		f->skip = SKIP_LINE; /* skip the rest of an entry that was reported as broken */
 	}
 }
 
@@ -112,8 +114,8 @@ static bool frame_level_array(const struct goodput_frame *f)
 	return f->depth && (f->arrays[(f->depth - 1) / 64] >> (f->depth - 1) % 64 & 1);
 }
 
-/* Handles an opening bracket. Where no value may begin, the bracket means that an entry was cut and
- * another one follows. */
+/* Handles an opening bracket. If no value may begin there, the entry was cut and another one
+ * begins. */
 static const char *frame_level_open(struct goodput_frame *f, char c)
 {
 	uint64_t bit = 1ull << f->depth % 64, *word = &f->arrays[f->depth / 64];
@@ -136,7 +138,8 @@ static const char *frame_level_close(struct goodput_frame *f, char c)
 	return NULL;
 }
 
-/* Continues a string at p: up to its quote, the end of the piece or the line, or a hole. */
+/* Continues a string at p. Returns where it ends or is interrupted: at its quote, a NUL byte, or
+ * the end of the line or of the available bytes. */
 static const char *frame_text_pass(struct goodput_frame *f, const char *p, const char *end)
 {
 	for (; p < end && *p != '\n' && *p; p++) {
@@ -184,7 +187,8 @@ static const char *frame_byte(struct goodput_frame *f, const char *p)
 	return why;
 }
 
-/* Scans to the end of the entry (depth 0), of the piece, or up to an error (*ret_why). */
+/* Scans to the end of the entry (depth 0), to the end of the available bytes, or to an error
+ * (*ret_why). */
 static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 {
 	const char *p = f->at + f->seen, *end = f->end, *why = NULL;
@@ -211,8 +215,8 @@ static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 	return p;
 }
 
-/* Skips a broken entry. p: where the error was found. NUL bytes are a hole in the file, after which
- * another entry follows. */
+/* Skips a broken entry. p: where the error was found. If there is a NUL byte, the file has a hole,
+ * and the next entry begins after it. */
 static void frame_break(struct goodput_frame *f, const char *p)
 {
 	if (p < f->end && !*p) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_frame.h - finds where entries of a log begin and end: JSON lines, consecutive objects, or
- * one array of them, each on one or several lines.
+/* goodput_frame.h - finds where entries of a log begin and end. A log has JSON lines,
+ * consecutive objects, or one array of objects, each on one or several lines.
  *
- * It only checks quotes and brackets; other code parses the JSON. Blanks, NUL bytes (holes left by
- * a crashed file system), byte order marks, commas and the brackets of an outermost array separate
- * entries. A malformed entry is reported as broken. If it began on an earlier line, reading
- * continues at the line where the error was found, and the rest of the entry is skipped; else at
- * the next line. Bytes may come in pieces of any size; the entries are the same. Every byte is read
- * twice at most. Pure. */
+ * Only quotes and brackets are checked; other code parses the JSON. Entries are separated by
+ * blanks, NUL bytes (holes left by a crashed file system), byte order marks, commas, and the
+ * brackets of an outermost array. A malformed entry is reported as broken. If a broken entry
+ * began on an earlier line, scanning continues at the line with the error and skips the rest of
+ * the entry; otherwise it continues at the next line. The result does not depend on how the
+ * caller splits the bytes. Every byte is scanned twice at most. Pure. */
 #ifndef INGEST_GOODPUT_FRAME_H
 #define INGEST_GOODPUT_FRAME_H
 
@@ -18,35 +18,36 @@
 #define GOODPUT_DEPTH_MAX 512
 
 struct goodput_frame {
-	const char *at, *end; /* bytes that are not used yet */
-	uint64_t line;	      /* number of the line of `at`, from 1 */
+	const char *at, *end; /* available bytes that were not consumed yet */
+	uint64_t line;	      /* line number of `at`, counted from 1 */
 	bool in_array;	      /* inside an outermost array */
 	enum { SKIP_NOTHING, SKIP_LINE, SKIP_VALUE } skip;
-	bool torn; /* the rest of an entry that broke on an earlier line follows */
-	/* state of the entry that begins at `at` */
-	size_t seen;	   /* bytes scanned; 0: none, a new entry */
-	size_t line_start; /* begin of the last scanned line */
+	bool torn; /* what follows is the rest of an entry that broke on an earlier line */
+	/* State of the scan of the entry that begins at `at`. */
+	size_t seen;	   /* number of bytes scanned; 0: the entry was not scanned yet */
+	size_t line_start; /* offset of the last scanned line */
 	bool in_text, escaped;
-	char last; /* last byte that is not blank, outside of strings */
+	char last; /* last byte outside of strings that is not a blank */
 	unsigned int depth;
-	/* A bit for each level of nesting: 1: an array, 0: an object. */
+	/* One bit for each level of nesting: 1 for an array, 0 for an object. */
 	uint64_t arrays[GOODPUT_DEPTH_MAX / 64];
 };
 
 enum goodput_framed { FRAME_MORE, FRAME_ENTRY, FRAME_BROKEN };
 
-void goodput_frame_start(struct goodput_frame *f); /* at the beginning of a file */
-/* Sets the unread bytes, which include earlier ones and may have moved. */
+void goodput_frame_start(struct goodput_frame *f); /* call at the beginning of a file */
+/* Sets the available bytes: those not consumed, which the caller may have moved, and new ones. */
 void goodput_frame_feed(struct goodput_frame *f, const char *at, const char *end);
-/* Skips separators. Returns whether an entry begins at f->at. */
+/* Skips separators. Returns true if an entry begins at f->at. */
 bool goodput_frame_begin(struct goodput_frame *f);
-/* Call after goodput_frame_begin() returned true. ENTRY: an object of *ret_len bytes at f->at,
- * which the caller skips; BROKEN: skipped, *ret_why is the reason, static text; MORE: the entry
- * continues after f->end. */
+/* Finds the end of the entry at f->at; call after goodput_frame_begin() returned true. FRAME_ENTRY:
+ * an object of *ret_len bytes, which the caller must skip with goodput_frame_pass(). FRAME_BROKEN:
+ * the entry was skipped; *ret_why, a static text, is the reason. FRAME_MORE: the entry continues
+ * after f->end. */
 enum goodput_framed goodput_frame_scan(struct goodput_frame *f, size_t *ret_len,
 				       const char **ret_why);
 void goodput_frame_pass(struct goodput_frame *f, size_t len);
-/* Returns true if an entry has begun and is not complete. */
+/* Returns true if the bytes end within an entry. */
 bool goodput_frame_open(const struct goodput_frame *f);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A held record. Records stay in their slots; only their times and slot numbers move in the heap.
- */
+/* A record that waits in the heap for its turn. Records stay in their slots; only times and slot
+ * numbers move within the heap. */
 struct held {
 	struct goodput_entry entry;
 	uint64_t arrival;
@@ -19,13 +19,15 @@ struct place {
 
 struct goodput_order {
 	struct held *slots;
-	struct place *heap; /* [count, cap): free slots */
+	struct place *heap; /* elements from count to cap - 1 list the free slots */
 	size_t count, cap;
 	uint64_t arrivals, duplicates, late;
-	uint64_t increases, decreases; /* counts of later and of earlier times, each compared with
-				  the record before */
-	int64_t last_us;	       /* time of the last record that has a write time */
-	int64_t floor_us;	       /* latest time so far, for records without a write time */
+	/* how often a record was later, and earlier, than the record before; used to find the
+	 * direction of the log */
+	uint64_t increases, decreases;
+	int64_t last_us; /* time of the last record that had a write time */
+	/* latest time so far, used to sort records without a write time */
+	int64_t floor_us;
 	struct goodput_entry left;
 	bool any_left, whole, direction_known, flushing;
 };
@@ -58,7 +60,8 @@ static int order_sign(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Compares by insertId; records without one come last, as do those without a time. */
+/* Compares two records by insertId. Records without a write time or without an insertId come
+ * last. */
 static int order_id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
 {
 	int sign;
@@ -134,7 +137,7 @@ static int order_grow(struct goodput_order *o)
 	return 0;
 }
 
-/* Returns the time by which a record is sorted. */
+/* Returns the time by which a record is sorted, in microseconds. */
 static int64_t order_time(struct goodput_order *o, const struct goodput_record *r)
 {
 	if (!r->written) {
@@ -168,8 +171,8 @@ void goodput_order_flush(struct goodput_order *o)
 	o->flushing = o->count;
 }
 
-/* Returns true if the log runs backwards: if 7 of 8 times are earlier than the one before. Not all
- * are, as several exports may be joined. */
+/* Returns true if the log is in reverse order: if 7 of 8 records are earlier than the one before.
+ * Not all need be, because several exports may be joined. */
 static bool order_backwards(struct goodput_order *o)
 {
 	if (!o->direction_known) {

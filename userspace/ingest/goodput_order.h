@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_order.h - sorts records by the time at which they were written.
+/* goodput_order.h - sorts log records by write time.
  *
- * The last GOODPUT_ORDER_KEPT records are held (about 128 bytes each); when another comes, the
- * earliest leaves. If the first ones run backwards (the default order of gcloud), all are held
- * until the end: memory then grows with the log, by about 128 bytes a record. A record without a
- * write time in the log stays after the records that came before it. Equal times are sorted by
- * insertId (its first 32 bytes), then by arrival; of records equal in both, only one leaves. */
+ * The last GOODPUT_ORDER_KEPT records wait in a heap (about 128 bytes each); each further record
+ * releases the earliest. If the first ones are in reverse order (the default of gcloud), all
+ * records wait until the end, so memory then grows by about 128 bytes for each record of the
+ * log. A record without a write time stays after the records that came before it. Equal times
+ * are sorted by insertId (its first 32 bytes), then by arrival; of several records with the same
+ * time and insertId only one is released. */
 #ifndef INGEST_GOODPUT_ORDER_H
 #define INGEST_GOODPUT_ORDER_H
 
@@ -20,14 +21,15 @@ struct goodput_order;
 struct goodput_order *goodput_order_new(void); /* NULL: no memory */
 void goodput_order_free(struct goodput_order *o);
 bool goodput_order_empty(const struct goodput_order *o);
-/* Call after goodput_order_take() returned false. Returns 0 or -ENOMEM. */
+/* Adds a record. Call goodput_order_take() until it returns false before. Returns 0 or -ENOMEM. */
 int goodput_order_put(struct goodput_order *o, const struct goodput_entry *e);
-/* Lets all held records leave. Call when no more records come for now. */
+/* Releases all records. Call if no more records come for now. */
 void goodput_order_flush(struct goodput_order *o);
-/* Returns true with the next record, if one may leave. */
+/* Returns true and the next record in order, if one can be released. */
 bool goodput_order_take(struct goodput_order *o, struct goodput_record *ret);
 uint64_t goodput_order_duplicates(const struct goodput_order *o);
 uint64_t
-goodput_order_late(const struct goodput_order *o); /* records that came too late to be sorted */
+goodput_order_late(const struct goodput_order *o); /* number of records released after a later one,
+						      because they arrived too late to be sorted */
 
 #endif

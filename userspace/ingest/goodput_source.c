@@ -17,15 +17,18 @@
 #include "userspace/ingest/goodput_step_line.h"
 
 #define READ_BYTES ((size_t)256 << 10)
-#define ROOM_BYTES ((size_t)64 << 10) /* minimum size of a read */
-/* Up to this number of unread bytes are moved to make room; more would be slow. */
+/* if less space is free after the unread bytes, these are moved to the start of the buffer */
+#define ROOM_BYTES ((size_t)64 << 10)
+/* Up to this many unread bytes are moved to the start of the buffer before each read; moving more
+ * would be slow. */
 #define MOVE_BYTES   ((size_t)16 << 10)
 #define BUFFER_BYTES (GOODPUT_ENTRY_MAX + READ_BYTES)
-#define FRUITLESS    64 /* reads without a record before returning to the caller: some 10 ms */
+/* After this many reads without a record (about 10 ms), return to the caller with -EAGAIN. */
+#define FRUITLESS 64
 
 struct goodput_source {
 	char *const *paths;
-	char **sorted;	 /* paths, if sorted by time */
+	char **sorted;	 /* own copy of paths, if they were sorted by time */
 	int count, next; /* next: index of the first path not yet opened */
 	bool follow, over;
 	struct goodput_file *file; /* NULL: none */
@@ -35,7 +38,7 @@ struct goodput_source {
 	struct goodput_frame frame;
 	struct goodput_faults faults;
 	struct goodput_entry entry;
-	uint64_t size, before; /* bytes of all files, and of the files already read */
+	uint64_t size, before; /* sizes in bytes of all files, and of the files already read */
 	bool size_known;
 	char *buffer;
 };
@@ -45,7 +48,8 @@ static const char *goodput_source_path_now(const struct goodput_source *s)
 	return s->paths[s->next - 1];
 }
 
-/* Counts a bad entry and keeps the first reason. line 0: no particular line. */
+/* Counts a bad entry and records the reason of the first one. line 0: the entry has no line
+ * number. */
 static void goodput_source_fault(struct goodput_source *s, uint64_t line, const char *why)
 {
 	char path[256], place[32] = "";
@@ -66,7 +70,8 @@ static int goodput_source_error(const char *path, int err)
 	return err;
 }
 
-/* Checks all paths at the start: otherwise a missing file might be reported only after hours. */
+/* Checks all paths before reading any: otherwise a missing file might be reported only after
+ * hours. */
 static int source_check_paths(struct goodput_source *s)
 {
 	struct stat st;
@@ -145,7 +150,7 @@ void goodput_source_close(struct goodput_source *s)
 	free(s);
 }
 
-/* Returns free space after the unread bytes. */
+/* Returns where the next bytes can be read to, after the unread ones. */
 static char *source_room(struct goodput_source *s, size_t *ret_len)
 {
 	size_t unread = (size_t)(s->frame.end - s->frame.at), room;
@@ -167,7 +172,8 @@ static char *source_room(struct goodput_source *s, size_t *ret_len)
 	return to;
 }
 
-/* Handles the end of a file. Returns 1: continue; 0: nothing for now; -errno. */
+/* Handles the end of a file. Returns 1: continue with the next file; 0: no more data for now;
+ * -errno. */
 static int source_ended(struct goodput_source *s, enum goodput_file_end end)
 {
 	int err;
@@ -215,8 +221,8 @@ static int goodput_source_fill(struct goodput_source *s)
 	return 1;
 }
 
-/* Parses the entry at frame.at. Returns 1: s->entry is set; 0: not a record; -EAGAIN:
- * incomplete. */
+/* Parses the entry at frame.at. Returns 1: s->entry is set; 0: not a goodput record; -EAGAIN: the
+ * entry is incomplete. */
 static int source_take(struct goodput_source *s)
 {
 	struct goodput_frame *f = &s->frame;
@@ -254,7 +260,8 @@ static int source_take(struct goodput_source *s)
 	return rc > 0;
 }
 
-/* Returns 1: s->entry is set; 0: nothing for now; -EAGAIN: no record in the bytes read; -errno. */
+/* Returns 1: s->entry is set; 0: no more data for now; -EAGAIN: the bytes read contain no record;
+ * -errno. */
 static int source_entry(struct goodput_source *s)
 {
 	int rc;
@@ -277,12 +284,12 @@ static int source_entry(struct goodput_source *s)
 /* ---- several files --------------------------------------------------------------------------- */
 
 struct begun {
-	int64_t us; /* write time of the file's first record */
-	int place;  /* index of the file's path */
+	int64_t us; /* write time of a file's first record, in microseconds since the epoch */
+	int place;  /* index of the file in paths */
 };
 
-/* Gets the write time of the first record; *ret_us: GOODPUT_UNKNOWN if the file has no write times.
- */
+/* Reads the write time of a file's first record; *ret_us is GOODPUT_UNKNOWN if the file has no
+ * write times. */
 static int source_first(char *path, int64_t *ret_us)
 {
 	struct goodput_source *s;
@@ -303,8 +310,8 @@ static int goodput_source_begun_order(const void *a, const void *b)
 	return x->us != y->us ? (x->us < y->us ? -1 : 1) : x->place - y->place;
 }
 
-/* Sorts files by the time of their first record: exports of one log may be given in any order, and
- * goodput_order only sorts records that are close to each other. */
+/* Sorts the files by the time of their first record. The parts of a log may be given in any order,
+ * and goodput_order only sorts records that are close to each other. */
 static int source_sort(struct goodput_source *s)
 {
 	const unsigned count = (unsigned)s->count;

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-#define US_PER_S     1000000ll
-#define COUNT_DIGITS 15 /* limit of digits, so that a count is below 2^53 */
+#define US_PER_S 1000000ll
+/* most digits of a step number, so that it is below 2^53 and exact as a double */
+#define COUNT_DIGITS 15
 
-/* Limit of times, in s: below it a decimal with six places, parsed as a double and multiplied by
- * 1e6, gives the exact number of microseconds (half an ulp is 0.24 us). */
+/* Times from this number of seconds on are left to goodput_entry_parse(). Below it, a double
+ * times 1e6 gives the exact number of microseconds of a decimal with six places (half an ulp is
+ * 0.24 us). */
 #define EXACT_MAX_S (1ll << 32)
 
 struct cursor {
@@ -29,7 +31,7 @@ static void line_take_blanks(struct cursor *c)
 		c->at++;
 }
 
-/* Returns the number of digits; 0: none, or more than max. */
+/* Reads a number. Returns how many digits it has; 0: none, or more than max. */
 static size_t line_take_digits(struct cursor *c, size_t max, int64_t *ret)
 {
 	const char *start = c->at;
@@ -43,8 +45,8 @@ static size_t line_take_digits(struct cursor *c, size_t max, int64_t *ret)
 	return n > max ? 0 : n;
 }
 
-/* Takes a string without escapes that is short enough to be kept whole; at moves after its
- * quote. */
+/* Reads a string that has no escapes and fits into a name. Returns its length; c->at moves after
+ * the closing quote. */
 static size_t line_take_name(struct cursor *c)
 {
 	const char *start = c->at;

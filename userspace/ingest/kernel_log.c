@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LINE_MAX_BYTES 512 /* limit of bytes scanned in a line */
+#define LINE_MAX_BYTES 512 /* bytes of a log line that are scanned; the rest is ignored */
 
 static const char *log_skip(const char *text, const char *begin)
 {
@@ -12,7 +12,8 @@ static const char *log_skip(const char *text, const char *begin)
 	return text && !strncmp(text, begin, len) ? text + len : NULL;
 }
 
-/* Returns false if there is no number, or one too large for a code or pid. */
+/* Reads a decimal number. Returns false if there is none, or if it is too large for an error code
+ * or pid. */
 static bool log_number(const char **at, uint32_t *ret)
 {
 	const char *p = *at;
@@ -37,8 +38,8 @@ static void log_put(char *out, size_t size, const char *text, size_t len)
 	out[len] = '\0';
 }
 
-/* Parses "pid=1234, name=python, text". pid and name are '<unknown>' if the driver does not know
- * the process. */
+/* Parses "pid=1234, name=python, text" and returns the text. pid and name are '<unknown>' if the
+ * driver does not know the process. */
 static const char *kernel_log_xid_process(const char *at, uint32_t *ret_pid)
 {
 	const char *next = log_skip(at, "pid="), *name;
@@ -125,7 +126,8 @@ bool kernel_log_parse(const char *line, size_t len, struct gp_fault *ret, uint32
 
 	log_put(text, sizeof(text), line, len);
 	*ret_pid = 0;
-	if (!log_number(&at, &priority) || *at != ',' || priority >> 3) /* facility 0: the kernel */
+	/* only lines with syslog facility 0 are from the kernel */
+	if (!log_number(&at, &priority) || *at != ',' || priority >> 3)
 		return false;
 	at = strchr(at, ';');
 	return at && (log_parse_xid(at + 1, ret, ret_pid) || log_parse_amd(at + 1, ret, ret_pid));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_log.h - finds accelerator faults in the kernel's log (/dev/kmsg): Xids of NVIDIA; of AMD's
- * driver ring timeouts, page faults, uncorrectable memory errors, and device resets.
+/* kernel_log.h - finds accelerator faults in the kernel's log (/dev/kmsg): Xid errors of
+ * NVIDIA's driver; ring timeouts, page faults, uncorrectable memory errors and device resets of
+ * AMD's driver.
  *
- * Formats: Documentation/ABI/testing/dev-kmsg of Linux; NVIDIA's "Xid Errors" (a line names the
- * process since driver 465 or so); drivers/gpu/drm/amd/amdgpu. Only lines logged by the kernel
- * itself count: other writers to the log could imitate a driver, but not the kernel. */
+ * The formats are defined in Documentation/ABI/testing/dev-kmsg of Linux, in NVIDIA's "Xid
+ * Errors" (lines name the process since about driver 465), and in drivers/gpu/drm/amd/amdgpu.
+ * Lines written to the log by processes are ignored: they could imitate a driver. */
 #ifndef INGEST_KERNEL_LOG_H
 #define INGEST_KERNEL_LOG_H
 
@@ -14,15 +15,17 @@
 
 #include "bpf/gp_abi.h"
 
-#define KERNEL_LOG_RECORD 8192 /* CONSOLE_EXT_LOG_MAX, include/linux/printk.h: the longest read */
+/* size of the longest read from /dev/kmsg: CONSOLE_EXT_LOG_MAX in include/linux/printk.h */
+#define KERNEL_LOG_RECORD 8192
 
-/* Parses one line of /dev/kmsg: "4,123,456789,-;NVRM: Xid (...". Returns true if it reports a
- * fault; *ret_pid: the process it names, in the initial pid namespace; 0: none. Pure. */
+/* Parses one line of /dev/kmsg, such as "4,123,456789,-;NVRM: Xid (...". Returns true if it
+ * reports a fault. *ret_pid: process named in the line, as a pid of the initial namespace; 0:
+ * none. Pure. */
 bool kernel_log_parse(const char *line, size_t len, struct gp_fault *ret, uint32_t *ret_pid);
 
 typedef void kernel_log_fn(void *ctx, uint32_t pid, const struct gp_fault *f);
-/* Calls fn for each fault in the bytes of one read: lines, the last one possibly incomplete.
- * Returns the number of lines. */
+/* Calls fn for each fault in the bytes that one read returned. They are lines, of which the last
+ * may be incomplete. Returns the number of lines. */
 unsigned kernel_log_read(const char *data, size_t len, kernel_log_fn *fn, void *ctx);
 
 #endif

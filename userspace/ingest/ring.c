@@ -17,11 +17,12 @@
 struct ring {
 	uint64_t *consumer;
 	const uint64_t *producer;
-	/* The data area, mapped twice in a row, so that every record is contiguous. */
+	/* the ring's data, mapped twice in a row, so that a record that wraps around is
+	 * contiguous */
 	const char *data;
 	size_t size;
 	uint64_t from, to;
-	void *maps[2]; /* NULL: the memory belongs to the caller (ring_over()) */
+	void *maps[2]; /* memory to unmap; NULL: the memory belongs to the caller of ring_over() */
 	size_t map_bytes[2];
 };
 
@@ -52,8 +53,8 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 
 	if (bytes % page || bytes > SIZE_MAX / 4)
 		return -EINVAL;
-	/* The kernel allows writing only to the consumer's page: kernel/bpf/ringbuf.c,
-	 * ringbuf_map_mmap_kern. */
+	/* The kernel allows writing only to the page with the consumer's position
+	 * (kernel/bpf/ringbuf.c, ringbuf_map_mmap_kern). */
 	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (consumer == MAP_FAILED)
 		return -errno;
@@ -65,7 +66,8 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 	err = ring_over(ret, consumer, producer, (const char *)producer + page, bytes);
 	if (err)
 		goto fail;
-	/* Child processes must not inherit the mapping, as they may outlive this process. */
+	/* Child processes must not inherit the mappings: a child that outlives this process would
+	 * keep the ring in memory. */
 	madvise(consumer, page, MADV_DONTFORK);
 	madvise(producer, page + 2 * bytes, MADV_DONTFORK);
 	(*ret)->maps[0] = consumer;
@@ -91,8 +93,8 @@ void ring_close(struct ring *r)
 	free(r);
 }
 
-/* Copies one record. If its own length differs from the ring's, copies only a header of kind 0, so
- * that the records can be separated by their lengths, and the decoder counts it. */
+/* Copies one record. If the length in its header differs from the ring's, copies only a header of
+ * kind 0: the decoder rejects and counts it, and the records after it can still be found. */
 static int ring_copy(struct buffer *out, const char *record, uint32_t len)
 {
 	const struct gp_rec nothing = {.len = sizeof(nothing)};
@@ -133,8 +135,8 @@ long ring_peek(struct ring *r, struct buffer *out, size_t max_bytes, bool *ret_b
 			break;
 		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			/* Always copy the first record: else a small bound would stop the ring for
-			 * good. */
+			/* Always copy the first record: otherwise a record larger than max_bytes
+			 * would block the ring forever. */
 			if (out->len > start && out->len - start + RING_ROUND_UP(len) > max_bytes)
 				break;
 			err = ring_copy(out, p + BPF_RINGBUF_HDR_SZ, len);

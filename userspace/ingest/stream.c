@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - holds records until a drain record, and delivers them as events in order of time. */
+/* stream.c - keeps records until the next drain record, and delivers them as events in order of
+ * time. */
 #include "userspace/ingest/stream.h"
 
 #include <errno.h>
@@ -9,16 +10,17 @@
 
 #include "userspace/base/archive.h"
 
-/* Limits of held records and their bytes, in case no drain record comes: beyond them the older half
- * is delivered. */
+/* Limits of waiting records and of their bytes, in case no drain record comes. When one is
+ * exceeded, the older half of the records is delivered. */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
 
 #define STREAM_ITEMS_MIN 1024
 #define STREAM_BYTES_MIN ((size_t)64 << 10)
 
-#define MAGIC  "gpstream"
-#define FORMAT GP_ABI_VERSION /* the ABI version, as a saved stream contains records */
+#define MAGIC "gpstream"
+/* format of a saved stream: the ABI version, because it contains records */
+#define FORMAT GP_ABI_VERSION
 
 struct stream_item {
 	uint64_t ts_ns;
@@ -28,14 +30,16 @@ struct stream_item {
 
 struct stream_list {
 	struct stream_item *items;
-	size_t head, len, cap; /* head: first item that is still held (queue only) */
+	size_t head, len, cap; /* head: index of the first waiting item (only used by the queue) */
 };
 
-/* Records that wait for older ones, returned in order of (time, arrival); empty when zeroed. Nearly
- * all arrive in order: these form a queue, the others a heap, so that a record costs next to
- * nothing as a rule and O(log n) at worst. There is no allocation per record. */
+/* Records that wait for older ones. They are returned in order of (time, arrival). Nearly all
+ * arrive in order and are put in a queue, at constant cost; the others go to a heap, at O(log n).
+ * There is no allocation for single records. Valid when zeroed: empty. */
 struct stream_held {
-	char *bytes, *spare; /* records; spare: the other half of a compaction */
+	/* bytes: the waiting records; spare: a second buffer, to which they are moved to free
+	 * space */
+	char *bytes, *spare;
 	size_t len, cap, spare_cap;
 	struct stream_list queue, heap;
 	uint64_t arrivals;
@@ -48,7 +52,8 @@ struct stream {
 	struct stream_held held;
 	uint64_t last_ns; /* time of the last event delivered */
 	uint64_t events;
-	uint64_t late, malformed; /* records dropped since the last loss event */
+	/* records dropped since the last loss event: too late for their order; not decodable */
+	uint64_t late, malformed;
 };
 
 /* ---- records that are held ------------------------------------------------------------------- */
@@ -70,8 +75,8 @@ static int stream_list_room(struct stream_list *l)
 
 	if (l->len < l->cap)
 		return 0;
-	/* Moved only now, so that the cost per item stays constant: at most as many are moved as
-	 * have left since the last move. */
+	/* Compact only if more items have left than remain, so that the cost for each item is
+	 * constant. */
 	if (l->head > l->len / 2) {
 		l->len -= l->head;
 		memmove(l->items, l->items + l->head, l->len * sizeof(*l->items));
@@ -140,8 +145,8 @@ static size_t stream_held_count(const struct stream_held *r)
 	return r->queue.len - r->queue.head + r->heap.len;
 }
 
-/* Copies raw bytes, 8-aligned; *ret points to them until stream_held_trim(). The records in them
- * are not held before stream_held_push(). */
+/* Copies raw records to the buffer, 8-aligned. *ret: the copy, valid until stream_held_trim(). The
+ * records do not wait yet: call stream_held_push() for each. */
 static int stream_held_load(struct stream_held *r, const void *bytes, size_t len, const char **ret)
 {
 	size_t at = (r->len + 7) & ~(size_t)7;
@@ -162,7 +167,7 @@ static int stream_held_load(struct stream_held *r, const void *bytes, size_t len
 	return 0;
 }
 
-/* Holds a record that was loaded. Returns 0 or -ENOMEM. */
+/* Adds a record of the buffer to the waiting records. Returns 0 or -ENOMEM. */
 static int stream_held_push(struct stream_held *r, const struct gp_rec *rec)
 {
 	struct stream_list *q = &r->queue;
@@ -182,7 +187,8 @@ static int stream_held_push(struct stream_held *r, const struct gp_rec *rec)
 	return 0;
 }
 
-/* Takes the earliest record. NULL: there is none up to until_ns. Valid until stream_held_trim(). */
+/* Removes and returns the earliest record; NULL: none has a time up to until_ns. Valid until
+ * stream_held_trim(). */
 static const struct gp_rec *stream_held_pop(struct stream_held *r, uint64_t until_ns)
 {
 	struct stream_list *q = &r->queue, *h = &r->heap;
@@ -215,7 +221,8 @@ static void stream_list_move(struct stream_held *r, struct stream_list *l, size_
 	}
 }
 
-/* Frees the bytes of records that are not held any more; does nothing without memory for that. */
+/* Frees the bytes of records that were delivered. Needs memory for a copy; does nothing without
+ * it. */
 static void stream_held_trim(struct stream_held *r)
 {
 	size_t at = 0, cap = r->cap;
@@ -225,8 +232,8 @@ static void stream_held_trim(struct stream_held *r)
 		r->len = 0;
 		return;
 	}
-	/* Copied only if at least as many bytes are freed, so that the cost per byte stays
-	 * constant. */
+	/* Compact only if that frees at least as many bytes as it copies, so that the cost for each
+	 * byte is constant. */
 	if (r->len - r->held_bytes < r->held_bytes + STREAM_BYTES_MIN)
 		return;
 	if (stream_bytes_room(&r->spare, &r->spare_cap, r->held_bytes))
@@ -269,7 +276,7 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-/* Delivers a record, whose length was checked when it came. */
+/* Delivers a record to the consumer. Its length was checked when it arrived. */
 static void stream_deliver(struct stream *s, const struct gp_rec *rec)
 {
 	const struct event ev = {.rec = rec, .payload = rec + 1};
@@ -361,7 +368,7 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 	for (end = at + len; !err && at < end; at += step) {
 		rec = (const void *)at;
 		step = (size_t)(end - at);
-		/* The length is impossible, so the start of the next record is unknown. */
+		/* The length is impossible, so the next record cannot be found. */
 		if (step < sizeof(*rec) || rec->len < sizeof(*rec) ||
 		    ((size_t)rec->len + 7) / 8 * 8 > step) {
 			s->malformed++;
@@ -393,8 +400,7 @@ static int stream_item_order(const void *a, const void *b)
 	return stream_item_before(a, b) ? -1 : 1;
 }
 
-/* Writes the held records in the order in which they will be returned, so that all go to the queue
- * when they are read. */
+/* Writes the waiting records in the order of delivery, so that on loading all go to the queue. */
 static void stream_held_write(struct archive *a, const struct stream_held *r)
 {
 	const struct stream_list *lists[] = {&r->queue, &r->heap};
@@ -445,8 +451,8 @@ static void stream_held_read(struct archive *a, struct stream_held *r, uint64_t 
 	a->error = err;
 }
 
-/* Reads held records into an empty list: at most max records and max_bytes, all of which must
- * decode. */
+/* Loads waiting records into an empty list. Rejects more than max records or max_bytes, and records
+ * that do not decode. */
 static void stream_held_archive(struct archive *a, struct stream_held *r, size_t max,
 				size_t max_bytes)
 {
@@ -475,7 +481,7 @@ int stream_save(const struct stream *s, struct buffer *out)
 	struct archive a;
 
 	archive_write(&a, out, MAGIC, FORMAT);
-	/* An archive for writing does not change the stream. */
+	/* The cast is safe: an archive opened for writing does not change the stream. */
 	stream_archive(&a, (struct stream *)s);
 	return archive_end(&a);
 }

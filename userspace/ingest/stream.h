@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.h - turns raw records in order of arrival into decoded events in order of time. A pure
- * function of the bytes fed: a live run and the replay of its tape give the same events.
+/* stream.h - turns raw records, in order of arrival, into decoded events, in order of time. The
+ * events depend only on the bytes, so a live run and the replay of its tape give the same
+ * events.
  *
- * There are two rings, and neither is in time order; a record is held until a drain mark says that
- * everything with an earlier time has arrived. Equal times keep their order of arrival. A record
- * that comes too late is dropped and counted (`late`), as is one that cannot be decoded
- * (`malformed`); both are reported as loss events. */
+ * Records come from two rings, neither of which is in order of time. A record waits until a
+ * drain record states that everything earlier has arrived. Records with equal times keep their
+ * order of arrival. A record that is older than the last delivered event is dropped and counted
+ * (`late`), and so is a record that cannot be decoded (`malformed`); both counts are reported as
+ * loss events. */
 #ifndef INGEST_STREAM_H
 #define INGEST_STREAM_H
 
@@ -18,22 +20,23 @@
 struct stream;
 typedef void stream_fn(void *ctx, const struct event *ev); /* ev is valid only during the call */
 
-/* Longest time from the time stamp of a record to its appearance in the ring: the program that
- * writes the record can be preempted in between. */
+/* Upper bound, in ns, of the time from a record's time stamp to its appearance in the ring: the BPF
+ * program may be preempted in between. */
 #define STREAM_SLACK_NS 20000000ull
 
 struct stream *stream_new(stream_fn *sink, void *ctx); /* NULL: no memory */
 void stream_free(struct stream *s);
-/* records: back to back, each padded to 8 (a ring peek, or a tape frame). Returns 0 or -ENOMEM. */
+/* Adds records: one after the other, each padded to 8 bytes, as from ring_peek() or in a tape
+ * frame. Returns 0 or -ENOMEM. */
 int stream_feed(struct stream *s, const void *records, size_t len);
-/* Delivers all held records. Call when no more records come. */
+/* Delivers all waiting records. Call at the end of the input. */
 void stream_finish(struct stream *s);
 uint64_t stream_events(const struct stream *s); /* number of events delivered so far */
 
-/* Appends the held records and counts to out. Returns 0 or -ENOMEM. */
+/* Appends the waiting records and the counts to out. Returns 0 or -ENOMEM. */
 int stream_save(const struct stream *s, struct buffer *out);
-/* Makes a stream that continues from the saved one. Returns 0; -EPROTO: another version; -EBADMSG:
- * damaged; -ENOMEM. Hostile bytes are refused or harmless. */
+/* Creates a stream that continues from a saved one. Returns 0; -EPROTO: saved by another version;
+ * -EBADMSG: damaged; -ENOMEM. data may be hostile. */
 int stream_load(struct stream **ret, stream_fn *sink, void *ctx, const void *data, size_t len);
 
 #endif

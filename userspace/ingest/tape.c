@@ -20,16 +20,18 @@
 
 #define TAPE_FORMAT	1
 #define TAPE_BYTE_ORDER 0x01020304u
-#define TAPE_FRAME_MAX	(64u << 20) /* limit of bytes of records in a frame */
+/* most bytes of records in a frame; more in a frame's header means that it is damaged */
+#define TAPE_FRAME_MAX	(64u << 20)
 #define TAPE_READ_BYTES (256u << 10)
-#define TAPE_LATE_MAX	(16u << 20) /* limit of bytes that are buffered for the reader of a pipe */
-#define TAPE_LATE_KEPT	(1u << 20)  /* an empty buffer of more than these bytes is freed */
-/* Limit of the wait for the reader of a pipe when the buffer is full. */
+#define TAPE_LATE_MAX	(16u << 20) /* most bytes that wait in memory for the reader of a pipe */
+/* if the buffer for the reader of a pipe is empty, but larger than this, it is freed */
+#define TAPE_LATE_KEPT (1u << 20)
+/* How long to wait for the reader of a pipe when the buffer is full, before the tape ends. */
 #define TAPE_WAIT_MS 500
-/* Limit of the wait, at the end, for a reader that reads nothing. */
+/* How long to wait in tape_close() for the reader of a pipe while it reads nothing. */
 #define TAPE_END_MS  10000
 #define NS_PER_MS    1000000ull
-#define FIFO_WAIT_MS 1000 /* limit of the wait for the first reader of a FIFO */
+#define FIFO_WAIT_MS 1000 /* how long to wait for a process that opens the FIFO for reading */
 
 static const char tape_magic[8] = "GPBPFTP\1";
 
@@ -38,42 +40,44 @@ struct tape_header {
 	uint32_t format;
 	uint32_t abi;
 	uint32_t byte_order;
-	uint32_t crc; /* checksum of the fields before */
+	uint32_t crc; /* checksum of the members before this one */
 };
 
 struct frame_header {
 	uint32_t len; /* bytes of the records */
-	uint32_t crc; /* checksum of the fields after this one and of the records */
+	uint32_t crc; /* checksum of the members after this one and of the records */
 	uint16_t source;
 	uint16_t reserved[3];
 	uint64_t from, to;
 };
 
-/* Sizes on disk are multiples of 8, so that records stay aligned in a reader's buffer. */
+/* The headers have multiples of 8 bytes, so that records stay aligned in the reader's buffer. */
 _Static_assert(sizeof(struct tape_header) == 24, "on disk");
 _Static_assert(sizeof(struct frame_header) == 32, "on disk");
 
 struct tape_writer {
 	int fd;
-	int err;      /* error of the last write */
-	bool broken;  /* a partial frame could not be removed: nothing may follow it */
-	bool regular; /* a regular file, which can be truncated */
+	int err; /* error of the last write */
+	/* a partly written frame could not be removed, so nothing can be written after it */
+	bool broken;
+	bool regular; /* a regular file, from which a partly written frame can be removed */
 	int wait_ms;
 	int end_ms;
-	/* Bytes that the reader of a pipe has not taken yet; written: how many of them were
+	/* Bytes that wait for the reader of a pipe, of which the first `written` have been
 	 * written. */
 	struct buffer late;
 	size_t written;
-	off_t base;	/* offset of the tape in the file */
-	uint64_t bytes; /* bytes of the header and complete frames, including buffered ones */
+	off_t base; /* file offset at which the tape begins */
+	/* size of the tape: its header and complete frames, including those that wait */
+	uint64_t bytes;
 };
 
 struct tape_reader {
 	int fd;
 	char *path;
 	char *buf;
-	size_t start, end, cap; /* start, end: bytes read, but not yet used */
-	uint64_t offset;	/* position of start in the tape */
+	size_t start, end, cap; /* start, end: the bytes of buf that were read, but not used yet */
+	uint64_t offset;	/* offset of `start` on the tape */
 	uint64_t size;		/* 0: unknown */
 	bool eof;
 };
@@ -83,7 +87,7 @@ static uint32_t tape_frame_crc(const struct frame_header *h, const void *records
 	const size_t skip = offsetof(struct frame_header, source);
 	uLong crc = crc32(0, (const Bytef *)h + skip, sizeof(*h) - skip);
 
-	/* Without records crc32() must not be called: with NULL it would start a new checksum. */
+	/* Do not call crc32() without records: with NULL it would return the initial checksum. */
 	return (uint32_t)(len ? crc32(crc, records, (uInt)len) : crc);
 }
 
@@ -106,8 +110,8 @@ static void tape_late_shrink(struct tape_writer *w)
 	}
 }
 
-/* Writes as much as the pipe takes. While more than `most` bytes are left, waits for the reader
- * until until_ns, then returns -ETIMEDOUT. Returns 0 or -errno. */
+/* Writes as many waiting bytes as the pipe accepts. While more than `most` remain, waits for the
+ * reader up to until_ns, then returns -ETIMEDOUT. Returns 0 or -errno. */
 static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
 {
 	uint64_t now_ns;
@@ -131,7 +135,8 @@ static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns
 	}
 }
 
-/* Writes the buffered bytes as long as the reader continues to read. */
+/* Writes all waiting bytes, and gives up when the reader has read nothing for end_ms. Returns 0 or
+ * -errno. */
 static int tape_late_end(struct tape_writer *w)
 {
 	size_t before;
@@ -157,7 +162,7 @@ static int tape_late_append(struct tape_writer *w, const struct iovec *iov, int 
 	return err;
 }
 
-/* Writes everything to a file. Returns 0 or -errno. */
+/* Writes all parts to the file. Returns 0 or -errno. */
 static int tape_write_all(const struct tape_writer *w, struct iovec *iov, int count)
 {
 	ssize_t n;
@@ -198,8 +203,8 @@ static int tape_write_header(struct tape_writer *w)
 	if (err)
 		return err;
 	w->bytes = sizeof(h);
-	/* A file opened with O_APPEND (`>> FILE`) has the right position only after the first
-	 * write. */
+	/* The offset is only right after the first write, if the file was opened with O_APPEND (`>>
+	 * FILE`). */
 	w->base = lseek(w->fd, 0, SEEK_CUR) - (off_t)sizeof(h);
 	return 0;
 }
@@ -301,8 +306,8 @@ static int tape_fill(struct tape_reader *r, size_t want)
 			r->start = 0;
 		}
 		if (r->end == r->cap) {
-			/* The buffer grows as data comes, because the length in a frame may be
-			 * false. */
+			/* Let the buffer grow with the data, because the length in a frame's header
+			 * may be wrong. */
 			cap = r->cap * 2;
 			buf = realloc(r->buf, cap);
 			if (!buf)
@@ -343,12 +348,12 @@ static int tape_check_header(struct tape_reader *r)
 	memcpy(&h, r->buf, sizeof(h));
 	if (h.byte_order != TAPE_BYTE_ORDER ||
 	    h.crc != (uint32_t)crc32(0, (const Bytef *)&h, offsetof(struct tape_header, crc))) {
-		log_error("tape %s: its header is damaged", r->path);
+		log_error("tape %s: cannot be read: its header is damaged", r->path);
 		return -EBADMSG;
 	}
 	if (h.format != TAPE_FORMAT || h.abi != GP_ABI_VERSION) {
 		log_error(
-			"tape %s: format %u with records of version %u; this gp-bpf reads format %u, records of version %u",
+			"tape %s: cannot be read: it has format %u and records of version %u; this gp-bpf reads format %u and version %u; use the gp-bpf that recorded the tape",
 			r->path, h.format, h.abi, TAPE_FORMAT, GP_ABI_VERSION);
 		return -EPROTO;
 	}
@@ -386,7 +391,8 @@ int tape_open(struct tape_reader **ret, const char *path)
 	return 0;
 }
 
-/* Ends reading after a bad frame, as the start of the next one is unknown. */
+/* Stops reading, as the next frame cannot be found. why: what is wrong with the frame at r->offset;
+ * NULL: it is incomplete, or this is the end. */
 static int tape_end(struct tape_reader *r, const char *why)
 {
 	if (why)

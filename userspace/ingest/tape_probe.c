@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tape_probe.c - flags of probes on tapes older than these flags: gp-bpf then knew them by the name
- * of the runtime. Add no new runtimes: their flags are in their probe files and on their tapes. */
+/* tape_probe.c - sets the flags of probes on old tapes, which do not record all flags. When they
+ * were recorded, gp-bpf derived the flags from the runtime's name. Do not add runtimes here: new
+ * tapes have the flags of the probe files. */
 #include "userspace/ingest/tape_probe.h"
 
 #include <stdbool.h>
@@ -8,7 +9,8 @@
 
 static const struct {
 	const char *runtime;
-	unsigned flags; /* flags of all probes of the runtime */
+	/* flags of every probe of the runtime; probes with role execute also get execute_flags */
+	unsigned flags;
 	unsigned execute_flags;
 } tape_probe_runtimes[] = {
 	{"nccl", GP_PROBE_RANKS, 0},
