@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.c - settled time as parts: of the whole, of windows, and without exclusions. */
+/* answer.c - computes the parts of an answer from the ledger of a log: the whole time, windows, and
+ * the time without exclusions. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -24,8 +25,8 @@ static void answer_sums_type(struct sums *s, uint32_t name, uint64_t ns)
 	while (i < s->ntypes && s->types[i].name != name)
 		i++;
 	if (i == s->ntypes)
-		s->types[s->ntypes++]
-			.name = name; /* the ledger distinguishes only LEDGER_TYPES types */
+		s->types[s->ntypes++].name = name; /* types[] cannot overflow: the ledger
+						      distinguishes at most LEDGER_TYPES types */
 	s->types[i].ns += ns;
 }
 
@@ -48,7 +49,8 @@ static void answer_sums_add(const struct closed_work *w, struct sums *s, int64_t
 
 /* ---- steps, slices --------------------------------------------------------------------------- */
 
-/* Returns the last step of run r that was done after from_us and by to_us; -1: none. */
+/* Returns the number of the last step of run r that ended after from_us and at or before to_us; -1:
+ * none. */
 static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_t from_us,
 				   int64_t to_us)
 {
@@ -57,7 +59,7 @@ static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_
 
 	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
 		return end->number;
-	/* The last step has begun, so the steps before it are done. */
+	/* The step at begun - 1 has begun, which ended the step before it. */
 	if (begun < w->c->runs[r].base + 2 || w->c->steps[begun - 1].time_us <= from_us)
 		return -1;
 	return w->c->steps[begun - 1].number - 1;
@@ -72,7 +74,7 @@ static int64_t answer_max_step(const struct closed_work *w, int64_t from_us, int
 	return max < 0 ? 0 : max;
 }
 
-/* Returns the last step that still counts and was recorded by to_us. */
+/* Returns the number of the last step recorded by to_us that no later run repeated. */
 static int64_t answer_last_step(const struct closed_work *w, int64_t to_us)
 {
 	for (size_t r = w->c->nruns; r-- > 0;) {
@@ -146,7 +148,7 @@ static int answer_part_customs(const struct sums *s, double whole, struct goodpu
 	return 0;
 }
 
-/* Fills a part from sums. total_ns: the time that the sums cover. */
+/* Computes a part from sums of time by bucket. total_ns: the time that these sums cover. */
 static int answer_part_fill(const struct closed_work *w, const struct sums *s, uint64_t total_ns,
 			    struct goodput_part *p)
 {
@@ -170,8 +172,8 @@ static int answer_part_fill(const struct closed_work *w, const struct sums *s, u
 	return answer_part_customs(s, whole, p);
 }
 
-/* Counts disruptions in [from, to), and one at the very end of the answered time, so that of
- * adjacent windows only one counts it. A run whose clock is behind counts as disrupted only after
+/* Counts the disruptions in [from, to). A disruption at now_us is counted in the window that ends
+ * there, so that of adjacent windows only one counts it. A run whose clock is behind is moved after
  * the runs before it. */
 static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us, int64_t to_us)
 {
@@ -189,7 +191,8 @@ static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us,
 	return n;
 }
 
-/* Fills the part for the window [from, to) as requested; only time in which the job ran counts. */
+/* Computes the part for the window [from, to) as requested. Only time in which the job ran is
+ * counted. */
 static int answer_part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
 			      struct goodput_part *p)
 {
@@ -218,7 +221,7 @@ static int answer_span_order(const void *a, const void *b)
 	return x->from_us < y->from_us ? -1 : x->from_us > y->from_us;
 }
 
-/* Fills the part for the whole time without the union of the exclusions. */
+/* Computes the part for the whole time without the exclusions, which may overlap each other. */
 static int answer_part_excluded(const struct closed_work *w, const struct goodput_part *whole,
 				struct goodput_part *p)
 {
@@ -269,7 +272,8 @@ static int closed_windows(const struct closed_work *w, struct goodput_answer *re
 
 int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 {
-	struct closed *c = (struct closed *)w->c; /* sorting samples does not change answers */
+	/* The cast is safe: sorting the samples does not change answers. */
+	struct closed *c = (struct closed *)w->c;
 	int err;
 
 	if (c->samples_mixed)
@@ -312,7 +316,8 @@ static void answer_history_steps(const struct closed_work *w, size_t r, struct g
 		closed_done_add(h, t.to_us, t.net_us / (int64_t)t.count, t.count);
 		run->max_step = closed_later_us(run->max_step, t.number + (int64_t)t.count - 1);
 	}
-	/* The step in flight counts if a later record shows that it was done. */
+	/* The last step has no record after it in this run. It counts if a later run or job_end
+	 * shows that it ended. */
 	if (w->c->runs[r].waste == GOODPUT_UNKNOWN && end->at_us != GOODPUT_UNKNOWN) {
 		closed_done_add(h, end->at_us, GOODPUT_UNKNOWN, 1);
 		run->max_step = closed_later_us(run->max_step, end->number);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_START_US 1000000 /* starts of one run on several hosts differ by less */
+/* two job_start records that differ by at most this time are from several hosts of one run */
+#define SAME_START_US 1000000
 
 static void *closed_create(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
 			   void *ctx)
@@ -36,8 +37,8 @@ static void closed_destroy(void *engine)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Returns the run of a record: the last run, or an earlier one if the record is older than the last
- * run. */
+/* Returns the run to which a record belongs: the last run, or an earlier one if the record is older
+ * than the last run. */
 static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]
@@ -67,8 +68,8 @@ static int closed_start(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : NULL;
 
-	/* Records without a step before the first start belong to the boot that the start
-	 * announces. */
+	/* If the records before the first job_start have no step, they belong to the same run as
+	 * this job_start. */
 	if (run && run == c->runs && !run->started &&
 	    (run->first == GOODPUT_UNKNOWN || time_us <= run->begin_us)) {
 		run->begin_us = time_us;
@@ -136,7 +137,8 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 	e = run ? closed_add(c, events) : NULL;
 	if (!e)
 		return -ENOMEM;
-	/* A checkpoint is logged when it is complete, so an early start time is in order. */
+	/* A checkpoint is logged when it is complete, so its start may be earlier than the record
+	 * before. */
 	c->warnings[WARN_DISORDER] += !checkpoint && time_us < run->life_us;
 	closed_touch(c, run, time_us, closed_is_training(r->kind));
 	if (checkpoint && time_us + r->duration_us > run->busy_us)
@@ -170,8 +172,8 @@ static int closed_slices(struct closed *c, const struct goodput_record *r)
 
 /* ---- plausible times ------------------------------------------------------------------------- */
 
-/* Returns the instant of a checkpoint. Without a start the checkpoint ended when it was written, if
- * the log gives that time; otherwise it begins at the one instant that the record has. */
+/* Returns the time of a record. If a checkpoint has no start, that is its write time minus its
+ * duration; if the log has no write time either, the only time that the record has. */
 static int64_t closed_instant(const struct goodput_record *r)
 {
 	if (r->time_us != GOODPUT_UNKNOWN || r->write_us == GOODPUT_UNKNOWN)
@@ -210,7 +212,7 @@ static bool closed_near(int64_t a_us, int64_t b_us)
 	return a_us - b_us <= CLOSED_LEAP_US && b_us - a_us <= CLOSED_LEAP_US;
 }
 
-/* Drops the first record, whose time was wrong: no other record is near. */
+/* Drops the first record: no other record is near it, so its time was wrong. */
 static void closed_forget_first(struct closed *c)
 {
 	c->nruns = c->nsteps = c->nevents = c->nsamples = 0;
@@ -223,7 +225,7 @@ static int closed_believe(struct closed *c, const struct goodput_record *r)
 	int64_t time_us = closed_instant(r);
 	int err = 0;
 
-	if (time_us < 0 || time_us > GOODPUT_TIME_MAX_US) { /* includes GOODPUT_UNKNOWN */
+	if (time_us < 0 || time_us > GOODPUT_TIME_MAX_US) { /* also rejects GOODPUT_UNKNOWN */
 		c->warnings[closed_is_checkpoint(r->kind) && time_us == GOODPUT_UNKNOWN
 				    ? WARN_NULLS
 				    : WARN_INSANE]++;
@@ -280,8 +282,8 @@ static void closed_work_free(struct closed_work *w)
 	ledger_free(w->ledger);
 }
 
-/* Returns when the last run ended; if that run's clock is behind, not before the last sign of life
- * of earlier runs. */
+/* Returns when the last run ended. If that run's clock is behind, returns no time before the last
+ * sign of life of an earlier run. */
 static int64_t closed_end(const struct closed *c)
 {
 	int64_t end_us = c->runs[c->nruns - 1].end_us;
@@ -343,8 +345,8 @@ static int closed_whole(struct closed *c, struct goodput_answer *ret)
 	return err;
 }
 
-/* Answers for earlier instants: each answer is that of an engine fed with the records written until
- * the instant. */
+/* Computes answers for earlier instants. For each, a new engine processes those records that were
+ * written until the instant. */
 static int closed_earlier(struct closed *c, struct goodput_answer *ret)
 {
 	const struct goodput_query *q = c->query;

@@ -1,61 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* closed.h - the rules of the closed semantics: where the time of an instrumented job went.
+/* closed.h - the rules of `gp-bpf account --semantics closed`: where the time of an instrumented
+ * job went.
  *
  * Every microsecond from the job's start to now is in exactly one bucket of model/time/ledger.h,
- * which live jobs use, too. The answer depends only on the records: they are kept, and a new ledger
- * books them in order of time for each question.
+ * which live jobs use, too. The answer depends only on the records: they are kept, and for each
+ * question a new ledger processes them in order of time. Names in capitals are warnings, which
+ * count the cases (answer.h).
  *
- * Time.  The job starts with its first job_start; without one, with its first record (NO_START).
- * Now is the query's instant, otherwise the last record's. A job_end counts if no record comes
- * after it: then the job is over. Otherwise it is stale (STALE_END). Nothing is counted before the
- * first start and after the end. If now is before the last record, later time is cut off, but what
- * later records show is used. A time further than CLOSED_LEAP_US from the previous record is
- * accepted when CLOSED_HELD records in a row agree on it; if the first record of a log stands
- * alone, its time was wrong. Other such records are ignored (INSANE), and so are negative step
- * numbers and checkpoints of more than that.
+ * Time. The job starts with its first job_start, or, without one, with its first record
+ * (NO_START). "Now" is the query's instant, or the time of the last record. A job_end ends the
+ * job if no record follows; otherwise it is ignored (STALE_END). Time before the first start or
+ * after the end is not counted. If now is before the last record, later time is cut off, but
+ * facts from later records are used. If a record is further than CLOSED_LEAP_US from the
+ * previous one, it is only accepted once CLOSED_HELD records in a row agree on the new time; if
+ * the first record of a log is not near any other, its time was wrong. Other such records are
+ * ignored (INSANE), and so are negative step numbers and checkpoints that lasted longer than
+ * CLOSED_LEAP_US.
  *
- * Runs.  A job_start begins a run (another one within a second is that of another host: WRITERS). A
- * record belongs to the current run, or to an earlier one if it is older than the run. Records of a
- * run are sorted by their times. A step number n that the run has passed, later in time than all
- * others, is a rewind in place: a run without a start. An exact repetition is not one (DUPLICATE),
- * nor is the same step from a second host within CLOSED_WRITERS_US or half a step (WRITERS). A late
- * step is inserted at its place (DISORDER), or dropped if there is none. When a run begins with
- * step n, steps >= n of earlier runs no longer count: from the instant when n first began to the
- * last sign of life of the run that lost them all time is WASTED, including checkpoints and loads.
- * If n was not recorded, that instant is interpolated between its neighbours. If n is beyond the
- * last step, the step in flight was done: it gets the average time of its run's steps, and never
- * more than the gap. Numbers that are missing inside a run were not logged: a stretch counts as so
- * many steps (GAPS).
+ * Runs. A job_start begins a run; another job_start within a second is from another host
+ * (WRITERS). A record belongs to the current run, or to an earlier one if it is older than the
+ * current run. The records of a run are sorted by time. If a run logs a step number that it has
+ * passed, at a later time than all others, it has gone back to that step: this begins a run
+ * without a job_start (a rewind in place). This does not apply to an exact repetition
+ * (DUPLICATE), nor to the same step from a second host within CLOSED_WRITERS_US or half a step
+ * (WRITERS). A step that is logged late is inserted where its number belongs (DISORDER), or
+ * dropped if its time does not fit there. When a run begins with step n, steps >= n of earlier
+ * runs are lost: in these runs, all time from the beginning of step n to the last sign of life
+ * is WASTED, including checkpoints and loads. If step n was not logged, its beginning is
+ * interpolated between its neighbours. If n is beyond the last step of the earlier run, the step
+ * in progress at its end was completed: it gets the average step time of its run, at most the
+ * time until the next run. If step numbers are missing within a run, the steps were not logged:
+ * the time between two records is divided among them (GAPS).
  *
- * Disruption.  A run with steps that is followed by another run. Failed boots are part of the
- * disruption before them (`starts`). After a job_end it is graceful. RECOVERY: from the last sign
- * of life, or the end of the step in flight, to the last job_start before the next step (if there
- * is no step yet, to the last job_start). In place: from the last sign of training (steps, loads,
- * saves, events) to the first other sign, or to the step. Boots that fail before the first step of
- * the job are not disruptions: their time keeps its bucket, and the time from their last sign of
- * life to the next start is RECOVERY. A run whose clock is behind (SKEW) cannot get time that is
- * settled: where they overlap, time belongs to the older run.
+ * Disruptions. A disruption is a run with steps that is followed by another run. Starts that
+ * failed before a step are part of the disruption before them (`starts`). After a job_end the
+ * disruption is graceful. RECOVERY lasts from the last sign of life, or the end of the step in
+ * progress, to the last job_start before the next step, or, if there is no step yet, to the last
+ * job_start. For a rewind in place, it lasts from the last sign of training (steps, loads,
+ * saves, events) to the first other sign of life, or to the step. Starts that fail before the
+ * first step of the job are not disruptions: their time stays in its buckets, and the time from
+ * their last sign of life to the next start is RECOVERY. If the clock of a run is behind that of
+ * the previous run (SKEW), time in which they overlap belongs to the older run.
  *
- * Phases.  From start to end, also inside steps. A start without an end (OPEN) is dropped if
- * another start follows; otherwise the phase lasts as long as its run, or until now, but at most
- * until the next step, because logged phases block the trainer. Ends without a start are ORPHANS. A
- * checkpoint is [start, start + duration]; copies of several hosts and localities count once where
- * they overlap; without a duration (NULLS) it is not counted; without a start it ends when it was
- * written, if the log gives that time, otherwise it begins at the one instant that the record has.
- * Its end is a sign of life. If custom events overlap, the one begun last gets the time. All other
- * time before a run's first step is PROGRAM_STARTUP, and so is the time of its first steps beyond
- * the ideal; the step in flight, and time of a step beyond max(10 ideal, 1 s), are OTHER.
+ * Phases. A phase lasts from its start to its end, also within a step. A start without an end
+ * (OPEN) is dropped if the phase starts again; otherwise the phase lasts as long as its run, or
+ * until now, but at most until the next step, because logged phases block the trainer. Ends
+ * without a start are ignored (ORPHANS). A checkpoint lasts from its start for its duration;
+ * copies of several hosts and localities count once where they overlap. A checkpoint without a
+ * duration is not counted (NULLS). If it has no start, it ends when it was written, if the log
+ * has that time; otherwise it begins at the only time that the record has. The end of a
+ * checkpoint is a sign of life. If custom events overlap, the one that began last gets the time.
+ * All other time before the first step of a run is PROGRAM_STARTUP, and so is the time of its
+ * first steps beyond the ideal step time. OTHER is the step in progress, and the time of a step
+ * beyond max(10 ideal steps, 1 s).
  *
- * Hang.  Silence inside a run, or at the end of the log, beyond the limit of model/time/hang.h for
- * the p99 of the job's steps (30 min before the third step and while a phase is open), and beyond
- * three ideal steps; multiplied by the number of steps in a record. Silence that a new start ends
- * is RECOVERY, because it is unknown when the run died.
+ * Hangs. Silence within a run or at the end of the log is a hang if it is longer than the limit
+ * of model/time/hang.h for the p99 of the job's steps (30 min before the third step and while a
+ * phase is open), and longer than three ideal steps; if a record stands for several steps, the
+ * limit is multiplied by their number. Silence that ends with a new start is RECOVERY, because
+ * it is unknown when the run ended.
  *
- * Steps.  Their time is the time between records without marked time, divided by the number of
- * steps. Ideal and deviation cover all steps that count, of any length; if there are fewer than 32,
- * the first steps of each run are not used for the ideal. A window covers the part of it in which
- * the job ran. DATA_LOADING_ASYNC is 0: loads are logged by the training thread, so it waits for
- * them. */
+ * Steps. A step's time is the time between two records, without that of phases, divided by the
+ * number of steps. Ideal and deviation are computed from all steps that are not lost, of any
+ * length; if there are fewer than 32, the first steps of each run are not used for the ideal. A
+ * window covers that part of it in which the job ran. DATA_LOADING_ASYNC is 0, because the
+ * training thread logs loads and waits for them. */
 #ifndef ACCOUNT_CLOSED_H
 #define ACCOUNT_CLOSED_H
 
@@ -63,21 +72,22 @@
 #include "userspace/base/grow.h"
 #include "userspace/model/time/ledger.h"
 
-#define CLOSED_LEAP_US	   (30ll * 86400 * 1000000)
-#define CLOSED_WRITERS_US  1000000
-#define CLOSED_HELD	   3  /* records that must agree before a large leap of time is accepted */
-#define CLOSED_SEARCH_BACK 16 /* most runs that are searched for the run of a late record */
+#define CLOSED_LEAP_US	  (30ll * 86400 * 1000000)
+#define CLOSED_WRITERS_US 1000000
+/* number of records that must agree before a leap in time is accepted */
+#define CLOSED_HELD	   3
+#define CLOSED_SEARCH_BACK 16 /* limit of runs that are searched for the run of a late record */
 
-/* What is kept: runs, the steps that still count (a stack: numbers increase over all runs; a
- * restart removes steps that it disproves), and events as they were logged. Everything else is
- * computed for each question. */
+/* The following structs keep what the log said: runs, events, and the steps that are not lost.
+ * Steps are a stack: their numbers increase over all runs, and a restart removes those that it
+ * repeats. Everything else is computed for each question. */
 struct closed_step {
 	int64_t time_us, number;
 };
 
 struct closed_event {
 	int64_t time_us, duration_us;
-	int64_t number; /* step of a checkpoint */
+	int64_t number; /* step that the checkpoint saved or restored */
 	uint32_t run, name, seq;
 	uint8_t kind;
 };
@@ -87,24 +97,26 @@ struct closed_sample {
 	uint32_t active, total, available, seq;
 };
 
-/* Times and numbers of a run; GOODPUT_UNKNOWN if not known. */
+/* A run of the job. Times and step numbers are GOODPUT_UNKNOWN if not known. */
 struct closed_run {
-	/* index of the run's first step in `steps`; its steps end at the next run's base */
+	/* index in `steps` of the run's first step; the run's steps end where those of the next run
+	 * begin */
 	size_t base;
-	int64_t begin_us; /* time of the run's job_start, otherwise of its first record */
+	int64_t begin_us; /* time of the run's job_start, or else of its first record */
 	int64_t life_us;  /* last sign of life */
-	/* life_us, or a later end of a checkpoint, which is logged when complete */
+	/* the later of life_us and the end of the last checkpoint */
 	int64_t busy_us;
-	int64_t train_us;    /* last sign of training */
-	int64_t after_us;    /* first other sign of life after train_us */
-	int64_t end_us;	     /* time of job_end, if no record came after it */
-	int64_t first, last; /* steps recorded, whether or not they still count */
+	int64_t train_us; /* time of the last sign of training: a step, load, save or event */
+	int64_t after_us; /* time of the first other sign of life after train_us */
+	int64_t end_us;	  /* time of the job_end, if no record came after it */
+	/* first and last step recorded, including steps that were lost later */
+	int64_t first, last;
 	int64_t first_us, last_us;
-	/* the number, and the instant, from which the run's steps are disproved */
+	/* first step that a later run repeated, and when the step began */
 	int64_t waste, waste_us;
-	int64_t cost_us; /* progress of earlier runs that this run disproved */
-	/* the run began with a job_start; otherwise it continues in the process of the previous
-	 * run */
+	int64_t cost_us; /* time that earlier runs spent on steps that this run repeated */
+	/* true: the run began with a job_start; false: the process of the previous run continued
+	 * it */
 	bool started;
 };
 
@@ -117,19 +129,20 @@ struct closed {
 	struct closed_step *steps;
 	struct closed_event *events;
 	struct closed_sample *samples;
-	struct goodput_record *kept; /* for questions about earlier instants */
+	/* all records, kept only if the query asks for earlier instants */
+	struct goodput_record *kept;
 	size_t nruns, nsteps, nevents, nsamples, nkept;
 	size_t cap_runs, cap_steps, cap_events, cap_samples, cap_kept;
-	bool events_mixed, samples_mixed; /* not sorted by time yet */
-	int64_t last_us;		  /* latest time of all records */
-	int64_t anchor_us;		  /* of the previous record */
+	bool events_mixed, samples_mixed; /* the array is not sorted by time yet */
+	int64_t last_us;		  /* latest time in all records */
+	int64_t anchor_us;		  /* time of the previous record, to detect leaps */
 	uint64_t accepted;
 	struct goodput_record held[CLOSED_HELD];
 	unsigned nheld;
 	uint64_t warnings[WARNINGS];
 };
 
-/* Appends an element to one of the arrays of struct closed or closed_work, and returns it; NULL: no
+/* Appends an element to an array of struct closed or closed_work. Returns the element; NULL: no
  * memory. */
 #define closed_add(c, name)                                                                        \
 	grow_append(&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
@@ -144,9 +157,10 @@ static inline int64_t closed_later_us(int64_t a_us, int64_t b_us)
 	return a_us > b_us ? a_us : b_us;
 }
 
-/* Processes a record of a step. Returns 0 or -ENOMEM. */
+/* Processes the record of a step. Returns 0 or -ENOMEM. */
 int closed_take_step(struct closed *c, const struct goodput_record *r);
-/* Begins a run at time_us; started: the record is a job_start. NULL: no memory. */
+/* Adds a run that begins at time_us. started: it begins with a job_start. Returns NULL if there is
+ * no memory. */
 struct closed_run *closed_new_run(struct closed *c, int64_t time_us, bool started);
 void closed_touch(struct closed *c, struct closed_run *run, int64_t time_us, bool training);
 
@@ -158,26 +172,28 @@ struct closed_interval {
 	enum bucket bucket;
 };
 
-struct closed_end {	/* how the last step of a run that counts ended */
-	int64_t at_us;	/* GOODPUT_UNKNOWN: the step did not end */
-	int64_t number; /* last step that was done at at_us */
+struct closed_end {	/* when the last step of a run ended */
+	int64_t at_us;	/* GOODPUT_UNKNOWN: the step has not ended */
+	int64_t number; /* number of the last step that ended by at_us */
 };
 
 struct closed_work {
 	const struct closed *c;
-	int64_t start_us, now_us; /* the time that the answer covers */
-	int64_t until_us;	  /* end of the settled time: now_us, or the last record */
+	int64_t start_us, now_us; /* time that the answer covers */
+	/* end of the time in the ledger: now_us, or the time of the last record */
+	int64_t until_us;
 	bool ended;
-	struct closed_interval *intervals; /* of all runs, sorted within each run */
+	/* intervals of all runs, in order of runs and sorted within each run */
+	struct closed_interval *intervals;
 	size_t nintervals, cap_intervals;
-	/* index of each run's first interval; one entry more than runs */
+	/* for each run, the index of its first interval; has one entry more than there are runs */
 	size_t *first_interval;
-	struct goodput_span *cover; /* union of each run's intervals */
+	struct goodput_span *cover; /* unions of the intervals of each run */
 	size_t *first_cover;
-	bool *open;		 /* by run: a phase is open at the end of the run */
+	bool *open;		 /* for each run: a phase is open at the end of the run */
 	struct closed_end *ends; /* by run */
-	size_t *resumed;	 /* by run: the next run with a step; nruns: none */
-	uint64_t *work;		 /* memory for step times */
+	size_t *resumed;	 /* for each run: the next run with a step; nruns: none */
+	uint64_t *work;		 /* step times in microseconds, of which the ideal is computed */
 	size_t nwork;
 	int64_t ideal_us, mad_us;
 	bool has_ideal;
@@ -190,34 +206,33 @@ struct closed_work {
 	uint64_t warnings[WARNINGS];
 };
 
-/* The time between two step records of one run. */
+/* Part of a run between two records of steps. It has several steps if some were not logged. */
 struct closed_stretch {
 	size_t run;
-	int64_t from_us, to_us, number; /* number: of the stretch's first step */
-	uint64_t count;			/* number of steps in it */
+	int64_t from_us, to_us, number; /* number: the first step of the stretch */
+	uint64_t count;			/* number of steps in the stretch */
 	int64_t net_us;			/* without marked time */
 };
 
-/* Returns the number of steps of run r that still count. */
+/* Returns how many steps of run r are not lost. */
 size_t closed_steps_of(const struct closed *c, size_t r);
-/* Returns the index in `steps` after the last step of run r that had begun by at_us. */
+/* Returns the index in `steps` after the last step of run r that had begun at at_us. */
 size_t closed_steps_until(const struct closed *c, size_t r, int64_t at_us);
-/* end of the time in which events of run r count */
+/* Returns when the time ends in which events of run r count. */
 int64_t closed_run_until(const struct closed_work *w, size_t r);
-/* time of the last sign of life that counts */
+/* Returns the time of the last sign of life of run r that counts. */
 int64_t closed_sign_us(const struct closed *c, size_t r);
-/* Pairs events into intervals. Returns 0 or -ENOMEM. */
+/* Pairs starts and ends of phases and fills w->intervals. Returns 0 or -ENOMEM. */
 int closed_pair(struct closed_work *w);
-/* Gets the stretch of run r that begins at its i-th step; false: no such stretch. *cover: position
- * in w->cover, which advances. */
+/* Gets the stretch of run r that begins with its i-th step. Returns false if there is none. *cover:
+ * position in w->cover, which advances from call to call. */
 bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cover,
 		    struct closed_stretch *ret);
 int closed_ideal(struct closed_work *w);
 int closed_settle(struct closed_work *w);
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret);
 int closed_answers(struct closed_work *w, struct goodput_answer *ret);
-/* Fills the history; call after the answers, because it takes over the pieces. Returns 0 or
- * -ENOMEM. */
+/* Fills the history of the answer. Call last, because it takes w->pieces. Returns 0 or -ENOMEM. */
 int closed_history(struct closed_work *w, struct goodput_answer *ret);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - runs of a log in closed semantics, and their steps. */
+/* run.c - splits the records of a log into runs, and finds the steps of each run, for --semantics
+ * closed. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -64,7 +65,7 @@ int64_t closed_sign_us(const struct closed *c, size_t r)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-#define SHIFT_MAX 4096 /* a late step is moved back by at most this many steps */
+#define SHIFT_MAX 4096 /* limit of steps that are moved to insert a late step */
 
 static size_t closed_top(const struct closed *c, const struct closed_run *run)
 {
@@ -91,7 +92,7 @@ size_t closed_steps_until(const struct closed *c, size_t r, int64_t at_us)
 	return low;
 }
 
-/* Returns the index of the first step of a run from `number` on. */
+/* Returns the index of a run's first step whose number is at least `number`. */
 static size_t closed_find(const struct closed *c, const struct closed_run *run, int64_t number)
 {
 	size_t low = run->base, high = closed_top(c, run);
@@ -107,8 +108,8 @@ static size_t closed_find(const struct closed *c, const struct closed_run *run, 
 	return low;
 }
 
-/* Returns when a run began step `number`. i: index of the step's record, or of the next higher
- * number if the step was not logged. */
+/* Returns when a run began step `number`. i: index of the first step with at least that number. If
+ * the step was not logged, the time is interpolated. */
 static int64_t closed_begun(const struct closed *c, const struct closed_run *run, size_t i,
 			    int64_t number)
 {
@@ -121,7 +122,7 @@ static int64_t closed_begun(const struct closed *c, const struct closed_run *run
 			 (double)(q->number - p->number));
 }
 
-/* Removes steps [from, to) and adjusts the first steps of runs. */
+/* Removes the steps with indexes from `from` to `to` - 1 and corrects the base of each run. */
 static void closed_remove(struct closed *c, size_t from, size_t to)
 {
 	memmove(&c->steps[from], &c->steps[to], (c->nsteps - to) * sizeof(*c->steps));
@@ -130,8 +131,8 @@ static void closed_remove(struct closed *c, size_t from, size_t to)
 		c->runs[i].base = c->runs[i].base >= to ? c->runs[i].base - (to - from) : from;
 }
 
-/* Returns the run, among those before `run`, that has the step with index i. If several runs begin
- * at i, that is the last one: the others have no steps. */
+/* Returns the run before `run` that has the step with index i. If several runs have the base i, it
+ * is the last of them, as the others have no steps. */
 static struct closed_run *closed_owner(const struct closed *c, const struct closed_run *run,
 				       size_t i)
 {
@@ -148,7 +149,7 @@ static struct closed_run *closed_owner(const struct closed *c, const struct clos
 	return &c->runs[low];
 }
 
-/* Marks steps of earlier runs from `number` on as wasted, because `run` repeats them. */
+/* Marks steps of earlier runs with at least this number as wasted, because `run` repeats them. */
 static void closed_disprove(struct closed *c, struct closed_run *run, int64_t number)
 {
 	while (run->base) {
@@ -170,7 +171,8 @@ static void closed_disprove(struct closed *c, struct closed_run *run, int64_t nu
 	}
 }
 
-/* Moves the bases of the runs after `run`, which have no steps, because `run` got one more step. */
+/* Corrects the base of the runs after `run`, which have no steps, after a step was added to
+ * `run`. */
 static void closed_move_later(struct closed *c, struct closed_run *run)
 {
 	for (struct closed_run *later = run + 1; later < c->runs + c->nruns; later++)
@@ -196,8 +198,8 @@ static int closed_push(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Returns true if these are reports of one step by several hosts of a run: the times differ by less
- * than a second, or half a step. */
+/* Returns true if two records of the same step number are from several hosts: their times differ by
+ * at most a second, or half a step. */
 static bool closed_same(const struct closed_run *run, int64_t a_us, int64_t b_us)
 {
 	int64_t apart_us = a_us > b_us ? a_us - b_us : b_us - a_us, steps = run->last - run->first;
@@ -206,7 +208,7 @@ static bool closed_same(const struct closed_run *run, int64_t a_us, int64_t b_us
 	       (steps > 0 && apart_us <= (run->last_us - run->first_us) / steps / 2);
 }
 
-/* Inserts a record that is older than the run's last step. */
+/* Inserts a step that was logged late: it is older than the run's last step. */
 static int closed_late(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t top = closed_top(c, run), i = closed_find(c, run, s->number);
@@ -235,7 +237,7 @@ static int closed_late(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Handles a step number that the run has passed already. */
+/* Handles a step number that the run has passed already: a repetition, or a rewind in place. */
 static int closed_again(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t i = closed_find(c, run, s->number);
@@ -245,7 +247,7 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 		c->warnings[c->steps[i].time_us == s->time_us ? WARN_DUPLICATE : WARN_WRITERS]++;
 		return 0;
 	}
-	/* the run is over: it is too late to insert the step */
+	/* A later run has begun: the step can no longer be inserted. */
 	if (run != &c->runs[c->nruns - 1]) {
 		c->warnings[WARN_DISORDER]++;
 		return 0;
@@ -254,8 +256,8 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 	return run ? closed_push(c, run, s) : -ENOMEM;
 }
 
-/* Returns the run of a step. A late step can be added to a run that is over if no later run has
- * steps. */
+/* Returns the run to which a step belongs. A late step is added to an earlier run only if no later
+ * run has steps. */
 static struct closed_run *closed_run_of(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1]
@@ -293,7 +295,7 @@ int closed_take_step(struct closed *c, const struct goodput_record *r)
 		err = closed_again(c, run, &s);
 	else
 		err = closed_late(c, run, &s);
-	if (!err) /* the step may have begun a run */
+	if (!err) /* If the step began a new run, that run gets the sign of life. */
 		closed_touch(c, &c->runs[c->nruns > runs ? c->nruns - 1 : at], s.time_us, true);
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle.c - feeds the runs of a log to a ledger, in order of time. */
+/* settle.c - adds the runs of a log to a ledger, in order of time, for --semantics closed. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 
 /* ---- pairs starts and ends into intervals; the union of a run's intervals -------------------- */
 
-#define OPEN_MAX 64 /* named events that can be open at a time */
+#define OPEN_MAX 64 /* limit of named events that are open at the same time */
 
 struct open {
 	int64_t from_us;
 	uint32_t name, seq;
-	uint8_t kind; /* kind of the event's start */
+	uint8_t kind; /* kind of the record that started the event */
 };
 
 struct pairing {
@@ -90,7 +90,8 @@ static unsigned settle_pair_find(const struct pairing *p, uint8_t kind, uint32_t
 	return i;
 }
 
-/* Handles a second start of an open event: the end of the first was lost. */
+/* Handles the start of an event. If the same event is still open, its end was lost, and it is
+ * dropped. */
 static void settle_pair_start(struct pairing *p, const struct closed_event *e)
 {
 	unsigned i = settle_pair_find(p, e->kind, e->name);
@@ -129,9 +130,9 @@ static int64_t settle_next_step_us(const struct pairing *p, int64_t from_us)
 	return run->last != GOODPUT_UNKNOWN && run->last_us > from_us ? run->last_us : INT64_MAX;
 }
 
-/* Ends events that are open at the end of a run. An event lasted until the next logged step: a call
- * that blocks the trainer is over by then, even if its end was not logged. Without a next step it
- * lasted as long as the run, or still lasts. */
+/* Ends the events that are open at the end of a run. Such an event lasted until the next logged
+ * step, because it blocks the trainer. Without a next step, it lasted as long as the run, or is
+ * still open. */
 static void settle_pair_rest(struct pairing *p)
 {
 	const struct closed *c = p->w->c;
@@ -193,7 +194,7 @@ static int settle_interval_order(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* Computes the union of a run's intervals, sorted and disjoint. */
+/* Computes the union of a run's intervals: sorted, without overlaps. */
 static size_t settle_pair_cover(struct closed_work *w, size_t first, size_t n)
 {
 	for (size_t i = first; i < w->nintervals; i++) {
@@ -230,7 +231,8 @@ static void settle_pair_run(struct closed_work *w, size_t r, size_t *at)
 
 int closed_pair(struct closed_work *w)
 {
-	struct closed *c = (struct closed *)w->c; /* sorting events does not change answers */
+	/* The cast is safe: sorting the events does not change answers. */
+	struct closed *c = (struct closed *)w->c;
 	size_t runs = c->nruns, at = 0, n = 0;
 
 	if (c->events_mixed)
@@ -266,8 +268,9 @@ int closed_pair(struct closed_work *w)
 
 /* ---- step times, and the ideal step ---------------------------------------------------------- */
 
-#define IDEAL_MIN 3  /* least number of steps for an ideal, as in model/time/deviation.h */
-#define IDEAL_FEW 32 /* with fewer steps, the first ones of each run are not used for the ideal */
+#define IDEAL_MIN 3 /* fewer steps have no ideal step time, as in model/time/deviation.h */
+/* with fewer steps in all, the first steps of each run are not used for the ideal */
+#define IDEAL_FEW 32
 
 static int64_t closed_covered_us(const struct closed_work *w, size_t r, size_t *cover,
 				 int64_t from_us, int64_t to_us)
@@ -342,7 +345,8 @@ static void settle_ideal_find(struct closed_work *w, bool firsts)
 		}
 	}
 	w->ideal_us = (int64_t)(count ? sum / count : med);
-	/* With many equal steps and a few short ones, a usual step must not look like startup. */
+	/* Many equal steps and a few short ones give an ideal below the median: widen the limit, so
+	 * that a usual step does not count as startup. */
 	if ((int64_t)med > w->ideal_us)
 		w->mad_us += ((int64_t)med - w->ideal_us + 2) / 3;
 	w->has_ideal = true;
@@ -383,8 +387,8 @@ static double settle_seconds(int64_t us)
 
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 {
-	void *served = w->work; /* the memory has the times */
-	double *off = served;	/* deviation of each step from the ideal */
+	void *served = w->work; /* the array of step times is reused for deviations */
+	double *off = served;	/* deviation of each step from the ideal, in seconds */
 	struct goodput_part *p = &ret->cumulative;
 	struct goodput_step_time *times, *deviations;
 	size_t n = 0;
@@ -424,28 +428,32 @@ int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 
 /* ---- feeding a log's runs to a ledger -------------------------------------------------------- */
 
-#define STEPPING 3	  /* after this many steps the hang limit of a run depends on its steps */
-#define LEAST_US 30000000 /* shorter silence is never a hang (hang.h) */
-/* silence of fewer ideal steps is never a hang, however long the steps are */
+/* from this number of steps on, the hang limit depends on the run's own steps */
+#define STEPPING 3
+#define LEAST_US 30000000 /* shorter silence, in microseconds, is never a hang (hang.h) */
+/* silence of fewer ideal steps is never a hang */
 #define HANG_STEPS 3
 
-#define PENDING_MAX 16384 /* most intervals in one stretch whose order is kept */
+/* limit of intervals within a stretch for which the ledger keeps their order */
+#define PENDING_MAX 16384
 
 struct settling {
 	struct closed_work *w;
 	size_t run;
-	size_t interval, cover; /* position in the run's intervals */
-	size_t steps;		/* settled steps of this run */
-	uint64_t counted; /* number of steps that the settled records stand for: a record may stand
-			     for several */
+	size_t interval, cover; /* positions in the intervals and the cover of the run */
+	size_t steps;		/* number of the run's steps that are in the ledger */
+	/* number of steps that these records stand for; a record stands for several if steps
+	 * were not logged */
+	uint64_t counted;
 	uint64_t last_count;
-	uint64_t goodput_ns;	/* goodput before the run */
-	int64_t waste_us;	/* start of the wasted time; INT64_MAX: nothing was wasted */
-	int64_t sign_us;	/* end of the wasted time */
-	int64_t longest_us;	/* longest silence that ended by itself */
-	struct deviation *time; /* statistics of the steps so far, as for a live job */
+	uint64_t goodput_ns; /* goodput of all earlier runs */
+	/* when the run's wasted time began; INT64_MAX: nothing was wasted */
+	int64_t waste_us;
+	int64_t sign_us;	/* when the wasted time ended: the run's last sign of life */
+	int64_t longest_us;	/* longest silence after which the run continued */
+	struct deviation *time; /* statistics of all steps so far, as for a live job */
 	uint64_t timed, p99_ns, p99_at;
-	bool hung;    /* the present stretch is a hang */
+	bool hung;    /* the current stretch contains a hang */
 	bool trained; /* an earlier run had steps */
 };
 
@@ -478,7 +486,7 @@ static void settle_claim(struct settling *s, enum bucket b, int64_t from_us, int
 		s->w->error = -ENOMEM;
 }
 
-/* Books the run's intervals that begin before to_us. */
+/* Adds the run's intervals that begin before to_us to the ledger. */
 static void settle_intervals(struct settling *s, int64_t to_us)
 {
 	struct closed_work *w = s->w;
@@ -489,7 +497,7 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 		const struct closed_interval *i = &w->intervals[s->interval];
 		int err;
 
-		/* the interval is wasted as a whole */
+		/* The whole interval is in the wasted time, which is added as such. */
 		if (i->from_us >= s->waste_us && i->to_us <= s->sign_us)
 			err = 0;
 		else if (i->bucket == BUCKET_CUSTOM)
@@ -505,8 +513,8 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
-/* Returns the limit for silence. count: steps in one record; the silence of that many steps is
- * normal. */
+/* Returns the length of silence, in microseconds, beyond which it is a hang. count: number of steps
+ * that the next record stands for, all of whose time passes in silence. */
 static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bool open)
 {
 	struct hang_case c = {
@@ -526,7 +534,8 @@ static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bo
 	return (int64_t)limit_us;
 }
 
-/* Updates the p99 of step times; called rarely, because it sorts a thousand steps. */
+/* Updates the p99 of step times if there are a sixteenth more steps, because this sorts a thousand
+ * steps. */
 static void settle_p99(struct settling *s)
 {
 	struct deviation_view v;
@@ -538,7 +547,8 @@ static void settle_p99(struct settling *s)
 	s->p99_at = s->timed;
 }
 
-/* Books time without records between from and to: beyond the limit all of it is a hang. */
+/* Books as HANG the time without records between from_us and to_us, if it is longer than the limit.
+ * count: number of steps that the next record stands for. */
 static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, uint64_t count)
 {
 	const struct closed_work *w = s->w;
@@ -564,7 +574,7 @@ static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, u
 	}
 }
 
-/* Books the silence at the end of a log, where it is unknown whether the job still runs. */
+/* Books as HANG a long silence at the end of a log. It is unknown whether the job still runs. */
 static void settle_tail(struct settling *s)
 {
 	struct closed_work *w = s->w;
@@ -573,7 +583,8 @@ static void settle_tail(struct settling *s)
 
 	for (size_t i = w->first_cover[s->run]; !w->open[s->run] && i < w->first_cover[s->run + 1];
 	     i++)
-		if (w->cover[i].to_us > from_us) /* a checkpoint is still being written */
+		if (w->cover[i].to_us >
+		    from_us) /* A checkpoint is still being written: silence begins at its end. */
 			from_us = w->cover[i].to_us;
 	settle_p99(s);
 	if (w->until_us - from_us > settle_hang_limit_us(s, s->last_count, w->open[s->run]))
@@ -595,8 +606,9 @@ static void settle_step(struct settling *s, int64_t from_us, int64_t to_us, int6
 	s->last_count = count;
 }
 
-/* Returns the time of the step in flight at the end of a run, if the next run shows that the step
- * was done: the average of its run's steps, but at most the available time. */
+/* Returns the time, in microseconds, of the step that was in progress at the end of a run, if the
+ * next run shows that it was completed: the average of its run's steps, at most the time until the
+ * next run; otherwise 0. */
 static int64_t settle_credit_us(struct settling *s, size_t resumed)
 {
 	const struct closed *c = s->w->c;
@@ -639,8 +651,8 @@ static void settle_last(struct settling *s)
 
 /* ---- disruptions ----------------------------------------------------------------------------- */
 
-/* Records a disruption, with its recovery if a later run made a step. at_us: end of the failed
- * run. */
+/* Adds a disruption, with its recovery if a later run made a step. at_us: when the disrupted run
+ * ended. */
 static void settle_disruption(struct settling *s, int64_t at_us)
 {
 	struct closed_work *w = s->w;
@@ -675,7 +687,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 	}
 }
 
-/* Books the time between a run that is over and the next run as recovery. */
+/* Books the time between the end of this run and the next run as RECOVERY. */
 static void settle_over(struct settling *s)
 {
 	const struct closed *c = s->w->c;
@@ -685,8 +697,8 @@ static void settle_over(struct settling *s)
 
 	if (run->waste != GOODPUT_UNKNOWN)
 		settle_claim(s, BUCKET_WASTED, run->waste_us, sign_us);
-	if (run->first ==
-	    GOODPUT_UNKNOWN) { /* a boot that failed; after training this time is booked already */
+	if (run->first == GOODPUT_UNKNOWN) { /* The run failed before its first step. If an earlier
+						run trained, this time was booked with that run. */
 		if (!s->trained)
 			settle_claim(s, BUCKET_RECOVERY, sign_us, next->begin_us);
 		return;
@@ -738,7 +750,7 @@ static void settle_run(struct settling *s)
 		w->warnings[WARN_GAPS] += t.count - 1;
 	}
 	settle_last(s);
-	/* the first step of the run is in flight: startup is over */
+	/* The run has begun its first step, so startup has ended. */
 	if (!s->steps && closed_steps_of(w->c, s->run)) {
 		settle_intervals(s, run->last_us);
 		ledger_step(w->ledger, settle_ns(run->last_us), settle_ns(run->last_us), 0, false);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calc.c - the library's calculator: segments of productive and lost time. */
+/* calc.c - repeats the calculation of the goodput library: splits the log into segments of steps,
+ * and sums their productive and lost time. */
 #include "userspace/account/library/library.h"
 
 #include <errno.h>
@@ -32,9 +33,9 @@ int library_sums_copy(const struct library_sums *from, struct library_sums *ret)
 	return 0;
 }
 
-/* The time that custom events take from productive steps. If all records are from one clock, steps
- * and events follow each other, and one walk over both is enough. Otherwise the time was computed
- * for every step beforehand (`lengths`). */
+/* State of a walk over productive steps, which computes how much of each step custom events take.
+ * If all records are from one clock, steps and events are in order, and one walk over both is
+ * enough. Otherwise `lengths` has the time for each step, computed beforehand. */
 struct walk {
 	struct goodput_range *events; /* sorted by start */
 	size_t count, next;
@@ -58,8 +59,8 @@ static int calc_add_custom(struct library_sums *s, uint32_t name, goodput_wide t
 	return 0;
 }
 
-/* Writes the productive steps of all segments as spans; if ret is NULL only counts them.
- * *ret_follow: each span begins at or after the end of the previous one. */
+/* Writes the productive steps of all segments to ret and returns their number; ret may be NULL.
+ * *ret_follow: no step begins before the previous one ends. */
 static size_t calc_productive(const struct library_segment *segments, size_t count,
 			      struct goodput_range *ret, bool *ret_follow)
 {
@@ -137,7 +138,8 @@ static void calc_walk_end(struct walk *w)
 	free(w->lengths);
 }
 
-/* Adds the next productive step [from, to]; call in the order of steps. */
+/* Computes in *ret the time that custom events take of the productive step [from, to]. Call for all
+ * productive steps, in order. */
 static int calc_walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s,
 			  goodput_wide *ret)
 {
@@ -168,9 +170,9 @@ static int64_t calc_least_step(const struct library_segment *s)
 	return least;
 }
 
-struct tally { /* counts of one segment */
+struct tally { /* sums over one segment */
 	goodput_wide productive, first, wasted;
-	size_t pairs, others; /* others: pairs except that of the lowest step */
+	size_t pairs, others; /* others: number of pairs, without that of the lowest step */
 	int64_t max_productive;
 };
 
@@ -207,7 +209,8 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 		struct tally t = {0};
 
 		s->max_productive = 0;
-		if (!g->boundary) /* a segment with a boundary of 0 or less does not count */
+		/* The library ignores a segment that ended because step 0 was repeated. */
+		if (!g->boundary)
 			continue;
 		for (size_t i = 1; i < g->count; i++) {
 			int64_t from = g->steps[i - 1].value, to = g->steps[i].value;
@@ -238,7 +241,8 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 
 /* ---- segments with excluded spans ------------------------------------------------------------ */
 
-/* The library has a second path for excluded spans, with rules that differ in places. */
+/* The library computes exclusions separately, by rules that differ from those for the whole job in
+ * places. */
 
 struct exclude_tally {
 	goodput_wide productive, first, wasted;
@@ -318,8 +322,8 @@ static int calc_one_segment(const struct library_calc *c, const struct library_s
 	return err;
 }
 
-/* Sums custom events by type: a type appears as soon as there is a productive step, with 0 if none
- * of its time is within a productive step. */
+/* Sums the time of custom events within productive steps, by type. If there is a productive step,
+ * every type gets an entry, possibly 0. */
 static int calc_by_name(const struct library_calc *c, const struct library_segment *segments,
 			size_t count, struct library_sums *s)
 {
@@ -406,7 +410,8 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 		free(x);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++) /* a span that ends before it begins shares no time */
+	for (size_t i = 0; i < count;
+	     i++) /* A span that ends before it begins is kept, as it excludes no time. */
 		merged[n++] = (struct goodput_range){.from = library_ticks(spans[i].from_us),
 						     .to = library_ticks(spans[i].to_us)};
 	qsort(merged, n, sizeof(*merged), calc_compare_start);
@@ -458,8 +463,8 @@ void library_calc_free(struct library_calc *c)
 	free(c);
 }
 
-/* Replaces segments by sums when there are too many, all at once, so that each step is visited
- * once. */
+/* Replaces closed segments by their sums when there are too many. All are replaced at once, so that
+ * each step is processed only once. */
 static int calc_fold(struct library_calc *c)
 {
 	struct library_exclusion *x = c->exclusion;
@@ -491,7 +496,7 @@ static int calc_close_segment(struct library_calc *c, int64_t boundary)
 	if (!s)
 		return -ENOMEM;
 	*s = (struct library_segment){c->steps.entries, c->steps.count, boundary};
-	c->closed_steps += s->count + 4; /* the segment itself counts as a few steps */
+	c->closed_steps += s->count + 4; /* a segment costs as much memory as about four steps */
 	c->steps.entries = NULL;
 	goodput_dict_free(&c->steps);
 	return c->closed_steps > LIBRARY_CLOSED_MAX ? calc_fold(c) : 0;
@@ -511,14 +516,16 @@ static void calc_exclude_recovery(struct library_calc *c, int64_t last)
 	x->has_recovery = true;
 }
 
-/* Handles a number that the segment already has: the library's only sign of a disruption. */
+/* Handles a step number that the segment already has, which is how the library detects a
+ * disruption. */
 static int calc_disrupt(struct library_calc *c, int64_t number)
 {
 	int64_t last = c->steps.entries[c->steps.count - 1].value;
 
 	c->disruptions++;
 	c->sync = true;
-	if (c->has_last_load) { /* the library adds the last load once more, whatever it was */
+	/* The library adds the last load once more at each disruption, whatever the load was. */
+	if (c->has_last_load) {
 		c->load_sync += c->last_load;
 		c->has_sync = true;
 		c->has_last_load = false;
@@ -563,7 +570,7 @@ static void calc_excluded_span(struct library_exclusion *x, int64_t from, int64_
 {
 	goodput_wide shared, left;
 
-	if (!x || !from) /* the library treats a start of 0 as missing here */
+	if (!x || !from) /* The library treats a start of 0 as missing here. */
 		return;
 	shared = goodput_cover_shared(&x->cover, from, to);
 	left = (goodput_wide)to - from - shared;
@@ -629,7 +636,8 @@ static void calc_load_end(struct library_calc *c, int64_t at)
 	}
 }
 
-/* Handles the start of a named event, or its end, which sets *ret_from if there was a start. */
+/* Handles the start or end of a named event. *ret_from: at an end, when the event started;
+ * GOODPUT_UNKNOWN: this is a start, or the event had none. */
 static int calc_named_event(struct library_calc *c, struct goodput_dict *open,
 			    const struct goodput_record *r, int64_t at, int64_t *ret_from)
 {

@@ -5,8 +5,8 @@
 
 struct goodput_knot {
 	int64_t at;
-	int64_t depth;	   /* number of spans that are open after this time */
-	goodput_wide area; /* time shared with all spans until this time */
+	int64_t depth;	   /* number of spans that contain the time directly after `at` */
+	goodput_wide area; /* sum over all spans of their time before `at` */
 };
 
 static int cover_compare_knots(const void *a, const void *b)
@@ -51,7 +51,7 @@ static goodput_wide cover_area(const struct goodput_cover *c, int64_t at)
 	size_t low = 0, high = c->count;
 	const struct goodput_knot *k;
 
-	while (low < high) { /* find the first knot after `at` */
+	while (low < high) { /* binary search for the first knot after `at` */
 		size_t mid = low + (high - low) / 2;
 
 		if (c->knots[mid].at <= at)
@@ -70,13 +70,14 @@ goodput_wide goodput_cover_shared(const struct goodput_cover *c, int64_t from, i
 	return from < to && c->count ? cover_area(c, to) - cover_area(c, from) : 0;
 }
 
-/* A span, and its index in the caller's array. */
+/* A span with its index in the caller's array, which sorting changes. */
 struct place {
 	int64_t from, to;
 	size_t at;
 };
 
-struct tree { /* Fenwick tree: prefix sums; 1-based */
+/* a Fenwick tree, which adds values and computes prefix sums in O(log n); indexes begin at 1 */
+struct tree {
 	goodput_wide *sums;
 	size_t count;
 };
@@ -110,7 +111,7 @@ static int cover_compare_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Returns how many of the sorted times are at or before `at`. */
+/* Returns how many of the sorted times are not after `at`. */
 static size_t cover_rank_of(const int64_t *times, size_t count, int64_t at)
 {
 	size_t low = 0, high = count;
@@ -137,9 +138,9 @@ static struct place *cover_places_by_from(const struct goodput_range *spans, siz
 	return p;
 }
 
-/* Sums for each outer span the lengths of the inner spans within it. Visits starts from the last to
- * the first: the tree contains, by their end, the inner spans that start at or after the outer
- * one. */
+/* Sums for each outer span the lengths of the inner spans within it. Handles outer spans by start,
+ * the latest first; the tree then contains the inner spans that start no earlier, indexed by their
+ * end. */
 static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 			      const struct place *inner, size_t inner_count, const int64_t *ends,
 			      struct tree *t, goodput_wide *ret)
@@ -154,9 +155,9 @@ static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 	}
 }
 
-/* Counts for each inner span the outer spans that contain it. Visits starts from the first to the
- * last: the tree contains, by the number of inner ends that they reach, the outer spans that start
- * at or before the inner one. */
+/* Counts for each inner span the outer spans that contain it. Handles inner spans by start, the
+ * earliest first; the tree then contains the outer spans that start no later, indexed by how many
+ * inner spans end before they do. */
 static void cover_count_holders(const struct place *outer, size_t outer_count,
 				const struct place *inner, size_t inner_count, const int64_t *ends,
 				struct tree *t, uint64_t *ret)
@@ -173,7 +174,7 @@ static void cover_count_holders(const struct place *outer, size_t outer_count,
 			in++;
 		}
 		rank = cover_rank_of(ends, t->count,
-				     /* those that reach no further than the one before */
+				     /* outer spans that end before the inner span does */
 				     inner[i].to - 1);
 		ret[inner[i].at] = in - (uint64_t)cover_tree_sum(t, rank);
 	}

@@ -7,7 +7,8 @@
 
 #define SLOTS_MIN 16
 
-/* The finalizer of MurmurHash3 (Appleby, public domain): spreads neighbouring keys. */
+/* Spreads neighbouring keys over the slots. This is the finalizer of MurmurHash3 (Appleby, public
+ * domain). */
 static size_t dict_slot_of(const struct goodput_dict *d, int64_t key)
 {
 	uint64_t x = (uint64_t)key;

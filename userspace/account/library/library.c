@@ -11,7 +11,8 @@
 
 struct library_watch {
 	uint32_t job;
-	int64_t last_us, write_us; /* latest time; write time of the previous record */
+	/* last_us: latest time in the records; write_us: write time of the previous record */
+	int64_t last_us, write_us;
 	bool ended;
 	struct goodput_record before[GOODPUT_KINDS];
 	uint64_t counts[WARNINGS];
@@ -89,29 +90,33 @@ static void library_watch_report(const struct library_watch *w, const struct lib
 				  library_memory_open_names(&c->open_waits) + c->reopened;
 }
 
-/* The last answer of a calculator that is asked several times. Without new records the library
- * repeats this answer, although another calculation would give a different one. */
+/* The state that a calculator of the goodput library keeps between questions. If no records were
+ * added, the library repeats its last answer, although a new calculation would give a different
+ * one. */
 struct memory {
 	struct library_raw good; /* the last answer without an error */
 	bool has_good;
-	uint64_t disruptions;	  /* disruptions of the last calculation */
-	uint64_t records, steps;  /* numbers at the last question */
-	struct goodput_part step; /* ideal step and deviation, if the calculator has any */
+	uint64_t disruptions;	  /* number of disruptions in the last calculation */
+	uint64_t records, steps;  /* numbers of all records and of steps at the last question */
+	struct goodput_part step; /* ideal step and deviation of the last answer that had them */
 };
 
 struct window {
 	struct library_calc *calc;
 	struct goodput_span span;
-	int64_t first, last; /* ticks of the first and the last entry, in the order of the log */
+	/* times of the first and last record, in ticks, in the order of the log */
+	int64_t first, last;
 };
 
 struct engine {
 	const struct goodput_query *q;
 	struct library_calc *all;
 	struct library_watch watch;
-	struct library_calc *sequence; /* calculator for the requested instants; NULL: none */
+	/* calculator for the instants of query.at_us; NULL: there are none */
+	struct library_calc *sequence;
 	struct memory memory;
-	struct goodput_part *at; /* the parts that are answered */
+	/* answers for the instants of query.at_us; the first at_done are computed */
+	struct goodput_part *at;
 	size_t at_done;
 	int64_t at_limit_us;
 	struct window *windows, **by_start;
@@ -190,7 +195,8 @@ static void *library_create(const struct goodput_query *q, bool (*scale_up)(void
 	return NULL;
 }
 
-/* Computes the step information of a calculator; keeps the previous one if there is no new step. */
+/* Computes ideal step and deviation. If there are no new steps, repeats the previous values, as the
+ * library does. */
 static int library_remember_steps(struct memory *m, const struct library_calc *c,
 				  const struct goodput_query *q, struct goodput_part *part,
 				  bool is_new, struct goodput_step_time **ret_deviations)
@@ -231,7 +237,8 @@ static int library_keep_good(struct memory *m, const struct library_raw *raw,
 	return 0;
 }
 
-/* Answers as a calculator with c's records would at an instant. */
+/* Computes the answer of the library's calculator at an instant, if it has c's records and was
+ * asked before as m says. */
 static int library_memory_ask(struct memory *m, const struct library_calc *c,
 			      const struct goodput_query *q, int64_t now_us,
 			      struct goodput_part *ret, struct goodput_step_time **ret_deviations,
@@ -293,8 +300,8 @@ static int library_memory_feed_sequence(struct engine *e, const struct goodput_r
 
 static int library_memory_feed_windows(struct engine *e, const struct goodput_record *r)
 {
-	/* The library filters entries once more, by their time, or by their write time if the log
-	 * has no times. */
+	/* The library filters the records of a window once more, by their time, or by write time if
+	 * the log has none. */
 	int64_t entry_us = r->written ? r->time_us : r->write_us;
 
 	for (size_t i = 0; i < e->q->window_count && e->by_start[i]->span.from_us < r->write_us;
@@ -390,7 +397,8 @@ static int library_copy_part(const struct goodput_part *from, struct goodput_par
 	return 0;
 }
 
-/* Answers instants that no record has passed yet separately, because more records may come. */
+/* Adds the answers for instants. Those later than all records are computed with a copy of the
+ * state, because more records may come. */
 static int library_answer_at(const struct engine *e, struct goodput_answer *a)
 {
 	struct memory m = e->memory;

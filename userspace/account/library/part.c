@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* part.c - parts of the library's answer: sums over segments and phases. */
+/* part.c - makes the parts of an answer with --semantics library from the sums of segments and
+ * phases. */
 #include "userspace/account/library/library.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@ static void part_raw_put(struct library_raw *r, enum goodput_badput b, double s)
 	r->has |= 1u << b;
 }
 
-/* Removes from a phase the time within reinitialisations, which is counted there. */
+/* Subtracts from a phase the time that it shares with reinitialisations, which are counted
+ * separately. */
 static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
 			     const struct library_phase *p, const struct goodput_cover *reinit)
 {
@@ -31,7 +33,7 @@ static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
 		raw->badput_s[b] = 0;
 }
 
-/* Adds the results of the elastic calculator to raw. Returns 0 or -ENOMEM. */
+/* Adds what only the library's elastic calculator computes. Returns 0 or -ENOMEM. */
 static int library_elastic(const struct library_calc *c, struct library_raw *raw)
 {
 	struct goodput_cover reinit;
@@ -109,7 +111,7 @@ static double part_raw_means_sum(const struct library_saves *s)
 	return sum;
 }
 
-/* Returns the open segment, up to its last number. */
+/* Returns the open segment. Its boundary is its highest step number. */
 static struct library_segment part_open_segment(const struct library_calc *c)
 {
 	struct library_segment open = {c->steps.entries, c->steps.count, INT64_MIN};
@@ -216,8 +218,8 @@ void library_raw_free(struct library_raw *r)
 	*r = (struct library_raw){0};
 }
 
-/* Computes by the library's path for exclusions, which has no checkpoints and no elastic
- * calculator. */
+/* Computes the result without exclusions. Here the library considers neither checkpoints nor
+ * elastic waits. */
 static int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
 				 double *ret_excluded_s, struct goodput_dict *ret_times)
 {
@@ -273,7 +275,7 @@ done:
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Texts of the exceptions that the library raises. */
+/* Texts of exceptions, as in the goodput library. */
 #define VALUE_ERROR "ValueError"
 #define NO_TOTAL                                                                                   \
 	"Total job time is zero, Goodput cannot be calculated. Please fix the logging entries."
@@ -281,7 +283,7 @@ done:
 #define TYPE_ERROR    "TypeError"
 #define NULL_DURATION "float() argument must be a string or a real number, not 'NoneType'"
 
-/* Badputs that are given in percent even if they are 0. */
+/* Badputs with a percentage even if they are 0. */
 #define ALWAYS                                                                                     \
 	((1u << BADPUT_INIT) | (1u << BADPUT_PREP) | (1u << BADPUT_STARTUP) |                      \
 	 (1u << BADPUT_LOAD_SYNC) | (1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_SAVE) |              \
@@ -376,7 +378,8 @@ int library_part_excluded(const struct library_calc *c, const struct goodput_que
 		total_s -= excluded_s;
 		total_s = total_s > 0 ? total_s : 0;
 		library_part(&raw, total_s, q->elastic, ret, insane);
-		ret->error = ret->error_type = NULL; /* the library checks nothing for this part */
+		/* The library raises no exceptions for this part. */
+		ret->error = ret->error_type = NULL;
 		ret->excluded_s = excluded_s;
 		ret->adjusted_s = total_s;
 		if (total_s == 0)

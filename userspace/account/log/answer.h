@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.h - the question about a job's log, and the answer (gp-bpf account). Only here times are
- * seconds and percent as doubles; engines add integers. Names of badput are those of the goodput
- * library, in its order. */
+/* answer.h - what can be asked about a job's log (gp-bpf account), and the answer. Times and
+ * percentages of answers are doubles; the engines compute with integers. Badputs have the names and
+ * the order of the goodput library. */
 #ifndef ACCOUNT_ANSWER_H
 #define ACCOUNT_ANSWER_H
 
@@ -12,8 +12,8 @@
 #include "userspace/model/job/disruption.h"
 #include "userspace/account/log/history.h"
 
-/* For each badput: its id, and the bucket of the model that gives its name and label. COUNT: in no
- * bucket, and not part of the sum. */
+/* For each badput: its id, and the bucket of the model whose name and label it has. COUNT: it
+ * corresponds to no bucket and is not part of the sum. */
 #define GOODPUT_BADPUTS(X)                                                                         \
 	X(INIT, ACCELERATOR_INIT)                                                                  \
 	X(PREP, TRAINING_PREP)                                                                     \
@@ -24,13 +24,13 @@
 	X(RESTORE, CHECKPOINT_RESTORE)                                                             \
 	X(WASTED, WASTED)                                                                          \
 	X(RECOVERY, RECOVERY)                                                                      \
-	X(CUSTOM, CUSTOM) /* sum of all types; `custom` has each type */                           \
+	X(CUSTOM, CUSTOM) /* sum of all types; goodput_part.custom has each type */                \
 	X(OTHER, OTHER)                                                                            \
 	X(SLICE_DOWN, SLICE_DOWN)                                                                  \
 	X(SCALE_UP, SCALE_UP)                                                                      \
 	X(REINIT, REINIT)                                                                          \
-	X(HANG, HANG)		  /* closed semantics only */                                      \
-	X(UNOBSERVED, UNOBSERVED) /* closed semantics only */
+	X(HANG, HANG)		  /* only with --semantics closed */                               \
+	X(UNOBSERVED, UNOBSERVED) /* only with --semantics closed */
 
 enum goodput_badput {
 #define X(id, bucket) BADPUT_##id,
@@ -39,10 +39,10 @@ enum goodput_badput {
 		BADPUTS
 };
 extern const enum bucket badput_bucket[BADPUTS];
-/* Returns the badput's name in the goodput library, static text. */
+/* Returns the name of a badput in the goodput library, a static text. */
 const char *badput_name(int badput);
 
-struct goodput_span { /* since 1970, microseconds; from <= to */
+struct goodput_span { /* A time span in microseconds since the epoch; from_us <= to_us. */
 	int64_t from_us, to_us;
 };
 
@@ -50,53 +50,55 @@ enum goodput_semantics { GOODPUT_CLOSED, GOODPUT_LIBRARY };
 
 struct goodput_query {
 	enum goodput_semantics semantics;
-	bool elastic;	  /* use the library's elastic calculator */
-	int64_t ideal_us; /* configured ideal step time; 0: compute it */
-	int64_t now_us;	  /* GOODPUT_UNKNOWN: time of the last record */
+	bool elastic;	  /* compute what the library's calculator for elastic jobs computes */
+	int64_t ideal_us; /* ideal step time as configured; 0: compute it from the steps */
+	int64_t now_us;	  /* instant of the answer; GOODPUT_UNKNOWN: the time of the last record */
 	const struct goodput_span *windows, *excludes;
 	const int64_t *at_us;
 	size_t window_count, exclude_count, at_count;
-	bool history; /* fill `history`; only with --semantics closed */
+	bool history; /* also compute goodput_answer.history; only with --semantics closed */
 };
 
 struct goodput_custom {
-	uint32_t name; /* index in the log's names */
+	uint32_t name; /* number of the type's name (goodput_names.h) */
 	double s, pct;
 };
 
-/* Values for the whole job, for a window, for the time without exclusions, or at an instant. */
+/* Goodput and badput of the whole job, of a window, of the time without exclusions, or at an
+ * instant. */
 struct goodput_part {
-	/* the requested window; cumulative: start of the job and the requested instant */
+	/* The window, as requested; for the whole job, its start and the instant of the answer. */
 	int64_t from_us, to_us;
-	/* In library semantics, text and type of the exception that the library raises; the numbers
-	 * are then computed without the check that failed. NULL: the library gives these numbers.
-	 * Static text, without the times. */
+	/* With --semantics library: text and type of the exception that the library would raise;
+	 * the numbers are then those without the failed check. NULL: the library raises none.
+	 * Static text, without the window's times. */
 	const char *error, *error_type;
 	double goodput_pct, total_s, productive_s;
 	double badput_s[BADPUTS], badput_pct[BADPUTS];
-	uint32_t has_s, has_pct; /* bits 1 << enum goodput_badput of the values that are present */
+	uint32_t has_s, has_pct; /* bit 1 << enum goodput_badput is set if that value is present */
 	struct goodput_custom *custom; /* owned */
 	size_t custom_count;
 	int64_t max_productive_step, last_recorded_step;
 	uint64_t disruptions;
 	double residual_s;
-	double excluded_s, adjusted_s; /* valid if there are exclusions */
+	/* excluded time, and total time without it; valid if there are exclusions */
+	double excluded_s, adjusted_s;
 	bool has_ideal, has_deviation;
 	double ideal_s, deviation_mean_s, deviation_cumulative_s, deviation_interval_s;
 	bool has_slices;
 	double stepping_efficiency, available_efficiency;
-	/* In library semantics, for a window: over the part of the window in which the job ran,
-	 * like its other numbers. */
+	/* With --semantics library, for a window: the efficiencies in the part of the window in
+	 * which the job ran. */
 	double span_stepping, span_available;
 };
 
-struct goodput_step_time { /* in order of first appearance */
+struct goodput_step_time { /* in order of the first record of the step */
 	int64_t number;
 	double s;
 };
 
-/* Conditions to be known to readers of the numbers; each is counted. */
-#define GOODPUT_WARNINGS(X) /* id, words after the count */                                        \
+/* Problems of a log that affect the numbers. Occurrences of each are counted. */
+#define GOODPUT_WARNINGS(X) /* id, and the text after the count */                                 \
 	X(DUPLICATE, "records that repeat another")                                                \
 	X(DISORDER, "records out of order of time")                                                \
 	X(WRITERS, "steps reported by a second writer")                                            \
@@ -120,19 +122,22 @@ enum goodput_warning {
 extern const char *const goodput_warning_words[WARNINGS];
 
 struct goodput_answer {
-	uint32_t job;	/* index in the log's names */
-	int64_t now_us; /* instant of the answer */
+	uint32_t job;	/* number of the job's name (goodput_names.h) */
+	int64_t now_us; /* instant for which the answer is computed */
 	bool ended;
-	struct goodput_part cumulative, excluded; /* excluded: valid if there are exclusions */
-	struct goodput_part *windows, *at;	  /* owned, as many as were requested */
+	/* excluded: the time without exclusions; valid if has_excluded */
+	struct goodput_part cumulative, excluded;
+	/* owned; one part for each window and each instant of the query */
+	struct goodput_part *windows, *at;
 	size_t window_count, at_count;
 	bool has_excluded;
 	struct goodput_step_time *step_times, *deviations; /* owned */
 	size_t step_time_count, deviation_count;
-	/* owned; closed semantics; the first DISRUPTIONS_KEPT, in order of time */
+	/* Only with --semantics closed: the first DISRUPTIONS_KEPT disruptions, in order of time;
+	 * owned. */
 	struct disruption *disruptions;
 	size_t disruption_count;
-	struct goodput_history *history; /* owned; if it was requested */
+	struct goodput_history *history; /* owned; NULL: not requested */
 	uint64_t warnings[WARNINGS];
 };
 

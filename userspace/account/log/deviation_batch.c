@@ -8,10 +8,11 @@
 
 #define RECENT	 100
 #define BASELINE 1000
-/* bits of a digit: 6 digits for a double; the counts of a digit fit in the L1 cache */
+/* bits of a radix digit: a double has 6 digits, and the counters of one digit fit in the L1
+ * cache */
 #define DIGIT_BITS 11
 
-/* A selection of values: times of at least `least`; or their distances from `center`. */
+/* A selection of the values: those of at least `least`, or their distances from `center`. */
 struct sample {
 	const double *values;
 	size_t count;
@@ -19,7 +20,7 @@ struct sample {
 	bool distance;
 };
 
-/* Maps a double to an integer, keeping the order. */
+/* Maps a double to an integer that has the same order. */
 static uint64_t batch_rank_of(double value)
 {
 	uint64_t bits;
@@ -45,8 +46,8 @@ static bool deviation_batch_sample_value(const struct sample *s, size_t i, doubl
 	return true;
 }
 
-/* Returns the k-th smallest value; k counts from 0. Selects digit by digit, so that the time does
- * not depend on the order of the values. */
+/* Returns the k-th smallest value, counted from 0. Selects by one digit after the other, so that
+ * the order of the values does not affect the time. */
 static double deviation_batch_select_kth(const struct sample *s, size_t k)
 {
 	uint32_t counts[1 << DIGIT_BITS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h - a job's log as a timeline (closed semantics). The pieces add up to the answer's
- * cumulative part, to the nanosecond. */
+/* history.h - a timeline of a job, made from its log with --semantics closed. The pieces add up to
+ * goodput_answer.cumulative, to the nanosecond. */
 #ifndef ACCOUNT_HISTORY_H
 #define ACCOUNT_HISTORY_H
 
@@ -10,34 +10,37 @@
 
 #include "userspace/model/time/ledger.h"
 
-/* A piece of settled time; pieces are in order and without gaps, and neighbours differ in kind. */
+/* A stretch of time in one bucket. Pieces are in order and without gaps; neighbours have different
+ * buckets or names. */
 struct goodput_piece {
 	uint64_t from_ns, to_ns;
-	uint32_t name; /* for BUCKET_CUSTOM: index in the log's names, or LEDGER_REST */
+	/* in BUCKET_CUSTOM: number of the type's name (goodput_names.h), or LEDGER_REST */
+	uint32_t name;
 	enum bucket bucket;
 };
 
-struct goodput_done { /* steps between two records */
+struct goodput_done { /* steps between two step records */
 	int64_t end_us;
-	int64_t each_us; /* average time of a step, without marked time; GOODPUT_UNKNOWN: unknown */
+	/* average time of these steps without phases; GOODPUT_UNKNOWN: not known */
+	int64_t each_us;
 	uint64_t count;
 };
 
-/* A run: from a job_start to the last sign of life before the next one, including rewinds in
- * place. */
+/* A run lasts from a job_start to the last sign of life before the next job_start. It includes
+ * rewinds in place. */
 struct goodput_run {
 	int64_t from_us, until_us; /* runs do not overlap */
-	int64_t max_step;	   /* last step done that still counts; 0: none */
-	size_t first_done, dones;  /* the run's part of `done`, in order */
-	size_t first_saved, saves; /* the run's part of `saved` */
-	/* the run is over; otherwise it continues as far as the log shows */
+	int64_t max_step;	   /* last completed step that no later run repeated; 0: none */
+	size_t first_done, dones;  /* index and number of the run's elements of `done` */
+	size_t first_saved, saves; /* index and number of the run's elements of `saved` */
+	/* true: the run has ended; false: it still ran at the end of the log */
 	bool over;
-	bool graceful; /* the log reports its end */
+	bool graceful; /* the run ended with a job_end */
 };
 
-struct goodput_saved { /* a checkpoint; copies of it at the same time are merged */
+struct goodput_saved { /* a checkpoint; copies written at the same time are merged */
 	int64_t from_us, to_us;
-	int64_t number; /* step of the checkpoint; GOODPUT_UNKNOWN */
+	int64_t number; /* step of the checkpoint; GOODPUT_UNKNOWN: not logged */
 	uint32_t copies;
 	bool restore;
 };
@@ -50,9 +53,9 @@ struct goodput_history {
 	size_t npieces, ndone, nruns, nsaved;
 };
 
-/* Returns the first of n pieces that ends after at_ns; n: none. */
+/* Returns the index of the first of n pieces that ends after at_ns; n: none does. */
 size_t goodput_piece_at(const struct goodput_piece *pieces, size_t n, uint64_t at_ns);
 
-void goodput_history_free(struct goodput_history *h); /* frees h and what h owns; h may be NULL */
+void goodput_history_free(struct goodput_history *h); /* frees h and its members; h may be NULL */
 
 #endif
