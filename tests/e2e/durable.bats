@@ -61,7 +61,7 @@ load durable
 @test "whom to watch is known to a successor; a newcomer has to be told" {
 	train_job 2
 	run -2 --separate-stderr "$GP_BPF" --durable --state-dir "$T/state" --quiet
-	[[ $stderr == *"no process is watched with this state; name one: "* ]]
+	[[ $stderr == *"the saved state has no process to watch; name one: "* ]]
 	start_durable --pid "$JOB"
 	train
 	kill_watch

@@ -65,7 +65,7 @@ has_steps() { [ "$(steps_of "$1")" -ge "$2" ]; } # pid steps
 	curl -sf --unix-socket "$T/socket" http://node/metrics >"$T/metrics"
 	equal 3 "$(grep -c '^gpbpf_rank_info' "$T/metrics")" "ranks in metrics"
 	end_node
-	equal "gp-bpf: version $("$GP_BPF" --version | sed 's/.* //') watches by 1 rule the jobs of this node; listens at unix:$T/socket; state in $T/state" \
+	equal "gp-bpf: version $("$GP_BPF" --version | sed 's/.* //') watches the jobs on this node selected by 1 rule; listens at unix:$T/socket; state in $T/state" \
 		"$(head -n 1 "$T/watch.err")"
 	tail -n 1 "$T/watch.err" | grep -q '^gp-bpf: version .* ends on SIGTERM, after [0-9.]* m*s: 3 jobs and 138 steps seen$'
 	sound "$T/out"

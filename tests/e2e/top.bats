@@ -85,7 +85,7 @@ top_says() { # pattern
 	job gamma load wait pace=2000 steps=100000
 	run -0 --separate-stderr top --allow "command=$T/*" --interval 400ms
 	[[ $output =~ gamma\ +running\ +1\ +[0-9]+ ]]
-	[[ $stderr == *"no gp-bpf node at unix:$T/state/gp-bpf.sock: watching with own probes"* ]]
+	[[ $stderr == *"no gp-bpf node at unix:$T/state/gp-bpf.sock: gp-bpf top watches the jobs itself, with its own probes"* ]]
 	run -0 "$TOP/tests/tools/keys.py" "$GP_BPF" top --state-dir "$T/state" --allow "command=$T/*" <<-'KEYS'
 		> gamma
 		\r

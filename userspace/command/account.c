@@ -24,12 +24,13 @@ struct account {
 	const char *only;
 	struct job *jobs;
 	size_t count, cap;
-	uint32_t place[GOODPUT_NAMES_MAX + 1]; /* index of the job + 1, by number of its name */
+	/* for each name number: index of its job in `jobs`, plus 1; 0: none */
+	uint32_t place[GOODPUT_NAMES_MAX + 1];
 	uint64_t refused;
 };
 
-/* Returns whether an elastic wait scales up, by the rule of the library (goodput_elastic.py,
- * 0.2.3). */
+/* Returns true if an elastic wait is a wait for more slices. The goodput library decides this by
+ * the name of the event (goodput_elastic.py, version 0.2.3). */
 static bool account_wait_scales_up(void *ctx, uint32_t name)
 {
 	return strcasestr(goodput_name(ctx, name), "scale_up");

@@ -37,7 +37,8 @@ static int query_span(const char *option, const char *text, struct goodput_span 
 	return -EINVAL;
 }
 
-/* Parses FROM,TO items. Returns NULL if the list is empty, and on failure. */
+/* Parses the FROM,TO items of an option to an array, which account_query_free() frees. Returns 0;
+ * -EINVAL after logging one line; -ENOMEM. */
 static int query_spans(const char *option, const struct option_list *list,
 		       const struct goodput_span **ret, size_t *ret_count)
 {

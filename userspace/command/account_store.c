@@ -51,8 +51,7 @@ static int store_job_put(struct account *a, size_t job, struct store *st, const 
 	name = goodput_name(view.names, answer.job);
 	err = store_import(st, &in, &fate, &number);
 	if (err == -ENODATA)
-		log_warn("job %s: nothing added to the store: the log has no time of this job",
-			 name);
+		log_warn("job %s: not stored: the log covers no time of this job", name);
 	else if (err == -EEXIST)
 		log_error(
 			"job %s: not stored: %s has a log of this job that overlaps this log, and neither continues the other; name all logs of the job in one command, or use another --store",

@@ -8,8 +8,8 @@
 
 /* Checks that the options can be used with --store. Returns 0; -EINVAL after logging one line. */
 int account_store_fits(const struct options *o, const struct goodput_query *q);
-/* Writes all jobs, each as a whole or not at all; a job that is not written is logged. Returns 0 if
- * all were written, otherwise the -errno of the first failure. */
+/* Writes all jobs to the store, each as a whole or not at all, and logs one line for each job.
+ * Returns 0 if all were written, otherwise the -errno of the first failure. */
 int account_store(struct account *a, const struct options *o);
 
 #endif

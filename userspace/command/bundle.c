@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle.c - a bug report while it is collected: texts, and output of other programs. */
+/* bundle.c - adds texts to a bug report in memory, and runs programs whose output it includes. */
 #include "userspace/command/bundle.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static int bundle_start(pid_t *ret, char *const argv[], const int ends[2])
 	return -err;
 }
 
-/* Reads what is available into `to`. Returns false at the end of the stream. */
+/* Appends the bytes that fd has available to `to`. Returns false at the end of the stream. */
 static bool bundle_take(struct buffer *to, int fd)
 {
 	char part[65536];

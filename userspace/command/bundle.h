@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle.h - the content of a bug report while it is collected: files in memory, each masked when
+/* bundle.h - collects the files of a bug report (gp-bpf bundle) in memory. Each file is masked when
  * it is added. */
 #ifndef COMMAND_BUNDLE_H
 #define COMMAND_BUNDLE_H
@@ -11,7 +11,8 @@
 #include "userspace/base/buffer.h"
 #include "userspace/command/bundle_mask.h"
 
-#define BUNDLE_BYTES	  (16u << 20) /* limit for all files together, before compression */
+/* limit for all files of a bug report together, before compression */
+#define BUNDLE_BYTES	  (16u << 20)
 #define BUNDLE_FILE_BYTES (6u << 20)
 #define BUNDLE_FILES	  24
 
@@ -19,16 +20,16 @@ enum bundle_kind {
 	BUNDLE_OWN /* masked already */,
 	BUNDLE_TEXT,
 	BUNDLE_JSON,
-	BUNDLE_JOBS /* JSON with names of jobs */,
+	BUNDLE_JOBS /* JSON in which "name" is the name of a job */,
 	BUNDLE_METRICS,
 	BUNDLE_CONFIG
 };
 
 struct bundle_file {
 	const char *name;
-	char from[160]; /* where the text is from, for people */
-	char note[200]; /* why the file is empty or incomplete; "" */
-	size_t masked;	/* number of masked texts */
+	char from[160]; /* where the text is from, as shown to users */
+	char note[200]; /* why the file is empty or incomplete; "": it is complete */
+	size_t masked;	/* number of texts that were masked */
 	struct buffer text;
 };
 
@@ -39,26 +40,28 @@ struct bundle {
 	size_t bytes;
 };
 
-/* Masks text, which may be empty, and adds it as a file. note may be NULL. */
+/* Masks text, which may be empty, and adds it as a file. note: why the file is incomplete; NULL: it
+ * is complete. */
 void bundle_put(struct bundle *b, const char *name, enum bundle_kind kind, const char *from,
 		const char *note, const struct buffer *text);
 void bundle_free(struct bundle *b);
 
-/* Runs a program without input (searched in /usr/sbin:/usr/bin:/sbin:/bin unless its path is given)
- * and collects its output: at most BUNDLE_FILE_BYTES of each stream. Kills the program after
- * limit_ms. Returns its exit status; -ETIME, -ENOENT, -errno. */
+/* Runs a program without standard input and collects its output, at most BUNDLE_FILE_BYTES of each
+ * stream. Searches /usr/sbin:/usr/bin:/sbin:/bin unless argv[0] is a path. Kills the program after
+ * limit_ms milliseconds. Returns its exit status; -ETIME: it was killed; -ENOENT: there is no such
+ * program; another -errno. */
 int bundle_run(struct buffer *out, struct buffer *err, char *const argv[], unsigned limit_ms);
 
-/* Describes this machine as JSON: kernel, its configuration and settings, mounts of control
- * groups. */
+/* Appends a description of this machine as JSON: the kernel with its configuration and settings,
+ * and the mounts of control groups. */
 void bundle_host(struct mask *m, struct buffer *out);
-/* Describes the watching process as JSON: memory, descriptors, how it was started. pid 0: no such
- * process. */
+/* Appends a description of the process that watches this node as JSON: memory, descriptors, how it
+ * was started. pid 0: there is no such process. */
 void bundle_service(struct mask *m, struct buffer *out, pid_t pid);
-/* Finds the configuration file on the command line of process pid. Returns false if the command
- * line names none, or cannot be read. */
+/* Finds the path of the configuration file on the command line of process pid. Returns false if it
+ * names none or cannot be read. */
 bool bundle_service_config(pid_t pid, char *path, size_t len);
-/* Lists the state folder as JSON. Returns 0 or -errno. */
+/* Appends a listing of the state folder as JSON. Returns 0 or -errno. */
 int bundle_folder(struct mask *m, struct buffer *out, const char *dir);
 
 #endif

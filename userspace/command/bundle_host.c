@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine and the watching process, for a bug report. */
+/* bundle_host.c - describes the machine and the watching process for a bug report. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,8 @@ static void host_settings(struct buffer *out)
 	json_close(out, '}');
 }
 
-/* Describes the kernel's configuration, from /proc/config.gz or the distribution's file. */
+/* Appends those options of the kernel's configuration that gp-bpf depends on, from /proc/config.gz
+ * or the distribution's file. */
 static void host_kernel(struct buffer *out, const char *release)
 {
 	static const char *const wanted[] = {"BPF",    "UPROBE",      "KPROBE",
@@ -97,8 +98,8 @@ static void host_kernel(struct buffer *out, const char *release)
 	gzclose(f);
 }
 
-/* Lists control group and bpf mounts; other mounts may hold addresses and passwords of file
- * servers. */
+/* Appends the mounts of control groups and of bpf. Other mounts are omitted, as they may contain
+ * addresses and passwords of file servers. */
 static void host_mounts(struct buffer *out)
 {
 	char line[4096], place[512], type[64], options[512];
@@ -138,7 +139,8 @@ static void host_release(struct buffer *out)
 	json_close(out, ']');
 }
 
-/* Lists names of environment variables; values are often secrets. */
+/* Appends the names of environment variables. Their values are omitted, because many are
+ * secrets. */
 static void host_environment_names(struct buffer *out, const char *key, const char *at,
 				   const char *end)
 {
@@ -202,8 +204,8 @@ void bundle_host(struct mask *m, struct buffer *out)
 	free(words);
 }
 
-/* Shows the values of GP_BPF_* variables with the same masks as the configuration file: only the
- * host of URLs, no hooks, no reasons. */
+/* Appends the values of GP_BPF_* variables, masked like the configuration file: of URLs only the
+ * host, no hooks, no reasons. */
 static void host_environment_own(struct mask *m, struct buffer *out, const char *at,
 				 const char *end)
 {
@@ -242,7 +244,8 @@ static void host_service_words(struct mask *m, struct buffer *out, pid_t pid, ch
 {
 	ssize_t n = proc_slurp("", pid, "cmdline", words, WORDS_BYTES);
 	const char *before = NULL;
-	bool own = true; /* false after --, where another command line begins */
+	/* becomes false after "--", where the command line of another program begins */
+	bool own = true;
 
 	json_open(out, "words", '[');
 	for (char *at = words; n > 0 && at < words + n; at += strlen(at) + 1) {
@@ -292,7 +295,7 @@ bool bundle_service_config(pid_t pid, char *path, size_t len)
 	return given;
 }
 
-/* Counts the descriptors of process pid by kind. */
+/* Counts the descriptors of process pid for each kind of file. */
 static void host_service_descriptors(struct buffer *out, pid_t pid)
 {
 	static const char *const kinds[] = {"bpf-map",	  "bpf-prog", "bpf_link", "bpf-link",

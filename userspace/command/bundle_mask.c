@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bundle_mask.c - masks secrets, names and figures in texts of a bug report. */
+/* bundle_mask.c - removes secrets and names from the texts of a bug report. */
 #include "userspace/command/bundle_mask.h"
 
 #include <ctype.h>
@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 #define MASKED	  "[masked]"
-#define MARK	  '\001' /* replaces MASKED while a line is processed */
+#define MARK	  '\001' /* stands for the text "[masked]" while a line is processed */
 #define NAMES_MAX 512
-/* bytes; shorter names are not hashed in free text, where they would match within words */
-#define NAME_LEAST  4
-#define HASH_BYTES  5
-#define PEOPLE_FROM 1000 /* lowest user ID of people; users below are system accounts */
+/* Shorter names (in bytes) are not replaced in free text, where they would match within words. */
+#define NAME_LEAST 4
+#define HASH_BYTES 5
+/* lowest user ID of a person; lower IDs belong to system accounts */
+#define PEOPLE_FROM 1000
 #define NOBODY	    65534
 
 /* ---- secrets in free text -------------------------------------------------------------------- */
@@ -29,8 +30,8 @@
 	"|auth|cookie|session[-_]?(id|key))"
 #define VALUE "(\"[^\"]*\"?|'[^']*'?|[^[:space:]\"',;&)}\001]+)"
 
-/* before, after: the groups of the match that are kept before and after the mask (0: none).
- * Patterns are applied in this order. */
+/* Patterns of secrets, applied in this order. before, after: regex groups that are kept before and
+ * after the mask; 0: none. */
 static const struct {
 	const char *pattern;
 	int before, after;
@@ -56,7 +57,8 @@ struct mask {
 	bool anonymize;
 	char key[64];
 	size_t key_len;
-	char *names[NAMES_MAX]; /* hashed names, which are also replaced in free text */
+	/* names that are replaced by hashes wherever they occur in free text */
+	char *names[NAMES_MAX];
 	size_t nnames;
 };
 
@@ -71,7 +73,8 @@ static void mask_remember(struct mask *m, const char *name, size_t len)
 	m->nnames += m->names[m->nnames] != NULL;
 }
 
-/* Remembers users of /etc/passwd only, because a name service might not answer. */
+/* Collects user names for replacement. Reads only /etc/passwd, because a name service might not
+ * answer. */
 static void mask_remember_users(struct mask *m)
 {
 	FILE *f = fopen("/etc/passwd", "re");
@@ -118,7 +121,7 @@ void mask_free(struct mask *m)
 	free(m);
 }
 
-/* Returns true if text looks like a key: long, and not of letters only. */
+/* Returns true if a text may be a key: it is long, and not only letters. */
 static bool mask_looks_random(const char *text, size_t len)
 {
 	bool digit = false, letter = false;
@@ -130,7 +133,7 @@ static bool mask_looks_random(const char *text, size_t len)
 	return digit && letter;
 }
 
-/* Applies one pattern to one line. */
+/* Replaces the matches of pattern i in one line. Returns their number. */
 static size_t mask_secret_line(const struct mask *m, size_t i, struct buffer *out, const char *line)
 {
 	static const char mark = MARK;
@@ -164,7 +167,7 @@ static size_t mask_secret_line(const struct mask *m, size_t i, struct buffer *ou
 
 static size_t mask_names_line(const struct mask *m, struct buffer *out, const char *line);
 
-/* Returns true for a word of state or kind, which is not a secret. */
+/* Returns true for a word that names a state or kind. Such a word is not a secret. */
 static bool mask_plain_word(const char *line, size_t len)
 {
 	return strspn(line, "abcdefghijklmnopqrstuvwxyz_") >= len && len < 24;
@@ -182,7 +185,8 @@ static size_t mask_line(const struct mask *m, struct buffer *out, const char *li
 	buffer_add(&from, line, len);
 	for (size_t i = 0; from.data && i < from.len; i++)
 		if (!from.data[i] || from.data[i] == MARK)
-			from.data[i] = '?'; /* a line must not end within a match */
+			from.data[i] = '?'; /* Replace bytes that could be mistaken for the end of a
+					       text or for a mask. */
 	for (size_t i = 0; i < SECRETS && from.data; i++) {
 		struct buffer was = from;
 
@@ -235,7 +239,8 @@ static void mask_put_hash(const struct mask *m, struct buffer *out, const char *
 		buffer_printf(out, "%02x", hash[i]);
 }
 
-/* Returns the length of the user's name if begin follows "/home/" or "/Users/"; otherwise 0. */
+/* Returns the length of the user name at `begin` if it follows "/home/" or "/Users/"; otherwise
+ * 0. */
 static size_t mask_home_of(const char *begin, const char *line)
 {
 	static const char *const homes[] = {"/home/", "/Users/"};
@@ -260,7 +265,7 @@ static size_t mask_names_line(const struct mask *m, struct buffer *out, const ch
 			size_t n = strlen(m->names[i]);
 
 			if (n > len && !strncmp(line, m->names[i], n))
-				len = n; /* the longest name that matches */
+				len = n; /* several names match here: use the longest */
 		}
 		masked += len != 0;
 		if (len) {
@@ -285,7 +290,7 @@ size_t mask_name(struct mask *m, struct buffer *out, const char *name, size_t le
 
 /* ---- texts with keys ------------------------------------------------------------------------- */
 
-/* Keys whose values are not masked: they hold words of gp-bpf or of the machine. */
+/* JSON keys whose values are kept, because they are words of gp-bpf or of the machine. */
 static const char *const own_keys[] = {
 	"accelerator",	 "against",   "aggregation", "boundary",   "bucket",   "by",
 	"cause",	 "class",     "currency",    "error",	   "evidence", "exporter",
@@ -301,8 +306,8 @@ static const char *const own_keys[] = {
 static const char *const name_keys[] = {
 	"job",	"key",	     "job_key",	  "uid",      "job_uid",     "job_id",	"pod",
 	"node", "namespace", "container", "perf_tag", "session_tag", "boot_id", "user"};
-/* Beginnings of event texts that gp-bpf writes and that are kept; cut: a file name follows the
- * first ": ". */
+/* Texts of events are kept if they begin like this, as gp-bpf wrote them. cut: keep only the text
+ * before the first ": ", which a file name follows. */
 static const struct {
 	const char *begin;
 	bool cut;
@@ -340,13 +345,13 @@ static bool mask_is_of(const char *const *keys, size_t n, const char *key, size_
 }
 #define IS_OF(keys, key, len) mask_is_of(keys, sizeof(keys) / sizeof((keys)[0]), key, len)
 
-/* Returns true for a time or a number. */
+/* Returns true if the text is a time or a number. */
 static bool mask_is_figures(const char *text, size_t len)
 {
 	return strspn(text, "0123456789.:+-TZeE") >= len;
 }
 
-/* Appends the program of a command line without its folder. */
+/* Appends the program of a command line, without its folder. */
 static size_t mask_program_of(struct mask *m, struct buffer *out, const char *text, size_t len)
 {
 	size_t word = 0, from = 0;
@@ -356,8 +361,8 @@ static size_t mask_program_of(struct mask *m, struct buffer *out, const char *te
 	return mask_text(m, out, text + from, word - from) + (from || word < len);
 }
 
-/* Masks the text of an event: it may hold file names, and reasons that the API server gave for a
- * pod. */
+/* Masks the text of an event. It may contain file names, and reasons that the Kubernetes API gave
+ * for a pod. */
 static size_t mask_event(struct mask *m, struct buffer *out, const char *text, size_t len)
 {
 	size_t from, stays = 0;
@@ -396,7 +401,8 @@ static size_t mask_value(struct mask *m, struct buffer *out, const char *key, si
 	return 1;
 }
 
-/* Returns the length of a quoted text without its quotes; escapes are kept. */
+/* Returns the length of the quoted text, without its quotes; escape sequences are counted as
+ * written. */
 static size_t mask_quoted_len(const char *text, size_t len)
 {
 	size_t i = 0;

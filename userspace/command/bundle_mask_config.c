@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masks settings, line by line as printed by --print-config. */
+/* bundle_mask_config.c - masks the output of --print-config, line by line. */
 #include <string.h>
 
 #include "userspace/command/bundle_mask.h"
 
-/* Settings that hold the user's own words, or commands with their arguments. */
+/* Settings that contain text of the user, or commands with arguments. */
 static const char *const hidden_settings[] = {"hooks", "exclude"};
 static const char *const name_settings[] = {"allow",	 "deny",    "hook_user", "project",
 					    "node_name", "cluster", "perf_tag",	 "session_tag"};
@@ -17,7 +17,9 @@ static bool config_is_of(const char *const *keys, size_t n, const char *key, siz
 	return false;
 }
 
-/* Returns the end of the value, before the note about its origin. */
+/* Returns where the value ends and the note about its origin ("
+ *
+ * # flag") begins. */
 static size_t config_value_end(const char *line, size_t from, size_t len)
 {
 	for (size_t i = len; i > from + 2; i--)
@@ -26,7 +28,15 @@ static size_t config_value_end(const char *line, size_t from, size_t len)
 	return len;
 }
 
-/* Masks a line "  key: value  # flag", or an item of the preceding key: "  - value  # flag". */
+/* Masks a line "
+ *
+ * key: value
+ *
+ * # flag", or a list item "
+ *
+ * - value
+ *
+ * # flag", which belongs to the key before. */
 static size_t config_line(struct mask *m, struct buffer *out, const char *line, size_t len,
 			  const char **ret_key, size_t *ret_key_len)
 {

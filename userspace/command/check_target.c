@@ -117,7 +117,7 @@ static void check_target_find_library(struct check_find *f, const char *runtime,
 	buffer_add(&f->paths, &own, sizeof(own));
 }
 
-/* Keeps path if its name shows that it is the library of the probes being checked. */
+/* Adds the library at path if a checked probe belongs to a library of this name. */
 static void check_target_find_file(struct check_find *f, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -130,7 +130,8 @@ static void check_target_find_file(struct check_find *f, const char *path)
 			check_target_find_library(f, p[i].runtime, p[i].a.library, path);
 }
 
-/* Finds libraries that a process's maps do not show by name: those in memory. */
+/* Adds the libraries of checked probes that have no file name in the process's maps, because they
+ * are only in memory. */
 static void check_target_find_rest(struct check_find *f)
 {
 	const struct check_probe *p = (const struct check_probe *)f->probes.data;
@@ -178,7 +179,7 @@ void check_find_files(struct check_find *f, const char *path)
 	free(real);
 }
 
-/* Lists the given runtime first, then the others of the table, each once. */
+/* Lists `runtime` first, and then the other runtimes of the probe table, each once. */
 static void check_target_list_runtimes(const struct check_find *f, const char *runtime,
 				       const char *ret[RUNTIMES_MAX + 1])
 {

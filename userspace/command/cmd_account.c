@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf account LOG...: goodput from logs that the instrumented library wrote. Needs no privilege
- * and no kernel support. */
+/* gp-bpf account LOG...: computes goodput from the logs that a job wrote with the goodput library.
+ * Needs no privilege and no kernel support. */
 #include <errno.h>
 #include <inttypes.h>
 #include <langinfo.h>
@@ -27,42 +27,47 @@
 #include "userspace/output/output.h"
 
 #define FOLLOW_POLL_MS 100
-#define LEAVE_WAIT_MS  500 /* how long a terminal that does not read is waited for at the end */
-#define DRAW_NS	       1000000000ull
-/* after a drawing the log is read for at least this many times the drawing's duration */
-#define DRAW_SHARE	  10
-#define PROGRESS_NS	  200000000ull
-#define LAST_NS		  10000000000ull
-#define RECORDS_PER_CHECK 4096 /* records between two reads of the clock */
-#define WARNINGS_MAX	  20
+/* when a signal ends the program: how long to wait for the terminal to accept output */
+#define LEAVE_WAIT_MS 500
+#define DRAW_NS	      1000000000ull
+/* After a drawing that took T, the log is read for at least DRAW_SHARE * T. */
+#define DRAW_SHARE  10
+#define PROGRESS_NS 200000000ull
+#define LAST_NS	    10000000000ull
+#define RECORDS_PER_CHECK                                                                          \
+	4096 /* number of records that are read between two checks of the clock                    \
+	      */
+#define WARNINGS_MAX 20
 
 struct run {
 	const struct options *o;
 	struct goodput_query query;
 	struct export_options export; /* of --export */
-	bool prints; /* the export goes to standard output, which replaces the answer */
+	bool prints; /* --export writes to standard output, so the report is not printed */
 	struct goodput_source *source;
 	struct account *account;
 	uint64_t end_ns, progress_ns;
-	uint64_t draw_ns; /* CLOCK_MONOTONIC of the next drawing of the table, ns */
+	uint64_t draw_ns; /* time of the next drawing of the table (CLOCK_MONOTONIC) */
 	uint64_t warned;
-	int signals; /* number of signals handled so far */
-	bool news;   /* there are new records since the last drawing */
+	int signals; /* number of signals that were handled so far */
+	bool news;   /* records were read since the last drawing */
 	bool clock;  /* --now now */
 	bool color, ascii;
-	bool live; /* the table is redrawn while the log grows */
+	bool live; /* draw the table repeatedly while the log grows */
 	bool progress;
-	bool shown; /* a progress line is on the terminal */
+	bool shown; /* the terminal shows a progress line */
 };
 
-static volatile sig_atomic_t signals; /* number of signals that asked us to end */
+static volatile sig_atomic_t signals; /* number of signals received that end the program */
 
-/* Switches to the alternate screen without cursor and line wrap, and back. */
+/* LIVE_BEGIN switches the terminal to its alternate screen, without cursor and line wrap; LIVE_END
+ * switches back. */
 #define LIVE_BEGIN "\033[?1049h\033[?25l\033[?7l"
 #define LIVE_END   "\033[?7h\033[?25h\033[?1049l"
 static volatile sig_atomic_t live_shown;
 
-/* The first signal ends waiting, the second ends reading, the third kills the process. */
+/* The first signal ends waiting for more records, the second ends reading, and the third kills the
+ * process. */
 static void cmd_account_on_signal(int signo)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -79,7 +84,8 @@ static void cmd_account_on_signal(int signo)
 	raise(signo);
 }
 
-/* Installs the signal handler. flags: without SA_RESTART a signal also ends a blocking read. */
+/* Installs the signal handler. flags: SA_RESTART, or 0 if a signal shall also interrupt a blocking
+ * read. */
 static void cmd_account_stop_on_signals(int flags)
 {
 	struct sigaction sa = {.sa_handler = cmd_account_on_signal, .sa_flags = flags};
@@ -106,14 +112,15 @@ static void cmd_account_progress_show(struct run *r, uint64_t now_ns)
 	fprintf(stderr, "\raccount: %3.0f %%", part * 100);
 }
 
-/* Logs the warnings of a job's answer below its table; JSON output has no field for them. */
+/* Logs the warnings about a job's goodput, because the JSON output has no field for them. */
 static void cmd_account_report_job(struct run *r, const struct account_view *v)
 {
 	const struct goodput_part *p = &v->answer->cumulative;
 	const char *job = goodput_name(v->names, v->answer->job);
 
 	if (p->error && r->warned++ < WARNINGS_MAX)
-		log_warn("job %s: the library would raise %s: %s", job, p->error_type, p->error);
+		log_warn("job %s: the goodput library would raise %s: %s", job, p->error_type,
+			 p->error);
 	for (int i = 0; i < WARNINGS; i++)
 		if (v->answer->warnings[i] && r->warned++ < WARNINGS_MAX)
 			log_warn("job %s: %s: %" PRIu64, job, goodput_warning_words[i],
@@ -139,8 +146,8 @@ static int cmd_account_job_show(struct run *r, size_t job, struct buffer *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* Draws as many lines as the terminal has over the old ones; the last line says how many lines are
- * hidden. */
+/* Draws the text over the previous one. If the terminal has too few rows, the last row says how
+ * many lines are hidden. */
 static void cmd_account_live_write(const struct buffer *text)
 {
 	struct winsize size = {0};
@@ -210,8 +217,8 @@ static int cmd_account_live_draw(struct run *r)
 	return err;
 }
 
-/* Returns 0: no more records for now; 1: reading was interrupted by a signal or a due drawing;
- * -errno. */
+/* Reads records. Returns 0: no more records for now; 1: interrupted by a signal or because a
+ * drawing is due; -errno. */
 static int cmd_account_read_records(struct run *r)
 {
 	struct goodput_record record;
@@ -238,13 +245,13 @@ static int cmd_account_read_records(struct run *r)
 	return rc;
 }
 
-/* Reads what the log contains when the signal arrives, but not what is appended later. */
+/* After a signal: reads what the log contains now, but not what is appended later. */
 static int cmd_account_read_last(struct run *r)
 {
 	uint64_t now_ns = clock_mono_ns();
 	int rc;
 
-	r->signals = signals ? 1 : 0; /* a further signal ends the reading at once */
+	r->signals = signals ? 1 : 0; /* A second signal ends the reading at once. */
 	r->end_ns = now_ns + LAST_NS;
 	r->draw_ns = UINT64_MAX;
 	rc = cmd_account_read_records(r);
@@ -346,9 +353,13 @@ static void cmd_account_report_faults(const struct run *r)
 		log_warn("ignored %" PRIu64 " of %" PRIu64 " log entries as invalid; the first: %s",
 			 f.bad, f.entries, f.first);
 	if (f.cut)
-		log_warn("the log is cut off: it ends within an entry or a gzip stream");
+		log_warn(
+			"the log is cut off: it ends within an entry or a gzip stream; the result covers what precedes");
 	if (f.late)
-		log_warn("%" PRIu64 " records were too late to be sorted by time", f.late);
+		log_warn(
+			"%" PRIu64
+			" records were too late to be sorted by time; they are processed in the order of the log",
+			f.late);
 	if (refused)
 		log_warn("ignored %" PRIu64 " records: more than %d names of jobs", refused,
 			 GOODPUT_NAMES_MAX);
@@ -368,8 +379,8 @@ static void cmd_account_report_nothing(const struct run *r)
 		log_error("%s%s: the log is empty", r->o->argv[0],
 			  r->o->argc > 1 ? " and others" : "");
 	else
-		log_error("no goodput record among %" PRIu64 " entries%s%s", f.entries,
-			  f.bad ? "; the first bad one: " : "", f.first);
+		log_error("the log has no goodput record among its %" PRIu64 " entries%s%s",
+			  f.entries, f.bad ? "; the first invalid entry: " : "", f.first);
 }
 
 static int cmd_account_loop(struct run *r)
@@ -388,7 +399,8 @@ static int cmd_account_loop(struct run *r)
 	if (r->live)
 		cmd_account_live_end();
 	if (r->o->follow)
-		cmd_account_stop_on_signals(SA_RESTART); /* the answer must be written completely */
+		cmd_account_stop_on_signals(SA_RESTART); /* From now on, a signal must not interrupt
+							    the writing of the result. */
 	shown = cmd_account_print_jobs(r);
 	if (shown == -ENOMEM || err == -ENOMEM)
 		log_error("account: out of memory");

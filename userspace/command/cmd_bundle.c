@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf bundle: an archive for a bug report, without secrets. */
+/* gp-bpf bundle: writes an archive for a bug report, without secrets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ static void cmd_bundle_why_of(char why[160], int code, unsigned limit_ms)
 		*why = 0;
 }
 
-/* Adds the output of a program, and its standard error as a separate file. */
+/* Adds the standard output of a program as names[0], and its standard error as names[1]. */
 static void cmd_bundle_put_program(struct bundle *b, const char *const names[2],
 				   enum bundle_kind kind, const char *from, char *const argv[],
 				   unsigned limit_ms)
@@ -130,8 +130,8 @@ static void cmd_bundle_put_folder(struct bundle *b, const char *state_dir)
 	buffer_free(&text);
 }
 
-/* Prints the effective settings that gp-bpf node would have with that configuration file; NULL:
- * without a file. */
+/* Appends the settings that gp-bpf node would have with this configuration file; config NULL: with
+ * none. */
 static int cmd_bundle_settings(struct buffer *out, struct buffer *err, const char *config)
 {
 	char *argv[] = {SELF,		"node", "--print-config", config ? "--config" : NULL,
@@ -156,7 +156,7 @@ static void cmd_bundle_put_settings(struct bundle *b, const char *config)
 	buffer_free(&err);
 }
 
-/* Settings of the service that are paths; "": not set. */
+/* Paths in the settings of the service; "": not set. */
 struct places {
 	char state_dir[PATH_MAX], store[PATH_MAX];
 };
@@ -186,9 +186,9 @@ static void cmd_bundle_places_read(struct places *p, const char *config)
 	buffer_free(&err);
 }
 
-/* Makes a path of the service's settings usable for this command: relative to the service's working
- * directory; if pid is 0, to ours if the path exists there, otherwise to the root, the working
- * directory of systemd units. */
+/* Makes a relative path from the service's settings absolute. It is relative to the working
+ * directory of process pid. If pid is 0, it is taken from our working directory if the file exists
+ * there, and otherwise from /, where systemd starts services. */
 static void cmd_bundle_place_from(char place[PATH_MAX], pid_t pid)
 {
 	char at[PATH_MAX], link[64], dir[1024] = "";
@@ -206,7 +206,7 @@ static void cmd_bundle_place_from(char place[PATH_MAX], pid_t pid)
 		snprintf(place, PATH_MAX, "%s", at);
 }
 
-/* Sets the arguments with which gp-bpf jobs reads the service's store. */
+/* Sets the arguments of gp-bpf jobs so that it reads the service's store. */
 static void cmd_bundle_jobs_of(char *args[2], const struct options *o, struct places *p, pid_t pid,
 			       const char *dir)
 {
@@ -241,8 +241,8 @@ static void cmd_bundle_collect(struct bundle *b, const struct options *o)
 	cmd_bundle_place_from(at.state_dir, 0);
 	dir = o->state_dir ? o->state_dir : *at.state_dir ? at.state_dir : DURABLE_DIR;
 	pid = durable_owner(dir);
-	/* The configuration file of the running service takes precedence over that of the systemd
-	 * unit. */
+	/* If the service runs, use the configuration file of its command line, not that of the
+	 * systemd unit. */
 	if (!o->service_config && bundle_service_config(pid, its, sizeof(its)))
 		config = its;
 	cmd_bundle_places_read(&its_at, config);
@@ -260,7 +260,7 @@ static void cmd_bundle_collect(struct bundle *b, const struct options *o)
 	cmd_bundle_put_program(b, (const char *const[]){"jobs.json", "jobs.err"}, BUNDLE_JOBS, from,
 			       jobs, PROGRAM_MS);
 	cmd_bundle_put_settings(b, config);
-	/* Added last, so that names seen in the other files are masked in the log. */
+	/* Add the log last, so that the names in the other files are masked in the log, too. */
 	cmd_bundle_put_program(b, (const char *const[]){"log.txt", "log.err"}, BUNDLE_TEXT,
 			       "journalctl -u " UNIT " -n " LOG_LINES, logs, PROGRAM_MS);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf check: tests which features this host has, where each probe would be attached and at what
- * cost, and whether steps can be found. */
+/* gp-bpf check: reports which features this host has, where each probe would be attached and at
+ * what cost, and whether steps can be found. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -24,14 +24,14 @@
 #include "userspace/option/option_probe.h"
 #include "userspace/watch/watch.h"
 
-/* how long files of libraries are read before the check gives up */
+/* time limit for reading library files, after which the check is incomplete */
 #define SETTLE_NS   10000000000ull
 #define TARGETS_MAX (2 * OPTION_LIST_MAX)
 
 struct check {
 	const char *root;
 	struct probe_table *table;
-	struct loader *loader; /* NULL: nothing can be attached here */
+	struct loader *loader; /* NULL: no probe can be attached on this host */
 	struct check_host host;
 	struct check_find *finds;
 	size_t nfinds;
@@ -55,8 +55,9 @@ static void cmd_check_host_prices(struct check *c)
 		};
 }
 
-/* Reads /sys/kernel/security/lockdown, such as "none [integrity] confidentiality": brackets mark
- * the mode in effect. The file is missing if securityfs is not mounted. */
+/* Reads the kernel's lockdown mode from /sys/kernel/security/lockdown, such as "none [integrity]
+ * confidentiality", where brackets mark the mode in effect. The file is missing if securityfs is
+ * not mounted. */
 static void cmd_check_host_lockdown(struct check *c)
 {
 	char path[PATH_MAX], text[128] = "", *from, *to;
@@ -145,7 +146,8 @@ static const char *cmd_check_scan_error_text(int err)
 				   : strerror(-err);
 }
 
-/* Scans until the names of all files are known: on a busy machine one scan may not reach all. */
+/* Scans the process repeatedly, until the names of all its mapped files are known: on a busy
+ * machine one scan may not suffice. */
 static int cmd_check_process_scan(struct check *c, pid_t pid)
 {
 	uint64_t until_ns = clock_mono_ns() + SETTLE_NS;
@@ -167,7 +169,7 @@ static void check_process(struct check *c, struct check_find *f, const struct gp
 		err = cmd_check_process_scan(c, (pid_t)f->pid);
 	if (err >= 0 && loader_settle(c->loader, SETTLE_NS))
 		log_warn(
-			"%s: reading a library did not end in time; its probes may be missing here",
+			"%s: a library could not be read within 10 s; its probes may be missing from the result",
 			f->name);
 	loader_on_attach(c->loader, NULL, NULL);
 	if (err < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf completion: prints the script for a shell; called by those scripts, completes a command
- * line. */
+/* gp-bpf completion: prints the completion script of a shell. The scripts call it as `gp-bpf
+ * completion words -- WORD...` to complete a command line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "userspace/command/completion.h"
 #include "userspace/option/option.h"
 
-#define WORDS "words" /* gp-bpf completion words -- WORD... */
+#define WORDS "words"
 
 static int cmd_completion_run(int count, char **words)
 {
@@ -31,7 +31,8 @@ int cmd_completion(int argc, char **argv)
 	struct options o;
 	int code;
 
-	/* All words after "--" belong to the command line to be completed. */
+	/* Do not parse the words after "--" as options: they are the command line to be
+	 * completed. */
 	if (argc > 3 && !strcmp(argv[1], WORDS) && !strcmp(argv[2], "--"))
 		return cmd_completion_run(argc - 3, argv + 3);
 	code = options_parse(&o, CMD_COMPLETION, argc, argv);

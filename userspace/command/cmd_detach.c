@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf detach: removes what instances with durable state left in the kernel. */
+/* gp-bpf detach: removes the probes that gp-bpf --durable left in the kernel when it ended. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +22,9 @@ static bool cmd_detach_may_go(void *ctx, const char *folder, const char *state_d
 		printf("%s (state in %s): detached\n", folder, *dir ? dir : "an unknown folder");
 		return true;
 	}
-	log_error("%s: process %d watches with it (state in %s); stop that first: kill %d", folder,
-		  owner, dir, owner);
+	log_error(
+		"%s: not removed: process %d watches with it (state in %s); stop that process first: kill %d",
+		folder, owner, dir, owner);
 	++*busy;
 	return false;
 }
@@ -36,7 +37,7 @@ int cmd_detach(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.argc) {
-		log_error("detach takes no argument ('%s')", o.argv[0]);
+		log_error("detach: unexpected argument '%s'; detach takes none", o.argv[0]);
 		options_free(&o);
 		return EXIT_USAGE;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf jobs: lists the jobs of a store, one a line. */
+/* gp-bpf jobs: lists the jobs of a store, one on each line. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,16 +50,18 @@ static uint64_t jobs_positive(int64_t v)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* Returns the observed time of which buckets are shares; 0: nothing was observed. */
+/* Returns the time that was observed, of which shares are computed; 0: nothing was observed. */
 static uint64_t jobs_observed_ns(const struct sums *s)
 {
 	return jobs_positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
 }
 
-#define SEEN_BRIEF 11 /* "11-21 12:00" of "2026-11-21 12:00:00" */
+/* length of "11-21 12:00", which a narrow terminal gets instead of "2026-11-21 12:00:00" */
+#define SEEN_BRIEF 11
 #define YEAR	   5
 
-/* Chooses the columns for a terminal of `cols` columns; 0: every column at full width. */
+/* Chooses columns and widths for a terminal of `cols` columns; 0: show every column at full
+ * width. */
 static void cmd_jobs_columns_begin(struct listing *l, int cols)
 {
 	static const struct column whole[COLS] = {
@@ -89,7 +91,7 @@ static void cmd_jobs_columns_begin(struct listing *l, int cols)
 	}
 }
 
-/* Writes the job's name and, however long the name is, whether the job is from a log; cuts the name
+/* Writes the job's name, and " (log)" if the job was imported from a log. A long name is cut
  * between characters. */
 static void jobs_job_name(char out[NAME_ROOM], const struct store_job *j, const struct column *c)
 {
@@ -184,7 +186,8 @@ static const struct store_span everything;
 static int jobs_show(void *ctx, const struct store_job *j)
 {
 	struct listing *l = ctx;
-	struct store_totals *counts = malloc(sizeof(*counts)); /* without excluded times */
+	/* totals without the excluded time */
+	struct store_totals *counts = malloc(sizeof(*counts));
 	int err = counts ? store_job_totals(l->store, j->id, &everything, true, counts) : -ENOMEM;
 
 	if (!err && l->json)
@@ -240,7 +243,7 @@ static int cmd_jobs_run(const struct options *o)
 	else if (l.out.len)
 		fwrite(l.out.data, 1, l.out.len, stdout);
 	else
-		log_warn("%s: no jobs yet", store_path(l.store));
+		log_warn("%s: the store has no jobs yet", store_path(l.store));
 	buffer_free(&l.out);
 	store_close(l.store);
 	return err ? EXIT_RUNTIME : EXIT_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf mark and gp-bpf exclude: add marks and exclusions to a store, list them and remove
+/* gp-bpf mark and gp-bpf exclude: add marks or exclusions to a store, list them, and remove
  * them. */
 #include <errno.h>
 #include <stdio.h>
@@ -102,7 +102,7 @@ static int marks_list(struct listing *l, const char *name)
 	return err;
 }
 
-/* Lists marks of the named job, or of all jobs if name is NULL, or exclusions. */
+/* Lists the marks of the named job (NULL: of all jobs), or the exclusions. */
 static int marks_or_exclusions_list(const struct options *o, bool marks, const char *name)
 {
 	const char *what = marks ? "marks" : "exclusions";
@@ -192,7 +192,7 @@ static int cmd_mark_exclude_span(const struct options *o)
 	return code;
 }
 
-/* Returns what is wrong with the combination of options; "" if it is valid. */
+/* Returns an error message about the combination of options; "": it is valid. */
 static const char *mark_options_error(const struct options *o, bool marks)
 {
 	if (o->list && o->remove)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf node: the service that watches all jobs of a node. */
+/* gp-bpf node: runs the service that watches all jobs of a node. */
 #include <stdlib.h>
 
 #include "userspace/base/log.h"

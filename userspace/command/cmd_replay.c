@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf replay FILE: produces the output of the run that wrote the tape. Needs no privilege and no
- * kernel support. */
+/* gp-bpf replay FILE: reads a tape and produces the output of the run that recorded it. Needs no
+ * privilege and no kernel support. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ int cmd_replay(int argc, char **argv)
 	err = tape_open(&tape, o.argv[0]);
 	if (err)
 		goto done;
-	o.keep_ns = o.state_bytes = 0; /* no limits of age or size: a tape may be old */
+	o.keep_ns = o.state_bytes = 0; /* keep everything in the store, however old the tape is */
 	o.replay = true;
 	err = output_open(&out, &o, VIEW_NONE, STDOUT_FILENO,
 			  output_is_data(&o) ? STDERR_FILENO : STDOUT_FILENO);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf report: reports one job of a store, over all its runs. */
+/* gp-bpf report: reports a job of a store, with all its runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static int cmd_report_bad_time(const char *option, const char *text)
 	return -EINVAL;
 }
 
-/* Widens the span to whole minutes, which are what the store keeps, so that all figures cover the
- * same time. */
+/* Widens the span to whole minutes, the resolution of the store, so that all figures cover the same
+ * time. */
 static void cmd_report_whole_minutes(struct store_span *span)
 {
 	int64_t over_ns = span->to_ns % STORE_MINUTE_NS;
@@ -60,7 +60,7 @@ static int cmd_report_span_of(const struct options *o, int64_t now_ns, struct st
 	return 0;
 }
 
-/* Adds an exclusion to this report. item: "FROM,TO". */
+/* Excludes a time span in this report only. item: "FROM,TO". */
 static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns)
 {
 	const char *comma = strchr(item, ',');
@@ -85,7 +85,7 @@ static int cmd_report_exclude(struct store *st, const char *item, int64_t now_ns
 
 struct newest {
 	struct store_job job;
-	uint32_t beside; /* number of other jobs last seen within SAME_TIME_NS of this one */
+	uint32_t beside; /* number of other jobs that were last seen within SAME_TIME_NS of `job` */
 	struct buffer names;
 	bool any;
 };
@@ -97,7 +97,8 @@ static int cmd_report_newest(void *ctx, const struct store_job *j)
 	if (!n->any)
 		n->job = *j;
 	else if (n->job.last_ns - j->last_ns > SAME_TIME_NS || j->last_ns < n->job.first_ns)
-		return 1; /* this job and all later ones were last seen earlier */
+		return 1; /* Jobs are listed by time, so this and all following ones were last seen
+			     earlier: stop. */
 	else
 		n->beside++;
 	n->any = true;
@@ -116,12 +117,12 @@ static int cmd_report_newest_job(struct store *st, const struct store_span *span
 	if (err < 0) {
 		log_error("store %s: cannot list its jobs: %s", store_path(st), store_why(err));
 	} else if (!n->any) {
-		log_error("%s: no jobs%s", store_path(st),
+		log_error("%s: the store has no jobs%s", store_path(st),
 			  span->from_ns || span->to_ns ? " in this time span" : " yet");
 		err = -ENOENT;
 	} else if (n->beside) {
 		log_error(
-			"report: %u jobs were the last to run; name one of them, or give its number:",
+			"report: %u jobs ran last at the same time; name one of them, or give its number:",
 			n->beside + 1);
 		fwrite(n->names.data, 1, n->names.len, stdout);
 		err = -ENOENT;
@@ -174,7 +175,8 @@ static int cmd_report_show(const struct options *o, const struct report_document
 	return err;
 }
 
-/* Compares the last run with others; adds the result to the HTML page as a sentence. */
+/* Compares the job's last run with other runs, and adds a sentence about the result to the HTML
+ * page. */
 static int cmd_report_compare(struct store *st, const struct options *o, struct report_document *s)
 {
 	int err;
@@ -226,8 +228,7 @@ static int cmd_report_cost(struct store *st, const struct options *o, struct rep
 	return err;
 }
 
-/* Adds the windows of --window-length; options_parse() has checked the number and syntax of the
- * durations. */
+/* Adds the windows of --window-length. options_parse() has checked their number and syntax. */
 static int cmd_report_windows(struct store *st, const struct options *o, struct report_document *s)
 {
 	uint64_t length_ns[WINDOWS_MAX] = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf schema: prints the JSON Schema of the lines of --export json; --metrics: the metrics of
- * --export prometheus. */
+/* gp-bpf schema: prints the JSON Schema of the lines of --export json, or with --metrics the list
+ * of metrics of --export prometheus. */
 #include <stdio.h>
 
 #include "userspace/base/log.h"

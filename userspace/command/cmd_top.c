@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf top: shows the jobs of a node live, from its service or, without one, by its own
- * probes. */
+/* gp-bpf top: shows the jobs of a node live. Gets them from the service, or watches with its own
+ * probes if there is none. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +24,9 @@
 #define INTERVAL_NS	1000000000ll
 #define INTERVAL_MIN_NS 100000000ll
 #define INTERVAL_MAX_NS 3600000000000ll
-#define START_NS	10000000000ull /* how long a service that is starting is waited for */
-#define OWN_INTERVALS	5 /* refresh intervals that a frame printed without a terminal covers */
+#define START_NS	10000000000ull /* how long to wait for a service that is starting */
+/* without a terminal: number of refresh intervals to watch before printing one frame */
+#define OWN_INTERVALS 5
 
 /* ---- one answer ------------------------------------------------------------------------------ */
 
@@ -37,8 +38,9 @@ static int cmd_top_print(const struct options *o, const struct top_ui *ui,
 	int err = top_state_parse(&s, body->data, body->len);
 
 	if (err) {
-		log_error("%s: answer is not the state of a gp-bpf service; is --listen right?",
-			  src->name);
+		log_error(
+			"%s: the answer is not from a gp-bpf service; check the address of --listen",
+			src->name);
 		return EXIT_RUNTIME;
 	}
 	if (o->json)
@@ -87,7 +89,7 @@ struct shown {
 	struct top *top;
 	struct top_fetch *fetch;
 	const struct top_source *source;
-	char why[TOP_WHY_MAX]; /* error of the last request; "": it succeeded */
+	char why[TOP_WHY_MAX]; /* reason why the last request failed; "": it succeeded */
 };
 
 static void cmd_top_on_state(void *ctx, uint64_t value)
@@ -112,7 +114,7 @@ static void cmd_top_on_key(void *ctx, uint64_t value)
 {
 	struct shown *v = ctx;
 
-	/* The terminal was closed. */
+	/* The terminal was closed, or a key ended the view. */
 	if (value & (EPOLLHUP | EPOLLERR) || top_key(v->top))
 		loop_stop(v->loop, 0);
 }
@@ -179,8 +181,8 @@ static int cmd_top_live(const struct top_ui *ui, const struct top_source *src, u
 static int cmd_top_own(struct options *o, struct top_ui *ui, const struct top_source *src,
 		       bool terminal)
 {
-	log_warn("no gp-bpf node at %s: watching with own probes%s", src->name,
-		 terminal ? "" : "; steps are counted from now on");
+	log_warn("no gp-bpf node at %s: gp-bpf top watches the jobs itself, with its own probes%s",
+		 src->name, terminal ? "" : "; steps are counted from now on");
 	ui->own = true;
 	top_ui_note(ui, false, "no gp-bpf node here: watching with own probes until q is pressed");
 	if (!terminal) {
@@ -208,7 +210,7 @@ static int cmd_top_run(struct options *o)
 	if (!o->interval_ns)
 		o->interval_ns = INTERVAL_NS;
 	if (o->interval_ns < INTERVAL_MIN_NS || o->interval_ns > INTERVAL_MAX_NS) {
-		log_error("--interval: 100ms to 1h");
+		log_error("--interval: out of range: expected 100ms to 1h");
 		return EXIT_USAGE;
 	}
 	if (settings_check(o))

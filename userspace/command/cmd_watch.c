@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf --pid, run and record: three ways to start the same live run. */
+/* gp-bpf --pid, run and record: three ways to start a watch. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -52,16 +52,19 @@ static void cmd_watch_report_ready(const struct options *o)
 {
 	struct pollfd ready = {.fd = (int)o->ready_fd, .events = POLLOUT};
 
-	/* Does not wait for a reader that does not read. */
+	/* Do not block if the process at the other end does not read. */
 	if (o->ready_fd >= 0 && !poll(&ready, 1, READY_WAIT_MS))
-		log_warn("--ready-fd %d: not written: its reader does not read", (int)o->ready_fd);
+		log_warn(
+			"--ready-fd %d: nothing was written, because the process at the other end does not read",
+			(int)o->ready_fd);
 	else if (o->ready_fd >= 0 && write((int)o->ready_fd, "ready\n", 6) != 6)
 		log_warn("--ready-fd %d: %s", (int)o->ready_fd, strerror(errno));
 	if (o->ready_fd > STDERR_FILENO)
 		close((int)o->ready_fd);
 }
 
-/* Returns the command line as text, for reports and the saved state. */
+/* Returns the command line of gp-bpf as one text, for reports and the saved state; malloc'd. NULL:
+ * no memory. */
 static char *command_text(int argc, char **argv)
 {
 	struct buffer b = {0};
@@ -75,8 +78,9 @@ static char *command_text(int argc, char **argv)
 	return b.data;
 }
 
-/* Adds the targets. resumed: a target may have ended since the predecessor last saw it; its end is
- * still reported. Some targets found by a pattern may have ended, but not all. */
+/* Starts to watch the processes of --pid. resumed: continues from a saved state, so processes may
+ * have ended since, and their end is still reported. Of processes found by name, some may have
+ * ended, but not all. */
 static int cmd_watch_targets(struct watch *w, const struct options *o, bool resumed)
 {
 	bool found = o->names.count || o->cgroups.count || o->containers.count || o->pods.count;
@@ -94,7 +98,7 @@ static int cmd_watch_targets(struct watch *w, const struct options *o, bool resu
 	return 0;
 }
 
-/* Opens the output and continues from a saved state; drops a state of another version. */
+/* Opens the output with the saved state, if any. A state of another version is discarded. */
 static int cmd_watch_output_open_durable(struct output **ret, const struct options *o,
 					 enum output_view view, int report_fd, struct durable *d,
 					 bool *ret_saved)
@@ -105,7 +109,7 @@ static int cmd_watch_output_open_durable(struct output **ret, const struct optio
 	*ret_saved = state && !err;
 	if (!state || (err != -EPROTO && err != -EBADMSG))
 		return err;
-	log_warn("%s: saved state is from another version of gp-bpf: ignored, beginning anew",
+	log_warn("%s: the saved state is from another version of gp-bpf; starting without it",
 		 durable_dir(d));
 	durable_discard(d);
 	return output_resume(ret, o, view, STDOUT_FILENO, report_fd, NULL, true);
@@ -122,11 +126,11 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 		err = cmd_watch_targets(w, o, cfg->saved);
 	if (!err && !cfg->node && !o->pids.count && cfg->saved && !watch_busy(w))
 		watch_again(w);
-	/* If all processes of the saved state have ended, this run only reports how they ended. A
-	 * saved state without any process is an error. */
+	/* If all processes of the saved state have ended, report how they ended, and exit. Fail if
+	 * the state never had a process. */
 	if (!err && !cfg->node && !o->pids.count && !watch_busy(w) && output_last_fact(out) <= 1) {
 		log_error(
-			"%s: no process is watched with this state; name one: gp-bpf --durable --pid PID",
+			"%s: the saved state has no process to watch; name one: gp-bpf --durable --pid PID",
 			durable_dir(cfg->durable));
 		err = -EINVAL;
 	}
@@ -143,7 +147,8 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 	return err ? err : lost;
 }
 
-/* Remembers the signal for the loop, so that the start is not interrupted. */
+/* Blocks a signal, which the event loop will receive later, so that it does not interrupt the
+ * start. */
 static void cmd_watch_signal_hold(int signo)
 {
 	sigset_t set;
@@ -153,7 +158,7 @@ static void cmd_watch_signal_hold(int signo)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Checks privileges first, so that no state directory is made without need. */
+/* Checks privileges first, so that no state directory is created if watching is impossible. */
 static int cmd_watch_able(const struct options *o)
 {
 	char off[512];
@@ -169,7 +174,7 @@ static enum output_view cmd_watch_view(const struct options *o, bool data)
 	return tty_escapes(STDOUT_FILENO) ? VIEW_LIVE : VIEW_PLAIN;
 }
 
-/* Opens the socket to which gp-bpf top connects. */
+/* Opens the unix socket to which gp-bpf top connects. */
 static int cmd_watch_serve_top(const struct options *o, struct output *out)
 {
 	char path[PATH_MAX];
@@ -177,21 +182,21 @@ static int cmd_watch_serve_top(const struct options *o, struct output *out)
 	return output_serve(out, top_socket(o->state_dir, path));
 }
 
-/* Logs the first line of a service's log, and so of a bug report. */
+/* Logs what a service watches, as the first line of its log, which bug reports include. */
 static void cmd_watch_report_start(const struct options *o, const char *state_dir)
 {
 	int rules = o->allow.count + o->deny.count;
-	char whom[64] = "every job";
+	char whom[64] = "every job on this node";
 
 	if (rules)
-		snprintf(whom, sizeof(whom), "by %d rule%s the jobs", rules,
+		snprintf(whom, sizeof(whom), "the jobs on this node selected by %d rule%s", rules,
 			 plural((uint64_t)rules));
-	log_info("version %s watches %s of this node; listens at %s; state in %s", GP_VERSION, whom,
-		 o->listen ? o->listen : "no address", o->durable ? state_dir : "memory alone");
+	log_info("version %s watches %s; listens at %s; state in %s", GP_VERSION, whom,
+		 o->listen ? o->listen : "no address", o->durable ? state_dir : "memory only");
 }
 
-/* Logs the last line of a service's log. Records held for sorting count as events, unless a
- * successor will report them. */
+/* Logs what a service has seen, as the last line of its log. Records that wait for sorting are
+ * processed first, unless a successor will process them. */
 static void cmd_watch_report_end(struct output *out, const struct watch_end *end, uint64_t ran_ns)
 {
 	const char *signal = end->signo ? sigabbrev_np(end->signo) : NULL;
@@ -231,7 +236,8 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (!err && o->takeover)
 		cfg.preload = loader_preload(state_dir);
 	if (!err && o->durable) {
-		cmd_watch_signal_hold(SIGUSR1); /* sent by --takeover, from when we hold the lock */
+		/* --takeover of a later process sends SIGUSR1 as soon as we have the lock */
+		cmd_watch_signal_hold(SIGUSR1);
 		err = durable_open(&cfg.durable, state_dir, o->takeover);
 		cmd_watch_signal_hold(SIGTERM);
 	}
@@ -260,8 +266,8 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	return cmd_watch_exit_code(err ? err : lost);
 }
 
-/* Chooses the view of `run`: CMD keeps its terminal to itself; a log file gets a line for each
- * event, unless data is written to it. */
+/* Chooses the view of `run`. CMD keeps the terminal to itself. A file of --output gets a line for
+ * each event, unless data is written to it. */
 static enum output_view cmd_watch_view_of_run(const struct options *o, const char *tape)
 {
 	if (o->quiet || tape)
@@ -297,7 +303,8 @@ static int watch_child(const struct options *o, struct watch *w, struct child *c
 	return child_exit_code(status);
 }
 
-/* Starts a command and watches it. Returns its exit status, unless it could not be started. */
+/* Starts a command and watches it. Returns its exit status; if it could not be started, an exit
+ * code of gp-bpf. */
 static int watch_command(const struct options *o, const char *tape, const char *command)
 {
 	struct child c = {.release_fd = -1, .failed_fd = -1};
@@ -314,7 +321,7 @@ static int watch_command(const struct options *o, const char *tape, const char *
 	err = child_spawn(&c, o->argv, o->user, tape ? NULL : o->output);
 	if (err)
 		return EXIT_RUNTIME;
-	loader_raise_descriptors(); /* after CMD was started, which keeps its own limit */
+	loader_raise_descriptors(); /* after CMD has started, so that CMD keeps its own limit */
 	err = sandbox_enter(o);
 	if (!err)
 		err = output_open(&out, o, cmd_watch_view_of_run(o, tape), STDERR_FILENO,
@@ -402,8 +409,8 @@ static int cmd_watch_record_checked(const struct options *o, const char *command
 		       : watch_live(o, &(struct watch_live){.command = command, .tape = o->output});
 }
 
-/* Descriptors needed to start; with fewer the start would fail half way. The soft limit is raised
- * to the hard one, see loader_raise_descriptors(). */
+/* Number of open files that starting a watch needs. Only the hard limit matters, because
+ * loader_raise_descriptors() raises the soft limit to it. */
 #define FILES_LEAST 128
 
 static int cmd_watch_files_check(void)
@@ -428,7 +435,8 @@ int watch_parsed(unsigned bit, int argc, char **argv,
 	o.service = bit == CMD_NODE;
 	if (code < 0) {
 		if (o.ready_fd > STDERR_FILENO)
-			fcntl((int)o.ready_fd, F_SETFD, FD_CLOEXEC); /* CMD does not inherit it */
+			fcntl((int)o.ready_fd, F_SETFD,
+			      FD_CLOEXEC); /* do not let CMD inherit the descriptor */
 		err = settings_check(&o);
 		if (!err && o.print_config) {
 			options_print(stdout, &o, bit);

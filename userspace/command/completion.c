@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completion.c - completes a command line. */
+/* completion.c - computes the completions of a command line. */
 #include "userspace/command/completion.h"
 
 #include <limits.h>
@@ -17,12 +17,12 @@
 struct completion {
 	struct buffer *out;
 	unsigned command;
-	const char *word;		/* the word being typed */
-	const struct option_row *wants; /* the option whose value is being typed; NULL: none */
-	int operands;			/* number of operands before the word */
+	const char *word;		/* the word to complete */
+	const struct option_row *wants; /* option whose value is being typed; NULL: none */
+	int operands;			/* number of operands before the word to complete */
 	bool closed;			/* after "--" */
 	const char *store, *state_dir, *probes;
-	bool ended; /* the last line has been written */
+	bool ended; /* the last line of the answer, ":KIND ...", was written */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -35,7 +35,8 @@ static bool completion_is_plain(const char *text)
 	return true;
 }
 
-/* Puts one line. keep: bytes of the typed word to put before text. */
+/* Appends one completion, if it begins like the word. keep: number of bytes at the start of the
+ * word that text does not replace. */
 static void completion_put(struct completion *c, size_t keep, const char *text, size_t len,
 			   const char *help)
 {
@@ -82,7 +83,7 @@ static void completion_put_job(void *ctx, const char *name)
 {
 	struct job_ctx *j = ctx;
 
-	/* A job chooses its name, which must not break the answer's line. */
+	/* The name comes from the job, and a control character would break the line format. */
 	if (*name && completion_is_plain(name))
 		completion_put(j->c, j->keep, name, strlen(name), NULL);
 }
@@ -107,13 +108,14 @@ static void completion_discard_log(void *ctx, enum log_level level, const char *
 	(void)line;
 }
 
-/* Lists probes that --marker may name: those that report each hit. */
+/* Appends the probes that --marker accepts: those that report each hit. */
 static void completion_put_probes(struct completion *c, size_t keep)
 {
 	struct options o = {.probes = (char *)c->probes};
 	struct probe_table *t = NULL;
 
-	log_sink(completion_discard_log, NULL); /* no log lines on the user's command line */
+	/* Keep errors in probe files off the user's command line. */
+	log_sink(completion_discard_log, NULL);
 	if (option_probes(&o, &t))
 		t = NULL;
 	log_sink(NULL, NULL);
@@ -127,8 +129,8 @@ static void completion_put_probes(struct completion *c, size_t keep)
 	probe_table_free(t);
 }
 
-/* Returns where the part begins that the user replaces: FILE in "json:FILE", the end in
- * "durable". */
+/* Returns the offset of the part that the user replaces: of FILE in "json:FILE"; the length if
+ * there is no such part, as in "durable". */
 static size_t completion_choice_open(const char *choice)
 {
 	size_t len = strcspn(choice, ":=");
@@ -137,7 +139,7 @@ static size_t completion_choice_open(const char *choice)
 									       : strlen(choice);
 }
 
-/* Completes an option's value, which begins at `keep` in the word. */
+/* Completes the value of an option. It begins at offset `keep` of the word. */
 static void completion_put_value(struct completion *c, const struct option_row *r, size_t keep)
 {
 	const char *choice, *value = c->word + keep, *comma;
@@ -164,7 +166,8 @@ static void completion_put_value(struct completion *c, const struct option_row *
 
 /* ---- words before the one being typed -------------------------------------------------------- */
 
-/* Finds an option like getopt_long(): by its exact name, or by an unambiguous prefix. */
+/* Finds an option as getopt_long() does: by its full name, or by a prefix that only one option
+ * has. */
 static const struct option_row *completion_find_long(unsigned command, const char *name, size_t len)
 {
 	const struct option_row *found = NULL;
@@ -227,7 +230,8 @@ static void completion_read_option(struct completion *c, const char *word)
 	}
 }
 
-/* Returns true if this word begins the user's own command line. */
+/* Returns true if the command line of another program begins with this word. foreign: the command
+ * accepts one. */
 static bool completion_read_word(struct completion *c, const char *word, bool foreign)
 {
 	if (c->wants) {

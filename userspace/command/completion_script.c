@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scripts that shells load, from userspace/shell/. They contain no options or commands:
- * completion_answer() supplies these. */
+/* completion_script.c - the completion scripts that shells load, made from userspace/shell/. They
+ * contain no options or commands, but ask completion_answer() for these. */
 #include <stddef.h>
 #include <string.h>
 

@@ -31,7 +31,8 @@ static int settings_probes(const struct options *o)
 	int err = 0;
 
 	if (o->print_config && o->probes && access(o->probes, R_OK | X_OK))
-		return 0; /* the path may exist later, or for another user */
+		return 0; /* With --print-config a missing path is not an error: it may exist later,
+			     or for another user. */
 	if (o->probes || o->marker)
 		err = option_probes(o, &t);
 	probe_table_free(t);

@@ -129,7 +129,7 @@ struct top_fetch {
 	uint64_t interval_ns;
 	struct web *web;
 	int fd;
-	struct worker thread; /* its lock protects the members below */
+	struct worker thread; /* its lock protects the members below, which both threads use */
 	bool fresh;
 	struct top_state state;
 	int err;
@@ -150,7 +150,7 @@ static void fetch_publish(struct top_fetch *f, struct top_state *s, int err, con
 	snprintf(f->why, sizeof(f->why), "%s", why);
 	worker_unlock(&f->thread);
 	if (write(f->fd, &one, sizeof(one)) < 0)
-		return; /* the descriptor is readable already */
+		return; /* EAGAIN: the counter is at its limit, so the descriptor is readable */
 }
 
 static void fetch_run(void *ctx)
