@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.h - draws one frame of the live view with a selected rank. Pure. */
+/* frame.h - draws one frame of the live view, with details of the selected rank. Pure. */
 #ifndef VIEW_FRAME_H
 #define VIEW_FRAME_H
 
@@ -11,14 +11,14 @@
 
 struct frame_options {
 	int cols, rows;
-	/* index into the snapshot's ranks; if too large, the last rank is selected */
+	/* index of the selected rank in the snapshot; a larger index selects the last rank */
 	uint32_t selected;
 	bool color;
 	const char *log; /* may be NULL */
 };
 
-/* Returns the rank selected by default: the first living process that trains, otherwise the last
- * living one. */
+/* Returns the rank to select at the start: the first living process that trains, or else the last
+ * living process. */
 uint32_t frame_first(const struct snapshot *s);
 void frame_draw(struct buffer *out, const struct snapshot *s, const struct frame_options *o);
 

@@ -11,7 +11,7 @@
 #include "userspace/text/spark.h"
 #include "userspace/text/format.h"
 
-#define LEGEND_WIDTH 39 /* columns for glyph, label, time and share of one bucket */
+#define LEGEND_WIDTH 39 /* width of one bucket in the legend: glyph, label, time and share */
 
 static const enum style state_style[] = {
 	[STATE_IDLE] = STYLE_DIM,	 [STATE_STARTING] = STYLE_CYAN,
@@ -243,13 +243,13 @@ void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_vi
 	char text[WORD_MAX], recent[128];
 
 	n = text_parts(parts, l, &s->types);
-	/* The running part of a step is always small: showing it would only flicker. */
+	/* Hide the running part of a step if it is short: it would only flicker. */
 	for (int i = 0; i < n; i++)
 		if (parts[i].id == PART_RUNNING && parts[i].ns < observed / 100)
 			memmove(&parts[i], &parts[i + 1], (size_t)(--n - i) * sizeof(*parts));
 	if (!n)
 		return;
-	/* The bar shows observed time, like the percentages. */
+	/* The bar shows observed time only, so that it agrees with the percentages. */
 	for (int i = 0; i < n; i++) {
 		seen[i] = parts[i];
 		if (seen[i].id == BUCKET_UNOBSERVED)

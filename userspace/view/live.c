@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live view on a terminal, and the selection of a process. */
+/* live.c - the live view on a terminal, in which the user can select a process. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct live {
 	struct terminal *terminal;
-	bool chosen; /* selected by key: the selection stays with this process */
+	bool chosen; /* the user selected a process by key (pid, start_ns), which stays selected */
 	uint32_t pid;
 	uint64_t start_ns;
 	struct snapshot *shown;
@@ -96,7 +96,7 @@ int live_key(struct live *l)
 			i += 2;
 		} else if (in[i] == 'k' || in[i] == 'j') {
 			live_move(l, in[i] == 'k' ? -1 : 1);
-			/* 'q' ends the view even if other keys follow in the input */
+			/* If 'q' was pressed, ignore the keys after it. */
 		} else if (key != 'q') {
 			key = in[i];
 		}
@@ -112,7 +112,7 @@ void live_resize(struct live *l)
 
 void live_log(struct live *l, const char *line)
 {
-	log_escape(l->log, sizeof(l->log), line, strlen(line)); /* shown with the next frame */
+	log_escape(l->log, sizeof(l->log), line, strlen(line)); /* the next frame shows it */
 }
 
 void live_close(struct live *l)

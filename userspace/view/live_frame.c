@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_frame.c - a frame of the live view. */
+/* live_frame.c - draws a frame of the live view. */
 
 #include "userspace/base/plural.h"
 #include "userspace/text/canvas.h"
@@ -65,7 +65,7 @@ static void frame_rank_line(struct canvas *c, const struct rank_view *r, bool se
 	spark_row(c, &sp, 0, 1);
 }
 
-/* Shows the part of the list of processes around the selected one. */
+/* Lists the processes around the selected one; their number depends on the rows of the terminal. */
 static void frame_ranks(struct canvas *c, const struct snapshot *s, uint32_t selected, int rows)
 {
 	uint32_t room = rows / 3 > 3 ? (uint32_t)rows / 3 : 3, first;
@@ -101,7 +101,7 @@ static void frame_identity(struct canvas *c, const struct rank_view *r)
 	canvas_put(c, STYLE_PLAIN, "  %s", *r->command ? r->command : r->comm);
 }
 
-/* Shows why the process makes no progress at present. */
+/* Shows why the process makes no progress now. */
 static void frame_hang(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	char text[256], took[WORD_MAX];
@@ -154,7 +154,7 @@ static void frame_events(struct canvas *c, const struct snapshot *s, const struc
 	}
 }
 
-/* Shows the present overhead, not the average since the start. */
+/* Shows the current overhead, not the average since the start. */
 static void frame_overhead(struct canvas *c, const struct rank_view *r)
 {
 	const struct overhead_view *o = &r->overhead;
@@ -219,7 +219,7 @@ static void frame_nothing(struct canvas *c, const struct snapshot *s)
 	canvas_put(c, STYLE_DIM, "%s", hint);
 }
 
-/* Shows a process without a loop, which has no goodput. */
+/* Shows a process in which no training loop was found, so that it has no goodput. */
 static void frame_quiet(struct canvas *c)
 {
 	canvas_line(c, IMPORTANCE_MAIN);
@@ -246,8 +246,8 @@ uint32_t frame_first(const struct snapshot *s)
 	return at;
 }
 
-/* Shows the job over all its runs; nothing if a single run without trouble makes the line equal to
- * that of the process. */
+/* Shows the state and goodput of the job over all its runs. Omitted if the job has had one run and
+ * no disruption, because the line would repeat that of the process. */
 static void frame_job(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	const struct job_view *j = document_job_of(s, r);

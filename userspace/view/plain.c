@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain lines for a pipe or a log: events and progress. */
+/* plain.c - writes events and progress as plain lines, for a pipe or a log. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +13,7 @@
 #define PLAIN_PERIOD_NS 10000000000ull
 #define PLAIN_TEXT_MAX	256
 
-/* Writes which process a line is about: "12:00:03 rank 0 pid 4242". */
+/* Begins a line with its time and process: "12:00:03 rank 0 pid 4242". */
 static void plain_head(FILE *out, const char *when, int rank, uint32_t pid)
 {
 	fputs(when, out);
@@ -198,7 +198,7 @@ static void plain_loop(FILE *out, const char *when, const struct rank_view *r,
 
 void plain_snapshot(FILE *out, const struct snapshot *s)
 {
-	/* Kept between calls; the view is single-threaded. */
+	/* static, to limit the rate over all calls: the view is single-threaded */
 	static uint64_t last_ns;
 	char when[WORD_MAX];
 

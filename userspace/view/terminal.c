@@ -15,27 +15,28 @@
 #include "userspace/base/log.h"
 #include "userspace/base/tty.h"
 
-/* Switches to the alternate screen without cursor, and back. Mode 2026: the terminal shows all
- * changes in between at once. */
+/* TERM_ENTER switches to the alternate screen without a cursor; TERM_LEAVE switches back.
+ * Between SYNC_BEGIN and SYNC_END (mode 2026) the terminal collects changes, and then shows them
+ * at once. */
 #define TERM_ENTER "\033[?1049h\033[?25l\033[H\033[2J"
 #define TERM_CLEAR "\033[2J"
 #define TERM_LEAVE "\033[0m\033[?25h\033[?1049l"
 #define SYNC_BEGIN "\033[?2026h"
 #define SYNC_END   "\033[?2026l"
 
-/* how long a terminal that does not read (^S, a stuck connection) is waited for */
+/* time limit, at the end, for a terminal that accepts no output (^S, a stuck connection) */
 #define LEAVE_WAIT_MS 500
 
 struct terminal {
 	int in_fd, out_fd;
 	bool keys, color;
-	/* on the alternate screen; entered with the first frame, so that errors at the start stay
-	 * visible */
+	/* The terminal shows the alternate screen. It is entered with the first frame, so that
+	 * errors at the start stay visible. */
 	bool entered;
-	bool clear; /* erase the screen with the next frame */
+	bool clear; /* erase the screen before the next frame */
 	struct termios before;
 	int cols, rows;
-	struct buffer screen, out; /* screen: the lines that are shown now */
+	struct buffer screen, out; /* screen: the lines that the terminal shows now */
 };
 
 static void terminal_size(struct terminal *t)
@@ -50,15 +51,16 @@ static void terminal_size(struct terminal *t)
 	t->rows = w.ws_row;
 }
 
-/* Returns true in the foreground; in the background, setting or reading a terminal would stop the
- * process. */
+/* Returns true if the process is in the foreground. In the background, the kernel stops a process
+ * that sets or reads the terminal. */
 static bool terminal_foreground(const struct terminal *t)
 {
 	return isatty(t->in_fd) && tcgetpgrp(t->in_fd) == getpgrp();
 }
 
-/* Sets the terminal to read single keys without echo. ^C remains a signal, because it is also for
- * the job of `run`. ^Z is disabled: it would leave the terminal in the alternate screen. */
+/* Sets the terminal to return single keys without echo. ^C remains a signal, because it must also
+ * reach the job of `run`. ^Z is disabled, because it would leave the terminal in the alternate
+ * screen. */
 static void terminal_raw(struct terminal *t)
 {
 	struct termios raw;
@@ -75,10 +77,12 @@ static void terminal_raw(struct terminal *t)
 
 static void terminal_write(struct terminal *t, const char *data, size_t len)
 {
-	file_write_all(t->out_fd, data, len); /* if the terminal is gone, SIGHUP ends us */
+	/* An error needs no handling: if the terminal is gone, SIGHUP ends the process. */
+	file_write_all(t->out_fd, data, len);
 }
 
-/* Returns true if the terminal can take output. Async-signal-safe. */
+/* Waits up to wait_ms until the terminal accepts output; returns true if it does.
+ * Async-signal-safe. */
 static bool terminal_ready(const struct terminal *t, int wait_ms)
 {
 	struct pollfd p = {.fd = t->out_fd, .events = POLLOUT};
@@ -86,8 +90,8 @@ static bool terminal_ready(const struct terminal *t, int wait_ms)
 	return poll(&p, 1, wait_ms) > 0;
 }
 
-/* Restores the terminal. Async-signal-safe. Resumes output that ^S has stopped; otherwise the
- * terminal would stay in the alternate screen. */
+/* Restores the terminal. Async-signal-safe. Resumes output stopped by ^S, because the terminal
+ * would otherwise stay in the alternate screen. */
 static void terminal_leave(struct terminal *t)
 {
 	bool ready = !t->entered || terminal_ready(t, LEAVE_WAIT_MS);
@@ -100,27 +104,29 @@ static void terminal_leave(struct terminal *t)
 		tcsetattr(t->in_fd, TCSANOW, &t->before);
 }
 
-/* After these signals the terminal is restored and waiting log lines are written. */
+/* Signals of a crash, after which the terminal is restored and waiting log lines are written. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define CRASHES (sizeof(crashes) / sizeof(crashes[0]))
 static struct sigaction crash_before[CRASHES];
 static struct terminal *crash_terminal;
-static pid_t crash_pid;		   /* process whose terminal is restored; 0: none */
-static char crash_stack[64 << 10]; /* separate stack, for the handling of a stack overflow */
+static pid_t crash_pid; /* process that opened the terminal; 0: none */
+/* stack for the signal handler, which must also work after a stack overflow */
+static char crash_stack[64 << 10];
 static stack_t crash_stack_before;
 
 static void terminal_on_crash(int signo)
 {
-	if (getpid() == crash_pid) { /* not in a helper process */
+	/* A helper process, which inherits the handler, must not touch the terminal. */
+	if (getpid() == crash_pid) {
 		terminal_leave(crash_terminal);
 		log_held_write();
 	}
 	for (size_t i = 0; i < CRASHES; i++)
 		sigaction(crashes[i], &crash_before[i], NULL);
-	raise(signo); /* ends the process as without this handler, with a core dump if enabled */
+	raise(signo); /* end the process as if there were no handler, with a core dump if enabled */
 }
 
-/* Starts to restore t after a crash; t NULL: stops that. */
+/* Installs a handler that restores t after a crash; t NULL: removes the handler. */
 static void terminal_crash_watch(struct terminal *t)
 {
 	const struct sigaction watch = {.sa_handler = terminal_on_crash, .sa_flags = SA_ONSTACK};
@@ -133,7 +139,8 @@ static void terminal_crash_watch(struct terminal *t)
 		sigaction(crashes[i], t ? &watch : &crash_before[i], t ? &crash_before[i] : NULL);
 }
 
-/* Takes the next line at *at; returns its length. After the end all lines are empty. */
+/* Gets the line at offset *at and advances *at; returns the length of the line. After the last
+ * line, lines are empty. */
 static size_t terminal_next_line(const struct buffer *b, size_t *at, const char **ret_line)
 {
 	const char *end;
@@ -160,7 +167,8 @@ static void terminal_difference(struct terminal *t, const struct buffer *frame)
 
 		if (n == m && !memcmp(fresh, stale, n))
 			continue;
-		/* Erase first: after a full line, erasing would remove the last column. */
+		/* Erase before writing: after a line as wide as the terminal, erasing would remove
+		 * its last column. */
 		buffer_printf(&t->out, "\033[%d;1H\033[K", row);
 		buffer_add(&t->out, fresh, n);
 	}
@@ -204,7 +212,7 @@ bool terminal_color(const struct terminal *t)
 
 void terminal_draw(struct terminal *t, const struct buffer *frame)
 {
-	/* A terminal that is stopped (^S) must not delay the watch. */
+	/* Skip the frame if the terminal accepts no output (^S), so that the watch continues. */
 	if (frame->failed || !terminal_ready(t, 0))
 		return;
 	buffer_clear(&t->out);

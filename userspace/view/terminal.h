@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.h - shows whole frames on a terminal: alternate screen (from the first frame), raw keys,
- * size. Only one terminal at a time can be open, because it is restored if the process crashes. */
+/* terminal.h - shows whole frames on a terminal, and reads keys. It uses the alternate screen,
+ * beginning with the first frame. Only one terminal can be open at a time, because a crash handler
+ * restores it. */
 #ifndef VIEW_TERMINAL_H
 #define VIEW_TERMINAL_H
 
@@ -10,23 +11,23 @@
 #include "userspace/base/buffer.h"
 
 struct terminal;
-/* Returns 0; -ENOTTY after logging one line: out_fd is not a terminal that understands escape
- * sequences. Keys are read only if in_fd is a terminal. */
+/* Returns 0, or -ENOTTY after logging one line: out_fd is not a terminal with escape sequences.
+ * Keys are only read if in_fd is a terminal. */
 int terminal_open(struct terminal **ret, int in_fd, int out_fd);
-/* Restores the terminal, and writes the lines logged since the first frame. Waits at most half a
- * second for a terminal that does not read. t may be NULL. */
+/* Restores the terminal, and writes the lines that were logged since the first frame. Waits at most
+ * 0.5 s if the terminal accepts no output. t may be NULL. */
 void terminal_close(struct terminal *t);
 
 int terminal_cols(const struct terminal *t);
 int terminal_rows(const struct terminal *t);
 bool terminal_color(const struct terminal *t);
-/* Draws a frame of lines that each end in a line feed, with one write(2); unchanged lines are not
- * written. Does not wait for a terminal that does not read. */
+/* Draws a frame, each of whose lines ends in a line feed, with one write(2). Lines that did not
+ * change are not written. Does nothing if the terminal accepts no output. */
 void terminal_draw(struct terminal *t, const struct buffer *frame);
-/* Asks for the terminal's size; the next frame is drawn completely. */
+/* Reads the terminal's size again, and makes the next frame a complete one. */
 void terminal_resize(struct terminal *t);
-/* Reads the pressed keys as bytes; returns their number, 0: none. Never blocks. ^C remains a
- * signal. */
+/* Reads the pressed keys as bytes. Returns their number; 0: none. Never blocks. ^C is not a key,
+ * but remains a signal. */
 size_t terminal_read(struct terminal *t, unsigned char *out, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top.c - gp-bpf top on a terminal: opens it, shows frames, reads keys. */
+/* top.c - runs gp-bpf top on a terminal: shows frames and reads keys. */
 #include "userspace/view/top.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include "userspace/base/tty.h"
 #include "userspace/view/terminal.h"
 
-#define ONCE_COLS 120 /* columns of a frame that is written to a file or a pipe */
+#define ONCE_COLS 120 /* width of a frame that is written to a file or a pipe */
 
 struct top {
 	struct terminal *terminal;
 	struct top_ui ui;
 	struct top_state state;
-	bool any; /* a state has been shown */
+	bool any; /* at least one state was shown */
 	struct buffer frame;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top.h - gp-bpf top: its keys and its terminal. */
+/* top.h - the keys of gp-bpf top, and its frames on a terminal. */
 #ifndef VIEW_TOP_H
 #define VIEW_TOP_H
 
@@ -10,26 +10,29 @@
 
 /* ---- keys; pure ------------------------------------------------------------------------------ */
 
-/* sort: a name of top_job_sorts, otherwise -EINVAL. filter: NULL: all jobs; -EINVAL after logging
- * one line if it is invalid. */
+/* sort: a name in top_job_sorts; returns -EINVAL if it is none. filter: NULL: all jobs; returns
+ * -EINVAL after logging one line if it is invalid. */
 int top_ui_init(struct top_ui *ui, const char *sort, const char *filter);
-/* Handles keys as sent by a terminal. Returns true if the user wants to quit. s NULL: no state
- * yet. */
+/* Handles keys as the terminal sends them. Returns true if the user wants to quit. s: the state
+ * that is shown; NULL: none yet. */
 bool top_ui_keys(struct top_ui *ui, const struct top_state *s, const unsigned char *in, size_t len);
-void top_ui_note(struct top_ui *ui, bool bad, const char *text); /* shows a note; "": none */
+/* shows text in the bottom line; "": removes it */
+void top_ui_note(struct top_ui *ui, bool bad, const char *text);
 
 /* ---- on a terminal --------------------------------------------------------------------------- */
 
-/* Returns options for a single frame, for example for a file. */
+/* Returns the options for a frame that is printed once, for example to a file. */
 const struct top_frame_options *top_once_options(void);
 
 struct top;
 int top_open(struct top **ret, const struct top_ui *ui, int in_fd, int out_fd);
-void top_close(struct top *t); /* restores the terminal; t may be NULL */
+void top_close(struct top *t); /* restores the terminal and frees t, which may be NULL */
 void top_show(struct top *t,
-	      struct top_state *s); /* takes the content of s; NULL: redraws the present state */
-void top_note(struct top *t, bool bad, const char *text); /* shows a note in the next frame */
-int top_key(struct top *t); /* returns 'q': quit; 0: continue; never blocks */
+	      struct top_state
+		      *s); /* draws s and takes its content; NULL: draws the current state again */
+/* shows text in the bottom line of the next frame */
+void top_note(struct top *t, bool bad, const char *text);
+int top_key(struct top *t); /* returns 'q' to quit, 0 to continue; never blocks */
 void top_resize(struct top *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_cell.c - cells of the tables of gp-bpf top. */
+/* top_cell.c - draws cells of the tables in gp-bpf top. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 
 #define NS_PER_S 1000000000ull
 #define BAR_WIDE 60
-#define MARGIN	 2 /* columns for the selection mark and a space */
+#define MARGIN	 2 /* columns on the left, for the selection mark and a space */
 
 const char *const top_mark_name[TOP_MARKS] = {"hung", "silent", "straggler", "slow"};
 
@@ -24,7 +24,7 @@ static const char *top_cell_last_part(const char *path, size_t *len)
 	return path;
 }
 
-/* Returns the script of an interpreter, otherwise the program: "train.py" for
+/* Returns the script if the program is an interpreter, otherwise the program: "train.py" for
  * "/opt/venv/bin/python3 -u train.py --lr 1e-4". */
 const char *top_program(const char *command, size_t *ret_len)
 {
@@ -104,8 +104,8 @@ void top_bar(struct canvas *c, const struct top_time *t, int width)
 
 	if (width <= 0)
 		return;
-	/* Leave out small parts in a short bar: a cell for each would leave no cells for large
-	 * parts. */
+	/* In a narrow bar, omit parts of less than half a cell: with a cell for each, large parts
+	 * would get none. */
 	for (int i = 0; width < BAR_WIDE && i < n; i++)
 		if (parts[i].ns < t->observed_ns / 2 / (uint64_t)width)
 			parts[i].ns = 0;
@@ -145,8 +145,9 @@ void top_cell(struct canvas *c, const struct column *col, int i, enum style st, 
 	if (!col[i].width)
 		return;
 	canvas_at(c, left);
-	c->cols = left + col[i].width < cols ? left + col[i].width
-					     : cols; /* the line is cut at the terminal's width */
+	c->cols = left + col[i].width < cols
+			  ? left + col[i].width
+			  : cols; /* cut the text at the column's width and at the terminal's */
 	if (col[i].right && wide < col[i].width)
 		canvas_at(c, left + col[i].width - wide);
 	canvas_put(c, st, "%s", text);

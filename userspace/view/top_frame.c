@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_frame.c - a frame of gp-bpf top: head, jobs, keys. */
+/* top_frame.c - draws a frame of gp-bpf top: head, jobs, keys. */
 #include "userspace/view/top_frame.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 
-#define ROWS_MAX 200 /* rows of a frame; a canvas has some more lines */
+#define ROWS_MAX 200 /* limit of a frame's rows, so that it fits into a canvas */
 
 enum {
 	COL_JOB,
@@ -80,7 +80,7 @@ static void top_frame_head_jobs(struct canvas *c, const struct top_state *s)
 	}
 }
 
-/* Shows the overhead of watching, as a share of the ranks' time. */
+/* Shows the overhead of gp-bpf, as a share of the ranks' time. */
 static void top_frame_head_cost(struct canvas *c, const struct top_state *s)
 {
 	double cost = 0, time = 0;

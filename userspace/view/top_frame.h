@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_frame.h - draws gp-bpf top: the jobs of a node, the ranks of a job, the keys. Pure.
- * top_order.c selects and sorts jobs and ranks; top_cell.c draws cells that several tables have:
- * bars, trouble; top_frame.c draws head, jobs, foot; top_frame_job.c draws a job with its ranks. */
+/* top_frame.h - draws the frames of gp-bpf top: the jobs of a node, the ranks of a job, and help
+ * for keys. Pure. Jobs and ranks are selected and sorted by top_order.c. Cells that several tables
+ * have (bars, trouble) are drawn by top_cell.c; head, jobs and foot by top_frame.c; a job with its
+ * ranks by top_frame_job.c. */
 #ifndef VIEW_TOP_FRAME_H
 #define VIEW_TOP_FRAME_H
 
@@ -16,7 +17,7 @@
 #define TOP_FILTER_MAX 64
 #define TOP_NOTE_MAX   200
 
-/* Sort orders of jobs, then of ranks: name for --sort, and key. */
+/* The sort orders of jobs and of ranks. Each has a name, for --sort, and a key. */
 #define TOP_JOB_SORTS(X)                                                                           \
 	X(TROUBLE, "trouble", 'M')                                                                 \
 	X(JOB, "job", 'J')                                                                         \
@@ -56,21 +57,23 @@ struct top_ui { /* choices of the user */
 	enum top_job_sort sort;
 	enum top_rank_sort rank_sort;
 	bool reverse, rank_reverse;
-	/* a glob; without * ? [ it matches anywhere in the name; "": all jobs */
+	/* show only jobs whose name matches this glob; without * ? [ it may match anywhere in the
+	 * name; "": all jobs */
 	char filter[TOP_FILTER_MAX];
-	bool typing; /* the filter is being typed */
+	bool typing; /* the user is typing the filter */
 	bool help;
-	bool any, any_pid; /* a job, or a rank, is selected; otherwise the first one is */
-	char job[20];	   /* key of the selected job */
+	/* any: `job` is selected, any_pid: `pid` is selected; otherwise the first one is */
+	bool any, any_pid;
+	char job[20]; /* key of the selected job */
 	uint32_t pid;
-	bool open; /* the selected job is shown with its ranks */
+	bool open; /* show the selected job with its ranks, not the list of jobs */
 	char note[TOP_NOTE_MAX];
 	bool bad; /* the note is an error */
-	bool own; /* there is no service: the state is from our own probes */
+	bool own; /* there is no service: gp-bpf top watches with its own probes */
 };
 
 struct top_frame_options {
-	int cols, rows; /* of the terminal; rows 0: no limit */
+	int cols, rows; /* size of the terminal; rows 0: no limit */
 	bool color;
 };
 
@@ -79,38 +82,41 @@ void top_frame(struct buffer *out, const struct top_state *s, const struct top_u
 
 /* ---- selection and order --------------------------------------------------------------------- */
 
-/* Fills ret with the indices of jobs in order; returns their number. */
+/* Fills ret with the indices of the filtered jobs in sort order; returns their number. */
 uint32_t top_jobs_order(const struct top_state *s, const struct top_ui *ui, uint32_t ret[TOP_JOBS]);
-/* Fills ret with the indices of a job's ranks in order; returns their number. */
+/* Fills ret with the indices of a job's ranks in sort order; returns their number. */
 uint32_t top_ranks_order(const struct top_state *s, const struct top_job *j,
 			 const struct top_ui *ui, uint32_t ret[TOP_RANKS]);
-/* Returns the position of the selected job in that order. */
+/* Return the position of the selected job or rank in `order`, which has n elements. */
 uint32_t top_job_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
 		    uint32_t n);
 uint32_t top_rank_at(const struct top_state *s, const struct top_ui *ui, const uint32_t *order,
 		     uint32_t n);
-/* Returns the job that is shown with its ranks; NULL: none, or the job is gone. */
+/* Returns the job that is shown with its ranks; NULL: the list of jobs is shown, or the job no
+ * longer exists. */
 const struct top_job *top_job_open(const struct top_state *s, const struct top_ui *ui);
-/* Returns how much trouble a job has, for the order "trouble": higher is worse, hung jobs are
- * worst. */
+/* Returns the weight of a job's trouble for sorting: higher is worse; hung jobs have the
+ * highest. */
 int top_job_trouble(const struct top_job *j);
 
 /* ---- parts of frames ------------------------------------------------------------------------- */
 
-/* Returns the program that a command line runs, *ret_len bytes within the command line. */
+/* Returns the name of the program in a command line. It is a part of `command`, *ret_len bytes
+ * long. */
 const char *top_program(const char *command, size_t *ret_len);
-/* Writes a name for the job: its name, otherwise a program and process ID. */
+/* Writes how to call the job: its name, or else a program and process ID. Returns out. */
 const char *top_job_name(char *out, size_t len, const struct top_state *s, const struct top_job *j);
 const char *top_clock(char out[WORD_MAX], const struct top_state *s, uint64_t mono_ns);
-/* Lists the parts of observed time: goodput first, then by size. Returns their number. */
+/* Lists the parts of the observed time: goodput first, then the others by size. Returns their
+ * number. */
 int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t);
 void top_bar(struct canvas *c, const struct top_time *t, int width);
 const char *top_ratio(char out[WORD_MAX], double ratio);
 enum style top_ratio_style(double ratio);
-/* Prints the heads of a table, with column `sorted` in bold (below 0: none). */
+/* Writes the headings of a table. Column `sorted` is bold; -1: none. */
 void top_heads(struct canvas *c, const struct column *col, int n, int sorted);
 int top_column_at(const struct column *col, int i);
-/* Prints text within its column. */
+/* Writes text into column i of the current line. */
 void top_cell(struct canvas *c, const struct column *col, int i, enum style st, const char *text);
 void top_spark(struct canvas *c, const struct column *col, int i, const struct top_rank *r);
 void top_rows_shown(uint32_t n, uint32_t at, uint32_t room, uint32_t *ret_first, uint32_t *ret_end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_frame_job.c - a frame of gp-bpf top for one job and its ranks. */
+/* top_frame_job.c - draws a frame of gp-bpf top with one job and its ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ enum {
 	COLS
 };
 
-#define LEGEND 4 /* parts of the bar that get a label */
+#define LEGEND 4 /* number of parts of the bar that the legend names */
 
 static void top_frame_job_ranks_columns(struct column col[COLS], int cols)
 {
@@ -197,7 +197,7 @@ static void top_frame_rank_row(struct canvas *c, const struct top_state *s,
 	top_cell(c, col, COL_TROUBLE, r->marks == TOP_SILENT ? STYLE_YELLOW : STYLE_RED, text);
 }
 
-/* Shows all facts about the selected rank. */
+/* Shows all details of the selected rank. */
 static void top_frame_job_rank_detail(struct canvas *c, const struct top_state *s,
 				      const struct top_rank *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_key.c - keys of gp-bpf top. */
+/* top_key.c - handles the keys of gp-bpf top. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +130,8 @@ static void top_key_sort_by(struct top_ui *ui, int key)
 			ui->sort = (enum top_job_sort)i;
 }
 
-/* Goes from a rank or job to the list above; returns true in the list of jobs. */
+/* Closes help, or the job with its ranks, or removes the filter. Returns true to quit: 'q' was
+ * pressed in the list of jobs. */
 static bool top_key_back(struct top_ui *ui, int key)
 {
 	if (ui->help)
@@ -226,7 +227,7 @@ static int top_key_final_key(unsigned char c, unsigned number)
 	return KEY_OTHER;
 }
 
-/* Decodes the next key; returns the number of its bytes. */
+/* Decodes the first key in the input; returns its number of bytes. */
 static size_t top_key_decode(const unsigned char *in, size_t len, int *ret_key)
 {
 	unsigned number = 0;

@@ -14,7 +14,7 @@ const struct top_sort_row top_job_sorts[TOP_JOB_SORT_COUNT] = {TOP_JOB_SORTS(X)}
 const struct top_sort_row top_rank_sorts[TOP_RANK_SORT_COUNT] = {TOP_RANK_SORTS(X)};
 #undef X
 
-/* Context of the comparison functions for qsort_r(). */
+/* context that qsort_r() passes to the comparison functions */
 struct order {
 	const struct top_state *state;
 	const struct top_ui *ui;
@@ -25,7 +25,7 @@ static int top_order_compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Compares two shares; unknown values come last. */
+/* Compares two shares. Negative shares are unknown and come last. */
 static int top_order_share_less(double a, double b)
 {
 	if ((a < 0) != (b < 0))
@@ -156,9 +156,10 @@ static int top_order_ranks_compare(enum top_rank_sort by, const struct top_rank 
 		return top_order_compare(b->p99_ns, a->p99_ns);
 	case TOP_RANK_GOODPUT:
 		return top_order_share_less(top_goodput(&a->time), top_goodput(&b->time));
-	case TOP_RANK_WAIT: /* lowest wait first: that rank delays the others */
+	case TOP_RANK_WAIT: /* The rank that waits least comes first, because the others wait for
+			       it. */
 		return top_order_share_less(top_order_wait_share(a), top_order_wait_share(b));
-	case TOP_RANK_TROUBLE: /* the worst trouble is the lowest bit */
+	case TOP_RANK_TROUBLE: /* The lowest bit of marks is the worst trouble. */
 		return top_order_compare((a->marks & -a->marks) - 1u, (b->marks & -b->marks) - 1u);
 	default:
 		return 0;

@@ -11,7 +11,7 @@
 #include "userspace/view/top_time.h"
 
 #define DEPTH_MAX 32
-/* most values in the JSON: each takes some hundred bytes while parsing */
+/* limit of values in the JSON, each of which takes some hundred bytes while parsing */
 #define VALUES_MAX (2u << 20)
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
@@ -21,8 +21,8 @@ struct scan {
 	bool string, escaped;
 };
 
-/* Checks a byte: JSON has no control characters in strings, and only white space outside of
- * strings. */
+/* Checks a byte of the JSON: control characters are not allowed in strings, and only white space
+ * outside of them. */
 static bool top_state_scan_byte(struct scan *s, unsigned char c)
 {
 	if (s->string) {
@@ -55,7 +55,7 @@ static bool top_state_bounded(const char *json, size_t len)
 
 /* ---- a process ------------------------------------------------------------------------------- */
 
-/* Returns the loop with the newest step, like text_main_loop(). */
+/* Returns the loop of a rank with the newest step, as text_main_loop() does for a snapshot. */
 static const cJSON *top_state_main_loop(const cJSON *rank)
 {
 	const cJSON *loops = top_list(rank, "loops"), *best = NULL, *l;

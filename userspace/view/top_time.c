@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define CUSTOM_PREFIX "CUSTOM_BADPUT_EVENTS."
-/* largest time that is accepted, nine years; the sum of all buckets still fits */
+/* limit of a time that is accepted, about nine years in ns; the sum of all buckets cannot
+ * overflow */
 #define TIME_MAX (UINT64_MAX >> 6)
 
 const cJSON *top_get(const cJSON *o, const char *name)
@@ -55,13 +56,13 @@ void top_text(char *out, size_t len, const cJSON *o, const char *name)
 	n = strlen(out);
 	if (!text || !text[n])
 		return;
-	/* Do not cut within a character. */
+	/* The text was cut: remove an incomplete character at its end. */
 	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;
 	out[n] = '\0';
 }
 
-/* Adds two times; a sum that would be too large is limited. */
+/* Adds two times; limits the sum to TIME_MAX. */
 static uint64_t top_time_add(uint64_t a, uint64_t b)
 {
 	return a + b > TIME_MAX ? TIME_MAX : a + b;
