@@ -16,7 +16,7 @@ struct watch_live {
 	const struct top_ui *top;
 	/* with `top`: draw until q is pressed; otherwise print one frame at the end */
 	bool terminal;
-	int argc; /* node: the command line of this process */
+	int argc; /* node: command line of this process, parsed again on a reload */
 	char **argv;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.c - requests with the service account's token. A token usually lives an hour, and the
- * kubelet replaces its file long before it expires: the file is read each minute, and again after a
- * refusal. */
+/* access.c - sends requests with the service account's token. A token is usually valid for an hour,
+ * and the kubelet replaces its file long before it expires. The file is therefore read again each
+ * minute, and after a request was refused. */
 #include "userspace/kubernetes/access.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ int access_open(struct access *ret, const char *what, const char *given, const c
 		return 0;
 	if (!access_fits(what, ret->server))
 		return -EDESTADDRREQ;
-	/* A token is never sent without encryption. */
+	/* Do not send a token without encryption. */
 	if (!access_is_open(ret->server)) {
 		ret->token_file = access_file(token_file, "token");
 		ret->ca_file = access_file(ca_file, "ca.crt");
@@ -125,8 +125,8 @@ void access_free(struct access *a)
 	free(a->ca_file);
 }
 
-/* Reads a file of printable ASCII, without white space around it. Returns bytes or -errno. Never
- * blocks, as the file may be a pipe by mistake. */
+/* Reads a file of printable ASCII characters, and removes white space at both ends. Returns its
+ * length in bytes or -errno. Never blocks, even if the path names a pipe. */
 static ssize_t access_slurp(const char *path, char *out, size_t cap)
 {
 	int fd = path_open(path, O_RDONLY, 0);
@@ -153,8 +153,8 @@ static ssize_t access_slurp(const char *path, char *out, size_t cap)
 	return n == (ssize_t)cap ? -EFBIG : n ? n : -ENODATA;
 }
 
-/* Reads the token file again if that is due. Returns 0, also if that fails and an older token is
- * kept; -EACCES: there is no token, with a reason in why. */
+/* Reads the token file if the last reading is too old. Returns 0 also if reading fails and there is
+ * an older token; -EACCES: there is no token, and ret says why. */
 static int access_token(struct access *a, struct web_reply *ret)
 {
 	uint64_t now = clock_boot_ns();
@@ -226,7 +226,7 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
 		return -ENOMEM;
 	err = access_once(a, rq, url.data, end_ns, ret);
 	if (!err && ret->status == 401 && a->header.len) {
-		/* The file may have a newer token. */
+		/* The token may have expired: read the file again, which may have a newer one. */
 		buffer_add(&before, a->header.data, a->header.len);
 		a->read_ns = 0;
 		access_forget(a);
@@ -242,7 +242,7 @@ int access_send(struct access *a, const struct access_request *rq, struct web_re
 	return err;
 }
 
-/* Gets the "message" of the Status object in an error reply. */
+/* Copies the "message" from an error reply, which is a Status object of Kubernetes. */
 static void access_message(const struct web_reply *r, char *out, size_t cap)
 {
 	cJSON *json = r->body.len ? cJSON_ParseWithLength(r->body.data, r->body.len) : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.h - requests to the API server (or a kubelet) with the token of the service account: finds
- * the server and the token, and explains refusals. Replies are hostile. */
+/* access.h - sends requests to the Kubernetes API server, or to a kubelet, with the token of the
+ * service account. Finds the server and the token, and explains refusals. Replies may be
+ * hostile. */
 #ifndef KUBERNETES_ACCESS_H
 #define KUBERNETES_ACCESS_H
 
@@ -13,52 +14,54 @@
 
 /* ---- server and token */
 
-/* Returns the value of a variable of the environment; NULL: not set, or empty. */
+/* Returns the value of an environment variable; NULL: it is not set, or empty. */
 const char *access_environment(const char *name);
-/* Returns true if text has 1 to max bytes: letters, digits, ".-_" and characters in more. */
+/* Returns true if text has 1 to max bytes, all of which are letters, digits, ".-_" or characters in
+ * `more`. */
 bool access_is_plain(const char *text, const char *more, size_t max);
-/* Returns the path `given`, else that of a file of the service account (name: "token", "ca.crt",
- * "namespace"); the caller frees it. NULL: no memory. */
+/* Returns a copy of `given`, or, if that is NULL, the path of the service account's file `name`
+ * ("token", "ca.crt", "namespace"). The caller frees it. NULL: no memory. */
 char *access_file(const char *given, const char *name);
 
 /* ---- requests */
 
-/* Access to the API server, used by one thread. */
+/* A server and how to authenticate to it. Used by one thread. */
 struct access {
-	/* token_file NULL: send no token; ca_file NULL: use the system's list of CAs. */
+	/* paths; token_file NULL: send no token; ca_file NULL: use the system's list of CAs */
 	char *server, *token_file, *ca_file;
 	bool unverified;
-	/* Seconds after which the token file is read again; it is also read after a 401. */
+	/* after this time in seconds the token file is read again */
 	double token_s;
 	struct web *web;
-	struct buffer header; /* "Authorization: Bearer ..." */
+	struct buffer header; /* the header line "Authorization: Bearer ..." */
 	uint64_t read_ns;
 };
 
 struct access_request {
 	const char *method; /* NULL: "GET" */
 	const char *path;   /* "/api/v1/pods?..." */
-	const char *type;   /* "Content-Type: ..."; NULL: none */
+	const char *type;   /* the header line "Content-Type: ..."; NULL: none */
 	const void *body;
 	size_t len;
 	double timeout_s;
-	web_take_fn *take; /* see struct web_request */
+	web_take_fn *take; /* gets the reply as it arrives, see struct web_request */
 	void *ctx;
 };
 
-/* Sets *ret for the server `given`, else that of KUBERNETES_SERVICE_HOST and _PORT: https://, or
- * http:// of this machine, to which no token is sent. what: name of the server's kind, for
- * messages. token_file, ca_file: NULL: those of the service account. token_s: as above. Returns 0,
- * with server NULL if there is no Kubernetes here; -ENOMEM; -EDESTADDRREQ after one line: not such
- * a URL. Call access_free() after each of these results. */
+/* Sets up access to a server. given: its URL, with https://, or with http:// if it is on this
+ * machine (no token is sent to it then); NULL: the server in the environment
+ * (KUBERNETES_SERVICE_HOST and _PORT). what: the kind of server, for messages. token_file, ca_file:
+ * paths; NULL: the service account's. token_s: see struct access. Returns 0, with ret->server NULL
+ * if this machine is not in a Kubernetes cluster; -ENOMEM; -EDESTADDRREQ after logging one line:
+ * not such a URL. Call access_free() in all cases. */
 int access_open(struct access *ret, const char *what, const char *given, const char *token_file,
 		const char *ca_file, double token_s);
-void access_free(struct access *a); /* not during a request */
-/* As web_send(), but after a 401 repeats the request with a new token, within the same time.
- * Returns -EACCES, with a reason in why, if there is no token. */
+void access_free(struct access *a); /* do not call it during a request */
+/* Like web_send(). If the server answers 401, the request is repeated once with a new token, within
+ * the same time limit. Returns -EACCES, with the reason in ret->why, if there is no token. */
 int access_send(struct access *a, const struct access_request *rq, struct web_reply *ret);
-/* Writes one line to out about a reply that is missing or cannot be used. rule: the permission that
- * the request needs. */
+/* Describes in one line why a request failed: there was no reply, or it cannot be used. rule:
+ * permission that the request needs. */
 void access_why(const struct access *a, const struct web_reply *r, const char *what,
 		const char *rule, char *out, size_t cap);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods.c - finds Kubernetes, and starts the threads that follow it. */
+/* pods.c - finds out whether this machine is in a Kubernetes cluster, and starts the threads that
+ * follow its pods. */
 #include "userspace/kubernetes/pods_private.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define NODE_MAX 253 /* length of a node's name (RFC 1123) */
+#define NODE_MAX 253 /* longest name of a node (RFC 1123) */
 
 const struct pods_intervals pods_usual_intervals = {
 	.backoff = {.first_ns = 1000000000, .most_ns = 60000000000, .least_ns = 100000000},
@@ -70,7 +71,9 @@ static int pods_start(struct pods *p, unsigned which, worker_fn *fn)
 	int err = worker_start(&p->threads, "kubernetes", fn, &p->workers[which]);
 
 	if (err)
-		log_error("Kubernetes: cannot start a thread: %s", strerror(-err));
+		log_error(
+			"Kubernetes: cannot read the pods of this node: cannot start a thread: %s",
+			strerror(-err));
 	return err;
 }
 
@@ -133,7 +136,7 @@ void pods_close(struct pods *p)
 
 void pods_get_view(const struct pods *p, struct pods_view *ret)
 {
-	/* Not const, for locking, which the caller does not notice. */
+	/* The lock needs write access; the view itself does not change. */
 	struct pods *q = (struct pods *)p;
 	const struct pods_worker *w;
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods.h - the pods of this node, from the API server or the kubelet, kept current by threads:
- * callers get the present knowledge at once. Only those threads wait for the network. Replies are
- * hostile: bounded in bytes and number, texts escaped and cut. Without Kubernetes there are no
- * threads.
+/* pods.h - knows the pods of this node. Threads get them from the API server or from the kubelet
+ * and keep them current, so that callers get an answer at once; only these threads wait for the
+ * network. Replies may be hostile: their size and number are limited, and texts are escaped and
+ * cut. Outside of Kubernetes there are no threads.
  *
- * Needed permissions: pods list, watch (with a field selector of this node); nodes list, watch of
- * this node, without which only events of the node are missing; with a kubelet nodes/pods get, or
- * before Kubernetes 1.33 nodes/proxy get. On Google Cloud also asks the machine's metadata server
- * for maintenance and preemption. All functions may be called from any thread. */
+ * Permissions needed: list and watch pods (with a field selector for this node); list and watch
+ * nodes (this node only; without it, events of the node are missing). With a kubelet: get
+ * nodes/pods, or get nodes/proxy before Kubernetes 1.33. On Google Cloud the machine's metadata
+ * server is asked for maintenance and preemption, too. All functions may be called from any
+ * thread. */
 #ifndef KUBERNETES_PODS_H
 #define KUBERNETES_PODS_H
 
@@ -17,84 +18,92 @@
 
 #include "bpf/gp_abi.h"
 
-#define PODS_MAX       1024 /* limit of pods of a node; Kubernetes allows 110 by default, GKE 256 */
+#define PODS_MAX       1024 /* limit of pods on a node; Kubernetes allows 110 by default, GKE 256 */
 #define POD_CONTAINERS 16
 
 struct pods_config {
-	const char *node; /* name of this node; NULL: NODE_NAME of the environment, else the host
-			     name */
-	/* "https://10.0.0.1:443", or "http://" of this machine (kubectl proxy), to which no token
-	 * is sent; NULL: KUBERNETES_SERVICE_HOST and _PORT. */
+	/* name of this node; NULL: NODE_NAME from the environment, or else the host name */
+	const char *node;
+	/* URL of the API server: "https://10.0.0.1:443", or "http://" of a server on this
+	 * machine (kubectl proxy), to which no token is sent. NULL: from KUBERNETES_SERVICE_HOST
+	 * and _PORT. */
 	const char *server;
-	const char *token_file,
-		*ca_file;    /* NULL: those of the service account; read again each minute */
-	const char *kubelet; /* "https://NODE_IP:10250": used instead of the server; NULL: no */
-	/* Do not verify the kubelet's certificate, which few clusters sign. */
+	const char *token_file, *ca_file; /* paths; NULL: the service account's; the files are read
+					     again each minute */
+	/* "https://NODE_IP:10250": get pods from this kubelet, not from the API server; NULL: do
+	 * not */
+	const char *kubelet;
+	/* Do not verify the kubelet's certificate: in most clusters no known CA has signed it. */
 	bool kubelet_insecure;
 };
 
 struct pod_container {
-	/* Name, and id of the running container, else of the last one; "": none yet; id without
-	 * "containerd://". */
+	/* Name of the container in the pod, and id of its running or else last instance, without
+	 * "containerd://". "": it has not started yet. */
 	char name[64], id[65];
-	int64_t started_ns, finished_ns; /* UTC; 0: unknown, or not yet */
-	int64_t ended_ns; /* of the last container that ended, as are exit_code and reason */
+	int64_t started_ns, finished_ns; /* UTC; 0: not known, or not yet */
+	/* end of the last instance that ended, to which exit_code and reason belong */
+	int64_t ended_ns;
 	uint32_t restarts;
-	int exit_code;	 /* -1: none has ended */
-	char reason[32]; /* "OOMKilled", "Error"...; if none has ended: why it is waiting */
+	int exit_code; /* -1: none has ended */
+	/* "OOMKilled", "Error"...; if no instance has ended: why the container is waiting */
+	char reason[32];
 };
 
 struct pod {
 	char uid[40], namespace[64], name[128], node[64];
-	/* The pod's job, from its labels, annotations and owner. */
-	enum gp_job_from job_from;	   /* jobset, controller, pod */
-	char owner[24];			   /* kind: "JobSet", "Job", "RayJob"... */
+	/* The following members say to which job the pod belongs, according to its labels,
+	 * annotations and owner. */
+	enum gp_job_from job_from;	   /* one of jobset, controller and pod */
+	char owner[24];			   /* kind of the job: "JobSet", "Job", "RayJob"... */
 	char job[GP_JOB_MAX], job_uid[40]; /* job_uid "": unknown */
-	int attempt;	      /* restarts of all kinds so far; -1: unknown, as the next two */
-	int rank, world_size; /* of the pod: its completion index, or RANK and WORLD_SIZE of its
-				 specification */
-	bool later;	      /* rank is unknown, but not 0 */
+	/* number of restarts so far; -1: unknown, as for rank and world_size */
+	int attempt;
+	/* the pod's completion index, or RANK and WORLD_SIZE from its specification */
+	int rank, world_size;
+	bool later; /* the rank is unknown, but it is not 0 */
 	int64_t created_ns, scheduled_ns, initialized_ns, ready_ns; /* UTC; 0: not yet */
-	/* When deletion of the pod was requested; if it vanished without a request, when that
+	/* When deletion of the pod was requested. If the pod vanished without a request: when that
 	 * was noticed. */
 	int64_t deleted_ns;
-	bool gone;		    /* the pod is no longer in the list */
-	char phase[16], reason[64]; /* "Running"; "Evicted", "PreemptionByScheduler"... */
-	/* The pod's condition DisruptionTarget is true, and reason is that of the condition. */
+	bool gone; /* the pod is no longer in the server's list */
+	/* "Running"...; reason of the phase, such as "Evicted" or "PreemptionByScheduler" */
+	char phase[16], reason[64];
+	/* The condition DisruptionTarget is true; then `reason` is the reason of this condition. */
 	bool disrupted;
 	int64_t disrupted_ns;
 	struct pod_container containers[POD_CONTAINERS];
 	uint32_t ncontainers;
 };
 
-struct pods_view {    /* state of the connection */
-	bool here;    /* this machine belongs to a cluster */
-	bool current; /* the list of pods is complete, and changes arrive */
+struct pods_view {    /* State of the connection to the API server or kubelet. */
+	bool here;    /* this machine is in a Kubernetes cluster */
+	bool current; /* the list of pods is complete, and changes to it arrive */
 	uint32_t pods;
 	uint64_t lists, changes, failures;
-	/* Pods beyond PODS_MAX, objects of more than a MiB, events that were dropped because the
-	 * caller did not take them in time. */
+	/* Number of pods beyond PODS_MAX, objects of more than 1 MiB, and events that were dropped
+	 * because the caller fetched them too late. */
 	uint64_t lost;
-	int64_t last_ns;   /* UTC of the last message */
-	char trouble[200]; /* the present error; "": none */
+	int64_t last_ns;   /* when the last message arrived, UTC */
+	char trouble[200]; /* the current error; "": none */
 };
 
 struct pods;
-/* Starts the threads. *ret is NULL if there is no Kubernetes here. Returns 0, or -errno after one
- * line. */
+/* Starts the threads. *ret is NULL if this machine is not in a Kubernetes cluster. Returns 0, or
+ * -errno after logging one line. */
 int pods_open(struct pods **ret, const struct pods_config *cfg);
-void pods_close(struct pods *p); /* returns within 0.1 s; NULL is fine */
+void pods_close(struct pods *p); /* ends the threads within 0.1 s; p may be NULL */
 /* Finds a pod. Returns 0; -EAGAIN: the list has not arrived yet; -ENOENT: the list does not have
- * the pod (a deleted pod stays known for ten minutes). uid: with dashes; for a pod of a file on the
- * node ("static") also the 32 hexadecimal digits in the name of its cgroup. */
+ * the pod. Pods stay known for ten minutes after their deletion. uid: with dashes; for a static pod
+ * (defined by a file on the node) also the 32 hexadecimal digits in the name of its cgroup. */
 int pods_get(const struct pods *p, const char *uid, struct pod *ret);
-/* Calls fn, on the caller's thread, with the present state of each pod that has changed since the
- * last call. */
+/* Calls fn with the current state of each pod that has changed since the last call. Calls it on the
+ * caller's thread. */
 typedef void pods_change_fn(void *ctx, const struct pod *pod);
 void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx);
-/* Calls fn, on the caller's thread, once for each event that ends processes or may do so:
- * evictions, preemptions, deletions and OOM kills of pods; conditions, taints and maintenance of
- * the node, and their ends. */
+/* Calls fn, on the caller's thread, once for each new event that ends processes or may end them:
+ * eviction, preemption, deletion and OOM kill of a pod; begin and end of a condition, a taint or
+ * maintenance of the node. */
 typedef void pods_notice_fn(void *ctx, const struct gp_notice *notice);
 void pods_notices(struct pods *p, pods_notice_fn *fn, void *ctx);
 void pods_get_view(const struct pods *p, struct pods_view *ret);

@@ -31,7 +31,8 @@ int64_t pods_time(const cJSON *json, const char *name)
 	const char *text = pods_string(json, name);
 	int64_t us;
 
-	/* epoch_parse() also accepts a plain count of seconds, which the API server never sends. */
+	/* Reject a plain number of seconds, which epoch_parse() accepts, but the API server never
+	 * sends. */
 	if (!strchr(text, 'T') || epoch_parse(text, strlen(text), &us))
 		return 0;
 	return us > INT64_MAX / 1000 ? 0 : us * 1000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_field.h - reads fields of JSON objects of the API server, which are hostile. json may be
- * NULL, or lack the field. */
+/* pods_field.h - reads fields of JSON objects from the API server, which may be hostile. json may
+ * be NULL, and the field may be missing. */
 #ifndef KUBERNETES_PODS_FIELD_H
 #define KUBERNETES_PODS_FIELD_H
 
@@ -9,13 +9,13 @@
 
 #include <cjson/cJSON.h>
 
-/* Copies a string, made printable and cut to cap; "" if there is none. */
+/* Copies a string field, escaped and cut to cap bytes; "" if there is none. */
 void pods_text(const cJSON *json, const char *name, char *out, size_t cap);
-/* Returns a string unchanged; "" if there is none. */
+/* Returns a string field as it is; "" if there is none. */
 const char *pods_string(const cJSON *json, const char *name);
-/* Returns a time in ns since 1970, UTC; 0: none, or earlier. */
+/* Returns a time field in ns since the epoch; 0: none, or before 1970. */
 int64_t pods_time(const cJSON *json, const char *name);
-/* Returns a number of 0 or more, also from a string of digits; -1: there is none. */
+/* Returns a field that is a number or a string of digits; -1: there is none, or it is negative. */
 int pods_number(const cJSON *json, const char *name);
 const cJSON *pods_object(const cJSON *json, const char *name);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_job.c - finds the job of a pod, by the labels of job controllers: JobSet
- * (jobset.sigs.k8s.io), the jobs of Kubeflow (training.kubeflow.org: PyTorchJob, MPIJob...), Ray
- * (ray.io), Job (batch.kubernetes.io); any other controller by its reference. Every user who may
- * create pods can write these labels: they only name jobs, and grant nothing. */
+/* pods_job.c - finds the job to which a pod belongs, from the labels of job controllers: JobSet
+ * (jobset.sigs.k8s.io), Kubeflow (training.kubeflow.org: PyTorchJob, MPIJob...), Ray (ray.io), Job
+ * (batch.kubernetes.io). For other controllers it uses the owner reference. Everyone with the
+ * permission to create pods can set these labels, so they only name jobs and grant nothing. */
 #include <string.h>
 
 #include "userspace/base/job_name.h"
@@ -14,7 +14,7 @@
 #define BATCH	 "batch.kubernetes.io/"
 #define RAY	 "ray.io/"
 
-/* The pod, and the fields of its JSON that may name a job. */
+/* A pod, and the fields of its JSON from which the job is found. */
 struct job_facts {
 	const cJSON *labels, *notes, *owner; /* notes: annotations */
 	struct pod *pod;
@@ -44,7 +44,7 @@ static void job_set_name(struct job_facts *f, enum gp_job_from from, const char 
 	job_copy(f->pod->job_uid, sizeof(f->pod->job_uid), uid);
 }
 
-/* Returns the number in a label or annotation; -1: none. */
+/* Returns the number in a label or annotation; -1: there is none. */
 static int job_number(const struct job_facts *f, const char *key)
 {
 	int value = pods_number(f->labels, key);
@@ -52,7 +52,7 @@ static int job_number(const struct job_facts *f, const char *key)
 	return value < 0 ? pods_number(f->notes, key) : value;
 }
 
-/* Returns the controller of a pod, or its only owner. */
+/* Returns the owner reference of the pod's controller, or its only owner reference; NULL: none. */
 static const cJSON *job_owner(const cJSON *meta)
 {
 	const cJSON *owners = pods_object(meta, "ownerReferences"), *owner;
@@ -62,8 +62,8 @@ static const cJSON *job_owner(const cJSON *meta)
 	return cJSON_GetArraySize(owners) == 1 ? owners->child : NULL;
 }
 
-/* Returns the sum of a JobSet's counters of restarts: of the whole set, of this Job, of the pod in
- * place. */
+/* Returns the number of restarts of a JobSet: the sum of its counters for the whole set, for this
+ * Job, and for the pod in place. */
 static int job_set_attempt(const struct job_facts *f)
 {
 	static const char *const keys[] = {JOBSET "restart-attempt", JOBSET "job-restart-attempt",
@@ -91,8 +91,9 @@ static bool job_of_set(struct job_facts *f)
 	job_set_name(f, GP_JOB_FROM_jobset, "JobSet", name,
 		     job_string(f->labels, JOBSET "jobset-uid"));
 	f->pod->attempt = job_set_attempt(f);
-	/* A rank counts the pods of all Jobs before this one, whose sizes are unknown. It is known
-	 * in the first Job, or if all Jobs come from one template and so have the same size. */
+	/* A rank counts the pods of all Jobs before this one, whose sizes are not known here. The
+	 * rank is only known in the first Job, or if all Jobs have the same template and thus the
+	 * same size. */
 	if (at == 0 || jobs == 1)
 		f->pod->rank = index;
 	else if (at > 0 && jobs > 0)
@@ -117,7 +118,7 @@ static bool job_of_kubeflow(struct job_facts *f)
 
 	if (!name)
 		return false;
-	/* The owner of an MPIJob's launcher is a Job, which is not the job to name. */
+	/* The launcher pod of an MPIJob is owned by a Job, but the job to name is the MPIJob. */
 	if (!kind || !strcmp(kind, "Job")) {
 		kind = uid = NULL;
 		for (size_t i = 0; operator&& i<sizeof(rows) / sizeof(rows[0]); i++)
@@ -153,10 +154,11 @@ static bool job_of_batch(struct job_facts *f)
 	const char *uid = job_string(f->labels, BATCH "controller-uid");
 
 	if (!name)
-		name = job_string(f->labels, "job-name"); /* label of Kubernetes before 1.27 */
+		name = job_string(f->labels, "job-name"); /* label used before Kubernetes 1.27 */
 	if (!uid)
 		uid = job_string(f->labels, "controller-uid");
-	/* Without a uid the label may be that of another program, as it has no prefix. */
+	/* The labels job-name and controller-uid have no prefix, so without a uid another program
+	 * may have set them. */
 	if (!name || !uid)
 		return false;
 	job_set_name(f, GP_JOB_FROM_controller, "Job", name, uid);
@@ -165,7 +167,8 @@ static bool job_of_batch(struct job_facts *f)
 	return true;
 }
 
-/* Names the job after the Deployment of a ReplicaSet: its name precedes the hash. */
+/* Names the job after the Deployment of a ReplicaSet, whose name is that of the ReplicaSet without
+ * the hash. */
 static void job_of_replicas(struct job_facts *f, const char *name)
 {
 	const char *hash = job_string(f->labels, "pod-template-hash");
@@ -183,7 +186,7 @@ static void job_of_owner(struct job_facts *f)
 {
 	const char *kind = job_string(f->owner, "kind"), *name = job_string(f->owner, "name");
 
-	/* The owner of a static pod is the node. */
+	/* A static pod is owned by the node. */
 	if (!kind || !name || !strcmp(kind, "Node")) {
 		job_set_name(f, GP_JOB_FROM_pod, "Pod", f->pod->name, f->pod->uid);
 		return;
@@ -193,8 +196,8 @@ static void job_of_owner(struct job_facts *f)
 		job_of_replicas(f, name);
 }
 
-/* Takes rank and size from the environment in the specification of the first container that has
- * them. Operators write them there, and the process gets the same values. */
+/* Gets rank and size from the environment variables in the pod's specification, from the first
+ * container that has them. Operators set them there for the process. */
 static void job_environment(const cJSON *pod, struct pod *ret)
 {
 	const cJSON *container, *variable;

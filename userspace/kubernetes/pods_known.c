@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_known.c - the known pods, and the events to be reported. */
+/* pods_known.c - keeps the known pods, and the events that the caller has not fetched yet. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 
 static void known_report(struct pods *p, const struct gp_notice *notice)
 {
-	if (p->notice_count == PODS_NOTICES) { /* the list is full: the oldest event is dropped */
+	/* The queue is full: drop the oldest event and count the loss. */
+	if (p->notice_count == PODS_NOTICES) {
 		p->notice_first = (p->notice_first + 1) % PODS_NOTICES;
 		p->notice_count--;
 		p->view.lost++;
@@ -30,7 +31,8 @@ static void known_report_pod(struct pods *p, const struct pod *pod, uint8_t what
 	known_report(p, &notice);
 }
 
-/* Returns the kind of event for a reason of the scheduler, the eviction API or the kubelet. */
+/* Returns which event a reason stands for; it was set by the scheduler, the eviction API or the
+ * kubelet. */
 static uint8_t known_cause(const char *reason)
 {
 	return strstr(reason, "reempt") ? GP_NOTICE_preempted : GP_NOTICE_evicted;
@@ -44,7 +46,7 @@ static const struct pod_container *known_container(const struct pod *pod, const 
 	return NULL;
 }
 
-/* Reports events of a pod that are new since `old`; NULL: the pod is new. */
+/* Queues the events that happened to a pod since `old`; old NULL: the pod is new. */
 static void known_compare(struct pods *p, const struct pod *old, const struct pod *new)
 {
 	const struct pod_container *before, *c;
@@ -58,7 +60,7 @@ static void known_compare(struct pods *p, const struct pod *old, const struct po
 	for (uint32_t i = 0; i < new->ncontainers; i++) {
 		c = &new->containers[i];
 		before = known_container(old, c->name);
-		/* An OOM kill that the first list has is old, and not reported. */
+		/* Ignore an OOM kill in the first list: it happened before gp-bpf started. */
 		if (strcmp(c->reason, "OOMKilled") != 0 || (!old && !p->listed) ||
 		    (before && !strcmp(before->reason, c->reason) &&
 		     before->restarts == c->restarts && before->exit_code == c->exit_code))
@@ -114,8 +116,8 @@ static void known_forget(struct pods *p, uint32_t i)
 	p->rows[i] = p->rows[--p->nrows];
 }
 
-/* Removes pods that have been gone for PODS_GONE_S; if there is still no room, the pod that has
- * been gone longest. */
+/* Removes pods that were deleted more than PODS_GONE_S ago. If that frees no row, removes the pod
+ * that was deleted first. */
 static void known_clean(struct pods *p)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -141,7 +143,7 @@ static void known_clean(struct pods *p)
 		known_forget(p, first);
 }
 
-/* Adds a pod. Returns NULL if there is no room, or no memory. */
+/* Adds a row for a pod. Returns NULL if there are too many pods or no memory. */
 static struct pods_row *known_add(struct pods *p)
 {
 	struct pods_row *row;
@@ -155,7 +157,8 @@ static struct pods_row *known_add(struct pods *p)
 	return row;
 }
 
-/* Returns true for equal pods. Padding can be compared, as pods_parse() sets it. */
+/* Returns true if the pods are equal. memcmp() is valid, because pods_parse() also sets the
+ * padding. */
 static bool known_same(const struct pod *a, const struct pod *b)
 {
 	// NOLINTNEXTLINE(*-memory-comparison,cert-exp42-c,cert-flp37-c)
@@ -228,7 +231,7 @@ void pods_put(struct pods *p, const struct pod *pod, const char *alias, bool gon
 	worker_unlock(&p->threads);
 	if (log_full)
 		log_warn(
-			"Kubernetes: this node has more than %d pods: processes in the others have no pod names",
+			"Kubernetes: this node has more than %d pods; jobs in the others are reported without pod names",
 			PODS_MAX);
 }
 
@@ -249,7 +252,7 @@ int pods_get(const struct pods *p, const char *uid, struct pod *ret)
 	return err;
 }
 
-/* Calls fn without a lock, as it may take long. */
+/* Do not hold the lock during the call of fn, which may take long. */
 void pods_changes(struct pods *p, pods_change_fn *fn, void *ctx)
 {
 	struct pod pod;

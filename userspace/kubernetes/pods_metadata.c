@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_metadata.c - announcements of Compute Engine from the machine's metadata server: maintenance
- * a minute ahead (only to clients that ask for it: see Google's documentation of
- * "maintenance-event"), preemption half a minute ahead. The first is a long poll, the second is
- * asked for in between. GKE's own metadata server, which pods get with Workload Identity, has
- * neither: then the thread stops asking. */
+/* pods_metadata.c - asks the metadata server of Compute Engine for events of the machine.
+ * Maintenance is announced a minute ahead, but only to clients that ask (see Google's documentation
+ * of "maintenance-event"); preemption half a minute ahead. The request for maintenance is a long
+ * poll; preemption is requested between two polls. GKE's own metadata server, which pods with
+ * Workload Identity get, has neither value: then the thread ends. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "userspace/cloud/metadata.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define METADATA_MS 3000 /* limit of the time for an answer, in addition to that of a long poll */
+#define METADATA_MS 3000 /* time limit for an answer, in addition to the time of a long poll */
 
-/* Gets a value of one word. Returns 0 or -errno as metadata_get(). */
+/* Gets a value that is one word. Returns 0, or -errno as metadata_get() does. */
 static int metadata_word(struct pods_worker *w, const char *path, double wait_s, char *out,
 			 size_t cap)
 {
@@ -67,7 +67,8 @@ void pods_watch_metadata(void *worker)
 		preempted = metadata_word(w, "instance/preempted", 0, word, sizeof(word));
 		if (!preempted && !strcmp(word, "TRUE"))
 			metadata_signal(signals, &n, "preempted", GP_NOTICE_preempted, word);
-		/* A long poll returns when the value changes; the first request does not wait. */
+		/* A long poll, which returns when the value changes. The first request returns at
+		 * once. */
 		maintenance = metadata_word(w, "instance/maintenance-event",
 					    first ? 0 : p->intervals.metadata_s, word,
 					    sizeof(word));
@@ -83,7 +84,7 @@ void pods_watch_metadata(void *worker)
 		failures = (struct backoff){0};
 		first = false;
 		pods_signals(p, 1, signals, n);
-		/* A server without long polls answers at once. */
+		/* A server without long polls answers at once: pause before the next request. */
 		if ((double)(clock_mono_ns() - start_ns) < p->intervals.metadata_s * 5e8)
 			pods_sleep(p, p->intervals.metadata_s / 2);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_node.c - facts of a node that may end its processes: conditions (by convention those of
- * trouble are true, while "...Ready" and "...Healthy" are false), taints that were set because of
- * an event (permanent ones, such as nvidia.com/gpu, are ignored), GKE's label of maintenance. */
+/* pods_node.c - finds signs on a node object that its processes may end. These are conditions (by
+ * convention, conditions for trouble are then true, and those named "...Ready" and "...Healthy" are
+ * false), taints set because of an event (permanent taints such as nvidia.com/gpu are ignored), and
+ * GKE's label for maintenance. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +32,8 @@ static struct pods_signal *node_signal(struct pods_signal *signals, uint32_t *n,
 	snprintf(key, sizeof(key), "%s %.48s", what, name);
 	for (uint32_t i = 0; i < *n; i++)
 		if (!strcmp(signals[i].key, key))
-			return &signals[i]; /* a taint may be listed twice, with two effects */
+			return &signals[i]; /* A taint may be listed twice, with two effects: keep
+					       one entry. */
 	if (*n == PODS_SIGNALS)
 		return NULL;
 	s = &signals[(*n)++];
@@ -48,7 +50,7 @@ static bool node_ends_in(const char *text, const char *end)
 	return len >= n && !strcmp(text + len - n, end);
 }
 
-/* Returns the kind of a condition, by words in its name. */
+/* Returns which event a condition stands for, judged by words in its name. */
 static uint8_t node_kind(const char *name)
 {
 	if (strstr(name, "aintenance") || strstr(name, "ermination") || strstr(name, "Terminating"))
@@ -67,7 +69,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 	good = node_ends_in(type, "Ready") || node_ends_in(type, "Healthy");
 	if (!type[0] || !strcmp(status, good ? "True" : "False"))
 		return;
-	/* The status "Unknown" is trouble only for conditions that should be true. */
+	/* The status "Unknown" is a sign of trouble only in conditions that should be true. */
 	if (!good && strcmp(status, "True") != 0)
 		return;
 	s = node_signal(signals, n, "condition", type, node_kind(type));
@@ -80,7 +82,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 		 message[0] ? ": " : "", message);
 }
 
-/* Returns the kind of event for a taint; 0: the taint is permanent. */
+/* Returns which event a taint stands for; 0: the taint is permanent. */
 static uint8_t node_taint_kind(const char *key, const char *effect)
 {
 	static const struct {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_parse.c - parses a core/v1 Pod: its identity, the times of its events, its containers. */
+/* pods_parse.c - parses a Pod object (core/v1): its identity, the times of its events, and its
+ * containers. */
 #include <string.h>
 
 #include "userspace/base/log.h"
 #include "userspace/kubernetes/pods_private.h"
 
-/* Hexadecimal digits of the uid that the kubelet makes from a static pod's file. */
+/* number of hexadecimal digits in the uid that the kubelet makes for a static pod */
 #define HASH_LEN 32
 
-/* Copies a uid of letters, digits and dashes; no others, because it becomes part of file names and
+/* Copies a uid if it has only letters, digits and dashes: it becomes part of file names and
  * labels. */
 static bool parse_uid(const cJSON *json, const char *name, char out[PODS_UID_MAX])
 {
@@ -50,7 +51,7 @@ static void parse_condition(const cJSON *condition, struct pod *ret)
 
 /* ---- containers */
 
-/* Copies the id without the runtime ("containerd://0123..."), which is known from the cgroup. */
+/* Copies a container's id without the prefix of its runtime ("containerd://0123..."). */
 static void parse_container_id(const cJSON *json, char out[65])
 {
 	const char *id = pods_string(json, "containerID"), *bare = strstr(id, "://");
@@ -99,8 +100,7 @@ static void parse_container(const cJSON *status, struct pod_container *ret)
 
 static void parse_containers(const cJSON *status, struct pod *ret)
 {
-	/* Containers that run beside the main ones ("sidecars") may be listed among init
-	 * containers. */
+	/* Sidecar containers may be listed as init containers, so read both lists. */
 	static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
 	const cJSON *item;
 
@@ -123,7 +123,8 @@ static void parse_alias(const cJSON *meta, char alias[PODS_UID_MAX])
 		memcpy(alias, hash, HASH_LEN + 1);
 }
 
-/* Returns when deletion of the pod was requested: Kubernetes gives the end of the grace period. */
+/* Returns when deletion of the pod was requested. Kubernetes only gives the end of the grace
+ * period, so its length is subtracted. */
 static int64_t parse_deleted(const cJSON *meta)
 {
 	int64_t end_ns = pods_time(meta, "deletionTimestamp");

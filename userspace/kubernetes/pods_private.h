@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_private.h - shared by the files of this folder. See pods.h. */
+/* pods_private.h - declarations shared by the files of this folder; pods.h is the public part. */
 #ifndef KUBERNETES_PODS_PRIVATE_H
 #define KUBERNETES_PODS_PRIVATE_H
 
@@ -10,40 +10,43 @@
 #include "userspace/kubernetes/pods.h"
 #include "userspace/kubernetes/pods_field.h"
 
-/* Limit of bytes of a pod or node as JSON; that of etcd is 1.5 MiB. */
+/* Size limit of the JSON of one pod or node, in bytes. etcd limits objects to 1.5 MiB. */
 #define PODS_OBJECT_MAX (1u << 20)
-/* Limit of bytes of a list, which is parsed object by object. */
-#define PODS_LIST_MAX	 (256u << 20)
-#define PODS_PAGE	 250  /* pods in one reply; more than most nodes have */
-#define PODS_VERSION_MAX 128  /* length of a resourceVersion; usually digits */
-#define PODS_TOKEN_MAX	 4096 /* length of "continue", which includes a resourceVersion */
-#define PODS_GONE_S	 600  /* seconds for which a pod stays known after it is gone */
-#define PODS_NOTICES	 256  /* limit of events that wait to be taken */
-#define PODS_SIGNALS	 32   /* limit of signals of a node at the same time */
+/* Size limit of a list, in bytes. Only one object of it is in memory at a time. */
+#define PODS_LIST_MAX (256u << 20)
+#define PODS_PAGE     250 /* pods requested for each page of a list; most nodes have fewer */
+/* longest resourceVersion that is accepted; usually it has only digits */
+#define PODS_VERSION_MAX 128
+#define PODS_TOKEN_MAX	 4096 /* longest "continue" token of a page that is accepted */
+#define PODS_GONE_S	 600  /* how long a pod stays known after its deletion, in seconds */
+#define PODS_NOTICES	 256  /* limit of events that wait until the caller fetches them */
+#define PODS_SIGNALS	 32   /* limit of signs of trouble that a node has at the same time */
 
 /* ---- one object at a time (pods_stream.c) */
 
-/* Splits a stream into objects: lines of a watch, or elements of "items" of a list. */
+/* Splits a stream of JSON into objects: the lines of a watch, or the elements of "items" of a
+ * list. */
 struct pods_stream {
 	bool list;
-	struct buffer text; /* text of the present object */
-	bool too_long;	    /* the present object is longer than PODS_OBJECT_MAX, and is skipped */
+	struct buffer text; /* JSON of the object that is being received */
+	bool too_long;	    /* this object is longer than PODS_OBJECT_MAX: skip the rest of it */
 	uint64_t skipped, objects, bytes;
-	/* State within a list. */
+	/* Position within a list. */
 	uint32_t depth, items_depth;
 	bool quoted, escaped, inside, value;
 	char key[16];
 	uint32_t key_len;
-	/* Returns true to continue. text is NUL-terminated; the callee may change it. */
+	/* Called for each object; returns true to continue. text is NUL-terminated and may be
+	 * changed. */
 	bool (*object)(void *ctx, char *text, size_t len);
-	bool (*meta)(void *ctx, char *text, size_t len); /* gets "metadata" of a list */
+	bool (*meta)(void *ctx, char *text, size_t len); /* called for the "metadata" of a list */
 	void *ctx;
 };
 
-/* Returns false if a callback returned false, if there is no memory (text.failed), or if an object
- * does not end. */
+/* Returns false if a callback did, if there is no memory (text.failed), or if the end of an object
+ * is missing. */
 bool pods_stream_feed(struct pods_stream *s, const char *data, size_t len);
-/* Handles the end of a watch, whose last line may lack a line break. */
+/* Handles the end of a watch. Its last line may lack a line feed. */
 bool pods_stream_end(struct pods_stream *s);
 void pods_stream_free(struct pods_stream *s);
 
@@ -51,38 +54,39 @@ void pods_stream_free(struct pods_stream *s);
 
 #define PODS_UID_MAX 40
 
-/* Parses a Pod. Returns false if the pod has no valid uid or name. Writes all of *ret, including
- * padding. alias: the uid that the kubelet gives a static pod; "": none. */
+/* Parses a Pod. Returns false if it has no valid uid or name. Writes all bytes of *ret, including
+ * padding. alias: gets the uid that the kubelet gives a static pod; "": none. */
 bool pods_parse(const cJSON *pod, struct pod *ret, char alias[PODS_UID_MAX]);
-/* Fills in the job of the pod; the other fields of ret are set already. */
+/* Fills the members of ret that describe the pod's job. All others must be set. */
 void pods_parse_job(const cJSON *pod, struct pod *ret);
 
 /* ---- content of a node (pods_node.c) */
 
 struct pods_signal {
-	char key[64]; /* "condition Ready", "taint KEY" */
+	char key[64]; /* what was found: "condition Ready", "taint KEY" */
 	struct gp_notice notice;
 };
 
-/* Sets the text of an event, cut between characters if it is too long. */
+/* Sets the text of an event; a text that is too long is cut between characters. */
 void pods_say(struct gp_notice *notice, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Finds signals of trouble on a node. Returns their number. */
+/* Finds the signs of trouble on a node. Returns their number. */
 uint32_t pods_parse_node(const cJSON *node, struct pods_signal signals[PODS_SIGNALS]);
 
 /* ---- present knowledge (pods.c) */
 
-struct pods_intervals { /* those ending in _s in seconds; tests use fractions */
+/* Time limits and pauses. Members ending in _s are seconds; tests use fractions. */
+struct pods_intervals {
 	struct backoff_rule backoff;
-	double watch_s;	      /* duration of a watch; the server may end it earlier */
-	double watch_grace_s; /* a watch that lasts this much longer is aborted */
-	double list_s;	      /* limit of the time for a list */
+	double watch_s;	      /* requested duration of a watch, which the server may end earlier */
+	double watch_grace_s; /* a watch is aborted if it lasts this much longer than watch_s */
+	double list_s;	      /* time limit for reading a list */
 	double token_s, kubelet_s, metadata_s;
 };
 
 struct pods_row {
 	struct pod pod;
 	char alias[PODS_UID_MAX];
-	uint64_t list; /* number of the last list that contained it */
+	uint64_t list; /* number of the last list that contained the pod */
 	uint64_t gone_mono_ns;
 	bool changed;
 };
@@ -93,46 +97,49 @@ struct pods {
 	struct worker threads;
 	struct pods_worker {
 		struct pods *pods;
-		struct access access; /* to the API server or the kubelet */
-		char trouble[200];    /* protected by the lock of threads, as is the next field */
+		struct access access; /* access to the API server or the kubelet */
+		/* current error; "": none; protected by the lock of `threads`, like `current` */
+		char trouble[200];
 		bool current;
 	} workers[WORKER_THREADS];
-	/* Protected by the lock of threads. */
+	/* The following members are protected by the lock of `threads`. */
 	struct pods_row *rows[PODS_MAX];
 	uint32_t nrows;
-	uint64_t list; /* number of the present or last list */
+	uint64_t list; /* number of the list being read, or of the last one */
 	bool listed;   /* a list is complete */
 	bool full_logged;
 	struct pods_view view;
 	struct gp_notice notices[PODS_NOTICES];
 	uint32_t notice_first, notice_count;
-	/* From the API server, from the metadata server. */
+	/* Current signs of trouble; index 0: from the API server, 1: from the metadata server. */
 	struct pods_signal signals[2][PODS_SIGNALS];
 	uint32_t nsignals[2];
 };
 
 enum { WORKER_PODS, WORKER_NODE, WORKER_METADATA };
 
-/* Like pods_open(), with other intervals, for tests. */
+/* Like pods_open(), with other time limits and pauses, for tests. */
 int pods_open_with_intervals(struct pods **ret, const struct pods_config *cfg,
 			     const struct pods_intervals *intervals);
 extern const struct pods_intervals pods_usual_intervals;
 void pods_list_begin(struct pods *p);
-/* Adds or updates a pod. gone: the pod was deleted, and this is its last state. */
+/* Adds or updates a pod. gone: the pod was deleted; *pod is its last state. */
 void pods_put(struct pods *p, const struct pod *pod, const char *alias, bool gone);
-void pods_list_end(struct pods *p); /* pods that were not in the list are gone */
-/* Sets the present trouble of the node from one source; changes become events. */
+void pods_list_end(struct pods *p); /* marks the pods that were not in the list as deleted */
+/* Sets the current signs of trouble from one source. Signs that appear or disappear become
+ * events. */
 void pods_signals(struct pods *p, unsigned source, const struct pods_signal *signals, uint32_t n);
 void pods_lost(struct pods *p, uint64_t n);
-/* Reports success; changes: number of objects received. */
+/* Records that a request succeeded. changes: number of objects received. */
 void pods_well(struct pods_worker *w, uint64_t changes);
-/* Reports a failure: logged once, in one line, until the text changes. */
+/* Records that a request failed. Logs one line, but not again while the text stays the same. */
 void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Sleeps. Returns false if the threads have to end. */
+/* Sleeps for this number of seconds. Returns false if the threads have to end. */
 bool pods_sleep(struct pods *p, double seconds);
 bool pods_stops(struct pods *p);
-/* Waits after a failure; asked_ms as for backoff_next(). Returns as pods_sleep(). */
+/* Waits before the next attempt after a failure. asked_ms: see backoff_next(). Returns false if the
+ * threads have to end. */
 bool pods_wait_longer(struct pods *p, struct backoff *b, int64_t asked_ms);
 
 /* ---- threads */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_stream.c - splits a reply of any length into objects, so that only one is in memory. Parses
- * only brackets, strings, and the keys "items" and "metadata" of a list; the receiver parses the
- * objects. */
+/* pods_stream.c - splits a reply of any length into JSON objects, so that only one of them is in
+ * memory. It recognises brackets, strings, and the keys "items" and "metadata" of a list; the
+ * receiver parses the objects. */
 #include <string.h>
 
 #include "userspace/kubernetes/pods_private.h"
@@ -24,7 +24,7 @@ static void stream_keep(struct pods_stream *s, const char *data, size_t len)
 	buffer_add(&s->text, data, len);
 }
 
-/* Passes a complete object to the callback. */
+/* Passes a complete object to a callback. */
 static bool stream_give(struct pods_stream *s, bool (*give)(void *ctx, char *text, size_t len))
 {
 	bool go_on = !s->text.failed;
@@ -77,7 +77,7 @@ static void stream_string(struct pods_stream *s, char c)
 		s->quoted = false;
 		return;
 	}
-	/* A key of the outermost object. Only short keys are needed. */
+	/* A key of the outermost object. Keys that do not fit are longer than those of interest. */
 	if (s->depth == 1 && !s->value && s->key_len < sizeof(s->key))
 		s->key[s->key_len++] = c;
 }
@@ -99,8 +99,7 @@ static void stream_open(struct pods_stream *s, char c)
 		s->inside = true;
 }
 
-/* Handles a closing bracket. Returns false if a callback returned false, or if there are more
- * closing than opening brackets. */
+/* Handles a closing bracket. Returns false if a callback did, or if the bracket closes nothing. */
 static bool stream_close(struct pods_stream *s, const char *from, const char *at)
 {
 	bool meta = s->items_depth != 2;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_watch.c - list and watch as defined by the API server: the list gives a version, and the
- * watch the changes since. When a watch ends, it is resumed at the version of its last event (a
- * bookmark is one, too); if that version is too old (410, as a status or as an event), a new list
- * is requested. The first list may come from the server's cache, to spare a server with a thousand
- * nodes. */
+/* pods_watch.c - follows pods or nodes by "list and watch" of the API server: a list has a version,
+ * and a watch reports all changes since a version. When a watch ends, the next one begins at the
+ * version of its last event or bookmark. If the server no longer knows that version (410, as an
+ * HTTP status or as an event), a new list is requested. The first list may come from the server's
+ * cache, to reduce its load when a thousand nodes start. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +12,14 @@
 #include "userspace/base/clock.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define WATCH_PAGES   64  /* limit of pages of a list */
-#define WATCH_BRIEF_S 1.0 /* a watch that ends earlier without an event counts as a failure */
+#define WATCH_PAGES 64 /* most pages of a list that are read */
+/* seconds; a watch that ends earlier without an event counts as a failure */
+#define WATCH_BRIEF_S 1.0
 
-/* Kinds of objects that are followed. */
+/* A kind of object that is followed: pods or nodes. */
 struct watch_kind {
 	const char *path, *field, *what, *rule;
-	bool pods; /* a list has all pods: known pods that are not in it are gone */
+	bool pods; /* a list has all pods of the node, so known pods that it lacks were deleted */
 	void (*put)(struct pods *p, const cJSON *object, bool gone);
 };
 
@@ -27,15 +28,16 @@ struct watch {
 	struct pods_worker *w;
 	struct pods_stream stream;
 	char version[PODS_VERSION_MAX], next[PODS_TOKEN_MAX];
-	bool again; /* a new list is needed */
-	/* A list was read before, so the next one must not come from the server's cache. */
+	bool again; /* read a new list before the next watch */
+	/* A list was read before. The next one must be newer, so it must not come from the server's
+	 * cache. */
 	bool listed;
-	/* Request a list as a whole, because pages expired while they were read. */
+	/* Request a list without pages, because pages expired while they were read. */
 	bool whole;
-	bool gone, wrong; /* the stream reported 410, or another error */
+	bool gone, wrong; /* the stream reported 410 (gone), or another error (wrong) */
 	char error[120];
 	struct backoff backoff; /* failures in a row */
-	int64_t asked_ms;	/* time that the server asks to wait before the next attempt, ms */
+	int64_t asked_ms;	/* how long the server asks to wait before the next attempt, ms */
 };
 
 /* ---- replies */
@@ -111,7 +113,7 @@ static bool watch_take(void *ctx, const char *data, size_t len)
 {
 	struct watch *x = ctx;
 
-	/* The server has accepted the watch, and there is no change yet. */
+	/* The server has accepted the watch, but has reported no change yet. */
 	if (!len && !x->stream.list)
 		pods_well(x->w, 0);
 	return pods_stream_feed(&x->stream, data, len);
@@ -138,7 +140,7 @@ static int watch_get(struct watch *x, const char *path, double timeout_s, struct
 		ret);
 }
 
-/* Handles a failed request: remembers how long to wait, and reports the error. */
+/* Handles a failed request: sets asked_ms and records the error. */
 static void watch_refused(struct watch *x, const struct web_reply *r)
 {
 	char why[512];
@@ -148,7 +150,8 @@ static void watch_refused(struct watch *x, const struct web_reply *r)
 	pods_trouble(x->w, "%s", why);
 }
 
-/* Reads one page of a list. Returns 0; -ESTALE: pages expired; -EIO: an error that was reported. */
+/* Reads one page of a list. Returns 0; -ESTALE: the pages expired; -EIO: another error, which was
+ * recorded. */
 static int watch_page(struct watch *x)
 {
 	struct buffer path = {0};
@@ -170,8 +173,8 @@ static int watch_page(struct watch *x)
 	if (!path.failed)
 		err = watch_get(x, path.data, x->w->pods->intervals.list_s, &r);
 	if (path.failed || err == -ENOMEM || x->stream.text.failed) {
-		pods_trouble(x->w, "%s of %s: not enough memory in gp-bpf", x->kind->what,
-			     x->w->access.server);
+		pods_trouble(x->w, "the %s cannot be read from %s: gp-bpf is out of memory",
+			     x->kind->what, x->w->access.server);
 		err = -EIO;
 	} else if (!err && r.status == 410) {
 		err = -ESTALE;
@@ -180,8 +183,8 @@ static int watch_page(struct watch *x)
 		err = -EIO;
 	} else if (r.cut || x->stream.depth || !x->stream.objects ||
 		   (x->kind->field && !x->version[0])) {
-		pods_trouble(x->w, "%s %s: the reply is not a list", x->kind->what,
-			     x->w->access.server);
+		pods_trouble(x->w, "the %s cannot be read from %s: the reply is not a list",
+			     x->kind->what, x->w->access.server);
 		err = -EIO;
 	}
 	pods_lost(x->w->pods, x->stream.skipped);
@@ -202,13 +205,15 @@ static int watch_list(struct watch *x)
 		err = watch_page(x);
 	while (!err && x->next[0] && ++pages < WATCH_PAGES);
 	if (!err && x->next[0]) {
-		pods_trouble(x->w, "%s %s: the list has too many pages", x->kind->what,
-			     x->w->access.server);
+		pods_trouble(x->w, "the %s cannot be read from %s: the list has too many pages",
+			     x->kind->what, x->w->access.server);
 		err = -EIO;
 	}
 	if (err == -ESTALE && x->whole) {
-		pods_trouble(x->w, "%s %s: the list expired while it was read (410)", x->kind->what,
-			     x->w->access.server);
+		pods_trouble(
+			x->w,
+			"the %s cannot be read from %s: the list expired before it was complete (410)",
+			x->kind->what, x->w->access.server);
 		err = -EIO;
 	}
 	x->whole = err == -ESTALE;
@@ -222,7 +227,7 @@ static int watch_list(struct watch *x)
 	return 0;
 }
 
-/* Handles the end of a watch. Returns true if the next one may begin at once. */
+/* Handles the end of a watch. Returns true if the next one may begin without a pause. */
 static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint64_t lasted_ns,
 		       uint64_t events)
 {
@@ -232,21 +237,22 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 		x->backoff.failures = 0;
 	if (x->gone || (!err && r->status == 410)) {
 		x->again = true;
-		return !x->backoff.failures++; /* at once for the first time, then with pauses */
+		return !x->backoff.failures++; /* without a pause for the first time */
 	}
 	if (x->wrong) {
-		pods_trouble(x->w, "%s %s: %s", x->kind->what, x->w->access.server, x->error);
+		pods_trouble(x->w, "the %s cannot be read from %s: %s", x->kind->what,
+			     x->w->access.server, x->error);
 		return false;
 	}
 	if (!err && r->status == 200)
 		return events || !brief;
 	if (r->status == 200 && r->failure == WEB_TIMEOUT) {
-		/* The watch was silent. Without even a bookmark, the known state may be old:
-		 * request a list. */
+		/* The watch reported nothing. Without even a bookmark, changes may have been
+		 * missed: read a new list. */
 		x->again = !events;
 		return events > 0;
 	}
-	/* A watch that breaks is reported only if the next one fails, too. */
+	/* A broken connection is recorded only if the next watch fails, too. */
 	if (r->status != 200 || r->failure != WEB_BROKEN || x->backoff.failures)
 		watch_refused(x, r);
 	return false;
@@ -282,8 +288,8 @@ static bool watch_follow(struct watch *x)
 	return at_once;
 }
 
-/* Pauses before the next list, for a server without watches. Returns false if the thread has to
- * end. */
+/* Waits until the next list is due, for servers that do not support watches. Returns false if the
+ * thread has to end. */
 static bool watch_pause(struct watch *x)
 {
 	x->backoff.failures = 0;
@@ -299,7 +305,7 @@ static void watch_run(struct pods_worker *w, const struct watch_kind *kind)
 	int err;
 
 	if (!x) {
-		pods_trouble(w, "%s: out of memory", kind->what);
+		pods_trouble(w, "the %s cannot be read: gp-bpf is out of memory", kind->what);
 		return;
 	}
 	x->kind = kind;
@@ -343,7 +349,8 @@ void pods_watch_pods(void *worker)
 
 /* ---- the node */
 
-/* Updates the signals of the node. A deleted node has no signals; earlier events remain. */
+/* Updates the signs of trouble of the node. A deleted node has none; events already queued
+ * remain. */
 static void watch_put_node(struct pods *p, const cJSON *object, bool gone)
 {
 	struct pods_signal *signals = gone ? NULL : calloc(PODS_SIGNALS, sizeof(*signals));

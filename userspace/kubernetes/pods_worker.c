@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_worker.c - shared by the threads that follow Kubernetes: pauses, reports of success and
- * failure. */
+/* pods_worker.c - functions shared by the threads that follow Kubernetes: pauses, and recording of
+ * success and failure. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,7 @@ void pods_trouble(struct pods_worker *w, const char *fmt, ...)
 	p->view.failures++;
 	worker_unlock(&p->threads);
 	if (changed)
-		log_warn("Kubernetes: %s; will be tried again", shown);
+		log_warn("Kubernetes: %s; gp-bpf will try again", shown);
 }
 
 void pods_lost(struct pods *p, uint64_t n)
