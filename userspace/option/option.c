@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option.c - parses command line, environment and configuration file. */
+/* option.c - parses the options of the command line, the environment and the configuration file. */
 #include "userspace/option/option.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 #include "userspace/option/option_help.h"
 
 #define NODE_LISTEN "127.0.0.1:9847"
-#define LONG_FIRST  256 /* getopt_long()'s value for the first row; above all letters */
+/* getopt_long() returns LONG_FIRST + row for long options, which no letter equals */
+#define LONG_FIRST 256
 
 static int option_list_add(struct option_list *list, const char *value)
 {
@@ -47,7 +48,8 @@ static int option_row_flag(const char *value, bool *ret)
 	return 0;
 }
 
-/* Sets an option unless a stronger origin has set it: flag, then environment, then file. */
+/* Sets an option, unless a stronger source has set it. Flags are strongest, then the environment,
+ * then the file. */
 static int option_row_set(struct options *o, const struct option_row *r, enum option_origin from,
 			  const char *value)
 {
@@ -117,12 +119,13 @@ struct file_ctx {
 	struct options *o;
 	unsigned command;
 	bool version;
-	struct option_range_file range; /* the items being read */
+	/* the item of `ranges`, and below of `exclude`, that is being read */
+	struct option_range_file range;
 	struct option_exclude_file exclude;
 };
 
-/* Returns the row of a configuration key: the command's, otherwise that of any command.
- * OPTION_ROWS: unknown key. */
+/* Returns the row of a configuration key, if possible one of this command; OPTION_ROWS: the key is
+ * unknown. */
 static size_t option_row_of_key(const char *key, unsigned command)
 {
 	size_t found = OPTION_ROWS;
@@ -252,8 +255,8 @@ static int option_set_from_environment(struct options *o, unsigned command)
 	return 0;
 }
 
-/* Logs an unknown flag. optopt: 0 for an unknown long option, a letter, or getopt_long()'s value of
- * a known option. */
+/* Logs an unknown flag. getopt_long() has set optopt: to 0 for an unknown long option, to the
+ * letter of an unknown short one, or to its value of a known option that was used wrongly. */
 static int option_flag_unknown(unsigned command, char **argv)
 {
 	const char *help = option_command_help(command);
@@ -270,8 +273,8 @@ static int option_flag_unknown(unsigned command, char **argv)
 static int option_set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[OPTION_ROWS + 1] = {0};
-	/* The command line after `run` and `record` has its own options; command names have no
-	 * options. */
+	/* The first character makes getopt_long() stop at the first operand, as the command line
+	 * after `run` and `record` has its own options. */
 	char shorts[2 * OPTION_ROWS + 3] = "+:";
 	char *first = shorts + !(command & (CMD_RUN | CMD_RECORD));
 	size_t ns = 2, map[OPTION_ROWS];
@@ -294,7 +297,7 @@ static int option_set_from_flags(struct options *o, unsigned command, int argc, 
 	}
 	shorts[ns] = 0;
 	opterr = 0;
-	optind = 0; /* resets getopt_long() completely */
+	optind = 0; /* 0 (not 1) resets getopt_long() completely */
 	while ((c = getopt_long(argc, argv, first, longs, &index)) != -1) {
 		const struct option_row *r = NULL;
 
@@ -412,20 +415,21 @@ int options_features_off(const struct options *o, char *out, size_t len)
 		const char *item = o->features.item[i], *eq = strchr(item, '=');
 
 		if (!eq || strcmp(eq, "=off")) {
-			log_error("--feature: '%s' is not NAME=off", item);
+			log_error("--feature: '%s': expected NAME=off", item);
 			return -EINVAL;
 		}
 		used += (size_t)snprintf(out + used, len - used, "%s%.*s", i ? "," : "",
 					 (int)(eq - item), item);
 		if (used >= len) {
-			log_error("--feature: too many names; the list is too long");
+			log_error(
+				"--feature: the list of names is too long; turn off fewer features");
 			return -EINVAL;
 		}
 	}
 	return 0;
 }
 
-/* Returns the length of an exporter's --export value without its URL. */
+/* Returns how many bytes of an --export value precede its URL, which may have secrets. */
 static size_t option_export_public_len(const char *text)
 {
 	size_t shown = strlen(text), at, len;
@@ -468,7 +472,7 @@ size_t option_public_len(const char *previous, const char *word)
 		return public_len;
 	name += 2;
 	len = strcspn(name, "=");
-	/* Option names may be abbreviated. */
+	/* The user may have abbreviated the option, so check all options that begin like this. */
 	for (size_t i = 0; len && i < OPTION_ROWS; i++) {
 		n = strncmp(option_rows[i].name, name, len)
 			    ? public_len

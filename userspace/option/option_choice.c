@@ -85,7 +85,7 @@ static const struct choices {
 	const char *const *words;
 	choice_fn *word;
 	bool list;
-	bool closed; /* values that are not listed are refused */
+	bool closed; /* only the listed values are valid */
 } all[] = {
 	{"log-level", CMD_ALL, option_log_levels, NULL, false, true},
 	{"log-format", CMD_ALL, option_log_formats, NULL, false, true},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --exclude FROM,TO,WHY: times that users exclude from reports. */
+/* option_exclude.c - the option --exclude FROM,TO,WHY: time spans that reports exclude. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ int option_exclude(const char *item, int64_t now_ns, int64_t *ret_from_ns, int64
 	return 0;
 }
 
-/* Returns the item with its times in epoch seconds and microseconds; the caller frees the text. */
+/* Returns an item FROM,TO,WHY with the times as seconds since the epoch, with six decimals. The
+ * caller frees it. */
 static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char *why)
 {
 	long long from_us = from_ns / NS_PER_US, to_us = to_ns / NS_PER_US;
@@ -42,8 +43,7 @@ static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char 
 	return strdup(text);
 }
 
-/* Checks the items and makes relative times such as "2h" absolute, so that they mean the same
- * instant later. */
+/* Checks the items, and replaces times that are relative to now ("2h") by absolute ones. */
 int options_excludes(struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;
@@ -81,7 +81,8 @@ void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx
 
 	if (!o->excludes.count && !o->durable)
 		return;
-	/* the number of items, so that the items replace those of a predecessor */
+	/* The number of items is passed first: the model then drops the items of an earlier
+	 * process. */
 	snprintf(text, sizeof(text), "%d", o->excludes.count);
 	say(ctx, "excludes", text);
 	for (int i = 0; i < o->excludes.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_help.c - --help, and suggestions for mistyped commands and options. */
+/* option_help.c - prints --help, and suggests names for mistyped commands and options. */
 #include "userspace/option/option_help.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 
 #define HELP_COLS     80
 #define HELP_COLS_MIN 50
-#define HELP_LEFT     28 /* columns for the names of options, left of the help texts */
-#define WORD_MAX      40 /* bytes; for longer words no similar name is suggested */
+#define HELP_LEFT     28 /* width of the column with option names, left of the help texts */
+#define WORD_MAX      40 /* limit in bytes of words for which a similar name is searched */
 
 /* ---- --help ---------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ bool option_takes_word(const struct option_row *r)
 	return r->arg && *r->arg != '[';
 }
 
-/* Writes text from column HELP_LEFT on, in lines of at most cols columns. */
+/* Writes a help text in the columns from HELP_LEFT to cols. */
 static void help_put_wrapped(FILE *out, const char *text, int cols)
 {
 	int room = cols - HELP_LEFT;
@@ -123,8 +123,8 @@ static size_t help_min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Returns how many letters have to be inserted, removed, replaced or exchanged with their neighbour
- * to make b from a (optimal string alignment distance). */
+/* Returns the distance of two words: how many letters must be inserted, removed, replaced, or
+ * exchanged with their neighbour, to change a to b (optimal string alignment distance). */
 static size_t help_distance(const char *a, size_t a_len, const char *b)
 {
 	size_t row[3][WORD_MAX + 1], b_len = strlen(b), *before = row[0], *last = row[1],
@@ -150,7 +150,7 @@ static size_t help_distance(const char *a, size_t a_len, const char *b)
 	return last[b_len];
 }
 
-/* The name most similar to a mistyped word; NULL: no name is similar. */
+/* the name most similar to a mistyped word; NULL: none is similar */
 struct nearest {
 	const char *name;
 	size_t distance;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The origin of each option's value, and the text that names the origin in messages. */
+/* option_origin.c - records from where each option has its value, so that messages about the option
+ * can say so. */
 #include <pthread.h>
 #include <string.h>
 
@@ -7,15 +8,16 @@
 #include "userspace/base/log.h"
 #include "userspace/option/option_row.h"
 
-#define VALUE_MAX 96 /* bytes of a value kept to identify it */
+#define VALUE_MAX 96 /* bytes of a value that are kept, to find its line for a message */
 
-struct place { /* where a value is in the configuration file */
+struct place { /* the position of a value in the configuration file */
 	size_t row;
 	int line;
 	char value[VALUE_MAX];
 };
 
-/* Origins of the options that were parsed last. Any thread that logs reads this. */
+/* Sources of the values of the options that were parsed last. Protected by lock, because any thread
+ * may log. */
 static struct {
 	pthread_mutex_t lock;
 	enum option_origin from[OPTION_ROWS];
@@ -71,8 +73,9 @@ char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX])
 	return out;
 }
 
-/* Finds which value of an option a message quotes: the value that shares the longest prefix with
- * the text, complete values first; otherwise one that contains the text up to its colon. */
+/* Finds the value of an option to which a message refers. If the text after the option begins with
+ * values, this is the longest of them; otherwise it is a value that contains the text up to its
+ * colon. */
 static const struct place *origin_place_of(size_t row, const char *text)
 {
 	const struct place *best = NULL;
@@ -98,8 +101,8 @@ static const struct place *origin_place_of(size_t row, const char *text)
 	return best;
 }
 
-/* Writes the origin to name in a message about an option ("--price: 'x' is..."); returns false if
- * the message names no option, or one that was set on the command line. */
+/* Writes from where the option named by a message ("--price: 'x' is...") has its value. Returns
+ * false if the message names no option, or if the option was set by a flag. */
 static bool option_origin_name_place(const char *message, char *out, size_t len)
 {
 	char variable[OPTION_VARIABLE_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --print-config: prints the effective settings as a file that --config can read. */
+/* option_print.c - the option --print-config: prints the effective settings as a file that --config
+ * can read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 static const char *const origin_name[] = {"default", "file", "environment", "flag"};
 
-/* Default values that are applied by other code, as they would be written in a file. */
+/* default values that are not in the struct options, because other code applies them */
 static const struct {
 	const char *name;
 	unsigned commands;
@@ -29,8 +30,8 @@ static const struct {
 	{"state-dir", CMD_ALL, "/var/cache/gp-bpf"},
 };
 
-/* Returns true for options that are not printed: for tests, for programs that start gp-bpf, and
- * about the configuration itself. */
+/* Returns true for options that are not printed: those for tests, those for programs that start
+ * gp-bpf, and those that choose the configuration. */
 static bool print_row_internal(const struct option_row *r)
 {
 	static const char *const names[] = {"root", "ready-fd", "print-config", "help", "version"};
@@ -43,7 +44,7 @@ static bool print_row_internal(const struct option_row *r)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Prints text, in quotes if YAML might not treat it as a string. */
+/* Prints a text, in quotes if YAML might otherwise take it for another type. */
 static void print_put_text(FILE *out, const char *text, bool quotes)
 {
 	size_t len = strlen(text);
@@ -72,7 +73,8 @@ static void print_put_real(FILE *out, double value)
 	fputs(text, out);
 }
 
-/* Prints an item; a range or an exclusion as a YAML map, because it may contain any character. */
+/* Prints an item of a list option. Ranges and exclusions are printed as YAML maps, because they may
+ * contain any character. */
 static void print_put_item(FILE *out, const struct option_row *r, const char *item)
 {
 	const char *to = strchr(item, ','), *why = to ? strchr(to + 1, ',') : NULL,
@@ -96,7 +98,7 @@ static void print_put_item(FILE *out, const struct option_row *r, const char *it
 	}
 }
 
-/* Prints the value of an option; returns false if it is not set. */
+/* Prints the value of an option. Returns false if it is not set. */
 static bool print_put_scalar(FILE *out, const struct option_row *r, const void *at)
 {
 	char text[32];
@@ -143,8 +145,8 @@ static const void *print_value_at(const struct print *p, size_t i)
 	return (const char *)p->o + option_rows[i].at;
 }
 
-/* Returns true if only the host of the item's URL may be printed: such a line cannot be read
- * back. */
+/* Returns true if the item has a URL of which only the host may be printed. The item is then a
+ * comment. */
 static bool print_item_hidden(const struct option_row *r, const char *item)
 {
 	return item[option_value_public_len(r, item)];
@@ -230,8 +232,7 @@ static void print_put_row(const struct print *p, size_t i, const char *key, cons
 		print_row_shown(p, i) ? "" : HIDDEN);
 }
 
-/* Returns true if rows i and k belong to the command and to one section of the file; row i is the
- * section's first. */
+/* Returns true if row k belongs to the command and to the section that begins with row i. */
 static bool print_same_section(const struct print *p, size_t i, size_t k)
 {
 	size_t len = strcspn(option_rows[i].key, ".") + 1;
@@ -256,7 +257,7 @@ static void print_put_section(const struct print *p, size_t i)
 			print_put_row(p, k, option_rows[k].key + len + 1, "  ");
 }
 
-/* Prints an option that a file cannot contain (--pid, --for...) as a comment. */
+/* Prints an option that is not allowed in a file (--pid, --for...) as a comment. */
 static void print_put_flag(const struct print *p, size_t i)
 {
 	const struct option_row *r = &option_rows[i];

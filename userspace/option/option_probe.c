@@ -9,8 +9,8 @@
 #include "userspace/option/option.h"
 #include "userspace/option/option_probe.h"
 
-/* Finds the probe files that come with the program. *ret_only: false if --probes may name others
- * instead. */
+/* Loads the installed probe files. *ret_only: set to true if there are none, and the files of
+ * --probes were loaded instead. */
 static int probes_find(const struct options *o, struct probe_table **ret, bool *ret_only)
 {
 	static const char *const places[] = {"/../share/gp-bpf/probes", "/../../probes"};
@@ -28,13 +28,13 @@ static int probes_find(const struct options *o, struct probe_table **ret, bool *
 		}
 	}
 	*ret_only = true;
-	if (o->probes) /* --probes replaces all installed probe files */
+	if (o->probes) /* no installed files: --probes must name all probe files */
 		return probe_table_load(ret, o->probes);
 	log_error("no installed probe files found; name their folder with --probes DIR");
 	return -ENOENT;
 }
 
-/* Exempts names in --range from the limit on different names. */
+/* Exempts the names in --range from the limit on the number of different range names. */
 static int probes_keep(const struct options *o, struct probe_table *t)
 {
 	char name[OPTION_RANGE_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options about a step and about accelerators. */
+/* option_program.c - options that describe the work of a step, and the accelerators. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static bool option_program_tag_fits(const char *name, const char *tag)
 	return false;
 }
 
-/* Checks a uid, which becomes part of keys. */
+/* Checks the value of --job-uid, which becomes part of keys. */
 static bool option_program_uid_fits(const char *uid)
 {
 	size_t len = uid ? strlen(uid) : 1;
@@ -100,7 +100,7 @@ int options_program(const struct options *o)
 		return -EINVAL;
 	}
 	if (o->accelerator && !accelerator_peak_find(o->accelerator) && !(o->peak_tflops > 0)) {
-		log_error("--accelerator: unknown peak of '%s'; set it with --peak-tflops",
+		log_error("--accelerator: the peak of '%s' is unknown; set it with --peak-tflops",
 			  o->accelerator);
 		return -EINVAL;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --range MATCH=BUCKET: the bucket for the time in ranges that the job names. */
+/* option_range.c - the option --range MATCH=BUCKET: the bucket for time in ranges that the job has
+ * named. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 #include "userspace/model/time/range.h"
 #include "userspace/option/option.h"
 
-/* Writes an item in the form that the model reads, with the bucket first; "" if there is no '='.
- * The part before the last '=' is MATCH, which may contain '='. */
+/* Writes an item as the model reads it, with the bucket first; "" if there is no '='. MATCH may
+ * contain '=' and ends at the last one. */
 static const char *range_text(const char *item, char out[OPTION_RANGE_MAX])
 {
 	const char *eq = strrchr(item, '=');
@@ -48,7 +49,8 @@ void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx)
 
 	if (!o->ranges.count && !o->durable)
 		return;
-	/* the number of items, so that the items replace those of a predecessor */
+	/* The number of items is passed first: the model then drops the items of an earlier
+	 * process. */
 	snprintf(text, sizeof(text), "%d", o->ranges.count);
 	say(ctx, "ranges", text);
 	for (int i = 0; i < o->ranges.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses values of options. */
+/* option_value.c - parses numbers, durations, times and sizes given as values of options. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ const char *option_scaled(char *out, size_t len, int64_t value, bool duration)
 	return out;
 }
 
-/* the year 2116: the sum of two such instants does not overflow */
+/* in the year 2116; the sum of two such times cannot overflow */
 #define INSTANT_MAX_NS (INT64_MAX / 2)
 
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --window-length and --rolling: the windows that the model keeps. */
+/* option_window.c - the options --window-length and --rolling: the windows for which goodput is
+ * computed. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,7 +9,7 @@
 #include "userspace/model/time/window.h"
 #include "userspace/option/option.h"
 
-/* Adds a window. Returns false if there is no room. */
+/* Adds a window. Returns false if there are too many. */
 static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 {
 	int i = 0;
@@ -20,8 +21,8 @@ static bool window_put(uint64_t windows_ns[WINDOWS_MAX], uint64_t ns)
 	return i < WINDOWS_MAX;
 }
 
-/* Adds the windows of --rolling, which Cloud Monitoring needs, and the default windows if there is
- * room. */
+/* Adds the windows of --rolling, which Cloud Monitoring exports. Without --window-length, also adds
+ * the default windows as far as there is room. */
 static int option_window_rolling_put(const struct options *o, uint64_t windows_ns[WINDOWS_MAX])
 {
 	struct gcm_options rolling = {0};
@@ -62,7 +63,8 @@ int options_windows(const struct options *o, char *out, size_t len)
 			return -EINVAL;
 		}
 		if (!window_put(windows_ns, (uint64_t)ns)) {
-			log_error("--window-length: more than %d windows", WINDOWS_MAX);
+			log_error("--window-length: too many windows; at most %d are possible",
+				  WINDOWS_MAX);
 			return -EINVAL;
 		}
 	}
