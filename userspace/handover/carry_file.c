@@ -13,7 +13,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/path.h"
 
-#define READABLE 40 /* characters of the job's name that are part of a file name */
+#define READABLE 40 /* number of characters of the job's name in the file's name */
 
 void carry_name(char out[CARRY_NAME_MAX], const char *job, const char *uid, bool map)
 {
@@ -42,7 +42,7 @@ static int carry_folder_open(const char *dir)
 	return fd == -ENOENT ? -ENOTDIR : fd;
 }
 
-/* Reads the whole file. Returns its length; -EBADMSG: it has more than CARRY_MAX bytes. */
+/* Reads a file of at most CARRY_MAX bytes. Returns its length; -EBADMSG: it is longer. */
 static ssize_t carry_text_read(int fd, char out[CARRY_MAX])
 {
 	char text[CARRY_MAX + 1];
@@ -67,7 +67,7 @@ static ssize_t carry_text_read(int fd, char out[CARRY_MAX])
 
 static ssize_t carry_file_load(int folder, const char *name, char out[CARRY_MAX])
 {
-	/* O_NONBLOCK, as opening a FIFO would wait for its writer. */
+	/* O_NONBLOCK: opening a FIFO must not wait for its writer. */
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	ssize_t len;
@@ -98,8 +98,7 @@ ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Returns 0 if the existing file may be replaced. A file that is not a valid handoff is replaced.
- */
+/* Returns 0 if the existing file may be replaced: it has an older history, or no valid one. */
 static int carry_file_may_write(int folder, const char *name, const struct carry *c,
 				struct carry *had)
 {
@@ -119,7 +118,7 @@ static int carry_file_put(int folder, const char *name, const char *text, size_t
 	snprintf(temporary, sizeof(temporary), ".%s.%d", name, getpid());
 	err = file_replace(folder, name, temporary, 0644, text, len, true);
 	if (!err)
-		fsync(folder); /* an error is ignored, as not every file system supports it */
+		fsync(folder); /* Ignore errors: not every file system supports this. */
 	return err;
 }
 

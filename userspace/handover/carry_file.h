@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carry_file.h - the handoff of a job (model/job/carry.h) as a file in a folder that nodes share:
- * one file for each job. A file is written to another name, synced and renamed, so readers never
- * see a part of it. Other users may be able to write to the folder: links are not followed; what is
- * not a regular file, or is longer than CARRY_MAX, is not read. Each call may block as long as the
- * file system does; call from a helper process (base/helper.h) if that is not acceptable. */
+/* carry_file.h - stores the history of a job (model/job/carry.h) for other nodes as a file in a
+ * shared folder, one file for each job. A file is written under another name, synced and renamed,
+ * so that readers never see a part of it. Other users may have write access to the folder: links
+ * are not followed, and files that are not regular or longer than CARRY_MAX are not read. A call
+ * may block as long as the file system does; to avoid this, call it in a helper process
+ * (base/helper.h). */
 #ifndef HANDOVER_CARRY_FILE_H
 #define HANDOVER_CARRY_FILE_H
 
@@ -15,16 +16,17 @@
 
 #define CARRY_NAME_MAX 80
 
-/* Makes a name from a job's name and uid, different for each pair, that is valid for a file or
- * (map) a ConfigMap (RFC 1123). */
+/* Makes a name for a job's file or, if `map` is set, for its ConfigMap (RFC 1123). Each pair of job
+ * name and uid has a different name. */
 void carry_name(char out[CARRY_NAME_MAX], const char *job, const char *uid, bool map);
-/* Reads the file, at most CARRY_MAX bytes. Returns its length; -ENOENT: there is none; -EBADMSG:
- * too long, or not a regular file; -ENOTDIR: the folder does not exist; else -errno of the file
- * system. */
+/* Reads the file, at most CARRY_MAX bytes. Returns its length; -ENOENT: it does not exist;
+ * -EBADMSG: it is too long or not a regular file; -ENOTDIR: the folder does not exist; or another
+ * -errno of the file system. */
 ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX]);
-/* Writes the file unless the existing one is newer: of a later run, or of the same run by another
- * node whose run began no earlier. Returns 0; -ESTALE: the existing one is newer, and *had is set
- * to it; -EEXIST: it is of another job; -EPROTO: a newer version wrote it; else -errno. */
+/* Writes a job's history, unless the existing file is newer: it is from a later run, or from the
+ * same run on another node that began no earlier. Returns 0; -ESTALE: the existing history is newer
+ * and was copied to *had; -EEXIST: the file is of another job; -EPROTO: a newer version of gp-bpf
+ * wrote it; or another -errno. */
 int carry_file_write(const char *dir, const struct carry *c, struct carry *had);
 
 #endif

@@ -19,9 +19,9 @@
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods_field.h"
 
-#define TRIES	  3 /* attempts of a write when other processes write at the same time */
+#define TRIES	  3 /* number of attempts to write if other processes write the ConfigMap, too */
 #define TOKEN_S	  60
-#define KEY	  "carry" /* key of the text in the ConfigMap's data */
+#define KEY	  "carry" /* key in the ConfigMap's data under which the history is stored */
 #define MANAGER	  "app.kubernetes.io/managed-by"
 #define MANAGED	  "gp-bpf"
 #define UID_LABEL "gp-bpf/job-uid"
@@ -29,13 +29,14 @@
 #define LABEL_MAX 63
 #define WRITE_RULE                                                                                 \
 	"its service account needs a Role in namespace %s with configmaps: get, create, patch"
-#define SPACE_MAX	    63
-#define TEXT_MAX	    4096 /* limit of bytes read of a text; gp-bpf writes shorter ones */
+#define SPACE_MAX 63
+/* bytes of a stored history that are read; those of gp-bpf are shorter */
+#define TEXT_MAX	    4096
 #define VERSION_MAX	    128
-#define CONFIG_MAP_NAME_MAX 253 /* length of a ConfigMap's name (RFC 1123) */
+#define CONFIG_MAP_NAME_MAX 253 /* longest name of a ConfigMap (RFC 1123) */
 #define CONFIG_MAP_PATH_MAX (CONFIG_MAP_NAME_MAX + 128)
 
-struct config_map { /* an existing ConfigMap */
+struct config_map { /* an existing ConfigMap of a job */
 	char version[VERSION_MAX];
 	char text[TEXT_MAX];
 	size_t len;
@@ -46,20 +47,22 @@ enum turn { IDLE, ASKED, WORKS, ANSWERED };
 struct carry_map {
 	char namespace[SPACE_MAX + 1];
 	double question_s;
-	struct access access; /* used by the thread, except for its cancellation */
+	/* used by the thread only, except that others may cancel its request */
+	struct access access;
 	struct worker thread;
-	/* Protected by the lock of thread. While a request runs, only the thread uses its fields.
-	 */
+	/* The following members are protected by the lock of `thread`. While a request runs, only
+	 * the thread uses them. */
 	enum turn turn;
 	bool dropped, writes;
 	struct carry_map_job job;
 	char space[SPACE_MAX + 1];
 	struct carry carry;
-	/* The request that the thread works on; only the thread uses these. */
+	/* The request that is being processed; used by the thread only. */
 	char name[CARRY_NAME_MAX];
 	uint64_t end_ns;
-	char failure[512]; /* the last failure, in one line */
-	int64_t asked_ms;  /* time that the server asks to wait after the failure; -1: not given */
+	char failure[512]; /* reason of the last failure, in one line */
+	/* how long the server asks to wait after the failure, in ms; -1: it does not say */
+	int64_t asked_ms;
 	/* The answer. */
 	ssize_t result;
 	char why[512];
@@ -139,7 +142,7 @@ static int map_parse(struct carry_map *m, const struct web_reply *r, struct conf
 		err = -ENOTUNIQ;
 	} else {
 		memcpy(ret->version, version, strlen(version) + 1);
-		/* If the text does not fit, len is its full length, which the caller refuses. */
+		/* A text that does not fit has len == TEXT_MAX, which callers reject. */
 		ret->len = len < sizeof(ret->text) ? len : sizeof(ret->text);
 		if (text)
 			memcpy(ret->text, text, ret->len);
@@ -155,7 +158,7 @@ static double map_left_s(const struct carry_map *m)
 	return now_ns < m->end_ns ? (double)(m->end_ns - now_ns) / 1e9 : 0;
 }
 
-/* Gets the ConfigMap. Returns 0; -ENOENT: it does not exist; -ENOTUNIQ: gp-bpf did not make it;
+/* Reads the ConfigMap. Returns 0; -ENOENT: it does not exist; -ENOTUNIQ: gp-bpf did not make it;
  * -EFBIG: the reply is too long; or an error of carry_map_answer(). */
 static int map_get(struct carry_map *m, struct config_map *ret)
 {
@@ -170,7 +173,8 @@ static int map_get(struct carry_map *m, struct config_map *ret)
 		err = map_refused(m, err, &r);
 	else
 		err = r.cut ? -EFBIG : map_parse(m, &r, ret);
-	/* The server does not return these errors for a GET. */
+	/* A server should not return these errors for a GET: do not confuse callers, which give
+	 * them other meanings. */
 	err = err == -EEXIST || err == -EINVAL ? -EIO : err;
 	web_reply_free(&r);
 	return err;
@@ -187,8 +191,9 @@ static bool map_is_label(const char *text)
 	       isalnum((unsigned char)text[len - 1]);
 }
 
-/* Adds the owner of the ConfigMap: the server deletes both together. It also deletes objects whose
- * owner does not exist, so an owner is only set if it is certain and in the same namespace. */
+/* Appends the owner of the ConfigMap, so that the server deletes the ConfigMap with its owner. The
+ * server also deletes objects whose owner does not exist, so the owner is only set if it is certain
+ * and in the same namespace. */
 static void map_put_owner(struct buffer *b, const struct carry_map *m)
 {
 	const struct carry_map_job *job = &m->job;
@@ -214,7 +219,7 @@ static void map_put_owner(struct buffer *b, const struct carry_map *m)
 	json_close(b, ']');
 }
 
-/* Adds the body of a write. version: replace only this version, and do not change labels and owner.
+/* Appends the body of a write. version: the version to be replaced, whose labels and owner stay;
  * NULL: create the ConfigMap. */
 static void map_put_text(struct buffer *b, const struct carry_map *m, const char *version)
 {
@@ -244,8 +249,8 @@ static void map_put_text(struct buffer *b, const struct carry_map *m, const char
 	json_close(b, '}');
 }
 
-/* Writes the ConfigMap. Returns as carry_map_answer(); -EAGAIN: another process has created,
- * changed or deleted it since it was read. */
+/* Writes the ConfigMap. Returns 0; -EAGAIN: another process has created, changed or deleted it
+ * since it was read; or an error of carry_map_answer(). */
 static int map_send(struct carry_map *m, const char *version)
 {
 	struct buffer body = {0};
@@ -293,7 +298,7 @@ static ssize_t map_read_there(struct carry_map *m)
 	return (ssize_t)there.len;
 }
 
-/* Reads the ConfigMap, decides whether to replace it, and writes it if it was not changed since. */
+/* Reads the ConfigMap, decides whether to replace it, and writes it unless it was changed since. */
 static int map_write_once(struct carry_map *m)
 {
 	struct config_map there = {.len = 0};
@@ -355,7 +360,7 @@ static void map_serve(void *map)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* Reads the namespace of the service account, if it is a valid name. */
+/* Gets the namespace of the service account; "" if it is not a valid name. */
 static void carry_map_account_space(char out[SPACE_MAX + 1])
 {
 	char *path = access_file(NULL, "namespace"), text[SPACE_MAX + 2] = "";
@@ -417,7 +422,7 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	worker_init(&m->thread);
 	m->retry_ms = -1;
 	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
-	/* Errors in the settings are also logged if there is no Kubernetes. */
+	/* Check the settings first, so that errors in them are logged even without Kubernetes. */
 	err = map_find_space(m, cfg->namespace);
 	if (!err)
 		err = access_open(&m->access, "Kubernetes API server", cfg->server, cfg->token_file,

@@ -11,30 +11,32 @@
 #include "userspace/base/log.h"
 #include "userspace/handover/handoff_transport.h"
 
-/* Limit of the wait for histories at the start, while nothing is watched. */
+/* time limit for reading histories before the watch begins */
 #define START_NS  2000000000ull
-#define CLOSE_NS  5000000000ull	 /* limit of the wait for the last writes at the end */
-#define ANSWER_NS 10000000000ull /* a request without an answer after this time is dropped */
-#define LEAVE_NS  10000000000ull /* time between two writes of an unchanged job */
-/* Least time between two reads for a job, which may start a thousand processes a second. */
-#define READ_NS	 1000000000ull
-#define JOINS_NS 5000000000ull /* time after which the model has read the history from the tape */
-/* A job that the model does not know is dropped after this time without processes. */
+#define CLOSE_NS  5000000000ull	 /* at the end: time limit for storing histories */
+#define ANSWER_NS 10000000000ull /* a request without an answer is abandoned after this time */
+#define LEAVE_NS  10000000000ull /* an unchanged history is stored again after this time */
+/* Minimum time between two reads for one job, which may start a thousand processes a second. */
+#define READ_NS 1000000000ull
+/* this long after a history was put on the tape, the model must have it */
+#define JOINS_NS 5000000000ull
+/* The entry of a job that the model does not have is dropped after this time without processes. */
 #define IDLE_NS 10000000000ull
-#define ROOM_NS 1000000000ull /* time between two searches for a finished entry */
+/* minimum time between two searches for an entry that can be dropped */
+#define ROOM_NS 1000000000ull
 
 struct entry { /* a job */
 	struct carry_map_job who;
-	bool read;	  /* the job's history has to be read */
+	bool read;	  /* the history must be read */
 	uint64_t read_ns; /* time of the last request for the history; 0: never */
-	bool known;	  /* had is valid: the history was read */
-	struct carry had; /* the history that was read and is on the tape */
-	/* When had was written to the tape; 0: handoff_check_joined() is done. */
+	bool known;	  /* `had` is valid */
+	struct carry had; /* history of other nodes, which was read and put on the tape */
+	/* when `had` was put on the tape; 0: handoff_check_joined() has checked the result */
 	uint64_t joined_ns;
-	struct carry left; /* the history that was stored last; attempt 0: none */
-	uint64_t left_ns;  /* last attempt to store */
-	bool bad, refused; /* a failure to read, or to write, was logged */
-	uint64_t used_ns;  /* last time a process of the job was recorded */
+	struct carry left; /* history that this node stored last; attempt 0: none */
+	uint64_t left_ns;  /* time of the last attempt to store a history */
+	bool bad, refused; /* a failure to read (bad) or to write (refused) was logged */
+	uint64_t used_ns;  /* last time at which a process of the job was reported */
 };
 
 struct handoff {
@@ -42,26 +44,29 @@ struct handoff {
 	struct output *out;
 	struct journal *journal;
 	struct transport *transport;
-	struct entry job[HANDOFF_JOBS]; /* a finished job makes room for another one */
+	/* if all are in use, a new job replaces one that has ended */
+	struct entry job[HANDOFF_JOBS];
 	uint32_t count;
-	bool full;	  /* "too many jobs" was logged */
-	uint64_t room_ns; /* last search for room that failed; 0: there was room */
+	bool full; /* the message about too many jobs was logged */
+	/* time of the last search that found no entry to drop; 0: the last search found one */
+	uint64_t room_ns;
 	char node[CARRY_NODE_MAX];
-	struct entry *asked; /* the entry whose request is pending; NULL: none */
-	bool writes;	     /* the pending request is a write */
-	struct carry going;  /* the history that is being written */
+	struct entry *asked; /* entry of the current request; NULL: no request is running */
+	bool writes;	     /* the current request writes */
+	struct carry going;  /* history that the current request writes */
 	uint64_t asked_ns;
-	struct trouble { /* failures of reading, and of writing */
-		int err; /* the error that was logged; 0: none */
+	struct trouble { /* state of failures: [0] for reading, [1] for writing */
+		int err; /* the last error, which was logged; 0: the last request succeeded */
 		struct backoff backoff;
-		uint64_t again_ns; /* time of the next attempt */
+		uint64_t again_ns; /* do not send a request before this time */
 	} trouble[2];
-	uint32_t turn; /* index of the next job to write */
+	uint32_t turn; /* index of the job whose history is written next */
 };
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Gets the history that the model has of the job. */
+/* Gets the history of the job that this node's model has. Returns false if the model does not have
+ * the job. */
 static bool handoff_own_of(struct handoff *c, const struct entry *e, struct carry *ret)
 {
 	int found;
@@ -85,8 +90,8 @@ static bool handoff_over(const struct carry *own)
 	return own->state == JOB_ENDED || own->state == JOB_OVER;
 }
 
-/* Returns true if the entry can be dropped: the job is over and was stored, or the model does not
- * know it (own NULL). */
+/* Returns true if the entry can be dropped: the job has ended and its history was stored, or the
+ * model does not have the job (own NULL). */
 static bool handoff_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
 	if (e->read || e->joined_ns)
@@ -96,7 +101,8 @@ static bool handoff_done(const struct entry *e, const struct carry *own, uint64_
 	return handoff_over(own) && (e->refused || e->bad || e->left.until_ns == own->until_ns);
 }
 
-/* Returns the finished entry whose processes were reported longest ago; NULL: there is none. */
+/* Returns an entry that can be dropped: the one whose last process was reported longest ago; NULL:
+ * there is none. */
 static struct entry *handoff_room(struct handoff *c)
 {
 	bool done[HANDOFF_JOBS];
@@ -123,7 +129,7 @@ static struct entry *handoff_room(struct handoff *c)
 	return oldest;
 }
 
-/* Finds or makes an entry. Returns NULL if there are too many, after one line. */
+/* Finds or adds the entry of a job. Returns NULL after logging one line if there are too many. */
 static struct entry *handoff_entry_of(struct handoff *c, const char *job, const char *uid)
 {
 	struct entry *e = handoff_find(c, job, uid);
@@ -223,7 +229,8 @@ static void handoff_has_read(struct handoff *c, struct entry *e, const char *tex
 		handoff_onto_tape(c, e, text, (size_t)len);
 }
 
-/* Warns if the job trained before its history arrived. */
+/* Warns if the model ignored the history from other nodes, because the job had started before it
+ * arrived. */
 static void handoff_check_joined(struct handoff *c, struct entry *e)
 {
 	struct carry own;
@@ -309,7 +316,7 @@ static void handoff_answer_take(struct handoff *c, int wait_ms)
 		handoff_has_written(c, e, &had, (int)n);
 		return;
 	}
-	/* Not expected, as the answer comes from a process of gp-bpf. */
+	/* Should not happen, as the answer comes from a process of gp-bpf. */
 	if (n > (ssize_t)sizeof(text))
 		n = -EBADMSG;
 	if (n > 0)
@@ -348,14 +355,14 @@ void handoff_poll(struct handoff *c)
 	handoff_read_next(c);
 }
 
-/* Requests a write if the job's history is due; all_ns not 0: if it has changed since the last
- * write, and that was before all_ns. */
+/* Requests a write of the history if it is time for one. all_ns not 0: the watch ends; request a
+ * write only if the history has changed since the last one, and none was tried since all_ns. */
 static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry *own,
 			      uint64_t all_ns)
 {
 	struct entry *e = handoff_find(c, own->job, own->uid);
 
-	/* A job that is over and was dropped has been stored already. */
+	/* A job that has ended and has no entry was stored before its entry was dropped. */
 	if (!e && (!handoff_over(own) || c->count < HANDOFF_JOBS))
 		e = handoff_entry_of(c, own->job, own->uid);
 	if (!e || e->read)
@@ -367,8 +374,8 @@ static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry 
 		c->turn = i + 1;
 }
 
-/* Writes the history of the next job. Jobs take turns, because there may be more than can be
- * written in time. */
+/* Stores the history of one job. Jobs take turns, because there may be more than can be stored in
+ * time. */
 static void handoff_write_next(struct handoff *c, uint64_t all_ns)
 {
 	uint32_t from = c->turn, i;
@@ -394,13 +401,13 @@ void handoff_tick(struct handoff *c)
 	handoff_poll(c);
 	for (uint32_t i = 0; i < c->count; i++)
 		handoff_check_joined(c, &c->job[i]);
-	/* Write only while no error is open; each write begins with a read of the same job. */
+	/* Store nothing during the pause after a failure. */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
 		handoff_write_next(c, 0);
 }
 
-/* Sets the namespace of the job's pods, and the owner: the Kubernetes object that gives the job its
- * name and uid, if there is one. The stored history is deleted with the owner. */
+/* Sets the namespace of the job's pods, and their owner: the Kubernetes object whose name and uid
+ * the job has, if any. The stored history is deleted with this object. */
 static void handoff_place_of(struct entry *e, const struct gp_place *p)
 {
 	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
@@ -418,8 +425,8 @@ void handoff_job(struct handoff *c, const struct gp_place *p)
 	struct carry own;
 	struct entry *e;
 
-	/* A name from another source is only valid on this node, or other jobs may have it on other
-	 * nodes. */
+	/* Names from other sources are only valid on this node: a job with the same name on another
+	 * node may be a different job. */
 	if (!c || p->job_from == GP_JOB_FROM_none || p->job_from > GP_JOB_FROM_torchelastic)
 		return;
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
@@ -432,8 +439,8 @@ void handoff_job(struct handoff *c, const struct gp_place *p)
 	if (!e || e->read || c->asked == e ||
 	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
-	/* There is nothing new to read if the job runs here, or if its history was read and nothing
-	 * has run here since. */
+	/* Read again only if something can have changed: not while the job runs here, and not if
+	 * its history was read and nothing has run here since. */
 	if (e->known && !handoff_own_of(c, e, &own))
 		return;
 	e->read = !handoff_own_of(c, e, &own) || own.state != JOB_RUNNING;
@@ -484,8 +491,8 @@ void handoff_finish(struct handoff *c)
 		c->options->carry);
 }
 
-/* Gets the name of the node in Kubernetes, because the host name of a pod is that of the pod. A
- * name that is too long is replaced by its beginning and a hash. */
+/* Gets the node's name from Kubernetes, because in a pod the host name is that of the pod. A long
+ * name is cut and gets a hash. */
 static void handoff_node_name(char out[CARRY_NODE_MAX], const char *given)
 {
 	char host[256] = "";

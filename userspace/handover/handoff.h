@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handoff.h - hands the history of jobs from node to node: when a job begins here, reads what other
- * nodes stored for it, and writes that to the tape; stores what this node knows
- * (carry_file.h). A shared folder may hang: only handoff_start() and handoff_close() wait for
- * it, some seconds at most. Single-threaded. */
+/* handoff.h - shares the history of jobs between nodes (--carry). When a job starts on this node,
+ * the history that other nodes stored is read and put on the tape, from which the model gets it.
+ * The history that this node has is stored for other nodes (carry_file.h, carry_map.h). A shared
+ * folder may not respond: only handoff_start() and handoff_finish() wait for it, for some seconds
+ * at most. Single-threaded. */
 #ifndef HANDOVER_HANDOFF_H
 #define HANDOVER_HANDOFF_H
 
@@ -10,25 +11,26 @@
 #include "userspace/option/option.h"
 #include "userspace/output/output.h"
 
-/* Limit of jobs at a time; further jobs are not handed over, which is logged. */
+/* Limit of jobs at the same time. Histories of further jobs are not shared, which is logged. */
 #define HANDOFF_JOBS 64
 
 struct handoff;
 
-/* *ret is NULL if --carry is not given; all functions accept NULL. o, out, j: borrowed. Returns 0,
- * or -errno after a line. */
+/* *ret is NULL if --carry is not given; the other functions accept NULL. o, out and j are borrowed.
+ * Returns 0, or -errno after logging one line. */
 int handoff_new(struct handoff **ret, const struct options *o, struct output *out,
 		struct journal *j);
-/* Reads the history of the job named by the options. Call before watching begins. */
+/* Reads the history of the job that --job names. Call before the watch begins. */
 void handoff_start(struct handoff *c);
-/* Requests the history of a job that may have run on another node. Call when a process of it runs
- * here, or will run. */
+/* Requests the history of a job from other nodes. Call if a process of the job runs on this node,
+ * or will run. */
 void handoff_job(struct handoff *c, const struct gp_place *p);
-/* Takes answers that have arrived. Call often. */
+/* Processes answers that have arrived. Call often. */
 void handoff_poll(struct handoff *c);
-/* Stores changed histories. Call once a second. */
+/* Stores histories that have changed. Call once a second. */
 void handoff_tick(struct handoff *c);
-/* Stores all histories. Call after the last records and before the record of the end. */
+/* Stores all histories that have changed, before the watch ends. Call after the last records, and
+ * before the record of the end. */
 void handoff_finish(struct handoff *c);
 void handoff_free(struct handoff *c);
 

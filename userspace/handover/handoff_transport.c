@@ -11,20 +11,22 @@
 #include "userspace/base/log.h"
 #include "userspace/handover/carry_file.h"
 
-/* Value of --carry for ConfigMaps; a folder of this name has to be given as ./configmap. */
+/* Value of --carry that stands for ConfigMaps. A folder with this name can be given as
+ * ./configmap. */
 #define MAP	 "configmap"
 #define AGAIN_NS 60000000000ull
-#define READS	 16 /* reads of the API server that may be made at once */
-#define READ_EACH_NS                                                                               \
-	500000000ull /* time until one more read may be made, for all jobs together                \
-		      */
+/* number of reads from the API server that may follow each other without a pause */
+#define READS 16
+/* pause between further reads, for all jobs together */
+#define READ_EACH_NS 500000000ull
 
 struct transport {
-	const char *dir;       /* set before the helper process is started, which uses it */
-	struct helper *helper; /* NULL: a ConfigMap is used */
+	/* used by the helper process, so it must be set before that starts */
+	const char *dir;
+	struct helper *helper; /* NULL: histories are stored in ConfigMaps */
 	struct carry_map *map;
 	bool asked;
-	uint64_t reads_ns; /* time from which READS reads may be made at once again */
+	uint64_t reads_ns; /* when READS reads without a pause will be allowed again */
 };
 
 /* ---- a folder, in a helper process ----------------------------------------------------------- */
@@ -61,7 +63,7 @@ static ssize_t transport_write_there(const void *arg, void *ret, size_t cap)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* Returns the namespace in "configmap:NAMESPACE", "" for "configmap", NULL for a folder. */
+/* Returns NAMESPACE for "configmap:NAMESPACE", "" for "configmap", and NULL for a folder. */
 static const char *transport_map_of(const char *carry)
 {
 	size_t len = strlen(MAP);
@@ -77,7 +79,7 @@ static int transport_map_new(struct transport *w, const struct options *o, const
 				       .namespace = *namespace ? namespace : NULL};
 	int err = carry_map_new(&w->map, &cfg);
 
-	if (err == -EDESTADDRREQ) /* the error has been logged */
+	if (err == -EDESTADDRREQ) /* The error was logged. */
 		return 0;
 	if (!err && !w->map)
 		log_warn(

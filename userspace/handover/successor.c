@@ -17,22 +17,22 @@
 #include "userspace/kubernetes/pods_field.h"
 
 #define LIMIT_S	     3
-#define AGAIN_NS     200000000ull /* time between two attempts of a request */
+#define AGAIN_NS     200000000ull /* pause before a failed request is repeated */
 #define TOKEN_S	     60
 #define NAME_MAX_LEN 253
 
 struct successor {
 	struct access access;
-	char *pod, *namespace; /* names of this pod and its namespace; NULL: unknown */
+	char *pod, *namespace; /* names of this pod and of its namespace; NULL: unknown */
 	unsigned limit_s;
 	uint64_t end_ns;
 	char *why;
 	size_t cap;
 	/* state of successor_ask() */
 	struct worker thread;
-	bool comes; /* the answer; only the thread uses it until it has ended */
+	bool comes; /* the answer; text: its reason; used by the thread only, until it has ended */
 	char text[400];
-	int fd; /* readable when the thread has the answer; -1: no thread was started */
+	int fd; /* readable when the thread has ended; -1: no thread was started */
 	struct loop *loop;
 	successor_fn *fn;
 	void *ctx;
@@ -95,7 +95,8 @@ void successor_free(struct successor *s)
 		return;
 	if (s->access.web)
 		successor_cancel(s);
-	worker_free(&s->thread); /* before the descriptor is closed that the thread writes to */
+	/* first, as the thread writes to the descriptor that is closed next */
+	worker_free(&s->thread);
 	successor_forget(s);
 	access_free(&s->access);
 	free(s->pod);
@@ -111,8 +112,7 @@ void successor_cancel(struct successor *s)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* Returns true for a failure that may be brief, as when the API server is restarting or overloaded.
- */
+/* Returns true if a failure may be brief: the API server is restarting or overloaded. */
 static bool successor_is_passing(int err, const struct web_reply *r)
 {
 	return err == -EIO ? r->failure != WEB_CANCELLED
@@ -146,7 +146,8 @@ static cJSON *successor_answer(struct successor *s, int err, const struct web_re
 	return json;
 }
 
-/* Sends a GET and parses the reply. Returns NULL after an error, with a reason in why. */
+/* Sends a GET request, repeated after brief failures, and parses the reply. Returns NULL after an
+ * error, with the reason in why. */
 static cJSON *successor_request(struct successor *s, const char *path, const char *what)
 {
 	struct web_reply r = {0};
@@ -182,8 +183,8 @@ static bool successor_stays(struct successor *s, const char *path, const char *w
 	return json && !ends;
 }
 
-/* Gets the name of the DaemonSet that owns this pod, from a reference that stays when the DaemonSet
- * is deleted. Returns false after an error, with a reason in why. */
+/* Gets the name of the DaemonSet that owns this pod. The pod keeps this reference when the
+ * DaemonSet is deleted. Returns false after an error, with the reason in why. */
 static bool successor_find_owner(struct successor *s, char *name, size_t cap)
 {
 	char path[640];
