@@ -41,8 +41,8 @@ void credentials_free(struct credentials *c)
 
 /* ---- the file */
 
-/* Reads a file without blocking, as it may be a pipe. Returns bytes or -errno; -EFBIG: too long;
- * -EINVAL: not a regular file. */
+/* Reads a file. Does not block if path names a pipe. Returns the number of bytes; -EFBIG: it is too
+ * long; -EINVAL: it is not a regular file; or another -errno. */
 static ssize_t credentials_slurp(const char *path, char *text, size_t cap)
 {
 	int fd = path_open(path, O_RDONLY, 0), err = 0;
@@ -87,8 +87,8 @@ static bool credentials_plain(const char *text, size_t max)
 	return len && len <= max;
 }
 
-/* Returns a field that is a string of printable ASCII, owned by json; NULL: missing, or not such a
- * string. */
+/* Returns a string field of printable ASCII characters, which json owns; NULL: the field is
+ * missing, too long or something else. */
 static const char *credentials_field(const cJSON *json, const char *name, size_t max)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
@@ -96,7 +96,8 @@ static const char *credentials_field(const cJSON *json, const char *name, size_t
 	return text && credentials_plain(text, max) ? text : NULL;
 }
 
-/* Copies a required field. Returns 0, -ENOMEM, or -EACCES with the reason in why. */
+/* Copies a required field. Returns 0; -ENOMEM; -EACCES: it is missing or invalid, why has the
+ * reason. */
 static int credentials_need(const struct credentials *c, const cJSON *json, const char *name,
 			    char **ret, char *why, size_t len)
 {
@@ -111,8 +112,8 @@ static int credentials_need(const struct credentials *c, const cJSON *json, cons
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Returns true for https://, or http:// with an address of this machine: keys and refresh tokens
- * must not be sent unencrypted to others. */
+/* Returns true if the URL is https://, or http:// on this machine: keys and refresh tokens must not
+ * be sent unencrypted over a network. */
 static bool credentials_uri_fits(const char *uri)
 {
 	return (!strncmp(uri, "https://", 8) && uri[8]) ||
@@ -257,7 +258,8 @@ int credentials_read(struct credentials *ret, const char *path, char *why, size_
 
 /* ---- which one */
 
-/* Reads a file at a default place. A folder without permission counts as one without the file. */
+/* Reads the file at a default path. If its folder is not accessible, the file is treated as
+ * missing. */
 static int credentials_try(struct credentials *ret, const char *path, char *why, size_t len)
 {
 	struct stat st;

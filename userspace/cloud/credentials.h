@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials.h - finds and reads the file of Google's application default credentials. An invalid
- * file is reported in one line with its name and the fault, never with its content. Contract:
- * google-auth's service_account.Credentials, oauth2.credentials. */
+/* credentials.h - finds and reads the file with Google's application default credentials. If the
+ * file is invalid, `why` gets one line with its name and the error, never with its content.
+ * Compatible with google-auth's service_account.Credentials and oauth2.credentials. */
 #ifndef CLOUD_CREDENTIALS_H
 #define CLOUD_CREDENTIALS_H
 
@@ -13,8 +13,9 @@
 #define CREDENTIALS_TOKEN_URI "https://oauth2.googleapis.com/token"
 
 enum credentials_kind {
-	CREDENTIALS_ACCOUNT, /* service_account: a key that signs requests for tokens */
-	/* authorized_user: a refresh token, for which Google gives access tokens. */
+	CREDENTIALS_ACCOUNT, /* type "service_account": a private key, with which requests for
+				tokens are signed */
+	/* type "authorized_user": a refresh token, for which Google gives access tokens */
 	CREDENTIALS_USER,
 };
 
@@ -22,20 +23,23 @@ struct credentials {
 	enum credentials_kind kind;
 	char *path;
 	char *token_uri;
-	/* Of CREDENTIALS_ACCOUNT; key in PEM, key_id may be NULL. */
+	/* members of CREDENTIALS_ACCOUNT; key: PEM; key_id may be NULL */
 	char *email, *key, *key_id;
 	char *client_id, *client_secret, *refresh; /* of CREDENTIALS_USER */
-	char project[64], quota[64];		   /* projects in the file; "": none */
+	/* project and quota project in the file; "": none */
+	char project[64], quota[64];
 };
 
-/* Reads the first of these files: GOOGLE_APPLICATION_CREDENTIALS, else that in $CLOUDSDK_CONFIG or
- * ~/.config/gcloud, else that in /etc/google/auth. Returns 0; -ENOENT: none exists; -EACCES: the
- * file cannot be used, for the reason in why; -ENOMEM. The caller frees *ret in every case. */
+/* Reads the first of these files that exists: the one named by GOOGLE_APPLICATION_CREDENTIALS, the
+ * default one in $CLOUDSDK_CONFIG or ~/.config/gcloud, the default one in /etc/google/auth. Returns
+ * 0; -ENOENT: there is none; -EACCES: the file cannot be used, why has the reason; -ENOMEM. The
+ * caller frees *ret in every case. */
 int credentials_find(struct credentials *ret, char *why, size_t len);
-/* Like credentials_find(), for the file at path. -ENOENT: it does not exist. */
+/* Like credentials_find(), but reads the file at path. -ENOENT: it does not exist. */
 int credentials_read(struct credentials *ret, const char *path, char *why, size_t len);
-void credentials_free(struct credentials *c); /* leaves no secrets in memory */
-/* Like cJSON_Delete(), but first overwrites the strings of an object, which may be secrets. */
+void credentials_free(struct credentials *c); /* overwrites secrets before freeing their memory */
+/* Like cJSON_Delete(), but overwrites the strings of an object first, because they may be
+ * secrets. */
 void credentials_drop(cJSON *json);
 
 #endif

@@ -18,20 +18,21 @@
 #include "userspace/cloud/place.h"
 
 #define GOOGLE_ASK_MS 10000
-/* Limit of the difference between clocks: Google refuses claims with times further off. */
+/* Largest difference, in seconds, between this machine's clock and Google's with which Google
+ * accepts a signed request. */
 #define GOOGLE_SKEW_S 300
-/* Time until the next attempt when a renewal failed and the old token is still valid. */
+/* Pause after a failed renewal, while the old token is still valid. */
 #define GOOGLE_AGAIN_NS (10ULL * 1000000000)
-/* Limit of the lifetime of a token; a longer one is shortened. */
+/* A token is treated as expired after this number of seconds, even if it is valid for longer. */
 #define GOOGLE_LIFE_S	  (24 * 3600)
 #define GOOGLE_TOKEN_MAX  8192
 #define GOOGLE_TOKEN_PATH "instance/service-accounts/default/token"
 
 struct google {
 	struct web *web;
-	struct buffer header; /* the token as a header; empty: no token */
-	/* Times when to renew the token and when it expires, on CLOCK_BOOTTIME, as tokens also
-	 * expire while the machine sleeps. */
+	struct buffer header; /* header line with the token; empty: there is no token */
+	/* When to renew the token, and when it expires. CLOCK_BOOTTIME, because tokens also expire
+	 * while the machine sleeps. */
 	uint64_t renew_ns, end_ns;
 	uint64_t again_ns;
 	char project[64], quota[64];
@@ -85,8 +86,8 @@ const char *google_quota_project(const struct google *g)
 
 /* ---- replies with a token */
 
-/* Adds to why that this machine's clock is wrong, if it differs so much from the server's that
- * tokens are refused. */
+/* Appends to `why` that this machine's clock is wrong, if it differs so much from the server's that
+ * Google refuses signed requests. */
 static void google_tell_skew(const struct web_reply *r, char *why, size_t len)
 {
 	int64_t off = r->date_ns ? r->date_ns - clock_real_ns() : 0;
@@ -101,8 +102,8 @@ static void google_tell_skew(const struct web_reply *r, char *why, size_t len)
 		 text, off > 0 ? "behind" : "ahead of");
 }
 
-/* Returns the access token in a reply; NULL: none, or with characters that a header cannot have
- * (spaces, line breaks). */
+/* Returns the access token from a reply; NULL: there is none, or it has characters that a header
+ * must not have (spaces, line breaks). */
 static const char *google_access_token(const cJSON *json)
 {
 	const char *text = cJSON_GetStringValue(
@@ -137,8 +138,8 @@ static bool google_take_token(struct google *g, const cJSON *json, uint64_t aske
 	return true;
 }
 
-/* Gets the description of an error from a reply such as {"error": "invalid_grant",
- * "error_description": "..."}. Empty if it contains a secret that was sent. */
+/* Copies the description of an error from a reply such as {"error": "invalid_grant",
+ * "error_description": "..."}. Empty if it contains one of the secrets that were sent. */
 static void google_tell_error(const cJSON *json, const char *const *secrets, char *out, size_t len)
 {
 	const char *error = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "error"));
@@ -156,7 +157,8 @@ static void google_tell_error(const cJSON *json, const char *const *secrets, cha
 	log_escape(out, len, raw, sizeof(raw));
 }
 
-/* Parses a reply. NULL: invalid, or with an escaped NUL, at which cJSON would end a string. */
+/* Parses a reply. Returns NULL if it is invalid, or contains an escaped NUL, which cJSON would
+ * treat as the end of a string. */
 static cJSON *google_parse(const struct web_reply *r)
 {
 	const char *text = r->body.data;
@@ -166,8 +168,8 @@ static cJSON *google_parse(const struct web_reply *r)
 	return cJSON_ParseWithLength(text, r->body.len);
 }
 
-/* Takes the token from a reply. Returns 0, or -errno with a reason in why. secrets: those that were
- * sent, NULL-terminated. */
+/* Gets the token from a reply. Returns 0, or -errno with the reason in why. secrets: those that
+ * were sent in the request, NULL-terminated. */
 static int google_judge(struct google *g, const struct web_reply *r, const char *from,
 			const char *const *secrets, uint64_t asked_ns, char *why, size_t len)
 {
@@ -264,7 +266,7 @@ static int google_from_account(struct google *g, const struct credentials *c, ch
 
 static int google_from_user(struct google *g, const struct credentials *c, char *why, size_t len)
 {
-	/* secrets[2]: the refresh token as it was sent, percent-encoded */
+	/* secrets[2]: the refresh token as it is sent, percent-encoded; set below */
 	const char *secrets[] = {c->refresh, c->client_secret, NULL, NULL};
 	struct buffer form = {0};
 	int err;
@@ -310,7 +312,7 @@ static int google_from_machine(struct google *g, char *why, size_t len)
 	return !err || err == -EAGAIN ? err : -EACCES;
 }
 
-/* Gets a new token. Reads files each time, so that a replaced key is used from then on. */
+/* Gets a new token. Reads the credentials file again, because the key may have been replaced. */
 static int google_renew(struct google *g, char *why, size_t len)
 {
 	struct credentials c;

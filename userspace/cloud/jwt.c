@@ -13,9 +13,8 @@
 #include "userspace/base/json_text.h"
 
 #define JWT_KEY_BITS_MIN 2048
-#define JWT_KEY_BITS_MAX                                                                           \
-	16384 /* limit of the key's size, with which a signature takes a second                    \
-	       */
+/* larger keys are refused; a signature with a key of this size takes a second */
+#define JWT_KEY_BITS_MAX 16384
 
 void jwt_base64(struct buffer *out, const void *data, size_t len)
 {
@@ -36,7 +35,8 @@ void jwt_base64(struct buffer *out, const void *data, size_t len)
 	}
 }
 
-/* Refuses keys with a passphrase: there may be no terminal to ask for it. */
+/* Gives no passphrase, so that keys with one are refused: there may be no terminal to ask for
+ * it. */
 static int jwt_no_passphrase(char *buf, int size, int writing, void *ctx)
 {
 	(void)buf;
@@ -120,7 +120,8 @@ int jwt_sign(struct buffer *out, const struct jwt_claims *claims, const char *pe
 		err = jwt_signature(out, from, key);
 	}
 	EVP_PKEY_free(key);
-	/* Otherwise the next caller of OpenSSL would find an error of this function. */
+	/* Clear OpenSSL's error queue, so that its next user does not find errors of this
+	 * function. */
 	ERR_clear_error();
 	return err;
 }

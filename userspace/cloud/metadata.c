@@ -15,8 +15,8 @@ static const char *metadata_environment(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Returns the metadata server's host[:port]; *named: it is from the environment. NULL: the value
- * there is not host[:port]. */
+/* Returns host[:port] of the metadata server. *named: it is from the environment. NULL: the
+ * variable's value is invalid. */
 static const char *metadata_host(bool *named)
 {
 	static const char plain[] =
@@ -31,7 +31,7 @@ static const char *metadata_host(bool *named)
 	return strlen(host) < 256 && host[strspn(host, plain)] == '\0' ? host : NULL;
 }
 
-/* Returns true on a machine of Google, by the product name in the firmware. */
+/* Returns true if the firmware's product name says that this machine is Google's. */
 static bool metadata_bios(void)
 {
 	char text[64] = "";
@@ -59,8 +59,8 @@ static enum metadata_hope metadata_hope(bool named)
 		return metadata_bios() ? METADATA_SURE : METADATA_NONE;
 	if (mode && !strcmp(mode, "ping-only"))
 		return METADATA_MAYBE;
-	/* In the first seconds of a pod the metadata server may not answer yet, although it exists.
-	 */
+	/* If there should be a metadata server, try again later: it may not answer in the first
+	 * seconds of a pod. */
 	return named || metadata_environment("KUBERNETES_SERVICE_HOST") || metadata_bios()
 		       ? METADATA_SURE
 		       : METADATA_MAYBE;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metadata.h - asks the metadata server of GCE or GKE. Contract: header Metadata-Flavor: Google
- * both ways; GCE_METADATA_HOST, GCE_METADATA_IP (host[:port]) and METADATA_SERVER_DETECTION (none,
- * assume-present, bios-only, ping-only) as in Google's gcp-metadata. Requests use no proxy, and the
- * address instead of the name, which could resolve to another machine. */
+/* metadata.h - requests values from the metadata server of GCE or GKE. Like Google's gcp-metadata,
+ * it sends and expects the header Metadata-Flavor: Google, and uses the variables
+ * GCE_METADATA_HOST, GCE_METADATA_IP (host[:port]) and METADATA_SERVER_DETECTION (none,
+ * assume-present, bios-only, ping-only). Requests use no proxy, and an address instead of the name,
+ * which could resolve to another machine. */
 #ifndef CLOUD_METADATA_H
 #define CLOUD_METADATA_H
 
@@ -10,9 +11,10 @@
 
 #define METADATA_ADDRESS "169.254.169.254"
 
-/* Gets a value. path: below /computeMetadata/v1/. Returns 0: *ret is a reply 200 of a metadata
- * server; -ENOENT: there is no metadata server; -EAGAIN: there should be one, but it does not
- * answer yet; -ENODATA: no such value (404); -EACCES: refused. why: the reason in one line. */
+/* Gets a value. path: below /computeMetadata/v1/. Returns 0: *ret is the metadata server's reply
+ * with status 200; -ENOENT: there is no metadata server; -EAGAIN: there should be one, but it does
+ * not answer yet; -ENODATA: there is no such value (404); -EACCES: refused. why: the reason in one
+ * line. */
 int metadata_get(struct web *web, const char *path, uint64_t timeout_ms, struct web_reply *ret,
 		 char *why, size_t len);
 

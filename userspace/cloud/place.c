@@ -6,10 +6,10 @@
 
 #include "userspace/cloud/metadata.h"
 
-#define PLACE_MS 3000 /* limit of the time for each request, as in gcp-metadata */
+#define PLACE_MS 3000 /* time limit of each request in ms, as in gcp-metadata */
 
-/* Copies a value of one word; another or a longer text counts as unknown. last: only the last part
- * of a path. */
+/* Copies a value that is one word; any other value becomes "". last: the value is a path, of which
+ * only the last part is copied. */
 static void place_word(const struct buffer *body, bool last, char *out, size_t cap)
 {
 	const char *text = body->data ? body->data : "", *slash;
@@ -60,7 +60,7 @@ int place_ask(struct web *web, struct google_place *ret)
 		err = metadata_get(web, rows[i].path, PLACE_MS, &r, why, sizeof(why));
 		if (!err)
 			place_word(&r.body, rows[i].last, rows[i].out, rows[i].cap);
-		if (err == -ENODATA || err == -EACCES) /* only this value is missing */
+		if (err == -ENODATA || err == -EACCES) /* not an error: other values may exist */
 			err = 0;
 		if (err)
 			break;
@@ -76,7 +76,7 @@ int place_ask(struct web *web, struct google_place *ret)
 
 const char *google_accelerator(const char *machine_type)
 {
-	/* In the order of the library, which matters: "ct5lp" contains "ct5l". */
+	/* The order is that of the goodput library, and matters: "ct5lp" contains "ct5l". */
 	static const struct {
 		const char *part, *name;
 	} rows[] = {

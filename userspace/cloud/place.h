@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place.h - the location of this machine, from the metadata server, for google_place(). */
+/* place.h - gets the location of this machine from the metadata server, for google_place(). */
 #ifndef CLOUD_PLACE_H
 #define CLOUD_PLACE_H
 

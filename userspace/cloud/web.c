@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web.c - one HTTP request: settings, headers, body, reply, time of a retry. */
+/* web.c - performs one HTTP request: options, headers, body, reply, and the time to wait before a
+ * retry. */
 #include "userspace/cloud/web.h"
 
 #include <curl/curl.h>
@@ -17,14 +18,15 @@
 #include "userspace/base/log.h"
 #include "userspace/cloud/web_set.h"
 
-#define WEB_HEAD_MAX	(64u << 10) /* limit of bytes of all header lines of a reply */
+#define WEB_HEAD_MAX	(64u << 10) /* limit of the size of all header lines of a reply, in bytes */
 #define WEB_RETRY_MAX_S (24L * 3600)
 #define WEB_POLL_MS	1000
 
 struct web {
-	CURLM *multi; /* keeps connections for later requests */
+	CURLM *multi; /* keeps connections open for later requests */
 	CURL *easy;
-	char *ca_file, *ca_path; /* NULL: curl's default */
+	/* trusted certificates from the environment; NULL: curl's default */
+	char *ca_file, *ca_path;
 	atomic_bool cancelled;
 	char error[CURL_ERROR_SIZE];
 };
@@ -34,9 +36,10 @@ struct web_turn {
 	CURL *easy;
 	const struct web_request *request;
 	struct web_reply *reply;
-	size_t head; /* bytes of header lines so far */
+	size_t head; /* size of the header lines received so far, in bytes */
 	int64_t retry_s, retry_date_s;
-	bool ready; /* the connection is complete, with TLS and proxy */
+	/* the connection is open, including TLS and proxy, and the request is being sent */
+	bool ready;
 	bool no_memory;
 	bool head_too_long;
 };
@@ -66,7 +69,7 @@ int web_open(struct web **ret)
 		log_error("HTTP client: out of memory");
 		return -ENOMEM;
 	}
-	/* The same variables as for the curl tool. */
+	/* Use the variables that the curl tool uses. */
 	w->ca_file = web_environment("CURL_CA_BUNDLE");
 	if (!w->ca_file) {
 		w->ca_file = web_environment("SSL_CERT_FILE");
@@ -120,7 +123,8 @@ void web_escape(struct buffer *out, const char *text)
 
 /* ---- replies */
 
-/* Returns true if the body goes to request->take() (a reply 200), not to reply->body. */
+/* Returns true if the body is passed to request->take(), because the status is 200, and not stored
+ * in reply->body. */
 static bool web_is_taken(const struct web_turn *t)
 {
 	long status = 0;
@@ -147,7 +151,8 @@ static size_t web_take_body(char *data, size_t size, size_t n, void *ctx)
 	return t->no_memory || t->reply->cut ? CURL_WRITEFUNC_ERROR : len;
 }
 
-/* Parses seconds, in digits only; at most a day. -1: another text. */
+/* Parses a number of seconds, limited to a day. Returns -1 if the text has other characters than
+ * digits. */
 static int64_t web_seconds(const char *text)
 {
 	int64_t value = 0;
@@ -200,7 +205,8 @@ static void web_forget_headers(struct web_turn *t)
 	t->retry_s = t->retry_date_s = -1;
 }
 
-/* Takes one header line. Lines of "100 Continue" and similar come before those of the reply. */
+/* Processes one header line of a reply. Preliminary replies ("100 Continue") have header lines,
+ * too, which are discarded. */
 static size_t web_take_header(char *data, size_t size, size_t n, void *ctx)
 {
 	char line[512], *value;
@@ -233,7 +239,7 @@ static size_t web_take_header(char *data, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-/* Called by libcurl before it sends the request, after TLS and a proxy's CONNECT. */
+/* libcurl calls this when the connection is open, directly before it sends the request. */
 static int web_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
 	struct web_turn *t = ctx;
@@ -246,8 +252,8 @@ static int web_ready(void *ctx, char *to, char *from, int to_port, int from_port
 	return CURL_PREREQFUNC_OK;
 }
 
-/* Computes the time until a retry. A date is compared with the server's own clock, if the reply has
- * that. */
+/* Computes when to retry. If Retry-After is a date, the server's clock is used, if the reply has
+ * its time. */
 static void web_settle_retry(struct web_turn *t)
 {
 	struct web_reply *r = t->reply;
@@ -270,11 +276,11 @@ static bool web_is_line(const char *text)
 	return true;
 }
 
-/* Makes the list of headers. NULL after an error, with the reason in why. Refuses line breaks, as a
- * header with one would be two. */
+/* Makes the list of headers. Returns NULL after an error, with the reason in r->why. Rejects
+ * headers with line breaks, which could add another header. */
 static struct curl_slist *web_headers(const struct web_request *rq, struct web_reply *r)
 {
-	/* A body is sent without waiting for "100 Continue". */
+	/* An empty "Expect:" makes libcurl send a body without waiting for "100 Continue". */
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:"), *more;
 
 	for (const char *const *h = rq->headers; list && h && *h; h++) {
@@ -318,8 +324,8 @@ static CURLcode web_set(struct web *w, const struct web_request *rq, struct curl
 
 /* ---- one request */
 
-/* Blocks SIGPIPE in this thread: OpenSSL writes to sockets without MSG_NOSIGNAL, and libcurl is set
- * not to change signals. */
+/* Blocks SIGPIPE in this thread, because OpenSSL writes to sockets without MSG_NOSIGNAL, and
+ * libcurl is configured not to change signal handlers. */
 static void web_hold_pipe_signal(sigset_t *before, bool *pending)
 {
 	sigset_t pipe, now;
@@ -345,7 +351,7 @@ static void web_release_pipe_signal(const sigset_t *before, bool pending)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* Runs the request to its end. CURLE_ABORTED_BY_CALLBACK: cancelled. */
+/* Runs the request until it is complete. Returns CURLE_ABORTED_BY_CALLBACK if it was cancelled. */
 static CURLcode web_run(struct web *w)
 {
 	CURLcode result = CURLE_FAILED_INIT;
@@ -407,9 +413,9 @@ static enum web_failure web_failure_of(CURLcode code, bool ready)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i].code != code)
 			continue;
-		/* A connection that breaks before the request was refused by a proxy. If connecting
-		 * fails after the request was sent, a kept connection had broken, perhaps with the
-		 * request. */
+		/* If a connection breaks before the request is sent, a proxy refused it. If
+		 * connecting fails after the request was sent, libcurl had reused a connection that
+		 * broke, and the request may have arrived. */
 		if (!ready && rows[i].failure == WEB_BROKEN)
 			return WEB_CONNECT;
 		if (ready && rows[i].failure >= WEB_RESOLVE && rows[i].failure <= WEB_TLS)

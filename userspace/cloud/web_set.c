@@ -4,10 +4,11 @@
 #include <string.h>
 
 #define WEB_CONNECT_MS 10000
-/* Seconds after which the list of certificates is read again; libcurl's default is a day. */
+/* Seconds after which files with trusted certificates are read again; the default of libcurl is a
+ * day. */
 #define WEB_CA_S 60
-/* Seconds between probes of an idle connection, so that a vanished peer is noticed while a body
- * comes in pieces. */
+/* Seconds between probes (TCP keepalive) of an idle connection, so that a vanished server is
+ * noticed while a body arrives in pieces. */
 #define WEB_ALIVE_S 30
 
 static CURLcode web_set_method(CURL *e, const struct web_request *rq)
@@ -67,7 +68,8 @@ CURLcode web_set_ways(CURL *e, const struct web_request *rq)
 		SET(CURLOPT_NOPROXY, "*");
 	SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_QUICK_EXIT, 1L); /* do not wait for a name server that does not answer */
+	/* when a request ends, do not wait for a name server that does not answer */
+	SET(CURLOPT_QUICK_EXIT, 1L);
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	if (rq->take) {
 		SET(CURLOPT_TCP_KEEPIDLE, (long)WEB_ALIVE_S);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_set.h - sets a request's options in libcurl by the rules of web.h. For web.c. */
+/* web_set.h - sets the options of libcurl for a request, by the rules of web.h. Used by web.c. */
 #ifndef CLOUD_WEB_SET_H
 #define CLOUD_WEB_SET_H
 
@@ -7,15 +7,15 @@
 
 #include "userspace/cloud/web.h"
 
-/* Sets an option, unless an earlier one was refused. */
+/* Sets an option, unless setting an earlier one has failed. */
 #define SET(option, value)                                                                         \
 	if (!err)                                                                                  \
 	err = curl_easy_setopt(e, option, value)
 
-/* Sets URL, proxy, socket, method and limits. */
+/* Sets URL, proxy, unix socket, method and time limits. */
 CURLcode web_set_ways(CURL *e, const struct web_request *rq);
-/* Sets the trusted certificates: those of the request, else ca_file and ca_path, else those of the
- * system. */
+/* Sets the trusted certificates: the file in the request, or else ca_file and ca_path, or else the
+ * system's. */
 CURLcode web_set_trust(CURL *e, const struct web_request *rq, const char *ca_file,
 		       const char *ca_path);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_url.c - the host in a URL: whether it is this machine, and the part that may be shown. */
+/* web_url.c - examines the host of a URL: whether it is this machine, and how much of the URL may
+ * be shown. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +14,8 @@ size_t web_public_len(const char *url)
 	const char *host = strstr(url, "://");
 
 	host = host ? host + 3 : url;
-	/* Search '@' in the whole rest, because invalid URLs are logged, too. */
+	/* Search the whole rest for '@', because invalid URLs are logged, too: a user name may be
+	 * anywhere. */
 	return (size_t)(host - url) + (strchr(host, '@') ? 0 : strcspn(host, "/?#"));
 }
 
