@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf: measures how much accelerator time becomes training progress, from outside the job. */
+/* gp-bpf: measures, without changing the job, how much of the time of its accelerators becomes
+ * training progress. This file chooses the command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -50,7 +51,7 @@ static void main_usage(FILE *out, bool all)
 	      out);
 }
 
-/* Returns the index of a command in the tables; -1: no such command. */
+/* Returns the index of a command in the tables; -1: there is no such command. */
 static int main_find_command(const char *word)
 {
 	for (int i = 0; i < COMMANDS; i++)
@@ -64,9 +65,9 @@ static bool main_is_one_of(const char *word, const char *a, const char *b, const
 	return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
 }
 
-/* Opens /dev/null for each closed descriptor 0 to 2: the next opened file would otherwise get its
- * number and be written to. Input and output get the wrong direction, so that their use still
- * fails; standard error is writable, so that logging does not fail. */
+/* Opens /dev/null for each of the descriptors 0 to 2 that is closed. Otherwise the next file would
+ * get this number, and output would be written to it. Standard input and output get the wrong
+ * direction, so that their use still fails; standard error is writable, so that logging works. */
 static void main_secure_descriptors(void)
 {
 	static const int mode[] = {O_WRONLY, O_RDONLY, O_WRONLY};
@@ -76,9 +77,9 @@ static void main_secure_descriptors(void)
 			_exit(EXIT_RUNTIME);
 }
 
-/* Makes free() return large blocks (short-lived snapshots, pages, requests) to the kernel at once.
- * By default the C library raises its threshold to the largest freed block, and keeps such holes in
- * the heap. */
+/* Makes free() return large blocks to the kernel at once; they are snapshots, pages and requests,
+ * which do not live long. By default, the C library raises its limit to the largest block freed,
+ * and keeps such memory. */
 static void main_bound_memory(void)
 {
 #ifdef M_MMAP_THRESHOLD
@@ -114,11 +115,12 @@ int main(int argc, char **argv)
 		puts("gp-bpf " GP_VERSION);
 		return main_flush_stdout(EXIT_OK);
 	}
-	/* `gp-bpf --json --pid 1`: the first word is an option of the watch command. */
+	/* A command line that begins with an option is a watch: `gp-bpf --json --pid 1`. */
 	c = *argv[1] == '-' ? 0 : main_find_command(argv[1]);
 	if (c >= 0)
 		return main_flush_stdout(c ? runs[c](argc - 1, argv + 1)
-					   : runs[0](argc, argv)); /* options begin at argv[1] */
+					   : runs[0](argc, argv)); /* without a command name, the
+								      options begin at argv[1] */
 	option_command_unknown(argv[1]);
 	return EXIT_USAGE;
 }
