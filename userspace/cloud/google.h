@@ -47,7 +47,7 @@ const char *google_project(const struct google *g);
 
 /* Location and type of this machine. "" stands for an unknown value. */
 struct google_place {
-	char project[64];  /* id, not number */
+	char project[64];  /* project id, not its number */
 	char zone[64];	   /* "us-central1-a" */
 	char location[64]; /* on GKE the zone or region of the cluster, otherwise the zone */
 	char cluster[64];  /* name of the GKE cluster; "": this is not GKE */
@@ -55,7 +55,7 @@ struct google_place {
 	char instance_name[128];
 	char machine_type[64]; /* unknown with GKE Workload Identity */
 	char tpu_type[64];     /* type of a TPU VM: "v5p-8" (attribute accelerator-type) */
-	char tpu_worker[16];   /* agent-worker-number */
+	char tpu_worker[16];   /* index of this TPU VM (attribute agent-worker-number) */
 };
 /* Gets the location from the metadata server. Returns 0; -EAGAIN: it does not answer yet; -ENOENT:
  * there is none, so this is not a machine of Google Cloud. */

@@ -67,7 +67,7 @@ struct web_reply {
 	int64_t retry_after_ms;
 	int64_t date_ns; /* time of the server's clock in the reply, UTC; 0: none */
 	char type[64];	 /* value of Content-Type, in lower case, without parameters */
-	char flavor[16]; /* Metadata-Flavor */
+	char flavor[16]; /* value of the header Metadata-Flavor */
 	char why[200];	 /* why the request failed: one printable line without secrets */
 };
 

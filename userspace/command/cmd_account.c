@@ -42,7 +42,7 @@
 struct run {
 	const struct options *o;
 	struct goodput_query query;
-	struct export_options export; /* of --export */
+	struct export_options export; /* settings of --export */
 	bool prints; /* --export writes to standard output, so the report is not printed */
 	struct goodput_source *source;
 	struct account *account;
@@ -51,7 +51,7 @@ struct run {
 	uint64_t warned;
 	int signals; /* number of signals that were handled so far */
 	bool news;   /* records were read since the last drawing */
-	bool clock;  /* --now now */
+	bool clock;  /* --now now: the answer is for the current time */
 	bool color, ascii;
 	bool live; /* draw the table repeatedly while the log grows */
 	bool progress;

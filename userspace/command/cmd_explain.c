@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp-bpf explain: says what limits a job, from a look at the running processes, or from a store. */
+/* gp-bpf explain: prints what limits a job, after watching its processes for a short time, or from
+ * a store. */
 #include "userspace/base/log.h"
 #include "userspace/command/cmd_report.h"
 #include "userspace/command/cmd_watch.h"
 #include "userspace/command/command.h"
 
-#define LOOK_NS 20000000000ll /* how long running processes are watched without --for */
+#define LOOK_NS 20000000000ll /* how long processes are watched if --for is not given */
 
 static int cmd_explain_checked(const struct options *o, const char *command, int argc, char **argv)
 {

@@ -39,7 +39,7 @@ enum {
 struct listing {
 	struct store *store;
 	struct buffer out;
-	const char *only; /* name, key or number */
+	const char *only; /* list the job with this name, key or number; NULL: all */
 	struct column columns[COLS];
 	int64_t now_ns;
 	bool json, any, excluded, brief;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_report.h - shared by the commands that print one job of a store. */
+/* cmd_report.h - used by the commands that print one job of a store (gp-bpf report, gp-bpf
+ * explain). */
 #ifndef COMMAND_CMD_REPORT_H
 #define COMMAND_CMD_REPORT_H
 
 #include "userspace/option/option.h"
 
-/* Prints the job that the options name, or the newest one, as a report or an explanation. Returns
- * the exit code. */
+/* Prints a report, or for gp-bpf explain an explanation, of the job that the options name, or else
+ * of the newest job. Returns the exit code. */
 int cmd_report_run(const struct options *o);
 
 #endif

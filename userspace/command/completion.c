@@ -20,7 +20,7 @@ struct completion {
 	const char *word;		/* the word to complete */
 	const struct option_row *wants; /* option whose value is being typed; NULL: none */
 	int operands;			/* number of operands before the word to complete */
-	bool closed;			/* after "--" */
+	bool closed;			/* "--" came before: no more options */
 	const char *store, *state_dir, *probes;
 	bool ended; /* the last line of the answer, ":KIND ...", was written */
 };

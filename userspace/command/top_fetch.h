@@ -19,7 +19,7 @@
 const char *top_socket(const char *state_dir, char out[PATH_MAX]);
 
 struct top_source {
-	char name[PATH_MAX + 8]; /* for people */
+	char name[PATH_MAX + 8]; /* the address as shown to users */
 	char socket[PATH_MAX];	 /* path of the unix socket; "": use TCP */
 	char url[PATH_MAX];
 };

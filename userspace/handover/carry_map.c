@@ -63,7 +63,7 @@ struct carry_map {
 	char failure[512]; /* reason of the last failure, in one line */
 	/* how long the server asks to wait after the failure, in ms; -1: it does not say */
 	int64_t asked_ms;
-	/* The answer. */
+	/* The answer to the request. */
 	ssize_t result;
 	char why[512];
 	int64_t retry_ms;

@@ -31,7 +31,7 @@ struct goodput_source {
 	char **sorted;	 /* own copy of paths, if they were sorted by time */
 	int count, next; /* next: index of the first path not yet opened */
 	bool follow, over;
-	struct goodput_file *file; /* NULL: none */
+	struct goodput_file *file; /* NULL: no file is open */
 	struct goodput_names *names;
 	struct goodput_parser *parser;
 	struct goodput_order *order;

@@ -30,7 +30,7 @@ struct options {
 	struct option_list exports;
 	struct option_list hooks;    /* items EVENT[,EVENT...]=ACTION */
 	struct option_list features; /* NAME=off */
-	struct option_list windows;  /* durations */
+	struct option_list windows;  /* durations, of --window-length */
 	struct option_list ranges;   /* MATCH=BUCKET */
 	struct option_list spans, excludes, ats;
 	struct option_list allow, deny; /* KEY=GLOB */
@@ -58,7 +58,8 @@ struct options {
 	int64_t accelerators;
 	int64_t multiply, ready_fd;
 	int64_t gcm_interval_ns; /* 0: use the exporter's default */
-	int64_t for_ns, ideal_ns, hang_after_ns, slow_after_ns, slow_loss_ppm, max_regression_ppm, keep_ns;
+	int64_t for_ns, ideal_ns, hang_after_ns, slow_after_ns, slow_loss_ppm, max_regression_ppm,
+		keep_ns;
 	int64_t state_bytes;
 	/* limit of the time that probes may cost, in millionths of a process's time; 0: no limit */
 	int64_t overhead_ppm;

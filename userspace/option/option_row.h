@@ -37,7 +37,7 @@ struct option_row {
 	char letter;
 	enum option_type type;
 	size_t at;
-	int64_t min, max; /* of a number */
+	int64_t min, max; /* limits of a number */
 	unsigned commands;
 	const char *key;  /* key in the configuration file; NULL: the option is not allowed there */
 	unsigned group;	  /* an enum option_group, possibly with OPTION_COMMON */

@@ -249,7 +249,7 @@ static void document_types_make(const struct store *st, const struct sums *from,
 	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
 	const char *name;
 
-	l->ntypes = 1; /* all others */
+	l->ntypes = 1; /* type 0: all types without one of their own */
 	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS && l->ntypes < LEDGER_TYPES; i++) {
 		uint64_t ns = document_bounded_ns(from->ns[i]) > 0
 				      ? (uint64_t)document_bounded_ns(from->ns[i])

@@ -50,11 +50,11 @@ struct document_list {
 
 /* Ledger of a time window that ends where the document ends. */
 struct document_window {
-	uint64_t length_ns; /* as asked for */
+	uint64_t length_ns; /* requested length */
 	int64_t from_ns;    /* UTC; 0: unknown */
 	uint64_t mono_ns;   /* from_ns as CLOCK_MONOTONIC; 0: unknown */
-	/* true if the document begins after the start of the window, so the window covers all of
-	 * it */
+	/* true if the document begins after the start of the window, so the window covers the whole
+	 * document */
 	bool whole;
 	struct ledger_view ledger;
 	struct type_names types;
@@ -66,7 +66,7 @@ struct report_document {
 	bool live;
 	struct store_job job;
 	int64_t now_ns;		/* time of the report; 0: the report ends with the data */
-	struct store_span span; /* as asked for */
+	struct store_span span; /* requested time span */
 	int64_t from_ns, to_ns; /* first and last time of the job within the span */
 	/* where the job's time went; the sum is elapsed plus excluded time */
 	struct ledger_view ledger;
@@ -76,7 +76,7 @@ struct report_document {
 	/* step times of the job's reference rank; in a live run only if it is the first rank */
 	struct report_times times;
 	uint64_t saves, saves_async, restores, saves_ns;
-	uint64_t restores_guessed; /* restores whose step was estimated or is unknown */
+	uint64_t restores_guessed; /* number of restores whose step is estimated or unknown */
 	/* number of the last step with a complete save; STORE_NONE: none */
 	int64_t secured_step;
 	/* recovery_ns, wasted_ns: sums over all disruptions in the span. unrecovered: number of

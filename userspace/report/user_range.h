@@ -15,7 +15,7 @@ void user_range_report_figures(struct canvas *c, const struct rank_view *r, int 
 /* For the live view: write the ranges, or the figures, as one line. */
 void user_range_frame_ranges(struct canvas *c, const struct loop_view *l, int importance);
 void user_range_frame_figures(struct canvas *c, const struct rank_view *r, int importance);
-/* Append "ranges" of a loop, or "monitor" of a rank. */
+/* Append the JSON member "ranges" of a loop, or "monitor" of a rank. */
 void user_range_json_ranges(struct buffer *out, const struct loop_view *l);
 void user_range_json_figures(struct buffer *out, const struct rank_view *r);
 

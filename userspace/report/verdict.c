@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict.c - the rules. Each is one function that adds at most one finding. A change of a rule or
- * a limit also belongs in docs/verdicts.md. */
+/* verdict.c - the rules that find what limits a job. Each rule is a function that adds at most one
+ * finding. A change of a rule or a limit also belongs in docs/verdicts.md. */
 #include "userspace/report/verdict.h"
 
 #include <stdio.h>
@@ -12,21 +12,24 @@
 #include "userspace/model/time/hang.h"
 #include "userspace/text/format.h"
 
-/* Less is too little to judge. */
+/* With less observed time or fewer steps, nothing is found. */
 #define JUDGED_MIN_NS 5000000000ull
 #define STEPS_MIN     20
-/* A finding costs at least this share of the observed time. */
+/* A problem that costs a smaller share of the observed time is not a finding. */
 #define COST_MIN 0.05
-/* Data loading overlaps with other work in most jobs: what remains visible counts from here on. */
+/* Least share of data loading for a finding. Data loading overlaps with other work in most jobs;
+ * only the part that does not is measured. */
 #define INPUT_MIN 0.1
-/* Collectives and copies are necessary: they count as a limit from this share of a step on. */
+/* Least shares for findings about collectives and copies (of a step) and evaluation (of the time),
+ * some of which are always necessary. */
 #define COMMUNICATION_MIN 0.2
 #define COPY_MIN	  0.1
 #define EVALUATION_MIN	  0.1
-/* Startup costs most of a short run; it is judged only in a run of at least this length. */
+/* Least share of startup for a finding, and least length of the run: startup takes most of a short
+ * run. */
 #define STARTUP_MIN    0.1
 #define STARTUP_RUN_NS 600000000000ull
-#define DEVICE_MIN     0.5 /* share of a step in which the host waits for the device */
+#define DEVICE_MIN     0.5 /* least share of a step in which the host waits for the device */
 #define UNEVEN_RATIO   2.0 /* p99 to median */
 #define OTHER_MIN      0.1
 #define PERCENT(share) (100 * (share))
@@ -44,7 +47,7 @@ const char *const verdict_label[VERDICT_COUNT] = {
 #undef X
 };
 
-/* What to try against each cause of a slowdown; NULL: nothing known. */
+/* Advice for each cause of a slowdown; NULL: there is none. */
 static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_unknown] = "gp-bpf explain --pid again while it lasts, or py-spy dump",
 	[TIME_CAUSE_cpu_contention] = "give the job CPUs of its own, or move the other programs",
@@ -74,7 +77,7 @@ static void verdict_next(struct verdict *v, const char *next)
 	snprintf(v->next, sizeof(v->next), "%s", next ? next : "");
 }
 
-/* Writes "rank 3 " to out and returns it; "" for -1. */
+/* Writes "rank 3 " to out, or "" if rank is -1. Returns out. */
 static const char *verdict_rank(char out[WORD_MAX], int rank)
 {
 	*out = '\0';
@@ -190,7 +193,7 @@ static void verdict_hangs(struct verdicts *v, const struct verdict_facts *f)
 	verdict_next(one, "gp-bpf report lists each with its evidence");
 }
 
-/* Returns the share of the observed time that steps spend in a part; 0: unknown. */
+/* Returns which share of the observed time steps spend in a part (a phase, or none); 0: unknown. */
 static double verdict_part(const struct verdict_facts *f, int part)
 {
 	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))
@@ -198,7 +201,7 @@ static double verdict_part(const struct verdict_facts *f, int part)
 	return f->phases_known ? f->phase_ns[part] * (double)f->steps / (double)f->judged_ns : 0;
 }
 
-/* Returns the share of a step that a part takes; 0: unknown. */
+/* Returns which share of a step a part takes; 0: unknown. */
 static double verdict_of_step(const struct verdict_facts *f, int part)
 {
 	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))
@@ -288,7 +291,8 @@ static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
 		 "%.0f %% of the time is training, nothing stands out", PERCENT(one->share));
 }
 
-/* Sorts findings that are not troubles of this moment by their share. */
+/* Sorts the findings from index `from` on by share. Those before are about the present and come
+ * first. */
 static void verdict_sort(struct verdicts *v, uint32_t from)
 {
 	for (uint32_t i = from + 1; i < v->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict.h - what limits a job, in one line for each finding: how much of the time it costs, the
- * evidence, and what to try. The rules and their limits are in verdict.c; docs/verdicts.md explains
- * them. Pure; durations in ns, shares from 0 to 1. */
+/* verdict.h - finds what limits a job. Each finding is one line: what it is, how much of the time
+ * it costs, the evidence, and what to try. The rules and their limits are in verdict.c;
+ * docs/verdicts.md explains them. Pure; durations in ns, shares from 0 to 1. */
 #ifndef REPORT_VERDICT_H
 #define REPORT_VERDICT_H
 
@@ -13,8 +13,8 @@
 
 struct report_document; /* document.h */
 
-/* id and label of each kind. Ids are values of JSON outputs: append, never rename. Kinds before
- * `steady` cost time; the others are stated when nothing else is found. */
+/* Id and label of each kind of finding. Ids are values in JSON outputs: append new ones, never
+ * rename. Kinds before `steady` cost time; the others are used if nothing else is found. */
 #define VERDICTS(X)                                                                                \
 	X(hung, "hung")                                                                            \
 	X(crash_loop, "crash loop")                                                                \
@@ -44,74 +44,79 @@ enum verdict_kind {
 extern const char *const verdict_name[VERDICT_COUNT];  /* "input_bound" */
 extern const char *const verdict_label[VERDICT_COUNT]; /* "input-bound" */
 
-/* What the rules look at: a rank or a job, from a snapshot or a store. 0 and false: unknown. */
+/* The input of the rules: facts about a rank or a job, from a snapshot or a store. 0 and false:
+ * unknown. */
 struct verdict_facts {
 	uint64_t ns[BUCKET_COUNT]; /* time by bucket */
-	/* All buckets except UNOBSERVED and EXCLUDED, and in a run of less than 10 min except its
-	 * startup. Shares are parts of this. */
+	/* Sum of all buckets except UNOBSERVED and EXCLUDED, and, in a run of less than 10 min,
+	 * without its startup. Shares are parts of this time. */
 	uint64_t judged_ns;
-	uint64_t startup_ns; /* 0 in a run of less than 10 min */
+	uint64_t startup_ns; /* startup time; 0 in a run of less than 10 min */
 	uint64_t steps, p50_ns, p99_ns, disruptions;
 	double mean_ns; /* of a step */
-	/* Mean time of a step by phase, and last the time of no phase. */
+	/* Mean time of a step in each phase; the last element is the time in none. */
 	double phase_ns[CHANGE_PARTS];
-	uint32_t phases_known; /* bit per phase; 0: phases are unknown */
-	uint32_t futile_runs;  /* failed runs in a row that saved no further step */
+	uint32_t phases_known; /* a bit for each phase whose time is known */
+	uint32_t futile_runs;  /* number of failed runs in a row that did not save a further step */
 	struct {
 		bool now;
-		uint64_t for_ns; /* since its onset; 0: unknown */
-		int rank;	 /* -1: unknown, or the job has one rank */
+		uint64_t for_ns; /* how long the hang has lasted; 0: unknown */
+		int rank;	 /* rank that hangs; -1: unknown, or the job has one rank */
 		enum gp_why why;
 		char evidence[FACT_EVIDENCE_MAX];
 	} hang;
-	struct { /* the present slowdown */
+	struct { /* a slowdown that has not ended */
 		bool now;
 		int rank;
 		uint64_t since_step, before_ns, after_ns;
 		struct time_causes causes;
-		char evidence[FACT_EVIDENCE_MAX]; /* from a store, which has no figures */
+		/* evidence as text, used if the facts are from a store, which lacks the numbers
+		 * above */
+		char evidence[FACT_EVIDENCE_MAX];
 	} slow;
 	struct {
 		bool now;
 		int rank;
-		uint64_t size_ns; /* wait of the other ranks in each step */
+		uint64_t size_ns; /* how long the other ranks wait in each step */
 		char phase[16];
 	} straggler;
 };
 
 struct verdict {
 	enum verdict_kind kind;
-	double share;	/* of the judged time; of a present slowdown or straggler: of each step */
+	/* share of the judged time; for a slowdown or straggler that has not ended: share of
+	 * each step */
+	double share;
 	char text[240]; /* without the label: "64 % of each step waits for data" */
-	char evidence[FACT_EVIDENCE_MAX]; /* "": the text says all */
-	char next[160];			  /* what to try; "": nothing */
+	char evidence[FACT_EVIDENCE_MAX]; /* "": the text contains the evidence */
+	char next[160];			  /* what to try; "": there is no advice */
 };
 
 #define VERDICTS_MAX VERDICT_COUNT
 struct verdicts {
 	uint32_t count; /* at least 1 after verdict_find() */
 	struct verdict of[VERDICTS_MAX];
-	double unexplained; /* share of the judged time that is neither goodput nor a finding */
+	double unexplained; /* share of the judged time that is neither goodput nor in a finding */
 };
 
-/* Finds what applies: troubles of this moment first, then the others by their share. */
+/* Applies the rules. Findings about the present come first, then the others by share. */
 void verdict_find(struct verdicts *ret, const struct verdict_facts *f);
-/* Facts about one rank of a snapshot. */
+/* Collects facts about one rank of a snapshot. */
 void verdict_facts_of_rank(struct verdict_facts *ret, const struct snapshot *s,
 			   const struct rank_view *r);
-/* Facts about a job of a snapshot: its own time and troubles of all its ranks; phases are those of
- * its first rank. */
+/* Collects facts about a job of a snapshot: the job's time, the troubles of all its ranks, and the
+ * phases of its first rank. */
 void verdict_facts_of_job(struct verdict_facts *ret, const struct snapshot *s,
 			  const struct job_view *j);
-/* Finds what applies to the job of a rank, or to a rank without a job. */
+/* Finds what limits the job of a rank, or a rank without a job. */
 void verdict_of_trainer(struct verdicts *ret, const struct snapshot *s, const struct rank_view *r);
-/* Facts about a document that was read from a store, which has no phases. */
+/* Collects facts about a job of a store. A store has no phases. */
 void verdict_facts_of_document(struct verdict_facts *ret, const struct report_document *d);
 /* Writes "input-bound: 64 % of each step waits for data; next: more loader workers" to out and
  * returns it. */
 #define VERDICT_LINE_MAX 480
 const char *verdict_line(char *out, size_t len, const struct verdict *v);
-/* Appends "verdicts": [...]. */
+/* Appends "verdicts": [...] to a JSON object. */
 void verdict_json(struct buffer *out, const struct verdicts *v);
 
 #endif

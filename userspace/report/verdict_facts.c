@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict_facts.c - collects what the rules of verdict.c look at. */
+/* verdict_facts.c - collects the facts to which the rules of verdict.c are applied. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "userspace/report/verdict.h"
 #include "userspace/text/format.h"
 
-/* Startup costs most of a short run: it counts only in a run of at least this length. */
+/* Startup takes most of a short run, so it is only judged in a run of at least this length. */
 #define STARTUP_RUN_NS 600000000000ull
 
 static void verdict_facts_time(struct verdict_facts *f, const struct ledger_view *l)
@@ -54,7 +54,7 @@ static void verdict_facts_slow(struct verdict_facts *f, const struct loop_view *
 	f->slow.causes = l->causes;
 }
 
-/* Adds troubles of a rank. rank: as shown to people, -1: not shown. */
+/* Adds the present troubles of a rank. rank: its number as shown to users; -1: do not show it. */
 static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot *s,
 				  const struct rank_view *r, int rank)
 {
@@ -62,7 +62,8 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 
 	if (!r->alive)
 		return;
-	/* Of several ranks, the one that has been silent for longest is the first suspect. */
+	/* If several ranks hang, report the one that has been silent for longest, as it may be the
+	 * cause. */
 	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {
 		f->hang.now = true;
 		f->hang.for_ns = for_ns;

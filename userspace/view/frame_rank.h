@@ -18,7 +18,7 @@ enum importance {
 	IMPORTANCE_BLANK
 };
 
-/* Puts what limits the job of r, on one line; nothing while that is unknown. */
+/* Draws one line about what limits the job of rank r; nothing if that is unknown. */
 void frame_verdict(struct canvas *c, const struct snapshot *s, const struct rank_view *r);
 void frame_loops(struct canvas *c, const struct rank_view *r, int rows);
 void frame_time(struct canvas *c, const struct snapshot *s, const struct rank_view *r);

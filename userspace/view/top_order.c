@@ -148,7 +148,7 @@ static int top_order_ranks_compare(enum top_rank_sort by, const struct top_rank 
 		return strcmp(a->state, b->state);
 	case TOP_RANK_STEP:
 		return top_order_compare(b->step, a->step);
-	case TOP_RANK_LAST: /* longest ago first */
+	case TOP_RANK_LAST: /* the rank whose last step is oldest comes first */
 		return top_order_compare(a->last_end_ns, b->last_end_ns);
 	case TOP_RANK_TIME:
 		return top_order_compare(b->p50_ns, a->p50_ns);

@@ -14,7 +14,7 @@
 #include "userspace/model/job/fact.h"
 #include "userspace/model/time/ledger.h"
 
-#define TOP_BYTES	(16u << 20) /* bytes of the JSON */
+#define TOP_BYTES	(16u << 20) /* size limit of the JSON */
 #define TOP_JOBS	512
 #define TOP_RANKS	4096
 #define TOP_RECENT	64
@@ -66,7 +66,7 @@ struct top_rank {
 	/* how long the rank hangs, or how long others wait for it in each step */
 	uint64_t mark_ns;
 	char evidence[FACT_EVIDENCE_MAX], why[32];
-	double slow_ratio;		     /* 0: unknown */
+	double slow_ratio; /* step time now, divided by that before the slowdown; 0: unknown */
 	struct top_event events[TOP_EVENTS]; /* the latest events */
 	uint32_t nevents;
 };

@@ -103,10 +103,10 @@ struct closed_run {
 	 * begin */
 	size_t base;
 	int64_t begin_us; /* time of the run's job_start, or else of its first record */
-	int64_t life_us;  /* last sign of life */
+	int64_t life_us;  /* time of the latest record, the last sign of life */
 	/* the later of life_us and the end of the last checkpoint */
 	int64_t busy_us;
-	int64_t train_us; /* time of the last sign of training: a step, load, save or event */
+	int64_t train_us; /* time of the last record of training: a step, load, save or event */
 	int64_t after_us; /* time of the first other sign of life after train_us */
 	int64_t end_us;	  /* time of the job_end, if no record came after it */
 	/* first and last step recorded, including steps that were lost later */
@@ -191,7 +191,7 @@ struct closed_work {
 	struct goodput_span *cover; /* unions of the intervals of each run */
 	size_t *first_cover;
 	bool *open;		 /* for each run: a phase is open at the end of the run */
-	struct closed_end *ends; /* by run */
+	struct closed_end *ends; /* for each run */
 	size_t *resumed;	 /* for each run: the next run with a step; nruns: none */
 	uint64_t *work;		 /* step times in microseconds, of which the ideal is computed */
 	size_t nwork;
@@ -211,7 +211,7 @@ struct closed_stretch {
 	size_t run;
 	int64_t from_us, to_us, number; /* number: the first step of the stretch */
 	uint64_t count;			/* number of steps in the stretch */
-	int64_t net_us;			/* without marked time */
+	int64_t net_us;			/* its time without that of phases */
 };
 
 /* Returns how many steps of run r are not lost. */

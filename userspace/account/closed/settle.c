@@ -23,7 +23,7 @@ struct open {
 struct pairing {
 	struct closed_work *w;
 	size_t run;
-	int64_t begin_us, until_us; /* of the run */
+	int64_t begin_us, until_us; /* begin and end of the run */
 	struct open open[OPEN_MAX];
 	unsigned nopen;
 };

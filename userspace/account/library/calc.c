@@ -248,7 +248,7 @@ struct exclude_tally {
 	goodput_wide productive, first, wasted;
 	size_t pairs;
 	int64_t least, max_productive;
-	struct goodput_dict times; /* seconds */
+	struct goodput_dict times; /* step times in seconds */
 };
 
 static int calc_tally_step(struct exclude_tally *t, const struct goodput_entry *step,

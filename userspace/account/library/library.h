@@ -78,7 +78,7 @@ struct library_slices {
 
 /* Sums of the time without exclusions, which the library computes separately. */
 struct library_exclusion {
-	struct goodput_cover cover; /* merged, ticks */
+	struct goodput_cover cover; /* the excluded spans, merged; ticks */
 	goodput_wide init, prep, load, load_sync, recovery, excluded;
 	bool any, sync, has_sync, has_recovery;
 	struct library_sums folded;
@@ -114,7 +114,7 @@ struct library_calc {
 	uint64_t disruptions, records, step_records;
 	/* number and time of the previous step record; GOODPUT_UNKNOWN: none */
 	int64_t last_step, last_step_time;
-	struct goodput_dict times; /* step times: seconds */
+	struct goodput_dict times; /* step times in seconds, by step */
 	bool keep_times;
 	struct library_exclusion *exclusion; /* owned; NULL: none */
 };
