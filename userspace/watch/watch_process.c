@@ -88,7 +88,7 @@ static void processes_entry_locked(struct processes *ps, struct entry *e, int er
 
 	if (err == -ETIMEDOUT && !e->locked_logged) {
 		log_warn(
-			"process %d: its libraries cannot be found yet: its address space is locked",
+			"process %d: its libraries cannot be found yet: its address space is locked; it will be scanned again",
 			e->pid);
 		e->locked_logged = true;
 	}
