@@ -121,7 +121,8 @@ static int loader_helpers_new(struct loader *l, const struct loader_config *cfg)
 	if (!err)
 		err = helper_new(&l->helper, MAPPING_HELPER_BYTES);
 	if (err)
-		log_error("loader: helper processes cannot be started: %s", strerror(-err));
+		log_error("helper processes that read libraries cannot be started: %s",
+			  strerror(-err));
 	return err;
 }
 

@@ -204,10 +204,10 @@ static double cost_percent(uint64_t ns)
 
 static void cost_on_change(void *ctx, const struct budget_change *change)
 {
-	static const char *const down[] = {"", "bulk is detached", "confirm is counted, not sent",
-					   "confirm is detached"};
-	static const char *const up[] = {"", "bulk is attached", "confirm is sent",
-					 "confirm is attached"};
+	static const char *const down[] = {"", "bulk are detached", "confirm are counted, not sent",
+					   "confirm are detached"};
+	static const char *const up[] = {"", "bulk are attached", "confirm are sent",
+					 "confirm are attached"};
 	const struct second *s = ctx;
 	const char *runtime;
 
@@ -221,12 +221,12 @@ static void cost_on_change(void *ctx, const struct budget_change *change)
 	runtime = s->cost->unit[change->unit];
 	if (change->what == BUDGET_GIVEN_UP)
 		log_warn(
-			"overhead: probes other than the marker cost %.3f %% of the time of process %u (budget %.3g %%): %s %s",
+			"overhead: probes other than the marker cost %.3f %% of the time of process %u (budget %.3g %%): probes of %s in group %s",
 			cost_percent(change->cost_ns), change->pid, cost_percent(s->cost->limit_ns),
 			runtime, down[change->to]);
 	else
-		log_warn("overhead: within the budget again: %s %s again", runtime,
-			 up[change->from]);
+		log_warn("overhead: within the budget again: probes of %s in group %s again",
+			 runtime, up[change->from]);
 	s->fn(s->ctx);
 }
 

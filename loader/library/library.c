@@ -382,7 +382,7 @@ static void library_take_answer(struct libraries *ls, struct reader_answer *a)
 
 	if (a->by_path && !ls->by_path_logged) {
 		log_info(
-			"opening mapped files by path, as /proc/PID/map_files needs CAP_CHECKPOINT_RESTORE");
+			"opening mapped files by path, as CAP_CHECKPOINT_RESTORE is missing to open them in /proc/PID/map_files");
 		ls->by_path_logged = true;
 	}
 	if (!lib)

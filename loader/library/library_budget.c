@@ -81,8 +81,9 @@ static void library_budget_group_settle(const struct library_deps *d, struct lib
 			lib->sites[i].state = GP_ATTACH_given_up;
 	err = library_budget_group_attach(d, lib, group, cost);
 	if (err)
-		log_warn("%s: probes that the budget had detached cannot be attached again: %s",
-			 lib->name, strerror(-err));
+		log_warn(
+			"%s: probes that were detached because of their overhead cannot be attached again: %s",
+			lib->name, strerror(-err));
 }
 
 void library_settle(const struct library_deps *d, struct library *lib, const struct cost *cost)

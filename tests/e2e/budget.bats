@@ -83,8 +83,8 @@ states_of() { of_type probe "$T/out" "select(.probe == \"$1\") | .state" | tr -d
 	steps_are $((hot + 211)) "$T/out"
 	[[ $(states_of hot.sync) == counted\ given_up* ]]
 	[[ $(states_of hot.launch) == given_up* ]]
-	grep -q "hot bulk is detached" "$T/watch.err"
-	grep -q 'within the budget again: hot confirm is attached' "$T/watch.err"
+	grep -q "probes of hot in group bulk are detached" "$T/watch.err"
+	grep -q 'within the budget again: probes of hot in group confirm are attached' "$T/watch.err"
 }
 
 @test "no budget, no change" {
