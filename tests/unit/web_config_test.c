@@ -187,7 +187,7 @@ static void refused(void **state)
 	      "one line");
 	/* no YAML */
 	wrong("basic_auth_users: {\n", "web.yml:");
-	wrong("prom\n", "mapping");
+	wrong("prom\n", "expected keys with values");
 }
 
 static void suites(void **state)

@@ -24,3 +24,11 @@ void snapshot_unref(struct snapshot *s)
 	free(s->attach);
 	free(s);
 }
+
+const struct job_view *snapshot_job_of(const struct snapshot *s, const struct rank_view *r)
+{
+	for (uint32_t i = 0; r->job_key && i < s->njobs; i++)
+		if (s->jobs[i].key == r->job_key)
+			return &s->jobs[i];
+	return NULL;
+}

@@ -134,5 +134,7 @@ struct snapshot {
 struct snapshot *snapshot_ref(struct snapshot *s);
 /* Removes a reference, and frees s with the last one. s may be NULL. */
 void snapshot_unref(struct snapshot *s);
+/* Returns the job of a rank of s; NULL: it has none. */
+const struct job_view *snapshot_job_of(const struct snapshot *s, const struct rank_view *r);
 
 #endif

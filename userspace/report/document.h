@@ -183,7 +183,5 @@ void document_key_json(struct buffer *out, const char *name, uint64_t key);
 /* Returns true if the report needs a section about the job, because the job has several ranks or
  * runs, or had a disruption. */
 bool document_job_matters(const struct snapshot *s, const struct job_view *j);
-/* Returns the job to which a rank belongs; NULL: none. */
-const struct job_view *document_job_of(const struct snapshot *s, const struct rank_view *r);
 
 #endif

@@ -24,14 +24,6 @@ bool document_job_matters(const struct snapshot *s, const struct job_view *j)
 	return j->runs > 1 || j->ndisruptions || document_ranks_of(s, j) > 1;
 }
 
-const struct job_view *document_job_of(const struct snapshot *s, const struct rank_view *r)
-{
-	for (uint32_t i = 0; r->job_key && i < s->njobs; i++)
-		if (s->jobs[i].key == r->job_key)
-			return &s->jobs[i];
-	return NULL;
-}
-
 uint32_t document_windows_of(struct document_window ret[WINDOWS_MAX], const struct window_view *w,
 			     const struct type_names *types, int64_t wall_ns)
 {

@@ -90,7 +90,7 @@ static void explain_each(const struct snapshot *s, explain_fn *fn, void *ctx)
 {
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
-		const struct job_view *j = document_job_of(s, r);
+		const struct job_view *j = snapshot_job_of(s, r);
 		struct explained e;
 
 		if (!explain_is_first(s, i))

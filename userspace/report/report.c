@@ -226,7 +226,7 @@ static void report_job(struct canvas *c, struct buffer *out, const struct snapsh
 static void report_trainer(struct canvas *c, struct buffer *out, const struct snapshot *s,
 			   const struct rank_view *r)
 {
-	const struct job_view *job = document_job_of(s, r);
+	const struct job_view *job = snapshot_job_of(s, r);
 	double own_ns[BUCKET_COUNT];
 	struct verdicts verdicts;
 	struct report_cost cost;

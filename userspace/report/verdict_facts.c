@@ -114,7 +114,7 @@ void verdict_facts_of_job(struct verdict_facts *ret, const struct snapshot *s,
 
 void verdict_of_trainer(struct verdicts *ret, const struct snapshot *s, const struct rank_view *r)
 {
-	const struct job_view *j = document_job_of(s, r);
+	const struct job_view *j = snapshot_job_of(s, r);
 	struct verdict_facts facts;
 
 	if (j)

@@ -250,7 +250,7 @@ uint32_t frame_first(const struct snapshot *s)
  * no disruption, because the line would repeat that of the process. */
 static void frame_job(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
-	const struct job_view *j = document_job_of(s, r);
+	const struct job_view *j = snapshot_job_of(s, r);
 	char part[WORD_MAX], lost[WORD_MAX];
 
 	if (!j || !document_job_matters(s, j))
