@@ -516,6 +516,30 @@ struct gp_stack {
 	char text[GP_STACK_MAX]; /* NUL-terminated, printable UTF-8 */
 };
 
+/* Data loader of a training process while training waits for it: what its worker processes used and
+ * waited for since the record before, a second ago. Of the workers that do not run, it was read
+ * once in that second what they wait for. */
+struct gp_input {
+	__u64 span_ns;			  /* length of that second; 0: there is no record before */
+	__u64 cpu_ns, wait_ns, block_ns;  /* of all workers: as in gp_usage */
+	__u64 top_cpu_ns, top_wait_ns;	  /* of the worker that worked and waited most */
+	__u64 top_block_ns;		  /* of that worker */
+	__u64 main_cpu_ns, main_block_ns; /* of the training thread */
+	__u64 pin_cpu_ns;		  /* of the thread that pins memory; 0: none, or idle */
+	__u64 idle_ns;	/* CPU time that nothing used, of the CPUs that the process may use */
+	__u32 top;	/* process id of the worker that worked most; 0: no worker */
+	__u32 cores;	/* CPUs that the process may use, in hundredths; 0: unknown */
+	__u16 workers;	/* worker processes */
+	__u16 busy;	/* workers that were on a CPU, or waited for one, for 90 % of the second */
+	__u16 disk;	/* other workers: wait for a file or a disk */
+	__u16 network;	/* wait for a socket */
+	__u16 sleeping; /* sleep for a time */
+	__u16 reserved;
+	__u32 flags; /* GP_INPUT_* */
+};
+#define GP_INPUT_BLOCK 1 /* block_ns, top_block_ns and main_block_ns are known */
+#define GP_INPUT_IDLE  2 /* idle_ns is known */
+
 /* Last record of a tape that was closed in order. */
 struct gp_end {
 	__u32 reason; /* enum gp_end_reason */
@@ -560,7 +584,8 @@ struct gp_end {
 	X(82, code, struct gp_code)                                                                \
 	X(83, usage, struct gp_usage)                                                              \
 	X(84, pressure, struct gp_pressure)                                                        \
-	X(85, stack, struct gp_stack)
+	X(85, stack, struct gp_stack)                                                              \
+	X(91, input, struct gp_input)
 
 #define GP_KIND_USER 64 /* kinds from here on are written by user space */
 #define GP_KIND_MAX  128
@@ -613,6 +638,7 @@ _Static_assert(sizeof(struct gp_code) == 80, "ABI");
 _Static_assert(sizeof(struct gp_usage) == 40, "ABI");
 _Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
 _Static_assert(sizeof(struct gp_stack) == 208, "ABI");
+_Static_assert(sizeof(struct gp_input) == 112, "ABI");
 
 /* Returns the next record in memory, or NULL at the end and at a record that is cut off or shorter
  * than its header. Each record is padded to 8 bytes. Payloads are not checked. Usage:

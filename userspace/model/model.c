@@ -468,6 +468,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_stack:
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
+	case GP_KIND_input:
 		return model_feed_one(m, ev);
 	case GP_KIND_probe:
 		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
@@ -555,6 +556,36 @@ void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx)
 		tid = rank_trainer(r) ? rank_thread(r) : 0;
 		if (tid)
 			fn(ctx, rank_member(r)->pid, tid);
+	}
+}
+
+/* Calls fn for the children of a process that run the same program or were spawned by Python. */
+static void model_starved_children(const struct model *m, struct rank *parent, model_starved_fn *fn,
+				   void *ctx, uint32_t tid)
+{
+	const struct job_member *p = rank_member(parent), *c;
+	struct rank *r;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		c = rank_member(r);
+		if (c->process.parent == p->pid && !rank_trainer(r) &&
+		    (!*c->process.command || !strcmp(c->process.command, p->process.command) ||
+		     strstr(c->process.command, "multiprocessing.spawn")))
+			fn(ctx, p->pid, tid, c->pid);
+	}
+}
+
+void model_starved(const struct model *m, model_starved_fn *fn, void *ctx)
+{
+	struct rank *r;
+	uint32_t tid;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		tid = rank_trainer(r) && rank_starved(r, m->now_ns) ? rank_thread(r) : 0;
+		if (!tid)
+			continue;
+		fn(ctx, rank_member(r)->pid, tid, 0);
+		model_starved_children(m, r, fn, ctx, tid);
 	}
 }
 

@@ -69,6 +69,11 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
  * and waited for, as gp_usage and gp_pressure. tid: thread that trained last. */
 typedef void model_trainer_fn(void *ctx, uint32_t pid, uint32_t tid);
 void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx);
+/* Calls fn for each process that trains and waits for input (input_wait.h), and after it for each
+ * of its children that may be a worker of its data loader. The caller should feed what they used as
+ * gp_input, once a second. tid: thread that trained last; child: 0 for the process itself. */
+typedef void model_starved_fn(void *ctx, uint32_t pid, uint32_t tid, uint32_t child);
+void model_starved(const struct model *m, model_starved_fn *fn, void *ctx);
 /* Returns the roles of probes by which steps are found, or may be found if that is not decided yet
  * (bit 1ull << enum gp_role). Roles of the group "marker" are not included, because the overhead
  * budget never removes their probes. */

@@ -320,6 +320,11 @@ void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx)
 	model_trainers(out->model, fn, ctx);
 }
 
+void output_starved(const struct output *out, model_starved_fn *fn, void *ctx)
+{
+	model_starved(out->model, fn, ctx);
+}
+
 /* ---- of a node: what a service has seen in its life ------------------------------------------ */
 
 /* Counts a job once, even if its key changes, as when its name becomes known. counts: false only

@@ -28,6 +28,7 @@
 #include "userspace/output/journal.h"
 #include "userspace/watch/watch_blocked.h"
 #include "userspace/watch/watch_stack.h"
+#include "userspace/watch/watch_input.h"
 #include "userspace/watch/watch_usage.h"
 #include "userspace/watch/watch_kernel_log.h"
 #include "userspace/watch/watch_place.h"
@@ -491,6 +492,7 @@ static void watch_on_tick(void *ctx, uint64_t value)
 	blocked_tick(w->blocked, w->journal, w->out);
 	stacks_tick(w->stacks, w->journal, w->out);
 	usages_tick(w->usages, w->journal, w->out);
+	inputs_tick(w->inputs, w->journal, w->out);
 	watch_log_tick(w->log);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
 	journal_flush(w->journal);
@@ -751,6 +753,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = usages_new(&w->usages, o->root ? o->root : "");
 	if (!err)
+		err = inputs_new(&w->inputs, o->root ? o->root : "");
+	if (!err)
 		err = watch_open_loop(w, cfg->node);
 	if (!err)
 		err = watch_log_new(&w->log, w->loop, w->journal, o->root ? o->root : "");
@@ -865,6 +869,7 @@ int watch_close(struct watch *w)
 	blocked_free(w->blocked);
 	stacks_free(w->stacks);
 	usages_free(w->usages);
+	inputs_free(w->inputs);
 	watch_log_free(w->log);
 	ring_close(w->ring[0]);
 	ring_close(w->ring[1]);

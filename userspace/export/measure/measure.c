@@ -417,7 +417,9 @@ static const struct measure measures[] = {
 	 .counter = true,
 	 .unit = SECONDS,
 	 .label = "cause",
-	 .label_help = "cpu_contention, cpu_throttled, memory_pressure, disk, unknown.",
+	 .label_help =
+		 "cpu_contention, cpu_throttled, memory_pressure, disk, loader_cpu, loader_io, network, "
+		 "unknown.",
 	 .rule = MEASURE_LABEL_SPARSE,
 	 .help = "Time that lasting slowdowns cost a rank, by cause; unknown: no cause explains it.",
 	 .put = measure_rank_causes},

@@ -475,6 +475,8 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
 		return rank_resource(r, ev);
+	case GP_KIND_input:
+		return rank_input(r, ev);
 	default:
 		return rank_record(r, ev, probe, hits, hit_cost_ns);
 	}

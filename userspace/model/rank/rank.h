@@ -22,6 +22,7 @@
 #include "userspace/model/time/change.h"
 #include "userspace/model/time/deviation.h"
 #include "userspace/model/time/time_cause.h"
+#include "userspace/model/time/input_wait.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/time/overhead.h"
 #include "userspace/model/time/window.h"
@@ -110,6 +111,7 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	uint64_t faults[FAULT_COUNT];
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
+	struct input_sums input;	     /* waits for the data loader since it began */
 	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
@@ -131,6 +133,18 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	uint32_t nmonitor;
 	uint64_t monitor_events, monitor_truncated, monitor_unkept;
 };
+
+struct bucket_cause { /* part of the time of a bucket that a cause explains */
+	enum bucket bucket;
+	enum time_cause cause;
+	uint64_t ns;
+	double share;		    /* of the bucket's time, 0 to 1 */
+	struct input_finding input; /* of BUCKET_DATA_LOADING; all 0 for TIME_CAUSE_unknown */
+};
+/* Writes the causes of the time in BUCKET_DATA_LOADING, the largest first and TIME_CAUSE_unknown
+ * last. Returns their number; 0: the bucket has less than 5 % of the time, or nothing is known. Two
+ * may have the same cause. */
+uint32_t rank_input_causes(const struct rank_view *v, struct bucket_cause ret[INPUT_REASONS]);
 
 struct job_member;
 struct model_env;
@@ -210,6 +224,9 @@ uint64_t rank_hits(const struct rank *r);
 /* Returns true when the rank has been silent long enough to be examined. *ret_tid: the thread that
  * trained last; *ret_since_ns: last sign of life. */
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
+/* Returns true when the process waits for its data loader so much that the reasons should be
+ * examined. */
+bool rank_starved(const struct rank *r, uint64_t now_ns);
 /* Returns the thread that trained last; 0: none. */
 uint32_t rank_thread(const struct rank *r);
 /* Returns the roles of probes (bit 1ull << enum gp_role) that find the steps of the rank. While it

@@ -98,6 +98,10 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 	if (r->resource)
 		resource_between(r->resource, onset_ns > USUAL_NS ? onset_ns - USUAL_NS : 0,
 				 onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0, &lp->slow->usual);
+	if (r->input)
+		input_waits_between(r->input, onset_ns > USUAL_NS ? onset_ns - USUAL_NS : 0,
+				    onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0,
+				    &lp->slow->usual.input);
 }
 
 /* Finds the causes of a slowdown: compares what the process lacked before its onset and since
@@ -109,6 +113,9 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 
 	if (r->resource)
 		resource_between(r->resource, v->onset_ns, v->end_ns ? v->end_ns : now_ns, &since);
+	if (r->input)
+		input_waits_between(r->input, v->onset_ns, v->end_ns ? v->end_ns : now_ns,
+				    &since.input);
 	time_cause_slower(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
 }
 
@@ -172,6 +179,7 @@ static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t
 	struct fact f = {.type = FACT_HEALTH, .health = &health};
 
 	change_evidence(v, &slow->causes, evidence, sizeof(evidence));
+	rank_input_evidence(r, v, &slow->causes, now_ns, evidence, sizeof(evidence));
 	change_event_text(r, v, &health, cause, now_ns);
 	rank_fact(r, &f, now_ns);
 }

@@ -55,6 +55,7 @@ void rank_free(struct rank *r)
 	monitor_free(r->monitor);
 	range_shares_free(r->shares);
 	resource_free(r->resource);
+	input_waits_free(r->input);
 	rank_hang_free(&r->hang);
 	free(r);
 }

@@ -15,6 +15,7 @@
  *   rank_report.c     reports checkpoints, ranges and the ledger as facts
  *   rank_failure.c    whether its end was clean, and what caused a failure
  *   rank_worker.c     worker processes of its data loader
+ *   rank_input.c      waits for its data loader, and their reasons
  *   rank_place.c      where it runs
  *   rank_straggler.c  other ranks wait for it
  *   rank_collective.c collectives that it has entered
@@ -30,7 +31,7 @@
  *
  * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
  * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days, and
- * 7 KiB for the resources it lacked,
+ * 7 KiB for the resources it lacked, 9 KiB once it waits for input,
  * including its share of a job (make bench ONLY=memory); at most 9 MiB whatever the process does,
  * by the bounds of the parts.
  *
@@ -58,6 +59,7 @@
 #include "userspace/model/time/hang.h"
 #include "userspace/model/job/job.h"
 #include "userspace/model/job/job_member.h"
+#include "userspace/model/time/input_wait.h"
 #include "userspace/model/job/model_env.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/signal/model_probe.h"
@@ -309,6 +311,8 @@ struct rank {
 	uint64_t ranges_unsent;
 	struct monitor *monitor;   /* NULL until the first event of the job's own monitoring */
 	struct resource *resource; /* NULL until the first record of resources */
+	struct input_gate input_gate;
+	struct input_waits *input; /* NULL until the first record of its workers */
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;
@@ -426,6 +430,15 @@ int rank_resource(struct rank *r, const struct event *ev);
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs);
 /* Examines the causes of current slowdowns again, once a second. */
 void rank_change_tick(struct rank *r, uint64_t now_ns);
+
+/* rank_input.c */
+/* Takes what the workers of its data loader used. Returns 0 or -ENOMEM. */
+int rank_input(struct rank *r, const struct event *ev);
+/* Takes a wait for input that is over. */
+void rank_input_wait(struct rank *r, uint64_t from_ns, uint64_t to_ns);
+/* Appends what the workers did during the slowdown *v to out, if that is a cause of it. */
+void rank_input_evidence(const struct rank *r, const struct change_view *v,
+			 const struct time_causes *causes, uint64_t now_ns, char *out, size_t len);
 
 /* rank_window.c */
 /* Creates the windows for a new ledger. Returns 0 or -ENOMEM. */

@@ -167,6 +167,8 @@ void rank_span(void *ctx, const struct span *s)
 		err = ledger_interval(r->member.ledger, buckets[s->kind], s->begin_ns, s->end_ns);
 	if (err)
 		r->error = err;
+	if (s->kind == SPAN_FETCH && !s->async)
+		rank_input_wait(r, s->begin_ns, s->end_ns);
 	if (s->kind == SPAN_FETCH || s->kind == SPAN_HANDOVER)
 		return;
 	r->checkpoints += s->kind == SPAN_SAVE;

@@ -144,6 +144,8 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	archive_field(a, r->ranges_unsent);
 	monitor_archive(a, &r->monitor);
 	resource_archive(a, &r->resource);
+	input_gate_archive(a, &r->input_gate);
+	input_waits_archive(a, &r->input);
 	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);
 	rank_hang_archive(a, &r->hang);
 	rank_fault_archive(a, &r->fault);

@@ -126,6 +126,8 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 	ret->straggle = r->straggle;
 	memcpy(ret->faults, r->fault.count, sizeof(ret->faults));
 	memcpy(ret->cause_ns, r->cause_ns, sizeof(ret->cause_ns));
+	if (r->input)
+		input_waits_total(r->input, &ret->input);
 	overhead_view(&r->overhead, &ret->overhead);
 	rank_view_time(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_hang_view(r, now_ns, &ret->hang);

@@ -228,4 +228,5 @@ void resource_sums_archive(struct archive *a, struct resource_sums *s)
 {
 	archive_fields(a, s, covered_ns, wait_ns, throttled_ns, asleep_ns, block_ns, memory_ns,
 		       io_ns, block_known, stall_known, group);
+	input_sums_archive(a, &s->input);
 }

@@ -16,6 +16,7 @@
 
 #include "bpf/gp_abi.h"
 #include "userspace/base/archive.h"
+#include "userspace/model/time/input_wait.h"
 
 #define RESOURCE_SECONDS 180 /* number of last seconds that are kept */
 #define RESOURCE_THREADS 16  /* number of threads whose usage is kept */
@@ -33,6 +34,8 @@ struct resource_sums {
 	bool stall_known;      /* memory_ns and io_ns are measured */
 	/* memory_ns and io_ns are of the control group; false: of the machine */
 	bool group;
+
+	struct input_sums input; /* waits for input; not set by resource_between() */
 };
 
 struct resource;

@@ -49,6 +49,11 @@ static double time_cause_growth(uint64_t a_ns, const struct resource_sums *a, ui
 	       (double)a_ns / (double)a->covered_ns * (double)a_step_ns;
 }
 
+static double time_cause_more(double grown)
+{
+	return grown > 0 ? grown : 0;
+}
+
 void time_cause_slower(struct time_causes *ret, const struct resource_sums *before,
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns)
 {
@@ -71,6 +76,14 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 		grown[TIME_CAUSE_disk] = GROWN(block_ns);
 	else if (before->stall_known && after->stall_known && before->group && after->group)
 		grown[TIME_CAUSE_disk] = GROWN(io_ns) < asleep ? GROWN(io_ns) : asleep;
+	/* Waits for input are part of the time asleep. */
+	grown[TIME_CAUSE_cpu_contention] += time_cause_more(GROWN(input.ns[INPUT_CONTENTION]));
+	grown[TIME_CAUSE_loader_io] = GROWN(input.ns[INPUT_DISK]);
+	if (!before->block_known || !after->block_known)
+		grown[TIME_CAUSE_disk] -= time_cause_more(grown[TIME_CAUSE_loader_io]);
+	grown[TIME_CAUSE_network] = GROWN(input.ns[INPUT_NETWORK]);
+	grown[TIME_CAUSE_loader_cpu] = GROWN(input.ns[INPUT_WORKERS]) +
+				       GROWN(input.ns[INPUT_MAIN]) + GROWN(input.ns[INPUT_PIN]);
 #undef GROWN
 	ret->lost_ns = after_ns - before_ns;
 	left = (double)ret->lost_ns;

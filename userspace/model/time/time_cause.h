@@ -19,7 +19,11 @@
 	X(cpu_throttled, "CPU quota",                                                              \
 	  "waits because the CPU quota of its control group is used up")                           \
 	X(memory_pressure, "memory pressure", "waits for memory: reclaim or swap")                 \
-	X(disk, "disk", "waits for block I/O")
+	X(disk, "disk", "waits for block I/O")                                                     \
+	X(loader_cpu, "data loader at its CPU limit", "waits for input while its loader computes") \
+	X(loader_io, "slow files of the data loader",                                              \
+	  "waits for input while the loader's workers wait for files")                             \
+	X(network, "network", "waits for input while the loader's workers wait for the network")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
