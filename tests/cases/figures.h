@@ -226,6 +226,9 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"lost_contention", r->cause_ns[TIME_CAUSE_cpu_contention]},
 		{"lost_throttled", r->cause_ns[TIME_CAUSE_cpu_throttled]},
 		{"lost_unknown", r->cause_ns[TIME_CAUSE_unknown]},
+		{"lost_loader", r->cause_ns[TIME_CAUSE_loader_cpu]},
+		{"input_wait", r->input.wait_ns},
+		{"input_unknown", r->input.ns[INPUT_UNKNOWN]},
 		{"late_whole", r->windows[0].whole},
 		{"late_goodput", r->windows[0].ns[BUCKET_GOODPUT]},
 		{"late_hang", r->windows[0].ns[BUCKET_HANG]},
@@ -354,6 +357,23 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 	return false;
 }
 
+/* Returns what explains most of the waits for input, as rank_input_causes() has it: "" for
+ * nothing. */
+static const char *figure_input(const struct rank_view *r, bool text)
+{
+	static char out[120];
+	struct bucket_cause causes[INPUT_REASONS];
+
+	if (!rank_input_causes(r, causes))
+		return "";
+	if (!text)
+		return time_cause_name[causes[0].cause];
+	input_finding_text(out, sizeof(out), &causes[0].input);
+	for (char *at = out; *at; at++) /* a comma ends an expectation */
+		*at = *at == ',' ? ';' : *at;
+	return out;
+}
+
 static const char *figure_text(const struct figure *f, const char *key)
 {
 	if (f->job && !strcmp(key, "name"))
@@ -392,6 +412,8 @@ static const char *figure_text(const struct figure *f, const char *key)
 		return f->run->seen.phase;
 	if (!strcmp(key, "evidence"))
 		return f->run->seen.evidence;
+	if (f->rank && (!strcmp(key, "input_cause") || !strcmp(key, "input_text")))
+		return figure_input(f->rank, !strcmp(key, "input_text"));
 	if (!strcmp(key, "looks") && f->rank)
 		return hang_why_name[f->rank->hang.why];
 	if (!f->loop)

@@ -271,6 +271,42 @@ static inline void word_lacks(struct script *s, const struct move *m)
 	}
 }
 
+/* feeds D [workers N] [busy N] [disk N] [network N] [sleeping N] [cores N] [idle N] [main T]: each
+ * second for D, its data loader has so many workers; the busy ones use a whole CPU, the others
+ * nothing, and its thread is on a CPU for T. */
+static inline void word_feeds(struct script *s, const struct move *m)
+{
+	struct gp_input f = {.span_ns = 1000000000ull, .flags = GP_INPUT_IDLE};
+
+	for (int i = 2; i + 1 < m->argc; i += 2) {
+		uint64_t n = move_number(m, i + 1, 0);
+
+		if (!strcmp(m->argv[i], "workers"))
+			f.workers = (__u16)n;
+		else if (!strcmp(m->argv[i], "busy"))
+			f.busy = (__u16)n;
+		else if (!strcmp(m->argv[i], "disk"))
+			f.disk = (__u16)n;
+		else if (!strcmp(m->argv[i], "network"))
+			f.network = (__u16)n;
+		else if (!strcmp(m->argv[i], "sleeping"))
+			f.sleeping = (__u16)n;
+		else if (!strcmp(m->argv[i], "cores"))
+			f.cores = (__u32)n * 100;
+		else if (!strcmp(m->argv[i], "idle"))
+			f.idle_ns = n * f.span_ns;
+		else if (!strcmp(m->argv[i], "main"))
+			f.main_cpu_ns = move_ns(m, i + 1, 0);
+		else
+			script_fail(s, "feeds what? %s", m->argv[i]);
+	}
+	f.cpu_ns = f.busy * f.span_ns;
+	f.top_cpu_ns = f.busy ? f.span_ns : 0;
+	for (uint64_t at_ns = f.span_ns; at_ns <= move_length(m); at_ns += f.span_ns)
+		*(struct gp_input *)script_add(s, GP_KIND_input, m->at_ns + at_ns, script_pid(s),
+					       -1) = f;
+}
+
 static inline void word_fork(struct script *s, const struct move *m)
 {
 	struct gp_fork *f = script_add(s, GP_KIND_fork, m->at_ns, script_pid(s), -1);
@@ -362,6 +398,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 		snprintf(k->text, sizeof(k->text), "%s", move_text(m, ""));
 	} else if (!strcmp(w, "lacks")) {
 		word_lacks(s, m);
+	} else if (!strcmp(w, "feeds")) {
+		word_feeds(s, m);
 	} else {
 		return !strcmp(w, "wait");
 	}

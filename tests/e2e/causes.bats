@@ -96,3 +96,56 @@ slow_by() { # cause least-share
 	end_steps
 	jq -se 'map(select(.kind == "fail_slow")) | .[0] | .why == "unknown" and (.causes | map(select(.cause != "unknown" and .share > 0.1)) | length == 0)' "$T/health"
 }
+
+# ---- data loaders ----------------------------------------------------------------------------------
+
+# Starts to train with a loader of that kind, whose batches are made at once until the test says go.
+start_loader() { # kind workers
+	python_current
+	start_job nice -n -20 "$PY" "$TOP/tests/workloads/loader.py" "$1" "$2" "$T/go"
+	job_line ready
+	start_watch record -o "$T/tape" --slow-after 5s --pid "$JOB" --json --quiet --export "json:$T/out"
+	READY_S=100 until_true usual
+	touch "$T/go"
+	READY_S=100 until_true slow
+	sleep 3
+	job_end
+	watch_end
+	jq -c 'select(.type == "health")' "$T/out" >"$T/health"
+}
+# On a busy machine, who computes also waits for a CPU.
+slow_by_loader() {
+	jq -se 'map(select(.kind == "fail_slow")) | .[0] | (.causes | map({(.cause): .share}) | add) as $of
+		| $of.loader_cpu >= 0.2 and $of.loader_cpu + ($of.cpu_contention // 0) >= 0.5' "$T/health" ||
+		{ cat "$T/health" >&2; return 1; }
+}
+evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].evidence | test($text)' "$T/health"; }
+
+@test "a loader worker computes: the loader's CPU" {
+	start_loader cpu 1
+	slow_by_loader
+	evidence "1 loader worker at [0-9]+ % CPU, [01] of [0-9]+ cores idle"
+}
+
+@test "loader workers sleep: unknown" {
+	start_loader sleep 2
+	jq -se 'map(select(.kind == "fail_slow")) | .[0] | .why == "unknown" and (.causes // [] | map(select(.cause == "loader_cpu" or .cause == "loader_io" or .cause == "network")) | all(.share < 0.1))' "$T/health"
+}
+
+@test "one of two loader workers computes, and the other waits for it" {
+	start_loader slow 2
+	slow_by_loader
+	evidence "1 of 2 loader workers at [0-9]+ % CPU"
+}
+
+@test "no loader workers: the training thread makes the batches" {
+	start_loader cpu 0
+	slow_by_loader
+	evidence "no loader workers"
+}
+
+@test "loader workers wait for a slow server: network" {
+	[ -n "${ALL:-}" ] || skip "one of five kinds of loaders: ALL=1"
+	start_loader network 2
+	slow_by network 0.5
+}

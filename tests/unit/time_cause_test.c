@@ -260,6 +260,35 @@ static void memory_and_disk(void **state)
 	share(&c, TIME_CAUSE_disk, 0);
 }
 
+/* Waits for input that its loader explains: not more than the growth, and not for the disk again.
+ */
+static void loader(void **state)
+{
+	struct resource_sums a, b;
+	struct time_causes c;
+
+	(void)state;
+	w.train.flags = 0;
+	seconds(31, &(struct lack){.cpu_ns = S});
+	seconds(20, &(struct lack){.cpu_ns = 500 * MS, .io_ns = 450 * MS});
+	a = sums(0, 30);
+	b = sums(31, 51);
+	b.input.ns[INPUT_WORKERS] = b.covered_ns / 10; /* of steps of 200 ms */
+	b.input.ns[INPUT_DISK] = b.covered_ns / 5 * 2;
+	time_cause_slower(&c, &a, 100 * MS, &b, 200 * MS);
+	share(&c, TIME_CAUSE_disk, 0.1);
+	share(&c, TIME_CAUSE_loader_cpu, 0.2);
+	share(&c, TIME_CAUSE_loader_io, 0.7);	  /* what is left of its 0.8 */
+	a.input.ns[INPUT_WORKERS] = a.covered_ns; /* as much before */
+	time_cause_slower(&c, &a, 100 * MS, &b, 200 * MS);
+	share(&c, TIME_CAUSE_loader_cpu, 0);
+	b.input.ns[INPUT_DISK] = 0;
+	b.input.ns[INPUT_CONTENTION] = b.covered_ns / 4;
+	time_cause_slower(&c, &a, 100 * MS, &b, 200 * MS);
+	share(&c, TIME_CAUSE_cpu_contention, 0.5);
+	share(&c, TIME_CAUSE_disk, 0.5);
+}
+
 static void too_little(void **state)
 {
 	struct resource_sums none = sums(0, 10), some;
@@ -327,7 +356,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(seconds_add_up),  T(hole),	   T(begins_to_train), T(ring_keeps_the_last),
 		T(other_threads),   T(contention), T(quota),	       T(as_before),
-		T(memory_and_disk), T(too_little), T(hostile),	       T(archived),
+		T(memory_and_disk), T(too_little), T(loader),	       T(hostile),
+		T(archived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,9 @@ int worker_idle(const char *root, uint64_t *idle_ns)
 		uint64_t idle, disk;
 		unsigned cpu;
 
-		if (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle, &disk) !=
+		/* The first line is the sum of all. */
+		if (line[3] == ' ' ||
+		    sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle, &disk) !=
 			    3 ||
 		    cpu >= WORKER_CPUS)
 			continue;
