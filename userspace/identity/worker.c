@@ -154,7 +154,7 @@ uint32_t worker_quota(const char *folder)
 		v2[0] = quota[0];
 		v2[1] = period[0];
 	}
-	if (!v2[0] || !v2[1] || v2[0] / v2[1] >= WORKER_CPUS) /* version 1: -1 is no quota */
+	if (!v2[0] || !v2[1] || v2[0] / v2[1] >= WORKER_CPUS) /* -1 of version 1: none */
 		return 0;
 	return (uint32_t)(v2[0] * 100 / v2[1]);
 }
