@@ -72,6 +72,18 @@ only_what_exists() { # root program
 	each_python only_what_exists
 }
 
+collects_where_it_does() { # root program
+	start_python "$1" "$2" stack_collect.py
+	"$DUMP" "$JOB" 300 1000 >"$T/ours"
+	jq -se 'map(.threads[0] | select(.torn | not) | {collects, name: .frames[0].name})
+		| map(select(.collects)) as $c | length > 200
+		and ($c | length) >= 0.3 * length and ($c | length) <= 0.7 * length and all($c[]; .name == "collect")' \
+		"$T/ours"
+}
+@test "the garbage collector is seen while it runs, and only then" {
+	each_python collects_where_it_does
+}
+
 @test "a process in a namespace of its own: threads have our numbers" {
 	local root program tids
 	[ "$EUID" -eq 0 ] || cannot "namespaces need root"

@@ -20,6 +20,7 @@ static void print_thread(struct buffer *b, const struct python_thread *t)
 	json_open(b, NULL, '{');
 	json_int(b, "tid", t->tid);
 	json_bool(b, "gil", t->holds_gil);
+	json_bool(b, "collects", t->collects);
 	json_bool(b, "torn", t->torn);
 	json_bool(b, "cut", t->cut);
 	json_open(b, "frames", '[');

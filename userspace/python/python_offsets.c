@@ -18,6 +18,11 @@
 /* Word of _Py_DebugOffsets that has the offset of interpreter_state.gil_runtime_state */
 #define DEBUG_GIL_3_13 15
 #define DEBUG_GIL_3_14 16
+/* interpreter_state.gc, gc.collecting */
+#define DEBUG_GC_3_13	      10
+#define DEBUG_GC_3_14	      11
+#define DEBUG_COLLECTING_3_13 72
+#define DEBUG_COLLECTING_3_14 82
 
 /* The numbers are offsetof() and sizeof in a program that includes the internal headers of the
  * version named in each row (with Py_BUILD_CORE), on x86_64 and aarch64; CPython changes none of
@@ -37,24 +42,25 @@
 	.code_file = 112, .code_function = 128, .code_lines = 136, .lines = PYTHON_LOCATIONS
 static const struct python_offsets offsets_table[] = {
 	/* 3.8.18 */
-	{ROW_OBJECTS, .runtime_holder = 1368 + MUTEXES, .frame_last = 104, .last_unit = 1,
-	 .lines = PYTHON_LNOTAB},
+	{ROW_OBJECTS, .runtime_collecting = 544, .runtime_holder = 1368 + MUTEXES,
+	 .frame_last = 104, .last_unit = 1, .lines = PYTHON_LNOTAB},
 	/* 3.9.18 */
-	{ROW_OBJECTS, .runtime_holder = 568 + MUTEXES, .frame_last = 104, .last_unit = 1,
-	 .lines = PYTHON_LNOTAB},
+	{ROW_OBJECTS, .interpreter_collecting = 816, .runtime_holder = 568 + MUTEXES,
+	 .frame_last = 104, .last_unit = 1, .lines = PYTHON_LNOTAB},
 	/* 3.10.13: f_lasti counts instructions of two bytes */
-	{ROW_OBJECTS, .runtime_holder = 568 + MUTEXES, .frame_last = 96, .last_unit = 2,
-	 .lines = PYTHON_LINETABLE},
+	{ROW_OBJECTS, .interpreter_collecting = 816, .runtime_holder = 568 + MUTEXES,
+	 .frame_last = 96, .last_unit = 2, .lines = PYTHON_LINETABLE},
 	/* 3.11.7 */
-	{ROW_CFRAME, .runtime_holder = 576 + MUTEXES, .interpreter_threads = 16,
-	 .thread_pthread = 152, .thread_native = 160, .cframe_frame = 8, .frame_previous = 48,
-	 .frame_code = 32, .frame_owner = 69, .code_first = 72, .code_instructions = 184,
-	 .text_ascii = 48, .text_compact = 72},
+	{ROW_CFRAME, .interpreter_collecting = 848, .runtime_holder = 576 + MUTEXES,
+	 .interpreter_threads = 16, .thread_pthread = 152, .thread_native = 160, .cframe_frame = 8,
+	 .frame_previous = 48, .frame_code = 32, .frame_owner = 69, .code_first = 72,
+	 .code_instructions = 184, .text_ascii = 48, .text_compact = 72},
 	/* 3.12.1; owner_c: FRAME_OWNED_BY_CSTACK */
-	{ROW_CFRAME, .interpreter_threads = 72, .interpreter_gil = 384, .gil_holder = 8,
-	 .gil_locked = 16, .thread_pthread = 136, .thread_native = 144, .cframe_frame = 0,
-	 .frame_previous = 8, .frame_code = 0, .frame_owner = 70, .owner_c = 3, .code_first = 68,
-	 .code_instructions = 192, .text_ascii = 40, .text_compact = 56},
+	{ROW_CFRAME, .interpreter_collecting = 312, .interpreter_threads = 72,
+	 .interpreter_gil = 384, .gil_holder = 8, .gil_locked = 16, .thread_pthread = 136,
+	 .thread_native = 144, .cframe_frame = 0, .frame_previous = 8, .frame_code = 0,
+	 .frame_owner = 70, .owner_c = 3, .code_first = 68, .code_instructions = 192,
+	 .text_ascii = 40, .text_compact = 56},
 };
 
 /* Words of _Py_DebugOffsets that have the offsets, by the declarations of struct _Py_DebugOffsets
@@ -132,7 +138,7 @@ static bool python_offsets_fit(const struct python_offsets *o)
 static int python_offsets_debug(const uint64_t *words, uint32_t minor, struct python_offsets *ret,
 				char why[PYTHON_WHY_MAX])
 {
-	uint64_t gil = words[minor == 13 ? DEBUG_GIL_3_13 : DEBUG_GIL_3_14];
+	uint64_t gil = words[minor == 13 ? DEBUG_GIL_3_13 : DEBUG_GIL_3_14], gc, collecting;
 
 	if (words[DEBUG_FREE]) {
 		snprintf(why, PYTHON_WHY_MAX, "CPython 3.%u without a global interpreter lock",
@@ -151,6 +157,10 @@ static int python_offsets_debug(const uint64_t *words, uint32_t minor, struct py
 	 * instead of the lock in its own state. */
 	ret->gil_holder -= (uint32_t)gil;
 	ret->gil_locked -= (uint32_t)gil;
+	gc = words[minor == 13 ? DEBUG_GC_3_13 : DEBUG_GC_3_14];
+	collecting = words[minor == 13 ? DEBUG_COLLECTING_3_13 : DEBUG_COLLECTING_3_14];
+	if (gc < OFFSET_MAX && collecting < OFFSET_MAX)
+		ret->interpreter_collecting = (uint32_t)(gc + collecting);
 	ret->text_compact = ret->text_ascii + 16; /* two words more */
 	if (python_offsets_fit(ret))
 		return 0;

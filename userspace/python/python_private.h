@@ -42,6 +42,9 @@ struct python_offsets { /* offsets in bytes, from the beginning of the structure
 	uint32_t interpreter_next, interpreter_threads; /* PyInterpreterState: next, threads.head */
 	uint32_t interpreter_gil;	 /* PyInterpreterState.ceval.gil, a pointer */
 	uint32_t gil_holder, gil_locked; /* struct _gil_runtime_state: last_holder, locked (int) */
+	/* .gc.collecting, an int, of the interpreter, or of the runtime (3.8); 0: it is not there
+	 */
+	uint32_t interpreter_collecting, runtime_collecting;
 	uint32_t thread_next, thread_interpreter; /* PyThreadState: next, interp */
 	/* PyThreadState: thread_id; native_thread_id, 0: none */
 	uint32_t thread_pthread, thread_native;

@@ -20,6 +20,8 @@
 /* Address of a PyThreadState, and of the one that holds its interpreter's lock */
 struct python_state {
 	uint64_t address, holder;
+struct python_state { /* a PyThreadState, and the one that holds the lock of its interpreter */
+	uint64_t address, holder, interpreter;
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -143,7 +145,7 @@ static int python_threads_list(struct python_process *p, struct python_state *st
 				 2))
 			return -EAGAIN;
 		while (thread && n < THREADS_MAX) {
-			states[n++] = (struct python_state){thread, holder};
+			states[n++] = (struct python_state){thread, holder, interpreter};
 			if (!python_read(p,
 					 (struct python_range[]){
 						 {thread + at->thread_interpreter, &owner, 8},
@@ -340,31 +342,79 @@ static int python_dump_error(struct python_process *p, char why[PYTHON_WHY_MAX])
 	return err;
 }
 
-int python_dump(struct python_process *p, struct python_thread *threads, size_t max,
-		char why[PYTHON_WHY_MAX])
+/* Returns true if the garbage collector of the interpreter runs. */
+static bool python_collects(struct python_process *p, const struct python_state *s)
 {
-	struct python_state *states = calloc(THREADS_MAX, sizeof(*states));
-	int n = -EAGAIN, kept;
+	const struct python_offsets *at = &p->at;
+	uint64_t address = at->runtime_collecting ? p->place.runtime + at->runtime_collecting
+						  : s->interpreter + at->interpreter_collecting;
+	uint32_t collecting = 0;
 
-	if (!states || python_codes_trim(p)) {
-		free(states);
+	return (at->runtime_collecting || at->interpreter_collecting) &&
+	       python_read_one(p, address, &collecting, sizeof(collecting)) && collecting == 1;
+}
+
+static void python_thread_read(struct python_process *p, const struct python_state *s,
+			       struct python_thread *t)
+{
+	t->holds_gil = s->address == s->holder;
+	t->collects = t->holds_gil && python_collects(p, s);
+	python_thread_frames(p, s->address, t);
+}
+
+/* Begins a dump. Returns the number of threads, newest first in *ret, which the caller frees also
+ * after an error; otherwise as python_dump(). */
+static int python_dump_begin(struct python_process *p, struct python_state **ret,
+			     char why[PYTHON_WHY_MAX])
+{
+	int n = -EAGAIN;
+
+	*ret = malloc(THREADS_MAX * sizeof(**ret));
+	if (!*ret || python_codes_trim(p)) {
 		snprintf(why, PYTHON_WHY_MAX, "out of memory");
 		return -ENOMEM;
 	}
 	p->reads = 0;
 	p->tids_fresh = false;
 	for (int i = 0; i < ATTEMPTS && n < 0; i++)
-		n = python_threads_list(p, states);
-	kept = n > 0 && (size_t)n > max ? (int)max : n;
+		n = python_threads_list(p, *ret);
+	return n < 0 ? python_dump_error(p, why) : n;
+}
+
+int python_dump(struct python_process *p, struct python_thread *threads, size_t max,
+		char why[PYTHON_WHY_MAX])
+{
+	struct python_state *states;
+	int n = python_dump_begin(p, &states, why);
+	int kept = n > 0 && (size_t)n > max ? (int)max : n;
+
 	for (int i = 0; i < kept; i++) {
 		const struct python_state *s = &states[n - 1 - i];
-		struct python_thread *t = &threads[i];
 
-		memset(t, 0, offsetof(struct python_thread, frames));
-		python_thread_identify(p, s->address, t);
-		t->holds_gil = s->address == s->holder;
-		python_thread_frames(p, s->address, t);
+		memset(&threads[i], 0, offsetof(struct python_thread, frames));
+		python_thread_identify(p, s->address, &threads[i]);
+		python_thread_read(p, s, &threads[i]);
 	}
 	free(states);
-	return n < 0 ? python_dump_error(p, why) : kept;
+	return kept;
+}
+
+int python_dump_thread(struct python_process *p, pid_t tid, struct python_thread *ret,
+		       char why[PYTHON_WHY_MAX])
+{
+	struct python_state *states;
+	int n = python_dump_begin(p, &states, why), err = n < 0 ? n : -ENOENT;
+
+	for (int i = n - 1; i >= 0 && err == -ENOENT; i--) {
+		memset(ret, 0, offsetof(struct python_thread, frames));
+		python_thread_identify(p, states[i].address, ret);
+		if (ret->tid != tid)
+			continue;
+		python_thread_read(p, &states[i], ret);
+		err = 0;
+	}
+	free(states);
+	if (err == -ENOENT)
+		snprintf(why, PYTHON_WHY_MAX, "no Python thread %d", (int)tid);
+	return err;
 }

@@ -33,6 +33,8 @@ struct python_thread {
 	pid_t tid;	  /* the thread's id in our pid namespace; 0: unknown */
 	uint64_t pthread; /* its pthread_t */
 	bool holds_gil;	  /* the thread held the global interpreter lock just before it was read */
+	bool collects;	  /* it holds the lock, and the garbage collector runs; false: or unknown */
+	bool holds_gil;	  /* it held the global interpreter lock just before it was read */
 	bool torn;	  /* the stack changed at each attempt: frames may not belong together */
 	bool cut;	  /* there are more frames than PYTHON_FRAMES_MAX */
 	uint32_t nframes; /* 0: no Python code runs in this thread */
@@ -57,5 +59,10 @@ uint32_t python_version(const struct python_process *p);
  * -ENOMEM. For an error, why holds the reason. */
 int python_dump(struct python_process *p, struct python_thread *threads, size_t max,
 		char why[PYTHON_WHY_MAX]);
+
+/* Reads the stack of one thread. Returns 0; -ENOENT: no Python thread has this number; otherwise as
+ * python_dump(). */
+int python_dump_thread(struct python_process *p, pid_t tid, struct python_thread *ret,
+		       char why[PYTHON_WHY_MAX]);
 
 #endif
