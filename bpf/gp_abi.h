@@ -542,6 +542,34 @@ struct gp_input {
 
 /* Last record of a tape that was closed in order. */
 struct gp_end {
+/* The Python line at which a thread (tid) of a training process was at a random instant. Times of
+ * several samples add up: each stands for span_us. Names are hostile. */
+struct gp_line {
+	__u64 at_ns;	   /* instant of the sample, CLOCK_MONOTONIC */
+	__u32 span_us;	   /* time of the thread for which the sample stands */
+	__u32 line;	   /* of the user's own code; 0: unknown */
+	__u32 inner_line;  /* 0: unknown */
+	__u16 state;	   /* enum gp_line_state */
+	__u16 flags;	   /* GP_LINE_* */
+	char file[48];	   /* base name of the user's own file, innermost call; "": none */
+	char function[48]; /* function in that file */
+	char inner_file[48], inner_function[48]; /* of the innermost call of all */
+};
+enum gp_line_state {
+	GP_LINE_UNKNOWN = 0,
+	GP_LINE_RUNS = 1,   /* on a CPU, or ready to run */
+	GP_LINE_SLEEPS = 2, /* in a system call that ends after a time */
+	GP_LINE_WAITS = 3,  /* waits for anything else */
+};
+#define GP_LINE_GIL 1 /* the thread holds the global interpreter lock */
+#define GP_LINE_OWN 2 /* the innermost call is that of the user's own code */
+#define GP_LINE_PACKAGE                                                                            \
+	4 /* the user's own code has called a package, not only the standard library */
+#define GP_LINE_CALLED	8  /* a package has called the user's own code */
+#define GP_LINE_INPUT	16 /* the thread is in a data loader */
+#define GP_LINE_COLLECT 32 /* the garbage collector runs; only with GP_LINE_GIL */
+
+struct gp_end {	      /* last record of a tape that was closed properly */
 	__u32 reason; /* enum gp_end_reason */
 	/* status of the command that gp-bpf started, as wait(2) reports it; -1: none */
 	__s32 status;
@@ -586,6 +614,7 @@ struct gp_end {
 	X(84, pressure, struct gp_pressure)                                                        \
 	X(85, stack, struct gp_stack)                                                              \
 	X(91, input, struct gp_input)
+	X(86, line, struct gp_line)
 
 #define GP_KIND_USER 64 /* kinds from here on are written by user space */
 #define GP_KIND_MAX  128
@@ -639,6 +668,7 @@ _Static_assert(sizeof(struct gp_usage) == 40, "ABI");
 _Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
 _Static_assert(sizeof(struct gp_stack) == 208, "ABI");
 _Static_assert(sizeof(struct gp_input) == 112, "ABI");
+_Static_assert(sizeof(struct gp_line) == 216, "ABI");
 
 /* Returns the next record in memory, or NULL at the end and at a record that is cut off or shorter
  * than its header. Each record is padded to 8 bytes. Payloads are not checked. Usage:

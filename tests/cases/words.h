@@ -4,6 +4,7 @@
 #define TESTS_CASES_WORDS_H
 
 #include "tests/cases/device.h"
+#include "tests/cases/word_line.h"
 #include "tests/cases/word_monitor.h"
 #include "tests/cases/word_place.h"
 #include "tests/cases/word_program.h"
@@ -44,13 +45,15 @@ static inline bool word_training(struct script *s, const struct move *m)
 		snprintf(name, sizeof(name), "Optimizer.zero_grad#%s.zero_grad",
 			 move_text(m, "SGD"));
 		script_range(s, m->at_ns, m->at_ns + move_length(m), name);
-	} else if (!strcmp(w, "steps")) { /* N D [data F] [sync S] */
+	} else if (!strcmp(w, "steps")) { /* N D [data F] [sync S] [idle I] */
 		uint64_t n = move_number(m, 1, 1), ns = move_ns(m, 2, 0);
 		uint64_t data = move_after(m, "data"), sync = move_after(m, "sync");
+		uint64_t idle = move_after(m, "idle"); /* before the batch, in no phase */
 
 		for (uint64_t i = 0; i < n; i++) {
-			script_fetch(s, m->at_ns + i * ns, data);
-			script_backward(s, m->at_ns + i * ns + data + (ns - data) / 2);
+			script_fetch(s, m->at_ns + i * ns + idle, data);
+			script_backward(s,
+					m->at_ns + i * ns + idle + data + (ns - data - idle) / 2);
 			if (sync)
 				script_sync(s, m->at_ns + (i + 1) * ns, sync);
 			script_update(s, m->at_ns + (i + 1) * ns, 0, "SGD");
@@ -400,6 +403,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 		word_lacks(s, m);
 	} else if (!strcmp(w, "feeds")) {
 		word_feeds(s, m);
+	} else if (!strcmp(w, "line")) {
+		word_line(s, m);
 	} else {
 		return !strcmp(w, "wait");
 	}

@@ -148,4 +148,46 @@ evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].ev
 	[ -n "${ALL:-}" ] || skip "one of five kinds of loaders: ALL=1"
 	start_loader network 2
 	slow_by network 0.5
+# A program of torch whose steps take longer for a while; what is lost then is known to be at one line.
+own_code() { # kind
+	python_debian
+	background /dev/null "$T/its" "$T/its.err" "${FIRST[@]}" "$GP_BPF" record -o "$T/tape" --quiet --export "json:$T/out" \
+		-- "$PY" "$TOP/tests/workloads/own_code.py" "$1"
+	wait_exit "$LAST"
+	equal 0 "$STATUS" "$(tail -n 5 "$T/its.err")"
+	jq -c 'select(.type == "health")' "$T/out" >"$T/health"
+	cat "$T/health"
+}
+# All that is lost is injected; the machine may be busy besides.
+lost_by() { # cause least
+	jq -se --arg cause "$1" --argjson least "$2" 'map(select(.kind == "recovered")) | .[0].causes
+		| (map(select(.cause == $cause) | .share) | add) as $own
+		| (map(select(.cause | startswith("cpu_")) | .share) | add // 0) as $busy
+		| $own >= $least and $own + $busy >= 0.85' "$T/health"
+}
+line_of() { # text
+	grep -n "$1" "$TOP/tests/workloads/own_code.py" | cut -d : -f 1
+}
+
+@test "time.sleep() at a line: own code, with the line" {
+	own_code sleep
+	lost_by own_code 0.85
+	jq -se --arg line "own_code.py:$(line_of '# HERE') in inject()" '
+		map(select(.kind == "recovered")) | .[0] | .why == "own_code" and (.evidence | contains($line))
+		and (.causes[] | select(.cause == "own_code").line == $line)' "$T/health"
+	run -0 --separate-stderr "$GP_BPF" replay --quiet --export "json:$T/again" "$T/tape"
+	jq -c 'select(.type == "health")' "$T/again" | cmp - "$T/health"
+}
+
+@test "a slow loop of Python: own code, with its function" {
+	own_code loop
+	lost_by own_code 0.4
+	jq -se 'map(select(.kind == "recovered")) | .[0].causes[] | select(.cause == "own_code").line
+		| test("^own_code.py:[0-9]+ in count\\(\\)$")' "$T/health"
+}
+
+@test "gc.collect() with many objects: garbage collection" {
+	own_code collect
+	lost_by garbage_collection 0.4
+	jq -se 'map(select(.kind == "recovered")) | .[0].causes | all(.cause != "own_code")' "$T/health"
 }

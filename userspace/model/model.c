@@ -466,6 +466,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_renamed:
 	case GP_KIND_program:
 	case GP_KIND_stack:
+	case GP_KIND_line:
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
 	case GP_KIND_input:
@@ -586,6 +587,13 @@ void model_starved(const struct model *m, model_starved_fn *fn, void *ctx)
 			continue;
 		fn(ctx, rank_member(r)->pid, tid, 0);
 		model_starved_children(m, r, fn, ctx, tid);
+void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx)
+{
+	struct rank *r;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		if (rank_slow(r))
+			fn(ctx, rank_member(r)->pid, rank_thread(r));
 	}
 }
 

@@ -59,6 +59,8 @@ void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
 void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx);
 /* Calls fn for processes that wait for input, and their children (model_starved). */
 void output_starved(const struct output *out, model_starved_fn *fn, void *ctx);
+/* Calls fn for processes whose steps are slow (model_slow). */
+void output_slow(const struct output *out, model_trainer_fn *fn, void *ctx);
 /* As model_carry(). */
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
 /* Sets the state of the node that later snapshots contain; v is copied. */

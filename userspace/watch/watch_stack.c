@@ -2,13 +2,12 @@
 #include "userspace/watch/watch_stack.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/helper.h"
-#include "userspace/python/python_stack.h"
+#include "userspace/watch/watch_line.h"
 
 #define PROCESSES_MAX 16 /* limit of processes whose stacks are read by one request */
 /* Limit of threads of a process among which the training thread is searched */
@@ -30,6 +29,13 @@ struct stack_reply {
 		struct gp_stack stack;
 	} of[PROCESSES_MAX];
 };
+#define PROCESSES_MAX 1024	     /* that are followed; of more, the others are not sampled */
+#define STACK_NS      5000000000ull  /* between two whole stacks of a silent process */
+#define LATE_NS	      4000000000ull  /* a request that takes longer is given up */
+#define PAUSE_NS      10000000000ull /* after that no request is sent */
+/* The answer has to be there when the next second begins. */
+#define LENGTH_US 970000u
+#define SECOND_US 1000000u
 
 /* Reader of Python stacks, and its last request */
 struct stacks {
@@ -37,12 +43,20 @@ struct stacks {
 	struct stack_request request;
 	uint64_t asked_ns; /* time of the last request to the helper process; 0: never */
 	bool waiting;	   /* for the answer to the last request */
+	struct line_request request;
+	/* processes that train, as of this second; and which of them comes first */
+	struct line_target all[PROCESSES_MAX];
+	uint32_t count, next;
+	uint64_t stack_ns; /* when whole stacks were requested last; 0: never */
+	uint64_t asked_ns; /* when the helper process was asked last; 0: never */
+	uint64_t pause_ns; /* no request before that */
+	bool waiting;	   /* for its answer */
 };
 
 int stacks_new(struct stacks **ret)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
-	int err = s ? helper_new(&s->helper, sizeof(struct stack_reply)) : -ENOMEM;
+	int err = s ? helper_new(&s->helper, sizeof(struct line_reply)) : -ENOMEM;
 
 	if (err) {
 		free(s);
@@ -62,131 +76,106 @@ void stacks_free(struct stacks *s)
 	free(s);
 }
 
-/* ---- in the helper process ------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
-static size_t stack_frame_text(char *out, size_t len, const struct python_frame *f)
+static void stacks_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t tid,
+			  const void *payload, size_t len)
 {
-	const char *name = strrchr(f->file, '/');
+	void *own = journal_record(j, kind, pid, 0);
 
-	return (size_t)snprintf(out, len, "%s (%s:%d)", f->function, name ? name + 1 : f->file,
-				f->line);
+	if (!own)
+		return;
+	memcpy(own, payload, len);
+	((struct gp_rec *)own - 1)->tid = tid;
 }
 
-/* Returns true for code that the user wrote: neither the standard library nor a package. */
-static bool stack_frame_is_own(const struct python_frame *f)
+static void stacks_answer(struct stacks *s, struct journal *j)
 {
-	return *f->file != '<' && !strstr(f->file, "/lib/python") && !strstr(f->file, "-packages/");
-}
+	uint64_t now_ns = clock_mono_ns();
+	const struct line_reply *reply;
+	const void *ret;
+	ssize_t n = helper_answer(s->helper, 0, &ret);
 
-/* Writes the innermost frames that fit, and the innermost one of the user's own code. */
-static void stack_text(char *out, size_t len, const struct python_thread *t)
-{
-	char own[2 * PYTHON_TEXT_MAX + 32] = "", one[sizeof(own)];
-	size_t at = 0, own_len;
-	uint32_t i, mine = 0;
-
-	while (mine < t->nframes && !stack_frame_is_own(&t->frames[mine]))
-		mine++;
-	if (mine < t->nframes)
-		stack_frame_text(own, sizeof(own), &t->frames[mine]);
-	own_len = *own ? strlen(own) + strlen(" < ... < ") : 0;
-	*out = '\0';
-	for (i = 0; i < t->nframes; i++) {
-		size_t n = stack_frame_text(one, sizeof(one), &t->frames[i]) + strlen(" < ");
-
-		if (at + n + (i < mine ? own_len : 0) >= len)
-			break;
-		at += (size_t)snprintf(out + at, len - at, "%s%s", at ? " < " : "", one);
+	if (n == -EAGAIN && now_ns - s->asked_ns <= LATE_NS)
+		return;
+	s->waiting = false;
+	if (n == -EAGAIN) {
+		helper_drop(s->helper);
+		s->pause_ns = now_ns + PAUSE_NS;
 	}
-	if (*own && i <= mine)
-		snprintf(out + at, len - at, "%s%s",
-			 !at	    ? ""
-			 : i < mine ? " < ... < "
-				    : " < ",
-			 own);
-}
+	if (n != sizeof(*reply))
+		return;
+	reply = ret;
+	for (uint32_t i = 0; i < reply->nlines && i < LINE_PROCESSES * LINE_ROUNDS; i++) {
+		const struct line_sample *l = &reply->line[i];
 
-static int stack_read(pid_t pid, pid_t tid, struct python_thread *threads, struct gp_stack *ret)
-{
-	const struct python_thread *t = threads;
-	char why[PYTHON_WHY_MAX];
-	struct python_process *p;
-	int n = python_open(pid, &p, why);
-
-	if (n)
-		return n;
-	n = python_dump(p, threads, THREADS_MAX, why);
-	for (int i = 0; i < n; i++)
-		t = threads[i].tid == tid ? &threads[i] : t;
-	if (n > 0 && !t->torn && t->nframes) {
-		ret->frames = t->nframes;
-		stack_text(ret->text, sizeof(ret->text), t);
-	} else if (n >= 0) {
-		n = -ENODATA;
+		stacks_record(j, GP_KIND_line, l->pid, l->tid, &l->line, sizeof(l->line));
 	}
-	python_close(p);
-	return n < 0 ? n : 0;
-}
+	for (uint32_t i = 0; i < reply->nstacks && i < LINE_PROCESSES; i++) {
+		const struct line_stack *k = &reply->stack[i];
 
-static ssize_t watch_stack_there(const void *arg, void *ret, size_t cap)
-{
-	const struct stack_request *request = arg;
-	struct stack_reply *reply = ret;
-	struct python_thread *threads = calloc(THREADS_MAX, sizeof(*threads));
-
-	if (cap < sizeof(*reply) || !threads) {
-		free(threads);
-		return -ENOMEM;
+		stacks_record(j, GP_KIND_stack, k->pid, k->tid, &k->stack, sizeof(k->stack));
 	}
-	memset(reply, 0, sizeof(*reply));
-	for (uint32_t i = 0; i < request->count && i < PROCESSES_MAX; i++) {
-		struct gp_stack stack = {0};
-
-		if (stack_read(request->of[i].pid, request->of[i].tid, threads, &stack))
-			continue;
-		reply->of[reply->count].pid = (uint32_t)request->of[i].pid;
-		reply->of[reply->count].tid = (uint32_t)request->of[i].tid;
-		reply->of[reply->count++].stack = stack;
-	}
-	free(threads);
-	return sizeof(*reply);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void stacks_answer(struct stacks *s, struct journal *j)
+static struct line_target *stacks_target(struct stacks *s, uint32_t pid)
 {
-	const void *ret;
-	ssize_t n = helper_answer(s->helper, 0, &ret);
-	struct stack_reply reply;
-
-	if (n == -EAGAIN && clock_mono_ns() - s->asked_ns <= LATE_NS)
-		return;
-	s->waiting = false;
-	if (n == -EAGAIN)
-		helper_drop(s->helper);
-	if (n != sizeof(reply))
-		return;
-	memcpy(&reply, ret, sizeof(reply));
-	for (uint32_t i = 0; i < reply.count && i < PROCESSES_MAX; i++) {
-		struct gp_stack *own = journal_record(j, GP_KIND_stack, reply.of[i].pid, 0);
-
-		if (!own)
-			return;
-		*own = reply.of[i].stack;
-		((struct gp_rec *)own - 1)->tid = reply.of[i].tid;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (s->all[i].pid == (pid_t)pid)
+			return &s->all[i];
 	}
+	return NULL;
+}
+
+static void stacks_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
+{
+	struct stacks *s = ctx;
+
+	if (s->count < PROCESSES_MAX)
+		s->all[s->count++] = (struct line_target){.pid = (pid_t)pid, .tid = (pid_t)tid};
+}
+
+static void stacks_on_slow(void *ctx, uint32_t pid, uint32_t tid)
+{
+	struct line_target *t = stacks_target(ctx, pid);
+
+	(void)tid;
+	if (t)
+		t->fast = true;
 }
 
 static void stacks_on_silent(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns)
 {
-	struct stack_request *request = ctx;
+	struct line_target *t = stacks_target(ctx, pid);
 
+	(void)tid;
 	(void)since_ns;
-	if (request->count == PROCESSES_MAX)
-		return;
-	request->of[request->count].pid = (pid_t)pid;
-	request->of[request->count++].tid = (pid_t)tid;
+	if (t)
+		t->stack = true;
+}
+
+/* Chooses the processes of this second: in turn, if there are too many. */
+static void stacks_choose(struct stacks *s, uint64_t now_ns)
+{
+	struct line_request *r = &s->request;
+	uint32_t turns = (s->count + LINE_PROCESSES - 1) / LINE_PROCESSES;
+	bool stacks = !s->stack_ns || now_ns - s->stack_ns >= STACK_NS, any = false;
+
+	*r = (struct line_request){
+		.seed = now_ns * 0x9e3779b97f4a7c15ull,
+		.length_us = LENGTH_US,
+		.count = s->count < LINE_PROCESSES ? s->count : LINE_PROCESSES,
+	};
+	for (uint32_t i = 0; i < r->count; i++) {
+		r->of[i] = s->all[(s->next + i) % s->count];
+		r->of[i].span_us = turns * SECOND_US;
+		r->of[i].stack &= stacks;
+		any |= r->of[i].stack;
+	}
+	s->next = turns > 1 ? (s->next + r->count) % s->count : 0;
+	s->stack_ns = any && turns == 1 ? now_ns : s->stack_ns;
 }
 
 void stacks_tick(struct stacks *s, struct journal *j, const struct output *out)
@@ -195,12 +184,16 @@ void stacks_tick(struct stacks *s, struct journal *j, const struct output *out)
 
 	if (s->waiting)
 		stacks_answer(s, j);
-	if (s->waiting || (s->asked_ns && now_ns - s->asked_ns < PERIOD_NS))
+	if (s->waiting || now_ns < s->pause_ns)
 		return;
-	s->request = (struct stack_request){0};
-	output_silent(out, stacks_on_silent, &s->request);
-	if (!s->request.count ||
-	    helper_ask(s->helper, watch_stack_there, &s->request, sizeof(s->request)))
+	s->count = 0;
+	output_trainers(out, stacks_on_trainer, s);
+	if (!s->count)
+		return;
+	output_slow(out, stacks_on_slow, s);
+	output_silent(out, stacks_on_silent, s);
+	stacks_choose(s, now_ns);
+	if (helper_ask(s->helper, watch_line_there, &s->request, sizeof(s->request)))
 		return;
 	s->asked_ns = now_ns;
 	s->waiting = true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_stack.h - reads the Python stacks of silent processes in a helper process, every five
- * seconds, and records them, so that a replay has them too. Single-threaded. */
+/* watch_stack.h - samples the Python lines of processes that train, once a second at a random
+ * instant, ten times while they are slow; of silent processes it also reads the whole stack every
+ * five seconds. A helper process reads, at most 16 processes a second. All is recorded, so that a
+ * replay has it too. Single-threaded. */
 #ifndef WATCH_WATCH_STACK_H
 #define WATCH_WATCH_STACK_H
 

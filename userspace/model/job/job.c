@@ -90,8 +90,10 @@ static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 	job_work_begin(j, m);
 	straggler_free(j->straggler);
 	job_places_free(j->places);
+	job_lines_free(j->lines);
 	j->straggler = NULL;
 	j->places = NULL;
+	j->lines = NULL;
 	memset(j->standing, 0, sizeof(j->standing));
 	j->runs++;
 	j->run_start_ns = m->start_ns;

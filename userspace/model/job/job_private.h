@@ -15,6 +15,7 @@
 #define JOB_POINTS 256
 
 struct job_places;
+struct job_lines;
 
 /* Time of a job by bucket: the finished part (past_ns), plus that part of the reference's ledger
  * which belongs to the job. To get the latter, base_ns and skip_ns are subtracted from the
@@ -113,6 +114,8 @@ struct job {
 	struct straggler *straggler;
 	struct job_places *places; /* NULL: none yet */
 	/* Number of ranks of the run on this node, by enum job_standing. */
+	struct job_lines *lines;   /* NULL: none yet */
+	/* Number of ranks of the run seen on this node, by standing. */
 	uint32_t standing[JOB_STANDS_COUNT];
 };
 
@@ -161,6 +164,10 @@ void job_work_archive(struct archive *a, struct job_work *w);
 /* job_place.c */
 void job_places_free(struct job_places *ps);
 void job_places_archive(struct archive *a, struct job_places **ps);
+
+/* job_line.c */
+void job_lines_free(struct job_lines *ls);
+void job_lines_archive(struct archive *a, struct job_lines **ls);
 
 /* job_table.c */
 /* Find a job by key (jobs_get()) or by name (jobs_named()), and create it if it does not exist.

@@ -42,6 +42,7 @@ static void job_free(struct job *j)
 	window_free(j->window);
 	straggler_free(j->straggler);
 	job_places_free(j->places);
+	job_lines_free(j->lines);
 	free(j->points);
 	free(j);
 }

@@ -145,6 +145,7 @@ static void job_archive(struct archive *a, struct job **at)
 		checkpoints_archive(a, &j->files);
 	straggler_archive(a, &j->straggler);
 	job_places_archive(a, &j->places);
+	job_lines_archive(a, &j->lines);
 	window_archive(a, &j->window);
 	window_edge_archive(a, &j->ref_edge);
 	archive_field(a, j->ref_midway);

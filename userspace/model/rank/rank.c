@@ -472,6 +472,8 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 		return 0;
 	case GP_KIND_stack:
 		return rank_hang_stack(r, ev);
+	case GP_KIND_line:
+		return rank_line(r, ev);
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
 		return rank_resource(r, ev);

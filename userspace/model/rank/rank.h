@@ -24,6 +24,7 @@
 #include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/input_wait.h"
 #include "userspace/model/time/ledger.h"
+#include "userspace/model/time/lines.h"
 #include "userspace/model/time/overhead.h"
 #include "userspace/model/time/window.h"
 
@@ -113,6 +114,12 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
 	struct input_sums input;	     /* waits for the data loader since it began */
 	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
+	/* Share of the time of the last minute's steps that is in no phase; 0: or unknown. The
+	 * lines of the user's own code where most of it is, if it is more than 20 % and no loop is
+	 * slow. */
+	double else_share;
+	struct lines_top else_lines[LINES_TOP];
+	/* Progress of its job that is in a complete checkpoint. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
 	/* Checkpoint that the rank resumed from. how == CHECKPOINT_BY_none: no checkpoint was
@@ -227,6 +234,9 @@ bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint6
 /* Returns true when the process waits for its data loader so much that the reasons should be
  * examined. */
 bool rank_starved(const struct rank *r, uint64_t now_ns);
+/* Returns true when the steps of a loop take longer than usual, also when that may end soon, and as
+ * long as little is known of its lines. */
+bool rank_slow(const struct rank *r);
 /* Returns the thread that trained last; 0: none. */
 uint32_t rank_thread(const struct rank *r);
 /* Returns the roles of probes (bit 1ull << enum gp_role) that find the steps of the rank. While it

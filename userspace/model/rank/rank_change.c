@@ -102,6 +102,7 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 		input_waits_between(r->input, onset_ns > USUAL_NS ? onset_ns - USUAL_NS : 0,
 				    onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0,
 				    &lp->slow->usual.input);
+	rank_line_usual(r, onset_ns, &lp->slow->usual_lines);
 }
 
 /* Finds the causes of a slowdown: compares what the process lacked before its onset and since
@@ -117,6 +118,7 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 		input_waits_between(r->input, v->onset_ns, v->end_ns ? v->end_ns : now_ns,
 				    &since.input);
 	time_cause_slower(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
+	rank_line_causes(r, slow, v, now_ns);
 }
 
 /* Divides the time lost since the last call among the causes of the slowdown, and adds it to
@@ -246,4 +248,32 @@ void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *f
 	} else {
 		change_alarm(r, lp->slow, fs->step.loop, &v, now_ns);
 	}
+	change_evidence(&v, &causes, evidence, sizeof(evidence));
+	cause = time_cause_main(&causes);
+	health.why = time_cause_name[cause];
+	health.over = event == CHANGE_RECOVERED;
+	health.kind = health.over ? "recovered" : "fail_slow";
+	health.onset_ns = v.onset_ns;
+	health.onset_step = v.onset_step;
+	health.end_ns = v.end_ns;
+	health.end_step = v.end_step;
+	health.size_ns = more_than(v.after_ns, v.before_ns);
+	health.period = v.period;
+	health.ratio = v.before_ns ? (double)v.after_ns / (double)v.before_ns : 0;
+	health.phase = change_part_name(v.blame);
+	if (v.incomparable)
+		rank_event(r, fs->step.end_ns,
+			   "no longer slow: step %llu and later ones have other work",
+			   (unsigned long long)v.end_step);
+	else if (health.over)
+		rank_event(r, fs->step.end_ns, "fast again since step %llu, slow since step %llu",
+			   (unsigned long long)v.end_step, (unsigned long long)v.onset_step);
+	else
+		rank_event(r, fs->step.end_ns, "slow since step %llu: %+.0f %%%s%s%s%s%s%s",
+			   (unsigned long long)v.onset_step, 100 * (health.ratio - 1),
+			   *health.phase ? ", " : "", health.phase, cause ? ": " : "",
+			   cause ? time_cause_label[cause] : "",
+			   cause == TIME_CAUSE_own_code ? " at " : "",
+			   cause == TIME_CAUSE_own_code ? causes.line : "");
+	rank_fact(r, &f, fs->step.end_ns);
 }

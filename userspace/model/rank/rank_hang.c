@@ -207,6 +207,12 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 	at = (int)strlen(out);
 	if (at)
 		at += snprintf(out + at, len - (size_t)at, "; ");
+	if ((size_t)at < len) {
+		job_lines_text(&r->member, now_ns, out + at, len - (size_t)at);
+		at += (int)strlen(out + at);
+	}
+	if (at && out[at - 1] != ' ' && (size_t)at < len)
+		at += snprintf(out + at, len - (size_t)at, "; ");
 	if (rank_hang_is_fresh(&h->call, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
 			       h->call.tid, h->call.where);

@@ -56,6 +56,7 @@ void rank_free(struct rank *r)
 	range_shares_free(r->shares);
 	resource_free(r->resource);
 	input_waits_free(r->input);
+	rank_lines_free(r->lines);
 	rank_hang_free(&r->hang);
 	free(r);
 }

@@ -10,6 +10,7 @@
  *   rank_file.c       files that may be checkpoints
  *   rank_flow.c       signals to the step finder, and the probes that it needs
  *   rank_late.c       whether its first steps may have been missed
+ *   rank_line.c       Python lines at which it is
  *   rank_change.c     slowdown of a loop, its causes, and recovery
  *   rank_window.c     where its time went recently
  *   rank_report.c     reports checkpoints, ranges and the ledger as facts
@@ -62,6 +63,7 @@
 #include "userspace/model/time/input_wait.h"
 #include "userspace/model/job/model_env.h"
 #include "userspace/model/time/ledger.h"
+#include "userspace/model/time/lines.h"
 #include "userspace/model/signal/model_probe.h"
 #include "userspace/model/signal/monitor.h"
 #include "userspace/model/job/notice.h"
@@ -102,6 +104,9 @@ struct rank_done { /* a finished step that is kept to find the last step of a ch
 struct rank_slow { /* the present slowdown of a loop, else the last one */
 	/* what the process lacked (a CPU, memory...) before the slowdown */
 	struct resource_sums usual;
+struct rank_slow {		       /* the present slowdown of a loop, else the last one */
+	struct resource_sums usual;    /* what the process lacked before it */
+	struct lines_sums usual_lines; /* lines at which its thread was before it */
 	struct time_causes causes;
 	int64_t lost_ns;     /* time lost that is not in rank.cause_ns yet */
 	int64_t all_lost_ns; /* time lost since the slowdown began */
@@ -313,6 +318,11 @@ struct rank {
 	struct resource *resource; /* NULL until the first record of resources */
 	struct input_gate input_gate;
 	struct input_waits *input; /* NULL until the first record of its workers */
+	struct range_shares *shares; /* from its first range on */
+	uint64_t ranges_unsent;	     /* over their bound, or taken by the budget */
+	struct monitor *monitor;     /* from its first event on */
+	struct resource *resource;   /* from its first record on */
+	struct rank_lines *lines;    /* likewise */
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;
@@ -439,6 +449,21 @@ void rank_input_wait(struct rank *r, uint64_t from_ns, uint64_t to_ns);
 /* Appends what the workers did during the slowdown *v to out, if that is a cause of it. */
 void rank_input_evidence(const struct rank *r, const struct change_view *v,
 			 const struct time_causes *causes, uint64_t now_ns, char *out, size_t len);
+/* rank_line.c */
+struct rank_lines;
+/* Takes a sample of the line of a thread. Returns 0 or -ENOMEM. */
+int rank_line(struct rank *r, const struct event *ev);
+void rank_lines_free(struct rank_lines *ls); /* NULL is allowed */
+/* Takes a finished step. */
+void rank_line_step(struct rank *r, const struct fact_step *fs);
+/* Sums the lines of the minute before a slowdown. */
+void rank_line_usual(const struct rank *r, uint64_t onset_ns, struct lines_sums *ret);
+/* Adds to the causes of a slowdown what its lines explain. */
+void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
+		      uint64_t now_ns);
+/* Sets else_share and else_lines. */
+void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret);
+void rank_lines_archive(struct archive *a, struct rank_lines **ls);
 
 /* rank_window.c */
 /* Creates the windows for a new ledger. Returns 0 or -ENOMEM. */

@@ -42,6 +42,7 @@ static void rank_loop_archive(struct archive *a, struct rank_loop **at)
 	if (!lp->slow)
 		return;
 	resource_sums_archive(a, &lp->slow->usual);
+	lines_sums_archive(a, &lp->slow->usual_lines);
 	time_causes_archive(a, &lp->slow->causes);
 	archive_fields(a, lp->slow, lost_ns, all_lost_ns, alarm, alarms, bursts, bursts_ns);
 }
@@ -146,6 +147,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	resource_archive(a, &r->resource);
 	input_gate_archive(a, &r->input_gate);
 	input_waits_archive(a, &r->input);
+	rank_lines_archive(a, &r->lines);
 	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);
 	rank_hang_archive(a, &r->hang);
 	rank_fault_archive(a, &r->fault);

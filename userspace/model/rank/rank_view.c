@@ -75,6 +75,7 @@ static void rank_view_figures(const struct rank *r, uint64_t now_ns, struct rank
 		recent_view(r->loops[i]->recent_times, now_ns, v->loops[i].recent_times);
 	}
 	rank_windows(r, now_ns, v->windows);
+	rank_line_view(r, now_ns, v);
 }
 
 int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_view *ret)

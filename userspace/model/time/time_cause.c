@@ -9,6 +9,11 @@
 #define COVERED_MIN_NS 2000000000ull
 /* A cause is named only if it explains at least MAIN_SHARE of a slowdown; less is within the error
  * of the measurement. LISTED_SHARE: least share of a cause in the text of all causes. */
+#include "userspace/base/number.h"
+
+#define COVERED_MIN_NS 2000000000ull /* less says too little about a span */
+/* A slowdown is reported with a cause only if it explains this much; less is within the error of
+ * the measurement. */
 #define MAIN_SHARE   0.3
 #define LISTED_SHARE 0.05
 
@@ -98,6 +103,11 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 		ret->ns[TIME_CAUSE_unknown] -= ret->ns[i];
 }
 
+void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns)
+{
+	l->ns[c] += take_up_to(&l->ns[TIME_CAUSE_unknown], ns);
+}
+
 double time_cause_share(const struct time_causes *l, enum time_cause c)
 {
 	return l->lost_ns ? (double)l->ns[c] / (double)l->lost_ns : 0;
@@ -144,6 +154,8 @@ const char *time_causes_text(char *out, size_t len, const struct time_causes *l)
 		at += (size_t)snprintf(out + at, len - at, "%s%.0f %% %s", listed ? ", " : "",
 				       100 * time_cause_share(l, (enum time_cause)i),
 				       time_cause_text[i]);
+		if (i == TIME_CAUSE_own_code && *l->line && at < len)
+			at += (size_t)snprintf(out + at, len - at, ": %s", l->line);
 		listed |= 1u << i;
 	}
 	return out;
@@ -151,5 +163,5 @@ const char *time_causes_text(char *out, size_t len, const struct time_causes *l)
 
 void time_causes_archive(struct archive *a, struct time_causes *l)
 {
-	archive_fields(a, l, lost_ns, ns);
+	archive_fields(a, l, lost_ns, ns, line);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "userspace/base/archive.h"
+#include "userspace/model/time/lines.h"
 #include "userspace/model/time/resource.h"
 
 /* Causes: id, name, label, text for people. Names and labels are values in outputs. Append only,
@@ -24,6 +25,8 @@
 	X(loader_io, "slow files of the data loader",                                              \
 	  "waits for input while the loader's workers wait for files")                             \
 	X(network, "network", "waits for input while the loader's workers wait for the network")
+	X(garbage_collection, "garbage collection", "runs Python's garbage collector")             \
+	X(own_code, "own code", "own code")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
@@ -43,6 +46,7 @@ struct time_causes {
 	uint64_t lost_ns; /* time lost per step (ns); 0: not examined */
 	/* How much of lost_ns each cause explains; the sum is lost_ns. */
 	uint64_t ns[TIME_CAUSE_COUNT];
+	char line[LINES_TEXT_MAX]; /* of own_code: "train.py:31 in step()"; "": unknown */
 };
 
 /* Examines a slowdown: steps took before_ns, and now take after_ns. before, after: what the process
@@ -51,6 +55,9 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns);
 /* Returns the cause that explains most of the lost time, if it explains at least 30 %; else
  * TIME_CAUSE_unknown. */
+/* Adds time that a cause explains, at most what is unexplained so far. */
+void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns);
+/* Returns the cause that explains most, if it explains at least 30 %; else TIME_CAUSE_unknown. */
 enum time_cause time_cause_main(const struct time_causes *l);
 /* Returns the share of the lost time, 0 to 1, that a cause explains. */
 double time_cause_share(const struct time_causes *l, enum time_cause c);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_line.c - the Python lines at which the training thread of a rank is: what they explain of a
+ * slowdown, where the time outside of the phases goes, and the roll call of a hang. */
+#include "userspace/model/rank/rank_private.h"
+
+#include "userspace/base/number.h"
+
+#define USUAL_NS      60000000000ull /* of steps before a slowdown, and of those that are shown */
+#define ONSET_NS      1000000000ull  /* the last second before a slowdown may hold its beginning */
+#define ELSE_MIN      0.2	     /* share of the time; of less, no lines are shown */
+#define SUSPECT_NS    2000000000ull /* the steps of so long a time tell whether they are slow now */
+#define SUSPECT_TIMES 1.2
+#define FIRST_SAMPLES 100 /* are taken faster, so that it is soon known where time goes usually */
+
+struct rank_lines {
+	struct lines *lines;
+	/* Steps of the present half minute and the one before, and their time in no phase. */
+	uint64_t half_ns; /* begin of the present one */
+	uint64_t step_ns[2], else_ns[2];
+};
+
+static struct rank_lines *rank_lines_new(void)
+{
+	struct rank_lines *ls = calloc(1, sizeof(*ls));
+
+	if (ls)
+		ls->lines = lines_new();
+	if (ls && ls->lines)
+		return ls;
+	free(ls);
+	return NULL;
+}
+
+void rank_lines_free(struct rank_lines *ls)
+{
+	if (ls)
+		lines_free(ls->lines);
+	free(ls);
+}
+
+int rank_line(struct rank *r, const struct event *ev)
+{
+	const struct lines_last *last;
+	struct job_line mine = {.pid = r->member.pid, .rank = r->member.process.rank};
+
+	if (!ev->rec->tid || ev->rec->tid != r->hang.tid)
+		return 0;
+	if (!r->lines)
+		r->lines = rank_lines_new();
+	if (!r->lines)
+		return -ENOMEM;
+	lines_add(r->lines->lines, ev->rec->ts_ns, ev->line);
+	last = lines_last(r->lines->lines);
+	mine.waits = last->waits;
+	mine.at_ns = last->at_ns;
+	mine.since_ns = larger_of(last->since_ns, r->hang.progress_ns);
+	snprintf(mine.text, sizeof(mine.text), "%s", last->text);
+	job_line(&r->member, &mine);
+	return 0;
+}
+
+/* ---- slowdowns ------------------------------------------------------------------------------- */
+
+bool rank_slow(const struct rank *r)
+{
+	if (r->lines && r->nloops && lines_count(r->lines->lines) < FIRST_SAMPLES)
+		return true;
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		const struct rank_loop *lp = r->loops[i];
+		uint64_t n = smaller_of(lp->recent, SNAPSHOT_RECENT), sum_ns = 0, steps = 0;
+		struct change_view v;
+
+		if (change_before_ns(lp->change))
+			return true;
+		while (steps < n && sum_ns < SUSPECT_NS)
+			sum_ns += lp->recent_ns[(lp->recent - ++steps) % SNAPSHOT_RECENT];
+		change_view(lp->change, &v);
+		if (steps && v.usual_ns &&
+		    (double)sum_ns > SUSPECT_TIMES * (double)v.usual_ns * (double)steps)
+			return true;
+	}
+	return false;
+}
+
+void rank_line_usual(const struct rank *r, uint64_t onset_ns, struct lines_sums *ret)
+{
+	*ret = (struct lines_sums){0};
+	if (r->lines)
+		lines_between(r->lines->lines, more_than(onset_ns, USUAL_NS),
+			      more_than(onset_ns, ONSET_NS), false, ret);
+}
+
+/* Returns the growth of a step in phases in which the thread waits, or in which it compiles. */
+static uint64_t rank_line_waits(const struct change_view *v)
+{
+	static const enum phase waits[] = {PHASE_DATA, PHASE_SYNC, PHASE_COLLECTIVE, PHASE_TRANSFER,
+					   PHASE_COMPILE};
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		if (v->parts_known & 1u << waits[i] && v->grown_ns[waits[i]] > 0)
+			ns += (uint64_t)v->grown_ns[waits[i]];
+	}
+	return ns;
+}
+
+void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
+		      uint64_t now_ns)
+{
+	uint64_t waits_ns = rank_line_waits(v), room_ns;
+	struct lines_slower grown;
+	struct lines_sums since;
+
+	if (!r->lines || !slow->causes.lost_ns)
+		return;
+	lines_between(r->lines->lines, v->onset_ns, v->end_ns ? v->end_ns : now_ns, true, &since);
+	lines_slower(r->lines->lines, &slow->usual_lines, v->before_ns, &since, v->after_ns,
+		     &grown);
+	room_ns = more_than(slow->causes.lost_ns, waits_ns);
+	time_cause_add(&slow->causes, TIME_CAUSE_garbage_collection,
+		       take_up_to(&room_ns, grown.collect_ns));
+	time_cause_add(&slow->causes, TIME_CAUSE_own_code, smaller_of(room_ns, grown.own_ns));
+	if (slow->causes.ns[TIME_CAUSE_own_code])
+		snprintf(slow->causes.line, sizeof(slow->causes.line), "%s", grown.line);
+}
+
+/* ---- time in no phase ------------------------------------------------------------------------ */
+
+void rank_line_step(struct rank *r, const struct fact_step *fs)
+{
+	uint64_t ns = fs->step.end_ns - fs->step.start_ns, left_ns = ns;
+	struct rank_lines *ls = r->lines;
+
+	if (!ls || !fs->phases_known)
+		return;
+	if (fs->step.end_ns - ls->half_ns >= USUAL_NS / 2) {
+		ls->step_ns[1] = ls->step_ns[0];
+		ls->else_ns[1] = ls->else_ns[0];
+		ls->step_ns[0] = ls->else_ns[0] = 0;
+		ls->half_ns = fs->step.end_ns;
+	}
+	for (int i = 0; i < PHASE_COUNT; i++)
+		take_up_to(&left_ns, fs->phase_ns[i]);
+	ls->step_ns[0] += ns;
+	ls->else_ns[0] += left_ns;
+}
+
+void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret)
+{
+	const struct rank_lines *ls = r->lines;
+	struct lines_sums last;
+	uint64_t step_ns;
+	double room;
+
+	step_ns = ls ? ls->step_ns[0] + ls->step_ns[1] : 0;
+	if (!r->alive || !step_ns)
+		return;
+	ret->else_share = room = (double)(ls->else_ns[0] + ls->else_ns[1]) / (double)step_ns;
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		if (change_before_ns(r->loops[i]->change)) /* its causes are examined */
+			return;
+	}
+	if (ret->else_share <= ELSE_MIN)
+		return;
+	lines_between(ls->lines, more_than(now_ns, USUAL_NS), now_ns, false, &last);
+	lines_top(ls->lines, &last, ret->else_lines);
+	/* A share is an estimate, but all of them are in that time. */
+	for (int i = 0; i < LINES_TOP; i++) {
+		struct lines_top *t = &ret->else_lines[i];
+
+		t->share = t->share < room ? t->share : room;
+		room -= t->share;
+	}
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+void rank_lines_archive(struct archive *a, struct rank_lines **at)
+{
+	struct rank_lines *ls = *at = archive_object(a, *at, sizeof(*ls));
+
+	if (!ls)
+		return;
+	lines_archive(a, &ls->lines);
+	archive_require(a, ls->lines);
+	archive_fields(a, ls, half_ns, step_ns, else_ns);
+}
