@@ -84,7 +84,7 @@ went_on() { # ranks that hung
 	: >"$T/go"
 	went_on 2
 	# The line of the program at which it waits, innermost call first; and the roll call of all ranks.
-	grep -qE '(rank|pid) [0-9]+ is in hang_missing.*hold at loops_hang.py:[0-9]+ since [0-9:]{8} UTC' <<<"$(jq -c 'select(.type == "health" and .over) | .evidence' "$T/out")"
+	grep -qE '(rank|pid) [0-9]+ is in hold at loops_hang.py:[0-9]+ since [0-9:]{8} UTC' <<<"$(jq -c 'select(.type == "health" and .over) | .evidence' "$T/out")"
 	grep -qE 'Python: .*\(loops_hang\.py:[0-9]+\)' <<<"$(jq -c 'select(.type == "health" and .over) | .evidence' "$T/out")"
 }
 

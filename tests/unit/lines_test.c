@@ -105,6 +105,10 @@ static void module(void **state)
 
 	(void)state;
 	assert_string_equal(g.line, "train.py:40");
+	teardown(state);
+	setup(state);
+	g = grown(at("train.py", 12, "main"), 20, at("train.py", 9, "f.<locals>.g"), 50, 200);
+	assert_string_equal(g.line, "train.py:9 in g()");
 }
 
 /* A loop goes over several lines of a function: together they have grown. */

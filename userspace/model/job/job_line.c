@@ -77,7 +77,7 @@ static int job_line_group_order(const void *a, const void *b)
 static uint32_t job_line_groups(const struct job_lines *ls, uint64_t now_ns,
 				struct job_line_group *groups)
 {
-	const struct job_line *sorted[JOB_PLACES];
+	const struct job_line *sorted[JOB_PLACES] = {0};
 	uint32_t n = 0, count = 0;
 
 	for (uint32_t i = 0; i < ls->count; i++) {

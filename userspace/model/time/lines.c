@@ -92,6 +92,17 @@ static enum lines_use lines_use(const struct gp_line *s)
 	return LINES_NOT_OWN;
 }
 
+/* Removes from a function's name the functions in which it is defined. */
+static const char *lines_short(const char *function)
+{
+	static const char within[] = "<locals>.";
+	const char *at;
+
+	while ((at = strstr(function, within)))
+		function = at + strlen(within);
+	return function;
+}
+
 static uint32_t lines_kept(const struct lines *l)
 {
 	return (uint32_t)smaller_of(l->samples, LINES_SAMPLES);
@@ -171,12 +182,13 @@ void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *s)
 	event_copy(file, s->file);
 	event_copy(function, s->function);
 	hash = lines_hash(file, function, s->line);
-	lines_set_last(l, s, file, function);
+	lines_set_last(l, s, file, lines_short(function));
 	if (use == LINES_OWN || use == LINES_OUTSIDE)
 		line = lines_index(l, hash);
 	if (line < LINES_KEPT && !*l->name[line].text) {
 		l->name[line].function = lines_hash(file, function, 0);
-		lines_text(l->name[line].text, sizeof(l->name[line].text), file, function, s->line);
+		lines_text(l->name[line].text, sizeof(l->name[line].text), file,
+			   lines_short(function), s->line);
 	}
 	to = &l->sample[l->samples++ % LINES_SAMPLES];
 	*to = (struct lines_sample){
