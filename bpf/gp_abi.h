@@ -540,8 +540,6 @@ struct gp_input {
 #define GP_INPUT_BLOCK 1 /* block_ns, top_block_ns and main_block_ns are known */
 #define GP_INPUT_IDLE  2 /* idle_ns is known */
 
-/* Last record of a tape that was closed in order. */
-struct gp_end {
 /* The Python line at which a thread (tid) of a training process was at a random instant. Times of
  * several samples add up: each stands for span_us. Names are hostile. */
 struct gp_line {
@@ -569,7 +567,8 @@ enum gp_line_state {
 #define GP_LINE_INPUT	16 /* the thread is in a data loader */
 #define GP_LINE_COLLECT 32 /* the garbage collector runs; only with GP_LINE_GIL */
 
-struct gp_end {	      /* last record of a tape that was closed properly */
+/* Last record of a tape that was closed in order. */
+struct gp_end {
 	__u32 reason; /* enum gp_end_reason */
 	/* status of the command that gp-bpf started, as wait(2) reports it; -1: none */
 	__s32 status;
@@ -613,8 +612,8 @@ struct gp_end {	      /* last record of a tape that was closed properly */
 	X(83, usage, struct gp_usage)                                                              \
 	X(84, pressure, struct gp_pressure)                                                        \
 	X(85, stack, struct gp_stack)                                                              \
+	X(86, line, struct gp_line)                                                                \
 	X(91, input, struct gp_input)
-	X(86, line, struct gp_line)
 
 #define GP_KIND_USER 64 /* kinds from here on are written by user space */
 #define GP_KIND_MAX  128

@@ -148,10 +148,14 @@ evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].ev
 	[ -n "${ALL:-}" ] || skip "one of five kinds of loaders: ALL=1"
 	start_loader network 2
 	slow_by network 0.5
+}
+
+# ---- lines of Python -------------------------------------------------------------------------------
+
 # A program of torch whose steps take longer for a while; what is lost then is known to be at one line.
 own_code() { # kind
 	python_debian
-	background /dev/null "$T/its" "$T/its.err" "${FIRST[@]}" "$GP_BPF" record -o "$T/tape" --quiet --export "json:$T/out" \
+	background /dev/null "$T/its" "$T/its.err" "${FIRST[@]}" "$GP_BPF" record -o "$T/tape" --quiet --slow-after 5s --export "json:$T/out" \
 		-- "$PY" "$TOP/tests/workloads/own_code.py" "$1"
 	wait_exit "$LAST"
 	equal 0 "$STATUS" "$(tail -n 5 "$T/its.err")"

@@ -587,6 +587,9 @@ void model_starved(const struct model *m, model_starved_fn *fn, void *ctx)
 			continue;
 		fn(ctx, rank_member(r)->pid, tid, 0);
 		model_starved_children(m, r, fn, ctx, tid);
+	}
+}
+
 void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx)
 {
 	struct rank *r;

@@ -74,14 +74,12 @@ void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx);
  * gp_input, once a second. tid: thread that trained last; child: 0 for the process itself. */
 typedef void model_starved_fn(void *ctx, uint32_t pid, uint32_t tid, uint32_t child);
 void model_starved(const struct model *m, model_starved_fn *fn, void *ctx);
+/* Calls fn for trainers whose lines (gp_line) should be sampled more often: their steps take
+ * longer than usual, or began a short time ago. */
+void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx);
 /* Returns the roles of probes by which steps are found, or may be found if that is not decided yet
  * (bit 1ull << enum gp_role). Roles of the group "marker" are not included, because the overhead
  * budget never removes their probes. */
-/* Calls fn for those of them whose lines (gp_line) should be sampled more often: their steps take
- * longer than usual, or began a short time ago. */
-void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx);
-/* Returns the roles (bit 1ull << enum gp_role) by which steps are found, or may be as long as that
- * is not known. Without those of group marker, which the budget never removes. */
 uint64_t model_roles(const struct model *m);
 /* Returns the hash of the probe that the user named to end steps, or 0. */
 uint32_t model_chosen(const struct model *m);

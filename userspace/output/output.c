@@ -323,6 +323,8 @@ void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx)
 void output_starved(const struct output *out, model_starved_fn *fn, void *ctx)
 {
 	model_starved(out->model, fn, ctx);
+}
+
 void output_slow(const struct output *out, model_trainer_fn *fn, void *ctx)
 {
 	model_slow(out->model, fn, ctx);

@@ -19,8 +19,6 @@
 
 /* Address of a PyThreadState, and of the one that holds its interpreter's lock */
 struct python_state {
-	uint64_t address, holder;
-struct python_state { /* a PyThreadState, and the one that holds the lock of its interpreter */
 	uint64_t address, holder, interpreter;
 };
 

@@ -33,8 +33,7 @@ struct python_thread {
 	pid_t tid;	  /* the thread's id in our pid namespace; 0: unknown */
 	uint64_t pthread; /* its pthread_t */
 	bool holds_gil;	  /* the thread held the global interpreter lock just before it was read */
-	bool collects;	  /* it holds the lock, and the garbage collector runs; false: or unknown */
-	bool holds_gil;	  /* it held the global interpreter lock just before it was read */
+	bool collects;	  /* the thread holds the lock, and the garbage collector runs */
 	bool torn;	  /* the stack changed at each attempt: frames may not belong together */
 	bool cut;	  /* there are more frames than PYTHON_FRAMES_MAX */
 	uint32_t nframes; /* 0: no Python code runs in this thread */

@@ -9,26 +9,6 @@
 #include "userspace/base/helper.h"
 #include "userspace/watch/watch_line.h"
 
-#define PROCESSES_MAX 16 /* limit of processes whose stacks are read by one request */
-/* Limit of threads of a process among which the training thread is searched */
-#define THREADS_MAX 64
-#define PERIOD_NS   5000000000ull /* time between two requests */
-#define LATE_NS	    4000000000ull /* a request that takes longer is given up */
-
-struct stack_request {
-	uint32_t count;
-	struct {
-		pid_t pid, tid;
-	} of[PROCESSES_MAX];
-};
-
-struct stack_reply {
-	uint32_t count;
-	struct {
-		uint32_t pid, tid;
-		struct gp_stack stack;
-	} of[PROCESSES_MAX];
-};
 #define PROCESSES_MAX 1024	     /* that are followed; of more, the others are not sampled */
 #define STACK_NS      5000000000ull  /* between two whole stacks of a silent process */
 #define LATE_NS	      4000000000ull  /* a request that takes longer is given up */
@@ -37,12 +17,8 @@ struct stack_reply {
 #define LENGTH_US 970000u
 #define SECOND_US 1000000u
 
-/* Reader of Python stacks, and its last request */
 struct stacks {
 	struct helper *helper;
-	struct stack_request request;
-	uint64_t asked_ns; /* time of the last request to the helper process; 0: never */
-	bool waiting;	   /* for the answer to the last request */
 	struct line_request request;
 	/* processes that train, as of this second; and which of them comes first */
 	struct line_target all[PROCESSES_MAX];

@@ -13,8 +13,7 @@ struct stacks;
 /* Returns 0 or -ENOMEM. */
 int stacks_new(struct stacks **ret);
 void stacks_free(struct stacks *s); /* NULL is fine */
-/* Records the stacks that were read, and requests the next ones. Call once a second, before the
- * tick record is written. */
+/* Call before the tick record of this second. */
 void stacks_tick(struct stacks *s, struct journal *j, const struct output *out);
 
 #endif

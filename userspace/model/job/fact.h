@@ -60,8 +60,7 @@ struct fact_range {
 };
 
 /* Size in bytes of the evidence text of a health event. */
-#define FACT_EVIDENCE_MAX 400
-#define FACT_EVIDENCE_MAX 640 /* bytes of the evidence of a health event */
+#define FACT_EVIDENCE_MAX 640
 
 /* A health event: hang, straggler, slowdown or device fault. It is sent when it is certain, and
  * again when it has ended. */

@@ -306,7 +306,6 @@ void job_place(struct job_member *m, const struct job_place *p);
 /* Writes which ranks wait for which to out, such as "ranks 0 and 2 wait in nccl.all_reduce #12;
  * rank 1 has not entered it", or "" if unknown. */
 void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, size_t len);
-/* Called when the rank number or the world size of the process has changed. */
 struct job_line { /* where a rank was when it was sampled last */
 	uint32_t pid;
 	int rank; /* -1: unknown */
@@ -319,7 +318,7 @@ void job_line(struct job_member *m, const struct job_line *l);
 /* Writes "ranks 0, 2, 3 wait in all_reduce at train.py:88; rank 1 is in fetch at data.py:31 since
  * 14:02:10 UTC" to out; "" if the lines of fewer than two ranks are known. */
 void job_lines_text(const struct job_member *m, uint64_t now_ns, char *out, size_t len);
-/* The rank or the world size of the process has changed. */
+/* Called when the rank number or the world size of the process has changed. */
 void job_ranked(struct job_member *m);
 /* Returns how many ranks of this rank's run are running on this node. */
 uint32_t job_members(const struct job_member *m);

@@ -113,9 +113,8 @@ struct job {
 	/* Comparison of the steps of the run's ranks; NULL: there is only one. */
 	struct straggler *straggler;
 	struct job_places *places; /* NULL: none yet */
-	/* Number of ranks of the run on this node, by enum job_standing. */
 	struct job_lines *lines;   /* NULL: none yet */
-	/* Number of ranks of the run seen on this node, by standing. */
+	/* Number of ranks of the run on this node, by enum job_standing. */
 	uint32_t standing[JOB_STANDS_COUNT];
 };
 

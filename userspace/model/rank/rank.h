@@ -113,13 +113,12 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
 	struct input_sums input;	     /* waits for the data loader since it began */
-	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
 	/* Share of the time of the last minute's steps that is in no phase; 0: or unknown. The
 	 * lines of the user's own code where most of it is, if it is more than 20 % and no loop is
 	 * slow. */
 	double else_share;
 	struct lines_top else_lines[LINES_TOP];
-	/* Progress of its job that is in a complete checkpoint. */
+	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
 	/* Checkpoint that the rank resumed from. how == CHECKPOINT_BY_none: no checkpoint was

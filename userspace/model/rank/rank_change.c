@@ -150,10 +150,12 @@ static void change_event_text(struct rank *r, const struct change_view *v,
 		rank_event(r, now_ns, "fast again since step %llu, slow since step %llu",
 			   (unsigned long long)v->end_step, (unsigned long long)v->onset_step);
 	else
-		rank_event(r, now_ns, "slow since step %llu: %+.0f %%%s%s%s%s",
+		rank_event(r, now_ns, "slow since step %llu: %+.0f %%%s%s%s%s%s%s",
 			   (unsigned long long)v->onset_step, 100 * (health->ratio - 1),
 			   *health->phase ? ", " : "", health->phase, cause ? ": " : "",
-			   cause ? time_cause_label[cause] : "");
+			   cause ? time_cause_label[cause] : "",
+			   cause == TIME_CAUSE_own_code ? " at " : "",
+			   cause == TIME_CAUSE_own_code ? health->causes->line : "");
 }
 
 /* Reports that the slowdown *v of a loop lasts, or that it is over. */
@@ -248,32 +250,4 @@ void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *f
 	} else {
 		change_alarm(r, lp->slow, fs->step.loop, &v, now_ns);
 	}
-	change_evidence(&v, &causes, evidence, sizeof(evidence));
-	cause = time_cause_main(&causes);
-	health.why = time_cause_name[cause];
-	health.over = event == CHANGE_RECOVERED;
-	health.kind = health.over ? "recovered" : "fail_slow";
-	health.onset_ns = v.onset_ns;
-	health.onset_step = v.onset_step;
-	health.end_ns = v.end_ns;
-	health.end_step = v.end_step;
-	health.size_ns = more_than(v.after_ns, v.before_ns);
-	health.period = v.period;
-	health.ratio = v.before_ns ? (double)v.after_ns / (double)v.before_ns : 0;
-	health.phase = change_part_name(v.blame);
-	if (v.incomparable)
-		rank_event(r, fs->step.end_ns,
-			   "no longer slow: step %llu and later ones have other work",
-			   (unsigned long long)v.end_step);
-	else if (health.over)
-		rank_event(r, fs->step.end_ns, "fast again since step %llu, slow since step %llu",
-			   (unsigned long long)v.end_step, (unsigned long long)v.onset_step);
-	else
-		rank_event(r, fs->step.end_ns, "slow since step %llu: %+.0f %%%s%s%s%s%s%s",
-			   (unsigned long long)v.onset_step, 100 * (health.ratio - 1),
-			   *health.phase ? ", " : "", health.phase, cause ? ": " : "",
-			   cause ? time_cause_label[cause] : "",
-			   cause == TIME_CAUSE_own_code ? " at " : "",
-			   cause == TIME_CAUSE_own_code ? causes.line : "");
-	rank_fact(r, &f, fs->step.end_ns);
 }

@@ -104,9 +104,7 @@ struct rank_done { /* a finished step that is kept to find the last step of a ch
 struct rank_slow { /* the present slowdown of a loop, else the last one */
 	/* what the process lacked (a CPU, memory...) before the slowdown */
 	struct resource_sums usual;
-struct rank_slow {		       /* the present slowdown of a loop, else the last one */
-	struct resource_sums usual;    /* what the process lacked before it */
-	struct lines_sums usual_lines; /* lines at which its thread was before it */
+	struct lines_sums usual_lines; /* lines at which its thread was before the slowdown */
 	struct time_causes causes;
 	int64_t lost_ns;     /* time lost that is not in rank.cause_ns yet */
 	int64_t all_lost_ns; /* time lost since the slowdown began */
@@ -318,11 +316,7 @@ struct rank {
 	struct resource *resource; /* NULL until the first record of resources */
 	struct input_gate input_gate;
 	struct input_waits *input; /* NULL until the first record of its workers */
-	struct range_shares *shares; /* from its first range on */
-	uint64_t ranges_unsent;	     /* over their bound, or taken by the budget */
-	struct monitor *monitor;     /* from its first event on */
-	struct resource *resource;   /* from its first record on */
-	struct rank_lines *lines;    /* likewise */
+	struct rank_lines *lines;  /* NULL until the first sample of a line */
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;
@@ -449,6 +443,7 @@ void rank_input_wait(struct rank *r, uint64_t from_ns, uint64_t to_ns);
 /* Appends what the workers did during the slowdown *v to out, if that is a cause of it. */
 void rank_input_evidence(const struct rank *r, const struct change_view *v,
 			 const struct time_causes *causes, uint64_t now_ns, char *out, size_t len);
+
 /* rank_line.c */
 struct rank_lines;
 /* Takes a sample of the line of a thread. Returns 0 or -ENOMEM. */

@@ -4,16 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "userspace/base/number.h"
+
 /* A cause is looked for only if at least this much time (ns) was measured before and after the
  * slowdown began. */
 #define COVERED_MIN_NS 2000000000ull
 /* A cause is named only if it explains at least MAIN_SHARE of a slowdown; less is within the error
  * of the measurement. LISTED_SHARE: least share of a cause in the text of all causes. */
-#include "userspace/base/number.h"
-
-#define COVERED_MIN_NS 2000000000ull /* less says too little about a span */
-/* A slowdown is reported with a cause only if it explains this much; less is within the error of
- * the measurement. */
 #define MAIN_SHARE   0.3
 #define LISTED_SHARE 0.05
 

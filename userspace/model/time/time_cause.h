@@ -24,7 +24,7 @@
 	X(loader_cpu, "data loader at its CPU limit", "waits for input while its loader computes") \
 	X(loader_io, "slow files of the data loader",                                              \
 	  "waits for input while the loader's workers wait for files")                             \
-	X(network, "network", "waits for input while the loader's workers wait for the network")
+	X(network, "network", "waits for input while the loader's workers wait for the network")   \
 	X(garbage_collection, "garbage collection", "runs Python's garbage collector")             \
 	X(own_code, "own code", "own code")
 
@@ -53,8 +53,6 @@ struct time_causes {
  * lacked in either time. ret->lost_ns is 0 if too little was measured. */
 void time_cause_slower(struct time_causes *ret, const struct resource_sums *before,
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns);
-/* Returns the cause that explains most of the lost time, if it explains at least 30 %; else
- * TIME_CAUSE_unknown. */
 /* Adds time that a cause explains, at most what is unexplained so far. */
 void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns);
 /* Returns the cause that explains most, if it explains at least 30 %; else TIME_CAUSE_unknown. */
