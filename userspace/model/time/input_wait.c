@@ -193,7 +193,7 @@ static void input_second_split(const struct input_second *s, uint32_t wait_us,
 static void input_sums_add(struct input_sums *sums, const struct input_second *s, double part)
 {
 	uint32_t wait_us = (uint32_t)(s->wait_us * part);
-	uint64_t us[INPUT_REASONS], ms = wait_us / 1000;
+	uint64_t us[INPUT_REASONS];
 
 	input_second_split(s, s->wait_us, us);
 	sums->wait_ns += wait_us * 1000ull;
@@ -204,12 +204,12 @@ static void input_sums_add(struct input_sums *sums, const struct input_second *s
 	}
 	for (int i = 0; i < INPUT_REASONS; i++)
 		sums->ns[i] += us[i] * 1000ull;
-	sums->workers += s->workers * ms;
-	sums->busy += s->busy * ms;
-	sums->cores += s->cores * ms;
-	sums->idle += s->idle * ms;
-	sums->top_cpu += s->top_cpu * ms;
-	sums->all_cpu += s->all_cpu * ms;
+	sums->workers += (uint64_t)s->workers * wait_us;
+	sums->busy += (uint64_t)s->busy * wait_us;
+	sums->cores += (uint64_t)s->cores * wait_us;
+	sums->idle += (uint64_t)s->idle * wait_us;
+	sums->top_cpu += (uint64_t)s->top_cpu * wait_us;
+	sums->all_cpu += (uint64_t)s->all_cpu * wait_us;
 }
 
 void input_waits_figures(struct input_waits *w, uint64_t ts_ns, const struct gp_input *f)
@@ -278,7 +278,7 @@ void input_waits_total(const struct input_waits *w, struct input_sums *ret)
 
 void input_finding(const struct input_sums *s, enum input_reason reason, struct input_finding *ret)
 {
-	double all = (double)(s->wait_ns / 1000000), others;
+	double all = (double)s->wait_ns / 1000, others;
 
 	*ret = (struct input_finding){.reason = reason, .ns = s->ns[reason]};
 	if (all < 1)

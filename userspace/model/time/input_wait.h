@@ -39,7 +39,7 @@ enum input_reason {
 struct input_sums {
 	uint64_t wait_ns;	    /* for input, in seconds of which there are figures */
 	uint64_t ns[INPUT_REASONS]; /* the sum is wait_ns */
-	/* Means over the wait, times wait_ns / 1 ms. CPUs and shares in hundredths. */
+	/* Means over the wait, times wait_ns / 1 us. CPUs and shares in hundredths. */
 	uint64_t workers, busy, cores, idle;
 	uint64_t top_cpu; /* share of the busiest worker */
 	uint64_t all_cpu; /* sum of the shares of all workers */
