@@ -280,10 +280,10 @@ static void archived(void **state)
 	(void)state;
 	seconds(INPUT_SECONDS + 20, 600 * MS,
 		(struct gp_input){.cpu_ns = S, .top_cpu_ns = S, .workers = 1, .busy = 1});
-	archive_write(&ar, &bytes, "input", 1);
+	archive_write(&ar, &bytes, "inputwts", 1);
 	input_waits_archive(&ar, &w.waits);
 	assert_int_equal(archive_end(&ar), 0);
-	archive_read(&ar, bytes.data, bytes.len, "input", 1);
+	archive_read(&ar, bytes.data, bytes.len, "inputwts", 1);
 	input_waits_archive(&ar, &copy);
 	assert_int_equal(archive_end(&ar), 0);
 	input_waits_total(w.waits, &a);
