@@ -125,6 +125,8 @@ evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].ev
 	start_loader cpu 1
 	slow_by_loader
 	evidence "1 loader worker at [0-9]+ % CPU, [01] of [0-9]+ cores idle"
+	run -0 --separate-stderr "$GP_BPF" replay "$T/tape"
+	[[ $output == *"input-bound: "*" of the time waits for data"*": 1 loader worker"* ]]
 }
 
 @test "loader workers sleep: unknown" {

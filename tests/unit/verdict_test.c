@@ -136,6 +136,34 @@ static void each_phase(void **state)
 	}
 }
 
+/* Waits within steps are part of the bucket; the finding about the loader says what to try. */
+static void input(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	lose(&f, BUCKET_DATA_LOADING, 300 * S);
+	f.phase_ns[PHASE_DATA] = 10 * MS;
+	f.input = (struct input_finding){.reason = INPUT_WORKERS,
+					 .ns = S,
+					 .workers = 2,
+					 .busy = 2,
+					 .cpu = 1,
+					 .cores = 16,
+					 .idle = 14};
+	assert_int_equal(first(&f)->kind, VERDICT_input_bound);
+	assert_true(first(&f)->share > 0.29 && first(&f)->share < 0.31);
+	assert_non_null(strstr(first(&f)->text, ": 2 loader workers at 100 % CPU, 14 of 16 cores"));
+	assert_string_equal(first(&f)->next, "more loader workers (14 idle cores)");
+	f.input.idle = 0;
+	assert_string_equal(first(&f)->next, "cheaper preprocessing, or a machine with more cores");
+	f.input.one_slow = true;
+	assert_non_null(strstr(first(&f)->text, "1 of 2 loader workers"));
+	f.input = (struct input_finding){.reason = INPUT_MAIN, .ns = S};
+	assert_string_equal(first(&f)->next,
+			    "loader workers: the training process loads the batches itself");
+}
+
 static void now_comes_first(void **state)
 {
 	struct verdict_facts f = steady();
@@ -224,10 +252,15 @@ static void everything_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_stands_out), cmocka_unit_test(too_little),
-		cmocka_unit_test(each_loss),	      cmocka_unit_test(each_phase),
-		cmocka_unit_test(now_comes_first),    cmocka_unit_test(stragglers),
-		cmocka_unit_test(uneven_steps),	      cmocka_unit_test(everything_at_once),
+		cmocka_unit_test(nothing_stands_out),
+		cmocka_unit_test(too_little),
+		cmocka_unit_test(each_loss),
+		cmocka_unit_test(each_phase),
+		cmocka_unit_test(input),
+		cmocka_unit_test(now_comes_first),
+		cmocka_unit_test(stragglers),
+		cmocka_unit_test(uneven_steps),
+		cmocka_unit_test(everything_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,9 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_cpu_throttled] = "raise the CPU limit of its control group",
 	[TIME_CAUSE_memory_pressure] = "more memory for its control group, or fewer workers",
 	[TIME_CAUSE_disk] = "faster storage, or a copy of the data on a local disk",
+	[TIME_CAUSE_loader_cpu] = "more loader workers, or cheaper preprocessing",
+	[TIME_CAUSE_loader_io] = "faster storage, or a copy of the data on a local disk",
+	[TIME_CAUSE_network] = "more loader workers, or a copy of the data on a local disk",
 };
 
 static const char *const next_of_hang[GP_WHY_COUNT] = {
@@ -209,21 +212,50 @@ static double verdict_of_step(const struct verdict_facts *f, int part)
 	return f->phases_known && f->mean_ns > 0 ? f->phase_ns[part] / f->mean_ns : 0;
 }
 
+static void verdict_input_next(struct verdict *v, const struct input_finding *f)
+{
+	static const char *const next[INPUT_REASONS] = {
+		[INPUT_UNKNOWN] = "more loader workers, or cheaper preprocessing",
+		[INPUT_MAIN] = "cheaper work on each batch in the training process",
+		[INPUT_PIN] = "smaller batches, or no pinned memory",
+		[INPUT_WORKERS] = "cheaper preprocessing, or a machine with more cores",
+		[INPUT_CONTENTION] = "fewer loader workers, or move the other programs",
+		[INPUT_DISK] = "faster storage, or a copy of the data on a local disk",
+		[INPUT_NETWORK] = "more loader workers, or a copy of the data on a local disk",
+		[INPUT_BLOCK] = "loader workers: the training process loads the batches itself",
+	};
+
+	verdict_next(v, next[f->reason]);
+	if (f->reason == INPUT_MAIN && f->workers < 0.5)
+		verdict_next(v, next[INPUT_BLOCK]);
+	else if (f->one_slow)
+		verdict_next(v, "find out what is slow in that worker: its samples, or its CPU");
+	else if (f->reason == INPUT_WORKERS && f->idle >= 1)
+		snprintf(v->next, sizeof(v->next), "more loader workers (%.0f idle core%s)",
+			 f->idle, f->idle < 1.5 ? "" : "s");
+}
+
 static void verdict_input(struct verdicts *v, const struct verdict_facts *f)
 {
-	double outside = SHARE(f, f->ns[BUCKET_DATA_LOADING]);
-	double share = outside + verdict_part(f, PHASE_DATA);
+	double within = verdict_part(f, PHASE_DATA);
+	double share = SHARE(f, f->ns[BUCKET_DATA_LOADING]); /* has the waits within steps, too */
 	struct verdict *one;
+	char why[120];
 
+	if (share < within)
+		share = within;
 	if (share < INPUT_MIN)
 		return;
 	one = verdict_add(v, VERDICT_input_bound, share);
 	snprintf(one->text, sizeof(one->text), "%.0f %% of the time waits for data%s",
 		 PERCENT(share),
-		 outside < share / 10	 ? ", within steps"
-		 : outside > 0.9 * share ? ", between steps"
-					 : ", within steps and between them");
-	verdict_next(one, "more loader workers, or cheaper preprocessing");
+		 within > 0.9 * share  ? ", within steps"
+		 : within < share / 10 ? ", between steps"
+				       : ", within steps and between them");
+	if (*input_finding_text(why, sizeof(why), &f->input))
+		snprintf(one->text + strlen(one->text), sizeof(one->text) - strlen(one->text),
+			 ": %s", why);
+	verdict_input_next(one, &f->input);
 }
 
 static void verdict_phase(struct verdicts *v, const struct verdict_facts *f, enum verdict_kind kind,

@@ -74,6 +74,7 @@ struct verdict_facts {
 		 * above */
 		char evidence[FACT_EVIDENCE_MAX];
 	} slow;
+	struct input_finding input; /* what explains most of the waits for data */
 	struct {
 		bool now;
 		int rank;

@@ -54,6 +54,14 @@ static void verdict_facts_slow(struct verdict_facts *f, const struct loop_view *
 	f->slow.causes = l->causes;
 }
 
+static void verdict_facts_input(struct verdict_facts *f, const struct rank_view *r)
+{
+	struct bucket_cause causes[INPUT_REASONS];
+
+	if (rank_input_causes(r, causes))
+		f->input = causes[0].input;
+}
+
 /* Adds the present troubles of a rank. rank: its number as shown to users; -1: do not show it. */
 static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot *s,
 				  const struct rank_view *r, int rank)
@@ -90,6 +98,7 @@ void verdict_facts_of_rank(struct verdict_facts *ret, const struct snapshot *s,
 	verdict_facts_time(ret, &r->ledger);
 	if (l)
 		verdict_facts_loop(ret, l);
+	verdict_facts_input(ret, r);
 	verdict_facts_trouble(ret, s, r, -1);
 }
 
@@ -108,6 +117,8 @@ void verdict_facts_of_job(struct verdict_facts *ret, const struct snapshot *s,
 			continue;
 		if (!l && (l = text_main_loop(r)))
 			verdict_facts_loop(ret, l);
+		if (!ret->input.ns)
+			verdict_facts_input(ret, r);
 		verdict_facts_trouble(ret, s, r, r->rank);
 	}
 }
