@@ -297,6 +297,32 @@ static void main_thread_first(void **state)
 	assert_int_equal(python_dump(process, threads, 0, why), 0);
 }
 
+static void one_of_the_threads(void **state)
+{
+	uint32_t before, first;
+
+	(void)state;
+	before = memory.reads;
+	assert_int_equal(python_dump_thread(process, getpid(), threads, why), 0);
+	first = memory.reads - before;
+	assert_int_equal(threads[0].tid, getpid());
+	assert_true(threads[0].holds_gil && threads[0].nframes);
+	before = memory.reads;
+	memset(threads, 0, sizeof(threads[0]));
+	assert_int_equal(python_dump_thread(process, getpid(), threads, why), 0);
+	assert_in_range(memory.reads - before, 1, first - 1); /* it is known where it is */
+	assert_int_equal(threads[0].tid, getpid());
+	assert_true(threads[0].holds_gil && threads[0].nframes);
+	assert_false(threads[0].collects);
+	memory_word(&memory, AT_INTERPRETER + 312, 1);
+	assert_int_equal(python_dump_thread(process, getpid(), threads, why), 0);
+	assert_true(threads[0].collects);
+	memory_word(&memory, AT_THREAD + 144, INT32_MAX); /* now another one is there */
+	assert_int_equal(python_dump_thread(process, getpid(), threads, why), -ENOENT);
+	memory_word(&memory, AT_THREAD + 144, (uint64_t)getpid());
+	assert_int_equal(python_dump_thread(process, getpid(), threads, why), 0);
+}
+
 /* The function calls another one again and again: never the same twice. */
 static void run_other_callee(struct python_memory *m)
 {
@@ -419,6 +445,7 @@ int main(void)
 		STACK(hostile_chains),
 		STACK(hostile_threads),
 		STACK(main_thread_first),
+		STACK(one_of_the_threads),
 		STACK(stack_that_changes),
 		STACK(generator_without_caller),
 		cmocka_unit_test(versions),

@@ -106,6 +106,11 @@ struct python_chain {
 	struct python_frame_link link[PYTHON_CHAIN_MAX];
 };
 
+struct python_known { /* the thread that python_dump_thread() read last */
+	pid_t tid;    /* 0: none */
+	uint64_t state, interpreter, pthread, native;
+};
+
 struct python_process {
 	pid_t pid;
 	python_read_fn *read;
@@ -118,6 +123,7 @@ struct python_process {
 	/* Thread id in the process's pid namespace -> id in ours; NULL: the namespace is ours */
 	struct table *tids;
 	bool tids_fresh;
+	struct python_known known;
 	struct python_chain now, again;
 	size_t raw_at[PYTHON_CHAIN_MAX]; /* position of each frame in raw */
 	uint8_t raw[PYTHON_CHAIN_MAX * PYTHON_FRAME_SPAN];

@@ -397,18 +397,58 @@ int python_dump(struct python_process *p, struct python_thread *threads, size_t 
 	return kept;
 }
 
+/* Reads by what a thread is known. Returns false if its memory cannot be read. */
+static bool python_known_read(struct python_process *p, uint64_t state, struct python_known *ret)
+{
+	const struct python_offsets *at = &p->at;
+	struct python_range ranges[] = {{state + at->thread_interpreter, &ret->interpreter, 8},
+					{state + at->thread_pthread, &ret->pthread, 8},
+					{state + at->thread_native, &ret->native, 8}};
+
+	ret->state = state;
+	return python_read(p, ranges, at->thread_native ? 3 : 2);
+}
+
+/* Reads the thread that was read last, without the list of threads. Returns false if it is no
+ * longer that thread. */
+static bool python_dump_known(struct python_process *p, pid_t tid, struct python_thread *ret)
+{
+	const struct python_known *known = &p->known;
+	struct python_known now = {.tid = tid};
+	struct python_state s = {.address = known->state, .interpreter = known->interpreter};
+
+	p->reads = 0;
+	if (!tid || known->tid != tid || python_codes_trim(p) ||
+	    !python_known_read(p, known->state, &now) || now.interpreter != known->interpreter ||
+	    now.pthread != known->pthread || now.native != known->native)
+		return false;
+	memset(ret, 0, offsetof(struct python_thread, frames));
+	ret->tid = tid;
+	ret->pthread = known->pthread;
+	s.holder = python_holder(p, s.interpreter);
+	python_thread_read(p, &s, ret);
+	return true;
+}
+
 int python_dump_thread(struct python_process *p, pid_t tid, struct python_thread *ret,
 		       char why[PYTHON_WHY_MAX])
 {
 	struct python_state *states;
-	int n = python_dump_begin(p, &states, why), err = n < 0 ? n : -ENOENT;
+	int n, err;
 
+	if (python_dump_known(p, tid, ret))
+		return 0;
+	p->known.tid = 0;
+	n = python_dump_begin(p, &states, why);
+	err = n < 0 ? n : -ENOENT;
 	for (int i = n - 1; i >= 0 && err == -ENOENT; i--) {
 		memset(ret, 0, offsetof(struct python_thread, frames));
 		python_thread_identify(p, states[i].address, ret);
 		if (ret->tid != tid)
 			continue;
 		python_thread_read(p, &states[i], ret);
+		if (python_known_read(p, states[i].address, &p->known))
+			p->known.tid = tid;
 		err = 0;
 	}
 	free(states);
