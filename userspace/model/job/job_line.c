@@ -159,7 +159,7 @@ void job_lines_text(const struct job_member *m, uint64_t now_ns, char *out, size
 	for (uint32_t i = 0; i < n; i++)
 		ranks += groups[i].n;
 	for (uint32_t i = 0; ranks > 1 && i < n && i < GROUPS_MAX && at < len; i++) {
-		/* The time tells which rank stopped first; the ranks that wait stopped after it. */
+		/* The time shows which rank stopped first; those that wait stopped after it. */
 		at += (size_t)snprintf(out + at, len - at, "%s", i ? "; " : "");
 		if (at < len)
 			at += job_line_group_text(out + at, len - at, &groups[i], &m->env->anchors,
