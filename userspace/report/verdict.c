@@ -25,15 +25,12 @@
 #define COMMUNICATION_MIN 0.2
 #define COPY_MIN	  0.1
 #define EVALUATION_MIN	  0.1
-/* Least share of startup for a finding, and least length of the run: startup takes most of a short
- * run. */
-#define STARTUP_MIN    0.1
-#define STARTUP_RUN_NS 600000000000ull
-#define DEVICE_MIN     0.5 /* least share of a step in which the host waits for the device */
-#define UNEVEN_RATIO   2.0 /* p99 to median */
-#define OTHER_MIN      0.1
-#define PERCENT(share) (100 * (share))
-#define SHARE(f, part) ((double)(part) / (double)(f)->judged_ns)
+#define STARTUP_MIN	  0.1 /* least share of startup for a finding */
+#define DEVICE_MIN	  0.5 /* least share of a step in which the host waits for the device */
+#define UNEVEN_RATIO	  2.0 /* p99 to median */
+#define OTHER_MIN	  0.1
+#define PERCENT(share)	  (100 * (share))
+#define SHARE(f, part)	  ((double)(part) / (double)(f)->judged_ns)
 
 const char *const verdict_name[VERDICT_COUNT] = {
 #define X(id, label) #id,

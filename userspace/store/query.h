@@ -100,7 +100,7 @@ struct store_checkpoint {
 };
 
 struct store_health {
-	char kind[24], why[16], phase[16], evidence[FACT_EVIDENCE_MAX];
+	char kind[24], why[24], phase[16], evidence[FACT_EVIDENCE_MAX];
 	int64_t onset_ns,
 		/* at_ns: for a recovery, when steps were fast again; else equal to onset_ns */
 		at_ns;

@@ -5,10 +5,11 @@
 
 #include "userspace/base/number.h"
 
-#define USUAL_NS      60000000000ull /* of steps before a slowdown, and of those that are shown */
-#define ONSET_NS      1000000000ull  /* the last second before a slowdown may hold its beginning */
-#define ELSE_MIN      0.2	     /* share of the time; of less, no lines are shown */
-#define SUSPECT_NS    2000000000ull /* length of the last steps that are compared with the usual ones */
+#define USUAL_NS 60000000000ull /* of steps before a slowdown, and of those that are shown */
+#define ONSET_NS 1000000000ull	/* the last second before a slowdown may hold its beginning */
+#define ELSE_MIN 0.2		/* share of the time; of less, no lines are shown */
+#define SUSPECT_NS                                                                                 \
+	2000000000ull /* length of the last steps that are compared with the usual ones */
 #define SUSPECT_TIMES 1.2
 #define FIRST_SAMPLES 100 /* are taken faster, so that it is soon known where time goes usually */
 
