@@ -32,7 +32,7 @@ struct gp_walk {
 	__u64 node;    /* address of the next node */
 	__u64 wall_ns; /* time of the event */
 	__u32 string;  /* size of a std::string: GP_STRING_BYTES or GP_STRING_OLD_BYTES */
-	__u32 count;   /* number of nodes, as the map says */
+	__u32 count;   /* number of nodes that the std::map claims to have */
 };
 
 static __always_inline bool gp_walk_begin(struct gp_walk *w, __u64 event)

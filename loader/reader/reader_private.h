@@ -13,7 +13,7 @@ struct reader_reply {
 	uint64_t map_start;
 	int32_t error;
 	uint16_t by_path;
-	uint16_t last; /* the reader has dropped its privileges: no more answers follow */
+	uint16_t last; /* the last message: the reader has dropped its privileges and ends */
 	uint64_t count;
 };
 

@@ -152,8 +152,8 @@ const char *export_spec(enum export_source source, size_t i);
 /* Returns all values of --export for a source, as a list for help and messages: static text, valid
  * until the next call for this source. */
 const char *export_usage(enum export_source source);
-/* Checks a value of --export for the store. Returns 0; -EINVAL after logging an error in the
- * argument, or that this exporter cannot write a store. */
+/* Checks a value of --export of gp-bpf report, which exports a stored job. Returns 0; -EINVAL after
+ * logging an error in the argument, or that this exporter cannot export a stored job. */
 int export_store_check(const char *spec);
 /* Writes the history of a job. spec was accepted by export_store_check(). Returns 0, or -errno
  * after logging the error. */

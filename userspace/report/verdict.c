@@ -193,7 +193,8 @@ static void verdict_hangs(struct verdicts *v, const struct verdict_facts *f)
 	verdict_next(one, "gp-bpf report lists each with its evidence");
 }
 
-/* Returns which share of the observed time steps spend in a part (a phase, or none); 0: unknown. */
+/* Returns the share of the judged time that all steps together spend in a phase. part PHASE_COUNT
+ * means the time in no phase. 0: unknown. */
 static double verdict_part(const struct verdict_facts *f, int part)
 {
 	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))
@@ -201,7 +202,7 @@ static double verdict_part(const struct verdict_facts *f, int part)
 	return f->phases_known ? f->phase_ns[part] * (double)f->steps / (double)f->judged_ns : 0;
 }
 
-/* Returns which share of a step a part takes; 0: unknown. */
+/* Returns the share of a step that a phase takes; part as in verdict_part(). 0: unknown. */
 static double verdict_of_step(const struct verdict_facts *f, int part)
 {
 	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))

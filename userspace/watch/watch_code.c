@@ -20,7 +20,8 @@
 /* Limit of the time between the hits of two probes of one call, between which the thread may be
  * preempted. */
 #define SAME_NS 10000000ull
-/* Limit of requests for running programs in the queue, which are less urgent than compiled ones. */
+/* Limit of queued requests about programs that already run. Requests about programs that are
+ * compiled have no such limit, as they are more urgent. */
 #define RUNS_QUEUED 32
 
 enum row_kind {

@@ -7,10 +7,12 @@
  * `unsettled_ns` is that part of OTHER. Only a hang is shown at once, before the time around it is
  * settled.
  *
- * A step's time beyond the ideal step is its excess. It is taken from the time of the step that no
- * interval claims: the first part of it if it is startup (first steps), the last part in a slow or
- * torn step. Settled time may still move between buckets: when the ideal step becomes known after
- * the first steps, and when a restart loses progress. The sum does not change, and neither
+ * The time by which a step is longer than the ideal step is no goodput. In the first steps, which
+ * include startup, this excess is cut from the beginning of the step; in later steps, from its end.
+ * Time that is booked as an interval (such as a checkpoint) is not cut again.
+ *
+ * Settled time may still move between buckets: when the ideal step becomes known after the first
+ * steps, and when a restart loses progress. The sum does not change, and neither
  * `productive_gross_ns` nor `wasted_gross_ns` ever decreases.
  *
  * Pure, bounded: at most LEDGER_PENDING intervals after the last settled instant are kept. Further
