@@ -218,7 +218,7 @@ void library_raw_free(struct library_raw *r)
 	*r = (struct library_raw){0};
 }
 
-/* Computes the result of a log with excluded times, which are left out. For such a log the library
+/* Computes the result of a log with excluded times, which are excluded. For such a log the library
  * considers neither checkpoints nor elastic waits. */
 static int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
 				 double *ret_excluded_s, struct goodput_dict *ret_times)

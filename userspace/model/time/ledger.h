@@ -7,7 +7,7 @@
  * `unsettled_ns` is that part of OTHER. Only a hang is shown at once, before the time around it is
  * settled.
  *
- * The time by which a step is longer than the ideal step is no goodput. In the first steps, which
+ * The time by which a step is longer than the ideal step is not goodput. In the first steps, which
  * include startup, this excess is cut from the beginning of the step; in later steps, from its end.
  * Time that is booked as an interval (such as a checkpoint) is not cut again.
  *
