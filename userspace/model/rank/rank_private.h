@@ -31,10 +31,10 @@
  *   rank_monitor.c    the job's own monitoring
  *
  * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
- * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days, and
- * 7 KiB for the resources it lacked, 9 KiB once it waits for input,
- * including its share of a job (make bench ONLY=memory); at most 9 MiB whatever the process does,
- * by the bounds of the parts.
+ * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days,
+ * including its share of a job (make bench ONLY=memory). To this come 7 KiB for the resources it
+ * lacked, 9 KiB once it waits for input, and 21 KiB for its lines of Python. The bounds of the
+ * parts allow at most 9 MiB, whatever the process does.
  *
  * Times in ns, CLOCK_MONOTONIC. Functions without a comment on errors cannot fail, or set
  * rank.error, which the function called by the model returns. */
