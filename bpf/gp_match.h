@@ -94,8 +94,9 @@ static __always_inline bool gp_row_find(struct gp_regs *regs, struct gp_at *at)
 	return at->row->next ? gp_swap_counts(at, gen) : at->row->gen == gen;
 }
 
-/* While links are being replaced, a return runs the programs of both links. The first one that runs
- * takes the open call, so both may count. */
+/* While links are being replaced, a return runs the programs of the old link and of the new one.
+ * The program that runs first takes the open call, and the other finds none: so no call is counted
+ * twice, and both programs are allowed to count. */
 static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_at *at)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);

@@ -65,9 +65,9 @@ uint64_t kernel_abi_hash(void);
  * after a line in the log. */
 int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_call_bytes,
 		 size_t ring_life_bytes, struct kernel_objects *preload);
-/* Waits until all programs are loaded, and attaches those that follow process life. Their links are
- * added to links, as all open links close in parallel. Returns 0, or -errno after a line in the
- * log: then k is closed. */
+/* Waits until all programs are loaded, and attaches those that follow process life. Adds the
+ * new links to `links`, which closes all of its links in parallel. Returns 0, or -errno after a
+ * line in the log: then k is closed. */
 int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
 /* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
  * directory and keeps using. Returns NULL when there are none, or when they are of another

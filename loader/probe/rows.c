@@ -21,8 +21,8 @@ struct rows {
 	const struct probe_table *probes;
 	struct entry entries[GP_ROWS_MAX];
 	size_t count, returns, hot_count, ends_count;
-	/* Generation of new cookies; active rows have the same one unless links are being
-	 * replaced */
+	/* Generation number in the cookies of new links. Active rows have the same number, except
+	 * while links are being replaced. */
 	uint32_t generation;
 	bool swapping, swapped;
 	uint32_t hot_probe[GP_HOT_ROWS];

@@ -154,7 +154,8 @@ int store_accelerator_time(struct store *st, const struct store_job *job,
 	if (!job->carried)
 		accelerator_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		/* another node has the consequences of the disruption, except the time down */
+		/* The store of another node counts what the disruption cost; only the time down is
+		 * counted here. */
 		w.disrupted = (struct shared){0};
 		accelerator_settle(&w, job->last_ns);
 	}

@@ -335,7 +335,7 @@ static void phase_gaps_end(struct phase_finder *pf)
 
 		if (!t->fetches || !(t->backward || t->updates))
 			continue;
-		/* no batch is for training, so the last one also belongs to the evaluation */
+		/* No training follows the last batch, so it belongs to the evaluation too. */
 		t->before = (struct phase_after){0};
 		if (t->quiet && !phase_fetches_many(t))
 			phase_eval_report(pf, t, t->quiet_ns);

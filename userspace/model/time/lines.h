@@ -66,8 +66,9 @@ void lines_free(struct lines *l);
 /* Takes a sample that arrived at now_ns. Impossible ones are ignored. */
 void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *line);
 uint64_t lines_count(const struct lines *l); /* samples ever */
-/* Sums the samples of a span. evenly: each of them counts as much, which is more exact for steps
- * that do not change within the span; otherwise as much as the time for which it stands. */
+/* Sums the samples of a span. A sample counts as the time for which it stands. With evenly, all
+ * samples count as the same time, which is more exact if the steps do not change within the
+ * span. */
 void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool evenly,
 		   struct lines_sums *ret);
 /* Compares steps of before_ns with steps of after_ns. All 0 if the samples are too few. */
