@@ -281,7 +281,8 @@ locked() { # pid
 	start_honest
 	start_watch --pid "$HOSTILE" --pid "$JOB" --quiet --export "json:$T/out"
 	same_for_a_while() { before=$(descriptors "$WATCH"); sleep 0.5; [ "$before" = "$(descriptors "$WATCH")" ]; }
-	no_more() { [ "$(descriptors "$WATCH")" -le "$before" ]; }
+	# One more than before: the helper process that reads the lines of Python starts with the first training.
+	no_more() { [ "$(descriptors "$WATCH")" -le $((before + 1)) ]; }
 	until_true same_for_a_while # what the start needed is closed, or on a busy machine nearly all of it
 	hostile_go
 	honest_half
