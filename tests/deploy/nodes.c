@@ -65,8 +65,8 @@ static void member(struct job_view *j, int rank, uint64_t age_ns, bool half, uin
 	if (rank == LATE)
 		snprintf(r->straggle.phase, sizeof(r->straggle.phase), "forward");
 	if (j->key == 2) {
-		l->change.slow = true;
-		l->change.count = 1;
+		l->change.slow = l->slow_alarm = true;
+		l->change.count = l->slow_alarms = 1;
 		l->change.before_ns = 80 * MS;
 		l->change.after_ns = 120 * MS;
 		l->change.blame = PHASE_COLLECTIVE;
