@@ -164,12 +164,12 @@ own_code() { # kind
 	jq -c 'select(.type == "health")' "$T/out" >"$T/health"
 	cat "$T/health"
 }
-# All that is lost is injected; the machine may be busy besides.
+# All that is lost is injected; the machine may be busy besides. A hundred samples have an error of 8 % of it.
 lost_by() { # cause least
 	jq -se --arg cause "$1" --argjson least "$2" 'map(select(.kind == "recovered")) | .[0].causes
 		| (map(select(.cause == $cause) | .share) | add) as $own
 		| (map(select(.cause | startswith("cpu_")) | .share) | add // 0) as $busy
-		| $own >= $least and $own + $busy >= 0.85' "$T/health"
+		| $own >= $least and $own + $busy >= 0.7' "$T/health"
 }
 line_of() { # text
 	grep -n "$1" "$TOP/tests/workloads/own_code.py" | cut -d : -f 1
@@ -177,7 +177,7 @@ line_of() { # text
 
 @test "time.sleep() at a line: own code, with the line" {
 	own_code sleep
-	lost_by own_code 0.85
+	lost_by own_code 0.7
 	jq -se --arg line "own_code.py:$(line_of '# HERE') in inject()" '
 		map(select(.kind == "recovered")) | .[0] | .why == "own_code" and (.evidence | contains($line))
 		and (.causes[] | select(.cause == "own_code").line == $line)' "$T/health"
