@@ -567,6 +567,65 @@ enum gp_line_state {
 #define GP_LINE_INPUT	16 /* the thread is in a data loader */
 #define GP_LINE_COLLECT 32 /* the garbage collector runs; only with GP_LINE_GIL */
 
+/* An examination of a thread (tid): what it waited for in some seconds. Records gp_waited and
+ * gp_instead with its largest parts follow. Names are hostile. */
+struct gp_examined {
+	__u64 from_ns, to_ns;
+	__u64 runnable_ns; /* without a CPU; with gp_instead the processes that ran */
+	__u64 wait_ns[16]; /* asleep, by enum gp_wait */
+	__u64 block_ns;	   /* part of wait_ns: for block I/O, as the kernel counts it */
+	__u64 cost_ns;	   /* time in the programs of the examination, on the busiest CPU */
+	__s32 error;	   /* 0, or -errno: nothing was examined */
+	__u32 flags;	   /* GP_EXAMINED_* */
+	struct gp_examined_device { /* block devices of the machine, most time first */
+		char name[16];	    /* "nvme0n1"; "": none */
+		__u64 ns, worst_ns; /* sum and largest of the times of its requests */
+		__u64 count, slow;  /* requests, and those of at least 10 ms */
+	} device[5];
+};
+#define GP_EXAMINED_DEAR   1 /* ended early, because it exceeded the overhead budget */
+#define GP_EXAMINED_BLOCKS 2 /* block devices were examined */
+#define GP_EXAMINED_ASKED  4 /* a user asked for it */
+
+#define GP_WAIT_TYPES(X) /* id, name: what a thread sleeps for */                                  \
+	X(0, other)                                                                                \
+	X(1, lock)   /* a lock, or another thread */                                               \
+	X(2, sleep)  /* a time */                                                                  \
+	X(3, events) /* several descriptors, or events of a device */                              \
+	X(4, pipe)                                                                                 \
+	X(5, socket)  /* a local socket, or one of unknown family */                               \
+	X(6, network) /* a socket of IPv4 or IPv6 */                                               \
+	X(7, file)    /* a file or folder */                                                       \
+	X(8, page)    /* a page of memory */                                                       \
+	X(9, device)  /* a character device */                                                     \
+	X(10, child)  /* a child process */
+
+enum gp_wait {
+#define X(id, name) GP_WAIT_##name = id,
+	GP_WAIT_TYPES(X)
+#undef X
+		GP_WAIT_COUNT
+};
+
+/* A reason for which an examined thread (tid) slept. */
+struct gp_waited {
+	__u64 ns, worst_ns; /* sum and largest of the sleeps */
+	__u32 count, slow;  /* sleeps, and those of at least 10 ms */
+	__s32 syscall;	    /* -1: none */
+	__u8 wait;	    /* enum gp_wait */
+	__u8 reserved[3];
+	char name[128]; /* path, "pipe:[123]", "127.0.0.1:80"; "": none */
+};
+
+/* A process that ran on the CPU on which an examined thread (tid) waited to run. */
+struct gp_instead {
+	__u64 ns;
+	__u32 other; /* the process; 0: none did, the CPU was idle or a quota was used up */
+	__u32 reserved;
+	char comm[GP_COMM_MAX];
+	char group[96]; /* its control group, the end of the path; "": unknown */
+};
+
 /* Last record of a tape that was closed in order. */
 struct gp_end {
 	__u32 reason; /* enum gp_end_reason */
@@ -613,6 +672,9 @@ struct gp_end {
 	X(84, pressure, struct gp_pressure)                                                        \
 	X(85, stack, struct gp_stack)                                                              \
 	X(86, line, struct gp_line)                                                                \
+	X(88, examined, struct gp_examined)                                                        \
+	X(89, waited, struct gp_waited)                                                            \
+	X(90, instead, struct gp_instead)                                                          \
 	X(91, input, struct gp_input)
 
 #define GP_KIND_USER 64 /* kinds from here on are written by user space */
@@ -668,6 +730,9 @@ _Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
 _Static_assert(sizeof(struct gp_stack) == 208, "ABI");
 _Static_assert(sizeof(struct gp_input) == 112, "ABI");
 _Static_assert(sizeof(struct gp_line) == 216, "ABI");
+_Static_assert(sizeof(struct gp_examined) == 416, "ABI");
+_Static_assert(sizeof(struct gp_waited) == 160, "ABI");
+_Static_assert(sizeof(struct gp_instead) == 128, "ABI");
 
 /* Returns the next record in memory, or NULL at the end and at a record that is cut off or shorter
  * than its header. Each record is padded to 8 bytes. Payloads are not checked. Usage:

@@ -135,4 +135,88 @@ struct gp_vma {
 	__u64 page; /* page of the file that is mapped at `start` */
 };
 
+/* ---- examinations: the threads to examine, and the sums kept by examine.bpf.c ---------------- */
+
+#define GP_EXAM_THREADS	 16   /* threads examined at once */
+#define GP_EXAM_CALLS	 512  /* system calls below this number are distinguished */
+#define GP_EXAM_WAITS	 1024 /* (thread, reason of a wait) pairs that are kept */
+#define GP_EXAM_RAN	 1024 /* (thread, process that ran instead) pairs that are kept */
+#define GP_EXAM_DEVICES	 64
+#define GP_EXAM_SLOW_NS	 10000000ull /* a wait or request of this length counts as slow */
+#define GP_EXAM_NAME_MAX 40
+#define GP_EXAM_TIMED	 64 /* one of this many runs of a program is timed */
+/* Most time (ns) that a timed run counts: a longer one was interrupted, or its CPU was taken by the
+ * host of a virtual machine. */
+#define GP_EXAM_TIMED_MAX 10000
+
+/* Read by each program at each run, so it is small. */
+struct gp_exam_scan {
+	__u64 from_ns;	/* when the examination began */
+	__u64 until_ns; /* the programs do nothing after this time */
+	__u32 count;	/* threads that are examined */
+	__u32 reserved;
+	__u32 tid[GP_EXAM_THREADS];
+	/* CPU + 1 on which the thread waits to run; 0: it runs or sleeps */
+	__u32 waits_on[GP_EXAM_THREADS];
+	__u8 call[GP_EXAM_CALLS]; /* enum gp_exam_call of each system call */
+};
+
+enum gp_exam_call {
+	GP_EXAM_CALL_OTHER,
+	GP_EXAM_CALL_FD,   /* its first argument is a descriptor */
+	GP_EXAM_CALL_POLL, /* of the kind of poll(2) */
+};
+
+struct gp_exam_key {   /* reason of a wait */
+	__u32 thread;  /* index in gp_exam_scan.tid */
+	__s32 syscall; /* -1: none, as in a page fault; or GP_EXAM_BEFORE */
+	__u64 ino;
+	__u32 dev;
+	__s32 fd;    /* -1: the call has none */
+	__u16 type;  /* type of the descriptor's file: i_mode >> 12; 0: none, or unknown */
+	__u16 flags; /* GP_EXAM_* */
+	__u32 reserved;
+};
+#define GP_EXAM_BEFORE (-2) /* the thread slept already when the examination began */
+#define GP_EXAM_IO     1    /* the kernel counts the wait as one for block I/O */
+#define GP_EXAM_INET   2    /* the file is a socket of IPv4 or IPv6 */
+#define GP_EXAM_KNOWN  4    /* the file was read, so that type, dev and ino are valid */
+
+struct gp_exam_wait {
+	__u64 ns, worst_ns;
+	__u32 count, slow;
+	__u32 address; /* IPv4 address of the peer, in network order; 0: unknown */
+	__u16 port;    /* of the peer, in network order */
+	__u16 reserved;
+	char name[GP_EXAM_NAME_MAX]; /* last component of the file's path; hostile */
+};
+
+struct gp_exam_thread {
+	__u64 left_ns;	/* when it left its CPU; 0: it runs */
+	__u64 woken_ns; /* when it became runnable after that; 0: it sleeps */
+	__u64 runnable_ns;
+	__u64 seen;		/* 1: it left a CPU, came to one, or was woken */
+	struct gp_exam_key key; /* reason of the present or last sleep */
+};
+
+struct gp_exam_pair {
+	__u32 thread;
+	__u32 pid; /* process that ran while the thread was runnable; 0: none did */
+};
+
+struct gp_exam_ran {
+	__u64 ns;
+	__u64 comm[2]; /* of the process, 16 characters; hostile */
+};
+
+struct gp_exam_device {
+	__u64 count, slow, ns, worst_ns;
+};
+
+struct gp_exam_cpu {
+	__u64 since_ns; /* last switch on this CPU */
+	__u64 runs;	/* of all programs */
+	__u64 cost_ns;	/* time in them, estimated from those that are timed */
+};
+
 #endif

@@ -15,6 +15,7 @@
 #include "loader/library/library.h"
 #include "loader/reader/mapping.h"
 #include "loader/unwatched.h"
+#include "loader/examine.h"
 #include "loader/loader.h"
 #include "loader/open_call.h"
 #include "loader/attach/pin.h"
@@ -45,6 +46,8 @@ struct loader {
 	struct libraries *libraries;
 	struct open_calls *open_calls; /* created at the first loader_open_calls() */
 	struct cost *cost;
+	struct examine *examine; /* created at the first loader_examine() */
+	uint64_t overhead_ns;	 /* as in struct loader_config */
 	struct library_deps deps;
 	loader_attach_fn *on_attach;
 	loader_count_fn *on_count;
@@ -61,6 +64,7 @@ static void loader_end(struct loader *l, bool keep)
 		kernel_retire(&l->kernel);
 	if (l->pins && !keep)
 		pins_clear(l->pins);
+	examine_free(l->examine);
 	libraries_free(l->libraries);
 	reader_free(l->reader);
 	helper_free(l->helper);
@@ -135,6 +139,7 @@ int loader_open(struct loader **ret, const struct loader_config *cfg)
 
 	if (!l)
 		return -ENOMEM;
+	l->overhead_ns = cfg->overhead_ns;
 	err = feature_check(cfg->features_off);
 	if (!err)
 		err = loader_helpers_new(l, cfg);
@@ -485,6 +490,27 @@ int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader
 	for (int i = 0; i < n; i++)
 		fn(ctx, &calls[i]);
 	return n;
+}
+
+int loader_examine(struct loader *l, const struct examine_request *r)
+{
+	int err = 0;
+
+	if (!feature_have(FEATURE_TP_BTF))
+		return -ENOTSUP;
+	if (!l->examine)
+		err = examine_new(&l->examine, l->overhead_ns);
+	return err ? err : examine_begin(l->examine, r);
+}
+
+const struct examine_result *loader_examined(struct loader *l)
+{
+	return l->examine ? examine_take(l->examine) : NULL;
+}
+
+bool loader_examines(const struct loader *l)
+{
+	return l->examine && examine_busy(l->examine);
 }
 
 void loader_spent(struct loader *l, const void *records, size_t len)

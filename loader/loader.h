@@ -211,6 +211,92 @@ int loader_open_calls(struct loader *l, uint64_t now_ns, uint64_t age_ns, loader
  * could not be measured. */
 uint32_t loader_hit_cost_ns(struct loader *l, enum gp_insn insn, bool returns);
 
+/* ---- examinations: waits of threads, and the processes that run instead ---------------------- */
+
+#define EXAMINE_THREADS 16	       /* threads examined at once */
+#define EXAMINE_WAITS	64	       /* reasons of waits of a thread that are reported */
+#define EXAMINE_RAN	32	       /* processes that ran instead of a thread */
+#define EXAMINE_DEVICES 8	       /* block devices */
+#define EXAMINE_CALLS	512	       /* system calls below this number are distinguished */
+#define EXAMINE_MAX_NS	10000000000ull /* most time for which programs are attached */
+
+enum examine_call {
+	EXAMINE_CALL_OTHER,
+	EXAMINE_CALL_FD,   /* the first argument is a descriptor */
+	EXAMINE_CALL_POLL, /* of the kind of poll(2) */
+};
+
+struct examine_thread {
+	pid_t pid, tid;
+};
+
+struct examine_request {
+	uint64_t length_ns; /* at most EXAMINE_MAX_NS */
+	int count;	    /* of threads, 1 to EXAMINE_THREADS */
+	struct examine_thread thread[EXAMINE_THREADS];
+	uint8_t call[EXAMINE_CALLS]; /* enum examine_call */
+};
+
+/* Sum of the sleeps of a thread for one reason. Text is hostile. */
+#define EXAMINE_BEFORE (-2)
+struct examine_wait {
+	uint64_t ns, worst_ns;
+	uint32_t count, slow; /* sleeps, and those of at least 10 ms */
+	/* -1: none, as in a page fault; EXAMINE_BEFORE: the thread slept already when the
+	 * examination began */
+	int32_t syscall;
+	int32_t fd;	  /* -1: none */
+	bool block;	  /* for block I/O */
+	bool known;	  /* the type and name of the descriptor's file are valid */
+	bool inet;	  /* the file is a socket of IPv4 or IPv6 */
+	uint32_t type;	  /* S_IFMT of the file's mode */
+	uint32_t address; /* IPv4 address of the peer, in network order; 0: unknown */
+	uint16_t port;	  /* of the peer; 0: unknown */
+	char name[40];	  /* last component of the file's path; it may be cut */
+};
+
+struct examine_ran {
+	uint64_t ns;   /* in which it ran while the thread was runnable */
+	uint32_t pid;  /* 0: no process ran: the CPU was idle */
+	char comm[16]; /* hostile; may lack a NUL */
+};
+
+struct examine_device {
+	uint64_t ns, worst_ns;
+	uint64_t count, slow; /* requests, and those of at least 10 ms */
+	uint32_t major, minor;
+};
+
+struct examine_result {
+	int error; /* 0, or -errno: nothing was examined */
+	uint64_t from_ns, to_ns;
+	uint64_t runs;	  /* of the programs, on all CPUs */
+	uint64_t cost_ns; /* time in them on the busiest CPU */
+	bool dear;	  /* ended early, because that exceeded the overhead budget */
+	bool blocks;	  /* block devices were examined */
+	int ndevices, count;
+	struct examine_device device[EXAMINE_DEVICES]; /* most time first */
+	struct examine_done {
+		struct examine_thread thread;
+		uint64_t runnable_ns;
+		bool still; /* it neither left a CPU nor came to one, so its state is that of now */
+		int nwaits, nran;
+		struct examine_wait wait[EXAMINE_WAITS]; /* most time first */
+		struct examine_ran ran[EXAMINE_RAN];	 /* most time first */
+	} done[EXAMINE_THREADS];
+};
+
+/* Starts an examination in a thread of its own, which attaches programs to the switches of all
+ * CPUs, detaches them after length_ns, or once they cost as much as the overhead budget allows for
+ * that, and collects the results. Returns 0; -EBUSY: another one is not finished; -ENOTSUP: the
+ * kernel lacks feature tp_btf; or -errno. */
+int loader_examine(struct loader *l, const struct examine_request *r);
+/* Returns the results of the last examination, once; NULL: none has finished. Valid until the next
+ * loader_examine(). */
+const struct examine_result *loader_examined(struct loader *l);
+/* Returns true from loader_examine() until loader_examined() returned the results. */
+bool loader_examines(const struct loader *l);
+
 /* Reports what would be attached to a file without attaching it, for `check --library FILE` and
  * `check --pid`. Returns 0 or -errno. */
 typedef void loader_plan_fn(void *ctx, const char *probe_id, const struct gp_attach *a);

@@ -310,6 +310,54 @@ static inline void word_feeds(struct script *s, const struct move *m)
 					       -1) = f;
 }
 
+/* examined D [runnable T] [TYPE T]... [NAME]: an examination that ends after D. */
+static inline void word_examined(struct script *s, const struct move *m)
+{
+	static const char *const types[] = {
+#define X(id, name) [id] = #name,
+		GP_WAIT_TYPES(X)
+#undef X
+	};
+	uint64_t end_ns = m->at_ns + move_length(m);
+	struct gp_examined *e = script_add(s, GP_KIND_examined, end_ns, script_pid(s), -1);
+	int i = 2, most = -1;
+
+	e->from_ns = SCRIPT_BASE_NS + m->at_ns;
+	e->to_ns = SCRIPT_BASE_NS + end_ns;
+	for (; i + 1 < m->argc; i += 2) {
+		uint64_t ns = move_ns(m, i + 1, 0);
+
+		if (!strcmp(m->argv[i], "runnable"))
+			e->runnable_ns = ns;
+		for (int k = 0; k < GP_WAIT_COUNT; k++) {
+			if (strcmp(m->argv[i], types[k]) != 0)
+				continue;
+			e->wait_ns[k] = ns;
+			most = most < 0 || ns > e->wait_ns[most] ? k : most;
+		}
+	}
+	if (most >= 0) {
+		uint64_t ns = e->wait_ns[most];
+		struct gp_waited *w = script_add(s, GP_KIND_waited, end_ns, script_pid(s), -1);
+
+		w->ns = w->worst_ns = ns;
+		w->count = 1;
+		w->wait = (__u8)most;
+		if (i < m->argc)
+			snprintf(w->name, sizeof(w->name), "%s", m->argv[i]);
+	}
+}
+
+static inline void word_instead(struct script *s, const struct move *m)
+{
+	struct gp_instead *p = script_add(s, GP_KIND_instead, m->at_ns, script_pid(s), -1);
+
+	p->ns = move_length(m);
+	p->other = m->argc > 3 && *m->argv[3] == 'p' ? 1000 * (uint32_t)atoi(m->argv[3] + 1) : 9;
+	if (m->argc > 2)
+		strncpy(p->comm, m->argv[2], sizeof(p->comm) - 1);
+}
+
 static inline void word_fork(struct script *s, const struct move *m)
 {
 	struct gp_fork *f = script_add(s, GP_KIND_fork, m->at_ns, script_pid(s), -1);
@@ -399,6 +447,10 @@ static inline bool word_life(struct script *s, const struct move *m)
 		struct gp_stack *k = script_add(s, GP_KIND_stack, m->at_ns, script_pid(s), -1);
 
 		snprintf(k->text, sizeof(k->text), "%s", move_text(m, ""));
+	} else if (!strcmp(w, "examined")) {
+		word_examined(s, m);
+	} else if (!strcmp(w, "instead")) {
+		word_instead(s, m);
 	} else if (!strcmp(w, "lacks")) {
 		word_lacks(s, m);
 	} else if (!strcmp(w, "feeds")) {

@@ -3,7 +3,8 @@
  * DIRECTORY, prints "ready" and serves until it is unmounted. Files are in one folder, in memory.
  *
  *   *torn*    each close(2) of such a file that was written to returns ENOSPC
- *   *unread*  each read(2) of such a file returns EIO */
+ *   *unread*  each read(2) of such a file returns EIO
+ *   *slow*    each read(2) of such a file takes 30 ms while there is a file "delay" */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -121,6 +122,8 @@ static void serve_read(const struct fuse_in_header *in, const struct file *f,
 	size_t n = r->offset < f->len ? f->len - r->offset : 0;
 
 	n = n < r->size ? n : r->size;
+	if (strstr(f->name, "slow") && file_find("delay"))
+		usleep(30000);
 	if (strstr(f->name, "unread"))
 		answer(in, -EIO, NULL, 0);
 	else

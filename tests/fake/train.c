@@ -13,6 +13,8 @@
  *   hot=N       from here on each step also launches N times and waits N times for the device
  *   pace=US     from here on a backward pass takes that many microseconds
  *   work=US     from here on a step also uses a CPU for that many microseconds
+ *   ask=FD      from here on a step also writes a byte to that descriptor, and reads one
+ *   read=PATH   from here on a step also opens that file and reads it
  *   half        the end of a step, from its backward pass on
  *   storm=N     N times zero_grad, as fast as can be
  *   crowd=N     N children that wait for this process's end, all at once; prints "crowd N"
@@ -313,9 +315,28 @@ static void half_step(void)
 }
 
 static long hot;
+static int ask_fd = -1;
+static const char *read_path;
+
+/* Reads a batch from a server, and from a file. */
+static void fetch(void)
+{
+	char bytes[4096] = "";
+	int fd;
+
+	if (ask_fd >= 0 && (write(ask_fd, bytes, 1) != 1 || read(ask_fd, bytes, 1) != 1))
+		fail("ask", strerror(errno));
+	if (!read_path)
+		return;
+	fd = open(read_path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, bytes, sizeof(bytes)) < 0)
+		fail(read_path, strerror(errno));
+	close(fd);
+}
 
 static void step(void)
 {
+	fetch();
 	for (long i = 0; i < hot; i++) {
 		((void (*)(void))function[LAUNCH])();
 		((void (*)(void))function[SYNC])();
@@ -457,6 +478,10 @@ static void run(char **op)
 		backward_ns = 1000 * atol(arg);
 	else if (IS("work"))
 		work_ns = 1000 * atol(arg);
+	else if (IS("ask"))
+		ask_fd = atoi(arg);
+	else if (IS("read"))
+		read_path = arg;
 	else if (IS("half"))
 		half_step();
 	else if (IS("storm"))

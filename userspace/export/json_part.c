@@ -87,6 +87,78 @@ void json_part_phases(struct buffer *out, uint32_t known, const uint64_t ns[PHAS
 	json_close(out, '}');
 }
 
+static void json_part_waits(struct buffer *out, const struct examination *e)
+{
+	json_open(out, "asleep_ns", '{');
+	for (int i = 0; i < GP_WAIT_COUNT; i++)
+		if (e->wait_ns[i])
+			json_uint(out, examination_wait_name[i], e->wait_ns[i]);
+	json_close(out, '}');
+	json_open(out, "waits", '[');
+	for (uint32_t i = 0; i < e->nwaits; i++) {
+		const struct examination_wait *w = &e->waits[i];
+
+		json_open(out, NULL, '{');
+		json_string(out, "wait", examination_wait_name[w->wait]);
+		json_known(out, "target", w->name);
+		json_uint(out, "ns", w->ns);
+		json_uint(out, "count", w->count);
+		json_uint(out, "slow", w->slow);
+		json_uint(out, "worst_ns", w->worst_ns);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
+static void json_part_instead(struct buffer *out, const struct examination *e)
+{
+	json_open(out, "instead", '[');
+	for (uint32_t i = 0; i < e->ninstead; i++) {
+		const struct examination_instead *p = &e->instead[i];
+
+		json_open(out, NULL, '{');
+		json_uint(out, "pid", p->pid);
+		json_known(out, "comm", p->pid ? p->comm : "");
+		json_known(out, "control_group", p->group);
+		json_known(out, "job", p->job);
+		json_uint(out, "ns", p->ns);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
+static void json_part_devices(struct buffer *out, const struct examination *e)
+{
+	json_open(out, "devices", '[');
+	for (uint32_t i = 0; i < e->ndevices; i++) {
+		const struct examination_device *d = &e->devices[i];
+
+		json_open(out, NULL, '{');
+		json_string(out, "name", d->name);
+		json_uint(out, "count", d->count);
+		json_uint(out, "slow", d->slow);
+		json_uint(out, "mean_ns", d->ns / d->count);
+		json_uint(out, "worst_ns", d->worst_ns);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
+void json_part_examination(struct buffer *out, const struct examination *e)
+{
+	json_open(out, "examined", '{');
+	json_uint(out, "from_ns", e->from_ns);
+	json_uint(out, "to_ns", e->to_ns);
+	json_uint(out, "tid", e->tid);
+	json_uint(out, "cost_ns", e->cost_ns);
+	json_uint(out, "runnable_ns", e->runnable_ns);
+	json_uint(out, "block_ns", e->block_ns);
+	json_part_waits(out, e);
+	json_part_instead(out, e);
+	json_part_devices(out, e);
+	json_close(out, '}');
+}
+
 void json_part_losses(struct buffer *out, const struct snapshot *s)
 {
 	for (int data = 1; data >= 0; data--) {

@@ -372,6 +372,14 @@ static int model_feed_one(struct model *m, const struct event *ev)
 	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 }
 
+static void model_feed_instead(struct model *m, const struct event *ev)
+{
+	struct rank *r = model_rank(m, ev->rec->pid);
+
+	if (r)
+		rank_instead(r, ev, model_rank(m, ev->instead->other));
+}
+
 static void model_session_report(struct model *m)
 {
 	struct fact f = {.type = FACT_START, .start = &m->session};
@@ -470,7 +478,12 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
 	case GP_KIND_input:
+	case GP_KIND_examined:
+	case GP_KIND_waited:
 		return model_feed_one(m, ev);
+	case GP_KIND_instead:
+		model_feed_instead(m, ev);
+		return 0;
 	case GP_KIND_probe:
 		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
 	case GP_KIND_code:
@@ -545,6 +558,17 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
 	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
 		if (rank_silent(r, m->now_ns, &tid, &since_ns))
 			fn(ctx, rank_member(r)->pid, tid, since_ns);
+	}
+}
+
+void model_unexplained(const struct model *m, model_trainer_fn *fn, void *ctx)
+{
+	struct rank *r;
+	uint32_t tid;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		if (rank_unexplained(r, m->now_ns, &tid))
+			fn(ctx, rank_member(r)->pid, tid);
 	}
 }
 

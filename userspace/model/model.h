@@ -77,6 +77,9 @@ void model_starved(const struct model *m, model_starved_fn *fn, void *ctx);
 /* Calls fn for trainers whose lines (gp_line) should be sampled more often: their steps take
  * longer than usual, or began a short time ago. */
 void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx);
+/* Calls fn for processes that are slower than usual or silent, and were not examined since that
+ * began. The caller should examine the thread and feed the result as gp_examined. */
+void model_unexplained(const struct model *m, model_trainer_fn *fn, void *ctx);
 /* Returns the roles of probes by which steps are found, or may be found if that is not decided yet
  * (bit 1ull << enum gp_role). Roles of the group "marker" are not included, because the overhead
  * budget never removes their probes. */

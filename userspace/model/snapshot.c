@@ -17,6 +17,7 @@ void snapshot_unref(struct snapshot *s)
 		return;
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		free(s->ranks[i].loops);
+		free(s->ranks[i].examination);
 		free(s->ranks[i].monitor);
 	}
 	free(s->ranks);

@@ -30,6 +30,7 @@
 #include "userspace/watch/watch_stack.h"
 #include "userspace/watch/watch_input.h"
 #include "userspace/watch/watch_usage.h"
+#include "userspace/watch/watch_examine.h"
 #include "userspace/watch/watch_kernel_log.h"
 #include "userspace/watch/watch_place.h"
 #include "userspace/watch/watch_private.h"
@@ -493,6 +494,7 @@ static void watch_on_tick(void *ctx, uint64_t value)
 	stacks_tick(w->stacks, w->journal, w->out);
 	usages_tick(w->usages, w->journal, w->out);
 	inputs_tick(w->inputs, w->journal, w->out);
+	examines_tick(w->examines, w->journal, w->out);
 	watch_log_tick(w->log);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
 	journal_flush(w->journal);
@@ -755,6 +757,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = inputs_new(&w->inputs, o->root ? o->root : "");
 	if (!err)
+		err = examines_new(&w->examines, w->loader, o->root ? o->root : "");
+	if (!err)
 		err = watch_open_loop(w, cfg->node);
 	if (!err)
 		err = watch_log_new(&w->log, w->loop, w->journal, o->root ? o->root : "");
@@ -787,6 +791,11 @@ int watch_target(struct watch *w, pid_t pid)
 
 	journal_flush(w->journal);
 	return err;
+}
+
+int watch_examine(struct watch *w, pid_t pid)
+{
+	return examines_ask(w->examines, pid);
 }
 
 int watch_run(struct watch *w, pid_t child, int *ret_status)
@@ -870,6 +879,7 @@ int watch_close(struct watch *w)
 	stacks_free(w->stacks);
 	usages_free(w->usages);
 	inputs_free(w->inputs);
+	examines_free(w->examines);
 	watch_log_free(w->log);
 	ring_close(w->ring[0]);
 	ring_close(w->ring[1]);

@@ -30,6 +30,19 @@ LINE("tier": {"enum": ["A", "B", null], "description": "how steps are found: A, 
 LINE("boundary": {"enum": ["update_exit", "zero_grad", "backward", "reducer", "update_op", "execute", "completion", "sync", "probe", null], "description": "the event that ends a step; probe: the probe of --marker"},)
 LINE("series": {"enum": ["host", "sync", "rate", null], "description": "what step times measure: host, from marker to marker; sync, until the device was done; rate, the queueing of work, of which only the mean is meaningful"},)
 LINE("unit": {"enum": ["step", "execution", "cycle", null], "description": "what is counted: only steps are training; executions of a program that nothing shows to train, and cycles of blocking waits, have no step lines"},)
+LINE("examined": {"type": "object", "description": "of a fail_slow, recovered or hang: what the training thread waited for in some seconds of it, and which processes ran while it could; absent: not examined",)
+LINE("required": ["from_ns", "to_ns", "tid", "cost_ns", "runnable_ns", "block_ns", "asleep_ns", "waits", "instead", "devices"],)
+LINE("properties": {"from_ns": {"$ref": "#/$defs/ns"}, "to_ns": {"$ref": "#/$defs/ns"}, "tid": {"$ref": "#/$defs/count"},
+	"cost_ns": {"type": "integer", "minimum": 0, "description": "time that the examination took on the busiest CPU"},
+	"runnable_ns": {"type": "integer", "minimum": 0, "description": "time in which the thread was runnable, but not on a CPU"},
+	"block_ns": {"type": "integer", "minimum": 0, "description": "the part of asleep_ns in which the thread waited for block I/O"},
+	"asleep_ns": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ns"}, "description": "time in which the thread slept, by what it waited for: lock, sleep, events, pipe, socket, network, file, page, device, child, other"},
+	"waits": {"type": "array", "description": "the longest of these, and their target: a path, an address; slow: sleeps of at least 10 ms", "items": {"type": "object", "required": ["wait", "target", "ns", "count", "slow", "worst_ns"],
+		"properties": {"wait": {"$ref": "#/$defs/text"}, "target": {"$ref": "#/$defs/text_or_null"}, "ns": {"$ref": "#/$defs/ns"}, "count": {"$ref": "#/$defs/count"}, "slow": {"$ref": "#/$defs/count"}, "worst_ns": {"$ref": "#/$defs/ns"}}}},
+	"instead": {"type": "array", "description": "processes that ran on the thread's CPU while it was runnable; pid 0: none did", "items": {"type": "object", "required": ["pid", "comm", "control_group", "job", "ns"],
+		"properties": {"pid": {"$ref": "#/$defs/count"}, "comm": {"$ref": "#/$defs/text_or_null"}, "control_group": {"type": ["string", "null"], "description": "the end of its path"}, "job": {"type": ["string", "null"], "description": "the job that it trains for; null: none that is watched"}, "ns": {"$ref": "#/$defs/ns"}}}},
+	"devices": {"type": "array", "description": "block devices of the machine; slow: requests of at least 10 ms", "items": {"type": "object", "required": ["name", "count", "slow", "mean_ns", "worst_ns"],
+		"properties": {"name": {"$ref": "#/$defs/text"}, "count": {"$ref": "#/$defs/count"}, "slow": {"$ref": "#/$defs/count"}, "mean_ns": {"$ref": "#/$defs/ns"}, "worst_ns": {"$ref": "#/$defs/ns"}}}}}},)
 LINE("start": {"type": "object", "description": "the first line",)
 LINE("required": ["type", "seq", "time", "mono_ns", "schema", "version", "kernel", "command"],)
 LINE("properties": {"type": {"const": "start"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
@@ -148,7 +161,8 @@ LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"},
 	"period": {"type": ["integer", "null"], "minimum": 2, "description": "of a fail_slow: the distance of long steps, in steps; null: none was found"},
 	"onset_step": {"$ref": "#/$defs/count"}, "end_ns": {"$ref": "#/$defs/ns_or_null"},
 	"end_step": {"type": ["integer", "null"], "minimum": 1, "description": "the first step that was fast again"},
-	"causes": {"type": "array", "items": {"type": "object", "required": ["cause", "ns", "share"], "properties": {"cause": {"type": "string"}, "ns": {"$ref": "#/$defs/ns"}, "share": {"type": "number", "minimum": 0, "maximum": 1}, "line": {"type": "string", "description": "of own_code: file, line and function"}}}, "description": "of a fail_slow: what explains the growth of a step, in nanoseconds of each step, and its share of the growth; absent: not examined"}}},)
+	"causes": {"type": "array", "items": {"type": "object", "required": ["cause", "ns", "share"], "properties": {"cause": {"type": "string"}, "ns": {"$ref": "#/$defs/ns"}, "share": {"type": "number", "minimum": 0, "maximum": 1}, "line": {"type": "string", "description": "of own_code: file, line and function"}}}, "description": "of a fail_slow: what explains the growth of a step, in nanoseconds of each step, and its share of the growth; absent: not examined"},
+	"examined": {"$ref": "#/$defs/examined"}}},)
 LINE("loss": {"type": "object", "description": "records that did not arrive",)
 LINE("required": ["type", "seq", "time", "mono_ns", "source", "count"],)
 LINE("properties": {"type": {"const": "loss"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},

@@ -11,6 +11,7 @@
 #include "bpf/gp_abi.h"
 #include "userspace/model/job/job.h"
 #include "userspace/model/job/checkpoint.h"
+#include "userspace/model/time/examination.h"
 #include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/signal/monitor.h"
@@ -82,6 +83,8 @@ struct fact_health {
 	uint64_t onset_step;
 	uint64_t end_ns, end_step;	  /* 0: it lasts */
 	const struct time_causes *causes; /* NULL, or lost_ns is 0: causes were not searched */
+	/* Examination of its thread during the slowdown or hang; NULL: there was none. */
+	const struct examination *examination;
 	/* The fields from here to `origin` are set for a fault only; otherwise name is NULL. */
 	const char *name; /* such as "CUDA_ERROR_ILLEGAL_ADDRESS" */
 	int64_t code;

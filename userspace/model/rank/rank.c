@@ -479,6 +479,9 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 		return rank_resource(r, ev);
 	case GP_KIND_input:
 		return rank_input(r, ev);
+	case GP_KIND_examined:
+	case GP_KIND_waited:
+		return rank_examined(r, ev);
 	default:
 		return rank_record(r, ev, probe, hits, hit_cost_ns);
 	}

@@ -23,6 +23,7 @@
 #include "userspace/model/time/deviation.h"
 #include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/input_wait.h"
+#include "userspace/model/time/examination.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/time/lines.h"
 #include "userspace/model/time/overhead.h"
@@ -118,6 +119,7 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	 * slow. */
 	double else_share;
 	struct lines_top else_lines[LINES_TOP];
+	struct examination *examination; /* the last one; NULL: there was none */
 	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
@@ -236,6 +238,11 @@ bool rank_starved(const struct rank *r, uint64_t now_ns);
 /* Returns true when the steps of a loop take longer than usual, also when that may end soon, and as
  * long as little is known of its lines. */
 bool rank_slow(const struct rank *r);
+/* Returns true when the rank is slower than usual or silent, and was not examined since that began.
+ * *ret_tid: the thread to examine. */
+bool rank_unexplained(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid);
+/* Takes a record gp_instead. other: the process that ran instead, or NULL if it is not followed. */
+void rank_instead(struct rank *r, const struct event *ev, const struct rank *other);
 /* Returns the thread that trained last; 0: none. */
 uint32_t rank_thread(const struct rank *r);
 /* Returns the roles of probes (bit 1ull << enum gp_role) that find the steps of the rank. While it
@@ -247,8 +254,9 @@ void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
 /* Reports the states of the loops of a training rank again, because its identity became better
  * known. */
 void rank_states_again(struct rank *r, uint64_t now_ns);
-/* Fills *ret. The caller frees ret->loops and ret->monitor. figures: also fill step-time statistics
- * and windows, which are zero otherwise. Returns 0 or -ENOMEM: *ret is invalid. */
+/* Fills *ret. The caller frees ret->loops, ret->examination and ret->monitor. figures: also fill
+ * step-time statistics and windows, which are zero otherwise. Returns 0 or -ENOMEM: *ret is
+ * invalid. */
 int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_view *ret);
 
 /* Saves *r, or restores a rank to *r, which the caller owns even if an error occurs; NULL: nothing

@@ -26,9 +26,9 @@ static void rank_change_add_grown(const struct change_view *v, char *out, size_t
 }
 
 static void change_evidence(const struct change_view *v, const struct time_causes *causes,
-			    char *out, size_t len)
+			    const struct examination *examined, char *out, size_t len)
 {
-	char before[24], after[24], period[48], why[200];
+	char before[24], after[24], period[48], why[400];
 
 	clock_durations(before, after, sizeof(before), v->before_ns, v->after_ns);
 	if (v->slow) {
@@ -40,7 +40,7 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 			snprintf(out + strlen(out), len - strlen(out), "; %s",
 				 change_period_text(period, sizeof(period), v));
 		rank_change_add_grown(v, out, len);
-		if (*time_causes_text(why, sizeof(why), causes))
+		if (*examination_causes_text(why, sizeof(why), causes, examined))
 			snprintf(out + strlen(out), len - strlen(out), "; %s", why);
 		return;
 	}
@@ -50,7 +50,7 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 		 : v->other_optimizer
 			 ? "; from there on another optimizer makes them"
 			 : "; from there on they hold another number of micro-batches");
-	if (*time_causes_text(why, sizeof(why), causes))
+	if (*examination_causes_text(why, sizeof(why), causes, examined))
 		snprintf(out + strlen(out), len - strlen(out), "; %s", why);
 }
 
@@ -110,6 +110,7 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 static void change_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
 			  uint64_t now_ns)
 {
+	const struct examination *examined;
 	struct resource_sums since = {0};
 
 	if (r->resource)
@@ -118,6 +119,10 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 		input_waits_between(r->input, v->onset_ns, v->end_ns ? v->end_ns : now_ns,
 				    &since.input);
 	time_cause_slower(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
+	examined = rank_examination(r, v->onset_ns, v->end_ns ? v->end_ns : now_ns);
+	if (examined)
+		examination_refine(examined, &slow->causes, &slow->usual, v->before_ns, &since,
+				   v->after_ns);
 	rank_line_causes(r, slow, v, now_ns);
 }
 
@@ -162,14 +167,17 @@ static void change_event_text(struct rank *r, const struct change_view *v,
 static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t loop,
 			  const struct change_view *v, uint64_t now_ns)
 {
+	const struct examination *examined = rank_examination(r, v->onset_ns,
+							      v->end_ns ? v->end_ns : now_ns);
 	enum time_cause cause = time_cause_main(&slow->causes);
-	char evidence[512];
+	char evidence[768];
 	struct fact_health health = {
 		.kind = v->slow ? "fail_slow" : "recovered",
 		.over = !v->slow,
 		.loop = loop,
 		.evidence = evidence,
 		.causes = &slow->causes,
+		.examination = examined,
 		.why = time_cause_name[cause],
 		.onset_ns = v->onset_ns,
 		.onset_step = v->onset_step,
@@ -182,7 +190,7 @@ static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t
 	};
 	struct fact f = {.type = FACT_HEALTH, .health = &health};
 
-	change_evidence(v, &slow->causes, evidence, sizeof(evidence));
+	change_evidence(v, &slow->causes, examined, evidence, sizeof(evidence));
 	rank_input_evidence(r, v, &slow->causes, now_ns, evidence, sizeof(evidence));
 	change_event_text(r, v, &health, cause, now_ns);
 	rank_fact(r, &f, now_ns);

@@ -200,7 +200,9 @@ static const char *hang_phase(const struct rank_hang *h)
 static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size_t len)
 {
 	const struct rank_hang *h = &r->hang;
+	const struct examination *examined = rank_examination(r, h->progress_ns, now_ns);
 	const char *phase = hang_phase(h);
+	char text[200];
 	int at;
 
 	job_places_text(&r->member, now_ns, out, len);
@@ -224,6 +226,9 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 			       *h->sample.wchan ? ")" : "");
 	if (*h->range && h->last != SIGNAL_SAVE_BEGIN && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "inside %s; ", h->range);
+	if (examined && (size_t)at < len)
+		at += snprintf(out + at, len - (size_t)at, "%s; ",
+			       examination_text(text, sizeof(text), examined));
 	if (*phase && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "last seen in %s%s%s", phase,
 			       h->last == SIGNAL_SAVE_BEGIN && *h->range ? " " : "",
@@ -318,6 +323,7 @@ static void hang_report(struct rank *r, uint64_t now_ns, bool over)
 		.why = hang_why_name[v->why],
 		.phase = v->phase,
 		.evidence = v->evidence,
+		.examination = rank_examination(r, v->onset_ns, now_ns),
 	};
 	struct fact f = {.type = FACT_HEALTH, .health = &health};
 	char took[16];

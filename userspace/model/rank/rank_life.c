@@ -57,6 +57,7 @@ void rank_free(struct rank *r)
 	resource_free(r->resource);
 	input_waits_free(r->input);
 	rank_lines_free(r->lines);
+	free(r->examination);
 	rank_hang_free(&r->hang);
 	free(r);
 }

@@ -12,6 +12,7 @@
  *   rank_late.c       whether its first steps may have been missed
  *   rank_line.c       Python lines at which it is
  *   rank_change.c     slowdown of a loop, its causes, and recovery
+ *   rank_examine.c    examinations of its training thread
  *   rank_window.c     where its time went recently
  *   rank_report.c     reports checkpoints, ranges and the ledger as facts
  *   rank_failure.c    whether its end was clean, and what caused a failure
@@ -72,6 +73,7 @@
 #include "userspace/model/time/range.h"
 #include "userspace/model/time/range_share.h"
 #include "userspace/model/time/resource.h"
+#include "userspace/model/time/examination.h"
 #include "userspace/model/rank/rank.h"
 #include "userspace/model/step/step.h"
 #include "userspace/model/time/window.h"
@@ -315,8 +317,9 @@ struct rank {
 	struct monitor *monitor;   /* NULL until the first event of the job's own monitoring */
 	struct resource *resource; /* NULL until the first record of resources */
 	struct input_gate input_gate;
-	struct input_waits *input; /* NULL until the first record of its workers */
-	struct rank_lines *lines;  /* NULL until the first sample of a line */
+	struct input_waits *input;	 /* NULL until the first record of its workers */
+	struct rank_lines *lines;	 /* NULL until the first sample of a line */
+	struct examination *examination; /* the last one; NULL: there was none */
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;
@@ -566,6 +569,18 @@ void rank_hang_unsure(struct rank *r, uint64_t now_ns);
 bool rank_hang_within(const struct rank *r, uint64_t from_ns, uint64_t to_ns);
 void rank_hang_view(const struct rank *r, uint64_t now_ns, struct hang_view *ret);
 void rank_hang_archive(struct archive *a, struct rank_hang *h);
+
+/* rank_examine.c */
+/* Takes a record gp_examined or gp_waited. Returns 0 or -ENOMEM. */
+int rank_examined(struct rank *r, const struct event *ev);
+/* Returns the last examination if all of it lies within the span and was possible, or NULL. */
+static inline const struct examination *rank_examination(const struct rank *r, uint64_t from_ns,
+							 uint64_t to_ns)
+{
+	const struct examination *e = r->examination;
+
+	return e && !e->error && e->from_ns >= from_ns && e->to_ns <= to_ns ? e : NULL;
+}
 
 /* rank_start.c */
 /* Takes each signal of the rank. Returns true when no other module needs the signal. */

@@ -133,7 +133,13 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 	rank_view_time(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_hang_view(r, now_ns, &ret->hang);
 	rank_view_events(r, ret);
-	if (rank_monitor_view(r, ret)) {
+	if (r->examination) {
+		ret->examination = malloc(sizeof(*ret->examination));
+		if (ret->examination)
+			*ret->examination = *r->examination;
+	}
+	if ((r->examination && !ret->examination) || rank_monitor_view(r, ret)) {
+		free(ret->examination);
 		free(loops);
 		return -ENOMEM;
 	}

@@ -142,15 +142,21 @@ static int time_cause_next(const struct time_causes *l, unsigned listed)
 
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l)
 {
+	return time_causes_text_with(out, len, l, NULL);
+}
+
+const char *time_causes_text_with(char *out, size_t len, const struct time_causes *l,
+				  const char *const detail[TIME_CAUSE_COUNT])
+{
 	unsigned listed = 0;
 	size_t at = 0;
 	int i;
 
 	*out = '\0';
 	while ((i = time_cause_next(l, listed)) >= 0 && at < len) {
-		at += (size_t)snprintf(out + at, len - at, "%s%.0f %% %s", listed ? ", " : "",
+		at += (size_t)snprintf(out + at, len - at, "%s%.0f %% %s%s", listed ? ", " : "",
 				       100 * time_cause_share(l, (enum time_cause)i),
-				       time_cause_text[i]);
+				       time_cause_text[i], detail ? detail[i] : "");
 		if (i == TIME_CAUSE_own_code && *l->line && at < len)
 			at += (size_t)snprintf(out + at, len - at, ": %s", l->line);
 		listed |= 1u << i;

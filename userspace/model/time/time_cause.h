@@ -20,11 +20,11 @@
 	X(cpu_throttled, "CPU quota",                                                              \
 	  "waits because the CPU quota of its control group is used up")                           \
 	X(memory_pressure, "memory pressure", "waits for memory: reclaim or swap")                 \
-	X(disk, "disk", "waits for block I/O")                                                     \
+	X(disk, "disk", "waits for block I/O or a file")                                           \
 	X(loader_cpu, "data loader at its CPU limit", "waits for input while its loader computes") \
 	X(loader_io, "slow files of the data loader",                                              \
 	  "waits for input while the loader's workers wait for files")                             \
-	X(network, "network", "waits for input while the loader's workers wait for the network")   \
+	X(network, "network", "waits for the network, itself or in its data loader")               \
 	X(garbage_collection, "garbage collection", "runs Python's garbage collector")             \
 	X(own_code, "own code", "own code")
 
@@ -62,6 +62,9 @@ double time_cause_share(const struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
  * out. Causes with the largest share come first. "" if nothing was examined or explained. */
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l);
+/* The same with a text after each cause, for example " (stress-ng: 76 %)" or "". */
+const char *time_causes_text_with(char *out, size_t len, const struct time_causes *l,
+				  const char *const detail[TIME_CAUSE_COUNT]);
 void time_causes_archive(struct archive *a, struct time_causes *l);
 
 #endif

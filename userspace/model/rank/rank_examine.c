@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_examine.c - examinations of the training thread: when one is wanted, and its results. */
+#include "userspace/model/rank/rank_private.h"
+
+int rank_examined(struct rank *r, const struct event *ev)
+{
+	struct examination *e = r->examination;
+
+	if (ev->rec->kind == GP_KIND_waited) {
+		if (e)
+			examination_wait(e, ev);
+		return 0;
+	}
+	if (!e)
+		e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	if (examination_begin(e, ev) || r->examination)
+		r->examination = e;
+	else
+		free(e);
+	return 0;
+}
+
+void rank_instead(struct rank *r, const struct event *ev, const struct rank *other)
+{
+	bool watched = other && other->member.job_key && other->trainer;
+
+	if (r->examination)
+		examination_instead(r->examination, ev,
+				    watched ? job_name_of(&other->member) : NULL,
+				    watched && other->member.job_key == r->member.job_key);
+}
+
+/* Returns true if nothing was examined since from_ns. */
+static bool rank_examine_due(const struct rank *r, uint64_t from_ns)
+{
+	return !r->examination || r->examination->from_ns < from_ns;
+}
+
+bool rank_unexplained(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid)
+{
+	struct change_view v;
+	uint64_t since_ns;
+
+	if (!r->alive || !r->trainer || !r->hang.tid)
+		return false;
+	*ret_tid = r->hang.tid;
+	if (rank_silent(r, now_ns, ret_tid, &since_ns))
+		return rank_examine_due(r, since_ns);
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		if (!r->loops[i]->slow || !change_before_ns(r->loops[i]->change))
+			continue;
+		change_view(r->loops[i]->change, &v);
+		if (rank_examine_due(r, v.onset_ns))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/model/time/examination.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/base/number.h"
+
+#define LENGTH_MAX_NS 60000000000ull /* a longer examination is impossible */
+#define LISTED_SHARE  0.05	     /* parts with less of the time are not in texts */
+
+const char *const examination_wait_name[GP_WAIT_COUNT] = {
+#define X(id, name) [id] = #name,
+	GP_WAIT_TYPES(X)
+#undef X
+};
+
+const char *const examination_wait_text[GP_WAIT_COUNT] = {
+	[GP_WAIT_other] = "sleeps in other system calls",
+	[GP_WAIT_lock] = "waits for a lock or another thread",
+	[GP_WAIT_sleep] = "sleeps for a time",
+	[GP_WAIT_events] = "polls descriptors or waits for events",
+	[GP_WAIT_pipe] = "waits for a pipe",
+	[GP_WAIT_socket] = "waits for a socket",
+	[GP_WAIT_network] = "waits for a network socket",
+	[GP_WAIT_file] = "waits for a file",
+	[GP_WAIT_page] = "waits for a page of memory",
+	[GP_WAIT_device] = "waits for a device",
+	[GP_WAIT_child] = "waits for a child process",
+};
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+bool examination_begin(struct examination *e, const struct event *ev)
+{
+	const struct gp_examined *r = ev->examined;
+	uint64_t left_ns = more_than(r->to_ns, r->from_ns);
+
+	if (r->to_ns < r->from_ns || left_ns > LENGTH_MAX_NS || r->to_ns > ev->rec->ts_ns)
+		return false;
+	*e = (struct examination){
+		.from_ns = r->from_ns,
+		.to_ns = r->to_ns,
+		.tid = ev->rec->tid,
+		.error = r->error,
+		.dear = r->flags & GP_EXAMINED_DEAR,
+		.blocks = r->flags & GP_EXAMINED_BLOCKS,
+		.cost_ns = r->cost_ns,
+	};
+	if (e->error)
+		return true;
+	e->runnable_ns = take_up_to(&left_ns, r->runnable_ns);
+	for (int i = 0; i < GP_WAIT_COUNT; i++) {
+		e->wait_ns[i] = take_up_to(&left_ns, r->wait_ns[i]);
+		e->asleep_ns += e->wait_ns[i];
+	}
+	e->block_ns = smaller_of(r->block_ns, e->asleep_ns);
+	for (size_t i = 0; i < sizeof(r->device) / sizeof(r->device[0]); i++) {
+		const struct gp_examined_device *from = &r->device[i];
+		struct examination_device *to = &e->devices[e->ndevices];
+
+		if (!*from->name || !from->count || e->ndevices == EXAMINATION_DEVICES)
+			continue;
+		event_copy(to->name, from->name);
+		to->ns = from->ns;
+		to->worst_ns = from->worst_ns;
+		to->count = from->count;
+		to->slow = smaller_of(from->slow, from->count);
+		e->ndevices++;
+	}
+	return true;
+}
+
+void examination_wait(struct examination *e, const struct event *ev)
+{
+	const struct gp_waited *r = ev->waited;
+	struct examination_wait *w;
+	uint32_t at = e->nwaits;
+
+	if (ev->rec->tid != e->tid || e->error || r->wait >= GP_WAIT_COUNT ||
+	    e->nwaits == EXAMINATION_WAITS)
+		return;
+	for (; at && e->waits[at - 1].ns < r->ns; at--)
+		e->waits[at] = e->waits[at - 1];
+	w = &e->waits[at];
+	*w = (struct examination_wait){
+		.ns = smaller_of(r->ns, e->wait_ns[r->wait]),
+		.count = r->count,
+		.slow = r->slow < r->count ? r->slow : r->count,
+		.wait = (enum gp_wait)r->wait,
+	};
+	w->worst_ns = smaller_of(r->worst_ns, w->ns);
+	event_copy(w->name, r->name);
+	e->nwaits++;
+}
+
+void examination_instead(struct examination *e, const struct event *ev, const char *job, bool own)
+{
+	const struct gp_instead *r = ev->instead;
+	struct examination_instead *p;
+	uint32_t at = e->ninstead;
+
+	if (ev->rec->tid != e->tid || e->error || e->ninstead == EXAMINATION_INSTEAD)
+		return;
+	for (; at && e->instead[at - 1].ns < r->ns; at--)
+		e->instead[at] = e->instead[at - 1];
+	p = &e->instead[at];
+	*p = (struct examination_instead){
+		.ns = smaller_of(r->ns, e->runnable_ns),
+		.pid = r->other,
+		.watched = job,
+		.own = job && own,
+	};
+	event_copy(p->comm, r->comm);
+	event_copy(p->group, r->group);
+	snprintf(p->job, sizeof(p->job), "%s", job ? job : "");
+	e->ninstead++;
+}
+
+/* ---- causes ---------------------------------------------------------------------------------- */
+
+/* Moves time from "unknown" to a cause until that has at least `least`. */
+static void examination_raise(struct time_causes *l, enum time_cause c, double least)
+{
+	if (least > (double)l->ns[c])
+		l->ns[c] += take_up_to(&l->ns[TIME_CAUSE_unknown],
+				       (uint64_t)(least - (double)l->ns[c]));
+}
+
+static uint64_t examination_disk_ns(const struct examination *e)
+{
+	return larger_of(e->wait_ns[GP_WAIT_file], e->block_ns);
+}
+
+void examination_refine(const struct examination *e, struct time_causes *l,
+			const struct resource_sums *before, uint64_t before_ns,
+			const struct resource_sums *after, uint64_t after_ns)
+{
+	double slept, sleeps;
+
+	if (!l->lost_ns || !e->asleep_ns || !before->covered_ns || !after->covered_ns)
+		return;
+	/* sleep of the thread in each step */
+	slept = (double)before->asleep_ns / (double)before->covered_ns * (double)before_ns;
+	sleeps = (double)after->asleep_ns / (double)after->covered_ns * (double)after_ns;
+	sleeps /= (double)e->asleep_ns;
+	examination_raise(l, TIME_CAUSE_network,
+			  sleeps * (double)e->wait_ns[GP_WAIT_network] - slept);
+	examination_raise(l, TIME_CAUSE_disk, sleeps * (double)examination_disk_ns(e) - slept);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static const char *examination_instead_text(char *out, size_t len,
+					    const struct examination_instead *p)
+{
+	if (!p->pid)
+		snprintf(out, len, "no process, the CPU was idle or a quota used up");
+	else if (p->own)
+		snprintf(out, len, "%s of the same job", p->comm);
+	else if (p->watched)
+		snprintf(out, len, "%s of %s%s", p->comm, *p->job ? "job " : "another job", p->job);
+	else
+		snprintf(out, len, "%s, not part of a job", p->comm);
+	return out;
+}
+
+/* Returns the wait of these types with the most time and a name, or NULL. */
+static const struct examination_wait *examination_longest(const struct examination *e,
+							  unsigned types)
+{
+	for (uint32_t i = 0; i < e->nwaits; i++) {
+		if (types & 1u << e->waits[i].wait && *e->waits[i].name)
+			return &e->waits[i];
+	}
+	return NULL;
+}
+
+static const char *examination_detail(char *out, size_t len, const struct examination *e,
+				      enum time_cause c, double share)
+{
+	const struct examination_instead *p = &e->instead[0];
+	const struct examination_wait *w = NULL;
+	uint64_t all_ns = 0;
+	char who[128];
+
+	*out = '\0';
+	if (c == TIME_CAUSE_cpu_contention && e->ninstead && e->runnable_ns && p->pid)
+		snprintf(out, len, " (%s: %.0f %%)", examination_instead_text(who, sizeof(who), p),
+			 100 * share * (double)p->ns / (double)e->runnable_ns);
+	if (c == TIME_CAUSE_network) {
+		w = examination_longest(e, 1u << GP_WAIT_network);
+		all_ns = e->wait_ns[GP_WAIT_network];
+	} else if (c == TIME_CAUSE_disk) {
+		w = examination_longest(e, 1u << GP_WAIT_file);
+		all_ns = examination_disk_ns(e);
+	}
+	if (w && all_ns)
+		snprintf(out, len, " (%s: %.0f %%)", w->name,
+			 100 * share * (double)w->ns / (double)all_ns);
+	return out;
+}
+
+const char *examination_causes_text(char *out, size_t len, const struct time_causes *l,
+				    const struct examination *e)
+{
+	char detail[TIME_CAUSE_COUNT][160] = {{0}};
+	const char *details[TIME_CAUSE_COUNT];
+
+	for (int i = 0; i < TIME_CAUSE_COUNT; i++)
+		details[i] = e ? examination_detail(detail[i], sizeof(detail[i]), e,
+						    (enum time_cause)i,
+						    time_cause_share(l, (enum time_cause)i))
+			       : "";
+	return time_causes_text_with(out, len, l, details);
+}
+
+/* Appends a part of the examined time if it is large enough to be listed. */
+static size_t examination_add(char *out, size_t len, size_t at, const struct examination *e,
+			      uint64_t ns, const char *what, const char *detail)
+{
+	double share = (double)ns / (double)(e->to_ns - e->from_ns);
+
+	if (share < LISTED_SHARE || at >= len)
+		return at;
+	return at + (size_t)snprintf(out + at, len - at, "%s %.0f %% %s%s%s%s",
+				     out[at - 1] == ':' ? "" : ",", 100 * share, what,
+				     *detail ? " (" : "", detail, *detail ? ")" : "");
+}
+
+const char *examination_text(char *out, size_t len, const struct examination *e)
+{
+	uint64_t length_ns = e->to_ns - e->from_ns, used_ns = e->runnable_ns + e->asleep_ns;
+	const struct examination_wait *w;
+	char who[128] = "";
+	size_t at;
+
+	if (e->error || !length_ns) {
+		snprintf(out, len, "not examined: %s", strerror(e->error < 0 ? -e->error : 0));
+		return out;
+	}
+	at = (size_t)snprintf(out, len, "examined for %.1f s:", (double)length_ns / 1e9);
+	at = examination_add(out, len, at, e, more_than(length_ns, used_ns), "runs", "");
+	if (e->ninstead)
+		examination_instead_text(who, sizeof(who), &e->instead[0]);
+	at = examination_add(out, len, at, e, e->runnable_ns, "waits for a CPU", who);
+	for (int i = 0; i < GP_WAIT_COUNT; i++) {
+		w = examination_longest(e, 1u << i);
+		at = examination_add(out, len, at, e, e->wait_ns[i], examination_wait_text[i],
+				     w ? w->name : "");
+	}
+	return out;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+void examination_archive(struct archive *a, struct examination **at)
+{
+	struct examination *e = *at = archive_object(a, *at, sizeof(**at));
+
+	if (!e)
+		return;
+	archive_struct(a, sizeof(*e));
+	archive_fields(a, e, from_ns, to_ns, tid, error, dear, blocks, runnable_ns, wait_ns,
+		       asleep_ns, block_ns, cost_ns);
+	archive_require(a, e->to_ns >= e->from_ns);
+	archive_below(a, &e->nwaits, EXAMINATION_WAITS + 1);
+	archive_below(a, &e->ninstead, EXAMINATION_INSTEAD + 1);
+	archive_below(a, &e->ndevices, EXAMINATION_DEVICES + 1);
+	for (uint32_t i = 0; i < e->nwaits; i++) {
+		archive_fields(a, &e->waits[i], ns, worst_ns, count, slow, name);
+		archive_below(a, &e->waits[i].wait, GP_WAIT_COUNT);
+	}
+	for (uint32_t i = 0; i < e->ninstead; i++)
+		archive_fields(a, &e->instead[i], ns, pid, watched, own, comm, group, job);
+	for (uint32_t i = 0; i < e->ndevices; i++)
+		archive_fields(a, &e->devices[i], name, ns, worst_ns, count, slow);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* examination.h - the last examination of a training thread: what it waited for in some seconds,
+ * and which processes ran while it could. It says more of the causes of a slowdown. Pure; at most
+ * 4 KiB. Times in ns, CLOCK_MONOTONIC. */
+#ifndef MODEL_EXAMINATION_H
+#define MODEL_EXAMINATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "userspace/base/archive.h"
+#include "userspace/ingest/event.h"
+#include "userspace/model/time/resource.h"
+#include "userspace/model/time/time_cause.h"
+
+#define EXAMINATION_WAITS   8
+#define EXAMINATION_INSTEAD 5
+#define EXAMINATION_DEVICES 5
+
+extern const char *const examination_wait_name[GP_WAIT_COUNT]; /* JSON values: "network" */
+extern const char *const examination_wait_text[GP_WAIT_COUNT]; /* "waits for a network socket" */
+
+struct examination {
+	uint64_t from_ns, to_ns;
+	uint32_t tid;
+	int32_t error; /* 0, or -errno: nothing was examined */
+	bool dear;     /* it ended early, because it exceeded the overhead budget */
+	bool blocks;   /* block devices were examined */
+	/* The thread was runnable without a CPU; it slept, by what it waited for, and in all. */
+	uint64_t runnable_ns, wait_ns[GP_WAIT_COUNT], asleep_ns;
+	uint64_t block_ns; /* part of asleep_ns: for block I/O, as the kernel counts it */
+	uint64_t cost_ns;  /* time that the examination took on the busiest CPU */
+	uint32_t nwaits, ninstead, ndevices;
+	struct examination_wait {
+		uint64_t ns, worst_ns;
+		uint32_t count, slow; /* sleeps, and those of at least 10 ms */
+		enum gp_wait wait;
+		char name[128];	    /* path, address...; "": none */
+	} waits[EXAMINATION_WAITS]; /* most time first */
+	struct examination_instead {
+		uint64_t ns;
+		uint32_t pid;		/* 0: no process ran */
+		bool watched;		/* the process is one of a watched job */
+		bool own;		/* of the same job as the thread */
+		char comm[24];		/* command */
+		char group[96];		/* end of the path of its control group; "": unknown */
+		char job[64];		/* name of its job, cut; "": none */
+	} instead[EXAMINATION_INSTEAD]; /* most time first */
+	struct examination_device {
+		char name[24];
+		uint64_t ns, worst_ns, count, slow;
+	} devices[EXAMINATION_DEVICES];
+};
+
+/* Begins an examination with a record gp_examined; *e is replaced. Returns false: the record is
+ * impossible, and *e unchanged. */
+bool examination_begin(struct examination *e, const struct event *ev);
+/* Adds a record gp_waited or gp_instead of the same thread. job: name of the job of the process
+ * that ran instead, NULL: it is of none that is watched; own: it is the job of the thread. */
+void examination_wait(struct examination *e, const struct event *ev);
+void examination_instead(struct examination *e, const struct event *ev, const char *job, bool own);
+
+/* Adds to the causes of a slowdown what the examination measured: a thread that sleeps longer than
+ * before, and for a network socket or a file. Only the time counts by which those sleeps alone
+ * exceed all sleeps before. Other parameters as of time_cause_slower(). */
+void examination_refine(const struct examination *e, struct time_causes *l,
+			const struct resource_sums *before, uint64_t before_ns,
+			const struct resource_sums *after, uint64_t after_ns);
+/* As time_causes_text(), with what the examination found about a cause: "81 % waits for a CPU on
+ * which other threads run (stress-ng, not part of a job: 76 %)". e: NULL if there was none. */
+const char *examination_causes_text(char *out, size_t len, const struct time_causes *l,
+				    const struct examination *e);
+/* Writes where the thread's time went: "examined for 9.0 s: 12 % runs, 81 % waits for a network
+ * socket (127.0.0.1:80)", or why it was not examined. Returns out. */
+const char *examination_text(char *out, size_t len, const struct examination *e);
+void examination_archive(struct archive *a, struct examination **e);
+
+#endif

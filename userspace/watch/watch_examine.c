@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "userspace/watch/watch_examine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/base/clock.h"
+#include "userspace/base/log.h"
+#include "userspace/base/number.h"
+#include "userspace/base/plural.h"
+#include "userspace/base/proc_file.h"
+#include "userspace/watch/examine_wait.h"
+
+#define LENGTH_NS 9000000000ull /* of an examination */
+/* Time between two automatic examinations, so that they stay rare on a machine whose
+ * jobs often become slow. */
+#define PAUSE_NS     60000000000ull
+#define WAITS_MOST   5 /* recorded reasons with the most time */
+#define WAITS_SLOW   3 /* further recorded reasons with slow sleeps */
+#define INSTEAD_MOST 5
+#define CGROUP_BYTES 4096
+
+struct examine_call_now { /* a sleeping thread's system call, as in /proc */
+	bool asleep;
+	int32_t syscall, fd;
+};
+
+struct examines {
+	struct loader *loader;
+	const char *root;
+	struct journal *journal; /* receives the records of the present tick */
+	struct examine_request request;
+	struct examine_call_now before[EXAMINE_THREADS]; /* when the examination began */
+	bool asked[EXAMINE_THREADS];			 /* a user asked for this thread */
+	uint64_t began_ns;				 /* last automatic examination; 0: none */
+	pid_t wanted[EXAMINE_THREADS];
+	int nwanted;
+	int told; /* the error that was logged last */
+};
+
+int examines_new(struct examines **ret, struct loader *l, const char *root)
+{
+	struct examines *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->loader = l;
+	e->root = root;
+	*ret = e;
+	return 0;
+}
+
+void examines_free(struct examines *e)
+{
+	free(e);
+}
+
+int examines_ask(struct examines *e, pid_t pid)
+{
+	for (int i = 0; i < e->nwanted; i++) {
+		if (e->wanted[i] == pid)
+			return 0;
+	}
+	if (e->nwanted == EXAMINE_THREADS)
+		return -EBUSY;
+	e->wanted[e->nwanted++] = pid;
+	return 0;
+}
+
+/* ---- /proc ----------------------------------------------------------------------------------- */
+
+static struct examine_call_now examine_call_of(const struct examines *e,
+					       const struct examine_thread *t)
+{
+	struct examine_call_now now = {.syscall = -1, .fd = -1};
+	char path[64], text[256], *end;
+	struct proc_stat stat;
+	long number;
+
+	snprintf(path, sizeof(path), "task/%d/stat", (int)t->tid);
+	if (proc_stat_file(e->root, t->pid, path, &stat))
+		return now;
+	now.asleep = stat.state == 'S' || stat.state == 'D';
+	snprintf(path, sizeof(path), "task/%d/syscall", (int)t->tid);
+	if (proc_slurp(e->root, t->pid, path, text, sizeof(text)) <= 0)
+		return now;
+	number = strtol(text, &end, 10);
+	if (end == text || number < 0 || number >= EXAMINE_CALLS)
+		return now;
+	now.syscall = (int32_t)number;
+	if (e->request.call[number] == EXAMINE_CALL_FD)
+		now.fd = (int32_t)strtol(end, NULL, 16);
+	return now;
+}
+
+static const char *examine_link(const struct examines *e, pid_t pid, int fd, char *out, size_t len)
+{
+	char path[PROC_PATH_MAX];
+	ssize_t n;
+
+	*out = '\0';
+	snprintf(path, sizeof(path), "%s/proc/%d/fd/%d", e->root, (int)pid, fd);
+	n = fd < 0 ? -1 : readlink(path, out, len - 1);
+	out[n > 0 ? n : 0] = '\0';
+	return out;
+}
+
+/* Writes the end of the path of a process's control group; of version 2 if it has one there. */
+static void examine_group(const struct examines *e, uint32_t pid, char *out, size_t len)
+{
+	char text[CGROUP_BYTES], *next;
+	const char *path, *best = "";
+	size_t n;
+
+	*out = '\0';
+	if (!pid || proc_slurp(e->root, (pid_t)pid, "cgroup", text, sizeof(text)) <= 0)
+		return;
+	for (char *line = text; *line; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		path = strchr(line, ':');
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (path && path[1] == '/' && path[2] &&
+		    (!*best || !strncmp(line, "0::", strlen("0::"))))
+			best = path + 1;
+	}
+	n = strlen(best);
+	snprintf(out, len, "%s", n < len ? best : best + n - (len - 1));
+}
+
+static void examine_device_name(const struct examines *e, const struct examine_device *d, char *out,
+				size_t len)
+{
+	char path[PROC_PATH_MAX], link[PROC_PATH_MAX];
+	const char *last;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", e->root, d->major, d->minor);
+	n = readlink(path, link, sizeof(link) - 1);
+	link[n > 0 ? n : 0] = '\0';
+	last = strrchr(link, '/');
+	if (last)
+		snprintf(out, len, "%s", last + 1);
+	else
+		snprintf(out, len, "%u:%u", d->major, d->minor);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void *examine_record(struct examines *e, unsigned kind, const struct examine_thread *t)
+{
+	struct gp_rec *own = journal_record(e->journal, (__u16)kind, (uint32_t)t->pid, 0);
+
+	if (own)
+		(own - 1)->tid = (uint32_t)t->tid;
+	return own;
+}
+
+struct examine_sums { /* reasons of sleeps of a thread, most time first */
+	int count;
+	struct gp_waited wait[EXAMINE_WAITS];
+};
+
+/* Adds a sleep, to the sum of those for the same thing if there is one. */
+static void examine_sum(const struct examines *e, struct examine_sums *s,
+			const struct examine_thread *t, const struct examine_wait *w)
+{
+	char link[PROC_PATH_MAX], name[sizeof(s->wait[0].name)];
+	enum gp_wait kind;
+	struct gp_waited *to;
+	int i = 0;
+
+	examine_link(e, t->pid, w->fd, link, sizeof(link));
+	kind = examine_wait_kind(w, link);
+	examine_wait_name(name, sizeof(name), w, kind, link);
+	while (i < s->count && (s->wait[i].wait != kind || strcmp(s->wait[i].name, name) != 0))
+		i++;
+	if (i == EXAMINE_WAITS)
+		return;
+	to = &s->wait[i];
+	if (i == s->count) {
+		*to = (struct gp_waited){.syscall = w->syscall, .wait = (__u8)kind};
+		memcpy(to->name, name, sizeof(name));
+		s->count++;
+	}
+	to->ns += w->ns;
+	to->worst_ns = larger_of(to->worst_ns, w->worst_ns);
+	to->count += w->count;
+	to->slow += w->slow;
+}
+
+static int examine_sum_compare(const void *a, const void *b)
+{
+	const struct gp_waited *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+/* Fills what the kernel knew of a descriptor's file from another wait for it in the examination. */
+static void examine_known(const struct examine_done *d, struct examine_wait *w)
+{
+	for (int k = 0; w->fd >= 0 && k < d->nwaits; k++) {
+		const struct examine_wait *other = &d->wait[k];
+
+		if (!other->known || other->fd != w->fd)
+			continue;
+		w->known = true;
+		w->inet = other->inet;
+		w->type = other->type;
+		w->address = other->address;
+		w->port = other->port;
+		memcpy(w->name, other->name, sizeof(w->name));
+		return;
+	}
+}
+
+static void examine_sums_of(const struct examines *e, const struct examine_result *r, int i,
+			    struct examine_sums *s, uint64_t *ret_block_ns)
+{
+	const struct examine_done *d = &r->done[i];
+	struct examine_call_now now;
+
+	s->count = 0;
+	*ret_block_ns = 0;
+	for (int k = 0; k < d->nwaits; k++) {
+		struct examine_wait w = d->wait[k];
+
+		*ret_block_ns += w.block ? w.ns : 0;
+		if (w.syscall == EXAMINE_BEFORE) {
+			w.syscall = e->before[i].syscall;
+			w.fd = e->before[i].fd;
+			examine_known(d, &w);
+		}
+		examine_sum(e, s, &d->thread, &w);
+	}
+	if (d->still) {
+		now = examine_call_of(e, &d->thread);
+		if (now.asleep)
+			examine_sum(e, s, &d->thread,
+				    &(struct examine_wait){.ns = r->to_ns - r->from_ns,
+							   .worst_ns = r->to_ns - r->from_ns,
+							   .count = 1,
+							   .slow = 1,
+							   .syscall = now.syscall,
+							   .fd = now.fd});
+	}
+	qsort(s->wait, (size_t)s->count, sizeof(s->wait[0]), examine_sum_compare);
+}
+
+static void examine_put_waits(struct examines *e, const struct examine_thread *t,
+			      const struct examine_sums *s)
+{
+	int slow = 0;
+
+	for (int i = 0; i < s->count; i++) {
+		struct gp_waited *own;
+
+		if (i >= WAITS_MOST && (!s->wait[i].slow || slow++ >= WAITS_SLOW))
+			continue;
+		own = examine_record(e, GP_KIND_waited, t);
+		if (own)
+			*own = s->wait[i];
+	}
+}
+
+static void examine_put_instead(struct examines *e, const struct examine_done *d)
+{
+	for (int i = 0; i < d->nran && i < INSTEAD_MOST; i++) {
+		const struct examine_ran *ran = &d->ran[i];
+		struct gp_instead *own = examine_record(e, GP_KIND_instead, &d->thread);
+
+		if (!own)
+			return;
+		own->ns = ran->ns;
+		own->other = ran->pid;
+		memcpy(own->comm, ran->comm, sizeof(own->comm));
+		examine_group(e, ran->pid, own->group, sizeof(own->group));
+	}
+}
+
+static void examine_put(struct examines *e, const struct examine_result *r, int i)
+{
+	struct examine_sums *s = calloc(1, sizeof(*s));
+	struct gp_examined *own;
+	uint64_t block_ns;
+
+	if (!s)
+		return;
+	examine_sums_of(e, r, i, s, &block_ns);
+	own = examine_record(e, GP_KIND_examined, &r->done[i].thread);
+	if (own) {
+		own->from_ns = r->from_ns;
+		own->to_ns = r->to_ns;
+		own->runnable_ns = r->done[i].runnable_ns;
+		own->block_ns = block_ns;
+		own->cost_ns = r->cost_ns;
+		own->flags = (r->dear ? GP_EXAMINED_DEAR : 0u) |
+			     (r->blocks ? GP_EXAMINED_BLOCKS : 0u) |
+			     (e->asked[i] ? GP_EXAMINED_ASKED : 0u);
+		for (int k = 0; k < s->count; k++)
+			own->wait_ns[s->wait[k].wait] += s->wait[k].ns;
+		for (int k = 0; k < r->ndevices && k < 5; k++) {
+			const struct examine_device *from = &r->device[k];
+			struct gp_examined_device *to = &own->device[k];
+
+			examine_device_name(e, from, to->name, sizeof(to->name));
+			to->ns = from->ns;
+			to->worst_ns = from->worst_ns;
+			to->count = from->count;
+			to->slow = from->slow;
+		}
+		examine_put_waits(e, &r->done[i].thread, s);
+		examine_put_instead(e, &r->done[i]);
+	}
+	free(s);
+}
+
+/* Records that nothing could be examined. */
+static void examine_put_error(struct examines *e, int err)
+{
+	for (int i = 0; i < e->request.count; i++) {
+		struct gp_examined *own = examine_record(e, GP_KIND_examined,
+							 &e->request.thread[i]);
+
+		if (!own)
+			return;
+		own->from_ns = own->to_ns = ((struct gp_rec *)own - 1)->ts_ns;
+		own->error = err;
+	}
+	if (err != e->told)
+		log_warn(
+			"examination: what training threads wait for cannot be seen on this kernel: %s; causes of slowdowns will lack it",
+			strerror(-err));
+	e->told = err;
+}
+
+static void examine_end(struct examines *e, const struct examine_result *r)
+{
+	if (r->error) {
+		examine_put_error(e, r->error);
+		return;
+	}
+	for (int i = 0; i < r->count; i++)
+		examine_put(e, r, i);
+	log_info(
+		"examined %d thread%s for %.1f s%s: the busiest CPU spent %.2f ms on it (%.3f %%), %llu runs of the programs",
+		r->count, plural((uint64_t)r->count), (double)(r->to_ns - r->from_ns) / 1e9,
+		r->dear ? ", then detached, as it cost more than --overhead-budget" : "",
+		(double)r->cost_ns / 1e6,
+		r->to_ns > r->from_ns ? 100 * (double)r->cost_ns / (double)(r->to_ns - r->from_ns)
+				      : 0.0,
+		(unsigned long long)r->runs);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static void examine_add(struct examines *e, pid_t pid, pid_t tid, bool asked)
+{
+	struct examine_request *r = &e->request;
+
+	for (int i = 0; i < r->count; i++) {
+		if (r->thread[i].tid == tid)
+			return;
+	}
+	if (r->count == EXAMINE_THREADS)
+		return;
+	e->asked[r->count] = asked;
+	r->thread[r->count++] = (struct examine_thread){pid, tid};
+}
+
+static void examine_on_unexplained(void *ctx, uint32_t pid, uint32_t tid)
+{
+	examine_add(ctx, (pid_t)pid, (pid_t)tid, false);
+}
+
+static void examine_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
+{
+	struct examines *e = ctx;
+
+	for (int i = 0; i < e->nwanted; i++) {
+		if (e->wanted[i] != (pid_t)pid)
+			continue;
+		examine_add(e, (pid_t)pid, (pid_t)tid, true);
+		e->wanted[i] = e->wanted[--e->nwanted];
+		return;
+	}
+}
+
+/* Collects the threads to examine now. */
+static void examine_choose(struct examines *e, const struct output *out, uint64_t now_ns)
+{
+	bool asked;
+
+	e->request = (struct examine_request){.length_ns = LENGTH_NS};
+	output_trainers(out, examine_on_trainer, e);
+	while (e->nwanted) { /* processes that do not train */
+		pid_t pid = e->wanted[--e->nwanted];
+
+		examine_add(e, pid, pid, true);
+	}
+	asked = e->request.count;
+	if (e->began_ns && now_ns - e->began_ns < PAUSE_NS)
+		return;
+	output_unexplained(out, examine_on_unexplained, e);
+	if (e->request.count && !asked)
+		e->began_ns = now_ns;
+}
+
+void examines_tick(struct examines *e, struct journal *j, const struct output *out)
+{
+	const struct examine_result *r = loader_examined(e->loader);
+	int err;
+
+	e->journal = j;
+	if (r)
+		examine_end(e, r);
+	if (loader_examines(e->loader))
+		return;
+	examine_choose(e, out, clock_mono_ns());
+	if (!e->request.count)
+		return;
+	examine_wait_calls(e->request.call);
+	for (int i = 0; i < e->request.count; i++)
+		e->before[i] = examine_call_of(e, &e->request.thread[i]);
+	err = loader_examine(e->loader, &e->request);
+	if (err)
+		examine_put_error(e, err);
+}
