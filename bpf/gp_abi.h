@@ -585,7 +585,7 @@ struct gp_examined {
 };
 #define GP_EXAMINED_DEAR   1 /* ended early, because it exceeded the overhead budget */
 #define GP_EXAMINED_BLOCKS 2 /* block devices were examined */
-#define GP_EXAMINED_ASKED  4 /* a user asked for it */
+#define GP_EXAMINED_ASKED  4 /* it was made for gp-bpf explain */
 
 #define GP_WAIT_TYPES(X) /* id, name: what a thread sleeps for */                                  \
 	X(0, other)                                                                                \

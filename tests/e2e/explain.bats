@@ -15,6 +15,7 @@ teardown() { e2e_teardown; }
 	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 12s --store "$T/store"
 	[[ ${lines[0]} == *"$JOB"* ]]
 	[[ $output == *"verdict      steady: "* ]] || { echo "$output" >&2; return 1; }
+	"$GP_BPF" check | grep -q 'tp_btf *no' || [[ $output == *"thread       examined for "*" s: "* ]]
 	run -0 --separate-stderr "$GP_BPF" explain --store "$T/store" --json
 	equal 1 "$(jq '.jobs | length' <<<"$output")" jobs
 	jq -e '.type == "explanation" and (.jobs[0].verdicts[0] | .verdict and .text)' <<<"$output"

@@ -221,6 +221,45 @@ static void uneven_steps(void **state)
 	is(&f, VERDICT_uneven, "4.0 times the median, and 9 %");
 }
 
+static void lacks(void **state)
+{
+	static const struct {
+		enum time_cause cause;
+		double least;
+		enum verdict_kind kind;
+	} rows[] = {
+		{TIME_CAUSE_cpu_contention, 0.1, VERDICT_cpu_contention},
+		{TIME_CAUSE_cpu_throttled, 0.1, VERDICT_cpu_throttled},
+		{TIME_CAUSE_memory_pressure, 0.1, VERDICT_memory_pressure},
+		{TIME_CAUSE_disk, 0.1, VERDICT_disk},
+		{TIME_CAUSE_garbage_collection, 0.05, VERDICT_garbage_collection},
+		{TIME_CAUSE_own_code, 0.1, VERDICT_own_code},
+	};
+	struct verdict_facts f = steady();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f = steady();
+		f.lack[rows[i].cause].rank = -1;
+		f.lack[rows[i].cause].share = rows[i].least - 0.01;
+		assert_int_equal(first(&f)->kind, VERDICT_steady);
+		f.lack[rows[i].cause].share = rows[i].least;
+		assert_string_equal(verdict_name[first(&f)->kind], verdict_name[rows[i].kind]);
+		assert_true(*first(&f)->next);
+	}
+	f.lack[TIME_CAUSE_own_code].rank = 3;
+	strcpy(f.lack[TIME_CAUSE_own_code].detail, "train.py:31 in step()");
+	is(&f, VERDICT_own_code, "10 % of the time rank 3 runs the job's own code: train.py:31 in");
+	f.lack[TIME_CAUSE_cpu_contention].share = 0.4;
+	f.lack[TIME_CAUSE_cpu_contention].own = true;
+	assert_non_null(strstr(first(&f)->next, "fewer threads"));
+	/* Uneven steps of the same size are a symptom of it, and come second. */
+	f.p99_ns = 400 * MS;
+	f.mean_ns = 170 * MS;
+	assert_int_equal(first(&f)->kind, VERDICT_cpu_contention);
+	assert_int_equal(found.of[1].kind, VERDICT_uneven);
+}
+
 /* Whatever the facts are, all findings but those of this moment and the unexplained rest add up to
  * at most the time that is not goodput and that of the steps. */
 static void everything_at_once(void **state)
@@ -258,6 +297,7 @@ int main(void)
 		cmocka_unit_test(each_phase),
 		cmocka_unit_test(input),
 		cmocka_unit_test(now_comes_first),
+		cmocka_unit_test(lacks),
 		cmocka_unit_test(stragglers),
 		cmocka_unit_test(uneven_steps),
 		cmocka_unit_test(everything_at_once),

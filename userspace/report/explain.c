@@ -6,6 +6,7 @@
 
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
+#include "userspace/export/json_part.h"
 #include "userspace/report/report_loop.h"
 #include "userspace/text/format.h"
 
@@ -66,12 +67,107 @@ static void explain_findings(struct canvas *c, const struct verdicts *v)
 	}
 }
 
+/* ---- examinations ---------------------------------------------------------------------------- */
+
+#define EXAMINED_RANKS 4    /* of a job are shown */
+#define LISTED	       3    /* slow waits, processes and devices of each */
+#define RAN_MIN	       0.01 /* of the time; a process that ran less is not listed */
+
+static void explain_slow_wait(struct canvas *c, const char *what, const char *name, uint64_t count,
+			      uint64_t slow, uint64_t worst_ns)
+{
+	char worst[WORD_MAX];
+
+	canvas_line(c, 0);
+	canvas_at(c, COL_SUBJECT);
+	canvas_put(c, STYLE_DIM, "%s%s%s: %llu of %llu took 10 ms or more, the longest %s", what,
+		   *name ? " " : "", name, (unsigned long long)slow, (unsigned long long)count,
+		   clock_duration(worst, sizeof(worst), worst_ns));
+}
+
+static void explain_examination(struct canvas *c, const struct examination *e, int rank)
+{
+	char text[400], took[WORD_MAX];
+
+	report_field(c, "thread");
+	if (rank >= 0)
+		canvas_put(c, STYLE_PLAIN, "rank %d ", rank);
+	canvas_put(c, STYLE_PLAIN, "%s", examination_text(text, sizeof(text), e));
+	for (uint32_t i = 0, n = 0; i < e->nwaits && n < LISTED; i++) {
+		const struct examination_wait *w = &e->waits[i];
+
+		if (!w->slow || !*w->name)
+			continue;
+		explain_slow_wait(c, "waits for", w->name, w->count, w->slow, w->worst_ns);
+		n++;
+	}
+	for (uint32_t i = 0; i < e->ninstead && i < LISTED; i++) {
+		const struct examination_instead *p = &e->instead[i];
+
+		if (!p->pid || (double)p->ns < RAN_MIN * (double)(e->to_ns - e->from_ns))
+			continue;
+		canvas_line(c, 0);
+		canvas_at(c, COL_SUBJECT);
+		canvas_put(c, STYLE_DIM, "%s (pid %u%s%s) ran instead for %s", p->comm, p->pid,
+			   *p->group ? ", control group " : "", p->group,
+			   clock_duration(took, sizeof(took), p->ns));
+	}
+	for (uint32_t i = 0, n = 0; i < e->ndevices && n < LISTED; i++) {
+		const struct examination_device *d = &e->devices[i];
+
+		if (!d->slow)
+			continue;
+		explain_slow_wait(c, "requests of", d->name, d->count, d->slow, d->worst_ns);
+		n++;
+	}
+}
+
+/* Returns true if the rank was examined and is first, or another rank of its job. */
+static bool explain_examined(const struct rank_view *first, const struct rank_view *r)
+{
+	return r->examination && (r == first || (r->job_key && r->job_key == first->job_key));
+}
+
+static void explain_examinations(struct canvas *c, const struct snapshot *s,
+				 const struct rank_view *first)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < s->nranks && shown < EXAMINED_RANKS; i++) {
+		if (!explain_examined(first, &s->ranks[i]))
+			continue;
+		explain_examination(c, s->ranks[i].examination, s->ranks[i].rank);
+		shown++;
+	}
+}
+
+static void explain_json_examinations(struct buffer *out, const struct snapshot *s,
+				      const struct rank_view *first)
+{
+	json_open(out, "ranks", '[');
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+
+		if (!explain_examined(first, r))
+			continue;
+		json_open(out, NULL, '{');
+		json_uint(out, "pid", r->pid);
+		if (r->rank >= 0)
+			json_uint(out, "rank", (uint64_t)r->rank);
+		json_part_examination(out, r->examination);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
 /* ---- what is explained ----------------------------------------------------------------------- */
 
 struct explained { /* a job, or a trainer without a job */
 	char name[280];
 	const struct ledger_view *ledger;
 	struct verdicts verdicts;
+	const struct snapshot *snapshot; /* NULL: it is a job of a store */
+	const struct rank_view *first;	 /* of the job's trainers */
 };
 
 typedef void explain_fn(void *ctx, const struct explained *e);
@@ -91,7 +187,7 @@ static void explain_each(const struct snapshot *s, explain_fn *fn, void *ctx)
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
 		const struct job_view *j = snapshot_job_of(s, r);
-		struct explained e;
+		struct explained e = {.snapshot = s, .first = r};
 
 		if (!explain_is_first(s, i))
 			continue;
@@ -129,6 +225,8 @@ static void explain_put(void *ctx, const struct explained *e)
 		   text_percent(share, e->ledger->ns[BUCKET_GOODPUT], text_observed_ns(e->ledger)),
 		   (unsigned long long)e->ledger->steps);
 	explain_findings(c, &e->verdicts);
+	if (e->snapshot)
+		explain_examinations(c, e->snapshot, e->first);
 	canvas_flush(c, p->out);
 }
 
@@ -159,9 +257,8 @@ void explain_text(struct buffer *out, const struct snapshot *s, int cols, bool c
 
 static void explain_of_document(struct explained *ret, const struct report_document *d)
 {
+	*ret = (struct explained){.ledger = &d->ledger, .verdicts = d->verdicts};
 	snprintf(ret->name, sizeof(ret->name), "job %s  %s", document_name(d), document_state(d));
-	ret->ledger = &d->ledger;
-	ret->verdicts = d->verdicts;
 }
 
 void explain_document_text(struct buffer *out, const struct report_document *d, int cols,
@@ -190,6 +287,8 @@ static void explain_json_one(void *ctx, const struct explained *e)
 	json_uint(out, "steps", e->ledger->steps);
 	verdict_json(out, &e->verdicts);
 	json_real(out, "unexplained", e->verdicts.unexplained);
+	if (e->snapshot)
+		explain_json_examinations(out, e->snapshot, e->first);
 	json_close(out, '}');
 }
 

@@ -28,6 +28,8 @@
 #define STARTUP_MIN	  0.1 /* least share of startup for a finding */
 #define DEVICE_MIN	  0.5 /* least share of a step in which the host waits for the device */
 #define UNEVEN_RATIO	  2.0 /* p99 to median */
+#define LACK_MIN	  0.1 /* least share of what the training thread lacks */
+#define OWN_CODE_MIN	  0.1
 #define OTHER_MIN	  0.1
 #define PERCENT(share)	  (100 * (share))
 #define SHARE(f, part)	  ((double)(part) / (double)(f)->judged_ns)
@@ -54,6 +56,9 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_loader_cpu] = "more loader workers, or cheaper preprocessing",
 	[TIME_CAUSE_loader_io] = "faster storage, or a copy of the data on a local disk",
 	[TIME_CAUSE_network] = "more loader workers, or a copy of the data on a local disk",
+	[TIME_CAUSE_garbage_collection] =
+		"gc.freeze() after the setup, or gc.disable() and gc.collect() between steps",
+	[TIME_CAUSE_own_code] = "make that line cheaper, or move it to another thread",
 };
 
 static const char *const next_of_hang[GP_WHY_COUNT] = {
@@ -299,6 +304,28 @@ static void verdict_uneven(struct verdicts *v, const struct verdict_facts *f)
 	verdict_next(one, "the trace (-e trace) shows which part of the long steps grows");
 }
 
+static void verdict_lack(struct verdicts *v, const struct verdict_facts *f, enum verdict_kind kind,
+			 enum time_cause cause, double least)
+{
+	double share = f->lack[cause].share;
+	struct verdict *one;
+	char rank[WORD_MAX];
+	size_t at;
+
+	if (share < least)
+		return;
+	one = verdict_add(v, kind, share);
+	snprintf(one->text, sizeof(one->text), "%.0f %% of the time %s%s", PERCENT(share),
+		 f->lack[cause].rank < 0 ? "the training thread "
+					 : verdict_rank(rank, f->lack[cause].rank),
+		 cause == TIME_CAUSE_own_code ? "runs the job's own code" : time_cause_text[cause]);
+	at = strlen(one->text);
+	snprintf(one->text + at, sizeof(one->text) - at, "%s%s", *f->lack[cause].detail ? ": " : "",
+		 f->lack[cause].detail);
+	verdict_next(one, f->lack[cause].own ? "fewer threads or loader workers, or more CPUs"
+					     : next_of_cause[cause]);
+}
+
 /* ---- all rules ------------------------------------------------------------------------------- */
 
 static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
@@ -321,7 +348,14 @@ static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
 		 "%.0f %% of the time is training, nothing stands out", PERCENT(one->share));
 }
 
-/* Sorts the findings from index `from` on by share. Those before are about the present and come
+/* Returns the share by which a finding is sorted. Uneven steps are a symptom: half of their share,
+ * so that a cause which may explain most of them comes first. */
+static double verdict_weight(const struct verdict *v)
+{
+	return v->kind == VERDICT_uneven ? v->share / 2 : v->share;
+}
+
+/* Sorts the findings from index `from` on by weight. Those before are about the present and come
  * first. */
 static void verdict_sort(struct verdicts *v, uint32_t from)
 {
@@ -329,7 +363,7 @@ static void verdict_sort(struct verdicts *v, uint32_t from)
 		struct verdict one = v->of[i];
 		uint32_t k = i;
 
-		for (; k > from && v->of[k - 1].share < one.share; k--)
+		for (; k > from && verdict_weight(&v->of[k - 1]) < verdict_weight(&one); k--)
 			v->of[k] = v->of[k - 1];
 		v->of[k] = one;
 	}
@@ -375,6 +409,12 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 	verdict_bucket(ret, f, VERDICT_startup, f->startup_ns, STARTUP_MIN, "is startup",
 		       "cache compiled programs and data, avoid restarts");
 	verdict_uneven(ret, f);
+	verdict_lack(ret, f, VERDICT_cpu_contention, TIME_CAUSE_cpu_contention, LACK_MIN);
+	verdict_lack(ret, f, VERDICT_cpu_throttled, TIME_CAUSE_cpu_throttled, LACK_MIN);
+	verdict_lack(ret, f, VERDICT_memory_pressure, TIME_CAUSE_memory_pressure, LACK_MIN);
+	verdict_lack(ret, f, VERDICT_disk, TIME_CAUSE_disk, LACK_MIN);
+	verdict_lack(ret, f, VERDICT_garbage_collection, TIME_CAUSE_garbage_collection, COST_MIN);
+	verdict_lack(ret, f, VERDICT_own_code, TIME_CAUSE_own_code, OWN_CODE_MIN);
 	verdict_bucket(ret, f, VERDICT_other, f->ns[BUCKET_OTHER], OTHER_MIN,
 		       "belongs to no step and has no known kind",
 		       "name it: --range, or a mark of the job's own");

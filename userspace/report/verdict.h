@@ -30,6 +30,12 @@ struct report_document; /* document.h */
 	X(evaluation, "evaluation")                                                                \
 	X(startup, "startup")                                                                      \
 	X(uneven, "uneven steps")                                                                  \
+	X(cpu_contention, "CPU contention")                                                        \
+	X(cpu_throttled, "CPU quota")                                                              \
+	X(memory_pressure, "memory pressure")                                                      \
+	X(disk, "disk")                                                                            \
+	X(garbage_collection, "garbage collection")                                                \
+	X(own_code, "own code")                                                                    \
 	X(other, "other")                                                                          \
 	X(steady, "steady")                                                                        \
 	X(device_bound, "device-bound")                                                            \
@@ -75,6 +81,14 @@ struct verdict_facts {
 		char evidence[FACT_EVIDENCE_MAX];
 	} slow;
 	struct input_finding input; /* what explains most of the waits for data */
+	/* What the training thread lacks, or does itself, without having become slower: the rank
+	 * for which the share of the last minute is largest. */
+	struct {
+		double share;
+		int rank;
+		bool own;	  /* most of the CPU is used by the same job */
+		char detail[160]; /* "": none */
+	} lack[TIME_CAUSE_COUNT];
 	struct {
 		bool now;
 		int rank;

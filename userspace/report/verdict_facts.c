@@ -62,6 +62,50 @@ static void verdict_facts_input(struct verdict_facts *f, const struct rank_view 
 		f->input = causes[0].input;
 }
 
+/* Takes a share if it is larger than those of other ranks. */
+static void verdict_facts_share(struct verdict_facts *f, enum time_cause cause, double share,
+				int rank, const char *detail)
+{
+	if (share <= f->lack[cause].share)
+		return;
+	f->lack[cause].own = false;
+	f->lack[cause].share = share;
+	f->lack[cause].rank = rank;
+	snprintf(f->lack[cause].detail, sizeof(f->lack[cause].detail), "%s", detail);
+}
+
+static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *r, int rank)
+{
+	const struct resource_sums *s = &r->lacked;
+	double all_ns = (double)s->covered_ns;
+	char detail[160] = "";
+
+	verdict_facts_share(f, TIME_CAUSE_garbage_collection, r->collect_share, rank, "");
+	verdict_facts_share(f, TIME_CAUSE_own_code, r->else_lines[0].share, rank,
+			    r->else_lines[0].line);
+	if (!s->covered_ns)
+		return;
+	if (r->examination)
+		examination_detail(detail, sizeof(detail), r->examination,
+				   TIME_CAUSE_cpu_contention);
+	verdict_facts_share(f, TIME_CAUSE_cpu_contention, (double)s->wait_ns / all_ns, rank,
+			    detail);
+	if (f->lack[TIME_CAUSE_cpu_contention].rank == rank && r->examination &&
+	    r->examination->ninstead)
+		f->lack[TIME_CAUSE_cpu_contention].own = r->examination->instead[0].own;
+	verdict_facts_share(f, TIME_CAUSE_cpu_throttled, (double)s->throttled_ns / all_ns, rank,
+			    "");
+	/* What is known only of the whole machine may be the trouble of other programs. */
+	if (s->stall_known && s->group)
+		verdict_facts_share(f, TIME_CAUSE_memory_pressure, (double)s->memory_ns / all_ns,
+				    rank, "");
+	*detail = '\0';
+	if (r->examination)
+		examination_detail(detail, sizeof(detail), r->examination, TIME_CAUSE_disk);
+	if (s->block_known)
+		verdict_facts_share(f, TIME_CAUSE_disk, (double)s->block_ns / all_ns, rank, detail);
+}
+
 /* Adds the present troubles of a rank. rank: its number as shown to users; -1: do not show it. */
 static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot *s,
 				  const struct rank_view *r, int rank)
@@ -70,6 +114,7 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 
 	if (!r->alive)
 		return;
+	verdict_facts_lack(f, r, rank);
 	/* If several ranks hang, report the one that has been silent for longest, as it may be the
 	 * cause. */
 	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {

@@ -757,7 +757,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = inputs_new(&w->inputs, o->root ? o->root : "");
 	if (!err)
-		err = examines_new(&w->examines, w->loader, o->root ? o->root : "");
+		err = examines_new(&w->examines, w->loader, o->root ? o->root : "",
+				   o->explain ? (uint64_t)o->for_ns : 0);
 	if (!err)
 		err = watch_open_loop(w, cfg->node);
 	if (!err)
@@ -791,11 +792,6 @@ int watch_target(struct watch *w, pid_t pid)
 
 	journal_flush(w->journal);
 	return err;
-}
-
-int watch_examine(struct watch *w, pid_t pid)
-{
-	return examines_ask(w->examines, pid);
 }
 
 int watch_run(struct watch *w, pid_t child, int *ret_status)

@@ -53,10 +53,6 @@ void watch_ended(const struct watch *w, struct watch_end *ret);
 /* Watches a process and its present and future children, and attaches probes to their libraries.
  * Returns 0, -ESRCH or another -errno. */
 int watch_target(struct watch *w, pid_t pid);
-/* Asks for an examination of a watched process: what its training thread, or else its main thread,
- * waits for in the next seconds. It becomes rank_view.examination. Returns 0, or -EBUSY if too many
- * wait. */
-int watch_examine(struct watch *w, pid_t pid);
 /* Runs until all targets are gone, the user ends it, or the time is up. child: reaped here; its
  * wait status goes to *ret_status (0: no child); signals sent to us are passed on to it. */
 int watch_run(struct watch *w, pid_t child, int *ret_status);

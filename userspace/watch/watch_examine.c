@@ -18,11 +18,16 @@
 #define LENGTH_NS 9000000000ull /* of an examination */
 /* Time between two automatic examinations, so that they stay rare on a machine whose
  * jobs often become slow. */
-#define PAUSE_NS     60000000000ull
-#define WAITS_MOST   5 /* recorded reasons with the most time */
-#define WAITS_SLOW   3 /* further recorded reasons with slow sleeps */
-#define INSTEAD_MOST 5
-#define CGROUP_BYTES 4096
+#define PAUSE_NS 60000000000ull
+/* gp-bpf explain examines training threads this long after it found the first one, as others of the
+ * job may follow, and ends this long before its watch does. */
+#define EXPLAIN_WAIT_NS	 3000000000ull
+#define EXPLAIN_LEFT_NS	 2000000000ull
+#define EXPLAIN_LEAST_NS 1000000000ull /* shorter examinations are of no use */
+#define WAITS_MOST	 5	       /* recorded reasons with the most time */
+#define WAITS_SLOW	 3	       /* further recorded reasons with slow sleeps */
+#define INSTEAD_MOST	 5
+#define CGROUP_BYTES	 4096
 
 struct examine_call_now { /* a sleeping thread's system call, as in /proc */
 	bool asleep;
@@ -35,14 +40,14 @@ struct examines {
 	struct journal *journal; /* receives the records of the present tick */
 	struct examine_request request;
 	struct examine_call_now before[EXAMINE_THREADS]; /* when the examination began */
-	bool asked[EXAMINE_THREADS];			 /* a user asked for this thread */
-	uint64_t began_ns;				 /* last automatic examination; 0: none */
-	pid_t wanted[EXAMINE_THREADS];
-	int nwanted;
-	int told; /* the error that was logged last */
+	bool asked;		   /* the present examination is that of gp-bpf explain */
+	uint64_t began_ns;	   /* last automatic examination; 0: none */
+	uint64_t explain_until_ns; /* end of its watch; 0: it has examined, or does not run */
+	uint64_t explain_from_ns;  /* when it may examine; 0: no training thread was found yet */
+	int told;		   /* the error that was logged last */
 };
 
-int examines_new(struct examines **ret, struct loader *l, const char *root)
+int examines_new(struct examines **ret, struct loader *l, const char *root, uint64_t explain_ns)
 {
 	struct examines *e = calloc(1, sizeof(*e));
 
@@ -50,6 +55,7 @@ int examines_new(struct examines **ret, struct loader *l, const char *root)
 		return -ENOMEM;
 	e->loader = l;
 	e->root = root;
+	e->explain_until_ns = explain_ns ? clock_mono_ns() + explain_ns : 0;
 	*ret = e;
 	return 0;
 }
@@ -57,18 +63,6 @@ int examines_new(struct examines **ret, struct loader *l, const char *root)
 void examines_free(struct examines *e)
 {
 	free(e);
-}
-
-int examines_ask(struct examines *e, pid_t pid)
-{
-	for (int i = 0; i < e->nwanted; i++) {
-		if (e->wanted[i] == pid)
-			return 0;
-	}
-	if (e->nwanted == EXAMINE_THREADS)
-		return -EBUSY;
-	e->wanted[e->nwanted++] = pid;
-	return 0;
 }
 
 /* ---- /proc ----------------------------------------------------------------------------------- */
@@ -301,7 +295,7 @@ static void examine_put(struct examines *e, const struct examine_result *r, int 
 		own->cost_ns = r->cost_ns;
 		own->flags = (r->dear ? GP_EXAMINED_DEAR : 0u) |
 			     (r->blocks ? GP_EXAMINED_BLOCKS : 0u) |
-			     (e->asked[i] ? GP_EXAMINED_ASKED : 0u);
+			     (e->asked ? GP_EXAMINED_ASKED : 0u);
 		for (int k = 0; k < s->count; k++)
 			own->wait_ns[s->wait[k].wait] += s->wait[k].ns;
 		for (int k = 0; k < r->ndevices && k < 5; k++) {
@@ -359,55 +353,41 @@ static void examine_end(struct examines *e, const struct examine_result *r)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void examine_add(struct examines *e, pid_t pid, pid_t tid, bool asked)
+static void examine_add(void *ctx, uint32_t pid, uint32_t tid)
 {
-	struct examine_request *r = &e->request;
+	struct examine_request *r = &((struct examines *)ctx)->request;
 
-	for (int i = 0; i < r->count; i++) {
-		if (r->thread[i].tid == tid)
-			return;
-	}
-	if (r->count == EXAMINE_THREADS)
-		return;
-	e->asked[r->count] = asked;
-	r->thread[r->count++] = (struct examine_thread){pid, tid};
+	if (r->count < EXAMINE_THREADS)
+		r->thread[r->count++] = (struct examine_thread){(pid_t)pid, (pid_t)tid};
 }
 
-static void examine_on_unexplained(void *ctx, uint32_t pid, uint32_t tid)
+/* Chooses all training threads, once the watch of gp-bpf explain has found them. Returns false if
+ * it is too early, or there is no time left. */
+static bool examine_choose_all(struct examines *e, const struct output *out, uint64_t now_ns)
 {
-	examine_add(ctx, (pid_t)pid, (pid_t)tid, false);
-}
+	uint64_t left_ns = more_than(e->explain_until_ns, now_ns + EXPLAIN_LEFT_NS);
 
-static void examine_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
-{
-	struct examines *e = ctx;
-
-	for (int i = 0; i < e->nwanted; i++) {
-		if (e->wanted[i] != (pid_t)pid)
-			continue;
-		examine_add(e, (pid_t)pid, (pid_t)tid, true);
-		e->wanted[i] = e->wanted[--e->nwanted];
-		return;
+	output_trainers(out, examine_add, e);
+	if (e->request.count && !e->explain_from_ns)
+		e->explain_from_ns = now_ns + smaller_of(EXPLAIN_WAIT_NS, left_ns / 4);
+	if (!e->request.count || now_ns < e->explain_from_ns || left_ns < EXPLAIN_LEAST_NS) {
+		e->request.count = 0;
+		return false;
 	}
+	e->request.length_ns = smaller_of(LENGTH_NS, left_ns);
+	e->explain_until_ns = 0;
+	return true;
 }
 
 /* Collects the threads to examine now. */
 static void examine_choose(struct examines *e, const struct output *out, uint64_t now_ns)
 {
-	bool asked;
-
 	e->request = (struct examine_request){.length_ns = LENGTH_NS};
-	output_trainers(out, examine_on_trainer, e);
-	while (e->nwanted) { /* processes that do not train */
-		pid_t pid = e->wanted[--e->nwanted];
-
-		examine_add(e, pid, pid, true);
-	}
-	asked = e->request.count;
-	if (e->began_ns && now_ns - e->began_ns < PAUSE_NS)
+	e->asked = e->explain_until_ns && examine_choose_all(e, out, now_ns);
+	if (e->asked || e->explain_until_ns || (e->began_ns && now_ns - e->began_ns < PAUSE_NS))
 		return;
-	output_unexplained(out, examine_on_unexplained, e);
-	if (e->request.count && !asked)
+	output_unexplained(out, examine_add, e);
+	if (e->request.count)
 		e->began_ns = now_ns;
 }
 

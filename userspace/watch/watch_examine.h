@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_examine.h - examines what training threads wait for, and which processes run while they
- * could: for some seconds, when a slowdown or silence begins, and when a user asks. The results are
- * records on the tape, so that a replay has them too. Single-threaded. */
+ * could: for some seconds, when a slowdown or silence begins, and once for gp-bpf explain. The
+ * results are records on the tape, so that a replay has them too. Single-threaded. */
 #ifndef WATCH_WATCH_EXAMINE_H
 #define WATCH_WATCH_EXAMINE_H
 
@@ -10,12 +10,11 @@
 
 struct examines;
 
-/* root: "", or the folder that contains proc and sys. Both are borrowed. Returns 0 or -ENOMEM. */
-int examines_new(struct examines **ret, struct loader *l, const char *root);
+/* root: "", or the folder that contains proc and sys. l and root are borrowed. explain_ns: length
+ * of the watch of gp-bpf explain, in which all training threads are examined once; 0: it is another
+ * command. Returns 0 or -ENOMEM. */
+int examines_new(struct examines **ret, struct loader *l, const char *root, uint64_t explain_ns);
 void examines_free(struct examines *e); /* NULL is fine */
-/* Asks for an examination of the training thread of a process, or of its main thread, as soon as
- * the present one is over. Returns 0, or -EBUSY if too many wait. */
-int examines_ask(struct examines *e, pid_t pid);
 /* Call before the tick record of this second. */
 void examines_tick(struct examines *e, struct journal *j, const struct output *out);
 

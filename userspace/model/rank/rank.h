@@ -115,10 +115,15 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
 	struct input_sums input;	     /* waits for the data loader since it began */
 	/* Share of the time of the last minute's steps that is in no phase; 0: or unknown. The
-	 * lines of the user's own code where most of it is, if it is more than 20 % and no loop is
-	 * slow. */
+	 * lines of the user's own code where most of it is, if it is more than 20 % or no phase is
+	 * known, and no loop is slow. */
 	double else_share;
 	struct lines_top else_lines[LINES_TOP];
+	/* What it lacked in the last minute, if no loop is slow; covered_ns 0: unknown. */
+	struct resource_sums lacked;
+	/* Share of the last minute that Python's garbage collector took in the training thread, if
+	 * no loop is slow; 0: or unknown. */
+	double collect_share;
 	struct examination *examination; /* the last one; NULL: there was none */
 	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
 	bool secured;

@@ -56,8 +56,10 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 
 /* A slowdown is compared with the USUAL_NS before its onset, without the last ONSET_NS, because the
  * onset is not known exactly. */
-#define USUAL_NS 60000000000ull
-#define ONSET_NS 1000000000ull
+/* With fewer measured seconds, what the process lacks in general is unknown. */
+#define LACKED_LEAST_NS 8000000000ull
+#define USUAL_NS	60000000000ull
+#define ONSET_NS	1000000000ull
 
 /* A slowdown is reported once it has lasted this long and cost this share of the time since it
  * began, unless the user set other limits. A shorter one counts as a burst. */
@@ -75,6 +77,24 @@ int rank_resource(struct rank *r, const struct event *ev)
 	else
 		resource_pressure(r->resource, ev->rec->ts_ns, ev->pressure);
 	return 0;
+}
+
+void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *ret)
+{
+	uint64_t from_ns = 0;
+
+	*ret = (struct resource_sums){0};
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		if (change_before_ns(r->loops[i]->change)) /* its causes are examined */
+			return;
+		if (r->loops[i]->first_ns && (!from_ns || r->loops[i]->first_ns < from_ns))
+			from_ns = r->loops[i]->first_ns;
+	}
+	if (!r->resource || !r->alive || !from_ns)
+		return;
+	resource_between(r->resource, larger_of(from_ns, more_than(now_ns, USUAL_NS)), now_ns, ret);
+	if (ret->covered_ns < LACKED_LEAST_NS)
+		ret->covered_ns = 0;
 }
 
 /* Starts the record of a slowdown with what the process lacked before its onset (a CPU,

@@ -433,6 +433,9 @@ void rank_late_tick(struct rank *r);
 /* Takes records of what a thread used (gp_usage) or its control group lacked (gp_pressure). Returns
  * 0 or -ENOMEM. */
 int rank_resource(struct rank *r, const struct event *ev);
+/* Sums what the training thread lacked in the last minute, after its first step; covered_ns is 0
+ * if that is too short, or a loop is slow. */
+void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *ret);
 /* Takes a step. Reports when its loop became lastingly slower, or recovered. */
 void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *fs);
 /* Examines the causes of current slowdowns again, once a second. */

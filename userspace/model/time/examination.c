@@ -176,18 +176,20 @@ static const struct examination_wait *examination_longest(const struct examinati
 	return NULL;
 }
 
-static const char *examination_detail(char *out, size_t len, const struct examination *e,
-				      enum time_cause c, double share)
+/* Finds what to name for a cause. Returns its share of the time that the cause has in the
+ * examination. */
+static double examination_name(char *out, size_t len, const struct examination *e,
+			       enum time_cause c)
 {
 	const struct examination_instead *p = &e->instead[0];
 	const struct examination_wait *w = NULL;
 	uint64_t all_ns = 0;
-	char who[128];
 
 	*out = '\0';
-	if (c == TIME_CAUSE_cpu_contention && e->ninstead && e->runnable_ns && p->pid)
-		snprintf(out, len, " (%s: %.0f %%)", examination_instead_text(who, sizeof(who), p),
-			 100 * share * (double)p->ns / (double)e->runnable_ns);
+	if (c == TIME_CAUSE_cpu_contention && e->ninstead && e->runnable_ns && p->pid) {
+		examination_instead_text(out, len, p);
+		return (double)p->ns / (double)e->runnable_ns;
+	}
 	if (c == TIME_CAUSE_network) {
 		w = examination_longest(e, 1u << GP_WAIT_network);
 		all_ns = e->wait_ns[GP_WAIT_network];
@@ -195,9 +197,21 @@ static const char *examination_detail(char *out, size_t len, const struct examin
 		w = examination_longest(e, 1u << GP_WAIT_file);
 		all_ns = examination_disk_ns(e);
 	}
-	if (w && all_ns)
-		snprintf(out, len, " (%s: %.0f %%)", w->name,
-			 100 * share * (double)w->ns / (double)all_ns);
+	if (!w || !all_ns)
+		return 0;
+	snprintf(out, len, "%s", w->name);
+	return (double)w->ns / (double)all_ns;
+}
+
+const char *examination_detail(char *out, size_t len, const struct examination *e,
+			       enum time_cause c)
+{
+	char name[128];
+	double share = examination_name(name, sizeof(name), e, c);
+
+	*out = '\0';
+	if (*name)
+		snprintf(out, len, "%.0f %% of it %s", 100 * share, name);
 	return out;
 }
 
@@ -207,11 +221,16 @@ const char *examination_causes_text(char *out, size_t len, const struct time_cau
 	char detail[TIME_CAUSE_COUNT][160] = {{0}};
 	const char *details[TIME_CAUSE_COUNT];
 
-	for (int i = 0; i < TIME_CAUSE_COUNT; i++)
-		details[i] = e ? examination_detail(detail[i], sizeof(detail[i]), e,
-						    (enum time_cause)i,
-						    time_cause_share(l, (enum time_cause)i))
-			       : "";
+	for (int i = 0; i < TIME_CAUSE_COUNT; i++) {
+		enum time_cause c = (enum time_cause)i;
+		char name[128] = "";
+		double share = e ? examination_name(name, sizeof(name), e, c) : 0;
+
+		if (*name)
+			snprintf(detail[i], sizeof(detail[i]), " (%s: %.0f %%)", name,
+				 100 * share * time_cause_share(l, c));
+		details[i] = detail[i];
+	}
 	return time_causes_text_with(out, len, l, details);
 }
 

@@ -71,6 +71,10 @@ void examination_refine(const struct examination *e, struct time_causes *l,
  * which other threads run (stress-ng, not part of a job: 76 %)". e: NULL if there was none. */
 const char *examination_causes_text(char *out, size_t len, const struct time_causes *l,
 				    const struct examination *e);
+/* Writes what the examination found about a cause: "76 % of it stress-ng, not part of a job"; "" if
+ * nothing. Returns out. */
+const char *examination_detail(char *out, size_t len, const struct examination *e,
+			       enum time_cause c);
 /* Writes where the thread's time went: "examined for 9.0 s: 12 % runs, 81 % waits for a network
  * socket (127.0.0.1:80)", or why it was not examined. Returns out. */
 const char *examination_text(char *out, size_t len, const struct examination *e);
