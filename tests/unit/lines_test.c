@@ -185,6 +185,22 @@ static void collector(void **state)
 	assert_int_equal(g.own_ns, 0);
 }
 
+/* A data loader's time is known by itself, and is no line's. */
+static void loader(void **state)
+{
+	struct gp_line l = at("train.py", 31, "step");
+	struct lines_sums sums;
+
+	(void)state;
+	l.flags |= GP_LINE_INPUT;
+	samples(30, at("a.py", 1, "f"), 100);
+	samples(10, l, 100);
+	lines_between(lines, 0, now_ns + 1, false, &sums);
+	assert_int_equal(sums.n, 40);
+	assert_int_equal(sums.input_ns, sums.ns / 4);
+	assert_int_equal(sums.count, 1);
+}
+
 static void top(void **state)
 {
 	struct gp_line called = at("model.py", 5, "forward");
@@ -298,8 +314,9 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(new_line),  T(module), T(several_lines), T(nothing_sure), T(not_own),
-		T(collector), T(top),	 T(last),	   T(hostile),	    T(archived),
+		T(new_line), T(module),	   T(several_lines), T(nothing_sure),
+		T(not_own),  T(collector), T(loader),	     T(top),
+		T(last),     T(hostile),   T(archived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

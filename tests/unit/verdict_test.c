@@ -260,6 +260,40 @@ static void lacks(void **state)
 	assert_int_equal(found.of[1].kind, VERDICT_uneven);
 }
 
+static void blocked(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.blocked.rank = -1;
+	f.blocked.share = 0.3;
+	f.blocked.wait = GP_WAIT_child;
+	strcpy(f.blocked.text, "waits for a child process");
+	is(&f, VERDICT_blocked, "30 % of the time the training thread waits for a child process");
+	f.blocked.share = 0.09;
+	assert_int_equal(first(&f)->kind, VERDICT_steady);
+	/* The line that sleeps is named instead. */
+	f.blocked.share = 0.3;
+	f.blocked.wait = GP_WAIT_sleep;
+	f.lack[TIME_CAUSE_own_code].share = 0.28;
+	f.lack[TIME_CAUSE_own_code].rank = -1;
+	assert_int_equal(first(&f)->kind, VERDICT_own_code);
+	assert_int_equal(found.count, 1);
+	/* It waits for its data loader, through a pipe, as samples show. */
+	f = steady();
+	f.phases_known = 0;
+	f.blocked.share = 0.9;
+	f.blocked.wait = GP_WAIT_pipe;
+	f.input_share = 0.92;
+	f.input = (struct input_finding){.reason = INPUT_NETWORK, .ns = S, .workers = 2};
+	strcpy(f.worker, "a loader worker waits for a network socket");
+	is(&f, VERDICT_input_bound, "92 % of the time waits for data, within steps");
+	assert_string_equal(found.of[0].evidence, f.worker);
+	assert_int_equal(found.count, 1);
+	f.phases_known = 1u << PHASE_DATA; /* a probe knows better */
+	assert_int_equal(first(&f)->kind, VERDICT_blocked);
+}
+
 /* Whatever the facts are, all findings but those of this moment and the unexplained rest add up to
  * at most the time that is not goodput and that of the steps. */
 static void everything_at_once(void **state)
@@ -298,6 +332,7 @@ int main(void)
 		cmocka_unit_test(input),
 		cmocka_unit_test(now_comes_first),
 		cmocka_unit_test(lacks),
+		cmocka_unit_test(blocked),
 		cmocka_unit_test(stragglers),
 		cmocka_unit_test(uneven_steps),
 		cmocka_unit_test(everything_at_once),

@@ -144,9 +144,9 @@ static void json_part_devices(struct buffer *out, const struct examination *e)
 	json_close(out, ']');
 }
 
-void json_part_examination(struct buffer *out, const struct examination *e)
+void json_part_examination(struct buffer *out, const char *key, const struct examination *e)
 {
-	json_open(out, "examined", '{');
+	json_open(out, key, '{');
 	json_uint(out, "from_ns", e->from_ns);
 	json_uint(out, "to_ns", e->to_ns);
 	json_uint(out, "tid", e->tid);

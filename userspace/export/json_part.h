@@ -24,8 +24,9 @@ void json_part_loop(struct buffer *out, const struct step_state *st);
 /* Appends the time of steps by phase; only known phases. */
 void json_part_phases(struct buffer *out, uint32_t known, const uint64_t ns[PHASE_COUNT],
 		      bool device_known, uint64_t host_ns);
-/* Appends examined: what the thread waited for, which processes ran instead, block devices. */
-void json_part_examination(struct buffer *out, const struct examination *e);
+/* Appends an object with this key: what the thread waited for, which processes ran instead, block
+ * devices. */
+void json_part_examination(struct buffer *out, const char *key, const struct examination *e);
 /* Appends losses (lost data by cause) and noted (drops that lost no data). */
 void json_part_losses(struct buffer *out, const struct snapshot *s);
 

@@ -5,7 +5,8 @@
 #include "userspace/model/job/carry.h"
 
 /* Maximum number of parents above a rank, such as launchers, that are searched for an interrupt. */
-#define LAUNCHERS 8
+#define LAUNCHERS	 8
+#define WORKERS_EXAMINED 4 /* workers of a data loader in one examination */
 
 struct model *model_new(fact_fn *sink, void *ctx)
 {
@@ -372,6 +373,18 @@ static int model_feed_one(struct model *m, const struct event *ev)
 	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 }
 
+/* What a worker of a data loader waits for is known of the process that trains. */
+static int model_feed_examined(struct model *m, const struct event *ev)
+{
+	struct rank *r = model_rank(m, ev->rec->pid), *parent = NULL;
+
+	if (r && !rank_trainer(r))
+		parent = model_rank(m, rank_member(r)->process.parent);
+	if (parent && rank_trainer(parent))
+		return rank_worker_examined(parent, ev);
+	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
+}
+
 static void model_feed_instead(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid);
@@ -478,9 +491,10 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
 	case GP_KIND_input:
+		return model_feed_one(m, ev);
 	case GP_KIND_examined:
 	case GP_KIND_waited:
-		return model_feed_one(m, ev);
+		return model_feed_examined(m, ev);
 	case GP_KIND_instead:
 		model_feed_instead(m, ev);
 		return 0;
@@ -561,17 +575,6 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
 	}
 }
 
-void model_unexplained(const struct model *m, model_trainer_fn *fn, void *ctx)
-{
-	struct rank *r;
-	uint32_t tid;
-
-	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
-		if (rank_unexplained(r, m->now_ns, &tid))
-			fn(ctx, rank_member(r)->pid, tid);
-	}
-}
-
 void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx)
 {
 	struct rank *r;
@@ -611,6 +614,38 @@ void model_starved(const struct model *m, model_starved_fn *fn, void *ctx)
 			continue;
 		fn(ctx, rank_member(r)->pid, tid, 0);
 		model_starved_children(m, r, fn, ctx, tid);
+	}
+}
+
+struct model_workers { /* of one process */
+	model_trainer_fn *fn;
+	void *ctx;
+	int count;
+};
+
+static void model_worker(void *ctx, uint32_t pid, uint32_t tid, uint32_t child)
+{
+	struct model_workers *w = ctx;
+
+	(void)pid;
+	(void)tid;
+	if (w->count++ < WORKERS_EXAMINED)
+		w->fn(w->ctx, child, child);
+}
+
+void model_unexplained(const struct model *m, bool all, model_trainer_fn *fn, void *ctx)
+{
+	struct rank *r;
+	uint32_t tid;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		struct model_workers workers = {fn, ctx, 0};
+
+		tid = all && rank_trainer(r) ? rank_thread(r) : 0;
+		if (tid || (!all && rank_unexplained(r, m->now_ns, &tid)))
+			fn(ctx, rank_member(r)->pid, tid);
+		if (tid && all ? rank_starved(r, m->now_ns) : rank_workers_due(r, m->now_ns))
+			model_starved_children(m, r, model_worker, &workers, 0);
 	}
 }
 

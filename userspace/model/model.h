@@ -77,9 +77,10 @@ void model_starved(const struct model *m, model_starved_fn *fn, void *ctx);
 /* Calls fn for trainers whose lines (gp_line) should be sampled more often: their steps take
  * longer than usual, or began a short time ago. */
 void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx);
-/* Calls fn for processes that are slower than usual or silent, and were not examined since that
- * began. The caller should examine the thread and feed the result as gp_examined. */
-void model_unexplained(const struct model *m, model_trainer_fn *fn, void *ctx);
+/* Calls fn for threads that the caller should examine, to feed the result as gp_examined: those of
+ * processes that are slower than usual or silent and were not examined since that began, and of
+ * some workers of data loaders for which training waits. all: those of all processes that train. */
+void model_unexplained(const struct model *m, bool all, model_trainer_fn *fn, void *ctx);
 /* Returns the roles of probes by which steps are found, or may be found if that is not decided yet
  * (bit 1ull << enum gp_role). Roles of the group "marker" are not included, because the overhead
  * budget never removes their probes. */

@@ -18,6 +18,7 @@ void snapshot_unref(struct snapshot *s)
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		free(s->ranks[i].loops);
 		free(s->ranks[i].examination);
+		free(s->ranks[i].worker_examination);
 		free(s->ranks[i].monitor);
 	}
 	free(s->ranks);

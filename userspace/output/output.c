@@ -315,9 +315,9 @@ void output_silent(const struct output *out, model_silent_fn *fn, void *ctx)
 	model_silent(out->model, fn, ctx);
 }
 
-void output_unexplained(const struct output *out, model_trainer_fn *fn, void *ctx)
+void output_unexplained(const struct output *out, bool all, model_trainer_fn *fn, void *ctx)
 {
-	model_unexplained(out->model, fn, ctx);
+	model_unexplained(out->model, all, fn, ctx);
 }
 
 void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx)

@@ -85,11 +85,12 @@ static void explain_slow_wait(struct canvas *c, const char *what, const char *na
 		   clock_duration(worst, sizeof(worst), worst_ns));
 }
 
-static void explain_examination(struct canvas *c, const struct examination *e, int rank)
+static void explain_examination(struct canvas *c, const char *label, const struct examination *e,
+				int rank)
 {
 	char text[400], took[WORD_MAX];
 
-	report_field(c, "thread");
+	report_field(c, label);
 	if (rank >= 0)
 		canvas_put(c, STYLE_PLAIN, "rank %d ", rank);
 	canvas_put(c, STYLE_PLAIN, "%s", examination_text(text, sizeof(text), e));
@@ -136,7 +137,10 @@ static void explain_examinations(struct canvas *c, const struct snapshot *s,
 	for (uint32_t i = 0; i < s->nranks && shown < EXAMINED_RANKS; i++) {
 		if (!explain_examined(first, &s->ranks[i]))
 			continue;
-		explain_examination(c, s->ranks[i].examination, s->ranks[i].rank);
+		explain_examination(c, "thread", s->ranks[i].examination, s->ranks[i].rank);
+		if (s->ranks[i].worker_examination)
+			explain_examination(c, "worker", s->ranks[i].worker_examination,
+					    s->ranks[i].rank);
 		shown++;
 	}
 }
@@ -154,7 +158,9 @@ static void explain_json_examinations(struct buffer *out, const struct snapshot 
 		json_uint(out, "pid", r->pid);
 		if (r->rank >= 0)
 			json_uint(out, "rank", (uint64_t)r->rank);
-		json_part_examination(out, r->examination);
+		json_part_examination(out, "examined", r->examination);
+		if (r->worker_examination)
+			json_part_examination(out, "worker_examined", r->worker_examination);
 		json_close(out, '}');
 	}
 	json_close(out, ']');

@@ -238,15 +238,23 @@ static void verdict_input_next(struct verdict *v, const struct input_finding *f)
 			 f->idle, f->idle < 1.5 ? "" : "s");
 }
 
+/* Returns the share of the time that waits for data. ret_within: the part of it within steps. */
+static double verdict_input_share(const struct verdict_facts *f, double *ret_within)
+{
+	double share = SHARE(f, f->ns[BUCKET_DATA_LOADING]); /* has the waits within steps, too */
+
+	*ret_within = verdict_part(f, PHASE_DATA);
+	if (!*ret_within && !(f->phases_known & 1u << PHASE_DATA))
+		*ret_within = f->input_share;
+	return share < *ret_within ? *ret_within : share;
+}
+
 static void verdict_input(struct verdicts *v, const struct verdict_facts *f)
 {
-	double within = verdict_part(f, PHASE_DATA);
-	double share = SHARE(f, f->ns[BUCKET_DATA_LOADING]); /* has the waits within steps, too */
+	double within, share = verdict_input_share(f, &within);
 	struct verdict *one;
 	char why[120];
 
-	if (share < within)
-		share = within;
 	if (share < INPUT_MIN)
 		return;
 	one = verdict_add(v, VERDICT_input_bound, share);
@@ -258,6 +266,8 @@ static void verdict_input(struct verdicts *v, const struct verdict_facts *f)
 	if (*input_finding_text(why, sizeof(why), &f->input))
 		snprintf(one->text + strlen(one->text), sizeof(one->text) - strlen(one->text),
 			 ": %s", why);
+	if (f->input.reason == INPUT_DISK || f->input.reason == INPUT_NETWORK)
+		snprintf(one->evidence, sizeof(one->evidence), "%s", f->worker);
 	verdict_input_next(one, &f->input);
 }
 
@@ -326,6 +336,37 @@ static void verdict_lack(struct verdicts *v, const struct verdict_facts *f, enum
 					     : next_of_cause[cause]);
 }
 
+static const char *const next_of_wait[GP_WAIT_COUNT] = {
+	[GP_WAIT_network] = "look at the server that it asks, or ask from another thread",
+	[GP_WAIT_file] = "faster storage, or a copy of the data on a local disk",
+	[GP_WAIT_page] = "more memory, or a copy of the data on a local disk",
+	[GP_WAIT_pipe] = "look at the process at the other end of the pipe",
+	[GP_WAIT_child] = "start programs outside of the training loop",
+	[GP_WAIT_sleep] = "look for a sleep in the training loop",
+};
+
+/* Something outside the job holds up the training thread. Not found if a line of own code explains
+ * it (it sleeps there), or if the thread waits for its data loader, of which another rule says
+ * more. */
+static void verdict_blocked(struct verdicts *v, const struct verdict_facts *f)
+{
+	double share = f->blocked.share, within;
+	struct verdict *one;
+	char rank[WORD_MAX];
+
+	if (f->blocked.wait == GP_WAIT_sleep)
+		share -= f->lack[TIME_CAUSE_own_code].share;
+	else
+		share -= verdict_input_share(f, &within);
+	if (share < LACK_MIN)
+		return;
+	one = verdict_add(v, VERDICT_blocked, share);
+	snprintf(one->text, sizeof(one->text), "%.0f %% of the time %s%s", PERCENT(share),
+		 f->blocked.rank < 0 ? "the training thread " : verdict_rank(rank, f->blocked.rank),
+		 f->blocked.text);
+	verdict_next(one, next_of_wait[f->blocked.wait]);
+}
+
 /* ---- all rules ------------------------------------------------------------------------------- */
 
 static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
@@ -348,11 +389,13 @@ static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
 		 "%.0f %% of the time is training, nothing stands out", PERCENT(one->share));
 }
 
-/* Returns the share by which a finding is sorted. Uneven steps are a symptom: half of their share,
- * so that a cause which may explain most of them comes first. */
+/* Returns the share by which a finding is sorted. Uneven steps and time of no kind are symptoms:
+ * half of their share, so that a cause which may explain most of them comes first. */
 static double verdict_weight(const struct verdict *v)
 {
-	return v->kind == VERDICT_uneven ? v->share / 2 : v->share;
+	bool symptom = v->kind == VERDICT_uneven || v->kind == VERDICT_other;
+
+	return symptom ? v->share / 2 : v->share;
 }
 
 /* Sorts the findings from index `from` on by weight. Those before are about the present and come
@@ -415,6 +458,7 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 	verdict_lack(ret, f, VERDICT_disk, TIME_CAUSE_disk, LACK_MIN);
 	verdict_lack(ret, f, VERDICT_garbage_collection, TIME_CAUSE_garbage_collection, COST_MIN);
 	verdict_lack(ret, f, VERDICT_own_code, TIME_CAUSE_own_code, OWN_CODE_MIN);
+	verdict_blocked(ret, f);
 	verdict_bucket(ret, f, VERDICT_other, f->ns[BUCKET_OTHER], OTHER_MIN,
 		       "belongs to no step and has no known kind",
 		       "name it: --range, or a mark of the job's own");

@@ -36,6 +36,7 @@ struct report_document; /* document.h */
 	X(disk, "disk")                                                                            \
 	X(garbage_collection, "garbage collection")                                                \
 	X(own_code, "own code")                                                                    \
+	X(blocked, "blocked")                                                                      \
 	X(other, "other")                                                                          \
 	X(steady, "steady")                                                                        \
 	X(device_bound, "device-bound")                                                            \
@@ -71,7 +72,16 @@ struct verdict_facts {
 		enum gp_why why;
 		char evidence[FACT_EVIDENCE_MAX];
 	} hang;
-	struct { /* a slowdown that has not ended */
+	/* For what the training thread slept longest in its last examination, of things outside
+	 * the job. */
+	struct {
+		double share; /* of the examined time; 0: nothing */
+		int rank;
+		enum gp_wait wait;
+		char text[200]; /* "waits for a file (/data/shard-3)" */
+	} blocked;
+	char worker[256]; /* likewise, of a worker of the data loader; "": unknown */
+	struct {	  /* a slowdown that has not ended */
 		bool now;
 		int rank;
 		uint64_t since_step, before_ns, after_ns;
@@ -81,6 +91,7 @@ struct verdict_facts {
 		char evidence[FACT_EVIDENCE_MAX];
 	} slow;
 	struct input_finding input; /* what explains most of the waits for data */
+	double input_share;	    /* of the last minute, by samples of the Python stack */
 	/* What the training thread lacks, or does itself, without having become slower: the rank
 	 * for which the share of the last minute is largest. */
 	struct {

@@ -10,6 +10,8 @@
 
 /* Startup takes most of a short run, so it is only judged in a run of at least this length. */
 #define STARTUP_RUN_NS 600000000000ull
+/* An older examination says nothing of the present. */
+#define EXAMINED_NS 60000000000ull
 
 static void verdict_facts_time(struct verdict_facts *f, const struct ledger_view *l)
 {
@@ -57,9 +59,51 @@ static void verdict_facts_slow(struct verdict_facts *f, const struct loop_view *
 static void verdict_facts_input(struct verdict_facts *f, const struct rank_view *r)
 {
 	struct bucket_cause causes[INPUT_REASONS];
+	char text[160];
+	enum gp_wait wait;
+	double share;
 
+	f->input_share = r->input_share;
 	if (rank_input_causes(r, causes))
 		f->input = causes[0].input;
+	else if (!input_find(&r->input, &f->input))
+		return;
+	if (!r->worker_examination)
+		return;
+	share = examination_blocked(text, sizeof(text), r->worker_examination, &wait);
+	if (share > 0)
+		snprintf(
+			f->worker, sizeof(f->worker), "for %u %% of %u s, a loader worker %s",
+			(unsigned)(100 * share + 0.5),
+			(unsigned)((r->worker_examination->to_ns - r->worker_examination->from_ns) /
+				   1000000000),
+			text);
+}
+
+/* Returns the rank's examination if it says something of the last minute, or NULL. */
+static const struct examination *verdict_facts_examined(const struct snapshot *s,
+							const struct rank_view *r)
+{
+	const struct examination *e = r->examination;
+
+	return e && !e->error && more_than(s->mono_ns, e->to_ns) <= EXAMINED_NS ? e : NULL;
+}
+
+static void verdict_facts_blocked(struct verdict_facts *f, const struct examination *e, int rank)
+{
+	char text[sizeof(f->blocked.text)];
+	enum gp_wait wait;
+	double share;
+
+	if (!e)
+		return;
+	share = examination_blocked(text, sizeof(text), e, &wait);
+	if (share <= f->blocked.share)
+		return;
+	f->blocked.share = share;
+	f->blocked.rank = rank;
+	f->blocked.wait = wait;
+	snprintf(f->blocked.text, sizeof(f->blocked.text), "%s", text);
 }
 
 /* Takes a share if it is larger than those of other ranks. */
@@ -74,7 +118,8 @@ static void verdict_facts_share(struct verdict_facts *f, enum time_cause cause, 
 	snprintf(f->lack[cause].detail, sizeof(f->lack[cause].detail), "%s", detail);
 }
 
-static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *r, int rank)
+static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *r,
+			       const struct examination *e, int rank)
 {
 	const struct resource_sums *s = &r->lacked;
 	double all_ns = (double)s->covered_ns;
@@ -85,14 +130,12 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 			    r->else_lines[0].line);
 	if (!s->covered_ns)
 		return;
-	if (r->examination)
-		examination_detail(detail, sizeof(detail), r->examination,
-				   TIME_CAUSE_cpu_contention);
+	if (e)
+		examination_detail(detail, sizeof(detail), e, TIME_CAUSE_cpu_contention);
 	verdict_facts_share(f, TIME_CAUSE_cpu_contention, (double)s->wait_ns / all_ns, rank,
 			    detail);
-	if (f->lack[TIME_CAUSE_cpu_contention].rank == rank && r->examination &&
-	    r->examination->ninstead)
-		f->lack[TIME_CAUSE_cpu_contention].own = r->examination->instead[0].own;
+	if (f->lack[TIME_CAUSE_cpu_contention].rank == rank && e && e->ninstead)
+		f->lack[TIME_CAUSE_cpu_contention].own = e->instead[0].own;
 	verdict_facts_share(f, TIME_CAUSE_cpu_throttled, (double)s->throttled_ns / all_ns, rank,
 			    "");
 	/* What is known only of the whole machine may be the trouble of other programs. */
@@ -100,8 +143,8 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 		verdict_facts_share(f, TIME_CAUSE_memory_pressure, (double)s->memory_ns / all_ns,
 				    rank, "");
 	*detail = '\0';
-	if (r->examination)
-		examination_detail(detail, sizeof(detail), r->examination, TIME_CAUSE_disk);
+	if (e)
+		examination_detail(detail, sizeof(detail), e, TIME_CAUSE_disk);
 	if (s->block_known)
 		verdict_facts_share(f, TIME_CAUSE_disk, (double)s->block_ns / all_ns, rank, detail);
 }
@@ -114,7 +157,8 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 
 	if (!r->alive)
 		return;
-	verdict_facts_lack(f, r, rank);
+	verdict_facts_lack(f, r, verdict_facts_examined(s, r), rank);
+	verdict_facts_blocked(f, verdict_facts_examined(s, r), rank);
 	/* If several ranks hang, report the one that has been silent for longest, as it may be the
 	 * cause. */
 	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {

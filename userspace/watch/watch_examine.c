@@ -367,7 +367,7 @@ static bool examine_choose_all(struct examines *e, const struct output *out, uin
 {
 	uint64_t left_ns = more_than(e->explain_until_ns, now_ns + EXPLAIN_LEFT_NS);
 
-	output_trainers(out, examine_add, e);
+	output_unexplained(out, true, examine_add, e);
 	if (e->request.count && !e->explain_from_ns)
 		e->explain_from_ns = now_ns + smaller_of(EXPLAIN_WAIT_NS, left_ns / 4);
 	if (!e->request.count || now_ns < e->explain_from_ns || left_ns < EXPLAIN_LEAST_NS) {
@@ -386,7 +386,7 @@ static void examine_choose(struct examines *e, const struct output *out, uint64_
 	e->asked = e->explain_until_ns && examine_choose_all(e, out, now_ns);
 	if (e->asked || e->explain_until_ns || (e->began_ns && now_ns - e->began_ns < PAUSE_NS))
 		return;
-	output_unexplained(out, examine_add, e);
+	output_unexplained(out, false, examine_add, e);
 	if (e->request.count)
 		e->began_ns = now_ns;
 }

@@ -232,7 +232,7 @@ static void line_health(struct buffer *out, const struct fact_health *h)
 	if (h->name || h->step)
 		json_nonzero(out, "step", h->step);
 	if (h->examination)
-		json_part_examination(out, h->examination);
+		json_part_examination(out, "examined", h->examination);
 	if (h->ratio <= 0)
 		return;
 	json_uint(out, "loop", h->loop);

@@ -124,7 +124,12 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	/* Share of the last minute that Python's garbage collector took in the training thread, if
 	 * no loop is slow; 0: or unknown. */
 	double collect_share;
+	/* Likewise, share in which it was in a data loader: for jobs whose waits for input no probe
+	 * sees. */
+	double input_share;
 	struct examination *examination; /* the last one; NULL: there was none */
+	/* Of its loader's workers: the one of the last examination that was blocked longest. */
+	struct examination *worker_examination;
 	/* secured: a complete checkpoint contains progress of the job, up to secured_step. */
 	bool secured;
 	uint64_t secured_step, secured_ns;
@@ -246,6 +251,12 @@ bool rank_slow(const struct rank *r);
 /* Returns true when the rank is slower than usual or silent, and was not examined since that began.
  * *ret_tid: the thread to examine. */
 bool rank_unexplained(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid);
+/* Returns true when training waits for its data loader, whose workers were not examined for long.
+ */
+bool rank_workers_due(const struct rank *r, uint64_t now_ns);
+/* Takes a record gp_examined or gp_waited of a worker of the rank's data loader. Returns 0 or
+ * -ENOMEM. */
+int rank_worker_examined(struct rank *r, const struct event *ev);
 /* Takes a record gp_instead. other: the process that ran instead, or NULL if it is not followed. */
 void rank_instead(struct rank *r, const struct event *ev, const struct rank *other);
 /* Returns the thread that trained last; 0: none. */
@@ -259,7 +270,7 @@ void rank_event(struct rank *r, uint64_t mono_ns, const char *fmt, ...)
 /* Reports the states of the loops of a training rank again, because its identity became better
  * known. */
 void rank_states_again(struct rank *r, uint64_t now_ns);
-/* Fills *ret. The caller frees ret->loops, ret->examination and ret->monitor. figures: also fill
+/* Fills *ret. The caller frees ret->loops, both examinations and ret->monitor. figures: also fill
  * step-time statistics and windows, which are zero otherwise. Returns 0 or -ENOMEM: *ret is
  * invalid. */
 int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_view *ret);

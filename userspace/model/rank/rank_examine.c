@@ -2,6 +2,9 @@
 /* rank_examine.c - examinations of the training thread: when one is wanted, and its results. */
 #include "userspace/model/rank/rank_private.h"
 
+/* While training waits for input, its workers are examined again after this time. */
+#define WORKERS_AGAIN_NS 600000000000ull
+
 int rank_examined(struct rank *r, const struct event *ev)
 {
 	struct examination *e = r->examination;
@@ -22,6 +25,32 @@ int rank_examined(struct rank *r, const struct event *ev)
 	return 0;
 }
 
+int rank_worker_examined(struct rank *r, const struct event *ev)
+{
+	struct examination *e = r->worker_examination, *began;
+	enum gp_wait wait;
+	char text[160];
+
+	if (ev->rec->kind == GP_KIND_waited) {
+		if (e)
+			examination_wait(e, ev);
+		return 0;
+	}
+	began = calloc(1, sizeof(*began));
+	if (!began)
+		return -ENOMEM;
+	if (!examination_begin(began, ev) ||
+	    (e && e->from_ns == began->from_ns &&
+	     examination_blocked(text, sizeof(text), e, &wait) >=
+		     examination_blocked(text, sizeof(text), began, &wait))) {
+		free(began);
+		return 0;
+	}
+	free(e);
+	r->worker_examination = began;
+	return 0;
+}
+
 void rank_instead(struct rank *r, const struct event *ev, const struct rank *other)
 {
 	bool watched = other && other->member.job_key && other->trainer;
@@ -36,6 +65,14 @@ void rank_instead(struct rank *r, const struct event *ev, const struct rank *oth
 static bool rank_examine_due(const struct rank *r, uint64_t from_ns)
 {
 	return !r->examination || r->examination->from_ns < from_ns;
+}
+
+bool rank_workers_due(const struct rank *r, uint64_t now_ns)
+{
+	const struct examination *e = r->worker_examination;
+
+	return r->alive && r->trainer && rank_starved(r, now_ns) &&
+	       (!e || now_ns - e->from_ns >= WORKERS_AGAIN_NS);
 }
 
 bool rank_unexplained(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid)

@@ -11,10 +11,11 @@
 #define SUSPECT_NS                                                                                 \
 	2000000000ull /* length of the last steps that are compared with the usual ones */
 #define SUSPECT_TIMES 1.2
-/* With fewer samples in a minute, the share of the garbage collector is unknown: of 50, a share of
- * 10 % has an error of 4 %. */
-#define COLLECT_SAMPLES 50
-#define FIRST_SAMPLES	100 /* are taken faster, so that it is soon known where time goes usually */
+/* With fewer samples in a minute, the shares of the garbage collector and of data loaders are
+ * unknown: of 50, a share of 10 % has an error of 4 %. */
+#define SHARE_SAMPLES 50
+#define INPUT_SPAN_NS 2000000000ull /* a sample never stands for a longer wait for input */
+#define FIRST_SAMPLES 100 /* are taken faster, so that it is soon known where time goes usually */
 
 struct rank_lines {
 	struct lines *lines;
@@ -42,6 +43,21 @@ void rank_lines_free(struct rank_lines *ls)
 	free(ls);
 }
 
+/* Counts a sample in a data loader as a wait for input, if no probe sees those of this process. */
+static void rank_line_input(struct rank *r, const struct event *ev)
+{
+	uint64_t at_ns = ev->line->at_ns;
+
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		if (r->loops[i]->phases_known & 1u << PHASE_DATA)
+			return;
+	}
+	if (at_ns <= ev->rec->ts_ns && ev->rec->ts_ns - at_ns < INPUT_SPAN_NS)
+		rank_input_wait(
+			r, more_than(at_ns, smaller_of(ev->line->span_us * 1000ull, INPUT_SPAN_NS)),
+			at_ns);
+}
+
 int rank_line(struct rank *r, const struct event *ev)
 {
 	const struct lines_last *last;
@@ -54,6 +70,8 @@ int rank_line(struct rank *r, const struct event *ev)
 	if (!r->lines)
 		return -ENOMEM;
 	lines_add(r->lines->lines, ev->rec->ts_ns, ev->line);
+	if (ev->line->flags & GP_LINE_INPUT)
+		rank_line_input(r, ev);
 	last = lines_last(r->lines->lines);
 	mine.waits = last->waits;
 	mine.at_ns = last->at_ns;
@@ -167,8 +185,10 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 			return;
 	}
 	lines_between(ls->lines, more_than(now_ns, USUAL_NS), now_ns, false, &last);
-	if (last.n >= COLLECT_SAMPLES)
+	if (last.n >= SHARE_SAMPLES) {
 		ret->collect_share = (double)last.collect_ns / (double)last.ns;
+		ret->input_share = (double)last.input_ns / (double)last.ns;
+	}
 	if (room <= ELSE_MIN)
 		return;
 	lines_top(ls->lines, &last, ret->else_lines);

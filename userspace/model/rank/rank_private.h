@@ -320,6 +320,8 @@ struct rank {
 	struct input_waits *input;	 /* NULL until the first record of its workers */
 	struct rank_lines *lines;	 /* NULL until the first sample of a line */
 	struct examination *examination; /* the last one; NULL: there was none */
+	/* Of its loader's workers: the one of the last examination that was blocked longest. */
+	struct examination *worker_examination;
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;

@@ -149,6 +149,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	input_waits_archive(a, &r->input);
 	rank_lines_archive(a, &r->lines);
 	examination_archive(a, &r->examination);
+	examination_archive(a, &r->worker_examination);
 	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);
 	rank_hang_archive(a, &r->hang);
 	rank_fault_archive(a, &r->fault);

@@ -79,6 +79,17 @@ static void rank_view_figures(const struct rank *r, uint64_t now_ns, struct rank
 	rank_lacked(r, now_ns, &v->lacked);
 }
 
+static int rank_view_examination(const struct examination *e, struct examination **ret)
+{
+	if (!e)
+		return 0;
+	*ret = malloc(sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	**ret = *e;
+	return 0;
+}
+
 int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_view *ret)
 {
 	const struct job_member *m = &r->member;
@@ -134,13 +145,11 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 	rank_view_time(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
 	rank_hang_view(r, now_ns, &ret->hang);
 	rank_view_events(r, ret);
-	if (r->examination) {
-		ret->examination = malloc(sizeof(*ret->examination));
-		if (ret->examination)
-			*ret->examination = *r->examination;
-	}
-	if ((r->examination && !ret->examination) || rank_monitor_view(r, ret)) {
+	if (rank_view_examination(r->examination, &ret->examination) ||
+	    rank_view_examination(r->worker_examination, &ret->worker_examination) ||
+	    rank_monitor_view(r, ret)) {
 		free(ret->examination);
+		free(ret->worker_examination);
 		free(loops);
 		return -ENOMEM;
 	}

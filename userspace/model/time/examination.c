@@ -247,6 +247,26 @@ static size_t examination_add(char *out, size_t len, size_t at, const struct exa
 				     *detail ? " (" : "", detail, *detail ? ")" : "");
 }
 
+double examination_blocked(char *out, size_t len, const struct examination *e,
+			   enum gp_wait *ret_wait)
+{
+	static const enum gp_wait outside[] = {GP_WAIT_network, GP_WAIT_file,  GP_WAIT_page,
+					       GP_WAIT_pipe,	GP_WAIT_child, GP_WAIT_sleep};
+	const struct examination_wait *w;
+	enum gp_wait best = outside[0];
+
+	*out = '\0';
+	for (size_t i = 1; i < sizeof(outside) / sizeof(*outside); i++)
+		best = e->wait_ns[outside[i]] > e->wait_ns[best] ? outside[i] : best;
+	*ret_wait = best;
+	if (e->error || e->to_ns <= e->from_ns || !e->wait_ns[best])
+		return 0;
+	w = examination_longest(e, 1u << best);
+	snprintf(out, len, "%s%s%s%s", examination_wait_text[best], w ? " (" : "", w ? w->name : "",
+		 w ? ")" : "");
+	return (double)e->wait_ns[best] / (double)(e->to_ns - e->from_ns);
+}
+
 const char *examination_text(char *out, size_t len, const struct examination *e)
 {
 	uint64_t length_ns = e->to_ns - e->from_ns, used_ns = e->runnable_ns + e->asleep_ns;

@@ -75,6 +75,11 @@ const char *examination_causes_text(char *out, size_t len, const struct time_cau
  * nothing. Returns out. */
 const char *examination_detail(char *out, size_t len, const struct examination *e,
 			       enum time_cause c);
+/* Returns the part of the examined time, 0 to 1, in which the thread slept for something outside
+ * the job (a network socket, a file, a pipe, a child process, a time to pass), whichever took
+ * longest, and writes it to out: "waits for a file (/data/shard-3)". 0 and "": there is none. */
+double examination_blocked(char *out, size_t len, const struct examination *e,
+			   enum gp_wait *ret_wait);
 /* Writes where the thread's time went: "examined for 9.0 s: 12 % runs, 81 % waits for a network
  * socket (127.0.0.1:80)", or why it was not examined. Returns out. */
 const char *examination_text(char *out, size_t len, const struct examination *e);

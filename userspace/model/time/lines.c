@@ -23,6 +23,7 @@ enum lines_use {
 	LINES_OWN,     /* called by a package, as forward() of a module is */
 	LINES_OUTSIDE, /* own code that no package has called */
 	LINES_COLLECT,
+	LINES_INPUT, /* in a data loader */
 	LINES_USE_COUNT,
 };
 
@@ -83,7 +84,9 @@ static enum lines_use lines_use(const struct gp_line *s)
 
 	if (s->flags & GP_LINE_GIL && s->flags & GP_LINE_COLLECT)
 		return LINES_COLLECT;
-	if (!s->line || s->flags & GP_LINE_INPUT || s->flags & GP_LINE_PACKAGE)
+	if (s->flags & GP_LINE_INPUT)
+		return LINES_INPUT;
+	if (!s->line || s->flags & GP_LINE_PACKAGE)
 		return LINES_NOT_OWN;
 	if (s->state == GP_LINE_RUNS && s->flags & GP_LINE_GIL)
 		return own;
@@ -225,6 +228,7 @@ void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool
 		ret->ns += ns;
 		ret->squares += (double)ns * (double)ns;
 		ret->collect_ns += s->use == LINES_COLLECT ? ns : 0;
+		ret->input_ns += s->use == LINES_INPUT ? ns : 0;
 		if (s->line < LINES_KEPT)
 			lines_sum_add(l, s, ns, ret);
 	}
@@ -415,7 +419,7 @@ void lines_archive(struct archive *a, struct lines **at)
 
 void lines_sums_archive(struct archive *a, struct lines_sums *s)
 {
-	archive_fields(a, s, n, ns, collect_ns, squares);
+	archive_fields(a, s, n, ns, collect_ns, input_ns, squares);
 	archive_below(a, &s->count, LINES_KEPT + 1);
 	for (uint32_t i = 0; i < s->count; i++)
 		archive_fields(a, &s->of[i], line, function, ns, outside_ns);

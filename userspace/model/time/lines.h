@@ -31,8 +31,9 @@
 /* Sums over a span of time; the times are those for which samples stand. */
 struct lines_sums {
 	uint32_t n;
-	uint64_t ns, collect_ns; /* of all samples; of those in the garbage collector */
-	double squares;		 /* sum of the squares of the single times */
+	/* of all samples; of those in the garbage collector; of those in a data loader */
+	uint64_t ns, collect_ns, input_ns;
+	double squares; /* sum of the squares of the single times */
 	uint32_t count;
 	struct lines_sum {
 		uint64_t line, function; /* hashes of their names */
