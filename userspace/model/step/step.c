@@ -75,7 +75,7 @@ void step_finder_free(struct step_finder *sf)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* A backward pass or a batch fetch happened on thread `by`: closes the open groups of all threads
+/* Call at a backward pass or a batch fetch of thread `by`. Closes the open groups of all threads
  * that listen to `by`. */
 static void step_threads_separate(struct step_finder *sf, const struct step_thread *by)
 {
@@ -247,8 +247,9 @@ static void step_mark_skipped(struct step_finder *sf, enum family f, struct step
 
 /* Handles a decision of the gradient scaler. The scaler decides once per attempted step, after the
  * optimizer. If the thread made a backward pass and no update since the previous decision, the
- * gradients overflowed and the update was skipped. If only operators were seen that other code
- * uses, too, the skip is also noted for step ranges, which may follow. */
+ * gradients overflowed and the update was skipped. As long as updates are only seen by operators
+ * that other code uses, too, the update is noted as skipped for step ranges in any case: ranges may
+ * follow. */
 static void step_feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	enum family f = step_update_family(sf);
@@ -278,8 +279,8 @@ static void step_feed_op(struct step_finder *sf, struct step_thread *t, const st
 					 : 0;
 	anon_operator(sf, (uint32_t)(t - sf->threads), s->ident);
 	step_feed_mark(sf, f, t, s);
-	/* An operator of another family is not proof of an update: averaging the parameters uses
-	 * it, too. */
+	/* An operator of another family does not prove an update: averages of parameters use such
+	 * operators, too. */
 	t->amp_update |= f == step_update_family(sf);
 }
 

@@ -8,8 +8,8 @@
  *
  * The results depend on the signals only. Times are in ns, CLOCK_MONOTONIC. Memory: 11 KiB for one
  * loop. A search takes 23 KiB more for each loop and kind of marker, and 120 KiB while it is not
- * known to which loop a thread belongs; it frees them when it ends. The maximum is 6 MiB, without
- * the steps that step_finder_next() has not returned yet. */
+ * known to which loop a thread belongs; this memory is freed when the search ends. The maximum is 6
+ * MiB, without the steps that step_finder_next() has not returned yet. */
 #ifndef MODEL_STEP_H
 #define MODEL_STEP_H
 
@@ -19,20 +19,20 @@
 #include "userspace/base/archive.h"
 #include "userspace/model/signal/signal.h"
 
-/* Confidence, from 0 to 1: if a loop has less, metrics show no step times for it. */
+/* Metrics show no step times of a loop whose confidence (0 to 1) is below this. */
 #define STEP_CONFIDENCE 0.7
-/* Number of training loops that are distinguished in one process. Further loops share the last
- * one. */
+/* Number of training loops that are distinguished in one process. Steps of further loops are
+ * counted in the last of these. */
 #define STEP_LOOPS 16
 
-/* How far the markers that found the steps can be trusted. Tier A is best; family_tier() assigns
- * it. */
+/* How far the markers that found the steps can be trusted: tier A is best. family_row[] says which
+ * tier each kind of marker has. */
 enum step_tier { TIER_NONE, TIER_A, TIER_B, TIER_COUNT };
 extern const char *const tier_name[TIER_COUNT]; /* "A"; "" for none */
 
-/* The event that ends a step. The order matters: the user can choose (--marker) those before
- * BOUNDARY_MARKER_END. Saved states hold the numbers: a change needs a new FORMAT in model_save.c.
- */
+/* The event that ends a step. The order matters: the user can choose (--marker) only values before
+ * BOUNDARY_MARKER_END. Saved states hold the numbers: a change needs a new FORMAT in
+ * model_save.c. */
 enum step_boundary {
 	BOUNDARY_NONE,
 	BOUNDARY_UPDATE_EXIT,
@@ -44,7 +44,7 @@ enum step_boundary {
 	BOUNDARY_SYNC,
 	BOUNDARY_MARKER_END, /* not a boundary: values from here on cannot be chosen by the user */
 	BOUNDARY_COMPLETION = BOUNDARY_MARKER_END,
-	BOUNDARY_PROBE, /* the probe that the user named was hit */
+	BOUNDARY_PROBE, /* a hit of the probe that the user named */
 	BOUNDARY_COUNT
 };
 extern const char *const boundary_name[];
@@ -71,7 +71,7 @@ extern const char *const series_name[];
 	X(2, skipped_update) /* the gradient scaler skipped the update */                          \
 	X(3, recompiled)                                                                           \
 	X(4, ambiguous)	   /* how many updates make a step cannot be known from outside */         \
-	X(5, estimated)	   /* the start, or time of an asynchronous save, is estimated */          \
+	X(5, estimated)	   /* its start, or part of its time, is estimated */                      \
 	X(6, hung)	   /* the step includes a hang */                                          \
 	X(7, undercounted) /* earlier steps may be lost: the number may be too low */
 enum step_flag {
@@ -100,7 +100,7 @@ struct step {
 	uint64_t optimizer;
 };
 
-/* Present activity of a training loop. Loops over all states rely on STATE_ENDED being last. */
+/* Present activity of a training loop. STATE_ENDED must stay last: code iterates up to it. */
 enum step_phase_state {
 	STATE_IDLE,
 	STATE_STARTING,
@@ -160,12 +160,12 @@ void step_finder_free(struct step_finder *sf);
 int step_finder_feed(struct step_finder *sf, const struct signal *s);
 /* Returns 1 and the next finished step in *ret, or 0 if no further step is finished yet. */
 int step_finder_next(struct step_finder *sf, struct step *ret);
-/* Returns 1 and a period between steps that step_finder_next() has not returned yet: an evaluation,
- * or with *ret_idle the idle time after an evaluation. Returns 0 if there is no further one yet. */
+/* Returns 1 and a period between two steps: an evaluation, or with *ret_idle the idle time after an
+ * evaluation. Returns 0 if no further period was found. */
 int step_finder_evaluation(struct step_finder *sf, uint32_t *ret_tid, uint64_t *ret_begin_ns,
 			   uint64_t *ret_end_ns, bool *ret_idle);
-/* Returns true if the process showed something that only training does. Its steps may not be found
- * yet. */
+/* Returns true if the name and content of a compiled program of the process show that it trains.
+ * Its steps may not be found yet. */
 bool step_finder_trains(const struct step_finder *sf);
 /* Returns true while records of the inputs of compiled programs are still needed to find out which
  * program trains. */

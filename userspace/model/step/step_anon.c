@@ -8,7 +8,8 @@
  * too, but only on the thread that rule E uses: other threads may run nested passes. */
 #include "userspace/model/step/step_private.h"
 
-/* More ranges than this after one backward pass are an evaluation, and are not counted exactly. */
+/* More ranges than this after one backward pass come from an evaluation. They are counted as this
+ * many. */
 #define OPENS_MAX    7
 #define OPENS_UPDATE 2 /* number of ranges of an update: the optimizer's step and zero_grad */
 /* The usual number of ranges after a backward pass must occur after at least 1 in 4 passes. */
@@ -137,8 +138,8 @@ static void anon_run(struct step_finder *sf, struct anon *a, const struct mark *
 	a->pass = (struct anon_pass){.mark = *m};
 }
 
-/* Starts to follow a thread when its first range is seen. The earlier backward passes of the thread
- * were followed by no range. */
+/* Starts to follow a thread when its first range is seen. No range followed the thread's earlier
+ * backward passes. They are read from the groups held for FAMILY_BACKWARD. */
 static struct anon *anon_start(struct step_finder *sf, uint32_t thread)
 {
 	struct tracker *t = sf->trackers[FAMILY_BACKWARD];
@@ -173,7 +174,7 @@ void anon_backward(struct step_finder *sf, const struct mark *m)
 	if (!a && sf->backward_thread == m->thread + 1) {
 		a = anon_start(sf, m->thread);
 		if (a && a->running && a->pass.mark.end_ns == m->end_ns)
-			/* anon_start() has found this backward pass among those before, and
+			/* anon_start() found this backward pass among the held groups and has
 			 * processed it */
 			return;
 	}
@@ -219,8 +220,9 @@ void anon_reducer(struct step_finder *sf, uint32_t thread)
 	a->pass.second_ns = 0;
 }
 
-/* At the end of the process: the last backward passes of a closure have no update after them. They
- * make a step if they are as many as in each step before. */
+/* At the end of the process. If the optimizer's step calls a closure that runs the backward passes,
+ * no range follows the last passes. They make a step if they are as many as in the last two
+ * steps. */
 static void anon_rest(struct step_finder *sf, struct anon *a)
 {
 	struct mark m;

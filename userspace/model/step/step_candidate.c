@@ -52,7 +52,8 @@ void candidate_spare(struct candidate *l)
 }
 
 /* Returns true if the held groups of the candidate may still be needed, because its family may be
- * elected later. Unnamed ranges also read held backward passes. */
+ * elected later. anon_start() also reads held groups, so they are kept if FAMILY_ANON or a less
+ * trusted family is elected. */
 bool candidate_hopes(const struct step_finder *sf, const struct candidate *l)
 {
 	if (sf->fixed)
@@ -109,8 +110,8 @@ static void candidate_sum_emit(struct step_finder *sf, struct candidate *l)
 }
 
 /* Adds a group to the step in progress. Such a step lasts from one update of the leading optimizer
- * to the next, or to a long silence. Updates of other optimizers before the leader's first one make
- * no step. */
+ * to the next, or to a long silence. Updates of other optimizers before the leader's first update
+ * join its step. */
 static void candidate_place_led(struct step_finder *sf, struct candidate *l, const struct group *g)
 {
 	if (token_leads(&g->token, &l->unit.pattern[0])) {
@@ -175,8 +176,8 @@ static void candidate_held_drop_setup(struct step_finder *sf, struct candidate *
 	candidate_held_drop(l, n);
 }
 
-/* Notes that one optimizer alone updates from now on, and counts how often that optimizer had been
- * alone before. */
+/* Notes that one optimizer makes all updates from now on, and counts in l->returns if it did so
+ * before. */
 static void candidate_stage(struct candidate *l, const struct token *t)
 {
 	if (!t->ident || t->fetched || token_same_optimizer(t, &l->stages[0]))
@@ -187,9 +188,10 @@ static void candidate_stage(struct candidate *l, const struct token *t)
 	l->stages[0] = *t;
 }
 
-/* Locks the loop and makes steps of the held groups, of which u->from and u->first are indexes.
- * Groups before u->from become steps of their own. The groups between u->from and u->first are the
- * rest of a step that began before the attach; otherwise they are dropped. */
+/* Locks the loop and makes steps of the held groups; u->from and u->first are indexes of them.
+ * Groups before u->from become steps of their own. If gp-bpf attached to a running process, the
+ * groups between u->from and u->first are the rest of a step that began before. Otherwise they are
+ * dropped. */
 static void candidate_lock(struct step_finder *sf, struct candidate *l, const struct unit *u)
 {
 	bool first_time = l->mode == CANDIDATE_LEARNING,
@@ -298,8 +300,8 @@ static bool candidate_fits(const struct candidate *l, const struct group *g)
 	       token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
 }
 
-/* Searches again for a pattern, every STEP_TOKENS updates, if updates had no fixed order: the order
- * may differ in another stage of the training. */
+/* If updates had no fixed order, or one optimizer leads: searches again for a pattern every
+ * STEP_TOKENS updates. Updates may have an order in another stage of the training. */
 static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];
@@ -324,8 +326,8 @@ static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 		l->unit = u;
 		return;
 	}
-	/* The new pattern starts with its first token. Until that token occurs, groups count as
-	 * before. */
+	/* Hold groups until the whole new pattern has occurred. The groups before it become steps
+	 * of their own (candidate_resume()). */
 	l->unit = u;
 	l->mode = CANDIDATE_RELEARNING;
 	l->regrouped++;
@@ -494,8 +496,9 @@ static void candidate_group_add(struct candidate *l, const struct mark *m)
 void candidate_mark(struct step_finder *sf, struct candidate *l, const struct mark *m)
 {
 	bool fetched = m->fetch_seq > l->last_seq;
-	/* A backward pass of another thread also separates updates: a thread's own backward pass
-	 * cannot be part of another thread's update. (Two loops may have been treated as one.) */
+	/* If the last mark was another thread's, a backward pass of this mark's thread also
+	 * separates them: it cannot be part of the other thread's update. (Two loops may have been
+	 * treated as one.) */
 	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
 	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
 		     l->unwatched;
@@ -506,7 +509,8 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 				       : !l->any && !*sf->loops[l->loop]->name)
 		memcpy(sf->loops[l->loop]->name, sf->threads[m->thread].class,
 		       sizeof(sf->loops[l->loop]->name));
-	/* After a gap: the batch may have been fetched while the process was not observed. */
+	/* After a gap in the observation the fetch of the batch may have been missed: assume what
+	 * the pattern says. */
 	if (l->unwatched && l->mode == CANDIDATE_LOCKED)
 		fetched |= l->unit.pattern[l->sum_groups].fetched;
 	l->unwatched = false;
@@ -519,7 +523,7 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 		candidate_group_open(l, m, fetched);
 	} else if (l->open) {
 		candidate_group_add(l, m);
-	} else { /* the group was already closed, so only the hits of the mark are kept */
+	} else { /* no group is open to join: keep only the hits of the mark, for the next group */
 		l->rest = hits_add(l->rest, m->hits);
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_cycle.c - counts cycles: a process that shows no marker of training waits for its device
- * repeatedly. A cycle is not known to be training. */
+/* step_cycle.c - counts cycles: the waits for the device of a process that shows no marker of
+ * training. Such a process is not known to train. */
 #include "userspace/model/step/step_private.h"
 
 /* Waits must recur for this long (ns), or until the process ends, before they count as cycles. */
@@ -45,8 +45,8 @@ static void cycle_vote(struct cycle *c, const char *probe)
 		c->votes--;
 }
 
-/* Starts to report cycles, with the last waits as the first cycles. Earlier waits are only added to
- * the count. */
+/* Starts to report cycles: the last CYCLE_WAITS waits are reported as the first cycles. Earlier
+ * waits are only added to the number. */
 static void cycle_begin(struct step_finder *sf)
 {
 	struct cycle *c = sf->cycle;

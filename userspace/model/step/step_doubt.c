@@ -6,8 +6,8 @@
 
 #include "userspace/base/number.h"
 
-/* Stray updates make the steps ambiguous if there are at least this many, and at least 1 stray in
- * this many updates. */
+/* Updates that step_finder.strays counts make the steps ambiguous if there are at least this many,
+ * and at least one for this many counted updates. */
 #define STRAYS 8
 /* Steps are ambiguous if optimizers that had updated alone for a while came back at least this
  * often. */
@@ -33,7 +33,7 @@ enum doubt {
 	DOUBT_BATCHES,	/* micro-batches look like steps */
 };
 
-/* Returns the average number of backwards per step in the last steps. */
+/* Returns the average number of backward passes per step in the last steps. */
 static uint64_t doubt_loop_backwards(const struct step_finder *sf, const struct candidate *l)
 {
 	const struct loop *lp = sf->loops[l->loop];

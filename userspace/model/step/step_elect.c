@@ -77,7 +77,7 @@ static bool step_elect_updates_silent(const struct step_finder *sf)
 	       since > BACKWARDS_EACH * (sf->operated_backwards / updates);
 }
 
-/* Returns how many backwards without an update must pass until backwards count as steps although
+/* Returns after how many backward passes without an update backward passes count as steps, although
  * operators showed updates before. */
 static uint64_t step_elect_backwards_after(const struct step_finder *sf)
 {
@@ -99,11 +99,13 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 	    backwards < 2 * step_elect_family_marks(sf, f))
 		/* it is not known whether the family's marks are steps or micro-batches */
 		each = true;
-	/* With a gradient scaler a missing update was skipped. If it skips all updates, the job
-	 * does not train, so no other family may replace the one that shows updates. */
+	/* If a gradient scaler is used, it skipped the updates that are missing. If it skips all of
+	 * them, the job does not train, so no other family may replace the one that shows
+	 * updates. */
 	if (after && sf->amps)
 		return UINT64_MAX;
-	/* Unnamed ranges are held, and up to ANON_PASSES backward passes are reported at once. */
+	/* step_anon.c holds backward passes and makes up to ANON_PASSES marks of them at once, so
+	 * this many marks prove nothing. */
 	if (f == FAMILY_ANON && sf->elected == FAMILY_UPDATE_OP)
 		return ANON_PASSES + CYCLES_AFTER;
 	if (each)
@@ -117,7 +119,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 {
 	uint64_t n = step_elect_family_cycles(sf, f);
 
-	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST) /* the minimum */
+	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST) /* the minimum for any family */
 		return false;
 	switch (f) {
 	case FAMILY_RANGES:
@@ -126,7 +128,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	case FAMILY_ZERO_GRAD:
 	case FAMILY_ANON:
 		break;
-	/* Unnamed ranges are preferred, because they show the end of an update. */
+	/* Unnamed ranges are preferred to the reducer, because they show the end of an update. */
 	case FAMILY_REDUCER:
 		if (anon_backwards(sf) || step_elect_updates_rarer(sf))
 			return false;
@@ -204,8 +206,8 @@ static void step_elect_family_elect(struct step_finder *sf, enum family f)
 		t->candidates[i]->live = false;
 		candidate_forget(t->candidates[i]);
 	}
-	for (int b = 0; b < (int)f;
-	     b++) { /* a more trusted family can be elected again after new marks */
+	/* A more trusted family needs new marks before it can be elected. */
+	for (int b = 0; b < (int)f; b++) {
 		if (sf->trackers[b])
 			sf->trackers[b]->since_better = 0;
 	}
@@ -253,9 +255,9 @@ void step_elect(struct step_finder *sf, bool final)
 {
 	if (sf->fixed)
 		return;
-	/* Only ranges clear other families; if there are no ranges, operators do. Marks of
-	 * zero_grad and of other operators do not: these calls also occur near updates of
-	 * another family. */
+	/* A mark of ranges drops the groups that less trusted families hold; if operators are
+	 * elected, so does a mark of theirs. Marks of zero_grad and of other operators do not:
+	 * these calls also occur near updates of another family. */
 	if (step_elect_family_last(sf, FAMILY_RANGES) == sf->seq)
 		step_elect_families_forget(sf, FAMILY_RANGES);
 	else if (sf->elected == FAMILY_UPDATE_OP &&

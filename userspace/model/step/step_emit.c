@@ -29,9 +29,9 @@ static void step_loop_remember(struct loop *lp, const struct step *s, struct hit
 
 /* Returns a hash that identifies the step's optimizer. A search over settings makes an optimizer
  * for each model, perhaps with parameters at the same address, so the number of optimizers made is
- * part of the hash. That number is not used if optimizers are made every few steps, which train one
- * model, or if several loops run. If the identity of this update is unknown, the one of the loop's
- * other updates is used. */
+ * part of the hash. That number is not used if a new optimizer is made every few steps (all train
+ * one model then), or if several loops run. If this update's optimizer is unknown, the loop's usual
+ * optimizer is used. */
 static uint64_t step_optimizer(const struct step_finder *sf, const struct candidate *l,
 			       const struct token *t)
 {
@@ -80,8 +80,8 @@ void step_emit(struct step_finder *sf, struct candidate *l, const struct group *
 	uint32_t flags = g->flags;
 	uint64_t start_ns = lp->start_ns;
 
-	/* A family that is elected later may hold groups whose steps another family already gave
-	 * out. */
+	/* Skip groups whose steps are already given out, made of another family's marks: this
+	 * family was elected later and may have held them. */
 	if (lp->nrecent && (l->family == FAMILY_ANON ? g->begin_ns : g->end_ns) <= start_ns)
 		return;
 	if (candidate_doubtful(sf, l))

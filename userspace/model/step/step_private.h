@@ -26,14 +26,15 @@
 /* Maximum number of marks in a group of which the end times are kept, so that the group can still
  * be split. */
 #define STEP_MEMBERS 1024
-/* Number of last steps that give the median step time and the markers per step. */
+/* Number of last steps from which the median step time and the markers per step are computed. */
 #define STEP_RECENT 64
-/* Longest period of updates, in updates, that is searched for. */
+/* Updates of several optimizers repeat in a fixed order: the length of one repetition, in updates,
+ * is the period. Longer periods than this are not found. */
 #define STEP_PERIOD 32
-/* Number of updates in which a period is searched. It is more than twice STEP_PERIOD, so that each
- * period occurs twice. */
+/* Number of last updates that are searched for a period. It is more than twice STEP_PERIOD, so that
+ * each period occurs twice. */
 #define STEP_TOKENS 80
-/* Number of optimizers kept in candidate.stages: those that lately updated alone for a while. */
+/* Number of optimizers in candidate.stages: the last ones that made all updates for a while. */
 #define STAGES 4
 /* After this many updates by two optimizers it is known whether they alternate in a fixed order. */
 #define CLASS_TOKENS 17
@@ -77,7 +78,8 @@ struct step_thread {
 	uint64_t first_ns; /* time of the thread's first sign of training */
 	bool update_open;
 	uint64_t update_ident;
-	/* whether a backward pass, an update was seen since the gradient scaler's last decision */
+	/* whether a backward pass, and whether an update, was seen since the gradient scaler's last
+	 * decision */
 	bool amp_backward, amp_update;
 	uint64_t zero_grad_backwards; /* number of backward passes at the last zero_grad */
 	bool zero_grad_seen;
@@ -101,7 +103,9 @@ struct mark {
 	 * (thread_listens()) */
 	uint64_t sep_seq;
 	uint64_t fetch_seq; /* last batch fetch on any thread whose work counts for this mark */
-	struct hits hits;   /* hits on all these threads since the last mark of the mark's thread */
+	/* hits since the last mark of this thread, on all threads whose work counts for this
+	 * mark */
+	struct hits hits;
 	uint64_t ident;
 	uint32_t name, tid, flags;
 	uint32_t thread; /* index in step_finder.threads */
@@ -156,11 +160,11 @@ bool unit_learn(const struct unit_input *in, struct unit *ret);
 /* Searches for a period that fits most of the tokens, in a long sequence. Returns true if there is
  * one. */
 bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
-/* Update t, by a second optimizer without a batch of its own, may show that two optimizers now
- * alternate. Returns true while this is possible: few tokens were seen, or the first optimizer
- * updated again. */
+/* While one optimizer makes all updates (u), another one made update t[0] without a new batch.
+ * Returns true if the two may alternate from now on: in t[0..count) the first optimizer updated
+ * again, or too few updates were seen to know. */
 bool unit_joins(const struct unit *u, const struct token *t, uint32_t count);
-/* After unit_joins() returned true: returns true and the new unit in *ret if the optimizers
+/* Call after unit_joins() returned true. Returns true, and the new unit in *ret, if the optimizers
  * alternate and the first one leads (see unit.lead). */
 bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, struct unit *ret);
 /* Returns the most probable unit for the tokens so far in *ret, without certainty. */
@@ -215,10 +219,11 @@ struct candidate {
 	/* values of `tokens` at the last updates that did not fit the pattern, latest first */
 	uint64_t odd[4];
 	uint32_t regrouped;
-	/* Optimizers that updated alone for a while, without batches; latest first. */
+	/* Optimizers that made all updates for a while, in a process whose batches are not seen;
+	 * latest first. */
 	struct token stages[STAGES];
-	uint32_t returns; /* how often an optimizer in `stages` was alone again */
-	/* hits of dropped groups, and of marks that came after their group was closed */
+	uint32_t returns; /* how often an optimizer in `stages` made all updates again */
+	/* hits of marks that came after their group was closed; the next group gets them */
 	struct hits rest;
 	uint64_t marks;
 };
@@ -255,8 +260,8 @@ struct tracker {
 	 * with its own backward passes. */
 	uint64_t first_candidate_seq;
 	uint32_t first_candidate_thread;
-	/* Whether such threads alternate in the first candidate: numbers of recent changes of the
-	 * thread, and of overlaps. */
+	/* How often the first candidate's marks changed between such threads lately, and how often
+	 * they overlapped (see step_stream.c). */
 	uint32_t changes, overlaps;
 	uint64_t marks, last_seq;
 	uint64_t since_better; /* marks since the last mark of a more trusted family */
@@ -268,8 +273,8 @@ struct tracker {
 /* A backward pass, and the ranges that followed it on its thread. */
 struct anon_pass {
 	struct mark mark;
-	/* Start of the second range; 0: none. The optimizer's step, if it is the first call, ended
-	 * before. */
+	/* Start of the second range after the pass; 0: none. If the first range was the optimizer's
+	 * step, the step ended before this. */
 	uint64_t second_ns;
 	uint32_t opens;
 };
@@ -291,10 +296,11 @@ struct anon {
 	uint32_t passes_cap;
 };
 
-/* If a process shows nothing but blocking waits for a device, this many waits are a cycle. */
+/* Waits for a device count as cycles after this many of them, if the process shows nothing else.
+ * Also the number of last waits that are kept. */
 #define CYCLE_WAITS 16
 
-struct cycle {	    /* the last waits */
+struct cycle {	    /* the search for cycles of waits */
 	uint64_t n; /* number of waits since the start */
 	uint64_t first_ns;
 	char probe[48]; /* probe that saw most waits, found by majority vote; "" */
@@ -315,7 +321,8 @@ struct step_finder {
 	bool ended, backward, fetched, zero_grad;
 	uint64_t first_backward_seq;
 	uint64_t updates_begun, updates_open, amps, skips, losses;
-	uint64_t operated_backwards; /* number of all backward passes before the last operator */
+	/* number of all backward passes before the last operator of an optimizer */
+	uint64_t operated_backwards;
 	/* If operators of optimizers (FAMILY_UPDATE_OP) make the steps: number of backward passes
 	 * followed only by operators that other code uses, too (FAMILY_PARAM_OP). */
 	uint64_t strays;
@@ -323,17 +330,16 @@ struct step_finder {
 	 * seen */
 	bool stray, operated;
 	uint64_t optimizers; /* number of optimizers made since the first backward pass */
-	/* number of steps before an optimizer was made after the first backward pass, if only one
-	 * was */
+	/* number of steps before the first optimizer that was made after a backward pass */
 	uint64_t optimizer_after;
-	/* Bit sets, by hash of the name: optimizer classes of which zero_grad, of which step() was
-	 * seen. */
+	/* Bit sets, by hash of the class name: optimizers whose zero_grad() was seen, and those
+	 * whose step() was seen. */
 	uint32_t zero_grad_class[32], step_class[32];
 	/* the loop calls zero_grad before the backward pass */
 	bool zero_grad_first;
 	bool zero_grad_known;
 	enum family elected;
-	bool fixed;  /* chosen by the user */
+	bool fixed;  /* the user chose `elected` */
 	bool waited; /* the host has waited for the device since the last step ended */
 	struct {     /* numbers of compiled programs; only one layer of runtimes is counted */
 		uint32_t layer;
@@ -367,11 +373,11 @@ extern const struct family_row {
 	const char *marker; /* its name, for users */
 	/* reason given to users in the loop's state; NULL: no explanation is needed */
 	const char *why;
-	/* how users call its marks, if these may be micro-batches; NULL: they never are */
+	/* what messages call its marks if they may be micro-batches; NULL: they never are */
 	const char *batches;
 	bool apart;   /* other marks cannot join one of these in a group */
 	bool grouped; /* a backward or a fetch closes a group of its marks */
-	/* Once elected, it is replaced by a less trusted family if it makes no mark for long. */
+	/* When elected, a less trusted family can replace it if it makes no mark for long. */
 	bool gives_way;
 } family_row[FAMILY_COUNT + 1];
 enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f);
@@ -445,7 +451,7 @@ void step_emit(struct step_finder *sf, struct candidate *l, const struct group *
 void step_elect(struct step_finder *sf, bool final);
 /* Elects the probe that the user named, when it is hit and no family is elected yet. */
 void step_elect_probe(struct step_finder *sf, const struct signal *s);
-/* Makes f the family of markers that makes steps from now on. */
+/* Elects family f: steps are made of its marks from now on. */
 void step_take(struct step_finder *sf, enum family f);
 
 /* defined in step_save.c and step_save_candidate.c */

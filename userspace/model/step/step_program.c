@@ -3,11 +3,12 @@
  * torch_xla).
  *
  * Some programs belong to the framework (JAX: "jit__threefry_split", "jit_add"). Some run before
- * training, some evaluate, log or save. The others repeat in a cycle. It consists of one program,
- * or of several: the gradient and the update, or the two programs of a GAN. Some may run several
- * times in each cycle (micro-batches). One of the programs that run once in a cycle ends the step:
- * the last one whose name says that it trains, else the one with the most code, else the one with
- * the most arguments. It is counted from its first run.
+ * training, some evaluate, log or save. The others repeat: the sequence that each step runs is
+ * called the cycle here. It consists of one program, or of several: the gradient and the update, or
+ * the two programs of a GAN. Some may run several times in each cycle (micro-batches). One of the
+ * programs that run once in a cycle ends the step: the last one whose name says that it trains,
+ * else the one with the most code, else the one with the most arguments. The first run of that
+ * program counts as step 1.
  *
  * A program stays elected when it is compiled again under its name. Another program replaces it if
  * that one runs repeatedly and the elected one does not; the step numbers continue. If a program
@@ -25,13 +26,17 @@
  * call returned, or when it began if its return is not seen. */
 #include "userspace/model/step/step_program.h"
 
+/* The device is taken to report no completions if none was reported for this time (ns) after a
+ * run. */
 #define DEAF_NS 10000000000ull
-/* Another program is considered for ending steps after every TAKES_OVER runs of other programs
- * without a run of the elected one. If the number of inputs of one of them is unknown, the other
- * program needs TAKES_UNKNOWN runs. */
+/* Between two runs of the elected program, after every TAKES_OVER runs of other programs: checks
+ * whether one of these ends the steps now. It needs TAKES_UNKNOWN runs if its number of inputs, or
+ * that of the elected program, is unknown. */
 #define TAKES_OVER    8
 #define TAKES_UNKNOWN 64
-#define SAME_GAPS     3
+/* A program that runs once in every n steps (n > 1) ends the steps, if n was the same this many
+ * times in a row. */
+#define SAME_GAPS 3
 
 static void exec_forget_held(struct exec *e, uint32_t from)
 {
@@ -227,7 +232,7 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 	if (sf->elected != FAMILY_EXECUTE)
 		step_take(sf, FAMILY_EXECUTE);
 	exec_place_held(sf, e);
-	/* the runs in between were not held, so only evaluations after this step count */
+	/* not all runs since the first lock are held, so blocks are counted from this step on */
 	if (again)
 		e->blocks_at = e->steps;
 }
@@ -265,8 +270,8 @@ static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 		exec_lock(sf, e, &p);
 }
 
-/* If the program runs once in a fixed number of steps, it ends the steps: the steps counted so far
- * were parts of a step. Returns true if so. */
+/* Checks whether r's program runs once in a fixed number of steps. If so, it ends the steps, and
+ * those counted so far were parts of a step. Returns true then. */
 static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_program *p = &e->program[r->program];
@@ -292,8 +297,8 @@ static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct
 	return true;
 }
 
-/* Decides again, with new information, whether the elected program and the rest of its cycle
- * train. */
+/* Decides again whether the programs of the cycle train, after new information about one of
+ * them. */
 static void exec_evidence_again(struct step_finder *sf, struct exec *e)
 {
 	struct exec_pick p = {.program = e->elected, .micro = e->micro};
@@ -339,8 +344,8 @@ static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct
 	exec_later_check(sf, e, false);
 }
 
-/* Limits how often the expensive search for the program that ends steps is made: with many held
- * runs only every 16th time. */
+/* Returns true if the program that ends steps is searched now. The search is expensive: with many
+ * held runs it is only made at every 16th. */
 static bool exec_check_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;
@@ -421,7 +426,7 @@ static void exec_run(struct step_finder *sf, const struct signal *s)
 }
 
 /* Handles a program that was compiled or whose name was read. It may have run before under another
- * identity, which is s->count. */
+ * identity; s->count is that identity. */
 static void exec_compiled(struct step_finder *sf, const struct signal *s)
 {
 	struct exec *e = sf->exec;

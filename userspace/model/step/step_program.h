@@ -12,11 +12,12 @@
 #define EXEC_PROGRAMS 256
 /* Maximum number of runs held until it is known which program ends steps. */
 #define EXEC_HELD 4096
-/* Maximum number of runs of other programs held afterwards. */
+/* Maximum number of runs of other programs held after that is known. */
 #define EXEC_LATER 4096
 /* Maximum number of steps that wait for their completion on the device. */
 #define EXEC_PENDING 512
-/* Maximum number of evaluations that step_finder_evaluation() has not returned yet. */
+/* Maximum number of evaluations held for step_finder_evaluation(); a further one replaces the
+ * oldest. */
 #define EXEC_SPANS   16
 #define EXEC_MICRO   64 /* maximum number of runs of one program within a cycle */
 #define PROGRAM_TEXT 64 /* size of a program's name with its NUL; longer names are cut */
@@ -62,7 +63,7 @@ struct exec_program {
 	bool member;	  /* is part of the cycle: runs at least once in each step */
 	uint64_t at_step; /* number of steps of the process when the program ran last */
 	uint64_t gap;
-	/* how often in succession `gap`, the number of steps between two runs, was the same */
+	/* how many times in a row `gap`, the number of steps between two runs, did not change */
 	uint32_t same;
 	char name[PROGRAM_TEXT];
 };
@@ -75,7 +76,7 @@ struct exec_run {
 	uint32_t program, tid, flags;
 };
 
-/* Successive runs that belong to no step: perhaps an evaluation. */
+/* A block: runs between two steps that belong to neither. They may be an evaluation. */
 struct exec_block {
 	uint64_t begin_ns, end_ns, number;
 	uint32_t runs, evals, program, tid;
@@ -117,11 +118,11 @@ struct exec {
 	bool locked, trains;
 	bool completes; /* steps end when the device reports the completion of their run */
 	bool deaf;	/* completions were expected, but the device reports none */
-	bool switched;	/* another program ends the steps than the one that was found first */
-	bool replaced;	/* the last run showed that another program ends the steps */
-	/* what shows that the program that ends steps trains */
+	bool switched;	/* since the lock, another program was found to end the steps */
+	bool replaced;	/* set with `switched`, until the next step, which is flagged recompiled */
+	/* why the cycle is believed to train: see exec_evidence() */
 	bool by_name, by_feed, by_content;
-	/* by_content is set, but its only support is a first input that changes. That input may be
+	/* by_content is set only because the first input of a program changes. That input may be
 	 * data. */
 	bool by_moves;
 	/* Indexes of programs. micro: the program that runs several times in a cycle, or
@@ -132,7 +133,7 @@ struct exec {
 	uint32_t layer;
 	uint64_t steps, dones;
 	uint64_t elected_at; /* number of steps when this program was found to end steps */
-	/* number of blocks that may be evaluations, counted since step blocks_at */
+	/* number of blocks since step blocks_at that may be evaluations */
 	uint64_t blocks, blocks_at;
 	uint64_t begun_ns; /* start of the last run of any program */
 	uint32_t begun;	   /* program of the last run */
@@ -161,8 +162,8 @@ bool exec_pick(const struct exec *e, bool final, struct exec_pick *ret);
 bool exec_ends(const struct exec_program *u, const struct exec_program *a);
 /* Updates the usual time between runs of a program, at the start of a run. */
 void exec_pace(struct exec *e, uint32_t program, uint64_t begin_ns);
-/* Decides about two programs whose names differ only in a number. Returns true if the picked
- * program replaces the elected one. */
+/* For a picked and an elected program whose names differ only in a number: returns true if the
+ * picked one replaces the elected one. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p);
 
 /* step_program_step.c */
@@ -175,9 +176,9 @@ void exec_place_since(struct step_finder *sf, struct exec *e, const struct exec_
 void exec_flush(struct step_finder *sf, struct exec *e, bool all);
 /* Returns true if the runs since the last step are an evaluation. */
 bool exec_evaluates(const struct exec *e);
-/* Reports the evaluation that a block of runs is, and the idle time after it, for
- * step_finder_evaluation(). end_ns: end of the step after the block, or 0. usual_ns: usual step
- * time, or 0 if unknown. */
+/* Reports a block of runs as an evaluation, and the idle time after it, for
+ * step_finder_evaluation(). end_ns: end of the step after the block; 0: there is none. usual_ns:
+ * usual step time; 0: unknown. */
 void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_ns,
 		       uint64_t usual_ns);
 /* Returns by which factor, from 0 to 1, the confidence in the steps is multiplied: how certain it
@@ -199,7 +200,8 @@ uint32_t exec_program_find(const struct exec *e, uint64_t ident);
 bool exec_fed(const struct exec_program *p);
 /* Counts where the first input of a run came from. */
 void exec_flow(struct exec *e, struct exec_program *p, const struct signal *s);
-/* Returns true if the program's first input sometimes changes. */
+/* Returns true if the program's first input was another array at least about once in EXEC_MICRO
+ * runs. */
 bool exec_moves(const struct exec_program *p);
 /* Returns true if the program's content is being read, so that a record of it will arrive soon. */
 bool exec_content_comes(const struct exec *e, const struct exec_program *p);

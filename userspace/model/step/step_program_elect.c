@@ -6,8 +6,9 @@
 
 /* After how many runs a program can be elected: RUNS_SINGLE if it is the only one in its cycle;
  * RUNS_PART if, in addition, its name says that it is a part of a step, so that others may follow;
- * RUNS_CYCLE if another program runs several times in the cycle. A program with fewer than
- * RUNS_LEAST runs is not part of a cycle. */
+ * RUNS_CYCLE if another program runs several times in the cycle; RUNS_WAIT although a program that
+ * ran less often may prove to end the step. A program with fewer than RUNS_LEAST runs is not part
+ * of a cycle. The outputs of a program show something after RUNS_PAIR runs. */
 #define RUNS_SINGLE 8
 #define RUNS_PART   65
 #define RUNS_CYCLE  3
@@ -18,9 +19,10 @@
  * replace it. Times between runs are compared after RUNS_PACE runs of each. */
 #define RUNS_ALIKE 64
 #define RUNS_PACE  16
-/* A longer time between runs raises the usual time by at most 1/PACE_MOVES. */
+/* After RUNS_PACE runs, the usual time between runs moves by 1/PACE_MOVES of itself towards each
+ * new time. */
 #define PACE_MOVES 32
-/* Number of last gaps between runs that are compared with each other. */
+/* Number of last intervals between two runs of a program that are compared with each other. */
 #define GAPS_LAST 8
 
 /* Statistics of the held runs, by program. */
@@ -44,9 +46,9 @@ static void exec_elect_survey_make(const struct exec *e, struct survey *sv)
 	}
 }
 
-/* Returns how often program a runs between two runs of program u, or 0 if that number differs
- * between the last few pairs of runs (one exception is allowed). *ret_gaps: number of such
- * pairs. */
+/* Returns how often program a runs between two successive runs of program u, or 0 if that number
+ * was not the same in the last GAPS_LAST intervals (one exception is allowed). *ret_gaps: number of
+ * all intervals. */
 static uint32_t exec_elect_runs_between(const struct exec *e, uint32_t u, uint32_t a,
 					uint32_t *ret_gaps)
 {
@@ -90,7 +92,7 @@ bool exec_ends(const struct exec_program *u, const struct exec_program *a)
 	if (a->traced >= RUNS_PAIR && u->class == PROGRAM_OTHER)
 		return u->given * 2 >= u->runs;
 	/* The program that updates gets the parameters, their gradients and the optimizer's state
-	 * as inputs. */
+	 * as inputs, so it has many inputs. */
 	return u->inputs && a->inputs && (uint64_t)u->inputs * 2 >= a->inputs;
 }
 
@@ -149,7 +151,7 @@ static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 }
 
 /* Returns true if `program` ends the step, and not `than`. If both train (a GAN), the one that runs
- * last in a cycle does; the first held run began a cycle. */
+ * last in a cycle does: the held runs begin with a whole cycle. */
 static bool exec_elect_member_better(const struct exec *e, const struct survey *sv,
 				     uint32_t program, uint32_t than)
 {

@@ -5,15 +5,16 @@
  * more. */
 #include "userspace/model/step/step_program.h"
 
-/* A program updates a state if at least FED_RUNS runs had an input of known origin, and in all but
- * 1 in FED_SHARE of these it was the output of a program. With fewer than FED_INPUTS arguments it
- * must also compute a gradient: these are too few for weights and a batch. */
+/* A program updates a state if the origin of its input was known in at least FED_RUNS runs, and in
+ * all but 1 in FED_SHARE of them the input was the output of a program. If it has fewer than
+ * FED_INPUTS arguments, it must also compute a gradient: these are too few for weights and a
+ * batch. */
 #define FED_RUNS   7
 #define FED_SHARE  4
 #define FED_INPUTS 4
 /* After this many runs of a program it is known whether it updates a state. */
 #define FLOW_RUNS 64
-/* A program no longer runs if it is not among this many last runs. */
+/* A program is taken to run no longer if none of this many last runs was a run of it. */
 #define FLOW_LATELY 256
 /* When this many runs are held (at most EXEC_HELD or EXEC_LATER), the program that ends steps is
  * chosen without waiting for further records of inputs. */

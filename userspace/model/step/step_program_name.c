@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 
-/* Functions of jax.numpy and primitives of JAX: called outside of jit, JAX compiles each one as a
- * program (jax/_src/lax, jax/_src/numpy, jax/_src/random.py). */
+/* Functions of jax.numpy and primitives of JAX (jax/_src/lax, jax/_src/numpy, jax/_src/random.py).
+ * JAX compiles each call of one outside of jit as a program of its own. */
 static const char *const jax_own[] = {
 	"abs",	      "absolute", "add",       "all",	      "amax",	     "amin",
 	"and",	      "any",	  "append",    "arange",      "argmax",	     "argmin",

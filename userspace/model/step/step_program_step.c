@@ -15,10 +15,10 @@
 /* If this many steps wait for a completion and none was ever reported, the device does not report
  * completions. */
 #define DEAF_STEPS 32
-/* A completion was lost if this many later ones were reported. */
+/* A step's completion is taken to be lost after completions of this many later steps. */
 #define LOST_DONES 2
-/* A program is part of the cycle if the number of steps between its runs was the same this many
- * times. */
+/* A program is part of the cycle if it ran in each step, this many steps in a row after the first
+ * two. */
 #define SAME_GAPS 3
 /* Factor of the confidence in the steps if only a program's name shows that it trains, or if the
  * program computes a gradient and only a changing first input (weights or data) shows an update. */
@@ -47,8 +47,8 @@ static void exec_step_span_add(struct exec *e, const struct exec_block *b, uint6
 	e->span[e->nspans++] = (struct exec_span){from_ns, to_ns, b->tid, idle};
 }
 
-/* Returns the end of a block of runs. If it is not known when the last run ended, it is assumed to
- * be as long as the others. */
+/* Returns the end of a block of runs. The last run is assumed to last as long as the others,
+ * because its end is not known. */
 static uint64_t exec_step_block_end(const struct exec_block *b, uint64_t end_ns)
 {
 	uint64_t run_ns = b->runs > 1 ? (b->end_ns - b->begin_ns) / (b->runs - 1) : 0;
@@ -172,8 +172,8 @@ bool exec_evaluates(const struct exec *e)
 			    (e->blocks + 1) * BLOCK_RARE <= e->steps - e->blocks_at);
 }
 
-/* Returns true if the name shows that the program trains. A name that differs from the elected
- * program's only in a number proves nothing: Keras uses such names for validation. */
+/* Returns true if the program's name shows that it trains. A name that differs from the elected
+ * program's name only in a number proves nothing: Keras uses such names for validation. */
 static bool exec_step_block_trains(const struct exec *e, const struct exec_program *p)
 {
 	return p->class == PROGRAM_STEP && !program_akin(p->name, e->program[e->elected].name);
@@ -230,7 +230,7 @@ void exec_place(struct step_finder *sf, struct exec *e, const struct exec_run *r
 	}
 	p->at_step = e->steps;
 	e->nmicro += r->program == e->micro;
-	/* Programs that ran once in each of the last cycles are part of the cycle. */
+	/* A program that ran in each of the last steps is part of the cycle. */
 	p->member |= gap == 1 && p->same >= SAME_GAPS && p->class != PROGRAM_EVAL;
 	if (r->program != e->micro)
 		exec_step_block_add(e, r);

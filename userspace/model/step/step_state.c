@@ -9,8 +9,8 @@
 
 #include "userspace/model/step/step_program.h"
 
-/* A loop is suspect if it makes no step for SILENT_NS and for SILENT_STEPS times its median step
- * time. */
+/* A loop is in state "suspect" if it made no step for SILENT_NS, and for SILENT_STEPS times its
+ * median step time. */
 #define SILENT_NS    30000000000ull
 #define SILENT_STEPS 10
 /* Confidence in steps of tier B after enough steps; in steps of tier A it is 1. */
@@ -71,8 +71,8 @@ static uint64_t state_loop_median(struct loop *lp)
 	return ns[n / 2];
 }
 
-/* Returns true if the loop was silent for too long. Computes the median step time only after a
- * silence of SILENT_NS. */
+/* Returns true if the loop was silent for too long. The median step time, which takes longer to
+ * compute, is compared last. */
 static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 {
 	uint64_t since_ns = silence_ns(sf, lp->start_ns);
@@ -81,8 +81,8 @@ static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 	       since_ns / SILENT_STEPS >= state_loop_median(lp);
 }
 
-/* Returns false if hits of this step may be missing: it may have begun before observation, or
- * records were lost in it. */
+/* Returns true if all hits of a step are known: it did not begin before the observation, and no
+ * record was lost in it. back: 0 for the last step, 1 for the one before. */
 static bool step_is_whole(const struct loop *lp, uint32_t back, bool first_counts)
 {
 	return back + 1 < lp->nrecent ? back >= 32 || !(lp->tainted >> back & 1) : first_counts;

@@ -99,7 +99,7 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 }
 
 /* Returns true if a mark of another thread (other_seq) lies between this mark and the backward pass
- * of its own thread. This may be wrong after a lost record. */
+ * of its own thread. If a record was lost, the result may be wrong. */
 static bool tracker_mark_overlaps(const struct mark *m, uint64_t other_seq)
 {
 	return m->span_ns && m->backward_seq < other_seq;
@@ -110,7 +110,7 @@ static uint32_t tracker_overlaps_needed(const struct step_finder *sf)
 	return sf->losses ? 2 : 1;
 }
 
-/* Returns true if the thread runs backward passes itself and belongs to the first loop. */
+/* Returns true if the thread belongs to the first loop and runs backward passes itself. */
 static bool tracker_first(const struct step_finder *sf, const struct tracker *t, uint32_t thread)
 {
 	return t->candidate_of[thread] == 1 && sf->threads[thread].backward;
@@ -260,7 +260,7 @@ void tracker_mark(struct step_finder *sf, enum family f, const struct mark *m)
 	if (!t->candidate_of[m->thread] &&
 	    (!t->ncandidates || !th->backward || f >= FAMILY_BACKWARD))
 		tracker_map(sf, t, f, m->thread, false);
-	/* Without memory: the mark cannot be held, because it would never be assigned. */
+	/* If there is no memory, the mark is dropped: it would be held, but never assigned. */
 	if (sf->error)
 		return;
 	if (t->candidate_of[m->thread] && !t->nqueue) {

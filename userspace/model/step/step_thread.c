@@ -56,8 +56,8 @@ struct step_thread *step_thread_of(struct step_finder *sf, uint32_t tid)
 	return &sf->threads[i];
 }
 
-/* Adds to the mark the hits of all threads whose work counts for it (thread_listens()), since the
- * last mark of its own thread. */
+/* Adds to the mark the hits, since the last mark of thread t, on all threads whose work counts for
+ * t's marks (see thread_listens()). */
 static void mark_listen(struct step_finder *sf, enum family f, struct step_thread *t,
 			struct mark *m)
 {

@@ -19,8 +19,8 @@
 /* A loop is plain if the same token occurs this often in a row. A longer period must occur twice
  * and begin a third time. */
 #define PLAIN_TOKENS 3
-/* After this many equal tokens in a row the loop is plain from there on: no period of up to
- * STEP_PERIOD tokens includes earlier, different ones. */
+/* If this many equal tokens occur in a row, the loop is plain from the first of them on: no period
+ * of up to STEP_PERIOD tokens could include different, earlier ones. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
 /* Percentage of the tokens that must fit a period, if none fits all tokens. */
 #define FIT_PERCENT 98
@@ -86,7 +86,7 @@ static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 	return true;
 }
 
-/* Which optimizers alternate, and how often each one updates. */
+/* The optimizers that alternate, and how many updates each one made. */
 struct turns {
 	const struct token *who[LEAD_OPTIMIZERS];
 	uint32_t n[LEAD_OPTIMIZERS];
@@ -153,7 +153,8 @@ static bool unit_turns_led(const struct token *t, uint32_t n, const struct token
 }
 
 /* Searches for a leading optimizer (see unit.lead): the one with most updates. Each optimizer must
- * update at least `least` times. Above 1, the caller has excluded a period. */
+ * update at least `least` times. If `least` is above 1, n must also be more than 4 updates for each
+ * optimizer. */
 static bool unit_lead(const struct token *t, uint32_t n, uint32_t least, struct unit *ret)
 {
 	struct turns turns;
@@ -224,8 +225,8 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	return true;
 }
 
-/* Returns true if identities recur only directly after each other, or never: each optimizer is used
- * for a few updates and then no more. */
+/* Returns true if each optimizer is used for a few updates and then no more. The caller has found
+ * that identities hardly ever recur after another one. */
 static bool unit_runs(const struct token *t, uint32_t n)
 {
 	uint32_t changes = 0;
@@ -317,8 +318,8 @@ bool unit_learn(const struct unit_input *in, struct unit *ret)
 	if (n < PLAIN_TOKENS)
 		return false;
 	/* Skip the first token if it was seen only in part, or if its batch was loaded in another
-	 * way. One optimizer with two fresh batches after that is enough for a plain loop, because
-	 * each update would also count in a longer period. */
+	 * way. After that, two updates of one optimizer, each with a fresh batch, are enough for a
+	 * plain loop: even if the period is longer, each update counts as a step. */
 	skip = !in->from_start || (!in->tokens[0].fetched && in->tokens[1].fetched);
 	if (!in->turns && !unit_period_misfits(in->tokens + skip, PLAIN_TOKENS - skip, 1, false) &&
 	    in->tokens[0].name == in->tokens[1].name &&
@@ -383,7 +384,8 @@ void unit_guess(const struct unit_input *in, struct unit *ret)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		fresh += in->tokens[i].fetched;
-	/* All tokens were one pass of a loop over several optimizers, so they make one step. */
+	/* Assume that all tokens are one pass of a loop over several optimizers, and make one
+	 * step. */
 	if (n <= STEP_PERIOD && !unit_all_one_optimizer(in->tokens, n) &&
 	    ((fresh == 1 && in->tokens[0].fetched) || unit_pattern_distinct(in->tokens, n)))
 		unit_decide(in, 0, n, false, ret);
