@@ -257,7 +257,7 @@ static void marker_feed_operator(struct call *c, struct thread *t, enum signal_k
  * the object's name, at a place that depends on the layout of Python's strings. */
 static void marker_feed_optimizer(struct call *c, const struct gp_hit *h)
 {
-	static const char text[8] = "on.optim"; /* of python.optimizer */
+	static const char text[8] = "on.optim"; /* part of "python.optimizer" */
 
 	if (!memcmp(&h->arg[0], text, sizeof(text)) || !memcmp(&h->arg[1], text, sizeof(text)))
 		call_simple(c, SIGNAL_OPTIMIZER, 0, 1);
@@ -364,7 +364,7 @@ static void marker_feed_call(struct call *c, struct thread *t)
 	case GP_ROLE_save_end:
 		marker_feed_save_end(c, t);
 		break;
-	default: /* 0, or a role that has no entry in `simple` */
+	default: /* a role without a case of its own */
 		if (marker_device(c, role) || marker_program(c, role) || marker_compile(c, role))
 			break;
 		if (role < sizeof(simple) / sizeof(*simple) && simple[role])
@@ -424,7 +424,7 @@ void marker_feed(struct marker *m, const struct event *ev, const struct gp_probe
 	case GP_KIND_call:
 		marker_feed_call(&c, marker_thread_of(m, ev->rec));
 		break;
-	/* A counter of other probes contains hits that were not sent in time to be signals. */
+	/* Counters of other probes count hits that were not sent: their times are unknown. */
 	case GP_KIND_counter:
 		if (probe && probe->flags & GP_PROBE_COUNTED)
 			marker_feed_call(&c, NULL);

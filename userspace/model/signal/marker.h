@@ -2,8 +2,8 @@
 /* marker.h - turns the records of one process into signals (signal.h).
  *
  * The marker pairs begins with ends of ranges, classifies names, and separates outermost backward
- * passes from nested ones. If the end of a range was lost, the next record that shows that it has
- * ended closes it, and its signals are flagged as tainted.
+ * passes from nested ones. If the end of a range was lost, the range is closed by the next record
+ * which shows that it has ended, and its signal is flagged as tainted.
  *
  * The results depend on the records only. Memory: usually 1 KiB, at most 1.9 MiB. */
 #ifndef MODEL_MARKER_H
@@ -13,8 +13,8 @@
 #include "userspace/ingest/event.h"
 #include "userspace/model/signal/signal.h"
 
-/* Limits of one marker. If there are more threads or programs, the one idle longest is replaced; of
- * more executions the oldest is dropped; further optimizer classes share the last number. */
+/* Limits of one marker. A further thread or program replaces the one that was idle longest. A
+ * further execution replaces the oldest. Further optimizer classes share the last number. */
 #define MARKER_THREADS	256
 #define MARKER_NAMES	256
 #define MARKER_PROGRAMS 256
@@ -24,15 +24,16 @@ struct marker;
 struct marker *marker_new(void); /* NULL: no memory */
 void marker_free(struct marker *m);
 
+/* Maximum number of signals per call. An event gives up to 2 signals and one for each range that it
+ * closes. If these are more than MARKER_SIGNALS, the next call returns the rest (see `more`). */
+#define MARKER_SIGNALS 8
 /* The signals of one event, in order. Their texts are valid until the next call for the same
  * marker. */
-/* Maximum number of signals per call. An event gives at most 2 signals, and one for each range that
- * it closes; the rest follows in the next call (more). */
-#define MARKER_SIGNALS 8
 struct marker_signals {
 	struct signal signal[MARKER_SIGNALS];
 	uint32_t count;
-	bool more; /* the event gives further signals: call marker_feed() with it again */
+	/* the event gives further signals: call marker_feed() with the same event again */
+	bool more;
 	char text[GP_PATH_MAX]; /* text of a signal, if the marker does not keep it elsewhere */
 };
 

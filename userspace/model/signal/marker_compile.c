@@ -50,7 +50,7 @@ static void marker_feed_cached_begin(struct call *c)
 
 	if (!k)
 		return;
-	/* only a load from a cache still needs the name */
+	/* add the name of a program that is loaded from a cache */
 	if (c->ev->rec->kind == GP_KIND_named) {
 		if (k->open && k->cached)
 			call_name(c, k->name, sizeof(k->name));
@@ -79,7 +79,7 @@ static void marker_compile_program_compiled(struct call *c, const struct compile
 			   .made = handle};
 	struct program *p = ps && handle ? program_of_handle(ps, call_layer(c), handle) : NULL;
 
-	if (p) { /* the runtime uses the handle again: it is another program now */
+	if (p) { /* the runtime may use the handle of an earlier program again: start a new entry */
 		*p = (struct program){.handle = handle,
 				      .layer = p->layer,
 				      .ident = ++ps->idents,

@@ -37,8 +37,8 @@ struct range {
 /* The last compilation that a thread began. */
 struct compile {
 	uint64_t begin_ns, code, bytes;
-	/* open: the compiling call has not returned. ended: the name of the program was reported at
-	 * its end. */
+	/* open: the compiling call has not returned. ended: a SIGNAL_COMPILE was emitted for its
+	 * end. */
 	bool open, ended;
 	bool cached;	  /* the program is loaded from a cache, not compiled */
 	uint32_t content; /* what the program's operations show: enum program_content */
@@ -93,15 +93,14 @@ struct pending {
 	uint64_t number;
 };
 
-/* Number of first outputs of runs that are remembered, by which the program is found that made an
- * input. */
+/* Number of last runs whose first output is remembered, to find the program that made an input. */
 #define PROGRAM_OUTPUTS 32
-/* Number of completions that are remembered if they are reported before the call returns that asks
- * for them. */
+/* A completion may be reported before the call that asks for it returns. This many such completions
+ * are remembered. */
 #define PROGRAM_EARLY 32
 
 struct programs {
-	uint32_t layer; /* layer closest to the device that has reported programs */
+	uint32_t layer; /* layer closest to the device of those that have reported programs */
 	uint64_t seen, idents, executions;
 	uint32_t count, cap;
 	struct program *item; /* at most MARKER_PROGRAMS */
@@ -143,7 +142,7 @@ struct marker {
 /* Adds *s to the signals of the call, with the call's thread and time. Sets begin_ns and text if
  * they are not set. *s->text must be valid until the next call for this marker. */
 void call_emit(struct call *c, struct signal *s);
-/* Adds a signal of this kind that has no other fields. */
+/* Adds a signal with this kind, ident and count, and no other fields. */
 void call_simple(struct call *c, enum signal_kind kind, uint64_t ident, uint64_t count);
 
 /* Returns when the call was entered (ns, CLOCK_MONOTONIC), or the time of the record if the

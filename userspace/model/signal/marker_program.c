@@ -306,7 +306,7 @@ static void marker_feed_program_end(struct call *c)
 	p = c->m->programs ? program_by_handle(c->m->programs, call_layer(c), call_arg(c, 0))
 			   : NULL;
 	if (p)
-		p->handle = 0; /* the program itself is kept: its name stays known */
+		p->handle = 0; /* keep the entry, because the program's name is still needed */
 }
 
 bool marker_program(struct call *c, uint32_t role)

@@ -93,8 +93,8 @@ static bool model_probe_state_taken(unsigned state)
 	return state == GP_ATTACH_counted || state == GP_ATTACH_given_up;
 }
 
-/* Makes room for a site: removes the oldest one at which no probe is attached or given up. Its file
- * may have been removed long ago. */
+/* Makes room for a site: removes the oldest site that has no probe and lost none to the overhead
+ * budget. Its file may have been removed long ago. */
 static void model_attach_make_room(struct model_probes *ps)
 {
 	for (uint32_t i = 0; i < ps->nattach; i++) {

@@ -32,7 +32,8 @@ struct attach_view {
 	/* Number of hits that were counted but not sent: their number was limited, the overhead
 	 * budget removed the probe, or no matching rule selected them. */
 	uint64_t unsent;
-	/* How often the overhead budget made the probe count only, or detached it. */
+	/* How often the probe was reduced to counting, or detached, because of the overhead
+	 * budget. */
 	uint32_t given_up;
 };
 
@@ -44,13 +45,13 @@ struct model_probes {
 	uint32_t cached[MODEL_PROBE_CACHE];
 	struct attach_view *attach;
 	uint32_t nattach, cap;
-	/* at some site a probe for host writes (role buffer_in) is missing or only counts */
+	/* at some site a probe of writes by the host (role buffer_in) is missing or only counts */
 	bool buffers_unseen;
-	/* Bit per role: at some site the overhead budget made a probe of this role count only, or
-	 * detached it. */
+	/* One bit per role: set if, at any site, a probe of this role was reduced to counting, or
+	 * detached, because of the overhead budget. */
 	uint64_t roles_taken;
-	/* At some site the overhead budget detached a probe of a collective. Sends and receives do
-	 * not count. */
+	/* At some site a probe of a collective was detached because of the overhead budget. Probes
+	 * of sends and receives are ignored. */
 	bool collectives_taken;
 };
 
@@ -63,9 +64,9 @@ int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_p
  * -ENOMEM. */
 int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a,
 		       uint64_t now_ns, const struct attach_view **ret_reported);
-/* Returns since when the probe that was hit at hit_ns was active, or 0 if unknown (ns,
- * CLOCK_MONOTONIC). This is the latest time until hit_ns at which a site was attached. If there is
- * none it is the first site's time, because the report of a site follows the attach. */
+/* Returns since when the probe that was hit at hit_ns was active (ns, CLOCK_MONOTONIC), or 0 if
+ * that is unknown: the latest time up to hit_ns at which a site was attached. If there is none,
+ * returns the earliest time of a site, because the report of a site follows the attach. */
 uint64_t model_probe_since(const struct model_probes *ps, uint32_t hash, uint64_t hit_ns);
 /* Returns definition and counts of the probe with this hash, or NULL. */
 struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash);

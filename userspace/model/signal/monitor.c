@@ -200,7 +200,8 @@ static void monitor_event_archive(struct archive *a, struct monitor_event *e)
 	archive_below(a, &e->next, GP_MONITOR_MAX);
 	archive_fields(a, e, truncated, name);
 	archive_below(a, &e->nentries, GP_MONITOR_MAX);
-	/* Each entry came with one record, so there is room for the entry of the next record. */
+	/* Each record adds at most one entry: more entries than records cannot be right, and would
+	 * leave no room for the next entry. */
 	archive_require(a, e->nentries <= e->next);
 	for (uint32_t i = 0; i < e->nentries; i++) {
 		archive_below(a, &e->entry[i].type, GP_MONITOR_BOOL + 1);

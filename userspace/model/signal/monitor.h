@@ -4,7 +4,7 @@
  * An event arrives as one record for each of its entries; these functions put the events together,
  * and keep the last value of each figure. A figure is one aggregation of a Stat, which torch logs
  * as an entry "NAME.mean" of an event "torch.monitor.Stat" (torch/csrc/monitor/counters.h). Other
- * events are reported, and not kept. Memory: none before the first event, at most 17 KiB. */
+ * events are only reported. Memory: none before the first event, at most 17 KiB. */
 #ifndef MODEL_MONITOR_H
 #define MODEL_MONITOR_H
 
@@ -66,7 +66,8 @@ struct monitor {
 	struct monitor_value *values; /* at most MONITOR_VALUES, in order of first appearance */
 	uint32_t nvalues, values_cap;
 	uint64_t events, truncated;
-	/* values that were not kept: there is no room for the Stat, or its key was cut */
+	/* number of values that were not kept, because there was no room for the Stat or its key
+	 * was cut */
 	uint64_t unkept;
 };
 

@@ -20,7 +20,7 @@ enum signal_kind {
 	SIGNAL_BACKWARD,    /* a backward pass starts; outer: outermost of its thread */
 	SIGNAL_REDUCER,
 	SIGNAL_UPDATE_OP, /* fused optimizer kernel ran; ident: parameter */
-	/* multi-tensor operator ran; ident: parameter; counts within an update only */
+	/* multi-tensor operator ran; ident: parameter; ignored outside of updates */
 	SIGNAL_LIST_OP,
 	SIGNAL_AMP,	   /* the gradient scaler decided about an update */
 	SIGNAL_ANON_RANGE, /* a range without a name opened */
@@ -35,7 +35,7 @@ enum signal_kind {
 	SIGNAL_SYNC, /* the host waited for the device: begin_ns..ts_ns; tainted: the call failed */
 	/* work for the device was queued; count: work items since the last such signal */
 	SIGNAL_LAUNCH,
-	/* A collective was called: begin_ns..ts_ns; ident: communicator; pair. */
+	/* A collective was called: begin_ns..ts_ns; ident: communicator; `pair` is set. */
 	SIGNAL_COLLECTIVE,
 	SIGNAL_LOSS, /* up to `count` records of this process were lost before ts_ns */
 	/* The process was not observed from begin_ns to ts_ns. Open ranges were closed before, as
@@ -61,8 +61,8 @@ enum signal_kind {
 	 * copy_direction */
 	SIGNAL_COPY,
 	/* A call failed, or a communicator was aborted (ident 0). ident: code; text: name of the
-	 * code, such as "CUDA_ERROR_ILLEGAL_ADDRESS"; count: bytes requested, 0: unknown; fault;
-	 * origin. */
+	 * code, such as "CUDA_ERROR_ILLEGAL_ADDRESS"; count: bytes requested, 0: unknown; `fault`
+	 * and `origin` are set. */
 	SIGNAL_ERROR,
 	/* An operator ran that optimizers use, as well as other code; ident: parameter. */
 	SIGNAL_PARAM_OP,
@@ -70,7 +70,8 @@ enum signal_kind {
 	/* The thread records gradients again: code that ran without gradients has ended. */
 	SIGNAL_GRAD_ON,
 	SIGNAL_PROBE, /* the probe that the user named was hit: begin_ns..ts_ns */
-	/* A checkpoint is about to be saved. count 1: the call returns before it is written. */
+	/* A checkpoint is about to be saved. count 1: the call returns before the checkpoint is
+	 * written. */
 	SIGNAL_SAVE_CALL,
 	SIGNAL_COUNT
 };
@@ -99,7 +100,7 @@ struct signal {
 	/* execute, compile: the program was loaded from a cache, not compiled */
 	bool cached;
 	bool made;   /* compile: this is the first report of the program */
-	bool traced; /* execute: it is known where the first input came from (`from`) */
+	bool traced; /* `from` is known */
 	/* execute: `from` is unknown, because writes of the host to buffers are not seen */
 	bool unseen;
 	/* execute: the first input differs from that of the program's last run */
@@ -114,8 +115,8 @@ struct signal {
 	unsigned fault; /* error: kind of the fault, enum fault_kind */
 	/* error, collective, sync: id of the probe, such as "nccl.all_reduce"; else NULL */
 	const char *origin;
-	/* Class of the optimizer for update and zero_grad, name of the program for programs, or as
-	 * the kind says; "" if unknown. Escaped; valid during the call only. */
+	/* Class of the optimizer (update, zero_grad), name of the program (execute, compile), or
+	 * what the comment on the kind says; "" if unknown. Escaped; valid during the call only. */
 	const char *text;
 };
 
