@@ -13,7 +13,7 @@
  * ignored, so that new lines need no new version. An invalid line or a missing "end" is an error.
  * The text has at most CARRY_MAX bytes. A path that is too long loses its beginning, which is not
  * needed to recognise a checkpoint. These functions do not access files. Any user with write access
- * to the folder can write such a text, so nothing in it is trusted. */
+ * to the folder of handoffs can write such a text, so nothing in it is trusted. */
 #ifndef MODEL_CARRY_H
 #define MODEL_CARRY_H
 
@@ -38,7 +38,8 @@
 struct carry_saved {
 	uint64_t step;
 	bool stepped, folder; /* as in struct checkpoint */
-	/* filed: `file` is known. In a folder of files it is the one written last. */
+	/* `file` is known: the file of the checkpoint, or, if that is a folder, the last file
+	 * written to it */
 	bool filed;
 	struct {
 		uint32_t name; /* hash of the last part of the file's path */
@@ -56,8 +57,8 @@ struct carry {
 	int64_t run_ns;			 /* UTC; start of the last run */
 	uint64_t ns[BUCKET_COUNT];	 /* time of the job by bucket, all runs */
 	uint64_t last_step, steps, lost; /* lost: steps lost by restarts */
-	/* Sum of the excluded shares of all steps that were not lost, rounded. 0 if the text had no
-	 * room. */
+	/* Each step that was not lost has a share, 0 to 1, of its time that the user excluded: the
+	 * sum of these shares, rounded. 0 if the text had no room for it. */
 	uint64_t excluded;
 	uint64_t gross_ns, wasted_ns;
 	uint64_t disruptions; /* number of disruptions reported */
@@ -78,8 +79,8 @@ size_t carry_text(char *out, const struct carry *c);
  * -EBADMSG if it is invalid. */
 int carry_parse(struct carry *ret, const char *text, size_t len);
 /* Decides whether c may replace the text `there`. Returns 0 if it may, or if that text is invalid.
- * Returns -ESTALE if that text is the one to continue from: it is of a later run, or another node
- * wrote it about the same run and that run began no earlier there. Returns -EEXIST if it is of
+ * Returns -ESTALE if that text is newer: it is of a later run, or it is of the same run, from
+ * another node, and the run did not begin earlier there than c says. Returns -EEXIST if it is of
  * another job, and -EPROTO if a newer version wrote it. *had: that text, if it is valid. */
 int carry_replaces(const struct carry *c, const char *there, size_t len, struct carry *had);
 /* Returns the elapsed time of the job: the sum of its buckets (ns). */

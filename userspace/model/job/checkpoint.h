@@ -71,8 +71,8 @@ struct checkpoint_write {
 /* Adds a file that was written. Returns the file's checkpoint, or NULL if there is no memory. The
  * pointer is valid until the next call. */
 const struct checkpoint *checkpoints_wrote(struct checkpoints *c, const struct checkpoint_write *w);
-/* Handles the renaming of a file or folder by a process. Returns the checkpoint that is complete
- * because of it, or NULL. */
+/* Handles the renaming of a file or folder by a process. Returns the checkpoint to which it
+ * belongs, which may be complete now, or NULL. */
 const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid, const char *from,
 					     const char *to, uint64_t now_ns);
 /* Selects checkpoints of a process: files that thread tid began to write between from_ns and to_ns,
@@ -92,8 +92,8 @@ void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s,
  * *ret_step: last step in an earlier checkpoint by any thread; 0: unknown. */
 bool checkpoints_before(const struct checkpoints *c, const struct checkpoint *k,
 			uint64_t *ret_step);
-/* Raises the step of checkpoints that process pid began to write from from_ns on to at least
- * `step`. The step is still only deduced. */
+/* For checkpoints that process pid began to write at or after from_ns, and whose step is not known:
+ * raises the guess of the step to `step`, if it is lower. */
 void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step);
 /* Returns the newest checkpoint that is likely one, is complete, and was finished by by_ns; or
  * NULL. */
@@ -109,7 +109,7 @@ const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_
 	X(4, changed) /* same device and inode, but written to since */                            \
 	X(5, size)    /* same path and size */                                                     \
 	X(6, number)  /* unknown file whose name has the step of a known checkpoint */             \
-	X(7, newest)  /* something was read while files were not watched: assumes the last one */  \
+	X(7, newest)  /* a restore was seen, but no file: assumes the last checkpoint */           \
 	X(8, nothing) /* no checkpoint was read: the run starts from the beginning */
 
 enum checkpoint_how {

@@ -66,8 +66,8 @@ struct fact_range {
 /* A health event: hang, straggler, slowdown or device fault. It is sent when it is certain, and
  * again when it has ended. */
 struct fact_health {
-	/* "hang", "straggler", "fail_slow" (steps became slower), "recovered" (they no longer are),
-	 * or the name of a fault from fault_name. A fault has no duration. */
+	/* "hang", "straggler", "fail_slow" (steps became slower), "recovered" (such a slowdown
+	 * ended), or the name of a fault from fault_name. A fault has no duration. */
 	const char *kind;
 	uint64_t onset_ns;
 	uint64_t size_ns; /* hang: its duration so far; slowdown: increase of the step time */
@@ -83,7 +83,7 @@ struct fact_health {
 	uint64_t onset_step;
 	uint64_t end_ns, end_step;	  /* 0: it lasts */
 	const struct time_causes *causes; /* NULL, or lost_ns is 0: causes were not searched */
-	/* Examination of its thread during the slowdown or hang; NULL: there was none. */
+	/* Examination of the training thread during the slowdown or hang; NULL: there was none. */
 	const struct examination *examination;
 	/* The fields from here to `origin` are set for a fault only; otherwise name is NULL. */
 	const char *name; /* such as "CUDA_ERROR_ILLEGAL_ADDRESS" */

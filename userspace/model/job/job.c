@@ -84,7 +84,7 @@ static uint64_t job_part_off(struct job_member *m)
 
 static void job_run(struct job *j, struct job_member *m, uint64_t now_ns)
 {
-	/* The job was asked to end and ended. Now it continues, so this was a disruption. */
+	/* The job was asked to end and ended. Now it continues, so that end was a disruption. */
 	if (j->disrupted && j->unreported)
 		job_disruption_report(m->env, j, now_ns);
 	job_work_begin(j, m);
@@ -216,7 +216,7 @@ static void job_run_over(struct job *j)
 		j->futile_runs++;
 }
 
-/* Finds out from where the run resumes, and moves progress that is lost thereby to WASTED. */
+/* Finds out from which step the run resumes, and moves the progress after that step to WASTED. */
 static void job_base(struct job *j, const struct job_member *m)
 {
 	struct checkpoint_match match = {0};
@@ -234,7 +234,8 @@ static void job_base(struct job *j, const struct job_member *m)
 	job_headway(j, match.step);
 	if (!j->last_step)
 		return;
-	/* not a restart: another training of the job, or one that ended in order and continues */
+	/* the last run was not disrupted, so no progress is lost: this run continues it or is
+	 * another training */
 	if (!j->disrupted) {
 		if (match.how == CHECKPOINT_BY_none)
 			return;

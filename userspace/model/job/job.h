@@ -7,7 +7,7 @@
  *   job_disruption.c  disruptions: beginning, cause and end
  *   disruption_cause.h  causes of disruptions
  *   job_ledger.c      time of the job by bucket: from the ledgers of its reference ranks, and the
- *                     time between runs; the same by clock (windows)
+ *                     time between runs; both also for windows
  *   job_place.c       the collective in which each rank waits when the job hangs
  *   job_named.c       name, attempts and scheduling as given by the cluster
  *   job_work.c        number of steps, and time of the accelerators
@@ -54,7 +54,7 @@
  * in Slurm (KillWait), a few minutes in some clusters. */
 #define JOB_GRACE_NS 300000000000ull
 
-/* State of a job. Loops over all states rely on JOB_ENDED being last. */
+/* State of a job. JOB_ENDED must stay last: code iterates up to it. */
 enum job_state {
 	JOB_RUNNING,
 	JOB_DOWN,  /* interrupted, not resumed yet */
@@ -76,8 +76,8 @@ struct job_cause {
 	int signal;    /* 0: none */
 	/* Process that sent the signal; 0: none, or unknown. */
 	uint32_t sender;
-	/* A manager (Ray) ends its processes with this status always, so the process may have
-	 * finished. */
+	/* Ray ends its processes with this status even if they have finished, so this may be no
+	 * failure. */
 	bool managed;
 	char sender_comm[16];
 };
@@ -154,7 +154,7 @@ struct job_view {
 	/* UTC at which counting began; 0: unknown. It does not change when the clock is set, nor
 	 * when gp-bpf restarts and keeps the counts. */
 	int64_t since_real_ns;
-	struct ledger_view ledger;		 /* time over all runs; its `disruptions` is set */
+	struct ledger_view ledger;		 /* time and disruptions of all runs */
 	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
 	uint64_t wasted_gross_ns;		 /* never decreases */
 	uint64_t last_step;			 /* 0: none yet */
@@ -243,13 +243,15 @@ void job_member_archive(struct archive *a, struct job_member *m);
 
 /* Makes a process that trains a rank of its job. Returns 0 or -ENOMEM. */
 int job_join(struct job_member *m, uint64_t now_ns);
-/* Checks whether a process that does not train yet, without a job name, continues a job whose
- * processes have ended and were in the same process tree. */
+/* For a process that does not train yet and has no job name: finds a job of the same process tree
+ * whose processes have ended, and which this process may continue. If there is one, sets
+ * m->job_key. */
 void job_find(struct job_member *m);
-/* The process that the user named for these jobs has failed: the ranks that it manages count as
- * failed. */
+/* Call when m, the process that the user told gp-bpf to watch, has failed, and Ray managed the
+ * ranks of its job: they count as failed, too. */
 void job_launcher_failed(const struct job_member *m, uint64_t now_ns);
-/* Returns the name of the job to which a process belongs, as a rank or by its own data. */
+/* Returns the name of the job to which a process belongs, as a rank of that job, or by a name in
+ * the process's own data. */
 const char *job_name_of(const struct job_member *m);
 /* Called when a name became known after the rank had joined its job. The job takes the name and the
  * new key if it had no name, or one from a less trusted source, and if this is its only run; its
@@ -306,14 +308,15 @@ void job_place(struct job_member *m, const struct job_place *p);
 /* Writes which ranks wait for which to out, such as "ranks 0 and 2 wait in nccl.all_reduce #12;
  * rank 1 has not entered it", or "" if unknown. */
 void job_places_text(const struct job_member *m, uint64_t now_ns, char *out, size_t len);
-struct job_line { /* where a rank was when it was sampled last */
+struct job_line { /* the Python line at which a rank was when it was sampled last */
 	uint32_t pid;
 	int rank; /* -1: unknown */
 	bool waits;
-	uint64_t since_ns, at_ns; /* at this line at least since; time of the sample */
-	char text[224];		  /* "all_reduce at train.py:88"; escaped */
+	/* since_ns: the rank has been there at least since then; at_ns: time of the sample */
+	uint64_t since_ns, at_ns;
+	char text[224]; /* "all_reduce at train.py:88"; escaped */
 };
-/* Takes the line of a rank, with each sample. */
+/* Stores the line at which a rank is. Called for each sample. */
 void job_line(struct job_member *m, const struct job_line *l);
 /* Writes "ranks 0, 2, 3 wait in all_reduce at train.py:88; rank 1 is in fetch at data.py:31 since
  * 14:02:10 UTC" to out; "" if the lines of fewer than two ranks are known. */

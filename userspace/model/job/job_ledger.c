@@ -7,8 +7,8 @@
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* Windows: the same time as in the section "times" below, but by clock, so that the last hour, day
- * or week can be shown. Functions of this section are called before the times change. */
+/* Windows: the times of the section "times" below, but for the last hour, day or week only. Call
+ * the functions of this section before those that change the times. */
 
 static int job_window_idle_add(const struct job *j, struct window *w, enum bucket b,
 			       uint64_t from_ns, uint64_t to_ns)
@@ -27,7 +27,7 @@ static int job_window_idle_add(const struct job *j, struct window *w, enum bucke
 	return err;
 }
 
-/* Called without memory: removes the window, because an incomplete one would be wrong. */
+/* Removes the window when there is no memory for it: an incomplete one would be wrong. */
 static void job_window_lose(struct job *j)
 {
 	window_free(j->window);
@@ -45,7 +45,8 @@ static const struct window_edge *job_window_edge_of(const struct job *j)
 	return j->ref_midway ? &j->ref_edge : NULL;
 }
 
-/* The job began at from_ns, earlier than known before: the time added is startup. */
+/* Extends the window to from_ns, because the job began earlier than was known. The added time is
+ * startup. */
 static void job_window_reach_back(struct job *j, uint64_t from_ns)
 {
 	if (j->window)
@@ -112,7 +113,7 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 		window_view(w, now_ns, length_ns[i], hang_ns, &ret[i]);
 		window_leave_out(&ret[i], excluded_ns);
 	}
-	/* only another node knows the rest */
+	/* if the job ran on other nodes before, no window contains its whole life */
 	for (int i = 0; i < WINDOWS_MAX && j->carried_runs; i++)
 		ret[i].whole = false;
 	window_free(w);
@@ -184,8 +185,8 @@ static uint64_t job_part(const struct job *j, const struct ledger_view *v, uint6
 	return sum_ns;
 }
 
-/* Divides custom_ns, the job's time of custom events, by type of the event. If the types have more
- * in total, the last ones get less. */
+/* Divides custom_ns, the job's time of custom events, by type of the event. If the types together
+ * have more time than custom_ns, the last ones get less. */
 static void job_ledger_types_part(const struct job *j, const struct ledger_view *v,
 				  uint64_t custom_ns, uint64_t *ret_ns)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_line.c - the roll call of a job whose ranks do not continue: at which lines of Python its
- * ranks on this node are, and since when. Ranks at the same line are one group. */
+/* job_line.c - for a job that hangs: at which lines of Python its ranks on this node are, and since
+ * when. Ranks at the same line form one group. */
 #include <stdlib.h>
 
 #include "userspace/base/clock.h"
 #include "userspace/base/number.h"
 #include "userspace/model/job/job_private.h"
 
-/* ns; an older line no longer counts (they come every second, of 64 ranks every 4 s) */
+/* A line that was sampled longer ago than this (ns) is ignored. Ranks are sampled at least every 4
+ * s. */
 #define FRESH_NS   10000000000ull
-#define GROUPS_MAX 4 /* that are listed */
+#define GROUPS_MAX 4 /* groups that are listed in the text */
 
 struct job_lines {
 	struct job_line line[JOB_PLACES];
@@ -19,7 +20,7 @@ struct job_lines {
 struct job_line_group {
 	const struct job_line *of[JOB_PLACES]; /* in order of rank */
 	uint32_t n;
-	uint64_t since_ns; /* all of them have been there since then */
+	uint64_t since_ns; /* all ranks of the group have been at this line since then */
 };
 
 void job_lines_free(struct job_lines *ls)
@@ -61,7 +62,7 @@ static int job_line_order(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* The largest group first, then those that wait, then in order of rank. */
+/* Sorts groups: the largest first, then those that wait, then by the lowest rank. */
 static int job_line_group_order(const void *a, const void *b)
 {
 	const struct job_line_group *x = a, *y = b;
@@ -116,7 +117,7 @@ static size_t job_line_ranks(char *out, size_t len, const struct job_line_group 
 		for (k = i;
 		     k + 1 < g->n && l->rank >= 0 && g->of[k + 1]->rank == g->of[k]->rank + 1;)
 			k++;
-		k = k == i + 1 ? i : k; /* two are listed, more are a range */
+		k = k == i + 1 ? i : k; /* write two successive ranks one by one, more as a range */
 		at += (size_t)snprintf(out + at, len - at, "%s%u", i ? ", " : " ",
 				       l->rank >= 0 ? (unsigned)l->rank : l->pid);
 		if (k > i && at < len)
@@ -159,7 +160,9 @@ void job_lines_text(const struct job_member *m, uint64_t now_ns, char *out, size
 	for (uint32_t i = 0; i < n; i++)
 		ranks += groups[i].n;
 	for (uint32_t i = 0; ranks > 1 && i < n && i < GROUPS_MAX && at < len; i++) {
-		/* The time shows which rank stopped first; those that wait stopped after it. */
+		/* The first group is the largest and usually waits for the others. Unless it is a
+		 * single rank, write times only for the other groups: they show which rank stopped
+		 * first. */
 		at += (size_t)snprintf(out + at, len - at, "%s", i ? "; " : "");
 		if (at < len)
 			at += job_line_group_text(out + at, len - at, &groups[i], &m->env->anchors,

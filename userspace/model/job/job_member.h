@@ -49,7 +49,7 @@ struct job_member {
 	struct job *job;
 	uint32_t run;	    /* run of the job to which the rank belongs */
 	uint64_t step_base; /* number of steps of earlier runs, added to those of the rank */
-	/* State of the process, as the job counts it: a job has a number of ranks in each state. */
+	/* As what the job counts this rank in job.standing. */
 	enum job_standing standing;
 	/* observed_ns in UTC, converted when training began; 0: unknown. */
 	int64_t since_real_ns;

@@ -47,7 +47,7 @@ struct job_work {
 /* Progress of the job in one checkpoint. */
 struct job_point {
 	uint64_t step, goodput_ns;
-	double excluded; /* see struct job_work */
+	double excluded; /* sum of excluded shares at that step, as in struct job_work */
 	uint32_t run;
 };
 
@@ -67,7 +67,7 @@ struct job {
 	 * tree, hash of the command, and shell and branch as in struct job_member. */
 	uint64_t tree, command;
 	uint32_t shell_pid, branch_pid;
-	bool together; /* the first rank trains together with other processes */
+	bool together; /* a rank of the last run trains together with other processes */
 	uint32_t runs, members, starts;
 	int world_size;
 	uint64_t run_start_ns, last_step;
@@ -118,9 +118,9 @@ struct job {
 	uint32_t standing[JOB_STANDS_COUNT];
 };
 
-/* Returns true if instant a is before b. The history from another node may begin before this
- * machine was booted (0). Such an instant is a large number, but its difference to others is
- * correct. */
+/* Returns true if instant a is before b. The history from another node may contain instants before
+ * this machine was booted: they are stored as large numbers (the difference to 0 wraps), so a plain
+ * comparison would be wrong. */
 static inline bool job_before(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b) < 0;

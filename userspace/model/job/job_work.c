@@ -110,7 +110,7 @@ void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t acc
 }
 
 /* Returns the number of accelerators on all nodes. Each rank on another node is assumed to have as
- * many as a rank on this node. */
+ * many as a rank on this node. Returns 0 if these have different numbers. */
 static double job_work_accelerators_everywhere(const struct job_view *v)
 {
 	uint32_t each = v->run_ranks ? v->accelerators / v->run_ranks : 0;

@@ -25,13 +25,14 @@ struct model_env {
 	struct anchors anchors;
 	struct excluded excluded; /* excluded time, converted by the latest anchor */
 	struct range_rules ranges;
-	struct step_config step; /* for processes whose first marker comes later */
+	struct step_config step; /* settings for step finders that are made from now on */
 	uint64_t ideal_ns;	 /* set by the user; 0: compute it */
 	uint64_t hang_ns;	 /* limit of silence set by the user; 0: compute it */
-	/* Least length, and least cost in ppm of its time, of a slowdown that is reported; 0: the
-	 * usual limits. */
+	/* A slowdown is reported if it lasts at least slow_ns and costs at least slow_ppm (ppm) of
+	 * its time; 0: the default limits. */
 	uint64_t slow_ns, slow_ppm;
-	/* set by the user; 0: unused. All 0: window_usual_ns applies */
+	/* lengths of windows that the user set; 0: unused. If all are 0, window_usual_ns is
+	 * used. */
 	uint64_t windows_ns[WINDOWS_MAX];
 	/* Limit for the cost of probes that are not markers, in ppm of a rank's time; 0: no
 	 * limit. */

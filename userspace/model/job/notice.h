@@ -22,8 +22,8 @@ struct notices {
 	uint64_t count; /* number of events so far */
 };
 
-/* Adds an event. Unknown kinds are ignored. If an event has ended, it is no longer considered as
- * the cause of disruptions. */
+/* Adds an event. Unknown kinds are ignored. n->over: the event has ended, and is no longer
+ * considered as a cause of disruptions. */
 void notices_add(struct notices *ns, uint64_t now_ns, const struct gp_notice *n);
 /* Returns the kind of the event, reported from since_ns on, that may have ended a process of this
  * pod by now_ns, or 0. Events of the pod are preferred to those of the node; then the kind with the
