@@ -127,6 +127,10 @@ kernels: all unit fakes
 check:
 	$(Q)+MAKE='$(MAKE)' ALL='$(ALL)' LIMIT='$(LIMIT)' PYTHON='$(PYTHON)' tests/check.sh
 
+# Causes that are injected into real training runs, and what gp-bpf names: make why [ARGS="--only ROW"]. Takes half an hour, as root.
+why: all fakes
+	$(Q)python3 tests/why/why.py $(ARGS)
+
 # Every row of probes/ in the real libraries, which are brought into the user's cache (8 GB, once).
 check-symbols: all
 	$(Q)tests/tools/symbols.py $(O)/gp-bpf
