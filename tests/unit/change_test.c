@@ -458,6 +458,51 @@ static void test_loss_after_short(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* A large loss of uneven steps is reported soon, and with its size still when it is over. */
+static void test_large(void **state)
+{
+	static const struct shape shapes[] = {
+		/* a CPU quota; a file server */
+		{.step_ns = 20000000, .every = 3, .by = 3, .noise = 0.02},
+		{.step_ns = 20000000,
+		 .burst_ns = 2e9,
+		 .burst_of_ns = 2.3e9,
+		 .by = 1.5,
+		 .noise = 0.1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		const struct shape *p = &shapes[i];
+		struct sim s = {.seed = i + 1, .step_ns = p->step_ns, .noise = p->noise};
+		struct change *c = change_new();
+		struct seen seen = {0};
+		uint64_t from_ns, from;
+		double truth;
+
+		sim_start(&s);
+		feed_ns(c, &s, 14e9, &seen);
+		s.every = p->every;
+		s.burst_ns = p->burst_ns;
+		s.burst_of_ns = p->burst_of_ns;
+		s.slow_by = p->by;
+		s.slow_from = s.number + 1;
+		from_ns = s.now_ns;
+		from = s.number;
+		feed_ns(c, &s, 20e9, &seen);
+		assert_int_equal(seen.slower, 1);
+		feed_ns(c, &s, 10e9, &seen);
+		truth = (double)(s.now_ns - from_ns) / (double)(s.number - from) - 20e6;
+		s.slow_from = s.every = 0;
+		s.burst_ns = s.burst_of_ns = 0;
+		feed_ns(c, &s, 20e9, &seen);
+		assert_int_equal(seen.recovered, 1);
+		assert_true(fabs((double)(seen.view.after_ns - seen.view.before_ns) - truth) <
+			    0.15 * truth);
+		change_free(c);
+	}
+}
+
 /* Others run on the machine for some seconds again and again: at most one false report an hour. */
 static void test_noisy(void **state)
 {
@@ -502,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_archive),		cmocka_unit_test(test_short),
 		cmocka_unit_test(test_other_optimizer), cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_noisy),		cmocka_unit_test(test_loss_after_short),
+		cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

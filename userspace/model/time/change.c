@@ -576,12 +576,13 @@ static bool change_onset_mean(const struct change *c, struct onset *o, uint64_t 
 	double ratio = after.mean / before.mean,
 	       medians = (double)o->after_ns / (double)o->before_ns;
 	double error = hypot(after.error, before.error * ratio) / before.mean;
+	bool precise = change_sums_precise(ratio - 1, error);
 
 	if (!(ratio >= 1 + CHANGE_MIN) || !(fabs(ratio - medians) >= MEAN_DIFFERS))
 		return true;
-	if (c->together > 1 && error > SUMS_PRECISE && now_ns - o->start_ns < SUMS_PRECISE_NS)
+	if (c->together > 1 && !precise && now_ns - o->start_ns < SUMS_PRECISE_NS)
 		return false;
-	if (error > MEAN_DIFFERS)
+	if (error > MEAN_DIFFERS && !precise)
 		return true;
 	o->before_ns = (uint64_t)before.mean;
 	o->after_ns = (uint64_t)after.mean;
@@ -702,7 +703,7 @@ static enum change_event change_scale_slow(struct change *c, struct scale *sc, u
 		change_report_recovered(c, sc->run_number, sc->run_start_ns);
 		return CHANGE_RECOVERED;
 	}
-	if (sc->score <= 0 && sc->run)
+	if (sc->score <= 0 && sc->run >= SUMS_RUN_LEAST)
 		v->after_ns = (uint64_t)change_sums_level(sc->run_ns, sc->run).mean;
 	return CHANGE_NONE;
 }

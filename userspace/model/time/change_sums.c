@@ -8,9 +8,7 @@
 #include "userspace/base/order.h"
 #include "userspace/base/number.h"
 
-/* A slowdown is reported after at least RUN_LEAST groups in doubt. LONG_SHARE: share of the groups
- * that are long in a slowdown. */
-#define RUN_LEAST  6
+/* Share of the groups that are long in a slowdown. */
 #define LONG_SHARE 0.85
 /* A slowdown is reported at this logarithm of its likelihood ratio: chance makes it 1 time in 9
  * million. */
@@ -26,6 +24,11 @@ static double change_sums_larger(double a, double b)
 static double change_sums_smaller(double a, double b)
 {
 	return a < b ? a : b;
+}
+
+bool change_sums_precise(double size, double error)
+{
+	return error <= SUMS_PRECISE || error <= SUMS_PRECISE_SIZE * size;
 }
 
 struct level change_sums_level(const uint64_t *groups, uint64_t ever)
@@ -95,9 +98,9 @@ static bool change_sums_still(const struct scale *sc, double limit)
 {
 	uint32_t longs = 0;
 
-	for (uint64_t i = sc->run - RUN_LEAST; i < sc->run; i++)
+	for (uint64_t i = sc->run - SUMS_RUN_LEAST; i < sc->run; i++)
 		longs += (double)sc->run_ns[i % SUMS_GROUPS] > limit;
-	return longs >= RUN_LEAST - 2;
+	return longs >= SUMS_RUN_LEAST - 2;
 }
 
 bool change_sums_changed(const struct scale *sc, const struct lasting *l, uint64_t now_ns,
@@ -113,11 +116,11 @@ bool change_sums_changed(const struct scale *sc, const struct lasting *l, uint64
 		.after_ns = (uint64_t)after.mean,
 		.mean = true,
 	};
-	return sc->score > LONG_SURE && sc->run >= RUN_LEAST &&
+	return sc->score > LONG_SURE && sc->run >= SUMS_RUN_LEAST &&
 	       change_sums_still(sc, change_sums_limit(sc, &before)) &&
 	       lasting_without_pause(l, ret, now_ns) &&
 	       after.mean >= before.mean * (1 + change_sums_least(&before, sc->healthy)) &&
-	       (after.error <= SUMS_PRECISE * before.mean ||
+	       (change_sums_precise(after.mean / before.mean - 1, after.error / before.mean) ||
 		now_ns - sc->run_start_ns >= SUMS_PRECISE_NS);
 }
 

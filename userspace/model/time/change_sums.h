@@ -24,9 +24,14 @@
 #define SUMS_GROUPS_LEAST 4  /* healthy groups needed before a slowdown can be suspected */
 
 /* A slowdown is reported when the standard error of its size is at most SUMS_PRECISE of the usual
- * step, or after SUMS_PRECISE_NS. */
-#define SUMS_PRECISE	0.012
-#define SUMS_PRECISE_NS 45000000000ull
+ * step or SUMS_PRECISE_SIZE of the size, or after SUMS_PRECISE_NS. */
+#define SUMS_PRECISE	  0.012
+#define SUMS_PRECISE_SIZE 0.04
+#define SUMS_PRECISE_NS	  45000000000ull
+
+/* A slowdown found by sums is reported after at least this many groups in doubt. As many are needed
+ * to update its mean while it lasts. */
+#define SUMS_RUN_LEAST 6
 
 /* Factor from the median absolute deviation (MAD) to the standard deviation of a normal
  * distribution: 1 / Phi^-1(3/4). */
@@ -61,6 +66,9 @@ struct level { /* statistics of some groups */
 
 /* Computes the statistics of the last SUMS_GROUPS of `ever` groups. */
 struct level change_sums_level(const uint64_t *groups, uint64_t ever);
+/* Returns true if the size of a slowdown is known well. error: its standard error; both as shares
+ * of the usual step. */
+bool change_sums_precise(double size, double error);
 /* Adds a sample to the group in progress. Returns true when that completes a group of `samples`
  * samples; *ret_ns is its mean step. */
 bool change_sums_add(struct scale *sc, uint64_t number, uint64_t start_ns, uint64_t sample_ns,
