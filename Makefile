@@ -44,7 +44,7 @@ obj         = $(patsubst %.c,$(O)/%.o,$(1))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean deps format check check-symbols demo bench install cases unit quick bpf-arm64 fuzz kernels
+.PHONY: all clean deps format check check-symbols demo bench install cases unit quick bpf-arm64 fuzz kernels why
 
 all: $(O)/gp-bpf
 
