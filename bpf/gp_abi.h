@@ -626,6 +626,43 @@ struct gp_instead {
 	char group[96]; /* its control group, the end of the path; "": unknown */
 };
 
+/* The accelerator of a training process, as its driver describes it. Figures that are 0 are
+ * unknown, except those with a bit in flags. Names are hostile. */
+struct gp_device {
+	__u64 at_ns;			 /* when the figures were read, CLOCK_MONOTONIC */
+	__u64 memory_used, memory_total; /* bytes, of all processes */
+	/* Uncorrected memory errors (ECC) since the driver was loaded; with GP_DEVICE_ERRORS. */
+	__u64 errors;
+	__u32 clock_mhz, clock_max_mhz; /* of its processors, now and at most */
+	__u32 power_mw;
+	__u32 reasons; /* why the clock is lower than it could be: 1 << GP_DEVICE_REASONS */
+	__u16 celsius;
+	__u16 busy;    /* percent of the last second in which it worked; with GP_DEVICE_BUSY */
+	__u32 flags;   /* GP_DEVICE_* */
+	char name[24]; /* "GPU 3", "card1" */
+};
+#define GP_DEVICE_REASON 1 /* reasons is known */
+#define GP_DEVICE_BUSY	 2
+#define GP_DEVICE_ERRORS 4
+
+#define GP_DEVICE_REASONS(X) /* id, name: reasons for a lower clock, the same for all vendors */   \
+	X(0, idle)	     /* it has no work */                                                  \
+	X(1, settings)	     /* a user set a lower clock */                                        \
+	X(2, power)	     /* it would exceed its power limit */                                 \
+	X(3, thermal)	     /* it is too hot */                                                   \
+	X(4, hardware)	     /* the hardware slows it down: heat, power brake or power draw */     \
+	X(5, power_brake)    /* the machine's power supply demands it */                           \
+	X(6, sync_boost)     /* other devices of its group run more slowly */                      \
+	X(7, current)	     /* the current of its supply is at a limit */                         \
+	X(8, other)
+
+enum gp_device_reason {
+#define X(id, name) GP_DEVICE_##name = id,
+	GP_DEVICE_REASONS(X)
+#undef X
+		GP_DEVICE_REASON_COUNT
+};
+
 /* Last record of a tape that was closed in order. */
 struct gp_end {
 	__u32 reason; /* enum gp_end_reason */
@@ -675,7 +712,8 @@ struct gp_end {
 	X(88, examined, struct gp_examined)                                                        \
 	X(89, waited, struct gp_waited)                                                            \
 	X(90, instead, struct gp_instead)                                                          \
-	X(91, input, struct gp_input)
+	X(91, input, struct gp_input)                                                              \
+	X(95, device, struct gp_device)
 
 #define GP_KIND_USER 64 /* kinds from here on are written by user space */
 #define GP_KIND_MAX  128
@@ -733,6 +771,7 @@ _Static_assert(sizeof(struct gp_line) == 216, "ABI");
 _Static_assert(sizeof(struct gp_examined) == 416, "ABI");
 _Static_assert(sizeof(struct gp_waited) == 160, "ABI");
 _Static_assert(sizeof(struct gp_instead) == 128, "ABI");
+_Static_assert(sizeof(struct gp_device) == 80, "ABI");
 
 /* Returns the next record in memory, or NULL at the end and at a record that is cut off or shorter
  * than its header. Each record is padded to 8 bytes. Payloads are not checked. Usage:

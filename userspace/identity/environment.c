@@ -20,15 +20,20 @@
 #define HOSTS_MAX     (1 << 20)
 
 /* Launchers and their variables, the most trusted first. Some have two names for one value. */
-enum given { GIVEN_RANK, GIVEN_WORLD, GIVEN_LOCAL, GIVEN_COUNT };
+enum given { GIVEN_RANK, GIVEN_WORLD, GIVEN_LOCAL, GIVEN_LOCAL_SIZE, GIVEN_COUNT };
 static const char *const launchers[][GIVEN_COUNT][2] = {
-	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}}, /* torchrun and compatible launchers */
-	{{"OMPI_COMM_WORLD_RANK"}, {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_RANK"}},
+	/* torchrun and compatible launchers */
+	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE"}},
+	{{"OMPI_COMM_WORLD_RANK"},
+	 {"OMPI_COMM_WORLD_SIZE"},
+	 {"OMPI_COMM_WORLD_LOCAL_RANK"},
+	 {"OMPI_COMM_WORLD_LOCAL_SIZE"}},
 	{{"JAX_PROCESS_ID", "JAX_PROCESS_INDEX"},
 	 {"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"},
+	 {NULL},
 	 {NULL}},
-	{{"SLURM_PROCID"}, {"SLURM_NTASKS"}, {"SLURM_LOCALID"}},
-	{{"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}},
+	{{"SLURM_PROCID"}, {"SLURM_NTASKS"}, {"SLURM_LOCALID"}, {NULL}},
+	{{"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}, {"MPI_LOCALNRANKS"}},
 };
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
@@ -52,6 +57,9 @@ static const char *const number_names[N_COUNT] = {
 /* The variable with the host names of a slice, separated by commas. There may be thousands, so they
  * are only counted. */
 static const char hosts_name[] = "TPU_WORKER_HOSTNAMES";
+
+static const char *const visible_names[ENVIRONMENT_VISIBLE] = {
+	"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"};
 
 static const struct {
 	const char *name;
@@ -106,6 +114,16 @@ static void environment_take_text(struct environment *env, const char *name, con
 	}
 }
 
+static void environment_take_visible(struct environment *env, const char *name, const char *value)
+{
+	for (int i = 0; i < ENVIRONMENT_VISIBLE; i++) {
+		if (*env->visible[i] || strcmp(name, visible_names[i]) != 0)
+			continue;
+		value = strlen(value) < sizeof(env->visible[i]) ? value : "?";
+		memcpy(env->visible[i], value, strlen(value) + 1);
+	}
+}
+
 /* Handles a complete entry. */
 static void environment_entry_end(struct parse *p)
 {
@@ -123,6 +141,7 @@ static void environment_entry_end(struct parse *p)
 		return;
 	environment_take_given(p, p->entry, value);
 	environment_take_text(p->env, p->entry, value);
+	environment_take_visible(p->env, p->entry, value);
 }
 
 static void environment_feed(struct parse *p, const char *data, size_t len)
@@ -221,6 +240,7 @@ int environment_read(const char *root, pid_t pid, struct environment *ret)
 	ret->rank = environment_given_by(&p, launcher, GIVEN_RANK);
 	ret->world_size = environment_given_by(&p, launcher, GIVEN_WORLD);
 	ret->local_rank = environment_given_by(&p, launcher, GIVEN_LOCAL);
+	ret->local_size = environment_given_by(&p, launcher, GIVEN_LOCAL_SIZE);
 	environment_place_of(&p, ret);
 	ret->torch_restarts = p.numbers[N_TORCH_RESTARTS];
 	ret->slurm_restarts = p.numbers[N_SLURM_RESTARTS];

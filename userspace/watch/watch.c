@@ -31,6 +31,7 @@
 #include "userspace/watch/watch_input.h"
 #include "userspace/watch/watch_usage.h"
 #include "userspace/watch/watch_examine.h"
+#include "userspace/watch/watch_device.h"
 #include "userspace/watch/watch_kernel_log.h"
 #include "userspace/watch/watch_place.h"
 #include "userspace/watch/watch_private.h"
@@ -495,6 +496,7 @@ static void watch_on_tick(void *ctx, uint64_t value)
 	usages_tick(w->usages, w->journal, w->out);
 	inputs_tick(w->inputs, w->journal, w->out);
 	examines_tick(w->examines, w->journal, w->out);
+	devices_tick(w->devices, w->journal, w->out);
 	watch_log_tick(w->log);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
 	journal_flush(w->journal);
@@ -760,6 +762,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 		err = examines_new(&w->examines, w->loader, o->root ? o->root : "",
 				   o->explain ? (uint64_t)o->for_ns : 0);
 	if (!err)
+		err = devices_new(&w->devices, loader_helper(w->loader), o->root ? o->root : "");
+	if (!err)
 		err = watch_open_loop(w, cfg->node);
 	if (!err)
 		err = watch_log_new(&w->log, w->loop, w->journal, o->root ? o->root : "");
@@ -876,6 +880,7 @@ int watch_close(struct watch *w)
 	usages_free(w->usages);
 	inputs_free(w->inputs);
 	examines_free(w->examines);
+	devices_free(w->devices);
 	watch_log_free(w->log);
 	ring_close(w->ring[0]);
 	ring_close(w->ring[1]);

@@ -37,6 +37,7 @@ struct watch {
 	struct usages *usages;		    /* samples of threads and control groups */
 	struct inputs *inputs;		    /* samples of workers of data loaders */
 	struct examines *examines;	    /* what threads wait for, for some seconds */
+	struct devices *devices;	    /* figures of the processes' accelerators */
 	struct watch_log *log;		    /* device faults in the kernel's log */
 	struct successor *successor;	    /* NULL: no handover was requested */
 	struct buffer batch;		    /* records read from a ring */
