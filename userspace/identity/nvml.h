@@ -18,8 +18,8 @@
  * writes the reason to why: "libnvidia-ml.so.1 not found: ...". -ENOENT: there is no such library;
  * -ENOSYS: it lacks a function; -EIO: it fails. After a failure the next call tries again. */
 int nvml_devices(struct device_id *ret, uint32_t max, char *why, size_t len);
-/* Fills *ret, except at_ns, for the device with this index in the list. What the library does not
- * report stays 0. Returns 0, or -ENODEV. */
+/* Fills *ret, except at_ns, for the device with this index in the list. Figures that the library
+ * does not report stay 0. Returns 0, or -ENODEV. */
 int nvml_read(uint32_t index, struct gp_device *ret);
 
 #endif

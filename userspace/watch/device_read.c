@@ -13,8 +13,8 @@
 /* After a failure the library is tried again after this many requests. */
 #define RETRY_AFTER 60
 
-/* Drops all capabilities, and system calls that reach other processes or the network. A kernel
- * without such filters is no reason to stop: the other helper processes run without them, too. */
+/* Drops all capabilities, and system calls that reach other processes or the network. If the
+ * kernel has no such filters it continues without them, as other helper processes do. */
 static int device_read_confine(void)
 {
 	static bool done;

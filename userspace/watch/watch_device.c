@@ -138,7 +138,7 @@ static void devices_choose(const struct devices *d, uint32_t pid, struct device_
 	if (p->index != -ENOTUNIQ || p->logged)
 		return;
 	log_info(
-		"process %u: it has %u accelerators open, and neither the variables that restrict them nor its rank on this node tell which one it uses; its accelerator's clock is not reported",
+		"process %u: it has %u accelerators open, and neither its environment nor its rank on this node shows which one it uses; the clock of its accelerator is not reported",
 		pid, p->held.count);
 	p->logged = true;
 }

@@ -23,6 +23,7 @@
 #include "userspace/model/time/deviation.h"
 #include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/input_wait.h"
+#include "userspace/model/time/device_clock.h"
 #include "userspace/model/time/examination.h"
 #include "userspace/model/time/ledger.h"
 #include "userspace/model/time/lines.h"
@@ -127,6 +128,7 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	/* Likewise, share in which it was in a data loader: for jobs whose waits for input no probe
 	 * sees. */
 	double input_share;
+	struct device_view device;	 /* its accelerator; known: false when it has ended */
 	struct examination *examination; /* the last one; NULL: there was none */
 	/* Of its loader's workers: the one of the last examination that was blocked longest. */
 	struct examination *worker_examination;

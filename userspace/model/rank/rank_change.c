@@ -123,6 +123,7 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 				    onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0,
 				    &lp->slow->usual.input);
 	rank_line_usual(r, onset_ns, &lp->slow->usual_lines);
+	rank_device_usual(r, onset_ns, &lp->slow->usual_device);
 }
 
 /* Finds the causes of a slowdown: compares what the process lacked before its onset and since
@@ -143,6 +144,7 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 	if (examined)
 		examination_refine(examined, &slow->causes, &slow->usual, v->before_ns, &since,
 				   v->after_ns);
+	rank_device_causes(r, slow, v, now_ns);
 	rank_line_causes(r, slow, v, now_ns);
 }
 
@@ -212,6 +214,7 @@ static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t
 
 	change_evidence(v, &slow->causes, examined, evidence, sizeof(evidence));
 	rank_input_evidence(r, v, &slow->causes, now_ns, evidence, sizeof(evidence));
+	rank_device_evidence(r, slow, v, now_ns, evidence, sizeof(evidence));
 	change_event_text(r, v, &health, cause, now_ns);
 	rank_fact(r, &f, now_ns);
 }

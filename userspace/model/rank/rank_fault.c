@@ -146,6 +146,27 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 		fault_send(r, &t, ev->rec->ts_ns);
 }
 
+void rank_fault_device(struct rank *r, const struct device_view *d, uint64_t errors,
+		       uint64_t now_ns)
+{
+	char evidence[160];
+	const struct fault_report t = {
+		.kind = FAULT_device,
+		.name = "uncorrected ECC errors",
+		.origin = "device",
+		.evidence = evidence,
+	};
+
+	snprintf(evidence, sizeof(evidence),
+		 "%s: %" PRIu64 " new uncorrected memory errors (ECC), %" PRIu64
+		 " since its driver was loaded",
+		 d->name, errors, d->errors);
+	fault_remember(&r->fault, &t, now_ns);
+	r->fault.count[t.kind] += errors;
+	if (fault_first(&r->fault, &t))
+		fault_send(r, &t, now_ns);
+}
+
 void rank_fault_step(struct rank *r, uint64_t start_ns)
 {
 	if (r->fault.at_ns && start_ns >= r->fault.at_ns)

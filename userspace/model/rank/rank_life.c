@@ -57,6 +57,7 @@ void rank_free(struct rank *r)
 	resource_free(r->resource);
 	input_waits_free(r->input);
 	rank_lines_free(r->lines);
+	device_clock_free(r->device);
 	free(r->examination);
 	free(r->worker_examination);
 	rank_hang_free(&r->hang);

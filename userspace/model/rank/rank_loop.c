@@ -269,6 +269,7 @@ void rank_step(struct rank *r, const struct step *s)
 	f.step = &fs;
 	rank_fact(r, &f, fs.step.end_ns);
 	rank_change(r, lp, &fs);
+	rank_device_step(r, &fs);
 	if (timed && !s->loop)
 		rank_line_step(r, &fs);
 	if (!s->loop && timed && fs.device_known)

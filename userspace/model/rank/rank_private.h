@@ -12,6 +12,7 @@
  *   rank_late.c       whether its first steps may have been missed
  *   rank_line.c       Python lines at which it is
  *   rank_change.c     slowdown of a loop, its causes, and recovery
+ *   rank_device.c     its accelerator: a lower clock, and errors
  *   rank_examine.c    examinations of its training thread
  *   rank_window.c     where its time went recently
  *   rank_report.c     reports checkpoints, ranges and the ledger as facts
@@ -34,7 +35,8 @@
  * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
  * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days,
  * including its share of a job (make bench ONLY=memory). To this come 7 KiB for the resources it
- * lacked, 9 KiB once it waits for input, and 21 KiB for its lines of Python. The bounds of the
+ * lacked, 9 KiB once it waits for input, 9 KiB for its accelerator, and 21 KiB for its lines of
+ * Python. The bounds of the
  * parts allow at most 9 MiB, whatever the process does.
  *
  * Times in ns, CLOCK_MONOTONIC. Functions without a comment on errors cannot fail, or set
@@ -56,6 +58,7 @@
 #include "userspace/model/time/time_cause.h"
 #include "userspace/model/time/change.h"
 #include "userspace/model/signal/device_code.h"
+#include "userspace/model/time/device_clock.h"
 #include "userspace/model/time/deviation.h"
 #include "userspace/model/job/fact.h"
 #include "userspace/model/time/hang.h"
@@ -106,7 +109,8 @@ struct rank_done { /* a finished step that is kept to find the last step of a ch
 struct rank_slow { /* the present slowdown of a loop, else the last one */
 	/* what the process lacked (a CPU, memory...) before the slowdown */
 	struct resource_sums usual;
-	struct lines_sums usual_lines; /* lines at which its thread was before the slowdown */
+	struct lines_sums usual_lines;	 /* lines at which its thread was before the slowdown */
+	struct device_sums usual_device; /* what its accelerator did before the slowdown */
 	struct time_causes causes;
 	int64_t lost_ns;     /* time lost that is not in rank.cause_ns yet */
 	int64_t all_lost_ns; /* time lost since the slowdown began */
@@ -319,6 +323,7 @@ struct rank {
 	struct input_gate input_gate;
 	struct input_waits *input;	 /* NULL until the first record of its workers */
 	struct rank_lines *lines;	 /* NULL until the first sample of a line */
+	struct device_clock *device;	 /* NULL until the first record of its accelerator */
 	struct examination *examination; /* the last one; NULL: there was none */
 	/* Of its loader's workers: the one of the last examination that was blocked longest. */
 	struct examination *worker_examination;
@@ -468,6 +473,21 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret);
 void rank_lines_archive(struct archive *a, struct rank_lines **ls);
 
+/* rank_device.c */
+/* Takes figures of its accelerator. Returns 0 or -ENOMEM. */
+int rank_device(struct rank *r, const struct event *ev);
+/* Takes a finished step. */
+void rank_device_step(struct rank *r, const struct fact_step *fs);
+/* Sums what the accelerator did in the minute before a slowdown. */
+void rank_device_usual(const struct rank *r, uint64_t onset_ns, struct device_sums *ret);
+/* Adds to the causes of a slowdown what the accelerator explains. */
+void rank_device_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
+			uint64_t now_ns);
+/* Appends what the accelerator did during the slowdown *v to out, if that is a cause of it. */
+void rank_device_evidence(const struct rank *r, const struct rank_slow *slow,
+			  const struct change_view *v, uint64_t now_ns, char *out, size_t len);
+void rank_device_view(const struct rank *r, struct device_view *ret);
+
 /* rank_window.c */
 /* Creates the windows for a new ledger. Returns 0 or -ENOMEM. */
 int rank_window_open(struct rank *r);
@@ -550,6 +570,9 @@ void rank_fault_signal(struct rank *r, const struct signal *s);
 /* Takes a message of the kernel log about a fault of a device. mine: the message names this
  * process. */
 void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine);
+/* Takes new uncorrected memory errors of the process's accelerator. */
+void rank_fault_device(struct rank *r, const struct device_view *d, uint64_t errors,
+		       uint64_t now_ns);
 /* Drops stored faults before start_ns: a step began then, so they did not make the process fail. */
 void rank_fault_step(struct rank *r, uint64_t start_ns);
 /* Sets the cause of a failure to a fault shortly before, if that says more than *why does. */

@@ -43,6 +43,7 @@ static void rank_loop_archive(struct archive *a, struct rank_loop **at)
 		return;
 	resource_sums_archive(a, &lp->slow->usual);
 	lines_sums_archive(a, &lp->slow->usual_lines);
+	device_sums_archive(a, &lp->slow->usual_device);
 	time_causes_archive(a, &lp->slow->causes);
 	archive_fields(a, lp->slow, lost_ns, all_lost_ns, alarm, alarms, bursts, bursts_ns);
 }
@@ -148,6 +149,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	input_gate_archive(a, &r->input_gate);
 	input_waits_archive(a, &r->input);
 	rank_lines_archive(a, &r->lines);
+	device_clock_archive(a, &r->device);
 	examination_archive(a, &r->examination);
 	examination_archive(a, &r->worker_examination);
 	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);

@@ -143,6 +143,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 		input_waits_total(r->input, &ret->input);
 	overhead_view(&r->overhead, &ret->overhead);
 	rank_view_time(r, r->alive ? now_ns : r->end_ns, &ret->ledger);
+	rank_device_view(r, &ret->device);
 	rank_hang_view(r, now_ns, &ret->hang);
 	rank_view_events(r, ret);
 	if (rank_view_examination(r->examination, &ret->examination) ||

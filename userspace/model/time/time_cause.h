@@ -26,7 +26,10 @@
 	  "waits for input while the loader's workers wait for files")                             \
 	X(network, "network", "waits for the network, itself or in its data loader")               \
 	X(garbage_collection, "garbage collection", "runs Python's garbage collector")             \
-	X(own_code, "own code", "own code")
+	X(own_code, "own code", "own code")                                                        \
+	X(device_throttled, "accelerator throttled",                                               \
+	  "waits for an accelerator whose clock is lowered")                                       \
+	X(device_error, "accelerator errors", "waits for an accelerator with memory errors")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
