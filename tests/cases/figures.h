@@ -23,7 +23,7 @@ struct seen { /* what the facts said last */
 	struct job_disruption disruption;
 	struct fact_health health;
 	struct time_causes causes; /* of it */
-	char file[GP_PATH_MAX], cause[24], why[16], phase[16], evidence[320], kind[24], name[64];
+	char file[GP_PATH_MAX], cause[24], why[24], phase[16], evidence[320], kind[24], name[64];
 	uint64_t end_ns[SCRIPT_PIDS][16], number[SCRIPT_PIDS][16];
 	uint64_t span_ns[SCRIPT_PIDS]; /* start of the last one told */
 	char error[160];

@@ -310,6 +310,50 @@ static inline void word_feeds(struct script *s, const struct move *m)
 					       -1) = f;
 }
 
+/* clock D MHZ [REASON...] [busy PERCENT] [errors N] [card N]: each second for D, the accelerator of
+ * the process has that clock, these reasons for it, and N uncorrected errors so far. */
+static inline void word_clock(struct script *s, const struct move *m)
+{
+	static const char *const reasons[] = {
+#define X(id, name) [id] = #name,
+		GP_DEVICE_REASONS(X)
+#undef X
+	};
+	struct gp_device d = {.clock_mhz = (__u32)move_number(m, 2, 0),
+			      .clock_max_mhz = 1980,
+			      .celsius = 87,
+			      .flags = GP_DEVICE_REASON | GP_DEVICE_ERRORS,
+			      .name = "GPU 3"};
+
+	for (int i = 3; i < m->argc; i++) {
+		uint64_t n = move_number(m, i + 1, 0);
+		unsigned reason = 0;
+
+		while (reason < GP_DEVICE_REASON_COUNT && strcmp(m->argv[i], reasons[reason]) != 0)
+			reason++;
+		if (reason < GP_DEVICE_REASON_COUNT) {
+			d.reasons |= 1u << reason;
+			continue;
+		}
+		if (!strcmp(m->argv[i], "busy")) {
+			d.busy = (__u16)n;
+			d.flags |= GP_DEVICE_BUSY;
+		} else if (!strcmp(m->argv[i], "errors")) {
+			d.errors = n;
+		} else if (!strcmp(m->argv[i], "card")) {
+			snprintf(d.name, sizeof(d.name), "card%u", (unsigned)n % 100);
+		} else {
+			script_fail(s, "which clock? %s", m->argv[i]);
+		}
+		i++;
+	}
+	for (uint64_t at_ns = 1000000000ull; at_ns <= move_length(m); at_ns += 1000000000ull) {
+		d.at_ns = SCRIPT_BASE_NS + m->at_ns + at_ns;
+		*(struct gp_device *)script_add(s, GP_KIND_device, m->at_ns + at_ns, script_pid(s),
+						-1) = d;
+	}
+}
+
 /* examined D [runnable T] [TYPE T]... [NAME]: an examination that ends after D. */
 static inline void word_examined(struct script *s, const struct move *m)
 {
@@ -447,6 +491,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 		struct gp_stack *k = script_add(s, GP_KIND_stack, m->at_ns, script_pid(s), -1);
 
 		snprintf(k->text, sizeof(k->text), "%s", move_text(m, ""));
+	} else if (!strcmp(w, "clock")) {
+		word_clock(s, m);
 	} else if (!strcmp(w, "examined")) {
 		word_examined(s, m);
 	} else if (!strcmp(w, "instead")) {

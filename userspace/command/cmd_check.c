@@ -12,20 +12,25 @@
 #include "loader/loader.h"
 #include "loader/probe/probe_file.h"
 #include "userspace/base/clock.h"
+#include "userspace/base/helper.h"
 #include "userspace/base/log.h"
 #include "userspace/base/proc_file.h"
 #include "userspace/base/tty.h"
 #include "userspace/command/check_target.h"
 #include "userspace/command/command.h"
 #include "userspace/command/settings.h"
+#include "userspace/identity/nvml.h"
 #include "userspace/identity/process.h"
 #include "userspace/ingest/event.h"
 #include "userspace/option/option.h"
 #include "userspace/option/option_probe.h"
+#include "userspace/watch/device_read.h"
 #include "userspace/watch/watch.h"
 
 /* time limit for reading library files, after which the check is incomplete */
-#define SETTLE_NS   10000000000ull
+#define SETTLE_NS 10000000000ull
+/* time limit for the library of accelerators, in ms */
+#define DEVICE_MS   4000
 #define TARGETS_MAX (2 * OPTION_LIST_MAX)
 
 struct check {
@@ -94,6 +99,26 @@ static void cmd_check_host_gvisor(struct check *c)
 		closedir(dir);
 }
 
+/* Finds out whether the clocks of accelerators can be read. The driver's library may block, so it
+ * is tried in a helper process. */
+static void cmd_check_host_accelerators(struct check *c)
+{
+	struct device_request ask = {.root = c->root, .nvidia = true};
+	struct device_reply *r = malloc(sizeof(*r));
+	char *out = c->host.accelerators;
+	size_t len = sizeof(c->host.accelerators);
+	ssize_t n = r ? helper_once(device_read_there, &ask, sizeof(ask), r, sizeof(*r), DEVICE_MS)
+		      : -ENOMEM;
+
+	if (n != sizeof(*r))
+		snprintf(out, len, "%s does not answer: %s", NVML_LIBRARY, strerror((int)-n));
+	else if (r->error)
+		snprintf(out, len, "%s; %u by sysfs", r->why, r->ndrm);
+	else
+		snprintf(out, len, "%u by %s, %u by sysfs", r->nnvidia, NVML_LIBRARY, r->ndrm);
+	free(r);
+}
+
 static void check_host(struct check *c, const char *off, uint64_t budget_ns)
 {
 	struct loader_config cfg = {.probes = c->table, .features_off = off};
@@ -109,6 +134,7 @@ static void check_host(struct check *c, const char *off, uint64_t budget_ns)
 	else
 		cmd_check_host_prices(c);
 	cmd_check_host_gvisor(c);
+	cmd_check_host_accelerators(c);
 }
 
 /* ---- one process, one file ------------------------------------------------------------------- */

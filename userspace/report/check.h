@@ -57,6 +57,9 @@ struct check_host {
 	uint32_t gvisor;    /* number of running gVisor sandboxes */
 	/* lockdown mode of the kernel: none, integrity or confidentiality; "": unknown */
 	char lockdown[24];
+	/* how the clocks of accelerators are read, or why not: "2 by libnvidia-ml.so.1..."; "":
+	 * unknown */
+	char accelerators[256];
 };
 
 /* How exactly steps can be found, from the roles of the attached probes. */

@@ -28,6 +28,7 @@ static void json_host(struct buffer *b, const struct check_host *h)
 	json_close(b, ']');
 	json_known(b, "lockdown", h->lockdown);
 	json_uint(b, "gvisor_sandboxes", h->gvisor);
+	json_known(b, "accelerator_clocks", *h->accelerators ? h->accelerators : NULL);
 	json_open(b, "prices", '[');
 	for (size_t i = 0; i < h->nprices; i++) {
 		json_open(b, NULL, '{');

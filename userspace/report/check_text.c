@@ -108,6 +108,10 @@ void check_text_host(struct buffer *out, const struct check_host *h, int cols, b
 			   "gVisor: %u sandbox%s here; processes in gVisor cannot be observed",
 			   h->gvisor, h->gvisor == 1 ? "" : "es");
 	}
+	if (*h->accelerators) {
+		canvas_line(&c, 0);
+		canvas_put(&c, STYLE_PLAIN, "accelerator clocks: %s", h->accelerators);
+	}
 	if (h->nprices) {
 		canvas_line(&c, 0);
 		canvas_line(&c, 0);

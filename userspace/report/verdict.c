@@ -59,6 +59,8 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_garbage_collection] =
 		"gc.freeze() after the setup, or gc.disable() and gc.collect() between steps",
 	[TIME_CAUSE_own_code] = "make that line cheaper, or move it to another thread",
+	[TIME_CAUSE_device_throttled] = "check the cooling and the power limit of the accelerator",
+	[TIME_CAUSE_device_error] = "take the accelerator out of use, and test its memory",
 };
 
 static const char *const next_of_hang[GP_WHY_COUNT] = {

@@ -152,6 +152,7 @@ void rank_fault_device(struct rank *r, const struct device_view *d, uint64_t err
 	char evidence[160];
 	const struct fault_report t = {
 		.kind = FAULT_device,
+		.code = -1,
 		.name = "uncorrected ECC errors",
 		.origin = "device",
 		.evidence = evidence,

@@ -12,7 +12,7 @@
 #define AGE_MAX_NS 10000000000ull
 /* Seconds with a known clock that are needed before and after the onset of a slowdown. */
 #define SECONDS_MIN 2
-/* A clock that fell by less than this share has no effect that could be measured. */
+/* A clock that is lower by less than this share has no effect that could be measured. */
 #define FALL_MIN 0.05
 /* Larger figures are impossible. */
 #define MHZ_MAX	    100000u

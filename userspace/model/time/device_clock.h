@@ -65,7 +65,7 @@ void device_clock_between(const struct device_clock *c, uint64_t from_ns, uint64
 uint64_t device_clock_grown(const struct device_sums *before, uint64_t before_ns,
 			    const struct device_sums *after, uint64_t after_ns);
 /* Returns the part of device_clock_grown() that a lower clock explains: at most the time of the
- * device in a step that it would have saved at the clock before. 0 unless the clock fell by 5 %,
+ * device in a step that it would have saved at the clock before. 0 unless the clock is 5 % lower,
  * and it had a reason other than idleness and settings in at least half of the seconds. */
 uint64_t device_clock_explains(const struct device_sums *before, uint64_t before_ns,
 			       const struct device_sums *after, uint64_t after_ns);
