@@ -68,6 +68,9 @@ for kind, payload, *_ in records(sys.argv[1]):
 		and (.causes[] | select(.cause == "device_throttled") | .share >= 0.7)
 		and (.evidence | test("; GPU 0 runs at 1?[0-9]{3} of 1980 MHz \\(thermal, hardware slowdown\\), 87 °C"))' "$T/health" || { cat "$T/health" >&2; false; }
 	equal "GPU 0 1980 4 0" "$(devices_recorded | head -1)" "first record"
+	equal '["GPU 0",990,1980,["thermal","hardware"],300000,87,90,1024,4096,0,0]' "$("$GP_BPF" replay --json "$T/tape" |
+		jq -c '.ranks[0].accelerator | [.name, .clock_mhz, .clock_max_mhz, .reasons, .power_mw, .celsius, .busy_percent,
+			.memory_used, .memory_total, .uncorrected_errors, .new_uncorrected_errors]')" "the report's figures"
 	# The tape has all of it.
 	run -0 --separate-stderr "$GP_BPF" replay --quiet --export "json:$T/again" "$T/tape"
 	jq -c 'select(.type == "health")' "$T/again" | cmp - "$T/health"

@@ -157,6 +157,34 @@ static void json_health(struct buffer *out, const struct rank_view *r)
 	json_close(out, '}');
 }
 
+/* Describes the accelerator of the rank as of the last second. */
+static void json_accelerator(struct buffer *out, const struct device_view *d)
+{
+	if (!d->known) {
+		json_null(out, "accelerator");
+		return;
+	}
+	json_open(out, "accelerator", '{');
+	json_known(out, "name", d->name);
+	json_uint(out, "at_ns", d->at_ns);
+	json_nonzero(out, "clock_mhz", d->clock_mhz);
+	json_nonzero(out, "clock_max_mhz", d->clock_max_mhz);
+	json_open(out, "reasons", '[');
+	for (int i = 0; i < GP_DEVICE_REASON_COUNT; i++) {
+		if (d->reasons & 1u << i)
+			json_string(out, NULL, device_reason_name[i]);
+	}
+	json_close(out, ']');
+	json_nonzero(out, "power_mw", d->power_mw);
+	json_nonzero(out, "celsius", d->celsius);
+	json_uint_if(out, "busy_percent", d->busy_known, d->busy);
+	json_nonzero(out, "memory_total", d->memory_total);
+	json_uint_if(out, "memory_used", d->memory_total, d->memory_used);
+	json_uint_if(out, "uncorrected_errors", d->errors_known, d->errors);
+	json_uint_if(out, "new_uncorrected_errors", d->errors_known, d->new_errors);
+	json_close(out, '}');
+}
+
 /* Describes the checkpoint that the rank restored. The job's disruptions show how much work was
  * lost. */
 static void json_resumed(struct buffer *out, const struct checkpoint_match *m)
@@ -225,6 +253,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	user_range_json_figures(out, r);
 	json_health(out, r);
 	json_nonzero(out, "accelerators", r->accelerators);
+	json_accelerator(out, &r->device);
 	json_uint(out, "hits", r->hits);
 	json_uint_if(out, "overhead_ns", r->overhead.sum.all_ns || !r->hits,
 		     r->overhead.sum.all_ns);

@@ -128,7 +128,7 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	/* Likewise, share in which it was in a data loader: for jobs whose waits for input no probe
 	 * sees. */
 	double input_share;
-	struct device_view device;	 /* its accelerator; known: false when it has ended */
+	struct device_view device;	 /* its accelerator, as of the last record of it */
 	struct examination *examination; /* the last one; NULL: there was none */
 	/* Of its loader's workers: the one of the last examination that was blocked longest. */
 	struct examination *worker_examination;

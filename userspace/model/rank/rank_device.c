@@ -105,6 +105,6 @@ void rank_device_evidence(const struct rank *r, const struct rank_slow *slow,
 
 void rank_device_view(const struct rank *r, struct device_view *ret)
 {
-	if (r->device && r->alive)
+	if (r->device)
 		device_clock_view(r->device, ret);
 }

@@ -17,6 +17,8 @@
 /* Larger figures are impossible. */
 #define MHZ_MAX	    100000u
 #define CELSIUS_MAX 1000u
+/* Limit of the time of steps in a second (ns), so that sums do not overflow. */
+#define STEPS_MAX_NS (GP_TIME_END_NS / DEVICE_CLOCK_SECONDS)
 
 /* Reasons that lower the clock of a device which has work. "settings" is in effect all the time. */
 #define REASONS_SLOWED (~(1u << GP_DEVICE_idle | 1u << GP_DEVICE_settings))
@@ -120,6 +122,8 @@ uint64_t device_clock_take(struct device_clock *c, uint64_t ts_ns, const struct 
 
 void device_clock_step(struct device_clock *c, uint64_t wait_ns, uint64_t step_ns)
 {
+	if (step_ns > STEPS_MAX_NS - c->step_ns)
+		return;
 	c->wait_ns += smaller_of(wait_ns, step_ns);
 	c->step_ns += step_ns;
 }
@@ -247,14 +251,22 @@ void device_clock_archive(struct archive *a, struct device_clock **at)
 		       reasons_known, busy_known, errors_known, reasons, busy, memory_used,
 		       memory_total, errors, new_errors);
 	archive_fields(a, c, wait_ns, step_ns, seconds);
+	archive_require(a, c->wait_ns <= c->step_ns && c->step_ns <= STEPS_MAX_NS);
 	kept = (uint32_t)smaller_of(c->seconds, DEVICE_CLOCK_SECONDS);
-	for (uint32_t i = 0; i < kept; i++)
-		archive_fields(a, &c->second[i], at_ns, wait_ns, step_ns, clock_mhz, celsius,
-			       reasons, busy, errors, reasons_known, busy_known);
+	for (uint32_t i = 0; i < kept; i++) {
+		struct device_second *s = &c->second[i];
+
+		archive_fields(a, s, at_ns, wait_ns, step_ns, clock_mhz, celsius, reasons, busy,
+			       errors, reasons_known, busy_known);
+		archive_require(a, s->wait_ns <= s->step_ns && s->step_ns <= STEPS_MAX_NS &&
+					   s->busy <= 100);
+	}
 }
 
 void device_sums_archive(struct archive *a, struct device_sums *s)
 {
 	archive_fields(a, s, seconds, slowed, busies, mhz, busy, hottest, reasons, wait_ns, step_ns,
 		       errors);
+	archive_require(a, s->mhz >= s->seconds && s->busy <= s->busies * 100ull &&
+				   s->wait_ns <= s->step_ns);
 }

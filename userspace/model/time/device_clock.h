@@ -3,7 +3,7 @@
  * that was lower than it could be, and its errors; and how much longer the process waited for it
  * because of a lower clock.
  *
- * Pure; about 7 KiB. Times in ns, CLOCK_MONOTONIC. */
+ * Pure; 9 KiB. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_DEVICE_CLOCK_H
 #define MODEL_DEVICE_CLOCK_H
 
