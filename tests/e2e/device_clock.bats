@@ -53,20 +53,20 @@ for kind, payload, *_ in records(sys.argv[1]):
 @test "an accelerator that is too hot: its clock is the cause, and the evidence names it" {
 	local helper
 	figures clock 1980 reasons 4 busy 90 celsius 60 errors 0
-	export FAKE_CUDA='cuStreamSynchronize:latency=20ms,latency=40ms@600'
-	start_training 1 1100
+	export FAKE_CUDA='cuStreamSynchronize:latency=55ms,latency=110ms@250'
+	start_training 1 420
 	watch_training
-	READY_S=60 until_true steps 300
+	READY_S=60 until_true steps 100
 	helper=$(pgrep -P "$WATCH" -x gp-bpf-device)
 	equal 0000000000000000 "$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status")" "capabilities of the helper process"
-	READY_S=60 until_true steps 590
+	READY_S=60 until_true steps 236
 	figures clock 990 reasons 0x28 busy 90 celsius 87 errors 0
 	job_end
 	watch_end
 	jq -c 'select(.type == "health")' "$T/out" >"$T/health"
 	jq -se '.[0] | .kind == "fail_slow" and .why == "device_throttled"
 		and (.causes[] | select(.cause == "device_throttled") | .share >= 0.7)
-		and (.evidence | test("; GPU 0 runs at 1?[0-9]{3} of 1980 MHz \\(thermal, hardware slowdown\\), 87 °C"))' "$T/health" || { cat "$T/health" >&2; false; }
+		and (.evidence | test("; GPU 0 runs at 1?[0-9]{3} of 1980 MHz \\((power limit, )?thermal, hardware slowdown\\), 87 °C"))' "$T/health" || { cat "$T/health" >&2; false; }
 	equal "GPU 0 1980 4 0" "$(devices_recorded | head -1)" "first record"
 	equal '["GPU 0",990,1980,["thermal","hardware"],300000,87,90,1024,4096,0,0]' "$("$GP_BPF" replay --json "$T/tape" |
 		jq -c '.ranks[0].accelerator | [.name, .clock_mhz, .clock_max_mhz, .reasons, .power_mw, .celsius, .busy_percent,
