@@ -10,7 +10,7 @@
 #include "userspace/identity/drm.h"
 #include "userspace/identity/nvml.h"
 
-/* After a failure the library is tried again after this many requests. */
+/* Requests until a library that failed is tried again, and until devices are listed anew. */
 #define RETRY_AFTER 60
 
 /* Drops all capabilities, and system calls that reach other processes or the network. If the
@@ -55,6 +55,24 @@ static void device_read_nvidia(struct device_reply *r)
 	last.pause = RETRY_AFTER;
 }
 
+/* Lists the other vendors' devices anew once in a while: it takes as long as reading two of them.
+ */
+static void device_read_list(const char *root, struct device_reply *r)
+{
+	static struct {
+		uint32_t pause, count;
+		struct device_id device[HELD_MAX];
+	} list;
+
+	if (!list.pause) {
+		list.count = drm_devices(root, list.device, HELD_MAX);
+		list.pause = RETRY_AFTER;
+	}
+	list.pause--;
+	r->ndrm = list.count;
+	memcpy(r->drm, list.device, sizeof(r->drm));
+}
+
 ssize_t device_read_there(const void *arg, void *ret, size_t cap)
 {
 	const struct device_request *ask = arg;
@@ -66,7 +84,7 @@ ssize_t device_read_there(const void *arg, void *ret, size_t cap)
 	*r = (struct device_reply){.at_ns = clock_mono_ns()};
 	if (ask->nvidia)
 		device_read_nvidia(r);
-	r->ndrm = drm_devices(ask->root, r->drm, HELD_MAX);
+	device_read_list(ask->root, r);
 	for (uint32_t i = 0; i < r->nnvidia; i++) {
 		if (ask->nvidia_read >> i & 1 && nvml_read(i, &r->nvidia_figures[i]))
 			r->nvidia_figures[i] = (struct gp_device){0};

@@ -13,8 +13,10 @@
 #include "userspace/watch/device_read.h"
 
 #define LATE_NS 4000000000ull /* a request that takes longer is given up */
-/* Ticks between two reads of the devices that a process has open: while it has none, and then. */
+/* Ticks between two reads of the devices that a process has open: of the first HELD_TRIES while it
+ * has none, and of later ones. */
 #define HELD_TICKS  10
+#define HELD_TRIES  6
 #define CHECK_TICKS 60
 /* Limit of processes whose devices are read in one tick. */
 #define HELD_READS 4
@@ -25,9 +27,10 @@ static const struct backoff_rule device_pause = {
 };
 
 struct device_process {
-	uint32_t tick,
-		read_tick; /* of the last tick, and of the last read of its devices; 0: none */
-	bool logged;	   /* that it is not known which one it uses */
+	uint32_t tick;	    /* last tick in which the process trained */
+	uint32_t read_tick; /* tick of the last read of its devices; 0: none */
+	uint32_t tries;	    /* number of these reads */
+	bool logged;	    /* that it is not known which one it uses */
 	struct held held;
 	/* The device that it uses: index in the list of its kind; -1: unknown. */
 	enum device_kind kind;
@@ -96,13 +99,15 @@ static ssize_t devices_held_there(const void *arg, void *ret, size_t cap)
 static void devices_held(struct devices *d, uint32_t pid, struct device_process *p)
 {
 	struct device_ask ask = {d->root, pid};
-	uint32_t pause = p->held.count ? CHECK_TICKS : HELD_TICKS;
+	bool soon = !p->held.count && p->tries < HELD_TRIES;
+	uint32_t pause = soon ? HELD_TICKS : CHECK_TICKS;
 	const void *held;
 
 	if ((p->read_tick && d->tick - p->read_tick < pause) || d->reads == HELD_READS)
 		return;
 	d->reads++;
 	p->read_tick = d->tick;
+	p->tries++;
 	if (helper_call(d->look, devices_held_there, &ask, sizeof(ask), &held) == sizeof(p->held))
 		memcpy(&p->held, held, sizeof(p->held));
 }
