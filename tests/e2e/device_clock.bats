@@ -107,7 +107,7 @@ for kind, payload, *_ in records(sys.argv[1]):
 	equal "" "$(devices_recorded)" records
 	logged "process $JOB: it has 2 accelerators open"
 	rm "$T/watch.ready"
-	LOCAL_RANK=1 start_training "0 1" 500
+	LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 start_training "0 1" 500
 	watch_training
 	job_end
 	watch_end

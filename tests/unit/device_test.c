@@ -129,7 +129,7 @@ static void chooses(void **state)
 		{0x4, "0", 3, 8, 2, false},
 		/* all are open, and it is one of as many processes */
 		{0xf, "", 2, 4, 2, false},
-		{0xf, "", 2, -1, 2, false},
+		{0xf, "", 2, -1, MANY, false},
 		{0xf, "", -1, -1, MANY, false},
 		{0xf, "", 1, 2, MANY, false}, /* two devices for each process */
 		{0xf, "", 4, -1, MANY, false},

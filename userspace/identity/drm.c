@@ -41,6 +41,7 @@ static ssize_t drm_text(const struct drm_folder *f, const char *name, char *buf,
 	ssize_t n;
 	int fd;
 
+	*buf = '\0';
 	snprintf(path, sizeof(path), "%s/%s", f->path, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)

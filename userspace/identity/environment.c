@@ -23,7 +23,7 @@
 enum given { GIVEN_RANK, GIVEN_WORLD, GIVEN_LOCAL, GIVEN_LOCAL_SIZE, GIVEN_COUNT };
 static const char *const launchers[][GIVEN_COUNT][2] = {
 	/* torchrun and compatible launchers */
-	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE"}},
+	{{"RANK"}, {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"}},
 	{{"OMPI_COMM_WORLD_RANK"},
 	 {"OMPI_COMM_WORLD_SIZE"},
 	 {"OMPI_COMM_WORLD_LOCAL_RANK"},
@@ -32,7 +32,7 @@ static const char *const launchers[][GIVEN_COUNT][2] = {
 	 {"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"},
 	 {NULL},
 	 {NULL}},
-	{{"SLURM_PROCID"}, {"SLURM_NTASKS"}, {"SLURM_LOCALID"}, {NULL}},
+	{{"SLURM_PROCID"}, {"SLURM_NTASKS"}, {"SLURM_LOCALID"}, {"SLURM_NTASKS_PER_NODE"}},
 	{{"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}, {"MPI_LOCALNRANKS"}},
 };
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))

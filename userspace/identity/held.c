@@ -191,7 +191,7 @@ int held_choose(const struct held *h, const struct device_id *all, uint32_t n, b
 		return o.at[0];
 	/* Processes use one device each, in order, if there are as many of both. */
 	if (h->local_rank < 0 || (uint32_t)h->local_rank >= o.count ||
-	    (h->local_size >= 0 && (uint32_t)h->local_size != o.count))
+	    (uint32_t)h->local_size != o.count)
 		return -ENOTUNIQ;
 	return o.at[h->local_rank];
 }
