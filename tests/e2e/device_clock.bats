@@ -24,8 +24,8 @@ figures() { # words of FAKE_NVML
 
 # A training that has these devices open, as files below a /dev of its own.
 start_training() { # devices steps
-	start_job unshare -m sh -c 'mount --bind "$0/dev" /dev
-		for i in $1; do eval "exec $((i + 8))<>/dev/nvidia$i"; done
+	start_job unshare -m bash -c 'mount --bind "$0/dev" /dev
+		for i in $1; do exec {fd}<>"/dev/$i"; done
 		shift
 		exec "$@"' "$T" "$1" "$FAKE/cuda_train" "steps=$2" pace=1000 every=1000000
 	job_line loaded
@@ -54,7 +54,7 @@ for kind, payload, *_ in records(sys.argv[1]):
 	local helper
 	figures clock 1980 reasons 4 busy 90 celsius 60 errors 0
 	export FAKE_CUDA='cuStreamSynchronize:latency=55ms,latency=110ms@250'
-	start_training 1 420
+	start_training nvidia1 420
 	watch_training
 	READY_S=60 until_true steps 100
 	helper=$(pgrep -P "$WATCH" -x gp-bpf-device)
@@ -79,7 +79,7 @@ for kind, payload, *_ in records(sys.argv[1]):
 @test "uncorrected memory errors: reported once" {
 	figures clock 1980 reasons 0 errors 3
 	export FAKE_CUDA='cuStreamSynchronize:latency=10ms'
-	start_training 0 800
+	start_training nvidia0 800
 	watch_training
 	READY_S=60 until_true steps 300
 	figures clock 1980 reasons 0 errors 5
@@ -94,20 +94,20 @@ for kind, payload, *_ in records(sys.argv[1]):
 @test "several accelerators: the one that the environment names, else none" {
 	figures 0.clock 1000 1.clock 1001 reasons 0
 	export FAKE_CUDA='cuStreamSynchronize:latency=10ms'
-	CUDA_VISIBLE_DEVICES=1 start_training "0 1" 500
+	CUDA_VISIBLE_DEVICES=1 start_training "nvidia0 nvidia1" 500
 	watch_training
 	job_end
 	watch_end
 	equal "GPU 1 1001 0 0" "$(devices_recorded | sort -u)" records
 	rm "$T/watch.ready"
-	start_training "0 1" 500
+	start_training "nvidia0 nvidia1" 500
 	watch_training
 	job_end
 	watch_end
 	equal "" "$(devices_recorded)" records
 	logged "process $JOB: it has 2 accelerators open"
 	rm "$T/watch.ready"
-	LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 start_training "0 1" 500
+	LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 start_training "nvidia0 nvidia1" 500
 	watch_training
 	job_end
 	watch_end
@@ -117,7 +117,7 @@ for kind, payload, *_ in records(sys.argv[1]):
 @test "a library that dies, hangs or lies: watching continues" {
 	figures clock 1000 reasons 0 die 1
 	export FAKE_CUDA='cuStreamSynchronize:latency=10ms'
-	start_training 1 3000
+	start_training nvidia1 3000
 	watch_training
 	READY_S=60 until_true logged "has ended"
 	figures clock 1000 reasons 0 hang 1
@@ -132,11 +132,29 @@ for kind, payload, *_ in records(sys.argv[1]):
 	equal 'GPU 0 4294967295 383 18446744073709551615' "$(devices_recorded | sort -u)" records
 }
 
+@test "an accelerator of another vendor, from sysfs" {
+	local sys=$T/root/sys/class/drm/renderD129/device
+	mkdir -p "$T/dev/dri" "$T/root/proc" "$sys/drm/card1" "$sys/hwmon/hwmon2"
+	touch "$T/dev/dri/renderD129"
+	echo 0x1002 >"$sys/vendor"
+	printf '0: 500Mhz\n1: 2100Mhz *\n' >"$sys/pp_dpm_sclk"
+	echo 300000000 | tee "$sys/hwmon/hwmon2/power1_average" >"$sys/hwmon/hwmon2/power1_cap"
+	printf '#!/bin/sh\nexec unshare -m sh -c '\''mount --bind /proc "$0/proc"; exec "$@"'\'' %q %q "$@" --root %q\n' "$T/root" "$GP_BPF" "$T/root" \
+		>"$T/gp-bpf"
+	chmod +x "$T/gp-bpf"
+	export FAKE_CUDA='cuStreamSynchronize:latency=10ms'
+	start_training dri/renderD129 500
+	GP_BPF=$T/gp-bpf watch_training
+	job_end
+	watch_end
+	equal "card1 2100 4 0" "$(devices_recorded | sort -u)" records
+}
+
 @test "no library: logged once" {
 	figures clock 1000
 	mkdir "$T/empty"
 	export FAKE_CUDA='cuStreamSynchronize:latency=10ms'
-	start_training 1 400
+	start_training nvidia1 400
 	NVML=$T/empty watch_training
 	job_end
 	watch_end
