@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a lower clock of the accelerator explains, and records that are impossible. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -196,6 +197,56 @@ static void impossible_records(void **state)
 	assert_int_equal(s.seconds, 0);
 }
 
+static int copied(struct device_clock **ret, struct device_sums *sums)
+{
+	struct buffer bytes = {0};
+	struct archive a;
+	int err;
+
+	archive_write(&a, &bytes, "devclock", 1);
+	device_clock_archive(&a, &w.clock);
+	device_sums_archive(&a, sums);
+	err = archive_end(&a);
+	if (err)
+		return err;
+	archive_read(&a, bytes.data, bytes.len, "devclock", 1);
+	device_clock_archive(&a, ret);
+	device_sums_archive(&a, sums);
+	err = archive_end(&a);
+	buffer_free(&bytes);
+	return err;
+}
+
+static void archived(void **state)
+{
+	struct device_clock *copy = NULL;
+	struct device_sums a, b;
+	struct device_view v, u;
+
+	(void)state;
+	a = seconds(DEVICE_CLOCK_SECONDS + 20, 1000, THERMAL, 900 * MS);
+	assert_int_equal(copied(&copy, &a), 0);
+	device_clock_between(copy, 0, UINT64_MAX, &a);
+	device_clock_between(w.clock, 0, UINT64_MAX, &b);
+	assert_memory_equal(&a, &b, sizeof(a));
+	device_clock_view(copy, &v);
+	device_clock_view(w.clock, &u);
+	assert_memory_equal(&v, &u, sizeof(v));
+	device_clock_free(copy);
+	copy = NULL;
+	a.mhz = a.seconds - 1; /* impossible sums */
+	assert_int_equal(copied(&copy, &a), -EBADMSG);
+	device_clock_free(copy);
+	/* a step of years does not make a state that cannot be restored */
+	copy = NULL;
+	device_clock_step(w.clock, UINT64_MAX, UINT64_MAX);
+	device_clock_step(w.clock, UINT64_MAX / 2, GP_TIME_END_NS);
+	a = seconds(1, 1000, THERMAL, UNKNOWN);
+	assert_int_equal(a.step_ns, 0);
+	assert_int_equal(copied(&copy, &a), 0);
+	device_clock_free(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +255,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(idle_seconds_do_not_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(errors_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(impossible_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(archived, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
