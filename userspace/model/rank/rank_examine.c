@@ -53,12 +53,13 @@ int rank_worker_examined(struct rank *r, const struct event *ev)
 
 void rank_instead(struct rank *r, const struct event *ev, const struct rank *other)
 {
-	bool watched = other && other->member.job_key && other->trainer;
+	bool known = other && other->member.job_key;
+	bool own = known && other->member.job_key == r->member.job_key;
 
 	if (r->examination)
-		examination_instead(r->examination, ev,
-				    watched ? job_name_of(&other->member) : NULL,
-				    watched && other->member.job_key == r->member.job_key);
+		examination_instead(
+			r->examination, ev,
+			own || (known && other->trainer) ? job_name_of(&other->member) : NULL, own);
 }
 
 /* Returns true if nothing was examined since from_ns. */
