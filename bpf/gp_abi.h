@@ -566,6 +566,7 @@ enum gp_line_state {
 #define GP_LINE_CALLED	8  /* a package has called the user's own code */
 #define GP_LINE_INPUT	16 /* the thread is in a data loader */
 #define GP_LINE_COLLECT 32 /* the garbage collector runs; only with GP_LINE_GIL */
+#define GP_LINE_LOCKED	64 /* the thread waits for that lock */
 
 /* An examination of a thread (tid): what it waited for in some seconds. Records gp_waited and
  * gp_instead with its largest parts follow. Names are hostile. */

@@ -201,6 +201,30 @@ static void loader(void **state)
 	assert_int_equal(sums.count, 1);
 }
 
+static void locked(void **state)
+{
+	struct gp_line l = at("train.py", 31, "step");
+	struct lines_slower g;
+
+	(void)state;
+	l.state = GP_LINE_WAITS;
+	l.flags = GP_LINE_LOCKED;
+	g = grown(at("train.py", 12, "main"), 20, l, 50, 200);
+	assert_int_equal(g.locked_ns, 100 * MS);
+	assert_int_equal(g.own_ns + g.collect_ns, 0);
+}
+
+/* A thread that holds the lock does not wait for it. */
+static void locked_by_itself(void **state)
+{
+	struct gp_line l = at("train.py", 31, "step");
+
+	(void)state;
+	l.state = GP_LINE_WAITS;
+	l.flags |= GP_LINE_LOCKED;
+	assert_int_equal(grown(at("train.py", 12, "main"), 20, l, 50, 200).locked_ns, 0);
+}
+
 static void top(void **state)
 {
 	struct gp_line called = at("model.py", 5, "forward");
@@ -314,9 +338,9 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(new_line), T(module),	   T(several_lines), T(nothing_sure),
-		T(not_own),  T(collector), T(loader),	     T(top),
-		T(last),     T(hostile),   T(archived),
+		T(new_line),  T(module),  T(several_lines), T(nothing_sure),	 T(not_own),
+		T(collector), T(loader),  T(locked),	    T(locked_by_itself), T(top),
+		T(last),      T(hostile), T(archived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,6 +292,8 @@ static void main_thread_first(void **state)
 	assert_true(threads[0].holds_gil);
 	assert_int_equal(threads[1].tid, 0); /* it does not run */
 	assert_false(threads[1].holds_gil);
+	assert_true(threads[1].lock_at && threads[1].lock_end > threads[1].lock_at);
+	assert_int_equal(threads[0].lock_end, 0);
 	assert_int_equal(python_dump(process, threads, 1, why), 1);
 	assert_int_equal(threads[0].tid, getpid());
 	assert_int_equal(python_dump(process, threads, 0, why), 0);

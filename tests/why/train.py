@@ -56,7 +56,7 @@ class Collect:
     """A collection of the garbage of a heap with many objects, by hand."""
 
     def __init__(self):
-        self.heap = [[i] for i in range(200000)]
+        self.heap = [[i] for i in range(50000)]
         gc.disable()
 
     def step(self, on):
@@ -143,7 +143,7 @@ def read_files(_worker):
 
 # The number of workers, and what a batch costs: while "go" exists, or always (its source becomes slow).
 LOADER = {
-    "compute": (1, lambda _worker: compute(0.05), False),
+    "compute": (1, lambda _worker: compute(0.08), False),
     "uneven": (2, lambda worker: worker == 0 and compute(0.09), False),
     "fetch": (2, fetch, True),
     "files": (2, read_files, True),

@@ -30,6 +30,7 @@ from runs import GP_BPF, TOP, Failed, Quiet, Run, Skip, python
 
 USUAL_S, SLOW_S, AFTER_S = 14, 20, 10
 RIGHT_MIN, SHARE_MIN, WRONG_MAX = 0.95, 0.95, 0.01
+ALIKE = 0.8  # of two causes at once, each may come first if the losses are so alike
 WITHIN = 0.15  # of the injected loss: the allowed difference, and the least share of a cause that counts as named
 
 
@@ -65,8 +66,8 @@ ROWS = [
         torch="current"),
     Row("time.sleep() at a line", "sleep", {"own_code": "sleep"}, evidence="LINE"),
     Row("gc.collect() of a large heap", "collect", {"garbage_collection": "collect"}),
-    Row("checkpoint thread holds the GIL", "saver", {"checkpoint": "rest"}, cpus="all"),
-    Row("neighbouring training job", "none", {"cpu_contention": "rest"}, injectors.Neighbour, evidence="of job"),
+    Row("checkpoint thread holds the GIL", "saver", {"interpreter_lock": "rest"}, cpus="all"),
+    Row("neighbouring training job", "none", {"cpu_contention": "rest"}, injectors.Neighbour, evidence="of another job"),
     Row("hog and time.sleep()", "sleep", {"cpu_contention": "rest", "own_code": "sleep"}, injectors.Hog),
     Row("slow loader and gc.collect()", "compute+collect",
         {"loader_cpu": "compute", "garbage_collection": "collect"}, torch="current"),
@@ -131,10 +132,11 @@ def judge_slow(row, run, began_ns, ended_ns):
     for h in found:
         causes = [c["cause"] for c in h.get("causes", []) if c["share"] >= WITHIN]
         j.wrong += [c for c in causes + [h["why"]] if c not in truth and c != "unknown" and c not in j.wrong]
-    j.wrong += [h["kind"] for h in run.health() if h not in found]
+    j.wrong += [h["why"] for h in run.health() if h not in found and h["why"] != "unknown"]
     if found:
         j.named, j.text = last["why"], last["evidence"] or ""
-    j.right = j.named == max(truth, key=truth.get) and evidence_wanted(row, log) in j.text
+    largest = [c for c, ms in truth.items() if ms >= ALIKE * max(truth.values())]
+    j.right = j.named in largest and evidence_wanted(row, log) in j.text
     return j
 
 
@@ -149,7 +151,7 @@ def judge_hang(row, run, began_ns, ended_ns):
     j.parts = [(cause, (max(steps)) / 1e6, over[-1]["size"] / 1e6 if over else 0)]
     j.right = j.named == cause and evidence_wanted(row, log) in j.text
     j.wrong = [h["why"] for h in found if h["why"] not in (cause, "unknown")]
-    j.wrong += [h["kind"] for h in run.health() if h not in found]
+    j.wrong += [h["why"] for h in run.health() if h not in found and h["why"] != "unknown"]
     return j
 
 

@@ -15,7 +15,8 @@
 #define INTERPRETERS_MAX 16
 #define PAGE		 4096ull
 #define THREADS_MAX	 4096
-#define OWNER_GENERATOR	 1 /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
+#define LOCK_BYTES	 256 /* at least those of struct _gil_runtime_state */
+#define OWNER_GENERATOR	 1   /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
 
 /* Address of a PyThreadState, and of the one that holds its interpreter's lock */
 struct python_state {
@@ -352,10 +353,27 @@ static bool python_collects(struct python_process *p, const struct python_state 
 	       python_read_one(p, address, &collecting, sizeof(collecting)) && collecting == 1;
 }
 
+/* Finds the memory of the lock: struct _gil_runtime_state, which lies in _PyRuntime before the
+ * holder, or at an address that the interpreter has. */
+static void python_lock(struct python_process *p, const struct python_state *s,
+			struct python_thread *t)
+{
+	const struct python_offsets *at = &p->at;
+
+	t->lock_at = at->runtime_holder ? p->place.runtime : 0;
+	t->lock_end = t->lock_at + at->runtime_holder;
+	if (at->runtime_holder || !python_read_one(p, s->interpreter + at->interpreter_gil,
+						   &t->lock_at, sizeof(t->lock_at)))
+		return;
+	t->lock_end = t->lock_at + LOCK_BYTES;
+}
+
 static void python_thread_read(struct python_process *p, const struct python_state *s,
 			       struct python_thread *t)
 {
 	t->holds_gil = s->address == s->holder;
+	if (!t->holds_gil)
+		python_lock(p, s, t);
 	t->collects = t->holds_gil && python_collects(p, s);
 	python_thread_frames(p, s->address, t);
 }

@@ -34,6 +34,9 @@ struct python_thread {
 	uint64_t pthread; /* its pthread_t */
 	bool holds_gil;	  /* the thread held the global interpreter lock just before it was read */
 	bool collects;	  /* the thread holds the lock, and the garbage collector runs */
+	/* If the thread does not hold the lock: memory from lock_at to below lock_end contains the
+	 * futexes of that lock. 0: unknown */
+	uint64_t lock_at, lock_end;
 	bool torn;	  /* the stack changed at each attempt: frames may not belong together */
 	bool cut;	  /* there are more frames than PYTHON_FRAMES_MAX */
 	uint32_t nframes; /* 0: no Python code runs in this thread */

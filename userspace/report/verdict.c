@@ -61,6 +61,7 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_own_code] = "make that line cheaper, or move it to another thread",
 	[TIME_CAUSE_device_throttled] = "check the cooling and the power limit of the accelerator",
 	[TIME_CAUSE_device_error] = "take the accelerator out of use, and test its memory",
+	[TIME_CAUSE_interpreter_lock] = "move what the other threads do to another process",
 };
 
 static const char *const next_of_hang[GP_WHY_COUNT] = {

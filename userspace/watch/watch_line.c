@@ -187,13 +187,15 @@ static bool line_selects(long number)
 }
 
 /* Reads /proc/PID/task/TID/syscall: "running", "-1 SP PC" outside of a call, or
- * "NUMBER ARG... SP PC". */
-static enum gp_line_state line_state(pid_t pid, pid_t tid)
+ * "NUMBER ARG... SP PC". *ret_futex is the address of the futex for which the thread waits, or
+ * 0. */
+static enum gp_line_state line_state(pid_t pid, pid_t tid, uint64_t *ret_futex)
 {
 	char path[32], text[256], *end;
 	const char *name;
 	long number;
 
+	*ret_futex = 0;
 	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
 	if (proc_slurp("", pid, path, text, sizeof(text)) <= 0)
 		return GP_LINE_UNKNOWN;
@@ -205,6 +207,8 @@ static enum gp_line_state line_state(pid_t pid, pid_t tid)
 	if (syscall_kind(number, &name) == SYSCALL_SLEEP ||
 	    (line_selects(number) && !strtoull(end, NULL, 16)))
 		return GP_LINE_SLEEPS;
+	if (number == __NR_futex)
+		*ret_futex = strtoull(end, NULL, 16);
 	return GP_LINE_WAITS;
 }
 
@@ -223,14 +227,17 @@ static void line_sample_take(const struct line_target *of, struct python_thread 
 {
 	struct line_sample *s = &ret->line[ret->nlines];
 	struct line_stack *k = &ret->stack[ret->nstacks];
+	uint64_t futex;
 
 	*s = (struct line_sample){.pid = (uint32_t)of->pid, .tid = (uint32_t)of->tid};
 	s->line.at_ns = clock_mono_ns();
-	s->line.state = (uint16_t)line_state(of->pid, of->tid);
+	s->line.state = (uint16_t)line_state(of->pid, of->tid, &futex);
 	if (!line_read(of->pid, of->tid, t) || !t->nframes)
 		return;
 	s->line.span_us = of->fast ? of->span_us / LINE_ROUNDS : of->span_us;
 	s->line.flags = (t->holds_gil ? GP_LINE_GIL : 0) | (t->collects ? GP_LINE_COLLECT : 0);
+	if (futex && futex >= t->lock_at && futex < t->lock_end)
+		s->line.flags |= GP_LINE_LOCKED;
 	line_set(&s->line, t);
 	ret->nlines++;
 	if (!stack)

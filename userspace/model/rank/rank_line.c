@@ -141,6 +141,8 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 	room_ns = more_than(slow->causes.lost_ns, waits_ns);
 	time_cause_add(&slow->causes, TIME_CAUSE_garbage_collection,
 		       take_up_to(&room_ns, grown.collect_ns));
+	time_cause_add(&slow->causes, TIME_CAUSE_interpreter_lock,
+		       take_up_to(&room_ns, grown.locked_ns));
 	time_cause_add(&slow->causes, TIME_CAUSE_own_code, smaller_of(room_ns, grown.own_ns));
 	if (slow->causes.ns[TIME_CAUSE_own_code])
 		snprintf(slow->causes.line, sizeof(slow->causes.line), "%s", grown.line);

@@ -24,6 +24,7 @@ enum lines_use {
 	LINES_OUTSIDE, /* own code that no package has called */
 	LINES_COLLECT,
 	LINES_INPUT, /* in a data loader */
+	LINES_LOCKED,
 	LINES_USE_COUNT,
 };
 
@@ -84,6 +85,8 @@ static enum lines_use lines_use(const struct gp_line *s)
 
 	if (s->flags & GP_LINE_GIL && s->flags & GP_LINE_COLLECT)
 		return LINES_COLLECT;
+	if (s->state == GP_LINE_WAITS && s->flags & GP_LINE_LOCKED && !(s->flags & GP_LINE_GIL))
+		return LINES_LOCKED;
 	if (s->flags & GP_LINE_INPUT)
 		return LINES_INPUT;
 	if (!s->line || s->flags & GP_LINE_PACKAGE)
@@ -229,6 +232,7 @@ void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool
 		ret->squares += (double)ns * (double)ns;
 		ret->collect_ns += s->use == LINES_COLLECT ? ns : 0;
 		ret->input_ns += s->use == LINES_INPUT ? ns : 0;
+		ret->locked_ns += s->use == LINES_LOCKED ? ns : 0;
 		if (s->line < LINES_KEPT)
 			lines_sum_add(l, s, ns, ret);
 	}
@@ -351,6 +355,7 @@ void lines_slower(const struct lines *l, const struct lines_sums *before, uint64
 		return;
 	c.error = sqrt(1 / c.n1 + 1 / c.n2);
 	ret->collect_ns = (uint64_t)lines_grown(&c, before->collect_ns, after->collect_ns);
+	ret->locked_ns = (uint64_t)lines_grown(&c, before->locked_ns, after->locked_ns);
 	for (uint32_t i = 0; i < after->count; i++) {
 		double grown = lines_first_of_function(after, i) ? lines_function_grown(&c, i) : 0;
 
@@ -419,7 +424,7 @@ void lines_archive(struct archive *a, struct lines **at)
 
 void lines_sums_archive(struct archive *a, struct lines_sums *s)
 {
-	archive_fields(a, s, n, ns, collect_ns, input_ns, squares);
+	archive_fields(a, s, n, ns, collect_ns, input_ns, locked_ns, squares);
 	archive_below(a, &s->count, LINES_KEPT + 1);
 	for (uint32_t i = 0; i < s->count; i++)
 		archive_fields(a, &s->of[i], line, function, ns, outside_ns);

@@ -2,10 +2,10 @@
 /* lines.h - at which lines of the user's own Python code the training thread spends its time, from
  * samples (gp_line), and how much more it is during a slowdown.
  *
- * Only the host's own time counts: the thread runs Python code (it holds the interpreter's lock),
- * and no package lies between the line and what runs; or the line itself sleeps. Never time in
- * which it waits, or is in a data loader or in native code without the lock: that may be the
- * device, another rank, or the input.
+ * Of the lines only the host's own time counts: the thread runs Python code (it holds the
+ * interpreter's lock), and no package lies between the line and what runs; or the line itself
+ * sleeps. Never time in which it waits, or is in a data loader or in native code without the lock:
+ * that may be the device, another rank, or the input.
  *
  * The error of a share p of n samples is about sqrt(p (1 - p) / n): of 100 samples, 5 % of the time
  * for p = 50 %. A line counts as slower only if its share grew by more than 3.5 times that error,
@@ -31,8 +31,9 @@
 /* Sums over a span of time; the times are those for which samples stand. */
 struct lines_sums {
 	uint32_t n;
-	/* of all samples; of those in the garbage collector; of those in a data loader */
-	uint64_t ns, collect_ns, input_ns;
+	/* of all samples; of those in the garbage collector; of those in a data loader; of those in
+	 * which the thread waits for the interpreter's lock */
+	uint64_t ns, collect_ns, input_ns, locked_ns;
 	double squares; /* sum of the squares of the single times */
 	uint32_t count;
 	struct lines_sum {
@@ -45,6 +46,7 @@ struct lines_sums {
 struct lines_slower {		   /* growth in each step */
 	uint64_t own_ns;	   /* at lines whose time has grown for sure */
 	uint64_t collect_ns;	   /* in the garbage collector; 0: not sure */
+	uint64_t locked_ns;	   /* waiting for the interpreter's lock; 0: not sure */
 	char line[LINES_TEXT_MAX]; /* the one that has grown most; "" if own_ns is 0 */
 };
 

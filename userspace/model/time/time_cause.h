@@ -29,7 +29,9 @@
 	X(own_code, "own code", "own code")                                                        \
 	X(device_throttled, "accelerator throttled",                                               \
 	  "waits for an accelerator whose clock is lowered")                                       \
-	X(device_error, "accelerator errors", "waits for an accelerator with memory errors")
+	X(device_error, "accelerator errors", "waits for an accelerator with memory errors")       \
+	X(interpreter_lock, "interpreter lock",                                                    \
+	  "waits for Python's interpreter lock, which another thread holds")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
