@@ -197,3 +197,9 @@ line_of() { # text
 	lost_by garbage_collection 0.4
 	jq -se 'map(select(.kind == "recovered")) | .[0].causes | all(.cause != "own_code")' "$T/health"
 }
+
+@test "another thread computes in Python: the interpreter lock" {
+	own_code lock
+	lost_by interpreter_lock 0.4
+	jq -se 'map(select(.kind == "recovered")) | .[0] | .why == "interpreter_lock" and (.causes | all(.cause != "own_code"))' "$T/health"
+}

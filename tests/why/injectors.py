@@ -250,7 +250,7 @@ class SlowServer(Go):
         self.server.delay_s = 0
 
 
-# ---- hangs and devices ---------------------------------------------------------------------------------
+# ---- hangs ---------------------------------------------------------------------------------------------
 
 
 class Stop(Go):
@@ -261,8 +261,3 @@ class Stop(Go):
 
     def end(self):
         self.run.jobs[0].send_signal(signal.SIGCONT)
-
-
-class Device(Go):
-    def __enter__(self):
-        raise Skip("clocks of devices are not read yet")

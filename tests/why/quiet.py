@@ -66,12 +66,12 @@ def tiny():
 
 @kind()
 def medium():
-    return train(mlp(512), same(256, 512))
+    return train(mlp(256), same(96, 256))
 
 
 @kind()
 def large():
-    return train(mlp(1024, 4), same(512, 1024))
+    return train(mlp(512), same(96, 512))
 
 
 @kind("current")
@@ -107,7 +107,7 @@ def two_models():
 @kind()
 def adam():
     model = mlp(384)
-    return train(model, same(256, 384), torch.optim.Adam(model.parameters()))
+    return train(model, same(64, 384), torch.optim.Adam(model.parameters()))
 
 
 @kind("current")
@@ -121,7 +121,7 @@ def momentum_schedule():
     model = mlp(256)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, nesterov=True)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 100)
-    return train(model, same(256, 256), optimizer, lambda _: schedule.step())
+    return train(model, same(64, 256), optimizer, lambda _: schedule.step())
 
 
 @kind("current")
@@ -231,7 +231,7 @@ def checkpoints():
             torch.save(model.state_dict(), path)
             os.unlink(path)
 
-    return train(model, same(256, 256), each=each)
+    return train(model, same(64, 256), each=each)
 
 
 @kind("current")
@@ -254,7 +254,7 @@ def checkpoints_thread():
 @kind()
 def irregular():
     """Sequences of different lengths."""
-    return train(mlp(256), lambda: torch.randn(random.randint(180, 330), 256))
+    return train(mlp(256), lambda: torch.randn(random.randint(45, 82), 256))
 
 
 @kind("current")

@@ -14,7 +14,7 @@ from groups import Group, Skip
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 GP_BPF = os.environ.get("GP_BPF", str(TOP / "build/plain/gp-bpf"))
-FAKE = TOP / "build/plain/tests/fake"
+FAKE = pathlib.Path(os.environ.get("FAKE", TOP / "build/plain/tests/fake"))
 LAST_CPU = os.cpu_count() - 1
 READY_S = 60
 
@@ -108,11 +108,11 @@ class Run:
     def ended(self):
         return any(j.poll() is not None for j in self.jobs)
 
-    def start_watch(self, what):
+    def start_watch(self, what, environment=None):
         read, write = os.pipe()
         self.watch = self.program(
             [GP_BPF, "record", "-o", self.folder / "tape", "--json", *self.options, "--ready-fd", str(write), "--store",
-             "none", "--export", f"json:{self.folder / 'lines'}", *what], "watch", pass_fds=[write])
+             "none", "--export", f"json:{self.folder / 'lines'}", *what], "watch", pass_fds=[write], env=environment)
         os.close(write)
         with os.fdopen(read) as ready:
             if not ready.read(1):
@@ -172,13 +172,14 @@ class Quiet:
         """Verdicts of trouble in the report."""
         text = (run.folder / "watch.out").read_text(encoding="utf-8")
         report = json.loads(text[text.index("{"):])
-        self.steps = sum(r["steps"] for r in report["ranks"]) if "ranks" in report else 0
-        return [v["text"] for v in verdicts_in(report) if v["verdict"] not in ("steady", "device_bound", "none")]
+        self.steps = sum(loop["steps"] for r in report["ranks"] for loop in r["loops"])
+        return list(dict.fromkeys(v["text"] for v in verdicts_in(report)
+                                  if v["verdict"] not in ("steady", "device_bound", "none")))
 
     def text(self):
         if self.skipped:
             return f"skipped: {self.skipped}"
-        return "; ".join(self.found) or "nothing"
+        return "; ".join(self.found) or f"nothing in {self.steps} steps"
 
 
 def verdicts_in(value):

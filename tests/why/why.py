@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import device
 import injectors
 import quiet
 from runs import GP_BPF, TOP, Failed, Quiet, Run, Skip, python
@@ -53,6 +54,10 @@ class HangRow(Row):
         self.hang, self.ranks = True, ranks
 
 
+class DeviceRow(Row):
+    """A run of a stand-in: see device.py."""
+
+
 ROWS = [
     Row("hog in another control group", "none", {"cpu_contention": "rest"}, injectors.Hog, evidence="why_hog"),
     Row("CPU quota", "none", {"cpu_throttled": "rest"}, injectors.Quota, slow_s=45),
@@ -73,7 +78,7 @@ ROWS = [
         {"loader_cpu": "compute", "garbage_collection": "collect"}, torch="current"),
     HangRow("SIGSTOP", "none", {"stopped": "rest"}, injectors.Stop),
     HangRow("collective that one rank does not enter", "absent", {"collective": "rest"}, evidence="LINE", ranks=2),
-    Row("device that throttles", "none", {"device_throttled": "rest"}, injectors.Device),
+    DeviceRow("device that throttles", "none", {"device_throttled": "rest"}, evidence="GPU 0 runs at"),
 ]
 
 # ---- truth ---------------------------------------------------------------------------------------------
@@ -122,9 +127,10 @@ def evidence_wanted(row, log):
     return next(iter(log["lines"].values()))
 
 
-def judge_slow(row, run, began_ns, ended_ns):
-    j, log = Judged(row), run.log()
-    j.usual, truth = truth_of(row, log, began_ns, ended_ns)
+def judge_slow(row, run, usual, truth, wanted):
+    """usual, truth: as of truth_of(). wanted: what the evidence has to contain."""
+    j = Judged(row)
+    j.usual = usual
     found = [h for h in run.health() if h["kind"] in ("fail_slow", "recovered")]
     last = found[-1] if found else {}
     explained = {c["cause"]: c["ns"] / 1e6 for c in last.get("causes", [])}
@@ -136,7 +142,7 @@ def judge_slow(row, run, began_ns, ended_ns):
     if found:
         j.named, j.text = last["why"], last["evidence"] or ""
     largest = [c for c, ms in truth.items() if ms >= ALIKE * max(truth.values())]
-    j.right = j.named in largest and evidence_wanted(row, log) in j.text
+    j.right = j.named in largest and wanted in j.text
     return j
 
 
@@ -157,6 +163,10 @@ def judge_hang(row, run, began_ns, ended_ns):
 
 def run_row(row, folder):
     """Makes one run of a row. Returns what came out."""
+    if isinstance(row, DeviceRow):
+        with device.DeviceRun(folder) as run:
+            usual, loss = run.train()
+        return judge_slow(row, run, usual, dict.fromkeys(row.causes, loss), row.evidence)
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(Run(folder, python(row.torch)))
         injector = stack.enter_context(row.outside(run))
@@ -169,7 +179,10 @@ def run_row(row, folder):
         ended_ns = time.monotonic_ns()
         time.sleep(AFTER_S)
         run.end()
-    return (judge_hang if row.hang else judge_slow)(row, run, began_ns, ended_ns)
+    if row.hang:
+        return judge_hang(row, run, began_ns, ended_ns)
+    log = run.log()
+    return judge_slow(row, run, *truth_of(row, log, began_ns, ended_ns), evidence_wanted(row, log))
 
 
 def tried(row, folder):

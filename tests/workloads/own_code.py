@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps that take longer for a while, at a line that is known: own_code.py KIND [FILE]
 
-KIND: sleep, loop or collect; none stays as fast as it is. FILE: gets the line of the injected code.
+KIND: sleep, loop, collect or lock (another thread computes); none stays as fast as it is. FILE: gets the line of the injected code.
 Times in seconds: 14 as usual, 12 slow, 8 as usual."""
 
 import gc
 import sys
+import threading
 import time
 
 import torch
@@ -36,6 +37,14 @@ def iterations(seconds):
     return int(best * seconds)
 
 
+def compute():
+    while True:
+        if slow:
+            count(1000)
+        else:
+            time.sleep(0.01)
+
+
 def inject(n):
     if kind == "sleep":
         time.sleep(0.03)  # HERE
@@ -43,6 +52,9 @@ def inject(n):
         count(n)
     elif kind == "collect":
         gc.collect()
+    elif kind == "lock":
+        for _ in range(5):
+            time.sleep(0)  # gives the lock away
 
 
 def step(slow, n):
@@ -56,6 +68,10 @@ def step(slow, n):
 
 
 n = iterations(0.03)
+slow = False
+if kind == "lock":
+    threading.Thread(target=compute, daemon=True).start()
 begin = time.monotonic()
 while time.monotonic() - begin < 34:
-    step(14 <= time.monotonic() - begin < 26, n)
+    slow = 14 <= time.monotonic() - begin < 26
+    step(slow, n)
